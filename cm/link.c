@@ -1,0 +1,272 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The life of a link: events of rdma_cm and of our own timer go through the
+ * table of cm/link_state.c, and what it says is done here. What only one side
+ * does is in link_connect.c and link_accept.c, what moves packets in
+ * link_io.c. */
+#include "cm/link.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+
+/* The peer has this long to answer our disconnect; the CM itself would wait
+ * 102 s for a process that does not react. */
+#define LEAVE_MS 1000
+
+static void link_on_cm(struct vc__cm_handler *h, const struct vc__cm_event *ev);
+static void link_reap(struct vc__task *task);
+static void link_on_broken(struct vc__task *task);
+
+void
+vc__link_init(struct vc__link *link, struct vc__cm *cm,
+              const struct vc__link_ops *ops, uint32_t timeout_ms)
+{
+    memset(link, 0, sizeof *link);
+    link->ops = ops;
+    link->cm = cm;
+    link->handler.event = link_on_cm;
+    link->timeout_ms = timeout_ms;
+    link->reap.run = link_reap;
+    link->broken.run = link_on_broken;
+    pthread_mutex_init(&link->lock, NULL);
+    CDS_INIT_LIST_HEAD(&link->queue);
+}
+
+void
+vc__link_fini(struct vc__link *link)
+{
+    pthread_mutex_destroy(&link->lock);
+}
+
+/* --- timer ------------------------------------------------------------- */
+
+static void
+link_on_timer(struct vc__timer *timer)
+{
+    struct vc__link *link = caa_container_of(timer, struct vc__link, timer);
+
+    if (link->state == VC__LINK_LEAVING)
+        vc__link_event(link, VC__LINK_EV_TIMEOUT);
+    else if (link->active)
+        vc__link_end(link, VC__LINK_EV_TIMEOUT, VC_UNAVAILABLE,
+                     "%s has not answered within the connect timeout of %u ms "
+                     "(it was in state %s)",
+                     link->peer, link->timeout_ms,
+                     vc__link_state_name(link->state));
+    else
+        vc__link_end(link, VC__LINK_EV_TIMEOUT, VC_UNAVAILABLE,
+                     "%s has sent no packet within %u ms of its hello",
+                     link->peer, link->timeout_ms);
+}
+
+void
+vc__link_timer(struct vc__link *link, uint32_t ms)
+{
+    struct vc__timers *timers = &link->cm->engine->timers;
+
+    /* Without memory for a timer there would be a wait without an end. */
+    if (!vc__timer_start(timers, &link->timer, vc__after_ms(vc__now(), ms),
+                         link_on_timer))
+        vc__link_end(link, VC__LINK_EV_REMOVED, VC_RESOURCE_EXHAUSTED,
+                     "out of memory");
+}
+
+static void
+timer_stop(struct vc__link *link)
+{
+    vc__timer_stop(&link->cm->engine->timers, &link->timer);
+}
+
+void
+vc__link_trust(struct vc__link *link)
+{
+    if (link->state == VC__LINK_UP)
+        timer_stop(link);
+}
+
+/* --- actions ----------------------------------------------------------- */
+
+static void
+tell_down(struct vc__link *link)
+{
+    if (link->told)
+        return;
+    link->told = true;
+    vc__link_close_io(link);
+    link->ops->down(link);
+}
+
+static void
+take_apart(struct vc__link *link)
+{
+    timer_stop(link);
+    vc__engine_defer(link->cm->engine, &link->reap);
+}
+
+/* Never nested in a callback of the id or the QP, which it destroys. */
+static void
+link_reap(struct vc__task *task)
+{
+    struct vc__link *link = caa_container_of(task, struct vc__link, reap);
+
+    vc__link_unprepare(link);
+    if (link->id != NULL)
+        rdma_destroy_id(link->id);
+    link->id = NULL;
+    link->ops->gone(link);
+}
+
+/* The handshake of disconnecting, and everything outstanding flushed. */
+static bool
+disconnect(struct vc__link *link)
+{
+    bool sent = rdma_disconnect(link->id) == 0;
+
+    vc__qp_to_error(&link->qp);
+    return sent;
+}
+
+static void
+link_leave(struct vc__link *link)
+{
+    tell_down(link);
+    if (disconnect(link))
+        vc__link_timer(link, LEAVE_MS);
+    else /* never established, or the device is gone: nobody will answer */
+        vc__link_event(link, VC__LINK_EV_LEFT);
+}
+
+static void
+link_act(struct vc__link *link, enum vc__link_action action)
+{
+    switch (action) {
+    case VC__LINK_DO_GO_UP:
+        link->ops->up(link);
+        break;
+    case VC__LINK_DO_LEAVE:
+        link_leave(link);
+        break;
+    case VC__LINK_DO_ANSWER:
+        tell_down(link);
+        disconnect(link);
+        take_apart(link);
+        break;
+    case VC__LINK_DO_FAIL:
+        tell_down(link);
+        take_apart(link);
+        break;
+    case VC__LINK_DO_REAP:
+        take_apart(link);
+        break;
+    case VC__LINK_DO_RESOLVE_ROUTE:
+        vc__link_resolve_route(link);
+        break;
+    case VC__LINK_DO_ASK:
+        vc__link_ask(link);
+        break;
+    case VC__LINK_DO_NOTHING:
+        break;
+    }
+}
+
+void
+vc__link_event(struct vc__link *link, enum vc__link_event event)
+{
+    struct vc__link_step step = vc__link_step(link->state, event);
+
+    link->state = step.next;
+    link_act(link, step.action);
+}
+
+/* The first reason stays: later ones follow from it. */
+static void
+error_keep(struct vc__link *link, enum vc_status status, const char *format,
+           va_list args)
+{
+    if (link->error.status != VC_OK)
+        return;
+    link->error.status = status;
+    link->error.outcome = VC_OUTCOME_NOT_EXECUTED;
+    vsnprintf(link->error.text, sizeof link->error.text, format, args);
+}
+
+void
+vc__link_end(struct vc__link *link, enum vc__link_event event,
+             enum vc_status status, const char *format, ...)
+{
+    va_list args;
+
+    if (vc__link_step(link->state, event).action == VC__LINK_DO_NOTHING)
+        return; /* a hint, or too late */
+    va_start(args, format);
+    error_keep(link, status, format, args);
+    va_end(args);
+    vc__link_event(link, event);
+}
+
+void
+vc__link_close(struct vc__link *link, enum vc_status status,
+               const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    error_keep(link, status, format, args);
+    va_end(args);
+    vc__link_event(link, VC__LINK_EV_CLOSE);
+}
+
+static void
+link_on_broken(struct vc__task *task)
+{
+    struct vc__link *link = caa_container_of(task, struct vc__link, broken);
+
+    vc__link_end(link, VC__LINK_EV_BROKEN, VC_UNAVAILABLE,
+                 "the connection to %s broke while sending", link->peer);
+}
+
+/* --- events of the CM -------------------------------------------------- */
+
+static void
+link_on_cm(struct vc__cm_handler *h, const struct vc__cm_event *ev)
+{
+    struct vc__link *link = caa_container_of(h, struct vc__link, handler);
+
+    switch (ev->type) {
+    case RDMA_CM_EVENT_ADDR_RESOLVED:
+        vc__link_event(link, VC__LINK_EV_ADDR);
+        break;
+    case RDMA_CM_EVENT_ROUTE_RESOLVED:
+        vc__link_event(link, VC__LINK_EV_ROUTE);
+        break;
+    case RDMA_CM_EVENT_CONNECT_RESPONSE:
+        vc__link_establish(link, ev);
+        break;
+    case RDMA_CM_EVENT_ESTABLISHED:
+        vc__link_event(link, VC__LINK_EV_ESTABLISHED);
+        break;
+    case RDMA_CM_EVENT_REJECTED:
+        vc__link_refused(link, ev);
+        break;
+    case RDMA_CM_EVENT_ADDR_ERROR:
+    case RDMA_CM_EVENT_ROUTE_ERROR:
+    case RDMA_CM_EVENT_CONNECT_ERROR:
+    case RDMA_CM_EVENT_UNREACHABLE:
+        vc__link_no_way(link, ev);
+        break;
+    case RDMA_CM_EVENT_DISCONNECTED:
+        vc__link_end(link, VC__LINK_EV_LEFT, VC_UNAVAILABLE,
+                     "%s closed the connection, or its process ended",
+                     link->peer);
+        break;
+    case RDMA_CM_EVENT_DEVICE_REMOVAL:
+        vc__link_end(link, VC__LINK_EV_REMOVED, VC_UNAVAILABLE,
+                     "the RDMA device was removed");
+        break;
+    default: /* ADDR_CHANGE, TIMEWAIT_EXIT and multicast ask for nothing */
+        break;
+    }
+}

@@ -1,0 +1,176 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A link: one RC connection with its rdma_cm id, QP, credits and queue of
+ * messages to send. Everything belongs to the holder of the engine, except
+ * what is marked "lock", which any thread may reach through vc__link_send()
+ * and vc__link_unsend().
+ *
+ * The owner embeds it and frees it from ops->gone() at the earliest. */
+#ifndef VC_CM_LINK_H
+#define VC_CM_LINK_H
+
+#include <netinet/in.h>
+#include <pthread.h>
+#include <rdma/rdma_cma.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <urcu/list.h>
+
+#include "cm/hello.h"
+#include "cm/link_state.h"
+#include "cm/rdma_cm.h"
+#include "transport/credit.h"
+#include "transport/engine.h"
+#include "transport/error.h"
+#include "transport/packet.h"
+#include "transport/rdma/qp.h"
+
+struct vc__link;
+
+/* The longest body that goes in one packet, for any peer: every one takes
+ * packets of VC__BUFFER_SIZE at least. */
+#define VC__EAGER_MAX (VC__BUFFER_SIZE - VC__PACKET_HEADER - VC__FRAME_HEADER)
+
+/* The longest message that any peer may take: 2^30, see cm/hello.h. */
+#define VC__MESSAGE_MAX (1u << 30)
+
+/* A message on its way out; lives in its owner until done(). */
+struct vc__send {
+    struct cds_list_head node;
+    struct vc__frame frame; /* header, with the length of the whole body */
+    uint64_t due;           /* CALL: when its deadline is, by vc__now() */
+    uint32_t at;            /* bytes of the body that have gone */
+    bool gone;              /* something of it has gone: the peer may see it */
+
+    /* Where the body is. NULL: write() puts all of it to out, at once; only
+     * for bodies up to VC__EAGER_MAX. */
+    const uint8_t *body;
+    void (*write)(struct vc__send *s, uint8_t *out);
+
+    /* The link has no more use for it: all of it was handed to the adapter,
+     * or the link died first. Runs on any thread that sends, with no lock of
+     * the link held. NULL when the owner may free it as soon as all has gone,
+     * without being told: when a reply to it came, or after ops->down(). */
+    void (*done)(struct vc__send *s);
+};
+
+/* What comes up, on the holder of the engine. */
+struct vc__link_ops {
+    /* Calls may go. The accept or hello of the peer is in the link. */
+    void (*up)(struct vc__link *link);
+
+    /* A frame of the peer; false when it breaks the protocol, which ends the
+     * link. */
+    bool (*frame)(struct vc__link *link, const struct vc__frame *f);
+
+    /* It carries nothing any more, or never will: link->error says why. Once.
+     * Every message in its queue has been done before. */
+    void (*down)(struct vc__link *link);
+
+    /* Everything is given back. Last. */
+    void (*gone)(struct vc__link *link);
+};
+
+struct vc__link {
+    const struct vc__link_ops *ops;
+    struct vc__cm *cm;
+    struct vc__cm_handler handler;
+    struct rdma_cm_id *id;
+    enum vc__link_state state;
+    bool active; /* the side that connects */
+    bool stale;  /* refused for its QP number: another may do */
+    bool told;   /* ops->down has run */
+    struct vc__error error;
+
+    struct vc__timer timer;
+    uint32_t timeout_ms; /* of connecting, and of leaving */
+    struct vc__task reap, broken;
+
+    /* What was said. On the active side the hello is ours and the accept the
+     * peer's; on the passive side the other way round. */
+    struct vc__hello hello;
+    struct vc__accept accept;
+    uint8_t reads_in, reads_out;
+    char peer[VC__ADDR_TEXT];
+
+    struct vc__device *device;
+    struct vc__qp qp;
+    unsigned granted;     /* receives promised to the peer */
+    uint32_t rx_sequence; /* of the next packet */
+
+    pthread_mutex_t lock;
+    bool open; /* lock: messages may go */
+    bool ill;  /* lock: `broken` is posted */
+    struct vc__credit credit;         /* lock */
+    uint32_t tx_sequence;             /* lock */
+    struct cds_list_head queue;       /* lock: of struct vc__send */
+};
+
+/* A link of this engine, in the caller's memory. */
+void vc__link_init(struct vc__link *link, struct vc__cm *cm,
+                   const struct vc__link_ops *ops, uint32_t timeout_ms);
+/* From ops->gone(), or before anything was started. */
+void vc__link_fini(struct vc__link *link);
+
+/* Connects to addr, saying link->hello, which the caller has filled but for
+ * credits and sizes of packets. Ends in ops->up() or ops->down(), within the
+ * timeout. */
+void vc__link_connect(struct vc__link *link, const struct sockaddr *addr);
+
+/* Accepts a request: id is of RDMA_CM_EVENT_CONNECT_REQUEST, hello what it
+ * said, link->accept filled but for credits, sizes of packets and features.
+ * On VC_OK the link owns the id and ops follow; otherwise the caller still
+ * does, nothing was sent and nothing will come up. */
+enum vc_status vc__link_accept(struct vc__link *link, struct rdma_cm_id *id,
+                               const struct vc__hello *hello,
+                               uint8_t reads_in, uint8_t reads_out);
+
+/* Takes it down; ops->down() with this error, unless it was down before. */
+void vc__link_close(struct vc__link *link, enum vc_status status,
+                    const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The first packet, or whatever else the timer waited for, was good. */
+void vc__link_trust(struct vc__link *link);
+
+/* Sends n messages, in this order; those that fit share a packet. False, and
+ * no done(), when the link is down. Any thread. */
+bool vc__link_send(struct vc__link *link, struct vc__send *const *sends,
+                   unsigned n);
+
+/* Takes a message back of which nothing has gone. False when it is too late,
+ * or it was never queued. Any thread. */
+bool vc__link_unsend(struct vc__link *link, struct vc__send *s);
+
+
+/* --- between the files of the link ------------------------------------- */
+
+/* link.c: an event of the state machine. */
+void vc__link_event(struct vc__link *link, enum vc__link_event event);
+/* The same for an event that ends it, with the reason. */
+void vc__link_end(struct vc__link *link, enum vc__link_event event,
+                  enum vc_status status, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* link.c: (re)starts the one timer. */
+void vc__link_timer(struct vc__link *link, uint32_t ms);
+
+/* link_connect.c: what rdma_cm says to the active side. */
+void vc__link_resolve_route(struct vc__link *link);
+void vc__link_ask(struct vc__link *link);
+void vc__link_establish(struct vc__link *link, const struct vc__cm_event *ev);
+void vc__link_refused(struct vc__link *link, const struct vc__cm_event *ev);
+void vc__link_no_way(struct vc__link *link, const struct vc__cm_event *ev);
+
+/* link_io.c */
+extern const struct vc__qp_ops vc__link_qp_ops;
+/* The device, receives promised to the peer, and a QP; and them back. */
+enum vc_status vc__link_prepare(struct vc__link *link,
+                                struct ibv_context *verbs);
+void vc__link_unprepare(struct vc__link *link);
+void vc__link_open_io(struct vc__link *link, uint32_t peer_credits);
+void vc__link_close_io(struct vc__link *link);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Listening, and turning away what is no hello of ours. */
+#include "cm/listener.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "transport/error.h"
+
+void
+vc__listener_reject(struct rdma_cm_id *id, enum vc__reject_reason reason,
+                    uint32_t retry_ms, const char *format, ...)
+{
+    struct vc__reject reject = {.version_min = VC__VERSION_MIN,
+                                .version_max = VC__VERSION_MAX,
+                                .reason = (uint8_t)reason,
+                                .retry_ms = retry_ms};
+    uint8_t bytes[VC__REJECT_SIZE];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(reject.text, sizeof reject.text, format, args);
+    va_end(args);
+    vc__reject_put(bytes, &reject);
+    /* It fails only when the peer has gone, and then there is nobody to
+     * tell. */
+    rdma_reject(id, bytes, sizeof bytes);
+    rdma_destroy_id(id);
+}
+
+static void
+on_request(struct vc__listener *l, const struct vc__cm_event *ev)
+{
+    struct vc__hello hello;
+    enum vc__said said = vc__hello_get(&hello, ev->data, ev->data_len);
+
+    if (said == VC__SAID_OK)
+        l->request(l, ev->id, &hello, ev->reads_in, ev->reads_out);
+    else
+        vc__listener_reject(ev->id,
+                            said == VC__SAID_VERSION ? VC__REJECT_VERSION
+                                                     : VC__REJECT_MALFORMED,
+                            0, "%s", vc__said_text(said));
+}
+
+static void
+listener_on_cm(struct vc__cm_handler *h, const struct vc__cm_event *ev)
+{
+    struct vc__listener *l = caa_container_of(h, struct vc__listener, handler);
+
+    /* An id that waits for its link inherits our context; what happens to it
+     * meanwhile shows when it is accepted. */
+    if (ev->type == RDMA_CM_EVENT_CONNECT_REQUEST)
+        on_request(l, ev);
+}
+
+static enum vc_status
+fail_bind(const struct sockaddr *addr, const char *what, int err)
+{
+    char text[VC__ADDR_TEXT];
+
+    vc__addr_text(addr, text);
+    if (err == EADDRNOTAVAIL || err == EADDRINUSE)
+        return vc__fail(VC_UNAVAILABLE,
+                        "cannot listen at %s: the port is in use, or the "
+                        "address is not one of this machine's RDMA devices "
+                        "(%s)",
+                        text, strerror(err));
+    if (err == ENODEV)
+        return vc__fail(VC_UNAVAILABLE,
+                        "cannot listen at %s: no RDMA device of this machine "
+                        "has that address; see `rdma link show`",
+                        text);
+    return vc__fail(vc__status_of_errno(err), "cannot %s at %s: %s", what, text,
+                    strerror(err));
+}
+
+enum vc_status
+vc__listener_open(struct vc__listener *l, struct vc__cm *cm,
+                  const struct sockaddr *addr)
+{
+    enum vc_status status = vc__cm_open(cm);
+    const char *what = "bind";
+    int err;
+
+    if (status != VC_OK)
+        return status;
+    l->cm = cm;
+    l->handler.event = listener_on_cm;
+    if (rdma_create_id(cm->channel, &l->id, &l->handler, RDMA_PS_TCP) != 0)
+        return fail_bind(addr, "make an id to listen", errno);
+    if (rdma_bind_addr(l->id, (struct sockaddr *)addr) == 0) {
+        what = "listen";
+        /* A short backlog drops requests silently, which costs the client
+         * seconds; 0 is the kernel's longest. */
+        if (rdma_listen(l->id, 0) == 0)
+            return VC_OK;
+    }
+    err = errno;
+    rdma_destroy_id(l->id);
+    l->id = NULL;
+    return fail_bind(addr, what, err);
+}
+
+void
+vc__listener_close(struct vc__listener *l)
+{
+    if (l->id != NULL)
+        rdma_destroy_id(l->id);
+    l->id = NULL;
+}
+
+uint16_t
+vc__listener_port(const struct vc__listener *l)
+{
+    return ntohs(rdma_get_src_port(l->id));
+}

@@ -1,0 +1,194 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Reads the event channel, and knows the devices by their name in verbs. */
+#include "cm/rdma_cm.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "transport/error.h"
+#include "transport/rdma/device.h"
+
+/* Events that one look at the channel handles at most. */
+#define EVENT_BATCH 64
+
+static void
+event_copy(struct vc__cm_event *out, const struct rdma_cm_event *in)
+{
+    const struct rdma_conn_param *conn = &in->param.conn;
+
+    memset(out, 0, offsetof(struct vc__cm_event, data));
+    out->type = in->event;
+    out->status = in->status;
+    out->id = in->id;
+    out->reads_in = conn->responder_resources;
+    out->reads_out = conn->initiator_depth;
+    out->qpn = conn->qp_num;
+    if (conn->private_data != NULL) {
+        out->data_len = conn->private_data_len;
+        memcpy(out->data, conn->private_data, out->data_len);
+    }
+}
+
+static void
+events_ready(struct vc__source *s)
+{
+    struct vc__cm *cm = caa_container_of(s, struct vc__cm, source);
+
+    for (int i = 0; i < EVENT_BATCH; i++) {
+        struct rdma_cm_event *event;
+        struct vc__cm_event copy;
+        struct vc__cm_handler *handler;
+
+        if (rdma_get_cm_event(cm->channel, &event) != 0)
+            return;
+        event_copy(&copy, event);
+        handler = copy.id->context;
+        rdma_ack_cm_event(event);
+        handler->event(handler, &copy);
+    }
+}
+
+void
+vc__cm_init(struct vc__cm *cm, struct vc__engine *engine, size_t memory)
+{
+    memset(cm, 0, sizeof *cm);
+    cm->engine = engine;
+    cm->memory = memory;
+    pthread_mutex_init(&cm->open_lock, NULL);
+    CDS_INIT_LIST_HEAD(&cm->devices);
+}
+
+void
+vc__cm_fini(struct vc__cm *cm)
+{
+    struct vc__device *d, *next;
+
+    cds_list_for_each_entry_safe(d, next, &cm->devices, node)
+        vc__device_free(d);
+    if (cm->channel != NULL)
+        rdma_destroy_event_channel(cm->channel);
+    pthread_mutex_destroy(&cm->open_lock);
+}
+
+static enum vc_status
+fail_channel(int err)
+{
+    switch (err) {
+    case ENOENT:
+    case ENODEV:
+    case ENOSYS:
+        return vc__fail(VC_UNAVAILABLE,
+                        "this machine has no RDMA connection manager (%s): "
+                        "load its modules (modprobe rdma_ucm) and see that "
+                        "`rdma link show` lists a device",
+                        strerror(err));
+    case EACCES:
+    case EPERM:
+        return vc__fail(VC_PERMISSION_DENIED,
+                        "/dev/infiniband/rdma_cm may not be opened: give this "
+                        "user read and write access to it");
+    default:
+        return vc__fail(vc__status_of_errno(err),
+                        "cannot open an RDMA event channel: %s",
+                        strerror(err));
+    }
+}
+
+static void
+source_adopt(struct vc__task *task)
+{
+    struct vc__cm *cm = caa_container_of(task, struct vc__cm, adopt);
+
+    /* Without a place in epoll, events come late: at each look. It takes the
+     * loss of kernel memory at just this moment. */
+    vc__engine_add(cm->engine, &cm->source);
+}
+
+static enum vc_status
+channel_make(struct vc__cm *cm)
+{
+    struct rdma_event_channel *channel = rdma_create_event_channel();
+
+    if (channel == NULL)
+        return fail_channel(errno);
+    if (fcntl(channel->fd, F_SETFL, fcntl(channel->fd, F_GETFL) | O_NONBLOCK) !=
+        0) {
+        int err = errno;
+
+        rdma_destroy_event_channel(channel);
+        return fail_channel(err);
+    }
+    cm->channel = channel;
+    cm->source.fd = channel->fd;
+    cm->source.ready = events_ready;
+    cm->adopt.run = source_adopt;
+    vc__engine_post(cm->engine, &cm->adopt);
+    return VC_OK;
+}
+
+enum vc_status
+vc__cm_open(struct vc__cm *cm)
+{
+    enum vc_status status = VC_OK;
+
+    pthread_mutex_lock(&cm->open_lock);
+    if (cm->channel == NULL)
+        status = channel_make(cm);
+    pthread_mutex_unlock(&cm->open_lock);
+    return status;
+}
+
+enum vc_status
+vc__cm_device(struct vc__cm *cm, struct ibv_context *verbs,
+              struct vc__device **device)
+{
+    struct vc__device *d;
+    enum vc_status status;
+
+    cds_list_for_each_entry(d, &cm->devices, node) {
+        if (d->verbs->device == verbs->device) {
+            *device = d;
+            return VC_OK;
+        }
+    }
+    status = vc__device_new(cm->engine, verbs, cm->memory, &d);
+    if (status != VC_OK)
+        return status;
+    cds_list_add(&d->node, &cm->devices);
+    *device = d;
+    return VC_OK;
+}
+
+uint8_t
+vc__cm_reads(unsigned wish, unsigned peer, int device)
+{
+    unsigned n = wish < peer ? wish : peer;
+
+    if (device < 0)
+        device = 0;
+    if ((unsigned)device < n)
+        n = (unsigned)device;
+    return n > UINT8_MAX ? UINT8_MAX : (uint8_t)n;
+}
+
+const char *
+vc__addr_text(const struct sockaddr *addr, char text[VC__ADDR_TEXT])
+{
+    char host[64], port[8];
+    socklen_t len = addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+                                                : sizeof(struct sockaddr_in);
+
+    if (getnameinfo(addr, len, host, sizeof host, port, sizeof port,
+                    NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+        snprintf(text, VC__ADDR_TEXT, "?");
+    else
+        snprintf(text, VC__ADDR_TEXT,
+                 addr->sa_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host,
+                 port);
+    return text;
+}

@@ -1,0 +1,32 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * greeter-client TARGET NAME: has itself greeted. */
+#include <stdio.h>
+
+#include "greeter.vc.h"
+
+int
+main(int argc, char **argv)
+{
+    Demo__HelloRequest request = DEMO__HELLO_REQUEST__INIT;
+    Demo__HelloReply *reply = NULL;
+    struct vc_runtime *runtime = NULL;
+    struct vc_channel *channel = NULL;
+
+    if (argc != 3) {
+        fprintf(stderr, "usage: greeter-client rdma://HOST:PORT NAME\n");
+        return 2;
+    }
+    request.name = argv[2];
+    if (vc_runtime_new(NULL, &runtime) != VC_OK ||
+        vc_channel_open(runtime, argv[1], NULL, &channel) != VC_OK ||
+        demo_greeter_say_hello(channel, &request, NULL, &reply) != VC_OK)
+        fprintf(stderr, "greeter-client: %s\n", vc_error());
+    else
+        printf("%s\n", reply->message);
+    vc_reply_free(reply);
+    vc_channel_close(channel);
+    vc_runtime_free(runtime);
+    return reply != NULL ? 0 : 1;
+}

@@ -1,0 +1,31 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Numbers in command lines. */
+#ifndef KV_NUMBER_H
+#define KV_NUMBER_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+/* number_parse - whether text is a decimal number of min..max and nothing
+ * else; if so, it is in *number. */
+static inline bool
+number_parse(const char *text, uint64_t min, uint64_t max, uint64_t *number)
+{
+    unsigned long long n;
+    char *end;
+
+    if (text[0] < '0' || text[0] > '9') /* strtoull takes signs and spaces */
+        return false;
+    errno = 0;
+    n = strtoull(text, &end, 10);
+    if (errno != 0 || *end != '\0' || n < min || n > max)
+        return false;
+    *number = n;
+    return true;
+}
+
+#endif

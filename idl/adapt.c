@@ -1,0 +1,87 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Our request, made into one that protoc-gen-c takes: a table says which
+ * fields are cut out of which message, and in which others to look further. */
+#include "idl/adapt.h"
+
+#include <stddef.h>
+
+enum adapt_at {
+    ADAPT_REQUEST,
+    ADAPT_FILE,
+    ADAPT_MESSAGE,
+    ADAPT_FIELD,
+    ADAPT_DROP,
+};
+
+/* The numbers are those of plugin.proto and descriptor.proto, which our own
+ * plugin.proto has not all. */
+static const struct adapt_rule {
+    enum adapt_at at;
+    uint32_t number;
+    enum adapt_at to;
+} rules[] = {
+    {ADAPT_REQUEST, 2, ADAPT_DROP},    /* parameter */
+    {ADAPT_REQUEST, 15, ADAPT_FILE},   /* proto_file */
+    {ADAPT_REQUEST, 17, ADAPT_FILE},   /* source_file_descriptors */
+    {ADAPT_FILE, 4, ADAPT_MESSAGE},    /* message_type */
+    {ADAPT_FILE, 6, ADAPT_DROP},       /* service */
+    {ADAPT_FILE, 7, ADAPT_FIELD},      /* extension */
+    {ADAPT_MESSAGE, 2, ADAPT_FIELD},   /* field */
+    {ADAPT_MESSAGE, 3, ADAPT_MESSAGE}, /* nested_type */
+    {ADAPT_MESSAGE, 6, ADAPT_FIELD},   /* extension */
+    {ADAPT_FIELD, 17, ADAPT_DROP},     /* proto3_optional */
+};
+
+static const struct adapt_rule *
+rule_find(enum adapt_at at, uint32_t number)
+{
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+        if (rules[i].at == at && rules[i].number == number)
+            return &rules[i];
+    return NULL;
+}
+
+static void adapt(struct text *out, struct bytes bytes, enum adapt_at at,
+                  unsigned depth);
+
+static void
+adapt_field(struct text *out, const struct wire_field *field, enum adapt_at at,
+            unsigned depth)
+{
+    const struct adapt_rule *rule = rule_find(at, field->number);
+    struct text inner;
+
+    if (rule != NULL && rule->to == ADAPT_DROP)
+        return;
+    if (rule == NULL || field->type != PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED) {
+        text_add_bytes(out, field->whole.data, field->whole.length);
+        return;
+    }
+    text_init(&inner, out->arena);
+    adapt(&inner, field->value, rule->to, depth + 1);
+    wire_add_message(out, field->number,
+                     (struct bytes){(const uint8_t *)inner.data, inner.length});
+}
+
+/* What is malformed, and what is deeper than request_parse() allows of the
+ * fields that it knows, goes on as it is: protoc-gen-c has its own checks. */
+static void
+adapt(struct text *out, struct bytes bytes, enum adapt_at at, unsigned depth)
+{
+    struct wire_field field;
+    struct bytes rest = bytes;
+
+    while (depth <= WIRE_DEPTH && wire_next(&rest, &field) > 0) {
+        adapt_field(out, &field, at, depth);
+        bytes = rest;
+    }
+    text_add_bytes(out, bytes.data, bytes.length);
+}
+
+void
+adapt_request(struct text *out, struct bytes request)
+{
+    adapt(out, request, ADAPT_REQUEST, 1);
+}

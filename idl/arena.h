@@ -1,0 +1,39 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Memory of one run of the plugin, given back all at once. Running out of it
+ * ends the program with a message: there is nothing to save.
+ *
+ * Names of the plugin's functions have no prefix vc__: it is a program of its
+ * own and shares none with the library. */
+#ifndef VC_IDL_ARENA_H
+#define VC_IDL_ARENA_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <protobuf-c/protobuf-c.h>
+
+struct arena_block;
+
+struct arena { /* zeroed: empty */
+    struct arena_block *blocks;
+};
+
+void arena_fini(struct arena *arena);
+
+/* Zeroed, aligned for any type. */
+void *arena_alloc(struct arena *arena, size_t size);
+
+/* arena_alloc() of an array. */
+void *arena_array(struct arena *arena, size_t n, size_t size);
+
+char *arena_printf(struct arena *arena, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+char *arena_vprintf(struct arena *arena, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
+
+/* Lets protobuf-c unpack into the arena; its free does nothing. */
+ProtobufCAllocator arena_allocator(struct arena *arena);
+
+#endif

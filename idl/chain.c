@@ -1,0 +1,237 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * protoc-gen-c as a child process. Both pipes are served as they get ready:
+ * a child that writes before it has read everything must not stop us both. */
+#define _POSIX_C_SOURCE 200809L
+#include "idl/chain.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "idl/text.h"
+
+#define CHAIN_PROGRAM "protoc-gen-c"
+#define CHAIN_READ    65536
+
+extern char **environ;
+
+struct chain {
+    struct arena *arena;
+    pid_t pid;
+    int to, from;         /* our ends of the pipes, or -1 */
+    struct bytes request; /* what is still to be written */
+    struct text answer;
+};
+
+static void
+fd_close(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+static const char *
+chain_system_error(struct arena *arena, const char *what, int error)
+{
+    return arena_printf(arena, "%s of " CHAIN_PROGRAM ": %s", what,
+                        strerror(error));
+}
+
+/* Writes what the pipe takes. A child that closed it early is judged by how
+ * it ends. */
+static const char *
+chain_write(struct chain *chain)
+{
+    ssize_t n = write(chain->to, chain->request.data, chain->request.length);
+
+    if (n < 0 && errno != EAGAIN && errno != EINTR && errno != EPIPE)
+        return chain_system_error(chain->arena, "standard input", errno);
+    if (n > 0) {
+        chain->request.data += n;
+        chain->request.length -= (size_t)n;
+    }
+    if (chain->request.length == 0 || (n < 0 && errno == EPIPE))
+        fd_close(&chain->to);
+    return NULL;
+}
+
+static const char *
+chain_read(struct chain *chain)
+{
+    struct text *answer = &chain->answer;
+    ssize_t n;
+
+    text_reserve(answer, CHAIN_READ);
+    n = read(chain->from, answer->data + answer->length, CHAIN_READ);
+    if (n < 0 && errno != EAGAIN && errno != EINTR)
+        return chain_system_error(chain->arena, "standard output", errno);
+    if (n > 0)
+        answer->length += (size_t)n;
+    if (n == 0)
+        fd_close(&chain->from);
+    return NULL;
+}
+
+static const char *
+chain_serve(struct chain *chain)
+{
+    const char *problem = NULL;
+
+    while (chain->from >= 0 && problem == NULL) {
+        struct pollfd fds[2] = {
+            {.fd = chain->from, .events = POLLIN},
+            {.fd = chain->to, .events = POLLOUT}, /* -1 is passed over */
+        };
+
+        if (poll(fds, 2, -1) < 0) {
+            if (errno != EINTR)
+                problem = chain_system_error(chain->arena, "waiting", errno);
+            continue;
+        }
+        if (fds[0].revents != 0)
+            problem = chain_read(chain);
+        if (fds[1].revents != 0 && problem == NULL)
+            problem = chain_write(chain);
+    }
+    return problem;
+}
+
+/* The child gets SIGPIPE back as it was by default: main() ignores it. */
+static int
+spawn_child(pid_t *pid, int in, int out)
+{
+    char *const argv[] = {CHAIN_PROGRAM, NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attr;
+    sigset_t pipe_signal;
+    int error;
+
+    sigemptyset(&pipe_signal);
+    sigaddset(&pipe_signal, SIGPIPE);
+    error = posix_spawn_file_actions_init(&actions);
+    if (error != 0)
+        return error;
+    error = posix_spawnattr_init(&attr);
+    if (error != 0)
+        goto out_actions;
+    error = posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
+    if (error == 0)
+        error = posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+    if (error == 0)
+        error = posix_spawnattr_setsigdefault(&attr, &pipe_signal);
+    if (error == 0)
+        error = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF);
+    if (error == 0)
+        error =
+            posix_spawnp(pid, CHAIN_PROGRAM, &actions, &attr, argv, environ);
+    posix_spawnattr_destroy(&attr);
+out_actions:
+    posix_spawn_file_actions_destroy(&actions);
+    return error;
+}
+
+/* Both ends close on exec, and the one that we keep does not block. */
+static int
+pipe_make(int fds[2], int ours)
+{
+    if (pipe(fds) != 0)
+        return errno;
+    if (fcntl(fds[0], F_SETFD, FD_CLOEXEC) == 0 &&
+        fcntl(fds[1], F_SETFD, FD_CLOEXEC) == 0 &&
+        fcntl(fds[ours], F_SETFL, O_NONBLOCK) == 0)
+        return 0;
+    return errno;
+}
+
+static const char *
+spawn_error(struct arena *arena, int error)
+{
+    if (error == ENOENT)
+        return "protoc-gen-c, which makes the C code of messages, is not in "
+               "PATH; it comes with the package protobuf-c-compiler of Debian "
+               "and Fedora. With the parameter 'services' it is not needed";
+    return chain_system_error(arena, "the start", error);
+}
+
+static const char *
+chain_start(struct chain *chain)
+{
+    int in[2] = {-1, -1}, out[2] = {-1, -1};
+    int error = pipe_make(in, 1);
+
+    if (error == 0)
+        error = pipe_make(out, 0);
+    if (error == 0)
+        error = spawn_child(&chain->pid, in[0], out[1]);
+    fd_close(&in[0]);
+    fd_close(&out[1]);
+    chain->to = in[1];
+    chain->from = out[0];
+    return error == 0 ? NULL : spawn_error(chain->arena, error);
+}
+
+/* How the child ended, as an error unless well. */
+static const char *
+chain_wait(struct chain *chain)
+{
+    int status;
+
+    while (waitpid(chain->pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return chain_system_error(chain->arena, "the end", errno);
+    if (WIFSIGNALED(status))
+        return arena_printf(chain->arena,
+                            CHAIN_PROGRAM " died of signal %d (%s)",
+                            WTERMSIG(status), strsignal(WTERMSIG(status)));
+    if (WEXITSTATUS(status) != 0)
+        return arena_printf(chain->arena,
+                            CHAIN_PROGRAM " failed with exit status %d",
+                            WEXITSTATUS(status));
+    return NULL;
+}
+
+static const char *
+answer_parse(struct arena *arena, const struct text *answer,
+             Idl__Response **response)
+{
+    struct bytes bytes = {(const uint8_t *)answer->data, answer->length};
+    ProtobufCAllocator allocator = arena_allocator(arena);
+
+    if (wire_check(&idl__response__descriptor, bytes) == NULL)
+        *response = idl__response__unpack(&allocator, bytes.length, bytes.data);
+    if (*response == NULL)
+        return CHAIN_PROGRAM " gave an answer that cannot be read";
+    if ((*response)->error != NULL && (*response)->error[0] != '\0')
+        return arena_printf(arena, CHAIN_PROGRAM ": %s", (*response)->error);
+    return NULL;
+}
+
+const char *
+chain_run(struct arena *arena, struct bytes request, Idl__Response **response)
+{
+    struct chain chain = {.arena = arena, .request = request};
+    const char *problem, *end;
+
+    text_init(&chain.answer, arena);
+    problem = chain_start(&chain);
+    if (problem == NULL) {
+        problem = chain_serve(&chain);
+        fd_close(&chain.to);
+        fd_close(&chain.from);
+        end = chain_wait(&chain);
+        problem = problem != NULL ? problem : end;
+    }
+    fd_close(&chain.to);
+    fd_close(&chain.from);
+    *response = NULL;
+    return problem != NULL ? problem
+                           : answer_parse(arena, &chain.answer, response);
+}

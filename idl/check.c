@@ -1,0 +1,155 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What a .proto file may say and we cannot generate. */
+#include "idl/check.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "idl/request.h"
+
+#define METHODS_MAX 1024 /* in a service */
+
+/* field numbers in FileDescriptorProto and DescriptorProto */
+#define FILE_EXTENSION    7
+#define FILE_SYNTAX       12
+#define MESSAGE_FIELD     2
+#define MESSAGE_EXTENSION 6
+
+static const char *
+check_syntax(struct arena *arena, const Idl__File *file)
+{
+    const char *syntax = file->syntax;
+    const struct place *place;
+
+    if (syntax == NULL || syntax[0] == '\0' || strcmp(syntax, "proto2") == 0 ||
+        strcmp(syntax, "proto3") == 0)
+        return NULL;
+    place =
+        place_child(arena, place_file(arena, file), FILE_SYNTAX, PLACE_ONLY);
+    return place_error(arena, place,
+                       "syntax '%s' is not supported; write syntax = "
+                       "\"proto3\"; or syntax = \"proto2\";",
+                       syntax);
+}
+
+static const char *
+check_groups(struct arena *arena, Idl__Field *const *fields, size_t n,
+             const struct place *parent, int32_t number)
+{
+    for (size_t i = 0; i < n; i++)
+        if (fields[i]->has_type &&
+            fields[i]->type == IDL__FIELD__TYPE__TYPE_GROUP)
+            return place_error(
+                arena, place_child(arena, parent, number, (int32_t)i),
+                "'%s' is a group, which protobuf-c does not have; write a "
+                "message and a field of its type",
+                fields[i]->name);
+    return NULL;
+}
+
+static const char *
+check_message(struct arena *arena, const struct type *type)
+{
+    const Idl__Message *m = type->message;
+    const char *problem;
+
+    problem =
+        check_groups(arena, m->field, m->n_field, type->place, MESSAGE_FIELD);
+    if (problem != NULL)
+        return problem;
+    return check_groups(arena, m->extension, m->n_extension, type->place,
+                        MESSAGE_EXTENSION);
+}
+
+static const char *
+check_file(struct arena *arena, const Idl__File *file)
+{
+    const char *problem = check_syntax(arena, file);
+
+    if (problem != NULL)
+        return problem;
+    return check_groups(arena, file->extension, file->n_extension,
+                        place_file(arena, file), FILE_EXTENSION);
+}
+
+const char *
+check_files(struct arena *arena, const Idl__Request *request,
+            const struct types *types)
+{
+    const char *problem = NULL;
+
+    for (size_t i = 0; i < request->n_proto_file && problem == NULL; i++)
+        if (request_generates(request, request->proto_file[i]))
+            problem = check_file(arena, request->proto_file[i]);
+    for (size_t i = 0; i < types->n && problem == NULL; i++) {
+        const struct type *type = &types->items[i];
+
+        if (type->message != NULL &&
+            request_generates(request, type->place->file))
+            problem = check_message(arena, type);
+    }
+    return problem;
+}
+
+static const char *
+check_hashes(struct arena *arena, const struct model_service *service)
+{
+    for (size_t i = 1; i < service->n_methods; i++) {
+        const struct model_method *m = &service->methods[i];
+
+        for (size_t j = 0; j < i; j++)
+            if (service->methods[j].hash == m->hash)
+                return place_error(
+                    arena, m->place,
+                    "methods '%s' and '%s' would be the same on the wire, as "
+                    "their names have the same hash 0x%08" PRIx32
+                    "; rename one of them",
+                    service->methods[j].name, m->name, m->hash);
+    }
+    return NULL;
+}
+
+static const char *
+check_streams(struct arena *arena, const struct model_service *service)
+{
+    for (size_t i = 0; i < service->n_methods; i++) {
+        const struct model_method *m = &service->methods[i];
+
+        if (m->client_streaming || m->server_streaming)
+            return place_error(arena, m->place,
+                               "streaming methods are not generated yet; take "
+                               "'stream' out of method '%s', or leave it out",
+                               m->name);
+    }
+    return NULL;
+}
+
+static const char *
+check_service(struct arena *arena, const struct model_service *service)
+{
+    const char *problem;
+
+    if (service->n_methods > METHODS_MAX)
+        return place_error(arena, service->place,
+                           "service '%s' has %zu methods, and %d are the most; "
+                           "make two services of it",
+                           service->full_name, service->n_methods, METHODS_MAX);
+    problem = check_streams(arena, service);
+    return problem != NULL ? problem : check_hashes(arena, service);
+}
+
+const char *
+check_services(struct arena *arena, const struct model *model)
+{
+    const char *problem = NULL;
+
+    for (size_t i = 0; i < model->n_files; i++)
+        for (size_t j = 0; j < model->files[i].n_services; j++) {
+            problem = check_service(arena, &model->files[i].services[j]);
+            if (problem != NULL)
+                return problem;
+        }
+    return NULL;
+}

@@ -1,0 +1,98 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * x.vc.h: what a program sees of a file's services. */
+#include "idl/emit.h"
+
+static void
+emit_service(struct text *out, const struct model_service *service)
+{
+    text_add(out, "\n");
+    emit_comment(out, "", service->comment,
+                 service->deprecated ? " Deprecated." : "");
+    text_addf(out, "extern const struct vc_service %s_service;\n",
+              service->c_prefix);
+}
+
+static void
+emit_handler(struct text *out, const struct model_method *method)
+{
+    const char *args[] = {
+        "struct vc_call *call",
+        arena_printf(out->arena, "const %s *request", method->request.c_type),
+        arena_printf(out->arena, "%s *reply", method->reply.c_type),
+        "void *arg",
+    };
+
+    emit_comment(out, "    ", method->comment,
+                 method->deprecated ? " Deprecated." : "");
+    emit_list(
+        out,
+        arena_printf(out->arena, "    enum vc_status (*%s)(", method->c_name),
+        args, sizeof args / sizeof args[0], ");\n");
+}
+
+static void
+emit_handlers(struct text *out, const struct model_service *service)
+{
+    text_addf(out,
+              "\n/* The handlers; one that is NULL answers VC_UNIMPLEMENTED. */"
+              "\nstruct %s_methods {\n",
+              service->c_prefix);
+    for (size_t i = 0; i < service->n_methods; i++)
+        emit_handler(out, &service->methods[i]);
+    if (service->n_methods == 0)
+        text_add(out, "    char no_methods; /* C has no empty structures */\n");
+    text_add(out, "};\n");
+}
+
+static void
+emit_add(struct text *out, const struct model_service *service)
+{
+    text_add(out, "\n/* Adds the service to a server, as vc_server_add(); "
+                  "methods are copied. */\n"
+                  "enum vc_status\n");
+    emit_add_head(out, service, ");\n");
+}
+
+static void
+emit_call(struct text *out, const struct model_service *service,
+          const struct model_method *method)
+{
+    bool deprecated = method->deprecated || service->deprecated;
+
+    text_add(out, "\n");
+    emit_comment(out, "", method->comment,
+                 deprecated ? " Deprecated.\n A blocking call, as "
+                              "vc_channel_call(); vc_reply_free() frees the "
+                              "reply."
+                            : " A blocking call, as vc_channel_call(); "
+                              "vc_reply_free() frees the reply.");
+    if (deprecated)
+        text_add(out, "__attribute__((deprecated))\n");
+    text_add(out, "enum vc_status\n");
+    emit_call_head(out, service, method, ");\n");
+}
+
+void
+emit_header(struct text *out, const struct model_file *file)
+{
+    emit_banner(out, file);
+    text_addf(out, "#ifndef %s\n#define %s\n\n#include <verbcall/verbcall.h>\n",
+              file->guard, file->guard);
+    for (size_t i = 0; i < file->n_includes; i++)
+        text_addf(out, "%s#include \"%s\"\n", i == 0 ? "\n" : "",
+                  file->includes[i]);
+    text_add(out, "\nVC_BEGIN_DECLS\n");
+
+    for (size_t i = 0; i < file->n_services; i++) {
+        const struct model_service *service = &file->services[i];
+
+        emit_service(out, service);
+        emit_handlers(out, service);
+        emit_add(out, service);
+        for (size_t j = 0; j < service->n_methods; j++)
+            emit_call(out, service, &service->methods[j]);
+    }
+    text_add(out, "\nVC_END_DECLS\n\n#endif\n");
+}

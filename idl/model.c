@@ -1,0 +1,220 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What is generated of a request. */
+#include "idl/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "idl/hash.h"
+#include "idl/names.h"
+#include "idl/request.h"
+#include "idl/text.h"
+
+/* field numbers in FileDescriptorProto and ServiceDescriptorProto */
+#define FILE_SERVICE   6
+#define SERVICE_METHOD 2
+
+struct builder {
+    struct arena *arena;
+    const struct types *types;
+};
+
+/* Finds the message that a method takes or returns. */
+static const char *
+message_build(const struct builder *b, struct model_message *message,
+              const char *name, const struct place *method)
+{
+    const struct type *type = types_message(b->types, name);
+    const Idl__File *file;
+
+    if (type == NULL)
+        return place_error(b->arena, method,
+                           "the request does not say what '%s' is",
+                           name != NULL ? name : "");
+    file = type->place->file;
+    if (types_not_generated(file))
+        return place_error(b->arena, method,
+                           "'%s' has no C type, as %s says "
+                           "(pb_c_file).no_generate; take that option out or "
+                           "use another message",
+                           type->full_name, file->name);
+    message->full_name = type->full_name;
+    message->c_type = names_type(b->arena, file, type->full_name);
+    message->c_lower = names_type_lower(b->arena, file, type->full_name);
+    message->file = file;
+    return NULL;
+}
+
+static const char *
+method_build(const struct builder *b, struct model_method *method,
+             const Idl__Method *from, const struct place *place)
+{
+    const Idl__MethodOptions *options = from->options;
+    const char *problem;
+
+    method->name = from->name;
+    method->c_name = names_method(b->arena, from->name);
+    method->comment = place_comment(place);
+    method->place = place;
+    method->client_streaming = from->client_streaming;
+    method->server_streaming = from->server_streaming;
+    method->hash = hash_32(from->name, strlen(from->name));
+    if (options != NULL) {
+        method->deprecated = options->deprecated;
+        method->idempotency = options->idempotency_level;
+    }
+    problem = message_build(b, &method->request, from->input_type, place);
+    if (problem != NULL)
+        return problem;
+    return message_build(b, &method->reply, from->output_type, place);
+}
+
+static int
+method_compare(const void *a, const void *b)
+{
+    const struct model_method *x = *(struct model_method *const *)a;
+    const struct model_method *y = *(struct model_method *const *)b;
+
+    return strcmp(x->name, y->name);
+}
+
+/* What both ends must agree on, as text: a line for each method in the order
+ * of their names, "SayHello (demo.HelloRequest) returns (demo.HelloReply)\n",
+ * with "stream " before a type that is one. Comments, options, the order in
+ * the file and the fields of messages are left out: to change them breaks no
+ * peer that does not use what changed. */
+static uint32_t
+service_fingerprint(struct arena *arena, const struct model_service *service)
+{
+    struct model_method **sorted;
+    struct text text;
+
+    text_init(&text, arena);
+    sorted = arena_array(arena, service->n_methods, sizeof(*sorted));
+    for (size_t i = 0; i < service->n_methods; i++)
+        sorted[i] = &service->methods[i];
+    qsort(sorted, service->n_methods, sizeof(*sorted), method_compare);
+
+    for (size_t i = 0; i < service->n_methods; i++) {
+        const struct model_method *m = sorted[i];
+
+        text_addf(&text, "%s (%s%s) returns (%s%s)\n", m->name,
+                  m->client_streaming ? "stream " : "", m->request.full_name,
+                  m->server_streaming ? "stream " : "", m->reply.full_name);
+    }
+    return hash_32(text.data, text.length);
+}
+
+static const char *
+service_build(const struct builder *b, struct model_service *service,
+              const Idl__Service *from, const struct place *place)
+{
+    const Idl__File *file = place->file;
+    const char *package = file->package != NULL ? file->package : "";
+
+    service->full_name = arena_printf(
+        b->arena, "%s%s%s", package, package[0] != '\0' ? "." : "", from->name);
+    service->c_prefix = names_service(b->arena, file, service->full_name);
+    service->comment = place_comment(place);
+    service->place = place;
+    service->deprecated = from->options != NULL && from->options->deprecated;
+    service->id = hash_64(service->full_name, strlen(service->full_name));
+    service->n_methods = from->n_method;
+    service->methods =
+        arena_array(b->arena, from->n_method, sizeof *service->methods);
+
+    for (size_t i = 0; i < from->n_method; i++) {
+        const struct place *at =
+            place_child(b->arena, place, SERVICE_METHOD, (int32_t)i);
+        const char *problem =
+            method_build(b, &service->methods[i], from->method[i], at);
+
+        if (problem != NULL)
+            return problem;
+    }
+    service->fingerprint = service_fingerprint(b->arena, service);
+    return NULL;
+}
+
+static void
+include_add(struct model_file *file, struct arena *arena,
+            const char *proto_name)
+{
+    const char *name =
+        arena_printf(arena, "%s.pb-c.h", names_stem(arena, proto_name));
+
+    for (size_t i = 0; i < file->n_includes; i++)
+        if (strcmp(file->includes[i], name) == 0)
+            return;
+    file->includes[file->n_includes++] = name;
+}
+
+/* Room for the file's own and two of each method. */
+static void
+includes_build(struct model_file *file, struct arena *arena,
+               const Idl__File *from)
+{
+    size_t n = 1;
+
+    for (size_t i = 0; i < file->n_services; i++)
+        n += 2 * file->services[i].n_methods;
+    file->includes = arena_array(arena, n, sizeof *file->includes);
+
+    if (!types_not_generated(from))
+        include_add(file, arena, from->name);
+    for (size_t i = 0; i < file->n_services; i++) {
+        const struct model_service *s = &file->services[i];
+
+        for (size_t j = 0; j < s->n_methods; j++) {
+            include_add(file, arena, s->methods[j].request.file->name);
+            include_add(file, arena, s->methods[j].reply.file->name);
+        }
+    }
+}
+
+static const char *
+file_build(const struct builder *b, struct model_file *file,
+           const Idl__File *from)
+{
+    const struct place *place = place_file(b->arena, from);
+
+    file->name = from->name;
+    file->stem = names_stem(b->arena, from->name);
+    file->guard = names_guard(b->arena, file->stem);
+    file->n_services = from->n_service;
+    file->services =
+        arena_array(b->arena, from->n_service, sizeof *file->services);
+
+    for (size_t i = 0; i < from->n_service; i++) {
+        const struct place *at =
+            place_child(b->arena, place, FILE_SERVICE, (int32_t)i);
+        const char *problem =
+            service_build(b, &file->services[i], from->service[i], at);
+
+        if (problem != NULL)
+            return problem;
+    }
+    includes_build(file, b->arena, from);
+    return NULL;
+}
+
+const char *
+model_build(struct model *model, struct arena *arena,
+            const Idl__Request *request, const struct types *types)
+{
+    const struct builder builder = {arena, types};
+
+    model->n_files = request->n_file_to_generate;
+    model->files = arena_array(arena, model->n_files, sizeof *model->files);
+    for (size_t i = 0; i < model->n_files; i++) {
+        const Idl__File *file =
+            request_file(request, request->file_to_generate[i]);
+        const char *problem = file_build(&builder, &model->files[i], file);
+
+        if (problem != NULL)
+            return problem;
+    }
+    return NULL;
+}

@@ -1,0 +1,69 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What is generated of a request: files, services and methods with their
+ * names in C, ready to be written out. All of it lives in the arena. */
+#ifndef VC_IDL_MODEL_H
+#define VC_IDL_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "idl/arena.h"
+#include "idl/place.h"
+#include "idl/plugin.pb-c.h"
+#include "idl/types.h"
+
+struct model_message {
+    const char *full_name; /* "demo.HelloRequest" */
+    const char *c_type;    /* "Demo__HelloRequest" */
+    const char *c_lower;   /* "demo__hello_request" */
+    const Idl__File *file; /* that defines it */
+};
+
+struct model_method {
+    const char *name;    /* "SayHello" */
+    const char *c_name;  /* "say_hello" */
+    const char *comment; /* or NULL */
+    const struct place *place;
+    bool deprecated;
+    bool client_streaming, server_streaming;
+    Idl__MethodOptions__IdempotencyLevel idempotency;
+    uint32_t hash; /* of name */
+    struct model_message request, reply;
+};
+
+struct model_service {
+    const char *full_name; /* "demo.Greeter" */
+    const char *c_prefix;  /* "demo_greeter" */
+    const char *comment;   /* or NULL */
+    const struct place *place;
+    bool deprecated;
+    uint64_t id;          /* hash of full_name */
+    uint32_t fingerprint; /* see service_fingerprint() */
+    size_t n_methods;
+    struct model_method *methods;
+};
+
+struct model_file {
+    const char *name;  /* "a/b.proto" */
+    const char *stem;  /* "a/b" */
+    const char *guard; /* "VERBCALL_a_2fb_VC_H" */
+    size_t n_includes;
+    const char **includes; /* "a/b.pb-c.h", its own first */
+    size_t n_services;
+    struct model_service *services;
+};
+
+struct model {
+    size_t n_files;
+    struct model_file *files; /* as protoc asks for them */
+};
+
+/* model_build - NULL, or the error of a method whose types cannot be used.
+ * The request has passed request_parse() and types are those of it. */
+const char *model_build(struct model *model, struct arena *arena,
+                        const Idl__Request *request, const struct types *types);
+
+#endif

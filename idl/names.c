@@ -1,0 +1,196 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * From names in .proto files to names in C. All of them are ASCII. */
+#include "idl/names.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "idl/text.h"
+
+/* Words of C up to C23 and C++ up to C++20, what compilers and standard headers
+ * define as macros, and the three of our own. A space before and behind each.
+ */
+static const char reserved[] =
+    " "
+    "add alignas alignof and and_eq asm assert auto bitand bitor bool break "
+    "case catch char char16_t char32_t char8_t class co_await co_return "
+    "co_yield compl complex concept const const_cast consteval constexpr "
+    "constinit continue decltype default delete do double dynamic_cast else "
+    "enum errno explicit export extern false float for friend goto i386 if "
+    "imaginary inline int linux long methods mutable namespace new noexcept "
+    "noreturn not not_eq nullptr offsetof operator or or_eq private "
+    "protected public register reinterpret_cast requires restrict return "
+    "service setjmp short signed sizeof static static_assert static_cast "
+    "stderr stdin stdout struct switch template this thread_local throw "
+    "true try typedef typeid typename typeof typeof_unqual union unix "
+    "unsigned using va_arg va_copy va_end va_start virtual void volatile "
+    "wchar_t while xor xor_eq ";
+
+/* How one piece of a dotted name is written in C. */
+typedef void piece_fold(struct text *out, const char *piece, size_t length);
+
+/* protoc-gen-c's ToCamel: get_reply is GetReply. */
+static void
+piece_camel(struct text *out, const char *piece, size_t length)
+{
+    bool upper = true;
+
+    for (size_t i = 0; i < length; i++) {
+        char c = piece[i];
+
+        if (c == '_') {
+            upper = true;
+            continue;
+        }
+        if (upper)
+            c = (char)toupper((unsigned char)c);
+        upper = false;
+        text_add_bytes(out, &c, 1);
+    }
+}
+
+/* protoc-gen-c's CamelToLower: GetReply is get_reply, HTTPGet is httpget. */
+static void
+piece_lower(struct text *out, const char *piece, size_t length)
+{
+    bool was_upper = true;
+
+    for (size_t i = 0; i < length; i++) {
+        bool is_upper = isupper((unsigned char)piece[i]) != 0;
+        char c = (char)tolower((unsigned char)piece[i]);
+
+        if (is_upper && !was_upper)
+            text_add(out, "_");
+        text_add_bytes(out, &c, 1);
+        was_upper = is_upper;
+    }
+}
+
+/* protoc-gen-c's OverrideFullName. */
+static const char *
+name_override(struct arena *arena, const Idl__File *file, const char *full_name)
+{
+    const Idl__FileOptions *options = file->options;
+    const char *package = file->package != NULL ? file->package : "";
+
+    if (options == NULL || options->pb_c_file == NULL ||
+        options->pb_c_file->c_package == NULL)
+        return full_name;
+    return arena_printf(arena, "%s%s%s", options->pb_c_file->c_package,
+                        package[0] == '\0' ? "." : "",
+                        full_name + strlen(package));
+}
+
+/* Folds each piece of a dotted name and joins them; empty ones are left out,
+ * as protoc-gen-c does. */
+static char *
+name_fold(struct arena *arena, const char *name, piece_fold *fold,
+          const char *joint)
+{
+    struct text out;
+
+    text_init(&out, arena);
+    while (*name != '\0') {
+        size_t length = strcspn(name, ".");
+
+        if (length > 0) {
+            if (out.length > 0)
+                text_add(&out, joint);
+            fold(&out, name, length);
+        }
+        name += length;
+        name += *name == '.';
+    }
+    text_add_bytes(&out, "", 1);
+    return out.data;
+}
+
+char *
+names_type(struct arena *arena, const Idl__File *file, const char *full_name)
+{
+    return name_fold(arena, name_override(arena, file, full_name), piece_camel,
+                     "__");
+}
+
+char *
+names_type_lower(struct arena *arena, const Idl__File *file,
+                 const char *full_name)
+{
+    return name_fold(arena, name_override(arena, file, full_name), piece_lower,
+                     "__");
+}
+
+char *
+names_service(struct arena *arena, const Idl__File *file, const char *full_name)
+{
+    return name_fold(arena, name_override(arena, file, full_name), piece_lower,
+                     "_");
+}
+
+char *
+names_method(struct arena *arena, const char *name)
+{
+    char *folded = name_fold(arena, name, piece_lower, "_");
+
+    if (strstr(reserved, arena_printf(arena, " %s ", folded)) == NULL)
+        return folded;
+    return arena_printf(arena, "%s_", folded);
+}
+
+char *
+names_stem(struct arena *arena, const char *file_name)
+{
+    static const char *const endings[] = {".protodevel", ".proto"};
+    size_t length = strlen(file_name);
+
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        size_t n = strlen(endings[i]);
+
+        if (length >= n && strcmp(file_name + length - n, endings[i]) == 0)
+            return arena_printf(arena, "%.*s", (int)(length - n), file_name);
+    }
+    return arena_printf(arena, "%s", file_name);
+}
+
+char *
+names_guard(struct arena *arena, const char *stem)
+{
+    struct text out;
+
+    text_init(&out, arena);
+    text_add(&out, "VERBCALL_");
+    for (; *stem != '\0'; stem++) {
+        unsigned char c = (unsigned char)*stem;
+
+        if (isalnum(c))
+            text_addf(&out, "%c", c);
+        else
+            text_addf(&out, "_%02x", c);
+    }
+    text_add_bytes(&out, "_VC_H", sizeof "_VC_H");
+    return out.data;
+}
+
+bool
+names_valid(const char *name)
+{
+    return strchr(name, '.') == NULL && names_valid_dotted(name);
+}
+
+bool
+names_valid_dotted(const char *name)
+{
+    bool first = true; /* of a piece */
+
+    for (; *name != '\0'; name++) {
+        unsigned char c = (unsigned char)*name;
+
+        if (first ? !isalpha(c) && c != '_'
+                  : !isalnum(c) && c != '_' && c != '.')
+            return false;
+        first = c == '.';
+    }
+    return !first;
+}

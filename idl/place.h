@@ -1,0 +1,42 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Where in its .proto file something stands: the path that source_code_info
+ * uses, kept as a chain, and looked up when a line or a comment is wanted. */
+#ifndef VC_IDL_PLACE_H
+#define VC_IDL_PLACE_H
+
+#include <stdint.h>
+
+#include "idl/arena.h"
+#include "idl/plugin.pb-c.h"
+
+#define PLACE_ONLY (-1) /* the field is not repeated */
+
+struct place_lookup;
+
+struct place {
+    const Idl__File *file;
+    struct place_lookup *lookup; /* that of the file */
+    const struct place *parent;  /* NULL for the file itself */
+    int32_t field;               /* number in the parent's descriptor */
+    int32_t index;               /* among the repeated ones, or PLACE_ONLY */
+};
+
+struct place *place_file(struct arena *arena, const Idl__File *file);
+struct place *place_child(struct arena *arena, const struct place *parent,
+                          int32_t field, int32_t index);
+
+/* The line, from 1. What has no location of its own, as a map's entry, has
+ * that of what it is in; a file without locations is all on line 1. */
+int place_line(const struct place *place);
+
+/* The comment before it, or NULL. */
+const char *place_comment(const struct place *place);
+
+/* place_error - "x.proto:12: text", the form of every refusal. */
+char *place_error(struct arena *arena, const struct place *place,
+                  const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

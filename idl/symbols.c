@@ -1,0 +1,223 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The names that the generated C files define. */
+#include "idl/symbols.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "idl/names.h"
+#include "idl/place.h"
+#include "idl/request.h"
+
+#define SYMBOLS_SIZE_FIRST 64
+
+#define MESSAGE_ONEOF 8 /* field number in DescriptorProto */
+
+struct symbol {
+    const char *name;      /* in C */
+    const char *kind;      /* "message", "method", ... */
+    const char *full_name; /* in the .proto file */
+    const struct place *place;
+    bool generated; /* in this run, and not in a file imported by one */
+    size_t order;
+};
+
+struct symbols {
+    struct arena *arena;
+    size_t n, size;
+    struct symbol *items;
+};
+
+static void
+symbols_add(struct symbols *symbols, const struct symbol *symbol)
+{
+    if (symbols->n == symbols->size) {
+        size_t size = symbols->n > 0 ? 2 * symbols->n : SYMBOLS_SIZE_FIRST;
+        struct symbol *items;
+
+        items = arena_array(symbols->arena, size, sizeof *items);
+        if (symbols->n > 0)
+            memcpy(items, symbols->items, symbols->n * sizeof *items);
+        symbols->items = items;
+        symbols->size = size;
+    }
+    symbols->items[symbols->n] = *symbol;
+    symbols->items[symbols->n].order = symbols->n;
+    symbols->n++;
+}
+
+/* What protoc-gen-c makes of each message behind its lower-case name. */
+static const char *const message_suffixes[] = {
+    "__descriptor",     "__init",   "__get_packed_size", "__pack",
+    "__pack_to_buffer", "__unpack", "__free_unpacked",
+};
+
+static void
+add_oneofs(struct symbols *symbols, const struct type *type,
+           struct symbol symbol)
+{
+    const Idl__Message *m = type->message;
+
+    symbol.kind = "oneof";
+    for (size_t i = 0; i < m->n_oneof_decl; i++) {
+        symbol.full_name = arena_printf(
+            symbols->arena, "%s.%s", type->full_name, m->oneof_decl[i]->name);
+        symbol.name = arena_printf(
+            symbols->arena, "%sCase",
+            names_type(symbols->arena, type->place->file, symbol.full_name));
+        symbol.place =
+            place_child(symbols->arena, type->place, MESSAGE_ONEOF, (int32_t)i);
+        symbols_add(symbols, &symbol);
+    }
+}
+
+static void
+add_type(struct symbols *symbols, const struct type *type, bool generated)
+{
+    const Idl__File *file = type->place->file;
+    const char *lower = names_type_lower(symbols->arena, file, type->full_name);
+    size_t n = sizeof message_suffixes / sizeof message_suffixes[0];
+    struct symbol symbol = {
+        .name = names_type(symbols->arena, file, type->full_name),
+        .kind = type->message != NULL ? "message" : "enum",
+        .full_name = type->full_name,
+        .place = type->place,
+        .generated = generated,
+    };
+
+    symbols_add(symbols, &symbol);
+    for (size_t i = 0; i < n; i++) {
+        symbol.name =
+            arena_printf(symbols->arena, "%s%s", lower, message_suffixes[i]);
+        symbols_add(symbols, &symbol);
+        if (type->message == NULL)
+            return; /* an enum has the descriptor only */
+    }
+    add_oneofs(symbols, type, symbol);
+}
+
+static void
+add_method(struct symbols *symbols, const struct model_service *service,
+           const struct model_method *method)
+{
+    struct symbol symbol = {
+        .kind = "method",
+        .full_name = arena_printf(symbols->arena, "%s.%s", service->full_name,
+                                  method->name),
+        .place = method->place,
+        .generated = true,
+    };
+
+    symbol.name = arena_printf(symbols->arena, "%s_%s", service->c_prefix,
+                               method->c_name);
+    symbols_add(symbols, &symbol);
+    symbol.name = arena_printf(symbols->arena, "%s__run", symbol.name);
+    symbols_add(symbols, &symbol);
+}
+
+/* All that emit_header.c and emit_source.c name at file scope. */
+static void
+add_service(struct symbols *symbols, const struct model_service *service)
+{
+    static const char *const suffixes[] = {"_service", "_methods", "_add",
+                                           "__table"};
+    struct symbol symbol = {
+        .kind = "service",
+        .full_name = service->full_name,
+        .place = service->place,
+        .generated = true,
+    };
+
+    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
+        symbol.name = arena_printf(symbols->arena, "%s%s", service->c_prefix,
+                                   suffixes[i]);
+        symbols_add(symbols, &symbol);
+    }
+    for (size_t i = 0; i < service->n_methods; i++)
+        add_method(symbols, service, &service->methods[i]);
+}
+
+static int
+symbol_compare(const void *a, const void *b)
+{
+    const struct symbol *x = a, *y = b;
+    int order = strcmp(x->name, y->name);
+
+    if (order != 0)
+        return order;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static const char *
+clash_error(struct arena *arena, const struct symbol *first,
+            const struct symbol *second)
+{
+    return place_error(
+        arena, second->place,
+        "%s '%s' is '%s' in C, and so is %s '%s' at %s:%d; rename one of them",
+        second->kind, second->full_name, second->name, first->kind,
+        first->full_name, first->place->file->name, place_line(first->place));
+}
+
+static const char *
+symbols_invalid(const struct symbols *symbols)
+{
+    for (size_t i = 0; i < symbols->n; i++) {
+        const struct symbol *s = &symbols->items[i];
+
+        if (s->generated && !names_valid(s->name))
+            return place_error(symbols->arena, s->place,
+                               "%s '%s' is '%s' in C, which is no identifier; "
+                               "rename it, or its package or c_package",
+                               s->kind, s->full_name, s->name);
+    }
+    return NULL;
+}
+
+static const char *
+symbols_clash(struct symbols *symbols)
+{
+    const struct symbol *items = symbols->items;
+    const struct symbol *first = NULL, *second = NULL;
+
+    qsort(symbols->items, symbols->n, sizeof *symbols->items, symbol_compare);
+    for (size_t i = 1; i < symbols->n; i++) {
+        const struct symbol *a = &items[i - 1], *b = &items[i];
+
+        if (strcmp(a->name, b->name) != 0)
+            continue;
+        if (!a->generated && !b->generated)
+            continue;
+        if (second == NULL || b->order < second->order) {
+            first = a;
+            second = b;
+        }
+    }
+    return second != NULL ? clash_error(symbols->arena, first, second) : NULL;
+}
+
+const char *
+symbols_check(struct arena *arena, const Idl__Request *request,
+              const struct types *types, const struct model *model)
+{
+    struct symbols symbols = {.arena = arena};
+    const char *problem;
+
+    for (size_t i = 0; i < types->n; i++) {
+        const Idl__File *file = types->items[i].place->file;
+
+        if (!types_not_generated(file))
+            add_type(&symbols, &types->items[i],
+                     request_generates(request, file));
+    }
+    for (size_t i = 0; i < model->n_files; i++)
+        for (size_t j = 0; j < model->files[i].n_services; j++)
+            add_service(&symbols, &model->files[i].services[j]);
+
+    problem = symbols_invalid(&symbols);
+    if (problem == NULL && symbols.n > 0)
+        problem = symbols_clash(&symbols);
+    return problem;
+}

@@ -1,0 +1,30 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A buffer that grows: generated text, and bytes on their way between the
+ * programs. Its memory is the arena's. */
+#ifndef VC_IDL_TEXT_H
+#define VC_IDL_TEXT_H
+
+#include <stddef.h>
+
+#include "idl/arena.h"
+
+struct text {
+    struct arena *arena;
+    char *data; /* no NUL at its end */
+    size_t length;
+    size_t size;
+};
+
+void text_init(struct text *text, struct arena *arena);
+
+/* Makes room for at least more bytes behind length. */
+void text_reserve(struct text *text, size_t more);
+
+void text_add_bytes(struct text *text, const void *data, size_t length);
+void text_add(struct text *text, const char *string);
+void text_addf(struct text *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Every message and enum of a request. The walk goes as deep as messages
+ * nest, which request.c has bounded. */
+#include "idl/types.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* field numbers in FileDescriptorProto and DescriptorProto */
+#define FILE_MESSAGE   4
+#define FILE_ENUM      5
+#define MESSAGE_NESTED 3
+#define MESSAGE_ENUM   4
+
+static size_t
+count_message(const Idl__Message *message)
+{
+    size_t n = 1 + message->n_enum_type;
+
+    for (size_t i = 0; i < message->n_nested_type; i++)
+        n += count_message(message->nested_type[i]);
+    return n;
+}
+
+static size_t
+count_file(const Idl__File *file)
+{
+    size_t n = file->n_enum_type;
+
+    for (size_t i = 0; i < file->n_message_type; i++)
+        n += count_message(file->message_type[i]);
+    return n;
+}
+
+/* Adds a type named name in scope, which is a package or a type or empty. */
+static const struct type *
+types_add(struct types *types, const char *scope, const char *name,
+          const struct place *place, const Idl__Message *message)
+{
+    struct type *type = &types->items[types->n++];
+
+    type->full_name = arena_printf(types->arena, "%s%s%s", scope,
+                                   scope[0] != '\0' ? "." : "", name);
+    type->place = place;
+    type->message = message;
+    return type;
+}
+
+static void
+add_enums(struct types *types, const char *scope, Idl__Enum *const *enums,
+          size_t n, const struct place *parent, int32_t field)
+{
+    for (size_t i = 0; i < n; i++)
+        types_add(types, scope, enums[i]->name,
+                  place_child(types->arena, parent, field, (int32_t)i), NULL);
+}
+
+static void
+add_messages(struct types *types, const char *scope,
+             Idl__Message *const *messages, size_t n,
+             const struct place *parent, int32_t field)
+{
+    for (size_t i = 0; i < n; i++) {
+        const Idl__Message *m = messages[i];
+        const struct type *type;
+
+        type =
+            types_add(types, scope, m->name,
+                      place_child(types->arena, parent, field, (int32_t)i), m);
+        add_enums(types, type->full_name, m->enum_type, m->n_enum_type,
+                  type->place, MESSAGE_ENUM);
+        add_messages(types, type->full_name, m->nested_type, m->n_nested_type,
+                     type->place, MESSAGE_NESTED);
+    }
+}
+
+static void
+add_file(struct types *types, const Idl__File *file)
+{
+    const char *package = file->package != NULL ? file->package : "";
+    const struct place *place = place_file(types->arena, file);
+
+    add_enums(types, package, file->enum_type, file->n_enum_type, place,
+              FILE_ENUM);
+    add_messages(types, package, file->message_type, file->n_message_type,
+                 place, FILE_MESSAGE);
+}
+
+static int
+type_compare(const void *a, const void *b)
+{
+    const struct type *x = *(struct type *const *)a;
+    const struct type *y = *(struct type *const *)b;
+
+    return strcmp(x->full_name, y->full_name);
+}
+
+static int
+type_compare_name(const void *name, const void *type)
+{
+    return strcmp(name, (*(struct type *const *)type)->full_name);
+}
+
+void
+types_build(struct types *types, struct arena *arena,
+            const Idl__Request *request)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < request->n_proto_file; i++)
+        n += count_file(request->proto_file[i]);
+    types->arena = arena;
+    types->n = 0;
+    types->items = arena_array(arena, n, sizeof *types->items);
+    types->by_name = arena_array(arena, n, sizeof *types->by_name);
+
+    for (size_t i = 0; i < request->n_proto_file; i++)
+        add_file(types, request->proto_file[i]);
+    for (size_t i = 0; i < types->n; i++)
+        types->by_name[i] = &types->items[i];
+    qsort(types->by_name, types->n, sizeof *types->by_name, type_compare);
+}
+
+const struct type *
+types_message(const struct types *types, const char *name)
+{
+    struct type **found;
+
+    if (name == NULL || name[0] != '.')
+        return NULL;
+    found = bsearch(name + 1, types->by_name, types->n, sizeof *types->by_name,
+                    type_compare_name);
+    return found != NULL && (*found)->message != NULL ? *found : NULL;
+}
+
+bool
+types_not_generated(const Idl__File *file)
+{
+    return file->options != NULL && file->options->pb_c_file != NULL &&
+           file->options->pb_c_file->no_generate;
+}

@@ -1,0 +1,39 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Every message and enum of a request, those of imported files included,
+ * to be walked over in the order of the files or found by name. */
+#ifndef VC_IDL_TYPES_H
+#define VC_IDL_TYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "idl/arena.h"
+#include "idl/place.h"
+#include "idl/plugin.pb-c.h"
+
+struct type {
+    const char *full_name; /* without a leading dot */
+    const struct place *place;
+    const Idl__Message *message; /* NULL for an enum */
+};
+
+struct types {
+    struct arena *arena;
+    size_t n;
+    struct type *items; /* as in the files, outer ones before inner ones */
+    struct type **by_name;
+};
+
+void types_build(struct types *types, struct arena *arena,
+                 const Idl__Request *request);
+
+/* types_message - the message of a name as method descriptors have it, with
+ * its leading dot; NULL when there is none. */
+const struct type *types_message(const struct types *types, const char *name);
+
+/* Whether protoc-gen-c leaves the file out: (pb_c_file).no_generate. */
+bool types_not_generated(const Idl__File *file);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A call: what its handler may ask and give on the server, and what its
+ * caller may say and must free on the client. */
+#ifndef VERBCALL_CALL_H
+#define VERBCALL_CALL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <verbcall/export.h>
+#include <verbcall/status.h>
+
+VC_BEGIN_DECLS
+
+/* On the server: one call while its handler runs. Only the handler's thread
+ * may use it, and not after the handler has returned. */
+struct vc_call;
+
+/* vc_call_alloc - size bytes, zeroed and aligned for any type, that live
+ * until the reply has been packed. NULL when the call's memory limit is met;
+ * return vc_call_fail(call, VC_RESOURCE_EXHAUSTED, ...) then. */
+VC_API void *vc_call_alloc(struct vc_call *call, size_t size);
+
+/* vc_call_strdup, vc_call_sprintf - strings that live as long. NULL as above.
+ * vc_call_sprintf takes printf's format. */
+VC_API char *vc_call_strdup(struct vc_call *call, const char *text);
+VC_API char *vc_call_sprintf(struct vc_call *call, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* vc_call_fail - keeps a text for the caller (its vc_error(); UTF-8, cut at
+ * 255 bytes) and returns status, so that a handler can say
+ * return vc_call_fail(call, VC_NOT_FOUND, "no key %s", key); */
+VC_API enum vc_status vc_call_fail(struct vc_call *call, enum vc_status status,
+                                   const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* vc_call_deadline_us - microseconds that the caller still waits for the
+ * reply, 0 when it does not any more, UINT64_MAX when it waits for ever. */
+VC_API uint64_t vc_call_deadline_us(const struct vc_call *call);
+
+/* On the client. Set by VC_CALL_OPTS_INIT; 0 in a field means its default. */
+struct vc_call_opts {
+    size_t size;
+
+    /* Milliseconds, 1..2^31-1, that the call may take, connecting included;
+     * default: the channel's. VC_NO_DEADLINE waits for ever, or until the
+     * link is lost. */
+    uint32_t timeout_ms;
+};
+
+#define VC_CALL_OPTS_INIT                                                      \
+    {                                                                          \
+        sizeof(struct vc_call_opts), 0                                         \
+    }
+
+/* vc_reply_free - gives a reply back that a client's call returned. Any
+ * thread, once; NULL is fine. The channel need not live any more, the runtime
+ * must. */
+VC_API void vc_reply_free(void *reply);
+
+VC_END_DECLS
+
+#endif

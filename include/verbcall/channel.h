@@ -1,0 +1,81 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The client's side: a channel leads to a target and carries calls of any
+ * number of services from any number of threads. */
+#ifndef VERBCALL_CHANNEL_H
+#define VERBCALL_CHANNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <verbcall/export.h>
+#include <verbcall/status.h>
+
+VC_BEGIN_DECLS
+
+struct vc_channel;
+struct vc_runtime;
+struct vc_service;
+
+/* Set by VC_CHANNEL_OPTS_INIT; 0 in a field means its default. */
+struct vc_channel_opts {
+    size_t size;
+
+    /* Milliseconds, 1..600000, default 2000, in which a connection must be up
+     * and agreed upon. */
+    uint32_t connect_timeout_ms;
+
+    /* Milliseconds, 1..2^31-1, that a call may take when its own options do
+     * not say; default 10000. VC_NO_DEADLINE waits for ever, or until the
+     * link is lost. */
+    uint32_t call_timeout_ms;
+
+    /* Largest packed request and reply in bytes, 4 KiB..1 GiB, rounded up to
+     * a power of two; default 4 MiB. */
+    size_t max_message;
+};
+
+#define VC_NO_DEADLINE UINT32_MAX
+
+#define VC_CHANNEL_OPTS_INIT                                                   \
+    {                                                                          \
+        sizeof(struct vc_channel_opts), 0, 0, 0                                \
+    }
+
+/* vc_channel_open - makes a channel to target, "rdma://HOST:PORT" with HOST a
+ * name, an IPv4 address or an [IPv6 address]. Returns at once: the connection
+ * is made by the first call or by vc_channel_connect(), and made anew by the
+ * next call when it was lost. opts may be NULL. On VC_OK the caller owns
+ * *channel and closes it by vc_channel_close(). Any thread.
+ * VC_INVALID_ARGUMENT   the target or an option is malformed
+ * VC_RESOURCE_EXHAUSTED no memory */
+VC_API enum vc_status vc_channel_open(struct vc_runtime *runtime,
+                                      const char *target,
+                                      const struct vc_channel_opts *opts,
+                                      struct vc_channel **channel);
+
+/* vc_channel_connect - connects now and waits until the peer has agreed to
+ * serve the service, for those who want to know before the first call. Any
+ * thread, any time; VC_OK at once when connected. Within the channel's
+ * connect timeout:
+ * VC_UNAVAILABLE        no such host, no route, no listener, no RDMA device,
+ *                       peer lost; vc_error() says which and what to do
+ *                       or too busy
+ * VC_UNIMPLEMENTED      the peer does not serve it, or speaks no version of
+ *                       the protocol that we do
+ * VC_PERMISSION_DENIED  this user may not open the RDMA devices
+ * VC_RESOURCE_EXHAUSTED pinned memory or queues are too small here
+ * VC_DEADLINE_EXCEEDED  never: a time-out of connecting is VC_UNAVAILABLE */
+VC_API enum vc_status vc_channel_connect(struct vc_channel *channel,
+                                         const struct vc_service *service);
+
+/* vc_channel_close - ends the calls that still run with VC_CANCELLED, takes
+ * the connection down and frees the channel. No call may be started on it
+ * any more. Blocks for the handshake of disconnection, 2 s at most. NULL is
+ * fine. Any thread but not from a handler. */
+VC_API void vc_channel_close(struct vc_channel *channel);
+
+VC_END_DECLS
+
+#endif

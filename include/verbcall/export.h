@@ -1,0 +1,19 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What every public header needs: the mark of an exported symbol and the
+ * linkage of C. Programs include <verbcall/verbcall.h> instead. */
+#ifndef VERBCALL_EXPORT_H
+#define VERBCALL_EXPORT_H
+
+#define VC_API __attribute__((visibility("default")))
+
+#ifdef __cplusplus
+#define VC_BEGIN_DECLS extern "C" {
+#define VC_END_DECLS   }
+#else
+#define VC_BEGIN_DECLS
+#define VC_END_DECLS
+#endif
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The runtime: everything that one process shares. A program makes one,
+ * opens channels and servers in it, and frees it last. */
+#ifndef VERBCALL_RUNTIME_H
+#define VERBCALL_RUNTIME_H
+
+#include <stddef.h>
+
+#include <verbcall/export.h>
+#include <verbcall/status.h>
+
+VC_BEGIN_DECLS
+
+struct vc_runtime;
+
+/* Set by VC_RUNTIME_OPTS_INIT; 0 in a field means its default. */
+struct vc_runtime_opts {
+    size_t size; /* sizeof(struct vc_runtime_opts), so that it can grow */
+
+    /* Progress loops, 1..64, default 1. Each has its own completion and
+     * receive queues and is advanced by one thread at a time; a server that
+     * starts n threads wants n engines. */
+    unsigned engines;
+
+    /* Longest time in microseconds, 1..1000000, that a waiting thread polls
+     * before it sleeps; within it the time follows the traffic. Default 200.
+     * VC_SPIN_NEVER always sleeps. */
+    unsigned spin_us;
+
+    /* Bytes of registered (pinned) memory that each engine may use on each
+     * device, 64 KiB.., default 256 MiB. It is taken slab by slab as links
+     * are opened. */
+    size_t memory_limit;
+};
+
+#define VC_SPIN_NEVER (~0u)
+
+#define VC_RUNTIME_OPTS_INIT                                                   \
+    {                                                                          \
+        sizeof(struct vc_runtime_opts), 0, 0, 0                                \
+    }
+
+/* vc_runtime_new - makes a runtime. opts may be NULL. No device is opened
+ * and no thread started yet. On VC_OK the caller owns *runtime and frees it
+ * by vc_runtime_free().
+ * VC_INVALID_ARGUMENT   an option is out of its range
+ * VC_RESOURCE_EXHAUSTED no memory or no file descriptors left */
+VC_API enum vc_status vc_runtime_new(const struct vc_runtime_opts *opts,
+                                     struct vc_runtime **runtime);
+
+/* vc_runtime_start - starts n library threads, 1..256, which advance the
+ * engines (thread i engine i modulo their number). A process that only makes
+ * blocking calls needs none: a caller polls for itself while it waits. A
+ * server needs at least one for each engine, or its connections starve.
+ * VC_INVALID_ARGUMENT    n is out of range
+ * VC_FAILED_PRECONDITION started already
+ * VC_RESOURCE_EXHAUSTED  the system gives no thread; none was started */
+VC_API enum vc_status vc_runtime_start(struct vc_runtime *runtime, unsigned n);
+
+/* vc_runtime_stop - ends and joins the library's threads. Not from a handler.
+ * Links stay up, but nothing advances them until somebody waits or starts
+ * threads again. Does nothing when none runs. */
+VC_API void vc_runtime_stop(struct vc_runtime *runtime);
+
+/* vc_runtime_free - stops the threads, then gives back all that the runtime
+ * holds. Every channel and server must have been closed. NULL is fine. */
+VC_API void vc_runtime_free(struct vc_runtime *runtime);
+
+VC_END_DECLS
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What protoc-gen-verbcall generates tables of. Programs use the generated
+ * functions and need none of this by name. */
+#ifndef VERBCALL_SERVICE_H
+#define VERBCALL_SERVICE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <protobuf-c/protobuf-c.h>
+
+#include <verbcall/export.h>
+#include <verbcall/status.h>
+
+VC_BEGIN_DECLS
+
+struct vc_call;
+struct vc_call_opts;
+struct vc_channel;
+
+/* A message type and the functions that pack and unpack it. NULL stands for
+ * protobuf-c's generic ones, which need only desc; a generator that knows the
+ * type can give better ones. Peer input reaches unpack only after it was
+ * checked against desc. */
+struct vc_message_type {
+    const ProtobufCMessageDescriptor *desc;
+    size_t (*packed_size)(const ProtobufCMessage *message);
+    size_t (*pack)(const ProtobufCMessage *message, uint8_t *out);
+    ProtobufCMessage *(*unpack)(ProtobufCAllocator *allocator, size_t length,
+                                const uint8_t *data);
+};
+
+/* Runs one handler: methods is the generated structure of handlers. */
+typedef enum vc_status vc_method_run(struct vc_call *call, const void *methods,
+                                     const void *request, void *reply,
+                                     void *arg);
+
+struct vc_method {
+    const char *name; /* as in the .proto file */
+    uint32_t hash;    /* FNV-1a, 32 bits, of name: names it on the wire */
+    uint32_t flags;   /* VC_METHOD_* */
+    struct vc_message_type request;
+    struct vc_message_type reply;
+    vc_method_run *run;
+};
+
+/* descriptor.proto's idempotency_level */
+#define VC_METHOD_NO_SIDE_EFFECTS 0x1u
+#define VC_METHOD_IDEMPOTENT      0x2u
+
+struct vc_service {
+    const char *name;     /* full name, as "demo.Greeter" */
+    uint64_t id;          /* FNV-1a, 64 bits, of name */
+    uint32_t fingerprint; /* FNV-1a, 32 bits, of what the .proto file says */
+    uint32_t n_methods;
+    const struct vc_method *methods;
+};
+
+/* vc_channel_call - one blocking unary call of a generated client function.
+ * Any thread. On VC_OK *reply is the caller's and freed by vc_reply_free();
+ * otherwise it is untouched and vc_error() says more. Besides the codes that
+ * the handler returns:
+ * VC_INVALID_ARGUMENT   the request lacks something that must be set, or the
+ *                       server found it malformed
+ * VC_DEADLINE_EXCEEDED  the call's time ran out
+ * VC_RESOURCE_EXHAUSTED request or reply are over the limit; no memory
+ * VC_UNIMPLEMENTED      the peer does not serve the service or the method
+ * VC_UNAVAILABLE        no connection within the connect timeout, or lost
+ * VC_CANCELLED          the channel was closed
+ * VC_INTERNAL           the reply does not fit its type */
+VC_API enum vc_status vc_channel_call(struct vc_channel *channel,
+                                      const struct vc_service *service,
+                                      unsigned method, const void *request,
+                                      const struct vc_call_opts *opts,
+                                      void **reply);
+
+/* vc_call_no_handler - what a generated method runner answers for a handler
+ * that is NULL: VC_UNIMPLEMENTED with a text. */
+VC_API enum vc_status vc_call_no_handler(struct vc_call *call);
+
+VC_END_DECLS
+
+#endif

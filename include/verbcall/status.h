@@ -1,0 +1,61 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * How a call, or any other function of the library, ended. The codes and
+ * their numbers are gRPC's (https://grpc.io/docs/guides/status-codes/). */
+#ifndef VERBCALL_STATUS_H
+#define VERBCALL_STATUS_H
+
+#include <verbcall/export.h>
+
+VC_BEGIN_DECLS
+
+/* X(name, number, what it means when the library itself says it) */
+#define VC_STATUSES(X)                                                         \
+    X(OK, 0, "success")                                                        \
+    X(CANCELLED, 1, "the caller gave the call up")                             \
+    X(UNKNOWN, 2, "the handler returned no code that exists")                  \
+    X(INVALID_ARGUMENT, 3, "a bad option, target or message")                  \
+    X(DEADLINE_EXCEEDED, 4, "the time allowed for it ran out")                 \
+    X(NOT_FOUND, 5, "said by handlers")                                        \
+    X(ALREADY_EXISTS, 6, "the service has been added before")                  \
+    X(PERMISSION_DENIED, 7, "the system refuses access to the device")         \
+    X(RESOURCE_EXHAUSTED, 8, "a limit of size, count or memory was met")       \
+    X(FAILED_PRECONDITION, 9, "the object is not in a state to do this")       \
+    X(ABORTED, 10, "said by handlers")                                         \
+    X(OUT_OF_RANGE, 11, "said by handlers")                                    \
+    X(UNIMPLEMENTED, 12, "the peer does not serve this service or method")     \
+    X(INTERNAL, 13, "the peer broke the protocol, or the library is wrong")    \
+    X(UNAVAILABLE, 14, "no connection, or it was lost; trying again may help") \
+    X(DATA_LOSS, 15, "said by handlers")                                       \
+    X(UNAUTHENTICATED, 16, "said by handlers")
+
+enum vc_status {
+#define VC_STATUS_ENUM(name, number, text) VC_##name = number,
+    VC_STATUSES(VC_STATUS_ENUM)
+#undef VC_STATUS_ENUM
+};
+
+/* Whether the server's handler ran for a call that ended with an error. */
+enum vc_outcome {
+    VC_OUTCOME_EXECUTED,     /* it ran, and what it returned is the status */
+    VC_OUTCOME_NOT_EXECUTED, /* it has not run and will not */
+    VC_OUTCOME_UNKNOWN,      /* it may have run, be running, or run yet */
+};
+
+/* vc_status_name - "OK", "CANCELLED", ... as gRPC writes them.
+ * Never NULL; "UNKNOWN" for a number that is no status. Any thread. */
+VC_API const char *vc_status_name(enum vc_status status);
+
+/* vc_error - says in words what the last failing Verbcall function on this
+ * thread met, and what to do about it. For a call that a handler failed it is
+ * the handler's text. Never NULL; "" when none has failed yet. The text
+ * belongs to the library and holds until the next failure on this thread. */
+VC_API const char *vc_error(void);
+
+/* vc_error_outcome - whether the call of which vc_error() speaks ran. */
+VC_API enum vc_outcome vc_error_outcome(void);
+
+VC_END_DECLS
+
+#endif

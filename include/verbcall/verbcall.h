@@ -1,0 +1,15 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The whole public interface of libverbcall. */
+#ifndef VERBCALL_VERBCALL_H
+#define VERBCALL_VERBCALL_H
+
+#include <verbcall/call.h>
+#include <verbcall/channel.h>
+#include <verbcall/runtime.h>
+#include <verbcall/server.h>
+#include <verbcall/service.h>
+#include <verbcall/status.h>
+
+#endif

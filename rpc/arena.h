@@ -1,0 +1,45 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The memory of one call: allocated piece by piece, freed at once, kept for
+ * the next call. A capped bump allocator over a chain of chunks, with a
+ * ProtobufCAllocator's face for unpacking. One thread at a time. */
+#ifndef VC_RPC_ARENA_H
+#define VC_RPC_ARENA_H
+
+#include <stddef.h>
+
+#include <protobuf-c/protobuf-c.h>
+
+/* Of every address given; what is taken is rounded up to it. */
+#define VC__ARENA_ALIGN 16
+
+struct vc__arena_chunk;
+
+/* Stays where it was initialised: its allocator points to it. */
+struct vc__arena {
+    ProtobufCAllocator allocator;   /* hand &arena->allocator to unpack */
+    struct vc__arena_chunk *chunks; /* newest first; the last is kept */
+    unsigned char *at, *end;        /* free room of the newest */
+    size_t taken;                   /* bytes since the last reset */
+    size_t cap;
+};
+
+/* first: bytes of the chunk that is kept across resets (allocated at once);
+ * cap: most bytes taken between two resets. 0, or -1 without memory. */
+int vc__arena_init(struct vc__arena *a, size_t first, size_t cap);
+
+/* Gives all memory back. A zeroed arena is fine. */
+void vc__arena_fini(struct vc__arena *a);
+
+/* Forgets every allocation; only the first chunk stays allocated. */
+void vc__arena_reset(struct vc__arena *a);
+
+/* Changes the cap, which counts from the last reset. */
+void vc__arena_set_cap(struct vc__arena *a, size_t cap);
+
+/* size bytes aligned for any type, not zeroed; NULL over the cap or without
+ * memory. size 0 gives a pointer too. */
+void *vc__arena_alloc(struct vc__arena *a, size_t size);
+
+#endif

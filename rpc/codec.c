@@ -1,0 +1,54 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See rpc/codec.h. */
+#include "rpc/codec.h"
+
+#include "rpc/message.h"
+
+#define MEMORY_FACTOR 4
+#define MEMORY_FLOOR  ((size_t)64 * 1024)
+
+size_t
+vc__codec_size(const struct vc_message_type *type, const void *message)
+{
+    if (type->packed_size != NULL)
+        return type->packed_size(message);
+    return protobuf_c_message_get_packed_size(message);
+}
+
+void
+vc__codec_pack(const struct vc_message_type *type, const void *message,
+               uint8_t *out)
+{
+    if (type->pack != NULL)
+        type->pack(message, out);
+    else
+        protobuf_c_message_pack(message, out);
+}
+
+void *
+vc__codec_unpack(const struct vc_message_type *type,
+                 ProtobufCAllocator *allocator, size_t memory,
+                 const uint8_t *data, size_t len, const char **fault)
+{
+    const struct vc__message_limits limits = {VC__MESSAGE_DEPTH, memory};
+    void *message;
+
+    *fault = vc__message_check(type->desc, data, len, &limits, NULL);
+    if (*fault != NULL)
+        return NULL;
+    if (type->unpack != NULL)
+        message = type->unpack(allocator, len, data);
+    else
+        message = protobuf_c_message_unpack(type->desc, allocator, len, data);
+    if (message == NULL)
+        *fault = "no memory to unpack it";
+    return message;
+}
+
+size_t
+vc__codec_memory(size_t max_message)
+{
+    return MEMORY_FACTOR * max_message + MEMORY_FLOOR;
+}

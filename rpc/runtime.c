@@ -1,0 +1,210 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Engines and the library's threads. */
+#include "rpc/runtime.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "transport/error.h"
+
+#define ENGINES_MAX    64u
+#define THREADS_MAX    256u
+#define SPIN_US        200u
+#define SPIN_MAX_US    1000000u
+#define MEMORY         ((size_t)256 << 20)
+#define MEMORY_MIN     ((size_t)64 << 10)
+#define MESSAGE        ((size_t)4 << 20)
+#define MESSAGE_MIN    ((size_t)4 << 10)
+#define MESSAGE_MAX    ((size_t)1 << 30)
+
+uint8_t
+vc__log2_message(size_t max_message)
+{
+    uint8_t log2 = 0;
+
+    if (max_message == 0)
+        max_message = MESSAGE;
+    if (max_message < MESSAGE_MIN || max_message > MESSAGE_MAX)
+        return 0;
+    while (((size_t)1 << log2) < max_message)
+        log2++;
+    return log2;
+}
+
+struct vc__progress *
+vc__runtime_progress(struct vc_runtime *runtime)
+{
+    unsigned turn = atomic_fetch_add(&runtime->next, 1);
+
+    return &runtime->progress[turn % runtime->n];
+}
+
+static void
+progress_fini(struct vc__progress *p)
+{
+    vc__cm_fini(&p->cm);
+    vc__engine_fini(&p->engine);
+}
+
+static int
+progress_init(struct vc_runtime *r, unsigned n, uint32_t spin_us, size_t memory)
+{
+    r->progress = calloc(n, sizeof *r->progress);
+    if (r->progress == NULL)
+        return ENOMEM;
+    for (r->n = 0; r->n < n; r->n++) {
+        struct vc__progress *p = &r->progress[r->n];
+        int err = vc__engine_init(&p->engine, spin_us);
+
+        if (err != 0)
+            return err;
+        vc__cm_init(&p->cm, &p->engine, memory);
+    }
+    return 0;
+}
+
+/* The options with their defaults in place of 0. */
+static enum vc_status
+opts_take(struct vc_runtime_opts *out, const struct vc_runtime_opts *opts)
+{
+    memset(out, 0, sizeof *out);
+    if (opts != NULL)
+        memcpy(out, opts,
+               opts->size < sizeof *out ? opts->size : sizeof *out);
+    if (out->engines == 0)
+        out->engines = 1;
+    if (out->spin_us == 0)
+        out->spin_us = SPIN_US;
+    else if (out->spin_us == VC_SPIN_NEVER)
+        out->spin_us = 0;
+    if (out->memory_limit == 0)
+        out->memory_limit = MEMORY;
+    if (out->engines > ENGINES_MAX)
+        return vc__fail(VC_INVALID_ARGUMENT, "engines: %u is not in 1..%u",
+                        out->engines, ENGINES_MAX);
+    if (out->spin_us > SPIN_MAX_US)
+        return vc__fail(VC_INVALID_ARGUMENT, "spin_us: %u is not in 1..%u",
+                        out->spin_us, SPIN_MAX_US);
+    if (out->memory_limit < MEMORY_MIN)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "memory_limit: %zu bytes are less than %zu",
+                        out->memory_limit, MEMORY_MIN);
+    return VC_OK;
+}
+
+enum vc_status
+vc_runtime_new(const struct vc_runtime_opts *user_opts,
+               struct vc_runtime **runtime)
+{
+    struct vc_runtime_opts opts;
+    enum vc_status status = opts_take(&opts, user_opts);
+    struct vc_runtime *r;
+    int err;
+
+    if (status != VC_OK)
+        return status;
+    r = calloc(1, sizeof *r);
+    if (r == NULL)
+        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    vc__replies_init(&r->replies);
+    err = progress_init(r, opts.engines, opts.spin_us, opts.memory_limit);
+    if (err == 0 && getrandom(r->instance, sizeof r->instance, 0) !=
+                        (ssize_t)sizeof r->instance)
+        err = errno;
+    if (err != 0) {
+        vc_runtime_free(r);
+        return vc__fail(VC_RESOURCE_EXHAUSTED, "cannot make a runtime: %s",
+                        strerror(err));
+    }
+    *runtime = r;
+    return VC_OK;
+}
+
+/* --- threads ----------------------------------------------------------- */
+
+struct thread_arg {
+    struct vc_runtime *runtime;
+    unsigned index;
+};
+
+static void *
+thread_main(void *arg)
+{
+    struct thread_arg a = *(struct thread_arg *)arg;
+
+    free(arg);
+    vc__engine_serve(&a.runtime->progress[a.index % a.runtime->n].engine,
+                     &a.runtime->stop);
+    return NULL;
+}
+
+static int
+thread_start(struct vc_runtime *r)
+{
+    struct thread_arg *arg = malloc(sizeof *arg);
+    int err;
+
+    if (arg == NULL)
+        return ENOMEM;
+    *arg = (struct thread_arg){r, r->n_threads};
+    err = pthread_create(&r->threads[r->n_threads], NULL, thread_main, arg);
+    if (err != 0)
+        free(arg);
+    else
+        r->n_threads++;
+    return err;
+}
+
+enum vc_status
+vc_runtime_start(struct vc_runtime *r, unsigned n)
+{
+    int err = 0;
+
+    if (n < 1 || n > THREADS_MAX)
+        return vc__fail(VC_INVALID_ARGUMENT, "threads: %u is not in 1..%u", n,
+                        THREADS_MAX);
+    if (r->threads != NULL)
+        return vc__fail(VC_FAILED_PRECONDITION,
+                        "the runtime's threads have been started before");
+    r->threads = calloc(n, sizeof *r->threads);
+    if (r->threads == NULL)
+        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    while (err == 0 && r->n_threads < n)
+        err = thread_start(r);
+    if (err == 0)
+        return VC_OK;
+    vc_runtime_stop(r);
+    return vc__fail(VC_RESOURCE_EXHAUSTED, "cannot start a thread: %s",
+                    strerror(err));
+}
+
+void
+vc_runtime_stop(struct vc_runtime *r)
+{
+    atomic_store(&r->stop, true);
+    for (unsigned i = 0; i < r->n; i++)
+        vc__engine_kick(&r->progress[i].engine);
+    for (unsigned i = 0; i < r->n_threads; i++)
+        pthread_join(r->threads[i], NULL);
+    free(r->threads);
+    r->threads = NULL;
+    r->n_threads = 0;
+    atomic_store(&r->stop, false);
+}
+
+void
+vc_runtime_free(struct vc_runtime *r)
+{
+    if (r == NULL)
+        return;
+    vc_runtime_stop(r);
+    for (unsigned i = 0; i < r->n; i++)
+        progress_fini(&r->progress[i]);
+    free(r->progress);
+    vc__replies_fini(&r->replies);
+    free(r);
+}

@@ -1,0 +1,39 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The inside of a runtime. */
+#ifndef VC_RPC_RUNTIME_H
+#define VC_RPC_RUNTIME_H
+
+#include <verbcall/runtime.h>
+
+#include "cm/hello.h"
+#include "cm/rdma_cm.h"
+#include "rpc/reply.h"
+#include "transport/engine.h"
+
+struct vc__progress {
+    struct vc__engine engine;
+    struct vc__cm cm;
+};
+
+struct vc_runtime {
+    unsigned n;                    /* engines */
+    struct vc__progress *progress; /* n of them */
+    atomic_uint next;              /* engine of the next channel */
+    uint8_t instance[VC__ID_SIZE];
+    struct vc__replies replies;
+
+    pthread_t *threads;
+    unsigned n_threads;
+    atomic_bool stop;
+};
+
+/* An engine's turn to take a channel. */
+struct vc__progress *vc__runtime_progress(struct vc_runtime *runtime);
+
+/* The logarithm of an option that limits messages, rounded up; 0 when it is
+ * out of range. Chooses the default for 0. */
+uint8_t vc__log2_message(size_t max_message);
+
+#endif

@@ -1,0 +1,336 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Listening, admission, and the end of a server. Requests come to engine 0
+ * and are dealt out to all. */
+#include "rpc/server.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm/target.h"
+#include "rpc/codec.h"
+#include "rpc/server_call.h"
+
+#define MAX_LINKS        1024u
+#define MAX_LINKS_MAX    65536u
+#define HANDSHAKE_MS     2000u
+#define HANDSHAKE_MS_MAX 600000u
+#define BUSY_RETRY_MS    1000u
+/* Bytes of long requests that may be arriving at a time, each engine. */
+#define REQUEST_BUDGET ((size_t)256 << 20)
+
+/* An address listened on. */
+struct vc__listening {
+    struct vc__listener listener;
+    struct vc_server *server;
+    struct vc__listening *next;
+};
+
+/* --- admission --------------------------------------------------------- */
+
+/* Why a client is turned away; 0 when it is not. */
+static enum vc__reject_reason
+turn_away(struct vc_server *server, const struct vc__hello *hello,
+          const char **text)
+{
+    *text = "";
+    if (atomic_load(&server->draining))
+        return VC__REJECT_DRAINING;
+    if (hello->security != 0) {
+        *text = "this server has no security mode";
+        return VC__REJECT_SECURITY;
+    }
+    if (hello->flags != 0) {
+        *text = "no further links of a pool are taken";
+        return VC__REJECT_LIMIT;
+    }
+    if (!vc__services_has(&server->services, hello->service)) {
+        *text = "see the service's full name, and that it was added";
+        return VC__REJECT_SERVICE;
+    }
+    if (atomic_load(&server->n_links) >= server->max_links) {
+        *text = "as many connections as allowed";
+        return VC__REJECT_BUSY;
+    }
+    return 0;
+}
+
+static void
+offer_accept(struct vc__task *task)
+{
+    vc__server_link_accept(caa_container_of(task, struct vc__offer, task));
+}
+
+static void
+on_request(struct vc__listener *l, struct rdma_cm_id *id,
+           const struct vc__hello *hello, uint8_t reads_in, uint8_t reads_out)
+{
+    struct vc_server *server =
+        caa_container_of(l, struct vc__listening, listener)->server;
+    const char *text;
+    enum vc__reject_reason reason = turn_away(server, hello, &text);
+    struct vc__offer *o = NULL;
+
+    if (reason == 0 && (o = calloc(1, sizeof *o)) == NULL) {
+        reason = VC__REJECT_BUSY;
+        text = "out of memory";
+    }
+    if (o == NULL) {
+        vc__listener_reject(id, reason,
+                            reason == VC__REJECT_BUSY ? BUSY_RETRY_MS : 0, "%s",
+                            text);
+        return;
+    }
+    o->task.run = offer_accept;
+    o->part = &server->parts[server->turn++ % server->runtime->n];
+    o->id = id;
+    o->hello = *hello;
+    o->reads_in = reads_in;
+    o->reads_out = reads_out;
+    atomic_fetch_add(&server->n_links, 1);
+    vc__engine_post(&o->part->progress->engine, &o->task);
+}
+
+/* --- listening --------------------------------------------------------- */
+
+static struct vc__cm *
+listening_cm(struct vc_server *server)
+{
+    return &server->runtime->progress[0].cm;
+}
+
+static void
+listening_add(struct vc_server *server, struct vc__listening *l)
+{
+    pthread_mutex_lock(&server->lock);
+    l->next = server->listening;
+    server->listening = l;
+    server->port = vc__listener_port(&l->listener);
+    pthread_mutex_unlock(&server->lock);
+}
+
+static enum vc_status
+listen_at(struct vc_server *server, const struct sockaddr *addr)
+{
+    struct vc__listening *l = calloc(1, sizeof *l);
+    enum vc_status status;
+
+    if (l == NULL)
+        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    l->server = server;
+    l->listener.request = on_request;
+    status = vc__listener_open(&l->listener, listening_cm(server), addr);
+    if (status == VC_OK)
+        listening_add(server, l);
+    else
+        free(l);
+    return status;
+}
+
+enum vc_status
+vc_server_listen(struct vc_server *server, const char *text)
+{
+    struct vc__target target;
+    struct vc__addrs addrs;
+    enum vc_status status = vc__target_parse(&target, text);
+
+    if (status != VC_OK)
+        return status;
+    if (!vc__target_numeric(&target, &addrs) || addrs.n == 0)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "cannot listen at \"%s\": give the numeric address of "
+                        "an RDMA device, [::] or 0.0.0.0",
+                        target.host);
+    return listen_at(server, (struct sockaddr *)&addrs.addr[0]);
+}
+
+uint16_t
+vc_server_port(const struct vc_server *server)
+{
+    struct vc_server *s = (struct vc_server *)server; /* for its lock */
+    uint16_t port;
+
+    pthread_mutex_lock(&s->lock);
+    port = s->port;
+    pthread_mutex_unlock(&s->lock);
+    return port;
+}
+
+enum vc_status
+vc_server_add(struct vc_server *server, const struct vc_service *service,
+              const void *methods, size_t methods_size, void *arg)
+{
+    return vc__services_add(&server->services, service, methods, methods_size,
+                            arg);
+}
+
+enum vc_status
+vc_server_remove(struct vc_server *server, const struct vc_service *service)
+{
+    return vc__services_remove(&server->services, service->name);
+}
+
+/* --- birth ------------------------------------------------------------- */
+
+static enum vc_status
+opts_take(struct vc_server_opts *out, const struct vc_server_opts *opts)
+{
+    memset(out, 0, sizeof *out);
+    if (opts != NULL)
+        memcpy(out, opts,
+               opts->size < sizeof *out ? opts->size : sizeof *out);
+    if (out->max_links == 0)
+        out->max_links = MAX_LINKS;
+    if (out->handshake_timeout_ms == 0)
+        out->handshake_timeout_ms = HANDSHAKE_MS;
+    if (out->name == NULL)
+        out->name = "";
+    if (vc__log2_message(out->max_message) == 0)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "max_message: %zu is not in 4 KiB..1 GiB",
+                        out->max_message);
+    if (out->max_links > MAX_LINKS_MAX)
+        return vc__fail(VC_INVALID_ARGUMENT, "max_links: %u is not in 1..%u",
+                        out->max_links, MAX_LINKS_MAX);
+    if (out->handshake_timeout_ms > HANDSHAKE_MS_MAX)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "handshake_timeout_ms: %u is not in 1..%u",
+                        out->handshake_timeout_ms, HANDSHAKE_MS_MAX);
+    if (strlen(out->name) > VC__ACCEPT_TEXT_MAX)
+        return vc__fail(VC_INVALID_ARGUMENT, "name: longer than %d bytes",
+                        VC__ACCEPT_TEXT_MAX);
+    return VC_OK;
+}
+
+static void part_close(struct vc__task *task);
+
+static bool
+parts_make(struct vc_server *server)
+{
+    unsigned n = server->runtime->n;
+
+    server->parts = calloc(n, sizeof *server->parts);
+    for (unsigned i = 0; server->parts != NULL && i < n; i++) {
+        struct vc__server_part *part = &server->parts[i];
+
+        part->server = server;
+        part->progress = &server->runtime->progress[i];
+        part->budget = REQUEST_BUDGET;
+        part->close.run = part_close;
+        CDS_INIT_LIST_HEAD(&part->links);
+        CDS_INIT_LIST_HEAD(&part->stock);
+    }
+    return server->parts != NULL;
+}
+
+static void
+server_free(struct vc_server *server)
+{
+    for (unsigned i = 0; server->parts != NULL && i < server->runtime->n; i++)
+        vc__call_free_stock(&server->parts[i]);
+    vc__services_fini(&server->services);
+    free(server->parts);
+    pthread_mutex_destroy(&server->lock);
+    free(server);
+}
+
+enum vc_status
+vc_server_new(struct vc_runtime *runtime,
+              const struct vc_server_opts *user_opts, struct vc_server **server)
+{
+    struct vc_server_opts opts;
+    enum vc_status status = opts_take(&opts, user_opts);
+    struct vc_server *s;
+
+    if (status != VC_OK)
+        return status;
+    s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    s->runtime = runtime;
+    s->log2_message = vc__log2_message(opts.max_message);
+    s->request_memory = vc__codec_memory((size_t)1 << s->log2_message);
+    s->max_links = opts.max_links;
+    s->handshake_ms = opts.handshake_timeout_ms;
+    memcpy(s->name, opts.name, strlen(opts.name) + 1);
+    pthread_mutex_init(&s->lock, NULL);
+    if (!vc__services_init(&s->services) || !parts_make(s)) {
+        server_free(s);
+        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    }
+    *server = s;
+    return VC_OK;
+}
+
+/* --- death ------------------------------------------------------------- */
+
+/* Ends listening, on engine 0. */
+struct deafen {
+    struct vc__task task;
+    struct vc__waiter waiter;
+    struct vc_server *server;
+};
+
+static void
+deafen_run(struct vc__task *task)
+{
+    struct deafen *d = caa_container_of(task, struct deafen, task);
+
+    while (d->server->listening != NULL) {
+        struct vc__listening *l = d->server->listening;
+
+        d->server->listening = l->next;
+        vc__listener_close(&l->listener);
+        free(l);
+    }
+    vc__waiter_done(&d->waiter);
+}
+
+static void
+server_deafen(struct vc_server *server)
+{
+    struct vc__engine *engine = &server->runtime->progress[0].engine;
+    struct deafen d = {.task.run = deafen_run, .server = server};
+
+    vc__waiter_init(&d.waiter);
+    vc__engine_post(engine, &d.task);
+    vc__engine_wait(engine, &d.waiter, VC__FOREVER);
+}
+
+/* On the part's engine. Requests that were dealt to it before have become
+ * links by now, for tasks run in order. */
+static void
+part_close(struct vc__task *task)
+{
+    struct vc__server_part *part =
+        caa_container_of(task, struct vc__server_part, close);
+    struct vc__server_link *sl, *next;
+
+    part->closer = part->closing;
+    cds_list_for_each_entry_safe(sl, next, &part->links, node)
+        vc__link_close(&sl->link, VC_UNAVAILABLE, "the server was closed");
+    if (part->n_links == 0)
+        vc__waiter_done(part->closer);
+}
+
+void
+vc_server_close(struct vc_server *server)
+{
+    if (server == NULL)
+        return;
+    atomic_store(&server->draining, true);
+    server_deafen(server);
+    for (unsigned i = 0; i < server->runtime->n; i++) {
+        struct vc__server_part *part = &server->parts[i];
+        struct vc__waiter waiter;
+
+        vc__waiter_init(&waiter);
+        part->closing = &waiter;
+        vc__engine_post(&part->progress->engine, &part->close);
+        /* Ends with the handlers that run and the handshakes of
+         * disconnecting, which have timers. */
+        vc__engine_wait(&part->progress->engine, &waiter, VC__FOREVER);
+    }
+    server_free(server);
+}

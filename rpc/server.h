@@ -1,0 +1,49 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The inside of a server. It has a part for each engine, which owns the links
+ * of that engine, so nothing of a link needs a lock. */
+#ifndef VC_RPC_SERVER_H
+#define VC_RPC_SERVER_H
+
+#include <verbcall/server.h>
+
+#include "cm/listener.h"
+#include "rpc/runtime.h"
+#include "rpc/service.h"
+
+#define VC__SERVER_SESSIONS 1024 /* a link */
+#define VC__SERVER_SLOTS    256  /* a session */
+
+struct vc__server_part {
+    struct vc_server *server;
+    struct vc__progress *progress;
+    struct cds_list_head links;  /* of struct vc__server_link */
+    struct cds_list_head stock;  /* of struct vc_call, for reuse */
+    unsigned n_links, n_stock;
+    size_t budget; /* for long requests that are arriving */
+    struct vc__task close;
+    struct vc__waiter *closer;  /* set once the part is closing */
+    struct vc__waiter *closing; /* handed to `close` */
+};
+
+struct vc_server {
+    struct vc_runtime *runtime;
+    struct vc__services services;
+    uint8_t log2_message;
+    unsigned max_links;
+    uint32_t handshake_ms;
+    char name[VC__ACCEPT_TEXT_MAX + 1];
+    size_t request_memory;
+
+    atomic_uint n_links; /* accepted or about to be */
+    atomic_bool draining;
+    unsigned turn; /* part of the next link; engine 0 only */
+    struct vc__server_part *parts; /* one an engine */
+
+    pthread_mutex_t lock;
+    struct vc__listening *listening; /* lock */
+    uint16_t port;                   /* lock; of the last address */
+};
+
+#endif

@@ -1,0 +1,365 @@
+#!/bin/sh
+# SPDX-FileCopyrightText: 2026 Verbcall authors
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Tests of protoc-gen-verbcall, in TAP. Takes from the environment
+#   VC_PLUGIN   path of the plugin
+#   VC_INCLUDE  folder of the public headers; default: that of the sources
+#   srcdir      folder of the sources, or of this script
+#   CC CXX NM PROTOC  programs; defaults: cc c++ nm protoc
+# and needs protoc, protoc-gen-c and libprotobuf-c. Good inputs are in good/,
+# inputs to be refused in bad/ with the words of the refusal behind EXPECT.
+#
+# Lists of flags and files are split where they are used; what eval gets is
+# expanded there.
+# shellcheck disable=SC2016,SC2046,SC2086
+set -u
+
+: "${srcdir:=$(dirname "$0")}"
+[ -f "$srcdir/test_idl.sh" ] || srcdir=$srcdir/tests/idl
+here=$(cd "$srcdir" && pwd) || exit 1
+top=$(cd "$here/../.." && pwd) || exit 1
+: "${CC:=cc}" "${CXX:=c++}" "${NM:=nm}" "${PROTOC:=protoc}"
+: "${VC_INCLUDE:=$top/include}"
+: "${VC_PLUGIN:?is to be the path of protoc-gen-verbcall}"
+plugin=$(cd "$(dirname "$VC_PLUGIN")" && pwd)/$(basename "$VC_PLUGIN")
+protoc=$(command -v "$PROTOC") || { echo "1..0 # SKIP no protoc"; exit 0; }
+command -v protoc-gen-c >/dev/null || { echo "1..0 # SKIP no protoc-gen-c"; exit 0; }
+
+# A sanitizer's finding has a status of its own, unlike our refusals.
+ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}exitcode=99
+UBSAN_OPTIONS=${UBSAN_OPTIONS:+$UBSAN_OPTIONS:}exitcode=99:halt_on_error=1
+export ASAN_OPTIONS UBSAN_OPTIONS
+
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
+cd "$work" || exit 1
+mkdir good again bad bin empty
+
+cflags="-I$VC_INCLUDE $(pkg-config --cflags libprotobuf-c)"
+libs=$(pkg-config --libs libprotobuf-c)
+warnings="-Wall -Wextra -pedantic -Werror"
+number=0
+
+# check SENTENCE COMMAND... - one test: whether the command succeeds. What it
+# prints is shown when it does not.
+check()
+{
+    sentence=$1
+    shift
+    number=$((number + 1))
+    if "$@" >log 2>&1; then
+        echo "ok $number - $sentence"
+    else
+        echo "not ok $number - $sentence"
+        sed 's/^/# /' log | head -n 40
+    fi
+}
+
+skip()
+{
+    number=$((number + 1))
+    echo "ok $number - $1 # SKIP $2"
+}
+
+# generate OUT ARGUMENT... - the plugin, run by protoc
+generate()
+{
+    out=$1
+    shift
+    "$protoc" --plugin=protoc-gen-verbcall="$plugin" --verbcall_out="$out" "$@"
+}
+
+good()
+{
+    generate "$1" -I "$here/good" -I "$here/include" $goods
+}
+
+# says TEXT COMMAND... - the command fails and prints the text
+says()
+{
+    text=$1
+    shift
+    if "$@" >said 2>&1; then
+        echo "no refusal"
+        return 1
+    fi
+    grep -qF -e "$text" said && return 0
+    echo "wanted: $text"
+    cat said
+    return 1
+}
+
+# What is generated, and that it compiles.
+
+goods=$(cd "$here/good" && find . -name '*.proto' | sed 's,^\./,,' | sort)
+
+names_are_as_promised()
+{
+    for proto in $goods; do
+        for ending in vc.h vc.c pb-c.h pb-c.c; do
+            case $proto:$ending in
+            not_generated.proto:pb-c.*) continue ;;
+            esac
+            echo "${proto%.proto}.$ending"
+        done
+    done | sort >expected
+    (cd good && find . -type f | sed 's,^\./,,' | sort) | diff expected -
+}
+
+# compile STANDARD FILE... - all sources, none linked. Messages with a oneof
+# are no C99, as protobuf-c makes an unnamed union of it.
+compile()
+{
+    std=$1
+    shift
+    for source; do
+        case $std:$source in
+        c99:good/optional.*) continue ;;
+        esac
+        $CC -std="$std" $warnings $cflags -Igood -c "$source" -o object.o || return 1
+    done
+}
+
+headers_in_cxx()
+{
+    for header in $(cd good && find . -name '*.vc.h' | sed 's,^\./,,'); do
+        echo "#include \"$header\"" >header.cc
+        $CXX $warnings $cflags -Igood -c header.cc -o object.o || return 1
+    done
+}
+
+greeter()
+{
+    generate "$1" -I "$top/examples/greeter" greeter.proto
+}
+
+greeter_is_golden()
+{
+    diff -u "$here/golden/greeter.vc.h" good/greeter.vc.h &&
+        diff -u "$here/golden/greeter.vc.c" good/greeter.vc.c
+}
+
+greeter_exports()
+{
+    $CC $cflags -Igood -c good/greeter.vc.c -o greeter.o &&
+        $NM -g greeter.o | sed -n 's/.* [A-TV-Z] //p' | sort >exported &&
+        printf '%s\n' demo_greeter_add demo_greeter_say_hello demo_greeter_service |
+        diff - exported
+}
+
+link_run()
+{
+    for name in greeter optional levels keywords empty_service c_package; do
+        echo "good/$name.vc.c good/$name.pb-c.c"
+    done >sources
+    $CC -std=c11 $cflags -Igood "$here/run.c" $(cat sources) $libs -o run
+}
+
+only_services()
+{
+    mkdir services &&
+        generate services:services -I "$top/examples/greeter" greeter.proto &&
+        (cd services && ls) >listed &&
+        printf '%s\n' greeter.vc.c greeter.vc.h | diff - listed &&
+        diff -r -x '*.pb-c.*' services/greeter.vc.c good/greeter.vc.c
+}
+
+check "every good file is generated, folders and imports included" good good
+check "each gives x.vc.h, x.vc.c, x.pb-c.h and x.pb-c.c" names_are_as_promised
+check "two runs give the same bytes" eval 'good again && diff -r good again'
+check "the greeter is generated" greeter good
+check "the greeter is what golden/ has" greeter_is_golden
+check "all of it compiles as C99 without warnings" compile c99 $(find good -name '*.c')
+check "all of it compiles as C11 without warnings" compile c11 $(find good -name '*.c')
+if command -v $CXX >/dev/null; then
+    check "headers compile as C++ without warnings" headers_in_cxx
+else
+    skip "headers compile as C++ without warnings" "no C++ compiler"
+fi
+check "the greeter's object exports the documented names only" greeter_exports
+check "the parameter 'services' leaves messages out" only_services
+check "comments and marks of deprecation are carried over" eval '
+    grep -qF "/* Says hello to somebody. */" good/greeter.vc.h &&
+    test "$(grep -c __attribute__..deprecated good/comments.vc.h)" = 3'
+
+check "a program of it links" link_run
+check "a client function reaches the handler with its argument" ./run handler
+check "a handler that is NULL answers VC_UNIMPLEMENTED" ./run no_handler
+check "tables have names, hashes, levels and the fingerprint by name" ./run table
+check "a service without methods can be added" ./run empty
+check "methods named by keywords, Init and Add can be called" ./run keywords
+check "c_package changes names in C and not on the wire" ./run c_package
+check "a proto3 optional field tells 0 from nothing" ./run optional
+
+# What is refused.
+
+refused()
+{
+    expected=$(sed -n 's,^// EXPECT ,,p' "$here/bad/$1")
+    [ -n "$expected" ] &&
+        says "$expected" generate bad -I "$here/bad" -I "$here/include" "$1"
+}
+
+# methods N - a service of so many
+methods()
+{
+    echo 'syntax = "proto3"; package many; message M {} service Many {'
+    awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) print "rpc Do" i " (M) returns (M);" }'
+    echo '}'
+}
+
+unknown_syntax()
+{
+    LC_ALL=C sed 's/proto3/proto9/' request >request9 &&
+        "$plugin" <request9 >said &&
+        grep -aqF "optional.proto:5: syntax 'proto9' is not supported; write" said
+}
+
+# capture FILE ARGUMENT... - keeps the request that protoc makes
+capture()
+{
+    printf '#!/bin/sh\ncat >"%s"\nprintf "\\020\\001"\n' "$work/$1" >bin/capture
+    chmod +x bin/capture
+    shift
+    "$protoc" --plugin=protoc-gen-verbcall=bin/capture -I "$here/good" -I "$here/include" \
+        --verbcall_out=bad "$@"
+}
+
+for proto in $(cd "$here/bad" && echo *.proto); do
+    check "refused: $(basename "$proto" .proto | tr _ ' ')" refused "$proto"
+done
+methods 1024 >good/most.proto
+methods 1025 >bad/many.proto
+check "a service of 1024 methods is generated" generate good -I good most.proto
+check "and compiles" compile c99 good/most.vc.c
+check "refused: one of 1025" says "many.proto:1: service 'many.Many' has 1025 methods" \
+    generate bad -I bad many.proto
+check "refused: an unknown parameter" says "unknown parameter 'fast'; there is only 'services'" \
+    generate services,fast:bad -I "$here/good" plain.proto
+check "a request is captured" capture request optional.proto
+check "refused: an unknown syntax" unknown_syntax
+check "without protoc-gen-c the error names its package" \
+    says "not in PATH; it comes with the package protobuf-c-compiler" \
+    env PATH="$work/empty" "$protoc" --plugin=protoc-gen-verbcall="$plugin" \
+    --verbcall_out=bad -I "$here/good" plain.proto
+check "with 'services' it is not needed" env PATH="$work/empty" "$protoc" \
+    --plugin=protoc-gen-verbcall="$plugin" --verbcall_out=services:bad -I "$here/good" plain.proto
+
+# A protoc-gen-c that does not do its work.
+
+# chained BODY ARGUMENT... - generates with a shell script as protoc-gen-c
+chained()
+{
+    printf '#!/bin/sh\n%s\n' "$1" >bin/protoc-gen-c
+    chmod +x bin/protoc-gen-c
+    shift
+    (PATH=$work/bin:$PATH && generate bad "$@")
+}
+
+plain="-I $here/good plain.proto"
+
+# The child's request has lost what it must not see, and that is all.
+child_request()
+{
+    chained "cat >'$work/adapted'" -I "$here/good" "$1"
+}
+
+child_request_equal()
+{
+    capture whole no_services.proto && child_request no_services.proto && cmp whole adapted
+}
+
+child_request_adapted()
+{
+    child_request optional.proto &&
+        "$protoc" --decode=idl.Request -I "$top/idl" plugin.proto <adapted >decoded &&
+        grep -q 'name: "limit"' decoded && grep -q 'name: "_limit"' decoded &&
+        ! grep -q 'service {' decoded && ! grep -q '^ *17: ' decoded &&
+        "$protoc" --decode=idl.Request -I "$top/idl" plugin.proto <request >decoded &&
+        grep -q 'service {' decoded && grep -q '^ *17: 1' decoded
+}
+
+big()
+{
+    awk 'BEGIN {
+        print "syntax = \"proto3\"; package big;"
+        for (i = 0; i < 2000; i++) {
+            printf "// Comment of message %d.\nmessage M%d {\n", i, i
+            for (j = 1; j < 12; j++)
+                printf "  // Comment of field %d.\n  optional string f%d = %d;\n", j, j, j
+            print "}"
+        }
+        print "service Big { rpc Do (M1) returns (M2); }"
+    }' >good/big.proto
+    generate good -I good big.proto && test "$(wc -c <good/big.pb-c.c)" -gt 1000000
+}
+
+check "its failure is told" says "protoc-gen-c failed with exit status 3" chained "exit 3" $plain
+check "its death by a signal is told" says "protoc-gen-c died of signal 11" \
+    chained 'kill -SEGV $$' $plain
+check "its error is passed on" says "protoc-gen-c: oops" \
+    chained "cat >/dev/null; printf '\\012\\004oops'" $plain
+check "an answer that is none is told" says "gave an answer that cannot be read" \
+    chained "cat >/dev/null; echo no" $plain
+check "a message without services and optional fields reaches it unchanged" child_request_equal
+check "services and proto3_optional do not reach it" child_request_adapted
+check "megabytes pass through both pipes" big
+check "one that reads nothing does not stop us" chained "exec <&-; exit 0" -I good big.proto
+
+# Requests that protoc does not make, and the command line.
+
+# survives FILE... - none of the requests ends the plugin but by itself
+survives()
+{
+    for file; do
+        "$plugin" <"$file" >answer 2>said
+        case $? in
+        0) [ -s answer ] ;;
+        1) [ -s said ] && [ ! -s answer ] ;;
+        *) false ;;
+        esac || { echo "$file: $?"; cat said; return 1; }
+    done
+}
+
+# damaged DIR COUNT ARGUMENT... - a request captured, and copies with damage
+damaged()
+{
+    dir=$1 count=$2
+    shift 2
+    mkdir "$dir" && capture "$dir.request" "$@" &&
+        ./mutate random "$dir.request" "$dir" "$count" && survives "$dir"/*
+}
+
+deep()
+{
+    ./mutate deep "$1" >deep.request && "$plugin" <deep.request >answer
+}
+
+terminal()
+{
+    says "protoc --verbcall_out=DIR" timeout 20 script -qec "$plugin" /dev/null
+}
+
+check "the maker of damaged requests compiles" \
+    $CC -std=c11 "$here/mutate.c" -o mutate
+check "400 damaged requests do no harm" damaged damaged 400 --verbcall_opt=services \
+    optional.proto imports.proto
+check "60 damaged requests that reach protoc-gen-c do no harm" damaged chained 60 \
+    comments.proto c_package.proto
+check "messages nested 90 deep are generated" deep 90
+check "messages nested 10,000 deep are refused" says "nested too deeply" deep 10000
+check "an empty request is refused" says "is empty" eval '"$plugin" </dev/null'
+check "a request without files is refused" says "names no files" \
+    eval 'printf "\\022\\010services" | "$plugin"'
+check "--version says the version" eval '"$plugin" --version | grep -q "^protoc-gen-verbcall [0-9]"'
+check "--help says how to use it" eval '"$plugin" --help | grep -q -e "--verbcall_out=DIR"'
+check "an argument is refused" says "takes no arguments" "$plugin" x.proto
+if command -v script >/dev/null && command -v timeout >/dev/null; then
+    check "at a terminal it explains itself" terminal
+else
+    skip "at a terminal it explains itself" "no script(1)"
+fi
+
+echo "1..$number"

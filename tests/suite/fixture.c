@@ -1,0 +1,347 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See tests/suite/fixture.h. */
+#include "tests/suite/fixture.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CHILD_READY_MS 10000
+#define CHILD_END_MS   10000
+
+void
+fixture_assert_status(enum vc_status expected, enum vc_status actual,
+                      const char *what, const char *file, int line)
+{
+    if (expected == actual)
+        return;
+    print_error("%s gave %s, not %s: %s\n", what, vc_status_name(actual),
+                vc_status_name(expected), vc_error());
+    _fail(file, line);
+}
+
+uint64_t
+fixture_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+bool
+fixture_have_device(void)
+{
+    return getenv("VC_TEST_ADDR") != NULL;
+}
+
+int
+fixture_skip_all(size_t n)
+{
+    printf("1..%zu\n", n);
+    for (size_t i = 1; i <= n; i++)
+        printf("ok %zu # SKIP no RDMA device: VC_TEST_ADDR is not set\n", i);
+    return 0;
+}
+
+const char *
+fixture_target(uint16_t port, char out[80])
+{
+    const char *addr = getenv("VC_TEST_ADDR");
+
+    snprintf(out, 80, strchr(addr, ':') ? "rdma://[%s]:%u" : "rdma://%s:%u",
+             addr, port);
+    return out;
+}
+
+/* --- the service ------------------------------------------------------- */
+
+static atomic_uint_fast64_t counted;
+
+static enum vc_status
+probe_echo(struct vc_call *call, const Suite__EchoRequest *request,
+           Suite__EchoReply *reply, void *arg)
+{
+    size_t size = request->reply_size != 0 ? request->reply_size
+                                           : request->payload.len;
+
+    (void)arg;
+    reply->tag = request->tag;
+    reply->payload = request->payload;
+    if (size > request->payload.len) {
+        reply->payload.data = vc_call_alloc(call, size);
+        if (reply->payload.data == NULL)
+            return vc_call_fail(call, VC_RESOURCE_EXHAUSTED, "no memory");
+        memcpy(reply->payload.data, request->payload.data,
+               request->payload.len);
+    }
+    reply->payload.len = size;
+    return VC_OK;
+}
+
+static enum vc_status
+probe_fail(struct vc_call *call, const Suite__FailRequest *request,
+           Suite__Empty *reply, void *arg)
+{
+    (void)reply;
+    (void)arg;
+    return vc_call_fail(call, (enum vc_status)request->status, "%s",
+                        request->text);
+}
+
+static enum vc_status
+probe_sleep(struct vc_call *call, const Suite__SleepRequest *request,
+            Suite__SleepReply *reply, void *arg)
+{
+    (void)arg;
+    reply->deadline_us = vc_call_deadline_us(call);
+    usleep(request->milliseconds * 1000);
+    return VC_OK;
+}
+
+static enum vc_status
+probe_count(struct vc_call *call, const Suite__Empty *request,
+            Suite__CountReply *reply, void *arg)
+{
+    (void)call;
+    (void)request;
+    (void)arg;
+    reply->calls = atomic_fetch_add(&counted, 1) + 1;
+    return VC_OK;
+}
+
+static enum vc_status
+probe_nest(struct vc_call *call, const Suite__Nested *request,
+           Suite__Empty *reply, void *arg)
+{
+    (void)call;
+    (void)request;
+    (void)reply;
+    (void)arg;
+    return VC_OK;
+}
+
+static enum vc_status
+other_name(struct vc_call *call, const Suite__Empty *request,
+           Suite__NameReply *reply, void *arg)
+{
+    (void)request;
+    reply->name = vc_call_strdup(call, arg);
+    return VC_OK;
+}
+
+static const struct suite_probe_methods probe_methods = {
+    .echo = probe_echo,
+    .fail = probe_fail,
+    .sleep = probe_sleep,
+    .count = probe_count,
+    .nest = probe_nest,
+};
+
+/* What Other.Name answers. */
+static char other_text[] = "other";
+
+static const struct suite_other_methods other_methods = {.name = other_name};
+
+/* --- server and client ------------------------------------------------- */
+
+static void
+server_listen(struct fixture *f, unsigned threads,
+              const struct vc_server_opts *opts, uint16_t port)
+{
+    struct vc_runtime_opts runtime_opts = VC_RUNTIME_OPTS_INIT;
+
+    runtime_opts.engines = threads;
+    assert_status(VC_OK, vc_runtime_new(&runtime_opts, &f->server_runtime));
+    assert_status(VC_OK, vc_server_new(f->server_runtime, opts, &f->server));
+    assert_status(VC_OK, suite_probe_add(f->server, &probe_methods, NULL));
+    assert_status(VC_OK, suite_other_add(f->server, &other_methods, other_text));
+    assert_status(VC_OK, vc_server_listen(f->server,
+                                          fixture_target(port, f->target)));
+    assert_status(VC_OK, vc_runtime_start(f->server_runtime, threads));
+    fixture_target(vc_server_port(f->server), f->target);
+}
+
+void
+fixture_start_server(struct fixture *f, unsigned threads,
+                     const struct vc_server_opts *opts)
+{
+    server_listen(f, threads, opts, 0);
+}
+
+void
+fixture_stop_server(struct fixture *f)
+{
+    vc_server_close(f->server);
+    vc_runtime_free(f->server_runtime);
+    f->server = NULL;
+    f->server_runtime = NULL;
+}
+
+void
+fixture_start_client(struct fixture *f, const struct vc_channel_opts *opts)
+{
+    assert_status(VC_OK, vc_runtime_new(NULL, &f->runtime));
+    assert_status(VC_OK,
+                  vc_channel_open(f->runtime, f->target, opts, &f->channel));
+}
+
+void
+fixture_stop_client(struct fixture *f)
+{
+    vc_channel_close(f->channel);
+    vc_runtime_free(f->runtime);
+    f->channel = NULL;
+    f->runtime = NULL;
+}
+
+void
+fixture_start(struct fixture *f, unsigned threads,
+              const struct vc_server_opts *server_opts,
+              const struct vc_channel_opts *channel_opts)
+{
+    memset(f, 0, sizeof *f);
+    fixture_start_server(f, threads, server_opts);
+    fixture_start_client(f, channel_opts);
+}
+
+void
+fixture_stop(struct fixture *f)
+{
+    fixture_stop_client(f);
+    fixture_stop_server(f);
+}
+
+int
+fixture_setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+
+    fixture_start(f, 1, NULL, NULL);
+    *state = f;
+    return 0;
+}
+
+int
+fixture_teardown(void **state)
+{
+    fixture_stop(*state);
+    free(*state);
+    return 0;
+}
+
+/* --- echo -------------------------------------------------------------- */
+
+static uint8_t
+pattern(uint64_t tag, size_t i)
+{
+    return (uint8_t)((tag * 0x9e3779b97f4a7c15u + i * 0x2545f491u) >> 24);
+}
+
+static bool
+echo_good(const Suite__EchoReply *reply, size_t size, uint64_t tag)
+{
+    bool good = reply->tag == tag && reply->payload.len == size;
+
+    for (size_t i = 0; good && i < size; i++)
+        good = reply->payload.data[i] == pattern(tag, i);
+    return good;
+}
+
+enum vc_status
+fixture_echo(struct vc_channel *channel, size_t size, uint64_t tag)
+{
+    Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+    Suite__EchoReply *reply;
+    uint8_t *payload = malloc(size + 1);
+    enum vc_status status;
+
+    for (size_t i = 0; i < size; i++)
+        payload[i] = pattern(tag, i);
+    request.tag = tag;
+    request.payload.data = payload;
+    request.payload.len = size;
+    status = suite_probe_echo(channel, &request, NULL, &reply);
+    if (status == VC_OK) {
+        if (!echo_good(reply, size, tag))
+            fail_msg("an echo of %zu bytes came back wrong", size);
+        vc_reply_free(reply);
+    }
+    free(payload);
+    return status;
+}
+
+/* --- processes --------------------------------------------------------- */
+
+pid_t
+fixture_fork(int (*body)(void *arg, int ready), void *arg)
+{
+    int ready[2];
+    struct pollfd p;
+    char byte;
+    pid_t pid;
+
+    assert_int_equal(0, pipe(ready));
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        close(ready[0]);
+        _exit(body(arg, ready[1]));
+    }
+    close(ready[1]);
+    p = (struct pollfd){.fd = ready[0], .events = POLLIN};
+    assert_int_equal(1, poll(&p, 1, CHILD_READY_MS));
+    assert_int_equal(1, read(ready[0], &byte, 1));
+    close(ready[0]);
+    return pid;
+}
+
+static int
+serve(void *arg, int ready)
+{
+    struct fixture f = {0};
+    uint16_t port = *(uint16_t *)arg;
+
+    server_listen(&f, 1, NULL, port);
+    if (write(ready, "r", 1) != 1)
+        return 1;
+    for (;;)
+        pause();
+}
+
+pid_t
+fixture_fork_server(uint16_t port)
+{
+    return fixture_fork(serve, &port);
+}
+
+int
+fixture_wait(pid_t pid)
+{
+    uint64_t due = fixture_ms() + CHILD_END_MS;
+    int status = 0;
+    pid_t got;
+
+    do {
+        got = waitpid(pid, &status, WNOHANG);
+        if (got == 0)
+            usleep(1000);
+    } while (got == 0 && fixture_ms() < due);
+    if (got != pid) {
+        kill(pid, SIGKILL);
+        waitpid(pid, &status, 0);
+        fail_msg("a child did not end within %d ms", CHILD_END_MS);
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}

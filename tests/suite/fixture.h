@@ -1,0 +1,87 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What the suites share: the server of suite.proto, in this process or in one
+ * of its own, and clients of it. The address comes from $VC_TEST_ADDR, which
+ * tests/rdma sets; without it a suite is skipped. */
+#ifndef VC_TESTS_SUITE_FIXTURE_H
+#define VC_TESTS_SUITE_FIXTURE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <cmocka.h>
+
+#include "suite.vc.h"
+
+/* Fails the test with vc_error() unless the status is this one. */
+#define assert_status(expected, actual)                                        \
+    fixture_assert_status(expected, actual, #actual, __FILE__, __LINE__)
+void fixture_assert_status(enum vc_status expected, enum vc_status actual,
+                           const char *what, const char *file, int line);
+
+/* "rdma://ADDRESS:PORT" of this machine's RDMA device. */
+const char *fixture_target(uint16_t port, char out[80]);
+
+/* The program's main: skips everything without a device. */
+#define fixture_main(tests)                                                    \
+    (fixture_have_device()                                                     \
+         ? cmocka_run_group_tests(tests, NULL, NULL)                           \
+         : fixture_skip_all(sizeof(tests) / sizeof((tests)[0])))
+bool fixture_have_device(void);
+int fixture_skip_all(size_t n);
+
+/* --- a server in this process ------------------------------------------ */
+
+struct fixture {
+    struct vc_runtime *server_runtime;
+    struct vc_server *server;
+    char target[80];
+    struct vc_runtime *runtime; /* the client's */
+    struct vc_channel *channel;
+};
+
+/* opts may be NULL. */
+void fixture_start(struct fixture *f, unsigned threads,
+                   const struct vc_server_opts *server_opts,
+                   const struct vc_channel_opts *channel_opts);
+void fixture_stop(struct fixture *f);
+
+/* Only the server of it, and only the client. */
+void fixture_start_server(struct fixture *f, unsigned threads,
+                          const struct vc_server_opts *opts);
+void fixture_stop_server(struct fixture *f);
+void fixture_start_client(struct fixture *f,
+                          const struct vc_channel_opts *opts);
+void fixture_stop_client(struct fixture *f);
+
+/* Setup and teardown of cmocka with the defaults; *state is the fixture. */
+int fixture_setup(void **state);
+int fixture_teardown(void **state);
+
+/* One echo of size bytes of a pattern, compared. A reply of another status
+ * than VC_OK is returned. */
+enum vc_status fixture_echo(struct vc_channel *channel, size_t size,
+                            uint64_t tag);
+
+/* --- a server, or anything else, in a process of its own ---------------- */
+
+/* Runs body(arg, out) in a child, which writes a byte to the descriptor
+ * `ready` when others may go on; returns then. The child exits with what body
+ * returns. Fork before this process uses RDMA. */
+pid_t fixture_fork(int (*body)(void *arg, int ready), void *arg);
+
+/* A child that serves on this port until it is killed. */
+pid_t fixture_fork_server(uint16_t port);
+
+/* Waits up to 10 s for the end of a child; its exit status, or -signal. */
+int fixture_wait(pid_t pid);
+
+/* Milliseconds of a clock that only goes forward. */
+uint64_t fixture_ms(void);
+
+#endif

@@ -1,0 +1,562 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Unary calls from end to end: what they carry, how they fail, and that very
+ * many of them, from one thread and from several, all come back right. */
+#include "tests/suite/fixture.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Calls of the long runs; fewer under a sanitizer that slows them down. */
+#define MANY_CALLS 100000u
+
+#define LARGEST ((size_t)4 << 20) /* the default limit of messages */
+/* An EchoRequest with tag and payload has this much around its payload. */
+#define AROUND 32u
+
+static unsigned
+many_calls(void)
+{
+    const char *calls = getenv("VC_TEST_CALLS");
+
+    return calls == NULL ? MANY_CALLS : (unsigned)atoi(calls);
+}
+
+/* --- one call ---------------------------------------------------------- */
+
+static void
+every_size_comes_back_as_it_went(void **state)
+{
+    struct fixture *f = *state;
+    static const size_t sizes[] = {
+        0,    1,     2,     63,    64,     65,      127,     128,
+        200,  215,   216,   217,   255,    256,     257,     4095,
+        4096, 4097,  8100,  8130,  8140,   8150,    8159,    8160,
+        8161, 8192,  16384, 65535, 65536,  65537,   1000000, 1048576,
+        3 << 20, LARGEST - AROUND,
+    };
+
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        assert_status(VC_OK, fixture_echo(f->channel, sizes[i], i));
+}
+
+static void
+every_length_around_a_packet_comes_back(void **state)
+{
+    struct fixture *f = *state;
+
+    for (size_t size = 8192 - 100; size < 8192 + 100; size++)
+        assert_status(VC_OK, fixture_echo(f->channel, size, size));
+}
+
+static void
+a_short_request_may_have_a_long_reply(void **state)
+{
+    struct fixture *f = *state;
+    Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+    Suite__EchoReply *reply;
+
+    request.reply_size = 1000000;
+
+    assert_status(VC_OK, suite_probe_echo(f->channel, &request, NULL, &reply));
+
+    assert_int_equal(1000000, reply->payload.len);
+    vc_reply_free(reply);
+}
+
+static void
+a_reply_outlives_its_channel(void **state)
+{
+    struct fixture f;
+    Suite__Empty request = SUITE__EMPTY__INIT;
+    Suite__NameReply *reply;
+
+    (void)state;
+    fixture_start(&f, 1, NULL, NULL);
+    assert_status(VC_OK, suite_other_name(f.channel, &request, NULL, &reply));
+
+    vc_channel_close(f.channel);
+    f.channel = NULL;
+
+    assert_string_equal("other", reply->name);
+    vc_reply_free(reply);
+    fixture_stop(&f);
+}
+
+static void
+two_services_share_a_channel(void **state)
+{
+    struct fixture *f = *state;
+    Suite__Empty request = SUITE__EMPTY__INIT;
+    Suite__NameReply *reply;
+
+    assert_status(VC_OK, fixture_echo(f->channel, 10, 1));
+    assert_status(VC_OK, suite_other_name(f->channel, &request, NULL, &reply));
+    assert_string_equal("other", reply->name);
+    vc_reply_free(reply);
+    assert_status(VC_OK, fixture_echo(f->channel, 20, 2));
+}
+
+/* --- how it fails ------------------------------------------------------ */
+
+static enum vc_status
+call_fail(struct fixture *f, unsigned status, char *text)
+{
+    Suite__FailRequest request = SUITE__FAIL_REQUEST__INIT;
+    Suite__Empty *reply = NULL;
+    enum vc_status got;
+
+    request.status = status;
+    request.text = text;
+    got = suite_probe_fail(f->channel, &request, NULL, &reply);
+    vc_reply_free(reply);
+    return got;
+}
+
+static void
+a_handlers_status_and_text_reach_the_caller(void **state)
+{
+    struct fixture *f = *state;
+    static char text[] = "no such thing: \xc3\xa4\xe2\x82\xac";
+
+    for (unsigned code = 1; code <= VC_UNAUTHENTICATED; code++) {
+        assert_status((enum vc_status)code, call_fail(f, code, text));
+        assert_string_equal(text, vc_error());
+        assert_int_equal(VC_OUTCOME_EXECUTED, vc_error_outcome());
+    }
+}
+
+static void
+a_status_that_does_not_exist_is_unknown(void **state)
+{
+    struct fixture *f = *state;
+    static char text[] = "odd";
+
+    assert_status(VC_UNKNOWN, call_fail(f, 77, text));
+}
+
+static void
+a_long_text_is_cut(void **state)
+{
+    struct fixture *f = *state;
+    char text[1000];
+
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+
+    assert_status(VC_ABORTED, call_fail(f, VC_ABORTED, text));
+
+    assert_int_equal(255, strlen(vc_error()));
+}
+
+static void
+a_method_without_a_handler_is_unimplemented(void **state)
+{
+    struct fixture *f = *state;
+    Suite__Empty request = SUITE__EMPTY__INIT;
+    Suite__Empty *reply;
+
+    assert_status(VC_UNIMPLEMENTED,
+                  suite_probe_missing(f->channel, &request, NULL, &reply));
+    assert_non_null(strstr(vc_error(), "suite.Probe.Missing"));
+}
+
+static void
+a_service_that_is_not_there_is_unimplemented_and_not_executed(void **state)
+{
+    struct fixture *f = *state;
+    Suite__Empty request = SUITE__EMPTY__INIT;
+    Suite__Empty *reply;
+
+    /* Named in the hello, and rejected. */
+    assert_status(VC_UNIMPLEMENTED,
+                  suite_absent_nothing(f->channel, &request, NULL, &reply));
+    assert_non_null(strstr(vc_error(), "not served"));
+    assert_int_equal(VC_OUTCOME_NOT_EXECUTED, vc_error_outcome());
+    /* Named in an OPEN, and answered. */
+    assert_status(VC_OK, fixture_echo(f->channel, 1, 1));
+    assert_status(VC_UNIMPLEMENTED,
+                  suite_absent_nothing(f->channel, &request, NULL, &reply));
+    assert_int_equal(VC_OUTCOME_NOT_EXECUTED, vc_error_outcome());
+    assert_status(VC_OK, fixture_echo(f->channel, 1, 1));
+}
+
+static void
+a_service_may_be_removed_and_added_again(void **state)
+{
+    struct fixture *f = *state;
+    static const struct suite_other_methods none = {0};
+    Suite__Empty request = SUITE__EMPTY__INIT;
+    Suite__NameReply *reply;
+
+    assert_status(VC_OK, suite_other_name(f->channel, &request, NULL, &reply));
+    vc_reply_free(reply);
+    assert_status(VC_ALREADY_EXISTS, suite_other_add(f->server, &none, NULL));
+
+    assert_status(VC_OK, vc_server_remove(f->server, &suite_other_service));
+
+    assert_status(VC_UNIMPLEMENTED,
+                  suite_other_name(f->channel, &request, NULL, &reply));
+    assert_status(VC_NOT_FOUND,
+                  vc_server_remove(f->server, &suite_other_service));
+    assert_status(VC_OK, suite_other_add(f->server, &none, NULL));
+}
+
+static void
+a_request_over_the_servers_limit_fails_and_the_link_lives(void **state)
+{
+    struct fixture f;
+    struct vc_server_opts opts = VC_SERVER_OPTS_INIT;
+    struct vc_channel_opts channel_opts = VC_CHANNEL_OPTS_INIT;
+
+    (void)state;
+    opts.max_message = 65536;
+    channel_opts.max_message = 1 << 20;
+    fixture_start(&f, 1, &opts, &channel_opts);
+
+    /* The first time only the server knows the limit. */
+    assert_status(VC_RESOURCE_EXHAUSTED, fixture_echo(f.channel, 70000, 1));
+    assert_int_equal(VC_OUTCOME_NOT_EXECUTED, vc_error_outcome());
+    assert_status(VC_OK, fixture_echo(f.channel, 60000, 2));
+    assert_status(VC_RESOURCE_EXHAUSTED, fixture_echo(f.channel, 70000, 3));
+    assert_status(VC_OK, fixture_echo(f.channel, 60000, 4));
+    fixture_stop(&f);
+}
+
+static void
+a_reply_over_the_clients_limit_fails_and_the_link_lives(void **state)
+{
+    struct fixture f;
+    struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+    Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+    Suite__EchoReply *reply;
+
+    (void)state;
+    opts.max_message = 65536;
+    fixture_start(&f, 1, NULL, &opts);
+    request.reply_size = 70000;
+
+    assert_status(VC_RESOURCE_EXHAUSTED,
+                  suite_probe_echo(f.channel, &request, NULL, &reply));
+
+    assert_int_equal(VC_OUTCOME_EXECUTED, vc_error_outcome());
+    assert_status(VC_OK, fixture_echo(f.channel, 60000, 4));
+    fixture_stop(&f);
+}
+
+static void
+a_message_that_nests_too_deep_is_an_invalid_argument(void **state)
+{
+    struct fixture *f = *state;
+    enum { DEPTH = 300 };
+    Suite__Nested nested[DEPTH];
+    Suite__Empty *reply;
+
+    for (int i = 0; i < DEPTH; i++) {
+        suite__nested__init(&nested[i]);
+        nested[i].inner = i + 1 < DEPTH ? &nested[i + 1] : NULL;
+    }
+
+    assert_status(VC_INVALID_ARGUMENT,
+                  suite_probe_nest(f->channel, &nested[0], NULL, &reply));
+
+    assert_int_equal(VC_OUTCOME_NOT_EXECUTED, vc_error_outcome());
+    nested[90].inner = NULL;
+    assert_status(VC_OK,
+                  suite_probe_nest(f->channel, &nested[0], NULL, &reply));
+    vc_reply_free(reply);
+}
+
+/* --- deadlines --------------------------------------------------------- */
+
+static enum vc_status
+call_sleep(struct vc_channel *channel, uint32_t ms, uint32_t timeout_ms,
+           uint64_t *deadline_us)
+{
+    Suite__SleepRequest request = SUITE__SLEEP_REQUEST__INIT;
+    Suite__SleepReply *reply;
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+    enum vc_status status;
+
+    request.milliseconds = ms;
+    opts.timeout_ms = timeout_ms;
+    status = suite_probe_sleep(channel, &request, &opts, &reply);
+    if (status == VC_OK) {
+        *deadline_us = reply->deadline_us;
+        vc_reply_free(reply);
+    }
+    return status;
+}
+
+static void
+the_deadline_reaches_the_handler(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t left;
+
+    assert_status(VC_OK, call_sleep(f->channel, 0, 5000, &left));
+    assert_in_range(left, 3000000, 5000000);
+    assert_status(VC_OK, call_sleep(f->channel, 0, VC_NO_DEADLINE, &left));
+    assert_true(left == UINT64_MAX);
+}
+
+static void
+a_call_ends_at_its_deadline_and_its_slot_comes_back(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t left, start;
+
+    assert_status(VC_OK, fixture_echo(f->channel, 1, 1));
+    start = fixture_ms();
+
+    assert_status(VC_DEADLINE_EXCEEDED,
+                  call_sleep(f->channel, 500, 100, &left));
+
+    assert_in_range(fixture_ms() - start, 99, 400);
+    assert_int_equal(VC_OUTCOME_UNKNOWN, vc_error_outcome());
+    assert_status(VC_OK, fixture_echo(f->channel, 1, 2));
+}
+
+static void
+a_call_that_never_reached_a_server_was_not_executed(void **state)
+{
+    struct fixture f = {0};
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+    Suite__Empty request = SUITE__EMPTY__INIT;
+    Suite__NameReply *reply;
+
+    (void)state;
+    /* An address of this network that no host has. */
+    strcpy(f.target, "rdma://10.9.0.77:1");
+    fixture_start_client(&f, NULL);
+    opts.timeout_ms = 50;
+
+    assert_status(VC_DEADLINE_EXCEEDED,
+                  suite_other_name(f.channel, &request, &opts, &reply));
+
+    assert_int_equal(VC_OUTCOME_NOT_EXECUTED, vc_error_outcome());
+    fixture_stop_client(&f);
+}
+
+/* --- very many --------------------------------------------------------- */
+
+/* Mostly short, a few long, now and then the longest; the same every time. */
+static size_t
+mixed_size(uint64_t i)
+{
+    uint64_t x = i * 0x9e3779b97f4a7c15u;
+
+    x ^= x >> 29;
+    if (i % 20000 == 19999)
+        return LARGEST - AROUND;
+    if (i % 1000 == 999)
+        return x % 200000;
+    if (i % 50 == 49)
+        return x % 20000;
+    return x % 600;
+}
+
+struct load {
+    pthread_t thread;
+    struct vc_channel *channel;
+    unsigned first, step, calls;
+    unsigned failures;
+};
+
+static void *
+load_run(void *arg)
+{
+    struct load *load = arg;
+
+    for (unsigned i = load->first; i < load->calls; i += load->step) {
+        if (fixture_echo(load->channel, mixed_size(i), i) != VC_OK) {
+            print_error("call %u: %s\n", i, vc_error());
+            load->failures++;
+        }
+    }
+    return NULL;
+}
+
+static void
+load_with(struct vc_channel *channel, unsigned threads)
+{
+    struct load loads[8] = {{0}};
+
+    for (unsigned i = 0; i < threads; i++) {
+        loads[i] = (struct load){.channel = channel,
+                                 .first = i,
+                                 .step = threads,
+                                 .calls = many_calls()};
+        assert_int_equal(
+            0, pthread_create(&loads[i].thread, NULL, load_run, &loads[i]));
+    }
+    for (unsigned i = 0; i < threads; i++) {
+        pthread_join(loads[i].thread, NULL);
+        assert_int_equal(0, loads[i].failures);
+    }
+}
+
+static void
+very_many_calls_of_one_thread_are_all_right(void **state)
+{
+    struct fixture *f = *state;
+
+    load_with(f->channel, 1);
+}
+
+static void
+very_many_calls_of_four_threads_are_all_right(void **state)
+{
+    struct fixture *f = *state;
+
+    load_with(f->channel, 4);
+}
+
+static void
+a_server_of_two_threads_serves_two_channels(void **state)
+{
+    struct fixture f;
+    struct vc_channel *second;
+
+    (void)state;
+    fixture_start(&f, 2, NULL, NULL);
+    assert_status(VC_OK, vc_channel_open(f.runtime, f.target, NULL, &second));
+
+    for (unsigned i = 0; i < 1000; i++) {
+        assert_status(VC_OK, fixture_echo(f.channel, mixed_size(i), i));
+        assert_status(VC_OK, fixture_echo(second, mixed_size(i), i));
+    }
+    vc_channel_close(second);
+    fixture_stop(&f);
+}
+
+static void *
+sleep_once(void *arg)
+{
+    struct load *load = arg;
+    uint64_t left;
+
+    if (call_sleep(load->channel, 2, VC_NO_DEADLINE, &left) != VC_OK)
+        load->failures++;
+    return NULL;
+}
+
+static void
+more_callers_than_slots_wait_for_their_turn(void **state)
+{
+    struct fixture *f = *state;
+    enum { CALLERS = 300 }; /* the server gives 256 slots */
+    struct load *loads = calloc(CALLERS, sizeof *loads);
+
+    for (unsigned i = 0; i < CALLERS; i++) {
+        loads[i].channel = f->channel;
+        assert_int_equal(
+            0, pthread_create(&loads[i].thread, NULL, sleep_once, &loads[i]));
+    }
+    for (unsigned i = 0; i < CALLERS; i++) {
+        pthread_join(loads[i].thread, NULL);
+        assert_int_equal(0, loads[i].failures);
+    }
+    free(loads);
+}
+
+/* --- channels ---------------------------------------------------------- */
+
+static void
+a_channel_reconnects_after_its_server_came_back(void **state)
+{
+    struct fixture f;
+    char target[80];
+
+    (void)state;
+    fixture_start(&f, 1, NULL, NULL);
+    strcpy(target, f.target);
+    assert_status(VC_OK, fixture_echo(f.channel, 10, 1));
+    fixture_stop_server(&f);
+
+    assert_status(VC_UNAVAILABLE, fixture_echo(f.channel, 10, 2));
+
+    fixture_start_server(&f, 1, NULL);
+    vc_channel_close(f.channel);
+    assert_status(VC_OK,
+                  vc_channel_open(f.runtime, f.target, NULL, &f.channel));
+    assert_status(VC_OK, fixture_echo(f.channel, 10, 3));
+    fixture_stop(&f);
+}
+
+static void
+connecting_before_the_first_call_is_possible(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_status(VC_OK, vc_channel_connect(f->channel, &suite_probe_service));
+    assert_status(VC_OK, vc_channel_connect(f->channel, &suite_probe_service));
+    assert_status(VC_OK, fixture_echo(f->channel, 10, 1));
+}
+
+static void
+a_client_with_library_threads_works_too(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_status(VC_OK, vc_runtime_start(f->runtime, 1));
+    for (unsigned i = 0; i < 100; i++)
+        assert_status(VC_OK, fixture_echo(f->channel, i * 100, i));
+    vc_runtime_stop(f->runtime);
+    assert_status(VC_OK, fixture_echo(f->channel, 10, 1));
+}
+
+static void
+channels_that_were_never_used_close(void **state)
+{
+    struct fixture *f = *state;
+    struct vc_channel *channel;
+
+    for (int i = 0; i < 10; i++) {
+        assert_status(VC_OK,
+                      vc_channel_open(f->runtime, f->target, NULL, &channel));
+        vc_channel_close(channel);
+    }
+}
+
+#define T(name)                                                                \
+    cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(every_size_comes_back_as_it_went),
+        T(every_length_around_a_packet_comes_back),
+        T(a_short_request_may_have_a_long_reply),
+        cmocka_unit_test(a_reply_outlives_its_channel),
+        T(two_services_share_a_channel),
+        T(a_handlers_status_and_text_reach_the_caller),
+        T(a_status_that_does_not_exist_is_unknown),
+        T(a_long_text_is_cut),
+        T(a_method_without_a_handler_is_unimplemented),
+        T(a_service_that_is_not_there_is_unimplemented_and_not_executed),
+        T(a_service_may_be_removed_and_added_again),
+        cmocka_unit_test(
+            a_request_over_the_servers_limit_fails_and_the_link_lives),
+        cmocka_unit_test(
+            a_reply_over_the_clients_limit_fails_and_the_link_lives),
+        T(a_message_that_nests_too_deep_is_an_invalid_argument),
+        T(the_deadline_reaches_the_handler),
+        T(a_call_ends_at_its_deadline_and_its_slot_comes_back),
+        cmocka_unit_test(a_call_that_never_reached_a_server_was_not_executed),
+        T(very_many_calls_of_one_thread_are_all_right),
+        T(very_many_calls_of_four_threads_are_all_right),
+        cmocka_unit_test(a_server_of_two_threads_serves_two_channels),
+        T(more_callers_than_slots_wait_for_their_turn),
+        cmocka_unit_test(a_channel_reconnects_after_its_server_came_back),
+        T(connecting_before_the_first_call_is_possible),
+        T(a_client_with_library_threads_works_too),
+        T(channels_that_were_never_used_close),
+    };
+
+    return fixture_main(tests);
+}

@@ -1,0 +1,56 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Makes messages to try rpc/message.c with, in three ways: packed by
+ * protobuf-c from random ones, written field by field without regard to
+ * sense, and mutated. All that is made lives until maker_reset(). */
+#ifndef VC_TESTS_UNIT_MESSAGE_MAKER_H
+#define VC_TESTS_UNIT_MESSAGE_MAKER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <protobuf-c/protobuf-c.h>
+
+/* A message that grows, within its room. */
+struct bytes {
+    uint8_t *at;
+    size_t len, room;
+};
+
+/* For cmocka: memory for what is made. */
+int maker_setup(void **state);
+int maker_teardown(void **state);
+void maker_reset(void);
+
+struct bytes bytes_new(size_t room);
+void put_byte(struct bytes *b, unsigned byte);
+void put_bytes(struct bytes *b, const void *data, size_t len);
+void put_varint(struct bytes *b, uint64_t v);
+void put_tag(struct bytes *b, uint32_t number, unsigned wire);
+
+/* A field with a length. */
+void put_block(struct bytes *b, uint32_t number, const void *data, size_t len);
+
+/* The wire type of one value of the type. */
+unsigned usual_wire(ProtobufCType type);
+
+/* A random message of the type as protobuf-c packs it. */
+struct bytes random_packed(const ProtobufCMessageDescriptor *desc,
+                           uint64_t *seed);
+
+/* That, or fields in a row which may make sense or not, or any bytes; then
+ * mutated up to three times. */
+struct bytes any_bytes(const ProtobufCMessageDescriptor *desc, uint64_t *seed);
+
+/* `levels` messages in each other, each but the innermost only holding the
+ * next in its field 2. */
+struct bytes nested(unsigned levels);
+
+/* A type with n fields, numbered from 1: int32 but for those from `subs` on,
+ * which are messages of type `sub`; protobuf-c initialises it itself. */
+ProtobufCMessageDescriptor *wide_type(unsigned n, ProtobufCLabel label,
+                                      unsigned subs,
+                                      const ProtobufCMessageDescriptor *sub);
+
+#endif

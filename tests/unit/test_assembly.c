@@ -1,0 +1,190 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Long messages in parts: whole ones come out as they went in, and no lie
+ * about lengths and offsets is believed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "transport/assembly.h"
+#include "transport/le.h"
+
+#define MAX 100000u
+
+static uint8_t body[MAX + 8];
+
+/* The first frame, announcing total, with len bytes of it. */
+static struct vc__frame
+first(uint32_t total, uint32_t len)
+{
+    vc__put32(body, total);
+    return (struct vc__frame){.type = VC__FRAME_CALL,
+                              .flags = VC__FRAME_MORE,
+                              .body = body,
+                              .body_len = len + 4};
+}
+
+static struct vc__frame
+part(uint32_t at, uint32_t len, int last)
+{
+    return (struct vc__frame){.type = VC__FRAME_DATA,
+                              .flags = last ? 0 : VC__FRAME_MORE,
+                              .deadline = at,
+                              .body = body + 4 + at,
+                              .body_len = len};
+}
+
+static void
+fill(void)
+{
+    for (size_t i = 0; i < sizeof body; i++)
+        body[i] = (uint8_t)(i * 7 + i / 256);
+}
+
+static void
+parts_become_the_message_and_the_budget_comes_back(void **state)
+{
+    struct vc__assembly a = {0};
+    size_t budget = 200000;
+    struct vc__frame f;
+
+    (void)state;
+    fill();
+    f = first(60000, 20000);
+    assert_true(vc__assembly_begin(&a, &f, MAX, &budget));
+    f = part(20000, 30000, 0);
+    assert_int_equal(0, vc__assembly_add(&a, &f, &budget));
+    f = part(50000, 10000, 1);
+    assert_int_equal(1, vc__assembly_add(&a, &f, &budget));
+
+    assert_int_equal(VC__ASSEMBLY_KEPT, a.loss);
+    assert_int_equal(60000, a.total);
+    assert_memory_equal(body + 4, a.data, 60000);
+    assert_true(budget < 200000);
+    vc__assembly_end(&a, &budget);
+    assert_int_equal(200000, budget);
+    assert_int_equal(0, a.total);
+}
+
+static void
+lies_of_a_first_part_are_refused(void **state)
+{
+    struct vc__assembly a = {0};
+    size_t budget = 200000;
+    struct vc__frame f;
+
+    (void)state;
+    f = first(100, 100); /* whole: needs no parts */
+    assert_false(vc__assembly_begin(&a, &f, MAX, &budget));
+    f = first(100, 200); /* more than announced */
+    assert_false(vc__assembly_begin(&a, &f, MAX, &budget));
+    f = first(0, 10);
+    assert_false(vc__assembly_begin(&a, &f, MAX, &budget));
+    f = first(100, 0); /* nothing but the length */
+    assert_false(vc__assembly_begin(&a, &f, MAX, &budget));
+    f.body_len = 3;
+    assert_false(vc__assembly_begin(&a, &f, MAX, &budget));
+    f = first(100, 10);
+    assert_true(vc__assembly_begin(&a, &f, MAX, &budget));
+    assert_false(vc__assembly_begin(&a, &f, MAX, &budget)); /* twice */
+    vc__assembly_end(&a, &budget);
+}
+
+static void
+lies_of_a_further_part_are_refused(void **state)
+{
+    struct vc__assembly a = {0};
+    size_t budget = 200000;
+    struct vc__frame f = first(100, 10);
+    struct vc__frame bad[] = {
+        part(10, 91, 1),  /* over the end */
+        part(10, 90, 0),  /* reaches the end, and says more follows */
+        part(10, 89, 1),  /* says it is the last, and is not */
+        part(11, 10, 0),  /* a gap */
+        part(9, 10, 0),   /* a repetition */
+        part(10, 0, 0),   /* nothing */
+        part(10, UINT32_MAX, 1),
+    };
+    struct vc__assembly idle = {0};
+
+    (void)state;
+    assert_true(vc__assembly_begin(&a, &f, MAX, &budget));
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_int_equal(-1, vc__assembly_add(&a, &bad[i], &budget));
+    assert_int_equal(-1, vc__assembly_add(&idle, &bad[0], &budget));
+    f = part(10, 90, 1);
+    assert_int_equal(1, vc__assembly_add(&a, &f, &budget));
+    vc__assembly_end(&a, &budget);
+    assert_int_equal(200000, budget);
+}
+
+static void
+a_message_over_the_limit_is_counted_to_its_end_and_not_kept(void **state)
+{
+    struct vc__assembly a = {0};
+    size_t budget = 200000;
+    struct vc__frame f = first(90000, 1000);
+
+    (void)state;
+    assert_true(vc__assembly_begin(&a, &f, 50000, &budget));
+    assert_int_equal(200000, budget);
+    f = part(1000, 89000, 1);
+    assert_int_equal(1, vc__assembly_add(&a, &f, &budget));
+    assert_int_equal(VC__ASSEMBLY_TOO_LONG, a.loss);
+    assert_null(a.data);
+    vc__assembly_end(&a, &budget);
+}
+
+static void
+a_message_over_the_budget_gives_back_what_it_had(void **state)
+{
+    struct vc__assembly a = {0};
+    size_t budget = 40000;
+    struct vc__frame f = first(90000, 1000);
+
+    (void)state;
+    assert_true(vc__assembly_begin(&a, &f, MAX, &budget));
+    f = part(1000, 50000, 0);
+    assert_int_equal(0, vc__assembly_add(&a, &f, &budget));
+    assert_int_equal(40000, budget);
+    f = part(51000, 39000, 1);
+    assert_int_equal(1, vc__assembly_add(&a, &f, &budget));
+    assert_int_equal(VC__ASSEMBLY_NO_BUDGET, a.loss);
+    vc__assembly_end(&a, &budget);
+    assert_int_equal(40000, budget);
+}
+
+static void
+an_announcement_alone_takes_little_memory(void **state)
+{
+    struct vc__assembly a = {0};
+    size_t budget = (size_t)1 << 31;
+    struct vc__frame f = first(1u << 30, 100);
+
+    (void)state;
+    assert_true(vc__assembly_begin(&a, &f, 1u << 30, &budget));
+    assert_true(((size_t)1 << 31) - budget <= 16384);
+    vc__assembly_end(&a, &budget);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parts_become_the_message_and_the_budget_comes_back),
+        cmocka_unit_test(lies_of_a_first_part_are_refused),
+        cmocka_unit_test(lies_of_a_further_part_are_refused),
+        cmocka_unit_test(
+            a_message_over_the_limit_is_counted_to_its_end_and_not_kept),
+        cmocka_unit_test(a_message_over_the_budget_gives_back_what_it_had),
+        cmocka_unit_test(an_announcement_alone_takes_little_memory),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

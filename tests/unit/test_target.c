@@ -1,0 +1,110 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Targets as programs write them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cm/target.h"
+
+static void
+host_and_port_are_found(void **state)
+{
+    struct vc__target t;
+
+    (void)state;
+    assert_int_equal(VC_OK, vc__target_parse(&t, "rdma://10.9.0.1:7471"));
+    assert_string_equal("10.9.0.1", t.host);
+    assert_string_equal("7471", t.port);
+    assert_int_equal(VC_OK, vc__target_parse(&t, "rdma://a.example:1"));
+    assert_string_equal("a.example", t.host);
+}
+
+static void
+an_ipv6_address_stands_in_brackets(void **state)
+{
+    struct vc__target t;
+    struct vc__addrs addrs;
+
+    (void)state;
+    assert_int_equal(VC_OK, vc__target_parse(&t, "rdma://[fd09::1]:65535"));
+    assert_string_equal("fd09::1", t.host);
+    assert_true(vc__target_numeric(&t, &addrs));
+    assert_int_equal(1, addrs.n);
+    assert_int_equal(AF_INET6, addrs.addr[0].ss_family);
+}
+
+static void
+a_name_is_not_numeric(void **state)
+{
+    struct vc__target t;
+    struct vc__addrs addrs;
+
+    (void)state;
+    assert_int_equal(VC_OK, vc__target_parse(&t, "rdma://localhost:1"));
+    assert_false(vc__target_numeric(&t, &addrs));
+}
+
+static void
+what_is_no_target_is_refused_with_the_form(void **state)
+{
+    static const char *const bad[] = {
+        "",
+        "10.9.0.1:7471",
+        "tcp://10.9.0.1:7471",
+        "rdma://",
+        "rdma://:7471",
+        "rdma://host",
+        "rdma://host:",
+        "rdma://host:x",
+        "rdma://host:1x",
+        "rdma://host:65536",
+        "rdma://host:-1",
+        "rdma://host:1:2",
+        "rdma://[fd09::1",
+        "rdma://[fd09::1]7",
+        "rdma://[]:7",
+        "rdma://fd09::1:7",
+    };
+    struct vc__target t;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_int_equal(VC_INVALID_ARGUMENT, vc__target_parse(&t, bad[i]));
+        assert_non_null(strstr(vc_error(), "rdma://HOST:PORT"));
+    }
+    assert_int_equal(VC_INVALID_ARGUMENT, vc__target_parse(&t, NULL));
+}
+
+static void
+a_host_that_is_too_long_is_refused(void **state)
+{
+    char text[400];
+    struct vc__target t;
+
+    (void)state;
+    snprintf(text, sizeof text, "rdma://%0255d:1", 0);
+    assert_int_equal(VC_OK, vc__target_parse(&t, text));
+    snprintf(text, sizeof text, "rdma://%0256d:1", 0);
+    assert_int_equal(VC_INVALID_ARGUMENT, vc__target_parse(&t, text));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(host_and_port_are_found),
+        cmocka_unit_test(an_ipv6_address_stands_in_brackets),
+        cmocka_unit_test(a_name_is_not_numeric),
+        cmocka_unit_test(what_is_no_target_is_refused_with_the_form),
+        cmocka_unit_test(a_host_that_is_too_long_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,546 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The progress loop and its token (doc/architecture.md, "Who polls"). It
+ * knows nothing of RDMA: completion queues and event channels are sources. */
+#include "transport/engine.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Bits of a waiter's word. */
+#define WAITER_DONE   1u /* what it waits for has happened */
+#define WAITER_TOKEN  2u /* it was handed the token */
+#define WAITER_ASLEEP 4u /* it is, or is about to be, in the kernel */
+
+/* Polls between two looks at the clock. */
+#define SPIN_BATCH 16
+/* Polling this long without yielding: a round trip of a local network is over
+ * by then, and the kernel's own work on this core can wait as long. */
+#define YIELD_AFTER_US 20
+/* A wait that took longer than this many times the longest spin says that
+ * spinning was in vain. */
+#define SPIN_HOPE 4
+/* While there is traffic, descriptors are looked at this often. */
+#define LOOK_EVERY_US 1000
+/* An engine that nobody has advanced for so long is looked at before a call. */
+#define CATCH_UP_US 10000
+/* Turns of the loop between two looks at the clock, under traffic. */
+#define TURNS_PER_CLOCK 64
+
+#define EVENTS 16
+
+/* Its address is a number for the thread. */
+static _Thread_local char here;
+
+uint64_t
+vc__now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
+}
+
+uint64_t
+vc__after_ms(uint64_t now, uint64_t ms)
+{
+    return ms > (UINT64_MAX - now) / 1000u ? VC__FOREVER : now + ms * 1000u;
+}
+
+static void
+cpu_relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* --- waiters ----------------------------------------------------------- */
+
+static void
+futex_wait(atomic_uint *word, unsigned seen, uint64_t until)
+{
+    struct timespec t = {.tv_sec = (time_t)(until / 1000000u),
+                         .tv_nsec = (long)(until % 1000000u) * 1000};
+
+    /* FUTEX_WAIT_BITSET takes an absolute time of CLOCK_MONOTONIC. */
+    syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, seen,
+            until == VC__FOREVER ? NULL : &t, NULL, FUTEX_BITSET_MATCH_ANY);
+}
+
+static void
+futex_wake(atomic_uint *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+void
+vc__waiter_init(struct vc__waiter *w)
+{
+    atomic_init(&w->word, 0);
+}
+
+/* Sets a bit and wakes the thread if it sleeps. After the exchange the waiter
+ * may be gone already; waking an address that is no futex any more is
+ * harmless. Release: pairs with the acquire in vc__waiter_is_done(); without
+ * it the woken thread could miss the result. */
+static void
+waiter_tell(struct vc__waiter *w, unsigned bit)
+{
+    unsigned was =
+        atomic_fetch_or_explicit(&w->word, bit, memory_order_acq_rel);
+
+    if (was & WAITER_ASLEEP)
+        futex_wake(&w->word);
+}
+
+void
+vc__waiter_done(struct vc__waiter *w)
+{
+    waiter_tell(w, WAITER_DONE);
+}
+
+bool
+vc__waiter_is_done(struct vc__waiter *w)
+{
+    /* Acquire: pairs with the release in waiter_tell(). */
+    return atomic_load_explicit(&w->word, memory_order_acquire) & WAITER_DONE;
+}
+
+/* Sleeps until a bit is set or the clock passes `until`. */
+static void
+waiter_sleep(struct vc__waiter *w, uint64_t until)
+{
+    unsigned word = atomic_fetch_or(&w->word, WAITER_ASLEEP) | WAITER_ASLEEP;
+
+    while (word == WAITER_ASLEEP && (until == VC__FOREVER || vc__now() < until)) {
+        futex_wait(&w->word, word, until);
+        word = atomic_load(&w->word);
+    }
+    atomic_fetch_and(&w->word, ~WAITER_ASLEEP);
+}
+
+/* --- the token --------------------------------------------------------- */
+
+bool
+vc__engine_mine(struct vc__engine *e)
+{
+    /* Relaxed: a thread that sees its own address wrote it itself. */
+    return atomic_load_explicit(&e->holder, memory_order_relaxed) == &here;
+}
+
+static void
+engine_hold(struct vc__engine *e)
+{
+    atomic_store_explicit(&e->holder, &here, memory_order_relaxed);
+}
+
+/* True: the token is ours. False: w is queued for it. */
+static bool
+engine_enter(struct vc__engine *e, struct vc__waiter *w)
+{
+    bool got;
+
+    pthread_mutex_lock(&e->lock);
+    got = !e->held;
+    if (got)
+        e->held = true;
+    else
+        cds_list_add_tail(&w->node, &e->waiters);
+    pthread_mutex_unlock(&e->lock);
+    if (got)
+        engine_hold(e);
+    return got;
+}
+
+/* Hands the token to whoever waits longest, or leaves it free. */
+static void
+engine_leave(struct vc__engine *e)
+{
+    struct vc__waiter *w = NULL;
+
+    atomic_store_explicit(&e->holder, NULL, memory_order_relaxed);
+    pthread_mutex_lock(&e->lock);
+    if (cds_list_empty(&e->waiters)) {
+        e->held = false;
+    } else {
+        w = cds_list_entry(e->waiters.next, struct vc__waiter, node);
+        cds_list_del_init(&w->node);
+        /* Told under the lock: engine_unqueue() of a waiter that gives up
+         * takes it too, so w still exists. */
+        waiter_tell(w, WAITER_TOKEN);
+    }
+    pthread_mutex_unlock(&e->lock);
+}
+
+/* Stops waiting for the token. True when it was handed over meanwhile. */
+static bool
+engine_unqueue(struct vc__engine *e, struct vc__waiter *w)
+{
+    bool got;
+
+    pthread_mutex_lock(&e->lock);
+    got = atomic_fetch_and(&w->word, ~WAITER_TOKEN) & WAITER_TOKEN;
+    if (!got)
+        cds_list_del_init(&w->node);
+    pthread_mutex_unlock(&e->lock);
+    return got;
+}
+
+/* --- tasks ------------------------------------------------------------- */
+
+void
+vc__engine_kick(struct vc__engine *e)
+{
+    uint64_t one = 1;
+
+    /* It can only fail when the counter is full, and then it wakes too. */
+    if (write(e->wake_fd, &one, sizeof one) < 0)
+        return;
+}
+
+void
+vc__engine_post(struct vc__engine *e, struct vc__task *task)
+{
+    pthread_mutex_lock(&e->inbox_lock);
+    cds_list_add_tail(&task->node, &e->inbox);
+    pthread_mutex_unlock(&e->inbox_lock);
+    /* Both sequentially consistent, as are their counterparts in
+     * engine_sleep(): either the holder sees the task before it sleeps, or we
+     * see that it sleeps. Without that the task could wait for ever. */
+    atomic_store(&e->has_inbox, true);
+    if (atomic_load(&e->asleep))
+        vc__engine_kick(e);
+}
+
+void
+vc__engine_defer(struct vc__engine *e, struct vc__task *task)
+{
+    cds_list_add_tail(&task->node, &e->tasks);
+}
+
+static void
+engine_take_inbox(struct vc__engine *e)
+{
+    if (!atomic_load_explicit(&e->has_inbox, memory_order_relaxed))
+        return;
+    pthread_mutex_lock(&e->inbox_lock);
+    atomic_store(&e->has_inbox, false);
+    if (!cds_list_empty(&e->inbox)) {
+        e->inbox.prev->next = &e->tasks;
+        e->inbox.next->prev = e->tasks.prev;
+        e->tasks.prev->next = e->inbox.next;
+        e->tasks.prev = e->inbox.prev;
+        CDS_INIT_LIST_HEAD(&e->inbox);
+    }
+    pthread_mutex_unlock(&e->inbox_lock);
+}
+
+void
+vc__engine_handle(struct vc__engine *e, struct vc__task *task)
+{
+    cds_list_add_tail(&task->node, &e->handlers);
+}
+
+static unsigned
+run_all(struct cds_list_head *tasks)
+{
+    unsigned n = 0;
+
+    while (!cds_list_empty(tasks)) {
+        struct vc__task *task =
+            cds_list_entry(tasks->next, struct vc__task, node);
+
+        cds_list_del(&task->node);
+        task->run(task);
+        n++;
+    }
+    return n;
+}
+
+static unsigned
+engine_run_tasks(struct vc__engine *e)
+{
+    unsigned n;
+
+    engine_take_inbox(e);
+    n = run_all(&e->tasks);
+    if (e->depth == 0)
+        n += run_all(&e->handlers);
+    return n;
+}
+
+/* --- progress ---------------------------------------------------------- */
+
+/* One turn over all that needs no system call; says how much there was. */
+static unsigned
+engine_poll(struct vc__engine *e)
+{
+    struct vc__source *s, *next;
+    unsigned n = 0;
+
+    cds_list_for_each_entry_safe(s, next, &e->sources, node) {
+        if (s->poll != NULL)
+            n += s->poll(s);
+    }
+    return n + engine_run_tasks(e);
+}
+
+/* Relaxed: a hint how stale the engine is, no data hangs on it. */
+static uint64_t
+looked_at(struct vc__engine *e)
+{
+    return atomic_load_explicit(&e->looked, memory_order_relaxed);
+}
+
+/* Looks at the descriptors, sleeping up to ms for one. */
+static void
+engine_look(struct vc__engine *e, int ms)
+{
+    struct epoll_event events[EVENTS];
+    int n = epoll_wait(e->epoll_fd, events, EVENTS, ms);
+
+    atomic_store_explicit(&e->looked, vc__now(), memory_order_relaxed);
+    for (int i = 0; i < n; i++) {
+        struct vc__source *s = events[i].data.ptr;
+        uint64_t count;
+
+        if (s != NULL)
+            s->ready(s);
+        else if (read(e->wake_fd, &count, sizeof count) < 0)
+            continue; /* another look took it */
+    }
+}
+
+/* What the clock brings: timers, and the descriptors under traffic. */
+static uint64_t
+engine_tick(struct vc__engine *e)
+{
+    uint64_t now = vc__now();
+
+    vc__timers_run(&e->timers, now);
+    if (now - looked_at(e) >= LOOK_EVERY_US)
+        engine_look(e, 0);
+    return now;
+}
+
+static int
+sleep_ms(uint64_t now, uint64_t until)
+{
+    uint64_t ms;
+
+    if (until == VC__FOREVER)
+        return -1;
+    if (until <= now)
+        return 0;
+    ms = (until - now + 999) / 1000;
+    return ms > INT_MAX ? INT_MAX : (int)ms;
+}
+
+/* Arms all sources, looks once more, and sleeps. */
+static void
+engine_sleep(struct vc__engine *e, uint64_t until)
+{
+    struct vc__source *s;
+    uint64_t next = vc__timers_next(&e->timers);
+
+    cds_list_for_each_entry(s, &e->sources, node) {
+        if (s->arm != NULL)
+            s->arm(s);
+    }
+    /* See vc__engine_post(). */
+    atomic_store(&e->asleep, true);
+    if (engine_poll(e) == 0 && !atomic_load(&e->has_inbox))
+        engine_look(e, sleep_ms(vc__now(), next < until ? next : until));
+    atomic_store(&e->asleep, false);
+    vc__timers_run(&e->timers, vc__now());
+}
+
+/* The spin follows the traffic: full while what is waited for comes soon,
+ * shorter each time that it did not. A short wait must restore all of it at
+ * once, for one that slept measures the kernel's wake-up and not the peer. */
+static void
+engine_learn(struct vc__engine *e, uint64_t waited_us)
+{
+    if (waited_us < (uint64_t)e->spin_max_us * SPIN_HOPE)
+        e->spin_us = e->spin_max_us;
+    else
+        e->spin_us /= 2;
+}
+
+/* Advances the engine: returns when something was done, or nothing came
+ * until `until`, or something woke it. */
+static void
+engine_progress(struct vc__engine *e, uint64_t until)
+{
+    uint64_t start = 0, now;
+
+    if (++e->turns % TURNS_PER_CLOCK == 0)
+        engine_tick(e);
+    for (unsigned i = 1;; i++) {
+        if (engine_poll(e) > 0)
+            return;
+        cpu_relax();
+        if (i % SPIN_BATCH != 0)
+            continue;
+        now = engine_tick(e);
+        if (start == 0)
+            start = now;
+        if (now >= until)
+            return;
+        if (now - start >= e->spin_us)
+            break;
+        if (now - start >= YIELD_AFTER_US)
+            sched_yield();
+    }
+    engine_sleep(e, until);
+    engine_learn(e, vc__now() - start);
+}
+
+/* As the holder, until w is done or the clock passes `until`. */
+static bool
+engine_advance(struct vc__engine *e, struct vc__waiter *w, uint64_t until)
+{
+    while (!vc__waiter_is_done(w)) {
+        engine_progress(e, until);
+        if (until != VC__FOREVER && e->turns % SPIN_BATCH == 0 &&
+            vc__now() >= until)
+            break;
+    }
+    return vc__waiter_is_done(w);
+}
+
+bool
+vc__engine_wait(struct vc__engine *e, struct vc__waiter *w, uint64_t until)
+{
+    bool done;
+
+    if (vc__waiter_is_done(w))
+        return true;
+    if (vc__engine_mine(e)) {
+        e->depth++;
+        done = engine_advance(e, w, until);
+        e->depth--;
+        return done;
+    }
+    if (!engine_enter(e, w)) {
+        waiter_sleep(w, until);
+        if (!engine_unqueue(e, w))
+            return vc__waiter_is_done(w);
+        engine_hold(e);
+    }
+    done = engine_advance(e, w, until);
+    engine_leave(e);
+    return done;
+}
+
+void
+vc__engine_catch_up(struct vc__engine *e)
+{
+    struct vc__waiter w;
+
+    if (vc__now() - looked_at(e) < CATCH_UP_US)
+        return;
+    vc__waiter_init(&w);
+    if (vc__engine_mine(e))
+        return;
+    if (engine_enter(e, &w)) {
+        engine_tick(e);
+        engine_poll(e);
+        engine_leave(e);
+    } else if (engine_unqueue(e, &w)) {
+        engine_hold(e);
+        engine_leave(e);
+    }
+}
+
+void
+vc__engine_serve(struct vc__engine *e, atomic_bool *stop)
+{
+    struct vc__waiter w;
+
+    vc__waiter_init(&w);
+    while (!engine_enter(e, &w)) {
+        waiter_sleep(&w, VC__FOREVER);
+        if (engine_unqueue(e, &w)) {
+            engine_hold(e);
+            break;
+        }
+    }
+    while (!atomic_load(stop))
+        engine_progress(e, VC__FOREVER);
+    engine_leave(e);
+}
+
+/* --- birth and death --------------------------------------------------- */
+
+int
+vc__engine_add(struct vc__engine *e, struct vc__source *s)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = s};
+
+    if (epoll_ctl(e->epoll_fd, EPOLL_CTL_ADD, s->fd, &event) != 0)
+        return errno;
+    cds_list_add_tail(&s->node, &e->sources);
+    return 0;
+}
+
+void
+vc__engine_remove(struct vc__engine *e, struct vc__source *s)
+{
+    epoll_ctl(e->epoll_fd, EPOLL_CTL_DEL, s->fd, NULL);
+    cds_list_del(&s->node);
+}
+
+int
+vc__engine_init(struct vc__engine *e, uint32_t spin_max_us)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
+    int err;
+
+    memset(e, 0, sizeof *e);
+    e->spin_max_us = e->spin_us = spin_max_us;
+    CDS_INIT_LIST_HEAD(&e->waiters);
+    CDS_INIT_LIST_HEAD(&e->inbox);
+    CDS_INIT_LIST_HEAD(&e->sources);
+    CDS_INIT_LIST_HEAD(&e->tasks);
+    CDS_INIT_LIST_HEAD(&e->handlers);
+    vc__timers_init(&e->timers);
+    e->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (e->wake_fd < 0)
+        return errno;
+    e->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (e->epoll_fd < 0 ||
+        epoll_ctl(e->epoll_fd, EPOLL_CTL_ADD, e->wake_fd, &event) != 0)
+        goto out_wake;
+    pthread_mutex_init(&e->lock, NULL);
+    pthread_mutex_init(&e->inbox_lock, NULL);
+    return 0;
+out_wake:
+    err = errno;
+    if (e->epoll_fd >= 0)
+        close(e->epoll_fd);
+    close(e->wake_fd);
+    return err;
+}
+
+void
+vc__engine_fini(struct vc__engine *e)
+{
+    pthread_mutex_destroy(&e->inbox_lock);
+    pthread_mutex_destroy(&e->lock);
+    close(e->epoll_fd);
+    close(e->wake_fd);
+    vc__timers_fini(&e->timers);
+}

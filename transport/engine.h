@@ -1,0 +1,135 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The engine: one progress loop. Whoever holds its token advances it: a
+ * blocked caller while it waits, or a library thread. What an engine drives
+ * (completion queues, file descriptors, timers, tasks) runs its callbacks on
+ * the holder, one at a time, so their state needs no lock.
+ *
+ * May run together: wait, post, serve, waiter_done and kick from any threads.
+ * Everything else belongs to the holder. */
+#ifndef VC_TRANSPORT_ENGINE_H
+#define VC_TRANSPORT_ENGINE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <urcu/list.h>
+
+#include "transport/timer.h"
+
+/* Microseconds of a clock that only goes forward. */
+uint64_t vc__now(void);
+
+/* now + ms, without wrapping. */
+uint64_t vc__after_ms(uint64_t now, uint64_t ms);
+
+#define VC__FOREVER UINT64_MAX
+
+/* A thread that waits for something; lives on its stack. */
+struct vc__waiter {
+    atomic_uint word; /* WAITER_* of engine.c */
+    struct cds_list_head node;
+};
+
+void vc__waiter_init(struct vc__waiter *w);
+
+/* The thing has happened: w's thread returns from vc__engine_wait(). The
+ * waiter must not be touched afterwards. Any thread. */
+void vc__waiter_done(struct vc__waiter *w);
+
+/* Has it? Whoever sees true sees all that was written before done(). */
+bool vc__waiter_is_done(struct vc__waiter *w);
+
+/* Something to run once on the holder. Lives in its owner; may be posted
+ * again, or freed, from its own run(). */
+struct vc__task {
+    void (*run)(struct vc__task *task);
+    struct cds_list_head node;
+};
+
+/* Something that is polled, and whose descriptor wakes a sleeping engine. */
+struct vc__source {
+    int fd;
+
+    /* Looks for work without a system call and does a bounded part of it;
+     * says how much. NULL when only the descriptor tells. */
+    unsigned (*poll)(struct vc__source *s);
+
+    /* Before sleeping: makes the descriptor tell of what comes from now on. */
+    void (*arm)(struct vc__source *s);
+
+    /* The descriptor is readable. */
+    void (*ready)(struct vc__source *s);
+
+    struct cds_list_head node;
+};
+
+struct vc__engine {
+    /* The token. `held` and `waiters` are under `lock`. */
+    pthread_mutex_t lock;
+    bool held;
+    struct cds_list_head waiters;
+    _Atomic(const void *) holder; /* address in the holder's thread */
+
+    /* Tasks from other threads, under `inbox_lock`; has_inbox and asleep make
+     * the common case free of locks and system calls. */
+    pthread_mutex_t inbox_lock;
+    struct cds_list_head inbox;
+    atomic_bool has_inbox;
+    atomic_bool asleep;
+    int wake_fd; /* eventfd */
+
+    /* The holder's own. */
+    int epoll_fd;
+    struct cds_list_head sources;
+    struct cds_list_head tasks;    /* posted, or deferred by the holder */
+    struct cds_list_head handlers; /* run only when no handler waits */
+    struct vc__timers timers;
+    unsigned depth; /* nested progress: a handler that waits */
+    unsigned turns;
+    atomic_ullong looked; /* when the descriptors were last looked at */
+    uint32_t spin_max_us, spin_us;
+};
+
+/* 0, or an errno. */
+int vc__engine_init(struct vc__engine *e, uint32_t spin_max_us);
+void vc__engine_fini(struct vc__engine *e);
+
+/* Waits for w, advancing the engine when nobody else does. True when w is
+ * done, false when the clock passes `until` first; then the caller must make
+ * sure that nobody calls vc__waiter_done() on it any more. Any thread, also
+ * from a handler of this engine. */
+bool vc__engine_wait(struct vc__engine *e, struct vc__waiter *w,
+                     uint64_t until);
+
+/* Lets the engine catch up when nobody has advanced it for a while: a client
+ * between two calls does not hear that its link was lost. Any thread. */
+void vc__engine_catch_up(struct vc__engine *e);
+
+/* Advances the engine until *stop, for a library thread; whoever sets *stop
+ * calls vc__engine_kick(). */
+void vc__engine_serve(struct vc__engine *e, atomic_bool *stop);
+void vc__engine_kick(struct vc__engine *e);
+
+/* Runs task on the holder, soon; in the order of posting. Any thread. */
+void vc__engine_post(struct vc__engine *e, struct vc__task *task);
+
+/* The same, from the holder itself: after the present batch of work, never
+ * nested in another callback. */
+void vc__engine_defer(struct vc__engine *e, struct vc__task *task);
+
+/* The same for what may call vc__engine_wait() in turn: runs when no other
+ * such task waits on this engine's stack, so that the stack stays bounded. */
+void vc__engine_handle(struct vc__engine *e, struct vc__task *task);
+
+/* Is this thread the holder? */
+bool vc__engine_mine(struct vc__engine *e);
+
+/* Holder only. 0 or an errno. */
+int vc__engine_add(struct vc__engine *e, struct vc__source *s);
+void vc__engine_remove(struct vc__engine *e, struct vc__source *s);
+
+#endif

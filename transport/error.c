@@ -1,0 +1,100 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The last error of each thread, and the names of statuses. */
+#include "transport/error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+static _Thread_local struct vc__error last;
+
+const char *
+vc_status_name(enum vc_status status)
+{
+    switch (status) {
+#define STATUS_NAME(name, number, text)                                        \
+    case VC_##name:                                                            \
+        return #name;
+        VC_STATUSES(STATUS_NAME)
+#undef STATUS_NAME
+    }
+    return "UNKNOWN";
+}
+
+const char *
+vc_error(void)
+{
+    return last.text;
+}
+
+enum vc_outcome
+vc_error_outcome(void)
+{
+    return last.outcome;
+}
+
+static void
+error_vput(struct vc__error *error, enum vc_status status, const char *format,
+           va_list args)
+{
+    error->status = status;
+    error->outcome = VC_OUTCOME_NOT_EXECUTED;
+    vsnprintf(error->text, sizeof error->text, format, args);
+}
+
+void
+vc__error_put(struct vc__error *error, enum vc_status status,
+              const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    error_vput(error, status, format, args);
+    va_end(args);
+}
+
+enum vc_status
+vc__error_raise(const struct vc__error *error)
+{
+    last = *error;
+    return error->status;
+}
+
+enum vc_status
+vc__fail(enum vc_status status, const char *format, ...)
+{
+    struct vc__error error;
+    va_list args;
+
+    va_start(args, format);
+    error_vput(&error, status, format, args);
+    va_end(args);
+    return vc__error_raise(&error);
+}
+
+const struct vc__error *
+vc__error_last(void)
+{
+    return &last;
+}
+
+enum vc_status
+vc__status_of_errno(int err)
+{
+    switch (err) {
+    case EINVAL:
+        return VC_INVALID_ARGUMENT;
+    case EACCES:
+    case EPERM:
+        return VC_PERMISSION_DENIED;
+    case ENOMEM:
+    case EMFILE:
+    case ENFILE:
+    case ENOSPC:
+        return VC_RESOURCE_EXHAUSTED;
+    default:
+        return VC_UNAVAILABLE;
+    }
+}

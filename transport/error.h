@@ -1,0 +1,38 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * How errors are kept: whoever first knows what went wrong says it in words,
+ * once. On the thread that asked, vc__fail() keeps the words for vc_error();
+ * between threads they travel in a struct vc__error. */
+#ifndef VC_TRANSPORT_ERROR_H
+#define VC_TRANSPORT_ERROR_H
+
+#include <verbcall/status.h>
+
+#define VC__ERROR_TEXT 256 /* bytes, terminator included */
+
+struct vc__error {
+    enum vc_status status;
+    enum vc_outcome outcome;
+    char text[VC__ERROR_TEXT];
+};
+
+/* Writes an error; the outcome is "not executed". */
+void vc__error_put(struct vc__error *error, enum vc_status status,
+                   const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Makes it this thread's vc_error() and returns its status. */
+enum vc_status vc__error_raise(const struct vc__error *error);
+
+/* Both at once. */
+enum vc_status vc__fail(enum vc_status status, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* This thread's last, to carry to another thread. */
+const struct vc__error *vc__error_last(void);
+
+/* The status that stands for an errno of verbs, rdma_cm or the system. */
+enum vc_status vc__status_of_errno(int err);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Writes and reads the headers of packets and frames, byte for byte as
+ * doc/wire.md, sections 3 and 4, has them. It knows where a frame ends and
+ * what its type allows; what a frame means to a session or a call is decided
+ * by whoever reads it. */
+#include "transport/packet.h"
+
+#include "transport/le.h"
+
+void
+vc__packet_put(uint8_t out[VC__PACKET_HEADER], const struct vc__packet *p)
+{
+    vc__put32(out, p->sequence);
+    vc__put16(out + 4, p->credits);
+    vc__put16(out + 6, p->count);
+}
+
+void
+vc__frame_put(uint8_t out[VC__FRAME_HEADER], const struct vc__frame *f)
+{
+    out[0] = f->type;
+    out[1] = f->flags;
+    vc__put16(out + 2, f->slot);
+    vc__put32(out + 4, f->session);
+    vc__put32(out + 8, f->sequence);
+    vc__put16(out + 12, f->method);
+    vc__put16(out + 14, f->metadata_len);
+    vc__put32(out + 16, f->body_len);
+    vc__put32(out + 20, f->deadline);
+}
+
+bool
+vc__packet_open(struct vc__packet_reader *r, const void *data, size_t len,
+                struct vc__packet *p)
+{
+    const uint8_t *in = data;
+
+    if (len < VC__PACKET_HEADER)
+        return false;
+
+    p->sequence = vc__get32(in);
+    p->credits = vc__get16(in + 4);
+    p->count = vc__get16(in + 6);
+
+    r->at = in + VC__PACKET_HEADER;
+    r->end = in + len;
+    r->left = p->count;
+    return true;
+}
+
+static void
+frame_get(struct vc__frame *f, const uint8_t *in)
+{
+    f->type = in[0];
+    f->flags = in[1];
+    f->slot = vc__get16(in + 2);
+    f->session = vc__get32(in + 4);
+    f->sequence = vc__get32(in + 8);
+    f->method = vc__get16(in + 12);
+    f->metadata_len = vc__get16(in + 14);
+    f->body_len = vc__get32(in + 16);
+    f->deadline = vc__get32(in + 20);
+    f->metadata = in + VC__FRAME_HEADER;
+    f->body = f->metadata + f->metadata_len;
+}
+
+/* doc/wire.md 4.1: the flags that a frame of this type may have. */
+static bool
+frame_flags_fit(const struct vc__frame *f)
+{
+    switch (f->type) {
+    case VC__FRAME_OPEN:
+    case VC__FRAME_CLOSE:
+        return f->flags == 0;
+    case VC__FRAME_CALL:
+        return (f->flags & ~VC__FRAME_MORE) == 0;
+    case VC__FRAME_REPLY:
+        return (f->flags & ~(VC__FRAME_MORE | VC__FRAME_NOT_EXECUTED)) == 0;
+    case VC__FRAME_DATA:
+        return (f->flags & ~(VC__FRAME_MORE | VC__FRAME_OF_REPLY)) == 0;
+    default:
+        return false;
+    }
+}
+
+/* doc/wire.md 4.5: the first part begins with the length of the message. */
+static bool
+frame_begins_message(const struct vc__frame *f)
+{
+    return (f->flags & VC__FRAME_MORE) != 0 && f->type != VC__FRAME_DATA;
+}
+
+int
+vc__frame_next(struct vc__packet_reader *r, struct vc__frame *f)
+{
+    size_t room = (size_t)(r->end - r->at);
+    struct vc__frame next;
+
+    if (r->left == 0)
+        return room == 0 ? 0 : -1;
+    if (room < VC__FRAME_HEADER)
+        return -1;
+    room -= VC__FRAME_HEADER;
+    /* The lengths come first: until they are known to fit, frame_get() would
+     * point behind the packet. */
+    if (vc__get16(r->at + 14) > room ||
+        vc__get32(r->at + 16) > room - vc__get16(r->at + 14))
+        return -1;
+
+    frame_get(&next, r->at);
+    if (!frame_flags_fit(&next))
+        return -1;
+    if (frame_begins_message(&next) && next.body_len < 4)
+        return -1;
+
+    r->at = next.body + next.body_len;
+    r->left--;
+    *f = next;
+    return 1;
+}

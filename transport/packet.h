@@ -1,0 +1,80 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The codec of packets and frames (doc/wire.md, sections 3 and 4). A packet
+ * is one SEND: a header and 1..n frames, each a header, metadata and a body.
+ * Pure: no state but the caller's, no allocation, any thread. */
+#ifndef VC_TRANSPORT_PACKET_H
+#define VC_TRANSPORT_PACKET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define VC__PACKET_HEADER 8  /* bytes on the wire */
+#define VC__FRAME_HEADER  24 /* bytes on the wire */
+
+struct vc__packet {
+    uint32_t sequence; /* counts the packets of one direction of a link */
+    uint16_t credits;  /* receive buffers that the sender has posted anew */
+    uint16_t count;    /* frames that follow; 0 only gives credits */
+};
+
+enum vc__frame_type {
+    VC__FRAME_OPEN = 1, /* opens a session: service name, method hashes */
+    VC__FRAME_CALL,     /* a request, or its first part */
+    VC__FRAME_REPLY,    /* a reply, or its first part */
+    VC__FRAME_DATA,     /* a further part of a request or reply */
+    VC__FRAME_CLOSE,    /* ends a session */
+};
+
+/* CALL and REPLY: the body is the first part only; it begins with the length
+ * of the whole message, 4 bytes. DATA frames bring the rest in order. */
+#define VC__FRAME_MORE 0x01u
+/* REPLY with an error: the handler has not run and will not. */
+#define VC__FRAME_NOT_EXECUTED 0x02u
+/* DATA: a part of a reply, not of a request. */
+#define VC__FRAME_OF_REPLY 0x04u
+
+#define VC__DEADLINE_NONE UINT32_MAX
+
+struct vc__frame {
+    uint8_t type;      /* enum vc__frame_type */
+    uint8_t flags;     /* VC__FRAME_* */
+    uint16_t slot;     /* of the session */
+    uint32_t session;  /* chosen by the client */
+    uint32_t sequence; /* of the calls on this slot */
+    uint16_t method;   /* CALL: index into OPEN's list; REPLY: the status */
+    uint16_t metadata_len;
+    uint32_t body_len;
+    /* CALL: microseconds left, VC__DEADLINE_NONE for no deadline (or more
+     * than 71 minutes); DATA: offset of this part in the message. */
+    uint32_t deadline;
+
+    /* Set by vc__frame_next(); they point into the packet. */
+    const uint8_t *metadata;
+    const uint8_t *body;
+};
+
+/* Write the wire form of a header to out. */
+void vc__packet_put(uint8_t out[VC__PACKET_HEADER], const struct vc__packet *p);
+void vc__frame_put(uint8_t out[VC__FRAME_HEADER], const struct vc__frame *f);
+
+/* Reads a packet's frames one after the other. */
+struct vc__packet_reader {
+    const uint8_t *at;
+    const uint8_t *end;
+    unsigned left; /* frames that must still follow */
+};
+
+/* Begins to read len bytes at data. False when they hold no packet header. */
+bool vc__packet_open(struct vc__packet_reader *r, const void *data, size_t len,
+                     struct vc__packet *p);
+
+/* 1: *f is the next frame, whole within the packet and of a known type, with
+ * flags that this type may have and, when it begins a message of several
+ * parts, with that message's length in it. 0: there was none left and nothing
+ * trails. -1: malformed; so it stays. */
+int vc__frame_next(struct vc__packet_reader *r, struct vc__frame *f);
+
+#endif

@@ -1,0 +1,474 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Completions and receives of one device. Every receive goes to the SRQ;
+ * credits (transport/credit.h) see to it that no peer sends into an empty
+ * one. */
+#include "transport/rdma/device.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "transport/error.h"
+#include "transport/rdma/qp.h"
+
+/* Receives posted beyond what peers were promised: a filled buffer is told to
+ * its sender as posted again before it is, by a batch at most. */
+#define SPARE_RECEIVES 32
+/* Fewer left than this, and receives have been lost: a QP that dies in the
+ * middle of a message may keep the one it had begun to fill. */
+#define LOW_RECEIVES 8
+#define REPOST_BATCH 8
+#define SRQ_SIZE     16384u
+#define CQ_SIZE      1024u
+
+#define QPN_LOW_BITS 12
+#define QPN_LOW_MASK ((1u << QPN_LOW_BITS) - 1)
+
+/* --- QPs by number ----------------------------------------------------- */
+
+static struct vc__qp **
+qp_entry(struct vc__device *d, uint32_t qpn)
+{
+    struct vc__qp **page = d->qps[(qpn >> QPN_LOW_BITS) & QPN_LOW_MASK];
+
+    return page == NULL ? NULL : &page[qpn & QPN_LOW_MASK];
+}
+
+enum vc_status
+vc__device_add_qp(struct vc__device *d, struct vc__qp *qp)
+{
+    uint32_t qpn = qp->qp->qp_num;
+    struct vc__qp ***page = &d->qps[(qpn >> QPN_LOW_BITS) & QPN_LOW_MASK];
+
+    if (*page == NULL)
+        *page = calloc(QPN_LOW_MASK + 1, sizeof **page);
+    if (*page == NULL)
+        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    *qp_entry(d, qpn) = qp;
+    d->n_qps++;
+    return VC_OK;
+}
+
+void
+vc__device_del_qp(struct vc__device *d, struct vc__qp *qp)
+{
+    *qp_entry(d, qp->qp->qp_num) = NULL;
+    d->n_qps--;
+}
+
+/* --- receives ---------------------------------------------------------- */
+
+/* Posts the chain of filled buffers again. */
+static void
+receives_repost(struct vc__device *d)
+{
+    while (d->repost != NULL) {
+        struct ibv_recv_wr wr[REPOST_BATCH], *bad;
+        struct ibv_sge sge[REPOST_BATCH];
+        unsigned n;
+
+        for (n = 0; n < REPOST_BATCH && d->repost != NULL; n++) {
+            struct vc__buffer *b = d->repost;
+
+            d->repost = b->next;
+            d->n_repost--;
+            sge[n] = (struct ibv_sge){
+                .addr = (uintptr_t)b->data,
+                .length = VC__BUFFER_SIZE,
+                .lkey = b->lkey,
+            };
+            wr[n] = (struct ibv_recv_wr){
+                .wr_id = (uintptr_t)b, .sg_list = &sge[n], .num_sge = 1};
+            if (n > 0)
+                wr[n - 1].next = &wr[n];
+        }
+        /* The SRQ holds SRQ_SIZE, and no more are ever taken; what fails now
+         * is the device, and its removal event ends the links. */
+        if (ibv_post_srq_recv(d->srq, wr, &bad) != 0)
+            return;
+    }
+}
+
+static void
+receive_give_back(struct vc__device *d, struct vc__buffer *b)
+{
+    b->next = d->repost;
+    d->repost = b;
+    if (++d->n_repost >= REPOST_BATCH)
+        receives_repost(d);
+}
+
+static enum vc_status
+receives_post(struct vc__device *d, unsigned n)
+{
+    enum vc_status status = vc__buffers_reserve(&d->receive, n);
+
+    if (status != VC_OK)
+        return status;
+    d->posted += n;
+    while (n-- > 0)
+        receive_give_back(d, vc__buffers_take(&d->receive));
+    receives_repost(d);
+    return VC_OK;
+}
+
+enum vc_status
+vc__device_grant(struct vc__device *d, unsigned n)
+{
+    unsigned want = d->granted + n + SPARE_RECEIVES;
+    unsigned max = (unsigned)d->attr.max_srq_wr < SRQ_SIZE
+                       ? (unsigned)d->attr.max_srq_wr
+                       : SRQ_SIZE;
+    enum vc_status status = VC_OK;
+
+    if (want > max)
+        return vc__fail(VC_RESOURCE_EXHAUSTED,
+                        "all %u receives of an engine are promised to peers; "
+                        "have more engines or fewer connections",
+                        max);
+    if (want > d->posted) {
+        unsigned more = want - d->posted;
+
+        status = vc__device_cq_more(d, more);
+        if (status == VC_OK)
+            status = receives_post(d, more);
+    }
+    if (status == VC_OK)
+        d->granted += n;
+    return status;
+}
+
+void
+vc__device_ungrant(struct vc__device *d, unsigned n)
+{
+    d->granted -= n; /* the receives stay posted for the next peer */
+}
+
+static void
+receives_watch(struct vc__device *d)
+{
+    struct ibv_srq_attr attr = {.srq_limit = LOW_RECEIVES};
+
+    ibv_modify_srq(d->srq, &attr, IBV_SRQ_LIMIT);
+}
+
+/* Receives were lost: posts as many anew. Without memory for them the peers'
+ * sends are retried (RNR) until some come back. */
+static void
+receives_replace(struct vc__device *d)
+{
+    if (vc__device_cq_more(d, SPARE_RECEIVES) == VC_OK)
+        receives_post(d, SPARE_RECEIVES);
+    receives_watch(d);
+}
+
+/* --- completions ------------------------------------------------------- */
+
+static void
+receive_handle(struct vc__device *d, struct vc__qp *qp,
+               const struct ibv_wc *wc)
+{
+    struct vc__buffer *b = (struct vc__buffer *)(uintptr_t)wc->wr_id;
+
+    if (qp == NULL)
+        ; /* its link is gone, the buffer is ours again */
+    else if (wc->status == IBV_WC_SUCCESS)
+        qp->ops->received(qp, b->data, wc->byte_len);
+    else
+        qp->ops->failed(qp, wc->status);
+    receive_give_back(d, b);
+}
+
+static void
+completion_handle(struct vc__device *d, const struct ibv_wc *wc)
+{
+    struct vc__qp **entry = qp_entry(d, wc->qp_num);
+    struct vc__qp *qp = entry == NULL ? NULL : *entry;
+
+    if (!vc__qp_is_send(wc->wr_id))
+        receive_handle(d, qp, wc);
+    else if (qp == NULL)
+        ; /* it was destroyed with sends outstanding */
+    else if (wc->status == IBV_WC_SUCCESS)
+        qp->ops->sent(qp, vc__qp_send_number(wc->wr_id));
+    else
+        qp->ops->failed(qp, wc->status);
+}
+
+static bool
+completion_next(struct vc__device *d, struct ibv_wc *wc)
+{
+    if (d->wc_at >= d->wc_n) {
+        d->wc_at = 0;
+        d->wc_n = ibv_poll_cq(d->cq, VC__WC_BATCH, d->wc);
+        if (d->wc_n <= 0) {
+            d->wc_n = 0;
+            return false;
+        }
+    }
+    *wc = d->wc[d->wc_at++];
+    return true;
+}
+
+/* One batch at most, so that timers and other sources get their turn. */
+static unsigned
+completions_poll(struct vc__source *s)
+{
+    struct vc__device *d = caa_container_of(s, struct vc__device, completions);
+    struct ibv_wc wc;
+    unsigned n = 0;
+
+    while (n < VC__WC_BATCH && completion_next(d, &wc)) {
+        completion_handle(d, &wc);
+        n++;
+    }
+    if (d->repost != NULL)
+        receives_repost(d);
+    return n;
+}
+
+void
+vc__device_drain(struct vc__device *d)
+{
+    /* As many as it can hold; what comes later is of other QPs. */
+    int left = d->cq->cqe;
+
+    while (left > 0 && completions_poll(&d->completions) > 0)
+        left -= VC__WC_BATCH;
+}
+
+static void
+completions_arm(struct vc__source *s)
+{
+    struct vc__device *d = caa_container_of(s, struct vc__device, completions);
+
+    /* It fails only when the device is gone; its removal event tells. */
+    ibv_req_notify_cq(d->cq, 0);
+}
+
+static void
+completions_ready(struct vc__source *s)
+{
+    struct vc__device *d = caa_container_of(s, struct vc__device, completions);
+    struct ibv_cq *cq;
+    void *context;
+
+    if (ibv_get_cq_event(d->channel, &cq, &context) == 0)
+        ibv_ack_cq_events(cq, 1);
+}
+
+/* --- asynchronous events ----------------------------------------------- */
+
+static void
+all_qps_fail(struct vc__device *d)
+{
+    for (unsigned high = 0; high <= QPN_LOW_MASK; high++) {
+        for (unsigned low = 0; d->qps[high] != NULL && low <= QPN_LOW_MASK;
+             low++) {
+            struct vc__qp *qp = d->qps[high][low];
+
+            if (qp != NULL)
+                qp->ops->failed(qp, IBV_WC_FATAL_ERR);
+        }
+    }
+}
+
+static void
+async_handle(struct vc__device *d, const struct ibv_async_event *event)
+{
+    struct vc__qp *qp;
+
+    switch (event->event_type) {
+    case IBV_EVENT_QP_FATAL:
+    case IBV_EVENT_QP_REQ_ERR:
+    case IBV_EVENT_QP_ACCESS_ERR:
+        qp = event->element.qp->qp_context;
+        qp->ops->failed(qp, IBV_WC_FATAL_ERR);
+        break;
+    case IBV_EVENT_CQ_ERR:
+    case IBV_EVENT_SRQ_ERR:
+    case IBV_EVENT_DEVICE_FATAL:
+        all_qps_fail(d);
+        break;
+    case IBV_EVENT_SRQ_LIMIT_REACHED:
+        receives_replace(d);
+        break;
+    default: /* ports and addresses come and go; links find out by themselves */
+        break;
+    }
+}
+
+static void
+async_ready(struct vc__source *s)
+{
+    struct vc__device *d = caa_container_of(s, struct vc__device, async);
+    struct ibv_async_event event;
+
+    if (ibv_get_async_event(d->verbs, &event) != 0)
+        return;
+    async_handle(d, &event);
+    ibv_ack_async_event(&event);
+}
+
+/* --- birth and death --------------------------------------------------- */
+
+static enum vc_status
+fail_verbs(const struct vc__device *d, const char *what, int err)
+{
+    return vc__fail(vc__status_of_errno(err), "%s: cannot make %s: %s",
+                    ibv_get_device_name(d->verbs->device), what,
+                    strerror(err));
+}
+
+static bool
+nonblocking(int fd)
+{
+    return fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) == 0;
+}
+
+static enum vc_status
+queues_make(struct vc__device *d)
+{
+    struct ibv_srq_init_attr srq = {.attr = {.max_sge = 1}};
+
+    srq.attr.max_wr = (unsigned)d->attr.max_srq_wr < SRQ_SIZE
+                          ? (unsigned)d->attr.max_srq_wr
+                          : SRQ_SIZE;
+    d->pd = ibv_alloc_pd(d->verbs);
+    if (d->pd == NULL)
+        return fail_verbs(d, "a protection domain", errno);
+    d->channel = ibv_create_comp_channel(d->verbs);
+    if (d->channel == NULL)
+        return fail_verbs(d, "a completion channel", errno);
+    d->cq = ibv_create_cq(d->verbs,
+                          d->attr.max_cqe < (int)CQ_SIZE ? d->attr.max_cqe
+                                                         : (int)CQ_SIZE,
+                          NULL, d->channel, 0);
+    if (d->cq == NULL)
+        return fail_verbs(d, "a completion queue", errno);
+    d->srq = ibv_create_srq(d->pd, &srq);
+    if (d->srq == NULL)
+        return fail_verbs(d, "a shared receive queue", errno);
+    if (!nonblocking(d->channel->fd) || !nonblocking(d->verbs->async_fd))
+        return fail_verbs(d, "its descriptors non-blocking", errno);
+    return VC_OK;
+}
+
+static enum vc_status
+sources_add(struct vc__device *d)
+{
+    int err;
+
+    d->completions.fd = d->channel->fd;
+    d->completions.poll = completions_poll;
+    d->completions.arm = completions_arm;
+    d->completions.ready = completions_ready;
+    d->async.fd = d->verbs->async_fd;
+    d->async.ready = async_ready;
+    err = vc__engine_add(d->engine, &d->async);
+    if (err != 0)
+        return fail_verbs(d, "a place in epoll", err);
+    err = vc__engine_add(d->engine, &d->completions);
+    if (err != 0) {
+        vc__engine_remove(d->engine, &d->async);
+        return fail_verbs(d, "a place in epoll", err);
+    }
+    return VC_OK;
+}
+
+static void
+queues_free(struct vc__device *d)
+{
+    if (d->srq != NULL)
+        ibv_destroy_srq(d->srq);
+    if (d->cq != NULL)
+        ibv_destroy_cq(d->cq);
+    if (d->channel != NULL)
+        ibv_destroy_comp_channel(d->channel);
+    vc__buffers_fini(&d->receive);
+    vc__buffers_fini(&d->send);
+    if (d->pd != NULL)
+        ibv_dealloc_pd(d->pd);
+    for (unsigned i = 0; i <= QPN_LOW_MASK; i++)
+        free(d->qps[i]);
+    ibv_close_device(d->verbs);
+    free(d);
+}
+
+enum vc_status
+vc__device_new(struct vc__engine *engine, struct ibv_context *verbs,
+               size_t memory, struct vc__device **device)
+{
+    struct vc__device *d = calloc(1, sizeof *d);
+    enum vc_status status;
+
+    if (d == NULL)
+        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    d->engine = engine;
+    /* A context of our own: its asynchronous events come to this engine
+     * alone, and it is closed with us, while librdmacm keeps its own open. */
+    d->verbs = ibv_open_device(verbs->device);
+    if (d->verbs == NULL) {
+        status = vc__fail(vc__status_of_errno(errno), "%s: cannot open: %s",
+                          ibv_get_device_name(verbs->device), strerror(errno));
+        free(d);
+        return status;
+    }
+    if (ibv_query_device(d->verbs, &d->attr) != 0)
+        status = fail_verbs(d, "a query", errno);
+    else
+        status = queues_make(d);
+    if (status == VC_OK) {
+        vc__buffers_init(&d->receive, d->pd, "receive", memory / 4 * 3);
+        vc__buffers_init(&d->send, d->pd, "send", memory / 4);
+        status = sources_add(d);
+    }
+    if (status != VC_OK) {
+        queues_free(d);
+        return status;
+    }
+    receives_watch(d);
+    *device = d;
+    return VC_OK;
+}
+
+void
+vc__device_free(struct vc__device *d)
+{
+    vc__engine_remove(d->engine, &d->completions);
+    vc__engine_remove(d->engine, &d->async);
+    queues_free(d);
+}
+
+enum vc_status
+vc__device_cq_more(struct vc__device *d, unsigned n)
+{
+    unsigned need = d->cq_need + n;
+    int size = d->cq->cqe;
+
+    if (need > (unsigned)d->attr.max_cqe)
+        return vc__fail(VC_RESOURCE_EXHAUSTED,
+                        "%s: a completion queue of %u entries is full; have "
+                        "more engines or fewer connections",
+                        ibv_get_device_name(d->verbs->device),
+                        (unsigned)d->attr.max_cqe);
+    while ((unsigned)size < need)
+        size = size > d->attr.max_cqe / 2 ? d->attr.max_cqe : size * 2;
+    if (size != d->cq->cqe) {
+        int err = ibv_resize_cq(d->cq, size);
+
+        if (err != 0)
+            return fail_verbs(d, "a larger completion queue", err);
+    }
+    d->cq_need = need;
+    return VC_OK;
+}
+
+void
+vc__device_cq_less(struct vc__device *d, unsigned n)
+{
+    d->cq_need -= n;
+}

@@ -1,0 +1,80 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * One RDMA device as one engine uses it: protection domain, completion queue,
+ * shared receive queue, registered buffers, and the QPs bound to them. The
+ * holder of the engine only. */
+#ifndef VC_TRANSPORT_RDMA_DEVICE_H
+#define VC_TRANSPORT_RDMA_DEVICE_H
+
+#include <infiniband/verbs.h>
+#include <stdint.h>
+
+#include <verbcall/status.h>
+
+#include "transport/engine.h"
+#include "transport/rdma/buffer.h"
+
+#define VC__WC_BATCH 16
+
+struct vc__qp;
+
+struct vc__device {
+    struct vc__engine *engine;
+    struct cds_list_head node; /* in the list of the engine's devices */
+    struct ibv_context *verbs;
+    struct ibv_device_attr attr;
+    struct ibv_pd *pd;
+    struct ibv_comp_channel *channel;
+    struct ibv_cq *cq;
+    struct ibv_srq *srq;
+    struct vc__source completions, async;
+
+    /* A CQ must hold every completion that can come: those of the receives
+     * posted and of the send queues of all QPs. */
+    unsigned cq_need;
+
+    struct vc__buffers receive, send;
+    unsigned granted; /* receives promised to peers */
+    unsigned posted;  /* receives in the SRQ, or about to be again */
+
+    /* Polled but not yet handled; kept here so that a handler that waits
+     * goes on where its interrupted caller stopped. */
+    struct ibv_wc wc[VC__WC_BATCH];
+    int wc_at, wc_n;
+
+    /* Filled buffers on their way back to the SRQ. */
+    struct vc__buffer *repost;
+    unsigned n_repost;
+
+    /* QPs by number, 24 bits: a table of tables. */
+    struct vc__qp **qps[4096];
+    unsigned n_qps;
+};
+
+/* Opens the device of this verbs context for the engine.
+ * VC_RESOURCE_EXHAUSTED  queues or memory cannot be had
+ * VC_UNAVAILABLE         the device is going away */
+enum vc_status vc__device_new(struct vc__engine *engine,
+                              struct ibv_context *verbs, size_t memory,
+                              struct vc__device **device);
+
+/* Every QP must be gone. */
+void vc__device_free(struct vc__device *d);
+
+/* Posts n more receives for a peer, and takes that promise back. */
+enum vc_status vc__device_grant(struct vc__device *d, unsigned n);
+void vc__device_ungrant(struct vc__device *d, unsigned n);
+
+/* Makes room for n more completions, and gives it back. */
+enum vc_status vc__device_cq_more(struct vc__device *d, unsigned n);
+void vc__device_cq_less(struct vc__device *d, unsigned n);
+
+/* The table of QPs. */
+enum vc_status vc__device_add_qp(struct vc__device *d, struct vc__qp *qp);
+void vc__device_del_qp(struct vc__device *d, struct vc__qp *qp);
+
+/* Handles all completions that had come when it was called. */
+void vc__device_drain(struct vc__device *d);
+
+#endif

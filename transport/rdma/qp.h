@@ -1,0 +1,107 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A reliable connected QP: its send queue with the account of what is
+ * outstanding, and the transitions that rdma_cm would make for us if it owned
+ * the QP. Posting and retiring are serialised by the owner (the link's lock);
+ * the rest belongs to the holder of the engine. */
+#ifndef VC_TRANSPORT_RDMA_QP_H
+#define VC_TRANSPORT_RDMA_QP_H
+
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <verbcall/status.h>
+
+#include "transport/rdma/buffer.h"
+
+struct vc__device;
+struct vc__qp;
+
+/* What comes up, on the holder of the engine. */
+struct vc__qp_ops {
+    /* A packet; data holds until the function returns. */
+    void (*received)(struct vc__qp *qp, const uint8_t *data, uint32_t len);
+    /* Sends up to this number are done: hand it to vc__qp_retire(). */
+    void (*sent)(struct vc__qp *qp, uint32_t number);
+    /* The QP is of no use any more. May come several times. */
+    void (*failed)(struct vc__qp *qp, enum ibv_wc_status why);
+};
+
+struct vc__qp {
+    struct ibv_qp *qp;
+    struct vc__device *device;
+    const struct vc__qp_ops *ops;
+    uint32_t max_inline;
+
+    /* The send queue. Work requests are numbered; those between retired and
+     * posted may still be in the queue. */
+    uint32_t depth;
+    uint32_t posted, retired, signalled;
+
+    /* Send buffers, used in turn. A bit for each work request says whether it
+     * took one. */
+    struct vc__buffer **buffers;
+    uint32_t n_buffers;
+    uint32_t buffers_used, buffers_back, buffers_signalled;
+    bool *took; /* depth entries */
+};
+
+/* wr_id: an odd number is a send, an even one a receive buffer's address. */
+static inline bool
+vc__qp_is_send(uint64_t wr_id)
+{
+    return wr_id & 1;
+}
+
+static inline uint32_t
+vc__qp_send_number(uint64_t wr_id)
+{
+    return (uint32_t)(wr_id >> 1);
+}
+
+/* A QP in RESET with room for depth sends, n_buffers (1..) of them at a time
+ * longer than max_inline. Errors as vc__device_grant() and ibv_create_qp(3). */
+enum vc_status vc__qp_init(struct vc__qp *qp, struct vc__device *device,
+                           const struct vc__qp_ops *ops, uint32_t depth,
+                           uint32_t n_buffers);
+
+/* Destroys it; nothing comes up any more. Not from one of its callbacks.
+ * A zeroed one is fine. */
+void vc__qp_fini(struct vc__qp *qp);
+
+/* Connection parameters of ours (doc/architecture.md, "Connecting"). */
+#define VC__RETRY_COUNT     6  /* 7 means for ever on Soft-RoCE */
+#define VC__RNR_RETRY_COUNT 6  /* 7 means for ever by specification */
+#define VC__ACK_TIMEOUT     14 /* 4.096 us << 14 = 67 ms a try */
+#define VC__MIN_RNR_TIMER   14 /* 1.28 ms; 0 would be 655 ms */
+#define VC__READS_WANTED    16 /* RDMA READs at a time, each direction */
+
+/* Moves it to INIT, RTR, or RTS with the attributes that id knows of the
+ * connection. reads_in and reads_out: RDMA READs from and to the peer at a
+ * time. 0, or an errno. */
+int vc__qp_to_init(struct vc__qp *qp, struct rdma_cm_id *id);
+int vc__qp_to_rts(struct vc__qp *qp, struct rdma_cm_id *id, uint8_t reads_in,
+                  uint8_t reads_out);
+
+/* Moves it to ERR: everything outstanding comes back flushed. */
+void vc__qp_to_error(struct vc__qp *qp);
+
+/* May a packet be posted now: one that is inline, or any? */
+bool vc__qp_has_room(const struct vc__qp *qp);
+bool vc__qp_has_buffer(const struct vc__qp *qp);
+
+/* Where to write the next packet that is not inline: VC__BUFFER_SIZE bytes.
+ * Only when vc__qp_has_buffer(). */
+uint8_t *vc__qp_buffer(struct vc__qp *qp);
+
+/* Posts len bytes: from data, inline, when len <= max_inline; else from
+ * vc__qp_buffer(), and data is that. 0, or an errno. */
+int vc__qp_send(struct vc__qp *qp, const uint8_t *data, uint32_t len);
+
+/* Takes the account of ops->sent(). */
+void vc__qp_retire(struct vc__qp *qp, uint32_t number);
+
+#endif

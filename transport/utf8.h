@@ -1,0 +1,64 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Tells whether a peer's text may become a C string: UTF-8 (RFC 3629) and no
+ * NUL in it. It says nothing about control characters: who prints a peer's
+ * text must escape them. */
+#ifndef VC_TRANSPORT_UTF8_H
+#define VC_TRANSPORT_UTF8_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Bytes of the character at s, of which `left` are there; 0 when it is none:
+ * NUL, cut, overlong, a surrogate, or above U+10FFFF (RFC 3629, section 4). */
+static inline size_t
+vc__utf8_char(const uint8_t *s, size_t left)
+{
+    size_t n = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+    uint8_t low = s[0] == 0xe0 ? 0xa0 : s[0] == 0xf0 ? 0x90 : 0x80;
+    uint8_t high = s[0] == 0xed ? 0x9f : s[0] == 0xf4 ? 0x8f : 0xbf;
+
+    if (s[0] < 0x80)
+        return s[0] != 0;
+    if (s[0] < 0xc2 || s[0] > 0xf4 || n > left)
+        return 0;
+    if (s[1] < low || s[1] > high)
+        return 0;
+    for (size_t i = 2; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    return n;
+}
+
+/* True when the eight bytes at s are ASCII and none is NUL: then no byte has
+ * its high bit, and none borrows when 1 is taken from each. */
+static inline bool
+vc__utf8_plain(const uint8_t *s)
+{
+    uint64_t v;
+
+    memcpy(&v, s, sizeof v);
+    return ((v | (v - 0x0101010101010101u)) & 0x8080808080808080u) == 0;
+}
+
+static inline bool
+vc__utf8_valid(const uint8_t *s, size_t len)
+{
+    size_t i = 0;
+
+    while (i < len) {
+        size_t n = len - i >= 8 && vc__utf8_plain(s + i)
+                       ? 8
+                       : vc__utf8_char(s + i, len - i);
+
+        if (n == 0)
+            return false;
+        i += n;
+    }
+    return true;
+}
+
+#endif
