@@ -83,7 +83,7 @@ is_zero(const uint8_t *in, size_t len)
 static bool
 eager_fits(uint8_t log2)
 {
-    return log2 >= 12 && log2 <= 23;
+    return log2 >= 13 && log2 <= 23;
 }
 
 static bool
@@ -151,19 +151,15 @@ look_at_size(const uint8_t *in, size_t len, size_t least, size_t most,
     return VC__SAID_OK;
 }
 
-/* A text that ends its message; there is room for it and the NUL. */
+/* A text that ends its message; out is all zero and has room for a NUL. */
 static bool
 text_get(char *out, const uint8_t *in, size_t len)
 {
     if (!vc__utf8_valid(in, len))
         return false;
-    memset(out, 0, VC__ACCEPT_TEXT_MAX + 1);
     memcpy(out, in, len);
     return true;
 }
-
-_Static_assert(VC__ACCEPT_TEXT_MAX == VC__REJECT_TEXT_MAX,
-               "text_get() clears both");
 
 void
 vc__hello_put(uint8_t out[VC__HELLO_SIZE], const struct vc__hello *h)

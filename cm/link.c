@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-
 /* The peer has this long to answer our disconnect; the CM itself would wait
  * 102 s for a process that does not react. */
 #define LEAVE_MS 1000
@@ -208,8 +207,8 @@ vc__link_end(struct vc__link *link, enum vc__link_event event,
 }
 
 void
-vc__link_close(struct vc__link *link, enum vc_status status,
-               const char *format, ...)
+vc__link_close(struct vc__link *link, enum vc_status status, const char *format,
+               ...)
 {
     va_list args;
 

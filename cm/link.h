@@ -101,11 +101,11 @@ struct vc__link {
     uint32_t rx_sequence; /* of the next packet */
 
     pthread_mutex_t lock;
-    bool open; /* lock: messages may go */
-    bool ill;  /* lock: `broken` is posted */
-    struct vc__credit credit;         /* lock */
-    uint32_t tx_sequence;             /* lock */
-    struct cds_list_head queue;       /* lock: of struct vc__send */
+    bool open;                  /* lock: messages may go */
+    bool ill;                   /* lock: `broken` is posted */
+    struct vc__credit credit;   /* lock */
+    uint32_t tx_sequence;       /* lock */
+    struct cds_list_head queue; /* lock: of struct vc__send */
 };
 
 /* A link of this engine, in the caller's memory. */
@@ -124,8 +124,8 @@ void vc__link_connect(struct vc__link *link, const struct sockaddr *addr);
  * On VC_OK the link owns the id and ops follow; otherwise the caller still
  * does, nothing was sent and nothing will come up. */
 enum vc_status vc__link_accept(struct vc__link *link, struct rdma_cm_id *id,
-                               const struct vc__hello *hello,
-                               uint8_t reads_in, uint8_t reads_out);
+                               const struct vc__hello *hello, uint8_t reads_in,
+                               uint8_t reads_out);
 
 /* Takes it down; ops->down() with this error, unless it was down before. */
 void vc__link_close(struct vc__link *link, enum vc_status status,
@@ -143,7 +143,6 @@ bool vc__link_send(struct vc__link *link, struct vc__send *const *sends,
 /* Takes a message back of which nothing has gone. False when it is too late,
  * or it was never queued. Any thread. */
 bool vc__link_unsend(struct vc__link *link, struct vc__send *s);
-
 
 /* --- between the files of the link ------------------------------------- */
 

@@ -15,6 +15,13 @@
 #define REJ_STALE_CONN         10
 #define REJ_INVALID_SERVICE_ID 8
 
+/* rdma_cm gives up a little before our own timer, for it knows why. */
+static int
+resolve_ms(const struct vc__link *link)
+{
+    return (int)(link->timeout_ms - link->timeout_ms / 4);
+}
+
 static void
 end_errno(struct vc__link *link, const char *what, int err)
 {
@@ -47,14 +54,14 @@ vc__link_connect(struct vc__link *link, const struct sockaddr *addr)
     }
     link->id = id;
     if (rdma_resolve_addr(id, NULL, (struct sockaddr *)addr,
-                          (int)link->timeout_ms) != 0)
+                          resolve_ms(link)) != 0)
         end_errno(link, "resolve its address", errno);
 }
 
 void
 vc__link_resolve_route(struct vc__link *link)
 {
-    if (rdma_resolve_route(link->id, (int)link->timeout_ms) != 0)
+    if (rdma_resolve_route(link->id, resolve_ms(link)) != 0)
         end_errno(link, "resolve the route", errno);
 }
 

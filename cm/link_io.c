@@ -102,8 +102,7 @@ send_write(struct vc__send *s, uint8_t *out, uint32_t take, uint64_t now)
 {
     struct vc__frame f = s->frame;
 
-    f.deadline =
-        f.type == VC__FRAME_CALL ? deadline_left(s->due, now) : 0;
+    f.deadline = f.type == VC__FRAME_CALL ? deadline_left(s->due, now) : 0;
     if (send_is_long(s))
         write_part(s, out, &f, take);
     else
@@ -122,7 +121,7 @@ packet_plan(const struct vc__link *link)
     struct plan plan = {VC__PACKET_HEADER, 0};
     const struct vc__send *s;
 
-    cds_list_for_each_entry(s, &link->queue, node) {
+    cds_list_for_each_entry (s, &link->queue, node) {
         uint32_t take = send_take(s, VC__BUFFER_SIZE - plan.len);
 
         if (take == 0 || plan.count == UINT16_MAX)
@@ -279,7 +278,7 @@ vc__link_unsend(struct vc__link *link, struct vc__send *s)
     bool back = false;
 
     pthread_mutex_lock(&link->lock);
-    cds_list_for_each_entry(queued, &link->queue, node) {
+    cds_list_for_each_entry (queued, &link->queue, node) {
         if (queued == s)
             back = !s->gone;
     }
@@ -315,8 +314,8 @@ credits_take(struct vc__link *link, uint32_t credits)
     good = vc__credit_got(&link->credit, credits);
     vc__credit_reposted(&link->credit, 1);
     if (good)
-        queue_flush(link, &finished, cds_list_empty(&link->queue) ? 0
-                                                                  : vc__now());
+        queue_flush(link, &finished,
+                    cds_list_empty(&link->queue) ? 0 : vc__now());
     pthread_mutex_unlock(&link->lock);
     finish(&finished);
     return good;
@@ -458,8 +457,8 @@ vc__link_close_io(struct vc__link *link)
     pthread_mutex_lock(&link->lock);
     link->open = false;
     while (!cds_list_empty(&link->queue))
-        send_retire(
-            cds_list_entry(link->queue.next, struct vc__send, node), &lost);
+        send_retire(cds_list_entry(link->queue.next, struct vc__send, node),
+                    &lost);
     pthread_mutex_unlock(&link->lock);
     finish(&lost);
 }

@@ -108,8 +108,7 @@ on_up(struct vc__link *link)
     }
     p->state = VC__POOL_UP;
     p->link = pl;
-    atomic_store_explicit(&p->peer_message_max,
-                          1u << link->accept.log2_message,
+    atomic_store_explicit(&p->peer_message_max, 1u << link->accept.log2_message,
                           memory_order_relaxed);
     for (struct vc__session *s = first_session(p); s != NULL; s = s->next) {
         vc__session_reset(s);
@@ -134,8 +133,8 @@ on_frame(struct vc__link *link, const struct vc__frame *f)
         return false;
     pthread_mutex_lock(&p->lock);
     if (f->session >= 1 && f->session <= p->n_sessions)
-        good = vc__session_reply(p->by_id[f->session - 1], f, &r, &reply,
-                                 &done);
+        good =
+            vc__session_reply(p->by_id[f->session - 1], f, &r, &reply, &done);
     pthread_mutex_unlock(&p->lock);
     if (r != NULL)
         r->replied(r, &reply);

@@ -39,26 +39,26 @@ struct vc__pool {
     uint8_t instance[VC__ID_SIZE]; /* ours */
 
     pthread_mutex_t lock;
-    enum vc__pool_state state;            /* lock */
-    struct vc__pool_link *link; /* lock; NULL unless up */
+    enum vc__pool_state state;              /* lock */
+    struct vc__pool_link *link;             /* lock; NULL unless up */
     _Atomic(struct vc__session *) sessions; /* lock to add; read without */
-    struct vc__session **by_id;           /* lock; from 1 */
-    uint32_t n_sessions;                  /* lock */
-    const struct vc_service *asked;       /* lock; service of the hello */
-    struct cds_list_head connecting;      /* lock; of struct vc__pool_waiter */
-    size_t budget;                        /* lock; for long replies */
-    atomic_uint peer_message_max; /* what the last link's peer takes, or 0 */
+    struct vc__session **by_id;             /* lock; from 1 */
+    uint32_t n_sessions;                    /* lock */
+    const struct vc_service *asked;         /* lock; service of the hello */
+    struct cds_list_head connecting; /* lock; of struct vc__pool_waiter */
+    size_t budget;                   /* lock; for long replies */
+    atomic_uint peer_message_max;    /* what the last link's peer takes, or 0 */
 
     /* The holder's own. */
     struct vc__task connect, close;
-    struct vc__timer timer; /* of looking up the name */
+    struct vc__timer timer;        /* of looking up the name */
     struct vc__pool_link *current; /* connecting or up */
     struct vc__lookup *lookup;
     struct vc__addrs addrs;
     unsigned next_addr;
-    unsigned retries; /* after refusals for a stale QP number */
-    uint64_t due;     /* connecting must be over */
-    unsigned n_links; /* alive, down ones included */
+    unsigned retries;           /* after refusals for a stale QP number */
+    uint64_t due;               /* connecting must be over */
+    unsigned n_links;           /* alive, down ones included */
     struct vc__waiter *closer;  /* set once the pool is closing */
     struct vc__waiter *closing; /* handed to `close` */
 };

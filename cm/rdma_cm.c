@@ -68,7 +68,7 @@ vc__cm_fini(struct vc__cm *cm)
 {
     struct vc__device *d, *next;
 
-    cds_list_for_each_entry_safe(d, next, &cm->devices, node)
+    cds_list_for_each_entry_safe (d, next, &cm->devices, node)
         vc__device_free(d);
     if (cm->channel != NULL)
         rdma_destroy_event_channel(cm->channel);
@@ -94,8 +94,7 @@ fail_channel(int err)
                         "user read and write access to it");
     default:
         return vc__fail(vc__status_of_errno(err),
-                        "cannot open an RDMA event channel: %s",
-                        strerror(err));
+                        "cannot open an RDMA event channel: %s", strerror(err));
     }
 }
 
@@ -150,7 +149,7 @@ vc__cm_device(struct vc__cm *cm, struct ibv_context *verbs,
     struct vc__device *d;
     enum vc_status status;
 
-    cds_list_for_each_entry(d, &cm->devices, node) {
+    cds_list_for_each_entry (d, &cm->devices, node) {
         if (d->verbs->device == verbs->device) {
             *device = d;
             return VC_OK;
@@ -188,7 +187,6 @@ vc__addr_text(const struct sockaddr *addr, char text[VC__ADDR_TEXT])
         snprintf(text, VC__ADDR_TEXT, "?");
     else
         snprintf(text, VC__ADDR_TEXT,
-                 addr->sa_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host,
-                 port);
+                 addr->sa_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
     return text;
 }

@@ -311,9 +311,8 @@ reply_first(struct vc__session *s, const struct vc__frame *f,
                                   vc__pool_message_max(s->pool),
                                   &s->pool->budget);
     reply->status = (enum vc_status)f->method;
-    reply->outcome = f->flags & VC__FRAME_NOT_EXECUTED
-                         ? VC_OUTCOME_NOT_EXECUTED
-                         : VC_OUTCOME_EXECUTED;
+    reply->outcome = f->flags & VC__FRAME_NOT_EXECUTED ? VC_OUTCOME_NOT_EXECUTED
+                                                       : VC_OUTCOME_EXECUTED;
     reply->body = f->body;
     reply->len = f->body_len;
     reply_take(s, f, r);

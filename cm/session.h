@@ -65,13 +65,13 @@ struct vc__session {
     const struct vc_service *service;
     uint32_t id;
 
-    bool opened;           /* OPEN went, or is queued, on this link */
-    struct vc__send open;  /* the OPEN frame */
+    bool opened;          /* OPEN went, or is queued, on this link */
+    struct vc__send open; /* the OPEN frame */
     uint8_t *open_body;
 
     struct vc__slot *slots;
-    uint16_t n_slots;   /* allocated; grows to the peer's limit */
-    uint16_t free_slot; /* list by next_free; NO_SLOT ends it */
+    uint16_t n_slots;             /* allocated; grows to the peer's limit */
+    uint16_t free_slot;           /* list by next_free; NO_SLOT ends it */
     struct cds_list_head waiting; /* of struct vc__request */
 };
 

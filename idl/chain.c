@@ -108,7 +108,8 @@ chain_serve(struct chain *chain)
 static int
 spawn_child(pid_t *pid, int in, int out)
 {
-    char *const argv[] = {CHAIN_PROGRAM, NULL};
+    char name[] = CHAIN_PROGRAM;
+    char *const argv[] = {name, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attr;
     sigset_t pipe_signal;

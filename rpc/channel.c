@@ -33,8 +33,7 @@ opts_take(struct vc_channel_opts *out, const struct vc_channel_opts *opts)
 {
     memset(out, 0, sizeof *out);
     if (opts != NULL)
-        memcpy(out, opts,
-               opts->size < sizeof *out ? opts->size : sizeof *out);
+        memcpy(out, opts, opts->size < sizeof *out ? opts->size : sizeof *out);
     if (out->connect_timeout_ms == 0)
         out->connect_timeout_ms = CONNECT_MS;
     if (out->call_timeout_ms == 0)
@@ -141,11 +140,11 @@ call_write(struct vc__send *send, uint8_t *out)
 static void
 error_of_reply(struct vc__error *error, const struct vc__reply_frame *reply)
 {
-    uint32_t len = reply->len < VC__ERROR_TEXT - 1 ? reply->len
-                                                   : VC__ERROR_TEXT - 1;
+    uint32_t len =
+        reply->len < VC__ERROR_TEXT - 1 ? reply->len : VC__ERROR_TEXT - 1;
 
-    error->status = reply->status > VC_UNAUTHENTICATED ? VC_UNKNOWN
-                                                       : reply->status;
+    error->status =
+        reply->status > VC_UNAUTHENTICATED ? VC_UNKNOWN : reply->status;
     error->outcome = reply->outcome;
     for (uint32_t i = 0; i < len; i++)
         error->text[i] = reply->body[i] < ' ' || reply->body[i] == 0x7f
@@ -275,8 +274,8 @@ call_run(struct call *c, const struct vc_service *service, unsigned method,
          uint32_t ms)
 {
     struct vc__session *session = vc__pool_session(&c->channel->pool, service);
-    uint64_t due = ms == VC_NO_DEADLINE ? VC__FOREVER
-                                        : vc__after_ms(vc__now(), ms);
+    uint64_t due =
+        ms == VC_NO_DEADLINE ? VC__FOREVER : vc__after_ms(vc__now(), ms);
 
     if (session == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");

@@ -84,27 +84,21 @@ static const char bad_varint[] = "varint is longer than 10 bytes or cut";
 
 /* --- bytes to members --- */
 
-/* Bytes of the varint at s; 0 when it is cut or longer than max. */
+/* Bytes of the varint at s; 0 when it is cut or longer than max, 1..10. */
 static size_t
-varint_len(struct span s, size_t max)
+varint_look(const struct span *s, size_t max, uint64_t *value)
 {
-    size_t most = s.left < max ? s.left : max;
-
-    for (size_t i = 0; i < most; i++)
-        if (s.at[i] < 0x80)
-            return i + 1;
-    return 0;
-}
-
-/* Its value, for up to 5 bytes. */
-static uint64_t
-varint_value(const uint8_t *at, size_t len)
-{
+    size_t most = s->left < max ? s->left : max;
     uint64_t v = 0;
 
-    for (size_t i = 0; i < len; i++)
-        v |= (uint64_t)(at[i] & 0x7f) << (7 * i);
-    return v;
+    for (size_t i = 0; i < most; i++) {
+        v |= (uint64_t)(s->at[i] & 0x7f) << (7 * i);
+        if (s->at[i] < 0x80) {
+            *value = v;
+            return i + 1;
+        }
+    }
+    return 0;
 }
 
 static void
@@ -117,12 +111,11 @@ span_skip(struct span *s, size_t n)
 static const char *
 tag_next(struct span *s, struct member *m)
 {
-    size_t len = varint_len(*s, 5);
     uint64_t tag;
+    size_t len = varint_look(s, 5, &tag);
 
     if (len == 0)
         return s->left < 5 ? cut_short : "tag is longer than 5 bytes";
-    tag = varint_value(s->at, len);
     if (tag > UINT32_MAX || tag >> 3 == 0)
         return "field number is not within 1..2^29-1";
 
@@ -135,12 +128,11 @@ tag_next(struct span *s, struct member *m)
 static const char *
 length_next(struct span *s, struct member *m)
 {
-    size_t len = varint_len(*s, 5);
     uint64_t value;
+    size_t len = varint_look(s, 5, &value);
 
     if (len == 0)
         return s->left < 5 ? cut_short : "length is longer than 5 bytes";
-    value = varint_value(s->at, len);
     span_skip(s, len);
     if (value > s->left)
         return cut_short;
@@ -162,7 +154,8 @@ fixed_next(struct span *s, struct member *m, size_t len)
 static const char *
 varint_next(struct span *s, struct member *m)
 {
-    size_t len = varint_len(*s, 10);
+    uint64_t value;
+    size_t len = varint_look(s, 10, &value);
 
     if (len == 0)
         return bad_varint;
@@ -463,7 +456,8 @@ count_varints(const struct member *m, size_t *count)
     size_t n = 0;
 
     for (; s.left > 0; n++) {
-        size_t len = varint_len(s, 10);
+        uint64_t value;
+        size_t len = varint_look(&s, 10, &value);
 
         if (len == 0)
             return bad_varint;

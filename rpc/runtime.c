@@ -11,15 +11,15 @@
 
 #include "transport/error.h"
 
-#define ENGINES_MAX    64u
-#define THREADS_MAX    256u
-#define SPIN_US        200u
-#define SPIN_MAX_US    1000000u
-#define MEMORY         ((size_t)256 << 20)
-#define MEMORY_MIN     ((size_t)64 << 10)
-#define MESSAGE        ((size_t)4 << 20)
-#define MESSAGE_MIN    ((size_t)4 << 10)
-#define MESSAGE_MAX    ((size_t)1 << 30)
+#define ENGINES_MAX 64u
+#define THREADS_MAX 256u
+#define SPIN_US     200u
+#define SPIN_MAX_US 1000000u
+#define MEMORY      ((size_t)256 << 20)
+#define MEMORY_MIN  ((size_t)64 << 10)
+#define MESSAGE     ((size_t)4 << 20)
+#define MESSAGE_MIN ((size_t)4 << 10)
+#define MESSAGE_MAX ((size_t)1 << 30)
 
 uint8_t
 vc__log2_message(size_t max_message)
@@ -73,8 +73,7 @@ opts_take(struct vc_runtime_opts *out, const struct vc_runtime_opts *opts)
 {
     memset(out, 0, sizeof *out);
     if (opts != NULL)
-        memcpy(out, opts,
-               opts->size < sizeof *out ? opts->size : sizeof *out);
+        memcpy(out, opts, opts->size < sizeof *out ? opts->size : sizeof *out);
     if (out->engines == 0)
         out->engines = 1;
     if (out->spin_us == 0)

@@ -178,8 +178,7 @@ opts_take(struct vc_server_opts *out, const struct vc_server_opts *opts)
 {
     memset(out, 0, sizeof *out);
     if (opts != NULL)
-        memcpy(out, opts,
-               opts->size < sizeof *out ? opts->size : sizeof *out);
+        memcpy(out, opts, opts->size < sizeof *out ? opts->size : sizeof *out);
     if (out->max_links == 0)
         out->max_links = MAX_LINKS;
     if (out->handshake_timeout_ms == 0)
@@ -308,7 +307,7 @@ part_close(struct vc__task *task)
     struct vc__server_link *sl, *next;
 
     part->closer = part->closing;
-    cds_list_for_each_entry_safe(sl, next, &part->links, node)
+    cds_list_for_each_entry_safe (sl, next, &part->links, node)
         vc__link_close(&sl->link, VC_UNAVAILABLE, "the server was closed");
     if (part->n_links == 0)
         vc__waiter_done(part->closer);

@@ -18,8 +18,8 @@
 struct vc__server_part {
     struct vc_server *server;
     struct vc__progress *progress;
-    struct cds_list_head links;  /* of struct vc__server_link */
-    struct cds_list_head stock;  /* of struct vc_call, for reuse */
+    struct cds_list_head links; /* of struct vc__server_link */
+    struct cds_list_head stock; /* of struct vc_call, for reuse */
     unsigned n_links, n_stock;
     size_t budget; /* for long requests that are arriving */
     struct vc__task close;
@@ -38,7 +38,7 @@ struct vc_server {
 
     atomic_uint n_links; /* accepted or about to be */
     atomic_bool draining;
-    unsigned turn; /* part of the next link; engine 0 only */
+    unsigned turn;                 /* part of the next link; engine 0 only */
     struct vc__server_part *parts; /* one an engine */
 
     pthread_mutex_t lock;

@@ -90,10 +90,9 @@ vc_call_fail(struct vc_call *call, enum vc_status status, const char *format,
 enum vc_status
 vc_call_no_handler(struct vc_call *call)
 {
-    return vc_call_fail(call, VC_UNIMPLEMENTED,
-                        "the server has no handler for %s.%s",
-                        call->site.session->entry->service->name,
-                        call->method->name);
+    return vc_call_fail(
+        call, VC_UNIMPLEMENTED, "the server has no handler for %s.%s",
+        call->site.session->entry->service->name, call->method->name);
 }
 
 uint64_t
@@ -179,7 +178,7 @@ vc__call_free_stock(struct vc__server_part *part)
 {
     struct vc_call *call, *next;
 
-    cds_list_for_each_entry_safe(call, next, &part->stock, node)
+    cds_list_for_each_entry_safe (call, next, &part->stock, node)
         call_destroy(call);
     CDS_INIT_LIST_HEAD(&part->stock);
     part->n_stock = 0;
@@ -311,9 +310,9 @@ call_run(struct vc__task *task)
         reply_refuse(call, VC_RESOURCE_EXHAUSTED,
                      "the server has no memory for the call");
     else
-        reply_result(call, call->method->run(call, entry->methods,
-                                             call->request, call->reply,
-                                             entry->arg));
+        reply_result(call,
+                     call->method->run(call, entry->methods, call->request,
+                                       call->reply, entry->arg));
 }
 
 /* The method that the client means; NULL with what to answer. */

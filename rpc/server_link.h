@@ -57,7 +57,6 @@ void vc__server_link_accept(struct vc__offer *offer);
 
 /* A call is over: its slot is free, and the link if it only waited for it. */
 void vc__server_link_release(struct vc__server_link *sl,
-                             struct vc__server_session *session,
-                             uint16_t slot);
+                             struct vc__server_session *session, uint16_t slot);
 
 #endif

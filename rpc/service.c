@@ -188,7 +188,8 @@ vc__services_fini(struct vc__services *t)
     if (t->table == NULL)
         return;
     rcu_read_lock();
-    cds_lfht_for_each_entry(t->table, &iter, e, node) {
+    cds_lfht_for_each_entry(t->table, &iter, e, node)
+    {
         if (cds_lfht_del(t->table, &e->node) == 0)
             vc__service_put(e);
     }

@@ -1,15 +1,17 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Shell functions, to be sourced: which packages the project needs on Debian, Ubuntu and Fedora, and how to get them.
+# Shell functions, to be sourced: which packages the project needs on Debian, Ubuntu and Fedora.
 #
-#   vc_need_packages build|test|guest|bench...   installs what is missing; returns 1 and says why when it cannot
+#   vc_need_packages build|test|guest|bench...    installs what is missing, saying what and why;
+#                                                 fails with a message when it cannot
 #
-# With everything there it asks the package database once and runs no package manager. The Fedora half has not been
-# run by its authors yet.
+# With everything there it asks the package database once and runs no package manager. The names for
+# Fedora come from its package lists; nobody has installed by them yet.
 # shellcheck shell=sh
 
-# Prints debian or fedora, or fails: the family this system belongs to. A derivative names its parent in ID_LIKE.
+# Prints the family that this system belongs to, debian or fedora, or fails. A derivative names its
+# parents in ID_LIKE.
 vc_system()
 (
     ID='' ID_LIKE=''
@@ -39,7 +41,8 @@ vc_as_root()
 # Runs apt-get without questions; waits for another apt-get that is at work.
 vc_apt_get()
 {
-    vc_as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 "$@" </dev/null >&2
+    vc_as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get -qq -o DPkg::Lock::Timeout=300 "$@" </dev/null >&2
 }
 
 # Prints the packages of group $2 on system $1.
@@ -47,16 +50,18 @@ vc_packages()
 {
     case $1-$2 in
     debian-build)
-        echo gcc make autoconf automake libtool pkg-config libibverbs-dev librdmacm-dev ibverbs-providers \
-            libprotobuf-c-dev protobuf-c-compiler protobuf-compiler liburcu-dev ;;
+        echo gcc make autoconf automake libtool pkg-config libibverbs-dev librdmacm-dev \
+            ibverbs-providers libprotobuf-c-dev protobuf-c-compiler protobuf-compiler liburcu-dev ;;
     debian-test) vc_packages debian build; echo libcmocka-dev rdmacm-utils ibverbs-utils ;;
-    debian-guest) echo qemu-system-x86 busybox-static cpio iproute2 ibverbs-providers xz-utils zstd ;;
+    debian-guest)
+        echo qemu-system-x86 busybox-static cpio iproute2 ibverbs-providers xz-utils zstd ;;
     debian-bench) echo perftest rdmacm-utils iproute2 ;;
     fedora-build)
-        echo gcc make autoconf automake libtool pkgconf-pkg-config rdma-core-devel libibverbs protobuf-c-devel \
-            protobuf-c-compiler protobuf-compiler userspace-rcu-devel ;;
+        echo gcc make autoconf automake libtool pkgconf-pkg-config rdma-core-devel libibverbs \
+            protobuf-c-devel protobuf-c-compiler protobuf-compiler userspace-rcu-devel ;;
     fedora-test) vc_packages fedora build; echo libcmocka-devel librdmacm-utils libibverbs-utils ;;
-    fedora-guest) echo qemu-system-x86-core busybox cpio iproute libibverbs xz zstd util-linux ;;
+    fedora-guest)
+        echo qemu-system-x86-core busybox cpio iproute libibverbs xz zstd util-linux ;;
     fedora-bench) echo perftest librdmacm-utils iproute ;;
     *) echo "Verbcall: no package group '$2'" >&2; return 1 ;;
     esac
@@ -70,7 +75,8 @@ vc_missing_packages()
     case $system in
     debian)
         # shellcheck disable=SC2016 # dpkg-query expands it
-        have=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null | sed -n 's/^installed //p')
+        have=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null |
+            sed -n 's/^installed //p')
         for package; do
             printf '%s\n' "$have" | grep -qxF "$package" || echo "$package"
         done ;;
@@ -83,33 +89,53 @@ vc_why()
     case $1 in
     build) echo 'to build it' ;;
     test) echo 'to build and test it' ;;
-    guest) echo 'for tests over RDMA in a guest, as this machine has no RDMA device for them' ;;
+    guest) echo 'to test over RDMA in a QEMU guest, without an RDMA device' ;;
     bench) echo 'to compare it with the perftest tools' ;;
     esac
 }
 
+# vc_missing_for MISSING PACKAGE...: prints those of the packages that are in the list.
+vc_missing_for()
+(
+    missing=$1
+    shift
+    for package; do
+        case " $missing " in
+        *" $package "*) printf '%s ' "$package" ;;
+        esac
+    done
+)
+
 vc_need_packages()
 (
     if ! system=$(vc_system); then
-        echo "Verbcall: cannot install packages on this system (only on Debian, Ubuntu and Fedora)." >&2
+        echo 'Verbcall: cannot install packages here, only on Debian, Ubuntu and Fedora.' >&2
+        echo 'By their Debian names it needs' >&2
         for group; do
-            echo "By their Debian names it needs, $(vc_why "$group"):" "$(vc_packages debian "$group" | xargs)" >&2
+            echo "  $(vc_why "$group"):" "$(vc_packages debian "$group" | xargs)" >&2
         done
         exit 1
     fi
+    wanted=
     for group; do
-        wanted=$(vc_packages "$system" "$group") || exit 1
-        # shellcheck disable=SC2086 # a list of words
-        missing=$(vc_missing_packages "$system" $wanted | xargs)
-        [ -n "$missing" ] || continue
-        echo "Verbcall: installing what is missing $(vc_why "$group"): $missing" >&2
-        # shellcheck disable=SC2086
-        case $system in
-        debian) vc_apt_get update && vc_apt_get install -y --no-install-recommends $missing ;;
-        fedora) vc_as_root dnf -y --setopt=install_weak_deps=False install $missing </dev/null >&2 ;;
-        esac || {
-            echo "Verbcall: could not install: $missing" >&2
-            exit 1
-        }
+        wanted="$wanted $(vc_packages "$system" "$group")" || exit 1
     done
+    # shellcheck disable=SC2086 # lists of words, here and below
+    missing=$(vc_missing_packages "$system" $wanted | sort -u | xargs)
+    [ -n "$missing" ] || exit 0
+
+    echo 'Verbcall: installing what is missing' >&2
+    for group; do
+        # shellcheck disable=SC2046
+        here=$(vc_missing_for "$missing" $(vc_packages "$system" "$group"))
+        [ -z "$here" ] || echo "  $(vc_why "$group"): $here" >&2
+    done
+    # shellcheck disable=SC2086
+    case $system in
+    debian) vc_apt_get update && vc_apt_get install -y --no-install-recommends $missing ;;
+    fedora) vc_as_root dnf -y --setopt=install_weak_deps=False install $missing </dev/null >&2 ;;
+    esac || {
+        echo "Verbcall: could not install: $missing" >&2
+        exit 1
+    }
 )

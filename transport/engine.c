@@ -124,7 +124,8 @@ waiter_sleep(struct vc__waiter *w, uint64_t until)
 {
     unsigned word = atomic_fetch_or(&w->word, WAITER_ASLEEP) | WAITER_ASLEEP;
 
-    while (word == WAITER_ASLEEP && (until == VC__FOREVER || vc__now() < until)) {
+    while (word == WAITER_ASLEEP &&
+           (until == VC__FOREVER || vc__now() < until)) {
         futex_wait(&w->word, word, until);
         word = atomic_load(&w->word);
     }
@@ -290,7 +291,7 @@ engine_poll(struct vc__engine *e)
     struct vc__source *s, *next;
     unsigned n = 0;
 
-    cds_list_for_each_entry_safe(s, next, &e->sources, node) {
+    cds_list_for_each_entry_safe (s, next, &e->sources, node) {
         if (s->poll != NULL)
             n += s->poll(s);
     }
@@ -355,7 +356,7 @@ engine_sleep(struct vc__engine *e, uint64_t until)
     struct vc__source *s;
     uint64_t next = vc__timers_next(&e->timers);
 
-    cds_list_for_each_entry(s, &e->sources, node) {
+    cds_list_for_each_entry (s, &e->sources, node) {
         if (s->arm != NULL)
             s->arm(s);
     }

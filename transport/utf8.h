@@ -12,17 +12,15 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Bytes of the character at s, of which `left` are there; 0 when it is none:
- * NUL, cut, overlong, a surrogate, or above U+10FFFF (RFC 3629, section 4). */
+/* Bytes of the character at s, which is not ASCII; `left` are there. 0 when it
+ * is none: cut, overlong, a surrogate, above U+10FFFF (RFC 3629, section 4). */
 static inline size_t
-vc__utf8_char(const uint8_t *s, size_t left)
+vc__utf8_long(const uint8_t *s, size_t left)
 {
     size_t n = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
     uint8_t low = s[0] == 0xe0 ? 0xa0 : s[0] == 0xf0 ? 0x90 : 0x80;
     uint8_t high = s[0] == 0xed ? 0x9f : s[0] == 0xf4 ? 0x8f : 0xbf;
 
-    if (s[0] < 0x80)
-        return s[0] != 0;
     if (s[0] < 0xc2 || s[0] > 0xf4 || n > left)
         return 0;
     if (s[1] < low || s[1] > high)
@@ -50,10 +48,14 @@ vc__utf8_valid(const uint8_t *s, size_t len)
     size_t i = 0;
 
     while (i < len) {
-        size_t n = len - i >= 8 && vc__utf8_plain(s + i)
-                       ? 8
-                       : vc__utf8_char(s + i, len - i);
+        size_t n = 1;
 
+        if (len - i >= 8 && vc__utf8_plain(s + i))
+            n = 8;
+        else if (s[i] >= 0x80)
+            n = vc__utf8_long(s + i, len - i);
+        else if (s[i] == 0)
+            n = 0;
         if (n == 0)
             return false;
         i += n;

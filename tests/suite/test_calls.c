@@ -32,10 +32,22 @@ every_size_comes_back_as_it_went(void **state)
 {
     struct fixture *f = *state;
     static const size_t sizes[] = {
-        0,    1,     2,     63,    64,     65,      127,     128,
-        200,  215,   216,   217,   255,    256,     257,     4095,
-        4096, 4097,  8100,  8130,  8140,   8150,    8159,    8160,
-        8161, 8192,  16384, 65535, 65536,  65537,   1000000, 1048576,
+        0,       1,
+        2,       63,
+        64,      65,
+        127,     128,
+        200,     215,
+        216,     217,
+        255,     256,
+        257,     4095,
+        4096,    4097,
+        8100,    8130,
+        8140,    8150,
+        8159,    8160,
+        8161,    8192,
+        16384,   65535,
+        65536,   65537,
+        1000000, 1048576,
         3 << 20, LARGEST - AROUND,
     };
 
@@ -251,7 +263,9 @@ static void
 a_message_that_nests_too_deep_is_an_invalid_argument(void **state)
 {
     struct fixture *f = *state;
-    enum { DEPTH = 300 };
+    enum {
+        DEPTH = 300
+    };
     Suite__Nested nested[DEPTH];
     Suite__Empty *reply;
 
@@ -448,7 +462,9 @@ static void
 more_callers_than_slots_wait_for_their_turn(void **state)
 {
     struct fixture *f = *state;
-    enum { CALLERS = 300 }; /* the server gives 256 slots */
+    enum {
+        CALLERS = 300
+    }; /* the server gives 256 slots */
     struct load *loads = calloc(CALLERS, sizeof *loads);
 
     for (unsigned i = 0; i < CALLERS; i++) {

@@ -236,6 +236,10 @@ a_zeroed_one_gives_nothing_and_may_be_ended(void **state)
     assert_null(vc__arena_alloc(&a, 0));
     vc__arena_reset(&a);
     vc__arena_fini(&a);
+
+    arena_begin(&a, 64, 64); /* and it is zeroed by its end */
+    vc__arena_fini(&a);
+    assert_null(vc__arena_alloc(&a, 0));
     vc__arena_fini(&a);
 }
 

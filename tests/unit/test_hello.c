@@ -39,7 +39,7 @@ static const struct vc__hello good_hello = {.version_min = 1,
                                             .pool_token = 0xf1f2f3f4f5f6f7f8};
 
 static const struct vc__accept good_accept = {.version = 1,
-                                              .log2_eager = 12,
+                                              .log2_eager = 13,
                                               .log2_message = 30,
                                               .credits = 0x0304,
                                               .features = 0xa1a2a3a4,
@@ -213,7 +213,7 @@ an_accept_has_these_bytes(void **state)
         'V',  'B',  'C',  'L',                          /* magic */
         55,   1,    'A',  0,                            /* length.. unused */
         0xa4, 0xa3, 0xa2, 0xa1,                         /* features */
-        0x04, 0x03, 12,   30,                           /* credits, sizes */
+        0x04, 0x03, 13,   30,                           /* credits, sizes */
         0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, /* instance */
         0x18, 0x19, 0x1a, 0x1b, 0x1c, 0x1d, 0x1e, 0x1f,
         0xf8, 0xf7, 0xf6, 0xf5, 0xf4, 0xf3, 0xf2, 0xf1, /* pool token */
@@ -232,7 +232,7 @@ an_accept_has_these_bytes(void **state)
 
     assert_int_equal(vc__accept_get(&a, out, sizeof out), VC__SAID_OK);
     assert_int_equal(a.version, 1);
-    assert_int_equal(a.log2_eager, 12);
+    assert_int_equal(a.log2_eager, 13);
     assert_int_equal(a.log2_message, 30);
     assert_int_equal(a.credits, 0x0304);
     assert_int_equal(a.features, 0xa1a2a3a4);
@@ -285,7 +285,7 @@ a_reject_has_these_bytes(void **state)
 }
 
 static void
-the_longest_texts_fit(void **state)
+the_longest_texts_and_most_addresses_fit(void **state)
 {
     struct vc__accept a = good_accept, b;
     struct vc__reject r = good_reject, s;
@@ -304,6 +304,11 @@ the_longest_texts_fit(void **state)
     assert_int_equal(vc__reject_get(&s, bytes, VC__REJECT_SIZE), VC__SAID_OK);
     assert_string_equal(s.text, r.text);
     assert_memory_equal(s.addrs, r.addrs, sizeof s.addrs);
+
+    strcpy(r.text, "abc"); /* a short one behind all the addresses */
+    vc__reject_put(bytes, &r);
+    assert_int_equal(read_bytes(&kinds[2], bytes, VC__REJECT_SIZE),
+                     VC__SAID_OK);
 }
 
 static void
@@ -513,11 +518,11 @@ static void
 sizes_have_these_ranges(void **state)
 {
     (void)state;
-    assert_range(0, 14, 12, 23, false);
+    assert_range(0, 14, 13, 23, false);
     assert_range(0, 15, 12, 30, false);
-    assert_range(1, 14, 12, 23, false);
+    assert_range(1, 14, 13, 23, false);
     assert_range(1, 15, 12, 30, false);
-    assert_range(2, 14, 12, 23, true);
+    assert_range(2, 14, 13, 23, true);
     assert_range(2, 15, 12, 30, true);
 }
 
@@ -569,6 +574,9 @@ a_session_has_at_least_one_slot(void **state)
     vc__accept_put(bytes, &a);
     assert_int_equal(read_bytes(&kinds[1], bytes, sizeof bytes),
                      VC__SAID_FIELD);
+    a.max_slots = 1;
+    vc__accept_put(bytes, &a);
+    assert_int_equal(read_bytes(&kinds[1], bytes, sizeof bytes), VC__SAID_OK);
 }
 
 static void
@@ -724,7 +732,7 @@ main(void)
         cmocka_unit_test(a_hello_has_these_bytes),
         cmocka_unit_test(an_accept_has_these_bytes),
         cmocka_unit_test(a_reject_has_these_bytes),
-        cmocka_unit_test(the_longest_texts_fit),
+        cmocka_unit_test(the_longest_texts_and_most_addresses_fit),
         cmocka_unit_test(texts_may_be_empty_and_offers_absent),
         cmocka_unit_test(one_cut_anywhere_is_refused_and_its_padding_may_lack),
         cmocka_unit_test(nothing_at_all_is_foreign),

@@ -47,6 +47,7 @@ static void
 log_init(struct log *log)
 {
     memset(log, 0, sizeof *log);
+    memset(&log->timers, 0xa5, sizeof log->timers);
     vc__timers_init(&log->timers);
 }
 
@@ -308,15 +309,17 @@ static void
 fini_stops_what_runs_and_takes_a_zeroed_one(void **state)
 {
     struct vc__timers zero = {0};
-    struct note n = {0};
+    struct note n[3] = {0};
     struct log log;
 
     (void)state;
     log_init(&log);
-    note_start(&log, &n, 'a', 10);
+    for (int i = 0; i < 3; i++)
+        note_start(&log, &n[i], 'a', 10);
     vc__timers_fini(&log.timers);
-    assert_false(vc__timer_running(&n.timer));
-    vc__timer_stop(&log.timers, &n.timer);
+    for (int i = 0; i < 3; i++)
+        assert_false(vc__timer_running(&n[i].timer));
+    vc__timer_stop(&log.timers, &n[0].timer);
     vc__timers_fini(&log.timers);
     vc__timers_fini(&zero);
 }

@@ -33,8 +33,8 @@ struct vc__buffers {
     struct vc__slab *slabs;
 };
 
-void vc__buffers_init(struct vc__buffers *b, struct ibv_pd *pd,
-                      const char *use, size_t budget);
+void vc__buffers_init(struct vc__buffers *b, struct ibv_pd *pd, const char *use,
+                      size_t budget);
 void vc__buffers_fini(struct vc__buffers *b);
 
 /* Makes sure that n buffers can be taken.

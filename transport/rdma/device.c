@@ -168,8 +168,7 @@ receives_replace(struct vc__device *d)
 /* --- completions ------------------------------------------------------- */
 
 static void
-receive_handle(struct vc__device *d, struct vc__qp *qp,
-               const struct ibv_wc *wc)
+receive_handle(struct vc__device *d, struct vc__qp *qp, const struct ibv_wc *wc)
 {
     struct vc__buffer *b = (struct vc__buffer *)(uintptr_t)wc->wr_id;
 
@@ -319,8 +318,7 @@ static enum vc_status
 fail_verbs(const struct vc__device *d, const char *what, int err)
 {
     return vc__fail(vc__status_of_errno(err), "%s: cannot make %s: %s",
-                    ibv_get_device_name(d->verbs->device), what,
-                    strerror(err));
+                    ibv_get_device_name(d->verbs->device), what, strerror(err));
 }
 
 static bool

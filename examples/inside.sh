@@ -1,0 +1,45 @@
+#!/bin/sh
+# SPDX-FileCopyrightText: 2026 Verbcall authors
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# inside.sh TEXT: the part of run.sh that runs where the RDMA device is, in the build folder.
+set -u
+. "$(dirname -- "$0")/servers.sh"
+
+# die WHAT: says on which step it ended.
+die()
+{
+    echo "examples: $*" >&2
+    exit 1
+}
+
+greeter()
+{
+    echo '== greeter: one call'
+    vc_server_start examples/greeter/greeter-server "$(vc_target 0)" || die 'greeter-server did not start'
+    answer=$(examples/greeter/greeter-client "$(vc_target "$vc_port")" 'RDMA world') || die 'greeter-client failed'
+    echo "$answer"
+    [ "$answer" = 'Hello, RDMA world' ] || die 'that is not the greeting'
+    vc_server_stop || die 'greeter-server failed'
+}
+
+# verify THREADS
+verify()
+{
+    echo
+    echo "== kv: all lines read back, threads: $1"
+    KV_TARGET=$(vc_target "$vc_port") examples/kv/kv-client --threads "$1" verify "$text" ||
+        die "kv-client with $1 threads failed"
+}
+
+kv()
+{
+    vc_server_start examples/kv/kv-server --listen "$(vc_target 0)" --load "$text" || die 'kv-server did not start'
+    verify 1
+    verify 4
+    vc_server_stop || die 'kv-server failed'
+}
+
+text=$1
+greeter
+kv

@@ -1,0 +1,50 @@
+# SPDX-FileCopyrightText: 2026 Verbcall authors
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Shell functions, to be sourced by what runs beside an RDMA device: a server in the background, one at a time.
+#
+#   vc_target PORT                 prints the target of a port of the device's address, $VC_TEST_ADDR
+#   vc_server_start COMMAND...     starts it and waits until it says "... on port N", which becomes $vc_port
+#   vc_server_stop                 ends it by SIGTERM; fails if it does not end, or not with status 0
+#
+# They return 1 and say why when something is wrong. shellcheck shell=sh
+vc_server=
+trap 'vc_server_stop' EXIT
+trap 'exit 1' INT TERM HUP
+
+vc_target()
+{
+    case $VC_TEST_ADDR in
+    *:*) echo "rdma://[$VC_TEST_ADDR]:$1" ;;
+    *) echo "rdma://$VC_TEST_ADDR:$1" ;;
+    esac
+}
+
+# The server lives in a `timeout` of an hour, which kills it when it does not end within 10 seconds of a SIGTERM.
+vc_server_start()
+{
+    vc_folder=$(mktemp -d) && mkfifo "$vc_folder/out" || return 1
+    vc_name=$1
+    timeout -k 10 3600 "$@" >"$vc_folder/out" &
+    vc_server=$!
+    vc_line=$(timeout 20 head -n 1 <"$vc_folder/out")
+    rm -r "$vc_folder"
+    vc_port=${vc_line##*on port }
+    case $vc_port in
+    '' | *[!0-9]*)
+        echo "$vc_name did not say that it serves${vc_line:+, but: $vc_line}" >&2
+        return 1 ;;
+    esac
+}
+
+vc_server_stop()
+{
+    [ -n "$vc_server" ] || return 0
+    kill "$vc_server" 2>/dev/null
+    wait "$vc_server"
+    vc_ended=$?
+    vc_server=
+    [ "$vc_ended" -eq 0 ] && return
+    echo "$vc_name ended with status $vc_ended" >&2
+    return 1
+}

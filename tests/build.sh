@@ -1,0 +1,109 @@
+# SPDX-FileCopyrightText: 2026 Verbcall authors
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Shell functions, to be sourced: builds the project without many words. Call them in the project's folder.
+#
+#   vc_build_folder HERE           prints where to build: $VC_BUILD_DIR (as seen from the folder HERE), or build/
+#   vc_build FOLDER [OPTION...]    configures there with these options, if need be, and makes everything
+#   vc_make FOLDER TARGET...       makes more in a folder where vc_build has been
+#
+# Folders are made, and used again. FOLDER/build.log has what the tools say; when they fail its end is shown. Words go
+# to standard error. shellcheck shell=sh
+
+vc_build_folder()
+{
+    case ${VC_BUILD_DIR-} in
+    '') printf '%s\n' "$PWD/build" ;;
+    /*) printf '%s\n' "$VC_BUILD_DIR" ;;
+    *) printf '%s\n' "$1/$VC_BUILD_DIR" ;;
+    esac
+}
+
+# Whether autotools take such a path: they refuse spaces and what a shell could misread.
+vc_is_plain()
+{
+    case $1 in
+    *[!A-Za-z0-9/._+,:@%-]*) return 1 ;;
+    esac
+}
+
+# Prints the path of a folder, or if that is not plain of a symbolic link to it. The link stays, as what is built through
+# it remembers it.
+vc_plain_path()
+(
+    folder=$(CDPATH='' cd -P -- "$1" && pwd) || exit 1
+    links=${XDG_CACHE_HOME:-$HOME/.cache}/verbcall/links
+    if ! vc_is_plain "$folder"; then
+        if ! vc_is_plain "$links"; then
+            echo "Verbcall: autotools cannot build in '$folder': spaces and quotes are too much for them." >&2
+            exit 1
+        fi
+        link=$links/$(printf %s "$folder" | cksum | tr ' ' -)
+        mkdir -p "$links" && ln -sfn -- "$folder" "$link" || exit 1
+        folder=$link
+    fi
+    printf '%s\n' "$folder"
+)
+
+# vc_quietly TITLE COMMAND...: runs it, in the build folder, with its words going to build.log.
+vc_quietly()
+{
+    echo "Verbcall: $1" >&2
+    shift
+    "$@" >build.log 2>&1 </dev/null && return
+    echo "Verbcall: that failed. $PWD/build.log ends with:" >&2
+    tail -n 40 build.log >&2
+    return 1
+}
+
+# vc_configure_script SOURCE: makes configure when there is none, or an older one than what it is made of.
+vc_configure_script()
+(
+    exec 8<"$1" && flock 8 || exit 1
+    if [ ! -e "$1/configure" ] ||
+        [ -n "$(find "$1/configure.ac" "$1/Makefile.am" -newer "$1/configure")" ]; then
+        vc_quietly 'making configure' "$1/autogen.sh"
+    fi
+)
+
+# vc_is_configured [OPTION...]: whether this folder has been, for this very path and with these options.
+vc_is_configured()
+{
+    [ -e Makefile ] && [ -e config.status ] &&
+        [ "$(sed -n "s/^ac_pwd='\(.*\)'\$/\1/p" config.status)" = "$PWD" ] &&
+        [ "$(cat .options 2>/dev/null)" = "$*" ]
+}
+
+# vc_configure SOURCE [OPTION...]. What was made in another way is made anew.
+vc_configure()
+{
+    vc_source=$1
+    shift
+    if ! vc_is_configured "$@"; then
+        vc_quietly "configuring in $PWD" "$vc_source/configure" "$@" || return 1
+        echo "$*" >.options
+        make clean >build.log 2>&1 || return 1
+    fi
+}
+
+vc_make_here()
+{
+    vc_quietly "building in $PWD" make -j "$(getconf _NPROCESSORS_ONLN)" "$@"
+}
+
+vc_build()
+(
+    mkdir -p -- "$1" || exit 1
+    source=$(vc_plain_path .) && folder=$(vc_plain_path "$1") && cd "$folder" || exit 1
+    shift
+    # Two at a time would disturb each other.
+    exec 9<. && flock 9 || exit 1
+    vc_configure_script "$source" && vc_configure "$source" "$@" && vc_make_here
+)
+
+vc_make()
+(
+    folder=$(vc_plain_path "$1") && cd "$folder" || exit 1
+    shift
+    exec 9<. && flock 9 && vc_make_here "$@"
+)

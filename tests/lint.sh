@@ -1,0 +1,88 @@
+#!/bin/sh
+# SPDX-FileCopyrightText: 2026 Verbcall authors
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# tests/lint.sh BUILD: what can be seen without running anything, in TAP. A tool that is missing skips its test.
+set -u
+
+cd -- "$(dirname -- "$0")/.." || exit 1
+build=$1
+n=0
+echo 1..6
+
+# NAME COMMAND...: passes when the command succeeds without a word.
+check()
+{
+    n=$((n + 1))
+    name=$1
+    shift
+    if said=$("$@" 2>&1) && [ -z "$said" ]; then
+        echo "ok $n - $name"
+    else
+        echo "not ok $n - $name"
+        printf '%s\n' "$said" | head -n 20 | sed 's/^/# /'
+    fi
+}
+
+skip()
+{
+    n=$((n + 1))
+    echo "ok $n - $1 # SKIP $2"
+}
+
+sources()
+{
+    find include transport cm rpc idl examples tests bench \( -name '*.[ch]' \) ! -path 'tests/idl/*'
+}
+
+formatted()
+{
+    sources | xargs clang-format --dry-run -Werror
+}
+
+layers_look_down()
+{
+    ! grep -n '#include "\(rpc\|cm\|tools\)/' -r transport &&
+        ! grep -n '#include "\(rpc\|tools\)/' -r cm &&
+        ! grep -n '#include "\(rpc\|cm\|transport\)/' -r idl examples
+}
+
+licensed()
+{
+    sources | xargs grep -L 'SPDX-License-Identifier: BSD-2-Clause'
+}
+
+# LANGUAGE COMPILER...: every public header compiles alone.
+alone()
+{
+    language=$1
+    shift
+    for header in include/verbcall/*.h; do
+        # shellcheck disable=SC2046 # flags
+        "$@" -x "$language" -Iinclude $(pkg-config --cflags libprotobuf-c) -Wall -Wextra -Werror -fsyntax-only "$header" || return 1
+    done
+}
+
+# What headers declare is what the map exports is what the library has.
+symbols_agree()
+{
+    declared=$(sed -n '/VC_API/,/;/p' include/verbcall/*.h | grep -o '\bvc_[a-z_]*(' | tr -d '(' | sort -u)
+    mapped=$(grep -o '\bvc_[a-z_]*;' verbcall.map | tr -d ';' | sort -u)
+    exported=$(nm -D --defined-only "$build/.libs/libverbcall.so" | sed -n 's/.* T \(vc_[a-z_]*\).*/\1/p' | sort -u)
+    [ "$declared" = "$mapped" ] && [ "$mapped" = "$exported" ] || echo "declared: $declared; map: $mapped; exported: $exported"
+}
+
+if command -v clang-format >/dev/null; then
+    check every_source_is_formatted formatted
+else
+    skip every_source_is_formatted 'no clang-format'
+fi
+check no_layer_includes_one_above_it layers_look_down
+check every_source_names_its_licence licensed
+check every_public_header_compiles_alone_in_c alone c "${CC:-cc}" -std=c99 -pedantic
+if command -v c++ >/dev/null; then
+    check every_public_header_compiles_alone_in_cpp alone c++ c++
+else
+    skip every_public_header_compiles_alone_in_cpp 'no C++ compiler'
+fi
+check headers_map_and_library_agree_on_the_symbols symbols_agree
