@@ -303,7 +303,7 @@ link_malformed(struct vc__link *link, const char *what)
                  "%s broke the protocol: %s", link->peer, what);
 }
 
-/* The packet's credits; with them, what waited may go. */
+/* The packet took a credit and brought some; with them, what waited may go. */
 static bool
 credits_take(struct vc__link *link, uint32_t credits)
 {
@@ -311,7 +311,8 @@ credits_take(struct vc__link *link, uint32_t credits)
     bool good;
 
     pthread_mutex_lock(&link->lock);
-    good = vc__credit_got(&link->credit, credits);
+    good = vc__credit_arrived(&link->credit) &&
+           vc__credit_got(&link->credit, credits);
     vc__credit_reposted(&link->credit, 1);
     if (good)
         queue_flush(link, &finished,
@@ -354,8 +355,10 @@ io_received(struct vc__qp *qp, const uint8_t *data, uint32_t len)
         link_malformed(link, "a packet without a header");
     else if (p.sequence != link->rx_sequence++)
         link_malformed(link, "a packet out of sequence");
+    else if (!link->active && p.sequence == 0 && p.count == 0)
+        link_malformed(link, "a first packet without an OPEN");
     else if (!credits_take(link, p.credits))
-        link_malformed(link, "credits that it never had");
+        link_malformed(link, "credits that it does not have");
     else
         frames_handle(link, &reader);
 }

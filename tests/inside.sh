@@ -27,12 +27,15 @@ for suite; do
     case $suite in
     unit)
         for program in tests/unit/test_*; do
-            [ -x "$program" ] && [ -f "$program" ] && tap "unit ${program##*_}" "./$program"
+            [ -f "$program" ] && [ -x "$program" ] && tap "unit ${program##*_}" "./$program"
         done ;;
     idl)
         VC_PLUGIN=$PWD/protoc-gen-verbcall VC_INCLUDE=$here/../include srcdir=$here/.. \
             tap idl "$here/idl/test_idl.sh" ;;
-    *) tap "$suite" "./tests/suite/test_$suite" ;;
+    *)
+        for program in "tests/suite/test_$suite" "tests/suite/test_${suite}"_*; do
+            [ -x "$program" ] && tap "${program##*/test_}" "./$program"
+        done ;;
     esac
 done
 exit $failed

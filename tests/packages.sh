@@ -127,8 +127,8 @@ vc_need_packages()
     echo 'Verbcall: installing what is missing' >&2
     for group; do
         # shellcheck disable=SC2046
-        here=$(vc_missing_for "$missing" $(vc_packages "$system" "$group"))
-        [ -z "$here" ] || echo "  $(vc_why "$group"): $here" >&2
+        packages=$(vc_missing_for "$missing" $(vc_packages "$system" "$group"))
+        [ -z "$packages" ] || echo "  $(vc_why "$group"): $packages" >&2
     done
     # shellcheck disable=SC2086
     case $system in

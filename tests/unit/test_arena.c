@@ -38,6 +38,7 @@ static void
 arena_begin(struct vc__arena *a, size_t first, size_t cap)
 {
     no_memory = false;
+    memset(a, 0, sizeof *a);
     assert_int_equal(vc__arena_init(a, first, cap), 0);
     chunks_taken = bytes_taken = 0;
 }

@@ -64,7 +64,7 @@ slowly_valid(const uint8_t *s, size_t len)
 static void
 every_character_is_good_and_no_other_number(void **state)
 {
-    uint8_t s[4];
+    uint8_t s[8];
 
     (void)state;
     for (uint32_t c = 0; c < 0x1fffff; c++) {
@@ -84,7 +84,7 @@ strings_of_up_to_four_bytes_are_judged_as_by_the_rfc(void **state)
 
     (void)state;
     for (uint32_t i = 0; i < 0x10000 * n * n; i++) {
-        uint8_t s[4] = {(uint8_t)(i / (256 * n * n)),
+        uint8_t s[8] = {(uint8_t)(i / (256 * n * n)),
                         (uint8_t)(i / (n * n) % 256), ends[i / n % n],
                         ends[i % n]};
 

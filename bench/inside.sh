@@ -1,0 +1,64 @@
+#!/bin/sh
+# SPDX-FileCopyrightText: 2026 Verbcall authors
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# inside.sh ROUNDS: the part of latency.sh that runs where the RDMA device is, in the build folder. Prints one line a
+# measurement, "send_lat SIZE MICROSECONDS" or "call SIZE MICROSECONDS".
+set -u
+. "$(dirname -- "$0")/../examples/servers.sh"
+
+count=5000
+port=18533
+
+die()
+{
+    echo "bench: $*" >&2
+    exit 1
+}
+
+# Waits until somebody listens at our port; at most 20 seconds.
+wait_for_listener()
+{
+    tries=0
+    until rdma resource show cm_id state LISTEN | grep -q ":$port "; do
+        [ $((tries += 1)) -le 200 ] || return 1
+        sleep 0.1
+    done
+}
+
+# send_lat SIZE: prints what ib_send_lat gives as the typical time of one way.
+send_lat()
+{
+    timeout 60 ib_send_lat -R -F -p "$port" -s "$1" -n "$count" >/dev/null 2>&1 &
+    server=$!
+    wait_for_listener || die 'ib_send_lat does not listen'
+    timeout 60 ib_send_lat -R -F -p "$port" -s "$1" -n "$count" "$VC_TEST_ADDR" >"$tmp" 2>&1
+    ended=$?
+    wait "$server" || ended=$?
+    typical=$(awk -v size="$1" '$1 == size && NF >= 6 { print $5 }' "$tmp")
+    if [ "$ended" -ne 0 ] || [ -z "$typical" ]; then
+        cat "$tmp" >&2
+        die "ib_send_lat failed with status $ended"
+    fi
+    echo "send_lat $1 $typical"
+}
+
+# call SIZE: prints the median time of a call.
+call()
+{
+    timeout 60 bench/call_lat client "$(vc_target "$vc_port")" "$1" "$count" >"$tmp" || die 'call_lat failed'
+    sed -n "s/^median_us /call $1 /p" "$tmp"
+}
+
+tmp=$(mktemp) || exit 1
+vc_server_start bench/call_lat server "$(vc_target 0)" || die 'call_lat does not serve'
+round=0
+while [ $((round += 1)) -le "$1" ]; do
+    echo "bench: round $round of $1" >&2
+    for size in 64 4096; do
+        send_lat "$size"
+        call "$size"
+    done
+done
+rm "$tmp"
+vc_server_stop || die 'call_lat failed'

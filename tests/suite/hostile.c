@@ -1,0 +1,60 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See tests/suite/hostile.h. */
+#include "tests/suite/hostile.h"
+
+#include <stdlib.h>
+
+#define PATIENT_MS 20000
+
+int
+hostile_setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    struct vc_server_opts opts = VC_SERVER_OPTS_INIT;
+
+    opts.handshake_timeout_ms = PATIENT_MS;
+    fixture_start(f, 1, &opts, NULL);
+    assert_status(VC_OK, fixture_echo(f->channel, 100, 1));
+    *state = f;
+    return 0;
+}
+
+void
+hostile_others_served(struct fixture *f, const char *after)
+{
+    struct vc_channel *fresh;
+
+    if (fixture_echo(f->channel, 100, 2) != VC_OK)
+        fail_msg("after %s, on an old channel: %s", after, vc_error());
+    assert_status(VC_OK, vc_channel_open(f->runtime, f->target, NULL, &fresh));
+    if (fixture_echo(fresh, 10000, 3) != VC_OK)
+        fail_msg("after %s, on a new channel: %s", after, vc_error());
+    vc_channel_close(fresh);
+}
+
+void
+hostile_open(struct fixture *f, struct raw *r)
+{
+    struct vc__hello hello = raw_hello(&suite_probe_service);
+
+    if (!raw_open(r, f->target, &hello))
+        fail_msg("a good hello was not accepted");
+}
+
+void
+hostile_open_session(struct fixture *f, struct raw *r)
+{
+    hostile_open(f, r);
+    assert_true(raw_send_open(r, 1, &suite_probe_service));
+}
+
+void
+hostile_closed(struct fixture *f, struct raw *r, const char *after)
+{
+    if (raw_wait(r, HOSTILE_CLOSED_MS) != RDMA_CM_EVENT_DISCONNECTED)
+        fail_msg("the link lives after %s", after);
+    raw_close(r);
+    hostile_others_served(f, after);
+}

@@ -1,0 +1,30 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What the tests of bad clients share: a server, and whether it still serves
+ * others. */
+#ifndef VC_TESTS_SUITE_HOSTILE_H
+#define VC_TESTS_SUITE_HOSTILE_H
+
+#include "tests/suite/fixture.h"
+#include "tests/suite/raw.h"
+
+/* A link that must end does so within this time. */
+#define HOSTILE_CLOSED_MS 2000
+
+/* A server that gives new links much longer than that, so that it is not its
+ * timer which ends one; and a channel that has carried a call. Teardown is
+ * fixture_teardown(). */
+int hostile_setup(void **state);
+
+/* A channel from before and a new one both work. */
+void hostile_others_served(struct fixture *f, const char *after);
+
+/* A raw link by a good hello, and one with session 1 open for suite.Probe. */
+void hostile_open(struct fixture *f, struct raw *r);
+void hostile_open_session(struct fixture *f, struct raw *r);
+
+/* The server ends this link, and serves others. */
+void hostile_closed(struct fixture *f, struct raw *r, const char *after);
+
+#endif

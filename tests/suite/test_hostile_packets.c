@@ -1,0 +1,352 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Bad clients once they are connected: what breaks the rules of packets and
+ * frames ends their link (doc/wire.md, 5), and nobody else notices. */
+#include "tests/suite/hostile.h"
+
+#include <string.h>
+
+/* The place of its methods in suite.Probe. */
+#define COUNT 3
+
+/* --- one packet -------------------------------------------------------- */
+
+#define BODY(text) .body = (const uint8_t *)(text), .body_len = sizeof(text) - 1
+#define PROBE      "\x0b\0suite.Probe"
+
+/* A packet, and by what it differs from a good one. */
+struct breach {
+    const char *what;
+    unsigned n;
+    struct vc__frame frames[2];
+    int sequence, count; /* more than is right */
+    uint16_t credits;
+    int longer; /* bytes behind the packet, or less than it */
+};
+
+static void
+breach_send(struct raw *r, const struct breach *b)
+{
+    struct raw_packet p = {.len = 0};
+
+    raw_begin(r, &p);
+    for (unsigned i = 0; i < b->n; i++)
+        raw_add(&p, b->frames[i]);
+    p.head.sequence += (uint32_t)b->sequence;
+    p.head.count = (uint16_t)(p.head.count + b->count);
+    p.head.credits = b->credits;
+    vc__packet_put(p.bytes, &p.head);
+    assert_true(raw_send(r, p.bytes, (size_t)((int)p.len + b->longer)));
+}
+
+#define GOOD_OPEN                                                              \
+    {                                                                          \
+        .type = VC__FRAME_OPEN, .session = 1, BODY(PROBE "\0\0")               \
+    }
+
+static const struct breach first_packets[] = {
+    {"nothing in the packet", .longer = -8},
+    {"a packet one byte too short for its header", .longer = -1},
+    {"a first packet without frames", .n = 0},
+    {"a header that counts a frame too much", .n = 1, .frames = {GOOD_OPEN},
+     .count = 1},
+    {"a header that counts a frame too few", .n = 1, .frames = {GOOD_OPEN},
+     .count = -1},
+    {"a byte behind the last frame", .n = 1, .frames = {GOOD_OPEN},
+     .longer = 1},
+    {"a frame cut in its body", .n = 1, .frames = {GOOD_OPEN}, .longer = -1},
+    {"a frame cut in its header", .n = 1, .frames = {{.type = VC__FRAME_OPEN}},
+     .longer = -1},
+    {"metadata over the end", .n = 1,
+     .frames = {{.type = VC__FRAME_OPEN, .session = 1, .metadata_len = 1}}},
+    {"the longest metadata", .n = 1,
+     .frames = {{.type = VC__FRAME_OPEN,
+                 .session = 1,
+                 .metadata_len = UINT16_MAX}}},
+    {"a link sequence with a gap", .n = 1, .frames = {GOOD_OPEN},
+     .sequence = 1},
+    {"a link sequence from behind", .n = 1, .frames = {GOOD_OPEN},
+     .sequence = -1},
+    {"a credit that was never used", .n = 1, .frames = {GOOD_OPEN},
+     .credits = 1},
+    {"65535 credits", .n = 1, .frames = {GOOD_OPEN}, .credits = UINT16_MAX},
+    {"frame type 0", .n = 1, .frames = {{.type = 0}}},
+    {"frame type 6", .n = 1, .frames = {{.type = 6}}},
+    {"frame type 255", .n = 1, .frames = {{.type = 255}}},
+    {"a flag on an OPEN", .n = 1,
+     .frames = {{.type = VC__FRAME_OPEN,
+                 .flags = VC__FRAME_MORE,
+                 .session = 1,
+                 BODY(PROBE "\0\0")}}},
+    {"an unknown flag", .n = 1,
+     .frames = {{.type = VC__FRAME_OPEN,
+                 .flags = 0x80,
+                 .session = 1,
+                 BODY(PROBE "\0\0")}}},
+    {"a CALL first", .n = 1,
+     .frames = {{.type = VC__FRAME_CALL, .session = 1, .sequence = 1}}},
+    {"DATA first", .n = 1,
+     .frames = {{.type = VC__FRAME_DATA, .session = 1, BODY("x")}}},
+    {"a REPLY first", .n = 1,
+     .frames = {{.type = VC__FRAME_REPLY, .session = 1, .sequence = 1}}},
+    {"a CLOSE first", .n = 1,
+     .frames = {{.type = VC__FRAME_CLOSE, .session = 1}}},
+    {"an OPEN of another service than the hello's", .n = 1,
+     .frames = {{.type = VC__FRAME_OPEN,
+                 .session = 1,
+                 BODY("\x0b\0suite.Other\0\0")}}},
+    {"an OPEN of session 0", .n = 1,
+     .frames = {{.type = VC__FRAME_OPEN, BODY(PROBE "\0\0")}}},
+    {"an OPEN of a session over the limit", .n = 1,
+     .frames = {{.type = VC__FRAME_OPEN, .session = 1025, BODY(PROBE "\0\0")}}},
+    {"an OPEN of the last session there could be", .n = 1,
+     .frames = {{.type = VC__FRAME_OPEN,
+                 .session = UINT32_MAX,
+                 BODY(PROBE "\0\0")}}},
+    {"an OPEN without a body", .n = 1,
+     .frames = {{.type = VC__FRAME_OPEN, .session = 1}}},
+    {"an OPEN without a name", .n = 1,
+     .frames = {{.type = VC__FRAME_OPEN, .session = 1, BODY("\0\0\0\0")}}},
+    {"an OPEN whose name ends behind it", .n = 1,
+     .frames = {{.type = VC__FRAME_OPEN,
+                 .session = 1,
+                 BODY("\x0e\0suite.Probe\0\0")}}},
+    {"an OPEN with the longest name", .n = 1,
+     .frames = {{.type = VC__FRAME_OPEN,
+                 .session = 1,
+                 BODY("\xff\xffsuite.Probe\0\0")}}},
+    {"an OPEN without a number of methods", .n = 1,
+     .frames = {{.type = VC__FRAME_OPEN, .session = 1, BODY(PROBE)}}},
+    {"an OPEN with methods missing", .n = 1,
+     .frames = {{.type = VC__FRAME_OPEN,
+                 .session = 1,
+                 BODY(PROBE "\x02\0abcd")}}},
+    {"an OPEN with the most methods, missing", .n = 1,
+     .frames = {{.type = VC__FRAME_OPEN,
+                 .session = 1,
+                 BODY(PROBE "\xff\xff")}}},
+    {"an OPEN with a byte behind its methods", .n = 1,
+     .frames = {{.type = VC__FRAME_OPEN,
+                 .session = 1,
+                 BODY(PROBE "\x01\0abcde")}}},
+    {"an OPEN twice", .n = 2, .frames = {GOOD_OPEN, GOOD_OPEN}},
+};
+
+static void
+a_bad_first_packet_ends_the_link(void **state)
+{
+    for (size_t i = 0; i < sizeof first_packets / sizeof first_packets[0];
+         i++) {
+        struct raw r = {0};
+
+        hostile_open(*state, &r);
+        breach_send(&r, &first_packets[i]);
+        hostile_closed(*state, &r, first_packets[i].what);
+    }
+}
+
+#define CALL_WITH(session_, slot_, sequence_, ...)                             \
+    {                                                                          \
+        .type = VC__FRAME_CALL, .session = (session_), .slot = (slot_),        \
+        .sequence = (sequence_), .method = COUNT,                              \
+        .deadline = VC__DEADLINE_NONE, __VA_ARGS__                             \
+    }
+#define CALL(session_, slot_, sequence_)                                       \
+    CALL_WITH(session_, slot_, sequence_, .flags = 0)
+#define FIRST_OF(body) CALL_WITH(1, 0, 1, .flags = VC__FRAME_MORE, BODY(body))
+#define DATA(slot_, sequence_, at, flags_, body)                               \
+    {                                                                          \
+        .type = VC__FRAME_DATA, .flags = (flags_), .session = 1,               \
+        .slot = (slot_), .sequence = (sequence_), .deadline = (at), BODY(body) \
+    }
+#define MORE VC__FRAME_MORE
+
+static const struct breach later_packets[] = {
+    {"a link sequence with a gap", .n = 1, .frames = {CALL(1, 0, 1)},
+     .sequence = 1},
+    {"a link sequence a second time", .n = 1, .frames = {CALL(1, 0, 1)},
+     .sequence = -1},
+    {"credits that were never used", .credits = UINT16_MAX},
+    {"an OPEN of a session that is open", .n = 1, .frames = {GOOD_OPEN}},
+    {"a further OPEN of session 0", .n = 1,
+     .frames = {{.type = VC__FRAME_OPEN, BODY(PROBE "\0\0")}}},
+    {"a further OPEN over the limit", .n = 1,
+     .frames = {{.type = VC__FRAME_OPEN, .session = 1025, BODY(PROBE "\0\0")}}},
+    {"a CALL of session 0", .n = 1, .frames = {CALL(0, 0, 1)}},
+    {"a CALL of a session that is not open", .n = 1, .frames = {CALL(2, 0, 1)}},
+    {"a CALL of the last session there could be", .n = 1,
+     .frames = {CALL(UINT32_MAX, 0, 1)}},
+    {"a CALL in a slot over the limit", .n = 1, .frames = {CALL(1, 256, 1)}},
+    {"a CALL in the last slot there could be", .n = 1,
+     .frames = {CALL(1, UINT16_MAX, 1)}},
+    {"a CALL with sequence 0", .n = 1, .frames = {CALL(1, 0, 0)}},
+    {"a CALL with a gap before it", .n = 1, .frames = {CALL(1, 0, 2)}},
+    {"two CALLs in a slot at a time", .n = 2,
+     .frames = {CALL(1, 3, 1), CALL(1, 3, 2)}},
+    {"a CALL repeated while it runs", .n = 2,
+     .frames = {CALL(1, 3, 1), CALL(1, 3, 1)}},
+    {"a CALL in a slot whose request is still coming", .n = 2,
+     .frames = {FIRST_OF("\x64\0\0\0abc"), CALL(1, 0, 2)}},
+    {"a flag that a CALL may not have", .n = 1,
+     .frames = {CALL_WITH(1, 0, 1, .flags = VC__FRAME_NOT_EXECUTED)}},
+    {"a first part without a length", .n = 1, .frames = {FIRST_OF("")}},
+    {"a first part shorter than its length", .n = 1,
+     .frames = {FIRST_OF("\x64\0\0")}},
+    {"a first part without a byte of the message", .n = 1,
+     .frames = {FIRST_OF("\x64\0\0\0")}},
+    {"a first part longer than all", .n = 1,
+     .frames = {FIRST_OF("\x02\0\0\0abc")}},
+    {"a first part that is all", .n = 1, .frames = {FIRST_OF("\x03\0\0\0abc")}},
+    {"a first part of nothing", .n = 1, .frames = {FIRST_OF("\0\0\0\0abc")}},
+    {"DATA that nothing began", .n = 1, .frames = {DATA(0, 1, 0, 0, "x")}},
+    {"DATA for a slot never used", .n = 1, .frames = {DATA(200, 0, 0, 0, "x")}},
+    {"DATA for a slot over the limit", .n = 1,
+     .frames = {DATA(UINT16_MAX, 0, 0, 0, "x")}},
+    {"DATA for a call that is whole", .n = 2,
+     .frames = {CALL(1, 0, 1), DATA(0, 1, 0, 0, "x")}},
+    {"DATA with a gap before it", .n = 2,
+     .frames = {FIRST_OF("\x64\0\0\0abc"), DATA(0, 1, 4, MORE, "d")}},
+    {"DATA a second time", .n = 2,
+     .frames = {FIRST_OF("\x64\0\0\0abc"), DATA(0, 1, 2, MORE, "c")}},
+    {"DATA over the end", .n = 2,
+     .frames = {FIRST_OF("\x05\0\0\0abc"), DATA(0, 1, 3, 0, "def")}},
+    {"DATA that says too early that it is the last", .n = 2,
+     .frames = {FIRST_OF("\x64\0\0\0abc"), DATA(0, 1, 3, 0, "d")}},
+    {"DATA that does not say that it is the last", .n = 2,
+     .frames = {FIRST_OF("\x05\0\0\0abc"), DATA(0, 1, 3, MORE, "de")}},
+    {"DATA of nothing", .n = 2,
+     .frames = {FIRST_OF("\x64\0\0\0abc"), DATA(0, 1, 3, MORE, "")}},
+    {"DATA with another sequence", .n = 2,
+     .frames = {FIRST_OF("\x64\0\0\0abc"), DATA(0, 2, 3, MORE, "d")}},
+    {"DATA of a reply", .n = 2,
+     .frames = {FIRST_OF("\x05\0\0\0abc"),
+                DATA(0, 1, 3, VC__FRAME_OF_REPLY, "de")}},
+    {"a REPLY", .n = 1,
+     .frames = {{.type = VC__FRAME_REPLY, .session = 1, .sequence = 1}}},
+    {"a CLOSE of a session that is not open", .n = 1,
+     .frames = {{.type = VC__FRAME_CLOSE, .session = 2}}},
+};
+
+static void
+a_bad_later_packet_ends_the_link(void **state)
+{
+    for (size_t i = 0; i < sizeof later_packets / sizeof later_packets[0];
+         i++) {
+        struct raw r = {0};
+
+        hostile_open_session(*state, &r);
+        breach_send(&r, &later_packets[i]);
+        hostile_closed(*state, &r, later_packets[i].what);
+    }
+}
+
+static void
+a_call_repeated_after_its_reply_ends_the_link(void **state)
+{
+    struct vc__frame call = CALL(1, 0, 1), reply;
+    struct raw r = {0};
+
+    hostile_open_session(*state, &r);
+    assert_true(raw_send_frame(&r, call));
+    assert_true(raw_next_frame(&r, &reply, RAW_MS));
+    assert_int_equal(VC__FRAME_REPLY, reply.type);
+    assert_int_equal(VC_OK, reply.method);
+
+    assert_true(raw_send_frame(&r, call));
+
+    hostile_closed(*state, &r, "a call repeated");
+}
+
+/* --- beyond packets ---------------------------------------------------- */
+
+static void
+a_packet_longer_than_the_receiver_takes_ends_the_link(void **state)
+{
+    static const size_t sizes[] = {8193, 9000, RAW_SIZE};
+    uint8_t bytes[RAW_SIZE] = {0};
+
+    for (int i = 0; i < 3; i++) {
+        struct raw r = {0};
+
+        hostile_open_session(*state, &r);
+        assert_true(raw_send(&r, bytes, sizes[i]));
+        hostile_closed(*state, &r, "a packet too long");
+    }
+}
+
+static void
+a_client_that_floods_beyond_its_credits_loses_its_link(void **state)
+{
+    struct fixture *f = *state;
+    struct raw r = {.hoards = true};
+    bool took = true;
+
+    hostile_open_session(f, &r);
+
+    /* It never gives a credit back, so the server may tell it of 32 packets
+     * half a window at a time. */
+    for (int i = 0; took && i < 2000; i++) {
+        struct raw_packet p;
+
+        raw_begin(&r, &p);
+        p.head.credits = 0;
+        vc__packet_put(p.bytes, &p.head);
+        took = raw_send_packet(&r, &p);
+    }
+
+    hostile_closed(f, &r, "a flood");
+}
+
+static void
+what_is_no_plain_send_does_no_harm(void **state)
+{
+    static const enum ibv_wr_opcode opcodes[] = {
+        IBV_WR_RDMA_READ, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM,
+        IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WR_SEND_WITH_INV};
+
+    for (size_t i = 0; i < sizeof opcodes / sizeof opcodes[0]; i++) {
+        struct raw r = {0};
+        struct ibv_sge sge = {.length = 8};
+        struct ibv_send_wr wr = {
+            .sg_list = &sge, .num_sge = 1, .opcode = opcodes[i]};
+
+        hostile_open_session(*state, &r);
+        sge.addr = (uintptr_t)r.memory;
+        sge.lkey = r.mr->lkey;
+        /* The keys of a process are no secret; this one is our own, and so of
+         * another protection domain. */
+        wr.wr.rdma.rkey = r.mr->rkey;
+        wr.wr.rdma.remote_addr = (uintptr_t)r.memory;
+        if (opcodes[i] == IBV_WR_SEND_WITH_INV)
+            wr.invalidate_rkey = r.mr->rkey;
+        if (opcodes[i] == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+            wr.wr.atomic.rkey = r.mr->rkey;
+            wr.wr.atomic.remote_addr = (uintptr_t)r.memory;
+        }
+        if (opcodes[i] == IBV_WR_SEND_WITH_INV)
+            assert_int_not_equal(RAW_NOTHING, raw_post(&r, &wr));
+        else
+            assert_int_not_equal(IBV_WC_SUCCESS, raw_post(&r, &wr));
+        raw_close(&r);
+        hostile_others_served(*state, "a reach for its memory");
+    }
+}
+
+#define T(name)                                                                \
+    cmocka_unit_test_setup_teardown(name, hostile_setup, fixture_teardown)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(a_bad_first_packet_ends_the_link),
+        T(a_bad_later_packet_ends_the_link),
+        T(a_call_repeated_after_its_reply_ends_the_link),
+        T(a_packet_longer_than_the_receiver_takes_ends_the_link),
+        T(a_client_that_floods_beyond_its_credits_loses_its_link),
+        T(what_is_no_plain_send_does_no_harm),
+    };
+
+    return fixture_main(tests);
+}
