@@ -5,13 +5,16 @@
 # inside.sh ROUNDS: the part of latency.sh that runs where the RDMA device is, in the build folder. Prints one line a
 # measurement, "send_lat SIZE MICROSECONDS" or "call SIZE MICROSECONDS".
 set -u
+# shellcheck source=examples/servers.sh
 . "$(dirname -- "$0")/../examples/servers.sh"
 
-count=5000
-port=18533
+count=5000 # messages there and back, or calls, in one measurement
+port=18533 # of ib_send_lat
+perftest=  # its server
 
 die()
 {
+    [ -z "$perftest" ] || kill "$perftest"
     echo "bench: $*" >&2
     exit 1
 }
@@ -30,11 +33,12 @@ wait_for_listener()
 send_lat()
 {
     timeout 60 ib_send_lat -R -F -p "$port" -s "$1" -n "$count" >/dev/null 2>&1 &
-    server=$!
+    perftest=$!
     wait_for_listener || die 'ib_send_lat does not listen'
     timeout 60 ib_send_lat -R -F -p "$port" -s "$1" -n "$count" "$VC_TEST_ADDR" >"$tmp" 2>&1
     ended=$?
-    wait "$server" || ended=$?
+    wait "$perftest" || ended=$?
+    perftest=
     typical=$(awk -v size="$1" '$1 == size && NF >= 6 { print $5 }' "$tmp")
     if [ "$ended" -ne 0 ] || [ -z "$typical" ]; then
         cat "$tmp" >&2

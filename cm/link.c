@@ -245,7 +245,12 @@ link_on_cm(struct vc__cm_handler *h, const struct vc__cm_event *ev)
         vc__link_establish(link, ev);
         break;
     case RDMA_CM_EVENT_ESTABLISHED:
-        vc__link_event(link, VC__LINK_EV_ESTABLISHED);
+        /* What a packet told us before the CM knew it: until now the CM took
+         * our rdma_disconnect() for done and sent no request. */
+        if (link->state == VC__LINK_LEAVING)
+            rdma_disconnect(link->id);
+        else
+            vc__link_event(link, VC__LINK_EV_ESTABLISHED);
         break;
     case RDMA_CM_EVENT_REJECTED:
         vc__link_refused(link, ev);

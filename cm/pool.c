@@ -307,11 +307,14 @@ pool_connect(struct vc__task *task)
 
     if (p->closer != NULL)
         return;
+    if (vc__cm_open(p->cm) != VC_OK) {
+        pool_fail(p, VC__POOL_IDLE, *vc__error_last());
+        return;
+    }
+    /* From here, for librdmacm's first use takes its time. */
     p->due = vc__after_ms(vc__now(), p->connect_ms);
     p->next_addr = p->retries = 0;
-    if (vc__cm_open(p->cm) != VC_OK)
-        pool_fail(p, VC__POOL_IDLE, *vc__error_last());
-    else if (vc__target_numeric(&p->target, &p->addrs))
+    if (vc__target_numeric(&p->target, &p->addrs))
         pool_try(p);
     else
         lookup_begin(p);

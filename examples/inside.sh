@@ -4,6 +4,7 @@
 #
 # inside.sh TEXT: the part of run.sh that runs where the RDMA device is, in the build folder.
 set -u
+# shellcheck source=examples/servers.sh
 . "$(dirname -- "$0")/servers.sh"
 
 # die WHAT: says on which step it ended.

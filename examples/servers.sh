@@ -8,7 +8,7 @@
 #   vc_server_stop                 ends it by SIGTERM; fails if it does not end, or not with status 0
 #
 # They return 1 and say why when something is wrong. shellcheck shell=sh
-vc_server=
+vc_server='' vc_port=''
 trap 'vc_server_stop' EXIT
 trap 'exit 1' INT TERM HUP
 
@@ -43,7 +43,7 @@ vc_server_stop()
     kill "$vc_server" 2>/dev/null
     wait "$vc_server"
     vc_ended=$?
-    vc_server=
+    vc_server='' vc_port=''
     [ "$vc_ended" -eq 0 ] && return
     echo "$vc_name ended with status $vc_ended" >&2
     return 1

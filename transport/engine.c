@@ -25,7 +25,7 @@
 #define SPIN_BATCH 16
 /* Polling this long without yielding: a round trip of a local network is over
  * by then, and the kernel's own work on this core can wait as long. */
-#define YIELD_AFTER_US 20
+#define YIELD_AFTER_US 50
 /* A wait that took longer than this many times the longest spin says that
  * spinning was in vain. */
 #define SPIN_HOPE 4
@@ -54,16 +54,6 @@ uint64_t
 vc__after_ms(uint64_t now, uint64_t ms)
 {
     return ms > (UINT64_MAX - now) / 1000u ? VC__FOREVER : now + ms * 1000u;
-}
-
-static void
-cpu_relax(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
 }
 
 /* --- waiters ----------------------------------------------------------- */
@@ -392,7 +382,6 @@ engine_progress(struct vc__engine *e, uint64_t until)
     for (unsigned i = 1;; i++) {
         if (engine_poll(e) > 0)
             return;
-        cpu_relax();
         if (i % SPIN_BATCH != 0)
             continue;
         now = engine_tick(e);

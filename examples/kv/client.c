@@ -198,8 +198,8 @@ take_option(int option, struct options *options)
             return usage("--timeout takes milliseconds, 1..2^31-1");
         options->call.timeout_ms = (uint32_t)number;
         return EXIT_GOOD;
-    default:
-        return usage("no such option");
+    default: /* getopt has said what is wrong */
+        return usage("an option is wrong");
     }
 }
 

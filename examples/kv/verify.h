@@ -14,7 +14,7 @@
 #include "histogram.h"
 #include "lines.h"
 
-#define VERIFY_MAX_THREADS  256
+#define VERIFY_MAX_THREADS 256
 /* So many failed calls end it: the rest would hardly do better. */
 #define VERIFY_MAX_FAILURES 10
 

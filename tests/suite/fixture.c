@@ -5,20 +5,26 @@
 #include "tests/suite/fixture.h"
 
 #include <errno.h>
+#include <infiniband/verbs.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define CHILD_READY_MS 10000
 #define CHILD_END_MS   10000
+#define APART_MS       60000
+#define AWAIT_MS       10000
 
 void
 fixture_assert_status(enum vc_status expected, enum vc_status actual,
@@ -65,6 +71,54 @@ fixture_target(uint16_t port, char out[80])
     return out;
 }
 
+/* --- the board --------------------------------------------------------- */
+
+struct fixture_board *fixture_board;
+
+void
+fixture_board_make(void)
+{
+    if (fixture_board == NULL) {
+        fixture_board =
+            mmap(NULL, sizeof *fixture_board, PROT_READ | PROT_WRITE,
+                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        assert_true(fixture_board != MAP_FAILED);
+    }
+    memset(fixture_board, 0, sizeof *fixture_board);
+}
+
+void
+fixture_tell(atomic_uint *word)
+{
+    atomic_fetch_add(word, 1);
+    syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* False when the word has not come to n in time. */
+static bool
+word_wait(atomic_uint *word, unsigned n, uint64_t ms)
+{
+    uint64_t due = fixture_ms() + ms;
+    unsigned seen;
+
+    while ((seen = atomic_load(word)) < n) {
+        const struct timespec step = {.tv_sec = 1};
+
+        if (fixture_ms() >= due)
+            return false;
+        syscall(SYS_futex, word, FUTEX_WAIT, seen, &step, NULL, 0);
+    }
+    return true;
+}
+
+void
+fixture_await(atomic_uint *word, unsigned n)
+{
+    if (!word_wait(word, n, AWAIT_MS))
+        fail_msg("a word of the board is at %u, not %u, after %d ms",
+                 atomic_load(word), n, AWAIT_MS);
+}
+
 /* --- the service ------------------------------------------------------- */
 
 static atomic_uint_fast64_t counted;
@@ -77,6 +131,10 @@ probe_echo(struct vc_call *call, const Suite__EchoRequest *request,
         request->reply_size != 0 ? request->reply_size : request->payload.len;
 
     (void)arg;
+    if (fixture_board != NULL) {
+        atomic_store(&fixture_board->ran[request->tag % FIXTURE_TAGS], true);
+        fixture_tell(&fixture_board->echoing);
+    }
     reply->tag = request->tag;
     reply->payload = request->payload;
     if (size > request->payload.len) {
@@ -106,6 +164,8 @@ probe_sleep(struct vc_call *call, const Suite__SleepRequest *request,
 {
     (void)arg;
     reply->deadline_us = vc_call_deadline_us(call);
+    if (fixture_board != NULL)
+        fixture_tell(&fixture_board->sleeping);
     usleep(request->milliseconds * 1000);
     return VC_OK;
 }
@@ -156,9 +216,9 @@ static const struct suite_other_methods other_methods = {.name = other_name};
 
 /* --- server and client ------------------------------------------------- */
 
-static void
-server_listen(struct fixture *f, unsigned threads,
-              const struct vc_server_opts *opts, uint16_t port)
+void
+fixture_start_server_at(struct fixture *f, uint16_t port, unsigned threads,
+                        const struct vc_server_opts *opts)
 {
     struct vc_runtime_opts runtime_opts = VC_RUNTIME_OPTS_INIT;
 
@@ -178,7 +238,7 @@ void
 fixture_start_server(struct fixture *f, unsigned threads,
                      const struct vc_server_opts *opts)
 {
-    server_listen(f, threads, opts, 0);
+    fixture_start_server_at(f, 0, threads, opts);
 }
 
 void
@@ -301,21 +361,37 @@ fixture_echo(struct vc_channel *channel, size_t size, uint64_t tag)
 
 /* --- processes --------------------------------------------------------- */
 
+/* Loads the providers of verbs, which takes longer than all else that most
+ * children do. No device is opened by that. */
+static void
+providers_load(void)
+{
+    struct ibv_device **devices = ibv_get_device_list(NULL);
+
+    if (devices != NULL)
+        ibv_free_device_list(devices);
+}
+
 pid_t
 fixture_fork(int (*body)(void *arg, int ready), void *arg)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     int ready[2];
     struct pollfd p;
     char byte;
     pid_t pid;
 
+    pthread_once(&once, providers_load);
     assert_int_equal(0, pipe(ready));
+    fflush(NULL);
     pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
+        /* A failed assertion must not go on with the parent's next test. */
+        setenv("CMOCKA_TEST_ABORT", "1", 1);
         close(ready[0]);
-        _exit(body(arg, ready[1]));
+        exit(body(arg, ready[1])); /* not _exit(): leaks are looked for */
     }
     close(ready[1]);
     p = (struct pollfd){.fd = ready[0], .events = POLLIN};
@@ -325,29 +401,54 @@ fixture_fork(int (*body)(void *arg, int ready), void *arg)
     return pid;
 }
 
+struct serving {
+    uint16_t port;
+    const struct vc_server_opts *opts;
+};
+
 static int
 serve(void *arg, int ready)
 {
     struct fixture f = {0};
-    uint16_t port = *(uint16_t *)arg;
+    const struct serving *s = arg;
 
-    server_listen(&f, 1, NULL, port);
+    fixture_start_server_at(&f, s->port, 1, s->opts);
+    if (fixture_board != NULL)
+        atomic_store(&fixture_board->port, vc_server_port(f.server));
     if (write(ready, "r", 1) != 1)
         return 1;
-    for (;;)
-        pause();
+    if (fixture_board == NULL)
+        for (;;)
+            pause();
+    word_wait(&fixture_board->stop, 1, UINT32_MAX);
+    fixture_stop_server(&f);
+    return 0;
+}
+
+pid_t
+fixture_fork_server_opts(uint16_t port, const struct vc_server_opts *opts)
+{
+    struct serving s = {.port = port, .opts = opts};
+
+    return fixture_fork(serve, &s);
 }
 
 pid_t
 fixture_fork_server(uint16_t port)
 {
-    return fixture_fork(serve, &port);
+    return fixture_fork_server_opts(port, NULL);
 }
 
 int
 fixture_wait(pid_t pid)
 {
-    uint64_t due = fixture_ms() + CHILD_END_MS;
+    return fixture_wait_ms(pid, CHILD_END_MS);
+}
+
+int
+fixture_wait_ms(pid_t pid, unsigned ms)
+{
+    uint64_t due = fixture_ms() + ms;
     int status = 0;
     pid_t got;
 
@@ -359,7 +460,38 @@ fixture_wait(pid_t pid)
     if (got != pid) {
         kill(pid, SIGKILL);
         waitpid(pid, &status, 0);
-        fail_msg("a child did not end within %d ms", CHILD_END_MS);
+        fail_msg("a child did not end within %u ms", ms);
     }
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+/* --- tests in processes of their own ----------------------------------- */
+
+struct apart {
+    const struct fixture_story *story;
+    unsigned round;
+};
+
+static int
+apart_run(void *arg, int ready)
+{
+    const struct apart *a = arg;
+
+    if (write(ready, "r", 1) != 1)
+        return 1;
+    close(ready);
+    a->story->body(a->round);
+    return 0;
+}
+
+void
+fixture_run_apart(void **story)
+{
+    struct apart a = {.story = *story};
+
+    for (; a.round < a.story->rounds; a.round++) {
+        fixture_board_make();
+        assert_int_equal(
+            0, fixture_wait_ms(fixture_fork(apart_run, &a), APART_MS));
+    }
 }

@@ -9,6 +9,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -54,6 +55,8 @@ void fixture_stop(struct fixture *f);
 /* Only the server of it, and only the client. */
 void fixture_start_server(struct fixture *f, unsigned threads,
                           const struct vc_server_opts *opts);
+void fixture_start_server_at(struct fixture *f, uint16_t port, unsigned threads,
+                             const struct vc_server_opts *opts);
 void fixture_stop_server(struct fixture *f);
 void fixture_start_client(struct fixture *f,
                           const struct vc_channel_opts *opts);
@@ -72,14 +75,60 @@ enum vc_status fixture_echo(struct vc_channel *channel, size_t size,
 
 /* Runs body(arg, out) in a child, which writes a byte to the descriptor
  * `ready` when others may go on; returns then. The child exits with what body
- * returns. Fork before this process uses RDMA. */
+ * returns; an assertion that fails in it aborts it. It is killed when the
+ * thread that forked it ends. Fork before this process uses RDMA. */
 pid_t fixture_fork(int (*body)(void *arg, int ready), void *arg);
 
-/* A child that serves on this port until it is killed. */
+/* A child that serves on this port (0: any, see the board) until it is
+ * killed, or told by the board to stop, which it does as well as it can. */
 pid_t fixture_fork_server(uint16_t port);
+pid_t fixture_fork_server_opts(uint16_t port,
+                               const struct vc_server_opts *opts);
 
-/* Waits up to 10 s for the end of a child; its exit status, or -signal. */
+/* Waits up to 10 s, or ms, for the end of a child; its exit status, or
+ * -signal. */
 int fixture_wait(pid_t pid);
+int fixture_wait_ms(pid_t pid, unsigned ms);
+
+/* A test whose body runs in a process of its own, so that it may use RDMA and
+ * the test after it still fork. It has rounds from 0, each with a new process
+ * and a board wiped, and each of 60 s at most. For the table of tests. */
+struct fixture_story {
+    void (*body)(unsigned round);
+    unsigned rounds;
+};
+#define fixture_apart(body_, rounds_)                                          \
+    {                                                                          \
+        .name = #body_, .test_func = fixture_run_apart,                        \
+        .initial_state = &(struct fixture_story)                               \
+        {                                                                      \
+            .body = body_, .rounds = rounds_                                   \
+        }                                                                      \
+    }
+void fixture_run_apart(void **story);
+
+/* --- what processes tell each other ------------------------------------- */
+
+#define FIXTURE_TAGS 4096
+
+/* Shared by this process and all that are forked from it afterwards. */
+struct fixture_board {
+    atomic_uint port;     /* of the last fixture_fork_server() */
+    atomic_uint stop;     /* the servers are to stop */
+    atomic_uint sleeping; /* calls of Sleep that have reached their handler */
+    atomic_uint echoing;  /* the same of Echo */
+    atomic_uint words[8]; /* the test's own */
+    atomic_bool ran[FIXTURE_TAGS]; /* has the handler of Echo met this tag? */
+};
+
+/* NULL until fixture_board_make(), which also wipes it. */
+extern struct fixture_board *fixture_board;
+void fixture_board_make(void);
+
+/* Counts a word of the board up, and waits until it has come to n, 10 s at
+ * most. */
+void fixture_tell(atomic_uint *word);
+void fixture_await(atomic_uint *word, unsigned n);
 
 /* Milliseconds of a clock that only goes forward. */
 uint64_t fixture_ms(void);

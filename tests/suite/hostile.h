@@ -24,7 +24,8 @@ void hostile_others_served(struct fixture *f, const char *after);
 void hostile_open(struct fixture *f, struct raw *r);
 void hostile_open_session(struct fixture *f, struct raw *r);
 
-/* The server ends this link, and serves others. */
-void hostile_closed(struct fixture *f, struct raw *r, const char *after);
+/* The server ends this link, and serves others. The milliseconds that it took
+ * to end it. */
+uint64_t hostile_closed(struct fixture *f, struct raw *r, const char *after);
 
 #endif

@@ -133,17 +133,22 @@ static const struct breach first_packets[] = {
     {"an OPEN twice", .n = 2, .frames = {GOOD_OPEN, GOOD_OPEN}},
 };
 
+/* A server that finds a breach before the CM has told it of the connection
+ * must not wait for its timer, which takes a second. */
 static void
-a_bad_first_packet_ends_the_link(void **state)
+a_bad_first_packet_ends_the_link_and_mostly_at_once(void **state)
 {
-    for (size_t i = 0; i < sizeof first_packets / sizeof first_packets[0];
-         i++) {
+    const size_t n = sizeof first_packets / sizeof first_packets[0];
+    size_t slow = 0;
+
+    for (size_t i = 0; i < n; i++) {
         struct raw r = {0};
 
         hostile_open(*state, &r);
         breach_send(&r, &first_packets[i]);
-        hostile_closed(*state, &r, first_packets[i].what);
+        slow += hostile_closed(*state, &r, first_packets[i].what) > 800;
     }
+    assert_in_range(slow, 0, n / 8);
 }
 
 #define CALL_WITH(session_, slot_, sequence_, ...)                             \
@@ -340,7 +345,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(a_bad_first_packet_ends_the_link),
+        T(a_bad_first_packet_ends_the_link_and_mostly_at_once),
         T(a_bad_later_packet_ends_the_link),
         T(a_call_repeated_after_its_reply_ends_the_link),
         T(a_packet_longer_than_the_receiver_takes_ends_the_link),

@@ -225,7 +225,10 @@ packed_numbers_fill_their_length(void **state)
     BAD(unit__packed__descriptor, "\x1a\x02\x01\x80");
     BAD(unit__packed__descriptor,
         "\x1a\x0b\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01");
-    GOOD(unit__packed__descriptor, "\x6a\x04\x80\x80\x80\x01"); /* a bool */
+    /* Two bools in twenty bytes; protobuf-c makes room for twenty. */
+    GOOD(unit__packed__descriptor,
+         "\x6a\x14\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"
+         "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01");
 }
 
 static void
@@ -451,6 +454,31 @@ the_memory_of_many_fields_is_exact(void **state)
         put_tag(&b, 3, 0);
         put_byte(&b, 1);
     }
+}
+
+/* Each array, and each of unknown fields, may be rounded up once. */
+static void
+the_memory_of_arrays_is_off_by_their_rounding_only(void **state)
+{
+    struct verdict v;
+    struct bytes b;
+
+    (void)state;
+    maker_reset();
+    b = bytes_new(1000);
+    for (unsigned i = 0; i < 99; i++)
+        put_bytes(&b, "\x08\x01", 2);
+    v = judge(&unit__unpacked__descriptor, b.at, b.len, &roomy);
+    assert_in_range(v.memory, v.taken, v.taken + 15);
+    v = judge(&unit__empty__descriptor, b.at, b.len, &roomy);
+    assert_in_range(v.memory, v.taken, v.taken + 15);
+
+    /* Two fields in turns are still two arrays of seven that may be. */
+    b.len = 0;
+    for (unsigned i = 0; i < 100; i++)
+        put_bytes(&b, "\x08\x01\x20\x01", 4);
+    v = judge(&unit__unpacked__descriptor, b.at, b.len, &roomy);
+    assert_in_range(v.memory, v.taken, v.taken + 7 * 15);
 }
 
 /* Refused at every limit below what is said to be needed. */
@@ -726,6 +754,7 @@ main(void)
             a_mebibyte_of_empty_submessages_meets_the_memory_limit),
         cmocka_unit_test(the_memory_limit_is_exact),
         cmocka_unit_test(the_memory_of_many_fields_is_exact),
+        cmocka_unit_test(the_memory_of_arrays_is_off_by_their_rounding_only),
         cmocka_unit_test(any_less_memory_than_needed_is_too_little),
         cmocka_unit_test(a_required_field_must_be_there),
         cmocka_unit_test(a_required_field_is_missed_among_any_number),

@@ -1,0 +1,593 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A server that is killed, stopped or closed, before, while and after a client
+ * connects and calls: each call ends in time, with UNAVAILABLE and a true
+ * outcome, and the client goes on. And a channel closed under its calls. */
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/suite/callers.h"
+
+/* --- servers ----------------------------------------------------------- */
+
+struct server {
+    pid_t pid;
+    uint16_t port;
+};
+
+static struct server
+server_fork(void)
+{
+    struct server s = {.pid = fixture_fork_server(0)};
+
+    s.port = (uint16_t)atomic_load(&fixture_board->port);
+    return s;
+}
+
+/* Returns when it is dead, and says when it was killed. */
+static uint64_t
+server_kill(const struct server *s)
+{
+    uint64_t now = fixture_ms();
+
+    assert_int_equal(0, kill(s->pid, SIGKILL));
+    assert_int_equal(-SIGKILL, fixture_wait(s->pid));
+    return now;
+}
+
+static void
+server_freeze(const struct server *s)
+{
+    siginfo_t info;
+
+    assert_int_equal(0, kill(s->pid, SIGSTOP));
+    assert_int_equal(0, waitid(P_PID, (id_t)s->pid, &info, WSTOPPED));
+}
+
+static void
+server_thaw(const struct server *s)
+{
+    assert_int_equal(0, kill(s->pid, SIGCONT));
+}
+
+/* --- clients ----------------------------------------------------------- */
+
+/* A client whose timeouts are long, so that they cannot be why a call ends. */
+static void
+client_open(struct fixture *f, const struct server *s)
+{
+    struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+
+    memset(f, 0, sizeof *f);
+    opts.connect_timeout_ms = 8000;
+    fixture_target(s->port, f->target);
+    fixture_start_client(f, &opts);
+}
+
+/* The server is dead and nobody listens in its place. */
+static void
+assert_nobody_there(struct fixture *f)
+{
+    uint64_t start = fixture_ms();
+
+    assert_status(VC_UNAVAILABLE, fixture_echo(f->channel, 10, 4000));
+    assert_int_equal(VC_OUTCOME_NOT_EXECUTED, vc_error_outcome());
+    assert_true(fixture_ms() - start <= CALLER_SOON_MS);
+}
+
+/* --- killed before and while a client connects ------------------------- */
+
+static void
+a_server_killed_before_a_client_connects_is_unavailable(unsigned round)
+{
+    struct server s = server_fork();
+    struct fixture f;
+
+    (void)round;
+    server_kill(&s);
+    client_open(&f, &s);
+
+    assert_nobody_there(&f);
+    assert_nobody_there(&f);
+    fixture_stop_client(&f);
+}
+
+/* From when the client begins to resolve to when it has long asked. */
+static const unsigned connect_us[] = {0,    500,  1000,  1500,  2000,
+                                      3000, 5000, 10000, 20000, 50000};
+#define CONNECT_ROUNDS (sizeof connect_us / sizeof connect_us[0])
+
+static void
+a_server_killed_before_it_accepts_has_executed_nothing(unsigned round)
+{
+    struct server s = server_fork();
+    struct caller c = {.size = 10};
+    struct fixture f;
+    uint64_t killed;
+
+    client_open(&f, &s);
+    c.channel = f.channel;
+    server_freeze(&s);
+    caller_start(&c);
+    fixture_await(&c.started, 1);
+    usleep(connect_us[round]);
+
+    killed = server_kill(&s);
+
+    caller_join(&c);
+    caller_assert_ended(&c, VC_UNAVAILABLE, killed);
+    assert_int_equal(VC_OUTCOME_NOT_EXECUTED, c.outcome);
+    assert_nobody_there(&f);
+    fixture_stop_client(&f);
+}
+
+static void
+a_server_killed_while_it_accepts_is_unavailable(unsigned round)
+{
+    struct server s = server_fork();
+    struct caller c = {.size = 10, .again = true};
+    struct fixture f;
+    uint64_t killed;
+
+    client_open(&f, &s);
+    c.channel = f.channel;
+    caller_start(&c);
+    fixture_await(&c.started, 1);
+    usleep(connect_us[round]);
+
+    killed = server_kill(&s);
+
+    caller_join(&c);
+    caller_assert_ended(&c, VC_UNAVAILABLE, killed);
+    assert_nobody_there(&f);
+    fixture_stop_client(&f);
+}
+
+static void
+a_server_killed_right_after_its_accept_is_unavailable(unsigned round)
+{
+    struct server s = server_fork();
+    struct caller c = {.size = 10};
+    struct fixture f;
+
+    (void)round;
+    client_open(&f, &s);
+    c.channel = f.channel;
+    assert_status(VC_OK, vc_channel_connect(f.channel, &suite_probe_service));
+    server_kill(&s);
+
+    caller_call(&c);
+
+    caller_assert_ended(&c, VC_UNAVAILABLE, c.began_ms);
+    assert_nobody_there(&f);
+    fixture_stop_client(&f);
+}
+
+/* --- killed with calls outstanding ------------------------------------- */
+
+static void
+a_call_whose_server_is_killed_in_the_handler_is_unknown(unsigned round)
+{
+    struct server s = server_fork();
+    struct caller c = {.sleep_ms = 10000};
+    struct fixture f;
+    uint64_t killed;
+
+    (void)round;
+    client_open(&f, &s);
+    c.channel = f.channel;
+    caller_start(&c);
+    fixture_await(&fixture_board->sleeping, 1);
+
+    killed = server_kill(&s);
+
+    caller_join(&c);
+    caller_assert_ended(&c, VC_UNAVAILABLE, killed);
+    assert_int_equal(VC_OUTCOME_UNKNOWN, c.outcome);
+    assert_nobody_there(&f);
+    fixture_stop_client(&f);
+}
+
+/* Starts n callers that call again and again, of several sizes. */
+static void
+callers_start(struct caller *callers, unsigned n, struct vc_channel *channel,
+              unsigned first_tag)
+{
+    static const uint32_t sizes[] = {10, 3000, 20000, 300000};
+
+    for (unsigned i = 0; i < n; i++) {
+        callers[i] = (struct caller){.channel = channel,
+                                     .tag = first_tag + i,
+                                     .size = sizes[i % 4],
+                                     .again = true};
+        caller_start(&callers[i]);
+    }
+}
+
+static void
+callers_join(struct caller *callers, unsigned n, uint64_t since_ms)
+{
+    for (unsigned i = 0; i < n; i++) {
+        caller_join(&callers[i]);
+        caller_assert_ended(&callers[i], VC_UNAVAILABLE, since_ms);
+    }
+}
+
+static void
+calls_of_many_threads_end_with_their_server(unsigned round)
+{
+    struct server s = server_fork();
+    struct caller callers[CALLERS_MAX];
+    unsigned n = round == 0 ? 4 : 16;
+    struct fixture f;
+
+    client_open(&f, &s);
+    callers_start(callers, n, f.channel, 0);
+    fixture_await(&fixture_board->echoing, 10 * n);
+
+    callers_join(callers, n, server_kill(&s));
+
+    assert_nobody_there(&f);
+    fixture_stop_client(&f);
+}
+
+static void
+a_killed_server_does_not_disturb_calls_to_another(unsigned round)
+{
+    struct server mortal = server_fork();
+    struct server other = server_fork();
+    struct caller callers[4];
+    struct caller steady = {.size = 100, .tag = 100};
+    struct vc_channel *channel;
+    struct fixture f;
+    uint64_t killed;
+
+    (void)round;
+    client_open(&f, &mortal);
+    assert_status(VC_OK, vc_channel_open(f.runtime,
+                                         fixture_target(other.port, f.target),
+                                         NULL, &channel));
+    steady.channel = channel;
+    assert_status(VC_OK, caller_call(&steady));
+    callers_start(callers, 4, f.channel, 0);
+    fixture_await(&fixture_board->echoing, 40);
+
+    killed = server_kill(&mortal);
+    for (int i = 0; i < 200; i++)
+        assert_status(VC_OK, caller_call(&steady));
+
+    callers_join(callers, 4, killed);
+    assert_status(VC_OK, caller_call(&steady));
+    vc_channel_close(channel);
+    fixture_stop_client(&f);
+}
+
+/* --- killed in the middle of a long message ---------------------------- */
+
+static void
+a_server_killed_while_a_long_request_comes_has_not_run_it(unsigned round)
+{
+    struct server s = server_fork();
+    struct caller c = {.size = CALLER_LONG, .reply_size = 1};
+    struct fixture f;
+    uint64_t killed;
+
+    (void)round;
+    client_open(&f, &s);
+    c.channel = f.channel;
+    assert_status(VC_OK, caller_call(&c));
+    /* It takes as many parts as it has receives posted, and no more. */
+    server_freeze(&s);
+    caller_start(&c);
+    caller_await_asleep(&c);
+
+    killed = server_kill(&s);
+
+    caller_join(&c);
+    caller_assert_ended(&c, VC_UNAVAILABLE, killed);
+    assert_int_equal(VC_OUTCOME_UNKNOWN, c.outcome);
+    assert_nobody_there(&f);
+    fixture_stop_client(&f);
+}
+
+#define LONG_ROUNDS 5
+
+/* Kills the server in the middle, by this round's part of the time that such
+ * a call takes. */
+static void
+kill_within_long_call(unsigned round, uint32_t size, uint32_t reply_size)
+{
+    struct server s = server_fork();
+    struct caller c = {.size = size, .reply_size = reply_size};
+    struct fixture f;
+    uint64_t start, took_us, killed;
+
+    client_open(&f, &s);
+    c.channel = f.channel;
+    assert_status(VC_OK, caller_call(&c)); /* connects */
+    start = fixture_ms();
+    assert_status(VC_OK, caller_call(&c));
+    took_us = (c.ended_ms - start) * 1000;
+    c.again = true;
+    caller_start(&c);
+    fixture_await(&c.started, 1);
+    usleep((useconds_t)(took_us * (round + 1) / (LONG_ROUNDS + 1)));
+
+    killed = server_kill(&s);
+
+    caller_join(&c);
+    caller_assert_ended(&c, VC_UNAVAILABLE, killed);
+    assert_nobody_there(&f);
+    fixture_stop_client(&f);
+}
+
+static void
+a_long_request_ends_with_its_server(unsigned round)
+{
+    kill_within_long_call(round, CALLER_LONG, 1);
+}
+
+static void
+a_long_reply_ends_with_its_server(unsigned round)
+{
+    kill_within_long_call(round, 1, CALLER_LONG);
+}
+
+/* --- back again -------------------------------------------------------- */
+
+/* A server that waits to be told before it listens at the board's port. */
+static int
+serve_later(void *arg, int ready)
+{
+    struct fixture f = {0};
+
+    (void)arg;
+    if (write(ready, "r", 1) != 1)
+        return 1;
+    fixture_await(&fixture_board->words[0], 1);
+    fixture_start_server_at(&f, (uint16_t)atomic_load(&fixture_board->port), 1,
+                            NULL);
+    fixture_tell(&fixture_board->words[1]);
+    for (;;)
+        pause();
+}
+
+static void
+a_channel_serves_again_when_its_server_is_back(unsigned round)
+{
+    struct server s = server_fork();
+    pid_t heir = fixture_fork(serve_later, NULL);
+    struct caller c = {.size = 100};
+    unsigned failed = 0;
+    struct fixture f;
+
+    client_open(&f, &s);
+    c.channel = f.channel;
+    assert_status(VC_OK, caller_call(&c));
+    server_kill(&s);
+    if (round == 1) /* the loss is met while nobody is there */
+        assert_nobody_there(&f);
+    fixture_tell(&fixture_board->words[0]);
+    fixture_await(&fixture_board->words[1], 1);
+
+    for (int i = 0; i < 20; i++) {
+        if (caller_call(&c) != VC_OK) {
+            caller_assert_ended(&c, VC_UNAVAILABLE, c.began_ms);
+            failed++;
+        }
+    }
+
+    assert_in_range(failed, 0, round == 1 ? 0 : 1);
+    fixture_stop_client(&f);
+    kill(heir, SIGKILL);
+    fixture_wait(heir);
+}
+
+/* --- stopped and closed ------------------------------------------------ */
+
+static void
+calls_to_a_frozen_server_end_by_their_deadline(unsigned round)
+{
+    enum {
+        THREADS = 8,
+        CALLS = 6,
+        MS = 100
+    }; /* more calls than credits */
+    struct server s = server_fork();
+    struct caller callers[THREADS][CALLS] = {{{0}}};
+    struct fixture f;
+
+    (void)round;
+    client_open(&f, &s);
+    assert_status(VC_OK, fixture_echo(f.channel, 100, 4000));
+    server_freeze(&s);
+    for (unsigned j = 0; j < CALLS; j++) {
+        for (unsigned i = 0; i < THREADS; i++) {
+            callers[i][j] = (struct caller){.channel = f.channel,
+                                            .tag = i * CALLS + j,
+                                            .size = 5000,
+                                            .timeout_ms = MS};
+            caller_start(&callers[i][j]);
+        }
+        for (unsigned i = 0; i < THREADS; i++) {
+            struct caller *c = &callers[i][j];
+
+            caller_join(c);
+            caller_assert_ended(c, VC_DEADLINE_EXCEEDED, c->began_ms);
+            assert_true(c->ended_ms - c->began_ms >= MS - 1);
+        }
+    }
+
+    server_thaw(&s);
+
+    assert_status(VC_OK, fixture_echo(f.channel, CALLER_LONG, 4000));
+    /* Replies come in the order of calls, so all that ran has run. */
+    for (unsigned i = 0; i < THREADS * CALLS; i++)
+        caller_assert_true(&callers[i / CALLS][i % CALLS]);
+    fixture_stop_client(&f);
+}
+
+static void
+a_server_that_closes_ends_the_calls_of_its_clients(unsigned round)
+{
+    struct server s = server_fork();
+    struct caller callers[8];
+    struct fixture f;
+    uint64_t start;
+
+    (void)round;
+    client_open(&f, &s);
+    callers_start(callers, 8, f.channel, 0);
+    fixture_await(&fixture_board->echoing, 80);
+
+    start = fixture_ms();
+    fixture_tell(&fixture_board->stop);
+
+    callers_join(callers, 8, start);
+    assert_int_equal(0, fixture_wait(s.pid));
+    assert_nobody_there(&f);
+    fixture_stop_client(&f);
+}
+
+/* --- a channel closed under its calls ---------------------------------- */
+
+static void
+closing_a_channel_cancels_its_calls(unsigned round)
+{
+    struct server s = server_fork();
+    struct caller callers[4];
+    struct fixture f;
+    uint64_t start;
+
+    (void)round;
+    client_open(&f, &s);
+    for (unsigned i = 0; i < 4; i++) {
+        callers[i] = (struct caller){.channel = f.channel, .sleep_ms = 300};
+        caller_start(&callers[i]);
+    }
+    fixture_await(&fixture_board->sleeping, 1);
+    for (unsigned i = 0; i < 4; i++)
+        caller_await_asleep(&callers[i]);
+
+    start = fixture_ms();
+    fixture_stop_client(&f);
+
+    for (unsigned i = 0; i < 4; i++) {
+        caller_join(&callers[i]);
+        caller_assert_ended(&callers[i], VC_CANCELLED, start);
+    }
+}
+
+struct connecting {
+    pthread_t thread;
+    struct vc_channel *channel;
+    enum vc_status status;
+};
+
+static void *
+connect_run(void *arg)
+{
+    struct connecting *c = arg;
+
+    c->status = vc_channel_connect(c->channel, &suite_probe_service);
+    return NULL;
+}
+
+static void
+closing_a_channel_cancels_its_connecting(unsigned round)
+{
+    struct server s = server_fork();
+    struct caller c = {.size = 10};
+    struct connecting connecting = {0};
+    struct fixture f;
+    uint64_t start;
+
+    (void)round;
+    server_freeze(&s);
+    client_open(&f, &s);
+    connecting.channel = c.channel = f.channel;
+    assert_int_equal(
+        0, pthread_create(&connecting.thread, NULL, connect_run, &connecting));
+    caller_start(&c);
+    caller_await_asleep(&c);
+
+    start = fixture_ms();
+    fixture_stop_client(&f);
+
+    caller_join(&c);
+    pthread_join(connecting.thread, NULL);
+    caller_assert_ended(&c, VC_CANCELLED, start);
+    assert_int_equal(VC_OUTCOME_NOT_EXECUTED, c.outcome);
+    assert_int_equal(VC_CANCELLED, connecting.status);
+}
+
+/* The call's thread gives up just when the closing thread ends the call. */
+static void
+a_deadline_may_meet_the_closing_of_its_channel(unsigned round)
+{
+    enum {
+        TURNS = 40,
+        THREADS = 4,
+        MS = 10
+    };
+    struct server s = server_fork();
+    struct caller callers[THREADS];
+
+    (void)round;
+    server_freeze(&s);
+    for (unsigned turn = 0; turn < TURNS; turn++) {
+        struct fixture f;
+
+        client_open(&f, &s);
+        for (unsigned i = 0; i < THREADS; i++) {
+            callers[i] = (struct caller){
+                .channel = f.channel, .tag = i, .size = 10, .timeout_ms = MS};
+            caller_start(&callers[i]);
+        }
+        for (unsigned i = 0; i < THREADS; i++)
+            caller_await_asleep(&callers[i]);
+        while (fixture_ms() < callers[turn % THREADS].began_ms + MS)
+            continue;
+        fixture_stop_client(&f);
+
+        for (unsigned i = 0; i < THREADS; i++) {
+            caller_join(&callers[i]);
+            assert_true(callers[i].status == VC_CANCELLED ||
+                        callers[i].status == VC_DEADLINE_EXCEEDED);
+            assert_int_equal(VC_OUTCOME_NOT_EXECUTED, callers[i].outcome);
+        }
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        fixture_apart(a_server_killed_before_a_client_connects_is_unavailable,
+                      1),
+        fixture_apart(a_server_killed_before_it_accepts_has_executed_nothing,
+                      CONNECT_ROUNDS),
+        fixture_apart(a_server_killed_while_it_accepts_is_unavailable,
+                      CONNECT_ROUNDS),
+        fixture_apart(a_server_killed_right_after_its_accept_is_unavailable, 3),
+        fixture_apart(a_call_whose_server_is_killed_in_the_handler_is_unknown,
+                      1),
+        fixture_apart(calls_of_many_threads_end_with_their_server, 2),
+        fixture_apart(a_killed_server_does_not_disturb_calls_to_another, 1),
+        fixture_apart(a_server_killed_while_a_long_request_comes_has_not_run_it,
+                      1),
+        fixture_apart(a_long_request_ends_with_its_server, LONG_ROUNDS),
+        fixture_apart(a_long_reply_ends_with_its_server, LONG_ROUNDS),
+        fixture_apart(a_channel_serves_again_when_its_server_is_back, 2),
+        fixture_apart(calls_to_a_frozen_server_end_by_their_deadline, 1),
+        fixture_apart(a_server_that_closes_ends_the_calls_of_its_clients, 1),
+        fixture_apart(closing_a_channel_cancels_its_calls, 1),
+        fixture_apart(closing_a_channel_cancels_its_connecting, 1),
+        fixture_apart(a_deadline_may_meet_the_closing_of_its_channel, 1),
+    };
+
+    return fixture_main(tests);
+}
