@@ -52,9 +52,14 @@ send_take(const struct vc__send *s, uint32_t room)
 }
 
 static uint32_t
-deadline_left(uint64_t due, uint64_t now)
+deadline_left(uint64_t due)
 {
-    if (due == VC__FOREVER || due > now + VC__DEADLINE_NONE - 1)
+    uint64_t now;
+
+    if (due == VC__FOREVER)
+        return VC__DEADLINE_NONE;
+    now = vc__now();
+    if (due > now + VC__DEADLINE_NONE - 1)
         return VC__DEADLINE_NONE;
     return due <= now ? 0 : (uint32_t)(due - now);
 }
@@ -98,11 +103,11 @@ write_part(struct vc__send *s, uint8_t *out, struct vc__frame *f, uint32_t take)
 }
 
 static void
-send_write(struct vc__send *s, uint8_t *out, uint32_t take, uint64_t now)
+send_write(struct vc__send *s, uint8_t *out, uint32_t take)
 {
     struct vc__frame f = s->frame;
 
-    f.deadline = f.type == VC__FRAME_CALL ? deadline_left(s->due, now) : 0;
+    f.deadline = f.type == VC__FRAME_CALL ? deadline_left(s->due) : 0;
     if (send_is_long(s))
         write_part(s, out, &f, take);
     else
@@ -162,7 +167,7 @@ send_retire(struct vc__send *s, struct cds_list_head *finished)
  * that is not goes behind the others. */
 static void
 packet_write(struct vc__link *link, uint8_t *out, struct plan plan,
-             struct cds_list_head *finished, uint64_t now)
+             struct cds_list_head *finished)
 {
     uint32_t at = VC__PACKET_HEADER;
 
@@ -172,7 +177,7 @@ packet_write(struct vc__link *link, uint8_t *out, struct plan plan,
             cds_list_entry(link->queue.next, struct vc__send, node);
         uint32_t take = send_take(s, VC__BUFFER_SIZE - at);
 
-        send_write(s, out + at, take, now);
+        send_write(s, out + at, take);
         at += take;
         s->gone = true;
         if (s->at == s->frame.body_len)
@@ -204,7 +209,7 @@ packet_post(struct vc__link *link, const uint8_t *data, uint32_t len)
 
 /* One packet of what waits; false when none can go now. */
 static bool
-packet_send(struct vc__link *link, struct cds_list_head *finished, uint64_t now)
+packet_send(struct vc__link *link, struct cds_list_head *finished)
 {
     uint8_t small[512];
     uint8_t *out = small;
@@ -219,15 +224,15 @@ packet_send(struct vc__link *link, struct cds_list_head *finished, uint64_t now)
             return false;
         out = vc__qp_buffer(&link->qp);
     }
-    packet_write(link, out, plan, finished, now);
+    packet_write(link, out, plan, finished);
     return packet_post(link, out, plan.len);
 }
 
 /* Sends all that can go. */
 static void
-queue_flush(struct vc__link *link, struct cds_list_head *finished, uint64_t now)
+queue_flush(struct vc__link *link, struct cds_list_head *finished)
 {
-    while (packet_send(link, finished, now))
+    while (packet_send(link, finished))
         continue;
     if (link->open && vc__credit_must_tell(&link->credit) &&
         vc__qp_has_room(&link->qp)) {
@@ -254,7 +259,6 @@ bool
 vc__link_send(struct vc__link *link, struct vc__send *const *sends, unsigned n)
 {
     CDS_LIST_HEAD(finished);
-    uint64_t now = vc__now();
     bool open;
 
     pthread_mutex_lock(&link->lock);
@@ -265,7 +269,7 @@ vc__link_send(struct vc__link *link, struct vc__send *const *sends, unsigned n)
         cds_list_add_tail(&sends[i]->node, &link->queue);
     }
     if (open)
-        queue_flush(link, &finished, now);
+        queue_flush(link, &finished);
     pthread_mutex_unlock(&link->lock);
     finish(&finished);
     return open;
@@ -315,8 +319,7 @@ credits_take(struct vc__link *link, uint32_t credits)
            vc__credit_got(&link->credit, credits);
     vc__credit_reposted(&link->credit, 1);
     if (good)
-        queue_flush(link, &finished,
-                    cds_list_empty(&link->queue) ? 0 : vc__now());
+        queue_flush(link, &finished);
     pthread_mutex_unlock(&link->lock);
     finish(&finished);
     return good;
@@ -371,8 +374,7 @@ io_sent(struct vc__qp *qp, uint32_t number)
 
     pthread_mutex_lock(&link->lock);
     vc__qp_retire(qp, number);
-    if (!cds_list_empty(&link->queue))
-        queue_flush(link, &finished, vc__now());
+    queue_flush(link, &finished);
     pthread_mutex_unlock(&link->lock);
     finish(&finished);
 }

@@ -331,6 +331,12 @@ connect_begin(struct vc__pool *p, const struct vc_service *service)
     vc__engine_post(p->cm->engine, &p->connect);
 }
 
+bool
+vc__pool_has_room(const struct vc__pool *p, uint32_t sessions)
+{
+    return sessions <= p->link->link.accept.max_sessions;
+}
+
 static bool
 pool_is_open(const struct vc__pool *p, struct vc__error *error)
 {
@@ -346,6 +352,12 @@ vc__pool_want(struct vc__pool *p, const struct vc__session *s,
 {
     if (!pool_is_open(p, error))
         return false;
+    if (p->state == VC__POOL_UP && !vc__pool_has_room(p, s->id)) {
+        vc__error_put(error, VC_RESOURCE_EXHAUSTED,
+                      "%s lets a client have %u services on a connection",
+                      p->link->link.peer, p->link->link.accept.max_sessions);
+        return false;
+    }
     connect_begin(p, s->service);
     return true;
 }
@@ -371,7 +383,7 @@ vc__pool_connect(struct vc__pool *p, const struct vc_service *service)
 {
     struct vc__pool_waiter w = {.error = {.status = VC_OK}};
 
-    vc__engine_catch_up(p->cm->engine);
+    vc__engine_catch_up(p->cm->engine, vc__now());
     vc__waiter_init(&w.waiter);
     /* Every way that connecting ends is on a timer of its own. */
     if (connect_join(p, service, &w))

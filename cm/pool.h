@@ -94,6 +94,9 @@ vc__pool_is_up(const struct vc__pool *p)
     return p->state == VC__POOL_UP;
 }
 
+/* Does the peer of the link that is up let us have this many sessions? */
+bool vc__pool_has_room(const struct vc__pool *p, uint32_t sessions);
+
 /* Of the link that is up. */
 uint16_t vc__pool_slots(const struct vc__pool *p);
 bool vc__pool_send(struct vc__pool *p, struct vc__send *const *sends,

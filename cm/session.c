@@ -136,11 +136,12 @@ vc__session_reset(struct vc__session *s)
 
 /* --- requests ---------------------------------------------------------- */
 
-/* False: no slot, or no link any more. */
+/* False: no slot, or no link any more. One that waits in a session which the
+ * link that came up has no room for waits for its deadline. */
 static bool
 request_launch(struct vc__session *s, struct vc__request *r)
 {
-    uint16_t slot = slot_take(s);
+    uint16_t slot = vc__pool_has_room(s->pool, s->id) ? slot_take(s) : NO_SLOT;
     struct vc__send *sends[2];
     unsigned n = 0;
 

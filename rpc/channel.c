@@ -274,11 +274,12 @@ call_run(struct call *c, const struct vc_service *service, unsigned method,
          uint32_t ms)
 {
     struct vc__session *session = vc__pool_session(&c->channel->pool, service);
-    uint64_t due =
-        ms == VC_NO_DEADLINE ? VC__FOREVER : vc__after_ms(vc__now(), ms);
+    uint64_t now = vc__now();
+    uint64_t due = ms == VC_NO_DEADLINE ? VC__FOREVER : vc__after_ms(now, ms);
 
     if (session == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    vc__engine_catch_up(c->channel->engine, now);
     c->request.send->frame.method = (uint16_t)method;
     c->request.send->due = due;
     vc__session_start(session, &c->request);
@@ -309,7 +310,6 @@ vc_channel_call(struct vc_channel *channel, const struct vc_service *service,
                         "pointer that is NULL",
                         c.method->name);
     vc__waiter_init(&c.waiter);
-    vc__engine_catch_up(channel->engine);
     status = call_prepare(&c);
     if (status != VC_OK)
         return status;

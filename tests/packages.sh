@@ -6,8 +6,8 @@
 #   vc_need_packages build|test|guest|bench...    installs what is missing, saying what and why;
 #                                                 fails with a message when it cannot
 #
-# With everything there it asks the package database once and runs no package manager. The names for
-# Fedora come from its package lists; nobody has installed by them yet.
+# With everything there it asks the package database once and runs no package manager. The Fedora
+# names are from memory; nobody has installed by them yet.
 # shellcheck shell=sh
 
 # Prints the family that this system belongs to, debian or fedora, or fails. A derivative names its

@@ -436,15 +436,13 @@ vc__engine_wait(struct vc__engine *e, struct vc__waiter *w, uint64_t until)
 }
 
 void
-vc__engine_catch_up(struct vc__engine *e)
+vc__engine_catch_up(struct vc__engine *e, uint64_t now)
 {
     struct vc__waiter w;
 
-    if (vc__now() - looked_at(e) < CATCH_UP_US)
+    if (now < looked_at(e) + CATCH_UP_US || vc__engine_mine(e))
         return;
     vc__waiter_init(&w);
-    if (vc__engine_mine(e))
-        return;
     if (engine_enter(e, &w)) {
         engine_tick(e);
         engine_poll(e);

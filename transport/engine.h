@@ -107,7 +107,7 @@ bool vc__engine_wait(struct vc__engine *e, struct vc__waiter *w,
 
 /* Lets the engine catch up when nobody has advanced it for a while: a client
  * between two calls does not hear that its link was lost. Any thread. */
-void vc__engine_catch_up(struct vc__engine *e);
+void vc__engine_catch_up(struct vc__engine *e, uint64_t now);
 
 /* Advances the engine until *stop, for a library thread; whoever sets *stop
  * calls vc__engine_kick(). */
