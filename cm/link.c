@@ -181,7 +181,7 @@ vc__link_event(struct vc__link *link, enum vc__link_event event)
 }
 
 /* The first reason stays: later ones follow from it. */
-static void
+static void __attribute__((format(printf, 3, 0)))
 error_keep(struct vc__link *link, enum vc_status status, const char *format,
            va_list args)
 {

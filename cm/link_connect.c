@@ -141,6 +141,12 @@ vc__link_establish(struct vc__link *link, const struct vc__cm_event *ev)
     err = vc__qp_to_rts(&link->qp, link->id, link->reads_in, link->reads_out);
     if (err == 0 && rdma_establish(link->id) != 0)
         err = errno;
+    if (err == EINVAL) { /* the CM's way to say that it is not so any more */
+        vc__link_end(link, VC__LINK_EV_REFUSED, VC_UNAVAILABLE,
+                     "%s accepted and left at once: see that its process runs",
+                     link->peer);
+        return;
+    }
     if (err != 0) {
         end_errno(link, "establish the connection", err);
         return;
@@ -174,14 +180,16 @@ static void
 refused_by_verbcall(struct vc__link *link, const struct vc__reject *r)
 {
     char retry[48] = "";
+    char words[sizeof r->text];
 
+    vc__words_put(words, sizeof words, r->text, strlen(r->text));
     if (r->retry_ms > 0)
         snprintf(retry, sizeof retry, "; it may be tried again after %u ms",
                  (unsigned)r->retry_ms);
     vc__link_end(link, VC__LINK_EV_REFUSED, status_of_reason(r->reason),
                  "%s refused: %s%s%s%s", link->peer,
                  vc__reject_reason_text(r->reason),
-                 r->text[0] == '\0' ? "" : ": ", r->text, retry);
+                 words[0] == '\0' ? "" : ": ", words, retry);
 }
 
 void

@@ -24,14 +24,15 @@ static const struct vc__link_step table[STATES][VC__LINK_EVENTS] = {
     [VC__LINK_ASKED] = {ON(RESPONSE, UP, GO_UP), ENDS_EARLY},
     [VC__LINK_OFFERED] = {ON(ESTABLISHED, UP, GO_UP), ON(LEFT, GONE, ANSWER),
                           ENDS_EARLY},
-    /* NO_WAY: UNREACHABLE comes for a link that lives while the network is
-     * cut, again and again; it is a hint and no end (rdma_cm of Linux 6.1,
-     * cma_netevent). */
+    /* REFUSED: a peer that dies before the CM has confirmed the connection to
+     * it rejects what it had accepted. NO_WAY: UNREACHABLE comes for a link
+     * that lives while the network is cut, again and again; it is a hint and no
+     * end (rdma_cm of Linux 6.1, cma_netevent). */
     [VC__LINK_UP] = {ON(LEFT, GONE, ANSWER), ON(REMOVED, GONE, FAIL),
-                     ON(TIMEOUT, LEAVING, LEAVE), ON(CLOSE, LEAVING, LEAVE),
-                     ON(BROKEN, LEAVING, LEAVE)},
+                     ON(REFUSED, GONE, FAIL), ON(TIMEOUT, LEAVING, LEAVE),
+                     ON(CLOSE, LEAVING, LEAVE), ON(BROKEN, LEAVING, LEAVE)},
     [VC__LINK_LEAVING] = {ON(LEFT, GONE, REAP), ON(REMOVED, GONE, REAP),
-                          ON(TIMEOUT, GONE, REAP)},
+                          ON(REFUSED, GONE, REAP), ON(TIMEOUT, GONE, REAP)},
 };
 
 struct vc__link_step

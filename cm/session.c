@@ -349,9 +349,16 @@ vc__session_reply(struct vc__session *s, const struct vc__frame *f,
                   struct vc__request **r, struct vc__reply_frame *reply,
                   struct vc__assembly *done)
 {
+    const struct vc__request *asked;
+
     *r = NULL;
     if (f->slot >= s->n_slots || !s->slots[f->slot].busy ||
         s->slots[f->slot].sequence != f->sequence)
+        return false;
+    /* What still waits for a credit cannot be answered, and must not end while
+     * the link has it in its queue. */
+    asked = s->slots[f->slot].request;
+    if (asked != NULL && !asked->send->gone)
         return false;
     if (f->type == VC__FRAME_REPLY)
         return reply_first(s, f, r, reply);

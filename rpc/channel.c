@@ -136,21 +136,13 @@ call_write(struct vc__send *send, uint8_t *out)
     vc__codec_pack(&c->method->request, c->message, out);
 }
 
-/* The handler's words, made fit for a terminal. */
 static void
 error_of_reply(struct vc__error *error, const struct vc__reply_frame *reply)
 {
-    uint32_t len =
-        reply->len < VC__ERROR_TEXT - 1 ? reply->len : VC__ERROR_TEXT - 1;
-
     error->status =
         reply->status > VC_UNAUTHENTICATED ? VC_UNKNOWN : reply->status;
     error->outcome = reply->outcome;
-    for (uint32_t i = 0; i < len; i++)
-        error->text[i] = reply->body[i] < ' ' || reply->body[i] == 0x7f
-                             ? ' '
-                             : (char)reply->body[i];
-    error->text[len] = '\0';
+    vc__words_put(error->text, sizeof error->text, reply->body, reply->len);
 }
 
 static void

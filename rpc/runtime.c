@@ -13,7 +13,7 @@
 
 #define ENGINES_MAX 64u
 #define THREADS_MAX 256u
-#define SPIN_US     200u
+#define SPIN_US     2000u
 #define SPIN_MAX_US 1000000u
 #define MEMORY      ((size_t)256 << 20)
 #define MEMORY_MIN  ((size_t)64 << 10)

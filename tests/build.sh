@@ -81,8 +81,8 @@ vc_configure()
     shift
     if ! vc_is_configured "$@"; then
         vc_quietly "configuring in $PWD" "$vc_source/configure" "$@" || return 1
-        echo "$*" >.options
         make clean >build.log 2>&1 || return 1
+        echo "$*" >.options
     fi
 }
 

@@ -309,8 +309,8 @@ engine_look(struct vc__engine *e, int ms)
 
         if (s != NULL)
             s->ready(s);
-        else if (read(e->wake_fd, &count, sizeof count) < 0)
-            continue; /* another look took it */
+        else if (read(e->wake_fd, &count, sizeof count) == sizeof count)
+            e->kicked = true;
     }
 }
 
@@ -387,15 +387,18 @@ engine_progress(struct vc__engine *e, uint64_t until)
         now = engine_tick(e);
         if (start == 0)
             start = now;
-        if (now >= until)
-            return;
-        if (now - start >= e->spin_us)
+        /* What a look has heard while we polled would not end the sleep. */
+        if (now >= until || e->kicked)
             break;
+        if (now - start >= e->spin_us) {
+            engine_sleep(e, until);
+            engine_learn(e, vc__now() - start);
+            break;
+        }
         if (now - start >= YIELD_AFTER_US)
             sched_yield();
     }
-    engine_sleep(e, until);
-    engine_learn(e, vc__now() - start);
+    e->kicked = false;
 }
 
 /* As the holder, until w is done or the clock passes `until`. */

@@ -89,6 +89,7 @@ struct vc__engine {
     struct cds_list_head handlers; /* run only when no handler waits */
     struct vc__timers timers;
     unsigned depth; /* nested progress: a handler that waits */
+    bool kicked;    /* a look has heard vc__engine_kick() */
     unsigned turns;
     atomic_ullong looked; /* when the descriptors were last looked at */
     uint32_t spin_max_us, spin_us;

@@ -35,7 +35,7 @@ vc_error_outcome(void)
     return last.outcome;
 }
 
-static void
+static void __attribute__((format(printf, 3, 0)))
 error_vput(struct vc__error *error, enum vc_status status, const char *format,
            va_list args)
 {
@@ -78,6 +78,18 @@ const struct vc__error *
 vc__error_last(void)
 {
     return &last;
+}
+
+void
+vc__words_put(char *out, size_t size, const void *words, size_t len)
+{
+    const unsigned char *in = words;
+
+    if (len > size - 1)
+        len = size - 1;
+    for (size_t i = 0; i < len; i++)
+        out[i] = in[i] < ' ' || in[i] == 0x7f ? ' ' : (char)in[i];
+    out[len] = '\0';
 }
 
 enum vc_status

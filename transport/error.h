@@ -7,6 +7,8 @@
 #ifndef VC_TRANSPORT_ERROR_H
 #define VC_TRANSPORT_ERROR_H
 
+#include <stddef.h>
+
 #include <verbcall/status.h>
 
 #define VC__ERROR_TEXT 256 /* bytes, terminator included */
@@ -31,6 +33,10 @@ enum vc_status vc__fail(enum vc_status status, const char *format, ...)
 
 /* This thread's last, to carry to another thread. */
 const struct vc__error *vc__error_last(void);
+
+/* Writes words of a peer's to out, of `size` bytes: cut to fit, and with blanks
+ * for control characters, as errors are shown on terminals. */
+void vc__words_put(char *out, size_t size, const void *words, size_t len);
 
 /* The status that stands for an errno of verbs, rdma_cm or the system. */
 enum vc_status vc__status_of_errno(int err);

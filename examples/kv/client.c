@@ -73,7 +73,8 @@ run_get(struct vc_channel *channel, const struct options *options)
         return usage("a key is a number, 0..2^64-1");
     if (kv_key_value_get(channel, &request, &options->call, &reply) != VC_OK)
         return fail();
-    fwrite(reply->value.data, 1, reply->value.len, stdout);
+    if (reply->value.len > 0)
+        fwrite(reply->value.data, 1, reply->value.len, stdout);
     putchar('\n');
     vc_reply_free(reply);
     return EXIT_GOOD;

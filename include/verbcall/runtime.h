@@ -25,7 +25,8 @@ struct vc_runtime_opts {
     unsigned engines;
 
     /* Longest time in microseconds, 1..1000000, that a waiting thread polls
-     * before it sleeps; within it the time follows the traffic. Default 200.
+     * before it sleeps; within it the time follows the traffic. Default 2000:
+     * to sleep and be woken costs up to hundreds of times a call.
      * VC_SPIN_NEVER always sleeps. */
     unsigned spin_us;
 

@@ -64,3 +64,18 @@ hostile_closed(struct fixture *f, struct raw *r, const char *after)
     hostile_others_served(f, after);
     return took;
 }
+
+bool
+hostile_send(struct raw *r, const struct hostile_packet *packet)
+{
+    struct raw_packet p = {.len = 0};
+
+    raw_begin(r, &p);
+    for (unsigned i = 0; i < packet->n; i++)
+        raw_add(&p, packet->frames[i]);
+    p.head.sequence += (uint32_t)packet->sequence;
+    p.head.count = (uint16_t)(p.head.count + packet->count);
+    p.head.credits = packet->credits;
+    vc__packet_put(p.bytes, &p.head);
+    return raw_send(r, p.bytes, (size_t)((int)p.len + packet->longer));
+}

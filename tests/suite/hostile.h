@@ -28,4 +28,20 @@ void hostile_open_session(struct fixture *f, struct raw *r);
  * to end it. */
 uint64_t hostile_closed(struct fixture *f, struct raw *r, const char *after);
 
+/* A packet, and by what it differs from a good one. */
+struct hostile_packet {
+    const char *what;
+    unsigned n;
+    struct vc__frame frames[2];
+    int sequence, count; /* more than is right */
+    uint16_t credits;
+    int longer; /* zeros behind the packet, or less than it */
+};
+
+/* In its tables: a body, and its length. */
+#define BODY(text) .body = (const uint8_t *)(text), .body_len = sizeof(text) - 1
+
+/* False when the QP takes no more. */
+bool hostile_send(struct raw *r, const struct hostile_packet *packet);
+
 #endif

@@ -47,20 +47,20 @@ event_next(struct rdma_event_channel *events, struct raw *r,
 {
     uint64_t until = fixture_ms() + (uint64_t)ms;
     struct rdma_cm_event *e;
-    int type;
 
+    r->event = RAW_NOTHING;
     while (rdma_get_cm_event(events, &e) != 0) {
         if (errno != EAGAIN || !readable(events->fd, until))
             return RAW_NOTHING;
     }
-    type = (int)e->event;
+    r->event = (int)e->event;
     r->status = e->status;
     r->said_len = e->param.conn.private_data_len;
     if (e->param.conn.private_data != NULL)
         memcpy(r->said, e->param.conn.private_data, r->said_len);
     *id = e->id;
     rdma_ack_cm_event(e);
-    return type;
+    return r->event;
 }
 
 int
@@ -289,14 +289,20 @@ raw_take(struct raw_listener *l, struct raw *r, int ms)
 }
 
 bool
-raw_accept(struct raw *r, const void *data, size_t len)
+raw_accept_only(struct raw *r, const void *data, size_t len)
 {
     struct rdma_conn_param param = parameters(data, len);
     struct vc__hello hello;
 
     if (vc__hello_get(&hello, r->said, r->said_len) == VC__SAID_OK)
         r->have = hello.credits;
-    return qp_make(r) && rdma_accept(r->id, &param) == 0 &&
+    return qp_make(r) && rdma_accept(r->id, &param) == 0;
+}
+
+bool
+raw_accept(struct raw *r, const void *data, size_t len)
+{
+    return raw_accept_only(r, data, len) &&
            raw_wait(r, RAW_MS) == RDMA_CM_EVENT_ESTABLISHED;
 }
 

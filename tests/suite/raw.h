@@ -41,7 +41,8 @@ struct raw {
     unsigned posted, done; /* sends */
     enum ibv_wc_status wc; /* the first that was no success */
 
-    /* Private data of the last rdma_cm event, and its status. */
+    /* The last rdma_cm event, or RAW_NOTHING, its private data and status. */
+    int event;
     uint8_t said[256];
     size_t said_len;
     int status;
@@ -88,7 +89,9 @@ void raw_unlisten(struct raw_listener *l);
 /* Waits for a request, of which r->said is the hello. */
 bool raw_take(struct raw_listener *l, struct raw *r, int ms);
 
-/* Answers it. raw_accept() waits until the connection is there. */
+/* Answers it. raw_accept() waits until the connection is there,
+ * raw_accept_only() does not. */
+bool raw_accept_only(struct raw *r, const void *data, size_t len);
 bool raw_accept(struct raw *r, const void *data, size_t len);
 bool raw_reject(struct raw *r, const void *data, size_t len);
 

@@ -94,7 +94,7 @@ a_raw_client_that_keeps_the_rules_is_served(void **state)
     raw_close(&r);
 }
 
-#define BODY(text) .body = (text), .len = sizeof(text) - 1
+#define TEXT(text) .body = (text), .len = sizeof(text) - 1
 
 static const struct bad_message {
     const char *what;
@@ -102,22 +102,22 @@ static const struct bad_message {
     const char *body;
     uint32_t len;
 } bad_messages[] = {
-    {"a tag without a value", ECHO, BODY("\x0a")},
+    {"a tag without a value", ECHO, TEXT("\x0a")},
     {"a payload that is cut", ECHO,
-     BODY("\x0a\x05"
+     TEXT("\x0a\x05"
           "abcd")},
-    {"a length of 2^35", ECHO, BODY("\x0a\xff\xff\xff\xff\x7f")},
-    {"a length that never ends", ECHO, BODY("\x0a\xff\xff\xff\xff\xff\xff")},
+    {"a length of 2^35", ECHO, TEXT("\x0a\xff\xff\xff\xff\x7f")},
+    {"a length that never ends", ECHO, TEXT("\x0a\xff\xff\xff\xff\xff\xff")},
     {"a number that never ends", ECHO,
-     BODY("\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01")},
-    {"field number 0", ECHO, BODY("\x02\x01x")},
-    {"a group", ECHO, BODY("\x0b\x0c")},
-    {"a wire type that does not exist", ECHO, BODY("\x0f")},
-    {"a number in place of bytes", ECHO, BODY("\x08\x01")},
-    {"a text that is no UTF-8", FAIL, BODY("\x12\x02\xff\xfe")},
-    {"a text with a surrogate", FAIL, BODY("\x12\x03\xed\xa0\x80")},
-    {"a text with a NUL", FAIL, BODY("\x12\x01\0")},
-    {"a message for a method without fields, cut", COUNT, BODY("\x0a")},
+     TEXT("\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01")},
+    {"field number 0", ECHO, TEXT("\x02\x01x")},
+    {"a group", ECHO, TEXT("\x0b\x0c")},
+    {"a wire type that does not exist", ECHO, TEXT("\x0f")},
+    {"a number in place of bytes", ECHO, TEXT("\x08\x01")},
+    {"a text that is no UTF-8", FAIL, TEXT("\x12\x02\xff\xfe")},
+    {"a text with a surrogate", FAIL, TEXT("\x12\x03\xed\xa0\x80")},
+    {"a text with a NUL", FAIL, TEXT("\x12\x01\0")},
+    {"a message for a method without fields, cut", COUNT, TEXT("\x0a")},
 };
 
 static void

@@ -12,40 +12,14 @@
 
 /* --- one packet -------------------------------------------------------- */
 
-#define BODY(text) .body = (const uint8_t *)(text), .body_len = sizeof(text) - 1
-#define PROBE      "\x0b\0suite.Probe"
-
-/* A packet, and by what it differs from a good one. */
-struct breach {
-    const char *what;
-    unsigned n;
-    struct vc__frame frames[2];
-    int sequence, count; /* more than is right */
-    uint16_t credits;
-    int longer; /* bytes behind the packet, or less than it */
-};
-
-static void
-breach_send(struct raw *r, const struct breach *b)
-{
-    struct raw_packet p = {.len = 0};
-
-    raw_begin(r, &p);
-    for (unsigned i = 0; i < b->n; i++)
-        raw_add(&p, b->frames[i]);
-    p.head.sequence += (uint32_t)b->sequence;
-    p.head.count = (uint16_t)(p.head.count + b->count);
-    p.head.credits = b->credits;
-    vc__packet_put(p.bytes, &p.head);
-    assert_true(raw_send(r, p.bytes, (size_t)((int)p.len + b->longer)));
-}
+#define PROBE "\x0b\0suite.Probe"
 
 #define GOOD_OPEN                                                              \
     {                                                                          \
         .type = VC__FRAME_OPEN, .session = 1, BODY(PROBE "\0\0")               \
     }
 
-static const struct breach first_packets[] = {
+static const struct hostile_packet first_packets[] = {
     {"nothing in the packet", .longer = -8},
     {"a packet one byte too short for its header", .longer = -1},
     {"a first packet without frames", .n = 0},
@@ -145,7 +119,7 @@ a_bad_first_packet_ends_the_link_and_mostly_at_once(void **state)
         struct raw r = {0};
 
         hostile_open(*state, &r);
-        breach_send(&r, &first_packets[i]);
+        assert_true(hostile_send(&r, &first_packets[i]));
         slow += hostile_closed(*state, &r, first_packets[i].what) > 800;
     }
     assert_in_range(slow, 0, n / 8);
@@ -167,7 +141,7 @@ a_bad_first_packet_ends_the_link_and_mostly_at_once(void **state)
     }
 #define MORE VC__FRAME_MORE
 
-static const struct breach later_packets[] = {
+static const struct hostile_packet later_packets[] = {
     {"a link sequence with a gap", .n = 1, .frames = {CALL(1, 0, 1)},
      .sequence = 1},
     {"a link sequence a second time", .n = 1, .frames = {CALL(1, 0, 1)},
@@ -241,7 +215,7 @@ a_bad_later_packet_ends_the_link(void **state)
         struct raw r = {0};
 
         hostile_open_session(*state, &r);
-        breach_send(&r, &later_packets[i]);
+        assert_true(hostile_send(&r, &later_packets[i]));
         hostile_closed(*state, &r, later_packets[i].what);
     }
 }

@@ -1,0 +1,631 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Nothing stays behind: descriptors, threads and RDMA objects of this process
+ * are counted before and after, the heap is measured, and in the steady state
+ * a call allocates nothing.
+ *
+ * The count before is taken after one cycle of the same, for librdmacm opens
+ * its own verbs context and event channel at its first use and keeps them for
+ * good, and liburcu and libibverbs keep a little, too. RDMA objects are those
+ * that the `rdma` tool shows; without it the tests that count are skipped. */
+#include <dirent.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/suite/callers.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+
+/* --- counting ---------------------------------------------------------- */
+
+static const char *const kinds[] = {"descriptors", "threads", "qp", "cm_id",
+                                    "mr",          "cq",      "pd", "srq"};
+enum {
+    DESCRIPTORS,
+    THREADS,
+    RDMA_FIRST,
+    KINDS = 8
+};
+
+struct held {
+    unsigned n[KINDS];
+};
+
+static unsigned
+entries_of(const char *path)
+{
+    DIR *d = opendir(path);
+    unsigned n = 0;
+
+    assert_non_null(d);
+    while (readdir(d) != NULL)
+        n++;
+    closedir(d);
+    return n;
+}
+
+/* A line of the tool names the thread that made the object, none when that
+ * has ended, or a part of the kernel in brackets. */
+static bool
+line_is_ours(const char *line)
+{
+    const char *pid = strstr(line, " pid ");
+    char path[64];
+
+    if (strstr(line, " comm [") != NULL)
+        return false;
+    if (pid == NULL)
+        return true;
+    snprintf(path, sizeof path, "/proc/self/task/%d", atoi(pid + 5));
+    return access(path, F_OK) == 0;
+}
+
+static unsigned
+objects_of(const char *kind)
+{
+    char line[1024];
+    unsigned n = 0;
+    FILE *f;
+
+    snprintf(line, sizeof line, "rdma resource show %s", kind);
+    f = popen(line, "r");
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f) != NULL)
+        n += line_is_ours(line);
+    assert_int_equal(0, pclose(f));
+    return n;
+}
+
+static struct held
+held_now(void)
+{
+    struct held h;
+
+    h.n[DESCRIPTORS] = entries_of("/proc/self/fd");
+    h.n[THREADS] = entries_of("/proc/self/task");
+    for (unsigned i = RDMA_FIRST; i < KINDS; i++)
+        h.n[i] = objects_of(kinds[i]);
+    return h;
+}
+
+static void
+assert_held(const struct held *before)
+{
+    struct held now = held_now();
+    bool same = true;
+
+    for (unsigned i = 0; i < KINDS; i++) {
+        if (now.n[i] == before->n[i])
+            continue;
+        print_error("%s: %u, before %u\n", kinds[i], now.n[i], before->n[i]);
+        same = false;
+    }
+    assert_true(same);
+}
+
+/* n times of something leave what one time has left. */
+static void
+assert_leaves_nothing(void (*cycle)(unsigned n), unsigned n)
+{
+    struct held before;
+
+    cycle(1);
+    before = held_now();
+    cycle(n);
+    assert_held(&before);
+}
+
+/* For the table of tests: one that counts. */
+static void
+run_counting(void **story)
+{
+    if (system("rdma resource show qp >/dev/null 2>&1") != 0)
+        skip();
+    fixture_run_apart(story);
+}
+
+#define counting(body_)                                                        \
+    {                                                                          \
+        .name = #body_, .test_func = run_counting,                             \
+        .initial_state = &(struct fixture_story)                               \
+        {                                                                      \
+            .body = body_, .rounds = 1                                         \
+        }                                                                      \
+    }
+
+/* --- use --------------------------------------------------------------- */
+
+static void
+plain_cycle(unsigned n)
+{
+    Suite__Empty request = SUITE__EMPTY__INIT;
+    Suite__NameReply *reply;
+    struct fixture f;
+
+    while (n-- > 0) {
+        fixture_start(&f, 1, NULL, NULL);
+        assert_status(VC_OK, fixture_echo(f.channel, 10, 1));
+        assert_status(VC_OK, fixture_echo(f.channel, 500000, 2));
+        assert_status(VC_OK,
+                      suite_other_name(f.channel, &request, NULL, &reply));
+        vc_reply_free(reply);
+        fixture_stop(&f);
+    }
+}
+
+static void
+plain_use_leaves_nothing(unsigned round)
+{
+    (void)round;
+    assert_leaves_nothing(plain_cycle, 2);
+}
+
+#define ENGINES       4
+#define ENGINES_TURNS 2
+
+static void
+engines_cycle(unsigned n)
+{
+    struct vc_runtime_opts opts = VC_RUNTIME_OPTS_INIT;
+    struct vc_channel *channels[ENGINES_TURNS * ENGINES];
+    struct vc_runtime *runtime;
+    struct fixture f = {0};
+
+    fixture_start_server(&f, ENGINES, NULL);
+    opts.engines = ENGINES;
+    assert_status(VC_OK, vc_runtime_new(&opts, &runtime));
+    assert_status(VC_OK, vc_runtime_start(runtime, ENGINES));
+    for (unsigned i = 0; i < n * ENGINES; i++) {
+        assert_status(VC_OK,
+                      vc_channel_open(runtime, f.target, NULL, &channels[i]));
+        assert_status(VC_OK, fixture_echo(channels[i], 100, i));
+    }
+    for (unsigned i = 0; i < n * ENGINES; i++)
+        vc_channel_close(channels[i]);
+    vc_runtime_free(runtime);
+    fixture_stop_server(&f);
+}
+
+static void
+several_engines_leave_nothing(unsigned round)
+{
+    (void)round;
+    assert_leaves_nothing(engines_cycle, ENGINES_TURNS);
+}
+
+static void
+channel_cycle(const struct fixture *f, unsigned i)
+{
+    struct vc_channel *channel;
+
+    assert_status(VC_OK,
+                  vc_channel_open(f->runtime, f->target, NULL, &channel));
+    assert_status(VC_OK, fixture_echo(channel, 100, i));
+    vc_channel_close(channel);
+}
+
+/* Neither at the end, nor while the server and the runtime live. */
+static void
+many_channels_leave_nothing(unsigned round)
+{
+    struct held outside, inside;
+    struct fixture f;
+
+    (void)round;
+    plain_cycle(1);
+    outside = held_now();
+    fixture_start(&f, 1, NULL, NULL);
+    channel_cycle(&f, 0);
+    inside = held_now();
+
+    for (unsigned i = 0; i < 200; i++)
+        channel_cycle(&f, i);
+
+    assert_held(&inside);
+    fixture_stop(&f);
+    assert_held(&outside);
+}
+
+/* --- failed connects --------------------------------------------------- */
+
+#define FAILURES 50
+
+/* A client of a target that fails n times, each by a channel of its own. */
+static void
+fail_to_connect(struct fixture *f, unsigned n,
+                const struct vc_channel_opts *opts, enum vc_status expected)
+{
+    Suite__Empty request = SUITE__EMPTY__INIT;
+    Suite__Empty *reply;
+
+    assert_status(VC_OK, vc_runtime_new(NULL, &f->runtime));
+    while (n-- > 0) {
+        assert_status(
+            VC_OK, vc_channel_open(f->runtime, f->target, opts, &f->channel));
+        assert_status(expected,
+                      suite_absent_nothing(f->channel, &request, NULL, &reply));
+        vc_channel_close(f->channel);
+    }
+    vc_runtime_free(f->runtime);
+}
+
+static void
+no_listener_cycle(unsigned n)
+{
+    struct fixture f = {0};
+
+    fixture_start_server(&f, 1, NULL);
+    fixture_stop_server(&f);
+    fail_to_connect(&f, n, NULL, VC_UNAVAILABLE);
+}
+
+static void
+connects_without_a_listener_leave_nothing(unsigned round)
+{
+    (void)round;
+    assert_leaves_nothing(no_listener_cycle, FAILURES);
+}
+
+static void
+rejected_cycle(unsigned n)
+{
+    struct fixture f = {0};
+
+    fixture_start_server(&f, 1, NULL);
+    fail_to_connect(&f, n, NULL, VC_UNIMPLEMENTED);
+    fixture_stop_server(&f);
+}
+
+static void
+rejected_connects_leave_nothing(unsigned round)
+{
+    (void)round;
+    assert_leaves_nothing(rejected_cycle, FAILURES);
+}
+
+static void
+time_out(const char *target, unsigned n)
+{
+    struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+    struct fixture f = {0};
+
+    opts.connect_timeout_ms = 20;
+    snprintf(f.target, sizeof f.target, "%s", target);
+    fail_to_connect(&f, n, &opts, VC_UNAVAILABLE);
+}
+
+/* The kernel answers for a server that is stopped: wait. */
+static void
+silent_cycle(unsigned n)
+{
+    char target[80];
+
+    time_out(
+        fixture_target((uint16_t)atomic_load(&fixture_board->port), target), n);
+}
+
+static void
+connects_that_time_out_leave_nothing(unsigned round)
+{
+    siginfo_t info;
+    pid_t pid = fixture_fork_server(0);
+
+    (void)round;
+    assert_int_equal(0, kill(pid, SIGSTOP));
+    assert_int_equal(0, waitid(P_PID, (id_t)pid, &info, WSTOPPED));
+    assert_leaves_nothing(silent_cycle, FAILURES);
+}
+
+/* An address of this network that no host has. */
+static void
+no_host_cycle(unsigned n)
+{
+    time_out("rdma://10.9.0.77:1", n);
+}
+
+static void
+addresses_that_time_out_leave_nothing(unsigned round)
+{
+    (void)round;
+    assert_leaves_nothing(no_host_cycle, FAILURES);
+}
+
+/* --- peers that end ---------------------------------------------------- */
+
+static void
+closed_by_peer_cycle(unsigned n)
+{
+    struct vc_channel *channel;
+    struct fixture f;
+
+    while (n-- > 0) {
+        fixture_start(&f, 1, NULL, NULL);
+        assert_status(VC_OK, fixture_echo(f.channel, 10, 1));
+        assert_status(VC_OK,
+                      vc_channel_open(f.runtime, f.target, NULL, &channel));
+        assert_status(VC_OK, fixture_echo(channel, 10, 1));
+        fixture_stop_server(&f);
+        /* One channel finds out, the other never gets to know. */
+        assert_status(VC_UNAVAILABLE, fixture_echo(channel, 10, 2));
+        vc_channel_close(channel);
+        fixture_stop_client(&f);
+    }
+}
+
+static void
+links_closed_by_the_peer_leave_nothing(unsigned round)
+{
+    (void)round;
+    assert_leaves_nothing(closed_by_peer_cycle, 2);
+}
+
+#define MORTALS 4
+
+static void
+killed_servers_leave_nothing(unsigned round)
+{
+    pid_t pids[MORTALS];
+    uint16_t ports[MORTALS];
+    struct held before;
+
+    (void)round;
+    for (unsigned i = 0; i < MORTALS; i++) {
+        pids[i] = fixture_fork_server(0);
+        ports[i] = (uint16_t)atomic_load(&fixture_board->port);
+    }
+    plain_cycle(1);
+    before = held_now();
+
+    for (unsigned i = 0; i < MORTALS; i++) {
+        struct fixture f = {0};
+
+        fixture_target(ports[i], f.target);
+        fixture_start_client(&f, NULL);
+        assert_status(VC_OK, fixture_echo(f.channel, 1000000, 1));
+        assert_int_equal(0, kill(pids[i], SIGKILL));
+        assert_int_equal(-SIGKILL, fixture_wait(pids[i]));
+        if (i % 2 == 0)
+            assert_status(VC_UNAVAILABLE, fixture_echo(f.channel, 10, 2));
+        fixture_stop_client(&f);
+    }
+
+    assert_held(&before);
+}
+
+/* Waits for the board's port, calls for ever, and tells how often. */
+static int
+mortal_client(void *arg, int ready)
+{
+    struct caller c = {.size = CALLER_LONG};
+    struct fixture f = {0};
+
+    (void)arg;
+    assert_int_equal(1, write(ready, "r", 1));
+    fixture_await(&fixture_board->port, 1);
+    fixture_target((uint16_t)atomic_load(&fixture_board->port), f.target);
+    fixture_start_client(&f, NULL);
+    c.channel = f.channel;
+    assert_status(VC_OK, fixture_echo(f.channel, 10, 1));
+    fixture_tell(&fixture_board->words[0]);
+    while (caller_call(&c) == VC_OK)
+        continue;
+    return 1;
+}
+
+static void
+killed_clients_leave_nothing(unsigned round)
+{
+    pid_t pids[MORTALS];
+    struct held before;
+    struct fixture f = {0};
+
+    (void)round;
+    for (unsigned i = 0; i < MORTALS; i++)
+        pids[i] = fixture_fork(mortal_client, NULL);
+    plain_cycle(1);
+    before = held_now();
+    fixture_start_server(&f, 1, NULL);
+
+    atomic_store(&fixture_board->port, vc_server_port(f.server));
+    fixture_await(&fixture_board->words[0], MORTALS);
+    for (unsigned i = 0; i < MORTALS; i++) {
+        assert_int_equal(0, kill(pids[i], SIGKILL));
+        assert_int_equal(-SIGKILL, fixture_wait(pids[i]));
+    }
+
+    fixture_stop_server(&f);
+    assert_held(&before);
+}
+
+/* --- threads ----------------------------------------------------------- */
+
+/* At whatever moment of their polling and sleeping they are told. */
+static void
+threads_end_when_they_are_told(unsigned round)
+{
+    unsigned before = entries_of("/proc/self/task");
+
+    (void)round;
+    for (unsigned i = 0; i < 300; i++) {
+        struct vc_runtime *runtime;
+
+        assert_status(VC_OK, vc_runtime_new(NULL, &runtime));
+        assert_status(VC_OK, vc_runtime_start(runtime, 1));
+        usleep(i % 30 * 20);
+        vc_runtime_free(runtime);
+    }
+    assert_int_equal(before, entries_of("/proc/self/task"));
+}
+
+/* --- memory ------------------------------------------------------------ */
+
+/* Bytes that the heap has grown by over 200 channels. */
+static size_t
+heap_growth(struct fixture *f)
+{
+    size_t before = mallinfo2().uordblks;
+    size_t after;
+
+    for (unsigned i = 0; i < 200; i++)
+        channel_cycle(f, i);
+    after = mallinfo2().uordblks;
+    return after > before ? after - before : 0;
+}
+
+/* The table of QPs takes another page of it now and then, for the adapter
+ * gives them ever new numbers: of two runs in a row one is without that. */
+static void
+the_heap_does_not_grow(unsigned round)
+{
+    struct fixture f;
+    size_t first, second;
+
+    (void)round;
+    fixture_start(&f, 1, NULL, NULL);
+    for (unsigned i = 0; i < 20; i++)
+        channel_cycle(&f, i);
+
+    first = heap_growth(&f);
+    second = heap_growth(&f);
+
+    assert_in_range(first < second ? first : second, 0, 4096);
+    fixture_stop(&f);
+}
+
+/* --- allocations ------------------------------------------------------- */
+
+#define FROM_MAX 8
+
+/* Set while allocations are counted, with the addresses that asked for the
+ * first of them. */
+static atomic_bool watched;
+static atomic_uint allocations;
+static void *from[FROM_MAX];
+
+#if !SANITIZED && defined(__GLIBC__)
+#define CAN_WATCH 1
+
+/* glibc's own, under the names that remain when a program has its own. */
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t n, size_t size);
+void *__libc_realloc(void *old, size_t size);
+void *__libc_memalign(size_t align, size_t size);
+
+static void
+allocation(void *caller)
+{
+    unsigned i;
+
+    if (!atomic_load_explicit(&watched, memory_order_relaxed))
+        return;
+    i = atomic_fetch_add(&allocations, 1);
+    if (i < FROM_MAX)
+        from[i] = caller;
+}
+
+void *
+malloc(size_t size)
+{
+    allocation(__builtin_return_address(0));
+    return __libc_malloc(size);
+}
+
+void *
+calloc(size_t n, size_t size)
+{
+    allocation(__builtin_return_address(0));
+    return __libc_calloc(n, size);
+}
+
+void *
+realloc(void *old, size_t size)
+{
+    allocation(__builtin_return_address(0));
+    return __libc_realloc(old, size);
+}
+
+void *
+aligned_alloc(size_t align, size_t size)
+{
+    allocation(__builtin_return_address(0));
+    return __libc_memalign(align, size);
+}
+
+#else
+#define CAN_WATCH 0
+#endif
+
+static void
+calls_in_the_steady_state_allocate_nothing(unsigned round)
+{
+    struct fixture f;
+
+    (void)round;
+    fixture_start(&f, 1, NULL, NULL);
+    for (unsigned i = 0; i < 1000; i++)
+        assert_status(VC_OK, fixture_echo(f.channel, i % 256, i));
+
+    atomic_store(&watched, true);
+    for (unsigned i = 0; i < 1000; i++)
+        assert_status(VC_OK, fixture_echo(f.channel, i % 256, i));
+    atomic_store(&watched, false);
+
+    for (unsigned i = 0; i < FROM_MAX && from[i] != NULL; i++)
+        print_error("allocated from %p\n", from[i]);
+    assert_int_equal(0, atomic_load(&allocations));
+    /* It does count. */
+    atomic_store(&watched, true);
+    free(malloc(1));
+    assert_int_equal(1, atomic_load(&allocations));
+    fixture_stop(&f);
+}
+
+/* For the table of tests: the sanitizers have allocators of their own. */
+static void
+run_watching(void **story)
+{
+    if (!CAN_WATCH)
+        skip();
+    fixture_run_apart(story);
+}
+
+#define watching(body_)                                                        \
+    {                                                                          \
+        .name = #body_, .test_func = run_watching,                             \
+        .initial_state = &(struct fixture_story)                               \
+        {                                                                      \
+            .body = body_, .rounds = 1                                         \
+        }                                                                      \
+    }
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        counting(plain_use_leaves_nothing),
+        counting(several_engines_leave_nothing),
+        counting(many_channels_leave_nothing),
+        counting(connects_without_a_listener_leave_nothing),
+        counting(rejected_connects_leave_nothing),
+        counting(connects_that_time_out_leave_nothing),
+        counting(addresses_that_time_out_leave_nothing),
+        counting(links_closed_by_the_peer_leave_nothing),
+        counting(killed_servers_leave_nothing),
+        counting(killed_clients_leave_nothing),
+        fixture_apart(threads_end_when_they_are_told, 1),
+        watching(the_heap_does_not_grow),
+        watching(calls_in_the_steady_state_allocate_nothing),
+    };
+
+    return fixture_main(tests);
+}
