@@ -76,5 +76,5 @@ vc_build "$build" || die 'Verbcall does not build'
 
 cd "$build" || exit 1
 echo "bench: $where" >&2
-"$top/tests/rdma" -- sh "$top/bench/inside.sh" "$rounds" >bench/latency.out || die "the measurement ended with status $?"
+"$top/tests/rdma" --timeout 1800 -- sh "$top/bench/inside.sh" "$rounds" >bench/latency.out || die "the measurement ended with status $?"
 summary <bench/latency.out

@@ -9,6 +9,7 @@
 #include <netdb.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "transport/error.h"
 #include "transport/rdma/device.h"
@@ -75,10 +76,22 @@ vc__cm_fini(struct vc__cm *cm)
     pthread_mutex_destroy(&cm->open_lock);
 }
 
+#define CM_DEVICE "/dev/infiniband/rdma_cm"
+
+/* librdmacm says ENOENT also of a device that is there and may not be
+ * opened. */
+static int
+errno_of_channel(int err)
+{
+    return access(CM_DEVICE, F_OK) == 0 && access(CM_DEVICE, R_OK | W_OK) != 0
+               ? EACCES
+               : err;
+}
+
 static enum vc_status
 fail_channel(int err)
 {
-    switch (err) {
+    switch (errno_of_channel(err)) {
     case ENOENT:
     case ENODEV:
     case ENOSYS:
@@ -90,8 +103,8 @@ fail_channel(int err)
     case EACCES:
     case EPERM:
         return vc__fail(VC_PERMISSION_DENIED,
-                        "/dev/infiniband/rdma_cm may not be opened: give this "
-                        "user read and write access to it");
+                        CM_DEVICE " may not be opened: give this user read and "
+                                  "write access to it");
     default:
         return vc__fail(vc__status_of_errno(err),
                         "cannot open an RDMA event channel: %s", strerror(err));

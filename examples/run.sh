@@ -73,7 +73,7 @@ else
     make_text >"$text"
 fi || die 'FAILED: cannot write the text'
 echo "Verbcall: $where" >&2
-if "$top/tests/rdma" -- sh "$top/examples/inside.sh" "$text"; then
+if "$top/tests/rdma" --timeout 1800 -- sh "$top/examples/inside.sh" "$text"; then
     echo "All is well: the greeting came, and all $(awk 'END { print NR }' "$text") lines were read back unchanged."
 else
     die "FAILED: the examples ended with status $?"

@@ -1,0 +1,168 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Programs that speak rdma_cm but not Verbcall, rping, ib_send_lat and
+ * rdma_client: at our listener they are turned away and nobody else notices;
+ * at theirs our client says that it is no Verbcall server. */
+#include "tests/suite/fixture.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The foreign programs get this long to understand a reject. */
+#define PROGRAM_MS   10000u
+#define FOREIGN_PORT 17471
+
+static bool
+have_program(const char *name)
+{
+    char command[100];
+
+    snprintf(command, sizeof command, "command -v %s >/dev/null 2>&1", name);
+    return system(command) == 0;
+}
+
+/* A command line: all of these take the address first, then -p and a port. */
+static void
+program_words(char *out, size_t size, const char *before_addr, unsigned port,
+              const char *after)
+{
+    snprintf(out, size, "%s %s -p %u %s", before_addr, getenv("VC_TEST_ADDR"),
+             port, after);
+}
+
+/* Starts a program by a shell's words, quietly. */
+static pid_t
+program_start(const char *words)
+{
+    pid_t pid;
+
+    fflush(NULL);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        char command[300];
+
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        snprintf(command, sizeof command, "exec %s >/dev/null 2>&1 </dev/null",
+                 words);
+        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+        _exit(127);
+    }
+    return pid;
+}
+
+/* Calls go on while the program tries; it ends, without success. */
+static void
+turned_away(const char *name, const char *before_addr, const char *after)
+{
+    struct fixture f;
+    char words[200];
+    uint64_t due, calls = 0;
+    int status;
+    pid_t pid;
+
+    if (!have_program(name))
+        skip();
+    fixture_start(&f, 1, NULL, NULL);
+    assert_status(VC_OK, fixture_echo(f.channel, 10, 1));
+    program_words(words, sizeof words, before_addr, vc_server_port(f.server),
+                  after);
+    pid = program_start(words);
+    due = fixture_ms() + PROGRAM_MS;
+    while (waitpid(pid, &status, WNOHANG) == 0) {
+        assert_status(VC_OK, fixture_echo(f.channel, 10, calls++));
+        assert_in_range(fixture_ms(), 0, due);
+    }
+    assert_false(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    vc_channel_close(f.channel);
+    assert_status(VC_OK,
+                  vc_channel_open(f.runtime, f.target, NULL, &f.channel));
+    assert_status(VC_OK, fixture_echo(f.channel, 10, 2));
+    fixture_stop(&f);
+}
+
+static void
+rping_is_turned_away_and_nobody_else_notices(void **state)
+{
+    (void)state;
+    turned_away("rping", "rping -c -a", "-C 1");
+}
+
+static void
+ib_send_lat_is_turned_away_and_nobody_else_notices(void **state)
+{
+    (void)state;
+    turned_away("ib_send_lat", "ib_send_lat -R -n 10", "");
+}
+
+static void
+rdma_client_is_turned_away_and_nobody_else_notices(void **state)
+{
+    (void)state;
+    turned_away("rdma_client", "rdma_client -s", "");
+}
+
+/* A client of ours at a foreign server, until that listens. */
+static void
+at_a_foreign_server(const char *name, const char *before_addr,
+                    const char *after)
+{
+    struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+    struct fixture f = {0};
+    char words[200];
+    uint64_t due = fixture_ms() + PROGRAM_MS;
+    enum vc_status status;
+    pid_t pid;
+
+    if (!have_program(name))
+        skip();
+    program_words(words, sizeof words, before_addr, FOREIGN_PORT, after);
+    pid = program_start(words);
+    opts.connect_timeout_ms = 2000;
+    fixture_target(FOREIGN_PORT, f.target);
+    fixture_start_client(&f, &opts);
+    do {
+        status = vc_channel_connect(f.channel, &suite_probe_service);
+        assert_in_range(fixture_ms(), 0, due);
+    } while (strstr(vc_error(), "nothing listens") != NULL);
+
+    assert_true(status == VC_INTERNAL || status == VC_UNAVAILABLE);
+    assert_true(strlen(vc_error()) > 20);
+    fixture_stop_client(&f);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+
+static void
+a_call_to_rping_ends_with_a_reason(void **state)
+{
+    (void)state;
+    at_a_foreign_server("rping", "rping -s -a", "-C 1");
+}
+
+static void
+a_call_to_rdma_server_ends_with_a_reason(void **state)
+{
+    (void)state;
+    at_a_foreign_server("rdma_server", "rdma_server -s", "");
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rping_is_turned_away_and_nobody_else_notices),
+        cmocka_unit_test(ib_send_lat_is_turned_away_and_nobody_else_notices),
+        cmocka_unit_test(rdma_client_is_turned_away_and_nobody_else_notices),
+        cmocka_unit_test(a_call_to_rping_ends_with_a_reason),
+        cmocka_unit_test(a_call_to_rdma_server_ends_with_a_reason),
+    };
+
+    return fixture_main(tests);
+}
