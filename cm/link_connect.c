@@ -58,10 +58,23 @@ vc__link_connect(struct vc__link *link, const struct sockaddr *addr)
         end_errno(link, "resolve its address", errno);
 }
 
+static void
+no_route(struct vc__link *link, int err)
+{
+    vc__link_end(link, VC__LINK_EV_NO_WAY, VC_UNAVAILABLE,
+                 "no RDMA route to %s (%s): loopback addresses have none on "
+                 "RoCE, use the address of the device",
+                 link->peer, strerror(err));
+}
+
 void
 vc__link_resolve_route(struct vc__link *link)
 {
-    if (rdma_resolve_route(link->id, resolve_ms(link)) != 0)
+    if (rdma_resolve_route(link->id, resolve_ms(link)) == 0)
+        return;
+    if (errno == ENODEV)
+        no_route(link, errno);
+    else
         end_errno(link, "resolve the route", errno);
 }
 
@@ -220,8 +233,15 @@ vc__link_refused(struct vc__link *link, const struct vc__cm_event *ev)
 static void
 no_address(struct vc__link *link, const struct vc__cm_event *ev)
 {
+    char node[VC__NODE_TEXT];
+
     if (ev->status == -ENODEV)
         end_errno(link, "resolve its address", ENODEV);
+    else if (ev->status == -1 && vc__cm_refused(node, false)) /* of librdmacm */
+        vc__link_end(link, VC__LINK_EV_NO_WAY, VC_PERMISSION_DENIED,
+                     "%s may not be opened: give this user read and write "
+                     "access to it",
+                     node);
     else
         vc__link_end(link, VC__LINK_EV_NO_WAY, VC_UNAVAILABLE,
                      "no host answers at %s (%s): see that the address is "
@@ -232,17 +252,15 @@ no_address(struct vc__link *link, const struct vc__cm_event *ev)
 void
 vc__link_no_way(struct vc__link *link, const struct vc__cm_event *ev)
 {
-    const char *why = strerror(ev->status < 0 ? -ev->status : ev->status);
+    int err = ev->status < 0 ? -ev->status : ev->status;
+    const char *why = strerror(err);
 
     switch (ev->type) {
     case RDMA_CM_EVENT_ADDR_ERROR:
         no_address(link, ev);
         break;
     case RDMA_CM_EVENT_ROUTE_ERROR:
-        vc__link_end(link, VC__LINK_EV_NO_WAY, VC_UNAVAILABLE,
-                     "no RDMA route to %s (%s): loopback addresses have none "
-                     "on RoCE, use the address of the device",
-                     link->peer, why);
+        no_route(link, err);
         break;
     case RDMA_CM_EVENT_UNREACHABLE:
         vc__link_end(link, VC__LINK_EV_NO_WAY, VC_UNAVAILABLE,

@@ -351,7 +351,8 @@ io_received(struct vc__qp *qp, const uint8_t *data, uint32_t len)
     struct vc__packet p;
 
     /* A packet may overtake the ESTABLISHED event, and says the same. */
-    vc__link_event(link, VC__LINK_EV_ESTABLISHED);
+    if (link->state != VC__LINK_UP)
+        vc__link_event(link, VC__LINK_EV_ESTABLISHED);
     if (link->state != VC__LINK_UP)
         return;
     if (!vc__packet_open(&reader, data, len, &p))

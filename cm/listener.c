@@ -60,9 +60,18 @@ listener_on_cm(struct vc__cm_handler *h, const struct vc__cm_event *ev)
 }
 
 static enum vc_status
+fail_refused(const char *at, const char *node)
+{
+    return vc__fail(VC_PERMISSION_DENIED,
+                    "cannot listen at %s: %s may not be opened: give this user "
+                    "read and write access to it",
+                    at, node);
+}
+
+static enum vc_status
 fail_bind(const struct sockaddr *addr, const char *what, int err)
 {
-    char text[VC__ADDR_TEXT];
+    char text[VC__ADDR_TEXT], node[VC__NODE_TEXT];
 
     vc__addr_text(addr, text);
     if (err == EADDRNOTAVAIL || err == EADDRINUSE)
@@ -71,6 +80,14 @@ fail_bind(const struct sockaddr *addr, const char *what, int err)
                         "address is not one of this machine's RDMA devices "
                         "(%s)",
                         text, strerror(err));
+    if (err == EACCES)
+        return vc__fail(VC_PERMISSION_DENIED,
+                        "cannot listen at %s: this user may not have ports "
+                        "below 1024; take another, or give the program "
+                        "CAP_NET_BIND_SERVICE",
+                        text);
+    if (err == ENODEV && vc__cm_refused(node, false))
+        return fail_refused(text, node);
     if (err == ENODEV)
         return vc__fail(VC_UNAVAILABLE,
                         "cannot listen at %s: no RDMA device of this machine "
@@ -85,11 +102,16 @@ vc__listener_open(struct vc__listener *l, struct vc__cm *cm,
                   const struct sockaddr *addr)
 {
     enum vc_status status = vc__cm_open(cm);
+    char text[VC__ADDR_TEXT], node[VC__NODE_TEXT];
     const char *what = "bind";
     int err;
 
     if (status != VC_OK)
         return status;
+    /* At all addresses librdmacm would listen, and reject every request
+     * without a word to us. */
+    if (vc__cm_refused(node, true))
+        return fail_refused(vc__addr_text(addr, text), node);
     l->cm = cm;
     l->handler.event = listener_on_cm;
     if (rdma_create_id(cm->channel, &l->id, &l->handler, RDMA_PS_TCP) != 0)

@@ -278,7 +278,9 @@ on_lookup(struct vc__lookup *lookup)
     vc__timer_stop(&p->cm->engine->timers, &p->timer);
     p->lookup = NULL;
     p->addrs = lookup->addrs;
-    vc__error_put(&error, VC_UNAVAILABLE, "no address of %s: %s",
+    vc__error_put(&error, VC_UNAVAILABLE,
+                  "no address of %s (%s): see that the name is right and that "
+                  "`getent hosts` knows it",
                   p->target.host, lookup->text);
     vc__lookup_free(lookup);
     if (p->addrs.n == 0)

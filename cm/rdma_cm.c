@@ -16,6 +16,9 @@
 
 /* Events that one look at the channel handles at most. */
 #define EVENT_BATCH 64
+/* Device nodes that are looked for: the kernel's IB_UVERBS_MAX_DEVICES of old,
+ * more than which no machine has. */
+#define NODES 32
 
 static void
 event_copy(struct vc__cm_event *out, const struct rdma_cm_event *in)
@@ -92,8 +95,14 @@ static enum vc_status
 fail_channel(int err)
 {
     switch (errno_of_channel(err)) {
-    case ENOENT:
     case ENODEV:
+        if (access(CM_DEVICE, F_OK) == 0)
+            return vc__fail(VC_UNAVAILABLE,
+                            "this machine has no RDMA device: see that `rdma "
+                            "link show` lists one (Soft-RoCE is added by `rdma "
+                            "link add rxe0 type rxe netdev INTERFACE`)");
+        /* fall through */
+    case ENOENT:
     case ENOSYS:
         return vc__fail(VC_UNAVAILABLE,
                         "this machine has no RDMA connection manager (%s): "
@@ -109,6 +118,26 @@ fail_channel(int err)
         return vc__fail(vc__status_of_errno(err),
                         "cannot open an RDMA event channel: %s", strerror(err));
     }
+}
+
+bool
+vc__cm_refused(char path[VC__NODE_TEXT], bool all)
+{
+    bool refused = false;
+
+    for (unsigned i = 0; i < NODES; i++) {
+        char node[VC__NODE_TEXT];
+
+        snprintf(node, sizeof node, "/dev/infiniband/uverbs%u", i);
+        if (access(node, R_OK | W_OK) == 0) {
+            if (all)
+                return false;
+        } else if (errno == EACCES && !refused) {
+            refused = true;
+            memcpy(path, node, sizeof node);
+        }
+    }
+    return refused;
 }
 
 static void

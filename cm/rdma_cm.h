@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 #include <rdma/rdma_cma.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <verbcall/status.h>
@@ -55,6 +56,11 @@ void vc__cm_fini(struct vc__cm *cm);
  * VC_PERMISSION_DENIED  /dev/infiniband/rdma_cm may not be opened
  * VC_RESOURCE_EXHAUSTED no descriptors left */
 enum vc_status vc__cm_open(struct vc__cm *cm);
+
+/* Is there a device that this user may not open, or, when `all`, are there
+ * only such? path is the first one's node. */
+#define VC__NODE_TEXT 40
+bool vc__cm_refused(char path[VC__NODE_TEXT], bool all);
 
 /* The device of an id's verbs context; errors as vc__device_new(). */
 enum vc_status vc__cm_device(struct vc__cm *cm, struct ibv_context *verbs,

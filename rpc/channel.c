@@ -280,28 +280,39 @@ call_run(struct call *c, const struct vc_service *service, unsigned method,
     return c->error.status == VC_OK ? VC_OK : vc__error_raise(&c->error);
 }
 
+/* Field by field: clearing all of it, texts included, would cost as much as
+ * packing a small message. */
+static void
+call_init(struct call *c, struct vc_channel *channel,
+          const struct vc_method *method, const void *message)
+{
+    c->request.replied = call_replied;
+    c->request.failed = call_failed;
+    c->request.taken = false;
+    memset(&c->send, 0, sizeof c->send);
+    vc__waiter_init(&c->waiter);
+    c->channel = channel;
+    c->method = method;
+    c->message = message;
+    c->error.status = VC_OK;
+}
+
 enum vc_status
 vc_channel_call(struct vc_channel *channel, const struct vc_service *service,
                 unsigned method, const void *request,
                 const struct vc_call_opts *opts, void **reply)
 {
-    struct call c = {
-        .request = {.replied = call_replied, .failed = call_failed},
-        .channel = channel,
-        .method = &service->methods[method],
-        .message = request,
-        .error = {.status = VC_OK},
-    };
+    struct call c;
     uint32_t ms = opts != NULL && opts->timeout_ms != 0 ? opts->timeout_ms
                                                         : channel->call_ms;
     enum vc_status status;
 
+    call_init(&c, channel, &service->methods[method], request);
     if (!protobuf_c_message_check(request))
         return vc__fail(VC_INVALID_ARGUMENT,
                         "the request of %s has a field that must be set, or a "
                         "pointer that is NULL",
                         c.method->name);
-    vc__waiter_init(&c.waiter);
     status = call_prepare(&c);
     if (status != VC_OK)
         return status;

@@ -21,8 +21,12 @@
 #define WAITER_TOKEN  2u /* it was handed the token */
 #define WAITER_ASLEEP 4u /* it is, or is about to be, in the kernel */
 
+/* Bits of an engine's token. */
+#define TOKEN_HELD    1u
+#define TOKEN_AWAITED 2u
+
 /* Polls between two looks at the clock. */
-#define SPIN_BATCH 16
+#define SPIN_BATCH 64
 /* Polling this long without yielding: a round trip of a local network is over
  * by then, and the kernel's own work on this core can wait as long. */
 #define YIELD_AFTER_US 50
@@ -137,19 +141,63 @@ engine_hold(struct vc__engine *e)
     atomic_store_explicit(&e->holder, &here, memory_order_relaxed);
 }
 
+/* Takes a free token. Acquire: pairs with the release in token_drop(), so
+ * that the former holder's work is seen. */
+static bool
+token_try(struct vc__engine *e)
+{
+    unsigned is_free = 0;
+
+    return atomic_compare_exchange_strong_explicit(
+        &e->token, &is_free, TOKEN_HELD, memory_order_acquire,
+        memory_order_relaxed);
+}
+
+/* Leaves a token free for which nobody waits. */
+static bool
+token_drop(struct vc__engine *e)
+{
+    unsigned held = TOKEN_HELD;
+
+    return atomic_compare_exchange_strong_explicit(
+        &e->token, &held, 0, memory_order_release, memory_order_relaxed);
+}
+
+/* Under the lock. Says that somebody waits; false when it became free. */
+static bool
+token_await(struct vc__engine *e)
+{
+    unsigned was = atomic_load(&e->token);
+
+    while (was != 0) {
+        if (atomic_compare_exchange_weak(&e->token, &was, was | TOKEN_AWAITED))
+            return true;
+    }
+    return false;
+}
+
+/* Under the lock, after a waiter was taken out. */
+static void
+waiter_left(struct vc__engine *e)
+{
+    if (cds_list_empty(&e->waiters))
+        atomic_fetch_and(&e->token, ~TOKEN_AWAITED);
+}
+
 /* True: the token is ours. False: w is queued for it. */
 static bool
 engine_enter(struct vc__engine *e, struct vc__waiter *w)
 {
-    bool got;
+    bool got = token_try(e);
 
-    pthread_mutex_lock(&e->lock);
-    got = !e->held;
-    if (got)
-        e->held = true;
-    else
-        cds_list_add_tail(&w->node, &e->waiters);
-    pthread_mutex_unlock(&e->lock);
+    if (!got) {
+        pthread_mutex_lock(&e->lock);
+        while (!token_await(e) && !(got = token_try(e)))
+            continue;
+        if (!got)
+            cds_list_add_tail(&w->node, &e->waiters);
+        pthread_mutex_unlock(&e->lock);
+    }
     if (got)
         engine_hold(e);
     return got;
@@ -159,15 +207,18 @@ engine_enter(struct vc__engine *e, struct vc__waiter *w)
 static void
 engine_leave(struct vc__engine *e)
 {
-    struct vc__waiter *w = NULL;
-
     atomic_store_explicit(&e->holder, NULL, memory_order_relaxed);
+    if (token_drop(e))
+        return;
     pthread_mutex_lock(&e->lock);
-    if (cds_list_empty(&e->waiters)) {
-        e->held = false;
+    if (cds_list_empty(&e->waiters)) { /* they gave up meanwhile */
+        atomic_store_explicit(&e->token, 0, memory_order_release);
     } else {
-        w = cds_list_entry(e->waiters.next, struct vc__waiter, node);
+        struct vc__waiter *w =
+            cds_list_entry(e->waiters.next, struct vc__waiter, node);
+
         cds_list_del_init(&w->node);
+        waiter_left(e);
         /* Told under the lock: engine_unqueue() of a waiter that gives up
          * takes it too, so w still exists. */
         waiter_tell(w, WAITER_TOKEN);
@@ -183,8 +234,10 @@ engine_unqueue(struct vc__engine *e, struct vc__waiter *w)
 
     pthread_mutex_lock(&e->lock);
     got = atomic_fetch_and(&w->word, ~WAITER_TOKEN) & WAITER_TOKEN;
-    if (!got)
+    if (!got) {
         cds_list_del_init(&w->node);
+        waiter_left(e);
+    }
     pthread_mutex_unlock(&e->lock);
     return got;
 }
@@ -281,10 +334,8 @@ engine_poll(struct vc__engine *e)
     struct vc__source *s, *next;
     unsigned n = 0;
 
-    cds_list_for_each_entry_safe (s, next, &e->sources, node) {
-        if (s->poll != NULL)
-            n += s->poll(s);
-    }
+    cds_list_for_each_entry_safe (s, next, &e->sources, node)
+        n += s->poll(s);
     return n + engine_run_tasks(e);
 }
 
@@ -303,14 +354,15 @@ engine_look(struct vc__engine *e, int ms)
     int n = epoll_wait(e->epoll_fd, events, EVENTS, ms);
 
     atomic_store_explicit(&e->looked, vc__now(), memory_order_relaxed);
+    e->stirred |= n > 0;
     for (int i = 0; i < n; i++) {
         struct vc__source *s = events[i].data.ptr;
         uint64_t count;
 
         if (s != NULL)
             s->ready(s);
-        else if (read(e->wake_fd, &count, sizeof count) == sizeof count)
-            e->kicked = true;
+        else if (read(e->wake_fd, &count, sizeof count) < 0)
+            continue; /* another look took it */
     }
 }
 
@@ -320,6 +372,7 @@ engine_tick(struct vc__engine *e)
 {
     uint64_t now = vc__now();
 
+    e->stirred |= vc__timers_next(&e->timers) <= now;
     vc__timers_run(&e->timers, now);
     if (now - looked_at(e) >= LOOK_EVERY_US)
         engine_look(e, 0);
@@ -346,10 +399,8 @@ engine_sleep(struct vc__engine *e, uint64_t until)
     struct vc__source *s;
     uint64_t next = vc__timers_next(&e->timers);
 
-    cds_list_for_each_entry (s, &e->sources, node) {
-        if (s->arm != NULL)
-            s->arm(s);
-    }
+    cds_list_for_each_entry (s, &e->sources, node)
+        s->arm(s);
     /* See vc__engine_post(). */
     atomic_store(&e->asleep, true);
     if (engine_poll(e) == 0 && !atomic_load(&e->has_inbox))
@@ -387,8 +438,9 @@ engine_progress(struct vc__engine *e, uint64_t until)
         now = engine_tick(e);
         if (start == 0)
             start = now;
-        /* What a look has heard while we polled would not end the sleep. */
-        if (now >= until || e->kicked)
+        /* That may be what the caller waits for, or a kick: neither would end
+         * the sleep. */
+        if (now >= until || e->stirred)
             break;
         if (now - start >= e->spin_us) {
             engine_sleep(e, until);
@@ -398,7 +450,7 @@ engine_progress(struct vc__engine *e, uint64_t until)
         if (now - start >= YIELD_AFTER_US)
             sched_yield();
     }
-    e->kicked = false;
+    e->stirred = false;
 }
 
 /* As the holder, until w is done or the clock passes `until`. */
@@ -483,7 +535,9 @@ vc__engine_add(struct vc__engine *e, struct vc__source *s)
 
     if (epoll_ctl(e->epoll_fd, EPOLL_CTL_ADD, s->fd, &event) != 0)
         return errno;
-    cds_list_add_tail(&s->node, &e->sources);
+    CDS_INIT_LIST_HEAD(&s->node);
+    if (s->poll != NULL)
+        cds_list_add_tail(&s->node, &e->sources);
     return 0;
 }
 

@@ -58,7 +58,8 @@ struct vc__source {
      * says how much. NULL when only the descriptor tells. */
     unsigned (*poll)(struct vc__source *s);
 
-    /* Before sleeping: makes the descriptor tell of what comes from now on. */
+    /* Before sleeping: makes the descriptor tell of what comes from now on.
+     * There when poll() is. */
     void (*arm)(struct vc__source *s);
 
     /* The descriptor is readable. */
@@ -68,9 +69,10 @@ struct vc__source {
 };
 
 struct vc__engine {
-    /* The token. `held` and `waiters` are under `lock`. */
+    /* The token: TOKEN_* of engine.c. TOKEN_AWAITED is set exactly while
+     * `waiters`, which is under `lock`, is not empty. */
+    atomic_uint token;
     pthread_mutex_t lock;
-    bool held;
     struct cds_list_head waiters;
     _Atomic(const void *) holder; /* address in the holder's thread */
 
@@ -84,12 +86,12 @@ struct vc__engine {
 
     /* The holder's own. */
     int epoll_fd;
-    struct cds_list_head sources;
+    struct cds_list_head sources;  /* those with poll() */
     struct cds_list_head tasks;    /* posted, or deferred by the holder */
     struct cds_list_head handlers; /* run only when no handler waits */
     struct vc__timers timers;
     unsigned depth; /* nested progress: a handler that waits */
-    bool kicked;    /* a look has heard vc__engine_kick() */
+    bool stirred;   /* a look or a timer did something nobody counted yet */
     unsigned turns;
     atomic_ullong looked; /* when the descriptors were last looked at */
     uint32_t spin_max_us, spin_us;

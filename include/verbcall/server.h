@@ -72,9 +72,12 @@ VC_API enum vc_status vc_server_remove(struct vc_server *server,
  * with a numeric address of an RDMA device; [::] for all addresses of both
  * families, 0.0.0.0 for those of IPv4, port 0 for one that the system picks
  * (see vc_server_port()). May be called again for further addresses. Any
- * thread. VC_INVALID_ARGUMENT   the target is malformed VC_UNAVAILABLE the
- * address is not of an RDMA device of this machine, or is in use; vc_error()
- * says which VC_RESOURCE_EXHAUSTED no memory or no file descriptors left */
+ * thread.
+ * VC_INVALID_ARGUMENT   the target is malformed
+ * VC_UNAVAILABLE        the address is not of an RDMA device of this machine,
+ *                       or is in use; vc_error() says which
+ * VC_PERMISSION_DENIED  this user may not open the RDMA devices
+ * VC_RESOURCE_EXHAUSTED no memory or no file descriptors left */
 VC_API enum vc_status vc_server_listen(struct vc_server *server,
                                        const char *target);
 

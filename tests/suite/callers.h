@@ -16,7 +16,8 @@
 /* The longest payload of an Echo that the default limits take. */
 #define CALLER_LONG (((uint32_t)4 << 20) - 32)
 
-/* A call that the CM tells about ends this soon, whatever its deadline. */
+/* A call that the CM tells about ends this soon, whatever its deadline: in
+ * milliseconds, but machines may be busy. */
 #define CALLER_SOON_MS 2000
 
 struct caller {

@@ -2,141 +2,474 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Connecting and listening where it cannot work: each way ends in time, and
- * its error says what is wrong and what to do. What touches RDMA runs in
- * processes of their own, as limits and rights belong to a process and
- * librdmacm never lets a device go; they are this program with a role. */
-#include "tests/suite/fixture.h"
+ * its error says what is wrong and what to do. */
+#include "tests/suite/role.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
+#include <dirent.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define CONNECT_MS 2000 /* the default */
 #define MARGIN_MS  1500 /* on a loaded machine */
-#define CHILD_MS   15000
 
-#define NOBODY 65534
+/* --- helpers ----------------------------------------------------------- */
 
-/* --- processes with a role --------------------------------------------- */
+/* The status, in time, and each of the words. */
+static void
+says(const struct role_report *r, enum vc_status status,
+     const char *const *words)
+{
+    if (r->status != status)
+        fail_msg("%s: %s", vc_status_name(r->status), r->text);
+    for (; *words != NULL; words++) {
+        if (strstr(r->text, *words) == NULL)
+            fail_msg("\"%s\" is not in: %s", *words, r->text);
+    }
+    if (r->ms > CONNECT_MS + MARGIN_MS)
+        fail_msg("took %u ms: %s", r->ms, r->text);
+}
 
-/* What a child says, as soon as it knows. */
-struct report {
-    enum vc_status status;
-    unsigned ms;   /* that it took */
-    uint16_t port; /* of a server */
-    char text[256];
-};
+#define SAYS(report, status, ...)                                              \
+    says(report, status, (const char *const[]){__VA_ARGS__, NULL})
 
-/* How a child is limited before it does anything. */
-struct limits {
-    unsigned memlock_kib; /* 0: as it is */
-    bool unprivileged;
-};
+static struct role_report
+connect_to(const char *target)
+{
+    return role_report_of("connect", target, "0", "me");
+}
 
-struct child {
-    pid_t pid;
-    int in; /* what it says; a server serves until it is closed */
-    int hold;
-    struct report report;
-};
+static struct role_report
+listen_at(const char *target)
+{
+    return role_report_of("serve", target, "0", "me");
+}
+
+static struct role
+serve_at(const char *target, const char *memlock_kib, const char *who)
+{
+    struct role c = role_start("serve", target, memlock_kib, who);
+
+    if (c.report.status != VC_OK)
+        fail_msg("%s: %s", target, c.report.text);
+    return c;
+}
+
+/* What of the machine is known and may be changed: only the guest's. */
+static void
+need_guest(void)
+{
+    char parent[16] = "";
+    FILE *file = fopen("/sys/class/infiniband/rxe0/parent", "r");
+
+    if (file != NULL) {
+        if (fgets(parent, sizeof parent, file) == NULL)
+            parent[0] = '\0';
+        fclose(file);
+    }
+    if (geteuid() != 0 || strcmp(parent, "v0\n") != 0)
+        skip();
+}
+
+/* --- addresses --------------------------------------------------------- */
 
 static void
-report_end(struct report *r, enum vc_status status, uint64_t start)
+where_nobody_listens_it_says_so(void **state)
 {
-    r->status = status;
-    r->ms = (unsigned)(fixture_ms() - start);
-    if (status != VC_OK)
-        snprintf(r->text, sizeof r->text, "%s", vc_error());
+    char target[80];
+    struct role_report r;
+
+    (void)state;
+    r = connect_to(fixture_target(1, target));
+    SAYS(&r, VC_UNAVAILABLE, "nothing listens at", "see that the server runs");
 }
 
-static int
-report_send(const struct report *r)
+static void
+a_host_that_is_not_there_is_not_waited_for_beyond_the_timeout(void **state)
 {
-    return write(STDOUT_FILENO, r, sizeof *r) == (ssize_t)sizeof *r ? 0 : 1;
+    struct role_report r;
+
+    (void)state;
+    need_guest();
+    r = connect_to("rdma://10.9.0.77:1");
+    SAYS(&r, VC_UNAVAILABLE, "no host answers at 10.9.0.77:1", "see that");
 }
 
-static int
-role_connect(const char *target)
+static void
+an_address_without_a_route_fails_at_once(void **state)
+{
+    struct role_report r;
+
+    (void)state;
+    need_guest();
+    r = connect_to("rdma://192.0.2.1:1");
+    SAYS(&r, VC_UNAVAILABLE, "no RDMA device of this machine leads to",
+         "rdma link show");
+    assert_in_range(r.ms, 0, CONNECT_MS / 2);
+}
+
+static void
+a_loopback_address_is_told_apart(void **state)
+{
+    struct role_report r;
+
+    (void)state;
+    need_guest();
+    r = connect_to("rdma://127.0.0.1:1");
+    SAYS(&r, VC_UNAVAILABLE, "127.0.0.1:1", "loopback",
+         "use the address of the device");
+    r = connect_to("rdma://[::1]:1");
+    SAYS(&r, VC_UNAVAILABLE, "[::1]:1", "loopback",
+         "use the address of the device");
+}
+
+static void
+a_name_that_does_not_resolve_is_named(void **state)
+{
+    struct role_report r;
+
+    (void)state;
+    r = connect_to("rdma://no-such-host.invalid:1");
+    SAYS(&r, VC_UNAVAILABLE, "no-such-host.invalid", "see that");
+}
+
+static void
+a_port_of_0_leads_nowhere(void **state)
+{
+    char target[80];
+    struct role_report r;
+
+    (void)state;
+    r = connect_to(fixture_target(0, target));
+    SAYS(&r, VC_UNAVAILABLE, "port");
+}
+
+static const char *const malformed[] = {
+    "",
+    "rdma",
+    "rdma:",
+    "rdma://",
+    "rdma:/host:1",
+    "RDMA://host:1",
+    "tcp://host:1",
+    "host:1",
+    "rdma://:1",
+    "rdma://host",
+    "rdma://host:",
+    "rdma://host:-1",
+    "rdma://host:+1",
+    "rdma://host: 1",
+    "rdma://host:1 ",
+    "rdma://host:1x",
+    "rdma://host:65536",
+    "rdma://host:000001",
+    "rdma://host:99999999999999999999",
+    "rdma://[]:1",
+    "rdma://[::1:1",
+    "rdma://[::1]",
+    "rdma://[::1]1",
+    "rdma://::1:1",
+};
+
+/* No device is touched yet. */
+static void
+malformed_targets_are_invalid_and_the_form_is_shown(void **state)
 {
     struct vc_runtime *runtime;
-    struct vc_channel *channel = NULL;
-    struct report r = {.port = 0};
-    uint64_t start;
-    enum vc_status status = vc_runtime_new(NULL, &runtime);
+    struct vc_channel *channel;
+    struct vc_server *server;
 
-    if (status != VC_OK)
-        return 1;
-    start = fixture_ms();
-    status = vc_channel_open(runtime, target, NULL, &channel);
-    if (status == VC_OK)
-        status = vc_channel_connect(channel, &suite_probe_service);
-    report_end(&r, status, start);
-    vc_channel_close(channel);
+    (void)state;
+    assert_status(VC_OK, vc_runtime_new(NULL, &runtime));
+    assert_status(VC_OK, vc_server_new(runtime, NULL, &server));
+    for (size_t i = 0; i < sizeof malformed / sizeof malformed[0]; i++) {
+        assert_status(VC_INVALID_ARGUMENT,
+                      vc_channel_open(runtime, malformed[i], NULL, &channel));
+        assert_non_null(strstr(vc_error(), "write rdma://HOST:PORT"));
+        assert_status(VC_INVALID_ARGUMENT,
+                      vc_server_listen(server, malformed[i]));
+        assert_non_null(strstr(vc_error(), "write rdma://HOST:PORT"));
+    }
+    assert_status(VC_INVALID_ARGUMENT,
+                  vc_server_listen(server, "rdma://localhost:1"));
+    assert_non_null(strstr(vc_error(), "give the numeric address"));
+    vc_server_close(server);
     vc_runtime_free(runtime);
-    return report_send(&r);
 }
 
-/* Two channels one after the other; the report is of the second. */
+/* --- listening --------------------------------------------------------- */
+
+static void
+a_port_in_use_is_said_to_be(void **state)
+{
+    char target[80];
+    struct role server;
+    struct role_report r;
+
+    (void)state;
+    server = serve_at(fixture_target(0, target), "0", "me");
+
+    r = listen_at(fixture_target(server.report.port, target));
+
+    SAYS(&r, VC_UNAVAILABLE, target + strlen("rdma://"), "port is in use");
+    role_end(&server);
+}
+
+static void
+an_address_of_another_machine_cannot_be_listened_at(void **state)
+{
+    struct role_report r;
+
+    (void)state;
+    r = listen_at("rdma://192.0.2.1:0");
+    SAYS(&r, VC_UNAVAILABLE, "192.0.2.1",
+         "not one of this machine's RDMA devices");
+}
+
+/* A server at `at` is there for a client at `host`. */
+static void
+reached(const char *at, const char *host)
+{
+    struct role server = serve_at(at, "0", "me");
+    char target[80];
+    struct role_report r;
+
+    snprintf(target, sizeof target, "rdma://%s:%u", host, server.report.port);
+    r = connect_to(target);
+    if (r.status != VC_OK)
+        fail_msg("%s at %s: %s", host, at, r.text);
+    role_end(&server);
+}
+
+static void
+a_server_of_all_addresses_is_reached_at_each(void **state)
+{
+    (void)state;
+    need_guest();
+    reached("rdma://[::]:0", "10.9.0.1");
+    reached("rdma://[::]:0", "[fd09::1]");
+    reached("rdma://0.0.0.0:0", "10.9.0.1");
+    reached("rdma://[fd09::1]:0", "[fd09::1]");
+}
+
+/* --- limits and rights ------------------------------------------------- */
+
+static void
+a_client_that_may_not_lock_memory_is_told_its_limit(void **state)
+{
+    char target[80];
+    struct role server;
+    struct role_report r;
+
+    (void)state;
+    server = serve_at(fixture_target(0, target), "0", "me");
+    fixture_target(server.report.port, target);
+
+    r = role_report_of("connect", target, "64", "nobody");
+
+    SAYS(&r, VC_RESOURCE_EXHAUSTED, "cannot register", "limit of locked memory",
+         "64 KiB", "ulimit -l");
+    role_end(&server);
+}
+
+static void
+a_server_that_may_not_lock_memory_is_busy_and_lives(void **state)
+{
+    char target[80];
+    struct role server;
+
+    (void)state;
+    server = serve_at(fixture_target(0, target), "64", "nobody");
+    fixture_target(server.report.port, target);
+
+    for (int i = 0; i < 3; i++) {
+        struct role_report r = connect_to(target);
+
+        SAYS(&r, VC_UNAVAILABLE, "busy", "cannot register", "again after");
+    }
+    role_end(&server);
+}
+
+static void
+a_server_serves_whom_it_has_memory_for(void **state)
+{
+    char target[80];
+    struct role server;
+    struct role_report r;
+
+    (void)state;
+    need_guest(); /* what else is locked depends on the device */
+    server = serve_at(fixture_target(0, target), "700", "nobody");
+
+    r = role_report_of("pair", fixture_target(server.report.port, target), "0",
+                       "me");
+
+    SAYS(&r, VC_UNAVAILABLE, "busy");
+    role_end(&server);
+}
+
+static void
+a_port_for_the_privileged_is_refused_to_others(void **state)
+{
+    char target[80];
+    struct role_report r;
+
+    (void)state;
+    need_guest(); /* elsewhere all ports may be free for all */
+    r = role_report_of("serve", fixture_target(99, target), "0", "nobody");
+    SAYS(&r, VC_PERMISSION_DENIED, "below 1024", "take another");
+}
+
+/* What has been changed is restored, and nothing else. */
+static bool changed;
+
+/* Sets the mode of the devices whose names begin so. */
+static void
+devices_chmod(const char *prefix, mode_t mode)
+{
+    DIR *dir = opendir("/dev/infiniband");
+    struct dirent *entry;
+
+    changed = true;
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        char path[300];
+
+        if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0 ||
+            entry->d_name[0] == '.')
+            continue;
+        snprintf(path, sizeof path, "/dev/infiniband/%s", entry->d_name);
+        assert_int_equal(0, chmod(path, mode));
+    }
+    if (dir != NULL)
+        closedir(dir);
+}
+
 static int
-role_pair(const char *target)
+devices_restore(void **state)
 {
-    struct fixture f = {0};
-    struct vc_channel *second;
-    struct report r = {.port = 0};
-    uint64_t start;
-
-    snprintf(f.target, sizeof f.target, "%s", target);
-    fixture_start_client(&f, NULL);
-    if (fixture_echo(f.channel, 1000, 1) != VC_OK ||
-        vc_channel_open(f.runtime, target, NULL, &second) != VC_OK)
-        return 1;
-    start = fixture_ms();
-    report_end(&r, fixture_echo(second, 1000, 2), start);
-    vc_channel_close(second);
-    if (fixture_echo(f.channel, 1000, 3) != VC_OK)
-        return 1;
-    fixture_stop_client(&f);
-    return report_send(&r);
-}
-
-static enum vc_status
-server_begin(struct fixture *f, const char *target)
-{
-    static const struct suite_probe_methods none = {0};
-    enum vc_status status = vc_runtime_new(NULL, &f->server_runtime);
-
-    if (status == VC_OK)
-        status = vc_server_new(f->server_runtime, NULL, &f->server);
-    if (status == VC_OK)
-        status = suite_probe_add(f->server, &none, NULL);
-    if (status == VC_OK)
-        status = vc_server_listen(f->server, target);
-    return status == VC_OK ? vc_runtime_start(f->server_runtime, 1) : status;
-}
-
-static int
-role_serve(const char *target)
-{
-    struct fixture f = {0};
-    struct report r = {.port = 0};
-    uint64_t start = fixture_ms();
-    char byte;
-
-    report_end(&r, server_begin(&f, target), start);
-    if (r.status == VC_OK)
-        r.port = vc_server_port(f.server);
-    if (report_send(&r) != 0 || (r.status == VC_OK && read(0, &byte, 1) != 0))
-        return 1;
-    fixture_stop_server(&f);
+    (void)state;
+    if (changed)
+        devices_chmod("", 0666);
+    changed = false;
     return 0;
 }
 
+static void
+a_connection_manager_that_may_not_be_opened_is_named(void **state)
+{
+    char target[80];
+    struct role_report r;
+
+    (void)state;
+    need_guest();
+    devices_chmod("rdma_cm", 0600);
+
+    r = role_report_of("connect", fixture_target(1, target), "0", "nobody");
+    SAYS(&r, VC_PERMISSION_DENIED, "/dev/infiniband/rdma_cm",
+         "give this user read and write access");
+
+    r = role_report_of("serve", fixture_target(0, target), "0", "nobody");
+    SAYS(&r, VC_PERMISSION_DENIED, "/dev/infiniband/rdma_cm",
+         "give this user read and write access");
+}
+
+static void
+a_device_that_may_not_be_opened_is_named(void **state)
+{
+    char target[80];
+    struct role_report r;
+
+    (void)state;
+    need_guest();
+    devices_chmod("uverbs", 0600);
+
+    r = role_report_of("connect", fixture_target(1, target), "0", "nobody");
+    SAYS(&r, VC_PERMISSION_DENIED, "/dev/infiniband/uverbs",
+         "give this user read and write access");
+
+    r = role_report_of("serve", fixture_target(0, target), "0", "nobody");
+    SAYS(&r, VC_PERMISSION_DENIED, "/dev/infiniband/uverbs",
+         "give this user read and write access");
+    r = role_report_of("serve", "rdma://[::]:0", "0", "nobody");
+    SAYS(&r, VC_PERMISSION_DENIED, "/dev/infiniband/uverbs",
+         "give this user read and write access");
+}
+
+/* --- no device --------------------------------------------------------- */
+
+static int
+device_restore(void **state)
+{
+    static const char *const add[] = {"rdma", "link",   "add", "rxe0", "type",
+                                      "rxe",  "netdev", "v0",  NULL};
+
+    if (changed)
+        role_program(add);
+    return devices_restore(state);
+}
+
+static void
+without_a_device_it_says_how_to_see_one(void **state)
+{
+    static const char *const delete[] = {"rdma", "link", "delete", "rxe0",
+                                         NULL};
+    char target[80];
+    struct role_report r;
+
+    (void)state;
+    need_guest();
+    changed = true;
+    assert_int_equal(0, role_program(delete));
+
+    r = connect_to(fixture_target(1, target));
+    SAYS(&r, VC_UNAVAILABLE, "no RDMA device", "rdma link show");
+    r = connect_to("rdma://[fd09::1]:1");
+    SAYS(&r, VC_UNAVAILABLE, "no RDMA device", "rdma link show");
+
+    r = listen_at(fixture_target(0, target));
+    SAYS(&r, VC_UNAVAILABLE, "RDMA device", "rdma link show");
+}
+
+static void
+with_the_device_back_all_is_well(void **state)
+{
+    (void)state;
+    need_guest();
+    reached("rdma://[::]:0", "10.9.0.1");
+}
+
+int
+main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(where_nobody_listens_it_says_so),
+        cmocka_unit_test(
+            a_host_that_is_not_there_is_not_waited_for_beyond_the_timeout),
+        cmocka_unit_test(an_address_without_a_route_fails_at_once),
+        cmocka_unit_test(a_loopback_address_is_told_apart),
+        cmocka_unit_test(a_name_that_does_not_resolve_is_named),
+        cmocka_unit_test(a_port_of_0_leads_nowhere),
+        cmocka_unit_test(malformed_targets_are_invalid_and_the_form_is_shown),
+        cmocka_unit_test(a_port_in_use_is_said_to_be),
+        cmocka_unit_test(an_address_of_another_machine_cannot_be_listened_at),
+        cmocka_unit_test(a_server_of_all_addresses_is_reached_at_each),
+        cmocka_unit_test(a_client_that_may_not_lock_memory_is_told_its_limit),
+        cmocka_unit_test(a_server_that_may_not_lock_memory_is_busy_and_lives),
+        cmocka_unit_test(a_server_serves_whom_it_has_memory_for),
+        cmocka_unit_test(a_port_for_the_privileged_is_refused_to_others),
+        cmocka_unit_test_teardown(
+            a_connection_manager_that_may_not_be_opened_is_named,
+            devices_restore),
+        cmocka_unit_test_teardown(a_device_that_may_not_be_opened_is_named,
+                                  devices_restore),
+        cmocka_unit_test_teardown(without_a_device_it_says_how_to_see_one,
+                                  device_restore),
+        cmocka_unit_test(with_the_device_back_all_is_well),
+    };
+    int result;
+
+    if (role_main(argc, argv, &result))
+        return result;
+    return fixture_main(tests);
+}

@@ -46,6 +46,9 @@ tell_ready(int ready)
 
 /* --- the client that must not notice ----------------------------------- */
 
+/* Half of its calls' deadline: far from what the machine may be busy for. */
+#define STEADY_LONG_MS 5000
+
 static int
 steady_run(void *arg, int ready)
 {
@@ -101,7 +104,7 @@ scene_end(const struct scene *s)
     atomic_store(&words[STEADY_STOP], 1);
     assert_int_equal(0, fixture_wait(s->steady));
     assert_int_equal(0, atomic_load(&words[STEADY_FAILURES]));
-    assert_in_range(atomic_load(&words[STEADY_MAX_MS]), 0, CALLER_SOON_MS);
+    assert_in_range(atomic_load(&words[STEADY_MAX_MS]), 0, STEADY_LONG_MS);
     fixture_tell(&fixture_board->stop);
     assert_int_equal(0, fixture_wait(s->server));
 }
@@ -213,27 +216,27 @@ clients_may_be_killed_while_their_call_is_in_the_handler(void **state)
 
 #define VICTIMS 50
 
-/* As many connections as the server takes, but one, within 5 s: whatever the
+/* As many connections as the server takes, but one, within 8 s: whatever the
  * dead held is free again. */
 static int
 crowd_run(void *arg, int ready)
 {
     struct vc_channel *channels[VICTIMS + 1];
-    uint64_t due = fixture_ms() + 5000;
+    uint64_t due = fixture_ms() + 8000;
     struct fixture f;
 
     (void)arg;
     tell_ready(ready);
     client_open(&f);
     for (unsigned i = 0; i < VICTIMS + 1; i++) {
-        enum vc_status status;
+        struct caller c = {.size = 10, .tag = 3};
 
         assert_status(VC_OK,
                       vc_channel_open(f.runtime, f.target, NULL, &channels[i]));
-        do
-            status = vc_channel_connect(channels[i], &suite_probe_service);
-        while (status == VC_UNAVAILABLE && fixture_ms() < due);
-        assert_status(VC_OK, status);
+        c.channel = channels[i];
+        while (caller_call(&c) == VC_UNAVAILABLE && fixture_ms() < due)
+            continue;
+        assert_status(VC_OK, c.status);
     }
     for (unsigned i = 0; i < VICTIMS + 1; i++)
         vc_channel_close(channels[i]);
