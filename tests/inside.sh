@@ -27,7 +27,7 @@ for suite; do
     case $suite in
     unit)
         for program in tests/unit/test_*; do
-            [ -f "$program" ] && [ -x "$program" ] && tap "unit ${program##*_}" "./$program"
+            [ -f "$program" ] && [ -x "$program" ] && tap "unit ${program##*/test_}" "./$program"
         done ;;
     idl)
         VC_PLUGIN=$PWD/protoc-gen-verbcall VC_INCLUDE=$here/../include srcdir=$here/.. \

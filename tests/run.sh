@@ -106,7 +106,7 @@ suites_of()
     [ -z "$local_suites" ] || tests/inside.sh "$suites_folder" "$totals" $local_suites || failed=1
     # shellcheck disable=SC2086
     [ -z "$rdma_suites" ] ||
-        tests/rdma --timeout 1200 --share "$suites_folder" --share "$build" -- \
+        tests/rdma --timeout 1800 --share "$suites_folder" --share "$build" -- \
             "$PWD/tests/inside.sh" "$suites_folder" "$totals" $rdma_suites || failed=1
 }
 

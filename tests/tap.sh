@@ -4,7 +4,7 @@
 #
 # tests/tap.sh NAME TOTALS COMMAND...: runs a test program that prints TAP, says in a line how many of its tests passed,
 # failed and were skipped, and shows what failed. The three numbers go to the end of the file TOTALS. A program that
-# crashes, hangs (300 s; $VC_TEST_TIMEOUT) or stops before its plan is over has failed, whatever it printed. Exit
+# crashes, hangs (900 s; $VC_TEST_TIMEOUT) or stops before its plan is over has failed, whatever it printed. Exit
 # status 0 when nothing failed.
 #
 # cmocka 1.1.5 marks a skipped test as "not ok N # SKIP", so SKIP is looked for first.
@@ -17,7 +17,7 @@ log=$(mktemp) || exit 1
 trap 'rm -f "$log"' EXIT
 
 begin=$(date +%s)
-CMOCKA_MESSAGE_OUTPUT=TAP timeout -k 10 "${VC_TEST_TIMEOUT:-300}" "$@" >"$log" 2>&1 </dev/null
+CMOCKA_MESSAGE_OUTPUT=TAP timeout -k 10 "${VC_TEST_TIMEOUT:-900}" "$@" >"$log" 2>&1 </dev/null
 status=$?
 seconds=$(($(date +%s) - begin))
 

@@ -4,12 +4,13 @@
  * See tests/suite/role.h. */
 #include "tests/suite/role.h"
 
-#include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -29,7 +30,7 @@ report_send(struct role_report *r, enum vc_status status, uint64_t start)
     return write(STDOUT_FILENO, r, sizeof *r) == (ssize_t)sizeof *r ? 0 : 1;
 }
 
-static int
+int
 role_connect(const char *target)
 {
     struct fixture f = {0};
@@ -54,7 +55,7 @@ answers(struct vc_channel *channel)
            strstr(vc_error(), "handler") != NULL;
 }
 
-static int
+int
 role_pair(const char *target)
 {
     struct fixture f = {0};
@@ -93,8 +94,7 @@ server_begin(struct fixture *f, const char *target)
     return status == VC_OK ? vc_runtime_start(f->server_runtime, 1) : status;
 }
 
-/* Serves until its standard input ends. */
-static int
+int
 role_serve(const char *target)
 {
     struct fixture f = {0};
@@ -113,48 +113,21 @@ role_serve(const char *target)
 }
 
 static bool
-limit(const char *memlock_kib, const char *who)
+limits_take(const struct role_limits *limits)
 {
-    rlim_t bytes = (rlim_t)strtoul(memlock_kib, NULL, 10) * 1024;
+    rlim_t bytes = (rlim_t)limits->memlock_kib * 1024;
     struct rlimit memlock = {bytes, bytes};
 
     if (bytes != 0 && setrlimit(RLIMIT_MEMLOCK, &memlock) != 0)
         return false;
-    if (strcmp(who, "nobody") != 0)
+    if (!limits->nobody || geteuid() != 0)
         return true;
-    /* Its capabilities go with the user, CAP_IPC_LOCK among them. */
-    return geteuid() != 0 || (setgroups(0, NULL) == 0 && setgid(NOBODY) == 0 &&
-                              setuid(NOBODY) == 0);
-}
-
-/* ROLE TARGET MEMLOCK WHO */
-bool
-role_main(int argc, char **argv, int *result)
-{
-    if (argc != 5)
-        return false;
-    if (!limit(argv[3], argv[4]))
-        *result = 1;
-    else if (strcmp(argv[1], "connect") == 0)
-        *result = role_connect(argv[2]);
-    else if (strcmp(argv[1], "pair") == 0)
-        *result = role_pair(argv[2]);
-    else
-        *result = role_serve(argv[2]);
-    return true;
+    /* The capabilities go with the user, CAP_IPC_LOCK among them. */
+    return setgroups(0, NULL) == 0 && setgid(NOBODY) == 0 &&
+           setuid(NOBODY) == 0;
 }
 
 /* --- starting and ending them ------------------------------------------ */
-
-static void
-program_exec(int in, int out, const char *const argv[])
-{
-    setenv("PATH", "/usr/sbin:/usr/bin:/sbin:/bin", 1);
-    dup2(in, STDIN_FILENO);
-    dup2(out, STDOUT_FILENO);
-    execvp(argv[0], (char *const *)argv);
-    _exit(127);
-}
 
 /* Waits for the report; without one the child has failed. */
 static void
@@ -171,52 +144,47 @@ report_take(struct role_report *r, int from)
         fail_msg("a child does not report");
 }
 
-/* Of no other child's business. */
-static void
-pipe_open(int ends[2])
-{
-    assert_int_equal(0, pipe(ends));
-    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
-    fcntl(ends[1], F_SETFD, FD_CLOEXEC);
-}
-
 struct role
-role_start(const char *name, const char *target, const char *memlock_kib,
-           const char *who)
+role_start(role_play *play, const char *target,
+           const struct role_limits *limits)
 {
-    const char *const argv[] = {"/proc/self/exe", name, target,
-                                memlock_kib,      who,  NULL};
-    struct role c;
+    struct role role;
     int in[2], out[2];
 
-    pipe_open(in);
-    pipe_open(out);
-    c.pid = fork();
-    assert_true(c.pid >= 0);
-    if (c.pid == 0)
-        program_exec(in[0], out[1], argv);
+    assert_int_equal(0, pipe(in));
+    assert_int_equal(0, pipe(out));
+    fflush(NULL);
+    role.pid = fork();
+    assert_true(role.pid >= 0);
+    if (role.pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        dup2(in[0], STDIN_FILENO);
+        dup2(out[1], STDOUT_FILENO);
+        close(in[1]);
+        _exit(limits == NULL || limits_take(limits) ? play(target) : 1);
+    }
     close(in[0]);
     close(out[1]);
-    c.hold = in[1];
-    report_take(&c.report, out[0]);
-    return c;
+    role.hold = in[1];
+    report_take(&role.report, out[0]);
+    return role;
 }
 
 void
-role_end(struct role *c)
+role_end(struct role *role)
 {
-    close(c->hold);
-    assert_int_equal(0, fixture_wait(c->pid));
+    close(role->hold);
+    assert_int_equal(0, fixture_wait(role->pid));
 }
 
 struct role_report
-role_report_of(const char *name, const char *target, const char *memlock_kib,
-               const char *who)
+role_report_of(role_play *play, const char *target,
+               const struct role_limits *limits)
 {
-    struct role c = role_start(name, target, memlock_kib, who);
+    struct role role = role_start(play, target, limits);
 
-    role_end(&c);
-    return c.report;
+    role_end(&role);
+    return role.report;
 }
 
 int
@@ -225,7 +193,11 @@ role_program(const char *const argv[])
     pid_t pid = fork();
 
     assert_true(pid >= 0);
-    if (pid == 0)
-        program_exec(STDIN_FILENO, STDERR_FILENO, argv);
+    if (pid == 0) {
+        setenv("PATH", "/usr/sbin:/usr/bin:/sbin:/bin", 1);
+        dup2(STDERR_FILENO, STDOUT_FILENO);
+        execvp(argv[0], (char *const *)argv);
+        _exit(127);
+    }
     return fixture_wait(pid);
 }

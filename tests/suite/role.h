@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The test's program again in a process of its own, as a client or a server:
- * limits and rights belong to a process, and librdmacm never lets a device go.
- * What it met it reports. */
+ * Clients and servers in processes of their own, as limits and rights belong
+ * to a process and librdmacm never lets a device go. What they meet they
+ * report. The process that starts them must not have used RDMA itself. */
 #ifndef VC_TESTS_SUITE_ROLE_H
 #define VC_TESTS_SUITE_ROLE_H
 
@@ -17,29 +17,33 @@ struct role_report {
     char text[256]; /* vc_error() */
 };
 
+/* How it is limited before it begins. */
+struct role_limits {
+    unsigned memlock_kib; /* 0: as this process */
+    bool nobody;          /* without this process's user and capabilities */
+};
+
 struct role {
     pid_t pid;
     int hold; /* its standard input */
     struct role_report report;
 };
 
-/* main() gives it the command line: true, and *result is what to return, when
- * this process has a role. */
-bool role_main(int argc, char **argv, int *result);
+/* What it can do; for role_start(), which calls it. */
+typedef int role_play(const char *target);
+role_play role_connect; /* connects to target, and ends */
+role_play role_pair;    /* opens two channels one after the other, the first of
+                         * which must work all the time; reports of the second */
+role_play role_serve;   /* listens at target until role_end() */
 
-/* Starts it, and waits for its report. The roles:
- *   connect  connects to target, and ends
- *   pair     opens two channels, of which the first must work all the time
- *            and the report is of the second
- *   serve    listens at target until role_end()
- * memlock_kib limits locked memory unless "0"; who is "me" or "nobody". */
-struct role role_start(const char *name, const char *target,
-                       const char *memlock_kib, const char *who);
+/* Starts it, and waits for its report. limits may be NULL. */
+struct role role_start(role_play *play, const char *target,
+                       const struct role_limits *limits);
 void role_end(struct role *role);
 
-/* One that ends by itself. */
-struct role_report role_report_of(const char *name, const char *target,
-                                  const char *memlock_kib, const char *who);
+/* One that ends by itself, or at once. */
+struct role_report role_report_of(role_play *play, const char *target,
+                                  const struct role_limits *limits);
 
 /* Another program, by its words; its exit status. */
 int role_program(const char *const argv[]);

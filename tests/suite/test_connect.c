@@ -37,19 +37,19 @@ says(const struct role_report *r, enum vc_status status,
 static struct role_report
 connect_to(const char *target)
 {
-    return role_report_of("connect", target, "0", "me");
+    return role_report_of(role_connect, target, NULL);
 }
 
 static struct role_report
 listen_at(const char *target)
 {
-    return role_report_of("serve", target, "0", "me");
+    return role_report_of(role_serve, target, NULL);
 }
 
 static struct role
-serve_at(const char *target, const char *memlock_kib, const char *who)
+serve_at(const char *target, const struct role_limits *limits)
 {
-    struct role c = role_start("serve", target, memlock_kib, who);
+    struct role c = role_start(role_serve, target, limits);
 
     if (c.report.status != VC_OK)
         fail_msg("%s: %s", target, c.report.text);
@@ -208,7 +208,7 @@ a_port_in_use_is_said_to_be(void **state)
     struct role_report r;
 
     (void)state;
-    server = serve_at(fixture_target(0, target), "0", "me");
+    server = serve_at(fixture_target(0, target), NULL);
 
     r = listen_at(fixture_target(server.report.port, target));
 
@@ -231,7 +231,7 @@ an_address_of_another_machine_cannot_be_listened_at(void **state)
 static void
 reached(const char *at, const char *host)
 {
-    struct role server = serve_at(at, "0", "me");
+    struct role server = serve_at(at, NULL);
     char target[80];
     struct role_report r;
 
@@ -255,6 +255,10 @@ a_server_of_all_addresses_is_reached_at_each(void **state)
 
 /* --- limits and rights ------------------------------------------------- */
 
+static const struct role_limits nobody = {0, true};
+static const struct role_limits little = {64, true};
+static const struct role_limits enough_for_one = {700, true};
+
 static void
 a_client_that_may_not_lock_memory_is_told_its_limit(void **state)
 {
@@ -263,10 +267,10 @@ a_client_that_may_not_lock_memory_is_told_its_limit(void **state)
     struct role_report r;
 
     (void)state;
-    server = serve_at(fixture_target(0, target), "0", "me");
+    server = serve_at(fixture_target(0, target), NULL);
     fixture_target(server.report.port, target);
 
-    r = role_report_of("connect", target, "64", "nobody");
+    r = role_report_of(role_connect, target, &little);
 
     SAYS(&r, VC_RESOURCE_EXHAUSTED, "cannot register", "limit of locked memory",
          "64 KiB", "ulimit -l");
@@ -280,7 +284,7 @@ a_server_that_may_not_lock_memory_is_busy_and_lives(void **state)
     struct role server;
 
     (void)state;
-    server = serve_at(fixture_target(0, target), "64", "nobody");
+    server = serve_at(fixture_target(0, target), &little);
     fixture_target(server.report.port, target);
 
     for (int i = 0; i < 3; i++) {
@@ -300,10 +304,10 @@ a_server_serves_whom_it_has_memory_for(void **state)
 
     (void)state;
     need_guest(); /* what else is locked depends on the device */
-    server = serve_at(fixture_target(0, target), "700", "nobody");
+    server = serve_at(fixture_target(0, target), &enough_for_one);
 
-    r = role_report_of("pair", fixture_target(server.report.port, target), "0",
-                       "me");
+    r = role_report_of(role_pair, fixture_target(server.report.port, target),
+                       NULL);
 
     SAYS(&r, VC_UNAVAILABLE, "busy");
     role_end(&server);
@@ -317,7 +321,7 @@ a_port_for_the_privileged_is_refused_to_others(void **state)
 
     (void)state;
     need_guest(); /* elsewhere all ports may be free for all */
-    r = role_report_of("serve", fixture_target(99, target), "0", "nobody");
+    r = role_report_of(role_serve, fixture_target(99, target), &nobody);
     SAYS(&r, VC_PERMISSION_DENIED, "below 1024", "take another");
 }
 
@@ -365,11 +369,11 @@ a_connection_manager_that_may_not_be_opened_is_named(void **state)
     need_guest();
     devices_chmod("rdma_cm", 0600);
 
-    r = role_report_of("connect", fixture_target(1, target), "0", "nobody");
+    r = role_report_of(role_connect, fixture_target(1, target), &nobody);
     SAYS(&r, VC_PERMISSION_DENIED, "/dev/infiniband/rdma_cm",
          "give this user read and write access");
 
-    r = role_report_of("serve", fixture_target(0, target), "0", "nobody");
+    r = role_report_of(role_serve, fixture_target(0, target), &nobody);
     SAYS(&r, VC_PERMISSION_DENIED, "/dev/infiniband/rdma_cm",
          "give this user read and write access");
 }
@@ -384,14 +388,14 @@ a_device_that_may_not_be_opened_is_named(void **state)
     need_guest();
     devices_chmod("uverbs", 0600);
 
-    r = role_report_of("connect", fixture_target(1, target), "0", "nobody");
+    r = role_report_of(role_connect, fixture_target(1, target), &nobody);
     SAYS(&r, VC_PERMISSION_DENIED, "/dev/infiniband/uverbs",
          "give this user read and write access");
 
-    r = role_report_of("serve", fixture_target(0, target), "0", "nobody");
+    r = role_report_of(role_serve, fixture_target(0, target), &nobody);
     SAYS(&r, VC_PERMISSION_DENIED, "/dev/infiniband/uverbs",
          "give this user read and write access");
-    r = role_report_of("serve", "rdma://[::]:0", "0", "nobody");
+    r = role_report_of(role_serve, "rdma://[::]:0", &nobody);
     SAYS(&r, VC_PERMISSION_DENIED, "/dev/infiniband/uverbs",
          "give this user read and write access");
 }
@@ -440,7 +444,7 @@ with_the_device_back_all_is_well(void **state)
 }
 
 int
-main(int argc, char **argv)
+main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(where_nobody_listens_it_says_so),
@@ -467,9 +471,6 @@ main(int argc, char **argv)
                                   device_restore),
         cmocka_unit_test(with_the_device_back_all_is_well),
     };
-    int result;
 
-    if (role_main(argc, argv, &result))
-        return result;
     return fixture_main(tests);
 }

@@ -306,6 +306,7 @@ a_deadline_of_0_has_passed(void **state)
     refused(&r, call, NULL, 0, VC_DEADLINE_EXCEEDED, "a deadline of 0");
 
     served(&r, call_of(2, COUNT));
+    hostile_others_served(f, "a deadline of 0");
     raw_close(&r);
 }
 

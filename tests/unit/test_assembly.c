@@ -103,12 +103,12 @@ lies_of_a_further_part_are_refused(void **state)
     size_t budget = 200000;
     struct vc__frame f = first(100, 10);
     struct vc__frame bad[] = {
-        part(10, 91, 1),  /* over the end */
-        part(10, 90, 0),  /* reaches the end, and says more follows */
-        part(10, 89, 1),  /* says it is the last, and is not */
-        part(11, 10, 0),  /* a gap */
-        part(9, 10, 0),   /* a repetition */
-        part(10, 0, 0),   /* nothing */
+        part(10, 91, 1), /* over the end */
+        part(10, 90, 0), /* reaches the end, and says more follows */
+        part(10, 89, 1), /* says it is the last, and is not */
+        part(11, 10, 0), /* a gap */
+        part(9, 10, 0),  /* a repetition */
+        part(10, 0, 0),  /* nothing */
         part(10, UINT32_MAX, 1),
     };
     struct vc__assembly idle = {0};

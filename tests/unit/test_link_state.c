@@ -68,8 +68,8 @@ static void
 a_peer_that_leaves_is_answered(void **state)
 {
     (void)state;
-    assert_int_equal(VC__LINK_GONE, step(VC__LINK_UP, VC__LINK_EV_LEFT,
-                                         VC__LINK_DO_ANSWER));
+    assert_int_equal(VC__LINK_GONE,
+                     step(VC__LINK_UP, VC__LINK_EV_LEFT, VC__LINK_DO_ANSWER));
 }
 
 static void
@@ -85,9 +85,9 @@ nothing_happens_to_a_link_that_is_gone(void **state)
 {
     (void)state;
     for (int e = 0; e < VC__LINK_EVENTS; e++)
-        assert_int_equal(VC__LINK_GONE,
-                         step(VC__LINK_GONE, (enum vc__link_event)e,
-                              VC__LINK_DO_NOTHING));
+        assert_int_equal(
+            VC__LINK_GONE,
+            step(VC__LINK_GONE, (enum vc__link_event)e, VC__LINK_DO_NOTHING));
 }
 
 /* Whatever state, the owner's close, the timer and a removed device lead out
