@@ -58,8 +58,11 @@ alone()
     language=$1
     shift
     for header in include/verbcall/*.h; do
+        # ISO C wants a declaration in every source.
         # shellcheck disable=SC2046 # flags
-        "$@" -x "$language" -Iinclude $(pkg-config --cflags libprotobuf-c) -Wall -Wextra -Werror -fsyntax-only "$header" || return 1
+        printf '#include "%s"\nextern int something;\n' "$header" |
+            "$@" -x "$language" -I. -Iinclude $(pkg-config --cflags libprotobuf-c) -Wall -Wextra -Werror \
+                -fsyntax-only - || return 1
     done
 }
 
