@@ -141,8 +141,9 @@ probe_echo(struct vc_call *call, const Suite__EchoRequest *request,
         reply->payload.data = vc_call_alloc(call, size);
         if (reply->payload.data == NULL)
             return vc_call_fail(call, VC_RESOURCE_EXHAUSTED, "no memory");
-        memcpy(reply->payload.data, request->payload.data,
-               request->payload.len);
+        if (request->payload.len > 0)
+            memcpy(reply->payload.data, request->payload.data,
+                   request->payload.len);
     }
     reply->payload.len = size;
     return VC_OK;
@@ -336,7 +337,8 @@ static bool
 echo_good(const Suite__EchoReply *reply, size_t size, uint64_t tag)
 {
     return reply->tag == tag && reply->payload.len == size &&
-           memcmp(reply->payload.data, payload_of(tag), size) == 0;
+           (size == 0 ||
+            memcmp(reply->payload.data, payload_of(tag), size) == 0);
 }
 
 enum vc_status
