@@ -5,6 +5,7 @@
 #include "rpc/codec.h"
 
 #include "rpc/message.h"
+#include "rpc/plain.h"
 
 #define MEMORY_FACTOR 4
 #define MEMORY_FLOOR  ((size_t)64 * 1024)
@@ -35,13 +36,17 @@ vc__codec_unpack(const struct vc_message_type *type,
     const struct vc__message_limits limits = {VC__MESSAGE_DEPTH, memory};
     void *message;
 
-    *fault = vc__message_check(type->desc, data, len, &limits, NULL);
-    if (*fault != NULL)
-        return NULL;
-    if (type->unpack != NULL)
-        message = type->unpack(allocator, len, data);
-    else
-        message = protobuf_c_message_unpack(type->desc, allocator, len, data);
+    *fault = NULL;
+    if (type->unpack != NULL ||
+        !vc__plain_unpack(type->desc, allocator, memory, data, len, &message)) {
+        *fault = vc__message_check(type->desc, data, len, &limits, NULL);
+        if (*fault != NULL)
+            return NULL;
+        message =
+            type->unpack != NULL
+                ? type->unpack(allocator, len, data)
+                : protobuf_c_message_unpack(type->desc, allocator, len, data);
+    }
     if (message == NULL)
         *fault = "no memory to unpack it";
     return message;

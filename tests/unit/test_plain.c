@@ -1,0 +1,237 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * rpc/plain.c against the long way: what it takes, the check calls good, and
+ * protobuf-c makes the same message of it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "rpc/arena.h"
+#include "rpc/message.h"
+#include "rpc/plain.h"
+#include "tests/unit/message_maker.h"
+#include "tests/unit/test_message.pb-c.h"
+#include "tests/unit/test_message_proto2.pb-c.h"
+
+static const ProtobufCMessageDescriptor *const types[] = {
+    &unit__plain__descriptor,  &unit__packed__descriptor,
+    &unit__tree__descriptor,   &unit__choice__descriptor,
+    &unit__all__descriptor,    &unit__empties__descriptor,
+    &unit2__inner__descriptor, &unit2__outer__descriptor,
+    &unit2__plain__descriptor,
+};
+
+#define N_TYPES (sizeof types / sizeof types[0])
+#define ROOM    (1u << 24)
+
+static struct vc__arena arena;
+
+static int
+setup(void **state)
+{
+    return maker_setup(state) || vc__arena_init(&arena, 1 << 16, ROOM);
+}
+
+static int
+teardown(void **state)
+{
+    vc__arena_fini(&arena);
+    return maker_teardown(state);
+}
+
+/* Unpacks bytes in memory of exactly their size; true when they are plain. */
+static bool
+try_plain(const ProtobufCMessageDescriptor *desc, const void *bytes, size_t len,
+          size_t memory, void **message)
+{
+    uint8_t *copy = malloc(len == 0 ? 1 : len);
+    bool plain;
+
+    assert_non_null(copy);
+    if (len > 0)
+        memcpy(copy, bytes, len);
+    vc__arena_reset(&arena);
+    vc__arena_set_cap(&arena, memory);
+    plain =
+        vc__plain_unpack(desc, &arena.allocator, memory, copy, len, message);
+    if (!plain)
+        assert_int_equal(arena.taken, 0);
+    free(copy);
+    return plain;
+}
+
+static bool
+is_plain(const ProtobufCMessageDescriptor *desc, const void *bytes, size_t len)
+{
+    void *message;
+
+    return try_plain(desc, bytes, len, ROOM, &message);
+}
+
+#define PLAIN(desc, bytes)                                                     \
+    assert_true(is_plain(&(desc), bytes, sizeof(bytes) - 1))
+#define NOT_PLAIN(desc, bytes)                                                 \
+    assert_false(is_plain(&(desc), bytes, sizeof(bytes) - 1))
+
+static void
+assert_same(const ProtobufCMessage *one, const ProtobufCMessage *other)
+{
+    size_t size = protobuf_c_message_get_packed_size(one);
+    uint8_t *a = malloc(size + 1), *b = malloc(size + 1);
+
+    assert_int_equal(size, protobuf_c_message_get_packed_size(other));
+    protobuf_c_message_pack(one, a);
+    protobuf_c_message_pack(other, b);
+    assert_memory_equal(a, b, size);
+    free(a);
+    free(b);
+}
+
+/* True when b was plain. */
+static bool
+compare(const ProtobufCMessageDescriptor *desc, struct bytes b)
+{
+    const struct vc__message_limits limits = {VC__MESSAGE_DEPTH, ROOM};
+    ProtobufCMessage *message;
+    void *plain;
+
+    if (!try_plain(desc, b.at, b.len, ROOM, &plain))
+        return false;
+    assert_non_null(plain);
+    assert_null(vc__message_check(desc, b.at, b.len, &limits, NULL));
+    message = protobuf_c_message_unpack(desc, NULL, b.len, b.at);
+    assert_non_null(message);
+    assert_same(plain, message);
+    protobuf_c_message_free_unpacked(message, NULL);
+    return true;
+}
+
+static void
+a_packed_message_without_repeated_fields_is_plain(void **state)
+{
+    uint64_t seed = 1;
+
+    (void)state;
+    for (unsigned i = 0; i < 5000; i++) {
+        maker_reset();
+        assert_true(compare(&unit__plain__descriptor,
+                            random_packed(&unit__plain__descriptor, &seed)));
+        assert_true(compare(&unit2__plain__descriptor,
+                            random_packed(&unit2__plain__descriptor, &seed)));
+    }
+}
+
+static void
+any_bytes_taken_as_plain_are_good_and_mean_the_same(void **state)
+{
+    uint64_t seed = 2;
+    unsigned plain = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < 200000; i++) {
+        const ProtobufCMessageDescriptor *desc = types[i % N_TYPES];
+
+        maker_reset();
+        plain += compare(desc, any_bytes(desc, &seed));
+    }
+    assert_in_range(plain, 1000, 199999);
+}
+
+static void
+no_more_memory_is_taken_than_is_allowed(void **state)
+{
+    uint64_t seed = 3;
+
+    (void)state;
+    for (unsigned i = 0; i < 5000; i++) {
+        struct bytes b;
+        size_t needs;
+        void *message;
+
+        maker_reset();
+        b = random_packed(&unit__plain__descriptor, &seed);
+        assert_true(
+            try_plain(&unit__plain__descriptor, b.at, b.len, ROOM, &message));
+        needs = arena.taken;
+        assert_true(
+            try_plain(&unit__plain__descriptor, b.at, b.len, needs, &message));
+        assert_non_null(message);
+        assert_false(try_plain(&unit__plain__descriptor, b.at, b.len, needs - 1,
+                               &message));
+    }
+}
+
+static void
+an_empty_message_is_plain(void **state)
+{
+    void *message;
+
+    (void)state;
+    assert_true(try_plain(&unit__plain__descriptor, NULL, 0, ROOM, &message));
+    assert_non_null(message);
+}
+
+static void *
+alloc_nothing(void *data, size_t size)
+{
+    (void)data;
+    (void)size;
+    return NULL;
+}
+
+static void
+without_memory_it_is_plain_and_there_is_no_message(void **state)
+{
+    ProtobufCAllocator none = {.alloc = alloc_nothing};
+    void *message = &none;
+
+    (void)state;
+    assert_true(vc__plain_unpack(&unit__plain__descriptor, &none, ROOM, NULL, 0,
+                                 &message));
+    assert_null(message);
+}
+
+/* Field 3 of Plain is an int32, as the next test needs. */
+static void
+what_is_unusual_is_left_to_the_long_way(void **state)
+{
+    const ProtobufCFieldDescriptor *f =
+        protobuf_c_message_descriptor_get_field(&unit__plain__descriptor, 3);
+
+    (void)state;
+    assert_int_equal(f->type, PROTOBUF_C_TYPE_INT32);
+    PLAIN(unit__plain__descriptor, "\x18\x01");
+    NOT_PLAIN(unit__plain__descriptor, "\x18\x01\x18\x02");     /* twice */
+    NOT_PLAIN(unit__plain__descriptor, "\x18");                 /* cut */
+    NOT_PLAIN(unit__plain__descriptor, "\x1d\x01\x02\x03\x04"); /* type */
+    NOT_PLAIN(unit__plain__descriptor, "\xf8\x7f\x01");         /* unknown */
+    NOT_PLAIN(unit__plain__descriptor,
+              "\x98\x80\x80\x80\x80\x00\x01"); /* a tag of 6 bytes */
+    NOT_PLAIN(unit__plain__descriptor,
+              "\x18\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02"); /* 65 bits */
+    PLAIN(unit__plain__descriptor,
+          "\x18\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01");
+    NOT_PLAIN(unit2__outer__descriptor, ""); /* required fields */
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_packed_message_without_repeated_fields_is_plain),
+        cmocka_unit_test(any_bytes_taken_as_plain_are_good_and_mean_the_same),
+        cmocka_unit_test(no_more_memory_is_taken_than_is_allowed),
+        cmocka_unit_test(an_empty_message_is_plain),
+        cmocka_unit_test(without_memory_it_is_plain_and_there_is_no_message),
+        cmocka_unit_test(what_is_unusual_is_left_to_the_long_way),
+    };
+
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
