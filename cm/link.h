@@ -41,8 +41,10 @@ struct vc__send {
     struct cds_list_head node;
     struct vc__frame frame; /* header, with the length of the whole body */
     uint64_t due;           /* CALL: when its deadline is, by vc__now() */
-    uint32_t at;            /* bytes of the body that have gone */
+    bool fresh;             /* frame.deadline is right at this moment */
     bool gone;              /* something of it has gone: the peer may see it */
+    uint32_t at;            /* bytes of the body that have gone */
+    uint32_t take;          /* bytes in the packet that is being made */
 
     /* Where the body is. NULL: write() puts all of it to out, at once; only
      * for bodies up to VC__EAGER_MAX. */
@@ -55,6 +57,9 @@ struct vc__send {
      * without being told: when a reply to it came, or after ops->down(). */
     void (*done)(struct vc__send *s);
 };
+
+/* What a CALL's header says of a deadline. */
+uint32_t vc__deadline_left(uint64_t due, uint64_t now);
 
 /* What comes up, on the holder of the engine. */
 struct vc__link_ops {

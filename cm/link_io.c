@@ -22,51 +22,52 @@
 
 /* --- packing ----------------------------------------------------------- */
 
-/* Bytes of s that are still to go, its next header included. */
-static uint64_t
-send_rest(const struct vc__send *s)
-{
-    return VC__FRAME_HEADER + (uint64_t)s->frame.body_len - s->at;
-}
-
 /* Can s only go in parts? */
 static bool
 send_is_long(const struct vc__send *s)
 {
-    return s->at > 0 || s->frame.body_len > VC__EAGER_MAX;
+    return s->frame.body_len > VC__EAGER_MAX;
+}
+
+/* Bytes of the next part of s, with its header, in a packet with `room` left;
+ * 0 when it must wait. */
+static uint32_t
+part_take(const struct vc__send *s, uint32_t room)
+{
+    uint64_t rest = VC__FRAME_HEADER + (uint64_t)s->frame.body_len - s->at;
+
+    if (s->at == 0)
+        rest += TOTAL_SIZE;
+    if (rest <= room)
+        return (uint32_t)rest;
+    return room < VC__FRAME_HEADER + PART_MIN ? 0 : room;
 }
 
 /* Bytes that s takes in a packet with `room` left; 0 when it must wait. */
 static uint32_t
 send_take(const struct vc__send *s, uint32_t room)
 {
-    uint64_t rest = send_rest(s);
+    uint32_t whole;
 
-    if (s->at == 0 && send_is_long(s))
-        rest += TOTAL_SIZE;
-    if (rest <= room)
-        return (uint32_t)rest;
-    if (!send_is_long(s) || room < VC__FRAME_HEADER + PART_MIN)
-        return 0;
-    return room;
+    if (send_is_long(s))
+        return part_take(s, room);
+    whole = VC__FRAME_HEADER + s->frame.body_len;
+    return whole <= room ? whole : 0;
 }
 
-static uint32_t
-deadline_left(uint64_t due)
+uint32_t
+vc__deadline_left(uint64_t due, uint64_t now)
 {
-    uint64_t now;
-
-    if (due == VC__FOREVER)
-        return VC__DEADLINE_NONE;
-    now = vc__now();
-    if (due > now + VC__DEADLINE_NONE - 1)
+    if (due == VC__FOREVER || due > now + VC__DEADLINE_NONE - 1)
         return VC__DEADLINE_NONE;
     return due <= now ? 0 : (uint32_t)(due - now);
 }
 
 static void
-write_whole(struct vc__send *s, uint8_t *out, struct vc__frame *f)
+write_whole(struct vc__send *s, uint8_t *out)
 {
+    const struct vc__frame *f = &s->frame;
+
     vc__frame_put(out, f);
     out += VC__FRAME_HEADER;
     if (s->body != NULL)
@@ -77,41 +78,42 @@ write_whole(struct vc__send *s, uint8_t *out, struct vc__frame *f)
 }
 
 static void
-write_part(struct vc__send *s, uint8_t *out, struct vc__frame *f, uint32_t take)
+write_part(struct vc__send *s, uint8_t *out, uint32_t take)
 {
-    uint32_t total = f->body_len;
+    struct vc__frame f = s->frame;
+    uint32_t total = f.body_len;
     uint8_t *body = out + VC__FRAME_HEADER;
     uint32_t len = take - VC__FRAME_HEADER;
 
-    f->body_len = len;
+    f.body_len = len;
     if (s->at == 0) {
         vc__put32(body, total);
         body += TOTAL_SIZE;
         len -= TOTAL_SIZE;
-        f->flags |= VC__FRAME_MORE;
+        f.flags |= VC__FRAME_MORE;
     } else {
-        f->flags = f->type == VC__FRAME_REPLY ? VC__FRAME_OF_REPLY : 0;
-        f->type = VC__FRAME_DATA;
-        f->method = 0;
-        f->deadline = s->at;
+        f.flags = f.type == VC__FRAME_REPLY ? VC__FRAME_OF_REPLY : 0;
+        f.type = VC__FRAME_DATA;
+        f.method = 0;
+        f.deadline = s->at;
         if (s->at + len < total)
-            f->flags |= VC__FRAME_MORE;
+            f.flags |= VC__FRAME_MORE;
     }
-    vc__frame_put(out, f);
+    vc__frame_put(out, &f);
     memcpy(body, s->body + s->at, len);
     s->at += len;
 }
 
 static void
-send_write(struct vc__send *s, uint8_t *out, uint32_t take)
+send_write(struct vc__send *s, uint8_t *out)
 {
-    struct vc__frame f = s->frame;
-
-    f.deadline = f.type == VC__FRAME_CALL ? deadline_left(s->due) : 0;
+    if (!s->fresh && s->frame.type == VC__FRAME_CALL)
+        s->frame.deadline = vc__deadline_left(s->due, vc__now());
     if (send_is_long(s))
-        write_part(s, out, &f, take);
+        write_part(s, out, s->take);
     else
-        write_whole(s, out, &f);
+        write_whole(s, out);
+    s->gone = true;
 }
 
 /* What the next packet will hold. */
@@ -121,17 +123,16 @@ struct plan {
 };
 
 static struct plan
-packet_plan(const struct vc__link *link)
+packet_plan(struct vc__link *link)
 {
     struct plan plan = {VC__PACKET_HEADER, 0};
-    const struct vc__send *s;
+    struct vc__send *s;
 
     cds_list_for_each_entry (s, &link->queue, node) {
-        uint32_t take = send_take(s, VC__BUFFER_SIZE - plan.len);
-
-        if (take == 0 || plan.count == UINT16_MAX)
+        s->take = send_take(s, VC__BUFFER_SIZE - plan.len);
+        if (s->take == 0 || plan.count == UINT16_MAX)
             break;
-        plan.len += take;
+        plan.len += s->take;
         plan.count++;
     }
     return plan;
@@ -175,11 +176,9 @@ packet_write(struct vc__link *link, uint8_t *out, struct plan plan,
     while (plan.count-- > 0) {
         struct vc__send *s =
             cds_list_entry(link->queue.next, struct vc__send, node);
-        uint32_t take = send_take(s, VC__BUFFER_SIZE - at);
 
-        send_write(s, out + at, take);
-        at += take;
-        s->gone = true;
+        send_write(s, out + at);
+        at += s->take;
         if (s->at == s->frame.body_len)
             send_retire(s, finished);
         else
@@ -270,6 +269,8 @@ vc__link_send(struct vc__link *link, struct vc__send *const *sends, unsigned n)
     }
     if (open)
         queue_flush(link, &finished);
+    for (unsigned i = 0; open && i < n; i++)
+        sends[i]->fresh = false;
     pthread_mutex_unlock(&link->lock);
     finish(&finished);
     return open;

@@ -177,6 +177,7 @@ vc__session_launch(struct vc__session *s)
             cds_list_entry(s->waiting.next, struct vc__request, node);
 
         cds_list_del(&r->node);
+        r->send->fresh = false;
         if (!request_launch(s, r)) {
             cds_list_add(&r->node, &s->waiting);
             return;

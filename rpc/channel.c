@@ -274,6 +274,8 @@ call_run(struct call *c, const struct vc_service *service, unsigned method,
     vc__engine_catch_up(c->channel->engine, now);
     c->request.send->frame.method = (uint16_t)method;
     c->request.send->due = due;
+    c->request.send->frame.deadline = vc__deadline_left(due, now);
+    c->request.send->fresh = true;
     vc__session_start(session, &c->request);
     if (!vc__engine_wait(c->channel->engine, &c->waiter, due))
         call_expire(c, session, ms);

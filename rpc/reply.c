@@ -57,6 +57,10 @@ reply_destroy(struct vc__reply *r)
 void
 vc__replies_fini(struct vc__replies *rs)
 {
+    struct vc__reply *spare = atomic_load(&rs->spare);
+
+    if (spare != NULL)
+        reply_destroy(spare);
     while (rs->stock != NULL) {
         struct vc__reply *r = rs->stock;
 
@@ -84,8 +88,8 @@ reply_make(struct vc__replies *rs, size_t memory)
     return r;
 }
 
-struct vc__reply *
-vc__reply_take(struct vc__replies *rs, size_t memory)
+static struct vc__reply *
+stock_take(struct vc__replies *rs)
 {
     struct vc__reply *r;
 
@@ -96,6 +100,41 @@ vc__reply_take(struct vc__replies *rs, size_t memory)
         rs->n_stock--;
     }
     pthread_mutex_unlock(&rs->lock);
+    return r;
+}
+
+/* False when it is full. */
+static bool
+stock_give(struct vc__replies *rs, struct vc__reply *r)
+{
+    bool keep;
+
+    pthread_mutex_lock(&rs->lock);
+    keep = rs->n_stock < STOCK_MAX;
+    if (keep) {
+        r->next = rs->stock;
+        rs->stock = r;
+        rs->n_stock++;
+    }
+    pthread_mutex_unlock(&rs->lock);
+    return keep;
+}
+
+/* Puts r, which may be NULL, in the place of the spare one. Acquire and
+ * release: whoever takes a reply sees what its giver did to it. */
+static struct vc__reply *
+spare_swap(struct vc__replies *rs, struct vc__reply *r)
+{
+    return atomic_exchange_explicit(&rs->spare, r, memory_order_acq_rel);
+}
+
+struct vc__reply *
+vc__reply_take(struct vc__replies *rs, size_t memory)
+{
+    struct vc__reply *r = spare_swap(rs, NULL);
+
+    if (r == NULL)
+        r = stock_take(rs);
     if (r == NULL)
         r = reply_make(rs, memory + FRONT);
     if (r == NULL)
@@ -108,19 +147,9 @@ vc__reply_take(struct vc__replies *rs, size_t memory)
 void
 vc__reply_give(struct vc__reply *r)
 {
-    struct vc__replies *rs = r->home;
-    bool keep;
-
     vc__arena_reset(&r->arena);
-    pthread_mutex_lock(&rs->lock);
-    keep = rs->n_stock < STOCK_MAX;
-    if (keep) {
-        r->next = rs->stock;
-        rs->stock = r;
-        rs->n_stock++;
-    }
-    pthread_mutex_unlock(&rs->lock);
-    if (!keep)
+    r = spare_swap(r->home, r);
+    if (r != NULL && !stock_give(r->home, r))
         reply_destroy(r);
 }
 

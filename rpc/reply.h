@@ -7,6 +7,7 @@
 #define VC_RPC_REPLY_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "rpc/arena.h"
@@ -14,6 +15,9 @@
 struct vc__reply;
 
 struct vc__replies {
+    /* The one given last: all that a thread which makes one call after the
+     * other needs. */
+    _Atomic(struct vc__reply *) spare;
     pthread_mutex_t lock;
     struct vc__reply *stock; /* lock */
     unsigned n_stock;        /* lock */
