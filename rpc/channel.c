@@ -103,6 +103,7 @@ struct call {
     struct vc_channel *channel;
     const struct vc_method *method;
     const void *message;
+    struct vc__packing packing;
     void *reply;
     struct vc__error error; /* status VC_OK: there is a reply */
 };
@@ -133,7 +134,7 @@ call_write(struct vc__send *send, uint8_t *out)
 {
     struct call *c = caa_container_of(send, struct call, send);
 
-    vc__codec_pack(&c->method->request, c->message, out);
+    vc__codec_pack(&c->method->request, &c->packing, c->message, out);
 }
 
 static void
@@ -216,7 +217,7 @@ long_new(const struct call *c, size_t size)
         return NULL;
     memset(&l->send, 0, sizeof l->send);
     atomic_init(&l->holders, 2);
-    vc__codec_pack(&c->method->request, c->message, l->body);
+    vc__codec_pack(&c->method->request, &c->packing, c->message, l->body);
     l->send.body = l->body;
     l->send.done = long_done;
     return l;
@@ -236,13 +237,19 @@ long_release(struct call *c)
 static enum vc_status
 call_prepare(struct call *c)
 {
-    size_t size = vc__codec_size(&c->method->request, c->message);
+    size_t size;
     /* Relaxed: the limit of a former link is as good as none, for the server
      * checks for itself. */
     uint32_t max = atomic_load_explicit(&c->channel->pool.peer_message_max,
                                         memory_order_relaxed);
     struct long_send *l;
 
+    if (!vc__codec_measure(&c->method->request, c->message, &c->packing))
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "the request of %s has a field that must be set, or a "
+                        "pointer that is NULL",
+                        c->method->name);
+    size = c->packing.size;
     if (max != 0 ? size > max : size > VC__MESSAGE_MAX)
         return vc__fail(VC_RESOURCE_EXHAUSTED,
                         "the request of %s has %zu bytes, the server takes "
@@ -310,11 +317,6 @@ vc_channel_call(struct vc_channel *channel, const struct vc_service *service,
     enum vc_status status;
 
     call_init(&c, channel, &service->methods[method], request);
-    if (!protobuf_c_message_check(request))
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "the request of %s has a field that must be set, or a "
-                        "pointer that is NULL",
-                        c.method->name);
     status = call_prepare(&c);
     if (status != VC_OK)
         return status;

@@ -10,19 +10,30 @@
 #define MEMORY_FACTOR 4
 #define MEMORY_FLOOR  ((size_t)64 * 1024)
 
-size_t
-vc__codec_size(const struct vc_message_type *type, const void *message)
+bool
+vc__codec_measure(const struct vc_message_type *type, const void *message,
+                  struct vc__packing *packing)
 {
-    if (type->packed_size != NULL)
-        return type->packed_size(message);
-    return protobuf_c_message_get_packed_size(message);
+    packing->plain =
+        type->packed_size == NULL && vc__plain_size(message, &packing->size);
+    if (packing->plain)
+        return true;
+    if (!protobuf_c_message_check(message))
+        return false;
+    packing->size = type->packed_size != NULL
+                        ? type->packed_size(message)
+                        : protobuf_c_message_get_packed_size(message);
+    return true;
 }
 
 void
-vc__codec_pack(const struct vc_message_type *type, const void *message,
+vc__codec_pack(const struct vc_message_type *type,
+               const struct vc__packing *packing, const void *message,
                uint8_t *out)
 {
-    if (type->pack != NULL)
+    if (packing->plain)
+        vc__plain_pack(message, out);
+    else if (type->pack != NULL)
         type->pack(message, out);
     else
         protobuf_c_message_pack(message, out);

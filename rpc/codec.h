@@ -6,10 +6,24 @@
 #ifndef VC_RPC_CODEC_H
 #define VC_RPC_CODEC_H
 
+#include <stdbool.h>
+
 #include <verbcall/service.h>
 
-size_t vc__codec_size(const struct vc_message_type *type, const void *message);
-void vc__codec_pack(const struct vc_message_type *type, const void *message,
+/* How a message will be packed. */
+struct vc__packing {
+    size_t size;
+    bool plain; /* rpc/plain.h */
+};
+
+/* False when the message, which a user made, cannot be packed: a field that
+ * must be set is not, or a pointer is NULL. */
+bool vc__codec_measure(const struct vc_message_type *type, const void *message,
+                       struct vc__packing *packing);
+
+/* Packs a message that was measured, and not touched since. */
+void vc__codec_pack(const struct vc_message_type *type,
+                    const struct vc__packing *packing, const void *message,
                     uint8_t *out);
 
 /* Checks len bytes from a peer and unpacks them into what the allocator

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Reads the members into a table, which says whether the message is plain and
- * what memory it takes, then stores them. */
+ * Unpacking reads the members into a table, which says whether the message is
+ * plain and what memory it takes, then stores them. Packing first finds the
+ * length, as whoever packs must, and whether the message is plain. */
 #include "rpc/plain.h"
 
 #include <limits.h>
@@ -279,4 +280,218 @@ vc__plain_unpack(const ProtobufCMessageDescriptor *desc,
         return false;
     *message = message_make(desc, allocator, values, n);
     return true;
+}
+
+/* --- packing ----------------------------------------------------------- */
+
+static size_t
+varint_size(uint64_t n)
+{
+    size_t size = 1;
+
+    while ((n >>= 7) != 0)
+        size++;
+    return size;
+}
+
+static uint8_t *
+varint_put(uint8_t *out, uint64_t n)
+{
+    while (n >= 0x80) {
+        *out++ = (uint8_t)(n | 0x80);
+        n >>= 7;
+    }
+    *out++ = (uint8_t)n;
+    return out;
+}
+
+static uint64_t
+get64(const void *member)
+{
+    uint64_t n;
+
+    memcpy(&n, member, sizeof n);
+    return n;
+}
+
+static uint32_t
+get32(const void *member)
+{
+    uint32_t n;
+
+    memcpy(&n, member, sizeof n);
+    return n;
+}
+
+/* What the varint of a member says. */
+static uint64_t
+varint_of(ProtobufCType type, const void *member)
+{
+    uint64_t n;
+
+    switch (type) {
+    case PROTOBUF_C_TYPE_UINT32:
+        return get32(member);
+    case PROTOBUF_C_TYPE_SINT32:
+        n = get32(member);
+        return (uint32_t)(n << 1 ^ -(n >> 31));
+    case PROTOBUF_C_TYPE_SINT64:
+        n = get64(member);
+        return n << 1 ^ -(n >> 63);
+    case PROTOBUF_C_TYPE_INT64:
+    case PROTOBUF_C_TYPE_UINT64:
+        return get64(member);
+    case PROTOBUF_C_TYPE_BOOL:
+        return *(const protobuf_c_boolean *)member != 0;
+    default: /* int32 and enums are signed, in 64 bits */
+        return (uint64_t)(int64_t)(int32_t)get32(member);
+    }
+}
+
+/* One member as it is to be packed. */
+struct piece {
+    unsigned wire;
+    const void *data; /* of a string or bytes */
+    uint64_t number;  /* of anything else, or the length of that */
+};
+
+/* protobuf-c takes a negative zero for zero. */
+static bool
+is_zero(ProtobufCType type, uint64_t number)
+{
+    if (type == PROTOBUF_C_TYPE_FLOAT)
+        return (number & INT32_MAX) == 0;
+    if (type == PROTOBUF_C_TYPE_DOUBLE)
+        return (number & INT64_MAX) == 0;
+    return number == 0;
+}
+
+/* False when the member is not to be packed: it has no presence and is zero,
+ * or it has and is not there. */
+static bool
+piece_given(const ProtobufCFieldDescriptor *f, const uint8_t *message,
+            const struct piece *p)
+{
+    if (f->label == PROTOBUF_C_LABEL_NONE)
+        return !is_zero(f->type, p->number);
+    if (f->type == PROTOBUF_C_TYPE_STRING)
+        return p->data != NULL && p->data != f->default_value;
+    return *(const protobuf_c_boolean *)(message + f->quantifier_offset) != 0;
+}
+
+static void
+piece_get(const ProtobufCFieldDescriptor *f, const void *member,
+          struct piece *p)
+{
+    const ProtobufCBinaryData *bytes = member;
+
+    p->data = NULL;
+    switch (f->type) {
+    case PROTOBUF_C_TYPE_STRING:
+        p->wire = PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED;
+        memcpy(&p->data, member, sizeof p->data);
+        p->number = p->data == NULL ? 0 : strlen(p->data);
+        break;
+    case PROTOBUF_C_TYPE_BYTES:
+        p->wire = PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED;
+        p->data = bytes->data;
+        p->number = bytes->len;
+        break;
+    case PROTOBUF_C_TYPE_SFIXED32:
+    case PROTOBUF_C_TYPE_FIXED32:
+    case PROTOBUF_C_TYPE_FLOAT:
+        p->wire = PROTOBUF_C_WIRE_TYPE_32BIT;
+        p->number = get32(member);
+        break;
+    case PROTOBUF_C_TYPE_SFIXED64:
+    case PROTOBUF_C_TYPE_FIXED64:
+    case PROTOBUF_C_TYPE_DOUBLE:
+        p->wire = PROTOBUF_C_WIRE_TYPE_64BIT;
+        p->number = get64(member);
+        break;
+    default:
+        p->wire = PROTOBUF_C_WIRE_TYPE_VARINT;
+        p->number = varint_of(f->type, member);
+        break;
+    }
+}
+
+static size_t
+piece_size(const struct piece *p)
+{
+    switch (p->wire) {
+    case PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED:
+        return varint_size(p->number) + p->number;
+    case PROTOBUF_C_WIRE_TYPE_32BIT:
+        return 4;
+    case PROTOBUF_C_WIRE_TYPE_64BIT:
+        return 8;
+    default:
+        return varint_size(p->number);
+    }
+}
+
+static uint8_t *
+piece_put(uint8_t *out, const struct piece *p)
+{
+    switch (p->wire) {
+    case PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED:
+        out = varint_put(out, p->number);
+        if (p->number > 0)
+            memcpy(out, p->data, p->number);
+        return out + p->number;
+    case PROTOBUF_C_WIRE_TYPE_32BIT:
+        vc__put32(out, (uint32_t)p->number);
+        return out + 4;
+    case PROTOBUF_C_WIRE_TYPE_64BIT:
+        vc__put64(out, p->number);
+        return out + 8;
+    default:
+        return varint_put(out, p->number);
+    }
+}
+
+bool
+vc__plain_size(const ProtobufCMessage *message, size_t *size)
+{
+    const ProtobufCMessageDescriptor *desc = message->descriptor;
+    const uint8_t *m = (const uint8_t *)message;
+    size_t total = 0;
+
+    if (message->n_unknown_fields > 0 || desc->n_fields > VC__PLAIN_FIELDS)
+        return false;
+    for (unsigned i = 0; i < desc->n_fields; i++) {
+        const ProtobufCFieldDescriptor *f = &desc->fields[i];
+        struct piece p;
+
+        if (!is_plain(f) || f->type == PROTOBUF_C_TYPE_MESSAGE)
+            return false;
+        piece_get(f, m + f->offset, &p);
+        if (!piece_given(f, m, &p))
+            continue;
+        if (p.wire == PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED && p.number > 0 &&
+            p.data == NULL)
+            return false;
+        total += varint_size((uint64_t)f->id << 3) + piece_size(&p);
+    }
+    *size = total;
+    return true;
+}
+
+void
+vc__plain_pack(const ProtobufCMessage *message, uint8_t *out)
+{
+    const ProtobufCMessageDescriptor *desc = message->descriptor;
+    const uint8_t *m = (const uint8_t *)message;
+
+    for (unsigned i = 0; i < desc->n_fields; i++) {
+        const ProtobufCFieldDescriptor *f = &desc->fields[i];
+        struct piece p;
+
+        piece_get(f, m + f->offset, &p);
+        if (!piece_given(f, m, &p))
+            continue;
+        out = varint_put(out, (uint64_t)f->id << 3 | p.wire);
+        out = piece_put(out, &p);
+    }
 }

@@ -31,6 +31,7 @@ struct vc_call {
     const struct vc_method *method;
     const void *request;
     ProtobufCMessage *reply;
+    struct vc__packing packing;
     uint8_t *long_reply; /* packed, when it goes in parts */
     bool has_text;
     char text[VC__ERROR_TEXT];
@@ -197,7 +198,7 @@ reply_write(struct vc__send *send, uint8_t *out)
 {
     struct vc_call *call = caa_container_of(send, struct vc_call, send);
 
-    vc__codec_pack(&call->method->reply, call->reply, out);
+    vc__codec_pack(&call->method->reply, &call->packing, call->reply, out);
 }
 
 static void
@@ -240,7 +241,7 @@ static void
 reply_message(struct vc_call *call)
 {
     const struct vc_message_type *type = &call->method->reply;
-    size_t size = vc__codec_size(type, call->reply);
+    size_t size = call->packing.size;
     size_t max = (size_t)1 << call->site.link->link.hello.log2_message;
 
     call->send.body = NULL;
@@ -260,7 +261,7 @@ reply_message(struct vc_call *call)
             reply_error(call, VC_RESOURCE_EXHAUSTED, 0);
             return;
         }
-        vc__codec_pack(type, call->reply, call->long_reply);
+        vc__codec_pack(type, &call->packing, call->reply, call->long_reply);
     }
     reply_send(call, VC_OK, 0, (uint32_t)size);
 }
@@ -268,7 +269,8 @@ reply_message(struct vc_call *call)
 static void
 reply_result(struct vc_call *call, enum vc_status status)
 {
-    if (status == VC_OK && !protobuf_c_message_check(call->reply))
+    if (status == VC_OK &&
+        !vc__codec_measure(&call->method->reply, call->reply, &call->packing))
         status = vc_call_fail(call, VC_INTERNAL,
                               "the handler of %s left a field of its reply "
                               "unset that must be set",

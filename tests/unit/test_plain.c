@@ -80,6 +80,22 @@ is_plain(const ProtobufCMessageDescriptor *desc, const void *bytes, size_t len)
 #define NOT_PLAIN(desc, bytes)                                                 \
     assert_false(is_plain(&(desc), bytes, sizeof(bytes) - 1))
 
+/* How it is packed as a plain message is how protobuf-c packs it. */
+static void
+assert_packs(const ProtobufCMessage *message)
+{
+    size_t size = protobuf_c_message_get_packed_size(message), plain;
+    uint8_t *a = malloc(size + 1), *b = malloc(size + 1);
+
+    assert_true(vc__plain_size(message, &plain));
+    assert_int_equal(size, plain);
+    protobuf_c_message_pack(message, a);
+    vc__plain_pack(message, b);
+    assert_memory_equal(a, b, size);
+    free(a);
+    free(b);
+}
+
 static void
 assert_same(const ProtobufCMessage *one, const ProtobufCMessage *other)
 {
@@ -109,6 +125,8 @@ compare(const ProtobufCMessageDescriptor *desc, struct bytes b)
     message = protobuf_c_message_unpack(desc, NULL, b.len, b.at);
     assert_non_null(message);
     assert_same(plain, message);
+    if (desc == &unit__plain__descriptor || desc == &unit2__plain__descriptor)
+        assert_packs(message);
     protobuf_c_message_free_unpacked(message, NULL);
     return true;
 }
@@ -221,6 +239,24 @@ what_is_unusual_is_left_to_the_long_way(void **state)
     NOT_PLAIN(unit2__outer__descriptor, ""); /* required fields */
 }
 
+static void
+a_message_that_cannot_be_packed_is_not_plain(void **state)
+{
+    Unit__Plain plain = UNIT__PLAIN__INIT;
+    Unit__Packed packed = UNIT__PACKED__INIT;
+    size_t size = 1;
+
+    (void)state;
+    assert_true(vc__plain_size(&plain.base, &size));
+    assert_int_equal(size, 0);
+    plain.f_string = NULL; /* protobuf-c takes it for empty */
+    plain.f_float = -0.0f;
+    assert_packs(&plain.base);
+    plain.f_bytes.len = 1;
+    assert_false(vc__plain_size(&plain.base, &size));
+    assert_false(vc__plain_size(&packed.base, &size));
+}
+
 int
 main(void)
 {
@@ -231,6 +267,7 @@ main(void)
         cmocka_unit_test(an_empty_message_is_plain),
         cmocka_unit_test(without_memory_it_is_plain_and_there_is_no_message),
         cmocka_unit_test(what_is_unusual_is_left_to_the_long_way),
+        cmocka_unit_test(a_message_that_cannot_be_packed_is_not_plain),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -197,35 +197,38 @@ completion_handle(struct vc__device *d, const struct ibv_wc *wc)
         qp->ops->failed(qp, wc->status);
 }
 
+/* What the last poll found, or when all that is handled, what a new one
+ * does. */
 static bool
-completion_next(struct vc__device *d, struct ibv_wc *wc)
+completions_found(struct vc__device *d)
 {
-    if (d->wc_at >= d->wc_n) {
-        d->wc_at = 0;
-        d->wc_n = ibv_poll_cq(d->cq, VC__WC_BATCH, d->wc);
-        if (d->wc_n <= 0) {
-            d->wc_n = 0;
-            return false;
-        }
-    }
-    *wc = d->wc[d->wc_at++];
-    return true;
+    if (d->wc_at < d->wc_n)
+        return true;
+    d->wc_at = 0;
+    d->wc_n = ibv_poll_cq(d->cq, VC__WC_BATCH, d->wc);
+    if (d->wc_n < 0)
+        d->wc_n = 0;
+    return d->wc_n > 0;
 }
 
-/* One batch at most, so that timers and other sources get their turn. */
+/* One batch at most, so that timers, handlers and other sources get their
+ * turn. Filled buffers go back when there is nothing else to do. */
 static unsigned
 completions_poll(struct vc__source *s)
 {
     struct vc__device *d = caa_container_of(s, struct vc__device, completions);
-    struct ibv_wc wc;
     unsigned n = 0;
 
-    while (n < VC__WC_BATCH && completion_next(d, &wc)) {
-        completion_handle(d, &wc);
-        n++;
+    if (!completions_found(d)) {
+        if (d->repost != NULL)
+            receives_repost(d);
+        return 0;
     }
-    if (d->repost != NULL)
-        receives_repost(d);
+    for (; d->wc_at < d->wc_n; n++) {
+        struct ibv_wc wc = d->wc[d->wc_at++];
+
+        completion_handle(d, &wc);
+    }
     return n;
 }
 
