@@ -194,7 +194,7 @@ call_failed(struct vc__request *r, const struct vc__error *error)
 static void
 call_expire(struct call *c, struct vc__session *session, uint32_t ms)
 {
-    enum vc_outcome outcome;
+    enum vc_outcome outcome = VC_OUTCOME_UNKNOWN;
 
     if (!vc__session_abandon(session, &c->request, &outcome)) {
         /* Its end is being written this moment. */
