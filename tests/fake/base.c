@@ -1,0 +1,178 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What all else rests on: chance, memory of the world, and events. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "real.h"
+
+struct event {
+    uint64_t at, order;
+    void (*fn)(void *obj, uint64_t n);
+    void *obj;
+    uint64_t n;
+};
+
+struct block {
+    struct block *next;
+    max_align_t data[];
+};
+
+struct fake__world fake__world;
+
+static struct {
+    struct event *events; /* a heap */
+    size_t n_events, room;
+    uint64_t order, random;
+    struct block *blocks;
+} B;
+
+/* --- chance ------------------------------------------------------------ */
+
+/* splitmix64 */
+static uint64_t
+random_next(void)
+{
+    uint64_t z = B.random += UINT64_C(0x9e3779b97f4a7c15);
+
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+uint64_t
+fake__random(uint64_t n)
+{
+    return n < 2 ? 0 : random_next() % n;
+}
+
+uint64_t
+fake__latency(void)
+{
+    return 3 * FAKE__US + fake__random(5 * FAKE__US);
+}
+
+/* --- memory of the world ----------------------------------------------- */
+
+void *
+fake__alloc(size_t size)
+{
+    struct block *b = __real_calloc(1, sizeof *b + size);
+
+    if (b == NULL)
+        abort();
+    b->next = B.blocks;
+    B.blocks = b;
+    return b->data;
+}
+
+void *
+fake__handle_new(size_t size)
+{
+    void *p = __real_calloc(1, size);
+
+    if (p == NULL)
+        abort();
+    return p;
+}
+
+void
+fake__handle_free(void *handle)
+{
+    __real_free(handle);
+}
+
+/* --- events ------------------------------------------------------------ */
+
+static bool
+sooner(const struct event *a, const struct event *b)
+{
+    return a->at != b->at ? a->at < b->at : a->order < b->order;
+}
+
+static void
+events_swap(size_t i, size_t j)
+{
+    struct event e = B.events[i];
+
+    B.events[i] = B.events[j];
+    B.events[j] = e;
+}
+
+void
+fake__after(uint64_t delay, void (*fn)(void *obj, uint64_t n), void *obj,
+            uint64_t n)
+{
+    size_t i = B.n_events++;
+
+    if (i == B.room) {
+        B.room = B.room == 0 ? 64 : B.room * 2;
+        B.events = __real_realloc(B.events, B.room * sizeof *B.events);
+        if (B.events == NULL)
+            abort();
+    }
+    B.events[i] =
+        (struct event){fake__world.now + delay, B.order++, fn, obj, n};
+    for (; i > 0 && sooner(&B.events[i], &B.events[(i - 1) / 2]);
+         i = (i - 1) / 2)
+        events_swap(i, (i - 1) / 2);
+}
+
+static struct event
+event_take(void)
+{
+    struct event first = B.events[0];
+    size_t i = 0, child;
+
+    B.events[0] = B.events[--B.n_events];
+    while ((child = 2 * i + 1) < B.n_events) {
+        if (child + 1 < B.n_events &&
+            sooner(&B.events[child + 1], &B.events[child]))
+            child++;
+        if (!sooner(&B.events[child], &B.events[i]))
+            break;
+        events_swap(i, child);
+        i = child;
+    }
+    return first;
+}
+
+uint64_t
+fake__events_next(void)
+{
+    return B.n_events > 0 ? B.events[0].at : FAKE__FOREVER;
+}
+
+bool
+fake__events_run(void)
+{
+    bool any = false;
+
+    for (; fake__events_next() <= fake__world.now; any = true) {
+        struct event e = event_take();
+
+        e.fn(e.obj, e.n);
+    }
+    return any;
+}
+
+void
+fake__base_begin(uint64_t seed)
+{
+    memset(&B, 0, sizeof B);
+    B.random = seed;
+}
+
+void
+fake__base_end(void)
+{
+    while (B.blocks != NULL) {
+        struct block *b = B.blocks;
+
+        B.blocks = b->next;
+        __real_free(b);
+    }
+    __real_free(B.events);
+    memset(&B, 0, sizeof B);
+}

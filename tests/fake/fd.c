@@ -1,0 +1,390 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Descriptors of the world: epoll, eventfd, and those of channels. Numbers
+ * from FIRST up are ours, all others the system's. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+
+#include "real.h"
+
+#define FIRST   10000
+#define WATCHES 64 /* of one epoll */
+
+enum kind {
+    KIND_CLOSED,
+    KIND_CHANNEL,
+    KIND_EVENT,
+    KIND_EPOLL
+};
+
+struct watch {
+    int fd;
+    struct epoll_event event;
+};
+
+struct file {
+    enum kind kind;
+    struct fake_process *owner;
+    bool nonblocking;
+    bool ready;     /* of a channel */
+    uint64_t count; /* of an eventfd */
+    struct watch *watches;
+    unsigned n_watches;
+};
+
+static struct {
+    struct file **files;
+    unsigned n, room;
+    char any; /* whoever waits for descriptors waits for its address */
+} F;
+
+static struct file *
+file_of(int fd)
+{
+    struct file *f;
+
+    if (fd < FIRST || (unsigned)(fd - FIRST) >= F.n)
+        return NULL;
+    f = F.files[fd - FIRST];
+    return f->kind == KIND_CLOSED ? NULL : f;
+}
+
+/* The lowest number that is free. */
+static int
+file_new(enum kind kind, struct fake_process *p)
+{
+    unsigned i = 0;
+
+    while (i < F.n && F.files[i]->kind != KIND_CLOSED)
+        i++;
+    if (i == F.room) {
+        F.room = F.room == 0 ? 64 : F.room * 2;
+        F.files = __real_realloc(F.files, F.room * sizeof(struct file *));
+        if (F.files == NULL)
+            abort();
+    }
+    if (i == F.n)
+        F.n++;
+    F.files[i] = fake__alloc(sizeof(struct file));
+    F.files[i]->kind = kind;
+    F.files[i]->owner = p;
+    p->census.descriptors++;
+    return FIRST + (int)i;
+}
+
+static bool
+is_ready(const struct file *f)
+{
+    return f->kind == KIND_EVENT ? f->count > 0 : f->ready;
+}
+
+static void
+file_close(struct file *f)
+{
+    f->owner->census.descriptors--;
+    f->kind = KIND_CLOSED;
+}
+
+void
+fake__fds_exit(struct fake_process *p)
+{
+    for (unsigned i = 0; i < F.n; i++)
+        if (F.files[i]->kind != KIND_CLOSED && F.files[i]->owner == p)
+            file_close(F.files[i]);
+}
+
+void
+fake__fds_end(void)
+{
+    __real_free(F.files);
+    memset(&F, 0, sizeof F);
+}
+
+/* --- for verbs and rdma_cm --------------------------------------------- */
+
+int
+fake__fd_new(struct fake_process *p)
+{
+    return file_new(KIND_CHANNEL, p);
+}
+
+void
+fake__fd_close(int fd)
+{
+    struct file *f = file_of(fd);
+
+    if (f != NULL)
+        file_close(f);
+}
+
+void
+fake__fd_ready(int fd, bool ready)
+{
+    struct file *f = file_of(fd);
+
+    if (f == NULL)
+        return;
+    f->ready = ready;
+    if (ready)
+        fake__wake(&F.any);
+}
+
+bool
+fake__fd_is_nonblocking(int fd)
+{
+    const struct file *f = file_of(fd);
+
+    return f != NULL && f->nonblocking;
+}
+
+bool
+fake__fd_await(int fd)
+{
+    struct file *f;
+
+    while ((f = file_of(fd)) != NULL && !f->ready) {
+        if (f->nonblocking) {
+            errno = EAGAIN;
+            return false;
+        }
+        fake__block(&F.any, FAKE__FOREVER);
+    }
+    if (f == NULL)
+        errno = EBADF;
+    return f != NULL;
+}
+
+/* --- the calls --------------------------------------------------------- */
+
+int __wrap_epoll_create1(int flags);
+int __wrap_epoll_ctl(int epfd, int op, int fd, struct epoll_event *event);
+int __wrap_epoll_wait(int epfd, struct epoll_event *events, int max, int ms);
+int __wrap_eventfd(unsigned count, int flags);
+ssize_t __wrap_read(int fd, void *data, size_t len);
+ssize_t __wrap_write(int fd, const void *data, size_t len);
+int __wrap_close(int fd);
+int __wrap_fcntl(int fd, int cmd, ...);
+int __wrap_poll(struct pollfd *fds, nfds_t n, int ms);
+
+int
+__wrap_epoll_create1(int flags)
+{
+    FAKE_CALL("epoll_create1");
+    int fd;
+
+    (void)flags;
+    if (call.err != 0) {
+        errno = call.err;
+        return -1;
+    }
+    fd = file_new(KIND_EPOLL, fake__self());
+    file_of(fd)->watches = fake__alloc(WATCHES * sizeof(struct watch));
+    return fd;
+}
+
+static struct watch *
+watch_find(struct file *f, int fd)
+{
+    for (unsigned i = 0; i < f->n_watches; i++)
+        if (f->watches[i].fd == fd)
+            return &f->watches[i];
+    return NULL;
+}
+
+int
+__wrap_epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
+{
+    FAKE_CALL("epoll_ctl");
+    struct file *f = file_of(epfd);
+    struct watch *w = f == NULL ? NULL : watch_find(f, fd);
+
+    if (call.err != 0 && op != EPOLL_CTL_DEL) {
+        errno = call.err;
+        return -1;
+    }
+    if (f == NULL || file_of(fd) == NULL) {
+        errno = EBADF;
+        return -1;
+    }
+    if ((op == EPOLL_CTL_ADD) != (w == NULL)) {
+        errno = w == NULL ? ENOENT : EEXIST;
+        return -1;
+    }
+    if (op == EPOLL_CTL_DEL) {
+        *w = f->watches[--f->n_watches];
+        return 0;
+    }
+    if (w == NULL) {
+        if (f->n_watches == WATCHES) {
+            errno = ENOSPC;
+            return -1;
+        }
+        w = &f->watches[f->n_watches++];
+    }
+    *w = (struct watch){fd, *event};
+    fake__wake(&F.any);
+    return 0;
+}
+
+static int
+epoll_take(struct file *f, struct epoll_event *events, int max)
+{
+    int n = 0;
+
+    for (unsigned i = 0; i < f->n_watches && n < max; i++) {
+        const struct file *watched = file_of(f->watches[i].fd);
+
+        if (watched == NULL || !is_ready(watched))
+            continue;
+        events[n] = f->watches[i].event;
+        events[n++].events = EPOLLIN;
+    }
+    return n;
+}
+
+static uint64_t
+until_of(int ms)
+{
+    return ms < 0 ? FAKE__FOREVER : fake__world.now + (uint64_t)ms * FAKE__MS;
+}
+
+int
+__wrap_epoll_wait(int epfd, struct epoll_event *events, int max, int ms)
+{
+    FAKE_CALL_SAFE("epoll_wait");
+    uint64_t until = until_of(ms);
+    struct file *f = file_of(epfd);
+    int n;
+
+    if (f == NULL) {
+        errno = EBADF;
+        return -1;
+    }
+    while ((n = epoll_take(f, events, max)) == 0 && ms != 0 &&
+           fake__block(&F.any, until))
+        continue;
+    fake__acquire(&F.any);
+    return n;
+}
+
+static int
+poll_take(struct pollfd *fds, nfds_t n)
+{
+    int ready = 0;
+
+    for (nfds_t i = 0; i < n; i++) {
+        const struct file *f = file_of(fds[i].fd);
+
+        fds[i].revents =
+            f != NULL && is_ready(f) ? (short)(fds[i].events & POLLIN) : 0;
+        ready += fds[i].revents != 0;
+    }
+    return ready;
+}
+
+int
+__wrap_poll(struct pollfd *fds, nfds_t n, int ms)
+{
+    FAKE_CALL_SAFE("poll");
+    uint64_t until;
+    int ready;
+
+    if (!fake__inside() || n == 0 || file_of(fds[0].fd) == NULL)
+        return __real_poll(fds, n, ms);
+    until = until_of(ms);
+    while ((ready = poll_take(fds, n)) == 0 && ms != 0 &&
+           fake__block(&F.any, until))
+        continue;
+    return ready;
+}
+
+int
+__wrap_eventfd(unsigned count, int flags)
+{
+    FAKE_CALL("eventfd");
+    int fd;
+
+    if (call.err != 0) {
+        errno = call.err;
+        return -1;
+    }
+    fd = file_new(KIND_EVENT, fake__self());
+    file_of(fd)->count = count;
+    file_of(fd)->nonblocking = (flags & EFD_NONBLOCK) != 0;
+    return fd;
+}
+
+ssize_t
+__wrap_read(int fd, void *data, size_t len)
+{
+    FAKE_CALL_SAFE("read");
+    struct file *f = file_of(fd);
+
+    if (f == NULL)
+        return __real_read(fd, data, len);
+    while (f->count == 0) {
+        if (f->nonblocking) {
+            errno = EAGAIN;
+            return -1;
+        }
+        fake__block(&F.any, FAKE__FOREVER);
+    }
+    memcpy(data, &f->count, sizeof f->count);
+    f->count = 0;
+    return sizeof f->count;
+}
+
+ssize_t
+__wrap_write(int fd, const void *data, size_t len)
+{
+    FAKE_CALL_SAFE("write");
+    struct file *f = file_of(fd);
+    uint64_t n;
+
+    if (f == NULL)
+        return __real_write(fd, data, len);
+    fake__release(&F.any);
+    memcpy(&n, data, sizeof n);
+    f->count += n;
+    fake__wake(&F.any);
+    return sizeof n;
+}
+
+int
+__wrap_close(int fd)
+{
+    FAKE_CALL_SAFE("close");
+    struct file *f = file_of(fd);
+
+    if (f == NULL)
+        return __real_close(fd);
+    file_close(f);
+    return 0;
+}
+
+int
+__wrap_fcntl(int fd, int cmd, ...)
+{
+    FAKE_CALL("fcntl");
+    struct file *f = file_of(fd);
+    va_list args;
+    long arg;
+
+    va_start(args, cmd);
+    arg = va_arg(args, long);
+    va_end(args);
+    if (f == NULL)
+        return __real_fcntl(fd, cmd, arg);
+    if (call.err != 0) {
+        errno = call.err;
+        return -1;
+    }
+    if (cmd == F_SETFL)
+        f->nonblocking = (arg & O_NONBLOCK) != 0;
+    return cmd == F_GETFL && f->nonblocking ? O_NONBLOCK : 0;
+}

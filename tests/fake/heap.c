@@ -1,0 +1,254 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Memory of the processes: whose a piece is, so that a killed one's can be
+ * freed and an honest one's leaks counted, and allocations that fail. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "real.h"
+
+struct piece {
+    void *at; /* NULL: free place */
+    struct fake_process *owner;
+    size_t mapped; /* by mmap(): its length */
+};
+
+/* Open addressing, a power of two. */
+static struct {
+    struct piece *pieces;
+    size_t n, room;
+} H;
+
+static size_t
+place_of(const void *at)
+{
+    uint64_t x = (uintptr_t)at;
+
+    return (size_t)((x >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 20) &
+           (H.room - 1);
+}
+
+static struct piece *
+piece_find(const void *at)
+{
+    if (H.room == 0 || at == NULL)
+        return NULL;
+    for (size_t i = place_of(at); H.pieces[i].at != NULL;
+         i = (i + 1) & (H.room - 1))
+        if (H.pieces[i].at == at)
+            return &H.pieces[i];
+    return NULL;
+}
+
+static void
+piece_put(struct piece piece)
+{
+    size_t i = place_of(piece.at);
+
+    while (H.pieces[i].at != NULL)
+        i = (i + 1) & (H.room - 1);
+    H.pieces[i] = piece;
+}
+
+static void
+heap_grow(void)
+{
+    struct piece *old = H.pieces;
+    size_t room = H.room;
+
+    H.room = room == 0 ? 1024 : room * 2;
+    H.pieces = __real_calloc(H.room, sizeof *H.pieces);
+    if (H.pieces == NULL)
+        abort();
+    for (size_t i = 0; i < room; i++)
+        if (old[i].at != NULL)
+            piece_put(old[i]);
+    __real_free(old);
+}
+
+static void
+piece_add(void *at, size_t mapped)
+{
+    if (H.n * 2 >= H.room)
+        heap_grow();
+    H.n++;
+    fake__self()->census.blocks++;
+    piece_put((struct piece){at, fake__self(), mapped});
+}
+
+/* Closes the gap that it leaves. */
+static void
+piece_remove(struct piece *piece)
+{
+    size_t i = (size_t)(piece - H.pieces), j = i;
+
+    piece->owner->census.blocks--;
+    H.n--;
+    for (;;) {
+        size_t home;
+
+        H.pieces[i].at = NULL;
+        do {
+            j = (j + 1) & (H.room - 1);
+            if (H.pieces[j].at == NULL)
+                return;
+            home = place_of(H.pieces[j].at);
+        } while (i <= j ? i < home && home <= j : i < home || home <= j);
+        H.pieces[i] = H.pieces[j];
+        i = j;
+    }
+}
+
+void
+fake__heap_exit(struct fake_process *p)
+{
+    for (size_t i = 0; i < H.room; i++) {
+        struct piece *piece = &H.pieces[i];
+
+        while (piece->at != NULL && piece->owner == p) {
+            if (piece->mapped > 0)
+                __real_munmap(piece->at, piece->mapped);
+            else
+                __real_free(piece->at);
+            piece_remove(piece); /* which may bring another one here */
+        }
+    }
+    if (p->census.blocks > 0) /* one came to a place that was passed */
+        fake__heap_exit(p);
+}
+
+void
+fake__heap_end(void)
+{
+    __real_free(H.pieces);
+    memset(&H, 0, sizeof H);
+}
+
+/* --- the calls --------------------------------------------------------- */
+
+/* True when this allocation is to fail. */
+static bool
+strikes(void)
+{
+    FAKE_CALL_SAFE("malloc");
+
+    if (!fake__inside())
+        return false;
+    fake__self()->allocations++;
+    if (!fake__memory_fails(fake__self()))
+        return false;
+    errno = ENOMEM;
+    return true;
+}
+
+static void *
+keep(void *p, size_t mapped)
+{
+    FAKE_CALL_SAFE("");
+
+    if (p != NULL && fake__inside())
+        piece_add(p, mapped);
+    return p;
+}
+
+static void
+forget(void *p)
+{
+    FAKE_CALL_SAFE("");
+    struct piece *piece = fake__inside() ? piece_find(p) : NULL;
+
+    if (piece != NULL)
+        piece_remove(piece);
+}
+
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t size);
+void __wrap_free(void *p);
+void *__wrap_aligned_alloc(size_t align, size_t size);
+int __wrap_posix_memalign(void **p, size_t align, size_t size);
+char *__wrap_strdup(const char *text);
+void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd,
+                  off_t off);
+int __wrap_munmap(void *addr, size_t len);
+
+void *
+__wrap_malloc(size_t size)
+{
+    return strikes() ? NULL : keep(__real_malloc(size), 0);
+}
+
+void *
+__wrap_calloc(size_t n, size_t size)
+{
+    return strikes() ? NULL : keep(__real_calloc(n, size), 0);
+}
+
+void *
+__wrap_realloc(void *p, size_t size)
+{
+    void *new;
+
+    if (strikes())
+        return NULL;
+    forget(p);
+    new = __real_realloc(p, size);
+    if (new == NULL && size > 0)
+        keep(p, 0);
+    return keep(new, 0);
+}
+
+void
+__wrap_free(void *p)
+{
+    forget(p);
+    __real_free(p);
+}
+
+void *
+__wrap_aligned_alloc(size_t align, size_t size)
+{
+    return strikes() ? NULL : keep(__real_aligned_alloc(align, size), 0);
+}
+
+int
+__wrap_posix_memalign(void **p, size_t align, size_t size)
+{
+    int err = strikes() ? ENOMEM : __real_posix_memalign(p, align, size);
+
+    if (err == 0)
+        keep(*p, 0);
+    return err;
+}
+
+char *
+__wrap_strdup(const char *text)
+{
+    size_t size = strlen(text) + 1;
+    char *copy = __wrap_malloc(size);
+
+    return copy == NULL ? NULL : memcpy(copy, text, size);
+}
+
+void *
+__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off)
+{
+    void *p;
+
+    if (strikes())
+        return MAP_FAILED;
+    p = __real_mmap(addr, len, prot, flags, fd, off);
+    if (p != MAP_FAILED)
+        keep(p, len);
+    return p;
+}
+
+int
+__wrap_munmap(void *addr, size_t len)
+{
+    forget(addr);
+    return __real_munmap(addr, len);
+}

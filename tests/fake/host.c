@@ -1,0 +1,159 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Hosts, their addresses, and the wires between them. */
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "real.h"
+
+#define FIRST_PORT 40000
+
+/* Wires that are cut; a pair of hosts each. */
+struct cut {
+    const struct fake_host *a, *b;
+    struct cut *next;
+};
+
+struct fake_host *
+fake_host_new(const char *name, const char *addr)
+{
+    FAKE_CALL_SAFE("fake_host_new");
+    struct fake_host *h = fake__alloc(sizeof *h);
+    struct fake_host **end = &fake__world.hosts;
+    struct sockaddr_in *v4 = (struct sockaddr_in *)&h->addr;
+    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&h->addr;
+
+    snprintf(h->name, sizeof h->name, "%s", name);
+    if (inet_pton(AF_INET, addr, &v4->sin_addr) == 1)
+        h->addr.ss_family = AF_INET;
+    else if (inet_pton(AF_INET6, addr, &v6->sin6_addr) == 1)
+        h->addr.ss_family = AF_INET6;
+    else
+        fake__stuck("fake_host_new: no address");
+    h->port_up = true;
+    h->next_port = FIRST_PORT;
+    while (*end != NULL)
+        end = &(*end)->next;
+    *end = h;
+    h->device = fake__device_new(h);
+    return h;
+}
+
+struct fake_host *
+fake_host_local(void)
+{
+    return fake__world.hosts;
+}
+
+struct fake_host *
+fake__host_of_addr(const struct sockaddr *addr)
+{
+    const struct sockaddr_in *v4 = (const void *)addr;
+    const struct sockaddr_in6 *v6 = (const void *)addr;
+
+    for (struct fake_host *h = fake__world.hosts; h != NULL; h = h->next) {
+        const struct sockaddr_in *h4 = (const void *)&h->addr;
+        const struct sockaddr_in6 *h6 = (const void *)&h->addr;
+
+        if (h->addr.ss_family != addr->sa_family)
+            continue;
+        if (addr->sa_family == AF_INET &&
+            h4->sin_addr.s_addr == v4->sin_addr.s_addr)
+            return h;
+        if (addr->sa_family == AF_INET6 &&
+            memcmp(&h6->sin6_addr, &v6->sin6_addr, sizeof v6->sin6_addr) == 0)
+            return h;
+    }
+    return NULL;
+}
+
+/* As RoCE has it: an IPv4 address is mapped into IPv6. */
+void
+fake__gid_of(const struct fake_host *host, union ibv_gid *gid)
+{
+    const struct sockaddr_in *v4 = (const void *)&host->addr;
+    const struct sockaddr_in6 *v6 = (const void *)&host->addr;
+
+    memset(gid, 0, sizeof *gid);
+    if (host->addr.ss_family == AF_INET6) {
+        memcpy(gid, &v6->sin6_addr, sizeof *gid);
+        return;
+    }
+    gid->raw[10] = gid->raw[11] = 0xff;
+    memcpy(gid->raw + 12, &v4->sin_addr, 4);
+}
+
+struct fake_host *
+fake__host_of_gid(const union ibv_gid *gid)
+{
+    for (struct fake_host *h = fake__world.hosts; h != NULL; h = h->next) {
+        union ibv_gid own;
+
+        fake__gid_of(h, &own);
+        if (memcmp(&own, gid, sizeof own) == 0)
+            return h;
+    }
+    return NULL;
+}
+
+/* --- wires ------------------------------------------------------------- */
+
+static struct cut **
+cut_find(const struct fake_host *a, const struct fake_host *b)
+{
+    struct cut **c = (struct cut **)&fake__world.cuts;
+
+    while (*c != NULL && !((*c)->a == a && (*c)->b == b) &&
+           !((*c)->a == b && (*c)->b == a))
+        c = &(*c)->next;
+    return c;
+}
+
+bool
+fake__reaches(const struct fake_host *from, const struct fake_host *to)
+{
+    return to != NULL && !from->removed && !to->removed && from->port_up &&
+           to->port_up && *cut_find(from, to) == NULL;
+}
+
+void
+fake_wire_cut(struct fake_host *a, struct fake_host *b, bool cut)
+{
+    FAKE_CALL_SAFE("fake_wire_cut");
+    struct cut **c = cut_find(a, b);
+
+    if (!cut && *c != NULL) {
+        *c = (*c)->next;
+    } else if (cut && *c == NULL) {
+        *c = fake__alloc(sizeof **c);
+        (*c)->a = a;
+        (*c)->b = b;
+    }
+}
+
+void
+fake_port_set(struct fake_host *host, bool up)
+{
+    FAKE_CALL_SAFE("fake_port_set");
+
+    if (host->port_up == up)
+        return;
+    host->port_up = up;
+    fake__note("%s: port %s", host->name, up ? "up" : "down");
+    fake__device_port_event(host->device, up);
+}
+
+void
+fake_device_remove(struct fake_host *host)
+{
+    FAKE_CALL_SAFE("fake_device_remove");
+
+    if (host->removed)
+        return;
+    host->removed = true;
+    fake__note("%s: device removed", host->name);
+    fake__device_gone(host->device);
+    fake__cm_device_gone(host);
+}

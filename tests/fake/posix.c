@@ -1,0 +1,345 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The clock, sleeping, threads and locks of the program. Locks are the real
+ * ones, so that the thread sanitizer sees them, but nobody ever waits in
+ * them: who finds one taken lets others go on. */
+#include <errno.h>
+#include <linux/futex.h>
+#include <netdb.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "real.h"
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *t);
+int __wrap_nanosleep(const struct timespec *t, struct timespec *left);
+int __wrap_usleep(useconds_t us);
+int __wrap_sched_yield(void);
+long __wrap_syscall(long number, ...);
+ssize_t __wrap_getrandom(void *data, size_t len, unsigned flags);
+int __wrap_pthread_create(pthread_t *t, const pthread_attr_t *attr,
+                          void *(*body)(void *), void *arg);
+int __wrap_pthread_join(pthread_t t, void **result);
+int __wrap_pthread_mutex_lock(pthread_mutex_t *m);
+int __wrap_pthread_mutex_unlock(pthread_mutex_t *m);
+int __wrap_pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m);
+int __wrap_pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m,
+                                  const struct timespec *t);
+int __wrap_pthread_cond_signal(pthread_cond_t *c);
+int __wrap_pthread_cond_broadcast(pthread_cond_t *c);
+int __wrap_access(const char *path, int mode);
+int __wrap_getaddrinfo(const char *host, const char *port,
+                       const struct addrinfo *hints, struct addrinfo **list);
+int __real_getaddrinfo(const char *host, const char *port,
+                       const struct addrinfo *hints, struct addrinfo **list);
+int __real_usleep(useconds_t us);
+int __real_nanosleep(const struct timespec *t, struct timespec *left);
+int __real_pthread_mutex_lock(pthread_mutex_t *m);
+ssize_t __real_getrandom(void *data, size_t len, unsigned flags);
+
+/* --- time -------------------------------------------------------------- */
+
+/* All clocks are one. */
+int
+__wrap_clock_gettime(clockid_t clock, struct timespec *t)
+{
+    FAKE_CALL_SAFE("clock_gettime");
+
+    if (!fake__inside())
+        return __real_clock_gettime(clock, t);
+    t->tv_sec = (time_t)(fake__world.now / FAKE__S);
+    t->tv_nsec = (long)(fake__world.now % FAKE__S);
+    return 0;
+}
+
+static void
+sleep_until(uint64_t until)
+{
+    while (fake__world.now < until)
+        fake__block(NULL, until);
+}
+
+int
+__wrap_nanosleep(const struct timespec *t, struct timespec *left)
+{
+    FAKE_CALL_SAFE("nanosleep");
+
+    if (!fake__inside())
+        return __real_nanosleep(t, left);
+    sleep_until(fake__world.now + (uint64_t)t->tv_sec * FAKE__S +
+                (uint64_t)t->tv_nsec);
+    return 0;
+}
+
+int
+__wrap_usleep(useconds_t us)
+{
+    FAKE_CALL_SAFE("usleep");
+
+    if (!fake__inside())
+        return __real_usleep(us);
+    sleep_until(fake__world.now + us * FAKE__US);
+    return 0;
+}
+
+int
+__wrap_sched_yield(void)
+{
+    FAKE_CALL_SAFE("sched_yield");
+
+    if (!fake__inside())
+        return __real_sched_yield();
+    fake__idle();
+    return 0;
+}
+
+/* --- futexes ----------------------------------------------------------- */
+
+/* The word is looked at as the kernel does it: with nobody in between. */
+static long
+futex_wait(unsigned *word, unsigned seen, uint64_t until)
+{
+    if (__atomic_load_n(word, __ATOMIC_SEQ_CST) != seen) {
+        errno = EAGAIN;
+        return -1;
+    }
+    if (fake__block(word, until))
+        return 0;
+    errno = ETIMEDOUT;
+    return -1;
+}
+
+static uint64_t
+ns_of(const struct timespec *t)
+{
+    return (uint64_t)t->tv_sec * FAKE__S + (uint64_t)t->tv_nsec;
+}
+
+static long
+futex(unsigned *word, int op, unsigned value, const struct timespec *t)
+{
+    switch (op & FUTEX_CMD_MASK) {
+    case FUTEX_WAIT:
+        return futex_wait(word, value,
+                          t == NULL ? FAKE__FOREVER
+                                    : fake__world.now + ns_of(t));
+    case FUTEX_WAIT_BITSET:
+        return futex_wait(word, value, t == NULL ? FAKE__FOREVER : ns_of(t));
+    case FUTEX_WAKE:
+        fake__wake(word);
+        return 1;
+    default:
+        errno = ENOSYS;
+        return -1;
+    }
+}
+
+long
+__wrap_syscall(long number, ...)
+{
+    FAKE_CALL_SAFE("syscall");
+    va_list args;
+    long a[6];
+
+    va_start(args, number);
+    for (int i = 0; i < 6; i++)
+        a[i] = va_arg(args, long);
+    va_end(args);
+    if (!fake__inside() || number != SYS_futex)
+        return __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+    return futex((unsigned *)a[0], (int)a[1], (unsigned)a[2],
+                 (const struct timespec *)a[3]);
+}
+
+/* --- chance ------------------------------------------------------------ */
+
+ssize_t
+__wrap_getrandom(void *data, size_t len, unsigned flags)
+{
+    FAKE_CALL("getrandom");
+    unsigned char *out = data;
+
+    if (!fake__inside())
+        return __real_getrandom(data, len, flags);
+    if (call.err != 0) {
+        errno = call.err;
+        return -1;
+    }
+    for (size_t i = 0; i < len; i++)
+        out[i] = (unsigned char)fake__random(256);
+    return (ssize_t)len;
+}
+
+/* --- threads ----------------------------------------------------------- */
+
+int
+__wrap_pthread_create(pthread_t *t, const pthread_attr_t *attr,
+                      void *(*body)(void *), void *arg)
+{
+    FAKE_CALL("pthread_create");
+
+    if (!fake__inside())
+        return __real_pthread_create(t, attr, body, arg);
+    if (call.err != 0)
+        return EAGAIN;
+    return fake__thread_new(fake__self(), body, arg, t);
+}
+
+int
+__wrap_pthread_join(pthread_t t, void **result)
+{
+    FAKE_CALL_SAFE("pthread_join");
+
+    if (!fake__inside())
+        return __real_pthread_join(t, result);
+    return fake__thread_join(t, result);
+}
+
+/* --- locks ------------------------------------------------------------- */
+
+static void
+lock_await(pthread_mutex_t *m)
+{
+    FAKE_CALL_SAFE("");
+
+    fake__block(m, FAKE__FOREVER);
+}
+
+static void
+lock_wake(const void *lock)
+{
+    FAKE_CALL_SAFE("");
+
+    fake__wake(lock);
+}
+
+int
+__wrap_pthread_mutex_lock(pthread_mutex_t *m)
+{
+    int err;
+
+    if (!fake__inside())
+        return __real_pthread_mutex_lock(m);
+    fake__point();
+    while ((err = pthread_mutex_trylock(m)) == EBUSY)
+        lock_await(m);
+    return err;
+}
+
+int
+__wrap_pthread_mutex_unlock(pthread_mutex_t *m)
+{
+    int err = __real_pthread_mutex_unlock(m);
+
+    if (fake__inside())
+        lock_wake(m);
+    return err;
+}
+
+static int
+cond_wait(pthread_cond_t *c, pthread_mutex_t *m, uint64_t until)
+{
+    bool woken;
+
+    __real_pthread_mutex_unlock(m);
+    {
+        FAKE_CALL_SAFE("");
+
+        fake__wake(m);
+        woken = fake__block(c, until);
+    }
+    __wrap_pthread_mutex_lock(m);
+    return woken ? 0 : ETIMEDOUT;
+}
+
+int
+__wrap_pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
+{
+    return cond_wait(c, m, FAKE__FOREVER);
+}
+
+int
+__wrap_pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m,
+                              const struct timespec *t)
+{
+    return cond_wait(c, m, ns_of(t));
+}
+
+int
+__wrap_pthread_cond_signal(pthread_cond_t *c)
+{
+    lock_wake(c);
+    return 0;
+}
+
+int
+__wrap_pthread_cond_broadcast(pthread_cond_t *c)
+{
+    lock_wake(c);
+    return 0;
+}
+
+/* --- the rest ---------------------------------------------------------- */
+
+/* Every device may be used by everybody. */
+int
+__wrap_access(const char *path, int mode)
+{
+    FAKE_CALL_SAFE("access");
+
+    if (!fake__inside() || strncmp(path, "/dev/infiniband/", 16) != 0)
+        return __real_access(path, mode);
+    return 0;
+}
+
+static const char *
+address_text(const char *host, char text[INET6_ADDRSTRLEN])
+{
+    for (const struct fake_host *h = fake__world.hosts; h != NULL;
+         h = h->next) {
+        const struct sockaddr_in *v4 = (const void *)&h->addr;
+        const struct sockaddr_in6 *v6 = (const void *)&h->addr;
+
+        if (strcmp(h->name, host) == 0)
+            return getnameinfo(
+                       (const struct sockaddr *)&h->addr,
+                       h->addr.ss_family == AF_INET ? sizeof *v4 : sizeof *v6,
+                       text, INET6_ADDRSTRLEN, NULL, 0, NI_NUMERICHOST) == 0
+                       ? text
+                       : NULL;
+    }
+    return NULL;
+}
+
+/* Addresses are read by the system; names are those of hosts, and take a
+ * millisecond to find. */
+int
+__wrap_getaddrinfo(const char *host, const char *port,
+                   const struct addrinfo *hints, struct addrinfo **list)
+{
+    FAKE_CALL("getaddrinfo");
+    char text[INET6_ADDRSTRLEN];
+    struct addrinfo numeric = {.ai_flags = AI_NUMERICHOST};
+    int err;
+
+    if (!fake__inside())
+        return __real_getaddrinfo(host, port, hints, list);
+    if (call.err != 0)
+        return EAI_AGAIN;
+    if (hints != NULL) {
+        numeric = *hints;
+        numeric.ai_flags |= AI_NUMERICHOST;
+    }
+    err = __real_getaddrinfo(host, port, &numeric, list);
+    if (err != EAI_NONAME ||
+        (hints != NULL && (hints->ai_flags & AI_NUMERICHOST) != 0))
+        return err;
+    sleep_until(fake__world.now + FAKE__MS);
+    host = address_text(host, text);
+    return host == NULL ? EAI_NONAME
+                        : __real_getaddrinfo(host, port, &numeric, list);
+}

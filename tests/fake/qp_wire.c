@@ -1,0 +1,599 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * How work requests are carried out: one after another, each in one moment at
+ * both ends; its completion follows when the acknowledgement has come. Rules
+ * may do anything while something is noted, so that what was known of a QP
+ * before holds after only when its epoch is the same. */
+#include <arpa/inet.h>
+#include <string.h>
+
+#include "tests/fake/verbs.h"
+
+#define BETWEEN_SENDS (100 + fake__random(400))
+/* Not a status: there was no receive. */
+#define NOT_READY ((enum ibv_wc_status) - 1)
+
+const char *
+fake__op_name(enum ibv_wr_opcode opcode)
+{
+    static const char *const names[] = {
+        [IBV_WR_RDMA_WRITE] = "WRITE",
+        [IBV_WR_RDMA_WRITE_WITH_IMM] = "WRITE_WITH_IMM",
+        [IBV_WR_SEND] = "SEND",
+        [IBV_WR_SEND_WITH_IMM] = "SEND_WITH_IMM",
+        [IBV_WR_RDMA_READ] = "READ",
+        [IBV_WR_ATOMIC_CMP_AND_SWP] = "CMP_AND_SWP",
+        [IBV_WR_ATOMIC_FETCH_AND_ADD] = "FETCH_AND_ADD",
+        [IBV_WR_LOCAL_INV] = "LOCAL_INV",
+        [IBV_WR_BIND_MW] = "BIND_MW",
+        [IBV_WR_SEND_WITH_INV] = "SEND_WITH_INV",
+    };
+
+    return names[opcode];
+}
+
+/* --- the engine -------------------------------------------------------- */
+
+static void carry_out(struct fake__qp *qp);
+
+static bool
+current(const struct fake__qp *qp, uint64_t epoch)
+{
+    return !qp->obj.dead && qp->epoch == epoch;
+}
+
+static void
+step(void *obj, uint64_t epoch)
+{
+    struct fake__qp *qp = obj;
+
+    if (!current(qp, epoch))
+        return;
+    qp->busy = false;
+    if (qp->out != NULL)
+        carry_out(qp);
+}
+
+static void
+step_after(struct fake__qp *qp, uint64_t delay)
+{
+    qp->busy = true;
+    fake__after(delay, step, qp, qp->epoch);
+}
+
+void
+fake__wire_kick(struct fake__qp *qp)
+{
+    if (!qp->busy && !qp->stuck)
+        step_after(qp, fake__latency());
+}
+
+static void
+acknowledged(void *obj, uint64_t epoch)
+{
+    struct fake__qp *qp = obj;
+    struct fake__wqe *w;
+    enum ibv_wc_status status;
+
+    if (!current(qp, epoch))
+        return;
+    w = fake__queue_pop(&qp->sq);
+    status = w->status;
+    fake__qp_sent(qp, w, status);
+    if (status != IBV_WC_SUCCESS && current(qp, epoch))
+        fake__qp_error(qp);
+}
+
+/* The first that was not carried out is: its completion comes after `delay`,
+ * and after those before it. */
+static void
+finish(struct fake__qp *qp, enum ibv_wc_status status, uint64_t delay)
+{
+    uint64_t at = fake__world.now + delay;
+
+    if (at < qp->ack_at)
+        at = qp->ack_at;
+    qp->ack_at = at;
+    qp->out->status = status;
+    qp->out = qp->out->next;
+    qp->stuck = status != IBV_WC_SUCCESS;
+    fake__after(at - fake__world.now, acknowledged, qp, qp->epoch);
+    if (!qp->stuck && qp->out != NULL)
+        step_after(qp, BETWEEN_SENDS);
+}
+
+/* --- trying again ------------------------------------------------------ */
+
+static void
+timed_out(void *obj, uint64_t epoch)
+{
+    struct fake__qp *qp = obj;
+    bool for_ever = fake__rxe() && qp->attr.retry_cnt == 7;
+
+    if (!current(qp, epoch))
+        return;
+    qp->busy = false;
+    if (!for_ever && qp->out->tries++ >= qp->attr.retry_cnt)
+        finish(qp, IBV_WC_RETRY_EXC_ERR, 0);
+    else
+        carry_out(qp);
+}
+
+/* A timeout of 0 is none: what is lost stays lost. */
+static void
+lost(struct fake__qp *qp)
+{
+    qp->busy = true;
+    if (qp->attr.timeout != 0)
+        fake__after(UINT64_C(4096) << qp->attr.timeout, timed_out, qp,
+                    qp->epoch);
+}
+
+static uint64_t
+rnr_delay(unsigned timer)
+{
+    static const uint32_t hundredths[32] = {
+        65536, 1,    2,    3,    4,    6,     8,     12,    16,    24,    32,
+        48,    64,   96,   128,  192,  256,   384,   512,   768,   1024,  1536,
+        2048,  3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
+    };
+    /* By the specification's table: 1 is 0.01 ms, 14 is 1.28 ms. */
+    return hundredths[timer] * 10 * FAKE__US;
+}
+
+static void
+not_ready(struct fake__qp *qp, const struct fake__qp *peer)
+{
+    struct fake__wqe *w = qp->out;
+
+    if (qp->attr.rnr_retry != 7 && w->rnr_tries++ >= qp->attr.rnr_retry)
+        finish(qp, IBV_WC_RNR_RETRY_EXC_ERR, fake__latency());
+    else
+        step_after(qp, rnr_delay(peer->attr.min_rnr_timer));
+}
+
+/* --- memory ------------------------------------------------------------ */
+
+static void
+copy(struct fake__piece *to, size_t n_to, struct fake__piece *from,
+     size_t n_from)
+{
+    while (n_to > 0 && n_from > 0) {
+        size_t n = to->length < from->length ? to->length : from->length;
+
+        if (n > 0) {
+            memcpy(to->at, from->at, n);
+            to->at += n;
+            from->at += n;
+        }
+        to->length -= n;
+        from->length -= n;
+        if (to->length == 0)
+            to++, n_to--;
+        else
+            from++, n_from--;
+    }
+}
+
+static enum ibv_wc_status
+protection(void)
+{
+    return fake__rxe() ? IBV_WC_LOC_QP_OP_ERR : IBV_WC_LOC_PROT_ERR;
+}
+
+static bool
+writes_here(enum ibv_wr_opcode opcode)
+{
+    return opcode == IBV_WR_RDMA_READ || opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
+           opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+/* The sender's memory; how many pieces, or -1. */
+static int
+own_pieces(struct fake__qp *qp, struct fake__wqe *w, struct fake__piece *pieces)
+{
+    unsigned access = writes_here(w->opcode) ? IBV_ACCESS_LOCAL_WRITE : 0;
+
+    if (w->flags & IBV_SEND_INLINE) {
+        pieces[0] = (struct fake__piece){w->data, w->length};
+        return 1;
+    }
+    if (!fake__local_pieces(qp->device, qp->pd, w, access, pieces))
+        return -1;
+    return (int)w->n_sge;
+}
+
+/* --- the responder ----------------------------------------------------- */
+
+static struct fake__wqe *
+receive_take(struct fake__qp *peer)
+{
+    return peer->srq != NULL ? fake__srq_take(peer->srq)
+                             : fake__queue_pop(&peer->rq);
+}
+
+static void
+receive_fail(struct fake__qp *peer, struct fake__wqe *r,
+             enum ibv_wc_status status)
+{
+    struct fake__cqe e = {.wc.status = status};
+
+    fake__qp_received(peer, r, &e);
+    fake__qp_error(peer);
+}
+
+static enum ibv_wc_status
+refuse(struct fake__qp *peer, enum ibv_event_type event,
+       enum ibv_wc_status status)
+{
+    if (!fake__rxe())
+        fake__async(&peer->obj, event);
+    fake__qp_error(peer);
+    return status;
+}
+
+static const struct fake__pd *
+receive_pd(const struct fake__qp *peer)
+{
+    return peer->srq != NULL ? peer->srq->pd : peer->pd;
+}
+
+/* What came goes into the receive; the sender's status. */
+static enum ibv_wc_status
+receive_fill(struct fake__qp *peer, struct fake__wqe *r,
+             struct fake__piece *from, size_t n, uint32_t length)
+{
+    struct fake__piece to[FAKE__MAX_SGE];
+
+    if (r->length < length) {
+        receive_fail(peer, r,
+                     fake__rxe() ? IBV_WC_LOC_QP_OP_ERR : IBV_WC_LOC_LEN_ERR);
+        return fake__rxe() ? IBV_WC_REM_OP_ERR : IBV_WC_REM_INV_REQ_ERR;
+    }
+    if (!fake__local_pieces(peer->device, receive_pd(peer), r,
+                            IBV_ACCESS_LOCAL_WRITE, to)) {
+        receive_fail(peer, r, protection());
+        return IBV_WC_REM_OP_ERR;
+    }
+    copy(to, r->n_sge, from, n);
+    return IBV_WC_SUCCESS;
+}
+
+static void
+receive_done(struct fake__qp *peer, struct fake__wqe *r,
+             const struct fake__wqe *w, enum ibv_wc_opcode opcode,
+             uint32_t length, uint32_t from_qpn)
+{
+    struct fake__cqe e = {
+        .wc = {.opcode = opcode,
+               .byte_len = length,
+               .src_qp = from_qpn,
+               .wc_flags = IBV_WC_GRH},
+        .solicited = (w->flags & IBV_SEND_SOLICITED) != 0,
+    };
+
+    if (w->opcode == IBV_WR_SEND_WITH_IMM ||
+        w->opcode == IBV_WR_RDMA_WRITE_WITH_IMM) {
+        e.wc.wc_flags |= IBV_WC_WITH_IMM;
+        e.wc.imm_data = w->imm;
+    } else if (w->opcode == IBV_WR_SEND_WITH_INV) {
+        /* Soft-RoCE passes the kernel's bit on as it is. */
+        e.wc.wc_flags |= fake__rxe() ? IBV_WC_IP_CSUM_OK : IBV_WC_WITH_INV;
+        e.wc.invalidated_rkey = w->imm;
+    }
+    fake__qp_received(peer, r, &e);
+}
+
+static enum ibv_wc_status
+send_carry(struct fake__qp *qp, struct fake__qp *peer, struct fake__wqe *w,
+           struct fake__piece *own, size_t n)
+{
+    struct fake__wqe *r = receive_take(peer);
+    enum ibv_wc_status status;
+
+    if (r == NULL)
+        return NOT_READY;
+    status = receive_fill(peer, r, own, n, w->length);
+    if (status != IBV_WC_SUCCESS)
+        return status;
+    if (w->opcode == IBV_WR_SEND_WITH_INV &&
+        !fake__key_invalidate(peer, w->imm)) {
+        receive_fail(peer, r, IBV_WC_REM_INV_REQ_ERR);
+        return fake__rxe() ? IBV_WC_SUCCESS : IBV_WC_REM_ACCESS_ERR;
+    }
+    receive_done(peer, r, w, IBV_WC_RECV, w->length, qp->number);
+    return IBV_WC_SUCCESS;
+}
+
+static bool
+has_receive(const struct fake__qp *peer)
+{
+    return peer->srq != NULL ? peer->srq->queue.n > 0 : peer->rq.n > 0;
+}
+
+static enum ibv_wc_status
+write_carry(struct fake__qp *qp, struct fake__qp *peer, struct fake__wqe *w,
+            struct fake__piece *own, size_t n)
+{
+    bool imm = w->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+    struct fake__piece to;
+
+    if (!fake__remote_piece(peer, w->rkey, w->remote_addr, w->length,
+                            IBV_ACCESS_REMOTE_WRITE, &to))
+        return refuse(peer, IBV_EVENT_QP_ACCESS_ERR, IBV_WC_REM_ACCESS_ERR);
+    if (imm && !has_receive(peer))
+        return NOT_READY;
+    copy(&to, 1, own, n);
+    if (imm)
+        receive_done(peer, receive_take(peer), w, IBV_WC_RECV_RDMA_WITH_IMM,
+                     w->length, qp->number);
+    return IBV_WC_SUCCESS;
+}
+
+static enum ibv_wc_status
+read_carry(struct fake__qp *peer, struct fake__wqe *w, struct fake__piece *own,
+           size_t n)
+{
+    struct fake__piece from;
+
+    if (peer->attr.max_dest_rd_atomic == 0)
+        return refuse(peer, IBV_EVENT_QP_REQ_ERR, IBV_WC_REM_INV_REQ_ERR);
+    if (!fake__remote_piece(peer, w->rkey, w->remote_addr, w->length,
+                            IBV_ACCESS_REMOTE_READ, &from))
+        return refuse(peer, IBV_EVENT_QP_ACCESS_ERR, IBV_WC_REM_ACCESS_ERR);
+    copy(own, n, &from, 1);
+    return IBV_WC_SUCCESS;
+}
+
+static enum ibv_wc_status
+atomic_carry(struct fake__qp *peer, struct fake__wqe *w,
+             struct fake__piece *own, size_t n)
+{
+    struct fake__piece at, old;
+    uint64_t before, after;
+
+    if (peer->attr.max_dest_rd_atomic == 0 || w->remote_addr % 8 != 0)
+        return refuse(peer, IBV_EVENT_QP_REQ_ERR, IBV_WC_REM_INV_REQ_ERR);
+    if (!fake__remote_piece(peer, w->rkey, w->remote_addr, 8,
+                            IBV_ACCESS_REMOTE_ATOMIC, &at))
+        return refuse(peer, IBV_EVENT_QP_ACCESS_ERR, IBV_WC_REM_ACCESS_ERR);
+    memcpy(&before, at.at, 8);
+    after = before;
+    if (w->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD)
+        after += w->compare_add;
+    else if (before == w->compare_add)
+        after = w->swap;
+    memcpy(at.at, &after, 8);
+    old = (struct fake__piece){(uint8_t *)&before, 8};
+    copy(own, n, &old, 1);
+    return IBV_WC_SUCCESS;
+}
+
+static enum ibv_wc_status
+peer_carry(struct fake__qp *qp, struct fake__qp *peer, struct fake__wqe *w,
+           struct fake__piece *own, size_t n)
+{
+    switch (w->opcode) {
+    case IBV_WR_RDMA_WRITE:
+    case IBV_WR_RDMA_WRITE_WITH_IMM:
+        return write_carry(qp, peer, w, own, n);
+    case IBV_WR_RDMA_READ:
+        return read_carry(peer, w, own, n);
+    case IBV_WR_ATOMIC_CMP_AND_SWP:
+    case IBV_WR_ATOMIC_FETCH_AND_ADD:
+        return atomic_carry(peer, w, own, n);
+    default:
+        return send_carry(qp, peer, w, own, n);
+    }
+}
+
+/* --- the requester ----------------------------------------------------- */
+
+static const union ibv_gid *
+gid_to(const struct fake__qp *qp, const struct fake__wqe *w)
+{
+    return qp->type == IBV_QPT_UD ? &w->dgid : &qp->attr.ah_attr.grh.dgid;
+}
+
+static struct fake__qp *
+qp_at(struct fake__qp *qp, const union ibv_gid *gid, uint32_t number)
+{
+    struct fake_host *to = fake__host_of_gid(gid);
+    struct fake__qp *peer;
+
+    if (to == NULL || to->device == NULL || to->device->gone ||
+        !fake__reaches(qp->device->host, to))
+        return NULL;
+    peer = fake__device_qp(to->device, number);
+    if (peer == NULL || peer->type != qp->type || !fake__qp_receives(peer))
+        return NULL;
+    return peer;
+}
+
+static struct fake__qp *
+peer_of(struct fake__qp *qp)
+{
+    struct fake__qp *peer =
+        qp_at(qp, &qp->attr.ah_attr.grh.dgid, qp->attr.dest_qp_num);
+
+    if (peer == NULL || peer->attr.dest_qp_num != qp->number ||
+        fake__host_of_gid(&peer->attr.ah_attr.grh.dgid) != qp->device->host)
+        return NULL;
+    return peer;
+}
+
+/* Tells of it once for each time that it goes out; whether it goes on now. */
+static bool
+passes(struct fake__qp *qp, struct fake__wqe *w)
+{
+    const struct fake_host *to = fake__host_of_gid(gid_to(qp, w));
+    uint64_t epoch = qp->epoch;
+    struct fake__fate fate;
+
+    if (w->noted)
+        return true;
+    w->noted = true;
+    qp->busy = true; /* a deed may post */
+    fate = fake__note("%s qp %u: %s %u B -> %s", qp->obj.context->process->name,
+                      qp->number, fake__op_name(w->opcode), w->length,
+                      to == NULL ? "nowhere" : to->name);
+    if (fate.flush)
+        fake__qp_error(qp);
+    if (!current(qp, epoch))
+        return false;
+    qp->busy = false;
+    if (fate.lose || fate.drop) {
+        w->noted = false;
+        if (qp->type == IBV_QPT_UD)
+            finish(qp, IBV_WC_SUCCESS, 0);
+        else
+            lost(qp);
+        return false;
+    }
+    if (fate.delay > 0)
+        step_after(qp, fate.delay);
+    return fate.delay == 0;
+}
+
+static enum ibv_wc_status
+check_own(const struct fake__qp *qp, const struct fake__wqe *w, int n)
+{
+    if (n < 0)
+        return protection();
+    if (w->length > FAKE__MAX_MSG)
+        return IBV_WC_LOC_LEN_ERR;
+    if (fake__rxe())
+        return qp->device->host->port_up ? IBV_WC_SUCCESS
+                                         : IBV_WC_LOC_QP_OP_ERR;
+    if (writes_here(w->opcode) && qp->attr.max_rd_atomic == 0)
+        return IBV_WC_LOC_QP_OP_ERR;
+    return IBV_WC_SUCCESS;
+}
+
+static void
+rc_carry(struct fake__qp *qp, struct fake__wqe *w, struct fake__piece *own,
+         size_t n)
+{
+    struct fake__qp *peer = peer_of(qp);
+    uint64_t epoch = qp->epoch;
+    enum ibv_wc_status status;
+
+    if (peer == NULL) {
+        lost(qp);
+        return;
+    }
+    qp->busy = true; /* a deed may post */
+    status = peer_carry(qp, peer, w, own, n);
+    if (!current(qp, epoch))
+        return;
+    qp->busy = false;
+    if (status == NOT_READY)
+        not_ready(qp, peer);
+    else
+        finish(qp, status, fake__latency());
+}
+
+static void
+local_carry(struct fake__qp *qp, struct fake__wqe *w)
+{
+    bool bind = w->opcode == IBV_WR_BIND_MW;
+    bool ok =
+        bind ? fake__window_bind(qp, w) : fake__key_invalidate(qp, w->imm);
+
+    if (ok)
+        finish(qp, IBV_WC_SUCCESS, 0);
+    else
+        finish(qp,
+               bind || !fake__rxe() ? IBV_WC_MW_BIND_ERR : IBV_WC_LOC_QP_OP_ERR,
+               0);
+}
+
+/* --- datagrams --------------------------------------------------------- */
+
+static bool
+qkey_fits(const struct fake__qp *qp, const struct fake__qp *peer,
+          const struct fake__wqe *w)
+{
+    uint32_t qkey =
+        w->remote_qkey & 0x80000000u ? qp->attr.qkey : w->remote_qkey;
+
+    return qkey == peer->attr.qkey;
+}
+
+static struct ibv_grh
+grh_of(const struct fake__qp *qp, const struct fake__wqe *w)
+{
+    struct ibv_grh grh = {
+        .version_tclass_flow = htonl(6u << 28),
+        .paylen = htons((uint16_t)w->length),
+        .next_hdr = 0x1b,
+        .hop_limit = 64,
+        .dgid = w->dgid,
+    };
+
+    fake__gid_of(qp->device->host, &grh.sgid);
+    return grh;
+}
+
+static void
+datagram_deliver(struct fake__qp *qp, struct fake__wqe *w,
+                 struct fake__piece *own, size_t n)
+{
+    struct fake__qp *peer = qp_at(qp, &w->dgid, w->remote_qpn);
+    struct ibv_grh grh = grh_of(qp, w);
+    struct fake__piece from[FAKE__MAX_SGE + 1] = {{(uint8_t *)&grh, FAKE__GRH}};
+    uint32_t length = w->length + FAKE__GRH;
+    struct fake__wqe *r;
+
+    if (peer == NULL || !qkey_fits(qp, peer, w) || w->length > FAKE__MTU)
+        return;
+    r = receive_take(peer);
+    if (r == NULL)
+        return;
+    memcpy(&from[1], own, n * sizeof *own);
+    if (receive_fill(peer, r, from, n + 1, length) == IBV_WC_SUCCESS)
+        receive_done(peer, r, w, IBV_WC_RECV, length, qp->number);
+}
+
+static void
+ud_carry(struct fake__qp *qp, struct fake__wqe *w, struct fake__piece *own,
+         size_t n)
+{
+    uint64_t epoch = qp->epoch;
+
+    if (w->length > FAKE__MTU && !fake__rxe()) {
+        finish(qp, IBV_WC_LOC_LEN_ERR, 0);
+        return;
+    }
+    qp->busy = true; /* a deed may post */
+    datagram_deliver(qp, w, own, n);
+    if (!current(qp, epoch))
+        return;
+    qp->busy = false;
+    finish(qp, IBV_WC_SUCCESS, 0);
+}
+
+static void
+carry_out(struct fake__qp *qp)
+{
+    struct fake__piece own[FAKE__MAX_SGE];
+    struct fake__wqe *w = qp->out;
+    enum ibv_wc_status status;
+    int n;
+
+    if (w->opcode == IBV_WR_LOCAL_INV || w->opcode == IBV_WR_BIND_MW) {
+        local_carry(qp, w);
+        return;
+    }
+    if (!passes(qp, w))
+        return;
+    n = own_pieces(qp, w, own);
+    status = check_own(qp, w, n);
+    if (status != IBV_WC_SUCCESS)
+        finish(qp, status, 0);
+    else if (qp->type == IBV_QPT_UD)
+        ud_carry(qp, w, own, (size_t)n);
+    else
+        rc_carry(qp, w, own, (size_t)n);
+}

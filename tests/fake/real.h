@@ -1,0 +1,98 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The system's own functions, of which the linker's --wrap gives the program
+ * the fake's (wrap.args lists them), and between the files that stand for the
+ * system: sched.c, posix.c, heap.c, fd.c, note.c. */
+#ifndef FAKE_REAL_H
+#define FAKE_REAL_H
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "world.h"
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t size);
+void __real_free(void *p);
+void *__real_aligned_alloc(size_t align, size_t size);
+int __real_posix_memalign(void **p, size_t align, size_t size);
+void *__real_mmap(void *addr, size_t len, int prot, int flags, int fd,
+                  off_t off);
+int __real_munmap(void *addr, size_t len);
+int __real_pthread_create(pthread_t *t, const pthread_attr_t *attr,
+                          void *(*body)(void *), void *arg);
+int __real_pthread_join(pthread_t t, void **result);
+int __real_pthread_mutex_unlock(pthread_mutex_t *m);
+int __real_clock_gettime(clockid_t clock, struct timespec *t);
+long __real_syscall(long number, ...);
+int __real_sched_yield(void);
+ssize_t __real_read(int fd, void *data, size_t len);
+ssize_t __real_write(int fd, const void *data, size_t len);
+int __real_close(int fd);
+int __real_fcntl(int fd, int cmd, ...);
+int __real_poll(struct pollfd *fds, nfds_t n, int ms);
+int __real_access(const char *path, int mode);
+
+/* --- base.c ------------------------------------------------------------ */
+
+void fake__base_begin(uint64_t seed);
+void fake__base_end(void);
+uint64_t fake__events_next(void); /* when the next is due */
+bool fake__events_run(void);      /* all that are; true if there was any */
+
+/* --- process.c --------------------------------------------------------- */
+
+/* It ends, by itself or because it was killed. */
+void fake__process_end(struct fake_process *p);
+
+/* --- sched.c ----------------------------------------------------------- */
+
+int fake__thread_new(struct fake_process *p, void *(*body)(void *), void *arg,
+                     pthread_t *out);
+/* 0 or an errno, as pthread_join(). */
+int fake__thread_join(pthread_t thread, void **result);
+
+/* The calls of the system, which the thread sanitizer must see for itself: a
+ * point where threads change, without its watching being switched off. */
+void fake__point(void);
+bool fake__inside(void); /* is this a thread of the world? */
+
+void fake__unwatched(bool on); /* by the thread sanitizer */
+
+void fake__threads_begin(struct fake_process *p);
+void fake__threads_kill(struct fake_process *p);
+void fake__threads_end(void);
+
+/* The calling thread ends here when its process was killed; nothing in the
+ * midst of an event. */
+void fake__die_if_doomed(void);
+
+/* --- heap.c ------------------------------------------------------------ */
+
+/* Everything that a process which has ended still had is given back. */
+void fake__heap_exit(struct fake_process *p);
+void fake__heap_end(void);
+
+/* --- fd.c -------------------------------------------------------------- */
+
+void fake__fds_exit(struct fake_process *p);
+void fake__fds_end(void);
+
+/* --- note.c ------------------------------------------------------------ */
+
+/* The errno of a fault that strikes now, or 0. */
+int fake__fault(struct fake_process *p, const char *call);
+bool fake__memory_fails(struct fake_process *p);
+void fake__notes_end(void);
+
+/* Says why, shows the end of the trace, and aborts: the program under test, or
+ * the test, cannot go on. */
+void fake__stuck(const char *why) __attribute__((noreturn));
+
+#endif

@@ -1,0 +1,476 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Threads and the clock. Each thread of the world is
+ * a real one, but only the one that holds the baton runs. The baton goes from
+ * hand to hand by bare futex calls, which the thread sanitizer does not take
+ * for synchronisation: it judges the program as if all ran at once. */
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "real.h"
+
+#define CALL_COST (FAKE__US / 5)
+/* What passes while all threads poll in vain. */
+#define IDLE_STEP (20 * FAKE__US)
+
+enum go {
+    GO_WAIT,
+    GO_RUN,
+    GO_DIE
+};
+enum task_state {
+    TASK_READY,
+    TASK_BLOCKED,
+    TASK_GONE
+};
+
+struct fake__task {
+    struct fake_process *process;
+    struct fake__task *next;
+    pthread_t thread;
+    int go; /* futex: enum go */
+    enum task_state state;
+    const void *key;
+    uint64_t until;
+    bool timed_out;
+    bool idle;   /* polled in vain, and nothing has happened since */
+    bool first;  /* of its process */
+    bool joined; /* really */
+    unsigned depth;
+    void *(*body)(void *);
+    void *arg, *result;
+};
+
+static struct {
+    struct fake__task *tasks, **end;
+    unsigned events; /* being run: the thread that runs them may not die */
+} S;
+
+static _Thread_local struct fake__task *me;
+
+/* --- the thread sanitizer ---------------------------------------------- */
+
+void AnnotateIgnoreReadsBegin(const char *file, int line) __attribute__((weak));
+void AnnotateIgnoreReadsEnd(const char *file, int line) __attribute__((weak));
+void AnnotateIgnoreWritesBegin(const char *file, int line)
+    __attribute__((weak));
+void AnnotateIgnoreWritesEnd(const char *file, int line) __attribute__((weak));
+void __tsan_acquire(void *x) __attribute__((weak));
+void __tsan_release(void *x) __attribute__((weak));
+
+static void
+unwatched_begin(void)
+{
+    if (AnnotateIgnoreReadsBegin == NULL)
+        return;
+    AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
+    AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
+}
+
+static void
+unwatched_end(void)
+{
+    if (AnnotateIgnoreReadsEnd == NULL)
+        return;
+    AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
+    AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+}
+
+void
+fake__unwatched(bool on)
+{
+    if (on)
+        unwatched_begin();
+    else
+        unwatched_end();
+}
+
+void
+fake__release(const void *x)
+{
+    if (__tsan_release != NULL)
+        __tsan_release((void *)x);
+}
+
+void
+fake__acquire(const void *x)
+{
+    if (__tsan_acquire != NULL)
+        __tsan_acquire((void *)x);
+}
+
+/* --- the baton --------------------------------------------------------- */
+
+static void
+task_tell(struct fake__task *t, enum go go)
+{
+    __atomic_store_n(&t->go, (int)go, __ATOMIC_SEQ_CST);
+    __real_syscall(SYS_futex, &t->go, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+/* The thread of a process that was killed ends where it stands. */
+static void
+task_die(void)
+{
+    while (me->depth > 0) {
+        me->depth--;
+        unwatched_end();
+    }
+    me = NULL;
+    pthread_exit(NULL);
+}
+
+static void
+baton_await(void)
+{
+    int go;
+
+    while ((go = __atomic_load_n(&me->go, __ATOMIC_SEQ_CST)) == GO_WAIT)
+        __real_syscall(SYS_futex, &me->go, FUTEX_WAIT_PRIVATE, GO_WAIT, NULL,
+                       NULL, 0);
+    __atomic_store_n(&me->go, GO_WAIT, __ATOMIC_SEQ_CST);
+    if (go == GO_DIE)
+        task_die();
+}
+
+static bool
+may_run(const struct fake__task *t)
+{
+    return t->state == TASK_READY && !t->process->frozen && !t->process->doomed;
+}
+
+/* One of those that may, by chance; NULL when there is none. */
+static struct fake__task *
+task_pick(bool idle)
+{
+    struct fake__task *t;
+    uint64_t n = 0;
+
+    for (t = S.tasks; t != NULL; t = t->next)
+        n += may_run(t) && (idle || !t->idle);
+    if (n == 0)
+        return NULL;
+    n = fake__random(n);
+    for (t = S.tasks; t != NULL; t = t->next)
+        if (may_run(t) && (idle || !t->idle) && n-- == 0)
+            break;
+    return t;
+}
+
+static void
+tasks_stir(void)
+{
+    for (struct fake__task *t = S.tasks; t != NULL; t = t->next)
+        t->idle = false;
+}
+
+static void
+task_ready(struct fake__task *t, bool timed_out)
+{
+    t->state = TASK_READY;
+    t->timed_out = timed_out;
+    t->idle = false;
+}
+
+/* When something happens without anybody's doing. */
+static uint64_t
+next_moment(void)
+{
+    uint64_t next = fake__events_next();
+
+    for (struct fake__task *t = S.tasks; t != NULL; t = t->next)
+        if (t->state == TASK_BLOCKED && !t->process->frozen && t->until < next)
+            next = t->until;
+    return next;
+}
+
+/* What is due by now. */
+static void
+run_due(void)
+{
+    bool any;
+
+    S.events++;
+    any = fake__events_run();
+    S.events--;
+    if (any)
+        tasks_stir();
+    for (struct fake__task *t = S.tasks; t != NULL; t = t->next)
+        if (t->state == TASK_BLOCKED && !t->process->frozen &&
+            t->until <= fake__world.now)
+            task_ready(t, true);
+}
+
+static void
+clock_set(uint64_t now)
+{
+    if (now > fake__world.now)
+        fake__world.now = now;
+    run_due();
+}
+
+static void
+reap(void)
+{
+    if (me->process->doomed)
+        return; /* somebody else does */
+    for (struct fake_process *p = fake__world.processes; p != NULL; p = p->next)
+        if (p->doomed && !p->ended)
+            fake__process_end(p);
+}
+
+/* The one that goes on next; time passes until there is one. */
+static struct fake__task *
+task_next(void)
+{
+    for (;;) {
+        struct fake__task *t = task_pick(false);
+        uint64_t next = next_moment();
+
+        if (t != NULL)
+            return t;
+        if (task_pick(true) != NULL) { /* all of them poll */
+            uint64_t step = fake__world.now + IDLE_STEP;
+
+            tasks_stir();
+            clock_set(next < step ? next : step);
+            continue;
+        }
+        if (next == FAKE__FOREVER)
+            fake__stuck("every thread waits for ever");
+        clock_set(next);
+    }
+}
+
+/* Lets another thread go on, or this one. */
+static void
+schedule(void)
+{
+    struct fake__task *t;
+
+    reap();
+    t = task_next();
+    if (t != me) {
+        task_tell(t, GO_RUN);
+        baton_await();
+    }
+    reap();
+}
+
+bool
+fake__block(const void *key, uint64_t until)
+{
+    me->key = key;
+    me->until = until;
+    me->state = TASK_BLOCKED;
+    me->timed_out = false;
+    schedule();
+    return !me->timed_out;
+}
+
+void
+fake__wake(const void *key)
+{
+    for (struct fake__task *t = S.tasks; t != NULL; t = t->next)
+        if (t->state == TASK_BLOCKED && t->key == key)
+            task_ready(t, false);
+}
+
+void
+fake__idle(void)
+{
+    if (me == NULL)
+        return;
+    me->idle = true;
+    schedule();
+}
+
+/* Time passes; what is due happens; another thread may take over. */
+static void
+step(void)
+{
+    unsigned every = fake__world.opts.switch_every;
+
+    fake__world.steps++;
+    clock_set(fake__world.now + CALL_COST);
+    if (me->process->frozen || me->process->doomed ||
+        (every > 0 && fake__random(every) == 0))
+        schedule();
+}
+
+void
+fake__die_if_doomed(void)
+{
+    if (me != NULL && me->process->doomed && S.events == 0)
+        schedule();
+}
+
+struct fake__call
+fake__enter(const char *name, bool may_fail)
+{
+    struct fake__call call = {0};
+
+    if (me == NULL)
+        return call;
+    if (me->depth++ == 0) {
+        unwatched_begin();
+        step();
+        if (may_fail)
+            call.err = fake__fault(me->process, name);
+    }
+    return call;
+}
+
+void
+fake__leave(struct fake__call *call)
+{
+    (void)call;
+    if (me != NULL && --me->depth == 0)
+        unwatched_end();
+}
+
+void
+fake__point(void)
+{
+    struct fake__call call;
+
+    if (me == NULL || me->depth > 0)
+        return;
+    call = fake__enter("", false);
+    fake__leave(&call);
+}
+
+bool
+fake__inside(void)
+{
+    return me != NULL;
+}
+
+struct fake_process *
+fake__self(void)
+{
+    return me == NULL ? NULL : me->process;
+}
+
+/* --- threads ----------------------------------------------------------- */
+
+static struct fake__task *
+task_add(struct fake_process *p)
+{
+    struct fake__task *t = fake__alloc(sizeof *t);
+
+    t->process = p;
+    *S.end = t;
+    S.end = &t->next;
+    p->threads++;
+    p->census.threads++;
+    return t;
+}
+
+static void
+task_gone(struct fake__task *t)
+{
+    t->state = TASK_GONE;
+    t->process->census.threads--;
+    fake__wake(t);
+}
+
+/* The baton goes on, and does not come back. */
+static void
+task_finish(void)
+{
+    struct fake__task *t;
+
+    unwatched_begin();
+    task_gone(me);
+    if (me->first)
+        fake__process_end(me->process);
+    t = task_next();
+    unwatched_end();
+    me = NULL;
+    task_tell(t, GO_RUN);
+}
+
+static void *
+task_main(void *arg)
+{
+    void *result;
+
+    me = arg;
+    baton_await();
+    me->result = result = me->body(me->arg);
+    task_finish();
+    return result;
+}
+
+int
+fake__thread_new(struct fake_process *p, void *(*body)(void *), void *arg,
+                 pthread_t *out)
+{
+    struct fake__task *t = task_add(p);
+
+    t->first = p->threads == 1;
+    t->body = body;
+    t->arg = arg;
+    if (__real_pthread_create(&t->thread, NULL, task_main, t) != 0)
+        abort();
+    *out = t->thread;
+    return 0;
+}
+
+int
+fake__thread_join(pthread_t thread, void **result)
+{
+    struct fake__task *t = S.tasks;
+
+    while (t != NULL && (t->joined || !pthread_equal(t->thread, thread)))
+        t = t->next;
+    if (t == NULL)
+        return __real_pthread_join(thread, result);
+    while (t->state != TASK_GONE)
+        fake__block(t, FAKE__FOREVER);
+    t->joined = true;
+    return __real_pthread_join(thread, result);
+}
+
+static void
+thread_kill(struct fake__task *t)
+{
+    task_tell(t, GO_DIE);
+    __real_pthread_join(t->thread, NULL);
+    t->joined = true;
+    task_gone(t);
+}
+
+/* All threads of p but the calling one. */
+void
+fake__threads_kill(struct fake_process *p)
+{
+    for (struct fake__task *t = S.tasks; t != NULL; t = t->next)
+        if (t->process == p && t->state != TASK_GONE && t != me)
+            thread_kill(t);
+}
+
+/* The calling thread joins the world. */
+void
+fake__threads_begin(struct fake_process *p)
+{
+    memset(&S, 0, sizeof S);
+    S.end = &S.tasks;
+    me = task_add(p);
+    me->thread = pthread_self();
+    me->joined = true;
+}
+
+/* And leaves it, as the last. */
+void
+fake__threads_end(void)
+{
+    for (struct fake__task *t = S.tasks; t != NULL; t = t->next)
+        if (!t->joined)
+            __real_pthread_join(t->thread, NULL);
+    me = NULL;
+}

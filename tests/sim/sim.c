@@ -1,0 +1,172 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See tests/sim/sim.h. */
+#include "tests/sim/sim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRIES     4
+#define PATIENCE  10000000u /* us */
+#define LOOK_US   200u
+#define SIZE_MAX_ ((size_t)1 << 20)
+
+atomic_uint sim_ran[SIM_TAGS];
+
+void
+sim_begin(uint64_t seed, unsigned switch_every, bool trace)
+{
+    const struct fake_opts opts = {.seed = seed,
+                                   .profile =
+                                       seed % 2 == 0 ? FAKE_STRICT : FAKE_RXE,
+                                   .switch_every = switch_every,
+                                   .trace = trace};
+
+    fake_begin(&opts);
+    for (unsigned i = 0; i < SIM_TAGS; i++)
+        atomic_store_explicit(&sim_ran[i], 0, memory_order_relaxed);
+}
+
+void
+sim_target(const char *addr, char target[80])
+{
+    snprintf(target, 80, "rdma://%s:%u", addr, SIM_PORT);
+}
+
+enum vc_status
+sim_runtime(struct vc_runtime **runtime, unsigned engines)
+{
+    struct vc_runtime_opts opts = VC_RUNTIME_OPTS_INIT;
+
+    opts.engines = engines;
+    opts.spin_us = VC_SPIN_NEVER;
+    return vc_runtime_new(&opts, runtime);
+}
+
+/* --- servers ----------------------------------------------------------- */
+
+static enum vc_status
+echo(struct vc_call *call, const Suite__EchoRequest *request,
+     Suite__EchoReply *reply, void *arg)
+{
+    const struct sim_server *s = arg;
+
+    (void)call;
+    atomic_fetch_add(&sim_ran[request->tag % SIM_TAGS], 1);
+    if (s->sleep_us > 0)
+        fake_sleep_us(s->sleep_us);
+    reply->tag = request->tag;
+    reply->payload = request->payload;
+    return VC_OK;
+}
+
+static enum vc_status
+server_open(struct sim_server *s, struct vc_runtime **runtime,
+            struct vc_server **server)
+{
+    const struct suite_probe_methods methods = {.echo = echo};
+    enum vc_status status = sim_runtime(runtime, s->threads);
+
+    if (status == VC_OK)
+        status = vc_server_new(*runtime, NULL, server);
+    if (status == VC_OK)
+        status = suite_probe_add(*server, &methods, s);
+    if (status == VC_OK)
+        status = vc_server_listen(*server, s->target);
+    if (status == VC_OK)
+        status = vc_runtime_start(*runtime, s->threads);
+    return status;
+}
+
+static bool
+server_run(struct sim_server *s)
+{
+    struct vc_runtime *runtime = NULL;
+    struct vc_server *server = NULL;
+    enum vc_status status = server_open(s, &runtime, &server);
+
+    atomic_store(&s->serves, status == VC_OK);
+    while (status == VC_OK && !atomic_load(&s->stop) && !atomic_load(&s->close))
+        fake_sleep_us(LOOK_US);
+    vc_server_close(server);
+    vc_runtime_free(runtime);
+    while (status == VC_OK && !atomic_load(&s->stop))
+        fake_sleep_us(LOOK_US);
+    return status == VC_OK;
+}
+
+static void
+server_main(void *arg)
+{
+    struct sim_server *s = arg;
+
+    for (unsigned i = 0; i < TRIES && !server_run(s); i++)
+        atomic_fetch_add(&s->failures, 1);
+}
+
+void
+sim_server_start(struct sim_server *s, struct fake_host *host, unsigned threads)
+{
+    s->host = host;
+    s->threads = threads;
+    atomic_store(&s->serves, false);
+    atomic_store(&s->stop, false);
+    atomic_store(&s->close, false);
+    atomic_store(&s->failures, 0);
+    s->process = fake_process_start(host, "server", server_main, s);
+}
+
+bool
+sim_server_await(struct sim_server *s)
+{
+    uint64_t until = fake_now_us() + PATIENCE;
+
+    while (!atomic_load(&s->serves) && !fake_process_ended(s->process) &&
+           fake_now_us() < until)
+        fake_sleep_us(LOOK_US);
+    return atomic_load(&s->serves);
+}
+
+bool
+sim_server_stop(struct sim_server *s)
+{
+    atomic_store(&s->stop, true);
+    return fake_process_wait(s->process, PATIENCE);
+}
+
+/* --- calls ------------------------------------------------------------- */
+
+static enum vc_status
+reply_check(const Suite__EchoRequest *request, Suite__EchoReply *reply)
+{
+    bool good = reply->tag == request->tag &&
+                reply->payload.len == request->payload.len &&
+                (request->payload.len == 0 ||
+                 memcmp(reply->payload.data, request->payload.data,
+                        request->payload.len) == 0);
+
+    vc_reply_free(reply);
+    return good ? VC_OK : VC_DATA_LOSS;
+}
+
+enum vc_status
+sim_echo(struct vc_channel *channel, size_t size, unsigned tag,
+         unsigned timeout_ms, enum vc_outcome *outcome)
+{
+    static const uint8_t zeros[SIZE_MAX_];
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+    Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+    Suite__EchoReply *reply;
+    enum vc_status status;
+
+    opts.timeout_ms = timeout_ms;
+    request.tag = tag;
+    request.payload.len = size;
+    request.payload.data = (uint8_t *)zeros;
+    status = suite_probe_echo(channel, &request, &opts, &reply);
+    if (outcome != NULL)
+        *outcome = status == VC_OK ? VC_OUTCOME_EXECUTED : vc_error_outcome();
+    return status == VC_OK ? reply_check(&request, reply) : status;
+}

@@ -1,0 +1,65 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Servers and clients of suite.proto as processes of the fake's world
+ * (tests/fake). What they do is on record, so that a test can say afterwards
+ * what each call came to. */
+#ifndef VC_TESTS_SIM_SIM_H
+#define VC_TESTS_SIM_SIM_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "suite.vc.h"
+#include "tests/fake/fake.h"
+
+#define SIM_PORT 7471
+#define SIM_TAGS 65536
+
+/* --- servers ----------------------------------------------------------- */
+
+struct sim_server {
+    struct fake_host *host;
+    struct fake_process *process;
+    char target[80];
+    unsigned threads;
+    unsigned sleep_us;       /* of each handler */
+    atomic_bool serves;      /* it listens */
+    atomic_bool stop, close; /* it is to end; to close its server at once */
+    atomic_uint failures;    /* tries to start that failed */
+};
+
+/* Starts one on this host, at SIM_PORT. */
+void sim_server_start(struct sim_server *s, struct fake_host *host,
+                      unsigned threads);
+/* Waits until it serves; false after 10 s. */
+bool sim_server_await(struct sim_server *s);
+/* Has it end in order; false when it does not within 10 s. */
+bool sim_server_stop(struct sim_server *s);
+
+/* How often the handler of Echo ran for a tag, in all servers. */
+extern atomic_uint sim_ran[SIM_TAGS];
+
+/* --- calls ------------------------------------------------------------- */
+
+/* Echoes size bytes; a wrong reply is VC_DATA_LOSS. timeout 0: the default.
+ * *outcome, if not NULL, is what the library says became of it. */
+enum vc_status sim_echo(struct vc_channel *channel, size_t size, unsigned tag,
+                        unsigned timeout_ms, enum vc_outcome *outcome);
+
+/* "rdma://ADDRESS:PORT" of a host. */
+void sim_target(const char *addr, char target[80]);
+
+/* A runtime as the simulation wants it: it does not spin. */
+enum vc_status sim_runtime(struct vc_runtime **runtime, unsigned engines);
+
+/* A world; its seed. */
+void sim_begin(uint64_t seed, unsigned switch_every, bool trace);
+
+#endif

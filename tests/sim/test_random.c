@@ -1,0 +1,436 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Worlds made up from seeds: one or two servers, up to three clients with up
+ * to three threads each, and mischief at random moments. Every call ends once,
+ * what is said of its outcome is true, and nothing is left. One seed alone,
+ * with its trace: test_random SEED. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/sim/sim.h"
+
+#define SEEDS        1000u
+#define STEPS        1000u /* of each world, at least */
+#define SERVERS      2u
+#define CLIENTS      3u
+#define THREADS      3u
+#define CALLS        12u
+#define PATIENCE     400000000u /* us */
+#define REPRODUCTION "again, with its trace: %s %llu\n"
+
+static uint64_t only; /* this seed */
+static const char *program;
+static uint64_t running;
+
+/* --- chance ------------------------------------------------------------ */
+
+struct dice {
+    uint64_t state;
+};
+
+static uint64_t
+roll(struct dice *d, uint64_t n)
+{
+    uint64_t z = d->state += UINT64_C(0x9e3779b97f4a7c15);
+
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return (z ^ z >> 31) % n;
+}
+
+/* --- clients ----------------------------------------------------------- */
+
+struct world;
+
+/* What a call came to. */
+struct ending {
+    atomic_uint ends; /* how often */
+    enum vc_status status;
+    enum vc_outcome outcome;
+};
+
+struct caller {
+    struct world *world;
+    struct vc_channel *channel;
+    struct dice dice;
+    pthread_t thread;
+};
+
+struct client {
+    struct world *world;
+    struct fake_host *host;
+    struct fake_process *process;
+    struct dice dice;
+    unsigned server, n_callers;
+    struct caller callers[THREADS];
+};
+
+struct world {
+    struct dice dice;
+    struct sim_server servers[SERVERS];
+    struct fake_host *server_hosts[SERVERS];
+    unsigned n_servers, n_clients;
+    struct client clients[CLIENTS];
+    atomic_uint next_tag;
+    struct ending endings[SIM_TAGS];
+};
+
+static size_t
+some_size(struct dice *d)
+{
+    static const size_t sizes[] = {0, 1, 64, 200, 300, 4000, 8100, 8200, 40000};
+
+    return sizes[roll(d, sizeof sizes / sizeof sizes[0])];
+}
+
+static void
+call_once(struct caller *c)
+{
+    unsigned tag = atomic_fetch_add(&c->world->next_tag, 1);
+    struct ending *e = &c->world->endings[tag];
+    size_t size = some_size(&c->dice);
+    unsigned ms = roll(&c->dice, 3) == 0 ? 1 + (unsigned)roll(&c->dice, 30) : 0;
+
+    e->status = sim_echo(c->channel, size, tag, ms, &e->outcome);
+    atomic_fetch_add(&e->ends, 1);
+}
+
+static void *
+caller_main(void *arg)
+{
+    struct caller *c = arg;
+
+    for (unsigned i = 0; i < CALLS; i++) {
+        call_once(c);
+        if (roll(&c->dice, 4) == 0)
+            fake_sleep_us(roll(&c->dice, 3000));
+    }
+    return NULL;
+}
+
+static void
+callers_run(struct client *c, struct vc_channel *channel)
+{
+    unsigned started = 0;
+
+    for (unsigned i = 0; i < c->n_callers; i++) {
+        c->callers[i] =
+            (struct caller){c->world, channel, {roll(&c->dice, UINT64_MAX)}, 0};
+        if (pthread_create(&c->callers[i].thread, NULL, caller_main,
+                           &c->callers[i]) != 0)
+            break;
+        started++;
+    }
+    while (started > 0)
+        pthread_join(c->callers[--started].thread, NULL);
+}
+
+static void
+client_main(void *arg)
+{
+    struct client *c = arg;
+    struct vc_runtime *runtime = NULL;
+    struct vc_channel *channel = NULL;
+
+    if (sim_runtime(&runtime, 1) == VC_OK &&
+        vc_channel_open(runtime, c->world->servers[c->server].target, NULL,
+                        &channel) == VC_OK)
+        callers_run(c, channel);
+    vc_channel_close(channel);
+    vc_runtime_free(runtime);
+}
+
+/* --- mischief ---------------------------------------------------------- */
+
+static void
+mischief_server(struct world *w, struct sim_server *s)
+{
+    switch (roll(&w->dice, 4)) {
+    case 0:
+        fake_process_kill(s->process);
+        break;
+    case 1:
+        fake_process_freeze(s->process);
+        fake_sleep_us(roll(&w->dice, 20000));
+        fake_process_thaw(s->process);
+        break;
+    case 2:
+        sim_server_stop(s);
+        break;
+    default:
+        fake_fail(s->process, "*", 1 + (unsigned)roll(&w->dice, 20), ENOMEM);
+        fake_fail_memory(s->process, 1 + (unsigned)roll(&w->dice, 20));
+        break;
+    }
+}
+
+static void
+mischief_client(struct world *w, struct client *c)
+{
+    switch (roll(&w->dice, 4)) {
+    case 0:
+        if (roll(&w->dice, 4) == 0)
+            fake_process_kill(c->process);
+        break;
+    case 1:
+        fake_process_freeze(c->process);
+        fake_sleep_us(roll(&w->dice, 20000));
+        fake_process_thaw(c->process);
+        break;
+    default:
+        fake_fail(c->process, "*", 1 + (unsigned)roll(&w->dice, 20), ENOMEM);
+        fake_fail_memory(c->process, 1 + (unsigned)roll(&w->dice, 20));
+        break;
+    }
+}
+
+static void
+mischief_wire(struct world *w, struct fake_host *here, struct fake_host *there)
+{
+    switch (roll(&w->dice, 4)) {
+    case 0:
+        fake_wire_cut(here, there, true);
+        fake_sleep_us(roll(&w->dice, 100000));
+        fake_wire_cut(here, there, false);
+        break;
+    case 1:
+        fake_port_set(there, false);
+        fake_sleep_us(roll(&w->dice, 100000));
+        fake_port_set(there, true);
+        break;
+    case 2:
+        fake_rule("SEND", 1 + (unsigned)roll(&w->dice, 8), FAKE_LOSE, 0);
+        fake_rule(" -> ", 1 + (unsigned)roll(&w->dice, 8), FAKE_LOSE, 0);
+        break;
+    default:
+        fake_rule("qp", 1 + (unsigned)roll(&w->dice, 20), FAKE_FLUSH, 0);
+        fake_rule("completion", 1 + (unsigned)roll(&w->dice, 20), FAKE_DELAY,
+                  roll(&w->dice, 5000));
+        break;
+    }
+}
+
+static void
+mischief(struct world *w)
+{
+    struct client *c = &w->clients[roll(&w->dice, w->n_clients)];
+    unsigned n = (unsigned)roll(&w->dice, w->n_servers);
+
+    switch (roll(&w->dice, 3)) {
+    case 0:
+        mischief_server(w, &w->servers[n]);
+        break;
+    case 1:
+        mischief_client(w, c);
+        break;
+    default:
+        mischief_wire(w, c->host, w->server_hosts[n]);
+        break;
+    }
+}
+
+static bool
+clients_ended(const struct world *w)
+{
+    for (unsigned i = 0; i < w->n_clients; i++)
+        if (!fake_process_ended(w->clients[i].process))
+            return false;
+    return true;
+}
+
+/* --- a world ----------------------------------------------------------- */
+
+static void
+servers_start(struct world *w)
+{
+    for (unsigned i = 0; i < w->n_servers; i++) {
+        char addr[32], name[32];
+
+        snprintf(addr, sizeof addr, "10.9.0.%u", 10 + i);
+        snprintf(name, sizeof name, "there%u", i);
+        w->server_hosts[i] = fake_host_new(name, addr);
+        sim_target(addr, w->servers[i].target);
+        w->servers[i].sleep_us = (unsigned)roll(&w->dice, 3) * 700;
+        sim_server_start(&w->servers[i], w->server_hosts[i],
+                         1 + (unsigned)roll(&w->dice, 2));
+    }
+}
+
+/* Those that were killed or stopped come back. */
+static void
+servers_renew(struct world *w)
+{
+    for (unsigned i = 0; i < w->n_servers; i++)
+        if (fake_process_ended(w->servers[i].process))
+            sim_server_start(&w->servers[i], w->server_hosts[i], 1);
+}
+
+static void
+clients_start(struct world *w)
+{
+    for (unsigned i = 0; i < w->n_clients; i++) {
+        struct client *c = &w->clients[i];
+        char addr[32], name[32];
+
+        snprintf(addr, sizeof addr, "10.9.0.%u", 20 + i);
+        snprintf(name, sizeof name, "here%u", i);
+        c->world = w;
+        c->host = fake_host_new(name, addr);
+        c->dice.state = roll(&w->dice, UINT64_MAX);
+        c->server = (unsigned)roll(&w->dice, w->n_servers);
+        c->n_callers = 1 + (unsigned)roll(&w->dice, THREADS);
+        snprintf(name, sizeof name, "client%u", i);
+        c->process = fake_process_start(c->host, name, client_main, c);
+    }
+}
+
+/* Steps until every client has ended. */
+static uint64_t
+world_live(struct world *w)
+{
+    uint64_t until = fake_now_us() + PATIENCE;
+    unsigned pranks = (unsigned)roll(&w->dice, 8);
+
+    servers_start(w);
+    clients_start(w);
+    while (!clients_ended(w) && fake_now_us() < until) {
+        fake_sleep_us(roll(&w->dice, 4000));
+        if (pranks > 0) {
+            pranks--;
+            mischief(w);
+        } else {
+            fake_fail_no_more();
+            fake_no_rules();
+        }
+        servers_renew(w);
+    }
+    return fake_steps();
+}
+
+/* NULL, or what is wrong. */
+static const char *
+ending_check(const struct ending *e, unsigned ran)
+{
+    if (atomic_load(&e->ends) == 0)
+        return ran > 1 ? "ran twice" : NULL; /* its client was killed */
+    if (atomic_load(&e->ends) > 1)
+        return "ended twice";
+    if (e->status == VC_DATA_LOSS)
+        return "had a wrong reply";
+    if (e->status == VC_OK && ran != 1)
+        return "is good and did not run once";
+    if (e->outcome == VC_OUTCOME_NOT_EXECUTED && ran != 0)
+        return "ran, and is said not to have";
+    if (ran > 1)
+        return "ran twice";
+    return NULL;
+}
+
+static const char *
+world_check(struct world *w)
+{
+    if (!clients_ended(w))
+        return "a client does not end";
+    for (unsigned tag = 0; tag < atomic_load(&w->next_tag); tag++) {
+        const char *wrong =
+            ending_check(&w->endings[tag], atomic_load(&sim_ran[tag]));
+
+        if (wrong != NULL)
+            return wrong;
+    }
+    for (unsigned i = 0; i < w->n_servers; i++)
+        if (!sim_server_stop(&w->servers[i]))
+            return "a server does not end";
+    return NULL;
+}
+
+static uint64_t
+world_run(uint64_t seed)
+{
+    struct world *w;
+    const char *wrong;
+    uint64_t steps;
+    unsigned left;
+
+    running = seed;
+    sim_begin(seed, 1 + (unsigned)(seed % 16) * 4, only != 0);
+    w = calloc(1, sizeof *w);
+    assert_non_null(w);
+    w->dice.state = seed;
+    w->n_servers = 1 + (unsigned)roll(&w->dice, SERVERS);
+    w->n_clients = 1 + (unsigned)roll(&w->dice, CLIENTS);
+    steps = world_live(w);
+    wrong = world_check(w);
+    if (only != 0)
+        fputs(fake_trace(), stdout);
+    left = fake_end();
+    free(w);
+    if (wrong != NULL || left > 0) {
+        print_error(REPRODUCTION, program, (unsigned long long)seed);
+        fail_msg("seed %llu: a call %s", (unsigned long long)seed,
+                 wrong != NULL ? wrong : "left something behind");
+    }
+    return steps;
+}
+
+static void
+every_call_of_a_thousand_worlds_ends_once_and_truly(void **state)
+{
+    uint64_t steps = 0;
+
+    (void)state;
+    if (only != 0) {
+        world_run(only);
+        return;
+    }
+    for (uint64_t seed = 1; seed <= SEEDS; seed++)
+        steps += world_run(seed);
+    print_message("%llu steps\n", (unsigned long long)steps);
+    assert_in_range(steps, (uint64_t)SEEDS * STEPS, UINT64_MAX);
+}
+
+/* --- when it dies ------------------------------------------------------ */
+
+void __sanitizer_set_death_callback(void (*callback)(void))
+    __attribute__((weak));
+
+static void
+say_seed(void)
+{
+    char text[300];
+    int len = snprintf(text, sizeof text, REPRODUCTION, program,
+                       (unsigned long long)running);
+
+    if (write(2, text, (size_t)len) < 0)
+        return;
+}
+
+static void
+on_signal(int number)
+{
+    say_seed();
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+int
+main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_call_of_a_thousand_worlds_ends_once_and_truly),
+    };
+
+    program = argv[0];
+    if (argc > 1)
+        only = strtoull(argv[1], NULL, 0);
+    if (__sanitizer_set_death_callback != NULL)
+        __sanitizer_set_death_callback(say_seed);
+    signal(SIGABRT, on_signal);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
