@@ -140,35 +140,26 @@ vc__cm_refused(char path[VC__NODE_TEXT], bool all)
     return refused;
 }
 
-static void
-source_adopt(struct vc__task *task)
-{
-    struct vc__cm *cm = caa_container_of(task, struct vc__cm, adopt);
-
-    /* Without a place in epoll, events come late: at each look. It takes the
-     * loss of kernel memory at just this moment. */
-    vc__engine_add(cm->engine, &cm->source);
-}
-
 static enum vc_status
 channel_make(struct vc__cm *cm)
 {
     struct rdma_event_channel *channel = rdma_create_event_channel();
+    int err;
 
     if (channel == NULL)
         return fail_channel(errno);
+    cm->source.fd = channel->fd;
+    cm->source.ready = events_ready;
     if (fcntl(channel->fd, F_SETFL, fcntl(channel->fd, F_GETFL) | O_NONBLOCK) !=
-        0) {
-        int err = errno;
-
+        0)
+        err = errno;
+    else
+        err = vc__engine_add(cm->engine, &cm->source);
+    if (err != 0) {
         rdma_destroy_event_channel(channel);
         return fail_channel(err);
     }
     cm->channel = channel;
-    cm->source.fd = channel->fd;
-    cm->source.ready = events_ready;
-    cm->adopt.run = source_adopt;
-    vc__engine_post(cm->engine, &cm->adopt);
     return VC_OK;
 }
 

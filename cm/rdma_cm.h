@@ -25,7 +25,6 @@ struct vc__cm {
     pthread_mutex_t open_lock;
     struct rdma_event_channel *channel; /* NULL until the first use */
     struct vc__source source;
-    struct vc__task adopt; /* puts the source into the engine */
     struct cds_list_head devices;
 };
 

@@ -366,14 +366,26 @@ engine_look(struct vc__engine *e, int ms)
     }
 }
 
+/* What came in the meantime goes before what did not come in time: a process
+ * that was stopped for a while would else take its peers for silent. */
+static void
+engine_run_timers(struct vc__engine *e, uint64_t now)
+{
+    if (vc__timers_next(&e->timers) > now)
+        return;
+    e->stirred = true;
+    engine_look(e, 0);
+    engine_poll(e);
+    vc__timers_run(&e->timers, now);
+}
+
 /* What the clock brings: timers, and the descriptors under traffic. */
 static uint64_t
 engine_tick(struct vc__engine *e)
 {
     uint64_t now = vc__now();
 
-    e->stirred |= vc__timers_next(&e->timers) <= now;
-    vc__timers_run(&e->timers, now);
+    engine_run_timers(e, now);
     if (now - looked_at(e) >= LOOK_EVERY_US)
         engine_look(e, 0);
     return now;
@@ -406,7 +418,7 @@ engine_sleep(struct vc__engine *e, uint64_t until)
     if (engine_poll(e) == 0 && !atomic_load(&e->has_inbox))
         engine_look(e, sleep_ms(vc__now(), next < until ? next : until));
     atomic_store(&e->asleep, false);
-    vc__timers_run(&e->timers, vc__now());
+    engine_run_timers(e, vc__now());
 }
 
 /* The spin follows the traffic: full while what is waited for comes soon,
@@ -421,9 +433,9 @@ engine_learn(struct vc__engine *e, uint64_t waited_us)
         e->spin_us /= 2;
 }
 
-/* Advances the engine: returns when something was done, or nothing came
+/* Advances the engine: returns when something was done, true; or nothing came
  * until `until`, or something woke it. */
-static void
+static bool
 engine_progress(struct vc__engine *e, uint64_t until)
 {
     uint64_t start = 0, now;
@@ -432,7 +444,7 @@ engine_progress(struct vc__engine *e, uint64_t until)
         engine_tick(e);
     for (unsigned i = 1;; i++) {
         if (engine_poll(e) > 0)
-            return;
+            return true;
         if (i % SPIN_BATCH != 0)
             continue;
         now = engine_tick(e);
@@ -451,6 +463,7 @@ engine_progress(struct vc__engine *e, uint64_t until)
             sched_yield();
     }
     e->stirred = false;
+    return false;
 }
 
 /* As the holder, until w is done or the clock passes `until`. */
@@ -458,8 +471,9 @@ static bool
 engine_advance(struct vc__engine *e, struct vc__waiter *w, uint64_t until)
 {
     while (!vc__waiter_is_done(w)) {
-        engine_progress(e, until);
-        if (until != VC__FOREVER && e->turns % SPIN_BATCH == 0 &&
+        bool busy = engine_progress(e, until);
+
+        if (until != VC__FOREVER && (!busy || e->turns % SPIN_BATCH == 0) &&
             vc__now() >= until)
             break;
     }

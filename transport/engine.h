@@ -131,7 +131,8 @@ void vc__engine_handle(struct vc__engine *e, struct vc__task *task);
 /* Is this thread the holder? */
 bool vc__engine_mine(struct vc__engine *e);
 
-/* Holder only. 0 or an errno. */
+/* 0 or an errno. Holder only, but a source that has no poll may be added by
+ * any thread. */
 int vc__engine_add(struct vc__engine *e, struct vc__source *s);
 void vc__engine_remove(struct vc__engine *e, struct vc__source *s);
 

@@ -227,6 +227,7 @@ __wrap_epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
         w = &f->watches[f->n_watches++];
     }
     *w = (struct watch){fd, *event};
+    fake__release(&F.any);
     fake__wake(&F.any);
     return 0;
 }

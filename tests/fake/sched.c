@@ -14,7 +14,7 @@
 
 #define CALL_COST (FAKE__US / 5)
 /* What passes while all threads poll in vain. */
-#define IDLE_STEP (20 * FAKE__US)
+#define IDLE_STEP (2 * FAKE__US)
 
 enum go {
     GO_WAIT,

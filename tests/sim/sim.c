@@ -15,6 +15,16 @@
 
 atomic_uint sim_ran[SIM_TAGS];
 
+/* What liburcu's own code allocated for a process that was killed: the world
+ * does not see it. */
+const char *__lsan_default_suppressions(void);
+
+const char *
+__lsan_default_suppressions(void)
+{
+    return "leak:liburcu-cds\n";
+}
+
 void
 sim_begin(uint64_t seed, unsigned switch_every, bool trace)
 {
