@@ -56,6 +56,7 @@ fake__process_end(struct fake_process *p)
     p->ended = true;
     if (!p->unclean)
         p->leaks = process_leaks(p);
+    fake__release(p);
     fake__threads_kill(p);
     fake__cm_exit(p);
     fake__verbs_exit(p);
@@ -140,6 +141,8 @@ fake_process_thaw(struct fake_process *p)
 bool
 fake_process_ended(const struct fake_process *p)
 {
+    if (p->ended)
+        fake__acquire(p);
     return p->ended;
 }
 
@@ -151,7 +154,7 @@ fake_process_wait(struct fake_process *p, uint64_t us)
 
     while (!p->ended && fake__block(p, until))
         continue;
-    return p->ended;
+    return fake_process_ended(p);
 }
 
 struct fake_process *

@@ -20,7 +20,7 @@
 #define SERVERS      2u
 #define CLIENTS      3u
 #define THREADS      3u
-#define CALLS        12u
+#define CALLS        6u
 #define PATIENCE     400000000u /* us */
 #define REPRODUCTION "again, with its trace: %s %llu\n"
 
