@@ -32,6 +32,16 @@ for suite; do
     idl)
         VC_PLUGIN=$PWD/protoc-gen-verbcall VC_INCLUDE=$here/../include srcdir=$here/.. \
             tap idl "$here/idl/test_idl.sh" ;;
+    fake)
+        for program in tests/fake/test_* tests/fake/suite_*; do
+            [ -f "$program" ] && [ -x "$program" ] &&
+                VC_TEST_CALLS=${VC_TEST_CALLS_FAKE:-1000} tap "fake ${program##*/}" "./$program"
+        done ;;
+    sim)
+        for program in tests/sim/test_*; do
+            [ -f "$program" ] && [ -x "$program" ] && tap "sim ${program##*/test_}" "./$program"
+        done ;;
+    faithful) tap faithful "$here/fake/faithful.sh" ;;
     *)
         for program in "tests/suite/test_$suite" "tests/suite/test_${suite}"_*; do
             [ -x "$program" ] && tap "${program##*/test_}" "./$program"

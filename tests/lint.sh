@@ -44,7 +44,8 @@ layers_look_down()
 {
     ! grep -n '#include "\(rpc\|cm\|tools\)/' -r transport &&
         ! grep -n '#include "\(rpc\|tools\)/' -r cm &&
-        ! grep -n '#include "\(rpc\|cm\|transport\)/' -r idl examples
+        ! grep -n '#include "\(rpc\|cm\|transport\)/' -r idl examples &&
+        ! grep -n '#include [<"]\(rpc\|cm\|transport\|verbcall\)/' -r tests/fake
 }
 
 licensed()

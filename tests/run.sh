@@ -14,13 +14,16 @@ machine if it has an RDMA device, otherwise in a virtual machine with Soft-RoCE.
 totals; exit status 0 when nothing failed.
 
 Without a suite: all of them, then those that are marked * again with the address and undefined
-behaviour sanitizers. With suites: only these, built without sanitizers, or with what is asked for.
-  unit *      pure parts                      hostile *  peers that break the rules
-  idl *       the code generator              foreign *  peers that are not Verbcall
-  calls *     calls from end to end           kill *     processes killed at any moment
-  connect *   every way connecting fails      leaks *    what is left after closing
-  lint        formatting, headers, symbols    dist       make distcheck
-  vm          the virtual machine itself      examples   README's first command
+behaviour sanitizers, and those marked + with the thread sanitizer. With suites: only these, built
+without sanitizers, or with what is asked for.
+  unit *      pure parts                      fake * +   the suites in a simulated world
+  idl *       the code generator              sim * +    all that can go wrong, simulated
+  calls *     calls from end to end           faithful * is the simulation true to the device?
+  connect *   every way connecting fails      kill *     processes killed at any moment
+  hostile *   peers that break the rules      leaks *    what is left after closing
+  foreign *   peers that are not Verbcall     lint       formatting, headers, symbols
+  vm          the virtual machine itself      dist       make distcheck
+  examples    README's first command
 Environment: VC_BUILD_DIR=FOLDER builds there instead of in build/ (and FOLDER-asan, FOLDER-tsan);
 VC_TEST_GUEST=1 uses the virtual machine in any case.
 END
@@ -32,8 +35,8 @@ die()
     exit 1
 }
 
-native='unit idl'
-over_rdma='calls connect foreign hostile kill leaks'
+native='unit idl fake sim'
+over_rdma='calls connect faithful foreign hostile kill leaks'
 
 here=$PWD
 CDPATH='' cd -P -- "$(dirname -- "$0")/.." || exit 1
@@ -118,6 +121,8 @@ esac
 if [ -z "$wanted$variant" ]; then
     export VC_TEST_CALLS="${VC_TEST_CALLS:-10000}"
     suites_of asan --enable-werror --enable-asan
+    over_rdma='' native='fake sim'
+    suites_of tsan --enable-werror --enable-tsan
 fi
 if [ -z "$variant" ]; then
     echo '== the rest'

@@ -3,8 +3,7 @@
  *
  * What a real device and the fake must agree on. Each scenario prints what
  * came of it; tests/fake/faithful.sh runs this program against both and
- * compares. A line that begins with "~" may differ, and faithful.except says
- * why. */
+ * compares. Lines that begin with "~" may differ. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
