@@ -16,7 +16,7 @@ totals; exit status 0 when nothing failed.
 Without a suite: all of them, then those that are marked * again with the address and undefined
 behaviour sanitizers, and those marked + with the thread sanitizer. With suites: only these, built
 without sanitizers, or with what is asked for.
-  unit *      pure parts                      fake * +   the suites in a simulated world
+  unit * +    pure parts                      fake * +   the suites in a simulated world
   idl *       the code generator              sim * +    all that can go wrong, simulated
   calls *     calls from end to end           faithful * is the simulation true to the device?
   connect *   every way connecting fails      kill *     processes killed at any moment
@@ -121,7 +121,7 @@ esac
 if [ -z "$wanted$variant" ]; then
     export VC_TEST_CALLS="${VC_TEST_CALLS:-10000}"
     suites_of asan --enable-werror --enable-asan
-    over_rdma='' native='fake sim'
+    over_rdma='' native='unit fake sim'
     suites_of tsan --enable-werror --enable-tsan
 fi
 if [ -z "$variant" ]; then

@@ -181,6 +181,8 @@ any_call_of_a_client_may_fail(void **state)
 {
     (void)state;
     all_of(false, ENOMEM);
+    all_of(false, EIO);
+    all_of(false, EINVAL);
 }
 
 static void
@@ -188,6 +190,8 @@ any_call_of_a_server_may_fail(void **state)
 {
     (void)state;
     all_of(true, ENOMEM);
+    all_of(true, EIO);
+    all_of(true, EINVAL);
 }
 
 int
