@@ -147,7 +147,7 @@ strikes(void)
 static void *
 keep(void *p, size_t mapped)
 {
-    FAKE_CALL_SAFE("");
+    FAKE_CALL_SAFE(NULL); /* its thread could be killed before p is kept */
 
     if (p != NULL && fake__inside())
         piece_add(p, mapped);
@@ -157,7 +157,7 @@ keep(void *p, size_t mapped)
 static void
 forget(void *p)
 {
-    FAKE_CALL_SAFE("");
+    FAKE_CALL_SAFE(NULL);
     struct piece *piece = fake__inside() ? piece_find(p) : NULL;
 
     if (piece != NULL)

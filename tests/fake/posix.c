@@ -204,7 +204,7 @@ __wrap_pthread_join(pthread_t t, void **result)
 static void
 lock_await(pthread_mutex_t *m)
 {
-    FAKE_CALL_SAFE("");
+    FAKE_CALL_SAFE(NULL);
 
     fake__block(m, FAKE__FOREVER);
 }
@@ -247,7 +247,7 @@ cond_wait(pthread_cond_t *c, pthread_mutex_t *m, uint64_t until)
 
     __real_pthread_mutex_unlock(m);
     {
-        FAKE_CALL_SAFE("");
+        FAKE_CALL_SAFE(NULL);
 
         fake__wake(m);
         woken = fake__block(c, until);

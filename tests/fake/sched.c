@@ -16,6 +16,10 @@
 /* What passes while all threads poll in vain. */
 #define IDLE_STEP (2 * FAKE__US)
 
+/* How often and how long a thread that is interrupted is left standing. */
+#define STALL_ONE_IN 32
+#define STALL_MAX    (2 * FAKE__MS)
+
 enum go {
     GO_WAIT,
     GO_RUN,
@@ -288,6 +292,17 @@ fake__idle(void)
     schedule();
 }
 
+/* Another thread goes on; now and then this one is left standing for a while,
+ * as a system does with threads. */
+static void
+preempt(void)
+{
+    if (fake__random(STALL_ONE_IN) == 0)
+        fake__block(NULL, fake__world.now + fake__random(STALL_MAX));
+    else
+        schedule();
+}
+
 /* Time passes; what is due happens; another thread may take over. */
 static void
 step(void)
@@ -296,9 +311,10 @@ step(void)
 
     fake__world.steps++;
     clock_set(fake__world.now + CALL_COST);
-    if (me->process->frozen || me->process->doomed ||
-        (every > 0 && fake__random(every) == 0))
+    if (me->process->frozen || me->process->doomed)
         schedule();
+    if (every > 0 && fake__random(every) == 0)
+        preempt();
 }
 
 void
@@ -317,7 +333,8 @@ fake__enter(const char *name, bool may_fail)
         return call;
     if (me->depth++ == 0) {
         unwatched_begin();
-        step();
+        if (name != NULL)
+            step();
         if (may_fail)
             call.err = fake__fault(me->process, name);
     }

@@ -96,7 +96,8 @@ void fake__gid_of(const struct fake_host *host, union ibv_gid *gid);
  *     if (call.err != 0) { errno = call.err; return NULL; }
  * It is a point where threads may change and time passes; on the way out, by
  * whatever return, the thread sanitizer watches again. Functions that never
- * fail (destroying, acknowledging) have FAKE_CALL_SAFE. */
+ * fail (destroying, acknowledging) have FAKE_CALL_SAFE. With the name NULL it
+ * is no such point: nothing may come between a look and what follows it. */
 struct fake__call {
     int err; /* the fault that strikes */
 };
