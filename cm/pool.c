@@ -385,11 +385,13 @@ vc__pool_connect(struct vc__pool *p, const struct vc_service *service)
 {
     struct vc__pool_waiter w = {.error = {.status = VC_OK}};
 
+    vc__pool_enter(p);
     vc__engine_catch_up(p->cm->engine, vc__now());
     vc__waiter_init(&w.waiter);
     /* Every way that connecting ends is on a timer of its own. */
     if (connect_join(p, service, &w))
         vc__engine_wait(p->cm->engine, &w.waiter, VC__FOREVER);
+    vc__pool_leave(p);
     return w.error.status == VC_OK ? VC_OK : vc__error_raise(&w.error);
 }
 
@@ -496,6 +498,8 @@ vc__pool_init(struct vc__pool *p, struct vc__cm *cm,
     p->log2_message = log2_message;
     memcpy(p->instance, instance, sizeof p->instance);
     p->budget = REPLY_BUDGET;
+    atomic_init(&p->users, 1);
+    vc__waiter_init(&p->unused);
     p->connect.run = pool_connect;
     p->close.run = pool_close;
     pthread_mutex_init(&p->lock, NULL);
@@ -516,6 +520,8 @@ vc__pool_fini(struct vc__pool *p)
     vc__engine_post(p->cm->engine, &p->close);
     /* Ends with the handshake of disconnecting, which has a timer. */
     vc__engine_wait(p->cm->engine, &waiter, VC__FOREVER);
+    vc__pool_leave(p);
+    vc__engine_wait(p->cm->engine, &p->unused, VC__FOREVER);
     for (s = first_session(p); s != NULL; s = next) {
         next = s->next;
         vc__session_free(s);

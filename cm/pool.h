@@ -49,6 +49,11 @@ struct vc__pool {
     size_t budget;                   /* lock; for long replies */
     atomic_uint peer_message_max;    /* what the last link's peer takes, or 0 */
 
+    /* Calls and connects under way, and the pool's owner: none of them may be
+     * left when it is freed. `unused` is done by the last. */
+    atomic_uint users;
+    struct vc__waiter unused;
+
     /* The holder's own. */
     struct vc__task connect, close;
     struct vc__timer timer;        /* of looking up the name */
@@ -68,8 +73,26 @@ void vc__pool_init(struct vc__pool *p, struct vc__cm *cm,
                    uint8_t log2_message, const uint8_t instance[VC__ID_SIZE]);
 
 /* Ends all requests with VC_CANCELLED, takes the link down, waits for it and
- * frees the sessions. Not from a handler. */
+ * for those who are between vc__pool_enter() and vc__pool_leave(), and frees
+ * the sessions. Not from a handler. */
 void vc__pool_fini(struct vc__pool *p);
+
+/* Whoever uses a session does so between these two. */
+static inline void
+vc__pool_enter(struct vc__pool *p)
+{
+    /* Relaxed: nobody enters a pool that may be freed already. */
+    atomic_fetch_add_explicit(&p->users, 1, memory_order_relaxed);
+}
+
+static inline void
+vc__pool_leave(struct vc__pool *p)
+{
+    /* Release, so that the pool is freed after all that its users did, and
+     * acquire for the last of them, who says so. */
+    if (atomic_fetch_sub_explicit(&p->users, 1, memory_order_acq_rel) == 1)
+        vc__waiter_done(&p->unused);
+}
 
 /* The session of a service, made at its first use. NULL without memory, or
  * when there are too many. Any thread. */

@@ -272,20 +272,27 @@ static enum vc_status
 call_run(struct call *c, const struct vc_service *service, unsigned method,
          uint32_t ms)
 {
-    struct vc__session *session = vc__pool_session(&c->channel->pool, service);
+    struct vc__pool *pool = &c->channel->pool;
+    struct vc__session *session;
     uint64_t now = vc__now();
     uint64_t due = ms == VC_NO_DEADLINE ? VC__FOREVER : vc__after_ms(now, ms);
 
-    if (session == NULL)
-        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
-    vc__engine_catch_up(c->channel->engine, now);
-    c->request.send->frame.method = (uint16_t)method;
-    c->request.send->due = due;
-    c->request.send->frame.deadline = vc__deadline_left(due, now);
-    c->request.send->fresh = true;
-    vc__session_start(session, &c->request);
-    if (!vc__engine_wait(c->channel->engine, &c->waiter, due))
-        call_expire(c, session, ms);
+    vc__pool_enter(pool);
+    session = vc__pool_session(pool, service);
+    if (session == NULL) {
+        vc__error_put(&c->error, VC_RESOURCE_EXHAUSTED, "out of memory");
+        c->error.outcome = VC_OUTCOME_NOT_EXECUTED;
+    } else {
+        vc__engine_catch_up(c->channel->engine, now);
+        c->request.send->frame.method = (uint16_t)method;
+        c->request.send->due = due;
+        c->request.send->frame.deadline = vc__deadline_left(due, now);
+        c->request.send->fresh = true;
+        vc__session_start(session, &c->request);
+        if (!vc__engine_wait(c->channel->engine, &c->waiter, due))
+            call_expire(c, session, ms);
+    }
+    vc__pool_leave(pool);
     return c->error.status == VC_OK ? VC_OK : vc__error_raise(&c->error);
 }
 

@@ -262,6 +262,14 @@ cell_run(struct cell *cell, uint64_t seed)
     assert_int_equal(fake_end(), 0);
 }
 
+static const char *
+status_name(atomic_uint *status)
+{
+    unsigned s = atomic_load(status);
+
+    return s == 0 ? "no end" : vc_status_name((enum vc_status)(s - 1));
+}
+
 static void
 everything_that_can_happen_at_every_moment_ends_well(void **state)
 {
@@ -281,6 +289,11 @@ everything_that_can_happen_at_every_moment_ends_well(void **state)
                           blow_names[cell.blow]);
             cell_run(&cell, ++n);
             struck += atomic_load(&cell.struck);
+            print_message("  %s after %u ms%s\n", status_name(&cell.c.first),
+                          atomic_load(&cell.c.first_ms),
+                          atomic_load(&cell.struck) ? ""
+                                                    : " (it did not come "
+                                                      "to that)");
         }
     }
     print_message("%u of %u struck\n", struck, n);
