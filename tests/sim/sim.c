@@ -4,13 +4,19 @@
  * See tests/sim/sim.h. */
 #include "tests/sim/sim.h"
 
+#include <limits.h>
+#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #define TRIES     4
 #define PATIENCE  10000000u /* us */
 #define LOOK_US   200u
+#define FOREVER   UINT64_C(1000000000000) /* us */
 #define SIZE_MAX_ ((size_t)1 << 20)
 
 atomic_uint sim_ran[SIM_TAGS];
@@ -90,6 +96,25 @@ server_open(struct sim_server *s, struct vc_runtime **runtime,
     return status;
 }
 
+void
+sim_tell(atomic_uint *word)
+{
+    atomic_store(word, 1);
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+bool
+sim_await(atomic_uint *word, uint64_t us)
+{
+    const struct timespec t = {.tv_sec = (time_t)(us / 1000000),
+                               .tv_nsec = (long)(us % 1000000) * 1000};
+    uint64_t until = fake_now_us() + us;
+
+    while (atomic_load(word) == 0 && fake_now_us() < until)
+        syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, 0, &t, NULL, 0);
+    return atomic_load(word) != 0;
+}
+
 static bool
 server_run(struct sim_server *s)
 {
@@ -98,12 +123,12 @@ server_run(struct sim_server *s)
     enum vc_status status = server_open(s, &runtime, &server);
 
     atomic_store(&s->serves, status == VC_OK);
-    while (status == VC_OK && !atomic_load(&s->stop) && !atomic_load(&s->close))
-        fake_sleep_us(LOOK_US);
+    if (status == VC_OK)
+        sim_await(&s->close, FOREVER);
     vc_server_close(server);
     vc_runtime_free(runtime);
-    while (status == VC_OK && !atomic_load(&s->stop))
-        fake_sleep_us(LOOK_US);
+    if (status == VC_OK)
+        sim_await(&s->stop, FOREVER);
     return status == VC_OK;
 }
 
@@ -122,8 +147,8 @@ sim_server_start(struct sim_server *s, struct fake_host *host, unsigned threads)
     s->host = host;
     s->threads = threads;
     atomic_store(&s->serves, false);
-    atomic_store(&s->stop, false);
-    atomic_store(&s->close, false);
+    atomic_store(&s->stop, 0);
+    atomic_store(&s->close, 0);
     atomic_store(&s->failures, 0);
     s->process = fake_process_start(host, "server", server_main, s);
 }
@@ -142,8 +167,15 @@ sim_server_await(struct sim_server *s)
 bool
 sim_server_stop(struct sim_server *s)
 {
-    atomic_store(&s->stop, true);
+    sim_tell(&s->stop);
+    sim_tell(&s->close);
     return fake_process_wait(s->process, PATIENCE);
+}
+
+void
+sim_server_close(struct sim_server *s)
+{
+    sim_tell(&s->close);
 }
 
 /* --- calls ------------------------------------------------------------- */

@@ -31,7 +31,7 @@ struct sim_server {
     unsigned threads;
     unsigned sleep_us;       /* of each handler */
     atomic_bool serves;      /* it listens */
-    atomic_bool stop, close; /* it is to end; to close its server at once */
+    atomic_uint stop, close; /* it is to end; to close its server at once */
     atomic_uint failures;    /* tries to start that failed */
 };
 
@@ -42,6 +42,13 @@ void sim_server_start(struct sim_server *s, struct fake_host *host,
 bool sim_server_await(struct sim_server *s);
 /* Has it end in order; false when it does not within 10 s. */
 bool sim_server_stop(struct sim_server *s);
+/* Has it close its server now, and wait for sim_server_stop(). */
+void sim_server_close(struct sim_server *s);
+
+/* Sets a word, and waits until it is set: us microseconds at most, false if it
+ * was not. */
+void sim_tell(atomic_uint *word);
+bool sim_await(atomic_uint *word, uint64_t us);
 
 /* How often the handler of Echo ran for a tag, in all servers. */
 extern atomic_uint sim_ran[SIM_TAGS];

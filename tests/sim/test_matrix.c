@@ -7,6 +7,7 @@
  * ends within its deadline, with a status that doc/architecture.md lists for
  * it; when the world is mended the next call works; the end that survives
  * gives everything back. */
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,9 +17,10 @@
 #define GRACE_MS 50u
 /* A call may be the one that finds out that the link is dead: nothing tells
  * an end whose peer gave up while the wire was cut. The next one works. */
-#define FINDS_OUT 2
-#define LOOK_US   2000u
-#define MEND_US   (2 * CALL_MS * 1000u)
+#define FINDS_OUT  2
+#define LOOK_US    2000u
+#define HANDLER_US 1000u
+#define MEND_US    (2 * CALL_MS * 1000u)
 /* A connect that was cut may take the kernel this long to let go of: it asks
  * 15 times. */
 #define PATIENCE 200000000u /* us */
@@ -59,7 +61,8 @@ struct client {
     char target[80];
     struct fake_process *process;
     struct fake_host *host;
-    atomic_bool hurry;         /* give up and close */
+    atomic_bool closes;        /* a thread of it closes the channel when told */
+    atomic_uint close;         /* now */
     atomic_bool mended;        /* the second call may be made */
     atomic_bool again;         /* it is to be made */
     atomic_uint first, second; /* their statuses; +1 */
@@ -77,6 +80,47 @@ timed_call(struct vc_channel *channel, unsigned ms, atomic_uint *status,
     atomic_store(status, (unsigned)got + 1);
 }
 
+struct closer {
+    struct client *client;
+    struct vc_channel *channel;
+};
+
+static void *
+closer_main(void *arg)
+{
+    struct closer *closer = arg;
+
+    sim_await(&closer->client->close, PATIENCE);
+    vc_channel_close(closer->channel);
+    return NULL;
+}
+
+/* One call, and the channel is closed while it runs, or after it. */
+static void
+client_closes(struct client *c, struct vc_channel *channel)
+{
+    struct closer closer = {c, channel};
+    pthread_t thread;
+
+    pthread_create(&thread, NULL, closer_main, &closer);
+    timed_call(channel, CALL_MS, &c->first, &c->first_ms);
+    sim_tell(&c->close);
+    pthread_join(thread, NULL);
+}
+
+static void
+client_calls(struct client *c, struct vc_channel *channel)
+{
+    timed_call(channel, CALL_MS, &c->first, &c->first_ms);
+    while (atomic_load(&c->again) && !atomic_load(&c->mended))
+        fake_sleep_us(1000);
+    for (int i = 0; i < FINDS_OUT && atomic_load(&c->again) &&
+                    atomic_load(&c->second) != VC_OK + 1;
+         i++)
+        timed_call(channel, CALL_MS, &c->second, &c->second_ms);
+    vc_channel_close(channel);
+}
+
 static void
 client_main(void *arg)
 {
@@ -86,17 +130,8 @@ client_main(void *arg)
 
     if (sim_runtime(&runtime, 1) != VC_OK)
         return;
-    if (vc_channel_open(runtime, c->target, NULL, &channel) == VC_OK) {
-        timed_call(channel, atomic_load(&c->hurry) ? 1 : CALL_MS, &c->first,
-                   &c->first_ms);
-        while (atomic_load(&c->again) && !atomic_load(&c->mended))
-            fake_sleep_us(1000);
-        for (int i = 0; i < FINDS_OUT && atomic_load(&c->again) &&
-                        atomic_load(&c->second) != VC_OK + 1;
-             i++)
-            timed_call(channel, CALL_MS, &c->second, &c->second_ms);
-        vc_channel_close(channel);
-    }
+    if (vc_channel_open(runtime, c->target, NULL, &channel) == VC_OK)
+        (atomic_load(&c->closes) ? client_closes : client_calls)(c, channel);
     vc_runtime_free(runtime);
 }
 
@@ -125,9 +160,11 @@ strike(void *arg)
     case FROZEN:
         fake_process_freeze(p);
         break;
-    case CLOSED: /* a client's call has so short a time that it closes now */
+    case CLOSED:
         if (cell->server)
-            atomic_store(&cell->s.close, true);
+            sim_server_close(&cell->s);
+        else
+            sim_tell(&cell->c.close);
         break;
     case PORT_DOWN:
         fake_port_set(host, false);
@@ -169,7 +206,7 @@ may_call_again(const struct cell *cell)
 
 /* NULL, or what is wrong with the call's end. */
 static const char *
-first_fault(const struct cell *cell)
+first_fault(struct cell *cell)
 {
     unsigned status = atomic_load(&cell->c.first);
 
@@ -179,7 +216,8 @@ first_fault(const struct cell *cell)
         return "the call never ended";
     status--;
     if (status != VC_OK && status != VC_UNAVAILABLE &&
-        status != VC_DEADLINE_EXCEEDED)
+        status != VC_DEADLINE_EXCEEDED &&
+        !(atomic_load(&cell->c.closes) && status == VC_CANCELLED))
         return vc_status_name((enum vc_status)status);
     if ((cell->blow != FROZEN || cell->server) &&
         atomic_load(&cell->c.first_ms) > CALL_MS + GRACE_MS)
@@ -209,10 +247,11 @@ cell_setup(struct cell *cell, uint64_t seed)
     sim_begin(seed, 0, true);
     sim_target("10.9.0.2", cell->s.target);
     sim_target("10.9.0.2", c->target);
+    cell->s.sleep_us = HANDLER_US;
     sim_server_start(&cell->s, fake_host_new("there", "10.9.0.2"), 1);
     assert_true(sim_server_await(&cell->s));
     c->host = fake_host_new("here", "10.9.0.3");
-    atomic_store(&c->hurry, cell->blow == CLOSED && !cell->server);
+    atomic_store(&c->closes, cell->blow == CLOSED && !cell->server);
     atomic_store(&c->again, may_call_again(cell));
     c->process = fake_process_start(c->host, "client", client_main, c);
     fake_when(cell->moment, 1, strike, cell);
