@@ -113,7 +113,8 @@ enum fake_deed {
     FAKE_LOSE,  /* the packet or message is lost, this once */
     FAKE_DROP,  /* the completion or event never comes */
     FAKE_DELAY, /* it comes so many microseconds later */
-    FAKE_FLUSH, /* the QP it belongs to goes to error at this moment */
+    FAKE_FLUSH, /* the QP it belongs to goes to error at this moment; lines of
+                 * rdma_cm have none */
     FAKE_ALTER, /* a byte of the private data is changed */
 };
 void fake_rule(const char *text, unsigned nth, enum fake_deed deed,

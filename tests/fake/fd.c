@@ -83,11 +83,29 @@ is_ready(const struct file *f)
     return f->kind == KIND_EVENT ? f->count > 0 : f->ready;
 }
 
-static void
-file_close(struct file *f)
+static struct watch *
+watch_find(struct file *f, int fd)
 {
-    f->owner->census.descriptors--;
-    f->kind = KIND_CLOSED;
+    for (unsigned i = 0; i < f->n_watches; i++)
+        if (f->watches[i].fd == fd)
+            return &f->watches[i];
+    return NULL;
+}
+
+/* No epoll watches a descriptor that is closed, or the next one with its
+ * number would seem to be watched. */
+static void
+file_close(unsigned i)
+{
+    F.files[i]->owner->census.descriptors--;
+    F.files[i]->kind = KIND_CLOSED;
+    for (unsigned k = 0; k < F.n; k++) {
+        struct file *f = F.files[k];
+        struct watch *w = watch_find(f, FIRST + (int)i);
+
+        if (w != NULL)
+            *w = f->watches[--f->n_watches];
+    }
 }
 
 void
@@ -95,7 +113,7 @@ fake__fds_exit(struct fake_process *p)
 {
     for (unsigned i = 0; i < F.n; i++)
         if (F.files[i]->kind != KIND_CLOSED && F.files[i]->owner == p)
-            file_close(F.files[i]);
+            file_close(i);
 }
 
 void
@@ -119,7 +137,7 @@ fake__fd_close(int fd)
     struct file *f = file_of(fd);
 
     if (f != NULL)
-        file_close(f);
+        file_close((unsigned)(fd - FIRST));
 }
 
 void
@@ -185,15 +203,6 @@ __wrap_epoll_create1(int flags)
     fd = file_new(KIND_EPOLL, fake__self());
     file_of(fd)->watches = fake__alloc(WATCHES * sizeof(struct watch));
     return fd;
-}
-
-static struct watch *
-watch_find(struct file *f, int fd)
-{
-    for (unsigned i = 0; i < f->n_watches; i++)
-        if (f->watches[i].fd == fd)
-            return &f->watches[i];
-    return NULL;
 }
 
 int
@@ -364,7 +373,7 @@ __wrap_close(int fd)
 
     if (f == NULL)
         return __real_close(fd);
-    file_close(f);
+    file_close((unsigned)(fd - FIRST));
     return 0;
 }
 

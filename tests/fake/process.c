@@ -56,8 +56,8 @@ fake__process_end(struct fake_process *p)
     p->ended = true;
     if (!p->unclean)
         p->leaks = process_leaks(p);
-    fake__release(p);
     fake__threads_kill(p);
+    fake__release(p);
     fake__cm_exit(p);
     fake__verbs_exit(p);
     fake__fds_exit(p);
@@ -208,6 +208,7 @@ fake_sleep_us(uint64_t us)
 void
 fake_begin(const struct fake_opts *opts)
 {
+    fake__notes_end(); /* of a test that failed in the midst of its world */
     memset(&P, 0, sizeof P);
     memset(&fake__world, 0, sizeof fake__world);
     fake__base_begin(opts->seed);

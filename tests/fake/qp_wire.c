@@ -479,6 +479,7 @@ rc_carry(struct fake__qp *qp, struct fake__wqe *w, struct fake__piece *own,
     uint64_t epoch = qp->epoch;
     enum ibv_wc_status status;
 
+    w->noted = false; /* should it go out again */
     if (peer == NULL) {
         lost(qp);
         return;

@@ -1,0 +1,374 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What can go wrong within one host: allocations that fail; and with both ends
+ * in one thread, completions that are late or never come, a port that goes
+ * down, a device that goes away. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <cmocka.h>
+
+#include "tests/fake/fake.h"
+#include "tests/fake/scenarios.h"
+
+static const struct wish quick = {
+    .retries_given = true, .retry = 6, .rnr_retry = 6, .timeout = 10};
+
+static void
+world(enum fake_profile profile)
+{
+    fake_begin(
+        &(struct fake_opts){.seed = 1, .profile = profile, .trace = true});
+}
+
+static void
+begin(struct pair *p, enum fake_profile profile)
+{
+    world(profile);
+    setenv("VC_TEST_ADDR", "10.9.0.1", 1);
+    assert_true(pair_connect(p, &quick));
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(end_receive(&p->server, 64), 0);
+}
+
+static void
+end(struct pair *p)
+{
+    pair_close(p);
+    assert_int_equal(fake_end(), 0);
+}
+
+static int
+send_one(struct pair *p, int ms)
+{
+    struct ibv_wc wc;
+
+    assert_int_equal(end_send(&p->client, 32, IBV_SEND_SIGNALED), 0);
+    return end_complete(&p->client, &wc, ms);
+}
+
+/* The next asynchronous event of the ends' device, 0 when there is none. */
+static int
+async_next(struct pair *p)
+{
+    struct ibv_async_event e;
+
+    fcntl(p->client.id->verbs->async_fd, F_SETFL, O_NONBLOCK);
+    if (ibv_get_async_event(p->client.id->verbs, &e) != 0)
+        return -1;
+    ibv_ack_async_event(&e);
+    return (int)e.event_type;
+}
+
+/* --- allocations ------------------------------------------------------- */
+
+static unsigned
+blocks_now(void)
+{
+    struct fake_census c;
+
+    fake_census(fake_process_self(), &c);
+    return c.blocks;
+}
+
+/* What each kind of allocation gives: true when it failed. */
+static bool
+allocation_fails(int kind)
+{
+    void *p = NULL;
+
+    switch (kind) {
+    case 0:
+        p = malloc(8);
+        break;
+    case 1:
+        p = calloc(2, 8);
+        break;
+    case 2:
+        p = realloc(NULL, 8);
+        break;
+    case 3:
+        p = aligned_alloc(16, 16);
+        break;
+    case 4:
+        if (posix_memalign(&p, 16, 16) != 0)
+            p = NULL;
+        break;
+    case 5:
+        p = strdup("text");
+        break;
+    default:
+        p = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (p == MAP_FAILED)
+            return true;
+        munmap(p, 4096);
+        return false;
+    }
+    free(p);
+    return p == NULL;
+}
+
+static void
+exactly_the_nth_allocation_fails(void **state)
+{
+    enum {
+        KINDS = 7
+    };
+    unsigned before;
+
+    (void)state;
+    world(FAKE_RXE);
+    before = fake_allocations(fake_process_self());
+    for (int nth = 0; nth < KINDS; nth++) {
+        fake_fail_memory(NULL, (unsigned)nth + 1);
+        for (int kind = 0; kind < KINDS; kind++)
+            assert_int_equal(allocation_fails(kind), kind == nth);
+    }
+    assert_int_equal(fake_failed(), KINDS);
+    assert_int_equal(fake_allocations(fake_process_self()) - before,
+                     KINDS * KINDS);
+    assert_int_equal(blocks_now(), 0);
+    assert_int_equal(fake_end(), 0);
+}
+
+static void
+a_realloc_that_fails_keeps_the_old_block(void **state)
+{
+    char *p, *larger;
+
+    (void)state;
+    world(FAKE_RXE);
+    p = malloc(4);
+    assert_non_null(p);
+    strcpy(p, "abc");
+    fake_fail_memory(NULL, 1);
+    larger = realloc(p, 4096);
+    if (larger != NULL) {
+        free(larger);
+        fail();
+        return;
+    }
+    larger = realloc(p, 4096);
+    assert_string_equal(larger, "abc");
+    assert_int_equal(blocks_now(), 1);
+    free(larger);
+    assert_int_equal(blocks_now(), 0);
+    assert_int_equal(fake_end(), 0);
+}
+
+/* --- completions ------------------------------------------------------- */
+
+static void
+a_delayed_completion_holds_up_those_behind_it(void **state)
+{
+    struct pair p;
+    struct ibv_wc wc;
+    uint64_t start;
+
+    (void)state;
+    begin(&p, FAKE_STRICT);
+    fake_rule("completion SEND", 1, FAKE_DELAY, 5000);
+    start = fake_now_us();
+    assert_int_equal(end_send(&p.client, 32, IBV_SEND_SIGNALED), 0);
+    assert_int_equal(end_send(&p.client, 16, IBV_SEND_SIGNALED), 0);
+    assert_int_equal(end_complete(&p.client, &wc, 1000), IBV_WC_SUCCESS);
+    assert_int_equal(wc.byte_len, 32);
+    assert_in_range(fake_now_us() - start, 5000, 5300);
+    assert_int_equal(end_complete(&p.client, &wc, 1), IBV_WC_SUCCESS);
+    assert_int_equal(wc.byte_len, 16);
+    end(&p);
+}
+
+static void
+a_dropped_completion_never_comes(void **state)
+{
+    struct pair p;
+
+    (void)state;
+    begin(&p, FAKE_RXE);
+    fake_rule("completion SEND", 1, FAKE_DROP, 0);
+    assert_int_equal(send_one(&p, 100), -1);
+    assert_string_equal(state_text(&p.client), "RTS");
+    assert_int_equal(send_one(&p, 100), IBV_WC_SUCCESS);
+    end(&p);
+}
+
+static void
+a_flush_ends_the_queue_at_its_packet(void **state)
+{
+    struct pair p;
+    struct ibv_wc wc;
+
+    (void)state;
+    begin(&p, FAKE_STRICT);
+    fake_rule("SEND 32 B", 2, FAKE_FLUSH, 0);
+    assert_int_equal(end_receive(&p.client, 64), 0);
+    assert_int_equal(send_one(&p, 100), IBV_WC_SUCCESS);
+    assert_int_equal(send_one(&p, 100), IBV_WC_WR_FLUSH_ERR);
+    assert_int_equal(end_complete(&p.client, &wc, 100), IBV_WC_WR_FLUSH_ERR);
+    assert_int_equal(wc.wr_id, 2); /* the receive */
+    assert_string_equal(state_text(&p.client), "ERR");
+    assert_string_equal(state_text(&p.server), "RTS");
+    end(&p);
+}
+
+/* --- events that are dropped or late ----------------------------------- */
+
+static void
+a_dropped_event_is_not_told(void **state)
+{
+    struct pair p;
+
+    (void)state;
+    begin(&p, FAKE_RXE);
+    fake_rule("event DISCONNECTED", 1, FAKE_DROP, 0);
+    fake_rule("event DISCONNECTED", 2, FAKE_DELAY, 700000);
+    rdma_disconnect(p.client.id);
+    assert_false(event_next(&p, 5000));
+    rdma_disconnect(p.server.id);
+    assert_false(event_next(&p, 690));
+    assert_true(event_expect(&p, RDMA_CM_EVENT_DISCONNECTED));
+    assert_ptr_equal(p.last.id, p.client.id);
+    end(&p);
+}
+
+/* --- ports ------------------------------------------------------------- */
+
+static void
+a_port_that_goes_down_is_told_and_loses_packets(void **state)
+{
+    struct ibv_port_attr attr;
+    struct pair p;
+
+    (void)state;
+    begin(&p, FAKE_STRICT);
+    assert_int_equal(async_next(&p), -1);
+    fake_port_set(fake_host_local(), false);
+    assert_int_equal(async_next(&p), IBV_EVENT_PORT_ERR);
+    assert_int_equal(async_next(&p), -1);
+    assert_int_equal(ibv_query_port(p.client.id->verbs, 1, &attr), 0);
+    assert_int_equal(attr.state, IBV_PORT_DOWN);
+    assert_int_equal(send_one(&p, 10), -1);
+    fake_port_set(fake_host_local(), false); /* no news */
+    assert_int_equal(async_next(&p), -1);
+
+    fake_port_set(fake_host_local(), true); /* within the tries */
+    assert_int_equal(async_next(&p), IBV_EVENT_PORT_ACTIVE);
+    assert_int_equal(ibv_query_port(p.client.id->verbs, 1, &attr), 0);
+    assert_int_equal(attr.state, IBV_PORT_ACTIVE);
+    assert_int_equal(send_one(&p, 100), IBV_WC_SUCCESS);
+    end(&p);
+}
+
+static void
+a_port_that_stays_down_ends_the_tries(void **state)
+{
+    struct pair p;
+
+    (void)state;
+    begin(&p, FAKE_STRICT);
+    fake_port_set(fake_host_local(), false);
+    assert_int_equal(send_one(&p, 1000), IBV_WC_RETRY_EXC_ERR);
+    end(&p);
+}
+
+/* rxe cannot make a packet then, and says so at once. */
+static void
+soft_roce_fails_a_send_through_a_dead_port(void **state)
+{
+    struct pair p;
+
+    (void)state;
+    begin(&p, FAKE_RXE);
+    fake_port_set(fake_host_local(), false);
+    assert_int_equal(async_next(&p), IBV_EVENT_PORT_ERR);
+    assert_int_equal(send_one(&p, 1), IBV_WC_LOC_QP_OP_ERR);
+    assert_string_equal(state_text(&p.client), "ERR");
+    fake_port_set(fake_host_local(), true);
+    assert_int_equal(async_next(&p), IBV_EVENT_PORT_ACTIVE);
+    end(&p);
+}
+
+/* --- devices ----------------------------------------------------------- */
+
+static void
+expect_removal_of_three(struct pair *p)
+{
+    unsigned seen = 0;
+
+    for (int i = 0; i < 3; i++) {
+        assert_true(event_expect(p, RDMA_CM_EVENT_DEVICE_REMOVAL));
+        seen |= p->last.id == p->listener    ? 1
+                : p->last.id == p->client.id ? 2
+                : p->last.id == p->server.id ? 4
+                                             : 0;
+    }
+    assert_int_equal(seen, 7);
+    assert_false(event_next(p, 100));
+}
+
+static void
+a_removed_device_tells_every_id_and_flushes(void **state)
+{
+    for (int profile = 0; profile < 2; profile++) {
+        struct pair p;
+
+        (void)state;
+        begin(&p, (enum fake_profile)profile);
+        fake_device_remove(fake_host_local());
+        expect_removal_of_three(&p);
+        for (int i = 0; i < 4; i++)
+            assert_string_equal(complete_text(&p.server, 10),
+                                "Work Request Flushed Error");
+        assert_string_equal(state_text(&p.client), "ERR");
+        if (profile == FAKE_STRICT)
+            assert_int_equal(async_next(&p), IBV_EVENT_DEVICE_FATAL);
+        end(&p);
+    }
+}
+
+static void
+after_removal_nothing_new_can_be_made(void **state)
+{
+    struct rdma_conn_param param = {0};
+    uint8_t byte[1];
+    struct pair p;
+
+    (void)state;
+    begin(&p, FAKE_RXE);
+    fake_device_remove(fake_host_local());
+    expect_removal_of_three(&p);
+    assert_null(ibv_alloc_pd(p.client.id->verbs));
+    assert_null(ibv_create_cq(p.client.id->verbs, 1, NULL, NULL, 0));
+    assert_null(ibv_reg_mr(p.client.pd, byte, 1, 0));
+    assert_int_equal(rdma_connect(p.client.id, &param), -1);
+    assert_int_equal(rdma_disconnect(p.client.id), -1);
+    assert_int_equal(send_one(&p, 10), IBV_WC_WR_FLUSH_ERR);
+    end(&p);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exactly_the_nth_allocation_fails),
+        cmocka_unit_test(a_realloc_that_fails_keeps_the_old_block),
+        cmocka_unit_test(a_delayed_completion_holds_up_those_behind_it),
+        cmocka_unit_test(a_dropped_completion_never_comes),
+        cmocka_unit_test(a_flush_ends_the_queue_at_its_packet),
+        cmocka_unit_test(a_dropped_event_is_not_told),
+        cmocka_unit_test(a_port_that_goes_down_is_told_and_loses_packets),
+        cmocka_unit_test(a_port_that_stays_down_ends_the_tries),
+        cmocka_unit_test(soft_roce_fails_a_send_through_a_dead_port),
+        cmocka_unit_test(a_removed_device_tells_every_id_and_flushes),
+        cmocka_unit_test(after_removal_nothing_new_can_be_made),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
