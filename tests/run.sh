@@ -22,8 +22,8 @@ without sanitizers, or with what is asked for.
   connect *   every way connecting fails      kill *     processes killed at any moment
   hostile *   peers that break the rules      leaks *    what is left after closing
   foreign *   peers that are not Verbcall     lint       formatting, headers, symbols
-  vm          the virtual machine itself      dist       make distcheck
-  examples    README's first command
+  blows *     ports and devices that go       dist       make distcheck
+  vm          the virtual machine itself      examples   README's first command
 Environment: VC_BUILD_DIR=FOLDER builds there instead of in build/ (and FOLDER-asan, FOLDER-tsan);
 VC_TEST_GUEST=1 uses the virtual machine in any case.
 END
@@ -36,7 +36,7 @@ die()
 }
 
 native='unit idl fake sim'
-over_rdma='calls connect faithful foreign hostile kill leaks'
+over_rdma='calls connect faithful foreign hostile kill blows leaks'
 
 here=$PWD
 CDPATH='' cd -P -- "$(dirname -- "$0")/.." || exit 1

@@ -1,0 +1,599 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The most telling cells of tests/sim/test_matrix.c on a real kernel: what
+ * can happen to either end at a moment of a connection's life. Whatever
+ * happens: the client's call ends by its deadline, with a status that
+ * doc/architecture.md lists for it and a true outcome; when the world is
+ * mended the next call works, and a new client's; whoever survives ends as
+ * always.
+ * The moments are made by freezing the server, so that no time is guessed.
+ * This process only directs: both ends are its children. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/suite/callers.h"
+
+enum moment {
+    CONNECTING, /* the request to connect lies before a frozen server */
+    IDLE,       /* connected; it calls right after the blow */
+    HANDLER,
+    LONG,    /* all is sent that a frozen server has receives for */
+    CLOSING, /* the client has asked a frozen server to disconnect */
+};
+
+enum blow {
+    SERVER_KILLED,
+    SERVER_FROZEN, /* until the call has ended */
+    SERVER_CLOSES,
+    CLIENT_KILLED,
+    CLIENT_FROZEN, /* until its deadline is over */
+    PORT_FLAPS,    /* no message of the CM meets it */
+    PORT_DOWN,     /* until the call has ended */
+    REMOVED,       /* the device */
+};
+
+/* What a call may end with. */
+#define OK          (1u << VC_OK)
+#define UNAVAILABLE (1u << VC_UNAVAILABLE)
+#define TOO_LATE    (1u << VC_DEADLINE_EXCEEDED)
+
+struct cell {
+    enum moment moment;
+    enum blow blow;
+    unsigned ends; /* what the call may end with; 0: it does not count */
+};
+
+#define CALL_MS  3000
+#define WHILE_MS 8000 /* longer than a flap takes on a busy machine */
+#define SHORT_MS 1000 /* a frozen end is waited for no longer */
+#define CLOSE_MS 2000 /* what vc_channel_close() promises */
+#define GRACE_MS 1000
+#define LOOK_US  10000
+#define WORLD_MS 5000 /* the kernel's own time for a port or a device */
+
+/* The handler sleeps longer than a blow takes to be felt; before a frozen
+ * client it answers in time, to nobody. */
+#define HANDLER_MS       1500
+#define HANDLER_SHORT_MS 300
+
+/* A call may be the one that finds out that the link is dead: nothing tells
+ * an end whose peer gave up while the wire was cut. The next one works. */
+#define FINDS_OUT 2
+
+#define FIRST 1 /* tags of calls */
+#define LATER 2
+
+/* Words of the board, each counted up to 1. */
+enum {
+    GO,     /* to the client: come to the moment */
+    THERE,  /* it has */
+    STRUCK, /* to the client */
+    ENDED,  /* its call has */
+    MENDED, /* to the client: go on, or end when the device is gone */
+};
+
+static atomic_uint *
+word(unsigned which)
+{
+    return &fixture_board->words[which];
+}
+
+/* --- the scene --------------------------------------------------------- */
+
+/* The client's first call, where this process sees it. Its channel means
+ * something in the client only. */
+static struct caller *first;
+
+/* Whoever is there; 0: nobody. */
+static pid_t server, client, deleter;
+static uint16_t port;
+
+/* To be undone, whatever became of the test. */
+static bool device_is_changed;
+
+static void
+first_share(void)
+{
+    if (first == NULL) {
+        first = mmap(NULL, sizeof *first, PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        assert_true(first != MAP_FAILED);
+    }
+    memset(first, 0, sizeof *first);
+}
+
+static void
+server_start(uint16_t at)
+{
+    atomic_store(&fixture_board->stop, 0);
+    server = fixture_fork_server(at);
+    port = (uint16_t)atomic_load(&fixture_board->port);
+}
+
+/* The end of a child, which is as it should be. */
+static void
+expect_end(pid_t *pid, int how)
+{
+    pid_t ending = *pid;
+
+    *pid = 0;
+    assert_int_equal(how, fixture_wait(ending));
+}
+
+static void
+server_stop(void)
+{
+    fixture_tell(&fixture_board->stop);
+    expect_end(&server, 0);
+}
+
+static void
+freeze(pid_t pid)
+{
+    siginfo_t info;
+
+    assert_int_equal(0, kill(pid, SIGSTOP));
+    assert_int_equal(0, waitid(P_PID, (id_t)pid, &info, WSTOPPED));
+}
+
+static void
+thaw(pid_t pid)
+{
+    if (pid != 0)
+        assert_int_equal(0, kill(pid, SIGCONT));
+}
+
+/* --- the guest's port and device --------------------------------------- */
+
+/* A command of the shell. */
+static pid_t
+command_start(const char *text)
+{
+    pid_t pid;
+
+    fflush(NULL);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        setenv("PATH", "/usr/sbin:/usr/bin:/sbin:/bin", 1);
+        dup2(STDERR_FILENO, STDOUT_FILENO);
+        execl("/bin/sh", "sh", "-c", text, (char *)NULL);
+        _exit(127);
+    }
+    return pid;
+}
+
+static int
+command(const char *text)
+{
+    return fixture_wait(command_start(text));
+}
+
+static bool
+succeeds_within(const char *text, unsigned ms)
+{
+    uint64_t due = fixture_ms() + ms;
+    bool good;
+
+    while (!(good = command(text) == 0) && fixture_ms() < due)
+        usleep(LOOK_US);
+    return good;
+}
+
+/* What of the machine may be changed: only the guest's. */
+static void
+need_guest(void)
+{
+    if (geteuid() != 0 ||
+        command("grep -qsx v0 /sys/class/infiniband/rxe0/parent") != 0)
+        skip();
+}
+
+static void
+await_active(void)
+{
+    assert_true(succeeds_within(
+        "grep -q ACTIVE /sys/class/infiniband/rxe0/ports/1/state", WORLD_MS));
+}
+
+static void
+port_down(void)
+{
+    device_is_changed = true;
+    assert_int_equal(0, command("ip link set v0 down"));
+}
+
+/* As tests/vm/init has made it: IPv6 addresses go with the link. */
+static void
+port_up(void)
+{
+    assert_int_equal(0, command("ip link set v0 up &&"
+                                "ip addr replace 10.9.0.1/24 dev v0 &&"
+                                "ip addr replace fd09::1/64 dev v0 nodad"));
+}
+
+/* The command ends when no process has the device open any more. */
+static void
+device_remove(void)
+{
+    device_is_changed = true;
+    deleter = command_start("exec rdma link delete rxe0");
+    assert_true(
+        succeeds_within("! rdma link show rxe0/1 >/dev/null 2>&1", WORLD_MS));
+}
+
+/* Nobody has it open. A new one also after the port was down: the QP by which
+ * Soft-RoCE's CM talks dies when it sends in that time, for ever. */
+static void
+device_renew(void)
+{
+    port_up();
+    assert_int_equal(0, command("if rdma link show rxe0/1 >/dev/null 2>&1; then"
+                                "    rdma link delete rxe0;"
+                                "fi;"
+                                "rdma link add rxe0 type rxe netdev v0 &&"
+                                "chmod 666 /dev/infiniband/*"));
+    await_active();
+    device_is_changed = false;
+}
+
+/* Such a device is not mended but replaced, for which both ends must end. */
+static bool
+is_final(enum blow blow)
+{
+    return blow == PORT_DOWN || blow == REMOVED;
+}
+
+/* --- the client -------------------------------------------------------- */
+
+static void
+client_open(struct fixture *f)
+{
+    struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+
+    memset(f, 0, sizeof *f);
+    opts.connect_timeout_ms = WHILE_MS;
+    fixture_target((uint16_t)atomic_load(&fixture_board->port), f->target);
+    fixture_start_client(f, &opts);
+}
+
+static void
+tell_ready(int ready)
+{
+    assert_int_equal(1, write(ready, "r", 1));
+}
+
+static void *
+close_run(void *arg)
+{
+    struct fixture *f = arg;
+
+    atomic_store(&first->tid, gettid());
+    fixture_tell(&first->started);
+    first->began_ms = fixture_ms();
+    vc_channel_close(f->channel);
+    first->ended_ms = fixture_ms();
+    f->channel = NULL;
+    return NULL;
+}
+
+/* Goes as far as the moment is, and is stuck there. */
+static void
+first_begin(const struct cell *cell, struct fixture *f)
+{
+    bool frozen = cell->blow == SERVER_FROZEN || cell->blow == CLIENT_FROZEN;
+    bool flaps = cell->blow == PORT_FLAPS;
+
+    first->channel = f->channel;
+    first->tag = FIRST;
+    first->timeout_ms = frozen ? SHORT_MS : flaps ? WHILE_MS : CALL_MS;
+    first->size = 100;
+    if (cell->moment == LONG)
+        first->size = CALLER_LONG;
+    if (cell->moment == HANDLER)
+        first->sleep_ms =
+            cell->blow == CLIENT_FROZEN ? HANDLER_SHORT_MS : HANDLER_MS;
+    /* The blow comes while it calls: one of its calls meets it. */
+    first->again = cell->moment == IDLE && cell->blow == REMOVED;
+
+    if (cell->moment == IDLE)
+        return;
+    if (cell->moment == CLOSING)
+        assert_int_equal(0, pthread_create(&first->thread, NULL, close_run, f));
+    else
+        caller_start(first);
+    if (cell->moment == HANDLER)
+        fixture_await(&fixture_board->sleeping, 1);
+    else
+        caller_await_asleep(first);
+}
+
+static void
+assert_in_time(const struct caller *c)
+{
+    if (c->ended_ms - c->began_ms > c->timeout_ms + GRACE_MS)
+        fail_msg("the call ended only after %u ms of %u: %s",
+                 (unsigned)(c->ended_ms - c->began_ms), c->timeout_ms, c->text);
+}
+
+/* The world is well again: so is the channel, or a new one, by the last of so
+ * many calls. */
+static void
+call_again(struct fixture *f, unsigned most)
+{
+    struct caller c = {.tag = LATER, .size = 3000, .timeout_ms = CALL_MS};
+    unsigned tries = 1;
+
+    if (f->channel == NULL)
+        assert_status(
+            VC_OK, vc_channel_open(f->runtime, f->target, NULL, &f->channel));
+    c.channel = f->channel;
+    while (caller_call(&c) == VC_UNAVAILABLE && tries < most) {
+        assert_in_time(&c);
+        caller_assert_true(&c);
+        tries++;
+    }
+    if (c.status != VC_OK)
+        fail_msg("call %u after all is well gave %s after %u ms: %s", tries,
+                 vc_status_name(c.status), (unsigned)(c.ended_ms - c.began_ms),
+                 c.text);
+}
+
+static int
+client_run(void *arg, int ready)
+{
+    const struct cell *cell = arg;
+    struct fixture f;
+
+    client_open(&f);
+    if (cell->moment != CONNECTING)
+        assert_status(VC_OK,
+                      vc_channel_connect(f.channel, &suite_probe_service));
+    tell_ready(ready);
+    fixture_await(word(GO), 1);
+    first_begin(cell, &f);
+    fixture_tell(word(THERE));
+    if (cell->moment == IDLE) {
+        fixture_await(word(STRUCK), 1);
+        caller_start(first);
+    }
+    caller_join(first);
+    fixture_tell(word(ENDED));
+    fixture_await(word(MENDED), 1);
+    if (!is_final(cell->blow))
+        call_again(&f, FINDS_OUT);
+    fixture_stop_client(&f);
+    return 0;
+}
+
+/* A client that comes when all is over. */
+static int
+fresh_run(void *arg, int ready)
+{
+    struct fixture f;
+
+    (void)arg;
+    tell_ready(ready);
+    client_open(&f);
+    call_again(&f, 1);
+    fixture_stop_client(&f);
+    return 0;
+}
+
+/* --- a blow, and what mends it ----------------------------------------- */
+
+static void
+strike(enum blow blow)
+{
+    switch (blow) {
+    case SERVER_KILLED:
+        assert_int_equal(0, kill(server, SIGKILL));
+        expect_end(&server, -SIGKILL);
+        break;
+    case SERVER_FROZEN: /* as it is at the moments that this is for */
+        break;
+    case SERVER_CLOSES:
+        fixture_tell(&fixture_board->stop);
+        break;
+    case CLIENT_KILLED:
+        assert_int_equal(0, kill(client, SIGKILL));
+        expect_end(&client, -SIGKILL);
+        break;
+    case CLIENT_FROZEN:
+        freeze(client);
+        usleep((SHORT_MS + HANDLER_SHORT_MS) * 1000);
+        thaw(client);
+        break;
+    case PORT_FLAPS:
+        port_down();
+        port_up();
+        await_active();
+        break;
+    case PORT_DOWN:
+        port_down();
+        break;
+    case REMOVED:
+        device_remove();
+        break;
+    }
+}
+
+static void
+mend(enum blow blow)
+{
+    switch (blow) {
+    case SERVER_CLOSES:
+        expect_end(&server, 0);
+        /* fall through */
+    case SERVER_KILLED:
+        server_start(port);
+        break;
+    case PORT_DOWN:
+    case REMOVED: /* the client has ended */
+        server_stop();
+        if (deleter != 0)
+            expect_end(&deleter, 0);
+        device_renew();
+        server_start(0);
+        break;
+    default:
+        break;
+    }
+}
+
+static void
+client_finish(void)
+{
+    if (client == 0)
+        return;
+    fixture_tell(word(MENDED));
+    expect_end(&client, 0);
+}
+
+static void
+first_check(const struct cell *cell)
+{
+    if (cell->moment == CLOSING) {
+        first->timeout_ms = CLOSE_MS;
+        assert_in_time(first);
+        return;
+    }
+    if ((cell->ends & 1u << first->status) == 0)
+        fail_msg("the call ended with %s after %u ms: %s",
+                 vc_status_name(first->status),
+                 (unsigned)(first->ended_ms - first->began_ms), first->text);
+    if (cell->blow != CLIENT_FROZEN)
+        assert_in_time(first);
+    if (first->status != VC_OK && cell->moment == HANDLER)
+        assert_int_not_equal(VC_OUTCOME_NOT_EXECUTED, first->outcome);
+}
+
+/* --- a cell ------------------------------------------------------------ */
+
+static void
+scene_begin(const struct cell *cell)
+{
+    fixture_board_make();
+    first_share();
+    server_start(0);
+    client = fixture_fork(client_run, (void *)cell);
+    if (cell->moment == CONNECTING || cell->moment == LONG ||
+        cell->moment == CLOSING)
+        freeze(server);
+    fixture_tell(word(GO));
+    fixture_await(word(THERE), 1);
+}
+
+static void
+cell_run(void **state)
+{
+    const struct cell *cell = *state;
+
+    if (cell->blow == PORT_FLAPS || is_final(cell->blow))
+        need_guest();
+    scene_begin(cell);
+
+    strike(cell->blow);
+    if (cell->blow != SERVER_FROZEN && cell->blow != REMOVED)
+        thaw(server);
+    fixture_tell(word(STRUCK));
+    if (client != 0)
+        fixture_await(word(ENDED), 1);
+    thaw(server);
+    if (cell->ends != 0)
+        first_check(cell);
+
+    if (is_final(cell->blow))
+        client_finish();
+    mend(cell->blow);
+    client_finish();
+    assert_int_equal(0, fixture_wait(fixture_fork(fresh_run, NULL)));
+    server_stop();
+    /* Nobody is left who could run it yet. */
+    if (cell->ends != 0)
+        caller_assert_true(first);
+}
+
+static void
+end_at_once(pid_t *pid)
+{
+    if (*pid != 0 && kill(*pid, SIGKILL) == 0)
+        waitpid(*pid, NULL, 0);
+    *pid = 0;
+}
+
+/* After a test that failed in the middle, too: the device is as it was. */
+static int
+cell_teardown(void **state)
+{
+    (void)state;
+    end_at_once(&client);
+    end_at_once(&server);
+    if (deleter != 0)
+        fixture_wait(deleter);
+    deleter = 0;
+    if (device_is_changed)
+        device_renew();
+    return 0;
+}
+
+#define CELL(name_, moment_, blow_, ends_)                                     \
+    {                                                                          \
+        .name = #name_, .test_func = cell_run, .teardown_func = cell_teardown, \
+        .initial_state = &(struct cell)                                        \
+        {                                                                      \
+            .moment = moment_, .blow = blow_, .ends = ends_                    \
+        }                                                                      \
+    }
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CELL(connecting_to_a_frozen_server_ends_by_the_deadline, CONNECTING,
+             SERVER_FROZEN, TOO_LATE),
+        CELL(a_server_may_close_while_a_client_connects, CONNECTING,
+             SERVER_CLOSES, OK | UNAVAILABLE),
+        CELL(a_client_may_be_killed_before_it_is_accepted, CONNECTING,
+             CLIENT_KILLED, 0),
+        CELL(the_port_may_flap_while_a_client_connects, CONNECTING, PORT_FLAPS,
+             OK),
+        CELL(the_device_may_go_while_a_client_connects, CONNECTING, REMOVED,
+             UNAVAILABLE),
+        CELL(a_server_may_be_killed_behind_an_idle_link, IDLE, SERVER_KILLED,
+             UNAVAILABLE),
+        CELL(an_idle_client_may_freeze_and_thaw, IDLE, CLIENT_FROZEN, OK),
+        CELL(the_port_may_go_down_under_an_idle_link, IDLE, PORT_DOWN,
+             UNAVAILABLE | TOO_LATE),
+        CELL(the_device_may_go_under_a_new_link, IDLE, REMOVED, UNAVAILABLE),
+        CELL(a_server_may_close_with_a_call_in_its_handler, HANDLER,
+             SERVER_CLOSES, OK | UNAVAILABLE),
+        CELL(a_reply_to_a_frozen_client_is_not_lost, HANDLER, CLIENT_FROZEN,
+             OK | TOO_LATE),
+        CELL(the_port_may_go_down_under_a_handler, HANDLER, PORT_DOWN,
+             UNAVAILABLE | TOO_LATE),
+        CELL(the_device_may_go_under_a_handler, HANDLER, REMOVED, UNAVAILABLE),
+        CELL(a_long_request_to_a_frozen_server_ends_by_its_deadline, LONG,
+             SERVER_FROZEN, TOO_LATE),
+        CELL(a_server_may_close_while_a_long_request_comes, LONG, SERVER_CLOSES,
+             OK | UNAVAILABLE),
+        CELL(the_port_may_flap_under_a_long_request, LONG, PORT_FLAPS, OK),
+        CELL(the_device_may_go_under_a_long_request, LONG, REMOVED,
+             UNAVAILABLE),
+        CELL(a_server_may_be_killed_while_a_client_closes, CLOSING,
+             SERVER_KILLED, OK),
+        CELL(the_port_may_go_down_while_a_client_closes, CLOSING, PORT_DOWN,
+             OK),
+        CELL(the_device_may_go_while_a_client_closes, CLOSING, REMOVED, OK),
+    };
+
+    return fixture_main(tests);
+}
