@@ -84,10 +84,11 @@ VC_API enum vc_status vc_server_listen(struct vc_server *server,
 /* vc_server_port - the port of the last address listened on; 0 before. */
 VC_API uint16_t vc_server_port(const struct vc_server *server);
 
-/* vc_server_close - stops listening, takes all connections down (their
- * clients' calls end with VC_UNAVAILABLE) and frees the server. Blocks for
- * running handlers and the handshakes of disconnection, the latter 2 s at
- * most. NULL is fine. Any thread but not from a handler. */
+/* vc_server_close - stops listening, takes all connections down and frees the
+ * server. Its clients' calls end with VC_UNAVAILABLE; one whose handler ends
+ * while it closes may still get its reply. Blocks for running handlers and the
+ * handshakes of disconnection, the latter 2 s at most. NULL is fine. Any
+ * thread but not from a handler. */
 VC_API void vc_server_close(struct vc_server *server);
 
 VC_END_DECLS
