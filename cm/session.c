@@ -312,6 +312,8 @@ reply_first(struct vc__session *s, const struct vc__frame *f,
                vc__assembly_begin(&slot->assembly, f,
                                   vc__pool_message_max(s->pool),
                                   &s->pool->budget);
+    if (f->flags & VC__FRAME_NOT_EXECUTED && f->method == VC_OK)
+        return false;
     reply->status = (enum vc_status)f->method;
     reply->outcome = f->flags & VC__FRAME_NOT_EXECUTED ? VC_OUTCOME_NOT_EXECUTED
                                                        : VC_OUTCOME_EXECUTED;

@@ -75,6 +75,8 @@ static const struct hostile_packet bad_packets[] = {
     {"an error in parts", .n = 1,
      .frames = {REPLY(.flags = VC__FRAME_MORE, .method = VC_ABORTED,
                       BODY("\x64\0\0\0abc"))}},
+    {"a good reply of a call that has not run", .n = 1,
+     .frames = {REPLY(.flags = VC__FRAME_NOT_EXECUTED)}},
     {"two first parts", .n = 2,
      .frames = {FIRST_OF("\x64\0\0\0abc"), FIRST_OF("\x64\0\0\0abc")}},
     {"a whole reply after a first part", .n = 2,
