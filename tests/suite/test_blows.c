@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -276,7 +277,7 @@ close_run(void *arg)
 {
     struct fixture *f = arg;
 
-    atomic_store(&first->tid, gettid());
+    atomic_store(&first->tid, (pid_t)syscall(SYS_gettid));
     fixture_tell(&first->started);
     first->began_ms = fixture_ms();
     vc_channel_close(f->channel);
