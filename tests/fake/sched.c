@@ -49,7 +49,8 @@ struct fake__task {
 };
 
 static struct {
-    struct fake__task *tasks, **end;
+    struct fake__task *tasks, **end; /* that live */
+    struct fake__task *gone;         /* that may still have to be joined */
     unsigned events; /* being run: the thread that runs them may not die */
 } S;
 
@@ -390,6 +391,15 @@ task_add(struct fake_process *p)
 static void
 task_gone(struct fake__task *t)
 {
+    struct fake__task **at = &S.tasks;
+
+    while (*at != t)
+        at = &(*at)->next;
+    *at = t->next;
+    if (S.end == &t->next)
+        S.end = at;
+    t->next = S.gone;
+    S.gone = t;
     t->state = TASK_GONE;
     t->process->census.threads--;
     fake__wake(t);
@@ -438,13 +448,22 @@ fake__thread_new(struct fake_process *p, void *(*body)(void *), void *arg,
     return 0;
 }
 
+static struct fake__task *
+task_find(struct fake__task *list, pthread_t thread)
+{
+    while (list != NULL &&
+           (list->joined || !pthread_equal(list->thread, thread)))
+        list = list->next;
+    return list;
+}
+
 int
 fake__thread_join(pthread_t thread, void **result)
 {
-    struct fake__task *t = S.tasks;
+    struct fake__task *t = task_find(S.tasks, thread);
 
-    while (t != NULL && (t->joined || !pthread_equal(t->thread, thread)))
-        t = t->next;
+    if (t == NULL)
+        t = task_find(S.gone, thread);
     if (t == NULL)
         return __real_pthread_join(thread, result);
     while (t->state != TASK_GONE)
@@ -466,9 +485,13 @@ thread_kill(struct fake__task *t)
 void
 fake__threads_kill(struct fake_process *p)
 {
-    for (struct fake__task *t = S.tasks; t != NULL; t = t->next)
-        if (t->process == p && t->state != TASK_GONE && t != me)
+    struct fake__task *t, *next;
+
+    for (t = S.tasks; t != NULL; t = next) {
+        next = t->next;
+        if (t->process == p && t != me)
             thread_kill(t);
+    }
 }
 
 /* The calling thread joins the world. */
@@ -486,7 +509,7 @@ fake__threads_begin(struct fake_process *p)
 void
 fake__threads_end(void)
 {
-    for (struct fake__task *t = S.tasks; t != NULL; t = t->next)
+    for (struct fake__task *t = S.gone; t != NULL; t = t->next)
         if (!t->joined)
             __real_pthread_join(t->thread, NULL);
     me = NULL;

@@ -78,6 +78,7 @@ struct world {
     struct dice dice;
     struct sim_server servers[SERVERS];
     struct fake_host *server_hosts[SERVERS];
+    struct fake_host *removed; /* has lost its device; one at most */
     unsigned n_servers, n_clients;
     struct client clients[CLIENTS];
     atomic_uint next_tag;
@@ -212,8 +213,10 @@ mischief_wire(struct world *w, struct fake_host *here, struct fake_host *there)
         fake_rule("event", 1 + (unsigned)roll(&w->dice, 8), FAKE_DROP, 0);
         break;
     case 3:
-        if (roll(&w->dice, 4) == 0)
-            fake_device_remove(roll(&w->dice, 2) == 0 ? here : there);
+        if (w->removed == NULL && roll(&w->dice, 4) == 0) {
+            w->removed = roll(&w->dice, 2) == 0 ? here : there;
+            fake_device_remove(w->removed);
+        }
         break;
     case 4:
         fake_rule("SEND", 1 + (unsigned)roll(&w->dice, 8), FAKE_LOSE, 0);
@@ -273,12 +276,13 @@ servers_start(struct world *w)
     }
 }
 
-/* Those that were killed or stopped come back. */
+/* Those that were killed or stopped come back, where there is a device. */
 static void
 servers_renew(struct world *w)
 {
     for (unsigned i = 0; i < w->n_servers; i++)
-        if (fake_process_ended(w->servers[i].process))
+        if (fake_process_ended(w->servers[i].process) &&
+            w->server_hosts[i] != w->removed)
             sim_server_start(&w->servers[i], w->server_hosts[i], 1);
 }
 
