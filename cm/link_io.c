@@ -269,6 +269,8 @@ vc__link_send(struct vc__link *link, struct vc__send *const *sends, unsigned n)
     }
     if (open)
         queue_flush(link, &finished);
+    /* Those that wait. The others are still there: without the lock no reply
+     * can be taken that would end them. */
     for (unsigned i = 0; open && i < n; i++)
         sends[i]->fresh = false;
     pthread_mutex_unlock(&link->lock);

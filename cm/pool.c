@@ -520,6 +520,7 @@ vc__pool_fini(struct vc__pool *p)
     vc__engine_post(p->cm->engine, &p->close);
     /* Ends with the handshake of disconnecting, which has a timer. */
     vc__engine_wait(p->cm->engine, &waiter, VC__FOREVER);
+    /* What they waited for has ended by now, so they leave at once. */
     vc__pool_leave(p);
     vc__engine_wait(p->cm->engine, &p->unused, VC__FOREVER);
     for (s = first_session(p); s != NULL; s = next) {

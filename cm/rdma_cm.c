@@ -148,6 +148,8 @@ channel_make(struct vc__cm *cm)
 
     if (channel == NULL)
         return fail_channel(errno);
+    /* Before its events can come. */
+    cm->channel = channel;
     cm->source.fd = channel->fd;
     cm->source.ready = events_ready;
     if (fcntl(channel->fd, F_SETFL, fcntl(channel->fd, F_GETFL) | O_NONBLOCK) !=
@@ -155,12 +157,11 @@ channel_make(struct vc__cm *cm)
         err = errno;
     else
         err = vc__engine_add(cm->engine, &cm->source);
-    if (err != 0) {
-        rdma_destroy_event_channel(channel);
-        return fail_channel(err);
-    }
-    cm->channel = channel;
-    return VC_OK;
+    if (err == 0)
+        return VC_OK;
+    cm->channel = NULL;
+    rdma_destroy_event_channel(channel);
+    return fail_channel(err);
 }
 
 enum vc_status

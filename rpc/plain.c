@@ -268,7 +268,7 @@ vc__plain_unpack(const ProtobufCMessageDescriptor *desc,
                  const uint8_t *data, size_t len, void **message)
 {
     struct value values[VC__PLAIN_FIELDS];
-    struct reader r = {data, data + len, desc->fields,
+    struct reader r = {data, len > 0 ? data + len : data, desc->fields,
                        desc->fields + desc->n_fields, memory};
     int n;
 
