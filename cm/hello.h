@@ -72,7 +72,8 @@ struct vc__accept {
     X(DRAINING, 6, "going out of service")                                     \
     X(MOVED, 7, "served elsewhere")                                            \
     X(SECURITY, 8, "security modes do not match")                              \
-    X(MALFORMED, 9, "hello malformed")
+    X(MALFORMED, 9, "hello malformed")                                         \
+    X(POOL, 10, "the pool of that token is not known here")
 
 enum vc__reject_reason {
 #define VC__REJECT_ENUM(name, number, text) VC__REJECT_##name = number,

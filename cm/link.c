@@ -31,7 +31,10 @@ vc__link_init(struct vc__link *link, struct vc__cm *cm,
     link->reap.run = link_reap;
     link->broken.run = link_on_broken;
     pthread_mutex_init(&link->lock, NULL);
-    CDS_INIT_LIST_HEAD(&link->queue);
+    __cds_wfcq_init(&link->arrivals, &link->arrivals_tail);
+    vc__schedule_init(&link->schedule);
+    vc__flow_init(&link->control, VC__WEIGHT_MAX);
+    CDS_INIT_LIST_HEAD(&link->sent);
 }
 
 void
@@ -111,6 +114,13 @@ link_reap(struct vc__task *task)
 {
     struct vc__link *link = caa_container_of(task, struct vc__link, reap);
 
+    /* A thread that appended before ops->down() is about to see that nothing
+     * goes any more. The last of them posts this again. Acquire: pairs with
+     * vc__link_push_held(). */
+    if ((atomic_fetch_or_explicit(&link->pushers, VC__LINK_REAPED,
+                                  memory_order_acq_rel) &
+         ~VC__LINK_REAPED) > 0)
+        return;
     vc__link_unprepare(link);
     if (link->id != NULL)
         rdma_destroy_id(link->id);

@@ -3,8 +3,12 @@
  *
  * A link: one RC connection with its rdma_cm id, QP, credits and queue of
  * messages to send. Everything belongs to the holder of the engine, except
- * what is marked "lock", which any thread may reach through vc__link_send()
- * and vc__link_unsend().
+ * what is marked "lock", which any thread may reach through vc__link_append(),
+ * vc__link_push() and vc__link_unsend().
+ *
+ * Messages come in through a queue without a lock; one thread at a time takes
+ * all that has come, packs it into as few packets as it fits in, and sends
+ * them. So contention makes batches, not waits.
  *
  * The owner embeds it and frees it from ops->gone() at the earliest. */
 #ifndef VC_CM_LINK_H
@@ -21,6 +25,7 @@
 #include "cm/hello.h"
 #include "cm/link_state.h"
 #include "cm/rdma_cm.h"
+#include "cm/schedule.h"
 #include "transport/credit.h"
 #include "transport/engine.h"
 #include "transport/error.h"
@@ -29,34 +34,8 @@
 
 struct vc__link;
 
-/* The longest body that goes in one packet, for any peer: every one takes
- * packets of VC__BUFFER_SIZE at least. */
-#define VC__EAGER_MAX (VC__BUFFER_SIZE - VC__PACKET_HEADER - VC__FRAME_HEADER)
-
 /* The longest message that any peer may take: 2^30, see cm/hello.h. */
 #define VC__MESSAGE_MAX (1u << 30)
-
-/* A message on its way out; lives in its owner until done(). */
-struct vc__send {
-    struct cds_list_head node;
-    struct vc__frame frame; /* header, with the length of the whole body */
-    uint64_t due;           /* CALL: when its deadline is, by vc__now() */
-    bool fresh;             /* frame.deadline is right at this moment */
-    bool gone;              /* something of it has gone: the peer may see it */
-    uint32_t at;            /* bytes of the body that have gone */
-    uint32_t take;          /* bytes in the packet that is being made */
-
-    /* Where the body is. NULL: write() puts all of it to out, at once; only
-     * for bodies up to VC__EAGER_MAX. */
-    const uint8_t *body;
-    void (*write)(struct vc__send *s, uint8_t *out);
-
-    /* The link has no more use for it: all of it was handed to the adapter,
-     * or the link died first. Runs on any thread that sends, with no lock of
-     * the link held. NULL when the owner may free it as soon as all has gone,
-     * without being told: when a reply to it came, or after ops->down(). */
-    void (*done)(struct vc__send *s);
-};
 
 /* What a CALL's header says of a deadline. */
 uint32_t vc__deadline_left(uint64_t due, uint64_t now);
@@ -77,6 +56,8 @@ struct vc__link_ops {
     /* Everything is given back. Last. */
     void (*gone)(struct vc__link *link);
 };
+
+#define VC__LINK_REAPED 0x80000000u
 
 struct vc__link {
     const struct vc__link_ops *ops;
@@ -102,15 +83,24 @@ struct vc__link {
 
     struct vc__device *device;
     struct vc__qp qp;
-    unsigned granted;     /* receives promised to the peer */
-    uint32_t rx_sequence; /* of the next packet */
+    unsigned granted; /* receives promised to the peer */
+
+    /* Messages that were appended and not yet taken up; any thread appends,
+     * the one with the lock takes up. */
+    struct __cds_wfcq_head arrivals;
+    struct cds_wfcq_tail arrivals_tail;
+    /* Threads that will push: the link must stay. VC__LINK_REAPED when only
+     * they keep it. */
+    atomic_uint pushers;
 
     pthread_mutex_t lock;
-    bool open;                  /* lock: messages may go */
-    bool ill;                   /* lock: `broken` is posted */
-    struct vc__credit credit;   /* lock */
-    uint32_t tx_sequence;       /* lock */
-    struct cds_list_head queue; /* lock: of struct vc__send */
+    bool open;                    /* lock: messages may go */
+    bool ill;                     /* lock: `broken` is posted */
+    struct vc__credit credit;     /* lock; rx_next changes by the holder */
+    uint32_t round;               /* lock: counts rounds of sending */
+    struct vc__schedule schedule; /* lock */
+    struct cds_list_head sent;    /* lock: of struct vc__send, want acks */
+    struct vc__flow control;      /* lock: of what belongs to no session */
 };
 
 /* A link of this engine, in the caller's memory. */
@@ -140,14 +130,37 @@ void vc__link_close(struct vc__link *link, enum vc_status status,
 /* The first packet, or whatever else the timer waited for, was good. */
 void vc__link_trust(struct vc__link *link);
 
-/* Sends n messages, in this order; those that fit share a packet. False, and
- * no done(), when the link is down. Any thread. */
-bool vc__link_send(struct vc__link *link, struct vc__send *const *sends,
-                   unsigned n);
+/* Appends a message; vc__link_push() must follow. The link is not down, as
+ * ops->down() has not run or is kept from running (by a lock that it takes).
+ * Any thread, without locks and waits. */
+void vc__link_append(struct vc__link *link, struct vc__send *s);
 
-/* Takes a message back of which nothing has gone. False when it is too late,
- * or it was never queued. Any thread. */
+/* Sends what was appended, unless another thread is at it, which then sends
+ * that too. */
+void vc__link_push(struct vc__link *link);
+
+/* For those who append under a lock and push without it: the link stays until
+ * vc__link_push_held(). */
+static inline void
+vc__link_hold(struct vc__link *link)
+{
+    /* Relaxed: the lock orders it before the link's end. */
+    atomic_fetch_add_explicit(&link->pushers, 1, memory_order_relaxed);
+}
+
+void vc__link_push_held(struct vc__link *link);
+
+/* Both. The holder of the engine, before ops->down(). */
+void vc__link_send(struct vc__link *link, struct vc__send *s);
+
+/* Takes a message back of which nothing has gone: it is done(), lost. False
+ * when it is too late. Any thread. */
 bool vc__link_unsend(struct vc__link *link, struct vc__send *s);
+
+/* Takes a message back, or all of a flow, in whatever place they are: they are
+ * done(), lost. The first is for the holder, the second for any thread. */
+void vc__link_withdraw(struct vc__link *link, struct vc__send *s);
+void vc__link_drop(struct vc__link *link, struct vc__flow *flow);
 
 /* --- between the files of the link ------------------------------------- */
 
@@ -175,6 +188,7 @@ enum vc_status vc__link_prepare(struct vc__link *link,
                                 struct ibv_context *verbs);
 void vc__link_unprepare(struct vc__link *link);
 void vc__link_open_io(struct vc__link *link, uint32_t peer_credits);
+/* Nothing goes any more; what was under way or comes yet is done(), lost. */
 void vc__link_close_io(struct vc__link *link);
 
 #endif

@@ -15,45 +15,8 @@
 /* Receives promised to one peer, and sends of ours under way. */
 #define WINDOW_MAX 32u
 #define WINDOW_MIN 4u
-/* A part of a long message shorter than this waits for the next packet. */
-#define PART_MIN 512u
-/* The total length that begins the first part of a long message. */
-#define TOTAL_SIZE 4u
 
 /* --- packing ----------------------------------------------------------- */
-
-/* Can s only go in parts? */
-static bool
-send_is_long(const struct vc__send *s)
-{
-    return s->frame.body_len > VC__EAGER_MAX;
-}
-
-/* Bytes of the next part of s, with its header, in a packet with `room` left;
- * 0 when it must wait. */
-static uint32_t
-part_take(const struct vc__send *s, uint32_t room)
-{
-    uint64_t rest = VC__FRAME_HEADER + (uint64_t)s->frame.body_len - s->at;
-
-    if (s->at == 0)
-        rest += TOTAL_SIZE;
-    if (rest <= room)
-        return (uint32_t)rest;
-    return room < VC__FRAME_HEADER + PART_MIN ? 0 : room;
-}
-
-/* Bytes that s takes in a packet with `room` left; 0 when it must wait. */
-static uint32_t
-send_take(const struct vc__send *s, uint32_t room)
-{
-    uint32_t whole;
-
-    if (send_is_long(s))
-        return part_take(s, room);
-    whole = VC__FRAME_HEADER + s->frame.body_len;
-    return whole <= room ? whole : 0;
-}
 
 uint32_t
 vc__deadline_left(uint64_t due, uint64_t now)
@@ -88,8 +51,8 @@ write_part(struct vc__send *s, uint8_t *out, uint32_t take)
     f.body_len = len;
     if (s->at == 0) {
         vc__put32(body, total);
-        body += TOTAL_SIZE;
-        len -= TOTAL_SIZE;
+        body += VC__TOTAL_SIZE;
+        len -= VC__TOTAL_SIZE;
         f.flags |= VC__FRAME_MORE;
     } else {
         f.flags = f.type == VC__FRAME_REPLY ? VC__FRAME_OF_REPLY : 0;
@@ -105,84 +68,90 @@ write_part(struct vc__send *s, uint8_t *out, uint32_t take)
 }
 
 static void
-send_write(struct vc__send *s, uint8_t *out)
+send_write(const struct vc__link *link, struct vc__send *s, uint8_t *out)
 {
-    if (!s->fresh && s->frame.type == VC__FRAME_CALL)
+    if (s->frame.type == VC__FRAME_CALL &&
+        !(s->fresh && s->round == link->round))
         s->frame.deadline = vc__deadline_left(s->due, vc__now());
-    if (send_is_long(s))
+    if (vc__send_is_long(s))
         write_part(s, out, s->take);
     else
         write_whole(s, out);
-    s->gone = true;
 }
 
-/* What the next packet will hold. */
+/* What the next packet will hold, of the room that there is. */
 struct plan {
+    struct cds_list_head sends;
     uint32_t len;
     uint16_t count;
 };
 
-static struct plan
-packet_plan(struct vc__link *link)
+static void
+packet_plan(struct vc__link *link, struct plan *plan, uint32_t room)
 {
-    struct plan plan = {VC__PACKET_HEADER, 0};
     struct vc__send *s;
 
-    cds_list_for_each_entry (s, &link->queue, node) {
-        s->take = send_take(s, VC__BUFFER_SIZE - plan.len);
-        if (s->take == 0 || plan.count == UINT16_MAX)
-            break;
-        plan.len += s->take;
-        plan.count++;
+    CDS_INIT_LIST_HEAD(&plan->sends);
+    plan->len = VC__PACKET_HEADER;
+    plan->count = 0;
+    while (plan->count < UINT16_MAX &&
+           (s = vc__schedule_take(&link->schedule, room - plan->len)) != NULL) {
+        cds_list_add_tail(&s->node, &plan->sends);
+        plan->len += s->take;
+        plan->count++;
     }
-    return plan;
 }
 
-static void
+static uint32_t
 header_write(struct vc__link *link, uint8_t *out, uint16_t count)
 {
-    struct vc__packet p = {.sequence = link->tx_sequence++,
-                           .credits = vc__credit_sent(&link->credit),
-                           .count = count};
+    struct vc__packet p = {.count = count};
 
+    p.sequence = vc__credit_sent(&link->credit, &p.word);
     vc__packet_put(out, &p);
+    return p.sequence;
 }
 
 static void
-queue_rotate(struct vc__link *link, struct vc__send *s)
+send_end(struct vc__send *s, enum vc__send_end end,
+         struct cds_list_head *finished)
 {
-    cds_list_del(&s->node);
-    cds_list_add_tail(&s->node, &link->queue);
-}
-
-/* s has nothing more to send. */
-static void
-send_retire(struct vc__send *s, struct cds_list_head *finished)
-{
-    cds_list_del_init(&s->node);
+    s->place = VC__SEND_OUT;
+    s->end = (uint8_t)end;
     if (s->done != NULL)
         cds_list_add_tail(&s->node, finished);
 }
 
-/* Writes what was planned. Messages that are whole move to `finished`, one
- * that is not goes behind the others. */
+/* s was written, as far as s->take reaches. Without a done() it may be freed
+ * at any moment after `gone` is set. */
 static void
-packet_write(struct vc__link *link, uint8_t *out, struct plan plan,
+send_written(struct vc__link *link, struct vc__send *s,
              struct cds_list_head *finished)
 {
+    if (s->at < s->frame.body_len)
+        vc__schedule_add(&link->schedule, s);
+    else if (s->wants_ack) {
+        s->place = VC__SEND_SENT;
+        cds_list_add_tail(&s->node, &link->sent);
+    } else
+        send_end(s, VC__SEND_HANDED, finished);
+    /* Release: pairs with whoever takes it for gone and reads the rest. */
+    atomic_store_explicit(&s->gone, true, memory_order_release);
+}
+
+static void
+packet_write(struct vc__link *link, uint8_t *out, struct plan *plan,
+             struct cds_list_head *finished)
+{
+    uint32_t sequence = header_write(link, out, plan->count);
     uint32_t at = VC__PACKET_HEADER;
+    struct vc__send *s, *next;
 
-    header_write(link, out, plan.count);
-    while (plan.count-- > 0) {
-        struct vc__send *s =
-            cds_list_entry(link->queue.next, struct vc__send, node);
-
-        send_write(s, out + at);
+    cds_list_for_each_entry_safe (s, next, &plan->sends, node) {
+        send_write(link, s, out + at);
         at += s->take;
-        if (s->at == s->frame.body_len)
-            send_retire(s, finished);
-        else
-            queue_rotate(link, s);
+        s->packet = sequence;
+        send_written(link, s, finished);
     }
 }
 
@@ -212,18 +181,20 @@ packet_send(struct vc__link *link, struct cds_list_head *finished)
 {
     uint8_t small[512];
     uint8_t *out = small;
+    uint32_t room = link->qp.max_inline;
     struct plan plan;
 
-    if (!link->open || cds_list_empty(&link->queue) ||
+    if (!link->open || vc__schedule_is_empty(&link->schedule) ||
         !vc__credit_can_send(&link->credit) || !vc__qp_has_room(&link->qp))
         return false;
-    plan = packet_plan(link);
-    if (plan.len > link->qp.max_inline) {
-        if (!vc__qp_has_buffer(&link->qp))
-            return false;
+    if (vc__qp_has_buffer(&link->qp))
+        room = VC__BUFFER_SIZE;
+    packet_plan(link, &plan, room);
+    if (plan.count == 0)
+        return false;
+    if (plan.len > link->qp.max_inline)
         out = vc__qp_buffer(&link->qp);
-    }
-    packet_write(link, out, plan, finished);
+    packet_write(link, out, &plan, finished);
     return packet_post(link, out, plan.len);
 }
 
@@ -233,6 +204,7 @@ queue_flush(struct vc__link *link, struct cds_list_head *finished)
 {
     while (packet_send(link, finished))
         continue;
+    link->round++;
     if (link->open && vc__credit_must_tell(&link->credit) &&
         vc__qp_has_room(&link->qp)) {
         uint8_t out[VC__PACKET_HEADER];
@@ -242,6 +214,61 @@ queue_flush(struct vc__link *link, struct cds_list_head *finished)
     }
 }
 
+/* --- appending and pushing --------------------------------------------- */
+
+/* The thread sanitizer does not see into liburcu: these two tell it that what
+ * was written before a message was appended is read after it was taken up. */
+#ifdef __SANITIZE_THREAD__
+static atomic_uint appended;
+
+static void
+say_appended(void)
+{
+    atomic_fetch_add_explicit(&appended, 1, memory_order_release);
+}
+
+static void
+see_appended(void)
+{
+    atomic_load_explicit(&appended, memory_order_acquire);
+}
+#else
+#define say_appended() ((void)0)
+#define see_appended() ((void)0)
+#endif
+
+/* The next that was appended; NULL when there is none, or the thread that
+ * appends it is not done yet and will push it. */
+static struct vc__send *
+arrival_take(struct vc__link *link)
+{
+    struct cds_wfcq_node *node =
+        __cds_wfcq_dequeue_nonblocking(&link->arrivals, &link->arrivals_tail);
+
+    if (node == NULL || node == CDS_WFCQ_WOULDBLOCK)
+        return NULL;
+    see_appended();
+    return caa_container_of(node, struct vc__send, arrival);
+}
+
+/* Under the lock. False when there was none. */
+static bool
+arrivals_take(struct vc__link *link, struct cds_list_head *finished)
+{
+    struct vc__send *s;
+    bool took = false;
+
+    while ((s = arrival_take(link)) != NULL) {
+        took = true;
+        s->round = link->round;
+        if (link->open)
+            vc__schedule_add(&link->schedule, s);
+        else
+            send_end(s, VC__SEND_LOST, finished);
+    }
+    return took;
+}
+
 static void
 finish(struct cds_list_head *finished)
 {
@@ -249,50 +276,134 @@ finish(struct cds_list_head *finished)
         struct vc__send *s =
             cds_list_entry(finished->next, struct vc__send, node);
 
-        cds_list_del_init(&s->node);
-        s->done(s);
+        cds_list_del(&s->node);
+        s->done(s, (enum vc__send_end)s->end);
     }
 }
 
-bool
-vc__link_send(struct vc__link *link, struct vc__send *const *sends, unsigned n)
+static bool
+link_flush(struct vc__link *link, struct cds_list_head *finished)
+{
+    bool took = arrivals_take(link, finished);
+
+    queue_flush(link, finished);
+    return took;
+}
+
+/* True when there is more by now. Whoever had the lock looks, for those who
+ * did not get it have gone away. */
+static bool
+link_leave(struct vc__link *link, struct cds_list_head *finished)
+{
+    pthread_mutex_unlock(&link->lock);
+    finish(finished);
+    /* Full: the unlocking is seen before the queue is looked at. */
+    cmm_smp_mb();
+    return !cds_wfcq_empty(&link->arrivals, &link->arrivals_tail);
+}
+
+static void
+link_unlock(struct vc__link *link, struct cds_list_head *finished)
+{
+    if (link_leave(link, finished))
+        vc__link_push(link);
+}
+
+/* What is there, but cannot be taken up, is being appended right now by a
+ * thread that will push, too. */
+void
+vc__link_push(struct vc__link *link)
 {
     CDS_LIST_HEAD(finished);
-    bool open;
+    bool took, more;
 
-    pthread_mutex_lock(&link->lock);
-    open = link->open;
-    for (unsigned i = 0; open && i < n; i++) {
-        sends[i]->at = 0;
-        sends[i]->gone = false;
-        cds_list_add_tail(&sends[i]->node, &link->queue);
-    }
-    if (open)
-        queue_flush(link, &finished);
-    /* Those that wait. The others are still there: without the lock no reply
-     * can be taken that would end them. */
-    for (unsigned i = 0; open && i < n; i++)
-        sends[i]->fresh = false;
-    pthread_mutex_unlock(&link->lock);
-    finish(&finished);
-    return open;
+    do {
+        if (pthread_mutex_trylock(&link->lock) != 0)
+            return;
+        took = link_flush(link, &finished);
+        more = link_leave(link, &finished);
+    } while (took && more);
+}
+
+void
+vc__link_append(struct vc__link *link, struct vc__send *s)
+{
+    s->at = 0;
+    s->place = VC__SEND_OUT;
+    if (s->hold != NULL)
+        s->hold(s);
+    atomic_store_explicit(&s->gone, false, memory_order_relaxed);
+    cds_wfcq_node_init(&s->arrival);
+    say_appended();
+    cds_wfcq_enqueue(&link->arrivals, &link->arrivals_tail, &s->arrival);
+}
+
+void
+vc__link_push_held(struct vc__link *link)
+{
+    vc__link_push(link);
+    /* Release: the link's end comes after what was done here. */
+    if (atomic_fetch_sub_explicit(&link->pushers, 1, memory_order_acq_rel) ==
+        (VC__LINK_REAPED | 1))
+        vc__engine_post(link->cm->engine, &link->reap);
+}
+
+void
+vc__link_send(struct vc__link *link, struct vc__send *s)
+{
+    vc__link_append(link, s);
+    vc__link_push(link);
 }
 
 bool
 vc__link_unsend(struct vc__link *link, struct vc__send *s)
 {
-    const struct vc__send *queued;
-    bool back = false;
+    CDS_LIST_HEAD(finished);
+    bool back;
 
     pthread_mutex_lock(&link->lock);
-    cds_list_for_each_entry (queued, &link->queue, node) {
-        if (queued == s)
-            back = !s->gone;
+    arrivals_take(link, &finished);
+    back = s->place == VC__SEND_QUEUED && !atomic_load(&s->gone);
+    if (back) {
+        vc__schedule_remove(s);
+        send_end(s, VC__SEND_LOST, &finished);
     }
-    if (back)
-        cds_list_del_init(&s->node);
-    pthread_mutex_unlock(&link->lock);
+    queue_flush(link, &finished);
+    link_unlock(link, &finished);
     return back;
+}
+
+void
+vc__link_withdraw(struct vc__link *link, struct vc__send *s)
+{
+    CDS_LIST_HEAD(finished);
+
+    pthread_mutex_lock(&link->lock);
+    arrivals_take(link, &finished);
+    if (s->place == VC__SEND_QUEUED) {
+        vc__schedule_remove(s);
+        send_end(s, VC__SEND_LOST, &finished);
+    } else if (s->place == VC__SEND_SENT) {
+        cds_list_del(&s->node);
+        send_end(s, VC__SEND_LOST, &finished);
+    }
+    link_unlock(link, &finished);
+}
+
+void
+vc__link_drop(struct vc__link *link, struct vc__flow *flow)
+{
+    CDS_LIST_HEAD(finished);
+    struct vc__send *s, *next;
+
+    pthread_mutex_lock(&link->lock);
+    arrivals_take(link, &finished);
+    cds_list_for_each_entry_safe (s, next, &flow->sends, node) {
+        vc__schedule_remove(s);
+        send_end(s, VC__SEND_LOST, &finished);
+    }
+    queue_flush(link, &finished);
+    link_unlock(link, &finished);
 }
 
 /* --- what comes in ----------------------------------------------------- */
@@ -310,21 +421,38 @@ link_malformed(struct vc__link *link, const char *what)
                  "%s broke the protocol: %s", link->peer, what);
 }
 
-/* The packet took a credit and brought some; with them, what waited may go. */
+/* What the peer has handled. */
+static void
+acks_take(struct vc__link *link, struct cds_list_head *finished)
+{
+    while (!cds_list_empty(&link->sent)) {
+        struct vc__send *s =
+            cds_list_entry(link->sent.next, struct vc__send, node);
+
+        if (!vc__credit_is_acked(&link->credit, s->packet))
+            return;
+        cds_list_del(&s->node);
+        send_end(s, VC__SEND_ACKED, finished);
+    }
+}
+
+/* The packet took a credit and brought some; with them, what waited may go.
+ * Only now, when its frames have been handled, is the peer told so: it may
+ * forget what we have seen. */
 static bool
-credits_take(struct vc__link *link, uint32_t credits)
+packet_handled(struct vc__link *link, const struct vc__credit_word *word)
 {
     CDS_LIST_HEAD(finished);
     bool good;
 
     pthread_mutex_lock(&link->lock);
     good = vc__credit_arrived(&link->credit) &&
-           vc__credit_got(&link->credit, credits);
-    vc__credit_reposted(&link->credit, 1);
-    if (good)
-        queue_flush(link, &finished);
-    pthread_mutex_unlock(&link->lock);
-    finish(&finished);
+           vc__credit_handled(&link->credit, word);
+    if (good) {
+        acks_take(link, &finished);
+        link_flush(link, &finished);
+    }
+    link_unlock(link, &finished);
     return good;
 }
 
@@ -347,6 +475,15 @@ frames_handle(struct vc__link *link, struct vc__packet_reader *reader)
 }
 
 static void
+packet_handle(struct vc__link *link, struct vc__packet_reader *reader,
+              const struct vc__credit_word *word)
+{
+    frames_handle(link, reader);
+    if (link->state == VC__LINK_UP && !packet_handled(link, word))
+        link_malformed(link, "credits or word of packets that cannot be");
+}
+
+static void
 io_received(struct vc__qp *qp, const uint8_t *data, uint32_t len)
 {
     struct vc__link *link = link_of(qp);
@@ -360,14 +497,12 @@ io_received(struct vc__qp *qp, const uint8_t *data, uint32_t len)
         return;
     if (!vc__packet_open(&reader, data, len, &p))
         link_malformed(link, "a packet without a header");
-    else if (p.sequence != link->rx_sequence++)
+    else if (p.sequence != link->credit.rx_next)
         link_malformed(link, "a packet out of sequence");
     else if (!link->active && p.sequence == 0 && p.count == 0)
         link_malformed(link, "a first packet without an OPEN");
-    else if (!credits_take(link, p.credits))
-        link_malformed(link, "credits that it does not have");
     else
-        frames_handle(link, &reader);
+        packet_handle(link, &reader, &p.word);
 }
 
 static void
@@ -378,9 +513,8 @@ io_sent(struct vc__qp *qp, uint32_t number)
 
     pthread_mutex_lock(&link->lock);
     vc__qp_retire(qp, number);
-    queue_flush(link, &finished);
-    pthread_mutex_unlock(&link->lock);
-    finish(&finished);
+    link_flush(link, &finished);
+    link_unlock(link, &finished);
 }
 
 static void
@@ -462,12 +596,15 @@ void
 vc__link_close_io(struct vc__link *link)
 {
     CDS_LIST_HEAD(lost);
+    struct vc__send *s, *next;
 
     pthread_mutex_lock(&link->lock);
     link->open = false;
-    while (!cds_list_empty(&link->queue))
-        send_retire(cds_list_entry(link->queue.next, struct vc__send, node),
-                    &lost);
-    pthread_mutex_unlock(&link->lock);
-    finish(&lost);
+    arrivals_take(link, &lost);
+    while ((s = vc__schedule_clear(&link->schedule)) != NULL)
+        send_end(s, VC__SEND_LOST, &lost);
+    cds_list_for_each_entry_safe (s, next, &link->sent, node)
+        send_end(s, VC__SEND_LOST, &lost);
+    CDS_INIT_LIST_HEAD(&link->sent);
+    link_unlock(link, &lost);
 }

@@ -1,38 +1,28 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Connecting on demand, one address after the other, and what becomes of the
- * requests when a link comes up or is lost. */
+ * Links that come up and go down, and what becomes of the requests then. */
 #include "cm/pool.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Refusals for a stale QP number that are tried again with another one. */
-#define STALE_RETRIES 4
+#include "cm/client.h"
+
 /* Bytes of long replies that may be arriving at a time. */
 #define REPLY_BUDGET ((size_t)1 << 30)
+/* How often links are looked at in the time after which an idle one is
+ * closed. */
+#define IDLE_LOOKS 4u
+/* Links in a row that may be lost without a reply before calls end. */
+#define BARREN_MAX 3u
 
-struct vc__pool_link {
-    struct vc__link link;
-    struct vc__pool *pool;
-};
+/* --- requests that end ------------------------------------------------- */
 
-static void pool_try(struct vc__pool *p);
-
-/* --- requests of all sessions ------------------------------------------ */
-
-static struct vc__session *
-first_session(struct vc__pool *p)
-{
-    /* Acquire: pairs with the release in session_add(); without it a reader
-     * could see a session before its fields. */
-    return atomic_load_explicit(&p->sessions, memory_order_acquire);
-}
-
-static void
-fail_list(struct cds_list_head *requests, struct vc__error *error,
-          enum vc_outcome outcome)
+void
+vc__requests_fail(struct cds_list_head *requests, struct vc__error *error,
+                  enum vc_outcome outcome)
 {
     error->outcome = outcome;
     while (!cds_list_empty(requests)) {
@@ -58,39 +48,160 @@ wake_connecting(struct cds_list_head *waiters, const struct vc__error *error)
 }
 
 static void
-take_connecting(struct vc__pool *p, struct cds_list_head *out)
+connecting_take(struct vc__pool *p, struct cds_list_head *out)
 {
     cds_list_splice(&p->connecting, out);
     CDS_INIT_LIST_HEAD(&p->connecting);
 }
 
-/* There is no link: all that waits for one, or was under way on it, ends. */
+/* A session's peer is lost. What the peer may have seen ends; what it has not
+ * waits again. */
 static void
-pool_fail(struct vc__pool *p, enum vc__pool_state next, struct vc__error error)
+session_drop(struct vc__session *s, struct cds_list_head *unknown)
 {
-    CDS_LIST_HEAD(sent);
+    struct vc__client *c = s->client;
+    struct vc__request *r;
+
+    while ((r = vc__session_take(s)) != NULL) {
+        if (vc__request_is_exposed(r)) {
+            r->state = VC__REQUEST_COMPLETING;
+            cds_list_add_tail(&r->node, unknown);
+        } else {
+            r->state = VC__REQUEST_WAITING;
+            cds_list_add_tail(&r->node, &c->waiting);
+        }
+    }
+    if (c != NULL && c->session == s)
+        c->session = NULL;
+}
+
+/* A peer without links that will not come back. */
+static void
+peer_drop(struct vc__peer *peer, struct cds_list_head *unknown)
+{
+    struct vc__session *s;
+
+    cds_list_for_each_entry (s, &peer->loose, node)
+        session_drop(s, unknown);
+    vc__peer_free(peer);
+}
+
+/* What was appended under the lock goes without it. The peer and its links
+ * change on this thread only. */
+static void
+pool_push(struct vc__pool *p)
+{
+    if (p->peer != NULL)
+        vc__peer_push(p->peer);
+}
+
+static void
+clients_launch(struct vc__pool *p)
+{
+    struct vc__client *c;
+
+    cds_list_for_each_entry (c, &p->clients, node)
+        vc__client_launch(c);
+}
+
+/* What was lost, and why it cannot be had again. */
+static void
+error_join(struct vc__error *error, const struct vc__error *lost)
+{
+    char again[sizeof error->text];
+
+    memcpy(again, error->text, sizeof again);
+    snprintf(error->text, sizeof error->text, "%.120s; then %.120s", lost->text,
+             again);
+}
+
+/* There is no link and none can be had: all that waits for one, or was under
+ * way on one that was lost, ends. */
+void
+vc__pool_failed(struct vc__pool *p, const struct vc__error *why)
+{
+    CDS_LIST_HEAD(unknown);
     CDS_LIST_HEAD(waiting);
     CDS_LIST_HEAD(connecting);
+    struct vc__error error = *why;
+    struct vc__client *c;
 
     pthread_mutex_lock(&p->lock);
-    if (p->state != VC__POOL_CLOSED)
-        p->state = next;
-    p->link = NULL;
-    for (struct vc__session *s = first_session(p); s != NULL; s = s->next)
-        vc__session_take_all(s, &sent, &waiting);
-    take_connecting(p, &connecting);
+    p->attempting = false;
+    if (p->peer != NULL && p->peer->n_links > 0) { /* it was a further one */
+        pthread_mutex_unlock(&p->lock);
+        return;
+    }
+    if (p->peer != NULL) {
+        if (p->lost.status != VC_OK)
+            error_join(&error, &p->lost);
+        peer_drop(p->peer, &unknown);
+    }
+    p->peer = NULL;
+    p->lost.status = VC_OK;
+    cds_list_for_each_entry (c, &p->clients, node)
+        vc__client_take(c, &waiting);
+    connecting_take(p, &connecting);
     pthread_mutex_unlock(&p->lock);
-    fail_list(&sent, &error, VC_OUTCOME_UNKNOWN);
-    fail_list(&waiting, &error, VC_OUTCOME_NOT_EXECUTED);
+    vc__requests_fail(&unknown, &error, VC_OUTCOME_UNKNOWN);
+    vc__requests_fail(&waiting, &error, VC_OUTCOME_NOT_EXECUTED);
     wake_connecting(&connecting, &error);
 }
 
-/* --- callbacks of the link --------------------------------------------- */
+/* --- a link comes up --------------------------------------------------- */
 
 static struct vc__pool_link *
 pool_link_of(struct vc__link *link)
 {
     return caa_container_of(link, struct vc__pool_link, link);
+}
+
+/* The peer that this link is to join: the one we have, or a new one, whose
+ * predecessor is lost. NULL with *error. Under the lock. */
+static struct vc__peer *
+peer_for(struct vc__pool *p, const struct vc__link *link,
+         struct cds_list_head *unknown, struct vc__error *error)
+{
+    struct vc__peer *peer = p->peer;
+
+    if (peer != NULL && vc__peer_is(peer, link))
+        return peer;
+    if (peer != NULL && peer->n_links > 0) {
+        vc__error_put(error, VC_UNAVAILABLE, "%s is another server by now",
+                      link->peer);
+        return NULL;
+    }
+    peer = vc__peer_new(p, link);
+    if (peer == NULL) {
+        vc__error_put(error, VC_RESOURCE_EXHAUSTED, "out of memory");
+        return NULL;
+    }
+    if (p->peer != NULL)
+        peer_drop(p->peer, unknown);
+    p->peer = peer;
+    return peer;
+}
+
+/* Under the lock. False with *error. */
+static bool
+link_join(struct vc__pool *p, struct vc__pool_link *pl,
+          struct cds_list_head *unknown, struct vc__error *error)
+{
+    struct vc__peer *peer = peer_for(p, &pl->link, unknown, error);
+
+    if (peer == NULL)
+        return false;
+    p->attempt.link = NULL;
+    p->attempting = false;
+    p->lost.status = VC_OK;
+    atomic_store_explicit(&p->peer_message_max,
+                          1u << pl->link.accept.log2_message,
+                          memory_order_relaxed);
+    vc__peer_join(peer, pl);
+    clients_launch(p);
+    if (peer->n_links < p->opts.min_links)
+        vc__pool_grow(p);
+    return true;
 }
 
 static void
@@ -99,43 +210,80 @@ on_up(struct vc__link *link)
     struct vc__pool_link *pl = pool_link_of(link);
     struct vc__pool *p = pl->pool;
     const struct vc__error ok = {.status = VC_OK};
+    struct vc__error error;
     CDS_LIST_HEAD(connecting);
+    CDS_LIST_HEAD(unknown);
+    bool good;
 
     pthread_mutex_lock(&p->lock);
-    if (p->state == VC__POOL_CLOSED) { /* pool_close() is on its way */
+    if (p->closed) { /* pool_close() is on its way */
         pthread_mutex_unlock(&p->lock);
         return;
     }
-    p->state = VC__POOL_UP;
-    p->link = pl;
-    atomic_store_explicit(&p->peer_message_max, 1u << link->accept.log2_message,
-                          memory_order_relaxed);
-    for (struct vc__session *s = first_session(p); s != NULL; s = s->next) {
-        vc__session_reset(s);
-        vc__session_launch(s);
-    }
-    take_connecting(p, &connecting);
+    good = link_join(p, pl, &unknown, &error);
+    if (good)
+        connecting_take(p, &connecting);
     pthread_mutex_unlock(&p->lock);
+    if (!good) {
+        vc__link_close(link, error.status, "%s", error.text);
+        return;
+    }
+    vc__error_put(&error, VC_UNAVAILABLE,
+                  "%s was started anew, or has forgotten this client: calls "
+                  "that it had are lost",
+                  link->peer);
+    vc__requests_fail(&unknown, &error, VC_OUTCOME_UNKNOWN);
+    pool_push(p);
     wake_connecting(&connecting, &ok);
 }
 
-static bool
-on_frame(struct vc__link *link, const struct vc__frame *f)
+/* --- frames ------------------------------------------------------------ */
+
+/* Under the lock. */
+static struct vc__session *
+session_find(const struct vc__pool_link *pl, uint32_t number)
 {
-    struct vc__pool *p = pool_link_of(link)->pool;
+    const struct vc__peer *peer = pl->peer;
+    struct vc__session *s;
+
+    if (peer == NULL || number < 1 || number > peer->n_seats)
+        return NULL;
+    s = peer->seats[number - 1];
+    return s != NULL && s->link == pl ? s : NULL;
+}
+
+static bool
+on_closed(struct vc__pool_link *pl, const struct vc__frame *f)
+{
+    struct vc__pool *p = pl->pool;
+    struct vc__session *s;
+    bool good;
+
+    pthread_mutex_lock(&p->lock);
+    s = session_find(pl, f->session);
+    good = s != NULL && vc__session_closed(s, f);
+    pthread_mutex_unlock(&p->lock);
+    return good;
+}
+
+static bool
+on_reply(struct vc__pool_link *pl, const struct vc__frame *f)
+{
+    struct vc__pool *p = pl->pool;
     struct vc__assembly done = {0};
     struct vc__reply_frame reply;
     struct vc__request *r = NULL;
-    bool good = false;
+    struct vc__session *s;
+    bool good;
 
-    if (f->type != VC__FRAME_REPLY &&
-        !(f->type == VC__FRAME_DATA && f->flags & VC__FRAME_OF_REPLY))
-        return false;
     pthread_mutex_lock(&p->lock);
-    if (f->session >= 1 && f->session <= p->n_sessions)
-        good =
-            vc__session_reply(p->by_id[f->session - 1], f, &r, &reply, &done);
+    s = session_find(pl, f->session);
+    good = s != NULL ? vc__session_reply(s, f, &r, &reply, &done) : p->closed;
+    /* A slot is free. What goes now is pushed when the packet was handled. */
+    if (good && s != NULL && s->client != NULL && s->client->session == s)
+        vc__client_launch(s->client);
     pthread_mutex_unlock(&p->lock);
+    pl->useful |= good;
     if (r != NULL)
         r->replied(r, &reply);
     if (done.total != 0) {
@@ -146,29 +294,109 @@ on_frame(struct vc__link *link, const struct vc__frame *f)
     return good;
 }
 
-/* May another try do better, with another QP or at another address? */
 static bool
-may_retry(struct vc__pool *p, const struct vc__link *link)
+on_frame(struct vc__link *link, const struct vc__frame *f)
 {
-    if (vc__now() >= p->due || link->error.status != VC_UNAVAILABLE)
-        return false;
-    if (link->stale && p->retries < STALE_RETRIES) {
-        p->retries++;
-        p->next_addr--;
-        return true;
-    }
-    return p->next_addr < p->addrs.n;
+    struct vc__pool_link *pl = pool_link_of(link);
+
+    if (f->type == VC__FRAME_CLOSE)
+        return on_closed(pl, f);
+    return (f->type == VC__FRAME_REPLY ||
+            (f->type == VC__FRAME_DATA && f->flags & VC__FRAME_OF_REPLY)) &&
+           on_reply(pl, f);
 }
 
+/* --- a link goes down -------------------------------------------------- */
+
+/* Is there anything that wants a link? Under the lock. */
 static bool
-is_connecting(struct vc__pool *p)
+pool_is_wanted(struct vc__pool *p)
 {
-    bool connecting;
+    struct vc__client *c;
+
+    if (p->peer != NULL && vc__peer_is_busy(p->peer))
+        return true;
+    cds_list_for_each_entry (c, &p->clients, node) {
+        if (!cds_list_empty(&c->waiting))
+            return true;
+    }
+    return !cds_list_empty(&p->connecting);
+}
+
+/* Under the lock. */
+static void
+attempt_post(struct vc__pool *p)
+{
+    if (p->attempting || p->closed)
+        return;
+    p->attempting = true;
+    vc__engine_post(p->cm->engine, &p->connect);
+}
+
+/* A peer that calls only still ran at has lost its last link. */
+static void
+former_lost(struct vc__pool *p, struct vc__peer *peer, struct vc__error error)
+{
+    CDS_LIST_HEAD(unknown);
 
     pthread_mutex_lock(&p->lock);
-    connecting = p->state == VC__POOL_CONNECTING;
+    peer_drop(peer, &unknown);
+    clients_launch(p);
     pthread_mutex_unlock(&p->lock);
-    return connecting;
+    pool_push(p);
+    vc__requests_fail(&unknown, &error, VC_OUTCOME_UNKNOWN);
+}
+
+static void
+link_lost(struct vc__pool *p, struct vc__pool_link *pl)
+{
+    struct vc__peer *peer = pl->peer;
+    bool former;
+
+    pthread_mutex_lock(&p->lock);
+    vc__peer_leave(peer, pl);
+    former = peer != p->peer;
+    if (!former && peer->n_links == 0) {
+        p->lost = pl->link.error;
+        if (pool_is_wanted(p))
+            attempt_post(p);
+    }
+    clients_launch(p);
+    pthread_mutex_unlock(&p->lock);
+    pool_push(p);
+    if (former && peer->n_links == 0)
+        former_lost(p, peer, pl->link.error);
+}
+
+/* A peer that broke the protocol, or for which there is no memory, is not
+ * resumed: all its links go, one after the other, and with the last all calls
+ * end. */
+static void
+link_broken(struct vc__pool *p, struct vc__pool_link *pl)
+{
+    struct vc__peer *peer = pl->peer;
+    const struct vc__error *why = &pl->link.error;
+
+    pthread_mutex_lock(&p->lock);
+    vc__peer_leave(peer, pl);
+    pthread_mutex_unlock(&p->lock);
+    if (peer->n_links > 0)
+        vc__link_close(
+            &cds_list_entry(peer->links.next, struct vc__pool_link, node)->link,
+            why->status, "%s", why->text);
+    else if (peer == p->peer)
+        vc__pool_failed(p, why);
+    else
+        former_lost(p, peer, *why);
+}
+
+/* A lost link is made up for by another, unless the peer broke the protocol,
+ * or several in a row brought no reply. */
+static bool
+is_resumable(struct vc__pool *p, const struct vc__pool_link *pl)
+{
+    p->barren = pl->useful ? 0 : p->barren + 1;
+    return pl->link.error.status == VC_UNAVAILABLE && p->barren < BARREN_MAX;
 }
 
 static void
@@ -177,13 +405,12 @@ on_down(struct vc__link *link)
     struct vc__pool_link *pl = pool_link_of(link);
     struct vc__pool *p = pl->pool;
 
-    if (p->current != pl)
-        return;
-    p->current = NULL;
-    if (is_connecting(p) && may_retry(p, link))
-        pool_try(p);
-    else
-        pool_fail(p, VC__POOL_IDLE, link->error);
+    if (pl->peer != NULL && is_resumable(p, pl))
+        link_lost(p, pl);
+    else if (pl->peer != NULL)
+        link_broken(p, pl);
+    else if (pl == p->attempt.link && !vc__attempt_goes_on(p, link))
+        vc__pool_failed(p, &link->error);
 }
 
 static void
@@ -208,99 +435,79 @@ on_gone(struct vc__link *link)
 static const struct vc__link_ops pool_link_ops = {
     .up = on_up, .frame = on_frame, .down = on_down, .gone = on_gone};
 
-/* --- connecting -------------------------------------------------------- */
-
-static void
-hello_fill(struct vc__pool *p, struct vc__hello *h)
+struct vc__pool_link *
+vc__pool_link_new(struct vc__pool *p, uint32_t timeout_ms)
 {
-    h->version_min = VC__VERSION_MIN;
-    h->version_max = VC__VERSION_MAX;
-    h->log2_message = p->log2_message;
-    h->sessions = 1;
-    memcpy(h->instance, p->instance, sizeof h->instance);
-    pthread_mutex_lock(&p->lock);
-    h->service = p->asked->id;
-    h->fingerprint = p->asked->fingerprint;
-    pthread_mutex_unlock(&p->lock);
-}
-
-static void
-fail_memory(struct vc__pool *p)
-{
-    struct vc__error error;
-
-    vc__error_put(&error, VC_RESOURCE_EXHAUSTED, "out of memory");
-    pool_fail(p, VC__POOL_IDLE, error);
-}
-
-/* Connects to the next address in what time is left. */
-static void
-pool_try(struct vc__pool *p)
-{
-    uint64_t now = vc__now();
-    uint64_t left_ms = p->due > now ? (p->due - now + 999) / 1000 : 1;
     struct vc__pool_link *pl = calloc(1, sizeof *pl);
 
-    if (pl == NULL) {
-        fail_memory(p);
-        return;
-    }
+    if (pl == NULL)
+        return NULL;
     pl->pool = p;
-    vc__link_init(&pl->link, p->cm, &pool_link_ops, (uint32_t)left_ms);
-    hello_fill(p, &pl->link.hello);
-    p->current = pl;
+    CDS_INIT_LIST_HEAD(&pl->sessions);
+    vc__link_init(&pl->link, p->cm, &pool_link_ops, timeout_ms);
     p->n_links++;
-    vc__link_connect(&pl->link,
-                     (struct sockaddr *)&p->addrs.addr[p->next_addr++]);
+    return pl;
 }
 
-static void
-on_lookup_timer(struct vc__timer *timer)
+/* --- idle links -------------------------------------------------------- */
+
+/* Has it carried no call for as long as idle links may live? Some looks more
+ * or less, so that not all go at once. */
+static bool
+link_is_idle(struct vc__pool_link *pl)
 {
-    struct vc__pool *p = caa_container_of(timer, struct vc__pool, timer);
-    struct vc__error error;
+    unsigned jitter = (unsigned)((uintptr_t)pl >> 6) % 2;
 
-    vc__lookup_cancel(p->lookup);
-    p->lookup = NULL;
-    vc__error_put(&error, VC_UNAVAILABLE,
-                  "no name server told the address of %s within the connect "
-                  "timeout of %u ms",
-                  p->target.host, p->connect_ms);
-    pool_fail(p, VC__POOL_IDLE, error);
-}
-
-static void
-on_lookup(struct vc__lookup *lookup)
-{
-    struct vc__pool *p = lookup->owner;
-    struct vc__error error;
-
-    vc__timer_stop(&p->cm->engine->timers, &p->timer);
-    p->lookup = NULL;
-    p->addrs = lookup->addrs;
-    vc__error_put(&error, VC_UNAVAILABLE,
-                  "no address of %s (%s): see that the name is right and that "
-                  "`getent hosts` knows it",
-                  p->target.host, lookup->text);
-    vc__lookup_free(lookup);
-    if (p->addrs.n == 0)
-        pool_fail(p, VC__POOL_IDLE, error);
+    if (pl->n_busy > 0 || pl->n_calls != pl->seen_calls)
+        pl->idle_looks = 0;
     else
-        pool_try(p);
+        pl->idle_looks++;
+    pl->seen_calls = pl->n_calls;
+    return pl->idle_looks >= IDLE_LOOKS + jitter;
+}
+
+/* One that is idle and may go; NULL when there is none. */
+static struct vc__pool_link *
+idle_find(struct vc__pool *p)
+{
+    struct vc__pool_link *pl, *idle = NULL;
+
+    pthread_mutex_lock(&p->lock);
+    if (p->peer != NULL) {
+        cds_list_for_each_entry (pl, &p->peer->links, node) {
+            if (link_is_idle(pl) && p->peer->n_links > p->opts.min_links)
+                idle = pl;
+        }
+    }
+    pthread_mutex_unlock(&p->lock);
+    return idle;
+}
+
+static void on_look(struct vc__timer *timer);
+
+static void
+look_start(struct vc__pool *p)
+{
+    uint32_t ms = p->opts.idle_ms / IDLE_LOOKS;
+
+    /* Without memory for a timer idle links stay. */
+    vc__timer_start(&p->cm->engine->timers, &p->look,
+                    vc__after_ms(vc__now(), ms > 0 ? ms : 1), on_look);
 }
 
 static void
-lookup_begin(struct vc__pool *p)
+on_look(struct vc__timer *timer)
 {
-    p->lookup = vc__lookup_start(p->cm->engine, &p->target, on_lookup, p);
-    if (p->lookup != NULL && vc__timer_start(&p->cm->engine->timers, &p->timer,
-                                             p->due, on_lookup_timer))
-        return;
-    if (p->lookup != NULL)
-        vc__lookup_cancel(p->lookup);
-    p->lookup = NULL;
-    fail_memory(p);
+    struct vc__pool *p = caa_container_of(timer, struct vc__pool, look);
+    struct vc__pool_link *idle = idle_find(p);
+
+    if (idle != NULL)
+        vc__link_close(&idle->link, VC_UNAVAILABLE, "it was idle");
+    if (p->n_links > 0)
+        look_start(p);
 }
+
+/* --- connecting -------------------------------------------------------- */
 
 static void
 pool_connect(struct vc__task *task)
@@ -310,58 +517,30 @@ pool_connect(struct vc__task *task)
     if (p->closer != NULL)
         return;
     if (vc__cm_open(p->cm) != VC_OK) {
-        pool_fail(p, VC__POOL_IDLE, *vc__error_last());
+        vc__pool_failed(p, vc__error_last());
         return;
     }
-    /* From here, for librdmacm's first use takes its time. */
-    p->due = vc__after_ms(vc__now(), p->connect_ms);
-    p->next_addr = p->retries = 0;
-    if (vc__target_numeric(&p->target, &p->addrs))
-        pool_try(p);
-    else
-        lookup_begin(p);
+    if (!vc__timer_running(&p->look))
+        look_start(p);
+    vc__attempt_begin(p);
 }
 
-/* Under the lock. */
-static void
-connect_begin(struct vc__pool *p, const struct vc_service *service)
+void
+vc__pool_want(struct vc__pool *p, const struct vc_service *service)
 {
-    if (p->state != VC__POOL_IDLE)
+    if (p->peer != NULL && p->peer->n_links > 0)
         return;
-    p->state = VC__POOL_CONNECTING;
-    p->asked = service;
-    vc__engine_post(p->cm->engine, &p->connect);
+    if (!p->attempting)
+        p->asked = service;
+    attempt_post(p);
 }
 
-bool
-vc__pool_has_room(const struct vc__pool *p, uint32_t sessions)
+void
+vc__pool_grow(struct vc__pool *p)
 {
-    return sessions <= p->link->link.accept.max_sessions;
-}
-
-static bool
-pool_is_open(const struct vc__pool *p, struct vc__error *error)
-{
-    if (p->state != VC__POOL_CLOSED)
-        return true;
-    vc__error_put(error, VC_CANCELLED, "the channel is closed");
-    return false;
-}
-
-bool
-vc__pool_want(struct vc__pool *p, const struct vc__session *s,
-              struct vc__error *error)
-{
-    if (!pool_is_open(p, error))
-        return false;
-    if (p->state == VC__POOL_UP && !vc__pool_has_room(p, s->id)) {
-        vc__error_put(error, VC_RESOURCE_EXHAUSTED,
-                      "%s lets a client have %u services on a connection",
-                      p->link->link.peer, p->link->link.accept.max_sessions);
-        return false;
-    }
-    connect_begin(p, s->service);
-    return true;
+    if (p->peer != NULL && p->peer->token != 0 &&
+        p->peer->n_links < p->opts.max_links)
+        attempt_post(p);
 }
 
 static bool
@@ -371,9 +550,11 @@ connect_join(struct vc__pool *p, const struct vc_service *service,
     bool wait = false;
 
     pthread_mutex_lock(&p->lock);
-    if (pool_is_open(p, &w->error) && p->state != VC__POOL_UP) {
+    if (p->closed) {
+        vc__error_put(&w->error, VC_CANCELLED, "the channel is closed");
+    } else if (p->peer == NULL || p->peer->n_links == 0) {
         cds_list_add_tail(&w->node, &p->connecting);
-        connect_begin(p, service);
+        vc__pool_want(p, service);
         wait = true;
     }
     pthread_mutex_unlock(&p->lock);
@@ -381,152 +562,106 @@ connect_join(struct vc__pool *p, const struct vc_service *service,
 }
 
 enum vc_status
-vc__pool_connect(struct vc__pool *p, const struct vc_service *service)
+vc__pool_connect(struct vc__pool *p, const struct vc_service *service,
+                 const void *owner)
 {
-    struct vc__pool_waiter w = {.error = {.status = VC_OK}};
+    struct vc__pool_waiter w = {.owner = owner, .error = {.status = VC_OK}};
 
-    vc__pool_enter(p);
     vc__engine_catch_up(p->cm->engine, vc__now());
     vc__waiter_init(&w.waiter);
     /* Every way that connecting ends is on a timer of its own. */
     if (connect_join(p, service, &w))
         vc__engine_wait(p->cm->engine, &w.waiter, VC__FOREVER);
-    vc__pool_leave(p);
     return w.error.status == VC_OK ? VC_OK : vc__error_raise(&w.error);
 }
 
-/* --- for the sessions -------------------------------------------------- */
-
-uint16_t
-vc__pool_slots(const struct vc__pool *p)
+void
+vc__pool_cancel(struct vc__pool *p, const void *owner)
 {
-    uint16_t slots = p->link->link.accept.max_slots;
+    struct vc__pool_waiter *w, *next;
+    CDS_LIST_HEAD(cancelled);
+    struct vc__error error;
 
-    return slots == UINT16_MAX ? UINT16_MAX - 1 : slots;
-}
-
-bool
-vc__pool_send(struct vc__pool *p, struct vc__send *const *sends, unsigned n)
-{
-    return p->link != NULL && vc__link_send(&p->link->link, sends, n);
-}
-
-bool
-vc__pool_unsend(struct vc__pool *p, struct vc__send *s)
-{
-    return p->link != NULL && vc__link_unsend(&p->link->link, s);
-}
-
-static struct vc__session *
-session_find(struct vc__pool *p, const struct vc_service *service)
-{
-    struct vc__session *s = first_session(p);
-
-    while (s != NULL && s->service != service)
-        s = s->next;
-    return s;
-}
-
-/* Under the lock. */
-static struct vc__session *
-session_add(struct vc__pool *p, const struct vc_service *service)
-{
-    struct vc__session **by_id =
-        realloc(p->by_id, (p->n_sessions + 1) * sizeof(*by_id));
-    struct vc__session *s;
-
-    if (by_id == NULL)
-        return NULL;
-    p->by_id = by_id;
-    s = vc__session_new(p, service, p->n_sessions + 1);
-    if (s == NULL)
-        return NULL;
-    p->by_id[p->n_sessions++] = s;
-    s->next = atomic_load_explicit(&p->sessions, memory_order_relaxed);
-    /* Release: see first_session(). */
-    atomic_store_explicit(&p->sessions, s, memory_order_release);
-    return s;
-}
-
-struct vc__session *
-vc__pool_session(struct vc__pool *p, const struct vc_service *service)
-{
-    struct vc__session *s = session_find(p, service);
-
-    if (s != NULL)
-        return s;
+    vc__error_put(&error, VC_CANCELLED, "the channel was closed");
     pthread_mutex_lock(&p->lock);
-    s = session_find(p, service);
-    if (s == NULL)
-        s = session_add(p, service);
+    cds_list_for_each_entry_safe (w, next, &p->connecting, node) {
+        if (w->owner == owner) {
+            cds_list_del(&w->node);
+            cds_list_add(&w->node, &cancelled);
+        }
+    }
     pthread_mutex_unlock(&p->lock);
-    return s;
+    wake_connecting(&cancelled, &error);
 }
 
 /* --- birth and death --------------------------------------------------- */
 
 static void
+peer_close(struct vc__peer *peer)
+{
+    /* A former peer is freed with its last link. */
+    for (unsigned n = peer->n_links; n > 0; n--) {
+        struct vc__pool_link *pl =
+            cds_list_entry(peer->links.next, struct vc__pool_link, node);
+
+        vc__link_close(&pl->link, VC_CANCELLED, "closed");
+    }
+}
+
+static void
 pool_close(struct vc__task *task)
 {
     struct vc__pool *p = caa_container_of(task, struct vc__pool, close);
-    struct vc__pool_link *pl = p->current;
+    struct vc__peer *former, *next;
     struct vc__error error;
 
     p->closer = p->closing;
-    p->current = NULL;
-    if (p->lookup != NULL)
-        vc__lookup_cancel(p->lookup);
-    p->lookup = NULL;
-    vc__timer_stop(&p->cm->engine->timers, &p->timer);
-    /* The link first: it still has requests in its queue. */
-    if (pl != NULL)
-        vc__link_close(&pl->link, VC_CANCELLED, "closed");
+    vc__attempt_cancel(p);
+    vc__timer_stop(&p->cm->engine->timers, &p->look);
+    cds_list_for_each_entry_safe (former, next, &p->former, node)
+        peer_close(former);
+    if (p->peer != NULL)
+        peer_close(p->peer);
     vc__error_put(&error, VC_CANCELLED, "the channel was closed");
-    pool_fail(p, VC__POOL_CLOSED, error);
+    vc__pool_failed(p, &error);
     close_check(p);
 }
 
 void
 vc__pool_init(struct vc__pool *p, struct vc__cm *cm,
-              const struct vc__target *target, uint32_t connect_ms,
-              uint8_t log2_message, const uint8_t instance[VC__ID_SIZE])
+              const struct vc__pool_opts *opts,
+              const uint8_t instance[VC__ID_SIZE])
 {
     memset(p, 0, sizeof *p);
     p->cm = cm;
-    p->target = *target;
-    p->connect_ms = connect_ms;
-    p->log2_message = log2_message;
+    p->opts = *opts;
     memcpy(p->instance, instance, sizeof p->instance);
     p->budget = REPLY_BUDGET;
-    atomic_init(&p->users, 1);
-    vc__waiter_init(&p->unused);
     p->connect.run = pool_connect;
     p->close.run = pool_close;
     pthread_mutex_init(&p->lock, NULL);
+    CDS_INIT_LIST_HEAD(&p->former);
+    CDS_INIT_LIST_HEAD(&p->clients);
     CDS_INIT_LIST_HEAD(&p->connecting);
+}
+
+void
+vc__pool_shut(struct vc__pool *p)
+{
+    pthread_mutex_lock(&p->lock);
+    p->closed = true;
+    pthread_mutex_unlock(&p->lock);
 }
 
 void
 vc__pool_fini(struct vc__pool *p)
 {
     struct vc__waiter waiter;
-    struct vc__session *s, *next;
 
     vc__waiter_init(&waiter);
-    pthread_mutex_lock(&p->lock);
-    p->state = VC__POOL_CLOSED;
-    pthread_mutex_unlock(&p->lock);
     p->closing = &waiter;
     vc__engine_post(p->cm->engine, &p->close);
     /* Ends with the handshake of disconnecting, which has a timer. */
     vc__engine_wait(p->cm->engine, &waiter, VC__FOREVER);
-    /* What they waited for has ended by now, so they leave at once. */
-    vc__pool_leave(p);
-    vc__engine_wait(p->cm->engine, &p->unused, VC__FOREVER);
-    for (s = first_session(p); s != NULL; s = next) {
-        next = s->next;
-        vc__session_free(s);
-    }
-    free(p->by_id);
     pthread_mutex_destroy(&p->lock);
 }

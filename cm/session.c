@@ -7,68 +7,55 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cm/client.h"
+#include "cm/peer.h"
 #include "cm/pool.h"
 #include "transport/le.h"
 
-#define NO_SLOT     UINT16_MAX
-#define SLOTS_FIRST 8u
+#define NO_SLOT UINT16_MAX
 
 /* --- birth and death --------------------------------------------------- */
 
-/* OPEN: name length, name, number of methods, their hashes. */
-static bool
-open_make(struct vc__session *s)
-{
-    const struct vc_service *service = s->service;
-    size_t name = strlen(service->name);
-    size_t len = 2 + name + 2 + 4 * (size_t)service->n_methods;
-    uint8_t *out = malloc(len);
-
-    if (out == NULL)
-        return false;
-    s->open_body = out;
-    vc__put16(out, (uint16_t)name);
-    memcpy(out + 2, service->name, name);
-    out += 2 + name;
-    vc__put16(out, (uint16_t)service->n_methods);
-    out += 2;
-    for (unsigned i = 0; i < service->n_methods; i++)
-        vc__put32(out + (size_t)i * 4, service->methods[i].hash);
-    s->open.body = s->open_body;
-    s->open.frame.type = VC__FRAME_OPEN;
-    s->open.frame.session = s->id;
-    s->open.frame.body_len = (uint32_t)len;
-    return true;
-}
-
 struct vc__session *
-vc__session_new(struct vc__pool *pool, const struct vc_service *service,
-                uint32_t id)
+vc__session_new(struct vc__peer *peer, struct vc__client *client, bool *full)
 {
     struct vc__session *s = calloc(1, sizeof *s);
 
+    *full = false;
     if (s == NULL)
         return NULL;
-    s->pool = pool;
-    s->service = service;
-    s->id = id;
+    s->peer = peer;
+    s->client = client;
     s->free_slot = NO_SLOT;
-    CDS_INIT_LIST_HEAD(&s->waiting);
-    CDS_INIT_LIST_HEAD(&s->open.node);
-    if (!open_make(s)) {
+    vc__flow_init(&s->flow, client->weight);
+    if (!vc__peer_seat(peer, s, full)) {
         free(s);
         return NULL;
     }
+    cds_list_add_tail(&s->node, &peer->loose);
     return s;
+}
+
+static void
+assembly_drop(struct vc__session *s, struct vc__slot *slot)
+{
+    if (slot->assembly == NULL)
+        return;
+    vc__assembly_end(slot->assembly, &s->peer->pool->budget);
+    free(slot->assembly);
+    slot->assembly = NULL;
 }
 
 void
 vc__session_free(struct vc__session *s)
 {
+    if (s->link != NULL)
+        vc__session_unbind(s);
     for (unsigned i = 0; i < s->n_slots; i++)
-        vc__assembly_end(&s->slots[i].assembly, &s->pool->budget);
+        assembly_drop(s, &s->slots[i]);
+    cds_list_del(&s->node);
+    vc__peer_unseat(s->peer, s);
     free(s->slots);
-    free(s->open_body);
     free(s);
 }
 
@@ -87,12 +74,11 @@ slot_free(struct vc__session *s, uint16_t i)
 static bool
 slots_grow(struct vc__session *s)
 {
-    unsigned limit = vc__pool_slots(s->pool);
-    unsigned n = s->n_slots == 0 ? SLOTS_FIRST : s->n_slots * 2u;
+    unsigned n = s->n_slots == 0 ? 1 : s->n_slots * 2u;
     struct vc__slot *slots;
 
-    if (n > limit)
-        n = limit;
+    if (n > s->peer->max_slots)
+        n = s->peer->max_slots;
     if (n <= s->n_slots)
         return false;
     slots = realloc(s->slots, n * sizeof *slots);
@@ -119,154 +105,266 @@ slot_take(struct vc__session *s)
     return i;
 }
 
-void
-vc__session_reset(struct vc__session *s)
+/* One more, or less, is under way. */
+static void
+busy_more(struct vc__session *s)
 {
-    s->opened = false;
-    s->free_slot = NO_SLOT;
-    for (unsigned i = 0; i < s->n_slots; i++) {
-        vc__assembly_end(&s->slots[i].assembly, &s->pool->budget);
-        memset(&s->slots[i], 0, sizeof s->slots[i]);
+    s->n_busy++;
+    s->link->n_busy++;
+    s->link->n_calls++;
+}
+
+static void
+busy_less(struct vc__session *s)
+{
+    s->n_busy--;
+    if (s->link != NULL)
+        s->link->n_busy--;
+}
+
+/* --- frames without an owner -------------------------------------------- */
+
+static void
+note_done(struct vc__send *send, enum vc__send_end end)
+{
+    (void)end;
+    free(send);
+}
+
+/* OPEN, CLOSE, CANCEL; with room for a body. NULL without memory. */
+static struct vc__send *
+note_new(const struct vc__session *s, enum vc__frame_type type, size_t len)
+{
+    struct vc__send *send = calloc(1, sizeof *send + len);
+
+    if (send == NULL)
+        return NULL;
+    send->frame.type = (uint8_t)type;
+    send->frame.session = s->number;
+    send->frame.sequence = s->binding;
+    send->frame.body_len = (uint32_t)len;
+    send->body = (uint8_t *)(send + 1);
+    send->done = note_done;
+    return send;
+}
+
+/* OPEN: name length, name, number of methods, their hashes. */
+static struct vc__send *
+open_new(const struct vc__session *s)
+{
+    const struct vc_service *service = s->client->service;
+    size_t name = strlen(service->name);
+    size_t len = 2 + name + 2 + 4 * (size_t)service->n_methods;
+    struct vc__send *send = note_new(s, VC__FRAME_OPEN, len);
+    uint8_t *out;
+
+    if (send == NULL)
+        return NULL;
+    out = (uint8_t *)(send + 1);
+    vc__put16(out, (uint16_t)name);
+    memcpy(out + 2, service->name, name);
+    out += 2 + name;
+    vc__put16(out, (uint16_t)service->n_methods);
+    out += 2;
+    for (unsigned i = 0; i < service->n_methods; i++)
+        vc__put32(out + (size_t)i * 4, service->methods[i].hash);
+    return send;
+}
+
+static void
+append(struct vc__session *s, struct vc__send *send)
+{
+    send->flow = &s->flow;
+    vc__link_append(&s->link->link, send);
+}
+
+/* --- binding ----------------------------------------------------------- */
+
+/* What is under way goes again. A call that nobody waits for any more is
+ * cancelled: the peer's answer tells that its slot is free. */
+static bool
+slot_resend(struct vc__session *s, uint16_t i)
+{
+    struct vc__request *r = s->slots[i].request;
+    struct vc__send *send;
+
+    if (r != NULL) {
+        r->send->fresh = false;
+        append(s, r->send);
+        return true;
     }
-    if (s->n_slots > vc__pool_slots(s->pool))
-        s->n_slots = vc__pool_slots(s->pool);
-    for (unsigned i = s->n_slots; i-- > 0;)
-        slot_free(s, (uint16_t)i);
+    send = note_new(s, VC__FRAME_CANCEL, 0);
+    if (send == NULL)
+        return false;
+    send->frame.slot = i;
+    send->frame.sequence = s->slots[i].sequence;
+    append(s, send);
+    return true;
+}
+
+static void
+link_take(struct vc__session *s, struct vc__pool_link *pl)
+{
+    cds_list_del(&s->node);
+    cds_list_add_tail(&s->node, &pl->sessions);
+    s->link = pl;
+    s->binding = vc__peer_binding(s->peer);
+    pl->n_busy += s->n_busy;
+}
+
+/* A session that is closing has lost its CLOSE, or the answer to it. */
+static bool
+close_send(struct vc__session *s)
+{
+    struct vc__send *send = note_new(s, VC__FRAME_CLOSE, 0);
+
+    if (send != NULL)
+        append(s, send);
+    return send != NULL;
+}
+
+bool
+vc__session_bind(struct vc__session *s, struct vc__pool_link *pl)
+{
+    bool good = true;
+    struct vc__send *open;
+
+    link_take(s, pl);
+    if (s->client == NULL)
+        return close_send(s);
+    open = open_new(s);
+    if (open == NULL) {
+        vc__session_unbind(s);
+        return false;
+    }
+    append(s, open);
+    for (uint16_t i = 0; i < s->n_slots; i++) {
+        if (s->slots[i].busy)
+            good = slot_resend(s, i) && good;
+    }
+    return good;
+}
+
+void
+vc__session_unbind(struct vc__session *s)
+{
+    s->link->n_busy -= s->n_busy;
+    s->link = NULL;
+    cds_list_del(&s->node);
+    cds_list_add_tail(&s->node, &s->peer->loose);
+    for (unsigned i = 0; i < s->n_slots; i++) {
+        struct vc__slot *slot = &s->slots[i];
+
+        assembly_drop(s, slot);
+        if (slot->request != NULL)
+            slot->request->exposed = vc__request_is_exposed(slot->request);
+    }
 }
 
 /* --- requests ---------------------------------------------------------- */
 
-/* False: no slot, or no link any more. One that waits in a session which the
- * link that came up has no room for waits for its deadline. */
+/* A session that has something under way may have so much, and no more. */
 static bool
-request_launch(struct vc__session *s, struct vc__request *r)
+is_over_quota(const struct vc__session *s, const struct vc__request *r)
 {
-    uint16_t slot = vc__pool_has_room(s->pool, s->id) ? slot_take(s) : NO_SLOT;
-    struct vc__send *sends[2];
-    unsigned n = 0;
+    uint32_t quota = s->client->quota;
 
-    if (slot == NO_SLOT)
-        return false;
-    r->slot = slot;
-    r->send->frame.type = VC__FRAME_CALL;
-    r->send->frame.slot = slot;
-    r->send->frame.session = s->id;
-    r->send->frame.sequence = s->slots[slot].sequence + 1;
-    if (!s->opened)
-        sends[n++] = &s->open;
-    sends[n++] = r->send;
-    s->slots[slot].request = r;
-    s->slots[slot].sequence++;
-    r->state = VC__REQUEST_SENT;
-    r->taken = vc__pool_send(s->pool, sends, n);
-    if (r->taken) {
-        s->opened = true;
-        return true;
-    }
-    s->slots[slot].sequence--;
-    r->state = VC__REQUEST_WAITING;
-    slot_free(s, slot);
-    return false;
-}
-
-void
-vc__session_launch(struct vc__session *s)
-{
-    while (!cds_list_empty(&s->waiting)) {
-        struct vc__request *r =
-            cds_list_entry(s->waiting.next, struct vc__request, node);
-
-        cds_list_del(&r->node);
-        r->send->fresh = false;
-        if (!request_launch(s, r)) {
-            cds_list_add(&r->node, &s->waiting);
-            return;
-        }
-    }
-}
-
-void
-vc__session_start(struct vc__session *s, struct vc__request *r)
-{
-    struct vc__error error;
-    bool good;
-
-    pthread_mutex_lock(&s->pool->lock);
-    good = vc__pool_want(s->pool, s, &error);
-    if (good) {
-        r->state = VC__REQUEST_WAITING;
-        if (!vc__pool_is_up(s->pool) || !cds_list_empty(&s->waiting) ||
-            !request_launch(s, r))
-            cds_list_add_tail(&r->node, &s->waiting);
-    }
-    pthread_mutex_unlock(&s->pool->lock);
-    if (!good)
-        r->failed(r, &error);
-}
-
-/* It has a slot. Nothing of it has gone: the slot is as if never taken. Else
- * the slot stays busy until the reply comes, for the server may still run
- * it. */
-static enum vc_outcome
-request_detach(struct vc__session *s, struct vc__request *r)
-{
-    struct vc__slot *slot = &s->slots[r->slot];
-
-    if (vc__pool_unsend(s->pool, r->send)) {
-        r->taken = false;
-        slot->sequence--;
-        slot_free(s, r->slot);
-        vc__session_launch(s);
-        return VC_OUTCOME_NOT_EXECUTED;
-    }
-    slot->request = NULL;
-    return VC_OUTCOME_UNKNOWN;
+    return quota != 0 && s->n_busy > 0 &&
+           (s->bytes > quota || r->send->frame.body_len > quota - s->bytes);
 }
 
 bool
-vc__session_abandon(struct vc__session *s, struct vc__request *r,
-                    enum vc_outcome *outcome)
+vc__session_launch(struct vc__session *s, struct vc__request *r)
 {
-    bool mine = true;
+    uint16_t slot = is_over_quota(s, r) ? NO_SLOT : slot_take(s);
 
-    pthread_mutex_lock(&s->pool->lock);
-    switch (r->state) {
-    case VC__REQUEST_WAITING:
-        cds_list_del(&r->node);
-        *outcome = VC_OUTCOME_NOT_EXECUTED;
-        break;
-    case VC__REQUEST_SENT:
-        *outcome = request_detach(s, r);
-        break;
-    case VC__REQUEST_COMPLETING:
-        mine = false;
-        break;
-    }
-    pthread_mutex_unlock(&s->pool->lock);
-    return mine;
+    if (slot == NO_SLOT)
+        return false;
+    r->session = s;
+    r->slot = slot;
+    r->send->frame.type = VC__FRAME_CALL;
+    r->send->frame.slot = slot;
+    r->send->frame.session = s->number;
+    r->send->frame.sequence = ++s->slots[slot].sequence;
+    s->slots[slot].request = r;
+    s->bytes += r->send->frame.body_len;
+    r->state = VC__REQUEST_SENT;
+    busy_more(s);
+    append(s, r->send);
+    return true;
 }
 
-void
-vc__session_take_all(struct vc__session *s, struct cds_list_head *sent,
-                     struct cds_list_head *waiting)
+/* Nothing of it has gone: the slot is as if never taken. */
+static void
+slot_rewind(struct vc__session *s, uint16_t i)
 {
-    for (unsigned i = 0; i < s->n_slots; i++) {
+    s->slots[i].sequence--;
+    slot_free(s, i);
+    busy_less(s);
+}
+
+/* Else the slot stays busy until the reply comes, for the server may still run
+ * it. */
+enum vc_outcome
+vc__session_abandon(struct vc__session *s, struct vc__request *r)
+{
+    bool back = s->link != NULL && vc__link_unsend(&s->link->link, r->send);
+
+    s->bytes -= r->send->frame.body_len;
+    if (back && !r->exposed) {
+        slot_rewind(s, r->slot);
+        return VC_OUTCOME_NOT_EXECUTED;
+    }
+    s->slots[r->slot].request = NULL;
+    return vc__request_is_exposed(r) ? VC_OUTCOME_UNKNOWN
+                                     : VC_OUTCOME_NOT_EXECUTED;
+}
+
+struct vc__request *
+vc__session_take(struct vc__session *s)
+{
+    for (uint16_t i = 0; i < s->n_slots; i++) {
         struct vc__request *r = s->slots[i].request;
 
-        if (r == NULL)
-            continue;
-        s->slots[i].request = NULL;
-        r->state = VC__REQUEST_COMPLETING;
-        cds_list_add_tail(&r->node, r->send->gone ? sent : waiting);
+        if (r != NULL) {
+            s->slots[i].request = NULL;
+            s->bytes -= r->send->frame.body_len;
+            return r;
+        }
     }
-    while (!cds_list_empty(&s->waiting)) {
-        struct vc__request *r =
-            cds_list_entry(s->waiting.next, struct vc__request, node);
+    return NULL;
+}
 
-        r->state = VC__REQUEST_COMPLETING;
-        cds_list_del(&r->node);
-        cds_list_add_tail(&r->node, waiting);
+/* --- closing ----------------------------------------------------------- */
+
+struct vc__link *
+vc__session_close(struct vc__session *s)
+{
+    struct vc__pool_link *pl =
+        s->link != NULL ? s->link : vc__peer_place(s->peer);
+
+    s->client = NULL;
+    /* With the pool the links go, and the peer needs no word of one session. */
+    if (s->binding == 0 || s->peer->pool->closed) {
+        vc__session_free(s);
+        return NULL;
     }
+    if (s->link != NULL)
+        vc__session_unbind(s);
+    s->n_busy = 0;
+    /* Else it waits for a link that comes up. */
+    if (pl == NULL || !vc__session_bind(s, pl))
+        return NULL;
+    return &pl->link;
+}
+
+bool
+vc__session_closed(struct vc__session *s, const struct vc__frame *f)
+{
+    if (s->client != NULL || f->sequence != s->binding)
+        return false;
+    vc__session_free(s);
+    return true;
 }
 
 /* --- replies ----------------------------------------------------------- */
@@ -293,10 +391,23 @@ reply_take(struct vc__session *s, const struct vc__frame *f,
            struct vc__request **r)
 {
     *r = s->slots[f->slot].request;
-    if (*r != NULL)
+    if (*r != NULL) {
         (*r)->state = VC__REQUEST_COMPLETING;
+        s->bytes -= (*r)->send->frame.body_len;
+    }
     slot_free(s, f->slot);
-    vc__session_launch(s);
+    busy_less(s);
+}
+
+static bool
+assembly_begin(struct vc__session *s, struct vc__slot *slot,
+               const struct vc__frame *f)
+{
+    slot->assembly = calloc(1, sizeof *slot->assembly);
+    return slot->assembly != NULL &&
+           vc__assembly_begin(slot->assembly, f,
+                              vc__pool_message_max(s->peer->pool),
+                              &s->peer->pool->budget);
 }
 
 static bool
@@ -305,13 +416,10 @@ reply_first(struct vc__session *s, const struct vc__frame *f,
 {
     struct vc__slot *slot = &s->slots[f->slot];
 
-    if (slot->assembly.total != 0)
+    if (slot->assembly != NULL)
         return false;
     if (f->flags & VC__FRAME_MORE)
-        return f->method == VC_OK &&
-               vc__assembly_begin(&slot->assembly, f,
-                                  vc__pool_message_max(s->pool),
-                                  &s->pool->budget);
+        return f->method == VC_OK && assembly_begin(s, slot, f);
     if (f->flags & VC__FRAME_NOT_EXECUTED && f->method == VC_OK)
         return false;
     reply->status = (enum vc_status)f->method;
@@ -329,12 +437,15 @@ reply_more(struct vc__session *s, const struct vc__frame *f,
            struct vc__assembly *done)
 {
     struct vc__slot *slot = &s->slots[f->slot];
-    int got = vc__assembly_add(&slot->assembly, f, &s->pool->budget);
+    int got = slot->assembly == NULL
+                  ? -1
+                  : vc__assembly_add(slot->assembly, f, &s->peer->pool->budget);
 
     if (got <= 0)
         return got == 0;
-    *done = slot->assembly;
-    memset(&slot->assembly, 0, sizeof slot->assembly);
+    *done = *slot->assembly;
+    free(slot->assembly);
+    slot->assembly = NULL;
     if (done->loss != VC__ASSEMBLY_KEPT) {
         reply_lost(done, reply);
     } else {
@@ -355,13 +466,16 @@ vc__session_reply(struct vc__session *s, const struct vc__frame *f,
     const struct vc__request *asked;
 
     *r = NULL;
+    if (s->client == NULL)
+        return true; /* what was on its way when it was closed */
     if (f->slot >= s->n_slots || !s->slots[f->slot].busy ||
         s->slots[f->slot].sequence != f->sequence)
         return false;
     /* What still waits for a credit cannot be answered, and must not end while
      * the link has it in its queue. */
     asked = s->slots[f->slot].request;
-    if (asked != NULL && !asked->send->gone)
+    if (asked != NULL &&
+        !atomic_load_explicit(&asked->send->gone, memory_order_acquire))
         return false;
     if (f->type == VC__FRAME_REPLY)
         return reply_first(s, f, r, reply);

@@ -1,21 +1,22 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A session: one client of one service at one peer, with its slots. It puts
- * requests into slots, or lets them wait for one, and matches replies. All of
- * it is under the lock of its pool, except where said. */
+ * A session: one client of one service at one peer, with its slots. It is
+ * bound to one of the peer's links, and moves to another when that is lost:
+ * what was under way is sent again under the same slot and sequence, by which
+ * the peer knows it. All of it is under the lock of the pool. */
 #ifndef VC_CM_SESSION_H
 #define VC_CM_SESSION_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <verbcall/service.h>
-
 #include "cm/link.h"
 #include "transport/assembly.h"
 
-struct vc__pool;
+struct vc__client;
+struct vc__peer;
+struct vc__pool_link;
 struct vc__session;
 
 enum vc__request_state {
@@ -33,79 +34,91 @@ struct vc__reply_frame {
 };
 
 /* One outstanding request; lives in the caller's memory until replied(),
- * failed() or vc__session_abandon(). */
+ * failed() or vc__client_abandon(). */
 struct vc__request {
     /* Filled by the caller: frame.method and body_len, due, and body or
-     * write(); see struct vc__send. One with done() must outlive it. */
+     * write(); see struct vc__send. One with hold() and done() may outlive
+     * the request. */
     struct vc__send *send;
 
     /* The reply, on the holder of the engine, without locks. The body holds
      * until it returns. */
     void (*replied)(struct vc__request *r, const struct vc__reply_frame *reply);
-    /* There will be no reply. As above, or inside of vc__session_start(). */
+    /* There will be no reply. As above, or inside of vc__client_start(). */
     void (*failed)(struct vc__request *r, const struct vc__error *error);
 
     struct cds_list_head node;
+    struct vc__session *session; /* SENT */
     enum vc__request_state state;
-    bool taken; /* the link has `send`, or has sent it */
+    bool exposed; /* a link that was lost had sent some of it */
     uint16_t slot;
 };
 
+/* May the peer have seen some of it? */
+static inline bool
+vc__request_is_exposed(const struct vc__request *r)
+{
+    /* Acquire: pairs with send_written(). */
+    return r->exposed ||
+           atomic_load_explicit(&r->send->gone, memory_order_acquire);
+}
+
 struct vc__slot {
-    uint32_t sequence; /* of the last call */
-    bool busy;
-    struct vc__request *request; /* NULL: nobody waits for the reply */
-    struct vc__assembly assembly;
+    struct vc__request *request;   /* NULL: nobody waits for the reply */
+    struct vc__assembly *assembly; /* of a reply in parts */
+    uint32_t sequence;             /* of the last call */
     uint16_t next_free;
+    bool busy;
 };
 
 struct vc__session {
-    struct vc__pool *pool;
-    struct vc__session *next; /* in pool->sessions; never changes */
-    const struct vc_service *service;
-    uint32_t id;
-
-    bool opened;          /* OPEN went, or is queued, on this link */
-    struct vc__send open; /* the OPEN frame */
-    uint8_t *open_body;
-
+    struct vc__peer *peer;
+    struct vc__client *client;  /* NULL: closing */
+    struct vc__pool_link *link; /* NULL: not bound */
+    struct cds_list_head node;  /* in link->sessions or peer->loose */
     struct vc__slot *slots;
-    uint16_t n_slots;             /* allocated; grows to the peer's limit */
-    uint16_t free_slot;           /* list by next_free; NO_SLOT ends it */
-    struct cds_list_head waiting; /* of struct vc__request */
+    struct vc__flow flow;
+    uint32_t number;  /* at the peer */
+    uint32_t binding; /* of the last OPEN or CLOSE; 0: none was sent */
+    uint32_t bytes;   /* of the requests that are under way */
+    uint16_t n_slots; /* allocated; grows to the peer's limit */
+    uint16_t free_slot;
+    uint16_t n_busy;
 };
 
-/* NULL without memory. */
-struct vc__session *vc__session_new(struct vc__pool *pool,
-                                    const struct vc_service *service,
-                                    uint32_t id);
+/* A session of this client at a peer, not bound yet. NULL without memory, or
+ * when the peer allows no more; *full says which. */
+struct vc__session *vc__session_new(struct vc__peer *peer,
+                                    struct vc__client *client, bool *full);
 void vc__session_free(struct vc__session *s);
 
-/* Sends a request, or lets it wait until it can go. Any thread, without the
- * pool's lock. */
-void vc__session_start(struct vc__session *s, struct vc__request *r);
+/* Binds it to this link, with all that is under way. False without memory. */
+bool vc__session_bind(struct vc__session *s, struct vc__pool_link *pl);
 
-/* The caller does not want it any more. False: too late, replied() or
- * failed() runs or has run. *outcome says whether it may have been executed.
- * Any thread, without the pool's lock. */
-bool vc__session_abandon(struct vc__session *s, struct vc__request *r,
-                         enum vc_outcome *outcome);
+/* Its link is down, or it is to move. */
+void vc__session_unbind(struct vc__session *s);
 
-/* --- for the pool, under its lock -------------------------------------- */
+/* Sends a request. It is bound. False: there is no slot. */
+bool vc__session_launch(struct vc__session *s, struct vc__request *r);
 
-/* A new link is up: all slots are free. */
-void vc__session_reset(struct vc__session *s);
+/* The caller does not want it any more; whether it may have been executed. */
+enum vc_outcome vc__session_abandon(struct vc__session *s,
+                                    struct vc__request *r);
 
-/* Lets what waits go while there are slots. */
-void vc__session_launch(struct vc__session *s);
+/* Takes a request out that is under way; NULL when there is none any more. Its
+ * link is down, or has dropped the session's flow. */
+struct vc__request *vc__session_take(struct vc__session *s);
 
-/* Takes all requests out: for vc__session_fail_all() without the lock. */
-void vc__session_take_all(struct vc__session *s, struct cds_list_head *sent,
-                          struct cds_list_head *waiting);
+/* No client wants it any more: says so to the peer, and is freed when that has
+ * answered. Requests have been taken out. The link to push, or NULL. */
+struct vc__link *vc__session_close(struct vc__session *s);
+
+/* The peer's answer. False: it breaks the protocol. */
+bool vc__session_closed(struct vc__session *s, const struct vc__frame *f);
 
 /* A REPLY or DATA frame. *r and *reply are set when a request is to be given
- * its reply now; then *slot's assembly, if any, is *done and ended by the
- * caller afterwards. False: the frame breaks the protocol. */
+ * its reply now; then *done is an assembly that the caller ends afterwards.
+ * False: the frame breaks the protocol. */
 bool vc__session_reply(struct vc__session *s, const struct vc__frame *f,
                        struct vc__request **r, struct vc__reply_frame *reply,
                        struct vc__assembly *done);

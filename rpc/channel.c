@@ -12,6 +12,7 @@
 
 #include <verbcall/call.h>
 
+#include "cm/client.h"
 #include "cm/pool.h"
 #include "rpc/codec.h"
 #include "rpc/runtime.h"
@@ -19,14 +20,57 @@
 #define CONNECT_MS     2000u
 #define CONNECT_MS_MAX 600000u
 #define CALL_MS        10000u
+#define IDLE_MS        60000u
+#define MAX_LINKS      4u
+#define LINKS_MAX      1024u
 
 struct vc_channel {
     struct vc_runtime *runtime;
-    struct vc__engine *engine;
+    struct vc__progress *progress;
+    struct vc__pool *pool;
     uint32_t call_ms;
+    uint32_t weight, quota;
     size_t reply_memory;
-    struct vc__pool pool;
+
+    /* One for each service that it was used for, the last one first. */
+    _Atomic(struct client *) clients;
+
+    /* Calls and connects under way, and the owner: none of them may be left
+     * when it is freed. `unused` is done by the last. */
+    atomic_uint users;
+    struct vc__waiter unused;
 };
+
+struct client {
+    struct vc__client *client;
+    struct client *next; /* never changes */
+};
+
+/* --- options ----------------------------------------------------------- */
+
+static enum vc_status
+opts_check(const struct vc_channel_opts *opts)
+{
+    if (opts->connect_timeout_ms > CONNECT_MS_MAX)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "connect_timeout_ms: %u is not in 1..%u",
+                        opts->connect_timeout_ms, CONNECT_MS_MAX);
+    if (vc__log2_message(opts->max_message) == 0)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "max_message: %zu is not in 4 KiB..1 GiB",
+                        opts->max_message);
+    if (opts->max_links > LINKS_MAX || opts->min_links > opts->max_links)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "min_links, max_links: %u, %u: not 1..%u in order",
+                        opts->min_links, opts->max_links, LINKS_MAX);
+    if (opts->weight > VC__WEIGHT_MAX)
+        return vc__fail(VC_INVALID_ARGUMENT, "weight: %u is not in 1..%u",
+                        opts->weight, VC__WEIGHT_MAX);
+    if (opts->quota > UINT32_MAX)
+        return vc__fail(VC_INVALID_ARGUMENT, "quota: %zu is not below 4 GiB",
+                        opts->quota);
+    return VC_OK;
+}
 
 static enum vc_status
 opts_take(struct vc_channel_opts *out, const struct vc_channel_opts *opts)
@@ -38,16 +82,32 @@ opts_take(struct vc_channel_opts *out, const struct vc_channel_opts *opts)
         out->connect_timeout_ms = CONNECT_MS;
     if (out->call_timeout_ms == 0)
         out->call_timeout_ms = CALL_MS;
-    if (out->connect_timeout_ms > CONNECT_MS_MAX)
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "connect_timeout_ms: %u is not in 1..%u",
-                        out->connect_timeout_ms, CONNECT_MS_MAX);
-    if (vc__log2_message(out->max_message) == 0)
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "max_message: %zu is not in 4 KiB..1 GiB",
-                        out->max_message);
-    return VC_OK;
+    if (out->idle_timeout_ms == 0)
+        out->idle_timeout_ms = IDLE_MS;
+    if (out->min_links == 0)
+        out->min_links = 1;
+    if (out->max_links == 0)
+        out->max_links =
+            out->min_links > MAX_LINKS ? out->min_links : MAX_LINKS;
+    if (out->weight == 0)
+        out->weight = 1;
+    return opts_check(out);
 }
+
+static enum vc_status
+pool_opts(struct vc__pool_opts *out, const char *target,
+          const struct vc_channel_opts *opts)
+{
+    memset(out, 0, sizeof *out);
+    out->connect_ms = opts->connect_timeout_ms;
+    out->idle_ms = opts->idle_timeout_ms;
+    out->min_links = opts->min_links;
+    out->max_links = opts->max_links;
+    out->log2_message = vc__log2_message(opts->max_message);
+    return vc__target_parse(&out->target, target);
+}
+
+/* --- opening and closing ----------------------------------------------- */
 
 enum vc_status
 vc_channel_open(struct vc_runtime *runtime, const char *target,
@@ -55,43 +115,131 @@ vc_channel_open(struct vc_runtime *runtime, const char *target,
                 struct vc_channel **channel)
 {
     struct vc_channel_opts opts;
-    struct vc__target parsed;
-    struct vc__progress *progress;
+    struct vc__pool_opts pool;
     struct vc_channel *c;
     enum vc_status status = opts_take(&opts, user_opts);
-    uint8_t log2_message = vc__log2_message(opts.max_message);
 
     if (status == VC_OK)
-        status = vc__target_parse(&parsed, target);
+        status = pool_opts(&pool, target, &opts);
     if (status != VC_OK)
         return status;
     c = calloc(1, sizeof *c);
     if (c == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
-    progress = vc__runtime_progress(runtime);
     c->runtime = runtime;
-    c->engine = &progress->engine;
+    c->progress = vc__runtime_progress(runtime);
     c->call_ms = opts.call_timeout_ms;
-    c->reply_memory = vc__codec_memory((size_t)1 << log2_message);
-    vc__pool_init(&c->pool, &progress->cm, &parsed, opts.connect_timeout_ms,
-                  log2_message, runtime->instance);
+    c->weight = opts.weight;
+    c->quota = (uint32_t)opts.quota;
+    c->reply_memory = vc__codec_memory((size_t)1 << pool.log2_message);
+    atomic_init(&c->users, 1);
+    vc__waiter_init(&c->unused);
+    c->pool = vc__pools_get(&c->progress->pools, &pool);
+    if (c->pool == NULL) {
+        free(c);
+        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    }
     *channel = c;
     return VC_OK;
+}
+
+/* Whoever uses the pool does so between these two. */
+static void
+channel_enter(struct vc_channel *c)
+{
+    /* Relaxed: nobody enters a channel that may be freed already. */
+    atomic_fetch_add_explicit(&c->users, 1, memory_order_relaxed);
+}
+
+static void
+channel_leave(struct vc_channel *c)
+{
+    /* Release, so that the channel is freed after all that its users did, and
+     * acquire for the last of them, who says so. */
+    if (atomic_fetch_sub_explicit(&c->users, 1, memory_order_acq_rel) == 1)
+        vc__waiter_done(&c->unused);
 }
 
 enum vc_status
 vc_channel_connect(struct vc_channel *channel, const struct vc_service *service)
 {
-    return vc__pool_connect(&channel->pool, service);
+    enum vc_status status;
+
+    channel_enter(channel);
+    status = vc__pool_connect(channel->pool, service, channel);
+    channel_leave(channel);
+    return status;
+}
+
+static struct client *
+first_client(struct vc_channel *c)
+{
+    /* Acquire: pairs with the exchange in client_add(). */
+    return atomic_load_explicit(&c->clients, memory_order_acquire);
 }
 
 void
 vc_channel_close(struct vc_channel *channel)
 {
+    struct client *cl, *next;
+    bool last;
+
     if (channel == NULL)
         return;
-    vc__pool_fini(&channel->pool);
+    last = vc__pools_leave(&channel->progress->pools, channel->pool);
+    for (cl = first_client(channel); cl != NULL; cl = cl->next)
+        vc__client_close(cl->client);
+    vc__pool_cancel(channel->pool, channel);
+    /* What they waited for has ended by now, so they leave at once. */
+    channel_leave(channel);
+    vc__engine_wait(&channel->progress->engine, &channel->unused, VC__FOREVER);
+    for (cl = first_client(channel); cl != NULL; cl = next) {
+        next = cl->next;
+        vc__client_free(cl->client);
+        free(cl);
+    }
+    if (last)
+        vc__pools_end(channel->pool);
     free(channel);
+}
+
+static struct client *
+client_find(struct client *from, const struct vc_service *service)
+{
+    while (from != NULL && from->client->service != service)
+        from = from->next;
+    return from;
+}
+
+/* Two threads may add one for the same service: both are good. */
+static struct client *
+client_add(struct vc_channel *c, const struct vc_service *service)
+{
+    struct client *cl = malloc(sizeof *cl);
+
+    if (cl == NULL)
+        return NULL;
+    cl->client = vc__client_new(c->pool, service, c->weight, c->quota);
+    if (cl->client == NULL) {
+        free(cl);
+        return NULL;
+    }
+    cl->next = first_client(c);
+    while (!atomic_compare_exchange_weak_explicit(
+        &c->clients, &cl->next, cl, memory_order_acq_rel, memory_order_acquire))
+        continue;
+    return cl;
+}
+
+/* Of this service, made at its first use; NULL without memory. */
+static struct vc__client *
+client_of(struct vc_channel *c, const struct vc_service *service)
+{
+    struct client *cl = client_find(first_client(c), service);
+
+    if (cl == NULL)
+        cl = client_add(c, service);
+    return cl == NULL ? NULL : cl->client;
 }
 
 /* --- a call ------------------------------------------------------------ */
@@ -117,16 +265,24 @@ struct long_send {
 };
 
 static void
-long_put(struct long_send *l, unsigned n)
+long_put(struct long_send *l)
 {
-    if (atomic_fetch_sub(&l->holders, n) == n)
+    if (atomic_fetch_sub(&l->holders, 1) == 1)
         free(l);
 }
 
 static void
-long_done(struct vc__send *send)
+long_hold(struct vc__send *send)
 {
-    long_put(caa_container_of(send, struct long_send, send), 1);
+    atomic_fetch_add(&caa_container_of(send, struct long_send, send)->holders,
+                     1);
+}
+
+static void
+long_done(struct vc__send *send, enum vc__send_end end)
+{
+    (void)end;
+    long_put(caa_container_of(send, struct long_send, send));
 }
 
 static void
@@ -192,19 +348,19 @@ call_failed(struct vc__request *r, const struct vc__error *error)
 
 /* The caller's patience is over. */
 static void
-call_expire(struct call *c, struct vc__session *session, uint32_t ms)
+call_expire(struct call *c, struct vc__client *client, uint32_t ms)
 {
+    const struct vc__target *target = &c->channel->pool->opts.target;
     enum vc_outcome outcome = VC_OUTCOME_UNKNOWN;
 
-    if (!vc__session_abandon(session, &c->request, &outcome)) {
+    if (!vc__client_abandon(client, &c->request, &outcome)) {
         /* Its end is being written this moment. */
-        vc__engine_wait(c->channel->engine, &c->waiter, VC__FOREVER);
+        vc__engine_wait(&c->channel->progress->engine, &c->waiter, VC__FOREVER);
         return;
     }
     vc__error_put(&c->error, VC_DEADLINE_EXCEEDED,
                   "%s has not been answered within %u ms by %s:%s",
-                  c->method->name, ms, c->channel->pool.target.host,
-                  c->channel->pool.target.port);
+                  c->method->name, ms, target->host, target->port);
     c->error.outcome = outcome;
 }
 
@@ -216,21 +372,19 @@ long_new(const struct call *c, size_t size)
     if (l == NULL)
         return NULL;
     memset(&l->send, 0, sizeof l->send);
-    atomic_init(&l->holders, 2);
+    atomic_init(&l->holders, 1);
     vc__codec_pack(&c->method->request, &c->packing, c->message, l->body);
     l->send.body = l->body;
+    l->send.hold = long_hold;
     l->send.done = long_done;
     return l;
 }
 
-/* The link drops its hold when it took the message; else it never had one. */
 static void
 long_release(struct call *c)
 {
-    if (c->request.send == &c->send)
-        return;
-    long_put(caa_container_of(c->request.send, struct long_send, send),
-             c->request.taken ? 1 : 2);
+    if (c->request.send != &c->send)
+        long_put(caa_container_of(c->request.send, struct long_send, send));
 }
 
 /* Where the request's bytes come from. */
@@ -240,7 +394,7 @@ call_prepare(struct call *c)
     size_t size;
     /* Relaxed: the limit of a former link is as good as none, for the server
      * checks for itself. */
-    uint32_t max = atomic_load_explicit(&c->channel->pool.peer_message_max,
+    uint32_t max = atomic_load_explicit(&c->channel->pool->peer_message_max,
                                         memory_order_relaxed);
     struct long_send *l;
 
@@ -272,27 +426,27 @@ static enum vc_status
 call_run(struct call *c, const struct vc_service *service, unsigned method,
          uint32_t ms)
 {
-    struct vc__pool *pool = &c->channel->pool;
-    struct vc__session *session;
+    struct vc__engine *engine = &c->channel->progress->engine;
+    struct vc__client *client;
     uint64_t now = vc__now();
     uint64_t due = ms == VC_NO_DEADLINE ? VC__FOREVER : vc__after_ms(now, ms);
 
-    vc__pool_enter(pool);
-    session = vc__pool_session(pool, service);
-    if (session == NULL) {
+    channel_enter(c->channel);
+    client = client_of(c->channel, service);
+    if (client == NULL) {
         vc__error_put(&c->error, VC_RESOURCE_EXHAUSTED, "out of memory");
         c->error.outcome = VC_OUTCOME_NOT_EXECUTED;
     } else {
-        vc__engine_catch_up(c->channel->engine, now);
+        vc__engine_catch_up(engine, now);
         c->request.send->frame.method = (uint16_t)method;
         c->request.send->due = due;
         c->request.send->frame.deadline = vc__deadline_left(due, now);
         c->request.send->fresh = true;
-        vc__session_start(session, &c->request);
-        if (!vc__engine_wait(c->channel->engine, &c->waiter, due))
-            call_expire(c, session, ms);
+        vc__client_start(client, &c->request);
+        if (!vc__engine_wait(engine, &c->waiter, due))
+            call_expire(c, client, ms);
     }
-    vc__pool_leave(pool);
+    channel_leave(c->channel);
     return c->error.status == VC_OK ? VC_OK : vc__error_raise(&c->error);
 }
 
@@ -304,7 +458,6 @@ call_init(struct call *c, struct vc_channel *channel,
 {
     c->request.replied = call_replied;
     c->request.failed = call_failed;
-    c->request.taken = false;
     memset(&c->send, 0, sizeof c->send);
     vc__waiter_init(&c->waiter);
     c->channel = channel;

@@ -46,6 +46,7 @@ vc__runtime_progress(struct vc_runtime *runtime)
 static void
 progress_fini(struct vc__progress *p)
 {
+    vc__pools_fini(&p->pools);
     vc__cm_fini(&p->cm);
     vc__engine_fini(&p->engine);
 }
@@ -63,6 +64,7 @@ progress_init(struct vc_runtime *r, unsigned n, uint32_t spin_us, size_t memory)
         if (err != 0)
             return err;
         vc__cm_init(&p->cm, &p->engine, memory);
+        vc__pools_init(&p->pools, &p->cm, r->instance);
     }
     return 0;
 }

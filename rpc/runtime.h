@@ -8,6 +8,7 @@
 #include <verbcall/runtime.h>
 
 #include "cm/hello.h"
+#include "cm/pools.h"
 #include "cm/rdma_cm.h"
 #include "rpc/reply.h"
 #include "transport/engine.h"
@@ -15,6 +16,7 @@
 struct vc__progress {
     struct vc__engine engine;
     struct vc__cm cm;
+    struct vc__pools pools;
 };
 
 struct vc_runtime {

@@ -11,6 +11,7 @@
 #include "cm/target.h"
 #include "rpc/codec.h"
 #include "rpc/server_call.h"
+#include "rpc/server_link.h"
 
 #define MAX_LINKS        1024u
 #define MAX_LINKS_MAX    65536u
@@ -41,11 +42,12 @@ turn_away(struct vc_server *server, const struct vc__hello *hello,
         *text = "this server has no security mode";
         return VC__REJECT_SECURITY;
     }
-    if (hello->flags != 0) {
-        *text = "no further links of a pool are taken";
+    if (hello->flags & ~(VC__HELLO_POOL | VC__HELLO_RESUME)) {
+        *text = "no datagrams are taken";
         return VC__REJECT_LIMIT;
     }
-    if (!vc__services_has(&server->services, hello->service)) {
+    if (!(hello->flags & VC__HELLO_POOL) &&
+        !vc__services_has(&server->services, hello->service)) {
         *text = "see the service's full name, and that it was added";
         return VC__REJECT_SERVICE;
     }
@@ -60,6 +62,17 @@ static void
 offer_accept(struct vc__task *task)
 {
     vc__server_link_accept(caa_container_of(task, struct vc__offer, task));
+}
+
+/* A link of a client that is known goes where its others are. */
+static struct vc__server_part *
+part_for(struct vc_server *server, const struct vc__hello *hello)
+{
+    unsigned n = server->runtime->n;
+
+    return &server->parts[hello->pool_token != 0
+                              ? vc__server_peer_part(hello->pool_token, n)
+                              : server->turn++ % n];
 }
 
 static void
@@ -83,7 +96,7 @@ on_request(struct vc__listener *l, struct rdma_cm_id *id,
         return;
     }
     o->task.run = offer_accept;
-    o->part = &server->parts[server->turn++ % server->runtime->n];
+    o->part = part_for(server, hello);
     o->id = id;
     o->hello = *hello;
     o->reads_in = reads_in;
@@ -214,11 +227,15 @@ parts_make(struct vc_server *server)
         struct vc__server_part *part = &server->parts[i];
 
         part->server = server;
+        part->index = i;
         part->progress = &server->runtime->progress[i];
         part->budget = REQUEST_BUDGET;
         part->close.run = part_close;
         CDS_INIT_LIST_HEAD(&part->links);
         CDS_INIT_LIST_HEAD(&part->stock);
+        CDS_INIT_LIST_HEAD(&part->lonely);
+        for (unsigned b = 0; b < VC__SERVER_BUCKETS; b++)
+            CDS_INIT_LIST_HEAD(&part->peers[b]);
     }
     return server->parts != NULL;
 }
@@ -297,19 +314,30 @@ server_deafen(struct vc_server *server)
     vc__engine_wait(engine, &d.waiter, VC__FOREVER);
 }
 
+void
+vc__server_part_check(struct vc__server_part *part)
+{
+    if (part->closer != NULL && part->n_peers == 0)
+        vc__waiter_done(part->closer);
+}
+
 /* On the part's engine. Requests that were dealt to it before have become
- * links by now, for tasks run in order. */
+ * links by now, for tasks run in order. Every link has a peer, so it is over
+ * when the last peer is gone. */
 static void
 part_close(struct vc__task *task)
 {
     struct vc__server_part *part =
         caa_container_of(task, struct vc__server_part, close);
     struct vc__server_link *sl, *next;
+    bool empty;
 
+    vc__server_peers_forget(part);
+    empty = part->n_peers == 0;
     part->closer = part->closing;
     cds_list_for_each_entry_safe (sl, next, &part->links, node)
         vc__link_close(&sl->link, VC_UNAVAILABLE, "the server was closed");
-    if (part->n_links == 0)
+    if (empty)
         vc__waiter_done(part->closer);
 }
 

@@ -12,15 +12,20 @@
 #include "rpc/runtime.h"
 #include "rpc/service.h"
 
-#define VC__SERVER_SESSIONS 1024 /* a link */
-#define VC__SERVER_SLOTS    256  /* a session */
+#define VC__SERVER_SESSIONS 16384 /* a client */
+#define VC__SERVER_SLOTS    256   /* a session */
+#define VC__SERVER_BUCKETS  256   /* of peers by token */
 
 struct vc__server_part {
     struct vc_server *server;
     struct vc__progress *progress;
-    struct cds_list_head links; /* of struct vc__server_link */
+    unsigned index;              /* of the engine */
+    struct cds_list_head links;  /* of struct vc__server_link */
+    struct cds_list_head lonely; /* of struct vc__server_peer */
+    struct cds_list_head peers[VC__SERVER_BUCKETS];
+    unsigned n_peers, n_lonely;
     struct cds_list_head stock; /* of struct vc_call, for reuse */
-    unsigned n_links, n_stock;
+    unsigned n_stock;
     size_t budget; /* for long requests that are arriving */
     struct vc__task close;
     struct vc__waiter *closer;  /* set once the part is closing */
@@ -45,5 +50,8 @@ struct vc_server {
     struct vc__listening *listening; /* lock */
     uint16_t port;                   /* lock; of the last address */
 };
+
+/* A peer is gone: the closing of its part may be over. */
+void vc__server_part_check(struct vc__server_part *part);
 
 #endif

@@ -14,6 +14,7 @@
 
 #include "rpc/arena.h"
 #include "rpc/codec.h"
+#include "rpc/server_link.h"
 
 /* Memory that stays with a call in stock, and how many stay. */
 #define CHUNK     8192
@@ -112,7 +113,7 @@ vc_call_deadline_us(const struct vc_call *call)
 static struct vc__server_part *
 part_of(const struct vc_call *call)
 {
-    return call->site.link->part;
+    return call->site.session->peer->part;
 }
 
 static struct vc_call *
@@ -132,7 +133,7 @@ call_make(size_t memory)
 static struct vc_call *
 call_take(const struct vc__call_site *site)
 {
-    struct vc__server_part *part = site->link->part;
+    struct vc__server_part *part = site->session->peer->part;
     struct vc_call *call;
 
     if (cds_list_empty(&part->stock)) {
@@ -142,8 +143,10 @@ call_take(const struct vc__call_site *site)
         cds_list_del(&call->node);
         part->n_stock--;
     }
-    if (call != NULL)
+    if (call != NULL) {
         call->site = *site;
+        site->session->slots[site->slot].call = call;
+    }
     return call;
 }
 
@@ -154,11 +157,10 @@ call_destroy(struct vc_call *call)
     free(call);
 }
 
-static void
-call_release(struct vc_call *call)
+void
+vc__call_release(struct vc_call *call)
 {
     struct vc__server_part *part = part_of(call);
-    struct vc__call_site site = call->site;
 
     free(call->long_reply);
     call->long_reply = NULL;
@@ -170,8 +172,6 @@ call_release(struct vc_call *call)
     } else {
         call_destroy(call);
     }
-    /* Last: it may end the link, and with it the part's closing. */
-    vc__server_link_release(site.link, site.session, site.slot);
 }
 
 void
@@ -188,9 +188,17 @@ vc__call_free_stock(struct vc__server_part *part)
 /* --- replies ----------------------------------------------------------- */
 
 static void
-reply_done(struct vc__send *send)
+reply_done(struct vc__send *send, enum vc__send_end end)
 {
-    call_release(caa_container_of(send, struct vc_call, send));
+    struct vc_call *call = caa_container_of(send, struct vc_call, send);
+
+    vc__server_session_sent(call->site.session, call->site.slot, end);
+}
+
+struct vc__send *
+vc__call_send(struct vc_call *call)
+{
+    return &call->send;
 }
 
 static void
@@ -206,20 +214,19 @@ reply_send(struct vc_call *call, enum vc_status status, uint8_t flags,
            uint32_t len)
 {
     const struct vc__call_site *site = &call->site;
-    struct vc__send *const sends[] = {&call->send};
 
     call->send.done = reply_done;
+    call->send.wants_ack = true;
     call->send.frame = (struct vc__frame){
         .type = VC__FRAME_REPLY,
         .flags = flags,
         .slot = site->slot,
-        .session = site->session->id,
+        .session = site->session->number,
         .sequence = site->session->slots[site->slot].sequence,
         .method = (uint16_t)status,
         .body_len = len,
     };
-    if (!vc__link_send(&site->link->link, sends, 1))
-        call_release(call);
+    vc__server_session_reply(site->session, site->slot);
 }
 
 static void
@@ -242,7 +249,7 @@ reply_message(struct vc_call *call)
 {
     const struct vc_message_type *type = &call->method->reply;
     size_t size = call->packing.size;
-    size_t max = (size_t)1 << call->site.link->link.hello.log2_message;
+    size_t max = call->site.session->peer->message_max;
 
     call->send.body = NULL;
     call->send.write = reply_write;
@@ -297,14 +304,24 @@ reply_new(struct vc_call *call)
     return reply;
 }
 
+/* Nobody is there for the reply; who comes back for it sends it again. */
+static void
+call_skip(struct vc_call *call)
+{
+    struct vc__call_site site = call->site;
+
+    vc__call_release(call);
+    vc__server_session_skip(site.session, site.slot);
+}
+
 static void
 call_run(struct vc__task *task)
 {
     struct vc_call *call = caa_container_of(task, struct vc_call, task);
     const struct vc__service_entry *entry = call->site.session->entry;
 
-    if (call->site.link->link.state != VC__LINK_UP)
-        call_release(call); /* nobody is there for the reply */
+    if (call->site.session->link == NULL)
+        call_skip(call);
     else if (vc_call_deadline_us(call) == 0)
         reply_refuse(call, VC_DEADLINE_EXCEEDED,
                      "the deadline passed before the handler could run");
@@ -339,8 +356,10 @@ method_find(const struct vc__call_site *site, const char **fault)
 static void
 call_starve(const struct vc__call_site *site)
 {
-    vc__link_close(&site->link->link, VC_RESOURCE_EXHAUSTED, "out of memory");
-    vc__server_link_release(site->link, site->session, site->slot);
+    struct vc__server_link *sl = site->session->link;
+
+    vc__server_session_skip(site->session, site->slot);
+    vc__link_close(&sl->link, VC_RESOURCE_EXHAUSTED, "out of memory");
 }
 
 void

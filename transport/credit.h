@@ -1,16 +1,17 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Credits of one link (doc/wire.md, section 3): a packet may be sent only into
- * a receive buffer that the peer has posted, so RNR never happens. The last
- * credit is kept for a packet without frames that gives credits back, or two
- * ends that have none left could wait for each other for ever. For each buffer
- * that we granted there is one place: allowed (the peer may fill it), filled
- * and not yet posted again (not counted here), or owed. Pure; the owner
+ * Sequences and credits of one link (doc/wire.md, section 3): a packet may be
+ * sent only into a receive buffer that the peer has posted, so RNR never
+ * happens. Each packet says which packets of the other direction have been
+ * handled, and how many beyond those may come. Both are absolute, so any later
+ * word makes up for one that was lost, and the number of buffers can follow
+ * the load. The last credit is kept for a packet without frames, or two ends
+ * that have none left could wait for each other for ever. Pure; the owner
  * serialises. Inline, as each packet asks several times.
  *
- * For each packet that came: arrived(), then got() with its header's number,
- * and reposted() when its buffer is free again. */
+ * For each packet that came: arrived() when its frames are to be handled, and
+ * handled() with its header when they were and its buffer is free again. */
 #ifndef VC_TRANSPORT_CREDIT_H
 #define VC_TRANSPORT_CREDIT_H
 
@@ -23,13 +24,21 @@
  * and an idle link would never fall silent (tests/unit/test_credit.c). */
 #define VC__CREDIT_MIN 3
 
+/* Sequences count packets modulo 2^32. */
 struct vc__credit {
-    uint32_t have;    /* packets that we may send now */
-    uint32_t window;  /* what we granted: buffers of ours that the peer fills */
-    uint32_t owed;    /* reposted, not yet told to the peer */
-    uint32_t limit;   /* what the peer granted: have may never exceed it */
-    uint32_t allowed; /* packets that the peer may still send, as it knows or
-                       * will know from what is on its way */
+    uint32_t tx_next;  /* the next packet that we send */
+    uint32_t tx_acked; /* those before it were handled by the peer */
+    uint32_t tx_end;   /* those before it may be sent */
+    uint32_t rx_next;  /* those before it were handled here */
+    uint32_t rx_told;  /* what the peer was told of that */
+    uint32_t rx_end;   /* those before it may come, as the peer was told */
+    uint32_t window;   /* how many we want to be able to come */
+};
+
+/* What a header says beside its own sequence. */
+struct vc__credit_word {
+    uint32_t ack;    /* packets of the other direction before it: handled */
+    uint16_t window; /* so many from there on may come */
 };
 
 /* granted: buffers we posted for the peer; got: what it posted for us; both
@@ -37,11 +46,15 @@ struct vc__credit {
 static inline void
 vc__credit_init(struct vc__credit *c, uint32_t granted, uint32_t got)
 {
-    c->have = got;
-    c->window = granted;
-    c->owed = 0;
-    c->limit = got;
-    c->allowed = granted;
+    *c = (struct vc__credit){
+        .tx_end = got, .rx_end = granted, .window = granted};
+}
+
+/* Packets that may go now. */
+static inline uint32_t
+vc__credit_left(const struct vc__credit *c)
+{
+    return c->tx_end - c->tx_next;
 }
 
 /* May a packet with frames go now? doc/wire.md 3.2: the last credit is kept
@@ -49,62 +62,74 @@ vc__credit_init(struct vc__credit *c, uint32_t granted, uint32_t got)
 static inline bool
 vc__credit_can_send(const struct vc__credit *c)
 {
-    return c->have >= 2;
+    return vc__credit_left(c) >= 2;
 }
 
-/* Must a packet without frames go now, because half the window is owed and no
- * packet with frames waits that would carry it, or may not go? doc/wire.md
- * 3.3: half the window is rounded up, and never less than two, as
+/* The end of what may come, if the peer were told now. It never goes back. */
+static inline uint32_t
+vc__credit_end(const struct vc__credit *c)
+{
+    uint32_t end = c->rx_next + c->window;
+
+    return (int32_t)(end - c->rx_end) > 0 ? end : c->rx_end;
+}
+
+/* Must a packet without frames go now, because half the window is to be told
+ * and no packet with frames waits that would carry it, or may not go?
+ * doc/wire.md 3.3: half the window is rounded up, and never less than two, as
  * VC__CREDIT_MIN is three: each such packet is answered by less than one, and
  * silence follows. */
 static inline bool
 vc__credit_must_tell(const struct vc__credit *c)
 {
-    return c->have >= 1 && c->owed * 2 >= c->window;
+    return vc__credit_left(c) >= 1 &&
+           (vc__credit_end(c) - c->rx_end) * 2 >= c->window;
 }
 
-/* A packet goes: takes its credit and returns what to write in its header. */
-static inline uint16_t
-vc__credit_sent(struct vc__credit *c)
+/* A packet goes: takes its credit and its sequence, and says what else to
+ * write in its header. */
+static inline uint32_t
+vc__credit_sent(struct vc__credit *c, struct vc__credit_word *word)
 {
-    uint32_t told = c->owed;
+    assert(vc__credit_left(c) > 0);
 
-    assert(c->have > 0);
-    assert(told <= UINT16_MAX);
-
-    c->have--;
-    c->owed = 0;
-    c->allowed += told;
-    return (uint16_t)told;
+    c->rx_end = vc__credit_end(c);
+    c->rx_told = c->rx_next;
+    word->ack = c->rx_next;
+    word->window = (uint16_t)(c->rx_end - c->rx_next);
+    return c->tx_next++;
 }
 
-/* A packet came. False when the peer had no credit left for it: the peer is
- * broken, and on a shared receive queue it took another link's buffer. */
+/* The packet that came had a credit. If not, the peer is broken, and on a
+ * shared receive queue it took another link's buffer. */
 static inline bool
-vc__credit_arrived(struct vc__credit *c)
+vc__credit_arrived(const struct vc__credit *c)
 {
-    if (c->allowed == 0)
+    return c->rx_next != c->rx_end;
+}
+
+/* A packet that said this was handled. False when it speaks of packets that
+ * we never sent, or takes back what was granted: the peer is broken. */
+static inline bool
+vc__credit_handled(struct vc__credit *c, const struct vc__credit_word *word)
+{
+    uint32_t end = word->ack + word->window;
+
+    c->rx_next++;
+    if (word->ack - c->tx_acked > c->tx_next - c->tx_acked ||
+        (int32_t)(end - c->tx_end) < 0)
         return false;
-    c->allowed--;
+    c->tx_acked = word->ack;
+    c->tx_end = end;
     return true;
 }
 
-/* n buffers were posted again after the peer had filled them. */
-static inline void
-vc__credit_reposted(struct vc__credit *c, uint32_t n)
-{
-    c->owed += n;
-}
-
-/* The header of a packet said n. False when that is more than we ever used:
- * the peer is broken. */
+/* Was the packet with this sequence handled by the peer? Only for those sent
+ * since. */
 static inline bool
-vc__credit_got(struct vc__credit *c, uint32_t n)
+vc__credit_is_acked(const struct vc__credit *c, uint32_t sequence)
 {
-    if (n > c->limit - c->have)
-        return false;
-    c->have += n;
-    return true;
+    return (int32_t)(c->tx_acked - sequence) > 0;
 }
 
 #endif

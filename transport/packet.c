@@ -13,8 +13,9 @@ void
 vc__packet_put(uint8_t out[VC__PACKET_HEADER], const struct vc__packet *p)
 {
     vc__put32(out, p->sequence);
-    vc__put16(out + 4, p->credits);
-    vc__put16(out + 6, p->count);
+    vc__put32(out + 4, p->word.ack);
+    vc__put16(out + 8, p->word.window);
+    vc__put16(out + 10, p->count);
 }
 
 void
@@ -41,8 +42,9 @@ vc__packet_open(struct vc__packet_reader *r, const void *data, size_t len,
         return false;
 
     p->sequence = vc__get32(in);
-    p->credits = vc__get16(in + 4);
-    p->count = vc__get16(in + 6);
+    p->word.ack = vc__get32(in + 4);
+    p->word.window = vc__get16(in + 8);
+    p->count = vc__get16(in + 10);
 
     r->at = in + VC__PACKET_HEADER;
     r->end = in + len;
@@ -73,6 +75,7 @@ frame_flags_fit(const struct vc__frame *f)
     switch (f->type) {
     case VC__FRAME_OPEN:
     case VC__FRAME_CLOSE:
+    case VC__FRAME_CANCEL:
         return f->flags == 0;
     case VC__FRAME_CALL:
         return (f->flags & ~VC__FRAME_MORE) == 0;

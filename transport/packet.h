@@ -11,13 +11,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define VC__PACKET_HEADER 8  /* bytes on the wire */
+#include "transport/credit.h"
+
+#define VC__PACKET_HEADER 12 /* bytes on the wire */
 #define VC__FRAME_HEADER  24 /* bytes on the wire */
 
 struct vc__packet {
     uint32_t sequence; /* counts the packets of one direction of a link */
-    uint16_t credits;  /* receive buffers that the sender has posted anew */
-    uint16_t count;    /* frames that follow; 0 only gives credits */
+    struct vc__credit_word word; /* of the other direction */
+    uint16_t count;              /* frames that follow; 0 only gives credits */
 };
 
 enum vc__frame_type {
@@ -25,7 +27,8 @@ enum vc__frame_type {
     VC__FRAME_CALL,     /* a request, or its first part */
     VC__FRAME_REPLY,    /* a reply, or its first part */
     VC__FRAME_DATA,     /* a further part of a request or reply */
-    VC__FRAME_CLOSE,    /* ends a session */
+    VC__FRAME_CLOSE,    /* ends a session; answered by another one */
+    VC__FRAME_CANCEL,   /* the caller has given a call up */
 };
 
 /* CALL and REPLY: the body is the first part only; it begins with the length
@@ -43,7 +46,7 @@ struct vc__frame {
     uint8_t flags;     /* VC__FRAME_* */
     uint16_t slot;     /* of the session */
     uint32_t session;  /* chosen by the client */
-    uint32_t sequence; /* of the calls on this slot */
+    uint32_t sequence; /* of the calls on this slot; OPEN, CLOSE: the binding */
     uint16_t method;   /* CALL: index into OPEN's list; REPLY: the status */
     uint16_t metadata_len;
     uint32_t body_len;

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The client's side: a channel leads to a target and carries calls of any
- * number of services from any number of threads. */
+ * number of services from any number of threads. It is cheap: those to one
+ * target share their connections, so a program may have thousands. */
 #ifndef VERBCALL_CHANNEL_H
 #define VERBCALL_CHANNEL_H
 
@@ -34,13 +35,32 @@ struct vc_channel_opts {
     /* Largest packed request and reply in bytes, 4 KiB..1 GiB, rounded up to
      * a power of two; default 4 MiB. */
     size_t max_message;
+
+    /* Links to the server, 1..1024, min_links at most max_links; defaults 1
+     * and 4. A further one is made while many calls are under way, and one
+     * that was idle for idle_timeout_ms (default 60000) is closed again.
+     * Channels of a runtime with the same target and the same options down to
+     * here share their links, and the sessions of all of them share the
+     * links. */
+    unsigned min_links, max_links;
+    uint32_t idle_timeout_ms;
+
+    /* This channel's share of the links, 1..256, default 1, when others have
+     * something to send as well: sessions take turns by bytes, those of a
+     * channel with twice the weight may send twice as many. */
+    unsigned weight;
+
+    /* Bytes of packed requests, below 4 GiB, that may be under way at a time
+     * to each service, one of any size always; others wait. Default 0: as many
+     * as the server has slots for. */
+    size_t quota;
 };
 
 #define VC_NO_DEADLINE UINT32_MAX
 
 #define VC_CHANNEL_OPTS_INIT                                                   \
     {                                                                          \
-        sizeof(struct vc_channel_opts), 0, 0, 0                                \
+        sizeof(struct vc_channel_opts), 0, 0, 0, 0, 0, 0, 0, 0                 \
     }
 
 /* vc_channel_open - makes a channel to target, "rdma://HOST:PORT" with HOST a

@@ -75,7 +75,8 @@ hostile_send(struct raw *r, const struct hostile_packet *packet)
         raw_add(&p, packet->frames[i]);
     p.head.sequence += (uint32_t)packet->sequence;
     p.head.count = (uint16_t)(p.head.count + packet->count);
-    p.head.credits = packet->credits;
+    p.head.word.ack += (uint32_t)packet->ack;
+    p.head.word.window = (uint16_t)(p.head.word.window + packet->window);
     vc__packet_put(p.bytes, &p.head);
     return raw_send(r, p.bytes, (size_t)((int)p.len + packet->longer));
 }

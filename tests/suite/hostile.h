@@ -34,8 +34,8 @@ struct hostile_packet {
     unsigned n;
     struct vc__frame frames[2];
     int sequence, count; /* more than is right */
-    uint16_t credits;
-    int longer; /* zeros behind the packet, or less than it */
+    int ack, window;     /* added to what is right */
+    int longer;          /* zeros behind the packet, or less than it */
 };
 
 /* In its tables: a body, and its length. */

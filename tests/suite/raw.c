@@ -208,6 +208,7 @@ raw_open(struct raw *r, const char *target, const struct vc__hello *hello)
         vc__accept_get(&accept, r->said, r->said_len) != VC__SAID_OK)
         return false;
     r->have = accept.credits;
+    r->window = hello->credits;
     return true;
 }
 
@@ -293,7 +294,11 @@ raw_accept_only(struct raw *r, const void *data, size_t len)
 {
     struct rdma_conn_param param = parameters(data, len);
     struct vc__hello hello;
+    struct vc__accept accept;
 
+    r->window = RAW_BUFFERS;
+    if (vc__accept_get(&accept, data, len) == VC__SAID_OK)
+        r->window = accept.credits;
     if (vc__hello_get(&hello, r->said, r->said_len) == VC__SAID_OK)
         r->have = hello.credits;
     return qp_make(r) && rdma_accept(r->id, &param) == 0;
@@ -318,9 +323,9 @@ void
 raw_begin(struct raw *r, struct raw_packet *p)
 {
     p->head =
-        (struct vc__packet){.sequence = r->sequence++, .credits = r->owed};
+        (struct vc__packet){.sequence = r->sequence++,
+                            .word = {.ack = r->handled, .window = r->window}};
     p->len = VC__PACKET_HEADER;
-    r->owed = 0;
     if (r->have > 0)
         r->have--;
     vc__packet_put(p->bytes, &p->head);
@@ -356,6 +361,7 @@ raw_add_open(struct raw_packet *p, uint32_t session,
         vc__put32(out, service->methods[i].hash);
     raw_add(p, (struct vc__frame){.type = VC__FRAME_OPEN,
                                   .session = session,
+                                  .sequence = 1,
                                   .body = body,
                                   .body_len = (uint32_t)(out - body)});
 }
@@ -372,9 +378,9 @@ packet_keep(struct raw *r, const struct ibv_wc *wc)
     memcpy(r->packet, buffer(r, i), wc->byte_len);
     if (!vc__packet_open(&r->reader, r->packet, r->packet_len, &head))
         return;
-    r->have = (uint16_t)(r->have + head.credits);
+    r->have = (uint16_t)(head.word.ack + head.word.window - r->sequence);
     if (!r->hoards && receive_post(r, i))
-        r->owed++;
+        r->handled++;
 }
 
 /* False when none came in time. */

@@ -49,7 +49,9 @@ struct raw {
 
     /* The link's account, and the last packet that came. */
     uint32_t sequence;
-    uint16_t have, owed;
+    uint16_t have;    /* packets that may go */
+    uint16_t window;  /* packets that may come, as we say */
+    uint32_t handled; /* packets that came, as we say */
     uint8_t packet[RAW_SIZE];
     uint32_t packet_len;
     struct vc__packet_reader reader;

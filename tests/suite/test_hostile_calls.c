@@ -368,6 +368,7 @@ open_with(struct raw *r, const uint32_t *hashes, uint16_t n)
         vc__put32(at, hashes[i]);
     return raw_send_frame(
         r, (struct vc__frame){.type = VC__FRAME_OPEN,
+                              .sequence = 1,
                               .session = 1,
                               .body = body,
                               .body_len = (uint32_t)(at - body)});
@@ -499,7 +500,7 @@ a_client_that_gives_no_credits_back_gets_what_it_paid_for(void **state)
 
     /* With credits the rest comes. */
     r.hoards = false;
-    r.owed = CREDITS - 1;
+    r.handled = CREDITS - 1;
     while (replies < CALLS) {
         struct raw_packet p;
         struct vc__frame reply;

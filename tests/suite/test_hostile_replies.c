@@ -41,17 +41,16 @@ play_packet(struct stage *s)
 #define FIRST_OF(body) REPLY(.flags = VC__FRAME_MORE, BODY(body))
 
 static const struct hostile_packet bad_packets[] = {
-    {"nothing in the packet", .longer = -8},
+    {"nothing in the packet", .longer = -12},
     {"a packet too short for its header", .longer = -1},
     {"a frame too few", .count = 1},
     {"a frame too many", .n = 1, .frames = {REPLY(.slot = 0)}, .count = -1},
     {"a byte behind", .longer = 1},
     {"a body cut", .n = 1, .frames = {REPLY(BODY("abc"))}, .longer = -1},
     {"a gap of the link", .n = 1, .frames = {REPLY(.slot = 0)}, .sequence = 1},
-    {"credits never used", .n = 1, .frames = {REPLY(.slot = 0)},
-     .credits = UINT16_MAX},
+    {"word of packets never sent", .ack = 1000},
     {"frame type 0", .n = 1, .frames = {{.type = 0}}},
-    {"frame type 6", .n = 1, .frames = {{.type = 6}}},
+    {"frame type 9", .n = 1, .frames = {{.type = 9}}},
     {"an unknown flag", .n = 1, .frames = {REPLY(.flags = 0x80)}},
     {"an OPEN", .n = 1, .frames = {{.type = VC__FRAME_OPEN}}},
     {"a CALL", .n = 1, .frames = {{.type = VC__FRAME_CALL}}},
@@ -125,7 +124,7 @@ play_flood(struct stage *s)
     s->r.hoards = true;
     for (int i = 0; took && i < 2000; i++) {
         raw_begin(&s->r, &p);
-        p.head.credits = 0;
+        p.head.word.ack = 0;
         vc__packet_put(p.bytes, &p.head);
         took = raw_send_packet(&s->r, &p);
     }

@@ -21,20 +21,23 @@
 
 struct end {
     struct vc__credit credit;
-    uint32_t held; /* buffers filled and not yet posted again */
+    uint32_t held; /* packets that came and are not yet handled */
+    struct vc__credit_word said[WIRE_MOST]; /* in them */
 };
 
 struct pair {
     struct end ends[2];
-    uint8_t wire[2][WIRE_MOST]; /* credits of the packets to ends[i] */
+    struct vc__credit_word wire[2][WIRE_MOST]; /* in packets to ends[i] */
     uint32_t on_wire[2];
+    bool adapts; /* windows change between three and four */
 };
 
 enum event {
     SEND,
     TELL,
     ARRIVE,
-    REPOST,
+    HANDLE,
+    ADAPT,
     EVENTS
 };
 
@@ -52,19 +55,19 @@ pair_new(uint32_t a, uint32_t b)
 static void
 assert_no_overrun(const struct pair *p, int to)
 {
-    const struct end *e = &p->ends[to];
+    const struct vc__credit *c = &p->ends[to].credit;
 
-    assert_in_range(p->on_wire[to], 0, e->credit.window - e->held);
+    assert_in_range(p->on_wire[to] + p->ends[to].held, 0,
+                    c->rx_end - c->rx_next);
 }
 
 static void
 pair_send(struct pair *p, int from)
 {
     int to = 1 - from;
-    uint16_t told = vc__credit_sent(&p->ends[from].credit);
 
     assert_in_range(p->on_wire[to], 0, WIRE_MOST - 1);
-    p->wire[to][p->on_wire[to]++] = (uint8_t)told;
+    vc__credit_sent(&p->ends[from].credit, &p->wire[to][p->on_wire[to]++]);
     assert_no_overrun(p, to);
 }
 
@@ -74,11 +77,19 @@ pair_arrive(struct pair *p, int to)
     struct end *e = &p->ends[to];
 
     assert_true(vc__credit_arrived(&e->credit));
-    assert_true(vc__credit_got(&e->credit, p->wire[to][0]));
-    e->held++;
+    assert_in_range(e->held, 0, WIRE_MOST - 1);
+    e->said[e->held++] = p->wire[to][0];
     p->on_wire[to]--;
-    memmove(p->wire[to], p->wire[to] + 1, p->on_wire[to]);
-    p->wire[to][p->on_wire[to]] = 0;
+    memmove(p->wire[to], p->wire[to] + 1,
+            p->on_wire[to] * sizeof p->wire[to][0]);
+}
+
+static void
+pair_handle(struct end *e)
+{
+    assert_true(vc__credit_handled(&e->credit, &e->said[0]));
+    e->held--;
+    memmove(e->said, e->said + 1, e->held * sizeof e->said[0]);
 }
 
 static bool
@@ -93,8 +104,10 @@ pair_can(const struct pair *p, enum event event, int i)
         return vc__credit_must_tell(&e->credit);
     case ARRIVE:
         return p->on_wire[i] > 0;
-    default:
+    case HANDLE:
         return e->held > 0;
+    default:
+        return p->adapts;
     }
 }
 
@@ -105,10 +118,10 @@ pair_do(struct pair *p, enum event event, int i)
         pair_send(p, i);
     if (event == ARRIVE)
         pair_arrive(p, i);
-    if (event == REPOST) {
-        p->ends[i].held--;
-        vc__credit_reposted(&p->ends[i].credit, 1);
-    }
+    if (event == HANDLE)
+        pair_handle(&p->ends[i]);
+    if (event == ADAPT)
+        p->ends[i].credit.window = 7 - p->ends[i].credit.window;
 }
 
 /* --- every order of events --- */
@@ -133,18 +146,35 @@ struct model {
     unsigned states;
 };
 
+/* Sequences relative to each other: what a word says is what its receiver is
+ * told beyond what it knows. */
+static uint64_t
+word_key(uint64_t key, const struct vc__credit *c,
+         const struct vc__credit_word *w)
+{
+    key = key << 3 | ((w->ack - c->tx_acked) & 7);
+    return key << 3 | ((w->ack + w->window - c->tx_end) & 7);
+}
+
 static uint64_t
 pair_key(const struct pair *p)
 {
     uint64_t key = 0;
 
     for (int i = 0; i < 2; i++) {
-        key = key << 3 | p->ends[i].credit.have;
-        key = key << 3 | p->ends[i].credit.owed;
-        key = key << 3 | p->ends[i].held;
-        key = key << 3 | p->on_wire[i];
-        for (int j = 0; j < WIRE_MOST - 1; j++)
-            key = key << 3 | p->wire[i][j];
+        const struct vc__credit *c = &p->ends[i].credit;
+
+        key = key * 31 + (c->tx_end - c->tx_next);
+        key = key * 31 + (c->tx_next - c->tx_acked);
+        key = key * 31 + (c->rx_end - c->rx_next);
+        key = key * 31 + (c->rx_next - c->rx_told);
+        key = key * 31 + c->window;
+        key = key * 31 + p->ends[i].held;
+        key = key * 31 + p->on_wire[i];
+        for (uint32_t j = 0; j < p->ends[i].held; j++)
+            key = word_key(key * 31, c, &p->ends[i].said[j]) * 37;
+        for (uint32_t j = 0; j < p->on_wire[i]; j++)
+            key = word_key(key * 31, c, &p->wire[i][j]) * 41;
     }
     return key;
 }
@@ -181,7 +211,7 @@ chatter_ends(struct model *m, const struct pair *p)
         for (int i = 0; i < 2; i++) {
             struct pair next = *p;
 
-            if (!pair_can(p, (enum event)event, i))
+            if (event == ADAPT || !pair_can(p, (enum event)event, i))
                 continue;
             silent = false;
             pair_do(&next, (enum event)event, i);
@@ -219,13 +249,14 @@ chatter_always_ends(struct model *m, const struct pair *p)
 }
 
 static bool
-model_holds(uint32_t a, uint32_t b)
+model_holds(uint32_t a, uint32_t b, bool adapts)
 {
     struct model *m = calloc(1, sizeof *m);
     struct pair p = pair_new(a, b);
     bool holds;
 
     assert_non_null(m);
+    p.adapts = adapts;
     holds = chatter_always_ends(m, &p);
     free(m);
     return holds;
@@ -237,53 +268,66 @@ small_windows_never_lock_nor_chatter_nor_overrun(void **state)
     (void)state;
     for (uint32_t a = VC__CREDIT_MIN; a <= 4; a++)
         for (uint32_t b = a; b <= 4; b++)
-            assert_true(model_holds(a, b));
+            assert_true(model_holds(a, b, false));
+}
+
+static void
+windows_that_change_never_lock_nor_chatter_nor_overrun(void **state)
+{
+    (void)state;
+    assert_true(model_holds(3, 3, true));
 }
 
 static void
 windows_of_two_would_never_fall_silent(void **state)
 {
     (void)state;
-    assert_false(model_holds(2, 2)); /* hence VC__CREDIT_MIN */
-    assert_true(model_holds(2, 3));
+    assert_false(model_holds(2, 2, false)); /* hence VC__CREDIT_MIN */
+    assert_true(model_holds(2, 3, false));
 }
 
 /* --- large windows --- */
 
+/* Packets of one direction; what the last of them says stands for all: later
+ * words make up for those that were lost. */
 struct flight {
     struct end ends[2];
-    uint32_t on_wire[2], credits[2]; /* packets, and what they say together */
+    uint32_t on_wire[2];
+    struct vc__credit_word last[2];
 };
 
 static void
 flight_send(struct flight *f, int from)
 {
     int to = 1 - from;
+    const struct vc__credit *c = &f->ends[to].credit;
 
-    f->credits[to] += vc__credit_sent(&f->ends[from].credit);
+    vc__credit_sent(&f->ends[from].credit, &f->last[to]);
     f->on_wire[to]++;
-    assert_in_range(f->on_wire[to], 1,
-                    f->ends[to].credit.window - f->ends[to].held);
+    assert_in_range(f->on_wire[to] + f->ends[to].held, 1,
+                    c->rx_end - c->rx_next);
 }
 
-/* The last packet under way brings all the credits: late, not early. */
 static void
 flight_arrive(struct flight *f, int to)
 {
-    uint32_t n = f->on_wire[to] == 1 ? f->credits[to] : 0;
-
     assert_true(vc__credit_arrived(&f->ends[to].credit));
-    assert_true(vc__credit_got(&f->ends[to].credit, n));
-    f->credits[to] -= n;
     f->on_wire[to]--;
     f->ends[to].held++;
 }
 
+/* Of those that came, only the last one's word was not lost. */
 static void
-flight_repost(struct flight *f, int i, uint32_t n)
+flight_handle(struct flight *f, int i)
 {
-    f->ends[i].held -= n;
-    vc__credit_reposted(&f->ends[i].credit, n);
+    struct end *e = &f->ends[i];
+    const struct vc__credit *c = &e->credit;
+    struct vc__credit_word known = {c->tx_acked,
+                                    (uint16_t)(c->tx_end - c->tx_acked)};
+    bool last = f->on_wire[i] == 0 && e->held == 1;
+
+    e->held--;
+    assert_true(vc__credit_handled(&e->credit, last ? &f->last[i] : &known));
 }
 
 static void
@@ -297,8 +341,10 @@ flight_step(struct flight *f, int i, uint32_t event, uint64_t *seed)
         flight_send(f, i);
     if (event == ARRIVE && f->on_wire[i] > 0)
         flight_arrive(f, i);
-    if (event == REPOST && e->held > 0)
-        flight_repost(f, i, 1 + random_below(seed, e->held));
+    if (event == HANDLE && e->held > 0)
+        flight_handle(f, i);
+    if (event == ADAPT && random_below(seed, 20) == 0)
+        e->credit.window = 3 + random_below(seed, 2000);
 }
 
 /* Without frames, until nothing happens any more. How many packets it took. */
@@ -312,7 +358,8 @@ flight_settle(struct flight *f)
         for (int i = 0; i < 2; i++) {
             while (f->on_wire[i] > 0)
                 flight_arrive(f, i);
-            flight_repost(f, i, f->ends[i].held);
+            while (f->ends[i].held > 0)
+                flight_handle(f, i);
             if (vc__credit_must_tell(&f->ends[i].credit)) {
                 flight_send(f, i);
                 packets++;
@@ -352,14 +399,25 @@ static void
 the_last_credit_is_not_for_frames(void **state)
 {
     struct vc__credit c;
+    struct vc__credit_word word;
 
     (void)state;
     vc__credit_init(&c, 4, 3);
     assert_true(vc__credit_can_send(&c));
-    vc__credit_sent(&c);
+    vc__credit_sent(&c, &word);
     assert_true(vc__credit_can_send(&c));
-    vc__credit_sent(&c);
+    vc__credit_sent(&c, &word);
     assert_false(vc__credit_can_send(&c));
+}
+
+/* One packet that knows of nothing new. */
+static bool
+one_came(struct vc__credit *c)
+{
+    struct vc__credit_word known = {c->tx_acked,
+                                    (uint16_t)(c->tx_end - c->tx_acked)};
+
+    return vc__credit_arrived(c) && vc__credit_handled(c, &known);
 }
 
 static void
@@ -372,8 +430,7 @@ half_the_window_rounded_up_must_be_told(void **state)
 
         vc__credit_init(&c, window, 3);
         while (!vc__credit_must_tell(&c)) {
-            assert_true(vc__credit_arrived(&c));
-            vc__credit_reposted(&c, 1);
+            assert_true(one_came(&c));
             n++;
         }
         assert_int_equal(n, (window + 1) / 2);
@@ -384,71 +441,116 @@ static void
 without_a_credit_nothing_can_be_told(void **state)
 {
     struct vc__credit c;
+    struct vc__credit_word word;
 
     (void)state;
-    vc__credit_init(&c, 4, 3);
+    vc__credit_init(&c, 5, 3);
     for (int i = 0; i < 3; i++)
-        vc__credit_sent(&c);
+        assert_int_equal(vc__credit_sent(&c, &word), i);
     for (int i = 0; i < 4; i++)
-        assert_true(vc__credit_arrived(&c));
-    vc__credit_reposted(&c, 4);
+        assert_true(one_came(&c));
 
     assert_false(vc__credit_must_tell(&c));
-    assert_true(vc__credit_got(&c, 1));
+    word = (struct vc__credit_word){1, 3};
+    assert_true(vc__credit_handled(&c, &word));
     assert_true(vc__credit_must_tell(&c));
 }
 
 static void
-what_is_owed_is_told_once(void **state)
+each_packet_says_what_was_handled_and_what_may_come(void **state)
 {
     struct vc__credit c;
+    struct vc__credit_word word;
 
     (void)state;
     vc__credit_init(&c, 65535, 10);
     for (unsigned i = 0; i < 65535; i++)
-        assert_true(vc__credit_arrived(&c));
-    vc__credit_reposted(&c, 65535);
+        assert_true(one_came(&c));
+    assert_false(vc__credit_arrived(&c));
 
-    assert_int_equal(vc__credit_sent(&c), 65535);
-    assert_int_equal(vc__credit_sent(&c), 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(vc__credit_sent(&c, &word), i);
+        assert_int_equal(word.ack, 65535);
+        assert_int_equal(word.window, 65535);
+    }
+    assert_true(vc__credit_arrived(&c));
 }
 
 static void
-more_credits_than_were_used_are_refused(void **state)
+word_of_packets_that_were_never_sent_is_refused(void **state)
 {
     struct vc__credit c;
+    struct vc__credit_word word = {1, 10};
+
+    (void)state;
+    vc__credit_init(&c, 40, 10);
+    assert_false(vc__credit_handled(&c, &word));
+    for (int i = 0; i < 3; i++)
+        vc__credit_sent(&c, &word);
+
+    word = (struct vc__credit_word){4, 10};
+    assert_false(vc__credit_handled(&c, &word));
+    word.ack = UINT32_MAX;
+    assert_false(vc__credit_handled(&c, &word));
+    assert_int_equal(vc__credit_left(&c), 7);
+
+    word.ack = 3;
+    assert_true(vc__credit_handled(&c, &word));
+    assert_int_equal(vc__credit_left(&c), 10);
+    assert_true(vc__credit_is_acked(&c, 2));
+    assert_false(vc__credit_is_acked(&c, 3));
+    word.ack = 2; /* from behind */
+    assert_false(vc__credit_handled(&c, &word));
+}
+
+static void
+a_credit_that_is_taken_back_is_refused(void **state)
+{
+    struct vc__credit c;
+    struct vc__credit_word word = {0, 9};
 
     (void)state;
     vc__credit_init(&c, 4, 10);
-    assert_false(vc__credit_got(&c, 1));
-    for (int i = 0; i < 3; i++)
-        vc__credit_sent(&c);
+    assert_false(vc__credit_handled(&c, &word));
+    word.window = 20; /* more are welcome */
+    assert_true(vc__credit_handled(&c, &word));
+    assert_int_equal(vc__credit_left(&c), 20);
+}
 
-    assert_false(vc__credit_got(&c, 4));
-    assert_false(vc__credit_got(&c, UINT32_MAX));
-    assert_int_equal(c.have, 7);
-    assert_true(vc__credit_got(&c, 3));
-    assert_true(vc__credit_got(&c, 0));
-    assert_int_equal(c.have, 10);
+static void
+a_smaller_window_takes_nothing_back(void **state)
+{
+    struct vc__credit c;
+    struct vc__credit_word word;
+
+    (void)state;
+    vc__credit_init(&c, 10, 100);
+    c.window = 4;
+    assert_true(one_came(&c));
+    assert_true(one_came(&c));
+    vc__credit_sent(&c, &word);
+    assert_int_equal(word.ack + word.window, 10);
+    for (int i = 0; i < 5; i++)
+        assert_true(one_came(&c));
+    vc__credit_sent(&c, &word);
+    assert_int_equal(word.window, 4);
 }
 
 static void
 a_packet_without_a_credit_is_refused(void **state)
 {
     struct vc__credit c;
+    struct vc__credit_word word;
 
     (void)state;
     vc__credit_init(&c, 3, 3);
     for (int i = 0; i < 3; i++)
-        assert_true(vc__credit_arrived(&c));
-    assert_false(vc__credit_arrived(&c));
+        assert_true(one_came(&c));
+    assert_false(vc__credit_arrived(&c)); /* handled, but not told yet */
 
-    vc__credit_reposted(&c, 2);
-    assert_false(vc__credit_arrived(&c)); /* not told yet */
-    assert_int_equal(vc__credit_sent(&c), 2);
+    vc__credit_sent(&c, &word);
+    assert_int_equal(word.window, 3);
     assert_true(vc__credit_arrived(&c));
-    assert_true(vc__credit_arrived(&c));
-    assert_false(vc__credit_arrived(&c));
 }
 
 int
@@ -456,13 +558,17 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_windows_never_lock_nor_chatter_nor_overrun),
+        cmocka_unit_test(
+            windows_that_change_never_lock_nor_chatter_nor_overrun),
         cmocka_unit_test(windows_of_two_would_never_fall_silent),
         cmocka_unit_test(large_windows_in_random_order_settle_at_once),
         cmocka_unit_test(the_last_credit_is_not_for_frames),
         cmocka_unit_test(half_the_window_rounded_up_must_be_told),
         cmocka_unit_test(without_a_credit_nothing_can_be_told),
-        cmocka_unit_test(what_is_owed_is_told_once),
-        cmocka_unit_test(more_credits_than_were_used_are_refused),
+        cmocka_unit_test(each_packet_says_what_was_handled_and_what_may_come),
+        cmocka_unit_test(word_of_packets_that_were_never_sent_is_refused),
+        cmocka_unit_test(a_credit_that_is_taken_back_is_refused),
+        cmocka_unit_test(a_smaller_window_takes_nothing_back),
         cmocka_unit_test(a_packet_without_a_credit_is_refused),
     };
 

@@ -714,7 +714,7 @@ every_finding_and_reason_has_a_text(void **state)
     (void)state;
     for (int i = VC__SAID_OK; i <= VC__SAID_FIELD + 1; i++)
         assert_true(strlen(vc__said_text((enum vc__said)i)) > 0);
-    for (unsigned reason = 1; reason <= 9; reason++)
+    for (unsigned reason = 1; reason <= 10; reason++)
         assert_string_not_equal(vc__reject_reason_text(reason),
                                 vc__reject_reason_text(0));
     assert_string_equal(vc__reject_reason_text(VC__REJECT_MOVED),
@@ -722,7 +722,7 @@ every_finding_and_reason_has_a_text(void **state)
     assert_string_equal(vc__reject_reason_text(1),
                         "no protocol version in common");
     assert_string_equal(vc__reject_reason_text(9), "hello malformed");
-    assert_string_equal(vc__reject_reason_text(0), vc__reject_reason_text(10));
+    assert_string_equal(vc__reject_reason_text(0), vc__reject_reason_text(11));
 }
 
 int

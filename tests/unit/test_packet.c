@@ -28,7 +28,7 @@ struct build {
 static void
 build_packet(struct build *b, uint16_t count)
 {
-    struct vc__packet p = {.sequence = 1, .credits = 0, .count = count};
+    struct vc__packet p = {.sequence = 1, .count = count};
 
     vc__packet_put(b->bytes, &p);
     b->len = VC__PACKET_HEADER;
@@ -84,9 +84,9 @@ read_one(uint8_t type, uint8_t flags)
 static void
 a_packet_header_has_these_bytes(void **state)
 {
-    static const uint8_t golden[VC__PACKET_HEADER] = {0x04, 0x03, 0x02, 0x01,
-                                                      0x06, 0x05, 0x08, 0x07};
-    struct vc__packet p = {0x01020304, 0x0506, 0x0708}, q;
+    static const uint8_t golden[VC__PACKET_HEADER] = {
+        0x04, 0x03, 0x02, 0x01, 0x08, 0x07, 0x06, 0x05, 0x0a, 0x09, 0x0c, 0x0b};
+    struct vc__packet p = {0x01020304, {0x05060708, 0x090a}, 0x0b0c}, q;
     struct vc__packet_reader r;
     uint8_t out[VC__PACKET_HEADER];
 
@@ -96,8 +96,9 @@ a_packet_header_has_these_bytes(void **state)
 
     assert_true(vc__packet_open(&r, out, sizeof out, &q));
     assert_int_equal(q.sequence, 0x01020304);
-    assert_int_equal(q.credits, 0x0506);
-    assert_int_equal(q.count, 0x0708);
+    assert_int_equal(q.word.ack, 0x05060708);
+    assert_int_equal(q.word.window, 0x090a);
+    assert_int_equal(q.count, 0x0b0c);
 }
 
 static void
@@ -162,8 +163,8 @@ a_frame_is_read_as_it_was_written(void **state)
     assert_int_equal(g.metadata_len, f.metadata_len);
     assert_int_equal(g.body_len, f.body_len);
     assert_int_equal(g.deadline, f.deadline);
-    assert_ptr_equal(g.metadata, b.bytes + 32);
-    assert_ptr_equal(g.body, b.bytes + 35);
+    assert_ptr_equal(g.metadata, b.bytes + 36);
+    assert_ptr_equal(g.body, b.bytes + 39);
     assert_int_equal(vc__frame_next(&r, &g), 0);
     assert_int_equal(vc__frame_next(&r, &g), 0);
 }
@@ -184,7 +185,7 @@ frames_follow_each_other_without_padding(void **state)
     build_frame(&b, &empty);
     build_frame(&b, &full);
 
-    assert_int_equal(b.len, 8 + 25 + 24 + 131);
+    assert_int_equal(b.len, 12 + 25 + 24 + 131);
     assert_int_equal(read_all(b.bytes, b.len, &frames), 0);
     assert_int_equal(frames, 3);
 }
@@ -215,7 +216,7 @@ a_packet_that_is_cut_anywhere_is_refused(void **state)
     build_frame(&b, &f);
 
     for (size_t len = 0; len < b.len; len++)
-        assert_int_equal(read_all(b.bytes, len, &frames), len < 8 ? -2 : -1);
+        assert_int_equal(read_all(b.bytes, len, &frames), len < 12 ? -2 : -1);
     assert_int_equal(read_all(b.bytes, b.len, &frames), 0);
 }
 
@@ -269,11 +270,11 @@ lengths_that_overflow_are_refused(void **state)
     for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
         build_packet(&b, 1);
         build_frame(&b, &f);
-        vc__put32(b.bytes + 8 + 16, lengths[i]);
+        vc__put32(b.bytes + 12 + 16, lengths[i]);
         assert_int_equal(read_all(b.bytes, b.len, &frames), -1);
     }
-    b.bytes[8 + 14] = 6; /* metadata alone is too long */
-    vc__put32(b.bytes + 8 + 16, 0);
+    b.bytes[12 + 14] = 6; /* metadata alone is too long */
+    vc__put32(b.bytes + 12 + 16, 0);
     assert_int_equal(read_all(b.bytes, b.len, &frames), -1);
 }
 
@@ -286,12 +287,13 @@ only_known_types_and_their_flags_are_good(void **state)
         [VC__FRAME_REPLY] = VC__FRAME_MORE | VC__FRAME_NOT_EXECUTED,
         [VC__FRAME_DATA] = VC__FRAME_MORE | VC__FRAME_OF_REPLY,
         [VC__FRAME_CLOSE] = 0,
+        [VC__FRAME_CANCEL] = 0,
     };
 
     (void)state;
     for (unsigned type = 0; type < 256; type++)
         for (unsigned flags = 0; flags < 256; flags++) {
-            int good = type >= VC__FRAME_OPEN && type <= VC__FRAME_CLOSE &&
+            int good = type >= VC__FRAME_OPEN && type <= VC__FRAME_CANCEL &&
                        (flags & ~flags_of[type]) == 0;
 
             assert_int_equal(read_one((uint8_t)type, (uint8_t)flags),

@@ -1,0 +1,281 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Requests on their way into a session. */
+#include "cm/client.h"
+
+#include <stdlib.h>
+
+#include "cm/peer.h"
+#include "cm/pool.h"
+
+struct vc__client *
+vc__client_new(struct vc__pool *pool, const struct vc_service *service,
+               uint32_t weight, uint32_t quota)
+{
+    struct vc__client *c = calloc(1, sizeof *c);
+
+    if (c == NULL)
+        return NULL;
+    c->pool = pool;
+    c->service = service;
+    c->weight = weight;
+    c->quota = quota;
+    CDS_INIT_LIST_HEAD(&c->waiting);
+    pthread_mutex_lock(&pool->lock);
+    cds_list_add_tail(&c->node, &pool->clients);
+    pthread_mutex_unlock(&pool->lock);
+    return c;
+}
+
+void
+vc__client_free(struct vc__client *c)
+{
+    free(c);
+}
+
+/* --- placing ----------------------------------------------------------- */
+
+enum launch {
+    LAUNCH_GONE, /* it is in the link's hands */
+    LAUNCH_WAIT, /* for a link or a slot */
+    LAUNCH_FULL, /* the peer allows no more sessions */
+    LAUNCH_NO_MEMORY,
+};
+
+static enum launch
+session_need(struct vc__client *c)
+{
+    struct vc__peer *peer = c->pool->peer;
+    bool full;
+
+    if (c->session != NULL)
+        return LAUNCH_GONE;
+    if (peer == NULL || peer->n_links == 0)
+        return LAUNCH_WAIT;
+    c->session = vc__session_new(peer, c, &full);
+    if (c->session != NULL)
+        return LAUNCH_GONE;
+    return full ? LAUNCH_FULL : LAUNCH_NO_MEMORY;
+}
+
+/* A session stays on its link while it has something under way there. Else it
+ * leaves a link that is much busier than another. */
+static enum launch
+link_need(struct vc__session *s)
+{
+    struct vc__pool_link *best;
+
+    if (s->link != NULL && (s->n_busy > 0 || s->link->n_busy < VC__LINK_BUSY))
+        return LAUNCH_GONE;
+    best = vc__peer_place(s->peer);
+    if (best == NULL)
+        return LAUNCH_WAIT;
+    if (s->link != NULL && best->n_busy >= s->link->n_busy / 2)
+        return LAUNCH_GONE;
+    if (s->link != NULL)
+        vc__session_unbind(s);
+    return vc__session_bind(s, best) ? LAUNCH_GONE : LAUNCH_NO_MEMORY;
+}
+
+static enum launch
+launch(struct vc__client *c, struct vc__request *r)
+{
+    enum launch got = session_need(c);
+
+    if (got == LAUNCH_GONE)
+        got = link_need(c->session);
+    if (got == LAUNCH_GONE && !vc__session_launch(c->session, r))
+        got = LAUNCH_WAIT;
+    if (got == LAUNCH_GONE && c->session->link->n_busy >= VC__LINK_BUSY)
+        vc__pool_grow(c->pool);
+    return got;
+}
+
+void
+vc__client_launch(struct vc__client *c)
+{
+    while (!cds_list_empty(&c->waiting)) {
+        struct vc__request *r =
+            cds_list_entry(c->waiting.next, struct vc__request, node);
+
+        cds_list_del(&r->node);
+        r->send->fresh = false;
+        if (launch(c, r) != LAUNCH_GONE) {
+            cds_list_add(&r->node, &c->waiting);
+            return;
+        }
+    }
+}
+
+/* --- requests ---------------------------------------------------------- */
+
+static bool
+fail_with(struct vc__error *error, enum vc_status status, const char *text)
+{
+    vc__error_put(error, status, "%s", text);
+    error->outcome = VC_OUTCOME_NOT_EXECUTED;
+    return false;
+}
+
+/* Under the lock. False: *error says why it cannot be taken. */
+static bool
+request_take(struct vc__client *c, struct vc__request *r,
+             struct vc__error *error)
+{
+    enum launch got = LAUNCH_WAIT;
+
+    if (c->closed || c->pool->closed)
+        return fail_with(error, VC_CANCELLED, "the channel is closed");
+    r->state = VC__REQUEST_WAITING;
+    r->exposed = false;
+    if (cds_list_empty(&c->waiting))
+        got = launch(c, r);
+    if (got == LAUNCH_FULL)
+        return fail_with(error, VC_RESOURCE_EXHAUSTED,
+                         "the server lets a client have no more sessions");
+    if (got == LAUNCH_NO_MEMORY)
+        return fail_with(error, VC_RESOURCE_EXHAUSTED, "out of memory");
+    if (got == LAUNCH_WAIT) {
+        cds_list_add_tail(&r->node, &c->waiting);
+        vc__pool_want(c->pool, c->service);
+    }
+    return true;
+}
+
+/* The link to push, which stays until that is done. Under the lock. */
+static struct vc__link *
+link_hold(struct vc__client *c)
+{
+    struct vc__link *link;
+
+    if (c->session == NULL || c->session->link == NULL)
+        return NULL;
+    link = &c->session->link->link;
+    vc__link_hold(link);
+    return link;
+}
+
+void
+vc__client_start(struct vc__client *c, struct vc__request *r)
+{
+    struct vc__link *link;
+    struct vc__error error;
+    bool good;
+
+    pthread_mutex_lock(&c->pool->lock);
+    good = request_take(c, r, &error);
+    link = link_hold(c);
+    pthread_mutex_unlock(&c->pool->lock);
+    if (link != NULL)
+        vc__link_push_held(link);
+    if (!good)
+        r->failed(r, &error);
+}
+
+bool
+vc__client_abandon(struct vc__client *c, struct vc__request *r,
+                   enum vc_outcome *outcome)
+{
+    struct vc__link *link;
+    bool mine = true;
+
+    pthread_mutex_lock(&c->pool->lock);
+    switch (r->state) {
+    case VC__REQUEST_WAITING:
+        cds_list_del(&r->node);
+        *outcome = r->exposed ? VC_OUTCOME_UNKNOWN : VC_OUTCOME_NOT_EXECUTED;
+        break;
+    case VC__REQUEST_SENT:
+        *outcome = vc__session_abandon(r->session, r);
+        vc__client_launch(c);
+        break;
+    case VC__REQUEST_COMPLETING:
+        mine = false;
+        break;
+    }
+    link = link_hold(c);
+    pthread_mutex_unlock(&c->pool->lock);
+    if (link != NULL)
+        vc__link_push_held(link);
+    return mine;
+}
+
+void
+vc__client_take(struct vc__client *c, struct cds_list_head *out)
+{
+    while (!cds_list_empty(&c->waiting)) {
+        struct vc__request *r =
+            cds_list_entry(c->waiting.next, struct vc__request, node);
+
+        r->state = VC__REQUEST_COMPLETING;
+        cds_list_del(&r->node);
+        cds_list_add_tail(&r->node, out);
+    }
+}
+
+/* --- closing ----------------------------------------------------------- */
+
+/* What this session has under way; nothing of it is in its link's queue any
+ * more. */
+static void
+session_take(struct vc__session *s, struct cds_list_head *unknown,
+             struct cds_list_head *unsent)
+{
+    struct vc__request *r;
+
+    if (s->link != NULL)
+        vc__link_drop(&s->link->link, &s->flow);
+    while ((r = vc__session_take(s)) != NULL) {
+        r->state = VC__REQUEST_COMPLETING;
+        cds_list_add_tail(&r->node,
+                          vc__request_is_exposed(r) ? unknown : unsent);
+    }
+}
+
+/* Sessions at former peers, where calls of this client still run. */
+static void
+former_close(struct vc__client *c, struct cds_list_head *unknown,
+             struct cds_list_head *unsent)
+{
+    struct vc__peer *peer;
+
+    cds_list_for_each_entry (peer, &c->pool->former, node) {
+        for (uint32_t i = 0; i < peer->n_seats; i++) {
+            struct vc__session *s = peer->seats[i];
+
+            if (s == NULL || s->client != c)
+                continue;
+            session_take(s, unknown, unsent);
+            vc__session_close(s);
+        }
+    }
+}
+
+void
+vc__client_close(struct vc__client *c)
+{
+    CDS_LIST_HEAD(unknown);
+    CDS_LIST_HEAD(unsent);
+    struct vc__link *link = NULL;
+    struct vc__error error;
+
+    vc__error_put(&error, VC_CANCELLED, "the channel was closed");
+    pthread_mutex_lock(&c->pool->lock);
+    c->closed = true;
+    vc__client_take(c, &unsent);
+    if (c->session != NULL) {
+        session_take(c->session, &unknown, &unsent);
+        link = vc__session_close(c->session);
+        c->session = NULL;
+    }
+    if (link != NULL)
+        vc__link_hold(link);
+    former_close(c, &unknown, &unsent);
+    cds_list_del(&c->node);
+    pthread_mutex_unlock(&c->pool->lock);
+    if (link != NULL)
+        vc__link_push_held(link);
+    vc__requests_fail(&unknown, &error, VC_OUTCOME_UNKNOWN);
+    vc__requests_fail(&unsent, &error, VC_OUTCOME_NOT_EXECUTED);
+}
