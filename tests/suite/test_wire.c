@@ -27,7 +27,7 @@
 #define CUT_MS    10000
 #define CALL_MS   3000  /* a cut outlasts it, so calls must fail */
 #define GRACE_MS  2000  /* two guests share few cores */
-#define RESUME_MS 8000  /* from the mend until all threads work */
+#define RESUME_MS 10000 /* from the mend until all threads work */
 #define SETTLE_MS 1000  /* what was on its way at the cut has come */
 #define BOOT_MS   90000 /* the other guest, the host's hand */
 #define PACE_US   20000 /* a caller that was refused waits so long */
@@ -38,7 +38,7 @@
 /* Over the bad wire. */
 #define BAD_CALLS   400
 #define BAD_MS      20000
-#define BAD_LEAST   50
+#define BAD_LEAST   30
 #define BAD_CALL_MS 5000
 
 /* Netem reorders by sending some packets at once while others wait. */
