@@ -13,23 +13,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tests/suite/fixture.h"
+#include "tests/suite/wire.h"
 
-#define PORT    7471
 #define THREADS 4
-#define TAGS    16384
-/* Tags by which the client has the server do something else than to echo. */
-#define TAG_REPORT  (TAGS + 0) /* tell how often it ran the first tags */
-#define TAG_SPOIL   (TAGS + 1) /* make its end of the wire bad */
-#define TAG_RESTORE (TAGS + 2)
-#define TAG_END     (TAGS + 3)
 
 #define CUT_MS    10000
 #define CALL_MS   3000  /* a cut outlasts it, so calls must fail */
 #define GRACE_MS  2000  /* two guests share few cores */
 #define RESUME_MS 10000 /* from the mend until all threads work */
 #define SETTLE_MS 1000  /* what was on its way at the cut has come */
-#define BOOT_MS   90000 /* the other guest, the host's hand */
 #define PACE_US   20000 /* a caller that was refused waits so long */
 
 /* Good calls that a thread makes before the cut and after it. */
@@ -41,135 +33,9 @@
 #define BAD_LEAST   30
 #define BAD_CALL_MS 5000
 
-/* Netem reorders by sending some packets at once while others wait. */
-#define SPOIL   "tc qdisc add dev w0 root netem loss 1% delay 2ms reorder 25%"
-#define RESTORE "tc qdisc del dev w0 root"
+/* Packets that netem has lost here. */
 #define DROPPED                                                                \
     "tc -s qdisc show dev w0 | sed -n 's/.*(dropped \\([0-9]*\\).*/\\1/p'"
-
-static const char *folder;
-
-static void
-path_in_folder(const char *name, char path[300])
-{
-    snprintf(path, 300, "%s/%s", folder, name);
-}
-
-/* Makes the file at once with this in it. */
-static void
-file_make(const char *name, const char *text)
-{
-    char made[300], path[300];
-    FILE *f;
-
-    path_in_folder("new", made);
-    path_in_folder(name, path);
-    f = fopen(made, "w");
-    assert_non_null(f);
-    assert_true(fputs(text, f) >= 0);
-    assert_int_equal(0, fclose(f));
-    assert_int_equal(0, rename(made, path));
-}
-
-/* Waits until the file is there, or is not: somebody else sees to that, on
- * another machine, so that there is nothing to be woken by. */
-static void
-file_await(const char *name, bool there)
-{
-    uint64_t due = fixture_ms() + BOOT_MS;
-    char path[300];
-
-    path_in_folder(name, path);
-    while ((access(path, F_OK) == 0) != there) {
-        if (fixture_ms() > due)
-            fail_msg("%s is %s after %d ms", path,
-                     there ? "not there" : "there", BOOT_MS);
-        usleep(20000);
-    }
-}
-
-static void
-runtime_new(struct vc_runtime **runtime)
-{
-    struct vc_runtime_opts opts = VC_RUNTIME_OPTS_INIT;
-
-    opts.spin_us = VC_SPIN_NEVER;
-    assert_status(VC_OK, vc_runtime_new(&opts, runtime));
-}
-
-/* --- the server -------------------------------------------------------- */
-
-static atomic_uchar ran[TAGS];
-
-static enum vc_status
-report(struct vc_call *call, size_t n, Suite__EchoReply *reply)
-{
-    if (n > TAGS)
-        return vc_call_fail(call, VC_INVALID_ARGUMENT, "there are %d", TAGS);
-    reply->payload.data = vc_call_alloc(call, n);
-    if (reply->payload.data == NULL)
-        return vc_call_fail(call, VC_RESOURCE_EXHAUSTED, "no memory");
-    for (size_t i = 0; i < n; i++)
-        reply->payload.data[i] = atomic_load(&ran[i]);
-    reply->payload.len = n;
-    return VC_OK;
-}
-
-static enum vc_status
-command(struct vc_call *call, const char *text)
-{
-    int status = system(text);
-
-    return status == 0
-               ? VC_OK
-               : vc_call_fail(call, VC_INTERNAL, "%s: %d", text, status);
-}
-
-static enum vc_status
-echo(struct vc_call *call, const Suite__EchoRequest *request,
-     Suite__EchoReply *reply, void *arg)
-{
-    (void)arg;
-    reply->tag = request->tag;
-    switch (request->tag) {
-    case TAG_REPORT:
-        return report(call, request->reply_size, reply);
-    case TAG_SPOIL:
-        return command(call, SPOIL);
-    case TAG_RESTORE:
-        return command(call, RESTORE);
-    case TAG_END:
-        fixture_tell(&fixture_board->stop);
-        return VC_OK;
-    default:
-        atomic_fetch_add(&ran[request->tag % TAGS], 1);
-        reply->payload = request->payload;
-        return VC_OK;
-    }
-}
-
-static void
-server_serves_until_it_is_told_to_end(void **state)
-{
-    const struct suite_probe_methods methods = {.echo = echo};
-    struct vc_runtime *runtime;
-    struct vc_server *server;
-    char target[80];
-
-    (void)state;
-    runtime_new(&runtime);
-    assert_status(VC_OK, vc_server_new(runtime, NULL, &server));
-    assert_status(VC_OK, suite_probe_add(server, &methods, NULL));
-    assert_status(VC_OK,
-                  vc_server_listen(server, fixture_target(PORT, target)));
-    assert_status(VC_OK, vc_runtime_start(runtime, 1));
-    file_make("serving", "");
-    /* tests/wire.sh ends us when the client cannot. */
-    while (atomic_load(&fixture_board->stop) == 0)
-        usleep(20000);
-    vc_server_close(server);
-    vc_runtime_free(runtime);
-}
 
 /* --- the client's calls ------------------------------------------------ */
 
@@ -181,7 +47,7 @@ static struct ending {
     enum vc_status status;
     enum vc_outcome outcome;
     uint64_t took_ms;
-} endings[TAGS];
+} endings[WIRE_TAGS];
 static atomic_uint next_tag;
 
 /* Good calls of each thread. */
@@ -190,7 +56,7 @@ static atomic_uint next_tag;
 static const size_t sizes[] = {0, 40, 700, 1500, 9000, 40000};
 #define SIZE_MOST 40000
 #define SIZES     (sizeof sizes / sizeof sizes[0])
-static uint8_t noise[SIZE_MOST + TAGS];
+static uint8_t noise[SIZE_MOST + WIRE_TAGS];
 
 static void
 noise_make(void)
@@ -203,7 +69,7 @@ noise_make(void)
     }
 }
 
-/* Another status than the call's: VC_DATA_LOSS. */
+/* A wrong reply is VC_DATA_LOSS, which the library itself never gives. */
 static enum vc_status
 reply_check(const Suite__EchoRequest *request, const Suite__EchoReply *reply)
 {
@@ -276,7 +142,7 @@ load_start(unsigned limit, uint64_t ms, unsigned timeout_ms)
 {
     fixture_board_make();
     atomic_store(&load.stop, false);
-    load.limit = limit < TAGS ? limit : TAGS;
+    load.limit = limit < WIRE_TAGS ? limit : WIRE_TAGS;
     load.due = fixture_ms() + ms;
     load.timeout_ms = timeout_ms;
     for (load.n = 0; load.n < THREADS; load.n++)
@@ -365,7 +231,7 @@ static void
 assert_true_endings(void)
 {
     unsigned n = atomic_load(&next_tag);
-    Suite__EchoReply *reply = server_does(TAG_REPORT, n);
+    Suite__EchoReply *reply = server_does(WIRE_REPORT, n);
 
     assert_non_null(reply);
     assert_int_equal(n, reply->payload.len);
@@ -408,8 +274,8 @@ count_endings(const char *what, unsigned first, unsigned timeout_ms)
 static void
 host_does(const char *what)
 {
-    file_make("ask", what);
-    file_await("ask", false);
+    wire_file_make("ask", what);
+    wire_file_await("ask", false);
 }
 
 /* The cut lasts so long: that is the fault, and nothing is waited for. */
@@ -432,7 +298,7 @@ cut_and_mend(const char *how)
     unsigned first = atomic_load(&next_tag);
     uint64_t mended, took;
 
-    load_start(TAGS, 2 * BOOT_MS, CALL_MS);
+    load_start(WIRE_TAGS, 2 * WIRE_BOOT_MS, CALL_MS);
     await_good_of_all();
     cut_pass(how);
     mended = fixture_ms();
@@ -441,7 +307,7 @@ cut_and_mend(const char *how)
     atomic_store(&load.stop, true);
     load_join();
     assert_true_endings();
-    assert_in_range(count_endings(how, first, CALL_MS), THREADS, TAGS);
+    assert_in_range(count_endings(how, first, CALL_MS), THREADS, WIRE_TAGS);
     print_message("# %s: good again %llu ms after the mend\n", how,
                   (unsigned long long)took);
     assert_in_range(took, 0, RESUME_MS);
@@ -462,7 +328,6 @@ calls_outlive_a_cut_that_only_the_server_sees(void **state)
     cut_and_mend("cut-far");
 }
 
-/* Packets that netem has lost here. */
 static unsigned
 packets_lost(void)
 {
@@ -481,13 +346,13 @@ calls_are_right_over_a_bad_wire(void **state)
     unsigned first = atomic_load(&next_tag), lost, bad;
 
     (void)state;
-    have_server_do(TAG_SPOIL);
-    assert_int_equal(0, system(SPOIL));
+    have_server_do(WIRE_SPOIL);
+    assert_int_equal(0, system(WIRE_TC_SPOIL));
     load_start(first + BAD_CALLS, BAD_MS, BAD_CALL_MS);
     load_join();
     lost = packets_lost();
-    assert_int_equal(0, system(RESTORE));
-    have_server_do(TAG_RESTORE);
+    assert_int_equal(0, system(WIRE_TC_RESTORE));
+    have_server_do(WIRE_RESTORE);
     assert_true_endings();
     bad = count_endings("bad wire", first, BAD_CALL_MS);
     print_message("# bad wire: %u packets of ours were lost\n", lost);
@@ -515,10 +380,10 @@ client_start(void **state)
     (void)state;
     noise_make();
     fixture_board_make();
-    file_await("serving", true);
+    wire_file_await("serving", true);
     snprintf(target, sizeof target, "rdma://%s:%d", getenv("VC_TEST_PEER"),
-             PORT);
-    runtime_new(&runtime);
+             WIRE_PORT);
+    wire_runtime(&runtime);
     assert_status(VC_OK, vc_channel_open(runtime, target, NULL, &channel));
     return 0;
 }
@@ -529,10 +394,17 @@ client_end(void **state)
 {
     (void)state;
     assert_true_endings();
-    have_server_do(TAG_END);
+    have_server_do(WIRE_END);
     vc_channel_close(channel);
     vc_runtime_free(runtime);
     return 0;
+}
+
+static void
+server_serves_until_it_is_told_to_end(void **state)
+{
+    (void)state;
+    wire_serve();
 }
 
 int
@@ -550,7 +422,7 @@ main(int argc, char **argv)
 
     if (argc != 3 || getenv("VC_TEST_PEER") == NULL)
         return fixture_skip_all(sizeof client / sizeof client[0]);
-    folder = argv[2];
+    wire_folder = argv[2];
     fixture_board_make();
     if (strcmp(argv[1], "serve") == 0)
         return cmocka_run_group_tests(server, NULL, NULL);
