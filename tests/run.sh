@@ -24,6 +24,7 @@ without sanitizers, or with what is asked for.
   foreign *   peers that are not Verbcall     lint       formatting, headers, symbols
   blows *     ports and devices that go       dist       make distcheck
   vm          the virtual machine itself      examples   README's first command
+  wire *      two guests, their wire cut or bad
 Environment: VC_BUILD_DIR=FOLDER builds there instead of in build/ (and FOLDER-asan, FOLDER-tsan);
 VC_TEST_GUEST=1 uses the virtual machine in any case.
 END
@@ -37,6 +38,7 @@ die()
 
 native='unit idl fake sim'
 over_rdma='calls connect faithful foreign hostile kill blows leaks'
+on_wire='wire'
 
 here=$PWD
 CDPATH='' cd -P -- "$(dirname -- "$0")/.." || exit 1
@@ -58,7 +60,7 @@ wants()
     esac
 }
 for suite in $wanted; do
-    case " $native $over_rdma lint dist vm examples " in
+    case " $native $over_rdma $on_wire lint dist vm examples " in
     *" $suite "*) ;;
     *) usage >&2; exit 2 ;;
     esac
@@ -76,6 +78,7 @@ where=$(tests/rdma --where)
 groups=test
 case $where in
 *'in a guest'*) groups="$groups guest" ;;
+*) ! wants wire || groups="$groups guest" ;;
 esac
 # shellcheck disable=SC2086 # words
 vc_need_packages $groups bench || die 'cannot test it without these packages'
@@ -102,7 +105,8 @@ suites_of()
     shift
     local_suites=$(wanted_of "$native")
     rdma_suites=$(wanted_of "$over_rdma")
-    [ -n "$local_suites$rdma_suites" ] || return 0
+    wire_suite=$(wanted_of "$on_wire")
+    [ -n "$local_suites$rdma_suites$wire_suite" ] || return 0
     vc_build "$suites_folder" "$@" && vc_make "$suites_folder" check-programs || die 'FAILED: it does not build'
     echo "== $title"
     # shellcheck disable=SC2086 # words
@@ -111,6 +115,7 @@ suites_of()
     [ -z "$rdma_suites" ] ||
         tests/rdma --timeout 1800 --share "$suites_folder" --share "$build" -- \
             "$PWD/tests/inside.sh" "$suites_folder" "$totals" $rdma_suites || failed=1
+    [ -z "$wire_suite" ] || tests/tap.sh wire "$totals" tests/wire.sh "$suites_folder" || failed=1
 }
 
 echo "$where"
@@ -121,7 +126,7 @@ esac
 if [ -z "$wanted$variant" ]; then
     export VC_TEST_CALLS="${VC_TEST_CALLS:-10000}"
     suites_of asan --enable-werror --enable-asan
-    over_rdma='' native='unit fake sim'
+    over_rdma='' on_wire='' native='unit fake sim'
     suites_of tsan --enable-werror --enable-tsan
 fi
 if [ -z "$variant" ]; then

@@ -7,19 +7,11 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <linux/futex.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
-
-/* Bits of a waiter's word. */
-#define WAITER_DONE   1u /* what it waits for has happened */
-#define WAITER_TOKEN  2u /* it was handed the token */
-#define WAITER_ASLEEP 4u /* it is, or is about to be, in the kernel */
 
 /* Bits of an engine's token. */
 #define TOKEN_HELD    1u
@@ -44,87 +36,6 @@
 
 /* Its address is a number for the thread. */
 static _Thread_local char here;
-
-uint64_t
-vc__now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
-}
-
-uint64_t
-vc__after_ms(uint64_t now, uint64_t ms)
-{
-    return ms > (UINT64_MAX - now) / 1000u ? VC__FOREVER : now + ms * 1000u;
-}
-
-/* --- waiters ----------------------------------------------------------- */
-
-static void
-futex_wait(atomic_uint *word, unsigned seen, uint64_t until)
-{
-    struct timespec t = {.tv_sec = (time_t)(until / 1000000u),
-                         .tv_nsec = (long)(until % 1000000u) * 1000};
-
-    /* FUTEX_WAIT_BITSET takes an absolute time of CLOCK_MONOTONIC. */
-    syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, seen,
-            until == VC__FOREVER ? NULL : &t, NULL, FUTEX_BITSET_MATCH_ANY);
-}
-
-static void
-futex_wake(atomic_uint *word)
-{
-    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-}
-
-void
-vc__waiter_init(struct vc__waiter *w)
-{
-    atomic_init(&w->word, 0);
-}
-
-/* Sets a bit and wakes the thread if it sleeps. After the exchange the waiter
- * may be gone already; waking an address that is no futex any more is
- * harmless. Release: pairs with the acquire in vc__waiter_is_done(); without
- * it the woken thread could miss the result. */
-static void
-waiter_tell(struct vc__waiter *w, unsigned bit)
-{
-    unsigned was =
-        atomic_fetch_or_explicit(&w->word, bit, memory_order_acq_rel);
-
-    if (was & WAITER_ASLEEP)
-        futex_wake(&w->word);
-}
-
-void
-vc__waiter_done(struct vc__waiter *w)
-{
-    waiter_tell(w, WAITER_DONE);
-}
-
-bool
-vc__waiter_is_done(struct vc__waiter *w)
-{
-    /* Acquire: pairs with the release in waiter_tell(). */
-    return atomic_load_explicit(&w->word, memory_order_acquire) & WAITER_DONE;
-}
-
-/* Sleeps until a bit is set or the clock passes `until`. */
-static void
-waiter_sleep(struct vc__waiter *w, uint64_t until)
-{
-    unsigned word = atomic_fetch_or(&w->word, WAITER_ASLEEP) | WAITER_ASLEEP;
-
-    while (word == WAITER_ASLEEP &&
-           (until == VC__FOREVER || vc__now() < until)) {
-        futex_wait(&w->word, word, until);
-        word = atomic_load(&w->word);
-    }
-    atomic_fetch_and(&w->word, ~WAITER_ASLEEP);
-}
 
 /* --- the token --------------------------------------------------------- */
 
@@ -221,7 +132,7 @@ engine_leave(struct vc__engine *e)
         waiter_left(e);
         /* Told under the lock: engine_unqueue() of a waiter that gives up
          * takes it too, so w still exists. */
-        waiter_tell(w, WAITER_TOKEN);
+        vc__waiter_hand(w);
     }
     pthread_mutex_unlock(&e->lock);
 }
@@ -233,7 +144,7 @@ engine_unqueue(struct vc__engine *e, struct vc__waiter *w)
     bool got;
 
     pthread_mutex_lock(&e->lock);
-    got = atomic_fetch_and(&w->word, ~WAITER_TOKEN) & WAITER_TOKEN;
+    got = vc__waiter_take(w);
     if (!got) {
         cds_list_del_init(&w->node);
         waiter_left(e);
@@ -494,7 +405,7 @@ vc__engine_wait(struct vc__engine *e, struct vc__waiter *w, uint64_t until)
         return done;
     }
     if (!engine_enter(e, w)) {
-        waiter_sleep(w, until);
+        vc__waiter_sleep(w, until);
         if (!engine_unqueue(e, w))
             return vc__waiter_is_done(w);
         engine_hold(e);
@@ -529,7 +440,7 @@ vc__engine_serve(struct vc__engine *e, atomic_bool *stop)
 
     vc__waiter_init(&w);
     while (!engine_enter(e, &w)) {
-        waiter_sleep(&w, VC__FOREVER);
+        vc__waiter_sleep(&w, VC__FOREVER);
         if (engine_unqueue(e, &w)) {
             engine_hold(e);
             break;

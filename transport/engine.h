@@ -18,30 +18,9 @@
 
 #include <urcu/list.h>
 
+#include "transport/clock.h"
 #include "transport/timer.h"
-
-/* Microseconds of a clock that only goes forward. */
-uint64_t vc__now(void);
-
-/* now + ms, without wrapping. */
-uint64_t vc__after_ms(uint64_t now, uint64_t ms);
-
-#define VC__FOREVER UINT64_MAX
-
-/* A thread that waits for something; lives on its stack. */
-struct vc__waiter {
-    atomic_uint word; /* WAITER_* of engine.c */
-    struct cds_list_head node;
-};
-
-void vc__waiter_init(struct vc__waiter *w);
-
-/* The thing has happened: w's thread returns from vc__engine_wait(). The
- * waiter must not be touched afterwards. Any thread. */
-void vc__waiter_done(struct vc__waiter *w);
-
-/* Has it? Whoever sees true sees all that was written before done(). */
-bool vc__waiter_is_done(struct vc__waiter *w);
+#include "transport/waiter.h"
 
 /* Something to run once on the holder. Lives in its owner; may be posted
  * again, or freed, from its own run(). */

@@ -385,6 +385,12 @@ a_region_is_not_invalidated(void **state)
 
 /* --- atomics ----------------------------------------------------------- */
 
+static int
+client_atomic(struct pair *p, enum ibv_wr_opcode opcode, void *there)
+{
+    return client_does(p, opcode, there, p->server.mr->rkey);
+}
+
 static void
 atomics_give_what_was_there(void **state)
 {
@@ -396,18 +402,15 @@ atomics_give_what_was_there(void **state)
         begin(&p, profile, &rights);
         here = (uint64_t *)p.client.memory;
         there = (uint64_t *)p.server.memory;
-        assert_int_equal(client_does(&p, IBV_WR_ATOMIC_FETCH_AND_ADD, there,
-                                     p.server.mr->rkey),
+        assert_int_equal(client_atomic(&p, IBV_WR_ATOMIC_FETCH_AND_ADD, there),
                          IBV_WC_SUCCESS);
         assert_int_equal(*here, 0);
         assert_int_equal(*there, 5);
-        assert_int_equal(client_does(&p, IBV_WR_ATOMIC_CMP_AND_SWP, there,
-                                     p.server.mr->rkey),
+        assert_int_equal(client_atomic(&p, IBV_WR_ATOMIC_CMP_AND_SWP, there),
                          IBV_WC_SUCCESS);
         assert_int_equal(*here, 5);
         assert_int_equal(*there, 9);
-        assert_int_equal(client_does(&p, IBV_WR_ATOMIC_CMP_AND_SWP, there,
-                                     p.server.mr->rkey),
+        assert_int_equal(client_atomic(&p, IBV_WR_ATOMIC_CMP_AND_SWP, there),
                          IBV_WC_SUCCESS);
         assert_int_equal(*here, 9);
         assert_int_equal(*there, 9); /* it was not 5 */
@@ -422,9 +425,9 @@ a_strict_peer_refuses_a_crooked_atomic(void **state)
 
     (void)state;
     begin(&p, FAKE_STRICT, &rights);
-    assert_int_equal(client_does(&p, IBV_WR_ATOMIC_FETCH_AND_ADD,
-                                 p.server.memory + 4, p.server.mr->rkey),
-                     IBV_WC_REM_INV_REQ_ERR);
+    assert_int_equal(
+        client_atomic(&p, IBV_WR_ATOMIC_FETCH_AND_ADD, p.server.memory + 4),
+        IBV_WC_REM_INV_REQ_ERR);
     assert_string_equal(state_text(&p.server), "ERR");
     end(&p);
 }

@@ -359,45 +359,46 @@ devices_restore(void **state)
     return 0;
 }
 
+/* Neither a client nor a server of this target may open the file. */
+static void
+assert_closed_to_nobody(const char *file, const char *server_target)
+{
+    char target[80];
+    struct role_report r;
+
+    r = role_report_of(role_connect, fixture_target(1, target), &nobody);
+    SAYS(&r, VC_PERMISSION_DENIED, file,
+         "give this user read and write access");
+    r = role_report_of(role_serve, server_target, &nobody);
+    SAYS(&r, VC_PERMISSION_DENIED, file,
+         "give this user read and write access");
+}
+
 static void
 a_connection_manager_that_may_not_be_opened_is_named(void **state)
 {
     char target[80];
-    struct role_report r;
 
     (void)state;
     need_guest();
     devices_chmod("rdma_cm", 0600);
 
-    r = role_report_of(role_connect, fixture_target(1, target), &nobody);
-    SAYS(&r, VC_PERMISSION_DENIED, "/dev/infiniband/rdma_cm",
-         "give this user read and write access");
-
-    r = role_report_of(role_serve, fixture_target(0, target), &nobody);
-    SAYS(&r, VC_PERMISSION_DENIED, "/dev/infiniband/rdma_cm",
-         "give this user read and write access");
+    assert_closed_to_nobody("/dev/infiniband/rdma_cm",
+                            fixture_target(0, target));
 }
 
 static void
 a_device_that_may_not_be_opened_is_named(void **state)
 {
     char target[80];
-    struct role_report r;
 
     (void)state;
     need_guest();
     devices_chmod("uverbs", 0600);
 
-    r = role_report_of(role_connect, fixture_target(1, target), &nobody);
-    SAYS(&r, VC_PERMISSION_DENIED, "/dev/infiniband/uverbs",
-         "give this user read and write access");
-
-    r = role_report_of(role_serve, fixture_target(0, target), &nobody);
-    SAYS(&r, VC_PERMISSION_DENIED, "/dev/infiniband/uverbs",
-         "give this user read and write access");
-    r = role_report_of(role_serve, "rdma://[::]:0", &nobody);
-    SAYS(&r, VC_PERMISSION_DENIED, "/dev/infiniband/uverbs",
-         "give this user read and write access");
+    assert_closed_to_nobody("/dev/infiniband/uverbs",
+                            fixture_target(0, target));
+    assert_closed_to_nobody("/dev/infiniband/uverbs", "rdma://[::]:0");
 }
 
 /* --- no device --------------------------------------------------------- */
