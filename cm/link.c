@@ -150,7 +150,8 @@ link_act(struct vc__link *link, enum vc__link_action action)
         break;
     case VC__LINK_DO_ANSWER:
         tell_down(link);
-        disconnect(link);
+        if (!disconnect(link))
+            link->parted = false;
         take_apart(link);
         break;
     case VC__LINK_DO_FAIL:
@@ -262,6 +263,9 @@ link_on_cm(struct vc__cm_handler *h, const struct vc__cm_event *ev)
         vc__link_no_way(link, ev);
         break;
     case RDMA_CM_EVENT_DISCONNECTED:
+        /* With a status, it is the kernel that gave up waiting for the peer's
+         * answer. */
+        link->parted = ev->status == 0;
         vc__link_end(link, VC__LINK_EV_LEFT, VC_UNAVAILABLE,
                      "%s closed the connection, or its process ended",
                      link->peer);
