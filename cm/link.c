@@ -172,12 +172,34 @@ link_act(struct vc__link *link, enum vc__link_action action)
     }
 }
 
+/* What comes next, an event of the CM must tell. */
+static bool
+waits_for_cm(enum vc__link_state state)
+{
+    return state != VC__LINK_NEW && state != VC__LINK_UP &&
+           state != VC__LINK_GONE;
+}
+
+static void
+haste_follow(struct vc__link *link)
+{
+    bool hasty = waits_for_cm(link->state);
+    unsigned *count = &link->cm->engine->hasty;
+
+    if (hasty && !link->hasty)
+        ++*count;
+    else if (!hasty && link->hasty)
+        --*count;
+    link->hasty = hasty;
+}
+
 void
 vc__link_event(struct vc__link *link, enum vc__link_event event)
 {
     struct vc__link_step step = vc__link_step(link->state, event);
 
     link->state = step.next;
+    haste_follow(link);
     link_act(link, step.action);
 }
 
