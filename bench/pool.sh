@@ -13,9 +13,12 @@ usage: sh bench/pool.sh [ROUNDS]
 Measures connections of Verbcall on this machine if it has an RDMA device, otherwise in a virtual
 machine with Soft-RoCE. Builds Verbcall and installs what is missing for that. What counts is the
 median of all rounds (default 5). Prints lines of name and value:
+  connect_rdma_create_qp_us      the median time from rdma_create_id() over rdma_create_qp() and
+                                 rdma_connect() to ESTABLISHED, of a program without Verbcall
   connect_fresh_us               the median vc_channel_connect() when both ends make their QPs anew
   connect_recycled_us            the same when both ends use QPs again
-  recycled_connect_over_fresh    how many times as fast the second is as the first
+  recycled_connect_over_rdma_create_qp, recycled_connect_over_fresh
+                                 how many times as fast the third is as the first, the second
   rounds                         how many there were
 Let nothing else run beside it.
 END

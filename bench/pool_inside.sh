@@ -16,16 +16,16 @@ die()
     exit 1
 }
 
-# Connecting with QPs made anew, and with QPs used again.
+# Connecting without Verbcall, with QPs made anew, and with QPs used again. The server says "raw PORT, fresh PORT, ...".
 recycle()
 {
-    fresh=${vc_line#fresh }
-    fresh=${fresh%%,*}
-    timeout 120 bench/recycle client "$(vc_target "$fresh")" "$(vc_target "$vc_port")" "$connects" ||
+    raw=${vc_line#raw }
+    fresh=${vc_line#*, fresh }
+    timeout 120 bench/recycle client "$VC_TEST_ADDR" "${raw%%,*}" "${fresh%%,*}" "$vc_port" "$connects" ||
         die 'recycle failed'
 }
 
-vc_server_start bench/recycle server "$(vc_target 0)" || die 'recycle does not serve'
+vc_server_start bench/recycle server "$VC_TEST_ADDR" || die 'recycle does not serve'
 round=0
 while [ $((round += 1)) -le "$1" ]; do
     echo "bench: round $round of $1" >&2

@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * How long connecting takes with QPs made anew and with QPs used again: run
- * `recycle server TARGET`, which tells of two ports, and `recycle client FRESH
- * RECYCLED COUNT` with the targets of these. The two kinds take turns, each
- * with a runtime of its own on either side. */
+ * How long connecting takes with QPs made anew, with QPs used again, and
+ * without Verbcall: run `recycle server ADDRESS`, which tells of three ports,
+ * and `recycle client ADDRESS RAW FRESH RECYCLED COUNT` with these. The kinds
+ * take turns, and each has what it needs for itself on either side. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "bench.vc.h"
+#include "bench/raw_connect.h"
 #include "examples/kv/number.h"
 
 #define MAX_COUNT 100000
@@ -19,6 +20,7 @@
 #define WARM_UP 5
 
 enum kind {
+    RAW,      /* rdma_create_qp(), rdma_connect() and no Verbcall */
     FRESH,    /* no QP is kept */
     RECYCLED, /* as a program has it that sets nothing */
     KINDS
@@ -39,6 +41,27 @@ runtime_new(enum kind kind, struct vc_runtime **runtime)
     if (kind == FRESH)
         opts.warm_qps = VC_WARM_NONE;
     return vc_runtime_new(&opts, runtime);
+}
+
+static void
+target_of(const char *host, const char *port, char target[128])
+{
+    snprintf(target, 128,
+             strchr(host, ':') != NULL ? "rdma://[%s]:%s" : "rdma://%s:%s",
+             host, port);
+}
+
+static struct addrinfo *
+addr_of(const char *host, const char *port)
+{
+    const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST,
+                                   .ai_socktype = SOCK_STREAM};
+    struct addrinfo *addr;
+
+    if (getaddrinfo(host, port, &hints, &addr) == 0)
+        return addr;
+    fprintf(stderr, "recycle: %s is no address\n", host);
+    return NULL;
 }
 
 /* --- server -------------------------------------------------------------- */
@@ -76,27 +99,37 @@ end_open(struct end *end, enum kind kind, const char *target)
 }
 
 static int
-serve(const char *target)
+serve(const char *host)
 {
+    static struct raw_end raw; /* its thread lives as long as the process */
     struct end ends[KINDS] = {{NULL, NULL}};
+    struct addrinfo *addr = addr_of(host, "0");
     int result = 0, signal;
     sigset_t signals;
+    char target[128];
+    uint16_t port;
+
+    if (addr == NULL)
+        return 1;
+    target_of(host, "0", target);
 
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);
     sigprocmask(SIG_BLOCK, &signals, NULL); /* before threads are started */
-    for (int kind = 0; kind < KINDS && result == 0; kind++)
+    port = raw_serve(&raw, addr);
+    freeaddrinfo(addr);
+    for (int kind = FRESH; kind < KINDS && result == 0; kind++)
         if (end_open(&ends[kind], kind, target) != VC_OK)
             result = fail();
     if (result == 0) {
-        printf("fresh %d, recycled on port %d\n",
+        printf("raw %d, fresh %d, recycled on port %d\n", port,
                vc_server_port(ends[FRESH].server),
                vc_server_port(ends[RECYCLED].server));
         fflush(stdout);
         sigwait(&signals, &signal);
     }
-    for (int kind = 0; kind < KINDS; kind++) {
+    for (int kind = FRESH; kind < KINDS; kind++) {
         vc_server_close(ends[kind].server);
         vc_runtime_free(ends[kind].runtime);
     }
@@ -129,72 +162,117 @@ median(double *values, size_t n)
     return n % 2 != 0 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
+struct client {
+    struct raw_end raw;
+    struct addrinfo *addr;
+    struct vc_runtime *runtimes[KINDS]; /* RAW has none */
+    char targets[KINDS][128];
+    double *times[KINDS];
+};
+
 /* Connects once, and says how long that took. */
-static enum vc_status
-connect_once(struct vc_runtime *runtime, const char *target, double *us)
+static bool
+connect_verbcall(struct client *c, enum kind kind, double *us)
 {
     struct vc_channel *channel = NULL;
-    enum vc_status status = vc_channel_open(runtime, target, NULL, &channel);
+    enum vc_status status =
+        vc_channel_open(c->runtimes[kind], c->targets[kind], NULL, &channel);
     double start = now_us();
 
     if (status == VC_OK)
         status = vc_channel_connect(channel, &bench_echo_service);
     *us = now_us() - start;
+    if (status != VC_OK)
+        fail();
     vc_channel_close(channel);
-    return status;
+    return status == VC_OK;
 }
 
-static enum vc_status
-connect_all(struct vc_runtime *const *runtimes, const char *const *targets,
-            size_t count, double **times)
+static bool
+connect_raw(struct client *c, double *us)
 {
-    double ignored;
+    double start = now_us();
+    struct rdma_cm_id *id = raw_connect(&c->raw, c->addr);
+
+    *us = now_us() - start;
+    if (id == NULL) {
+        perror("recycle: rdma_connect");
+        return false;
+    }
+    raw_leave(&c->raw, id);
+    return true;
+}
+
+static bool
+connect_all(struct client *c, size_t count)
+{
+    double us;
 
     for (size_t i = 0; i < WARM_UP + count; i++) {
         for (int kind = 0; kind < KINDS; kind++) {
-            enum vc_status status = connect_once(
-                runtimes[kind], targets[kind],
-                i < WARM_UP ? &ignored : &times[kind][i - WARM_UP]);
-
-            if (status != VC_OK)
-                return status;
+            if (!(kind == RAW ? connect_raw(c, &us)
+                              : connect_verbcall(c, kind, &us)))
+                return false;
+            if (i >= WARM_UP)
+                c->times[kind][i - WARM_UP] = us;
         }
     }
-    return VC_OK;
+    return true;
 }
 
 static void
-connects_print(double **times, size_t count)
+connects_print(struct client *c, size_t count)
 {
-    double fresh = median(times[FRESH], count);
-    double recycled = median(times[RECYCLED], count);
+    double raw = median(c->times[RAW], count);
+    double fresh = median(c->times[FRESH], count);
+    double recycled = median(c->times[RECYCLED], count);
 
-    printf("connect_fresh_us %.1f\nconnect_recycled_us %.1f\n"
+    printf("connect_rdma_create_qp_us %.1f\n"
+           "connect_fresh_us %.1f\nconnect_recycled_us %.1f\n"
+           "recycled_connect_over_rdma_create_qp %.3f\n"
            "recycled_connect_over_fresh %.3f\n",
-           fresh, recycled, fresh / recycled);
+           raw, fresh, recycled, raw / recycled, fresh / recycled);
+}
+
+static bool
+client_open(struct client *c, char **args, size_t count)
+{
+    c->addr = addr_of(args[0], args[1]);
+    if (c->addr == NULL || !raw_open(&c->raw))
+        return false;
+    for (int kind = 0; kind < KINDS; kind++) {
+        target_of(args[0], args[1 + kind], c->targets[kind]);
+        c->times[kind] = calloc(count, sizeof *c->times[kind]);
+        if (c->times[kind] == NULL)
+            return false;
+        if (kind != RAW && runtime_new(kind, &c->runtimes[kind]) != VC_OK)
+            return fail() == 0;
+    }
+    return true;
+}
+
+static void
+client_close(struct client *c)
+{
+    for (int kind = 0; kind < KINDS; kind++) {
+        vc_runtime_free(c->runtimes[kind]);
+        free(c->times[kind]);
+    }
+    raw_close(&c->raw);
+    if (c->addr != NULL)
+        freeaddrinfo(c->addr);
 }
 
 static int
-run_client(const char *const *targets, size_t count)
+run_client(char **args, size_t count)
 {
-    struct vc_runtime *runtimes[KINDS] = {NULL, NULL};
-    double *times[KINDS];
-    int result = 0;
+    struct client c = {.addr = NULL};
+    bool good = client_open(&c, args, count) && connect_all(&c, count);
 
-    for (int kind = 0; kind < KINDS; kind++) {
-        times[kind] = calloc(count, sizeof *times[kind]);
-        if (times[kind] == NULL || runtime_new(kind, &runtimes[kind]) != VC_OK)
-            result = fail();
-    }
-    if (result == 0 && connect_all(runtimes, targets, count, times) != VC_OK)
-        result = fail();
-    if (result == 0)
-        connects_print(times, count);
-    for (int kind = 0; kind < KINDS; kind++) {
-        vc_runtime_free(runtimes[kind]);
-        free(times[kind]);
-    }
-    return result;
+    if (good)
+        connects_print(&c, count);
+    client_close(&c);
+    return good ? 0 : 1;
 }
 
 int
@@ -204,10 +282,10 @@ main(int argc, char **argv)
 
     if (argc == 3 && strcmp(argv[1], "server") == 0)
         return serve(argv[2]);
-    if (argc == 5 && strcmp(argv[1], "client") == 0 &&
-        number_parse(argv[4], 1, MAX_COUNT, &count))
-        return run_client((const char *const *)argv + 2, count);
-    fprintf(stderr, "usage: recycle server TARGET\n"
-                    "       recycle client FRESH RECYCLED COUNT\n");
+    if (argc == 7 && strcmp(argv[1], "client") == 0 &&
+        number_parse(argv[6], 1, MAX_COUNT, &count))
+        return run_client(argv + 2, count);
+    fprintf(stderr, "usage: recycle server ADDRESS\n"
+                    "       recycle client ADDRESS RAW FRESH RECYCLED COUNT\n");
     return 2;
 }
