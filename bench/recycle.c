@@ -18,6 +18,9 @@
 #define MAX_COUNT 100000
 /* Connections before those that count: devices are opened, caches fill. */
 #define WARM_UP 5
+/* Before each: the server has given back what was before it, and the thread
+ * that did so polls no more. */
+#define SETTLE_NS 10000000
 
 enum kind {
     RAW,      /* rdma_create_qp(), rdma_connect() and no Verbcall */
@@ -206,10 +209,12 @@ connect_raw(struct client *c, double *us)
 static bool
 connect_all(struct client *c, size_t count)
 {
+    const struct timespec settle = {.tv_nsec = SETTLE_NS};
     double us;
 
     for (size_t i = 0; i < WARM_UP + count; i++) {
         for (int kind = 0; kind < KINDS; kind++) {
+            nanosleep(&settle, NULL);
             if (!(kind == RAW ? connect_raw(c, &us)
                               : connect_verbcall(c, kind, &us)))
                 return false;
