@@ -19,6 +19,8 @@ median of all rounds (default 5). Prints lines of name and value:
   connect_recycled_us            the same when both ends use QPs again
   recycled_connect_over_rdma_create_qp, recycled_connect_over_fresh
                                  how many times as fast the third is as the first, the second
+  qp_create_destroy_us           of it for the QP alone, at one end: ibv_create_qp() and ibv_destroy_qp()
+  qp_reset_us                    instead of them, when it is used again
   rounds                         how many there were
 Let nothing else run beside it.
 END

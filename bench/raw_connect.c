@@ -35,21 +35,57 @@ queues_make(struct raw_end *end, struct ibv_context *verbs)
     return end->cq != NULL && end->srq != NULL;
 }
 
-static bool
-qp_make(struct raw_end *end, struct rdma_cm_id *id)
+static struct ibv_qp_init_attr
+qp_attr(const struct raw_end *end)
 {
-    struct ibv_qp_init_attr attr = {
+    return (struct ibv_qp_init_attr){
+        .send_cq = end->cq,
+        .recv_cq = end->cq,
+        .srq = end->srq,
         .cap = {.max_send_wr = SENDS,
                 .max_send_sge = 1,
                 .max_inline_data = INLINE},
         .qp_type = IBV_QPT_RC,
     };
+}
+
+static bool
+qp_make(struct raw_end *end, struct rdma_cm_id *id)
+{
+    struct ibv_qp_init_attr attr;
 
     if (!queues_make(end, id->verbs))
         return false;
-    attr.send_cq = attr.recv_cq = end->cq;
-    attr.srq = end->srq;
+    attr = qp_attr(end);
     return rdma_create_qp(id, end->pd, &attr) == 0;
+}
+
+struct ibv_qp *
+raw_qp_new(struct raw_end *end)
+{
+    struct ibv_qp_init_attr attr = qp_attr(end);
+
+    return ibv_create_qp(end->pd, &attr);
+}
+
+bool
+raw_qp_init(struct ibv_qp *qp)
+{
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1};
+
+    return ibv_modify_qp(qp, &attr,
+                         IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+                             IBV_QP_ACCESS_FLAGS) == 0;
+}
+
+bool
+raw_qp_reset(struct ibv_qp *qp)
+{
+    struct ibv_qp_attr error = {.qp_state = IBV_QPS_ERR};
+    struct ibv_qp_attr reset = {.qp_state = IBV_QPS_RESET};
+
+    return ibv_modify_qp(qp, &error, IBV_QP_STATE) == 0 &&
+           ibv_modify_qp(qp, &reset, IBV_QP_STATE) == 0;
 }
 
 static void

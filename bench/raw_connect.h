@@ -35,4 +35,11 @@ struct rdma_cm_id *raw_connect(struct raw_end *end,
                                const struct addrinfo *addr);
 void raw_leave(struct raw_end *end, struct rdma_cm_id *id);
 
+/* raw_qp_new - a QP as those of the connections, after the first of them, or
+ * NULL. raw_qp_init - moves it to INIT. raw_qp_reset - leaves it as it was
+ * made, as after a connection. */
+struct ibv_qp *raw_qp_new(struct raw_end *end);
+bool raw_qp_init(struct ibv_qp *qp);
+bool raw_qp_reset(struct ibv_qp *qp);
+
 #endif

@@ -239,6 +239,36 @@ connects_print(struct client *c, size_t count)
            raw, fresh, recycled, raw / recycled, fresh / recycled);
 }
 
+/* The QP's own part, of one end: made and destroyed, or reset. */
+static bool
+qps_measure(struct client *c, size_t count)
+{
+    double *made = c->times[FRESH], *reset = c->times[RECYCLED];
+
+    for (size_t i = 0; i < count; i++) {
+        double start = now_us();
+        struct ibv_qp *qp = raw_qp_new(&c->raw);
+        double create = now_us() - start;
+        bool good;
+
+        if (qp == NULL || !raw_qp_init(qp)) {
+            perror("recycle: a QP");
+            return false;
+        }
+        start = now_us();
+        good = raw_qp_reset(qp);
+        reset[i] = now_us() - start;
+        start = now_us();
+        ibv_destroy_qp(qp);
+        made[i] = create + now_us() - start;
+        if (!good)
+            return false;
+    }
+    printf("qp_create_destroy_us %.1f\nqp_reset_us %.1f\n", median(made, count),
+           median(reset, count));
+    return true;
+}
+
 static bool
 client_open(struct client *c, char **args, size_t count)
 {
@@ -274,8 +304,10 @@ run_client(char **args, size_t count)
     struct client c = {.addr = NULL};
     bool good = client_open(&c, args, count) && connect_all(&c, count);
 
-    if (good)
+    if (good) {
         connects_print(&c, count);
+        good = qps_measure(&c, count);
+    }
     client_close(&c);
     return good ? 0 : 1;
 }
