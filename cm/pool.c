@@ -522,7 +522,7 @@ vc__pool_fini(struct vc__pool *p)
     vc__engine_wait(p->cm->engine, &waiter, VC__FOREVER);
     /* What they waited for has ended by now, so they leave at once. */
     vc__pool_leave(p);
-    vc__engine_wait(p->cm->engine, &p->unused, VC__FOREVER);
+    vc__waiter_sleep(&p->unused);
     for (s = first_session(p); s != NULL; s = next) {
         next = s->next;
         vc__session_free(s);

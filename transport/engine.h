@@ -43,6 +43,10 @@ void vc__waiter_done(struct vc__waiter *w);
 /* Has it? Whoever sees true sees all that was written before done(). */
 bool vc__waiter_is_done(struct vc__waiter *w);
 
+/* Waits for what another thread says without the engine, which it would not
+ * wake: only where that thread needs no progress of the engine for it. */
+void vc__waiter_sleep(struct vc__waiter *w);
+
 /* Something to run once on the holder. Lives in its owner; may be posted
  * again, or freed, from its own run(). */
 struct vc__task {
