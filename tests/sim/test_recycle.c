@@ -9,6 +9,7 @@
 #include "rpc/runtime.h"
 #include "tests/sim/sim.h"
 #include "transport/rdma/device.h"
+#include "transport/rdma/qp.h"
 
 #define TIMES    50
 #define SEEDS    40
@@ -165,6 +166,86 @@ what_came_late_for_one_connection_never_disturbs_the_next(void **state)
         struct sim_server s = {.sleep_us = 950};
 
         world_run(seed, 3, leaves_late_replies_behind, &c, &s);
+    }
+}
+
+struct life {
+    struct vc__qp qp;
+    unsigned completions;
+};
+
+static void
+life_received(struct vc__qp *qp, const uint8_t *data, uint32_t len)
+{
+    (void)data;
+    (void)len;
+    caa_container_of(qp, struct life, qp)->completions++;
+}
+
+static void
+life_sent(struct vc__qp *qp, uint32_t number)
+{
+    (void)number;
+    caa_container_of(qp, struct life, qp)->completions++;
+}
+
+static void
+life_failed(struct vc__qp *qp, enum ibv_wc_status why)
+{
+    (void)why;
+    caa_container_of(qp, struct life, qp)->completions++;
+}
+
+static const struct vc__qp_ops life_ops = {life_received, life_sent,
+                                           life_failed};
+
+/* One life of a QP ends with sends that nobody has polled, or not handled. */
+static void
+two_lives(struct vc__device *d, bool polled)
+{
+    static const uint8_t data[8];
+    struct life first = {.completions = 0}, second = {.completions = 0};
+    uint32_t number;
+
+    assert_int_equal(vc__qp_init(&first.qp, d, &life_ops, 8, 2), VC_OK);
+    number = first.qp.qp->qp_num;
+    vc__qp_to_error(&first.qp);
+    for (unsigned i = 0; i < 4; i++)
+        assert_int_equal(vc__qp_send(&first.qp, data, sizeof data), 0);
+    if (polled)
+        d->wc_n = ibv_poll_cq(d->cq, 3, d->wc);
+    assert_int_equal(d->wc_n, polled ? 3 : 0);
+    vc__qp_fini(&first.qp, true);
+
+    assert_int_equal(vc__qp_init(&second.qp, d, &life_ops, 8, 2), VC_OK);
+    assert_int_equal(second.qp.qp->qp_num, number);
+    vc__device_drain(d);
+    assert_int_equal(second.completions, 0);
+    vc__qp_fini(&second.qp, true);
+}
+
+static void
+sends_of_one_life_are_not_seen_in_the_next(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        struct vc__engine engine;
+        struct vc__device *d;
+        struct ibv_context **verbs;
+
+        sim_begin(seed, 0, true);
+        verbs = rdma_get_devices(NULL);
+        assert_non_null(verbs);
+        assert_int_equal(vc__engine_init(&engine, 0), 0);
+        assert_int_equal(vc__device_new(&engine, verbs[0], 1 << 20, 4, &d),
+                         VC_OK);
+        two_lives(d, false);
+        two_lives(d, true);
+        assert_int_equal(d->warm.stats.made, 1);
+        vc__device_free(d);
+        vc__engine_fini(&engine);
+        rdma_free_devices(verbs);
+        assert_int_equal(fake_end(), 0);
     }
 }
 
@@ -412,6 +493,7 @@ main(void)
         cmocka_unit_test(one_connection_after_the_other_takes_the_same_qp),
         cmocka_unit_test(
             what_came_late_for_one_connection_never_disturbs_the_next),
+        cmocka_unit_test(sends_of_one_life_are_not_seen_in_the_next),
         cmocka_unit_test(no_more_wait_than_the_options_say),
         cmocka_unit_test(the_qp_of_a_peer_that_did_not_answer_is_destroyed),
         cmocka_unit_test(a_refusal_as_stale_is_answered_by_another_qp),
