@@ -107,15 +107,24 @@ attr_of(struct rdma_cm_id *id, enum ibv_qp_state state,
 int
 vc__qp_to_init(struct vc__qp *qp, struct rdma_cm_id *id)
 {
+    struct vc__warm_qp *w = qp->warm;
     struct ibv_qp_attr attr;
     int mask;
     int err = attr_of(id, IBV_QPS_INIT, &attr, &mask);
 
     if (err != 0)
         return err;
+    /* As it has been left for this. */
+    if (w->port == attr.port_num && w->pkey_index == attr.pkey_index)
+        return 0;
     /* Nothing of ours is open to the peer's READ and WRITE. */
     attr.qp_access_flags = 0;
-    return ibv_modify_qp(qp->qp, &attr, mask);
+    err = ibv_modify_qp(qp->qp, &attr, mask);
+    if (err == 0) {
+        w->port = attr.port_num;
+        w->pkey_index = attr.pkey_index;
+    }
+    return err;
 }
 
 static int
@@ -272,6 +281,21 @@ warm_reset(struct vc__warm_qp *w)
     return ibv_modify_qp(w->qp, &attr, IBV_QP_STATE) == 0;
 }
 
+/* Its next connection most likely leads through the same port: the first of
+ * the transitions is made now, when nobody waits for it. */
+static bool
+warm_init(struct vc__warm_qp *w)
+{
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
+                               .port_num = w->port,
+                               .pkey_index = w->pkey_index};
+
+    return w->port == 0 ||
+           ibv_modify_qp(w->qp, &attr,
+                         IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+                             IBV_QP_ACCESS_FLAGS) == 0;
+}
+
 /* Once the QP is in RESET, or destroyed, the device makes no completion and
  * no event of it any more; those made before are taken out here, while its
  * number is in no table and it has no context. So none of them can come upon
@@ -286,7 +310,7 @@ warm_give(struct vc__qp *qp, bool again)
     vc__device_del_qp(d, qp);
     w->qp->qp_context = NULL;
     vc__device_drain(d);
-    if (!again || qp->ill || !warm_reset(w)) {
+    if (!again || qp->ill || !warm_reset(w) || !warm_init(w)) {
         warm_destroy(&d->warm, w);
         w = NULL;
     }

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * QPs that wait, in RESET, to be used again: making one is most of what the
+ * QPs that wait to be used again: making one is most of what the
  * verbs cost a connection. Pure: who makes, resets and destroys them is in
  * transport/rdma/qp.c. The holder of the engine only. */
 #ifndef VC_TRANSPORT_RDMA_QP_CACHE_H
@@ -19,6 +19,10 @@ struct vc__warm_qp {
     struct ibv_qp *qp;
     uint32_t depth; /* of its send queue: its class */
     uint32_t max_inline;
+
+    /* It is in INIT already, with these; 0: in RESET. */
+    uint8_t port;
+    uint16_t pkey_index;
 };
 
 struct vc__qp_stats {
