@@ -65,8 +65,9 @@ vc__qp_send_number(uint64_t wr_id)
     return (uint32_t)(wr_id >> 1);
 }
 
-/* A QP, new or used before, with room for depth sends, n_buffers (1..) of them at a time
- * longer than max_inline. Errors as vc__device_grant() and ibv_create_qp(3). */
+/* A QP, new or used before, with room for depth sends, n_buffers (1..) of them
+ * at a time longer than max_inline. Errors as vc__device_grant() and
+ * ibv_create_qp(3). */
 enum vc_status vc__qp_init(struct vc__qp *qp, struct vc__device *device,
                            const struct vc__qp_ops *ops, uint32_t depth,
                            uint32_t n_buffers);
