@@ -160,7 +160,8 @@ link_act(struct vc__link *link, enum vc__link_action action)
         break;
     case VC__LINK_DO_ANSWER:
         tell_down(link);
-        disconnect(link);
+        if (!disconnect(link))
+            link->parted = false;
         take_apart(link);
         break;
     case VC__LINK_DO_FAIL:
@@ -181,12 +182,34 @@ link_act(struct vc__link *link, enum vc__link_action action)
     }
 }
 
+/* What comes next, an event of the CM must tell. */
+static bool
+waits_for_cm(enum vc__link_state state)
+{
+    return state != VC__LINK_NEW && state != VC__LINK_UP &&
+           state != VC__LINK_GONE;
+}
+
+static void
+haste_follow(struct vc__link *link)
+{
+    bool hasty = waits_for_cm(link->state);
+    unsigned *count = &link->cm->engine->hasty;
+
+    if (hasty && !link->hasty)
+        ++*count;
+    else if (!hasty && link->hasty)
+        --*count;
+    link->hasty = hasty;
+}
+
 void
 vc__link_event(struct vc__link *link, enum vc__link_event event)
 {
     struct vc__link_step step = vc__link_step(link->state, event);
 
     link->state = step.next;
+    haste_follow(link);
     link_act(link, step.action);
 }
 
@@ -272,6 +295,9 @@ link_on_cm(struct vc__cm_handler *h, const struct vc__cm_event *ev)
         vc__link_no_way(link, ev);
         break;
     case RDMA_CM_EVENT_DISCONNECTED:
+        /* With a status, it is the kernel that gave up waiting for the peer's
+         * answer. */
+        link->parted = ev->status == 0;
         vc__link_end(link, VC__LINK_EV_LEFT, VC_UNAVAILABLE,
                      "%s closed the connection, or its process ended",
                      link->peer);

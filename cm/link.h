@@ -68,6 +68,9 @@ struct vc__link {
     bool active; /* the side that connects */
     bool stale;  /* refused for its QP number: another may do */
     bool told;   /* ops->down has run */
+    bool hasty;  /* counted in engine->hasty */
+    bool asked;  /* the peer may know our QP's number */
+    bool parted; /* it has said that it is done with it, and we answered */
     struct vc__error error;
 
     struct vc__timer timer;

@@ -34,6 +34,7 @@ accept_send(struct vc__link *link, struct rdma_cm_id *id)
     };
 
     vc__accept_put(accept, &link->accept);
+    link->asked = true;
     return rdma_accept(id, &param) == 0 ? 0 : errno;
 }
 

@@ -113,6 +113,7 @@ vc__link_ask(struct vc__link *link)
     link->hello.credits = (uint16_t)link->granted;
     link->hello.log2_eager = VC__BUFFER_LOG2;
     vc__hello_put(hello, &link->hello);
+    link->asked = true;
     if (rdma_connect(link->id, &param) != 0)
         end_errno(link, "connect", errno);
 }

@@ -543,6 +543,14 @@ window_for(unsigned links)
     return window;
 }
 
+static void
+grant_end(struct vc__link *link)
+{
+    if (link->granted > 0)
+        vc__device_ungrant(link->device, link->granted);
+    link->granted = 0;
+}
+
 static enum vc_status
 prepare_with(struct vc__link *link, unsigned window)
 {
@@ -554,7 +562,7 @@ prepare_with(struct vc__link *link, unsigned window)
     status = vc__qp_init(&link->qp, link->device, &vc__link_qp_ops, window * 2,
                          window / 2);
     if (status != VC_OK)
-        vc__link_unprepare(link);
+        grant_end(link);
     return status;
 }
 
@@ -571,16 +579,20 @@ vc__link_prepare(struct vc__link *link, struct ibv_context *verbs)
         status = prepare_with(link, window);
         window /= 2;
     } while (status == VC_RESOURCE_EXHAUSTED && window >= WINDOW_MIN);
+    if (status != VC_OK)
+        vc__link_unprepare(link);
     return status;
 }
 
 void
 vc__link_unprepare(struct vc__link *link)
 {
-    vc__qp_fini(&link->qp);
-    if (link->granted > 0)
-        vc__device_ungrant(link->device, link->granted);
-    link->granted = 0;
+    if (link->device == NULL)
+        return;
+    vc__qp_fini(&link->qp, !link->asked || link->parted);
+    grant_end(link);
+    vc__device_put(link->device);
+    link->device = NULL;
 }
 
 void

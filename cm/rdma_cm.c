@@ -39,6 +39,17 @@ event_copy(struct vc__cm_event *out, const struct rdma_cm_event *in)
 }
 
 static void
+device_removed(struct vc__cm *cm, const struct ibv_context *verbs)
+{
+    struct vc__device *d;
+
+    cds_list_for_each_entry (d, &cm->devices, node) {
+        if (verbs != NULL && d->verbs->device == verbs->device)
+            vc__device_doom(d);
+    }
+}
+
+static void
 events_ready(struct vc__source *s)
 {
     struct vc__cm *cm = caa_container_of(s, struct vc__cm, source);
@@ -53,16 +64,20 @@ events_ready(struct vc__source *s)
         event_copy(&copy, event);
         handler = copy.id->context;
         rdma_ack_cm_event(event);
+        if (copy.type == RDMA_CM_EVENT_DEVICE_REMOVAL)
+            device_removed(cm, copy.id->verbs);
         handler->event(handler, &copy);
     }
 }
 
 void
-vc__cm_init(struct vc__cm *cm, struct vc__engine *engine, size_t memory)
+vc__cm_init(struct vc__cm *cm, struct vc__engine *engine, size_t memory,
+            unsigned warm)
 {
     memset(cm, 0, sizeof *cm);
     cm->engine = engine;
     cm->memory = memory;
+    cm->warm = warm;
     pthread_mutex_init(&cm->open_lock, NULL);
     CDS_INIT_LIST_HEAD(&cm->devices);
 }
@@ -184,12 +199,13 @@ vc__cm_device(struct vc__cm *cm, struct ibv_context *verbs,
     enum vc_status status;
 
     cds_list_for_each_entry (d, &cm->devices, node) {
-        if (d->verbs->device == verbs->device) {
+        if (d->verbs->device == verbs->device && !d->doomed) {
+            vc__device_get(d);
             *device = d;
             return VC_OK;
         }
     }
-    status = vc__device_new(cm->engine, verbs, cm->memory, &d);
+    status = vc__device_new(cm->engine, verbs, cm->memory, cm->warm, &d);
     if (status != VC_OK)
         return status;
     cds_list_add(&d->node, &cm->devices);

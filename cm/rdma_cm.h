@@ -22,6 +22,7 @@ struct vc__device;
 struct vc__cm {
     struct vc__engine *engine;
     size_t memory; /* pinned bytes allowed, each device */
+    unsigned warm; /* idle QPs allowed, each device */
     pthread_mutex_t open_lock;
     struct rdma_event_channel *channel; /* NULL until the first use */
     struct vc__source source;
@@ -45,7 +46,8 @@ struct vc__cm_handler {
     void (*event)(struct vc__cm_handler *h, const struct vc__cm_event *event);
 };
 
-void vc__cm_init(struct vc__cm *cm, struct vc__engine *engine, size_t memory);
+void vc__cm_init(struct vc__cm *cm, struct vc__engine *engine, size_t memory,
+                 unsigned warm);
 
 /* Every id must be gone. */
 void vc__cm_fini(struct vc__cm *cm);
@@ -61,7 +63,8 @@ enum vc_status vc__cm_open(struct vc__cm *cm);
 #define VC__NODE_TEXT 40
 bool vc__cm_refused(char path[VC__NODE_TEXT], bool all);
 
-/* The device of an id's verbs context; errors as vc__device_new(). */
+/* The device of an id's verbs context, for the caller to use until it calls
+ * vc__device_put(); errors as vc__device_new(). */
 enum vc_status vc__cm_device(struct vc__cm *cm, struct ibv_context *verbs,
                              struct vc__device **device);
 

@@ -192,7 +192,7 @@ vc_channel_close(struct vc_channel *channel)
     vc__pool_cancel(channel->pool, channel);
     /* What they waited for has ended by now, so they leave at once. */
     channel_leave(channel);
-    vc__engine_wait(&channel->progress->engine, &channel->unused, VC__FOREVER);
+    vc__waiter_await(&channel->unused);
     for (cl = first_client(channel); cl != NULL; cl = next) {
         next = cl->next;
         vc__client_free(cl->client);

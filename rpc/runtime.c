@@ -17,6 +17,8 @@
 #define SPIN_MAX_US 1000000u
 #define MEMORY      ((size_t)256 << 20)
 #define MEMORY_MIN  ((size_t)64 << 10)
+#define WARM        16u
+#define WARM_MAX    4096u
 #define MESSAGE     ((size_t)4 << 20)
 #define MESSAGE_MIN ((size_t)4 << 10)
 #define MESSAGE_MAX ((size_t)1 << 30)
@@ -52,18 +54,18 @@ progress_fini(struct vc__progress *p)
 }
 
 static int
-progress_init(struct vc_runtime *r, unsigned n, uint32_t spin_us, size_t memory)
+progress_init(struct vc_runtime *r, const struct vc_runtime_opts *opts)
 {
-    r->progress = calloc(n, sizeof *r->progress);
+    r->progress = calloc(opts->engines, sizeof *r->progress);
     if (r->progress == NULL)
         return ENOMEM;
-    for (r->n = 0; r->n < n; r->n++) {
+    for (r->n = 0; r->n < opts->engines; r->n++) {
         struct vc__progress *p = &r->progress[r->n];
-        int err = vc__engine_init(&p->engine, spin_us);
+        int err = vc__engine_init(&p->engine, opts->spin_us);
 
         if (err != 0)
             return err;
-        vc__cm_init(&p->cm, &p->engine, memory);
+        vc__cm_init(&p->cm, &p->engine, opts->memory_limit, opts->warm_qps);
         vc__pools_init(&p->pools, &p->cm, r->instance);
     }
     return 0;
@@ -84,6 +86,10 @@ opts_take(struct vc_runtime_opts *out, const struct vc_runtime_opts *opts)
         out->spin_us = 0;
     if (out->memory_limit == 0)
         out->memory_limit = MEMORY;
+    if (out->warm_qps == 0)
+        out->warm_qps = WARM;
+    else if (out->warm_qps == VC_WARM_NONE)
+        out->warm_qps = 0;
     if (out->engines > ENGINES_MAX)
         return vc__fail(VC_INVALID_ARGUMENT, "engines: %u is not in 1..%u",
                         out->engines, ENGINES_MAX);
@@ -94,6 +100,9 @@ opts_take(struct vc_runtime_opts *out, const struct vc_runtime_opts *opts)
         return vc__fail(VC_INVALID_ARGUMENT,
                         "memory_limit: %zu bytes are less than %zu",
                         out->memory_limit, MEMORY_MIN);
+    if (out->warm_qps > WARM_MAX)
+        return vc__fail(VC_INVALID_ARGUMENT, "warm_qps: %u is not in 1..%u",
+                        out->warm_qps, WARM_MAX);
     return VC_OK;
 }
 
@@ -112,7 +121,7 @@ vc_runtime_new(const struct vc_runtime_opts *user_opts,
     if (r == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     vc__replies_init(&r->replies);
-    err = progress_init(r, opts.engines, opts.spin_us, opts.memory_limit);
+    err = progress_init(r, &opts);
     if (err == 0 && getrandom(r->instance, sizeof r->instance, 0) !=
                         (ssize_t)sizeof r->instance)
         err = errno;

@@ -70,6 +70,7 @@ struct vc__engine {
     struct cds_list_head handlers; /* run only when no handler waits */
     struct vc__timers timers;
     unsigned depth; /* nested progress: a handler that waits */
+    unsigned hasty; /* connections that wait for descriptors to tell */
     bool stirred;   /* a look or a timer did something nobody counted yet */
     unsigned turns;
     atomic_ullong looked; /* when the descriptors were last looked at */

@@ -72,3 +72,10 @@ vc__waiter_sleep(struct vc__waiter *w, uint64_t until)
     }
     atomic_fetch_and(&w->word, ~VC__WAITER_ASLEEP);
 }
+
+void
+vc__waiter_await(struct vc__waiter *w)
+{
+    while (!vc__waiter_is_done(w))
+        vc__waiter_sleep(w, VC__FOREVER);
+}

@@ -43,6 +43,11 @@ vc__waiter_is_done(struct vc__waiter *w)
            VC__WAITER_DONE;
 }
 
+/* Waits for w and advances nothing: for what other threads do by themselves.
+ * A holder that sleeps would not hear of it, and after done() nobody may touch
+ * the engine to wake it. */
+void vc__waiter_await(struct vc__waiter *w);
+
 /* For the engine. Hands w the token; w may be gone afterwards unless the
  * engine's lock is held. */
 void vc__waiter_hand(struct vc__waiter *w);

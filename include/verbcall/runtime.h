@@ -34,13 +34,19 @@ struct vc_runtime_opts {
      * device, 64 KiB.., default 256 MiB. It is taken slab by slab as links
      * are opened. */
     size_t memory_limit;
+
+    /* QPs, 1..4096, default 16, that each engine keeps on each device when
+     * their connections are closed, for new ones: making one anew takes longer.
+     * They pin no memory of ours. VC_WARM_NONE keeps none. */
+    unsigned warm_qps;
 };
 
 #define VC_SPIN_NEVER (~0u)
+#define VC_WARM_NONE  (~0u)
 
 #define VC_RUNTIME_OPTS_INIT                                                   \
     {                                                                          \
-        sizeof(struct vc_runtime_opts), 0, 0, 0                                \
+        sizeof(struct vc_runtime_opts), 0, 0, 0, 0                             \
     }
 
 /* vc_runtime_new - makes a runtime. opts may be NULL. No device is opened

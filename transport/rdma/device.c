@@ -23,6 +23,9 @@
 #define REPOST_BATCH 8
 #define SRQ_SIZE     16384u
 #define CQ_SIZE      1024u
+/* Asynchronous events that are waiting at a time: more than a few tell of a
+ * device that is beyond help, and the bound only keeps us from looping. */
+#define ASYNC_MOST 4096u
 
 #define QPN_LOW_BITS 12
 #define QPN_LOW_MASK ((1u << QPN_LOW_BITS) - 1)
@@ -232,16 +235,6 @@ completions_poll(struct vc__source *s)
     return n;
 }
 
-void
-vc__device_drain(struct vc__device *d)
-{
-    /* As many as it can hold; what comes later is of other QPs. */
-    int left = d->cq->cqe;
-
-    while (left > 0 && completions_poll(&d->completions) > 0)
-        left -= VC__WC_BATCH;
-}
-
 static void
 completions_arm(struct vc__source *s)
 {
@@ -288,11 +281,15 @@ async_handle(struct vc__device *d, const struct ibv_async_event *event)
     case IBV_EVENT_QP_REQ_ERR:
     case IBV_EVENT_QP_ACCESS_ERR:
         qp = event->element.qp->qp_context;
+        if (qp == NULL) /* an idle one */
+            break;
+        qp->ill = true;
         qp->ops->failed(qp, IBV_WC_FATAL_ERR);
         break;
     case IBV_EVENT_CQ_ERR:
     case IBV_EVENT_SRQ_ERR:
     case IBV_EVENT_DEVICE_FATAL:
+        vc__device_doom(d);
         all_qps_fail(d);
         break;
     case IBV_EVENT_SRQ_LIMIT_REACHED:
@@ -303,16 +300,39 @@ async_handle(struct vc__device *d, const struct ibv_async_event *event)
     }
 }
 
-static void
-async_ready(struct vc__source *s)
+/* False when there is none. */
+static bool
+async_next(struct vc__device *d)
 {
-    struct vc__device *d = caa_container_of(s, struct vc__device, async);
     struct ibv_async_event event;
 
     if (ibv_get_async_event(d->verbs, &event) != 0)
-        return;
+        return false;
     async_handle(d, &event);
     ibv_ack_async_event(&event);
+    return true;
+}
+
+static void
+async_ready(struct vc__source *s)
+{
+    async_next(caa_container_of(s, struct vc__device, async));
+}
+
+void
+vc__device_drain(struct vc__device *d)
+{
+    /* Those polled before, and as many as the queue can hold; what comes later
+     * is of other QPs. */
+    unsigned left = (unsigned)(d->wc_n - d->wc_at) + (unsigned)d->cq->cqe;
+    unsigned n;
+
+    do {
+        n = completions_poll(&d->completions);
+        left -= n < left ? n : left;
+    } while (n > 0 && left > 0);
+    for (unsigned i = 0; i < ASYNC_MOST && async_next(d); i++)
+        continue;
 }
 
 /* --- birth and death --------------------------------------------------- */
@@ -383,6 +403,7 @@ sources_add(struct vc__device *d)
 static void
 queues_free(struct vc__device *d)
 {
+    vc__qps_forget(&d->warm);
     if (d->srq != NULL)
         ibv_destroy_srq(d->srq);
     if (d->cq != NULL)
@@ -399,9 +420,19 @@ queues_free(struct vc__device *d)
     free(d);
 }
 
+static void
+device_bury(struct vc__task *task)
+{
+    struct vc__device *d = caa_container_of(task, struct vc__device, bury);
+
+    /* run_all() of the engine has taken it out of its list. */
+    CDS_INIT_LIST_HEAD(&task->node);
+    vc__device_free(d);
+}
+
 enum vc_status
 vc__device_new(struct vc__engine *engine, struct ibv_context *verbs,
-               size_t memory, struct vc__device **device)
+               size_t memory, unsigned warm, struct vc__device **device)
 {
     struct vc__device *d = calloc(1, sizeof *d);
     enum vc_status status;
@@ -409,6 +440,11 @@ vc__device_new(struct vc__engine *engine, struct ibv_context *verbs,
     if (d == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     d->engine = engine;
+    d->users = 1;
+    d->bury.run = device_bury;
+    CDS_INIT_LIST_HEAD(&d->node);
+    CDS_INIT_LIST_HEAD(&d->bury.node);
+    vc__qp_cache_init(&d->warm, warm);
     /* A context of our own: its asynchronous events come to this engine
      * alone, and it is closed with us, while librdmacm keeps its own open. */
     d->verbs = ibv_open_device(verbs->device);
@@ -439,9 +475,40 @@ vc__device_new(struct vc__engine *engine, struct ibv_context *verbs,
 void
 vc__device_free(struct vc__device *d)
 {
+    cds_list_del(&d->node);
+    cds_list_del(&d->bury.node);
     vc__engine_remove(d->engine, &d->completions);
     vc__engine_remove(d->engine, &d->async);
     queues_free(d);
+}
+
+void
+vc__device_get(struct vc__device *d)
+{
+    d->users++;
+}
+
+/* Not here and now: an event of the device may be being handled. */
+static void
+bury_if_unused(struct vc__device *d)
+{
+    if (d->doomed && d->users == 0 && cds_list_empty(&d->bury.node))
+        vc__engine_defer(d->engine, &d->bury);
+}
+
+void
+vc__device_put(struct vc__device *d)
+{
+    d->users--;
+    bury_if_unused(d);
+}
+
+void
+vc__device_doom(struct vc__device *d)
+{
+    d->doomed = true;
+    d->warm.max = 0;
+    bury_if_unused(d);
 }
 
 enum vc_status

@@ -8,12 +8,14 @@
 #define VC_TRANSPORT_RDMA_DEVICE_H
 
 #include <infiniband/verbs.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <verbcall/status.h>
 
 #include "transport/engine.h"
 #include "transport/rdma/buffer.h"
+#include "transport/rdma/qp_cache.h"
 
 #define VC__WC_BATCH 16
 
@@ -50,17 +52,32 @@ struct vc__device {
     /* QPs by number, 24 bits: a table of tables. */
     struct vc__qp **qps[4096];
     unsigned n_qps;
+    struct vc__qp_cache warm; /* QPs of no number in the table */
+
+    /* It was removed, or has failed: nobody begins to use it, and it is freed
+     * when nobody does any more. */
+    unsigned users;
+    bool doomed;
+    struct vc__task bury;
 };
 
-/* Opens the device of this verbs context for the engine.
+/* Opens the device of this verbs context for the engine, with as many bytes of
+ * pinned memory and of idle QPs at most. The caller uses it.
  * VC_RESOURCE_EXHAUSTED  queues or memory cannot be had
  * VC_UNAVAILABLE         the device is going away */
 enum vc_status vc__device_new(struct vc__engine *engine,
                               struct ibv_context *verbs, size_t memory,
-                              struct vc__device **device);
+                              unsigned warm, struct vc__device **device);
 
-/* Every QP must be gone. */
+/* Every QP in use must be gone. */
 void vc__device_free(struct vc__device *d);
+
+/* One more uses it, and one less. */
+void vc__device_get(struct vc__device *d);
+void vc__device_put(struct vc__device *d);
+
+/* It is of no use any more. May come several times. */
+void vc__device_doom(struct vc__device *d);
 
 /* Posts n more receives for a peer, and takes that promise back. */
 enum vc_status vc__device_grant(struct vc__device *d, unsigned n);
@@ -74,7 +91,8 @@ void vc__device_cq_less(struct vc__device *d, unsigned n);
 enum vc_status vc__device_add_qp(struct vc__device *d, struct vc__qp *qp);
 void vc__device_del_qp(struct vc__device *d, struct vc__qp *qp);
 
-/* Handles all completions that had come when it was called. */
+/* Handles all completions and asynchronous events that had come when it was
+ * called. */
 void vc__device_drain(struct vc__device *d);
 
 #endif

@@ -107,15 +107,24 @@ attr_of(struct rdma_cm_id *id, enum ibv_qp_state state,
 int
 vc__qp_to_init(struct vc__qp *qp, struct rdma_cm_id *id)
 {
+    struct vc__warm_qp *w = qp->warm;
     struct ibv_qp_attr attr;
     int mask;
     int err = attr_of(id, IBV_QPS_INIT, &attr, &mask);
 
     if (err != 0)
         return err;
+    /* As it has been left for this. */
+    if (w->port == attr.port_num && w->pkey_index == attr.pkey_index)
+        return 0;
     /* Nothing of ours is open to the peer's READ and WRITE. */
     attr.qp_access_flags = 0;
-    return ibv_modify_qp(qp->qp, &attr, mask);
+    err = ibv_modify_qp(qp->qp, &attr, mask);
+    if (err == 0) {
+        w->port = attr.port_num;
+        w->pkey_index = attr.pkey_index;
+    }
+    return err;
 }
 
 static int
@@ -178,33 +187,139 @@ buffers_take(struct vc__qp *qp, uint32_t n)
     return VC_OK;
 }
 
-static enum vc_status
-qp_create(struct vc__qp *qp)
+static void
+warm_destroy(struct vc__qp_cache *cache, struct vc__warm_qp *w)
+{
+    ibv_destroy_qp(w->qp);
+    cache->stats.destroyed++;
+    free(w);
+}
+
+void
+vc__qps_forget(struct vc__qp_cache *cache)
+{
+    struct vc__warm_qp *w;
+
+    while ((w = vc__qp_cache_pop(cache)) != NULL)
+        warm_destroy(cache, w);
+}
+
+static struct ibv_qp *
+qp_create(const struct vc__device *d, uint32_t depth, uint32_t *max_inline)
 {
     struct ibv_qp_init_attr attr = {
-        .qp_context = qp,
-        .send_cq = qp->device->cq,
-        .recv_cq = qp->device->cq,
-        .srq = qp->device->srq,
-        .cap = {.max_send_wr = qp->depth,
+        .send_cq = d->cq,
+        .recv_cq = d->cq,
+        .srq = d->srq,
+        .cap = {.max_send_wr = depth,
                 .max_send_sge = 1,
                 .max_inline_data = INLINE_WANTED},
         .qp_type = IBV_QPT_RC,
     };
+    struct ibv_qp *qp = ibv_create_qp(d->pd, &attr);
 
-    qp->qp = ibv_create_qp(qp->device->pd, &attr);
-    if (qp->qp == NULL) { /* perhaps a device with less inline */
+    if (qp == NULL) { /* perhaps a device with less inline */
         attr.cap.max_inline_data = 0;
-        qp->qp = ibv_create_qp(qp->device->pd, &attr);
+        qp = ibv_create_qp(d->pd, &attr);
     }
-    if (qp->qp == NULL)
-        return vc__fail(
-            vc__status_of_errno(errno), "%s: cannot create a QP: %s",
-            ibv_get_device_name(qp->device->verbs->device), strerror(errno));
-    qp->max_inline = attr.cap.max_inline_data < INLINE_WANTED
-                         ? attr.cap.max_inline_data
-                         : INLINE_WANTED;
-    return VC_OK;
+    *max_inline = attr.cap.max_inline_data < INLINE_WANTED
+                      ? attr.cap.max_inline_data
+                      : INLINE_WANTED;
+    return qp;
+}
+
+static struct vc__warm_qp *
+warm_make(struct vc__device *d, uint32_t depth)
+{
+    struct vc__warm_qp *w = calloc(1, sizeof *w);
+
+    if (w == NULL) {
+        vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+        return NULL;
+    }
+    w->depth = depth;
+    w->qp = qp_create(d, depth, &w->max_inline);
+    if (w->qp == NULL) {
+        vc__fail(vc__status_of_errno(errno), "%s: cannot create a QP: %s",
+                 ibv_get_device_name(d->verbs->device), strerror(errno));
+        free(w);
+        return NULL;
+    }
+    d->warm.stats.made++;
+    return w;
+}
+
+/* One that has waited for it, or a new one. */
+static enum vc_status
+warm_take(struct vc__qp *qp)
+{
+    struct vc__warm_qp *w = vc__qp_cache_take(&qp->device->warm, qp->depth);
+    enum vc_status status;
+
+    if (w == NULL)
+        w = warm_make(qp->device, qp->depth);
+    if (w == NULL)
+        return vc__error_last()->status;
+    qp->warm = w;
+    qp->qp = w->qp;
+    qp->max_inline = w->max_inline;
+    status = vc__device_add_qp(qp->device, qp);
+    if (status == VC_OK) {
+        w->qp->qp_context = qp;
+        return VC_OK;
+    }
+    warm_destroy(&qp->device->warm, w);
+    qp->qp = NULL;
+    return status;
+}
+
+static bool
+warm_reset(struct vc__warm_qp *w)
+{
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RESET};
+
+    return ibv_modify_qp(w->qp, &attr, IBV_QP_STATE) == 0;
+}
+
+/* Its next connection most likely leads through the same port: the first of
+ * the transitions is made now, when nobody waits for it. */
+static bool
+warm_init(struct vc__warm_qp *w)
+{
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
+                               .port_num = w->port,
+                               .pkey_index = w->pkey_index};
+
+    return w->port == 0 ||
+           ibv_modify_qp(w->qp, &attr,
+                         IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+                             IBV_QP_ACCESS_FLAGS) == 0;
+}
+
+/* Once the QP is in RESET, or destroyed, the device makes no completion and
+ * no event of it any more; those made before are taken out here, while its
+ * number is in no table and it has no context. So none of them can come upon
+ * who uses the QP, or its number, next. The first draining saves the receives
+ * that were flushed: a reset takes their completions away on some devices. */
+static void
+warm_give(struct vc__qp *qp, bool again)
+{
+    struct vc__device *d = qp->device;
+    struct vc__warm_qp *w = qp->warm;
+
+    vc__device_del_qp(d, qp);
+    w->qp->qp_context = NULL;
+    vc__device_drain(d);
+    if (!again || qp->ill || !warm_reset(w) || !warm_init(w)) {
+        warm_destroy(&d->warm, w);
+        w = NULL;
+    }
+    vc__device_drain(d);
+    if (w == NULL)
+        return;
+    w = vc__qp_cache_put(&d->warm, w);
+    if (w != NULL)
+        warm_destroy(&d->warm, w);
 }
 
 enum vc_status
@@ -227,29 +342,17 @@ vc__qp_init(struct vc__qp *qp, struct vc__device *device,
     if (status == VC_OK)
         status = buffers_take(qp, n_buffers);
     if (status == VC_OK)
-        status = qp_create(qp);
-    if (status == VC_OK) {
-        status = vc__device_add_qp(device, qp);
-        if (status != VC_OK) {
-            ibv_destroy_qp(qp->qp);
-            qp->qp = NULL;
-        }
-    }
+        status = warm_take(qp);
     if (status != VC_OK)
-        vc__qp_fini(qp);
+        vc__qp_fini(qp, false);
     return status;
 }
 
 void
-vc__qp_fini(struct vc__qp *qp)
+vc__qp_fini(struct vc__qp *qp, bool again)
 {
-    if (qp->qp != NULL) {
-        vc__device_del_qp(qp->device, qp);
-        ibv_destroy_qp(qp->qp);
-        /* Its completions that are still queued find no QP, and must be gone
-         * before the number is used again. */
-        vc__device_drain(qp->device);
-    }
+    if (qp->qp != NULL)
+        warm_give(qp, again);
     while (qp->n_buffers > 0)
         vc__buffers_give(&qp->device->send, qp->buffers[--qp->n_buffers]);
     if (qp->depth > 0)

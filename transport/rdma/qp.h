@@ -16,6 +16,7 @@
 #include <verbcall/status.h>
 
 #include "transport/rdma/buffer.h"
+#include "transport/rdma/qp_cache.h"
 
 struct vc__device;
 struct vc__qp;
@@ -32,6 +33,8 @@ struct vc__qp_ops {
 
 struct vc__qp {
     struct ibv_qp *qp;
+    struct vc__warm_qp *warm; /* qp beyond this use of it */
+    bool ill;                 /* it failed by itself: not to be used again */
     struct vc__device *device;
     const struct vc__qp_ops *ops;
     uint32_t max_inline;
@@ -62,15 +65,21 @@ vc__qp_send_number(uint64_t wr_id)
     return (uint32_t)(wr_id >> 1);
 }
 
-/* A QP in RESET with room for depth sends, n_buffers (1..) of them at a time
- * longer than max_inline. Errors as vc__device_grant() and ibv_create_qp(3). */
+/* A QP, new or used before, with room for depth sends, n_buffers (1..) of them
+ * at a time longer than max_inline. Errors as vc__device_grant() and
+ * ibv_create_qp(3). */
 enum vc_status vc__qp_init(struct vc__qp *qp, struct vc__device *device,
                            const struct vc__qp_ops *ops, uint32_t depth,
                            uint32_t n_buffers);
 
-/* Destroys it; nothing comes up any more. Not from one of its callbacks.
- * A zeroed one is fine. */
-void vc__qp_fini(struct vc__qp *qp);
+/* Gives it up; nothing comes up any more. Not from one of its callbacks. A
+ * zeroed one is fine. It may be used again, by another connection, when no
+ * peer can take it for connected still: then it is kept if the device wants
+ * it, otherwise it is destroyed. */
+void vc__qp_fini(struct vc__qp *qp, bool again);
+
+/* Destroys those that are kept. */
+void vc__qps_forget(struct vc__qp_cache *cache);
 
 /* Connection parameters of ours (doc/architecture.md, "Connecting"). */
 #define VC__RETRY_COUNT     6  /* 7 means for ever on Soft-RoCE */

@@ -1,0 +1,79 @@
+#!/bin/sh
+# SPDX-FileCopyrightText: 2026 Verbcall authors
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# What connections cost, and what is saved by keeping them: see usage() below. What runs beside the RDMA device is in
+# pool_inside.sh.
+set -u
+
+usage()
+{
+    cat <<'END'
+usage: sh bench/pool.sh [ROUNDS]
+Measures connections of Verbcall on this machine if it has an RDMA device, otherwise in a virtual
+machine with Soft-RoCE. Builds Verbcall and installs what is missing for that. What counts is the
+median of all rounds (default 5). Prints lines of name and value:
+  connect_rdma_create_qp_us      the median time from rdma_create_id() over rdma_create_qp() and
+                                 rdma_connect() to ESTABLISHED, of a program without Verbcall
+  connect_fresh_us               the median vc_channel_connect() when both ends make their QPs anew
+  connect_recycled_us            the same when both ends use QPs again
+  recycled_connect_over_rdma_create_qp, recycled_connect_over_fresh
+                                 how many times as fast the third is as the first, the second
+  qp_create_destroy_us           of it for the QP alone, at one end: ibv_create_qp() and ibv_destroy_qp()
+  qp_reset_us                    instead of them, when it is used again
+  rounds                         how many there were
+Let nothing else run beside it.
+END
+}
+
+die()
+{
+    echo "bench: $*" >&2
+    exit 1
+}
+
+# Prints the median of each name of pool_inside.sh's lines, in the order of their first.
+summary()
+{
+    LC_ALL=C awk '
+        NF != 2 { next }
+        !($1 in n) { names[++n_names] = $1 }
+        {
+            for (i = n[$1]++; i > 0 && values[$1, i - 1] > $2 + 0; i--)
+                values[$1, i] = values[$1, i - 1]
+            values[$1, i] = $2 + 0
+        }
+        END {
+            for (k = 1; k <= n_names; k++) {
+                name = names[k]
+                m = int(n[name] / 2)
+                print name, n[name] % 2 ? values[name, m] : (values[name, m - 1] + values[name, m]) / 2
+            }
+            print "rounds", n[names[1]]
+        }'
+}
+
+here=$PWD
+case ${1-} in
+-h | --help) usage; exit ;;
+*[!0-9]* | 0*) usage >&2; exit 2 ;;
+esac
+rounds=${1:-5}
+
+CDPATH='' cd -P -- "$(dirname -- "$0")/.." || exit 1
+top=$PWD
+. tests/packages.sh
+. tests/build.sh
+build=$(vc_build_folder "$here")
+
+vc_need_packages build || die 'it needs these packages'
+where=$(tests/rdma --where)
+case $where in
+*'in a guest'*) vc_need_packages guest || die 'it needs these packages' ;;
+esac
+vc_build "$build" || die 'Verbcall does not build'
+
+cd "$build" || exit 1
+echo "bench: $where" >&2
+"$top/tests/rdma" --timeout 1800 -- sh "$top/bench/pool_inside.sh" "$rounds" >bench/pool.out || die "the measurement ended with status $?"
+summary <bench/pool.out
