@@ -94,6 +94,7 @@ tell_down(struct vc__link *link)
     if (link->told)
         return;
     link->told = true;
+    vc__link_keepalive_stop(link);
     vc__link_close_io(link);
     link->ops->down(link);
 }
@@ -144,6 +145,7 @@ link_act(struct vc__link *link, enum vc__link_action action)
     switch (action) {
     case VC__LINK_DO_GO_UP:
         link->ops->up(link);
+        vc__link_keepalive_start(link);
         break;
     case VC__LINK_DO_LEAVE:
         link_leave(link);

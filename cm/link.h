@@ -19,6 +19,7 @@
 #include <urcu/list.h>
 
 #include "cm/hello.h"
+#include "cm/link_keepalive.h"
 #include "cm/link_state.h"
 #include "cm/rdma_cm.h"
 #include "transport/credit.h"
@@ -70,6 +71,9 @@ struct vc__link_ops {
      * link. */
     bool (*frame)(struct vc__link *link, const struct vc__frame *f);
 
+    /* Does somebody wait for the peer? Now and then; NULL: never. */
+    bool (*busy)(struct vc__link *link);
+
     /* It carries nothing any more, or never will: link->error says why. Once.
      * Every message in its queue has been done before. */
     void (*down)(struct vc__link *link);
@@ -104,6 +108,9 @@ struct vc__link {
     struct vc__qp qp;
     unsigned granted;     /* receives promised to the peer */
     uint32_t rx_sequence; /* of the next packet */
+
+    struct vc__link_keepalive keepalive;
+    struct vc__send ping, answer; /* of keepalive */
 
     pthread_mutex_t lock;
     bool open;                  /* lock: messages may go */

@@ -254,6 +254,16 @@ finish(struct cds_list_head *finished)
     }
 }
 
+/* What keeps the link alive goes before all that waits. */
+static void
+queue_add(struct vc__link *link, struct vc__send *s)
+{
+    if (s->frame.type == VC__FRAME_PING)
+        cds_list_add(&s->node, &link->queue);
+    else
+        cds_list_add_tail(&s->node, &link->queue);
+}
+
 bool
 vc__link_send(struct vc__link *link, struct vc__send *const *sends, unsigned n)
 {
@@ -265,7 +275,7 @@ vc__link_send(struct vc__link *link, struct vc__send *const *sends, unsigned n)
     for (unsigned i = 0; open && i < n; i++) {
         sends[i]->at = 0;
         sends[i]->gone = false;
-        cds_list_add_tail(&sends[i]->node, &link->queue);
+        queue_add(link, sends[i]);
     }
     if (open)
         queue_flush(link, &finished);
@@ -328,6 +338,13 @@ credits_take(struct vc__link *link, uint32_t credits)
     return good;
 }
 
+static bool
+frame_take(struct vc__link *link, const struct vc__frame *f)
+{
+    return f->type == VC__FRAME_PING ? vc__link_ping(link, f)
+                                     : link->ops->frame(link, f);
+}
+
 static void
 frames_handle(struct vc__link *link, struct vc__packet_reader *reader)
 {
@@ -335,7 +352,7 @@ frames_handle(struct vc__link *link, struct vc__packet_reader *reader)
     int got;
 
     while ((got = vc__frame_next(reader, &f)) == 1) {
-        if (!link->ops->frame(link, &f)) {
+        if (!frame_take(link, &f)) {
             link_malformed(link, "a frame that does not fit its state");
             return;
         }
@@ -358,6 +375,7 @@ io_received(struct vc__qp *qp, const uint8_t *data, uint32_t len)
         vc__link_event(link, VC__LINK_EV_ESTABLISHED);
     if (link->state != VC__LINK_UP)
         return;
+    link->keepalive.heard = true;
     if (!vc__packet_open(&reader, data, len, &p))
         link_malformed(link, "a packet without a header");
     else if (p.sequence != link->rx_sequence++)

@@ -146,6 +146,20 @@ on_frame(struct vc__link *link, const struct vc__frame *f)
     return good;
 }
 
+static bool
+on_busy(struct vc__link *link)
+{
+    struct vc__pool *p = pool_link_of(link)->pool;
+    bool busy = false;
+
+    pthread_mutex_lock(&p->lock);
+    for (struct vc__session *s = first_session(p); s != NULL && !busy;
+         s = s->next)
+        busy = vc__session_waits(s);
+    pthread_mutex_unlock(&p->lock);
+    return busy;
+}
+
 /* May another try do better, with another QP or at another address? */
 static bool
 may_retry(struct vc__pool *p, const struct vc__link *link)
@@ -205,8 +219,11 @@ on_gone(struct vc__link *link)
     close_check(p);
 }
 
-static const struct vc__link_ops pool_link_ops = {
-    .up = on_up, .frame = on_frame, .down = on_down, .gone = on_gone};
+static const struct vc__link_ops pool_link_ops = {.up = on_up,
+                                                  .frame = on_frame,
+                                                  .busy = on_busy,
+                                                  .down = on_down,
+                                                  .gone = on_gone};
 
 /* --- connecting -------------------------------------------------------- */
 
@@ -247,6 +264,7 @@ pool_try(struct vc__pool *p)
     }
     pl->pool = p;
     vc__link_init(&pl->link, p->cm, &pool_link_ops, (uint32_t)left_ms);
+    vc__link_keepalive_set(&pl->link, p->keepalive_ms);
     hello_fill(p, &pl->link.hello);
     p->current = pl;
     p->n_links++;

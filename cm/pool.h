@@ -35,6 +35,7 @@ struct vc__pool {
     struct vc__cm *cm;
     struct vc__target target;
     uint32_t connect_ms;
+    uint32_t keepalive_ms; /* set after vc__pool_init(); 0: off */
     uint8_t log2_message;
     uint8_t instance[VC__ID_SIZE]; /* ours */
 

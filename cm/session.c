@@ -246,6 +246,15 @@ vc__session_abandon(struct vc__session *s, struct vc__request *r,
     return mine;
 }
 
+bool
+vc__session_waits(const struct vc__session *s)
+{
+    for (unsigned i = 0; i < s->n_slots; i++)
+        if (s->slots[i].request != NULL)
+            return true;
+    return false;
+}
+
 void
 vc__session_take_all(struct vc__session *s, struct cds_list_head *sent,
                      struct cds_list_head *waiting)

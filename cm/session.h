@@ -99,6 +99,9 @@ void vc__session_reset(struct vc__session *s);
 /* Lets what waits go while there are slots. */
 void vc__session_launch(struct vc__session *s);
 
+/* Does a caller wait for a reply? */
+bool vc__session_waits(const struct vc__session *s);
+
 /* Takes all requests out: for vc__session_fail_all() without the lock. */
 void vc__session_take_all(struct vc__session *s, struct cds_list_head *sent,
                           struct cds_list_head *waiting);

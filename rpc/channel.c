@@ -42,6 +42,10 @@ opts_take(struct vc_channel_opts *out, const struct vc_channel_opts *opts)
         return vc__fail(VC_INVALID_ARGUMENT,
                         "connect_timeout_ms: %u is not in 1..%u",
                         out->connect_timeout_ms, CONNECT_MS_MAX);
+    if (!vc__keepalive_take(out->keepalive_ms, &out->keepalive_ms))
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "keepalive_ms: %u is not in %u..%u", out->keepalive_ms,
+                        VC__KEEPALIVE_MIN_MS, VC__KEEPALIVE_MAX_MS);
     if (vc__log2_message(out->max_message) == 0)
         return vc__fail(VC_INVALID_ARGUMENT,
                         "max_message: %zu is not in 4 KiB..1 GiB",
@@ -75,6 +79,7 @@ vc_channel_open(struct vc_runtime *runtime, const char *target,
     c->reply_memory = vc__codec_memory((size_t)1 << log2_message);
     vc__pool_init(&c->pool, &progress->cm, &parsed, opts.connect_timeout_ms,
                   log2_message, runtime->instance);
+    c->pool.keepalive_ms = opts.keepalive_ms;
     *channel = c;
     return VC_OK;
 }

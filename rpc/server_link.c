@@ -308,6 +308,12 @@ on_down(struct vc__link *link)
     (void)link; /* calls that run find out when they send their reply */
 }
 
+static bool
+on_busy(struct vc__link *link)
+{
+    return server_link_of(link)->n_calls > 0;
+}
+
 static void
 server_link_free(struct vc__server_link *sl)
 {
@@ -347,8 +353,11 @@ vc__server_link_release(struct vc__server_link *sl,
         server_link_free(sl);
 }
 
-static const struct vc__link_ops server_link_ops = {
-    .up = on_up, .frame = on_frame, .down = on_down, .gone = on_gone};
+static const struct vc__link_ops server_link_ops = {.up = on_up,
+                                                    .frame = on_frame,
+                                                    .busy = on_busy,
+                                                    .down = on_down,
+                                                    .gone = on_gone};
 
 /* --- accepting --------------------------------------------------------- */
 
@@ -361,6 +370,7 @@ accept_fill(const struct vc_server *server, const struct vc__hello *hello,
     a->log2_message = server->log2_message;
     a->max_sessions = VC__SERVER_SESSIONS;
     a->max_slots = VC__SERVER_SLOTS;
+    a->keepalive_ms = server->keepalive_ms;
     memcpy(a->instance, server->runtime->instance, sizeof a->instance);
     memcpy(a->text, server->name, sizeof a->text);
 }
@@ -375,6 +385,7 @@ server_link_new(struct vc__server_part *part, const struct vc__hello *hello)
     sl->part = part;
     vc__link_init(&sl->link, &part->progress->cm, &server_link_ops,
                   part->server->handshake_ms);
+    vc__link_keepalive_set(&sl->link, part->server->keepalive_ms);
     accept_fill(part->server, hello, &sl->link.accept);
     return sl;
 }
