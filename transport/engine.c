@@ -126,6 +126,13 @@ waiter_sleep(struct vc__waiter *w, uint64_t until)
     atomic_fetch_and(&w->word, ~WAITER_ASLEEP);
 }
 
+void
+vc__waiter_await(struct vc__waiter *w)
+{
+    while (!vc__waiter_is_done(w))
+        waiter_sleep(w, VC__FOREVER);
+}
+
 /* --- the token --------------------------------------------------------- */
 
 bool

@@ -43,6 +43,11 @@ void vc__waiter_done(struct vc__waiter *w);
 /* Has it? Whoever sees true sees all that was written before done(). */
 bool vc__waiter_is_done(struct vc__waiter *w);
 
+/* Waits for w and advances nothing: for what other threads do by themselves.
+ * A holder that sleeps would not hear of it, and after done() nobody may touch
+ * the engine to wake it. */
+void vc__waiter_await(struct vc__waiter *w);
+
 /* Something to run once on the holder. Lives in its owner; may be posted
  * again, or freed, from its own run(). */
 struct vc__task {
