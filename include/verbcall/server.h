@@ -41,7 +41,7 @@ struct vc_server_opts {
      * takes this server for dead when its process has not answered for so long
      * (three times as long without calls), or for the client's own
      * keepalive_ms, if that is longer. While a handler runs, its engine
-     * answers nobody: a handler that may take longer needs more here, or
+     * answers nobody: handlers that take over two thirds of it need more, or
      * VC_KEEPALIVE_OFF (see verbcall/channel.h), with which no client asks.
      * In turn, a client whose adapter does not answer in that time is
      * disconnected. */
