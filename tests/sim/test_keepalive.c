@@ -32,6 +32,7 @@ struct scene {
     struct fake_process *client;
     uint32_t keepalive_ms; /* the client's */
     bool serves_itself;    /* a library thread polls in the client */
+    bool waits;            /* it connects, and makes no call before phase_us */
     uint64_t phase_us;     /* from connecting to the call */
 
     atomic_bool called; /* the first call has ended */
@@ -64,7 +65,11 @@ client_main(void *arg)
     if (w->serves_itself)
         assert_int_equal(vc_runtime_start(runtime, 1), VC_OK);
     assert_int_equal(channel_open(w, runtime, &channel), VC_OK);
-    assert_int_equal(sim_echo(channel, 64, 0, 0, NULL), VC_OK);
+    if (w->waits)
+        assert_int_equal(vc_channel_connect(channel, &suite_probe_service),
+                         VC_OK);
+    else
+        assert_int_equal(sim_echo(channel, 64, 0, 0, NULL), VC_OK);
     fake_sleep_us(w->phase_us);
     w->first = sim_echo(channel, 64, FIRST, CALL_MS, NULL);
     w->first_ended = fake_now_us();
@@ -308,6 +313,47 @@ a_client_that_was_stopped_does_not_take_its_server_for_dead(void **state)
     }
 }
 
+/* Both machines slept: what the clock says is of neither. */
+static void
+two_ends_that_were_stopped_live_on(void **state)
+{
+    (void)state;
+    for (unsigned phase = 0; phase < PHASES; phase++) {
+        struct scene w = {.serves_itself = phase % 2 == 0};
+
+        scene_begin(&w, phase + 1, 10 * MS);
+        await_ran(FIRST);
+        fake_process_freeze(w.s.process);
+        fake_sleep_us(phase * 77 * MS); /* up to when a PING is out */
+        fake_process_freeze(w.client);
+        fake_sleep_us(3 * S);
+        fake_process_thaw(w.client);
+        fake_sleep_us(20 * MS);
+        fake_process_thaw(w.s.process);
+        await_called(&w);
+
+        assert_int_equal(w.first, VC_OK);
+        scene_end(&w);
+        assert_int_equal(w.second, VC_OK);
+        assert_int_equal(w.requests, 1);
+    }
+}
+
+/* A first packet must open a session: no PING may be one. */
+static void
+a_link_without_a_packet_yet_is_not_asked(void **state)
+{
+    struct scene w = {
+        .serves_itself = true, .waits = true, .phase_us = 1500 * MS};
+
+    (void)state;
+    scene_begin(&w, 1, 0);
+    await_called(&w);
+    assert_int_equal(w.first, VC_OK);
+    assert_int_equal(w.requests, 1);
+    scene_end(&w);
+}
+
 /* --- other wishes ------------------------------------------------------ */
 
 static void
@@ -379,6 +425,8 @@ main(void)
         cmocka_unit_test(an_idle_link_lives_as_long_as_both_ends),
         cmocka_unit_test(
             a_client_that_was_stopped_does_not_take_its_server_for_dead),
+        cmocka_unit_test(two_ends_that_were_stopped_live_on),
+        cmocka_unit_test(a_link_without_a_packet_yet_is_not_asked),
         cmocka_unit_test(without_keepalive_nothing_is_asked),
         cmocka_unit_test(a_server_that_may_not_answer_is_not_asked),
         cmocka_unit_test(the_longer_wish_counts),
