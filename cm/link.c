@@ -103,7 +103,8 @@ static void
 take_apart(struct vc__link *link)
 {
     timer_stop(link);
-    vc__engine_defer(link->cm->engine, &link->reap);
+    /* Behind `broken`, if that is posted: it must not outlive the link. */
+    vc__engine_post(link->cm->engine, &link->reap);
 }
 
 /* Never nested in a callback of the id or the QP, which it destroys. */
