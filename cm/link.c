@@ -34,6 +34,7 @@ vc__link_init(struct vc__link *link, struct vc__cm *cm,
     __cds_wfcq_init(&link->arrivals, &link->arrivals_tail);
     vc__schedule_init(&link->schedule);
     vc__flow_init(&link->control, VC__WEIGHT_MAX);
+    link->control.urgent = true;
     CDS_INIT_LIST_HEAD(&link->sent);
 }
 
@@ -97,6 +98,7 @@ tell_down(struct vc__link *link)
     if (link->told)
         return;
     link->told = true;
+    vc__link_keepalive_stop(link);
     vc__link_close_io(link);
     link->ops->down(link);
 }
@@ -105,7 +107,8 @@ static void
 take_apart(struct vc__link *link)
 {
     timer_stop(link);
-    vc__engine_defer(link->cm->engine, &link->reap);
+    /* Behind `broken`, if that is posted: it must not outlive the link. */
+    vc__engine_post(link->cm->engine, &link->reap);
 }
 
 /* Never nested in a callback of the id or the QP, which it destroys. */
@@ -154,6 +157,7 @@ link_act(struct vc__link *link, enum vc__link_action action)
     switch (action) {
     case VC__LINK_DO_GO_UP:
         link->ops->up(link);
+        vc__link_keepalive_start(link);
         break;
     case VC__LINK_DO_LEAVE:
         link_leave(link);

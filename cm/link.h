@@ -23,6 +23,7 @@
 #include <urcu/list.h>
 
 #include "cm/hello.h"
+#include "cm/link_keepalive.h"
 #include "cm/link_state.h"
 #include "cm/rdma_cm.h"
 #include "cm/schedule.h"
@@ -48,6 +49,9 @@ struct vc__link_ops {
     /* A frame of the peer; false when it breaks the protocol, which ends the
      * link. */
     bool (*frame)(struct vc__link *link, const struct vc__frame *f);
+
+    /* Does somebody wait for the peer? Now and then; NULL: never. */
+    bool (*busy)(struct vc__link *link);
 
     /* It carries nothing any more, or never will: link->error says why. Once.
      * Every message in its queue has been done before. */
@@ -95,6 +99,9 @@ struct vc__link {
     /* Threads that will push: the link must stay. VC__LINK_REAPED when only
      * they keep it. */
     atomic_uint pushers;
+
+    struct vc__link_keepalive keepalive;
+    struct vc__send ping, answer; /* of keepalive */
 
     pthread_mutex_t lock;
     bool open;                    /* lock: messages may go */

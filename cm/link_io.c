@@ -456,6 +456,13 @@ packet_handled(struct vc__link *link, const struct vc__credit_word *word)
     return good;
 }
 
+static bool
+frame_take(struct vc__link *link, const struct vc__frame *f)
+{
+    return f->type == VC__FRAME_PING ? vc__link_ping(link, f)
+                                     : link->ops->frame(link, f);
+}
+
 static void
 frames_handle(struct vc__link *link, struct vc__packet_reader *reader)
 {
@@ -463,7 +470,7 @@ frames_handle(struct vc__link *link, struct vc__packet_reader *reader)
     int got;
 
     while ((got = vc__frame_next(reader, &f)) == 1) {
-        if (!link->ops->frame(link, &f)) {
+        if (!frame_take(link, &f)) {
             link_malformed(link, "a frame that does not fit its state");
             return;
         }
@@ -495,6 +502,7 @@ io_received(struct vc__qp *qp, const uint8_t *data, uint32_t len)
         vc__link_event(link, VC__LINK_EV_ESTABLISHED);
     if (link->state != VC__LINK_UP)
         return;
+    link->keepalive.heard = true;
     if (!vc__packet_open(&reader, data, len, &p))
         link_malformed(link, "a packet without a header");
     else if (p.sequence != link->credit.rx_next)

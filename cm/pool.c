@@ -295,6 +295,18 @@ on_reply(struct vc__pool_link *pl, const struct vc__frame *f)
 }
 
 static bool
+on_busy(struct vc__link *link)
+{
+    const struct vc__pool_link *pl = pool_link_of(link);
+    bool busy;
+
+    pthread_mutex_lock(&pl->pool->lock);
+    busy = pl->n_busy > 0;
+    pthread_mutex_unlock(&pl->pool->lock);
+    return busy;
+}
+
+static bool
 on_frame(struct vc__link *link, const struct vc__frame *f)
 {
     struct vc__pool_link *pl = pool_link_of(link);
@@ -432,8 +444,11 @@ on_gone(struct vc__link *link)
     close_check(p);
 }
 
-static const struct vc__link_ops pool_link_ops = {
-    .up = on_up, .frame = on_frame, .down = on_down, .gone = on_gone};
+static const struct vc__link_ops pool_link_ops = {.up = on_up,
+                                                  .frame = on_frame,
+                                                  .busy = on_busy,
+                                                  .down = on_down,
+                                                  .gone = on_gone};
 
 struct vc__pool_link *
 vc__pool_link_new(struct vc__pool *p, uint32_t timeout_ms)
@@ -445,6 +460,7 @@ vc__pool_link_new(struct vc__pool *p, uint32_t timeout_ms)
     pl->pool = p;
     CDS_INIT_LIST_HEAD(&pl->sessions);
     vc__link_init(&pl->link, p->cm, &pool_link_ops, timeout_ms);
+    vc__link_keepalive_set(&pl->link, p->opts.keepalive_ms);
     p->n_links++;
     return pl;
 }

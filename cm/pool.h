@@ -24,6 +24,7 @@ struct vc__pool_opts {
     struct vc__target target;
     uint32_t connect_ms;
     uint32_t idle_ms; /* of a link, before it is closed */
+    uint32_t keepalive_ms; /* 0: off */
     unsigned min_links, max_links;
     uint8_t log2_message;
 };

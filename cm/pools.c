@@ -35,6 +35,7 @@ same(const struct vc__pool_opts *a, const struct vc__pool_opts *b)
            strcmp(a->target.port, b->target.port) == 0 &&
            a->connect_ms == b->connect_ms && a->idle_ms == b->idle_ms &&
            a->min_links == b->min_links && a->max_links == b->max_links &&
+           a->keepalive_ms == b->keepalive_ms &&
            a->log2_message == b->log2_message;
 }
 

@@ -25,6 +25,7 @@ vc__flow_init(struct vc__flow *f, uint32_t weight)
     CDS_INIT_LIST_HEAD(&f->sends);
     f->weight = weight;
     f->left = 0;
+    f->urgent = false;
 }
 
 void
@@ -32,7 +33,9 @@ vc__schedule_add(struct vc__schedule *s, struct vc__send *send)
 {
     struct vc__flow *f = send->flow;
 
-    if (cds_list_empty(&f->sends))
+    if (cds_list_empty(&f->sends) && f->urgent)
+        cds_list_add(&f->node, &s->ring);
+    else if (cds_list_empty(&f->sends))
         cds_list_add_tail(&f->node, &s->ring);
     cds_list_add_tail(&send->node, &f->sends);
     send->place = VC__SEND_QUEUED;
@@ -51,6 +54,7 @@ vc__schedule_remove(struct vc__send *send)
     /* What it did not use it does not save up; what it owes it owes on. */
     if (f->left > 0)
         f->left = 0;
+    f->urgent = false;
 }
 
 /* Bytes of the next part of s, with its header, in a packet with `room` left;

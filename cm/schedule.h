@@ -31,6 +31,7 @@ struct vc__flow {
     struct cds_list_head node;  /* among those that take turns */
     struct cds_list_head sends; /* of struct vc__send */
     uint32_t weight;            /* 1..VC__WEIGHT_MAX: its share */
+    bool urgent;                /* goes before the others */
     int32_t left; /* bytes of its turn; below 0 it has had too many */
 };
 

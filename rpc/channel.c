@@ -55,6 +55,12 @@ opts_check(const struct vc_channel_opts *opts)
         return vc__fail(VC_INVALID_ARGUMENT,
                         "connect_timeout_ms: %u is not in 1..%u",
                         opts->connect_timeout_ms, CONNECT_MS_MAX);
+    if (opts->keepalive_ms != 0 &&
+        (opts->keepalive_ms < VC__KEEPALIVE_MIN_MS ||
+         opts->keepalive_ms > VC__KEEPALIVE_MAX_MS))
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "keepalive_ms: %u is not in %u..%u", opts->keepalive_ms,
+                        VC__KEEPALIVE_MIN_MS, VC__KEEPALIVE_MAX_MS);
     if (vc__log2_message(opts->max_message) == 0)
         return vc__fail(VC_INVALID_ARGUMENT,
                         "max_message: %zu is not in 4 KiB..1 GiB",
@@ -91,6 +97,10 @@ opts_take(struct vc_channel_opts *out, const struct vc_channel_opts *opts)
             out->min_links > MAX_LINKS ? out->min_links : MAX_LINKS;
     if (out->weight == 0)
         out->weight = 1;
+    if (out->keepalive_ms == 0)
+        out->keepalive_ms = VC__KEEPALIVE_DEFAULT_MS;
+    else if (out->keepalive_ms == VC_KEEPALIVE_OFF)
+        out->keepalive_ms = 0;
     return opts_check(out);
 }
 
@@ -101,6 +111,7 @@ pool_opts(struct vc__pool_opts *out, const char *target,
     memset(out, 0, sizeof *out);
     out->connect_ms = opts->connect_timeout_ms;
     out->idle_ms = opts->idle_timeout_ms;
+    out->keepalive_ms = opts->keepalive_ms;
     out->min_links = opts->min_links;
     out->max_links = opts->max_links;
     out->log2_message = vc__log2_message(opts->max_message);

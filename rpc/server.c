@@ -209,6 +209,10 @@ opts_take(struct vc_server_opts *out, const struct vc_server_opts *opts)
         return vc__fail(VC_INVALID_ARGUMENT,
                         "handshake_timeout_ms: %u is not in 1..%u",
                         out->handshake_timeout_ms, HANDSHAKE_MS_MAX);
+    if (!vc__keepalive_take(out->keepalive_ms, &out->keepalive_ms))
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "keepalive_ms: %u is not in %u..%u", out->keepalive_ms,
+                        VC__KEEPALIVE_MIN_MS, VC__KEEPALIVE_MAX_MS);
     if (strlen(out->name) > VC__ACCEPT_TEXT_MAX)
         return vc__fail(VC_INVALID_ARGUMENT, "name: longer than %d bytes",
                         VC__ACCEPT_TEXT_MAX);
@@ -269,6 +273,7 @@ vc_server_new(struct vc_runtime *runtime,
     s->request_memory = vc__codec_memory((size_t)1 << s->log2_message);
     s->max_links = opts.max_links;
     s->handshake_ms = opts.handshake_timeout_ms;
+    s->keepalive_ms = opts.keepalive_ms;
     memcpy(s->name, opts.name, strlen(opts.name) + 1);
     pthread_mutex_init(&s->lock, NULL);
     if (!vc__services_init(&s->services) || !parts_make(s)) {

@@ -38,6 +38,7 @@ struct vc_server {
     uint8_t log2_message;
     unsigned max_links;
     uint32_t handshake_ms;
+    uint32_t keepalive_ms; /* 0: off */
     char name[VC__ACCEPT_TEXT_MAX + 1];
     size_t request_memory;
 

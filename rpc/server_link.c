@@ -72,6 +72,12 @@ on_down(struct vc__link *link)
         vc__server_session_unbind(s);
 }
 
+static bool
+on_busy(struct vc__link *link)
+{
+    return server_link_of(link)->peer->n_calls > 0;
+}
+
 static void
 server_link_free(struct vc__server_link *sl)
 {
@@ -91,8 +97,11 @@ on_gone(struct vc__link *link)
     server_link_free(server_link_of(link));
 }
 
-static const struct vc__link_ops server_link_ops = {
-    .up = on_up, .frame = on_frame, .down = on_down, .gone = on_gone};
+static const struct vc__link_ops server_link_ops = {.up = on_up,
+                                                    .frame = on_frame,
+                                                    .busy = on_busy,
+                                                    .down = on_down,
+                                                    .gone = on_gone};
 
 /* --- accepting --------------------------------------------------------- */
 
@@ -105,6 +114,7 @@ accept_fill(const struct vc_server *server, const struct vc__hello *hello,
     a->log2_message = server->log2_message;
     a->max_sessions = VC__SERVER_SESSIONS;
     a->max_slots = VC__SERVER_SLOTS;
+    a->keepalive_ms = server->keepalive_ms;
     memcpy(a->instance, server->runtime->instance, sizeof a->instance);
     memcpy(a->text, server->name, sizeof a->text);
 }
@@ -123,6 +133,7 @@ server_link_new(struct vc__server_part *part, struct vc__server_peer *peer,
     cds_list_add(&sl->node, &part->links);
     vc__link_init(&sl->link, &part->progress->cm, &server_link_ops,
                   part->server->handshake_ms);
+    vc__link_keepalive_set(&sl->link, part->server->keepalive_ms);
     accept_fill(part->server, hello, &sl->link.accept);
     sl->link.accept.pool_token = peer->token;
     vc__server_peer_join(peer);

@@ -22,6 +22,7 @@
 #include "transport/timer.h"
 #include "transport/waiter.h"
 
+
 /* Something to run once on the holder. Lives in its owner; may be posted
  * again, or freed, from its own run(). */
 struct vc__task {

@@ -83,6 +83,8 @@ frame_flags_fit(const struct vc__frame *f)
         return (f->flags & ~(VC__FRAME_MORE | VC__FRAME_NOT_EXECUTED)) == 0;
     case VC__FRAME_DATA:
         return (f->flags & ~(VC__FRAME_MORE | VC__FRAME_OF_REPLY)) == 0;
+    case VC__FRAME_PING:
+        return (f->flags & ~VC__FRAME_ANSWER) == 0;
     default:
         return false;
     }
@@ -93,6 +95,15 @@ static bool
 frame_begins_message(const struct vc__frame *f)
 {
     return (f->flags & VC__FRAME_MORE) != 0 && f->type != VC__FRAME_DATA;
+}
+
+/* doc/wire.md 4.5 and 4.7: what a body of this type has at least, and most. */
+static bool
+frame_body_fits(const struct vc__frame *f)
+{
+    if (f->type == VC__FRAME_PING)
+        return f->body_len == 0;
+    return !frame_begins_message(f) || f->body_len >= 4;
 }
 
 int
@@ -115,7 +126,7 @@ vc__frame_next(struct vc__packet_reader *r, struct vc__frame *f)
     frame_get(&next, r->at);
     if (!frame_flags_fit(&next))
         return -1;
-    if (frame_begins_message(&next) && next.body_len < 4)
+    if (!frame_body_fits(&next))
         return -1;
 
     r->at = next.body + next.body_len;

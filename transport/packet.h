@@ -29,6 +29,7 @@ enum vc__frame_type {
     VC__FRAME_DATA,     /* a further part of a request or reply */
     VC__FRAME_CLOSE,    /* ends a session; answered by another one */
     VC__FRAME_CANCEL,   /* the caller has given a call up */
+    VC__FRAME_PING,     /* asks whether the process lives, or answers that */
 };
 
 /* CALL and REPLY: the body is the first part only; it begins with the length
@@ -38,6 +39,8 @@ enum vc__frame_type {
 #define VC__FRAME_NOT_EXECUTED 0x02u
 /* DATA: a part of a reply, not of a request. */
 #define VC__FRAME_OF_REPLY 0x04u
+/* PING: it answers the one with this sequence. */
+#define VC__FRAME_ANSWER 0x08u
 
 #define VC__DEADLINE_NONE UINT32_MAX
 
@@ -46,7 +49,8 @@ struct vc__frame {
     uint8_t flags;     /* VC__FRAME_* */
     uint16_t slot;     /* of the session */
     uint32_t session;  /* chosen by the client */
-    uint32_t sequence; /* of the calls on this slot; OPEN, CLOSE: the binding */
+    uint32_t sequence; /* of the calls on this slot, of the PING, or of the
+                        * binding (OPEN, CLOSE) */
     uint16_t method;   /* CALL: index into OPEN's list; REPLY: the status */
     uint16_t metadata_len;
     uint32_t body_len;
@@ -76,7 +80,7 @@ bool vc__packet_open(struct vc__packet_reader *r, const void *data, size_t len,
 
 /* 1: *f is the next frame, whole within the packet and of a known type, with
  * flags that this type may have and, when it begins a message of several
- * parts, with that message's length in it. 0: there was none left and nothing
+ * parts, with that message's length in it; a PING without a body. 0: there was none left and nothing
  * trails. -1: malformed; so it stays. */
 int vc__frame_next(struct vc__packet_reader *r, struct vc__frame *f);
 

@@ -54,13 +54,22 @@ struct vc_channel_opts {
      * to each service, one of any size always; others wait. Default 0: as many
      * as the server has slots for. */
     size_t quota;
+
+    /* Milliseconds, 100..3600000, default 1000: a server that has not answered
+     * for so long is taken for dead, and calls that wait for it end with
+     * VC_UNAVAILABLE. Without calls it may be silent three times as long; this
+     * is found out only while a thread advances the runtime. When the server's
+     * own keepalive_ms is longer, that counts. VC_KEEPALIVE_OFF: calls end by
+     * their deadlines only, unless the adapter tells. */
+    uint32_t keepalive_ms;
 };
 
-#define VC_NO_DEADLINE UINT32_MAX
+#define VC_NO_DEADLINE   UINT32_MAX
+#define VC_KEEPALIVE_OFF UINT32_MAX
 
 #define VC_CHANNEL_OPTS_INIT                                                   \
     {                                                                          \
-        sizeof(struct vc_channel_opts), 0, 0, 0, 0, 0, 0, 0, 0                 \
+        sizeof(struct vc_channel_opts), 0, 0, 0, 0, 0, 0, 0, 0, 0              \
     }
 
 /* vc_channel_open - makes a channel to target, "rdma://HOST:PORT" with HOST a

@@ -36,11 +36,21 @@ struct vc_server_opts {
 
     /* Names the server in its accepts, at most 63 bytes; default none. */
     const char *name;
+
+    /* Milliseconds, 100..3600000, default 1000. A client that waits for calls
+     * takes this server for dead when its process has not answered for so long
+     * (three times as long without calls), or for the client's own
+     * keepalive_ms, if that is longer. While a handler runs, its engine
+     * answers nobody: handlers that take over two thirds of it need more, or
+     * VC_KEEPALIVE_OFF (see verbcall/channel.h), with which no client asks.
+     * In turn, a client whose adapter does not answer in that time is
+     * disconnected. */
+    uint32_t keepalive_ms;
 };
 
 #define VC_SERVER_OPTS_INIT                                                    \
     {                                                                          \
-        sizeof(struct vc_server_opts), 0, 0, 0, NULL                           \
+        sizeof(struct vc_server_opts), 0, 0, 0, NULL, 0                        \
     }
 
 /* vc_server_new - makes a server without services and addresses. opts may be

@@ -448,6 +448,42 @@ rdma_with_rights(void)
     pair_close(&p);
 }
 
+static int
+write_nothing(struct end *e)
+{
+    struct ibv_send_wr wr = {.opcode = IBV_WR_RDMA_WRITE,
+                             .send_flags = IBV_SEND_SIGNALED};
+    struct ibv_send_wr *bad;
+
+    return ibv_post_send(e->id->qp, &wr, &bad);
+}
+
+/* Without memory that is open, a key and an address, but not without the
+ * right. */
+static void
+a_write_of_nothing(void)
+{
+    struct pair p;
+
+    if (pair_connect(&p, NULL)) {
+        struct ibv_qp_attr attr = {.qp_access_flags = IBV_ACCESS_REMOTE_WRITE};
+
+        say("  rights: %s", errno_name(ibv_modify_qp(p.server.id->qp, &attr,
+                                                     IBV_QP_ACCESS_FLAGS)));
+        say("  posted: %s", errno_name(write_nothing(&p.client)));
+        say("  write: %s", complete_text(&p.client, 2000));
+        say("  receive: %s", complete_text(&p.server, 10));
+        say("  %s %s", state_text(&p.client), state_text(&p.server));
+        attr.qp_access_flags = 0;
+        say("  no rights: %s", errno_name(ibv_modify_qp(p.server.id->qp, &attr,
+                                                        IBV_QP_ACCESS_FLAGS)));
+        write_nothing(&p.client);
+        say("  write: %s", complete_text(&p.client, 2000));
+        say("  %s %s", state_text(&p.client), state_text(&p.server));
+    }
+    pair_close(&p);
+}
+
 static void
 a_shared_queue_has_a_limit(void)
 {
@@ -535,6 +571,7 @@ main(void)
         {"posts in each state", posts_in_each_state},
         {"keys that do not fit", keys_that_do_not_fit},
         {"RDMA with rights", rdma_with_rights},
+        {"a write of nothing", a_write_of_nothing},
         {"a shared queue has a limit", a_shared_queue_has_a_limit},
         {"sends without a signal", sends_without_a_signal},
         {"objects in use", objects_in_use},

@@ -312,6 +312,16 @@ has_receive(const struct fake__qp *peer)
     return peer->srq != NULL ? peer->srq->queue.n > 0 : peer->rq.n > 0;
 }
 
+/* What the QP does not allow at all is no request to Soft-RoCE; a key that does
+ * not fit is one of no access for everybody. */
+static enum ibv_wc_status
+refuse_access(struct fake__qp *peer, unsigned access)
+{
+    if (fake__rxe() && (peer->attr.qp_access_flags & access) != access)
+        return refuse(peer, IBV_EVENT_QP_REQ_ERR, IBV_WC_REM_INV_REQ_ERR);
+    return refuse(peer, IBV_EVENT_QP_ACCESS_ERR, IBV_WC_REM_ACCESS_ERR);
+}
+
 static enum ibv_wc_status
 write_carry(struct fake__qp *qp, struct fake__qp *peer, struct fake__wqe *w,
             struct fake__piece *own, size_t n)
@@ -321,7 +331,7 @@ write_carry(struct fake__qp *qp, struct fake__qp *peer, struct fake__wqe *w,
 
     if (!fake__remote_piece(peer, w->rkey, w->remote_addr, w->length,
                             IBV_ACCESS_REMOTE_WRITE, &to))
-        return refuse(peer, IBV_EVENT_QP_ACCESS_ERR, IBV_WC_REM_ACCESS_ERR);
+        return refuse_access(peer, IBV_ACCESS_REMOTE_WRITE);
     if (imm && !has_receive(peer))
         return NOT_READY;
     copy(&to, 1, own, n);
@@ -341,7 +351,7 @@ read_carry(struct fake__qp *peer, struct fake__wqe *w, struct fake__piece *own,
         return refuse(peer, IBV_EVENT_QP_REQ_ERR, IBV_WC_REM_INV_REQ_ERR);
     if (!fake__remote_piece(peer, w->rkey, w->remote_addr, w->length,
                             IBV_ACCESS_REMOTE_READ, &from))
-        return refuse(peer, IBV_EVENT_QP_ACCESS_ERR, IBV_WC_REM_ACCESS_ERR);
+        return refuse_access(peer, IBV_ACCESS_REMOTE_READ);
     copy(own, n, &from, 1);
     return IBV_WC_SUCCESS;
 }
@@ -357,7 +367,7 @@ atomic_carry(struct fake__qp *peer, struct fake__wqe *w,
         return refuse(peer, IBV_EVENT_QP_REQ_ERR, IBV_WC_REM_INV_REQ_ERR);
     if (!fake__remote_piece(peer, w->rkey, w->remote_addr, 8,
                             IBV_ACCESS_REMOTE_ATOMIC, &at))
-        return refuse(peer, IBV_EVENT_QP_ACCESS_ERR, IBV_WC_REM_ACCESS_ERR);
+        return refuse_access(peer, IBV_ACCESS_REMOTE_ATOMIC);
     memcpy(&before, at.at, 8);
     after = before;
     if (w->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD)

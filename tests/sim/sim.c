@@ -83,10 +83,12 @@ server_open(struct sim_server *s, struct vc_runtime **runtime,
             struct vc_server **server)
 {
     const struct suite_probe_methods methods = {.echo = echo};
+    struct vc_server_opts opts = VC_SERVER_OPTS_INIT;
     enum vc_status status = sim_runtime(runtime, s->threads);
 
+    opts.keepalive_ms = s->keepalive_ms;
     if (status == VC_OK)
-        status = vc_server_new(*runtime, NULL, server);
+        status = vc_server_new(*runtime, &opts, server);
     if (status == VC_OK)
         status = suite_probe_add(*server, &methods, s);
     if (status == VC_OK)

@@ -226,6 +226,8 @@ first_fault(struct cell *cell)
         status != VC_DEADLINE_EXCEEDED &&
         !(atomic_load(&cell->c.closes) && status == VC_CANCELLED))
         return vc_status_name((enum vc_status)status);
+    if (cell->server && cell->blow == FROZEN && status == VC_DEADLINE_EXCEEDED)
+        return "nobody saw that the server was frozen";
     if ((cell->blow != FROZEN || cell->server) &&
         atomic_load(&cell->c.first_ms) > CALL_MS + GRACE_MS)
         return "the call ended too late";

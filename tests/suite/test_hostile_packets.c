@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "transport/credit.h"
+
 /* The place of its methods in suite.Probe. */
 #define COUNT 3
 
@@ -70,6 +72,7 @@ static const struct hostile_packet first_packets[] = {
      .frames = {{.type = VC__FRAME_DATA, .session = 1, BODY("x")}}},
     {"a REPLY first", .n = 1,
      .frames = {{.type = VC__FRAME_REPLY, .session = 1, .sequence = 1}}},
+    {"a PING first", .n = 1, .frames = {{.type = VC__FRAME_PING}}},
     {"a CLOSE first", .n = 1,
      .frames = {{.type = VC__FRAME_CLOSE, .session = 1}}},
     {"an OPEN of another service than the hello's", .n = 1,
@@ -225,6 +228,16 @@ static const struct hostile_packet later_packets[] = {
                 DATA(0, 1, 3, VC__FRAME_OF_REPLY, "de")}},
     {"a REPLY", .n = 1,
      .frames = {{.type = VC__FRAME_REPLY, .session = 1, .sequence = 1}}},
+    {"a PING with a body", .n = 1,
+     .frames = {{.type = VC__FRAME_PING, BODY("x")}}},
+    {"a PING with a flag of others", .n = 1,
+     .frames = {{.type = VC__FRAME_PING, .flags = MORE}}},
+    {"an answer to no PING", .n = 1,
+     .frames = {{.type = VC__FRAME_PING, .flags = VC__FRAME_ANSWER}}},
+    {"an answer to a PING that will never be", .n = 1,
+     .frames = {{.type = VC__FRAME_PING,
+                 .flags = VC__FRAME_ANSWER,
+                 .sequence = UINT32_MAX}}},
     {"a CLOSE of a session that is not open", .n = 1,
      .frames = {{.type = VC__FRAME_CLOSE, .session = 2}}},
 };
@@ -257,6 +270,69 @@ a_call_repeated_after_its_reply_ends_the_link(void **state)
     assert_true(raw_send_frame(&r, call));
 
     hostile_closed(*state, &r, "a call repeated");
+}
+
+/* --- PINGs ------------------------------------------------------------- */
+
+static void
+expect_answer(struct raw *r, uint32_t sequence)
+{
+    struct vc__frame f;
+
+    assert_true(raw_next_frame(r, &f, RAW_MS));
+    assert_int_equal(VC__FRAME_PING, f.type);
+    assert_int_equal(VC__FRAME_ANSWER, f.flags);
+    assert_int_equal(sequence, f.sequence);
+    assert_int_equal(0, f.session);
+    assert_int_equal(0, f.slot);
+    assert_int_equal(0, f.body_len);
+}
+
+static void
+a_ping_is_answered(void **state)
+{
+    static const uint32_t sequences[] = {7, 7, 0, UINT32_MAX};
+    struct raw r = {0};
+
+    hostile_open_session(*state, &r);
+    for (size_t i = 0; i < sizeof sequences / sizeof sequences[0]; i++) {
+        assert_true(
+            raw_send_frame(&r, (struct vc__frame){.type = VC__FRAME_PING,
+                                                  .sequence = sequences[i]}));
+        expect_answer(&r, sequences[i]);
+    }
+    raw_close(&r);
+}
+
+/* Two answers take the credits that it has; the third waits, and is the last
+ * one's when there are credits again. */
+static void
+pings_beyond_the_credits_have_one_answer_together(void **state)
+{
+    struct fixture *f = *state;
+    struct vc__hello hello = raw_hello(&suite_probe_service);
+    struct raw r = {.hoards = true};
+    struct raw_packet p;
+
+    hello.credits = VC__CREDIT_MIN;
+    assert_true(raw_open(&r, f->target, &hello));
+    assert_true(raw_send_open(&r, 1, &suite_probe_service));
+    for (uint32_t i = 1; i <= 6; i++)
+        assert_true(raw_send_frame(
+            &r, (struct vc__frame){.type = VC__FRAME_PING, .sequence = i}));
+    expect_answer(&r, 1);
+    expect_answer(&r, 2);
+    assert_false(raw_receive(&r, 100));
+
+    raw_begin(&r, &p);
+    p.head.credits = 2;
+    vc__packet_put(p.bytes, &p.head);
+    assert_true(raw_send_packet(&r, &p));
+
+    expect_answer(&r, 6);
+    assert_false(raw_receive(&r, 100));
+    raw_close(&r);
+    hostile_others_served(f, "many PINGs");
 }
 
 /* --- beyond packets ---------------------------------------------------- */
@@ -344,6 +420,8 @@ main(void)
         T(a_bad_first_packet_ends_the_link_and_mostly_at_once),
         T(a_bad_later_packet_ends_the_link),
         T(a_call_repeated_after_its_reply_ends_the_link),
+        T(a_ping_is_answered),
+        T(pings_beyond_the_credits_have_one_answer_together),
         T(a_packet_longer_than_the_receiver_takes_ends_the_link),
         T(a_client_that_floods_beyond_its_credits_loses_its_link),
         T(what_is_no_plain_send_does_no_harm),

@@ -63,6 +63,7 @@ client_open(struct fixture *f, const struct server *s)
 
     memset(f, 0, sizeof *f);
     opts.connect_timeout_ms = 8000;
+    opts.keepalive_ms = VC_KEEPALIVE_OFF;
     fixture_target(s->port, f->target);
     fixture_start_client(f, &opts);
 }

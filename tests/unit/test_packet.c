@@ -70,7 +70,9 @@ read_all(const uint8_t *bytes, size_t len, unsigned *frames)
 static int
 read_one(uint8_t type, uint8_t flags)
 {
-    struct vc__frame f = {.type = type, .flags = flags, .body_len = 4};
+    struct vc__frame f = {.type = type,
+                          .flags = flags,
+                          .body_len = type == VC__FRAME_PING ? 0 : 4};
     struct build b;
     unsigned frames;
     int said;
@@ -288,12 +290,13 @@ only_known_types_and_their_flags_are_good(void **state)
         [VC__FRAME_DATA] = VC__FRAME_MORE | VC__FRAME_OF_REPLY,
         [VC__FRAME_CLOSE] = 0,
         [VC__FRAME_CANCEL] = 0,
+        [VC__FRAME_PING] = VC__FRAME_ANSWER,
     };
 
     (void)state;
     for (unsigned type = 0; type < 256; type++)
         for (unsigned flags = 0; flags < 256; flags++) {
-            int good = type >= VC__FRAME_OPEN && type <= VC__FRAME_CANCEL &&
+            int good = type >= VC__FRAME_OPEN && type <= VC__FRAME_PING &&
                        (flags & ~flags_of[type]) == 0;
 
             assert_int_equal(read_one((uint8_t)type, (uint8_t)flags),
@@ -314,6 +317,36 @@ a_first_part_has_room_for_the_message_length(void **state)
         build_packet(&b, 1);
         build_frame(&b, &f);
         assert_int_equal(read_all(b.bytes, b.len, &frames), len < 4 ? -1 : 0);
+    }
+}
+
+static void
+a_ping_has_these_bytes(void **state)
+{
+    static const uint8_t golden[VC__FRAME_HEADER] = {0x07, 0x08, 0, 0, 0, 0,
+                                                     0,    0,    4, 3, 2, 1};
+    struct vc__frame f = {.type = VC__FRAME_PING,
+                          .flags = VC__FRAME_ANSWER,
+                          .sequence = 0x01020304};
+    uint8_t out[VC__FRAME_HEADER];
+
+    (void)state;
+    vc__frame_put(out, &f);
+    assert_memory_equal(out, golden, sizeof golden);
+}
+
+static void
+a_ping_has_no_body(void **state)
+{
+    (void)state;
+    for (uint32_t len = 0; len < 6; len++) {
+        struct vc__frame f = {.type = VC__FRAME_PING, .body_len = len};
+        unsigned frames;
+        struct build b;
+
+        build_packet(&b, 1);
+        build_frame(&b, &f);
+        assert_int_equal(read_all(b.bytes, b.len, &frames), len == 0 ? 0 : -1);
     }
 }
 
@@ -369,6 +402,8 @@ main(void)
         cmocka_unit_test(lengths_that_overflow_are_refused),
         cmocka_unit_test(only_known_types_and_their_flags_are_good),
         cmocka_unit_test(a_first_part_has_room_for_the_message_length),
+        cmocka_unit_test(a_ping_has_these_bytes),
+        cmocka_unit_test(a_ping_has_no_body),
         cmocka_unit_test(a_further_part_may_be_of_any_length),
         cmocka_unit_test(no_mutated_packet_is_read_beyond_its_end),
     };

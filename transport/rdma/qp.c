@@ -14,6 +14,10 @@
 #include "transport/rdma/device.h"
 
 #define INLINE_WANTED 256u
+/* For the peer's vc__qp_probe(). Nothing of ours is open to it all the same: a
+ * WRITE of bytes needs a key of memory that was registered with
+ * IBV_ACCESS_REMOTE_WRITE, and we register none so. */
+#define ACCESS IBV_ACCESS_REMOTE_WRITE
 
 /* --- sending ----------------------------------------------------------- */
 
@@ -83,6 +87,25 @@ vc__qp_send(struct vc__qp *qp, const uint8_t *data, uint32_t len)
     return err;
 }
 
+/* Its key and address are 0: a responder does not look at them when there are
+ * no bytes (Soft-RoCE: check_rkey() in rxe_resp.c; tests/fake/faithful.c, "a
+ * write of nothing"). */
+int
+vc__qp_probe(struct vc__qp *qp)
+{
+    struct ibv_send_wr wr = {
+        .wr_id = (uint64_t)(qp->posted + 1) << 1 | 1,
+        .opcode = IBV_WR_RDMA_WRITE,
+        .send_flags = IBV_SEND_SIGNALED,
+    };
+    struct ibv_send_wr *bad;
+    int err = ibv_post_send(qp->qp, &wr, &bad);
+
+    if (err == 0)
+        sent_account(qp, false, true);
+    return err;
+}
+
 void
 vc__qp_retire(struct vc__qp *qp, uint32_t number)
 {
@@ -117,8 +140,7 @@ vc__qp_to_init(struct vc__qp *qp, struct rdma_cm_id *id)
     /* As it has been left for this. */
     if (w->port == attr.port_num && w->pkey_index == attr.pkey_index)
         return 0;
-    /* Nothing of ours is open to the peer's READ and WRITE. */
-    attr.qp_access_flags = 0;
+    attr.qp_access_flags = ACCESS;
     err = ibv_modify_qp(qp->qp, &attr, mask);
     if (err == 0) {
         w->port = attr.port_num;
@@ -288,7 +310,8 @@ warm_init(struct vc__warm_qp *w)
 {
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
                                .port_num = w->port,
-                               .pkey_index = w->pkey_index};
+                               .pkey_index = w->pkey_index,
+                               .qp_access_flags = ACCESS};
 
     return w->port == 0 ||
            ibv_modify_qp(w->qp, &attr,

@@ -110,6 +110,11 @@ uint8_t *vc__qp_buffer(struct vc__qp *qp);
  * vc__qp_buffer(), and data is that. 0, or an errno. */
 int vc__qp_send(struct vc__qp *qp, const uint8_t *data, uint32_t len);
 
+/* Posts an RDMA WRITE of no bytes, which the peer's adapter acknowledges
+ * without its process: it is done when vc__qp_retire() has come to the number
+ * that `posted` has then. Only when vc__qp_has_room(). 0, or an errno. */
+int vc__qp_probe(struct vc__qp *qp);
+
 /* Takes the account of ops->sent(). */
 void vc__qp_retire(struct vc__qp *qp, uint32_t number);
 

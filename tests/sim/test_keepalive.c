@@ -1,0 +1,436 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * How soon a dead peer is found, and that nobody else is taken for one. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/sim/sim.h"
+
+#define S        UINT64_C(1000000) /* us */
+#define MS       UINT64_C(1000)
+#define PATIENCE (300 * S)
+#define LOOK_US  1000u
+#define PHASES   9u
+#define CALL_MS  5000u
+#define FIRST    1u /* tags of calls */
+#define LATER    2u
+
+/* A PING's packet, by its length: no call has one of 32 bytes. */
+#define A_PING ": SEND 32 B"
+
+enum blow {
+    FROZEN, /* the server */
+    PORT_DOWN,
+    WIRE_CUT,
+};
+
+struct scene {
+    struct sim_server s;
+    char target[80];
+    struct fake_host *here;
+    struct fake_process *client;
+    uint32_t keepalive_ms; /* the client's */
+    bool serves_itself;    /* a library thread polls in the client */
+    bool waits;            /* it connects, and makes no call before phase_us */
+    uint64_t phase_us;     /* from connecting to the call */
+
+    atomic_bool called; /* the first call has ended */
+    enum vc_status first, second;
+    uint64_t first_ended, down;
+    atomic_uint again; /* the second call is to be made */
+    unsigned requests, pings, probes;
+};
+
+/* --- the client -------------------------------------------------------- */
+
+static enum vc_status
+channel_open(struct scene *w, struct vc_runtime *runtime,
+             struct vc_channel **channel)
+{
+    struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+
+    opts.keepalive_ms = w->keepalive_ms;
+    return vc_channel_open(runtime, w->target, &opts, channel);
+}
+
+static void
+client_main(void *arg)
+{
+    struct scene *w = arg;
+    struct vc_runtime *runtime;
+    struct vc_channel *channel;
+
+    assert_int_equal(sim_runtime(&runtime, 1), VC_OK);
+    if (w->serves_itself)
+        assert_int_equal(vc_runtime_start(runtime, 1), VC_OK);
+    assert_int_equal(channel_open(w, runtime, &channel), VC_OK);
+    if (w->waits)
+        assert_int_equal(vc_channel_connect(channel, &suite_probe_service),
+                         VC_OK);
+    else
+        assert_int_equal(sim_echo(channel, 64, 0, 0, NULL), VC_OK);
+    fake_sleep_us(w->phase_us);
+    w->first = sim_echo(channel, 64, FIRST, CALL_MS, NULL);
+    w->first_ended = fake_now_us();
+    atomic_store(&w->called, true);
+    sim_await(&w->again, PATIENCE);
+    w->second = sim_echo(channel, 64, LATER, CALL_MS, NULL);
+    vc_channel_close(channel);
+    vc_runtime_free(runtime);
+}
+
+/* --- what is seen of it ------------------------------------------------ */
+
+static void
+on_down(void *arg)
+{
+    struct scene *w = arg;
+
+    if (w->down == 0)
+        w->down = fake_now_us();
+}
+
+static void
+count(void *arg)
+{
+    ++*(unsigned *)arg;
+}
+
+/* With n handlers' microseconds. */
+static void
+scene_begin(struct scene *w, uint64_t seed, unsigned handler_us)
+{
+    sim_begin(seed, 0, true);
+    sim_target("10.9.0.2", w->s.target);
+    sim_target("10.9.0.2", w->target);
+    w->s.sleep_us = handler_us;
+    sim_server_start(&w->s, fake_host_new("there", "10.9.0.2"), 1);
+    assert_true(sim_server_await(&w->s));
+    w->here = fake_host_new("here", "10.9.0.3");
+    fake_when("client: REQ ->", 0, count, &w->requests);
+    fake_when(A_PING, 0, count, &w->pings);
+    fake_when(": WRITE 0 B", 0, count, &w->probes);
+    fake_when("client: DREQ ->", 1, on_down, w);
+    w->client = fake_process_start(w->here, "client", client_main, w);
+}
+
+static void
+await_ran(unsigned tag)
+{
+    uint64_t until = fake_now_us() + PATIENCE;
+
+    while (atomic_load(&sim_ran[tag]) == 0 && fake_now_us() < until)
+        fake_sleep_us(LOOK_US);
+    assert_int_not_equal(atomic_load(&sim_ran[tag]), 0);
+}
+
+static void
+await_called(struct scene *w)
+{
+    uint64_t until = fake_now_us() + PATIENCE;
+
+    while (!atomic_load(&w->called) && fake_now_us() < until)
+        fake_sleep_us(LOOK_US);
+    if (!atomic_load(&w->called))
+        fail_msg("%s\nthe call does not end", fake_trace());
+}
+
+static void
+strike(struct scene *w, enum blow blow)
+{
+    if (blow == FROZEN)
+        fake_process_freeze(w->s.process);
+    else if (blow == PORT_DOWN)
+        fake_port_set(w->s.host, false);
+    else
+        fake_wire_cut(w->here, w->s.host, true);
+}
+
+static void
+mend(struct scene *w)
+{
+    fake_process_thaw(w->s.process);
+    fake_port_set(w->s.host, true);
+    fake_wire_cut(w->here, w->s.host, false);
+}
+
+/* The second call, and the end. */
+static void
+scene_end(struct scene *w)
+{
+    sim_tell(&w->again);
+    if (!fake_process_wait(w->client, PATIENCE))
+        fail_msg("%s\nthe client does not end", fake_trace());
+    assert_true(sim_server_stop(&w->s));
+    assert_int_equal(fake_end(), 0);
+}
+
+static void
+expect_between(uint64_t us, uint64_t least, uint64_t most)
+{
+    if (us < least || us > most)
+        fail_msg("%s\nafter %llu ms", fake_trace(),
+                 (unsigned long long)(us / MS));
+}
+
+/* --- dead peers -------------------------------------------------------- */
+
+static void
+a_dead_server_is_found_within_a_second_of_a_call(void **state)
+{
+    static const uint64_t least[] = {
+        [FROZEN] = 600 * MS, [PORT_DOWN] = 400 * MS, [WIRE_CUT] = 400 * MS};
+
+    (void)state;
+    for (enum blow blow = FROZEN; blow <= WIRE_CUT; blow++) {
+        for (unsigned phase = 0; phase < PHASES; phase++) {
+            struct scene w = {.serves_itself = phase % 3 == 0,
+                              .phase_us = phase * 77 * MS};
+            uint64_t struck;
+
+            scene_begin(&w, phase + 1, 200 * MS);
+            await_ran(FIRST);
+            struck = fake_now_us();
+            strike(&w, blow);
+            await_called(&w);
+
+            assert_int_equal(w.first, VC_UNAVAILABLE);
+            expect_between(w.first_ended - struck, least[blow], 1200 * MS);
+            mend(&w);
+            scene_end(&w);
+            assert_int_equal(w.second, VC_OK);
+        }
+    }
+}
+
+static void
+a_dead_server_is_found_within_three_seconds_without_calls(void **state)
+{
+    static const uint64_t least[] = {
+        [FROZEN] = 2 * S, [PORT_DOWN] = 400 * MS, [WIRE_CUT] = 400 * MS};
+
+    (void)state;
+    for (enum blow blow = FROZEN; blow <= WIRE_CUT; blow++) {
+        for (unsigned phase = 0; phase < PHASES; phase++) {
+            struct scene w = {.serves_itself = true};
+            uint64_t struck;
+
+            scene_begin(&w, phase + 1, 0);
+            await_called(&w);
+            fake_sleep_us(2 * S + phase * 177 * MS);
+            struck = fake_now_us();
+            assert_int_equal(w.down, 0);
+            strike(&w, blow);
+            fake_sleep_us(4 * S);
+
+            expect_between(w.down - struck, least[blow], 3 * S + 50 * MS);
+            mend(&w);
+            scene_end(&w);
+            assert_int_equal(w.second, VC_OK);
+        }
+    }
+}
+
+/* Its calls are over; the server's adapter asks the client's. */
+static void
+a_server_finds_a_client_that_the_network_lost(void **state)
+{
+    struct scene w = {.serves_itself = false};
+    uint64_t until;
+    unsigned left = 0;
+
+    (void)state;
+    scene_begin(&w, 3, 0);
+    await_called(&w);
+    fake_when("server: DREQ ->", 1, count, &left);
+    fake_wire_cut(w.here, w.s.host, true);
+    until = fake_now_us() + 3 * S;
+    while (left == 0 && fake_now_us() < until)
+        fake_sleep_us(LOOK_US);
+    assert_int_equal(left, 1);
+    mend(&w);
+    scene_end(&w);
+}
+
+/* --- live ones --------------------------------------------------------- */
+
+static void
+a_client_that_does_not_poll_is_not_thrown_out(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed < 5; seed++) {
+        struct scene w = {.serves_itself = false};
+
+        scene_begin(&w, seed, 0);
+        await_called(&w);
+        fake_sleep_us(60 * S);
+        scene_end(&w);
+        assert_int_equal(w.second, VC_OK);
+        assert_int_equal(w.requests, 1);
+        assert_in_range(w.probes, 20, 120);
+        assert_int_equal(w.pings, 0);
+    }
+}
+
+static void
+an_idle_link_lives_as_long_as_both_ends(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed < 5; seed++) {
+        struct scene w = {.serves_itself = true};
+
+        scene_begin(&w, seed, 0);
+        await_called(&w);
+        fake_sleep_us(60 * S);
+        scene_end(&w);
+        assert_int_equal(w.second, VC_OK);
+        assert_int_equal(w.requests, 1);
+        assert_in_range(w.pings, 30, 130); /* answers included */
+    }
+}
+
+/* Its own clock has jumped, with a PING out or without. */
+static void
+a_client_that_was_stopped_does_not_take_its_server_for_dead(void **state)
+{
+    (void)state;
+    for (unsigned phase = 0; phase < PHASES; phase++) {
+        struct scene w = {.serves_itself = phase % 2 == 0};
+
+        scene_begin(&w, phase + 1, 700 * MS);
+        await_ran(FIRST);
+        fake_sleep_us(phase * 77 * MS);
+        fake_process_freeze(w.client);
+        fake_sleep_us(4 * S);
+        fake_process_thaw(w.client);
+        await_called(&w);
+
+        assert_int_equal(w.first, VC_OK);
+        scene_end(&w);
+        assert_int_equal(w.second, VC_OK);
+        assert_int_equal(w.requests, 1);
+    }
+}
+
+/* Both machines slept: what the clock says is of neither. */
+static void
+two_ends_that_were_stopped_live_on(void **state)
+{
+    (void)state;
+    for (unsigned phase = 0; phase < PHASES; phase++) {
+        struct scene w = {.serves_itself = phase % 2 == 0};
+
+        scene_begin(&w, phase + 1, 10 * MS);
+        await_ran(FIRST);
+        fake_process_freeze(w.s.process);
+        fake_sleep_us(phase * 77 * MS); /* up to when a PING is out */
+        fake_process_freeze(w.client);
+        fake_sleep_us(3 * S);
+        fake_process_thaw(w.client);
+        fake_sleep_us(20 * MS);
+        fake_process_thaw(w.s.process);
+        await_called(&w);
+
+        assert_int_equal(w.first, VC_OK);
+        scene_end(&w);
+        assert_int_equal(w.second, VC_OK);
+        assert_int_equal(w.requests, 1);
+    }
+}
+
+/* A first packet must open a session: no PING may be one. */
+static void
+a_link_without_a_packet_yet_is_not_asked(void **state)
+{
+    struct scene w = {
+        .serves_itself = true, .waits = true, .phase_us = 1500 * MS};
+
+    (void)state;
+    scene_begin(&w, 1, 0);
+    await_called(&w);
+    assert_int_equal(w.first, VC_OK);
+    assert_int_equal(w.requests, 1);
+    scene_end(&w);
+}
+
+/* --- other wishes ------------------------------------------------------ */
+
+static void
+without_keepalive_nothing_is_asked(void **state)
+{
+    struct scene w = {.serves_itself = true,
+                      .s.keepalive_ms = VC_KEEPALIVE_OFF,
+                      .keepalive_ms = VC_KEEPALIVE_OFF};
+
+    (void)state;
+    scene_begin(&w, 1, 200 * MS);
+    await_ran(FIRST);
+    fake_process_freeze(w.s.process);
+    await_called(&w);
+    assert_int_equal(w.first, VC_DEADLINE_EXCEEDED);
+    fake_sleep_us(20 * S);
+    mend(&w);
+    scene_end(&w);
+    assert_int_equal(w.second, VC_OK);
+    assert_int_equal(w.requests, 1);
+    assert_int_equal(w.pings + w.probes, 0);
+}
+
+static void
+a_server_that_may_not_answer_is_not_asked(void **state)
+{
+    struct scene w = {.s.keepalive_ms = VC_KEEPALIVE_OFF};
+
+    (void)state;
+    scene_begin(&w, 1, 3 * S); /* its handlers keep it busy */
+    await_called(&w);
+    assert_int_equal(w.first, VC_OK);
+    scene_end(&w);
+    assert_int_equal(w.second, VC_OK);
+    assert_int_equal(w.pings, 0);
+    assert_in_range(w.probes, 3, 30); /* but its adapter is */
+}
+
+static void
+the_longer_wish_counts(void **state)
+{
+    (void)state;
+    for (int servers = 0; servers < 2; servers++) {
+        struct scene w = {.s.keepalive_ms = servers ? 3000 : 100,
+                          .keepalive_ms = servers ? 100 : 3000};
+        uint64_t struck;
+
+        scene_begin(&w, 1, 20 * MS);
+        await_ran(FIRST);
+        struck = fake_now_us();
+        fake_process_freeze(w.s.process);
+        await_called(&w);
+        assert_int_equal(w.first, VC_UNAVAILABLE);
+        expect_between(w.first_ended - struck, 1900 * MS, 3100 * MS);
+        mend(&w);
+        scene_end(&w);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_dead_server_is_found_within_a_second_of_a_call),
+        cmocka_unit_test(
+            a_dead_server_is_found_within_three_seconds_without_calls),
+        cmocka_unit_test(a_server_finds_a_client_that_the_network_lost),
+        cmocka_unit_test(a_client_that_does_not_poll_is_not_thrown_out),
+        cmocka_unit_test(an_idle_link_lives_as_long_as_both_ends),
+        cmocka_unit_test(
+            a_client_that_was_stopped_does_not_take_its_server_for_dead),
+        cmocka_unit_test(two_ends_that_were_stopped_live_on),
+        cmocka_unit_test(a_link_without_a_packet_yet_is_not_asked),
+        cmocka_unit_test(without_keepalive_nothing_is_asked),
+        cmocka_unit_test(a_server_that_may_not_answer_is_not_asked),
+        cmocka_unit_test(the_longer_wish_counts),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,416 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * cm/keepalive.c against its own table, with a peer that is a few flags. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cm/keepalive.h"
+#include "tests/unit/random.h"
+
+#define MS     UINT64_C(1000)
+#define PERIOD (1000 * MS)
+#define START  (5 * MS)
+
+/* A peer, and the link to it. */
+struct world {
+    struct vc__keepalive k;
+    uint64_t now;
+    bool busy, may_ask;
+    bool process, adapter; /* of the peer: it answers */
+    bool talks;            /* it sends something all the time */
+    bool ping, probe;      /* asked, and not answered yet */
+    unsigned pings, probes;
+    enum vc__keepalive_act last;
+};
+
+static void
+world_init(struct world *w, bool busy)
+{
+    memset(w, 0, sizeof *w);
+    w->now = START;
+    w->busy = busy;
+    w->may_ask = w->process = w->adapter = true;
+    vc__keepalive_init(&w->k, w->now, PERIOD);
+}
+
+static bool
+is_dead(const struct world *w)
+{
+    return w->last == VC__KEEPALIVE_STOPPED || w->last == VC__KEEPALIVE_LOST;
+}
+
+/* One tick, `late` after it was wanted. */
+static void
+tick(struct world *w, uint64_t late)
+{
+    struct vc__keepalive_news n = {.busy = w->busy, .may_ask = w->may_ask};
+
+    w->now = w->k.next + late;
+    n.answered = w->ping && w->process && w->adapter;
+    n.proven = w->probe && w->adapter;
+    n.heard = n.answered || (w->talks && w->process && w->adapter);
+    w->ping &= !n.answered;
+    w->probe &= !n.proven;
+    w->last = vc__keepalive_tick(&w->k, w->now, &n);
+    assert_true(w->k.next > w->now);
+    if (w->last == VC__KEEPALIVE_PING) {
+        assert_false(w->ping); /* at most one */
+        w->ping = true;
+        w->pings++;
+    } else if (w->last == VC__KEEPALIVE_PROBE) {
+        assert_false(w->probe);
+        w->probe = true;
+        w->probes++;
+    }
+}
+
+/* Ticks for so long, or until the peer is dead. */
+static void
+run(struct world *w, uint64_t us)
+{
+    uint64_t until = w->now + us;
+
+    while (w->k.next <= until && !is_dead(w))
+        tick(w, 0);
+}
+
+/* Until it is dead; after how long. */
+static uint64_t
+run_until_dead(struct world *w)
+{
+    uint64_t start = w->now;
+
+    run(w, 100 * PERIOD);
+    assert_true(is_dead(w));
+    return w->now - start;
+}
+
+static void
+a_peer_that_answers_is_never_dead(void **state)
+{
+    (void)state;
+    for (int busy = 0; busy < 2; busy++) {
+        struct world w;
+
+        world_init(&w, busy);
+        run(&w, 1000 * PERIOD);
+        assert_false(is_dead(&w));
+        assert_in_range(w.pings, busy ? 1500 : 500, busy ? 3000 : 1000);
+        assert_int_equal(w.probes, 0);
+    }
+}
+
+static void
+a_peer_that_talks_is_not_asked(void **state)
+{
+    (void)state;
+    for (int busy = 0; busy < 2; busy++) {
+        struct world w;
+
+        world_init(&w, busy);
+        w.talks = true;
+        run(&w, 100 * PERIOD);
+        assert_int_equal(w.pings + w.probes, 0);
+    }
+}
+
+/* Whenever between two ticks it stopped, and was last heard. */
+static void
+a_stopped_process_is_found_in_a_period_when_busy(void **state)
+{
+    struct world w;
+    uint64_t took;
+
+    (void)state;
+    world_init(&w, true);
+    w.talks = true;
+    run(&w, 10 * PERIOD);
+    w.process = false;
+
+    took = run_until_dead(&w);
+
+    /* It was heard up to a sixth of the period before the last tick that
+     * knew. */
+    assert_in_range(took, PERIOD * 4 / 6, PERIOD * 5 / 6 + 5);
+    assert_int_equal(w.last, VC__KEEPALIVE_STOPPED);
+    assert_int_equal(w.pings, 1);
+    assert_int_equal(w.probes, 1);
+}
+
+static void
+a_stopped_process_is_found_in_three_periods_when_idle(void **state)
+{
+    struct world w;
+    uint64_t took;
+
+    (void)state;
+    world_init(&w, false);
+    w.talks = true;
+    run(&w, 10 * PERIOD);
+    w.process = false;
+
+    took = run_until_dead(&w);
+
+    assert_in_range(took, PERIOD * 15 / 6, PERIOD * 16 / 6 + 20);
+    assert_int_equal(w.last, VC__KEEPALIVE_STOPPED);
+}
+
+static void
+a_peer_of_which_nothing_answers_is_lost(void **state)
+{
+    (void)state;
+    for (int busy = 0; busy < 2; busy++) {
+        struct world w;
+
+        world_init(&w, busy);
+        w.adapter = false;
+        run_until_dead(&w);
+        assert_int_equal(w.last, VC__KEEPALIVE_LOST);
+    }
+}
+
+/* Nobody waited for it when it stopped; then somebody does. */
+static void
+a_call_on_a_dead_idle_link_ends_within_a_period(void **state)
+{
+    (void)state;
+    for (unsigned ticks = 0; ticks < 6; ticks++) {
+        struct world w;
+
+        world_init(&w, false);
+        w.process = false;
+        for (unsigned i = 0; i < ticks; i++)
+            tick(&w, 0);
+        w.busy = true;
+        assert_in_range(run_until_dead(&w), 1, PERIOD);
+    }
+}
+
+static void
+a_call_on_an_idle_link_has_time_to_be_answered(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_init(&w, false);
+    w.talks = true;
+    run(&w, 10 * PERIOD);
+    w.process = false;
+    w.busy = true;
+    assert_in_range(run_until_dead(&w), PERIOD * 6 / 10, PERIOD);
+}
+
+static void
+who_slept_himself_asks_anew(void **state)
+{
+    static const uint64_t sleeps[] = {PERIOD / 5, PERIOD, 3600 * PERIOD};
+
+    (void)state;
+    for (unsigned s = 0; s < 3; s++) {
+        for (unsigned at = 0; at < 5; at++) {
+            struct world w;
+
+            world_init(&w, true);
+            w.process = false; /* its answers lie unread */
+            for (unsigned i = 0; i < at; i++)
+                tick(&w, 0);
+            tick(&w, sleeps[s]);
+            assert_false(is_dead(&w));
+            assert_int_equal(w.pings, 1);
+            run(&w, PERIOD / 2);
+            assert_false(is_dead(&w));
+            w.process = true;
+            run(&w, 10 * PERIOD);
+            assert_false(is_dead(&w));
+        }
+    }
+}
+
+static void
+who_slept_still_finds_a_dead_peer(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_init(&w, true);
+    run(&w, PERIOD);
+    w.process = false;
+    tick(&w, 10 * PERIOD);
+    assert_in_range(run_until_dead(&w), PERIOD * 4 / 6 - 5, PERIOD);
+}
+
+/* A client that only polls while it calls: each of its ticks is late. */
+static void
+who_looks_now_and_then_does_not_ask(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_init(&w, false);
+    for (unsigned i = 0; i < 100; i++)
+        tick(&w, 60 * PERIOD);
+    assert_false(is_dead(&w));
+    assert_int_equal(w.pings + w.probes, 0);
+}
+
+static void
+who_owes_nothing_is_never_dead_for_silence(void **state)
+{
+    (void)state;
+    for (int busy = 0; busy < 2; busy++) {
+        struct world w;
+
+        world_init(&w, busy);
+        w.may_ask = false;
+        w.process = false;
+        run(&w, 1000 * PERIOD);
+        assert_false(is_dead(&w));
+        assert_int_equal(w.pings, 0);
+        assert_in_range(w.probes, busy ? 2000 : 500, busy ? 6000 : 1500);
+    }
+}
+
+static void
+an_adapter_that_does_not_answer_is_lost(void **state)
+{
+    (void)state;
+    for (int busy = 0; busy < 2; busy++) {
+        struct world w;
+
+        world_init(&w, busy);
+        w.may_ask = false;
+        w.talks = true;
+        run(&w, 10 * PERIOD);
+        w.adapter = false;
+        assert_in_range(run_until_dead(&w), PERIOD / 2,
+                        busy ? PERIOD : 3 * PERIOD);
+        assert_int_equal(w.last, VC__KEEPALIVE_LOST);
+    }
+}
+
+static void
+a_probe_is_not_late_for_who_slept(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_init(&w, true);
+    w.may_ask = false;
+    w.adapter = false;
+    run(&w, PERIOD / 3);
+    assert_int_equal(w.probes, 1);
+    tick(&w, 100 * PERIOD);
+    assert_false(is_dead(&w));
+    w.adapter = true;
+    run(&w, 10 * PERIOD);
+    assert_false(is_dead(&w));
+}
+
+/* Other packets came before the answer: it is waited for, not asked for
+ * again. tick() asserts that there is one at most. */
+static void
+never_two_pings_are_out(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_init(&w, true);
+    w.process = false;
+    run(&w, PERIOD / 3);
+    assert_int_equal(w.pings, 1);
+    for (unsigned i = 0; i < 10; i++) {
+        struct vc__keepalive_news n = {
+            .heard = true, .busy = true, .may_ask = true};
+
+        w.now = w.k.next;
+        w.last = vc__keepalive_tick(&w.k, w.now, &n);
+        assert_int_equal(w.last, VC__KEEPALIVE_NOTHING);
+        run(&w, PERIOD / 3);
+    }
+    assert_int_equal(w.pings, 1);
+    run_until_dead(&w);
+    assert_int_equal(w.pings, 1);
+}
+
+static void
+silence_is_measured_from_what_was_heard(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_init(&w, true);
+    w.process = false;
+    run_until_dead(&w);
+    assert_int_equal(vc__keepalive_silence(&w.k, w.now), w.now - START);
+}
+
+static void
+the_shortest_period_has_steps(void **state)
+{
+    struct vc__keepalive k;
+
+    (void)state;
+    vc__keepalive_init(&k, 0, 1);
+    assert_true(k.next > 0);
+}
+
+/* Whatever goes on: a peer that answers is not dead, one that does not is when
+ * it was asked in time. */
+static void
+random_worlds_know_who_lives(void **state)
+{
+    uint64_t seed = 1;
+
+    (void)state;
+    for (unsigned i = 0; i < 2000; i++) {
+        struct world w;
+
+        world_init(&w, false);
+        for (unsigned j = 0; j < 60; j++) {
+            w.busy = random_below(&seed, 2) == 0;
+            w.talks = random_below(&seed, 3) == 0;
+            w.may_ask = w.may_ask || random_below(&seed, 4) == 0;
+            tick(&w, random_below(&seed, 8) == 0
+                         ? random_below(&seed, 10 * PERIOD)
+                         : random_below(&seed, PERIOD / 50));
+            assert_false(is_dead(&w));
+        }
+        w.talks = false;
+        w.process = false;
+        w.busy = true;
+        w.may_ask = true;
+        assert_in_range(run_until_dead(&w), 1, PERIOD + PERIOD / 3);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_peer_that_answers_is_never_dead),
+        cmocka_unit_test(a_peer_that_talks_is_not_asked),
+        cmocka_unit_test(a_stopped_process_is_found_in_a_period_when_busy),
+        cmocka_unit_test(a_stopped_process_is_found_in_three_periods_when_idle),
+        cmocka_unit_test(a_peer_of_which_nothing_answers_is_lost),
+        cmocka_unit_test(a_call_on_a_dead_idle_link_ends_within_a_period),
+        cmocka_unit_test(a_call_on_an_idle_link_has_time_to_be_answered),
+        cmocka_unit_test(who_slept_himself_asks_anew),
+        cmocka_unit_test(who_slept_still_finds_a_dead_peer),
+        cmocka_unit_test(who_looks_now_and_then_does_not_ask),
+        cmocka_unit_test(who_owes_nothing_is_never_dead_for_silence),
+        cmocka_unit_test(an_adapter_that_does_not_answer_is_lost),
+        cmocka_unit_test(a_probe_is_not_late_for_who_slept),
+        cmocka_unit_test(never_two_pings_are_out),
+        cmocka_unit_test(silence_is_measured_from_what_was_heard),
+        cmocka_unit_test(the_shortest_period_has_steps),
+        cmocka_unit_test(random_worlds_know_who_lives),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
