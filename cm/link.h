@@ -33,6 +33,9 @@ struct vc__link;
  * packets of VC__BUFFER_SIZE at least. */
 #define VC__EAGER_MAX (VC__BUFFER_SIZE - VC__PACKET_HEADER - VC__FRAME_HEADER)
 
+/* Receives that a link promises at most. */
+#define VC__WINDOW_MAX 32u
+
 /* The longest message that any peer may take: 2^30, see cm/hello.h. */
 #define VC__MESSAGE_MAX (1u << 30)
 
@@ -86,7 +89,9 @@ struct vc__link {
     enum vc__link_state state;
     bool active; /* the side that connects */
     bool stale;  /* refused for its QP number: another may do */
-    bool told;   /* ops->down has run */
+    bool heard;  /* refused by whatever is there */
+    bool has_reject;
+    bool told; /* ops->down has run */
     struct vc__error error;
 
     struct vc__timer timer;
@@ -97,11 +102,14 @@ struct vc__link {
      * peer's; on the passive side the other way round. */
     struct vc__hello hello;
     struct vc__accept accept;
+    struct vc__reject reject; /* the peer's, if has_reject */
     uint8_t reads_in, reads_out;
     char peer[VC__ADDR_TEXT];
+    struct sockaddr_storage source; /* to connect from; AF_UNSPEC: any */
 
     struct vc__device *device;
     struct vc__qp qp;
+    unsigned credits_max; /* receives to promise at most; 0: as we see fit */
     unsigned granted;     /* receives promised to the peer */
     uint32_t rx_sequence; /* of the next packet */
 

@@ -208,10 +208,11 @@ refused_by_verbcall(struct vc__link *link, const struct vc__reject *r)
 void
 vc__link_refused(struct vc__link *link, const struct vc__cm_event *ev)
 {
-    struct vc__reject reject;
-
-    if (vc__reject_get(&reject, ev->data, ev->data_len) == VC__SAID_OK) {
-        refused_by_verbcall(link, &reject);
+    link->heard = true;
+    link->has_reject =
+        vc__reject_get(&link->reject, ev->data, ev->data_len) == VC__SAID_OK;
+    if (link->has_reject) {
+        refused_by_verbcall(link, &link->reject);
     } else if (ev->status == REJ_INVALID_SERVICE_ID) {
         vc__link_end(link, VC__LINK_EV_REFUSED, VC_UNAVAILABLE,
                      "nothing listens at %s: see that the server runs and that "

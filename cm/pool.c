@@ -1,24 +1,21 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Connecting on demand, one address after the other, and what becomes of the
- * requests when a link comes up or is lost. */
+ * Connecting on demand, and what becomes of the requests when a link comes up
+ * or is lost. */
 #include "cm/pool.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Refusals for a stale QP number that are tried again with another one. */
-#define STALE_RETRIES 4
 /* Bytes of long replies that may be arriving at a time. */
 #define REPLY_BUDGET ((size_t)1 << 30)
 
 struct vc__pool_link {
     struct vc__link link;
+    struct vc__try try;
     struct vc__pool *pool;
 };
-
-static void pool_try(struct vc__pool *p);
 
 /* --- requests of all sessions ------------------------------------------ */
 
@@ -101,6 +98,8 @@ on_up(struct vc__link *link)
     const struct vc__error ok = {.status = VC_OK};
     CDS_LIST_HEAD(connecting);
 
+    vc__dialer_up(&p->dialer, &pl->try);
+    p->current = pl;
     pthread_mutex_lock(&p->lock);
     if (p->state == VC__POOL_CLOSED) { /* pool_close() is on its way */
         pthread_mutex_unlock(&p->lock);
@@ -146,44 +145,16 @@ on_frame(struct vc__link *link, const struct vc__frame *f)
     return good;
 }
 
-/* May another try do better, with another QP or at another address? */
-static bool
-may_retry(struct vc__pool *p, const struct vc__link *link)
-{
-    if (vc__now() >= p->due || link->error.status != VC_UNAVAILABLE)
-        return false;
-    if (link->stale && p->retries < STALE_RETRIES) {
-        p->retries++;
-        p->next_addr--;
-        return true;
-    }
-    return p->next_addr < p->addrs.n;
-}
-
-static bool
-is_connecting(struct vc__pool *p)
-{
-    bool connecting;
-
-    pthread_mutex_lock(&p->lock);
-    connecting = p->state == VC__POOL_CONNECTING;
-    pthread_mutex_unlock(&p->lock);
-    return connecting;
-}
-
 static void
 on_down(struct vc__link *link)
 {
     struct vc__pool_link *pl = pool_link_of(link);
     struct vc__pool *p = pl->pool;
 
-    if (p->current != pl)
+    if (vc__dialer_down(&p->dialer, &pl->try) || p->current != pl)
         return;
     p->current = NULL;
-    if (is_connecting(p) && may_retry(p, link))
-        pool_try(p);
-    else
-        pool_fail(p, VC__POOL_IDLE, link->error);
+    pool_fail(p, VC__POOL_IDLE, link->error);
 }
 
 static void
@@ -215,7 +186,6 @@ hello_fill(struct vc__pool *p, struct vc__hello *h)
 {
     h->version_min = VC__VERSION_MIN;
     h->version_max = VC__VERSION_MAX;
-    h->log2_message = p->log2_message;
     h->sessions = 1;
     memcpy(h->instance, p->instance, sizeof h->instance);
     pthread_mutex_lock(&p->lock);
@@ -233,25 +203,58 @@ fail_memory(struct vc__pool *p)
     pool_fail(p, VC__POOL_IDLE, error);
 }
 
-/* Connects to the next address in what time is left. */
-static void
-pool_try(struct vc__pool *p)
+static struct vc__pool *
+pool_of_dialer(struct vc__dialer *d)
 {
-    uint64_t now = vc__now();
-    uint64_t left_ms = p->due > now ? (p->due - now + 999) / 1000 : 1;
+    return caa_container_of(d, struct vc__pool, dialer);
+}
+
+static struct vc__try *
+on_link_new(struct vc__dialer *d, uint32_t ms)
+{
+    struct vc__pool *p = pool_of_dialer(d);
     struct vc__pool_link *pl = calloc(1, sizeof *pl);
 
-    if (pl == NULL) {
-        fail_memory(p);
-        return;
-    }
+    if (pl == NULL)
+        return NULL;
     pl->pool = p;
-    vc__link_init(&pl->link, p->cm, &pool_link_ops, (uint32_t)left_ms);
+    pl->try.link = &pl->link;
+    vc__link_init(&pl->link, p->cm, &pool_link_ops, ms);
     hello_fill(p, &pl->link.hello);
-    p->current = pl;
     p->n_links++;
-    vc__link_connect(&pl->link,
-                     (struct sockaddr *)&p->addrs.addr[p->next_addr++]);
+    return &pl->try;
+}
+
+static void
+on_dial_failed(struct vc__dialer *d, const struct vc__error *error)
+{
+    pool_fail(pool_of_dialer(d), VC__POOL_IDLE, *error);
+}
+
+static const struct vc__dialer_ops pool_dialer_ops = {.link_new = on_link_new,
+                                                      .failed = on_dial_failed};
+
+static uint64_t
+pool_seed(const struct vc__pool *p)
+{
+    uint64_t seed;
+
+    memcpy(&seed, p->instance, sizeof seed);
+    return seed ^ vc__now();
+}
+
+static void
+pool_dial(struct vc__pool *p, const struct vc__addrs *addrs)
+{
+    const struct vc__dial_opts opts = {
+        .addrs = addrs,
+        .due = p->due,
+        .seed = pool_seed(p),
+        .offer = {.credits = VC__WINDOW_MAX,
+                  .log2_eager = VC__BUFFER_LOG2,
+                  .log2_message = p->log2_message}};
+
+    vc__dialer_start(&p->dialer, &opts);
 }
 
 static void
@@ -273,20 +276,21 @@ static void
 on_lookup(struct vc__lookup *lookup)
 {
     struct vc__pool *p = lookup->owner;
+    struct vc__addrs addrs;
     struct vc__error error;
 
     vc__timer_stop(&p->cm->engine->timers, &p->timer);
     p->lookup = NULL;
-    p->addrs = lookup->addrs;
+    addrs = lookup->addrs;
     vc__error_put(&error, VC_UNAVAILABLE,
                   "no address of %s (%s): see that the name is right and that "
                   "`getent hosts` knows it",
                   p->target.host, lookup->text);
     vc__lookup_free(lookup);
-    if (p->addrs.n == 0)
+    if (addrs.n == 0)
         pool_fail(p, VC__POOL_IDLE, error);
     else
-        pool_try(p);
+        pool_dial(p, &addrs);
 }
 
 static void
@@ -306,6 +310,7 @@ static void
 pool_connect(struct vc__task *task)
 {
     struct vc__pool *p = caa_container_of(task, struct vc__pool, connect);
+    struct vc__addrs addrs;
 
     if (p->closer != NULL)
         return;
@@ -315,9 +320,8 @@ pool_connect(struct vc__task *task)
     }
     /* From here, for librdmacm's first use takes its time. */
     p->due = vc__after_ms(vc__now(), p->connect_ms);
-    p->next_addr = p->retries = 0;
-    if (vc__target_numeric(&p->target, &p->addrs))
-        pool_try(p);
+    if (vc__target_numeric(&p->target, &addrs))
+        pool_dial(p, &addrs);
     else
         lookup_begin(p);
 }
@@ -478,6 +482,7 @@ pool_close(struct vc__task *task)
         vc__lookup_cancel(p->lookup);
     p->lookup = NULL;
     vc__timer_stop(&p->cm->engine->timers, &p->timer);
+    vc__dialer_stop(&p->dialer);
     /* The link first: it still has requests in its queue. */
     if (pl != NULL)
         vc__link_close(&pl->link, VC_CANCELLED, "closed");
@@ -500,6 +505,7 @@ vc__pool_init(struct vc__pool *p, struct vc__cm *cm,
     p->budget = REPLY_BUDGET;
     atomic_init(&p->users, 1);
     vc__waiter_init(&p->unused);
+    vc__dialer_init(&p->dialer, cm, &pool_dialer_ops, NULL);
     p->connect.run = pool_connect;
     p->close.run = pool_close;
     pthread_mutex_init(&p->lock, NULL);

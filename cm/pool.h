@@ -12,6 +12,7 @@
 
 #include <stdatomic.h>
 
+#include "cm/dialer.h"
 #include "cm/session.h"
 #include "cm/target.h"
 
@@ -57,11 +58,9 @@ struct vc__pool {
     /* The holder's own. */
     struct vc__task connect, close;
     struct vc__timer timer;        /* of looking up the name */
-    struct vc__pool_link *current; /* connecting or up */
+    struct vc__pool_link *current; /* up */
+    struct vc__dialer dialer;      /* while connecting */
     struct vc__lookup *lookup;
-    struct vc__addrs addrs;
-    unsigned next_addr;
-    unsigned retries;           /* after refusals for a stale QP number */
     uint64_t due;               /* connecting must be over */
     unsigned n_links;           /* alive, down ones included */
     struct vc__waiter *closer;  /* set once the pool is closing */
