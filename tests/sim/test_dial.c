@@ -1,0 +1,219 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A name with several addresses: which of them a channel connects to, how
+ * soon, and that nothing is left of the others. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/sim/sim.h"
+
+#define SEEDS 20u
+#define MS    1000u
+/* A name is looked up, and a connection made, in less than this. */
+#define SOON (30 * MS)
+#define HEAD (250 * MS)
+
+/* A host "svc" with this address; and its server, unless s is NULL. */
+static struct fake_host *
+svc_add(const char *addr, struct sim_server *s)
+{
+    struct fake_host *host = fake_host_new("svc", addr);
+
+    if (s == NULL)
+        return host;
+    snprintf(s->target, sizeof s->target,
+             strchr(addr, ':') == NULL ? "rdma://%s:%u" : "rdma://[%s]:%u",
+             addr, SIM_PORT);
+    sim_server_start(s, host, 1);
+    assert_true(sim_server_await(s));
+    return host;
+}
+
+/* How long it takes to connect to svc. */
+struct dialled {
+    enum vc_status status;
+    uint64_t us;
+    char text[256];
+};
+
+static struct dialled
+dial_svc(void)
+{
+    struct dialled d;
+    struct vc_runtime *runtime;
+    struct vc_channel *channel;
+    char target[80];
+    uint64_t begin;
+
+    sim_target("svc", target);
+    assert_int_equal(VC_OK, sim_runtime(&runtime, 1));
+    assert_int_equal(VC_OK, vc_channel_open(runtime, target, NULL, &channel));
+    begin = fake_now_us();
+    d.status = vc_channel_connect(channel, &suite_probe_service);
+    d.us = fake_now_us() - begin;
+    snprintf(d.text, sizeof d.text, "%s", vc_error());
+    if (d.status == VC_OK)
+        assert_int_equal(VC_OK, sim_echo(channel, 64, 1, 0, NULL));
+    vc_channel_close(channel);
+    vc_runtime_free(runtime);
+    return d;
+}
+
+static void
+a_silent_address_has_its_head_start_and_no_more(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct sim_server s = {.sleep_us = 0};
+        struct dialled d;
+
+        sim_begin(seed, 2, true);
+        fake_port_set(svc_add("10.9.0.2", NULL), false);
+        svc_add("10.9.0.3", &s);
+        d = dial_svc();
+        assert_int_equal(VC_OK, d.status);
+        assert_in_range(d.us, HEAD, HEAD + SOON);
+        assert_true(sim_server_stop(&s));
+        assert_int_equal(0, fake_end());
+    }
+}
+
+static void
+an_address_where_nobody_listens_costs_nothing(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct sim_server s = {.sleep_us = 0};
+        struct dialled d;
+
+        sim_begin(seed, 2, true);
+        svc_add("10.9.0.2", NULL);
+        svc_add("10.9.0.3", &s);
+        d = dial_svc();
+        assert_int_equal(VC_OK, d.status);
+        assert_in_range(d.us, 0, SOON);
+        assert_true(sim_server_stop(&s));
+        assert_int_equal(0, fake_end());
+    }
+}
+
+static void
+an_address_of_a_family_that_leads_nowhere_costs_nothing(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct sim_server s = {.sleep_us = 0};
+        struct dialled d;
+
+        sim_begin(seed, 2, true);
+        svc_add("fd09::2", NULL);
+        svc_add("10.9.0.3", &s);
+        d = dial_svc();
+        assert_int_equal(VC_OK, d.status);
+        assert_in_range(d.us, 0, SOON);
+        assert_true(sim_server_stop(&s));
+        assert_int_equal(0, fake_end());
+    }
+}
+
+/* The first server accepts after the second one has: whatever the slow one
+ * answers then, it is told that nobody wants it. */
+static void
+the_first_that_is_up_wins_and_the_other_is_left(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 10 * SEEDS; seed++) {
+        struct sim_server slow = {.sleep_us = 0}, fast = {.sleep_us = 0};
+        struct dialled d;
+
+        sim_begin(seed, 2, true);
+        svc_add("10.9.0.2", &slow);
+        svc_add("10.9.0.3", &fast);
+        /* About as long as the head start and a connection take. */
+        fake_rule("server: REP ->", 1, FAKE_DELAY, HEAD + seed * 50);
+        d = dial_svc();
+        assert_int_equal(VC_OK, d.status);
+        assert_in_range(d.us, HEAD, HEAD + SOON);
+        assert_true(sim_server_stop(&slow));
+        assert_true(sim_server_stop(&fast));
+        assert_int_equal(0, fake_end());
+    }
+}
+
+static void
+when_all_fail_the_most_telling_reason_is_told_within_the_timeout(void **state)
+{
+    struct dialled d;
+
+    (void)state;
+    sim_begin(1, 2, true);
+    fake_port_set(svc_add("10.9.0.2", NULL), false);
+    svc_add("10.9.0.3", NULL);
+    svc_add("fd09::2", NULL);
+    d = dial_svc();
+    assert_int_equal(VC_UNAVAILABLE, d.status);
+    assert_non_null(strstr(d.text, "nothing listens at 10.9.0.3"));
+    assert_in_range(d.us, HEAD, 2000 * MS + SOON);
+    assert_int_equal(0, fake_end());
+}
+
+struct closing {
+    struct vc_channel *channel;
+    atomic_bool closed;
+};
+
+static void
+close_body(void *arg)
+{
+    struct closing *c = arg;
+    struct vc_runtime *runtime;
+    char target[80];
+
+    sim_target("svc", target);
+    assert_int_equal(VC_OK, sim_runtime(&runtime, 1));
+    assert_int_equal(VC_OK,
+                     vc_channel_open(runtime, target, NULL, &c->channel));
+    /* Gives up before the first address has answered. */
+    assert_int_equal(VC_DEADLINE_EXCEEDED,
+                     sim_echo(c->channel, 64, 1, 400, NULL));
+    vc_channel_close(c->channel);
+    vc_runtime_free(runtime);
+    atomic_store(&c->closed, true);
+}
+
+static void
+a_channel_is_closed_while_several_addresses_are_tried(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct closing c = {.closed = false};
+        struct fake_process *p;
+
+        sim_begin(seed, 2, true);
+        fake_port_set(svc_add("10.9.0.2", NULL), false);
+        fake_port_set(svc_add("10.9.0.3", NULL), false);
+        fake_port_set(svc_add("10.9.0.4", NULL), false);
+        p = fake_process_start(fake_host_local(), "client", close_body, &c);
+        assert_true(fake_process_wait(p, 3000 * MS));
+        assert_true(atomic_load(&c.closed));
+        assert_int_equal(0, fake_end());
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_silent_address_has_its_head_start_and_no_more),
+        cmocka_unit_test(an_address_where_nobody_listens_costs_nothing),
+        cmocka_unit_test(
+            an_address_of_a_family_that_leads_nowhere_costs_nothing),
+        cmocka_unit_test(the_first_that_is_up_wins_and_the_other_is_left),
+        cmocka_unit_test(
+            when_all_fail_the_most_telling_reason_is_told_within_the_timeout),
+        cmocka_unit_test(a_channel_is_closed_while_several_addresses_are_tried),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
