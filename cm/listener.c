@@ -38,14 +38,16 @@ on_request(struct vc__listener *l, const struct vc__cm_event *ev)
 {
     struct vc__hello hello;
     enum vc__said said = vc__hello_get(&hello, ev->data, ev->data_len);
+    enum vc__reject_reason reason =
+        said == VC__SAID_VERSION ? VC__REJECT_VERSION : VC__REJECT_MALFORMED;
 
-    if (said == VC__SAID_OK)
+    if (said == VC__SAID_OK) {
         l->request(l, ev->id, &hello, ev->reads_in, ev->reads_out);
-    else
-        vc__listener_reject(ev->id,
-                            said == VC__SAID_VERSION ? VC__REJECT_VERSION
-                                                     : VC__REJECT_MALFORMED,
-                            0, "%s", vc__said_text(said));
+        return;
+    }
+    if (l->turned_away != NULL)
+        l->turned_away(l, reason);
+    vc__listener_reject(ev->id, reason, 0, "%s", vc__said_text(said));
 }
 
 static void

@@ -19,6 +19,9 @@ struct vc__listener {
     void (*request)(struct vc__listener *l, struct rdma_cm_id *id,
                     const struct vc__hello *hello, uint8_t reads_in,
                     uint8_t reads_out);
+
+    /* A request whose hello was not good was rejected; may be NULL. */
+    void (*turned_away)(struct vc__listener *l, enum vc__reject_reason reason);
 };
 
 /* Listens at addr. Requests may come before it returns. Any thread.

@@ -291,6 +291,7 @@ on_frame(struct vc__link *link, const struct vc__frame *f)
         return false;
     if (!sl->trusted) {
         sl->trusted = true;
+        vc__admission_trust(&sl->part->server->admission);
         vc__link_trust(link);
     }
     return true;
@@ -312,6 +313,7 @@ static void
 server_link_free(struct vc__server_link *sl)
 {
     struct vc__server_part *part = sl->part;
+    bool trusted = sl->trusted;
 
     for (unsigned i = 0; i < sl->n_sessions; i++) {
         if (sl->sessions[i] != NULL)
@@ -321,7 +323,7 @@ server_link_free(struct vc__server_link *sl)
     cds_list_del(&sl->node);
     vc__link_fini(&sl->link);
     free(sl);
-    atomic_fetch_sub(&part->server->n_links, 1);
+    vc__admission_gone(&part->server->admission, trusted);
     part->n_links--;
     if (part->closer != NULL && part->n_links == 0)
         vc__waiter_done(part->closer);
@@ -386,12 +388,14 @@ accept_try(struct vc__offer *o)
     struct vc__server_part *part = o->part;
     struct vc__server_link *sl = NULL;
 
-    if (part->closer != NULL)
+    if (part->closer != NULL) {
+        vc__admission_gone(&part->server->admission, false);
         return "closing";
+    }
     if (vc__cm_open(&part->progress->cm) == VC_OK)
         sl = server_link_new(part, &o->hello);
     if (sl == NULL) {
-        atomic_fetch_sub(&part->server->n_links, 1);
+        vc__admission_gone(&part->server->admission, false);
         return "out of memory";
     }
     cds_list_add(&sl->node, &part->links);
@@ -408,7 +412,9 @@ vc__server_link_accept(struct vc__offer *o)
 {
     const char *fault = accept_try(o);
 
-    if (fault != NULL)
+    if (fault != NULL) {
+        vc__admission_rejected(&o->part->server->admission, VC__REJECT_BUSY);
         vc__listener_reject(o->id, VC__REJECT_BUSY, BUSY_RETRY_MS, "%s", fault);
+    }
     free(o);
 }

@@ -36,11 +36,23 @@ struct vc_server_opts {
 
     /* Names the server in its accepts, at most 63 bytes; default none. */
     const char *name;
+
+    /* Connections at a time that have not sent a good packet yet, 1..65536,
+     * default 256. One more is rejected with "busy". */
+    unsigned max_half_open;
+
+    /* Connections accepted a second, in all and from one address, with bursts
+     * of one second's worth; 0..1000000, default 0: no limit. What is over it
+     * is rejected with "busy" and a time after which to try again, which the
+     * clients keep to. The addresses seen last, 256 of them, are told from
+     * each other. */
+    uint32_t connects_per_second;
+    uint32_t connects_per_second_source;
 };
 
 #define VC_SERVER_OPTS_INIT                                                    \
     {                                                                          \
-        sizeof(struct vc_server_opts), 0, 0, 0, NULL                           \
+        sizeof(struct vc_server_opts), 0, 0, 0, NULL, 0, 0, 0                  \
     }
 
 /* vc_server_new - makes a server without services and addresses. opts may be

@@ -86,7 +86,7 @@ server_open(struct sim_server *s, struct vc_runtime **runtime,
     enum vc_status status = sim_runtime(runtime, s->threads);
 
     if (status == VC_OK)
-        status = vc_server_new(*runtime, NULL, server);
+        status = vc_server_new(*runtime, s->opts, server);
     if (status == VC_OK)
         status = suite_probe_add(*server, &methods, s);
     if (status == VC_OK)

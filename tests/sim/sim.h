@@ -29,8 +29,9 @@ struct sim_server {
     struct fake_process *process;
     char target[80];
     unsigned threads;
-    unsigned sleep_us;       /* of each handler */
-    atomic_bool serves;      /* it listens */
+    unsigned sleep_us;                 /* of each handler */
+    const struct vc_server_opts *opts; /* or NULL */
+    atomic_bool serves;                /* it listens */
     atomic_uint stop, close; /* it is to end; to close its server at once */
     atomic_uint failures;    /* tries to start that failed */
 };
