@@ -5,6 +5,7 @@
  * and are dealt out to all. */
 #include "rpc/server.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,35 +48,42 @@ source_of(struct rdma_cm_id *id, uint8_t source[16])
     }
 }
 
-/* Why a client is turned away; 0 when it is not, and then it counts as a
- * link. */
-static enum vc__reject_reason
+static bool
+reject_as(struct vc__reject *reject, enum vc__reject_reason reason,
+          const char *text)
+{
+    reject->reason = (uint8_t)reason;
+    snprintf(reject->text, sizeof reject->text, "%s", text);
+    return true;
+}
+
+/* Is a client turned away, and why? When it is not, it counts as a link. */
+static bool
 turn_away(struct vc_server *server, struct rdma_cm_id *id,
-          const struct vc__hello *hello, uint32_t *retry_ms, const char **text)
+          const struct vc__hello *hello, struct vc__reject *reject)
 {
     uint8_t source[16];
+    const char *text;
 
-    *text = "";
-    *retry_ms = 0;
+    memset(reject, 0, sizeof *reject);
     if (atomic_load(&server->draining))
-        return VC__REJECT_DRAINING;
-    if (hello->security != 0) {
-        *text = "this server has no security mode";
-        return VC__REJECT_SECURITY;
-    }
-    if (hello->flags != 0) {
-        *text = "no further links of a pool are taken";
-        return VC__REJECT_LIMIT;
-    }
-    if (!vc__services_has(&server->services, hello->service)) {
-        *text = "see the service's full name, and that it was added";
-        return VC__REJECT_SERVICE;
-    }
+        return reject_as(reject, VC__REJECT_DRAINING, "");
+    if (vc__redirect_find(&server->redirect, hello->service,
+                          rdma_get_peer_addr(id), reject))
+        return true;
+    if (hello->security != 0)
+        return reject_as(reject, VC__REJECT_SECURITY,
+                         "this server has no security mode");
+    if (hello->flags != 0)
+        return reject_as(reject, VC__REJECT_LIMIT,
+                         "no further links of a pool are taken");
+    if (!vc__services_has(&server->services, hello->service))
+        return reject_as(reject, VC__REJECT_SERVICE,
+                         "see the service's full name, and that it was added");
     source_of(id, source);
-    return vc__admission_take(&server->admission, vc__now(), source, retry_ms,
-                              text)
-               ? 0
-               : VC__REJECT_BUSY;
+    return !vc__admission_take(&server->admission, vc__now(), source,
+                               &reject->retry_ms, &text) &&
+           reject_as(reject, VC__REJECT_BUSY, text);
 }
 
 static void
@@ -90,21 +98,18 @@ on_request(struct vc__listener *l, struct rdma_cm_id *id,
 {
     struct vc_server *server =
         caa_container_of(l, struct vc__listening, listener)->server;
-    const char *text;
-    uint32_t retry_ms;
-    enum vc__reject_reason reason =
-        turn_away(server, id, hello, &retry_ms, &text);
-    struct vc__offer *o = NULL;
+    struct vc__reject reject;
+    bool refused = turn_away(server, id, hello, &reject);
+    struct vc__offer *o = refused ? NULL : calloc(1, sizeof *o);
 
-    if (reason == 0 && (o = calloc(1, sizeof *o)) == NULL) {
-        reason = VC__REJECT_BUSY;
-        retry_ms = BUSY_RETRY_MS;
-        text = "out of memory";
-        vc__admission_gone(&server->admission, false);
-    }
     if (o == NULL) {
-        vc__admission_rejected(&server->admission, reason);
-        vc__listener_reject(id, reason, retry_ms, "%s", text);
+        if (!refused) {
+            vc__admission_gone(&server->admission, false);
+            reject_as(&reject, VC__REJECT_BUSY, "out of memory");
+            reject.retry_ms = BUSY_RETRY_MS;
+        }
+        vc__admission_rejected(&server->admission, reject.reason);
+        vc__listener_reject_with(id, &reject);
         return;
     }
     o->task.run = offer_accept;
@@ -302,9 +307,12 @@ vc_server_new(struct vc_runtime *runtime,
               const struct vc_server_opts *user_opts, struct vc_server **server)
 {
     struct vc_server_opts opts;
+    struct vc__redirect redirect;
     enum vc_status status = opts_take(&opts, user_opts);
     struct vc_server *s;
 
+    if (status == VC_OK)
+        status = vc__redirect_init(&redirect, &opts);
     if (status != VC_OK)
         return status;
     s = calloc(1, sizeof *s);
@@ -313,6 +321,7 @@ vc_server_new(struct vc_runtime *runtime,
     s->runtime = runtime;
     s->log2_message = vc__log2_message(opts.max_message);
     s->request_memory = vc__codec_memory((size_t)1 << s->log2_message);
+    s->redirect = redirect;
     admission_init(s, &opts);
     s->handshake_ms = opts.handshake_timeout_ms;
     memcpy(s->name, opts.name, strlen(opts.name) + 1);

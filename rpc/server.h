@@ -10,6 +10,7 @@
 
 #include "cm/admission.h"
 #include "cm/listener.h"
+#include "rpc/redirect.h"
 #include "rpc/runtime.h"
 #include "rpc/service.h"
 
@@ -36,6 +37,7 @@ struct vc_server {
     char name[VC__ACCEPT_TEXT_MAX + 1];
     size_t request_memory;
 
+    struct vc__redirect redirect;
     struct vc__admission admission; /* requests come to engine 0 only */
     atomic_bool draining;
     unsigned turn;                 /* part of the next link; engine 0 only */
