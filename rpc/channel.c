@@ -56,6 +56,7 @@ vc_channel_open(struct vc_runtime *runtime, const char *target,
 {
     struct vc_channel_opts opts;
     struct vc__target parsed;
+    struct sockaddr_storage source = {.ss_family = AF_UNSPEC};
     struct vc__progress *progress;
     struct vc_channel *c;
     enum vc_status status = opts_take(&opts, user_opts);
@@ -63,6 +64,8 @@ vc_channel_open(struct vc_runtime *runtime, const char *target,
 
     if (status == VC_OK)
         status = vc__target_parse(&parsed, target);
+    if (status == VC_OK && opts.bind_address != NULL)
+        status = vc__address_parse(&source, opts.bind_address);
     if (status != VC_OK)
         return status;
     c = calloc(1, sizeof *c);
@@ -75,6 +78,7 @@ vc_channel_open(struct vc_runtime *runtime, const char *target,
     c->reply_memory = vc__codec_memory((size_t)1 << log2_message);
     vc__pool_init(&c->pool, &progress->cm, &parsed, opts.connect_timeout_ms,
                   log2_message, runtime->instance);
+    c->pool.dialer.source = source;
     *channel = c;
     return VC_OK;
 }
