@@ -20,6 +20,7 @@ enum {
     TOLD_NOTHING,
     TOLD_BY_SILENCE, /* nobody answered, or no way leads there */
     TOLD_BY_HOST,    /* the host is there and refused */
+    TOLD_BY_US,      /* something is amiss at this end */
     TOLD_BY_SERVER,  /* the reason is a server's own */
 };
 
@@ -140,11 +141,13 @@ vc__dial_next(struct vc__dial *d, uint64_t now, struct vc__dial_step *step)
 static void
 error_note(struct vc__dial *d, const struct vc__dial_failure *f)
 {
+    bool other = f->error->status != VC_UNAVAILABLE;
     int told = f->reject != NULL ? TOLD_BY_SERVER
+               : other           ? TOLD_BY_US
                : f->heard        ? TOLD_BY_HOST
                                  : TOLD_BY_SILENCE;
 
-    if (f->error->status != VC_UNAVAILABLE)
+    if (f->reject != NULL && other)
         d->decided = true;
     if (told > d->told || d->decided) {
         d->error = *f->error;

@@ -13,7 +13,7 @@
  * - "limit" with a counter-offer that we can meet: again with it, once.
  * - "moved": its addresses next, in an order drawn by their weights; three
  *   times in all.
- * - An answer that no other address would better (its status is not
+ * - A server's refusal that no other address would better (its status is not
  *   UNAVAILABLE) ends everything.
  *
  * Pure: the clock (microseconds) and chance come from the caller. The owner

@@ -57,16 +57,27 @@ fail_memory(struct vc__dialer *d)
     dialer_fail(d);
 }
 
-/* False without memory. */
-static bool
+static void
+way_fail_memory(struct vc__dialer *d, unsigned which, uint64_t now)
+{
+    struct vc__error error;
+    const struct vc__dial_failure failure = {.error = &error};
+
+    vc__error_put(&error, VC_RESOURCE_EXHAUSTED, "out of memory");
+    vc__dial_failed(&d->plan, which, now, &failure);
+}
+
+static void
 try_begin(struct vc__dialer *d, const struct vc__dial_step *step, uint64_t now)
 {
     uint64_t left_ms = (d->plan.due - now + 999) / 1000;
     const struct vc__dial_offer *offer = &step->way->offer;
     struct vc__try *t = d->ops->link_new(d, (uint32_t)left_ms);
 
-    if (t == NULL)
-        return false;
+    if (t == NULL) { /* others may be under way */
+        way_fail_memory(d, step->which, now);
+        return;
+    }
     t->which = step->which;
     t->under_way = true;
     t->link->hello.features = offer->features;
@@ -75,7 +86,6 @@ try_begin(struct vc__dialer *d, const struct vc__dial_step *step, uint64_t now)
     t->link->source = d->source;
     cds_list_add_tail(&t->node, &d->tries);
     vc__link_connect(t->link, (const struct sockaddr *)&step->way->addr);
-    return true;
 }
 
 static void
@@ -98,7 +108,8 @@ begin_all(struct vc__dialer *d, struct vc__dial_step *step)
     uint64_t now = vc__now();
     enum vc__dial_what what = vc__dial_next(&d->plan, now, step);
 
-    while (what == VC__DIAL_TRY && try_begin(d, step, now)) {
+    while (what == VC__DIAL_TRY) {
+        try_begin(d, step, now);
         now = vc__now();
         what = vc__dial_next(&d->plan, now, step);
     }
@@ -117,15 +128,13 @@ advance(struct vc__dialer *d)
     what = begin_all(d, &step);
     d->advancing = false;
     switch (what) {
-    case VC__DIAL_TRY:
-        fail_memory(d);
-        break;
     case VC__DIAL_WAIT:
         wait_until(d, step.at);
         break;
     case VC__DIAL_FAIL:
         dialer_fail(d);
         break;
+    case VC__DIAL_TRY: /* all of them have begun */
     case VC__DIAL_NOTHING:
         vc__timer_stop(&d->cm->engine->timers, &d->timer);
         break;

@@ -3,9 +3,12 @@
  *
  * A name with several addresses: which of them a channel connects to, how
  * soon, and that nothing is left of the others. */
+#include <netinet/in.h>
+#include <rdma/rdma_cma.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "cm/hello.h"
 #include "tests/sim/sim.h"
 
 #define SEEDS 20u
@@ -117,6 +120,83 @@ an_address_of_a_family_that_leads_nowhere_costs_nothing(void **state)
     }
 }
 
+/* --- a server that makes a counter-offer ------------------------------- */
+
+/* It refuses twice: first as too large, then as unknown. */
+struct haggler {
+    struct vc__hello said[2];
+    atomic_bool serves;
+};
+
+static void
+haggle(struct rdma_event_channel *events, struct vc__hello *said,
+       struct vc__reject *reject)
+{
+    struct rdma_cm_event *ev;
+    struct rdma_cm_id *id;
+    uint8_t bytes[VC__REJECT_SIZE];
+
+    assert_int_equal(0, rdma_get_cm_event(events, &ev));
+    assert_int_equal(RDMA_CM_EVENT_CONNECT_REQUEST, ev->event);
+    assert_int_equal(VC__SAID_OK,
+                     vc__hello_get(said, ev->param.conn.private_data,
+                                   ev->param.conn.private_data_len));
+    id = ev->id;
+    rdma_ack_cm_event(ev);
+    reject->version_min = reject->version_max = VC__VERSION_MIN;
+    vc__reject_put(bytes, reject);
+    assert_int_equal(0, rdma_reject(id, bytes, sizeof bytes));
+    assert_int_equal(0, rdma_destroy_id(id));
+}
+
+static void
+haggler_main(void *arg)
+{
+    struct haggler *h = arg;
+    struct rdma_event_channel *events = rdma_create_event_channel();
+    struct sockaddr_in any = {.sin_family = AF_INET,
+                              .sin_port = htons(SIM_PORT)};
+    struct vc__reject limit = {
+        .reason = VC__REJECT_LIMIT, .credits = 5, .log2_message = 16};
+    struct vc__reject service = {.reason = VC__REJECT_SERVICE};
+    struct rdma_cm_id *id;
+
+    assert_non_null(events);
+    assert_int_equal(0, rdma_create_id(events, &id, NULL, RDMA_PS_TCP));
+    assert_int_equal(0, rdma_bind_addr(id, (struct sockaddr *)&any));
+    assert_int_equal(0, rdma_listen(id, 0));
+    atomic_store(&h->serves, true);
+    haggle(events, &h->said[0], &limit);
+    haggle(events, &h->said[1], &service);
+    rdma_destroy_id(id);
+    rdma_destroy_event_channel(events);
+}
+
+static void
+a_counter_offer_is_met_in_the_next_hello(void **state)
+{
+    struct haggler h = {.serves = false};
+    struct fake_process *p;
+    struct dialled d;
+
+    (void)state;
+    sim_begin(1, 2, true);
+    p = fake_process_start(svc_add("10.9.0.2", NULL), "haggler", haggler_main,
+                           &h);
+    while (!atomic_load(&h.serves))
+        fake_sleep_us(100);
+    d = dial_svc();
+    assert_int_equal(VC_UNIMPLEMENTED, d.status);
+    assert_true(fake_process_wait(p, 1000 * MS));
+    assert_true(h.said[0].credits > 5);
+    assert_int_equal(22, h.said[0].log2_message);
+    assert_int_equal(5, h.said[1].credits);
+    assert_int_equal(16, h.said[1].log2_message);
+    assert_int_equal(0, fake_end());
+}
+
+/* --- several that answer ----------------------------------------------- */
+
 /* The first server accepts after the second one has: whatever the slow one
  * answers then, it is told that nobody wants it. */
 static void
@@ -209,6 +289,7 @@ main(void)
         cmocka_unit_test(an_address_where_nobody_listens_costs_nothing),
         cmocka_unit_test(
             an_address_of_a_family_that_leads_nowhere_costs_nothing),
+        cmocka_unit_test(a_counter_offer_is_met_in_the_next_hello),
         cmocka_unit_test(the_first_that_is_up_wins_and_the_other_is_left),
         cmocka_unit_test(
             when_all_fail_the_most_telling_reason_is_told_within_the_timeout),

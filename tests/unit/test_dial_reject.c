@@ -303,6 +303,26 @@ an_answer_that_no_other_address_would_better_ends_it(void **state)
     (void)d;
 }
 
+static void
+a_failure_of_our_own_is_no_end_while_another_way_is_left(void **state)
+{
+    const struct vc__dial_failure own = {.error = NULL};
+    struct vc__dial d;
+    unsigned first;
+
+    (void)state;
+    begin(&d, 3, 1);
+    first = expect_try(&d, T0, 1);
+    fail_as(&d, expect_try(&d, T0 + HEAD, 2), T0 + HEAD, VC_RESOURCE_EXHAUSTED,
+            "no memory", own);
+    fail_silent(&d, expect_try(&d, T0 + HEAD, 3), T0 + HEAD, "silent");
+    expect_nothing(&d, T0 + HEAD);
+    fail_as(&d, first, T0 + HEAD, VC_UNAVAILABLE, "nobody listens",
+            (struct vc__dial_failure){.heard = true});
+    expect_fail(&d, T0 + HEAD, "no memory");
+    assert_int_equal(VC_RESOURCE_EXHAUSTED, d.error.status);
+}
+
 /* --- anything ---------------------------------------------------------- */
 
 static void
@@ -401,6 +421,8 @@ main(void)
         cmocka_unit_test(the_error_is_the_most_telling_one),
         cmocka_unit_test(the_error_behind_a_redirect_is_of_where_it_led),
         cmocka_unit_test(an_answer_that_no_other_address_would_better_ends_it),
+        cmocka_unit_test(
+            a_failure_of_our_own_is_no_end_while_another_way_is_left),
         cmocka_unit_test(every_plan_comes_to_an_end),
     };
 
