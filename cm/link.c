@@ -102,7 +102,9 @@ static void
 take_apart(struct vc__link *link)
 {
     timer_stop(link);
-    vc__engine_defer(link->cm->engine, &link->reap);
+    /* Through the inbox, behind `broken`, which a sender may have posted there
+     * before the link was closed to it. */
+    vc__engine_post(link->cm->engine, &link->reap);
 }
 
 /* Never nested in a callback of the id or the QP, which it destroys. */
