@@ -526,9 +526,10 @@ vc__pool_fini(struct vc__pool *p)
     vc__engine_post(p->cm->engine, &p->close);
     /* Ends with the handshake of disconnecting, which has a timer. */
     vc__engine_wait(p->cm->engine, &waiter, VC__FOREVER);
-    /* What they waited for has ended by now, so they leave at once. */
+    /* What they waited for has ended by now, so they leave at once. As the
+     * holder we might sleep and not hear of it. */
     vc__pool_leave(p);
-    vc__engine_wait(p->cm->engine, &p->unused, VC__FOREVER);
+    vc__waiter_wait(&p->unused);
     for (s = first_session(p); s != NULL; s = next) {
         next = s->next;
         vc__session_free(s);

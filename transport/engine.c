@@ -126,6 +126,12 @@ waiter_sleep(struct vc__waiter *w, uint64_t until)
     atomic_fetch_and(&w->word, ~WAITER_ASLEEP);
 }
 
+void
+vc__waiter_wait(struct vc__waiter *w)
+{
+    waiter_sleep(w, VC__FOREVER);
+}
+
 /* --- the token --------------------------------------------------------- */
 
 bool

@@ -40,6 +40,10 @@ void vc__waiter_init(struct vc__waiter *w);
  * waiter must not be touched afterwards. Any thread. */
 void vc__waiter_done(struct vc__waiter *w);
 
+/* Waits for w and advances nothing: for what threads other than the engine's
+ * holder do, who could not wake a holder that sleeps. Any thread. */
+void vc__waiter_wait(struct vc__waiter *w);
+
 /* Has it? Whoever sees true sees all that was written before done(). */
 bool vc__waiter_is_done(struct vc__waiter *w);
 
