@@ -3,6 +3,7 @@
  *
  * A name with several addresses: which of them a channel connects to, how
  * soon, and that nothing is left of the others. */
+#include <errno.h>
 #include <netinet/in.h>
 #include <rdma/rdma_cma.h>
 #include <stdio.h>
@@ -281,6 +282,98 @@ a_channel_is_closed_while_several_addresses_are_tried(void **state)
     }
 }
 
+/* --- failures ---------------------------------------------------------- */
+
+#define TRIES 4u
+
+/* A client that connects until it works. */
+struct stubborn {
+    atomic_bool good;
+    atomic_uint mute; /* errors without a text */
+};
+
+static void
+stubborn_main(void *arg)
+{
+    struct stubborn *s = arg;
+    struct vc_runtime *runtime = NULL;
+    struct vc_channel *channel = NULL;
+    enum vc_status status = VC_UNKNOWN;
+    char target[80];
+
+    sim_target("svc", target);
+    for (unsigned i = 0; i < TRIES && status != VC_OK; i++) {
+        status = runtime == NULL ? sim_runtime(&runtime, 1) : VC_OK;
+        if (status == VC_OK && channel == NULL)
+            status = vc_channel_open(runtime, target, NULL, &channel);
+        if (status == VC_OK)
+            status = sim_echo(channel, 64, 1, 0, NULL);
+        if (status != VC_OK && vc_error()[0] == '\0')
+            atomic_fetch_add(&s->mute, 1);
+    }
+    atomic_store(&s->good, status == VC_OK);
+    vc_channel_close(channel);
+    vc_runtime_free(runtime);
+}
+
+/* One address is silent, one busy, one moved; the nth call or allocation
+ * fails. False when there is no such one. */
+static bool
+fails_at(unsigned nth, int err)
+{
+    struct vc_server_opts busy_opts = VC_SERVER_OPTS_INIT;
+    struct vc_server_opts moved_opts = VC_SERVER_OPTS_INIT;
+    struct sim_server busy = {.opts = &busy_opts}, there = {.sleep_us = 0};
+    struct sim_server moved = {.opts = &moved_opts};
+    struct stubborn s = {.good = false};
+    struct fake_process *p;
+    bool struck;
+
+    busy_opts.connects_per_second = 1; /* which the first to come has */
+    moved_opts.redirect[0] = "rdma://10.9.0.9:7471";
+    sim_begin(nth, 0, true);
+    svc_add("10.9.0.2", &busy);
+    assert_int_equal(VC_OK, dial_svc().status);
+    fake_port_set(svc_add("10.9.0.3", NULL), false);
+    svc_add("10.9.0.4", &moved);
+    sim_target("10.9.0.9", there.target);
+    sim_server_start(&there, fake_host_new("there", "10.9.0.9"), 1);
+    assert_true(sim_server_await(&there));
+    p = fake_process_start(fake_host_local(), "client", stubborn_main, &s);
+    if (err == 0)
+        fake_fail_memory(p, nth);
+    else
+        fake_fail(p, "*", nth, err);
+    assert_true(fake_process_wait(p, 30000 * MS));
+    struck = fake_failed() > 0;
+    fake_fail_no_more();
+    if (!atomic_load(&s.good) || atomic_load(&s.mute) > 0)
+        fail_msg("nth %u, err %d: good %d, mute %u: %s", nth, err,
+                 atomic_load(&s.good), atomic_load(&s.mute), fake_trace());
+    assert_true(sim_server_stop(&busy));
+    assert_true(sim_server_stop(&moved));
+    assert_true(sim_server_stop(&there));
+    assert_int_equal(0, fake_end());
+    return struck;
+}
+
+static void
+any_call_and_allocation_may_fail_while_several_addresses_are_tried(void **state)
+{
+    static const int errs[] = {0, ENOMEM};
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof errs / sizeof errs[0]; i++) {
+        unsigned nth = 1;
+
+        while (fails_at(nth, errs[i]))
+            nth++;
+        print_message("%u failures of %s\n", nth - 1,
+                      errs[i] == 0 ? "memory" : "calls");
+        assert_true(nth > 20);
+    }
+}
+
 int
 main(void)
 {
@@ -294,6 +387,8 @@ main(void)
         cmocka_unit_test(
             when_all_fail_the_most_telling_reason_is_told_within_the_timeout),
         cmocka_unit_test(a_channel_is_closed_while_several_addresses_are_tried),
+        cmocka_unit_test(
+            any_call_and_allocation_may_fail_while_several_addresses_are_tried),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
