@@ -86,8 +86,11 @@ timer_stop(struct vc__link *link)
 void
 vc__link_trust(struct vc__link *link)
 {
-    if (link->state == VC__LINK_UP)
-        timer_stop(link);
+    if (link->state != VC__LINK_UP)
+        return;
+    timer_stop(link);
+    if (link->ops->trusted != NULL)
+        link->ops->trusted(link);
 }
 
 /* --- actions ----------------------------------------------------------- */
@@ -158,6 +161,8 @@ link_act(struct vc__link *link, enum vc__link_action action)
     case VC__LINK_DO_GO_UP:
         link->ops->up(link);
         vc__link_keepalive_start(link);
+        if (link->active)
+            vc__link_greet(link);
         break;
     case VC__LINK_DO_LEAVE:
         link_leave(link);

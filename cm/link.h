@@ -35,6 +35,9 @@
 
 struct vc__link;
 
+/* Receives that a link promises at most. */
+#define VC__WINDOW_MAX 32u
+
 /* The longest message that any peer may take: 2^30, see cm/hello.h. */
 #define VC__MESSAGE_MAX (1u << 30)
 
@@ -43,6 +46,9 @@ uint32_t vc__deadline_left(uint64_t due, uint64_t now);
 
 /* What comes up, on the holder of the engine. */
 struct vc__link_ops {
+    /* The first packet was good. The passive side; may be NULL. */
+    void (*trusted)(struct vc__link *link);
+
     /* Calls may go. The accept or hello of the peer is in the link. */
     void (*up)(struct vc__link *link);
 
@@ -75,6 +81,9 @@ struct vc__link {
     bool hasty;  /* counted in engine->hasty */
     bool asked;  /* the peer may know our QP's number */
     bool parted; /* it has said that it is done with it, and we answered */
+    bool heard;  /* refused by whatever is there */
+    bool has_reject;
+    bool silent; /* keepalive took the peer for dead */
     struct vc__error error;
 
     struct vc__timer timer;
@@ -85,12 +94,15 @@ struct vc__link {
      * peer's; on the passive side the other way round. */
     struct vc__hello hello;
     struct vc__accept accept;
+    struct vc__reject reject; /* the peer's, if has_reject */
     uint8_t reads_in, reads_out;
     char peer[VC__ADDR_TEXT];
+    struct sockaddr_storage source; /* to connect from; AF_UNSPEC: any */
 
     struct vc__device *device;
     struct vc__qp qp;
-    unsigned granted; /* receives promised to the peer */
+    unsigned credits_max; /* receives to promise at most; 0: as we see fit */
+    unsigned granted;     /* receives promised to the peer */
 
     /* Messages that were appended and not yet taken up; any thread appends,
      * the one with the lock takes up. */

@@ -36,9 +36,29 @@ end_errno(struct vc__link *link, const char *what, int err)
                      "%s: cannot %s: %s", link->peer, what, strerror(err));
 }
 
+/* What stands against connecting from our source address comes at once. */
+static void
+end_resolve(struct vc__link *link, int err)
+{
+    char source[VC__ADDR_TEXT];
+
+    if (link->source.ss_family == AF_UNSPEC ||
+        (err != EADDRNOTAVAIL && err != ENODEV && err != EINVAL)) {
+        end_errno(link, "resolve its address", err);
+        return;
+    }
+    vc__addr_text((struct sockaddr *)&link->source, source);
+    vc__link_end(link, VC__LINK_EV_NO_WAY, VC_UNAVAILABLE,
+                 "cannot connect to %s from %s: bind_address must be an "
+                 "address of an RDMA device of this machine, with its "
+                 "interface if it is link-local (%s); see `rdma link show`",
+                 link->peer, source, strerror(err));
+}
+
 void
 vc__link_connect(struct vc__link *link, const struct sockaddr *addr)
 {
+    struct sockaddr *source = (struct sockaddr *)&link->source;
     struct rdma_cm_id *id;
 
     link->active = true;
@@ -53,9 +73,11 @@ vc__link_connect(struct vc__link *link, const struct sockaddr *addr)
         return;
     }
     link->id = id;
-    if (rdma_resolve_addr(id, NULL, (struct sockaddr *)addr,
+    if (source->sa_family == AF_UNSPEC)
+        source = NULL;
+    if (rdma_resolve_addr(id, source, (struct sockaddr *)addr,
                           resolve_ms(link)) != 0)
-        end_errno(link, "resolve its address", errno);
+        end_resolve(link, errno);
 }
 
 static void
@@ -209,10 +231,11 @@ refused_by_verbcall(struct vc__link *link, const struct vc__reject *r)
 void
 vc__link_refused(struct vc__link *link, const struct vc__cm_event *ev)
 {
-    struct vc__reject reject;
-
-    if (vc__reject_get(&reject, ev->data, ev->data_len) == VC__SAID_OK) {
-        refused_by_verbcall(link, &reject);
+    link->heard = true;
+    link->has_reject =
+        vc__reject_get(&link->reject, ev->data, ev->data_len) == VC__SAID_OK;
+    if (link->has_reject) {
+        refused_by_verbcall(link, &link->reject);
     } else if (ev->status == REJ_INVALID_SERVICE_ID) {
         vc__link_end(link, VC__LINK_EV_REFUSED, VC_UNAVAILABLE,
                      "nothing listens at %s: see that the server runs and that "

@@ -13,7 +13,6 @@
 #include "transport/rdma/device.h"
 
 /* Receives promised to one peer, and sends of ours under way. */
-#define WINDOW_MAX 32u
 #define WINDOW_MIN 4u
 
 /* --- packing ----------------------------------------------------------- */
@@ -544,7 +543,7 @@ const struct vc__qp_ops vc__link_qp_ops = {
 static unsigned
 window_for(unsigned links)
 {
-    unsigned window = WINDOW_MAX;
+    unsigned window = VC__WINDOW_MAX;
 
     for (unsigned n = 64; links >= n && window > WINDOW_MIN; n *= 4)
         window /= 2;
@@ -583,6 +582,8 @@ vc__link_prepare(struct vc__link *link, struct ibv_context *verbs)
     if (status != VC_OK)
         return status;
     window = window_for(link->device->n_qps);
+    if (link->credits_max != 0 && link->credits_max < window)
+        window = link->credits_max;
     do {
         status = prepare_with(link, window);
         window /= 2;

@@ -86,6 +86,21 @@ ping_send(struct vc__link *link, struct vc__send *s, uint8_t flags,
     vc__link_send(link, s);
 }
 
+void
+vc__link_greet(struct vc__link *link)
+{
+    bool mute;
+
+    pthread_mutex_lock(&link->lock);
+    mute = link->open && link->credit.tx_next == 0 &&
+           vc__schedule_is_empty(&link->schedule);
+    pthread_mutex_unlock(&link->lock);
+    if (!mute)
+        return;
+    link->keepalive.state.ping_out = true;
+    ping_send(link, &link->ping, 0, ++link->keepalive.pings);
+}
+
 /* Without room for one more, what was signalled last proves the same. */
 static void
 probe_send(struct vc__link *link)
@@ -108,6 +123,7 @@ dead(struct vc__link *link, const char *why)
 {
     uint64_t silence = vc__keepalive_silence(&link->keepalive.state, vc__now());
 
+    link->silent = true;
     vc__link_end(link, VC__LINK_EV_BROKEN, VC_UNAVAILABLE,
                  "%s has not answered for %u ms: %s", link->peer,
                  (unsigned)(silence / 1000), why);
@@ -182,9 +198,9 @@ answer_take(struct vc__link *link, uint32_t sequence)
 bool
 vc__link_ping(struct vc__link *link, const struct vc__frame *f)
 {
-    /* The passive side's timer runs until the first session is open. */
+    /* The passive side's timer runs until the first packet is good. */
     if (!link->active && vc__timer_running(&link->timer))
-        return false;
+        vc__link_trust(link);
     if (f->flags & VC__FRAME_ANSWER)
         return answer_take(link, f->sequence);
     ping_send(link, &link->answer, VC__FRAME_ANSWER, f->sequence);

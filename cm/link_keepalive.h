@@ -40,6 +40,9 @@ bool vc__keepalive_take(uint32_t option, uint32_t *ms);
 
 /* The link is up; it carries nothing any more. */
 void vc__link_keepalive_start(struct vc__link *link);
+/* The active side speaks first (iWARP): a PING, when there is nothing else. */
+void vc__link_greet(struct vc__link *link);
+
 void vc__link_keepalive_stop(struct vc__link *link);
 
 /* A PING frame; false when it breaks the protocol. */

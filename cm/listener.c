@@ -13,24 +13,31 @@
 #include "transport/error.h"
 
 void
+vc__listener_reject_with(struct rdma_cm_id *id, struct vc__reject *reject)
+{
+    uint8_t bytes[VC__REJECT_SIZE];
+
+    reject->version_min = VC__VERSION_MIN;
+    reject->version_max = VC__VERSION_MAX;
+    vc__reject_put(bytes, reject);
+    /* It fails only when the peer has gone, and then there is nobody to
+     * tell. */
+    rdma_reject(id, bytes, sizeof bytes);
+    rdma_destroy_id(id);
+}
+
+void
 vc__listener_reject(struct rdma_cm_id *id, enum vc__reject_reason reason,
                     uint32_t retry_ms, const char *format, ...)
 {
-    struct vc__reject reject = {.version_min = VC__VERSION_MIN,
-                                .version_max = VC__VERSION_MAX,
-                                .reason = (uint8_t)reason,
+    struct vc__reject reject = {.reason = (uint8_t)reason,
                                 .retry_ms = retry_ms};
-    uint8_t bytes[VC__REJECT_SIZE];
     va_list args;
 
     va_start(args, format);
     vsnprintf(reject.text, sizeof reject.text, format, args);
     va_end(args);
-    vc__reject_put(bytes, &reject);
-    /* It fails only when the peer has gone, and then there is nobody to
-     * tell. */
-    rdma_reject(id, bytes, sizeof bytes);
-    rdma_destroy_id(id);
+    vc__listener_reject_with(id, &reject);
 }
 
 static void
@@ -38,14 +45,16 @@ on_request(struct vc__listener *l, const struct vc__cm_event *ev)
 {
     struct vc__hello hello;
     enum vc__said said = vc__hello_get(&hello, ev->data, ev->data_len);
+    enum vc__reject_reason reason =
+        said == VC__SAID_VERSION ? VC__REJECT_VERSION : VC__REJECT_MALFORMED;
 
-    if (said == VC__SAID_OK)
+    if (said == VC__SAID_OK) {
         l->request(l, ev->id, &hello, ev->reads_in, ev->reads_out);
-    else
-        vc__listener_reject(ev->id,
-                            said == VC__SAID_VERSION ? VC__REJECT_VERSION
-                                                     : VC__REJECT_MALFORMED,
-                            0, "%s", vc__said_text(said));
+        return;
+    }
+    if (l->turned_away != NULL)
+        l->turned_away(l, reason);
+    vc__listener_reject(ev->id, reason, 0, "%s", vc__said_text(said));
 }
 
 static void

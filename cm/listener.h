@@ -19,6 +19,9 @@ struct vc__listener {
     void (*request)(struct vc__listener *l, struct rdma_cm_id *id,
                     const struct vc__hello *hello, uint8_t reads_in,
                     uint8_t reads_out);
+
+    /* A request whose hello was not good was rejected; may be NULL. */
+    void (*turned_away)(struct vc__listener *l, enum vc__reject_reason reason);
 };
 
 /* Listens at addr. Requests may come before it returns. Any thread.
@@ -32,7 +35,10 @@ void vc__listener_close(struct vc__listener *l);
 
 uint16_t vc__listener_port(const struct vc__listener *l);
 
-/* Rejects a request and destroys its id. The text is cut to what fits. */
+/* Rejects a request and destroys its id. The versions are filled in. */
+void vc__listener_reject_with(struct rdma_cm_id *id, struct vc__reject *reject);
+
+/* The same with a reason, a time and a text only. The text is cut to what fits. */
 void vc__listener_reject(struct rdma_cm_id *id, enum vc__reject_reason reason,
                          uint32_t retry_ms, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

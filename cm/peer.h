@@ -7,6 +7,7 @@
 #ifndef VC_CM_PEER_H
 #define VC_CM_PEER_H
 
+#include "cm/dialer.h"
 #include "cm/session.h"
 
 struct vc__pool;
@@ -17,6 +18,7 @@ struct vc__pool;
 /* A link of a pool. Connecting it has no peer. */
 struct vc__pool_link {
     struct vc__link link;
+    struct vc__try try;
     struct vc__pool *pool;
     struct vc__peer *peer;
     struct cds_list_head node;     /* in peer->links */
@@ -35,6 +37,7 @@ struct vc__peer {
     unsigned n_links;
     uint8_t instance[VC__ID_SIZE];
     uint64_t token;
+    struct sockaddr_storage addr;
     uint32_t max_sessions;
     uint16_t max_slots;
     struct vc__session **seats; /* by number - 1 */

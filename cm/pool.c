@@ -128,6 +128,7 @@ vc__pool_failed(struct vc__pool *p, const struct vc__error *why)
 
     pthread_mutex_lock(&p->lock);
     p->attempting = false;
+    p->not_before = vc__now() + vc__backoff_failed(&p->backoff);
     if (p->peer != NULL && p->peer->n_links > 0) { /* it was a further one */
         pthread_mutex_unlock(&p->lock);
         return;
@@ -191,8 +192,8 @@ link_join(struct vc__pool *p, struct vc__pool_link *pl,
 
     if (peer == NULL)
         return false;
-    p->attempt.link = NULL;
     p->attempting = false;
+    vc__backoff_reset(&p->backoff);
     p->lost.status = VC_OK;
     atomic_store_explicit(&p->peer_message_max,
                           1u << pl->link.accept.log2_message,
@@ -215,12 +216,11 @@ on_up(struct vc__link *link)
     CDS_LIST_HEAD(unknown);
     bool good;
 
+    vc__dialer_up(&p->attempt.dialer, &pl->try);
     pthread_mutex_lock(&p->lock);
-    if (p->closed) { /* pool_close() is on its way */
-        pthread_mutex_unlock(&p->lock);
-        return;
-    }
-    good = link_join(p, pl, &unknown, &error);
+    good = !p->closed && link_join(p, pl, &unknown, &error);
+    if (p->closed)
+        vc__error_put(&error, VC_CANCELLED, "closed");
     if (good)
         connecting_take(p, &connecting);
     pthread_mutex_unlock(&p->lock);
@@ -380,8 +380,7 @@ link_lost(struct vc__pool *p, struct vc__pool_link *pl)
         former_lost(p, peer, pl->link.error);
 }
 
-/* A peer that broke the protocol, or for which there is no memory, is not
- * resumed: all its links go, one after the other, and with the last all calls
+/* A peer that is not to be resumed: all its links go, one after the other, and with the last all calls
  * end. */
 static void
 link_broken(struct vc__pool *p, struct vc__pool_link *pl)
@@ -402,13 +401,28 @@ link_broken(struct vc__pool *p, struct vc__pool_link *pl)
         former_lost(p, peer, *why);
 }
 
-/* A lost link is made up for by another, unless the peer broke the protocol,
- * or several in a row brought no reply. */
+/* A lost link is made up for by another, unless the peer broke the protocol or
+ * has been silent for too long, or several in a row brought no reply. */
 static bool
 is_resumable(struct vc__pool *p, const struct vc__pool_link *pl)
 {
     p->barren = pl->useful ? 0 : p->barren + 1;
-    return pl->link.error.status == VC_UNAVAILABLE && p->barren < BARREN_MAX;
+    return pl->link.error.status == VC_UNAVAILABLE && !pl->link.silent &&
+           p->barren < BARREN_MAX;
+}
+
+/* It was up and could not join: the attempt has failed all the same. One that
+ * the dialer did not need any more is of no interest. */
+static void
+link_unused(struct vc__pool *p, const struct vc__link *link)
+{
+    bool waits;
+
+    pthread_mutex_lock(&p->lock);
+    waits = p->attempting && !p->attempt.dialer.active && !p->closed;
+    pthread_mutex_unlock(&p->lock);
+    if (waits && link->error.status != VC_CANCELLED)
+        vc__pool_failed(p, &link->error);
 }
 
 static void
@@ -417,12 +431,14 @@ on_down(struct vc__link *link)
     struct vc__pool_link *pl = pool_link_of(link);
     struct vc__pool *p = pl->pool;
 
-    if (pl->peer != NULL && is_resumable(p, pl))
+    if (vc__dialer_down(&p->attempt.dialer, &pl->try))
+        return;
+    if (pl->peer == NULL)
+        link_unused(p, link);
+    else if (is_resumable(p, pl))
         link_lost(p, pl);
-    else if (pl->peer != NULL)
+    else
         link_broken(p, pl);
-    else if (pl == p->attempt.link && !vc__attempt_goes_on(p, link))
-        vc__pool_failed(p, &link->error);
 }
 
 static void
@@ -458,6 +474,7 @@ vc__pool_link_new(struct vc__pool *p, uint32_t timeout_ms)
     if (pl == NULL)
         return NULL;
     pl->pool = p;
+    pl->try.link = &pl->link;
     CDS_INIT_LIST_HEAD(&pl->sessions);
     vc__link_init(&pl->link, p->cm, &pool_link_ops, timeout_ms);
     vc__link_keepalive_set(&pl->link, p->opts.keepalive_ms);
@@ -532,10 +549,6 @@ pool_connect(struct vc__task *task)
 
     if (p->closer != NULL)
         return;
-    if (vc__cm_open(p->cm) != VC_OK) {
-        vc__pool_failed(p, vc__error_last());
-        return;
-    }
     if (!vc__timer_running(&p->look))
         look_start(p);
     vc__attempt_begin(p);
@@ -570,6 +583,7 @@ connect_join(struct vc__pool *p, const struct vc_service *service,
         vc__error_put(&w->error, VC_CANCELLED, "the channel is closed");
     } else if (p->peer == NULL || p->peer->n_links == 0) {
         cds_list_add_tail(&w->node, &p->connecting);
+        p->not_before = 0; /* somebody wants to know now */
         vc__pool_want(p, service);
         wait = true;
     }
@@ -608,6 +622,7 @@ vc__pool_cancel(struct vc__pool *p, const void *owner)
     }
     pthread_mutex_unlock(&p->lock);
     wake_connecting(&cancelled, &error);
+    vc__engine_kick(p->cm->engine); /* one may be the holder, asleep */
 }
 
 /* --- birth and death --------------------------------------------------- */
@@ -652,6 +667,8 @@ vc__pool_init(struct vc__pool *p, struct vc__cm *cm,
     p->cm = cm;
     p->opts = *opts;
     memcpy(p->instance, instance, sizeof p->instance);
+    vc__backoff_init(&p->backoff, (uint64_t)(uintptr_t)p ^ vc__now());
+    vc__attempt_init(p);
     p->budget = REPLY_BUDGET;
     p->connect.run = pool_connect;
     p->close.run = pool_close;

@@ -16,6 +16,8 @@
 
 #include <verbcall/service.h>
 
+#include "cm/backoff.h"
+#include "cm/dialer.h"
 #include "cm/peer.h"
 #include "cm/target.h"
 
@@ -23,10 +25,11 @@
 struct vc__pool_opts {
     struct vc__target target;
     uint32_t connect_ms;
-    uint32_t idle_ms; /* of a link, before it is closed */
+    uint32_t idle_ms;      /* of a link, before it is closed */
     uint32_t keepalive_ms; /* 0: off */
     unsigned min_links, max_links;
     uint8_t log2_message;
+    struct sockaddr_storage source; /* to connect from; AF_UNSPEC: any */
 };
 
 /* Somebody who waits for a link. */
@@ -37,15 +40,12 @@ struct vc__pool_waiter {
     struct vc__error error; /* status VC_OK when it is up */
 };
 
-/* Getting one link up: a name, its addresses, one after the other. */
+/* Getting one link up: a name, its addresses. */
 struct vc__attempt {
     struct vc__lookup *lookup;
-    struct vc__addrs addrs;
-    struct vc__timer timer; /* of looking up the name */
-    struct vc__pool_link *link;
-    unsigned next_addr;
-    unsigned retries; /* after refusals for a stale QP number */
-    uint64_t due;     /* it must be over */
+    struct vc__timer timer; /* of waiting, then of looking up the name */
+    struct vc__dialer dialer;
+    uint64_t due; /* it must be over */
 };
 
 struct vc__pool {
@@ -56,6 +56,8 @@ struct vc__pool {
     pthread_mutex_t lock;
     bool closed;                  /* lock: no request is taken any more */
     bool attempting;              /* lock: a link is being made */
+    uint64_t not_before;          /* lock: when the next may be */
+    struct vc__backoff backoff;   /* lock */
     struct vc__peer *peer;        /* lock; NULL: none is known */
     struct cds_list_head former;  /* lock: peers that calls still run at */
     struct cds_list_head clients; /* lock */
@@ -116,10 +118,9 @@ vc__pool_message_max(const struct vc__pool *p)
 /* --- between the files of the pool -------------------------------------- */
 
 /* pool_connect.c: the attempt. The holder. */
+void vc__attempt_init(struct vc__pool *p);
 void vc__attempt_begin(struct vc__pool *p);
 void vc__attempt_cancel(struct vc__pool *p);
-/* Its link is down. True when it goes on with another. */
-bool vc__attempt_goes_on(struct vc__pool *p, const struct vc__link *link);
 
 /* pool.c: the attempt is over, without a link; and a link for it. */
 void vc__pool_failed(struct vc__pool *p, const struct vc__error *error);

@@ -1,13 +1,17 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Getting a link up: the name is looked up, its addresses are tried. */
+ * Getting a link up: the name is looked up, its addresses are tried
+ * (cm/dialer.h). After a failure the next attempt waits for a while. */
 #include <string.h>
 
 #include "cm/pool.h"
 
-/* Refusals for a stale QP number that are tried again with another one. */
-#define STALE_RETRIES 4
+static struct vc__pool *
+pool_of_dialer(struct vc__dialer *d)
+{
+    return caa_container_of(d, struct vc__pool, attempt.dialer);
+}
 
 /* A first link names its service; a further one, or one that is to take up
  * what a lost one had, names the peer. */
@@ -16,7 +20,6 @@ hello_fill(struct vc__pool *p, struct vc__hello *h)
 {
     h->version_min = VC__VERSION_MIN;
     h->version_max = VC__VERSION_MAX;
-    h->log2_message = p->opts.log2_message;
     h->sessions = 1;
     memcpy(h->instance, p->instance, sizeof h->instance);
     pthread_mutex_lock(&p->lock);
@@ -32,50 +35,71 @@ hello_fill(struct vc__pool *p, struct vc__hello *h)
         h->service = 0;
 }
 
-static void
-fail_memory(struct vc__pool *p)
+static struct vc__try *
+on_link_new(struct vc__dialer *d, uint32_t ms)
 {
-    struct vc__error error;
+    struct vc__pool *p = pool_of_dialer(d);
+    struct vc__pool_link *pl = vc__pool_link_new(p, ms);
 
-    vc__error_put(&error, VC_RESOURCE_EXHAUSTED, "out of memory");
-    vc__pool_failed(p, &error);
-}
-
-/* Connects to the next address in what time is left. */
-static void
-attempt_try(struct vc__pool *p)
-{
-    struct vc__attempt *a = &p->attempt;
-    uint64_t now = vc__now();
-    uint64_t left_ms = a->due > now ? (a->due - now + 999) / 1000 : 1;
-    struct vc__pool_link *pl = vc__pool_link_new(p, (uint32_t)left_ms);
-
-    if (pl == NULL) {
-        fail_memory(p);
-        return;
-    }
+    if (pl == NULL)
+        return NULL;
     hello_fill(p, &pl->link.hello);
-    a->link = pl;
-    vc__link_connect(&pl->link,
-                     (struct sockaddr *)&a->addrs.addr[a->next_addr++]);
+    return &pl->try;
 }
 
-bool
-vc__attempt_goes_on(struct vc__pool *p, const struct vc__link *link)
+static void
+on_failed(struct vc__dialer *d, const struct vc__error *error)
 {
-    struct vc__attempt *a = &p->attempt;
+    vc__pool_failed(pool_of_dialer(d), error);
+}
 
-    a->link = NULL;
-    if (vc__now() >= a->due || link->error.status != VC_UNAVAILABLE)
-        return false;
-    if (link->stale && a->retries < STALE_RETRIES) {
-        a->retries++;
-        a->next_addr--;
-    } else if (a->next_addr >= a->addrs.n) {
-        return false;
-    }
-    attempt_try(p);
-    return true;
+static const struct vc__dialer_ops dialer_ops = {.link_new = on_link_new,
+                                                 .failed = on_failed};
+
+void
+vc__attempt_init(struct vc__pool *p)
+{
+    vc__dialer_init(&p->attempt.dialer, p->cm, &dialer_ops, &p->opts.source);
+}
+
+static uint64_t
+chance(const struct vc__pool *p)
+{
+    uint64_t seed;
+
+    memcpy(&seed, p->instance, sizeof seed);
+    return seed ^ vc__now();
+}
+
+/* A peer is where it was: a further link must lead there, and one that resumes
+ * had better. */
+static void
+peer_first(struct vc__pool *p, struct vc__addrs *addrs)
+{
+    if (p->peer == NULL)
+        return;
+    if (p->peer->n_links > 0)
+        addrs->n = 0;
+    if (addrs->n == VC__TARGET_ADDRS)
+        addrs->n--;
+    memmove(&addrs->addr[1], &addrs->addr[0], addrs->n * sizeof addrs->addr[0]);
+    addrs->addr[0] = p->peer->addr;
+    addrs->n++;
+}
+
+static void
+dial(struct vc__pool *p, struct vc__addrs *addrs)
+{
+    const struct vc__dial_opts opts = {
+        .addrs = addrs,
+        .due = p->attempt.due,
+        .seed = chance(p),
+        .offer = {.credits = VC__WINDOW_MAX,
+                  .log2_eager = VC__BUFFER_LOG2,
+                  .log2_message = p->opts.log2_message}};
+
+    peer_first(p, addrs);
+    vc__dialer_start(&p->attempt.dialer, &opts);
 }
 
 /* --- names ------------------------------------------------------------- */
@@ -100,20 +124,29 @@ static void
 on_lookup(struct vc__lookup *lookup)
 {
     struct vc__pool *p = lookup->owner;
+    struct vc__addrs addrs = lookup->addrs;
     struct vc__error error;
 
     vc__timer_stop(&p->cm->engine->timers, &p->attempt.timer);
     p->attempt.lookup = NULL;
-    p->attempt.addrs = lookup->addrs;
     vc__error_put(&error, VC_UNAVAILABLE,
                   "no address of %s (%s): see that the name is right and that "
                   "`getent hosts` knows it",
                   p->opts.target.host, lookup->text);
     vc__lookup_free(lookup);
-    if (p->attempt.addrs.n == 0)
+    if (addrs.n == 0)
         vc__pool_failed(p, &error);
     else
-        attempt_try(p);
+        dial(p, &addrs);
+}
+
+static void
+fail_memory(struct vc__pool *p)
+{
+    struct vc__error error;
+
+    vc__error_put(&error, VC_RESOURCE_EXHAUSTED, "out of memory");
+    vc__pool_failed(p, &error);
 }
 
 static void
@@ -131,18 +164,57 @@ lookup_begin(struct vc__pool *p)
     fail_memory(p);
 }
 
+/* --- the attempt ------------------------------------------------------- */
+
+/* Calls in flight wait for a link that resumes them no longer than for a word
+ * of a peer that is silent. */
+static uint32_t
+patience_ms(const struct vc__pool *p)
+{
+    uint32_t ms = p->opts.connect_ms;
+
+    return p->peer != NULL && p->opts.keepalive_ms != 0 &&
+                   p->opts.keepalive_ms < ms
+               ? p->opts.keepalive_ms
+               : ms;
+}
+
+static void
+attempt_now(struct vc__pool *p)
+{
+    struct vc__addrs addrs;
+
+    if (vc__cm_open(p->cm) != VC_OK) {
+        vc__pool_failed(p, vc__error_last());
+        return;
+    }
+    /* From here, for librdmacm's first use takes its time. */
+    p->attempt.due = vc__after_ms(vc__now(), patience_ms(p));
+    if (vc__target_numeric(&p->opts.target, &addrs))
+        dial(p, &addrs);
+    else
+        lookup_begin(p);
+}
+
+static void
+on_later(struct vc__timer *timer)
+{
+    attempt_now(caa_container_of(timer, struct vc__pool, attempt.timer));
+}
+
 void
 vc__attempt_begin(struct vc__pool *p)
 {
-    struct vc__attempt *a = &p->attempt;
+    uint64_t at;
 
-    a->due = vc__after_ms(vc__now(), p->opts.connect_ms);
-    a->next_addr = 0;
-    a->retries = 0;
-    if (vc__target_numeric(&p->opts.target, &a->addrs))
-        attempt_try(p);
-    else
-        lookup_begin(p);
+    pthread_mutex_lock(&p->lock);
+    at = p->not_before;
+    pthread_mutex_unlock(&p->lock);
+    if (at <= vc__now())
+        attempt_now(p);
+    else if (!vc__timer_start(&p->cm->engine->timers, &p->attempt.timer, at,
+                              on_later))
+        fail_memory(p);
 }
 
 void
@@ -154,7 +226,5 @@ vc__attempt_cancel(struct vc__pool *p)
         vc__lookup_cancel(a->lookup);
     a->lookup = NULL;
     vc__timer_stop(&p->cm->engine->timers, &a->timer);
-    if (a->link != NULL)
-        vc__link_close(&a->link->link, VC_CANCELLED, "closed");
-    a->link = NULL;
+    vc__dialer_stop(&a->dialer);
 }

@@ -36,7 +36,8 @@ same(const struct vc__pool_opts *a, const struct vc__pool_opts *b)
            a->connect_ms == b->connect_ms && a->idle_ms == b->idle_ms &&
            a->min_links == b->min_links && a->max_links == b->max_links &&
            a->keepalive_ms == b->keepalive_ms &&
-           a->log2_message == b->log2_message;
+           a->log2_message == b->log2_message &&
+           memcmp(&a->source, &b->source, sizeof a->source) == 0;
 }
 
 static struct entry *

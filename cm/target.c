@@ -91,6 +91,23 @@ vc__target_numeric(const struct vc__target *target, struct vc__addrs *addrs)
     return lookup(target, AI_NUMERICHOST, addrs) == 0;
 }
 
+enum vc_status
+vc__address_parse(struct sockaddr_storage *addr, const char *text)
+{
+    struct vc__target target = {.port = "0"};
+    struct vc__addrs addrs;
+    int n = snprintf(target.host, sizeof target.host, "%s", text);
+
+    if (n <= 0 || (size_t)n >= sizeof target.host ||
+        !vc__target_numeric(&target, &addrs) || addrs.n == 0)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "\"%.100s\" is no numeric address; write 10.9.0.1, "
+                        "fd09::1 or fe80::1%%INTERFACE",
+                        text);
+    *addr = addrs.addr[0];
+    return VC_OK;
+}
+
 /* --- names ------------------------------------------------------------- */
 
 static void

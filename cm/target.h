@@ -33,6 +33,11 @@ struct vc__addrs {
 bool vc__target_numeric(const struct vc__target *target,
                         struct vc__addrs *addrs);
 
+/* An address without a port, "10.9.0.1", "fd09::1", "fe80::1%eth0".
+ * VC_INVALID_ARGUMENT  it is none */
+enum vc_status vc__address_parse(struct sockaddr_storage *addr,
+                                 const char *text);
+
 /* Looks a name up in a thread of its own, for resolvers block as long as they
  * like. done() runs on the holder of the engine with n == 0 and a text when
  * there is none; it frees the lookup by vc__lookup_free(). */

@@ -55,9 +55,8 @@ opts_check(const struct vc_channel_opts *opts)
         return vc__fail(VC_INVALID_ARGUMENT,
                         "connect_timeout_ms: %u is not in 1..%u",
                         opts->connect_timeout_ms, CONNECT_MS_MAX);
-    if (opts->keepalive_ms != 0 &&
-        (opts->keepalive_ms < VC__KEEPALIVE_MIN_MS ||
-         opts->keepalive_ms > VC__KEEPALIVE_MAX_MS))
+    if (opts->keepalive_ms != 0 && (opts->keepalive_ms < VC__KEEPALIVE_MIN_MS ||
+                                    opts->keepalive_ms > VC__KEEPALIVE_MAX_MS))
         return vc__fail(VC_INVALID_ARGUMENT,
                         "keepalive_ms: %u is not in %u..%u", opts->keepalive_ms,
                         VC__KEEPALIVE_MIN_MS, VC__KEEPALIVE_MAX_MS);
@@ -115,6 +114,14 @@ pool_opts(struct vc__pool_opts *out, const char *target,
     out->min_links = opts->min_links;
     out->max_links = opts->max_links;
     out->log2_message = vc__log2_message(opts->max_message);
+    out->source.ss_family = AF_UNSPEC;
+    if (opts->bind_address != NULL) {
+        enum vc_status status =
+            vc__address_parse(&out->source, opts->bind_address);
+
+        if (status != VC_OK)
+            return status;
+    }
     return vc__target_parse(&out->target, target);
 }
 

@@ -5,6 +5,7 @@
  * and are dealt out to all. */
 #include "rpc/server.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@
 #define MAX_LINKS_MAX    65536u
 #define HANDSHAKE_MS     2000u
 #define HANDSHAKE_MS_MAX 600000u
+#define MAX_HALF_OPEN    256u
 #define BUSY_RETRY_MS    1000u
 /* Bytes of long requests that may be arriving at a time, each engine. */
 #define REQUEST_BUDGET ((size_t)256 << 20)
@@ -30,32 +32,60 @@ struct vc__listening {
 
 /* --- admission --------------------------------------------------------- */
 
-/* Why a client is turned away; 0 when it is not. */
-static enum vc__reject_reason
-turn_away(struct vc_server *server, const struct vc__hello *hello,
-          const char **text)
+/* The address that a request comes from; IPv4 mapped into IPv6. */
+static void
+source_of(struct rdma_cm_id *id, uint8_t source[16])
 {
-    *text = "";
+    const struct sockaddr *addr = rdma_get_peer_addr(id);
+    const struct sockaddr_in6 *v6 = (const void *)addr;
+    const struct sockaddr_in *v4 = (const void *)addr;
+
+    memset(source, 0, 16);
+    if (addr->sa_family == AF_INET6) {
+        memcpy(source, &v6->sin6_addr, 16);
+    } else {
+        source[10] = source[11] = 0xff;
+        memcpy(source + 12, &v4->sin_addr, 4);
+    }
+}
+
+static bool
+reject_as(struct vc__reject *reject, enum vc__reject_reason reason,
+          const char *text)
+{
+    reject->reason = (uint8_t)reason;
+    snprintf(reject->text, sizeof reject->text, "%s", text);
+    return true;
+}
+
+/* Is a client turned away, and why? When it is not, it counts as a link. */
+static bool
+turn_away(struct vc_server *server, struct rdma_cm_id *id,
+          const struct vc__hello *hello, struct vc__reject *reject)
+{
+    uint8_t source[16];
+    const char *text;
+
+    memset(reject, 0, sizeof *reject);
     if (atomic_load(&server->draining))
-        return VC__REJECT_DRAINING;
-    if (hello->security != 0) {
-        *text = "this server has no security mode";
-        return VC__REJECT_SECURITY;
-    }
-    if (hello->flags & ~(VC__HELLO_POOL | VC__HELLO_RESUME)) {
-        *text = "no datagrams are taken";
-        return VC__REJECT_LIMIT;
-    }
+        return reject_as(reject, VC__REJECT_DRAINING, "");
     if (!(hello->flags & VC__HELLO_POOL) &&
-        !vc__services_has(&server->services, hello->service)) {
-        *text = "see the service's full name, and that it was added";
-        return VC__REJECT_SERVICE;
-    }
-    if (atomic_load(&server->n_links) >= server->max_links) {
-        *text = "as many connections as allowed";
-        return VC__REJECT_BUSY;
-    }
-    return 0;
+        vc__redirect_find(&server->redirect, hello->service,
+                          rdma_get_peer_addr(id), reject))
+        return true;
+    if (hello->security != 0)
+        return reject_as(reject, VC__REJECT_SECURITY,
+                         "this server has no security mode");
+    if (hello->flags & ~(VC__HELLO_POOL | VC__HELLO_RESUME))
+        return reject_as(reject, VC__REJECT_LIMIT, "no datagrams are taken");
+    if (!(hello->flags & VC__HELLO_POOL) &&
+        !vc__services_has(&server->services, hello->service))
+        return reject_as(reject, VC__REJECT_SERVICE,
+                         "see the service's full name, and that it was added");
+    source_of(id, source);
+    return !vc__admission_take(&server->admission, vc__now(), source,
+                               &reject->retry_ms, &text) &&
+           reject_as(reject, VC__REJECT_BUSY, text);
 }
 
 static void
@@ -81,18 +111,18 @@ on_request(struct vc__listener *l, struct rdma_cm_id *id,
 {
     struct vc_server *server =
         caa_container_of(l, struct vc__listening, listener)->server;
-    const char *text;
-    enum vc__reject_reason reason = turn_away(server, hello, &text);
-    struct vc__offer *o = NULL;
+    struct vc__reject reject;
+    bool refused = turn_away(server, id, hello, &reject);
+    struct vc__offer *o = refused ? NULL : calloc(1, sizeof *o);
 
-    if (reason == 0 && (o = calloc(1, sizeof *o)) == NULL) {
-        reason = VC__REJECT_BUSY;
-        text = "out of memory";
-    }
     if (o == NULL) {
-        vc__listener_reject(id, reason,
-                            reason == VC__REJECT_BUSY ? BUSY_RETRY_MS : 0, "%s",
-                            text);
+        if (!refused) {
+            vc__admission_gone(&server->admission, false);
+            reject_as(&reject, VC__REJECT_BUSY, "out of memory");
+            reject.retry_ms = BUSY_RETRY_MS;
+        }
+        vc__admission_rejected(&server->admission, reject.reason);
+        vc__listener_reject_with(id, &reject);
         return;
     }
     o->task.run = offer_accept;
@@ -101,8 +131,16 @@ on_request(struct vc__listener *l, struct rdma_cm_id *id,
     o->hello = *hello;
     o->reads_in = reads_in;
     o->reads_out = reads_out;
-    atomic_fetch_add(&server->n_links, 1);
     vc__engine_post(&o->part->progress->engine, &o->task);
+}
+
+static void
+on_turned_away(struct vc__listener *l, enum vc__reject_reason reason)
+{
+    struct vc_server *server =
+        caa_container_of(l, struct vc__listening, listener)->server;
+
+    vc__admission_rejected(&server->admission, reason);
 }
 
 /* --- listening --------------------------------------------------------- */
@@ -133,6 +171,7 @@ listen_at(struct vc_server *server, const struct sockaddr *addr)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     l->server = server;
     l->listener.request = on_request;
+    l->listener.turned_away = on_turned_away;
     status = vc__listener_open(&l->listener, listening_cm(server), addr);
     if (status == VC_OK)
         listening_add(server, l);
@@ -194,6 +233,8 @@ opts_take(struct vc_server_opts *out, const struct vc_server_opts *opts)
         memcpy(out, opts, opts->size < sizeof *out ? opts->size : sizeof *out);
     if (out->max_links == 0)
         out->max_links = MAX_LINKS;
+    if (out->max_half_open == 0)
+        out->max_half_open = MAX_HALF_OPEN;
     if (out->handshake_timeout_ms == 0)
         out->handshake_timeout_ms = HANDSHAKE_MS;
     if (out->name == NULL)
@@ -213,6 +254,18 @@ opts_take(struct vc_server_opts *out, const struct vc_server_opts *opts)
         return vc__fail(VC_INVALID_ARGUMENT,
                         "keepalive_ms: %u is not in %u..%u", out->keepalive_ms,
                         VC__KEEPALIVE_MIN_MS, VC__KEEPALIVE_MAX_MS);
+    if (out->max_half_open > MAX_LINKS_MAX)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "max_half_open: %u is not in 1..%u", out->max_half_open,
+                        MAX_LINKS_MAX);
+    if (out->connects_per_second > VC__ADMISSION_RATE_MAX ||
+        out->connects_per_second_source > VC__ADMISSION_RATE_MAX)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "connects_per_second, connects_per_second_source: "
+                        "%u and %u are not in 0..%u",
+                        out->connects_per_second,
+                        out->connects_per_second_source,
+                        VC__ADMISSION_RATE_MAX);
     if (strlen(out->name) > VC__ACCEPT_TEXT_MAX)
         return vc__fail(VC_INVALID_ARGUMENT, "name: longer than %d bytes",
                         VC__ACCEPT_TEXT_MAX);
@@ -255,14 +308,32 @@ server_free(struct vc_server *server)
     free(server);
 }
 
+static void
+admission_init(struct vc_server *server, const struct vc_server_opts *opts)
+{
+    const struct vc__admission_limits limits = {
+        .links = opts->max_links,
+        .half_open = opts->max_half_open,
+        .per_second = opts->connects_per_second,
+        .per_second_source = opts->connects_per_second_source,
+    };
+    uint64_t seed;
+
+    memcpy(&seed, server->runtime->instance, sizeof seed);
+    vc__admission_init(&server->admission, &limits, seed);
+}
+
 enum vc_status
 vc_server_new(struct vc_runtime *runtime,
               const struct vc_server_opts *user_opts, struct vc_server **server)
 {
     struct vc_server_opts opts;
+    struct vc__redirect redirect;
     enum vc_status status = opts_take(&opts, user_opts);
     struct vc_server *s;
 
+    if (status == VC_OK)
+        status = vc__redirect_init(&redirect, &opts);
     if (status != VC_OK)
         return status;
     s = calloc(1, sizeof *s);
@@ -271,7 +342,8 @@ vc_server_new(struct vc_runtime *runtime,
     s->runtime = runtime;
     s->log2_message = vc__log2_message(opts.max_message);
     s->request_memory = vc__codec_memory((size_t)1 << s->log2_message);
-    s->max_links = opts.max_links;
+    s->redirect = redirect;
+    admission_init(s, &opts);
     s->handshake_ms = opts.handshake_timeout_ms;
     s->keepalive_ms = opts.keepalive_ms;
     memcpy(s->name, opts.name, strlen(opts.name) + 1);

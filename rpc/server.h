@@ -8,7 +8,9 @@
 
 #include <verbcall/server.h>
 
+#include "cm/admission.h"
 #include "cm/listener.h"
+#include "rpc/redirect.h"
 #include "rpc/runtime.h"
 #include "rpc/service.h"
 
@@ -36,13 +38,13 @@ struct vc_server {
     struct vc_runtime *runtime;
     struct vc__services services;
     uint8_t log2_message;
-    unsigned max_links;
     uint32_t handshake_ms;
     uint32_t keepalive_ms; /* 0: off */
     char name[VC__ACCEPT_TEXT_MAX + 1];
     size_t request_memory;
 
-    atomic_uint n_links; /* accepted or about to be */
+    struct vc__redirect redirect;
+    struct vc__admission admission; /* requests come to engine 0 only */
     atomic_bool draining;
     unsigned turn;                 /* part of the next link; engine 0 only */
     struct vc__server_part *parts; /* one an engine */

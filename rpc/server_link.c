@@ -48,11 +48,18 @@ on_frame(struct vc__link *link, const struct vc__frame *f)
     /* The first frame opens a session. */
     if ((!sl->trusted && f->type != VC__FRAME_OPEN) || !frame_handle(sl, f))
         return false;
-    if (!sl->trusted) {
-        sl->trusted = true;
+    if (!sl->trusted)
         vc__link_trust(link);
-    }
     return true;
+}
+
+static void
+on_trusted(struct vc__link *link)
+{
+    struct vc__server_link *sl = server_link_of(link);
+
+    sl->trusted = true;
+    vc__admission_trust(&sl->part->server->admission);
 }
 
 static void
@@ -85,7 +92,7 @@ server_link_free(struct vc__server_link *sl)
 
     cds_list_del(&sl->node);
     vc__link_fini(&sl->link);
-    atomic_fetch_sub(&sl->part->server->n_links, 1);
+    vc__admission_gone(&sl->part->server->admission, sl->trusted);
     free(sl);
     /* Last: it may end the part's closing. */
     vc__server_peer_leave(peer);
@@ -97,7 +104,8 @@ on_gone(struct vc__link *link)
     server_link_free(server_link_of(link));
 }
 
-static const struct vc__link_ops server_link_ops = {.up = on_up,
+static const struct vc__link_ops server_link_ops = {.trusted = on_trusted,
+                                                    .up = on_up,
                                                     .frame = on_frame,
                                                     .busy = on_busy,
                                                     .down = on_down,
@@ -179,7 +187,7 @@ accept_try(struct vc__offer *o, enum vc__reject_reason *reason)
             vc__server_peer_unless_used(peer);
     }
     if (sl == NULL) {
-        atomic_fetch_sub(&part->server->n_links, 1);
+        vc__admission_gone(&part->server->admission, false);
         return fault;
     }
     if (vc__link_accept(&sl->link, o->id, &o->hello, o->reads_in,
@@ -195,9 +203,11 @@ vc__server_link_accept(struct vc__offer *o)
     enum vc__reject_reason reason = VC__REJECT_BUSY;
     const char *fault = accept_try(o, &reason);
 
-    if (fault != NULL)
+    if (fault != NULL) {
+        vc__admission_rejected(&o->part->server->admission, reason);
         vc__listener_reject(o->id, reason,
                             reason == VC__REJECT_BUSY ? BUSY_RETRY_MS : 0, "%s",
                             fault);
+    }
     free(o);
 }

@@ -62,6 +62,11 @@ struct vc_channel_opts {
      * own keepalive_ms is longer, that counts. VC_KEEPALIVE_OFF: calls end by
      * their deadlines only, unless the adapter tells. */
     uint32_t keepalive_ms;
+
+    /* Numeric address of an RDMA device of this machine to connect from, as
+     * "10.9.0.1", "fd09::1" or "fe80::1%eth0"; copied. Addresses of the target
+     * that are of another family are left out. Default: as the routes say. */
+    const char *bind_address;
 };
 
 #define VC_NO_DEADLINE   UINT32_MAX
@@ -69,11 +74,13 @@ struct vc_channel_opts {
 
 #define VC_CHANNEL_OPTS_INIT                                                   \
     {                                                                          \
-        sizeof(struct vc_channel_opts), 0, 0, 0, 0, 0, 0, 0, 0, 0              \
+        sizeof(struct vc_channel_opts), 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL        \
     }
 
 /* vc_channel_open - makes a channel to target, "rdma://HOST:PORT" with HOST a
- * name, an IPv4 address or an [IPv6 address]. Returns at once: the connection
+ * name, an IPv4 address or an [IPv6 address], a link-local one with its
+ * interface: "rdma://[fe80::1%eth0]:7471". Of several addresses the first that
+ * answers is taken; each has 250 ms before the next is tried, too. Returns at once: the connection
  * is made by the first call or by vc_channel_connect(), and made anew by the
  * next call when it was lost. opts may be NULL. On VC_OK the caller owns
  * *channel and closes it by vc_channel_close(). Any thread.

@@ -15,8 +15,12 @@
 VC_BEGIN_DECLS
 
 struct vc_runtime;
+struct sockaddr;
 struct vc_server;
 struct vc_service;
+
+/* Targets that a client may be sent to. */
+#define VC_REDIRECT_MAX 3
 
 /* Set by VC_SERVER_OPTS_INIT; 0 in a field means its default. */
 struct vc_server_opts {
@@ -46,16 +50,46 @@ struct vc_server_opts {
      * In turn, a client whose adapter does not answer in that time is
      * disconnected. */
     uint32_t keepalive_ms;
+
+    /* Connections at a time that have not sent a good packet yet, 1..65536,
+     * default 256. One more is rejected with "busy". */
+    unsigned max_half_open;
+
+    /* Connections accepted a second, in all and from one address, with bursts
+     * of one second's worth; 0..1000000, default 0: no limit. What is over it
+     * is rejected with "busy" and a time after which to try again, which the
+     * clients keep to. The addresses seen last, 256 of them, are told from
+     * each other. */
+    uint32_t connects_per_second;
+    uint32_t connects_per_second_source;
+
+    /* Targets, "rdma://ADDRESS:PORT" with numeric addresses, that every client
+     * who connects from now on is sent to; default none. They are copied.
+     * Clients choose among them at random, and try the others if need be; they
+     * follow three redirects in a row. */
+    const char *redirect[VC_REDIRECT_MAX];
+
+    /* Decides for each client: sets targets as above and returns how many,
+     * 1..3, or 0 to go on as if it was not there; default none. service is the
+     * id in the struct vc_service that the client asks for, served here or
+     * not, and source the client's address. It runs on the thread that
+     * listens, one client at a time, and must not block; the texts must stay
+     * until it is called again. A target that is no good is left out. */
+    unsigned (*redirect_decide)(uint64_t service, const struct sockaddr *source,
+                                const char *targets[VC_REDIRECT_MAX],
+                                void *arg);
+    void *redirect_arg;
 };
 
 #define VC_SERVER_OPTS_INIT                                                    \
     {                                                                          \
-        sizeof(struct vc_server_opts), 0, 0, 0, NULL, 0                        \
+        sizeof(struct vc_server_opts), 0, 0, 0, NULL, 0, 0, 0, 0,              \
+            {NULL, NULL, NULL}, NULL, NULL                                     \
     }
 
 /* vc_server_new - makes a server without services and addresses. opts may be
  * NULL. On VC_OK the caller owns *server and closes it by vc_server_close().
- * VC_INVALID_ARGUMENT   an option is out of its range
+ * VC_INVALID_ARGUMENT   an option is out of its range, or a redirect malformed
  * VC_RESOURCE_EXHAUSTED no memory */
 VC_API enum vc_status vc_server_new(struct vc_runtime *runtime,
                                     const struct vc_server_opts *opts,

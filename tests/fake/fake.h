@@ -47,7 +47,8 @@ void fake_begin(const struct fake_opts *opts);
 unsigned fake_end(void);
 
 /* fake_host_new - a host with one device, rxe0, at an IPv4 or IPv6 address.
- * Its name can be looked up by getaddrinfo(). */
+ * Its name can be looked up by getaddrinfo(); hosts of one name are as one host
+ * with several addresses there. */
 struct fake_host *fake_host_new(const char *name, const char *addr);
 struct fake_host *fake_host_local(void);
 

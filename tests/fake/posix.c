@@ -34,6 +34,8 @@ int __wrap_pthread_cond_broadcast(pthread_cond_t *c);
 int __wrap_access(const char *path, int mode);
 int __wrap_getaddrinfo(const char *host, const char *port,
                        const struct addrinfo *hints, struct addrinfo **list);
+void __wrap_freeaddrinfo(struct addrinfo *list);
+void __real_freeaddrinfo(struct addrinfo *list);
 int __real_getaddrinfo(const char *host, const char *port,
                        const struct addrinfo *hints, struct addrinfo **list);
 int __real_usleep(useconds_t us);
@@ -296,23 +298,35 @@ __wrap_access(const char *path, int mode)
     return 0;
 }
 
-static const char *
-address_text(const char *host, char text[INET6_ADDRSTRLEN])
+static bool
+address_text(const struct fake_host *h, char text[INET6_ADDRSTRLEN])
 {
+    return getnameinfo((const struct sockaddr *)&h->addr,
+                       h->addr.ss_family == AF_INET
+                           ? sizeof(struct sockaddr_in)
+                           : sizeof(struct sockaddr_in6),
+                       text, INET6_ADDRSTRLEN, NULL, 0, NI_NUMERICHOST) == 0;
+}
+
+/* The addresses of all hosts of this name, in the order of their making. */
+static int
+name_find(const char *name, const char *port, const struct addrinfo *numeric,
+          struct addrinfo **list)
+{
+    struct addrinfo **end = list;
+
+    *list = NULL;
     for (const struct fake_host *h = fake__world.hosts; h != NULL;
          h = h->next) {
-        const struct sockaddr_in *v4 = (const void *)&h->addr;
-        const struct sockaddr_in6 *v6 = (const void *)&h->addr;
+        char text[INET6_ADDRSTRLEN];
 
-        if (strcmp(h->name, host) == 0)
-            return getnameinfo(
-                       (const struct sockaddr *)&h->addr,
-                       h->addr.ss_family == AF_INET ? sizeof *v4 : sizeof *v6,
-                       text, INET6_ADDRSTRLEN, NULL, 0, NI_NUMERICHOST) == 0
-                       ? text
-                       : NULL;
+        if (strcmp(h->name, name) == 0 && address_text(h, text) &&
+            __real_getaddrinfo(text, port, numeric, end) != 0)
+            *end = NULL; /* of a family that is not wanted */
+        while (*end != NULL)
+            end = &(*end)->ai_next;
     }
-    return NULL;
+    return *list == NULL ? EAI_NONAME : 0;
 }
 
 /* Addresses are read by the system; names are those of hosts, and take a
@@ -322,7 +336,6 @@ __wrap_getaddrinfo(const char *host, const char *port,
                    const struct addrinfo *hints, struct addrinfo **list)
 {
     FAKE_CALL("getaddrinfo");
-    char text[INET6_ADDRSTRLEN];
     struct addrinfo numeric = {.ai_flags = AI_NUMERICHOST};
     int err;
 
@@ -339,7 +352,18 @@ __wrap_getaddrinfo(const char *host, const char *port,
         (hints != NULL && (hints->ai_flags & AI_NUMERICHOST) != 0))
         return err;
     sleep_until(fake__world.now + FAKE__MS);
-    host = address_text(host, text);
-    return host == NULL ? EAI_NONAME
-                        : __real_getaddrinfo(host, port, &numeric, list);
+    return name_find(host, port, &numeric, list);
+}
+
+/* One by one, for a list may be made of several of the system's. */
+void
+__wrap_freeaddrinfo(struct addrinfo *list)
+{
+    while (list != NULL) {
+        struct addrinfo *next = list->ai_next;
+
+        list->ai_next = NULL;
+        __real_freeaddrinfo(list);
+        list = next;
+    }
 }

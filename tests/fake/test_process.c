@@ -401,6 +401,20 @@ names_of_hosts_are_looked_up(void **state)
     assert_int_equal(getaddrinfo("six", "7", &v6, &list), 0);
     assert_int_equal(list->ai_family, AF_INET6);
     freeaddrinfo(list);
+    fake_host_new("there", "10.9.0.3");
+    assert_int_equal(getaddrinfo("there", "7", NULL, &list), 0);
+    for (unsigned i = 0; i < 2; i++) {
+        const struct addrinfo *at = list;
+
+        while (at->ai_next != NULL &&
+               ntohl(((struct sockaddr_in *)at->ai_addr)->sin_addr.s_addr) !=
+                   0x0a090002 + i)
+            at = at->ai_next;
+        assert_int_equal(
+            ntohl(((struct sockaddr_in *)at->ai_addr)->sin_addr.s_addr),
+            0x0a090002 + i);
+    }
+    freeaddrinfo(list);
     assert_int_equal(getaddrinfo("nowhere", "7", NULL, &list), EAI_NONAME);
     fake_fail(NULL, "getaddrinfo", 1, EIO);
     assert_int_equal(getaddrinfo("there", "7", NULL, &list), EAI_AGAIN);

@@ -86,7 +86,10 @@ server_open(struct sim_server *s, struct vc_runtime **runtime,
     struct vc_server_opts opts = VC_SERVER_OPTS_INIT;
     enum vc_status status = sim_runtime(runtime, s->threads);
 
-    opts.keepalive_ms = s->keepalive_ms;
+    if (s->opts != NULL)
+        opts = *s->opts;
+    if (s->keepalive_ms != 0)
+        opts.keepalive_ms = s->keepalive_ms;
     if (status == VC_OK)
         status = vc_server_new(*runtime, &opts, server);
     if (status == VC_OK)

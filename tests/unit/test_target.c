@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Targets as programs write them. */
+#include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -95,6 +96,43 @@ a_host_that_is_too_long_is_refused(void **state)
     assert_int_equal(VC_INVALID_ARGUMENT, vc__target_parse(&t, text));
 }
 
+static void
+a_link_local_address_has_its_interface(void **state)
+{
+    const struct sockaddr_in6 *in6;
+    struct vc__target t;
+    struct vc__addrs addrs;
+
+    (void)state;
+    assert_int_equal(VC_OK, vc__target_parse(&t, "rdma://[fe80::1%1]:7471"));
+    assert_string_equal("fe80::1%1", t.host);
+    assert_true(vc__target_numeric(&t, &addrs));
+    in6 = (const struct sockaddr_in6 *)&addrs.addr[0];
+    assert_int_equal(1, in6->sin6_scope_id);
+    assert_int_equal(7471, ntohs(in6->sin6_port));
+}
+
+static void
+an_address_to_bind_to_is_a_number_without_a_port(void **state)
+{
+    static const char *const bad[] = {"", "localhost", "10.9.0.1:7",
+                                      "[fd09::1]", "fd09::1::"};
+    struct sockaddr_storage a;
+    char text[400];
+
+    (void)state;
+    assert_int_equal(VC_OK, vc__address_parse(&a, "10.9.0.1"));
+    assert_int_equal(AF_INET, a.ss_family);
+    assert_int_equal(0, ((struct sockaddr_in *)&a)->sin_port);
+    assert_int_equal(VC_OK, vc__address_parse(&a, "fe80::1%1"));
+    assert_int_equal(AF_INET6, a.ss_family);
+    assert_int_equal(1, ((struct sockaddr_in6 *)&a)->sin6_scope_id);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_int_equal(VC_INVALID_ARGUMENT, vc__address_parse(&a, bad[i]));
+    snprintf(text, sizeof text, "%0300d", 0);
+    assert_int_equal(VC_INVALID_ARGUMENT, vc__address_parse(&a, text));
+}
+
 int
 main(void)
 {
@@ -102,6 +140,8 @@ main(void)
         cmocka_unit_test(host_and_port_are_found),
         cmocka_unit_test(an_ipv6_address_stands_in_brackets),
         cmocka_unit_test(a_name_is_not_numeric),
+        cmocka_unit_test(a_link_local_address_has_its_interface),
+        cmocka_unit_test(an_address_to_bind_to_is_a_number_without_a_port),
         cmocka_unit_test(what_is_no_target_is_refused_with_the_form),
         cmocka_unit_test(a_host_that_is_too_long_is_refused),
     };

@@ -1,0 +1,37 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * How long to wait between one whole attempt to connect and the next: 50 ms,
+ * doubled by each failure up to 5 s, 20 % more or less so that clients which
+ * lost the same server do not come back all at once. Pure. */
+#ifndef VC_CM_BACKOFF_H
+#define VC_CM_BACKOFF_H
+
+#include <stdint.h>
+
+#define VC__BACKOFF_MIN_US UINT64_C(50000)
+#define VC__BACKOFF_MAX_US UINT64_C(5000000)
+
+struct vc__backoff {
+    uint64_t seed;
+    unsigned failures; /* since the last success */
+};
+
+static inline void
+vc__backoff_init(struct vc__backoff *b, uint64_t seed)
+{
+    b->seed = seed;
+    b->failures = 0;
+}
+
+/* An attempt has failed: microseconds until the next one. */
+uint64_t vc__backoff_failed(struct vc__backoff *b);
+
+/* An attempt was good: the next failure waits the shortest time again. */
+static inline void
+vc__backoff_reset(struct vc__backoff *b)
+{
+    b->failures = 0;
+}
+
+#endif

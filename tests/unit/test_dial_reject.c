@@ -1,0 +1,430 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The plan of connecting: what a server's refusal leads to, and how it ends. */
+#include "tests/unit/dial_maker.h"
+#include "tests/unit/random.h"
+
+/* --- counter-offers ---------------------------------------------------- */
+
+static struct vc__reject
+counter(uint32_t features, uint16_t credits, uint8_t eager, uint8_t message)
+{
+    return (struct vc__reject){.reason = VC__REJECT_LIMIT,
+                               .features = features,
+                               .credits = credits,
+                               .log2_eager = eager,
+                               .log2_message = message};
+}
+
+static void
+limit(struct vc__dial *d, unsigned which, const struct vc__reject *r)
+{
+    reject(d, which, T0, VC_RESOURCE_EXHAUSTED, "limit", r);
+}
+
+static void
+a_counter_offer_is_met_at_the_same_address(void **state)
+{
+    const struct vc__reject r = counter(0x4, 8, 13, 20);
+    struct vc__dial_step step;
+    struct vc__dial d;
+
+    (void)state;
+    begin(&d, 2, 1);
+    limit(&d, expect_try(&d, T0, 1), &r);
+    assert_int_equal(VC__DIAL_TRY, vc__dial_next(&d, T0, &step));
+    assert_int_equal(1, host_of(step.way));
+    assert_int_equal(0x4, step.way->offer.features);
+    assert_int_equal(8, step.way->offer.credits);
+    assert_int_equal(13, step.way->offer.log2_eager);
+    assert_int_equal(20, step.way->offer.log2_message);
+}
+
+static void
+what_a_counter_offer_does_not_name_stays(void **state)
+{
+    const struct vc__reject r = counter(0x5, 0, 0, 20);
+    struct vc__dial_step step;
+    struct vc__dial d;
+
+    (void)state;
+    begin(&d, 1, 1);
+    limit(&d, expect_try(&d, T0, 1), &r);
+    assert_int_equal(VC__DIAL_TRY, vc__dial_next(&d, T0, &step));
+    assert_int_equal(0x5, step.way->offer.features);
+    assert_int_equal(32, step.way->offer.credits);
+    assert_int_equal(14, step.way->offer.log2_eager);
+    assert_int_equal(20, step.way->offer.log2_message);
+}
+
+static void
+a_counter_offer_is_met_only_once(void **state)
+{
+    const struct vc__reject first = counter(0x5, 0, 0, 20);
+    const struct vc__reject second = counter(0x5, 0, 0, 18);
+    struct vc__dial d;
+
+    (void)state;
+    begin(&d, 1, 1);
+    limit(&d, expect_try(&d, T0, 1), &first);
+    limit(&d, expect_try(&d, T0, 1), &second);
+    expect_fail(&d, T0, "limit");
+    assert_int_equal(VC_RESOURCE_EXHAUSTED, d.error.status);
+}
+
+static void
+a_counter_offer_beyond_what_we_can_is_not_met(void **state)
+{
+    const struct vc__reject bad[] = {
+        counter(0x2, 8, 0, 0),   /* a feature that we have not */
+        counter(0x5, 33, 0, 0),  /* more packets */
+        counter(0x5, 8, 15, 0),  /* longer packets */
+        counter(0x5, 8, 0, 23),  /* longer messages */
+        counter(0x5, 0, 0, 0),   /* none */
+        counter(0x5, 32, 14, 22) /* what we have said */
+    };
+    struct vc__dial d;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        begin(&d, 2, 1);
+        limit(&d, expect_try(&d, T0, 1), &bad[i]);
+        expect_fail(&d, T0, "limit");
+    }
+}
+
+static void
+a_counter_offer_that_is_met_is_not_told_as_an_error(void **state)
+{
+    const struct vc__reject r = counter(0x5, 0, 0, 20);
+    struct vc__dial d;
+
+    (void)state;
+    begin(&d, 1, 1);
+    limit(&d, expect_try(&d, T0, 1), &r);
+    fail_silent(&d, expect_try(&d, T0, 1), T0, "host went away");
+    expect_fail(&d, T0, "host went away");
+}
+
+/* --- redirects --------------------------------------------------------- */
+
+static void
+a_redirect_is_followed_at_once_and_before_other_addresses(void **state)
+{
+    struct vc__dial d;
+
+    (void)state;
+    begin(&d, 2, 1);
+    reject_moved(&d, expect_try(&d, T0, 1), T0 + 1, 99);
+    expect_try(&d, T0 + 1, 99);
+    expect_wait(&d, T0 + 1, T0 + 1 + HEAD);
+    expect_try(&d, T0 + 1 + HEAD, 2);
+}
+
+static void
+a_redirect_keeps_family_port_address_and_scope(void **state)
+{
+    struct vc__reject r = {.reason = VC__REJECT_MOVED, .n_addrs = 1};
+    struct vc__addrs addrs = {.n = 1};
+    struct sockaddr_in6 *own = (struct sockaddr_in6 *)&addrs.addr[0];
+    struct vc__dial_opts opts = {.addrs = &addrs, .due = DUE, .offer = most};
+    const struct sockaddr_in6 *to;
+    struct vc__dial_step step;
+    struct vc__dial d;
+
+    (void)state;
+    own->sin6_family = AF_INET6;
+    own->sin6_port = htons(7);
+    own->sin6_scope_id = 3;
+    assert_int_equal(1, inet_pton(AF_INET6, "fe80::1", &own->sin6_addr));
+    r.addrs[0].family = 6;
+    r.addrs[0].port = 7471;
+    assert_int_equal(1, inet_pton(AF_INET6, "fe80::2", r.addrs[0].addr));
+    vc__dial_begin(&d, &opts);
+    assert_int_equal(VC__DIAL_TRY, vc__dial_next(&d, T0, &step));
+    reject(&d, step.which, T0, VC_UNAVAILABLE, "moved", &r);
+    assert_int_equal(VC__DIAL_TRY, vc__dial_next(&d, T0, &step));
+
+    to = (const struct sockaddr_in6 *)&step.way->addr;
+    assert_int_equal(AF_INET6, to->sin6_family);
+    assert_int_equal(7471, ntohs(to->sin6_port));
+    assert_int_equal(3, to->sin6_scope_id);
+    assert_memory_equal(&to->sin6_addr, r.addrs[0].addr, 16);
+}
+
+static void
+redirects_that_lead_in_a_circle_end_with_the_third(void **state)
+{
+    struct vc__dial d;
+
+    (void)state;
+    begin(&d, 1, 1);
+    reject_moved(&d, expect_try(&d, T0, 1), T0, 2);
+    reject_moved(&d, expect_try(&d, T0, 2), T0, 1);
+    reject_moved(&d, expect_try(&d, T0, 1), T0, 2);
+    reject_moved(&d, expect_try(&d, T0, 2), T0, 1);
+    expect_fail(&d, T0, "circle");
+    assert_int_equal(VC_UNAVAILABLE, d.error.status);
+}
+
+static void
+the_most_addresses_that_there_can_be_are_all_tried(void **state)
+{
+    uint8_t hosts[] = {101, 102, 103}, weights[] = {1, 1, 1};
+    const struct vc__reject r = moved_to(3, hosts, weights);
+    struct vc__dial_step step;
+    unsigned tries = 0;
+    struct vc__dial d;
+
+    (void)state;
+    begin(&d, VC__TARGET_ADDRS, 1);
+    while (vc__dial_next(&d, T0, &step) == VC__DIAL_TRY) {
+        tries++;
+        reject(&d, step.which, T0, VC_UNAVAILABLE, "moved", &r);
+    }
+    assert_int_equal(VC__DIAL_WAYS_MAX, tries);
+    expect_fail(&d, T0, "circle");
+}
+
+static void
+weights_are_shares_of_the_clients(void **state)
+{
+    uint8_t hosts[] = {11, 12, 13}, weights[] = {10, 0, 30};
+    const struct vc__reject r = moved_to(3, hosts, weights);
+    unsigned first[256] = {0}, last[256] = {0};
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 4000; seed++) {
+        struct vc__dial_step step;
+        struct vc__dial d;
+        unsigned host = 0;
+
+        begin(&d, 1, seed);
+        reject(&d, expect_try(&d, T0, 1), T0, VC_UNAVAILABLE, "moved", &r);
+        for (unsigned i = 0; i < 3; i++) {
+            assert_int_equal(VC__DIAL_TRY, vc__dial_next(&d, T0, &step));
+            host = host_of(step.way);
+            if (i == 0)
+                first[host]++;
+            fail_silent(&d, step.which, T0, "down");
+        }
+        last[host]++;
+        expect_fail(&d, T0, "down");
+    }
+    assert_in_range(first[11], 800, 1200);
+    assert_in_range(first[13], 2800, 3200);
+    assert_int_equal(0, first[12]);
+    assert_int_equal(4000, last[12]);
+}
+
+static void
+addresses_of_no_use_are_not_followed(void **state)
+{
+    static const uint8_t bad[][4] = {
+        {0, 0, 0, 0}, {224, 0, 0, 1}, {255, 255, 255, 255}};
+    struct vc__dial d;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct vc__reject r = moved_to(1, (uint8_t[]){1}, (uint8_t[]){1});
+
+        memcpy(r.addrs[0].addr, bad[i], 4);
+        begin(&d, 1, 1);
+        reject(&d, expect_try(&d, T0, 1), T0, VC_UNAVAILABLE, "moved", &r);
+        expect_fail(&d, T0, "moved");
+    }
+    {
+        struct vc__reject r = moved_to(1, (uint8_t[]){9}, (uint8_t[]){1});
+
+        r.addrs[0].port = 0;
+        begin(&d, 1, 1);
+        reject(&d, expect_try(&d, T0, 1), T0, VC_UNAVAILABLE, "moved", &r);
+        expect_fail(&d, T0, "moved");
+    }
+}
+
+static void
+moved_to_nowhere_is_a_failure_of_that_address(void **state)
+{
+    const struct vc__reject r = {.reason = VC__REJECT_MOVED};
+    struct vc__dial d;
+
+    (void)state;
+    begin(&d, 2, 1);
+    reject(&d, expect_try(&d, T0, 1), T0, VC_UNAVAILABLE, "moved", &r);
+    expect_try(&d, T0, 2);
+}
+
+/* --- the error --------------------------------------------------------- */
+
+static void
+the_error_is_the_most_telling_one(void **state)
+{
+    struct vc__dial d;
+
+    (void)state;
+    begin(&d, 4, 1);
+    fail_silent(&d, expect_try(&d, T0, 1), T0, "no route");
+    fail_as(&d, expect_try(&d, T0, 2), T0, VC_UNAVAILABLE, "nobody listens",
+            (struct vc__dial_failure){.heard = true});
+    reject_busy(&d, expect_try(&d, T0, 3), T0, 0);
+    fail_silent(&d, expect_try(&d, T0, 4), T0, "timeout");
+    expect_fail(&d, T0, "busy");
+}
+
+static void
+the_error_behind_a_redirect_is_of_where_it_led(void **state)
+{
+    struct vc__dial d;
+
+    (void)state;
+    begin(&d, 1, 1);
+    reject_moved(&d, expect_try(&d, T0, 1), T0, 9);
+    fail_silent(&d, expect_try(&d, T0, 9), T0, "9 is down");
+    expect_fail(&d, T0, "9 is down");
+}
+
+static void
+an_answer_that_no_other_address_would_better_ends_it(void **state)
+{
+    const struct vc__reject r = {.reason = VC__REJECT_SERVICE};
+    struct vc__dial d;
+    unsigned first, second;
+
+    (void)state;
+    begin(&d, 3, 1);
+    first = expect_try(&d, T0, 1);
+    second = expect_try(&d, T0 + HEAD, 2);
+    reject(&d, second, T0 + HEAD, VC_UNIMPLEMENTED, "not served", &r);
+    expect_fail(&d, T0 + HEAD, "not served");
+    assert_int_equal(VC_UNIMPLEMENTED, d.error.status);
+    fail_silent(&d, first, T0 + HEAD, "closed");
+    (void)d;
+}
+
+static void
+a_failure_of_our_own_is_no_end_while_another_way_is_left(void **state)
+{
+    const struct vc__dial_failure own = {.error = NULL};
+    struct vc__dial d;
+    unsigned first;
+
+    (void)state;
+    begin(&d, 3, 1);
+    first = expect_try(&d, T0, 1);
+    fail_as(&d, expect_try(&d, T0 + HEAD, 2), T0 + HEAD, VC_RESOURCE_EXHAUSTED,
+            "no memory", own);
+    fail_silent(&d, expect_try(&d, T0 + HEAD, 3), T0 + HEAD, "silent");
+    expect_nothing(&d, T0 + HEAD);
+    fail_as(&d, first, T0 + HEAD, VC_UNAVAILABLE, "nobody listens",
+            (struct vc__dial_failure){.heard = true});
+    expect_fail(&d, T0 + HEAD, "no memory");
+    assert_int_equal(VC_RESOURCE_EXHAUSTED, d.error.status);
+}
+
+/* --- anything ---------------------------------------------------------- */
+
+static void
+fail_at_random(struct vc__dial *d, unsigned which, uint64_t now, uint64_t *seed)
+{
+    struct vc__reject r = {.retry_ms = random_below(seed, 400)};
+
+    switch (random_below(seed, 6)) {
+    case 0:
+        fail_silent(d, which, now, "silent");
+        break;
+    case 1:
+        fail_stale(d, which, now);
+        break;
+    case 2:
+        r.reason = VC__REJECT_BUSY;
+        reject(d, which, now, VC_UNAVAILABLE, "busy", &r);
+        break;
+    case 3:
+        r = counter(0x5, 0, 0, (uint8_t)(12 + random_below(seed, 12)));
+        limit(d, which, &r);
+        break;
+    default:
+        reject_moved(d, which, now, (uint8_t)random_below(seed, 256));
+        break;
+    }
+}
+
+/* One run; how many tries. */
+static unsigned
+run_at_random(uint64_t *seed)
+{
+    unsigned open[VC__DIAL_WAYS_MAX], n_open = 0, tries = 0;
+    struct vc__dial_step step;
+    struct vc__dial d;
+    uint64_t now = T0;
+
+    begin(&d, random_below(seed, VC__TARGET_ADDRS + 1), *seed);
+    for (;;) {
+        enum vc__dial_what what = vc__dial_next(&d, now, &step);
+
+        if (what == VC__DIAL_FAIL)
+            break;
+        if (what == VC__DIAL_TRY) {
+            assert_true(now < DUE && n_open < VC__DIAL_WAYS_MAX);
+            open[n_open++] = step.which;
+            tries++;
+            continue;
+        }
+        assert_true(what == VC__DIAL_WAIT || n_open > 0);
+        if (what == VC__DIAL_WAIT)
+            assert_true(step.at > now && step.at < DUE + HEAD);
+        if (n_open > 0 && (what == VC__DIAL_NOTHING || random_below(seed, 2))) {
+            unsigned i = random_below(seed, n_open);
+            unsigned which = open[i];
+
+            open[i] = open[--n_open];
+            now += random_below(seed, 1000);
+            fail_at_random(&d, which, now, seed);
+        } else {
+            now = step.at;
+        }
+    }
+    assert_true(d.error.status != VC_OK && d.error.text[0] != '\0');
+    assert_true(d.n_moves <= VC__DIAL_MOVES_MAX);
+    return tries;
+}
+
+static void
+every_plan_comes_to_an_end(void **state)
+{
+    uint64_t seed = 42;
+
+    (void)state;
+    for (unsigned i = 0; i < 20000; i++)
+        assert_true(run_at_random(&seed) < 2000);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_counter_offer_is_met_at_the_same_address),
+        cmocka_unit_test(what_a_counter_offer_does_not_name_stays),
+        cmocka_unit_test(a_counter_offer_is_met_only_once),
+        cmocka_unit_test(a_counter_offer_beyond_what_we_can_is_not_met),
+        cmocka_unit_test(a_counter_offer_that_is_met_is_not_told_as_an_error),
+        cmocka_unit_test(
+            a_redirect_is_followed_at_once_and_before_other_addresses),
+        cmocka_unit_test(a_redirect_keeps_family_port_address_and_scope),
+        cmocka_unit_test(redirects_that_lead_in_a_circle_end_with_the_third),
+        cmocka_unit_test(the_most_addresses_that_there_can_be_are_all_tried),
+        cmocka_unit_test(weights_are_shares_of_the_clients),
+        cmocka_unit_test(addresses_of_no_use_are_not_followed),
+        cmocka_unit_test(moved_to_nowhere_is_a_failure_of_that_address),
+        cmocka_unit_test(the_error_is_the_most_telling_one),
+        cmocka_unit_test(the_error_behind_a_redirect_is_of_where_it_led),
+        cmocka_unit_test(an_answer_that_no_other_address_would_better_ends_it),
+        cmocka_unit_test(
+            a_failure_of_our_own_is_no_end_while_another_way_is_left),
+        cmocka_unit_test(every_plan_comes_to_an_end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
