@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -496,4 +497,15 @@ fixture_run_apart(void **story)
         assert_int_equal(
             0, fixture_wait_ms(fixture_fork(apart_run, &a), APART_MS));
     }
+}
+
+enum vc_status
+fixture_open_alone(struct vc_runtime *runtime, const char *target,
+                   struct vc_channel **channel)
+{
+    static atomic_uint idle_ms = 60001;
+    struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+
+    opts.idle_timeout_ms = atomic_fetch_add(&idle_ms, 1);
+    return vc_channel_open(runtime, target, &opts, channel);
 }

@@ -28,6 +28,12 @@ void fixture_assert_status(enum vc_status expected, enum vc_status actual,
 /* "rdma://ADDRESS:PORT" of this machine's RDMA device. */
 const char *fixture_target(uint16_t port, char out[80]);
 
+/* vc_channel_open() with an option of its own, so that the channel shares no
+ * link with another. */
+enum vc_status fixture_open_alone(struct vc_runtime *runtime,
+                                  const char *target,
+                                  struct vc_channel **channel);
+
 /* The program's main: skips everything without a device. */
 #define fixture_main(tests)                                                    \
     (fixture_have_device()                                                     \

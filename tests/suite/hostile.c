@@ -28,7 +28,7 @@ hostile_others_served(struct fixture *f, const char *after)
 
     if (fixture_echo(f->channel, 100, 2) != VC_OK)
         fail_msg("after %s, on an old channel: %s", after, vc_error());
-    assert_status(VC_OK, vc_channel_open(f->runtime, f->target, NULL, &fresh));
+    assert_status(VC_OK, fixture_open_alone(f->runtime, f->target, &fresh));
     if (fixture_echo(fresh, 10000, 3) != VC_OK)
         fail_msg("after %s, on a new channel: %s", after, vc_error());
     vc_channel_close(fresh);

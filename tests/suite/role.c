@@ -67,7 +67,7 @@ role_pair(const char *target)
     snprintf(f.target, sizeof f.target, "%s", target);
     fixture_start_client(&f, NULL);
     if (!answers(f.channel) ||
-        vc_channel_open(f.runtime, target, NULL, &second) != VC_OK)
+        fixture_open_alone(f.runtime, target, &second) != VC_OK)
         return 1;
     start = fixture_ms();
     result = report_send(&r, vc_channel_connect(second, &suite_probe_service),

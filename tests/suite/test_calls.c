@@ -437,7 +437,7 @@ a_server_of_two_threads_serves_two_channels(void **state)
 
     (void)state;
     fixture_start(&f, 2, NULL, NULL);
-    assert_status(VC_OK, vc_channel_open(f.runtime, f.target, NULL, &second));
+    assert_status(VC_OK, fixture_open_alone(f.runtime, f.target, &second));
 
     for (unsigned i = 0; i < 1000; i++) {
         assert_status(VC_OK, fixture_echo(f.channel, mixed_size(i), i));

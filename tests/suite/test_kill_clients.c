@@ -232,7 +232,7 @@ crowd_run(void *arg, int ready)
         struct caller c = {.size = 10, .tag = 3};
 
         assert_status(VC_OK,
-                      vc_channel_open(f.runtime, f.target, NULL, &channels[i]));
+                      fixture_open_alone(f.runtime, f.target, &channels[i]));
         c.channel = channels[i];
         while (caller_call(&c) == VC_UNAVAILABLE && fixture_ms() < due)
             continue;

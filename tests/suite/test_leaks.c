@@ -189,7 +189,7 @@ engines_cycle(unsigned n)
     assert_status(VC_OK, vc_runtime_start(runtime, ENGINES));
     for (unsigned i = 0; i < n * ENGINES; i++) {
         assert_status(VC_OK,
-                      vc_channel_open(runtime, f.target, NULL, &channels[i]));
+                      fixture_open_alone(runtime, f.target, &channels[i]));
         assert_status(VC_OK, fixture_echo(channels[i], 100, i));
     }
     for (unsigned i = 0; i < n * ENGINES; i++)
@@ -353,8 +353,7 @@ closed_by_peer_cycle(unsigned n)
     while (n-- > 0) {
         fixture_start(&f, 1, NULL, NULL);
         assert_status(VC_OK, fixture_echo(f.channel, 10, 1));
-        assert_status(VC_OK,
-                      vc_channel_open(f.runtime, f.target, NULL, &channel));
+        assert_status(VC_OK, fixture_open_alone(f.runtime, f.target, &channel));
         assert_status(VC_OK, fixture_echo(channel, 10, 1));
         fixture_stop_server(&f);
         /* One channel finds out, the other never gets to know. */
