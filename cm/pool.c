@@ -380,6 +380,15 @@ link_lost(struct vc__pool *p, struct vc__pool_link *pl)
         former_lost(p, peer, pl->link.error);
 }
 
+/* The pool is closing. */
+static void
+link_leave(struct vc__pool *p, struct vc__pool_link *pl)
+{
+    pthread_mutex_lock(&p->lock);
+    vc__peer_leave(pl->peer, pl);
+    pthread_mutex_unlock(&p->lock);
+}
+
 /* A peer that is not to be resumed: all its links go, one after the other, and with the last all calls
  * end. */
 static void
@@ -435,6 +444,8 @@ on_down(struct vc__link *link)
         return;
     if (pl->peer == NULL)
         link_unused(p, link);
+    else if (p->closer != NULL)
+        link_leave(p, pl);
     else if (is_resumable(p, pl))
         link_lost(p, pl);
     else
@@ -630,8 +641,7 @@ vc__pool_cancel(struct vc__pool *p, const void *owner)
 static void
 peer_close(struct vc__peer *peer)
 {
-    /* A former peer is freed with its last link. */
-    for (unsigned n = peer->n_links; n > 0; n--) {
+    while (peer->n_links > 0) {
         struct vc__pool_link *pl =
             cds_list_entry(peer->links.next, struct vc__pool_link, node);
 
@@ -649,8 +659,10 @@ pool_close(struct vc__task *task)
     p->closer = p->closing;
     vc__attempt_cancel(p);
     vc__timer_stop(&p->cm->engine->timers, &p->look);
-    cds_list_for_each_entry_safe (former, next, &p->former, node)
+    cds_list_for_each_entry_safe (former, next, &p->former, node) {
         peer_close(former);
+        vc__peer_free(former);
+    }
     if (p->peer != NULL)
         peer_close(p->peer);
     vc__error_put(&error, VC_CANCELLED, "the channel was closed");
