@@ -136,10 +136,10 @@ request_take(struct vc__client *c, struct vc__request *r,
                          "the server lets a client have no more sessions");
     if (got == LAUNCH_NO_MEMORY)
         return fail_with(error, VC_RESOURCE_EXHAUSTED, "out of memory");
-    if (got == LAUNCH_WAIT) {
+    if (got == LAUNCH_WAIT && !vc__pool_want(c->pool, c->service, error))
+        return false;
+    if (got == LAUNCH_WAIT)
         cds_list_add_tail(&r->node, &c->waiting);
-        vc__pool_want(c->pool, c->service);
-    }
     return true;
 }
 

@@ -17,6 +17,9 @@
 #define IDLE_LOOKS 4u
 /* Links in a row that may be lost without a reply before calls end. */
 #define BARREN_MAX 3u
+/* A call waits so long for the next attempt to connect, when the last have
+ * failed; it fails at once when that is further off. */
+#define PATIENCE_US 300000u
 
 /* --- requests that end ------------------------------------------------- */
 
@@ -129,6 +132,7 @@ vc__pool_failed(struct vc__pool *p, const struct vc__error *why)
     pthread_mutex_lock(&p->lock);
     p->attempting = false;
     p->not_before = vc__now() + vc__backoff_failed(&p->backoff);
+    p->failure = *why;
     if (p->peer != NULL && p->peer->n_links > 0) { /* it was a further one */
         pthread_mutex_unlock(&p->lock);
         return;
@@ -237,6 +241,33 @@ on_up(struct vc__link *link)
     wake_connecting(&connecting, &ok);
 }
 
+/* --- wanting a link ---------------------------------------------------- */
+
+/* Is there anything that wants a link? Under the lock. */
+static bool
+pool_is_wanted(struct vc__pool *p)
+{
+    struct vc__client *c;
+
+    if (p->peer != NULL && vc__peer_is_busy(p->peer))
+        return true;
+    cds_list_for_each_entry (c, &p->clients, node) {
+        if (!cds_list_empty(&c->waiting))
+            return true;
+    }
+    return !cds_list_empty(&p->connecting);
+}
+
+/* Under the lock. */
+static void
+attempt_post(struct vc__pool *p)
+{
+    if (p->attempting || p->closed)
+        return;
+    p->attempting = true;
+    vc__engine_post(p->cm->engine, &p->connect);
+}
+
 /* --- frames ------------------------------------------------------------ */
 
 /* Under the lock. */
@@ -266,6 +297,23 @@ on_closed(struct vc__pool_link *pl, const struct vc__frame *f)
     return good;
 }
 
+/* A peer that goes out of service has nothing under way any more: its links
+ * are closed. */
+static void
+former_check(struct vc__pool *p, struct vc__peer *peer)
+{
+    bool over;
+
+    pthread_mutex_lock(&p->lock);
+    over = peer != p->peer && !vc__peer_is_busy(peer);
+    pthread_mutex_unlock(&p->lock);
+    /* With the last the peer is freed. */
+    for (unsigned n = over ? peer->n_links : 0; n > 0; n--)
+        vc__link_close(
+            &cds_list_entry(peer->links.next, struct vc__pool_link, node)->link,
+            VC_UNAVAILABLE, "it goes out of service");
+}
+
 static bool
 on_reply(struct vc__pool_link *pl, const struct vc__frame *f)
 {
@@ -291,6 +339,9 @@ on_reply(struct vc__pool_link *pl, const struct vc__frame *f)
         vc__assembly_end(&done, &p->budget);
         pthread_mutex_unlock(&p->lock);
     }
+    /* The peer changes on this thread only. */
+    if (good && pl->peer != p->peer)
+        former_check(p, pl->peer);
     return good;
 }
 
@@ -306,11 +357,51 @@ on_busy(struct vc__link *link)
     return busy;
 }
 
+/* Sessions that have something under way end it; the others go elsewhere at
+ * once. Under the lock. */
+static void
+sessions_detach(struct vc__pool *p, struct vc__peer *peer)
+{
+    struct vc__client *c;
+
+    cds_list_for_each_entry (c, &p->clients, node) {
+        struct vc__session *s = c->session;
+
+        if (s == NULL || s->peer != peer)
+            continue;
+        c->session = NULL;
+        if (s->n_busy == 0)
+            vc__session_free(s);
+    }
+}
+
+/* The peer goes out of service: new calls go where the next link leads. */
+static bool
+on_goaway(struct vc__pool_link *pl)
+{
+    struct vc__pool *p = pl->pool;
+    struct vc__peer *peer = pl->peer;
+
+    pthread_mutex_lock(&p->lock);
+    if (peer != NULL && peer == p->peer) {
+        p->peer = NULL;
+        cds_list_add(&peer->node, &p->former);
+        sessions_detach(p, peer);
+        if (pool_is_wanted(p))
+            attempt_post(p);
+    }
+    pthread_mutex_unlock(&p->lock);
+    former_check(p, peer);
+    return peer != NULL;
+}
+
 static bool
 on_frame(struct vc__link *link, const struct vc__frame *f)
 {
     struct vc__pool_link *pl = pool_link_of(link);
 
+    if (f->type == VC__FRAME_GOAWAY)
+        return on_goaway(pl);
     if (f->type == VC__FRAME_CLOSE)
         return on_closed(pl, f);
     return (f->type == VC__FRAME_REPLY ||
@@ -319,31 +410,6 @@ on_frame(struct vc__link *link, const struct vc__frame *f)
 }
 
 /* --- a link goes down -------------------------------------------------- */
-
-/* Is there anything that wants a link? Under the lock. */
-static bool
-pool_is_wanted(struct vc__pool *p)
-{
-    struct vc__client *c;
-
-    if (p->peer != NULL && vc__peer_is_busy(p->peer))
-        return true;
-    cds_list_for_each_entry (c, &p->clients, node) {
-        if (!cds_list_empty(&c->waiting))
-            return true;
-    }
-    return !cds_list_empty(&p->connecting);
-}
-
-/* Under the lock. */
-static void
-attempt_post(struct vc__pool *p)
-{
-    if (p->attempting || p->closed)
-        return;
-    p->attempting = true;
-    vc__engine_post(p->cm->engine, &p->connect);
-}
 
 /* A peer that calls only still ran at has lost its last link. */
 static void
@@ -565,14 +631,23 @@ pool_connect(struct vc__task *task)
     vc__attempt_begin(p);
 }
 
-void
-vc__pool_want(struct vc__pool *p, const struct vc_service *service)
+bool
+vc__pool_want(struct vc__pool *p, const struct vc_service *service,
+              struct vc__error *error)
 {
-    if (p->peer != NULL && p->peer->n_links > 0)
-        return;
-    if (!p->attempting)
-        p->asked = service;
+    uint64_t now;
+
+    if (p->attempting || (p->peer != NULL && p->peer->n_links > 0))
+        return true;
+    now = vc__now();
+    if (p->not_before > now + PATIENCE_US) {
+        *error = p->failure;
+        error->outcome = VC_OUTCOME_NOT_EXECUTED;
+        return false;
+    }
+    p->asked = service;
     attempt_post(p);
+    return true;
 }
 
 void
@@ -595,7 +670,7 @@ connect_join(struct vc__pool *p, const struct vc_service *service,
     } else if (p->peer == NULL || p->peer->n_links == 0) {
         cds_list_add_tail(&w->node, &p->connecting);
         p->not_before = 0; /* somebody wants to know now */
-        vc__pool_want(p, service);
+        vc__pool_want(p, service, &w->error);
         wait = true;
     }
     pthread_mutex_unlock(&p->lock);

@@ -58,6 +58,7 @@ struct vc__pool {
     bool attempting;              /* lock: a link is being made */
     uint64_t not_before;          /* lock: when the next may be */
     struct vc__backoff backoff;   /* lock */
+    struct vc__error failure;     /* lock: of the last attempt */
     struct vc__peer *peer;        /* lock; NULL: none is known */
     struct cds_list_head former;  /* lock: peers that calls still run at */
     struct cds_list_head clients; /* lock */
@@ -103,8 +104,10 @@ void vc__requests_fail(struct cds_list_head *requests, struct vc__error *error,
 
 /* --- under the lock ---------------------------------------------------- */
 
-/* A request waits: connects if there is no link. */
-void vc__pool_want(struct vc__pool *p, const struct vc_service *service);
+/* A request waits: connects if there is no link. False with *error when the
+ * last attempts have failed and the next is not to be yet. */
+bool vc__pool_want(struct vc__pool *p, const struct vc_service *service,
+                   struct vc__error *error);
 
 /* A link has much to do: makes another within the limits. */
 void vc__pool_grow(struct vc__pool *p);

@@ -30,8 +30,8 @@ addr_put(struct vc__reject_addr *out, const struct sockaddr_storage *addr)
     }
 }
 
-static enum vc_status
-target_take(struct vc__reject_addr *out, const char *text)
+enum vc_status
+vc__redirect_target(struct vc__reject_addr *out, const char *text)
 {
     struct vc__target target;
     struct vc__addrs addrs;
@@ -57,7 +57,7 @@ vc__redirect_init(struct vc__redirect *r, const struct vc_server_opts *opts)
     r->arg = opts->redirect_arg;
     while (r->n < VC_REDIRECT_MAX && opts->redirect[r->n] != NULL) {
         enum vc_status status =
-            target_take(&r->addrs[r->n], opts->redirect[r->n]);
+            vc__redirect_target(&r->addrs[r->n], opts->redirect[r->n]);
 
         if (status != VC_OK)
             return status;
@@ -75,7 +75,8 @@ decide(const struct vc__redirect *r, uint64_t service,
     unsigned n = r->decide(service, source, targets, r->arg);
 
     for (unsigned i = 0; i < n && i < VC_REDIRECT_MAX; i++) {
-        if (target_take(&reject->addrs[reject->n_addrs], targets[i]) == VC_OK)
+        if (vc__redirect_target(&reject->addrs[reject->n_addrs], targets[i]) ==
+            VC_OK)
             reject->n_addrs++;
     }
     if (n > 0 && reject->n_addrs == 0)

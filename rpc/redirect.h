@@ -29,6 +29,10 @@ struct vc__redirect {
 enum vc_status vc__redirect_init(struct vc__redirect *r,
                                  const struct vc_server_opts *opts);
 
+/* One more fixed target. Errors as above. */
+enum vc_status vc__redirect_target(struct vc__reject_addr *out,
+                                   const char *text);
+
 /* Is a client that asks for this service sent elsewhere? Then reject has the
  * reason and the addresses; none of them when what the program said was no
  * good. The listening engine. */

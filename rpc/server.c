@@ -67,8 +67,14 @@ turn_away(struct vc_server *server, struct rdma_cm_id *id,
     const char *text;
 
     memset(reject, 0, sizeof *reject);
-    if (atomic_load(&server->draining))
-        return reject_as(reject, VC__REJECT_DRAINING, "");
+    if (atomic_load(&server->draining)) {
+        reject->n_addrs = server->has_alternative;
+        reject->addrs[0] = server->alternative;
+        return reject_as(reject,
+                         server->has_alternative ? VC__REJECT_MOVED
+                                                 : VC__REJECT_DRAINING,
+                         "");
+    }
     if (!(hello->flags & VC__HELLO_POOL) &&
         vc__redirect_find(&server->redirect, hello->service,
                           rdma_get_peer_addr(id), reject))

@@ -30,6 +30,7 @@ struct vc__server_part {
     unsigned n_stock;
     size_t budget; /* for long requests that are arriving */
     struct vc__task close;
+    struct vc__waiter *drainer; /* waits until the last link has gone */
     struct vc__waiter *closer;  /* set once the part is closing */
     struct vc__waiter *closing; /* handed to `close` */
 };
@@ -46,6 +47,8 @@ struct vc_server {
     struct vc__redirect redirect;
     struct vc__admission admission; /* requests come to engine 0 only */
     atomic_bool draining;
+    bool has_alternative;               /* before draining is set */
+    struct vc__reject_addr alternative; /* for those who connect then */
     unsigned turn;                 /* part of the next link; engine 0 only */
     struct vc__server_part *parts; /* one an engine */
 

@@ -93,6 +93,8 @@ server_link_free(struct vc__server_link *sl)
     cds_list_del(&sl->node);
     vc__link_fini(&sl->link);
     vc__admission_gone(&sl->part->server->admission, sl->trusted);
+    if (sl->part->drainer != NULL && cds_list_empty(&sl->part->links))
+        vc__waiter_done(sl->part->drainer);
     free(sl);
     /* Last: it may end the part's closing. */
     vc__server_peer_leave(peer);

@@ -76,6 +76,7 @@ frame_flags_fit(const struct vc__frame *f)
     case VC__FRAME_OPEN:
     case VC__FRAME_CLOSE:
     case VC__FRAME_CANCEL:
+    case VC__FRAME_GOAWAY:
         return f->flags == 0;
     case VC__FRAME_CALL:
         return (f->flags & ~VC__FRAME_MORE) == 0;
@@ -101,7 +102,7 @@ frame_begins_message(const struct vc__frame *f)
 static bool
 frame_body_fits(const struct vc__frame *f)
 {
-    if (f->type == VC__FRAME_PING)
+    if (f->type == VC__FRAME_PING || f->type == VC__FRAME_GOAWAY)
         return f->body_len == 0;
     return !frame_begins_message(f) || f->body_len >= 4;
 }

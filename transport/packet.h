@@ -30,6 +30,7 @@ enum vc__frame_type {
     VC__FRAME_CLOSE,    /* ends a session; answered by another one */
     VC__FRAME_CANCEL,   /* the caller has given a call up */
     VC__FRAME_PING,     /* asks whether the process lives, or answers that */
+    VC__FRAME_GOAWAY,   /* the server is going out of service */
 };
 
 /* CALL and REPLY: the body is the first part only; it begins with the length

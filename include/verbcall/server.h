@@ -128,6 +128,20 @@ VC_API enum vc_status vc_server_listen(struct vc_server *server,
 /* vc_server_port - the port of the last address listened on; 0 before. */
 VC_API uint16_t vc_server_port(const struct vc_server *server);
 
+/* vc_server_drain - takes the server out of service without losing a call:
+ * tells all clients to go elsewhere, and waits until they have ended their
+ * running calls and left, timeout_ms milliseconds at most; then connections
+ * without running calls are closed. Who connects from
+ * now on is refused as draining, or sent to alternative ("rdma://ADDRESS:PORT"
+ * with a numeric address), if that is not NULL. Afterwards vc_server_close().
+ * Any thread but not from a handler.
+ * VC_INVALID_ARGUMENT   alternative is malformed
+ * VC_DEADLINE_EXCEEDED  some calls still run; it may be called again
+ * VC_RESOURCE_EXHAUSTED no memory to tell them */
+VC_API enum vc_status vc_server_drain(struct vc_server *server,
+                                      const char *alternative,
+                                      uint32_t timeout_ms);
+
 /* vc_server_close - stops listening, takes all connections down and frees the
  * server. Its clients' calls end with VC_UNAVAILABLE; one whose handler ends
  * while it closes may still get its reply. Blocks for running handlers and the
