@@ -27,6 +27,7 @@
 #include "cm/link_state.h"
 #include "cm/rdma_cm.h"
 #include "cm/schedule.h"
+#include "cm/window.h"
 #include "transport/credit.h"
 #include "transport/engine.h"
 #include "transport/error.h"
@@ -119,6 +120,7 @@ struct vc__link {
     bool open;                    /* lock: messages may go */
     bool ill;                     /* lock: `broken` is posted */
     struct vc__credit credit;     /* lock; rx_next changes by the holder */
+    struct vc__window window;     /* lock */
     uint32_t round;               /* lock: counts rounds of sending */
     struct vc__schedule schedule; /* lock */
     struct cds_list_head sent;    /* lock: of struct vc__send, want acks */

@@ -12,9 +12,6 @@
 #include "transport/le.h"
 #include "transport/rdma/device.h"
 
-/* Receives promised to one peer, and sends of ours under way. */
-#define WINDOW_MIN 4u
-
 /* --- packing ----------------------------------------------------------- */
 
 uint32_t
@@ -435,6 +432,29 @@ acks_take(struct vc__link *link, struct cds_list_head *finished)
     }
 }
 
+/* Receives are promised before the peer hears of it, and taken back when it
+ * has used the last that it was told of. */
+static void
+window_follow(struct vc__link *link)
+{
+    struct vc__credit *c = &link->credit;
+    uint32_t next = vc__window_next(&link->window, c), promised;
+
+    if (next > link->granted) {
+        if (vc__device_grant(link->device, next - link->granted) != VC_OK) {
+            link->window.max = c->window; /* there are no more */
+            return;
+        }
+        link->granted = next;
+    }
+    c->window = next;
+    promised = vc__window_promised(c);
+    if (link->granted > promised) {
+        vc__device_ungrant(link->device, link->granted - promised);
+        link->granted = promised;
+    }
+}
+
 /* The packet took a credit and brought some; with them, what waited may go.
  * Only now, when its frames have been handled, is the peer told so: it may
  * forget what we have seen. */
@@ -448,6 +468,7 @@ packet_handled(struct vc__link *link, const struct vc__credit_word *word)
     good = vc__credit_arrived(&link->credit) &&
            vc__credit_handled(&link->credit, word);
     if (good) {
+        window_follow(link);
         acks_take(link, &finished);
         link_flush(link, &finished);
     }
@@ -545,7 +566,7 @@ window_for(unsigned links)
 {
     unsigned window = VC__WINDOW_MAX;
 
-    for (unsigned n = 64; links >= n && window > WINDOW_MIN; n *= 4)
+    for (unsigned n = 64; links >= n && window > VC__WINDOW_MIN; n *= 4)
         window /= 2;
     return window;
 }
@@ -558,14 +579,17 @@ grant_end(struct vc__link *link)
     link->granted = 0;
 }
 
+/* The queues are made for `window`; the peer gets fewer to begin with. */
 static enum vc_status
 prepare_with(struct vc__link *link, unsigned window)
 {
-    enum vc_status status = vc__device_grant(link->device, window);
+    unsigned first = window < VC__WINDOW_FIRST ? window : VC__WINDOW_FIRST;
+    enum vc_status status = vc__device_grant(link->device, first);
 
     if (status != VC_OK)
         return status;
-    link->granted = window;
+    link->granted = first;
+    link->window.max = window;
     status = vc__qp_init(&link->qp, link->device, &vc__link_qp_ops, window * 2,
                          window / 2);
     if (status != VC_OK)
@@ -587,7 +611,7 @@ vc__link_prepare(struct vc__link *link, struct ibv_context *verbs)
     do {
         status = prepare_with(link, window);
         window /= 2;
-    } while (status == VC_RESOURCE_EXHAUSTED && window >= WINDOW_MIN);
+    } while (status == VC_RESOURCE_EXHAUSTED && window >= VC__WINDOW_MIN);
     if (status != VC_OK)
         vc__link_unprepare(link);
     return status;

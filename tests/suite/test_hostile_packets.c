@@ -321,9 +321,12 @@ pings_beyond_the_credits_have_one_answer_together(void **state)
             &r, (struct vc__frame){.type = VC__FRAME_PING, .sequence = i}));
     expect_answer(&r, 1);
     expect_answer(&r, 2);
+    /* The last credit is for giving credits back. */
+    assert_true(raw_receive(&r, RAW_MS));
+    assert_int_equal(r.packet_len, VC__PACKET_HEADER);
     assert_false(raw_receive(&r, 100));
 
-    r.handled = 2;
+    r.handled = 3;
     raw_begin(&r, &p);
     assert_true(raw_send_packet(&r, &p));
 
