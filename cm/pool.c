@@ -18,6 +18,27 @@
 /* Links in a row that may be lost without a reply before calls end. */
 #define BARREN_MAX 3u
 
+/* --- what is counted --------------------------------------------------- */
+
+static const uint8_t pool_counts[VC__POOL_COUNTS] = {
+    [VC__POOL_SESSIONS] = VC__COUNT_sessions_client,
+    [VC__POOL_SESSIONS_OPENED] = VC__COUNT_sessions_client_opened,
+    [VC__POOL_SESSIONS_MOVED] = VC__COUNT_sessions_client_moved,
+    [VC__POOL_CALLS_STARTED] = VC__COUNT_calls_started,
+    [VC__POOL_CALLS_ENDED] = VC__COUNT_calls_ended,
+    [VC__POOL_CALLS_GIVEN_UP] = VC__COUNT_calls_given_up,
+    [VC__POOL_CALLS_WAITING] = VC__COUNT_calls_waiting,
+    [VC__POOL_CALLS_SENT_AGAIN] = VC__COUNT_calls_sent_again,
+    [VC__POOL_REPLIES_ARRIVING] = VC__COUNT_replies_arriving,
+};
+
+void
+vc__pool_count_replies(struct vc__pool *p)
+{
+    vc__tally_set(&p->tally, VC__POOL_REPLIES_ARRIVING,
+                  REPLY_BUDGET - p->budget);
+}
+
 /* --- requests that end ------------------------------------------------- */
 
 void
@@ -64,10 +85,11 @@ session_drop(struct vc__session *s, struct cds_list_head *unknown)
 
     while ((r = vc__session_take(s)) != NULL) {
         if (vc__request_is_exposed(r)) {
-            r->state = VC__REQUEST_COMPLETING;
+            vc__request_complete(c->pool, r);
             cds_list_add_tail(&r->node, unknown);
         } else {
             r->state = VC__REQUEST_WAITING;
+            vc__pool_count(c->pool, VC__POOL_CALLS_WAITING, 1);
             cds_list_add_tail(&r->node, &c->waiting);
         }
     }
@@ -289,6 +311,7 @@ on_reply(struct vc__pool_link *pl, const struct vc__frame *f)
     if (done.total != 0) {
         pthread_mutex_lock(&p->lock);
         vc__assembly_end(&done, &p->budget);
+        vc__pool_count_replies(p);
         pthread_mutex_unlock(&p->lock);
     }
     return good;
@@ -670,6 +693,8 @@ vc__pool_init(struct vc__pool *p, struct vc__cm *cm,
     vc__backoff_init(&p->backoff, (uint64_t)(uintptr_t)p ^ vc__now());
     vc__attempt_init(p);
     p->budget = REPLY_BUDGET;
+    vc__tally_open(&p->tally, &cm->engine->ledger, pool_counts,
+                   VC__POOL_COUNTS);
     p->connect.run = pool_connect;
     p->close.run = pool_close;
     pthread_mutex_init(&p->lock, NULL);
@@ -696,5 +721,6 @@ vc__pool_fini(struct vc__pool *p)
     vc__engine_post(p->cm->engine, &p->close);
     /* Ends with the handshake of disconnecting, which has a timer. */
     vc__engine_wait(p->cm->engine, &waiter, VC__FOREVER);
+    vc__tally_close(&p->tally, &p->cm->engine->ledger);
     pthread_mutex_destroy(&p->lock);
 }

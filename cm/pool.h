@@ -40,6 +40,20 @@ struct vc__pool_waiter {
     struct vc__error error; /* status VC_OK when it is up */
 };
 
+/* What is counted under a pool's lock. */
+enum vc__pool_count {
+    VC__POOL_SESSIONS,
+    VC__POOL_SESSIONS_OPENED,
+    VC__POOL_SESSIONS_MOVED,
+    VC__POOL_CALLS_STARTED,
+    VC__POOL_CALLS_ENDED,
+    VC__POOL_CALLS_GIVEN_UP,
+    VC__POOL_CALLS_WAITING,
+    VC__POOL_CALLS_SENT_AGAIN,
+    VC__POOL_REPLIES_ARRIVING,
+    VC__POOL_COUNTS
+};
+
 /* Getting one link up: a name, its addresses. */
 struct vc__attempt {
     struct vc__lookup *lookup;
@@ -65,6 +79,7 @@ struct vc__pool {
     const struct vc_service *asked;  /* lock; service of the next hello */
     struct cds_list_head connecting; /* lock; of struct vc__pool_waiter */
     size_t budget;                   /* lock; for long replies */
+    struct vc__tally tally;          /* lock; of enum vc__pool_count */
     atomic_uint peer_message_max;    /* what the last peer takes, or 0 */
 
     /* The holder's own. */
@@ -108,6 +123,15 @@ void vc__pool_want(struct vc__pool *p, const struct vc_service *service);
 
 /* A link has much to do: makes another within the limits. */
 void vc__pool_grow(struct vc__pool *p);
+
+static inline void
+vc__pool_count(struct vc__pool *p, enum vc__pool_count which, int64_t n)
+{
+    vc__tally_add(&p->tally, which, n);
+}
+
+/* After the budget of long replies has changed. */
+void vc__pool_count_replies(struct vc__pool *p);
 
 static inline uint32_t
 vc__pool_message_max(const struct vc__pool *p)
