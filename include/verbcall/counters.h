@@ -57,7 +57,7 @@ struct vc_runtime;
     X(calls_given_up, "calls of ours whose deadline passed")                   \
     X(calls_waiting, "calls of ours that wait for a slot or link now")         \
     X(calls_sent_again, "requests sent again, their link having been lost")    \
-    X(calls_received, "calls of clients that came, to be run or refused")     \
+    X(calls_received, "calls of clients that came, to be run or refused")      \
     X(calls_joined, "calls that came again while they ran")                    \
     X(calls_answered_again, "calls answered by a reply that was kept")         \
     X(replies_kept, "replies kept now, for clients that lost their link")      \
