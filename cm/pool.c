@@ -10,34 +10,11 @@
 
 #include "cm/client.h"
 
-/* Bytes of long replies that may be arriving at a time. */
-#define REPLY_BUDGET ((size_t)1 << 30)
 /* How often links are looked at in the time after which an idle one is
  * closed. */
 #define IDLE_LOOKS 4u
 /* Links in a row that may be lost without a reply before calls end. */
 #define BARREN_MAX 3u
-
-/* --- what is counted --------------------------------------------------- */
-
-static const uint8_t pool_counts[VC__POOL_COUNTS] = {
-    [VC__POOL_SESSIONS] = VC__COUNT_sessions_client,
-    [VC__POOL_SESSIONS_OPENED] = VC__COUNT_sessions_client_opened,
-    [VC__POOL_SESSIONS_MOVED] = VC__COUNT_sessions_client_moved,
-    [VC__POOL_CALLS_STARTED] = VC__COUNT_calls_started,
-    [VC__POOL_CALLS_ENDED] = VC__COUNT_calls_ended,
-    [VC__POOL_CALLS_GIVEN_UP] = VC__COUNT_calls_given_up,
-    [VC__POOL_CALLS_WAITING] = VC__COUNT_calls_waiting,
-    [VC__POOL_CALLS_SENT_AGAIN] = VC__COUNT_calls_sent_again,
-    [VC__POOL_REPLIES_ARRIVING] = VC__COUNT_replies_arriving,
-};
-
-void
-vc__pool_count_replies(struct vc__pool *p)
-{
-    vc__tally_set(&p->tally, VC__POOL_REPLIES_ARRIVING,
-                  REPLY_BUDGET - p->budget);
-}
 
 /* --- requests that end ------------------------------------------------- */
 
@@ -692,9 +669,8 @@ vc__pool_init(struct vc__pool *p, struct vc__cm *cm,
     memcpy(p->instance, instance, sizeof p->instance);
     vc__backoff_init(&p->backoff, (uint64_t)(uintptr_t)p ^ vc__now());
     vc__attempt_init(p);
-    p->budget = REPLY_BUDGET;
-    vc__tally_open(&p->tally, &cm->engine->ledger, pool_counts,
-                   VC__POOL_COUNTS);
+    p->budget = VC__REPLY_BUDGET;
+    vc__pool_tally_open(p);
     p->connect.run = pool_connect;
     p->close.run = pool_close;
     pthread_mutex_init(&p->lock, NULL);

@@ -21,6 +21,9 @@
 #include "cm/peer.h"
 #include "cm/target.h"
 
+/* Bytes of long replies that may be arriving at a time. */
+#define VC__REPLY_BUDGET ((size_t)1 << 30)
+
 /* What a pool is made for. Channels with the same share one. */
 struct vc__pool_opts {
     struct vc__target target;
@@ -130,7 +133,7 @@ vc__pool_count(struct vc__pool *p, enum vc__pool_count which, int64_t n)
     vc__tally_add(&p->tally, which, n);
 }
 
-/* After the budget of long replies has changed. */
+/* The budget of long replies has changed. */
 void vc__pool_count_replies(struct vc__pool *p);
 
 static inline uint32_t
@@ -140,6 +143,9 @@ vc__pool_message_max(const struct vc__pool *p)
 }
 
 /* --- between the files of the pool -------------------------------------- */
+
+/* pool_counts.c */
+void vc__pool_tally_open(struct vc__pool *p);
 
 /* pool_connect.c: the attempt. The holder. */
 void vc__attempt_init(struct vc__pool *p);

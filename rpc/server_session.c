@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "rpc/server_call.h"
+#include "rpc/server_counts.h"
 #include "rpc/server_link.h"
 #include "transport/le.h"
 
@@ -82,43 +83,13 @@ part_of(const struct vc__server_session *s)
     return s->peer->part;
 }
 
-/* --- what is counted --------------------------------------------------- */
-
-static void
-session_count(const struct vc__server_session *s, enum vc__count which,
-              int64_t n)
-{
-    vc__count(&part_of(s)->progress->engine.ledger, which, n);
-}
-
-/* After the budget of long requests has changed. */
-static void
-arriving_count(struct vc__server_part *part)
-{
-    vc__count_now(&part->progress->engine.ledger, VC__COUNT_requests_arriving,
-                  &part->told, VC__REQUEST_BUDGET - part->budget);
-}
-
-static void
-slot_set(const struct vc__server_session *s, struct vc__server_slot *slot,
-         enum vc__slot_state state)
-{
-    if (slot->state == VC__SLOT_KEPT || state == VC__SLOT_KEPT)
-        session_count(s, VC__COUNT_replies_kept,
-                      (state == VC__SLOT_KEPT) -
-                          (slot->state == VC__SLOT_KEPT));
-    slot->state = (uint8_t)state;
-}
-
-/* --- sessions ---------------------------------------------------------- */
-
 static void
 arrival_drop(struct vc__server_session *s, struct vc__server_slot *slot)
 {
     if (slot->arrival == NULL)
         return;
     vc__assembly_end(&slot->arrival->assembly, &part_of(s)->budget);
-    arriving_count(part_of(s));
+    vc__server_count_arriving(part_of(s));
     free(slot->arrival);
     slot->arrival = NULL;
 }
@@ -153,8 +124,8 @@ session_new(struct vc__server_link *sl, struct vc__server_seat *seat,
     }
     seat->session = s;
     s->peer->n_sessions++;
-    session_count(s, VC__COUNT_sessions_server, 1);
-    session_count(s, VC__COUNT_sessions_server_opened, 1);
+    vc__server_count(s, VC__COUNT_sessions_server, 1);
+    vc__server_count(s, VC__COUNT_sessions_server_opened, 1);
     return true;
 }
 
@@ -216,7 +187,7 @@ vc__server_session_open(struct vc__server_link *sl, const struct vc__frame *f)
     } else {
         if (seat->session->link != NULL)
             vc__server_session_unbind(seat->session);
-        session_count(seat->session, VC__COUNT_sessions_server_moved, 1);
+        vc__server_count(seat->session, VC__COUNT_sessions_server_moved, 1);
     }
     seat->binding = f->sequence;
     session_bind(seat->session, sl);
@@ -252,7 +223,7 @@ slot_settle(struct vc__server_session *s, struct vc__server_slot *slot)
 
     if (slot->state == VC__SLOT_REPLYING)
         vc__link_withdraw(&s->link->link, vc__call_send(call));
-    slot_set(s, slot, VC__SLOT_FREE);
+    vc__server_slot_set(s, slot, VC__SLOT_FREE);
     slot->call = NULL;
     if (call != NULL)
         vc__call_release(call);
@@ -262,7 +233,7 @@ slot_settle(struct vc__server_session *s, struct vc__server_slot *slot)
 static void
 slot_rewind(struct vc__server_session *s, struct vc__server_slot *slot)
 {
-    slot_set(s, slot, VC__SLOT_FREE);
+    vc__server_slot_set(s, slot, VC__SLOT_FREE);
     slot->call = NULL;
     slot->sequence--;
 }
@@ -274,8 +245,8 @@ reply_go(struct vc__server_session *s, struct vc__server_slot *slot)
     struct vc__send *send = vc__call_send(slot->call);
 
     if (slot->state == VC__SLOT_KEPT)
-        session_count(s, VC__COUNT_calls_answered_again, 1);
-    slot_set(s, slot, VC__SLOT_REPLYING);
+        vc__server_count(s, VC__COUNT_calls_answered_again, 1);
+    vc__server_slot_set(s, slot, VC__SLOT_REPLYING);
     send->flow = &s->flow;
     vc__link_send(&s->link->link, send);
 }
@@ -287,7 +258,8 @@ vc__server_session_sent(struct vc__server_session *s, uint16_t i,
     struct vc__server_slot *slot = &s->slots[i];
     struct vc_call *call = slot->call;
 
-    slot_set(s, slot, end == VC__SEND_ACKED ? VC__SLOT_FREE : VC__SLOT_KEPT);
+    vc__server_slot_set(s, slot,
+                        end == VC__SEND_ACKED ? VC__SLOT_FREE : VC__SLOT_KEPT);
     if (end != VC__SEND_ACKED)
         return;
     slot->call = NULL;
@@ -301,7 +273,7 @@ call_count(struct vc__server_session *s)
 {
     s->n_calls++;
     s->peer->n_calls++;
-    session_count(s, VC__COUNT_calls_received, 1);
+    vc__server_count(s, VC__COUNT_calls_received, 1);
 }
 
 /* It runs no more. May free the session, the peer and the part. */
@@ -326,8 +298,8 @@ site_of(struct vc__server_session *s, uint16_t i, uint16_t method, uint64_t due)
 static void
 call_begin(const struct vc__call_site *site, const uint8_t *body, uint32_t len)
 {
-    slot_set(site->session, &site->session->slots[site->slot],
-             VC__SLOT_RUNNING);
+    vc__server_slot_set(site->session, &site->session->slots[site->slot],
+                        VC__SLOT_RUNNING);
     call_count(site->session);
     vc__call_begin(site, body, len);
 }
@@ -336,8 +308,8 @@ static void
 call_refuse(const struct vc__call_site *site, enum vc_status status,
             const char *text)
 {
-    slot_set(site->session, &site->session->slots[site->slot],
-             VC__SLOT_RUNNING);
+    vc__server_slot_set(site->session, &site->session->slots[site->slot],
+                        VC__SLOT_RUNNING);
     call_count(site->session);
     vc__call_refuse(site, status, text);
 }
@@ -350,7 +322,7 @@ vc__server_session_reply(struct vc__server_session *s, uint16_t i)
     if (s->closed)
         slot_settle(s, slot);
     else if (s->link == NULL || slot->arrival != NULL)
-        slot_set(s, slot, VC__SLOT_KEPT);
+        vc__server_slot_set(s, slot, VC__SLOT_KEPT);
     else
         reply_go(s, slot);
     call_over(s);
@@ -402,7 +374,7 @@ arrival_begin(struct vc__server_session *s, struct vc__server_slot *slot,
     a->method = f->method;
     slot->arrival = a;
     good = vc__assembly_begin(&a->assembly, f, max, &part_of(s)->budget);
-    arriving_count(part_of(s));
+    vc__server_count_arriving(part_of(s));
     return good;
 }
 
@@ -416,7 +388,7 @@ call_first(struct vc__server_session *s, const struct vc__frame *f)
     slot->sequence = f->sequence;
     slot->asked = true;
     if (f->flags & VC__FRAME_MORE) {
-        slot_set(s, slot, VC__SLOT_ARRIVING);
+        vc__server_slot_set(s, slot, VC__SLOT_ARRIVING);
         return arrival_begin(s, slot, f,
                              1u << part_of(s)->server->log2_message);
     }
@@ -438,7 +410,7 @@ call_again(struct vc__server_session *s, const struct vc__frame *f)
     if (slot->state == VC__SLOT_KEPT)
         reply_go(s, slot);
     else
-        session_count(s, VC__COUNT_calls_joined, 1);
+        vc__server_count(s, VC__COUNT_calls_joined, 1);
     return true;
 }
 
@@ -475,7 +447,7 @@ arrival_done(struct vc__server_session *s, uint16_t i)
     if (slot->state == VC__SLOT_KEPT)
         reply_go(s, slot);
     else if (slot->state == VC__SLOT_RUNNING)
-        session_count(s, VC__COUNT_calls_joined, 1);
+        vc__server_count(s, VC__COUNT_calls_joined, 1);
     else if (a->assembly.loss == VC__ASSEMBLY_KEPT)
         call_begin(&site, a->assembly.data, a->assembly.total);
     else
@@ -484,7 +456,7 @@ arrival_done(struct vc__server_session *s, uint16_t i)
                         ? "the request is over the server's limit of messages"
                         : "the server has no memory left for long requests");
     vc__assembly_end(&a->assembly, &part->budget);
-    arriving_count(part);
+    vc__server_count_arriving(part);
     free(a);
 }
 
@@ -504,7 +476,7 @@ vc__server_session_data(struct vc__server_link *sl, const struct vc__frame *f)
         return false;
     got = vc__assembly_add(&s->slots[f->slot].arrival->assembly, f,
                            &part_of(s)->budget);
-    arriving_count(part_of(s));
+    vc__server_count_arriving(part_of(s));
     if (got > 0)
         arrival_done(s, f->slot);
     return got >= 0;
@@ -551,7 +523,7 @@ vc__server_session_unbind(struct vc__server_session *s)
         slot->asked = false;
         if (slot->state == VC__SLOT_REPLYING) {
             vc__link_withdraw(&s->link->link, vc__call_send(slot->call));
-            slot_set(s, slot, VC__SLOT_KEPT);
+            vc__server_slot_set(s, slot, VC__SLOT_KEPT);
         }
         arrival_drop(s, slot);
         if (slot->state == VC__SLOT_ARRIVING)
@@ -574,7 +546,7 @@ vc__server_session_close(struct vc__server_session *s)
     }
     peer->seats[s->number - 1].session = NULL;
     peer->n_sessions--;
-    session_count(s, VC__COUNT_sessions_server, -1);
+    vc__server_count(s, VC__COUNT_sessions_server, -1);
     s->closed = true;
     if (s->n_calls == 0)
         session_free(s);
