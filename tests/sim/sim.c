@@ -100,12 +100,14 @@ static enum vc_status
 echo(struct vc_call *call, const Suite__EchoRequest *request,
      Suite__EchoReply *reply, void *arg)
 {
-    const struct sim_server *s = arg;
+    struct sim_server *s = arg;
 
     (void)call;
     atomic_fetch_add(&sim_ran[request->tag % SIM_TAGS], 1);
     if (s->sleep_us > 0)
         fake_sleep_us(s->sleep_us);
+    if (s->inside != NULL)
+        s->inside(s);
     reply->tag = request->tag;
     reply->payload = request->payload;
     return VC_OK;

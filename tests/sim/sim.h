@@ -29,10 +29,11 @@ struct sim_server {
     struct fake_process *process;
     char target[80];
     unsigned threads;
-    unsigned sleep_us;                 /* of each handler */
-    uint32_t keepalive_ms;             /* 0: the default */
-    const struct vc_server_opts *opts; /* or NULL */
-    atomic_bool serves;                /* it listens */
+    unsigned sleep_us;                    /* of each handler */
+    void (*inside)(struct sim_server *s); /* in each handler; or NULL */
+    uint32_t keepalive_ms;                /* 0: the default */
+    const struct vc_server_opts *opts;    /* or NULL */
+    atomic_bool serves;                   /* it listens */
     atomic_uint stop, close; /* it is to end; to close its server at once */
     atomic_uint failures;    /* tries to start that failed */
     _Atomic(struct vc_runtime *) runtime; /* while it serves */

@@ -1,105 +1,18 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Counters say what happened: after calls, a link that is lost, calls that
- * are sent again, refusals, a peer that falls silent. */
+ * Counters say what happened: calls, packets, refusals, QPs; and how they are
+ * read. What happens when links are lost: test_counters_lost. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/sim/sim.h"
+#include "tests/sim/scene.h"
 
-#define CALLS    20u
-#define SECOND   1000000u /* us */
-#define PATIENCE (60 * SECOND)
-#define LOOK_US  200u
-
-/* One server, one client; what the client does is the test's. */
-struct scene {
-    struct sim_server server;
-    struct vc_runtime *runtime;
-    struct vc_channel *channel;
-    struct vc_channel_opts opts;
-    struct vc_counters before; /* of the server, by the client's first call */
-    void (*act)(struct scene *s);
-};
-
-static struct vc_counters
-counters_of(struct vc_runtime *runtime)
-{
-    struct vc_counters c = VC_COUNTERS_INIT;
-
-    vc_runtime_counters(runtime, &c);
-    return c;
-}
-
-static struct vc_counters
-of_client(struct scene *s)
-{
-    return counters_of(s->runtime);
-}
-
-static struct vc_counters
-of_server(struct scene *s)
-{
-    return counters_of(atomic_load(&s->server.runtime));
-}
-
-static void
-client_main(void *arg)
-{
-    struct scene *s = arg;
-    struct vc_counters last;
-
-    assert_int_equal(sim_runtime(&s->runtime, 1), VC_OK);
-    assert_int_equal(
-        vc_channel_open(s->runtime, s->server.target, &s->opts, &s->channel),
-        VC_OK);
-    s->act(s);
-    vc_channel_close(s->channel);
-    last = of_client(s);
-    if (sim_counters_fault(&last) != NULL)
-        fail_msg("client: %s", sim_counters_fault(&last));
-    vc_runtime_free(s->runtime);
-}
-
-static void
-scene_run(struct scene *s, uint64_t seed)
-{
-    struct fake_process *p;
-
-    sim_begin(seed, 0, true);
-    sim_target("10.9.0.2", s->server.target);
-    sim_server_start(&s->server, fake_host_new("there", "10.9.0.2"), 1);
-    assert_true(sim_server_await(&s->server));
-    p = fake_process_start(fake_host_new("here", "10.9.0.3"), "client",
-                           client_main, s);
-    if (!fake_process_wait(p, PATIENCE))
-        fail_msg("the client does not end: %s", fake_trace());
-    assert_true(sim_server_stop(&s->server));
-    if (sim_counters_fault(&s->server.last) != NULL)
-        fail_msg("server: %s", sim_counters_fault(&s->server.last));
-    assert_int_equal(fake_end(), 0);
-}
-
-static void
-scene_play(void (*act)(struct scene *s), const struct vc_server_opts *opts)
-{
-    for (uint64_t seed = 1; seed <= 4; seed++) {
-        struct scene s = {.opts = VC_CHANNEL_OPTS_INIT, .act = act};
-
-        s.server.opts = opts;
-        scene_run(&s, seed);
-    }
-}
-
-static void
-call(struct scene *s, size_t size, unsigned tag)
-{
-    if (sim_echo(s->channel, size, tag, 0, NULL) != VC_OK)
-        fail_msg("%s", vc_error());
-}
+#define CALLS   20u
+#define SECOND  1000000u /* us */
+#define LOOK_US 200u
 
 /* --- calls ------------------------------------------------------------- */
 
@@ -108,13 +21,13 @@ calls_some(struct scene *s)
 {
     struct vc_counters client, server;
 
-    client = of_client(s);
+    client = scene_client(s);
     assert_int_equal(client.calls_started, 0);
     assert_int_equal(client.links_started, 0);
     for (unsigned i = 0; i < CALLS; i++)
-        call(s, 64, i);
-    client = of_client(s);
-    server = of_server(s);
+        scene_call(s, 64, i);
+    client = scene_client(s);
+    server = scene_server(s);
     assert_int_equal(client.calls_started, CALLS);
     assert_int_equal(client.calls_ended, CALLS);
     assert_int_equal(client.calls_given_up, 0);
@@ -154,10 +67,10 @@ calls_and_looks_at_packets(struct scene *s)
     struct vc_counters client, server;
 
     for (unsigned i = 0; i < CALLS; i++)
-        call(s, 64, i);
+        scene_call(s, 64, i);
     fake_sleep_us(SECOND / 10); /* nothing is on the wire */
-    client = of_client(s);
-    server = of_server(s);
+    client = scene_client(s);
+    server = scene_server(s);
     assert_int_equal(client.packets_sent, server.packets_received);
     assert_int_equal(client.bytes_sent, server.bytes_received);
     assert_int_equal(server.bytes_sent, client.bytes_received);
@@ -182,11 +95,12 @@ static void
 outruns_the_credits(struct scene *s)
 {
     /* 1 MiB is more packets than any window. */
-    call(s, 1 << 20, 1);
-    assert_in_range(of_client(s).stalls_credits + of_client(s).stalls_buffers,
+    scene_call(s, 1 << 20, 1);
+    assert_in_range(scene_client(s).stalls_credits +
+                        scene_client(s).stalls_buffers,
                     1, 100000);
-    assert_in_range(of_client(s).packets_of_credits +
-                        of_server(s).packets_of_credits,
+    assert_in_range(scene_client(s).packets_of_credits +
+                        scene_server(s).packets_of_credits,
                     1, 100000);
 }
 
@@ -207,7 +121,7 @@ watched_main(void *arg)
 {
     struct watched_call *w = arg;
 
-    call(w->scene, 1 << 20, 7);
+    scene_call(w->scene, 1 << 20, 7);
     return NULL;
 }
 
@@ -222,11 +136,11 @@ watches_a_long_call(struct scene *s)
     assert_int_equal(pthread_create(&w.thread, NULL, watched_main, &w), 0);
     do {
         fake_sleep_us(LOOK_US / 10);
-        c = of_server(s);
+        c = scene_server(s);
         if (c.requests_arriving > requests)
             requests = c.requests_arriving;
         running += c.handlers_running;
-        c = of_client(s);
+        c = scene_client(s);
         if (c.replies_arriving > replies)
             replies = c.replies_arriving;
     } while (c.calls_ended == 0);
@@ -234,8 +148,8 @@ watches_a_long_call(struct scene *s)
     assert_in_range(requests, 16384, 2 << 20);
     assert_in_range(replies, 16384, 2 << 20);
     assert_true(running > 0);
-    assert_int_equal(of_server(s).requests_arriving, 0);
-    assert_int_equal(of_client(s).replies_arriving, 0);
+    assert_int_equal(scene_server(s).requests_arriving, 0);
+    assert_int_equal(scene_client(s).replies_arriving, 0);
 }
 
 static void
@@ -256,9 +170,9 @@ gives_a_call_up(struct scene *s)
 {
     assert_int_equal(sim_echo(s->channel, 64, 1, 5, NULL),
                      VC_DEADLINE_EXCEEDED);
-    assert_int_equal(of_client(s).calls_given_up, 1);
-    assert_int_equal(of_client(s).calls_started, 1);
-    assert_int_equal(of_client(s).calls_ended, 1);
+    assert_int_equal(scene_client(s).calls_given_up, 1);
+    assert_int_equal(scene_client(s).calls_started, 1);
+    assert_int_equal(scene_client(s).calls_ended, 1);
 }
 
 static void
@@ -271,89 +185,7 @@ a_call_that_is_given_up_has_ended(void **state)
     scene_run(&s, 1);
 }
 
-/* --- links that are lost ------------------------------------------------ */
-
-static void *
-kept_watch(void *arg)
-{
-    struct scene *s = arg;
-    static uint64_t most;
-
-    for (most = 0; of_client(s).calls_ended < 2; fake_sleep_us(20))
-        if (of_server(s).replies_kept > most)
-            most = of_server(s).replies_kept;
-    return &most;
-}
-
-/* The reply of the second call ends the server's QP. */
-static void
-loses_a_reply(struct scene *s)
-{
-    struct vc_counters client, server;
-    pthread_t watch;
-    void *most_kept;
-
-    call(s, 64, 1);
-    fake_sleep_us(SECOND / 100);
-    assert_int_equal(pthread_create(&watch, NULL, kept_watch, s), 0);
-    fake_rule("server qp", 2, FAKE_FLUSH, 0);
-    call(s, 64, 2);
-    fake_no_rules();
-    pthread_join(watch, &most_kept);
-    fake_sleep_us(SECOND / 10); /* the reply is acknowledged */
-    assert_int_equal(*(uint64_t *)most_kept, 1);
-    client = of_client(s);
-    server = of_server(s);
-    assert_int_equal(atomic_load(&sim_ran[2]), 1);
-    assert_int_equal(client.links_made, 2);
-    assert_int_equal(client.links_up, 1);
-    assert_int_equal(client.links_lost + client.links_left, 1);
-    assert_int_equal(client.calls_started, 2);
-    assert_int_equal(client.calls_sent_again, 1);
-    assert_int_equal(client.sessions_client_opened, 1);
-    assert_int_equal(client.sessions_client_moved, 1);
-    assert_int_equal(server.handlers_started, 2);
-    assert_int_equal(server.sessions_server_opened, 1);
-    assert_int_equal(server.sessions_server_moved, 1);
-    assert_int_equal(server.calls_answered_again, 1);
-    assert_int_equal(server.calls_joined, 0);
-    assert_int_equal(server.replies_kept, 0);
-    assert_int_equal(server.calls_received, 2);
-    assert_int_equal(server.links_made, 2);
-}
-
-static void
-a_call_resumed_on_another_link_is_counted_once_and_as_sent_again(void **state)
-{
-    (void)state;
-    scene_play(loses_a_reply, NULL);
-}
-
-/* --- peers that fall silent, and refusals ------------------------------- */
-
-static void
-loses_a_silent_server(struct scene *s)
-{
-    struct vc_counters client;
-
-    call(s, 64, 1);
-    fake_process_freeze(s->server.process);
-    assert_int_equal(sim_echo(s->channel, 64, 2, 0, NULL), VC_UNAVAILABLE);
-    fake_process_thaw(s->server.process);
-    client = of_client(s);
-    assert_int_equal(client.keepalive_dead, 1);
-    assert_in_range(client.keepalive_pings, 1, 100);
-    assert_in_range(client.keepalive_probes, 1, 100);
-    assert_int_equal(client.links_lost, 1);
-    assert_int_equal(client.calls_ended, 2);
-}
-
-static void
-a_silent_peer_is_counted_as_dead(void **state)
-{
-    (void)state;
-    scene_play(loses_a_silent_server, NULL);
-}
+/* --- refusals ----------------------------------------------------------- */
 
 static void
 is_refused_for_being_one_too_many(struct scene *s)
@@ -363,14 +195,14 @@ is_refused_for_being_one_too_many(struct scene *s)
     struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
     struct vc_counters c;
 
-    call(s, 64, 1);
+    scene_call(s, 64, 1);
     opts.connect_timeout_ms = 20;
     assert_int_equal(sim_runtime(&runtime, 1), VC_OK);
     assert_int_equal(vc_channel_open(runtime, s->server.target, &opts, &second),
                      VC_OK);
     assert_int_equal(vc_channel_connect(second, &suite_probe_service),
                      VC_UNAVAILABLE);
-    c = counters_of(runtime);
+    c = scene_counters(runtime);
     assert_int_equal(c.rejects_got, 1);
     assert_int_equal(c.cm_rejected, 1);
     assert_int_equal(c.links_refused, 1);
@@ -378,7 +210,7 @@ is_refused_for_being_one_too_many(struct scene *s)
     assert_int_equal(c.links_made, 0);
     vc_channel_close(second);
     vc_runtime_free(runtime);
-    c = of_server(s);
+    c = scene_server(s);
     assert_int_equal(c.rejects_busy, 1);
     assert_int_equal(c.rejects_service, 0);
     assert_int_equal(c.links_made, 1);
@@ -402,9 +234,9 @@ asks_for_what_is_not_served(struct scene *s)
 
     other.id ^= 1;
     assert_int_equal(vc_channel_connect(s->channel, &other), VC_UNIMPLEMENTED);
-    assert_int_equal(of_server(s).rejects_service, 1);
-    assert_int_equal(of_server(s).rejects_busy, 0);
-    assert_int_equal(of_client(s).rejects_got, 1);
+    assert_int_equal(scene_server(s).rejects_service, 1);
+    assert_int_equal(scene_server(s).rejects_busy, 0);
+    assert_int_equal(scene_client(s).rejects_got, 1);
 }
 
 static void
@@ -422,13 +254,13 @@ connects_again_and_again(struct scene *s)
     struct vc_counters c;
 
     for (unsigned i = 0; i < CALLS; i++) {
-        call(s, 64, i);
+        scene_call(s, 64, i);
         vc_channel_close(s->channel);
         assert_int_equal(vc_channel_open(s->runtime, s->server.target, &s->opts,
                                          &s->channel),
                          VC_OK);
     }
-    c = of_client(s);
+    c = scene_client(s);
     assert_int_equal(c.qps_made, 1);
     assert_int_equal(c.qps_reused, CALLS - 1);
     assert_int_equal(c.qps_recycled, CALLS);
@@ -479,7 +311,7 @@ reads_them_as_text(struct scene *s)
     size_t len;
 
     for (unsigned i = 0; i < CALLS; i++)
-        call(s, 64, i);
+        scene_call(s, 64, i);
     len = vc_runtime_counters_text(s->runtime, NULL, 0);
     assert_int_equal(vc_runtime_counters_text(s->runtime, text, sizeof text),
                      len);
@@ -515,7 +347,7 @@ reads_as_others_do(struct scene *s)
     vc_runtime_counters(s->runtime, &newer.known);
     assert_int_equal(newer.known.size, sizeof newer);
     assert_int_equal(newer.more[0] + newer.more[1], 0);
-    call(s, 64, 1);
+    scene_call(s, 64, 1);
     memset(&older, 0xff, sizeof older);
     older.size = offsetof(struct vc_counters, links_leaving);
     vc_runtime_counters(s->runtime, &older);
@@ -538,7 +370,7 @@ reader_main(void *arg)
     struct vc_counters c;
 
     do {
-        c = of_client(s);
+        c = scene_client(s);
         assert_true(c.calls_started >= calls && c.packets_sent >= packets);
         assert_true(c.calls_waiting <= CALLS && c.links_up <= 4);
         calls = c.calls_started;
@@ -555,7 +387,7 @@ reads_while_it_calls(struct scene *s)
 
     assert_int_equal(pthread_create(&reader, NULL, reader_main, s), 0);
     for (unsigned i = 0; i < CALLS; i++)
-        call(s, i * 1000, i);
+        scene_call(s, i * 1000, i);
     pthread_join(reader, NULL);
 }
 
@@ -575,9 +407,6 @@ main(void)
         cmocka_unit_test(what_waits_for_credits_or_buffers_is_counted),
         cmocka_unit_test(long_messages_are_seen_while_they_arrive),
         cmocka_unit_test(a_call_that_is_given_up_has_ended),
-        cmocka_unit_test(
-            a_call_resumed_on_another_link_is_counted_once_and_as_sent_again),
-        cmocka_unit_test(a_silent_peer_is_counted_as_dead),
         cmocka_unit_test(a_refusal_is_counted_by_who_gives_it_and_who_gets_it),
         cmocka_unit_test(each_reason_has_a_number_of_its_own),
         cmocka_unit_test(what_is_over_stays_counted),
