@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Counters say what happened when links were lost: calls that came again, and
- * peers that fell silent. */
+ * Counters say what happened when links were lost: calls that came again,
+ * peers that fell silent, devices that went away. */
 #include <pthread.h>
 
 #include "tests/sim/scene.h"
@@ -163,6 +163,38 @@ a_silent_peer_is_counted_as_dead(void **state)
     scene_play(loses_a_silent_server, NULL);
 }
 
+/* --- a device that is removed ------------------------------------------- */
+
+static void
+sees_the_server_lose_its_device(struct scene *s)
+{
+    struct vc_counters c;
+
+    scene_call(s, 64, 1);
+    c = scene_server(s);
+    assert_int_equal(c.qps_in_use, 1);
+    assert_in_range(c.receives_posted, 32, 16384);
+    assert_in_range(c.memory_receive, 8192, c.memory_receive_limit);
+    fake_device_remove(s->server.host);
+    fake_sleep_us(SECOND);
+    c = scene_server(s);
+    assert_in_range(c.cm_removals, 1, 2); /* of the link, and of listening */
+    assert_int_equal(c.links_lost, 1);
+    assert_int_equal(c.links_up, 0);
+    assert_int_equal(c.qps_in_use + c.qps_warm, 0);
+    assert_int_equal(c.qps_destroyed, c.qps_made);
+    assert_int_equal(c.receives_posted + c.receives_promised, 0);
+    assert_int_equal(c.memory_receive + c.memory_send, 0);
+    assert_int_equal(c.memory_receive_limit + c.memory_send_limit, 0);
+}
+
+static void
+what_a_removed_device_had_is_not_counted_any_more(void **state)
+{
+    (void)state;
+    scene_play(sees_the_server_lose_its_device, NULL);
+}
+
 int
 main(void)
 {
@@ -172,6 +204,7 @@ main(void)
         cmocka_unit_test(
             a_call_that_comes_again_while_it_runs_is_counted_as_joined),
         cmocka_unit_test(a_silent_peer_is_counted_as_dead),
+        cmocka_unit_test(what_a_removed_device_had_is_not_counted_any_more),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
