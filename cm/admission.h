@@ -21,7 +21,7 @@
 /* Sources that are remembered. The one that was away longest makes room. */
 #define VC__ADMISSION_SOURCES    256u
 #define VC__ADMISSION_RATE_MAX   1000000u
-#define VC__ADMISSION_REASON_MAX VC__REJECT_MALFORMED
+#define VC__ADMISSION_REASON_MAX VC__REJECT_POOL
 /* No client is sent away for longer: most would give up. */
 #define VC__ADMISSION_RETRY_MS 1000u
 

@@ -105,6 +105,7 @@ vc__client_launch(struct vc__client *c)
             cds_list_add(&r->node, &c->waiting);
             return;
         }
+        vc__pool_count(c->pool, VC__POOL_CALLS_WAITING, -1);
     }
 }
 
@@ -138,8 +139,10 @@ request_take(struct vc__client *c, struct vc__request *r,
         return fail_with(error, VC_RESOURCE_EXHAUSTED, "out of memory");
     if (got == LAUNCH_WAIT && !vc__pool_want(c->pool, c->service, error))
         return false;
-    if (got == LAUNCH_WAIT)
+    if (got == LAUNCH_WAIT) {
         cds_list_add_tail(&r->node, &c->waiting);
+        vc__pool_count(c->pool, VC__POOL_CALLS_WAITING, 1);
+    }
     return true;
 }
 
@@ -165,6 +168,9 @@ vc__client_start(struct vc__client *c, struct vc__request *r)
 
     pthread_mutex_lock(&c->pool->lock);
     good = request_take(c, r, &error);
+    vc__pool_count(c->pool, VC__POOL_CALLS_STARTED, 1);
+    if (!good)
+        vc__pool_count(c->pool, VC__POOL_CALLS_ENDED, 1);
     link = link_hold(c);
     pthread_mutex_unlock(&c->pool->lock);
     if (link != NULL)
@@ -184,6 +190,7 @@ vc__client_abandon(struct vc__client *c, struct vc__request *r,
     switch (r->state) {
     case VC__REQUEST_WAITING:
         cds_list_del(&r->node);
+        vc__pool_count(c->pool, VC__POOL_CALLS_WAITING, -1);
         *outcome = r->exposed ? VC_OUTCOME_UNKNOWN : VC_OUTCOME_NOT_EXECUTED;
         break;
     case VC__REQUEST_SENT:
@@ -193,6 +200,10 @@ vc__client_abandon(struct vc__client *c, struct vc__request *r,
     case VC__REQUEST_COMPLETING:
         mine = false;
         break;
+    }
+    if (mine) {
+        vc__pool_count(c->pool, VC__POOL_CALLS_GIVEN_UP, 1);
+        vc__pool_count(c->pool, VC__POOL_CALLS_ENDED, 1);
     }
     link = link_hold(c);
     pthread_mutex_unlock(&c->pool->lock);
@@ -208,7 +219,7 @@ vc__client_take(struct vc__client *c, struct cds_list_head *out)
         struct vc__request *r =
             cds_list_entry(c->waiting.next, struct vc__request, node);
 
-        r->state = VC__REQUEST_COMPLETING;
+        vc__request_complete(c->pool, r);
         cds_list_del(&r->node);
         cds_list_add_tail(&r->node, out);
     }
@@ -227,7 +238,7 @@ session_take(struct vc__session *s, struct cds_list_head *unknown,
     if (s->link != NULL)
         vc__link_drop(&s->link->link, &s->flow);
     while ((r = vc__session_take(s)) != NULL) {
-        r->state = VC__REQUEST_COMPLETING;
+        vc__request_complete(s->peer->pool, r);
         cds_list_add_tail(&r->node,
                           vc__request_is_exposed(r) ? unknown : unsent);
     }

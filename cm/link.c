@@ -19,6 +19,14 @@ static void link_on_cm(struct vc__cm_handler *h, const struct vc__cm_event *ev);
 static void link_reap(struct vc__task *task);
 static void link_on_broken(struct vc__task *task);
 
+static const uint8_t link_counts[VC__LINK_COUNTS] = {
+    [VC__LINK_PACKETS_SENT] = VC__COUNT_packets_sent,
+    [VC__LINK_BYTES_SENT] = VC__COUNT_bytes_sent,
+    [VC__LINK_PACKETS_OF_CREDITS] = VC__COUNT_packets_of_credits,
+    [VC__LINK_STALLS_CREDITS] = VC__COUNT_stalls_credits,
+    [VC__LINK_STALLS_BUFFERS] = VC__COUNT_stalls_buffers,
+};
+
 void
 vc__link_init(struct vc__link *link, struct vc__cm *cm,
               const struct vc__link_ops *ops, uint32_t timeout_ms)
@@ -36,11 +44,14 @@ vc__link_init(struct vc__link *link, struct vc__cm *cm,
     vc__flow_init(&link->control, VC__WEIGHT_MAX);
     link->control.urgent = true;
     CDS_INIT_LIST_HEAD(&link->sent);
+    vc__tally_open(&link->tally, &cm->engine->ledger, link_counts,
+                   VC__LINK_COUNTS);
 }
 
 void
 vc__link_fini(struct vc__link *link)
 {
+    vc__tally_close(&link->tally, &link->cm->engine->ledger);
     pthread_mutex_destroy(&link->lock);
 }
 
@@ -212,11 +223,72 @@ haste_follow(struct vc__link *link)
     link->hasty = hasty;
 }
 
+/* The number that a link in this state is in; 0: in none. */
+static unsigned
+gauge_of(enum vc__link_state state)
+{
+    static const uint8_t gauges[] = {
+        [VC__LINK_ADDR] = 1 + VC__COUNT_links_connecting,
+        [VC__LINK_ROUTE] = 1 + VC__COUNT_links_connecting,
+        [VC__LINK_ASKED] = 1 + VC__COUNT_links_connecting,
+        [VC__LINK_OFFERED] = 1 + VC__COUNT_links_connecting,
+        [VC__LINK_UP] = 1 + VC__COUNT_links_up,
+        [VC__LINK_LEAVING] = 1 + VC__COUNT_links_leaving,
+        [VC__LINK_GONE] = 0,
+    };
+
+    return gauges[state];
+}
+
+static void
+gauge_count(struct vc__ledger *l, unsigned gauge, bool active, int64_t n)
+{
+    if (gauge == 0)
+        return;
+    vc__count(l, (enum vc__count)(gauge - 1), n);
+    vc__count(l, active ? VC__COUNT_links_client : VC__COUNT_links_server, n);
+}
+
+/* What a link that was up, or was to come up, has come to by this event. */
+static enum vc__count
+end_of(bool up, enum vc__link_event event)
+{
+    if (event == VC__LINK_EV_CLOSE && up)
+        return VC__COUNT_links_closed;
+    if (event == VC__LINK_EV_LEFT && up)
+        return VC__COUNT_links_left;
+    if (up)
+        return VC__COUNT_links_lost;
+    return event == VC__LINK_EV_REFUSED ? VC__COUNT_links_refused
+                                        : VC__COUNT_links_failed;
+}
+
+static void
+step_count(const struct vc__link *link, enum vc__link_state next,
+           enum vc__link_event event)
+{
+    struct vc__ledger *l = &link->cm->engine->ledger;
+    unsigned was = gauge_of(link->state), is = gauge_of(next);
+    bool up = link->state == VC__LINK_UP;
+
+    if (was == is)
+        return;
+    gauge_count(l, was, link->active, -1);
+    gauge_count(l, is, link->active, 1);
+    if (was == 0)
+        vc__count(l, VC__COUNT_links_started, 1);
+    else if (next == VC__LINK_UP)
+        vc__count(l, VC__COUNT_links_made, 1);
+    else if (link->state != VC__LINK_LEAVING)
+        vc__count(l, end_of(up, event), 1);
+}
+
 void
 vc__link_event(struct vc__link *link, enum vc__link_event event)
 {
     struct vc__link_step step = vc__link_step(link->state, event);
 
+    step_count(link, step.next, event);
     link->state = step.next;
     haste_follow(link);
     link_act(link, step.action);

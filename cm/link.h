@@ -70,6 +70,16 @@ struct vc__link_ops {
 
 #define VC__LINK_REAPED 0x80000000u
 
+/* What is counted under a link's lock. */
+enum vc__link_count {
+    VC__LINK_PACKETS_SENT,
+    VC__LINK_BYTES_SENT,
+    VC__LINK_PACKETS_OF_CREDITS,
+    VC__LINK_STALLS_CREDITS,
+    VC__LINK_STALLS_BUFFERS,
+    VC__LINK_COUNTS
+};
+
 struct vc__link {
     const struct vc__link_ops *ops;
     struct vc__cm *cm;
@@ -125,6 +135,7 @@ struct vc__link {
     struct vc__schedule schedule; /* lock */
     struct cds_list_head sent;    /* lock: of struct vc__send, want acks */
     struct vc__flow control;      /* lock: of what belongs to no session */
+    struct vc__tally tally;       /* lock: of enum vc__link_count */
 };
 
 /* A link of this engine, in the caller's memory. */

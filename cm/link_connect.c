@@ -235,6 +235,7 @@ vc__link_refused(struct vc__link *link, const struct vc__cm_event *ev)
     link->has_reject =
         vc__reject_get(&link->reject, ev->data, ev->data_len) == VC__SAID_OK;
     if (link->has_reject) {
+        vc__count(&link->cm->engine->ledger, VC__COUNT_rejects_got, 1);
         refused_by_verbcall(link, &link->reject);
     } else if (ev->status == REJ_INVALID_SERVICE_ID) {
         vc__link_end(link, VC__LINK_EV_REFUSED, VC_UNAVAILABLE,

@@ -165,8 +165,11 @@ link_is_ill(struct vc__link *link)
 static bool
 packet_post(struct vc__link *link, const uint8_t *data, uint32_t len)
 {
-    if (vc__qp_send(&link->qp, data, len) == 0)
+    if (vc__qp_send(&link->qp, data, len) == 0) {
+        vc__tally_add(&link->tally, VC__LINK_PACKETS_SENT, 1);
+        vc__tally_add(&link->tally, VC__LINK_BYTES_SENT, len);
         return true;
+    }
     link_is_ill(link);
     return false;
 }
@@ -201,12 +204,19 @@ queue_flush(struct vc__link *link, struct cds_list_head *finished)
     while (packet_send(link, finished))
         continue;
     link->round++;
+    if (link->open && !vc__schedule_is_empty(&link->schedule))
+        vc__tally_add(&link->tally,
+                      vc__credit_can_send(&link->credit)
+                          ? VC__LINK_STALLS_BUFFERS
+                          : VC__LINK_STALLS_CREDITS,
+                      1);
     if (link->open && vc__credit_must_tell(&link->credit) &&
         vc__qp_has_room(&link->qp)) {
         uint8_t out[VC__PACKET_HEADER];
 
         header_write(link, out, 0);
-        packet_post(link, out, sizeof out);
+        if (packet_post(link, out, sizeof out))
+            vc__tally_add(&link->tally, VC__LINK_PACKETS_OF_CREDITS, 1);
     }
 }
 
@@ -514,8 +524,12 @@ static void
 io_received(struct vc__qp *qp, const uint8_t *data, uint32_t len)
 {
     struct vc__link *link = link_of(qp);
+    struct vc__ledger *ledger = &link->cm->engine->ledger;
     struct vc__packet_reader reader;
     struct vc__packet p;
+
+    vc__count(ledger, VC__COUNT_packets_received, 1);
+    vc__count(ledger, VC__COUNT_bytes_received, len);
 
     /* A packet may overtake the ESTABLISHED event, and says the same. */
     if (link->state != VC__LINK_UP)

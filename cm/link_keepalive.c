@@ -86,6 +86,13 @@ ping_send(struct vc__link *link, struct vc__send *s, uint8_t flags,
     vc__link_send(link, s);
 }
 
+static void
+ask(struct vc__link *link)
+{
+    vc__count(&link->cm->engine->ledger, VC__COUNT_keepalive_pings, 1);
+    ping_send(link, &link->ping, 0, ++link->keepalive.pings);
+}
+
 void
 vc__link_greet(struct vc__link *link)
 {
@@ -98,7 +105,7 @@ vc__link_greet(struct vc__link *link)
     if (!mute)
         return;
     link->keepalive.state.ping_out = true;
-    ping_send(link, &link->ping, 0, ++link->keepalive.pings);
+    ask(link);
 }
 
 /* Without room for one more, what was signalled last proves the same. */
@@ -106,6 +113,8 @@ static void
 probe_send(struct vc__link *link)
 {
     int err = 0;
+
+    vc__count(&link->cm->engine->ledger, VC__COUNT_keepalive_probes, 1);
 
     pthread_mutex_lock(&link->lock);
     if (vc__qp_has_room(&link->qp))
@@ -124,6 +133,7 @@ dead(struct vc__link *link, const char *why)
     uint64_t silence = vc__keepalive_silence(&link->keepalive.state, vc__now());
 
     link->silent = true;
+    vc__count(&link->cm->engine->ledger, VC__COUNT_keepalive_dead, 1);
     vc__link_end(link, VC__LINK_EV_BROKEN, VC_UNAVAILABLE,
                  "%s has not answered for %u ms: %s", link->peer,
                  (unsigned)(silence / 1000), why);
@@ -134,7 +144,7 @@ act(struct vc__link *link, enum vc__keepalive_act what)
 {
     switch (what) {
     case VC__KEEPALIVE_PING:
-        ping_send(link, &link->ping, 0, ++link->keepalive.pings);
+        ask(link);
         break;
     case VC__KEEPALIVE_PROBE:
         probe_send(link);

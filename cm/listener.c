@@ -12,11 +12,28 @@
 
 #include "transport/error.h"
 
+/* Reasons and their numbers are in the same order. */
+_Static_assert(VC__COUNT_rejects_busy ==
+                   VC__COUNT_rejects_version + VC__REJECT_BUSY - 1,
+               "in order");
+_Static_assert(VC__COUNT_rejects_pool ==
+                   VC__COUNT_rejects_version + VC__REJECT_POOL - 1,
+               "in order");
+
+static void
+reject_count(struct vc__ledger *l, unsigned reason)
+{
+    if (reason >= 1 && reason <= VC__REJECT_POOL)
+        vc__count(l, VC__COUNT_rejects_version + reason - 1, 1);
+}
+
 void
-vc__listener_reject_with(struct rdma_cm_id *id, struct vc__reject *reject)
+vc__listener_reject_with(struct vc__cm *cm, struct rdma_cm_id *id,
+                         struct vc__reject *reject)
 {
     uint8_t bytes[VC__REJECT_SIZE];
 
+    reject_count(&cm->engine->ledger, reject->reason);
     reject->version_min = VC__VERSION_MIN;
     reject->version_max = VC__VERSION_MAX;
     vc__reject_put(bytes, reject);
@@ -27,8 +44,9 @@ vc__listener_reject_with(struct rdma_cm_id *id, struct vc__reject *reject)
 }
 
 void
-vc__listener_reject(struct rdma_cm_id *id, enum vc__reject_reason reason,
-                    uint32_t retry_ms, const char *format, ...)
+vc__listener_reject(struct vc__cm *cm, struct rdma_cm_id *id,
+                    enum vc__reject_reason reason, uint32_t retry_ms,
+                    const char *format, ...)
 {
     struct vc__reject reject = {.reason = (uint8_t)reason,
                                 .retry_ms = retry_ms};
@@ -37,7 +55,7 @@ vc__listener_reject(struct rdma_cm_id *id, enum vc__reject_reason reason,
     va_start(args, format);
     vsnprintf(reject.text, sizeof reject.text, format, args);
     va_end(args);
-    vc__listener_reject_with(id, &reject);
+    vc__listener_reject_with(cm, id, &reject);
 }
 
 static void
@@ -54,7 +72,7 @@ on_request(struct vc__listener *l, const struct vc__cm_event *ev)
     }
     if (l->turned_away != NULL)
         l->turned_away(l, reason);
-    vc__listener_reject(ev->id, reason, 0, "%s", vc__said_text(said));
+    vc__listener_reject(l->cm, ev->id, reason, 0, "%s", vc__said_text(said));
 }
 
 static void

@@ -35,12 +35,15 @@ void vc__listener_close(struct vc__listener *l);
 
 uint16_t vc__listener_port(const struct vc__listener *l);
 
-/* Rejects a request and destroys its id. The versions are filled in. */
-void vc__listener_reject_with(struct rdma_cm_id *id, struct vc__reject *reject);
+/* Rejects a request and destroys its id. The versions are filled in. cm is of
+ * the engine whose holder this is. */
+void vc__listener_reject_with(struct vc__cm *cm, struct rdma_cm_id *id,
+                              struct vc__reject *reject);
 
 /* The same with a reason, a time and a text only. The text is cut to what fits. */
-void vc__listener_reject(struct rdma_cm_id *id, enum vc__reject_reason reason,
-                         uint32_t retry_ms, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+void vc__listener_reject(struct vc__cm *cm, struct rdma_cm_id *id,
+                         enum vc__reject_reason reason, uint32_t retry_ms,
+                         const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
 
 #endif

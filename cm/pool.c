@@ -10,8 +10,6 @@
 
 #include "cm/client.h"
 
-/* Bytes of long replies that may be arriving at a time. */
-#define REPLY_BUDGET ((size_t)1 << 30)
 /* How often links are looked at in the time after which an idle one is
  * closed. */
 #define IDLE_LOOKS 4u
@@ -67,10 +65,11 @@ session_drop(struct vc__session *s, struct cds_list_head *unknown)
 
     while ((r = vc__session_take(s)) != NULL) {
         if (vc__request_is_exposed(r)) {
-            r->state = VC__REQUEST_COMPLETING;
+            vc__request_complete(c->pool, r);
             cds_list_add_tail(&r->node, unknown);
         } else {
             r->state = VC__REQUEST_WAITING;
+            vc__pool_count(c->pool, VC__POOL_CALLS_WAITING, 1);
             cds_list_add_tail(&r->node, &c->waiting);
         }
     }
@@ -337,6 +336,7 @@ on_reply(struct vc__pool_link *pl, const struct vc__frame *f)
     if (done.total != 0) {
         pthread_mutex_lock(&p->lock);
         vc__assembly_end(&done, &p->budget);
+        vc__pool_count_replies(p);
         pthread_mutex_unlock(&p->lock);
     }
     /* The peer changes on this thread only. */
@@ -756,7 +756,8 @@ vc__pool_init(struct vc__pool *p, struct vc__cm *cm,
     memcpy(p->instance, instance, sizeof p->instance);
     vc__backoff_init(&p->backoff, (uint64_t)(uintptr_t)p ^ vc__now());
     vc__attempt_init(p);
-    p->budget = REPLY_BUDGET;
+    p->budget = VC__REPLY_BUDGET;
+    vc__pool_tally_open(p);
     p->connect.run = pool_connect;
     p->close.run = pool_close;
     pthread_mutex_init(&p->lock, NULL);
@@ -783,5 +784,6 @@ vc__pool_fini(struct vc__pool *p)
     vc__engine_post(p->cm->engine, &p->close);
     /* Ends with the handshake of disconnecting, which has a timer. */
     vc__engine_wait(p->cm->engine, &waiter, VC__FOREVER);
+    vc__tally_close(&p->tally, &p->cm->engine->ledger);
     pthread_mutex_destroy(&p->lock);
 }

@@ -21,6 +21,9 @@
 #include "cm/peer.h"
 #include "cm/target.h"
 
+/* Bytes of long replies that may be arriving at a time. */
+#define VC__REPLY_BUDGET ((size_t)1 << 30)
+
 /* What a pool is made for. Channels with the same share one. */
 struct vc__pool_opts {
     struct vc__target target;
@@ -38,6 +41,20 @@ struct vc__pool_waiter {
     struct cds_list_head node;
     const void *owner;
     struct vc__error error; /* status VC_OK when it is up */
+};
+
+/* What is counted under a pool's lock. */
+enum vc__pool_count {
+    VC__POOL_SESSIONS,
+    VC__POOL_SESSIONS_OPENED,
+    VC__POOL_SESSIONS_MOVED,
+    VC__POOL_CALLS_STARTED,
+    VC__POOL_CALLS_ENDED,
+    VC__POOL_CALLS_GIVEN_UP,
+    VC__POOL_CALLS_WAITING,
+    VC__POOL_CALLS_SENT_AGAIN,
+    VC__POOL_REPLIES_ARRIVING,
+    VC__POOL_COUNTS
 };
 
 /* Getting one link up: a name, its addresses. */
@@ -66,6 +83,7 @@ struct vc__pool {
     const struct vc_service *asked;  /* lock; service of the next hello */
     struct cds_list_head connecting; /* lock; of struct vc__pool_waiter */
     size_t budget;                   /* lock; for long replies */
+    struct vc__tally tally;          /* lock; of enum vc__pool_count */
     atomic_uint peer_message_max;    /* what the last peer takes, or 0 */
 
     /* The holder's own. */
@@ -112,6 +130,15 @@ bool vc__pool_want(struct vc__pool *p, const struct vc_service *service,
 /* A link has much to do: makes another within the limits. */
 void vc__pool_grow(struct vc__pool *p);
 
+static inline void
+vc__pool_count(struct vc__pool *p, enum vc__pool_count which, int64_t n)
+{
+    vc__tally_add(&p->tally, which, n);
+}
+
+/* The budget of long replies has changed. */
+void vc__pool_count_replies(struct vc__pool *p);
+
 static inline uint32_t
 vc__pool_message_max(const struct vc__pool *p)
 {
@@ -119,6 +146,9 @@ vc__pool_message_max(const struct vc__pool *p)
 }
 
 /* --- between the files of the pool -------------------------------------- */
+
+/* pool_counts.c */
+void vc__pool_tally_open(struct vc__pool *p);
 
 /* pool_connect.c: the attempt. The holder. */
 void vc__attempt_init(struct vc__pool *p);

@@ -50,6 +50,35 @@ device_removed(struct vc__cm *cm, const struct ibv_context *verbs)
 }
 
 static void
+event_count(struct vc__ledger *l, enum rdma_cm_event_type type)
+{
+    vc__count(l, VC__COUNT_cm_events, 1);
+    switch (type) {
+    case RDMA_CM_EVENT_CONNECT_REQUEST:
+        vc__count(l, VC__COUNT_cm_requests, 1);
+        break;
+    case RDMA_CM_EVENT_CONNECT_RESPONSE:
+    case RDMA_CM_EVENT_ESTABLISHED:
+        vc__count(l, VC__COUNT_cm_established, 1);
+        break;
+    case RDMA_CM_EVENT_REJECTED:
+        vc__count(l, VC__COUNT_cm_rejected, 1);
+        break;
+    case RDMA_CM_EVENT_DISCONNECTED:
+        vc__count(l, VC__COUNT_cm_disconnected, 1);
+        break;
+    case RDMA_CM_EVENT_UNREACHABLE:
+        vc__count(l, VC__COUNT_cm_unreachable, 1);
+        break;
+    case RDMA_CM_EVENT_DEVICE_REMOVAL:
+        vc__count(l, VC__COUNT_cm_removals, 1);
+        break;
+    default:
+        break;
+    }
+}
+
+static void
 events_ready(struct vc__source *s)
 {
     struct vc__cm *cm = caa_container_of(s, struct vc__cm, source);
@@ -64,6 +93,7 @@ events_ready(struct vc__source *s)
         event_copy(&copy, event);
         handler = copy.id->context;
         rdma_ack_cm_event(event);
+        event_count(&cm->engine->ledger, copy.type);
         if (copy.type == RDMA_CM_EVENT_DEVICE_REMOVAL)
             device_removed(cm, copy.id->verbs);
         handler->event(handler, &copy);

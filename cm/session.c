@@ -14,6 +14,15 @@
 
 #define NO_SLOT UINT16_MAX
 
+void
+vc__request_complete(struct vc__pool *pool, struct vc__request *r)
+{
+    if (r->state == VC__REQUEST_WAITING)
+        vc__pool_count(pool, VC__POOL_CALLS_WAITING, -1);
+    r->state = VC__REQUEST_COMPLETING;
+    vc__pool_count(pool, VC__POOL_CALLS_ENDED, 1);
+}
+
 /* --- birth and death --------------------------------------------------- */
 
 struct vc__session *
@@ -33,6 +42,8 @@ vc__session_new(struct vc__peer *peer, struct vc__client *client, bool *full)
         return NULL;
     }
     cds_list_add_tail(&s->node, &peer->loose);
+    vc__pool_count(peer->pool, VC__POOL_SESSIONS, 1);
+    vc__pool_count(peer->pool, VC__POOL_SESSIONS_OPENED, 1);
     return s;
 }
 
@@ -42,6 +53,7 @@ assembly_drop(struct vc__session *s, struct vc__slot *slot)
     if (slot->assembly == NULL)
         return;
     vc__assembly_end(slot->assembly, &s->peer->pool->budget);
+    vc__pool_count_replies(s->peer->pool);
     free(slot->assembly);
     slot->assembly = NULL;
 }
@@ -55,6 +67,7 @@ vc__session_free(struct vc__session *s)
         assembly_drop(s, &s->slots[i]);
     cds_list_del(&s->node);
     vc__peer_unseat(s->peer, s);
+    vc__pool_count(s->peer->pool, VC__POOL_SESSIONS, -1);
     free(s->slots);
     free(s);
 }
@@ -190,6 +203,8 @@ slot_resend(struct vc__session *s, uint16_t i)
 
     if (r != NULL) {
         r->send->fresh = false;
+        if (r->exposed)
+            vc__pool_count(s->peer->pool, VC__POOL_CALLS_SENT_AGAIN, 1);
         append(s, r->send);
         return true;
     }
@@ -208,6 +223,8 @@ link_take(struct vc__session *s, struct vc__pool_link *pl)
     cds_list_del(&s->node);
     cds_list_add_tail(&s->node, &pl->sessions);
     s->link = pl;
+    if (s->binding != 0 && s->client != NULL)
+        vc__pool_count(s->peer->pool, VC__POOL_SESSIONS_MOVED, 1);
     s->binding = vc__peer_binding(s->peer);
     pl->n_busy += s->n_busy;
 }
@@ -392,7 +409,7 @@ reply_take(struct vc__session *s, const struct vc__frame *f,
 {
     *r = s->slots[f->slot].request;
     if (*r != NULL) {
-        (*r)->state = VC__REQUEST_COMPLETING;
+        vc__request_complete(s->peer->pool, *r);
         s->bytes -= (*r)->send->frame.body_len;
     }
     slot_free(s, f->slot);
@@ -403,11 +420,15 @@ static bool
 assembly_begin(struct vc__session *s, struct vc__slot *slot,
                const struct vc__frame *f)
 {
+    struct vc__pool *p = s->peer->pool;
+    bool good;
+
     slot->assembly = calloc(1, sizeof *slot->assembly);
-    return slot->assembly != NULL &&
-           vc__assembly_begin(slot->assembly, f,
-                              vc__pool_message_max(s->peer->pool),
-                              &s->peer->pool->budget);
+    good = slot->assembly != NULL &&
+           vc__assembly_begin(slot->assembly, f, vc__pool_message_max(p),
+                              &p->budget);
+    vc__pool_count_replies(p);
+    return good;
 }
 
 static bool
@@ -441,6 +462,7 @@ reply_more(struct vc__session *s, const struct vc__frame *f,
                   ? -1
                   : vc__assembly_add(slot->assembly, f, &s->peer->pool->budget);
 
+    vc__pool_count_replies(s->peer->pool);
     if (got <= 0)
         return got == 0;
     *done = *slot->assembly;

@@ -16,6 +16,7 @@
 
 struct vc__client;
 struct vc__peer;
+struct vc__pool;
 struct vc__pool_link;
 struct vc__session;
 
@@ -62,6 +63,9 @@ vc__request_is_exposed(const struct vc__request *r)
     return r->exposed ||
            atomic_load_explicit(&r->send->gone, memory_order_acquire);
 }
+
+/* It ends: replied() or failed() will run. */
+void vc__request_complete(struct vc__pool *pool, struct vc__request *r);
 
 struct vc__slot {
     struct vc__request *request;   /* NULL: nobody waits for the reply */

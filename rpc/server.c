@@ -20,8 +20,6 @@
 #define HANDSHAKE_MS_MAX 600000u
 #define MAX_HALF_OPEN    256u
 #define BUSY_RETRY_MS    1000u
-/* Bytes of long requests that may be arriving at a time, each engine. */
-#define REQUEST_BUDGET ((size_t)256 << 20)
 
 /* An address listened on. */
 struct vc__listening {
@@ -128,7 +126,7 @@ on_request(struct vc__listener *l, struct rdma_cm_id *id,
             reject.retry_ms = BUSY_RETRY_MS;
         }
         vc__admission_rejected(&server->admission, reject.reason);
-        vc__listener_reject_with(id, &reject);
+        vc__listener_reject_with(l->cm, id, &reject);
         return;
     }
     o->task.run = offer_accept;
@@ -292,7 +290,7 @@ parts_make(struct vc_server *server)
         part->server = server;
         part->index = i;
         part->progress = &server->runtime->progress[i];
-        part->budget = REQUEST_BUDGET;
+        part->budget = VC__REQUEST_BUDGET;
         part->close.run = part_close;
         CDS_INIT_LIST_HEAD(&part->links);
         CDS_INIT_LIST_HEAD(&part->stock);

@@ -17,6 +17,8 @@
 #define VC__SERVER_SESSIONS 16384 /* a client */
 #define VC__SERVER_SLOTS    256   /* a session */
 #define VC__SERVER_BUCKETS  256   /* of peers by token */
+/* Bytes of long requests that may be arriving at a time, each engine. */
+#define VC__REQUEST_BUDGET ((size_t)256 << 20)
 
 struct vc__server_part {
     struct vc_server *server;
@@ -29,6 +31,7 @@ struct vc__server_part {
     struct cds_list_head stock; /* of struct vc_call, for reuse */
     unsigned n_stock;
     size_t budget; /* for long requests that are arriving */
+    uint64_t told; /* bytes of them that the engine's ledger knows of */
     struct vc__task close;
     struct vc__waiter *drainer; /* waits until the last link has gone */
     struct vc__waiter *closer;  /* set once the part is closing */

@@ -314,6 +314,20 @@ call_skip(struct vc_call *call)
     vc__server_session_skip(site.session, site.slot);
 }
 
+static enum vc_status
+handler_run(struct vc_call *call, const struct vc__service_entry *entry)
+{
+    struct vc__ledger *l = &part_of(call)->progress->engine.ledger;
+    enum vc_status status;
+
+    vc__count(l, VC__COUNT_handlers_started, 1);
+    vc__count(l, VC__COUNT_handlers_running, 1);
+    status = call->method->run(call, entry->methods, call->request, call->reply,
+                               entry->arg);
+    vc__count(l, VC__COUNT_handlers_running, -1);
+    return status;
+}
+
 static void
 call_run(struct vc__task *task)
 {
@@ -329,9 +343,7 @@ call_run(struct vc__task *task)
         reply_refuse(call, VC_RESOURCE_EXHAUSTED,
                      "the server has no memory for the call");
     else
-        reply_result(call,
-                     call->method->run(call, entry->methods, call->request,
-                                       call->reply, entry->arg));
+        reply_result(call, handler_run(call, entry));
 }
 
 /* The method that the client means; NULL with what to answer. */

@@ -207,7 +207,7 @@ vc__server_link_accept(struct vc__offer *o)
 
     if (fault != NULL) {
         vc__admission_rejected(&o->part->server->admission, reason);
-        vc__listener_reject(o->id, reason,
+        vc__listener_reject(&o->part->progress->cm, o->id, reason,
                             reason == VC__REJECT_BUSY ? BUSY_RETRY_MS : 0, "%s",
                             fault);
     }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "rpc/server_call.h"
+#include "rpc/server_counts.h"
 #include "rpc/server_link.h"
 #include "transport/le.h"
 
@@ -88,6 +89,7 @@ arrival_drop(struct vc__server_session *s, struct vc__server_slot *slot)
     if (slot->arrival == NULL)
         return;
     vc__assembly_end(&slot->arrival->assembly, &part_of(s)->budget);
+    vc__server_count_arriving(part_of(s));
     free(slot->arrival);
     slot->arrival = NULL;
 }
@@ -122,6 +124,8 @@ session_new(struct vc__server_link *sl, struct vc__server_seat *seat,
     }
     seat->session = s;
     s->peer->n_sessions++;
+    vc__server_count(s, VC__COUNT_sessions_server, 1);
+    vc__server_count(s, VC__COUNT_sessions_server_opened, 1);
     return true;
 }
 
@@ -180,8 +184,10 @@ vc__server_session_open(struct vc__server_link *sl, const struct vc__frame *f)
             return false;
     } else if (!same_service(seat->session, &o)) {
         return false;
-    } else if (seat->session->link != NULL) {
-        vc__server_session_unbind(seat->session);
+    } else {
+        if (seat->session->link != NULL)
+            vc__server_session_unbind(seat->session);
+        vc__server_count(seat->session, VC__COUNT_sessions_server_moved, 1);
     }
     seat->binding = f->sequence;
     session_bind(seat->session, sl);
@@ -217,7 +223,7 @@ slot_settle(struct vc__server_session *s, struct vc__server_slot *slot)
 
     if (slot->state == VC__SLOT_REPLYING)
         vc__link_withdraw(&s->link->link, vc__call_send(call));
-    slot->state = VC__SLOT_FREE;
+    vc__server_slot_set(s, slot, VC__SLOT_FREE);
     slot->call = NULL;
     if (call != NULL)
         vc__call_release(call);
@@ -225,9 +231,9 @@ slot_settle(struct vc__server_session *s, struct vc__server_slot *slot)
 
 /* As if the last call had never come. */
 static void
-slot_rewind(struct vc__server_slot *slot)
+slot_rewind(struct vc__server_session *s, struct vc__server_slot *slot)
 {
-    slot->state = VC__SLOT_FREE;
+    vc__server_slot_set(s, slot, VC__SLOT_FREE);
     slot->call = NULL;
     slot->sequence--;
 }
@@ -238,7 +244,9 @@ reply_go(struct vc__server_session *s, struct vc__server_slot *slot)
 {
     struct vc__send *send = vc__call_send(slot->call);
 
-    slot->state = VC__SLOT_REPLYING;
+    if (slot->state == VC__SLOT_KEPT)
+        vc__server_count(s, VC__COUNT_calls_answered_again, 1);
+    vc__server_slot_set(s, slot, VC__SLOT_REPLYING);
     send->flow = &s->flow;
     vc__link_send(&s->link->link, send);
 }
@@ -250,10 +258,10 @@ vc__server_session_sent(struct vc__server_session *s, uint16_t i,
     struct vc__server_slot *slot = &s->slots[i];
     struct vc_call *call = slot->call;
 
-    slot->state = VC__SLOT_KEPT;
+    vc__server_slot_set(s, slot,
+                        end == VC__SEND_ACKED ? VC__SLOT_FREE : VC__SLOT_KEPT);
     if (end != VC__SEND_ACKED)
         return;
-    slot->state = VC__SLOT_FREE;
     slot->call = NULL;
     vc__call_release(call);
 }
@@ -265,6 +273,7 @@ call_count(struct vc__server_session *s)
 {
     s->n_calls++;
     s->peer->n_calls++;
+    vc__server_count(s, VC__COUNT_calls_received, 1);
 }
 
 /* It runs no more. May free the session, the peer and the part. */
@@ -289,7 +298,8 @@ site_of(struct vc__server_session *s, uint16_t i, uint16_t method, uint64_t due)
 static void
 call_begin(const struct vc__call_site *site, const uint8_t *body, uint32_t len)
 {
-    site->session->slots[site->slot].state = VC__SLOT_RUNNING;
+    vc__server_slot_set(site->session, &site->session->slots[site->slot],
+                        VC__SLOT_RUNNING);
     call_count(site->session);
     vc__call_begin(site, body, len);
 }
@@ -298,7 +308,8 @@ static void
 call_refuse(const struct vc__call_site *site, enum vc_status status,
             const char *text)
 {
-    site->session->slots[site->slot].state = VC__SLOT_RUNNING;
+    vc__server_slot_set(site->session, &site->session->slots[site->slot],
+                        VC__SLOT_RUNNING);
     call_count(site->session);
     vc__call_refuse(site, status, text);
 }
@@ -311,7 +322,7 @@ vc__server_session_reply(struct vc__server_session *s, uint16_t i)
     if (s->closed)
         slot_settle(s, slot);
     else if (s->link == NULL || slot->arrival != NULL)
-        slot->state = VC__SLOT_KEPT;
+        vc__server_slot_set(s, slot, VC__SLOT_KEPT);
     else
         reply_go(s, slot);
     call_over(s);
@@ -320,7 +331,7 @@ vc__server_session_reply(struct vc__server_session *s, uint16_t i)
 void
 vc__server_session_skip(struct vc__server_session *s, uint16_t i)
 {
-    slot_rewind(&s->slots[i]);
+    slot_rewind(s, &s->slots[i]);
     call_over(s);
 }
 
@@ -355,13 +366,16 @@ arrival_begin(struct vc__server_session *s, struct vc__server_slot *slot,
               const struct vc__frame *f, uint32_t max)
 {
     struct vc__server_arrival *a = calloc(1, sizeof *a);
+    bool good;
 
     if (a == NULL)
         return false;
     a->due = due_of(f->deadline);
     a->method = f->method;
     slot->arrival = a;
-    return vc__assembly_begin(&a->assembly, f, max, &part_of(s)->budget);
+    good = vc__assembly_begin(&a->assembly, f, max, &part_of(s)->budget);
+    vc__server_count_arriving(part_of(s));
+    return good;
 }
 
 static bool
@@ -374,7 +388,7 @@ call_first(struct vc__server_session *s, const struct vc__frame *f)
     slot->sequence = f->sequence;
     slot->asked = true;
     if (f->flags & VC__FRAME_MORE) {
-        slot->state = VC__SLOT_ARRIVING;
+        vc__server_slot_set(s, slot, VC__SLOT_ARRIVING);
         return arrival_begin(s, slot, f,
                              1u << part_of(s)->server->log2_message);
     }
@@ -395,6 +409,8 @@ call_again(struct vc__server_session *s, const struct vc__frame *f)
         return arrival_begin(s, slot, f, 0);
     if (slot->state == VC__SLOT_KEPT)
         reply_go(s, slot);
+    else
+        vc__server_count(s, VC__COUNT_calls_joined, 1);
     return true;
 }
 
@@ -431,7 +447,7 @@ arrival_done(struct vc__server_session *s, uint16_t i)
     if (slot->state == VC__SLOT_KEPT)
         reply_go(s, slot);
     else if (slot->state == VC__SLOT_RUNNING)
-        ; /* joined */
+        vc__server_count(s, VC__COUNT_calls_joined, 1);
     else if (a->assembly.loss == VC__ASSEMBLY_KEPT)
         call_begin(&site, a->assembly.data, a->assembly.total);
     else
@@ -440,6 +456,7 @@ arrival_done(struct vc__server_session *s, uint16_t i)
                         ? "the request is over the server's limit of messages"
                         : "the server has no memory left for long requests");
     vc__assembly_end(&a->assembly, &part->budget);
+    vc__server_count_arriving(part);
     free(a);
 }
 
@@ -459,6 +476,7 @@ vc__server_session_data(struct vc__server_link *sl, const struct vc__frame *f)
         return false;
     got = vc__assembly_add(&s->slots[f->slot].arrival->assembly, f,
                            &part_of(s)->budget);
+    vc__server_count_arriving(part_of(s));
     if (got > 0)
         arrival_done(s, f->slot);
     return got >= 0;
@@ -505,11 +523,11 @@ vc__server_session_unbind(struct vc__server_session *s)
         slot->asked = false;
         if (slot->state == VC__SLOT_REPLYING) {
             vc__link_withdraw(&s->link->link, vc__call_send(slot->call));
-            slot->state = VC__SLOT_KEPT;
+            vc__server_slot_set(s, slot, VC__SLOT_KEPT);
         }
         arrival_drop(s, slot);
         if (slot->state == VC__SLOT_ARRIVING)
-            slot_rewind(slot);
+            slot_rewind(s, slot);
     }
     cds_list_del_init(&s->node);
     s->link = NULL;
@@ -528,6 +546,7 @@ vc__server_session_close(struct vc__server_session *s)
     }
     peer->seats[s->number - 1].session = NULL;
     peer->n_sessions--;
+    vc__server_count(s, VC__COUNT_sessions_server, -1);
     s->closed = true;
     if (s->n_calls == 0)
         session_free(s);

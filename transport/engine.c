@@ -499,6 +499,7 @@ vc__engine_init(struct vc__engine *e, uint32_t spin_max_us)
         goto out_wake;
     pthread_mutex_init(&e->lock, NULL);
     pthread_mutex_init(&e->inbox_lock, NULL);
+    vc__ledger_init(&e->ledger);
     return 0;
 out_wake:
     err = errno;
@@ -511,6 +512,7 @@ out_wake:
 void
 vc__engine_fini(struct vc__engine *e)
 {
+    vc__ledger_fini(&e->ledger);
     pthread_mutex_destroy(&e->inbox_lock);
     pthread_mutex_destroy(&e->lock);
     close(e->epoll_fd);

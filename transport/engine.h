@@ -19,9 +19,9 @@
 #include <urcu/list.h>
 
 #include "transport/clock.h"
+#include "transport/counts.h"
 #include "transport/timer.h"
 #include "transport/waiter.h"
-
 
 /* Something to run once on the holder. Lives in its owner; may be posted
  * again, or freed, from its own run(). */
@@ -76,6 +76,7 @@ struct vc__engine {
     unsigned turns;
     atomic_ullong looked; /* when the descriptors were last looked at */
     uint32_t spin_max_us, spin_us;
+    struct vc__ledger ledger; /* what was done; see there who writes */
 };
 
 /* 0, or an errno. */

@@ -7,6 +7,7 @@
 
 #include <verbcall/call.h>
 #include <verbcall/channel.h>
+#include <verbcall/counters.h>
 #include <verbcall/runtime.h>
 #include <verbcall/server.h>
 #include <verbcall/service.h>

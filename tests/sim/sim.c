@@ -61,18 +61,53 @@ sim_runtime(struct vc_runtime **runtime, unsigned engines)
     return vc_runtime_new(&opts, runtime);
 }
 
+/* --- counters ---------------------------------------------------------- */
+
+const char *
+sim_counters_fault(const struct vc_counters *c)
+{
+    if (c->links_connecting + c->links_up + c->links_leaving != 0 ||
+        c->links_client + c->links_server != 0)
+        return "links are counted that are gone";
+    if (c->links_started != c->links_made + c->links_refused + c->links_failed)
+        return "links that began are not those that came up or did not";
+    if (c->links_made != c->links_closed + c->links_left + c->links_lost)
+        return "links that came up are not those that went down";
+    if (c->qps_in_use != 0 || c->receives_promised != 0)
+        return "QPs or receives are counted for links that are gone";
+    if (c->qps_made != c->qps_warm + c->qps_destroyed)
+        return "QPs that were made are not those that wait or are destroyed";
+    if (c->qps_recycled < c->qps_warm + c->qps_reused + c->qps_evicted)
+        return "more QPs wait or were used again than were put to wait";
+    if (c->sessions_client + c->sessions_server != 0)
+        return "sessions are counted that are closed";
+    if (c->calls_started != c->calls_ended || c->calls_waiting != 0)
+        return "calls that began are not those that ended";
+    if (c->handlers_running + c->replies_kept != 0 ||
+        c->handlers_started > c->calls_received)
+        return "calls are counted at a server that are over";
+    if (c->requests_arriving + c->replies_arriving != 0)
+        return "long messages are counted that are over";
+    if (c->memory_receive > c->memory_receive_limit ||
+        c->memory_send > c->memory_send_limit)
+        return "more memory is pinned than may be";
+    return NULL;
+}
+
 /* --- servers ----------------------------------------------------------- */
 
 static enum vc_status
 echo(struct vc_call *call, const Suite__EchoRequest *request,
      Suite__EchoReply *reply, void *arg)
 {
-    const struct sim_server *s = arg;
+    struct sim_server *s = arg;
 
     (void)call;
     atomic_fetch_add(&sim_ran[request->tag % SIM_TAGS], 1);
     if (s->sleep_us > 0)
         fake_sleep_us(s->sleep_us);
+    if (s->inside != NULL)
+        s->inside(s);
     reply->tag = request->tag;
     reply->payload = request->payload;
     return VC_OK;
@@ -127,10 +162,14 @@ server_run(struct sim_server *s)
     struct vc_server *server = NULL;
     enum vc_status status = server_open(s, &runtime, &server);
 
+    atomic_store(&s->runtime, runtime);
     atomic_store(&s->serves, status == VC_OK);
     if (status == VC_OK)
         sim_await(&s->close, FOREVER);
     vc_server_close(server);
+    atomic_store(&s->runtime, NULL);
+    if (runtime != NULL)
+        vc_runtime_counters(runtime, &s->last);
     vc_runtime_free(runtime);
     if (status == VC_OK)
         sim_await(&s->stop, FOREVER);
@@ -150,6 +189,7 @@ void
 sim_server_start(struct sim_server *s, struct fake_host *host, unsigned threads)
 {
     s->host = host;
+    s->last = (struct vc_counters)VC_COUNTERS_INIT;
     s->threads = threads;
     atomic_store(&s->serves, false);
     atomic_store(&s->stop, 0);

@@ -29,12 +29,15 @@ struct sim_server {
     struct fake_process *process;
     char target[80];
     unsigned threads;
-    unsigned sleep_us;                 /* of each handler */
-    uint32_t keepalive_ms;             /* 0: the default */
-    const struct vc_server_opts *opts; /* or NULL */
-    atomic_bool serves;                /* it listens */
+    unsigned sleep_us;                    /* of each handler */
+    void (*inside)(struct sim_server *s); /* in each handler; or NULL */
+    uint32_t keepalive_ms;                /* 0: the default */
+    const struct vc_server_opts *opts;    /* or NULL */
+    atomic_bool serves;                   /* it listens */
     atomic_uint stop, close; /* it is to end; to close its server at once */
     atomic_uint failures;    /* tries to start that failed */
+    _Atomic(struct vc_runtime *) runtime; /* while it serves */
+    struct vc_counters last; /* of a runtime whose server was closed */
 };
 
 /* Starts one on this host, at SIM_PORT. */
@@ -67,6 +70,10 @@ void sim_target(const char *addr, char target[80]);
 
 /* A runtime as the simulation wants it: it does not spin. */
 enum vc_status sim_runtime(struct vc_runtime **runtime, unsigned engines);
+
+/* Do the numbers of a runtime agree with each other, when its channels and
+ * servers are closed? NULL, or what is wrong. */
+const char *sim_counters_fault(const struct vc_counters *c);
 
 /* A world; its seed. */
 void sim_begin(uint64_t seed, unsigned switch_every, bool trace);

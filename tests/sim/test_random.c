@@ -71,6 +71,7 @@ struct client {
     struct fake_process *process;
     struct dice dice;
     unsigned server, n_callers;
+    const char *wrong; /* with its counters */
     struct caller callers[THREADS];
 };
 
@@ -139,6 +140,7 @@ static void
 client_main(void *arg)
 {
     struct client *c = arg;
+    struct vc_counters counters = VC_COUNTERS_INIT;
     struct vc_runtime *runtime = NULL;
     struct vc_channel *channel = NULL;
 
@@ -147,6 +149,9 @@ client_main(void *arg)
                         &channel) == VC_OK)
         callers_run(c, channel);
     vc_channel_close(channel);
+    if (runtime != NULL)
+        vc_runtime_counters(runtime, &counters);
+    c->wrong = sim_counters_fault(&counters);
     vc_runtime_free(runtime);
 }
 
@@ -333,19 +338,19 @@ static const char *
 ending_check(const struct ending *e, unsigned ran)
 {
     if (atomic_load(&e->ends) == 0)
-        return ran > 1 ? "ran twice" : NULL; /* its client was killed */
+        return ran > 1 ? "a call ran twice" : NULL; /* its client was killed */
     if (atomic_load(&e->ends) > 1)
-        return "ended twice";
+        return "a call ended twice";
     good += e->status == VC_OK;
     bad += e->status != VC_OK;
     if (e->status == VC_DATA_LOSS)
-        return "had a wrong reply";
+        return "a call had a wrong reply";
     if (e->status == VC_OK && ran != 1)
-        return "is good and did not run once";
+        return "a call is good and did not run once";
     if (e->outcome == VC_OUTCOME_NOT_EXECUTED && ran != 0)
-        return "ran, and is said not to have";
+        return "a call ran, and is said not to have";
     if (ran > 1)
-        return "ran twice";
+        return "a call ran twice";
     return NULL;
 }
 
@@ -361,9 +366,15 @@ world_check(struct world *w)
         if (wrong != NULL)
             return wrong;
     }
+    for (unsigned i = 0; i < w->n_clients; i++)
+        if (w->clients[i].wrong != NULL)
+            return w->clients[i].wrong;
     for (unsigned i = 0; i < w->n_servers; i++)
         if (!sim_server_stop(&w->servers[i]))
             return "a server does not end";
+    for (unsigned i = 0; i < w->n_servers; i++)
+        if (sim_counters_fault(&w->servers[i].last) != NULL)
+            return sim_counters_fault(&w->servers[i].last);
     return NULL;
 }
 
@@ -390,8 +401,8 @@ world_run(uint64_t seed)
     free(w);
     if (wrong != NULL || left > 0) {
         print_error(REPRODUCTION, program, (unsigned long long)seed);
-        fail_msg("seed %llu: a call %s", (unsigned long long)seed,
-                 wrong != NULL ? wrong : "left something behind");
+        fail_msg("seed %llu: %s", (unsigned long long)seed,
+                 wrong != NULL ? wrong : "a call left something behind");
     }
     return steps;
 }

@@ -31,7 +31,7 @@ vc__buffers_init(struct vc__buffers *b, struct ibv_pd *pd, const char *use,
     memset(b, 0, sizeof *b);
     b->pd = pd;
     b->use = use;
-    b->budget = budget;
+    b->limit = b->budget = budget;
 }
 
 void
@@ -47,6 +47,7 @@ vc__buffers_fini(struct vc__buffers *b)
     }
     b->free = NULL;
     b->n_free = 0;
+    b->limit = b->budget = 0;
 }
 
 static enum vc_status

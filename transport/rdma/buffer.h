@@ -27,7 +27,8 @@ struct vc__slab;
 struct vc__buffers {
     struct ibv_pd *pd;
     const char *use; /* for error texts: "receive" or "send" */
-    size_t budget;   /* bytes that may still be registered */
+    size_t limit;    /* bytes that may be registered */
+    size_t budget;   /* of them, those that may still be */
     struct vc__buffer *free;
     unsigned n_free;
     struct vc__slab *slabs;

@@ -30,6 +30,35 @@
 #define QPN_LOW_BITS 12
 #define QPN_LOW_MASK ((1u << QPN_LOW_BITS) - 1)
 
+/* --- what is counted --------------------------------------------------- */
+
+void
+vc__device_account(struct vc__device *d)
+{
+    struct vc__ledger *l = &d->engine->ledger;
+    const struct vc__qp_stats *warm = &d->warm.stats;
+    struct vc__device_told *t = &d->told;
+
+    vc__count_now(l, VC__COUNT_qps_made, &t->warm.made, warm->made);
+    vc__count_now(l, VC__COUNT_qps_reused, &t->warm.reused, warm->reused);
+    vc__count_now(l, VC__COUNT_qps_recycled, &t->warm.recycled, warm->recycled);
+    vc__count_now(l, VC__COUNT_qps_evicted, &t->warm.evicted, warm->evicted);
+    vc__count_now(l, VC__COUNT_qps_destroyed, &t->warm.destroyed,
+                  warm->destroyed);
+    vc__count_now(l, VC__COUNT_qps_warm, &t->idle, warm->idle);
+    vc__count_now(l, VC__COUNT_qps_in_use, &t->in_use, d->n_qps);
+    vc__count_now(l, VC__COUNT_receives_posted, &t->posted, d->posted);
+    vc__count_now(l, VC__COUNT_receives_promised, &t->promised, d->granted);
+    vc__count_now(l, VC__COUNT_memory_receive, &t->receive,
+                  d->receive.limit - d->receive.budget);
+    vc__count_now(l, VC__COUNT_memory_receive_limit, &t->receive_limit,
+                  d->receive.limit);
+    vc__count_now(l, VC__COUNT_memory_send, &t->send,
+                  d->send.limit - d->send.budget);
+    vc__count_now(l, VC__COUNT_memory_send_limit, &t->send_limit,
+                  d->send.limit);
+}
+
 /* --- QPs by number ----------------------------------------------------- */
 
 static struct vc__qp **
@@ -141,6 +170,7 @@ vc__device_grant(struct vc__device *d, unsigned n)
     }
     if (status == VC_OK)
         d->granted += n;
+    vc__device_account(d);
     return status;
 }
 
@@ -148,6 +178,7 @@ void
 vc__device_ungrant(struct vc__device *d, unsigned n)
 {
     d->granted -= n; /* the receives stay posted for the next peer */
+    vc__device_account(d);
 }
 
 static void
@@ -165,6 +196,8 @@ receives_replace(struct vc__device *d)
 {
     if (vc__device_cq_more(d, SPARE_RECEIVES) == VC_OK)
         receives_post(d, SPARE_RECEIVES);
+    vc__count(&d->engine->ledger, VC__COUNT_receives_low, 1);
+    vc__device_account(d);
     receives_watch(d);
 }
 
@@ -416,6 +449,8 @@ queues_free(struct vc__device *d)
         ibv_dealloc_pd(d->pd);
     for (unsigned i = 0; i <= QPN_LOW_MASK; i++)
         free(d->qps[i]);
+    d->posted = 0; /* with the SRQ */
+    vc__device_account(d);
     ibv_close_device(d->verbs);
     free(d);
 }
@@ -468,6 +503,7 @@ vc__device_new(struct vc__engine *engine, struct ibv_context *verbs,
         return status;
     }
     receives_watch(d);
+    vc__device_account(d);
     *device = d;
     return VC_OK;
 }

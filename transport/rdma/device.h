@@ -21,6 +21,13 @@
 
 struct vc__qp;
 
+/* What the engine's ledger knows of a device. */
+struct vc__device_told {
+    struct vc__qp_stats warm;
+    uint64_t idle, in_use, posted, promised;
+    uint64_t receive, receive_limit, send, send_limit;
+};
+
 struct vc__device {
     struct vc__engine *engine;
     struct cds_list_head node; /* in the list of the engine's devices */
@@ -54,6 +61,8 @@ struct vc__device {
     unsigned n_qps;
     struct vc__qp_cache warm; /* QPs of no number in the table */
 
+    struct vc__device_told told;
+
     /* It was removed, or has failed: nobody begins to use it, and it is freed
      * when nobody does any more. */
     unsigned users;
@@ -86,6 +95,10 @@ void vc__device_ungrant(struct vc__device *d, unsigned n);
 /* Makes room for n more completions, and gives it back. */
 enum vc_status vc__device_cq_more(struct vc__device *d, unsigned n);
 void vc__device_cq_less(struct vc__device *d, unsigned n);
+
+/* Tells the engine's ledger what has changed of its QPs, receives and
+ * memory. */
+void vc__device_account(struct vc__device *d);
 
 /* The table of QPs. */
 enum vc_status vc__device_add_qp(struct vc__device *d, struct vc__qp *qp);

@@ -366,6 +366,7 @@ vc__qp_init(struct vc__qp *qp, struct vc__device *device,
         status = buffers_take(qp, n_buffers);
     if (status == VC_OK)
         status = warm_take(qp);
+    vc__device_account(device);
     if (status != VC_OK)
         vc__qp_fini(qp, false);
     return status;
@@ -376,6 +377,8 @@ vc__qp_fini(struct vc__qp *qp, bool again)
 {
     if (qp->qp != NULL)
         warm_give(qp, again);
+    if (qp->device != NULL)
+        vc__device_account(qp->device);
     while (qp->n_buffers > 0)
         vc__buffers_give(&qp->device->send, qp->buffers[--qp->n_buffers]);
     if (qp->depth > 0)

@@ -1,0 +1,34 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * One server and one client, and what the counters of both say. What the
+ * client does is the test's. */
+#ifndef VC_TESTS_SIM_SCENE_H
+#define VC_TESTS_SIM_SCENE_H
+
+#include "tests/sim/sim.h"
+
+struct scene {
+    struct sim_server server;
+    struct vc_runtime *runtime;
+    struct vc_channel *channel;
+    struct vc_channel_opts opts;
+    void (*act)(struct scene *s); /* of the client, with its channel open */
+};
+
+/* Runs it. At the end the counters of both must agree with themselves. */
+void scene_run(struct scene *s, uint64_t seed);
+
+/* The same with some seeds and these options of the server, or NULL. */
+void scene_play(void (*act)(struct scene *s),
+                const struct vc_server_opts *opts);
+
+/* A call that must be good. */
+void scene_call(struct scene *s, size_t size, unsigned tag);
+
+/* The counters now. */
+struct vc_counters scene_counters(struct vc_runtime *runtime);
+struct vc_counters scene_client(struct scene *s);
+struct vc_counters scene_server(struct scene *s);
+
+#endif

@@ -1,0 +1,211 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Counters say what happened when links were lost: calls that came again,
+ * peers that fell silent, devices that went away. */
+#include <pthread.h>
+
+#include "tests/sim/scene.h"
+
+#define SECOND 1000000u /* us */
+
+/* --- links that are lost ------------------------------------------------ */
+
+static void *
+kept_watch(void *arg)
+{
+    struct scene *s = arg;
+    static uint64_t most;
+
+    for (most = 0; scene_client(s).calls_ended < 2; fake_sleep_us(20))
+        if (scene_server(s).replies_kept > most)
+            most = scene_server(s).replies_kept;
+    return &most;
+}
+
+/* The reply of the second call ends the server's QP. */
+static void
+loses_a_reply(struct scene *s)
+{
+    struct vc_counters client, server;
+    pthread_t watch;
+    void *most_kept;
+
+    scene_call(s, 64, 1);
+    fake_sleep_us(SECOND / 100);
+    assert_int_equal(pthread_create(&watch, NULL, kept_watch, s), 0);
+    fake_rule("server qp", 2, FAKE_FLUSH, 0);
+    scene_call(s, 64, 2);
+    fake_no_rules();
+    pthread_join(watch, &most_kept);
+    fake_sleep_us(SECOND / 10); /* the reply is acknowledged */
+    assert_int_equal(*(uint64_t *)most_kept, 1);
+    client = scene_client(s);
+    server = scene_server(s);
+    assert_int_equal(atomic_load(&sim_ran[2]), 1);
+    assert_int_equal(client.links_made, 2);
+    assert_int_equal(client.links_up, 1);
+    assert_int_equal(client.links_lost + client.links_left, 1);
+    assert_int_equal(client.calls_started, 2);
+    assert_int_equal(client.calls_sent_again, 1);
+    assert_int_equal(client.sessions_client_opened, 1);
+    assert_int_equal(client.sessions_client_moved, 1);
+    assert_int_equal(server.handlers_started, 2);
+    assert_int_equal(server.sessions_server_opened, 1);
+    assert_int_equal(server.sessions_server_moved, 1);
+    assert_int_equal(server.calls_answered_again, 1);
+    assert_int_equal(server.calls_joined, 0);
+    assert_int_equal(server.replies_kept, 0);
+    assert_int_equal(server.calls_received, 2);
+    assert_int_equal(server.links_made, 2);
+}
+
+static void
+a_call_resumed_on_another_link_is_counted_once_and_as_sent_again(void **state)
+{
+    (void)state;
+    scene_play(loses_a_reply, NULL);
+}
+
+/* Another server, which stands still: to connect to it takes a while, in which
+ * the engine goes on. */
+static struct sim_server still;
+
+static void
+waits_for_another(struct sim_server *s)
+{
+    struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+    struct vc_channel *channel;
+
+    opts.connect_timeout_ms = 1000;
+    assert_int_equal(vc_channel_open(atomic_load(&s->runtime), still.target,
+                                     &opts, &channel),
+                     VC_OK);
+    assert_int_equal(vc_channel_connect(channel, &suite_probe_service),
+                     VC_UNAVAILABLE);
+    vc_channel_close(channel);
+}
+
+static void *
+flush_soon(void *arg)
+{
+    struct scene *s = arg;
+
+    while (scene_server(s).handlers_running == 0)
+        fake_sleep_us(1000);
+    assert_int_equal(scene_server(s).handlers_started, 1);
+    fake_rule("client qp", 1, FAKE_FLUSH, 0); /* a PING */
+    return NULL;
+}
+
+static void
+loses_the_link_of_a_call_that_runs(struct scene *s)
+{
+    struct vc_counters server;
+    pthread_t thread;
+
+    sim_target("10.9.0.4", still.target);
+    sim_server_start(&still, fake_host_new("still", "10.9.0.4"), 1);
+    assert_true(sim_server_await(&still));
+    fake_process_freeze(still.process);
+    assert_int_equal(pthread_create(&thread, NULL, flush_soon, s), 0);
+    scene_call(s, 64, 1);
+    pthread_join(thread, NULL);
+    fake_no_rules();
+    server = scene_server(s);
+    assert_int_equal(atomic_load(&sim_ran[1]), 1);
+    assert_int_equal(server.calls_joined, 1);
+    assert_int_equal(server.calls_answered_again, 0);
+    assert_int_equal(server.calls_received, 1);
+    assert_int_equal(server.handlers_started, 1);
+    assert_int_equal(server.handlers_running, 0);
+    assert_int_equal(scene_client(s).calls_sent_again, 1);
+    fake_process_thaw(still.process);
+    assert_true(sim_server_stop(&still));
+}
+
+static void
+a_call_that_comes_again_while_it_runs_is_counted_as_joined(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        struct scene s = {.opts = VC_CHANNEL_OPTS_INIT,
+                          .act = loses_the_link_of_a_call_that_runs};
+
+        s.server.inside = waits_for_another;
+        scene_run(&s, seed);
+    }
+}
+
+/* --- peers that fall silent --------------------------------------------- */
+
+static void
+loses_a_silent_server(struct scene *s)
+{
+    struct vc_counters client;
+
+    scene_call(s, 64, 1);
+    fake_process_freeze(s->server.process);
+    assert_int_equal(sim_echo(s->channel, 64, 2, 0, NULL), VC_UNAVAILABLE);
+    fake_process_thaw(s->server.process);
+    client = scene_client(s);
+    assert_int_equal(client.keepalive_dead, 1);
+    assert_in_range(client.keepalive_pings, 1, 100);
+    assert_in_range(client.keepalive_probes, 1, 100);
+    assert_int_equal(client.links_lost, 1);
+    assert_int_equal(client.calls_ended, 2);
+}
+
+static void
+a_silent_peer_is_counted_as_dead(void **state)
+{
+    (void)state;
+    scene_play(loses_a_silent_server, NULL);
+}
+
+/* --- a device that is removed ------------------------------------------- */
+
+static void
+sees_the_server_lose_its_device(struct scene *s)
+{
+    struct vc_counters c;
+
+    scene_call(s, 64, 1);
+    c = scene_server(s);
+    assert_int_equal(c.qps_in_use, 1);
+    assert_in_range(c.receives_posted, 32, 16384);
+    assert_in_range(c.memory_receive, 8192, c.memory_receive_limit);
+    fake_device_remove(s->server.host);
+    fake_sleep_us(SECOND);
+    c = scene_server(s);
+    assert_in_range(c.cm_removals, 1, 2); /* of the link, and of listening */
+    assert_int_equal(c.links_lost, 1);
+    assert_int_equal(c.links_up, 0);
+    assert_int_equal(c.qps_in_use + c.qps_warm, 0);
+    assert_int_equal(c.qps_destroyed, c.qps_made);
+    assert_int_equal(c.receives_posted + c.receives_promised, 0);
+    assert_int_equal(c.memory_receive + c.memory_send, 0);
+    assert_int_equal(c.memory_receive_limit + c.memory_send_limit, 0);
+}
+
+static void
+what_a_removed_device_had_is_not_counted_any_more(void **state)
+{
+    (void)state;
+    scene_play(sees_the_server_lose_its_device, NULL);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            a_call_resumed_on_another_link_is_counted_once_and_as_sent_again),
+        cmocka_unit_test(
+            a_call_that_comes_again_while_it_runs_is_counted_as_joined),
+        cmocka_unit_test(a_silent_peer_is_counted_as_dead),
+        cmocka_unit_test(what_a_removed_device_had_is_not_counted_any_more),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

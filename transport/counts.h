@@ -1,0 +1,102 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Numbers of include/verbcall/counters.h while they grow. Nobody who counts
+ * takes a lock or a locked instruction for it: each word has one writer at a
+ * time, by a lock or token that it has anyway, and is read by others as it is.
+ *
+ * What the holder of an engine does is counted in the engine's ledger. What
+ * any thread does under some other lock is counted beside that lock, in a
+ * tally; the ledger knows the tallies that live and has the sum of the others.
+ *
+ * What goes down is counted by adding a negative number, modulo 2^64. It is
+ * counted up and down in the same word, so no sum is ever seen below 0. */
+#ifndef VC_TRANSPORT_COUNTS_H
+#define VC_TRANSPORT_COUNTS_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include <urcu/list.h>
+
+#include <verbcall/counters.h>
+
+enum vc__count {
+#define VC__COUNT_ENUM(name, what) VC__COUNT_##name,
+    VC_COUNTERS(VC__COUNT_ENUM)
+#undef VC__COUNT_ENUM
+    VC__COUNTS
+};
+
+#define VC__TALLY_MAX 10
+
+/* Some of the numbers; embedded in their owner. */
+struct vc__tally {
+    struct cds_list_head node; /* of the ledger */
+    const uint8_t *which;      /* enum vc__count of each */
+    unsigned n;
+    _Atomic uint64_t value[VC__TALLY_MAX];
+};
+
+/* All of an engine's. */
+struct vc__ledger {
+    pthread_mutex_t lock;
+    struct cds_list_head tallies; /* lock */
+    uint64_t past[VC__COUNTS];    /* lock; of tallies that are closed */
+    _Atomic uint64_t held[VC__COUNTS];
+};
+
+void vc__ledger_init(struct vc__ledger *l);
+void vc__ledger_fini(struct vc__ledger *l);
+
+/* Adds all to sum. Any thread. */
+void vc__ledger_sum(struct vc__ledger *l, uint64_t sum[VC__COUNTS]);
+
+/* A tally of these n, from 0. Any thread; nobody counts in it after it was
+ * closed. */
+void vc__tally_open(struct vc__tally *t, struct vc__ledger *l,
+                    const uint8_t *which, unsigned n);
+void vc__tally_close(struct vc__tally *t, struct vc__ledger *l);
+
+/* Relaxed, and not one step: there is one writer, and readers want the number
+ * only. */
+static inline void
+vc__count_add(_Atomic uint64_t *count, uint64_t n)
+{
+    atomic_store_explicit(count,
+                          atomic_load_explicit(count, memory_order_relaxed) + n,
+                          memory_order_relaxed);
+}
+
+/* The holder of the engine. */
+static inline void
+vc__count(struct vc__ledger *l, enum vc__count which, int64_t n)
+{
+    vc__count_add(&l->held[which], (uint64_t)n);
+}
+
+/* Something is `now` and was *told, which follows it. The holder. */
+static inline void
+vc__count_now(struct vc__ledger *l, enum vc__count which, uint64_t *told,
+              uint64_t now)
+{
+    if (now != *told)
+        vc__count_add(&l->held[which], now - *told);
+    *told = now;
+}
+
+/* Whoever has the lock that the tally is under; i as in its `which`. */
+static inline void
+vc__tally_add(struct vc__tally *t, unsigned i, int64_t n)
+{
+    vc__count_add(&t->value[i], (uint64_t)n);
+}
+
+static inline void
+vc__tally_set(struct vc__tally *t, unsigned i, uint64_t n)
+{
+    atomic_store_explicit(&t->value[i], n, memory_order_relaxed);
+}
+
+#endif
