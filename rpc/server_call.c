@@ -33,7 +33,8 @@ struct vc_call {
     const void *request;
     ProtobufCMessage *reply;
     struct vc__packing packing;
-    uint8_t *long_reply; /* packed, when it goes in parts */
+    uint8_t *long_reply;   /* packed, when it goes in parts */
+    enum vc_status status; /* the handler's, when it was taken over */
     bool has_text;
     char text[VC__ERROR_TEXT];
 };
@@ -314,6 +315,35 @@ call_skip(struct vc_call *call)
     vc__server_session_skip(site.session, site.slot);
 }
 
+/* The handler was taken over and has ended: back on the holder. */
+static void
+call_finish(struct vc__task *task)
+{
+    struct vc_call *call = caa_container_of(task, struct vc_call, task);
+
+    reply_result(call, call->status);
+}
+
+/* While the handler runs the engine may go on without us: nothing but the
+ * call is ours then. It holds its session, which holds the entry. */
+static void
+call_handle(struct vc_call *call, const struct vc__service_entry *entry)
+{
+    struct vc__engine *engine = &part_of(call)->progress->engine;
+    enum vc_status status;
+
+    vc__engine_release(engine);
+    status = call->method->run(call, entry->methods, call->request, call->reply,
+                               entry->arg);
+    if (vc__engine_resume(engine)) {
+        reply_result(call, status);
+        return;
+    }
+    call->status = status;
+    call->task.run = call_finish;
+    vc__engine_post(engine, &call->task);
+}
+
 static void
 call_run(struct vc__task *task)
 {
@@ -329,9 +359,7 @@ call_run(struct vc__task *task)
         reply_refuse(call, VC_RESOURCE_EXHAUSTED,
                      "the server has no memory for the call");
     else
-        reply_result(call,
-                     call->method->run(call, entry->methods, call->request,
-                                       call->reply, entry->arg));
+        call_handle(call, entry);
 }
 
 /* The method that the client means; NULL with what to answer. */
