@@ -30,6 +30,7 @@ struct sim_server {
     char target[80];
     unsigned threads;
     unsigned sleep_us;       /* of each handler */
+    unsigned long_us;        /* of one in eight, instead */
     uint32_t keepalive_ms;   /* 0: the default */
     atomic_bool serves;      /* it listens */
     atomic_uint stop, close; /* it is to end; to close its server at once */
