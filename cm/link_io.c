@@ -197,6 +197,24 @@ packet_send(struct vc__link *link, struct cds_list_head *finished)
     return packet_post(link, out, plan.len);
 }
 
+/* A packet without frames. A device without inline sends needs a buffer for
+ * it; when there is none, the completion that brings one leads here again. */
+static void
+credits_tell(struct vc__link *link)
+{
+    uint8_t small[VC__PACKET_HEADER];
+    uint8_t *out = small;
+
+    if (sizeof small > link->qp.max_inline) {
+        if (!vc__qp_has_buffer(&link->qp))
+            return;
+        out = vc__qp_buffer(&link->qp);
+    }
+    header_write(link, out, 0);
+    if (packet_post(link, out, sizeof small))
+        vc__tally_add(&link->tally, VC__LINK_PACKETS_OF_CREDITS, 1);
+}
+
 /* Sends all that can go. */
 static void
 queue_flush(struct vc__link *link, struct cds_list_head *finished)
@@ -211,13 +229,8 @@ queue_flush(struct vc__link *link, struct cds_list_head *finished)
                           : VC__LINK_STALLS_CREDITS,
                       1);
     if (link->open && vc__credit_must_tell(&link->credit) &&
-        vc__qp_has_room(&link->qp)) {
-        uint8_t out[VC__PACKET_HEADER];
-
-        header_write(link, out, 0);
-        if (packet_post(link, out, sizeof out))
-            vc__tally_add(&link->tally, VC__LINK_PACKETS_OF_CREDITS, 1);
-    }
+        vc__qp_has_room(&link->qp))
+        credits_tell(link);
 }
 
 /* --- appending and pushing --------------------------------------------- */

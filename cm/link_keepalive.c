@@ -41,17 +41,6 @@ timer_set(struct vc__link *link)
                      "out of memory");
 }
 
-/* The longer of both wishes: only the server knows how long its handlers keep
- * it from answering. */
-static uint32_t
-period_ms(const struct vc__link *link)
-{
-    uint32_t ours = link->keepalive.wish_ms;
-    uint32_t theirs = link->accept.keepalive_ms;
-
-    return link->active && theirs > ours ? theirs : ours;
-}
-
 void
 vc__link_keepalive_start(struct vc__link *link)
 {
@@ -60,7 +49,7 @@ vc__link_keepalive_start(struct vc__link *link)
     if (k->wish_ms == 0 || link->state != VC__LINK_UP)
         return;
     k->asks = link->active && link->accept.keepalive_ms != 0;
-    vc__keepalive_init(&k->state, vc__now(), (uint64_t)period_ms(link) * 1000);
+    vc__keepalive_init(&k->state, vc__now(), (uint64_t)k->wish_ms * 1000);
     timer_set(link);
 }
 
@@ -150,8 +139,8 @@ act(struct vc__link *link, enum vc__keepalive_act what)
         probe_send(link);
         break;
     case VC__KEEPALIVE_STOPPED:
-        dead(link, "its adapter does, so its process is stopped, or a handler "
-                   "keeps it busy for longer than its keepalive_ms");
+        dead(link, "its adapter does, so its process is stopped, or has no "
+                   "thread in the library (vc_runtime_start())");
         break;
     case VC__KEEPALIVE_LOST:
         dead(link, "its host or the network on the way is down");

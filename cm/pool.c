@@ -462,10 +462,14 @@ link_broken(struct vc__pool *p, struct vc__pool_link *pl)
 {
     struct vc__peer *peer = pl->peer;
     const struct vc__error *why = &pl->link.error;
+    bool closed;
 
     pthread_mutex_lock(&p->lock);
     vc__peer_leave(peer, pl);
+    closed = p->closed; /* then pool_close() takes them all, one by one */
     pthread_mutex_unlock(&p->lock);
+    if (peer->n_links > 0 && closed)
+        return;
     if (peer->n_links > 0)
         vc__link_close(
             &cds_list_entry(peer->links.next, struct vc__pool_link, node)->link,

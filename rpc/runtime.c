@@ -13,6 +13,7 @@
 
 #define ENGINES_MAX 64u
 #define THREADS_MAX 256u
+#define SPARES_MAX  256u
 #define SPIN_US     2000u
 #define SPIN_MAX_US 1000000u
 #define MEMORY      ((size_t)256 << 20)
@@ -57,7 +58,7 @@ static int
 progress_init(struct vc_runtime *r, const struct vc_runtime_opts *opts)
 {
     r->progress = calloc(opts->engines, sizeof *r->progress);
-    if (r->progress == NULL)
+    if (r->progress == NULL || vc__crew_init(&r->crew, opts->engines) != 0)
         return ENOMEM;
     for (r->n = 0; r->n < opts->engines; r->n++) {
         struct vc__progress *p = &r->progress[r->n];
@@ -65,6 +66,7 @@ progress_init(struct vc_runtime *r, const struct vc_runtime_opts *opts)
 
         if (err != 0)
             return err;
+        vc__crew_watch(&r->crew, r->n, &p->engine);
         vc__cm_init(&p->cm, &p->engine, opts->memory_limit, opts->warm_qps);
         vc__pools_init(&p->pools, &p->cm, r->instance);
     }
@@ -136,58 +138,20 @@ vc_runtime_new(const struct vc_runtime_opts *user_opts,
 
 /* --- threads ----------------------------------------------------------- */
 
-struct thread_arg {
-    struct vc_runtime *runtime;
-    unsigned index;
-};
-
-static void *
-thread_main(void *arg)
-{
-    struct thread_arg a = *(struct thread_arg *)arg;
-
-    free(arg);
-    vc__engine_serve(&a.runtime->progress[a.index % a.runtime->n].engine,
-                     &a.runtime->stop);
-    return NULL;
-}
-
-static int
-thread_start(struct vc_runtime *r)
-{
-    struct thread_arg *arg = malloc(sizeof *arg);
-    int err;
-
-    if (arg == NULL)
-        return ENOMEM;
-    *arg = (struct thread_arg){r, r->n_threads};
-    err = pthread_create(&r->threads[r->n_threads], NULL, thread_main, arg);
-    if (err != 0)
-        free(arg);
-    else
-        r->n_threads++;
-    return err;
-}
-
 enum vc_status
 vc_runtime_start(struct vc_runtime *r, unsigned n)
 {
-    int err = 0;
+    int err;
 
     if (n < 1 || n > THREADS_MAX)
         return vc__fail(VC_INVALID_ARGUMENT, "threads: %u is not in 1..%u", n,
                         THREADS_MAX);
-    if (r->threads != NULL)
+    if (r->crew.started)
         return vc__fail(VC_FAILED_PRECONDITION,
                         "the runtime's threads have been started before");
-    r->threads = calloc(n, sizeof *r->threads);
-    if (r->threads == NULL)
-        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
-    while (err == 0 && r->n_threads < n)
-        err = thread_start(r);
+    err = vc__crew_start(&r->crew, n, SPARES_MAX);
     if (err == 0)
         return VC_OK;
-    vc_runtime_stop(r);
     return vc__fail(VC_RESOURCE_EXHAUSTED, "cannot start a thread: %s",
                     strerror(err));
 }
@@ -195,15 +159,10 @@ vc_runtime_start(struct vc_runtime *r, unsigned n)
 void
 vc_runtime_stop(struct vc_runtime *r)
 {
-    atomic_store(&r->stop, true);
+    vc__crew_stop(&r->crew);
+    /* Results of handlers that ended after the holders had. */
     for (unsigned i = 0; i < r->n; i++)
-        vc__engine_kick(&r->progress[i].engine);
-    for (unsigned i = 0; i < r->n_threads; i++)
-        pthread_join(r->threads[i], NULL);
-    free(r->threads);
-    r->threads = NULL;
-    r->n_threads = 0;
-    atomic_store(&r->stop, false);
+        vc__engine_settle(&r->progress[i].engine);
 }
 
 void
@@ -215,6 +174,7 @@ vc_runtime_free(struct vc_runtime *r)
     for (unsigned i = 0; i < r->n; i++)
         progress_fini(&r->progress[i]);
     free(r->progress);
+    vc__crew_fini(&r->crew);
     vc__replies_fini(&r->replies);
     free(r);
 }

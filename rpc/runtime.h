@@ -11,6 +11,7 @@
 #include "cm/pools.h"
 #include "cm/rdma_cm.h"
 #include "rpc/reply.h"
+#include "transport/crew.h"
 #include "transport/engine.h"
 
 struct vc__progress {
@@ -26,9 +27,7 @@ struct vc_runtime {
     uint8_t instance[VC__ID_SIZE];
     struct vc__replies replies;
 
-    pthread_t *threads;
-    unsigned n_threads;
-    atomic_bool stop;
+    struct vc__crew crew;
 };
 
 /* An engine's turn to take a channel. */

@@ -33,7 +33,8 @@ struct vc_call {
     const void *request;
     ProtobufCMessage *reply;
     struct vc__packing packing;
-    uint8_t *long_reply; /* packed, when it goes in parts */
+    uint8_t *long_reply;   /* packed, when it goes in parts */
+    enum vc_status status; /* the handler's, when it was taken over */
     bool has_text;
     char text[VC__ERROR_TEXT];
 };
@@ -314,18 +315,44 @@ call_skip(struct vc_call *call)
     vc__server_session_skip(site.session, site.slot);
 }
 
-static enum vc_status
-handler_run(struct vc_call *call, const struct vc__service_entry *entry)
+static void
+handlers_count(struct vc_call *call, int64_t n)
 {
-    struct vc__ledger *l = &part_of(call)->progress->engine.ledger;
+    vc__count(&part_of(call)->progress->engine.ledger,
+              VC__COUNT_handlers_running, n);
+}
+
+/* The handler was taken over and has ended: back on the holder. */
+static void
+call_finish(struct vc__task *task)
+{
+    struct vc_call *call = caa_container_of(task, struct vc_call, task);
+
+    handlers_count(call, -1);
+    reply_result(call, call->status);
+}
+
+/* While the handler runs the engine may go on without us: nothing but the
+ * call is ours then. It holds its session, which holds the entry. */
+static void
+call_handle(struct vc_call *call, const struct vc__service_entry *entry)
+{
+    struct vc__engine *engine = &part_of(call)->progress->engine;
     enum vc_status status;
 
-    vc__count(l, VC__COUNT_handlers_started, 1);
-    vc__count(l, VC__COUNT_handlers_running, 1);
+    vc__count(&engine->ledger, VC__COUNT_handlers_started, 1);
+    handlers_count(call, 1);
+    vc__engine_release(engine);
     status = call->method->run(call, entry->methods, call->request, call->reply,
                                entry->arg);
-    vc__count(l, VC__COUNT_handlers_running, -1);
-    return status;
+    if (vc__engine_resume(engine)) {
+        handlers_count(call, -1);
+        reply_result(call, status);
+        return;
+    }
+    call->status = status;
+    call->task.run = call_finish;
+    vc__engine_post(engine, &call->task);
 }
 
 static void
@@ -343,7 +370,7 @@ call_run(struct vc__task *task)
         reply_refuse(call, VC_RESOURCE_EXHAUSTED,
                      "the server has no memory for the call");
     else
-        reply_result(call, handler_run(call, entry));
+        call_handle(call, entry);
 }
 
 /* The method that the client means; NULL with what to answer. */

@@ -13,6 +13,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "transport/takeover.h"
+
 /* Bits of an engine's token. */
 #define TOKEN_HELD    1u
 #define TOKEN_AWAITED 2u
@@ -37,23 +39,7 @@
 
 #define EVENTS 16
 
-/* Its address is a number for the thread. */
-static _Thread_local char here;
-
 /* --- the token --------------------------------------------------------- */
-
-bool
-vc__engine_mine(struct vc__engine *e)
-{
-    /* Relaxed: a thread that sees its own address wrote it itself. */
-    return atomic_load_explicit(&e->holder, memory_order_relaxed) == &here;
-}
-
-static void
-engine_hold(struct vc__engine *e)
-{
-    atomic_store_explicit(&e->holder, &here, memory_order_relaxed);
-}
 
 /* Takes a free token. Acquire: pairs with the release in token_drop(), so
  * that the former holder's work is seen. */
@@ -112,8 +98,6 @@ engine_enter(struct vc__engine *e, struct vc__waiter *w)
             cds_list_add_tail(&w->node, &e->waiters);
         pthread_mutex_unlock(&e->lock);
     }
-    if (got)
-        engine_hold(e);
     return got;
 }
 
@@ -121,7 +105,6 @@ engine_enter(struct vc__engine *e, struct vc__waiter *w)
 static void
 engine_leave(struct vc__engine *e)
 {
-    atomic_store_explicit(&e->holder, NULL, memory_order_relaxed);
     if (token_drop(e))
         return;
     pthread_mutex_lock(&e->lock);
@@ -205,12 +188,6 @@ engine_take_inbox(struct vc__engine *e)
     pthread_mutex_unlock(&e->inbox_lock);
 }
 
-void
-vc__engine_handle(struct vc__engine *e, struct vc__task *task)
-{
-    cds_list_add_tail(&task->node, &e->handlers);
-}
-
 static unsigned
 run_all(struct cds_list_head *tasks)
 {
@@ -230,18 +207,78 @@ run_all(struct cds_list_head *tasks)
 static unsigned
 engine_run_tasks(struct vc__engine *e)
 {
-    unsigned n;
-
     engine_take_inbox(e);
-    n = run_all(&e->tasks);
-    if (e->depth == 0)
-        n += run_all(&e->handlers);
-    return n;
+    return run_all(&e->tasks);
+}
+
+/* --- handlers ---------------------------------------------------------- */
+
+void
+vc__engine_handle(struct vc__engine *e, struct vc__task *task)
+{
+    cds_list_add_tail(&task->node, &e->handlers);
+}
+
+void
+vc__engine_release(struct vc__engine *e)
+{
+    vc__stint_release(vc__stint_of(e));
+}
+
+bool
+vc__engine_resume(struct vc__engine *e)
+{
+    return vc__stint_resume(vc__stint_of(e));
+}
+
+/* Relaxed: when it ceases to be so, the engine is kicked. */
+static bool
+handler_may_run(struct vc__engine *e)
+{
+    return !cds_list_empty(&e->handlers) && e->depth == 0 &&
+           (e->crew == NULL ||
+            !atomic_load_explicit(&e->crew->spent, memory_order_relaxed));
+}
+
+/* A handler waits, and others want to run: they do so on another thread. */
+static bool
+engine_lend(struct vc__engine *e)
+{
+    if (e->crew == NULL)
+        return false;
+    e->depth--;
+    if (vc__crew_lend(e->crew, e))
+        return true;
+    e->depth++;
+    return false;
+}
+
+/* False: the engine is another's now. */
+static bool
+engine_run_handlers(struct vc__engine *e)
+{
+    struct vc__stint s;
+
+    if (cds_list_empty(&e->handlers))
+        return true;
+    if (e->depth > 0)
+        return !engine_lend(e);
+    vc__stint_open(&s, e);
+    while (!s.lost && handler_may_run(e)) {
+        struct vc__task *task =
+            cds_list_entry(e->handlers.next, struct vc__task, node);
+
+        cds_list_del(&task->node);
+        task->run(task);
+    }
+    vc__stint_close(&s);
+    return !s.lost;
 }
 
 /* --- progress ---------------------------------------------------------- */
 
-/* One turn over all that needs no system call; says how much there was. */
+/* One turn over all that needs no system call but handlers; says how much
+ * there was, and is. */
 static unsigned
 engine_poll(struct vc__engine *e)
 {
@@ -250,7 +287,7 @@ engine_poll(struct vc__engine *e)
 
     cds_list_for_each_entry_safe (s, next, &e->sources, node)
         n += s->poll(s);
-    return n + engine_run_tasks(e);
+    return n + engine_run_tasks(e) + handler_may_run(e);
 }
 
 /* Relaxed: a hint how stale the engine is, no data hangs on it. */
@@ -380,42 +417,67 @@ engine_progress(struct vc__engine *e, uint64_t until)
     return false;
 }
 
-/* As the holder, until w is done or the clock passes `until`. */
+/* As the holder, until w is done or the clock passes `until`. False: the
+ * engine is another's now. */
 static bool
 engine_advance(struct vc__engine *e, struct vc__waiter *w, uint64_t until)
 {
     while (!vc__waiter_is_done(w)) {
         bool busy = engine_progress(e, until);
 
+        if (!engine_run_handlers(e))
+            return false;
         if (until != VC__FOREVER && (!busy || e->turns % SPIN_BATCH == 0) &&
             vc__now() >= until)
             break;
     }
-    return vc__waiter_is_done(w);
+    return true;
+}
+
+/* True: the token is ours. False: w is done, or the clock passed `until`. */
+static bool
+engine_await(struct vc__engine *e, struct vc__waiter *w, uint64_t until)
+{
+    if (engine_enter(e, w))
+        return true;
+    vc__waiter_sleep(w, until);
+    return engine_unqueue(e, w);
+}
+
+/* Back to what the thread was before it waited. */
+static void
+engine_return(struct vc__engine *e, struct vc__stint *s)
+{
+    if (s != NULL)
+        e->depth--;
+    if (s != NULL && !s->lost)
+        vc__stint_release(s);
+    else
+        engine_leave(e);
 }
 
 bool
 vc__engine_wait(struct vc__engine *e, struct vc__waiter *w, uint64_t until)
 {
-    bool done;
+    struct vc__stint *s;
+    bool holds;
 
     if (vc__waiter_is_done(w))
         return true;
-    if (vc__engine_mine(e)) {
-        e->depth++;
-        done = engine_advance(e, w, until);
-        e->depth--;
-        return done;
+    s = vc__stint_of(e);
+    holds = s != NULL && vc__stint_resume(s);
+    while (holds || engine_await(e, w, until)) {
+        if (s != NULL)
+            e->depth++;
+        if (engine_advance(e, w, until)) {
+            engine_return(e, s);
+            break;
+        }
+        holds = false;
+        if (s != NULL)
+            s->lost = true;
     }
-    if (!engine_enter(e, w)) {
-        vc__waiter_sleep(w, until);
-        if (!engine_unqueue(e, w))
-            return vc__waiter_is_done(w);
-        engine_hold(e);
-    }
-    done = engine_advance(e, w, until);
-    engine_leave(e);
-    return done;
+    return vc__waiter_is_done(w);
 }
 
 void
@@ -423,34 +485,41 @@ vc__engine_catch_up(struct vc__engine *e, uint64_t now)
 {
     struct vc__waiter w;
 
-    if (now < looked_at(e) + CATCH_UP_US || vc__engine_mine(e))
+    if (now < looked_at(e) + CATCH_UP_US || vc__stint_of(e) != NULL)
         return;
     vc__waiter_init(&w);
     if (engine_enter(e, &w)) {
         engine_tick(e);
         engine_poll(e);
-        engine_leave(e);
+        if (engine_run_handlers(e))
+            engine_leave(e);
     } else if (engine_unqueue(e, &w)) {
-        engine_hold(e);
         engine_leave(e);
     }
 }
 
 void
-vc__engine_serve(struct vc__engine *e, atomic_bool *stop)
+vc__engine_serve(struct vc__engine *e, atomic_bool *stop, bool holds)
 {
     struct vc__waiter w;
 
     vc__waiter_init(&w);
-    while (!engine_enter(e, &w)) {
-        vc__waiter_sleep(&w, VC__FOREVER);
-        if (engine_unqueue(e, &w)) {
-            engine_hold(e);
-            break;
-        }
-    }
-    while (!atomic_load(stop))
+    while (!holds)
+        holds = engine_await(e, &w, VC__FOREVER);
+    while (!atomic_load(stop)) {
         engine_progress(e, VC__FOREVER);
+        if (!engine_run_handlers(e))
+            return;
+    }
+    engine_leave(e);
+}
+
+void
+vc__engine_settle(struct vc__engine *e)
+{
+    if (!token_try(e))
+        return;
+    engine_run_tasks(e);
     engine_leave(e);
 }
 

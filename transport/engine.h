@@ -6,6 +6,9 @@
  * (completion queues, file descriptors, timers, tasks) runs its callbacks on
  * the holder, one at a time, so their state needs no lock.
  *
+ * A handler does not hold the engine while the program's code runs: when that
+ * takes long, another thread becomes the holder (transport/takeover.h).
+ *
  * May run together: wait, post, serve, waiter_done and kick from any threads.
  * Everything else belongs to the holder. */
 #ifndef VC_TRANSPORT_ENGINE_H
@@ -20,6 +23,7 @@
 
 #include "transport/clock.h"
 #include "transport/counts.h"
+#include "transport/crew.h"
 #include "transport/timer.h"
 #include "transport/waiter.h"
 
@@ -54,7 +58,9 @@ struct vc__engine {
     atomic_uint token;
     pthread_mutex_t lock;
     struct cds_list_head waiters;
-    _Atomic(const void *) holder; /* address in the holder's thread */
+
+    atomic_ullong run;     /* transport/takeover.h */
+    struct vc__crew *crew; /* NULL: nobody takes it over */
 
     /* Tasks from other threads, under `inbox_lock`; has_inbox and asleep make
      * the common case free of locks and system calls. */
@@ -68,9 +74,9 @@ struct vc__engine {
     int epoll_fd;
     struct cds_list_head sources;  /* those with poll() */
     struct cds_list_head tasks;    /* posted, or deferred by the holder */
-    struct cds_list_head handlers; /* run only when no handler waits */
+    struct cds_list_head handlers; /* run when the holder is in none */
     struct vc__timers timers;
-    unsigned depth; /* nested progress: a handler that waits */
+    unsigned depth; /* the holder waits in a handler */
     unsigned hasty; /* connections that wait for descriptors to tell */
     bool stirred;   /* a look or a timer did something nobody counted yet */
     unsigned turns;
@@ -86,7 +92,7 @@ void vc__engine_fini(struct vc__engine *e);
 /* Waits for w, advancing the engine when nobody else does. True when w is
  * done, false when the clock passes `until` first; then the caller must make
  * sure that nobody calls vc__waiter_done() on it any more. Any thread, also
- * from a handler of this engine. */
+ * from a handler of this engine, whether that was taken over or not. */
 bool vc__engine_wait(struct vc__engine *e, struct vc__waiter *w,
                      uint64_t until);
 
@@ -94,10 +100,14 @@ bool vc__engine_wait(struct vc__engine *e, struct vc__waiter *w,
  * between two calls does not hear that its link was lost. Any thread. */
 void vc__engine_catch_up(struct vc__engine *e, uint64_t now);
 
-/* Advances the engine until *stop, for a library thread; whoever sets *stop
- * calls vc__engine_kick(). */
-void vc__engine_serve(struct vc__engine *e, atomic_bool *stop);
+/* Advances the engine until *stop, or until it was taken over from a handler;
+ * for a library thread, which `holds` it already or waits until it does.
+ * Whoever sets *stop calls vc__engine_kick(). */
+void vc__engine_serve(struct vc__engine *e, atomic_bool *stop, bool holds);
 void vc__engine_kick(struct vc__engine *e);
+
+/* Runs what was posted, if nobody advances the engine. Any thread. */
+void vc__engine_settle(struct vc__engine *e);
 
 /* Runs task on the holder, soon; in the order of posting. Any thread. */
 void vc__engine_post(struct vc__engine *e, struct vc__task *task);
@@ -106,12 +116,14 @@ void vc__engine_post(struct vc__engine *e, struct vc__task *task);
  * nested in another callback. */
 void vc__engine_defer(struct vc__engine *e, struct vc__task *task);
 
-/* The same for what may call vc__engine_wait() in turn: runs when no other
- * such task waits on this engine's stack, so that the stack stays bounded. */
+/* The same for what runs code of the program, which may block, and may call
+ * vc__engine_wait() in turn: never runs inside of another on one thread, so
+ * that the stack stays bounded. The task calls release before that code and
+ * resume behind it. False: another thread has become the holder, and there is
+ * nothing left but to post a task to it and return. */
 void vc__engine_handle(struct vc__engine *e, struct vc__task *task);
-
-/* Is this thread the holder? */
-bool vc__engine_mine(struct vc__engine *e);
+void vc__engine_release(struct vc__engine *e);
+bool vc__engine_resume(struct vc__engine *e);
 
 /* 0 or an errno. Holder only, but a source that has no poll may be added by
  * any thread. */

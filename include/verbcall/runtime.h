@@ -58,17 +58,25 @@ VC_API enum vc_status vc_runtime_new(const struct vc_runtime_opts *opts,
                                      struct vc_runtime **runtime);
 
 /* vc_runtime_start - starts n library threads, 1..256, which advance the
- * engines (thread i engine i modulo their number). A process that only makes
- * blocking calls needs none: a caller polls for itself while it waits. A
+ * engines, one each; more threads than engines stand by. A process that only
+ * makes blocking calls needs none: a caller polls for itself while it waits. A
  * server needs at least one for each engine, or its connections starve.
+ *
+ * One thread more watches the handlers of servers: when one takes long, a
+ * further thread takes its engine over (see vc_server_add()), and is kept
+ * for the next time. There are at most 256 of these; from then on handlers wait
+ * for one another, and everything else goes on. The watcher uses no processor
+ * while no handler runs.
  * VC_INVALID_ARGUMENT    n is out of range
  * VC_FAILED_PRECONDITION started already
- * VC_RESOURCE_EXHAUSTED  the system gives no thread; none was started */
+ * VC_RESOURCE_EXHAUSTED  the system gives no thread; none was started. When it
+ *                        gives none later on, an engine stays with its handler
+ */
 VC_API enum vc_status vc_runtime_start(struct vc_runtime *runtime, unsigned n);
 
-/* vc_runtime_stop - ends and joins the library's threads. Not from a handler.
- * Links stay up, but nothing advances them until somebody waits or starts
- * threads again. Does nothing when none runs. */
+/* vc_runtime_stop - ends and joins the library's threads, after the handlers
+ * that they run. Not from a handler. Links stay up, but nothing advances them
+ * until somebody waits or starts threads again. Does nothing when none runs. */
 VC_API void vc_runtime_stop(struct vc_runtime *runtime);
 
 /* vc_runtime_free - stops the threads, then gives back all that the runtime

@@ -41,14 +41,11 @@ struct vc_server_opts {
     /* Names the server in its accepts, at most 63 bytes; default none. */
     const char *name;
 
-    /* Milliseconds, 100..3600000, default 1000. A client that waits for calls
-     * takes this server for dead when its process has not answered for so long
-     * (three times as long without calls), or for the client's own
-     * keepalive_ms, if that is longer. While a handler runs, its engine
-     * answers nobody: handlers that take over two thirds of it need more, or
-     * VC_KEEPALIVE_OFF (see verbcall/channel.h), with which no client asks.
-     * In turn, a client whose adapter does not answer in that time is
-     * disconnected. */
+    /* Milliseconds, 100..3600000, default 1000. A client whose adapter does
+     * not answer in that time is disconnected. In turn clients ask whether
+     * this server lives, by keepalive_ms of their channels; the threads of
+     * vc_runtime_start() answer, however long handlers take.
+     * VC_KEEPALIVE_OFF (see verbcall/channel.h): neither. */
     uint32_t keepalive_ms;
 
     /* Connections at a time that have not sent a good packet yet, 1..65536,
@@ -99,6 +96,14 @@ VC_API enum vc_status vc_server_new(struct vc_runtime *runtime,
  * <package>_<service>_add(). methods is the generated structure of handlers,
  * of which methods_size bytes are copied; a NULL handler answers
  * VC_UNIMPLEMENTED. arg reaches every handler. Any thread, at any time.
+ *
+ * A handler runs on a thread that advances an engine. It may block: when it has
+ * run for longer than 0.1 to 0.6 ms, another thread takes the engine over, if
+ * the runtime's threads were started (see vc_runtime_start()). So handlers
+ * of one server, also of one method and one client, run at the same time on
+ * several threads, with one engine, too, and must lock what they share. Without
+ * such threads all that this process does waits for the handler.
+ *
  * VC_ALREADY_EXISTS     a service of this name is there
  * VC_RESOURCE_EXHAUSTED no memory */
 VC_API enum vc_status vc_server_add(struct vc_server *server,

@@ -32,7 +32,8 @@ struct vc_message_type {
                                 const uint8_t *data);
 };
 
-/* Runs one handler: methods is the generated structure of handlers. */
+/* Runs one handler: methods is the generated structure of handlers. May run on
+ * several threads at a time. */
 typedef enum vc_status vc_method_run(struct vc_call *call, const void *methods,
                                      const void *request, void *reply,
                                      void *arg);

@@ -13,11 +13,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TRIES     4
-#define PATIENCE  10000000u /* us */
-#define LOOK_US   200u
-#define FOREVER   UINT64_C(1000000000000) /* us */
-#define SIZE_MAX_ ((size_t)1 << 20)
+#define TRIES       4
+#define PATIENCE    10000000u /* us */
+#define LOOK_US     200u
+#define LONG_ONE_IN 8
+#define FOREVER     UINT64_C(1000000000000) /* us */
+#define SIZE_MAX_   ((size_t)1 << 20)
 
 atomic_uint sim_ran[SIM_TAGS];
 
@@ -101,11 +102,14 @@ echo(struct vc_call *call, const Suite__EchoRequest *request,
      Suite__EchoReply *reply, void *arg)
 {
     struct sim_server *s = arg;
+    unsigned us = s->long_us > 0 && request->tag % LONG_ONE_IN == 0
+                      ? s->long_us
+                      : s->sleep_us;
 
     (void)call;
     atomic_fetch_add(&sim_ran[request->tag % SIM_TAGS], 1);
-    if (s->sleep_us > 0)
-        fake_sleep_us(s->sleep_us);
+    if (us > 0)
+        fake_sleep_us(us);
     if (s->inside != NULL)
         s->inside(s);
     reply->tag = request->tag;

@@ -30,6 +30,7 @@ struct sim_server {
     char target[80];
     unsigned threads;
     unsigned sleep_us;                    /* of each handler */
+    unsigned long_us;                     /* of one in eight, instead */
     void (*inside)(struct sim_server *s); /* in each handler; or NULL */
     uint32_t keepalive_ms;                /* 0: the default */
     const struct vc_server_opts *opts;    /* or NULL */

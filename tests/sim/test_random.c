@@ -276,6 +276,8 @@ servers_start(struct world *w)
         w->server_hosts[i] = fake_host_new(name, addr);
         sim_target(addr, w->servers[i].target);
         w->servers[i].sleep_us = (unsigned)roll(&w->dice, 3) * 700;
+        if (roll(&w->dice, 2) == 0) /* then engines are taken over */
+            w->servers[i].long_us = 5000 + (unsigned)roll(&w->dice, 1495000);
         sim_server_start(&w->servers[i], w->server_hosts[i],
                          1 + (unsigned)roll(&w->dice, 2));
     }

@@ -181,7 +181,7 @@ serve(void *arg)
 {
     struct bench *b = arg;
 
-    vc__engine_serve(&b->engine, &b->stop);
+    vc__engine_serve(&b->engine, &b->stop, false);
     atomic_store(&b->served, true);
     return NULL;
 }

@@ -1,0 +1,438 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Handlers that take long: others are served meanwhile, their clients do not
+ * take the server for dead, and it ends in order whenever it ends. */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/sim/sim.h"
+
+#define MS       UINT64_C(1000)
+#define S        UINT64_C(1000000)
+#define PATIENCE (100 * S)
+#define LOOK_US  200u
+#define MANY     40u
+#define MOST     400u
+/* More than that the runtime does not start: include/verbcall/runtime.h */
+#define SPARES 256u
+
+/* The server; its handlers find it by arg. */
+struct house {
+    unsigned engines, threads;
+    bool stops_first; /* the threads end before the server does */
+    bool nests_at_home;
+    char target[80];
+    struct fake_process *process;
+    struct vc_runtime *runtime;
+    struct vc_channel *behind; /* what the handler of Count calls */
+    char behind_target[80];
+    atomic_bool serves;
+    atomic_uint end;
+    atomic_uint begun, ended; /* handlers of Sleep */
+};
+
+static enum vc_status
+on_echo(struct vc_call *call, const Suite__EchoRequest *request,
+        Suite__EchoReply *reply, void *arg)
+{
+    (void)call;
+    (void)arg;
+    atomic_fetch_add(&sim_ran[request->tag % SIM_TAGS], 1);
+    reply->tag = request->tag;
+    reply->payload = request->payload;
+    return VC_OK;
+}
+
+/* Uses the call on both sides of the taking over. */
+static enum vc_status
+on_sleep(struct vc_call *call, const Suite__SleepRequest *request,
+         Suite__SleepReply *reply, void *arg)
+{
+    struct house *h = arg;
+    char *text = vc_call_sprintf(call, "%u ms", request->milliseconds);
+
+    atomic_fetch_add(&h->begun, 1);
+    fake_sleep_us(request->milliseconds * MS);
+    atomic_fetch_add(&h->ended, 1);
+    reply->deadline_us = vc_call_deadline_us(call);
+    if (request->milliseconds % 2 != 0)
+        return vc_call_fail(call, VC_ABORTED, "slept %s", text);
+    return VC_OK;
+}
+
+/* Blocks, and then calls another server, or this one. */
+static enum vc_status
+on_count(struct vc_call *call, const Suite__Empty *request,
+         Suite__CountReply *reply, void *arg)
+{
+    struct house *h = arg;
+
+    (void)call;
+    (void)request;
+    for (unsigned i = 0; i < 4; i++) {
+        if (sim_echo(h->behind, 64, 7, 0, NULL) != VC_OK)
+            return VC_INTERNAL;
+        fake_sleep_us(i % 2 * 5 * MS);
+    }
+    reply->calls = 4;
+    return VC_OK;
+}
+
+static void
+house_main(void *arg)
+{
+    const struct suite_probe_methods methods = {
+        .echo = on_echo, .sleep = on_sleep, .count = on_count};
+    struct house *h = arg;
+    struct vc_server *server;
+
+    assert_int_equal(sim_runtime(&h->runtime, h->engines), VC_OK);
+    assert_int_equal(
+        vc_channel_open(h->runtime, h->behind_target, NULL, &h->behind), VC_OK);
+    assert_int_equal(vc_server_new(h->runtime, NULL, &server), VC_OK);
+    assert_int_equal(suite_probe_add(server, &methods, h), VC_OK);
+    assert_int_equal(vc_server_listen(server, h->target), VC_OK);
+    assert_int_equal(vc_runtime_start(h->runtime, h->threads), VC_OK);
+    atomic_store(&h->serves, true);
+    sim_await(&h->end, PATIENCE);
+    if (h->stops_first)
+        vc_runtime_stop(h->runtime);
+    vc_server_close(server);
+    vc_channel_close(h->behind);
+    vc_runtime_free(h->runtime);
+}
+
+static void
+house_begin(struct house *h, uint64_t seed, unsigned switch_every)
+{
+    struct fake_host *host;
+
+    sim_begin(seed, switch_every, false);
+    host = fake_host_new("there", "10.9.0.2");
+    if (h->engines == 0)
+        h->engines = h->threads = 1;
+    sim_target("10.9.0.2", h->target);
+    sim_target(h->nests_at_home ? "10.9.0.2" : "10.9.0.9", h->behind_target);
+    h->process = fake_process_start(host, "server", house_main, h);
+    while (!atomic_load(&h->serves))
+        fake_sleep_us(LOOK_US);
+}
+
+static void
+house_end(struct house *h)
+{
+    sim_tell(&h->end);
+    assert_true(fake_process_wait(h->process, PATIENCE));
+}
+
+/* --- clients ----------------------------------------------------------- */
+
+/* A client of n threads, which call as soon as it has connected. */
+struct guest {
+    struct house *house;
+    struct vc_channel *channel;
+    struct fake_process *process;
+    unsigned n, block_ms;
+    bool counts; /* calls Count */
+    atomic_uint next;
+    enum vc_status status[MOST];
+    uint64_t took[MOST];
+};
+
+static enum vc_status
+guest_call(struct guest *g)
+{
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+    Suite__SleepRequest request = SUITE__SLEEP_REQUEST__INIT;
+    Suite__Empty nothing = SUITE__EMPTY__INIT;
+    void *reply = NULL;
+    enum vc_status status;
+
+    opts.timeout_ms = 60000;
+    request.milliseconds = g->block_ms;
+    if (g->counts)
+        status = suite_probe_count(g->channel, &nothing, &opts,
+                                   (Suite__CountReply **)&reply);
+    else
+        status = suite_probe_sleep(g->channel, &request, &opts,
+                                   (Suite__SleepReply **)&reply);
+    vc_reply_free(reply);
+    return status;
+}
+
+static void *
+guest_thread(void *arg)
+{
+    struct guest *g = arg;
+    unsigned i = atomic_fetch_add(&g->next, 1);
+    uint64_t start = fake_now_us();
+
+    g->status[i] = guest_call(g);
+    g->took[i] = fake_now_us() - start;
+    return NULL;
+}
+
+static void
+guest_main(void *arg)
+{
+    struct guest *g = arg;
+    struct vc_runtime *runtime;
+    pthread_t threads[MOST];
+
+    assert_int_equal(sim_runtime(&runtime, 1), VC_OK);
+    assert_int_equal(
+        vc_channel_open(runtime, g->house->target, NULL, &g->channel), VC_OK);
+    for (unsigned i = 0; i < g->n; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, guest_thread, g), 0);
+    for (unsigned i = 0; i < g->n; i++)
+        pthread_join(threads[i], NULL);
+    vc_channel_close(g->channel);
+    vc_runtime_free(runtime);
+}
+
+static void
+guest_begin(struct guest *g, struct house *h, const char *addr)
+{
+    g->house = h;
+    g->process =
+        fake_process_start(fake_host_new(addr, addr), "client", guest_main, g);
+}
+
+static void
+guest_end(struct guest *g)
+{
+    assert_true(fake_process_wait(g->process, PATIENCE));
+}
+
+static void
+expect_all(const struct guest *g, enum vc_status status)
+{
+    for (unsigned i = 0; i < g->n; i++)
+        assert_int_equal(g->status[i], status);
+}
+
+static void
+await_begun(struct house *h, unsigned n)
+{
+    uint64_t until = fake_now_us() + PATIENCE;
+
+    while (atomic_load(&h->begun) < n && fake_now_us() < until)
+        fake_sleep_us(LOOK_US);
+    assert_int_equal(atomic_load(&h->begun), n);
+}
+
+/* n quick calls from here, of which none takes longer than us. */
+static void
+call_quickly(struct house *h, unsigned n, uint64_t us)
+{
+    struct vc_runtime *runtime;
+    struct vc_channel *channel;
+
+    assert_int_equal(sim_runtime(&runtime, 1), VC_OK);
+    assert_int_equal(vc_channel_open(runtime, h->target, NULL, &channel),
+                     VC_OK);
+    assert_int_equal(vc_channel_connect(channel, &suite_probe_service), VC_OK);
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t start = fake_now_us();
+
+        assert_int_equal(sim_echo(channel, 64, 1, 0, NULL), VC_OK);
+        assert_in_range(fake_now_us() - start, 0, us);
+        fake_sleep_us(7 * MS);
+    }
+    vc_channel_close(channel);
+    vc_runtime_free(runtime);
+}
+
+/* --- what is expected -------------------------------------------------- */
+
+static void
+a_long_handler_keeps_its_client_and_delays_no_other(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        struct house h = {.engines = 1 + (unsigned)seed % 2,
+                          .threads = 1 + (unsigned)seed % 3};
+        struct guest g = {.n = 1, .block_ms = 5000};
+
+        h.threads = h.threads < h.engines ? h.engines : h.threads;
+        house_begin(&h, seed, 0);
+        guest_begin(&g, &h, "10.9.0.3");
+        await_begun(&h, 1);
+        call_quickly(&h, 20, 3 * MS);
+        assert_int_equal(atomic_load(&h.ended), 0);
+        guest_end(&g);
+        expect_all(&g, VC_OK);
+        assert_in_range(g.took[0], 5000 * MS, 5010 * MS);
+        house_end(&h);
+        assert_int_equal(fake_end(), 0);
+    }
+}
+
+static void
+a_call_that_is_there_when_a_handler_begins_waits_a_millisecond(void **state)
+{
+    struct house h = {0};
+    struct guest g = {.n = 2, .block_ms = 3000};
+
+    (void)state;
+    house_begin(&h, 1, 0);
+    guest_begin(&g, &h, "10.9.0.3");
+    await_begun(&h, 2);
+    assert_int_equal(atomic_load(&h.ended), 0);
+    guest_end(&g);
+    expect_all(&g, VC_OK);
+    assert_in_range(g.took[0], 3000 * MS, 3010 * MS);
+    assert_in_range(g.took[1], 3000 * MS, 3010 * MS);
+    house_end(&h);
+    assert_int_equal(fake_end(), 0);
+}
+
+static void
+many_handlers_block_at_once(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        struct house h = {.engines = 2, .threads = 2};
+        struct guest a = {.n = MANY, .block_ms = 2000};
+        struct guest b = {.n = MANY, .block_ms = 1001};
+
+        house_begin(&h, seed, seed % 2 == 0 ? 4 : 0);
+        guest_begin(&a, &h, "10.9.0.3");
+        guest_begin(&b, &h, "10.9.0.4");
+        await_begun(&h, 2 * MANY);
+        guest_end(&a);
+        guest_end(&b);
+        expect_all(&a, VC_OK);
+        expect_all(&b, VC_ABORTED);
+        house_end(&h);
+        assert_int_equal(fake_end(), 0);
+    }
+}
+
+static void
+without_threads_left_handlers_wait_and_the_server_lives(void **state)
+{
+    struct house h = {0};
+    struct guest a = {.n = MOST / 2, .block_ms = 8000};
+    struct guest b = {.n = MOST / 2, .block_ms = 8000};
+
+    (void)state;
+    house_begin(&h, 1, 0);
+    guest_begin(&a, &h, "10.9.0.3");
+    guest_begin(&b, &h, "10.9.0.4");
+    await_begun(&h, SPARES);
+    fake_sleep_us(5 * S);
+    assert_int_equal(atomic_load(&h.begun), SPARES);
+    guest_end(&a);
+    guest_end(&b);
+    expect_all(&a, VC_OK);
+    expect_all(&b, VC_OK);
+    assert_int_equal(atomic_load(&h.ended), MOST);
+    house_end(&h);
+    assert_int_equal(fake_end(), 0);
+}
+
+static void
+a_server_is_closed_while_handlers_block(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct house h = {.engines = 1 + (unsigned)seed % 2,
+                          .threads = 2,
+                          .stops_first = seed % 4 > 1};
+        struct guest g = {.n = 3, .block_ms = 3000};
+
+        house_begin(&h, seed, seed % 3 == 0 ? 8 : 0);
+        guest_begin(&g, &h, "10.9.0.3");
+        await_begun(&h, 3);
+        fake_sleep_us(seed * 37); /* before and after they are taken over */
+        house_end(&h);
+        assert_int_equal(atomic_load(&h.ended), 3);
+        guest_end(&g);
+        assert_int_equal(fake_end(), 0);
+    }
+}
+
+static void
+a_client_is_killed_while_handlers_block(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct house h = {0};
+        struct guest g = {.n = 3, .block_ms = seed % 2 == 0 ? 3000 : 15000};
+
+        house_begin(&h, seed, seed % 3 == 0 ? 8 : 0);
+        guest_begin(&g, &h, "10.9.0.3");
+        await_begun(&h, 3);
+        fake_process_kill(g.process);
+        call_quickly(&h, 5, 3 * MS + (seed % 3 == 0) * 100 * MS);
+        if (seed % 4 < 2)
+            fake_sleep_us(16 * S); /* the peer is forgotten meanwhile */
+        house_end(&h);
+        assert_int_equal(atomic_load(&h.ended), 3);
+        assert_int_equal(fake_end(), 0);
+    }
+}
+
+static void
+a_handler_calls_before_and_after_it_was_taken_over(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct house h = {.engines = 1 + (unsigned)seed % 2,
+                          .threads = 2,
+                          .nests_at_home = seed % 4 > 1};
+        struct sim_server behind = {.sleep_us = seed % 3 == 0 ? 3000 : 0};
+        struct guest g = {.n = 5, .counts = true};
+
+        house_begin(&h, seed, seed % 3 == 0 ? 8 : 0);
+        sim_target("10.9.0.9", behind.target);
+        sim_server_start(&behind, fake_host_new("behind", "10.9.0.9"), 1);
+        assert_true(sim_server_await(&behind));
+        guest_begin(&g, &h, "10.9.0.3");
+        guest_end(&g);
+        expect_all(&g, VC_OK);
+        house_end(&h);
+        assert_true(sim_server_stop(&behind));
+        assert_int_equal(fake_end(), 0);
+    }
+}
+
+/* The watcher rests: an hour of nothing has no steps. */
+static void
+an_idle_server_does_nothing(void **state)
+{
+    struct house h = {0};
+    uint64_t steps;
+
+    (void)state;
+    house_begin(&h, 1, 0);
+    call_quickly(&h, 2, 3 * MS);
+    fake_sleep_us(S);
+    steps = fake_steps();
+    fake_sleep_us(60 * S);
+    assert_in_range(fake_steps() - steps, 0, 100);
+    house_end(&h);
+    assert_int_equal(fake_end(), 0);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_long_handler_keeps_its_client_and_delays_no_other),
+        cmocka_unit_test(
+            a_call_that_is_there_when_a_handler_begins_waits_a_millisecond),
+        cmocka_unit_test(many_handlers_block_at_once),
+        cmocka_unit_test(
+            without_threads_left_handlers_wait_and_the_server_lives),
+        cmocka_unit_test(a_server_is_closed_while_handlers_block),
+        cmocka_unit_test(a_client_is_killed_while_handlers_block),
+        cmocka_unit_test(a_handler_calls_before_and_after_it_was_taken_over),
+        cmocka_unit_test(an_idle_server_does_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
