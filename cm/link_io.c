@@ -112,35 +112,36 @@ header_write(struct vc__link *link, uint8_t *out, uint16_t count)
 }
 
 static void
-send_end(struct vc__send *s, enum vc__send_end end,
-         struct cds_list_head *finished)
+send_end(struct vc__send *s, enum vc__send_end end)
 {
     s->place = VC__SEND_OUT;
-    s->end = (uint8_t)end;
     if (s->done != NULL)
-        cds_list_add_tail(&s->node, finished);
+        s->done(s, end);
 }
 
 /* s was written, as far as s->take reaches. Without a done() it may be freed
- * at any moment after `gone` is set. */
+ * at any moment after `gone` is set, with one by that. */
 static void
-send_written(struct vc__link *link, struct vc__send *s,
-             struct cds_list_head *finished)
+send_written(struct vc__link *link, struct vc__send *s)
 {
-    if (s->at < s->frame.body_len)
+    bool more = s->at < s->frame.body_len;
+    bool over = !more && !s->wants_ack && s->done != NULL;
+
+    s->place = VC__SEND_OUT;
+    if (more) {
         vc__schedule_add(&link->schedule, s);
-    else if (s->wants_ack) {
+    } else if (s->wants_ack) {
         s->place = VC__SEND_SENT;
         cds_list_add_tail(&s->node, &link->sent);
-    } else
-        send_end(s, VC__SEND_HANDED, finished);
+    }
     /* Release: pairs with whoever takes it for gone and reads the rest. */
     atomic_store_explicit(&s->gone, true, memory_order_release);
+    if (over)
+        s->done(s, VC__SEND_HANDED);
 }
 
 static void
-packet_write(struct vc__link *link, uint8_t *out, struct plan *plan,
-             struct cds_list_head *finished)
+packet_write(struct vc__link *link, uint8_t *out, struct plan *plan)
 {
     uint32_t sequence = header_write(link, out, plan->count);
     uint32_t at = VC__PACKET_HEADER;
@@ -150,7 +151,7 @@ packet_write(struct vc__link *link, uint8_t *out, struct plan *plan,
         send_write(link, s, out + at);
         at += s->take;
         s->packet = sequence;
-        send_written(link, s, finished);
+        send_written(link, s);
     }
 }
 
@@ -176,7 +177,7 @@ packet_post(struct vc__link *link, const uint8_t *data, uint32_t len)
 
 /* One packet of what waits; false when none can go now. */
 static bool
-packet_send(struct vc__link *link, struct cds_list_head *finished)
+packet_send(struct vc__link *link)
 {
     uint8_t small[512];
     uint8_t *out = small;
@@ -193,15 +194,15 @@ packet_send(struct vc__link *link, struct cds_list_head *finished)
         return false;
     if (plan.len > link->qp.max_inline)
         out = vc__qp_buffer(&link->qp);
-    packet_write(link, out, &plan, finished);
+    packet_write(link, out, &plan);
     return packet_post(link, out, plan.len);
 }
 
 /* Sends all that can go. */
 static void
-queue_flush(struct vc__link *link, struct cds_list_head *finished)
+queue_flush(struct vc__link *link)
 {
-    while (packet_send(link, finished))
+    while (packet_send(link))
         continue;
     link->round++;
     if (link->open && vc__credit_must_tell(&link->credit) &&
@@ -252,7 +253,7 @@ arrival_take(struct vc__link *link)
 
 /* Under the lock. False when there was none. */
 static bool
-arrivals_take(struct vc__link *link, struct cds_list_head *finished)
+arrivals_take(struct vc__link *link)
 {
     struct vc__send *s;
     bool took = false;
@@ -263,48 +264,35 @@ arrivals_take(struct vc__link *link, struct cds_list_head *finished)
         if (link->open)
             vc__schedule_add(&link->schedule, s);
         else
-            send_end(s, VC__SEND_LOST, finished);
+            send_end(s, VC__SEND_LOST);
     }
     return took;
 }
 
-static void
-finish(struct cds_list_head *finished)
-{
-    while (!cds_list_empty(finished)) {
-        struct vc__send *s =
-            cds_list_entry(finished->next, struct vc__send, node);
-
-        cds_list_del(&s->node);
-        s->done(s, (enum vc__send_end)s->end);
-    }
-}
-
 static bool
-link_flush(struct vc__link *link, struct cds_list_head *finished)
+link_flush(struct vc__link *link)
 {
-    bool took = arrivals_take(link, finished);
+    bool took = arrivals_take(link);
 
-    queue_flush(link, finished);
+    queue_flush(link);
     return took;
 }
 
 /* True when there is more by now. Whoever had the lock looks, for those who
  * did not get it have gone away. */
 static bool
-link_leave(struct vc__link *link, struct cds_list_head *finished)
+link_leave(struct vc__link *link)
 {
     pthread_mutex_unlock(&link->lock);
-    finish(finished);
     /* Full: the unlocking is seen before the queue is looked at. */
     cmm_smp_mb();
     return !cds_wfcq_empty(&link->arrivals, &link->arrivals_tail);
 }
 
 static void
-link_unlock(struct vc__link *link, struct cds_list_head *finished)
+link_unlock(struct vc__link *link)
 {
-    if (link_leave(link, finished))
+    if (link_leave(link))
         vc__link_push(link);
 }
 
@@ -313,14 +301,13 @@ link_unlock(struct vc__link *link, struct cds_list_head *finished)
 void
 vc__link_push(struct vc__link *link)
 {
-    CDS_LIST_HEAD(finished);
     bool took, more;
 
     do {
         if (pthread_mutex_trylock(&link->lock) != 0)
             return;
-        took = link_flush(link, &finished);
-        more = link_leave(link, &finished);
+        took = link_flush(link);
+        more = link_leave(link);
     } while (took && more);
 }
 
@@ -357,52 +344,49 @@ vc__link_send(struct vc__link *link, struct vc__send *s)
 bool
 vc__link_unsend(struct vc__link *link, struct vc__send *s)
 {
-    CDS_LIST_HEAD(finished);
     bool back;
 
     pthread_mutex_lock(&link->lock);
-    arrivals_take(link, &finished);
+    arrivals_take(link);
     back = s->place == VC__SEND_QUEUED && !atomic_load(&s->gone);
     if (back) {
         vc__schedule_remove(s);
-        send_end(s, VC__SEND_LOST, &finished);
+        send_end(s, VC__SEND_LOST);
     }
-    queue_flush(link, &finished);
-    link_unlock(link, &finished);
+    queue_flush(link);
+    link_unlock(link);
     return back;
 }
 
 void
 vc__link_withdraw(struct vc__link *link, struct vc__send *s)
 {
-    CDS_LIST_HEAD(finished);
 
     pthread_mutex_lock(&link->lock);
-    arrivals_take(link, &finished);
+    arrivals_take(link);
     if (s->place == VC__SEND_QUEUED) {
         vc__schedule_remove(s);
-        send_end(s, VC__SEND_LOST, &finished);
+        send_end(s, VC__SEND_LOST);
     } else if (s->place == VC__SEND_SENT) {
         cds_list_del(&s->node);
-        send_end(s, VC__SEND_LOST, &finished);
+        send_end(s, VC__SEND_LOST);
     }
-    link_unlock(link, &finished);
+    link_unlock(link);
 }
 
 void
 vc__link_drop(struct vc__link *link, struct vc__flow *flow)
 {
-    CDS_LIST_HEAD(finished);
     struct vc__send *s, *next;
 
     pthread_mutex_lock(&link->lock);
-    arrivals_take(link, &finished);
+    arrivals_take(link);
     cds_list_for_each_entry_safe (s, next, &flow->sends, node) {
         vc__schedule_remove(s);
-        send_end(s, VC__SEND_LOST, &finished);
+        send_end(s, VC__SEND_LOST);
     }
-    queue_flush(link, &finished);
-    link_unlock(link, &finished);
+    queue_flush(link);
+    link_unlock(link);
 }
 
 /* --- what comes in ----------------------------------------------------- */
@@ -422,7 +406,7 @@ link_malformed(struct vc__link *link, const char *what)
 
 /* What the peer has handled. */
 static void
-acks_take(struct vc__link *link, struct cds_list_head *finished)
+acks_take(struct vc__link *link)
 {
     while (!cds_list_empty(&link->sent)) {
         struct vc__send *s =
@@ -431,7 +415,7 @@ acks_take(struct vc__link *link, struct cds_list_head *finished)
         if (!vc__credit_is_acked(&link->credit, s->packet))
             return;
         cds_list_del(&s->node);
-        send_end(s, VC__SEND_ACKED, finished);
+        send_end(s, VC__SEND_ACKED);
     }
 }
 
@@ -441,17 +425,16 @@ acks_take(struct vc__link *link, struct cds_list_head *finished)
 static bool
 packet_handled(struct vc__link *link, const struct vc__credit_word *word)
 {
-    CDS_LIST_HEAD(finished);
     bool good;
 
     pthread_mutex_lock(&link->lock);
     good = vc__credit_arrived(&link->credit) &&
            vc__credit_handled(&link->credit, word);
     if (good) {
-        acks_take(link, &finished);
-        link_flush(link, &finished);
+        acks_take(link);
+        link_flush(link);
     }
-    link_unlock(link, &finished);
+    link_unlock(link);
     return good;
 }
 
@@ -516,12 +499,11 @@ static void
 io_sent(struct vc__qp *qp, uint32_t number)
 {
     struct vc__link *link = link_of(qp);
-    CDS_LIST_HEAD(finished);
 
     pthread_mutex_lock(&link->lock);
     vc__qp_retire(qp, number);
-    link_flush(link, &finished);
-    link_unlock(link, &finished);
+    link_flush(link);
+    link_unlock(link);
 }
 
 static void
@@ -616,16 +598,15 @@ vc__link_open_io(struct vc__link *link, uint32_t peer_credits)
 void
 vc__link_close_io(struct vc__link *link)
 {
-    CDS_LIST_HEAD(lost);
     struct vc__send *s, *next;
 
     pthread_mutex_lock(&link->lock);
     link->open = false;
-    arrivals_take(link, &lost);
+    arrivals_take(link);
     while ((s = vc__schedule_clear(&link->schedule)) != NULL)
-        send_end(s, VC__SEND_LOST, &lost);
+        send_end(s, VC__SEND_LOST);
     cds_list_for_each_entry_safe (s, next, &link->sent, node)
-        send_end(s, VC__SEND_LOST, &lost);
+        send_end(s, VC__SEND_LOST);
     CDS_INIT_LIST_HEAD(&link->sent);
-    link_unlock(link, &lost);
+    link_unlock(link);
 }

@@ -401,6 +401,15 @@ link_broken(struct vc__pool *p, struct vc__pool_link *pl)
         former_lost(p, peer, *why);
 }
 
+/* The pool takes its links down, one after the other, and then the peer. */
+static void
+link_closed(struct vc__pool *p, struct vc__pool_link *pl)
+{
+    pthread_mutex_lock(&p->lock);
+    vc__peer_leave(pl->peer, pl);
+    pthread_mutex_unlock(&p->lock);
+}
+
 /* A lost link is made up for by another, unless the peer broke the protocol or
  * has been silent for too long, or several in a row brought no reply. */
 static bool
@@ -435,6 +444,8 @@ on_down(struct vc__link *link)
         return;
     if (pl->peer == NULL)
         link_unused(p, link);
+    else if (p->closer != NULL)
+        link_closed(p, pl);
     else if (is_resumable(p, pl))
         link_lost(p, pl);
     else
@@ -630,7 +641,6 @@ vc__pool_cancel(struct vc__pool *p, const void *owner)
 static void
 peer_close(struct vc__peer *peer)
 {
-    /* A former peer is freed with its last link. */
     for (unsigned n = peer->n_links; n > 0; n--) {
         struct vc__pool_link *pl =
             cds_list_entry(peer->links.next, struct vc__pool_link, node);
@@ -644,13 +654,16 @@ pool_close(struct vc__task *task)
 {
     struct vc__pool *p = caa_container_of(task, struct vc__pool, close);
     struct vc__peer *former, *next;
+    CDS_LIST_HEAD(none); /* the clients are closed */
     struct vc__error error;
 
     p->closer = p->closing;
     vc__attempt_cancel(p);
     vc__timer_stop(&p->cm->engine->timers, &p->look);
-    cds_list_for_each_entry_safe (former, next, &p->former, node)
+    cds_list_for_each_entry_safe (former, next, &p->former, node) {
         peer_close(former);
+        peer_drop(former, &none);
+    }
     if (p->peer != NULL)
         peer_close(p->peer);
     vc__error_put(&error, VC_CANCELLED, "the channel was closed");
