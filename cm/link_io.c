@@ -251,6 +251,40 @@ arrival_take(struct vc__link *link)
     return caa_container_of(node, struct vc__send, arrival);
 }
 
+/* Waits for a thread that is in the middle of appending: what this one has
+ * appended may be behind. */
+static struct vc__send *
+arrival_await(struct vc__link *link)
+{
+    struct cds_wfcq_node *node =
+        __cds_wfcq_dequeue_blocking(&link->arrivals, &link->arrivals_tail);
+
+    if (node == NULL)
+        return NULL;
+    see_appended();
+    return caa_container_of(node, struct vc__send, arrival);
+}
+
+static void
+arrival_put(struct vc__link *link, struct vc__send *s)
+{
+    s->round = link->round;
+    if (link->open)
+        vc__schedule_add(&link->schedule, s);
+    else
+        send_end(s, VC__SEND_LOST);
+}
+
+/* Under the lock. All that was appended before. */
+static void
+arrivals_take_all(struct vc__link *link)
+{
+    struct vc__send *s;
+
+    while ((s = arrival_await(link)) != NULL)
+        arrival_put(link, s);
+}
+
 /* Under the lock. False when there was none. */
 static bool
 arrivals_take(struct vc__link *link)
@@ -260,11 +294,7 @@ arrivals_take(struct vc__link *link)
 
     while ((s = arrival_take(link)) != NULL) {
         took = true;
-        s->round = link->round;
-        if (link->open)
-            vc__schedule_add(&link->schedule, s);
-        else
-            send_end(s, VC__SEND_LOST);
+        arrival_put(link, s);
     }
     return took;
 }
@@ -347,7 +377,7 @@ vc__link_unsend(struct vc__link *link, struct vc__send *s)
     bool back;
 
     pthread_mutex_lock(&link->lock);
-    arrivals_take(link);
+    arrivals_take_all(link);
     back = s->place == VC__SEND_QUEUED && !atomic_load(&s->gone);
     if (back) {
         vc__schedule_remove(s);
@@ -363,7 +393,7 @@ vc__link_withdraw(struct vc__link *link, struct vc__send *s)
 {
 
     pthread_mutex_lock(&link->lock);
-    arrivals_take(link);
+    arrivals_take_all(link);
     if (s->place == VC__SEND_QUEUED) {
         vc__schedule_remove(s);
         send_end(s, VC__SEND_LOST);
@@ -380,7 +410,7 @@ vc__link_drop(struct vc__link *link, struct vc__flow *flow)
     struct vc__send *s, *next;
 
     pthread_mutex_lock(&link->lock);
-    arrivals_take(link);
+    arrivals_take_all(link);
     cds_list_for_each_entry_safe (s, next, &flow->sends, node) {
         vc__schedule_remove(s);
         send_end(s, VC__SEND_LOST);
@@ -602,7 +632,7 @@ vc__link_close_io(struct vc__link *link)
 
     pthread_mutex_lock(&link->lock);
     link->open = false;
-    arrivals_take(link);
+    arrivals_take_all(link);
     while ((s = vc__schedule_clear(&link->schedule)) != NULL)
         send_end(s, VC__SEND_LOST);
     cds_list_for_each_entry_safe (s, next, &link->sent, node)
