@@ -34,6 +34,9 @@
 #define CATCH_UP_US 10000
 /* Turns of the loop between two looks at the clock, under traffic. */
 #define TURNS_PER_CLOCK 64
+/* The same for handlers, which may take long: of a server under load each turn
+ * runs many. */
+#define HANDLERS_PER_CLOCK 16
 
 #define EVENTS 16
 
@@ -234,8 +237,12 @@ engine_run_tasks(struct vc__engine *e)
 
     engine_take_inbox(e);
     n = run_all(&e->tasks);
-    if (e->depth == 0)
-        n += run_all(&e->handlers);
+    if (e->depth == 0) {
+        unsigned handled = run_all(&e->handlers);
+
+        e->handled += handled;
+        n += handled;
+    }
     return n;
 }
 
@@ -354,8 +361,10 @@ engine_progress(struct vc__engine *e, uint64_t until)
 {
     uint64_t start = 0, now;
 
-    if (++e->turns % TURNS_PER_CLOCK == 0)
+    if (++e->turns % TURNS_PER_CLOCK == 0 || e->handled >= HANDLERS_PER_CLOCK) {
+        e->handled = 0;
         engine_tick(e);
+    }
     for (unsigned i = 1;; i++) {
         if (engine_poll(e) > 0)
             return true;

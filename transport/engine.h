@@ -22,7 +22,6 @@
 #include "transport/timer.h"
 #include "transport/waiter.h"
 
-
 /* Something to run once on the holder. Lives in its owner; may be posted
  * again, or freed, from its own run(). */
 struct vc__task {
@@ -70,9 +69,10 @@ struct vc__engine {
     struct cds_list_head tasks;    /* posted, or deferred by the holder */
     struct cds_list_head handlers; /* run only when no handler waits */
     struct vc__timers timers;
-    unsigned depth; /* nested progress: a handler that waits */
-    unsigned hasty; /* connections that wait for descriptors to tell */
-    bool stirred;   /* a look or a timer did something nobody counted yet */
+    unsigned depth;   /* nested progress: a handler that waits */
+    unsigned hasty;   /* connections that wait for descriptors to tell */
+    bool stirred;     /* a look or a timer did something nobody counted yet */
+    unsigned handled; /* handlers run since the clock was read */
     unsigned turns;
     atomic_ullong looked; /* when the descriptors were last looked at */
     uint32_t spin_max_us, spin_us;
