@@ -265,7 +265,6 @@ a_thousand_links_are_lost_and_no_call_is(void **state)
         getenv("SEED") != NULL ? strtoull(getenv("SEED"), NULL, 0) : 1;
 
     (void)state;
-    (void)await_run;
     struck = 0;
     for (; struck < 1000; seed++) {
         rig_begin(&r, seed, (unsigned)(seed % 3) * 200,
@@ -294,12 +293,284 @@ long_requests_are_resumed_when_credits_are_short(void **state)
     }
 }
 
+/* --- one loss at a chosen moment ---------------------------------------- */
+
+/* The next line of this process's QPs breaks one. */
+static void
+break_next(const char *line)
+{
+    fake_rule(line, 1, FAKE_FLUSH, 0);
+    fake_when(line, 1, strike, NULL);
+}
+
+static void
+good(struct caller *c)
+{
+    pthread_join(c->thread, NULL);
+    if (c->status != VC_OK)
+        fail_msg("seed %llu: %s", (unsigned long long)c->rig->seed, c->text);
+    assert_int_equal(atomic_load(&sim_ran[c->tag]), 1);
+}
+
+static void
+a_call_whose_handler_runs_is_joined(void **state)
+{
+    struct rig r;
+    struct caller c;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        rig_begin(&r, seed, 3 * MS, 1 + (unsigned)(seed % 2));
+        warm_up(&r);
+        caller_start(&c, &r, 0, 1, seed % 3 == 0 ? 50000 : 100);
+        await_run(CHANNELS);
+        /* Another call, which finds the link broken at either end. */
+        break_next(seed % 2 == 0 ? "main qp" : "SEND");
+        for (unsigned i = 1; i < CHANNELS; i++) {
+            struct caller other;
+
+            caller_start(&other, &r, i, 1, 100);
+            good(&other);
+        }
+        good(&c);
+        once_each(&r);
+        rig_end(&r);
+    }
+}
+
+/* The reply has left the server when the client's end breaks, or breaks the
+ * server's end itself; or a part of it has, or of the request. */
+static void
+a_message_lost_at_any_line_is_sent_again(void **state)
+{
+    static const char *const lines[] = {"main qp", "server qp"};
+    struct rig r;
+    struct caller c;
+
+    (void)state;
+    struck = 0;
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        rig_begin(&r, seed, 0, 1 + (unsigned)(seed % 2));
+        warm_up(&r);
+        fake_rule(lines[seed % 2], 1 + (unsigned)(seed / 2 % 40), FAKE_FLUSH,
+                  0);
+        fake_when(lines[seed % 2], 1 + (unsigned)(seed / 2 % 40), strike, NULL);
+        caller_start(&c, &r, (unsigned)(seed % CHANNELS), 4,
+                     seed % 3 == 0 ? 100 : 60000);
+        good(&c);
+        once_each(&r);
+        rig_end(&r);
+    }
+    assert_in_range(struck, 200, 300);
+}
+
+/* Its slot would be lost with it: as many give up as a session has slots, and
+ * more. */
+static void
+callers_that_give_up_while_a_link_is_lost_leave_their_slots(void **state)
+{
+    struct rig r;
+    struct caller c[8];
+    unsigned gave_up = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        rig_begin(&r, seed, 500, 1);
+        warm_up(&r);
+        for (unsigned round = 0; round < 40; round++) {
+            unsigned n = ended(&r);
+
+            if (round % 8 == 0)
+                break_next(round % 16 == 0 ? "main qp" : "server qp");
+            for (unsigned i = 0; i < 8; i++) {
+                caller_start(&c[i], &r, 0, 1, i % 2 == 0 ? 100 : 40000);
+                c[i].timeout_ms = 1 + i % 4;
+            }
+            await_ended(&r, n + 8);
+            for (unsigned i = 0; i < 8; i++) {
+                pthread_join(c[i].thread, NULL);
+                gave_up += c[i].status == VC_DEADLINE_EXCEEDED;
+                assert_true(c[i].status == VC_OK ||
+                            c[i].status == VC_DEADLINE_EXCEEDED);
+            }
+        }
+        caller_start(&c[0], &r, 0, 1, 100);
+        good(&c[0]);
+        once_each(&r);
+        rig_end(&r);
+    }
+    assert_in_range(gave_up, 1000, UINT32_MAX);
+}
+
+static void
+a_session_closed_while_its_link_is_lost_gives_its_number_back(void **state)
+{
+    struct rig r;
+    struct caller c;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        rig_begin(&r, seed, 300, 1 + (unsigned)(seed % 2));
+        warm_up(&r);
+        for (unsigned round = 0; round < 12; round++) {
+            break_next(round % 2 == 0 ? "main qp" : "server qp");
+            caller_start(&c, &r, 1, 1, 100);
+            if (round % 3 == 0)
+                fake_sleep_us(seed * 7);
+            vc_channel_close(r.channels[0]);
+            assert_int_equal(vc_channel_open(r.runtime, r.server.target,
+                                             &r.opts, &r.channels[0]),
+                             VC_OK);
+            good(&c);
+            caller_start(&c, &r, 0, 1, 100);
+            good(&c);
+        }
+        once_each(&r);
+        rig_end(&r);
+    }
+}
+
+static void
+one_of_several_links_may_be_lost_without_a_connect(void **state)
+{
+    struct rig r;
+    struct caller c[6];
+    struct fake_census census;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        rig_begin(&r, seed, 200, 3);
+        warm_up(&r);
+        do {
+            caller_start(&c[0], &r, 0, 1, 100);
+            good(&c[0]);
+            fake_census(fake_process_self(), &census);
+        } while (census.ids < 3);
+        /* No link comes up any more. */
+        fake_fail(fake_process_self(), "rdma_resolve_addr", 1, ENOMEM);
+        break_next(seed % 2 == 0 ? "main qp" : "server qp");
+        for (unsigned i = 0; i < 6; i++)
+            caller_start(&c[i], &r, i % CHANNELS, 5, seed % 3 * 20000 + 1);
+        for (unsigned i = 0; i < 6; i++)
+            good(&c[i]);
+        fake_fail_no_more();
+        once_each(&r);
+        rig_end(&r);
+    }
+}
+
+/* --- servers that are gone ---------------------------------------------- */
+
+/* What a killed server had ends as unknown, and goes to no other. */
+static void
+calls_of_a_killed_server_end_unknown_and_the_next_are_served(void **state)
+{
+    struct rig r;
+    struct caller c[12];
+    unsigned unknown = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        rig_begin(&r, seed, 400, 1 + (unsigned)(seed % 3));
+        warm_up(&r);
+        for (unsigned i = 0; i < 12; i++)
+            caller_start(&c[i], &r, i % CHANNELS, 1, i % 3 == 0 ? 40000 : 100);
+        fake_sleep_us(500 + seed * 31);
+        fake_process_kill(r.server.process);
+        rig_serve(&r);
+        for (unsigned i = 0; i < 12; i++) {
+            pthread_join(c[i].thread, NULL);
+            if (c[i].status != VC_OK)
+                assert_int_equal(c[i].status, VC_UNAVAILABLE);
+            unknown += c[i].outcome == VC_OUTCOME_UNKNOWN;
+        }
+        caller_start(&c[0], &r, 0, 1, 100);
+        good(&c[0]);
+        once_each(&r);
+        rig_end(&r);
+    }
+    assert_in_range(unknown, 60, UINT32_MAX);
+}
+
+static void
+a_client_that_comes_back_too_late_begins_anew(void **state)
+{
+    struct rig r;
+    struct caller c;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        rig_begin(&r, seed, 0, 1 + (unsigned)(seed % 2));
+        warm_up(&r);
+        /* Idle: nothing is under way that would bring a link. */
+        break_next("SEND");
+        caller_start(&c, &r, 0, 1, 100);
+        good(&c);
+        fake_wire_cut(fake_host_local(), r.there, true);
+        assert_int_not_equal(sim_echo(r.channels[0], 10, 60000, 5000, NULL),
+                             VC_OK);
+        fake_sleep_us(15000 * MS);
+        fake_wire_cut(fake_host_local(), r.there, false);
+        for (unsigned i = 0; i < CHANNELS; i++) {
+            caller_start(&c, &r, i, 2, 50000);
+            good(&c);
+        }
+        once_each(&r);
+        rig_end(&r);
+    }
+}
+
+/* --- without memory ------------------------------------------------------ */
+
+/* Every call ends, and not by its deadline of a minute: with its reply, or
+ * with what was lacking. */
+static void
+no_call_hangs_when_memory_fails_during_a_loss(void **state)
+{
+    struct rig r;
+    struct caller c[6];
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 240; seed++) {
+        unsigned nth = 1 + (unsigned)(seed / 2 % 60);
+
+        rig_begin(&r, seed, 300, 1 + (unsigned)(seed % 3));
+        warm_up(&r);
+        break_next(seed % 4 < 2 ? "main qp" : "server qp");
+        for (unsigned i = 0; i < 6; i++)
+            caller_start(&c[i], &r, i % CHANNELS, 3, i % 2 == 0 ? 100 : 30000);
+        fake_fail_memory(seed % 2 == 0 ? fake_process_self() : r.server.process,
+                         nth);
+        for (unsigned i = 0; i < 6; i++) {
+            pthread_join(c[i].thread, NULL);
+            if (c[i].status == VC_DEADLINE_EXCEEDED)
+                fail_msg("seed %llu: %s", (unsigned long long)seed, c[i].text);
+        }
+        fake_fail_no_more();
+        fake_no_rules();
+        for (unsigned i = 0; i < CHANNELS; i++)
+            sim_echo(r.channels[i], 10, 60000, 3000, NULL);
+        once_each(&r);
+        rig_end(&r);
+    }
+}
+
+#define T(name) cmocka_unit_test(name)
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_thousand_links_are_lost_and_no_call_is),
-        cmocka_unit_test(long_requests_are_resumed_when_credits_are_short),
+        T(a_thousand_links_are_lost_and_no_call_is),
+        T(long_requests_are_resumed_when_credits_are_short),
+        T(a_call_whose_handler_runs_is_joined),
+        T(a_message_lost_at_any_line_is_sent_again),
+        T(callers_that_give_up_while_a_link_is_lost_leave_their_slots),
+        T(a_session_closed_while_its_link_is_lost_gives_its_number_back),
+        T(one_of_several_links_may_be_lost_without_a_connect),
+        T(calls_of_a_killed_server_end_unknown_and_the_next_are_served),
+        T(a_client_that_comes_back_too_late_begins_anew),
+        T(no_call_hangs_when_memory_fails_during_a_loss),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
