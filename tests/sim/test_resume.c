@@ -26,6 +26,7 @@ struct rig {
     struct vc_channel_opts opts;
     uint64_t dice;
     uint64_t seed;
+    unsigned timeout_ms; /* of the callers that are started */
     atomic_uint next_tag, good, others;
 };
 
@@ -77,6 +78,7 @@ rig_begin(struct rig *r, uint64_t seed, unsigned sleep_us, unsigned links)
 
     memset(r, 0, sizeof *r);
     r->seed = r->dice = seed;
+    r->timeout_ms = 60000;
     r->opts = opts;
     r->opts.min_links = r->opts.max_links = links;
     r->server.sleep_us = sleep_us;
@@ -146,7 +148,7 @@ caller_start(struct caller *c, struct rig *r, unsigned channel, unsigned calls,
                          .channel = r->channels[channel],
                          .calls = calls,
                          .dice = roll(&r->dice, UINT64_MAX),
-                         .timeout_ms = 60000,
+                         .timeout_ms = r->timeout_ms,
                          .size = size};
     pthread_create(&c->thread, NULL, caller_main, c);
 }
@@ -383,8 +385,8 @@ callers_that_give_up_while_a_link_is_lost_leave_their_slots(void **state)
             if (round % 8 == 0)
                 break_next(round % 16 == 0 ? "main qp" : "server qp");
             for (unsigned i = 0; i < 8; i++) {
+                r.timeout_ms = 1 + i % 4;
                 caller_start(&c[i], &r, 0, 1, i % 2 == 0 ? 100 : 40000);
-                c[i].timeout_ms = 1 + i % 4;
             }
             await_ended(&r, n + 8);
             for (unsigned i = 0; i < 8; i++) {
@@ -394,6 +396,7 @@ callers_that_give_up_while_a_link_is_lost_leave_their_slots(void **state)
                             c[i].status == VC_DEADLINE_EXCEEDED);
             }
         }
+        r.timeout_ms = 60000;
         caller_start(&c[0], &r, 0, 1, 100);
         good(&c[0]);
         once_each(&r);
