@@ -405,6 +405,8 @@ link_lost(struct vc__pool *p, struct vc__pool_link *pl)
         p->lost = pl->link.error;
         if (pool_is_wanted(p))
             attempt_post(p);
+    } else if (!former && peer->n_links < p->opts.min_links) {
+        vc__pool_grow(p);
     }
     clients_launch(p);
     pthread_mutex_unlock(&p->lock);

@@ -158,6 +158,39 @@ pool_grows_under_load_within_its_limit_and_shrinks_when_idle(void **state)
     }
 }
 
+/* So many ids, while calls are made. */
+static bool
+await_links(struct rig *r, struct vc_channel *channel, unsigned n)
+{
+    for (unsigned i = 0; i < 400; i++) {
+        if (links(r) == n)
+            return true;
+        assert_int_equal(sim_echo(channel, 1, 1, 5000, NULL), VC_OK);
+        fake_sleep_us(1000);
+    }
+    return false;
+}
+
+static void
+a_link_below_the_minimum_is_made_up_for(void **state)
+{
+    struct rig r;
+    struct vc_channel *channel;
+
+    (void)state;
+    rig_begin(&r, 8, 0, 3, 3);
+    channel = channel_open(&r);
+    assert_true(await_links(&r, channel, 3));
+    assert_false(await_links(&r, channel, 4)); /* and all of them are up */
+    /* The link that has the session; calls go on at once by another. */
+    fake_rule("main qp", 1, FAKE_FLUSH, 0);
+    assert_int_equal(sim_echo(channel, 1, 1, 5000, NULL), VC_OK);
+    assert_false(await_links(&r, channel, 0)); /* time for a connect */
+    assert_int_equal(links(&r), 3);
+    vc_channel_close(channel);
+    rig_end(&r);
+}
+
 /* Links that never brought a reply are no sign of a server that is ill when
  * they are closed for being idle. */
 static void
@@ -327,6 +360,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         T(pool_grows_under_load_within_its_limit_and_shrinks_when_idle),
         T(calls_live_on_when_links_that_were_never_used_are_closed),
+        T(a_link_below_the_minimum_is_made_up_for),
         T(channels_with_other_options_have_links_of_their_own),
         T(any_service_may_be_the_first_on_a_link),
         T(closing_a_channel_ends_its_calls_and_no_others),
