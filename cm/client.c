@@ -73,8 +73,11 @@ link_need(struct vc__session *s)
         return LAUNCH_WAIT;
     if (s->link != NULL && best->n_busy >= s->link->n_busy / 2)
         return LAUNCH_GONE;
-    if (s->link != NULL)
+    if (s->link != NULL) {
+        /* Its OPEN may wait there for a credit. */
+        vc__link_drop(&s->link->link, &s->flow);
         vc__session_unbind(s);
+    }
     return vc__session_bind(s, best) ? LAUNCH_GONE : LAUNCH_NO_MEMORY;
 }
 
@@ -99,13 +102,22 @@ vc__client_launch(struct vc__client *c)
         struct vc__request *r =
             cds_list_entry(c->waiting.next, struct vc__request, node);
 
+        enum launch got;
+
         cds_list_del(&r->node);
         r->send->fresh = false;
-        if (launch(c, r) != LAUNCH_GONE) {
+        got = launch(c, r);
+        if (got == LAUNCH_WAIT) {
             cds_list_add(&r->node, &c->waiting);
             return;
         }
-        vc__pool_count(c->pool, VC__POOL_CALLS_WAITING, -1);
+        if (got == LAUNCH_GONE) {
+            vc__pool_count(c->pool, VC__POOL_CALLS_WAITING, -1);
+            continue;
+        }
+        /* Nothing would come by that tries again. */
+        vc__request_complete(c->pool, r);
+        cds_list_add_tail(&r->node, &c->pool->refused);
     }
 }
 
@@ -209,6 +221,7 @@ vc__client_abandon(struct vc__client *c, struct vc__request *r,
     pthread_mutex_unlock(&c->pool->lock);
     if (link != NULL)
         vc__link_push_held(link);
+    vc__pool_refuse(c->pool);
     return mine;
 }
 
@@ -273,6 +286,10 @@ vc__client_close(struct vc__client *c)
 
     vc__error_put(&error, VC_CANCELLED, "the channel was closed");
     pthread_mutex_lock(&c->pool->lock);
+    if (c->closed) {
+        pthread_mutex_unlock(&c->pool->lock);
+        return;
+    }
     c->closed = true;
     vc__client_take(c, &unsent);
     if (c->session != NULL) {

@@ -29,7 +29,8 @@ struct vc__client *vc__client_new(struct vc__pool *pool,
                                   const struct vc_service *service,
                                   uint32_t weight, uint32_t quota);
 
-/* Ends its requests with VC_CANCELLED; no more are taken. */
+/* Ends its requests with VC_CANCELLED; no more are taken. Once more does
+ * nothing. */
 void vc__client_close(struct vc__client *c);
 
 /* Closed, and nobody uses it any more. */

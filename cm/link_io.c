@@ -109,35 +109,36 @@ header_write(struct vc__link *link, uint8_t *out, uint16_t count)
 }
 
 static void
-send_end(struct vc__send *s, enum vc__send_end end,
-         struct cds_list_head *finished)
+send_end(struct vc__send *s, enum vc__send_end end)
 {
     s->place = VC__SEND_OUT;
-    s->end = (uint8_t)end;
     if (s->done != NULL)
-        cds_list_add_tail(&s->node, finished);
+        s->done(s, end);
 }
 
 /* s was written, as far as s->take reaches. Without a done() it may be freed
- * at any moment after `gone` is set. */
+ * at any moment after `gone` is set, with one by that. */
 static void
-send_written(struct vc__link *link, struct vc__send *s,
-             struct cds_list_head *finished)
+send_written(struct vc__link *link, struct vc__send *s)
 {
-    if (s->at < s->frame.body_len)
+    bool more = s->at < s->frame.body_len;
+    bool over = !more && !s->wants_ack && s->done != NULL;
+
+    s->place = VC__SEND_OUT;
+    if (more) {
         vc__schedule_add(&link->schedule, s);
-    else if (s->wants_ack) {
+    } else if (s->wants_ack) {
         s->place = VC__SEND_SENT;
         cds_list_add_tail(&s->node, &link->sent);
-    } else
-        send_end(s, VC__SEND_HANDED, finished);
+    }
     /* Release: pairs with whoever takes it for gone and reads the rest. */
     atomic_store_explicit(&s->gone, true, memory_order_release);
+    if (over)
+        s->done(s, VC__SEND_HANDED);
 }
 
 static void
-packet_write(struct vc__link *link, uint8_t *out, struct plan *plan,
-             struct cds_list_head *finished)
+packet_write(struct vc__link *link, uint8_t *out, struct plan *plan)
 {
     uint32_t sequence = header_write(link, out, plan->count);
     uint32_t at = VC__PACKET_HEADER;
@@ -147,7 +148,7 @@ packet_write(struct vc__link *link, uint8_t *out, struct plan *plan,
         send_write(link, s, out + at);
         at += s->take;
         s->packet = sequence;
-        send_written(link, s, finished);
+        send_written(link, s);
     }
 }
 
@@ -176,7 +177,7 @@ packet_post(struct vc__link *link, const uint8_t *data, uint32_t len)
 
 /* One packet of what waits; false when none can go now. */
 static bool
-packet_send(struct vc__link *link, struct cds_list_head *finished)
+packet_send(struct vc__link *link)
 {
     uint8_t small[512];
     uint8_t *out = small;
@@ -193,7 +194,7 @@ packet_send(struct vc__link *link, struct cds_list_head *finished)
         return false;
     if (plan.len > link->qp.max_inline)
         out = vc__qp_buffer(&link->qp);
-    packet_write(link, out, &plan, finished);
+    packet_write(link, out, &plan);
     return packet_post(link, out, plan.len);
 }
 
@@ -217,9 +218,9 @@ credits_tell(struct vc__link *link)
 
 /* Sends all that can go. */
 static void
-queue_flush(struct vc__link *link, struct cds_list_head *finished)
+queue_flush(struct vc__link *link)
 {
-    while (packet_send(link, finished))
+    while (packet_send(link))
         continue;
     link->round++;
     if (link->open && !vc__schedule_is_empty(&link->schedule))
@@ -270,61 +271,78 @@ arrival_take(struct vc__link *link)
     return caa_container_of(node, struct vc__send, arrival);
 }
 
+/* Waits for a thread that is in the middle of appending: what this one has
+ * appended may be behind. */
+static struct vc__send *
+arrival_await(struct vc__link *link)
+{
+    struct cds_wfcq_node *node =
+        __cds_wfcq_dequeue_blocking(&link->arrivals, &link->arrivals_tail);
+
+    if (node == NULL)
+        return NULL;
+    see_appended();
+    return caa_container_of(node, struct vc__send, arrival);
+}
+
+static void
+arrival_put(struct vc__link *link, struct vc__send *s)
+{
+    s->round = link->round;
+    if (link->open)
+        vc__schedule_add(&link->schedule, s);
+    else
+        send_end(s, VC__SEND_LOST);
+}
+
+/* Under the lock. All that was appended before. */
+static void
+arrivals_take_all(struct vc__link *link)
+{
+    struct vc__send *s;
+
+    while ((s = arrival_await(link)) != NULL)
+        arrival_put(link, s);
+}
+
 /* Under the lock. False when there was none. */
 static bool
-arrivals_take(struct vc__link *link, struct cds_list_head *finished)
+arrivals_take(struct vc__link *link)
 {
     struct vc__send *s;
     bool took = false;
 
     while ((s = arrival_take(link)) != NULL) {
         took = true;
-        s->round = link->round;
-        if (link->open)
-            vc__schedule_add(&link->schedule, s);
-        else
-            send_end(s, VC__SEND_LOST, finished);
+        arrival_put(link, s);
     }
     return took;
 }
 
-static void
-finish(struct cds_list_head *finished)
-{
-    while (!cds_list_empty(finished)) {
-        struct vc__send *s =
-            cds_list_entry(finished->next, struct vc__send, node);
-
-        cds_list_del(&s->node);
-        s->done(s, (enum vc__send_end)s->end);
-    }
-}
-
 static bool
-link_flush(struct vc__link *link, struct cds_list_head *finished)
+link_flush(struct vc__link *link)
 {
-    bool took = arrivals_take(link, finished);
+    bool took = arrivals_take(link);
 
-    queue_flush(link, finished);
+    queue_flush(link);
     return took;
 }
 
 /* True when there is more by now. Whoever had the lock looks, for those who
  * did not get it have gone away. */
 static bool
-link_leave(struct vc__link *link, struct cds_list_head *finished)
+link_leave(struct vc__link *link)
 {
     pthread_mutex_unlock(&link->lock);
-    finish(finished);
     /* Full: the unlocking is seen before the queue is looked at. */
     cmm_smp_mb();
     return !cds_wfcq_empty(&link->arrivals, &link->arrivals_tail);
 }
 
 static void
-link_unlock(struct vc__link *link, struct cds_list_head *finished)
+link_unlock(struct vc__link *link)
 {
-    if (link_leave(link, finished))
+    if (link_leave(link))
         vc__link_push(link);
 }
 
@@ -333,14 +351,13 @@ link_unlock(struct vc__link *link, struct cds_list_head *finished)
 void
 vc__link_push(struct vc__link *link)
 {
-    CDS_LIST_HEAD(finished);
     bool took, more;
 
     do {
         if (pthread_mutex_trylock(&link->lock) != 0)
             return;
-        took = link_flush(link, &finished);
-        more = link_leave(link, &finished);
+        took = link_flush(link);
+        more = link_leave(link);
     } while (took && more);
 }
 
@@ -377,52 +394,49 @@ vc__link_send(struct vc__link *link, struct vc__send *s)
 bool
 vc__link_unsend(struct vc__link *link, struct vc__send *s)
 {
-    CDS_LIST_HEAD(finished);
     bool back;
 
     pthread_mutex_lock(&link->lock);
-    arrivals_take(link, &finished);
+    arrivals_take_all(link);
     back = s->place == VC__SEND_QUEUED && !atomic_load(&s->gone);
     if (back) {
         vc__schedule_remove(s);
-        send_end(s, VC__SEND_LOST, &finished);
+        send_end(s, VC__SEND_LOST);
     }
-    queue_flush(link, &finished);
-    link_unlock(link, &finished);
+    queue_flush(link);
+    link_unlock(link);
     return back;
 }
 
 void
 vc__link_withdraw(struct vc__link *link, struct vc__send *s)
 {
-    CDS_LIST_HEAD(finished);
 
     pthread_mutex_lock(&link->lock);
-    arrivals_take(link, &finished);
+    arrivals_take_all(link);
     if (s->place == VC__SEND_QUEUED) {
         vc__schedule_remove(s);
-        send_end(s, VC__SEND_LOST, &finished);
+        send_end(s, VC__SEND_LOST);
     } else if (s->place == VC__SEND_SENT) {
         cds_list_del(&s->node);
-        send_end(s, VC__SEND_LOST, &finished);
+        send_end(s, VC__SEND_LOST);
     }
-    link_unlock(link, &finished);
+    link_unlock(link);
 }
 
 void
 vc__link_drop(struct vc__link *link, struct vc__flow *flow)
 {
-    CDS_LIST_HEAD(finished);
     struct vc__send *s, *next;
 
     pthread_mutex_lock(&link->lock);
-    arrivals_take(link, &finished);
+    arrivals_take_all(link);
     cds_list_for_each_entry_safe (s, next, &flow->sends, node) {
         vc__schedule_remove(s);
-        send_end(s, VC__SEND_LOST, &finished);
+        send_end(s, VC__SEND_LOST);
     }
-    queue_flush(link, &finished);
-    link_unlock(link, &finished);
+    queue_flush(link);
+    link_unlock(link);
 }
 
 /* --- what comes in ----------------------------------------------------- */
@@ -442,7 +456,7 @@ link_malformed(struct vc__link *link, const char *what)
 
 /* What the peer has handled. */
 static void
-acks_take(struct vc__link *link, struct cds_list_head *finished)
+acks_take(struct vc__link *link)
 {
     while (!cds_list_empty(&link->sent)) {
         struct vc__send *s =
@@ -451,7 +465,7 @@ acks_take(struct vc__link *link, struct cds_list_head *finished)
         if (!vc__credit_is_acked(&link->credit, s->packet))
             return;
         cds_list_del(&s->node);
-        send_end(s, VC__SEND_ACKED, finished);
+        send_end(s, VC__SEND_ACKED);
     }
 }
 
@@ -484,7 +498,6 @@ window_follow(struct vc__link *link)
 static bool
 packet_handled(struct vc__link *link, const struct vc__credit_word *word)
 {
-    CDS_LIST_HEAD(finished);
     bool good;
 
     pthread_mutex_lock(&link->lock);
@@ -492,10 +505,10 @@ packet_handled(struct vc__link *link, const struct vc__credit_word *word)
            vc__credit_handled(&link->credit, word);
     if (good) {
         window_follow(link);
-        acks_take(link, &finished);
-        link_flush(link, &finished);
+        acks_take(link);
+        link_flush(link);
     }
-    link_unlock(link, &finished);
+    link_unlock(link);
     return good;
 }
 
@@ -564,12 +577,11 @@ static void
 io_sent(struct vc__qp *qp, uint32_t number)
 {
     struct vc__link *link = link_of(qp);
-    CDS_LIST_HEAD(finished);
 
     pthread_mutex_lock(&link->lock);
     vc__qp_retire(qp, number);
-    link_flush(link, &finished);
-    link_unlock(link, &finished);
+    link_flush(link);
+    link_unlock(link);
 }
 
 static void
@@ -667,16 +679,15 @@ vc__link_open_io(struct vc__link *link, uint32_t peer_credits)
 void
 vc__link_close_io(struct vc__link *link)
 {
-    CDS_LIST_HEAD(lost);
     struct vc__send *s, *next;
 
     pthread_mutex_lock(&link->lock);
     link->open = false;
-    arrivals_take(link, &lost);
+    arrivals_take_all(link);
     while ((s = vc__schedule_clear(&link->schedule)) != NULL)
-        send_end(s, VC__SEND_LOST, &lost);
+        send_end(s, VC__SEND_LOST);
     cds_list_for_each_entry_safe (s, next, &link->sent, node)
-        send_end(s, VC__SEND_LOST, &lost);
+        send_end(s, VC__SEND_LOST);
     CDS_INIT_LIST_HEAD(&link->sent);
-    link_unlock(link, &lost);
+    link_unlock(link);
 }

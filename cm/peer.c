@@ -60,10 +60,15 @@ static void
 loose_bind(struct vc__peer *peer)
 {
     struct vc__session *s, *next;
+    CDS_LIST_HEAD(loose); /* what cannot be bound for want of memory returns */
 
-    cds_list_for_each_entry_safe (s, next, &peer->loose, node) {
+    cds_list_splice(&peer->loose, &loose);
+    CDS_INIT_LIST_HEAD(&peer->loose);
+    cds_list_for_each_entry_safe (s, next, &loose, node) {
         struct vc__pool_link *pl = vc__peer_place(peer);
 
+        cds_list_del(&s->node);
+        cds_list_add_tail(&s->node, &peer->loose);
         if (pl != NULL && (s->n_busy > 0 || s->client == NULL))
             vc__session_bind(s, pl);
     }

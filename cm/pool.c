@@ -35,6 +35,24 @@ vc__requests_fail(struct cds_list_head *requests, struct vc__error *error,
     }
 }
 
+void
+vc__pool_refuse(struct vc__pool *p)
+{
+    CDS_LIST_HEAD(refused);
+    struct vc__error error;
+
+    pthread_mutex_lock(&p->lock);
+    cds_list_splice(&p->refused, &refused);
+    CDS_INIT_LIST_HEAD(&p->refused);
+    pthread_mutex_unlock(&p->lock);
+    if (cds_list_empty(&refused))
+        return;
+    vc__error_put(&error, VC_RESOURCE_EXHAUSTED,
+                  "out of memory, or the server lets a client have no more "
+                  "sessions");
+    vc__requests_fail(&refused, &error, VC_OUTCOME_NOT_EXECUTED);
+}
+
 static void
 wake_connecting(struct cds_list_head *waiters, const struct vc__error *error)
 {
@@ -95,6 +113,7 @@ pool_push(struct vc__pool *p)
 {
     if (p->peer != NULL)
         vc__peer_push(p->peer);
+    vc__pool_refuse(p);
 }
 
 static void
@@ -264,7 +283,9 @@ attempt_post(struct vc__pool *p)
     if (p->attempting || p->closed)
         return;
     p->attempting = true;
-    vc__engine_post(p->cm->engine, &p->connect);
+    if (!p->posted)
+        vc__engine_post(p->cm->engine, &p->connect);
+    p->posted = true;
 }
 
 /* --- frames ------------------------------------------------------------ */
@@ -320,17 +341,29 @@ on_reply(struct vc__pool_link *pl, const struct vc__frame *f)
     struct vc__assembly done = {0};
     struct vc__reply_frame reply;
     struct vc__request *r = NULL;
+    struct vc__pool_link *other = NULL;
     struct vc__session *s;
-    bool good;
+    bool good, refused;
 
     pthread_mutex_lock(&p->lock);
     s = session_find(pl, f->session);
     good = s != NULL ? vc__session_reply(s, f, &r, &reply, &done) : p->closed;
-    /* A slot is free. What goes now is pushed when the packet was handled. */
-    if (good && s != NULL && s->client != NULL && s->client->session == s)
+    /* A slot is free. What goes now is pushed when the packet was handled,
+     * unless the session moves to another link for it. */
+    if (good && s != NULL && s->client != NULL && s->client->session == s) {
         vc__client_launch(s->client);
+        other = s->link;
+    }
+    refused = !cds_list_empty(&p->refused);
     pthread_mutex_unlock(&p->lock);
-    pl->useful |= good;
+    if (other != NULL && other != pl)
+        vc__link_push(&other->link);
+    if (refused)
+        vc__pool_refuse(p);
+    if (good) {
+        pl->useful = true;
+        p->barren = 0;
+    }
     if (r != NULL)
         r->replied(r, &reply);
     if (done.total != 0) {
@@ -438,6 +471,8 @@ link_lost(struct vc__pool *p, struct vc__pool_link *pl)
         p->lost = pl->link.error;
         if (pool_is_wanted(p))
             attempt_post(p);
+    } else if (!former && peer->n_links < p->opts.min_links) {
+        vc__pool_grow(p);
     }
     clients_launch(p);
     pthread_mutex_unlock(&p->lock);
@@ -446,17 +481,8 @@ link_lost(struct vc__pool *p, struct vc__pool_link *pl)
         former_lost(p, peer, pl->link.error);
 }
 
-/* The pool is closing. */
-static void
-link_leave(struct vc__pool *p, struct vc__pool_link *pl)
-{
-    pthread_mutex_lock(&p->lock);
-    vc__peer_leave(pl->peer, pl);
-    pthread_mutex_unlock(&p->lock);
-}
-
-/* A peer that is not to be resumed: all its links go, one after the other, and with the last all calls
- * end. */
+/* A peer that is not to be resumed: all its links go, one after the other, and
+ * with the last all calls end. */
 static void
 link_broken(struct vc__pool *p, struct vc__pool_link *pl)
 {
@@ -474,10 +500,21 @@ link_broken(struct vc__pool *p, struct vc__pool_link *pl)
         vc__link_close(
             &cds_list_entry(peer->links.next, struct vc__pool_link, node)->link,
             why->status, "%s", why->text);
-    else if (peer == p->peer)
+    else if (peer == p->peer) {
+        /* A further link would be one of a peer that we have forgotten. */
+        vc__attempt_cancel(p);
         vc__pool_failed(p, why);
-    else
+    } else
         former_lost(p, peer, *why);
+}
+
+/* The pool takes its links down, one after the other, and then the peer. */
+static void
+link_closed(struct vc__pool *p, struct vc__pool_link *pl)
+{
+    pthread_mutex_lock(&p->lock);
+    vc__peer_leave(pl->peer, pl);
+    pthread_mutex_unlock(&p->lock);
 }
 
 /* A lost link is made up for by another, unless the peer broke the protocol or
@@ -485,7 +522,8 @@ link_broken(struct vc__pool *p, struct vc__pool_link *pl)
 static bool
 is_resumable(struct vc__pool *p, const struct vc__pool_link *pl)
 {
-    p->barren = pl->useful ? 0 : p->barren + 1;
+    if (pl->idle_looks < IDLE_LOOKS)
+        p->barren = pl->useful ? 0 : p->barren + 1;
     return pl->link.error.status == VC_UNAVAILABLE && !pl->link.silent &&
            p->barren < BARREN_MAX;
 }
@@ -515,7 +553,7 @@ on_down(struct vc__link *link)
     if (pl->peer == NULL)
         link_unused(p, link);
     else if (p->closer != NULL)
-        link_leave(p, pl);
+        link_closed(p, pl);
     else if (is_resumable(p, pl))
         link_lost(p, pl);
     else
@@ -628,7 +666,13 @@ pool_connect(struct vc__task *task)
 {
     struct vc__pool *p = caa_container_of(task, struct vc__pool, connect);
 
-    if (p->closer != NULL)
+    bool wanted;
+
+    pthread_mutex_lock(&p->lock);
+    p->posted = false;
+    wanted = p->attempting;
+    pthread_mutex_unlock(&p->lock);
+    if (p->closer != NULL || !wanted)
         return;
     if (!vc__timer_running(&p->look))
         look_start(p);
@@ -720,7 +764,7 @@ vc__pool_cancel(struct vc__pool *p, const void *owner)
 static void
 peer_close(struct vc__peer *peer)
 {
-    while (peer->n_links > 0) {
+    for (unsigned n = peer->n_links; n > 0; n--) {
         struct vc__pool_link *pl =
             cds_list_entry(peer->links.next, struct vc__pool_link, node);
 
@@ -733,6 +777,7 @@ pool_close(struct vc__task *task)
 {
     struct vc__pool *p = caa_container_of(task, struct vc__pool, close);
     struct vc__peer *former, *next;
+    CDS_LIST_HEAD(none); /* the clients are closed */
     struct vc__error error;
 
     p->closer = p->closing;
@@ -740,7 +785,7 @@ pool_close(struct vc__task *task)
     vc__timer_stop(&p->cm->engine->timers, &p->look);
     cds_list_for_each_entry_safe (former, next, &p->former, node) {
         peer_close(former);
-        vc__peer_free(former);
+        peer_drop(former, &none);
     }
     if (p->peer != NULL)
         peer_close(p->peer);
@@ -767,6 +812,7 @@ vc__pool_init(struct vc__pool *p, struct vc__cm *cm,
     pthread_mutex_init(&p->lock, NULL);
     CDS_INIT_LIST_HEAD(&p->former);
     CDS_INIT_LIST_HEAD(&p->clients);
+    CDS_INIT_LIST_HEAD(&p->refused);
     CDS_INIT_LIST_HEAD(&p->connecting);
 }
 

@@ -73,12 +73,14 @@ struct vc__pool {
     pthread_mutex_t lock;
     bool closed;                  /* lock: no request is taken any more */
     bool attempting;              /* lock: a link is being made */
+    bool posted;                  /* lock: `connect` is */
     uint64_t not_before;          /* lock: when the next may be */
     struct vc__backoff backoff;   /* lock */
     struct vc__error failure;     /* lock: of the last attempt */
     struct vc__peer *peer;        /* lock; NULL: none is known */
     struct cds_list_head former;  /* lock: peers that calls still run at */
     struct cds_list_head clients; /* lock */
+    struct cds_list_head refused; /* lock; requests for vc__pool_refuse() */
     struct vc__error lost; /* lock: how the last link went; VC_OK: it did not */
     const struct vc_service *asked;  /* lock; service of the next hello */
     struct cds_list_head connecting; /* lock; of struct vc__pool_waiter */
@@ -115,6 +117,10 @@ enum vc_status vc__pool_connect(struct vc__pool *p,
 
 /* Those of this owner wait no more: VC_CANCELLED. Any thread. */
 void vc__pool_cancel(struct vc__pool *p, const void *owner);
+
+/* Ends what vc__client_launch() has put into p->refused: no session can be had
+ * for it. Without locks. */
+void vc__pool_refuse(struct vc__pool *p);
 
 /* Ends these with this error and outcome. Without locks. */
 void vc__requests_fail(struct cds_list_head *requests, struct vc__error *error,

@@ -33,7 +33,8 @@ vc__schedule_add(struct vc__schedule *s, struct vc__send *send)
 {
     struct vc__flow *f = send->flow;
 
-    if (cds_list_empty(&f->sends) && f->urgent)
+    /* One with bytes left has its turn still: a long message goes on. */
+    if (cds_list_empty(&f->sends) && (f->urgent || f->left > 0))
         cds_list_add(&f->node, &s->ring);
     else if (cds_list_empty(&f->sends))
         cds_list_add_tail(&f->node, &s->ring);
@@ -54,7 +55,6 @@ vc__schedule_remove(struct vc__send *send)
     /* What it did not use it does not save up; what it owes it owes on. */
     if (f->left > 0)
         f->left = 0;
-    f->urgent = false;
 }
 
 /* Bytes of the next part of s, with its header, in a packet with `room` left;
@@ -97,6 +97,8 @@ flow_next(struct vc__schedule *s)
         struct vc__flow *f =
             cds_list_entry(s->ring.next, struct vc__flow, node);
 
+        if (f->urgent)
+            return f;
         if (f->left <= 0)
             f->left += (int32_t)(QUANTUM * f->weight);
         if (f->left > 0)
@@ -105,23 +107,47 @@ flow_next(struct vc__schedule *s)
     }
 }
 
+/* Does more of it follow when this part has gone? */
+static bool
+send_has_more(const struct vc__send *s)
+{
+    uint32_t head = VC__FRAME_HEADER + (s->at == 0 ? VC__TOTAL_SIZE : 0);
+
+    return vc__send_is_long(s) && s->at + (s->take - head) < s->frame.body_len;
+}
+
+/* The flow's turn is paid for; it ends when nothing is left. */
+static void
+flow_pay(struct vc__schedule *s, struct vc__flow *f, uint32_t take)
+{
+    if (f->urgent)
+        return;
+    f->left -= (int32_t)take;
+    if (f->left <= 0)
+        flow_to_the_end(s, f);
+}
+
 struct vc__send *
 vc__schedule_take(struct vc__schedule *s, uint32_t room)
 {
     struct vc__flow *f;
     struct vc__send *send;
+    int32_t left;
 
-    if (cds_list_empty(&s->ring))
+    /* A part of a long message fills its packet: no turn passes while its flow
+     * is not among those that take turns. */
+    if (cds_list_empty(&s->ring) || room < VC__FRAME_HEADER)
         return NULL;
     f = flow_next(s);
     send = cds_list_entry(f->sends.next, struct vc__send, node);
     send->take = send_take(send, room);
     if (send->take == 0)
         return NULL;
-    f->left -= (int32_t)send->take;
-    if (f->left <= 0)
-        flow_to_the_end(s, f);
+    flow_pay(s, f, send->take);
+    left = f->left;
     vc__schedule_remove(send);
+    if (send_has_more(send))
+        f->left = left;
     return send;
 }
 

@@ -61,7 +61,6 @@ struct vc__send {
     bool fresh;             /* frame.deadline is right at this moment */
     bool wants_ack;         /* done() when the peer has handled it */
     uint8_t place;          /* enum vc__send_place */
-    uint8_t end;            /* enum vc__send_end, for done() */
     uint32_t round;         /* of the link's rounds of sending: it came in */
     /* Something of it has gone: the peer may see it. The last thing that the
      * link writes, unless there is a done(). */
@@ -76,8 +75,9 @@ struct vc__send {
     void (*write)(struct vc__send *s, uint8_t *out);
 
     /* The link begins to have use for it, and has no more use: once each, in
-     * pairs. done() runs on any thread, with no lock of the link held. It is
-     * NULL when the owner may free it as soon as all has gone, without being
+     * pairs. done() runs on any thread, under the lock of the link, so that
+     * who takes the message to another link knows it is over on this one; it
+     * must not use the link. It is NULL when the owner may free it as soon as all has gone, without being
      * told: when a reply to it came, or after ops->down(). */
     void (*hold)(struct vc__send *s);
     void (*done)(struct vc__send *s, enum vc__send_end end);

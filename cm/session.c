@@ -333,6 +333,10 @@ vc__session_abandon(struct vc__session *s, struct vc__request *r)
         return VC_OUTCOME_NOT_EXECUTED;
     }
     s->slots[r->slot].request = NULL;
+    /* Another link had sent some of it. Without memory for that the slot is
+     * busy until this link is lost, too. */
+    if (back)
+        slot_resend(s, r->slot);
     return vc__request_is_exposed(r) ? VC_OUTCOME_UNKNOWN
                                      : VC_OUTCOME_NOT_EXECUTED;
 }

@@ -34,6 +34,7 @@ struct vc_channel {
 
     /* One for each service that it was used for, the last one first. */
     _Atomic(struct client *) clients;
+    atomic_bool closing; /* further ones are closed at once */
 
     /* Calls and connects under way, and the owner: none of them may be left
      * when it is freed. `unused` is done by the last. */
@@ -204,8 +205,11 @@ vc_channel_close(struct vc_channel *channel)
 
     if (channel == NULL)
         return;
+    /* Sequentially consistent, as its counterpart in client_add(): a client
+     * that is added this moment is seen here, or sees this. */
+    atomic_store(&channel->closing, true);
     last = vc__pools_leave(&channel->progress->pools, channel->pool);
-    for (cl = first_client(channel); cl != NULL; cl = cl->next)
+    for (cl = atomic_load(&channel->clients); cl != NULL; cl = cl->next)
         vc__client_close(cl->client);
     vc__pool_cancel(channel->pool, channel);
     /* What they waited for has ended by now, so they leave at once. */
@@ -243,9 +247,10 @@ client_add(struct vc_channel *c, const struct vc_service *service)
         return NULL;
     }
     cl->next = first_client(c);
-    while (!atomic_compare_exchange_weak_explicit(
-        &c->clients, &cl->next, cl, memory_order_acq_rel, memory_order_acquire))
+    while (!atomic_compare_exchange_weak(&c->clients, &cl->next, cl))
         continue;
+    if (atomic_load(&c->closing))
+        vc__client_close(cl->client);
     return cl;
 }
 

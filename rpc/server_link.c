@@ -45,8 +45,11 @@ on_frame(struct vc__link *link, const struct vc__frame *f)
 {
     struct vc__server_link *sl = server_link_of(link);
 
-    /* The first frame opens a session. */
-    if ((!sl->trusted && f->type != VC__FRAME_OPEN) || !frame_handle(sl, f))
+    /* The first frame opens a session, or closes one of a link that was
+     * lost. */
+    if ((!sl->trusted && f->type != VC__FRAME_OPEN &&
+         f->type != VC__FRAME_CLOSE) ||
+        !frame_handle(sl, f))
         return false;
     if (!sl->trusted)
         vc__link_trust(link);

@@ -157,28 +157,19 @@ is_newer(const struct vc__server_seat *seat, uint32_t binding)
     return (int32_t)(binding - seat->binding) > 0;
 }
 
-/* The first session must be of the service that the hello named, if it did:
- * so a hash that two names share does no harm. */
-static bool
-is_promised(const struct vc__server_link *sl, const struct open_body *o)
-{
-    return sl->trusted || sl->link.hello.service == 0 ||
-           vc__service_id(o->name, o->name_len) == sl->link.hello.service;
-}
-
 bool
 vc__server_session_open(struct vc__server_link *sl, const struct vc__frame *f)
 {
     struct vc__server_seat *seat;
     struct open_body o;
 
-    if (!open_parse(&o, f) || !is_promised(sl, &o))
+    if (!open_parse(&o, f))
         return false;
     seat = vc__server_peer_seat(sl->peer, f->session);
     if (seat == NULL)
         return false;
     if (!is_newer(seat, f->sequence)) /* from a link that was lost */
-        return seat->session != NULL && seat->session->link != sl;
+        return seat->session == NULL || seat->session->link != sl;
     if (seat->session == NULL) {
         if (!session_new(sl, seat, f->session, &o))
             return false;
@@ -321,7 +312,7 @@ vc__server_session_reply(struct vc__server_session *s, uint16_t i)
 
     if (s->closed)
         slot_settle(s, slot);
-    else if (s->link == NULL || slot->arrival != NULL)
+    else if (!slot->asked || slot->arrival != NULL)
         vc__server_slot_set(s, slot, VC__SLOT_KEPT);
     else
         reply_go(s, slot);
@@ -498,6 +489,7 @@ vc__server_session_cancel(struct vc__server_link *sl, const struct vc__frame *f)
         return false;
     slot = &s->slots[f->slot];
     if (f->sequence == slot->sequence && slot->arrival == NULL) {
+        slot->asked = true;
         if (slot->state == VC__SLOT_KEPT)
             reply_go(s, slot);
         return slot->state != VC__SLOT_FREE;
@@ -507,6 +499,7 @@ vc__server_session_cancel(struct vc__server_link *sl, const struct vc__frame *f)
         return false;
     slot_settle(s, slot);
     slot->sequence = f->sequence;
+    slot->asked = true;
     site = site_of(s, f->slot, 0, VC__FOREVER);
     call_refuse(&site, VC_CANCELLED, "its caller has given it up");
     return true;

@@ -36,6 +36,9 @@
 #define CATCH_UP_US 10000
 /* Turns of the loop between two looks at the clock, under traffic. */
 #define TURNS_PER_CLOCK 64
+/* The same for handlers, which may take long: of a server under load each turn
+ * runs many. */
+#define HANDLERS_PER_CLOCK 16
 
 #define EVENTS 16
 
@@ -269,6 +272,7 @@ engine_run_handlers(struct vc__engine *e)
             cds_list_entry(e->handlers.next, struct vc__task, node);
 
         cds_list_del(&task->node);
+        e->handled++;
         task->run(task);
     }
     vc__stint_close(&s);
@@ -391,8 +395,10 @@ engine_progress(struct vc__engine *e, uint64_t until)
 {
     uint64_t start = 0, now;
 
-    if (++e->turns % TURNS_PER_CLOCK == 0)
+    if (++e->turns % TURNS_PER_CLOCK == 0 || e->handled >= HANDLERS_PER_CLOCK) {
+        e->handled = 0;
         engine_tick(e);
+    }
     for (unsigned i = 1;; i++) {
         if (engine_poll(e) > 0)
             return true;

@@ -76,9 +76,10 @@ struct vc__engine {
     struct cds_list_head tasks;    /* posted, or deferred by the holder */
     struct cds_list_head handlers; /* run when the holder is in none */
     struct vc__timers timers;
-    unsigned depth; /* the holder waits in a handler */
-    unsigned hasty; /* connections that wait for descriptors to tell */
-    bool stirred;   /* a look or a timer did something nobody counted yet */
+    unsigned depth;   /* the holder waits in a handler */
+    unsigned hasty;   /* connections that wait for descriptors to tell */
+    bool stirred;     /* a look or a timer did something nobody counted yet */
+    unsigned handled; /* handlers run since the clock was read */
     unsigned turns;
     atomic_ullong looked; /* when the descriptors were last looked at */
     uint32_t spin_max_us, spin_us;

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Worlds made up from seeds: one or two servers, up to three clients with up
- * to three threads each, and mischief at random moments. Every call ends once,
+ * to three threads each, whose channels share links or do not and are closed
+ * while others call, and mischief at random moments. Every call ends once,
  * what is said of its outcome is true, and nothing is left. One seed alone,
  * with its trace: test_random SEED; others than the first thousand:
  * test_random SEED COUNT. */
@@ -22,6 +23,7 @@
 #define CLIENTS      3u
 #define THREADS      3u
 #define CALLS        6u
+#define CHANNELS     3u         /* of a client */
 #define PATIENCE     400000000u /* us */
 #define REPRODUCTION "again, with its trace: %s %llu\n"
 
@@ -70,7 +72,7 @@ struct client {
     struct fake_host *host;
     struct fake_process *process;
     struct dice dice;
-    unsigned server, n_callers;
+    unsigned server, n_callers, links;
     const char *wrong; /* with its counters */
     struct caller callers[THREADS];
 };
@@ -119,19 +121,59 @@ caller_main(void *arg)
     return NULL;
 }
 
+/* With up to three links; by chance it shares them with others. */
+static enum vc_status
+channel_open(struct client *c, struct vc_runtime *runtime,
+             struct vc_channel **channel)
+{
+    struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+
+    opts.min_links = opts.max_links = c->links;
+    if (roll(&c->dice, 4) == 0)
+        opts.max_links++;
+    if (roll(&c->dice, 4) == 0)
+        opts.quota = 5000;
+    *channel = NULL;
+    return vc_channel_open(runtime, c->world->servers[c->server].target, &opts,
+                           channel);
+}
+
+/* Has channels of its own, one after the other, beside those that others
+ * use. */
 static void
-callers_run(struct client *c, struct vc_channel *channel)
+channels_come_and_go(struct client *c, struct vc_runtime *runtime)
+{
+    struct caller own = {c->world, NULL, {roll(&c->dice, UINT64_MAX)}, 0};
+    unsigned n = (unsigned)roll(&c->dice, 4);
+
+    for (unsigned i = 0; i < n; i++) {
+        if (channel_open(c, runtime, &own.channel) != VC_OK)
+            continue;
+        if (roll(&c->dice, 4) > 0)
+            call_once(&own);
+        vc_channel_close(own.channel);
+    }
+}
+
+static void
+callers_run(struct client *c, struct vc_runtime *runtime,
+            struct vc_channel *const *channels)
 {
     unsigned started = 0;
 
     for (unsigned i = 0; i < c->n_callers; i++) {
+        struct vc_channel *channel = channels[i % CHANNELS];
+
         c->callers[i] =
             (struct caller){c->world, channel, {roll(&c->dice, UINT64_MAX)}, 0};
+        if (channel == NULL)
+            break;
         if (pthread_create(&c->callers[i].thread, NULL, caller_main,
                            &c->callers[i]) != 0)
             break;
         started++;
     }
+    channels_come_and_go(c, runtime);
     while (started > 0)
         pthread_join(c->callers[--started].thread, NULL);
 }
@@ -142,13 +184,15 @@ client_main(void *arg)
     struct client *c = arg;
     struct vc_counters counters = VC_COUNTERS_INIT;
     struct vc_runtime *runtime = NULL;
-    struct vc_channel *channel = NULL;
+    struct vc_channel *channels[CHANNELS] = {NULL};
 
-    if (sim_runtime(&runtime, 1) == VC_OK &&
-        vc_channel_open(runtime, c->world->servers[c->server].target, NULL,
-                        &channel) == VC_OK)
-        callers_run(c, channel);
-    vc_channel_close(channel);
+    if (sim_runtime(&runtime, 1) == VC_OK) {
+        for (unsigned i = 0; i < CHANNELS; i++)
+            channel_open(c, runtime, &channels[i]);
+        callers_run(c, runtime, channels);
+    }
+    for (unsigned i = 0; i < CHANNELS; i++)
+        vc_channel_close(channels[i]);
     if (runtime != NULL)
         vc_runtime_counters(runtime, &counters);
     c->wrong = sim_counters_fault(&counters);
@@ -202,7 +246,7 @@ mischief_client(struct world *w, struct client *c)
 static void
 mischief_wire(struct world *w, struct fake_host *here, struct fake_host *there)
 {
-    switch (roll(&w->dice, 6)) {
+    switch (roll(&w->dice, 7)) {
     case 0:
         fake_wire_cut(here, there, true);
         fake_sleep_us(roll(&w->dice, 100000));
@@ -226,6 +270,11 @@ mischief_wire(struct world *w, struct fake_host *here, struct fake_host *there)
     case 4:
         fake_rule("SEND", 1 + (unsigned)roll(&w->dice, 8), FAKE_LOSE, 0);
         fake_rule(" -> ", 1 + (unsigned)roll(&w->dice, 8), FAKE_LOSE, 0);
+        break;
+    case 5:
+        for (unsigned i = 1 + (unsigned)roll(&w->dice, 4); i > 0; i--)
+            fake_rule(roll(&w->dice, 2) == 0 ? "SEND" : "completion",
+                      1 + (unsigned)roll(&w->dice, 40), FAKE_FLUSH, 0);
         break;
     default:
         fake_rule("qp", 1 + (unsigned)roll(&w->dice, 20), FAKE_FLUSH, 0);
@@ -306,6 +355,7 @@ clients_start(struct world *w)
         c->host = fake_host_new(name, addr);
         c->dice.state = roll(&w->dice, UINT64_MAX);
         c->server = (unsigned)roll(&w->dice, w->n_servers);
+        c->links = 1 + (unsigned)roll(&w->dice, 3);
         c->n_callers = 1 + (unsigned)roll(&w->dice, THREADS);
         snprintf(name, sizeof name, "client%u", i);
         c->process = fake_process_start(c->host, name, client_main, c);

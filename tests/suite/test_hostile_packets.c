@@ -74,11 +74,6 @@ static const struct hostile_packet first_packets[] = {
      .frames = {{.type = VC__FRAME_REPLY, .session = 1, .sequence = 1}}},
     {"a CLOSE first", .n = 1,
      .frames = {{.type = VC__FRAME_CLOSE, .session = 1}}},
-    {"an OPEN of another service than the hello's", .n = 1,
-     .frames = {{.type = VC__FRAME_OPEN,
-                 .session = 1,
-                 .sequence = 1,
-                 BODY("\x0b\0suite.Other\0\0")}}},
     {"an OPEN of session 0", .n = 1,
      .frames = {{.type = VC__FRAME_OPEN, BODY(PROBE "\0\0")}}},
     {"an OPEN of a session over the limit", .n = 1,
@@ -160,6 +155,11 @@ a_bad_first_packet_ends_the_link_and_mostly_at_once(void **state)
         .type = VC__FRAME_DATA, .flags = (flags_), .session = 1,               \
         .slot = (slot_), .sequence = (sequence_), .deadline = (at), BODY(body) \
     }
+#define CANCEL(session_, slot_, sequence_)                                     \
+    {                                                                          \
+        .type = VC__FRAME_CANCEL, .session = (session_), .slot = (slot_),      \
+        .sequence = (sequence_)                                                \
+    }
 #define MORE VC__FRAME_MORE
 
 static const struct hostile_packet later_packets[] = {
@@ -239,6 +239,23 @@ static const struct hostile_packet later_packets[] = {
                  .sequence = UINT32_MAX}}},
     {"a CLOSE of a session that is not open", .n = 1,
      .frames = {{.type = VC__FRAME_CLOSE, .session = 2}}},
+    {"a CLOSE with the binding of the OPEN", .n = 1,
+     .frames = {{.type = VC__FRAME_CLOSE, .session = 1, .sequence = 1}}},
+    {"an OPEN with a binding from before", .n = 1,
+     .frames = {{.type = VC__FRAME_OPEN, .session = 1, BODY(PROBE "\0\0")}}},
+    {"an OPEN that makes a session another service's", .n = 1,
+     .frames = {{.type = VC__FRAME_OPEN,
+                 .session = 1,
+                 .sequence = 2,
+                 BODY("\x0b\0suite.Other\0\0")}}},
+    {"a CANCEL of what never was", .n = 1, .frames = {CANCEL(1, 0, 0)}},
+    {"a CANCEL with a gap before it", .n = 1, .frames = {CANCEL(1, 0, 2)}},
+    {"a CANCEL in a slot over the limit", .n = 1,
+     .frames = {CANCEL(1, 256, 1)}},
+    {"a CANCEL of a session that is not open", .n = 1,
+     .frames = {CANCEL(2, 0, 1)}},
+    {"a CALL that was cancelled before it came", .n = 2,
+     .frames = {CANCEL(1, 0, 1), CALL(1, 0, 1)}},
 };
 
 static void
@@ -271,8 +288,6 @@ a_call_repeated_after_its_reply_ends_the_link(void **state)
     hostile_closed(*state, &r, "a call repeated");
 }
 
-/* --- PINGs ------------------------------------------------------------- */
-
 static void
 expect_answer(struct raw *r, uint32_t sequence)
 {
@@ -286,6 +301,101 @@ expect_answer(struct raw *r, uint32_t sequence)
     assert_int_equal(0, f.slot);
     assert_int_equal(0, f.body_len);
 }
+
+/* --- links of one client ------------------------------------------------ */
+
+/* Connects with the token of another link. */
+static bool
+open_with(struct fixture *f, struct raw *r, const struct raw *first,
+          uint8_t flags, const char *instance)
+{
+    struct vc__hello hello = raw_hello(&suite_probe_service);
+    struct vc__accept accept;
+
+    assert_int_equal(VC__SAID_OK,
+                     vc__accept_get(&accept, first->said, first->said_len));
+    assert_true(accept.pool_token != 0);
+    hello.flags = flags;
+    hello.pool_token = accept.pool_token;
+    memset(hello.instance, 0, sizeof hello.instance);
+    memcpy(hello.instance, instance, strlen(instance));
+    return raw_open(r, f->target, &hello);
+}
+
+static struct vc__frame
+open_again(uint32_t binding)
+{
+    return (struct vc__frame){.type = VC__FRAME_OPEN,
+                              .session = 1,
+                              .sequence = binding,
+                              BODY(PROBE "\0\0")};
+}
+
+static void
+call_is_answered(struct raw *r, uint32_t sequence)
+{
+    struct vc__frame call = CALL(1, 0, 0), reply;
+
+    call.sequence = sequence;
+    assert_true(raw_send_frame(r, call));
+    assert_true(raw_next_frame(r, &reply, RAW_MS));
+    assert_int_equal(VC__FRAME_REPLY, reply.type);
+    assert_int_equal(sequence, reply.sequence);
+}
+
+static void
+a_session_that_has_moved_is_deaf_on_its_old_link_which_lives(void **state)
+{
+    struct raw first = {0}, second = {0};
+    struct vc__frame late = CALL(1, 0, 2);
+
+    hostile_open_session(*state, &first);
+    call_is_answered(&first, 1);
+    assert_true(
+        open_with(*state, &second, &first, VC__HELLO_RESUME, "a raw end"));
+    assert_true(raw_send_frame(&second, open_again(2)));
+    call_is_answered(&second, 2);
+
+    late.sequence = 7; /* whatever it is */
+    assert_true(raw_send_frame(&first, late));
+    assert_true(raw_send_frame(&first, open_again(1)));
+    assert_true(raw_send_frame(
+        &first, (struct vc__frame){.type = VC__FRAME_PING, .sequence = 3}));
+    expect_answer(&first, 3);
+
+    call_is_answered(&second, 3);
+    raw_close(&first);
+    raw_close(&second);
+    hostile_others_served(*state, "a session moved");
+}
+
+static void
+a_token_is_of_no_use_to_another_client(void **state)
+{
+    struct raw first = {0}, thief = {0}, further = {0};
+    struct vc__accept own, accept;
+
+    hostile_open_session(*state, &first);
+    call_is_answered(&first, 1);
+    vc__accept_get(&own, first.said, first.said_len);
+
+    assert_true(open_with(*state, &thief, &first, VC__HELLO_RESUME, "a thief"));
+    vc__accept_get(&accept, thief.said, thief.said_len);
+    assert_true(accept.pool_token != own.pool_token);
+    assert_true(raw_send_frame(&thief, open_again(9)));
+    call_is_answered(&thief, 1); /* a session of its own */
+    assert_false(
+        open_with(*state, &further, &first, VC__HELLO_POOL, "a thief"));
+    assert_int_equal(RDMA_CM_EVENT_REJECTED, further.event);
+
+    call_is_answered(&first, 2);
+    raw_close(&further);
+    raw_close(&thief);
+    raw_close(&first);
+    hostile_others_served(*state, "a token was stolen");
+}
+
+/* --- PINGs ------------------------------------------------------------- */
 
 static void
 a_ping_is_answered(void **state)
@@ -421,6 +531,8 @@ main(void)
         T(a_bad_first_packet_ends_the_link_and_mostly_at_once),
         T(a_bad_later_packet_ends_the_link),
         T(a_call_repeated_after_its_reply_ends_the_link),
+        T(a_session_that_has_moved_is_deaf_on_its_old_link_which_lives),
+        T(a_token_is_of_no_use_to_another_client),
         T(a_ping_is_answered),
         T(pings_beyond_the_credits_have_one_answer_together),
         T(a_packet_longer_than_the_receiver_takes_ends_the_link),

@@ -1,0 +1,372 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Channels that share links: pools grow under load, shrink without, and serve
+ * each channel as if it were alone. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/sim/sim.h"
+
+#define CALLERS  120u
+#define CHANNELS 10000u
+#define PATIENCE 120000000u /* us */
+
+struct rig {
+    struct sim_server server;
+    struct fake_host *there;
+    struct vc_runtime *runtime;
+    struct vc_channel_opts opts;
+    atomic_uint next_tag;
+    unsigned most; /* QPs ever seen */
+};
+
+struct caller {
+    struct rig *rig;
+    struct vc_channel *channel;
+    pthread_t thread;
+    unsigned calls;
+    size_t size;
+    unsigned good;
+    enum vc_status status; /* of the last that was not good */
+    enum vc_outcome outcome;
+    uint64_t ended_us;
+};
+
+static void
+rig_begin(struct rig *r, uint64_t seed, unsigned sleep_us, unsigned min,
+          unsigned max)
+{
+    struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+
+    memset(r, 0, sizeof *r);
+    r->opts = opts;
+    r->opts.min_links = min;
+    r->opts.max_links = max;
+    r->server.sleep_us = sleep_us;
+    sim_begin(seed, 1 + (unsigned)(seed % 7) * 3, getenv("TRACE") != NULL);
+    r->there = fake_host_new("there", "10.9.0.2");
+    sim_target("10.9.0.2", r->server.target);
+    sim_server_start(&r->server, r->there, 1);
+    assert_true(sim_server_await(&r->server));
+    assert_int_equal(sim_runtime(&r->runtime, 1), VC_OK);
+}
+
+static void
+rig_end(struct rig *r)
+{
+    vc_runtime_free(r->runtime);
+    assert_true(sim_server_stop(&r->server));
+    if (getenv("TRACE") != NULL)
+        fputs(fake_trace(), stderr);
+    assert_int_equal(fake_end(), 0);
+}
+
+static struct vc_channel *
+channel_open(struct rig *r)
+{
+    struct vc_channel *c;
+
+    assert_int_equal(
+        vc_channel_open(r->runtime, r->server.target, &r->opts, &c), VC_OK);
+    return c;
+}
+
+/* The links that the server has; those that wait to be used again are the
+ * client's alone. */
+static unsigned
+links(struct rig *r)
+{
+    struct fake_census census;
+
+    fake_census(fake_process_self(), &census);
+    if (census.ids > r->most)
+        r->most = census.ids;
+    return census.ids;
+}
+
+static void *
+caller_main(void *arg)
+{
+    struct caller *c = arg;
+
+    for (unsigned i = 0; i < c->calls; i++) {
+        unsigned tag = atomic_fetch_add(&c->rig->next_tag, 1);
+        enum vc_outcome outcome;
+        enum vc_status status =
+            sim_echo(c->channel, c->size, tag % SIM_TAGS, 20000, &outcome);
+
+        c->good += status == VC_OK;
+        if (status != VC_OK) {
+            c->status = status;
+            c->outcome = outcome;
+        }
+    }
+    c->ended_us = fake_now_us();
+    return NULL;
+}
+
+static void
+caller_start(struct caller *c, struct rig *r, struct vc_channel *channel,
+             unsigned calls, size_t size)
+{
+    *c = (struct caller){
+        .rig = r, .channel = channel, .calls = calls, .size = size};
+    assert_int_equal(pthread_create(&c->thread, NULL, caller_main, c), 0);
+}
+
+static void
+pool_grows_under_load_within_its_limit_and_shrinks_when_idle(void **state)
+{
+    struct rig r;
+    struct caller callers[CALLERS];
+    struct vc_channel *channels[8], *quiet;
+
+    (void)state;
+    for (unsigned max = 1; max <= 8; max += 7) {
+        rig_begin(&r, 3, 100, 1, max);
+        r.opts.idle_timeout_ms = 1000;
+        for (unsigned i = 0; i < 8; i++)
+            channels[i] = channel_open(&r);
+        for (unsigned i = 0; i < CALLERS; i++)
+            caller_start(&callers[i], &r, channels[i % 8], 30, 64);
+        for (unsigned i = 0; i < 300; i++) {
+            links(&r);
+            fake_sleep_us(1000);
+        }
+        for (unsigned i = 0; i < CALLERS; i++) {
+            pthread_join(callers[i].thread, NULL);
+            assert_int_equal(callers[i].good, 30);
+        }
+        /* The listener's id is the server's; one more may be on its way. */
+        if (r.most != max)
+            fputs(fake_trace(), stderr);
+        assert_int_equal(r.most, max);
+        /* A pool shrinks while somebody advances it: here, one who calls. */
+        quiet = channels[0];
+        for (unsigned i = 0; i < 400 && links(&r) > 1; i++) {
+            assert_int_equal(sim_echo(quiet, 1, 9, 5000, NULL), VC_OK);
+            fake_sleep_us(50000);
+        }
+        assert_int_equal(links(&r), 1);
+        assert_int_equal(sim_echo(quiet, 1, 9, 5000, NULL), VC_OK);
+        for (unsigned i = 0; i < 8; i++)
+            vc_channel_close(channels[i]);
+        rig_end(&r);
+    }
+}
+
+/* So many ids, while calls are made. */
+static bool
+await_links(struct rig *r, struct vc_channel *channel, unsigned n)
+{
+    for (unsigned i = 0; i < 400; i++) {
+        if (links(r) == n)
+            return true;
+        assert_int_equal(sim_echo(channel, 1, 1, 5000, NULL), VC_OK);
+        fake_sleep_us(1000);
+    }
+    return false;
+}
+
+static void
+a_link_below_the_minimum_is_made_up_for(void **state)
+{
+    struct rig r;
+    struct vc_channel *channel;
+
+    (void)state;
+    rig_begin(&r, 8, 0, 3, 3);
+    channel = channel_open(&r);
+    assert_true(await_links(&r, channel, 3));
+    assert_false(await_links(&r, channel, 4)); /* and all of them are up */
+    /* The link that has the session; calls go on at once by another. */
+    fake_rule("main qp", 1, FAKE_FLUSH, 0);
+    assert_int_equal(sim_echo(channel, 1, 1, 5000, NULL), VC_OK);
+    assert_false(await_links(&r, channel, 0)); /* time for a connect */
+    assert_int_equal(links(&r), 3);
+    vc_channel_close(channel);
+    rig_end(&r);
+}
+
+/* Links that never brought a reply are no sign of a server that is ill when
+ * they are closed for being idle. */
+static void
+calls_live_on_when_links_that_were_never_used_are_closed(void **state)
+{
+    struct rig r;
+    struct vc_channel *channels[2];
+    struct caller slow;
+
+    (void)state;
+    rig_begin(&r, 4, 0, 8, 8);
+    r.opts.idle_timeout_ms = 1000;
+    channels[0] = channel_open(&r);
+    assert_int_equal(sim_echo(channels[0], 1, 1, 5000, NULL), VC_OK);
+    for (unsigned i = 0; i < 400 && links(&r) < 8; i++) {
+        assert_int_equal(sim_echo(channels[0], 1, 1, 5000, NULL), VC_OK);
+        fake_sleep_us(1000);
+    }
+    assert_int_equal(links(&r), 8);
+    caller_start(&slow, &r, channels[0], 1000, 1);
+    pthread_join(slow.thread, NULL);
+    assert_int_equal(slow.good, 1000);
+    vc_channel_close(channels[0]);
+    rig_end(&r);
+}
+
+static void
+ten_thousand_channels_share_eight_links(void **state)
+{
+    struct rig r;
+    struct vc_channel **channels =
+        calloc(CHANNELS, sizeof(struct vc_channel *));
+    struct caller callers[20];
+
+    (void)state;
+    assert_non_null(channels);
+    rig_begin(&r, 5, 0, 1, 8);
+    for (unsigned i = 0; i < CHANNELS; i++)
+        channels[i] = channel_open(&r);
+    for (unsigned round = 0; round < CHANNELS / 20; round++) {
+        for (unsigned i = 0; i < 20; i++)
+            caller_start(&callers[i], &r, channels[round * 20 + i], 10, 32);
+        for (unsigned i = 0; i < 20; i++) {
+            pthread_join(callers[i].thread, NULL);
+            assert_int_equal(callers[i].good, 10);
+        }
+        links(&r);
+    }
+    assert_in_range(r.most, 1, 8);
+    for (unsigned i = 0; i < CHANNELS; i++)
+        vc_channel_close(channels[i]);
+    free(channels);
+    rig_end(&r);
+}
+
+static void
+channels_with_other_options_have_links_of_their_own(void **state)
+{
+    struct rig r;
+    struct vc_channel *a, *b, *c;
+
+    (void)state;
+    rig_begin(&r, 6, 0, 1, 1);
+    a = channel_open(&r);
+    b = channel_open(&r);
+    assert_int_equal(sim_echo(a, 1, 1, 5000, NULL), VC_OK);
+    assert_int_equal(sim_echo(b, 1, 2, 5000, NULL), VC_OK);
+    assert_int_equal(links(&r), 1);
+    r.opts.max_links = 2;
+    c = channel_open(&r);
+    assert_int_equal(sim_echo(c, 1, 3, 5000, NULL), VC_OK);
+    assert_int_equal(links(&r), 2);
+    vc_channel_close(a);
+    assert_int_equal(sim_echo(b, 1, 4, 5000, NULL), VC_OK);
+    assert_int_equal(links(&r), 2);
+    vc_channel_close(c);
+    vc_channel_close(b);
+    rig_end(&r);
+}
+
+/* The connection was asked for on behalf of one service; the first call is of
+ * another. */
+static void
+any_service_may_be_the_first_on_a_link(void **state)
+{
+    struct rig r;
+    struct vc_channel *c;
+    Suite__Empty request = SUITE__EMPTY__INIT;
+    Suite__NameReply *reply;
+
+    (void)state;
+    rig_begin(&r, 7, 0, 1, 1);
+    c = channel_open(&r);
+    assert_int_equal(vc_channel_connect(c, &suite_probe_service), VC_OK);
+    assert_int_equal(suite_other_name(c, &request, NULL, &reply),
+                     VC_UNIMPLEMENTED);
+    assert_int_equal(sim_echo(c, 1, 1, 5000, NULL), VC_OK);
+    vc_channel_close(c);
+    rig_end(&r);
+}
+
+static void
+closing_a_channel_ends_its_calls_and_no_others(void **state)
+{
+    struct rig r;
+    struct vc_channel *channels[4];
+    struct caller callers[40];
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        rig_begin(&r, seed, 50, 1, 1 + (unsigned)(seed % 4));
+        for (unsigned i = 0; i < 4; i++)
+            channels[i] = channel_open(&r);
+        for (unsigned i = 0; i < 40; i++)
+            caller_start(&callers[i], &r, channels[i % 4], i % 4 == 0 ? 1 : 10,
+                         i % 3 == 0 ? 30000 : 64);
+        /* Only calls that have begun may meet the closing. */
+        fake_sleep_us(1000 + seed * 37 % 3000);
+        vc_channel_close(channels[0]);
+        channels[0] = channel_open(&r);
+        assert_int_equal(sim_echo(channels[0], 10, 60000, 5000, NULL), VC_OK);
+        for (unsigned i = 0; i < 40; i++) {
+            pthread_join(callers[i].thread, NULL);
+            if (i % 4 != 0)
+                assert_int_equal(callers[i].good, 10);
+            else if (callers[i].good < 1)
+                assert_int_equal(callers[i].status, VC_CANCELLED);
+        }
+        for (unsigned i = 0; i < 4; i++)
+            vc_channel_close(channels[i]);
+        rig_end(&r);
+    }
+}
+
+/* One at a time of what is over the quota; all are served. */
+static void
+a_quota_lets_others_pass_and_all_are_served(void **state)
+{
+    struct rig r;
+    struct vc_channel *small, *large;
+    struct caller callers[40];
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        rig_begin(&r, seed, 20, 1, 1 + (unsigned)(seed % 3));
+        small = channel_open(&r);
+        r.opts.quota = 20000;
+        large = channel_open(&r);
+        for (unsigned i = 0; i < 40; i++)
+            caller_start(&callers[i], &r, i % 2 == 0 ? small : large, 5,
+                         i % 2 == 0 ? 64 : 30000);
+        for (unsigned i = 0; i < 40; i++) {
+            pthread_join(callers[i].thread, NULL);
+            assert_int_equal(callers[i].good, 5);
+        }
+        vc_channel_close(small);
+        vc_channel_close(large);
+        rig_end(&r);
+    }
+}
+
+#define T(name) cmocka_unit_test(name)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(pool_grows_under_load_within_its_limit_and_shrinks_when_idle),
+        T(calls_live_on_when_links_that_were_never_used_are_closed),
+        T(a_link_below_the_minimum_is_made_up_for),
+        T(channels_with_other_options_have_links_of_their_own),
+        T(any_service_may_be_the_first_on_a_link),
+        T(closing_a_channel_ends_its_calls_and_no_others),
+        T(a_quota_lets_others_pass_and_all_are_served),
+        T(ten_thousand_channels_share_eight_links),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

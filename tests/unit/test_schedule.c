@@ -1,0 +1,308 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Whose message is next: order, turns by bytes and weight, long messages in
+ * parts, and nobody left out. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cm/schedule.h"
+#include "tests/unit/random.h"
+
+#define FLOWS  6u
+#define SENDS  64u
+#define PACKET (VC__BUFFER_SIZE - VC__PACKET_HEADER)
+
+struct rig {
+    struct vc__schedule schedule;
+    struct vc__flow flows[FLOWS];
+    struct vc__send sends[SENDS];
+    uint64_t bytes[FLOWS]; /* that have gone */
+    unsigned n_sends;
+    struct vc__send *over[SENDS]; /* in the order of their ends */
+    unsigned n_over;
+};
+
+static void
+rig_begin(struct rig *r)
+{
+    memset(r, 0, sizeof *r);
+    vc__schedule_init(&r->schedule);
+    for (unsigned i = 0; i < FLOWS; i++)
+        vc__flow_init(&r->flows[i], 1);
+}
+
+static struct vc__send *
+add(struct rig *r, unsigned flow, uint32_t len)
+{
+    struct vc__send *s = &r->sends[r->n_sends++];
+
+    memset(s, 0, sizeof *s);
+    s->flow = &r->flows[flow];
+    s->frame.body_len = len;
+    vc__schedule_add(&r->schedule, s);
+    return s;
+}
+
+/* As the link does when it has written s->take bytes. */
+static void
+written(struct rig *r, struct vc__send *s)
+{
+    uint32_t body = s->take - VC__FRAME_HEADER;
+
+    if (vc__send_is_long(s) && s->at == 0)
+        body -= VC__TOTAL_SIZE;
+    s->at += body;
+    r->bytes[s->flow - r->flows] += s->take;
+    assert_true(s->at <= s->frame.body_len);
+    if (s->at < s->frame.body_len)
+        vc__schedule_add(&r->schedule, s);
+    else
+        r->over[r->n_over++] = s;
+}
+
+/* One packet; false when nothing waits. */
+static bool
+packet(struct rig *r, uint32_t room)
+{
+    struct vc__send *plan[SENDS], *s;
+    unsigned n = 0;
+
+    if (vc__schedule_is_empty(&r->schedule))
+        return false;
+    while ((s = vc__schedule_take(&r->schedule, room)) != NULL) {
+        assert_in_range(s->take, VC__FRAME_HEADER, room);
+        room -= s->take;
+        plan[n++] = s;
+    }
+    for (unsigned i = 0; i < n; i++)
+        written(r, plan[i]);
+    return true;
+}
+
+static void
+messages_of_a_flow_keep_their_order(void **state)
+{
+    struct rig r;
+
+    (void)state;
+    rig_begin(&r);
+    for (unsigned i = 0; i < 20; i++)
+        add(&r, 0, i * 400);
+    while (packet(&r, PACKET))
+        continue;
+    assert_int_equal(r.n_over, 20);
+    for (unsigned i = 0; i < 20; i++)
+        assert_ptr_equal(r.over[i], &r.sends[i]);
+}
+
+static void
+a_long_message_takes_turns_with_those_behind_it(void **state)
+{
+    struct rig r;
+    struct vc__send *s;
+
+    (void)state;
+    rig_begin(&r);
+    s = add(&r, 0, 200000);
+    add(&r, 0, 100);
+    for (unsigned i = 0; i < 2; i++)
+        packet(&r, PACKET);
+    assert_int_equal(r.n_over, 1);
+    while (packet(&r, PACKET))
+        continue;
+    assert_int_equal(r.n_over, 2);
+    assert_ptr_equal(r.over[1], s);
+}
+
+static void
+a_message_that_does_not_fit_waits_for_the_next_packet(void **state)
+{
+    struct rig r;
+
+    (void)state;
+    rig_begin(&r);
+    add(&r, 0, 1000);
+    add(&r, 1, 100000);
+    assert_null(vc__schedule_take(&r.schedule, 900));
+    while (packet(&r, PACKET))
+        continue;
+    assert_int_equal(r.n_over, 2);
+}
+
+/* Shares of what goes while all have something to send. */
+static void
+shares(uint32_t len, unsigned messages, const uint32_t *weights, unsigned n)
+{
+    struct rig r;
+    double first;
+
+    rig_begin(&r);
+    for (unsigned i = 0; i < n; i++)
+        r.flows[i].weight = weights[i];
+    for (unsigned i = 0; i < n; i++)
+        for (unsigned k = 0; k < messages; k++)
+            add(&r, i, len);
+    for (unsigned i = 0; i < 20000; i++) {
+        packet(&r, PACKET);
+        while (r.n_over > 0) { /* a greedy flow: the next is there at once */
+            struct vc__send *s = r.over[--r.n_over];
+
+            s->at = 0;
+            vc__schedule_add(&r.schedule, s);
+        }
+    }
+    first = (double)r.bytes[0] / weights[0];
+    for (unsigned i = 1; i < n; i++) {
+        double share = (double)r.bytes[i] / weights[i];
+
+        if (share < first * 0.9 || share > first * 1.1)
+            fail_msg("%u messages of %u bytes: weight %u got %llu bytes, "
+                     "weight %u got %llu",
+                     messages, len, weights[0], (unsigned long long)r.bytes[0],
+                     weights[i], (unsigned long long)r.bytes[i]);
+    }
+}
+
+static void
+flows_share_by_weight_whatever_they_send(void **state)
+{
+    static const uint32_t same[] = {1, 1, 1}, near[] = {1, 2, 3},
+                          far[] = {1, 16, 64};
+
+    (void)state;
+    for (unsigned messages = 4; messages <= 16; messages *= 2) {
+        shares(100, messages, same, 3);
+        shares(8000, messages, near, 3);
+        shares(100000, messages, same, 3);
+        shares(100000, messages, near, 3);
+        shares(1000000, messages, far, 3);
+    }
+}
+
+static void
+one_long_message_at_a_time_has_its_share_too(void **state)
+{
+    static const uint32_t near[] = {1, 2, 3}, far[] = {1, 16, 64};
+
+    (void)state;
+    shares(10000000, 1, near, 3);
+    shares(10000000, 1, far, 3);
+}
+
+static void
+what_is_urgent_goes_first_each_time(void **state)
+{
+    struct rig r;
+
+    (void)state;
+    rig_begin(&r);
+    r.flows[0].urgent = true;
+    for (unsigned i = 1; i < FLOWS; i++)
+        add(&r, i, 3000000);
+    for (unsigned round = 0; round < 20; round++) {
+        struct vc__send *s = add(&r, 0, 0);
+
+        packet(&r, PACKET);
+        assert_int_equal(r.n_over, round + 1);
+        assert_ptr_equal(r.over[round], s);
+    }
+}
+
+static void
+what_a_flow_owes_it_owes_on_and_saves_up_nothing(void **state)
+{
+    struct rig r;
+
+    (void)state;
+    rig_begin(&r);
+    add(&r, 0, 7000);
+    packet(&r, PACKET);
+    assert_true(r.flows[0].left < 0);
+    add(&r, 1, 10);
+    packet(&r, PACKET);
+    assert_int_equal(r.flows[1].left, 0);
+    /* So the other goes first now, several times. */
+    add(&r, 0, 10);
+    for (unsigned i = 0; i < 3; i++)
+        add(&r, 1, 10);
+    packet(&r, PACKET);
+    assert_ptr_equal(r.over[r.n_over - 1]->flow, &r.flows[0]);
+}
+
+static void
+what_is_taken_out_is_gone_and_the_rest_goes(void **state)
+{
+    struct rig r;
+
+    (void)state;
+    rig_begin(&r);
+    for (unsigned i = 0; i < 12; i++)
+        add(&r, i % 3, 50);
+    for (unsigned i = 0; i < 12; i += 2)
+        vc__schedule_remove(&r.sends[i]);
+    while (packet(&r, PACKET))
+        continue;
+    assert_int_equal(r.n_over, 6);
+    for (unsigned i = 0; i < 3; i++)
+        add(&r, i, 50);
+    for (unsigned i = 0; i < 3; i++)
+        assert_non_null(vc__schedule_clear(&r.schedule));
+    assert_null(vc__schedule_clear(&r.schedule));
+    assert_true(vc__schedule_is_empty(&r.schedule));
+}
+
+/* Whatever comes, in packets of any size: in each round of packets all flows
+ * that wait get on, and all that was added goes, once. */
+static void
+nobody_starves(void **state)
+{
+    static const uint32_t lens[] = {0, 10, 600, 8000, 9000, 70000};
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 3000; seed++) {
+        uint64_t dice = seed;
+        unsigned added, packets = 0;
+        struct rig r;
+
+        rig_begin(&r);
+        for (unsigned i = 0; i < FLOWS; i++)
+            r.flows[i].weight = 1 + random_below(&dice, 8);
+        while (r.n_sends < SENDS) {
+            add(&r, random_below(&dice, FLOWS), lens[random_below(&dice, 6)]);
+            if (random_below(&dice, 3) == 0)
+                packet(&r, random_below(&dice, 2) == 0 ? 200 : PACKET);
+        }
+        added = r.n_sends;
+        while (packet(&r, PACKET))
+            assert_in_range(++packets, 1, 4000);
+        assert_int_equal(r.n_over, added);
+        for (unsigned i = 0; i < added; i++)
+            assert_int_equal(r.sends[i].at, r.sends[i].frame.body_len);
+    }
+}
+
+#define T(name) cmocka_unit_test(name)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(messages_of_a_flow_keep_their_order),
+        T(a_long_message_takes_turns_with_those_behind_it),
+        T(a_message_that_does_not_fit_waits_for_the_next_packet),
+        T(flows_share_by_weight_whatever_they_send),
+        T(one_long_message_at_a_time_has_its_share_too),
+        T(what_is_urgent_goes_first_each_time),
+        T(what_a_flow_owes_it_owes_on_and_saves_up_nothing),
+        T(what_is_taken_out_is_gone_and_the_rest_goes),
+        T(nobody_starves),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
