@@ -380,8 +380,9 @@ link_lost(struct vc__pool *p, struct vc__pool_link *pl)
         former_lost(p, peer, pl->link.error);
 }
 
-/* A peer that is not to be resumed: all its links go, one after the other, and with the last all calls
- * end. */
+/* A peer that is not to be resumed: all its links go, one after the other, and
+ * with the last all calls end. While the pool closes, peer_close() has the next
+ * one in hand. */
 static void
 link_broken(struct vc__pool *p, struct vc__pool_link *pl)
 {
@@ -391,6 +392,8 @@ link_broken(struct vc__pool *p, struct vc__pool_link *pl)
     pthread_mutex_lock(&p->lock);
     vc__peer_leave(peer, pl);
     pthread_mutex_unlock(&p->lock);
+    if (peer->n_links > 0 && p->closer != NULL)
+        return;
     if (peer->n_links > 0)
         vc__link_close(
             &cds_list_entry(peer->links.next, struct vc__pool_link, node)->link,

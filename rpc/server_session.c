@@ -153,22 +153,13 @@ is_newer(const struct vc__server_seat *seat, uint32_t binding)
     return (int32_t)(binding - seat->binding) > 0;
 }
 
-/* The first session must be of the service that the hello named, if it did:
- * so a hash that two names share does no harm. */
-static bool
-is_promised(const struct vc__server_link *sl, const struct open_body *o)
-{
-    return sl->trusted || sl->link.hello.service == 0 ||
-           vc__service_id(o->name, o->name_len) == sl->link.hello.service;
-}
-
 bool
 vc__server_session_open(struct vc__server_link *sl, const struct vc__frame *f)
 {
     struct vc__server_seat *seat;
     struct open_body o;
 
-    if (!open_parse(&o, f) || !is_promised(sl, &o))
+    if (!open_parse(&o, f))
         return false;
     seat = vc__server_peer_seat(sl->peer, f->session);
     if (seat == NULL)
