@@ -219,7 +219,7 @@ struct opening {
     struct vc_runtime *runtime, *cold_runtime;
     const char *target;
     struct vc_channel *old, **channels, **cold_channels;
-    double *calls, *opens, *connects;
+    double *calls, *opens, *first, *connects;
     size_t n, n_cold;
     atomic_ulong wrong;
 };
@@ -244,13 +244,15 @@ cold_connect(struct opening *o, size_t i)
 static bool
 session_open(struct opening *o, size_t i)
 {
-    double start = now_us();
+    double start = now_us(), called;
 
     if (vc_channel_open(o->runtime, o->target, NULL, &o->channels[i]) != VC_OK)
         return fail();
+    called = now_us();
     if (!call_check(o->channels[i], i, 0, &o->wrong))
         return false;
     o->opens[i] = now_us() - start;
+    o->first[i] = now_us() - called;
     return true;
 }
 
@@ -285,12 +287,13 @@ static void
 opening_print(struct opening *o)
 {
     double call = median(o->calls, o->n);
-    double open = median(o->opens, o->n);
+    double open = median(o->opens, o->n), first = median(o->first, o->n);
     double connect = median(o->connects, o->n_cold);
 
-    printf("pool_call_us %.2f\nsession_open_us %.2f\nconnect_cold_us %.1f\n"
+    printf("pool_call_us %.2f\nsession_open_us %.2f\n"
+           "session_first_call_us %.2f\nconnect_cold_us %.1f\n"
            "session_open_over_call %.3f\nconnect_over_session_open %.2f\n",
-           call, open, connect, open / call, connect / open);
+           call, open, first, connect, open / call, connect / open);
 }
 
 static bool
@@ -304,9 +307,10 @@ opening_init(struct opening *o)
     o->cold_channels = calloc(o->n_cold, sizeof(struct vc_channel *));
     o->calls = calloc(o->n, sizeof *o->calls);
     o->opens = calloc(o->n, sizeof *o->opens);
+    o->first = calloc(o->n, sizeof *o->first);
     o->connects = calloc(o->n_cold, sizeof *o->connects);
     if (o->channels == NULL || o->cold_channels == NULL || o->calls == NULL ||
-        o->opens == NULL || o->connects == NULL)
+        o->opens == NULL || o->first == NULL || o->connects == NULL)
         return say("no memory");
     if (vc_runtime_new(&opts, &o->cold_runtime) != VC_OK ||
         vc_channel_open(o->runtime, o->target, NULL, &o->old) != VC_OK)
@@ -330,6 +334,7 @@ opening_fini(struct opening *o)
     free(o->cold_channels);
     free(o->calls);
     free(o->opens);
+    free(o->first);
     free(o->connects);
 }
 

@@ -22,7 +22,7 @@
 #define STACK       ((size_t)256 << 10)
 /* A pool is of those with the same connect timeout; so each has its own. */
 #define STAY_MS  60000u
-#define LEAVE_MS 300u
+#define LEAVE_MS 2000u
 /* Nobody is refused for longer. */
 #define PATIENCE_US 60e6
 
