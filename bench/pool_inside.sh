@@ -41,7 +41,7 @@ measure()
     @) set -- "$(vc_target "$vc_port")" "$@" ;;
     *) set -- "$mode" "$(vc_target "$vc_port")" "$@" ;;
     esac
-    timeout 120 "bench/$program" "$@" || die "$program $mode failed with status $?"
+    timeout 600 "bench/$program" "$@" || die "$program $mode failed with status $?"
 }
 
 rounds=$1
@@ -60,7 +60,11 @@ while [ $((round += 1)) -le "$rounds" ]; do
     measure pool_sessions open "$opens"
     measure pool_fair @ "$seconds"
 done
+vc_server_stop || die 'pool_server failed'
+
+# Of a server that gives nothing back meanwhile that others left.
 echo "bench: $sessions sessions" >&2
+vc_server_start bench/pool_server "$(vc_target 0)" || die 'pool_server does not serve'
 measure pool_sessions many "$sessions"
 vc_server_stop || die 'pool_server failed'
 

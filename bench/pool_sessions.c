@@ -176,19 +176,20 @@ first_open(struct many *m)
 static bool
 many_measure(struct many *m)
 {
-    uint64_t client = 0, server[2] = {0, 0};
+    uint64_t client[2], server[2] = {0, 0};
     double rest = (double)(m->n - 1);
 
     if (!first_open(m) || !server_heap(m->host, &server[0]))
         return false;
-    client = heap_bytes();
+    client[0] = heap_bytes();
     if (!workers_run(m) || !server_heap(m->host, &server[1]))
         return false;
-    client = heap_bytes() - client;
+    client[1] = heap_bytes();
     printf("sessions %zu\nlinks_used %u\nwrong %lu\n", m->n, links_used(),
            atomic_load(&m->wrong));
     printf("session_bytes_client %.1f\nsession_bytes_server %.1f\n",
-           (double)client / rest, (double)(server[1] - server[0]) / rest);
+           ((double)client[1] - (double)client[0]) / rest,
+           ((double)server[1] - (double)server[0]) / rest);
     return atomic_load(&m->wrong) == 0 || say("replies were wrong");
 }
 
