@@ -12,7 +12,7 @@ usage()
 usage: sh bench/pool.sh [ROUNDS]
 Measures connections of Verbcall on this machine if it has an RDMA device, otherwise in a virtual
 machine with Soft-RoCE. Builds Verbcall and installs what is missing for that. What counts is the
-median of all rounds (default 5). Prints lines of name and value:
+median of all rounds (default 3). Prints lines of name and value:
   connect_rdma_create_qp_us      the median time from rdma_create_id() over rdma_create_qp() and
                                  rdma_connect() to ESTABLISHED, of a program without Verbcall
   connect_fresh_us               the median vc_channel_connect() when both ends make their QPs anew
@@ -21,6 +21,28 @@ median of all rounds (default 5). Prints lines of name and value:
                                  how many times as fast the third is as the first, the second
   qp_create_destroy_us           of it for the QP alone, at one end: ibv_create_qp() and ibv_destroy_qp()
   qp_reset_us                    instead of them, when it is used again
+  sessions, links_used, wrong    sessions of one process that were called ten times each, the QPs that
+                                 carried them (8 at most), wrong replies
+  session_bytes_client, session_bytes_server
+                                 memory that each of them takes while idle (512 at most)
+  pool_call_us                   a call on a session that is old, its median
+  session_open_us                vc_channel_open() and the first call, with links that are up
+  session_first_call_us          of it the call
+  connect_cold_us                the same with vc_channel_connect() to a link of its own
+  session_open_over_call         of these medians (1.2 at most)
+  connect_over_session_open      (30 at least)
+  fair_p99_alone_us, fair_p99_us the 99th percentile of 99 sessions' small calls, alone, and beside one that
+                                 keeps eight of the largest messages of one packet under way on the same QP
+  fair_p99_ratio, fair_p50_ratio of these, and of the medians (5 at most)
+  fair_small_calls_per_s, fair_greedy_mib_per_s
+                                 what either got then
+  storm_served, storm_slowest_ms clients of 1000 that connected at once and were served, and the last of them
+  storm_server_pinned_mib        what the server had pinned for them (256, its memory_limit, at most)
+  storm_refused                  clients of 1000 that a server with low limits refused for longer than their
+                                 connect timeout of 2 s
+  storm_later_served             of them those that it served when they tried again
+  storm_limited_served, storm_limited_slowest_ms
+                                 all that it served, and the last of them
   rounds                         how many there were
 Let nothing else run beside it.
 END
@@ -58,7 +80,7 @@ case ${1-} in
 -h | --help) usage; exit ;;
 *[!0-9]* | 0*) usage >&2; exit 2 ;;
 esac
-rounds=${1:-5}
+rounds=${1:-3}
 
 CDPATH='' cd -P -- "$(dirname -- "$0")/.." || exit 1
 top=$PWD

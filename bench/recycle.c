@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "bench.vc.h"
+#include "bench/bench.h"
 #include "bench/raw_connect.h"
 #include "examples/kv/number.h"
 
@@ -142,30 +142,6 @@ serve(const char *host)
 }
 
 /* --- client -------------------------------------------------------------- */
-
-static double
-now_us(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
-}
-
-static int
-by_size(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-
-    return (*x > *y) - (*x < *y);
-}
-
-static double
-median(double *values, size_t n)
-{
-    qsort(values, n, sizeof *values, by_size);
-    return n % 2 != 0 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
 
 struct client {
     struct raw_end raw;

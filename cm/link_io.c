@@ -605,7 +605,9 @@ window_for(unsigned links)
 {
     unsigned window = VC__WINDOW_MAX;
 
-    for (unsigned n = 64; links >= n && window > VC__WINDOW_MIN; n *= 4)
+    /* Soft-RoCE's completion queue of 32767 entries holds 1024 links, as many
+     * as a server takes by default, and some more. */
+    for (unsigned n = 64; links >= n && window > VC__WINDOW_MIN; n *= 3)
         window /= 2;
     return window;
 }

@@ -15,7 +15,7 @@
 #include "transport/rdma/device.h"
 
 /* Events that one look at the channel handles at most. */
-#define EVENT_BATCH 64
+#define EVENT_BATCH 8
 /* Device nodes that are looked for: the kernel's IB_UVERBS_MAX_DEVICES of old,
  * more than which no machine has. */
 #define NODES 32

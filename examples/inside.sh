@@ -41,6 +41,23 @@ kv()
     vc_server_stop || die 'kv-server failed'
 }
 
+# The server is started anew in the middle: the sessions go on with the new one.
+pool()
+{
+    echo
+    echo '== pool: 1000 sessions on at most 4 connections, and a server that is started anew'
+    vc_server_start examples/pool/verbcall_pool server "$(vc_target 0)" || die 'verbcall_pool does not serve'
+    target=$(vc_target "$vc_port")
+    examples/pool/verbcall_pool --sessions 1000 --links 4 --seconds 8 "$target" &
+    client=$!
+    sleep 3
+    vc_server_stop || die 'verbcall_pool failed while serving'
+    vc_server_start examples/pool/verbcall_pool server "$target" || die 'verbcall_pool does not serve again'
+    wait "$client" || die 'verbcall_pool failed'
+    vc_server_stop || die 'verbcall_pool failed while serving'
+}
+
 text=$1
 greeter
 kv
+pool

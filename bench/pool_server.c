@@ -1,0 +1,128 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What pool_sessions, pool_storm and pool_fair call: run `pool_server TARGET`,
+ * or `pool_server TARGET MAX_LINKS MAX_HALF_OPEN CONNECTS_PER_SECOND` for one
+ * with low limits. It says its port, and what memory it has when asked. */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench.vc.h"
+#include "bench/bench.h"
+#include "examples/kv/number.h"
+
+static enum vc_status
+echo(struct vc_call *call, const Bench__Payload *request, Bench__Payload *reply,
+     void *arg)
+{
+    (void)call;
+    (void)arg;
+    reply->data = request->data; /* both live until the reply is packed */
+    return VC_OK;
+}
+
+static enum vc_status
+drop(struct vc_call *call, const Bench__Payload *request, Bench__Payload *reply,
+     void *arg)
+{
+    (void)call;
+    (void)request;
+    (void)reply;
+    (void)arg;
+    return VC_OK;
+}
+
+/* What the system has pinned, of this process; false when it does not say. */
+static bool
+pinned_bytes(uint64_t *bytes)
+{
+    FILE *status = fopen("/proc/self/status", "r");
+    bool found = false;
+    char line[128];
+
+    if (status == NULL)
+        return false;
+    while (!found && fgets(line, sizeof line, status) != NULL)
+        found = sscanf(line, "VmPin: %" SCNu64, bytes) == 1;
+    fclose(status);
+    *bytes *= 1024;
+    return found;
+}
+
+static enum vc_status
+memory(struct vc_call *call, const Bench__Payload *request,
+       Bench__MemoryReply *reply, void *arg)
+{
+    (void)request;
+    (void)arg;
+    if (!pinned_bytes(&reply->pinned))
+        return vc_call_fail(call, VC_UNAVAILABLE,
+                            "/proc/self/status has no VmPin");
+    reply->heap = heap_bytes();
+    return VC_OK;
+}
+
+static enum vc_status
+server_open(struct vc_runtime *runtime, struct vc_server **server,
+            const struct vc_server_opts *opts, const char *target)
+{
+    const struct bench_echo_methods echoes = {.call = echo};
+    const struct bench_host_methods host = {.drop = drop, .memory = memory};
+    enum vc_status status = vc_server_new(runtime, opts, server);
+
+    if (status == VC_OK)
+        status = bench_echo_add(*server, &echoes, NULL);
+    if (status == VC_OK)
+        status = bench_host_add(*server, &host, NULL);
+    if (status == VC_OK)
+        status = vc_server_listen(*server, target);
+    return status;
+}
+
+static int
+serve(const char *target, const struct vc_server_opts *opts)
+{
+    struct vc_runtime *runtime = NULL;
+    struct vc_server *server = NULL;
+    int result = 0, signal;
+    sigset_t ends;
+
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGTERM);
+    sigprocmask(SIG_BLOCK, &ends, NULL); /* before threads are started */
+    if (vc_runtime_new(NULL, &runtime) != VC_OK ||
+        server_open(runtime, &server, opts, target) != VC_OK ||
+        vc_runtime_start(runtime, 1) != VC_OK) {
+        fprintf(stderr, "pool_server: %s\n", vc_error());
+        result = 1;
+    } else {
+        printf("listening on port %d\n", vc_server_port(server));
+        fflush(stdout);
+        sigwait(&ends, &signal);
+    }
+    vc_server_close(server);
+    vc_runtime_free(runtime);
+    return result;
+}
+
+int
+main(int argc, char **argv)
+{
+    struct vc_server_opts opts = VC_SERVER_OPTS_INIT;
+    uint64_t links = 0, half_open = 0, per_second = 0;
+
+    if (argc == 2 || (argc == 5 && number_parse(argv[2], 1, 65536, &links) &&
+                      number_parse(argv[3], 1, 65536, &half_open) &&
+                      number_parse(argv[4], 1, 1000000, &per_second))) {
+        opts.max_links = (unsigned)links;
+        opts.max_half_open = (unsigned)half_open;
+        opts.connects_per_second = (uint32_t)per_second;
+        return serve(argv[1], &opts);
+    }
+    fprintf(stderr, "usage: pool_server TARGET "
+                    "[MAX_LINKS MAX_HALF_OPEN CONNECTS_PER_SECOND]\n");
+    return 2;
+}
