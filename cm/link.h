@@ -216,6 +216,15 @@ void vc__link_establish(struct vc__link *link, const struct vc__cm_event *ev);
 void vc__link_refused(struct vc__link *link, const struct vc__cm_event *ev);
 void vc__link_no_way(struct vc__link *link, const struct vc__cm_event *ev);
 
+/* link_send.c, under the link's lock: takes up what has come, and sends what
+ * can go; true when something had come. */
+bool vc__link_flush(struct vc__link *link);
+void vc__link_arrivals_take(struct vc__link *link);
+/* The link has no more use for it. */
+void vc__link_send_end(struct vc__send *s, enum vc__send_end end);
+/* Lets go of the lock, and sees to what came meanwhile. */
+void vc__link_unlock(struct vc__link *link);
+
 /* link_io.c */
 extern const struct vc__qp_ops vc__link_qp_ops;
 /* The device, receives promised to the peer, and a QP; and them back. */

@@ -161,9 +161,30 @@ void vc__attempt_init(struct vc__pool *p);
 void vc__attempt_begin(struct vc__pool *p);
 void vc__attempt_cancel(struct vc__pool *p);
 
-/* pool.c: the attempt is over, without a link; and a link for it. */
+/* pool.c: the attempt is over, without a link. */
 void vc__pool_failed(struct vc__pool *p, const struct vc__error *error);
+
+/* pool.c, under the lock: a peer without links that will not come back: what
+ * it may have seen ends, what it has not waits again. */
+void vc__pool_peer_drop(struct vc__peer *peer, struct cds_list_head *unknown);
+/* Lets what waits go; must be pushed, without the lock. */
+void vc__pool_launch(struct vc__pool *p);
+void vc__pool_push(struct vc__pool *p);
+/* Is there anything that wants a link? Begins to get one. */
+bool vc__pool_is_wanted(struct vc__pool *p);
+void vc__pool_attempt(struct vc__pool *p);
+
+/* Those who wait for a link: taken under the lock, woken without. */
+void vc__pool_waiters_take(struct vc__pool *p, struct cds_list_head *out);
+void vc__pool_waiters_wake(struct cds_list_head *waiters,
+                           const struct vc__error *error);
+
+/* pool.c: a link is gone: the closing of the pool may be over. */
+void vc__pool_close_check(struct vc__pool *p);
+
+/* pool_link.c: a link for an attempt; begins to look for idle ones. */
 struct vc__pool_link *vc__pool_link_new(struct vc__pool *p,
                                         uint32_t timeout_ms);
+void vc__pool_look(struct vc__pool *p);
 
 #endif
