@@ -16,6 +16,7 @@ struct vc__pool;
 struct vc__client {
     struct vc__pool *pool;
     struct cds_list_head node; /* in pool->clients */
+    struct vc__client *next;   /* its owner's own list */
     const struct vc_service *service;
     struct vc__session *session;  /* lock; NULL: none at the present peer */
     struct cds_list_head waiting; /* lock; of struct vc__request */

@@ -380,5 +380,6 @@ vc__pool_fini(struct vc__pool *p)
     /* Ends with the handshake of disconnecting, which has a timer. */
     vc__engine_wait(p->cm->engine, &waiter, VC__FOREVER);
     vc__tally_close(&p->tally, &p->cm->engine->ledger);
+    free(atomic_load(&p->spare));
     pthread_mutex_destroy(&p->lock);
 }

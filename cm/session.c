@@ -35,7 +35,9 @@ vc__session_new(struct vc__peer *peer, struct vc__client *client, bool *full)
         return NULL;
     s->peer = peer;
     s->client = client;
-    s->free_slot = NO_SLOT;
+    s->slots = &s->first;
+    s->n_slots = 1;
+    s->first.next_free = NO_SLOT;
     vc__flow_init(&s->flow, client->weight);
     if (!vc__peer_seat(peer, s, full)) {
         free(s);
@@ -68,7 +70,8 @@ vc__session_free(struct vc__session *s)
     cds_list_del(&s->node);
     vc__peer_unseat(s->peer, s);
     vc__pool_count(s->peer->pool, VC__POOL_SESSIONS, -1);
-    free(s->slots);
+    if (s->slots != &s->first)
+        free(s->slots);
     free(s);
 }
 
@@ -87,16 +90,18 @@ slot_free(struct vc__session *s, uint16_t i)
 static bool
 slots_grow(struct vc__session *s)
 {
-    unsigned n = s->n_slots == 0 ? 1 : s->n_slots * 2u;
-    struct vc__slot *slots;
+    struct vc__slot *slots, *old = s->slots;
+    unsigned n = s->n_slots * 2u;
 
     if (n > s->peer->max_slots)
         n = s->peer->max_slots;
     if (n <= s->n_slots)
         return false;
-    slots = realloc(s->slots, n * sizeof *slots);
+    slots = realloc(old == &s->first ? NULL : old, n * sizeof *slots);
     if (slots == NULL)
         return false;
+    if (old == &s->first)
+        *slots = s->first;
     memset(slots + s->n_slots, 0, (n - s->n_slots) * sizeof *slots);
     s->slots = slots;
     while (s->n_slots < n)
@@ -137,26 +142,52 @@ busy_less(struct vc__session *s)
 
 /* --- frames without an owner -------------------------------------------- */
 
+/* OPEN, CLOSE or CANCEL. */
+struct note {
+    struct vc__send send;
+    struct vc__pool *pool;
+    uint32_t room;
+    uint8_t body[];
+};
+
+/* The pool keeps one of these, for who opens many sessions. */
+#define NOTE_ROOM 192u
+
 static void
 note_done(struct vc__send *send, enum vc__send_end end)
 {
+    struct note *n = caa_container_of(send, struct note, send);
+
     (void)end;
-    free(send);
+    if (n->room == NOTE_ROOM) /* acquire, release: with note_new() */
+        n = atomic_exchange_explicit(&n->pool->spare, n, memory_order_acq_rel);
+    free(n);
 }
 
-/* OPEN, CLOSE, CANCEL; with room for a body. NULL without memory. */
+/* With room for a body. NULL without memory. */
 static struct vc__send *
 note_new(const struct vc__session *s, enum vc__frame_type type, size_t len)
 {
-    struct vc__send *send = calloc(1, sizeof *send + len);
+    struct vc__pool *p = s->peer->pool;
+    uint32_t room = len <= NOTE_ROOM ? NOTE_ROOM : (uint32_t)len;
+    struct note *n = NULL;
+    struct vc__send *send;
 
-    if (send == NULL)
+    if (room == NOTE_ROOM)
+        n = atomic_exchange_explicit(&p->spare, NULL, memory_order_acq_rel);
+    if (n == NULL)
+        n = malloc(sizeof *n + room);
+    if (n == NULL)
         return NULL;
+    n->pool = p;
+    n->room = room;
+    send = &n->send;
+    memset(send, 0, sizeof *send);
     send->frame.type = (uint8_t)type;
     send->frame.session = s->number;
     send->frame.sequence = s->binding;
     send->frame.body_len = (uint32_t)len;
-    send->body = (uint8_t *)(send + 1);
+    send->body = n->body;
     send->done = note_done;
     return send;
 }
@@ -173,7 +204,7 @@ open_new(const struct vc__session *s)
 
     if (send == NULL)
         return NULL;
-    out = (uint8_t *)(send + 1);
+    out = caa_container_of(send, struct note, send)->body;
     vc__put16(out, (uint16_t)name);
     memcpy(out + 2, service->name, name);
     out += 2 + name;

@@ -80,7 +80,8 @@ struct vc__session {
     struct vc__client *client;  /* NULL: closing */
     struct vc__pool_link *link; /* NULL: not bound */
     struct cds_list_head node;  /* in link->sessions or peer->loose */
-    struct vc__slot *slots;
+    struct vc__slot *slots;     /* &first until there are more */
+    struct vc__slot first;
     struct vc__flow flow;
     uint32_t number;  /* at the peer */
     uint32_t binding; /* of the last OPEN or CLOSE; 0: none was sent */

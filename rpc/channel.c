@@ -33,18 +33,13 @@ struct vc_channel {
     size_t reply_memory;
 
     /* One for each service that it was used for, the last one first. */
-    _Atomic(struct client *) clients;
+    _Atomic(struct vc__client *) clients;
     atomic_bool closing; /* further ones are closed at once */
 
     /* Calls and connects under way, and the owner: none of them may be left
      * when it is freed. `unused` is done by the last. */
     atomic_uint users;
     struct vc__waiter unused;
-};
-
-struct client {
-    struct vc__client *client;
-    struct client *next; /* never changes */
 };
 
 /* --- options ----------------------------------------------------------- */
@@ -190,7 +185,7 @@ vc_channel_connect(struct vc_channel *channel, const struct vc_service *service)
     return status;
 }
 
-static struct client *
+static struct vc__client *
 first_client(struct vc_channel *c)
 {
     /* Acquire: pairs with the exchange in client_add(). */
@@ -200,7 +195,7 @@ first_client(struct vc_channel *c)
 void
 vc_channel_close(struct vc_channel *channel)
 {
-    struct client *cl, *next;
+    struct vc__client *cl, *next;
     bool last;
 
     if (channel == NULL)
@@ -210,47 +205,42 @@ vc_channel_close(struct vc_channel *channel)
     atomic_store(&channel->closing, true);
     last = vc__pools_leave(&channel->progress->pools, channel->pool);
     for (cl = atomic_load(&channel->clients); cl != NULL; cl = cl->next)
-        vc__client_close(cl->client);
+        vc__client_close(cl);
     vc__pool_cancel(channel->pool, channel);
     /* What they waited for has ended by now, so they leave at once. */
     channel_leave(channel);
     vc__waiter_await(&channel->unused);
     for (cl = first_client(channel); cl != NULL; cl = next) {
         next = cl->next;
-        vc__client_free(cl->client);
-        free(cl);
+        vc__client_free(cl);
     }
     if (last)
         vc__pools_end(channel->pool);
     free(channel);
 }
 
-static struct client *
-client_find(struct client *from, const struct vc_service *service)
+static struct vc__client *
+client_find(struct vc__client *from, const struct vc_service *service)
 {
-    while (from != NULL && from->client->service != service)
+    while (from != NULL && from->service != service)
         from = from->next;
     return from;
 }
 
 /* Two threads may add one for the same service: both are good. */
-static struct client *
+static struct vc__client *
 client_add(struct vc_channel *c, const struct vc_service *service)
 {
-    struct client *cl = malloc(sizeof *cl);
+    struct vc__client *cl =
+        vc__client_new(c->pool, service, c->weight, c->quota);
 
     if (cl == NULL)
         return NULL;
-    cl->client = vc__client_new(c->pool, service, c->weight, c->quota);
-    if (cl->client == NULL) {
-        free(cl);
-        return NULL;
-    }
     cl->next = first_client(c);
     while (!atomic_compare_exchange_weak(&c->clients, &cl->next, cl))
         continue;
     if (atomic_load(&c->closing))
-        vc__client_close(cl->client);
+        vc__client_close(cl);
     return cl;
 }
 
@@ -258,11 +248,9 @@ client_add(struct vc_channel *c, const struct vc_service *service)
 static struct vc__client *
 client_of(struct vc_channel *c, const struct vc_service *service)
 {
-    struct client *cl = client_find(first_client(c), service);
+    struct vc__client *cl = client_find(first_client(c), service);
 
-    if (cl == NULL)
-        cl = client_add(c, service);
-    return cl == NULL ? NULL : cl->client;
+    return cl != NULL ? cl : client_add(c, service);
 }
 
 /* --- a call ------------------------------------------------------------ */

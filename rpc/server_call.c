@@ -95,7 +95,7 @@ vc_call_no_handler(struct vc_call *call)
 {
     return vc_call_fail(
         call, VC_UNIMPLEMENTED, "the server has no handler for %s.%s",
-        call->site.session->entry->service->name, call->method->name);
+        call->site.session->opened->entry->service->name, call->method->name);
 }
 
 uint64_t
@@ -359,7 +359,7 @@ static void
 call_run(struct vc__task *task)
 {
     struct vc_call *call = caa_container_of(task, struct vc_call, task);
-    const struct vc__service_entry *entry = call->site.session->entry;
+    const struct vc__service_entry *entry = call->site.session->opened->entry;
 
     if (call->site.session->link == NULL)
         call_skip(call);
@@ -377,7 +377,7 @@ call_run(struct vc__task *task)
 static const struct vc_method *
 method_find(const struct vc__call_site *site, const char **fault)
 {
-    const struct vc__server_session *s = site->session;
+    const struct vc__opened *s = site->session->opened;
     unsigned i = site->method;
 
     *fault = "the server does not serve this service";

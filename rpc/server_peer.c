@@ -87,6 +87,7 @@ peer_free(struct vc__server_peer *peer)
 {
     struct vc__server_part *part = peer->part;
 
+    vc__opened_put(peer->opened);
     free(peer->seats);
     free(peer);
     part->n_peers--;

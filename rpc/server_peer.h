@@ -10,6 +10,7 @@
 
 #include "rpc/server.h"
 
+struct vc__opened;
 struct vc__server_session;
 
 /* Where a session is, by its number. What was bound by an older binding is
@@ -26,6 +27,7 @@ struct vc__server_peer {
     uint8_t instance[VC__ID_SIZE];
     uint64_t token;
     size_t message_max;            /* that it takes */
+    struct vc__opened *opened;     /* for the last session that was opened */
     struct vc__server_seat *seats; /* by number - 1 */
     uint32_t n_seats;
     uint32_t n_sessions; /* open */

@@ -16,67 +16,6 @@
 
 /* --- OPEN -------------------------------------------------------------- */
 
-/* The body of an OPEN frame, checked. */
-struct open_body {
-    const char *name;
-    uint16_t name_len;
-    uint16_t n_methods;
-    const uint8_t *hashes;
-};
-
-static bool
-open_parse(struct open_body *o, const struct vc__frame *f)
-{
-    uint32_t len = f->body_len;
-
-    if (len < 4)
-        return false;
-    o->name_len = vc__get16(f->body);
-    if (o->name_len == 0 || o->name_len > len - 4)
-        return false;
-    o->name = (const char *)f->body + 2;
-    o->n_methods = vc__get16(f->body + 2 + o->name_len);
-    o->hashes = f->body + 4 + o->name_len;
-    return len - 4 - o->name_len == 4u * o->n_methods;
-}
-
-static uint16_t
-method_by_hash(const struct vc_service *service, uint32_t hash)
-{
-    for (uint32_t i = 0; i < service->n_methods; i++) {
-        if (service->methods[i].hash == hash)
-            return (uint16_t)i;
-    }
-    return VC__NO_METHOD;
-}
-
-static bool
-same_methods(const struct vc_service *service, const struct open_body *o)
-{
-    bool same = service->n_methods == o->n_methods;
-
-    for (unsigned i = 0; same && i < o->n_methods; i++)
-        same = service->methods[i].hash == vc__get32(o->hashes + 4 * i);
-    return same;
-}
-
-/* False without memory. */
-static bool
-map_make(struct vc__server_session *s, const struct open_body *o)
-{
-    const struct vc_service *service = s->entry->service;
-
-    s->n_methods = o->n_methods;
-    if (same_methods(service, o))
-        return true;
-    s->map = malloc((o->n_methods + 1u) * sizeof *s->map);
-    if (s->map == NULL)
-        return false;
-    for (unsigned i = 0; i < o->n_methods; i++)
-        s->map[i] = method_by_hash(service, vc__get32(o->hashes + 4 * i));
-    return true;
-}
-
 static struct vc__server_part *
 part_of(const struct vc__server_session *s)
 {
@@ -97,28 +36,30 @@ arrival_drop(struct vc__server_session *s, struct vc__server_slot *slot)
 static void
 session_free(struct vc__server_session *s)
 {
-    vc__service_put(s->entry);
-    free(s->slots);
-    free(s->map);
+    vc__opened_put(s->opened);
+    if (s->slots != &s->first)
+        free(s->slots);
     free(s);
 }
 
-/* False without memory. */
+/* False without memory, or when the frame is malformed. */
 static bool
 session_new(struct vc__server_link *sl, struct vc__server_seat *seat,
-            uint32_t number, const struct open_body *o)
+            const struct vc__frame *f)
 {
     struct vc__server_session *s = calloc(1, sizeof *s);
 
     if (s == NULL)
         return false;
     s->peer = sl->peer;
-    s->number = number;
+    s->number = f->session;
+    s->slots = &s->first;
+    s->n_slots = 1;
     CDS_INIT_LIST_HEAD(&s->node);
     vc__flow_init(&s->flow, 1);
-    s->entry =
-        vc__services_get(&part_of(s)->server->services, o->name, o->name_len);
-    if (s->entry != NULL && !map_make(s, o)) {
+    s->opened =
+        vc__opened_get(&sl->peer->opened, &part_of(s)->server->services, f);
+    if (s->opened == NULL) {
         session_free(s);
         return false;
     }
@@ -137,19 +78,6 @@ session_bind(struct vc__server_session *s, struct vc__server_link *sl)
     s->link = sl;
 }
 
-/* Is it the service that the session was opened for? */
-static bool
-same_service(const struct vc__server_session *s, const struct open_body *o)
-{
-    const char *name;
-
-    if (s->entry == NULL)
-        return true; /* it has none, whatever the name */
-    name = s->entry->service->name;
-    return strlen(name) == o->name_len &&
-           memcmp(name, o->name, o->name_len) == 0;
-}
-
 /* Newer than what the seat knows, in the order of bindings? */
 static bool
 is_newer(const struct vc__server_seat *seat, uint32_t binding)
@@ -160,20 +88,17 @@ is_newer(const struct vc__server_seat *seat, uint32_t binding)
 bool
 vc__server_session_open(struct vc__server_link *sl, const struct vc__frame *f)
 {
-    struct vc__server_seat *seat;
-    struct open_body o;
+    struct vc__server_seat *seat = vc__server_peer_seat(sl->peer, f->session);
 
-    if (!open_parse(&o, f))
-        return false;
-    seat = vc__server_peer_seat(sl->peer, f->session);
     if (seat == NULL)
         return false;
     if (!is_newer(seat, f->sequence)) /* from a link that was lost */
-        return seat->session == NULL || seat->session->link != sl;
+        return seat->binding != 0 &&
+               (seat->session == NULL || seat->session->link != sl);
     if (seat->session == NULL) {
-        if (!session_new(sl, seat, f->session, &o))
+        if (!session_new(sl, seat, f))
             return false;
-    } else if (!same_service(seat->session, &o)) {
+    } else if (!vc__opened_names(seat->session->opened, f)) {
         return false;
     } else {
         if (seat->session->link != NULL)
@@ -190,16 +115,18 @@ vc__server_session_open(struct vc__server_link *sl, const struct vc__frame *f)
 static bool
 slots_grow(struct vc__server_session *s, uint16_t i)
 {
-    unsigned n = s->n_slots == 0 ? 1 : s->n_slots;
-    struct vc__server_slot *slots;
+    struct vc__server_slot *slots, *old = s->slots;
+    unsigned n = s->n_slots;
 
     if (i < s->n_slots)
         return true;
     while (n <= i)
         n *= 2;
-    slots = realloc(s->slots, n * sizeof *slots);
+    slots = realloc(old == &s->first ? NULL : old, n * sizeof *slots);
     if (slots == NULL)
         return false;
+    if (old == &s->first)
+        *slots = s->first;
     memset(slots + s->n_slots, 0, (n - s->n_slots) * sizeof *slots);
     s->slots = slots;
     s->n_slots = (uint16_t)n;

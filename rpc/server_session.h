@@ -11,6 +11,7 @@
 #define VC_RPC_SERVER_SESSION_H
 
 #include "cm/link.h"
+#include "rpc/server_open.h"
 #include "rpc/server_peer.h"
 #include "transport/assembly.h"
 
@@ -44,22 +45,17 @@ struct vc__server_slot {
 
 struct vc__server_session {
     struct vc__server_peer *peer;
-    struct vc__server_link *link;    /* NULL: it was lost */
-    struct cds_list_head node;       /* in link->sessions */
-    struct vc__service_entry *entry; /* NULL: no such service here */
-    /* The client's numbers of methods are indices into its own list; NULL
-     * when that is the same as ours. */
-    uint16_t *map;
-    struct vc__server_slot *slots;
+    struct vc__server_link *link;  /* NULL: it was lost */
+    struct cds_list_head node;     /* in link->sessions */
+    struct vc__opened *opened;     /* the service and its methods */
+    struct vc__server_slot *slots; /* &first until there are more */
+    struct vc__server_slot first;
     struct vc__flow flow; /* of replies */
     uint32_t number;
-    uint16_t n_methods;
     uint16_t n_slots; /* allocated; grows to VC__SERVER_SLOTS */
     uint16_t n_calls; /* that run */
     bool closed;      /* freed with the last of them */
 };
-
-#define VC__NO_METHOD UINT16_MAX
 
 /* Each of these says whether the frame keeps the protocol; if not, the link
  * ends. A frame of a session that has been bound to a newer link is too late,

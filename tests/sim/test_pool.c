@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <verbcall/counters.h>
+
 #include "tests/sim/sim.h"
 
 #define CALLERS  120u
@@ -292,6 +294,18 @@ any_service_may_be_the_first_on_a_link(void **state)
     rig_end(&r);
 }
 
+/* Until so many calls have begun. */
+static void
+await_started(const struct rig *r, unsigned n)
+{
+    struct vc_counters c = VC_COUNTERS_INIT;
+
+    while (c.calls_started < n) {
+        fake_sleep_us(50);
+        vc_runtime_counters(r->runtime, &c);
+    }
+}
+
 static void
 closing_a_channel_ends_its_calls_and_no_others(void **state)
 {
@@ -304,11 +318,16 @@ closing_a_channel_ends_its_calls_and_no_others(void **state)
         rig_begin(&r, seed, 50, 1, 1 + (unsigned)(seed % 4));
         for (unsigned i = 0; i < 4; i++)
             channels[i] = channel_open(&r);
-        for (unsigned i = 0; i < 40; i++)
-            caller_start(&callers[i], &r, channels[i % 4], i % 4 == 0 ? 1 : 10,
-                         i % 3 == 0 ? 30000 : 64);
         /* Only calls that have begun may meet the closing. */
-        fake_sleep_us(1000 + seed * 37 % 3000);
+        for (unsigned i = 0; i < 40; i += 4)
+            caller_start(&callers[i], &r, channels[0], 1,
+                         i % 3 == 0 ? 30000 : 64);
+        await_started(&r, 10);
+        for (unsigned i = 0; i < 40; i++)
+            if (i % 4 != 0)
+                caller_start(&callers[i], &r, channels[i % 4], 10,
+                             i % 3 == 0 ? 30000 : 64);
+        fake_sleep_us(seed * 37 % 3000); /* any moment will do */
         vc_channel_close(channels[0]);
         channels[0] = channel_open(&r);
         assert_int_equal(sim_echo(channels[0], 10, 60000, 5000, NULL), VC_OK);
