@@ -4,34 +4,24 @@
  * Requests on their way into a session. */
 #include "cm/client.h"
 
-#include <stdlib.h>
-
 #include "cm/peer.h"
 #include "cm/pool.h"
 
-struct vc__client *
-vc__client_new(struct vc__pool *pool, const struct vc_service *service,
-               uint32_t weight, uint32_t quota)
+void
+vc__client_init(struct vc__client *c, struct vc__pool *pool,
+                const struct vc_service *service, uint32_t weight,
+                uint32_t quota)
 {
-    struct vc__client *c = calloc(1, sizeof *c);
-
-    if (c == NULL)
-        return NULL;
     c->pool = pool;
     c->service = service;
+    c->session = NULL;
     c->weight = weight;
     c->quota = quota;
+    c->closed = c->own_used = false;
     CDS_INIT_LIST_HEAD(&c->waiting);
     pthread_mutex_lock(&pool->lock);
     cds_list_add_tail(&c->node, &pool->clients);
     pthread_mutex_unlock(&pool->lock);
-    return c;
-}
-
-void
-vc__client_free(struct vc__client *c)
-{
-    free(c);
 }
 
 /* --- placing ----------------------------------------------------------- */

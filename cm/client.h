@@ -23,19 +23,18 @@ struct vc__client {
     uint32_t weight;              /* 1..VC__WEIGHT_MAX */
     uint32_t quota; /* bytes of requests under way at a time, 0 for any */
     bool closed;    /* lock */
+    bool own_used;  /* lock */
+    struct vc__session own; /* lock: room for one */
 };
 
-/* NULL without memory. Any thread, as all of these. */
-struct vc__client *vc__client_new(struct vc__pool *pool,
-                                  const struct vc_service *service,
-                                  uint32_t weight, uint32_t quota);
+/* In the caller's memory. Any thread, as all of these. */
+void vc__client_init(struct vc__client *c, struct vc__pool *pool,
+                     const struct vc_service *service, uint32_t weight,
+                     uint32_t quota);
 
 /* Ends its requests with VC_CANCELLED; no more are taken. Once more does
  * nothing. */
 void vc__client_close(struct vc__client *c);
-
-/* Closed, and nobody uses it any more. */
-void vc__client_free(struct vc__client *c);
 
 /* Sends a request, or lets it wait until it can go. */
 void vc__client_start(struct vc__client *c, struct vc__request *r);

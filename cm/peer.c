@@ -181,6 +181,14 @@ vc__peer_unseat(struct vc__peer *peer, struct vc__session *s)
     peer->n_sessions--;
 }
 
+void
+vc__peer_reseat(struct vc__peer *peer, uint32_t number, struct vc__session *s)
+{
+    static struct vc__session nobody;
+
+    peer->seats[number - 1] = s != NULL ? s : &nobody;
+}
+
 uint32_t
 vc__peer_binding(struct vc__peer *peer)
 {

@@ -76,6 +76,9 @@ void vc__peer_push(struct vc__peer *peer);
 /* Gives a session its number. False: *full, or no memory. */
 bool vc__peer_seat(struct vc__peer *peer, struct vc__session *s, bool *full);
 void vc__peer_unseat(struct vc__peer *peer, struct vc__session *s);
+/* Gives its seat to another, or, when that is NULL, to nobody ever. */
+void vc__peer_reseat(struct vc__peer *peer, uint32_t number,
+                     struct vc__session *s);
 
 /* The next binding, never 0. */
 uint32_t vc__peer_binding(struct vc__peer *peer);

@@ -25,22 +25,55 @@ vc__request_complete(struct vc__pool *pool, struct vc__request *r)
 
 /* --- birth and death --------------------------------------------------- */
 
+static void
+session_init(struct vc__session *s, struct vc__peer *peer)
+{
+    memset(s, 0, sizeof *s);
+    s->peer = peer;
+    s->slots = &s->first;
+    s->n_slots = 1;
+    s->first.next_free = NO_SLOT;
+    vc__flow_init(&s->flow, 1);
+    CDS_INIT_LIST_HEAD(&s->node);
+}
+
+/* Each client has room for one, so that opening the first allocates nothing.
+ * It needs another while calls still run at a former peer. */
+static struct vc__session *
+session_alloc(struct vc__peer *peer, struct vc__client *client)
+{
+    bool own = !client->own_used;
+    struct vc__session *s = own ? &client->own : malloc(sizeof *s);
+
+    if (s == NULL)
+        return NULL;
+    session_init(s, peer);
+    s->own = own;
+    s->client = client;
+    s->flow.weight = client->weight;
+    client->own_used = true;
+    return s;
+}
+
+static void
+session_give(struct vc__session *s)
+{
+    if (s->own)
+        s->client->own_used = false;
+    else
+        free(s);
+}
+
 struct vc__session *
 vc__session_new(struct vc__peer *peer, struct vc__client *client, bool *full)
 {
-    struct vc__session *s = calloc(1, sizeof *s);
+    struct vc__session *s = session_alloc(peer, client);
 
     *full = false;
     if (s == NULL)
         return NULL;
-    s->peer = peer;
-    s->client = client;
-    s->slots = &s->first;
-    s->n_slots = 1;
-    s->first.next_free = NO_SLOT;
-    vc__flow_init(&s->flow, client->weight);
     if (!vc__peer_seat(peer, s, full)) {
-        free(s);
+        session_give(s);
         return NULL;
     }
     cds_list_add_tail(&s->node, &peer->loose);
@@ -60,19 +93,26 @@ assembly_drop(struct vc__session *s, struct vc__slot *slot)
     slot->assembly = NULL;
 }
 
-void
-vc__session_free(struct vc__session *s)
+/* It is bound to nothing any more, and has no seat. */
+static void
+session_end(struct vc__session *s)
 {
     if (s->link != NULL)
         vc__session_unbind(s);
     for (unsigned i = 0; i < s->n_slots; i++)
         assembly_drop(s, &s->slots[i]);
     cds_list_del(&s->node);
-    vc__peer_unseat(s->peer, s);
-    vc__pool_count(s->peer->pool, VC__POOL_SESSIONS, -1);
     if (s->slots != &s->first)
         free(s->slots);
-    free(s);
+    session_give(s);
+}
+
+void
+vc__session_free(struct vc__session *s)
+{
+    vc__peer_unseat(s->peer, s);
+    vc__pool_count(s->peer->pool, VC__POOL_SESSIONS, -1);
+    session_end(s);
 }
 
 /* --- slots ------------------------------------------------------------- */
@@ -389,23 +429,43 @@ vc__session_take(struct vc__session *s)
 
 /* --- closing ----------------------------------------------------------- */
 
+/* What is left of a session until the peer has answered that it is closed: its
+ * client goes, and what it had with it. */
+static struct vc__session *
+session_remains(struct vc__session *s)
+{
+    struct vc__session *left = malloc(sizeof *left);
+
+    if (left == NULL)
+        return NULL;
+    session_init(left, s->peer);
+    left->number = s->number;
+    left->binding = s->binding;
+    return left;
+}
+
 struct vc__link *
 vc__session_close(struct vc__session *s)
 {
-    struct vc__pool_link *pl =
-        s->link != NULL ? s->link : vc__peer_place(s->peer);
+    struct vc__peer *peer = s->peer;
+    struct vc__pool_link *pl = s->link != NULL ? s->link : vc__peer_place(peer);
+    struct vc__session *left;
 
-    s->client = NULL;
     /* With the pool the links go, and the peer needs no word of one session. */
-    if (s->binding == 0 || s->peer->pool->closed) {
+    if (s->binding == 0 || peer->pool->closed) {
         vc__session_free(s);
         return NULL;
     }
-    if (s->link != NULL)
-        vc__session_unbind(s);
-    s->n_busy = 0;
+    left = session_remains(s);
+    vc__peer_reseat(peer, s->number, left);
+    session_end(s);
+    if (left == NULL) { /* its number is not used again */
+        vc__pool_count(peer->pool, VC__POOL_SESSIONS, -1);
+        return NULL;
+    }
+    cds_list_add_tail(&left->node, &peer->loose);
     /* Else it waits for a link that comes up. */
-    if (pl == NULL || !vc__session_bind(s, pl))
+    if (pl == NULL || !vc__session_bind(left, pl))
         return NULL;
     return &pl->link;
 }

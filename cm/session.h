@@ -89,6 +89,7 @@ struct vc__session {
     uint16_t n_slots; /* allocated; grows to the peer's limit */
     uint16_t free_slot;
     uint16_t n_busy;
+    bool own; /* it is its client's own, else allocated */
 };
 
 /* A session of this client at a peer, not bound yet. NULL without memory, or

@@ -34,7 +34,9 @@ struct vc_channel {
 
     /* One for each service that it was used for, the last one first. */
     _Atomic(struct vc__client *) clients;
-    atomic_bool closing; /* further ones are closed at once */
+    atomic_bool first_used;
+    struct vc__client first; /* needs no allocation */
+    atomic_bool closing;     /* further ones are closed at once */
 
     /* Calls and connects under way, and the owner: none of them may be left
      * when it is freed. `unused` is done by the last. */
@@ -212,7 +214,8 @@ vc_channel_close(struct vc_channel *channel)
     vc__waiter_await(&channel->unused);
     for (cl = first_client(channel); cl != NULL; cl = next) {
         next = cl->next;
-        vc__client_free(cl);
+        if (cl != &channel->first)
+            free(cl);
     }
     if (last)
         vc__pools_end(channel->pool);
@@ -232,10 +235,11 @@ static struct vc__client *
 client_add(struct vc_channel *c, const struct vc_service *service)
 {
     struct vc__client *cl =
-        vc__client_new(c->pool, service, c->weight, c->quota);
+        atomic_exchange(&c->first_used, true) ? malloc(sizeof *cl) : &c->first;
 
     if (cl == NULL)
         return NULL;
+    vc__client_init(cl, c->pool, service, c->weight, c->quota);
     cl->next = first_client(c);
     while (!atomic_compare_exchange_weak(&c->clients, &cl->next, cl))
         continue;

@@ -73,6 +73,7 @@ vc__server_peer_new(struct vc__server_part *part, const struct vc__hello *hello)
         return NULL;
     }
     peer->part = part;
+    CDS_INIT_LIST_HEAD(&peer->spare);
     peer->message_max = (size_t)1 << hello->log2_message;
     memcpy(peer->instance, hello->instance, VC__ID_SIZE);
     cds_list_add(&peer->node, bucket_of(part, peer->token));
@@ -87,6 +88,7 @@ peer_free(struct vc__server_peer *peer)
 {
     struct vc__server_part *part = peer->part;
 
+    vc__server_sessions_free(peer);
     vc__opened_put(peer->opened);
     free(peer->seats);
     free(peer);

@@ -27,6 +27,8 @@ struct vc__server_peer {
     uint8_t instance[VC__ID_SIZE];
     uint64_t token;
     size_t message_max;            /* that it takes */
+    struct cds_list_head spare;    /* sessions to use again */
+    struct vc__server_slab *slabs; /* what they are made of */
     struct vc__opened *opened;     /* for the last session that was opened */
     struct vc__server_seat *seats; /* by number - 1 */
     uint32_t n_seats;

@@ -33,13 +33,61 @@ arrival_drop(struct vc__server_session *s, struct vc__server_slot *slot)
     slot->arrival = NULL;
 }
 
+/* Sessions are made by the dozen, more the more there are. */
+struct vc__server_slab {
+    struct vc__server_slab *next;
+    struct vc__server_session sessions[];
+};
+
+#define SLAB_MAX 64u
+
+static bool
+sessions_make(struct vc__server_peer *peer)
+{
+    unsigned n = peer->n_sessions < SLAB_MAX ? peer->n_sessions : SLAB_MAX;
+    struct vc__server_slab *slab;
+
+    n = n == 0 ? 1 : n;
+    slab = malloc(sizeof *slab + n * sizeof slab->sessions[0]);
+    if (slab == NULL)
+        return false;
+    slab->next = peer->slabs;
+    peer->slabs = slab;
+    while (n-- > 0)
+        cds_list_add(&slab->sessions[n].node, &peer->spare);
+    return true;
+}
+
+static struct vc__server_session *
+session_take(struct vc__server_peer *peer)
+{
+    struct vc__server_session *s;
+
+    if (cds_list_empty(&peer->spare) && !sessions_make(peer))
+        return NULL;
+    s = cds_list_entry(peer->spare.next, struct vc__server_session, node);
+    cds_list_del(&s->node);
+    return memset(s, 0, sizeof *s);
+}
+
 static void
 session_free(struct vc__server_session *s)
 {
     vc__opened_put(s->opened);
     if (s->slots != &s->first)
         free(s->slots);
-    free(s);
+    cds_list_add(&s->node, &s->peer->spare);
+}
+
+void
+vc__server_sessions_free(struct vc__server_peer *peer)
+{
+    while (peer->slabs != NULL) {
+        struct vc__server_slab *slab = peer->slabs;
+
+        peer->slabs = slab->next;
+        free(slab);
+    }
 }
 
 /* False without memory, or when the frame is malformed. */
@@ -47,7 +95,7 @@ static bool
 session_new(struct vc__server_link *sl, struct vc__server_seat *seat,
             const struct vc__frame *f)
 {
-    struct vc__server_session *s = calloc(1, sizeof *s);
+    struct vc__server_session *s = session_take(sl->peer);
 
     if (s == NULL)
         return false;

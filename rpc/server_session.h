@@ -57,6 +57,9 @@ struct vc__server_session {
     bool closed;      /* freed with the last of them */
 };
 
+/* All sessions of a peer are over: gives their memory back. */
+void vc__server_sessions_free(struct vc__server_peer *peer);
+
 /* Each of these says whether the frame keeps the protocol; if not, the link
  * ends. A frame of a session that has been bound to a newer link is too late,
  * and dropped. */
