@@ -166,12 +166,14 @@ worker_run(void *arg)
 
 /* --- what is shown --------------------------------------------------------- */
 
-/* Here the runtime's counters will be printed: its links, sessions moved and
- * calls sent again. */
+/* What the runtime has counted. */
 static void
 counters_print(struct vc_runtime *runtime)
 {
-    (void)runtime;
+    char text[8192];
+
+    vc_runtime_counters_text(runtime, text, sizeof text);
+    fputs(text, stdout);
 }
 
 static void
