@@ -84,6 +84,10 @@ listener_on_cm(struct vc__cm_handler *h, const struct vc__cm_event *ev)
      * meanwhile shows when it is accepted. */
     if (ev->type == RDMA_CM_EVENT_CONNECT_REQUEST)
         on_request(l, ev);
+    /* It hears no more, and librdmacm keeps a PD for it. */
+    else if (ev->type == RDMA_CM_EVENT_DEVICE_REMOVAL &&
+             atomic_load(&l->open) && ev->id == l->id)
+        vc__listener_close(l);
 }
 
 static enum vc_status
@@ -147,8 +151,11 @@ vc__listener_open(struct vc__listener *l, struct vc__cm *cm,
         what = "listen";
         /* A short backlog drops requests silently, which costs the client
          * seconds; 0 is the kernel's longest. */
-        if (rdma_listen(l->id, 0) == 0)
+        if (rdma_listen(l->id, 0) == 0) {
+            l->port = ntohs(rdma_get_src_port(l->id));
+            atomic_store(&l->open, true);
             return VC_OK;
+        }
     }
     err = errno;
     rdma_destroy_id(l->id);
@@ -167,5 +174,5 @@ vc__listener_close(struct vc__listener *l)
 uint16_t
 vc__listener_port(const struct vc__listener *l)
 {
-    return ntohs(rdma_get_src_port(l->id));
+    return l->port;
 }

@@ -6,13 +6,17 @@
 #ifndef VC_CM_LISTENER_H
 #define VC_CM_LISTENER_H
 
+#include <stdatomic.h>
+
 #include "cm/hello.h"
 #include "cm/rdma_cm.h"
 
 struct vc__listener {
     struct vc__cm_handler handler;
     struct vc__cm *cm;
-    struct rdma_cm_id *id;
+    struct rdma_cm_id *id; /* NULL also when its device was removed */
+    uint16_t port;
+    atomic_bool open; /* id and port are there, and the holder's */
 
     /* A request with a good hello, which the owner answers: it takes the id,
      * or gives it to vc__listener_reject(). On the holder of the engine. */

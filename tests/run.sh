@@ -23,8 +23,8 @@ without sanitizers, or with what is asked for.
   hostile *   peers that break the rules      leaks *    what is left after closing
   foreign *   peers that are not Verbcall     lint       formatting, headers, symbols
   blows *     ports and devices that go       dist       make distcheck
-  vm          the virtual machine itself      examples   README's first command
-  wire *      two guests, their wire cut or bad
+  resume *    QPs that die under calls        examples   README's first command
+  wire *      two guests, wire cut or bad     vm         the virtual machine itself
 Environment: VC_BUILD_DIR=FOLDER builds there instead of in build/ (and FOLDER-asan, FOLDER-tsan);
 VC_TEST_GUEST=1 uses the virtual machine in any case.
 END
@@ -37,7 +37,7 @@ die()
 }
 
 native='unit idl fake sim'
-over_rdma='calls connect faithful foreign hostile kill blows leaks'
+over_rdma='calls connect faithful foreign hostile kill blows resume leaks'
 on_wire='wire'
 
 here=$PWD

@@ -11,15 +11,14 @@
  * This process only directs: both ends are its children. */
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/suite/callers.h"
+#include "tests/suite/device.h"
 
 enum moment {
     CONNECTING, /* the request to connect lies before a frozen server */
@@ -56,8 +55,6 @@ struct cell {
 #define SHORT_MS 1000 /* a frozen end is waited for no longer */
 #define CLOSE_MS 2000 /* what vc_channel_close() promises */
 #define GRACE_MS 1000
-#define LOOK_US  10000
-#define WORLD_MS 5000 /* the kernel's own time for a port or a device */
 
 /* The handler sleeps longer than a blow takes to be felt; before a frozen
  * client it answers in time, to nobody. */
@@ -93,11 +90,8 @@ word(unsigned which)
 static struct caller *first;
 
 /* Whoever is there; 0: nobody. */
-static pid_t server, client, deleter;
+static pid_t server, client;
 static uint16_t port;
-
-/* To be undone, whatever became of the test. */
-static bool device_is_changed;
 
 static void
 first_share(void)
@@ -149,101 +143,6 @@ thaw(pid_t pid)
 {
     if (pid != 0)
         assert_int_equal(0, kill(pid, SIGCONT));
-}
-
-/* --- the guest's port and device --------------------------------------- */
-
-/* A command of the shell. */
-static pid_t
-command_start(const char *text)
-{
-    pid_t pid;
-
-    fflush(NULL);
-    pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        setenv("PATH", "/usr/sbin:/usr/bin:/sbin:/bin", 1);
-        dup2(STDERR_FILENO, STDOUT_FILENO);
-        execl("/bin/sh", "sh", "-c", text, (char *)NULL);
-        _exit(127);
-    }
-    return pid;
-}
-
-static int
-command(const char *text)
-{
-    return fixture_wait(command_start(text));
-}
-
-static bool
-succeeds_within(const char *text, unsigned ms)
-{
-    uint64_t due = fixture_ms() + ms;
-    bool good;
-
-    while (!(good = command(text) == 0) && fixture_ms() < due)
-        usleep(LOOK_US);
-    return good;
-}
-
-/* What of the machine may be changed: only the guest's. */
-static void
-need_guest(void)
-{
-    if (geteuid() != 0 ||
-        command("grep -qsx v0 /sys/class/infiniband/rxe0/parent") != 0)
-        skip();
-}
-
-static void
-await_active(void)
-{
-    assert_true(succeeds_within(
-        "grep -q ACTIVE /sys/class/infiniband/rxe0/ports/1/state", WORLD_MS));
-}
-
-static void
-port_down(void)
-{
-    device_is_changed = true;
-    assert_int_equal(0, command("ip link set v0 down"));
-}
-
-/* As tests/vm/init has made it: IPv6 addresses go with the link. */
-static void
-port_up(void)
-{
-    assert_int_equal(0, command("ip link set v0 up &&"
-                                "ip addr replace 10.9.0.1/24 dev v0 &&"
-                                "ip addr replace fd09::1/64 dev v0 nodad"));
-}
-
-/* The command ends when no process has the device open any more. */
-static void
-device_remove(void)
-{
-    device_is_changed = true;
-    deleter = command_start("exec rdma link delete rxe0");
-    assert_true(
-        succeeds_within("! rdma link show rxe0/1 >/dev/null 2>&1", WORLD_MS));
-}
-
-/* Nobody has it open. A new one also after the port was down: the QP by which
- * Soft-RoCE's CM talks dies when it sends in that time, for ever. */
-static void
-device_renew(void)
-{
-    port_up();
-    assert_int_equal(0, command("if rdma link show rxe0/1 >/dev/null 2>&1; then"
-                                "    rdma link delete rxe0;"
-                                "fi;"
-                                "rdma link add rxe0 type rxe netdev v0 &&"
-                                "chmod 666 /dev/infiniband/*"));
-    await_active();
-    device_is_changed = false;
 }
 
 /* Such a device is not mended but replaced, for which both ends must end. */
@@ -414,12 +313,12 @@ strike(enum blow blow)
         thaw(client);
         break;
     case PORT_FLAPS:
-        port_down();
-        port_up();
-        await_active();
+        device_port_down();
+        device_port_up();
+        device_await_active();
         break;
     case PORT_DOWN:
-        port_down();
+        device_port_down();
         break;
     case REMOVED:
         device_remove();
@@ -440,8 +339,6 @@ mend(enum blow blow)
     case PORT_DOWN:
     case REMOVED: /* the client has ended */
         server_stop();
-        if (deleter != 0)
-            expect_end(&deleter, 0);
         device_renew();
         server_start(0);
         break;
@@ -499,7 +396,7 @@ cell_run(void **state)
     const struct cell *cell = *state;
 
     if (cell->blow == PORT_FLAPS || is_final(cell->blow))
-        need_guest();
+        device_need_guest();
     scene_begin(cell);
 
     strike(cell->blow);
@@ -538,11 +435,7 @@ cell_teardown(void **state)
     (void)state;
     end_at_once(&client);
     end_at_once(&server);
-    if (deleter != 0)
-        fixture_wait(deleter);
-    deleter = 0;
-    if (device_is_changed)
-        device_renew();
+    device_restore();
     return 0;
 }
 
