@@ -133,6 +133,47 @@ error_join(struct vc__error *error, const struct vc__error *lost)
              again);
 }
 
+/* The next service that somebody waits for; NULL when nobody does. */
+static const struct vc_service *
+service_next(struct vc__pool *p)
+{
+    struct vc__client *c;
+
+    cds_list_for_each_entry (c, &p->clients, node) {
+        if (!cds_list_empty(&c->waiting))
+            return c->service;
+    }
+    if (cds_list_empty(&p->connecting))
+        return NULL;
+    return cds_list_entry(p->connecting.next, struct vc__pool_waiter, node)
+        ->service;
+}
+
+/* The server does not serve what the hello asked for: those who want that end,
+ * and it is asked for what others want. Under the lock. */
+static void
+service_refused(struct vc__pool *p, struct cds_list_head *waiting,
+                struct cds_list_head *connecting)
+{
+    struct vc__pool_waiter *w, *next;
+    struct vc__client *c;
+
+    cds_list_for_each_entry (c, &p->clients, node) {
+        if (c->service->id == p->asked->id)
+            vc__client_take(c, waiting);
+    }
+    cds_list_for_each_entry_safe (w, next, &p->connecting, node) {
+        if (w->service->id == p->asked->id) {
+            cds_list_del(&w->node);
+            cds_list_add_tail(&w->node, connecting);
+        }
+    }
+    if (service_next(p) == NULL)
+        return;
+    p->asked = service_next(p);
+    vc__pool_attempt(p);
+}
+
 /* There is no link and none can be had: all that waits for one, or was under
  * way on one that was lost, ends. */
 void
@@ -146,6 +187,13 @@ vc__pool_failed(struct vc__pool *p, const struct vc__error *why)
 
     pthread_mutex_lock(&p->lock);
     p->attempting = false;
+    if (why->status == VC_UNIMPLEMENTED && !p->closed) {
+        service_refused(p, &waiting, &connecting);
+        pthread_mutex_unlock(&p->lock);
+        vc__requests_fail(&waiting, &error, VC_OUTCOME_NOT_EXECUTED);
+        vc__pool_waiters_wake(&connecting, &error);
+        return;
+    }
     p->not_before = vc__now() + vc__backoff_failed(&p->backoff);
     p->failure = *why;
     if (p->peer != NULL && p->peer->n_links > 0) { /* it was a further one */
@@ -267,7 +315,8 @@ enum vc_status
 vc__pool_connect(struct vc__pool *p, const struct vc_service *service,
                  const void *owner)
 {
-    struct vc__pool_waiter w = {.owner = owner, .error = {.status = VC_OK}};
+    struct vc__pool_waiter w = {
+        .owner = owner, .service = service, .error = {.status = VC_OK}};
 
     vc__engine_catch_up(p->cm->engine, vc__now());
     vc__waiter_init(&w.waiter);
@@ -340,12 +389,13 @@ pool_close(struct vc__task *task)
 }
 
 void
-vc__pool_init(struct vc__pool *p, struct vc__cm *cm,
+vc__pool_init(struct vc__pool *p, struct vc__cm *cm, struct vc__link_cap *cap,
               const struct vc__pool_opts *opts,
               const uint8_t instance[VC__ID_SIZE])
 {
     memset(p, 0, sizeof *p);
     p->cm = cm;
+    p->cap = cap;
     p->opts = *opts;
     memcpy(p->instance, instance, sizeof p->instance);
     vc__backoff_init(&p->backoff, (uint64_t)(uintptr_t)p ^ vc__now());

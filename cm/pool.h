@@ -40,6 +40,7 @@ struct vc__pool_waiter {
     struct vc__waiter waiter;
     struct cds_list_head node;
     const void *owner;
+    const struct vc_service *service;
     struct vc__error error; /* status VC_OK when it is up */
 };
 
@@ -57,6 +58,12 @@ enum vc__pool_count {
     VC__POOL_COUNTS
 };
 
+/* Links that the pools of a process may have together. */
+struct vc__link_cap {
+    atomic_uint n;
+    unsigned max;
+};
+
 /* Getting one link up: a name, its addresses. */
 struct vc__attempt {
     struct vc__lookup *lookup;
@@ -67,6 +74,7 @@ struct vc__attempt {
 
 struct vc__pool {
     struct vc__cm *cm;
+    struct vc__link_cap *cap;
     struct vc__pool_opts opts;
     uint8_t instance[VC__ID_SIZE]; /* ours */
 
@@ -100,7 +108,7 @@ struct vc__pool {
 };
 
 void vc__pool_init(struct vc__pool *p, struct vc__cm *cm,
-                   const struct vc__pool_opts *opts,
+                   struct vc__link_cap *cap, const struct vc__pool_opts *opts,
                    const uint8_t instance[VC__ID_SIZE]);
 
 /* Takes no requests any more. Any thread. */

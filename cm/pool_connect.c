@@ -179,11 +179,30 @@ patience_ms(const struct vc__pool *p)
                : ms;
 }
 
+/* True when the process has no room for another link. */
+static bool
+is_capped(struct vc__pool *p)
+{
+    struct vc__error error;
+
+    if (atomic_load(&p->cap->n) < p->cap->max)
+        return false;
+    vc__error_put(&error, VC_RESOURCE_EXHAUSTED,
+                  "this process has %u connections to servers, as many as "
+                  "max_links of its runtime allows: close channels, or allow "
+                  "more",
+                  p->cap->max);
+    vc__pool_failed(p, &error);
+    return true;
+}
+
 static void
 attempt_now(struct vc__pool *p)
 {
     struct vc__addrs addrs;
 
+    if (is_capped(p))
+        return;
     if (vc__cm_open(p->cm) != VC_OK) {
         vc__pool_failed(p, vc__error_last());
         return;

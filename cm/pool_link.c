@@ -383,6 +383,7 @@ on_gone(struct vc__link *link)
     vc__link_fini(link);
     free(pl);
     p->n_links--;
+    atomic_fetch_sub(&p->cap->n, 1);
     vc__pool_close_check(p);
 }
 
@@ -405,6 +406,7 @@ vc__pool_link_new(struct vc__pool *p, uint32_t timeout_ms)
     vc__link_init(&pl->link, p->cm, &pool_link_ops, timeout_ms);
     vc__link_keepalive_set(&pl->link, p->opts.keepalive_ms);
     p->n_links++;
+    atomic_fetch_add(&p->cap->n, 1);
     return pl;
 }
 

@@ -14,10 +14,12 @@ struct entry {
 };
 
 void
-vc__pools_init(struct vc__pools *ps, struct vc__cm *cm, const uint8_t *instance)
+vc__pools_init(struct vc__pools *ps, struct vc__cm *cm, const uint8_t *instance,
+               struct vc__link_cap *cap)
 {
     ps->cm = cm;
     ps->instance = instance;
+    ps->cap = cap;
     pthread_mutex_init(&ps->lock, NULL);
     CDS_INIT_LIST_HEAD(&ps->list);
 }
@@ -59,7 +61,7 @@ entry_new(struct vc__pools *ps, const struct vc__pool_opts *opts)
 
     if (e == NULL)
         return NULL;
-    vc__pool_init(&e->pool, ps->cm, opts, ps->instance);
+    vc__pool_init(&e->pool, ps->cm, ps->cap, opts, ps->instance);
     cds_list_add(&e->node, &ps->list);
     return e;
 }

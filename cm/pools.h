@@ -11,12 +11,13 @@
 struct vc__pools {
     struct vc__cm *cm;
     const uint8_t *instance; /* of the runtime */
+    struct vc__link_cap *cap;
     pthread_mutex_t lock;
     struct cds_list_head list; /* lock */
 };
 
 void vc__pools_init(struct vc__pools *ps, struct vc__cm *cm,
-                    const uint8_t *instance);
+                    const uint8_t *instance, struct vc__link_cap *cap);
 /* Every pool must have been left and ended. */
 void vc__pools_fini(struct vc__pools *ps);
 

@@ -19,6 +19,8 @@
 #define MEMORY      ((size_t)256 << 20)
 #define MEMORY_MIN  ((size_t)64 << 10)
 #define WARM        16u
+#define LINKS       4096u
+#define LINKS_MAX   65536u
 #define WARM_MAX    4096u
 #define MESSAGE     ((size_t)4 << 20)
 #define MESSAGE_MIN ((size_t)4 << 10)
@@ -68,7 +70,7 @@ progress_init(struct vc_runtime *r, const struct vc_runtime_opts *opts)
             return err;
         vc__crew_watch(&r->crew, r->n, &p->engine);
         vc__cm_init(&p->cm, &p->engine, opts->memory_limit, opts->warm_qps);
-        vc__pools_init(&p->pools, &p->cm, r->instance);
+        vc__pools_init(&p->pools, &p->cm, r->instance, &r->links);
     }
     return 0;
 }
@@ -92,6 +94,11 @@ opts_take(struct vc_runtime_opts *out, const struct vc_runtime_opts *opts)
         out->warm_qps = WARM;
     else if (out->warm_qps == VC_WARM_NONE)
         out->warm_qps = 0;
+    if (out->max_links == 0)
+        out->max_links = LINKS;
+    if (out->max_links > LINKS_MAX)
+        return vc__fail(VC_INVALID_ARGUMENT, "max_links: %u is not in 1..%u",
+                        out->max_links, LINKS_MAX);
     if (out->engines > ENGINES_MAX)
         return vc__fail(VC_INVALID_ARGUMENT, "engines: %u is not in 1..%u",
                         out->engines, ENGINES_MAX);
@@ -123,6 +130,7 @@ vc_runtime_new(const struct vc_runtime_opts *user_opts,
     if (r == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     vc__replies_init(&r->replies);
+    r->links.max = opts.max_links;
     err = progress_init(r, &opts);
     if (err == 0 && getrandom(r->instance, sizeof r->instance, 0) !=
                         (ssize_t)sizeof r->instance)

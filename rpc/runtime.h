@@ -26,6 +26,7 @@ struct vc_runtime {
     atomic_uint next;              /* engine of the next channel */
     uint8_t instance[VC__ID_SIZE];
     struct vc__replies replies;
+    struct vc__link_cap links; /* of its channels */
 
     struct vc__crew crew;
 };

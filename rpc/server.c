@@ -16,6 +16,8 @@
 
 #define MAX_LINKS        1024u
 #define MAX_LINKS_MAX    65536u
+#define MAX_SESSIONS     16384u
+#define MAX_SESSIONS_MAX 1048576u
 #define HANDSHAKE_MS     2000u
 #define HANDSHAKE_MS_MAX 600000u
 #define MAX_HALF_OPEN    256u
@@ -241,6 +243,11 @@ opts_take(struct vc_server_opts *out, const struct vc_server_opts *opts)
         out->max_half_open = MAX_HALF_OPEN;
     if (out->handshake_timeout_ms == 0)
         out->handshake_timeout_ms = HANDSHAKE_MS;
+    if (out->max_sessions == 0)
+        out->max_sessions = MAX_SESSIONS;
+    if (out->max_sessions > MAX_SESSIONS_MAX)
+        return vc__fail(VC_INVALID_ARGUMENT, "max_sessions: %u is not in 1..%u",
+                        out->max_sessions, MAX_SESSIONS_MAX);
     if (out->name == NULL)
         out->name = "";
     if (vc__log2_message(out->max_message) == 0)
@@ -349,6 +356,7 @@ vc_server_new(struct vc_runtime *runtime,
     s->redirect = redirect;
     admission_init(s, &opts);
     s->handshake_ms = opts.handshake_timeout_ms;
+    s->max_sessions = opts.max_sessions;
     s->keepalive_ms = opts.keepalive_ms;
     memcpy(s->name, opts.name, strlen(opts.name) + 1);
     pthread_mutex_init(&s->lock, NULL);

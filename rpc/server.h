@@ -14,9 +14,8 @@
 #include "rpc/runtime.h"
 #include "rpc/service.h"
 
-#define VC__SERVER_SESSIONS 16384 /* a client */
-#define VC__SERVER_SLOTS    256   /* a session */
-#define VC__SERVER_BUCKETS  256   /* of peers by token */
+#define VC__SERVER_SLOTS   256 /* a session */
+#define VC__SERVER_BUCKETS 256 /* of peers by token */
 /* Bytes of long requests that may be arriving at a time, each engine. */
 #define VC__REQUEST_BUDGET ((size_t)256 << 20)
 
@@ -43,6 +42,7 @@ struct vc_server {
     struct vc__services services;
     uint8_t log2_message;
     uint32_t handshake_ms;
+    uint32_t max_sessions; /* of a client */
     uint32_t keepalive_ms; /* 0: off */
     char name[VC__ACCEPT_TEXT_MAX + 1];
     size_t request_memory;

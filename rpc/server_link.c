@@ -125,7 +125,7 @@ accept_fill(const struct vc_server *server, const struct vc__hello *hello,
     a->version = hello->version_max < VC__VERSION_MAX ? hello->version_max
                                                       : VC__VERSION_MAX;
     a->log2_message = server->log2_message;
-    a->max_sessions = VC__SERVER_SESSIONS;
+    a->max_sessions = server->max_sessions;
     a->max_slots = VC__SERVER_SLOTS;
     a->keepalive_ms = server->keepalive_ms;
     memcpy(a->instance, server->runtime->instance, sizeof a->instance);

@@ -167,7 +167,7 @@ vc__server_peer_seat(struct vc__server_peer *peer, uint32_t number)
     uint32_t n = peer->n_seats == 0 ? SEATS_FIRST : peer->n_seats;
     struct vc__server_seat *seats;
 
-    if (number < 1 || number > VC__SERVER_SESSIONS)
+    if (number < 1 || number > peer->part->server->max_sessions)
         return NULL;
     while (n < number)
         n *= 2;

@@ -39,6 +39,11 @@ struct vc_runtime_opts {
      * their connections are closed, for new ones: making one anew takes longer.
      * They pin no memory of ours. VC_WARM_NONE keeps none. */
     unsigned warm_qps;
+
+    /* Connections that the channels of this runtime may have together,
+     * 1..65536, default 4096. A call that needs one more ends with
+     * VC_RESOURCE_EXHAUSTED. */
+    unsigned max_links;
 };
 
 #define VC_SPIN_NEVER (~0u)
@@ -46,7 +51,7 @@ struct vc_runtime_opts {
 
 #define VC_RUNTIME_OPTS_INIT                                                   \
     {                                                                          \
-        sizeof(struct vc_runtime_opts), 0, 0, 0, 0                             \
+        sizeof(struct vc_runtime_opts), 0, 0, 0, 0, 0                          \
     }
 
 /* vc_runtime_new - makes a runtime. opts may be NULL. No device is opened

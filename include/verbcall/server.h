@@ -60,6 +60,11 @@ struct vc_server_opts {
     uint32_t connects_per_second;
     uint32_t connects_per_second_source;
 
+    /* Sessions of one client, 1..1048576, default 16384; each takes about 200
+     * bytes. A client that wants one more is told at its own end:
+     * VC_RESOURCE_EXHAUSTED. */
+    uint32_t max_sessions;
+
     /* Targets, "rdma://ADDRESS:PORT" with numeric addresses, that every client
      * who connects from now on is sent to; default none. They are copied.
      * Clients choose among them at random, and try the others if need be; they
@@ -80,7 +85,7 @@ struct vc_server_opts {
 
 #define VC_SERVER_OPTS_INIT                                                    \
     {                                                                          \
-        sizeof(struct vc_server_opts), 0, 0, 0, NULL, 0, 0, 0, 0,              \
+        sizeof(struct vc_server_opts), 0, 0, 0, NULL, 0, 0, 0, 0, 0,           \
             {NULL, NULL, NULL}, NULL, NULL                                     \
     }
 

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A pool whose links and services are more than one. */
+#include <pthread.h>
 #include <string.h>
 
 #include "tests/sim/sim.h"
@@ -94,6 +95,176 @@ the_first_call_on_a_link_may_be_of_another_service_than_it_was_made_for(
     client_with_a_server(call_other_first, 1);
 }
 
+/* --- what a server does not serve ----------------------------------------- */
+
+struct caller {
+    struct vc_channel *channel;
+    enum vc_status status;
+    pthread_t thread;
+};
+
+static void *
+calls_absent(void *arg)
+{
+    struct caller *c = arg;
+    Suite__Empty request = SUITE__EMPTY__INIT;
+    Suite__Empty *reply;
+
+    c->status = suite_absent_nothing(c->channel, &request, NULL, &reply);
+    return NULL;
+}
+
+static void *
+calls_present(void *arg)
+{
+    struct caller *c = arg;
+
+    c->status = sim_echo(c->channel, 64, 0, 0, NULL);
+    return NULL;
+}
+
+/* All want the first link, and one of them asks for it. */
+static void
+calls_both(void *arg)
+{
+    struct client *c = arg;
+    struct caller callers[6];
+    struct vc_runtime *runtime;
+    struct vc_channel *channel;
+
+    assert_int_equal(VC_OK, sim_runtime(&runtime, 1));
+    assert_int_equal(VC_OK,
+                     vc_channel_open(runtime, c->target, &c->opts, &channel));
+    for (unsigned i = 0; i < 6; i++) {
+        callers[i].channel = channel;
+        assert_int_equal(
+            0, pthread_create(&callers[i].thread, NULL,
+                              i % 2 == 0 ? calls_absent : calls_present,
+                              &callers[i]));
+    }
+    for (unsigned i = 0; i < 6; i++) {
+        pthread_join(callers[i].thread, NULL);
+        assert_int_equal(i % 2 == 0 ? VC_UNIMPLEMENTED : VC_OK,
+                         callers[i].status);
+    }
+    vc_channel_close(channel);
+    vc_runtime_free(runtime);
+}
+
+static void
+run_client(void (*body)(void *), const struct vc_server_opts *opts)
+{
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct client c = {.opts = VC_CHANNEL_OPTS_INIT};
+        struct sim_server s = {.opts = opts};
+        struct fake_process *p;
+
+        sim_begin(seed, 2, true);
+        sim_target("10.9.0.2", s.target);
+        sim_target("10.9.0.2", c.target);
+        sim_server_start(&s, fake_host_new("there", "10.9.0.2"), 1);
+        assert_true(sim_server_await(&s));
+        p = fake_process_start(fake_host_new("here", "10.9.0.3"), "client",
+                               body, &c);
+        if (!fake_process_wait(p, PATIENT))
+            fail_msg("seed %llu: %s", (unsigned long long)seed, fake_trace());
+        assert_true(sim_server_stop(&s));
+        assert_int_equal(0, fake_end());
+    }
+}
+
+static void
+a_service_that_is_not_served_fails_its_own_callers_only(void **state)
+{
+    (void)state;
+    run_client(calls_both, NULL);
+}
+
+/* --- limits -------------------------------------------------------------- */
+
+static struct vc_channel *
+channel_alone(struct vc_runtime *runtime, struct client *c)
+{
+    struct vc_channel *channel;
+
+    c->opts.idle_timeout_ms++;
+    assert_int_equal(VC_OK,
+                     vc_channel_open(runtime, c->target, &c->opts, &channel));
+    return channel;
+}
+
+static void
+has_two_links(void *arg)
+{
+    struct client *c = arg;
+    struct vc_runtime_opts opts = VC_RUNTIME_OPTS_INIT;
+    struct vc_channel *channels[3];
+    struct vc_runtime *runtime;
+
+    c->opts.idle_timeout_ms = 60000;
+    opts.max_links = 2;
+    opts.spin_us = VC_SPIN_NEVER;
+    assert_int_equal(VC_OK, vc_runtime_new(&opts, &runtime));
+    for (unsigned i = 0; i < 3; i++)
+        channels[i] = channel_alone(runtime, c);
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(VC_OK, sim_echo(channels[i], 64, 0, 0, NULL));
+    assert_int_equal(VC_RESOURCE_EXHAUSTED,
+                     sim_echo(channels[2], 64, 0, 0, NULL));
+    assert_non_null(strstr(vc_error(), "max_links"));
+    vc_channel_close(channels[0]);
+    fake_sleep_us(100 * MS); /* for the next attempt, which is not at once */
+    assert_int_equal(VC_OK, sim_echo(channels[2], 64, 0, 0, NULL));
+    vc_channel_close(channels[1]);
+    vc_channel_close(channels[2]);
+    vc_runtime_free(runtime);
+}
+
+static void
+a_process_has_no_more_links_than_its_runtime_allows(void **state)
+{
+    (void)state;
+    run_client(has_two_links, NULL);
+}
+
+static void
+has_three_sessions(void *arg)
+{
+    struct client *c = arg;
+    struct vc_channel *channels[4];
+    struct vc_runtime *runtime;
+    enum vc_status status;
+
+    assert_int_equal(VC_OK, sim_runtime(&runtime, 1));
+    for (unsigned i = 0; i < 4; i++)
+        assert_int_equal(
+            VC_OK, vc_channel_open(runtime, c->target, NULL, &channels[i]));
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(VC_OK, sim_echo(channels[i], 64, 0, 0, NULL));
+    assert_int_equal(VC_RESOURCE_EXHAUSTED,
+                     sim_echo(channels[3], 64, 0, 0, NULL));
+    vc_channel_close(channels[0]);
+    /* Until the server has answered that it is closed. */
+    do {
+        assert_int_equal(VC_OK, sim_echo(channels[1], 64, 0, 0, NULL));
+        status = sim_echo(channels[3], 64, 0, 0, NULL);
+    } while (status == VC_RESOURCE_EXHAUSTED);
+    assert_int_equal(VC_OK, status);
+    for (unsigned i = 1; i < 4; i++)
+        vc_channel_close(channels[i]);
+    vc_runtime_free(runtime);
+}
+
+static void
+a_client_has_no_more_sessions_than_the_server_allows(void **state)
+{
+    struct vc_server_opts opts = VC_SERVER_OPTS_INIT;
+
+    (void)state;
+    opts.max_sessions = 3;
+    run_client(has_three_sessions, &opts);
+}
+
 int
 main(void)
 {
@@ -101,6 +272,10 @@ main(void)
         cmocka_unit_test(a_pool_of_several_links_is_closed_with_all_of_them),
         cmocka_unit_test(
             the_first_call_on_a_link_may_be_of_another_service_than_it_was_made_for),
+        cmocka_unit_test(
+            a_service_that_is_not_served_fails_its_own_callers_only),
+        cmocka_unit_test(a_process_has_no_more_links_than_its_runtime_allows),
+        cmocka_unit_test(a_client_has_no_more_sessions_than_the_server_allows),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
