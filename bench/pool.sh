@@ -27,7 +27,7 @@ median of all rounds (default 3). Prints lines of name and value:
                                  memory that each of them takes while idle (512 at most)
   pool_call_us                   a call on a session that is old, its median
   session_open_us                the first call on a new session, with links that are up
-  channel_and_session_open_us    the same with the vc_channel_open() before it
+  channel_open_us                the vc_channel_open() before it, which needs no network
   connect_cold_us                the same with vc_channel_connect() to a link of its own
   session_open_over_call         of these medians (1.2 at most)
   connect_over_session_open      (30 at least)

@@ -245,15 +245,23 @@ cold_connect(struct opening *o, size_t i)
 static bool
 session_open(struct opening *o, size_t i)
 {
-    double start = now_us(), called;
+    double start = now_us();
+
+    if (!call_check(o->channels[i], i, 0, &o->wrong))
+        return false;
+    o->first[i] = now_us() - start;
+    return true;
+}
+
+/* Without the network. */
+static bool
+channel_open(struct opening *o, size_t i)
+{
+    double start = now_us();
 
     if (vc_channel_open(o->runtime, o->target, NULL, &o->channels[i]) != VC_OK)
         return fail();
-    called = now_us();
-    if (!call_check(o->channels[i], i, 0, &o->wrong))
-        return false;
     o->opens[i] = now_us() - start;
-    o->first[i] = now_us() - called;
     return true;
 }
 
@@ -268,12 +276,15 @@ old_call(struct opening *o, size_t i)
     return true;
 }
 
-/* Each of the first two follows calls that are alike: an old session's. */
+/* What is timed follows calls that are alike, an old session's: after a pause
+ * the server would take longer to look again. */
 static bool
 opening_measure(struct opening *o)
 {
     for (size_t i = 0; i < o->n; i++) {
         if (i % COLD_EVERY == 0 && !cold_connect(o, i / COLD_EVERY))
+            return false;
+        if (!channel_open(o, i))
             return false;
         for (unsigned settle = 0; settle < 3; settle++)
             if (!old_call(o, i))
@@ -294,7 +305,7 @@ opening_print(struct opening *o)
     /* The session is opened by the first call; the channel it belongs to is a
      * handle, and made without the network. */
     printf("pool_call_us %.2f\nsession_open_us %.2f\n"
-           "channel_and_session_open_us %.2f\nconnect_cold_us %.1f\n"
+           "channel_open_us %.2f\nconnect_cold_us %.1f\n"
            "session_open_over_call %.3f\nconnect_over_session_open %.2f\n",
            call, first, open, connect, first / call, connect / first);
 }
