@@ -99,14 +99,16 @@ held_now(void)
 }
 
 static void
-assert_held(const struct held *before)
+assert_held(const struct held *before, bool with_threads)
 {
     uint64_t due = fixture_ms() + SETTLE_MS;
     struct held now;
 
-    do
+    do {
         now = held_now();
-    while (memcmp(&now, before, sizeof now) != 0 && fixture_ms() < due);
+        if (!with_threads)
+            now.n[THREADS] = before->n[THREADS];
+    } while (memcmp(&now, before, sizeof now) != 0 && fixture_ms() < due);
     for (unsigned i = 0; i < KINDS; i++) {
         if (now.n[i] != before->n[i])
             print_error("%s: %u, before %u\n", kinds[i], now.n[i],
@@ -124,7 +126,7 @@ assert_leaves_nothing(void (*cycle)(unsigned n), unsigned n)
     cycle(1);
     before = held_now();
     cycle(n);
-    assert_held(&before);
+    assert_held(&before, true);
 }
 
 /* For the table of tests: one that counts. */
@@ -210,8 +212,7 @@ channel_cycle(const struct fixture *f, unsigned i)
 {
     struct vc_channel *channel;
 
-    assert_status(VC_OK,
-                  vc_channel_open(f->runtime, f->target, NULL, &channel));
+    assert_status(VC_OK, fixture_open_alone(f->runtime, f->target, &channel));
     assert_status(VC_OK, fixture_echo(channel, 100, i));
     vc_channel_close(channel);
 }
@@ -233,9 +234,11 @@ many_channels_leave_nothing(unsigned round)
     for (unsigned i = 0; i < 200; i++)
         channel_cycle(&f, i);
 
-    assert_held(&inside);
+    /* A handler that takes long on a slow machine has a thread take over,
+     * which stays until the runtime's threads are stopped. */
+    assert_held(&inside, false);
     fixture_stop(&f);
-    assert_held(&outside);
+    assert_held(&outside, true);
 }
 
 /* --- failed connects --------------------------------------------------- */
@@ -400,7 +403,7 @@ killed_servers_leave_nothing(unsigned round)
         fixture_stop_client(&f);
     }
 
-    assert_held(&before);
+    assert_held(&before, true);
 }
 
 /* Waits for the board's port, calls for ever, and tells how often. */
@@ -445,7 +448,7 @@ killed_clients_leave_nothing(unsigned round)
     }
 
     fixture_stop_server(&f);
-    assert_held(&before);
+    assert_held(&before, true);
 }
 
 /* --- threads ----------------------------------------------------------- */
