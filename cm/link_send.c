@@ -7,6 +7,8 @@
  * parts, taking turns with the others. */
 #include <string.h>
 
+#include <urcu/system.h>
+
 #include "cm/link.h"
 #include "transport/le.h"
 #include "transport/rdma/device.h"
@@ -256,14 +258,24 @@ see_appended(void)
 #define see_appended() ((void)0)
 #endif
 
+/* cds_wfcq_empty(), inline: it is asked twice for each packet. */
+static bool
+arrivals_none(const struct vc__link *link)
+{
+    return CMM_LOAD_SHARED(link->arrivals.node.next) == NULL &&
+           CMM_LOAD_SHARED(link->arrivals_tail.p) == &link->arrivals.node;
+}
+
 /* The next that was appended; NULL when there is none, or the thread that
  * appends it is not done yet and will push it. */
 static struct vc__send *
 arrival_take(struct vc__link *link)
 {
-    struct cds_wfcq_node *node =
-        __cds_wfcq_dequeue_nonblocking(&link->arrivals, &link->arrivals_tail);
+    struct cds_wfcq_node *node = NULL;
 
+    if (!arrivals_none(link))
+        node = __cds_wfcq_dequeue_nonblocking(&link->arrivals,
+                                              &link->arrivals_tail);
     if (node == NULL || node == CDS_WFCQ_WOULDBLOCK)
         return NULL;
     see_appended();
@@ -335,7 +347,7 @@ link_leave(struct vc__link *link)
     pthread_mutex_unlock(&link->lock);
     /* Full: the unlocking is seen before the queue is looked at. */
     cmm_smp_mb();
-    return !cds_wfcq_empty(&link->arrivals, &link->arrivals_tail);
+    return !arrivals_none(link);
 }
 
 void

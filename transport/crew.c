@@ -15,7 +15,7 @@
 /* A handler that is seen again after so long keeps its engine no more. */
 #define LIMIT_US 100
 /* Between two looks otherwise: both together are less than a millisecond. */
-#define PATROL_US 500
+#define PATROL_US 1000
 /* Looks at nothing new, after which the watcher rests. */
 #define QUIET_LOOKS 20
 /* When the system gives no thread, the next try. */
