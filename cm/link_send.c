@@ -422,7 +422,6 @@ vc__link_unsend(struct vc__link *link, struct vc__send *s)
 void
 vc__link_withdraw(struct vc__link *link, struct vc__send *s)
 {
-
     pthread_mutex_lock(&link->lock);
     vc__link_arrivals_take(link);
     if (s->place == VC__SEND_QUEUED) {

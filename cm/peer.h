@@ -35,6 +35,7 @@ struct vc__peer {
     struct cds_list_head links; /* of struct vc__pool_link, up */
     struct cds_list_head loose; /* sessions without a link */
     unsigned n_links;
+    bool breaking; /* all its links are being closed */
     uint8_t instance[VC__ID_SIZE];
     uint64_t token;
     struct sockaddr_storage addr;

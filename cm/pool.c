@@ -187,7 +187,7 @@ vc__pool_failed(struct vc__pool *p, const struct vc__error *why)
 
     pthread_mutex_lock(&p->lock);
     p->attempting = false;
-    if (why->status == VC_UNIMPLEMENTED && !p->closed) {
+    if (why->status == VC_UNIMPLEMENTED && p->peer == NULL && !p->closed) {
         service_refused(p, &waiting, &connecting);
         pthread_mutex_unlock(&p->lock);
         vc__requests_fail(&waiting, &error, VC_OUTCOME_NOT_EXECUTED);
@@ -245,6 +245,17 @@ vc__pool_attempt(struct vc__pool *p)
     p->posted = true;
 }
 
+/* An attempt that waits for its time waits no more. Under the lock. */
+void
+vc__pool_hurry(struct vc__pool *p)
+{
+    p->not_before = 0;
+    if (!p->attempting || p->posted || p->closed)
+        return;
+    vc__engine_post(p->cm->engine, &p->connect);
+    p->posted = true;
+}
+
 /* --- connecting -------------------------------------------------------- */
 
 static void
@@ -258,7 +269,7 @@ pool_connect(struct vc__task *task)
     p->posted = false;
     wanted = p->attempting;
     pthread_mutex_unlock(&p->lock);
-    if (p->closer != NULL || !wanted)
+    if (p->closer != NULL || !wanted || vc__attempt_is_under_way(p))
         return;
     if (!vc__timer_running(&p->look))
         vc__pool_look(p);
@@ -303,7 +314,7 @@ connect_join(struct vc__pool *p, const struct vc_service *service,
         vc__error_put(&w->error, VC_CANCELLED, "the channel is closed");
     } else if (p->peer == NULL || p->peer->n_links == 0) {
         cds_list_add_tail(&w->node, &p->connecting);
-        p->not_before = 0; /* somebody wants to know now */
+        vc__pool_hurry(p); /* somebody wants to know now */
         vc__pool_want(p, service, &w->error);
         wait = true;
     }

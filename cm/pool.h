@@ -169,6 +169,8 @@ void vc__pool_tally_open(struct vc__pool *p);
 void vc__attempt_init(struct vc__pool *p);
 void vc__attempt_begin(struct vc__pool *p);
 void vc__attempt_cancel(struct vc__pool *p);
+/* Begun, and not only waiting for its time. */
+bool vc__attempt_is_under_way(const struct vc__pool *p);
 
 /* pool.c: the attempt is over, without a link. */
 void vc__pool_failed(struct vc__pool *p, const struct vc__error *error);
@@ -182,6 +184,7 @@ void vc__pool_push(struct vc__pool *p);
 /* Is there anything that wants a link? Begins to get one. */
 bool vc__pool_is_wanted(struct vc__pool *p);
 void vc__pool_attempt(struct vc__pool *p);
+void vc__pool_hurry(struct vc__pool *p);
 
 /* Those who wait for a link: taken under the lock, woken without. */
 void vc__pool_waiters_take(struct vc__pool *p, struct cds_list_head *out);

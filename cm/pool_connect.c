@@ -229,11 +229,18 @@ vc__attempt_begin(struct vc__pool *p)
     pthread_mutex_lock(&p->lock);
     at = p->not_before;
     pthread_mutex_unlock(&p->lock);
+    vc__timer_stop(&p->cm->engine->timers, &p->attempt.timer);
     if (at <= vc__now())
         attempt_now(p);
     else if (!vc__timer_start(&p->cm->engine->timers, &p->attempt.timer, at,
                               on_later))
         fail_memory(p);
+}
+
+bool
+vc__attempt_is_under_way(const struct vc__pool *p)
+{
+    return p->attempt.dialer.active || p->attempt.lookup != NULL;
 }
 
 void

@@ -117,20 +117,6 @@ session_find(const struct vc__pool_link *pl, uint32_t number)
     return s != NULL && s->link == pl ? s : NULL;
 }
 
-static bool
-on_closed(struct vc__pool_link *pl, const struct vc__frame *f)
-{
-    struct vc__pool *p = pl->pool;
-    struct vc__session *s;
-    bool good;
-
-    pthread_mutex_lock(&p->lock);
-    s = session_find(pl, f->session);
-    good = s != NULL && vc__session_closed(s, f);
-    pthread_mutex_unlock(&p->lock);
-    return good;
-}
-
 /* A peer that goes out of service has nothing under way any more: its links
  * are closed. */
 static void
@@ -146,6 +132,22 @@ former_check(struct vc__pool *p, struct vc__peer *peer)
         vc__link_close(
             &cds_list_entry(peer->links.next, struct vc__pool_link, node)->link,
             VC_UNAVAILABLE, "it goes out of service");
+}
+
+static bool
+on_closed(struct vc__pool_link *pl, const struct vc__frame *f)
+{
+    struct vc__pool *p = pl->pool;
+    struct vc__session *s;
+    bool good;
+
+    pthread_mutex_lock(&p->lock);
+    s = session_find(pl, f->session);
+    good = s != NULL && vc__session_closed(s, f);
+    pthread_mutex_unlock(&p->lock);
+    if (good && pl->peer != p->peer)
+        former_check(p, pl->peer);
+    return good;
 }
 
 static bool
@@ -229,9 +231,14 @@ on_goaway(struct vc__pool_link *pl)
     struct vc__pool *p = pl->pool;
     struct vc__peer *peer = pl->peer;
 
+    if (peer == NULL)
+        return false;
+    if (peer == p->peer)
+        vc__attempt_cancel(p); /* a further link would be one of that peer */
     pthread_mutex_lock(&p->lock);
-    if (peer != NULL && peer == p->peer) {
+    if (peer == p->peer) {
         p->peer = NULL;
+        p->attempting = false;
         cds_list_add(&peer->node, &p->former);
         sessions_detach(p, peer);
         if (vc__pool_is_wanted(p))
@@ -239,7 +246,7 @@ on_goaway(struct vc__pool_link *pl)
     }
     pthread_mutex_unlock(&p->lock);
     former_check(p, peer);
-    return peer != NULL;
+    return true;
 }
 
 static bool
@@ -285,6 +292,7 @@ link_lost(struct vc__pool *p, struct vc__pool_link *pl)
         p->lost = pl->link.error;
         if (vc__pool_is_wanted(p))
             vc__pool_attempt(p);
+        vc__pool_hurry(p);
     } else if (!former && peer->n_links < p->opts.min_links) {
         vc__pool_grow(p);
     }
@@ -295,6 +303,15 @@ link_lost(struct vc__pool *p, struct vc__pool_link *pl)
         former_lost(p, peer, pl->link.error);
 }
 
+/* Whoever takes all links of the peer down goes on with the next. */
+static void
+link_closed(struct vc__pool *p, struct vc__pool_link *pl)
+{
+    pthread_mutex_lock(&p->lock);
+    vc__peer_leave(pl->peer, pl);
+    pthread_mutex_unlock(&p->lock);
+}
+
 /* A peer that is not to be resumed: all its links go, one after the other, and
  * with the last all calls end. */
 static void
@@ -302,33 +319,20 @@ link_broken(struct vc__pool *p, struct vc__pool_link *pl)
 {
     struct vc__peer *peer = pl->peer;
     const struct vc__error *why = &pl->link.error;
-    bool closed;
 
-    pthread_mutex_lock(&p->lock);
-    vc__peer_leave(peer, pl);
-    closed = p->closed; /* then pool_close() takes them all, one by one */
-    pthread_mutex_unlock(&p->lock);
-    if (peer->n_links > 0 && closed)
-        return;
-    if (peer->n_links > 0)
+    link_closed(p, pl);
+    peer->breaking = true;
+    while (peer->n_links > 0)
         vc__link_close(
             &cds_list_entry(peer->links.next, struct vc__pool_link, node)->link,
             why->status, "%s", why->text);
-    else if (peer == p->peer) {
-        /* A further link would be one of a peer that we have forgotten. */
-        vc__attempt_cancel(p);
-        vc__pool_failed(p, why);
-    } else
+    if (peer != p->peer) {
         former_lost(p, peer, *why);
-}
-
-/* The pool takes its links down, one after the other, and then the peer. */
-static void
-link_closed(struct vc__pool *p, struct vc__pool_link *pl)
-{
-    pthread_mutex_lock(&p->lock);
-    vc__peer_leave(pl->peer, pl);
-    pthread_mutex_unlock(&p->lock);
+        return;
+    }
+    /* A further link would be one of a peer that we have forgotten. */
+    vc__attempt_cancel(p);
+    vc__pool_failed(p, why);
 }
 
 /* A lost link is made up for by another, unless the peer broke the protocol or
@@ -366,7 +370,7 @@ on_down(struct vc__link *link)
         return;
     if (pl->peer == NULL)
         link_unused(p, link);
-    else if (p->closer != NULL)
+    else if (p->closer != NULL || pl->peer->breaking)
         link_closed(p, pl);
     else if (is_resumable(p, pl))
         link_lost(p, pl);

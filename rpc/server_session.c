@@ -350,6 +350,7 @@ call_first(struct vc__server_session *s, const struct vc__frame *f)
     struct vc__server_slot *slot = &s->slots[f->slot];
     struct vc__call_site site =
         site_of(s, f->slot, f->method, due_of(f->deadline));
+
     slot_settle(s, slot);
     slot->sequence = f->sequence;
     slot->asked = true;
@@ -367,6 +368,7 @@ static bool
 call_again(struct vc__server_session *s, const struct vc__frame *f)
 {
     struct vc__server_slot *slot = &s->slots[f->slot];
+
     if (slot->asked || slot->arrival != NULL ||
         (slot->state != VC__SLOT_RUNNING && slot->state != VC__SLOT_KEPT))
         return false;
