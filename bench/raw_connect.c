@@ -11,6 +11,10 @@
 #define SENDS      64
 #define INLINE     256
 #define QUEUE      1024
+/* Of the first message: a packet of ours with a PING has so many bytes. */
+#define FIRST 36
+/* Receives of the end that accepts. */
+#define RECEIVES 64
 
 static const struct rdma_conn_param param = {
     .responder_resources = 16,
@@ -20,6 +24,31 @@ static const struct rdma_conn_param param = {
 };
 
 /* --- what both ends do ------------------------------------------------- */
+
+static bool
+receive_post(struct raw_end *end)
+{
+    struct ibv_sge sge = {.addr = (uintptr_t)end->room,
+                          .length = sizeof end->room,
+                          .lkey = end->mr->lkey};
+    struct ibv_recv_wr wr = {.sg_list = &sge, .num_sge = 1}, *bad;
+
+    return ibv_post_srq_recv(end->srq, &wr, &bad) == 0;
+}
+
+/* All receives share one buffer: nobody looks at what came. */
+static bool
+receives_make(struct raw_end *end)
+{
+    end->mr = ibv_reg_mr(end->pd, end->room, sizeof end->room,
+                         IBV_ACCESS_LOCAL_WRITE);
+    if (end->mr == NULL)
+        return false;
+    for (int i = 0; i < RECEIVES; i++)
+        if (!receive_post(end))
+            return false;
+    return true;
+}
 
 static bool
 queues_make(struct raw_end *end, struct ibv_context *verbs)
@@ -32,7 +61,7 @@ queues_make(struct raw_end *end, struct ibv_context *verbs)
     end->cq = ibv_create_cq(verbs, QUEUE, NULL, NULL, 0);
     if (end->pd != NULL)
         end->srq = ibv_create_srq(end->pd, &srq);
-    return end->cq != NULL && end->srq != NULL;
+    return end->cq != NULL && end->srq != NULL && receives_make(end);
 }
 
 static struct ibv_qp_init_attr
@@ -107,6 +136,17 @@ request_answer(struct raw_end *end, struct rdma_cm_id *id)
         id_free(id);
 }
 
+/* What was received makes room for as much again. */
+static void
+receives_renew(struct raw_end *end)
+{
+    struct ibv_wc wc;
+
+    while (ibv_poll_cq(end->cq, 1, &wc) == 1)
+        if (wc.opcode == IBV_WC_RECV)
+            receive_post(end);
+}
+
 static void *
 serve_main(void *arg)
 {
@@ -123,6 +163,7 @@ serve_main(void *arg)
         } else if (type == RDMA_CM_EVENT_DISCONNECTED) {
             rdma_disconnect(id);
             id_free(id);
+            receives_renew(end);
         }
     }
     return NULL;
@@ -157,6 +198,8 @@ raw_close(struct raw_end *end)
 {
     if (end->srq != NULL)
         ibv_destroy_srq(end->srq);
+    if (end->mr != NULL)
+        ibv_dereg_mr(end->mr);
     if (end->cq != NULL)
         ibv_destroy_cq(end->cq);
     if (end->pd != NULL)
@@ -179,6 +222,21 @@ comes(struct raw_end *end, enum rdma_cm_event_type type)
     return right;
 }
 
+/* The active side sends first: before, the other has nobody to answer. */
+static bool
+first_send(struct rdma_cm_id *id)
+{
+    char message[FIRST] = {0};
+    struct ibv_sge sge = {.addr = (uintptr_t)message, .length = FIRST};
+    struct ibv_send_wr wr = {.sg_list = &sge,
+                             .num_sge = 1,
+                             .opcode = IBV_WR_SEND,
+                             .send_flags = IBV_SEND_INLINE};
+    struct ibv_send_wr *bad;
+
+    return ibv_post_send(id->qp, &wr, &bad) == 0;
+}
+
 static bool
 steps(struct raw_end *end, struct rdma_cm_id *id, const struct addrinfo *addr)
 {
@@ -189,7 +247,7 @@ steps(struct raw_end *end, struct rdma_cm_id *id, const struct addrinfo *addr)
            rdma_resolve_route(id, RESOLVE_MS) == 0 &&
            comes(end, RDMA_CM_EVENT_ROUTE_RESOLVED) && qp_make(end, id) &&
            rdma_connect(id, &connect) == 0 &&
-           comes(end, RDMA_CM_EVENT_ESTABLISHED);
+           comes(end, RDMA_CM_EVENT_ESTABLISHED) && first_send(id);
 }
 
 struct rdma_cm_id *

@@ -20,6 +20,8 @@ struct raw_end {
     struct ibv_pd *pd; /* with the rest NULL until the first connection */
     struct ibv_cq *cq;
     struct ibv_srq *srq;
+    struct ibv_mr *mr;
+    char room[64]; /* all that is received goes here */
 };
 
 /* raw_serve - accepts connections at this address, port 0, on a thread that
@@ -30,7 +32,8 @@ uint16_t raw_serve(struct raw_end *end, const struct addrinfo *addr);
 bool raw_open(struct raw_end *end);
 void raw_close(struct raw_end *end);
 
-/* raw_connect - connects; the id, or NULL. raw_leave - ends it. */
+/* raw_connect - connects, and has sent a first message as short as ours; the
+ * id, or NULL. raw_leave - ends it. */
 struct rdma_cm_id *raw_connect(struct raw_end *end,
                                const struct addrinfo *addr);
 void raw_leave(struct raw_end *end, struct rdma_cm_id *id);

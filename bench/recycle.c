@@ -25,7 +25,7 @@
 #define SETTLE_US 4000
 
 enum kind {
-    RAW,      /* rdma_create_qp(), rdma_connect() and no Verbcall */
+    RAW,      /* rdma_create_qp(), rdma_connect(), a first message */
     FRESH,    /* no QP is kept */
     RECYCLED, /* as a program has it that sets nothing */
     KINDS

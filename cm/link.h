@@ -129,7 +129,7 @@ struct vc__link {
     pthread_mutex_t lock;
     bool open;                    /* lock: messages may go */
     bool ill;                     /* lock: `broken` is posted */
-    struct vc__credit credit;     /* lock; rx_next changes by the holder */
+    struct vc__credit credit;     /* lock; see transport/credit.h */
     struct vc__window window;     /* lock */
     uint32_t round;               /* lock: counts rounds of sending */
     struct vc__schedule schedule; /* lock */
@@ -219,6 +219,8 @@ void vc__link_no_way(struct vc__link *link, const struct vc__cm_event *ev);
 /* link_send.c, under the link's lock: takes up what has come, and sends what
  * can go; true when something had come. */
 bool vc__link_flush(struct vc__link *link);
+/* Without the lock: pushes if something has come. */
+void vc__link_push_arrived(struct vc__link *link);
 void vc__link_arrivals_take(struct vc__link *link);
 /* The link has no more use for it. */
 void vc__link_send_end(struct vc__send *s, enum vc__send_end end);

@@ -63,24 +63,39 @@ window_follow(struct vc__link *link)
     }
 }
 
-/* The packet took a credit and brought some; with them, what waited may go.
- * Only now, when its frames have been handled, is the peer told so: it may
- * forget what we have seen. */
+/* A packet took a credit and brought some: with them, what waited may go. And
+ * what it acknowledges is over before its frames are looked at, for a client
+ * calls again when it has the reply. */
 static bool
-packet_handled(struct vc__link *link, const struct vc__credit_word *word)
+packet_arrived(struct vc__link *link, const struct vc__credit_word *word)
 {
     bool good;
 
     pthread_mutex_lock(&link->lock);
-    good = vc__credit_arrived(&link->credit) &&
-           vc__credit_handled(&link->credit, word);
+    good = vc__credit_arrived(&link->credit, word);
     if (good) {
         window_follow(link);
         acks_take(link);
-        vc__link_flush(link);
+        if (!vc__schedule_is_empty(&link->schedule))
+            vc__link_flush(link);
     }
     vc__link_unlock(link);
     return good;
+}
+
+/* Its frames have been handled. Only now is the peer told so: it may forget
+ * what we have seen. */
+static void
+packet_handled(struct vc__link *link)
+{
+    vc__credit_handled(&link->credit);
+    if (vc__credit_is_due(&link->credit)) {
+        pthread_mutex_lock(&link->lock);
+        vc__link_flush(link);
+        vc__link_unlock(link);
+    } else {
+        vc__link_push_arrived(link);
+    }
 }
 
 static bool
@@ -112,9 +127,13 @@ static void
 packet_handle(struct vc__link *link, struct vc__packet_reader *reader,
               const struct vc__credit_word *word)
 {
-    frames_handle(link, reader);
-    if (link->state == VC__LINK_UP && !packet_handled(link, word))
+    if (!packet_arrived(link, word)) {
         link_malformed(link, "credits or word of packets that cannot be");
+        return;
+    }
+    frames_handle(link, reader);
+    if (link->state == VC__LINK_UP)
+        packet_handled(link);
 }
 
 static void
@@ -136,7 +155,7 @@ io_received(struct vc__qp *qp, const uint8_t *data, uint32_t len)
     link->keepalive.heard = true;
     if (!vc__packet_open(&reader, data, len, &p))
         link_malformed(link, "a packet without a header");
-    else if (p.sequence != link->credit.rx_next)
+    else if (p.sequence != vc__credit_next(&link->credit))
         link_malformed(link, "a packet out of sequence");
     else if (!link->active && p.sequence == 0 && p.count == 0)
         link_malformed(link, "a first packet without an OPEN");

@@ -76,37 +76,13 @@ send_write(const struct vc__link *link, struct vc__send *s, uint8_t *out)
         write_whole(s, out);
 }
 
-/* What the next packet will hold, of the room that there is. */
-struct plan {
-    struct cds_list_head sends;
-    uint32_t len;
-    uint16_t count;
-};
-
 static void
-packet_plan(struct vc__link *link, struct plan *plan, uint32_t room)
-{
-    struct vc__send *s;
-
-    CDS_INIT_LIST_HEAD(&plan->sends);
-    plan->len = VC__PACKET_HEADER;
-    plan->count = 0;
-    while (plan->count < UINT16_MAX &&
-           (s = vc__schedule_take(&link->schedule, room - plan->len)) != NULL) {
-        cds_list_add_tail(&s->node, &plan->sends);
-        plan->len += s->take;
-        plan->count++;
-    }
-}
-
-static uint32_t
 header_write(struct vc__link *link, uint8_t *out, uint16_t count)
 {
     struct vc__packet p = {.count = count};
 
     p.sequence = vc__credit_sent(&link->credit, &p.word);
     vc__packet_put(out, &p);
-    return p.sequence;
 }
 
 void
@@ -138,19 +114,25 @@ send_written(struct vc__link *link, struct vc__send *s)
         s->done(s, VC__SEND_HANDED);
 }
 
-static void
-packet_write(struct vc__link *link, uint8_t *out, struct plan *plan)
-{
-    uint32_t sequence = header_write(link, out, plan->count);
-    uint32_t at = VC__PACKET_HEADER;
-    struct vc__send *s, *next;
+/* A packet while it is written: into the work request as long as it is short
+ * enough for that, else into a buffer. */
+struct writing {
+    uint8_t small[512];
+    uint8_t *out;
+    uint32_t len;
+    uint16_t count;
+};
 
-    cds_list_for_each_entry_safe (s, next, &plan->sends, node) {
-        send_write(link, s, out + at);
-        at += s->take;
-        s->packet = sequence;
-        send_written(link, s);
-    }
+static void
+frame_write(struct vc__link *link, struct writing *w, struct vc__send *s)
+{
+    if (w->out == w->small && w->len + s->take > link->qp.max_inline)
+        w->out = memcpy(vc__qp_buffer(&link->qp), w->small, w->len);
+    send_write(link, s, w->out + w->len);
+    w->len += s->take;
+    w->count++;
+    s->packet = link->credit.tx_next;
+    send_written(link, s);
 }
 
 /* Under the lock, from any thread: the holder is to end the link. */
@@ -180,23 +162,28 @@ packet_post(struct vc__link *link, const uint8_t *data, uint32_t len)
 static bool
 packet_send(struct vc__link *link)
 {
-    uint8_t small[512];
-    uint8_t *out = small;
     uint32_t room = link->qp.max_inline;
-    struct plan plan;
+    struct writing w;
+    struct vc__send *s;
 
     if (!link->open || vc__schedule_is_empty(&link->schedule) ||
         !vc__credit_can_send(&link->credit) || !vc__qp_has_room(&link->qp))
         return false;
     if (vc__qp_has_buffer(&link->qp))
         room = VC__BUFFER_SIZE;
-    packet_plan(link, &plan, room);
-    if (plan.count == 0)
+    if (room < VC__PACKET_HEADER) /* a device without inline sends */
         return false;
-    if (plan.len > link->qp.max_inline)
-        out = vc__qp_buffer(&link->qp);
-    packet_write(link, out, &plan);
-    return packet_post(link, out, plan.len);
+    w.out = w.small;
+    w.len = VC__PACKET_HEADER;
+    w.count = 0;
+    /* Of a long message each packet takes one part: it fills the packet. */
+    while (w.count < UINT16_MAX &&
+           (s = vc__schedule_take(&link->schedule, room - w.len)) != NULL)
+        frame_write(link, &w, s);
+    if (w.count == 0)
+        return false;
+    header_write(link, w.out, w.count);
+    return packet_post(link, w.out, w.len);
 }
 
 /* A packet without frames. A device without inline sends needs a buffer for
@@ -373,16 +360,35 @@ vc__link_push(struct vc__link *link)
 }
 
 void
-vc__link_append(struct vc__link *link, struct vc__send *s)
+vc__link_push_arrived(struct vc__link *link)
+{
+    if (!arrivals_none(link))
+        vc__link_push(link);
+}
+
+static void
+send_begin(struct vc__send *s)
 {
     s->at = 0;
     s->place = VC__SEND_OUT;
     if (s->hold != NULL)
         s->hold(s);
     atomic_store_explicit(&s->gone, false, memory_order_relaxed);
+}
+
+static void
+arrival_add(struct vc__link *link, struct vc__send *s)
+{
     cds_wfcq_node_init(&s->arrival);
     say_appended();
     cds_wfcq_enqueue(&link->arrivals, &link->arrivals_tail, &s->arrival);
+}
+
+void
+vc__link_append(struct vc__link *link, struct vc__send *s)
+{
+    send_begin(s);
+    arrival_add(link, s);
 }
 
 void
@@ -395,11 +401,20 @@ vc__link_push_held(struct vc__link *link)
         vc__engine_post(link->cm->engine, &link->reap);
 }
 
+/* With the lock free there is no need to queue for it. */
 void
 vc__link_send(struct vc__link *link, struct vc__send *s)
 {
-    vc__link_append(link, s);
-    vc__link_push(link);
+    send_begin(s);
+    if (pthread_mutex_trylock(&link->lock) != 0) {
+        arrival_add(link, s);
+        vc__link_push(link);
+        return;
+    }
+    arrivals_take(link);
+    arrival_put(link, s);
+    queue_flush(link);
+    vc__link_unlock(link);
 }
 
 bool

@@ -10,12 +10,13 @@
 uint32_t
 vc__window_next(struct vc__window *w, const struct vc__credit *c)
 {
-    uint32_t left = c->rx_end - c->rx_next;
+    uint32_t end = vc__credit_promised_end(c);
+    uint32_t left = end - (vc__credit_next(c) + 1);
     bool first = w->seen == 0;
 
     /* Not again before the peer was told of the last change. */
     if (left * 4 <= c->window && c->window < w->max &&
-        c->rx_end - c->rx_told == c->window) {
+        end - c->rx_told == c->window) {
         w->seen = 0;
         return c->window * 2 < w->max ? c->window * 2 : w->max;
     }

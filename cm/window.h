@@ -21,15 +21,16 @@ struct vc__window {
     uint32_t seen;  /* packets since then */
 };
 
-/* What to change the window to after a packet was handled; c->window when
- * nothing is to be changed. */
+/* What to change the window to when a packet has arrived, and is not handled
+ * yet; c->window when nothing is to be changed. */
 uint32_t vc__window_next(struct vc__window *w, const struct vc__credit *c);
 
-/* Receives that are promised, whatever the window is by now. */
+/* Receives that are promised, whatever the window is by now, with that of the
+ * packet that is being handled. */
 static inline uint32_t
 vc__window_promised(const struct vc__credit *c)
 {
-    uint32_t open = c->rx_end - c->rx_next;
+    uint32_t open = vc__credit_promised_end(c) - vc__credit_next(c);
 
     return open > c->window ? open : c->window;
 }

@@ -37,18 +37,38 @@ chunk_new(size_t size)
     return c;
 }
 
-static void
-arena_enter(struct vc__arena *a, struct vc__arena_chunk *c)
+size_t
+vc__arena_taken(const struct vc__arena *a)
 {
-    a->chunks = c;
-    a->at = c->room;
-    a->end = c->room + c->size;
+    return a->chunks == NULL ? 0
+                             : a->before + (size_t)(a->at - a->chunks->room);
 }
 
 static size_t
 arena_left(const struct vc__arena *a)
 {
-    return a->cap > a->taken ? a->cap - a->taken : 0;
+    size_t taken = vc__arena_taken(a);
+
+    return a->cap > taken ? a->cap - taken : 0;
+}
+
+/* What may be taken of the newest chunk ends with it, or with the cap. */
+static void
+arena_limit(struct vc__arena *a)
+{
+    struct vc__arena_chunk *c = a->chunks;
+    size_t room = (size_t)(c->room + c->size - a->at);
+    size_t left = arena_left(a);
+
+    a->end = a->at + (left < room ? left : room);
+}
+
+static void
+arena_enter(struct vc__arena *a, struct vc__arena_chunk *c)
+{
+    a->chunks = c;
+    a->at = c->room;
+    arena_limit(a);
 }
 
 /* Each chunk is twice the one before, but no larger than what may still be
@@ -56,13 +76,17 @@ arena_left(const struct vc__arena *a)
 static int
 arena_grow(struct vc__arena *a, size_t need)
 {
-    size_t left = arena_left(a);
-    size_t twice = a->chunks->size <= left / 2 ? a->chunks->size * 2 : left;
-    struct vc__arena_chunk *c = chunk_new(twice < need ? need : twice);
+    size_t left = arena_left(a), twice;
+    struct vc__arena_chunk *c;
 
+    if (need > left || a->chunks == NULL)
+        return -1;
+    twice = a->chunks->size <= left / 2 ? a->chunks->size * 2 : left;
+    c = chunk_new(twice < need ? need : twice);
     if (c == NULL)
         return -1;
     c->older = a->chunks;
+    a->before = vc__arena_taken(a);
     arena_enter(a, c);
     return 0;
 }
@@ -70,17 +94,14 @@ arena_grow(struct vc__arena *a, size_t need)
 void *
 vc__arena_alloc(struct vc__arena *a, size_t size)
 {
-    size_t piece = round_up(size == 0 ? 1 : size);
+    size_t piece = round_up(size + (size == 0)); /* 0: more than there is */
     unsigned char *p;
 
-    if (piece < size || piece > arena_left(a))
+    if (piece - 1 >= (size_t)(a->end - a->at) &&
+        (piece == 0 || arena_grow(a, piece) != 0))
         return NULL;
-    if (piece > (size_t)(a->end - a->at) && arena_grow(a, piece) != 0)
-        return NULL;
-
     p = a->at;
     a->at += piece;
-    a->taken += piece;
     return p;
 }
 
@@ -105,12 +126,12 @@ vc__arena_init(struct vc__arena *a, size_t first, size_t cap)
     if (c == NULL)
         return -1;
     c->older = NULL;
+    a->before = 0;
+    a->cap = cap;
     arena_enter(a, c);
     a->allocator.alloc = allocator_alloc;
     a->allocator.free = allocator_free;
     a->allocator.allocator_data = a;
-    a->taken = 0;
-    a->cap = cap;
     return 0;
 }
 
@@ -138,13 +159,14 @@ vc__arena_fini(struct vc__arena *a)
 void
 vc__arena_reset(struct vc__arena *a)
 {
+    a->before = 0;
     if (a->chunks != NULL)
         arena_enter(a, chunks_drop(a->chunks));
-    a->taken = 0;
 }
 
 void
 vc__arena_set_cap(struct vc__arena *a, size_t cap)
 {
     a->cap = cap;
+    arena_limit(a);
 }

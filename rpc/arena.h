@@ -20,8 +20,8 @@ struct vc__arena_chunk;
 struct vc__arena {
     ProtobufCAllocator allocator;   /* hand &arena->allocator to unpack */
     struct vc__arena_chunk *chunks; /* newest first; the last is kept */
-    unsigned char *at, *end;        /* free room of the newest */
-    size_t taken;                   /* bytes since the last reset */
+    unsigned char *at, *end;        /* what may be taken of the newest */
+    size_t before;                  /* bytes taken from the older ones */
     size_t cap;
 };
 
@@ -34,6 +34,9 @@ void vc__arena_fini(struct vc__arena *a);
 
 /* Forgets every allocation; only the first chunk stays allocated. */
 void vc__arena_reset(struct vc__arena *a);
+
+/* Bytes since the last reset. */
+size_t vc__arena_taken(const struct vc__arena *a);
 
 /* Changes the cap, which counts from the last reset. */
 void vc__arena_set_cap(struct vc__arena *a, size_t cap);

@@ -137,7 +137,10 @@ on_request(struct vc__listener *l, struct rdma_cm_id *id,
     o->hello = *hello;
     o->reads_in = reads_in;
     o->reads_out = reads_out;
-    vc__engine_post(&o->part->progress->engine, &o->task);
+    if (l->cm->engine == &o->part->progress->engine)
+        offer_accept(&o->task);
+    else
+        vc__engine_post(&o->part->progress->engine, &o->task);
 }
 
 static void

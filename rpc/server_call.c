@@ -35,6 +35,7 @@ struct vc_call {
     struct vc__packing packing;
     uint8_t *long_reply;   /* packed, when it goes in parts */
     enum vc_status status; /* the handler's, when it was taken over */
+    uint64_t turn;         /* handlers that had begun when it came */
     bool has_text;
     char text[VC__ERROR_TEXT];
 };
@@ -338,14 +339,15 @@ static void
 call_handle(struct vc_call *call, const struct vc__service_entry *entry)
 {
     struct vc__engine *engine = &part_of(call)->progress->engine;
+    struct vc__stint *stint;
     enum vc_status status;
 
     vc__count(&engine->ledger, VC__COUNT_handlers_started, 1);
     handlers_count(call, 1);
-    vc__engine_release(engine);
+    stint = vc__engine_release(engine);
     status = call->method->run(call, entry->methods, call->request, call->reply,
                                entry->arg);
-    if (vc__engine_resume(engine)) {
+    if (vc__engine_resume(stint)) {
         handlers_count(call, -1);
         reply_result(call, status);
         return;
@@ -353,6 +355,20 @@ call_handle(struct vc_call *call, const struct vc__service_entry *entry)
     call->status = status;
     call->task.run = call_finish;
     vc__engine_post(engine, &call->task);
+}
+
+static uint64_t
+handlers_begun(const struct vc_call *call)
+{
+    return vc__count_get(&part_of(call)->progress->engine.ledger,
+                         VC__COUNT_handlers_started);
+}
+
+/* The clock is asked only if it had to wait for others. */
+static bool
+is_late(const struct vc_call *call)
+{
+    return handlers_begun(call) != call->turn && vc_call_deadline_us(call) == 0;
 }
 
 static void
@@ -363,7 +379,7 @@ call_run(struct vc__task *task)
 
     if (call->site.session->link == NULL)
         call_skip(call);
-    else if (vc_call_deadline_us(call) == 0)
+    else if (is_late(call))
         reply_refuse(call, VC_DEADLINE_EXCEEDED,
                      "the deadline passed before the handler could run");
     else if ((call->reply = reply_new(call)) == NULL)
@@ -425,6 +441,7 @@ vc__call_begin(const struct vc__call_site *site, const uint8_t *body,
         return;
     }
     call->task.run = call_run;
+    call->turn = handlers_begun(call);
     vc__engine_handle(&part_of(call)->progress->engine, &call->task);
 }
 

@@ -321,6 +321,8 @@ session_find(struct vc__server_link *sl, uint32_t number, bool *late)
     return NULL;
 }
 
+#define LATE "the deadline passed before the handler could run"
+
 static uint64_t
 due_of(uint32_t deadline)
 {
@@ -359,7 +361,10 @@ call_first(struct vc__server_session *s, const struct vc__frame *f)
         return arrival_begin(s, slot, f,
                              1u << part_of(s)->server->log2_message);
     }
-    call_begin(&site, f->body, f->body_len);
+    if (f->deadline == 0)
+        call_refuse(&site, VC_DEADLINE_EXCEEDED, LATE);
+    else
+        call_begin(&site, f->body, f->body_len);
     return true;
 }
 
@@ -416,6 +421,8 @@ arrival_done(struct vc__server_session *s, uint16_t i)
         reply_go(s, slot);
     else if (slot->state == VC__SLOT_RUNNING)
         vc__server_count(s, VC__COUNT_calls_joined, 1);
+    else if (vc__now() >= a->due)
+        call_refuse(&site, VC_DEADLINE_EXCEEDED, LATE);
     else if (a->assembly.loss == VC__ASSEMBLY_KEPT)
         call_begin(&site, a->assembly.data, a->assembly.total);
     else

@@ -76,6 +76,12 @@ vc__count(struct vc__ledger *l, enum vc__count which, int64_t n)
     vc__count_add(&l->held[which], (uint64_t)n);
 }
 
+static inline uint64_t
+vc__count_get(const struct vc__ledger *l, enum vc__count which)
+{
+    return atomic_load_explicit(&l->held[which], memory_order_relaxed);
+}
+
 /* Something is `now` and was *told, which follows it. The holder. */
 static inline void
 vc__count_now(struct vc__ledger *l, enum vc__count which, uint64_t *told,

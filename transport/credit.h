@@ -10,12 +10,15 @@
  * that have none left could wait for each other for ever. Pure; the owner
  * serialises. Inline, as each packet asks several times.
  *
- * For each packet that came: arrived() when its frames are to be handled, and
- * handled() with its header when they were and its buffer is free again. */
+ * For each packet that came: arrived() with its header, and handled() when its
+ * frames were and its buffer is free again. handled() and is_due() need no
+ * lock, but are only for the one who receives: what they write and read is
+ * atomic, each word for itself. */
 #ifndef VC_TRANSPORT_CREDIT_H
 #define VC_TRANSPORT_CREDIT_H
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -29,10 +32,10 @@ struct vc__credit {
     uint32_t tx_next;  /* the next packet that we send */
     uint32_t tx_acked; /* those before it were handled by the peer */
     uint32_t tx_end;   /* those before it may be sent */
-    uint32_t rx_next;  /* those before it were handled here */
-    uint32_t rx_told;  /* what the peer was told of that */
-    uint32_t rx_end;   /* those before it may come, as the peer was told */
-    uint32_t window;   /* how many we want to be able to come */
+    uint32_t rx_told;  /* those before it were handled, as the peer was told */
+    uint32_t window;   /* how many we want to be able to come; the receiver's */
+    _Atomic uint32_t rx_next; /* those before it were handled here */
+    _Atomic uint32_t rx_end;  /* those before it may come, as it was told */
 };
 
 /* What a header says beside its own sequence. */
@@ -48,6 +51,21 @@ vc__credit_init(struct vc__credit *c, uint32_t granted, uint32_t got)
 {
     *c = (struct vc__credit){
         .tx_end = got, .rx_end = granted, .window = granted};
+}
+
+/* Acquire: pairs with vc__credit_handled(); the packets before it are handled,
+ * and what that did is seen. */
+static inline uint32_t
+vc__credit_next(const struct vc__credit *c)
+{
+    return atomic_load_explicit(&c->rx_next, memory_order_acquire);
+}
+
+/* Relaxed: the word alone says all. */
+static inline uint32_t
+vc__credit_promised_end(const struct vc__credit *c)
+{
+    return atomic_load_explicit(&c->rx_end, memory_order_relaxed);
 }
 
 /* Packets that may go now. */
@@ -69,21 +87,27 @@ vc__credit_can_send(const struct vc__credit *c)
 static inline uint32_t
 vc__credit_end(const struct vc__credit *c)
 {
-    uint32_t end = c->rx_next + c->window;
+    uint32_t end = vc__credit_next(c) + c->window;
+    uint32_t told = vc__credit_promised_end(c);
 
-    return (int32_t)(end - c->rx_end) > 0 ? end : c->rx_end;
+    return (int32_t)(end - told) > 0 ? end : told;
 }
 
-/* Must a packet without frames go now, because half the window is to be told
- * and no packet with frames waits that would carry it, or may not go?
- * doc/wire.md 3.3: half the window is rounded up, and never less than two, as
- * VC__CREDIT_MIN is three: each such packet is answered by less than one, and
- * silence follows. */
+/* Is half the window to be told? doc/wire.md 3.3: rounded up, and never less
+ * than two, as VC__CREDIT_MIN is three: each packet that tells so is answered
+ * by less than one, and silence follows. */
+static inline bool
+vc__credit_is_due(const struct vc__credit *c)
+{
+    return (vc__credit_end(c) - vc__credit_promised_end(c)) * 2 >= c->window;
+}
+
+/* Must a packet without frames go now, because that is due and no packet with
+ * frames waits that would carry it, or may not go? */
 static inline bool
 vc__credit_must_tell(const struct vc__credit *c)
 {
-    return vc__credit_left(c) >= 1 &&
-           (vc__credit_end(c) - c->rx_end) * 2 >= c->window;
+    return vc__credit_left(c) >= 1 && vc__credit_is_due(c);
 }
 
 /* A packet goes: takes its credit and its sequence, and says what else to
@@ -91,37 +115,44 @@ vc__credit_must_tell(const struct vc__credit *c)
 static inline uint32_t
 vc__credit_sent(struct vc__credit *c, struct vc__credit_word *word)
 {
+    uint32_t next = vc__credit_next(c);
+    uint32_t end = vc__credit_end(c);
+
     assert(vc__credit_left(c) > 0);
 
-    c->rx_end = vc__credit_end(c);
-    c->rx_told = c->rx_next;
-    word->ack = c->rx_next;
-    word->window = (uint16_t)(c->rx_end - c->rx_next);
+    atomic_store_explicit(&c->rx_end, end, memory_order_relaxed);
+    c->rx_told = next;
+    word->ack = next;
+    word->window = (uint16_t)(end - next);
     return c->tx_next++;
 }
 
-/* The packet that came had a credit. If not, the peer is broken, and on a
- * shared receive queue it took another link's buffer. */
+/* A packet came that said this. False when it had no credit, and on a shared
+ * receive queue took another link's buffer; or it speaks of packets that we
+ * never sent, or takes back what was granted: the peer is broken. */
 static inline bool
-vc__credit_arrived(const struct vc__credit *c)
-{
-    return c->rx_next != c->rx_end;
-}
-
-/* A packet that said this was handled. False when it speaks of packets that
- * we never sent, or takes back what was granted: the peer is broken. */
-static inline bool
-vc__credit_handled(struct vc__credit *c, const struct vc__credit_word *word)
+vc__credit_arrived(struct vc__credit *c, const struct vc__credit_word *word)
 {
     uint32_t end = word->ack + word->window;
 
-    c->rx_next++;
-    if (word->ack - c->tx_acked > c->tx_next - c->tx_acked ||
+    if (vc__credit_next(c) == vc__credit_promised_end(c) ||
+        word->ack - c->tx_acked > c->tx_next - c->tx_acked ||
         (int32_t)(end - c->tx_end) < 0)
         return false;
     c->tx_acked = word->ack;
     c->tx_end = end;
     return true;
+}
+
+/* It was handled. */
+static inline void
+vc__credit_handled(struct vc__credit *c)
+{
+    /* One writer. Release: pairs with vc__credit_next(). */
+    atomic_store_explicit(
+        &c->rx_next,
+        atomic_load_explicit(&c->rx_next, memory_order_relaxed) + 1,
+        memory_order_release);
 }
 
 /* Was the packet with this sequence handled by the peer? Only for those sent

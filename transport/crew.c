@@ -7,15 +7,15 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include "transport/clock.h"
 #include "transport/engine.h"
+#include "transport/patrol.h"
 #include "transport/takeover.h"
 
 /* A handler that is seen again after so long keeps its engine no more. */
 #define LIMIT_US 100
-/* Between two looks otherwise: both together are less than a millisecond. */
-#define PATROL_US 1000
 /* Looks at nothing new, after which the watcher rests. */
 #define QUIET_LOOKS 20
 /* When the system gives no thread, the next try. */
@@ -245,22 +245,34 @@ crew_rest(struct vc__crew *crew)
         crew_sleep(crew, VC__FOREVER);
 }
 
+/* Until the next look. */
+static void
+crew_pause(struct vc__crew *crew, struct vc__patrol *patrol, bool soon)
+{
+    uint64_t due = vc__now() + (soon ? LIMIT_US : vc__patrol_us(patrol));
+
+    crew_sleep(crew, due);
+    vc__patrol_woke(patrol, due, vc__now());
+}
+
 /* The look after 100 us is not followed by another so soon, or handlers that
  * are short and many would be looked at ten times a millisecond. */
 static void *
 watcher_main(void *arg)
 {
     struct vc__crew *crew = arg;
+    struct vc__patrol patrol = {0};
     unsigned quiet = 0;
     bool soon = false;
 
+    prctl(PR_SET_TIMERSLACK, 1ul); /* else each look is 50 us late */
     while (!atomic_load(&crew->stop)) {
         struct sight sight = crew_look(crew);
 
         soon = sight.handler && !soon;
         quiet = sight.moved ? 0 : quiet + 1;
         if (quiet < QUIET_LOOKS)
-            crew_sleep(crew, vc__now() + (soon ? LIMIT_US : PATROL_US));
+            crew_pause(crew, &patrol, soon);
         else
             crew_rest(crew);
     }

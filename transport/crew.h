@@ -6,8 +6,9 @@
  * engine to a thread that is free, or to a new one. When the handler is over,
  * its thread is free.
  *
- * The watcher looks every half millisecond, once more 100 us after it saw a
- * handler, and rests when none has run for 10 ms, until one begins.
+ * The watcher looks every millisecond or so (transport/patrol.h), once more
+ * 100 us after it saw a handler, and rests when none has run for twenty looks,
+ * until one begins.
  *
  * So that engines go on when all threads there may be are in handlers, no
  * handler begins while fewer are left than there are engines.

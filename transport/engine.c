@@ -222,16 +222,19 @@ vc__engine_handle(struct vc__engine *e, struct vc__task *task)
     cds_list_add_tail(&task->node, &e->handlers);
 }
 
-void
+struct vc__stint *
 vc__engine_release(struct vc__engine *e)
 {
-    vc__stint_release(vc__stint_of(e));
+    struct vc__stint *s = vc__stint_of(e);
+
+    vc__stint_release(s);
+    return s;
 }
 
 bool
-vc__engine_resume(struct vc__engine *e)
+vc__engine_resume(struct vc__stint *s)
 {
-    return vc__stint_resume(vc__stint_of(e));
+    return vc__stint_resume(s);
 }
 
 /* Relaxed: when it ceases to be so, the engine is kicked. */
@@ -308,6 +311,7 @@ engine_look(struct vc__engine *e, int ms)
     struct epoll_event events[EVENTS];
     int n = epoll_wait(e->epoll_fd, events, EVENTS, ms);
 
+    atomic_store(&e->asleep, false); /* what is posted now is seen in time */
     atomic_store_explicit(&e->looked, vc__now(), memory_order_relaxed);
     e->stirred |= n > 0;
     for (int i = 0; i < n; i++) {

@@ -52,6 +52,8 @@ struct vc__source {
     struct cds_list_head node;
 };
 
+struct vc__stint;
+
 struct vc__engine {
     /* The token: TOKEN_* of engine.c. TOKEN_AWAITED is set exactly while
      * `waiters`, which is under `lock`, is not empty. */
@@ -120,11 +122,11 @@ void vc__engine_defer(struct vc__engine *e, struct vc__task *task);
 /* The same for what runs code of the program, which may block, and may call
  * vc__engine_wait() in turn: never runs inside of another on one thread, so
  * that the stack stays bounded. The task calls release before that code and
- * resume behind it. False: another thread has become the holder, and there is
+ * resume, with what release gave, behind it. False: another thread has become the holder, and there is
  * nothing left but to post a task to it and return. */
 void vc__engine_handle(struct vc__engine *e, struct vc__task *task);
-void vc__engine_release(struct vc__engine *e);
-bool vc__engine_resume(struct vc__engine *e);
+struct vc__stint *vc__engine_release(struct vc__engine *e);
+bool vc__engine_resume(struct vc__stint *s);
 
 /* 0 or an errno. Holder only, but a source that has no poll may be added by
  * any thread. */

@@ -88,13 +88,14 @@ job_run(struct vc__task *task)
     struct job *j = caa_container_of(task, struct job, task);
     struct vc__engine *e = &j->bench->engine;
 
-    vc__engine_release(e);
+    struct vc__stint *stint = vc__engine_release(e);
+
     atomic_store(&j->began, true);
     if (j->awaits != NULL)
         vc__engine_wait(e, j->awaits, VC__FOREVER);
     if (j->go != NULL)
         becomes_true(j->go);
-    atomic_store(&j->kept, vc__engine_resume(e));
+    atomic_store(&j->kept, vc__engine_resume(stint));
     if (atomic_load(&j->kept))
         atomic_store(&j->done, true);
     else

@@ -75,7 +75,7 @@ judge(const ProtobufCMessageDescriptor *desc, const uint8_t *bytes, size_t len,
         vc__arena_set_cap(&unpacked, v.memory);
         assert_non_null(
             protobuf_c_message_unpack(desc, &unpacked.allocator, len, copy));
-        v.taken = unpacked.taken;
+        v.taken = vc__arena_taken(&unpacked);
     } else {
         assert_int_equal(v.memory, 4711);
     }

@@ -62,7 +62,7 @@ try_plain(const ProtobufCMessageDescriptor *desc, const void *bytes, size_t len,
     plain =
         vc__plain_unpack(desc, &arena.allocator, memory, copy, len, message);
     if (!plain)
-        assert_int_equal(arena.taken, 0);
+        assert_int_equal(vc__arena_taken(&arena), 0);
     free(copy);
     return plain;
 }
@@ -177,7 +177,7 @@ no_more_memory_is_taken_than_is_allowed(void **state)
         b = random_packed(&unit__plain__descriptor, &seed);
         assert_true(
             try_plain(&unit__plain__descriptor, b.at, b.len, ROOM, &message));
-        needs = arena.taken;
+        needs = vc__arena_taken(&arena);
         assert_true(
             try_plain(&unit__plain__descriptor, b.at, b.len, needs, &message));
         assert_non_null(message);
