@@ -1,18 +1,13 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A channel: a pool of links to its target, and the blocking unary call. The
- * caller packs its request into the link's buffer, polls until the reply is
- * there, and is the only one who knows its deadline. */
-#include <verbcall/channel.h>
+ * See rpc/channel.h. */
+#include "rpc/channel.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <verbcall/call.h>
-
-#include "cm/client.h"
 #include "cm/pool.h"
 #include "rpc/codec.h"
 #include "rpc/runtime.h"
@@ -23,26 +18,6 @@
 #define IDLE_MS        60000u
 #define MAX_LINKS      4u
 #define LINKS_MAX      1024u
-
-struct vc_channel {
-    struct vc_runtime *runtime;
-    struct vc__progress *progress;
-    struct vc__pool *pool;
-    uint32_t call_ms;
-    uint32_t weight, quota;
-    size_t reply_memory;
-
-    /* One for each service that it was used for, the last one first. */
-    _Atomic(struct vc__client *) clients;
-    atomic_bool first_used;
-    struct vc__client first; /* needs no allocation */
-    atomic_bool closing;     /* further ones are closed at once */
-
-    /* Calls and connects under way, and the owner: none of them may be left
-     * when it is freed. `unused` is done by the last. */
-    atomic_uint users;
-    struct vc__waiter unused;
-};
 
 /* --- options ----------------------------------------------------------- */
 
@@ -159,31 +134,14 @@ vc_channel_open(struct vc_runtime *runtime, const char *target,
     return VC_OK;
 }
 
-/* Whoever uses the pool does so between these two. */
-static void
-channel_enter(struct vc_channel *c)
-{
-    /* Relaxed: nobody enters a channel that may be freed already. */
-    atomic_fetch_add_explicit(&c->users, 1, memory_order_relaxed);
-}
-
-static void
-channel_leave(struct vc_channel *c)
-{
-    /* Release, so that the channel is freed after all that its users did, and
-     * acquire for the last of them, who says so. */
-    if (atomic_fetch_sub_explicit(&c->users, 1, memory_order_acq_rel) == 1)
-        vc__waiter_done(&c->unused);
-}
-
 enum vc_status
 vc_channel_connect(struct vc_channel *channel, const struct vc_service *service)
 {
     enum vc_status status;
 
-    channel_enter(channel);
+    vc__channel_enter(channel);
     status = vc__pool_connect(channel->pool, service, channel);
-    channel_leave(channel);
+    vc__channel_leave(channel);
     return status;
 }
 
@@ -210,7 +168,7 @@ vc_channel_close(struct vc_channel *channel)
         vc__client_close(cl);
     vc__pool_cancel(channel->pool, channel);
     /* What they waited for has ended by now, so they leave at once. */
-    channel_leave(channel);
+    vc__channel_leave(channel);
     vc__waiter_await(&channel->unused);
     for (cl = first_client(channel); cl != NULL; cl = next) {
         next = cl->next;
@@ -248,256 +206,10 @@ client_add(struct vc_channel *c, const struct vc_service *service)
     return cl;
 }
 
-/* Of this service, made at its first use; NULL without memory. */
-static struct vc__client *
-client_of(struct vc_channel *c, const struct vc_service *service)
+struct vc__client *
+vc__channel_client(struct vc_channel *c, const struct vc_service *service)
 {
     struct vc__client *cl = client_find(first_client(c), service);
 
     return cl != NULL ? cl : client_add(c, service);
-}
-
-/* --- a call ------------------------------------------------------------ */
-
-struct call {
-    struct vc__request request;
-    struct vc__send send; /* when the request fits in a packet */
-    struct vc__waiter waiter;
-    struct vc_channel *channel;
-    const struct vc_method *method;
-    const void *message;
-    struct vc__packing packing;
-    void *reply;
-    struct vc__error error; /* status VC_OK: there is a reply */
-};
-
-/* A request that goes in parts. The link may still be sending it when its
- * caller has given up, so both hold it. */
-struct long_send {
-    struct vc__send send;
-    atomic_uint holders;
-    uint8_t body[];
-};
-
-static void
-long_put(struct long_send *l)
-{
-    if (atomic_fetch_sub(&l->holders, 1) == 1)
-        free(l);
-}
-
-static void
-long_hold(struct vc__send *send)
-{
-    atomic_fetch_add(&caa_container_of(send, struct long_send, send)->holders,
-                     1);
-}
-
-static void
-long_done(struct vc__send *send, enum vc__send_end end)
-{
-    (void)end;
-    long_put(caa_container_of(send, struct long_send, send));
-}
-
-static void
-call_write(struct vc__send *send, uint8_t *out)
-{
-    struct call *c = caa_container_of(send, struct call, send);
-
-    vc__codec_pack(&c->method->request, &c->packing, c->message, out);
-}
-
-static void
-error_of_reply(struct vc__error *error, const struct vc__reply_frame *reply)
-{
-    error->status =
-        reply->status > VC_UNAUTHENTICATED ? VC_UNKNOWN : reply->status;
-    error->outcome = reply->outcome;
-    vc__words_put(error->text, sizeof error->text, reply->body, reply->len);
-}
-
-static void
-reply_unpack(struct call *c, const struct vc__reply_frame *reply)
-{
-    size_t memory = c->channel->reply_memory;
-    struct vc__reply *r = vc__reply_take(&c->channel->runtime->replies, memory);
-    const char *fault;
-
-    if (r == NULL) {
-        vc__error_put(&c->error, VC_RESOURCE_EXHAUSTED,
-                      "out of memory for the reply");
-        c->error.outcome = VC_OUTCOME_EXECUTED;
-        return;
-    }
-    c->reply = vc__codec_unpack(&c->method->reply, &r->allocator, memory,
-                                reply->body, reply->len, &fault);
-    if (c->reply != NULL)
-        return;
-    vc__reply_give(r);
-    vc__error_put(&c->error, VC_INTERNAL, "the reply of %s is no %s: %s",
-                  c->method->name, c->method->reply.desc->name, fault);
-    c->error.outcome = VC_OUTCOME_EXECUTED;
-}
-
-static void
-call_replied(struct vc__request *r, const struct vc__reply_frame *reply)
-{
-    struct call *c = caa_container_of(r, struct call, request);
-
-    if (reply->status == VC_OK)
-        reply_unpack(c, reply);
-    else
-        error_of_reply(&c->error, reply);
-    vc__waiter_done(&c->waiter);
-}
-
-static void
-call_failed(struct vc__request *r, const struct vc__error *error)
-{
-    struct call *c = caa_container_of(r, struct call, request);
-
-    c->error = *error;
-    vc__waiter_done(&c->waiter);
-}
-
-/* The caller's patience is over. */
-static void
-call_expire(struct call *c, struct vc__client *client, uint32_t ms)
-{
-    const struct vc__target *target = &c->channel->pool->opts.target;
-    enum vc_outcome outcome = VC_OUTCOME_UNKNOWN;
-
-    if (!vc__client_abandon(client, &c->request, &outcome)) {
-        /* Its end is being written this moment. */
-        vc__engine_wait(&c->channel->progress->engine, &c->waiter, VC__FOREVER);
-        return;
-    }
-    vc__error_put(&c->error, VC_DEADLINE_EXCEEDED,
-                  "%s has not been answered within %u ms by %s:%s",
-                  c->method->name, ms, target->host, target->port);
-    c->error.outcome = outcome;
-}
-
-static struct long_send *
-long_new(const struct call *c, size_t size)
-{
-    struct long_send *l = malloc(sizeof *l + size);
-
-    if (l == NULL)
-        return NULL;
-    memset(&l->send, 0, sizeof l->send);
-    atomic_init(&l->holders, 1);
-    vc__codec_pack(&c->method->request, &c->packing, c->message, l->body);
-    l->send.body = l->body;
-    l->send.hold = long_hold;
-    l->send.done = long_done;
-    return l;
-}
-
-static void
-long_release(struct call *c)
-{
-    if (c->request.send != &c->send)
-        long_put(caa_container_of(c->request.send, struct long_send, send));
-}
-
-/* Where the request's bytes come from. */
-static enum vc_status
-call_prepare(struct call *c)
-{
-    size_t size;
-    /* Relaxed: the limit of a former link is as good as none, for the server
-     * checks for itself. */
-    uint32_t max = atomic_load_explicit(&c->channel->pool->peer_message_max,
-                                        memory_order_relaxed);
-    struct long_send *l;
-
-    if (!vc__codec_measure(&c->method->request, c->message, &c->packing))
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "the request of %s has a field that must be set, or a "
-                        "pointer that is NULL",
-                        c->method->name);
-    size = c->packing.size;
-    if (max != 0 ? size > max : size > VC__MESSAGE_MAX)
-        return vc__fail(VC_RESOURCE_EXHAUSTED,
-                        "the request of %s has %zu bytes, the server takes "
-                        "%u",
-                        c->method->name, size, max);
-    if (size <= VC__EAGER_MAX) {
-        c->request.send = &c->send;
-        c->send.write = call_write;
-    } else {
-        l = long_new(c, size);
-        if (l == NULL)
-            return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
-        c->request.send = &l->send;
-    }
-    c->request.send->frame.body_len = (uint32_t)size;
-    return VC_OK;
-}
-
-static enum vc_status
-call_run(struct call *c, const struct vc_service *service, unsigned method,
-         uint32_t ms)
-{
-    struct vc__engine *engine = &c->channel->progress->engine;
-    struct vc__client *client;
-    uint64_t now = vc__now();
-    uint64_t due = ms == VC_NO_DEADLINE ? VC__FOREVER : vc__after_ms(now, ms);
-
-    channel_enter(c->channel);
-    client = client_of(c->channel, service);
-    if (client == NULL) {
-        vc__error_put(&c->error, VC_RESOURCE_EXHAUSTED, "out of memory");
-        c->error.outcome = VC_OUTCOME_NOT_EXECUTED;
-    } else {
-        vc__engine_catch_up(engine, now);
-        c->request.send->frame.method = (uint16_t)method;
-        c->request.send->due = due;
-        c->request.send->frame.deadline = vc__deadline_left(due, now);
-        c->request.send->fresh = true;
-        vc__client_start(client, &c->request);
-        if (!vc__engine_wait(engine, &c->waiter, due))
-            call_expire(c, client, ms);
-    }
-    channel_leave(c->channel);
-    return c->error.status == VC_OK ? VC_OK : vc__error_raise(&c->error);
-}
-
-/* Field by field: clearing all of it, texts included, would cost as much as
- * packing a small message. */
-static void
-call_init(struct call *c, struct vc_channel *channel,
-          const struct vc_method *method, const void *message)
-{
-    c->request.replied = call_replied;
-    c->request.failed = call_failed;
-    memset(&c->send, 0, sizeof c->send);
-    vc__waiter_init(&c->waiter);
-    c->channel = channel;
-    c->method = method;
-    c->message = message;
-    c->error.status = VC_OK;
-}
-
-enum vc_status
-vc_channel_call(struct vc_channel *channel, const struct vc_service *service,
-                unsigned method, const void *request,
-                const struct vc_call_opts *opts, void **reply)
-{
-    struct call c;
-    uint32_t ms = opts != NULL && opts->timeout_ms != 0 ? opts->timeout_ms
-                                                        : channel->call_ms;
-    enum vc_status status;
-
-    call_init(&c, channel, &service->methods[method], request);
-    status = call_prepare(&c);
-    if (status != VC_OK)
-        return status;
-    status = call_run(&c, service, method, ms);
-    long_release(&c);
-    if (status == VC_OK)
-        *reply = c.reply;
-    return status;
 }

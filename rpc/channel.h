@@ -1,0 +1,60 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A channel: a pool of links to its target, and a client of each service that
+ * it was used for. */
+#ifndef VC_RPC_CHANNEL_H
+#define VC_RPC_CHANNEL_H
+
+#include <stdatomic.h>
+
+#include <verbcall/channel.h>
+
+#include "cm/client.h"
+#include "cm/pool.h"
+#include "rpc/runtime.h"
+#include "transport/waiter.h"
+
+struct vc_channel {
+    struct vc_runtime *runtime;
+    struct vc__progress *progress;
+    struct vc__pool *pool;
+    uint32_t call_ms;
+    uint32_t weight, quota;
+    size_t reply_memory;
+
+    /* One for each service that it was used for, the last one first. */
+    _Atomic(struct vc__client *) clients;
+    atomic_bool first_used;
+    struct vc__client first; /* needs no allocation */
+    atomic_bool closing;     /* further ones are closed at once */
+
+    /* Calls and connects under way, and the owner: none of them may be left
+     * when it is freed. `unused` is done by the last. */
+    atomic_uint users;
+    struct vc__waiter unused;
+};
+
+/* Whoever uses the pool does so between these two. Any thread. */
+static inline void
+vc__channel_enter(struct vc_channel *c)
+{
+    /* Relaxed: nobody enters a channel that may be freed already. */
+    atomic_fetch_add_explicit(&c->users, 1, memory_order_relaxed);
+}
+
+static inline void
+vc__channel_leave(struct vc_channel *c)
+{
+    /* Release, so that the channel is freed after all that its users did, and
+     * acquire for the last of them, who says so. */
+    if (atomic_fetch_sub_explicit(&c->users, 1, memory_order_acq_rel) == 1)
+        vc__waiter_done(&c->unused);
+}
+
+/* Its client of this service, made at the first use; NULL without memory. Any
+ * thread that has entered. */
+struct vc__client *vc__channel_client(struct vc_channel *c,
+                                      const struct vc_service *service);
+
+#endif

@@ -1,0 +1,214 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See rpc/unary.h. */
+#include "rpc/unary.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpc/reply.h"
+
+/* --- the request ------------------------------------------------------- */
+
+/* A request that goes in parts. The link may still be sending it when its
+ * caller has given up, so both hold it. */
+struct long_send {
+    struct vc__send send;
+    atomic_uint holders;
+    uint8_t body[];
+};
+
+static void
+long_put(struct long_send *l)
+{
+    if (atomic_fetch_sub(&l->holders, 1) == 1)
+        free(l);
+}
+
+static void
+long_hold(struct vc__send *send)
+{
+    atomic_fetch_add(&caa_container_of(send, struct long_send, send)->holders,
+                     1);
+}
+
+static void
+long_done(struct vc__send *send, enum vc__send_end end)
+{
+    (void)end;
+    long_put(caa_container_of(send, struct long_send, send));
+}
+
+static void
+call_write(struct vc__send *send, uint8_t *out)
+{
+    struct vc__unary *u = caa_container_of(send, struct vc__unary, send);
+
+    vc__codec_pack(&u->method->request, &u->packing, u->message, out);
+}
+
+static struct long_send *
+long_new(const struct vc__unary *u, size_t size)
+{
+    struct long_send *l = malloc(sizeof *l + size);
+
+    if (l == NULL)
+        return NULL;
+    memset(&l->send, 0, sizeof l->send);
+    atomic_init(&l->holders, 1);
+    vc__codec_pack(&u->method->request, &u->packing, u->message, l->body);
+    l->send.body = l->body;
+    l->send.hold = long_hold;
+    l->send.done = long_done;
+    return l;
+}
+
+void
+vc__unary_release(struct vc__unary *u)
+{
+    if (u->request.send != &u->send)
+        long_put(caa_container_of(u->request.send, struct long_send, send));
+}
+
+/* Where the request's bytes come from. */
+enum vc_status
+vc__unary_prepare(struct vc__unary *u)
+{
+    size_t size;
+    /* Relaxed: the limit of a former link is as good as none, for the server
+     * checks for itself. */
+    uint32_t max = atomic_load_explicit(&u->channel->pool->peer_message_max,
+                                        memory_order_relaxed);
+    struct long_send *l;
+
+    if (!vc__codec_measure(&u->method->request, u->message, &u->packing))
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "the request of %s has a field that must be set, or a "
+                        "pointer that is NULL",
+                        u->method->name);
+    size = u->packing.size;
+    if (max != 0 ? size > max : size > VC__MESSAGE_MAX)
+        return vc__fail(VC_RESOURCE_EXHAUSTED,
+                        "the request of %s has %zu bytes, the server takes "
+                        "%u",
+                        u->method->name, size, max);
+    if (size <= VC__EAGER_MAX) {
+        u->request.send = &u->send;
+        u->send.write = call_write;
+    } else {
+        l = long_new(u, size);
+        if (l == NULL)
+            return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+        u->request.send = &l->send;
+    }
+    u->request.send->frame.body_len = (uint32_t)size;
+    return VC_OK;
+}
+
+/* --- the reply --------------------------------------------------------- */
+
+static void
+error_of_reply(struct vc__error *error, const struct vc__reply_frame *reply)
+{
+    error->status =
+        reply->status > VC_UNAUTHENTICATED ? VC_UNKNOWN : reply->status;
+    error->outcome = reply->outcome;
+    vc__words_put(error->text, sizeof error->text, reply->body, reply->len);
+}
+
+static void
+reply_unpack(struct vc__unary *u, const struct vc__reply_frame *reply)
+{
+    size_t memory = u->channel->reply_memory;
+    struct vc__reply *r = vc__reply_take(&u->channel->runtime->replies, memory);
+    const char *fault;
+
+    if (r == NULL) {
+        vc__error_put(&u->error, VC_RESOURCE_EXHAUSTED,
+                      "out of memory for the reply");
+        u->error.outcome = VC_OUTCOME_EXECUTED;
+        return;
+    }
+    u->reply = vc__codec_unpack(&u->method->reply, &r->allocator, memory,
+                                reply->body, reply->len, &fault);
+    if (u->reply != NULL)
+        return;
+    vc__reply_give(r);
+    vc__error_put(&u->error, VC_INTERNAL, "the reply of %s is no %s: %s",
+                  u->method->name, u->method->reply.desc->name, fault);
+    u->error.outcome = VC_OUTCOME_EXECUTED;
+}
+
+static void
+call_replied(struct vc__request *r, const struct vc__reply_frame *reply)
+{
+    struct vc__unary *u = caa_container_of(r, struct vc__unary, request);
+
+    if (reply->status == VC_OK)
+        reply_unpack(u, reply);
+    else
+        error_of_reply(&u->error, reply);
+    u->ended(u);
+}
+
+static void
+call_failed(struct vc__request *r, const struct vc__error *error)
+{
+    struct vc__unary *u = caa_container_of(r, struct vc__unary, request);
+
+    u->error = *error;
+    u->ended(u);
+}
+
+/* --- starting and giving up -------------------------------------------- */
+
+/* Field by field: clearing all of it, texts included, would cost as much as
+ * packing a small message. */
+void
+vc__unary_init(struct vc__unary *u, struct vc_channel *channel,
+               const struct vc_service *service, unsigned method,
+               const void *message, void (*ended)(struct vc__unary *u))
+{
+    u->request.replied = call_replied;
+    u->request.failed = call_failed;
+    memset(&u->send, 0, sizeof u->send);
+    u->channel = channel;
+    u->service = service;
+    u->method = &service->methods[method];
+    u->message = message;
+    u->ended = ended;
+    u->error.status = VC_OK;
+}
+
+static void
+fail_unsent(struct vc__unary *u, enum vc_status status, const char *text)
+{
+    vc__error_put(&u->error, status, "%s", text);
+    u->error.outcome = VC_OUTCOME_NOT_EXECUTED;
+    u->ended(u);
+}
+
+void
+vc__unary_start(struct vc__unary *u, uint64_t now, uint64_t due)
+{
+    struct vc__send *send = u->request.send;
+
+    u->client = vc__channel_client(u->channel, u->service);
+    if (u->client == NULL) {
+        fail_unsent(u, VC_RESOURCE_EXHAUSTED, "out of memory");
+        return;
+    }
+    vc__engine_catch_up(&u->channel->progress->engine, now);
+    send->frame.method = (uint16_t)(u->method - u->service->methods);
+    send->due = due;
+    send->frame.deadline = vc__deadline_left(due, now);
+    send->fresh = true;
+    vc__client_start(u->client, &u->request);
+}
+
+bool
+vc__unary_abandon(struct vc__unary *u, enum vc_outcome *outcome)
+{
+    return vc__client_abandon(u->client, &u->request, outcome);
+}

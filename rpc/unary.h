@@ -1,0 +1,51 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * One attempt at a unary call: the request packed and given to a session, the
+ * reply unpacked. Who waits for its end, and how long, is the business of the
+ * one who owns it: rpc/call.c blocks. */
+#ifndef VC_RPC_UNARY_H
+#define VC_RPC_UNARY_H
+
+#include <verbcall/call.h>
+#include <verbcall/service.h>
+
+#include "rpc/channel.h"
+#include "rpc/codec.h"
+#include "transport/error.h"
+
+struct vc__unary {
+    struct vc__request request;
+    struct vc__send send; /* when the request fits in a packet */
+    struct vc_channel *channel;
+    struct vc__client *client; /* from start on */
+    const struct vc_service *service;
+    const struct vc_method *method;
+    const void *message; /* until the request is sent, or it has ended */
+    struct vc__packing packing;
+
+    /* It has a reply, or an error: on the holder of the engine, or inside of
+     * start; once, unless it was abandoned before. Not under a lock. */
+    void (*ended)(struct vc__unary *u);
+    void *reply;            /* by vc_reply_free() */
+    struct vc__error error; /* status VC_OK: there is a reply */
+};
+
+void vc__unary_init(struct vc__unary *u, struct vc_channel *channel,
+                    const struct vc_service *service, unsigned method,
+                    const void *message, void (*ended)(struct vc__unary *u));
+
+/* Measures the request, and packs it when it is long. VC_INVALID_ARGUMENT or
+ * VC_RESOURCE_EXHAUSTED, and then there is nothing to release. */
+enum vc_status vc__unary_prepare(struct vc__unary *u);
+void vc__unary_release(struct vc__unary *u);
+
+/* Sends it. Any thread that has entered the channel and stays in it until the
+ * end. */
+void vc__unary_start(struct vc__unary *u, uint64_t now, uint64_t due);
+
+/* Its owner wants it no more: true when ended() has not run and will not;
+ * *outcome says whether it may have been executed. Any thread. */
+bool vc__unary_abandon(struct vc__unary *u, enum vc_outcome *outcome);
+
+#endif
