@@ -1,11 +1,13 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A call on the server: from the bytes of its request to the reply that has
- * been handed to the adapter. */
+ * A call on the server: what is kept of it from its request to the reply that
+ * the client has. The holder of the engine only, but for what its handler uses. */
 #ifndef VC_RPC_SERVER_CALL_H
 #define VC_RPC_SERVER_CALL_H
 
+#include "rpc/arena.h"
+#include "rpc/codec.h"
 #include "rpc/server_session.h"
 
 /* Where a call came from and what it asks for. */
@@ -16,16 +18,33 @@ struct vc__call_site {
     uint64_t due;
 };
 
-/* Unpacks the request and has the handler run, or answers why not. */
-void vc__call_begin(const struct vc__call_site *site, const uint8_t *body,
-                    uint32_t len);
+struct vc_call {
+    struct vc__call_site site;
+    struct vc__task task; /* runs the handler */
+    struct vc__send send; /* the reply */
+    struct vc__arena arena;
+    struct cds_list_head node; /* in the stock */
 
-/* Answers a request that could not be kept. */
-void vc__call_refuse(const struct vc__call_site *site, enum vc_status status,
-                     const char *text);
+    const struct vc_method *method;
+    const void *request;
+    ProtobufCMessage *reply;
+    struct vc__packing packing;
+    uint8_t *long_reply;   /* packed, when it goes in parts */
+    enum vc_status status; /* the handler's, when it was taken over */
+    uint64_t turn;         /* handlers that had begun when it came */
+    bool has_text;
+    char text[VC__ERROR_TEXT];
+};
 
-/* Its reply, on its way to the client. */
-struct vc__send *vc__call_send(struct vc_call *call);
+static inline struct vc__server_part *
+vc__call_part(const struct vc_call *call)
+{
+    return call->site.session->peer->part;
+}
+
+/* One from the stock for what came to this site, in the slot's keeping; NULL
+ * without memory. */
+struct vc_call *vc__call_take(const struct vc__call_site *site);
 
 /* The client has the reply, or nobody wants it. */
 void vc__call_release(struct vc_call *call);

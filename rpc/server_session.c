@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpc/server_call.h"
 #include "rpc/server_counts.h"
+#include "rpc/server_handler.h"
 #include "rpc/server_link.h"
+#include "rpc/server_reply.h"
 #include "transport/le.h"
 
 /* --- OPEN -------------------------------------------------------------- */

@@ -80,7 +80,7 @@ void vc__server_session_unbind(struct vc__server_session *s);
 /* Ends it: what is kept is dropped, and calls that run are not answered. */
 void vc__server_session_close(struct vc__server_session *s);
 
-/* --- for rpc/server_call.c ---------------------------------------------- */
+/* --- for calls ---------------------------------------------------------- */
 
 /* The handler's reply is in call's send: it goes now, or is kept until it is
  * asked for. */

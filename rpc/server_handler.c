@@ -1,0 +1,173 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * One call after the other through its handler. */
+#include "rpc/server_handler.h"
+
+#include <verbcall/call.h>
+
+#include "rpc/server_link.h"
+#include "rpc/server_reply.h"
+
+static ProtobufCMessage *
+reply_new(struct vc_call *call)
+{
+    const ProtobufCMessageDescriptor *desc = call->method->reply.desc;
+    ProtobufCMessage *reply =
+        vc__arena_alloc(&call->arena, desc->sizeof_message);
+
+    if (reply != NULL)
+        protobuf_c_message_init(desc, reply);
+    return reply;
+}
+
+/* Nobody is there for the reply; who comes back for it sends it again. */
+static void
+call_skip(struct vc_call *call)
+{
+    struct vc__call_site site = call->site;
+
+    vc__call_release(call);
+    vc__server_session_skip(site.session, site.slot);
+}
+
+static void
+handlers_count(struct vc_call *call, int64_t n)
+{
+    vc__count(&vc__call_part(call)->progress->engine.ledger,
+              VC__COUNT_handlers_running, n);
+}
+
+/* The handler was taken over and has ended: back on the holder. */
+static void
+call_finish(struct vc__task *task)
+{
+    struct vc_call *call = caa_container_of(task, struct vc_call, task);
+
+    handlers_count(call, -1);
+    vc__reply_result(call, call->status);
+}
+
+/* While the handler runs the engine may go on without us: nothing but the
+ * call is ours then. It holds its session, which holds the entry. */
+static void
+call_handle(struct vc_call *call, const struct vc__service_entry *entry)
+{
+    struct vc__engine *engine = &vc__call_part(call)->progress->engine;
+    struct vc__stint *stint;
+    enum vc_status status;
+
+    vc__count(&engine->ledger, VC__COUNT_handlers_started, 1);
+    handlers_count(call, 1);
+    stint = vc__engine_release(engine);
+    status = call->method->run(call, entry->methods, call->request, call->reply,
+                               entry->arg);
+    if (vc__engine_resume(stint)) {
+        handlers_count(call, -1);
+        vc__reply_result(call, status);
+        return;
+    }
+    call->status = status;
+    call->task.run = call_finish;
+    vc__engine_post(engine, &call->task);
+}
+
+static uint64_t
+handlers_begun(const struct vc_call *call)
+{
+    return vc__count_get(&vc__call_part(call)->progress->engine.ledger,
+                         VC__COUNT_handlers_started);
+}
+
+/* The clock is asked only if it had to wait for others. */
+static bool
+is_late(const struct vc_call *call)
+{
+    return handlers_begun(call) != call->turn && vc_call_deadline_us(call) == 0;
+}
+
+static void
+call_run(struct vc__task *task)
+{
+    struct vc_call *call = caa_container_of(task, struct vc_call, task);
+    const struct vc__service_entry *entry = call->site.session->opened->entry;
+
+    if (call->site.session->link == NULL)
+        call_skip(call);
+    else if (is_late(call))
+        vc__reply_refuse(call, VC_DEADLINE_EXCEEDED,
+                         "the deadline passed before the handler could run");
+    else if ((call->reply = reply_new(call)) == NULL)
+        vc__reply_refuse(call, VC_RESOURCE_EXHAUSTED,
+                         "the server has no memory for the call");
+    else
+        call_handle(call, entry);
+}
+
+/* The method that the client means; NULL with what to answer. */
+static const struct vc_method *
+method_find(const struct vc__call_site *site, const char **fault)
+{
+    const struct vc__opened *s = site->session->opened;
+    unsigned i = site->method;
+
+    *fault = "the server does not serve this service";
+    if (s->entry == NULL || atomic_load(&s->entry->removed))
+        return NULL;
+    *fault = "the server's service has no such method";
+    if (i >= s->n_methods)
+        return NULL;
+    if (s->map != NULL)
+        i = s->map[i];
+    return i == VC__NO_METHOD ? NULL : &s->entry->service->methods[i];
+}
+
+/* Without memory for a call there is none for an answer: the link ends. */
+static void
+call_starve(const struct vc__call_site *site)
+{
+    struct vc__server_link *sl = site->session->link;
+
+    vc__server_session_skip(site->session, site->slot);
+    vc__link_close(&sl->link, VC_RESOURCE_EXHAUSTED, "out of memory");
+}
+
+void
+vc__call_begin(const struct vc__call_site *site, const uint8_t *body,
+               uint32_t len)
+{
+    struct vc_call *call = vc__call_take(site);
+    const char *fault;
+
+    if (call == NULL) {
+        call_starve(site);
+        return;
+    }
+    call->method = method_find(site, &fault);
+    if (call->method == NULL) {
+        vc__reply_refuse(call, VC_UNIMPLEMENTED, fault);
+        return;
+    }
+    call->request = vc__codec_unpack(
+        &call->method->request, &call->arena.allocator,
+        vc__call_part(call)->server->request_memory, body, len, &fault);
+    if (call->request == NULL) {
+        vc__reply_refuse(call, VC_INVALID_ARGUMENT, fault);
+        return;
+    }
+    call->task.run = call_run;
+    call->turn = handlers_begun(call);
+    vc__engine_handle(&vc__call_part(call)->progress->engine, &call->task);
+}
+
+void
+vc__call_refuse(const struct vc__call_site *site, enum vc_status status,
+                const char *text)
+{
+    struct vc_call *call = vc__call_take(site);
+
+    if (call == NULL)
+        call_starve(site);
+    else
+        vc__reply_refuse(call, status, text);
+}

@@ -1,0 +1,19 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * From the bytes of a request to the handler that has run. The holder of the
+ * engine only. */
+#ifndef VC_RPC_SERVER_HANDLER_H
+#define VC_RPC_SERVER_HANDLER_H
+
+#include "rpc/server_call.h"
+
+/* Unpacks the request and has the handler run, or answers why not. */
+void vc__call_begin(const struct vc__call_site *site, const uint8_t *body,
+                    uint32_t len);
+
+/* Answers a request that could not be kept. */
+void vc__call_refuse(const struct vc__call_site *site, enum vc_status status,
+                     const char *text);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What a call is answered with: the message, packed when the link asks for it,
+ * or an error. */
+#include "rpc/server_reply.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <verbcall/call.h>
+
+static void
+reply_done(struct vc__send *send, enum vc__send_end end)
+{
+    struct vc_call *call = caa_container_of(send, struct vc_call, send);
+
+    vc__server_session_sent(call->site.session, call->site.slot, end);
+}
+
+struct vc__send *
+vc__call_send(struct vc_call *call)
+{
+    return &call->send;
+}
+
+static void
+reply_write(struct vc__send *send, uint8_t *out)
+{
+    struct vc_call *call = caa_container_of(send, struct vc_call, send);
+
+    vc__codec_pack(&call->method->reply, &call->packing, call->reply, out);
+}
+
+static void
+reply_send(struct vc_call *call, enum vc_status status, uint8_t flags,
+           uint32_t len)
+{
+    const struct vc__call_site *site = &call->site;
+
+    call->send.done = reply_done;
+    call->send.wants_ack = true;
+    call->send.frame = (struct vc__frame){
+        .type = VC__FRAME_REPLY,
+        .flags = flags,
+        .slot = site->slot,
+        .session = site->session->number,
+        .sequence = site->session->slots[site->slot].sequence,
+        .method = (uint16_t)status,
+        .body_len = len,
+    };
+    vc__server_session_reply(site->session, site->slot);
+}
+
+static void
+reply_error(struct vc_call *call, enum vc_status status, uint8_t flags)
+{
+    call->send.body = (const uint8_t *)call->text;
+    reply_send(call, status, flags,
+               call->has_text ? (uint32_t)strlen(call->text) : 0);
+}
+
+void
+vc__reply_refuse(struct vc_call *call, enum vc_status status, const char *text)
+{
+    vc_call_fail(call, status, "%s", text);
+    reply_error(call, status, VC__FRAME_NOT_EXECUTED);
+}
+
+static void
+reply_message(struct vc_call *call)
+{
+    const struct vc_message_type *type = &call->method->reply;
+    size_t size = call->packing.size;
+    size_t max = call->site.session->peer->message_max;
+
+    call->send.body = NULL;
+    call->send.write = reply_write;
+    if (size > max) {
+        vc_call_fail(call, VC_RESOURCE_EXHAUSTED,
+                     "the reply of %s has %zu bytes, the client takes %zu",
+                     call->method->name, size, max);
+        reply_error(call, VC_RESOURCE_EXHAUSTED, 0);
+        return;
+    }
+    if (size > VC__EAGER_MAX) {
+        call->send.body = call->long_reply = malloc(size);
+        if (call->long_reply == NULL) {
+            vc_call_fail(call, VC_RESOURCE_EXHAUSTED,
+                         "the server has no memory for the reply");
+            reply_error(call, VC_RESOURCE_EXHAUSTED, 0);
+            return;
+        }
+        vc__codec_pack(type, &call->packing, call->reply, call->long_reply);
+    }
+    reply_send(call, VC_OK, 0, (uint32_t)size);
+}
+
+void
+vc__reply_result(struct vc_call *call, enum vc_status status)
+{
+    if (status == VC_OK &&
+        !vc__codec_measure(&call->method->reply, call->reply, &call->packing))
+        status = vc_call_fail(call, VC_INTERNAL,
+                              "the handler of %s left a field of its reply "
+                              "unset that must be set",
+                              call->method->name);
+    if (status == VC_OK)
+        reply_message(call);
+    else
+        reply_error(call,
+                    (unsigned)status > VC_UNAUTHENTICATED ? VC_UNKNOWN : status,
+                    0);
+}

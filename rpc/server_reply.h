@@ -1,0 +1,20 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The answer to a call on the server. The holder of the engine only. */
+#ifndef VC_RPC_SERVER_REPLY_H
+#define VC_RPC_SERVER_REPLY_H
+
+#include "rpc/server_call.h"
+
+/* Answers with what the handler has returned and put into the reply. */
+void vc__reply_result(struct vc_call *call, enum vc_status status);
+
+/* Answers a call that has not run and will not. */
+void vc__reply_refuse(struct vc_call *call, enum vc_status status,
+                      const char *text);
+
+/* Its reply, on its way to the client. */
+struct vc__send *vc__call_send(struct vc_call *call);
+
+#endif
