@@ -92,7 +92,7 @@ struct vc__pool {
     struct vc__error lost; /* lock: how the last link went; VC_OK: it did not */
     const struct vc_service *asked;  /* lock; service of the next hello */
     struct cds_list_head connecting; /* lock; of struct vc__pool_waiter */
-    _Atomic(void *) spare;           /* see cm/session.c */
+    _Atomic(void *) spare;           /* see cm/session_note.c */
     size_t budget;                   /* lock; for long replies */
     struct vc__tally tally;          /* lock; of enum vc__pool_count */
     atomic_uint peer_message_max;    /* what the last peer takes, or 0 */

@@ -10,7 +10,7 @@
 #include "cm/client.h"
 #include "cm/peer.h"
 #include "cm/pool.h"
-#include "transport/le.h"
+#include "cm/session_note.h"
 
 #define NO_SLOT UINT16_MAX
 
@@ -180,80 +180,7 @@ busy_less(struct vc__session *s)
         s->link->n_busy--;
 }
 
-/* --- frames without an owner -------------------------------------------- */
-
-/* OPEN, CLOSE or CANCEL. */
-struct note {
-    struct vc__send send;
-    struct vc__pool *pool;
-    uint32_t room;
-    uint8_t body[];
-};
-
-/* The pool keeps one of these, for who opens many sessions. */
-#define NOTE_ROOM 192u
-
-static void
-note_done(struct vc__send *send, enum vc__send_end end)
-{
-    struct note *n = caa_container_of(send, struct note, send);
-
-    (void)end;
-    if (n->room == NOTE_ROOM) /* acquire, release: with note_new() */
-        n = atomic_exchange_explicit(&n->pool->spare, n, memory_order_acq_rel);
-    free(n);
-}
-
-/* With room for a body. NULL without memory. */
-static struct vc__send *
-note_new(const struct vc__session *s, enum vc__frame_type type, size_t len)
-{
-    struct vc__pool *p = s->peer->pool;
-    uint32_t room = len <= NOTE_ROOM ? NOTE_ROOM : (uint32_t)len;
-    struct note *n = NULL;
-    struct vc__send *send;
-
-    if (room == NOTE_ROOM)
-        n = atomic_exchange_explicit(&p->spare, NULL, memory_order_acq_rel);
-    if (n == NULL)
-        n = malloc(sizeof *n + room);
-    if (n == NULL)
-        return NULL;
-    n->pool = p;
-    n->room = room;
-    send = &n->send;
-    memset(send, 0, sizeof *send);
-    send->frame.type = (uint8_t)type;
-    send->frame.session = s->number;
-    send->frame.sequence = s->binding;
-    send->frame.body_len = (uint32_t)len;
-    send->body = n->body;
-    send->done = note_done;
-    return send;
-}
-
-/* OPEN: name length, name, number of methods, their hashes. */
-static struct vc__send *
-open_new(const struct vc__session *s)
-{
-    const struct vc_service *service = s->client->service;
-    size_t name = strlen(service->name);
-    size_t len = 2 + name + 2 + 4 * (size_t)service->n_methods;
-    struct vc__send *send = note_new(s, VC__FRAME_OPEN, len);
-    uint8_t *out;
-
-    if (send == NULL)
-        return NULL;
-    out = caa_container_of(send, struct note, send)->body;
-    vc__put16(out, (uint16_t)name);
-    memcpy(out + 2, service->name, name);
-    out += 2 + name;
-    vc__put16(out, (uint16_t)service->n_methods);
-    out += 2;
-    for (unsigned i = 0; i < service->n_methods; i++)
-        vc__put32(out + (size_t)i * 4, service->methods[i].hash);
-    return send;
-}
+/* --- binding ----------------------------------------------------------- */
 
 static void
 append(struct vc__session *s, struct vc__send *send)
@@ -261,8 +188,6 @@ append(struct vc__session *s, struct vc__send *send)
     send->flow = &s->flow;
     vc__link_append(&s->link->link, send);
 }
-
-/* --- binding ----------------------------------------------------------- */
 
 /* What is under way goes again. A call that nobody waits for any more is
  * cancelled: the peer's answer tells that its slot is free. */
@@ -279,7 +204,7 @@ slot_resend(struct vc__session *s, uint16_t i)
         append(s, r->send);
         return true;
     }
-    send = note_new(s, VC__FRAME_CANCEL, 0);
+    send = vc__note_new(s, VC__FRAME_CANCEL, 0);
     if (send == NULL)
         return false;
     send->frame.slot = i;
@@ -304,7 +229,7 @@ link_take(struct vc__session *s, struct vc__pool_link *pl)
 static bool
 close_send(struct vc__session *s)
 {
-    struct vc__send *send = note_new(s, VC__FRAME_CLOSE, 0);
+    struct vc__send *send = vc__note_new(s, VC__FRAME_CLOSE, 0);
 
     if (send != NULL)
         append(s, send);
@@ -320,7 +245,7 @@ vc__session_bind(struct vc__session *s, struct vc__pool_link *pl)
     link_take(s, pl);
     if (s->client == NULL)
         return close_send(s);
-    open = open_new(s);
+    open = vc__note_open(s);
     if (open == NULL) {
         vc__session_unbind(s);
         return false;
