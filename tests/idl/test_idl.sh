@@ -37,7 +37,7 @@ trap 'exit 1' HUP INT TERM
 cd "$work" || exit 1
 mkdir good again bad bin empty
 
-cflags="-I$VC_INCLUDE $(pkg-config --cflags libprotobuf-c)"
+cflags=$(pkg-config --cflags libprotobuf-c)
 libs=$(pkg-config --libs libprotobuf-c)
 warnings="-Wall -Wextra -pedantic -Werror"
 number=0
@@ -118,7 +118,8 @@ compile()
         case $std:$source in
         c99:good/optional.*) continue ;;
         esac
-        $CC -std="$std" $warnings $cflags -Igood -c "$source" -o object.o || return 1
+        $CC -std="$std" $warnings $cflags "-I$VC_INCLUDE" -Igood -c "$source" -o object.o ||
+            return 1
     done
 }
 
@@ -126,7 +127,7 @@ headers_in_cxx()
 {
     for header in $(cd good && find . -name '*.vc.h' | sed 's,^\./,,'); do
         echo "#include \"$header\"" >header.cc
-        $CXX $warnings $cflags -Igood -c header.cc -o object.o || return 1
+        $CXX $warnings $cflags "-I$VC_INCLUDE" -Igood -c header.cc -o object.o || return 1
     done
 }
 
@@ -143,7 +144,7 @@ greeter_is_golden()
 
 greeter_exports()
 {
-    $CC $cflags -Igood -c good/greeter.vc.c -o greeter.o &&
+    $CC $cflags "-I$VC_INCLUDE" -Igood -c good/greeter.vc.c -o greeter.o &&
         $NM -g greeter.o | sed -n 's/.* [A-TV-Z] //p' | sort >exported &&
         printf '%s\n' demo_greeter_add demo_greeter_say_hello demo_greeter_service |
         diff - exported
@@ -154,7 +155,7 @@ link_run()
     for name in greeter optional levels keywords empty_service c_package; do
         echo "good/$name.vc.c good/$name.pb-c.c"
     done >sources
-    $CC -std=c11 $cflags -Igood "$here/run.c" $(cat sources) $libs -o run
+    $CC -std=c11 $cflags "-I$VC_INCLUDE" -Igood "$here/run.c" $(cat sources) $libs -o run
 }
 
 only_services()
@@ -258,8 +259,6 @@ chained()
     (PATH=$work/bin:$PATH && generate bad "$@")
 }
 
-plain="-I $here/good plain.proto"
-
 # The child's request has lost what it must not see, and that is all.
 child_request()
 {
@@ -296,13 +295,14 @@ big()
     generate good -I good big.proto && test "$(wc -c <good/big.pb-c.c)" -gt 1000000
 }
 
-check "its failure is told" says "protoc-gen-c failed with exit status 3" chained "exit 3" $plain
+check "its failure is told" says "protoc-gen-c failed with exit status 3" \
+    chained "exit 3" -I "$here/good" plain.proto
 check "its death by a signal is told" says "protoc-gen-c died of signal 11" \
-    chained 'kill -SEGV $$' $plain
+    chained 'kill -SEGV $$' -I "$here/good" plain.proto
 check "its error is passed on" says "protoc-gen-c: oops" \
-    chained "cat >/dev/null; printf '\\012\\004oops'" $plain
+    chained "cat >/dev/null; printf '\\012\\004oops'" -I "$here/good" plain.proto
 check "an answer that is none is told" says "gave an answer that cannot be read" \
-    chained "cat >/dev/null; echo no" $plain
+    chained "cat >/dev/null; echo no" -I "$here/good" plain.proto
 check "a message without services and optional fields reaches it unchanged" child_request_equal
 check "services and proto3_optional do not reach it" child_request_adapted
 check "megabytes pass through both pipes" big
@@ -339,7 +339,8 @@ deep()
 
 terminal()
 {
-    says "protoc --verbcall_out=DIR" timeout 20 script -qec "$plugin" /dev/null
+    says "protoc --verbcall_out=DIR" env TERMINAL_PLUGIN="$plugin" \
+        timeout 20 script -qec '"$TERMINAL_PLUGIN"' /dev/null
 }
 
 check "the maker of damaged requests compiles" \
