@@ -174,46 +174,91 @@ service_refused(struct vc__pool *p, struct cds_list_head *waiting,
     vc__pool_attempt(p);
 }
 
+/* The peer that was lost is not to be had again: what it may have seen ends,
+ * and *error says how it was lost, too. Under the lock. */
+static void
+peer_give_up(struct vc__pool *p, struct cds_list_head *unknown,
+             struct vc__error *error)
+{
+    if (p->peer != NULL && p->lost.status != VC_OK)
+        error_join(error, &p->lost);
+    p->lost.status = VC_OK;
+    if (p->peer != NULL)
+        vc__pool_peer_drop(p->peer, unknown);
+    p->peer = NULL;
+}
+
+/* Those who end, and how. */
+struct endings {
+    struct cds_list_head unknown, waiting, connecting;
+    struct vc__error lost; /* of those whose outcome is unknown */
+    struct vc__error error;
+};
+
+static void
+endings_init(struct endings *e, const struct vc__error *why)
+{
+    CDS_INIT_LIST_HEAD(&e->unknown);
+    CDS_INIT_LIST_HEAD(&e->waiting);
+    CDS_INIT_LIST_HEAD(&e->connecting);
+    e->lost = e->error = *why;
+}
+
+/* Without locks. */
+static void
+endings_tell(struct endings *e)
+{
+    vc__requests_fail(&e->unknown, &e->lost, VC_OUTCOME_UNKNOWN);
+    vc__requests_fail(&e->waiting, &e->error, VC_OUTCOME_NOT_EXECUTED);
+    vc__pool_waiters_wake(&e->connecting, &e->error);
+}
+
+/* A server that does not serve what was asked for, maybe where another was:
+ * that is so for those who wait; what the other has seen may have been
+ * executed. Under the lock. */
+static void
+refused(struct vc__pool *p, struct endings *e)
+{
+    e->lost.status = VC_UNAVAILABLE;
+    peer_give_up(p, &e->unknown, &e->lost);
+    service_refused(p, &e->waiting, &e->connecting);
+}
+
+/* Under the lock. */
+static void
+failed(struct vc__pool *p, struct endings *e)
+{
+    struct vc__client *c;
+
+    peer_give_up(p, &e->unknown, &e->lost);
+    e->error = e->lost;
+    cds_list_for_each_entry (c, &p->clients, node)
+        vc__client_take(c, &e->waiting);
+    vc__pool_waiters_take(p, &e->connecting);
+}
+
 /* There is no link and none can be had: all that waits for one, or was under
- * way on one that was lost, ends. */
+ * way on one that was lost, ends. Unless others are up. */
 void
 vc__pool_failed(struct vc__pool *p, const struct vc__error *why)
 {
-    CDS_LIST_HEAD(unknown);
-    CDS_LIST_HEAD(waiting);
-    CDS_LIST_HEAD(connecting);
-    struct vc__error error = *why;
-    struct vc__client *c;
+    struct endings e;
+    bool further;
 
+    endings_init(&e, why);
     pthread_mutex_lock(&p->lock);
     p->attempting = false;
-    if (why->status == VC_UNIMPLEMENTED && p->peer == NULL && !p->closed) {
-        service_refused(p, &waiting, &connecting);
-        pthread_mutex_unlock(&p->lock);
-        vc__requests_fail(&waiting, &error, VC_OUTCOME_NOT_EXECUTED);
-        vc__pool_waiters_wake(&connecting, &error);
-        return;
+    further = p->peer != NULL && p->peer->n_links > 0;
+    if (why->status == VC_UNIMPLEMENTED && !further && !p->closed) {
+        refused(p, &e);
+    } else {
+        p->not_before = vc__now() + vc__backoff_failed(&p->backoff);
+        p->failure = *why;
+        if (!further)
+            failed(p, &e);
     }
-    p->not_before = vc__now() + vc__backoff_failed(&p->backoff);
-    p->failure = *why;
-    if (p->peer != NULL && p->peer->n_links > 0) { /* it was a further one */
-        pthread_mutex_unlock(&p->lock);
-        return;
-    }
-    if (p->peer != NULL) {
-        if (p->lost.status != VC_OK)
-            error_join(&error, &p->lost);
-        vc__pool_peer_drop(p->peer, &unknown);
-    }
-    p->peer = NULL;
-    p->lost.status = VC_OK;
-    cds_list_for_each_entry (c, &p->clients, node)
-        vc__client_take(c, &waiting);
-    vc__pool_waiters_take(p, &connecting);
     pthread_mutex_unlock(&p->lock);
-    vc__requests_fail(&unknown, &error, VC_OUTCOME_UNKNOWN);
-    vc__requests_fail(&waiting, &error, VC_OUTCOME_NOT_EXECUTED);
-    vc__pool_waiters_wake(&connecting, &error);
+    endings_tell(&e);
 }
 
 /* --- wanting a link ---------------------------------------------------- */

@@ -84,10 +84,11 @@ turn_away(struct vc_server *server, struct rdma_cm_id *id,
                          "this server has no security mode");
     if (hello->flags & ~(VC__HELLO_POOL | VC__HELLO_RESUME))
         return reject_as(reject, VC__REJECT_LIMIT, "no datagrams are taken");
-    if (!(hello->flags & VC__HELLO_POOL) &&
+    /* Sessions that are resumed go on when their service was removed; whether
+     * there are any is known where they are: vc__server_link_accept(). */
+    if (!(hello->flags & (VC__HELLO_POOL | VC__HELLO_RESUME)) &&
         !vc__services_has(&server->services, hello->service))
-        return reject_as(reject, VC__REJECT_SERVICE,
-                         "see the service's full name, and that it was added");
+        return reject_as(reject, VC__REJECT_SERVICE, VC__SERVER_NO_SERVICE);
     source_of(id, source);
     return !vc__admission_take(&server->admission, vc__now(), source,
                                &reject->retry_ms, &text) &&

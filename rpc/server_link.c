@@ -167,6 +167,11 @@ peer_of(struct vc__offer *o, enum vc__reject_reason *reason, const char **fault)
         *fault = "it lost its last link too long ago";
         return NULL;
     }
+    if (!vc__services_has(&part->server->services, o->hello.service)) {
+        *reason = VC__REJECT_SERVICE;
+        *fault = VC__SERVER_NO_SERVICE;
+        return NULL;
+    }
     peer = vc__server_peer_new(part, &o->hello);
     if (peer == NULL)
         *fault = "out of memory";

@@ -9,6 +9,10 @@
 #include "cm/link.h"
 #include "rpc/server_peer.h"
 
+/* Behind the reason of a reject. */
+#define VC__SERVER_NO_SERVICE                                                  \
+    "see the service's full name, and that it was added"
+
 struct vc__server_link {
     struct vc__link link;
     struct vc__server_part *part;
