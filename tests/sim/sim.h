@@ -22,6 +22,19 @@
 #define SIM_PORT 7471
 #define SIM_TAGS 65536
 
+/* How many worlds a long test makes, of n: all, but a fifth in a build with the
+ * thread sanitizer, where all would take a minute. */
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SIM_TSAN 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__) || defined(SIM_TSAN)
+#define SIM_SHARE(n) ((n) / 5u)
+#else
+#define SIM_SHARE(n) (n)
+#endif
+
 /* --- servers ----------------------------------------------------------- */
 
 struct sim_server {

@@ -17,8 +17,8 @@
 
 #include "tests/sim/sim.h"
 
-#define SEEDS        1000u
-#define STEPS        1000u /* of each world, at least */
+#define SEEDS        SIM_SHARE(1000u) /* 200 with the thread sanitizer */
+#define STEPS        1000u            /* of each world, at least */
 #define SERVERS      2u
 #define CLIENTS      3u
 #define THREADS      3u
