@@ -2,17 +2,12 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * How work requests are carried out: one after another, each in one moment at
- * both ends; its completion follows when the acknowledgement has come. Rules
+ * both ends (the other is in qp_respond.c); its completion follows when the acknowledgement has come. Rules
  * may do anything while something is noted, so that what was known of a QP
  * before holds after only when its epoch is the same. */
-#include <arpa/inet.h>
-#include <string.h>
-
 #include "tests/fake/verbs.h"
 
 #define BETWEEN_SENDS (100 + fake__random(400))
-/* Not a status: there was no receive. */
-#define NOT_READY ((enum ibv_wc_status) - 1)
 
 const char *
 fake__op_name(enum ibv_wr_opcode opcode)
@@ -153,34 +148,7 @@ not_ready(struct fake__qp *qp, const struct fake__qp *peer)
         step_after(qp, rnr_delay(peer->attr.min_rnr_timer));
 }
 
-/* --- memory ------------------------------------------------------------ */
-
-static void
-copy(struct fake__piece *to, size_t n_to, struct fake__piece *from,
-     size_t n_from)
-{
-    while (n_to > 0 && n_from > 0) {
-        size_t n = to->length < from->length ? to->length : from->length;
-
-        if (n > 0) {
-            memcpy(to->at, from->at, n);
-            to->at += n;
-            from->at += n;
-        }
-        to->length -= n;
-        from->length -= n;
-        if (to->length == 0)
-            to++, n_to--;
-        else
-            from++, n_from--;
-    }
-}
-
-static enum ibv_wc_status
-protection(void)
-{
-    return fake__rxe() ? IBV_WC_LOC_QP_OP_ERR : IBV_WC_LOC_PROT_ERR;
-}
+/* --- own memory -------------------------------------------------------- */
 
 static bool
 writes_here(enum ibv_wr_opcode opcode)
@@ -202,200 +170,6 @@ own_pieces(struct fake__qp *qp, struct fake__wqe *w, struct fake__piece *pieces)
     if (!fake__local_pieces(qp->device, qp->pd, w, access, pieces))
         return -1;
     return (int)w->n_sge;
-}
-
-/* --- the responder ----------------------------------------------------- */
-
-static struct fake__wqe *
-receive_take(struct fake__qp *peer)
-{
-    return peer->srq != NULL ? fake__srq_take(peer->srq)
-                             : fake__queue_pop(&peer->rq);
-}
-
-static void
-receive_fail(struct fake__qp *peer, struct fake__wqe *r,
-             enum ibv_wc_status status)
-{
-    struct fake__cqe e = {.wc.status = status};
-
-    fake__qp_received(peer, r, &e);
-    fake__qp_error(peer);
-}
-
-static enum ibv_wc_status
-refuse(struct fake__qp *peer, enum ibv_event_type event,
-       enum ibv_wc_status status)
-{
-    if (!fake__rxe())
-        fake__async(&peer->obj, event);
-    fake__qp_error(peer);
-    return status;
-}
-
-static const struct fake__pd *
-receive_pd(const struct fake__qp *peer)
-{
-    return peer->srq != NULL ? peer->srq->pd : peer->pd;
-}
-
-/* What came goes into the receive; the sender's status. */
-static enum ibv_wc_status
-receive_fill(struct fake__qp *peer, struct fake__wqe *r,
-             struct fake__piece *from, size_t n, uint32_t length)
-{
-    struct fake__piece to[FAKE__MAX_SGE];
-
-    if (r->length < length) {
-        receive_fail(peer, r,
-                     fake__rxe() ? IBV_WC_LOC_QP_OP_ERR : IBV_WC_LOC_LEN_ERR);
-        return fake__rxe() ? IBV_WC_REM_OP_ERR : IBV_WC_REM_INV_REQ_ERR;
-    }
-    if (!fake__local_pieces(peer->device, receive_pd(peer), r,
-                            IBV_ACCESS_LOCAL_WRITE, to)) {
-        receive_fail(peer, r, protection());
-        return IBV_WC_REM_OP_ERR;
-    }
-    copy(to, r->n_sge, from, n);
-    return IBV_WC_SUCCESS;
-}
-
-static void
-receive_done(struct fake__qp *peer, struct fake__wqe *r,
-             const struct fake__wqe *w, enum ibv_wc_opcode opcode,
-             uint32_t length, uint32_t from_qpn)
-{
-    struct fake__cqe e = {
-        .wc = {.opcode = opcode,
-               .byte_len = length,
-               .src_qp = from_qpn,
-               .wc_flags = IBV_WC_GRH},
-        .solicited = (w->flags & IBV_SEND_SOLICITED) != 0,
-    };
-
-    if (w->opcode == IBV_WR_SEND_WITH_IMM ||
-        w->opcode == IBV_WR_RDMA_WRITE_WITH_IMM) {
-        e.wc.wc_flags |= IBV_WC_WITH_IMM;
-        e.wc.imm_data = w->imm;
-    } else if (w->opcode == IBV_WR_SEND_WITH_INV) {
-        /* Soft-RoCE passes the kernel's bit on as it is. */
-        e.wc.wc_flags |= fake__rxe() ? IBV_WC_IP_CSUM_OK : IBV_WC_WITH_INV;
-        e.wc.invalidated_rkey = w->imm;
-    }
-    fake__qp_received(peer, r, &e);
-}
-
-static enum ibv_wc_status
-send_carry(struct fake__qp *qp, struct fake__qp *peer, struct fake__wqe *w,
-           struct fake__piece *own, size_t n)
-{
-    struct fake__wqe *r = receive_take(peer);
-    enum ibv_wc_status status;
-
-    if (r == NULL)
-        return NOT_READY;
-    status = receive_fill(peer, r, own, n, w->length);
-    if (status != IBV_WC_SUCCESS)
-        return status;
-    if (w->opcode == IBV_WR_SEND_WITH_INV &&
-        !fake__key_invalidate(peer, w->imm)) {
-        receive_fail(peer, r, IBV_WC_REM_INV_REQ_ERR);
-        return fake__rxe() ? IBV_WC_SUCCESS : IBV_WC_REM_ACCESS_ERR;
-    }
-    receive_done(peer, r, w, IBV_WC_RECV, w->length, qp->number);
-    return IBV_WC_SUCCESS;
-}
-
-static bool
-has_receive(const struct fake__qp *peer)
-{
-    return peer->srq != NULL ? peer->srq->queue.n > 0 : peer->rq.n > 0;
-}
-
-/* What the QP does not allow at all is no request to Soft-RoCE; a key that does
- * not fit is one of no access for everybody. */
-static enum ibv_wc_status
-refuse_access(struct fake__qp *peer, unsigned access)
-{
-    if (fake__rxe() && (peer->attr.qp_access_flags & access) != access)
-        return refuse(peer, IBV_EVENT_QP_REQ_ERR, IBV_WC_REM_INV_REQ_ERR);
-    return refuse(peer, IBV_EVENT_QP_ACCESS_ERR, IBV_WC_REM_ACCESS_ERR);
-}
-
-static enum ibv_wc_status
-write_carry(struct fake__qp *qp, struct fake__qp *peer, struct fake__wqe *w,
-            struct fake__piece *own, size_t n)
-{
-    bool imm = w->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
-    struct fake__piece to;
-
-    if (!fake__remote_piece(peer, w->rkey, w->remote_addr, w->length,
-                            IBV_ACCESS_REMOTE_WRITE, &to))
-        return refuse_access(peer, IBV_ACCESS_REMOTE_WRITE);
-    if (imm && !has_receive(peer))
-        return NOT_READY;
-    copy(&to, 1, own, n);
-    if (imm)
-        receive_done(peer, receive_take(peer), w, IBV_WC_RECV_RDMA_WITH_IMM,
-                     w->length, qp->number);
-    return IBV_WC_SUCCESS;
-}
-
-static enum ibv_wc_status
-read_carry(struct fake__qp *peer, struct fake__wqe *w, struct fake__piece *own,
-           size_t n)
-{
-    struct fake__piece from;
-
-    if (peer->attr.max_dest_rd_atomic == 0)
-        return refuse(peer, IBV_EVENT_QP_REQ_ERR, IBV_WC_REM_INV_REQ_ERR);
-    if (!fake__remote_piece(peer, w->rkey, w->remote_addr, w->length,
-                            IBV_ACCESS_REMOTE_READ, &from))
-        return refuse_access(peer, IBV_ACCESS_REMOTE_READ);
-    copy(own, n, &from, 1);
-    return IBV_WC_SUCCESS;
-}
-
-static enum ibv_wc_status
-atomic_carry(struct fake__qp *peer, struct fake__wqe *w,
-             struct fake__piece *own, size_t n)
-{
-    struct fake__piece at, old;
-    uint64_t before, after;
-
-    if (peer->attr.max_dest_rd_atomic == 0 || w->remote_addr % 8 != 0)
-        return refuse(peer, IBV_EVENT_QP_REQ_ERR, IBV_WC_REM_INV_REQ_ERR);
-    if (!fake__remote_piece(peer, w->rkey, w->remote_addr, 8,
-                            IBV_ACCESS_REMOTE_ATOMIC, &at))
-        return refuse_access(peer, IBV_ACCESS_REMOTE_ATOMIC);
-    memcpy(&before, at.at, 8);
-    after = before;
-    if (w->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD)
-        after += w->compare_add;
-    else if (before == w->compare_add)
-        after = w->swap;
-    memcpy(at.at, &after, 8);
-    old = (struct fake__piece){(uint8_t *)&before, 8};
-    copy(own, n, &old, 1);
-    return IBV_WC_SUCCESS;
-}
-
-static enum ibv_wc_status
-peer_carry(struct fake__qp *qp, struct fake__qp *peer, struct fake__wqe *w,
-           struct fake__piece *own, size_t n)
-{
-    switch (w->opcode) {
-    case IBV_WR_RDMA_WRITE:
-    case IBV_WR_RDMA_WRITE_WITH_IMM:
-        return write_carry(qp, peer, w, own, n);
-    case IBV_WR_RDMA_READ:
-        return read_carry(peer, w, own, n);
-    case IBV_WR_ATOMIC_CMP_AND_SWP:
-    case IBV_WR_ATOMIC_FETCH_AND_ADD:
-        return atomic_carry(peer, w, own, n);
-    default:
-        return send_carry(qp, peer, w, own, n);
-    }
 }
 
 /* --- the requester ----------------------------------------------------- */
@@ -470,7 +244,7 @@ static enum ibv_wc_status
 check_own(const struct fake__qp *qp, const struct fake__wqe *w, int n)
 {
     if (n < 0)
-        return protection();
+        return fake__protection();
     if (w->length > FAKE__MAX_MSG)
         return IBV_WC_LOC_LEN_ERR;
     if (fake__rxe())
@@ -495,11 +269,11 @@ rc_carry(struct fake__qp *qp, struct fake__wqe *w, struct fake__piece *own,
         return;
     }
     qp->busy = true; /* a deed may post */
-    status = peer_carry(qp, peer, w, own, n);
+    status = fake__respond(qp, peer, w, own, n);
     if (!current(qp, epoch))
         return;
     qp->busy = false;
-    if (status == NOT_READY)
+    if (status == FAKE__NOT_READY)
         not_ready(qp, peer);
     else
         finish(qp, status, fake__latency());
@@ -522,63 +296,21 @@ local_carry(struct fake__qp *qp, struct fake__wqe *w)
 
 /* --- datagrams --------------------------------------------------------- */
 
-static bool
-qkey_fits(const struct fake__qp *qp, const struct fake__qp *peer,
-          const struct fake__wqe *w)
-{
-    uint32_t qkey =
-        w->remote_qkey & 0x80000000u ? qp->attr.qkey : w->remote_qkey;
-
-    return qkey == peer->attr.qkey;
-}
-
-static struct ibv_grh
-grh_of(const struct fake__qp *qp, const struct fake__wqe *w)
-{
-    struct ibv_grh grh = {
-        .version_tclass_flow = htonl(6u << 28),
-        .paylen = htons((uint16_t)w->length),
-        .next_hdr = 0x1b,
-        .hop_limit = 64,
-        .dgid = w->dgid,
-    };
-
-    fake__gid_of(qp->device->host, &grh.sgid);
-    return grh;
-}
-
-static void
-datagram_deliver(struct fake__qp *qp, struct fake__wqe *w,
-                 struct fake__piece *own, size_t n)
-{
-    struct fake__qp *peer = qp_at(qp, &w->dgid, w->remote_qpn);
-    struct ibv_grh grh = grh_of(qp, w);
-    struct fake__piece from[FAKE__MAX_SGE + 1] = {{(uint8_t *)&grh, FAKE__GRH}};
-    uint32_t length = w->length + FAKE__GRH;
-    struct fake__wqe *r;
-
-    if (peer == NULL || !qkey_fits(qp, peer, w) || w->length > FAKE__MTU)
-        return;
-    r = receive_take(peer);
-    if (r == NULL)
-        return;
-    memcpy(&from[1], own, n * sizeof *own);
-    if (receive_fill(peer, r, from, n + 1, length) == IBV_WC_SUCCESS)
-        receive_done(peer, r, w, IBV_WC_RECV, length, qp->number);
-}
-
 static void
 ud_carry(struct fake__qp *qp, struct fake__wqe *w, struct fake__piece *own,
          size_t n)
 {
     uint64_t epoch = qp->epoch;
+    struct fake__qp *peer;
 
     if (w->length > FAKE__MTU && !fake__rxe()) {
         finish(qp, IBV_WC_LOC_LEN_ERR, 0);
         return;
     }
     qp->busy = true; /* a deed may post */
-    datagram_deliver(qp, w, own, n);
+    peer = qp_at(qp, &w->dgid, w->remote_qpn);
+    if (peer != NULL)
+        fake__respond_datagram(qp, peer, w, own, n);
     if (!current(qp, epoch))
         return;
     qp->busy = false;

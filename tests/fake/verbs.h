@@ -327,4 +327,16 @@ int fake__post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
 void fake__wire_kick(struct fake__qp *qp);
 const char *fake__op_name(enum ibv_wr_opcode opcode);
 
+/* Does at the peer what this asks for; own is the sender's memory. The sender's
+ * status, or that there was no receive, which is none. */
+#define FAKE__NOT_READY ((enum ibv_wc_status) - 1)
+enum ibv_wc_status fake__respond(struct fake__qp *qp, struct fake__qp *peer,
+                                 struct fake__wqe *w, struct fake__piece *own,
+                                 size_t n);
+void fake__respond_datagram(struct fake__qp *qp, struct fake__qp *peer,
+                            struct fake__wqe *w, struct fake__piece *own,
+                            size_t n);
+/* What an access to one's own memory that is not allowed ends with. */
+enum ibv_wc_status fake__protection(void);
+
 #endif
