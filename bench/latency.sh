@@ -5,6 +5,8 @@
 # How long a call takes, beside what the device can do: see usage() below. What runs beside the RDMA device is in
 # inside.sh.
 set -u
+# shellcheck source=bench/common.sh
+. "$(dirname -- "$0")/common.sh"
 
 usage()
 {
@@ -22,25 +24,10 @@ Let nothing else run beside it.
 END
 }
 
-die()
-{
-    echo "bench: $*" >&2
-    exit 1
-}
-
 # Reads inside.sh's lines, prints the results.
 summary()
 {
-    LC_ALL=C awk '
-        function add(key, value,    i) {
-            for (i = n[key]++; i > 0 && values[key, i - 1] > value; i--)
-                values[key, i] = values[key, i - 1]
-            values[key, i] = value
-        }
-        function median(key,    m) {
-            m = int(n[key] / 2)
-            return n[key] % 2 ? values[key, m] : (values[key, m - 1] + values[key, m]) / 2
-        }
+    bench_awk '
         { add($1 " " $2, $3 + 0) }
         END {
             split("64 4096", sizes, " ")
@@ -54,27 +41,6 @@ summary()
         }'
 }
 
-here=$PWD
-case ${1-} in
--h | --help) usage; exit ;;
-*[!0-9]* | 0*) usage >&2; exit 2 ;;
-esac
-rounds=${1:-7}
-
-CDPATH='' cd -P -- "$(dirname -- "$0")/.." || exit 1
-top=$PWD
-. tests/packages.sh
-. tests/build.sh
-build=$(vc_build_folder "$here")
-
-vc_need_packages build bench || die 'it needs these packages'
-where=$(tests/rdma --where)
-case $where in
-*'in a guest'*) vc_need_packages guest || die 'it needs these packages' ;;
-esac
-vc_build "$build" || die 'Verbcall does not build'
-
-cd "$build" || exit 1
-echo "bench: $where" >&2
-"$top/tests/rdma" --timeout 1800 -- sh "$top/bench/inside.sh" "$rounds" >bench/latency.out || die "the measurement ended with status $?"
+bench_rounds 7 "$@"
+bench_run latency 'build bench' inside.sh "$rounds"
 summary <bench/latency.out

@@ -5,6 +5,8 @@
 # What connections cost, and what is saved by keeping them: see usage() below. What runs beside the RDMA device is in
 # pool_inside.sh.
 set -u
+# shellcheck source=bench/common.sh
+. "$(dirname -- "$0")/common.sh"
 
 usage()
 {
@@ -48,54 +50,18 @@ Let nothing else run beside it.
 END
 }
 
-die()
-{
-    echo "bench: $*" >&2
-    exit 1
-}
-
 # Prints the median of each name of pool_inside.sh's lines, in the order of their first.
 summary()
 {
-    LC_ALL=C awk '
-        NF != 2 { next }
-        !($1 in n) { names[++n_names] = $1 }
-        {
-            for (i = n[$1]++; i > 0 && values[$1, i - 1] > $2 + 0; i--)
-                values[$1, i] = values[$1, i - 1]
-            values[$1, i] = $2 + 0
-        }
+    bench_awk '
+        NF == 2 { add($1, $2 + 0) }
         END {
-            for (k = 1; k <= n_names; k++) {
-                name = names[k]
-                m = int(n[name] / 2)
-                print name, n[name] % 2 ? values[name, m] : (values[name, m - 1] + values[name, m]) / 2
-            }
+            for (k = 1; k <= n_names; k++)
+                print names[k], median(names[k])
             print "rounds", n[names[1]]
         }'
 }
 
-here=$PWD
-case ${1-} in
--h | --help) usage; exit ;;
-*[!0-9]* | 0*) usage >&2; exit 2 ;;
-esac
-rounds=${1:-3}
-
-CDPATH='' cd -P -- "$(dirname -- "$0")/.." || exit 1
-top=$PWD
-. tests/packages.sh
-. tests/build.sh
-build=$(vc_build_folder "$here")
-
-vc_need_packages build || die 'it needs these packages'
-where=$(tests/rdma --where)
-case $where in
-*'in a guest'*) vc_need_packages guest || die 'it needs these packages' ;;
-esac
-vc_build "$build" || die 'Verbcall does not build'
-
-cd "$build" || exit 1
-echo "bench: $where" >&2
-"$top/tests/rdma" --timeout 1800 -- sh "$top/bench/pool_inside.sh" "$rounds" >bench/pool.out || die "the measurement ended with status $?"
+bench_rounds 3 "$@"
+bench_run pool build pool_inside.sh "$rounds"
 summary <bench/pool.out
