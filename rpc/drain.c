@@ -25,8 +25,8 @@ goaway_done(struct vc__send *send, enum vc__send_end end)
     free(send);
 }
 
-static bool
-goaway_send(struct vc__server_link *sl)
+bool
+vc__server_link_goaway(struct vc__server_link *sl)
 {
     struct vc__send *send = calloc(1, sizeof *send);
 
@@ -35,6 +35,7 @@ goaway_send(struct vc__server_link *sl)
     send->flow = &sl->link.control;
     send->frame.type = VC__FRAME_GOAWAY;
     send->done = goaway_done;
+    sl->told = true;
     vc__link_send(&sl->link, send);
     return true;
 }
@@ -47,7 +48,7 @@ drain_begin(struct vc__task *task)
 
     d->part->drainer = &d->empty;
     cds_list_for_each_entry (sl, &d->part->links, node) {
-        if (sl->link.state == VC__LINK_UP && !goaway_send(sl))
+        if (sl->link.state == VC__LINK_UP && !vc__server_link_goaway(sl))
             d->no_memory = true;
     }
     if (cds_list_empty(&d->part->links))

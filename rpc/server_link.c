@@ -63,6 +63,10 @@ on_trusted(struct vc__link *link)
 
     sl->trusted = true;
     vc__admission_trust(&sl->part->server->admission);
+    /* It was accepted, and not up yet, when the draining began. Without memory
+     * it leaves when its client has nothing to do. */
+    if (atomic_load(&sl->part->server->draining) && !sl->told)
+        vc__server_link_goaway(sl);
 }
 
 static void

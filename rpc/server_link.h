@@ -20,6 +20,7 @@ struct vc__server_link {
     struct cds_list_head node;     /* in part->links */
     struct cds_list_head sessions; /* bound to it */
     bool trusted;                  /* the first packet was good */
+    bool told;                     /* to go away */
 };
 
 /* What a request becomes a link of. */
@@ -30,6 +31,9 @@ struct vc__offer {
     struct vc__hello hello;
     uint8_t reads_in, reads_out;
 };
+
+/* drain.c: sends GOAWAY. False without memory. */
+bool vc__server_link_goaway(struct vc__server_link *sl);
 
 /* Accepts it, or rejects it with a reason; frees the offer. */
 void vc__server_link_accept(struct vc__offer *offer);

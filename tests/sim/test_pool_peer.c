@@ -385,6 +385,46 @@ a_further_link_accepted_before_the_server_is_drained_keeps_nobody_there(
         drain_during("first: REP", seed);
 }
 
+static void
+a_client_accepted_before_the_server_is_drained_goes_to_the_other(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct place first = {.probe = true, .order = drain};
+        struct place second = {.probe = true};
+        struct caller early;
+        struct client c;
+        uint64_t begun;
+
+        sim_begin(seed, 2, true);
+        place_start(&second, fake_host_new("two", TWO), TWO, "second");
+        first.alternative = second.target;
+        place_start(&first, fake_host_new("one", ONE), ONE, "first");
+        client_open(&c, first.target, 1);
+        seen = 0;
+        fake_when("first: REP", 1, see, NULL);
+        fake_rule("first: REP", 1, FAKE_DELAY, 20 * MS);
+        callers_start(&early, 1, c.channel, calls_echo, 1);
+        while (seen == 0)
+            fake_sleep_us(100);
+        begun = fake_now_us();
+        sim_tell(&first.ordered);
+        callers_join(&early, 1);
+        while (atomic_load(&first.done) == 0)
+            call_quickly(&c, 2);
+        assert_in_range(fake_now_us() - begun, 0, 1000 * MS);
+        call_quickly(&c, 3);
+
+        assert_int_equal(VC_OK, early.status);
+        assert_int_equal(VC_OK, first.status);
+        assert_true(atomic_load(&second.ran) > 0);
+        client_close(&c);
+        place_stop(&first);
+        place_stop(&second);
+        assert_int_equal(0, fake_end());
+    }
+}
+
 /* The handler runs for long after the call of it was given up. */
 static void
 a_call_given_up_keeps_no_link_to_a_drained_server_when_its_channel_is_closed(
@@ -506,6 +546,7 @@ main(void)
         T(calls_run_on_when_their_service_is_removed_and_their_link_is_lost),
         T(no_call_is_lost_when_a_further_link_is_asked_for_while_the_server_is_drained),
         T(a_further_link_accepted_before_the_server_is_drained_keeps_nobody_there),
+        T(a_client_accepted_before_the_server_is_drained_goes_to_the_other),
         T(a_call_given_up_keeps_no_link_to_a_drained_server_when_its_channel_is_closed),
         T(connect_hurries_an_attempt_that_waits_for_its_time),
         T(connect_joins_an_attempt_that_is_under_way),
