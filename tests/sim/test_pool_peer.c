@@ -9,7 +9,7 @@
 
 #include "tests/sim/sim.h"
 
-#define SEEDS    20u
+#define SEEDS    SIM_SHARE(20u)
 #define MS       1000u
 #define LONG_US  60000000u
 #define CALLERS  6u
