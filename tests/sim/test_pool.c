@@ -13,8 +13,8 @@
 #include "tests/sim/sim.h"
 
 #define CALLERS  120u
-#define CHANNELS 10000u
-#define PATIENCE 120000000u /* us */
+#define CHANNELS SIM_SHARE(10000u) /* 2000 with the thread sanitizer */
+#define PATIENCE 120000000u        /* us */
 
 struct rig {
     struct sim_server server;
@@ -314,7 +314,7 @@ closing_a_channel_ends_its_calls_and_no_others(void **state)
     struct caller callers[40];
 
     (void)state;
-    for (uint64_t seed = 1; seed <= 60; seed++) {
+    for (uint64_t seed = 1; seed <= SIM_SHARE(60); seed++) {
         rig_begin(&r, seed, 50, 1, 1 + (unsigned)(seed % 4));
         for (unsigned i = 0; i < 4; i++)
             channels[i] = channel_open(&r);
@@ -353,7 +353,7 @@ a_quota_lets_others_pass_and_all_are_served(void **state)
     struct caller callers[40];
 
     (void)state;
-    for (uint64_t seed = 1; seed <= 20; seed++) {
+    for (uint64_t seed = 1; seed <= SIM_SHARE(20); seed++) {
         rig_begin(&r, seed, 20, 1, 1 + (unsigned)(seed % 3));
         small = channel_open(&r);
         r.opts.quota = 20000;
