@@ -3,8 +3,8 @@
 #
 # Shell functions, to be sourced: which packages the project needs on Debian, Ubuntu and Fedora.
 #
-#   vc_need_packages build|test|guest|bench...    installs what is missing, saying what and why;
-#                                                 fails with a message when it cannot
+#   vc_need_packages build|test|fuzz|guest|bench...   installs what is missing, saying what and why;
+#                                                     fails with a message when it cannot
 #
 # With everything there it asks the package database once and runs no package manager. The Fedora
 # names are from memory; nobody has installed by them yet.
@@ -53,6 +53,7 @@ vc_packages()
         echo gcc make autoconf automake libtool pkg-config libibverbs-dev librdmacm-dev \
             ibverbs-providers libprotobuf-c-dev protobuf-c-compiler protobuf-compiler liburcu-dev ;;
     debian-test) vc_packages debian build; echo libcmocka-dev rdmacm-utils ibverbs-utils ;;
+    debian-fuzz) vc_packages debian build; echo clang libclang-rt-dev ;;
     debian-guest)
         echo qemu-system-x86 busybox-static cpio iproute2 ibverbs-providers xz-utils zstd ;;
     debian-bench) echo perftest rdmacm-utils iproute2 ;;
@@ -60,6 +61,7 @@ vc_packages()
         echo gcc make autoconf automake libtool pkgconf-pkg-config rdma-core-devel libibverbs \
             protobuf-c-devel protobuf-c-compiler protobuf-compiler userspace-rcu-devel ;;
     fedora-test) vc_packages fedora build; echo libcmocka-devel librdmacm-utils libibverbs-utils ;;
+    fedora-fuzz) vc_packages fedora build; echo clang compiler-rt ;;
     fedora-guest)
         echo qemu-system-x86-core busybox cpio iproute libibverbs xz zstd util-linux ;;
     fedora-bench) echo perftest librdmacm-utils iproute ;;
@@ -89,6 +91,7 @@ vc_why()
     case $1 in
     build) echo 'to build it' ;;
     test) echo 'to build and test it' ;;
+    fuzz) echo 'to try any bytes on what reads them, with libFuzzer' ;;
     guest) echo 'to test over RDMA in a QEMU guest, without an RDMA device' ;;
     bench) echo 'to compare it with the perftest tools' ;;
     esac

@@ -25,6 +25,7 @@ without sanitizers, or with what is asked for.
   blows *     ports and devices that go       dist       make distcheck
   resume *    QPs that die under calls        examples   README's first command
   wire *      two guests, wire cut or bad     vm         the virtual machine itself
+  fuzz        a peer's bytes, by libFuzzer
 Environment: VC_BUILD_DIR=FOLDER builds there instead of in build/ (and FOLDER-asan, FOLDER-tsan);
 VC_TEST_GUEST=1 uses the virtual machine in any case.
 END
@@ -60,7 +61,7 @@ wants()
     esac
 }
 for suite in $wanted; do
-    case " $native $over_rdma $on_wire lint dist vm examples " in
+    case " $native $over_rdma $on_wire lint fuzz dist vm examples " in
     *" $suite "*) ;;
     *) usage >&2; exit 2 ;;
     esac
@@ -80,6 +81,7 @@ case $where in
 *'in a guest'*) groups="$groups guest" ;;
 *) ! wants wire || groups="$groups guest" ;;
 esac
+[ -n "$variant" ] || ! wants fuzz || groups="$groups fuzz"
 # shellcheck disable=SC2086 # words
 vc_need_packages $groups bench || die 'cannot test it without these packages'
 
@@ -132,6 +134,7 @@ fi
 if [ -z "$variant" ]; then
     echo '== the rest'
     check lint tests/lint.sh "$build"
+    check fuzz tests/fuzz/run.sh "$build"
     check vm tests/vm/selftest
     check examples tests/examples.sh
     check dist tests/dist.sh "$build"
