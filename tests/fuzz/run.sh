@@ -7,7 +7,7 @@
 # tests/fuzz/run.sh BUILD --seeds: writes the seeds of the corpora anew, after a change of the formats or of seeds.c.
 set -u
 
-# One line for each target: fuzz_NAME.c is built with these sources, and begins with what is in corpus/NAME.
+# One line for each target: fuzz_NAME.c is built with these sources, and begins with what is in corpus/NAME, if anything.
 targets()
 {
     cat <<'LIST'
@@ -64,6 +64,16 @@ seeds_agree()
     done
 }
 
+# TARGET
+run()
+{
+    target=$1
+    set -- "$target.found"
+    [ ! -d "$corpus/$target" ] || set -- "$@" "$corpus/$target"
+    "./fuzz_$target" "-max_total_time=$seconds" -timeout=10 -rss_limit_mb=1024 -max_len=4096 \
+        -print_final_stats=1 "-artifact_prefix=$here/$target-" "$@"
+}
+
 # TARGET: builds and runs it, with its words in TARGET.log and its exit status in TARGET.status. What it finds new is kept
 # for the next time in TARGET.found.
 fuzz()
@@ -73,9 +83,7 @@ fuzz()
     # shellcheck disable=SC2046 # a line of the list
     {
         compile fuzzer,address,undefined "fuzz_$1" "tests/fuzz/fuzz_$1.c" \
-            $(targets | sed -n "s/^$1 //p") &&
-            "./fuzz_$1" "-max_total_time=$seconds" -timeout=10 -rss_limit_mb=1024 -max_len=4096 \
-                -print_final_stats=1 "-artifact_prefix=$here/$1-" "$1.found" "$corpus/$1"
+            $(targets | sed -n "s/^$1 //p") && run "$1"
         echo $? >"$1.status"
     } >"$1.log" 2>&1 </dev/null
 }
