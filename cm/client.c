@@ -182,6 +182,33 @@ vc__client_start(struct vc__client *c, struct vc__request *r)
 }
 
 bool
+vc__client_add(struct vc__client *c, struct vc__request *r,
+               struct vc__send *send)
+{
+    struct vc__link *link = NULL;
+    bool good = true;
+
+    pthread_mutex_lock(&c->pool->lock);
+    switch (r->state) {
+    case VC__REQUEST_WAITING:
+        cds_list_add_tail(&send->node, &r->queued);
+        break;
+    case VC__REQUEST_SENT:
+        vc__session_add(r->session, r, send);
+        link = &r->session->link->link;
+        vc__link_hold(link);
+        break;
+    case VC__REQUEST_COMPLETING:
+        good = false;
+        break;
+    }
+    pthread_mutex_unlock(&c->pool->lock);
+    if (link != NULL)
+        vc__link_push_held(link);
+    return good;
+}
+
+bool
 vc__client_abandon(struct vc__client *c, struct vc__request *r,
                    enum vc_outcome *outcome)
 {
@@ -204,6 +231,7 @@ vc__client_abandon(struct vc__client *c, struct vc__request *r,
         break;
     }
     if (mine) {
+        r->state = VC__REQUEST_COMPLETING;
         vc__pool_count(c->pool, VC__POOL_CALLS_GIVEN_UP, 1);
         vc__pool_count(c->pool, VC__POOL_CALLS_ENDED, 1);
     }

@@ -52,4 +52,9 @@ void vc__client_launch(struct vc__client *c);
 /* Takes all that waits. */
 void vc__client_take(struct vc__client *c, struct cds_list_head *out);
 
+/* One more message of a stream: it is sent, or waits with its request. False
+ * when that has ended. Any thread. */
+bool vc__client_add(struct vc__client *c, struct vc__request *r,
+                    struct vc__send *send);
+
 #endif

@@ -52,7 +52,7 @@ write_part(struct vc__send *s, uint8_t *out, uint32_t take)
         len -= VC__TOTAL_SIZE;
         f.flags |= VC__FRAME_MORE;
     } else {
-        f.flags = f.type == VC__FRAME_REPLY ? VC__FRAME_OF_REPLY : 0;
+        f.flags = s->of_reply ? VC__FRAME_OF_REPLY : 0;
         f.type = VC__FRAME_DATA;
         f.method = 0;
         f.deadline = s->at;

@@ -31,16 +31,41 @@ vc__requests_fail(struct cds_list_head *requests, struct vc__error *error,
     }
 }
 
+/* Streams end with the link that carried them. */
+static void
+streams_fail(struct cds_list_head *broken)
+{
+    CDS_LIST_HEAD(unknown);
+    CDS_LIST_HEAD(unsent);
+    struct vc__error error;
+
+    while (!cds_list_empty(broken)) {
+        struct vc__request *r =
+            cds_list_entry(broken->next, struct vc__request, node);
+
+        cds_list_del(&r->node);
+        cds_list_add_tail(&r->node, r->exposed ? &unknown : &unsent);
+    }
+    vc__error_put(&error, VC_UNAVAILABLE,
+                  "the connection that carried the stream was lost");
+    vc__requests_fail(&unknown, &error, VC_OUTCOME_UNKNOWN);
+    vc__requests_fail(&unsent, &error, VC_OUTCOME_NOT_EXECUTED);
+}
+
 void
 vc__pool_refuse(struct vc__pool *p)
 {
     CDS_LIST_HEAD(refused);
+    CDS_LIST_HEAD(broken);
     struct vc__error error;
 
     pthread_mutex_lock(&p->lock);
     cds_list_splice(&p->refused, &refused);
     CDS_INIT_LIST_HEAD(&p->refused);
+    cds_list_splice(&p->broken, &broken);
+    CDS_INIT_LIST_HEAD(&p->broken);
     pthread_mutex_unlock(&p->lock);
+    streams_fail(&broken);
     if (cds_list_empty(&refused))
         return;
     vc__error_put(&error, VC_RESOURCE_EXHAUSTED,
@@ -464,6 +489,7 @@ vc__pool_init(struct vc__pool *p, struct vc__cm *cm, struct vc__link_cap *cap,
     CDS_INIT_LIST_HEAD(&p->former);
     CDS_INIT_LIST_HEAD(&p->clients);
     CDS_INIT_LIST_HEAD(&p->refused);
+    CDS_INIT_LIST_HEAD(&p->broken);
     CDS_INIT_LIST_HEAD(&p->connecting);
 }
 

@@ -89,6 +89,7 @@ struct vc__pool {
     struct cds_list_head former;  /* lock: peers that calls still run at */
     struct cds_list_head clients; /* lock */
     struct cds_list_head refused; /* lock; requests for vc__pool_refuse() */
+    struct cds_list_head broken;  /* lock; streams for it, too */
     struct vc__error lost; /* lock: how the last link went; VC_OK: it did not */
     const struct vc_service *asked;  /* lock; service of the next hello */
     struct cds_list_head connecting; /* lock; of struct vc__pool_waiter */
@@ -128,7 +129,7 @@ enum vc_status vc__pool_connect(struct vc__pool *p,
 void vc__pool_cancel(struct vc__pool *p, const void *owner);
 
 /* Ends what vc__client_launch() has put into p->refused: no session can be had
- * for it. Without locks. */
+ * for it; and streams whose link was lost, in p->broken. Without locks. */
 void vc__pool_refuse(struct vc__pool *p);
 
 /* Ends these with this error and outcome. Without locks. */

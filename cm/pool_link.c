@@ -170,7 +170,7 @@ on_reply(struct vc__pool_link *pl, const struct vc__frame *f)
         vc__client_launch(s->client);
         other = s->link;
     }
-    refused = !cds_list_empty(&p->refused);
+    refused = !cds_list_empty(&p->refused) || !cds_list_empty(&p->broken);
     pthread_mutex_unlock(&p->lock);
     if (other != NULL && other != pl)
         vc__link_push(&other->link);
@@ -258,7 +258,8 @@ on_frame(struct vc__link *link, const struct vc__frame *f)
         return on_goaway(pl);
     if (f->type == VC__FRAME_CLOSE)
         return on_closed(pl, f);
-    return (f->type == VC__FRAME_REPLY ||
+    return (f->type == VC__FRAME_REPLY || f->type == VC__FRAME_MESSAGE ||
+            f->type == VC__FRAME_WINDOW ||
             (f->type == VC__FRAME_DATA && f->flags & VC__FRAME_OF_REPLY)) &&
            on_reply(pl, f);
 }
@@ -310,6 +311,7 @@ link_closed(struct vc__pool *p, struct vc__pool_link *pl)
     pthread_mutex_lock(&p->lock);
     vc__peer_leave(pl->peer, pl);
     pthread_mutex_unlock(&p->lock);
+    vc__pool_refuse(p);
 }
 
 /* A peer that is not to be resumed: all its links go, one after the other, and

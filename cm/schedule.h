@@ -59,6 +59,7 @@ struct vc__send {
     struct vc__frame frame; /* header, with the length of the whole body */
     uint64_t due;           /* CALL: when its deadline is, by vc__now() */
     bool fresh;             /* frame.deadline is right at this moment */
+    bool of_reply;          /* of a server: its parts say so */
     bool wants_ack;         /* done() when the peer has handled it */
     uint8_t place;          /* enum vc__send_place */
     uint32_t round;         /* of the link's rounds of sending: it came in */

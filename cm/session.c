@@ -180,6 +180,13 @@ busy_less(struct vc__session *s)
         s->link->n_busy--;
 }
 
+void
+vc__session_slot_end(struct vc__session *s, uint16_t slot)
+{
+    slot_free(s, slot);
+    busy_less(s);
+}
+
 /* --- binding ----------------------------------------------------------- */
 
 static void
@@ -258,6 +265,19 @@ vc__session_bind(struct vc__session *s, struct vc__pool_link *pl)
     return good;
 }
 
+/* The link that carried a stream is lost, and it ends with it. */
+static void
+stream_break(struct vc__session *s, struct vc__slot *slot)
+{
+    struct vc__pool *p = s->peer->pool;
+    struct vc__request *r = slot->request;
+
+    vc__request_complete(p, r);
+    slot->request = NULL;
+    s->bytes -= r->send->frame.body_len;
+    cds_list_add_tail(&r->node, &p->broken);
+}
+
 void
 vc__session_unbind(struct vc__session *s)
 {
@@ -271,6 +291,8 @@ vc__session_unbind(struct vc__session *s)
         assembly_drop(s, slot);
         if (slot->request != NULL)
             slot->request->exposed = vc__request_is_exposed(slot->request);
+        if (slot->request != NULL && slot->stream)
+            stream_break(s, slot);
     }
 }
 
@@ -284,6 +306,28 @@ is_over_quota(const struct vc__session *s, const struct vc__request *r)
 
     return quota != 0 && s->n_busy > 0 &&
            (s->bytes > quota || r->send->frame.body_len > quota - s->bytes);
+}
+
+void
+vc__session_add(struct vc__session *s, struct vc__request *r,
+                struct vc__send *send)
+{
+    send->frame.slot = r->slot;
+    send->frame.session = s->number;
+    send->frame.sequence = s->slots[r->slot].sequence;
+    append(s, send);
+}
+
+static void
+queued_add(struct vc__session *s, struct vc__request *r)
+{
+    while (!cds_list_empty(&r->queued)) {
+        struct vc__send *send =
+            cds_list_entry(r->queued.next, struct vc__send, node);
+
+        cds_list_del(&send->node);
+        vc__session_add(s, r, send);
+    }
 }
 
 bool
@@ -300,10 +344,13 @@ vc__session_launch(struct vc__session *s, struct vc__request *r)
     r->send->frame.session = s->number;
     r->send->frame.sequence = ++s->slots[slot].sequence;
     s->slots[slot].request = r;
+    s->slots[slot].stream = r->message != NULL;
     s->bytes += r->send->frame.body_len;
     r->state = VC__REQUEST_SENT;
     busy_more(s);
     append(s, r->send);
+    if (r->message != NULL)
+        queued_add(s, r);
     return true;
 }
 
@@ -321,7 +368,10 @@ slot_rewind(struct vc__session *s, uint16_t i)
 enum vc_outcome
 vc__session_abandon(struct vc__session *s, struct vc__request *r)
 {
-    bool back = s->link != NULL && vc__link_unsend(&s->link->link, r->send);
+    bool stream = s->slots[r->slot].stream;
+    /* Messages of a stream may have been queued behind it. */
+    bool back =
+        !stream && s->link != NULL && vc__link_unsend(&s->link->link, r->send);
 
     s->bytes -= r->send->frame.body_len;
     if (back && !r->exposed) {
@@ -331,10 +381,10 @@ vc__session_abandon(struct vc__session *s, struct vc__request *r)
     s->slots[r->slot].request = NULL;
     /* Another link had sent some of it. Without memory for that the slot is
      * busy until this link is lost, too. */
-    if (back)
+    if (back || (stream && s->link != NULL))
         slot_resend(s, r->slot);
-    return vc__request_is_exposed(r) ? VC_OUTCOME_UNKNOWN
-                                     : VC_OUTCOME_NOT_EXECUTED;
+    return stream || vc__request_is_exposed(r) ? VC_OUTCOME_UNKNOWN
+                                               : VC_OUTCOME_NOT_EXECUTED;
 }
 
 struct vc__request *
@@ -402,124 +452,4 @@ vc__session_closed(struct vc__session *s, const struct vc__frame *f)
         return false;
     vc__session_free(s);
     return true;
-}
-
-/* --- replies ----------------------------------------------------------- */
-
-static void
-reply_lost(const struct vc__assembly *a, struct vc__reply_frame *reply)
-{
-    static const char *const texts[] = {
-        [VC__ASSEMBLY_KEPT] = "",
-        [VC__ASSEMBLY_TOO_LONG] = "the reply is over our limit of messages",
-        [VC__ASSEMBLY_NO_BUDGET] = "too many long replies at a time",
-        [VC__ASSEMBLY_NO_MEMORY] = "out of memory for the reply",
-    };
-
-    reply->status = VC_RESOURCE_EXHAUSTED;
-    reply->outcome = VC_OUTCOME_EXECUTED;
-    reply->body = (const uint8_t *)texts[a->loss];
-    reply->len = (uint32_t)strlen(texts[a->loss]);
-}
-
-/* The reply is whole: its slot is free for the next. */
-static void
-reply_take(struct vc__session *s, const struct vc__frame *f,
-           struct vc__request **r)
-{
-    *r = s->slots[f->slot].request;
-    if (*r != NULL) {
-        vc__request_complete(s->peer->pool, *r);
-        s->bytes -= (*r)->send->frame.body_len;
-    }
-    slot_free(s, f->slot);
-    busy_less(s);
-}
-
-static bool
-assembly_begin(struct vc__session *s, struct vc__slot *slot,
-               const struct vc__frame *f)
-{
-    struct vc__pool *p = s->peer->pool;
-    bool good;
-
-    slot->assembly = calloc(1, sizeof *slot->assembly);
-    good = slot->assembly != NULL &&
-           vc__assembly_begin(slot->assembly, f, vc__pool_message_max(p),
-                              &p->budget);
-    vc__pool_count_replies(p);
-    return good;
-}
-
-static bool
-reply_first(struct vc__session *s, const struct vc__frame *f,
-            struct vc__request **r, struct vc__reply_frame *reply)
-{
-    struct vc__slot *slot = &s->slots[f->slot];
-
-    if (slot->assembly != NULL)
-        return false;
-    if (f->flags & VC__FRAME_MORE)
-        return f->method == VC_OK && assembly_begin(s, slot, f);
-    if (f->flags & VC__FRAME_NOT_EXECUTED && f->method == VC_OK)
-        return false;
-    reply->status = (enum vc_status)f->method;
-    reply->outcome = f->flags & VC__FRAME_NOT_EXECUTED ? VC_OUTCOME_NOT_EXECUTED
-                                                       : VC_OUTCOME_EXECUTED;
-    reply->body = f->body;
-    reply->len = f->body_len;
-    reply_take(s, f, r);
-    return true;
-}
-
-static bool
-reply_more(struct vc__session *s, const struct vc__frame *f,
-           struct vc__request **r, struct vc__reply_frame *reply,
-           struct vc__assembly *done)
-{
-    struct vc__slot *slot = &s->slots[f->slot];
-    int got = slot->assembly == NULL
-                  ? -1
-                  : vc__assembly_add(slot->assembly, f, &s->peer->pool->budget);
-
-    vc__pool_count_replies(s->peer->pool);
-    if (got <= 0)
-        return got == 0;
-    *done = *slot->assembly;
-    free(slot->assembly);
-    slot->assembly = NULL;
-    if (done->loss != VC__ASSEMBLY_KEPT) {
-        reply_lost(done, reply);
-    } else {
-        reply->status = VC_OK;
-        reply->outcome = VC_OUTCOME_EXECUTED;
-        reply->body = done->data;
-        reply->len = done->total;
-    }
-    reply_take(s, f, r);
-    return true;
-}
-
-bool
-vc__session_reply(struct vc__session *s, const struct vc__frame *f,
-                  struct vc__request **r, struct vc__reply_frame *reply,
-                  struct vc__assembly *done)
-{
-    const struct vc__request *asked;
-
-    *r = NULL;
-    if (s->client == NULL)
-        return true; /* what was on its way when it was closed */
-    if (f->slot >= s->n_slots || !s->slots[f->slot].busy ||
-        s->slots[f->slot].sequence != f->sequence)
-        return false;
-    /* What still waits for a credit cannot be answered, and must not end while
-     * the link has it in its queue. */
-    asked = s->slots[f->slot].request;
-    if (asked != NULL &&
-        !atomic_load_explicit(&asked->send->gone, memory_order_acquire))
-        return false;
-    if (f->type == VC__FRAME_REPLY)
-        return reply_first(s, f, r, reply);
-    return reply_more(s, f, r, reply, done);
 }

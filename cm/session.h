@@ -47,6 +47,14 @@ struct vc__request {
     void (*replied)(struct vc__request *r, const struct vc__reply_frame *reply);
     /* There will be no reply. As above, or inside of vc__client_start(). */
     void (*failed)(struct vc__request *r, const struct vc__error *error);
+    /* Of a stream, else NULL: a MESSAGE, whole, or a WINDOW; false when it
+     * breaks the protocol. On the holder, under the lock of the pool. What
+     * cannot be kept comes with body NULL and says why. A stream is not sent
+     * again by another link, but failed. */
+    bool (*message)(struct vc__request *r, const uint8_t *body, uint32_t len,
+                    const char *loss);
+    bool (*window)(struct vc__request *r, uint32_t end);
+    struct cds_list_head queued; /* of a stream: to be sent after it */
 
     struct cds_list_head node;
     struct vc__session *session; /* SENT */
@@ -73,6 +81,8 @@ struct vc__slot {
     uint32_t sequence;             /* of the last call */
     uint16_t next_free;
     bool busy;
+    bool stream;
+    bool in_message; /* the assembly is of one, and not of the reply */
 };
 
 struct vc__session {
@@ -107,6 +117,10 @@ void vc__session_unbind(struct vc__session *s);
 /* Sends a request. It is bound. False: there is no slot. */
 bool vc__session_launch(struct vc__session *s, struct vc__request *r);
 
+/* One more message of a stream that has been launched. */
+void vc__session_add(struct vc__session *s, struct vc__request *r,
+                     struct vc__send *send);
+
 /* The caller does not want it any more; whether it may have been executed. */
 enum vc_outcome vc__session_abandon(struct vc__session *s,
                                     struct vc__request *r);
@@ -122,11 +136,16 @@ struct vc__link *vc__session_close(struct vc__session *s);
 /* The peer's answer. False: it breaks the protocol. */
 bool vc__session_closed(struct vc__session *s, const struct vc__frame *f);
 
-/* A REPLY or DATA frame. *r and *reply are set when a request is to be given
+/* A REPLY, DATA, MESSAGE or WINDOW frame. *r and *reply are set when a request is to be given
  * its reply now; then *done is an assembly that the caller ends afterwards.
  * False: the frame breaks the protocol. */
 bool vc__session_reply(struct vc__session *s, const struct vc__frame *f,
                        struct vc__request **r, struct vc__reply_frame *reply,
                        struct vc__assembly *done);
+
+/* --- between the files of the session ------------------------------------ */
+
+/* The reply to what this slot had is there. */
+void vc__session_slot_end(struct vc__session *s, uint16_t slot);
 
 #endif

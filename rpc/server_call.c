@@ -12,6 +12,8 @@
 
 #include <verbcall/call.h>
 
+#include "rpc/stream_server.h"
+
 /* Memory that stays with a call in stock, and how many stay. */
 #define CHUNK     8192
 #define STOCK_MAX 256
@@ -119,6 +121,7 @@ vc__call_take(const struct vc__call_site *site)
     }
     if (call != NULL) {
         call->site = *site;
+        call->stream = NULL;
         site->session->slots[site->slot].call = call;
     }
     return call;
@@ -136,6 +139,8 @@ vc__call_release(struct vc_call *call)
 {
     struct vc__server_part *part = vc__call_part(call);
 
+    if (call->stream != NULL) /* its handler never ran */
+        vc__stream_server_end(call);
     free(call->long_reply);
     call->long_reply = NULL;
     call->has_text = false;

@@ -16,6 +16,7 @@ struct vc__call_site {
     uint16_t slot;
     uint16_t method; /* the client's number of it */
     uint64_t due;
+    uint8_t kind; /* VC__FRAME_*_STREAM, as its client says */
 };
 
 struct vc_call {
@@ -26,8 +27,9 @@ struct vc_call {
     struct cds_list_head node; /* in the stock */
 
     const struct vc_method *method;
-    const void *request;
-    ProtobufCMessage *reply;
+    const void *request;      /* NULL when its client streams */
+    ProtobufCMessage *reply;  /* NULL when the server streams */
+    struct vc_stream *stream; /* NULL: nobody does, or the handler is over */
     struct vc__packing packing;
     uint8_t *long_reply;   /* packed, when it goes in parts */
     enum vc_status status; /* the handler's, when it was taken over */

@@ -8,6 +8,13 @@
 
 #include "rpc/server_link.h"
 #include "rpc/server_reply.h"
+#include "rpc/stream_server.h"
+
+static bool
+server_streams(const struct vc_call *call)
+{
+    return call->method->flags & VC_METHOD_SERVER_STREAM;
+}
 
 static ProtobufCMessage *
 reply_new(struct vc_call *call)
@@ -48,6 +55,18 @@ call_finish(struct vc__task *task)
     vc__reply_result(call, call->status);
 }
 
+static enum vc_status
+run(struct vc_call *call, const struct vc__service_entry *entry)
+{
+    const struct vc_method *method = call->method;
+
+    if (call->stream != NULL)
+        return method->run_stream(call, entry->methods, call->request,
+                                  call->stream, call->reply, entry->arg);
+    return method->run(call, entry->methods, call->request, call->reply,
+                       entry->arg);
+}
+
 /* While the handler runs the engine may go on without us: nothing but the
  * call is ours then. It holds its session, which holds the entry. */
 static void
@@ -60,8 +79,7 @@ call_handle(struct vc_call *call, const struct vc__service_entry *entry)
     vc__count(&engine->ledger, VC__COUNT_handlers_started, 1);
     handlers_count(call, 1);
     stint = vc__engine_release(engine);
-    status = call->method->run(call, entry->methods, call->request, call->reply,
-                               entry->arg);
+    status = run(call, entry);
     if (vc__engine_resume(stint)) {
         handlers_count(call, -1);
         vc__reply_result(call, status);
@@ -97,7 +115,7 @@ call_run(struct vc__task *task)
     else if (is_late(call))
         vc__reply_refuse(call, VC_DEADLINE_EXCEEDED,
                          "the deadline passed before the handler could run");
-    else if ((call->reply = reply_new(call)) == NULL)
+    else if (!server_streams(call) && (call->reply = reply_new(call)) == NULL)
         vc__reply_refuse(call, VC_RESOURCE_EXHAUSTED,
                          "the server has no memory for the call");
     else
@@ -132,6 +150,31 @@ call_starve(const struct vc__call_site *site)
     vc__link_close(&sl->link, VC_RESOURCE_EXHAUSTED, "out of memory");
 }
 
+static uint8_t
+kind_of(const struct vc_method *method)
+{
+    uint8_t kind = 0;
+
+    if (method->flags & VC_METHOD_CLIENT_STREAM)
+        kind |= VC__FRAME_CLIENT_STREAM;
+    if (method->flags & VC_METHOD_SERVER_STREAM)
+        kind |= VC__FRAME_SERVER_STREAM;
+    return kind;
+}
+
+static bool
+request_unpack(struct vc_call *call, const uint8_t *body, uint32_t len,
+               const char **fault)
+{
+    call->request = NULL;
+    if (call->site.kind & VC__FRAME_CLIENT_STREAM)
+        return true;
+    call->request = vc__codec_unpack(
+        &call->method->request, &call->arena.allocator,
+        vc__call_part(call)->server->request_memory, body, len, fault);
+    return call->request != NULL;
+}
+
 void
 vc__call_begin(const struct vc__call_site *site, const uint8_t *body,
                uint32_t len)
@@ -148,11 +191,19 @@ vc__call_begin(const struct vc__call_site *site, const uint8_t *body,
         vc__reply_refuse(call, VC_UNIMPLEMENTED, fault);
         return;
     }
-    call->request = vc__codec_unpack(
-        &call->method->request, &call->arena.allocator,
-        vc__call_part(call)->server->request_memory, body, len, &fault);
-    if (call->request == NULL) {
+    if (kind_of(call->method) != site->kind) {
+        vc__reply_refuse(call, VC_UNIMPLEMENTED,
+                         "the server has a method of this name that streams "
+                         "otherwise");
+        return;
+    }
+    if (!request_unpack(call, body, len, &fault)) {
         vc__reply_refuse(call, VC_INVALID_ARGUMENT, fault);
+        return;
+    }
+    if (site->kind != 0 && !vc__stream_server_open(call)) {
+        vc__reply_refuse(call, VC_RESOURCE_EXHAUSTED,
+                         "the server has no memory for the stream");
         return;
     }
     call->task.run = call_run;

@@ -31,6 +31,10 @@ frame_handle(struct vc__server_link *sl, const struct vc__frame *f)
         return vc__server_session_call(sl, f);
     case VC__FRAME_DATA:
         return vc__server_session_data(sl, f);
+    case VC__FRAME_MESSAGE:
+    case VC__FRAME_HALF:
+    case VC__FRAME_WINDOW:
+        return vc__server_session_stream(sl, f);
     case VC__FRAME_CANCEL:
         return vc__server_session_cancel(sl, f);
     case VC__FRAME_CLOSE:

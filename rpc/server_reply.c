@@ -10,6 +10,8 @@
 
 #include <verbcall/call.h>
 
+#include "rpc/stream_server.h"
+
 static void
 reply_done(struct vc__send *send, enum vc__send_end end)
 {
@@ -38,8 +40,10 @@ reply_send(struct vc_call *call, enum vc_status status, uint8_t flags,
 {
     const struct vc__call_site *site = &call->site;
 
+    if (call->stream != NULL)
+        vc__stream_server_end(call);
     call->send.done = reply_done;
-    call->send.wants_ack = true;
+    call->send.wants_ack = call->send.of_reply = true;
     call->send.frame = (struct vc__frame){
         .type = VC__FRAME_REPLY,
         .flags = flags,
@@ -99,6 +103,11 @@ reply_message(struct vc_call *call)
 void
 vc__reply_result(struct vc_call *call, enum vc_status status)
 {
+    if (call->site.kind & VC__FRAME_SERVER_STREAM && status == VC_OK) {
+        call->send.body = (const uint8_t *)"";
+        reply_send(call, VC_OK, 0, 0);
+        return;
+    }
     if (status == VC_OK &&
         !vc__codec_measure(&call->method->reply, call->reply, &call->packing))
         status = vc_call_fail(call, VC_INTERNAL,

@@ -13,6 +13,7 @@
 #include "rpc/server_handler.h"
 #include "rpc/server_link.h"
 #include "rpc/server_reply.h"
+#include "rpc/stream_server.h"
 #include "transport/le.h"
 
 /* --- OPEN -------------------------------------------------------------- */
@@ -23,8 +24,9 @@ part_of(const struct vc__server_session *s)
     return s->peer->part;
 }
 
-static void
-arrival_drop(struct vc__server_session *s, struct vc__server_slot *slot)
+void
+vc__server_arrival_drop(struct vc__server_session *s,
+                        struct vc__server_slot *slot)
 {
     if (slot->arrival == NULL)
         return;
@@ -281,6 +283,16 @@ call_refuse(const struct vc__call_site *site, enum vc_status status,
     vc__call_refuse(site, status, text);
 }
 
+/* Is the call being sent again in parts? A message of a stream that comes yet is
+ * of no use behind the reply. */
+static bool
+arrival_of_call(struct vc__server_session *s, struct vc__server_slot *slot)
+{
+    if (slot->arrival != NULL && slot->arrival->in_message)
+        vc__server_arrival_drop(s, slot);
+    return slot->arrival != NULL;
+}
+
 void
 vc__server_session_reply(struct vc__server_session *s, uint16_t i)
 {
@@ -288,7 +300,7 @@ vc__server_session_reply(struct vc__server_session *s, uint16_t i)
 
     if (s->closed)
         slot_settle(s, slot);
-    else if (!slot->asked || slot->arrival != NULL)
+    else if (!slot->asked || arrival_of_call(s, slot))
         vc__server_slot_set(s, slot, VC__SLOT_KEPT);
     else
         reply_go(s, slot);
@@ -304,10 +316,8 @@ vc__server_session_skip(struct vc__server_session *s, uint16_t i)
 
 /* --- CALL, DATA and CANCEL --------------------------------------------- */
 
-/* The open session of this number; NULL with *late when it has moved to
- * another link, and what comes on this one is dropped. */
-static struct vc__server_session *
-session_find(struct vc__server_link *sl, uint32_t number, bool *late)
+struct vc__server_session *
+vc__server_session_find(struct vc__server_link *sl, uint32_t number, bool *late)
 {
     const struct vc__server_peer *peer = sl->peer;
     const struct vc__server_seat *seat;
@@ -330,9 +340,10 @@ due_of(uint32_t deadline)
     return deadline == VC__DEADLINE_NONE ? VC__FOREVER : vc__now() + deadline;
 }
 
-static bool
-arrival_begin(struct vc__server_session *s, struct vc__server_slot *slot,
-              const struct vc__frame *f, uint32_t max)
+bool
+vc__server_arrival_begin(struct vc__server_session *s,
+                         struct vc__server_slot *slot,
+                         const struct vc__frame *f, uint32_t max)
 {
     struct vc__server_arrival *a = calloc(1, sizeof *a);
     bool good;
@@ -341,6 +352,7 @@ arrival_begin(struct vc__server_session *s, struct vc__server_slot *slot,
         return false;
     a->due = due_of(f->deadline);
     a->method = f->method;
+    a->kind = f->flags & VC__FRAME_STREAMS;
     slot->arrival = a;
     good = vc__assembly_begin(&a->assembly, f, max, &part_of(s)->budget);
     vc__server_count_arriving(part_of(s));
@@ -357,10 +369,12 @@ call_first(struct vc__server_session *s, const struct vc__frame *f)
     slot_settle(s, slot);
     slot->sequence = f->sequence;
     slot->asked = true;
+    slot->stream = f->flags & VC__FRAME_STREAMS;
+    site.kind = f->flags & VC__FRAME_STREAMS;
     if (f->flags & VC__FRAME_MORE) {
         vc__server_slot_set(s, slot, VC__SLOT_ARRIVING);
-        return arrival_begin(s, slot, f,
-                             1u << part_of(s)->server->log2_message);
+        return vc__server_arrival_begin(s, slot, f,
+                                        1u << part_of(s)->server->log2_message);
     }
     if (f->deadline == 0)
         call_refuse(&site, VC_DEADLINE_EXCEEDED, LATE);
@@ -380,7 +394,7 @@ call_again(struct vc__server_session *s, const struct vc__frame *f)
         return false;
     slot->asked = true;
     if (f->flags & VC__FRAME_MORE)
-        return arrival_begin(s, slot, f, 0);
+        return vc__server_arrival_begin(s, slot, f, 0);
     if (slot->state == VC__SLOT_KEPT)
         reply_go(s, slot);
     else
@@ -392,7 +406,8 @@ bool
 vc__server_session_call(struct vc__server_link *sl, const struct vc__frame *f)
 {
     bool late;
-    struct vc__server_session *s = session_find(sl, f->session, &late);
+    struct vc__server_session *s =
+        vc__server_session_find(sl, f->session, &late);
     struct vc__server_slot *slot;
 
     if (s == NULL)
@@ -417,6 +432,7 @@ arrival_done(struct vc__server_session *s, uint16_t i)
     struct vc__call_site site = site_of(s, i, a->method, a->due);
     struct vc__server_part *part = part_of(s);
 
+    site.kind = a->kind;
     slot->arrival = NULL;
     if (slot->state == VC__SLOT_KEPT)
         reply_go(s, slot);
@@ -436,26 +452,57 @@ arrival_done(struct vc__server_session *s, uint16_t i)
     free(a);
 }
 
+static bool
+message_done(struct vc__server_session *s, uint16_t i)
+{
+    struct vc__server_slot *slot = &s->slots[i];
+    bool good = vc__server_message_whole(s, i, &slot->arrival->assembly);
+
+    vc__server_arrival_drop(s, slot);
+    return good;
+}
+
+/* Parts of a message that the call did not wait for. Its slot may have had
+ * another call since. */
+static bool
+is_of_ended(const struct vc__server_slot *slot, uint32_t sequence)
+{
+    return slot->stream ? (int32_t)(slot->sequence - sequence) >= 0
+                        : (int32_t)(slot->sequence - sequence) > 0;
+}
+
 bool
 vc__server_session_data(struct vc__server_link *sl, const struct vc__frame *f)
 {
     bool late;
-    struct vc__server_session *s = session_find(sl, f->session, &late);
+    struct vc__server_session *s =
+        vc__server_session_find(sl, f->session, &late);
+    struct vc__server_slot *slot;
     int got;
 
     if (f->flags & VC__FRAME_OF_REPLY)
         return false;
     if (s == NULL)
         return late;
-    if (f->slot >= s->n_slots || f->sequence != s->slots[f->slot].sequence ||
-        s->slots[f->slot].arrival == NULL)
+    if (f->slot >= s->n_slots)
         return false;
-    got = vc__assembly_add(&s->slots[f->slot].arrival->assembly, f,
-                           &part_of(s)->budget);
+    slot = &s->slots[f->slot];
+    if (slot->arrival == NULL || f->sequence != slot->sequence)
+        return is_of_ended(slot, f->sequence);
+    got = vc__assembly_add(&slot->arrival->assembly, f, &part_of(s)->budget);
     vc__server_count_arriving(part_of(s));
+    if (got > 0 && slot->arrival->in_message)
+        return message_done(s, f->slot);
     if (got > 0)
         arrival_done(s, f->slot);
     return got >= 0;
+}
+
+static bool
+call_cancel(struct vc__server_slot *slot)
+{
+    slot->asked = true;
+    return vc__stream_server_cancelled(slot->call);
 }
 
 /* The client does not want the call any more, and must know when its slot is
@@ -464,7 +511,8 @@ bool
 vc__server_session_cancel(struct vc__server_link *sl, const struct vc__frame *f)
 {
     bool late;
-    struct vc__server_session *s = session_find(sl, f->session, &late);
+    struct vc__server_session *s =
+        vc__server_session_find(sl, f->session, &late);
     struct vc__call_site site;
     struct vc__server_slot *slot;
 
@@ -473,11 +521,14 @@ vc__server_session_cancel(struct vc__server_link *sl, const struct vc__frame *f)
     if (f->slot >= VC__SERVER_SLOTS || !slots_grow(s, f->slot))
         return false;
     slot = &s->slots[f->slot];
+    if (f->sequence == slot->sequence && slot->state == VC__SLOT_RUNNING &&
+        slot->stream && slot->call != NULL)
+        return call_cancel(slot);
     if (f->sequence == slot->sequence && slot->arrival == NULL) {
         slot->asked = true;
         if (slot->state == VC__SLOT_KEPT)
             reply_go(s, slot);
-        return slot->state != VC__SLOT_FREE;
+        return slot->stream || slot->state != VC__SLOT_FREE;
     }
     if (f->sequence != slot->sequence + 1 || slot->arrival != NULL ||
         slot->state == VC__SLOT_RUNNING)
@@ -499,11 +550,13 @@ vc__server_session_unbind(struct vc__server_session *s)
         struct vc__server_slot *slot = &s->slots[i];
 
         slot->asked = false;
+        if (slot->state == VC__SLOT_RUNNING && slot->stream)
+            vc__stream_server_lost(slot->call);
         if (slot->state == VC__SLOT_REPLYING) {
             vc__link_withdraw(&s->link->link, vc__call_send(slot->call));
             vc__server_slot_set(s, slot, VC__SLOT_KEPT);
         }
-        arrival_drop(s, slot);
+        vc__server_arrival_drop(s, slot);
         if (slot->state == VC__SLOT_ARRIVING)
             slot_rewind(s, slot);
     }

@@ -32,6 +32,8 @@ struct vc__server_arrival {
     struct vc__assembly assembly;
     uint64_t due;
     uint16_t method;
+    uint8_t kind;    /* VC__FRAME_*_STREAM of the call */
+    bool in_message; /* of a stream that runs */
 };
 
 /* Room for one call at a time. */
@@ -41,6 +43,7 @@ struct vc__server_slot {
     uint32_t sequence;    /* of the last call */
     uint8_t state;        /* enum vc__slot_state */
     bool asked;           /* the present link has brought that call */
+    bool stream;          /* the client streams, or we do */
 };
 
 struct vc__server_session {
@@ -74,6 +77,10 @@ bool vc__server_session_cancel(struct vc__server_link *sl,
 bool vc__server_session_leave(struct vc__server_link *sl,
                               const struct vc__frame *f);
 
+/* rpc/server_stream.c: MESSAGE, HALF or WINDOW. */
+bool vc__server_session_stream(struct vc__server_link *sl,
+                               const struct vc__frame *f);
+
 /* Its link is down: what the link had is kept for another. */
 void vc__server_session_unbind(struct vc__server_session *s);
 
@@ -93,5 +100,23 @@ void vc__server_session_sent(struct vc__server_session *s, uint16_t slot,
 /* The call need not run: nobody is there for its reply. As if it had never
  * come. */
 void vc__server_session_skip(struct vc__server_session *s, uint16_t slot);
+
+/* --- between the files of the session ------------------------------------ */
+
+/* The open session of this number; NULL with *late when it has moved to
+ * another link, and what comes on this one is dropped. */
+struct vc__server_session *vc__server_session_find(struct vc__server_link *sl,
+                                                   uint32_t number, bool *late);
+
+/* A message that comes in parts begins; its parts are forgotten. */
+bool vc__server_arrival_begin(struct vc__server_session *s,
+                              struct vc__server_slot *slot,
+                              const struct vc__frame *f, uint32_t max);
+void vc__server_arrival_drop(struct vc__server_session *s,
+                             struct vc__server_slot *slot);
+
+/* A message of a stream is whole, or lost. */
+bool vc__server_message_whole(struct vc__server_session *s, uint16_t slot,
+                              const struct vc__assembly *a);
 
 #endif

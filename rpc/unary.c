@@ -172,6 +172,7 @@ vc__unary_init(struct vc__unary *u, struct vc_channel *channel,
 {
     u->request.replied = call_replied;
     u->request.failed = call_failed;
+    u->request.message = NULL;
     memset(&u->send, 0, sizeof u->send);
     u->channel = channel;
     u->service = service;

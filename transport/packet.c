@@ -77,8 +77,13 @@ frame_flags_fit(const struct vc__frame *f)
     case VC__FRAME_CLOSE:
     case VC__FRAME_CANCEL:
     case VC__FRAME_GOAWAY:
+    case VC__FRAME_HALF:
+    case VC__FRAME_WINDOW:
         return f->flags == 0;
     case VC__FRAME_CALL:
+        return (f->flags & ~(VC__FRAME_MORE | VC__FRAME_CLIENT_STREAM |
+                             VC__FRAME_SERVER_STREAM)) == 0;
+    case VC__FRAME_MESSAGE:
         return (f->flags & ~VC__FRAME_MORE) == 0;
     case VC__FRAME_REPLY:
         return (f->flags & ~(VC__FRAME_MORE | VC__FRAME_NOT_EXECUTED)) == 0;
@@ -102,7 +107,8 @@ frame_begins_message(const struct vc__frame *f)
 static bool
 frame_body_fits(const struct vc__frame *f)
 {
-    if (f->type == VC__FRAME_PING || f->type == VC__FRAME_GOAWAY)
+    if (f->type == VC__FRAME_PING || f->type == VC__FRAME_GOAWAY ||
+        f->type == VC__FRAME_HALF || f->type == VC__FRAME_WINDOW)
         return f->body_len == 0;
     return !frame_begins_message(f) || f->body_len >= 4;
 }

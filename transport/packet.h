@@ -31,17 +31,26 @@ enum vc__frame_type {
     VC__FRAME_CANCEL,   /* the caller has given a call up */
     VC__FRAME_PING,     /* asks whether the process lives, or answers that */
     VC__FRAME_GOAWAY,   /* the server is going out of service */
+    VC__FRAME_MESSAGE,  /* one of a stream, or its first part */
+    VC__FRAME_HALF,     /* the client has no more messages */
+    VC__FRAME_WINDOW,   /* what may be sent of a stream */
 };
 
-/* CALL and REPLY: the body is the first part only; it begins with the length
- * of the whole message, 4 bytes. DATA frames bring the rest in order. */
+/* CALL, REPLY and MESSAGE: the body is the first part only; it begins with the
+ * length of the whole message, 4 bytes. DATA frames bring the rest in
+ * order. */
 #define VC__FRAME_MORE 0x01u
 /* REPLY with an error: the handler has not run and will not. */
 #define VC__FRAME_NOT_EXECUTED 0x02u
-/* DATA: a part of a reply, not of a request. */
+/* DATA: a part of what the server sends, not the client. */
 #define VC__FRAME_OF_REPLY 0x04u
 /* PING: it answers the one with this sequence. */
 #define VC__FRAME_ANSWER 0x08u
+/* CALL: the client, or the server, sends messages; else there is one, in the
+ * CALL or the REPLY. */
+#define VC__FRAME_CLIENT_STREAM 0x10u
+#define VC__FRAME_SERVER_STREAM 0x20u
+#define VC__FRAME_STREAMS       (VC__FRAME_CLIENT_STREAM | VC__FRAME_SERVER_STREAM)
 
 #define VC__DEADLINE_NONE UINT32_MAX
 
@@ -56,7 +65,8 @@ struct vc__frame {
     uint16_t metadata_len;
     uint32_t body_len;
     /* CALL: microseconds left, VC__DEADLINE_NONE for no deadline (or more
-     * than 71 minutes); DATA: offset of this part in the message. */
+     * than 71 minutes); DATA: offset of this part in the message; WINDOW: the
+     * end of what may be sent (rpc/stream_flow.h). */
     uint32_t deadline;
 
     /* Set by vc__frame_next(); they point into the packet. */

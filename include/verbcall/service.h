@@ -19,6 +19,7 @@ VC_BEGIN_DECLS
 struct vc_call;
 struct vc_call_opts;
 struct vc_channel;
+struct vc_stream;
 
 /* A message type and the functions that pack and unpack it. NULL stands for
  * protobuf-c's generic ones, which need only desc; a generator that knows the
@@ -38,18 +39,35 @@ typedef enum vc_status vc_method_run(struct vc_call *call, const void *methods,
                                      const void *request, void *reply,
                                      void *arg);
 
+/* Runs one handler of a method that has a stream. request is NULL when the
+ * client streams, and reply when the server does. */
+typedef enum vc_status vc_method_run_stream(struct vc_call *call,
+                                            const void *methods,
+                                            const void *request,
+                                            struct vc_stream *stream,
+                                            void *reply, void *arg);
+
 struct vc_method {
     const char *name; /* as in the .proto file */
     uint32_t hash;    /* FNV-1a, 32 bits, of name: names it on the wire */
     uint32_t flags;   /* VC_METHOD_* */
     struct vc_message_type request;
     struct vc_message_type reply;
-    vc_method_run *run;
+    vc_method_run *run;               /* NULL when one side streams or both */
+    vc_method_run_stream *run_stream; /* and this when none does */
+    /* (verbcall.method) of the .proto file; 0: it does not say */
+    uint32_t timeout_ms; /* of a call whose options say none */
+    uint32_t max_calls;  /* that a server runs at a time */
 };
 
 /* descriptor.proto's idempotency_level */
 #define VC_METHOD_NO_SIDE_EFFECTS 0x1u
 #define VC_METHOD_IDEMPOTENT      0x2u
+/* which side sends any number of messages */
+#define VC_METHOD_CLIENT_STREAM 0x4u
+#define VC_METHOD_SERVER_STREAM 0x8u
+/* The client does not wait for the reply; never with a stream. */
+#define VC_METHOD_ONE_WAY 0x10u
 
 struct vc_service {
     const char *name;     /* full name, as "demo.Greeter" */
@@ -57,6 +75,11 @@ struct vc_service {
     uint32_t fingerprint; /* FNV-1a, 32 bits, of what the .proto file says */
     uint32_t n_methods;
     const struct vc_method *methods;
+    /* A packed google.protobuf.FileDescriptorSet: the service's .proto file, as
+     * the last, behind all that it imports, without comments. NULL when there
+     * is none. */
+    const uint8_t *file;
+    size_t file_length;
 };
 
 /* vc_channel_call - one blocking unary call of a generated client function.

@@ -5,6 +5,7 @@
 #ifndef VERBCALL_VERBCALL_H
 #define VERBCALL_VERBCALL_H
 
+#include <verbcall/async.h>
 #include <verbcall/call.h>
 #include <verbcall/channel.h>
 #include <verbcall/counters.h>
@@ -12,5 +13,6 @@
 #include <verbcall/server.h>
 #include <verbcall/service.h>
 #include <verbcall/status.h>
+#include <verbcall/stream.h>
 
 #endif

@@ -133,6 +133,8 @@ server_open(struct sim_server *s, struct vc_runtime **runtime,
         status = vc_server_new(*runtime, &opts, server);
     if (status == VC_OK)
         status = suite_probe_add(*server, &methods, s);
+    if (status == VC_OK && s->add != NULL)
+        status = s->add(*server, s);
     if (status == VC_OK)
         status = vc_server_listen(*server, s->target);
     if (status == VC_OK)

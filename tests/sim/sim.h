@@ -45,6 +45,8 @@ struct sim_server {
     unsigned sleep_us;                    /* of each handler */
     unsigned long_us;                     /* of one in eight, instead */
     void (*inside)(struct sim_server *s); /* in each handler; or NULL */
+    /* Adds further services; or NULL. */
+    enum vc_status (*add)(struct vc_server *server, struct sim_server *s);
     uint32_t keepalive_ms;                /* 0: the default */
     const struct vc_server_opts *opts;    /* or NULL */
     atomic_bool serves;                   /* it listens */

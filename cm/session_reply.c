@@ -1,0 +1,189 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What the server sends to a session: replies, and messages of streams. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm/pool.h"
+#include "cm/session.h"
+
+/* --- replies ----------------------------------------------------------- */
+
+static const char *
+loss_text(const struct vc__assembly *a)
+{
+    static const char *const texts[] = {
+        [VC__ASSEMBLY_KEPT] = "",
+        [VC__ASSEMBLY_TOO_LONG] = "the reply is over our limit of messages",
+        [VC__ASSEMBLY_NO_BUDGET] = "too many long replies at a time",
+        [VC__ASSEMBLY_NO_MEMORY] = "out of memory for the reply",
+    };
+
+    return texts[a->loss];
+}
+
+static void
+reply_lost(const struct vc__assembly *a, struct vc__reply_frame *reply)
+{
+    const char *text = loss_text(a);
+
+    reply->status = VC_RESOURCE_EXHAUSTED;
+    reply->outcome = VC_OUTCOME_EXECUTED;
+    reply->body = (const uint8_t *)text;
+    reply->len = (uint32_t)strlen(text);
+}
+
+/* The reply is whole: its slot is free for the next. */
+static void
+reply_take(struct vc__session *s, const struct vc__frame *f,
+           struct vc__request **r)
+{
+    *r = s->slots[f->slot].request;
+    if (*r != NULL) {
+        vc__request_complete(s->peer->pool, *r);
+        s->bytes -= (*r)->send->frame.body_len;
+    }
+    vc__session_slot_end(s, f->slot);
+}
+
+static bool
+assembly_begin(struct vc__session *s, struct vc__slot *slot,
+               const struct vc__frame *f)
+{
+    struct vc__pool *p = s->peer->pool;
+    bool good;
+
+    slot->assembly = calloc(1, sizeof *slot->assembly);
+    good = slot->assembly != NULL &&
+           vc__assembly_begin(slot->assembly, f, vc__pool_message_max(p),
+                              &p->budget);
+    vc__pool_count_replies(p);
+    return good;
+}
+
+static bool
+reply_first(struct vc__session *s, const struct vc__frame *f,
+            struct vc__request **r, struct vc__reply_frame *reply)
+{
+    struct vc__slot *slot = &s->slots[f->slot];
+
+    if (slot->assembly != NULL)
+        return false;
+    if (f->flags & VC__FRAME_MORE)
+        return f->method == VC_OK && assembly_begin(s, slot, f);
+    if (f->flags & VC__FRAME_NOT_EXECUTED && f->method == VC_OK)
+        return false;
+    reply->status = (enum vc_status)f->method;
+    reply->outcome = f->flags & VC__FRAME_NOT_EXECUTED ? VC_OUTCOME_NOT_EXECUTED
+                                                       : VC_OUTCOME_EXECUTED;
+    reply->body = f->body;
+    reply->len = f->body_len;
+    reply_take(s, f, r);
+    return true;
+}
+
+/* A message of a stream is whole. */
+static bool
+message_whole(struct vc__slot *slot, const uint8_t *body, uint32_t len,
+              const char *loss)
+{
+    /* Nobody waits for it any more. */
+    return slot->request == NULL ||
+           slot->request->message(slot->request, body, len, loss);
+}
+
+static bool
+message_first(struct vc__session *s, const struct vc__frame *f)
+{
+    struct vc__slot *slot = &s->slots[f->slot];
+
+    if (!slot->stream || slot->assembly != NULL)
+        return false;
+    slot->in_message = true;
+    if (f->flags & VC__FRAME_MORE)
+        return assembly_begin(s, slot, f);
+    return message_whole(slot, f->body, f->body_len, NULL);
+}
+
+static bool
+window_take(const struct vc__slot *slot, const struct vc__frame *f)
+{
+    return slot->stream && (slot->request == NULL ||
+                            slot->request->window(slot->request, f->deadline));
+}
+
+static bool
+message_more(struct vc__session *s, struct vc__slot *slot,
+             struct vc__assembly *done)
+{
+    const char *loss = done->loss == VC__ASSEMBLY_KEPT ? NULL : loss_text(done);
+    bool good = message_whole(slot, done->data, done->total, loss);
+
+    vc__assembly_end(done, &s->peer->pool->budget);
+    vc__pool_count_replies(s->peer->pool);
+    return good;
+}
+
+static bool
+reply_more(struct vc__session *s, const struct vc__frame *f,
+           struct vc__request **r, struct vc__reply_frame *reply,
+           struct vc__assembly *done)
+{
+    struct vc__slot *slot = &s->slots[f->slot];
+    int got = slot->assembly == NULL
+                  ? -1
+                  : vc__assembly_add(slot->assembly, f, &s->peer->pool->budget);
+
+    vc__pool_count_replies(s->peer->pool);
+    if (got <= 0)
+        return got == 0;
+    *done = *slot->assembly;
+    free(slot->assembly);
+    slot->assembly = NULL;
+    if (slot->in_message)
+        return message_more(s, slot, done);
+    if (done->loss != VC__ASSEMBLY_KEPT) {
+        reply_lost(done, reply);
+    } else {
+        reply->status = VC_OK;
+        reply->outcome = VC_OUTCOME_EXECUTED;
+        reply->body = done->data;
+        reply->len = done->total;
+    }
+    reply_take(s, f, r);
+    return true;
+}
+
+bool
+vc__session_reply(struct vc__session *s, const struct vc__frame *f,
+                  struct vc__request **r, struct vc__reply_frame *reply,
+                  struct vc__assembly *done)
+{
+    const struct vc__request *asked;
+
+    *r = NULL;
+    if (s->client == NULL)
+        return true; /* what was on its way when it was closed */
+    if (f->slot >= s->n_slots || !s->slots[f->slot].busy ||
+        s->slots[f->slot].sequence != f->sequence)
+        return false;
+    /* What still waits for a credit cannot be answered, and must not end while
+     * the link has it in its queue. */
+    asked = s->slots[f->slot].request;
+    if (asked != NULL &&
+        !atomic_load_explicit(&asked->send->gone, memory_order_acquire))
+        return false;
+    switch (f->type) {
+    case VC__FRAME_REPLY:
+        s->slots[f->slot].in_message = false;
+        return reply_first(s, f, r, reply);
+    case VC__FRAME_MESSAGE:
+        return message_first(s, f);
+    case VC__FRAME_WINDOW:
+        return window_take(&s->slots[f->slot], f);
+    default:
+        break;
+    }
+    return reply_more(s, f, r, reply, done);
+}

@@ -1,0 +1,98 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A stream: the messages of one call, in either direction, while it lasts.
+ * This half is the same on both sides: what has come and was not taken yet,
+ * what may be sent, and who waits for either. How frames get to the link, and
+ * what a call's end is, differ: see rpc/stream_client.c, rpc/stream_server.c.
+ *
+ * It lives as long as somebody holds it: the program or the handler, the call,
+ * each frame that the link still has.
+ *
+ * Locks: the stream's own is taken under that of a pool or a link, and nothing
+ * is taken under it. */
+#ifndef VC_RPC_STREAM_H
+#define VC_RPC_STREAM_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <verbcall/service.h>
+#include <verbcall/stream.h>
+
+#include "cm/schedule.h"
+#include "rpc/reply.h"
+#include "rpc/stream_flow.h"
+#include "transport/engine.h"
+#include "transport/error.h"
+
+struct vc__stream_ops {
+    /* Gives a frame to the link, soon and in order. False: the call has ended,
+     * and the frame is still the caller's. Any thread, without locks. */
+    bool (*put)(struct vc_stream *s, struct vc__send *send);
+    /* The call's time is over: ends it. Any thread, without locks. */
+    void (*expire)(struct vc_stream *s);
+    /* Nobody holds it any more. */
+    void (*free)(struct vc_stream *s);
+};
+
+struct vc_stream {
+    const struct vc__stream_ops *ops;
+    atomic_uint holders;
+    struct vc__engine *engine;
+    struct vc__replies *replies;
+    const struct vc_message_type *sends, *receives;
+    const char *method;
+    uint64_t due;
+    size_t memory; /* of a message that is unpacked */
+    bool of_server;
+
+    pthread_mutex_t lock;
+    struct vc__outflow out; /* lock */
+    struct vc__inflow in;   /* lock */
+    bool half_out;          /* lock: we send no more */
+    bool half_in;           /* lock: no more will come */
+    bool ended;             /* lock: the call has; error says how */
+    struct vc__error error; /* lock */
+    uint32_t most;          /* lock: bytes of a message that the peer takes */
+    struct cds_list_head inbox;   /* lock: of struct message */
+    struct cds_list_head waiters; /* lock: of struct waiting */
+};
+
+void vc__stream_init(struct vc_stream *s, const struct vc__stream_ops *ops);
+void vc__stream_fini(struct vc_stream *s);
+
+static inline void
+vc__stream_hold(struct vc_stream *s)
+{
+    /* Relaxed: whoever holds it gives another hold. */
+    atomic_fetch_add_explicit(&s->holders, 1, memory_order_relaxed);
+}
+void vc__stream_put(struct vc_stream *s);
+
+/* --- what comes; the holder of the engine ------------------------------- */
+
+/* A message. NULL: it could not be kept, `loss` says why. False: it breaks the
+ * protocol. */
+bool vc__stream_message(struct vc_stream *s, const uint8_t *body, uint32_t len,
+                        const char *loss);
+/* False: it breaks the protocol. */
+bool vc__stream_window(struct vc_stream *s, uint32_t end);
+/* No more messages will come. */
+void vc__stream_half(struct vc_stream *s);
+/* The call has ended; what has come may still be taken. Once, later ones do
+ * nothing. */
+void vc__stream_end(struct vc_stream *s, const struct vc__error *error);
+
+/* --- for both sides ------------------------------------------------------ */
+
+/* Sends a frame of this type without a body. False without memory, or when the
+ * call has ended. */
+bool vc__stream_tell(struct vc_stream *s, enum vc__frame_type type,
+                     uint32_t value);
+/* Raises how the call ended, as vc__error_raise(). VC_OK when well. */
+enum vc_status vc__stream_status(struct vc_stream *s);
+/* Waits until the call has ended; it ends when its time is over. */
+void vc__stream_await(struct vc_stream *s);
+
+#endif

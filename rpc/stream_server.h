@@ -1,0 +1,25 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A stream at the end that serves. All but what the handler calls is for the
+ * holder of the engine: a frame that the handler sends goes by a task, unless
+ * its thread is the holder again. */
+#ifndef VC_RPC_STREAM_SERVER_H
+#define VC_RPC_STREAM_SERVER_H
+
+#include "rpc/server_call.h"
+#include "rpc/stream.h"
+
+/* Makes the call's stream. False without memory. */
+bool vc__stream_server_open(struct vc_call *call);
+
+/* The handler has returned: what it sent goes to the link, before the reply;
+ * nothing will follow. */
+void vc__stream_server_end(struct vc_call *call);
+
+/* The link is lost; the client wants the call no more: the handler learns it
+ * by its stream. */
+void vc__stream_server_lost(struct vc_call *call);
+bool vc__stream_server_cancelled(struct vc_call *call);
+
+#endif
