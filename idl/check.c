@@ -9,7 +9,8 @@
 
 #include "idl/request.h"
 
-#define METHODS_MAX 1024 /* in a service */
+#define METHODS_MAX    1024 /* in a service */
+#define TIMEOUT_MAX_MS INT32_MAX
 
 /* field numbers in FileDescriptorProto and DescriptorProto */
 #define FILE_EXTENSION    7
@@ -112,16 +113,22 @@ check_hashes(struct arena *arena, const struct model_service *service)
 }
 
 static const char *
-check_streams(struct arena *arena, const struct model_service *service)
+check_options(struct arena *arena, const struct model_service *service)
 {
     for (size_t i = 0; i < service->n_methods; i++) {
         const struct model_method *m = &service->methods[i];
 
-        if (m->client_streaming || m->server_streaming)
+        if (m->one_way && model_method_streams(m))
             return place_error(arena, m->place,
-                               "streaming methods are not generated yet; take "
-                               "'stream' out of method '%s', or leave it out",
+                               "method '%s' has a stream and cannot be "
+                               "one_way; take one of the two out",
                                m->name);
+        if (m->timeout_ms > TIMEOUT_MAX_MS)
+            return place_error(arena, m->place,
+                               "timeout_ms of method '%s' is %" PRIu32
+                               ", and %d is the most; leave it out for that "
+                               "of the channel",
+                               m->name, m->timeout_ms, TIMEOUT_MAX_MS);
     }
     return NULL;
 }
@@ -136,7 +143,7 @@ check_service(struct arena *arena, const struct model_service *service)
                            "service '%s' has %zu methods, and %d are the most; "
                            "make two services of it",
                            service->full_name, service->n_methods, METHODS_MAX);
-    problem = check_streams(arena, service);
+    problem = check_options(arena, service);
     return problem != NULL ? problem : check_hashes(arena, service);
 }
 

@@ -171,9 +171,35 @@ emit_call_head(struct text *out, const struct model_service *service,
         "const struct vc_call_opts *opts",
         arena_printf(out->arena, "%s **reply", method->reply.c_type),
     };
+    size_t n = sizeof args / sizeof args[0];
 
     emit_list(
         out,
         arena_printf(out->arena, "%s_%s(", service->c_prefix, method->c_name),
-        args, sizeof args / sizeof args[0], tail);
+        args, method->one_way ? n - 1 : n, tail);
+}
+
+void
+emit_library_call(struct text *out, const char *head,
+                  const struct model_service *service,
+                  const struct model_method *method, const char *const *args,
+                  size_t n)
+{
+    const char *all[3 + EMIT_ARGS_MAX] = {
+        "channel",
+        arena_printf(out->arena, "&%s_service", service->c_prefix),
+        arena_printf(out->arena, "%zu", (size_t)(method - service->methods)),
+    };
+
+    for (size_t i = 0; i < n; i++)
+        all[3 + i] = args[i];
+    emit_list(out, head, all, 3 + n, ");\n");
+}
+
+void
+emit_deprecated(struct text *out, const struct model_service *service,
+                const struct model_method *method)
+{
+    if (method->deprecated || service->deprecated)
+        text_add(out, "__attribute__((deprecated))\n");
 }

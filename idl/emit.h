@@ -34,10 +34,28 @@ void emit_list(struct text *out, const char *head, const char *const *args,
                size_t n, const char *tail);
 
 /* A function's head, tail being what follows its arguments: of <service>_add,
- * and of a client's call. */
+ * and of the client's blocking call of a method without streams. */
 void emit_add_head(struct text *out, const struct model_service *service,
                    const char *tail);
 void emit_call_head(struct text *out, const struct model_service *service,
                     const struct model_method *method, const char *tail);
+
+/* Appends a call of the library's function, a whole statement: head, then
+ * channel, the method as the library names it, and so many further arguments
+ * as args has, at most EMIT_ARGS_MAX. */
+#define EMIT_ARGS_MAX 8
+void emit_library_call(struct text *out, const char *head,
+                       const struct model_service *service,
+                       const struct model_method *method,
+                       const char *const *args, size_t n);
+
+/* Before the head of a client's function of a deprecated method. */
+void emit_deprecated(struct text *out, const struct model_service *service,
+                     const struct model_method *method);
+
+/* In emit_inline.c: the functions of x.vc.h that only give types to the
+ * library's of asynchronous calls and streams. */
+void emit_inline(struct text *out, const struct model_service *service,
+                 const struct model_method *method);
 
 #endif

@@ -14,22 +14,29 @@ emit_service(struct text *out, const struct model_service *service)
               service->c_prefix);
 }
 
+/* What a handler gets: no request from a client that streams, no reply to give
+ * where the server streams or nobody waits for one. */
 static void
 emit_handler(struct text *out, const struct model_method *method)
 {
-    const char *args[] = {
-        "struct vc_call *call",
-        arena_printf(out->arena, "const %s *request", method->request.c_type),
-        arena_printf(out->arena, "%s *reply", method->reply.c_type),
-        "void *arg",
-    };
+    const char *args[5] = {"struct vc_call *call"};
+    size_t n = 1;
+
+    if (!method->client_streaming)
+        args[n++] = arena_printf(out->arena, "const %s *request",
+                                 method->request.c_type);
+    if (model_method_streams(method))
+        args[n++] = "struct vc_stream *stream";
+    if (!method->server_streaming && !method->one_way)
+        args[n++] = arena_printf(out->arena, "%s *reply", method->reply.c_type);
+    args[n++] = "void *arg";
 
     emit_comment(out, "    ", method->comment,
                  method->deprecated ? " Deprecated." : "");
     emit_list(
         out,
         arena_printf(out->arena, "    enum vc_status (*%s)(", method->c_name),
-        args, sizeof args / sizeof args[0], ");\n");
+        args, n, ");\n");
 }
 
 static void
@@ -60,18 +67,28 @@ emit_call(struct text *out, const struct model_service *service,
           const struct model_method *method)
 {
     bool deprecated = method->deprecated || service->deprecated;
+    const char *what = method->one_way
+                           ? " A one-way call, as vc_channel_call(): it "
+                             "returns when the request is\n on its way."
+                           : " A blocking call, as vc_channel_call(); "
+                             "vc_reply_free() frees the reply.";
 
     text_add(out, "\n");
     emit_comment(out, "", method->comment,
-                 deprecated ? " Deprecated.\n A blocking call, as "
-                              "vc_channel_call(); vc_reply_free() frees the "
-                              "reply."
-                            : " A blocking call, as vc_channel_call(); "
-                              "vc_reply_free() frees the reply.");
-    if (deprecated)
-        text_add(out, "__attribute__((deprecated))\n");
+                 arena_printf(out->arena, "%s%s",
+                              deprecated ? " Deprecated.\n" : "", what));
+    emit_deprecated(out, service, method);
     text_add(out, "enum vc_status\n");
     emit_call_head(out, service, method, ");\n");
+}
+
+static void
+emit_method(struct text *out, const struct model_service *service,
+            const struct model_method *method)
+{
+    if (!model_method_streams(method))
+        emit_call(out, service, method);
+    emit_inline(out, service, method);
 }
 
 void
@@ -92,7 +109,7 @@ emit_header(struct text *out, const struct model_file *file)
         emit_handlers(out, service);
         emit_add(out, service);
         for (size_t j = 0; j < service->n_methods; j++)
-            emit_call(out, service, &service->methods[j]);
+            emit_method(out, service, &service->methods[j]);
     }
     text_add(out, "\nVC_END_DECLS\n\n#endif\n");
 }

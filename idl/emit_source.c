@@ -7,32 +7,70 @@
 
 #include <inttypes.h>
 
+#define SET_LINE 12 /* bytes */
+
+/* The head of what runs a handler, and a cast to void for each argument that
+ * this kind of method has no use of. */
+static void
+emit_run_head(struct text *out, const struct model_service *service,
+              const struct model_method *method)
+{
+    static const char *const plain[] = {
+        "struct vc_call *call", "const void *methods", "const void *request",
+        "void *reply", "void *arg"};
+    static const char *const stream[] = {
+        "struct vc_call *call", "const void *methods",
+        "const void *request",  "struct vc_stream *stream",
+        "void *reply",          "void *arg"};
+    bool streams = model_method_streams(method);
+
+    emit_list(out,
+              arena_printf(out->arena, "\nstatic enum vc_status\n%s_%s__run(",
+                           service->c_prefix, method->c_name),
+              streams ? stream : plain,
+              streams ? sizeof stream / sizeof stream[0]
+                      : sizeof plain / sizeof plain[0],
+              ")\n");
+    text_addf(out,
+              "{\n"
+              "    const struct %s_methods *handlers = methods;\n"
+              "\n",
+              service->c_prefix);
+    if (method->client_streaming)
+        text_add(out, "    (void)request;\n");
+    if (method->server_streaming || method->one_way)
+        text_add(out, "    (void)reply;\n");
+}
+
 /* Runs a handler out of the structure of handlers. */
 static void
 emit_run(struct text *out, const struct model_service *service,
          const struct model_method *method)
 {
-    static const char *const args[] = {
-        "struct vc_call *call", "const void *methods", "const void *request",
-        "void *reply", "void *arg"};
+    const char *args[5] = {"call"};
+    size_t n = 1;
 
-    emit_list(out,
-              arena_printf(out->arena, "\nstatic enum vc_status\n%s_%s__run(",
-                           service->c_prefix, method->c_name),
-              args, sizeof args / sizeof args[0], ")\n");
+    if (!method->client_streaming)
+        args[n++] = "request";
+    if (model_method_streams(method))
+        args[n++] = "stream";
+    if (!method->server_streaming && !method->one_way)
+        args[n++] = "reply";
+    args[n++] = "arg";
+
+    emit_run_head(out, service, method);
     text_addf(out,
-              "{\n"
-              "    const struct %s_methods *handlers = methods;\n"
-              "\n"
               "    if (handlers->%s == NULL)\n"
-              "        return vc_call_no_handler(call);\n"
-              "    return handlers->%s(call, request, reply, arg);\n"
-              "}\n",
-              service->c_prefix, method->c_name, method->c_name);
+              "        return vc_call_no_handler(call);\n",
+              method->c_name);
+    emit_list(
+        out,
+        arena_printf(out->arena, "    return handlers->%s(", method->c_name),
+        args, n, ");\n}\n");
 }
 
 static const char *
-method_flags(const struct model_method *method)
+idempotency_flag(const struct model_method *method)
 {
     switch (method->idempotency) {
     case IDL__METHOD_OPTIONS__IDEMPOTENCY_LEVEL__NO_SIDE_EFFECTS:
@@ -40,8 +78,39 @@ method_flags(const struct model_method *method)
     case IDL__METHOD_OPTIONS__IDEMPOTENCY_LEVEL__IDEMPOTENT:
         return "VC_METHOD_IDEMPOTENT";
     default:
-        return "0";
+        return NULL;
     }
+}
+
+static void
+emit_flags(struct text *out, const struct model_method *method)
+{
+    const char *const flags[] = {
+        idempotency_flag(method),
+        method->client_streaming ? "VC_METHOD_CLIENT_STREAM" : NULL,
+        method->server_streaming ? "VC_METHOD_SERVER_STREAM" : NULL,
+        method->one_way ? "VC_METHOD_ONE_WAY" : NULL,
+    };
+    const char *joint = "";
+
+    text_add(out, "        .flags = ");
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
+        if (flags[i] != NULL) {
+            text_addf(out, "%s%s", joint, flags[i]);
+            joint = " |\n                 ";
+        }
+    text_add(out, joint[0] == '\0' ? "0,\n" : ",\n");
+}
+
+static void
+emit_limits(struct text *out, const struct model_method *method)
+{
+    if (method->timeout_ms > 0)
+        text_addf(out, "        .timeout_ms = %" PRIu32 ",\n",
+                  method->timeout_ms);
+    if (method->max_calls > 0)
+        text_addf(out, "        .max_calls = %" PRIu32 ",\n",
+                  method->max_calls);
 }
 
 static void
@@ -51,15 +120,37 @@ emit_method(struct text *out, const struct model_service *service,
     text_addf(out,
               "    {\n"
               "        .name = \"%s\",\n"
-              "        .hash = UINT32_C(0x%08" PRIx32 "),\n"
-              "        .flags = %s,\n"
+              "        .hash = UINT32_C(0x%08" PRIx32 "),\n",
+              method->name, method->hash);
+    emit_flags(out, method);
+    text_addf(out,
               "        .request = {.desc = &%s__descriptor},\n"
               "        .reply = {.desc = &%s__descriptor},\n"
-              "        .run = %s_%s__run,\n"
-              "    },\n",
-              method->name, method->hash, method_flags(method),
-              method->request.c_lower, method->reply.c_lower, service->c_prefix,
-              method->c_name);
+              "        .%s = %s_%s__run,\n",
+              method->request.c_lower, method->reply.c_lower,
+              model_method_streams(method) ? "run_stream" : "run",
+              service->c_prefix, method->c_name);
+    emit_limits(out, method);
+    text_add(out, "    },\n");
+}
+
+/* The file's set, under the name of its first service. */
+static void
+emit_set(struct text *out, const struct model_file *file)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    text_addf(out, "\nstatic const uint8_t %s__file[] = {",
+              file->services[0].c_prefix);
+    for (size_t i = 0; i < file->set.length; i++) {
+        uint8_t byte = file->set.data[i];
+        const char hex[] = {'0', 'x', digits[byte >> 4], digits[byte & 15],
+                            ','};
+
+        text_add(out, i % SET_LINE == 0 ? "\n    " : " ");
+        text_add_bytes(out, hex, sizeof hex);
+    }
+    text_add(out, "\n};\n");
 }
 
 static void
@@ -75,8 +166,11 @@ emit_table(struct text *out, const struct model_service *service)
 }
 
 static void
-emit_service(struct text *out, const struct model_service *service)
+emit_service(struct text *out, const struct model_file *file,
+             const struct model_service *service)
 {
+    const char *set = file->services[0].c_prefix;
+
     text_addf(out,
               "\nconst struct vc_service %s_service = {\n"
               "    .name = \"%s\",\n"
@@ -89,7 +183,11 @@ emit_service(struct text *out, const struct model_service *service)
         text_addf(out, "    .methods = %s__table,\n", service->c_prefix);
     else
         text_add(out, "    .methods = NULL,\n");
-    text_add(out, "};\n");
+    text_addf(out,
+              "    .file = %s__file,\n"
+              "    .file_length = sizeof %s__file,\n"
+              "};\n",
+              set, set);
 }
 
 static void
@@ -109,31 +207,48 @@ emit_add(struct text *out, const struct model_service *service)
     text_add(out, "}\n");
 }
 
+/* The reply of a one-way call never comes. */
+static void
+emit_call_one_way(struct text *out, const struct model_service *service,
+                  const struct model_method *method)
+{
+    static const char *const args[] = {"request", "opts", "&none"};
+
+    text_add(out, "    void *none = NULL;\n\n");
+    emit_library_call(out, "    return vc_channel_call(", service, method, args,
+                      sizeof args / sizeof args[0]);
+}
+
+static void
+emit_call_unary(struct text *out, const struct model_service *service,
+                const struct model_method *method)
+{
+    static const char *const args[] = {"request", "opts", "&message"};
+
+    text_add(out, "    void *message = NULL;\n"
+                  "    enum vc_status status;\n"
+                  "\n");
+    emit_library_call(out, "    status = vc_channel_call(", service, method,
+                      args, sizeof args / sizeof args[0]);
+    text_add(out, "    if (status == VC_OK)\n"
+                  "        *reply = message;\n"
+                  "    return status;\n");
+}
+
 static void
 emit_call(struct text *out, const struct model_service *service,
           const struct model_method *method)
 {
-    const char *args[] = {
-        "channel",
-        arena_printf(out->arena, "&%s_service", service->c_prefix),
-        arena_printf(out->arena, "%zu", (size_t)(method - service->methods)),
-        "request",
-        "opts",
-        "&message",
-    };
-
+    if (model_method_streams(method))
+        return; /* those are in the header */
     text_add(out, "\nenum vc_status\n");
     emit_call_head(out, service, method, ")\n");
-    text_add(out, "{\n"
-                  "    void *message = NULL;\n"
-                  "    enum vc_status status;\n"
-                  "\n");
-    emit_list(out, "    status = vc_channel_call(", args,
-              sizeof args / sizeof args[0], ");\n");
-    text_add(out, "    if (status == VC_OK)\n"
-                  "        *reply = message;\n"
-                  "    return status;\n"
-                  "}\n");
+    text_add(out, "{\n");
+    if (method->one_way)
+        emit_call_one_way(out, service, method);
+    else
+        emit_call_unary(out, service, method);
+    text_add(out, "}\n");
 }
 
 void
@@ -141,13 +256,15 @@ emit_source(struct text *out, const struct model_file *file)
 {
     emit_banner(out, file);
     text_addf(out, "#include \"%s.vc.h\"\n", file->stem);
+    if (file->n_services > 0)
+        emit_set(out, file);
     for (size_t i = 0; i < file->n_services; i++) {
         const struct model_service *service = &file->services[i];
 
         for (size_t j = 0; j < service->n_methods; j++)
             emit_run(out, service, &service->methods[j]);
         emit_table(out, service);
-        emit_service(out, service);
+        emit_service(out, file, service);
         emit_add(out, service);
         for (size_t j = 0; j < service->n_methods; j++)
             emit_call(out, service, &service->methods[j]);

@@ -22,6 +22,7 @@
 #include "idl/chain.h"
 #include "idl/check.h"
 #include "idl/emit.h"
+#include "idl/file_set.h"
 #include "idl/model.h"
 #include "idl/plugin.pb-c.h"
 #include "idl/request.h"
@@ -150,9 +151,11 @@ generate(struct arena *arena, struct bytes bytes, const Idl__Request *request,
         problem = symbols_check(arena, request, &types, &model);
     if (problem == NULL && !params.services)
         problem = messages_make(arena, bytes, &messages);
-    if (problem == NULL)
-        files_make(arena, messages, &model, response);
-    return problem;
+    if (problem != NULL)
+        return problem;
+    file_sets_build(arena, bytes, request, &model);
+    files_make(arena, messages, &model, response);
+    return NULL;
 }
 
 static const char *

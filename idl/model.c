@@ -47,6 +47,17 @@ message_build(const struct builder *b, struct model_message *message,
     return NULL;
 }
 
+static void
+verbcall_options(struct model_method *method,
+                 const Idl__VerbcallMethod *options)
+{
+    if (options == NULL)
+        return;
+    method->one_way = options->one_way;
+    method->timeout_ms = options->timeout_ms;
+    method->max_calls = options->max_calls;
+}
+
 static const char *
 method_build(const struct builder *b, struct model_method *method,
              const Idl__Method *from, const struct place *place)
@@ -64,6 +75,7 @@ method_build(const struct builder *b, struct model_method *method,
     if (options != NULL) {
         method->deprecated = options->deprecated;
         method->idempotency = options->idempotency_level;
+        verbcall_options(method, options->verbcall_method);
     }
     problem = message_build(b, &method->request, from->input_type, place);
     if (problem != NULL)
@@ -198,6 +210,18 @@ file_build(const struct builder *b, struct model_file *file,
     }
     includes_build(file, b->arena, from);
     return NULL;
+}
+
+bool
+model_method_streams(const struct model_method *method)
+{
+    return method->client_streaming || method->server_streaming;
+}
+
+bool
+model_method_has_async(const struct model_method *method)
+{
+    return !method->one_way && !model_method_streams(method);
 }
 
 const char *

@@ -14,6 +14,7 @@
 #include "idl/place.h"
 #include "idl/plugin.pb-c.h"
 #include "idl/types.h"
+#include "idl/wire.h"
 
 struct model_message {
     const char *full_name; /* "demo.HelloRequest" */
@@ -29,8 +30,10 @@ struct model_method {
     const struct place *place;
     bool deprecated;
     bool client_streaming, server_streaming;
+    bool one_way;
     Idl__MethodOptions__IdempotencyLevel idempotency;
-    uint32_t hash; /* of name */
+    uint32_t timeout_ms, max_calls; /* 0: not said */
+    uint32_t hash;                  /* of name */
     struct model_message request, reply;
 };
 
@@ -54,6 +57,7 @@ struct model_file {
     const char **includes; /* "a/b.pb-c.h", its own first */
     size_t n_services;
     struct model_service *services;
+    struct bytes set; /* see file_set.h; empty without services */
 };
 
 struct model {
@@ -65,5 +69,11 @@ struct model {
  * The request has passed request_parse() and types are those of it. */
 const char *model_build(struct model *model, struct arena *arena,
                         const Idl__Request *request, const struct types *types);
+
+/* Whether one side streams, or both. */
+bool model_method_streams(const struct model_method *method);
+
+/* Whether a call can be started without waiting for the one reply. */
+bool model_method_has_async(const struct model_method *method);
 
 #endif

@@ -98,6 +98,32 @@ add_type(struct symbols *symbols, const struct type *type, bool generated)
     add_oneofs(symbols, type, symbol);
 }
 
+/* The functions of emit_inline.c. */
+static void
+add_helpers(struct symbols *symbols, const struct model_method *method,
+            const char *name, struct symbol symbol)
+{
+    const struct {
+        const char *suffix;
+        bool has;
+    } helpers[] = {
+        {"_async", model_method_has_async(method)},
+        {"_send", method->client_streaming},
+        {"_receive", method->server_streaming},
+        {"_finish", method->client_streaming && !method->server_streaming},
+        {"_request", method->client_streaming},
+        {"_reply", method->server_streaming},
+    };
+
+    symbol.kind = "a helper of method";
+    for (size_t i = 0; i < sizeof helpers / sizeof helpers[0]; i++)
+        if (helpers[i].has) {
+            symbol.name =
+                arena_printf(symbols->arena, "%s%s", name, helpers[i].suffix);
+            symbols_add(symbols, &symbol);
+        }
+}
+
 static void
 add_method(struct symbols *symbols, const struct model_service *service,
            const struct model_method *method)
@@ -109,12 +135,15 @@ add_method(struct symbols *symbols, const struct model_service *service,
         .place = method->place,
         .generated = true,
     };
+    const char *name;
 
-    symbol.name = arena_printf(symbols->arena, "%s_%s", service->c_prefix,
-                               method->c_name);
+    name = arena_printf(symbols->arena, "%s_%s", service->c_prefix,
+                        method->c_name);
+    symbol.name = name;
     symbols_add(symbols, &symbol);
-    symbol.name = arena_printf(symbols->arena, "%s__run", symbol.name);
+    symbol.name = arena_printf(symbols->arena, "%s__run", name);
     symbols_add(symbols, &symbol);
+    add_helpers(symbols, method, name, symbol);
 }
 
 /* All that emit_header.c and emit_source.c name at file scope. */
@@ -122,7 +151,7 @@ static void
 add_service(struct symbols *symbols, const struct model_service *service)
 {
     static const char *const suffixes[] = {"_service", "_methods", "_add",
-                                           "__table"};
+                                           "__table", "__file"};
     struct symbol symbol = {
         .kind = "service",
         .full_name = service->full_name,

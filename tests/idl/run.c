@@ -1,12 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Runs what was generated, on a library of a few lines that gives a client's
- * call straight to the handler. test_idl.sh runs it with the name of one test;
- * it says on standard error what is wrong and exits with 1. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+ * Runs what was generated for methods without streams, on library.c.
+ * test_idl.sh runs it with the name of one test; it says on standard error
+ * what is wrong and exits with 1. */
+#include "library.h"
 
 #include "c_package.vc.h"
 #include "empty_service.vc.h"
@@ -14,69 +12,6 @@
 #include "keywords.vc.h"
 #include "levels.vc.h"
 #include "optional.vc.h"
-
-#define CHECK(what)                                                            \
-    do {                                                                       \
-        if (!(what)) {                                                         \
-            fprintf(stderr, "run.c:%d: not so: %s\n", __LINE__, #what);        \
-            exit(1);                                                           \
-        }                                                                      \
-    } while (0)
-
-/* The library. */
-
-struct vc_server {
-    const struct vc_service *service;
-    void *methods;
-    void *arg;
-};
-
-struct vc_channel {
-    struct vc_server *server;
-};
-
-enum vc_status
-vc_server_add(struct vc_server *server, const struct vc_service *service,
-              const void *methods, size_t methods_size, void *arg)
-{
-    server->service = service;
-    server->methods = malloc(methods_size);
-    CHECK(server->methods != NULL);
-    memcpy(server->methods, methods, methods_size);
-    server->arg = arg;
-    return VC_OK;
-}
-
-enum vc_status
-vc_call_no_handler(struct vc_call *call)
-{
-    (void)call;
-    return VC_UNIMPLEMENTED;
-}
-
-enum vc_status
-vc_channel_call(struct vc_channel *channel, const struct vc_service *service,
-                unsigned method, const void *request,
-                const struct vc_call_opts *opts, void **reply)
-{
-    const struct vc_method *m = &service->methods[method];
-    ProtobufCMessage *message = malloc(m->reply.desc->sizeof_message);
-    enum vc_status status;
-
-    (void)opts;
-    CHECK(message != NULL && service == channel->server->service);
-    CHECK(((const ProtobufCMessage *)request)->descriptor == m->request.desc);
-    m->reply.desc->message_init(message);
-    status = m->run(NULL, channel->server->methods, request, message,
-                    channel->server->arg);
-    if (status == VC_OK)
-        *reply = message;
-    else
-        free(message);
-    return status;
-}
-
-/* The tests. */
 
 static enum vc_status
 say_hello(struct vc_call *call, const Demo__HelloRequest *request,

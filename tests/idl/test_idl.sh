@@ -40,6 +40,7 @@ mkdir good again bad bin empty
 cflags=$(pkg-config --cflags libprotobuf-c)
 libs=$(pkg-config --libs libprotobuf-c)
 warnings="-Wall -Wextra -pedantic -Werror"
+protos="-I $top/proto -I $here/include"
 number=0
 
 # check SENTENCE COMMAND... - one test: whether the command succeeds. What it
@@ -73,7 +74,7 @@ generate()
 
 good()
 {
-    generate "$1" -I "$here/good" -I "$here/include" $goods
+    generate "$1" -I "$here/good" $protos $goods
 }
 
 # says TEXT COMMAND... - the command fails and prints the text
@@ -142,6 +143,15 @@ greeter_is_golden()
         diff -u "$here/golden/greeter.vc.c" good/greeter.vc.c
 }
 
+# The sets of files hang on protoc and on include/; they are compared below.
+streams_are_golden()
+{
+    for ending in vc.h vc.c; do
+        sed '/__file\[\] = {/,/^};/d' good/streams.$ending |
+            diff -u "$here/golden/streams.$ending" - || return 1
+    done
+}
+
 greeter_exports()
 {
     $CC $cflags "-I$VC_INCLUDE" -Igood -c good/greeter.vc.c -o greeter.o &&
@@ -150,12 +160,36 @@ greeter_exports()
         diff - exported
 }
 
+streams_need()
+{
+    $CC $cflags -Igood -c good/streams.vc.c -o streams.o &&
+        $NM -u streams.o | sed -n 's/.* U \(vc_\)/\1/p' | sort >needed &&
+        printf '%s\n' vc_call_no_handler vc_channel_call vc_server_add | diff - needed
+}
+
+# file_is_set SERVICE PROTO - what reflection tells is what protoc writes
+file_is_set()
+{
+    "$protoc" -I "$here/good" $protos --include_imports -o set "$2" &&
+        ./kinds file "$1" | cmp - set
+}
+
 link_run()
 {
     for name in greeter optional levels keywords empty_service c_package; do
         echo "good/$name.vc.c good/$name.pb-c.c"
     done >sources
-    $CC -std=c11 $cflags "-I$VC_INCLUDE" -Igood "$here/run.c" $(cat sources) $libs -o run
+    $CC -std=c11 $cflags "-I$VC_INCLUDE" -Igood "$here/run.c" "$here/library.c" $(cat sources) $libs -o run
+}
+
+# Here nothing is said of calls that are deprecated.
+link_kinds()
+{
+    for name in streams imports dep/common dep/public; do
+        ls good/$name.*.c
+    done >sources
+    $CC -std=c11 $cflags $warnings -Wno-deprecated-declarations "-I$VC_INCLUDE" -Igood "$here/kinds.c" \
+        "$here/library.c" $(cat sources) $libs -o kinds
 }
 
 only_services()
@@ -172,6 +206,7 @@ check "each gives x.vc.h, x.vc.c, x.pb-c.h and x.pb-c.c" names_are_as_promised
 check "two runs give the same bytes" eval 'good again && diff -r good again'
 check "the greeter is generated" greeter good
 check "the greeter is what golden/ has" greeter_is_golden
+check "methods of all kinds are what golden/ has" streams_are_golden
 check "all of it compiles as C99 without warnings" compile c99 $(find good -name '*.c')
 check "all of it compiles as C11 without warnings" compile c11 $(find good -name '*.c')
 if command -v $CXX >/dev/null; then
@@ -180,10 +215,11 @@ else
     skip "headers compile as C++ without warnings" "no C++ compiler"
 fi
 check "the greeter's object exports the documented names only" greeter_exports
+check "one of streams needs nothing that only some programs call" streams_need
 check "the parameter 'services' leaves messages out" only_services
 check "comments and marks of deprecation are carried over" eval '
     grep -qF "/* Says hello to somebody. */" good/greeter.vc.h &&
-    test "$(grep -c __attribute__..deprecated good/comments.vc.h)" = 3'
+    test "$(grep -c __attribute__..deprecated good/comments.vc.h)" = 6'
 
 check "a program of it links" link_run
 check "a client function reaches the handler with its argument" ./run handler
@@ -194,13 +230,27 @@ check "methods named by keywords, Init and Add can be called" ./run keywords
 check "c_package changes names in C and not on the wire" ./run c_package
 check "a proto3 optional field tells 0 from nothing" ./run optional
 
+check "a program of all kinds of methods links" link_kinds
+check "an asynchronous call gives its reply to the function" ./kinds async
+check "a server's stream reaches its client" ./kinds server_stream
+check "a client's stream reaches its handler" ./kinds client_stream
+check "two streams of one call reach the other side" ./kinds both_stream
+check "a one-way call reaches its handler" ./kinds one_way
+check "handlers of all kinds that are NULL answer VC_UNIMPLEMENTED" ./kinds no_handler
+check "tables have kinds, timeouts and limits" ./kinds table
+check "the file of a service is protoc's set of it and its imports" \
+    file_is_set flow.Flow streams.proto
+check "that of a second service of the file is the same" file_is_set flow.Again streams.proto
+check "it has what is imported publicly, and nothing twice" \
+    file_is_set demo.imports.Mixed imports.proto
+
 # What is refused.
 
 refused()
 {
     expected=$(sed -n 's,^// EXPECT ,,p' "$here/bad/$1")
     [ -n "$expected" ] &&
-        says "$expected" generate bad -I "$here/bad" -I "$here/include" "$1"
+        says "$expected" generate bad -I "$here/bad" $protos "$1"
 }
 
 # methods N - a service of so many
@@ -224,8 +274,7 @@ capture()
     printf '#!/bin/sh\ncat >"%s"\nprintf "\\020\\001"\n' "$work/$1" >bin/capture
     chmod +x bin/capture
     shift
-    "$protoc" --plugin=protoc-gen-verbcall=bin/capture -I "$here/good" -I "$here/include" \
-        --verbcall_out=bad "$@"
+    "$protoc" --plugin=protoc-gen-verbcall=bin/capture -I "$here/good" $protos --verbcall_out=bad "$@"
 }
 
 for proto in $(cd "$here/bad" && echo *.proto); do
@@ -347,6 +396,8 @@ check "the maker of damaged requests compiles" \
     $CC -std=c11 "$here/mutate.c" -o mutate
 check "400 damaged requests do no harm" damaged damaged 400 --verbcall_opt=services \
     optional.proto imports.proto
+check "200 damaged requests with streams and options do no harm" damaged streams 200 \
+    --verbcall_opt=services streams.proto
 check "60 damaged requests that reach protoc-gen-c do no harm" damaged chained 60 \
     comments.proto c_package.proto
 check "messages nested 90 deep are generated" deep 90

@@ -32,6 +32,19 @@ demo_greeter_say_hello(struct vc_channel *channel,
                        const struct vc_call_opts *opts,
                        Demo__HelloReply **reply);
 
+/* Does not wait, as vc_channel_call_async(); the reply is a
+ * Demo__HelloReply. */
+static inline enum vc_status
+demo_greeter_say_hello_async(struct vc_channel *channel,
+                             const Demo__HelloRequest *request,
+                             const struct vc_call_opts *opts,
+                             vc_async_done *done, void *arg,
+                             struct vc_async **call)
+{
+    return vc_channel_call_async(channel, &demo_greeter_service, 0, request,
+                                 opts, done, arg, call);
+}
+
 VC_END_DECLS
 
 #endif

@@ -1,0 +1,124 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A file with all that it imports. protoc sends files in an order in which
+ * none comes before one that it imports; one that does is not found, which
+ * only a broken protoc can notice. */
+#include "idl/file_set.h"
+
+#include <string.h>
+
+#include "idl/text.h"
+
+/* field numbers in CodeGeneratorRequest, FileDescriptorProto and
+ * FileDescriptorSet */
+#define REQUEST_FILE  15
+#define FILE_LOCATION 9
+#define SET_FILE      1
+
+struct import {
+    size_t n;
+    size_t *files; /* indices, all of files before it */
+};
+
+struct files {
+    struct arena *arena;
+    const Idl__Request *request;
+    struct bytes *packed; /* without locations */
+    struct import *imports;
+};
+
+static struct bytes
+file_strip(struct arena *arena, struct bytes file)
+{
+    struct wire_field field;
+    struct text out;
+
+    text_init(&out, arena);
+    while (wire_next(&file, &field) > 0)
+        if (field.number != FILE_LOCATION)
+            text_add_bytes(&out, field.whole.data, field.whole.length);
+    return (struct bytes){(const uint8_t *)out.data, out.length};
+}
+
+static void
+packed_build(struct files *files, struct bytes request)
+{
+    size_t n = files->request->n_proto_file, i = 0;
+    struct wire_field field;
+
+    files->packed = arena_array(files->arena, n, sizeof *files->packed);
+    while (i < n && wire_next(&request, &field) > 0)
+        if (field.number == REQUEST_FILE)
+            files->packed[i++] = file_strip(files->arena, field.value);
+}
+
+/* Adds the import of a name to those of file i. */
+static void
+import_add(struct files *files, size_t i, const char *name)
+{
+    struct import *import = &files->imports[i];
+
+    for (size_t j = 0; j < i; j++)
+        if (strcmp(files->request->proto_file[j]->name, name) == 0) {
+            import->files[import->n++] = j;
+            return;
+        }
+}
+
+static void
+imports_build(struct files *files)
+{
+    size_t n = files->request->n_proto_file;
+
+    files->imports = arena_array(files->arena, n, sizeof *files->imports);
+    for (size_t i = 0; i < n; i++) {
+        const Idl__File *file = files->request->proto_file[i];
+
+        files->imports[i].files = arena_array(files->arena, file->n_dependency,
+                                              sizeof(*files->imports->files));
+        for (size_t j = 0; j < file->n_dependency; j++)
+            import_add(files, i, file->dependency[j]);
+    }
+}
+
+/* Marks what the marked ones up to the last one import, one way or another. */
+static void
+imports_mark(const struct files *files, bool *marked, size_t last)
+{
+    for (size_t i = last + 1; i-- > 0;)
+        for (size_t j = 0; marked[i] && j < files->imports[i].n; j++)
+            marked[files->imports[i].files[j]] = true;
+}
+
+static struct bytes
+set_pack(const struct files *files, const char *name)
+{
+    size_t n = files->request->n_proto_file, own = 0;
+    bool *marked = arena_array(files->arena, n, sizeof *marked);
+    struct text out;
+
+    while (strcmp(files->request->proto_file[own]->name, name) != 0)
+        own++;
+    marked[own] = true;
+    imports_mark(files, marked, own);
+
+    text_init(&out, files->arena);
+    for (size_t i = 0; i <= own; i++)
+        if (marked[i])
+            wire_add_message(&out, SET_FILE, files->packed[i]);
+    return (struct bytes){(const uint8_t *)out.data, out.length};
+}
+
+void
+file_sets_build(struct arena *arena, struct bytes bytes,
+                const Idl__Request *request, struct model *model)
+{
+    struct files files = {.arena = arena, .request = request};
+
+    packed_build(&files, bytes);
+    imports_build(&files);
+    for (size_t i = 0; i < model->n_files; i++)
+        if (model->files[i].n_services > 0)
+            model->files[i].set = set_pack(&files, model->files[i].name);
+}
