@@ -56,8 +56,9 @@ vc_channel_call(struct vc_channel *channel, const struct vc_service *service,
                 const struct vc_call_opts *opts, void **reply)
 {
     struct blocking b;
-    uint32_t ms = opts != NULL && opts->timeout_ms != 0 ? opts->timeout_ms
-                                                        : channel->call_ms;
+    uint32_t ms = opts != NULL && opts->timeout_ms != 0
+                      ? opts->timeout_ms
+                      : vc__channel_call_ms(channel, &service->methods[method]);
     enum vc_status status;
 
     vc__unary_init(&b.unary, channel, service, method, request, on_ended);

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include <verbcall/channel.h>
+#include <verbcall/service.h>
 
 #include "cm/client.h"
 #include "cm/pool.h"
@@ -50,6 +51,13 @@ vc__channel_leave(struct vc_channel *c)
      * acquire for the last of them, who says so. */
     if (atomic_fetch_sub_explicit(&c->users, 1, memory_order_acq_rel) == 1)
         vc__waiter_done(&c->unused);
+}
+
+/* Milliseconds that a call of this method may take whose options say none. */
+static inline uint32_t
+vc__channel_call_ms(const struct vc_channel *c, const struct vc_method *method)
+{
+    return method->timeout_ms != 0 ? method->timeout_ms : c->call_ms;
 }
 
 /* Its client of this service, made at the first use; NULL without memory. Any

@@ -45,8 +45,8 @@ struct vc_call_opts {
     size_t size;
 
     /* Milliseconds, 1..2^31-1, that the call may take, connecting included;
-     * default: the channel's. VC_NO_DEADLINE waits for ever, or until the
-     * link is lost. */
+     * default: the method's (verbcall/options.proto), or else the channel's.
+     * VC_NO_DEADLINE waits for ever, or until the link is lost. */
     uint32_t timeout_ms;
 };
 
