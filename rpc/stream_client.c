@@ -298,8 +298,9 @@ client_stream_new(struct vc_channel *channel, const struct vc_service *service,
     c->stream.half_out = !(type->flags & VC_METHOD_CLIENT_STREAM);
     c->channel = channel;
     c->type = type;
-    c->ms = opts != NULL && opts->timeout_ms != 0 ? opts->timeout_ms
-                                                  : channel->call_ms;
+    c->ms = opts != NULL && opts->timeout_ms != 0
+                ? opts->timeout_ms
+                : vc__channel_call_ms(channel, type);
     return c;
 }
 

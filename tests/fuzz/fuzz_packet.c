@@ -13,19 +13,23 @@
 /* doc/wire.md 4.1, 4.7: flags of each type. */
 static const uint8_t flags_of[] = {
     [VC__FRAME_OPEN] = 0,
-    [VC__FRAME_CALL] = VC__FRAME_MORE,
+    [VC__FRAME_CALL] = VC__FRAME_MORE | VC__FRAME_STREAMS,
     [VC__FRAME_REPLY] = VC__FRAME_MORE | VC__FRAME_NOT_EXECUTED,
     [VC__FRAME_DATA] = VC__FRAME_MORE | VC__FRAME_OF_REPLY,
     [VC__FRAME_CLOSE] = 0,
     [VC__FRAME_CANCEL] = 0,
     [VC__FRAME_PING] = VC__FRAME_ANSWER,
     [VC__FRAME_GOAWAY] = 0,
+    [VC__FRAME_MESSAGE] = VC__FRAME_MORE,
+    [VC__FRAME_HALF] = 0,
+    [VC__FRAME_WINDOW] = 0,
 };
 
 static bool
 has_body(unsigned type)
 {
-    return type != VC__FRAME_PING && type != VC__FRAME_GOAWAY;
+    return type != VC__FRAME_PING && type != VC__FRAME_GOAWAY &&
+           type != VC__FRAME_HALF && type != VC__FRAME_WINDOW;
 }
 
 /* Is there a good frame at `at`, of which `room` bytes are in the packet? */
@@ -36,7 +40,7 @@ frame_is_good(const uint8_t *at, size_t room)
 
     if (room < VC__FRAME_HEADER)
         return false;
-    if (at[0] < VC__FRAME_OPEN || at[0] > VC__FRAME_GOAWAY ||
+    if (at[0] < VC__FRAME_OPEN || at[0] > VC__FRAME_WINDOW ||
         (at[1] & ~flags_of[at[0]]) != 0)
         return false;
     body = vc__get32(at + 16);

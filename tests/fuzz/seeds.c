@@ -146,6 +146,10 @@ good_packets(void)
     one_frame("good_ping", VC__FRAME_PING, 0, "", "", 0);
     one_frame("good_answer", VC__FRAME_PING, VC__FRAME_ANSWER, "", "", 0);
     one_frame("good_goaway", VC__FRAME_GOAWAY, 0, "", "", 0);
+    one_frame("good_message", VC__FRAME_MESSAGE, 0, "", "hello", 5);
+    one_frame("good_half", VC__FRAME_HALF, 0, "", "", 0);
+    one_frame("good_window", VC__FRAME_WINDOW, 0, "", "", 0);
+    one_frame("bad_window_with_body", VC__FRAME_WINDOW, 0, "", "x", 1);
 
     p = packet_of(4);
     add_frame(&p, VC__FRAME_OPEN, 0, "", "demo.Greeter", 12);
@@ -181,7 +185,7 @@ bad_packets(void)
     write_packet("bad_metadata", &p);
 
     one_frame("bad_type_0", 0, 0, "", "", 0);
-    one_frame("bad_type_9", 9, 0, "", "", 0);
+    one_frame("bad_type_12", 12, 0, "", "", 0);
     one_frame("bad_flags", VC__FRAME_OPEN, VC__FRAME_MORE, "", "abcd", 4);
     one_frame("bad_part", VC__FRAME_REPLY, VC__FRAME_MORE, "", "\0\0\1", 3);
     one_frame("bad_ping", VC__FRAME_PING, 0, "", "a", 1);

@@ -162,7 +162,7 @@ greeter_exports()
 
 streams_need()
 {
-    $CC $cflags -Igood -c good/streams.vc.c -o streams.o &&
+    $CC $cflags "-I$VC_INCLUDE" -Igood -c good/streams.vc.c -o streams.o &&
         $NM -u streams.o | sed -n 's/.* U \(vc_\)/\1/p' | sort >needed &&
         printf '%s\n' vc_call_no_handler vc_channel_call vc_server_add | diff - needed
 }
