@@ -150,13 +150,13 @@ request_take(struct vc__client *c, struct vc__request *r,
 
 /* The link to push, which stays until that is done. Under the lock. */
 static struct vc__link *
-link_hold(struct vc__client *c)
+link_hold(const struct vc__session *s)
 {
     struct vc__link *link;
 
-    if (c->session == NULL || c->session->link == NULL)
+    if (s == NULL || s->link == NULL)
         return NULL;
-    link = &c->session->link->link;
+    link = &s->link->link;
     vc__link_hold(link);
     return link;
 }
@@ -173,12 +173,26 @@ vc__client_start(struct vc__client *c, struct vc__request *r)
     vc__pool_count(c->pool, VC__POOL_CALLS_STARTED, 1);
     if (!good)
         vc__pool_count(c->pool, VC__POOL_CALLS_ENDED, 1);
-    link = link_hold(c);
+    link = link_hold(c->session);
     pthread_mutex_unlock(&c->pool->lock);
     if (link != NULL)
         vc__link_push_held(link);
     if (!good)
         r->failed(r, &error);
+}
+
+/* Under the lock; the request is in a slot. Its session may be one at a former
+ * peer. */
+static enum vc_outcome
+sent_abandon(struct vc__client *c, struct vc__request *r,
+             struct vc__link **cancel)
+{
+    struct vc__session *s = r->session;
+    enum vc_outcome outcome = vc__session_abandon(s, r);
+
+    *cancel = link_hold(s);
+    vc__client_launch(c);
+    return outcome;
 }
 
 bool
@@ -212,7 +226,7 @@ bool
 vc__client_abandon(struct vc__client *c, struct vc__request *r,
                    enum vc_outcome *outcome)
 {
-    struct vc__link *link;
+    struct vc__link *link, *cancel = NULL;
     bool mine = true;
 
     pthread_mutex_lock(&c->pool->lock);
@@ -223,20 +237,21 @@ vc__client_abandon(struct vc__client *c, struct vc__request *r,
         *outcome = r->exposed ? VC_OUTCOME_UNKNOWN : VC_OUTCOME_NOT_EXECUTED;
         break;
     case VC__REQUEST_SENT:
-        *outcome = vc__session_abandon(r->session, r);
-        vc__client_launch(c);
+        *outcome = sent_abandon(c, r, &cancel);
         break;
     case VC__REQUEST_COMPLETING:
         mine = false;
         break;
     }
     if (mine) {
-        r->state = VC__REQUEST_COMPLETING;
+        r->state = VC__REQUEST_COMPLETING; /* for who abandons it again */
         vc__pool_count(c->pool, VC__POOL_CALLS_GIVEN_UP, 1);
         vc__pool_count(c->pool, VC__POOL_CALLS_ENDED, 1);
     }
-    link = link_hold(c);
+    link = link_hold(c->session);
     pthread_mutex_unlock(&c->pool->lock);
+    if (cancel != NULL)
+        vc__link_push_held(cancel);
     if (link != NULL)
         vc__link_push_held(link);
     vc__pool_refuse(c->pool);

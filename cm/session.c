@@ -97,8 +97,11 @@ assembly_drop(struct vc__session *s, struct vc__slot *slot)
 static void
 session_end(struct vc__session *s)
 {
-    if (s->link != NULL)
+    if (s->link != NULL) {
+        /* A CANCEL may wait there for a credit. */
+        vc__link_drop(&s->link->link, &s->flow);
         vc__session_unbind(s);
+    }
     for (unsigned i = 0; i < s->n_slots; i++)
         assembly_drop(s, &s->slots[i]);
     cds_list_del(&s->node);
@@ -196,27 +199,34 @@ append(struct vc__session *s, struct vc__send *send)
     vc__link_append(&s->link->link, send);
 }
 
-/* What is under way goes again. A call that nobody waits for any more is
- * cancelled: the peer's answer tells that its slot is free. */
+/* The slot's caller has given up: the peer's handler is told, and the peer's
+ * answer tells that the slot is free. False without memory. */
 static bool
-slot_resend(struct vc__session *s, uint16_t i)
+cancel_send(struct vc__session *s, uint16_t i)
 {
-    struct vc__request *r = s->slots[i].request;
-    struct vc__send *send;
+    struct vc__send *send = vc__note_new(s, VC__FRAME_CANCEL, 0);
 
-    if (r != NULL) {
-        r->send->fresh = false;
-        if (r->exposed)
-            vc__pool_count(s->peer->pool, VC__POOL_CALLS_SENT_AGAIN, 1);
-        append(s, r->send);
-        return true;
-    }
-    send = vc__note_new(s, VC__FRAME_CANCEL, 0);
     if (send == NULL)
         return false;
     send->frame.slot = i;
     send->frame.sequence = s->slots[i].sequence;
     append(s, send);
+    return true;
+}
+
+/* What is under way goes again. A call that nobody waits for any more is
+ * cancelled. */
+static bool
+slot_resend(struct vc__session *s, uint16_t i)
+{
+    struct vc__request *r = s->slots[i].request;
+
+    if (r == NULL)
+        return cancel_send(s, i);
+    r->send->fresh = false;
+    if (r->exposed)
+        vc__pool_count(s->peer->pool, VC__POOL_CALLS_SENT_AGAIN, 1);
+    append(s, r->send);
     return true;
 }
 
@@ -379,10 +389,11 @@ vc__session_abandon(struct vc__session *s, struct vc__request *r)
         return VC_OUTCOME_NOT_EXECUTED;
     }
     s->slots[r->slot].request = NULL;
-    /* Another link had sent some of it. Without memory for that the slot is
-     * busy until this link is lost, too. */
-    if (back || (stream && s->link != NULL))
-        slot_resend(s, r->slot);
+    /* In the same flow, so behind the request or its first part, and before
+     * the slot's next. Without a link the next one will bring it; without
+     * memory the handler runs on until its deadline. */
+    if (s->link != NULL)
+        cancel_send(s, r->slot);
     return stream || vc__request_is_exposed(r) ? VC_OUTCOME_UNKNOWN
                                                : VC_OUTCOME_NOT_EXECUTED;
 }

@@ -143,7 +143,8 @@ vc__call_release(struct vc_call *call)
         vc__stream_server_end(call);
     free(call->long_reply);
     call->long_reply = NULL;
-    call->has_text = false;
+    call->has_text = call->unwanted = false;
+    atomic_store_explicit(&call->cancelled, false, memory_order_relaxed);
     vc__arena_reset(&call->arena);
     if (part->n_stock < STOCK_MAX) {
         cds_list_add(&call->node, &part->stock);

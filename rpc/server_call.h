@@ -19,6 +19,8 @@ struct vc__call_site {
     uint8_t kind; /* VC__FRAME_*_STREAM, as its client says */
 };
 
+struct vc__call_watch;
+
 struct vc_call {
     struct vc__call_site site;
     struct vc__task task; /* runs the handler */
@@ -36,6 +38,10 @@ struct vc_call {
     uint64_t turn;         /* handlers that had begun when it came */
     bool has_text;
     char text[VC__ERROR_TEXT];
+
+    bool unwanted;         /* its client has given it up, or is gone */
+    atomic_bool cancelled; /* rpc/server_cancel.h; by this or its deadline */
+    _Atomic(struct vc__call_watch *) watch; /* NULL: nobody asked */
 };
 
 static inline struct vc__server_part *

@@ -6,6 +6,7 @@
 
 #include <verbcall/call.h>
 
+#include "rpc/server_cancel.h"
 #include "rpc/server_link.h"
 #include "rpc/server_reply.h"
 #include "rpc/stream_server.h"
@@ -45,6 +46,15 @@ handlers_count(struct vc_call *call, int64_t n)
               VC__COUNT_handlers_running, n);
 }
 
+/* The holder. What nobody waits for any more need not be packed. */
+static void
+call_end(struct vc_call *call, enum vc_status status)
+{
+    if (atomic_load_explicit(&call->watch, memory_order_relaxed) != NULL)
+        vc__call_unwatch(call);
+    vc__reply_result(call, call->unwanted ? VC_CANCELLED : status);
+}
+
 /* The handler was taken over and has ended: back on the holder. */
 static void
 call_finish(struct vc__task *task)
@@ -52,7 +62,7 @@ call_finish(struct vc__task *task)
     struct vc_call *call = caa_container_of(task, struct vc_call, task);
 
     handlers_count(call, -1);
-    vc__reply_result(call, call->status);
+    call_end(call, call->status);
 }
 
 static enum vc_status
@@ -82,7 +92,7 @@ call_handle(struct vc_call *call, const struct vc__service_entry *entry)
     status = run(call, entry);
     if (vc__engine_resume(stint)) {
         handlers_count(call, -1);
-        vc__reply_result(call, status);
+        call_end(call, status);
         return;
     }
     call->status = status;
@@ -112,6 +122,8 @@ call_run(struct vc__task *task)
 
     if (call->site.session->link == NULL)
         call_skip(call);
+    else if (call->unwanted)
+        vc__reply_refuse(call, VC_CANCELLED, VC__GIVEN_UP);
     else if (is_late(call))
         vc__reply_refuse(call, VC_DEADLINE_EXCEEDED,
                          "the deadline passed before the handler could run");

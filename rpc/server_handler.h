@@ -8,6 +8,8 @@
 
 #include "rpc/server_call.h"
 
+#define VC__GIVEN_UP "its caller has given it up"
+
 /* Unpacks the request and has the handler run, or answers why not. */
 void vc__call_begin(const struct vc__call_site *site, const uint8_t *body,
                     uint32_t len);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpc/server_cancel.h"
 #include "rpc/server_counts.h"
 #include "rpc/server_handler.h"
 #include "rpc/server_link.h"
@@ -438,6 +439,8 @@ arrival_done(struct vc__server_session *s, uint16_t i)
         reply_go(s, slot);
     else if (slot->state == VC__SLOT_RUNNING)
         vc__server_count(s, VC__COUNT_calls_joined, 1);
+    else if (a->cancelled)
+        call_refuse(&site, VC_CANCELLED, VC__GIVEN_UP);
     else if (vc__now() >= a->due)
         call_refuse(&site, VC_DEADLINE_EXCEEDED, LATE);
     else if (a->assembly.loss == VC__ASSEMBLY_KEPT)
@@ -498,15 +501,23 @@ vc__server_session_data(struct vc__server_link *sl, const struct vc__frame *f)
     return got >= 0;
 }
 
+/* The slot's last call is given up. Its reply goes all the same: it tells the
+ * client that the slot is free. */
 static bool
-call_cancel(struct vc__server_slot *slot)
+call_cancel(struct vc__server_session *s, struct vc__server_slot *slot)
 {
+    if (slot->state == VC__SLOT_FREE)
+        return slot->asked; /* its reply has been on its way */
     slot->asked = true;
-    return vc__stream_server_cancelled(slot->call);
+    if (slot->arrival != NULL)
+        slot->arrival->cancelled = true;
+    else if (slot->state == VC__SLOT_KEPT)
+        reply_go(s, slot);
+    if (slot->state == VC__SLOT_RUNNING)
+        vc__call_cancel(slot->call);
+    return true;
 }
 
-/* The client does not want the call any more, and must know when its slot is
- * free. */
 bool
 vc__server_session_cancel(struct vc__server_link *sl, const struct vc__frame *f)
 {
@@ -521,15 +532,8 @@ vc__server_session_cancel(struct vc__server_link *sl, const struct vc__frame *f)
     if (f->slot >= VC__SERVER_SLOTS || !slots_grow(s, f->slot))
         return false;
     slot = &s->slots[f->slot];
-    if (f->sequence == slot->sequence && slot->state == VC__SLOT_RUNNING &&
-        slot->stream && slot->call != NULL)
-        return call_cancel(slot);
-    if (f->sequence == slot->sequence && slot->arrival == NULL) {
-        slot->asked = true;
-        if (slot->state == VC__SLOT_KEPT)
-            reply_go(s, slot);
-        return slot->stream || slot->state != VC__SLOT_FREE;
-    }
+    if (f->sequence == slot->sequence)
+        return call_cancel(s, slot);
     if (f->sequence != slot->sequence + 1 || slot->arrival != NULL ||
         slot->state == VC__SLOT_RUNNING)
         return false;
@@ -537,7 +541,7 @@ vc__server_session_cancel(struct vc__server_link *sl, const struct vc__frame *f)
     slot->sequence = f->sequence;
     slot->asked = true;
     site = site_of(s, f->slot, 0, VC__FOREVER);
-    call_refuse(&site, VC_CANCELLED, "its caller has given it up");
+    call_refuse(&site, VC_CANCELLED, VC__GIVEN_UP);
     return true;
 }
 
@@ -574,6 +578,8 @@ vc__server_session_close(struct vc__server_session *s)
     for (unsigned i = 0; i < s->n_slots; i++) {
         if (s->slots[i].state == VC__SLOT_KEPT)
             slot_settle(s, &s->slots[i]);
+        else if (s->slots[i].state == VC__SLOT_RUNNING)
+            vc__call_cancel(s->slots[i].call);
     }
     peer->seats[s->number - 1].session = NULL;
     peer->n_sessions--;

@@ -186,12 +186,10 @@ vc__stream_server_lost(struct vc_call *call)
     flush(server_stream_of(call->stream));
 }
 
-bool
+void
 vc__stream_server_cancelled(struct vc_call *call)
 {
-    if (call->stream != NULL)
-        end_with(call, VC_CANCELLED, "its client has given it up");
-    return true;
+    end_with(call, VC_CANCELLED, "its client has given it up");
 }
 
 /* --- frames of sessions ------------------------------------------------- */

@@ -20,6 +20,6 @@ void vc__stream_server_end(struct vc_call *call);
 /* The link is lost; the client wants the call no more: the handler learns it
  * by its stream. */
 void vc__stream_server_lost(struct vc_call *call);
-bool vc__stream_server_cancelled(struct vc_call *call);
+void vc__stream_server_cancelled(struct vc_call *call);
 
 #endif

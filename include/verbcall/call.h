@@ -6,6 +6,7 @@
 #ifndef VERBCALL_CALL_H
 #define VERBCALL_CALL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,7 +16,8 @@
 VC_BEGIN_DECLS
 
 /* On the server: one call while its handler runs. Only the handler's thread
- * may use it, and not after the handler has returned. */
+ * may use it, if nothing else is said, and not after the handler has
+ * returned. */
 struct vc_call;
 
 /* vc_call_alloc - size bytes, zeroed and aligned for any type, that live
@@ -39,6 +41,26 @@ VC_API enum vc_status vc_call_fail(struct vc_call *call, enum vc_status status,
 /* vc_call_deadline_us - microseconds that the caller still waits for the
  * reply, 0 when it does not any more, UINT64_MAX when it waits for ever. */
 VC_API uint64_t vc_call_deadline_us(const struct vc_call *call);
+
+/* vc_call_is_cancelled - true when nobody waits for the reply any more: the
+ * caller has cancelled the call, or its deadline has passed, or the client is
+ * gone (one that has lost its connection has ten seconds to come back). A
+ * handler that takes long asks now and then, and returns; what it returns then
+ * does not matter. Any thread while the call has not ended. */
+VC_API bool vc_call_is_cancelled(const struct vc_call *call);
+
+/* vc_call_on_cancel - has tell() called once, when nobody waits for the reply
+ * any more: on another thread, which it must not block, or inside of this
+ * function if it is so already. One function at a time: another takes its
+ * place, NULL takes it away. When this returns, the former does not run and
+ * will not, so a handler whose arg does not outlive it ends by
+ * vc_call_on_cancel(call, NULL, NULL). The process hears of a cancellation
+ * while threads of vc_runtime_start() advance it.
+ * VC_RESOURCE_EXHAUSTED  no memory
+ * VC_FAILED_PRECONDITION inside of tell(), or on two threads at a time */
+VC_API enum vc_status
+vc_call_on_cancel(struct vc_call *call,
+                  void (*tell)(struct vc_call *call, void *arg), void *arg);
 
 /* On the client. Set by VC_CALL_OPTS_INIT; 0 in a field means its default. */
 struct vc_call_opts {

@@ -54,7 +54,7 @@ struct vc_runtime;
     X(sessions_server_moved, "times that a client's moved to another link")    \
     X(calls_started, "calls of ours begun")                                    \
     X(calls_ended, "calls of ours that ended, well or not")                    \
-    X(calls_given_up, "calls of ours whose deadline passed")                   \
+    X(calls_given_up, "calls of ours whose deadline passed, or cancelled")     \
     X(calls_waiting, "calls of ours that wait for a slot or link now")         \
     X(calls_sent_again, "requests sent again, their link having been lost")    \
     X(calls_received, "calls of clients that came, to be run or refused")      \
@@ -99,7 +99,8 @@ struct vc_runtime;
     X(memory_send, "bytes pinned for sending now")                             \
     X(memory_send_limit, "bytes that may be, on the devices in use")           \
     X(requests_arriving, "bytes of long requests that are arriving now")       \
-    X(replies_arriving, "bytes of long replies that are arriving now")
+    X(replies_arriving, "bytes of long replies that are arriving now")         \
+    X(calls_cancelled, "calls of clients that were cancelled while they ran")
 
 struct vc_counters {
     size_t size; /* sizeof(struct vc_counters), so that it can grow */

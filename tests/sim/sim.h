@@ -37,6 +37,13 @@
 
 /* --- servers ----------------------------------------------------------- */
 
+struct sim_server;
+
+/* In place of what Echo does; call is the library's. */
+typedef enum vc_status sim_handle(struct sim_server *s, struct vc_call *call,
+                                  const Suite__EchoRequest *request,
+                                  Suite__EchoReply *reply);
+
 struct sim_server {
     struct fake_host *host;
     struct fake_process *process;
@@ -47,6 +54,8 @@ struct sim_server {
     void (*inside)(struct sim_server *s); /* in each handler; or NULL */
     /* Adds further services; or NULL. */
     enum vc_status (*add)(struct vc_server *server, struct sim_server *s);
+    sim_handle *handle;                   /* or NULL */
+    void *arg;                            /* of the test */
     uint32_t keepalive_ms;                /* 0: the default */
     const struct vc_server_opts *opts;    /* or NULL */
     atomic_bool serves;                   /* it listens */
