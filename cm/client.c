@@ -128,10 +128,10 @@ request_take(struct vc__client *c, struct vc__request *r,
 {
     enum launch got = LAUNCH_WAIT;
 
-    if (c->closed || c->pool->closed)
-        return fail_with(error, VC_CANCELLED, "the channel is closed");
     r->state = VC__REQUEST_WAITING;
     r->exposed = false;
+    if (c->closed || c->pool->closed)
+        return fail_with(error, VC_CANCELLED, "the channel is closed");
     if (cds_list_empty(&c->waiting))
         got = launch(c, r);
     if (got == LAUNCH_FULL)
@@ -170,6 +170,8 @@ vc__client_start(struct vc__client *c, struct vc__request *r)
 
     pthread_mutex_lock(&c->pool->lock);
     good = request_take(c, r, &error);
+    if (!good)
+        r->state = VC__REQUEST_COMPLETING;
     vc__pool_count(c->pool, VC__POOL_CALLS_STARTED, 1);
     if (!good)
         vc__pool_count(c->pool, VC__POOL_CALLS_ENDED, 1);

@@ -211,5 +211,7 @@ vc__unary_start(struct vc__unary *u, uint64_t now, uint64_t due)
 bool
 vc__unary_abandon(struct vc__unary *u, enum vc_outcome *outcome)
 {
-    return vc__client_abandon(u->client, &u->request, outcome);
+    /* Without a client it has failed. */
+    return u->client != NULL &&
+           vc__client_abandon(u->client, &u->request, outcome);
 }

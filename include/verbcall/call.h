@@ -19,6 +19,7 @@ VC_BEGIN_DECLS
  * may use it, if nothing else is said, and not after the handler has
  * returned. */
 struct vc_call;
+struct vc_canceller;
 
 /* vc_call_alloc - size bytes, zeroed and aligned for any type, that live
  * until the reply has been packed. NULL when the call's memory limit is met;
@@ -70,11 +71,15 @@ struct vc_call_opts {
      * default: the method's (verbcall/options.proto), or else the channel's.
      * VC_NO_DEADLINE waits for ever, or until the link is lost. */
     uint32_t timeout_ms;
+
+    /* Ends the call when vc_cancel() is called (verbcall/cancel.h); default
+     * NULL: only its time does. */
+    struct vc_canceller *canceller;
 };
 
 #define VC_CALL_OPTS_INIT                                                      \
     {                                                                          \
-        sizeof(struct vc_call_opts), 0                                         \
+        sizeof(struct vc_call_opts), 0, NULL                                   \
     }
 
 /* vc_reply_free - gives a reply back that a client's call returned. Any

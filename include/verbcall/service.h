@@ -92,7 +92,7 @@ struct vc_service {
  * VC_RESOURCE_EXHAUSTED request or reply are over the limit; no memory
  * VC_UNIMPLEMENTED      the peer does not serve the service or the method
  * VC_UNAVAILABLE        no connection within the connect timeout, or lost
- * VC_CANCELLED          the channel was closed
+ * VC_CANCELLED          the channel was closed, or the call was cancelled
  * VC_INTERNAL           the reply does not fit its type */
 VC_API enum vc_status vc_channel_call(struct vc_channel *channel,
                                       const struct vc_service *service,

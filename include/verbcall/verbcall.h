@@ -7,6 +7,7 @@
 
 #include <verbcall/async.h>
 #include <verbcall/call.h>
+#include <verbcall/cancel.h>
 #include <verbcall/channel.h>
 #include <verbcall/counters.h>
 #include <verbcall/runtime.h>

@@ -246,21 +246,29 @@ reply_check(const Suite__EchoRequest *request, Suite__EchoReply *reply)
 }
 
 enum vc_status
-sim_echo(struct vc_channel *channel, size_t size, unsigned tag,
-         unsigned timeout_ms, enum vc_outcome *outcome)
+sim_echo_opts(struct vc_channel *channel, size_t size, unsigned tag,
+              const struct vc_call_opts *opts, enum vc_outcome *outcome)
 {
     static const uint8_t zeros[SIZE_MAX_];
-    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
     Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
     Suite__EchoReply *reply;
     enum vc_status status;
 
-    opts.timeout_ms = timeout_ms;
     request.tag = tag;
     request.payload.len = size;
     request.payload.data = (uint8_t *)zeros;
-    status = suite_probe_echo(channel, &request, &opts, &reply);
+    status = suite_probe_echo(channel, &request, opts, &reply);
     if (outcome != NULL)
         *outcome = status == VC_OK ? VC_OUTCOME_EXECUTED : vc_error_outcome();
     return status == VC_OK ? reply_check(&request, reply) : status;
+}
+
+enum vc_status
+sim_echo(struct vc_channel *channel, size_t size, unsigned tag,
+         unsigned timeout_ms, enum vc_outcome *outcome)
+{
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+
+    opts.timeout_ms = timeout_ms;
+    return sim_echo_opts(channel, size, tag, &opts, outcome);
 }

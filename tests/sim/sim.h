@@ -90,6 +90,11 @@ extern atomic_uint sim_ran[SIM_TAGS];
 enum vc_status sim_echo(struct vc_channel *channel, size_t size, unsigned tag,
                         unsigned timeout_ms, enum vc_outcome *outcome);
 
+/* The same with all options, for those that sim_echo() has no word for. */
+enum vc_status sim_echo_opts(struct vc_channel *channel, size_t size,
+                             unsigned tag, const struct vc_call_opts *opts,
+                             enum vc_outcome *outcome);
+
 /* "rdma://ADDRESS:PORT" of a host. */
 void sim_target(const char *addr, char target[80]);
 

@@ -3,7 +3,8 @@
  *
  * Worlds made up from seeds: one or two servers, up to three clients with up
  * to three threads each, whose channels share links or do not and are closed
- * while others call, and mischief at random moments. Every call ends once,
+ * while others call, some of whose calls are cancelled, and mischief at random
+ * moments. Every call ends once,
  * what is said of its outcome is true, and nothing is left. One seed alone,
  * with its trace: test_random SEED; others than the first thousand:
  * test_random SEED COUNT. */
@@ -96,16 +97,61 @@ some_size(struct dice *d)
     return sizes[roll(d, sizeof sizes / sizeof sizes[0])];
 }
 
+/* Cancels a call at some moment. */
+struct impatience {
+    struct vc_canceller *canceller;
+    uint64_t us;
+    pthread_t thread;
+};
+
+static void *
+impatience_main(void *arg)
+{
+    struct impatience *i = arg;
+
+    fake_sleep_us(i->us);
+    vc_cancel(i->canceller);
+    return NULL;
+}
+
+static bool
+impatience_begin(struct impatience *i, struct dice *d)
+{
+    i->us = roll(d, 3000);
+    if (vc_canceller_new(&i->canceller) != VC_OK)
+        return false;
+    if (pthread_create(&i->thread, NULL, impatience_main, i) == 0)
+        return true;
+    vc_canceller_free(i->canceller);
+    return false;
+}
+
+static void
+impatience_end(struct impatience *i)
+{
+    pthread_join(i->thread, NULL);
+    vc_canceller_free(i->canceller);
+}
+
 static void
 call_once(struct caller *c)
 {
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+    struct impatience impatience;
+    bool impatient =
+        roll(&c->dice, 8) == 0 && impatience_begin(&impatience, &c->dice);
     unsigned tag = atomic_fetch_add(&c->world->next_tag, 1);
     struct ending *e = &c->world->endings[tag];
     size_t size = some_size(&c->dice);
-    unsigned ms = roll(&c->dice, 3) == 0 ? 1 + (unsigned)roll(&c->dice, 30) : 0;
 
-    e->status = sim_echo(c->channel, size, tag, ms, &e->outcome);
+    if (roll(&c->dice, 3) == 0)
+        opts.timeout_ms = 1 + (unsigned)roll(&c->dice, 30);
+    if (impatient)
+        opts.canceller = impatience.canceller;
+    e->status = sim_echo_opts(c->channel, size, tag, &opts, &e->outcome);
     atomic_fetch_add(&e->ends, 1);
+    if (impatient)
+        impatience_end(&impatience);
 }
 
 static void *

@@ -1,0 +1,138 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See rpc/canceller.h. */
+#include "rpc/canceller.h"
+
+#include <stdlib.h>
+
+#include "transport/error.h"
+
+/* --- cancellers -------------------------------------------------------- */
+
+struct vc_canceller *
+vc__canceller_make(void)
+{
+    struct vc_canceller *c = calloc(1, sizeof *c);
+
+    if (c == NULL)
+        return NULL;
+    atomic_init(&c->refs, 1);
+    pthread_mutex_init(&c->lock, NULL);
+    CDS_INIT_LIST_HEAD(&c->calls);
+    return c;
+}
+
+void
+vc__canceller_put(struct vc_canceller *c)
+{
+    if (c == NULL || atomic_fetch_sub(&c->refs, 1) > 1)
+        return;
+    pthread_mutex_destroy(&c->lock);
+    free(c);
+}
+
+enum vc_status
+vc_canceller_new(struct vc_canceller **canceller)
+{
+    struct vc_canceller *c = vc__canceller_make();
+
+    if (c == NULL)
+        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    *canceller = c;
+    return VC_OK;
+}
+
+void
+vc_canceller_free(struct vc_canceller *canceller)
+{
+    vc__canceller_put(canceller);
+}
+
+/* A call that is cancelled stays in its place until it leaves, which takes the
+ * lock: so it is there while its cancel() runs. */
+void
+vc_cancel(struct vc_canceller *canceller)
+{
+    struct vc__cancellable *place;
+
+    pthread_mutex_lock(&canceller->lock);
+    if (!atomic_exchange(&canceller->cancelled, true))
+        cds_list_for_each_entry (place, &canceller->calls, node)
+            place->call->cancel(place->call);
+    pthread_mutex_unlock(&canceller->lock);
+}
+
+/* --- calls ------------------------------------------------------------- */
+
+static void
+place_take(struct vc__cancellable *place, struct vc_canceller *canceller,
+           struct vc__cancelling *call)
+{
+    place->canceller = canceller;
+    place->call = call;
+    CDS_INIT_LIST_HEAD(&place->node);
+    if (canceller != NULL)
+        atomic_fetch_add(&canceller->refs, 1);
+}
+
+static void
+place_join(struct vc__cancellable *place)
+{
+    struct vc_canceller *c = place->canceller;
+
+    if (c == NULL)
+        return;
+    pthread_mutex_lock(&c->lock);
+    cds_list_add_tail(&place->node, &c->calls);
+    if (atomic_load(&c->cancelled))
+        place->call->cancel(place->call);
+    pthread_mutex_unlock(&c->lock);
+}
+
+static void
+place_leave(struct vc__cancellable *place)
+{
+    struct vc_canceller *c = place->canceller;
+
+    if (c == NULL)
+        return;
+    pthread_mutex_lock(&c->lock);
+    cds_list_del(&place->node);
+    pthread_mutex_unlock(&c->lock);
+    vc__canceller_put(c);
+}
+
+static bool
+is_cancelled(const struct vc_canceller *c)
+{
+    return c != NULL && atomic_load(&c->cancelled);
+}
+
+enum vc_status
+vc__cancelling_begin(struct vc__cancelling *c, struct vc_canceller *canceller,
+                     struct vc_canceller *parent,
+                     void (*cancel)(struct vc__cancelling *c))
+{
+    if (is_cancelled(canceller) || is_cancelled(parent))
+        return vc__fail(VC_CANCELLED, "%s was cancelled before the call began",
+                        is_cancelled(parent) ? "its parent" : "its canceller");
+    c->cancel = cancel;
+    place_take(&c->own, canceller, c);
+    place_take(&c->parent, parent, c);
+    return VC_OK;
+}
+
+void
+vc__cancelling_join(struct vc__cancelling *c)
+{
+    place_join(&c->own);
+    place_join(&c->parent);
+}
+
+void
+vc__cancelling_end(struct vc__cancelling *c)
+{
+    place_leave(&c->own);
+    place_leave(&c->parent);
+}
