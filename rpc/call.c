@@ -7,13 +7,20 @@
 
 #include <string.h>
 
-#include "rpc/canceller.h"
+#include "rpc/server_cancel.h"
 #include "rpc/unary.h"
 
 struct blocking {
     struct vc__unary unary;
     struct vc__waiter waiter;
     struct vc__cancelling cancelling; /* if it can be cancelled */
+};
+
+/* How long it may take, and what may end it. */
+struct limits {
+    uint64_t now, due;
+    uint32_t ms;
+    bool cancellable;
 };
 
 static void
@@ -59,19 +66,18 @@ on_cancel(struct vc__cancelling *c)
 }
 
 static void
-run(struct blocking *b, uint32_t ms, bool cancellable)
+run(struct blocking *b, const struct limits *limits)
 {
     struct vc__unary *u = &b->unary;
-    uint64_t now = vc__now();
-    uint64_t due = ms == VC_NO_DEADLINE ? VC__FOREVER : vc__after_ms(now, ms);
 
     vc__waiter_init(&b->waiter);
-    vc__unary_start(u, now, due);
-    if (cancellable)
+    vc__unary_start(u, limits->now, limits->due);
+    if (limits->cancellable)
         vc__cancelling_join(&b->cancelling);
-    if (!vc__engine_wait(&u->channel->progress->engine, &b->waiter, due))
-        expire(b, ms);
-    if (cancellable)
+    if (!vc__engine_wait(&u->channel->progress->engine, &b->waiter,
+                         limits->due))
+        expire(b, limits->ms);
+    if (limits->cancellable)
         vc__cancelling_end(&b->cancelling);
 }
 
@@ -84,31 +90,73 @@ opts_take(struct vc_call_opts *out, const struct vc_call_opts *opts)
         memcpy(out, opts, opts->size < sizeof *out ? opts->size : sizeof *out);
 }
 
+static void
+limits_set(struct limits *l, uint32_t ms)
+{
+    l->now = vc__now();
+    l->ms = ms;
+    l->due = ms == VC_NO_DEADLINE ? VC__FOREVER : vc__after_ms(l->now, ms);
+}
+
+/* A call that is made for another ends with it, if not before. */
+static enum vc_status
+limits_of_parent(struct limits *l, struct vc_call *parent,
+                 struct vc_canceller **children)
+{
+    uint64_t due = parent->site.due;
+
+    if (l->now >= due)
+        return vc__fail(VC_DEADLINE_EXCEEDED,
+                        "the deadline of the call that this one is made for "
+                        "has passed");
+    if (due < l->due) {
+        l->due = due;
+        l->ms = (uint32_t)((due - l->now + 999) / 1000);
+    }
+    *children = vc__call_children(parent);
+    return *children != NULL ? VC_OK
+                             : vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+}
+
+static enum vc_status
+limits_join(struct limits *l, struct blocking *b,
+            const struct vc_call_opts *opts)
+{
+    struct vc_canceller *children = NULL;
+    enum vc_status status = VC_OK;
+
+    l->cancellable = opts->canceller != NULL || opts->parent != NULL;
+    if (opts->parent != NULL)
+        status = limits_of_parent(l, opts->parent, &children);
+    if (status != VC_OK || !l->cancellable)
+        return status;
+    return vc__cancelling_begin(&b->cancelling, opts->canceller, children,
+                                on_cancel);
+}
+
 enum vc_status
 vc_channel_call(struct vc_channel *channel, const struct vc_service *service,
                 unsigned method, const void *request,
                 const struct vc_call_opts *user_opts, void **reply)
 {
     struct blocking b;
+    struct limits limits;
     struct vc_call_opts opts;
     enum vc_status status;
-    bool cancellable;
 
     opts_take(&opts, user_opts);
-    cancellable = opts.canceller != NULL;
     vc__unary_init(&b.unary, channel, service, method, request, on_ended);
     status = vc__unary_prepare(&b.unary);
     if (status != VC_OK)
         return status;
-    if (cancellable)
-        status = vc__cancelling_begin(&b.cancelling, opts.canceller, NULL,
-                                      on_cancel);
+    limits_set(&limits,
+               opts.timeout_ms != 0
+                   ? opts.timeout_ms
+                   : vc__channel_call_ms(channel, &service->methods[method]));
+    status = limits_join(&limits, &b, &opts);
     if (status == VC_OK) {
         vc__channel_enter(channel);
-        run(&b, opts.timeout_ms != 0
-                ? opts.timeout_ms
-                : vc__channel_call_ms(channel, &service->methods[method]),
-            cancellable);
+        run(&b, &limits);
         vc__channel_leave(channel);
     }
     vc__unary_release(&b.unary);

@@ -16,6 +16,7 @@
 struct vc__call_watch {
     atomic_uint refs;
     struct vc_call *call; /* until it is over */
+    struct vc_canceller *children;
 
     pthread_mutex_t lock;
     void (*tell)(struct vc_call *call, void *arg); /* lock; NULL: nothing */
@@ -44,6 +45,7 @@ watch_put(struct vc__call_watch *w)
 {
     if (atomic_fetch_sub(&w->refs, 1) > 1)
         return;
+    vc__canceller_put(w->children);
     pthread_mutex_destroy(&w->lock);
     free(w);
 }
@@ -61,7 +63,11 @@ watch_new(struct vc_call *call)
     w->call = call;
     w->arm.run = arm_run;
     pthread_mutex_init(&w->lock, NULL);
-    return w;
+    w->children = vc__canceller_make();
+    if (w->children != NULL)
+        return w;
+    watch_put(w);
+    return NULL;
 }
 
 /* The call's, made at the first use; NULL without memory. */
@@ -113,8 +119,8 @@ watch_fire(struct vc__call_watch *w)
 
 /* --- telling ----------------------------------------------------------- */
 
-/* Sequentially consistent, as is vc_call_on_cancel(): either that sees that
- * the call is cancelled, or we see its watch. */
+/* Sequentially consistent, as are vc_call_on_cancel() and vc__call_children():
+ * either they see that the call is cancelled, or we see its watch. */
 static void
 call_tell(struct vc_call *call)
 {
@@ -127,6 +133,7 @@ call_tell(struct vc_call *call)
     if (w == NULL)
         return;
     atomic_fetch_add(&w->refs, 1);
+    vc_cancel(w->children);
     watch_fire(w);
     watch_put(w);
 }
@@ -169,6 +176,19 @@ vc__call_unwatch(struct vc_call *call)
     w->over = true;
     vc__timer_stop(&engine_of(call)->timers, &w->timer);
     watch_put(w);
+}
+
+/* Of the deadline they know themselves. */
+struct vc_canceller *
+vc__call_children(struct vc_call *call)
+{
+    struct vc__call_watch *w = watch_of(call);
+
+    if (w == NULL)
+        return NULL;
+    if (atomic_load(&call->cancelled))
+        vc_cancel(w->children);
+    return w->children;
 }
 
 /* --- for handlers ------------------------------------------------------ */

@@ -72,6 +72,12 @@ struct vc_call_opts {
      * VC_NO_DEADLINE waits for ever, or until the link is lost. */
     uint32_t timeout_ms;
 
+    /* The call that this one is made for, by its handler: this one ends when
+     * the other is cancelled (vc_call_is_cancelled()), and at its deadline if
+     * that is sooner. Default NULL. The other must not end before this one has
+     * begun. */
+    struct vc_call *parent;
+
     /* Ends the call when vc_cancel() is called (verbcall/cancel.h); default
      * NULL: only its time does. */
     struct vc_canceller *canceller;
@@ -79,7 +85,7 @@ struct vc_call_opts {
 
 #define VC_CALL_OPTS_INIT                                                      \
     {                                                                          \
-        sizeof(struct vc_call_opts), 0, NULL                                   \
+        sizeof(struct vc_call_opts), 0, NULL, NULL                             \
     }
 
 /* vc_reply_free - gives a reply back that a client's call returned. Any

@@ -130,6 +130,9 @@ server_open(struct sim_server *s, struct vc_runtime **runtime,
         opts = *s->opts;
     if (s->keepalive_ms != 0)
         opts.keepalive_ms = s->keepalive_ms;
+    s->self = NULL;
+    if (status == VC_OK && s->calls_itself)
+        status = vc_channel_open(*runtime, s->target, NULL, &s->self);
     if (status == VC_OK)
         status = vc_server_new(*runtime, &opts, server);
     if (status == VC_OK)
@@ -174,6 +177,7 @@ server_run(struct sim_server *s)
     if (status == VC_OK)
         sim_await(&s->close, FOREVER);
     vc_server_close(server);
+    vc_channel_close(s->self);
     atomic_store(&s->runtime, NULL);
     if (runtime != NULL)
         vc_runtime_counters(runtime, &s->last);

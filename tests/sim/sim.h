@@ -58,7 +58,9 @@ struct sim_server {
     void *arg;                            /* of the test */
     uint32_t keepalive_ms;                /* 0: the default */
     const struct vc_server_opts *opts;    /* or NULL */
-    atomic_bool serves;                   /* it listens */
+    bool calls_itself;                    /* by `self`, from handlers */
+    struct vc_channel *self;
+    atomic_bool serves;      /* it listens */
     atomic_uint stop, close; /* it is to end; to close its server at once */
     atomic_uint failures;    /* tries to start that failed */
     _Atomic(struct vc_runtime *) runtime; /* while it serves */

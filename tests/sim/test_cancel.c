@@ -158,15 +158,22 @@ caller_cancel(struct caller *c, enum vc_outcome outcome)
 }
 
 static void
-play(void (*act)(struct scene *s))
+play_quota(void (*act)(struct scene *s), size_t quota)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         struct scene s = {.opts = VC_CHANNEL_OPTS_INIT, .act = act};
 
         memset(&seen, 0, sizeof seen);
         s.server.handle = handle;
+        s.opts.quota = quota;
         scene_run(&s, seed);
     }
+}
+
+static void
+play(void (*act)(struct scene *s))
+{
+    play_quota(act, 0);
 }
 
 /* --- deadlines --------------------------------------------------------- */
@@ -360,15 +367,7 @@ static void
 a_call_that_waits_for_a_slot_is_cancelled(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct scene s = {.opts = VC_CHANNEL_OPTS_INIT,
-                          .act = act_waits_for_a_slot};
-
-        memset(&seen, 0, sizeof seen);
-        s.server.handle = handle;
-        s.opts.quota = 1;
-        scene_run(&s, seed);
-    }
+    play_quota(act_waits_for_a_slot, 1);
 }
 
 /* A server that stands still gives no credits: what is long stays half on its
