@@ -23,13 +23,23 @@ vc__deadline_left(uint64_t due, uint64_t now)
     return due <= now ? 0 : (uint32_t)(due - now);
 }
 
+/* A frame's header and metadata; where its body goes. */
+static uint8_t *
+head_write(uint8_t *out, const struct vc__frame *f)
+{
+    vc__frame_put(out, f);
+    out += VC__FRAME_HEADER;
+    if (f->metadata_len > 0)
+        memcpy(out, f->metadata, f->metadata_len);
+    return out + f->metadata_len;
+}
+
 static void
 write_whole(struct vc__send *s, uint8_t *out)
 {
     const struct vc__frame *f = &s->frame;
 
-    vc__frame_put(out, f);
-    out += VC__FRAME_HEADER;
+    out = head_write(out, f);
     if (s->body != NULL)
         memcpy(out, s->body, f->body_len);
     else if (f->body_len > 0)
@@ -37,31 +47,38 @@ write_whole(struct vc__send *s, uint8_t *out)
     s->at = f->body_len;
 }
 
-static void
-write_part(struct vc__send *s, uint8_t *out, uint32_t take)
+/* The first part, in `take` bytes; how much of the message is in it. */
+static uint32_t
+write_first(struct vc__send *s, uint8_t *out, uint32_t take)
 {
     struct vc__frame f = s->frame;
-    uint32_t total = f.body_len;
-    uint8_t *body = out + VC__FRAME_HEADER;
-    uint32_t len = take - VC__FRAME_HEADER;
+    uint32_t len;
 
-    f.body_len = len;
-    if (s->at == 0) {
-        vc__put32(body, total);
-        body += VC__TOTAL_SIZE;
-        len -= VC__TOTAL_SIZE;
+    f.flags |= VC__FRAME_MORE;
+    f.body_len = take - VC__FRAME_HEADER - f.metadata_len;
+    len = f.body_len - VC__TOTAL_SIZE;
+    out = head_write(out, &f);
+    vc__put32(out, s->frame.body_len);
+    memcpy(out + VC__TOTAL_SIZE, s->body, len);
+    return len;
+}
+
+static uint32_t
+write_further(struct vc__send *s, uint8_t *out, uint32_t take)
+{
+    struct vc__frame f = s->frame;
+
+    f.flags = s->of_reply ? VC__FRAME_OF_REPLY : 0;
+    f.type = VC__FRAME_DATA;
+    f.method = 0;
+    f.metadata_len = 0;
+    f.body_len = take - VC__FRAME_HEADER;
+    f.deadline = s->at;
+    if (s->at + f.body_len < s->frame.body_len)
         f.flags |= VC__FRAME_MORE;
-    } else {
-        f.flags = s->of_reply ? VC__FRAME_OF_REPLY : 0;
-        f.type = VC__FRAME_DATA;
-        f.method = 0;
-        f.deadline = s->at;
-        if (s->at + len < total)
-            f.flags |= VC__FRAME_MORE;
-    }
-    vc__frame_put(out, &f);
-    memcpy(body, s->body + s->at, len);
-    s->at += len;
+    out = head_write(out, &f);
+    memcpy(out, s->body + s->at, f.body_len);
+    return f.body_len;
 }
 
 static void
@@ -71,7 +88,8 @@ send_write(const struct vc__link *link, struct vc__send *s, uint8_t *out)
         !(s->fresh && s->round == link->round))
         s->frame.deadline = vc__deadline_left(s->due, vc__now());
     if (vc__send_is_long(s))
-        write_part(s, out, s->take);
+        s->at += s->at == 0 ? write_first(s, out, s->take)
+                            : write_further(s, out, s->take);
     else
         write_whole(s, out);
 }

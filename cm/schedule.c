@@ -57,18 +57,26 @@ vc__schedule_remove(struct vc__send *send)
         f->left = 0;
 }
 
+/* What stands before the message's bytes in the next part of s. */
+static uint32_t
+part_head(const struct vc__send *s)
+{
+    return s->at > 0
+               ? VC__FRAME_HEADER
+               : VC__FRAME_HEADER + s->frame.metadata_len + VC__TOTAL_SIZE;
+}
+
 /* Bytes of the next part of s, with its header, in a packet with `room` left;
  * 0 when it must wait. */
 static uint32_t
 part_take(const struct vc__send *s, uint32_t room)
 {
-    uint64_t rest = VC__FRAME_HEADER + (uint64_t)s->frame.body_len - s->at;
+    uint32_t head = part_head(s);
+    uint64_t rest = head + (uint64_t)s->frame.body_len - s->at;
 
-    if (s->at == 0)
-        rest += VC__TOTAL_SIZE;
     if (rest <= room)
         return (uint32_t)rest;
-    return room < VC__FRAME_HEADER + PART_MIN ? 0 : room;
+    return room < head + PART_MIN ? 0 : room;
 }
 
 static uint32_t
@@ -78,7 +86,7 @@ send_take(const struct vc__send *s, uint32_t room)
 
     if (vc__send_is_long(s))
         return part_take(s, room);
-    whole = VC__FRAME_HEADER + s->frame.body_len;
+    whole = VC__FRAME_HEADER + s->frame.metadata_len + s->frame.body_len;
     return whole <= room ? whole : 0;
 }
 
@@ -111,9 +119,8 @@ flow_next(struct vc__schedule *s)
 static bool
 send_has_more(const struct vc__send *s)
 {
-    uint32_t head = VC__FRAME_HEADER + (s->at == 0 ? VC__TOTAL_SIZE : 0);
-
-    return vc__send_is_long(s) && s->at + (s->take - head) < s->frame.body_len;
+    return vc__send_is_long(s) &&
+           s->at + (s->take - part_head(s)) < s->frame.body_len;
 }
 
 /* The flow's turn is paid for; it ends when nothing is left. */

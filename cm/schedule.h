@@ -19,8 +19,8 @@
 #include "transport/packet.h"
 #include "transport/rdma/buffer.h"
 
-/* The longest body that goes in one packet, for any peer: every one takes
- * packets of VC__BUFFER_SIZE at least. */
+/* The longest body, with its metadata, that goes in one packet, for any peer:
+ * every one takes packets of VC__BUFFER_SIZE at least. */
 #define VC__EAGER_MAX (VC__BUFFER_SIZE - VC__PACKET_HEADER - VC__FRAME_HEADER)
 
 /* The total length that begins the first part of a long message. */
@@ -56,13 +56,15 @@ struct vc__send {
         struct cds_list_head node;
     };
     struct vc__flow *flow;
-    struct vc__frame frame; /* header, with the length of the whole body */
-    uint64_t due;           /* CALL: when its deadline is, by vc__now() */
-    bool fresh;             /* frame.deadline is right at this moment */
-    bool of_reply;          /* of a server: its parts say so */
-    bool wants_ack;         /* done() when the peer has handled it */
-    uint8_t place;          /* enum vc__send_place */
-    uint32_t round;         /* of the link's rounds of sending: it came in */
+    /* Header, with the length of the whole body; and its metadata, which go
+     * with the first part. */
+    struct vc__frame frame;
+    uint64_t due;   /* CALL: when its deadline is, by vc__now() */
+    bool fresh;     /* frame.deadline is right at this moment */
+    bool of_reply;  /* of a server: its parts say so */
+    bool wants_ack; /* done() when the peer has handled it */
+    uint8_t place;  /* enum vc__send_place */
+    uint32_t round; /* of the link's rounds of sending: it came in */
     /* Something of it has gone: the peer may see it. The last thing that the
      * link writes, unless there is a done(). */
     atomic_bool gone;
@@ -71,7 +73,7 @@ struct vc__send {
     uint32_t packet; /* sequence of the packet with its last part */
 
     /* Where the body is. NULL: write() puts all of it to out, at once; only
-     * for bodies up to VC__EAGER_MAX. */
+     * for what is not long. */
     const uint8_t *body;
     void (*write)(struct vc__send *s, uint8_t *out);
 
@@ -115,7 +117,7 @@ struct vc__send *vc__schedule_clear(struct vc__schedule *s);
 static inline bool
 vc__send_is_long(const struct vc__send *s)
 {
-    return s->frame.body_len > VC__EAGER_MAX;
+    return s->frame.body_len + s->frame.metadata_len > VC__EAGER_MAX;
 }
 
 #endif

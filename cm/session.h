@@ -13,6 +13,7 @@
 
 #include "cm/link.h"
 #include "transport/assembly.h"
+#include "transport/metadata.h"
 
 struct vc__client;
 struct vc__peer;
@@ -32,6 +33,7 @@ struct vc__reply_frame {
     enum vc_outcome outcome;
     const uint8_t *body; /* the message; for an error its text */
     uint32_t len;
+    struct vc__metadata metadata; /* not checked */
 };
 
 /* One outstanding request; lives in the caller's memory until replied(),

@@ -29,7 +29,6 @@ reply_lost(const struct vc__assembly *a, struct vc__reply_frame *reply)
     const char *text = loss_text(a);
 
     reply->status = VC_RESOURCE_EXHAUSTED;
-    reply->outcome = VC_OUTCOME_EXECUTED;
     reply->body = (const uint8_t *)text;
     reply->len = (uint32_t)strlen(text);
 }
@@ -79,6 +78,7 @@ reply_first(struct vc__session *s, const struct vc__frame *f,
                                                        : VC_OUTCOME_EXECUTED;
     reply->body = f->body;
     reply->len = f->body_len;
+    reply->metadata = vc__metadata_of(f);
     reply_take(s, f, r);
     return true;
 }
@@ -143,11 +143,12 @@ reply_more(struct vc__session *s, const struct vc__frame *f,
     slot->assembly = NULL;
     if (slot->in_message)
         return message_more(s, slot, done);
+    reply->outcome = VC_OUTCOME_EXECUTED;
+    reply->metadata = vc__assembly_metadata(done);
     if (done->loss != VC__ASSEMBLY_KEPT) {
         reply_lost(done, reply);
     } else {
         reply->status = VC_OK;
-        reply->outcome = VC_OUTCOME_EXECUTED;
         reply->body = done->data;
         reply->len = done->total;
     }

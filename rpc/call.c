@@ -5,8 +5,7 @@
  * the only one who knows its deadline. */
 #include <verbcall/call.h>
 
-#include <string.h>
-
+#include "rpc/call_opts.h"
 #include "rpc/server_cancel.h"
 #include "rpc/unary.h"
 
@@ -81,15 +80,6 @@ run(struct blocking *b, const struct limits *limits)
         vc__cancelling_end(&b->cancelling);
 }
 
-/* The options as far as the caller knows them. */
-static void
-opts_take(struct vc_call_opts *out, const struct vc_call_opts *opts)
-{
-    memset(out, 0, sizeof *out);
-    if (opts != NULL)
-        memcpy(out, opts, opts->size < sizeof *out ? opts->size : sizeof *out);
-}
-
 static void
 limits_set(struct limits *l, uint32_t ms)
 {
@@ -134,31 +124,47 @@ limits_join(struct limits *l, struct blocking *b,
                                 on_cancel);
 }
 
+/* The request could not be made; the error is this thread's last. */
+static enum vc_status
+fail_unmade(const struct vc_call_opts *opts)
+{
+    const struct vc__error *error = vc__error_last();
+
+    vc__result_fill(opts->result, error, 0, NULL);
+    return error->status;
+}
+
 enum vc_status
 vc_channel_call(struct vc_channel *channel, const struct vc_service *service,
                 unsigned method, const void *request,
                 const struct vc_call_opts *user_opts, void **reply)
 {
     struct blocking b;
-    struct limits limits;
     struct vc_call_opts opts;
+    struct limits limits;
     enum vc_status status;
 
-    opts_take(&opts, user_opts);
-    vc__unary_init(&b.unary, channel, service, method, request, on_ended);
-    status = vc__unary_prepare(&b.unary);
+    status = vc__call_opts_take(
+        &opts, user_opts,
+        vc__channel_call_ms(channel, &service->methods[method]));
     if (status != VC_OK)
         return status;
-    limits_set(&limits,
-               opts.timeout_ms != 0
-                   ? opts.timeout_ms
-                   : vc__channel_call_ms(channel, &service->methods[method]));
-    status = limits_join(&limits, &b, &opts);
-    if (status == VC_OK) {
-        vc__channel_enter(channel);
-        run(&b, &limits);
-        vc__channel_leave(channel);
+    vc__unary_init(&b.unary, channel, service, method, request, on_ended);
+    b.unary.metadata = opts.metadata;
+    b.unary.n_metadata = opts.n_metadata;
+    b.unary.wants_all = opts.result != NULL;
+    if (vc__unary_prepare(&b.unary) != VC_OK)
+        return fail_unmade(&opts);
+    limits_set(&limits, opts.timeout_ms);
+    if (limits_join(&limits, &b, &opts) != VC_OK) {
+        vc__unary_release(&b.unary);
+        return fail_unmade(&opts);
     }
+    vc__channel_enter(channel);
+    run(&b, &limits);
+    vc__channel_leave(channel);
+    if (opts.result != NULL)
+        vc__unary_tell(&b.unary, opts.result);
     vc__unary_release(&b.unary);
     if (status != VC_OK)
         return status;

@@ -8,6 +8,7 @@
 
 #include "rpc/arena.h"
 #include "rpc/codec.h"
+#include "rpc/server_metadata.h"
 #include "rpc/server_session.h"
 
 /* Where a call came from and what it asks for. */
@@ -16,7 +17,8 @@ struct vc__call_site {
     uint16_t slot;
     uint16_t method; /* the client's number of it */
     uint64_t due;
-    uint8_t kind; /* VC__FRAME_*_STREAM, as its client says */
+    uint8_t kind;                 /* VC__FRAME_*_STREAM, as its client says */
+    struct vc__metadata metadata; /* not checked; while vc__call_begin() runs */
 };
 
 struct vc__call_watch;
@@ -33,6 +35,7 @@ struct vc_call {
     ProtobufCMessage *reply;  /* NULL when the server streams */
     struct vc_stream *stream; /* NULL: nobody does, or the handler is over */
     struct vc__packing packing;
+    struct vc__call_metadata metadata;
     uint8_t *long_reply;   /* packed, when it goes in parts */
     enum vc_status status; /* the handler's, when it was taken over */
     uint64_t turn;         /* handlers that had begun when it came */

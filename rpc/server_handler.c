@@ -187,35 +187,46 @@ request_unpack(struct vc_call *call, const uint8_t *body, uint32_t len,
     return call->request != NULL;
 }
 
+/* VC_OK, or what it is to be refused with. */
+static enum vc_status
+call_take(struct vc_call *call, const uint8_t *body, uint32_t len,
+          const char **fault)
+{
+    enum vc_status status = VC_OK;
+
+    call->method = method_find(&call->site, fault);
+    if (call->method == NULL)
+        return VC_UNIMPLEMENTED;
+    *fault = "the server has a method of this name that streams otherwise";
+    if (kind_of(call->method) != call->site.kind)
+        return VC_UNIMPLEMENTED;
+    if (call->site.metadata.len > 0)
+        status = vc__call_metadata_take(call, fault);
+    if (status != VC_OK)
+        return status;
+    if (!request_unpack(call, body, len, fault))
+        return VC_INVALID_ARGUMENT;
+    *fault = "the server has no memory for the stream";
+    if (call->site.kind != 0 && !vc__stream_server_open(call))
+        return VC_RESOURCE_EXHAUSTED;
+    return VC_OK;
+}
+
 void
 vc__call_begin(const struct vc__call_site *site, const uint8_t *body,
                uint32_t len)
 {
     struct vc_call *call = vc__call_take(site);
+    enum vc_status status;
     const char *fault;
 
     if (call == NULL) {
         call_starve(site);
         return;
     }
-    call->method = method_find(site, &fault);
-    if (call->method == NULL) {
-        vc__reply_refuse(call, VC_UNIMPLEMENTED, fault);
-        return;
-    }
-    if (kind_of(call->method) != site->kind) {
-        vc__reply_refuse(call, VC_UNIMPLEMENTED,
-                         "the server has a method of this name that streams "
-                         "otherwise");
-        return;
-    }
-    if (!request_unpack(call, body, len, &fault)) {
-        vc__reply_refuse(call, VC_INVALID_ARGUMENT, fault);
-        return;
-    }
-    if (site->kind != 0 && !vc__stream_server_open(call)) {
-        vc__reply_refuse(call, VC_RESOURCE_EXHAUSTED,
-                         "the server has no memory for the stream");
+    status = call_take(call, body, len, &fault);
+    if (status != VC_OK) {
+        vc__reply_refuse(call, status, fault);
         return;
     }
     call->task.run = call_run;

@@ -52,6 +52,8 @@ reply_send(struct vc_call *call, enum vc_status status, uint8_t flags,
         .sequence = site->session->slots[site->slot].sequence,
         .method = (uint16_t)status,
         .body_len = len,
+        .metadata = call->metadata.said,
+        .metadata_len = (uint16_t)call->metadata.said_len,
     };
     vc__server_session_reply(site->session, site->slot);
 }
@@ -87,7 +89,7 @@ reply_message(struct vc_call *call)
         reply_error(call, VC_RESOURCE_EXHAUSTED, 0);
         return;
     }
-    if (size > VC__EAGER_MAX) {
+    if (size + call->metadata.said_len > VC__EAGER_MAX) {
         call->send.body = call->long_reply = malloc(size);
         if (call->long_reply == NULL) {
             vc_call_fail(call, VC_RESOURCE_EXHAUSTED,

@@ -367,6 +367,7 @@ call_first(struct vc__server_session *s, const struct vc__frame *f)
     struct vc__call_site site =
         site_of(s, f->slot, f->method, due_of(f->deadline));
 
+    site.metadata = vc__metadata_of(f);
     slot_settle(s, slot);
     slot->sequence = f->sequence;
     slot->asked = true;
@@ -435,6 +436,7 @@ arrival_done(struct vc__server_session *s, uint16_t i)
 
     site.kind = a->kind;
     slot->arrival = NULL;
+    site.metadata = vc__assembly_metadata(&a->assembly);
     if (slot->state == VC__SLOT_KEPT)
         reply_go(s, slot);
     else if (slot->state == VC__SLOT_RUNNING)

@@ -34,7 +34,7 @@ struct vc__server_arrival {
     uint16_t method;
     uint8_t kind;    /* VC__FRAME_*_STREAM of the call */
     bool in_message; /* of a stream that runs */
-    bool cancelled; /* its caller has given it up meanwhile */
+    bool cancelled;  /* its caller has given it up meanwhile */
 };
 
 /* Room for one call at a time. */

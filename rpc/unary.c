@@ -16,7 +16,7 @@
 struct long_send {
     struct vc__send send;
     atomic_uint holders;
-    uint8_t body[];
+    uint8_t body[]; /* metadata, message */
 };
 
 static void
@@ -51,17 +51,42 @@ call_write(struct vc__send *send, uint8_t *out)
 static struct long_send *
 long_new(const struct vc__unary *u, size_t size)
 {
-    struct long_send *l = malloc(sizeof *l + size);
+    size_t before = u->send.frame.metadata_len;
+    struct long_send *l = malloc(sizeof *l + before + size);
 
     if (l == NULL)
         return NULL;
     memset(&l->send, 0, sizeof l->send);
     atomic_init(&l->holders, 1);
-    vc__codec_pack(&u->method->request, &u->packing, u->message, l->body);
-    l->send.body = l->body;
+    if (before > 0)
+        memcpy(l->body, u->packed, before);
+    l->send.frame.metadata = l->body;
+    l->send.frame.metadata_len = (uint16_t)before;
+    l->send.body = l->body + before;
+    vc__codec_pack(&u->method->request, &u->packing, u->message,
+                   l->body + before);
     l->send.hold = long_hold;
     l->send.done = long_done;
     return l;
+}
+
+static enum vc_status
+metadata_prepare(struct vc__unary *u)
+{
+    struct vc__frame *f = &u->send.frame;
+    enum vc_status status = vc__metadata_pack(
+        u->metadata, u->n_metadata, u->attempt, &u->packed, &f->metadata_len);
+
+    f->metadata = u->packed;
+    return status;
+}
+
+static void
+metadata_drop(struct vc__unary *u)
+{
+    free(u->packed);
+    u->packed = NULL;
+    u->send.frame.metadata_len = 0;
 }
 
 void
@@ -69,11 +94,15 @@ vc__unary_release(struct vc__unary *u)
 {
     if (u->request.send != &u->send)
         long_put(caa_container_of(u->request.send, struct long_send, send));
+    if (u->packed != NULL)
+        metadata_drop(u);
+    if (u->brought != NULL)
+        vc__unary_tell(u, NULL);
 }
 
 /* Where the request's bytes come from. */
-enum vc_status
-vc__unary_prepare(struct vc__unary *u)
+static enum vc_status
+message_prepare(struct vc__unary *u)
 {
     size_t size;
     /* Relaxed: the limit of a former link is as good as none, for the server
@@ -93,7 +122,7 @@ vc__unary_prepare(struct vc__unary *u)
                         "the request of %s has %zu bytes, the server takes "
                         "%u",
                         u->method->name, size, max);
-    if (size <= VC__EAGER_MAX) {
+    if (size + u->send.frame.metadata_len <= VC__EAGER_MAX) {
         u->request.send = &u->send;
         u->send.write = call_write;
     } else {
@@ -104,6 +133,21 @@ vc__unary_prepare(struct vc__unary *u)
     }
     u->request.send->frame.body_len = (uint32_t)size;
     return VC_OK;
+}
+
+enum vc_status
+vc__unary_prepare(struct vc__unary *u)
+{
+    enum vc_status status;
+
+    if (u->n_metadata == 0 && u->attempt == 1)
+        return message_prepare(u);
+    status = metadata_prepare(u);
+    if (status == VC_OK)
+        status = message_prepare(u);
+    if (status != VC_OK)
+        metadata_drop(u);
+    return status;
 }
 
 /* --- the reply --------------------------------------------------------- */
@@ -140,12 +184,46 @@ reply_unpack(struct vc__unary *u, const struct vc__reply_frame *reply)
     u->error.outcome = VC_OUTCOME_EXECUTED;
 }
 
+/* False with the error that ends the call. */
+static bool
+metadata_take(struct vc__unary *u, const struct vc__reply_frame *reply)
+{
+    const char *fault;
+    struct vc__brought *b = vc__brought_new(&reply->metadata, &fault);
+
+    if (fault != NULL)
+        vc__error_put(&u->error, VC_INTERNAL, "the reply of %s has %s",
+                      u->method->name, fault);
+    else if (b == NULL)
+        vc__error_put(&u->error, VC_RESOURCE_EXHAUSTED,
+                      "out of memory for the metadata of the reply");
+    u->error.outcome = reply->outcome;
+    if (b == NULL)
+        return false;
+    if (reply->status != VC_OK)
+        u->has_pushback = vc__brought_pushback(b, &u->pushback_ms);
+    if (u->wants_all)
+        u->brought = b;
+    else
+        free(b);
+    return true;
+}
+
+void
+vc__unary_tell(struct vc__unary *u, struct vc_result *result)
+{
+    vc__result_fill(result, &u->error, u->attempt, u->brought);
+    u->brought = NULL;
+}
+
 static void
 call_replied(struct vc__request *r, const struct vc__reply_frame *reply)
 {
     struct vc__unary *u = caa_container_of(r, struct vc__unary, request);
 
-    if (reply->status == VC_OK)
+    if (reply->metadata.len > 0 && !metadata_take(u, reply))
+        u->reply = NULL;
+    else if (reply->status == VC_OK)
         reply_unpack(u, reply);
     else
         error_of_reply(&u->error, reply);
@@ -179,6 +257,12 @@ vc__unary_init(struct vc__unary *u, struct vc_channel *channel,
     u->method = &service->methods[method];
     u->message = message;
     u->ended = ended;
+    u->n_metadata = 0;
+    u->attempt = 1;
+    u->wants_all = false;
+    u->packed = NULL;
+    u->brought = NULL;
+    u->has_pushback = false;
     u->error.status = VC_OK;
 }
 

@@ -11,6 +11,7 @@
 #include <verbcall/service.h>
 
 #include "rpc/channel.h"
+#include "rpc/client_metadata.h"
 #include "rpc/codec.h"
 #include "transport/error.h"
 
@@ -24,11 +25,22 @@ struct vc__unary {
     const void *message; /* until the request is sent, or it has ended */
     struct vc__packing packing;
 
+    /* Set after init, before prepare, by an owner who wants it. */
+    const struct vc_metadata *metadata; /* until prepare has returned */
+    size_t n_metadata;
+    unsigned attempt; /* 1: the first */
+    bool wants_all;   /* what the reply brings, for a struct vc_result */
+
+    uint8_t *packed; /* metadata of a request that is not long, or NULL */
+
     /* It has a reply, or an error: on the holder of the engine, or inside of
      * start; once, unless it was abandoned before. Not under a lock. */
     void (*ended)(struct vc__unary *u);
-    void *reply;            /* by vc_reply_free() */
-    struct vc__error error; /* status VC_OK: there is a reply */
+    void *reply;                 /* by vc_reply_free() */
+    struct vc__error error;      /* status VC_OK: there is a reply */
+    struct vc__brought *brought; /* its metadata, if wants_all; or NULL */
+    bool has_pushback;           /* the server's advice in a failing reply: */
+    int32_t pushback_ms;         /* when to try again, below 0 for never */
 };
 
 void vc__unary_init(struct vc__unary *u, struct vc_channel *channel,
@@ -39,6 +51,10 @@ void vc__unary_init(struct vc__unary *u, struct vc_channel *channel,
  * VC_RESOURCE_EXHAUSTED, and then there is nothing to release. */
 enum vc_status vc__unary_prepare(struct vc__unary *u);
 void vc__unary_release(struct vc__unary *u);
+
+/* It has ended, or was abandoned and its owner has put the error: fills the
+ * program's result, unless that is NULL, with all that came of it. */
+void vc__unary_tell(struct vc__unary *u, struct vc_result *result);
 
 /* Sends it. Any thread that has entered the channel and stays in it until the
  * end. */

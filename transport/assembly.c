@@ -14,8 +14,18 @@
 #define TOTAL_SIZE 4u
 
 static void
+metadata_drop(struct vc__assembly *a, size_t *budget)
+{
+    *budget += a->metadata_len;
+    free(a->metadata);
+    a->metadata = NULL;
+    a->metadata_len = 0;
+}
+
+static void
 lose(struct vc__assembly *a, enum vc__assembly_loss why, size_t *budget)
 {
+    metadata_drop(a, budget);
     *budget += a->room;
     free(a->data);
     a->data = NULL;
@@ -52,6 +62,25 @@ make_room(struct vc__assembly *a, uint32_t len, size_t *budget)
 }
 
 static void
+metadata_keep(struct vc__assembly *a, const struct vc__frame *f, size_t *budget)
+{
+    if (a->loss != VC__ASSEMBLY_KEPT || f->metadata_len == 0)
+        return;
+    if (f->metadata_len > *budget) {
+        lose(a, VC__ASSEMBLY_NO_BUDGET, budget);
+        return;
+    }
+    a->metadata = malloc(f->metadata_len);
+    if (a->metadata == NULL) {
+        lose(a, VC__ASSEMBLY_NO_MEMORY, budget);
+        return;
+    }
+    memcpy(a->metadata, f->metadata, f->metadata_len);
+    a->metadata_len = f->metadata_len;
+    *budget -= f->metadata_len;
+}
+
+static void
 keep(struct vc__assembly *a, const uint8_t *part, uint32_t len, size_t *budget)
 {
     if (a->loss == VC__ASSEMBLY_KEPT && make_room(a, len, budget))
@@ -74,6 +103,7 @@ vc__assembly_begin(struct vc__assembly *a, const struct vc__frame *f,
         return false;
     }
     a->loss = a->total > max ? VC__ASSEMBLY_TOO_LONG : VC__ASSEMBLY_KEPT;
+    metadata_keep(a, f, budget);
     keep(a, f->body + TOTAL_SIZE, len, budget);
     return true;
 }
@@ -96,6 +126,7 @@ vc__assembly_add(struct vc__assembly *a, const struct vc__frame *f,
 void
 vc__assembly_end(struct vc__assembly *a, size_t *budget)
 {
+    metadata_drop(a, budget);
     *budget += a->room;
     free(a->data);
     memset(a, 0, sizeof *a);

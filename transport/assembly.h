@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "transport/metadata.h"
 #include "transport/packet.h"
 
 /* Why a message was not kept. */
@@ -27,6 +28,8 @@ struct vc__assembly {
     uint32_t have;  /* bytes that have come */
     uint32_t total; /* bytes announced; more than 0 while parts are awaited */
     uint32_t room;  /* bytes allocated */
+    uint8_t *metadata; /* of the first frame, of a message that is kept */
+    uint16_t metadata_len;
     enum vc__assembly_loss loss;
 };
 
@@ -40,6 +43,13 @@ bool vc__assembly_begin(struct vc__assembly *a, const struct vc__frame *f,
  * malformed. */
 int vc__assembly_add(struct vc__assembly *a, const struct vc__frame *f,
                      size_t *budget);
+
+/* Those of the message; until its end. */
+static inline struct vc__metadata
+vc__assembly_metadata(const struct vc__assembly *a)
+{
+    return (struct vc__metadata){.data = a->metadata, .len = a->metadata_len};
+}
 
 /* Frees, and gives back to the budget. */
 void vc__assembly_end(struct vc__assembly *a, size_t *budget);

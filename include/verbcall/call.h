@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include <verbcall/export.h>
+#include <verbcall/metadata.h>
 #include <verbcall/status.h>
 
 VC_BEGIN_DECLS
@@ -63,6 +64,45 @@ VC_API enum vc_status
 vc_call_on_cancel(struct vc_call *call,
                   void (*tell)(struct vc_call *call, void *arg), void *arg);
 
+/* vc_call_metadata - the metadata that the caller sent, *n entries in its
+ * order; they live as long as the call. */
+VC_API const struct vc_metadata *vc_call_metadata(const struct vc_call *call,
+                                                  size_t *n);
+
+/* vc_call_metadata_find - the value of the first of them with this key, which
+ * has a NUL behind it; NULL when there is none. *length, unless length is
+ * NULL, is its length. */
+VC_API const void *vc_call_metadata_find(const struct vc_call *call,
+                                         const char *key, size_t *length);
+
+/* vc_call_add_initial, vc_call_add_trailing - add metadata to the reply, be it
+ * a message or an error; key and value are copied. Initial ones say what is
+ * known before the answer is, trailing ones what became of the call; those of
+ * a unary call arrive together.
+ * VC_INVALID_ARGUMENT    key or value may not be, see struct vc_metadata
+ * VC_RESOURCE_EXHAUSTED  the reply's metadata, details included, would take
+ *                        more than VC_METADATA_MAX, or there is no memory */
+VC_API enum vc_status vc_call_add_initial(struct vc_call *call, const char *key,
+                                          const void *value, size_t length);
+VC_API enum vc_status vc_call_add_trailing(struct vc_call *call,
+                                           const char *key, const void *value,
+                                           size_t length);
+
+/* vc_call_details - gives the caller details of the status, which it finds in
+ * its vc_result: any bytes, by convention a packed google.rpc.Status with the
+ * same code and text. Copied; the last ones count, and 0 bytes are none.
+ * VC_RESOURCE_EXHAUSTED as above. */
+VC_API enum vc_status vc_call_details(struct vc_call *call, const void *bytes,
+                                      size_t length);
+
+/* vc_call_attempt - which attempt of its caller's this is, from 1 on. */
+VC_API unsigned vc_call_attempt(const struct vc_call *call);
+
+/* vc_call_pushback - tells the caller's library, in a reply that fails, after
+ * how many milliseconds it may try again; below 0: not at all. The last one
+ * counts. VC_RESOURCE_EXHAUSTED as above. */
+VC_API enum vc_status vc_call_pushback(struct vc_call *call, int32_t ms);
+
 /* On the client. Set by VC_CALL_OPTS_INIT; 0 in a field means its default. */
 struct vc_call_opts {
     size_t size;
@@ -71,6 +111,16 @@ struct vc_call_opts {
      * default: the method's (verbcall/options.proto), or else the channel's.
      * VC_NO_DEADLINE waits for ever, or until the link is lost. */
     uint32_t timeout_ms;
+
+    /* Metadata that go with the request; read until the call returns. None by
+     * default. VC_INVALID_ARGUMENT when one may not be, and
+     * VC_RESOURCE_EXHAUSTED when they take more than VC_METADATA_MAX. */
+    const struct vc_metadata *metadata;
+    size_t n_metadata;
+
+    /* Takes all that the call came to, when it ends; NULL: nobody wants to
+     * know. Its user calls vc_result_clear() afterwards. */
+    struct vc_result *result;
 
     /* The call that this one is made for, by its handler: this one ends when
      * the other is cancelled (vc_call_is_cancelled()), and at its deadline if
@@ -85,7 +135,7 @@ struct vc_call_opts {
 
 #define VC_CALL_OPTS_INIT                                                      \
     {                                                                          \
-        sizeof(struct vc_call_opts), 0, NULL, NULL                             \
+        sizeof(struct vc_call_opts), 0, NULL, 0, NULL, NULL, NULL              \
     }
 
 /* vc_reply_free - gives a reply back that a client's call returned. Any

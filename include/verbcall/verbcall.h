@@ -10,6 +10,7 @@
 #include <verbcall/cancel.h>
 #include <verbcall/channel.h>
 #include <verbcall/counters.h>
+#include <verbcall/metadata.h>
 #include <verbcall/runtime.h>
 #include <verbcall/server.h>
 #include <verbcall/service.h>

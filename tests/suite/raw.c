@@ -337,9 +337,14 @@ raw_add(struct raw_packet *p, struct vc__frame f)
     uint8_t *out = p->bytes + p->len;
 
     vc__frame_put(out, &f);
+    out += VC__FRAME_HEADER;
+    if (f.metadata != NULL) {
+        memcpy(out, f.metadata, f.metadata_len);
+        out += f.metadata_len;
+    }
     if (f.body_len > 0)
-        memcpy(out + VC__FRAME_HEADER, f.body, f.body_len);
-    p->len += VC__FRAME_HEADER + f.body_len;
+        memcpy(out, f.body, f.body_len);
+    p->len = (uint32_t)(out - p->bytes) + f.body_len;
     p->head.count++;
     vc__packet_put(p->bytes, &p->head);
 }
@@ -545,21 +550,22 @@ raw_send_message(struct raw *r, struct vc__frame f, const uint8_t *data,
                  uint32_t len)
 {
     uint8_t first[PART_MAX];
-    uint32_t at = PART_MAX - 4;
+    uint32_t at = PART_MAX - f.metadata_len - 4;
 
     f.body = data;
     f.body_len = len;
-    if (len <= PART_MAX)
+    if (len <= PART_MAX - f.metadata_len)
         return raw_send_frame(r, f);
     vc__put32(first, len);
     memcpy(first + 4, data, at);
     f.body = first;
-    f.body_len = PART_MAX;
+    f.body_len = at + 4;
     f.flags |= VC__FRAME_MORE;
     if (!raw_send_frame(r, f))
         return false;
     f.flags = f.type == VC__FRAME_REPLY ? VC__FRAME_OF_REPLY : 0;
     f.type = VC__FRAME_DATA;
+    f.metadata_len = 0;
     for (; at < len; at += f.body_len) {
         struct vc__frame part = f;
 

@@ -109,7 +109,8 @@ struct raw_packet {
  * sent. */
 void raw_begin(struct raw *r, struct raw_packet *p);
 
-/* Adds a frame with f.body_len bytes of f.body. */
+/* Adds a frame with f.body_len bytes of f.body, behind its metadata unless
+ * f.metadata is NULL. */
 void raw_add(struct raw_packet *p, struct vc__frame f);
 
 /* Adds the OPEN that a Verbcall client would send. */
@@ -140,7 +141,8 @@ bool raw_send_open(struct raw *r, uint32_t session,
                    const struct vc_service *service);
 
 /* Sends len bytes as the message of a CALL or REPLY, in parts when it is
- * long, waiting for credits. f has all but the body. */
+ * long, waiting for credits. f has all but the body; metadata, if it says that
+ * it has any. */
 bool raw_send_message(struct raw *r, struct vc__frame f, const uint8_t *data,
                       uint32_t len);
 

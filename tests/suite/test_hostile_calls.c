@@ -310,29 +310,6 @@ a_deadline_of_0_has_passed(void **state)
     raw_close(&r);
 }
 
-static void
-metadata_is_skipped(void **state)
-{
-    struct fixture *f = *state;
-    struct vc__frame call = call_of(1, COUNT), reply;
-    struct raw_packet p;
-    struct raw r = {0};
-
-    hostile_open_session(f, &r);
-    call.body = (const uint8_t *)"meta\x0a\0";
-    call.body_len = 6;
-    raw_begin(&r, &p);
-    raw_add(&p, call);
-    call.metadata_len = 4;
-    call.body_len = 2;
-    vc__frame_put(p.bytes + VC__PACKET_HEADER, &call);
-    assert_true(raw_send_packet(&r, &p));
-
-    assert_true(reply_take(&r, &call, &reply));
-    assert_int_equal(VC_OK, reply.method);
-    raw_close(&r);
-}
-
 /* --- methods, services, sessions --------------------------------------- */
 
 static void
@@ -549,7 +526,6 @@ main(void)
             a_message_over_the_limit_is_refused_and_its_link_lives),
         T(a_message_of_which_most_never_comes_holds_nobody_up),
         T(a_deadline_of_0_has_passed),
-        T(metadata_is_skipped),
         T(a_method_out_of_range_is_unimplemented),
         T(methods_that_the_server_lacks_are_unimplemented_and_others_work),
         T(the_longest_list_of_methods_works),

@@ -161,6 +161,63 @@ a_message_over_the_budget_gives_back_what_it_had(void **state)
 }
 
 static void
+metadata_are_kept_with_the_message_and_within_the_budget(void **state)
+{
+    static const uint8_t metadata[500] = {1, 2, 3};
+    struct vc__assembly a = {0};
+    size_t budget = 200000;
+    struct vc__frame f = first(60000, 20000);
+
+    (void)state;
+    f.metadata = metadata;
+    f.metadata_len = sizeof metadata;
+    assert_true(vc__assembly_begin(&a, &f, MAX, &budget));
+    assert_true(budget <= 200000 - 20000 - sizeof metadata);
+    f = part(20000, 40000, 1);
+    f.metadata = metadata + 1; /* of no meaning there */
+    f.metadata_len = 10;
+    assert_int_equal(1, vc__assembly_add(&a, &f, &budget));
+    assert_int_equal(vc__assembly_metadata(&a).len, sizeof metadata);
+    assert_memory_equal(vc__assembly_metadata(&a).data, metadata,
+                        sizeof metadata);
+    vc__assembly_end(&a, &budget);
+    assert_int_equal(200000, budget);
+    assert_int_equal(vc__assembly_metadata(&a).len, 0);
+}
+
+static void
+a_message_that_is_not_kept_keeps_no_metadata(void **state)
+{
+    static const uint8_t metadata[500];
+    static const struct {
+        uint32_t max;
+        size_t budget;
+        enum vc__assembly_loss loss;
+    } table[] = {{50000, 200000, VC__ASSEMBLY_TOO_LONG},
+                 {MAX, 499, VC__ASSEMBLY_NO_BUDGET},
+                 {MAX, 600, VC__ASSEMBLY_NO_BUDGET},
+                 {MAX, 40000, VC__ASSEMBLY_NO_BUDGET}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        struct vc__assembly a = {0};
+        size_t budget = table[i].budget;
+        struct vc__frame f = first(60000, 1000);
+
+        f.metadata = metadata;
+        f.metadata_len = sizeof metadata;
+        assert_true(vc__assembly_begin(&a, &f, table[i].max, &budget));
+        f = part(1000, 59000, 1);
+        assert_int_equal(1, vc__assembly_add(&a, &f, &budget));
+        assert_int_equal(table[i].loss, a.loss);
+        assert_int_equal(vc__assembly_metadata(&a).len, 0);
+        assert_int_equal(table[i].budget, budget);
+        vc__assembly_end(&a, &budget);
+        assert_int_equal(table[i].budget, budget);
+    }
+}
+
+static void
 an_announcement_alone_takes_little_memory(void **state)
 {
     struct vc__assembly a = {0};
@@ -183,6 +240,9 @@ main(void)
         cmocka_unit_test(
             a_message_over_the_limit_is_counted_to_its_end_and_not_kept),
         cmocka_unit_test(a_message_over_the_budget_gives_back_what_it_had),
+        cmocka_unit_test(
+            metadata_are_kept_with_the_message_and_within_the_budget),
+        cmocka_unit_test(a_message_that_is_not_kept_keeps_no_metadata),
         cmocka_unit_test(an_announcement_alone_takes_little_memory),
     };
 

@@ -13,6 +13,7 @@
 
 #include "cm/schedule.h"
 #include "tests/unit/random.h"
+#include "transport/metadata.h"
 
 #define FLOWS  6u
 #define SENDS  64u
@@ -55,8 +56,12 @@ written(struct rig *r, struct vc__send *s)
 {
     uint32_t body = s->take - VC__FRAME_HEADER;
 
-    if (vc__send_is_long(s) && s->at == 0)
+    if (s->at == 0)
+        body -= s->frame.metadata_len;
+    if (vc__send_is_long(s) && s->at == 0) {
         body -= VC__TOTAL_SIZE;
+        assert_in_range(body, 1, s->frame.body_len - 1);
+    }
     s->at += body;
     r->bytes[s->flow - r->flows] += s->take;
     assert_true(s->at <= s->frame.body_len);
@@ -133,6 +138,49 @@ a_message_that_does_not_fit_waits_for_the_next_packet(void **state)
     while (packet(&r, PACKET))
         continue;
     assert_int_equal(r.n_over, 2);
+}
+
+static void
+metadata_go_with_the_first_part_and_make_it_shorter(void **state)
+{
+    struct rig r;
+    struct vc__send *s;
+
+    (void)state;
+    rig_begin(&r);
+    s = add(&r, 0, 20000);
+    s->frame.metadata_len = VC__METADATA_MAX;
+    packet(&r, PACKET);
+    assert_int_equal(s->at, PACKET - VC__FRAME_HEADER - VC__METADATA_MAX -
+                                VC__TOTAL_SIZE);
+    packet(&r, PACKET);
+    assert_int_equal(s->at, 2 * (PACKET - VC__FRAME_HEADER) - VC__METADATA_MAX -
+                                VC__TOTAL_SIZE);
+}
+
+static void
+a_message_that_does_not_fit_behind_its_metadata_goes_in_parts(void **state)
+{
+    static const uint32_t metadata[] = {1, 100, VC__METADATA_MAX};
+
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        uint32_t fits = VC__EAGER_MAX - metadata[i];
+        struct rig r;
+        struct vc__send *s;
+
+        rig_begin(&r);
+        for (unsigned more = 0; more < 2; more++) {
+            s = add(&r, 0, fits + more);
+            s->frame.metadata_len = (uint16_t)metadata[i];
+            assert_int_equal(vc__send_is_long(s), more > 0);
+            assert_true(packet(&r, PACKET));
+            assert_int_equal(s->at<s->frame.body_len, more> 0);
+        }
+        assert_true(packet(&r, PACKET));
+        assert_int_equal(r.n_over, 2);
+        assert_false(packet(&r, PACKET));
+    }
 }
 
 /* Shares of what goes while all have something to send. */
@@ -274,7 +322,12 @@ nobody_starves(void **state)
         for (unsigned i = 0; i < FLOWS; i++)
             r.flows[i].weight = 1 + random_below(&dice, 8);
         while (r.n_sends < SENDS) {
-            add(&r, random_below(&dice, FLOWS), lens[random_below(&dice, 6)]);
+            struct vc__send *s = add(&r, random_below(&dice, FLOWS),
+                                     lens[random_below(&dice, 6)]);
+
+            if (random_below(&dice, 4) == 0)
+                s->frame.metadata_len =
+                    (uint16_t)random_below(&dice, VC__METADATA_MAX + 1);
             if (random_below(&dice, 3) == 0)
                 packet(&r, random_below(&dice, 2) == 0 ? 200 : PACKET);
         }
@@ -296,6 +349,8 @@ main(void)
         T(messages_of_a_flow_keep_their_order),
         T(a_long_message_takes_turns_with_those_behind_it),
         T(a_message_that_does_not_fit_waits_for_the_next_packet),
+        T(metadata_go_with_the_first_part_and_make_it_shorter),
+        T(a_message_that_does_not_fit_behind_its_metadata_goes_in_parts),
         T(flows_share_by_weight_whatever_they_send),
         T(one_long_message_at_a_time_has_its_share_too),
         T(what_is_urgent_goes_first_each_time),
