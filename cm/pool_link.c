@@ -117,21 +117,32 @@ session_find(const struct vc__pool_link *pl, uint32_t number)
     return s != NULL && s->link == pl ? s : NULL;
 }
 
-/* A peer that goes out of service has nothing under way any more: its links
- * are closed. */
-static void
-former_check(struct vc__pool *p, struct vc__peer *peer)
+/* A link of a peer that goes out of service and has nothing under way any more.
+ * NULL when it has none left: then it may be freed already. */
+static struct vc__link *
+former_link(struct vc__pool *p, const struct vc__peer *peer)
 {
-    bool over;
+    struct vc__peer *former;
+    struct vc__link *link = NULL;
 
     pthread_mutex_lock(&p->lock);
-    over = peer != p->peer && !vc__peer_is_busy(peer);
+    cds_list_for_each_entry (former, &p->former, node) {
+        if (former == peer && peer->n_links > 0 && !vc__peer_is_busy(peer))
+            link = &cds_list_entry(peer->links.next, struct vc__pool_link, node)
+                        ->link;
+    }
     pthread_mutex_unlock(&p->lock);
-    /* With the last the peer is freed. */
-    for (unsigned n = over ? peer->n_links : 0; n > 0; n--)
-        vc__link_close(
-            &cds_list_entry(peer->links.next, struct vc__pool_link, node)->link,
-            VC_UNAVAILABLE, "it goes out of service");
+    return link;
+}
+
+/* Closing one link may take the others down, and the peer with the last. */
+static void
+former_check(struct vc__pool *p, const struct vc__peer *peer)
+{
+    struct vc__link *link;
+
+    while ((link = former_link(p, peer)) != NULL)
+        vc__link_close(link, VC_UNAVAILABLE, "it goes out of service");
 }
 
 static bool
