@@ -5,21 +5,15 @@
  * the only one who knows its deadline. */
 #include <verbcall/call.h>
 
-#include "rpc/call_opts.h"
-#include "rpc/server_cancel.h"
-#include "rpc/unary.h"
+#include "rpc/again.h"
+#include "rpc/hedge.h"
+#include "rpc/one_way.h"
 
 struct blocking {
     struct vc__unary unary;
     struct vc__waiter waiter;
+    struct vc__again again;
     struct vc__cancelling cancelling; /* if it can be cancelled */
-};
-
-/* How long it may take, and what may end it. */
-struct limits {
-    uint64_t now, due;
-    uint32_t ms;
-    bool cancellable;
 };
 
 static void
@@ -28,23 +22,19 @@ on_ended(struct vc__unary *u)
     vc__waiter_done(&caa_container_of(u, struct blocking, unary)->waiter);
 }
 
+/* --- one attempt ------------------------------------------------------- */
+
 /* The caller's patience is over. */
 static void
-expire(struct blocking *b, uint32_t ms)
+expire(struct blocking *b)
 {
     struct vc__unary *u = &b->unary;
-    const struct vc__target *target = &u->channel->pool->opts.target;
     enum vc_outcome outcome;
 
-    if (!vc__unary_abandon(u, &outcome)) {
-        /* Its end is being written this moment. */
+    if (vc__unary_abandon(u, &outcome))
+        vc__again_expired(&b->again, u, outcome);
+    else /* Its end is being written this moment. */
         vc__engine_wait(&u->channel->progress->engine, &b->waiter, VC__FOREVER);
-        return;
-    }
-    vc__error_put(&u->error, VC_DEADLINE_EXCEEDED,
-                  "%s has not been answered within %u ms by %s:%s",
-                  u->method->name, ms, target->host, target->port);
-    u->error.outcome = outcome;
 }
 
 /* On another thread, mostly. The caller may be the holder, asleep. */
@@ -65,64 +55,133 @@ on_cancel(struct vc__cancelling *c)
 }
 
 static void
-run(struct blocking *b, const struct limits *limits)
+attempt(struct blocking *b)
 {
     struct vc__unary *u = &b->unary;
 
     vc__waiter_init(&b->waiter);
-    vc__unary_start(u, limits->now, limits->due);
-    if (limits->cancellable)
+    vc__unary_start(u, b->again.began, b->again.due);
+    if (b->again.cancellable)
         vc__cancelling_join(&b->cancelling);
     if (!vc__engine_wait(&u->channel->progress->engine, &b->waiter,
-                         limits->due))
-        expire(b, limits->ms);
-    if (limits->cancellable)
+                         b->again.due))
+        expire(b);
+    if (b->again.cancellable)
         vc__cancelling_end(&b->cancelling);
 }
 
+/* False: it was cancelled before. */
+static bool
+attempt_may_begin(struct blocking *b)
+{
+    return !b->again.cancellable ||
+           vc__cancelling_begin(&b->cancelling, b->again.canceller,
+                                b->again.parent, on_cancel) == VC_OK;
+}
+
+/* --- further attempts -------------------------------------------------- */
+
+struct blocking_pause {
+    struct vc__pause pause;
+    struct vc__waiter waiter;
+    struct vc__cancelling cancelling;
+    struct vc__engine *engine;
+};
+
 static void
-limits_set(struct limits *l, uint32_t ms)
+on_broken(struct vc__pause *p)
 {
-    l->now = vc__now();
-    l->ms = ms;
-    l->due = ms == VC_NO_DEADLINE ? VC__FOREVER : vc__after_ms(l->now, ms);
+    vc__waiter_done(&caa_container_of(p, struct blocking_pause, pause)->waiter);
 }
 
-/* A call that is made for another ends with it, if not before. */
-static enum vc_status
-limits_of_parent(struct limits *l, struct vc_call *parent,
-                 struct vc_canceller **children)
+static void
+on_pause_cancel(struct vc__cancelling *c)
 {
-    uint64_t due = parent->site.due;
+    struct blocking_pause *p =
+        caa_container_of(c, struct blocking_pause, cancelling);
 
-    if (l->now >= due)
-        return vc__fail(VC_DEADLINE_EXCEEDED,
-                        "the deadline of the call that this one is made for "
-                        "has passed");
-    if (due < l->due) {
-        l->due = due;
-        l->ms = (uint32_t)((due - l->now + 999) / 1000);
+    vc__waiter_done(&p->waiter);
+    vc__engine_kick(p->engine);
+}
+
+/* Waits, unless the channel is closed or the call cancelled meanwhile; the next
+ * attempt finds that out. */
+static void
+pause_for(struct blocking *b, uint64_t us)
+{
+    struct vc_channel *channel = b->unary.channel;
+    struct blocking_pause p = {.pause.broken = on_broken,
+                               .engine = &channel->progress->engine};
+    const struct vc__again *a = &b->again;
+
+    if (a->cancellable &&
+        vc__cancelling_begin(&p.cancelling, a->canceller, a->parent,
+                             on_pause_cancel) != VC_OK)
+        return;
+    vc__waiter_init(&p.waiter);
+    if (a->cancellable)
+        vc__cancelling_join(&p.cancelling);
+    if (vc__pause_begin(&channel->pauses, &p.pause)) {
+        vc__engine_wait(p.engine, &p.waiter, vc__now() + us);
+        vc__pause_end(&channel->pauses, &p.pause);
     }
-    *children = vc__call_children(parent);
-    return *children != NULL ? VC_OK
-                             : vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    if (a->cancellable)
+        vc__cancelling_end(&p.cancelling);
 }
+
+struct what {
+    const struct vc_service *service;
+    unsigned method;
+    const void *request;
+    const struct vc_call_opts *opts;
+};
 
 static enum vc_status
-limits_join(struct limits *l, struct blocking *b,
-            const struct vc_call_opts *opts)
+prepare(struct blocking *b, struct vc_channel *channel, const struct what *w,
+        unsigned attempt)
 {
-    struct vc_canceller *children = NULL;
-    enum vc_status status = VC_OK;
+    struct vc__unary *u = &b->unary;
 
-    l->cancellable = opts->canceller != NULL || opts->parent != NULL;
-    if (opts->parent != NULL)
-        status = limits_of_parent(l, opts->parent, &children);
-    if (status != VC_OK || !l->cancellable)
-        return status;
-    return vc__cancelling_begin(&b->cancelling, opts->canceller, children,
-                                on_cancel);
+    vc__unary_init(u, channel, w->service, w->method, w->request, on_ended);
+    u->metadata = w->opts->metadata;
+    u->n_metadata = w->opts->n_metadata;
+    u->wants_all = w->opts->result != NULL;
+    u->attempt = attempt;
+    return vc__unary_prepare(u);
 }
+
+/* False: u->error says why not. */
+static bool
+renew(struct blocking *b, const struct what *w)
+{
+    struct vc__unary *u = &b->unary;
+
+    vc__unary_release(u);
+    if (prepare(b, u->channel, w, b->again.attempt) == VC_OK &&
+        attempt_may_begin(b))
+        return true;
+    u->error = *vc__error_last();
+    return false;
+}
+
+/* The first attempt has failed. */
+static void
+go_on(struct blocking *b, const struct what *w)
+{
+    struct vc__unary *u = &b->unary;
+    uint64_t us;
+
+    while (u->error.status != VC_OK && vc__again(&b->again, u, &us)) {
+        pause_for(b, us);
+        b->again.began = vc__now();
+        if (!vc__again_in_time(&b->again, u, b->again.began) || !renew(b, w))
+            break;
+        attempt(b);
+    }
+    vc__again_settle(&b->again, &u->error);
+}
+
+/* --- the call ---------------------------------------------------------- */
 
 /* The request could not be made; the error is this thread's last. */
 static enum vc_status
@@ -134,42 +193,66 @@ fail_unmade(const struct vc_call_opts *opts)
     return error->status;
 }
 
+/* Prepared: runs it. False: it could not be begun. */
+static bool
+run(struct blocking *b, const struct what *w)
+{
+    struct vc_channel *channel = b->unary.channel;
+    bool begun;
+
+    b->again.began = vc__now();
+    if (vc__again_begin(&b->again, w->opts, b->again.began) != VC_OK)
+        return false;
+    begun = attempt_may_begin(b);
+    if (begun) {
+        vc__channel_enter(channel);
+        attempt(b);
+        if (b->unary.error.status != VC_OK)
+            go_on(b, w);
+        else
+            vc__retry_good(&channel->budget);
+        vc__channel_leave(channel);
+    }
+    vc__again_end(&b->again);
+    return begun;
+}
+
+static enum vc_status
+call(struct vc_channel *channel, const struct what *w, void **reply)
+{
+    struct blocking b;
+
+    if (prepare(&b, channel, w, 1) != VC_OK)
+        return fail_unmade(w->opts);
+    if (!run(&b, w)) {
+        vc__unary_release(&b.unary);
+        return fail_unmade(w->opts);
+    }
+    if (w->opts->result != NULL)
+        vc__unary_tell(&b.unary, w->opts->result);
+    vc__unary_release(&b.unary);
+    if (b.unary.error.status != VC_OK)
+        return vc__error_raise(&b.unary.error);
+    *reply = b.unary.reply;
+    return VC_OK;
+}
+
 enum vc_status
 vc_channel_call(struct vc_channel *channel, const struct vc_service *service,
                 unsigned method, const void *request,
                 const struct vc_call_opts *user_opts, void **reply)
 {
-    struct blocking b;
+    const struct vc_method *m = &service->methods[method];
     struct vc_call_opts opts;
-    struct limits limits;
-    enum vc_status status;
+    const struct what w = {service, method, request, &opts};
+    enum vc_status status =
+        vc__call_opts_take(&opts, user_opts, vc__channel_call_ms(channel, m));
 
-    status = vc__call_opts_take(
-        &opts, user_opts,
-        vc__channel_call_ms(channel, &service->methods[method]));
     if (status != VC_OK)
         return status;
-    vc__unary_init(&b.unary, channel, service, method, request, on_ended);
-    b.unary.metadata = opts.metadata;
-    b.unary.n_metadata = opts.n_metadata;
-    b.unary.wants_all = opts.result != NULL;
-    if (vc__unary_prepare(&b.unary) != VC_OK)
-        return fail_unmade(&opts);
-    limits_set(&limits, opts.timeout_ms);
-    if (limits_join(&limits, &b, &opts) != VC_OK) {
-        vc__unary_release(&b.unary);
-        return fail_unmade(&opts);
-    }
-    vc__channel_enter(channel);
-    run(&b, &limits);
-    vc__channel_leave(channel);
-    if (opts.result != NULL)
-        vc__unary_tell(&b.unary, opts.result);
-    vc__unary_release(&b.unary);
-    if (status != VC_OK)
-        return status;
-    if (b.unary.error.status != VC_OK)
-        return vc__error_raise(&b.unary.error);
-    *reply = b.unary.reply;
-    return VC_OK;
+    if (m->flags & VC_METHOD_ONE_WAY)
+        return vc__one_way(channel, service, method, request, &opts);
+    if (opts.hedge_ms != 0)
+        return vc__hedge_call(channel, service, method, request, &opts, reply);
+    return call(channel, &w, reply);
 }

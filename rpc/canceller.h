@@ -59,4 +59,10 @@ void vc__cancelling_end(struct vc__cancelling *c);
 struct vc_canceller *vc__canceller_make(void);
 void vc__canceller_put(struct vc_canceller *canceller);
 
+static inline void
+vc__canceller_hold(struct vc_canceller *canceller)
+{
+    atomic_fetch_add(&canceller->refs, 1);
+}
+
 #endif

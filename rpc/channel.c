@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cm/pool.h"
+#include "rpc/async.h"
 #include "rpc/codec.h"
 #include "rpc/runtime.h"
 
@@ -18,6 +19,10 @@
 #define IDLE_MS        60000u
 #define MAX_LINKS      4u
 #define LINKS_MAX      1024u
+#define ATTEMPTS       3u
+#define ATTEMPTS_MAX   100u
+#define BACKOFF_MS     50u
+#define BACKOFF_MS_MAX 60000u
 
 /* --- options ----------------------------------------------------------- */
 
@@ -47,6 +52,13 @@ opts_check(const struct vc_channel_opts *opts)
     if (opts->quota > UINT32_MAX)
         return vc__fail(VC_INVALID_ARGUMENT, "quota: %zu is not below 4 GiB",
                         opts->quota);
+    if (opts->max_attempts > ATTEMPTS_MAX ||
+        opts->retry_backoff_ms > BACKOFF_MS_MAX)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "max_attempts, retry_backoff_ms: %u, %u: not 1..%u and "
+                        "1..%u",
+                        opts->max_attempts, opts->retry_backoff_ms,
+                        ATTEMPTS_MAX, BACKOFF_MS_MAX);
     return VC_OK;
 }
 
@@ -69,6 +81,10 @@ opts_take(struct vc_channel_opts *out, const struct vc_channel_opts *opts)
             out->min_links > MAX_LINKS ? out->min_links : MAX_LINKS;
     if (out->weight == 0)
         out->weight = 1;
+    if (out->max_attempts == 0)
+        out->max_attempts = ATTEMPTS;
+    if (out->retry_backoff_ms == 0)
+        out->retry_backoff_ms = BACKOFF_MS;
     if (out->keepalive_ms == 0)
         out->keepalive_ms = VC__KEEPALIVE_DEFAULT_MS;
     else if (out->keepalive_ms == VC_KEEPALIVE_OFF)
@@ -122,11 +138,18 @@ vc_channel_open(struct vc_runtime *runtime, const char *target,
     c->call_ms = opts.call_timeout_ms;
     c->weight = opts.weight;
     c->quota = (uint32_t)opts.quota;
+    c->retry.max_attempts = opts.max_attempts;
+    c->retry.backoff_ms = opts.retry_backoff_ms;
     c->reply_memory = vc__codec_memory((size_t)1 << pool.log2_message);
+    atomic_init(&c->chance, (uint64_t)(uintptr_t)c);
+    vc__pauses_init(&c->pauses);
     atomic_init(&c->users, 1);
     vc__waiter_init(&c->unused);
+    atomic_init(&c->asyncs, 1);
+    vc__waiter_init(&c->idle);
     c->pool = vc__pools_get(&c->progress->pools, &pool);
     if (c->pool == NULL) {
+        vc__pauses_fini(&c->pauses);
         free(c);
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     }
@@ -164,9 +187,12 @@ vc_channel_close(struct vc_channel *channel)
      * that is added this moment is seen here, or sees this. */
     atomic_store(&channel->closing, true);
     last = vc__pools_leave(&channel->progress->pools, channel->pool);
+    vc__pauses_break(&channel->pauses);
     for (cl = atomic_load(&channel->clients); cl != NULL; cl = cl->next)
         vc__client_close(cl);
+    /* Wakes the engine, too, for those whose pause was broken. */
     vc__pool_cancel(channel->pool, channel);
+    vc__asyncs_await(channel);
     /* What they waited for has ended by now, so they leave at once. */
     vc__channel_leave(channel);
     vc__waiter_await(&channel->unused);
@@ -177,6 +203,7 @@ vc_channel_close(struct vc_channel *channel)
     }
     if (last)
         vc__pools_end(channel->pool);
+    vc__pauses_fini(&channel->pauses);
     free(channel);
 }
 

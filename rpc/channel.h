@@ -13,6 +13,8 @@
 
 #include "cm/client.h"
 #include "cm/pool.h"
+#include "rpc/pause.h"
+#include "rpc/retry.h"
 #include "rpc/runtime.h"
 #include "transport/waiter.h"
 
@@ -24,6 +26,12 @@ struct vc_channel {
     uint32_t weight, quota;
     size_t reply_memory;
 
+    /* rpc/again.h */
+    struct vc__retry_policy retry;
+    struct vc__retry_budget budget;
+    atomic_ullong chance; /* seeds */
+    struct vc__pauses pauses;
+
     /* One for each service that it was used for, the last one first. */
     _Atomic(struct vc__client *) clients;
     atomic_bool first_used;
@@ -34,6 +42,11 @@ struct vc_channel {
      * when it is freed. `unused` is done by the last. */
     atomic_uint users;
     struct vc__waiter unused;
+
+    /* The same for calls that nobody waits for, rpc/async.h: they need an
+     * engine that is advanced to end. */
+    atomic_uint asyncs;
+    struct vc__waiter idle;
 };
 
 /* Whoever uses the pool does so between these two. Any thread. */

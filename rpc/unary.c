@@ -16,14 +16,19 @@
 struct long_send {
     struct vc__send send;
     atomic_uint holders;
+    struct vc__watch *watch;
+    uint16_t own;   /* bytes of the metadata that are the program's, the last */
     uint8_t body[]; /* metadata, message */
 };
 
 static void
 long_put(struct long_send *l)
 {
-    if (atomic_fetch_sub(&l->holders, 1) == 1)
-        free(l);
+    if (atomic_fetch_sub(&l->holders, 1) != 1)
+        return;
+    if (l->watch != NULL)
+        l->watch->drop(l->watch);
+    free(l);
 }
 
 static void
@@ -36,8 +41,11 @@ long_hold(struct vc__send *send)
 static void
 long_done(struct vc__send *send, enum vc__send_end end)
 {
-    (void)end;
-    long_put(caa_container_of(send, struct long_send, send));
+    struct long_send *l = caa_container_of(send, struct long_send, send);
+
+    if (l->watch != NULL && end == VC__SEND_HANDED)
+        l->watch->handed(l->watch);
+    long_put(l);
 }
 
 static void
@@ -48,26 +56,100 @@ call_write(struct vc__send *send, uint8_t *out)
     vc__codec_pack(&u->method->request, &u->packing, u->message, out);
 }
 
+/* With room for both parts of the body, which the caller fills. */
 static struct long_send *
-long_new(const struct vc__unary *u, size_t size)
+long_alloc(struct vc__watch *watch, uint16_t before, uint32_t size)
 {
-    size_t before = u->send.frame.metadata_len;
     struct long_send *l = malloc(sizeof *l + before + size);
 
     if (l == NULL)
         return NULL;
     memset(&l->send, 0, sizeof l->send);
     atomic_init(&l->holders, 1);
-    if (before > 0)
-        memcpy(l->body, u->packed, before);
+    l->watch = watch;
+    if (watch != NULL)
+        watch->hold(watch);
     l->send.frame.metadata = l->body;
-    l->send.frame.metadata_len = (uint16_t)before;
+    l->send.frame.metadata_len = before;
+    l->send.frame.body_len = size;
     l->send.body = l->body + before;
-    vc__codec_pack(&u->method->request, &u->packing, u->message,
-                   l->body + before);
     l->send.hold = long_hold;
     l->send.done = long_done;
     return l;
+}
+
+static struct long_send *
+long_new(const struct vc__unary *u, size_t size)
+{
+    uint16_t before = u->send.frame.metadata_len;
+    struct long_send *l = long_alloc(u->watch, before, (uint32_t)size);
+
+    if (l == NULL)
+        return NULL;
+    l->own = before;
+    if (before > 0)
+        memcpy(l->body, u->packed, before);
+    vc__codec_pack(&u->method->request, &u->packing, u->message,
+                   l->body + before);
+    return l;
+}
+
+/* The same request as another attempt: the program's metadata stand behind
+ * ours. When they leave no room the server is not told which it is. */
+static struct vc__send *
+long_copy(const struct vc__send *send, struct vc__watch *watch,
+          unsigned attempt)
+{
+    const struct long_send *of =
+        caa_container_of(send, const struct long_send, send);
+    const uint8_t *own = send->body - of->own;
+    uint8_t *ours = NULL;
+    uint16_t n = 0;
+    struct long_send *l;
+
+    if (vc__metadata_pack(NULL, 0, attempt, &ours, &n) != VC_OK)
+        return NULL;
+    if ((size_t)n + of->own > VC__METADATA_MAX)
+        n = 0;
+    l = long_alloc(watch, (uint16_t)(n + of->own), send->frame.body_len);
+    if (l != NULL) {
+        l->own = of->own;
+        memcpy(l->body, ours, n);
+        memcpy(l->body + n, own, (size_t)of->own + send->frame.body_len);
+    }
+    free(ours);
+    return l == NULL ? NULL : &l->send;
+}
+
+bool
+vc__unary_renew(struct vc__unary *u, unsigned attempt)
+{
+    struct vc__send *copy = long_copy(u->request.send, u->watch, attempt);
+
+    if (copy == NULL)
+        return false;
+    vc__unary_release(u);
+    u->request.send = copy;
+    u->attempt = attempt;
+    u->has_pushback = false;
+    u->error.status = VC_OK;
+    return true;
+}
+
+bool
+vc__unary_copy(struct vc__unary *u, const struct vc__unary *of,
+               unsigned attempt, void (*ended)(struct vc__unary *u))
+{
+    struct vc__send *copy = long_copy(of->request.send, NULL, attempt);
+
+    if (copy == NULL)
+        return false;
+    vc__unary_init(u, of->channel, of->service,
+                   (unsigned)(of->method - of->service->methods), NULL, ended);
+    u->request.send = copy;
+    u->attempt = attempt;
+    u->wants_all = of->wants_all;
+    return true;
 }
 
 static enum vc_status
@@ -94,6 +176,7 @@ vc__unary_release(struct vc__unary *u)
 {
     if (u->request.send != &u->send)
         long_put(caa_container_of(u->request.send, struct long_send, send));
+    u->request.send = &u->send;
     if (u->packed != NULL)
         metadata_drop(u);
     if (u->brought != NULL)
@@ -122,8 +205,7 @@ message_prepare(struct vc__unary *u)
                         "the request of %s has %zu bytes, the server takes "
                         "%u",
                         u->method->name, size, max);
-    if (size + u->send.frame.metadata_len <= VC__EAGER_MAX) {
-        u->request.send = &u->send;
+    if (!u->packs && size + u->send.frame.metadata_len <= VC__EAGER_MAX) {
         u->send.write = call_write;
     } else {
         l = long_new(u, size);
@@ -251,6 +333,7 @@ vc__unary_init(struct vc__unary *u, struct vc_channel *channel,
     u->request.replied = call_replied;
     u->request.failed = call_failed;
     u->request.message = NULL;
+    u->request.send = &u->send;
     memset(&u->send, 0, sizeof u->send);
     u->channel = channel;
     u->service = service;
@@ -260,6 +343,8 @@ vc__unary_init(struct vc__unary *u, struct vc_channel *channel,
     u->n_metadata = 0;
     u->attempt = 1;
     u->wants_all = false;
+    u->packs = false;
+    u->watch = NULL;
     u->packed = NULL;
     u->brought = NULL;
     u->has_pushback = false;

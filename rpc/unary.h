@@ -15,6 +15,14 @@
 #include "rpc/codec.h"
 #include "transport/error.h"
 
+/* Whoever wants to know when a request that was packed has been handed to the
+ * adapter. Any thread, under the lock of a link; one drop for each hold. */
+struct vc__watch {
+    void (*hold)(struct vc__watch *w);
+    void (*handed)(struct vc__watch *w);
+    void (*drop)(struct vc__watch *w);
+};
+
 struct vc__unary {
     struct vc__request request;
     struct vc__send send; /* when the request fits in a packet */
@@ -30,11 +38,14 @@ struct vc__unary {
     size_t n_metadata;
     unsigned attempt; /* 1: the first */
     bool wants_all;   /* what the reply brings, for a struct vc_result */
+    bool packs;       /* message and metadata may be freed after prepare */
+    struct vc__watch *watch; /* of a request that is packed; or NULL */
 
     uint8_t *packed; /* metadata of a request that is not long, or NULL */
 
-    /* It has a reply, or an error: on the holder of the engine, or inside of
-     * start; once, unless it was abandoned before. Not under a lock. */
+    /* It has a reply, or an error: a reply on the holder of the engine, an
+     * error also inside of start or of vc_channel_close(); once, unless it was
+     * abandoned before. Not under a lock. */
     void (*ended)(struct vc__unary *u);
     void *reply;                 /* by vc_reply_free() */
     struct vc__error error;      /* status VC_OK: there is a reply */
@@ -51,6 +62,15 @@ void vc__unary_init(struct vc__unary *u, struct vc_channel *channel,
  * VC_RESOURCE_EXHAUSTED, and then there is nothing to release. */
 enum vc_status vc__unary_prepare(struct vc__unary *u);
 void vc__unary_release(struct vc__unary *u);
+
+/* Prepared with `packs`, and ended: may be started again, as this attempt.
+ * False without memory, and then it is as it was. */
+bool vc__unary_renew(struct vc__unary *u, unsigned attempt);
+
+/* Makes u another attempt at what `of`, prepared so, is one. False without
+ * memory. */
+bool vc__unary_copy(struct vc__unary *u, const struct vc__unary *of,
+                    unsigned attempt, void (*ended)(struct vc__unary *u));
 
 /* It has ended, or was abandoned and its owner has put the error: fills the
  * program's result, unless that is NULL, with all that came of it. */

@@ -112,6 +112,8 @@ struct vc_call_opts {
      * VC_NO_DEADLINE waits for ever, or until the link is lost. */
     uint32_t timeout_ms;
 
+    uint32_t flags; /* VC_CALL_* */
+
     /* Metadata that go with the request; read until the call returns. None by
      * default. VC_INVALID_ARGUMENT when one may not be, and
      * VC_RESOURCE_EXHAUSTED when they take more than VC_METADATA_MAX. */
@@ -131,11 +133,28 @@ struct vc_call_opts {
     /* Ends the call when vc_cancel() is called (verbcall/cancel.h); default
      * NULL: only its time does. */
     struct vc_canceller *canceller;
+
+    /* Milliseconds after which a call that has not been answered yet is made
+     * once more, beside the first; the first good answer is taken, and the
+     * other attempt is given up. Only for methods with idempotency_level
+     * NO_SIDE_EFFECTS, else VC_INVALID_ARGUMENT. Default 0: never. */
+    uint32_t hedge_ms;
 };
+
+/* A call that ends with VC_UNAVAILABLE or VC_RESOURCE_EXHAUSTED and has not
+ * been executed is tried again, up to the channel's max_attempts in all; so is
+ * one of which this is not known, or that failed by itself, if its method has
+ * idempotency_level IDEMPOTENT or NO_SIDE_EFFECTS in the .proto file.
+ * VC_CALL_NO_RETRY: never. */
+#define VC_CALL_NO_RETRY 0x1u
+
+/* The call waits until its deadline for a server that is not there yet, or not
+ * any more, in place of VC_UNAVAILABLE; as long as it has not been executed. */
+#define VC_CALL_WAIT_FOR_READY 0x2u
 
 #define VC_CALL_OPTS_INIT                                                      \
     {                                                                          \
-        sizeof(struct vc_call_opts), 0, NULL, 0, NULL, NULL, NULL              \
+        sizeof(struct vc_call_opts), 0, 0, NULL, 0, NULL, NULL, NULL, 0        \
     }
 
 /* vc_reply_free - gives a reply back that a client's call returned. Any

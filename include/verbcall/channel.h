@@ -67,6 +67,14 @@ struct vc_channel_opts {
      * "10.9.0.1", "fd09::1" or "fe80::1%eth0"; copied. Addresses of the target
      * that are of another family are left out. Default: as the routes say. */
     const char *bind_address;
+
+    /* Attempts that a call may take, 1..100, default 3 (see VC_CALL_NO_RETRY),
+     * and the milliseconds, 1..60000, default 50, before the second; each wait
+     * is about twice the one before, up to 16 times the first, unless the
+     * server says another. When about half of the calls fail there are no
+     * retries. */
+    unsigned max_attempts;
+    uint32_t retry_backoff_ms;
 };
 
 #define VC_NO_DEADLINE   UINT32_MAX
@@ -74,7 +82,7 @@ struct vc_channel_opts {
 
 #define VC_CHANNEL_OPTS_INIT                                                   \
     {                                                                          \
-        sizeof(struct vc_channel_opts), 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL        \
+        sizeof(struct vc_channel_opts), 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0  \
     }
 
 /* vc_channel_open - makes a channel to target, "rdma://HOST:PORT" with HOST a

@@ -119,10 +119,22 @@ echo(struct vc_call *call, const Suite__EchoRequest *request,
 }
 
 static enum vc_status
+on_fail(struct vc_call *call, const Suite__FailRequest *request,
+        Suite__Empty *reply, void *arg)
+{
+    struct sim_server *s = arg;
+
+    (void)reply;
+    atomic_fetch_add(&s->failed, 1);
+    return vc_call_fail(call, (enum vc_status)request->status, "%s",
+                        request->text);
+}
+
+static enum vc_status
 server_open(struct sim_server *s, struct vc_runtime **runtime,
             struct vc_server **server)
 {
-    const struct suite_probe_methods methods = {.echo = echo};
+    const struct suite_probe_methods methods = {.echo = echo, .fail = on_fail};
     struct vc_server_opts opts = VC_SERVER_OPTS_INIT;
     enum vc_status status = sim_runtime(runtime, s->threads);
 
@@ -206,6 +218,7 @@ sim_server_start(struct sim_server *s, struct fake_host *host, unsigned threads)
     atomic_store(&s->stop, 0);
     atomic_store(&s->close, 0);
     atomic_store(&s->failures, 0);
+    atomic_store(&s->failed, 0);
     s->process = fake_process_start(host, "server", server_main, s);
 }
 

@@ -63,6 +63,7 @@ struct sim_server {
     atomic_bool serves;      /* it listens */
     atomic_uint stop, close; /* it is to end; to close its server at once */
     atomic_uint failures;    /* tries to start that failed */
+    atomic_uint failed;      /* runs of the handler of Fail */
     _Atomic(struct vc_runtime *) runtime; /* while it serves */
     struct vc_counters last; /* of a runtime whose server was closed */
 };

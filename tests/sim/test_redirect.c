@@ -31,12 +31,14 @@ call(unsigned n, char text[256])
     struct vc_runtime *runtime;
     struct vc_channel *channel;
     enum vc_status status;
+    struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
     char addr[32], target[80];
 
+    opts.max_attempts = 1;
     snprintf(addr, sizeof addr, "10.9.0.%u", n);
     sim_target(addr, target);
     assert_int_equal(VC_OK, sim_runtime(&runtime, 1));
-    assert_int_equal(VC_OK, vc_channel_open(runtime, target, NULL, &channel));
+    assert_int_equal(VC_OK, vc_channel_open(runtime, target, &opts, &channel));
     status = sim_echo(channel, 64, 1, 0, NULL);
     snprintf(text, 256, "%s", status == VC_OK ? "" : vc_error());
     vc_channel_close(channel);

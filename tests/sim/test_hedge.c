@@ -1,0 +1,249 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Calls that are made once more when their answer takes long: the first good
+ * answer is taken, once. */
+#include <string.h>
+
+#include "tests/sim/crowd.h"
+
+#define SEEDS 8u
+#define ECHO  0u
+#define LONG  40000u
+#define HEDGE 20u /* ms */
+
+static struct crowd crowd;
+static struct vc_service pure;
+static struct vc_method pure_methods[16];
+
+/* What the n-th run of the handler takes, in milliseconds. */
+static const unsigned *sleeps;
+static unsigned n_sleeps;
+static atomic_uint runs;
+
+static void
+sleep_as_told(struct sim_server *s)
+{
+    unsigned n = atomic_fetch_add(&runs, 1);
+
+    (void)s;
+    if (n < n_sleeps)
+        fake_sleep_us(sleeps[n] * MS);
+}
+
+static void
+begin(uint64_t seed, unsigned n, const unsigned ms[])
+{
+    sleeps = ms;
+    n_sleeps = n;
+    atomic_store(&runs, 0);
+    crowd.server = (struct sim_server){.inside = sleep_as_told};
+    crowd.at_end = NULL;
+    crowd_open(&crowd, seed, 2, NULL);
+    crowd.service = &pure;
+    crowd.opts.hedge_ms = HEDGE;
+    crowd_serve(&crowd);
+    assert_int_equal(VC_OK,
+                     vc_channel_connect(crowd.channel, &suite_probe_service));
+}
+
+/* A blocking call; how long it took. */
+static uint64_t
+call(uint32_t timeout_ms, enum vc_status expected)
+{
+    Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+    struct vc_call_opts opts = crowd.opts;
+    uint64_t start = fake_now_us();
+    Suite__EchoReply *echoed;
+    void *reply = NULL;
+
+    opts.timeout_ms = timeout_ms;
+    request.tag = 9;
+    assert_int_equal(expected, vc_channel_call(crowd.channel, &pure, ECHO,
+                                               &request, &opts, &reply));
+    echoed = reply;
+    assert_true(expected != VC_OK || echoed->tag == 9);
+    vc_reply_free(reply);
+    return fake_now_us() - start;
+}
+
+static void
+a_quick_answer_needs_no_hedge(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        begin(seed, 0, NULL);
+        assert_true(call(0, VC_OK) < HEDGE * MS);
+        fake_sleep_us(200 * MS);
+        assert_int_equal(1, atomic_load(&sim_ran[9]));
+        crowd_close(&crowd);
+    }
+}
+
+static void
+a_slow_answer_is_overtaken_by_the_hedge(void **state)
+{
+    static const unsigned ms[] = {400};
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        begin(seed, 1, ms);
+        assert_in_range(call(0, VC_OK), HEDGE * MS, 100 * MS);
+        assert_int_equal(2, atomic_load(&sim_ran[9]));
+        crowd_close(&crowd);
+    }
+}
+
+static void
+a_slower_hedge_is_given_up(void **state)
+{
+    static const unsigned ms[] = {60, 400};
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        begin(seed, 2, ms);
+        assert_in_range(call(0, VC_OK), 60 * MS, 100 * MS);
+        assert_int_equal(2, atomic_load(&sim_ran[9]));
+        crowd_close(&crowd);
+    }
+}
+
+static void
+the_deadline_ends_both(void **state)
+{
+    static const unsigned ms[] = {400, 400};
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        begin(seed, 2, ms);
+        assert_in_range(call(100, VC_DEADLINE_EXCEEDED), 100 * MS, 110 * MS);
+        assert_int_equal(VC_OUTCOME_UNKNOWN, vc_error_outcome());
+        assert_int_equal(2, atomic_load(&sim_ran[9]));
+        crowd_close(&crowd);
+    }
+}
+
+static void
+both_may_be_cancelled(void **state)
+{
+    static const unsigned ms[] = {400, 400};
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 4 * SEEDS; seed++) {
+        struct crowd_call *c;
+        uint64_t until;
+
+        begin(seed, 2, ms);
+        c = seed % 2 == 0 ? crowd_call(&crowd, LONG)
+                          : crowd_call_queued(&crowd, 64);
+        until = fake_now_us() + (HEDGE - 2 + seed) * MS;
+        while (fake_now_us() < until)
+            vc_completions_next(crowd.queue, 1, &(struct vc_completion){0});
+        vc_async_cancel(c->handle);
+        crowd_await(&crowd, 1);
+        assert_int_equal(VC_CANCELLED, c->status);
+        assert_int_equal(VC_OUTCOME_UNKNOWN, c->outcome);
+        crowd_close(&crowd);
+    }
+}
+
+static void
+the_channel_may_be_closed_under_both(void **state)
+{
+    static const unsigned ms[12] = {400, 400, 400, 400, 400, 400,
+                                    400, 400, 400, 400, 400, 400};
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 4 * SEEDS; seed++) {
+        uint64_t until;
+
+        begin(seed, 12, ms);
+        for (unsigned i = 0; i < 6; i++)
+            crowd_call(&crowd, i % 2 == 0 ? LONG : 64);
+        until = fake_now_us() + (HEDGE - 2 + seed) * MS;
+        while (fake_now_us() < until)
+            vc_completions_next(crowd.queue, 1, &(struct vc_completion){0});
+        crowd_close_channel(&crowd);
+        assert_int_equal(6, crowd_count(&crowd, VC_CANCELLED));
+        crowd_close(&crowd);
+    }
+}
+
+static void
+a_killed_server_ends_both(void **state)
+{
+    static const unsigned ms[] = {400, 400, 400, 400, 400, 400, 400, 400};
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 2 * SEEDS; seed++) {
+        uint64_t until;
+
+        begin(seed, 8, ms);
+        for (unsigned i = 0; i < 4; i++)
+            crowd_call(&crowd, 64);
+        until = fake_now_us() + (HEDGE - 2 + seed) * MS;
+        while (fake_now_us() < until)
+            vc_completions_next(crowd.queue, 1, &(struct vc_completion){0});
+        fake_process_kill(crowd.server.process);
+        crowd.server.process = NULL;
+        if (seed % 2 == 0)
+            crowd_serve(&crowd);
+        crowd_await(&crowd, 4);
+        assert_int_equal(
+            4, crowd_count(&crowd, seed % 2 == 0 ? VC_OK : VC_UNAVAILABLE));
+        crowd_close(&crowd);
+    }
+}
+
+static void
+only_methods_without_side_effects_may_have_one(void **state)
+{
+    (void)state;
+    begin(1, 0, NULL);
+    crowd.service = &suite_probe_service;
+    assert_null(crowd_call(&crowd, 64));
+    assert_non_null(strstr(vc_error(), "Echo may have side effects"));
+    crowd_close(&crowd);
+}
+
+static void
+any_allocation_may_fail(void **state)
+{
+    static const unsigned ms[] = {60, 60, 60, 60};
+    unsigned struck = 1;
+
+    (void)state;
+    for (unsigned n = 1; struck > 0; n++) {
+        begin(2, 4, ms);
+        fake_fail_memory(fake_process_self(), n);
+        for (unsigned i = 0; i < 4; i++)
+            crowd_call(&crowd, 64);
+        crowd_await(&crowd, crowd.n);
+        struck = fake_failed();
+        fake_fail_no_more();
+        assert_int_equal(crowd.n,
+                         crowd_count(&crowd, VC_OK) +
+                             crowd_count(&crowd, VC_UNAVAILABLE) +
+                             crowd_count(&crowd, VC_RESOURCE_EXHAUSTED));
+        crowd_close(&crowd);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_quick_answer_needs_no_hedge),
+        cmocka_unit_test(a_slow_answer_is_overtaken_by_the_hedge),
+        cmocka_unit_test(a_slower_hedge_is_given_up),
+        cmocka_unit_test(the_deadline_ends_both),
+        cmocka_unit_test(both_may_be_cancelled),
+        cmocka_unit_test(the_channel_may_be_closed_under_both),
+        cmocka_unit_test(a_killed_server_ends_both),
+        cmocka_unit_test(only_methods_without_side_effects_may_have_one),
+        cmocka_unit_test(any_allocation_may_fail),
+    };
+
+    crowd_service(&pure, pure_methods, VC_METHOD_NO_SIDE_EFFECTS);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,231 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Which failed attempts are followed by another, and after how long. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <verbcall/call.h>
+#include <verbcall/service.h>
+
+#include "rpc/retry.h"
+
+#define SEEDS   1000u
+#define MS      UINT64_C(1000)
+#define FOREVER UINT64_MAX
+#define NEVER   UINT64_MAX
+
+#define EXECUTED VC_OUTCOME_EXECUTED
+#define NOT      VC_OUTCOME_NOT_EXECUTED
+#define PERHAPS  VC_OUTCOME_UNKNOWN
+#define IDEM     VC_METHOD_IDEMPOTENT
+#define PURE     VC_METHOD_NO_SIDE_EFFECTS
+#define NO_RETRY VC_CALL_NO_RETRY
+#define WAIT     VC_CALL_WAIT_FOR_READY
+
+static const struct vc__retry_policy policy = {.max_attempts = 3,
+                                               .backoff_ms = 50};
+
+/* The least wait in milliseconds that a failure is followed by, NEVER for
+ * none. The most is half as much again. */
+static const struct {
+    enum vc_status status;
+    enum vc_outcome outcome;
+    uint32_t method, call;
+    unsigned attempt;
+    int32_t pushback; /* 0: none */
+    uint64_t left_ms;
+    uint64_t wait_ms;
+    uint64_t took_ms;
+} table[] = {
+    /* what was not executed */
+    {VC_UNAVAILABLE, NOT, 0, 0, 1, 0, FOREVER, 40, 0},
+    {VC_UNAVAILABLE, NOT, 0, 0, 2, 0, FOREVER, 80, 0},
+    {VC_UNAVAILABLE, NOT, 0, 0, 3, 0, FOREVER, NEVER, 0},
+    {VC_UNAVAILABLE, NOT, IDEM, 0, 3, 0, FOREVER, NEVER, 0},
+    {VC_RESOURCE_EXHAUSTED, NOT, 0, 0, 1, 0, FOREVER, 40, 0},
+    {VC_UNIMPLEMENTED, NOT, IDEM, 0, 1, 0, FOREVER, NEVER, 0},
+    {VC_CANCELLED, NOT, IDEM, 0, 1, 0, FOREVER, NEVER, 0},
+    {VC_DEADLINE_EXCEEDED, NOT, IDEM, 0, 1, 0, FOREVER, NEVER, 0},
+    {VC_INTERNAL, NOT, IDEM, 0, 1, 0, FOREVER, NEVER, 0},
+    {VC_PERMISSION_DENIED, NOT, IDEM, 0, 1, 0, FOREVER, NEVER, 0},
+    /* what may have been, and what was */
+    {VC_UNAVAILABLE, PERHAPS, 0, 0, 1, 0, FOREVER, NEVER, 0},
+    {VC_UNAVAILABLE, PERHAPS, IDEM, 0, 1, 0, FOREVER, 40, 0},
+    {VC_UNAVAILABLE, PERHAPS, PURE, 0, 2, 0, FOREVER, 80, 0},
+    {VC_UNAVAILABLE, EXECUTED, 0, 0, 1, 0, FOREVER, NEVER, 0},
+    {VC_UNAVAILABLE, EXECUTED, IDEM, 0, 1, 0, FOREVER, 40, 0},
+    {VC_RESOURCE_EXHAUSTED, EXECUTED, 0, 0, 1, 0, FOREVER, NEVER, 0},
+    {VC_ABORTED, EXECUTED, IDEM, 0, 1, 0, FOREVER, NEVER, 0},
+    /* the caller's word */
+    {VC_UNAVAILABLE, NOT, IDEM, NO_RETRY, 1, 0, FOREVER, NEVER, 0},
+    /* the server's word */
+    {VC_UNAVAILABLE, NOT, 0, 0, 1, 700, FOREVER, 700, 0},
+    {VC_UNAVAILABLE, NOT, 0, 0, 1, -1, FOREVER, NEVER, 0},
+    {VC_UNAVAILABLE, NOT, 0, 0, 3, 700, FOREVER, NEVER, 0},
+    {VC_UNAVAILABLE, EXECUTED, 0, 0, 1, 700, FOREVER, NEVER, 0},
+    {VC_ABORTED, EXECUTED, IDEM, 0, 1, 700, FOREVER, NEVER, 0},
+    /* time */
+    {VC_UNAVAILABLE, NOT, 0, 0, 1, 0, 61, 40, 0},
+    {VC_UNAVAILABLE, NOT, 0, 0, 1, 0, 40, NEVER, 0},
+    {VC_UNAVAILABLE, NOT, 0, 0, 1, 700, 700, NEVER, 0},
+    {VC_UNAVAILABLE, NOT, 0, 0, 1, 0, 0, NEVER, 0},
+    {VC_UNAVAILABLE, NOT, 0, 0, 1, 0, 3000, 40, 2000},
+    {VC_UNAVAILABLE, NOT, 0, 0, 1, 0, 2000, NEVER, 2000},
+    {VC_UNAVAILABLE, NOT, 0, 0, 1, 0, FOREVER, 40, 2000},
+    {VC_UNAVAILABLE, NOT, 0, WAIT, 1, 0, 2000, 40, 2000},
+    /* waiting for the server */
+    {VC_UNAVAILABLE, NOT, 0, WAIT, 3, 0, FOREVER, 160, 0},
+    {VC_UNAVAILABLE, NOT, 0, WAIT, 1000, 0, FOREVER, 640, 0},
+    {VC_UNAVAILABLE, NOT, 0, WAIT | NO_RETRY, 9, 0, FOREVER, 640, 0},
+    {VC_UNAVAILABLE, NOT, 0, WAIT, 9, 0, 20, 20, 0},
+    {VC_UNAVAILABLE, NOT, 0, WAIT, 9, 0, 0, NEVER, 0},
+    {VC_UNAVAILABLE, NOT, 0, WAIT, 9, -1, FOREVER, NEVER, 0},
+    {VC_UNAVAILABLE, PERHAPS, 0, WAIT, 1, 0, FOREVER, NEVER, 0},
+    {VC_UNAVAILABLE, PERHAPS, IDEM, WAIT, 3, 0, FOREVER, NEVER, 0},
+    {VC_RESOURCE_EXHAUSTED, NOT, 0, WAIT, 3, 0, FOREVER, NEVER, 0},
+};
+
+static struct vc__retry_facts
+facts_of(size_t i)
+{
+    return (struct vc__retry_facts){
+        .status = table[i].status,
+        .outcome = table[i].outcome,
+        .method_flags = table[i].method,
+        .call_flags = table[i].call,
+        .attempt = table[i].attempt,
+        .has_pushback = table[i].pushback != 0,
+        .pushback_ms = table[i].pushback,
+        .took_us = table[i].took_ms * MS,
+        .left_us =
+            table[i].left_ms == FOREVER ? FOREVER : table[i].left_ms * MS,
+    };
+}
+
+static void
+each_failure_is_followed_by_what_the_table_says(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        struct vc__retry_facts facts = facts_of(i);
+
+        for (uint64_t seed = 0; seed < SEEDS; seed++) {
+            struct vc__retry_budget full = {0};
+            uint64_t s = seed, wait = 0;
+            bool again = vc__retry_again(&policy, &full, &facts, &s, &wait);
+
+            if (again != (table[i].wait_ms != NEVER))
+                fail_msg("row %zu is%s followed by another", i,
+                         again ? "" : " not");
+            if (again && (wait < table[i].wait_ms * MS ||
+                          wait > table[i].wait_ms * MS * 3 / 2))
+                fail_msg("row %zu waits %llu us", i, (unsigned long long)wait);
+        }
+    }
+}
+
+static void
+waits_are_spread_over_the_whole_range(void **state)
+{
+    struct vc__retry_facts facts = facts_of(0);
+    uint64_t least = UINT64_MAX, most = 0;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct vc__retry_budget full = {0};
+        uint64_t s = seed, wait;
+
+        assert_true(vc__retry_again(&policy, &full, &facts, &s, &wait));
+        least = wait < least ? wait : least;
+        most = wait > most ? wait : most;
+    }
+    assert_in_range(least, 40 * MS, 41 * MS);
+    assert_in_range(most, 59 * MS, 60 * MS);
+}
+
+/* --- the budget -------------------------------------------------------- */
+
+static bool
+fails(struct vc__retry_budget *b, uint32_t call_flags)
+{
+    struct vc__retry_facts facts = facts_of(0);
+    uint64_t seed = 1, wait;
+
+    facts.call_flags = call_flags;
+    return vc__retry_again(&policy, b, &facts, &seed, &wait);
+}
+
+static void
+the_budget_is_spent_by_five_failures(void **state)
+{
+    struct vc__retry_budget b = {0};
+
+    (void)state;
+    for (unsigned i = 0; i < 4; i++)
+        assert_true(fails(&b, 0));
+    for (unsigned i = 0; i < 100; i++)
+        assert_false(fails(&b, 0));
+}
+
+static void
+ten_good_calls_pay_for_one_failure(void **state)
+{
+    struct vc__retry_budget b = {0};
+
+    (void)state;
+    for (unsigned i = 0; i < 5; i++)
+        fails(&b, 0);
+    for (unsigned i = 0; i < 10; i++)
+        vc__retry_good(&b);
+    assert_false(fails(&b, 0)); /* it costs what they gave */
+    for (unsigned i = 0; i < 11; i++)
+        vc__retry_good(&b);
+    assert_true(fails(&b, 0));
+}
+
+static void
+a_budget_is_never_overdrawn_nor_overfull(void **state)
+{
+    struct vc__retry_budget b = {0};
+
+    (void)state;
+    for (unsigned i = 0; i < 1000; i++)
+        fails(&b, VC_CALL_NO_RETRY);
+    for (unsigned i = 0; i < VC__RETRY_TOKENS; i++)
+        vc__retry_good(&b);
+    assert_int_equal(atomic_load(&b.missing), 0);
+    for (unsigned i = 0; i < 1000; i++)
+        vc__retry_good(&b);
+    assert_int_equal(atomic_load(&b.missing), 0);
+}
+
+static void
+waiting_for_a_server_costs_nothing(void **state)
+{
+    struct vc__retry_budget b = {0};
+
+    (void)state;
+    for (unsigned i = 0; i < 1000; i++)
+        assert_true(fails(&b, VC_CALL_WAIT_FOR_READY));
+    assert_int_equal(atomic_load(&b.missing), 0);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_failure_is_followed_by_what_the_table_says),
+        cmocka_unit_test(waits_are_spread_over_the_whole_range),
+        cmocka_unit_test(the_budget_is_spent_by_five_failures),
+        cmocka_unit_test(ten_good_calls_pay_for_one_failure),
+        cmocka_unit_test(a_budget_is_never_overdrawn_nor_overfull),
+        cmocka_unit_test(waiting_for_a_server_costs_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
