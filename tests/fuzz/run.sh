@@ -12,6 +12,7 @@ targets()
 {
     cat <<'LIST'
 packet transport/packet.c
+metadata transport/metadata.c
 hello cm/hello.c
 message rpc/arena.c rpc/codec.c rpc/message.c rpc/plain.c tests/unit/test_message.pb-c.c tests/unit/test_message_proto2.pb-c.c
 LIST
@@ -50,7 +51,7 @@ generate()
 seeds_make()
 {
     generate || return 1
-    compile address,undefined seeds tests/fuzz/seeds.c transport/packet.c cm/hello.c rpc/message.c \
+    compile address,undefined seeds tests/fuzz/seeds.c transport/packet.c transport/metadata.c cm/hello.c rpc/message.c \
         tests/unit/test_message.pb-c.c tests/unit/test_message_proto2.pb-c.c && ./seeds "$1"
 }
 

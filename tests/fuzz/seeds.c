@@ -14,6 +14,7 @@
 #include "cm/hello.h"
 #include "rpc/message.h"
 #include "tests/fuzz/message_types.h"
+#include "transport/metadata.h"
 #include "transport/packet.h"
 
 static const char *folder;
@@ -189,6 +190,48 @@ bad_packets(void)
     one_frame("bad_flags", VC__FRAME_OPEN, VC__FRAME_MORE, "", "abcd", 4);
     one_frame("bad_part", VC__FRAME_REPLY, VC__FRAME_MORE, "", "\0\0\1", 3);
     one_frame("bad_ping", VC__FRAME_PING, 0, "", "a", 1);
+}
+
+/* --- metadata --- */
+
+static void
+write_metadata(const char *name, const void *data, size_t len)
+{
+    const struct vc__metadata m = {.data = data, .len = len};
+    size_t n;
+
+    write_seed("metadata", name, vc__metadata_check(&m, true, &n) == NULL, data,
+               len);
+}
+
+#define METADATA(name, bytes) write_metadata(name, bytes, sizeof(bytes) - 1)
+
+static void
+metadata(void)
+{
+    METADATA("good_none", "");
+    METADATA("good_text", "\x03key\x05\0value");
+    METADATA("good_trailing", "\x83key\x03\0a b");
+    METADATA("good_bytes", "\x05x-bin\x03\0\0\xff\n");
+    METADATA("good_empty", "\x01z\0\0\x04-bin\0\0");
+    METADATA("good_several", "\x01t\x01\x00"
+                             "1\x81t\x01\x00"
+                             "2\x01t\x01\x00"
+                             "3\x03_.-\x01\x00~");
+    METADATA("good_own",
+             "\x1a" VC__METADATA_ATTEMPTS "\x01\x00"
+             "2\x96" VC__METADATA_PUSHBACK
+             "\x03\x00-10\x97" VC__METADATA_DETAILS "\x02\0\x08\x05");
+    METADATA("good_verbcall", "\x0averbcall-x\x01\0v");
+    METADATA("bad_cut_in_key", "\x03ke");
+    METADATA("bad_cut_in_value", "\x03key\x05\0valu");
+    METADATA("bad_no_length", "\x03key\x05");
+    METADATA("bad_no_key", "\0\x01\0v");
+    METADATA("bad_capital", "\x03Key\x01\0v");
+    METADATA("bad_control", "\x03key\x01\0\n");
+    METADATA("bad_space_before", "\x03key\x02\0 v");
+    METADATA("bad_space_behind", "\x03key\x02\0v ");
+    METADATA("bad_second", "\x03key\x01\0v\x03k y\x01\0v");
 }
 
 /* --- hello, accept, reject --- */
@@ -431,6 +474,7 @@ main(int argc, char **argv)
     folder = argv[1];
     good_packets();
     bad_packets();
+    metadata();
     hellos();
     accepts();
     rejects();
