@@ -10,20 +10,24 @@
 
 #include <verbcall/call.h>
 
+#include "rpc/call_opts.h"
 #include "rpc/channel.h"
+#include "rpc/client_metadata.h"
 #include "rpc/codec.h"
 
 struct client_stream {
     struct vc_stream stream;
     struct vc__request request;
     struct vc__send call;
-    uint8_t *body; /* of the call; NULL when the client streams */
+    uint8_t *body;     /* of the call; NULL when the client streams */
+    uint8_t *metadata; /* of the call, packed, or NULL */
     struct vc_channel *channel;
     struct vc__client *client;
     const struct vc_method *type;
-    bool given_up; /* the stream's lock */
-    void *reply;   /* the same; when the server does not stream */
-    uint32_t ms;   /* that it may take */
+    bool given_up;               /* the stream's lock */
+    void *reply;                 /* the same; when the server does not stream */
+    struct vc__brought *brought; /* the same: what the reply brought, or NULL */
+    uint32_t ms;                 /* that it may take */
 };
 
 static struct client_stream *
@@ -87,6 +91,30 @@ reply_keep(struct client_stream *c, const struct vc__reply_frame *reply,
     return false;
 }
 
+/* The reply's metadata, until somebody asks for them; false with *error. */
+static bool
+metadata_keep(struct client_stream *c, const struct vc__reply_frame *reply,
+              struct vc__error *error)
+{
+    const char *fault = NULL;
+    struct vc__brought *b = NULL;
+
+    if (reply->metadata.len == 0)
+        return true;
+    b = vc__brought_new(&reply->metadata, &fault);
+    if (fault != NULL)
+        vc__error_put(error, VC_INTERNAL, "the reply of %s has %s",
+                      c->type->name, fault);
+    else if (b == NULL)
+        vc__error_put(error, VC_RESOURCE_EXHAUSTED,
+                      "out of memory for the metadata of the reply");
+    error->outcome = reply->outcome;
+    pthread_mutex_lock(&c->stream.lock);
+    c->brought = b;
+    pthread_mutex_unlock(&c->stream.lock);
+    return b != NULL;
+}
+
 static void
 on_replied(struct vc__request *r, const struct vc__reply_frame *reply)
 {
@@ -95,6 +123,10 @@ on_replied(struct vc__request *r, const struct vc__reply_frame *reply)
     struct vc__error error = {.status = reply->status,
                               .outcome = reply->outcome};
 
+    if (!metadata_keep(c, reply, &error)) {
+        call_end(c, &error);
+        return;
+    }
     if (error.status > VC_UNAUTHENTICATED)
         error.status = VC_UNKNOWN;
     if (error.status != VC_OK)
@@ -180,6 +212,8 @@ client_free(struct vc_stream *s)
     if (c->reply != NULL)
         vc_reply_free(c->reply);
     vc__stream_fini(s);
+    free(c->metadata);
+    free(c->brought);
     free(c->body);
     free(c);
 }
@@ -249,6 +283,24 @@ call_pack(struct client_stream *c, const void *request)
     return VC_OK;
 }
 
+static enum vc_status
+metadata_pack(struct client_stream *c, const struct vc_call_opts *opts)
+{
+    struct vc__frame *f = &c->call.frame;
+    enum vc_status status;
+
+    if (opts->result != NULL)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "result: that of a stream is given by "
+                        "vc_stream_result()");
+    if (opts->n_metadata == 0)
+        return VC_OK;
+    status = vc__metadata_pack(opts->metadata, opts->n_metadata, 1,
+                               &c->metadata, &f->metadata_len);
+    f->metadata = c->metadata;
+    return status;
+}
+
 static void
 call_fill(struct client_stream *c, unsigned method)
 {
@@ -298,9 +350,7 @@ client_stream_new(struct vc_channel *channel, const struct vc_service *service,
     c->stream.half_out = !(type->flags & VC_METHOD_CLIENT_STREAM);
     c->channel = channel;
     c->type = type;
-    c->ms = opts != NULL && opts->timeout_ms != 0
-                ? opts->timeout_ms
-                : vc__channel_call_ms(channel, type);
+    c->ms = opts->timeout_ms;
     return c;
 }
 
@@ -322,14 +372,22 @@ call_start(struct client_stream *c)
 enum vc_status
 vc_stream_open(struct vc_channel *channel, const struct vc_service *service,
                unsigned method, const void *request,
-               const struct vc_call_opts *opts, struct vc_stream **stream)
+               const struct vc_call_opts *user_opts, struct vc_stream **stream)
 {
-    struct client_stream *c = client_stream_new(channel, service, method, opts);
-    enum vc_status status;
+    struct client_stream *c;
+    struct vc_call_opts opts;
+    enum vc_status status = vc__call_opts_take(
+        &opts, user_opts,
+        vc__channel_call_ms(channel, &service->methods[method]));
 
+    if (status != VC_OK)
+        return status;
+    c = client_stream_new(channel, service, method, &opts);
     if (c == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
-    status = call_pack(c, request);
+    status = metadata_pack(c, &opts);
+    if (status == VC_OK)
+        status = call_pack(c, request);
     vc__channel_enter(channel);
     c->client = vc__channel_client(channel, service);
     if (status == VC_OK && c->client == NULL)
@@ -387,6 +445,33 @@ vc_stream_finish(struct vc_stream *s, void **reply)
     c->reply = NULL;
     pthread_mutex_unlock(&s->lock);
     return status;
+}
+
+enum vc_status
+vc_stream_result(struct vc_stream *s, struct vc_result *result)
+{
+    struct client_stream *c = client_stream_of(s);
+    struct vc__brought *b;
+    struct vc__error error;
+    bool ended;
+
+    if (s->of_server || result->size < sizeof *result)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        s->of_server ? "a handler's stream has no result"
+                                     : "set a result by VC_RESULT_INIT");
+    pthread_mutex_lock(&s->lock);
+    ended = s->ended;
+    error = s->error;
+    b = ended ? c->brought : NULL;
+    if (ended)
+        c->brought = NULL;
+    pthread_mutex_unlock(&s->lock);
+    if (!ended)
+        return vc__fail(VC_FAILED_PRECONDITION,
+                        "%s has not ended: vc_stream_finish() waits for that",
+                        s->method);
+    vc__result_fill(result, &error, 1, b);
+    return VC_OK;
 }
 
 void

@@ -77,8 +77,8 @@ VC_API const void *vc_call_metadata_find(const struct vc_call *call,
 
 /* vc_call_add_initial, vc_call_add_trailing - add metadata to the reply, be it
  * a message or an error; key and value are copied. Initial ones say what is
- * known before the answer is, trailing ones what became of the call; those of
- * a unary call arrive together.
+ * known before the answer is, trailing ones what became of the call; both
+ * arrive with the reply, which ends a stream.
  * VC_INVALID_ARGUMENT    key or value may not be, see struct vc_metadata
  * VC_RESOURCE_EXHAUSTED  the reply's metadata, details included, would take
  *                        more than VC_METADATA_MAX, or there is no memory */
@@ -121,7 +121,8 @@ struct vc_call_opts {
     size_t n_metadata;
 
     /* Takes all that the call came to, when it ends; NULL: nobody wants to
-     * know. Its user calls vc_result_clear() afterwards. */
+     * know. Its user calls vc_result_clear() afterwards. Not for streams, see
+     * vc_stream_result(). */
     struct vc_result *result;
 
     /* The call that this one is made for, by its handler: this one ends when

@@ -20,6 +20,7 @@ VC_BEGIN_DECLS
 
 struct vc_call_opts;
 struct vc_channel;
+struct vc_result;
 struct vc_service;
 struct vc_stream;
 
@@ -69,6 +70,13 @@ VC_API enum vc_status vc_stream_half_close(struct vc_stream *stream);
  * *reply on VC_OK, and freed by vc_reply_free(); reply may be NULL. Client
  * only. */
 VC_API enum vc_status vc_stream_finish(struct vc_stream *stream, void **reply);
+
+/* vc_stream_result - all that the stream's call came to, its metadata and
+ * details of the status among it: once, a second time there are none. Cleared
+ * by vc_result_clear(), also after vc_stream_close(). Client only.
+ * VC_FAILED_PRECONDITION  the call has not ended */
+VC_API enum vc_status vc_stream_result(struct vc_stream *stream,
+                                       struct vc_result *result);
 
 /* vc_stream_cancel - ends the call with VC_CANCELLED, and tells the server.
  * Whoever waits in another function of the stream returns. Does nothing after

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <verbcall/stream.h>
+
 #include "transport/metadata.h"
 
 #define COUNT 3 /* the place of this method in suite.Probe */
@@ -361,6 +363,40 @@ bad_metadata_of_an_error_or_a_long_reply_do_so_too(void **state)
 }
 
 static void
+bad_metadata_of_the_reply_to_a_stream_end_it(void **state)
+{
+    static const struct vc_method method = {
+        .name = "Stream",
+        .flags = VC_METHOD_CLIENT_STREAM | VC_METHOD_SERVER_STREAM,
+        .request = {.desc = &suite__empty__descriptor},
+        .reply = {.desc = &suite__empty__descriptor}};
+    static const struct vc_service service = {
+        .name = "suite.Streams", .methods = &method, .n_methods = 1};
+
+    for (size_t i = 0; i < BAD; i++) {
+        struct vc_result result = VC_RESULT_INIT;
+        struct stage s = {.len = 0};
+        struct vc_stream *stream;
+
+        answer = (struct answer){.metadata = bad_metadata[i].data,
+                                 .len = bad_metadata[i].len};
+        stage_start(&s, *state, play_answer);
+        assert_status(
+            VC_OK, vc_stream_open(s.channel, &service, 0, NULL, NULL, &stream));
+        assert_int_equal(VC_INTERNAL, vc_stream_finish(stream, NULL));
+        assert_non_null(strstr(vc_error(), "metadata"));
+        assert_status(VC_OK, vc_stream_result(stream, &result));
+        assert_int_equal(VC_INTERNAL, result.status);
+        assert_int_equal(VC_OUTCOME_EXECUTED, result.outcome);
+        assert_int_equal(0, result.n_initial + result.n_trailing);
+        vc_stream_close(stream);
+        vc_result_clear(&result);
+        next_call_is_served(&s);
+        stage_end(&s, bad_metadata[i].what);
+    }
+}
+
+static void
 a_bad_reply_with_good_metadata_shows_them_all_the_same(void **state)
 {
     struct vc_result result = VC_RESULT_INIT;
@@ -417,6 +453,7 @@ main(void)
         T(what_stands_in_the_place_of_metadata_elsewhere_is_skipped),
         T(bad_metadata_of_a_reply_end_its_call),
         T(bad_metadata_of_an_error_or_a_long_reply_do_so_too),
+        T(bad_metadata_of_the_reply_to_a_stream_end_it),
         T(a_bad_reply_with_good_metadata_shows_them_all_the_same),
         T(an_advice_that_is_no_number_ends_nothing),
     };
