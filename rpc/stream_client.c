@@ -130,7 +130,7 @@ on_replied(struct vc__request *r, const struct vc__reply_frame *reply)
     if (error.status > VC_UNAUTHENTICATED)
         error.status = VC_UNKNOWN;
     if (error.status != VC_OK)
-        vc__words_put(error.text, sizeof error.text, reply->body, reply->len);
+        vc__text_put(error.text, sizeof error.text, reply->body, reply->len);
     else if (!server_streams(c) && !reply_keep(c, reply, &error))
         error.outcome = VC_OUTCOME_EXECUTED;
     call_end(c, &error);

@@ -240,7 +240,7 @@ error_of_reply(struct vc__error *error, const struct vc__reply_frame *reply)
     error->status =
         reply->status > VC_UNAUTHENTICATED ? VC_UNKNOWN : reply->status;
     error->outcome = reply->outcome;
-    vc__words_put(error->text, sizeof error->text, reply->body, reply->len);
+    vc__text_put(error->text, sizeof error->text, reply->body, reply->len);
 }
 
 static void

@@ -6,7 +6,9 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 static _Thread_local struct vc__error last;
 
@@ -80,16 +82,33 @@ vc__error_last(void)
     return &last;
 }
 
+/* Blanks for control characters but those to keep. */
+static void
+put_without_controls(char *out, size_t size, const char *in, size_t len,
+                     const char *keep)
+{
+    if (len > size - 1)
+        len = size - 1;
+    for (size_t i = 0; i < len; i++) {
+        bool control = (unsigned char)in[i] < ' ' || in[i] == 0x7f;
+
+        out[i] = control && (in[i] == '\0' || strchr(keep, in[i]) == NULL)
+                     ? ' '
+                     : in[i];
+    }
+    out[len] = '\0';
+}
+
 void
 vc__words_put(char *out, size_t size, const void *words, size_t len)
 {
-    const unsigned char *in = words;
+    put_without_controls(out, size, words, len, "");
+}
 
-    if (len > size - 1)
-        len = size - 1;
-    for (size_t i = 0; i < len; i++)
-        out[i] = in[i] < ' ' || in[i] == 0x7f ? ' ' : (char)in[i];
-    out[len] = '\0';
+void
+vc__text_put(char *out, size_t size, const void *text, size_t len)
+{
+    put_without_controls(out, size, text, len, "\t\n\r");
 }
 
 enum vc_status

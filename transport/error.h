@@ -38,6 +38,9 @@ const struct vc__error *vc__error_last(void);
  * for control characters, as errors are shown on terminals. */
 void vc__words_put(char *out, size_t size, const void *words, size_t len);
 
+/* The same for the text of a handler, which keeps its tabs and ends of lines. */
+void vc__text_put(char *out, size_t size, const void *text, size_t len);
+
 /* The status that stands for an errno of verbs, rdma_cm or the system. */
 enum vc_status vc__status_of_errno(int err);
 

@@ -49,8 +49,9 @@ VC_API const char *vc_status_name(enum vc_status status);
 
 /* vc_error - says in words what the last failing Verbcall function on this
  * thread met, and what to do about it. For a call that a handler failed it is
- * the handler's text. Never NULL; "" when none has failed yet. The text
- * belongs to the library and holds until the next failure on this thread. */
+ * the handler's text, with blanks for control characters but tabs and ends of
+ * lines. Never NULL; "" when none has failed yet. The text belongs to the
+ * library and holds until the next failure on this thread. */
 VC_API const char *vc_error(void);
 
 /* vc_error_outcome - whether the call of which vc_error() speaks ran. */

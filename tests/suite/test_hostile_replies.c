@@ -205,7 +205,7 @@ a_malformed_reply_is_an_internal_error_and_its_link_lives(void **state)
 static bool
 play_status(struct stage *s)
 {
-    return answer_then_serve(s, 999, "odd\x1b[2J\n", 8);
+    return answer_then_serve(s, 999, "odd\x1b[2J\a", 8);
 }
 
 static void
@@ -215,7 +215,7 @@ a_status_that_does_not_exist_is_unknown_and_its_link_lives(void **state)
 
     stage_start(&s, *state, play_status);
     stage_call_fails(&s, VC_UNKNOWN, "odd [2J", "status 999");
-    assert_null(strpbrk(vc_error(), "\x1b\n"));
+    assert_null(strpbrk(vc_error(), "\x1b\a"));
     next_call_is_served(&s);
     stage_end(&s, "status 999");
 }
