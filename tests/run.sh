@@ -24,6 +24,7 @@ without sanitizers, or with what is asked for.
   foreign *   peers that are not Verbcall     lint       formatting, headers, symbols
   blows *     ports and devices that go       dist       make distcheck
   resume *    QPs that die under calls        examples   README's first command
+  interop *   gRPC's interoperability cases
   wire *      two guests, wire cut or bad     vm         the virtual machine itself
   fuzz        a peer's bytes, by libFuzzer
 Environment: VC_BUILD_DIR=FOLDER builds there instead of in build/ (and FOLDER-asan, FOLDER-tsan);
@@ -38,7 +39,7 @@ die()
 }
 
 native='unit idl fake sim'
-over_rdma='calls connect faithful foreign hostile kill blows resume leaks'
+over_rdma='calls connect faithful foreign hostile interop kill blows resume leaks'
 on_wire='wire'
 
 here=$PWD

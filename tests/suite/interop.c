@@ -1,0 +1,202 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See tests/suite/interop.h. */
+#include "tests/suite/interop.h"
+
+#include <stdbool.h>
+#include <unistd.h>
+
+#define REQUESTS_MOST 64 /* of a HalfDuplexCall, which keeps them */
+
+uint8_t interop_zeros[INTEROP_MOST];
+atomic_uint interop_duplex;
+
+/* --- what requests ask for ---------------------------------------------- */
+
+static enum vc_status
+end_as_asked(struct vc_call *call, const Interop__EchoStatus *how)
+{
+    return vc_call_fail(call, (enum vc_status)how->code, "%s", how->message);
+}
+
+static enum vc_status
+payload_fill(struct vc_call *call, Interop__PayloadType type, int32_t size,
+             Interop__Payload *payload)
+{
+    interop__payload__init(payload);
+    if (type != INTEROP__PAYLOAD_TYPE__COMPRESSABLE)
+        return vc_call_fail(call, VC_INVALID_ARGUMENT, "no payload of type %d",
+                            (int)type);
+    if (size < 0 || size > INTEROP_MOST)
+        return vc_call_fail(call, VC_INVALID_ARGUMENT,
+                            "no payload of %d bytes, only up to %d", (int)size,
+                            INTEROP_MOST);
+    payload->body.data = interop_zeros;
+    payload->body.len = (size_t)size;
+    return VC_OK;
+}
+
+typedef enum vc_status
+send_reply(struct vc_stream *stream,
+           const Interop__StreamingOutputCallResponse *reply);
+
+/* All the answers to one request of a stream. */
+static enum vc_status
+answer(struct vc_call *call, const Interop__StreamingOutputCallRequest *request,
+       struct vc_stream *stream, send_reply *send)
+{
+    enum vc_status status = VC_OK;
+
+    for (size_t i = 0; i < request->n_response_parameters && status == VC_OK;
+         i++) {
+        const Interop__ResponseParameters *p = request->response_parameters[i];
+        Interop__StreamingOutputCallResponse reply =
+            INTEROP__STREAMING_OUTPUT_CALL_RESPONSE__INIT;
+        Interop__Payload payload;
+
+        status = payload_fill(call, request->response_type, p->size, &payload);
+        reply.payload = &payload;
+        if (status == VC_OK && p->interval_us > 0)
+            usleep((useconds_t)p->interval_us);
+        if (status == VC_OK)
+            status = send(stream, &reply);
+    }
+    return status;
+}
+
+/* --- unary -------------------------------------------------------------- */
+
+static enum vc_status
+empty_call(struct vc_call *call, const Interop__Empty *request,
+           Interop__Empty *reply, void *arg)
+{
+    (void)call;
+    (void)request;
+    (void)reply;
+    (void)arg;
+    return VC_OK;
+}
+
+static enum vc_status
+unary_call(struct vc_call *call, const Interop__SimpleRequest *request,
+           Interop__SimpleResponse *reply, void *arg)
+{
+    (void)arg;
+    if (request->response_status != NULL)
+        return end_as_asked(call, request->response_status);
+    reply->payload = vc_call_alloc(call, sizeof *reply->payload);
+    if (reply->payload == NULL)
+        return vc_call_fail(call, VC_RESOURCE_EXHAUSTED, "no memory");
+    return payload_fill(call, request->response_type, request->response_size,
+                        reply->payload);
+}
+
+/* --- streams ------------------------------------------------------------ */
+
+static enum vc_status
+streaming_output_call(struct vc_call *call,
+                      const Interop__StreamingOutputCallRequest *request,
+                      struct vc_stream *stream, void *arg)
+{
+    (void)arg;
+    if (request->response_status != NULL)
+        return end_as_asked(call, request->response_status);
+    return answer(call, request, stream,
+                  interop_test_service_streaming_output_call_reply);
+}
+
+static enum vc_status
+streaming_input_call(struct vc_call *call, struct vc_stream *stream,
+                     Interop__StreamingInputCallResponse *reply, void *arg)
+{
+    Interop__StreamingInputCallRequest *request;
+    enum vc_status status;
+
+    (void)call;
+    (void)arg;
+    while ((status = interop_test_service_streaming_input_call_request(
+                stream, &request)) == VC_OK &&
+           request != NULL) {
+        if (request->payload != NULL)
+            reply->aggregated_payload_size +=
+                (int32_t)request->payload->body.len;
+        vc_reply_free(request);
+    }
+    return status;
+}
+
+static enum vc_status
+full_duplex(struct vc_call *call, struct vc_stream *stream)
+{
+    Interop__StreamingOutputCallRequest *request;
+    enum vc_status status;
+    bool ends = false;
+
+    do {
+        status =
+            interop_test_service_full_duplex_call_request(stream, &request);
+        if (status != VC_OK || request == NULL)
+            return status;
+        ends = request->response_status != NULL;
+        status = ends ? end_as_asked(call, request->response_status)
+                      : answer(call, request, stream,
+                               interop_test_service_full_duplex_call_reply);
+        vc_reply_free(request);
+    } while (status == VC_OK && !ends);
+    return status;
+}
+
+static enum vc_status
+full_duplex_call(struct vc_call *call, struct vc_stream *stream, void *arg)
+{
+    enum vc_status status;
+
+    (void)arg;
+    atomic_fetch_add(&interop_duplex, 1);
+    status = full_duplex(call, stream);
+    atomic_fetch_sub(&interop_duplex, 1);
+    return status;
+}
+
+static enum vc_status
+half_duplex_call(struct vc_call *call, struct vc_stream *stream, void *arg)
+{
+    Interop__StreamingOutputCallRequest *requests[REQUESTS_MOST];
+    Interop__StreamingOutputCallRequest *request;
+    enum vc_status status;
+    size_t n = 0;
+
+    (void)arg;
+    while ((status = interop_test_service_half_duplex_call_request(
+                stream, &request)) == VC_OK &&
+           request != NULL && n < REQUESTS_MOST)
+        requests[n++] = request;
+    if (status == VC_OK && request != NULL) {
+        status = vc_call_fail(call, VC_RESOURCE_EXHAUSTED,
+                              "only %d requests are kept", REQUESTS_MOST);
+        vc_reply_free(request);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (status == VC_OK)
+            status = answer(call, requests[i], stream,
+                            interop_test_service_half_duplex_call_reply);
+        vc_reply_free(requests[i]);
+    }
+    return status;
+}
+
+static const struct interop_test_service_methods methods = {
+    .empty_call = empty_call,
+    .unary_call = unary_call,
+    .streaming_output_call = streaming_output_call,
+    .streaming_input_call = streaming_input_call,
+    .full_duplex_call = full_duplex_call,
+    .half_duplex_call = half_duplex_call,
+};
+
+enum vc_status
+interop_add(struct vc_server *server)
+{
+    return interop_test_service_add(server, &methods, NULL);
+}

@@ -1,0 +1,23 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The server of gRPC's interoperability tests, after the part "Server" of
+ * doc/interop-test-descriptions.md in https://github.com/grpc/grpc. */
+#ifndef VC_TESTS_SUITE_INTEROP_H
+#define VC_TESTS_SUITE_INTEROP_H
+
+#include <stdatomic.h>
+
+#include "interop.vc.h"
+
+/* The longest payload; all of them are of zeros. */
+#define INTEROP_MOST (1 << 20)
+extern uint8_t interop_zeros[INTEROP_MOST];
+
+/* Handlers of FullDuplexCall that run. */
+extern atomic_uint interop_duplex;
+
+/* Adds TestService, but no UnimplementedService. */
+enum vc_status interop_add(struct vc_server *server);
+
+#endif

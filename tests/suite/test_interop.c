@@ -1,0 +1,499 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The clients of gRPC's interoperability tests, after the part "Client" of
+ * doc/interop-test-descriptions.md in https://github.com/grpc/grpc: the cases
+ * have their names there. Left out are those of compression, credentials and
+ * caches, which belong to HTTP. Each case runs many times on one channel. */
+#include "tests/suite/fixture.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/suite/interop.h"
+
+/* A tenth under a sanitizer that slows them down. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TIMES 20u
+#else
+#define TIMES 200u
+#endif
+
+#define LARGE_REQUEST 271828
+#define LARGE_REPLY   314159
+
+/* Until a handler knows that its call was given up. */
+#define KNOWS_MS 10000
+
+/* What a client sends in a stream, and what comes back. */
+static const int32_t sent[] = {27182, 8, 1828, 45904};
+static const int32_t got[] = {31415, 9, 2653, 58979};
+#define N_SENT 4
+
+/* --- messages ----------------------------------------------------------- */
+
+static Interop__Payload
+zeros(int32_t size)
+{
+    Interop__Payload payload = INTEROP__PAYLOAD__INIT;
+
+    payload.body.data = interop_zeros;
+    payload.body.len = (size_t)size;
+    return payload;
+}
+
+static bool
+is_zeros(const Interop__Payload *payload, int32_t size)
+{
+    return payload != NULL && payload->body.len == (size_t)size &&
+           payload->type == INTEROP__PAYLOAD_TYPE__COMPRESSABLE &&
+           memcmp(payload->body.data, interop_zeros, (size_t)size) == 0;
+}
+
+/* --- unary -------------------------------------------------------------- */
+
+static void
+empty_unary(struct vc_channel *channel)
+{
+    Interop__Empty request = INTEROP__EMPTY__INIT;
+    Interop__Empty *reply = NULL;
+
+    assert_status(VC_OK, interop_test_service_empty_call(channel, &request,
+                                                         NULL, &reply));
+    assert_non_null(reply);
+    assert_int_equal(0, interop__empty__get_packed_size(reply));
+    vc_reply_free(reply);
+}
+
+/* VC_DATA_LOSS when the reply is wrong. Any thread. */
+static enum vc_status
+large_call(struct vc_channel *channel, const struct vc_call_opts *opts)
+{
+    Interop__SimpleRequest request = INTEROP__SIMPLE_REQUEST__INIT;
+    Interop__Payload payload = zeros(LARGE_REQUEST);
+    Interop__SimpleResponse *reply;
+    enum vc_status status;
+
+    request.response_size = LARGE_REPLY;
+    request.payload = &payload;
+    status = interop_test_service_unary_call(channel, &request, opts, &reply);
+    if (status != VC_OK)
+        return status;
+    if (!is_zeros(reply->payload, LARGE_REPLY))
+        status = VC_DATA_LOSS;
+    vc_reply_free(reply);
+    return status;
+}
+
+static void
+large_unary(struct vc_channel *channel)
+{
+    assert_status(VC_OK, large_call(channel, NULL));
+}
+
+#define THREADS          10
+#define CALLS_PER_THREAD 10
+
+struct caller {
+    pthread_t thread;
+    struct vc_channel *channel;
+    unsigned failures;
+};
+
+static void *
+caller_run(void *arg)
+{
+    struct caller *c = arg;
+
+    for (int i = 0; i < CALLS_PER_THREAD; i++) {
+        enum vc_status status = large_call(c->channel, NULL);
+
+        if (status != VC_OK) {
+            print_error("%s: %s\n", vc_status_name(status), vc_error());
+            c->failures++;
+        }
+    }
+    return NULL;
+}
+
+static void
+concurrent_large_unary(struct vc_channel *channel)
+{
+    struct caller callers[THREADS] = {{0}};
+    unsigned failures = 0;
+
+    for (int i = 0; i < THREADS; i++) {
+        callers[i].channel = channel;
+        assert_int_equal(0, pthread_create(&callers[i].thread, NULL, caller_run,
+                                           &callers[i]));
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(callers[i].thread, NULL);
+        failures += callers[i].failures;
+    }
+    assert_int_equal(0, failures);
+}
+
+/* --- streams ------------------------------------------------------------ */
+
+typedef enum vc_status receive(struct vc_stream *stream,
+                               Interop__StreamingOutputCallResponse **reply);
+
+static void
+expect_reply(struct vc_stream *stream, receive *from, int32_t size)
+{
+    Interop__StreamingOutputCallResponse *reply;
+
+    assert_status(VC_OK, from(stream, &reply));
+    assert_non_null(reply);
+    assert_true(is_zeros(reply->payload, size));
+    vc_reply_free(reply);
+}
+
+/* No more messages, and how the call ended. */
+static void
+expect_end(struct vc_stream *stream, receive *from, enum vc_status status)
+{
+    Interop__StreamingOutputCallResponse *reply = NULL;
+
+    assert_status(status, from(stream, &reply));
+    assert_null(reply);
+    assert_status(status, vc_stream_finish(stream, NULL));
+    vc_stream_close(stream);
+}
+
+static void
+client_streaming(struct vc_channel *channel)
+{
+    Interop__StreamingInputCallRequest request =
+        INTEROP__STREAMING_INPUT_CALL_REQUEST__INIT;
+    Interop__StreamingInputCallResponse *reply;
+    struct vc_stream *stream;
+
+    assert_status(VC_OK, interop_test_service_streaming_input_call(
+                             channel, NULL, &stream));
+    for (int i = 0; i < N_SENT; i++) {
+        Interop__Payload payload = zeros(sent[i]);
+
+        request.payload = &payload;
+        assert_status(VC_OK, interop_test_service_streaming_input_call_send(
+                                 stream, &request));
+    }
+    assert_status(VC_OK, interop_test_service_streaming_input_call_finish(
+                             stream, &reply));
+    assert_int_equal(74922, reply->aggregated_payload_size);
+    vc_reply_free(reply);
+    vc_stream_close(stream);
+}
+
+static void
+server_streaming(struct vc_channel *channel)
+{
+    receive *from = interop_test_service_streaming_output_call_receive;
+    Interop__StreamingOutputCallRequest request =
+        INTEROP__STREAMING_OUTPUT_CALL_REQUEST__INIT;
+    Interop__ResponseParameters parameters[N_SENT];
+    Interop__ResponseParameters *pointers[N_SENT];
+    struct vc_stream *stream;
+
+    for (int i = 0; i < N_SENT; i++) {
+        interop__response_parameters__init(&parameters[i]);
+        parameters[i].size = got[i];
+        pointers[i] = &parameters[i];
+    }
+    request.n_response_parameters = N_SENT;
+    request.response_parameters = pointers;
+    assert_status(VC_OK, interop_test_service_streaming_output_call(
+                             channel, &request, NULL, &stream));
+    for (int i = 0; i < N_SENT; i++)
+        expect_reply(stream, from, got[i]);
+    expect_end(stream, from, VC_OK);
+}
+
+typedef enum vc_status
+send_request(struct vc_stream *stream,
+             const Interop__StreamingOutputCallRequest *request);
+
+/* Asks for one message of `size` bytes with a payload of `with`; after
+ * interval_us. */
+static void
+ask(struct vc_stream *stream, send_request *to, int32_t with, int32_t size,
+    int32_t interval_us)
+{
+    Interop__StreamingOutputCallRequest request =
+        INTEROP__STREAMING_OUTPUT_CALL_REQUEST__INIT;
+    Interop__ResponseParameters parameters = INTEROP__RESPONSE_PARAMETERS__INIT;
+    Interop__ResponseParameters *pointer = &parameters;
+    Interop__Payload payload = zeros(with);
+
+    parameters.size = size;
+    parameters.interval_us = interval_us;
+    request.n_response_parameters = 1;
+    request.response_parameters = &pointer;
+    request.payload = &payload;
+    assert_status(VC_OK, to(stream, &request));
+}
+
+static receive *const duplex_from =
+    interop_test_service_full_duplex_call_receive;
+static send_request *const duplex_to =
+    interop_test_service_full_duplex_call_send;
+
+static struct vc_stream *
+duplex_open(struct vc_channel *channel, const struct vc_call_opts *opts)
+{
+    struct vc_stream *stream;
+
+    assert_status(
+        VC_OK, interop_test_service_full_duplex_call(channel, opts, &stream));
+    return stream;
+}
+
+static void
+ping_pong(struct vc_channel *channel)
+{
+    struct vc_stream *stream = duplex_open(channel, NULL);
+
+    for (int i = 0; i < N_SENT; i++) {
+        ask(stream, duplex_to, sent[i], got[i], 0);
+        expect_reply(stream, duplex_from, got[i]);
+    }
+    assert_status(VC_OK, vc_stream_half_close(stream));
+    expect_end(stream, duplex_from, VC_OK);
+}
+
+static void
+empty_stream(struct vc_channel *channel)
+{
+    struct vc_stream *stream = duplex_open(channel, NULL);
+
+    assert_status(VC_OK, vc_stream_half_close(stream));
+    expect_end(stream, duplex_from, VC_OK);
+}
+
+/* gRPC's clients in C++ and Java have it, the descriptions do not. */
+static void
+half_duplex(struct vc_channel *channel)
+{
+    receive *from = interop_test_service_half_duplex_call_receive;
+    struct vc_stream *stream;
+
+    assert_status(
+        VC_OK, interop_test_service_half_duplex_call(channel, NULL, &stream));
+    for (int i = 0; i < N_SENT; i++)
+        ask(stream, interop_test_service_half_duplex_call_send, 0, got[i],
+            i == 1 ? 100 : 0);
+    assert_status(VC_OK, vc_stream_half_close(stream));
+    for (int i = 0; i < N_SENT; i++)
+        expect_reply(stream, from, got[i]);
+    expect_end(stream, from, VC_OK);
+}
+
+/* --- how calls end ------------------------------------------------------ */
+
+static void
+unary_ends(struct vc_channel *channel, char *message)
+{
+    Interop__SimpleRequest request = INTEROP__SIMPLE_REQUEST__INIT;
+    Interop__EchoStatus how = INTEROP__ECHO_STATUS__INIT;
+    Interop__SimpleResponse *reply;
+
+    how.code = VC_UNKNOWN;
+    how.message = message;
+    request.response_status = &how;
+    assert_status(VC_UNKNOWN, interop_test_service_unary_call(channel, &request,
+                                                              NULL, &reply));
+    assert_string_equal(message, vc_error());
+}
+
+static void
+stream_ends(struct vc_channel *channel, char *message)
+{
+    Interop__StreamingOutputCallRequest request =
+        INTEROP__STREAMING_OUTPUT_CALL_REQUEST__INIT;
+    Interop__EchoStatus how = INTEROP__ECHO_STATUS__INIT;
+    struct vc_stream *stream = duplex_open(channel, NULL);
+
+    how.code = VC_UNKNOWN;
+    how.message = message;
+    request.response_status = &how;
+    assert_status(VC_OK, duplex_to(stream, &request));
+    assert_status(VC_OK, vc_stream_half_close(stream));
+    expect_end(stream, duplex_from, VC_UNKNOWN);
+    assert_string_equal(message, vc_error());
+}
+
+static void
+status_code_and_message(struct vc_channel *channel)
+{
+    static char message[] = "test status message";
+
+    unary_ends(channel, message);
+    stream_ends(channel, message);
+}
+
+static void
+special_status_message(struct vc_channel *channel)
+{
+    static char message[] = "\t\ntest with whitespace\r\nand Unicode BMP "
+                            "\xe2\x98\xba and non-BMP \xf0\x9f\x98\x88\t\n";
+
+    unary_ends(channel, message);
+}
+
+static void
+unimplemented_method(struct vc_channel *channel)
+{
+    Interop__Empty request = INTEROP__EMPTY__INIT;
+    Interop__Empty *reply;
+
+    assert_status(VC_UNIMPLEMENTED, interop_test_service_unimplemented_call(
+                                        channel, &request, NULL, &reply));
+}
+
+static void
+unimplemented_service(struct vc_channel *channel)
+{
+    Interop__Empty request = INTEROP__EMPTY__INIT;
+    Interop__Empty *reply;
+
+    assert_status(VC_UNIMPLEMENTED,
+                  interop_unimplemented_service_unimplemented_call(
+                      channel, &request, NULL, &reply));
+}
+
+/* --- calls given up ----------------------------------------------------- */
+
+/* Their handlers come to know, and the channel is as good as before. */
+static void
+expect_none_left(struct vc_channel *channel)
+{
+    uint64_t due = fixture_ms() + KNOWS_MS;
+
+    do {
+        empty_unary(channel);
+        assert_true(fixture_ms() < due);
+    } while (atomic_load(&interop_duplex) > 0);
+}
+
+static void
+cancel_after_begin(struct vc_channel *channel)
+{
+    Interop__StreamingInputCallResponse *reply;
+    struct vc_stream *stream;
+
+    assert_status(VC_OK, interop_test_service_streaming_input_call(
+                             channel, NULL, &stream));
+    vc_stream_cancel(stream);
+    assert_status(
+        VC_CANCELLED,
+        interop_test_service_streaming_input_call_finish(stream, &reply));
+    vc_stream_close(stream);
+}
+
+static void
+cancel_after_first_response(struct vc_channel *channel)
+{
+    struct vc_stream *stream = duplex_open(channel, NULL);
+
+    ask(stream, duplex_to, sent[0], got[0], 0);
+    expect_reply(stream, duplex_from, got[0]);
+    vc_stream_cancel(stream);
+    expect_end(stream, duplex_from, VC_CANCELLED);
+    expect_none_left(channel);
+}
+
+static void
+timeout_on_sleeping_server(struct vc_channel *channel)
+{
+    Interop__StreamingOutputCallRequest request =
+        INTEROP__STREAMING_OUTPUT_CALL_REQUEST__INIT;
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+    Interop__Payload payload = zeros(sent[0]);
+    struct vc_stream *stream;
+    enum vc_status status;
+
+    opts.timeout_ms = 1;
+    request.payload = &payload;
+    stream = duplex_open(channel, &opts);
+    status = duplex_to(stream, &request);
+    if (status != VC_OK)
+        assert_status(VC_DEADLINE_EXCEEDED, status);
+    expect_end(stream, duplex_from, VC_DEADLINE_EXCEEDED);
+    expect_none_left(channel);
+}
+
+/* --- running them ------------------------------------------------------- */
+
+typedef void body(struct vc_channel *channel);
+
+struct interop {
+    struct fixture f;
+    body *const *body;
+};
+
+static int
+setup(void **state)
+{
+    struct interop *t = calloc(1, sizeof *t);
+
+    t->body = *state;
+    fixture_start(&t->f, 1, NULL, NULL);
+    assert_status(VC_OK, interop_add(t->f.server));
+    *state = t;
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    struct interop *t = *state;
+
+    fixture_stop(&t->f);
+    free(t);
+    return 0;
+}
+
+static void
+many_times(void **state)
+{
+    const struct interop *t = *state;
+    const char *text = getenv("VC_TEST_TIMES");
+    unsigned times = text == NULL ? TIMES : (unsigned)atoi(text);
+
+    for (unsigned i = 0; i < times; i++)
+        (*t->body)(t->f.channel);
+}
+
+#define CASE(name)                                                             \
+    {                                                                          \
+#name, many_times, setup, teardown, &(body *)                          \
+        {                                                                      \
+            name                                                               \
+        }                                                                      \
+    }
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(empty_unary),
+        CASE(large_unary),
+        CASE(client_streaming),
+        CASE(server_streaming),
+        CASE(ping_pong),
+        CASE(empty_stream),
+        CASE(half_duplex),
+        CASE(status_code_and_message),
+        CASE(special_status_message),
+        CASE(unimplemented_method),
+        CASE(unimplemented_service),
+        CASE(cancel_after_begin),
+        CASE(cancel_after_first_response),
+        CASE(timeout_on_sleeping_server),
+        CASE(concurrent_large_unary),
+    };
+
+    return fixture_main(tests);
+}
