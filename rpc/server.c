@@ -364,6 +364,8 @@ vc_server_new(struct vc_runtime *runtime,
     s->keepalive_ms = opts.keepalive_ms;
     memcpy(s->name, opts.name, strlen(opts.name) + 1);
     pthread_mutex_init(&s->lock, NULL);
+    atomic_init(&s->users, 1);
+    vc__waiter_init(&s->unused);
     if (!vc__services_init(&s->services) || !parts_make(s)) {
         server_free(s);
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
@@ -452,5 +454,7 @@ vc_server_close(struct vc_server *server)
          * disconnecting, which have timers. */
         vc__engine_wait(&part->progress->engine, &waiter, VC__FOREVER);
     }
+    vc__server_leave(server);
+    vc__waiter_await(&server->unused);
     server_free(server);
 }

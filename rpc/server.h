@@ -58,7 +58,28 @@ struct vc_server {
     pthread_mutex_t lock;
     struct vc__listening *listening; /* lock */
     uint16_t port;                   /* lock; of the last address */
+
+    /* Threads of the program inside of vc_call_end(), and the owner: none may
+     * be left when it is freed. `unused` is done by the last. */
+    atomic_uint users;
+    struct vc__waiter unused;
 };
+
+/* Around what may outlive the last call. Any thread. */
+static inline void
+vc__server_enter(struct vc_server *server)
+{
+    /* Relaxed: a call that has not ended keeps the server. */
+    atomic_fetch_add_explicit(&server->users, 1, memory_order_relaxed);
+}
+
+static inline void
+vc__server_leave(struct vc_server *server)
+{
+    /* Release and acquire: the server is freed behind all this. */
+    if (atomic_fetch_sub_explicit(&server->users, 1, memory_order_acq_rel) == 1)
+        vc__waiter_done(&server->unused);
+}
 
 /* A peer is gone: the closing of its part may be over. */
 void vc__server_part_check(struct vc__server_part *part);

@@ -11,6 +11,9 @@
 #include "rpc/server_metadata.h"
 #include "rpc/server_session.h"
 
+/* What vc_call_later() returns; no status on the wire. */
+#define VC__LATER ((enum vc_status)0x10000)
+
 /* Where a call came from and what it asks for. */
 struct vc__call_site {
     struct vc__server_session *session;
@@ -37,8 +40,9 @@ struct vc_call {
     struct vc__packing packing;
     struct vc__call_metadata metadata;
     uint8_t *long_reply;   /* packed, when it goes in parts */
-    enum vc_status status; /* the handler's, when it was taken over */
+    enum vc_status status; /* the handler's, when it was taken over or later */
     uint64_t turn;         /* handlers that had begun when it came */
+    atomic_uint later;     /* see rpc/server_handler.c */
     bool has_text;
     char text[VC__ERROR_TEXT];
 

@@ -50,20 +50,63 @@ handlers_count(struct vc_call *call, int64_t n)
 static void
 call_end(struct vc_call *call, enum vc_status status)
 {
+    handlers_count(call, -1);
     if (atomic_load_explicit(&call->watch, memory_order_relaxed) != NULL)
         vc__call_unwatch(call);
     vc__reply_result(call, call->unwanted ? VC_CANCELLED : status);
 }
 
-/* The handler was taken over and has ended: back on the holder. */
+/* The handler was taken over and has ended, or the call was answered later:
+ * back on the holder. */
 static void
 call_finish(struct vc__task *task)
 {
     struct vc_call *call = caa_container_of(task, struct vc_call, task);
 
-    handlers_count(call, -1);
     call_end(call, call->status);
 }
+
+/* --- calls that are answered later ------------------------------------- */
+
+/* Such a call is over when its handler has returned and vc_call_end() was
+ * called. True for the one that comes second; the other may not touch it any
+ * more. */
+#define LATER_RETURNED 1u
+#define LATER_ENDED    2u
+
+static bool
+later_step(struct vc_call *call, unsigned step)
+{
+    /* The release of the first pairs with the acquire of the second, which
+     * sees all that was written to the call and its reply. */
+    return atomic_fetch_or_explicit(&call->later, step, memory_order_acq_rel) !=
+           0;
+}
+
+enum vc_status
+vc_call_later(struct vc_call *call)
+{
+    (void)call;
+    return VC__LATER;
+}
+
+void
+vc_call_end(struct vc_call *call, enum vc_status status)
+{
+    struct vc__server_part *part = vc__call_part(call);
+    struct vc_server *server = part->server;
+
+    call->status = status;
+    if (!later_step(call, LATER_ENDED))
+        return;
+    /* The call, and the server with it, may be gone when the task has been
+     * posted, but not when that has returned. */
+    vc__server_enter(server);
+    vc__engine_post(&part->progress->engine, &call->task);
+    vc__server_leave(server);
+}
+
+/* --- running ----------------------------------------------------------- */
 
 static enum vc_status
 run(struct vc_call *call, const struct vc__service_entry *entry)
@@ -85,18 +128,24 @@ call_handle(struct vc_call *call, const struct vc__service_entry *entry)
     struct vc__engine *engine = &vc__call_part(call)->progress->engine;
     struct vc__stint *stint;
     enum vc_status status;
+    bool holds;
 
     vc__count(&engine->ledger, VC__COUNT_handlers_started, 1);
     handlers_count(call, 1);
+    call->task.run = call_finish;
     stint = vc__engine_release(engine);
     status = run(call, entry);
-    if (vc__engine_resume(stint)) {
-        handlers_count(call, -1);
+    holds = vc__engine_resume(stint);
+    if (status == VC__LATER) {
+        if (!later_step(call, LATER_RETURNED))
+            return;
+        status = call->status;
+    }
+    if (holds) {
         call_end(call, status);
         return;
     }
     call->status = status;
-    call->task.run = call_finish;
     vc__engine_post(engine, &call->task);
 }
 

@@ -17,8 +17,8 @@
 VC_BEGIN_DECLS
 
 /* On the server: one call while its handler runs. Only the handler's thread
- * may use it, if nothing else is said, and not after the handler has
- * returned. */
+ * may use it, if nothing else is said, and not after the handler has returned,
+ * unless that was by vc_call_later(). */
 struct vc_call;
 struct vc_canceller;
 
@@ -102,6 +102,18 @@ VC_API unsigned vc_call_attempt(const struct vc_call *call);
  * how many milliseconds it may try again; below 0: not at all. The last one
  * counts. VC_RESOURCE_EXHAUSTED as above. */
 VC_API enum vc_status vc_call_pushback(struct vc_call *call, int32_t ms);
+
+/* vc_call_later, vc_call_end - a handler that ends with
+ * return vc_call_later(call); leaves its call open, and somebody ends it by
+ * vc_call_end(call, status), once, on any thread, be it before the handler has
+ * returned. Until then its request and reply and all that is said of calls here
+ * may be used, by one thread at a time; afterwards nothing of it. status is
+ * what the handler would have returned. It holds no thread meanwhile.
+ * Every such call must be ended, also when it was cancelled: vc_server_close()
+ * waits for it, as for a handler. vc_call_end() does not block, and may be
+ * called by what vc_call_on_cancel() has called. */
+VC_API enum vc_status vc_call_later(struct vc_call *call);
+VC_API void vc_call_end(struct vc_call *call, enum vc_status status);
 
 /* On the client. Set by VC_CALL_OPTS_INIT; 0 in a field means its default. */
 struct vc_call_opts {

@@ -62,7 +62,7 @@ struct vc_runtime;
     X(calls_answered_again, "calls answered by a reply that was kept")         \
     X(replies_kept, "replies kept now, for clients that lost their link")      \
     X(handlers_started, "handlers begun")                                      \
-    X(handlers_running, "handlers that run now")                               \
+    X(handlers_running, "calls now that a handler has begun and not ended")    \
     X(packets_sent, "packets")                                                 \
     X(packets_received, "packets")                                             \
     X(packets_of_credits, "packets sent that did nothing but give credits")    \

@@ -154,8 +154,9 @@ VC_API enum vc_status vc_server_drain(struct vc_server *server,
 
 /* vc_server_close - stops listening, takes all connections down and frees the
  * server. Its clients' calls end with VC_UNAVAILABLE; one whose handler ends
- * while it closes may still get its reply. Blocks for running handlers and the
- * handshakes of disconnection, the latter 2 s at most. NULL is fine. Any
+ * while it closes may still get its reply. Blocks for running handlers, whose
+ * calls are cancelled (vc_call_is_cancelled()), for calls that are to be ended
+ * later, and for the handshakes of disconnection, the latter 2 s at most. NULL is fine. Any
  * thread but not from a handler. */
 VC_API void vc_server_close(struct vc_server *server);
 

@@ -115,7 +115,7 @@ echo(struct vc_call *call, const Suite__EchoRequest *request,
         s->inside(s);
     reply->tag = request->tag;
     reply->payload = request->payload;
-    return VC_OK;
+    return s->finish != NULL ? s->finish(s, call, request->tag) : VC_OK;
 }
 
 static enum vc_status
@@ -182,13 +182,18 @@ server_run(struct sim_server *s)
 {
     struct vc_runtime *runtime = NULL;
     struct vc_server *server = NULL;
-    enum vc_status status = server_open(s, &runtime, &server);
+    enum vc_status status;
 
+    if (s->begin != NULL)
+        s->begin(s);
+    status = server_open(s, &runtime, &server);
     atomic_store(&s->runtime, runtime);
     atomic_store(&s->serves, status == VC_OK);
     if (status == VC_OK)
         sim_await(&s->close, FOREVER);
     vc_server_close(server);
+    if (s->end != NULL)
+        s->end(s);
     vc_channel_close(s->self);
     atomic_store(&s->runtime, NULL);
     if (runtime != NULL)

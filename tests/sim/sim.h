@@ -55,10 +55,16 @@ struct sim_server {
     /* Adds further services; or NULL. */
     enum vc_status (*add)(struct vc_server *server, struct sim_server *s);
     sim_handle *handle;                   /* or NULL */
-    void *arg;                            /* of the test */
-    uint32_t keepalive_ms;                /* 0: the default */
-    const struct vc_server_opts *opts;    /* or NULL */
-    bool calls_itself;                    /* by `self`, from handlers */
+    /* What Echo returns when it has done its work; or NULL. */
+    enum vc_status (*finish)(struct sim_server *s, struct vc_call *call,
+                             uint64_t tag);
+    void *arg; /* of the test */
+    /* In the process, before it serves and when its server is closed; or
+     * NULL. */
+    void (*begin)(struct sim_server *s), (*end)(struct sim_server *s);
+    uint32_t keepalive_ms;             /* 0: the default */
+    const struct vc_server_opts *opts; /* or NULL */
+    bool calls_itself;                 /* by `self`, from handlers */
     struct vc_channel *self;
     atomic_bool serves;      /* it listens */
     atomic_uint stop, close; /* it is to end; to close its server at once */

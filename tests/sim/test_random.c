@@ -3,7 +3,8 @@
  *
  * Worlds made up from seeds: one or two servers, up to three clients with up
  * to three threads each, whose channels share links or do not and are closed
- * while others call, some of whose calls are cancelled, and mischief at random
+ * while others call, some of whose calls are cancelled, some ended by
+ * another thread than their handler's, and mischief at random
  * moments. Every call ends once,
  * what is said of its outcome is true, and nothing is left. One seed alone,
  * with its trace: test_random SEED; others than the first thousand:
@@ -16,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tests/sim/sim.h"
+#include "tests/sim/later.h"
 
 #define SEEDS        SIM_SHARE(1000u) /* 200 with the thread sanitizer */
 #define STEPS        1000u            /* of each world, at least */
@@ -27,6 +28,9 @@
 #define CHANNELS     3u         /* of a client */
 #define PATIENCE     400000000u /* us */
 #define REPRODUCTION "again, with its trace: %s %llu\n"
+
+#define LATER_ONE_IN 5 /* calls are ended by another thread */
+#define LATER_US     200u
 
 static uint64_t only; /* this seed */
 static uint64_t first = 1, count = SEEDS;
@@ -48,6 +52,39 @@ roll(struct dice *d, uint64_t n)
     z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
     return (z ^ z >> 31) % n;
+}
+
+/* --- servers ----------------------------------------------------------- */
+
+struct worker {
+    struct later later;
+    bool works;
+};
+
+static void
+worker_begin(struct sim_server *s)
+{
+    struct worker *w = s->arg;
+
+    w->works = later_begin(&w->later, LATER_US);
+}
+
+static void
+worker_end(struct sim_server *s)
+{
+    struct worker *w = s->arg;
+
+    if (w->works)
+        later_end(&w->later);
+}
+
+static enum vc_status
+worker_finish(struct sim_server *s, struct vc_call *call, uint64_t tag)
+{
+    struct worker *w = s->arg;
+
+    return w->works && tag % LATER_ONE_IN == 0 ? later_take(&w->later, call)
+                                               : VC_OK;
 }
 
 /* --- clients ----------------------------------------------------------- */
@@ -81,6 +118,7 @@ struct client {
 struct world {
     struct dice dice;
     struct sim_server servers[SERVERS];
+    struct worker workers[SERVERS];
     struct fake_host *server_hosts[SERVERS];
     struct fake_host *removed; /* has lost its device; one at most */
     unsigned n_servers, n_clients;
@@ -373,6 +411,10 @@ servers_start(struct world *w)
         w->servers[i].sleep_us = (unsigned)roll(&w->dice, 3) * 700;
         if (roll(&w->dice, 2) == 0) /* then engines are taken over */
             w->servers[i].long_us = 5000 + (unsigned)roll(&w->dice, 1495000);
+        w->servers[i].begin = worker_begin;
+        w->servers[i].end = worker_end;
+        w->servers[i].finish = worker_finish;
+        w->servers[i].arg = &w->workers[i];
         sim_server_start(&w->servers[i], w->server_hosts[i],
                          1 + (unsigned)roll(&w->dice, 2));
     }
