@@ -362,6 +362,9 @@ vc_server_new(struct vc_runtime *runtime,
     s->handshake_ms = opts.handshake_timeout_ms;
     s->max_sessions = opts.max_sessions;
     s->keepalive_ms = opts.keepalive_ms;
+    s->max_calls = opts.max_calls;
+    s->max_calls_session = opts.max_calls_session;
+    atomic_init(&s->limited, s->max_calls != 0 || s->max_calls_session != 0);
     memcpy(s->name, opts.name, strlen(opts.name) + 1);
     pthread_mutex_init(&s->lock, NULL);
     atomic_init(&s->users, 1);

@@ -42,8 +42,11 @@ struct vc_server {
     struct vc__services services;
     uint8_t log2_message;
     uint32_t handshake_ms;
-    uint32_t max_sessions; /* of a client */
-    uint32_t keepalive_ms; /* 0: off */
+    uint32_t max_sessions;                 /* of a client */
+    uint32_t keepalive_ms;                 /* 0: off */
+    uint32_t max_calls, max_calls_session; /* at a time; 0: any */
+    atomic_bool limited;                   /* rpc/server_limit.h */
+    atomic_uint calls; /* that run, as far as they are counted */
     char name[VC__ACCEPT_TEXT_MAX + 1];
     size_t request_memory;
 

@@ -43,6 +43,7 @@ struct vc_call {
     enum vc_status status; /* the handler's, when it was taken over or later */
     uint64_t turn;         /* handlers that had begun when it came */
     atomic_uint later;     /* see rpc/server_handler.c */
+    uint8_t counted;       /* see rpc/server_limit.c */
     bool has_text;
     char text[VC__ERROR_TEXT];
 

@@ -7,6 +7,7 @@
 #include <verbcall/call.h>
 
 #include "rpc/server_cancel.h"
+#include "rpc/server_limit.h"
 #include "rpc/server_link.h"
 #include "rpc/server_reply.h"
 #include "rpc/stream_server.h"
@@ -35,6 +36,8 @@ call_skip(struct vc_call *call)
 {
     struct vc__call_site site = call->site;
 
+    if (call->counted != 0)
+        vc__limit_give(call);
     vc__call_release(call);
     vc__server_session_skip(site.session, site.slot);
 }
@@ -249,6 +252,9 @@ call_take(struct vc_call *call, const uint8_t *body, uint32_t len,
     *fault = "the server has a method of this name that streams otherwise";
     if (kind_of(call->method) != call->site.kind)
         return VC_UNIMPLEMENTED;
+    if (vc__limit_is_set(vc__call_part(call)->server) &&
+        (*fault = vc__limit_take(call)) != NULL)
+        return VC_RESOURCE_EXHAUSTED;
     if (call->site.metadata.len > 0)
         status = vc__call_metadata_take(call, fault);
     if (status != VC_OK)

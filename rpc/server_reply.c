@@ -10,6 +10,7 @@
 
 #include <verbcall/call.h>
 
+#include "rpc/server_limit.h"
 #include "rpc/stream_server.h"
 
 static void
@@ -40,6 +41,8 @@ reply_send(struct vc_call *call, enum vc_status status, uint8_t flags,
 {
     const struct vc__call_site *site = &call->site;
 
+    if (call->counted != 0)
+        vc__limit_give(call);
     if (call->stream != NULL)
         vc__stream_server_end(call);
     call->send.done = reply_done;

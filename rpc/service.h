@@ -26,6 +26,8 @@ struct vc__service_entry {
     void *arg;
     atomic_uint refs;
     atomic_bool removed;
+    atomic_uint max_calls; /* at a time, 0 for any: rpc/server_limit.h */
+    atomic_uint calls;     /* that run, as far as they are counted */
 };
 
 struct vc__services {

@@ -100,7 +100,8 @@ struct vc_runtime;
     X(memory_send_limit, "bytes that may be, on the devices in use")           \
     X(requests_arriving, "bytes of long requests that are arriving now")       \
     X(replies_arriving, "bytes of long replies that are arriving now")         \
-    X(calls_cancelled, "calls of clients that were cancelled while they ran")
+    X(calls_cancelled, "calls of clients that were cancelled while they ran")  \
+    X(calls_limited, "calls of clients refused, as too many ran")
 
 struct vc_counters {
     size_t size; /* sizeof(struct vc_counters), so that it can grow */

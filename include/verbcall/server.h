@@ -81,12 +81,20 @@ struct vc_server_opts {
                                 const char *targets[VC_REDIRECT_MAX],
                                 void *arg);
     void *redirect_arg;
+
+    /* Calls that may run at a time, from their coming until they have ended,
+     * be it later than their handlers (vc_call_later()): in all, and of one
+     * session, which is what a client has for each service. Default 0: any
+     * number; a session has 256 slots. One more is answered
+     * VC_RESOURCE_EXHAUSTED, not executed, and may be tried again. */
+    uint32_t max_calls;
+    uint32_t max_calls_session;
 };
 
 #define VC_SERVER_OPTS_INIT                                                    \
     {                                                                          \
         sizeof(struct vc_server_opts), 0, 0, 0, NULL, 0, 0, 0, 0, 0,           \
-            {NULL, NULL, NULL}, NULL, NULL                                     \
+            {NULL, NULL, NULL}, NULL, NULL, 0, 0                               \
     }
 
 /* vc_server_new - makes a server without services and addresses. opts may be
@@ -121,6 +129,14 @@ VC_API enum vc_status vc_server_add(struct vc_server *server,
  * VC_NOT_FOUND  it is not there */
 VC_API enum vc_status vc_server_remove(struct vc_server *server,
                                        const struct vc_service *service);
+
+/* vc_server_limit - max_calls as in struct vc_server_opts, for one service;
+ * 0: any number. It holds for calls that come from now on, until the service is
+ * removed. Any thread, at any time.
+ * VC_NOT_FOUND  it is not there */
+VC_API enum vc_status vc_server_limit(struct vc_server *server,
+                                      const struct vc_service *service,
+                                      uint32_t max_calls);
 
 /* vc_server_listen - accepts connections at target, "rdma://ADDRESS:PORT"
  * with a numeric address of an RDMA device; [::] for all addresses of both

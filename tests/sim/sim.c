@@ -187,6 +187,7 @@ server_run(struct sim_server *s)
     if (s->begin != NULL)
         s->begin(s);
     status = server_open(s, &runtime, &server);
+    s->server = server;
     atomic_store(&s->runtime, runtime);
     atomic_store(&s->serves, status == VC_OK);
     if (status == VC_OK)

@@ -54,7 +54,7 @@ struct sim_server {
     void (*inside)(struct sim_server *s); /* in each handler; or NULL */
     /* Adds further services; or NULL. */
     enum vc_status (*add)(struct vc_server *server, struct sim_server *s);
-    sim_handle *handle;                   /* or NULL */
+    sim_handle *handle; /* or NULL */
     /* What Echo returns when it has done its work; or NULL. */
     enum vc_status (*finish)(struct sim_server *s, struct vc_call *call,
                              uint64_t tag);
@@ -71,6 +71,7 @@ struct sim_server {
     atomic_uint failures;    /* tries to start that failed */
     atomic_uint failed;      /* runs of the handler of Fail */
     _Atomic(struct vc_runtime *) runtime; /* while it serves */
+    struct vc_server *server;             /* the same */
     struct vc_counters last; /* of a runtime whose server was closed */
 };
 
