@@ -26,7 +26,7 @@ enum {
 /* What handlers saw; of the world that runs. */
 static struct seen {
     atomic_uint begun, told, ended;
-    uint64_t ended_at;
+    atomic_ullong ended_at;
 } seen;
 
 /* --- handlers ---------------------------------------------------------- */
@@ -87,7 +87,7 @@ handle(struct sim_server *s, struct vc_call *call,
         take_away(call);
     else
         return VC_OK;
-    seen.ended_at = fake_now_us();
+    atomic_store(&seen.ended_at, fake_now_us());
     sim_tell(&seen.ended);
     return VC_OK;
 }

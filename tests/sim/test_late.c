@@ -287,6 +287,7 @@ act_deadline(struct scene *s)
 {
     assert_int_equal(sim_echo(s->channel, 64, WAITS, 20, NULL),
                      VC_DEADLINE_EXCEEDED);
+    assert_true(sim_await(&seen.begun, PATIENCE));
     fake_sleep_us(20 * MS);
     assert_true(vc_call_is_cancelled(seen.call));
     sim_tell(&seen.later.go);
