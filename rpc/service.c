@@ -87,6 +87,23 @@ vc__services_has(struct vc__services *t, uint64_t id)
     return has;
 }
 
+void
+vc__services_each(struct vc__services *t,
+                  bool (*fn)(const struct vc_service *service, void *arg),
+                  void *arg)
+{
+    struct cds_lfht_iter iter;
+    struct vc__service_entry *e;
+
+    rcu_read_lock();
+    cds_lfht_for_each_entry(t->table, &iter, e, node)
+    {
+        if (!fn(e->service, arg))
+            break;
+    }
+    rcu_read_unlock();
+}
+
 /* --- adding and removing ----------------------------------------------- */
 
 static void

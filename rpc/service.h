@@ -54,6 +54,12 @@ void vc__service_put(struct vc__service_entry *e);
 /* Is there one with this id? */
 bool vc__services_has(struct vc__services *t, uint64_t id);
 
+/* Calls fn for one service after the other, in no order, until it returns
+ * false. fn must not block, nor add or remove one. */
+void vc__services_each(struct vc__services *t,
+                       bool (*fn)(const struct vc_service *service, void *arg),
+                       void *arg);
+
 /* FNV-1a, 64 bits: the id of a service's name. */
 uint64_t vc__service_id(const char *name, size_t len);
 

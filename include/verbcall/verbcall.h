@@ -10,7 +10,9 @@
 #include <verbcall/cancel.h>
 #include <verbcall/channel.h>
 #include <verbcall/counters.h>
+#include <verbcall/health.h>
 #include <verbcall/metadata.h>
+#include <verbcall/reflection.h>
 #include <verbcall/runtime.h>
 #include <verbcall/server.h>
 #include <verbcall/service.h>

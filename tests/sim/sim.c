@@ -196,6 +196,8 @@ server_run(struct sim_server *s)
     if (s->end != NULL)
         s->end(s);
     vc_channel_close(s->self);
+    if (s->closed != NULL)
+        s->closed(s);
     atomic_store(&s->runtime, NULL);
     if (runtime != NULL)
         vc_runtime_counters(runtime, &s->last);

@@ -73,6 +73,8 @@ struct sim_server {
     _Atomic(struct vc_runtime *) runtime; /* while it serves */
     struct vc_server *server;             /* the same */
     struct vc_counters last; /* of a runtime whose server was closed */
+
+    void (*closed)(struct sim_server *s); /* in its process; or NULL */
 };
 
 /* Starts one on this host, at SIM_PORT. */

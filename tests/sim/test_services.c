@@ -1,0 +1,418 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The library's own services, as a client sees them: health and reflection. */
+#include <stdio.h>
+#include <string.h>
+
+#include "grpc/health/v1/health.vc.h"
+#include "tests/sim/scene.h"
+#include "verbcall/reflection/v1/reflection.vc.h"
+
+#define SERVING GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__SERVING
+#define NOT_SERVING                                                            \
+    GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__NOT_SERVING
+#define UNKNOWN GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__UNKNOWN
+
+static struct vc_server *the_server;
+static struct vc_health *the_health;
+
+/* Has the server do something, in its own process: in a handler. */
+static void (*to_do)(void);
+
+static void
+do_it(struct sim_server *s)
+{
+    (void)s;
+    to_do();
+}
+
+static void
+have_done(struct scene *s, void (*what)(void))
+{
+    to_do = what;
+    scene_call(s, 8, 1);
+}
+
+static enum vc_status
+add_both(struct vc_server *server, struct sim_server *s)
+{
+    s->inside = do_it;
+    the_server = server;
+    assert_int_equal(vc_health_add(server, &the_health), VC_OK);
+    return vc_reflection_add(server);
+}
+
+static void
+free_health(struct sim_server *s)
+{
+    (void)s;
+    vc_health_free(the_health);
+}
+
+static void
+play(void (*act)(struct scene *s))
+{
+    for (uint64_t seed = 1; seed <= 2; seed++) {
+        struct scene s = {.opts = VC_CHANNEL_OPTS_INIT, .act = act};
+
+        s.server.add = add_both;
+        s.server.closed = free_health;
+        scene_run(&s, seed);
+    }
+}
+
+/* --- health ------------------------------------------------------------ */
+
+/* What the client is told, VC_OK with *health. */
+static enum vc_status
+check(struct scene *s, const char *service, int *health)
+{
+    Grpc__Health__V1__HealthCheckRequest request =
+        GRPC__HEALTH__V1__HEALTH_CHECK_REQUEST__INIT;
+    Grpc__Health__V1__HealthCheckResponse *reply;
+    enum vc_status status;
+
+    request.service = (char *)service;
+    *health = UNKNOWN;
+    status = grpc_health_v1_health_check(s->channel, &request, NULL, &reply);
+    if (status == VC_OK) {
+        *health = (int)reply->status;
+        vc_reply_free(reply);
+    }
+    return status;
+}
+
+static void
+assert_health(struct scene *s, const char *service, int expected)
+{
+    int health;
+
+    assert_int_equal(check(s, service, &health), VC_OK);
+    assert_int_equal(health, expected);
+}
+
+static void
+assert_no_health(struct scene *s, const char *service)
+{
+    int health;
+
+    assert_int_equal(check(s, service, &health), VC_NOT_FOUND);
+    assert_int_equal(vc_error_outcome(), VC_OUTCOME_EXECUTED);
+    assert_non_null(strstr(vc_error(), service));
+}
+
+static void
+set_probe(void)
+{
+    assert_int_equal(vc_health_set(the_health, "suite.Probe", true), VC_OK);
+}
+
+static void
+unset_probe(void)
+{
+    assert_int_equal(vc_health_set(the_health, "suite.Probe", false), VC_OK);
+}
+
+static void
+remove_probe(void)
+{
+    assert_int_equal(vc_health_remove(the_health, "suite.Probe"), VC_OK);
+    assert_int_equal(vc_health_remove(the_health, "suite.Probe"), VC_NOT_FOUND);
+}
+
+static void
+unset_server(void)
+{
+    assert_int_equal(vc_health_set(the_health, "", false), VC_OK);
+}
+
+static void
+asks_for_probe(struct scene *s)
+{
+    assert_no_health(s, "suite.Probe");
+    have_done(s, set_probe);
+    assert_health(s, "suite.Probe", SERVING);
+    have_done(s, unset_probe);
+    assert_health(s, "suite.Probe", NOT_SERVING);
+    have_done(s, set_probe);
+    assert_health(s, "suite.Probe", SERVING);
+    have_done(s, remove_probe);
+    assert_no_health(s, "suite.Probe");
+}
+
+static void
+a_client_sees_what_was_last_said_of_a_service(void **state)
+{
+    (void)state;
+    play(asks_for_probe);
+}
+
+static void
+asks_for_the_server(struct scene *s)
+{
+    assert_health(s, "", SERVING);
+    have_done(s, unset_probe);
+    assert_health(s, "", SERVING);
+    have_done(s, unset_server);
+    assert_health(s, "", NOT_SERVING);
+    assert_health(s, "suite.Probe", NOT_SERVING);
+    assert_no_health(s, "suite.Prob");
+    assert_no_health(s, "suite.Probe2");
+}
+
+static void
+a_server_serves_until_it_says_otherwise_and_no_name_stands_for_another(
+    void **state)
+{
+    (void)state;
+    play(asks_for_the_server);
+}
+
+static void
+add_again(void)
+{
+    struct vc_health *second = NULL;
+
+    assert_int_equal(vc_health_add(the_server, &second), VC_ALREADY_EXISTS);
+    assert_null(second);
+    assert_int_equal(vc_reflection_add(the_server), VC_ALREADY_EXISTS);
+}
+
+static void
+has_them_added_again(struct scene *s)
+{
+    have_done(s, add_again);
+    assert_health(s, "", SERVING);
+}
+
+static void
+a_server_has_each_of_them_once(void **state)
+{
+    (void)state;
+    play(has_them_added_again);
+}
+
+static void
+fill_health(void)
+{
+    char name[32];
+
+    for (unsigned i = 1; i < VC_HEALTH_MAX; i++) {
+        snprintf(name, sizeof name, "some.S%u", i);
+        assert_int_equal(vc_health_set(the_health, name, true), VC_OK);
+    }
+    assert_int_equal(vc_health_set(the_health, "one.More", true),
+                     VC_RESOURCE_EXHAUSTED);
+    assert_int_equal(vc_health_set(the_health, "some.S1", false), VC_OK);
+    assert_int_equal(vc_health_remove(the_health, "some.S2"), VC_OK);
+    assert_int_equal(vc_health_set(the_health, "one.More", true), VC_OK);
+}
+
+static void
+has_it_filled(struct scene *s)
+{
+    have_done(s, fill_health);
+    assert_health(s, "some.S1", NOT_SERVING);
+    assert_no_health(s, "some.S2");
+    assert_health(s, "one.More", SERVING);
+}
+
+static void
+the_names_of_which_a_server_speaks_are_limited(void **state)
+{
+    (void)state;
+    play(has_it_filled);
+}
+
+/* --- reflection -------------------------------------------------------- */
+
+#define SERVICES_MAX 16
+
+static Verbcall__Reflection__V1__ListReply *
+list(struct scene *s)
+{
+    Verbcall__Reflection__V1__ListRequest request =
+        VERBCALL__REFLECTION__V1__LIST_REQUEST__INIT;
+    Verbcall__Reflection__V1__ListReply *reply;
+
+    if (verbcall_reflection_v1_reflection_list(s->channel, &request, NULL,
+                                               &reply) != VC_OK)
+        fail_msg("%s", vc_error());
+    return reply;
+}
+
+static void
+assert_names(struct scene *s, const char *const *names, size_t n)
+{
+    Verbcall__Reflection__V1__ListReply *reply = list(s);
+
+    assert_int_equal(reply->n_services, n);
+    for (size_t i = 0; i < n; i++)
+        assert_string_equal(reply->services[i]->name, names[i]);
+    vc_reply_free(reply);
+}
+
+static void
+add_other(void)
+{
+    static const struct suite_other_methods none;
+
+    assert_int_equal(suite_other_add(the_server, &none, NULL), VC_OK);
+}
+
+static void
+remove_other(void)
+{
+    assert_int_equal(vc_server_remove(the_server, &suite_other_service), VC_OK);
+}
+
+static void
+lists_services(struct scene *s)
+{
+    static const char *const names[] = {"grpc.health.v1.Health", "suite.Other",
+                                        "suite.Probe",
+                                        "verbcall.reflection.v1.Reflection"};
+    static const char *const fewer[] = {names[0], "suite.Probe",
+                                        "verbcall.reflection.v1.Reflection"};
+
+    assert_names(s, fewer, 3);
+    have_done(s, add_other);
+    assert_names(s, names, 4);
+    have_done(s, remove_other);
+    assert_names(s, fewer, 3);
+}
+
+static void
+reflection_lists_the_services_that_are_there_when_it_is_asked(void **state)
+{
+    (void)state;
+    play(lists_services);
+}
+
+static void
+looks_at_methods(struct scene *s)
+{
+    Verbcall__Reflection__V1__ListReply *reply = list(s);
+    Verbcall__Reflection__V1__Service *probe = reply->services[1];
+
+    assert_string_equal(probe->name, "suite.Probe");
+    assert_int_equal(probe->n_methods, suite_probe_service.n_methods);
+    assert_string_equal(probe->methods[0]->name, "Echo");
+    assert_string_equal(probe->methods[0]->request_type, "suite.EchoRequest");
+    assert_string_equal(probe->methods[0]->reply_type, "suite.EchoReply");
+    assert_string_equal(probe->methods[3]->name, "Count");
+    assert_string_equal(probe->methods[3]->request_type, "suite.Empty");
+    vc_reply_free(reply);
+}
+
+static void
+reflection_names_methods_and_their_types(void **state)
+{
+    (void)state;
+    play(looks_at_methods);
+}
+
+/* As vc_server_add() would see it of a program with many. */
+static void
+add_many(void)
+{
+    static struct vc_service many[200];
+    static char names[200][16];
+
+    for (unsigned i = 0; i < 200; i++) {
+        snprintf(names[i], sizeof names[i], "many.S%03u", (i * 73) % 200);
+        many[i] = (struct vc_service){.name = names[i], .id = i};
+        assert_int_equal(vc_server_add(the_server, &many[i], "", 1, NULL),
+                         VC_OK);
+    }
+}
+
+static void
+lists_many(struct scene *s)
+{
+    Verbcall__Reflection__V1__ListReply *reply;
+
+    have_done(s, add_many);
+    reply = list(s);
+    assert_int_equal(reply->n_services, 203);
+    for (size_t i = 1; i < reply->n_services; i++)
+        assert_true(
+            strcmp(reply->services[i - 1]->name, reply->services[i]->name) < 0);
+    vc_reply_free(reply);
+}
+
+static void
+reflection_lists_any_number_of_services_in_the_order_of_names(void **state)
+{
+    (void)state;
+    play(lists_many);
+}
+
+static enum vc_status
+ask_for_file(struct scene *s, const char *symbol)
+{
+    Verbcall__Reflection__V1__FileRequest request =
+        VERBCALL__REFLECTION__V1__FILE_REQUEST__INIT;
+    Verbcall__Reflection__V1__FileReply *reply;
+    enum vc_status status;
+
+    request.symbol = (char *)symbol;
+    status = verbcall_reflection_v1_reflection_file(s->channel, &request, NULL,
+                                                    &reply);
+    if (status == VC_OK) {
+        assert_true(reply->file_descriptor_set.len > 0);
+        vc_reply_free(reply);
+    }
+    return status;
+}
+
+/* FAILED_PRECONDITION becomes VC_OK when the generator brings the file along. */
+static void
+asks_for_files(struct scene *s)
+{
+    static const char *const unknown[] = {"suite.Probe.Ech",
+                                          "suite.Probe.",
+                                          "suite.Prob",
+                                          "suite",
+                                          "",
+                                          ".",
+                                          "Probe.Echo",
+                                          "suite.Absent",
+                                          "suite.Probe.Echo.x"};
+    static const char *const known[] = {
+        "suite.Probe", "suite.Probe.Echo", "suite.Probe.Nest",
+        "grpc.health.v1.Health", "verbcall.reflection.v1.Reflection.List"};
+
+    for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++)
+        assert_int_equal(ask_for_file(s, unknown[i]), VC_NOT_FOUND);
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        assert_int_equal(ask_for_file(s, known[i]), VC_FAILED_PRECONDITION);
+}
+
+static void
+reflection_finds_the_service_of_a_symbol(void **state)
+{
+    (void)state;
+    play(asks_for_files);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_client_sees_what_was_last_said_of_a_service),
+        cmocka_unit_test(
+            a_server_serves_until_it_says_otherwise_and_no_name_stands_for_another),
+        cmocka_unit_test(a_server_has_each_of_them_once),
+        cmocka_unit_test(the_names_of_which_a_server_speaks_are_limited),
+        cmocka_unit_test(
+            reflection_lists_the_services_that_are_there_when_it_is_asked),
+        cmocka_unit_test(reflection_names_methods_and_their_types),
+        cmocka_unit_test(
+            reflection_lists_any_number_of_services_in_the_order_of_names),
+        cmocka_unit_test(reflection_finds_the_service_of_a_symbol),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
