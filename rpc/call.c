@@ -6,6 +6,7 @@
 #include <verbcall/call.h>
 
 #include "rpc/again.h"
+#include "rpc/channel_intercept.h"
 #include "rpc/hedge.h"
 #include "rpc/one_way.h"
 
@@ -238,9 +239,9 @@ call(struct vc_channel *channel, const struct what *w, void **reply)
 }
 
 enum vc_status
-vc_channel_call(struct vc_channel *channel, const struct vc_service *service,
-                unsigned method, const void *request,
-                const struct vc_call_opts *user_opts, void **reply)
+vc__channel_call(struct vc_channel *channel, const struct vc_service *service,
+                 unsigned method, const void *request,
+                 const struct vc_call_opts *user_opts, void **reply)
 {
     const struct vc_method *m = &service->methods[method];
     struct vc_call_opts opts;
@@ -255,4 +256,15 @@ vc_channel_call(struct vc_channel *channel, const struct vc_service *service,
     if (opts.hedge_ms != 0)
         return vc__hedge_call(channel, service, method, request, &opts, reply);
     return call(channel, &w, reply);
+}
+
+enum vc_status
+vc_channel_call(struct vc_channel *channel, const struct vc_service *service,
+                unsigned method, const void *request,
+                const struct vc_call_opts *opts, void **reply)
+{
+    if (channel->interceptors != NULL)
+        return vc__channel_intercept_call(channel, service, method, request,
+                                          opts, reply);
+    return vc__channel_call(channel, service, method, request, opts, reply);
 }

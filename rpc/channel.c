@@ -11,6 +11,7 @@
 #include "cm/pool.h"
 #include "rpc/async.h"
 #include "rpc/codec.h"
+#include "rpc/interceptor.h"
 #include "rpc/runtime.h"
 
 #define CONNECT_MS     2000u
@@ -204,6 +205,7 @@ vc_channel_close(struct vc_channel *channel)
     if (last)
         vc__pools_end(channel->pool);
     vc__pauses_fini(&channel->pauses);
+    vc__interceptors_put(channel->interceptors);
     free(channel);
 }
 

@@ -25,6 +25,7 @@ struct vc_channel {
     uint32_t call_ms;
     uint32_t weight, quota;
     size_t reply_memory;
+    struct vc__interceptors *interceptors; /* NULL: none */
 
     /* rpc/again.h */
     struct vc__retry_policy retry;

@@ -11,6 +11,7 @@
 
 #include "cm/target.h"
 #include "rpc/codec.h"
+#include "rpc/interceptor.h"
 #include "rpc/server_call.h"
 #include "rpc/server_link.h"
 
@@ -318,6 +319,7 @@ server_free(struct vc_server *server)
     for (unsigned i = 0; server->parts != NULL && i < server->runtime->n; i++)
         vc__call_free_stock(&server->parts[i]);
     vc__services_fini(&server->services);
+    vc__interceptors_put(server->interceptors);
     free(server->parts);
     pthread_mutex_destroy(&server->lock);
     free(server);

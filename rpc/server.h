@@ -49,6 +49,7 @@ struct vc_server {
     atomic_uint calls; /* that run, as far as they are counted */
     char name[VC__ACCEPT_TEXT_MAX + 1];
     size_t request_memory;
+    struct vc__interceptors *interceptors; /* NULL: none */
 
     struct vc__redirect redirect;
     struct vc__admission admission; /* requests come to engine 0 only */

@@ -147,6 +147,8 @@ vc__call_release(struct vc_call *call)
     atomic_store_explicit(&call->cancelled, false, memory_order_relaxed);
     vc__call_metadata_reset(&call->metadata);
     atomic_store_explicit(&call->later, 0, memory_order_relaxed);
+    call->refused = false;
+    call->interception = NULL;
     vc__arena_reset(&call->arena);
     if (part->n_stock < STOCK_MAX) {
         cds_list_add(&call->node, &part->stock);

@@ -44,6 +44,8 @@ struct vc_call {
     uint64_t turn;         /* handlers that had begun when it came */
     atomic_uint later;     /* see rpc/server_handler.c */
     uint8_t counted;       /* see rpc/server_limit.c */
+    struct vc_interception *interception; /* NULL: none, or not yet */
+    bool refused;                         /* the handler has not run */
     bool has_text;
     char text[VC__ERROR_TEXT];
 

@@ -7,6 +7,7 @@
 #include <verbcall/call.h>
 
 #include "rpc/server_cancel.h"
+#include "rpc/server_intercept.h"
 #include "rpc/server_limit.h"
 #include "rpc/server_link.h"
 #include "rpc/server_reply.h"
@@ -111,8 +112,8 @@ vc_call_end(struct vc_call *call, enum vc_status status)
 
 /* --- running ----------------------------------------------------------- */
 
-static enum vc_status
-run(struct vc_call *call, const struct vc__service_entry *entry)
+enum vc_status
+vc__call_method(struct vc_call *call, const struct vc__service_entry *entry)
 {
     const struct vc_method *method = call->method;
 
@@ -121,6 +122,14 @@ run(struct vc_call *call, const struct vc__service_entry *entry)
                                   call->stream, call->reply, entry->arg);
     return method->run(call, entry->methods, call->request, call->reply,
                        entry->arg);
+}
+
+static enum vc_status
+run(struct vc_call *call, const struct vc__service_entry *entry)
+{
+    if (vc__call_part(call)->server->interceptors != NULL)
+        return vc__server_intercept_run(call, entry);
+    return vc__call_method(call, entry);
 }
 
 /* While the handler runs the engine may go on without us: nothing but the

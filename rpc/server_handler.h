@@ -18,4 +18,8 @@ void vc__call_begin(const struct vc__call_site *site, const uint8_t *body,
 void vc__call_refuse(const struct vc__call_site *site, enum vc_status status,
                      const char *text);
 
+/* The handler itself, with nothing around it; on its thread. */
+enum vc_status vc__call_method(struct vc_call *call,
+                               const struct vc__service_entry *entry);
+
 #endif

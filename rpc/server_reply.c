@@ -105,6 +105,17 @@ reply_message(struct vc_call *call)
     reply_send(call, VC_OK, 0, (uint32_t)size);
 }
 
+enum vc_status
+vc__reply_measure(struct vc_call *call)
+{
+    if (vc__codec_measure(&call->method->reply, call->reply, &call->packing))
+        return VC_OK;
+    return vc_call_fail(call, VC_INTERNAL,
+                        "the handler of %s left a field of its reply unset "
+                        "that must be set",
+                        call->method->name);
+}
+
 void
 vc__reply_result(struct vc_call *call, enum vc_status status)
 {
@@ -113,16 +124,12 @@ vc__reply_result(struct vc_call *call, enum vc_status status)
         reply_send(call, VC_OK, 0, 0);
         return;
     }
-    if (status == VC_OK &&
-        !vc__codec_measure(&call->method->reply, call->reply, &call->packing))
-        status = vc_call_fail(call, VC_INTERNAL,
-                              "the handler of %s left a field of its reply "
-                              "unset that must be set",
-                              call->method->name);
+    if (status == VC_OK)
+        status = vc__reply_measure(call);
     if (status == VC_OK)
         reply_message(call);
     else
         reply_error(call,
                     (unsigned)status > VC_UNAUTHENTICATED ? VC_UNKNOWN : status,
-                    0);
+                    call->refused ? VC__FRAME_NOT_EXECUTED : 0);
 }

@@ -10,6 +10,10 @@
 /* Answers with what the handler has returned and put into the reply. */
 void vc__reply_result(struct vc_call *call, enum vc_status status);
 
+/* Can the reply be packed? VC_INTERNAL with a text when not. Also for the
+ * handler's thread. */
+enum vc_status vc__reply_measure(struct vc_call *call);
+
 /* Answers a call that has not run and will not. */
 void vc__reply_refuse(struct vc_call *call, enum vc_status status,
                       const char *text);

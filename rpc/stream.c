@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "rpc/codec.h"
+#include "rpc/interceptor.h"
 #include "transport/clock.h"
 
 /* One that has come. */
@@ -383,6 +384,10 @@ vc_stream_send(struct vc_stream *s, const void *message)
     if (ss == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     vc__codec_pack(s->sends, &packing, message, ss->body);
+    if (s->interception != NULL)
+        vc__interception_message(
+            s->interception,
+            s->of_server ? VC_MESSAGE_REPLY : VC_MESSAGE_REQUEST, message);
     return message_go(s, ss);
 }
 
@@ -482,6 +487,10 @@ vc_stream_receive(struct vc_stream *s, void **message)
     }
     status = message_unpack(s, m, message);
     message_free(s, m);
+    if (status == VC_OK && s->interception != NULL)
+        vc__interception_message(
+            s->interception,
+            s->of_server ? VC_MESSAGE_REQUEST : VC_MESSAGE_REPLY, *message);
     return status;
 }
 

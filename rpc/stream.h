@@ -46,6 +46,7 @@ struct vc_stream {
     uint64_t due;
     size_t memory; /* of a message that is unpacked */
     bool of_server;
+    struct vc_interception *interception; /* that sees its messages, or NULL */
 
     pthread_mutex_t lock;
     struct vc__outflow out; /* lock */

@@ -12,6 +12,7 @@
 
 #include "rpc/call_opts.h"
 #include "rpc/channel.h"
+#include "rpc/channel_intercept.h"
 #include "rpc/client_metadata.h"
 #include "rpc/codec.h"
 
@@ -369,10 +370,10 @@ call_start(struct client_stream *c)
     vc__client_start(c->client, &c->request);
 }
 
-enum vc_status
-vc_stream_open(struct vc_channel *channel, const struct vc_service *service,
-               unsigned method, const void *request,
-               const struct vc_call_opts *user_opts, struct vc_stream **stream)
+static enum vc_status
+stream_open(struct vc_channel *channel, const struct vc_service *service,
+            unsigned method, const void *request,
+            const struct vc_call_opts *user_opts, struct vc_stream **stream)
 {
     struct client_stream *c;
     struct vc_call_opts opts;
@@ -401,6 +402,40 @@ vc_stream_open(struct vc_channel *channel, const struct vc_service *service,
     call_start(c);
     *stream = &c->stream;
     return VC_OK;
+}
+
+/* The same through the channel's interceptors. */
+static enum vc_status
+stream_open_seen(struct vc_channel *channel, const struct vc_service *service,
+                 unsigned method, const void *request,
+                 const struct vc_call_opts *opts, struct vc_stream **stream)
+{
+    struct vc_interception *i;
+    struct vc__error error;
+    enum vc_status status =
+        vc__channel_intercept_open(channel, service, method, opts, &i);
+
+    if (status != VC_OK)
+        return status;
+    status = stream_open(channel, service, method, request, i->opts, stream);
+    if (status != VC_OK) {
+        error = *vc__error_last();
+        vc__channel_intercept_close(i, &error);
+        return vc__error_raise(&error);
+    }
+    (*stream)->interception = i;
+    if (!client_streams(client_stream_of(*stream)))
+        vc__interception_message(i, VC_MESSAGE_REQUEST, request);
+    return VC_OK;
+}
+
+enum vc_status
+vc_stream_open(struct vc_channel *channel, const struct vc_service *service,
+               unsigned method, const void *request,
+               const struct vc_call_opts *opts, struct vc_stream **stream)
+{
+    return (channel->interceptors == NULL ? stream_open : stream_open_seen)(
+        channel, service, method, request, opts, stream);
 }
 
 /* --- ending ------------------------------------------------------------- */
@@ -444,6 +479,8 @@ vc_stream_finish(struct vc_stream *s, void **reply)
     *reply = c->reply;
     c->reply = NULL;
     pthread_mutex_unlock(&s->lock);
+    if (*reply != NULL && s->interception != NULL)
+        vc__interception_message(s->interception, VC_MESSAGE_REPLY, *reply);
     return status;
 }
 
@@ -481,11 +518,25 @@ vc_stream_cancel(struct vc_stream *s)
         give_up(client_stream_of(s), VC_CANCELLED, "it was cancelled");
 }
 
+/* The call has ended, and nobody else uses the stream. */
+static void
+interception_end(struct vc_stream *s)
+{
+    struct vc__error error;
+
+    pthread_mutex_lock(&s->lock);
+    error = s->error;
+    pthread_mutex_unlock(&s->lock);
+    vc__channel_intercept_close(s->interception, &error);
+}
+
 void
 vc_stream_close(struct vc_stream *s)
 {
     if (s == NULL || s->of_server)
         return;
     vc_stream_cancel(s);
+    if (s->interception != NULL)
+        interception_end(s);
     vc__stream_put(s);
 }

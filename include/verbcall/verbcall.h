@@ -11,6 +11,7 @@
 #include <verbcall/channel.h>
 #include <verbcall/counters.h>
 #include <verbcall/health.h>
+#include <verbcall/interceptor.h>
 #include <verbcall/metadata.h>
 #include <verbcall/reflection.h>
 #include <verbcall/runtime.h>

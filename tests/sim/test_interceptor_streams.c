@@ -1,0 +1,349 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Interceptors around streams: none gets past them, and each ends once. */
+#include <stdio.h>
+#include <string.h>
+
+#include <verbcall/stream.h>
+
+#include "rpc/service.h"
+#include "tests/sim/scene.h"
+
+#define MS 1000u /* us */
+
+/* --- the service ------------------------------------------------------- */
+
+enum {
+    TALK,
+    DOWN,
+    UP
+};
+
+static atomic_uint ran;
+
+/* TALK sends back what comes, DOWN three messages; UP counts. */
+static enum vc_status
+run(struct vc_call *call, const void *methods, const void *request,
+    struct vc_stream *stream, void *message, void *arg)
+{
+    Suite__EchoReply one = SUITE__ECHO_REPLY__INIT, *reply = message;
+    unsigned kind = (unsigned)*(const int *)methods;
+    Suite__EchoRequest *r;
+
+    (void)call;
+    (void)arg;
+    atomic_fetch_add(&ran, 1);
+    for (unsigned i = 0; i < 3 && request != NULL; i++)
+        vc_stream_send(stream, &one);
+    if (request != NULL)
+        return VC_OK;
+    while (vc_stream_receive(stream, (void **)&r) == VC_OK && r != NULL) {
+        vc_reply_free(r);
+        if (kind == 0)
+            vc_stream_send(stream, &one);
+    }
+    if (kind == 1)
+        reply->tag = 1;
+    return VC_OK;
+}
+
+static enum vc_status
+run_talk(struct vc_call *call, const void *methods, const void *request,
+         struct vc_stream *stream, void *reply, void *arg)
+{
+    static const int kind = 0;
+
+    (void)methods;
+    return run(call, &kind, request, stream, reply, arg);
+}
+
+static enum vc_status
+run_up(struct vc_call *call, const void *methods, const void *request,
+       struct vc_stream *stream, void *reply, void *arg)
+{
+    static const int kind = 1;
+
+    (void)methods;
+    return run(call, &kind, request, stream, reply, arg);
+}
+
+#define METHOD(method, kind, f)                                                \
+    {                                                                          \
+        .name = #method, .hash = method + 1, .flags = (kind),                  \
+        .request = {.desc = &suite__echo_request__descriptor},                 \
+        .reply = {.desc = &suite__echo_reply__descriptor}, .run_stream = f     \
+    }
+
+static const struct vc_method table[] = {
+    METHOD(TALK, VC_METHOD_CLIENT_STREAM | VC_METHOD_SERVER_STREAM, run_talk),
+    METHOD(DOWN, VC_METHOD_SERVER_STREAM, run_talk),
+    METHOD(UP, VC_METHOD_CLIENT_STREAM, run_up),
+};
+
+static struct vc_service streams = {
+    .name = "sim.Streams", .n_methods = 3, .methods = table};
+
+/* --- interceptors ------------------------------------------------------ */
+
+/* What one side has seen of the last stream. */
+struct eye {
+    atomic_uint starts, requests, replies, finishes;
+    enum vc_status refuses;
+    struct vc_interception_end end;
+};
+
+static struct eye here, there;
+
+static enum vc_status
+eye_start(struct vc_interception *call, void **state, void *arg)
+{
+    struct eye *e = arg;
+
+    (void)call;
+    *state = e;
+    atomic_fetch_add(&e->starts, 1);
+    return e->refuses;
+}
+
+static void
+eye_message(struct vc_interception *call, enum vc_message_kind kind,
+            const ProtobufCMessage *message, void **state, void *arg)
+{
+    struct eye *e = *state;
+
+    (void)call;
+    (void)arg;
+    assert_ptr_equal(message->descriptor, kind == VC_MESSAGE_REQUEST
+                                              ? &suite__echo_request__descriptor
+                                              : &suite__echo_reply__descriptor);
+    atomic_fetch_add(kind == VC_MESSAGE_REQUEST ? &e->requests : &e->replies,
+                     1);
+}
+
+static void
+eye_finish(struct vc_interception *call, const struct vc_interception_end *end,
+           void **state, void *arg)
+{
+    struct eye *e = *state;
+
+    (void)call;
+    (void)arg;
+    e->end = *end;
+    atomic_fetch_add(&e->finishes, 1);
+}
+
+static struct vc_interceptor
+eye_table(struct eye *e)
+{
+    struct vc_interceptor t = VC_INTERCEPTOR_INIT;
+
+    t.start = eye_start;
+    t.message = eye_message;
+    t.finish = eye_finish;
+    t.arg = e;
+    return t;
+}
+
+static enum vc_status
+streams_add(struct vc_server *server, struct sim_server *s)
+{
+    const struct vc_interceptor t = eye_table(&there);
+    static const int none;
+
+    assert_int_equal(vc_server_intercept(server, &t), VC_OK);
+    return vc_server_add(server, &streams, &none, sizeof none, s);
+}
+
+static void
+eye_reset(struct eye *e)
+{
+    memset(e, 0, sizeof *e);
+}
+
+static void
+play(void (*act)(struct scene *s))
+{
+    streams.id = vc__service_id(streams.name, strlen(streams.name));
+    for (uint64_t seed = 1; seed <= 2; seed++) {
+        struct scene s = {.opts = VC_CHANNEL_OPTS_INIT, .act = act};
+
+        atomic_store(&ran, 0);
+        eye_reset(&here);
+        eye_reset(&there);
+        s.server.add = streams_add;
+        scene_run(&s, seed);
+    }
+}
+
+static void
+watch(struct vc_channel *channel)
+{
+    const struct vc_interceptor t = eye_table(&here);
+
+    assert_int_equal(vc_channel_intercept(channel, &t), VC_OK);
+}
+
+/* --- the client -------------------------------------------------------- */
+
+static struct vc_stream *
+open_stream(struct vc_channel *channel, unsigned method, const void *request)
+{
+    struct vc_stream *stream;
+
+    assert_int_equal(
+        vc_stream_open(channel, &streams, method, request, NULL, &stream),
+        VC_OK);
+    return stream;
+}
+
+static void
+send_some(struct vc_stream *stream, unsigned n)
+{
+    Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+
+    for (unsigned i = 0; i < n; i++)
+        assert_int_equal(vc_stream_send(stream, &request), VC_OK);
+}
+
+/* Both have seen one stream, with so many messages, that ended well. */
+static void
+assert_seen(unsigned n_requests, unsigned n_replies)
+{
+    struct eye *both[] = {&here, &there};
+
+    for (unsigned i = 0; i < 2; i++) {
+        struct eye *e = both[i];
+
+        assert_int_equal(atomic_load(&e->starts), 1);
+        assert_int_equal(atomic_load(&e->requests), n_requests);
+        assert_int_equal(atomic_load(&e->replies), n_replies);
+        assert_int_equal(atomic_load(&e->finishes), 1);
+        assert_int_equal(e->end.status, VC_OK);
+        assert_int_equal(e->end.outcome, VC_OUTCOME_EXECUTED);
+        eye_reset(e);
+    }
+}
+
+/* --- tests ------------------------------------------------------------- */
+
+static void
+streams_of_all_kinds(struct scene *s)
+{
+    Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+    struct vc_stream *stream;
+    void *reply;
+
+    watch(s->channel);
+    stream = open_stream(s->channel, DOWN, &request);
+    assert_int_equal(vc_stream_finish(stream, NULL), VC_OK);
+    assert_int_equal(atomic_load(&here.finishes), 0);
+    vc_stream_close(stream);
+    assert_seen(1, 3);
+
+    stream = open_stream(s->channel, UP, NULL);
+    send_some(stream, 5);
+    assert_int_equal(vc_stream_finish(stream, &reply), VC_OK);
+    vc_reply_free(reply);
+    vc_stream_close(stream);
+    assert_seen(5, 1);
+
+    stream = open_stream(s->channel, TALK, NULL);
+    send_some(stream, 4);
+    assert_int_equal(vc_stream_finish(stream, NULL), VC_OK);
+    vc_stream_close(stream);
+    assert_seen(4, 4);
+}
+
+static void
+interceptors_see_each_message_of_a_stream_and_its_end(void **state)
+{
+    (void)state;
+    play(streams_of_all_kinds);
+}
+
+static void
+are_refused(struct scene *s)
+{
+    struct vc_stream *stream = NULL;
+
+    watch(s->channel);
+    there.refuses = VC_PERMISSION_DENIED;
+    stream = open_stream(s->channel, TALK, NULL);
+    assert_int_equal(vc_stream_finish(stream, NULL), VC_PERMISSION_DENIED);
+    assert_int_equal(vc_error_outcome(), VC_OUTCOME_NOT_EXECUTED);
+    vc_stream_close(stream);
+    assert_int_equal(here.end.status, VC_PERMISSION_DENIED);
+    assert_int_equal(there.end.outcome, VC_OUTCOME_NOT_EXECUTED);
+    assert_int_equal(atomic_load(&there.finishes), 1);
+
+    stream = NULL;
+    here.refuses = VC_UNAUTHENTICATED;
+    assert_int_equal(
+        vc_stream_open(s->channel, &streams, UP, NULL, NULL, &stream),
+        VC_UNAUTHENTICATED);
+    assert_null(stream);
+    assert_int_equal(atomic_load(&here.finishes), 2);
+    assert_int_equal(atomic_load(&there.starts), 1);
+    assert_int_equal(atomic_load(&ran), 0);
+}
+
+static void
+no_stream_gets_past_an_interceptor_that_refuses(void **state)
+{
+    (void)state;
+    play(are_refused);
+}
+
+static void
+end_otherwise(struct scene *s)
+{
+    struct vc_channel *channel;
+    struct vc_stream *stream;
+
+    assert_int_equal(
+        vc_channel_open(s->runtime, s->server.target, &s->opts, &channel),
+        VC_OK);
+    watch(channel);
+    stream = open_stream(channel, TALK, NULL);
+    send_some(stream, 1);
+    vc_stream_close(stream);
+    assert_int_equal(here.end.status, VC_CANCELLED);
+
+    assert_int_equal(
+        vc_stream_open(channel, &streams, DOWN, NULL, NULL, &stream),
+        VC_INVALID_ARGUMENT);
+    assert_int_equal(here.end.status, VC_INVALID_ARGUMENT);
+    assert_int_equal(atomic_load(&here.finishes), 2);
+
+    stream = open_stream(channel, TALK, NULL);
+    send_some(stream, 1);
+    vc_channel_close(channel);
+    assert_int_equal(atomic_load(&here.finishes), 2);
+    vc_stream_close(stream);
+    assert_int_equal(here.end.status, VC_CANCELLED);
+    assert_int_equal(atomic_load(&here.starts), 3);
+    assert_int_equal(atomic_load(&here.finishes), 3);
+}
+
+static void
+a_stream_finishes_once_also_when_it_is_cancelled_or_outlives_its_channel(
+    void **state)
+{
+    (void)state;
+    play(end_otherwise);
+    assert_int_equal(atomic_load(&there.starts), atomic_load(&there.finishes));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(interceptors_see_each_message_of_a_stream_and_its_end),
+        cmocka_unit_test(no_stream_gets_past_an_interceptor_that_refuses),
+        cmocka_unit_test(
+            a_stream_finishes_once_also_when_it_is_cancelled_or_outlives_its_channel),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,238 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * rpc/interceptor.c: which callbacks of a chain come, and in which order. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "rpc/interceptor.h"
+
+static const struct vc_method method = {.name = "Echo"};
+static const struct vc_service service = {
+    .name = "unit.Probe", .n_methods = 1, .methods = &method};
+
+/* What has been called so far, as "a+ b+ a> b> b< a< b- a- ". */
+static char diary[512];
+
+/* One interceptor of a test. */
+struct eye {
+    char name;
+    enum vc_status status; /* of its start */
+    const char *text;
+    struct vc_interception_end end; /* what its finish was told */
+};
+
+static void
+note(const struct eye *e, char what)
+{
+    size_t n = strlen(diary);
+
+    snprintf(diary + n, sizeof diary - n, "%c%c ", e->name, what);
+}
+
+/* Its state is its own, and the same in all callbacks. */
+static enum vc_status
+on_start(struct vc_interception *call, void **state, void *arg)
+{
+    struct eye *e = arg;
+
+    note(e, '+');
+    assert_null(*state);
+    *state = e;
+    if (e->text != NULL)
+        return vc_interception_fail(call, e->status, "%s", e->text);
+    return e->status;
+}
+
+static void
+on_message(struct vc_interception *call, enum vc_message_kind kind,
+           const ProtobufCMessage *message, void **state, void *arg)
+{
+    (void)call;
+    assert_ptr_equal(message, diary);
+    assert_ptr_equal(*state, arg);
+    note(arg, kind == VC_MESSAGE_REQUEST ? '>' : '<');
+}
+
+static void
+on_finish(struct vc_interception *call, const struct vc_interception_end *end,
+          void **state, void *arg)
+{
+    struct eye *e = arg;
+
+    (void)call;
+    assert_ptr_equal(*state, arg);
+    note(e, '-');
+    e->end = *end;
+}
+
+static struct vc__interceptors *
+chain_of(struct eye *eyes, unsigned n)
+{
+    struct vc__interceptors *chain = NULL;
+
+    diary[0] = '\0';
+    for (unsigned k = 0; k < n; k++) {
+        struct vc_interceptor item = VC_INTERCEPTOR_INIT;
+
+        eyes[k].name = (char)('a' + k);
+        item.start = on_start;
+        item.message = on_message;
+        item.finish = on_finish;
+        item.arg = &eyes[k];
+        assert_int_equal(vc__interceptors_add(&chain, &item), VC_OK);
+    }
+    return chain;
+}
+
+static void
+finish(struct vc_interception *i, enum vc_status status, uint64_t now)
+{
+    struct vc_interception_end end = {
+        .status = status, .outcome = VC_OUTCOME_EXECUTED, .text = i->text};
+
+    vc__interception_finish(i, &end, now);
+}
+
+static void
+the_first_is_the_outermost(void **state)
+{
+    struct eye eyes[3] = {{0}};
+    struct vc__interceptors *chain = chain_of(eyes, 3);
+    const void *message = diary;
+    struct vc_interception i;
+
+    (void)state;
+    vc__interception_init(&i, chain, &service, &method, 1000, 5000);
+    assert_int_equal(vc__interception_start(&i), VC_OK);
+    vc__interception_message(&i, VC_MESSAGE_REQUEST, message);
+    vc__interception_message(&i, VC_MESSAGE_REPLY, message);
+    finish(&i, VC_OK, 1700);
+
+    assert_string_equal(diary, "a+ b+ c+ a> b> c> c< b< a< c- b- a- ");
+    for (unsigned k = 0; k < 3; k++) {
+        assert_int_equal(eyes[k].end.status, VC_OK);
+        assert_int_equal(eyes[k].end.us, 700);
+    }
+    free(chain);
+}
+
+static void
+those_behind_one_that_refuses_see_nothing_and_the_others_finish(void **state)
+{
+    for (unsigned who = 0; who < 3; who++) {
+        static const char *const expected[] = {"a+ a- ", "a+ b+ b- a- ",
+                                               "a+ b+ c+ c- b- a- "};
+        struct eye eyes[3] = {{0}};
+        struct vc__interceptors *chain = chain_of(eyes, 3);
+        struct vc_interception i;
+
+        eyes[who].status = VC_UNAUTHENTICATED;
+        eyes[who].text = "no token";
+        vc__interception_init(&i, chain, &service, &method, 0, 0);
+        assert_int_equal(vc__interception_start(&i), VC_UNAUTHENTICATED);
+        assert_string_equal(i.text, "no token");
+        finish(&i, VC_UNAUTHENTICATED, 1);
+        assert_string_equal(diary, expected[who]);
+        assert_int_equal(eyes[0].end.status, VC_UNAUTHENTICATED);
+        assert_string_equal(eyes[0].end.text, "no token");
+        free(chain);
+    }
+    (void)state;
+}
+
+static void
+a_refusal_has_words_of_its_own_and_a_status_that_exists(void **state)
+{
+    struct eye eyes[2] = {{.text = "nothing is wrong"},
+                          {.status = (enum vc_status)99}};
+    struct vc__interceptors *chain = chain_of(eyes, 2);
+    struct vc_interception i;
+
+    (void)state;
+    vc__interception_init(&i, chain, &service, &method, 0, 0);
+    assert_int_equal(vc__interception_start(&i), VC_UNKNOWN);
+    assert_non_null(strstr(i.text, "unit.Probe.Echo"));
+    finish(&i, VC_UNKNOWN, 1);
+    assert_string_equal(diary, "a+ b+ b- a- ");
+    free(chain);
+}
+
+static void
+callbacks_that_are_null_are_passed_over(void **state)
+{
+    struct vc_interceptor none = VC_INTERCEPTOR_INIT;
+    struct eye eye = {0};
+    struct vc__interceptors *chain = chain_of(&eye, 1);
+    struct vc_interception i;
+
+    (void)state;
+    assert_int_equal(vc__interceptors_add(&chain, &none), VC_OK);
+    vc__interception_init(&i, chain, &service, &method, 0, 0);
+    assert_int_equal(vc__interception_start(&i), VC_OK);
+    vc__interception_message(&i, VC_MESSAGE_REPLY, (const void *)diary);
+    finish(&i, VC_OK, 1);
+    assert_string_equal(diary, "a+ a< a- ");
+    free(chain);
+}
+
+static void
+a_chain_has_a_limit(void **state)
+{
+    struct vc_interceptor none = VC_INTERCEPTOR_INIT;
+    struct vc__interceptors *chain = NULL;
+
+    (void)state;
+    for (unsigned k = 0; k < VC_INTERCEPTORS_MAX; k++)
+        assert_int_equal(vc__interceptors_add(&chain, &none), VC_OK);
+    assert_int_equal(vc__interceptors_add(&chain, &none),
+                     VC_RESOURCE_EXHAUSTED);
+    assert_int_equal(chain->n, VC_INTERCEPTORS_MAX);
+    free(chain);
+}
+
+/* From a program of an older header, or one that forgot the size. */
+static void
+only_the_callbacks_that_size_covers_are_read(void **state)
+{
+    struct eye eye = {.name = 'a'};
+    struct vc_interceptor item = {.size =
+                                      offsetof(struct vc_interceptor, message),
+                                  .start = on_start,
+                                  .message = (void *)1,
+                                  .arg = &eye};
+    struct vc__interceptors *chain = NULL;
+
+    (void)state;
+    assert_int_equal(vc__interceptors_add(&chain, &item), VC_OK);
+    assert_null(chain->items[0].message);
+    assert_null(chain->items[0].arg);
+    item.size = 0;
+    assert_int_equal(vc__interceptors_add(&chain, &item), VC_INVALID_ARGUMENT);
+    assert_int_equal(chain->n, 1);
+    free(chain);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_first_is_the_outermost),
+        cmocka_unit_test(
+            those_behind_one_that_refuses_see_nothing_and_the_others_finish),
+        cmocka_unit_test(
+            a_refusal_has_words_of_its_own_and_a_status_that_exists),
+        cmocka_unit_test(callbacks_that_are_null_are_passed_over),
+        cmocka_unit_test(a_chain_has_a_limit),
+        cmocka_unit_test(only_the_callbacks_that_size_covers_are_read),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
