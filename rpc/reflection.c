@@ -39,6 +39,9 @@ method_describe(struct vc_call *call, const struct vc_method *method)
     m->name = (char *)method->name;
     m->request_type = (char *)method->request.desc->name;
     m->reply_type = (char *)method->reply.desc->name;
+    m->client_streams = (method->flags & VC_METHOD_CLIENT_STREAM) != 0;
+    m->server_streams = (method->flags & VC_METHOD_SERVER_STREAM) != 0;
+    m->one_way = (method->flags & VC_METHOD_ONE_WAY) != 0;
     return m;
 }
 
@@ -152,37 +155,23 @@ service_of(struct vc_server *server, const char *symbol)
     return service;
 }
 
-/* The FileDescriptorSet that its .proto file came as. The generator does not
- * put it into struct vc_service yet; what it will put there is returned
- * here. */
-static const uint8_t *
-file_of(const struct vc_service *service, size_t *length)
-{
-    (void)service;
-    *length = 0;
-    return NULL;
-}
-
 static enum vc_status
 file(struct vc_call *call, const Verbcall__Reflection__V1__FileRequest *request,
      Verbcall__Reflection__V1__FileReply *reply, void *arg)
 {
     const struct vc_service *service = service_of(arg, request->symbol);
-    const uint8_t *bytes;
-    size_t length;
 
     if (service == NULL)
         return vc_call_fail(call, VC_NOT_FOUND,
                             "no service of the server is or has %s",
                             request->symbol);
-    bytes = file_of(service, &length);
-    if (bytes == NULL)
+    if (service->file == NULL)
         return vc_call_fail(call, VC_FAILED_PRECONDITION,
                             "the server was built without the .proto file of "
                             "%s: generate its code anew",
                             service->name);
-    reply->file_descriptor_set.data = (uint8_t *)bytes;
-    reply->file_descriptor_set.len = length;
+    reply->file_descriptor_set.data = (uint8_t *)service->file;
+    reply->file_descriptor_set.len = service->file_length;
     return VC_OK;
 }
 

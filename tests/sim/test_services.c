@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "grpc/health/v1/health.vc.h"
+#include "rpc/service.h"
 #include "tests/sim/scene.h"
 #include "verbcall/reflection/v1/reflection.vc.h"
 
@@ -313,19 +314,76 @@ reflection_names_methods_and_their_types(void **state)
     play(looks_at_methods);
 }
 
-/* As vc_server_add() would see it of a program with many. */
+/* Services as a generator might make them, without their files. */
+#define MANY 200
+
+static const struct vc_method kinds[] = {
+    {.name = "Plain",
+     .request = {.desc = &suite__empty__descriptor},
+     .reply = {.desc = &suite__empty__descriptor}},
+    {.name = "Up",
+     .flags = VC_METHOD_CLIENT_STREAM,
+     .request = {.desc = &suite__empty__descriptor},
+     .reply = {.desc = &suite__empty__descriptor}},
+    {.name = "Down",
+     .flags = VC_METHOD_SERVER_STREAM,
+     .request = {.desc = &suite__empty__descriptor},
+     .reply = {.desc = &suite__empty__descriptor}},
+    {.name = "Away",
+     .flags = VC_METHOD_ONE_WAY,
+     .request = {.desc = &suite__empty__descriptor},
+     .reply = {.desc = &suite__empty__descriptor}},
+};
+
 static void
 add_many(void)
 {
-    static struct vc_service many[200];
-    static char names[200][16];
+    static struct vc_service many[MANY];
+    static char names[MANY][16];
 
-    for (unsigned i = 0; i < 200; i++) {
-        snprintf(names[i], sizeof names[i], "many.S%03u", (i * 73) % 200);
-        many[i] = (struct vc_service){.name = names[i], .id = i};
+    for (unsigned i = 0; i < MANY; i++) {
+        snprintf(names[i], sizeof names[i], "many.S%03u", (i * 73) % MANY);
+        many[i] = (struct vc_service){
+            .name = names[i],
+            .id = vc__service_id(names[i], strlen(names[i])),
+            .n_methods = 4,
+            .methods = kinds};
         assert_int_equal(vc_server_add(the_server, &many[i], "", 1, NULL),
                          VC_OK);
     }
+}
+
+static void
+assert_kind(const Verbcall__Reflection__V1__Method *m, bool up, bool down,
+            bool away)
+{
+    assert_int_equal(m->client_streams, up);
+    assert_int_equal(m->server_streams, down);
+    assert_int_equal(m->one_way, away);
+}
+
+static void
+looks_at_kinds(struct scene *s)
+{
+    Verbcall__Reflection__V1__ListReply *reply;
+    Verbcall__Reflection__V1__Service *one;
+
+    have_done(s, add_many);
+    reply = list(s);
+    one = reply->services[7];
+    assert_int_equal(one->n_methods, 4);
+    assert_kind(one->methods[0], false, false, false);
+    assert_kind(one->methods[1], true, false, false);
+    assert_kind(one->methods[2], false, true, false);
+    assert_kind(one->methods[3], false, false, true);
+    vc_reply_free(reply);
+}
+
+static void
+reflection_says_which_methods_stream_and_which_are_one_way(void **state)
+{
+    (void)state;
+    play(looks_at_kinds);
 }
 
 static void
@@ -335,7 +393,7 @@ lists_many(struct scene *s)
 
     have_done(s, add_many);
     reply = list(s);
-    assert_int_equal(reply->n_services, 203);
+    assert_int_equal(reply->n_services, MANY + 3);
     for (size_t i = 1; i < reply->n_services; i++)
         assert_true(
             strcmp(reply->services[i - 1]->name, reply->services[i]->name) < 0);
@@ -349,8 +407,10 @@ reflection_lists_any_number_of_services_in_the_order_of_names(void **state)
     play(lists_many);
 }
 
+/* When it is VC_OK it must be this service's, byte for byte. */
 static enum vc_status
-ask_for_file(struct scene *s, const char *symbol)
+ask_for_file(struct scene *s, const char *symbol,
+             const struct vc_service *service)
 {
     Verbcall__Reflection__V1__FileRequest request =
         VERBCALL__REFLECTION__V1__FILE_REQUEST__INIT;
@@ -361,15 +421,40 @@ ask_for_file(struct scene *s, const char *symbol)
     status = verbcall_reflection_v1_reflection_file(s->channel, &request, NULL,
                                                     &reply);
     if (status == VC_OK) {
-        assert_true(reply->file_descriptor_set.len > 0);
+        assert_true(service->file_length > 0);
+        assert_int_equal(reply->file_descriptor_set.len, service->file_length);
+        assert_memory_equal(reply->file_descriptor_set.data, service->file,
+                            service->file_length);
         vc_reply_free(reply);
     }
     return status;
 }
 
-/* FAILED_PRECONDITION becomes VC_OK when the generator brings the file along. */
 static void
 asks_for_files(struct scene *s)
+{
+    static const char *const probe[] = {"suite.Probe", "suite.Probe.Echo",
+                                        "suite.Probe.Nest"};
+    static const char *const health[] = {"grpc.health.v1.Health",
+                                         "grpc.health.v1.Health.Check"};
+
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(ask_for_file(s, probe[i], &suite_probe_service),
+                         VC_OK);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(
+            ask_for_file(s, health[i], &grpc_health_v1_health_service), VC_OK);
+}
+
+static void
+reflection_gives_the_file_of_a_service_or_method(void **state)
+{
+    (void)state;
+    play(asks_for_files);
+}
+
+static void
+asks_for_what_is_not_there(struct scene *s)
 {
     static const char *const unknown[] = {"suite.Probe.Ech",
                                           "suite.Probe.",
@@ -380,21 +465,20 @@ asks_for_files(struct scene *s)
                                           "Probe.Echo",
                                           "suite.Absent",
                                           "suite.Probe.Echo.x"};
-    static const char *const known[] = {
-        "suite.Probe", "suite.Probe.Echo", "suite.Probe.Nest",
-        "grpc.health.v1.Health", "verbcall.reflection.v1.Reflection.List"};
 
     for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++)
-        assert_int_equal(ask_for_file(s, unknown[i]), VC_NOT_FOUND);
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        assert_int_equal(ask_for_file(s, known[i]), VC_FAILED_PRECONDITION);
+        assert_int_equal(ask_for_file(s, unknown[i], NULL), VC_NOT_FOUND);
+    have_done(s, add_many);
+    assert_int_equal(ask_for_file(s, "many.S001", NULL),
+                     VC_FAILED_PRECONDITION);
+    assert_non_null(strstr(vc_error(), "many.S001"));
 }
 
 static void
-reflection_finds_the_service_of_a_symbol(void **state)
+reflection_says_that_a_symbol_or_its_file_is_not_there(void **state)
 {
     (void)state;
-    play(asks_for_files);
+    play(asks_for_what_is_not_there);
 }
 
 int
@@ -411,7 +495,11 @@ main(void)
         cmocka_unit_test(reflection_names_methods_and_their_types),
         cmocka_unit_test(
             reflection_lists_any_number_of_services_in_the_order_of_names),
-        cmocka_unit_test(reflection_finds_the_service_of_a_symbol),
+        cmocka_unit_test(reflection_gives_the_file_of_a_service_or_method),
+        cmocka_unit_test(
+            reflection_says_that_a_symbol_or_its_file_is_not_there),
+        cmocka_unit_test(
+            reflection_says_which_methods_stream_and_which_are_one_way),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
