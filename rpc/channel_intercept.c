@@ -1,13 +1,14 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/channel_intercept.h. The chain is around all that a call does, so
- * its last callback is the end of it: nothing that fails goes past it. */
+ * See rpc/channel_intercept.h. The chain is around all that a call does: once
+ * its options are good, nothing that fails goes past it. */
 #include "rpc/channel_intercept.h"
 
 #include <stdlib.h>
-#include <string.h>
 
+#include "rpc/call_opts.h"
+#include "rpc/client_metadata.h"
 #include "rpc/codec.h"
 
 enum vc_status
@@ -19,19 +20,6 @@ vc_channel_intercept(struct vc_channel *channel,
                         "the channel has carried calls already: add its "
                         "interceptors before the first");
     return vc__interceptors_add(&channel->interceptors, interceptor);
-}
-
-/* A copy, which interceptors may change for this call. */
-static void
-opts_copy(struct vc_call_opts *out, const struct vc_channel *channel,
-          const struct vc_method *method, const struct vc_call_opts *opts)
-{
-    memset(out, 0, sizeof *out);
-    if (opts != NULL)
-        memcpy(out, opts, opts->size < sizeof *out ? opts->size : sizeof *out);
-    out->size = sizeof *out;
-    if (out->timeout_ms == 0)
-        out->timeout_ms = vc__channel_call_ms(channel, method);
 }
 
 /* What the interceptors have left of the time: 1 ms at least. */
@@ -70,54 +58,77 @@ call_pass(struct vc_interception *i, struct vc_channel *channel,
 /* The end as the caller is told it: kept in *error, as callbacks may fail at
  * other things on this thread. */
 static void
-call_finish(struct vc_interception *i, const struct vc__error *error)
+call_finish(struct vc_interception *i, const struct vc__error *error,
+            const struct vc_result *result)
 {
     bool good = error->status == VC_OK;
     struct vc_interception_end end = {
         .status = error->status,
         .outcome = good ? VC_OUTCOME_EXECUTED : error->outcome,
         .text = good ? "" : error->text,
+        .result = result,
     };
 
     vc__interception_finish(i, &end, vc__now());
 }
 
-static void
+/* With a copy of the options that interceptors may change. */
+static enum vc_status
 call_init(struct vc_interception *i, struct vc_call_opts *opts,
           const struct vc_channel *channel, const struct vc_service *service,
           unsigned method, const struct vc_call_opts *user_opts)
 {
     const struct vc_method *m = &service->methods[method];
     uint64_t now = vc__now();
+    enum vc_status status =
+        vc__call_opts_take(opts, user_opts, vc__channel_call_ms(channel, m));
 
-    opts_copy(opts, channel, m, user_opts);
+    if (status != VC_OK)
+        return status;
     vc__interception_init(i, channel->interceptors, service, m, now,
                           opts->timeout_ms == VC_NO_DEADLINE
                               ? VC__FOREVER
                               : vc__after_ms(now, opts->timeout_ms));
     i->opts = opts;
+    return VC_OK;
+}
+
+/* All of it, between the first start and the last finish. */
+static void
+call_lead(struct vc_interception *i, struct vc_channel *channel,
+          const void *request, void **reply, struct vc__error *error)
+{
+    error->status = vc__interception_start(i);
+    if (error->status != VC_OK) {
+        vc__error_put(error, error->status, "%s", i->text);
+        vc__result_fill(i->opts->result, error, 0, NULL);
+    } else if (call_pass(i, channel, request, reply) != VC_OK) {
+        *error = *vc__error_last();
+    }
+    call_finish(i, error, i->opts->result);
 }
 
 enum vc_status
 vc__channel_intercept_call(struct vc_channel *channel,
                            const struct vc_service *service, unsigned method,
-                           const void *request, const struct vc_call_opts *opts,
-                           void **reply)
+                           const void *request,
+                           const struct vc_call_opts *user_opts, void **reply)
 {
+    struct vc_result own_result = VC_RESULT_INIT;
     struct vc_interception i;
-    struct vc_call_opts copy;
+    struct vc_call_opts opts;
     struct vc__error error;
 
-    call_init(&i, &copy, channel, service, method, opts);
+    error.status = call_init(&i, &opts, channel, service, method, user_opts);
+    if (error.status != VC_OK)
+        return error.status;
+    if (opts.result == NULL)
+        opts.result = &own_result;
     /* The chain goes with the channel, and is needed to the end. */
     vc__channel_enter(channel);
-    error.status = vc__interception_start(&i);
-    if (error.status != VC_OK)
-        vc__error_put(&error, error.status, "%s", i.text);
-    else if (call_pass(&i, channel, request, reply) != VC_OK)
-        error = *vc__error_last();
-    call_finish(&i, &error);
+    call_lead(&i, channel, request, reply, &error);
     vc__channel_leave(channel);
+    vc_result_clear(&own_result);
     return error.status == VC_OK ? VC_OK : vc__error_raise(&error);
 }
 
@@ -141,7 +152,11 @@ vc__channel_intercept_open(struct vc_channel *channel,
 
     if (k == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
-    call_init(&k->i, &k->opts, channel, service, method, opts);
+    error.status = call_init(&k->i, &k->opts, channel, service, method, opts);
+    if (error.status != VC_OK) {
+        free(k);
+        return error.status;
+    }
     k->chain = channel->interceptors;
     vc__interceptors_hold(k->chain);
     error.status = vc__interception_start(&k->i);
@@ -161,7 +176,7 @@ vc__channel_intercept_close(struct vc_interception *i,
 {
     struct kept *k = caa_container_of(i, struct kept, i);
 
-    call_finish(i, error);
+    call_finish(i, error, NULL);
     vc__interceptors_put(k->chain);
     free(k);
 }

@@ -72,6 +72,9 @@ vc__interception_init(struct vc_interception *i,
     i->began = now;
     i->due = due;
     i->n_started = 0;
+    i->starting = false;
+    i->entries = NULL;
+    i->added_size = 0;
     i->text[0] = '\0';
     memset(i->states, 0, chain->n * sizeof i->states[0]);
 }
@@ -97,8 +100,10 @@ vc__interception_start(struct vc_interception *i)
 {
     enum vc_status status = VC_OK;
 
+    i->starting = true;
     for (unsigned k = 0; k < i->chain->n && status == VC_OK; k++)
         status = start_one(i, k);
+    i->starting = false;
     if (status != VC_OK && i->text[0] == '\0')
         snprintf(i->text, sizeof i->text,
                  "an interceptor has refused the call of %s.%s",
@@ -138,6 +143,7 @@ vc__interception_finish(struct vc_interception *i,
         if (item->finish != NULL)
             item->finish(i, end, &i->states[k], item->arg);
     }
+    vc__interception_drop_metadata(i);
 }
 
 /* --- for interceptors -------------------------------------------------- */

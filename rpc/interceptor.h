@@ -24,8 +24,7 @@ struct vc__interceptors {
     struct vc_interceptor items[VC_INTERCEPTORS_MAX];
 };
 
-/* One call. Metadata of a client's call belongs into `opts`, a server's is
- * with `call`: functions that read and add it have both here. */
+/* One call. */
 struct vc_interception {
     const struct vc__interceptors *chain;
     const struct vc_service *service;
@@ -34,6 +33,13 @@ struct vc_interception {
     struct vc_call_opts *opts; /* on the client */
     uint64_t began, due;
     unsigned n_started;
+    bool starting; /* metadata may be added */
+
+    /* On the client, once something was added: the caller's entries, and
+     * behind them ours, each key the beginning of a block with its value. */
+    struct vc_metadata *entries;
+    size_t n_given, added_size;
+
     char text[VC__ERROR_TEXT]; /* of who refused it */
     void *states[VC_INTERCEPTORS_MAX];
 };
@@ -61,8 +67,11 @@ enum vc_status vc__interception_start(struct vc_interception *i);
 void vc__interception_message(struct vc_interception *i,
                               enum vc_message_kind kind,
                               const ProtobufCMessage *message);
-/* end->us is filled in. */
+/* end->us is filled in; gives back what was added. */
 void vc__interception_finish(struct vc_interception *i,
                              struct vc_interception_end *end, uint64_t now);
+
+/* Gives back what interceptors have added: rpc/intercept_metadata.c. */
+void vc__interception_drop_metadata(struct vc_interception *i);
 
 #endif

@@ -51,7 +51,7 @@ enum vc_status
 vc__server_intercept_end(struct vc_call *call, enum vc_status status)
 {
     struct vc_interception *i = call->interception;
-    struct vc_interception_end end;
+    struct vc_interception_end end = {.result = NULL};
 
     if (i == NULL)
         return status;

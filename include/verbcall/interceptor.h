@@ -14,6 +14,7 @@
 #include <protobuf-c/protobuf-c.h>
 
 #include <verbcall/export.h>
+#include <verbcall/metadata.h>
 #include <verbcall/status.h>
 
 VC_BEGIN_DECLS
@@ -40,6 +41,10 @@ struct vc_interception_end {
     enum vc_outcome outcome;
     uint64_t us;      /* since its first start */
     const char *text; /* what was wrong; "" for VC_OK, or without words */
+    /* Of a client's call that is no stream: what came with the reply, as
+     * metadata and details; the caller's, too, if it wants to know. Else
+     * NULL. */
+    const struct vc_result *result;
 };
 
 /* What an interceptor does. Each callback may be NULL, and each gets `arg` and
@@ -112,6 +117,23 @@ VC_API uint64_t vc_interception_deadline_us(const struct vc_interception *call);
 /* vc_interception_call - on a server the call as its handler has it, on a
  * client NULL. */
 VC_API struct vc_call *vc_interception_call(const struct vc_interception *call);
+
+/* vc_interception_metadata - the metadata of the request, *n entries: on a
+ * client the caller's and what was added so far, on a server what came. */
+VC_API const struct vc_metadata *
+vc_interception_metadata(const struct vc_interception *call, size_t *n);
+
+/* vc_interception_add_metadata - adds metadata to the request: in a start on a
+ * client; key and value are copied. A server's interceptor adds to the reply,
+ * by vc_call_add_initial() and vc_call_add_trailing() with
+ * vc_interception_call().
+ * VC_INVALID_ARGUMENT    key or value may not be, see struct vc_metadata
+ * VC_FAILED_PRECONDITION not in a start on a client
+ * VC_RESOURCE_EXHAUSTED  more than VC_METADATA_MAX; no memory */
+VC_API enum vc_status vc_interception_add_metadata(struct vc_interception *call,
+                                                   const char *key,
+                                                   const void *value,
+                                                   size_t length);
 
 /* vc_interception_fail - keeps a text for the caller (its vc_error(); UTF-8,
  * cut at 255 bytes) and returns status, so that a start can say

@@ -1,0 +1,94 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Metadata as interceptors see and add it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpc/interceptor.h"
+#include "transport/metadata.h"
+
+const struct vc_metadata *
+vc_interception_metadata(const struct vc_interception *call, size_t *n)
+{
+    if (call->call != NULL)
+        return vc_call_metadata(call->call, n);
+    *n = call->opts->n_metadata;
+    return call->opts->metadata;
+}
+
+/* A copy whose key is the beginning of one block; false without memory. */
+static bool
+entry_copy(struct vc_metadata *out, const struct vc_metadata *entry)
+{
+    size_t size = strlen(entry->key) + 1;
+    char *block = malloc(size + entry->length + 1);
+
+    if (block == NULL)
+        return false;
+    memcpy(block, entry->key, size);
+    if (entry->length > 0)
+        memcpy(block + size, entry->value, entry->length);
+    block[size + entry->length] = '\0';
+    *out = (struct vc_metadata){block, block + size, entry->length};
+    return true;
+}
+
+static bool
+entry_add(struct vc_interception *i, const struct vc_metadata *entry)
+{
+    struct vc_call_opts *opts = i->opts;
+    size_t n = opts->n_metadata;
+    struct vc_metadata *entries =
+        realloc(i->entries, (n + 1) * sizeof *entries);
+
+    if (entries == NULL)
+        return false;
+    if (i->entries == NULL) {
+        i->n_given = n;
+        if (n > 0)
+            memcpy(entries, opts->metadata, n * sizeof *entries);
+    }
+    opts->metadata = i->entries = entries;
+    if (!entry_copy(&entries[n], entry))
+        return false;
+    opts->n_metadata = n + 1;
+    return true;
+}
+
+enum vc_status
+vc_interception_add_metadata(struct vc_interception *call, const char *key,
+                             const void *value, size_t length)
+{
+    const struct vc_metadata entry = {key, value, length};
+    const char *fault = vc__metadata_fault(&entry);
+
+    if (call->opts == NULL)
+        return vc__fail(VC_FAILED_PRECONDITION,
+                        "on a server, add to the reply: vc_call_add_initial() "
+                        "or vc_call_add_trailing()");
+    if (!call->starting)
+        return vc__fail(VC_FAILED_PRECONDITION,
+                        "the request may have gone: add to it in start");
+    if (fault != NULL)
+        return vc__fail(VC_INVALID_ARGUMENT, "metadata: %s", fault);
+    if (call->added_size + vc__metadata_size(&entry) > VC__METADATA_MAX)
+        return vc__fail(VC_RESOURCE_EXHAUSTED,
+                        "metadata: all that is added takes more than %zu bytes",
+                        VC__METADATA_MAX);
+    if (!entry_add(call, &entry))
+        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    call->added_size += vc__metadata_size(&entry);
+    return VC_OK;
+}
+
+void
+vc__interception_drop_metadata(struct vc_interception *i)
+{
+    if (i->entries == NULL)
+        return;
+    for (size_t k = i->n_given; k < i->opts->n_metadata; k++)
+        free((char *)i->entries[k].key);
+    free(i->entries);
+    i->entries = NULL;
+}
