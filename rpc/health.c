@@ -24,9 +24,17 @@ struct state {
 
 struct vc_health {
     pthread_mutex_t lock;
-    struct state *states; /* lock */
-    unsigned n_states;    /* lock */
+    pthread_cond_t changed; /* something of what follows */
+    struct state *states;   /* lock */
+    unsigned n_states;      /* lock */
+    unsigned n_watchers;    /* lock */
+    bool stopped;           /* lock */
 };
+
+typedef Grpc__Health__V1__HealthCheckResponse__ServingStatus status_word;
+
+#define WORD(name)                                                             \
+    GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__##name
 
 /* Where the pointer to it is, or would be. Under the lock. */
 static struct state **
@@ -39,45 +47,134 @@ state_at(struct vc_health *h, const char *name)
     return at;
 }
 
-/* --- for clients ------------------------------------------------------- */
-
-/* False when nothing is known of it. */
-static bool
-state_get(struct vc_health *h, const char *name, bool *serving)
+/* Under the lock. */
+static status_word
+word_of(struct vc_health *h, const char *name)
 {
-    const struct state *s;
+    const struct state *s = *state_at(h, name);
 
-    pthread_mutex_lock(&h->lock);
-    s = *state_at(h, name);
-    if (s != NULL)
-        *serving = s->serving;
-    pthread_mutex_unlock(&h->lock);
-    return s != NULL;
+    if (s == NULL)
+        return WORD(SERVICE_UNKNOWN);
+    return s->serving && !h->stopped ? WORD(SERVING) : WORD(NOT_SERVING);
 }
+
+/* --- Check ------------------------------------------------------------- */
 
 static enum vc_status
 check(struct vc_call *call, const Grpc__Health__V1__HealthCheckRequest *request,
       Grpc__Health__V1__HealthCheckResponse *reply, void *arg)
 {
-    bool serving;
+    struct vc_health *h = arg;
 
-    if (!state_get(arg, request->service, &serving))
+    pthread_mutex_lock(&h->lock);
+    reply->status = word_of(h, request->service);
+    pthread_mutex_unlock(&h->lock);
+    if (reply->status == WORD(SERVICE_UNKNOWN))
         return vc_call_fail(call, VC_NOT_FOUND,
                             "the server has not said how service %s is",
                             request->service);
-    reply->status =
-        serving
-            ? GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__SERVING
-            : GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__NOT_SERVING;
     return VC_OK;
 }
 
-/* Watch belongs here: with streams, whoever watches a name waits for changes
- * in state_put() and vc_health_remove(), and is told SERVICE_UNKNOWN of a name
- * that is not known. Until then the .proto file has no Watch, and who calls it
- * is answered VC_UNIMPLEMENTED, which gRPC's clients take for "not
- * supported". */
-static const struct grpc_health_v1_health_methods methods = {.check = check};
+/* --- Watch ------------------------------------------------------------- */
+
+struct watcher {
+    struct vc_health *health;
+    bool over; /* health->lock: nobody watches any more */
+};
+
+static void
+watcher_over(struct vc_call *call, void *arg)
+{
+    struct watcher *w = arg;
+
+    (void)call;
+    pthread_mutex_lock(&w->health->lock);
+    w->over = true;
+    pthread_cond_broadcast(&w->health->changed);
+    pthread_mutex_unlock(&w->health->lock);
+}
+
+/* Waits until there is something else to say of it than *word. False when the
+ * watcher is to end, and has been told the last. */
+static bool
+watcher_await(struct watcher *w, const char *name, status_word *word)
+{
+    struct vc_health *h = w->health;
+    status_word old = *word;
+
+    pthread_mutex_lock(&h->lock);
+    while ((*word = word_of(h, name)) == old && !w->over && !h->stopped)
+        pthread_cond_wait(&h->changed, &h->lock);
+    pthread_mutex_unlock(&h->lock);
+    return *word != old;
+}
+
+static enum vc_status
+watcher_run(struct watcher *w, const char *name, struct vc_stream *stream)
+{
+    Grpc__Health__V1__HealthCheckResponse said =
+        GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__INIT;
+    status_word word = WORD(UNKNOWN); /* which is never said */
+
+    while (watcher_await(w, name, &word)) {
+        enum vc_status status;
+
+        said.status = word;
+        status = grpc_health_v1_health_watch_reply(stream, &said);
+        if (status != VC_OK)
+            return status;
+    }
+    return VC_UNAVAILABLE;
+}
+
+static bool
+watcher_enter(struct vc_health *h)
+{
+    bool enters;
+
+    pthread_mutex_lock(&h->lock);
+    enters = h->n_watchers < VC_HEALTH_WATCHERS_MAX;
+    if (enters)
+        h->n_watchers++;
+    pthread_mutex_unlock(&h->lock);
+    return enters;
+}
+
+static void
+watcher_leave(struct vc_health *h)
+{
+    pthread_mutex_lock(&h->lock);
+    h->n_watchers--;
+    pthread_mutex_unlock(&h->lock);
+}
+
+static enum vc_status
+watch(struct vc_call *call, const Grpc__Health__V1__HealthCheckRequest *request,
+      struct vc_stream *stream, void *arg)
+{
+    struct watcher w = {.health = arg};
+    enum vc_status status;
+
+    if (!watcher_enter(w.health))
+        return vc_call_fail(call, VC_RESOURCE_EXHAUSTED,
+                            "%d calls watch the server's health already: ask "
+                            "by Check now and then",
+                            VC_HEALTH_WATCHERS_MAX);
+    status = vc_call_on_cancel(call, watcher_over, &w);
+    if (status == VC_OK)
+        status = watcher_run(&w, request->service, stream);
+    vc_call_on_cancel(call, NULL, NULL);
+    watcher_leave(w.health);
+    return status != VC_UNAVAILABLE
+               ? status
+               : vc_call_fail(call, status, "the server is about to stop");
+}
+
+static const struct grpc_health_v1_health_methods methods = {
+    .check = check,
+    .watch = watch,
+};
 
 /* --- for the server ---------------------------------------------------- */
 
@@ -116,6 +213,7 @@ vc_health_set(struct vc_health *health, const char *service, bool serving)
 
     pthread_mutex_lock(&health->lock);
     good = state_put(health, service, serving);
+    pthread_cond_broadcast(&health->changed);
     pthread_mutex_unlock(&health->lock);
     if (!good)
         return vc__fail(VC_RESOURCE_EXHAUSTED,
@@ -136,6 +234,7 @@ vc_health_remove(struct vc_health *health, const char *service)
     if (s != NULL) {
         *at = s->next;
         health->n_states--;
+        pthread_cond_broadcast(&health->changed);
     }
     pthread_mutex_unlock(&health->lock);
     if (s == NULL)
@@ -143,6 +242,15 @@ vc_health_remove(struct vc_health *health, const char *service)
                         service);
     free(s);
     return VC_OK;
+}
+
+void
+vc_health_stop(struct vc_health *health)
+{
+    pthread_mutex_lock(&health->lock);
+    health->stopped = true;
+    pthread_cond_broadcast(&health->changed);
+    pthread_mutex_unlock(&health->lock);
 }
 
 static struct vc_health *
@@ -153,6 +261,7 @@ health_new(void)
     if (h == NULL)
         return NULL;
     pthread_mutex_init(&h->lock, NULL);
+    pthread_cond_init(&h->changed, NULL);
     if (state_put(h, "", true))
         return h;
     vc_health_free(h);
@@ -186,6 +295,7 @@ vc_health_free(struct vc_health *health)
         next = s->next;
         free(s);
     }
+    pthread_cond_destroy(&health->changed);
     pthread_mutex_destroy(&health->lock);
     free(health);
 }

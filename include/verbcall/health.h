@@ -17,8 +17,10 @@ VC_BEGIN_DECLS
 struct vc_health;
 struct vc_server;
 
-/* Names that a server may speak of. */
-#define VC_HEALTH_MAX 4096
+/* Names that a server may speak of, and calls of Watch at a time: each keeps
+ * one of the threads that handlers run on. */
+#define VC_HEALTH_MAX          4096
+#define VC_HEALTH_WATCHERS_MAX 64
 
 /* vc_health_add - adds the service grpc.health.v1.Health to a server. The
  * server as a whole, whose name is "", serves from now on; of services nothing
@@ -40,6 +42,12 @@ VC_API enum vc_status vc_health_set(struct vc_health *health,
  * VC_NOT_FOUND  nothing was said of it */
 VC_API enum vc_status vc_health_remove(struct vc_health *health,
                                        const char *service);
+
+/* vc_health_stop - the server will go: from now on neither it nor any service of
+ * which something was said serves, whatever is set, and all calls of Watch are
+ * told so and end. To be called before vc_server_drain(), which waits for them
+ * otherwise. Any thread. */
+VC_API void vc_health_stop(struct vc_health *health);
 
 /* vc_health_free - after vc_server_close(), as calls use it until then. NULL
  * is fine. */

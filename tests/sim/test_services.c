@@ -226,6 +226,149 @@ the_names_of_which_a_server_speaks_are_limited(void **state)
     play(has_it_filled);
 }
 
+/* --- Watch ------------------------------------------------------------- */
+
+#define SERVICE_UNKNOWN                                                        \
+    GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__SERVICE_UNKNOWN
+
+static struct vc_stream *
+watch(struct vc_channel *channel, const char *service)
+{
+    Grpc__Health__V1__HealthCheckRequest request =
+        GRPC__HEALTH__V1__HEALTH_CHECK_REQUEST__INIT;
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+    struct vc_stream *stream;
+
+    request.service = (char *)service;
+    opts.timeout_ms = VC_NO_DEADLINE;
+    assert_int_equal(
+        grpc_health_v1_health_watch(channel, &request, &opts, &stream), VC_OK);
+    return stream;
+}
+
+static void
+assert_told(struct vc_stream *stream, int expected)
+{
+    Grpc__Health__V1__HealthCheckResponse *said;
+
+    assert_int_equal(grpc_health_v1_health_watch_receive(stream, &said), VC_OK);
+    assert_non_null(said);
+    assert_int_equal(said->status, expected);
+    vc_reply_free(said);
+}
+
+static void
+watches_probe(struct scene *s)
+{
+    struct vc_stream *stream = watch(s->channel, "suite.Probe");
+
+    assert_told(stream, SERVICE_UNKNOWN);
+    have_done(s, unset_server); /* not of it */
+    have_done(s, set_probe);
+    assert_told(stream, SERVING);
+    have_done(s, set_probe); /* no change */
+    have_done(s, unset_probe);
+    assert_told(stream, NOT_SERVING);
+    have_done(s, remove_probe);
+    assert_told(stream, SERVICE_UNKNOWN);
+    vc_stream_close(stream);
+}
+
+static void
+who_watches_a_service_is_told_each_change_of_it(void **state)
+{
+    (void)state;
+    play(watches_probe);
+}
+
+static void
+stop_health(void)
+{
+    vc_health_stop(the_health);
+    assert_int_equal(vc_health_set(the_health, "", true), VC_OK);
+}
+
+static void
+watches_a_stop(struct scene *s)
+{
+    struct vc_stream *one = watch(s->channel, ""),
+                     *other = watch(s->channel, "suite.Probe");
+    Grpc__Health__V1__HealthCheckResponse *said;
+
+    assert_told(one, SERVING);
+    assert_told(other, SERVICE_UNKNOWN);
+    have_done(s, stop_health);
+    assert_told(one, NOT_SERVING);
+    assert_int_equal(grpc_health_v1_health_watch_receive(one, &said),
+                     VC_UNAVAILABLE);
+    assert_int_equal(grpc_health_v1_health_watch_receive(other, &said),
+                     VC_UNAVAILABLE);
+    vc_stream_close(one);
+    vc_stream_close(other);
+    assert_health(s, "", NOT_SERVING);
+}
+
+static void
+a_server_that_stops_serves_no_more_and_ends_those_who_watch(void **state)
+{
+    (void)state;
+    play(watches_a_stop);
+}
+
+/* Their ends must reach the server: it closes only when no handler runs. */
+static void
+leaves_while_it_watches(struct scene *s)
+{
+    struct vc_channel *channel;
+    struct vc_stream *stream;
+
+    assert_int_equal(
+        vc_channel_open(s->runtime, s->server.target, &s->opts, &channel),
+        VC_OK);
+    stream = watch(channel, "");
+    assert_told(stream, SERVING);
+    vc_channel_close(channel);
+    vc_stream_close(stream);
+    stream = watch(s->channel, "");
+    assert_told(stream, SERVING);
+    sim_server_close(&s->server);
+    while (atomic_load(&s->server.runtime) != NULL)
+        fake_sleep_us(1000);
+    vc_stream_close(stream);
+}
+
+static void
+a_watch_ends_with_its_client_and_with_the_server(void **state)
+{
+    (void)state;
+    play(leaves_while_it_watches);
+}
+
+static void
+watches_too_often(struct scene *s)
+{
+    struct vc_stream *streams[VC_HEALTH_WATCHERS_MAX], *more;
+    Grpc__Health__V1__HealthCheckResponse *said;
+
+    for (unsigned i = 0; i < VC_HEALTH_WATCHERS_MAX; i++) {
+        streams[i] = watch(s->channel, "");
+        assert_told(streams[i], SERVING);
+    }
+    more = watch(s->channel, "");
+    assert_int_equal(grpc_health_v1_health_watch_receive(more, &said),
+                     VC_RESOURCE_EXHAUSTED);
+    vc_stream_close(more);
+    for (unsigned i = 0; i < VC_HEALTH_WATCHERS_MAX; i++)
+        vc_stream_close(streams[i]);
+}
+
+static void
+those_who_watch_are_limited(void **state)
+{
+    (void)state;
+    play(watches_too_often);
+}
+
 /* --- reflection -------------------------------------------------------- */
 
 #define SERVICES_MAX 16
@@ -490,6 +633,11 @@ main(void)
             a_server_serves_until_it_says_otherwise_and_no_name_stands_for_another),
         cmocka_unit_test(a_server_has_each_of_them_once),
         cmocka_unit_test(the_names_of_which_a_server_speaks_are_limited),
+        cmocka_unit_test(who_watches_a_service_is_told_each_change_of_it),
+        cmocka_unit_test(
+            a_server_that_stops_serves_no_more_and_ends_those_who_watch),
+        cmocka_unit_test(a_watch_ends_with_its_client_and_with_the_server),
+        cmocka_unit_test(those_who_watch_are_limited),
         cmocka_unit_test(
             reflection_lists_the_services_that_are_there_when_it_is_asked),
         cmocka_unit_test(reflection_names_methods_and_their_types),
