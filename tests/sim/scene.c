@@ -6,6 +6,14 @@
 
 #define PATIENCE 60000000u /* us */
 
+void
+scene_sync(void)
+{
+    static atomic_uint turns;
+
+    atomic_fetch_add(&turns, 1);
+}
+
 struct vc_counters
 scene_counters(struct vc_runtime *runtime)
 {

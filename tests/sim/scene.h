@@ -23,6 +23,11 @@ void scene_run(struct scene *s, uint64_t seed);
 void scene_play(void (*act)(struct scene *s),
                 const struct vc_server_opts *opts);
 
+/* Whoever writes what a thread of another process reads calls this afterwards,
+ * and the other before: the world puts them into an order, but TSan does not
+ * know it. */
+void scene_sync(void);
+
 /* A call that must be good. */
 void scene_call(struct scene *s, size_t size, unsigned tag);
 

@@ -89,7 +89,9 @@ there_start(struct vc_interception *call, void **state, void *arg)
 
     (void)state;
     (void)arg;
+    scene_sync();
     vc_interception_metadata(call, &seen.n_there);
+    scene_sync();
     assert_int_equal(add_text(call, "wrong-side", "x"), VC_FAILED_PRECONDITION);
     if (token != NULL && strcmp(token, "sesame") == 0)
         return VC_OK;
@@ -105,7 +107,9 @@ there_finish(struct vc_interception *call,
 
     (void)state;
     (void)arg;
+    scene_sync();
     seen.had_result = end->result != NULL;
+    scene_sync();
     assert_int_equal(vc_call_add_trailing(vc_interception_call(call), "x-end",
                                           word, strlen(word)),
                      VC_OK);
@@ -161,7 +165,9 @@ call_with(struct scene *s, size_t n, struct vc_result *result)
     opts.metadata = own;
     opts.n_metadata = n;
     opts.result = result;
+    scene_sync();
     status = suite_probe_echo(s->channel, &request, &opts, &reply);
+    scene_sync();
     if (status == VC_OK)
         vc_reply_free(reply);
     return status;

@@ -101,6 +101,7 @@ eye_start(struct vc_interception *call, void **state, void *arg)
     struct eye *e = arg;
 
     (void)call;
+    scene_sync();
     *state = e;
     atomic_fetch_add(&e->starts, 1);
     return e->refuses;
@@ -131,6 +132,7 @@ eye_finish(struct vc_interception *call, const struct vc_interception_end *end,
     (void)arg;
     e->end = *end;
     atomic_fetch_add(&e->finishes, 1);
+    scene_sync();
 }
 
 static struct vc_interceptor
@@ -212,6 +214,7 @@ assert_seen(unsigned n_requests, unsigned n_replies)
 {
     struct eye *both[] = {&here, &there};
 
+    scene_sync();
     for (unsigned i = 0; i < 2; i++) {
         struct eye *e = both[i];
 
@@ -223,6 +226,7 @@ assert_seen(unsigned n_requests, unsigned n_replies)
         assert_int_equal(e->end.outcome, VC_OUTCOME_EXECUTED);
         eye_reset(e);
     }
+    scene_sync();
 }
 
 /* --- tests ------------------------------------------------------------- */
@@ -269,8 +273,10 @@ are_refused(struct scene *s)
 
     watch(s->channel);
     there.refuses = VC_PERMISSION_DENIED;
+    scene_sync();
     stream = open_stream(s->channel, TALK, NULL);
     assert_int_equal(vc_stream_finish(stream, NULL), VC_PERMISSION_DENIED);
+    scene_sync();
     assert_int_equal(vc_error_outcome(), VC_OUTCOME_NOT_EXECUTED);
     vc_stream_close(stream);
     assert_int_equal(here.end.status, VC_PERMISSION_DENIED);

@@ -32,9 +32,12 @@ static struct eye here[2], there[2]; /* on the client and on the server */
 static void
 note(const char *who, const char *what)
 {
-    size_t n = strlen(diary);
+    size_t n;
 
+    scene_sync();
+    n = strlen(diary);
     snprintf(diary + n, sizeof diary - n, "%s%s ", who, what);
+    scene_sync();
 }
 
 static enum vc_status
@@ -48,6 +51,7 @@ eye_start(struct vc_interception *call, void **state, void *arg)
     assert_string_equal(vc_interception_method(call), "Echo");
     e->deadline_us = vc_interception_deadline_us(call);
     e->has_call = vc_interception_call(call) != NULL;
+    scene_sync();
     if (e->sleep_us > 0)
         fake_sleep_us(e->sleep_us);
     if (e->text != NULL)
@@ -89,6 +93,7 @@ eye_finish(struct vc_interception *call, const struct vc_interception_end *end,
     note(e->name, "-");
     e->end = *end;
     snprintf(e->end_text, sizeof e->end_text, "%s", end->text);
+    scene_sync();
     assert_int_equal(vc_channel_open(NULL, "no target", NULL, &channel),
                      VC_INVALID_ARGUMENT);
 }
@@ -154,13 +159,25 @@ play(void (*act)(struct scene *s), unsigned handler_us)
     }
 }
 
+static enum vc_status
+echo(struct vc_channel *channel, size_t size, unsigned tag, unsigned ms,
+     enum vc_outcome *outcome)
+{
+    enum vc_status status;
+
+    scene_sync();
+    status = sim_echo(channel, size, tag, ms, outcome);
+    scene_sync();
+    return status;
+}
+
 /* --- order ------------------------------------------------------------- */
 
 static void
 calls_once(struct scene *s)
 {
     watch_client(s);
-    assert_int_equal(sim_echo(s->channel, 64, 7, 5000, NULL), VC_OK);
+    assert_int_equal(echo(s->channel, 64, 7, 5000, NULL), VC_OK);
     assert_string_equal(diary, "c1+ c2+ c1> c2> s1+ s2+ s1> s2> handler "
                                "s2< s1< s2- s1- c2< c1< c2- c1- ");
     assert_int_equal(here[0].end.status, VC_OK);
@@ -186,8 +203,7 @@ static void
 calls_for_ever(struct scene *s)
 {
     watch_client(s);
-    assert_int_equal(sim_echo(s->channel, 9000, 7, VC_NO_DEADLINE, NULL),
-                     VC_OK);
+    assert_int_equal(echo(s->channel, 9000, 7, VC_NO_DEADLINE, NULL), VC_OK);
     assert_true(here[0].deadline_us == UINT64_MAX);
     assert_true(there[0].deadline_us == UINT64_MAX);
 }
@@ -207,7 +223,7 @@ assert_refused(struct scene *s, enum vc_status status, const char *text)
     enum vc_outcome outcome;
 
     diary[0] = '\0';
-    assert_int_equal(sim_echo(s->channel, 64, 7, 0, &outcome), status);
+    assert_int_equal(echo(s->channel, 64, 7, 0, &outcome), status);
     assert_string_equal(vc_error(), text);
     assert_int_equal(outcome, VC_OUTCOME_NOT_EXECUTED);
     assert_int_equal(atomic_load(&sim_ran[7]), 0);
@@ -259,7 +275,7 @@ is_refused_there(struct scene *s)
     /* What a call leaves behind is not the next one's. */
     there[0].refuses = there[1].refuses = VC_OK;
     diary[0] = '\0';
-    assert_int_equal(sim_echo(s->channel, 64, 7, 0, NULL), VC_OK);
+    assert_int_equal(echo(s->channel, 64, 7, 0, NULL), VC_OK);
     assert_non_null(strstr(diary, "handler"));
 }
 
@@ -279,7 +295,7 @@ is_too_late(struct scene *s)
 
     here[0].sleep_us = 60 * MS;
     watch_client(s);
-    assert_int_equal(sim_echo(s->channel, 64, 7, 100, &outcome),
+    assert_int_equal(echo(s->channel, 64, 7, 100, &outcome),
                      VC_DEADLINE_EXCEEDED);
     assert_int_equal(outcome, VC_OUTCOME_UNKNOWN);
     assert_int_equal(here[1].end.status, VC_DEADLINE_EXCEEDED);
@@ -300,11 +316,11 @@ adds_one_late(struct scene *s)
 {
     const struct vc_interceptor table = eye_table(&here[0]);
 
-    assert_int_equal(sim_echo(s->channel, 64, 7, 0, NULL), VC_OK);
+    assert_int_equal(echo(s->channel, 64, 7, 0, NULL), VC_OK);
     assert_int_equal(vc_channel_intercept(s->channel, &table),
                      VC_FAILED_PRECONDITION);
     diary[0] = '\0';
-    assert_int_equal(sim_echo(s->channel, 64, 7, 0, NULL), VC_OK);
+    assert_int_equal(echo(s->channel, 64, 7, 0, NULL), VC_OK);
     assert_null(strstr(diary, "c1"));
 }
 

@@ -1,0 +1,387 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The health of a server and its services, as a client sees it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "grpc/health/v1/health.vc.h"
+#include "tests/sim/scene.h"
+
+#define SERVING GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__SERVING
+#define NOT_SERVING                                                            \
+    GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__NOT_SERVING
+#define UNKNOWN GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__UNKNOWN
+
+static struct vc_server *the_server;
+static struct vc_health *the_health;
+
+/* Has the server do something, in its own process: in a handler. */
+static void (*to_do)(void);
+
+static void
+do_it(struct sim_server *s)
+{
+    (void)s;
+    scene_sync();
+    to_do();
+}
+
+static void
+have_done(struct scene *s, void (*what)(void))
+{
+    to_do = what;
+    scene_sync();
+    scene_call(s, 8, 1);
+}
+
+static enum vc_status
+add_health(struct vc_server *server, struct sim_server *s)
+{
+    s->inside = do_it;
+    the_server = server;
+    return vc_health_add(server, &the_health);
+}
+
+static void
+free_health(struct sim_server *s)
+{
+    (void)s;
+    vc_health_free(the_health);
+}
+
+static void
+play(void (*act)(struct scene *s))
+{
+    for (uint64_t seed = 1; seed <= 2; seed++) {
+        struct scene s = {.opts = VC_CHANNEL_OPTS_INIT, .act = act};
+
+        s.server.add = add_health;
+        s.server.closed = free_health;
+        scene_run(&s, seed);
+    }
+}
+
+/* --- Check ------------------------------------------------------------- */
+
+/* What the client is told, VC_OK with *health. */
+static enum vc_status
+check(struct scene *s, const char *service, int *health)
+{
+    Grpc__Health__V1__HealthCheckRequest request =
+        GRPC__HEALTH__V1__HEALTH_CHECK_REQUEST__INIT;
+    Grpc__Health__V1__HealthCheckResponse *reply;
+    enum vc_status status;
+
+    request.service = (char *)service;
+    *health = UNKNOWN;
+    status = grpc_health_v1_health_check(s->channel, &request, NULL, &reply);
+    if (status == VC_OK) {
+        *health = (int)reply->status;
+        vc_reply_free(reply);
+    }
+    return status;
+}
+
+static void
+assert_health(struct scene *s, const char *service, int expected)
+{
+    int health;
+
+    assert_int_equal(check(s, service, &health), VC_OK);
+    assert_int_equal(health, expected);
+}
+
+static void
+assert_no_health(struct scene *s, const char *service)
+{
+    int health;
+
+    assert_int_equal(check(s, service, &health), VC_NOT_FOUND);
+    assert_int_equal(vc_error_outcome(), VC_OUTCOME_EXECUTED);
+    assert_non_null(strstr(vc_error(), service));
+}
+
+static void
+set_probe(void)
+{
+    assert_int_equal(vc_health_set(the_health, "suite.Probe", true), VC_OK);
+}
+
+static void
+unset_probe(void)
+{
+    assert_int_equal(vc_health_set(the_health, "suite.Probe", false), VC_OK);
+}
+
+static void
+remove_probe(void)
+{
+    assert_int_equal(vc_health_remove(the_health, "suite.Probe"), VC_OK);
+    assert_int_equal(vc_health_remove(the_health, "suite.Probe"), VC_NOT_FOUND);
+}
+
+static void
+unset_server(void)
+{
+    assert_int_equal(vc_health_set(the_health, "", false), VC_OK);
+}
+
+static void
+asks_for_probe(struct scene *s)
+{
+    assert_no_health(s, "suite.Probe");
+    have_done(s, set_probe);
+    assert_health(s, "suite.Probe", SERVING);
+    have_done(s, unset_probe);
+    assert_health(s, "suite.Probe", NOT_SERVING);
+    have_done(s, set_probe);
+    assert_health(s, "suite.Probe", SERVING);
+    have_done(s, remove_probe);
+    assert_no_health(s, "suite.Probe");
+}
+
+static void
+a_client_sees_what_was_last_said_of_a_service(void **state)
+{
+    (void)state;
+    play(asks_for_probe);
+}
+
+static void
+asks_for_the_server(struct scene *s)
+{
+    assert_health(s, "", SERVING);
+    have_done(s, unset_probe);
+    assert_health(s, "", SERVING);
+    have_done(s, unset_server);
+    assert_health(s, "", NOT_SERVING);
+    assert_health(s, "suite.Probe", NOT_SERVING);
+    assert_no_health(s, "suite.Prob");
+    assert_no_health(s, "suite.Probe2");
+}
+
+static void
+a_server_serves_until_it_says_otherwise_and_no_name_stands_for_another(
+    void **state)
+{
+    (void)state;
+    play(asks_for_the_server);
+}
+
+static void
+add_again(void)
+{
+    struct vc_health *second = NULL;
+
+    assert_int_equal(vc_health_add(the_server, &second), VC_ALREADY_EXISTS);
+    assert_null(second);
+}
+
+static void
+has_it_added_again(struct scene *s)
+{
+    have_done(s, add_again);
+    assert_health(s, "", SERVING);
+}
+
+static void
+a_server_has_its_health_once(void **state)
+{
+    (void)state;
+    play(has_it_added_again);
+}
+
+static void
+fill_health(void)
+{
+    char name[32];
+
+    for (unsigned i = 1; i < VC_HEALTH_MAX; i++) {
+        snprintf(name, sizeof name, "some.S%u", i);
+        assert_int_equal(vc_health_set(the_health, name, true), VC_OK);
+    }
+    assert_int_equal(vc_health_set(the_health, "one.More", true),
+                     VC_RESOURCE_EXHAUSTED);
+    assert_int_equal(vc_health_set(the_health, "some.S1", false), VC_OK);
+    assert_int_equal(vc_health_remove(the_health, "some.S2"), VC_OK);
+    assert_int_equal(vc_health_set(the_health, "one.More", true), VC_OK);
+}
+
+static void
+has_it_filled(struct scene *s)
+{
+    have_done(s, fill_health);
+    assert_health(s, "some.S1", NOT_SERVING);
+    assert_no_health(s, "some.S2");
+    assert_health(s, "one.More", SERVING);
+}
+
+static void
+the_names_of_which_a_server_speaks_are_limited(void **state)
+{
+    (void)state;
+    play(has_it_filled);
+}
+
+/* --- Watch ------------------------------------------------------------- */
+
+#define SERVICE_UNKNOWN                                                        \
+    GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__SERVICE_UNKNOWN
+
+static struct vc_stream *
+watch(struct vc_channel *channel, const char *service)
+{
+    Grpc__Health__V1__HealthCheckRequest request =
+        GRPC__HEALTH__V1__HEALTH_CHECK_REQUEST__INIT;
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+    struct vc_stream *stream;
+
+    request.service = (char *)service;
+    opts.timeout_ms = VC_NO_DEADLINE;
+    assert_int_equal(
+        grpc_health_v1_health_watch(channel, &request, &opts, &stream), VC_OK);
+    return stream;
+}
+
+static void
+assert_told(struct vc_stream *stream, int expected)
+{
+    Grpc__Health__V1__HealthCheckResponse *said;
+
+    assert_int_equal(grpc_health_v1_health_watch_receive(stream, &said), VC_OK);
+    assert_non_null(said);
+    assert_int_equal(said->status, expected);
+    vc_reply_free(said);
+}
+
+static void
+watches_probe(struct scene *s)
+{
+    struct vc_stream *stream = watch(s->channel, "suite.Probe");
+
+    assert_told(stream, SERVICE_UNKNOWN);
+    have_done(s, unset_server); /* not of it */
+    have_done(s, set_probe);
+    assert_told(stream, SERVING);
+    have_done(s, set_probe); /* no change */
+    have_done(s, unset_probe);
+    assert_told(stream, NOT_SERVING);
+    have_done(s, remove_probe);
+    assert_told(stream, SERVICE_UNKNOWN);
+    vc_stream_close(stream);
+}
+
+static void
+who_watches_a_service_is_told_each_change_of_it(void **state)
+{
+    (void)state;
+    play(watches_probe);
+}
+
+static void
+stop_health(void)
+{
+    vc_health_stop(the_health);
+    assert_int_equal(vc_health_set(the_health, "", true), VC_OK);
+}
+
+static void
+watches_a_stop(struct scene *s)
+{
+    struct vc_stream *one = watch(s->channel, ""),
+                     *other = watch(s->channel, "suite.Probe");
+    Grpc__Health__V1__HealthCheckResponse *said;
+
+    assert_told(one, SERVING);
+    assert_told(other, SERVICE_UNKNOWN);
+    have_done(s, stop_health);
+    assert_told(one, NOT_SERVING);
+    assert_int_equal(grpc_health_v1_health_watch_receive(one, &said),
+                     VC_UNAVAILABLE);
+    assert_int_equal(grpc_health_v1_health_watch_receive(other, &said),
+                     VC_UNAVAILABLE);
+    vc_stream_close(one);
+    vc_stream_close(other);
+    assert_health(s, "", NOT_SERVING);
+}
+
+static void
+a_server_that_stops_serves_no_more_and_ends_those_who_watch(void **state)
+{
+    (void)state;
+    play(watches_a_stop);
+}
+
+/* Their ends must reach the server: it closes only when no handler runs. */
+static void
+leaves_while_it_watches(struct scene *s)
+{
+    struct vc_channel *channel;
+    struct vc_stream *stream;
+
+    assert_int_equal(
+        vc_channel_open(s->runtime, s->server.target, &s->opts, &channel),
+        VC_OK);
+    stream = watch(channel, "");
+    assert_told(stream, SERVING);
+    vc_channel_close(channel);
+    vc_stream_close(stream);
+    stream = watch(s->channel, "");
+    assert_told(stream, SERVING);
+    sim_server_close(&s->server);
+    while (atomic_load(&s->server.runtime) != NULL)
+        fake_sleep_us(1000);
+    vc_stream_close(stream);
+}
+
+static void
+a_watch_ends_with_its_client_and_with_the_server(void **state)
+{
+    (void)state;
+    play(leaves_while_it_watches);
+}
+
+static void
+watches_too_often(struct scene *s)
+{
+    struct vc_stream *streams[VC_HEALTH_WATCHERS_MAX], *more;
+    Grpc__Health__V1__HealthCheckResponse *said;
+
+    for (unsigned i = 0; i < VC_HEALTH_WATCHERS_MAX; i++) {
+        streams[i] = watch(s->channel, "");
+        assert_told(streams[i], SERVING);
+    }
+    more = watch(s->channel, "");
+    assert_int_equal(grpc_health_v1_health_watch_receive(more, &said),
+                     VC_RESOURCE_EXHAUSTED);
+    vc_stream_close(more);
+    for (unsigned i = 0; i < VC_HEALTH_WATCHERS_MAX; i++)
+        vc_stream_close(streams[i]);
+}
+
+static void
+those_who_watch_are_limited(void **state)
+{
+    (void)state;
+    play(watches_too_often);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_client_sees_what_was_last_said_of_a_service),
+        cmocka_unit_test(
+            a_server_serves_until_it_says_otherwise_and_no_name_stands_for_another),
+        cmocka_unit_test(a_server_has_its_health_once),
+        cmocka_unit_test(the_names_of_which_a_server_speaks_are_limited),
+        cmocka_unit_test(who_watches_a_service_is_told_each_change_of_it),
+        cmocka_unit_test(
+            a_server_that_stops_serves_no_more_and_ends_those_who_watch),
+        cmocka_unit_test(a_watch_ends_with_its_client_and_with_the_server),
+        cmocka_unit_test(those_who_watch_are_limited),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
