@@ -247,7 +247,7 @@ watch(struct vc_channel *channel, const char *service)
 static void
 assert_told(struct vc_stream *stream, int expected)
 {
-    Grpc__Health__V1__HealthCheckResponse *said;
+    Grpc__Health__V1__HealthCheckResponse *said = NULL;
 
     assert_int_equal(grpc_health_v1_health_watch_receive(stream, &said), VC_OK);
     assert_non_null(said);
@@ -291,7 +291,7 @@ watches_a_stop(struct scene *s)
 {
     struct vc_stream *one = watch(s->channel, ""),
                      *other = watch(s->channel, "suite.Probe");
-    Grpc__Health__V1__HealthCheckResponse *said;
+    Grpc__Health__V1__HealthCheckResponse *said = NULL;
 
     assert_told(one, SERVING);
     assert_told(other, SERVICE_UNKNOWN);
@@ -346,7 +346,7 @@ static void
 watches_too_often(struct scene *s)
 {
     struct vc_stream *streams[VC_HEALTH_WATCHERS_MAX], *more;
-    Grpc__Health__V1__HealthCheckResponse *said;
+    Grpc__Health__V1__HealthCheckResponse *said = NULL;
 
     for (unsigned i = 0; i < VC_HEALTH_WATCHERS_MAX; i++) {
         streams[i] = watch(s->channel, "");
