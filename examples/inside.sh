@@ -2,10 +2,13 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# inside.sh TEXT: the part of run.sh that runs where the RDMA device is, in the build folder.
+# inside.sh TEXT [EXAMPLE...]: the part of run.sh that runs where the RDMA device is, in the build folder; all examples,
+# or these.
 set -u
 # shellcheck source=examples/servers.sh
 . "$(dirname -- "$0")/servers.sh"
+# shellcheck source=examples/more.sh
+. "$(dirname -- "$0")/more.sh"
 
 # die WHAT: says on which step it ended.
 die()
@@ -58,6 +61,11 @@ pool()
 }
 
 text=$1
-greeter
-kv
-pool
+shift
+[ $# -gt 0 ] || set -- greeter kv pool chat file fanout
+for example; do
+    case $example in
+    greeter | kv | pool | chat | file | fanout) "$example" ;;
+    *) die "there is no example '$example'" ;;
+    esac
+done

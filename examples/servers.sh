@@ -1,14 +1,15 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Shell functions, to be sourced by what runs beside an RDMA device: a server in the background, one at a time.
+# Shell functions, to be sourced by what runs beside an RDMA device: servers in the background.
 #
 #   vc_target PORT                 prints the target of a port of the device's address, $VC_TEST_ADDR
-#   vc_server_start COMMAND...     starts it and waits until it says "... on port N", which becomes $vc_port
-#   vc_server_stop                 ends it by SIGTERM; fails if it does not end, or not with status 0
+#   vc_server_start COMMAND...     starts it and waits until it says "... on port N", which becomes $vc_port; its process
+#                                  group becomes $vc_server
+#   vc_server_stop                 ends all of them by SIGTERM; fails if one does not end, or not with status 0
 #
 # They return 1 and say why when something is wrong. shellcheck shell=sh
-vc_server='' vc_port=''
+vc_servers='' vc_server='' vc_port=''
 trap 'vc_server_stop' EXIT
 trap 'exit 1' INT TERM HUP
 
@@ -27,6 +28,7 @@ vc_server_start()
     vc_name=$1
     timeout -k 10 3600 "$@" >"$vc_folder/out" &
     vc_server=$!
+    vc_servers="$vc_server=$vc_name $vc_servers"
     vc_line=$(timeout 20 head -n 1 <"$vc_folder/out")
     rm -r "$vc_folder"
     vc_port=${vc_line##*on port }
@@ -37,14 +39,18 @@ vc_server_start()
     esac
 }
 
+# The last one first: it may use the others.
 vc_server_stop()
 {
-    [ -n "$vc_server" ] || return 0
-    kill "$vc_server" 2>/dev/null
-    wait "$vc_server"
-    vc_ended=$?
-    vc_server='' vc_port=''
-    [ "$vc_ended" -eq 0 ] && return
-    echo "$vc_name ended with status $vc_ended" >&2
-    return 1
+    vc_result=0
+    for vc_one in $vc_servers; do
+        kill "${vc_one%%=*}" 2>/dev/null
+        wait "${vc_one%%=*}"
+        vc_ended=$?
+        [ "$vc_ended" -eq 0 ] && continue
+        echo "${vc_one#*=} ended with status $vc_ended" >&2
+        vc_result=1
+    done
+    vc_servers='' vc_server='' vc_port=''
+    return "$vc_result"
 }

@@ -51,7 +51,8 @@ vc_packages()
     case $1-$2 in
     debian-build)
         echo gcc make autoconf automake libtool pkg-config libibverbs-dev librdmacm-dev \
-            ibverbs-providers libprotobuf-c-dev protobuf-c-compiler protobuf-compiler liburcu-dev ;;
+            ibverbs-providers libprotobuf-c-dev protobuf-c-compiler protobuf-compiler liburcu-dev \
+            libxxhash-dev ;;
     debian-test) vc_packages debian build; echo libcmocka-dev rdmacm-utils ibverbs-utils ;;
     debian-fuzz) vc_packages debian build; echo clang libclang-rt-dev ;;
     debian-guest)
@@ -59,7 +60,8 @@ vc_packages()
     debian-bench) echo perftest rdmacm-utils iproute2 ;;
     fedora-build)
         echo gcc make autoconf automake libtool pkgconf-pkg-config rdma-core-devel libibverbs \
-            protobuf-c-devel protobuf-c-compiler protobuf-compiler userspace-rcu-devel ;;
+            protobuf-c-devel protobuf-c-compiler protobuf-compiler userspace-rcu-devel \
+            xxhash-devel ;;
     fedora-test) vc_packages fedora build; echo libcmocka-devel librdmacm-utils libibverbs-utils ;;
     fedora-fuzz) vc_packages fedora build; echo clang compiler-rt ;;
     fedora-guest)

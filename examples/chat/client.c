@@ -1,0 +1,129 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * chat-client TARGET ROOM NAME: says each line of standard input in a room, and
+ * prints what all in it say. One thread sends and another one receives. */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "chat.vc.h"
+#include "input.h"
+
+struct mouth {
+    struct vc_stream *stream;
+    struct input input;
+};
+
+/* Sends line after line, then says that there are no more. When sending fails
+ * the call has ended, and the thread that receives says why. */
+static void *
+say(void *arg)
+{
+    struct mouth *mouth = arg;
+    enum vc_status status = VC_OK;
+    const char *line;
+
+    while (status == VC_OK && (line = input_line(&mouth->input)) != NULL) {
+        Chat__Say what = CHAT__SAY__INIT;
+
+        what.what_case = CHAT__SAY__WHAT_TEXT;
+        what.text = (char *)line;
+        status = chat_chat_talk_send(mouth->stream, &what);
+        if (status == VC_INVALID_ARGUMENT) { /* the call goes on */
+            fprintf(stderr, "chat-client: %s: this line was not sent\n",
+                    vc_error());
+            status = VC_OK;
+        }
+    }
+    if (status == VC_OK && vc_stream_half_close(mouth->stream) != VC_OK)
+        vc_stream_cancel(mouth->stream);
+    return NULL;
+}
+
+/* Prints what comes until the call has ended. */
+static enum vc_status
+hear(struct vc_stream *stream)
+{
+    enum vc_status status;
+    Chat__Said *said;
+
+    while ((status = chat_chat_talk_receive(stream, &said)) == VC_OK &&
+           said != NULL) {
+        if (said->name[0] != '\0')
+            printf("%s: %s\n", said->name, said->text);
+        else
+            printf("* %s\n", said->text);
+        fflush(stdout);
+        vc_reply_free(said);
+    }
+    return status;
+}
+
+static enum vc_status
+enter(struct vc_stream *stream, char *room, char *name)
+{
+    Chat__Enter who = CHAT__ENTER__INIT;
+    Chat__Say what = CHAT__SAY__INIT;
+
+    who.room = room;
+    who.name = name;
+    what.what_case = CHAT__SAY__WHAT_ENTER;
+    what.enter = &who;
+    return chat_chat_talk_send(stream, &what);
+}
+
+static int
+fail(void)
+{
+    fprintf(stderr, "chat-client: %s\n", vc_error());
+    return 1;
+}
+
+static int
+talk(struct vc_stream *stream, char *room, char *name)
+{
+    struct mouth mouth = {.stream = stream};
+    pthread_t thread;
+    int result = 0;
+
+    if (enter(stream, room, name) != VC_OK)
+        return fail();
+    if (!input_open(&mouth.input) ||
+        pthread_create(&thread, NULL, say, &mouth) != 0) {
+        fprintf(stderr, "chat-client: no file descriptors or threads left\n");
+        return 1;
+    }
+    if (hear(stream) != VC_OK)
+        result = fail();
+    input_stop(&mouth.input); /* the server may have ended it */
+    pthread_join(thread, NULL);
+    input_close(&mouth.input);
+    return result;
+}
+
+int
+main(int argc, char **argv)
+{
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+    struct vc_runtime *runtime = NULL;
+    struct vc_channel *channel = NULL;
+    struct vc_stream *stream = NULL;
+    int result;
+
+    if (argc != 4) {
+        fprintf(stderr, "usage: chat-client rdma://HOST:PORT ROOM NAME\n");
+        return 2;
+    }
+    opts.timeout_ms = VC_NO_DEADLINE; /* people talk as long as they like */
+    if (vc_runtime_new(NULL, &runtime) != VC_OK ||
+        vc_channel_open(runtime, argv[1], NULL, &channel) != VC_OK ||
+        chat_chat_talk(channel, &opts, &stream) != VC_OK)
+        result = fail();
+    else
+        result = talk(stream, argv[2], argv[3]);
+    vc_stream_close(stream);
+    vc_channel_close(channel);
+    vc_runtime_free(runtime);
+    return result;
+}

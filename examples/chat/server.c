@@ -1,0 +1,173 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * chat-server TARGET: passes on what is said in rooms, until SIGINT or SIGTERM.
+ * A handler reads what its client says, while a thread of its own sends it what
+ * all in the room say: a stream has one thread for each direction. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "chat.vc.h"
+#include "room.h"
+
+/* --- what a member hears -------------------------------------------------- */
+
+struct ear {
+    struct member *member;
+    struct vc_stream *stream;
+};
+
+/* Until the member has left. A client that is gone is not sent anything more;
+ * the handler finds that out for itself. */
+static void *
+hear(void *arg)
+{
+    const struct ear *ear = arg;
+    enum vc_status status = VC_OK;
+    struct line line;
+
+    while (room_next(ear->member, &line)) {
+        Chat__Said said = CHAT__SAID__INIT;
+
+        if (line.name != NULL)
+            said.name = line.name;
+        said.text = line.text;
+        if (status == VC_OK)
+            status = chat_chat_talk_reply(ear->stream, &said);
+        line_free(&line);
+    }
+    return NULL;
+}
+
+/* --- what it says --------------------------------------------------------- */
+
+static enum vc_status
+enter(struct vc_call *call, const Chat__Enter *who, struct member **member)
+{
+    size_t room = strlen(who->room), name = strlen(who->name);
+
+    if (room == 0 || room > ROOM_MAX_NAME || name == 0 || name > ROOM_MAX_NAME)
+        return vc_call_fail(call, VC_INVALID_ARGUMENT,
+                            "room and name have 1 to %d bytes", ROOM_MAX_NAME);
+    switch (room_enter(who->room, who->name, member)) {
+    case ROOM_ENTERED:
+        return VC_OK;
+    case ROOM_HAS_NAME:
+        return vc_call_fail(call, VC_ALREADY_EXISTS,
+                            "%s is in %s already: choose another name",
+                            who->name, who->room);
+    default:
+        return vc_call_fail(call, VC_RESOURCE_EXHAUSTED,
+                            "all %d seats are taken: try again later",
+                            ROOM_MAX_MEMBERS);
+    }
+}
+
+/* The first message of a client. On VC_OK it has a seat. */
+static enum vc_status
+welcome(struct vc_call *call, struct vc_stream *stream, struct member **member)
+{
+    Chat__Say *first;
+    enum vc_status status = chat_chat_talk_request(stream, &first);
+
+    if (status != VC_OK)
+        return status;
+    if (first == NULL || first->what_case != CHAT__SAY__WHAT_ENTER)
+        status = vc_call_fail(call, VC_INVALID_ARGUMENT,
+                              "the first message must enter a room");
+    else
+        status = enter(call, first->enter, member);
+    vc_reply_free(first);
+    return status;
+}
+
+static enum vc_status
+say(struct vc_call *call, struct member *member, const Chat__Say *what)
+{
+    if (what->what_case != CHAT__SAY__WHAT_TEXT ||
+        strlen(what->text) > ROOM_MAX_TEXT)
+        return vc_call_fail(call, VC_INVALID_ARGUMENT,
+                            "each message after the first is a line of at most "
+                            "%d bytes",
+                            ROOM_MAX_TEXT);
+    room_say(member, what->text);
+    return VC_OK;
+}
+
+/* VC_OK when the client has said all that it wanted to. */
+static enum vc_status
+listen_to(struct vc_call *call, struct vc_stream *stream, struct member *member)
+{
+    enum vc_status status;
+    Chat__Say *what;
+
+    while ((status = chat_chat_talk_request(stream, &what)) == VC_OK &&
+           what != NULL) {
+        status = say(call, member, what);
+        vc_reply_free(what);
+        if (status != VC_OK)
+            break;
+    }
+    return status;
+}
+
+/* The handler. The thread is joined before it returns: the stream lives no
+ * longer. */
+static enum vc_status
+talk(struct vc_call *call, struct vc_stream *stream, void *arg)
+{
+    struct ear ear = {.stream = stream};
+    enum vc_status status = welcome(call, stream, &ear.member);
+    pthread_t thread;
+    int error;
+
+    (void)arg;
+    if (status != VC_OK)
+        return status;
+    error = pthread_create(&thread, NULL, hear, &ear);
+    if (error == 0)
+        status = listen_to(call, stream, ear.member);
+    else
+        status = vc_call_fail(call, VC_RESOURCE_EXHAUSTED,
+                              "no thread for a client: %s", strerror(error));
+    room_leave(ear.member);
+    if (error == 0)
+        pthread_join(thread, NULL);
+    room_free(ear.member);
+    return status;
+}
+
+/* --- the program ---------------------------------------------------------- */
+
+int
+main(int argc, char **argv)
+{
+    const char *target = argc > 1 ? argv[1] : "rdma://[::]:7473";
+    const struct chat_chat_methods methods = {.talk = talk};
+    struct vc_runtime *runtime = NULL;
+    struct vc_server *server = NULL;
+    int result = 0, signal;
+    sigset_t ends;
+
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGTERM);
+    sigprocmask(SIG_BLOCK, &ends, NULL); /* before threads are started */
+    if (vc_runtime_new(NULL, &runtime) != VC_OK ||
+        vc_server_new(runtime, NULL, &server) != VC_OK ||
+        chat_chat_add(server, &methods, NULL) != VC_OK ||
+        vc_server_listen(server, target) != VC_OK ||
+        vc_runtime_start(runtime, 1) != VC_OK) {
+        fprintf(stderr, "chat-server: %s\n", vc_error());
+        result = 1;
+    } else {
+        printf("listening on port %d\n", vc_server_port(server));
+        fflush(stdout);
+        sigwait(&ends, &signal);
+    }
+    vc_server_close(server); /* its handlers are told that all is over */
+    vc_runtime_free(runtime);
+    return result;
+}

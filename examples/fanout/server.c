@@ -1,0 +1,228 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * fanout-server GREETER KV [TARGET]: answers each call by two calls of its own,
+ * to a greeter-server and a kv-server, until SIGINT or SIGTERM. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "fanout.vc.h"
+#include "greeter.vc.h"
+#include "kv.vc.h"
+
+#define MAX_LATE_US 100000u /* kept of a call's time to say what was late */
+
+/* The two that are called. */
+struct back {
+    const char *greeter_target, *kv_target;
+    struct vc_channel *greeter, *kv;
+};
+
+/* --- two calls at a time ---------------------------------------------------- */
+
+/* A call to one of them. vc_error() is of a thread, so its text is kept. */
+struct part {
+    const struct back *back;
+    const Fanout__WelcomeRequest *request;
+    struct vc_call_opts opts;
+    enum vc_status status;
+    Demo__HelloReply *hello; /* of the greeter */
+    Kv__GetReply *value;     /* of the store */
+    char error[200];
+};
+
+static void
+part_end(struct part *p, const char *who, const char *target,
+         enum vc_status status)
+{
+    p->status = status;
+    if (status != VC_OK)
+        snprintf(p->error, sizeof p->error, "%s at %s: %s: %s", who, target,
+                 vc_status_name(status), vc_error());
+}
+
+static void *
+greet(void *arg)
+{
+    Demo__HelloRequest request = DEMO__HELLO_REQUEST__INIT;
+    struct part *p = arg;
+
+    request.name = p->request->name;
+    part_end(p, "the greeter", p->back->greeter_target,
+             demo_greeter_say_hello(p->back->greeter, &request, &p->opts,
+                                    &p->hello));
+    return NULL;
+}
+
+static void
+fetch(struct part *p)
+{
+    Kv__GetRequest request = KV__GET_REQUEST__INIT;
+
+    request.key = p->request->key;
+    part_end(p, "the store", p->back->kv_target,
+             kv_key_value_get(p->back->kv, &request, &p->opts, &p->value));
+}
+
+/* One in a thread of its own, the other one here. */
+static int
+both(struct part *greeting, struct part *value)
+{
+    pthread_t thread;
+    int error = pthread_create(&thread, NULL, greet, greeting);
+
+    if (error != 0)
+        return error;
+    fetch(value);
+    pthread_join(thread, NULL);
+    return 0;
+}
+
+/* --- the handler ------------------------------------------------------------- */
+
+/* The deadline carried on: what the caller still waits, but for a quarter at
+ * most, so that it hears from us which of the two was late. False when it does
+ * not wait any more. */
+static bool
+time_left(const struct vc_call *call, uint32_t *ms)
+{
+    uint64_t us = vc_call_deadline_us(call);
+
+    if (us == UINT64_MAX) {
+        *ms = VC_NO_DEADLINE;
+        return true;
+    }
+    us -= us / 4 < MAX_LATE_US ? us / 4 : MAX_LATE_US;
+    *ms = us / 1000 < INT32_MAX ? (uint32_t)(us / 1000) : INT32_MAX;
+    return *ms > 0;
+}
+
+/* The reply lives longer than those of the two: it gets copies. */
+static enum vc_status
+answer(struct vc_call *call, const struct part *greeting,
+       const struct part *value, Fanout__WelcomeReply *reply)
+{
+    const ProtobufCBinaryData *bytes = &value->value->value;
+
+    reply->greeting = vc_call_strdup(call, greeting->hello->message);
+    reply->value.data = vc_call_alloc(call, bytes->len);
+    if (reply->greeting == NULL ||
+        (reply->value.data == NULL && bytes->len > 0))
+        return vc_call_fail(call, VC_RESOURCE_EXHAUSTED,
+                            "no memory for the answer");
+    if (bytes->len > 0)
+        memcpy(reply->value.data, bytes->data, bytes->len);
+    reply->value.len = bytes->len;
+    return VC_OK;
+}
+
+/* What both have come to. */
+static enum vc_status
+conclude(struct vc_call *call, const struct part *greeting,
+         const struct part *value, Fanout__WelcomeReply *reply)
+{
+    if (greeting->status != VC_OK && value->status != VC_OK)
+        return vc_call_fail(call, greeting->status, "both failed: %.110s; %s",
+                            greeting->error, value->error);
+    if (greeting->status != VC_OK)
+        return vc_call_fail(call, greeting->status, "%s", greeting->error);
+    if (value->status != VC_OK)
+        return vc_call_fail(call, value->status, "%s", value->error);
+    return answer(call, greeting, value, reply);
+}
+
+static enum vc_status
+welcome(struct vc_call *call, const Fanout__WelcomeRequest *request,
+        Fanout__WelcomeReply *reply, void *back)
+{
+    struct part greeting = {
+        .back = back, .request = request, .opts = VC_CALL_OPTS_INIT};
+    struct part value = greeting;
+    enum vc_status status;
+    uint32_t ms;
+    int error;
+
+    if (!time_left(call, &ms))
+        return vc_call_fail(call, VC_DEADLINE_EXCEEDED,
+                            "no time is left to call the greeter and the "
+                            "store");
+    greeting.opts.timeout_ms = value.opts.timeout_ms = ms;
+    error = both(&greeting, &value);
+    if (error != 0)
+        return vc_call_fail(call, VC_RESOURCE_EXHAUSTED,
+                            "no thread to call the greeter: %s",
+                            strerror(error));
+    status = conclude(call, &greeting, &value, reply);
+    vc_reply_free(greeting.hello);
+    vc_reply_free(value.value);
+    return status;
+}
+
+/* --- the program -------------------------------------------------------------- */
+
+/* The channels are of the server's own runtime. */
+static enum vc_status
+start(struct vc_runtime *runtime, struct vc_server *server, struct back *back,
+      const char *target)
+{
+    const struct fanout_front_methods methods = {.welcome = welcome};
+    enum vc_status status =
+        vc_channel_open(runtime, back->greeter_target, NULL, &back->greeter);
+
+    if (status == VC_OK)
+        status = vc_channel_open(runtime, back->kv_target, NULL, &back->kv);
+    if (status == VC_OK)
+        status = fanout_front_add(server, &methods, back);
+    if (status == VC_OK)
+        status = vc_server_listen(server, target);
+    if (status == VC_OK)
+        status = vc_runtime_start(runtime, 1);
+    return status;
+}
+
+static int
+run(struct back *back, const char *target)
+{
+    struct vc_runtime *runtime = NULL;
+    struct vc_server *server = NULL;
+    int result = 0, signal;
+    sigset_t ends;
+
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGTERM);
+    sigprocmask(SIG_BLOCK, &ends, NULL); /* before threads are started */
+    if (vc_runtime_new(NULL, &runtime) != VC_OK ||
+        vc_server_new(runtime, NULL, &server) != VC_OK ||
+        start(runtime, server, back, target) != VC_OK) {
+        fprintf(stderr, "fanout-server: %s\n", vc_error());
+        result = 1;
+    } else {
+        printf("listening on port %d\n", vc_server_port(server));
+        fflush(stdout);
+        sigwait(&ends, &signal);
+    }
+    vc_server_close(server); /* before what its handlers use */
+    vc_channel_close(back->greeter);
+    vc_channel_close(back->kv);
+    vc_runtime_free(runtime);
+    return result;
+}
+
+int
+main(int argc, char **argv)
+{
+    struct back back = {0};
+
+    if (argc < 3 || argc > 4) {
+        fprintf(stderr, "usage: fanout-server GREETER KV [TARGET]\n"
+                        "each of them rdma://HOST:PORT\n");
+        return 2;
+    }
+    back.greeter_target = argv[1];
+    back.kv_target = argv[2];
+    return run(&back, argc > 3 ? argv[3] : "rdma://[::]:7475");
+}

@@ -1,0 +1,138 @@
+# SPDX-FileCopyrightText: 2026 Verbcall authors
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Shell functions, to be sourced by inside.sh: the examples with streams, and the one that calls others. They end by its
+# die() when something is not as it should be.
+# shellcheck shell=sh
+
+# await SECONDS COMMAND...: tries it ten times a second until it succeeds.
+await()
+{
+    tries=$(($1 * 10))
+    shift
+    until "$@"; do
+        tries=$((tries - 1))
+        [ "$tries" -gt 0 ] || return 1
+        sleep 0.1
+    done
+}
+
+# says FILE LINE: whether this is one of its lines.
+says()
+{
+    grep -qxF -- "$2" "$1"
+}
+
+# refuses TEXT COMMAND...: it fails, and says this.
+refuses()
+{
+    text_of=$1
+    shift
+    if said=$("$@" 2>&1); then
+        die "this should have failed: $*"
+    fi
+    case $said in
+    *"$text_of"*) echo "$said" ;;
+    *) die "'$*' said '$said', and not '$text_of'" ;;
+    esac
+}
+
+# Ann and Bob in one room, Eve in another one; they say what the fifos say.
+chat()
+{
+    echo
+    echo '== chat: two in a room hear each other, one in another room does not'
+    room=$(mktemp -d) || die 'no folder for what is said'
+    vc_server_start examples/chat/chat-server "$(vc_target 0)" || die 'chat-server did not start'
+    target=$(vc_target "$vc_port")
+    mkfifo "$room/ann" "$room/bob" "$room/eve" || die 'no fifos'
+    for who in ann bob eve; do
+        in=kitchen
+        [ "$who" != eve ] || in=cellar
+        timeout 60 examples/chat/chat-client "$target" "$in" "$who" <"$room/$who" >"$room/$who.out" &
+        eval "$who=$!"
+    done
+    exec 5>"$room/ann" 6>"$room/bob" 7>"$room/eve"
+    await 20 says "$room/ann.out" '* ann has come' || die 'ann did not come in'
+    await 20 says "$room/bob.out" '* bob has come' || die 'bob did not come in'
+    await 20 says "$room/eve.out" '* eve has come' || die 'eve did not come in'
+    echo 'Is the tea ready?' >&5
+    await 10 says "$room/bob.out" 'ann: Is the tea ready?' || die 'bob did not hear ann'
+    echo 'It is.' >&6
+    await 10 says "$room/ann.out" 'bob: It is.' || die 'ann did not hear bob'
+    refuses 'choose another name' timeout 60 examples/chat/chat-client "$target" kitchen bob </dev/null
+    exec 6>&- # the end of what bob says
+    wait "$bob" || die 'the client of bob failed'
+    await 10 says "$room/ann.out" '* bob has gone' || die 'ann did not hear that bob went'
+    cat "$room/ann.out"
+    if grep -q 'tea\|It is' "$room/eve.out"; then
+        die 'eve heard them in the other room'
+    fi
+    vc_server_stop || die 'chat-server failed'
+    if wait "$ann" || wait "$eve"; then # still there: told that the server has gone
+        die 'a client did not notice that the server went'
+    fi
+    exec 5>&- 7>&-
+    rm -r "$room"
+}
+
+# The guest's /tmp is its memory.
+file()
+{
+    echo
+    echo '== file: 5 MiB there and back, and what must not come back'
+    [ -x examples/file/file-server ] || { echo 'left out: built without libxxhash'; return; }
+    there=$(mktemp -d) && here=$(mktemp -d) || die 'no folders for files'
+    head -c 5242880 /dev/urandom >"$here/big" && : >"$here/empty" || die 'cannot make files'
+    vc_server_start examples/file/file-server "$there" "$(vc_target 0)" || die 'file-server did not start'
+    target=$(vc_target "$vc_port")
+    client=examples/file/file-client
+    for name in big empty; do
+        "$client" "$target" put "$here/$name" || die "cannot put $name"
+        "$client" "$target" get "$name" "$here/$name.back" || die "cannot get $name"
+        cmp "$here/$name" "$here/$name.back" || die "$name came back changed"
+    done
+    "$client" "$target" put "$here/big" again & # both at a time
+    second=$!
+    "$client" "$target" get big "$here/big.back" || die 'cannot get big while another file is put'
+    wait "$second" && cmp "$there/again" "$here/big" || die 'the second one was put wrong'
+    refuses 'cannot open nothing' "$client" "$target" get nothing "$here/nothing"
+    refuses 'is no name of a file here' "$client" "$target" get ../big "$here/nothing"
+    refuses 'is no name of a file here' "$client" "$target" put "$here/big" ../big
+    ln -s /etc/hostname "$there/link"
+    refuses 'cannot open link' "$client" "$target" get link "$here/nothing"
+    printf 'X' | dd of="$there/big" bs=1 seek=2621440 conv=notrunc 2>/dev/null # as a bad disk would
+    refuses 'the checksum is' "$client" "$target" get big "$here/nothing"
+    left=$(find "$here" "$there" -name 'nothing*' -o -name '*.part')
+    [ -z "$left" ] || die "this was left behind: $left"
+    vc_server_stop || die 'file-server failed'
+    rm -r "$there" "$here"
+}
+
+# The store is halted by a signal, as if it had very much to do.
+fanout()
+{
+    echo
+    echo '== fanout: a call that becomes two, with one deadline'
+    printf 'the first line\n' >"$text.one" || die 'cannot write a text'
+    vc_server_start examples/greeter/greeter-server "$(vc_target 0)" || die 'greeter-server did not start'
+    greeter_target=$(vc_target "$vc_port")
+    vc_server_start examples/kv/kv-server --listen "$(vc_target 0)" --load "$text.one" || die 'kv-server did not start'
+    kv_target=$(vc_target "$vc_port")
+    store=$vc_server
+    vc_server_start examples/fanout/fanout-server "$greeter_target" "$kv_target" "$(vc_target 0)" ||
+        die 'fanout-server did not start'
+    target=$(vc_target "$vc_port")
+    client=examples/fanout/fanout-client
+    answer=$("$client" "$target" Ann 1) || die 'fanout-client failed'
+    echo "$answer"
+    [ "$answer" = "Hello, Ann
+the first line" ] || die 'that is not the answer of both'
+    refuses 'NOT_FOUND: the store at' "$client" "$target" Ann 99
+    kill -s STOP -- "-$store"
+    refuses 'DEADLINE_EXCEEDED: the store at' "$client" "$target" Ann 1 800
+    kill -s CONT -- "-$store"
+    answer=$("$client" "$target" Bob 1) || die 'fanout-client failed after the store went on'
+    vc_server_stop || die 'a server failed'
+    rm "$text.one"
+}
