@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * fanout-client TARGET NAME KEY [MS]: has itself greeted and brought a value,
- * within that many milliseconds. */
+ * within that many milliseconds once it is connected. */
 #include <stdio.h>
 
 #include "../kv/number.h"
@@ -35,6 +35,8 @@ main(int argc, char **argv)
     opts.timeout_ms = (uint32_t)ms;
     if ((status = vc_runtime_new(NULL, &runtime)) != VC_OK ||
         (status = vc_channel_open(runtime, argv[1], NULL, &channel)) != VC_OK ||
+        (status = vc_channel_connect(channel, &fanout_front_service)) !=
+            VC_OK ||
         (status = fanout_front_welcome(channel, &request, &opts, &reply)) !=
             VC_OK)
         fprintf(stderr, "fanout-client: %s: %s\n", vc_status_name(status),

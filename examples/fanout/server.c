@@ -40,8 +40,8 @@ part_end(struct part *p, const char *who, const char *target,
 {
     p->status = status;
     if (status != VC_OK)
-        snprintf(p->error, sizeof p->error, "%s at %s: %s: %s", who, target,
-                 vc_status_name(status), vc_error());
+        snprintf(p->error, sizeof p->error, "%s at %s: %s", who, target,
+                 vc_error());
 }
 
 static void *
@@ -125,8 +125,9 @@ conclude(struct vc_call *call, const struct part *greeting,
          const struct part *value, Fanout__WelcomeReply *reply)
 {
     if (greeting->status != VC_OK && value->status != VC_OK)
-        return vc_call_fail(call, greeting->status, "both failed: %.110s; %s",
-                            greeting->error, value->error);
+        return vc_call_fail(call, greeting->status,
+                            "both failed: %.110s; %s: %s", greeting->error,
+                            vc_status_name(value->status), value->error);
     if (greeting->status != VC_OK)
         return vc_call_fail(call, greeting->status, "%s", greeting->error);
     if (value->status != VC_OK)
