@@ -333,7 +333,8 @@ vc__server_session_find(struct vc__server_link *sl, uint32_t number, bool *late)
     return NULL;
 }
 
-#define LATE "the deadline passed before the handler could run"
+#define LATE      "the deadline passed before the handler could run"
+#define CANCELLED "its caller has given it up"
 
 static uint64_t
 due_of(uint32_t deadline)
@@ -414,7 +415,8 @@ vc__server_session_call(struct vc__server_link *sl, const struct vc__frame *f)
 
     if (s == NULL)
         return late;
-    if (f->slot >= VC__SERVER_SLOTS || !slots_grow(s, f->slot))
+    if (!vc__stream_call_fits(f) || f->slot >= VC__SERVER_SLOTS ||
+        !slots_grow(s, f->slot))
         return false;
     slot = &s->slots[f->slot];
     if (f->sequence == slot->sequence)
@@ -472,8 +474,9 @@ message_done(struct vc__server_session *s, uint16_t i)
 static bool
 is_of_ended(const struct vc__server_slot *slot, uint32_t sequence)
 {
-    return slot->stream ? (int32_t)(slot->sequence - sequence) >= 0
-                        : (int32_t)(slot->sequence - sequence) > 0;
+    if (slot->sequence != sequence)
+        return (int32_t)(slot->sequence - sequence) > 0;
+    return slot->stream && slot->state != VC__SLOT_RUNNING;
 }
 
 bool

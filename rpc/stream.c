@@ -114,13 +114,28 @@ vc__stream_end(struct vc_stream *s, const struct vc__error *error)
     pthread_mutex_unlock(&s->lock);
 }
 
-void
+bool
 vc__stream_half(struct vc_stream *s)
 {
+    bool good;
+
     pthread_mutex_lock(&s->lock);
+    good = !s->half_in || s->ended;
     s->half_in = true;
     wake_all(s);
     pthread_mutex_unlock(&s->lock);
+    return good;
+}
+
+bool
+vc__stream_expects(struct vc_stream *s, uint32_t len)
+{
+    bool good;
+
+    pthread_mutex_lock(&s->lock);
+    good = s->ended || (!s->half_in && vc__inflow_fits(&s->in, vc__stream_cost(len)));
+    pthread_mutex_unlock(&s->lock);
+    return good;
 }
 
 static struct message *
@@ -179,7 +194,7 @@ vc__stream_window(struct vc_stream *s, uint32_t end)
     bool good;
 
     pthread_mutex_lock(&s->lock);
-    good = vc__outflow_window(&s->out, end);
+    good = s->ended || vc__outflow_window(&s->out, end);
     wake_all(s);
     pthread_mutex_unlock(&s->lock);
     return good;

@@ -77,10 +77,12 @@ void vc__stream_put(struct vc_stream *s);
  * protocol. */
 bool vc__stream_message(struct vc_stream *s, const uint8_t *body, uint32_t len,
                         const char *loss);
+/* The first part of one with so many bytes. False: it breaks the protocol. */
+bool vc__stream_expects(struct vc_stream *s, uint32_t len);
 /* False: it breaks the protocol. */
 bool vc__stream_window(struct vc_stream *s, uint32_t end);
-/* No more messages will come. */
-void vc__stream_half(struct vc_stream *s);
+/* No more messages will come. False: it breaks the protocol. */
+bool vc__stream_half(struct vc_stream *s);
 /* The call has ended; what has come may still be taken. Once, later ones do
  * nothing. */
 void vc__stream_end(struct vc_stream *s, const struct vc__error *error);

@@ -70,18 +70,24 @@ vc__outflow_take(struct vc__outflow *o, uint32_t cost)
 static inline bool
 vc__outflow_window(struct vc__outflow *o, uint32_t end)
 {
-    if ((int32_t)(end - o->end) < 0 ||
-        (int32_t)(end - o->sent) > (int32_t)VC__STREAM_WINDOW)
+    if (end - o->end > o->sent + VC__STREAM_WINDOW - o->end)
         return false;
     o->end = end;
     return true;
+}
+
+/* May a message of this cost come? */
+static inline bool
+vc__inflow_fits(const struct vc__inflow *i, uint32_t cost)
+{
+    return vc__stream_fits(i->came, i->told, cost);
 }
 
 /* A message came. False: it might not. */
 static inline bool
 vc__inflow_arrived(struct vc__inflow *i, uint32_t cost)
 {
-    if (!vc__stream_fits(i->came, i->told, cost))
+    if (!vc__inflow_fits(i, cost))
         return false;
     i->came += cost;
     return true;

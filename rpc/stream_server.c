@@ -231,7 +231,8 @@ message_take(struct vc__server_session *s, uint16_t i,
                                   1u << part_of(s)->server->log2_message))
         return false;
     slot->arrival->in_message = true;
-    return true;
+    return vc__stream_expects(slot->call->stream,
+                              slot->arrival->assembly.total);
 }
 
 static bool
@@ -248,8 +249,7 @@ stream_frame(struct vc__server_session *s, uint16_t i,
     default:
         if (s->slots[i].arrival != NULL)
             return false;
-        vc__stream_half(stream);
-        return true;
+        return vc__stream_half(stream);
     }
 }
 

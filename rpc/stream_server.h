@@ -10,6 +10,13 @@
 #include "rpc/server_call.h"
 #include "rpc/stream.h"
 
+/* A call whose client streams has no message of its own. */
+static inline bool
+vc__stream_call_fits(const struct vc__frame *call)
+{
+    return !(call->flags & VC__FRAME_CLIENT_STREAM) || call->body_len == 0;
+}
+
 /* Makes the call's stream. False without memory. */
 bool vc__stream_server_open(struct vc_call *call);
 

@@ -22,6 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/suite/streams.h"
+
 #define CHILD_READY_MS 10000
 #define CHILD_END_MS   10000
 #define APART_MS       60000
@@ -230,6 +232,7 @@ fixture_start_server_at(struct fixture *f, uint16_t port, unsigned threads,
     assert_status(VC_OK, suite_probe_add(f->server, &probe_methods, NULL));
     assert_status(VC_OK,
                   suite_other_add(f->server, &other_methods, other_text));
+    assert_status(VC_OK, suite_streams_add(f->server, &streams_methods, NULL));
     assert_status(VC_OK,
                   vc_server_listen(f->server, fixture_target(port, f->target)));
     assert_status(VC_OK, vc_runtime_start(f->server_runtime, threads));

@@ -1,0 +1,494 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Bad clients of streams: frames malformed, repeated, out of state. Each ends
+ * as doc/wire.md, 5, says, others are served on, and no handler is left. Bad
+ * servers are in test_hostile_stream_replies.c. */
+#include "tests/suite/hostile.h"
+
+#include <string.h>
+
+#include "tests/suite/streams.h"
+
+/* --- steps ------------------------------------------------------------- */
+
+/* Besides frames a script has these; the numbers are no frame's. */
+enum {
+    LONG_ = 0xf0, /* a MESSAGE of so many zeros, in parts */
+    REPLIED_,     /* wait for the reply of this call */
+    SAID_,        /* wait for a message of this call */
+};
+
+#define STREAMS_ (VC__FRAME_CLIENT_STREAM | VC__FRAME_SERVER_STREAM)
+#define MORE     VC__FRAME_MORE
+#define FRAME_IN(session_, type_, slot_, sequence_, ...)                       \
+    {                                                                          \
+        .type = VC__FRAME_##type_, .session = (session_), .slot = (slot_),     \
+        .sequence = (sequence_), ##__VA_ARGS__                                 \
+    }
+#define FRAME(...) FRAME_IN(1, __VA_ARGS__)
+#define CALL_IN(session_, slot_, sequence_, method_, flags_, ...)              \
+    FRAME_IN(session_, CALL, slot_, sequence_, .method = (method_),            \
+             .flags = (flags_), .deadline = VC__DEADLINE_NONE, ##__VA_ARGS__)
+#define CALL(...)  CALL_IN(1, __VA_ARGS__)
+#define CALL_TALK  CALL(0, 1, TALK, STREAMS_)
+#define CALL_UP    CALL(0, 1, UP, VC__FRAME_CLIENT_STREAM)
+#define CALL_COUNT CALL_IN(2, 0, 1, 3, 0)
+/* A Down that sends as long as it can. */
+#define CALL_DOWN                                                              \
+    CALL(0, 1, DOWN, VC__FRAME_SERVER_STREAM, BODY("\x10\xc0\x84\x3d"))
+#define SAY(body)   FRAME(MESSAGE, 0, 1, BODY(body))
+#define FIRST(body) FRAME(MESSAGE, 0, 1, .flags = MORE, BODY(body))
+#define HALF()      FRAME(HALF, 0, 1)
+#define WINDOW(end) FRAME(WINDOW, 0, 1, .deadline = (end))
+#define CANCEL()    FRAME(CANCEL, 0, 1)
+#define DATA(at, flags_, body)                                                 \
+    FRAME(DATA, 0, 1, .flags = (flags_), .deadline = (at), BODY(body))
+#define LONG(len)                                                              \
+    {                                                                          \
+        .type = LONG_, .session = 1, .sequence = 1, .body_len = (len)          \
+    }
+#define REPLIED                                                                \
+    {                                                                          \
+        .type = REPLIED_, .session = 1, .sequence = 1                          \
+    }
+#define SAID                                                                   \
+    {                                                                          \
+        .type = SAID_, .session = 1, .sequence = 1                             \
+    }
+/* A Talk that reads no more, and lasts until it is cancelled. */
+#define CALL_BUSY CALL_TALK, SAY("\x18\x02"), SAID
+/* One that has failed. */
+#define CALL_OVER CALL_TALK, SAY("\x18\x01"), REPLIED
+
+#define STEPS 7
+
+struct script {
+    const char *what;
+    struct vc__frame steps[STEPS];
+};
+
+/* One that is ended by a reply, to the first call of it. */
+struct ending {
+    const char *what;
+    struct vc__frame steps[STEPS];
+    enum vc_status status;
+    unsigned flags;
+};
+
+/* The next frame of this type of a call; others are passed over. */
+static bool
+await_frame(struct raw *r, uint8_t type, const struct vc__frame *call,
+            struct vc__frame *f)
+{
+    do {
+        if (!raw_next_frame(r, f, RAW_MS))
+            return false;
+    } while (f->type != type || f->session != call->session ||
+             f->slot != call->slot || f->sequence != call->sequence);
+    return true;
+}
+
+static bool
+step(struct raw *r, const struct vc__frame *s)
+{
+    static const uint8_t zeros[65536];
+    struct vc__frame f;
+
+    switch (s->type) {
+    case LONG_:
+        f = *s;
+        f.type = VC__FRAME_MESSAGE;
+        return raw_send_message(r, f, zeros, s->body_len);
+    case REPLIED_:
+        return await_frame(r, VC__FRAME_REPLY, s, &f);
+    case SAID_:
+        return await_frame(r, VC__FRAME_MESSAGE, s, &f);
+    default:
+        return raw_send_frame(r, *s);
+    }
+}
+
+/* Session 1 is of suite.Streams, 2 of suite.Probe. */
+static void
+open_sessions(struct fixture *f, struct raw *r)
+{
+    hostile_open(f, r);
+    assert_true(raw_send_open(r, 1, &suite_streams_service));
+    assert_true(raw_send_open(r, 2, &suite_probe_service));
+}
+
+/* False when the link ended on the way. */
+static bool
+play(struct fixture *f, struct raw *r, const struct vc__frame *steps)
+{
+    open_sessions(f, r);
+    for (size_t i = 0; i < STEPS; i++)
+        if (steps[i].type != 0 && !step(r, &steps[i]))
+            return false;
+    return true;
+}
+
+/* --- ends -------------------------------------------------------------- */
+
+/* No handler is left, nor anything that arrives. */
+static void
+nothing_left(struct fixture *f, const char *after)
+{
+    struct vc_counters c;
+    uint64_t until = fixture_ms() + RAW_MS;
+
+    do {
+        c = (struct vc_counters)VC_COUNTERS_INIT;
+        assert_status(VC_OK, fixture_echo(f->channel, 10, 4));
+        vc_runtime_counters(f->server_runtime, &c);
+    } while ((c.handlers_running > 0 || c.requests_arriving > 0) &&
+             fixture_ms() < until);
+    if (c.handlers_running > 0 || c.requests_arriving > 0)
+        fail_msg("after %s %lld handlers run, %lld bytes arrive", after,
+                 (long long)c.handlers_running, (long long)c.requests_arriving);
+}
+
+/* The link is good for a call of another session, and so are others. */
+static void
+lives(struct fixture *f, struct raw *r, const char *after)
+{
+    struct vc__frame call = CALL_IN(2, 9, 1, 3, 0), reply;
+
+    if (!raw_send_frame(r, call) ||
+        !await_frame(r, VC__FRAME_REPLY, &call, &reply))
+        fail_msg("after %s the link is dead", after);
+    assert_int_equal(VC_OK, reply.method);
+    raw_close(r);
+    hostile_others_served(f, after);
+    nothing_left(f, after);
+}
+
+#define N(table) (sizeof(table) / sizeof((table)[0]))
+
+static void
+play_closed(struct fixture *f, const struct script *scripts, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct raw r = {0};
+
+        play(f, &r, scripts[i].steps);
+        hostile_closed(f, &r, scripts[i].what);
+        nothing_left(f, scripts[i].what);
+    }
+}
+
+static void
+play_lives(struct fixture *f, const struct script *scripts, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct raw r = {0};
+
+        if (!play(f, &r, scripts[i].steps))
+            fail_msg("%s: the link ended", scripts[i].what);
+        lives(f, &r, scripts[i].what);
+    }
+}
+
+static void
+play_ends(struct fixture *f, const struct ending *scripts, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct ending *s = &scripts[i];
+        struct vc__frame reply;
+        struct raw r = {0};
+
+        if (!play(f, &r, s->steps) ||
+            !await_frame(&r, VC__FRAME_REPLY, &s->steps[0], &reply))
+            fail_msg("%s was not answered", s->what);
+        if (reply.method != s->status || reply.flags != s->flags)
+            fail_msg("%s was answered by %s with flags %u: %.*s", s->what,
+                     vc_status_name((enum vc_status)reply.method), reply.flags,
+                     (int)reply.body_len, (const char *)reply.body);
+        lives(f, &r, s->what);
+    }
+}
+
+/* --- of no stream ------------------------------------------------------ */
+
+static const struct script strays[] = {
+    {"a MESSAGE of a session that is not open", {FRAME_IN(3, MESSAGE, 0, 1)}},
+    {"a HALF of a session that is not open", {FRAME_IN(3, HALF, 0, 1)}},
+    {"a WINDOW of a session that is not open", {FRAME_IN(3, WINDOW, 0, 1)}},
+    {"DATA of a session that is not open",
+     {FRAME_IN(3, DATA, 0, 1, BODY("x"))}},
+    {"a MESSAGE of session 0", {FRAME_IN(0, MESSAGE, 0, 1)}},
+    {"a MESSAGE of the last session there could be",
+     {FRAME_IN(UINT32_MAX, MESSAGE, 0, 1)}},
+    {"a MESSAGE in a slot never used", {FRAME(MESSAGE, 7, 1)}},
+    {"a HALF in a slot never used", {FRAME(HALF, 7, 1)}},
+    {"a WINDOW in a slot never used", {FRAME(WINDOW, 7, 1)}},
+    {"a MESSAGE in a slot over the limit", {FRAME(MESSAGE, 256, 1)}},
+    {"a HALF in the last slot there could be", {FRAME(HALF, UINT16_MAX, 1)}},
+    {"a WINDOW in a slot over the limit", {FRAME(WINDOW, 256, 1)}},
+    {"a MESSAGE of a unary call", {CALL_COUNT, FRAME_IN(2, MESSAGE, 0, 1)}},
+    {"a HALF of a unary call", {CALL_COUNT, FRAME_IN(2, HALF, 0, 1)}},
+    {"a WINDOW of a unary call",
+     {CALL_COUNT, FRAME_IN(2, WINDOW, 0, 1, .deadline = 65536)}},
+    {"a MESSAGE of the next call", {CALL_BUSY, FRAME(MESSAGE, 0, 2)}},
+    {"a HALF of the next call", {CALL_BUSY, FRAME(HALF, 0, 2)}},
+    {"a WINDOW of the next call", {CALL_BUSY, FRAME(WINDOW, 0, 2)}},
+    {"DATA of the next call", {CALL_BUSY, FRAME(DATA, 0, 2, BODY("x"))}},
+    {"a MESSAGE while the request is still coming",
+     {CALL(0, 1, DOWN, VC__FRAME_SERVER_STREAM | MORE, BODY("\x64\0\0\0abc")),
+      SAY("")}},
+    {"a WINDOW while the request is still coming",
+     {CALL(0, 1, DOWN, VC__FRAME_SERVER_STREAM | MORE, BODY("\x64\0\0\0abc")),
+      WINDOW(65536)}},
+};
+
+static void
+a_frame_of_no_stream_ends_the_link(void **state)
+{
+    play_closed(*state, strays, N(strays));
+}
+
+/* --- out of turn ------------------------------------------------------- */
+
+static const struct script out_of_turn[] = {
+    {"a MESSAGE behind a HALF", {CALL_BUSY, HALF(), SAY("")}},
+    {"a HALF behind a HALF", {CALL_BUSY, HALF(), HALF()}},
+    {"the beginning of a MESSAGE behind a HALF",
+     {CALL_BUSY, HALF(), FIRST("\x64\0\0\0abc")}},
+    {"a MESSAGE of a client that does not stream", {CALL_DOWN, SAID, SAY("")}},
+    {"the beginning of one", {CALL_DOWN, SAID, FIRST("\x64\0\0\0abc")}},
+    {"a HALF of a client that does not stream", {CALL_DOWN, SAID, HALF()}},
+    {"a CALL in the slot of a stream that runs",
+     {CALL_BUSY, CALL(0, 2, TALK, STREAMS_)}},
+    {"a CALL repeated while its stream runs", {CALL_BUSY, CALL_TALK}},
+    {"a CALL between the parts of a MESSAGE",
+     {CALL_BUSY, FIRST("\x64\0\0\0abc"), CALL(0, 2, TALK, STREAMS_)}},
+    {"a CANCEL of the next call while a stream runs",
+     {CALL_BUSY, FRAME(CANCEL, 0, 2)}},
+    {"a CANCEL of a call far in the future", {CALL_BUSY, FRAME(CANCEL, 0, 9)}},
+    {"a CANCEL of a call from before", {CALL_BUSY, FRAME(CANCEL, 0, 0)}},
+    {"a CALL whose client streams, with a message",
+     {CALL(0, 1, TALK, STREAMS_, BODY("x"))}},
+    {"a CALL whose client streams, with the beginning of a message",
+     {CALL(0, 1, UP, VC__FRAME_CLIENT_STREAM | MORE, BODY("\x64\0\0\0abc"))}},
+    {"a flag that a MESSAGE may not have",
+     {CALL_BUSY, FRAME(MESSAGE, 0, 1, .flags = VC__FRAME_CLIENT_STREAM)}},
+    {"a flag on a HALF", {CALL_BUSY, FRAME(HALF, 0, 1, .flags = MORE)}},
+    {"a flag on a WINDOW",
+     {CALL_BUSY, FRAME(WINDOW, 0, 1, .flags = VC__FRAME_OF_REPLY)}},
+    {"a HALF with a body", {CALL_BUSY, FRAME(HALF, 0, 1, BODY("x"))}},
+    {"a WINDOW with a body",
+     {CALL_BUSY, FRAME(WINDOW, 0, 1, .deadline = 65536, BODY("x"))}},
+};
+
+static void
+a_frame_out_of_turn_ends_the_link(void **state)
+{
+    play_closed(*state, out_of_turn, N(out_of_turn));
+}
+
+/* --- parts ------------------------------------------------------------- */
+
+static const struct script parts[] = {
+    {"a first part without a length", {CALL_BUSY, FIRST("")}},
+    {"a first part of only its length", {CALL_BUSY, FIRST("\x64\0\0\0")}},
+    {"a first part of nothing", {CALL_BUSY, FIRST("\0\0\0\0abc")}},
+    {"a first part longer than all", {CALL_BUSY, FIRST("\x02\0\0\0abc")}},
+    {"a first part that is all", {CALL_BUSY, FIRST("\x03\0\0\0abc")}},
+    {"a part with a gap before it",
+     {CALL_BUSY, FIRST("\x64\0\0\0abc"), DATA(4, MORE, "d")}},
+    {"a part a second time",
+     {CALL_BUSY, FIRST("\x64\0\0\0abc"), DATA(2, MORE, "c")}},
+    {"a part over the end",
+     {CALL_BUSY, FIRST("\x05\0\0\0abc"), DATA(3, 0, "def")}},
+    {"a part that says too early that it is the last",
+     {CALL_BUSY, FIRST("\x64\0\0\0abc"), DATA(3, 0, "d")}},
+    {"a part that does not say that it is the last",
+     {CALL_BUSY, FIRST("\x05\0\0\0abc"), DATA(3, MORE, "de")}},
+    {"a part of nothing",
+     {CALL_BUSY, FIRST("\x64\0\0\0abc"), DATA(3, MORE, "")}},
+    {"a part of what the server sends",
+     {CALL_BUSY, FIRST("\x05\0\0\0abc"), DATA(3, VC__FRAME_OF_REPLY, "de")}},
+    {"parts that nothing began", {CALL_BUSY, DATA(0, 0, "abc")}},
+    {"parts behind the last",
+     {CALL_BUSY, FIRST("\x05\0\0\0abc"), DATA(3, 0, "de"), DATA(5, 0, "f")}},
+    {"a MESSAGE between the parts of one",
+     {CALL_BUSY, FIRST("\x64\0\0\0abc"), SAY("")}},
+    {"the beginning of another between the parts of a MESSAGE",
+     {CALL_BUSY, FIRST("\x64\0\0\0abc"), FIRST("\x64\0\0\0abc")}},
+    {"a HALF between the parts of a MESSAGE",
+     {CALL_BUSY, FIRST("\x64\0\0\0abc"), HALF()}},
+};
+
+static void
+bad_parts_of_a_message_end_the_link(void **state)
+{
+    play_closed(*state, parts, N(parts));
+}
+
+/* --- windows ----------------------------------------------------------- */
+
+/* The first message of a busy Talk costs 34; these fill the rest. */
+#define FILL_1 LONG(32719)
+#define FILL_2 LONG(32719)
+
+static const struct script windows[] = {
+    {"a WINDOW that takes a byte back", {CALL_BUSY, WINDOW(65535)}},
+    {"a WINDOW that takes all back", {CALL_BUSY, WINDOW(0)}},
+    {"a WINDOW one beyond what may be", {CALL_TALK, WINDOW(65537)}},
+    {"a WINDOW that is the last number", {CALL_TALK, WINDOW(UINT32_MAX)}},
+    {"a WINDOW half around", {CALL_TALK, WINDOW(0x80000000)}},
+    {"a WINDOW as far as a signed number goes", {CALL_TALK, WINDOW(INT32_MAX)}},
+    {"a WINDOW for a server that does not stream", {CALL_UP, WINDOW(65537)}},
+    {"a MESSAGE one byte over the window", {CALL_BUSY, FILL_1, LONG(32720)}},
+    {"a MESSAGE of nothing over the window",
+     {CALL_BUSY, FILL_1, FILL_2, SAY("")}},
+    {"the beginning of a MESSAGE over the window",
+     {CALL_BUSY, FILL_1, FILL_2, FIRST("\x64\0\0\0abc")}},
+    {"a long MESSAGE with less than half a window",
+     {CALL_BUSY, LONG(32760), LONG(60000)}},
+};
+
+static void
+what_is_over_a_window_ends_the_link(void **state)
+{
+    play_closed(*state, windows, N(windows));
+}
+
+/* --- what is dropped --------------------------------------------------- */
+
+#define NEXT CALL(0, 2, TALK, STREAMS_)
+
+static const struct script dropped[] = {
+    {"a MESSAGE behind the reply", {CALL_OVER, SAY("")}},
+    {"a bad MESSAGE behind the reply", {CALL_OVER, SAY("\x0a")}},
+    {"a HALF behind the reply", {CALL_OVER, HALF(), HALF()}},
+    {"a WINDOW behind the reply", {CALL_OVER, WINDOW(7)}},
+    {"DATA behind the reply", {CALL_OVER, DATA(3, 0, "d")}},
+    {"a MESSAGE of the call before", {CALL_OVER, NEXT, SAY(""), SAY("")}},
+    {"a HALF of the call before", {CALL_OVER, NEXT, HALF(), HALF()}},
+    {"a WINDOW of the call before", {CALL_OVER, NEXT, WINDOW(7)}},
+    {"DATA of the call before", {CALL_OVER, NEXT, DATA(3, 0, "d")}},
+    {"a MESSAGE of which a part comes behind the reply",
+     {CALL_TALK, SAY("\x18\x01"), FIRST("\x05\0\0\0abc"), REPLIED,
+      DATA(3, 0, "de")}},
+    {"a CANCEL behind the reply", {CALL_OVER, CANCEL()}},
+    {"CANCELs behind the reply", {CALL_OVER, CANCEL(), CANCEL(), CANCEL()}},
+    {"CANCELs of a stream that runs",
+     {CALL_BUSY, CANCEL(), CANCEL(), CANCEL()}},
+    {"a CANCEL, and messages behind it",
+     {CALL_BUSY, CANCEL(), SAY(""), HALF(), WINDOW(7)}},
+    {"a MESSAGE of a session that is closed",
+     {CALL_BUSY, FRAME(CLOSE, 0, 2), SAY(""), HALF()}},
+    {"a WINDOW that says nothing new", {CALL_TALK, WINDOW(65536), SAY("")}},
+    {"a WINDOW between the parts of a MESSAGE",
+     {CALL_TALK, FIRST("\x05\0\0\0\x0a\x03z"), WINDOW(65536), DATA(3, 0, "zz"),
+      SAID}},
+    {"messages that just fit the window", {CALL_BUSY, FILL_1, FILL_2}},
+    {"a long MESSAGE with just half a window",
+     {CALL_BUSY, LONG(32702), LONG(60000)}},
+};
+
+static void
+what_comes_late_is_dropped_and_the_link_lives(void **state)
+{
+    play_lives(*state, dropped, N(dropped));
+}
+
+/* --- what ends the call ------------------------------------------------ */
+
+#define UNRUN VC__FRAME_NOT_EXECUTED
+
+static const struct ending endings[] = {
+    {"a MESSAGE that is none",
+     {CALL_TALK, SAY("\x0a")},
+     VC_INVALID_ARGUMENT,
+     0},
+    {"a MESSAGE of zeros, in parts",
+     {CALL_UP, LONG(30000)},
+     VC_INVALID_ARGUMENT,
+     0},
+    {"a bad MESSAGE behind good ones",
+     {CALL_UP, SAY("\x0a\x01z"), SAY(""), SAY("\x12")},
+     VC_INVALID_ARGUMENT,
+     0},
+    {"stream flags for a unary method",
+     {CALL_IN(2, 0, 1, 3, STREAMS_)},
+     VC_UNIMPLEMENTED,
+     UNRUN},
+    {"no stream flags for a method that streams",
+     {CALL(0, 1, TALK, 0)},
+     VC_UNIMPLEMENTED,
+     UNRUN},
+    {"one stream flag for two",
+     {CALL(0, 1, TALK, VC__FRAME_CLIENT_STREAM), SAY(""), HALF()},
+     VC_UNIMPLEMENTED,
+     UNRUN},
+    {"two stream flags for one",
+     {CALL(0, 1, DOWN, STREAMS_), SAY(""), WINDOW(65536)},
+     VC_UNIMPLEMENTED,
+     UNRUN},
+    {"the other stream flag",
+     {CALL(0, 1, UP, VC__FRAME_SERVER_STREAM)},
+     VC_UNIMPLEMENTED,
+     UNRUN},
+    {"a stream of a method out of range",
+     {CALL(0, 1, 3, STREAMS_), SAY("\x0a")},
+     VC_UNIMPLEMENTED,
+     UNRUN},
+    {"a stream with a deadline of 0",
+     {FRAME(CALL, 0, 1, .method = TALK, .flags = STREAMS_), SAY(""), HALF()},
+     VC_DEADLINE_EXCEEDED,
+     UNRUN},
+    {"a bad request of a stream",
+     {CALL(0, 1, DOWN, VC__FRAME_SERVER_STREAM, BODY("\x0a"))},
+     VC_INVALID_ARGUMENT,
+     UNRUN},
+    {"a bad request of a stream, in parts",
+     {CALL(0, 1, DOWN, VC__FRAME_SERVER_STREAM | MORE, BODY("\x05\0\0\0abc")),
+      DATA(3, 0, "de")},
+     VC_INVALID_ARGUMENT,
+     UNRUN},
+    {"a CANCEL", {CALL_TALK, CANCEL()}, VC_CANCELLED, 0},
+    {"a CANCEL of one that waits for a window",
+     {CALL_BUSY, CANCEL()},
+     VC_CANCELLED,
+     0},
+    {"a CANCEL between the parts of a MESSAGE",
+     {CALL_BUSY, FIRST("\x64\0\0\0abc"), CANCEL(), DATA(3, MORE, "d")},
+     VC_CANCELLED,
+     0},
+    {"a CANCEL of a call that never came",
+     {FRAME(CANCEL, 0, 1)},
+     VC_CANCELLED,
+     UNRUN},
+    {"a CANCEL between the parts of the request",
+     {CALL(0, 1, DOWN, VC__FRAME_SERVER_STREAM | MORE, BODY("\x05\0\0\0abc")),
+      CANCEL(), DATA(3, MORE, "d"), DATA(4, 0, "e")},
+     VC_CANCELLED,
+     UNRUN},
+};
+
+static void
+what_is_wrong_within_a_stream_ends_it_and_the_link_lives(void **state)
+{
+    play_ends(*state, endings, N(endings));
+}
+
+#define T(name)                                                                \
+    cmocka_unit_test_setup_teardown(name, hostile_setup, fixture_teardown)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(a_frame_of_no_stream_ends_the_link),
+        T(a_frame_out_of_turn_ends_the_link),
+        T(bad_parts_of_a_message_end_the_link),
+        T(what_is_over_a_window_ends_the_link),
+        T(what_comes_late_is_dropped_and_the_link_lives),
+        T(what_is_wrong_within_a_stream_ends_it_and_the_link_lives),
+    };
+
+    return fixture_main(tests);
+}
