@@ -555,6 +555,8 @@ vc__server_session_cancel(struct vc__server_link *sl, const struct vc__frame *f)
 void
 vc__server_session_unbind(struct vc__server_session *s)
 {
+    /* Messages of streams that wait there: the flow is the next link's. */
+    vc__link_drop(&s->link->link, &s->flow);
     for (unsigned i = 0; i < s->n_slots; i++) {
         struct vc__server_slot *slot = &s->slots[i];
 

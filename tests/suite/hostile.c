@@ -66,6 +66,35 @@ hostile_closed(struct fixture *f, struct raw *r, const char *after)
 }
 
 bool
+hostile_await_frame(struct raw *r, uint8_t type, const struct vc__frame *call,
+                    struct vc__frame *f)
+{
+    do {
+        if (!raw_next_frame(r, f, RAW_MS))
+            return false;
+    } while (f->type != type || f->session != call->session ||
+             f->slot != call->slot || f->sequence != call->sequence);
+    return true;
+}
+
+void
+hostile_nothing_left(struct fixture *f, const char *after)
+{
+    struct vc_counters c;
+    uint64_t until = fixture_ms() + RAW_MS;
+
+    do {
+        c = (struct vc_counters)VC_COUNTERS_INIT;
+        assert_status(VC_OK, fixture_echo(f->channel, 10, 4));
+        vc_runtime_counters(f->server_runtime, &c);
+    } while ((c.handlers_running > 0 || c.requests_arriving > 0) &&
+             fixture_ms() < until);
+    if (c.handlers_running > 0 || c.requests_arriving > 0)
+        fail_msg("after %s %lld handlers run, %lld bytes arrive", after,
+                 (long long)c.handlers_running, (long long)c.requests_arriving);
+}
+
+bool
 hostile_send(struct raw *r, const struct hostile_packet *packet)
 {
     struct raw_packet p = {.len = 0};

@@ -28,6 +28,14 @@ void hostile_open_session(struct fixture *f, struct raw *r);
  * to end it. */
 uint64_t hostile_closed(struct fixture *f, struct raw *r, const char *after);
 
+/* The next frame of this type of a call; others are passed over. False when
+ * none comes in time. */
+bool hostile_await_frame(struct raw *r, uint8_t type,
+                         const struct vc__frame *call, struct vc__frame *f);
+
+/* In the end no handler runs in the server, and nothing arrives there. */
+void hostile_nothing_left(struct fixture *f, const char *after);
+
 /* A packet, and by what it differs from a good one. */
 struct hostile_packet {
     const char *what;

@@ -76,19 +76,6 @@ struct ending {
     unsigned flags;
 };
 
-/* The next frame of this type of a call; others are passed over. */
-static bool
-await_frame(struct raw *r, uint8_t type, const struct vc__frame *call,
-            struct vc__frame *f)
-{
-    do {
-        if (!raw_next_frame(r, f, RAW_MS))
-            return false;
-    } while (f->type != type || f->session != call->session ||
-             f->slot != call->slot || f->sequence != call->sequence);
-    return true;
-}
-
 static bool
 step(struct raw *r, const struct vc__frame *s)
 {
@@ -101,9 +88,9 @@ step(struct raw *r, const struct vc__frame *s)
         f.type = VC__FRAME_MESSAGE;
         return raw_send_message(r, f, zeros, s->body_len);
     case REPLIED_:
-        return await_frame(r, VC__FRAME_REPLY, s, &f);
+        return hostile_await_frame(r, VC__FRAME_REPLY, s, &f);
     case SAID_:
-        return await_frame(r, VC__FRAME_MESSAGE, s, &f);
+        return hostile_await_frame(r, VC__FRAME_MESSAGE, s, &f);
     default:
         return raw_send_frame(r, *s);
     }
@@ -131,24 +118,6 @@ play(struct fixture *f, struct raw *r, const struct vc__frame *steps)
 
 /* --- ends -------------------------------------------------------------- */
 
-/* No handler is left, nor anything that arrives. */
-static void
-nothing_left(struct fixture *f, const char *after)
-{
-    struct vc_counters c;
-    uint64_t until = fixture_ms() + RAW_MS;
-
-    do {
-        c = (struct vc_counters)VC_COUNTERS_INIT;
-        assert_status(VC_OK, fixture_echo(f->channel, 10, 4));
-        vc_runtime_counters(f->server_runtime, &c);
-    } while ((c.handlers_running > 0 || c.requests_arriving > 0) &&
-             fixture_ms() < until);
-    if (c.handlers_running > 0 || c.requests_arriving > 0)
-        fail_msg("after %s %lld handlers run, %lld bytes arrive", after,
-                 (long long)c.handlers_running, (long long)c.requests_arriving);
-}
-
 /* The link is good for a call of another session, and so are others. */
 static void
 lives(struct fixture *f, struct raw *r, const char *after)
@@ -156,12 +125,12 @@ lives(struct fixture *f, struct raw *r, const char *after)
     struct vc__frame call = CALL_IN(2, 9, 1, 3, 0), reply;
 
     if (!raw_send_frame(r, call) ||
-        !await_frame(r, VC__FRAME_REPLY, &call, &reply))
+        !hostile_await_frame(r, VC__FRAME_REPLY, &call, &reply))
         fail_msg("after %s the link is dead", after);
     assert_int_equal(VC_OK, reply.method);
     raw_close(r);
     hostile_others_served(f, after);
-    nothing_left(f, after);
+    hostile_nothing_left(f, after);
 }
 
 #define N(table) (sizeof(table) / sizeof((table)[0]))
@@ -174,7 +143,7 @@ play_closed(struct fixture *f, const struct script *scripts, size_t n)
 
         play(f, &r, scripts[i].steps);
         hostile_closed(f, &r, scripts[i].what);
-        nothing_left(f, scripts[i].what);
+        hostile_nothing_left(f, scripts[i].what);
     }
 }
 
@@ -199,7 +168,7 @@ play_ends(struct fixture *f, const struct ending *scripts, size_t n)
         struct raw r = {0};
 
         if (!play(f, &r, s->steps) ||
-            !await_frame(&r, VC__FRAME_REPLY, &s->steps[0], &reply))
+            !hostile_await_frame(&r, VC__FRAME_REPLY, &s->steps[0], &reply))
             fail_msg("%s was not answered", s->what);
         if (reply.method != s->status || reply.flags != s->flags)
             fail_msg("%s was answered by %s with flags %u: %.*s", s->what,

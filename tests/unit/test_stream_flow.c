@@ -63,6 +63,8 @@ a_receiver_that_takes_back_or_gives_too_much_is_broken(void **state)
     vc__outflow_init(&o);
     assert_false(vc__outflow_window(&o, VC__STREAM_WINDOW - 1));
     assert_false(vc__outflow_window(&o, VC__STREAM_WINDOW + 1));
+    assert_false(vc__outflow_window(&o, UINT32_C(1) << 31));
+    assert_false(vc__outflow_window(&o, UINT32_MAX));
     assert_true(vc__outflow_take(&o, 100));
     assert_true(vc__outflow_window(&o, VC__STREAM_WINDOW + 100));
     assert_false(vc__outflow_window(&o, VC__STREAM_WINDOW + 99));
