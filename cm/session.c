@@ -354,7 +354,7 @@ vc__session_launch(struct vc__session *s, struct vc__request *r)
     r->send->frame.session = s->number;
     r->send->frame.sequence = ++s->slots[slot].sequence;
     s->slots[slot].request = r;
-    s->slots[slot].stream = r->message != NULL;
+    s->slots[slot].stream = r->send->frame.flags & VC__FRAME_STREAMS;
     s->bytes += r->send->frame.body_len;
     r->state = VC__REQUEST_SENT;
     busy_more(s);

@@ -83,7 +83,7 @@ struct vc__slot {
     uint32_t sequence;             /* of the last call */
     uint16_t next_free;
     bool busy;
-    bool stream;
+    uint8_t stream;  /* VC__FRAME_*_STREAM of the call */
     bool in_message; /* the assembly is of one, and not of the reply */
 };
 

@@ -61,13 +61,21 @@ assembly_begin(struct vc__session *s, struct vc__slot *slot,
     return good;
 }
 
+/* Where the server streams, a good reply has no message. */
+static bool
+reply_fits(const struct vc__slot *slot, const struct vc__frame *f)
+{
+    return !(slot->stream & VC__FRAME_SERVER_STREAM) || f->method != VC_OK ||
+           f->body_len == 0;
+}
+
 static bool
 reply_first(struct vc__session *s, const struct vc__frame *f,
             struct vc__request **r, struct vc__reply_frame *reply)
 {
     struct vc__slot *slot = &s->slots[f->slot];
 
-    if (slot->assembly != NULL)
+    if (slot->assembly != NULL || !reply_fits(slot, f))
         return false;
     if (f->flags & VC__FRAME_MORE)
         return f->method == VC_OK && assembly_begin(s, slot, f);
@@ -98,7 +106,7 @@ message_first(struct vc__session *s, const struct vc__frame *f)
 {
     struct vc__slot *slot = &s->slots[f->slot];
 
-    if (!slot->stream || slot->assembly != NULL)
+    if (!(slot->stream & VC__FRAME_SERVER_STREAM) || slot->assembly != NULL)
         return false;
     slot->in_message = true;
     if (f->flags & VC__FRAME_MORE)

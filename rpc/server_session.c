@@ -334,7 +334,6 @@ vc__server_session_find(struct vc__server_link *sl, uint32_t number, bool *late)
 }
 
 #define LATE      "the deadline passed before the handler could run"
-#define CANCELLED "its caller has given it up"
 
 static uint64_t
 due_of(uint32_t deadline)

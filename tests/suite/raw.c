@@ -551,7 +551,9 @@ raw_send_message(struct raw *r, struct vc__frame f, const uint8_t *data,
 {
     uint8_t first[PART_MAX];
     uint32_t at = PART_MAX - f.metadata_len - 4;
+    bool of_reply = f.type == VC__FRAME_REPLY || f.flags & VC__FRAME_OF_REPLY;
 
+    f.flags &= (uint8_t)~VC__FRAME_OF_REPLY;
     f.body = data;
     f.body_len = len;
     if (len <= PART_MAX - f.metadata_len)
@@ -563,7 +565,7 @@ raw_send_message(struct raw *r, struct vc__frame f, const uint8_t *data,
     f.flags |= VC__FRAME_MORE;
     if (!raw_send_frame(r, f))
         return false;
-    f.flags = f.type == VC__FRAME_REPLY ? VC__FRAME_OF_REPLY : 0;
+    f.flags = of_reply ? VC__FRAME_OF_REPLY : 0;
     f.type = VC__FRAME_DATA;
     f.metadata_len = 0;
     for (; at < len; at += f.body_len) {

@@ -140,9 +140,9 @@ bool raw_send_frame(struct raw *r, struct vc__frame f);
 bool raw_send_open(struct raw *r, uint32_t session,
                    const struct vc_service *service);
 
-/* Sends len bytes as the message of a CALL or REPLY, in parts when it is
- * long, waiting for credits. f has all but the body; metadata, if it says that
- * it has any. */
+/* Sends len bytes as the message of a CALL, REPLY or MESSAGE, in parts when it
+ * is long, waiting for credits. f has all but the body; metadata, if it says
+ * that it has any; a MESSAGE of a server has VC__FRAME_OF_REPLY. */
 bool raw_send_message(struct raw *r, struct vc__frame f, const uint8_t *data,
                       uint32_t len);
 

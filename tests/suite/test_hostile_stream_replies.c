@@ -1,5 +1,335 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Bad servers of streams: what they send to a stream that our client has
+ * opened. Each ends as doc/wire.md, 5, says, and the client's other channels
+ * do not notice. Bad clients are in test_hostile_streams.c. */
+#include "tests/suite/stage.h"
+
+#include <string.h>
+
+#include "tests/suite/streams.h"
+
+#define MORE  VC__FRAME_MORE
+#define STEPS 5
+
+/* Slot, session and sequence are what they are more than the call's. */
+#define FRAME(type_, ...)                                                      \
+    {                                                                          \
+        .type = VC__FRAME_##type_, ##__VA_ARGS__                               \
+    }
+#define SAY(body)   FRAME(MESSAGE, BODY(body))
+#define FIRST(body) FRAME(MESSAGE, .flags = MORE, BODY(body))
+#define DATA(at, flags_, body)                                                 \
+    FRAME(DATA, .flags = VC__FRAME_OF_REPLY | (flags_), .deadline = (at),      \
+          BODY(body))
+#define WINDOW(end)        FRAME(WINDOW, .deadline = (end))
+#define REPLY(status, ...) FRAME(REPLY, .method = (status), ##__VA_ARGS__)
+/* A MESSAGE of so many zeros, in parts. */
+#define LONG(len)                                                              \
+    {                                                                          \
+        .type = LONG_, .body_len = (len)                                       \
+    }
+#define LONG_ 0xf0
+
+struct script {
+    const char *what;
+    unsigned method;
+    struct vc__frame steps[STEPS];
+    enum vc_status status; /* that the stream ends with */
+};
+
+static const struct script *script; /* of the stage, one at a time */
+
+/* --- the server's part ------------------------------------------------- */
+
+static bool
+step(struct raw *r, struct vc__frame f, const struct vc__frame *call)
+{
+    static const uint8_t zeros[70000];
+
+    f.slot = (uint16_t)(f.slot + call->slot);
+    f.session += call->session;
+    f.sequence += call->sequence;
+    if (f.type != LONG_)
+        return raw_send_frame(r, f);
+    f.type = VC__FRAME_MESSAGE;
+    f.flags = VC__FRAME_OF_REPLY;
+    return raw_send_message(r, f, zeros, f.body_len);
+}
+
+/* Plays the script to the first call that comes. */
+static bool
+play_steps(struct stage *s)
+{
+    struct vc__frame call;
+
+    if (!stage_accept_well(s, RAW_BUFFERS) || !stage_take_call(&s->r, &call))
+        return false;
+    for (unsigned i = 0; i < STEPS; i++)
+        if (script->steps[i].type != 0 && !step(&s->r, script->steps[i], &call))
+            break;
+    return true;
+}
+
+static bool
+play_closed(struct stage *s)
+{
+    return play_steps(s) && stage_client_leaves(&s->r);
+}
+
+/* And serves a unary call then. */
+static bool
+play_lives(struct stage *s)
+{
+    struct vc__frame call;
+
+    if (!play_steps(s))
+        return false;
+    do {
+        if (!stage_take_call(&s->r, &call))
+            return false;
+    } while (call.flags != 0);
+    return raw_send_message(&s->r,
+                            (struct vc__frame){.type = VC__FRAME_REPLY,
+                                               .slot = call.slot,
+                                               .session = call.session,
+                                               .sequence = call.sequence},
+                            (const uint8_t *)"\x08\x07", 2);
+}
+
+/* --- the client's part ------------------------------------------------- */
+
+/* Reads all that comes: how the stream ends. */
+static enum vc_status
+stream_run(struct stage *s)
+{
+    Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+    Suite__EchoReply *reply = NULL;
+    struct vc_stream *stream;
+    enum vc_status status;
+
+    assert_status(VC_OK,
+                  vc_stream_open(
+                      s->channel, &suite_streams_service, script->method,
+                      script->method == DOWN ? &request : NULL, NULL, &stream));
+    do {
+        vc_reply_free(reply);
+        reply = NULL;
+        status = script->method == UP
+                     ? vc_stream_finish(stream, (void **)&reply)
+                     : vc_stream_receive(stream, (void **)&reply);
+    } while (status == VC_OK && reply != NULL && script->method != UP);
+    if (reply != NULL)
+        vc_reply_free(reply);
+    vc_stream_close(stream);
+    return status;
+}
+
+static void
+play_script(struct fixture *f, const struct script *of, bool closed)
+{
+    struct stage s = {.len = 0};
+    enum vc_status status;
+    uint64_t calls = 0;
+
+    script = of;
+    stage_start(&s, f, closed ? play_closed : play_lives);
+    status = stream_run(&s);
+    if (status != of->status)
+        fail_msg("%s: %s, %s", of->what, vc_status_name(status),
+                 status == VC_OK ? "" : vc_error());
+    if (!closed) {
+        if (stage_call(&s, &calls) != VC_OK)
+            fail_msg("after %s: %s", of->what, vc_error());
+        assert_int_equal(7, calls);
+    }
+    stage_end(&s, of->what);
+}
+
+/* --- what ends the link ------------------------------------------------- */
+
+#define BROKEN VC_UNAVAILABLE
+
+static const struct script closing[] = {
+    {"a MESSAGE of the call before",
+     TALK,
+     {FRAME(MESSAGE, .sequence = UINT32_MAX)},
+     BROKEN},
+    {"a MESSAGE of the next call",
+     TALK,
+     {FRAME(MESSAGE, .sequence = 1)},
+     BROKEN},
+    {"a MESSAGE of a slot never used",
+     TALK,
+     {FRAME(MESSAGE, .slot = 1)},
+     BROKEN},
+    {"a MESSAGE of a slot over the limit",
+     TALK,
+     {FRAME(MESSAGE, .slot = 60000)},
+     BROKEN},
+    {"a MESSAGE of a session never opened",
+     TALK,
+     {FRAME(MESSAGE, .session = 1)},
+     BROKEN},
+    {"a MESSAGE of session 0",
+     TALK,
+     {FRAME(MESSAGE, .session = UINT32_MAX)},
+     BROKEN},
+    {"a WINDOW of the call before",
+     TALK,
+     {FRAME(WINDOW, .sequence = UINT32_MAX, .deadline = 65536)},
+     BROKEN},
+    {"a WINDOW of a slot never used",
+     TALK,
+     {FRAME(WINDOW, .slot = 1, .deadline = 65536)},
+     BROKEN},
+    {"a HALF", TALK, {FRAME(HALF)}, BROKEN},
+    {"a MESSAGE of a server that does not stream", UP, {SAY("")}, BROKEN},
+    {"the beginning of one", UP, {FIRST("\x64\0\0\0abc")}, BROKEN},
+    {"a WINDOW that takes a byte back", TALK, {WINDOW(65535)}, BROKEN},
+    {"a WINDOW one beyond what may be", TALK, {WINDOW(65537)}, BROKEN},
+    {"a WINDOW half around", TALK, {WINDOW(0x80000000)}, BROKEN},
+    {"a WINDOW that is the last number", UP, {WINDOW(UINT32_MAX)}, BROKEN},
+    {"a WINDOW for a client that does not stream",
+     DOWN,
+     {WINDOW(65537)},
+     BROKEN},
+    {"a WINDOW with a body",
+     TALK,
+     {FRAME(WINDOW, .deadline = 65536, BODY("x"))},
+     BROKEN},
+    {"a flag on a WINDOW",
+     TALK,
+     {FRAME(WINDOW, .flags = MORE, .deadline = 65536)},
+     BROKEN},
+    {"a flag that a MESSAGE may not have",
+     TALK,
+     {FRAME(MESSAGE, .flags = VC__FRAME_OF_REPLY)},
+     BROKEN},
+    {"a first part without a length", TALK, {FIRST("")}, BROKEN},
+    {"a first part of only its length", TALK, {FIRST("\x64\0\0\0")}, BROKEN},
+    {"a first part longer than all", TALK, {FIRST("\x02\0\0\0abc")}, BROKEN},
+    {"a first part that is all", TALK, {FIRST("\x03\0\0\0abc")}, BROKEN},
+    {"a part with a gap before it",
+     TALK,
+     {FIRST("\x64\0\0\0abc"), DATA(4, MORE, "d")},
+     BROKEN},
+    {"a part a second time",
+     TALK,
+     {FIRST("\x64\0\0\0abc"), DATA(2, MORE, "c")},
+     BROKEN},
+    {"a part over the end",
+     TALK,
+     {FIRST("\x05\0\0\0abc"), DATA(3, 0, "def")},
+     BROKEN},
+    {"a part that says too early that it is the last",
+     TALK,
+     {FIRST("\x64\0\0\0abc"), DATA(3, 0, "d")},
+     BROKEN},
+    {"a part of nothing",
+     TALK,
+     {FIRST("\x64\0\0\0abc"), DATA(3, MORE, "")},
+     BROKEN},
+    {"parts that nothing began", TALK, {DATA(0, 0, "abc")}, BROKEN},
+    {"parts of what the client sends",
+     TALK,
+     {FIRST("\x05\0\0\0abc"), FRAME(DATA, .deadline = 3, BODY("de"))},
+     BROKEN},
+    {"a MESSAGE between the parts of one",
+     TALK,
+     {FIRST("\x64\0\0\0abc"), SAY("")},
+     BROKEN},
+    {"a reply between the parts of a MESSAGE",
+     TALK,
+     {FIRST("\x64\0\0\0abc"), REPLY(VC_OK)},
+     BROKEN},
+    {"a reply with a message where the server streams",
+     TALK,
+     {REPLY(VC_OK, BODY("\x08\x07"))},
+     BROKEN},
+    {"a reply in parts where the server streams",
+     DOWN,
+     {REPLY(VC_OK, .flags = MORE, BODY("\x64\0\0\0abc"))},
+     BROKEN},
+    {"an error in parts",
+     DOWN,
+     {REPLY(VC_ABORTED, .flags = MORE, BODY("\x64\0\0\0abc"))},
+     BROKEN},
+};
+
+static void
+what_breaks_the_rules_of_streams_ends_the_link(void **state)
+{
+    for (size_t i = 0; i < sizeof closing / sizeof closing[0]; i++)
+        play_script(*state, &closing[i], true);
+}
+
+static const struct script over[] = {
+    {"a MESSAGE behind the reply", TALK, {REPLY(VC_OK), SAY("")}, VC_OK},
+    {"a WINDOW behind the reply", TALK, {REPLY(VC_OK), WINDOW(65536)}, VC_OK},
+    {"parts behind the reply", TALK, {REPLY(VC_OK), DATA(3, 0, "d")}, VC_OK},
+    {"a reply behind the reply", TALK, {REPLY(VC_OK), REPLY(VC_OK)}, VC_OK},
+};
+
+static void
+what_comes_behind_the_reply_ends_the_link(void **state)
+{
+    for (size_t i = 0; i < sizeof over / sizeof over[0]; i++)
+        play_script(*state, &over[i], true);
+}
+
+/* --- what ends the stream ----------------------------------------------- */
+
+static const struct script ending[] = {
+    {"a MESSAGE that is none", TALK, {SAY("\x0a"), REPLY(VC_OK)}, VC_INTERNAL},
+    {"a MESSAGE of zeros, in parts",
+     DOWN,
+     {LONG(30000), REPLY(VC_OK)},
+     VC_INTERNAL},
+    {"a MESSAGE that is none behind good ones",
+     DOWN,
+     {SAY(""), SAY("\x10\x07"), SAY("\x10"), REPLY(VC_OK)},
+     VC_INTERNAL},
+    {"a MESSAGE over the client's limit",
+     DOWN,
+     {LONG(65537), REPLY(VC_OK)},
+     VC_RESOURCE_EXHAUSTED},
+    {"a status that does not exist", TALK, {REPLY(999)}, VC_UNKNOWN},
+    {"a reply that is none", UP, {REPLY(VC_OK, BODY("\x0a"))}, VC_INTERNAL},
+    {"an error behind messages",
+     TALK,
+     {SAY(""), SAY(""), REPLY(VC_ABORTED, BODY("so"))},
+     VC_ABORTED},
+    {"a WINDOW that says nothing new",
+     TALK,
+     {WINDOW(65536), SAY(""), REPLY(VC_OK)},
+     VC_OK},
+    {"a WINDOW between the parts of a MESSAGE",
+     TALK,
+     {FIRST("\x05\0\0\0\x0a\x03z"), WINDOW(65536), DATA(3, 0, "zz"),
+      REPLY(VC_OK)},
+     VC_OK},
+};
+
+static void
+what_is_wrong_within_a_stream_ends_it_and_the_link_lives(void **state)
+{
+    for (size_t i = 0; i < sizeof ending / sizeof ending[0]; i++)
+        play_script(*state, &ending[i], false);
+}
+
+#define T(name)                                                                \
+    cmocka_unit_test_setup_teardown(name, hostile_setup, fixture_teardown)
+
 int
 main(void)
 {
-    return 0;
+    const struct CMUnitTest tests[] = {
+        T(what_breaks_the_rules_of_streams_ends_the_link),
+        T(what_comes_behind_the_reply_ends_the_link),
+        T(what_is_wrong_within_a_stream_ends_it_and_the_link_lives),
+    };
+
+    return fixture_main(tests);
 }
