@@ -103,6 +103,7 @@ vc_call_end(struct vc_call *call, enum vc_status status)
     call->status = status;
     if (!later_step(call, LATER_ENDED))
         return;
+    call->status = vc__server_intercept_end(call, status);
     /* The call, and the server with it, may be gone when the task has been
      * posted, but not when that has returned. */
     vc__server_enter(server);
@@ -140,19 +141,19 @@ call_handle(struct vc_call *call, const struct vc__service_entry *entry)
     struct vc__engine *engine = &vc__call_part(call)->progress->engine;
     struct vc__stint *stint;
     enum vc_status status;
-    bool holds;
+    bool holds, mine;
 
     vc__count(&engine->ledger, VC__COUNT_handlers_started, 1);
     handlers_count(call, 1);
     call->task.run = call_finish;
     stint = vc__engine_release(engine);
     status = run(call, entry);
+    mine = status != VC__LATER || later_step(call, LATER_RETURNED);
+    if (status == VC__LATER && mine)
+        status = vc__server_intercept_end(call, call->status);
     holds = vc__engine_resume(stint);
-    if (status == VC__LATER) {
-        if (!later_step(call, LATER_RETURNED))
-            return;
-        status = call->status;
-    }
+    if (!mine)
+        return;
     if (holds) {
         call_end(call, status);
         return;

@@ -107,7 +107,6 @@ vc__server_intercept_run(struct vc_call *call,
     } else {
         status = call_pass(i, call, entry);
     }
-    /* A handler whose end comes later returns here, and its
-     * vc__server_intercept_end() is where that end is. */
-    return vc__server_intercept_end(call, status);
+    return status == VC__LATER ? status
+                               : vc__server_intercept_end(call, status);
 }

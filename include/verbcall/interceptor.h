@@ -55,7 +55,9 @@ struct vc_interception_end {
  * callbacks of one call come one after the other, those of different calls at
  * the same time. On a client they run on the caller's thread, around all that
  * the call does, and may not close the channel; on a server they run on the
- * handler's thread, around the handler, and as handlers they may block.
+ * handler's thread, around the handler, and as handlers they may block; the
+ * end of a call that is ended later comes on the thread that ends it, or the
+ * handler's.
  *
  * Of a stream, messages are seen as they are sent and received, on the threads
  * that do, which may be two at a time; on a client its finish comes with

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "tests/sim/later.h"
 #include "tests/sim/scene.h"
 
 #define MS       1000u /* us */
@@ -274,6 +275,31 @@ begin(struct scene *s)
     s->server.add = watch_server;
 }
 
+/* --- calls that are ended later ------------------------------------------ */
+
+static struct later later;
+
+static void
+later_start(struct sim_server *s)
+{
+    (void)s;
+    assert_true(later_begin(&later, 500));
+}
+
+static void
+later_stop(struct sim_server *s)
+{
+    (void)s;
+    later_end(&later);
+}
+
+static enum vc_status
+maybe_later(struct sim_server *s, struct vc_call *call, uint64_t tag)
+{
+    (void)s;
+    return tag % 3 == 0 ? later_take(&later, call) : VC_OK;
+}
+
 /* --- scenes ------------------------------------------------------------ */
 
 /* Calls with deadlines of all kinds; links break, and for some seconds nobody
@@ -306,6 +332,9 @@ every_call_that_starts_finishes_once_as_its_caller_is_told(void **state)
         begin(&s);
         s.server.sleep_us = 1 * MS;
         s.server.long_us = 40 * MS;
+        s.server.finish = maybe_later;
+        s.server.begin = later_start;
+        s.server.end = later_stop;
         scene_run(&s, seed);
         assert_client(RECORDS, counts);
         assert_server();
