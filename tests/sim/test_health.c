@@ -25,11 +25,13 @@ do_it(struct sim_server *s)
     (void)s;
     scene_sync();
     to_do();
+    scene_sync();
 }
 
 static void
 have_done(struct scene *s, void (*what)(void))
 {
+    scene_sync();
     to_do = what;
     scene_sync();
     scene_call(s, 8, 1);
