@@ -333,7 +333,7 @@ vc__server_session_find(struct vc__server_link *sl, uint32_t number, bool *late)
     return NULL;
 }
 
-#define LATE      "the deadline passed before the handler could run"
+#define LATE "the deadline passed before the handler could run"
 
 static uint64_t
 due_of(uint32_t deadline)

@@ -133,7 +133,8 @@ vc__stream_expects(struct vc_stream *s, uint32_t len)
     bool good;
 
     pthread_mutex_lock(&s->lock);
-    good = s->ended || (!s->half_in && vc__inflow_fits(&s->in, vc__stream_cost(len)));
+    good = s->ended ||
+           (!s->half_in && vc__inflow_fits(&s->in, vc__stream_cost(len)));
     pthread_mutex_unlock(&s->lock);
     return good;
 }

@@ -118,6 +118,7 @@ client_channel(struct client *c, const char *target, unsigned links)
 
     opts.min_links = opts.max_links = links;
     opts.call_timeout_ms = 60000;
+    opts.max_attempts = 1; /* what one comes to */
     assert_int_equal(VC_OK,
                      vc_channel_open(c->runtime, target, &opts, &channel));
     return channel;

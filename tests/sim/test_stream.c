@@ -110,8 +110,10 @@ static const struct vc_method methods[] = {
     METHOD(UP, VC_METHOD_CLIENT_STREAM),
 };
 
-static const struct vc_service streams = {
-    .name = "sim.Streams", .id = UINT64_C(0xa029f56136183507), .n_methods = 3, .methods = methods};
+static const struct vc_service streams = {.name = "sim.Streams",
+                                          .id = UINT64_C(0xa029f56136183507),
+                                          .n_methods = 3,
+                                          .methods = methods};
 
 static enum vc_status
 streams_add(struct vc_server *server, struct sim_server *s)
