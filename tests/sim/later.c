@@ -43,7 +43,7 @@ bool
 later_begin(struct later *l, unsigned us)
 {
     memset(l, 0, sizeof *l);
-    l->us = us;
+    atomic_store(&l->us, us);
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->more, NULL);
     return pthread_create(&l->thread, NULL, later_main, l) == 0;
@@ -72,4 +72,30 @@ later_take(struct later *l, struct vc_call *call)
     pthread_cond_signal(&l->more);
     pthread_mutex_unlock(&l->lock);
     return status;
+}
+
+static void
+serve_begin(struct sim_server *s)
+{
+    struct later *l = s->arg;
+
+    l->works = later_begin(l, atomic_load(&l->us));
+}
+
+static void
+serve_end(struct sim_server *s)
+{
+    struct later *l = s->arg;
+
+    if (l->works)
+        later_end(l);
+}
+
+void
+later_serve(struct later *l, struct sim_server *s, unsigned us)
+{
+    atomic_store(&l->us, us);
+    s->arg = l;
+    s->begin = serve_begin;
+    s->end = serve_end;
 }

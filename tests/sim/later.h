@@ -19,6 +19,7 @@ struct later {
     struct vc_call *calls[LATER_MAX]; /* lock; those to end next */
     unsigned n, at;                   /* lock */
     bool stop;                        /* lock */
+    bool works;                       /* it was begun, by later_serve() */
     enum vc_status status;            /* that they end with */
     atomic_uint us;                   /* after which each is */
     atomic_uint hold, go; /* hold: not before `go`, but for `stop` */
@@ -28,6 +29,9 @@ struct later {
 bool later_begin(struct later *l, unsigned us);
 /* Ends what is left at once, and the thread. */
 void later_end(struct later *l);
+
+/* Has every process of this server begin and end it. */
+void later_serve(struct later *l, struct sim_server *s, unsigned us);
 
 /* For a handler: has this call ended; what to return. */
 enum vc_status later_take(struct later *l, struct vc_call *call);

@@ -71,20 +71,6 @@ handle(struct sim_server *s, struct vc_call *call,
 }
 
 static void
-worker_begin(struct sim_server *s)
-{
-    (void)s;
-    assert_true(later_begin(&seen.later, 0));
-}
-
-static void
-worker_end(struct sim_server *s)
-{
-    (void)s;
-    later_end(&seen.later);
-}
-
-static void
 play(void (*act)(struct scene *s))
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
@@ -92,8 +78,7 @@ play(void (*act)(struct scene *s))
 
         memset(&seen, 0, sizeof seen);
         s.server.handle = handle;
-        s.server.begin = worker_begin;
-        s.server.end = worker_end;
+        later_serve(&seen.later, &s.server, 0);
         scene_run(&s, seed);
     }
 }

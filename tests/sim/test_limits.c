@@ -34,22 +34,10 @@ handle(struct sim_server *s, struct vc_call *call,
         sim_tell(&seen.begun[request->tag]);
         assert_true(sim_await(&seen.go[request->tag], PATIENCE));
     }
-    return request->tag == LATER ? later_take(&seen.later, call) : VC_OK;
-}
-
-static void
-worker_begin(struct sim_server *s)
-{
-    (void)s;
-    assert_true(later_begin(&seen.later, 0));
+    if (request->tag != LATER)
+        return VC_OK;
     atomic_store(&seen.later.hold, 1);
-}
-
-static void
-worker_end(struct sim_server *s)
-{
-    (void)s;
-    later_end(&seen.later);
+    return later_take(&seen.later, call);
 }
 
 static void
@@ -60,8 +48,7 @@ play(void (*act)(struct scene *s), const struct vc_server_opts *opts)
 
         memset(&seen, 0, sizeof seen);
         s.server.handle = handle;
-        s.server.begin = worker_begin;
-        s.server.end = worker_end;
+        later_serve(&seen.later, &s.server, 0);
         s.server.opts = opts;
         scene_run(&s, seed);
     }

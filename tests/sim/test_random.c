@@ -56,35 +56,12 @@ roll(struct dice *d, uint64_t n)
 
 /* --- servers ----------------------------------------------------------- */
 
-struct worker {
-    struct later later;
-    bool works;
-};
-
-static void
-worker_begin(struct sim_server *s)
-{
-    struct worker *w = s->arg;
-
-    w->works = later_begin(&w->later, LATER_US);
-}
-
-static void
-worker_end(struct sim_server *s)
-{
-    struct worker *w = s->arg;
-
-    if (w->works)
-        later_end(&w->later);
-}
-
 static enum vc_status
-worker_finish(struct sim_server *s, struct vc_call *call, uint64_t tag)
+server_finish(struct sim_server *s, struct vc_call *call, uint64_t tag)
 {
-    struct worker *w = s->arg;
+    struct later *l = s->arg;
 
-    return w->works && tag % LATER_ONE_IN == 0 ? later_take(&w->later, call)
-                                               : VC_OK;
+    return l->works && tag % LATER_ONE_IN == 0 ? later_take(l, call) : VC_OK;
 }
 
 /* --- clients ----------------------------------------------------------- */
@@ -118,7 +95,7 @@ struct client {
 struct world {
     struct dice dice;
     struct sim_server servers[SERVERS];
-    struct worker workers[SERVERS];
+    struct later later[SERVERS];
     struct fake_host *server_hosts[SERVERS];
     struct fake_host *removed; /* has lost its device; one at most */
     unsigned n_servers, n_clients;
@@ -411,10 +388,8 @@ servers_start(struct world *w)
         w->servers[i].sleep_us = (unsigned)roll(&w->dice, 3) * 700;
         if (roll(&w->dice, 2) == 0) /* then engines are taken over */
             w->servers[i].long_us = 5000 + (unsigned)roll(&w->dice, 1495000);
-        w->servers[i].begin = worker_begin;
-        w->servers[i].end = worker_end;
-        w->servers[i].finish = worker_finish;
-        w->servers[i].arg = &w->workers[i];
+        w->servers[i].finish = server_finish;
+        later_serve(&w->later[i], &w->servers[i], LATER_US);
         sim_server_start(&w->servers[i], w->server_hosts[i],
                          1 + (unsigned)roll(&w->dice, 2));
     }
