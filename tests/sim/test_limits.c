@@ -96,10 +96,12 @@ caller_let_go(struct caller *c)
 static void
 is_refused(struct vc_channel *channel, const char *word)
 {
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
     enum vc_outcome outcome;
     unsigned ran = atomic_load(&sim_ran[FREE]);
 
-    assert_int_equal(sim_echo(channel, 64, FREE, 0, &outcome),
+    opts.flags = VC_CALL_NO_RETRY;
+    assert_int_equal(sim_echo_opts(channel, 64, FREE, &opts, &outcome),
                      VC_RESOURCE_EXHAUSTED);
     assert_int_equal(outcome, VC_OUTCOME_NOT_EXECUTED);
     assert_non_null(strstr(vc_error(), word));
