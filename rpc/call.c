@@ -158,10 +158,14 @@ renew(struct blocking *b, const struct what *w)
     struct vc__unary *u = &b->unary;
 
     vc__unary_release(u);
-    if (prepare(b, u->channel, w, b->again.attempt) == VC_OK &&
-        attempt_may_begin(b))
+    if (prepare(b, u->channel, w, b->again.attempt) != VC_OK) {
+        u->error = *vc__error_last();
+        return false;
+    }
+    if (attempt_may_begin(b))
         return true;
-    u->error = *vc__error_last();
+    vc__error_put(&u->error, VC_CANCELLED, "%s was cancelled by its caller",
+                  u->method->name);
     return false;
 }
 
