@@ -34,12 +34,16 @@ struct vc_async;
 typedef void vc_async_done(enum vc_status status, void *reply, void *arg);
 
 /* vc_channel_call_async - starts a call of a generated client function. Any
- * thread. The request may be freed when it returns; opts may be NULL. On VC_OK
- * done(status, reply, arg) follows, with the codes of vc_channel_call(), and
- * *call, unless call is NULL, is the caller's, who frees it by vc_async_free().
- * *call is set before done() can run.
+ * thread. When it returns, the request and opts.metadata may be freed; opts may
+ * be NULL. On VC_OK done(status, reply, arg) follows, with the codes of
+ * vc_channel_call(); opts.result is filled before that, and lives so long. And
+ * *call, unless call is NULL, is the caller's, who frees it by vc_async_free();
+ * it is set before done() can run. Of a VC_METHOD_ONE_WAY done() runs when the
+ * server has answered. Otherwise there is no call:
  * VC_INVALID_ARGUMENT   the request lacks something that must be set
- * VC_RESOURCE_EXHAUSTED the request is over the limit; no memory */
+ * VC_RESOURCE_EXHAUSTED the request is over the limit; no memory
+ * VC_CANCELLED          its canceller was cancelled, or its parent
+ * VC_DEADLINE_EXCEEDED  the deadline of its parent has passed */
 VC_API enum vc_status
 vc_channel_call_async(struct vc_channel *channel,
                       const struct vc_service *service, unsigned method,
