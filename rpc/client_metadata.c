@@ -10,48 +10,59 @@
 
 /* --- of a request ------------------------------------------------------ */
 
-/* Bytes that they take packed, with `own` of the library's. */
+/* Bytes that a program's entries take packed. */
 static enum vc_status
-entries_measure(const struct vc_metadata *entries, size_t n, size_t own,
-                size_t *size)
+entries_measure(const struct vc_metadata *entries, size_t n, size_t *size)
 {
-    *size = own;
+    *size = 0;
     for (size_t i = 0; i < n; i++) {
         const char *fault = vc__metadata_fault(&entries[i]);
 
         if (fault != NULL)
             return vc__fail(VC_INVALID_ARGUMENT, "metadata[%zu]: %s", i, fault);
         *size += vc__metadata_size(&entries[i]);
-        if (*size > VC__METADATA_MAX)
+        if (*size > VC_METADATA_MAX)
             return vc__fail(VC_RESOURCE_EXHAUSTED,
-                            "metadata[%zu]: all up to it take more than %zu "
+                            "metadata[%zu]: all up to it take more than %u "
                             "bytes; put what is long into the message",
-                            i, VC__METADATA_MAX);
+                            i, VC_METADATA_MAX);
     }
     return VC_OK;
+}
+
+/* Room for them, with the entry in front that says which attempt this is;
+ * where the others go, or NULL. */
+static uint8_t *
+pack_begin(unsigned attempt, size_t size, uint8_t **packed, uint16_t *len)
+{
+    char number[16];
+    struct vc_metadata own = {.key = VC__METADATA_ATTEMPTS, .value = number};
+
+    own.length = (size_t)snprintf(number, sizeof number, "%u", attempt - 1);
+    if (attempt > 1)
+        size += vc__metadata_size(&own);
+    *packed = malloc(size);
+    *len = (uint16_t)size;
+    if (*packed == NULL)
+        vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    return *packed == NULL || attempt == 1
+               ? *packed
+               : vc__metadata_put(*packed, &own, false);
 }
 
 enum vc_status
 vc__metadata_pack(const struct vc_metadata *entries, size_t n, unsigned attempt,
                   uint8_t **packed, uint16_t *len)
 {
-    char number[16];
-    struct vc_metadata own = {.key = VC__METADATA_ATTEMPTS, .value = number};
-    enum vc_status status;
-    uint8_t *out;
     size_t size;
+    enum vc_status status = entries_measure(entries, n, &size);
+    uint8_t *out;
 
-    own.length = (size_t)snprintf(number, sizeof number, "%u", attempt - 1);
-    status = entries_measure(entries, n,
-                             attempt > 1 ? vc__metadata_size(&own) : 0, &size);
     if (status != VC_OK)
         return status;
-    *packed = out = malloc(size);
+    out = pack_begin(attempt, size, packed, len);
     if (out == NULL)
-        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
-    *len = (uint16_t)size;
-    if (attempt > 1)
-        out = vc__metadata_put(out, &own, false);
+        return VC_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < n; i++)
         out = vc__metadata_put(out, &entries[i], false);
     return VC_OK;

@@ -101,25 +101,35 @@ said_grow(struct vc_call *call, struct vc__call_metadata *own, size_t more)
     return true;
 }
 
-/* Adds an entry that has no fault. */
+/* Adds an entry that may be. */
 static enum vc_status
 say(struct vc_call *call, const struct vc_metadata *entry, bool trailing)
 {
     struct vc__call_metadata *own = &call->metadata;
     size_t size = vc__metadata_size(entry);
 
-    if (entry->length > VC__METADATA_MAX ||
-        size > VC__METADATA_MAX - own->said_len)
-        return vc__fail(VC_RESOURCE_EXHAUSTED,
-                        "with %s the metadata of the reply take more than %zu "
-                        "bytes; put what is long into the message",
-                        entry->key, VC__METADATA_MAX);
     if (!said_grow(call, own, size))
         return vc__fail(VC_RESOURCE_EXHAUSTED, "the call has no memory for %s",
                         entry->key);
     vc__metadata_put(own->said + own->said_len, entry, trailing);
     own->said_len += size;
     return VC_OK;
+}
+
+/* Adds one of the program's. */
+static enum vc_status
+say_more(struct vc_call *call, const struct vc_metadata *entry, bool trailing)
+{
+    const struct vc__call_metadata *own = &call->metadata;
+
+    if (entry->length > VC_METADATA_MAX ||
+        own->said_len - own->advice_len + vc__metadata_size(entry) >
+            VC_METADATA_MAX)
+        return vc__fail(VC_RESOURCE_EXHAUSTED,
+                        "with %s the metadata of the reply take more than %u "
+                        "bytes; put what is long into the message",
+                        entry->key, VC_METADATA_MAX);
+    return say(call, entry, trailing);
 }
 
 static enum vc_status
@@ -133,7 +143,7 @@ add(struct vc_call *call, const char *key, const void *value, size_t length,
         return vc__fail(VC_INVALID_ARGUMENT, "metadata %.*s: %s",
                         (int)VC__METADATA_KEY_MAX, key == NULL ? "" : key,
                         fault);
-    return say(call, &entry, trailing);
+    return say_more(call, &entry, trailing);
 }
 
 enum vc_status
@@ -167,16 +177,22 @@ vc_call_details(struct vc_call *call, const void *bytes, size_t length)
         .key = VC__METADATA_DETAILS, .value = bytes, .length = length};
 
     unsay(call, entry.key);
-    return length == 0 ? VC_OK : say(call, &entry, true);
+    return length == 0 ? VC_OK : say_more(call, &entry, true);
 }
 
+/* There is always room for it: it is not one of the program's. */
 enum vc_status
 vc_call_pushback(struct vc_call *call, int32_t ms)
 {
     char number[16];
     struct vc_metadata entry = {.key = VC__METADATA_PUSHBACK, .value = number};
+    enum vc_status status;
 
     entry.length = (size_t)snprintf(number, sizeof number, "%d", (int)ms);
     unsay(call, entry.key);
-    return say(call, &entry, true);
+    call->metadata.advice_len = 0;
+    status = say(call, &entry, true);
+    if (status == VC_OK)
+        call->metadata.advice_len = vc__metadata_size(&entry);
+    return status;
 }

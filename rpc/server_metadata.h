@@ -18,6 +18,7 @@ struct vc__call_metadata {
     uint32_t previous; /* attempts of the caller before this */
     uint8_t *said;     /* packed, for the reply */
     size_t said_len, said_room;
+    size_t advice_len; /* of them, for vc_call_pushback() */
 };
 
 /* Takes those of the request. Else what to answer, with *text to say why. */

@@ -87,7 +87,7 @@ vc__metadata_fault(const struct vc_metadata *entry)
                "library's own";
     if (entry->value == NULL && entry->length > 0)
         return "its value is NULL, and its length is not 0";
-    if (entry->length > VC__METADATA_MAX)
+    if (entry->length > VC_METADATA_MAX)
         return "its value is longer than all metadata may be together";
     if (!key_is_binary(entry->key, len) &&
         !text_fits(entry->value, entry->length))

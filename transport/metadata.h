@@ -17,8 +17,9 @@
 
 /* Packed bytes of one frame at most: so a packet of the smallest size that
  * peers agree on has room for them and for a first part, or the text of an
- * error. */
-#define VC__METADATA_MAX ((size_t)VC_METADATA_MAX)
+ * error. A program may give VC_METADATA_MAX; the rest is for the library's
+ * own. */
+#define VC__METADATA_MAX ((size_t)7168)
 
 #define VC__METADATA_KEY_MAX 127u
 

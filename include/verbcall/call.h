@@ -101,7 +101,7 @@ VC_API unsigned vc_call_attempt(const struct vc_call *call);
 
 /* vc_call_pushback - tells the caller's library, in a reply that fails, after
  * how many milliseconds it may try again; below 0: not at all. The last one
- * counts. VC_RESOURCE_EXHAUSTED as above. */
+ * counts. VC_RESOURCE_EXHAUSTED without memory. */
 VC_API enum vc_status vc_call_pushback(struct vc_call *call, int32_t ms);
 
 /* vc_call_later, vc_call_end - a handler that ends with

@@ -29,10 +29,10 @@ struct vc_metadata {
     size_t length; /* of the value */
 };
 
-/* Bytes that all metadata of one direction of a call may take together: those
- * of keys and values, and 3 for each entry. What the library adds itself
- * counts, too: details of a status, and up to 50 bytes. */
-#define VC_METADATA_MAX 7168
+/* Bytes that a program's metadata of one direction of a call may take
+ * together: those of keys and values, and 3 for each entry. Details of a status
+ * (vc_call_details()) are one of them. */
+#define VC_METADATA_MAX 7000
 
 /* What a call came to. Set by VC_RESULT_INIT, filled at the end of the call
  * that has it in its options, whatever the end is, and given back by

@@ -217,7 +217,7 @@ keys_that_end_in_bin_carry_any_bytes(void **state)
 static void
 a_value_is_there_and_not_longer_than_all_may_be(void **state)
 {
-    static uint8_t bytes[VC__METADATA_MAX + 1];
+    static uint8_t bytes[VC_METADATA_MAX + 1];
     struct vc_metadata e = {.key = "x-bin", .value = NULL, .length = 0};
 
     (void)state;
@@ -225,9 +225,9 @@ a_value_is_there_and_not_longer_than_all_may_be(void **state)
     e.length = 1;
     assert_non_null(strstr(vc__metadata_fault(&e), "NULL"));
     e.value = bytes;
-    e.length = VC__METADATA_MAX;
+    e.length = VC_METADATA_MAX;
     assert_null(vc__metadata_fault(&e));
-    e.length = VC__METADATA_MAX + 1;
+    e.length = VC_METADATA_MAX + 1;
     assert_non_null(strstr(vc__metadata_fault(&e), "longer"));
     e.length = SIZE_MAX;
     assert_non_null(vc__metadata_fault(&e));
