@@ -95,7 +95,7 @@ long_new(const struct vc__unary *u, size_t size)
 }
 
 /* The same request as another attempt: the program's metadata stand behind
- * ours. When they leave no room the server is not told which it is. */
+ * ours, and leave room for them. */
 static struct vc__send *
 long_copy(const struct vc__send *send, struct vc__watch *watch,
           unsigned attempt)
@@ -109,8 +109,6 @@ long_copy(const struct vc__send *send, struct vc__watch *watch,
 
     if (vc__metadata_pack(NULL, 0, attempt, &ours, &n) != VC_OK)
         return NULL;
-    if ((size_t)n + of->own > VC__METADATA_MAX)
-        n = 0;
     l = long_alloc(watch, (uint16_t)(n + of->own), send->frame.body_len);
     if (l != NULL) {
         l->own = of->own;
