@@ -4,6 +4,8 @@
  * Metadata and results of calls that take several attempts, or that nobody
  * waits for while they run: each attempt brings the same metadata and its
  * number, the result is that of the attempt which ended the call. */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include <verbcall/async.h>
@@ -14,21 +16,43 @@
 
 /* --- the service ------------------------------------------------------- */
 
+/* The wire between client and server is no order of memory. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct plan {
     unsigned failures; /* so many attempts fail */
     unsigned size;     /* of the metadata, packed */
     bool advises;      /* they say when to try again: */
     int32_t advice;
     bool slow; /* the first attempt takes its time */
-} plan;
+} the_plan;    /* lock */
 
 static atomic_uint ran;
-static uint64_t began_us[8]; /* each attempt */
+static _Atomic(uint64_t) began_us[8]; /* each attempt */
+
+static struct plan
+plan_now(void)
+{
+    struct plan p;
+
+    pthread_mutex_lock(&lock);
+    p = the_plan;
+    pthread_mutex_unlock(&lock);
+    return p;
+}
+
+static void
+plan_set(const struct plan *p)
+{
+    pthread_mutex_lock(&lock);
+    the_plan = *p;
+    pthread_mutex_unlock(&lock);
+}
 
 static enum vc_status
 run(struct vc_call *call, const void *methods, const void *request, void *reply,
     void *arg)
 {
+    const struct plan plan = plan_now();
     unsigned number = vc_call_attempt(call);
     char text[2] = {(char)('0' + number % 10), '\0'};
     size_t length;
@@ -131,12 +155,12 @@ call_blocking(struct vc_channel *channel, const Suite__EchoRequest *request,
 /* One call by the plan, on a channel of its own: others' failures leave it no
  * attempts. */
 static enum vc_status
-call(struct scene *s, bool async, size_t size, uint32_t hedge_ms,
-     struct vc_result *result)
+call(struct scene *s, const struct plan *plan, bool async, size_t size,
+     uint32_t hedge_ms, struct vc_result *result)
 {
     static uint8_t bytes[50000];
     Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
-    struct vc_metadata m = told_long(plan.size);
+    struct vc_metadata m = told_long(plan->size);
     struct vc_call_opts opts = VC_CALL_OPTS_INIT;
     struct vc_channel *channel;
     enum vc_status status;
@@ -150,6 +174,7 @@ call(struct scene *s, bool async, size_t size, uint32_t hedge_ms,
     opts.hedge_ms = hedge_ms;
     request.payload.data = bytes;
     request.payload.len = size;
+    plan_set(plan);
     atomic_store(&ran, 0);
     status = async ? call_async(channel, &request, &opts)
                    : call_blocking(channel, &request, &opts);
@@ -182,8 +207,8 @@ tries_again(struct scene *s)
         bool async = i % 2 != 0;
         size_t size = i / 2 % 2 == 0 ? 10 : 50000;
 
-        plan = (struct plan){.failures = 2, .size = sizes[i / 4]};
-        assert_int_equal(call(s, async, size, 0, &result), VC_OK);
+        struct plan plan = {.failures = 2, .size = sizes[i / 4]};
+        assert_int_equal(call(s, &plan, async, size, 0, &result), VC_OK);
         assert_int_equal(atomic_load(&ran), 3);
         assert_result(&result, VC_OK, 3);
         assert_string_equal(result.message, "");
@@ -205,13 +230,13 @@ takes_advice(struct scene *s)
 
     vc_runtime_start(s->runtime, 1);
     for (unsigned async = 0; async < 2; async++) {
-        plan = (struct plan){
+        struct plan plan = {
             .failures = 1, .size = 9, .advises = true, .advice = 700};
-        assert_int_equal(call(s, async, 10, 0, &result), VC_OK);
+        assert_int_equal(call(s, &plan, async, 10, 0, &result), VC_OK);
         assert_result(&result, VC_OK, 2);
         assert_true(began_us[2] - began_us[1] >= 700 * MS);
         plan.advice = -1;
-        assert_int_equal(call(s, async, 10, 0, &result), VC_UNAVAILABLE);
+        assert_int_equal(call(s, &plan, async, 10, 0, &result), VC_UNAVAILABLE);
         assert_int_equal(atomic_load(&ran), 1);
         assert_result(&result, VC_UNAVAILABLE, 1);
         assert_string_equal(result.message, "attempt 1");
@@ -233,9 +258,9 @@ hedges(struct scene *s)
 
     vc_runtime_start(s->runtime, 1);
     for (unsigned i = 0; i < 4; i++) {
-        plan =
-            (struct plan){.size = i < 2 ? 100 : VC_METADATA_MAX, .slow = true};
-        assert_int_equal(call(s, i % 2, 10, 50, &result), VC_OK);
+        const struct plan plan = {.size = i < 2 ? 100 : VC_METADATA_MAX,
+                                  .slow = true};
+        assert_int_equal(call(s, &plan, i % 2, 10, 50, &result), VC_OK);
         assert_result(&result, VC_OK, 2);
         fake_sleep_us(1000 * MS); /* the other is over, too */
     }
