@@ -12,7 +12,8 @@ usage: sh examples/run.sh [FILE]
 Builds Verbcall and runs its examples over RDMA: on this machine if it has an RDMA device, otherwise
 in a virtual machine with Soft-RoCE. Installs what is missing for that. The greeter makes one call;
 the key-value server serves the lines of FILE, or of a text made up for it, and its client reads all
-of them back and compares. Ends with a line that says whether all is well; exit status 0 if so.
+of them back and compares; the others show what examples/README.md says of them. Ends with a line
+that says whether all is well; exit status 0 if so.
 Environment: VC_BUILD_DIR=FOLDER builds there instead of in build/; VC_TEST_GUEST=1 uses the virtual
 machine in any case.
 END

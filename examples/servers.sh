@@ -39,11 +39,12 @@ vc_server_start()
     esac
 }
 
-# The last one first: it may use the others.
+# The last one first: it may use the others. One that was halted goes on, or it would not end.
 vc_server_stop()
 {
     vc_result=0
     for vc_one in $vc_servers; do
+        kill -s CONT -- "-${vc_one%%=*}" 2>/dev/null
         kill "${vc_one%%=*}" 2>/dev/null
         wait "${vc_one%%=*}"
         vc_ended=$?

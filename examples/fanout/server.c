@@ -5,7 +5,6 @@
  * to a greeter-server and a kv-server, until SIGINT or SIGTERM. */
 #include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,6 +13,9 @@
 #include "kv.vc.h"
 
 #define MAX_LATE_US 100000u /* kept of a call's time to say what was late */
+/* A server that is silent is busy, not dead: the callers' deadlines are for
+ * that. */
+#define KEEPALIVE_MS 5000u
 
 /* The two that are called. */
 struct back {
@@ -83,21 +85,24 @@ both(struct part *greeting, struct part *value)
 
 /* --- the handler ------------------------------------------------------------- */
 
-/* The deadline carried on: what the caller still waits, but for a quarter at
- * most, so that it hears from us which of the two was late. False when it does
- * not wait any more. */
-static bool
-time_left(const struct vc_call *call, uint32_t *ms)
+/* A call that is made for another one has its deadline, and ends when its
+ * caller gives up. It gets a little less, a quarter at most, so that the caller
+ * hears from us which of the two was late. */
+static struct vc_call_opts
+opts_of(struct vc_call *call)
 {
-    uint64_t us = vc_call_deadline_us(call);
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+    uint64_t us = vc_call_deadline_us(call), ms;
 
-    if (us == UINT64_MAX) {
-        *ms = VC_NO_DEADLINE;
-        return true;
-    }
+    opts.parent = call;
+    opts.timeout_ms = VC_NO_DEADLINE; /* but for that of the other */
+    if (us == UINT64_MAX)
+        return opts;
     us -= us / 4 < MAX_LATE_US ? us / 4 : MAX_LATE_US;
-    *ms = us / 1000 < INT32_MAX ? (uint32_t)(us / 1000) : INT32_MAX;
-    return *ms > 0;
+    ms = us / 1000;
+    if (ms < INT32_MAX)
+        opts.timeout_ms = ms > 0 ? (uint32_t)ms : 1;
+    return opts;
 }
 
 /* The reply lives longer than those of the two: it gets copies. */
@@ -140,17 +145,11 @@ welcome(struct vc_call *call, const Fanout__WelcomeRequest *request,
         Fanout__WelcomeReply *reply, void *back)
 {
     struct part greeting = {
-        .back = back, .request = request, .opts = VC_CALL_OPTS_INIT};
+        .back = back, .request = request, .opts = opts_of(call)};
     struct part value = greeting;
     enum vc_status status;
-    uint32_t ms;
     int error;
 
-    if (!time_left(call, &ms))
-        return vc_call_fail(call, VC_DEADLINE_EXCEEDED,
-                            "no time is left to call the greeter and the "
-                            "store");
-    greeting.opts.timeout_ms = value.opts.timeout_ms = ms;
     error = both(&greeting, &value);
     if (error != 0)
         return vc_call_fail(call, VC_RESOURCE_EXHAUSTED,
@@ -170,11 +169,14 @@ start(struct vc_runtime *runtime, struct vc_server *server, struct back *back,
       const char *target)
 {
     const struct fanout_front_methods methods = {.welcome = welcome};
-    enum vc_status status =
-        vc_channel_open(runtime, back->greeter_target, NULL, &back->greeter);
+    struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+    enum vc_status status;
 
+    opts.keepalive_ms = KEEPALIVE_MS;
+    status =
+        vc_channel_open(runtime, back->greeter_target, &opts, &back->greeter);
     if (status == VC_OK)
-        status = vc_channel_open(runtime, back->kv_target, NULL, &back->kv);
+        status = vc_channel_open(runtime, back->kv_target, &opts, &back->kv);
     if (status == VC_OK)
         status = fanout_front_add(server, &methods, back);
     if (status == VC_OK)
