@@ -130,7 +130,7 @@ fanout()
 the first line" ] || die 'that is not the answer of both'
     refuses 'NOT_FOUND: the store at' "$client" "$target" Ann 99
     kill -s STOP -- "-$store"
-    refuses 'DEADLINE_EXCEEDED: the store at' "$client" "$target" Ann 1 800
+    refuses 'DEADLINE_EXCEEDED: the store at' "$client" "$target" Ann 1 3000
     kill -s CONT -- "-$store"
     answer=$("$client" "$target" Bob 1) || die 'fanout-client failed after the store went on'
     vc_server_stop || die 'a server failed'
