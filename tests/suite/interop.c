@@ -5,12 +5,39 @@
 #include "tests/suite/interop.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <unistd.h>
 
 #define REQUESTS_MOST 64 /* of a HalfDuplexCall, which keeps them */
 
 uint8_t interop_zeros[INTEROP_MOST];
 atomic_uint interop_duplex;
+
+/* --- what metadata ask for ---------------------------------------------- */
+
+typedef enum vc_status add_to_reply(struct vc_call *call, const char *key,
+                                    const void *value, size_t length);
+
+/* One that the caller gave goes back to it. */
+static enum vc_status
+echo(struct vc_call *call, const char *key, add_to_reply *add)
+{
+    size_t length;
+    const void *value = vc_call_metadata_find(call, key, &length);
+
+    return value == NULL ? VC_OK : add(call, key, value, length);
+}
+
+static enum vc_status
+echo_metadata(struct vc_call *call)
+{
+    enum vc_status status =
+        echo(call, INTEROP_ECHO_INITIAL, vc_call_add_initial);
+
+    return status != VC_OK
+               ? status
+               : echo(call, INTEROP_ECHO_TRAILING, vc_call_add_trailing);
+}
 
 /* --- what requests ask for ---------------------------------------------- */
 
@@ -82,7 +109,11 @@ static enum vc_status
 unary_call(struct vc_call *call, const Interop__SimpleRequest *request,
            Interop__SimpleResponse *reply, void *arg)
 {
+    enum vc_status status = echo_metadata(call);
+
     (void)arg;
+    if (status != VC_OK)
+        return status;
     if (request->response_status != NULL)
         return end_as_asked(call, request->response_status);
     reply->payload = vc_call_alloc(call, sizeof *reply->payload);
@@ -150,11 +181,12 @@ full_duplex(struct vc_call *call, struct vc_stream *stream)
 static enum vc_status
 full_duplex_call(struct vc_call *call, struct vc_stream *stream, void *arg)
 {
-    enum vc_status status;
+    enum vc_status status = echo_metadata(call);
 
     (void)arg;
     atomic_fetch_add(&interop_duplex, 1);
-    status = full_duplex(call, stream);
+    if (status == VC_OK)
+        status = full_duplex(call, stream);
     atomic_fetch_sub(&interop_duplex, 1);
     return status;
 }

@@ -14,6 +14,11 @@
 #define INTEROP_MOST (1 << 20)
 extern uint8_t interop_zeros[INTEROP_MOST];
 
+/* Metadata that UnaryCall and FullDuplexCall send back, in front of the answer
+ * and behind it. */
+#define INTEROP_ECHO_INITIAL  "x-grpc-test-echo-initial"
+#define INTEROP_ECHO_TRAILING "x-grpc-test-echo-trailing-bin"
+
 /* Handlers of FullDuplexCall that run. */
 extern atomic_uint interop_duplex;
 

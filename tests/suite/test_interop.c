@@ -153,13 +153,19 @@ expect_reply(struct vc_stream *stream, receive *from, int32_t size)
 
 /* No more messages, and how the call ended. */
 static void
-expect_end(struct vc_stream *stream, receive *from, enum vc_status status)
+expect_last(struct vc_stream *stream, receive *from, enum vc_status status)
 {
     Interop__StreamingOutputCallResponse *reply = NULL;
 
     assert_status(status, from(stream, &reply));
     assert_null(reply);
     assert_status(status, vc_stream_finish(stream, NULL));
+}
+
+static void
+expect_end(struct vc_stream *stream, receive *from, enum vc_status status)
+{
+    expect_last(stream, from, status);
     vc_stream_close(stream);
 }
 
@@ -168,7 +174,7 @@ client_streaming(struct vc_channel *channel)
 {
     Interop__StreamingInputCallRequest request =
         INTEROP__STREAMING_INPUT_CALL_REQUEST__INIT;
-    Interop__StreamingInputCallResponse *reply;
+    Interop__StreamingInputCallResponse *reply = NULL;
     struct vc_stream *stream;
 
     assert_status(VC_OK, interop_test_service_streaming_input_call(
@@ -290,6 +296,59 @@ half_duplex(struct vc_channel *channel)
     expect_end(stream, from, VC_OK);
 }
 
+/* --- metadata ----------------------------------------------------------- */
+
+static const char initial_value[] = "test_initial_metadata_value";
+static const uint8_t trailing_value[] = {0xab, 0xab, 0xab};
+
+static const struct vc_metadata both[] = {
+    {INTEROP_ECHO_INITIAL, initial_value, sizeof initial_value - 1},
+    {INTEROP_ECHO_TRAILING, trailing_value, sizeof trailing_value},
+};
+
+static void
+expect_entry(const struct vc_metadata *expected, const struct vc_metadata *m,
+             size_t n)
+{
+    assert_int_equal(1, n);
+    assert_string_equal(expected->key, m->key);
+    assert_int_equal(expected->length, m->length);
+    assert_memory_equal(expected->value, m->value, m->length);
+}
+
+static void
+expect_both(struct vc_result *result)
+{
+    assert_int_equal(VC_OK, result->status);
+    expect_entry(&both[0], result->initial, result->n_initial);
+    expect_entry(&both[1], result->trailing, result->n_trailing);
+    vc_result_clear(result);
+}
+
+static void
+custom_metadata(struct vc_channel *channel)
+{
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+    struct vc_result result = VC_RESULT_INIT;
+    struct vc_stream *stream;
+
+    opts.metadata = both;
+    opts.n_metadata = 2;
+    opts.result = &result;
+    assert_status(VC_OK, large_call(channel, &opts));
+    expect_both(&result);
+
+    opts.result = NULL;
+    stream = duplex_open(channel, &opts);
+    ask(stream, duplex_to, LARGE_REQUEST, LARGE_REPLY, 0);
+    assert_status(VC_OK, vc_stream_half_close(stream));
+    expect_reply(stream, duplex_from, LARGE_REPLY);
+    expect_last(stream, duplex_from, VC_OK);
+    assert_status(VC_OK, vc_stream_result(stream, &result));
+    expect_both(&result);
+    vc_stream_close(stream);
+}
+
 /* --- how calls end ------------------------------------------------------ */
 
 static void
@@ -380,7 +439,7 @@ expect_none_left(struct vc_channel *channel)
 static void
 cancel_after_begin(struct vc_channel *channel)
 {
-    Interop__StreamingInputCallResponse *reply;
+    Interop__StreamingInputCallResponse *reply = NULL;
     struct vc_stream *stream;
 
     assert_status(VC_OK, interop_test_service_streaming_input_call(
@@ -485,6 +544,7 @@ main(void)
         CASE(ping_pong),
         CASE(empty_stream),
         CASE(half_duplex),
+        CASE(custom_metadata),
         CASE(status_code_and_message),
         CASE(special_status_message),
         CASE(unimplemented_method),
