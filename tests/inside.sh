@@ -35,7 +35,8 @@ for suite; do
     fake)
         for program in tests/fake/test_* tests/fake/suite_*; do
             [ -f "$program" ] && [ -x "$program" ] &&
-                VC_TEST_CALLS=${VC_TEST_CALLS_FAKE:-1000} tap "fake ${program##*/}" "./$program"
+                VC_TEST_CALLS=${VC_TEST_CALLS_FAKE:-1000} VC_TEST_TIMES=${VC_TEST_TIMES_FAKE:-20} \
+                    tap "fake ${program##*/}" "./$program"
         done ;;
     sim)
         for program in tests/sim/test_*; do
