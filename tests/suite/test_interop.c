@@ -400,6 +400,7 @@ special_status_message(struct vc_channel *channel)
                             "\xe2\x98\xba and non-BMP \xf0\x9f\x98\x88\t\n";
 
     unary_ends(channel, message);
+    stream_ends(channel, message);
 }
 
 static void
