@@ -63,4 +63,17 @@ vc__utf8_valid(const uint8_t *s, size_t len)
     return true;
 }
 
+/* How many of the first len bytes of a longer text are whole characters. */
+static inline size_t
+vc__utf8_whole(const uint8_t *s, size_t len)
+{
+    size_t back = 1; /* to the last one's lead */
+
+    while (back < 4 && back < len && (s[len - back] & 0xc0) == 0x80)
+        back++;
+    if (len == 0 || s[len - back] < 0xc0)
+        return len;
+    return vc__utf8_long(s + len - back, back) == 0 ? len - back : len;
+}
+
 #endif

@@ -165,6 +165,20 @@ a_long_text_is_cut(void **state)
 }
 
 static void
+a_long_text_is_cut_between_characters(void **state)
+{
+    struct fixture *f = *state;
+    char text[401] = "";
+
+    for (int i = 0; i < 200; i++)
+        strcat(text, "\xc3\xa4");
+
+    assert_status(VC_ABORTED, call_fail(f, VC_ABORTED, text));
+
+    assert_int_equal(254, strlen(vc_error()));
+}
+
+static void
 a_method_without_a_handler_is_unimplemented(void **state)
 {
     struct fixture *f = *state;
@@ -553,6 +567,7 @@ main(void)
         T(a_handlers_status_and_text_reach_the_caller),
         T(a_status_that_does_not_exist_is_unknown),
         T(a_long_text_is_cut),
+        T(a_long_text_is_cut_between_characters),
         T(a_method_without_a_handler_is_unimplemented),
         T(a_service_that_is_not_there_is_unimplemented_and_not_executed),
         T(a_service_may_be_removed_and_added_again),

@@ -135,6 +135,21 @@ a_character_cut_at_the_end_is_bad(void **state)
 }
 
 static void
+a_text_is_cut_between_characters(void **state)
+{
+    static const char text[] = "a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80z";
+    static const size_t whole[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11};
+
+    (void)state;
+    for (size_t len = 0; len < sizeof text; len++)
+        assert_int_equal(whole[len],
+                         vc__utf8_whole((const uint8_t *)text, len));
+    /* What is no UTF-8 in any case stays. */
+    assert_int_equal(
+        6, vc__utf8_whole((const uint8_t *)"\x80\x80\x80\x80\x80\x80", 6));
+}
+
+static void
 nothing_is_good(void **state)
 {
     (void)state;
@@ -149,6 +164,7 @@ main(void)
         cmocka_unit_test(strings_of_up_to_four_bytes_are_judged_as_by_the_rfc),
         cmocka_unit_test(a_bad_byte_is_found_at_every_place),
         cmocka_unit_test(a_character_cut_at_the_end_is_bad),
+        cmocka_unit_test(a_text_is_cut_between_characters),
         cmocka_unit_test(nothing_is_good),
     };
 
