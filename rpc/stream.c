@@ -75,10 +75,9 @@ wake_all(struct vc_stream *s)
     }
 }
 
-/* Under the lock, which it leaves meanwhile. False when the call's time is
- * over. */
+/* Under the lock, which it leaves meanwhile. False when this time has come. */
 static bool
-wait_change(struct vc_stream *s)
+wait_until(struct vc_stream *s, uint64_t until)
 {
     struct waiting w;
     bool changed;
@@ -86,12 +85,19 @@ wait_change(struct vc_stream *s)
     vc__waiter_init(&w.waiter);
     cds_list_add_tail(&w.node, &s->waiters);
     pthread_mutex_unlock(&s->lock);
-    changed = vc__engine_wait(s->engine, &w.waiter, s->due);
+    changed = vc__engine_wait(s->engine, &w.waiter, until);
     pthread_mutex_lock(&s->lock);
     /* After this nobody tells it any more. */
     if (!changed && !vc__waiter_is_done(&w.waiter))
         cds_list_del(&w.node);
     return changed;
+}
+
+/* The same. False when the call's time is over. */
+static bool
+wait_change(struct vc_stream *s)
+{
+    return wait_until(s, s->due);
 }
 
 /* --- what comes -------------------------------------------------------- */
@@ -206,7 +212,8 @@ vc__stream_window(struct vc_stream *s, uint32_t end)
 struct stream_send {
     struct vc__send send;
     struct vc_stream *stream;
-    struct waiting *sender; /* who waits until all of it has gone, or NULL */
+    bool *gone; /* the stream's lock: where its sender looks whether all of it
+                 * has gone; NULL: it does not wait */
     uint8_t body[];
 };
 
@@ -218,8 +225,13 @@ send_done(struct vc__send *send, enum vc__send_end end)
     struct vc_stream *s = ss->stream;
 
     (void)end;
-    if (ss->sender != NULL)
-        vc__waiter_done(&ss->sender->waiter);
+    if (vc__send_is_long(send)) {
+        pthread_mutex_lock(&s->lock);
+        if (ss->gone != NULL)
+            *ss->gone = true;
+        wake_all(s);
+        pthread_mutex_unlock(&s->lock);
+    }
     free(ss);
     vc__stream_put(s);
 }
@@ -238,7 +250,7 @@ send_new(struct vc_stream *s, enum vc__frame_type type, uint32_t len)
     ss->send.of_reply = s->of_server;
     ss->send.done = send_done;
     ss->stream = s;
-    ss->sender = NULL;
+    ss->gone = NULL;
     vc__stream_hold(s);
     return ss;
 }
@@ -340,27 +352,46 @@ window_fail(struct vc_stream *s, enum vc_status why)
     }
 }
 
+/* Waits for the last part. When the call ends first, a client leaves the rest
+ * to the link, for its server drops it. A server's reply may not come between
+ * the parts: its handler waits on until its client has taken them, or is
+ * gone. */
+static enum vc_status
+gone_await(struct vc_stream *s, struct stream_send *ss, const bool *gone)
+{
+    uint64_t until = s->due;
+    bool all;
+
+    pthread_mutex_lock(&s->lock);
+    while (!*gone && (s->of_server || !s->ended)) {
+        if (wait_until(s, until))
+            continue;
+        pthread_mutex_unlock(&s->lock);
+        s->ops->expire(s);
+        until = VC__FOREVER;
+        pthread_mutex_lock(&s->lock);
+    }
+    all = *gone;
+    if (!all)
+        ss->gone = NULL;
+    pthread_mutex_unlock(&s->lock);
+    return all ? VC_OK : send_ended(s);
+}
+
 /* A long message goes in parts, and no other of the stream may come between:
  * its sender waits for the last. When the link is lost it is done, too. */
 static enum vc_status
 message_go(struct vc_stream *s, struct stream_send *ss)
 {
-    struct waiting w;
-    bool is_long = vc__send_is_long(&ss->send);
+    bool gone = false, is_long = vc__send_is_long(&ss->send);
 
-    if (is_long) {
-        vc__waiter_init(&w.waiter);
-        ss->sender = &w;
-    }
+    if (is_long)
+        ss->gone = &gone;
     if (!s->ops->put(s, &ss->send)) {
         send_drop(ss);
         return send_ended(s);
     }
-    if (is_long && !vc__engine_wait(s->engine, &w.waiter, s->due)) {
-        s->ops->expire(s); /* what still waits for a link is done by that */
-        vc__engine_wait(s->engine, &w.waiter, VC__FOREVER);
-    }
-    return VC_OK;
+    return is_long ? gone_await(s, ss, &gone) : VC_OK;
 }
 
 static enum vc_status
@@ -508,6 +539,15 @@ vc_stream_receive(struct vc_stream *s, void **message)
             s->interception,
             s->of_server ? VC_MESSAGE_REQUEST : VC_MESSAGE_REPLY, *message);
     return status;
+}
+
+void
+vc__stream_await_written(struct vc_stream *s)
+{
+    pthread_mutex_lock(&s->lock);
+    while (!s->ended)
+        wait_until(s, VC__FOREVER);
+    pthread_mutex_unlock(&s->lock);
 }
 
 void

@@ -30,7 +30,8 @@ struct vc__stream_ops {
     /* Gives a frame to the link, soon and in order. False: the call has ended,
      * and the frame is still the caller's. Any thread, without locks. */
     bool (*put)(struct vc_stream *s, struct vc__send *send);
-    /* The call's time is over: ends it. Any thread, without locks. */
+    /* The call's time is over: ends it, if nothing else has, before it returns.
+     * Any thread, without locks. */
     void (*expire)(struct vc_stream *s);
     /* Nobody holds it any more. */
     void (*free)(struct vc_stream *s);
@@ -97,5 +98,7 @@ bool vc__stream_tell(struct vc_stream *s, enum vc__frame_type type,
 enum vc_status vc__stream_status(struct vc_stream *s);
 /* Waits until the call has ended; it ends when its time is over. */
 void vc__stream_await(struct vc_stream *s);
+/* The same when its end is being written this moment, whatever its time. */
+void vc__stream_await_written(struct vc_stream *s);
 
 #endif

@@ -179,8 +179,7 @@ give_up(struct client_stream *c, enum vc_status status, const char *text)
         return;
     }
     vc__channel_leave(c->channel);
-    if (mine) /* its end is being written this moment */
-        vc__stream_await(&c->stream);
+    vc__stream_await_written(&c->stream);
 }
 
 /* --- the stream's operations -------------------------------------------- */

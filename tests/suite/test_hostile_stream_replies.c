@@ -319,6 +319,41 @@ what_is_wrong_within_a_stream_ends_it_and_the_link_lives(void **state)
         play_script(*state, &ending[i], false);
 }
 
+/* --- a server that takes nothing ----------------------------------------- */
+
+/* The credits are for two packets. */
+static bool
+play_hoard(struct stage *s)
+{
+    struct vc__frame call;
+
+    s->r.hoards = true;
+    return stage_accept_well(s, 3) && stage_take_call(&s->r, &call) &&
+           raw_wait(&s->r, RAW_MS) != RAW_NOTHING;
+}
+
+static void
+a_long_message_that_is_not_taken_ends_at_its_deadline(void **state)
+{
+    static uint8_t bytes[60000];
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+    Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+    struct stage s = {.len = 0};
+    struct vc_stream *stream;
+    uint64_t start = fixture_ms();
+
+    opts.timeout_ms = 300;
+    request.payload.data = bytes;
+    request.payload.len = sizeof bytes;
+    stage_start(&s, *state, play_hoard);
+    assert_status(VC_OK, vc_stream_open(s.channel, &suite_streams_service, TALK,
+                                        NULL, &opts, &stream));
+    assert_status(VC_DEADLINE_EXCEEDED, vc_stream_send(stream, &request));
+    assert_in_range(fixture_ms() - start, 290, 1500);
+    vc_stream_close(stream);
+    stage_end(&s, "a server that takes nothing");
+}
+
 #define T(name)                                                                \
     cmocka_unit_test_setup_teardown(name, hostile_setup, fixture_teardown)
 
@@ -328,6 +363,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         T(what_breaks_the_rules_of_streams_ends_the_link),
         T(what_comes_behind_the_reply_ends_the_link),
+        T(a_long_message_that_is_not_taken_ends_at_its_deadline),
         T(what_is_wrong_within_a_stream_ends_it_and_the_link_lives),
     };
 
