@@ -194,6 +194,8 @@ client_put(struct vc_stream *s, struct vc__send *send)
         return false;
     good = vc__client_add(c->client, &c->request, send);
     vc__channel_leave(c->channel);
+    if (!good) /* its end is being written this moment */
+        vc__stream_await_written(s);
     return good;
 }
 

@@ -1,0 +1,285 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Streams end while something else ends them, too: a deadline with the reply,
+ * a closed channel with their use, a lost link with a handler that was taken
+ * over. Whatever comes first, each end is told once and nothing is left. */
+#include <pthread.h>
+#include <string.h>
+
+#include "tests/sim/sim.h"
+#include "tests/suite/streams.h"
+
+#define SEEDS    SIM_SHARE(300u)
+#define TALKERS  3u
+#define PATIENCE 60000000u
+
+struct client {
+    char target[80];
+    uint64_t seed;
+    struct fake_host *there;
+    struct vc_channel *channel;
+    void (*act)(struct client *c);
+    unsigned ends[VC_UNAUTHENTICATED + 1];
+    atomic_uint begun;
+};
+
+static enum vc_status
+streams_add(struct vc_server *server, struct sim_server *s)
+{
+    (void)s;
+    return suite_streams_add(server, &streams_methods, NULL);
+}
+
+static void
+client_main(void *arg)
+{
+    struct client *c = arg;
+    struct vc_runtime *runtime;
+
+    assert_int_equal(sim_runtime(&runtime, 1), VC_OK);
+    assert_int_equal(vc_channel_open(runtime, c->target, NULL, &c->channel),
+                     VC_OK);
+    assert_int_equal(vc_channel_connect(c->channel, &suite_streams_service),
+                     VC_OK);
+    c->act(c);
+    if (c->channel != NULL)
+        vc_channel_close(c->channel);
+    vc_runtime_free(runtime);
+}
+
+/* Each seed in a world of its own; the sum of what streams ended with. */
+static void
+play(void (*act)(struct client *c), unsigned ends[VC_UNAUTHENTICATED + 1])
+{
+    memset(ends, 0, sizeof(unsigned) * (VC_UNAUTHENTICATED + 1));
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct sim_server s = {.add = streams_add};
+        struct client c = {.seed = seed, .act = act};
+        struct fake_process *p;
+
+        sim_begin(seed, 2, true);
+        sim_target("10.9.0.2", s.target);
+        sim_target("10.9.0.2", c.target);
+        c.there = fake_host_new("there", "10.9.0.2");
+        sim_server_start(&s, c.there, TALKERS);
+        assert_true(sim_server_await(&s));
+        p = fake_process_start(fake_host_new("here", "10.9.0.3"), "client",
+                               client_main, &c);
+        if (!fake_process_wait(p, PATIENCE))
+            fail_msg("seed %llu: %s", (unsigned long long)seed, fake_trace());
+        assert_true(sim_server_stop(&s));
+        if (sim_counters_fault(&s.last) != NULL)
+            fail_msg("seed %llu: %s", (unsigned long long)seed,
+                     sim_counters_fault(&s.last));
+        assert_int_equal(s.last.handlers_running, 0);
+        assert_int_equal(fake_end(), 0);
+        for (unsigned i = 0; i <= VC_UNAUTHENTICATED; i++)
+            ends[i] += c.ends[i];
+    }
+}
+
+static uint8_t bytes[300000];
+
+static struct vc_stream *
+open_up(struct client *c, uint32_t timeout_ms)
+{
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+    struct vc_stream *stream;
+
+    opts.timeout_ms = timeout_ms;
+    if (suite_streams_up(c->channel, &opts, &stream) != VC_OK)
+        fail_msg("%s", vc_error());
+    return stream;
+}
+
+/* --- a deadline and the reply ------------------------------------------- */
+
+/* The deadline passes at about the time that the reply comes. */
+static void
+late_act(struct client *c)
+{
+    struct vc_stream *stream = open_up(c, 1);
+    Suite__EchoReply *reply = NULL;
+    enum vc_status status;
+
+    fake_sleep_us(900 + c->seed * 7 % 110);
+    status = suite_streams_up_finish(stream, &reply);
+    if ((status == VC_OK) != (reply != NULL))
+        fail_msg("seed %llu: %s, but %s reply", (unsigned long long)c->seed,
+                 vc_status_name(status), reply == NULL ? "no" : "a");
+    vc_reply_free(reply);
+    vc_stream_close(stream);
+    c->ends[status]++;
+}
+
+static void
+a_stream_that_ends_at_its_deadline_ends_once(void **state)
+{
+    unsigned ends[VC_UNAUTHENTICATED + 1];
+
+    (void)state;
+    play(late_act, ends);
+    print_message("%u good, %u too late\n", ends[VC_OK],
+                  ends[VC_DEADLINE_EXCEEDED]);
+    assert_int_equal(ends[VC_OK] + ends[VC_DEADLINE_EXCEEDED], SEEDS);
+    assert_true(ends[VC_OK] > 0 && ends[VC_DEADLINE_EXCEEDED] > 0);
+}
+
+/* --- use and closing ----------------------------------------------------- */
+
+struct talker {
+    struct client *client;
+    struct vc_stream *stream;
+    enum vc_status status;
+    size_t size;
+};
+
+/* Talks until that ends. */
+static void *
+talker_main(void *arg)
+{
+    struct talker *t = arg;
+    Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+    Suite__EchoReply *reply;
+
+    request.payload.data = bytes;
+    request.payload.len = t->size;
+    do {
+        t->status = suite_streams_talk_send(t->stream, &request);
+        if (t->status == VC_OK)
+            t->status = suite_streams_talk_receive(t->stream, &reply);
+        if (t->status == VC_OK)
+            vc_reply_free(reply);
+        atomic_fetch_add(&t->client->begun, 1);
+    } while (t->status == VC_OK);
+    vc_stream_close(t->stream);
+    return NULL;
+}
+
+/* Some talk, of messages short and long; then `end` ends that. */
+static void
+talk_until(struct client *c, void (*end)(struct client *c))
+{
+    static const size_t sizes[TALKERS] = {10, 5000, 100000};
+    struct talker talkers[TALKERS];
+    pthread_t threads[TALKERS];
+
+    for (unsigned i = 0; i < TALKERS; i++) {
+        talkers[i] = (struct talker){.client = c, .size = sizes[i]};
+        if (suite_streams_talk(c->channel, NULL, &talkers[i].stream) != VC_OK)
+            fail_msg("%s", vc_error());
+        pthread_create(&threads[i], NULL, talker_main, &talkers[i]);
+    }
+    while (atomic_load(&c->begun) < 2 + c->seed % 7)
+        fake_sleep_us(5);
+    end(c);
+    for (unsigned i = 0; i < TALKERS; i++) {
+        pthread_join(threads[i], NULL);
+        c->ends[talkers[i].status]++;
+    }
+}
+
+static void
+channel_close(struct client *c)
+{
+    struct vc_channel *channel = c->channel;
+
+    c->channel = NULL;
+    vc_channel_close(channel);
+}
+
+static void
+close_act(struct client *c)
+{
+    talk_until(c, channel_close);
+}
+
+static void
+a_channel_may_be_closed_while_streams_are_used(void **state)
+{
+    unsigned ends[VC_UNAUTHENTICATED + 1];
+
+    (void)state;
+    play(close_act, ends);
+    assert_int_equal(ends[VC_CANCELLED], SEEDS * TALKERS);
+}
+
+static void
+link_cut(struct client *c)
+{
+    fake_port_set(c->there, false);
+}
+
+/* The link is lost while handlers are in the middle of messages. Another use
+ * of the channel afterwards is good. */
+static void
+cut_act(struct client *c)
+{
+    struct vc_stream *stream;
+    Suite__EchoReply *reply = NULL;
+
+    talk_until(c, link_cut);
+    fake_port_set(c->there, true);
+    stream = open_up(c, 0);
+    if (suite_streams_up_finish(stream, &reply) != VC_OK)
+        fail_msg("seed %llu: %s", (unsigned long long)c->seed, vc_error());
+    vc_reply_free(reply);
+    vc_stream_close(stream);
+}
+
+static void
+a_link_may_be_lost_while_streams_are_used(void **state)
+{
+    unsigned ends[VC_UNAUTHENTICATED + 1];
+
+    (void)state;
+    play(cut_act, ends);
+    assert_int_equal(ends[VC_UNAVAILABLE], SEEDS * TALKERS);
+}
+
+/* --- what is long -------------------------------------------------------- */
+
+/* A stream with a long request is given up while parts of that wait to be
+ * sent: others on the link go on. */
+static void
+early_act(struct client *c)
+{
+    Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+    Suite__EchoReply *reply = NULL;
+    struct vc_stream *up = open_up(c, 0), *down;
+
+    request.payload.data = bytes;
+    request.payload.len = sizeof bytes;
+    request.reply_size = 1;
+    if (suite_streams_down(c->channel, &request, NULL, &down) != VC_OK)
+        fail_msg("%s", vc_error());
+    fake_sleep_us(c->seed % 50);
+    vc_stream_close(down);
+    c->ends[suite_streams_up_finish(up, &reply)]++;
+    vc_reply_free(reply);
+    vc_stream_close(up);
+}
+
+static void
+a_long_request_that_is_given_up_harms_no_other_stream(void **state)
+{
+    unsigned ends[VC_UNAUTHENTICATED + 1];
+
+    (void)state;
+    play(early_act, ends);
+    assert_int_equal(ends[VC_OK], SEEDS);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_stream_that_ends_at_its_deadline_ends_once),
+        cmocka_unit_test(a_channel_may_be_closed_while_streams_are_used),
+        cmocka_unit_test(a_link_may_be_lost_while_streams_are_used),
+        cmocka_unit_test(a_long_request_that_is_given_up_harms_no_other_stream),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
