@@ -95,13 +95,28 @@ open_up(struct client *c, uint32_t timeout_ms)
 
 /* --- a deadline and the reply ------------------------------------------- */
 
+/* Waits for what never comes, so that it is not who has the deadline that
+ * takes the reply. */
+static void *
+holder_main(void *arg)
+{
+    void *none;
+
+    if (vc_stream_receive(arg, &none) != VC_CANCELLED)
+        fail_msg("%s", vc_error());
+    return NULL;
+}
+
 /* The deadline passes at about the time that the reply comes. */
 static void
 late_act(struct client *c)
 {
-    struct vc_stream *stream = open_up(c, 1);
+    struct vc_stream *idle = open_up(c, 0), *stream = open_up(c, 1);
     Suite__EchoReply *reply = NULL;
     enum vc_status status;
+    pthread_t holder;
+
+    pthread_create(&holder, NULL, holder_main, idle);
 
     fake_sleep_us(900 + c->seed * 7 % 110);
     status = suite_streams_up_finish(stream, &reply);
@@ -110,6 +125,9 @@ late_act(struct client *c)
                  vc_status_name(status), reply == NULL ? "no" : "a");
     vc_reply_free(reply);
     vc_stream_close(stream);
+    vc_stream_cancel(idle);
+    pthread_join(holder, NULL);
+    vc_stream_close(idle);
     c->ends[status]++;
 }
 
