@@ -1,9 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Frames of sessions: opened, bound to a link, called, cancelled, closed. What
- * breaks the protocol ends the link; what is only a bad request is
- * answered. */
+ * Frames of sessions that are open: called, cancelled, closed. What breaks the
+ * protocol ends the link; what is only a bad request is answered. */
 #include "rpc/server_session.h"
 
 #include <stdlib.h>
@@ -17,7 +16,7 @@
 #include "rpc/stream_server.h"
 #include "transport/le.h"
 
-/* --- OPEN -------------------------------------------------------------- */
+/* --- requests that arrive ---------------------------------------------- */
 
 static struct vc__server_part *
 part_of(const struct vc__server_session *s)
@@ -35,131 +34,6 @@ vc__server_arrival_drop(struct vc__server_session *s,
     vc__server_count_arriving(part_of(s));
     free(slot->arrival);
     slot->arrival = NULL;
-}
-
-/* Sessions are made by the dozen, more the more there are. */
-struct vc__server_slab {
-    struct vc__server_slab *next;
-    struct vc__server_session sessions[];
-};
-
-#define SLAB_MAX 64u
-
-static bool
-sessions_make(struct vc__server_peer *peer)
-{
-    unsigned n = peer->n_sessions < SLAB_MAX ? peer->n_sessions : SLAB_MAX;
-    struct vc__server_slab *slab;
-
-    n = n == 0 ? 1 : n;
-    slab = malloc(sizeof *slab + n * sizeof slab->sessions[0]);
-    if (slab == NULL)
-        return false;
-    slab->next = peer->slabs;
-    peer->slabs = slab;
-    while (n-- > 0)
-        cds_list_add(&slab->sessions[n].node, &peer->spare);
-    return true;
-}
-
-static struct vc__server_session *
-session_take(struct vc__server_peer *peer)
-{
-    struct vc__server_session *s;
-
-    if (cds_list_empty(&peer->spare) && !sessions_make(peer))
-        return NULL;
-    s = cds_list_entry(peer->spare.next, struct vc__server_session, node);
-    cds_list_del(&s->node);
-    return memset(s, 0, sizeof *s);
-}
-
-static void
-session_free(struct vc__server_session *s)
-{
-    vc__opened_put(s->opened);
-    if (s->slots != &s->first)
-        free(s->slots);
-    cds_list_add(&s->node, &s->peer->spare);
-}
-
-void
-vc__server_sessions_free(struct vc__server_peer *peer)
-{
-    while (peer->slabs != NULL) {
-        struct vc__server_slab *slab = peer->slabs;
-
-        peer->slabs = slab->next;
-        free(slab);
-    }
-}
-
-/* False without memory, or when the frame is malformed. */
-static bool
-session_new(struct vc__server_link *sl, struct vc__server_seat *seat,
-            const struct vc__frame *f)
-{
-    struct vc__server_session *s = session_take(sl->peer);
-
-    if (s == NULL)
-        return false;
-    s->peer = sl->peer;
-    s->number = f->session;
-    s->slots = &s->first;
-    s->n_slots = 1;
-    CDS_INIT_LIST_HEAD(&s->node);
-    vc__flow_init(&s->flow, 1);
-    s->opened =
-        vc__opened_get(&sl->peer->opened, &part_of(s)->server->services, f);
-    if (s->opened == NULL) {
-        session_free(s);
-        return false;
-    }
-    seat->session = s;
-    s->peer->n_sessions++;
-    vc__server_count(s, VC__COUNT_sessions_server, 1);
-    vc__server_count(s, VC__COUNT_sessions_server_opened, 1);
-    return true;
-}
-
-static void
-session_bind(struct vc__server_session *s, struct vc__server_link *sl)
-{
-    cds_list_del(&s->node);
-    cds_list_add_tail(&s->node, &sl->sessions);
-    s->link = sl;
-}
-
-/* Newer than what the seat knows, in the order of bindings? */
-static bool
-is_newer(const struct vc__server_seat *seat, uint32_t binding)
-{
-    return (int32_t)(binding - seat->binding) > 0;
-}
-
-bool
-vc__server_session_open(struct vc__server_link *sl, const struct vc__frame *f)
-{
-    struct vc__server_seat *seat = vc__server_peer_seat(sl->peer, f->session);
-
-    if (seat == NULL)
-        return false;
-    if (!is_newer(seat, f->sequence)) /* from a link that was lost */
-        return seat->binding != 0 &&
-               (seat->session == NULL || seat->session->link != sl);
-    if (seat->session == NULL) {
-        if (!session_new(sl, seat, f))
-            return false;
-    } else if (!vc__opened_names(seat->session->opened, f)) {
-        return false;
-    } else {
-        if (seat->session->link != NULL)
-            vc__server_session_unbind(seat->session);
-        vc__server_count(seat->session, VC__COUNT_sessions_server_moved, 1);
-    }
-    seat->binding = f->sequence;
-    session_bind(seat->session, sl);
-    return true;
 }
 
 /* --- slots ------------------------------------------------------------- */
@@ -254,7 +128,7 @@ call_over(struct vc__server_session *s)
 
     s->n_calls--;
     if (s->closed && s->n_calls == 0)
-        session_free(s);
+        vc__server_session_free(s);
     vc__server_peer_release(peer);
 }
 
@@ -592,7 +466,7 @@ vc__server_session_close(struct vc__server_session *s)
     vc__server_count(s, VC__COUNT_sessions_server, -1);
     s->closed = true;
     if (s->n_calls == 0)
-        session_free(s);
+        vc__server_session_free(s);
 }
 
 static void
@@ -626,7 +500,8 @@ vc__server_session_leave(struct vc__server_link *sl, const struct vc__frame *f)
 
     if (seat == NULL || seat->binding == 0)
         return false;
-    if (!is_newer(seat, f->sequence)) /* from a link that was lost */
+    if (!vc__server_seat_is_older(seat,
+                                  f->sequence)) /* from a link that was lost */
         return seat->session == NULL || seat->session->link != sl;
     if (seat->session != NULL)
         vc__server_session_close(seat->session);

@@ -120,4 +120,14 @@ void vc__server_arrival_drop(struct vc__server_session *s,
 bool vc__server_message_whole(struct vc__server_session *s, uint16_t slot,
                               const struct vc__assembly *a);
 
+/* Gives its memory back to its peer. */
+void vc__server_session_free(struct vc__server_session *s);
+
+/* Is the seat's binding older than this one, in their order? */
+static inline bool
+vc__server_seat_is_older(const struct vc__server_seat *seat, uint32_t binding)
+{
+    return (int32_t)(binding - seat->binding) > 0;
+}
+
 #endif
