@@ -11,7 +11,7 @@
 #define REQUESTS_MOST 64 /* of a HalfDuplexCall, which keeps them */
 
 uint8_t interop_zeros[INTEROP_MOST];
-atomic_uint interop_duplex;
+atomic_uint interop_reading;
 
 /* --- what metadata ask for ---------------------------------------------- */
 
@@ -146,6 +146,7 @@ streaming_input_call(struct vc_call *call, struct vc_stream *stream,
 
     (void)call;
     (void)arg;
+    atomic_fetch_add(&interop_reading, 1);
     while ((status = interop_test_service_streaming_input_call_request(
                 stream, &request)) == VC_OK &&
            request != NULL) {
@@ -154,6 +155,7 @@ streaming_input_call(struct vc_call *call, struct vc_stream *stream,
                 (int32_t)request->payload->body.len;
         vc_reply_free(request);
     }
+    atomic_fetch_sub(&interop_reading, 1);
     return status;
 }
 
@@ -184,10 +186,10 @@ full_duplex_call(struct vc_call *call, struct vc_stream *stream, void *arg)
     enum vc_status status = echo_metadata(call);
 
     (void)arg;
-    atomic_fetch_add(&interop_duplex, 1);
+    atomic_fetch_add(&interop_reading, 1);
     if (status == VC_OK)
         status = full_duplex(call, stream);
-    atomic_fetch_sub(&interop_duplex, 1);
+    atomic_fetch_sub(&interop_reading, 1);
     return status;
 }
 

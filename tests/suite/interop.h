@@ -19,8 +19,8 @@ extern uint8_t interop_zeros[INTEROP_MOST];
 #define INTEROP_ECHO_INITIAL  "x-grpc-test-echo-initial"
 #define INTEROP_ECHO_TRAILING "x-grpc-test-echo-trailing-bin"
 
-/* Handlers of FullDuplexCall that run. */
-extern atomic_uint interop_duplex;
+/* Handlers of StreamingInputCall and FullDuplexCall that run. */
+extern atomic_uint interop_reading;
 
 /* Adds TestService, but no UnimplementedService. */
 enum vc_status interop_add(struct vc_server *server);

@@ -435,7 +435,7 @@ expect_none_left(struct vc_channel *channel)
     do {
         empty_unary(channel);
         assert_true(fixture_ms() < due);
-    } while (atomic_load(&interop_duplex) > 0);
+    } while (atomic_load(&interop_reading) > 0);
 }
 
 static void
@@ -444,6 +444,7 @@ cancel_after_begin(struct vc_channel *channel)
     Interop__StreamingInputCallResponse *reply = NULL;
     struct vc_stream *stream;
 
+    empty_unary(channel); /* connected: the call goes out at once */
     assert_status(VC_OK, interop_test_service_streaming_input_call(
                              channel, NULL, &stream));
     vc_stream_cancel(stream);
@@ -451,6 +452,7 @@ cancel_after_begin(struct vc_channel *channel)
         VC_CANCELLED,
         interop_test_service_streaming_input_call_finish(stream, &reply));
     vc_stream_close(stream);
+    expect_none_left(channel);
 }
 
 static void
