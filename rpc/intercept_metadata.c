@@ -72,10 +72,10 @@ vc_interception_add_metadata(struct vc_interception *call, const char *key,
                         "the request may have gone: add to it in start");
     if (fault != NULL)
         return vc__fail(VC_INVALID_ARGUMENT, "metadata: %s", fault);
-    if (call->added_size + vc__metadata_size(&entry) > VC__METADATA_MAX)
+    if (call->added_size + vc__metadata_size(&entry) > VC_METADATA_MAX)
         return vc__fail(VC_RESOURCE_EXHAUSTED,
-                        "metadata: all that is added takes more than %zu bytes",
-                        VC__METADATA_MAX);
+                        "metadata: all that is added takes more than %d bytes",
+                        VC_METADATA_MAX);
     if (!entry_add(call, &entry))
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     call->added_size += vc__metadata_size(&entry);
