@@ -111,7 +111,8 @@ VC_API enum vc_status vc_server_new(struct vc_runtime *runtime,
  * VC_UNIMPLEMENTED. arg reaches every handler. Any thread, at any time.
  *
  * A handler runs on a thread that advances an engine. It may block: when it has
- * run for longer than 0.1 to 0.6 ms, another thread takes the engine over, if
+ * run for longer than 0.1 to 1 ms (8 where waking a thread is dear, as in an
+ * emulator), another thread takes the engine over, if
  * the runtime's threads were started (see vc_runtime_start()). So handlers
  * of one server, also of one method and one client, run at the same time on
  * several threads, with one engine, too, and must lock what they share. Without
