@@ -4,10 +4,11 @@
  * See rpc/async.h. */
 #include "rpc/async.h"
 
-#include "rpc/hedge.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "rpc/channel_intercept.h"
+#include "rpc/hedge.h"
 
 /* --- holders ----------------------------------------------------------- */
 
@@ -75,6 +76,16 @@ vc__asyncs_await(struct vc_channel *channel)
 
 /* --- its life, on the holder -------------------------------------------- */
 
+/* The interceptors see the reply, if there is one, and how it ended. */
+static void
+seen_end(struct vc_async *a, const struct vc__unary *won)
+{
+    if (won->error.status == VC_OK && won->reply != NULL)
+        vc__interception_message(a->interception, VC_MESSAGE_REPLY, won->reply);
+    vc__channel_intercept_close(a->interception, &won->error);
+    a->interception = NULL;
+}
+
 /* It has won, or what is left has failed. */
 static void
 finish(struct vc_async *a, struct vc__unary *won)
@@ -89,6 +100,8 @@ finish(struct vc_async *a, struct vc__unary *won)
         vc__retry_good(&won->channel->budget);
     else
         vc__again_settle(&a->again, &won->error);
+    if (a->interception != NULL)
+        seen_end(a, won);
     if (a->result != NULL)
         vc__unary_tell(won, a->result);
     if (!a->flying)
@@ -449,6 +462,41 @@ vc__async_new(struct vc_channel *channel, const struct vc_service *service,
     return a;
 }
 
+static struct vc_async *
+seen_new(struct vc_channel *channel, const struct vc_service *service,
+         unsigned method, const void *request, struct vc_interception *i,
+         void (*over)(struct vc_async *a))
+{
+    struct vc_async *a;
+    struct vc__error error;
+
+    vc__interception_message(i, VC_MESSAGE_REQUEST, request);
+    a = vc__async_new(channel, service, method, request, i->opts, over);
+    if (a != NULL) {
+        a->interception = i;
+        return a;
+    }
+    error = *vc__error_last();
+    vc__channel_intercept_close(i, &error);
+    vc__error_raise(&error);
+    return NULL;
+}
+
+struct vc_async *
+vc__async_new_seen(struct vc_channel *channel, const struct vc_service *service,
+                   unsigned method, const void *request,
+                   const struct vc_call_opts *opts,
+                   void (*over)(struct vc_async *a))
+{
+    struct vc_interception *i;
+
+    if (channel->interceptors == NULL)
+        return vc__async_new(channel, service, method, request, opts, over);
+    if (vc__channel_intercept_open(channel, service, method, opts, &i) != VC_OK)
+        return NULL;
+    return seen_new(channel, service, method, request, i, over);
+}
+
 /* What it is held by: who starts it, and the call itself until it is over and
  * delivered. It may be cancelled as soon as it is there: nobody gives up what
  * is being started. */
@@ -506,8 +554,8 @@ vc_channel_call_async(struct vc_channel *channel,
                       const void *request, const struct vc_call_opts *opts,
                       vc_async_done *done, void *arg, struct vc_async **call)
 {
-    struct vc_async *a = vc__async_new(channel, service, method, request, opts,
-                                       over_by_function);
+    struct vc_async *a = vc__async_new_seen(channel, service, method, request,
+                                            opts, over_by_function);
 
     if (a == NULL)
         return vc__error_last()->status;

@@ -47,7 +47,8 @@ struct vc_async {
     void (*over)(struct vc_async *a);
 
     struct vc__cancelling cancelling; /* if it can be cancelled, until over */
-    struct vc_result *result;         /* filled when it is over; or NULL */
+    struct vc_interception *interception; /* that sees it, or NULL */
+    struct vc_result *result;             /* filled when it is over; or NULL */
 
     struct vc__task deliver;
     vc_async_done *done;
@@ -80,6 +81,13 @@ struct vc_async *vc__async_new(struct vc_channel *channel,
                                unsigned method, const void *request,
                                const struct vc_call_opts *opts,
                                void (*over)(struct vc_async *a));
+
+/* The same through the channel's interceptors, if it has any. */
+struct vc_async *vc__async_new_seen(struct vc_channel *channel,
+                                    const struct vc_service *service,
+                                    unsigned method, const void *request,
+                                    const struct vc_call_opts *opts,
+                                    void (*over)(struct vc_async *a));
 
 /* Starts it; over() follows. */
 void vc__async_start(struct vc_async *a);

@@ -219,8 +219,8 @@ vc_channel_call_queued(struct vc_channel *channel,
                        struct vc_completions *queue, void *tag,
                        struct vc_async **call)
 {
-    struct vc_async *a =
-        vc__async_new(channel, service, method, request, opts, over_by_queue);
+    struct vc_async *a = vc__async_new_seen(channel, service, method, request,
+                                            opts, over_by_queue);
 
     if (a == NULL)
         return vc__error_last()->status;

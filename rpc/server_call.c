@@ -128,6 +128,7 @@ vc__call_take(const struct vc__call_site *site)
     if (call != NULL) {
         call->site = *site;
         call->stream = NULL;
+        call->reply = NULL;
         site->session->slots[site->slot].call = call;
     }
     return call;

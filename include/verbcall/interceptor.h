@@ -61,7 +61,9 @@ struct vc_interception_end {
  *
  * Of a stream, messages are seen as they are sent and received, on the threads
  * that do, which may be two at a time; on a client its finish comes with
- * vc_stream_close(), which may be after the channel was closed. */
+ * vc_stream_close(), which may be after the channel was closed. The reply and
+ * the finish of an asynchronous call are seen on a thread that advances the
+ * runtime, and must not block it. */
 struct vc_interceptor {
     size_t size; /* VC_INTERCEPTOR_INIT */
 

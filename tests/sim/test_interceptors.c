@@ -171,6 +171,46 @@ echo(struct vc_channel *channel, size_t size, unsigned tag, unsigned ms,
     return status;
 }
 
+/* --- calls that nobody waits for ---------------------------------------- */
+
+static void
+queues_one(struct scene *s)
+{
+    Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+    struct vc_completions *queue;
+    struct vc_completion end;
+
+    watch_client(s);
+    request.tag = 7;
+    assert_int_equal(vc_completions_new(s->runtime, &queue), VC_OK);
+    scene_sync();
+    assert_int_equal(vc_channel_call_queued(s->channel, &suite_probe_service, 0,
+                                            &request, NULL, queue, s, NULL),
+                     VC_OK);
+    assert_int_equal(vc_completions_next(queue, 5000, &end), VC_OK);
+    scene_sync();
+    assert_int_equal(end.status, VC_OK);
+    vc_reply_free(end.reply);
+    assert_string_equal(diary, "c1+ c2+ c1> c2> s1+ s2+ s1> s2> handler "
+                               "s2< s1< s2- s1- c2< c1< c2- c1- ");
+
+    diary[0] = '\0';
+    here[1].refuses = VC_PERMISSION_DENIED;
+    here[1].text = "no";
+    assert_int_equal(vc_channel_call_queued(s->channel, &suite_probe_service, 0,
+                                            &request, NULL, queue, s, NULL),
+                     VC_PERMISSION_DENIED);
+    assert_string_equal(diary, "c1+ c2+ c2- c1- ");
+    vc_completions_free(queue);
+}
+
+static void
+an_asynchronous_call_is_seen_as_any_other(void **state)
+{
+    (void)state;
+    play(queues_one, 0);
+}
+
 /* --- order ------------------------------------------------------------- */
 
 static void
@@ -366,6 +406,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_added_is_the_outermost_on_both_sides),
+        cmocka_unit_test(an_asynchronous_call_is_seen_as_any_other),
         cmocka_unit_test(a_call_without_a_deadline_has_none_in_interceptors),
         cmocka_unit_test(a_call_that_the_client_refuses_is_not_sent),
         cmocka_unit_test(a_call_that_the_server_refuses_does_not_run),
