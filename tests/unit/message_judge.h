@@ -1,0 +1,56 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * rpc/message.c against protobuf-c itself: what the check calls good is unpacked
+ * into an arena that may take no more than the check has said, in every single
+ * test. */
+#ifndef VC_TESTS_UNIT_MESSAGE_JUDGE_H
+#define VC_TESTS_UNIT_MESSAGE_JUDGE_H
+
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "rpc/message.h"
+#include "tests/unit/message_maker.h"
+#include "tests/unit/test_message.pb-c.h"
+#include "tests/unit/test_message_proto2.pb-c.h"
+
+/* Types of every kind that there is. */
+#define N_TYPES 10
+extern const ProtobufCMessageDescriptor *const types[N_TYPES];
+
+/* Limits that nothing here meets. */
+extern const struct vc__message_limits roomy;
+
+/* For cmocka; maker_setup() and maker_teardown() are in them. */
+int judge_setup(void **state);
+int judge_teardown(void **state);
+
+/* What one check gave. */
+struct verdict {
+    const char *wrong; /* NULL when good */
+    size_t memory;     /* said */
+    size_t taken;      /* by unpacking */
+};
+
+/* Checks bytes in memory of exactly their size, and unpacks what is good. */
+struct verdict judge(const ProtobufCMessageDescriptor *desc,
+                     const uint8_t *bytes, size_t len,
+                     const struct vc__message_limits *limits);
+bool is_good(const ProtobufCMessageDescriptor *desc, const void *bytes,
+             size_t len);
+
+#define GOOD(desc, bytes)                                                      \
+    assert_true(is_good(&(desc), bytes, sizeof(bytes) - 1))
+#define BAD(desc, bytes)                                                       \
+    assert_false(is_good(&(desc), bytes, sizeof(bytes) - 1))
+
+#endif
