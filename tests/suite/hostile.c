@@ -78,6 +78,20 @@ hostile_await_frame(struct raw *r, uint8_t type, const struct vc__frame *call,
 }
 
 void
+hostile_await_handlers(struct fixture *f, uint64_t n)
+{
+    struct vc_counters c;
+    uint64_t until = fixture_ms() + RAW_MS;
+
+    do {
+        c = (struct vc_counters)VC_COUNTERS_INIT;
+        assert_status(VC_OK, fixture_echo(f->channel, 10, 4));
+        vc_runtime_counters(f->server_runtime, &c);
+    } while (c.handlers_running < n && fixture_ms() < until);
+    assert_true(c.handlers_running >= n);
+}
+
+void
 hostile_nothing_left(struct fixture *f, const char *after)
 {
     struct vc_counters c;

@@ -33,6 +33,9 @@ uint64_t hostile_closed(struct fixture *f, struct raw *r, const char *after);
 bool hostile_await_frame(struct raw *r, uint8_t type,
                          const struct vc__frame *call, struct vc__frame *f);
 
+/* In the end this many handlers run in the server. */
+void hostile_await_handlers(struct fixture *f, uint64_t n);
+
 /* In the end no handler runs in the server, and nothing arrives there. */
 void hostile_nothing_left(struct fixture *f, const char *after);
 

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include <verbcall/service.h>
 
@@ -47,11 +48,12 @@ struct raw {
     size_t said_len;
     int status;
 
-    /* The link's account, and the last packet that came. */
+    /* The link's account, and the last packet that was read. */
     uint32_t sequence;
-    uint16_t have;    /* packets that may go */
-    uint16_t window;  /* packets that may come, as we say */
-    uint32_t handled; /* packets that came, as we say */
+    uint16_t have;                /* packets that may go */
+    uint16_t window;              /* packets that may come, as we say */
+    uint32_t handled;             /* packets that came, as we say */
+    STAILQ_HEAD(, raw_kept) kept; /* that were not read yet */
     uint8_t packet[RAW_SIZE];
     uint32_t packet_len;
     struct vc__packet_reader reader;
@@ -127,7 +129,8 @@ bool raw_send_packet(struct raw *r, const struct raw_packet *p);
  * RAW_NOTHING. */
 int raw_post(struct raw *r, struct ibv_send_wr *wr);
 
-/* The next packet that came, in r->packet; false when there is none in ms. */
+/* The next packet that came, in r->packet; false when there is none in ms.
+ * None is lost while others are sent. */
 bool raw_receive(struct raw *r, int ms);
 
 /* The next frame, of as many packets as it takes. */
@@ -145,5 +148,16 @@ bool raw_send_open(struct raw *r, uint32_t session,
  * that it has any; a MESSAGE of a server has VC__FRAME_OF_REPLY. */
 bool raw_send_message(struct raw *r, struct vc__frame f, const uint8_t *data,
                       uint32_t len);
+
+/* --- between raw.c and raw_packets.c ------------------------------------ */
+
+/* The descriptor can be read before this time, by fixture_ms(). */
+bool raw_readable(int fd, uint64_t until);
+
+/* Lets a packet come into buffer i. */
+bool raw_post_receive(struct raw *r, unsigned i);
+
+/* Drops the packets that were not read. */
+void raw_forget(struct raw *r);
 
 #endif

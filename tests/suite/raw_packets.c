@@ -1,0 +1,342 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See tests/suite/raw.h: packets in and out. */
+#include "tests/suite/raw.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/suite/fixture.h"
+#include "transport/le.h"
+
+/* What a part of a long message takes at most: a packet that all take. */
+#define PART_MAX (8192u - VC__PACKET_HEADER - VC__FRAME_HEADER)
+
+/* Of an odd wr_id is a send, of an even one a receive. */
+#define SEND_ID(i)    ((uint64_t)(i) << 1 | 1)
+#define RECEIVE_ID(i) ((uint64_t)(i) << 1)
+
+/* A packet that came and was not read yet. */
+struct raw_kept {
+    STAILQ_ENTRY(raw_kept) next;
+    uint32_t len;
+    uint8_t bytes[];
+};
+
+static uint8_t *
+buffer(struct raw *r, unsigned i)
+{
+    return r->memory + (size_t)i * RAW_SIZE;
+}
+
+bool
+raw_post_receive(struct raw *r, unsigned i)
+{
+    struct ibv_sge sge = {.addr = (uintptr_t)buffer(r, i),
+                          .length = RAW_SIZE,
+                          .lkey = r->mr->lkey};
+    struct ibv_recv_wr wr = {
+        .wr_id = RECEIVE_ID(i), .sg_list = &sge, .num_sge = 1};
+    struct ibv_recv_wr *bad;
+
+    return ibv_post_recv(r->id->qp, &wr, &bad) == 0;
+}
+
+/* --- packets in the making --------------------------------------------- */
+
+void
+raw_begin(struct raw *r, struct raw_packet *p)
+{
+    p->head =
+        (struct vc__packet){.sequence = r->sequence++,
+                            .word = {.ack = r->handled, .window = r->window}};
+    p->len = VC__PACKET_HEADER;
+    if (r->have > 0)
+        r->have--;
+    vc__packet_put(p->bytes, &p->head);
+}
+
+void
+raw_add(struct raw_packet *p, struct vc__frame f)
+{
+    uint8_t *out = p->bytes + p->len;
+
+    vc__frame_put(out, &f);
+    out += VC__FRAME_HEADER;
+    if (f.metadata != NULL) {
+        memcpy(out, f.metadata, f.metadata_len);
+        out += f.metadata_len;
+    }
+    if (f.body_len > 0)
+        memcpy(out, f.body, f.body_len);
+    p->len = (uint32_t)(out - p->bytes) + f.body_len;
+    p->head.count++;
+    vc__packet_put(p->bytes, &p->head);
+}
+
+void
+raw_add_open(struct raw_packet *p, uint32_t session,
+             const struct vc_service *service)
+{
+    size_t name = strlen(service->name);
+    uint8_t body[1024];
+    uint8_t *out = body;
+
+    vc__put16(out, (uint16_t)name);
+    memcpy(out + 2, service->name, name);
+    out += 2 + name;
+    vc__put16(out, (uint16_t)service->n_methods);
+    out += 2;
+    for (unsigned i = 0; i < service->n_methods; i++, out += 4)
+        vc__put32(out, service->methods[i].hash);
+    raw_add(p, (struct vc__frame){.type = VC__FRAME_OPEN,
+                                  .session = session,
+                                  .sequence = 1,
+                                  .body = body,
+                                  .body_len = (uint32_t)(out - body)});
+}
+
+/* --- completions ------------------------------------------------------- */
+
+/* Takes the account of a packet, and keeps it until it is read. */
+static void
+packet_keep(struct raw *r, const struct ibv_wc *wc)
+{
+    unsigned i = (unsigned)(wc->wr_id >> 1);
+    struct raw_kept *kept = malloc(sizeof *kept + wc->byte_len);
+    struct vc__packet_reader reader;
+    struct vc__packet head;
+
+    if (kept == NULL)
+        abort();
+    kept->len = wc->byte_len;
+    memcpy(kept->bytes, buffer(r, i), wc->byte_len);
+    STAILQ_INSERT_TAIL(&r->kept, kept, next);
+    if (!vc__packet_open(&reader, kept->bytes, kept->len, &head))
+        return;
+    r->have = (uint16_t)(head.word.ack + head.word.window - r->sequence);
+    if (!r->hoards && raw_post_receive(r, i))
+        r->handled++;
+}
+
+/* False when there is none. */
+static bool
+kept_read(struct raw *r)
+{
+    struct raw_kept *kept = STAILQ_FIRST(&r->kept);
+    struct vc__packet head;
+
+    if (kept == NULL)
+        return false;
+    STAILQ_REMOVE_HEAD(&r->kept, next);
+    r->packet_len = kept->len;
+    memcpy(r->packet, kept->bytes, kept->len);
+    free(kept);
+    vc__packet_open(&r->reader, r->packet, r->packet_len, &head);
+    return true;
+}
+
+void
+raw_forget(struct raw *r)
+{
+    while (kept_read(r))
+        continue;
+}
+
+/* False when none came in time. */
+static bool
+completion_next(struct raw *r, uint64_t until, struct ibv_wc *wc)
+{
+    struct ibv_cq *cq;
+    void *context;
+
+    while (ibv_poll_cq(r->cq, 1, wc) == 0) {
+        ibv_req_notify_cq(r->cq, 0);
+        if (ibv_poll_cq(r->cq, 1, wc) != 0)
+            return true;
+        if (!raw_readable(r->channel->fd, until))
+            return false;
+        if (ibv_get_cq_event(r->channel, &cq, &context) == 0)
+            ibv_ack_cq_events(cq, 1);
+    }
+    return true;
+}
+
+/* Takes the account of the next completion; false when none came in time. */
+static bool
+completion_take(struct raw *r, uint64_t until)
+{
+    struct ibv_wc wc;
+    bool sent;
+
+    if (!completion_next(r, until, &wc))
+        return false;
+    sent = wc.wr_id & 1;
+    r->done += sent;
+    if (wc.status == IBV_WC_SUCCESS) {
+        if (!sent)
+            packet_keep(r, &wc);
+    } else if (r->wc == IBV_WC_SUCCESS) {
+        r->wc = wc.status;
+    }
+    return true;
+}
+
+bool
+raw_receive(struct raw *r, int ms)
+{
+    uint64_t until = fixture_ms() + (uint64_t)ms;
+
+    while (!kept_read(r)) {
+        if (r->wc != IBV_WC_SUCCESS || !completion_take(r, until))
+            return false;
+    }
+    return true;
+}
+
+bool
+raw_next_frame(struct raw *r, struct vc__frame *f, int ms)
+{
+    uint64_t until = fixture_ms() + (uint64_t)ms;
+
+    for (;;) {
+        uint64_t now = fixture_ms();
+
+        if (r->reader.at != NULL && vc__frame_next(&r->reader, f) == 1)
+            return true;
+        if (!raw_receive(r, until > now ? (int)(until - now) : 0))
+            return false;
+    }
+}
+
+/* --- sending ----------------------------------------------------------- */
+
+/* Fewer than n sends are under way. */
+static bool
+sends_below(struct raw *r, unsigned n)
+{
+    uint64_t until = fixture_ms() + RAW_MS;
+
+    while (r->posted - r->done >= n && completion_take(r, until))
+        continue;
+    return r->posted - r->done < n;
+}
+
+bool
+raw_send(struct raw *r, const void *bytes, size_t len)
+{
+    unsigned i = RAW_BUFFERS + r->posted % RAW_BUFFERS;
+    struct ibv_sge sge = {.addr = (uintptr_t)buffer(r, i),
+                          .length = (uint32_t)len,
+                          .lkey = r->mr->lkey};
+    struct ibv_send_wr wr = {.wr_id = SEND_ID(i),
+                             .sg_list = &sge,
+                             .num_sge = len > 0,
+                             .opcode = IBV_WR_SEND};
+    struct ibv_send_wr *bad;
+
+    if (!sends_below(r, RAW_BUFFERS))
+        return false;
+    memcpy(buffer(r, i), bytes, len);
+    if (ibv_post_send(r->id->qp, &wr, &bad) != 0)
+        return false;
+    r->posted++;
+    return true;
+}
+
+bool
+raw_send_packet(struct raw *r, const struct raw_packet *p)
+{
+    return raw_send(r, p->bytes, p->len);
+}
+
+int
+raw_post(struct raw *r, struct ibv_send_wr *wr)
+{
+    struct ibv_send_wr *bad;
+
+    if (!sends_below(r, 1))
+        return RAW_NOTHING;
+    r->wc = IBV_WC_SUCCESS;
+    wr->wr_id = SEND_ID(0);
+    if (ibv_post_send(r->id->qp, wr, &bad) != 0)
+        return RAW_NOTHING;
+    r->posted++;
+    return sends_below(r, 1) ? (int)r->wc : RAW_NOTHING;
+}
+
+/* doc/wire.md 3.2: the last credit is for giving credits back. */
+static bool
+credit_wait(struct raw *r)
+{
+    uint64_t until = fixture_ms() + RAW_MS;
+
+    while (r->have < 2) {
+        if (r->wc != IBV_WC_SUCCESS || !completion_take(r, until))
+            return false;
+    }
+    return true;
+}
+
+bool
+raw_send_frame(struct raw *r, struct vc__frame f)
+{
+    struct raw_packet p;
+
+    if (!credit_wait(r))
+        return false;
+    raw_begin(r, &p);
+    raw_add(&p, f);
+    return raw_send_packet(r, &p);
+}
+
+bool
+raw_send_open(struct raw *r, uint32_t session, const struct vc_service *service)
+{
+    struct raw_packet p;
+
+    if (!credit_wait(r))
+        return false;
+    raw_begin(r, &p);
+    raw_add_open(&p, session, service);
+    return raw_send_packet(r, &p);
+}
+
+bool
+raw_send_message(struct raw *r, struct vc__frame f, const uint8_t *data,
+                 uint32_t len)
+{
+    uint8_t first[PART_MAX];
+    uint32_t at = PART_MAX - f.metadata_len - 4;
+    bool of_reply = f.type == VC__FRAME_REPLY || f.flags & VC__FRAME_OF_REPLY;
+
+    f.flags &= (uint8_t)~VC__FRAME_OF_REPLY;
+    f.body = data;
+    f.body_len = len;
+    if (len <= PART_MAX - f.metadata_len)
+        return raw_send_frame(r, f);
+    vc__put32(first, len);
+    memcpy(first + 4, data, at);
+    f.body = first;
+    f.body_len = at + 4;
+    f.flags |= VC__FRAME_MORE;
+    if (!raw_send_frame(r, f))
+        return false;
+    f.flags = of_reply ? VC__FRAME_OF_REPLY : 0;
+    f.type = VC__FRAME_DATA;
+    f.metadata_len = 0;
+    for (; at < len; at += f.body_len) {
+        struct vc__frame part = f;
+
+        f.body_len = len - at < PART_MAX ? len - at : PART_MAX;
+        part.body = data + at;
+        part.body_len = f.body_len;
+        part.deadline = at;
+        if (at + f.body_len < len)
+            part.flags |= VC__FRAME_MORE;
+        if (!raw_send_frame(r, part))
+            return false;
+    }
+    return true;
+}
