@@ -4,7 +4,8 @@
 # Shell functions, to be sourced: builds the project without many words. Call them in the project's folder.
 #
 #   vc_build_folder HERE           prints where to build: $VC_BUILD_DIR (as seen from the folder HERE), or build/
-#   vc_build FOLDER [OPTION...]    configures there with these options, if need be, and makes everything
+#   vc_build FOLDER [OPTION...]    configures there with these options, if need be, and makes everything; without
+#                                  options what has been configured will do
 #   vc_make FOLDER TARGET...       makes more in a folder where vc_build has been
 #
 # Folders are made, and used again. FOLDER/build.log has what the tools say; when they fail its end is shown. Words go
@@ -66,12 +67,12 @@ vc_configure_script()
     fi
 )
 
-# vc_is_configured [OPTION...]: whether this folder has been, for this very path and with these options.
+# vc_is_configured [OPTION...]: whether this folder has been, for this very path and with these options, if any.
 vc_is_configured()
 {
     [ -e Makefile ] && [ -e config.status ] &&
         [ "$(sed -n "s/^ac_pwd='\(.*\)'\$/\1/p" config.status)" = "$PWD" ] &&
-        [ "$(cat .options 2>/dev/null)" = "$*" ]
+        { [ $# -eq 0 ] || [ "$(cat .options 2>/dev/null)" = "$*" ]; }
 }
 
 # vc_configure SOURCE [OPTION...]. What was made in another way is made anew.

@@ -15,7 +15,8 @@ totals; exit status 0 when nothing failed.
 
 Without a suite: all of them, then those that are marked * again with the address and undefined
 behaviour sanitizers, and those marked + with the thread sanitizer. With suites: only these, built
-without sanitizers, or with what is asked for.
+without sanitizers, or with what is asked for. What runs on the device, and what needs none, run side
+by side.
   unit * +    pure parts                      fake * +   the suites in a simulated world
   idl *       the code generator              sim * +    all that can go wrong, simulated
   calls *     calls from end to end           faithful * is the simulation true to the device?
@@ -90,6 +91,7 @@ build=$(vc_build_folder "$here")
 mkdir -p "$build" || exit 1
 totals=$build/totals
 : >"$totals"
+: >"$totals.rdma"
 failed=0
 
 # One of the tests that are not of a build folder: NAME COMMAND...
@@ -100,46 +102,88 @@ check()
     ! wants "$name" || VC_TEST_TIMEOUT=900 tests/tap.sh "$name" "$totals" "$@" || failed=1
 }
 
-# The suites of a build, in its folder: VARIANT CONFIGURE-OPTION...
-suites_of()
+# The folder of a variant: "plain", "asan", "tsan".
+folder_of()
 {
-    suites_folder=$build${1:+-$1}
-    title=${1:-plain}
-    shift
-    local_suites=$(wanted_of "$native")
-    rdma_suites=$(wanted_of "$over_rdma")
-    wire_suite=$(wanted_of "$on_wire")
+    [ "$1" = plain ] && echo "$build" || echo "$build-$1"
+}
+
+# Builds each of the variants that has a suite to run, with all its programs.
+build_all()
+{
     [ -n "$local_suites$rdma_suites$wire_suite" ] || return 0
-    vc_build "$suites_folder" "$@" && vc_make "$suites_folder" check-programs || die 'FAILED: it does not build'
-    echo "== $title"
-    # shellcheck disable=SC2086 # words
-    [ -z "$local_suites" ] || tests/inside.sh "$suites_folder" "$totals" $local_suites || failed=1
-    # shellcheck disable=SC2086
-    [ -z "$rdma_suites" ] ||
-        tests/rdma --timeout 1800 --share "$suites_folder" --share "$build" -- \
-            "$PWD/tests/inside.sh" "$suites_folder" "$totals" $rdma_suites || failed=1
-    [ -z "$wire_suite" ] || tests/tap.sh wire "$totals" tests/wire.sh "$suites_folder" || failed=1
+    for one in $variants; do
+        options=--enable-werror
+        [ "$one" = plain ] || options="$options --enable-$one"
+        # shellcheck disable=SC2086 # words
+        vc_build "$(folder_of "$one")" $options && vc_make "$(folder_of "$one")" check-programs ||
+            die 'FAILED: it does not build'
+    done
+}
+
+# Sanitizers make calls slow: fewer of them.
+calls_of()
+{
+    [ "$1" = plain ] && echo "${VC_TEST_CALLS-}" || echo "${VC_TEST_CALLS:-10000}"
+}
+
+# --- two lanes, side by side ---
+
+# What needs no device: by itself one processor's work.
+lane_here()
+{
+    [ -n "$variant" ] || check dist tests/dist.sh "$build"
+    for one in $variants; do
+        [ -n "$local_suites" ] || break
+        echo "== $one"
+        suites=$local_suites
+        [ "$variants" = tsan ] || [ "$one" != tsan ] || suites=$(wanted_of 'unit fake sim')
+        # shellcheck disable=SC2086 # words
+        VC_TEST_CALLS=$(calls_of "$one") tests/inside.sh "$(folder_of "$one")" "$totals" $suites || failed=1
+    done
+    [ -z "$variant" ] || return "$failed"
+    check lint tests/lint.sh "$build"
+    check fuzz tests/fuzz/run.sh "$build"
+    return "$failed"
+}
+
+# What runs on the device, which is most often a guest.
+lane_rdma()
+{
+    for one in $variants; do
+        [ "$variants" = tsan ] || [ "$one" != tsan ] || break
+        folder=$(folder_of "$one")
+        [ -z "$rdma_suites$wire_suite" ] || echo "== $one, over RDMA"
+        # shellcheck disable=SC2086
+        [ -z "$rdma_suites" ] ||
+            VC_TEST_CALLS=$(calls_of "$one") tests/rdma --timeout 2400 --share "$folder" --share "$build" -- \
+                "$PWD/tests/inside.sh" "$folder" "$totals.rdma" $rdma_suites || failed=1
+        [ -z "$wire_suite" ] || tests/tap.sh wire "$totals" tests/wire.sh "$folder" || failed=1
+    done
+    [ -z "$variant" ] || return "$failed"
+    check vm tests/vm/selftest
+    check examples tests/examples.sh
+    return "$failed"
 }
 
 echo "$where"
-case $variant in
-'') suites_of '' --enable-werror ;;
-*) VC_TEST_CALLS=${VC_TEST_CALLS:-10000} suites_of "$variant" --enable-werror "--enable-$variant" ;;
-esac
-if [ -z "$wanted$variant" ]; then
-    export VC_TEST_CALLS="${VC_TEST_CALLS:-10000}"
-    suites_of asan --enable-werror --enable-asan
-    over_rdma='' on_wire='' native='unit fake sim'
-    suites_of tsan --enable-werror --enable-tsan
-fi
-if [ -z "$variant" ]; then
-    echo '== the rest'
-    check lint tests/lint.sh "$build"
-    check fuzz tests/fuzz/run.sh "$build"
-    check vm tests/vm/selftest
-    check examples tests/examples.sh
-    check dist tests/dist.sh "$build"
-fi
+local_suites=$(wanted_of "$native")
+rdma_suites=$(wanted_of "$over_rdma")
+wire_suite=$(wanted_of "$on_wire")
+variants=${variant:-plain}
+[ -n "$wanted$variant" ] || variants='plain asan tsan'
+build_all
 
-awk '{ p += $1; f += $2; s += $3 } END { printf "%d passed, %d failed, %d skipped\n", p, f, s }' "$totals"
+# The other lane's words are shown when this one has ended. Whoever stops us stops it, too; a program that it runs then
+# ends by itself.
+beside=$build/beside.log
+lane_here >"$beside" 2>&1 &
+pid=$!
+renice -n 5 -p "$pid" >/dev/null 2>&1 # tests over RDMA are those with deadlines
+trap 'kill "$pid" 2>/dev/null; exit 1' INT TERM HUP
+lane_rdma || failed=1
+wait "$pid" || failed=1
+cat "$beside"
+
+awk '{ p += $1; f += $2; s += $3 } END { printf "%d passed, %d failed, %d skipped\n", p, f, s }' "$totals" "$totals.rdma"
 exit $failed

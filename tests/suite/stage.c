@@ -12,6 +12,9 @@ stage_main(void *arg)
     struct stage *s = arg;
 
     s->good = raw_take(&s->listener, &s->r, RAW_MS) && s->play(s);
+    /* A client that closes waits for our answer. */
+    if (s->good && s->r.event == RDMA_CM_EVENT_ESTABLISHED)
+        stage_client_leaves(&s->r);
     return NULL;
 }
 
