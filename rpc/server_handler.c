@@ -50,6 +50,15 @@ handlers_count(struct vc_call *call, int64_t n)
               VC__COUNT_handlers_running, n);
 }
 
+/* Its caller may see our answer before it looks at its own clock, and is to
+ * hear of its deadline all the same: handlers take both for a cancellation. */
+static bool
+ended_by_deadline(const struct vc_call *call, enum vc_status status)
+{
+    return status == VC_CANCELLED && !call->unwanted &&
+           vc_call_deadline_us(call) == 0;
+}
+
 /* The holder. What nobody waits for any more need not be packed. */
 static void
 call_end(struct vc_call *call, enum vc_status status)
@@ -57,6 +66,9 @@ call_end(struct vc_call *call, enum vc_status status)
     handlers_count(call, -1);
     if (atomic_load_explicit(&call->watch, memory_order_relaxed) != NULL)
         vc__call_unwatch(call);
+    if (ended_by_deadline(call, status))
+        status = vc_call_fail(call, VC_DEADLINE_EXCEEDED,
+                              "its handler was cancelled at its deadline");
     vc__reply_result(call, call->unwanted ? VC_CANCELLED : status);
 }
 

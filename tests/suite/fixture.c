@@ -162,6 +162,13 @@ probe_fail(struct vc_call *call, const Suite__FailRequest *request,
                         request->text);
 }
 
+static void
+end_told(struct vc_call *call, void *arg)
+{
+    (void)arg;
+    vc_call_end(call, VC_CANCELLED);
+}
+
 static enum vc_status
 probe_sleep(struct vc_call *call, const Suite__SleepRequest *request,
             Suite__SleepReply *reply, void *arg)
@@ -170,6 +177,12 @@ probe_sleep(struct vc_call *call, const Suite__SleepRequest *request,
     reply->deadline_us = vc_call_deadline_us(call);
     if (fixture_board != NULL)
         fixture_tell(&fixture_board->sleeping);
+    if (request->told) {
+        enum vc_status later = vc_call_later(call);
+
+        return vc_call_on_cancel(call, end_told, NULL) == VC_OK ? later
+                                                                : VC_INTERNAL;
+    }
     usleep(request->milliseconds * 1000);
     return VC_OK;
 }

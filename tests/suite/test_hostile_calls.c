@@ -310,6 +310,27 @@ a_deadline_of_0_has_passed(void **state)
     raw_close(&r);
 }
 
+/* Its caller does not say that it has given up. */
+static void
+a_handler_cancelled_at_its_deadline_has_exceeded_it(void **state)
+{
+    static const uint8_t told[] = {0x10, 1};
+    struct fixture *f = *state;
+    struct vc__frame call = call_of(1, SLEEP), reply;
+    struct raw r = {0};
+
+    hostile_open_session(f, &r);
+    call.deadline = 10000;
+    call.body = told;
+    call.body_len = sizeof told;
+    assert_true(raw_send_frame(&r, call));
+    assert_true(reply_take(&r, &call, &reply));
+    assert_int_equal(reply.method, VC_DEADLINE_EXCEEDED);
+    served(&r, call_of(2, COUNT));
+    raw_close(&r);
+    hostile_nothing_left(f, "a deadline");
+}
+
 /* --- methods, services, sessions --------------------------------------- */
 
 static void
@@ -526,6 +547,7 @@ main(void)
             a_message_over_the_limit_is_refused_and_its_link_lives),
         T(a_message_of_which_most_never_comes_holds_nobody_up),
         T(a_deadline_of_0_has_passed),
+        T(a_handler_cancelled_at_its_deadline_has_exceeded_it),
         T(a_method_out_of_range_is_unimplemented),
         T(methods_that_the_server_lacks_are_unimplemented_and_others_work),
         T(the_longest_list_of_methods_works),
