@@ -121,10 +121,14 @@ build_all()
     done
 }
 
-# Sanitizers make calls slow: fewer of them.
+# Sanitizers make calls slow: fewer of them, and fewer times each of gRPC's cases.
 calls_of()
 {
     [ "$1" = plain ] && echo "${VC_TEST_CALLS-}" || echo "${VC_TEST_CALLS:-10000}"
+}
+times_of()
+{
+    [ "$1" = plain ] && echo 200 || echo 20
 }
 
 # --- two lanes, side by side ---
@@ -139,7 +143,8 @@ lane_here()
         suites=$local_suites
         [ "$variants" = tsan ] || [ "$one" != tsan ] || suites=$(wanted_of 'unit fake sim')
         # shellcheck disable=SC2086 # words
-        VC_TEST_CALLS=$(calls_of "$one") tests/inside.sh "$(folder_of "$one")" "$totals" $suites || failed=1
+        VC_TEST_CALLS=$(calls_of "$one") VC_TEST_TIMES_FAKE=${VC_TEST_TIMES_FAKE:-$(times_of "$one")} \
+            tests/inside.sh "$(folder_of "$one")" "$totals" $suites || failed=1
     done
     [ -z "$variant" ] || return "$failed"
     check lint tests/lint.sh "$build"
