@@ -1,14 +1,41 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * FNV-1a, which names services and methods on the wire. Pure. */
+ * FNV-1a, which names services and methods on the wire: for the generator, and
+ * for the library, which has the one and looks for the other. Pure. The
+ * numbers are those of
+ * https://datatracker.ietf.org/doc/draft-eastlake-fnv/, section 5. */
 #ifndef VC_IDL_HASH_H
 #define VC_IDL_HASH_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-uint32_t hash_32(const char *data, size_t length);
-uint64_t hash_64(const char *data, size_t length);
+#define HASH_32_OF_NOTHING UINT32_C(0x811c9dc5)
+
+/* Goes on from what came before. */
+static inline uint32_t
+hash_32_more(uint32_t hash, const char *data, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)data[i]) * UINT32_C(0x01000193);
+    return hash;
+}
+
+static inline uint32_t
+hash_32(const char *data, size_t length)
+{
+    return hash_32_more(HASH_32_OF_NOTHING, data, length);
+}
+
+static inline uint64_t
+hash_64(const char *data, size_t length)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)data[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
 
 #endif

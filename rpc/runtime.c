@@ -130,6 +130,7 @@ vc_runtime_new(const struct vc_runtime_opts *user_opts,
     if (r == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     vc__replies_init(&r->replies);
+    vc__tables_init(&r->tables);
     r->links.max = opts.max_links;
     err = progress_init(r, &opts);
     if (err == 0 && getrandom(r->instance, sizeof r->instance, 0) !=
@@ -184,5 +185,6 @@ vc_runtime_free(struct vc_runtime *r)
     free(r->progress);
     vc__crew_fini(&r->crew);
     vc__replies_fini(&r->replies);
+    vc__tables_fini(&r->tables);
     free(r);
 }

@@ -10,6 +10,7 @@
 #include "cm/hello.h"
 #include "cm/pools.h"
 #include "cm/rdma_cm.h"
+#include "rpc/protobuf_c_table.h"
 #include "rpc/reply.h"
 #include "transport/crew.h"
 #include "transport/engine.h"
@@ -26,6 +27,7 @@ struct vc_runtime {
     atomic_uint next;              /* engine of the next channel */
     uint8_t instance[VC__ID_SIZE];
     struct vc__replies replies;
+    struct vc__tables tables;  /* of services that protobuf-c describes */
     struct vc__link_cap links; /* of its channels */
 
     struct vc__crew crew;

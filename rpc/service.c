@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "idl/hash.h"
 #include "transport/error.h"
 
 #define BUCKETS 64
@@ -14,11 +15,7 @@
 uint64_t
 vc__service_id(const char *name, size_t len)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-    for (size_t i = 0; i < len; i++)
-        hash = (hash ^ (unsigned char)name[i]) * UINT64_C(0x100000001b3);
-    return hash;
+    return hash_64(name, len);
 }
 
 static struct vc__service_entry *

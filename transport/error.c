@@ -31,6 +31,12 @@ vc_error(void)
     return last.text;
 }
 
+enum vc_status
+vc_error_status(void)
+{
+    return last.status;
+}
+
 enum vc_outcome
 vc_error_outcome(void)
 {

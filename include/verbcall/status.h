@@ -54,6 +54,10 @@ VC_API const char *vc_status_name(enum vc_status status);
  * library and holds until the next failure on this thread. */
 VC_API const char *vc_error(void);
 
+/* vc_error_status - the code of what vc_error() speaks of; VC_OK when nothing
+ * has failed yet. For those who were told by NULL. */
+VC_API enum vc_status vc_error_status(void);
+
 /* vc_error_outcome - whether the call of which vc_error() speaks ran. */
 VC_API enum vc_outcome vc_error_outcome(void);
 

@@ -13,6 +13,7 @@
 #include <verbcall/health.h>
 #include <verbcall/interceptor.h>
 #include <verbcall/metadata.h>
+#include <verbcall/protobuf_c.h>
 #include <verbcall/reflection.h>
 #include <verbcall/runtime.h>
 #include <verbcall/server.h>
