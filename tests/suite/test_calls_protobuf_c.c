@@ -1,0 +1,241 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A program as those that were written for protobuf-c-rpc: its own generated
+ * files, its functions, its loop; the service here and, as the same
+ * ProtobufCService, over there. And both generators' ends with each other. */
+#include "tests/suite/fixture.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "tests/suite/directory.h"
+
+#define MANY 1000
+
+/* --- the program -------------------------------------------------------- */
+
+/* What runs the loop; nothing for a service in this process. */
+static struct vc_closures *loop;
+
+static void
+run_until(const unsigned *calls)
+{
+    while (*calls == 0)
+        assert_status(VC_OK, vc_closures_run(loop, VC_NO_DEADLINE));
+}
+
+static struct directory_answer
+ask(ProtobufCService *service, const char *text, uint32_t size)
+{
+    Lookup__Name name = directory_name(text, size);
+    struct directory_answer answer = {.calls = 0};
+
+    lookup__directory__by_name(service, &name, directory_told, &answer);
+    memset(&name, 0xff, sizeof name);
+    run_until(&answer.calls);
+    assert_int_equal(1, answer.calls);
+    return answer;
+}
+
+/* The same of both kinds of service. */
+static void
+assert_serves(ProtobufCService *service)
+{
+    Lookup__Phone phone = directory_phone("555-0001");
+    struct directory_answer answer = {.calls = 0};
+
+    assert_string_equal(DIRECTORY_ANN, ask(service, "ann", 0).text);
+    assert_string_equal(DIRECTORY_BOB, ask(service, "bob", 5000).text);
+    assert_int_not_equal(VC_OK, ask(service, "cid", 0).status);
+    assert_int_not_equal(VC_OK, ask(service, NULL, 0).status);
+
+    lookup__directory__by_number(service, &phone, directory_told, &answer);
+    run_until(&answer.calls);
+    assert_string_equal(DIRECTORY_ANN, answer.text);
+}
+
+/* --- where it runs ------------------------------------------------------ */
+
+struct play {
+    struct fixture f;
+    Lookup__Directory_Service directory;
+    ProtobufCService *service; /* of the channel */
+};
+
+static void
+serve(struct play *p)
+{
+    assert_status(VC_OK,
+                  vc_server_add_protobuf_c(p->f.server, &p->directory.base, 0));
+}
+
+static int
+setup(void **state)
+{
+    static struct play play;
+
+    fixture_start(&play.f, 1, NULL, NULL);
+    play.directory = directory_plain();
+    serve(&play);
+    assert_status(VC_OK, vc_closures_new(play.f.runtime, &loop));
+    assert_status(VC_OK, vc_channel_service(play.f.channel,
+                                            &lookup__directory__descriptor,
+                                            NULL, loop, &play.service));
+    *state = &play;
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    struct play *p = *state;
+
+    if (p->service != NULL)
+        protobuf_c_service_destroy(p->service);
+    vc_closures_free(loop);
+    fixture_stop(&p->f);
+    return 0;
+}
+
+static void
+a_program_for_protobuf_c_rpc_works_as_it_is(void **state)
+{
+    struct play *p = *state;
+    Lookup__Directory_Service here = directory_plain();
+
+    assert_serves(&here.base);
+    assert_serves(p->service);
+    assert_int_equal(VC_INTERNAL, ask(p->service, "cid", 0).status);
+}
+
+/* The server was not there for a while. */
+static void
+assert_serves_when_ready(struct play *p)
+{
+    struct vc_call_opts waits = VC_CALL_OPTS_INIT;
+    ProtobufCService *patient;
+
+    waits.flags = VC_CALL_WAIT_FOR_READY;
+    waits.timeout_ms = 30000;
+    assert_status(VC_OK, vc_channel_service(p->f.channel,
+                                            &lookup__directory__descriptor,
+                                            &waits, loop, &patient));
+    assert_serves(patient);
+    protobuf_c_service_destroy(patient);
+}
+
+static void
+calls_fail_without_a_server_and_succeed_when_it_is_back(void **state)
+{
+    struct play *p = *state;
+    uint16_t port = vc_server_port(p->f.server);
+
+    for (unsigned round = 0; round < 2; round++) {
+        assert_serves(p->service);
+
+        fixture_stop_server(&p->f);
+
+        assert_int_equal(VC_UNAVAILABLE, ask(p->service, "ann", 0).status);
+        fixture_start_server_at(&p->f, port, 1, NULL);
+        serve(p);
+        assert_serves_when_ready(p);
+    }
+}
+
+static void
+many_calls_are_under_way_at_a_time(void **state)
+{
+    struct play *p = *state;
+    static struct directory_answer answers[MANY];
+    Lookup__Name name = directory_name("ann", 0);
+
+    memset(answers, 0, sizeof answers);
+    for (unsigned i = 0; i < MANY; i++)
+        lookup__directory__by_name(p->service, &name, directory_told,
+                                   &answers[i]);
+    for (unsigned i = 0; i < MANY; i++)
+        run_until(&answers[i].calls);
+    assert_int_equal(VC_DEADLINE_EXCEEDED, vc_closures_run(loop, 0));
+    for (unsigned i = 0; i < MANY; i++) {
+        assert_int_equal(1, answers[i].calls);
+        assert_string_equal(DIRECTORY_ANN, answers[i].text);
+    }
+}
+
+static void
+destroying_a_service_ends_its_calls(void **state)
+{
+    struct play *p = *state;
+    struct directory_answer answers[20] = {{.calls = 0}};
+    Lookup__Name name = directory_name("bob", 100000);
+
+    for (unsigned i = 0; i < 20; i++)
+        lookup__directory__by_name(p->service, &name, directory_told,
+                                   &answers[i]);
+
+    protobuf_c_service_destroy(p->service);
+    p->service = NULL;
+
+    for (unsigned i = 0; i < 20; i++) {
+        assert_int_equal(1, answers[i].calls);
+        assert_int_equal(VC_CANCELLED, answers[i].status);
+    }
+    assert_int_equal(VC_DEADLINE_EXCEEDED, vc_closures_run(loop, 0));
+}
+
+/* --- both generators ---------------------------------------------------- */
+
+static void
+assert_own_client_is_served(struct vc_channel *channel)
+{
+    Lookup__Name name = directory_name("bob", 5000);
+    Lookup__Entry *entry;
+    char text[256];
+
+    assert_status(VC_OK,
+                  lookup_directory_by_name(channel, &name, NULL, &entry));
+    directory_say(entry, text);
+    assert_string_equal(DIRECTORY_BOB, text);
+    vc_reply_free(entry);
+}
+
+static void
+our_client_calls_a_server_of_theirs_and_the_other_way_round(void **state)
+{
+    struct play *p = *state;
+    uint16_t port = vc_server_port(p->f.server);
+
+    assert_own_client_is_served(p->f.channel);
+
+    fixture_stop_server(&p->f);
+    fixture_start_server_at(&p->f, port, 1, NULL);
+    assert_status(VC_OK,
+                  lookup_directory_add(p->f.server, &directory_own, NULL));
+    assert_serves_when_ready(p);
+    assert_serves(p->service);
+    assert_int_equal(VC_NOT_FOUND, ask(p->service, "cid", 0).status);
+    assert_string_equal("there is no cid", ask(p->service, "cid", 0).text);
+    assert_own_client_is_served(p->f.channel);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            a_program_for_protobuf_c_rpc_works_as_it_is, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            calls_fail_without_a_server_and_succeed_when_it_is_back, setup,
+            teardown),
+        cmocka_unit_test_setup_teardown(many_calls_are_under_way_at_a_time,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(destroying_a_service_ends_its_calls,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            our_client_calls_a_server_of_theirs_and_the_other_way_round, setup,
+            teardown),
+    };
+
+    return fixture_main(tests);
+}
