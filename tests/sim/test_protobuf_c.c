@@ -433,6 +433,7 @@ destroys_at_work(struct scene *s)
     assert_calm();
     for (unsigned i = 0; i < N_UNDER_WAY; i++)
         assert_int_equal(under_way[i].answer.calls, 1);
+    assert_int_equal(scene_client(s).calls_given_up, 3 * N_UNDER_WAY);
     assert_good(service);
 }
 
