@@ -89,3 +89,31 @@ scene_call(struct scene *s, size_t size, unsigned tag)
     if (sim_echo(s->channel, size, tag, 0, NULL) != VC_OK)
         fail_msg("%s", vc_error());
 }
+
+/* --- orders ------------------------------------------------------------- */
+
+static void (*order)(void);
+
+static void
+order_obey(struct sim_server *s)
+{
+    (void)s;
+    scene_sync();
+    order();
+    scene_sync();
+}
+
+void
+scene_take_orders(struct sim_server *s)
+{
+    s->inside = order_obey;
+}
+
+void
+scene_have_done(struct scene *s, void (*what)(void))
+{
+    scene_sync();
+    order = what;
+    scene_sync();
+    scene_call(s, 8, 1);
+}

@@ -28,6 +28,11 @@ void scene_play(void (*act)(struct scene *s),
  * know it. */
 void scene_sync(void);
 
+/* Has the server's process do something, in a handler, and waits for that: for
+ * servers that take orders, from when they are added services on. */
+void scene_take_orders(struct sim_server *s);
+void scene_have_done(struct scene *s, void (*what)(void));
+
 /* A call that must be good. */
 void scene_call(struct scene *s, size_t size, unsigned tag);
 

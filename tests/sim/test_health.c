@@ -16,31 +16,10 @@
 static struct vc_server *the_server;
 static struct vc_health *the_health;
 
-/* Has the server do something, in its own process: in a handler. */
-static void (*to_do)(void);
-
-static void
-do_it(struct sim_server *s)
-{
-    (void)s;
-    scene_sync();
-    to_do();
-    scene_sync();
-}
-
-static void
-have_done(struct scene *s, void (*what)(void))
-{
-    scene_sync();
-    to_do = what;
-    scene_sync();
-    scene_call(s, 8, 1);
-}
-
 static enum vc_status
 add_health(struct vc_server *server, struct sim_server *s)
 {
-    s->inside = do_it;
+    scene_take_orders(s);
     the_server = server;
     return vc_health_add(server, &the_health);
 }
@@ -133,13 +112,13 @@ static void
 asks_for_probe(struct scene *s)
 {
     assert_no_health(s, "suite.Probe");
-    have_done(s, set_probe);
+    scene_have_done(s, set_probe);
     assert_health(s, "suite.Probe", SERVING);
-    have_done(s, unset_probe);
+    scene_have_done(s, unset_probe);
     assert_health(s, "suite.Probe", NOT_SERVING);
-    have_done(s, set_probe);
+    scene_have_done(s, set_probe);
     assert_health(s, "suite.Probe", SERVING);
-    have_done(s, remove_probe);
+    scene_have_done(s, remove_probe);
     assert_no_health(s, "suite.Probe");
 }
 
@@ -154,9 +133,9 @@ static void
 asks_for_the_server(struct scene *s)
 {
     assert_health(s, "", SERVING);
-    have_done(s, unset_probe);
+    scene_have_done(s, unset_probe);
     assert_health(s, "", SERVING);
-    have_done(s, unset_server);
+    scene_have_done(s, unset_server);
     assert_health(s, "", NOT_SERVING);
     assert_health(s, "suite.Probe", NOT_SERVING);
     assert_no_health(s, "suite.Prob");
@@ -183,7 +162,7 @@ add_again(void)
 static void
 has_it_added_again(struct scene *s)
 {
-    have_done(s, add_again);
+    scene_have_done(s, add_again);
     assert_health(s, "", SERVING);
 }
 
@@ -213,7 +192,7 @@ fill_health(void)
 static void
 has_it_filled(struct scene *s)
 {
-    have_done(s, fill_health);
+    scene_have_done(s, fill_health);
     assert_health(s, "some.S1", NOT_SERVING);
     assert_no_health(s, "some.S2");
     assert_health(s, "one.More", SERVING);
@@ -263,13 +242,13 @@ watches_probe(struct scene *s)
     struct vc_stream *stream = watch(s->channel, "suite.Probe");
 
     assert_told(stream, SERVICE_UNKNOWN);
-    have_done(s, unset_server); /* not of it */
-    have_done(s, set_probe);
+    scene_have_done(s, unset_server); /* not of it */
+    scene_have_done(s, set_probe);
     assert_told(stream, SERVING);
-    have_done(s, set_probe); /* no change */
-    have_done(s, unset_probe);
+    scene_have_done(s, set_probe); /* no change */
+    scene_have_done(s, unset_probe);
     assert_told(stream, NOT_SERVING);
-    have_done(s, remove_probe);
+    scene_have_done(s, remove_probe);
     assert_told(stream, SERVICE_UNKNOWN);
     vc_stream_close(stream);
 }
@@ -297,7 +276,7 @@ watches_a_stop(struct scene *s)
 
     assert_told(one, SERVING);
     assert_told(other, SERVICE_UNKNOWN);
-    have_done(s, stop_health);
+    scene_have_done(s, stop_health);
     assert_told(one, NOT_SERVING);
     assert_int_equal(grpc_health_v1_health_watch_receive(one, &said),
                      VC_UNAVAILABLE);

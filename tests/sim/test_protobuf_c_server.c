@@ -24,6 +24,7 @@ static struct seen {
     void *late_data;
     atomic_uint is_late;
     pthread_t thread;
+    struct sim_server *process;
     struct vc_server *server;
     Lookup__Directory_Service service;
 } seen;
@@ -82,7 +83,8 @@ by_name(Lookup__Directory_Service *service, const Lookup__Name *name,
 static enum vc_status
 serve(struct vc_server *server, struct sim_server *s)
 {
-    (void)s;
+    scene_take_orders(s);
+    seen.process = s;
     seen.server = server;
     lookup__directory__init(&seen.service, NULL);
     seen.service.by_name = by_name;
@@ -297,11 +299,9 @@ late_main(void *arg)
     return NULL;
 }
 
-/* In the server's process: a handler of the other service. */
 static void
-end_late(struct sim_server *s)
+end_late(void)
 {
-    (void)s;
     assert_true(sim_await(&seen.is_late, 10000 * MS));
     assert_int_equal(pthread_create(&seen.thread, NULL, late_main, NULL), 0);
     pthread_join(seen.thread, NULL);
@@ -315,9 +315,7 @@ answers_late(struct scene *s)
     caller_start(&c, s, "late");
     assert_true(sim_await(&seen.is_late, 10000 * MS));
     assert_int_equal(ask(s, "others"), VC_OK);
-    s->server.inside = end_late;
-    scene_sync();
-    scene_call(s, 8, 1);
+    scene_have_done(s, end_late);
     assert_int_equal(caller_join(&c), VC_OK);
 }
 
@@ -406,11 +404,11 @@ clients_that_stream_hear_that_the_server_does_not(void **state)
 }
 
 static void
-remove_it(struct sim_server *s)
+remove_it(void)
 {
     const struct vc_service *table;
 
-    assert_int_equal(vc_runtime_service(atomic_load(&s->runtime),
+    assert_int_equal(vc_runtime_service(atomic_load(&seen.process->runtime),
                                         &lookup__directory__descriptor, &table),
                      VC_OK);
     assert_int_equal(vc_server_limit(seen.server, table, 5), VC_OK);
@@ -422,9 +420,7 @@ static void
 is_removed(struct scene *s)
 {
     assert_int_equal(ask(s, "good"), VC_OK);
-    s->server.inside = remove_it;
-    scene_sync();
-    scene_call(s, 8, 1);
+    scene_have_done(s, remove_it);
     assert_int_equal(ask(s, "good"), VC_UNIMPLEMENTED);
 }
 

@@ -13,31 +13,10 @@
 static struct vc_server *the_server;
 static struct vc_health *the_health;
 
-/* Has the server do something, in its own process: in a handler. */
-static void (*to_do)(void);
-
-static void
-do_it(struct sim_server *s)
-{
-    (void)s;
-    scene_sync();
-    to_do();
-    scene_sync();
-}
-
-static void
-have_done(struct scene *s, void (*what)(void))
-{
-    scene_sync();
-    to_do = what;
-    scene_sync();
-    scene_call(s, 8, 1);
-}
-
 static enum vc_status
 add_both(struct vc_server *server, struct sim_server *s)
 {
-    s->inside = do_it;
+    scene_take_orders(s);
     the_server = server;
     assert_int_equal(vc_health_add(server, &the_health), VC_OK); /* one more */
     assert_int_equal(vc_reflection_add(server), VC_OK);
@@ -114,9 +93,9 @@ lists_services(struct scene *s)
                                         "verbcall.reflection.v1.Reflection"};
 
     assert_names(s, fewer, 3);
-    have_done(s, add_other);
+    scene_have_done(s, add_other);
     assert_names(s, names, 4);
-    have_done(s, remove_other);
+    scene_have_done(s, remove_other);
     assert_names(s, fewer, 3);
 }
 
@@ -204,7 +183,7 @@ looks_at_kinds(struct scene *s)
     Verbcall__Reflection__V1__ListReply *reply;
     Verbcall__Reflection__V1__Service *one;
 
-    have_done(s, add_many);
+    scene_have_done(s, add_many);
     reply = list(s);
     one = reply->services[7];
     assert_int_equal(one->n_methods, 4);
@@ -227,7 +206,7 @@ lists_many(struct scene *s)
 {
     Verbcall__Reflection__V1__ListReply *reply;
 
-    have_done(s, add_many);
+    scene_have_done(s, add_many);
     reply = list(s);
     assert_int_equal(reply->n_services, MANY + 3);
     for (size_t i = 1; i < reply->n_services; i++)
@@ -306,7 +285,7 @@ asks_for_what_is_not_there(struct scene *s)
 
     for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++)
         assert_int_equal(ask_for_file(s, unknown[i], NULL), VC_NOT_FOUND);
-    have_done(s, add_many);
+    scene_have_done(s, add_many);
     assert_int_equal(ask_for_file(s, "many.S001", NULL),
                      VC_FAILED_PRECONDITION);
     assert_non_null(strstr(vc_error(), "many.S001"));

@@ -233,6 +233,8 @@ static const struct suite_other_methods other_methods = {.name = other_name};
 
 /* --- server and client ------------------------------------------------- */
 
+void (*fixture_add)(struct vc_server *server);
+
 void
 fixture_start_server_at(struct fixture *f, uint16_t port, unsigned threads,
                         const struct vc_server_opts *opts)
@@ -246,6 +248,8 @@ fixture_start_server_at(struct fixture *f, uint16_t port, unsigned threads,
     assert_status(VC_OK,
                   suite_other_add(f->server, &other_methods, other_text));
     assert_status(VC_OK, suite_streams_add(f->server, &streams_methods, NULL));
+    if (fixture_add != NULL)
+        fixture_add(f->server);
     assert_status(VC_OK,
                   vc_server_listen(f->server, fixture_target(port, f->target)));
     assert_status(VC_OK, vc_runtime_start(f->server_runtime, threads));

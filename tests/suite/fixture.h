@@ -58,6 +58,9 @@ void fixture_start(struct fixture *f, unsigned threads,
                    const struct vc_channel_opts *channel_opts);
 void fixture_stop(struct fixture *f);
 
+/* Adds further services to such a server before it listens; or NULL. */
+extern void (*fixture_add)(struct vc_server *server);
+
 /* Only the server of it, and only the client. */
 void fixture_start_server(struct fixture *f, unsigned threads,
                           const struct vc_server_opts *opts);

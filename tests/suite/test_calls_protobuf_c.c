@@ -59,15 +59,22 @@ assert_serves(ProtobufCService *service)
 
 struct play {
     struct fixture f;
-    Lookup__Directory_Service directory;
     ProtobufCService *service; /* of the channel */
 };
 
 static void
-serve(struct play *p)
+serve_plain(struct vc_server *server)
 {
-    assert_status(VC_OK,
-                  vc_server_add_protobuf_c(p->f.server, &p->directory.base, 0));
+    static Lookup__Directory_Service directory;
+
+    directory = directory_plain();
+    assert_status(VC_OK, vc_server_add_protobuf_c(server, &directory.base, 0));
+}
+
+static void
+serve_own(struct vc_server *server)
+{
+    assert_status(VC_OK, lookup_directory_add(server, &directory_own, NULL));
 }
 
 static int
@@ -75,9 +82,8 @@ setup(void **state)
 {
     static struct play play;
 
+    fixture_add = serve_plain;
     fixture_start(&play.f, 1, NULL, NULL);
-    play.directory = directory_plain();
-    serve(&play);
     assert_status(VC_OK, vc_closures_new(play.f.runtime, &loop));
     assert_status(VC_OK, vc_channel_service(play.f.channel,
                                             &lookup__directory__descriptor,
@@ -138,7 +144,6 @@ calls_fail_without_a_server_and_succeed_when_it_is_back(void **state)
 
         assert_int_equal(VC_UNAVAILABLE, ask(p->service, "ann", 0).status);
         fixture_start_server_at(&p->f, port, 1, NULL);
-        serve(p);
         assert_serves_when_ready(p);
     }
 }
@@ -209,9 +214,8 @@ our_client_calls_a_server_of_theirs_and_the_other_way_round(void **state)
     assert_own_client_is_served(p->f.channel);
 
     fixture_stop_server(&p->f);
+    fixture_add = serve_own;
     fixture_start_server_at(&p->f, port, 1, NULL);
-    assert_status(VC_OK,
-                  lookup_directory_add(p->f.server, &directory_own, NULL));
     assert_serves_when_ready(p);
     assert_serves(p->service);
     assert_int_equal(VC_NOT_FOUND, ask(p->service, "cid", 0).status);
