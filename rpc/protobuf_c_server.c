@@ -167,6 +167,15 @@ turn_pass(struct served *s)
                         &next->task);
 }
 
+static void
+turn_lose(struct vc_call *call)
+{
+    call->refused = true;
+    vc_call_end(call, vc_call_fail(call, VC_CANCELLED,
+                                   "nobody waited for it any more when it was "
+                                   "its turn"));
+}
+
 /* When its closure has been called, the call and its session may be gone: the
  * entry stays. */
 static void
@@ -179,9 +188,7 @@ turn_run(struct vc__task *task)
         vc__engine_release(&vc__call_part(call)->progress->engine);
 
     if (vc_call_is_cancelled(call))
-        vc_call_end(call, vc_call_fail(call, VC_CANCELLED,
-                                       "nobody waited for it any more when it "
-                                       "was its turn"));
+        turn_lose(call);
     else
         invoke(entry->methods, call);
     turn_pass(entry->methods);

@@ -1,0 +1,52 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A client that has a ProtobufCService for its channel, and calls of it. It is
+ * played twice: closures run in vc_closures_run(), or on a thread of the
+ * library. */
+#ifndef VC_TESTS_SIM_ASKS_H
+#define VC_TESTS_SIM_ASKS_H
+
+#include "tests/sim/scene.h"
+#include "tests/suite/directory.h"
+
+#define MS       UINT64_C(1000)
+#define PATIENCE (10000 * MS)
+#define SEEDS    3u
+
+/* The client's, of the world that runs. */
+extern struct vc_closures *asks_loop; /* NULL: on a thread of the library */
+extern ProtobufCService *asks_service;
+
+/* Has clients do this, in some worlds of both kinds; or in one. The server's
+ * ByName is directory_own, but "slow" takes its time. */
+void asks_play(void (*act)(struct scene *s));
+void asks_play_once(void (*act)(struct scene *s), uint64_t seed, bool threads);
+
+/* Another service of the channel. */
+ProtobufCService *asks_service_new(struct scene *s,
+                                   const struct vc_call_opts *opts);
+/* Destroys the client's. */
+void asks_service_drop(void);
+
+/* A call of ByName. */
+struct ask {
+    struct directory_answer answer;
+    atomic_uint done;
+    void (*then)(struct ask *a); /* in the closure; or NULL */
+};
+
+void ask_start(struct ask *a, ProtobufCService *of, const char *text);
+/* Waits until its closure was called, once. */
+void ask_await(struct ask *a);
+/* Both; what it came to. */
+enum vc_status ask_of(struct ask *a, ProtobufCService *of, const char *text);
+/* The closure itself; its data is the struct ask. */
+void ask_told(const Lookup__Entry *entry, void *ask);
+
+/* A call that must be good. */
+void asks_assert_good(ProtobufCService *of);
+/* No closure is called any more. */
+void asks_assert_calm(void);
+
+#endif
