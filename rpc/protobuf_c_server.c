@@ -48,9 +48,9 @@ reply_copy(struct vc_call *call, const ProtobufCMessage *message)
 {
     const struct vc_message_type *type = &call->method->reply;
     struct vc__packing packing;
-    const char *fault = "out of memory";
+    const char *fault;
     uint8_t *packed;
-    void *copy = NULL;
+    void *copy;
 
     if (!vc__codec_measure(type, message, &packing))
         return vc_call_fail(call, VC_INTERNAL,
@@ -58,12 +58,13 @@ reply_copy(struct vc_call *call, const ProtobufCMessage *message)
                             "unset that must be set",
                             call->method->name);
     packed = malloc(packing.size + 1);
-    if (packed != NULL) {
-        vc__codec_pack(type, &packing, message, packed);
-        copy = vc__codec_unpack(type, &call->arena.allocator, SIZE_MAX, packed,
-                                packing.size, &fault);
-        free(packed);
-    }
+    if (packed == NULL)
+        return vc_call_fail(call, VC_RESOURCE_EXHAUSTED,
+                            "the server has no memory for the reply");
+    vc__codec_pack(type, &packing, message, packed);
+    copy = vc__codec_unpack(type, &call->arena.allocator, SIZE_MAX, packed,
+                            packing.size, &fault);
+    free(packed);
     if (copy == NULL)
         return vc_call_fail(call, VC_INTERNAL,
                             "the service's reply to %s cannot be sent: %s",

@@ -355,6 +355,30 @@ a_reply_that_is_none_ends_the_call_with_internal(void **state)
     play(replies_badly);
 }
 
+static void
+starves(struct scene *s)
+{
+    assert_int_equal(ask(s, "good"), VC_OK);
+    for (unsigned nth = 1; nth <= 12; nth++) {
+        enum vc_status status;
+
+        fake_fail_memory(s->server.process, nth);
+        status = ask_in(s, "good", 5000);
+        fake_fail_no_more();
+        if (status != VC_OK && status != VC_RESOURCE_EXHAUSTED &&
+            status != VC_INTERNAL && status != VC_UNAVAILABLE)
+            fail_msg("%s", vc_error());
+        assert_int_equal(ask(s, "good"), VC_OK);
+    }
+}
+
+static void
+without_memory_a_call_ends_and_the_next_is_served(void **state)
+{
+    (void)state;
+    play(starves);
+}
+
 /* --- methods ------------------------------------------------------------ */
 
 static void
@@ -487,6 +511,7 @@ main(void)
         cmocka_unit_test(clients_may_leave_with_calls_in_the_line),
         cmocka_unit_test(a_closure_may_be_called_later_by_any_thread),
         cmocka_unit_test(a_reply_that_is_none_ends_the_call_with_internal),
+        cmocka_unit_test(without_memory_a_call_ends_and_the_next_is_served),
         cmocka_unit_test(a_method_without_a_function_is_unimplemented),
         cmocka_unit_test(clients_that_stream_hear_that_the_server_does_not),
         cmocka_unit_test(a_service_is_removed_by_its_table),
