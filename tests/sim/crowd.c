@@ -15,25 +15,13 @@
 static _Thread_local struct crowd_call *starting;
 
 void
-crowd_service(struct vc_service *service, struct vc_method methods[16],
-              uint32_t flags)
-{
-    *service = suite_probe_service;
-    assert_true(service->n_methods <= 16);
-    for (unsigned i = 0; i < service->n_methods; i++) {
-        methods[i] = suite_probe_service.methods[i];
-        methods[i].flags |= flags;
-    }
-    service->methods = methods;
-}
-
-void
 crowd_open(struct crowd *c, uint64_t seed, unsigned switch_every,
            const struct vc_channel_opts *opts)
 {
     sim_begin(seed, switch_every, true);
     c->there = fake_host_new("there", "10.9.0.2");
-    c->server.process = NULL;
+    c->server = (struct sim_server){.process = NULL};
+    c->at_end = NULL;
     c->service = &suite_probe_service;
     c->opts = (struct vc_call_opts)VC_CALL_OPTS_INIT;
     memset(c->calls, 0, c->n * sizeof c->calls[0]);
@@ -169,6 +157,20 @@ struct crowd_call *
 crowd_call_queued(struct crowd *c, size_t size)
 {
     return call_start(c, size, true);
+}
+
+bool
+crowd_was_struck(struct crowd *c)
+{
+    unsigned struck;
+
+    crowd_await(c, c->n);
+    struck = fake_failed();
+    fake_fail_no_more();
+    assert_int_equal(c->n, crowd_count(c, VC_OK) +
+                               crowd_count(c, VC_UNAVAILABLE) +
+                               crowd_count(c, VC_RESOURCE_EXHAUSTED));
+    return struck > 0;
 }
 
 void

@@ -39,7 +39,7 @@ struct crowd {
     atomic_uint ended; /* calls that were told */
 };
 
-/* Zeroes all but server and at_end. The server is not started. */
+/* Zeroes it. The server is not started. */
 void crowd_open(struct crowd *c, uint64_t seed, unsigned switch_every,
                 const struct vc_channel_opts *opts);
 void crowd_serve(struct crowd *c);
@@ -58,14 +58,14 @@ struct crowd_call *crowd_call_queued(struct crowd *c, size_t size);
  * then. */
 void crowd_await(struct crowd *c, unsigned n);
 
+/* All calls end, well or for want of memory or a link: an allocation was to
+ * fail. False when none has. */
+bool crowd_was_struck(struct crowd *c);
+
 /* A completion is told to the call that is its tag. */
 void crowd_told(const struct vc_completion *completion);
 
 /* How many ended so. */
 unsigned crowd_count(const struct crowd *c, enum vc_status status);
-
-/* Probe, with methods that have more flags. */
-void crowd_service(struct vc_service *service, struct vc_method methods[16],
-                   uint32_t flags);
 
 #endif

@@ -255,6 +255,19 @@ sim_server_close(struct sim_server *s)
     sim_tell(&s->close);
 }
 
+void
+sim_service(struct vc_service *service, struct vc_method methods[16],
+            uint32_t flags)
+{
+    *service = suite_probe_service;
+    assert_true(service->n_methods <= 16);
+    for (unsigned i = 0; i < service->n_methods; i++) {
+        methods[i] = suite_probe_service.methods[i];
+        methods[i].flags |= flags;
+    }
+    service->methods = methods;
+}
+
 /* --- calls ------------------------------------------------------------- */
 
 static enum vc_status

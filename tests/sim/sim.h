@@ -107,6 +107,10 @@ enum vc_status sim_echo_opts(struct vc_channel *channel, size_t size,
                              unsigned tag, const struct vc_call_opts *opts,
                              enum vc_outcome *outcome);
 
+/* Probe, with methods that have more flags. */
+void sim_service(struct vc_service *service, struct vc_method methods[16],
+                 uint32_t flags);
+
 /* "rdma://ADDRESS:PORT" of a host. */
 void sim_target(const char *addr, char target[80]);
 

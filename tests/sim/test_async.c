@@ -18,14 +18,6 @@ static struct crowd crowd;
 static struct vc_service idempotent;
 static struct vc_method idempotent_methods[16];
 
-static void
-begin(uint64_t seed, unsigned switch_every, const struct vc_channel_opts *opts)
-{
-    crowd.server = (struct sim_server){.sleep_us = 0};
-    crowd.at_end = NULL;
-    crowd_open(&crowd, seed, switch_every, opts);
-}
-
 static unsigned
 ran(unsigned n)
 {
@@ -43,7 +35,7 @@ thousands_at_a_time_share_the_slots_and_all_end_well(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 2; seed++) {
-        begin(seed, 0, NULL);
+        crowd_open(&crowd, seed, 0, NULL);
         crowd_serve(&crowd);
         for (unsigned i = 0; i < MANY; i++)
             crowd_call(&crowd, i % 100 == 0 ? LONG : 64);
@@ -59,7 +51,7 @@ the_librarys_threads_bring_them_to_their_end(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        begin(seed, 2, NULL);
+        crowd_open(&crowd, seed, 2, NULL);
         crowd_serve(&crowd);
         assert_int_equal(VC_OK, vc_runtime_start(crowd.runtime, 1));
         for (unsigned i = 0; i < 100; i++)
@@ -84,7 +76,7 @@ the_end_of_one_may_start_another(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        begin(seed, 2, NULL);
+        crowd_open(&crowd, seed, 2, NULL);
         crowd_serve(&crowd);
         crowd.at_end = start_another;
         crowd_call(&crowd, 64);
@@ -107,7 +99,7 @@ the_end_of_one_may_make_a_blocking_call(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        begin(seed, 2, NULL);
+        crowd_open(&crowd, seed, 2, NULL);
         crowd_serve(&crowd);
         crowd.at_end = call_and_wait;
         if (seed % 2 == 0)
@@ -129,7 +121,7 @@ each_ends_at_its_deadline(void **state)
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         uint64_t start;
 
-        begin(seed, 2, NULL);
+        crowd_open(&crowd, seed, 2, NULL);
         crowd.server.sleep_us = 50 * MS;
         crowd_serve(&crowd);
         crowd.opts.timeout_ms = 20;
@@ -151,7 +143,7 @@ any_may_be_cancelled_at_any_moment(void **state)
 
     (void)state;
     for (uint64_t seed = 1; seed <= 40 * SEEDS; seed++) {
-        begin(seed, 2, NULL);
+        crowd_open(&crowd, seed, 2, NULL);
         crowd.server.sleep_us = 50;
         crowd_serve(&crowd);
         if (seed % 2 == 0)
@@ -199,7 +191,7 @@ static void
 cancelling_what_has_ended_does_nothing(void **state)
 {
     (void)state;
-    begin(1, 2, NULL);
+    crowd_open(&crowd, 1, 2, NULL);
     crowd_serve(&crowd);
     crowd.at_end = cancel_itself;
     for (unsigned i = 0; i < 20; i++)
@@ -218,7 +210,7 @@ a_killed_server_ends_all_and_none_ran_twice(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 4 * SEEDS; seed++) {
-        begin(seed, 2, NULL);
+        crowd_open(&crowd, seed, 2, NULL);
         crowd.server.sleep_us = 100;
         crowd_serve(&crowd);
         for (unsigned i = 0; i < 100; i++)
@@ -250,7 +242,7 @@ a_lost_link_is_not_noticed(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        begin(seed, 2, NULL);
+        crowd_open(&crowd, seed, 2, NULL);
         crowd.server.sleep_us = 100;
         crowd_serve(&crowd);
         for (unsigned i = 0; i < 100; i++)
@@ -272,7 +264,7 @@ closing_the_channel_ends_all_before_it_returns(void **state)
 
     (void)state;
     for (uint64_t seed = 1; seed <= 20 * SEEDS; seed++) {
-        begin(seed, 2, NULL);
+        crowd_open(&crowd, seed, 2, NULL);
         crowd.server.sleep_us = 100;
         if (seed % 4 != 0)
             crowd_serve(&crowd);
@@ -302,7 +294,7 @@ they_wait_for_a_server_that_starts_later(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        begin(seed, 2, NULL);
+        crowd_open(&crowd, seed, 2, NULL);
         crowd.opts.flags = VC_CALL_WAIT_FOR_READY;
         crowd.opts.timeout_ms = 60000;
         assert_int_equal(VC_OK, vc_runtime_start(crowd.runtime, 1));
@@ -324,7 +316,7 @@ they_wait_in_vain_until_their_deadline(void **state)
     uint64_t start;
 
     (void)state;
-    begin(1, 2, NULL);
+    crowd_open(&crowd, 1, 2, NULL);
     crowd.opts.flags = VC_CALL_WAIT_FOR_READY;
     crowd.opts.timeout_ms = 3000;
     start = fake_now_us();
@@ -345,7 +337,7 @@ those_that_may_run_twice_are_tried_again(void **state)
         struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
 
         opts.retry_backoff_ms = 200;
-        begin(seed, 2, &opts);
+        crowd_open(&crowd, seed, 2, &opts);
         crowd.server.sleep_us = 20 * MS;
         crowd.service = &idempotent;
         crowd_serve(&crowd);
@@ -370,7 +362,7 @@ any_may_be_cancelled_between_two_attempts(void **state)
         struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
 
         opts.retry_backoff_ms = seed % 2 == 0 ? 1 : 60000;
-        begin(seed, 2, &opts);
+        crowd_open(&crowd, seed, 2, &opts);
         crowd.opts.flags = VC_CALL_WAIT_FOR_READY;
         crowd.opts.timeout_ms = VC_NO_DEADLINE;
         assert_int_equal(VC_OK, vc_runtime_start(crowd.runtime, 1));
@@ -395,7 +387,7 @@ any_allocation_may_fail(void **state)
 
     (void)state;
     for (unsigned n = 1; struck > 0; n++) {
-        begin(2, 0, NULL);
+        crowd_open(&crowd, 2, 0, NULL);
         crowd_serve(&crowd);
         fake_fail_memory(fake_process_self(), n);
         for (unsigned i = 0; i < 40; i++)
@@ -438,6 +430,6 @@ main(void)
         cmocka_unit_test(any_allocation_may_fail),
     };
 
-    crowd_service(&idempotent, idempotent_methods, VC_METHOD_IDEMPOTENT);
+    sim_service(&idempotent, idempotent_methods, VC_METHOD_IDEMPOTENT);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

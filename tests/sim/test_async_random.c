@@ -177,15 +177,17 @@ world(uint64_t seed, unsigned ends[VC_UNAUTHENTICATED + 1])
 {
     struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
     pthread_t starter, blows;
+    unsigned sleep_us;
 
     chance_state = seed;
     opts.keepalive_ms = KEEP_MS;
     opts.max_attempts = ATTEMPTS;
     opts.retry_backoff_ms = 1 + chance(100);
     opts.connect_timeout_ms = 500;
-    crowd.server = (struct sim_server){.sleep_us = chance(3000)};
-    crowd.at_end = note_end;
+    sleep_us = chance(3000);
     crowd_open(&crowd, seed, 1 + chance(4), &opts);
+    crowd.server.sleep_us = sleep_us;
+    crowd.at_end = note_end;
     crowd_serve(&crowd);
     if (chance(2))
         assert_int_equal(VC_OK, vc_runtime_start(crowd.runtime, 1));
@@ -236,8 +238,8 @@ main(void)
         cmocka_unit_test(whatever_happens_each_call_ends_once_and_in_time),
     };
 
-    crowd_service(&services[0], methods[0], 0);
-    crowd_service(&services[1], methods[1], VC_METHOD_IDEMPOTENT);
-    crowd_service(&services[2], methods[2], VC_METHOD_NO_SIDE_EFFECTS);
+    sim_service(&services[0], methods[0], 0);
+    sim_service(&services[1], methods[1], VC_METHOD_IDEMPOTENT);
+    sim_service(&services[2], methods[2], VC_METHOD_NO_SIDE_EFFECTS);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

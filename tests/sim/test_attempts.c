@@ -54,9 +54,8 @@ begin(uint64_t seed, unsigned n, int32_t ms)
     advice_ms = ms;
     atomic_store(&attempts, 0);
     atomic_store(&marked, 0);
-    crowd.server = (struct sim_server){.handle = fail_first};
-    crowd.at_end = NULL;
     crowd_open(&crowd, seed, 2, NULL);
+    crowd.server.handle = fail_first;
     crowd.service = &idempotent;
     crowd.opts.metadata = &mark;
     crowd.opts.n_metadata = 1;
@@ -237,6 +236,6 @@ main(void)
         cmocka_unit_test(a_canceller_ends_calls_that_nobody_waits_for),
     };
 
-    crowd_service(&idempotent, idempotent_methods, VC_METHOD_IDEMPOTENT);
+    sim_service(&idempotent, idempotent_methods, VC_METHOD_IDEMPOTENT);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

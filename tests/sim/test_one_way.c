@@ -16,14 +16,6 @@ static struct crowd crowd;
 static struct vc_service one_way;
 static struct vc_method one_way_methods[16];
 
-static void
-begin(uint64_t seed, unsigned switch_every, const struct vc_channel_opts *opts)
-{
-    crowd.server = (struct sim_server){.sleep_us = 0};
-    crowd.at_end = NULL;
-    crowd_open(&crowd, seed, switch_every, opts);
-}
-
 static enum vc_status
 say(size_t size, unsigned tag, uint32_t flags, uint32_t timeout_ms)
 {
@@ -64,7 +56,7 @@ the_caller_does_not_wait_for_the_handler(void **state)
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         uint64_t start;
 
-        begin(seed, 2, NULL);
+        crowd_open(&crowd, seed, 2, NULL);
         crowd.server.sleep_us = 500 * MS;
         crowd_serve(&crowd);
         vc_channel_connect(crowd.channel, &suite_probe_service);
@@ -86,7 +78,7 @@ the_caller_waits_until_there_is_a_connection_and_a_slot(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        begin(seed, 2, NULL);
+        crowd_open(&crowd, seed, 2, NULL);
         crowd_serve(&crowd);
         for (unsigned i = 0; i < 300; i++)
             assert_int_equal(VC_OK, say(64, i, 0, 0));
@@ -102,7 +94,7 @@ static void
 without_a_server_the_caller_is_told(void **state)
 {
     (void)state;
-    begin(1, 2, NULL);
+    crowd_open(&crowd, 1, 2, NULL);
     assert_int_equal(VC_UNAVAILABLE, say(64, 1, 0, 0));
     assert_int_equal(VC_OUTCOME_NOT_EXECUTED, vc_error_outcome());
     assert_int_equal(VC_DEADLINE_EXCEEDED,
@@ -126,7 +118,7 @@ the_caller_may_wait_for_a_server_that_starts_later(void **state)
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         pthread_t thread;
 
-        begin(seed, 2, NULL);
+        crowd_open(&crowd, seed, 2, NULL);
         pthread_create(&thread, NULL, late_main, NULL);
         assert_int_equal(VC_OK, say(seed % 2 == 0 ? LONG : 64, 1,
                                     VC_CALL_WAIT_FOR_READY, VC_NO_DEADLINE));
@@ -154,7 +146,7 @@ closing_the_channel_ends_the_wait(void **state)
         enum vc_status status;
         pthread_t thread;
 
-        begin(seed, 2, NULL);
+        crowd_open(&crowd, seed, 2, NULL);
         pthread_create(&thread, NULL, say_main, &status);
         fake_sleep_us(10 * MS + seed * MS);
         crowd_close_channel(&crowd);
@@ -169,7 +161,7 @@ a_server_that_dies_afterwards_is_nobodys_concern(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        begin(seed, 2, NULL);
+        crowd_open(&crowd, seed, 2, NULL);
         crowd.server.sleep_us = 50 * MS;
         crowd_serve(&crowd);
         for (unsigned i = 0; i < 5; i++)
@@ -193,7 +185,7 @@ any_allocation_may_fail(void **state)
     for (unsigned n = 1; struck > 0; n++) {
         unsigned good = 0, told = 0;
 
-        begin(2, 0, NULL);
+        crowd_open(&crowd, 2, 0, NULL);
         crowd_serve(&crowd);
         fake_fail_memory(fake_process_self(), n);
         for (unsigned i = 0; i < 20; i++) {
@@ -225,6 +217,6 @@ main(void)
         cmocka_unit_test(any_allocation_may_fail),
     };
 
-    crowd_service(&one_way, one_way_methods, VC_METHOD_ONE_WAY);
+    sim_service(&one_way, one_way_methods, VC_METHOD_ONE_WAY);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,18 +20,6 @@
 static struct vc_service idempotent;
 static struct vc_method idempotent_methods[16];
 
-static void
-idempotent_make(void)
-{
-    idempotent = suite_probe_service;
-    assert_true(idempotent.n_methods <= 16);
-    for (unsigned i = 0; i < idempotent.n_methods; i++) {
-        idempotent_methods[i] = suite_probe_service.methods[i];
-        idempotent_methods[i].flags |= VC_METHOD_IDEMPOTENT;
-    }
-    idempotent.methods = idempotent_methods;
-}
-
 /* A client, and the host of the server that it calls. */
 struct stage {
     struct fake_host *there;
@@ -446,6 +434,6 @@ main(void)
         cmocka_unit_test(retries_bear_any_failing_allocation),
     };
 
-    idempotent_make();
+    sim_service(&idempotent, idempotent_methods, VC_METHOD_IDEMPOTENT);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
