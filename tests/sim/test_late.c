@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "tests/sim/caller.h"
 #include "tests/sim/later.h"
 #include "tests/sim/scene.h"
 
@@ -85,32 +86,12 @@ play(void (*act)(struct scene *s))
 
 /* --- callers ----------------------------------------------------------- */
 
-struct caller {
-    struct vc_channel *channel;
-    unsigned tag;
-    size_t size;
-    uint32_t ms;
-    pthread_t thread;
-    enum vc_status status;
-    enum vc_outcome outcome;
-};
-
-static void *
-caller_main(void *arg)
-{
-    struct caller *c = arg;
-
-    c->status = sim_echo(c->channel, c->size, c->tag, c->ms, &c->outcome);
-    return NULL;
-}
-
 static void
 caller_start(struct caller *c, struct vc_channel *channel, unsigned tag,
              size_t size)
 {
-    *c = (struct caller){
-        .channel = channel, .tag = tag, .size = size, .ms = VC_NO_DEADLINE};
-    assert_int_equal(pthread_create(&c->thread, NULL, caller_main, c), 0);
+    *c = (struct caller){.channel = channel, .tag = tag, .size = size};
+    caller_begin(c);
 }
 
 /* One that waits, and will be ended by the test. */

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "tests/sim/caller.h"
 #include "tests/sim/later.h"
 #include "tests/sim/scene.h"
 
@@ -56,28 +57,12 @@ play(void (*act)(struct scene *s), const struct vc_server_opts *opts)
 
 /* --- callers ----------------------------------------------------------- */
 
-struct caller {
-    struct vc_channel *channel;
-    unsigned tag;
-    pthread_t thread;
-    enum vc_status status;
-};
-
-static void *
-caller_main(void *arg)
-{
-    struct caller *c = arg;
-
-    c->status = sim_echo(c->channel, 64, c->tag, VC_NO_DEADLINE, NULL);
-    return NULL;
-}
-
 /* One that runs until it is let go. */
 static void
 caller_hold(struct caller *c, struct vc_channel *channel, unsigned tag)
 {
     *c = (struct caller){.channel = channel, .tag = tag};
-    assert_int_equal(pthread_create(&c->thread, NULL, caller_main, c), 0);
+    caller_begin(c);
     if (tag < HELD)
         assert_true(sim_await(&seen.begun[tag], PATIENCE));
     else

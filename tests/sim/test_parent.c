@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "tests/sim/caller.h"
 #include "tests/sim/scene.h"
 
 #define MS       UINT64_C(1000)
@@ -90,40 +91,13 @@ play(void (*act)(struct scene *s))
 
 /* --- ends of the outer call ---------------------------------------------- */
 
-struct caller {
-    struct vc_channel *channel;
-    struct vc_canceller *canceller;
-    unsigned tag;
-    pthread_t thread;
-    enum vc_status status;
-};
-
-static void *
-caller_main(void *arg)
-{
-    struct caller *c = arg;
-    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
-
-    opts.timeout_ms = VC_NO_DEADLINE;
-    opts.canceller = c->canceller;
-    c->status = sim_echo_opts(c->channel, 64, c->tag, &opts, NULL);
-    return NULL;
-}
-
 static void
 caller_start(struct caller *c, struct vc_channel *channel, unsigned tag)
 {
     *c = (struct caller){.channel = channel, .tag = tag};
     assert_int_equal(vc_canceller_new(&c->canceller), VC_OK);
-    assert_int_equal(pthread_create(&c->thread, NULL, caller_main, c), 0);
+    caller_begin(c);
     assert_true(sim_await(&seen.begun, PATIENCE));
-}
-
-static void
-caller_join(struct caller *c)
-{
-    pthread_join(c->thread, NULL);
-    vc_canceller_free(c->canceller);
 }
 
 static void

@@ -73,26 +73,13 @@ waiting_handle(struct sim_server *s, struct vc_call *call,
 
 /* --- callers ----------------------------------------------------------- */
 
-static void *
-caller_main(void *arg)
-{
-    struct caller *c = arg;
-    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
-
-    opts.timeout_ms = VC_NO_DEADLINE;
-    opts.canceller = c->canceller;
-    c->status = sim_echo_opts(c->channel, c->size, c->tag, &opts, &c->outcome);
-    c->ended_at = fake_now_us();
-    return NULL;
-}
-
 void
 caller_start_with(struct caller *c, struct vc_channel *channel, unsigned tag,
                   size_t size, struct vc_canceller *canceller)
 {
     *c = (struct caller){
         .channel = channel, .tag = tag, .canceller = canceller, .size = size};
-    assert_int_equal(pthread_create(&c->thread, NULL, caller_main, c), 0);
+    caller_begin(c);
 }
 
 void
@@ -109,13 +96,6 @@ void
 caller_start(struct caller *c, struct vc_channel *channel, unsigned tag)
 {
     caller_start_long(c, channel, tag, 64);
-}
-
-void
-caller_join(struct caller *c)
-{
-    pthread_join(c->thread, NULL);
-    vc_canceller_free(c->canceller);
 }
 
 void

@@ -6,8 +6,7 @@
 #ifndef VC_TESTS_SIM_WAITING_H
 #define VC_TESTS_SIM_WAITING_H
 
-#include <pthread.h>
-
+#include "tests/sim/caller.h"
 #include "tests/sim/scene.h"
 
 #define MS       UINT64_C(1000)
@@ -30,18 +29,6 @@ extern struct waiting_seen {
     atomic_ullong ended_at;
 } waiting_seen;
 
-/* A call on a thread of its own. */
-struct caller {
-    struct vc_channel *channel;
-    struct vc_canceller *canceller;
-    unsigned tag;
-    size_t size;
-    pthread_t thread;
-    enum vc_status status;
-    enum vc_outcome outcome;
-    uint64_t ended_at;
-};
-
 /* Starts one without a deadline, of so many bytes or of a few; with
  * a canceller of its own, or this one. */
 void caller_start_long(struct caller *c, struct vc_channel *channel,
@@ -50,7 +37,6 @@ void caller_start(struct caller *c, struct vc_channel *channel, unsigned tag);
 void caller_start_with(struct caller *c, struct vc_channel *channel,
                        unsigned tag, size_t size,
                        struct vc_canceller *canceller);
-void caller_join(struct caller *c);
 
 /* Cancels it: it returns soon, with this outcome. */
 void caller_cancel(struct caller *c, enum vc_outcome outcome);

@@ -1,0 +1,29 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A call of Echo on a thread of its own. */
+#ifndef VC_TESTS_SIM_CALLER_H
+#define VC_TESTS_SIM_CALLER_H
+
+#include <pthread.h>
+
+#include "tests/sim/sim.h"
+
+struct caller {
+    struct vc_channel *channel;
+    unsigned tag;
+    size_t size;                    /* 0: a few bytes */
+    uint32_t timeout_ms;            /* 0: for ever */
+    struct vc_canceller *canceller; /* or NULL; freed at its end */
+
+    pthread_t thread;
+    enum vc_status status;
+    enum vc_outcome outcome;
+    uint64_t ended_at;
+};
+
+/* Starts it; what it calls is set, the rest zero. */
+void caller_begin(struct caller *c);
+void caller_join(struct caller *c);
+
+#endif
