@@ -12,8 +12,7 @@ caller_main(void *arg)
 
     opts.timeout_ms = c->timeout_ms != 0 ? c->timeout_ms : VC_NO_DEADLINE;
     opts.canceller = c->canceller;
-    c->status = sim_echo_opts(c->channel, c->size != 0 ? c->size : 64, c->tag,
-                              &opts, &c->outcome);
+    c->status = sim_echo_opts(c->channel, c->size, c->tag, &opts, &c->outcome);
     c->ended_at = fake_now_us();
     return NULL;
 }

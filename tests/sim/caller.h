@@ -12,7 +12,7 @@
 struct caller {
     struct vc_channel *channel;
     unsigned tag;
-    size_t size;                    /* 0: a few bytes */
+    size_t size;
     uint32_t timeout_ms;            /* 0: for ever */
     struct vc_canceller *canceller; /* or NULL; freed at its end */
 

@@ -61,7 +61,7 @@ play(void (*act)(struct scene *s), const struct vc_server_opts *opts)
 static void
 caller_hold(struct caller *c, struct vc_channel *channel, unsigned tag)
 {
-    *c = (struct caller){.channel = channel, .tag = tag};
+    *c = (struct caller){.channel = channel, .tag = tag, .size = 64};
     caller_begin(c);
     if (tag < HELD)
         assert_true(sim_await(&seen.begun[tag], PATIENCE));

@@ -94,7 +94,7 @@ play(void (*act)(struct scene *s))
 static void
 caller_start(struct caller *c, struct vc_channel *channel, unsigned tag)
 {
-    *c = (struct caller){.channel = channel, .tag = tag};
+    *c = (struct caller){.channel = channel, .tag = tag, .size = 64};
     assert_int_equal(vc_canceller_new(&c->canceller), VC_OK);
     caller_begin(c);
     assert_true(sim_await(&seen.begun, PATIENCE));
