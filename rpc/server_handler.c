@@ -208,15 +208,28 @@ call_run(struct vc__task *task)
         call_handle(call, entry);
 }
 
-/* The method that the client means; NULL with what to answer. */
+static bool
+is_served(const struct vc__server_session *s)
+{
+    const struct vc__service_entry *entry = s->opened->entry;
+
+    return entry != NULL && !atomic_load(&entry->removed);
+}
+
+/* The method that the client means; NULL with what to answer. A service that
+ * was added since, perhaps in the place of one, serves the sessions that are
+ * there once their calls of the former are over. */
 static const struct vc_method *
 method_find(const struct vc__call_site *site, const char **fault)
 {
-    const struct vc__opened *s = site->session->opened;
+    const struct vc__opened *s;
     unsigned i = site->method;
 
+    if (!is_served(site->session) && site->session->n_calls == 1)
+        vc__server_session_renew(site->session);
+    s = site->session->opened;
     *fault = "the server does not serve this service";
-    if (s->entry == NULL || atomic_load(&s->entry->removed))
+    if (!is_served(site->session))
         return NULL;
     *fault = "the server's service has no such method";
     if (i >= s->n_methods)

@@ -102,6 +102,10 @@ void vc__server_session_sent(struct vc__server_session *s, uint16_t slot,
  * come. */
 void vc__server_session_skip(struct vc__server_session *s, uint16_t slot);
 
+/* Looks for its service again: it was not there, or has been removed. No other
+ * call of the session runs. */
+void vc__server_session_renew(struct vc__server_session *s);
+
 /* --- between the files of the session ------------------------------------ */
 
 /* The open session of this number; NULL with *late when it has moved to

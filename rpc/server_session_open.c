@@ -127,3 +127,17 @@ vc__server_session_open(struct vc__server_link *sl, const struct vc__frame *f)
     session_bind(seat->session, sl);
     return true;
 }
+
+void
+vc__server_session_renew(struct vc__server_session *s)
+{
+    struct vc__frame open = {.body = s->opened->body,
+                             .body_len = s->opened->len};
+    struct vc__opened *now = vc__opened_get(
+        &s->peer->opened, &s->peer->part->server->services, &open);
+
+    if (now == NULL) /* without memory it stays as it is */
+        return;
+    vc__opened_put(s->opened);
+    s->opened = now;
+}

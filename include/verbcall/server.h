@@ -126,7 +126,8 @@ VC_API enum vc_status vc_server_add(struct vc_server *server,
                                     void *arg);
 
 /* vc_server_remove - takes a service away. Calls that run end as they will;
- * later ones end with VC_UNIMPLEMENTED. Any thread.
+ * later ones end with VC_UNIMPLEMENTED, until one of this name is added again.
+ * Any thread.
  * VC_NOT_FOUND  it is not there */
 VC_API enum vc_status vc_server_remove(struct vc_server *server,
                                        const struct vc_service *service);

@@ -98,20 +98,6 @@ a_reply_outlives_its_channel(void **state)
     fixture_stop(&f);
 }
 
-static void
-two_services_share_a_channel(void **state)
-{
-    struct fixture *f = *state;
-    Suite__Empty request = SUITE__EMPTY__INIT;
-    Suite__NameReply *reply;
-
-    assert_status(VC_OK, fixture_echo(f->channel, 10, 1));
-    assert_status(VC_OK, suite_other_name(f->channel, &request, NULL, &reply));
-    assert_string_equal("other", reply->name);
-    vc_reply_free(reply);
-    assert_status(VC_OK, fixture_echo(f->channel, 20, 2));
-}
-
 /* --- how it fails ------------------------------------------------------ */
 
 static enum vc_status
@@ -176,59 +162,6 @@ a_long_text_is_cut_between_characters(void **state)
     assert_status(VC_ABORTED, call_fail(f, VC_ABORTED, text));
 
     assert_int_equal(254, strlen(vc_error()));
-}
-
-static void
-a_method_without_a_handler_is_unimplemented(void **state)
-{
-    struct fixture *f = *state;
-    Suite__Empty request = SUITE__EMPTY__INIT;
-    Suite__Empty *reply;
-
-    assert_status(VC_UNIMPLEMENTED,
-                  suite_probe_missing(f->channel, &request, NULL, &reply));
-    assert_non_null(strstr(vc_error(), "suite.Probe.Missing"));
-}
-
-static void
-a_service_that_is_not_there_is_unimplemented_and_not_executed(void **state)
-{
-    struct fixture *f = *state;
-    Suite__Empty request = SUITE__EMPTY__INIT;
-    Suite__Empty *reply;
-
-    /* Named in the hello, and rejected. */
-    assert_status(VC_UNIMPLEMENTED,
-                  suite_absent_nothing(f->channel, &request, NULL, &reply));
-    assert_non_null(strstr(vc_error(), "not served"));
-    assert_int_equal(VC_OUTCOME_NOT_EXECUTED, vc_error_outcome());
-    /* Named in an OPEN, and answered. */
-    assert_status(VC_OK, fixture_echo(f->channel, 1, 1));
-    assert_status(VC_UNIMPLEMENTED,
-                  suite_absent_nothing(f->channel, &request, NULL, &reply));
-    assert_int_equal(VC_OUTCOME_NOT_EXECUTED, vc_error_outcome());
-    assert_status(VC_OK, fixture_echo(f->channel, 1, 1));
-}
-
-static void
-a_service_may_be_removed_and_added_again(void **state)
-{
-    struct fixture *f = *state;
-    static const struct suite_other_methods none = {0};
-    Suite__Empty request = SUITE__EMPTY__INIT;
-    Suite__NameReply *reply;
-
-    assert_status(VC_OK, suite_other_name(f->channel, &request, NULL, &reply));
-    vc_reply_free(reply);
-    assert_status(VC_ALREADY_EXISTS, suite_other_add(f->server, &none, NULL));
-
-    assert_status(VC_OK, vc_server_remove(f->server, &suite_other_service));
-
-    assert_status(VC_UNIMPLEMENTED,
-                  suite_other_name(f->channel, &request, NULL, &reply));
-    assert_status(VC_NOT_FOUND,
-                  vc_server_remove(f->server, &suite_other_service));
-    assert_status(VC_OK, suite_other_add(f->server, &none, NULL));
 }
 
 static void
@@ -563,14 +496,10 @@ main(void)
         T(every_length_around_a_packet_comes_back),
         T(a_short_request_may_have_a_long_reply),
         cmocka_unit_test(a_reply_outlives_its_channel),
-        T(two_services_share_a_channel),
         T(a_handlers_status_and_text_reach_the_caller),
         T(a_status_that_does_not_exist_is_unknown),
         T(a_long_text_is_cut),
         T(a_long_text_is_cut_between_characters),
-        T(a_method_without_a_handler_is_unimplemented),
-        T(a_service_that_is_not_there_is_unimplemented_and_not_executed),
-        T(a_service_may_be_removed_and_added_again),
         cmocka_unit_test(
             a_request_over_the_servers_limit_fails_and_the_link_lives),
         cmocka_unit_test(
