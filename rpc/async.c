@@ -482,6 +482,17 @@ seen_new(struct vc_channel *channel, const struct vc_service *service,
     return NULL;
 }
 
+/* An interceptor has refused it: the program's result says so, too. */
+static void
+refused(const struct vc_call_opts *user_opts)
+{
+    const struct vc__error error = *vc__error_last();
+    struct vc_call_opts opts;
+
+    if (vc__call_opts_take(&opts, user_opts, 1) == VC_OK)
+        vc__result_fill(opts.result, &error, 0, NULL);
+}
+
 struct vc_async *
 vc__async_new_seen(struct vc_channel *channel, const struct vc_service *service,
                    unsigned method, const void *request,
@@ -492,8 +503,11 @@ vc__async_new_seen(struct vc_channel *channel, const struct vc_service *service,
 
     if (channel->interceptors == NULL)
         return vc__async_new(channel, service, method, request, opts, over);
-    if (vc__channel_intercept_open(channel, service, method, opts, &i) != VC_OK)
+    if (vc__channel_intercept_open(channel, service, method, opts, &i) !=
+        VC_OK) {
+        refused(opts);
         return NULL;
+    }
     return seen_new(channel, service, method, request, i, over);
 }
 
