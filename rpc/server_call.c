@@ -80,6 +80,7 @@ vc_call_fail(struct vc_call *call, enum vc_status status, const char *format,
 enum vc_status
 vc_call_no_handler(struct vc_call *call)
 {
+    call->refused = true;
     return vc_call_fail(
         call, VC_UNIMPLEMENTED, "the server has no handler for %s.%s",
         call->site.session->opened->entry->service->name, call->method->name);
