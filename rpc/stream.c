@@ -287,12 +287,21 @@ vc__stream_status(struct vc_stream *s)
     return error.status == VC_OK ? VC_OK : vc__error_raise(&error);
 }
 
+/* Whether its handler ran is as the stream has it: the deadline may have passed
+ * before anything was sent. */
 static enum vc_status
 time_over(struct vc_stream *s)
 {
+    struct vc__error error;
+
     s->ops->expire(s);
-    return vc__fail(VC_DEADLINE_EXCEEDED, "the time allowed for %s ran out",
-                    s->method);
+    vc__error_put(&error, VC_DEADLINE_EXCEEDED,
+                  "the time allowed for %s ran out", s->method);
+    pthread_mutex_lock(&s->lock);
+    error.outcome =
+        s->error.status == VC_OK ? VC_OUTCOME_UNKNOWN : s->error.outcome;
+    pthread_mutex_unlock(&s->lock);
+    return vc__error_raise(&error);
 }
 
 static enum vc_status
