@@ -85,6 +85,7 @@ vc__session_new(struct vc__peer *peer, struct vc__client *client, bool *full)
 static void
 assembly_drop(struct vc__session *s, struct vc__slot *slot)
 {
+    slot->wasted = false;
     if (slot->assembly == NULL)
         return;
     vc__assembly_end(slot->assembly, &s->peer->pool->budget);

@@ -84,7 +84,8 @@ struct vc__slot {
     uint16_t next_free;
     bool busy;
     uint8_t stream;  /* VC__FRAME_*_STREAM of the call */
-    bool in_message; /* the assembly is of one, and not of the reply */
+    bool in_message; /* the parts are of one, and not of the reply */
+    bool wasted;     /* without memory for an assembly parts are not kept */
 };
 
 struct vc__session {

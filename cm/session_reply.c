@@ -7,11 +7,12 @@
 
 #include "cm/pool.h"
 #include "cm/session.h"
+#include "transport/le.h"
 
 /* --- replies ----------------------------------------------------------- */
 
 static const char *
-loss_text(const struct vc__assembly *a)
+loss_text(enum vc__assembly_loss loss)
 {
     static const char *const texts[] = {
         [VC__ASSEMBLY_KEPT] = "",
@@ -20,17 +21,30 @@ loss_text(const struct vc__assembly *a)
         [VC__ASSEMBLY_NO_MEMORY] = "out of memory for the reply",
     };
 
-    return texts[a->loss];
+    return texts[loss];
 }
 
 static void
-reply_lost(const struct vc__assembly *a, struct vc__reply_frame *reply)
+reply_lost(enum vc__assembly_loss loss, struct vc__reply_frame *reply)
 {
-    const char *text = loss_text(a);
+    const char *text = loss_text(loss);
 
     reply->status = VC_RESOURCE_EXHAUSTED;
     reply->body = (const uint8_t *)text;
     reply->len = (uint32_t)strlen(text);
+}
+
+/* The request has its answer. */
+static void
+request_take(struct vc__session *s, struct vc__slot *slot,
+             struct vc__request **r)
+{
+    *r = slot->request;
+    if (*r != NULL) {
+        vc__request_complete(s->peer->pool, *r);
+        s->bytes -= (*r)->send->frame.body_len;
+    }
+    slot->request = NULL;
 }
 
 /* The reply is whole: its slot is free for the next. */
@@ -38,14 +52,17 @@ static void
 reply_take(struct vc__session *s, const struct vc__frame *f,
            struct vc__request **r)
 {
-    *r = s->slots[f->slot].request;
-    if (*r != NULL) {
-        vc__request_complete(s->peer->pool, *r);
-        s->bytes -= (*r)->send->frame.body_len;
-    }
+    request_take(s, &s->slots[f->slot], r);
     vc__session_slot_end(s, f->slot);
 }
 
+static bool
+has_parts(const struct vc__slot *slot)
+{
+    return slot->assembly != NULL || slot->wasted;
+}
+
+/* Without memory for an assembly the parts are let go by, and slot->wasted. */
 static bool
 assembly_begin(struct vc__session *s, struct vc__slot *slot,
                const struct vc__frame *f)
@@ -54,11 +71,42 @@ assembly_begin(struct vc__session *s, struct vc__slot *slot,
     bool good;
 
     slot->assembly = calloc(1, sizeof *slot->assembly);
-    good = slot->assembly != NULL &&
-           vc__assembly_begin(slot->assembly, f, vc__pool_message_max(p),
-                              &p->budget);
+    slot->wasted = slot->assembly == NULL;
+    good =
+        slot->wasted || vc__assembly_begin(slot->assembly, f,
+                                           vc__pool_message_max(p), &p->budget);
     vc__pool_count_replies(p);
     return good;
+}
+
+/* Its call ends now; its slot is busy until the last part has come. */
+static bool
+reply_begin(struct vc__session *s, const struct vc__frame *f,
+            struct vc__request **r, struct vc__reply_frame *reply)
+{
+    struct vc__slot *slot = &s->slots[f->slot];
+
+    if (f->method != VC_OK || !assembly_begin(s, slot, f))
+        return false;
+    if (slot->wasted) {
+        request_take(s, slot, r);
+        reply->outcome = VC_OUTCOME_EXECUTED;
+        reply->metadata = (struct vc__metadata){.len = 0};
+        reply_lost(VC__ASSEMBLY_NO_MEMORY, reply);
+    }
+    return true;
+}
+
+/* A part that is not kept. */
+static bool
+part_wasted(struct vc__session *s, const struct vc__frame *f)
+{
+    struct vc__slot *slot = &s->slots[f->slot];
+
+    slot->wasted = f->flags & VC__FRAME_MORE;
+    if (!slot->wasted && !slot->in_message)
+        vc__session_slot_end(s, f->slot);
+    return true;
 }
 
 /* Where the server streams, a good reply has no message. */
@@ -75,10 +123,10 @@ reply_first(struct vc__session *s, const struct vc__frame *f,
 {
     struct vc__slot *slot = &s->slots[f->slot];
 
-    if (slot->assembly != NULL || !reply_fits(slot, f))
+    if (has_parts(slot) || !reply_fits(slot, f))
         return false;
     if (f->flags & VC__FRAME_MORE)
-        return f->method == VC_OK && assembly_begin(s, slot, f);
+        return reply_begin(s, f, r, reply);
     if (f->flags & VC__FRAME_NOT_EXECUTED && f->method == VC_OK)
         return false;
     reply->status = (enum vc_status)f->method;
@@ -106,11 +154,14 @@ message_first(struct vc__session *s, const struct vc__frame *f)
 {
     struct vc__slot *slot = &s->slots[f->slot];
 
-    if (!(slot->stream & VC__FRAME_SERVER_STREAM) || slot->assembly != NULL)
+    if (!(slot->stream & VC__FRAME_SERVER_STREAM) || has_parts(slot))
         return false;
     slot->in_message = true;
     if (f->flags & VC__FRAME_MORE)
-        return assembly_begin(s, slot, f);
+        return assembly_begin(s, slot, f) &&
+               (!slot->wasted ||
+                message_whole(slot, NULL, vc__get32(f->body),
+                              loss_text(VC__ASSEMBLY_NO_MEMORY)));
     return message_whole(slot, f->body, f->body_len, NULL);
 }
 
@@ -125,7 +176,8 @@ static bool
 message_more(struct vc__session *s, struct vc__slot *slot,
              struct vc__assembly *done)
 {
-    const char *loss = done->loss == VC__ASSEMBLY_KEPT ? NULL : loss_text(done);
+    const char *loss =
+        done->loss == VC__ASSEMBLY_KEPT ? NULL : loss_text(done->loss);
     bool good = message_whole(slot, done->data, done->total, loss);
 
     vc__assembly_end(done, &s->peer->pool->budget);
@@ -139,10 +191,13 @@ reply_more(struct vc__session *s, const struct vc__frame *f,
            struct vc__assembly *done)
 {
     struct vc__slot *slot = &s->slots[f->slot];
-    int got = slot->assembly == NULL
-                  ? -1
-                  : vc__assembly_add(slot->assembly, f, &s->peer->pool->budget);
+    int got;
 
+    if (slot->wasted)
+        return part_wasted(s, f);
+    got = slot->assembly == NULL
+              ? -1
+              : vc__assembly_add(slot->assembly, f, &s->peer->pool->budget);
     vc__pool_count_replies(s->peer->pool);
     if (got <= 0)
         return got == 0;
@@ -154,7 +209,7 @@ reply_more(struct vc__session *s, const struct vc__frame *f,
     reply->outcome = VC_OUTCOME_EXECUTED;
     reply->metadata = vc__assembly_metadata(done);
     if (done->loss != VC__ASSEMBLY_KEPT) {
-        reply_lost(done, reply);
+        reply_lost(done->loss, reply);
     } else {
         reply->status = VC_OK;
         reply->body = done->data;
