@@ -8,7 +8,7 @@ set -u
 cd -- "$(dirname -- "$0")/.." || exit 1
 build=$1
 n=0
-echo 1..6
+echo 1..7
 
 # NAME COMMAND...: passes when the command succeeds without a word.
 check()
@@ -76,6 +76,20 @@ symbols_agree()
     [ "$declared" = "$mapped" ] && [ "$mapped" = "$exported" ] || echo "declared: $declared; map: $mapped; exported: $exported"
 }
 
+# The rows of doc/outcomes.md are those of its tests, with the same status and outcome.
+outcomes_agree()
+{
+    told=$(sed -n 's/^| `\([a-z_]*\)` | .* | \([A-Z_]*\) | \([a-z ]*\) |$/\1 \2 \3/p' doc/outcomes.md | sort)
+    played=$(tr -d '\n' <<END | grep -o 'ROW([a-z_]*, *[A-Z_]*, *[A-Z_]*)' | sed 's/ROW(\(.*\), *\(.*\), *\(.*\))/\1 \2 \L\3/' | sort
+$(cat tests/sim/test_outcomes_*.c)
+END
+    )
+    played=$(printf '%s\n' "$played" | sed 's/ not_executed$/ not executed/')
+    [ "$told" = "$played" ] && return
+    { printf '%s\n' "$told" | sed 's/^/doc: /'; printf '%s\n' "$played" | sed 's/^/test: /'; } | sort -k 2 | uniq -c -f 1 | grep '^ *1 '
+    return 1
+}
+
 if command -v clang-format >/dev/null; then
     check every_source_is_formatted formatted
 else
@@ -90,3 +104,4 @@ else
     skip every_public_header_compiles_alone_in_cpp 'no C++ compiler'
 fi
 check headers_map_and_library_agree_on_the_symbols symbols_agree
+check each_row_of_doc_outcomes_has_its_test outcomes_agree
