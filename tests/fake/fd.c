@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Descriptors of the world: epoll, eventfd, and those of channels. Numbers
+ * Descriptors of the world: epoll, eventfd, timerfd, and those of channels. Numbers
  * from FIRST up are ours, all others the system's. */
 #include <errno.h>
 #include <fcntl.h>
@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
 
 #include "real.h"
 
@@ -19,6 +20,7 @@ enum kind {
     KIND_CLOSED,
     KIND_CHANNEL,
     KIND_EVENT,
+    KIND_TIMER,
     KIND_EPOLL
 };
 
@@ -33,6 +35,7 @@ struct file {
     bool nonblocking;
     bool ready;     /* of a channel */
     uint64_t count; /* of an eventfd */
+    uint64_t due;   /* of a timerfd, ns; 0: not set */
     struct watch *watches;
     unsigned n_watches;
 };
@@ -77,10 +80,50 @@ file_new(enum kind kind, struct fake_process *p)
     return FIRST + (int)i;
 }
 
+static bool is_ready(const struct file *f);
+
+/* One epoll may watch another. */
+static bool
+watches_ready(const struct file *f)
+{
+    for (unsigned i = 0; i < f->n_watches; i++) {
+        const struct file *watched = file_of(f->watches[i].fd);
+
+        if (watched != NULL && f->watches[i].event.events != 0 &&
+            is_ready(watched))
+            return true;
+    }
+    return false;
+}
+
 static bool
 is_ready(const struct file *f)
 {
-    return f->kind == KIND_EVENT ? f->count > 0 : f->ready;
+    switch (f->kind) {
+    case KIND_EVENT:
+        return f->count > 0;
+    case KIND_TIMER:
+        return f->due != 0 && f->due <= fake__world.now;
+    case KIND_EPOLL:
+        return watches_ready(f);
+    default:
+        return f->ready;
+    }
+}
+
+/* Waits until some descriptor may be ready; false when the time is over. */
+static bool
+await_any(uint64_t until)
+{
+    uint64_t alarm = until;
+
+    for (unsigned i = 0; i < F.n; i++) {
+        const struct file *f = F.files[i];
+
+        if (f->kind == KIND_TIMER && f->due > fake__world.now && f->due < alarm)
+            alarm = f->due;
+    }
+    return fake__block(&F.any, alarm) || alarm < until;
 }
 
 static struct watch *
@@ -183,6 +226,9 @@ int __wrap_epoll_create1(int flags);
 int __wrap_epoll_ctl(int epfd, int op, int fd, struct epoll_event *event);
 int __wrap_epoll_wait(int epfd, struct epoll_event *events, int max, int ms);
 int __wrap_eventfd(unsigned count, int flags);
+int __wrap_timerfd_create(int clock, int flags);
+int __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *new,
+                           struct itimerspec *old);
 ssize_t __wrap_read(int fd, void *data, size_t len);
 ssize_t __wrap_write(int fd, const void *data, size_t len);
 int __wrap_close(int fd);
@@ -247,12 +293,15 @@ epoll_take(struct file *f, struct epoll_event *events, int max)
     int n = 0;
 
     for (unsigned i = 0; i < f->n_watches && n < max; i++) {
-        const struct file *watched = file_of(f->watches[i].fd);
+        struct watch *w = &f->watches[i];
+        const struct file *watched = file_of(w->fd);
 
-        if (watched == NULL || !is_ready(watched))
+        if (watched == NULL || w->event.events == 0 || !is_ready(watched))
             continue;
-        events[n] = f->watches[i].event;
+        events[n] = w->event;
         events[n++].events = EPOLLIN;
+        if (w->event.events & EPOLLONESHOT) /* until it is changed */
+            w->event.events = 0;
     }
     return n;
 }
@@ -275,8 +324,7 @@ __wrap_epoll_wait(int epfd, struct epoll_event *events, int max, int ms)
         errno = EBADF;
         return -1;
     }
-    while ((n = epoll_take(f, events, max)) == 0 && ms != 0 &&
-           fake__block(&F.any, until))
+    while ((n = epoll_take(f, events, max)) == 0 && ms != 0 && await_any(until))
         continue;
     fake__acquire(&F.any);
     return n;
@@ -307,8 +355,7 @@ __wrap_poll(struct pollfd *fds, nfds_t n, int ms)
     if (!fake__inside() || n == 0 || file_of(fds[0].fd) == NULL)
         return __real_poll(fds, n, ms);
     until = until_of(ms);
-    while ((ready = poll_take(fds, n)) == 0 && ms != 0 &&
-           fake__block(&F.any, until))
+    while ((ready = poll_take(fds, n)) == 0 && ms != 0 && await_any(until))
         continue;
     return ready;
 }
@@ -329,6 +376,60 @@ __wrap_eventfd(unsigned count, int flags)
     return fd;
 }
 
+int
+__wrap_timerfd_create(int clock, int flags)
+{
+    FAKE_CALL("timerfd_create");
+    int fd;
+
+    (void)clock;
+    if (call.err != 0) {
+        errno = call.err;
+        return -1;
+    }
+    fd = file_new(KIND_TIMER, fake__self());
+    file_of(fd)->nonblocking = (flags & TFD_NONBLOCK) != 0;
+    return fd;
+}
+
+/* Absolute, of the clock that only goes forward, and once. */
+int
+__wrap_timerfd_settime(int fd, int flags, const struct itimerspec *new,
+                       struct itimerspec *old)
+{
+    FAKE_CALL_SAFE("timerfd_settime");
+    struct file *f = file_of(fd);
+
+    if (f == NULL || f->kind != KIND_TIMER || flags != TFD_TIMER_ABSTIME ||
+        old != NULL || new->it_interval.tv_sec != 0 ||
+        new->it_interval.tv_nsec != 0) {
+        errno = EINVAL;
+        return -1;
+    }
+    f->due = (uint64_t) new->it_value.tv_sec * 1000 * FAKE__MS +
+             (uint64_t) new->it_value.tv_nsec;
+    fake__release(&F.any);
+    fake__wake(&F.any); /* who waits may do so too long */
+    return 0;
+}
+
+static ssize_t
+timer_read(struct file *f, void *data)
+{
+    const uint64_t once = 1;
+
+    while (!is_ready(f)) {
+        if (f->nonblocking) {
+            errno = EAGAIN;
+            return -1;
+        }
+        await_any(FAKE__FOREVER);
+    }
+    f->due = 0;
+    memcpy(data, &once, sizeof once);
+    return sizeof once;
+}
+
 ssize_t
 __wrap_read(int fd, void *data, size_t len)
 {
@@ -337,6 +438,8 @@ __wrap_read(int fd, void *data, size_t len)
 
     if (f == NULL)
         return __real_read(fd, data, len);
+    if (f->kind == KIND_TIMER)
+        return timer_read(f, data);
     while (f->count == 0) {
         if (f->nonblocking) {
             errno = EAGAIN;

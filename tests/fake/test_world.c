@@ -18,6 +18,7 @@
 #include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -480,6 +481,41 @@ a_poll_times_out_at_its_moment(void **state)
 }
 
 static void
+a_timerfd_is_readable_from_its_moment_on(void **state)
+{
+    struct itimerspec t = {.it_interval = {0, 0}};
+    struct epoll_event e = {.events = EPOLLIN | EPOLLONESHOT}, got;
+    uint64_t due, count;
+    int fd, inner, outer;
+
+    (void)state;
+    world(1, 0);
+    fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
+    inner = epoll_create1(0);
+    outer = epoll_create1(0);
+    assert_int_equal(epoll_ctl(inner, EPOLL_CTL_ADD, fd, &e), 0);
+    assert_int_equal(epoll_ctl(outer, EPOLL_CTL_ADD, inner, &e), 0);
+    assert_int_equal(epoll_wait(outer, &got, 1, 20), 0);
+    due = fake_now_us() + 30000;
+    t.it_value.tv_sec = (time_t)(due / 1000000);
+    t.it_value.tv_nsec = (long)(due % 1000000) * 1000;
+    assert_int_equal(timerfd_settime(fd, TFD_TIMER_ABSTIME, &t, NULL), 0);
+    assert_int_equal(epoll_wait(outer, &got, 1, 1000), 1);
+    assert_in_range(fake_now_us(), due, due + 20);
+    assert_int_equal(epoll_wait(outer, &got, 1, 0), 0); /* once */
+    assert_int_equal(epoll_wait(inner, &got, 1, 0), 1);
+    assert_int_equal(epoll_ctl(inner, EPOLL_CTL_MOD, fd, &e), 0);
+    assert_int_equal(epoll_wait(inner, &got, 1, 0), 1);
+    assert_int_equal(read(fd, &count, sizeof count), sizeof count);
+    assert_int_equal(read(fd, &count, sizeof count), -1);
+    assert_int_equal(errno, EAGAIN);
+    close(fd);
+    close(inner);
+    close(outer);
+    assert_int_equal(fake_end(), 0);
+}
+
+static void
 a_closed_descriptor_is_unknown(void **state)
 {
     struct epoll_event e = {.events = EPOLLIN};
@@ -514,6 +550,7 @@ main(void)
         cmocka_unit_test(epoll_sees_an_eventfd_until_it_is_read),
         cmocka_unit_test(epoll_forgets_a_descriptor_that_is_closed),
         cmocka_unit_test(a_poll_times_out_at_its_moment),
+        cmocka_unit_test(a_timerfd_is_readable_from_its_moment_on),
         cmocka_unit_test(a_closed_descriptor_is_unknown),
     };
 
