@@ -129,6 +129,7 @@ vc_runtime_new(const struct vc_runtime_opts *user_opts,
     r = calloc(1, sizeof *r);
     if (r == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    r->loop_fd = -1;
     vc__replies_init(&r->replies);
     vc__tables_init(&r->tables);
     r->links.max = opts.max_links;
@@ -180,6 +181,7 @@ vc_runtime_free(struct vc_runtime *r)
     if (r == NULL)
         return;
     vc_runtime_stop(r);
+    vc__runtime_loop_fini(r);
     for (unsigned i = 0; i < r->n; i++)
         progress_fini(&r->progress[i]);
     free(r->progress);

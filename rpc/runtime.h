@@ -31,7 +31,10 @@ struct vc_runtime {
     struct vc__link_cap links; /* of its channels */
 
     struct vc__crew crew;
+    int loop_fd; /* for the program's loop; -1 until it is asked for */
 };
+
+void vc__runtime_loop_fini(struct vc_runtime *runtime);
 
 /* An engine's turn to take a channel. */
 struct vc__progress *vc__runtime_progress(struct vc_runtime *runtime);

@@ -5,6 +5,7 @@
 #ifndef VC_TRANSPORT_CLOCK_H
 #define VC_TRANSPORT_CLOCK_H
 
+#include <limits.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -25,6 +26,18 @@ static inline uint64_t
 vc__after_ms(uint64_t now, uint64_t ms)
 {
     return ms > (UINT64_MAX - now) / 1000u ? VC__FOREVER : now + ms * 1000u;
+}
+
+/* What is left until then, for a call of the system that waits: -1 is for ever. */
+static inline int
+vc__ms_left(uint64_t now, uint64_t until)
+{
+    uint64_t ms;
+
+    if (until == VC__FOREVER)
+        return -1;
+    ms = until > now ? (until - now + 999) / 1000 : 0;
+    return ms > INT_MAX ? INT_MAX : (int)ms;
 }
 
 #endif

@@ -6,18 +6,17 @@
 #include "transport/engine.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "transport/takeover.h"
 
-/* Bits of an engine's token. */
+/* Bits of an engine's token. Once it is watched it stays so. */
 #define TOKEN_HELD    1u
 #define TOKEN_AWAITED 2u
+#define TOKEN_WATCHED VC__TOKEN_WATCHED
 
 /* Polls between two looks at the clock. */
 #define SPIN_BATCH 64
@@ -51,12 +50,18 @@ token_try(struct vc__engine *e)
 {
     unsigned is_free = 0;
 
-    return atomic_compare_exchange_strong_explicit(
-        &e->token, &is_free, TOKEN_HELD, memory_order_acquire,
-        memory_order_relaxed);
+    if (atomic_compare_exchange_strong_explicit(&e->token, &is_free, TOKEN_HELD,
+                                                memory_order_acquire,
+                                                memory_order_relaxed))
+        return true;
+    return is_free == TOKEN_WATCHED &&
+           atomic_compare_exchange_strong_explicit(
+               &e->token, &is_free, TOKEN_WATCHED | TOKEN_HELD,
+               memory_order_acquire, memory_order_relaxed);
 }
 
-/* Leaves a token free for which nobody waits. */
+/* Leaves a token free for which nobody waits, of an engine that nobody
+ * watches. */
 static bool
 token_drop(struct vc__engine *e)
 {
@@ -72,7 +77,7 @@ token_await(struct vc__engine *e)
 {
     unsigned was = atomic_load(&e->token);
 
-    while (was != 0) {
+    while (was & TOKEN_HELD) {
         if (atomic_compare_exchange_weak(&e->token, &was, was | TOKEN_AWAITED))
             return true;
     }
@@ -104,15 +109,25 @@ engine_enter(struct vc__engine *e, struct vc__waiter *w)
     return got;
 }
 
+static void engine_park(struct vc__engine *e);
+
+/* Relaxed: whether it is watched is seen in time by who began to watch it, as
+ * that kicks it. */
+static bool
+is_watched(struct vc__engine *e)
+{
+    return atomic_load_explicit(&e->token, memory_order_relaxed) &
+           TOKEN_WATCHED;
+}
+
 /* Hands the token to whoever waits longest, or leaves it free. */
 static void
-engine_leave(struct vc__engine *e)
+token_pass(struct vc__engine *e)
 {
-    if (token_drop(e))
-        return;
     pthread_mutex_lock(&e->lock);
     if (cds_list_empty(&e->waiters)) { /* they gave up meanwhile */
-        atomic_store_explicit(&e->token, 0, memory_order_release);
+        atomic_fetch_and_explicit(&e->token, TOKEN_WATCHED,
+                                  memory_order_release);
     } else {
         struct vc__waiter *w =
             cds_list_entry(e->waiters.next, struct vc__waiter, node);
@@ -124,6 +139,21 @@ engine_leave(struct vc__engine *e)
         vc__waiter_hand(w);
     }
     pthread_mutex_unlock(&e->lock);
+}
+
+static void
+engine_leave(struct vc__engine *e)
+{
+    if (token_drop(e))
+        return;
+    if (!is_watched(e)) {
+        token_pass(e);
+        return;
+    }
+    engine_park(e);
+    token_pass(e);
+    atomic_thread_fence(memory_order_seq_cst); /* see vc__engine_rearm() */
+    vc__engine_rearm(e);
 }
 
 /* Stops waiting for the token. True when it was handed over meanwhile. */
@@ -350,19 +380,6 @@ engine_tick(struct vc__engine *e)
     return now;
 }
 
-static int
-sleep_ms(uint64_t now, uint64_t until)
-{
-    uint64_t ms;
-
-    if (until == VC__FOREVER)
-        return -1;
-    if (until <= now)
-        return 0;
-    ms = (until - now + 999) / 1000;
-    return ms > INT_MAX ? INT_MAX : (int)ms;
-}
-
 /* Arms all sources, looks once more, and sleeps. */
 static void
 engine_sleep(struct vc__engine *e, uint64_t until)
@@ -375,9 +392,30 @@ engine_sleep(struct vc__engine *e, uint64_t until)
     /* See vc__engine_post(). */
     atomic_store(&e->asleep, true);
     if (engine_poll(e) == 0 && !atomic_load(&e->has_inbox))
-        engine_look(e, sleep_ms(vc__now(), next < until ? next : until));
+        engine_look(e, vc__ms_left(vc__now(), next < until ? next : until));
     atomic_store(&e->asleep, false);
     engine_run_timers(e, vc__now());
+}
+
+/* --- watched by the program ---------------------------------------------- */
+
+/* It is about to have no holder: whatever comes from now on is to make its
+ * descriptor readable, as is what is there already. */
+static void
+engine_park(struct vc__engine *e)
+{
+    uint64_t next = vc__timers_next(&e->timers);
+    struct vc__source *s;
+
+    cds_list_for_each_entry (s, &e->sources, node)
+        s->arm(s);
+    if (next != e->alarm)
+        vc__engine_alarm(e, next);
+    /* See vc__engine_post(). */
+    atomic_store(&e->asleep, true);
+    if (engine_poll(e) > 0 || atomic_load(&e->has_inbox) ||
+        vc__timers_next(&e->timers) < e->alarm)
+        vc__engine_kick(e);
 }
 
 /* The spin follows the traffic: full while what is waited for comes soon,
@@ -533,68 +571,26 @@ vc__engine_settle(struct vc__engine *e)
     engine_leave(e);
 }
 
-/* --- birth and death --------------------------------------------------- */
-
-int
-vc__engine_add(struct vc__engine *e, struct vc__source *s)
+bool
+vc__engine_turn(struct vc__engine *e)
 {
-    struct epoll_event event = {.events = EPOLLIN, .data.ptr = s};
+    unsigned n = 0;
+    bool did;
 
-    if (epoll_ctl(e->epoll_fd, EPOLL_CTL_ADD, s->fd, &event) != 0)
-        return errno;
-    CDS_INIT_LIST_HEAD(&s->node);
-    if (s->poll != NULL)
-        cds_list_add_tail(&s->node, &e->sources);
-    return 0;
-}
-
-void
-vc__engine_remove(struct vc__engine *e, struct vc__source *s)
-{
-    epoll_ctl(e->epoll_fd, EPOLL_CTL_DEL, s->fd, NULL);
-    cds_list_del(&s->node);
-}
-
-int
-vc__engine_init(struct vc__engine *e, uint32_t spin_max_us)
-{
-    struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
-    int err;
-
-    memset(e, 0, sizeof *e);
-    e->spin_max_us = e->spin_us = spin_max_us;
-    CDS_INIT_LIST_HEAD(&e->waiters);
-    CDS_INIT_LIST_HEAD(&e->inbox);
-    CDS_INIT_LIST_HEAD(&e->sources);
-    CDS_INIT_LIST_HEAD(&e->tasks);
-    CDS_INIT_LIST_HEAD(&e->handlers);
-    vc__timers_init(&e->timers);
-    e->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (e->wake_fd < 0)
-        return errno;
-    e->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (e->epoll_fd < 0 ||
-        epoll_ctl(e->epoll_fd, EPOLL_CTL_ADD, e->wake_fd, &event) != 0)
-        goto out_wake;
-    pthread_mutex_init(&e->lock, NULL);
-    pthread_mutex_init(&e->inbox_lock, NULL);
-    vc__ledger_init(&e->ledger);
-    return 0;
-out_wake:
-    err = errno;
-    if (e->epoll_fd >= 0)
-        close(e->epoll_fd);
-    close(e->wake_fd);
-    return err;
-}
-
-void
-vc__engine_fini(struct vc__engine *e)
-{
-    vc__ledger_fini(&e->ledger);
-    pthread_mutex_destroy(&e->inbox_lock);
-    pthread_mutex_destroy(&e->lock);
-    close(e->epoll_fd);
-    close(e->wake_fd);
-    vc__timers_fini(&e->timers);
+    atomic_store(&e->told, true);
+    atomic_thread_fence(memory_order_seq_cst);
+    if (!token_try(e))
+        return false;
+    e->stirred = false;
+    engine_look(e, 0);
+    engine_run_timers(e, vc__now());
+    while (n < TURNS_PER_CLOCK && engine_poll(e) > 0) {
+        n++;
+        if (!engine_run_handlers(e))
+            return true;
+    }
+    did = n > 0 || e->stirred;
+    e->stirred = false;
+    engine_leave(e);
+    return did;
 }

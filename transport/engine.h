@@ -54,6 +54,9 @@ struct vc__source {
 
 struct vc__stint;
 
+/* In an engine's token: its program watches epoll_fd, and advances it by turns. */
+#define VC__TOKEN_WATCHED 4u
+
 struct vc__engine {
     /* The token: TOKEN_* of engine.c. TOKEN_AWAITED is set exactly while
      * `waiters`, which is under `lock`, is not empty. */
@@ -78,6 +81,13 @@ struct vc__engine {
     struct cds_list_head tasks;    /* posted, or deferred by the holder */
     struct cds_list_head handlers; /* run when the holder is in none */
     struct vc__timers timers;
+    /* Of one that the program watches: its timers as a descriptor, and when
+     * that tells; where it tells the program, and that it has. */
+    struct vc__source alarm_source;
+    uint64_t alarm;
+    int loop_fd;
+    atomic_bool told;
+
     unsigned depth;   /* the holder waits in a handler */
     unsigned hasty;   /* connections that wait for descriptors to tell */
     bool stirred;     /* a look or a timer did something nobody counted yet */
@@ -127,6 +137,21 @@ void vc__engine_defer(struct vc__engine *e, struct vc__task *task);
 void vc__engine_handle(struct vc__engine *e, struct vc__task *task);
 struct vc__stint *vc__engine_release(struct vc__engine *e);
 bool vc__engine_resume(struct vc__stint *s);
+
+/* From now on the epoll of this descriptor tells of e (by its data.ptr) when a
+ * turn would find something to do, and not while another thread is the holder;
+ * so a program can wait for it in a loop of its own. 0 or an errno, and then it
+ * may be tried again. Any thread. */
+int vc__engine_watch(struct vc__engine *e, int loop_fd);
+
+/* A bounded part of what there is to do now, handlers included; of an engine
+ * that has told. False: nothing, or another thread is the holder. Any thread
+ * but from a handler of e. */
+bool vc__engine_turn(struct vc__engine *e);
+
+/* For the engine itself: sets the alarm; it may tell again. */
+void vc__engine_alarm(struct vc__engine *e, uint64_t due);
+void vc__engine_rearm(struct vc__engine *e);
 
 /* 0 or an errno. Holder only, but a source that has no poll may be added by
  * any thread. */

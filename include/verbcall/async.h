@@ -5,8 +5,8 @@
  * or into a queue.
  *
  * A call goes on while some thread advances the runtime: one of the library's
- * (vc_runtime_start()), or one that waits in vc_completions_next() or in a
- * blocking call. */
+ * (vc_runtime_start()), one that waits in vc_completions_next() or in a
+ * blocking call, or a loop of the program's own (vc_runtime_fd()). */
 #ifndef VERBCALL_ASYNC_H
 #define VERBCALL_ASYNC_H
 
@@ -100,8 +100,9 @@ VC_API enum vc_status vc_completions_next(struct vc_completions *queue,
                                           struct vc_completion *completion);
 
 /* vc_completions_fd - a descriptor for poll(), readable while an end is in the
- * queue. It advances nothing: the runtime must have threads of its own. It is
- * the queue's; use it for nothing else. -1 when the system gives none. */
+ * queue. It advances nothing: the runtime must have threads of its own, or
+ * vc_runtime_poll() be called in the same loop. It is the queue's; use it for
+ * nothing else. -1 when the system gives none. */
 VC_API int vc_completions_fd(struct vc_completions *queue);
 
 VC_END_DECLS

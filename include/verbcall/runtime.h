@@ -7,6 +7,7 @@
 #define VERBCALL_RUNTIME_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include <verbcall/export.h>
 #include <verbcall/status.h>
@@ -83,6 +84,44 @@ VC_API enum vc_status vc_runtime_start(struct vc_runtime *runtime, unsigned n);
  * that they run. Not from a handler. Links stay up, but nothing advances them
  * until somebody waits or starts threads again. Does nothing when none runs. */
 VC_API void vc_runtime_stop(struct vc_runtime *runtime);
+
+/* --- in the program's own loop ------------------------------------------ */
+
+/* vc_runtime_fd - one descriptor for poll(), epoll, libuv or glib: it is
+ * readable when vc_runtime_poll() has something to do, be it that something
+ * came, a deadline or another timer is due, or another thread has started a call.
+ * So a program with a loop of its own needs no threads of the library for
+ * asynchronous calls, completion queues and servers:
+ *
+ *     struct pollfd fds[] = {{.fd = vc_runtime_fd(runtime), .events = POLLIN},
+ *                            {.fd = mine, .events = POLLIN}};
+ *
+ *     while (poll(fds, 2, -1) >= 0) {
+ *         if (fds[0].revents != 0)
+ *             vc_runtime_poll(runtime, 0);
+ *         if (fds[1].revents != 0)
+ *             my_work();
+ *     }
+ *
+ * Level-triggered: what is left to do keeps it readable. It is the runtime's,
+ * and closed with it; use it for nothing but waiting. A blocking call on any
+ * thread may go on beside it. The first call makes it, and is not made by two
+ * threads at a time; a runtime that is never asked pays nothing for it.
+ * -1, and vc_error() says why: no file descriptors are left. */
+VC_API int vc_runtime_fd(struct vc_runtime *runtime);
+
+/* vc_runtime_poll - does what there is to do now, a bounded part of it if there
+ * is much, or waits for that first. Handlers of servers and functions of
+ * asynchronous calls run on this thread, and keep everything waiting that
+ * long, unless vc_runtime_start() has started threads too, which take over from
+ * those that take long. One thread at a time. timeout_ms 0: does not wait;
+ * VC_NO_DEADLINE: waits for ever. VC_OK: there was something, so look after
+ * what you wait for.
+ * VC_DEADLINE_EXCEEDED   there was nothing in time
+ * VC_FAILED_PRECONDITION within a handler, or a function of a call
+ * VC_RESOURCE_EXHAUSTED  as vc_runtime_fd() */
+VC_API enum vc_status vc_runtime_poll(struct vc_runtime *runtime,
+                                      uint32_t timeout_ms);
 
 /* vc_runtime_free - stops the threads, then gives back all that the runtime
  * holds. Every channel and server must have been closed. NULL is fine. */
