@@ -79,6 +79,7 @@ symbols_agree()
 # The rows of doc/outcomes.md are those of its tests, with the same status and outcome.
 outcomes_agree()
 {
+    # shellcheck disable=SC2016 # backquotes of Markdown
     told=$(sed -n 's/^| `\([a-z_]*\)` | .* | \([A-Z_]*\) | \([a-z ]*\) |$/\1 \2 \3/p' doc/outcomes.md | sort)
     played=$(tr -d '\n' <<END | grep -o 'ROW([a-z_]*, *[A-Z_]*, *[A-Z_]*)' | sed 's/ROW(\(.*\), *\(.*\), *\(.*\))/\1 \2 \L\3/' | sort
 $(cat tests/sim/test_outcomes_*.c)

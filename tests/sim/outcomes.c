@@ -14,6 +14,7 @@
 #define PATIENCE  (100 * S)
 #define ROWS_MAX  128u
 #define DRAIN_MS  2000u
+#define SETTLE_US (10 * MS) /* until both ends are at rest */
 #define SIZE_MAX_ ((size_t)1 << 20)
 
 static const uint8_t zeros[SIZE_MAX_];
@@ -141,6 +142,8 @@ play_open(struct play *p)
     assert_int_equal(VC_OK, vc_completions_new(p->runtime, &p->queue));
     if (p->kind == PLAY_FUNCTION)
         assert_int_equal(VC_OK, vc_runtime_start(p->runtime, 1));
+    if (p->kind == PLAY_LOOP)
+        loop_start(&p->loop, p->runtime);
 }
 
 void
@@ -150,6 +153,7 @@ play_connect(struct play *p)
     play_open(p);
     if (vc_channel_connect(p->channel, &suite_probe_service) != VC_OK)
         fail_msg("%s", vc_error());
+    fake_sleep_us(SETTLE_US);
 }
 
 void
@@ -158,6 +162,7 @@ play_meet(struct play *p)
     play_connect(p);
     if (sim_echo(p->channel, 64, PLAY_WARM, 0, NULL) != VC_OK)
         fail_msg("%s", vc_error());
+    fake_sleep_us(SETTLE_US);
 }
 
 struct vc_method *
@@ -250,7 +255,7 @@ static void *
 caller_main(void *arg)
 {
     static void (*const kinds[PLAY_KINDS])(struct play *, const void *) = {
-        call_blocking, call_function, call_queued};
+        call_blocking, call_function, call_function, call_queued};
     struct play *p = arg;
     Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
     uint64_t began = fake_now_us();
@@ -402,6 +407,8 @@ play_teardown(struct play *p)
     if (p->server.process != NULL)
         fake_process_thaw(p->server.process);
     vc_channel_close(p->channel);
+    if (p->kind == PLAY_LOOP)
+        loop_stop(&p->loop);
     vc_async_free(p->handle);
     vc_completions_free(p->queue);
     vc_canceller_free(p->opts.canceller);

@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The rows of doc/outcomes.md: what happens to a call, and what it comes to.
- * Each row is played with a call that blocks, with one that ends in a function
- * and with one that ends in a queue, on both of the fake's devices; tests/lint.sh
+ * Each row is played with a call that blocks, with one that ends in a function,
+ * be it on a thread of the library or in a loop of the program, and with one that
+ * ends in a queue, on both of the fake's devices; tests/lint.sh
  * sees that rows and document are the same. */
 #ifndef VC_TESTS_SIM_OUTCOMES_H
 #define VC_TESTS_SIM_OUTCOMES_H
@@ -13,7 +14,7 @@
 #include <verbcall/async.h>
 #include <verbcall/cancel.h>
 
-#include "tests/sim/sim.h"
+#include "tests/sim/loop.h"
 
 #define MS UINT64_C(1000)
 #define S  UINT64_C(1000000)
@@ -47,7 +48,8 @@ struct row {
 /* How a call is made. */
 enum play_kind {
     PLAY_BLOCKING,
-    PLAY_FUNCTION,
+    PLAY_FUNCTION, /* with a thread of the library */
+    PLAY_LOOP,     /* the same, in a loop of the program */
     PLAY_QUEUED,
     PLAY_KINDS
 };
@@ -88,6 +90,7 @@ struct play {
     atomic_uint runs; /* of the call's handler, whatever method it is */
 
     pthread_t thread, other, helper, drainer;
+    struct loop loop;
     size_t other_size;
     enum vc_status other_status;
     struct vc_async *handle;

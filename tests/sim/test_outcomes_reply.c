@@ -166,12 +166,24 @@ no_memory_for_a_long_reply(struct play *p)
 /* --- on its way back ----------------------------------------------------- */
 
 static void
+cut_off(struct play *p, Suite__EchoReply *reply)
+{
+    (void)reply;
+    play_cut_wire(p);
+}
+
+/* The wire is back when it is dead. */
+static void
 killed_as_it_replies(struct play *p)
 {
+    p->inside = cut_off;
     play_meet(p);
-    fake_rule(": SEND", 2, FAKE_LOSE, 0);
-    fake_when(": SEND", 2, play_kill_server, p);
-    play_call(p);
+    play_begin(p);
+    fake_sleep_us(20 * MS);
+    assert_int_equal(1, atomic_load(&p->runs));
+    play_kill_server(p);
+    fake_wire_cut(fake_host_local(), p->there, false);
+    play_finish(p);
 }
 
 static void

@@ -295,15 +295,6 @@ no_memory_for_a_call_there(struct play *p)
     play_other_end(p);
 }
 
-/* The link ends with its first packet, and the server forgets who it was. */
-static void
-no_memory_for_a_session_there(struct play *p)
-{
-    play_connect(p);
-    fake_fail_memory(p->server.process, 1);
-    play_call(p);
-}
-
 /* --- on its way ---------------------------------------------------------- */
 
 static void
@@ -500,7 +491,6 @@ static const struct row rows[] = {
     ROW(too_many_calls_of_the_service, RESOURCE_EXHAUSTED, NOT_EXECUTED),
     ROW(too_many_sessions, RESOURCE_EXHAUSTED, NOT_EXECUTED),
     ROW(interceptor_of_the_server, PERMISSION_DENIED, NOT_EXECUTED),
-    ROW(no_memory_for_a_session_there, UNAVAILABLE, UNKNOWN),
     ROW(no_memory_for_a_call_there, OK, EXECUTED),
     ROW(no_memory_to_begin_a_long_request_there, OK, EXECUTED),
     ROW(no_memory_for_a_long_request_there, RESOURCE_EXHAUSTED, NOT_EXECUTED),
