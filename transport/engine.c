@@ -126,8 +126,7 @@ token_pass(struct vc__engine *e)
 {
     pthread_mutex_lock(&e->lock);
     if (cds_list_empty(&e->waiters)) { /* they gave up meanwhile */
-        atomic_fetch_and_explicit(&e->token, TOKEN_WATCHED,
-                                  memory_order_release);
+        atomic_fetch_and(&e->token, TOKEN_WATCHED);
     } else {
         struct vc__waiter *w =
             cds_list_entry(e->waiters.next, struct vc__waiter, node);
@@ -152,7 +151,6 @@ engine_leave(struct vc__engine *e)
     }
     engine_park(e);
     token_pass(e);
-    atomic_thread_fence(memory_order_seq_cst); /* see vc__engine_rearm() */
     vc__engine_rearm(e);
 }
 
@@ -577,9 +575,9 @@ vc__engine_turn(struct vc__engine *e)
     unsigned n = 0;
     bool did;
 
+    /* In this order: see vc__engine_rearm(). */
     atomic_store(&e->told, true);
-    atomic_thread_fence(memory_order_seq_cst);
-    if (!token_try(e))
+    if (atomic_load(&e->token) & TOKEN_HELD || !token_try(e))
         return false;
     e->stirred = false;
     engine_look(e, 0);

@@ -153,9 +153,9 @@ vc__engine_rearm(struct vc__engine *e)
     struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT,
                                 .data.ptr = e};
 
-    /* With a fence behind the token's leaving, as there is one before
-     * vc__engine_turn() tries it: a turn that found it held is seen here.
-     * Without that the loop would hear nothing any more. */
+    /* Sequentially consistent, as are the leaving of the token before this and
+     * the two in vc__engine_turn(): a turn that found the token held is seen
+     * here. Without that the loop would hear nothing any more. */
     if (atomic_load(&e->told) && atomic_exchange(&e->told, false))
         epoll_ctl(e->loop_fd, EPOLL_CTL_MOD, e->epoll_fd, &event);
 }

@@ -351,7 +351,7 @@ a_queue_fills_while_the_loop_runs(void **state)
 static struct {
     atomic_uint serves, stop;
     char target[80];
-    enum vc_status inside; /* vc_runtime_poll() in a handler */
+    atomic_int inside; /* vc_runtime_poll() in a handler */
     struct vc_runtime *runtime;
     struct loop loop;
 } server;
@@ -362,7 +362,7 @@ echo(struct vc_call *call, const Suite__EchoRequest *request,
 {
     (void)call;
     (void)arg;
-    server.inside = vc_runtime_poll(server.runtime, 0);
+    atomic_store(&server.inside, (int)vc_runtime_poll(server.runtime, 0));
     reply->tag = request->tag;
     reply->payload = request->payload;
     return VC_OK;
@@ -396,7 +396,7 @@ talk(struct vc_channel *channel)
     assert_int_equal(VC_OK, suite_streams_talk(channel, NULL, &stream));
     for (unsigned i = 0; i < 20; i++) {
         Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
-        Suite__EchoReply *reply;
+        Suite__EchoReply *reply = NULL;
 
         request.tag = 100 + i;
         assert_int_equal(VC_OK, suite_streams_talk_send(stream, &request));
@@ -427,7 +427,7 @@ a_server_serves_in_a_loop(void **state)
         fake_sleep_us(10 * S); /* keepalive */
         assert_int_equal(VC_OK, sim_echo(w.channel, 64, 1, 0, NULL));
         talk(w.channel);
-        assert_int_equal(VC_FAILED_PRECONDITION, server.inside);
+        assert_int_equal(VC_FAILED_PRECONDITION, atomic_load(&server.inside));
         vc_channel_close(w.channel);
         w.channel = NULL;
         sim_tell(&server.stop);

@@ -169,7 +169,7 @@ talk_begin(struct play *p)
 {
     struct vc_stream *stream;
     Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
-    Suite__EchoReply *reply;
+    Suite__EchoReply *reply = NULL;
 
     p->server.add = streams_add;
     play_meet(p);
