@@ -161,6 +161,16 @@ link_hold(const struct vc__session *s)
     return link;
 }
 
+static void
+start_count(struct vc__pool *pool, const struct vc__request *r)
+{
+    vc__pool_count(pool, VC__POOL_CALLS_STARTED, 1);
+    if (r->message == NULL)
+        return;
+    vc__pool_count(pool, VC__POOL_STREAMS, 1);
+    vc__pool_count(pool, VC__POOL_STREAMS_OPENED, 1);
+}
+
 void
 vc__client_start(struct vc__client *c, struct vc__request *r)
 {
@@ -172,9 +182,9 @@ vc__client_start(struct vc__client *c, struct vc__request *r)
     good = request_take(c, r, &error);
     if (!good)
         r->state = VC__REQUEST_COMPLETING;
-    vc__pool_count(c->pool, VC__POOL_CALLS_STARTED, 1);
+    start_count(c->pool, r);
     if (!good)
-        vc__pool_count(c->pool, VC__POOL_CALLS_ENDED, 1);
+        vc__request_count_end(c->pool, r);
     link = link_hold(c->session);
     pthread_mutex_unlock(&c->pool->lock);
     if (link != NULL)
@@ -248,7 +258,7 @@ vc__client_abandon(struct vc__client *c, struct vc__request *r,
     if (mine) {
         r->state = VC__REQUEST_COMPLETING; /* for who abandons it again */
         vc__pool_count(c->pool, VC__POOL_CALLS_GIVEN_UP, 1);
-        vc__pool_count(c->pool, VC__POOL_CALLS_ENDED, 1);
+        vc__request_count_end(c->pool, r);
     }
     link = link_hold(c->session);
     pthread_mutex_unlock(&c->pool->lock);

@@ -14,6 +14,11 @@ static const uint8_t which[VC__POOL_COUNTS] = {
     [VC__POOL_CALLS_WAITING] = VC__COUNT_calls_waiting,
     [VC__POOL_CALLS_SENT_AGAIN] = VC__COUNT_calls_sent_again,
     [VC__POOL_REPLIES_ARRIVING] = VC__COUNT_replies_arriving,
+    [VC__POOL_CALLS_RETRIED] = VC__COUNT_calls_retried,
+    [VC__POOL_CALLS_NOT_RETRIED] = VC__COUNT_calls_not_retried,
+    [VC__POOL_STREAMS] = VC__COUNT_streams_client,
+    [VC__POOL_STREAMS_OPENED] = VC__COUNT_streams_client_opened,
+    [VC__POOL_CANCELS_SENT] = VC__COUNT_cancels_sent,
 };
 
 void

@@ -15,12 +15,20 @@
 #define NO_SLOT UINT16_MAX
 
 void
+vc__request_count_end(struct vc__pool *pool, const struct vc__request *r)
+{
+    vc__pool_count(pool, VC__POOL_CALLS_ENDED, 1);
+    if (r->message != NULL)
+        vc__pool_count(pool, VC__POOL_STREAMS, -1);
+}
+
+void
 vc__request_complete(struct vc__pool *pool, struct vc__request *r)
 {
     if (r->state == VC__REQUEST_WAITING)
         vc__pool_count(pool, VC__POOL_CALLS_WAITING, -1);
     r->state = VC__REQUEST_COMPLETING;
-    vc__pool_count(pool, VC__POOL_CALLS_ENDED, 1);
+    vc__request_count_end(pool, r);
 }
 
 /* --- birth and death --------------------------------------------------- */
@@ -211,6 +219,7 @@ cancel_send(struct vc__session *s, uint16_t i)
         return false;
     send->frame.slot = i;
     send->frame.sequence = s->slots[i].sequence;
+    vc__pool_count(s->peer->pool, VC__POOL_CANCELS_SENT, 1);
     append(s, send);
     return true;
 }

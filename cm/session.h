@@ -74,6 +74,9 @@ vc__request_is_exposed(const struct vc__request *r)
            atomic_load_explicit(&r->send->gone, memory_order_acquire);
 }
 
+/* It is over, however. Under the lock. */
+void vc__request_count_end(struct vc__pool *pool, const struct vc__request *r);
+
 /* It ends: replied() or failed() will run. */
 void vc__request_complete(struct vc__pool *pool, struct vc__request *r);
 

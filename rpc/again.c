@@ -103,6 +103,15 @@ vc__again_in_time(const struct vc__again *a, struct vc__unary *u, uint64_t now)
     return false;
 }
 
+/* On any thread. */
+static void
+count(struct vc__pool *pool, enum vc__pool_count which)
+{
+    pthread_mutex_lock(&pool->lock);
+    vc__pool_count(pool, which, 1);
+    pthread_mutex_unlock(&pool->lock);
+}
+
 bool
 vc__again(struct vc__again *a, struct vc__unary *u, uint64_t *wait_us)
 {
@@ -114,8 +123,14 @@ vc__again(struct vc__again *a, struct vc__unary *u, uint64_t *wait_us)
                               &c->chance, UINT64_C(0x9e3779b97f4a7c15),
                               memory_order_relaxed);
 
-    if (!vc__retry_again(&c->retry, &c->budget, &facts, &seed, wait_us))
+    enum vc__retry retry =
+        vc__retry_again(&c->retry, &c->budget, &facts, &seed, wait_us);
+
+    if (retry == VC__RETRY_STARVED)
+        count(c->pool, VC__POOL_CALLS_NOT_RETRIED);
+    if (retry != VC__RETRY_AGAIN)
         return false;
+    count(c->pool, VC__POOL_CALLS_RETRIED);
     a->attempt++;
     a->seen |= u->error.outcome != VC_OUTCOME_NOT_EXECUTED;
     return true;

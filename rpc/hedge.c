@@ -41,6 +41,7 @@ vc__hedge_begin(struct vc_async *a)
     h->unwanted = false;
     a->hedge = h;
     vc__async_hold(a);
+    vc__count(&a->engine->ledger, VC__COUNT_hedges_started, 1);
     vc__unary_start(&h->unary, vc__now(), a->again.due);
 }
 
@@ -84,6 +85,7 @@ vc__hedge_ended(struct vc_async *a)
     bool good = h->unary.error.status == VC_OK;
 
     if (good && !h->unwanted) {
+        vc__count(&a->engine->ledger, VC__COUNT_hedges_won, 1);
         vc__async_put(a); /* the caller holds it, too */
         return true;
     }

@@ -87,7 +87,7 @@ wait_of(const struct vc__retry_policy *p, const struct vc__retry_facts *f,
     return us - us / 5 + vc__chance_below(seed, (uint32_t)(us * 2 / 5) + 1);
 }
 
-bool
+enum vc__retry
 vc__retry_again(const struct vc__retry_policy *policy,
                 struct vc__retry_budget *budget,
                 const struct vc__retry_facts *f, uint64_t *seed,
@@ -96,19 +96,21 @@ vc__retry_again(const struct vc__retry_policy *policy,
     uint64_t wait;
 
     if (!is_passing(f))
-        return false;
+        return VC__RETRY_NO;
     if (is_waiting(f)) {
         wait = wait_of(policy, f, seed);
         *wait_us = wait < f->left_us ? wait : f->left_us;
-        return f->left_us > 0;
+        return f->left_us > 0 ? VC__RETRY_AGAIN : VC__RETRY_NO;
     }
     budget_move(budget, VC__RETRY_COST);
     if (f->call_flags & VC_CALL_NO_RETRY || f->attempt >= policy->max_attempts)
-        return false;
-    if (is_forbidden(f) || !is_harmless(f) || !budget_allows(budget))
-        return false;
+        return VC__RETRY_NO;
+    if (is_forbidden(f) || !is_harmless(f))
+        return VC__RETRY_NO;
     wait = wait_of(policy, f, seed);
     *wait_us = wait;
-    return f->left_us == UINT64_MAX ||
-           (wait < f->left_us && f->took_us < f->left_us - wait);
+    if (f->left_us != UINT64_MAX &&
+        (wait >= f->left_us || f->took_us >= f->left_us - wait))
+        return VC__RETRY_NO;
+    return budget_allows(budget) ? VC__RETRY_AGAIN : VC__RETRY_STARVED;
 }

@@ -45,14 +45,20 @@ struct vc__retry_facts {
     uint64_t left_us;      /* to the deadline; UINT64_MAX: there is none */
 };
 
-/* True: again, *wait_us from now. There is time for another attempt that takes
+enum vc__retry {
+    VC__RETRY_NO = 0,
+    VC__RETRY_AGAIN,
+    VC__RETRY_STARVED, /* no, for the budget alone */
+};
+
+/* Again, *wait_us from now, or not. There is time for another attempt that takes
  * as long, or else an error that tells little would take the place of this one;
  * but a call that waits for its server to be there does so to its deadline, and
  * *wait_us may end there. Charges the budget. The seed is the caller's. */
-bool vc__retry_again(const struct vc__retry_policy *policy,
-                     struct vc__retry_budget *budget,
-                     const struct vc__retry_facts *facts, uint64_t *seed,
-                     uint64_t *wait_us);
+enum vc__retry vc__retry_again(const struct vc__retry_policy *policy,
+                               struct vc__retry_budget *budget,
+                               const struct vc__retry_facts *facts,
+                               uint64_t *seed, uint64_t *wait_us);
 
 void vc__retry_refill(struct vc__retry_budget *budget);
 

@@ -142,13 +142,38 @@ call_destroy(struct vc_call *call)
     free(call);
 }
 
+static void
+streams_count(struct vc_call *call, int64_t n)
+{
+    vc__count(&vc__call_part(call)->progress->engine.ledger,
+              VC__COUNT_streams_server, n);
+}
+
+bool
+vc__call_stream_open(struct vc_call *call)
+{
+    if (!vc__stream_server_open(call))
+        return false;
+    vc__count(&vc__call_part(call)->progress->engine.ledger,
+              VC__COUNT_streams_server_opened, 1);
+    streams_count(call, 1);
+    return true;
+}
+
+void
+vc__call_stream_end(struct vc_call *call)
+{
+    vc__stream_server_end(call);
+    streams_count(call, -1);
+}
+
 void
 vc__call_release(struct vc_call *call)
 {
     struct vc__server_part *part = vc__call_part(call);
 
     if (call->stream != NULL) /* its handler never ran */
-        vc__stream_server_end(call);
+        vc__call_stream_end(call);
     free(call->long_reply);
     call->long_reply = NULL;
     call->has_text = call->unwanted = false;

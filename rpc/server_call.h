@@ -64,6 +64,10 @@ vc__call_part(const struct vc_call *call)
  * without memory. */
 struct vc_call *vc__call_take(const struct vc__call_site *site);
 
+/* Its stream; vc__call_stream_open() is false without memory. The holder. */
+bool vc__call_stream_open(struct vc_call *call);
+void vc__call_stream_end(struct vc_call *call);
+
 /* The client has the reply, or nobody wants it. */
 void vc__call_release(struct vc_call *call);
 

@@ -297,7 +297,7 @@ call_take(struct vc_call *call, const uint8_t *body, uint32_t len,
     if (!request_unpack(call, body, len, fault))
         return VC_INVALID_ARGUMENT;
     *fault = "the server has no memory for the stream";
-    if (call->site.kind != 0 && !vc__stream_server_open(call))
+    if (call->site.kind != 0 && !vc__call_stream_open(call))
         return VC_RESOURCE_EXHAUSTED;
     return VC_OK;
 }

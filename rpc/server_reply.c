@@ -44,7 +44,7 @@ reply_send(struct vc_call *call, enum vc_status status, uint8_t flags,
     if (call->counted != 0)
         vc__limit_give(call);
     if (call->stream != NULL)
-        vc__stream_server_end(call);
+        vc__call_stream_end(call);
     call->send.done = reply_done;
     call->send.wants_ack = call->send.of_reply = true;
     call->send.frame = (struct vc__frame){

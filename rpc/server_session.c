@@ -407,6 +407,7 @@ vc__server_session_cancel(struct vc__server_link *sl, const struct vc__frame *f)
 
     if (s == NULL)
         return late;
+    vc__server_count(s, VC__COUNT_cancels_received, 1);
     if (f->slot >= VC__SERVER_SLOTS || !slots_grow(s, f->slot))
         return false;
     slot = &s->slots[f->slot];

@@ -29,7 +29,7 @@ enum vc__count {
     VC__COUNTS
 };
 
-#define VC__TALLY_MAX 10
+#define VC__TALLY_MAX 16
 
 /* Some of the numbers; embedded in their owner. */
 struct vc__tally {

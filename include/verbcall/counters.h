@@ -25,7 +25,10 @@ struct vc_runtime;
  *   qps_made = qps_in_use + qps_warm + qps_destroyed
  *   qps_recycled = qps_warm + qps_reused + qps_evicted + those that were
  *     destroyed with their device
- *   calls_started = calls_ended + those that wait or are under way */
+ *   calls_started = calls_ended + those that wait or are under way
+ *
+ * Each attempt is a call of its own, and so is a hedge; a stream is a call, too,
+ * from its opening until its end has come. */
 #define VC_COUNTERS(X)                                                         \
     X(links_connecting, "links being made now")                                \
     X(links_up, "links that carry calls now")                                  \
@@ -101,7 +104,17 @@ struct vc_runtime;
     X(requests_arriving, "bytes of long requests that are arriving now")       \
     X(replies_arriving, "bytes of long replies that are arriving now")         \
     X(calls_cancelled, "calls of clients that were cancelled while they ran")  \
-    X(calls_limited, "calls of clients refused, as too many ran")
+    X(calls_limited, "calls of clients refused, as too many ran")              \
+    X(calls_retried, "attempts of our calls behind the first")                 \
+    X(calls_not_retried, "attempts that the channel's budget did not allow")   \
+    X(hedges_started, "attempts of our calls beside the first")                \
+    X(hedges_won, "of them those whose answer was taken")                      \
+    X(streams_client, "streams of ours under way now")                         \
+    X(streams_client_opened, "streams that we opened")                         \
+    X(streams_server, "streams of clients under way now")                      \
+    X(streams_server_opened, "streams that clients opened")                    \
+    X(cancels_sent, "CANCELs sent: servers told that nobody waits any more")   \
+    X(cancels_received, "CANCELs of clients")
 
 struct vc_counters {
     size_t size; /* sizeof(struct vc_counters), so that it can grow */

@@ -84,6 +84,11 @@ sim_counters_fault(const struct vc_counters *c)
         return "sessions are counted that are closed";
     if (c->calls_started != c->calls_ended || c->calls_waiting != 0)
         return "calls that began are not those that ended";
+    if (c->streams_client + c->streams_server != 0)
+        return "streams are counted that have ended";
+    if (c->hedges_won > c->hedges_started ||
+        c->streams_client_opened > c->calls_started)
+        return "more hedges or streams are counted than there can have been";
     if (c->handlers_running + c->replies_kept != 0 ||
         c->handlers_started > c->calls_received)
         return "calls are counted at a server that are over";

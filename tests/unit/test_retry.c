@@ -117,7 +117,8 @@ each_failure_is_followed_by_what_the_table_says(void **state)
         for (uint64_t seed = 0; seed < SEEDS; seed++) {
             struct vc__retry_budget full = {0};
             uint64_t s = seed, wait = 0;
-            bool again = vc__retry_again(&policy, &full, &facts, &s, &wait);
+            bool again = vc__retry_again(&policy, &full, &facts, &s, &wait) ==
+                         VC__RETRY_AGAIN;
 
             if (again != (table[i].wait_ms != NEVER))
                 fail_msg("row %zu is%s followed by another", i,
@@ -140,7 +141,8 @@ waits_are_spread_over_the_whole_range(void **state)
         struct vc__retry_budget full = {0};
         uint64_t s = seed, wait;
 
-        assert_true(vc__retry_again(&policy, &full, &facts, &s, &wait));
+        assert_int_equal(VC__RETRY_AGAIN,
+                         vc__retry_again(&policy, &full, &facts, &s, &wait));
         least = wait < least ? wait : least;
         most = wait > most ? wait : most;
     }
@@ -150,7 +152,7 @@ waits_are_spread_over_the_whole_range(void **state)
 
 /* --- the budget -------------------------------------------------------- */
 
-static bool
+static enum vc__retry
 fails(struct vc__retry_budget *b, uint32_t call_flags)
 {
     struct vc__retry_facts facts = facts_of(0);
@@ -167,9 +169,9 @@ the_budget_is_spent_by_five_failures(void **state)
 
     (void)state;
     for (unsigned i = 0; i < 4; i++)
-        assert_true(fails(&b, 0));
+        assert_int_equal(VC__RETRY_AGAIN, fails(&b, 0));
     for (unsigned i = 0; i < 100; i++)
-        assert_false(fails(&b, 0));
+        assert_int_equal(VC__RETRY_STARVED, fails(&b, 0));
 }
 
 static void
@@ -182,10 +184,11 @@ ten_good_calls_pay_for_one_failure(void **state)
         fails(&b, 0);
     for (unsigned i = 0; i < 10; i++)
         vc__retry_good(&b);
-    assert_false(fails(&b, 0)); /* it costs what they gave */
+    assert_int_equal(VC__RETRY_STARVED,
+                     fails(&b, 0)); /* it costs what they gave */
     for (unsigned i = 0; i < 11; i++)
         vc__retry_good(&b);
-    assert_true(fails(&b, 0));
+    assert_int_equal(VC__RETRY_AGAIN, fails(&b, 0));
 }
 
 static void
@@ -211,7 +214,7 @@ waiting_for_a_server_costs_nothing(void **state)
 
     (void)state;
     for (unsigned i = 0; i < 1000; i++)
-        assert_true(fails(&b, VC_CALL_WAIT_FOR_READY));
+        assert_int_equal(VC__RETRY_AGAIN, fails(&b, VC_CALL_WAIT_FOR_READY));
     assert_int_equal(atomic_load(&b.missing), 0);
 }
 
