@@ -142,6 +142,13 @@ void fake_device_remove(struct fake_host *host);
  * with milliseconds of simulated time. Belongs to the world. */
 const char *fake_trace(void);
 
+/* fake_see - has see() called with the bytes of each SEND as it goes out, be it
+ * again, by process to host; before what its line in the trace leads to. It may
+ * look only. NULL, or the world's end: nobody sees. */
+typedef void fake_see_send(const char *process, const char *host,
+                           const void *bytes, size_t len, void *arg);
+void fake_see(fake_see_send *see, void *arg);
+
 /* fake_steps - scheduling points passed so far. */
 uint64_t fake_steps(void);
 

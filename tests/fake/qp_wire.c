@@ -5,9 +5,23 @@
  * both ends (the other is in qp_respond.c); its completion follows when the acknowledgement has come. Rules
  * may do anything while something is noted, so that what was known of a QP
  * before holds after only when its epoch is the same. */
+#include <string.h>
+
 #include "tests/fake/verbs.h"
 
 #define BETWEEN_SENDS (100 + fake__random(400))
+
+static struct {
+    fake_see_send *send;
+    void *arg;
+} see;
+
+void
+fake_see(fake_see_send *send, void *arg)
+{
+    see.send = send;
+    see.arg = arg;
+}
 
 const char *
 fake__op_name(enum ibv_wr_opcode opcode)
@@ -207,6 +221,25 @@ peer_of(struct fake__qp *qp)
     return peer;
 }
 
+/* Its bytes as they are now, for who wants to see them. */
+static void
+show(struct fake__qp *qp, const struct fake__wqe *w, const char *to)
+{
+    uint8_t *bytes;
+    uint32_t at = 0;
+
+    if (see.send == NULL || w->opcode != IBV_WR_SEND)
+        return;
+    bytes = fake__alloc(w->length + 1);
+    if (w->flags & IBV_SEND_INLINE)
+        memcpy(bytes, w->data, w->length);
+    else
+        for (unsigned i = 0; i < w->n_sge; at += w->sge[i++].length)
+            memcpy(bytes + at, (const void *)(uintptr_t)w->sge[i].addr,
+                   w->sge[i].length);
+    see.send(qp->obj.context->process->name, to, bytes, w->length, see.arg);
+}
+
 /* Tells of it once for each time that it goes out; whether it goes on now. */
 static bool
 passes(struct fake__qp *qp, struct fake__wqe *w)
@@ -219,6 +252,7 @@ passes(struct fake__qp *qp, struct fake__wqe *w)
         return true;
     w->noted = true;
     qp->busy = true; /* a deed may post */
+    show(qp, w, to == NULL ? "nowhere" : to->name);
     fate = fake__note("%s qp %u: %s %u B -> %s", qp->obj.context->process->name,
                       qp->number, fake__op_name(w->opcode), w->length,
                       to == NULL ? "nowhere" : to->name);

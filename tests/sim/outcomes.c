@@ -49,8 +49,12 @@ handle_play(struct play *p, struct vc_call *call, Suite__EchoReply *reply)
     }
     if (p->holds)
         hold(p);
+    if (p->slow_once && atomic_load(&p->runs) == 1)
+        fake_sleep_us(200 * MS);
     if (p->inside != NULL)
         p->inside(p, reply);
+    if (p->handler_status != VC_OK && p->pushback_ms != 0)
+        vc_call_pushback(call, p->pushback_ms);
     if (!p->answers_later)
         return p->handler_status;
     pthread_create(&p->helper, NULL, helper_main, call);
@@ -366,7 +370,7 @@ play_cut_wire(void *arg)
 
 /* --- a row ------------------------------------------------------------- */
 
-static void
+void
 play_setup(struct play *p, const struct row *row, enum play_kind kind,
            uint64_t seed)
 {
@@ -395,7 +399,7 @@ play_setup(struct play *p, const struct row *row, enum play_kind kind,
 }
 
 /* The world is mended, and all is given back. */
-static void
+void
 play_teardown(struct play *p)
 {
     struct vc_counters counters = VC_COUNTERS_INIT;

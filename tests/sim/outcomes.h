@@ -65,8 +65,10 @@ struct play {
     struct vc_server_opts server_opts;
     enum vc_status handler_status; /* what the handler of PLAY_TAG returns */
     size_t reply_size;             /* of its payload; 0: the request's */
+    int32_t pushback_ms;           /* what it advises when it fails; 0: none */
     bool holds;                    /* it waits for `go` */
     bool answers_later;            /* another thread ends it */
+    bool slow_once;                /* the first takes 200 ms */
     void (*inside)(struct play *p,
                    Suite__EchoReply *reply); /* in it; or NULL */
 
@@ -141,6 +143,11 @@ void play_drain(struct play *p);
 void play_kill_server(void *arg);
 void play_freeze_server(void *arg);
 void play_cut_wire(void *arg);
+
+/* A world for one play; and its end, all is given back, but fake_end(). */
+void play_setup(struct play *p, const struct row *row, enum play_kind kind,
+                uint64_t seed);
+void play_teardown(struct play *p);
 
 /* Plays all of them; to be returned from main(). */
 int play_rows(const struct row *rows, unsigned n);
