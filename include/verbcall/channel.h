@@ -24,7 +24,8 @@ struct vc_channel_opts {
     size_t size;
 
     /* Milliseconds, 1..600000, default 2000, in which a connection must be up
-     * and agreed upon. */
+     * and agreed upon. A call to a host that is silent takes up to that for
+     * each of its attempts (max_attempts), as far as its deadline goes. */
     uint32_t connect_timeout_ms;
 
     /* Milliseconds, 1..2^31-1, that a call may take when its own options do

@@ -166,6 +166,38 @@ a_call_without_a_server_gives_up_after_the_last_attempt(void **state)
     stage_close(&st);
 }
 
+/* Or what the kernel takes to look for it, 1.5 s. It is not spent on an attempt
+ * that would not fit into the deadline. */
+static void
+a_silent_host_costs_a_connect_timeout_for_each_attempt(void **state)
+{
+    static const struct {
+        uint32_t flags, timeout_ms;
+        uint64_t least_ms, most_ms;
+    } cases[] = {
+        {0, 10000, 4000, 6500},
+        {0, 5000, 2800, 5000},
+        {0, 3000, 1400, 2010},
+        {VC_CALL_NO_RETRY, 10000, 1400, 2010},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct stage st;
+        struct caller c = {.stage = &st,
+                           .flags = cases[i].flags,
+                           .timeout_ms = cases[i].timeout_ms};
+
+        stage_open(&st, 1 + i, NULL);
+        fake_wire_cut(fake_host_local(), st.there, true);
+        caller_call(&c);
+        assert_int_equal(VC_UNAVAILABLE, c.status);
+        assert_int_equal(VC_OUTCOME_NOT_EXECUTED, c.outcome);
+        assert_in_range(c.us, cases[i].least_ms * MS, cases[i].most_ms * MS);
+        stage_close(&st);
+    }
+}
+
 static void
 a_call_that_waits_reaches_a_server_that_starts_later(void **state)
 {
@@ -418,6 +450,8 @@ main(void)
         cmocka_unit_test(a_call_finds_a_server_that_comes_between_two_attempts),
         cmocka_unit_test(
             a_call_without_a_server_gives_up_after_the_last_attempt),
+        cmocka_unit_test(
+            a_silent_host_costs_a_connect_timeout_for_each_attempt),
         cmocka_unit_test(a_call_that_waits_reaches_a_server_that_starts_later),
         cmocka_unit_test(
             a_call_that_waits_in_vain_ends_at_its_deadline_and_says_why),
