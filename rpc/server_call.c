@@ -168,14 +168,23 @@ vc__call_stream_end(struct vc_call *call)
 }
 
 void
+vc__call_long_drop(struct vc_call *call)
+{
+    vc__timer_stop(&vc__call_part(call)->progress->engine.timers,
+                   &call->overdue);
+    free(call->long_reply);
+    call->long_reply = NULL;
+}
+
+void
 vc__call_release(struct vc_call *call)
 {
     struct vc__server_part *part = vc__call_part(call);
 
     if (call->stream != NULL) /* its handler never ran */
         vc__call_stream_end(call);
-    free(call->long_reply);
-    call->long_reply = NULL;
+    if (call->long_reply != NULL)
+        vc__call_long_drop(call);
     call->has_text = call->unwanted = false;
     atomic_store_explicit(&call->cancelled, false, memory_order_relaxed);
     vc__call_metadata_reset(&call->metadata);

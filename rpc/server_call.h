@@ -39,7 +39,8 @@ struct vc_call {
     struct vc_stream *stream; /* NULL: nobody does, or the handler is over */
     struct vc__packing packing;
     struct vc__call_metadata metadata;
-    uint8_t *long_reply;   /* packed, when it goes in parts */
+    uint8_t *long_reply;      /* packed, when it goes in parts */
+    struct vc__timer overdue; /* of a long reply: its deadline */
     enum vc_status status; /* the handler's, when it was taken over or later */
     uint64_t turn;         /* handlers that had begun when it came */
     atomic_uint later;     /* see rpc/server_handler.c */
@@ -67,6 +68,9 @@ struct vc_call *vc__call_take(const struct vc__call_site *site);
 /* Its stream; vc__call_stream_open() is false without memory. The holder. */
 bool vc__call_stream_open(struct vc_call *call);
 void vc__call_stream_end(struct vc_call *call);
+
+/* Frees the long reply. The holder. */
+void vc__call_long_drop(struct vc_call *call);
 
 /* The client has the reply, or nobody wants it. */
 void vc__call_release(struct vc_call *call);

@@ -77,6 +77,36 @@ vc__reply_refuse(struct vc_call *call, enum vc_status status, const char *text)
 }
 
 static void
+on_overdue(struct vc__timer *timer)
+{
+    struct vc_call *call = caa_container_of(timer, struct vc_call, overdue);
+
+    vc__server_session_overdue(call->site.session, call->site.slot);
+}
+
+/* A long reply may have to wait for credits of a client that stands still. If
+ * none of it has gone by then, it is not kept. Without memory for a timer it is. */
+static void
+long_watch(struct vc_call *call)
+{
+    if (call->site.due != VC__FOREVER)
+        vc__timer_start(&vc__call_part(call)->progress->engine.timers,
+                        &call->overdue, call->site.due, on_overdue);
+}
+
+void
+vc__reply_forget(struct vc_call *call)
+{
+    vc__call_long_drop(call);
+    vc_call_fail(call, VC_DEADLINE_EXCEEDED,
+                 "the deadline passed before the reply could go");
+    call->send.body = (const uint8_t *)call->text;
+    call->send.frame.method = VC_DEADLINE_EXCEEDED;
+    call->send.frame.metadata_len = 0;
+    call->send.frame.body_len = (uint32_t)strlen(call->text);
+}
+
+static void
 reply_message(struct vc_call *call)
 {
     const struct vc_message_type *type = &call->method->reply;
@@ -101,6 +131,7 @@ reply_message(struct vc_call *call)
             return;
         }
         vc__codec_pack(type, &call->packing, call->reply, call->long_reply);
+        long_watch(call);
     }
     reply_send(call, VC_OK, 0, (uint32_t)size);
 }

@@ -18,6 +18,10 @@ enum vc_status vc__reply_measure(struct vc_call *call);
 void vc__reply_refuse(struct vc_call *call, enum vc_status status,
                       const char *text);
 
+/* Gives a long reply back, of which nothing has gone: an error is the answer
+ * from now on. */
+void vc__reply_forget(struct vc_call *call);
+
 /* Its reply, on its way to the client. */
 struct vc__send *vc__call_send(struct vc_call *call);
 

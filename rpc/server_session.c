@@ -379,6 +379,35 @@ vc__server_session_data(struct vc__server_link *sl, const struct vc__frame *f)
     return got >= 0;
 }
 
+/* Nobody waits for the reply any more: if nothing of a long one has gone, its
+ * memory is given back, and a short one is there in its place. False: it goes as
+ * it is. */
+static bool
+reply_shorten(struct vc__server_session *s, struct vc__server_slot *slot)
+{
+    bool replying = slot->state == VC__SLOT_REPLYING;
+
+    if (slot->call->long_reply == NULL ||
+        (replying &&
+         !vc__link_unsend(&s->link->link, vc__call_send(slot->call))))
+        return false;
+    vc__reply_forget(slot->call);
+    if (replying) { /* it is no answer to a call that came again */
+        vc__server_slot_set(s, slot, VC__SLOT_RUNNING);
+        reply_go(s, slot);
+    }
+    return true;
+}
+
+void
+vc__server_session_overdue(struct vc__server_session *s, uint16_t i)
+{
+    struct vc__server_slot *slot = &s->slots[i];
+
+    if (slot->state == VC__SLOT_REPLYING || slot->state == VC__SLOT_KEPT)
+        reply_shorten(s, slot);
+}
+
 /* The slot's last call is given up. Its reply goes all the same: it tells the
  * client that the slot is free. */
 static bool
@@ -389,8 +418,12 @@ call_cancel(struct vc__server_session *s, struct vc__server_slot *slot)
     slot->asked = true;
     if (slot->arrival != NULL)
         slot->arrival->cancelled = true;
-    else if (slot->state == VC__SLOT_KEPT)
+    else if (slot->state == VC__SLOT_REPLYING)
+        reply_shorten(s, slot);
+    else if (slot->state == VC__SLOT_KEPT) {
+        reply_shorten(s, slot);
         reply_go(s, slot);
+    }
     if (slot->state == VC__SLOT_RUNNING)
         vc__call_cancel(slot->call);
     return true;

@@ -98,6 +98,10 @@ void vc__server_session_reply(struct vc__server_session *s, uint16_t slot);
 void vc__server_session_sent(struct vc__server_session *s, uint16_t slot,
                              enum vc__send_end end);
 
+/* The deadline of a call with a long reply has passed, and the client has not
+ * said that it has it. */
+void vc__server_session_overdue(struct vc__server_session *s, uint16_t slot);
+
 /* The call need not run: nobody is there for its reply. As if it had never
  * come. */
 void vc__server_session_skip(struct vc__server_session *s, uint16_t slot);
