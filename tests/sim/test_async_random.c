@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "tests/sim/crowd.h"
+#include "tests/sim/loop.h"
 
 #define WORLDS 300u
 #define CALLS  60u
@@ -176,6 +177,8 @@ static void
 world(uint64_t seed, unsigned ends[VC_UNAUTHENTICATED + 1])
 {
     struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+    static struct loop loop;
+    bool in_a_loop = false;
     pthread_t starter, blows;
     unsigned sleep_us;
 
@@ -191,6 +194,8 @@ world(uint64_t seed, unsigned ends[VC_UNAUTHENTICATED + 1])
     crowd_serve(&crowd);
     if (chance(2))
         assert_int_equal(VC_OK, vc_runtime_start(crowd.runtime, 1));
+    else if ((in_a_loop = chance(2)))
+        loop_start(&loop, crowd.runtime);
     pthread_create(&starter, NULL, starter_main, NULL);
     pthread_create(&blows, NULL, blows_main, NULL);
     was_closed = chance(3) == 0;
@@ -205,6 +210,8 @@ world(uint64_t seed, unsigned ends[VC_UNAUTHENTICATED + 1])
     }
     pthread_join(blows, NULL);
     fake_no_rules();
+    if (in_a_loop)
+        loop_stop(&loop);
     crowd_close(&crowd);
     for (unsigned i = 0; i < CALLS; i++) {
         check(i);
