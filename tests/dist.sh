@@ -2,14 +2,63 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# tests/dist.sh BUILD: make distcheck of a build folder as a test, in TAP.
+# tests/dist.sh BUILD: what users and distributions get of a build folder, in TAP: the tarball, and what is installed
+# (tests/samples.sh).
 set -u
 
-. "$(dirname -- "$0")/build.sh"
 cd -- "$(dirname -- "$0")/.." || exit 1
-echo 1..1
-if vc_build "$1" --enable-werror 2>&1 && vc_make "$1" distcheck 2>&1; then
-    echo 'ok 1 - the_tarball_builds_tests_installs_and_uninstalls'
-else
-    echo 'not ok 1 - the_tarball_builds_tests_installs_and_uninstalls'
-fi
+. tests/build.sh
+build=$1
+n=0
+work=$(mktemp -d) || exit 1
+trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
+echo 1..3
+
+# NAME COMMAND...
+check()
+{
+    n=$((n + 1))
+    name=$1
+    shift
+    if "$@" 2>&1; then
+        echo "ok $n - $name"
+    else
+        echo "not ok $n - $name"
+    fi
+}
+
+tarball()
+{
+    echo "$1"/verbcall-*.tar.xz
+}
+
+complete()
+{
+    vc_make "$build" dist && tar -tf "$(tarball "$build")" | sed 's,^[^/]*/,,' | sort >"$work/in_it" || return 1
+    # Without git this is a tarball's tree, which is complete or has not built.
+    [ -e .git ] || return 0
+    git ls-files | grep -v '^\.git' | sort | comm -23 - "$work/in_it" >"$work/missing"
+    [ ! -s "$work/missing" ] || { echo 'the tarball lacks:'; cat "$work/missing"; return 1; }
+}
+
+# Another folder, umask and time zone, and made of the tarball itself.
+same_again()
+(
+    umask 077
+    export TZ=Pacific/Auckland
+    mkdir "$work/again" && tar -xf "$(tarball "$build")" -C "$work" && cd "$work/again" &&
+        vc_quietly 'configuring a tarball' "$work"/verbcall-*/configure --disable-tests --disable-lto &&
+        vc_make_here dist && cmp "$(tarball "$build")" "$(tarball .)"
+)
+
+# What is optimised, and that there are no warnings, is seen in the build folder.
+distcheck()
+{
+    vc_make "$build" distcheck DISTCHECK_CONFIGURE_FLAGS="--disable-lto CFLAGS=-O0"
+}
+
+vc_build "$build" --enable-werror && build=$(vc_plain_path "$build") || exit 1
+check the_tarball_has_every_file complete
+check the_tarball_is_the_same_in_another_folder_and_time_zone same_again
+check the_tarball_builds_tests_installs_and_uninstalls distcheck
+tests/samples.sh "$build"

@@ -32,7 +32,7 @@ skip()
 
 sources()
 {
-    find include transport cm rpc idl examples tests bench \( -name '*.[ch]' \) ! -path 'tests/idl/*'
+    find include transport cm rpc idl examples samples tests bench \( -name '*.[ch]' \) ! -path 'tests/idl/*'
 }
 
 formatted()

@@ -23,7 +23,7 @@ by side.
   connect *   every way connecting fails      kill *     processes killed at any moment
   hostile *   peers that break the rules      leaks *    what is left after closing
   foreign *   peers that are not Verbcall     lint       formatting, headers, symbols
-  blows *     ports and devices that go       dist       make distcheck
+  blows *     ports and devices that go       dist       the tarball, and its users
   resume *    QPs that die under calls        examples   README's first command
   interop *   gRPC's interoperability cases
   wire *      two guests, wire cut or bad     vm         the virtual machine itself
