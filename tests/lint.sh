@@ -8,7 +8,7 @@ set -u
 cd -- "$(dirname -- "$0")/.." || exit 1
 build=$1
 n=0
-echo 1..7
+echo 1..8
 
 # NAME COMMAND...: passes when the command succeeds without a word.
 check()
@@ -91,6 +91,64 @@ END
     return 1
 }
 
+# Joins lines, and leaves one way to write a declaration.
+flat()
+{
+    tr '\n' ' ' | sed 's/  */ /g; s/\([(*]\) /\1/g'
+}
+
+# Prints the exported functions' declarations, one a line.
+declarations()
+{
+    awk '/^VC_API/ { on = 1 } on; /;/ { on = 0 }' include/verbcall/*.h |
+        sed 's/^VC_API //; s/__attribute__((.*))//' | flat | tr ';' '\n' |
+        sed 's/^ *//; s/ *$//; /^$/d'
+}
+
+# PAGE: what its SYNOPSIS declares, in one line.
+synopsis()
+{
+    sed -n '/^# SYNOPSIS/,/^# DESC/p' "$1" | flat
+}
+
+# Every function is named by a man page that declares it as its header does, and pages name no others.
+pages_agree()
+{
+    man/aliases.sh man | sed 's/\.3 / /' >"$scratch"
+    declarations | while read -r declaration; do
+        function=$(echo "$declaration" | sed 's/^[^(]*\b\(vc_[a-z_]*\)(.*/\1/')
+        page=$(sed -n "s/^$function //p" "$scratch")
+        if [ -z "$page" ]; then
+            echo "$function has no man page: put it into NAME and SYNOPSIS of one in man/, and say there what it does"
+        elif ! synopsis "man/$page.scd" | grep -qF "$declaration;"; then
+            echo "man/$page.scd does not declare $function as the header does: $declaration;"
+        elif ! grep -q "\*$function\*()" "man/$page.scd"; then
+            echo "man/$page.scd names $function and does not say what it does"
+        fi
+    done
+    while read -r function page; do
+        declarations | grep -q "\b$function(" || echo "man/$page.scd names $function, which no header has"
+    done <"$scratch"
+}
+
+# A page that SEE ALSO and the like name is there, or is not ours; each is listed in Makefile.am.
+pages_refer()
+{
+    {
+        man/aliases.sh man | sed 's/\.3 .*/(3)/'
+        for page in man/*.scd; do
+            name=${page##*/}
+            name=${name%.scd}
+            grep -q "^	man/$name\b" Makefile.am || echo "Makefile.am does not list man/$name" >&2
+            echo "${name%.*}(${name##*.})"
+        done
+    } >"$scratch"
+    grep -ho '\*\(vc_[a-z_]*\|verbcall\|protoc-gen-verbcall\)\*([1-8])' man/*.scd | tr -d '*' | sort -u |
+        grep -vxFf "$scratch" || :
+}
+
+scratch=$(mktemp) || exit 1
+trap 'rm -f "$scratch"' EXIT
 if command -v clang-format >/dev/null; then
     check every_source_is_formatted formatted
 else
@@ -106,3 +164,5 @@ else
 fi
 check headers_map_and_library_agree_on_the_symbols symbols_agree
 check each_row_of_doc_outcomes_has_its_test outcomes_agree
+check every_function_has_a_man_page_that_declares_it pages_agree
+check man_pages_refer_to_pages_that_exist pages_refer
