@@ -12,7 +12,7 @@ build=$1
 n=0
 work=$(mktemp -d) || exit 1
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
-echo 1..3
+echo 1..5
 
 # NAME COMMAND...
 check()
@@ -41,15 +41,41 @@ complete()
     [ ! -s "$work/missing" ] || { echo 'the tarball lacks:'; cat "$work/missing"; return 1; }
 }
 
+# As for another system, which it is not, so that the plugin that is built must not be run.
+configure_for_another_system()
+(
+    source=$(echo "$work"/verbcall-*)
+    mkdir -p "$work/again" && cd "$work/again" &&
+        "$source/configure" --disable-tests --disable-lto CC="${CC:-cc}" \
+            --build=x86_64-pc-linux-gnu --host=x86_64-other-linux-gnu "$@" >configure.out 2>&1
+)
+
+cross_compiles()
+{
+    printf '#!/bin/sh\necho ran >>"%s"\nexec "%s" "$@"\n' "$work/plugin.ran" "$build/protoc-gen-verbcall" \
+        >"$work/plugin" && chmod +x "$work/plugin" &&
+        (umask 077 && tar -xf "$(tarball "$build")" -C "$work") || return 1
+    if ! command -v protoc-gen-verbcall >/dev/null; then
+        ! configure_for_another_system && grep with-native-plugin "$work/again/configure.out" || return 1
+    fi
+    ! configure_for_another_system --with-native-plugin=/bin/false &&
+        configure_for_another_system --with-native-plugin="$work/plugin" && rm "$work/plugin.ran" &&
+        (cd "$work/again" && vc_make_here proto/grpc/health/v1/health.vc.c) && [ -s "$work/plugin.ran" ]
+}
+
 # Another folder, umask and time zone, and made of the tarball itself.
 same_again()
 (
     umask 077
     export TZ=Pacific/Auckland
-    mkdir "$work/again" && tar -xf "$(tarball "$build")" -C "$work" && cd "$work/again" &&
-        vc_quietly 'configuring a tarball' "$work"/verbcall-*/configure --disable-tests --disable-lto &&
-        vc_make_here dist && cmp "$(tarball "$build")" "$(tarball .)"
+    cd "$work/again" && vc_make_here dist && cmp "$(tarball "$build")" "$(tarball .)"
 )
+
+# Without scdoc there are none, unless this is a tarball's tree.
+man_pages()
+{
+    tar -tf "$(tarball "$build")" | grep -q '/man/verbcall\.7$'
+}
 
 # What is optimised, and that there are no warnings, is seen in the build folder.
 distcheck()
@@ -59,6 +85,13 @@ distcheck()
 
 vc_build "$build" --enable-werror && build=$(vc_plain_path "$build") || exit 1
 check the_tarball_has_every_file complete
+if command -v scdoc >/dev/null || [ ! -e .git ]; then
+    check the_tarball_has_the_man_pages man_pages
+else
+    n=$((n + 1))
+    echo "ok $n - the_tarball_has_the_man_pages # SKIP no scdoc"
+fi
+check cross_compiling_runs_the_given_plugin cross_compiles
 check the_tarball_is_the_same_in_another_folder_and_time_zone same_again
 check the_tarball_builds_tests_installs_and_uninstalls distcheck
 tests/samples.sh "$build"

@@ -136,10 +136,10 @@ foreign_configure()
         cp "$samples/autotools/src/"*.proto . || return 1
     export PKG_CONFIG_PATH="$work/foreign"
     if ! command -v protoc-gen-verbcall >/dev/null; then
-        ! ../autotools/configure -q --host=x86_64-foreign-linux-gnu CC=cc PKG_CONFIG=pkg-config >out 2>&1 &&
+        ! ../autotools/configure -q --build=x86_64-pc-linux-gnu --host=x86_64-foreign-linux-gnu CC=cc PKG_CONFIG=pkg-config >out 2>&1 &&
             grep 'protoc-gen-verbcall does not run here' out || return 1
     fi
-    ../autotools/configure -q --host=x86_64-foreign-linux-gnu CC=cc PKG_CONFIG=pkg-config PATH="$stage$prefix/bin:$PATH" &&
+    ../autotools/configure -q --build=x86_64-pc-linux-gnu --host=x86_64-foreign-linux-gnu CC=cc PKG_CONFIG=pkg-config PATH="$stage$prefix/bin:$PATH" &&
         grep "^VERBCALL_PLUGIN = $stage$prefix/bin/" src/Makefile &&
         ../autotools/configure -q PROTOC="$work/protoc" VERBCALL_PLUGIN="$stage$prefix/bin/protoc-gen-verbcall" &&
         make -s -C src till.vc.h && ran_for till.proto
