@@ -8,7 +8,7 @@ set -u
 cd -- "$(dirname -- "$0")/.." || exit 1
 build=$1
 n=0
-echo 1..8
+echo 1..9
 
 # NAME COMMAND...: passes when the command succeeds without a word.
 check()
@@ -147,6 +147,15 @@ pages_refer()
         grep -vxFf "$scratch" || :
 }
 
+# scdoc takes every page, and mandoc, if it is there, what comes of it.
+pages_render()
+{
+    for page in man/*.scd; do
+        scdoc <"$page" >"$scratch" || echo "in $page"
+        ! command -v mandoc >/dev/null || mandoc -T lint -W error "$scratch" || echo "in $page"
+    done
+}
+
 scratch=$(mktemp) || exit 1
 trap 'rm -f "$scratch"' EXIT
 if command -v clang-format >/dev/null; then
@@ -166,3 +175,8 @@ check headers_map_and_library_agree_on_the_symbols symbols_agree
 check each_row_of_doc_outcomes_has_its_test outcomes_agree
 check every_function_has_a_man_page_that_declares_it pages_agree
 check man_pages_refer_to_pages_that_exist pages_refer
+if command -v scdoc >/dev/null; then
+    check every_man_page_renders pages_render
+else
+    skip every_man_page_renders 'no scdoc'
+fi
