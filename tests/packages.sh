@@ -3,7 +3,7 @@
 #
 # Shell functions, to be sourced: which packages the project needs on Debian, Ubuntu and Fedora.
 #
-#   vc_need_packages build|test|fuzz|guest|bench...   installs what is missing, saying what and why;
+#   vc_need_packages build|test|fuzz|guest|pages|bench...   installs what is missing, saying what and why;
 #                                                     fails with a message when it cannot
 #
 # With everything there it asks the package database once and runs no package manager. The Fedora
@@ -57,6 +57,7 @@ vc_packages()
     debian-fuzz) vc_packages debian build; echo clang libclang-rt-dev ;;
     debian-guest)
         echo qemu-system-x86 busybox-static cpio iproute2 ibverbs-providers xz-utils zstd ;;
+    debian-pages) echo scdoc ;;
     debian-bench) echo perftest rdmacm-utils iproute2 ;;
     fedora-build)
         echo gcc make autoconf automake libtool pkgconf-pkg-config rdma-core-devel libibverbs \
@@ -66,6 +67,7 @@ vc_packages()
     fedora-fuzz) vc_packages fedora build; echo clang compiler-rt ;;
     fedora-guest)
         echo qemu-system-x86-core busybox cpio iproute libibverbs xz zstd util-linux ;;
+    fedora-pages) echo scdoc ;;
     fedora-bench) echo perftest librdmacm-utils iproute ;;
     *) echo "Verbcall: no package group '$2'" >&2; return 1 ;;
     esac
@@ -95,6 +97,7 @@ vc_why()
     test) echo 'to build and test it' ;;
     fuzz) echo 'to try any bytes on what reads them, with libFuzzer' ;;
     guest) echo 'to test over RDMA in a QEMU guest, without an RDMA device' ;;
+    pages) echo 'to make its man pages' ;;
     bench) echo 'to compare it with the perftest tools' ;;
     esac
 }

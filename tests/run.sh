@@ -86,6 +86,7 @@ esac
 [ -n "$variant" ] || ! wants fuzz || groups="$groups fuzz"
 # shellcheck disable=SC2086 # words
 vc_need_packages $groups bench || die 'cannot test it without these packages'
+! wants dist || vc_need_packages pages || echo 'Verbcall: goes on without man pages' >&2
 
 build=$(vc_build_folder "$here")
 mkdir -p "$build" || exit 1
