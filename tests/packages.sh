@@ -4,7 +4,7 @@
 # Shell functions, to be sourced: which packages the project needs on Debian, Ubuntu and Fedora.
 #
 #   vc_need_packages build|test|fuzz|guest|pages|bench...   installs what is missing, saying what and why;
-#                                                     fails with a message when it cannot
+#                                                           fails with a message when it cannot
 #
 # With everything there it asks the package database once and runs no package manager. The Fedora
 # names are from memory; nobody has installed by them yet.
@@ -53,7 +53,7 @@ vc_packages()
         echo gcc make autoconf automake libtool pkg-config libibverbs-dev librdmacm-dev \
             ibverbs-providers libprotobuf-c-dev protobuf-c-compiler protobuf-compiler liburcu-dev \
             libxxhash-dev ;;
-    debian-test) vc_packages debian build; echo libcmocka-dev rdmacm-utils ibverbs-utils ;;
+    debian-test) vc_packages debian build; echo libcmocka-dev rdmacm-utils ibverbs-utils xz-utils ;;
     debian-fuzz) vc_packages debian build; echo clang libclang-rt-dev ;;
     debian-guest)
         echo qemu-system-x86 busybox-static cpio iproute2 ibverbs-providers xz-utils zstd ;;
@@ -63,7 +63,7 @@ vc_packages()
         echo gcc make autoconf automake libtool pkgconf-pkg-config rdma-core-devel libibverbs \
             protobuf-c-devel protobuf-c-compiler protobuf-compiler userspace-rcu-devel \
             xxhash-devel ;;
-    fedora-test) vc_packages fedora build; echo libcmocka-devel librdmacm-utils libibverbs-utils ;;
+    fedora-test) vc_packages fedora build; echo libcmocka-devel librdmacm-utils libibverbs-utils xz ;;
     fedora-fuzz) vc_packages fedora build; echo clang compiler-rt ;;
     fedora-guest)
         echo qemu-system-x86-core busybox cpio iproute libibverbs xz zstd util-linux ;;
