@@ -67,6 +67,11 @@ alone()
     done
 }
 
+alone_in_c()
+{
+    alone c "${CC:-cc}" -std=c99 -pedantic && alone c "${CC:-cc}" -std=c11 -pedantic
+}
+
 # What headers declare is what the map exports is what the library has.
 symbols_agree()
 {
@@ -165,7 +170,7 @@ else
 fi
 check no_layer_includes_one_above_it layers_look_down
 check every_source_names_its_licence licensed
-check every_public_header_compiles_alone_in_c alone c "${CC:-cc}" -std=c99 -pedantic
+check every_public_header_compiles_alone_in_c alone_in_c
 if command -v c++ >/dev/null; then
     check every_public_header_compiles_alone_in_cpp alone c++ c++
 else
