@@ -9,12 +9,13 @@ set -u
 cd -- "$(dirname -- "$0")/.." || exit 1
 . tests/build.sh
 samples=$PWD/samples
+descriptor=$PWD/tests/idl/include
 build=$(vc_plain_path "$1") || exit 1
 n=0
 work=$(mktemp -d) || exit 1
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 jobs=$(getconf _NPROCESSORS_ONLN)
-echo 1..7
+echo 1..8
 
 # NAME COMMAND...: one test. What it says is shown when it fails.
 check()
@@ -63,6 +64,19 @@ echo "\${file##*/}" >>"$work/runs"
 exec $(command -v protoc) "\$@"
 END
     chmod +x "$work/protoc"
+}
+
+# A pkg-config that does not put PKG_CONFIG_SYSROOT_DIR before variables, as freedesktop's.
+write_pkg_config()
+{
+    cat >"$work/pkg-config" <<END
+#!/bin/sh
+case "\$*" in
+*--variable=*) unset PKG_CONFIG_SYSROOT_DIR ;;
+esac
+exec $(command -v pkg-config) "\$@"
+END
+    chmod +x "$work/pkg-config"
 }
 
 # FILE...: protoc ran for each of these once since the last time that it was asked, and for no other.
@@ -120,6 +134,16 @@ import_folder()
         quiet_make && ran_for dice.proto range.proto && programs_start ./dice 6
 }
 
+# verbcall/options.proto is found where it is installed; this tree's part of descriptor.proto is for where there is none.
+options()
+{
+    mkdir "$work/options" && cd "$work/options" && cp "$samples/makefile/"* . &&
+        sed -i -e 's,^import.*,&\nimport "verbcall/options.proto";,' \
+            -e 's,\(rpc .*\);,\1 { option (verbcall.method).timeout_ms = 4711; },' dice.proto &&
+        quiet_make VERBCALL_PROTOC_FLAGS="-I\$(VERBCALL_PROTODIR) -I'$descriptor'" dice.vc.c &&
+        ran_for dice.proto && grep 4711 dice.vc.c
+}
+
 autotools()
 {
     cp -r "$samples/autotools" "$work/autotools" && cd "$work/autotools" &&
@@ -141,6 +165,9 @@ foreign_configure()
     fi
     ../autotools/configure -q --build=x86_64-pc-linux-gnu --host=x86_64-foreign-linux-gnu CC=cc PKG_CONFIG=pkg-config PATH="$stage$prefix/bin:$PATH" &&
         grep "^VERBCALL_PLUGIN = $stage$prefix/bin/" src/Makefile &&
+        write_pkg_config &&
+        ../autotools/configure -q PKG_CONFIG="$work/pkg-config" PATH="$stage$prefix/bin:$PATH" &&
+        grep "^VERBCALL_PLUGIN = $stage$prefix/bin/" src/Makefile &&
         ../autotools/configure -q PROTOC="$work/protoc" VERBCALL_PLUGIN="$stage$prefix/bin/protoc-gen-verbcall" &&
         make -s -C src till.vc.h && ran_for till.proto
 }
@@ -155,5 +182,6 @@ check plain_make_builds_on_it_with_one_run_for_a_file plain_make
 check plain_make_builds_in_another_folder plain_make_elsewhere
 check what_imports_a_changed_file_is_made_anew imports
 check imports_may_be_counted_from_a_folder import_folder
+check options_of_methods_are_found options
 check an_autotools_project_builds_on_it_and_passes_distcheck autotools
 check configure_finds_a_plugin_that_runs_here foreign_configure
