@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # verbcall.m4 - for the configure.ac of programs that use Verbcall.
+# serial 1
 
 # VERBCALL_PROTOC_RULES([DIR], [VERSION])
 # ---------------------------------------
@@ -13,8 +14,7 @@
 #   VERBCALL_PROTODIR                   where verbcall/options.proto is below
 #   VERBCALL_HEADERS, VERBCALL_SOURCES  what is made of $(VERBCALL_PROTOS)
 # and lets a line @verbcall_protoc_rules@ in Makefile.am stand for the rules,
-# which are those of verbcall.mk; that file says more. They need GNU make, as
-# AM_INIT_AUTOMAKE's -Wall does not complain of what it does not see.
+# which are those of verbcall.mk; that file says more. They need GNU make.
 #
 # DIR is the folder of the package, "proto" for example, from which the imports
 # of its .proto files are counted; default is the package's own. A file

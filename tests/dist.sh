@@ -46,7 +46,7 @@ configure_for_another_system()
 (
     source=$(echo "$work"/verbcall-*)
     mkdir -p "$work/again" && cd "$work/again" &&
-        "$source/configure" --disable-tests --disable-lto CC="${CC:-cc}" \
+        "$source/configure" --disable-tests --disable-lto CC="${CC:-cc}" CFLAGS=-O0 \
             --build=x86_64-pc-linux-gnu --host=x86_64-other-linux-gnu "$@" >configure.out 2>&1
 )
 
