@@ -9,13 +9,14 @@ set -u
 cd -- "$(dirname -- "$0")/.." || exit 1
 . tests/build.sh
 samples=$PWD/samples
+functions=$(grep -o '\bvc_[a-z_]*;' verbcall.map | tr -d ';')
 descriptor=$PWD/tests/idl/include
 build=$(vc_plain_path "$1") || exit 1
 n=0
 work=$(mktemp -d) || exit 1
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 jobs=$(getconf _NPROCESSORS_ONLN)
-echo 1..8
+echo 1..9
 
 # NAME COMMAND...: one test. What it says is shown when it fails.
 check()
@@ -90,6 +91,17 @@ ran_for()
 quiet_make()
 {
     make -s -j "$jobs" PROTOC="$work/protoc" CFLAGS='-O0 -Wall -Wextra -Werror' "$@"
+}
+
+# Every exported function has a page, of its own or one that it stands in.
+pages_installed()
+{
+    for function in $functions; do
+        page=$stage$prefix/share/man/man3/$function.3
+        to=$(sed -n 's/^\.so //p' "$page") && [ -s "$stage$prefix/share/man/${to:-man3/$function.3}" ] || return 1
+    done
+    [ -n "$functions" ] && [ -s "$stage$prefix/share/man/man7/verbcall.7" ] &&
+        [ -s "$stage$prefix/share/man/man1/protoc-gen-verbcall.1" ]
 }
 
 # --- tests ----------------------------------------------------------------
@@ -175,6 +187,12 @@ foreign_configure()
 prefix=$(sed -n 's/^prefix = //p' "$build/Makefile")
 stage=$work/stage
 check it_installs_below_a_folder install_it
+if grep -q '^#dist_man_MANS' "$build/Makefile"; then
+    n=$((n + 1))
+    echo "ok $n - each_function_has_a_man_page_there # SKIP no scdoc"
+else
+    check each_function_has_a_man_page_there pages_installed
+fi
 export PKG_CONFIG_PATH="$stage$prefix/lib/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$stage"
 export ACLOCAL_PATH="$stage$prefix/share/aclocal" LD_LIBRARY_PATH="$stage$prefix/lib"
 write_protoc
