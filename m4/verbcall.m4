@@ -4,6 +4,22 @@
 # verbcall.m4 - for the configure.ac of programs that use Verbcall.
 # serial 1
 
+# _VERBCALL_FOLDER(VARIABLE, PKG-CONFIG'S, FILE)
+# ----------------------------------------------
+# Sets VARIABLE to the folder that the .pc file names and that has FILE.
+AC_DEFUN([_VERBCALL_FOLDER],
+[AC_MSG_CHECKING([for Verbcall's $3])
+$1=
+verbcall_said=`$PKG_CONFIG --variable=$2 verbcall 2>/dev/null`
+for verbcall_try in "$PKG_CONFIG_SYSROOT_DIR$verbcall_said" "$verbcall_said"; do
+  AS_IF([test -z "$$1" && test -r "$verbcall_try/$3"], [$1=$verbcall_try])
+done
+AS_IF([test -z "$$1"],
+  [AC_MSG_RESULT([no])
+   AC_MSG_ERROR([no $3 in ${verbcall_said:-a folder of verbcall.pc}: is Verbcall installed in full?])])
+AC_MSG_RESULT([$$1])
+])
+
 # VERBCALL_PROTOC_RULES([DIR], [VERSION])
 # ---------------------------------------
 # Looks for Verbcall, at least of VERSION, by pkg-config, and for what makes C
@@ -67,18 +83,9 @@ AS_IF(["$VERBCALL_PLUGIN" --version >/dev/null 2>&1],
   [AC_MSG_RESULT([no])
    AC_MSG_ERROR([protoc-gen-verbcall does not run here: install it for the system that this is built on, or set VERBCALL_PLUGIN (tried: ${VERBCALL_PLUGIN:-$verbcall_said})])])
 
-verbcall_said=`$PKG_CONFIG --variable=protodir verbcall 2>/dev/null`
-AC_MSG_CHECKING([for verbcall.mk])
-VERBCALL_PROTODIR=
-for verbcall_try in "$PKG_CONFIG_SYSROOT_DIR$verbcall_said" "$verbcall_said"; do
-  AS_IF([test -z "$VERBCALL_PROTODIR" && test -r "$verbcall_try/verbcall.mk"],
-    [VERBCALL_PROTODIR=$verbcall_try])
-done
-AS_IF([test -z "$VERBCALL_PROTODIR"],
-  [AC_MSG_RESULT([no])
-   AC_MSG_ERROR([no verbcall.mk in $verbcall_said: is Verbcall installed in full?])])
-verbcall_protoc_rules=$VERBCALL_PROTODIR/verbcall.mk
-AC_MSG_RESULT([$verbcall_protoc_rules])
+_VERBCALL_FOLDER([VERBCALL_PROTODIR], [protodir], [verbcall/options.proto])
+_VERBCALL_FOLDER([verbcall_protoc_rules], [pkgdatadir], [verbcall.mk])
+verbcall_protoc_rules=$verbcall_protoc_rules/verbcall.mk
 
 AC_SUBST([VERBCALL_PROTODIR])
 AC_SUBST([VERBCALL_PROTO_DIR], ["m4_default([$1], [.])"])
