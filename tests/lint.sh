@@ -120,7 +120,8 @@ synopsis()
 pages_agree()
 {
     man/aliases.sh man | sed 's/\.3 / /' >"$scratch"
-    declarations | while read -r declaration; do
+    declared=$(declarations)
+    printf '%s\n' "$declared" | while read -r declaration; do
         function=$(echo "$declaration" | sed 's/^[^(]*\b\(vc_[a-z_]*\)(.*/\1/')
         page=$(sed -n "s/^$function //p" "$scratch")
         if [ -z "$page" ]; then
@@ -132,7 +133,7 @@ pages_agree()
         fi
     done
     while read -r function page; do
-        declarations | grep -q "\b$function(" || echo "man/$page.scd names $function, which no header has"
+        printf '%s\n' "$declared" | grep -q "\b$function(" || echo "man/$page.scd names $function, which no header has"
     done <"$scratch"
 }
 
