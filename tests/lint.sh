@@ -8,7 +8,7 @@ set -u
 cd -- "$(dirname -- "$0")/.." || exit 1
 build=$1
 n=0
-echo 1..9
+echo 1..10
 
 # NAME COMMAND...: passes when the command succeeds without a word.
 check()
@@ -137,6 +137,33 @@ pages_agree()
     done <"$scratch"
 }
 
+# HEADER STRUCT: prints its members.
+members()
+{
+    sed -n "/^struct $2 {/,/^};/p" "include/verbcall/$1.h" | sed 1d | tr '\n' ' ' | sed 's,/\*[^*]*\*\+\([^/*][^*]*\*\+\)*/,,g' |
+        tr ';' '\n' | sed 's/.*(\*\([a-z_]*\)).*/\1/; s/\[.*//' | tr ',' '\n' | grep -o '[a-z_][a-z_]* *$' | tr -d ' '
+}
+
+# The fields of options are in the page of what takes them, and those of methods in the plugin's.
+options_told()
+{
+    for of in 'runtime vc_runtime_opts vc_runtime' 'channel vc_channel_opts vc_channel' \
+        'server vc_server_opts vc_server' 'call vc_call_opts vc_call_opts' 'metadata vc_result vc_metadata' \
+        'interceptor vc_interceptor vc_interceptor'; do
+        # shellcheck disable=SC2086 # words
+        set -- $of
+        members "$1" "$2" | grep -vx 'size\|arg\|memory' >"$scratch" || echo "no members of struct $2 were found"
+        while read -r member; do
+            grep -q "\*$member\*" "man/$3.3.scd" || echo "man/$3.3.scd does not tell of $member in struct $2"
+        done <"$scratch"
+    done
+    sed -n '/^message Method {/,/^}/s/^ *optional [a-z0-9]* \([a-z_]*\) = .*/\1/p' proto/verbcall/options.proto >"$scratch"
+    [ -s "$scratch" ] || echo 'no options of methods were found'
+    while read -r option; do
+        grep -q "^\*$option\*$" man/protoc-gen-verbcall.1.scd || echo "man/protoc-gen-verbcall.1.scd does not tell of $option"
+    done <"$scratch"
+}
+
 # A page that SEE ALSO and the like name is there, or is not ours; each is listed in Makefile.am.
 pages_refer()
 {
@@ -180,6 +207,7 @@ fi
 check headers_map_and_library_agree_on_the_symbols symbols_agree
 check each_row_of_doc_outcomes_has_its_test outcomes_agree
 check every_function_has_a_man_page_that_declares_it pages_agree
+check every_option_is_told_in_a_man_page options_told
 check man_pages_refer_to_pages_that_exist pages_refer
 if command -v scdoc >/dev/null; then
     check every_man_page_renders pages_render
