@@ -185,7 +185,8 @@ build_all
 beside=$build/beside.log
 lane_here >"$beside" 2>&1 &
 pid=$!
-renice -n 5 -p "$pid" >/dev/null 2>&1 # tests over RDMA are those with deadlines
+# Two ends that poll in a guest suffer from whoever takes their processors.
+renice -n 15 -p "$pid" >/dev/null 2>&1
 trap 'kill "$pid" 2>/dev/null; exit 1' INT TERM HUP
 lane_rdma || failed=1
 wait "$pid" || failed=1
