@@ -41,14 +41,14 @@ vc__async_tell(struct vc_async *a, unsigned bit)
 
 /* --- the channel ------------------------------------------------------- */
 
-static void
-channel_enter(struct vc_channel *c)
+void
+vc__asyncs_enter(struct vc_channel *c)
 {
     atomic_fetch_add_explicit(&c->asyncs, 1, memory_order_relaxed);
 }
 
-static void
-channel_leave(struct vc_channel *c, struct vc__engine *e)
+void
+vc__asyncs_leave(struct vc_channel *c, struct vc__engine *e)
 {
     /* As in vc__channel_leave(). */
     if (atomic_fetch_sub_explicit(&c->asyncs, 1, memory_order_acq_rel) != 1)
@@ -62,7 +62,7 @@ channel_leave(struct vc_channel *c, struct vc__engine *e)
 void
 vc__async_leave(struct vc_async *a)
 {
-    channel_leave(a->unary.channel, a->engine);
+    vc__asyncs_leave(a->unary.channel, a->engine);
 }
 
 void
@@ -70,7 +70,7 @@ vc__asyncs_await(struct vc_channel *channel)
 {
     struct vc__engine *e = &channel->progress->engine;
 
-    channel_leave(channel, e);
+    vc__asyncs_leave(channel, e);
     vc__engine_wait(e, &channel->idle, VC__FOREVER);
 }
 
@@ -518,7 +518,7 @@ void
 vc__async_start(struct vc_async *a)
 {
     vc__async_hold(a);
-    channel_enter(a->unary.channel);
+    vc__asyncs_enter(a->unary.channel);
     if (a->again.cancellable)
         vc__cancelling_join(&a->cancelling);
     vc__unary_start(&a->unary, a->again.began, a->again.due);

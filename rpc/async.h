@@ -99,6 +99,11 @@ void vc__async_leave(struct vc_async *a);
 void vc__async_hold(struct vc_async *a);
 void vc__async_put(struct vc_async *a);
 
+/* The same for what else runs on an engine until it has been told its end: it
+ * keeps the channel between these. */
+void vc__asyncs_enter(struct vc_channel *channel);
+void vc__asyncs_leave(struct vc_channel *channel, struct vc__engine *e);
+
 /* For those who close a channel: its calls have been broken. Waits until all
  * have left, advancing the engine. */
 void vc__asyncs_await(struct vc_channel *channel);

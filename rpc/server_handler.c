@@ -11,6 +11,7 @@
 #include "rpc/server_limit.h"
 #include "rpc/server_link.h"
 #include "rpc/server_reply.h"
+#include "rpc/stream_events.h"
 #include "rpc/stream_server.h"
 
 static bool
@@ -79,7 +80,21 @@ call_finish(struct vc__task *task)
 {
     struct vc_call *call = caa_container_of(task, struct vc_call, task);
 
-    call_end(call, call->status);
+    if (!vc__stream_server_waits(call))
+        call_end(call, call->status);
+}
+
+/* The call, and the server with it, may be gone when the task has been posted,
+ * but not when that has returned. */
+void
+vc__call_finish(struct vc_call *call)
+{
+    struct vc__server_part *part = vc__call_part(call);
+    struct vc_server *server = part->server;
+
+    vc__server_enter(server);
+    vc__engine_post(&part->progress->engine, &call->task);
+    vc__server_leave(server);
 }
 
 /* --- calls that are answered later ------------------------------------- */
@@ -106,20 +121,54 @@ vc_call_later(struct vc_call *call)
     return VC__LATER;
 }
 
+/* Of a stream with callbacks: the call ends behind the last of them. */
+static void
+callbacks_close(struct vc_call *call)
+{
+    struct vc_server *server = vc__call_part(call)->server;
+
+    vc__server_enter(server);
+    vc__stream_events_close(call->stream);
+    vc__server_leave(server);
+}
+
+static bool
+has_callbacks(const struct vc_call *call)
+{
+    return call->stream != NULL && call->stream->events != NULL;
+}
+
 void
 vc_call_end(struct vc_call *call, enum vc_status status)
 {
-    struct vc__server_part *part = vc__call_part(call);
-    struct vc_server *server = part->server;
-
     call->status = status;
     if (!later_step(call, LATER_ENDED))
         return;
+    if (has_callbacks(call)) {
+        callbacks_close(call);
+        return;
+    }
     call->status = vc__server_intercept_end(call, status);
-    /* The call, and the server with it, may be gone when the task has been
-     * posted, but not when that has returned. */
+    vc__call_finish(call);
+}
+
+/* The handler has chosen callbacks and returned: they begin. They may end the
+ * call before this returns. */
+static void
+callbacks_begin(struct vc_call *call, enum vc_status status)
+{
+    struct vc_server *server = vc__call_part(call)->server;
+
     vc__server_enter(server);
-    vc__engine_post(&part->progress->engine, &call->task);
+    if (status != VC__LATER) {
+        call->status = status;
+        vc__stream_events_close(call->stream);
+        vc__stream_events_open(call->stream);
+    } else {
+        vc__stream_events_open(call->stream);
+        if (later_step(call, LATER_RETURNED))
+            vc__stream_events_close(call->stream);
+    }
     vc__server_leave(server);
 }
 
@@ -160,6 +209,11 @@ call_handle(struct vc_call *call, const struct vc__service_entry *entry)
     call->task.run = call_finish;
     stint = vc__engine_release(engine);
     status = run(call, entry);
+    if (has_callbacks(call)) {
+        callbacks_begin(call, status);
+        vc__engine_resume(stint);
+        return;
+    }
     mine = status != VC__LATER || later_step(call, LATER_RETURNED);
     if (status == VC__LATER && mine)
         status = vc__server_intercept_end(call, call->status);

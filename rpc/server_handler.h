@@ -22,4 +22,8 @@ void vc__call_refuse(const struct vc__call_site *site, enum vc_status status,
 enum vc_status vc__call_method(struct vc_call *call,
                                const struct vc__service_entry *entry);
 
+/* Has its end come to the holder, who answers it as call->status says. Any
+ * thread; the call may be gone afterwards. */
+void vc__call_finish(struct vc_call *call);
+
 #endif

@@ -9,14 +9,8 @@
 
 #include "rpc/codec.h"
 #include "rpc/interceptor.h"
+#include "rpc/stream_events.h"
 #include "transport/clock.h"
-
-/* One that has come. */
-struct message {
-    struct cds_list_head node;
-    uint32_t len;
-    uint8_t body[];
-};
 
 /* A thread that waits for whatever happens next. */
 struct waiting {
@@ -41,14 +35,24 @@ vc__stream_init(struct vc_stream *s, const struct vc__stream_ops *ops)
 }
 
 void
-vc__stream_fini(struct vc_stream *s)
+vc__stream_drop(struct vc_stream *s)
 {
     while (!cds_list_empty(&s->inbox)) {
-        struct message *m = cds_list_entry(s->inbox.next, struct message, node);
+        struct vc__stream_item *m =
+            cds_list_entry(s->inbox.next, struct vc__stream_item, node);
 
         cds_list_del(&m->node);
         free(m);
     }
+    vc_reply_free(s->last);
+    s->last = NULL;
+}
+
+void
+vc__stream_fini(struct vc_stream *s)
+{
+    vc__stream_drop(s);
+    free(s->events);
     pthread_mutex_destroy(&s->lock);
 }
 
@@ -62,10 +66,11 @@ vc__stream_put(struct vc_stream *s)
 
 /* --- waiting ----------------------------------------------------------- */
 
-/* Under the lock. */
-static void
-wake_all(struct vc_stream *s)
+void
+vc__stream_changed(struct vc_stream *s)
 {
+    if (s->events != NULL)
+        vc__stream_events_stir(s);
     while (!cds_list_empty(&s->waiters)) {
         struct waiting *w =
             cds_list_entry(s->waiters.next, struct waiting, node);
@@ -75,9 +80,8 @@ wake_all(struct vc_stream *s)
     }
 }
 
-/* Under the lock, which it leaves meanwhile. False when this time has come. */
-static bool
-wait_until(struct vc_stream *s, uint64_t until)
+bool
+vc__stream_wait(struct vc_stream *s, uint64_t until)
 {
     struct waiting w;
     bool changed;
@@ -93,13 +97,6 @@ wait_until(struct vc_stream *s, uint64_t until)
     return changed;
 }
 
-/* The same. False when the call's time is over. */
-static bool
-wait_change(struct vc_stream *s)
-{
-    return wait_until(s, s->due);
-}
-
 /* --- what comes -------------------------------------------------------- */
 
 static void
@@ -109,7 +106,7 @@ end_with(struct vc_stream *s, const struct vc__error *error)
         s->ended = s->half_in = true;
         s->error = *error;
     }
-    wake_all(s);
+    vc__stream_changed(s);
 }
 
 void
@@ -128,7 +125,7 @@ vc__stream_half(struct vc_stream *s)
     pthread_mutex_lock(&s->lock);
     good = !s->half_in || s->ended;
     s->half_in = true;
-    wake_all(s);
+    vc__stream_changed(s);
     pthread_mutex_unlock(&s->lock);
     return good;
 }
@@ -145,10 +142,10 @@ vc__stream_expects(struct vc_stream *s, uint32_t len)
     return good;
 }
 
-static struct message *
+static struct vc__stream_item *
 message_new(const uint8_t *body, uint32_t len)
 {
-    struct message *m = malloc(sizeof *m + len);
+    struct vc__stream_item *m = malloc(sizeof *m + len);
 
     if (m == NULL)
         return NULL;
@@ -175,7 +172,7 @@ bool
 vc__stream_message(struct vc_stream *s, const uint8_t *body, uint32_t len,
                    const char *loss)
 {
-    struct message *m = loss == NULL ? message_new(body, len) : NULL;
+    struct vc__stream_item *m = loss == NULL ? message_new(body, len) : NULL;
     bool good;
 
     pthread_mutex_lock(&s->lock);
@@ -189,7 +186,7 @@ vc__stream_message(struct vc_stream *s, const uint8_t *body, uint32_t len,
         message_lost(s, loss != NULL ? loss : "out of memory");
     } else {
         cds_list_add_tail(&m->node, &s->inbox);
-        wake_all(s);
+        vc__stream_changed(s);
     }
     pthread_mutex_unlock(&s->lock);
     return good;
@@ -202,79 +199,12 @@ vc__stream_window(struct vc_stream *s, uint32_t end)
 
     pthread_mutex_lock(&s->lock);
     good = s->ended || vc__outflow_window(&s->out, end);
-    wake_all(s);
+    vc__stream_changed(s);
     pthread_mutex_unlock(&s->lock);
     return good;
 }
 
-/* --- sending ----------------------------------------------------------- */
-
-struct stream_send {
-    struct vc__send send;
-    struct vc_stream *stream;
-    bool *gone; /* the stream's lock: where its sender looks whether all of it
-                 * has gone; NULL: it does not wait */
-    uint8_t body[];
-};
-
-/* Under the lock of the link. */
-static void
-send_done(struct vc__send *send, enum vc__send_end end)
-{
-    struct stream_send *ss = caa_container_of(send, struct stream_send, send);
-    struct vc_stream *s = ss->stream;
-
-    (void)end;
-    if (vc__send_is_long(send)) {
-        pthread_mutex_lock(&s->lock);
-        if (ss->gone != NULL)
-            *ss->gone = true;
-        wake_all(s);
-        pthread_mutex_unlock(&s->lock);
-    }
-    free(ss);
-    vc__stream_put(s);
-}
-
-static struct stream_send *
-send_new(struct vc_stream *s, enum vc__frame_type type, uint32_t len)
-{
-    struct stream_send *ss = malloc(sizeof *ss + len);
-
-    if (ss == NULL)
-        return NULL;
-    memset(&ss->send, 0, sizeof ss->send);
-    ss->send.frame.type = (uint8_t)type;
-    ss->send.frame.body_len = len;
-    ss->send.body = ss->body;
-    ss->send.of_reply = s->of_server;
-    ss->send.done = send_done;
-    ss->stream = s;
-    ss->gone = NULL;
-    vc__stream_hold(s);
-    return ss;
-}
-
-static void
-send_drop(struct stream_send *ss)
-{
-    vc__stream_put(ss->stream);
-    free(ss);
-}
-
-bool
-vc__stream_tell(struct vc_stream *s, enum vc__frame_type type, uint32_t value)
-{
-    struct stream_send *ss = send_new(s, type, 0);
-
-    if (ss == NULL)
-        return false;
-    ss->send.frame.deadline = value;
-    if (s->ops->put(s, &ss->send))
-        return true;
-    send_drop(ss);
-    return false;
-}
+/* --- how it ended ---------------------------------------------------------- */
 
 enum vc_status
 vc__stream_status(struct vc_stream *s)
@@ -289,8 +219,8 @@ vc__stream_status(struct vc_stream *s)
 
 /* Whether its handler ran is as the stream has it: the deadline may have passed
  * before anything was sent. */
-static enum vc_status
-time_over(struct vc_stream *s)
+enum vc_status
+vc__stream_late(struct vc_stream *s)
 {
     struct vc__error error;
 
@@ -304,187 +234,21 @@ time_over(struct vc_stream *s)
     return vc__error_raise(&error);
 }
 
-static enum vc_status
-sent_enough(const struct vc_stream *s)
-{
-    return vc__fail(VC_FAILED_PRECONDITION,
-                    "%s: nothing can be sent any more, the stream was finished",
-                    s->method);
-}
-
-/* Waits until the window lets a message of so many bytes go. If not, the status
- * is for window_fail(). */
-static enum vc_status
-window_await(struct vc_stream *s, uint32_t len)
-{
-    enum vc_status status = VC_OK;
-
-    pthread_mutex_lock(&s->lock);
-    while (!s->ended && !s->half_out &&
-           !vc__outflow_take(&s->out, vc__stream_cost(len))) {
-        if (!wait_change(s)) {
-            status = VC_DEADLINE_EXCEEDED;
-            break;
-        }
-    }
-    if (s->ended)
-        status = VC_CANCELLED;
-    else if (s->half_out)
-        status = VC_FAILED_PRECONDITION;
-    pthread_mutex_unlock(&s->lock);
-    return status;
-}
-
-/* The call has ended: well, but nobody reads on; or not. */
-static enum vc_status
-send_ended(struct vc_stream *s)
-{
-    enum vc_status status = vc__stream_status(s);
-
-    return status != VC_OK
-               ? status
-               : vc__fail(VC_FAILED_PRECONDITION,
-                          "%s has ended: the other end takes no more messages",
-                          s->method);
-}
-
-static enum vc_status
-window_fail(struct vc_stream *s, enum vc_status why)
-{
-    switch (why) {
-    case VC_CANCELLED:
-        return send_ended(s);
-    case VC_DEADLINE_EXCEEDED:
-        return time_over(s);
-    default:
-        return sent_enough(s);
-    }
-}
-
-/* Waits for the last part. When the call ends first, a client leaves the rest
- * to the link, for its server drops it. A server's reply may not come between
- * the parts: its handler waits on until its client has taken them, or is
- * gone. */
-static enum vc_status
-gone_await(struct vc_stream *s, struct stream_send *ss, const bool *gone)
-{
-    uint64_t until = s->due;
-    bool all;
-
-    pthread_mutex_lock(&s->lock);
-    while (!*gone && (s->of_server || !s->ended)) {
-        if (wait_until(s, until))
-            continue;
-        pthread_mutex_unlock(&s->lock);
-        s->ops->expire(s);
-        until = VC__FOREVER;
-        pthread_mutex_lock(&s->lock);
-    }
-    all = *gone;
-    if (!all)
-        ss->gone = NULL;
-    pthread_mutex_unlock(&s->lock);
-    return all ? VC_OK : send_ended(s);
-}
-
-/* A long message goes in parts, and no other of the stream may come between:
- * its sender waits for the last. When the link is lost it is done, too. */
-static enum vc_status
-message_go(struct vc_stream *s, struct stream_send *ss)
-{
-    bool gone = false, is_long = vc__send_is_long(&ss->send);
-
-    if (is_long)
-        ss->gone = &gone;
-    if (!s->ops->put(s, &ss->send)) {
-        send_drop(ss);
-        return send_ended(s);
-    }
-    return is_long ? gone_await(s, ss, &gone) : VC_OK;
-}
-
-static enum vc_status
-measure(struct vc_stream *s, const void *message, struct vc__packing *packing)
-{
-    uint32_t most;
-
-    if (!vc__codec_measure(s->sends, message, packing))
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "the message for %s has a field that must be set, or a "
-                        "pointer that is NULL",
-                        s->method);
-    pthread_mutex_lock(&s->lock);
-    most = s->most;
-    pthread_mutex_unlock(&s->lock);
-    if (packing->size > most)
-        return vc__fail(VC_RESOURCE_EXHAUSTED,
-                        "the message for %s has %zu bytes, the other end takes "
-                        "%u",
-                        s->method, packing->size, most);
-    return VC_OK;
-}
-
-enum vc_status
-vc_stream_send(struct vc_stream *s, const void *message)
-{
-    struct vc__packing packing;
-    struct stream_send *ss;
-    enum vc_status status = measure(s, message, &packing);
-
-    if (status != VC_OK)
-        return status;
-    status = window_await(s, (uint32_t)packing.size);
-    if (status != VC_OK)
-        return window_fail(s, status);
-    ss = send_new(s, VC__FRAME_MESSAGE, (uint32_t)packing.size);
-    if (ss == NULL)
-        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
-    vc__codec_pack(s->sends, &packing, message, ss->body);
-    if (s->interception != NULL)
-        vc__interception_message(
-            s->interception,
-            s->of_server ? VC_MESSAGE_REPLY : VC_MESSAGE_REQUEST, message);
-    return message_go(s, ss);
-}
-
-enum vc_status
-vc_stream_half_close(struct vc_stream *s)
-{
-    bool first;
-
-    if (s->of_server)
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "%s: a handler ends its stream by returning",
-                        s->method);
-    pthread_mutex_lock(&s->lock);
-    first = !s->half_out && !s->ended;
-    s->half_out = true;
-    pthread_mutex_unlock(&s->lock);
-    if (first && !vc__stream_tell(s, VC__FRAME_HALF, 0)) {
-        pthread_mutex_lock(&s->lock);
-        first = s->ended; /* then there is nobody to be told */
-        s->half_out = first;
-        pthread_mutex_unlock(&s->lock);
-        if (!first)
-            return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
-    }
-    return VC_OK;
-}
-
 /* --- receiving --------------------------------------------------------- */
 
 /* The next message; NULL at the end, or *late. */
-static struct message *
+static struct vc__stream_item *
 message_take(struct vc_stream *s, bool *late)
 {
-    struct message *m = NULL;
+    struct vc__stream_item *m = NULL;
 
     *late = false;
     pthread_mutex_lock(&s->lock);
     while (cds_list_empty(&s->inbox) && !s->half_in && !*late)
-        *late = !wait_change(s) && cds_list_empty(&s->inbox) && !s->half_in;
+        *late = !vc__stream_wait(s, s->due) && cds_list_empty(&s->inbox) &&
+                !s->half_in;
     if (!cds_list_empty(&s->inbox)) {
-        m = cds_list_entry(s->inbox.next, struct message, node);
+        m = cds_list_entry(s->inbox.next, struct vc__stream_item, node);
         cds_list_del(&m->node);
     }
     pthread_mutex_unlock(&s->lock);
@@ -493,13 +257,12 @@ message_take(struct vc_stream *s, bool *late)
 
 /* There is room again for as much. Without memory the sender is told with the
  * next one. */
-static void
-message_free(struct vc_stream *s, struct message *m)
+void
+vc__stream_taken(struct vc_stream *s, uint32_t len)
 {
-    uint32_t cost = vc__stream_cost(m->len), told, end;
+    uint32_t cost = vc__stream_cost(len), told, end;
     bool tell;
 
-    free(m);
     pthread_mutex_lock(&s->lock);
     told = s->in.told;
     tell = vc__inflow_taken(&s->in, cost) && !s->half_in;
@@ -512,8 +275,9 @@ message_free(struct vc_stream *s, struct message *m)
     pthread_mutex_unlock(&s->lock);
 }
 
-static enum vc_status
-message_unpack(struct vc_stream *s, const struct message *m, void **message)
+enum vc_status
+vc__stream_unpack(struct vc_stream *s, const struct vc__stream_item *m,
+                  void **message)
 {
     struct vc__reply *r = vc__reply_take(s->replies, s->memory);
     const char *fault;
@@ -533,16 +297,22 @@ message_unpack(struct vc_stream *s, const struct message *m, void **message)
 enum vc_status
 vc_stream_receive(struct vc_stream *s, void **message)
 {
-    bool late;
-    struct message *m = message_take(s, &late);
+    struct vc__stream_item *m;
     enum vc_status status;
+    bool late;
 
+    if (s->events != NULL)
+        return vc__fail(VC_FAILED_PRECONDITION,
+                        "the messages of %s are given to its callbacks",
+                        s->method);
+    m = message_take(s, &late);
     if (m == NULL) {
         *message = NULL;
-        return late ? time_over(s) : vc__stream_status(s);
+        return late ? vc__stream_late(s) : vc__stream_status(s);
     }
-    status = message_unpack(s, m, message);
-    message_free(s, m);
+    status = vc__stream_unpack(s, m, message);
+    vc__stream_taken(s, m->len);
+    free(m);
     if (status == VC_OK && s->interception != NULL)
         vc__interception_message(
             s->interception,
@@ -555,7 +325,7 @@ vc__stream_await_written(struct vc_stream *s)
 {
     pthread_mutex_lock(&s->lock);
     while (!s->ended)
-        wait_until(s, VC__FOREVER);
+        vc__stream_wait(s, VC__FOREVER);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -565,7 +335,7 @@ vc__stream_await(struct vc_stream *s)
     bool ended;
 
     pthread_mutex_lock(&s->lock);
-    while (!s->ended && wait_change(s))
+    while (!s->ended && vc__stream_wait(s, s->due))
         continue;
     ended = s->ended;
     pthread_mutex_unlock(&s->lock);

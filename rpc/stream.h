@@ -33,8 +33,27 @@ struct vc__stream_ops {
     /* The call's time is over: ends it, if nothing else has, before it returns.
      * Any thread, without locks. */
     void (*expire)(struct vc_stream *s);
+    /* Ends it so, if nothing else has. False: that is on its way. Never waits.
+     * Any thread, without locks. */
+    bool (*give_up)(struct vc_stream *s, const struct vc__error *error);
+    /* Of one with callbacks: what on_end() is told; it has returned. On the
+     * thread that runs it. */
+    enum vc_status (*over)(struct vc_stream *s);
+    void (*told)(struct vc_stream *s);
+    /* The same, with the engine resumed: the stream's hold on what is around
+     * it goes. */
+    void (*left)(struct vc_stream *s);
     /* Nobody holds it any more. */
     void (*free)(struct vc_stream *s);
+};
+
+struct vc__stream_events;
+
+/* A message that has come. */
+struct vc__stream_item {
+    struct cds_list_head node;
+    uint32_t len;
+    uint8_t body[];
 };
 
 struct vc_stream {
@@ -50,15 +69,19 @@ struct vc_stream {
     struct vc_interception *interception; /* that sees its messages, or NULL */
 
     pthread_mutex_t lock;
-    struct vc__outflow out; /* lock */
-    struct vc__inflow in;   /* lock */
-    bool half_out;          /* lock: we send no more */
-    bool half_in;           /* lock: no more will come */
-    bool ended;             /* lock: the call has; error says how */
-    struct vc__error error; /* lock */
-    uint32_t most;          /* lock: bytes of a message that the peer takes */
-    struct cds_list_head inbox;   /* lock: of struct message */
-    struct cds_list_head waiters; /* lock: of struct waiting */
+    struct vc__outflow out;  /* lock */
+    struct vc__inflow in;    /* lock */
+    bool half_out;           /* lock: we send no more */
+    bool half_in;            /* lock: no more will come */
+    bool ended;              /* lock: the call has; error says how */
+    struct vc__error error;  /* lock */
+    uint32_t most;           /* lock: bytes of a message that the peer takes */
+    void *last;              /* lock: the message of a good reply */
+    bool long_out;           /* lock: a long message is being sent */
+    struct vc__task *behind; /* lock: to be posted when it has gone */
+    struct cds_list_head inbox;       /* lock: of struct vc__stream_item */
+    struct cds_list_head waiters;     /* lock: of struct waiting */
+    struct vc__stream_events *events; /* NULL: the program waits */
 };
 
 void vc__stream_init(struct vc_stream *s, const struct vc__stream_ops *ops);
@@ -87,6 +110,27 @@ bool vc__stream_half(struct vc_stream *s);
 /* The call has ended; what has come may still be taken. Once, later ones do
  * nothing. */
 void vc__stream_end(struct vc_stream *s, const struct vc__error *error);
+
+/* --- between the files of streams ---------------------------------------- */
+
+/* Something is otherwise than it was: for those who wait. Under the lock. */
+void vc__stream_changed(struct vc_stream *s);
+/* Waits for that, under the lock, which it leaves meanwhile. False when this
+ * time has come. */
+bool vc__stream_wait(struct vc_stream *s, uint64_t until);
+/* Unpacks a message, which is the caller's. Any errors are raised. */
+enum vc_status vc__stream_unpack(struct vc_stream *s,
+                                 const struct vc__stream_item *item,
+                                 void **message);
+/* The program has taken a message with so many bytes: there is room again. */
+void vc__stream_taken(struct vc_stream *s, uint32_t len);
+/* Drops what has come. Under the lock. */
+void vc__stream_drop(struct vc_stream *s);
+/* Tells the server that no more will come. False without memory, and it may be
+ * tried again. */
+bool vc__stream_tell_half(struct vc_stream *s);
+/* Its time is over: ends it, and says so. */
+enum vc_status vc__stream_late(struct vc_stream *s);
 
 /* --- for both sides ------------------------------------------------------ */
 

@@ -6,7 +6,12 @@
 
 #include <stdlib.h>
 
+#include <verbcall/call.h>
+
+#include "rpc/server_handler.h"
+#include "rpc/server_intercept.h"
 #include "rpc/server_link.h"
+#include "rpc/stream_events.h"
 
 struct vc__server_stream {
     struct vc_stream stream;
@@ -117,6 +122,13 @@ server_expire(struct vc_stream *s)
     vc__stream_end(s, &error);
 }
 
+static bool
+server_give_up(struct vc_stream *s, const struct vc__error *error)
+{
+    vc__stream_end(s, error);
+    return true;
+}
+
 static void
 server_free(struct vc_stream *s)
 {
@@ -124,8 +136,71 @@ server_free(struct vc_stream *s)
     free(server_stream_of(s));
 }
 
-static const struct vc__stream_ops server_ops = {
-    .put = server_put, .expire = server_expire, .free = server_free};
+/* --- callbacks: the call is there until it has been left ------------------ */
+
+static enum vc_status
+server_over(struct vc_stream *s)
+{
+    struct vc_call *call = server_stream_of(s)->call;
+
+    call->status = vc__server_intercept_end(call, call->status);
+    return call->status;
+}
+
+static void
+server_told(struct vc_stream *s)
+{
+    (void)s;
+}
+
+static void
+server_left(struct vc_stream *s)
+{
+    vc__call_finish(server_stream_of(s)->call);
+}
+
+static const struct vc__stream_ops server_ops = {.put = server_put,
+                                                 .expire = server_expire,
+                                                 .give_up = server_give_up,
+                                                 .over = server_over,
+                                                 .told = server_told,
+                                                 .left = server_left,
+                                                 .free = server_free};
+
+enum vc_status
+vc_stream_serve(struct vc_call *call, struct vc_stream *s,
+                const struct vc_stream_events *events, void *arg)
+{
+    struct vc__stream_events *ev;
+
+    if (call->stream != s || s->events != NULL)
+        return vc_call_fail(call, VC_INTERNAL,
+                            "%s: its handler has chosen callbacks twice, or "
+                            "for another stream",
+                            call->method->name);
+    ev = vc__stream_events_new(events, arg);
+    if (ev == NULL)
+        return vc_call_fail(call, vc__error_last()->status, "%s", vc_error());
+    vc__stream_events_join(s, ev,
+                           call->method->flags & VC_METHOD_CLIENT_STREAM);
+    return vc_call_later(call);
+}
+
+bool
+vc__stream_server_waits(struct vc_call *call)
+{
+    struct vc_stream *s = call->stream;
+    bool waits;
+
+    if (s == NULL)
+        return false;
+    pthread_mutex_lock(&s->lock);
+    waits = s->long_out;
+    if (waits)
+        s->behind = &call->task;
+    pthread_mutex_unlock(&s->lock);
+    return waits;
+}
 
 /* --- birth and end ------------------------------------------------------ */
 

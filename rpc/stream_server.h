@@ -24,6 +24,10 @@ bool vc__stream_server_open(struct vc_call *call);
  * nothing will follow. */
 void vc__stream_server_end(struct vc_call *call);
 
+/* A long message of the call is still being sent, and its reply may not come
+ * between the parts: posts the call's task when it has gone. */
+bool vc__stream_server_waits(struct vc_call *call);
+
 /* The link is lost; the client wants the call no more: the handler learns it
  * by its stream. */
 void vc__stream_server_lost(struct vc_call *call);

@@ -112,7 +112,8 @@ VC_API enum vc_status vc_call_pushback(struct vc_call *call, int32_t ms);
  * what the handler would have returned. It holds no thread meanwhile.
  * Every such call must be ended, also when it was cancelled: vc_server_close()
  * waits for it, as for a handler. vc_call_end() does not block, and may be
- * called by what vc_call_on_cancel() has called. */
+ * called by what vc_call_on_cancel() has called. A stream whose handler does not
+ * wait has callbacks: vc_stream_serve() (verbcall/stream.h). */
 VC_API enum vc_status vc_call_later(struct vc_call *call);
 VC_API void vc_call_end(struct vc_call *call, enum vc_status status);
 

@@ -9,15 +9,20 @@
  * full, so a slow reader costs no more than that and delays nobody else.
  *
  * One thread at a time sends, and one at a time receives; these two may be
- * different ones. Whoever waits advances the runtime, as in a call. */
+ * different ones. Whoever waits advances the runtime, as in a call. Or nobody
+ * waits: callbacks are told what happens, see below. */
 #ifndef VERBCALL_STREAM_H
 #define VERBCALL_STREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
 
 #include <verbcall/export.h>
 #include <verbcall/status.h>
 
 VC_BEGIN_DECLS
 
+struct vc_call;
 struct vc_call_opts;
 struct vc_channel;
 struct vc_result;
@@ -84,8 +89,98 @@ VC_API enum vc_status vc_stream_result(struct vc_stream *stream,
 VC_API void vc_stream_cancel(struct vc_stream *stream);
 
 /* vc_stream_close - frees the stream; a call that has not ended is cancelled.
- * Nobody else uses the stream any more. NULL is fine. Client only. */
+ * Nobody else uses the stream any more. NULL is fine. Client only. One with
+ * callbacks may be closed inside of them, and at any time; on_end() is all that
+ * follows, if it has not run yet. */
 VC_API void vc_stream_close(struct vc_stream *stream);
+
+/* --- streams for which no thread waits ----------------------------------- */
+
+/* What is called when something has happened to a stream; NULL: the program
+ * does not want to know. Each on a thread that advances the runtime, never
+ * inside of the function that started the stream, and one after the other:
+ * never two of one stream at a time. They may block, as handlers of servers may
+ * (see vc_runtime_start()), use the stream in every way and start calls; they
+ * may not close channels. Set by VC_STREAM_EVENTS_INIT. */
+struct vc_stream_events {
+    size_t size;
+
+    /* The next message, for vc_reply_free(); at the client also that of the
+     * reply, when the server does not stream. It takes its place in the window
+     * until this returns, so a receiver that is slow, or pauses, slows down the
+     * sender. NULL: messages are dropped. */
+    void (*on_message)(struct vc_stream *stream, void *message, void *arg);
+
+    /* vc_stream_try_send() had no room for a message, and there is now. Once
+     * for all of them since the last time. */
+    void (*on_writable)(struct vc_stream *stream, void *arg);
+
+    /* On the server: the client has finished sending, all messages have been
+     * given. */
+    void (*on_half_close)(struct vc_stream *stream, void *arg);
+
+    /* On the server: nobody waits for the call any more, or it cannot go on.
+     * VC_CANCELLED: its client has cancelled it, or is gone;
+     * VC_DEADLINE_EXCEEDED: its time is over; VC_INVALID_ARGUMENT,
+     * VC_RESOURCE_EXHAUSTED: a message was none, or could not be kept. vc_error()
+     * says more. What has come and was not given is dropped, and only on_end()
+     * follows: the program ends the call by vc_call_end(). */
+    void (*on_cancel)(struct vc_stream *stream, enum vc_status status,
+                      void *arg);
+
+    /* The last one, always and once. At the client: the call has ended, with
+     * vc_error() and vc_stream_result() as after vc_stream_finish(); what came
+     * before that has been given, but messages that a pause has kept back are
+     * dropped if the status is not VC_OK. On the server: the program has ended
+     * the call with this status; the reply goes when this has returned, and
+     * nothing of the call and the stream may be used any more. */
+    void (*on_end)(struct vc_stream *stream, enum vc_status status, void *arg);
+};
+
+#define VC_STREAM_EVENTS_INIT                                                  \
+    {                                                                          \
+        sizeof(struct vc_stream_events), NULL, NULL, NULL, NULL, NULL          \
+    }
+
+/* vc_stream_start - as vc_stream_open(), with callbacks, which are copied: no
+ * thread waits for the stream, and the deadline ends it by itself. *stream is
+ * set before the first of them runs. On VC_OK the caller owns it; on_end()
+ * follows, and vc_channel_close() waits for that.
+ * VC_INVALID_ARGUMENT   as above; events have no size
+ * VC_RESOURCE_EXHAUSTED as above */
+VC_API enum vc_status vc_stream_start(struct vc_channel *channel,
+                                      const struct vc_service *service,
+                                      unsigned method, const void *request,
+                                      const struct vc_call_opts *opts,
+                                      const struct vc_stream_events *events,
+                                      void *arg, struct vc_stream **stream);
+
+/* vc_stream_serve - a handler that ends with
+ * return vc_stream_serve(call, stream, &events, arg); has its stream go on by
+ * callbacks, which are copied and begin when the handler has returned. It is as
+ * vc_call_later(): the call holds no thread, and the program ends it by
+ * vc_call_end(), once, on any thread and also inside of callbacks. When that
+ * has been called none begins but on_end().
+ * When it fails the call ends so: VC_INTERNAL for a stream that is not the
+ * call's or has callbacks, VC_RESOURCE_EXHAUSTED without memory. */
+VC_API enum vc_status vc_stream_serve(struct vc_call *call,
+                                      struct vc_stream *stream,
+                                      const struct vc_stream_events *events,
+                                      void *arg);
+
+/* vc_stream_try_send - as vc_stream_send(), of a stream with callbacks, and
+ * does not wait. VC_OK: when *sent, the message is on its way; else the window
+ * is full, or a message before this one that is longer than a packet has not
+ * gone yet: on_writable() follows, or the end of the stream.
+ * VC_FAILED_PRECONDITION also when the stream has no callbacks. */
+VC_API enum vc_status vc_stream_try_send(struct vc_stream *stream,
+                                         const void *message, bool *sent);
+
+/* vc_stream_pause, vc_stream_resume - of a stream with callbacks: no call of
+ * on_message() begins from now on, until it is resumed. What comes meanwhile
+ * takes its place in the window. Any thread; again does nothing. */
+VC_API void vc_stream_pause(struct vc_stream *stream);
+VC_API void vc_stream_resume(struct vc_stream *stream);
 
 VC_END_DECLS
 

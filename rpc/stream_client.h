@@ -1,0 +1,54 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A stream at the end that called. The call holds it until its reply has come,
+ * or there will be none; while it does, the channel is entered. */
+#ifndef VC_RPC_STREAM_CLIENT_H
+#define VC_RPC_STREAM_CLIENT_H
+
+#include "rpc/channel.h"
+#include "rpc/client_metadata.h"
+#include "rpc/stream.h"
+
+struct vc__client_stream {
+    struct vc_stream stream;
+    struct vc__request request;
+    struct vc__send call;
+    uint8_t *body;     /* of the call; NULL when the client streams */
+    uint8_t *metadata; /* of the call, packed, or NULL */
+    struct vc_channel *channel;
+    struct vc__client *client;
+    const struct vc_method *type;
+    bool given_up;               /* the stream's lock */
+    struct vc__brought *brought; /* the same: what the reply brought, or NULL */
+    uint32_t ms;                 /* that it may take */
+    atomic_uint users; /* with callbacks: the program, and these; the last one
+                        * has the interceptors told the end */
+};
+
+static inline struct vc__client_stream *
+vc__client_stream_of(struct vc_stream *s)
+{
+    return caa_container_of(s, struct vc__client_stream, stream);
+}
+
+static inline bool
+vc__client_stream_down(const struct vc__client_stream *c)
+{
+    return c->type->flags & VC_METHOD_SERVER_STREAM;
+}
+
+static inline bool
+vc__client_stream_up(const struct vc__client_stream *c)
+{
+    return c->type->flags & VC_METHOD_CLIENT_STREAM;
+}
+
+/* With the functions of its frames and its end; all else is zero, and has one
+ * holder, the caller. NULL without memory. */
+struct vc__client_stream *vc__client_stream_new(void);
+
+/* It was never started. */
+void vc__client_stream_free(struct vc__client_stream *c);
+
+#endif

@@ -1,0 +1,612 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Streams by callbacks on the simulated device: what comes, in which order, and
+ * what ends them. */
+#include <string.h>
+
+#include "tests/sim/reactor.h"
+#include "tests/sim/scene.h"
+
+#define MESSAGES 300u
+#define LONG     100000u /* bytes: several packets, more than a window */
+#define IDLE     1000u
+#define CHANNELS 5u /* a session has 256 slots */
+
+static void
+play(void (*act)(struct scene *s))
+{
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        struct scene s = {.opts = VC_CHANNEL_OPTS_INIT, .act = act};
+
+        memset(&reactor_served, 0, sizeof reactor_served);
+        atomic_store(&reactor_served.last, -1);
+        s.server.add = reactor_add;
+        scene_run(&s, seed);
+        assert_int_equal(atomic_load(&reactor_served.faults), 0);
+        assert_int_equal(atomic_load(&reactor_served.began),
+                         atomic_load(&reactor_served.ended));
+    }
+}
+
+static void
+must(enum vc_status status)
+{
+    if (status != VC_OK)
+        fail_msg("%s: %s", vc_status_name(status), vc_error());
+}
+
+static void
+begin(struct scene *s, struct reactor *r, unsigned method, uint32_t count,
+      size_t size)
+{
+    must(reactor_start(r, s->channel, method, NULL, count, size));
+}
+
+/* Waits for it, and closes it. */
+static void
+finish(struct reactor *r, enum vc_status status)
+{
+    if (!reactor_await(r))
+        fail_msg("it does not end, %u came: %s", r->came, fake_trace());
+    if (r->status != status)
+        fail_msg("%s: %s", vc_status_name(r->status), r->text);
+    if (reactor_fault(r) != NULL)
+        fail_msg("%s", reactor_fault(r));
+    vc_stream_close(r->stream);
+}
+
+static void
+runtime_start(struct scene *s)
+{
+    must(vc_runtime_start(s->runtime, 1));
+}
+
+/* --- messages -------------------------------------------------------------- */
+
+static void
+talk(struct scene *s, unsigned n, size_t size)
+{
+    struct reactor r = {.to_send = n};
+
+    begin(s, &r, TALK, 0, size);
+    must(reactor_pump(&r));
+    finish(&r, VC_OK);
+    assert_int_equal(r.came, n);
+    assert_true(r.writable <= r.full);
+    if (n * size > 200000)
+        assert_true(r.full > 0);
+}
+
+static void
+talk_act(struct scene *s)
+{
+    runtime_start(s);
+    talk(s, MESSAGES, 0);
+    talk(s, MESSAGES, 1000);
+    talk(s, 20, LONG);
+}
+
+static void
+both_ends_talk_messages_of_any_size_and_in_order(void **state)
+{
+    (void)state;
+    play(talk_act);
+}
+
+static void
+down_act(struct scene *s)
+{
+    struct reactor r = {.came = 0}, l = {.came = 0}, none = {.came = 0};
+
+    runtime_start(s);
+    begin(s, &r, DOWN, MESSAGES, 1000);
+    begin(s, &l, DOWN, 20, LONG);
+    begin(s, &none, DOWN, 0, 0);
+    finish(&none, VC_OK);
+    finish(&r, VC_OK);
+    finish(&l, VC_OK);
+    assert_int_equal(r.came, MESSAGES);
+    assert_int_equal(l.came, 20);
+}
+
+static void
+a_server_pours_down_more_than_a_window(void **state)
+{
+    (void)state;
+    play(down_act);
+}
+
+static void
+up_act(struct scene *s)
+{
+    struct reactor r = {.to_send = MESSAGES}, l = {.to_send = 20};
+
+    runtime_start(s);
+    begin(s, &r, UP, 0, 1000);
+    begin(s, &l, UP, 0, LONG);
+    must(reactor_pump(&r));
+    must(reactor_pump(&l));
+    finish(&r, VC_OK);
+    finish(&l, VC_OK);
+    assert_int_equal(r.came, 1);
+    assert_int_equal(r.sum, MESSAGES * 1000u);
+    assert_int_equal(l.sum, 20u * LONG);
+}
+
+static void
+the_reply_of_a_client_that_streams_is_a_message(void **state)
+{
+    (void)state;
+    play(up_act);
+}
+
+static void
+blocking_talk(struct scene *s)
+{
+    struct vc_stream *stream;
+    void *none;
+
+    must(vc_stream_open(s->channel, &reactor_service, TALK, NULL, NULL,
+                        &stream));
+    for (unsigned i = 0; i < 20; i++) {
+        static uint8_t bytes[LONG];
+        Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+        Suite__EchoReply *reply;
+
+        request.tag = i;
+        request.payload.data = bytes;
+        request.payload.len = i % 2 ? LONG : 10;
+        must(vc_stream_send(stream, &request));
+        must(vc_stream_receive(stream, (void **)&reply));
+        assert_non_null(reply);
+        assert_int_equal(reply->payload.len, request.payload.len);
+        vc_reply_free(reply);
+    }
+    must(vc_stream_half_close(stream));
+    must(vc_stream_receive(stream, &none));
+    assert_null(none);
+    must(vc_stream_finish(stream, NULL));
+    vc_stream_close(stream);
+}
+
+static void
+mixed_act(struct scene *s)
+{
+    struct reactor r = {.to_send = MESSAGES};
+
+    blocking_talk(s);
+    runtime_start(s);
+    blocking_talk(s);
+    begin(s, &r, WAIT, 0, 1000);
+    must(reactor_pump(&r));
+    finish(&r, VC_OK);
+    assert_int_equal(r.came, MESSAGES);
+}
+
+static void
+either_end_may_wait_while_the_other_has_callbacks(void **state)
+{
+    (void)state;
+    play(mixed_act);
+}
+
+/* --- ends ------------------------------------------------------------------ */
+
+static void
+ends_act(struct scene *s)
+{
+    struct reactor f = {.to_send = 10, .mark = REACTOR_FAIL};
+    struct reactor l = {
+        .to_send = 10, .mark = REACTOR_LATER, .keeps_open = true};
+
+    runtime_start(s);
+    begin(s, &f, TALK, 0, 10);
+    must(reactor_pump(&f));
+    finish(&f, VC_NOT_FOUND);
+    assert_int_equal(f.came, 9); /* what came before the end is not lost */
+    assert_string_equal(f.text, "as asked for");
+    assert_int_equal(f.outcome, VC_OUTCOME_EXECUTED);
+    begin(s, &l, TALK, 0, 10);
+    must(reactor_pump(&l));
+    finish(&l, VC_OK);
+    assert_int_equal(l.came, 9);
+}
+
+static void
+a_handler_ends_it_in_a_callback_or_on_another_thread(void **state)
+{
+    (void)state;
+    play(ends_act);
+}
+
+static void
+cancel(struct reactor *r)
+{
+    vc_stream_cancel(r->stream);
+}
+
+static void
+close_it(struct reactor *r)
+{
+    vc_stream_close(r->stream);
+}
+
+static void
+cancel_in(struct scene *s, struct reactor r, unsigned method, size_t size,
+          enum vc_status status, bool closes)
+{
+    begin(s, &r, method, 50, size);
+    /* Its end may be quicker than this. */
+    if (reactor_pump(&r) != VC_OK)
+        assert_int_not_equal(vc_error_outcome(), VC_OUTCOME_NOT_EXECUTED);
+    if (closes) {
+        assert_true(reactor_await(&r));
+        assert_int_equal(r.status, status);
+        assert_null(reactor_fault(&r));
+    } else {
+        finish(&r, status);
+    }
+    scene_call(s, 10, 5);
+}
+
+static void
+cancel_act(struct scene *s)
+{
+    const struct reactor message = {.at_message = cancel},
+                         closing = {.at_message = close_it},
+                         writable = {.at_writable = cancel, .to_send = 50},
+                         shut = {.at_writable = close_it, .to_send = 50},
+                         end = {.at_end = cancel}, last = {.at_end = close_it};
+
+    runtime_start(s);
+    for (size_t size = 100; size <= LONG; size += LONG - 100) {
+        cancel_in(s, message, DOWN, size, VC_CANCELLED, false);
+        cancel_in(s, closing, DOWN, size, VC_CANCELLED, true);
+        cancel_in(s, end, DOWN, size, VC_OK, false);
+        cancel_in(s, last, DOWN, size, VC_OK, true);
+    }
+    cancel_in(s, writable, TALK, LONG, VC_CANCELLED, false);
+    cancel_in(s, shut, TALK, LONG, VC_CANCELLED, true);
+    reactor_await_word(&reactor_served.ended, 10);
+    assert_true(atomic_load(&reactor_served.cancels) > 0);
+}
+
+static void
+it_may_be_cancelled_and_closed_in_each_callback(void **state)
+{
+    (void)state;
+    play(cancel_act);
+}
+
+static void
+deadline_act(struct scene *s)
+{
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+    struct reactor r = {.to_send = 10, .keeps_open = true};
+    uint64_t began = fake_now_us();
+
+    runtime_start(s);
+    opts.timeout_ms = 50;
+    must(reactor_start(&r, s->channel, TALK, &opts, 0, 10));
+    must(reactor_pump(&r));
+    finish(&r, VC_DEADLINE_EXCEEDED);
+    assert_int_equal(r.came, 10);
+    assert_in_range(fake_now_us() - began, 50000, 60000);
+    assert_true(reactor_await_word(&reactor_served.ended, 1));
+    assert_int_equal(atomic_load(&reactor_served.cancels), 1);
+}
+
+static void
+a_deadline_ends_both_ends_without_a_thread_that_waits(void **state)
+{
+    (void)state;
+    play(deadline_act);
+}
+
+static void
+lost_act(struct scene *s)
+{
+    struct reactor r = {.to_send = 10, .keeps_open = true};
+
+    runtime_start(s);
+    begin(s, &r, TALK, 0, 10);
+    must(reactor_pump(&r));
+    while (atomic_load(&reactor_served.messages) < 10)
+        fake_sleep_us(100);
+    fake_port_set(s->server.host, false);
+    finish(&r, VC_UNAVAILABLE);
+    assert_int_equal(r.outcome, VC_OUTCOME_UNKNOWN);
+    fake_port_set(s->server.host, true);
+    scene_call(s, 10, 5);
+    assert_true(reactor_await_word(&reactor_served.ended, 1));
+    assert_int_equal(atomic_load(&reactor_served.last), VC_CANCELLED);
+}
+
+static void
+a_lost_link_ends_both_ends(void **state)
+{
+    (void)state;
+    play(lost_act);
+}
+
+static void
+nowhere_act(struct scene *s)
+{
+    struct reactor r = {.to_send = 1000};
+    struct vc_channel *nowhere;
+
+    runtime_start(s);
+    must(vc_channel_open(s->runtime, "rdma://10.9.0.2:1", NULL, &nowhere));
+    must(reactor_start(&r, nowhere, TALK, NULL, 0, 1000));
+    reactor_pump(&r);
+    finish(&r, VC_UNAVAILABLE);
+    assert_int_equal(r.outcome, VC_OUTCOME_NOT_EXECUTED);
+    vc_channel_close(nowhere);
+}
+
+static void
+without_a_server_it_was_not_executed(void **state)
+{
+    (void)state;
+    play(nowhere_act);
+}
+
+static void
+closing_act(struct scene *s)
+{
+    struct reactor r[20];
+    struct vc_channel *channel;
+
+    runtime_start(s);
+    must(vc_channel_open(s->runtime, s->server.target, NULL, &channel));
+    for (unsigned i = 0; i < 20; i++) {
+        r[i] = (struct reactor){.to_send = i, .keeps_open = true};
+        must(reactor_start(&r[i], channel, TALK, NULL, 0, 5000));
+        must(reactor_pump(&r[i]));
+    }
+    fake_sleep_us(500);
+    vc_channel_close(channel);
+    for (unsigned i = 0; i < 20; i++) {
+        assert_null(reactor_fault(&r[i])); /* has ended */
+        finish(&r[i], VC_CANCELLED);
+    }
+}
+
+static void
+closing_a_channel_ends_its_streams_first(void **state)
+{
+    (void)state;
+    play(closing_act);
+}
+
+static void
+server_closes_act(struct scene *s)
+{
+    struct reactor r = {.to_send = 10, .keeps_open = true};
+
+    runtime_start(s);
+    begin(s, &r, TALK, 0, 10);
+    must(reactor_pump(&r));
+    while (atomic_load(&reactor_served.messages) < 10)
+        fake_sleep_us(100);
+    sim_server_close(&s->server);
+    assert_true(reactor_await(&r));
+    assert_int_not_equal(r.status, VC_OK);
+    vc_stream_close(r.stream);
+    assert_true(reactor_await_word(&reactor_served.ended, 1));
+    assert_int_equal(atomic_load(&reactor_served.cancels), 1);
+}
+
+static void
+a_server_that_closes_waits_for_the_last_callback(void **state)
+{
+    (void)state;
+    play(server_closes_act);
+}
+
+/* --- slow readers ---------------------------------------------------------- */
+
+static void
+pause_it(struct reactor *r)
+{
+    if (r->came == 1)
+        vc_stream_pause(r->stream);
+}
+
+static void
+client_pauses_act(struct scene *s)
+{
+    struct reactor r = {.at_message = pause_it};
+
+    runtime_start(s);
+    begin(s, &r, DOWN, MESSAGES, 1000);
+    for (unsigned i = 0; i < 50; i++)
+        scene_call(s, 10, 5); /* delays nobody */
+    fake_sleep_us(100000);
+    assert_int_equal(r.came, 1);
+    assert_int_equal(atomic_load(&reactor_served.ended), 0); /* it waits, too */
+    vc_stream_resume(r.stream);
+    finish(&r, VC_OK);
+    assert_int_equal(r.came, MESSAGES);
+}
+
+static void
+a_client_that_pauses_stops_its_server_and_delays_nobody(void **state)
+{
+    (void)state;
+    play(client_pauses_act);
+}
+
+static void
+server_pauses_act(struct scene *s)
+{
+    struct reactor r = {
+        .to_send = 1, .mark = REACTOR_PAUSE, .keeps_open = true};
+
+    runtime_start(s);
+    begin(s, &r, UP, 0, 1000);
+    vc_stream_close(r.stream);
+    assert_true(reactor_await(&r));
+    r = (struct reactor){
+        .to_send = 1, .mark = REACTOR_PAUSE, .keeps_open = true};
+    begin(s, &r, TALK, 0, 1000);
+    must(reactor_pump(&r));
+    assert_true(reactor_await_word(&reactor_served.messages, 1));
+    r.to_send = MESSAGES;
+    r.tag = r.mark = 0;
+    must(reactor_pump(&r));
+    assert_in_range(r.sent, 30, 66); /* thousand bytes */
+    for (unsigned i = 0; i < 50; i++)
+        scene_call(s, 10, 5);
+    assert_int_equal(r.writable, 0);
+    assert_int_equal(atomic_load(&reactor_served.messages), 1);
+    r.keeps_open = false;
+    sim_tell(&reactor_served.resume);
+    finish(&r, VC_OK);
+    assert_int_equal(r.came, MESSAGES - 1);
+}
+
+static void
+a_server_that_pauses_stops_its_client_and_delays_nobody(void **state)
+{
+    (void)state;
+    play(server_pauses_act);
+}
+
+static void
+pause_and_end_act(struct scene *s)
+{
+    struct reactor good = {.at_message = pause_it},
+                   bad = {.at_message = pause_it};
+
+    runtime_start(s);
+    begin(s, &good, DOWN, 10, 100);
+    begin(s, &bad, DOWN, 10, 100);
+    assert_true(reactor_await_word(&reactor_served.ended, 2));
+    for (unsigned i = 0; i < 20; i++)
+        scene_call(s, 10, 5);
+    assert_int_equal(atomic_load(&good.ends), 0); /* it is not lost */
+    vc_stream_resume(good.stream);
+    finish(&good, VC_OK);
+    assert_int_equal(good.came, 10);
+    vc_stream_close(bad.stream); /* ends, though paused */
+    assert_true(reactor_await(&bad));
+    assert_null(reactor_fault(&bad));
+    assert_int_equal(bad.came, 1);
+}
+
+static void
+a_pause_keeps_a_good_end_back_but_not_a_close(void **state)
+{
+    (void)state;
+    play(pause_and_end_act);
+}
+
+/* --- many ------------------------------------------------------------------ */
+
+static void
+idle_act(struct scene *s)
+{
+    static struct reactor r[IDLE];
+    struct vc_channel *channels[CHANNELS];
+    struct fake_census before, after;
+
+    runtime_start(s);
+    memset(r, 0, sizeof r);
+    scene_call(s, 10, 5);
+    fake_census(s->server.process, &before);
+    for (unsigned i = 0; i < CHANNELS; i++)
+        must(vc_channel_open(s->runtime, s->server.target, NULL, &channels[i]));
+    for (unsigned i = 0; i < IDLE; i++)
+        must(reactor_start(&r[i], channels[i % CHANNELS], TALK, NULL, 0, 10));
+    assert_true(reactor_await_word(&reactor_served.began, IDLE));
+    fake_census(s->server.process, &after);
+    assert_in_range(after.threads, before.threads, before.threads + 1);
+    scene_call(s, 10, 5);
+    for (unsigned i = 0; i < IDLE; i++) {
+        r[i].to_send = 2;
+        must(reactor_pump(&r[i]));
+    }
+    for (unsigned i = 0; i < IDLE; i++) {
+        finish(&r[i], VC_OK);
+        assert_int_equal(r[i].came, 2);
+    }
+    for (unsigned i = 0; i < CHANNELS; i++)
+        vc_channel_close(channels[i]);
+}
+
+static void
+a_thousand_idle_streams_take_no_threads(void **state)
+{
+    (void)state;
+    play(idle_act);
+}
+
+/* --- what may not be ------------------------------------------------------- */
+
+static void
+refused_act(struct scene *s)
+{
+    struct vc_stream_events none = {0};
+    Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+    struct reactor r = {.keeps_open = true};
+    struct vc_stream *stream;
+    void *message;
+    bool sent;
+
+    runtime_start(s);
+    assert_int_equal(vc_stream_start(s->channel, &reactor_service, TALK, NULL,
+                                     NULL, &none, NULL, &stream),
+                     VC_INVALID_ARGUMENT);
+    must(vc_stream_open(s->channel, &reactor_service, TALK, NULL, NULL,
+                        &stream));
+    assert_int_equal(vc_stream_try_send(stream, &request, &sent),
+                     VC_FAILED_PRECONDITION);
+    assert_false(sent);
+    vc_stream_close(stream);
+    begin(s, &r, TALK, 0, 10);
+    assert_int_equal(vc_stream_receive(r.stream, &message),
+                     VC_FAILED_PRECONDITION);
+    assert_int_equal(vc_stream_finish(r.stream, NULL), VC_FAILED_PRECONDITION);
+    must(vc_stream_send(r.stream, &request)); /* may wait, if it likes */
+    must(vc_stream_half_close(r.stream));
+    assert_int_equal(vc_stream_try_send(r.stream, &request, &sent),
+                     VC_FAILED_PRECONDITION);
+    finish(&r, VC_OK);
+    assert_int_equal(r.came, 1);
+}
+
+static void
+functions_for_the_other_form_are_refused(void **state)
+{
+    (void)state;
+    play(refused_act);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(both_ends_talk_messages_of_any_size_and_in_order),
+        cmocka_unit_test(a_server_pours_down_more_than_a_window),
+        cmocka_unit_test(the_reply_of_a_client_that_streams_is_a_message),
+        cmocka_unit_test(either_end_may_wait_while_the_other_has_callbacks),
+        cmocka_unit_test(a_handler_ends_it_in_a_callback_or_on_another_thread),
+        cmocka_unit_test(it_may_be_cancelled_and_closed_in_each_callback),
+        cmocka_unit_test(a_deadline_ends_both_ends_without_a_thread_that_waits),
+        cmocka_unit_test(a_lost_link_ends_both_ends),
+        cmocka_unit_test(without_a_server_it_was_not_executed),
+        cmocka_unit_test(closing_a_channel_ends_its_streams_first),
+        cmocka_unit_test(a_server_that_closes_waits_for_the_last_callback),
+        cmocka_unit_test(
+            a_client_that_pauses_stops_its_server_and_delays_nobody),
+        cmocka_unit_test(
+            a_server_that_pauses_stops_its_client_and_delays_nobody),
+        cmocka_unit_test(a_pause_keeps_a_good_end_back_but_not_a_close),
+        cmocka_unit_test(a_thousand_idle_streams_take_no_threads),
+        cmocka_unit_test(functions_for_the_other_form_are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
