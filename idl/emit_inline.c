@@ -9,6 +9,7 @@
 #define CHANNEL "struct vc_channel *channel"
 #define OPTS    "const struct vc_call_opts *opts"
 #define STREAM  "struct vc_stream *stream"
+#define EVENTS  "const struct vc_stream_events *events"
 
 struct maker {
     struct text *out;
@@ -85,6 +86,69 @@ emit_open(const struct maker *m)
     text_add(m->out, "}\n");
 }
 
+/* The same with callbacks. */
+static void
+emit_start(const struct maker *m)
+{
+    bool request = !m->method->client_streaming;
+    const char *values[] = {request ? "request" : "NULL", "opts", "events",
+                            "arg", "stream"};
+    const char *args[6] = {CHANNEL};
+    size_t n = 1;
+
+    if (request)
+        args[n++] = arena_printf(m->out->arena, "const %s *request",
+                                 m->method->request.c_type);
+    args[n++] = OPTS;
+    args[n++] = EVENTS;
+    args[n++] = "void *arg";
+    args[n++] = "struct vc_stream **stream";
+    emit_note(m, arena_printf(m->out->arena,
+                              "The same with callbacks, as "
+                              "vc_stream_start(); messages are\n * %s.",
+                              m->method->reply.c_type));
+    emit_deprecated(m->out, m->service, m->method);
+    emit_head(m, "_start", args, n);
+    emit_library_call(m->out, "    return vc_stream_start(", m->service,
+                      m->method, values, sizeof values / sizeof values[0]);
+    text_add(m->out, "}\n");
+}
+
+static void
+emit_serve(const struct maker *m)
+{
+    static const char *const args[] = {"struct vc_call *call", STREAM, EVENTS,
+                                       "void *arg"};
+    const char *note = "The handler goes on by callbacks, as "
+                       "vc_stream_serve().";
+
+    if (m->method->client_streaming)
+        note = arena_printf(m->out->arena,
+                            "The handler goes on by callbacks, as "
+                            "vc_stream_serve(); messages are\n * %s.",
+                            m->method->request.c_type);
+    emit_note(m, note);
+    emit_head(m, "_serve", args, sizeof args / sizeof args[0]);
+    text_add(m->out,
+             "    return vc_stream_serve(call, stream, events, arg);\n}\n");
+}
+
+/* vc_stream_try_send() of a message. */
+static void
+emit_try(const struct maker *m, const char *suffix, const char *what,
+         const char *type)
+{
+    const char *args[] = {
+        STREAM,
+        arena_printf(m->out->arena, "const %s *%s", type, what),
+        "bool *sent",
+    };
+
+    emit_head(m, suffix, args, sizeof args / sizeof args[0]);
+    text_addf(m->out, "    return vc_stream_try_send(stream, %s, sent);\n}\n",
+              what);
+}
+
 /* vc_stream_send() of a message. */
 static void
 emit_send(const struct maker *m, const char *suffix, const char *what,
@@ -128,6 +192,8 @@ emit_client_stream(const struct maker *m)
 
     emit_note(m, "The client sends, as vc_stream_send().");
     emit_send(m, "_send", "request", request);
+    emit_note(m, "The same without waiting, as vc_stream_try_send().");
+    emit_try(m, "_try_send", "request", request);
     emit_note(m, "The handler receives, as vc_stream_receive().");
     emit_take(m, "_request", "vc_stream_receive", "request", request);
 }
@@ -141,6 +207,8 @@ emit_server_stream(const struct maker *m)
     emit_take(m, "_receive", "vc_stream_receive", "reply", reply);
     emit_note(m, "The handler sends, as vc_stream_send().");
     emit_send(m, "_reply", "reply", reply);
+    emit_note(m, "The same without waiting, as vc_stream_try_send().");
+    emit_try(m, "_try_reply", "reply", reply);
 }
 
 static void
@@ -165,8 +233,11 @@ emit_inline(struct text *out, const struct model_service *service,
 
     if (model_method_has_async(method))
         emit_async(&maker);
-    if (model_method_streams(method))
+    if (model_method_streams(method)) {
         emit_open(&maker);
+        emit_start(&maker);
+        emit_serve(&maker);
+    }
     if (method->client_streaming)
         emit_client_stream(&maker);
     if (method->server_streaming)

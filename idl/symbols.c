@@ -108,11 +108,15 @@ add_helpers(struct symbols *symbols, const struct model_method *method,
         bool has;
     } helpers[] = {
         {"_async", model_method_has_async(method)},
+        {"_start", model_method_streams(method)},
+        {"_serve", model_method_streams(method)},
         {"_send", method->client_streaming},
+        {"_try_send", method->client_streaming},
         {"_receive", method->server_streaming},
         {"_finish", method->client_streaming && !method->server_streaming},
         {"_request", method->client_streaming},
         {"_reply", method->server_streaming},
+        {"_try_reply", method->server_streaming},
     };
 
     symbol.kind = "a helper of method";

@@ -59,6 +59,37 @@ vc_stream_send(struct vc_stream *stream, const void *message)
     return VC_OK;
 }
 
+enum vc_status
+vc_stream_try_send(struct vc_stream *stream, const void *message, bool *sent)
+{
+    *sent = stream->out->n < MESSAGES_MAX;
+    return *sent ? vc_stream_send(stream, message) : VC_OK;
+}
+
+/* What a stream with callbacks was started, or is served, with. */
+static const struct vc_stream_events *started, *served;
+
+enum vc_status
+vc_stream_start(struct vc_channel *channel, const struct vc_service *service,
+                unsigned method, const void *request,
+                const struct vc_call_opts *opts,
+                const struct vc_stream_events *events, void *arg,
+                struct vc_stream **stream)
+{
+    CHECK(arg == &started);
+    started = events;
+    return vc_stream_open(channel, service, method, request, opts, stream);
+}
+
+enum vc_status
+vc_stream_serve(struct vc_call *call, struct vc_stream *stream,
+                const struct vc_stream_events *events, void *arg)
+{
+    CHECK(call == NULL && stream == &one && arg == &served);
+    served = events;
+    return VC_OK;
+}
+
 /* Runs the handler of a client that streams. */
 static enum vc_status
 handler_run(struct vc_stream *stream, void *reply)
@@ -251,6 +282,31 @@ test_both_stream(void)
 }
 
 static void
+test_callbacks(void)
+{
+    static const struct vc_stream_events events = VC_STREAM_EVENTS_INIT;
+    Flow__Line line = FLOW__LINE__INIT;
+    Flow__Sum sum = FLOW__SUM__INIT;
+    struct vc_stream *stream;
+    bool sent = false;
+
+    line.number = 5;
+    CHECK(flow_flow_watch_start(&channel, &line, NULL, &events, &started,
+                                &stream) == VC_OK);
+    CHECK(started == &events && stream->out->n == 2);
+    CHECK(flow_flow_add__start(&channel, NULL, &events, &started, &stream) ==
+          VC_OK);
+    for (unsigned i = 0; i < MESSAGES_MAX; i++)
+        CHECK(flow_flow_add__try_send(stream, &line, &sent) == VC_OK && sent);
+    CHECK(flow_flow_add__try_send(stream, &line, &sent) == VC_OK && !sent);
+    CHECK(flow_flow_chat_start(&channel, NULL, &events, &started, &stream) ==
+          VC_OK);
+    CHECK(flow_flow_chat_try_reply(stream, &sum, &sent) == VC_OK && sent);
+    CHECK(flow_flow_chat_serve(NULL, stream, &events, &served) == VC_OK);
+    CHECK(served == &events);
+}
+
+static void
 test_no_handler(void)
 {
     static const struct flow_flow_methods none = {.once = NULL};
@@ -319,6 +375,7 @@ main(int argc, char **argv)
         {"server_stream", test_server_stream},
         {"client_stream", test_client_stream},
         {"both_stream", test_both_stream},
+        {"callbacks", test_callbacks},
         {"no_handler", test_no_handler},
         {"one_way", test_one_way},
         {"table", test_table},

@@ -239,6 +239,7 @@ check "an asynchronous call gives its reply to the function" ./kinds async
 check "a server's stream reaches its client" ./kinds server_stream
 check "a client's stream reaches its handler" ./kinds client_stream
 check "two streams of one call reach the other side" ./kinds both_stream
+check "streams have functions for callbacks at either end" ./kinds callbacks
 check "a one-way call reaches its handler" ./kinds one_way
 check "handlers of all kinds that are NULL answer VC_UNIMPLEMENTED" ./kinds no_handler
 check "tables have kinds, timeouts and limits" ./kinds table

@@ -62,6 +62,26 @@ flow_flow_watch(struct vc_channel *channel, const Flow__Line *request,
                           stream);
 }
 
+/* The same with callbacks, as vc_stream_start(); messages are
+ * Flow__Line. */
+static inline enum vc_status
+flow_flow_watch_start(struct vc_channel *channel, const Flow__Line *request,
+                      const struct vc_call_opts *opts,
+                      const struct vc_stream_events *events, void *arg,
+                      struct vc_stream **stream)
+{
+    return vc_stream_start(channel, &flow_flow_service, 1, request, opts,
+                           events, arg, stream);
+}
+
+/* The handler goes on by callbacks, as vc_stream_serve(). */
+static inline enum vc_status
+flow_flow_watch_serve(struct vc_call *call, struct vc_stream *stream,
+                      const struct vc_stream_events *events, void *arg)
+{
+    return vc_stream_serve(call, stream, events, arg);
+}
+
 /* The client receives, as vc_stream_receive(). */
 static inline enum vc_status
 flow_flow_watch_receive(struct vc_stream *stream, Flow__Line **reply)
@@ -81,6 +101,14 @@ flow_flow_watch_reply(struct vc_stream *stream, const Flow__Line *reply)
     return vc_stream_send(stream, reply);
 }
 
+/* The same without waiting, as vc_stream_try_send(). */
+static inline enum vc_status
+flow_flow_watch_try_reply(struct vc_stream *stream, const Flow__Line *reply,
+                          bool *sent)
+{
+    return vc_stream_try_send(stream, reply, sent);
+}
+
 /* Many for one.
  * Opens a stream, as vc_stream_open(). */
 static inline enum vc_status
@@ -90,11 +118,40 @@ flow_flow_add_(struct vc_channel *channel, const struct vc_call_opts *opts,
     return vc_stream_open(channel, &flow_flow_service, 2, NULL, opts, stream);
 }
 
+/* The same with callbacks, as vc_stream_start(); messages are
+ * Flow__Sum. */
+static inline enum vc_status
+flow_flow_add__start(struct vc_channel *channel,
+                     const struct vc_call_opts *opts,
+                     const struct vc_stream_events *events, void *arg,
+                     struct vc_stream **stream)
+{
+    return vc_stream_start(channel, &flow_flow_service, 2, NULL, opts, events,
+                           arg, stream);
+}
+
+/* The handler goes on by callbacks, as vc_stream_serve(); messages are
+ * Flow__Line. */
+static inline enum vc_status
+flow_flow_add__serve(struct vc_call *call, struct vc_stream *stream,
+                     const struct vc_stream_events *events, void *arg)
+{
+    return vc_stream_serve(call, stream, events, arg);
+}
+
 /* The client sends, as vc_stream_send(). */
 static inline enum vc_status
 flow_flow_add__send(struct vc_stream *stream, const Flow__Line *request)
 {
     return vc_stream_send(stream, request);
+}
+
+/* The same without waiting, as vc_stream_try_send(). */
+static inline enum vc_status
+flow_flow_add__try_send(struct vc_stream *stream, const Flow__Line *request,
+                        bool *sent)
+{
+    return vc_stream_try_send(stream, request, sent);
 }
 
 /* The handler receives, as vc_stream_receive(). */
@@ -132,11 +189,41 @@ flow_flow_chat(struct vc_channel *channel, const struct vc_call_opts *opts,
     return vc_stream_open(channel, &flow_flow_service, 3, NULL, opts, stream);
 }
 
+/* The same with callbacks, as vc_stream_start(); messages are
+ * Flow__Sum. */
+__attribute__((deprecated))
+static inline enum vc_status
+flow_flow_chat_start(struct vc_channel *channel,
+                     const struct vc_call_opts *opts,
+                     const struct vc_stream_events *events, void *arg,
+                     struct vc_stream **stream)
+{
+    return vc_stream_start(channel, &flow_flow_service, 3, NULL, opts, events,
+                           arg, stream);
+}
+
+/* The handler goes on by callbacks, as vc_stream_serve(); messages are
+ * Flow__Line. */
+static inline enum vc_status
+flow_flow_chat_serve(struct vc_call *call, struct vc_stream *stream,
+                     const struct vc_stream_events *events, void *arg)
+{
+    return vc_stream_serve(call, stream, events, arg);
+}
+
 /* The client sends, as vc_stream_send(). */
 static inline enum vc_status
 flow_flow_chat_send(struct vc_stream *stream, const Flow__Line *request)
 {
     return vc_stream_send(stream, request);
+}
+
+/* The same without waiting, as vc_stream_try_send(). */
+static inline enum vc_status
+flow_flow_chat_try_send(struct vc_stream *stream, const Flow__Line *request,
+                        bool *sent)
+{
+    return vc_stream_try_send(stream, request, sent);
 }
 
 /* The handler receives, as vc_stream_receive(). */
@@ -168,6 +255,14 @@ static inline enum vc_status
 flow_flow_chat_reply(struct vc_stream *stream, const Flow__Sum *reply)
 {
     return vc_stream_send(stream, reply);
+}
+
+/* The same without waiting, as vc_stream_try_send(). */
+static inline enum vc_status
+flow_flow_chat_try_reply(struct vc_stream *stream, const Flow__Sum *reply,
+                         bool *sent)
+{
+    return vc_stream_try_send(stream, reply, sent);
 }
 
 /* One for none.
