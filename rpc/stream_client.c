@@ -210,9 +210,12 @@ client_told(struct vc_stream *s)
 static void
 client_left(struct vc_stream *s)
 {
-    struct vc_channel *channel = vc__client_stream_of(s)->channel;
+    struct vc__client_stream *c = vc__client_stream_of(s);
+    struct vc_channel *channel = c->channel;
     struct vc__engine *engine = s->engine;
 
+    if (c->paused)
+        vc__pause_end(&channel->pauses, &c->pause);
     vc__stream_put(s);
     vc__asyncs_leave(channel, engine);
 }

@@ -22,6 +22,8 @@ struct vc__client_stream {
     bool given_up;               /* the stream's lock */
     struct vc__brought *brought; /* the same: what the reply brought, or NULL */
     uint32_t ms;                 /* that it may take */
+    struct vc__pause pause; /* with callbacks: for the closing of the channel */
+    bool paused;            /* it has begun */
     atomic_uint users; /* with callbacks: the program, and these; the last one
                         * has the interceptors told the end */
 };

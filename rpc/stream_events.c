@@ -26,7 +26,13 @@ enum due {
 
 /* --- what is due; all under the lock --------------------------------------- */
 
-/* How the call ended holds back no end, and nothing waits for a program that
+static bool
+is_paused(const struct vc_stream *s)
+{
+    return s->events->paused && !s->events->hurried;
+}
+
+/* A pause holds back no bad end, and nothing waits for a program that
  * has closed. */
 static bool
 is_given_up(const struct vc_stream *s)
@@ -39,7 +45,7 @@ end_due(struct vc_stream *s)
 {
     if (is_given_up(s))
         return DUE_END;
-    if (s->events->paused && (!cds_list_empty(&s->inbox) || s->last != NULL))
+    if (is_paused(s) && (!cds_list_empty(&s->inbox) || s->last != NULL))
         return DUE_NONE;
     if (!cds_list_empty(&s->inbox))
         return DUE_MESSAGE;
@@ -80,7 +86,7 @@ due_of(struct vc_stream *s)
     if (has_room(s))
         return DUE_WRITABLE;
     if (!cds_list_empty(&s->inbox))
-        return ev->paused ? DUE_NONE : DUE_MESSAGE;
+        return is_paused(s) ? DUE_NONE : DUE_MESSAGE;
     return s->half_in && !ev->half_told ? DUE_HALF_CLOSE : DUE_NONE;
 }
 
@@ -373,6 +379,15 @@ vc__stream_events_close(struct vc_stream *s)
 {
     pthread_mutex_lock(&s->lock);
     s->events->closed = true;
+    vc__stream_events_stir(s);
+    pthread_mutex_unlock(&s->lock);
+}
+
+void
+vc__stream_events_hurry(struct vc_stream *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->events->hurried = true;
     vc__stream_events_stir(s);
     pthread_mutex_unlock(&s->lock);
 }

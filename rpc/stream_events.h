@@ -25,6 +25,7 @@ struct vc__stream_events {
     bool busy;      /* the task is under way, or callbacks run */
     bool waits;     /* until vc__stream_events_open() */
     bool paused;    /* no message is to be given */
+    bool hurried;   /* that does not count any more */
     bool wants;     /* to know when a message of `room` may go */
     uint32_t room;  /* its cost */
     bool half_due;  /* the server is to be told that no more will come */
@@ -51,6 +52,10 @@ void vc__stream_events_open(struct vc_stream *s);
 /* The program is through with the stream: only on_end() follows. Once more does
  * nothing. */
 void vc__stream_events_close(struct vc_stream *s);
+
+/* Its channel is being closed, and waits for the last of them: no pause keeps
+ * anything back. Any thread. */
+void vc__stream_events_hurry(struct vc_stream *s);
 
 /* Is one due? */
 void vc__stream_events_stir(struct vc_stream *s);

@@ -103,17 +103,34 @@ stream_new(struct vc_channel *channel, const struct vc_service *service,
     return c;
 }
 
+/* The channel is being closed. */
+static void
+on_broken(struct vc__pause *p)
+{
+    vc__stream_events_hurry(
+        &caa_container_of(p, struct vc__client_stream, pause)->stream);
+}
+
+/* With callbacks it keeps the channel until the last of them. */
+static void
+events_join(struct vc__client_stream *c, struct vc__stream_events *events)
+{
+    vc__asyncs_enter(c->channel);
+    vc__stream_hold(&c->stream);
+    vc__stream_events_join(&c->stream, events, false);
+    c->pause.broken = on_broken;
+    c->paused = vc__pause_begin(&c->channel->pauses, &c->pause);
+    if (!c->paused)
+        vc__stream_events_hurry(&c->stream);
+}
+
 static void
 call_start(struct vc__client_stream *c, struct vc__stream_events *events)
 {
     uint64_t now = vc__now();
 
-    if (events != NULL) {
-        vc__asyncs_enter(c->channel);
-        vc__stream_hold(&c->stream);
-        vc__stream_events_join(&c->stream, events, false);
-    }
-
+    if (events != NULL)
+        events_join(c, events);
     c->stream.due =
         c->ms == VC_NO_DEADLINE ? VC__FOREVER : vc__after_ms(now, c->ms);
     c->call.due = c->stream.due;

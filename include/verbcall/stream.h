@@ -145,7 +145,8 @@ struct vc_stream_events {
 /* vc_stream_start - as vc_stream_open(), with callbacks, which are copied: no
  * thread waits for the stream, and the deadline ends it by itself. *stream is
  * set before the first of them runs. On VC_OK the caller owns it; on_end()
- * follows, and vc_channel_close() waits for that.
+ * follows. vc_channel_close() waits for that, and no pause keeps back what comes
+ * before it.
  * VC_INVALID_ARGUMENT   as above; events have no size
  * VC_RESOURCE_EXHAUSTED as above */
 VC_API enum vc_status vc_stream_start(struct vc_channel *channel,

@@ -423,6 +423,7 @@ reactor_start(struct reactor *r, struct vc_channel *channel, unsigned method,
     events.on_message = client_message;
     events.on_writable = client_writable;
     events.on_end = client_end;
+    pthread_mutex_init(&r->pumping, NULL);
     r->size = size;
     r->in_order = method != UP;
     request.payload.data = zeros;
@@ -437,8 +438,8 @@ reactor_start(struct reactor *r, struct vc_channel *channel, unsigned method,
     return status;
 }
 
-enum vc_status
-reactor_pump(struct reactor *r)
+static enum vc_status
+pump(struct reactor *r)
 {
     static uint8_t zeros[1 << 20];
 
@@ -464,6 +465,17 @@ reactor_pump(struct reactor *r)
     }
     return r->keeps_open || r->to_send == 0 ? VC_OK
                                             : vc_stream_half_close(r->stream);
+}
+
+enum vc_status
+reactor_pump(struct reactor *r)
+{
+    enum vc_status status;
+
+    pthread_mutex_lock(&r->pumping);
+    status = pump(r);
+    pthread_mutex_unlock(&r->pumping);
+    return status;
 }
 
 bool

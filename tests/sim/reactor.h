@@ -8,6 +8,8 @@
 #ifndef VC_TESTS_SIM_REACTOR_H
 #define VC_TESTS_SIM_REACTOR_H
 
+#include <pthread.h>
+
 #include <verbcall/stream.h>
 
 #include "tests/sim/sim.h"
@@ -60,12 +62,13 @@ struct reactor {
     uint64_t mark; /* of the last one: REACTOR_FAIL and so on */
     bool keeps_open;
 
-    unsigned sent;
-    unsigned full;     /* tries that had no room */
-    unsigned writable; /* on_writable() */
-    unsigned came;     /* messages */
-    uint64_t sum;      /* the tag of the last */
-    bool in_order;     /* replies of TALK or DOWN have the tags 0, 1, 2, ... */
+    pthread_mutex_t pumping; /* one thread at a time sends */
+    atomic_uint sent;
+    atomic_uint full;     /* tries that had no room */
+    atomic_uint writable; /* on_writable() */
+    atomic_uint came;     /* messages */
+    uint64_t sum;         /* the tag of the last */
+    bool in_order; /* replies of TALK or DOWN have the tags 0, 1, 2, ... */
     atomic_uint ends;
     atomic_uint faults;
     atomic_bool inside;

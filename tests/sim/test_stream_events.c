@@ -453,15 +453,19 @@ server_pauses_act(struct scene *s)
     begin(s, &r, TALK, 0, 1000);
     must(reactor_pump(&r));
     assert_true(reactor_await_word(&reactor_served.messages, 1));
+    pthread_mutex_lock(&r.pumping);
     r.to_send = MESSAGES;
     r.tag = r.mark = 0;
+    pthread_mutex_unlock(&r.pumping);
     must(reactor_pump(&r));
     assert_in_range(r.sent, 30, 66); /* thousand bytes */
     for (unsigned i = 0; i < 50; i++)
         scene_call(s, 10, 5);
     assert_int_equal(r.writable, 0);
     assert_int_equal(atomic_load(&reactor_served.messages), 1);
+    pthread_mutex_lock(&r.pumping);
     r.keeps_open = false;
+    pthread_mutex_unlock(&r.pumping);
     sim_tell(&reactor_served.resume);
     finish(&r, VC_OK);
     assert_int_equal(r.came, MESSAGES - 1);
@@ -497,6 +501,31 @@ pause_and_end_act(struct scene *s)
 }
 
 static void
+pause_and_close_act(struct scene *s)
+{
+    struct reactor r = {.at_message = pause_it};
+    struct vc_channel *channel;
+
+    runtime_start(s);
+    must(vc_channel_open(s->runtime, s->server.target, NULL, &channel));
+    must(reactor_start(&r, channel, DOWN, NULL, 10, 100));
+    assert_true(reactor_await_word(&reactor_served.ended, 1));
+    for (unsigned i = 0; i < 20; i++)
+        scene_call(s, 10, 5);
+    assert_int_equal(r.came, 1);
+    vc_channel_close(channel);
+    finish(&r, VC_OK);
+    assert_int_equal(r.came, 10);
+}
+
+static void
+closing_a_channel_waits_for_no_pause(void **state)
+{
+    (void)state;
+    play(pause_and_close_act);
+}
+
+static void
 a_pause_keeps_a_good_end_back_but_not_a_close(void **state)
 {
     (void)state;
@@ -525,7 +554,7 @@ idle_act(struct scene *s)
     assert_in_range(after.threads, before.threads, before.threads + 1);
     scene_call(s, 10, 5);
     for (unsigned i = 0; i < IDLE; i++) {
-        r[i].to_send = 2;
+        r[i].to_send = 2; /* nothing has been sent that could be writable */
         must(reactor_pump(&r[i]));
     }
     for (unsigned i = 0; i < IDLE; i++) {
@@ -603,6 +632,7 @@ main(void)
             a_client_that_pauses_stops_its_server_and_delays_nobody),
         cmocka_unit_test(
             a_server_that_pauses_stops_its_client_and_delays_nobody),
+        cmocka_unit_test(closing_a_channel_waits_for_no_pause),
         cmocka_unit_test(a_pause_keeps_a_good_end_back_but_not_a_close),
         cmocka_unit_test(a_thousand_idle_streams_take_no_threads),
         cmocka_unit_test(functions_for_the_other_form_are_refused),
