@@ -31,9 +31,9 @@ vc__requests_fail(struct cds_list_head *requests, struct vc__error *error,
     }
 }
 
-/* Streams end with the link that carried them. */
+/* Streams end with the link that carried them, and say how that went. */
 static void
-streams_fail(struct cds_list_head *broken)
+streams_fail(struct cds_list_head *broken, const struct vc__error *why)
 {
     CDS_LIST_HEAD(unknown);
     CDS_LIST_HEAD(unsent);
@@ -47,7 +47,8 @@ streams_fail(struct cds_list_head *broken)
         cds_list_add_tail(&r->node, r->exposed ? &unknown : &unsent);
     }
     vc__error_put(&error, VC_UNAVAILABLE,
-                  "the connection that carried the stream was lost");
+                  "the connection that carried the stream was lost: %.200s",
+                  why->text);
     vc__requests_fail(&unknown, &error, VC_OUTCOME_UNKNOWN);
     vc__requests_fail(&unsent, &error, VC_OUTCOME_NOT_EXECUTED);
 }
@@ -57,15 +58,16 @@ vc__pool_refuse(struct vc__pool *p)
 {
     CDS_LIST_HEAD(refused);
     CDS_LIST_HEAD(broken);
-    struct vc__error error;
+    struct vc__error error, broken_by;
 
     pthread_mutex_lock(&p->lock);
+    broken_by = p->broken_by;
     cds_list_splice(&p->refused, &refused);
     CDS_INIT_LIST_HEAD(&p->refused);
     cds_list_splice(&p->broken, &broken);
     CDS_INIT_LIST_HEAD(&p->broken);
     pthread_mutex_unlock(&p->lock);
-    streams_fail(&broken);
+    streams_fail(&broken, &broken_by);
     if (cds_list_empty(&refused))
         return;
     vc__error_put(&error, VC_RESOURCE_EXHAUSTED,

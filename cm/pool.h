@@ -95,6 +95,7 @@ struct vc__pool {
     struct cds_list_head clients; /* lock */
     struct cds_list_head refused; /* lock; requests for vc__pool_refuse() */
     struct cds_list_head broken;  /* lock; streams for it, too */
+    struct vc__error broken_by;   /* lock: how the link of these went */
     struct vc__error lost; /* lock: how the last link went; VC_OK: it did not */
     const struct vc_service *asked;  /* lock; service of the next hello */
     struct cds_list_head connecting; /* lock; of struct vc__pool_waiter */

@@ -287,7 +287,8 @@ vc__session_bind(struct vc__session *s, struct vc__pool_link *pl)
 
 /* The link that carried a stream is lost, and it ends with it. */
 static void
-stream_break(struct vc__session *s, struct vc__slot *slot)
+stream_break(struct vc__session *s, struct vc__slot *slot,
+             const struct vc__error *why)
 {
     struct vc__pool *p = s->peer->pool;
     struct vc__request *r = slot->request;
@@ -295,12 +296,15 @@ stream_break(struct vc__session *s, struct vc__slot *slot)
     vc__request_complete(p, r);
     slot->request = NULL;
     s->bytes -= r->send->frame.body_len;
+    p->broken_by = *why;
     cds_list_add_tail(&r->node, &p->broken);
 }
 
 void
 vc__session_unbind(struct vc__session *s)
 {
+    const struct vc__error *why = &s->link->link.error;
+
     s->link->n_busy -= s->n_busy;
     s->link = NULL;
     cds_list_del(&s->node);
@@ -312,7 +316,7 @@ vc__session_unbind(struct vc__session *s)
         if (slot->request != NULL)
             slot->request->exposed = vc__request_is_exposed(slot->request);
         if (slot->request != NULL && slot->stream)
-            stream_break(s, slot);
+            stream_break(s, slot, why);
     }
 }
 

@@ -15,12 +15,24 @@
 
 /* --- the end ----------------------------------------------------------- */
 
+static void
+over_set(struct vc__client_stream *c)
+{
+    pthread_mutex_lock(&c->stream.lock);
+    c->over = true;
+    pthread_mutex_unlock(&c->stream.lock);
+}
+
 /* Once. The stream may be freed by it. */
 static void
 call_end(struct vc__client_stream *c, const struct vc__error *error)
 {
     struct vc__send *send, *next;
 
+    if (c->again.cancellable)
+        vc__cancelling_end(&c->cancelling);
+    vc__again_end(&c->again);
+    over_set(c);
     vc__stream_end(&c->stream, error);
     /* What waited for a link with it. */
     cds_list_for_each_entry_safe (send, next, &c->request.queued, node)
@@ -108,14 +120,14 @@ on_failed(struct vc__request *r, const struct vc__error *error)
 }
 
 /* Uses the client only while the call has not ended: then the channel may be
- * closed. */
+ * closed. A stream whose message was lost has ended before its call. */
 static bool
 client_enter(struct vc__client_stream *c)
 {
     bool enters;
 
     pthread_mutex_lock(&c->stream.lock);
-    enters = !c->stream.ended;
+    enters = !c->over;
     if (enters)
         vc__channel_enter(c->channel);
     pthread_mutex_unlock(&c->stream.lock);
@@ -152,6 +164,69 @@ give_up(struct vc_stream *s, enum vc_status status, const char *text)
     vc__error_put(&error, status, "%s: %s", s->method, text);
     if (!client_give_up(s, &error) && s->events == NULL)
         vc__stream_await_written(s);
+}
+
+/* --- cancelling -------------------------------------------------------- */
+
+/* Not before it has been started. */
+static void
+cancel_run(struct vc__task *task)
+{
+    struct vc__client_stream *c =
+        caa_container_of(task, struct vc__client_stream, cancel);
+    struct vc__error error;
+    bool started;
+
+    pthread_mutex_lock(&c->stream.lock);
+    started = c->started;
+    c->unwanted = true;
+    pthread_mutex_unlock(&c->stream.lock);
+    vc__error_put(&error, VC_CANCELLED, "%s: it was cancelled", c->type->name);
+    if (started)
+        client_give_up(&c->stream, &error);
+    vc__stream_put(&c->stream);
+}
+
+/* Under a canceller's lock. */
+static void
+on_cancel(struct vc__cancelling *cancelling)
+{
+    struct vc__client_stream *c =
+        caa_container_of(cancelling, struct vc__client_stream, cancelling);
+
+    if (atomic_exchange(&c->cancelled, true))
+        return;
+    vc__stream_hold(&c->stream);
+    vc__engine_post(c->stream.engine, &c->cancel);
+}
+
+enum vc_status
+vc__client_stream_limit(struct vc__client_stream *c,
+                        const struct vc_call_opts *opts, uint64_t now)
+{
+    struct vc__again *g = &c->again;
+    enum vc_status status = vc__again_begin(g, opts, now);
+
+    if (status != VC_OK || !g->cancellable)
+        return status;
+    status = vc__cancelling_begin(&c->cancelling, g->canceller, g->parent,
+                                  on_cancel);
+    if (status != VC_OK)
+        vc__again_end(g);
+    return status;
+}
+
+void
+vc__client_stream_started(struct vc__client_stream *c)
+{
+    bool unwanted;
+
+    pthread_mutex_lock(&c->stream.lock);
+    c->started = true;
+    unwanted = c->unwanted;
+    pthread_mutex_unlock(&c->stream.lock);
+    if (unwanted)
+        give_up(&c->stream, VC_CANCELLED, "it was cancelled");
 }
 
 /* --- the stream's operations -------------------------------------------- */
@@ -206,6 +281,17 @@ client_told(struct vc_stream *s)
     user_leave(vc__client_stream_of(s));
 }
 
+/* A message that was lost has ended the stream, and not its call. */
+static enum vc_status
+client_over(struct vc_stream *s)
+{
+    struct vc__error error;
+
+    vc__error_put(&error, VC_CANCELLED, "a message was lost");
+    client_give_up(s, &error);
+    return vc__stream_status(s);
+}
+
 /* The runtime lives until the channel has been left. */
 static void
 client_left(struct vc_stream *s)
@@ -223,7 +309,7 @@ client_left(struct vc_stream *s)
 static const struct vc__stream_ops client_ops = {.put = client_put,
                                                  .expire = client_expire,
                                                  .give_up = client_give_up,
-                                                 .over = vc__stream_status,
+                                                 .over = client_over,
                                                  .told = client_told,
                                                  .left = client_left,
                                                  .free = client_free};
@@ -276,6 +362,7 @@ vc__client_stream_new(void)
     vc__stream_init(&c->stream, &client_ops);
     c->call.hold = call_hold;
     c->call.done = call_done;
+    c->cancel.run = cancel_run;
     c->request.send = &c->call;
     c->request.replied = on_replied;
     c->request.failed = on_failed;

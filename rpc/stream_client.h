@@ -6,6 +6,7 @@
 #ifndef VC_RPC_STREAM_CLIENT_H
 #define VC_RPC_STREAM_CLIENT_H
 
+#include "rpc/again.h"
 #include "rpc/channel.h"
 #include "rpc/client_metadata.h"
 #include "rpc/stream.h"
@@ -21,7 +22,13 @@ struct vc__client_stream {
     const struct vc_method *type;
     bool given_up;               /* the stream's lock */
     struct vc__brought *brought; /* the same: what the reply brought, or NULL */
-    uint32_t ms;                 /* that it may take */
+    struct vc__again again;      /* when it is to end, and what may end it */
+    struct vc__cancelling cancelling; /* if it can be, until its end */
+    struct vc__task cancel;           /* gives it up, on the holder */
+    atomic_bool cancelled;            /* that has been posted */
+    bool started;                     /* the stream's lock */
+    bool unwanted;                    /* the same: to be given up when it is */
+    bool over; /* the same: its end has come, and the channel may be closed */
     struct vc__pause pause; /* with callbacks: for the closing of the channel */
     bool paused;            /* it has begun */
     atomic_uint users; /* with callbacks: the program, and these; the last one
@@ -49,6 +56,16 @@ vc__client_stream_up(const struct vc__client_stream *c)
 /* With the functions of its frames and its end; all else is zero, and has one
  * holder, the caller. NULL without memory. */
 struct vc__client_stream *vc__client_stream_new(void);
+
+/* When it is to end, and what may end it; opts are whole. It can be cancelled
+ * when it has joined c->cancelling. VC_CANCELLED or VC_DEADLINE_EXCEEDED: it
+ * need not be started. */
+enum vc_status vc__client_stream_limit(struct vc__client_stream *c,
+                                       const struct vc_call_opts *opts,
+                                       uint64_t now);
+
+/* Its request has been started: from now on it can be given up. */
+void vc__client_stream_started(struct vc__client_stream *c);
 
 /* It was never started. */
 void vc__client_stream_free(struct vc__client_stream *c);

@@ -82,7 +82,7 @@ most_of(const struct vc_channel *channel)
 
 static struct vc__client_stream *
 stream_new(struct vc_channel *channel, const struct vc_service *service,
-           unsigned method, const struct vc_call_opts *opts)
+           unsigned method)
 {
     struct vc__client_stream *c = vc__client_stream_new();
     const struct vc_method *type = &service->methods[method];
@@ -99,7 +99,6 @@ stream_new(struct vc_channel *channel, const struct vc_service *service,
     c->stream.half_out = !(type->flags & VC_METHOD_CLIENT_STREAM);
     c->channel = channel;
     c->type = type;
-    c->ms = opts->timeout_ms;
     return c;
 }
 
@@ -124,21 +123,39 @@ events_join(struct vc__client_stream *c, struct vc__stream_events *events)
         vc__stream_events_hurry(&c->stream);
 }
 
+/* It may be cancelled as soon as it is there. */
 static void
-call_start(struct vc__client_stream *c, struct vc__stream_events *events)
+call_start(struct vc__client_stream *c, uint64_t now,
+           struct vc__stream_events *events)
 {
-    uint64_t now = vc__now();
-
+    c->stream.due = c->call.due = c->again.due;
     if (events != NULL)
         events_join(c, events);
-    c->stream.due =
-        c->ms == VC_NO_DEADLINE ? VC__FOREVER : vc__after_ms(now, c->ms);
-    c->call.due = c->stream.due;
-    c->call.frame.deadline = vc__deadline_left(c->stream.due, now);
+    if (c->again.cancellable)
+        vc__cancelling_join(&c->cancelling);
+    c->call.frame.deadline = vc__deadline_left(c->call.due, now);
     c->call.fresh = true;
     vc__engine_catch_up(c->stream.engine, now);
     vc__stream_hold(&c->stream); /* the call's */
     vc__client_start(c->client, &c->request);
+    vc__client_stream_started(c);
+}
+
+/* All that may fail; the channel is entered. */
+static enum vc_status
+prepare(struct vc__client_stream *c, const struct vc_service *service,
+        const void *request, const struct vc_call_opts *opts, uint64_t now)
+{
+    enum vc_status status = metadata_pack(c, opts);
+
+    if (status == VC_OK)
+        status = call_pack(c, request);
+    if (status != VC_OK)
+        return status;
+    c->client = vc__channel_client(c->channel, service);
+    if (c->client == NULL)
+        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    return vc__client_stream_limit(c, opts, now);
 }
 
 /* The events are the stream's when it is open. */
@@ -150,22 +167,19 @@ stream_open(struct vc_channel *channel, const struct vc_service *service,
 {
     struct vc__client_stream *c;
     struct vc_call_opts opts;
+    uint64_t now;
     enum vc_status status = vc__call_opts_take(
         &opts, user_opts,
         vc__channel_call_ms(channel, &service->methods[method]));
 
     if (status != VC_OK)
         return status;
-    c = stream_new(channel, service, method, &opts);
+    c = stream_new(channel, service, method);
     if (c == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
-    status = metadata_pack(c, &opts);
-    if (status == VC_OK)
-        status = call_pack(c, request);
+    now = vc__now();
     vc__channel_enter(channel);
-    c->client = vc__channel_client(channel, service);
-    if (status == VC_OK && c->client == NULL)
-        status = vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    status = prepare(c, service, request, &opts, now);
     if (status != VC_OK) {
         vc__channel_leave(channel);
         vc__client_stream_free(c);
@@ -173,7 +187,7 @@ stream_open(struct vc_channel *channel, const struct vc_service *service,
     }
     call_fill(c, method);
     *stream = &c->stream;
-    call_start(c, events);
+    call_start(c, now, events);
     return VC_OK;
 }
 

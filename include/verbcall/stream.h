@@ -33,10 +33,13 @@ struct vc_stream;
  * request is the message of a client that does not stream, else NULL; it is
  * not needed any more when the function returns. It does not wait for the
  * server: that it cannot be reached shows when the stream is used. The
- * deadline is that of the whole stream. On VC_OK the caller owns *stream and
+ * deadline is that of the whole stream, and so are opts->parent and
+ * opts->canceller. On VC_OK the caller owns *stream and
  * closes it by vc_stream_close(). Any thread.
  * VC_INVALID_ARGUMENT   the request lacks something that must be set
- * VC_RESOURCE_EXHAUSTED the request is over the server's limit; no memory */
+ * VC_RESOURCE_EXHAUSTED the request is over the server's limit; no memory
+ * VC_CANCELLED          its canceller was cancelled, or its parent
+ * VC_DEADLINE_EXCEEDED  the deadline of its parent has passed */
 VC_API enum vc_status vc_stream_open(struct vc_channel *channel,
                                      const struct vc_service *service,
                                      unsigned method, const void *request,
@@ -147,8 +150,8 @@ struct vc_stream_events {
  * set before the first of them runs. On VC_OK the caller owns it; on_end()
  * follows. vc_channel_close() waits for that, and no pause keeps back what comes
  * before it.
- * VC_INVALID_ARGUMENT   as above; events have no size
- * VC_RESOURCE_EXHAUSTED as above */
+ * VC_INVALID_ARGUMENT   events have no size
+ * others                as above */
 VC_API enum vc_status vc_stream_start(struct vc_channel *channel,
                                       const struct vc_service *service,
                                       unsigned method, const void *request,

@@ -1,0 +1,250 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What ends streams from outside: cancellers, the call that they are made for,
+ * and the link, which tells why. */
+#include <string.h>
+
+#include <verbcall/call.h>
+#include <verbcall/cancel.h>
+
+#include "tests/sim/reactor.h"
+#include "tests/sim/scene.h"
+
+static atomic_int child_status; /* of the handler's stream, or below 0 */
+static sim_handle *handle;      /* of Echo; or NULL */
+
+static void
+play(void (*act)(struct scene *s))
+{
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        struct scene s = {.opts = VC_CHANNEL_OPTS_INIT, .act = act};
+
+        memset(&reactor_served, 0, sizeof reactor_served);
+        atomic_store(&reactor_served.last, -1);
+        atomic_store(&child_status, -1);
+        s.server.add = reactor_add;
+        s.server.handle = handle;
+        s.server.calls_itself = handle != NULL;
+        scene_run(&s, seed);
+        assert_int_equal(atomic_load(&reactor_served.faults), 0);
+        assert_int_equal(atomic_load(&reactor_served.began),
+                         atomic_load(&reactor_served.ended));
+    }
+}
+
+static void
+must(enum vc_status status)
+{
+    if (status != VC_OK)
+        fail_msg("%s: %s", vc_status_name(status), vc_error());
+}
+
+/* --- cancellers ------------------------------------------------------------ */
+
+struct waiting {
+    struct vc_stream *stream;
+    enum vc_status status;
+};
+
+static void *
+receive_main(void *arg)
+{
+    struct waiting *w = arg;
+    void *message;
+
+    w->status = vc_stream_receive(w->stream, &message);
+    return NULL;
+}
+
+static void
+canceller_act(struct scene *s)
+{
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+    struct reactor r = {.to_send = 10, .keeps_open = true};
+    struct waiting w = {.status = VC_OK};
+    pthread_t thread;
+
+    must(vc_runtime_start(s->runtime, 1));
+    must(vc_canceller_new(&opts.canceller));
+    opts.timeout_ms = VC_NO_DEADLINE;
+    must(vc_stream_open(s->channel, &reactor_service, TALK, NULL, &opts,
+                        &w.stream));
+    must(reactor_start(&r, s->channel, TALK, &opts, 0, 10));
+    must(reactor_pump(&r));
+    pthread_create(&thread, NULL, receive_main, &w);
+    assert_true(reactor_await_word(&reactor_served.messages, 10));
+    vc_cancel(opts.canceller);
+    pthread_join(thread, NULL);
+    assert_int_equal(w.status, VC_CANCELLED);
+    vc_stream_close(w.stream);
+    assert_true(reactor_await(&r));
+    assert_null(reactor_fault(&r));
+    assert_int_equal(r.status, VC_CANCELLED);
+    vc_stream_close(r.stream);
+    assert_true(reactor_await_word(&reactor_served.cancels, 2));
+
+    /* It is so already. */
+    assert_int_equal(vc_stream_open(s->channel, &reactor_service, TALK, NULL,
+                                    &opts, &w.stream),
+                     VC_CANCELLED);
+    r = (struct reactor){.to_send = 1};
+    assert_int_equal(reactor_start(&r, s->channel, TALK, &opts, 0, 10),
+                     VC_CANCELLED);
+    vc_canceller_free(opts.canceller);
+    scene_call(s, 10, 5);
+    assert_int_equal(atomic_load(&r.ends), 0);
+}
+
+static void
+a_canceller_ends_streams_of_both_forms(void **state)
+{
+    (void)state;
+    handle = NULL;
+    play(canceller_act);
+}
+
+/* Nobody but the one who waits advances the runtime. */
+static void *
+cancel_main(void *arg)
+{
+    fake_sleep_us(20000);
+    vc_cancel(arg);
+    return NULL;
+}
+
+static void
+alone_act(struct scene *s)
+{
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+    struct vc_stream *stream;
+    pthread_t thread;
+    void *message;
+
+    must(vc_canceller_new(&opts.canceller));
+    must(vc_stream_open(s->channel, &reactor_service, TALK, NULL, &opts,
+                        &stream));
+    pthread_create(&thread, NULL, cancel_main, opts.canceller);
+    assert_int_equal(vc_stream_receive(stream, &message), VC_CANCELLED);
+    pthread_join(thread, NULL);
+    vc_stream_close(stream);
+    vc_canceller_free(opts.canceller);
+    scene_call(s, 10, 5);
+}
+
+static void
+a_canceller_needs_no_thread_of_the_library(void **state)
+{
+    (void)state;
+    handle = NULL;
+    play(alone_act);
+}
+
+/* --- parents --------------------------------------------------------------- */
+
+/* Waits in a stream that is made for its call. */
+static enum vc_status
+echo_by_stream(struct sim_server *s, struct vc_call *call,
+               const Suite__EchoRequest *request, Suite__EchoReply *reply)
+{
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+    struct vc_stream *stream;
+    enum vc_status status;
+    void *message;
+
+    reply->tag = request->tag;
+    reply->payload = request->payload;
+    if (request->tag == 0)
+        return VC_OK;
+    opts.parent = call;
+    opts.timeout_ms = VC_NO_DEADLINE;
+    status =
+        vc_stream_open(s->self, &reactor_service, TALK, NULL, &opts, &stream);
+    if (status == VC_OK) {
+        status = vc_stream_receive(stream, &message);
+        vc_stream_close(stream);
+    }
+    atomic_store(&child_status, (int)status);
+    return vc_call_fail(call, status, "the stream: %s", vc_error());
+}
+
+static void
+await_child(enum vc_status status)
+{
+    for (unsigned i = 0; atomic_load(&child_status) < 0 && i < 10000; i++)
+        fake_sleep_us(1000);
+    assert_int_equal(atomic_load(&child_status), status);
+}
+
+static void
+parent_act(struct scene *s)
+{
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+    pthread_t thread;
+
+    must(vc_canceller_new(&opts.canceller));
+    pthread_create(&thread, NULL, cancel_main, opts.canceller);
+    assert_int_equal(sim_echo_opts(s->channel, 10, 1, &opts, NULL),
+                     VC_CANCELLED);
+    pthread_join(thread, NULL);
+    vc_canceller_free(opts.canceller);
+    await_child(VC_CANCELLED);
+
+    atomic_store(&child_status, -1);
+    assert_int_equal(sim_echo(s->channel, 10, 1, 30, NULL),
+                     VC_DEADLINE_EXCEEDED);
+    await_child(VC_DEADLINE_EXCEEDED);
+    assert_true(reactor_await_word(&reactor_served.ended, 2));
+    scene_call(s, 10, 0);
+}
+
+static void
+a_stream_ends_with_the_call_that_it_is_made_for(void **state)
+{
+    (void)state;
+    handle = echo_by_stream;
+    play(parent_act);
+}
+
+/* --- links ----------------------------------------------------------------- */
+
+static void
+reason_act(struct scene *s)
+{
+    struct vc_stream *stream;
+    void *message;
+
+    must(vc_stream_open(s->channel, &reactor_service, TALK, NULL, NULL,
+                        &stream));
+    scene_call(s, 10, 5);
+    fake_port_set(s->server.host, false);
+    assert_int_equal(vc_stream_receive(stream, &message), VC_UNAVAILABLE);
+    /* Which server, and what was the matter with it. */
+    if (strstr(vc_error(), "was lost: ") == NULL ||
+        strstr(vc_error(), "10.9.0.2") == NULL)
+        fail_msg("it says %s", vc_error());
+    vc_stream_close(stream);
+    fake_port_set(s->server.host, true);
+    scene_call(s, 10, 5);
+}
+
+static void
+a_stream_whose_link_was_lost_says_how(void **state)
+{
+    (void)state;
+    handle = NULL;
+    play(reason_act);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_canceller_ends_streams_of_both_forms),
+        cmocka_unit_test(a_canceller_needs_no_thread_of_the_library),
+        cmocka_unit_test(a_stream_ends_with_the_call_that_it_is_made_for),
+        cmocka_unit_test(a_stream_whose_link_was_lost_says_how),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
