@@ -49,12 +49,12 @@ struct vc__request {
     void (*replied)(struct vc__request *r, const struct vc__reply_frame *reply);
     /* There will be no reply. As above, or inside of vc__client_start(). */
     void (*failed)(struct vc__request *r, const struct vc__error *error);
-    /* Of a stream, else NULL: a MESSAGE, whole, or a WINDOW; false when it
-     * breaks the protocol. On the holder, under the lock of the pool. What
+    /* Of a stream, else NULL: a MESSAGE, whole and with its metadata, which are
+     * not checked, or a WINDOW; false when it breaks the protocol. On the holder, under the lock of the pool. What
      * cannot be kept comes with body NULL and says why. A stream is not sent
      * again by another link, but failed. */
-    bool (*message)(struct vc__request *r, const uint8_t *body, uint32_t len,
-                    const char *loss);
+    bool (*message)(struct vc__request *r, const struct vc__metadata *m,
+                    const uint8_t *body, uint32_t len, const char *loss);
     bool (*window)(struct vc__request *r, uint32_t end);
     struct cds_list_head queued; /* of a stream: to be sent after it */
 

@@ -141,12 +141,12 @@ reply_first(struct vc__session *s, const struct vc__frame *f,
 
 /* A message of a stream is whole. */
 static bool
-message_whole(struct vc__slot *slot, const uint8_t *body, uint32_t len,
-              const char *loss)
+message_whole(struct vc__slot *slot, struct vc__metadata m, const uint8_t *body,
+              uint32_t len, const char *loss)
 {
     /* Nobody waits for it any more. */
     return slot->request == NULL ||
-           slot->request->message(slot->request, body, len, loss);
+           slot->request->message(slot->request, &m, body, len, loss);
 }
 
 static bool
@@ -160,9 +160,10 @@ message_first(struct vc__session *s, const struct vc__frame *f)
     if (f->flags & VC__FRAME_MORE)
         return assembly_begin(s, slot, f) &&
                (!slot->wasted ||
-                message_whole(slot, NULL, vc__get32(f->body),
+                message_whole(slot, vc__metadata_of(f), NULL,
+                              vc__get32(f->body),
                               loss_text(VC__ASSEMBLY_NO_MEMORY)));
-    return message_whole(slot, f->body, f->body_len, NULL);
+    return message_whole(slot, vc__metadata_of(f), f->body, f->body_len, NULL);
 }
 
 static bool
@@ -178,7 +179,8 @@ message_more(struct vc__session *s, struct vc__slot *slot,
 {
     const char *loss =
         done->loss == VC__ASSEMBLY_KEPT ? NULL : loss_text(done->loss);
-    bool good = message_whole(slot, done->data, done->total, loss);
+    bool good = message_whole(slot, vc__assembly_metadata(done), done->data,
+                              done->total, loss);
 
     vc__assembly_end(done, &s->peer->pool->budget);
     vc__pool_count_replies(s->peer->pool);

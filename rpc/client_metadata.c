@@ -71,12 +71,13 @@ vc__metadata_pack(const struct vc_metadata *entries, size_t n, unsigned attempt,
 /* --- of a reply -------------------------------------------------------- */
 
 struct vc__brought *
-vc__brought_new(const struct vc__metadata *m, const char **fault)
+vc__brought_new(const struct vc__metadata *m, bool may_trail,
+                const char **fault)
 {
     struct vc__brought *b;
     size_t n;
 
-    *fault = vc__metadata_check(m, true, &n);
+    *fault = vc__metadata_check(m, may_trail, &n);
     if (*fault != NULL)
         return NULL;
     b = malloc(sizeof *b + vc__metadata_memory(m, n));

@@ -28,10 +28,11 @@ struct vc__brought {
     struct vc_metadata entries[];
 };
 
-/* Unpacks a reply's metadata. *fault tells malformed ones, then NULL is
+/* Unpacks the metadata of a reply, or of the first message of a stream, which
+ * do not trail. *fault tells malformed ones, then NULL is
  * returned; else NULL says that there is no memory. Freed by free(). */
 struct vc__brought *vc__brought_new(const struct vc__metadata *m,
-                                    const char **fault);
+                                    bool may_trail, const char **fault);
 
 /* The server's advice in a reply that failed, when there is any: milliseconds
  * until the next attempt, below 0 for none. One that is no number says none,

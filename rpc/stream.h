@@ -36,6 +36,10 @@ struct vc__stream_ops {
     /* Ends it so, if nothing else has. False: that is on its way. Never waits.
      * Any thread, without locks. */
     bool (*give_up)(struct vc_stream *s, const struct vc__error *error);
+    /* The metadata that go with the first message: writes them, unless out is
+     * NULL, and says how many bytes they are. NULL: none. Where vc_stream_send()
+     * runs. */
+    uint16_t (*initial)(const struct vc_stream *s, uint8_t *out);
     /* Of one with callbacks: what on_end() is told; it has returned. On the
      * thread that runs it. */
     enum vc_status (*over)(struct vc_stream *s);
@@ -66,6 +70,7 @@ struct vc_stream {
     uint64_t due;
     size_t memory; /* of a message that is unpacked */
     bool of_server;
+    bool began; /* the sender's: a message has been sent */
     struct vc_interception *interception; /* that sees its messages, or NULL */
 
     pthread_mutex_t lock;

@@ -78,7 +78,7 @@ metadata_keep(struct vc__client_stream *c, const struct vc__reply_frame *reply,
 
     if (reply->metadata.len == 0)
         return true;
-    b = vc__brought_new(&reply->metadata, &fault);
+    b = vc__brought_new(&reply->metadata, true, &fault);
     if (fault != NULL)
         vc__error_put(error, VC_INTERNAL, "the reply of %s has %s",
                       c->type->name, fault);
@@ -260,6 +260,7 @@ client_free(struct vc_stream *s)
     vc__stream_fini(s);
     free(c->metadata);
     free(c->brought);
+    free(c->initial);
     free(c->body);
     free(c);
 }
@@ -316,15 +317,46 @@ static const struct vc__stream_ops client_ops = {.put = client_put,
 
 /* --- frames ------------------------------------------------------------ */
 
+/* Those of the first message. False: they end the stream, or *loss says why
+ * they could not be kept. */
 static bool
-on_message(struct vc__request *r, const uint8_t *body, uint32_t len,
-           const char *loss)
+initial_keep(struct vc__client_stream *c, const struct vc__metadata *m,
+             const char **loss)
+{
+    const char *fault = "metadata that do not come with the first of them";
+    struct vc__brought *b = NULL;
+    struct vc__error error;
+
+    if (!c->came)
+        b = vc__brought_new(m, false, &fault);
+    if (fault != NULL) {
+        vc__error_put(&error, VC_INTERNAL, "a message of %s has %s",
+                      c->type->name, fault);
+        error.outcome = VC_OUTCOME_UNKNOWN;
+        vc__stream_end(&c->stream, &error);
+        return false;
+    }
+    if (b == NULL)
+        *loss = "out of memory for its metadata";
+    pthread_mutex_lock(&c->stream.lock);
+    c->initial = b;
+    pthread_mutex_unlock(&c->stream.lock);
+    return true;
+}
+
+static bool
+on_message(struct vc__request *r, const struct vc__metadata *m,
+           const uint8_t *body, uint32_t len, const char *loss)
 {
     struct vc__client_stream *c =
         caa_container_of(r, struct vc__client_stream, request);
 
-    return vc__client_stream_down(c) &&
-           vc__stream_message(&c->stream, body, len, loss);
+    if (!vc__client_stream_down(c))
+        return false;
+    if (m->len > 0 && !initial_keep(c, m, &loss))
+        return true;
+    c->came = true;
+    return vc__stream_message(&c->stream, body, len, loss);
 }
 
 static bool
@@ -453,6 +485,23 @@ vc_stream_result(struct vc_stream *s, struct vc_result *result)
                         s->method);
     vc__result_fill(result, &error, 1, b);
     return VC_OK;
+}
+
+const struct vc_metadata *
+vc_stream_initial(struct vc_stream *s, size_t *n)
+{
+    const struct vc__brought *b = NULL;
+
+    *n = 0;
+    if (s->of_server)
+        return NULL;
+    pthread_mutex_lock(&s->lock);
+    b = vc__client_stream_of(s)->initial;
+    pthread_mutex_unlock(&s->lock);
+    if (b == NULL)
+        return NULL;
+    *n = b->view.n_initial;
+    return b->view.entries;
 }
 
 void

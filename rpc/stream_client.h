@@ -21,6 +21,8 @@ struct vc__client_stream {
     struct vc__client *client;
     const struct vc_method *type;
     bool given_up;               /* the stream's lock */
+    struct vc__brought *initial; /* the same: what the first message brought */
+    bool came;                   /* the pool's lock: a message has */
     struct vc__brought *brought; /* the same: what the reply brought, or NULL */
     struct vc__again again;      /* when it is to end, and what may end it */
     struct vc__cancelling cancelling; /* if it can be, until its end */

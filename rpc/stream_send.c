@@ -17,7 +17,7 @@
 struct stream_send {
     struct vc__send send;
     struct vc_stream *stream;
-    uint8_t body[];
+    uint8_t body[]; /* metadata, message */
 };
 
 /* Under the lock of the link. */
@@ -42,16 +42,19 @@ send_done(struct vc__send *send, enum vc__send_end end)
 }
 
 static struct stream_send *
-send_new(struct vc_stream *s, enum vc__frame_type type, uint32_t len)
+send_new(struct vc_stream *s, enum vc__frame_type type, uint16_t before,
+         uint32_t len)
 {
-    struct stream_send *ss = malloc(sizeof *ss + len);
+    struct stream_send *ss = malloc(sizeof *ss + before + len);
 
     if (ss == NULL)
         return NULL;
     memset(&ss->send, 0, sizeof ss->send);
     ss->send.frame.type = (uint8_t)type;
+    ss->send.frame.metadata = ss->body;
+    ss->send.frame.metadata_len = before;
     ss->send.frame.body_len = len;
-    ss->send.body = ss->body;
+    ss->send.body = ss->body + before;
     ss->send.of_reply = s->of_server;
     ss->send.done = send_done;
     ss->stream = s;
@@ -69,7 +72,7 @@ send_drop(struct stream_send *ss)
 bool
 vc__stream_tell(struct vc_stream *s, enum vc__frame_type type, uint32_t value)
 {
-    struct stream_send *ss = send_new(s, type, 0);
+    struct stream_send *ss = send_new(s, type, 0, 0);
 
     if (ss == NULL)
         return false;
@@ -213,17 +216,26 @@ measure(struct vc_stream *s, const void *message, struct vc__packing *packing)
     return VC_OK;
 }
 
+static uint16_t
+initial_of(const struct vc_stream *s, uint8_t *out)
+{
+    return s->began || s->ops->initial == NULL ? 0 : s->ops->initial(s, out);
+}
+
 /* For one that has its room in the window. */
 static enum vc_status
 message_send(struct vc_stream *s, const void *message,
              struct vc__packing *packing, bool *is_long)
 {
+    uint16_t before = initial_of(s, NULL);
     struct stream_send *ss =
-        send_new(s, VC__FRAME_MESSAGE, (uint32_t)packing->size);
+        send_new(s, VC__FRAME_MESSAGE, before, (uint32_t)packing->size);
 
     if (ss == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
-    vc__codec_pack(s->sends, packing, message, ss->body);
+    initial_of(s, ss->body);
+    s->began = true;
+    vc__codec_pack(s->sends, packing, message, ss->body + before);
     if (s->interception != NULL)
         vc__interception_message(
             s->interception,

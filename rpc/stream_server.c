@@ -136,6 +136,17 @@ server_free(struct vc_stream *s)
     free(server_stream_of(s));
 }
 
+/* By the thread of the call. */
+static uint16_t
+server_initial(const struct vc_stream *s, uint8_t *out)
+{
+    const struct vc__call_metadata *m =
+        &caa_container_of(s, const struct vc__server_stream, stream)
+             ->call->metadata;
+
+    return (uint16_t)vc__metadata_initial(m->said, m->said_len, out);
+}
+
 /* --- callbacks: the call is there until it has been left ------------------ */
 
 static enum vc_status
@@ -160,6 +171,7 @@ server_left(struct vc_stream *s)
 }
 
 static const struct vc__stream_ops server_ops = {.put = server_put,
+                                                 .initial = server_initial,
                                                  .expire = server_expire,
                                                  .give_up = server_give_up,
                                                  .over = server_over,

@@ -269,7 +269,7 @@ static bool
 metadata_take(struct vc__unary *u, const struct vc__reply_frame *reply)
 {
     const char *fault;
-    struct vc__brought *b = vc__brought_new(&reply->metadata, &fault);
+    struct vc__brought *b = vc__brought_new(&reply->metadata, true, &fault);
 
     if (fault != NULL)
         vc__error_put(&u->error, VC_INTERNAL, "the reply of %s has %s",

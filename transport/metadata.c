@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Writes, checks and reads metadata, byte for byte as doc/wire.md, section
- * 4.10, has it: for each entry a byte with the length of the key, the key, two
+ * 4.11, has it: for each entry a byte with the length of the key, the key, two
  * bytes with the length of the value, the value. */
 #include "transport/metadata.h"
 
@@ -200,6 +200,26 @@ vc__metadata_remove(uint8_t *data, size_t len, const char *key)
         to += at - from;
     }
     return (size_t)(to - data);
+}
+
+size_t
+vc__metadata_initial(const uint8_t *data, size_t len, uint8_t *out)
+{
+    struct vc__metadata m = {.data = data, .len = len};
+    const uint8_t *from = data, *at = data;
+    size_t n = 0;
+    struct entry e;
+
+    if (len == 0)
+        return 0;
+    for (; entry_next(&e, &at, &m); from = at) {
+        if (e.trailing)
+            continue;
+        if (out != NULL)
+            memcpy(out + n, from, (size_t)(at - from));
+        n += (size_t)(at - from);
+    }
+    return n;
 }
 
 /* --- unpacking --------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The codec of metadata (doc/wire.md, section 4.10): entries packed one behind
+ * The codec of metadata (doc/wire.md, section 4.11): entries packed one behind
  * the other, as they stand in a frame. What a peer sent is checked once, and
  * read only then. Pure: no state but the caller's, no allocation, any thread. */
 #ifndef VC_TRANSPORT_METADATA_H
@@ -55,6 +55,10 @@ uint8_t *vc__metadata_put(uint8_t *out, const struct vc_metadata *entry,
 /* Takes all entries with this key out of checked ones that are `len` bytes;
  * the bytes that are left. */
 size_t vc__metadata_remove(uint8_t *data, size_t len, const char *key);
+
+/* Copies the initial ones of `len` bytes of checked entries to `out`, unless
+ * that is NULL; the bytes that they are. */
+size_t vc__metadata_initial(const uint8_t *data, size_t len, uint8_t *out);
 
 /* --- reading ----------------------------------------------------------- */
 

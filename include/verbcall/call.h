@@ -79,7 +79,9 @@ VC_API const void *vc_call_metadata_find(const struct vc_call *call,
 /* vc_call_add_initial, vc_call_add_trailing - add metadata to the reply, be it
  * a message or an error; key and value are copied. Initial ones say what is
  * known before the answer is, trailing ones what became of the call; both
- * arrive with the reply, which ends a stream.
+ * arrive with the reply. The client of a stream sees those initial ones that
+ * were added before the first message was sent with that message, too
+ * (vc_stream_initial()).
  * VC_INVALID_ARGUMENT    key or value may not be, see struct vc_metadata
  * VC_RESOURCE_EXHAUSTED  the reply's metadata, details included, would take
  *                        more than VC_METADATA_MAX, or there is no memory */

@@ -25,6 +25,7 @@ VC_BEGIN_DECLS
 struct vc_call;
 struct vc_call_opts;
 struct vc_channel;
+struct vc_metadata;
 struct vc_result;
 struct vc_service;
 struct vc_stream;
@@ -85,6 +86,13 @@ VC_API enum vc_status vc_stream_finish(struct vc_stream *stream, void **reply);
  * VC_FAILED_PRECONDITION  the call has not ended */
 VC_API enum vc_status vc_stream_result(struct vc_stream *stream,
                                        struct vc_result *result);
+
+/* vc_stream_initial - the initial metadata that came with the first message of
+ * the server: *n entries, which live until vc_stream_close(). NULL when there
+ * are none, or no message has come. vc_stream_result() has them all, also those
+ * that the handler has added later. Client only. Any thread. */
+VC_API const struct vc_metadata *vc_stream_initial(struct vc_stream *stream,
+                                                   size_t *n);
 
 /* vc_stream_cancel - ends the call with VC_CANCELLED, and tells the server.
  * Whoever waits in another function of the stream returns. Does nothing after

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * transport/metadata.h: any bytes as the metadata of a frame. Each entry is
- * judged a second time here, by doc/wire.md, section 4.10; good ones come out
+ * judged a second time here, by doc/wire.md, section 4.11; good ones come out
  * of unpacking each in its place, and are the same bytes when put again. */
 #include <stdbool.h>
 #include <string.h>

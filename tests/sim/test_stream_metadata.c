@@ -13,8 +13,34 @@
 enum {
     TALK,
     DOWN,
-    UP
+    UP,
+    EARLY
 };
+
+/* Gives the metadata back with the first message, and more with the last. */
+static enum vc_status
+early(struct vc_call *call, struct vc_stream *stream)
+{
+    Suite__EchoReply reply = SUITE__ECHO_REPLY__INIT;
+    enum vc_status status = VC_OK;
+    const struct vc_metadata *m;
+    Suite__EchoRequest *request;
+    size_t n;
+
+    m = vc_call_metadata(call, &n);
+    for (size_t i = 0; i < n && status == VC_OK; i++)
+        status = vc_call_add_initial(call, m[i].key, m[i].value, m[i].length);
+    if (status == VC_OK)
+        status = vc_call_add_trailing(call, "soon", "or later", 8);
+    while (status == VC_OK &&
+           (status = vc_stream_receive(stream, (void **)&request)) == VC_OK &&
+           request != NULL) {
+        reply.payload = request->payload;
+        status = vc_stream_send(stream, &reply);
+        vc_reply_free(request);
+    }
+    return status == VC_OK ? vc_call_add_initial(call, "late", "1", 1) : status;
+}
 
 /* Takes all that comes, and gives the call's metadata back; fails in detail
  * when they say so. */
@@ -31,6 +57,8 @@ run(struct vc_call *call, const void *methods, const void *request,
     (void)methods;
     (void)arg;
     (void)reply;
+    if (vc_call_metadata_find(call, "early", NULL) != NULL)
+        return early(call, stream);
     if (vc_stream_result(stream, &result) != VC_INVALID_ARGUMENT)
         return VC_DATA_LOSS;
     while (request == NULL && status == VC_OK && message != NULL) {
@@ -57,10 +85,11 @@ static const struct vc_method methods[] = {
     METHOD(TALK, VC_METHOD_CLIENT_STREAM | VC_METHOD_SERVER_STREAM),
     METHOD(DOWN, VC_METHOD_SERVER_STREAM),
     METHOD(UP, VC_METHOD_CLIENT_STREAM),
+    METHOD(EARLY, VC_METHOD_CLIENT_STREAM | VC_METHOD_SERVER_STREAM),
 };
 static const struct vc_service service = {.name = "sim.Streams",
                                           .id = UINT64_C(0xa029f56136183507),
-                                          .n_methods = 3,
+                                          .n_methods = 4,
                                           .methods = methods};
 
 static enum vc_status
@@ -151,6 +180,71 @@ metadata_of_streams_go_both_ways(void **state)
 }
 
 static void
+say(struct vc_stream *stream, size_t size)
+{
+    static uint8_t bytes[100000];
+    Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+    Suite__EchoReply *reply;
+
+    request.payload.data = bytes;
+    request.payload.len = size;
+    assert_int_equal(vc_stream_send(stream, &request), VC_OK);
+    assert_int_equal(vc_stream_receive(stream, (void **)&reply), VC_OK);
+    assert_non_null(reply);
+    assert_int_equal(reply->payload.len, size);
+    vc_reply_free(reply);
+}
+
+static void
+early_of(struct scene *s, size_t size)
+{
+    struct vc_metadata m[] = {told_text("early", "yes"), told_long(3000),
+                              told_text("a", "2")};
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+    struct vc_result result = VC_RESULT_INIT;
+    const struct vc_metadata *came;
+    struct vc_stream *stream;
+    size_t n;
+
+    opts.metadata = m;
+    opts.n_metadata = 3;
+    assert_int_equal(
+        vc_stream_open(s->channel, &service, EARLY, NULL, &opts, &stream),
+        VC_OK);
+    assert_null(vc_stream_initial(stream, &n));
+    assert_int_equal(n, 0);
+    for (unsigned i = 0; i < 3; i++) {
+        say(stream, size);
+        came = vc_stream_initial(stream, &n);
+        assert_int_equal(n, 3);
+        told_assert_same(came, m, 3);
+    }
+    assert_int_equal(vc_stream_finish(stream, NULL), VC_OK);
+    assert_int_equal(vc_stream_result(stream, &result), VC_OK);
+    assert_int_equal(result.n_initial, 4);
+    assert_string_equal(result.initial[3].key, "late");
+    assert_int_equal(result.n_trailing, 1);
+    told_assert_same(vc_stream_initial(stream, &n), m, 3);
+    vc_stream_close(stream);
+    vc_result_clear(&result);
+}
+
+static void
+streams_that_tell_early(struct scene *s)
+{
+    early_of(s, 0);
+    early_of(s, 4000); /* alone it would fit one packet */
+    early_of(s, 100000);
+}
+
+static void
+initial_metadata_come_with_the_first_message(void **state)
+{
+    (void)state;
+    play(streams_that_tell_early);
+}
+
+static void
 streams_that_fail(struct scene *s)
 {
     struct vc_metadata m = told_text("fail", "please");
@@ -214,6 +308,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(metadata_of_streams_go_both_ways),
+        cmocka_unit_test(initial_metadata_come_with_the_first_message),
         cmocka_unit_test(a_stream_that_fails_brings_its_details),
         cmocka_unit_test(what_may_not_be_opens_no_stream),
     };

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Bad metadata, of clients and of servers that otherwise keep the rules: each
- * ends its own call, and the link and its other calls live (doc/wire.md, 4.10
+ * ends its own call, and the link and its other calls live (doc/wire.md, 4.11
  * and 5). */
 #include "tests/suite/stage.h"
 

@@ -20,6 +20,10 @@
     }
 #define SAY(body)   FRAME(MESSAGE, BODY(body))
 #define FIRST(body) FRAME(MESSAGE, .flags = MORE, BODY(body))
+/* The same with metadata. */
+#define WITH(m)             .metadata = (const uint8_t *)(m), .metadata_len = sizeof(m) - 1
+#define SAY_WITH(m)         FRAME(MESSAGE, WITH(m), BODY(""))
+#define FIRST_WITH(m, body) FRAME(MESSAGE, .flags = MORE, WITH(m), BODY(body))
 #define DATA(at, flags_, body)                                                 \
     FRAME(DATA, .flags = VC__FRAME_OF_REPLY | (flags_), .deadline = (at),      \
           BODY(body))
@@ -295,6 +299,38 @@ static const struct script ending[] = {
      DOWN,
      {LONG(65537), REPLY(VC_OK)},
      VC_RESOURCE_EXHAUSTED},
+    {"metadata with the first MESSAGE",
+     TALK,
+     {SAY_WITH("\1a\1\0b"), SAY(""), REPLY(VC_OK)},
+     VC_OK},
+    {"metadata with the first MESSAGE, in parts",
+     TALK,
+     {FIRST_WITH("\1a\1\0b", "\x05\0\0\0\x0a\x03z"), DATA(3, 0, "zz"),
+      REPLY(VC_OK)},
+     VC_OK},
+    {"metadata with the second MESSAGE",
+     DOWN,
+     {SAY(""), SAY_WITH("\1a\1\0b"), SAY(""), REPLY(VC_OK)},
+     VC_INTERNAL},
+    {"metadata with the second MESSAGE, in parts",
+     DOWN,
+     {SAY(""), FIRST_WITH("\1a\1\0b", "\x05\0\0\0\x0a\x03z"), DATA(3, 0, "zz"),
+      REPLY(VC_OK)},
+     VC_INTERNAL},
+    {"a MESSAGE with metadata that trail",
+     TALK,
+     {SAY_WITH("\x81"
+               "a\1\0b"),
+      REPLY(VC_OK)},
+     VC_INTERNAL},
+    {"a MESSAGE with metadata that are cut short",
+     DOWN,
+     {SAY_WITH("\1a\2\0b"), REPLY(VC_OK)},
+     VC_INTERNAL},
+    {"a MESSAGE with a key that may not be",
+     DOWN,
+     {SAY_WITH("\1A\1\0b"), REPLY(VC_OK)},
+     VC_INTERNAL},
     {"a status that does not exist", TALK, {REPLY(999)}, VC_UNKNOWN},
     {"a reply that is none", UP, {REPLY(VC_OK, BODY("\x0a"))}, VC_INTERNAL},
     {"an error behind messages",

@@ -488,6 +488,26 @@ removing_takes_each_with_the_key_and_no_other(void **state)
     assert_memory_equal(p.bytes, left.bytes, left.len);
 }
 
+static void
+initial_ones_are_copied_and_trailing_ones_are_not(void **state)
+{
+    struct packed p = {.len = 0}, want = {.len = 0};
+    uint8_t got[sizeof p.bytes];
+
+    (void)state;
+    assert_int_equal(vc__metadata_initial(NULL, 0, NULL), 0);
+    add(&p, entry("a", "1"), true);
+    assert_int_equal(vc__metadata_initial(p.bytes, p.len, got), 0);
+    add(&p, entry("b", "2"), false);
+    add(&p, entry("a", "3"), true);
+    add(&p, entry("a", ""), false);
+    add(&want, entry("b", "2"), false);
+    add(&want, entry("a", ""), false);
+    assert_int_equal(vc__metadata_initial(p.bytes, p.len, NULL), want.len);
+    assert_int_equal(vc__metadata_initial(p.bytes, p.len, got), want.len);
+    assert_memory_equal(got, want.bytes, want.len);
+}
+
 /* --- numbers ------------------------------------------------------------ */
 
 static void
@@ -545,6 +565,7 @@ main(void)
         cmocka_unit_test(as_many_bytes_as_may_be_are_good_and_one_more_is_not),
         cmocka_unit_test(random_bytes_are_refused_or_unpacked_whole),
         cmocka_unit_test(each_kind_comes_out_in_its_order),
+        cmocka_unit_test(initial_ones_are_copied_and_trailing_ones_are_not),
         cmocka_unit_test(removing_takes_each_with_the_key_and_no_other),
         cmocka_unit_test(numbers_are_decimal_and_have_32_bits),
     };
