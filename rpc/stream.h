@@ -143,6 +143,17 @@ enum vc_status vc__stream_late(struct vc_stream *s);
  * call has ended. */
 bool vc__stream_tell(struct vc_stream *s, enum vc__frame_type type,
                      uint32_t value);
+/* Has the call, or is what still comes dropped? */
+static inline bool
+vc__stream_has_ended(struct vc_stream *s)
+{
+    bool ended;
+
+    pthread_mutex_lock(&s->lock);
+    ended = s->ended;
+    pthread_mutex_unlock(&s->lock);
+    return ended;
+}
 /* Raises how the call ended, as vc__error_raise(). VC_OK when well. */
 enum vc_status vc__stream_status(struct vc_stream *s);
 /* Waits until the call has ended; it ends when its time is over. */

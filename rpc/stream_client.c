@@ -11,29 +11,41 @@
 #include "rpc/async.h"
 #include "rpc/channel_intercept.h"
 #include "rpc/codec.h"
+#include "rpc/stream_again.h"
 #include "rpc/stream_events.h"
 
 /* --- the end ----------------------------------------------------------- */
 
+/* What waits to be sent waits in vain. */
 static void
 over_set(struct vc__client_stream *c)
 {
+    struct vc__send *send, *next;
+    CDS_LIST_HEAD(lost);
+
     pthread_mutex_lock(&c->stream.lock);
     c->over = true;
+    c->parked = false;
+    cds_list_splice(&c->parking, &lost);
+    CDS_INIT_LIST_HEAD(&c->parking);
     pthread_mutex_unlock(&c->stream.lock);
+    cds_list_for_each_entry_safe (send, next, &lost, node)
+        send->done(send, VC__SEND_LOST);
 }
 
-/* Once. The stream may be freed by it. */
-static void
-call_end(struct vc__client_stream *c, const struct vc__error *error)
+void
+vc__client_stream_end(struct vc__client_stream *c,
+                      const struct vc__error *error)
 {
     struct vc__send *send, *next;
 
     if (c->again.cancellable)
         vc__cancelling_end(&c->cancelling);
     vc__again_end(&c->again);
-    over_set(c);
+    if (error->status == VC_OK)
+        vc__retry_good(&c->channel->budget);
     vc__stream_end(&c->stream, error);
+    over_set(c);
     /* What waited for a link with it. */
     cds_list_for_each_entry_safe (send, next, &c->request.queued, node)
         send->done(send, VC__SEND_LOST);
@@ -101,7 +113,7 @@ on_replied(struct vc__request *r, const struct vc__reply_frame *reply)
                               .outcome = reply->outcome};
 
     if (!metadata_keep(c, reply, &error)) {
-        call_end(c, &error);
+        vc__client_stream_end(c, &error);
         return;
     }
     if (error.status > VC_UNAUTHENTICATED)
@@ -110,13 +122,18 @@ on_replied(struct vc__request *r, const struct vc__reply_frame *reply)
         vc__text_put(error.text, sizeof error.text, reply->body, reply->len);
     else if (!vc__client_stream_down(c) && !reply_keep(c, reply, &error))
         error.outcome = VC_OUTCOME_EXECUTED;
-    call_end(c, &error);
+    if (!vc__client_stream_again(c, &error))
+        vc__client_stream_end(c, &error);
 }
 
 static void
 on_failed(struct vc__request *r, const struct vc__error *error)
 {
-    call_end(caa_container_of(r, struct vc__client_stream, request), error);
+    struct vc__client_stream *c =
+        caa_container_of(r, struct vc__client_stream, request);
+
+    if (!vc__client_stream_again(c, error))
+        vc__client_stream_end(c, error);
 }
 
 /* Uses the client only while the call has not ended: then the channel may be
@@ -134,30 +151,58 @@ client_enter(struct vc__client_stream *c)
     return enters;
 }
 
+/* What is left to be done by who gives it up. */
+enum give_up {
+    GIVE_UP_NOT, /* another one does it */
+    GIVE_UP_CALL,
+    GIVE_UP_REST, /* no client knows of it */
+};
+
+static enum give_up
+give_up_begin(struct vc__client_stream *c)
+{
+    enum give_up what = GIVE_UP_NOT;
+
+    pthread_mutex_lock(&c->stream.lock);
+    if (!c->given_up)
+        what = vc__client_stream_rest_end(c) ? GIVE_UP_REST : GIVE_UP_CALL;
+    c->given_up = true;
+    pthread_mutex_unlock(&c->stream.lock);
+    return what;
+}
+
 static bool
 client_give_up(struct vc_stream *s, const struct vc__error *why)
 {
     struct vc__client_stream *c = vc__client_stream_of(s);
+    struct vc_channel *channel = c->channel;
     struct vc__error error = *why;
-    bool mine = false;
+    enum give_up what;
+    bool mine;
 
     if (!client_enter(c))
         return true;
-    pthread_mutex_lock(&s->lock);
-    if (!c->given_up)
-        mine = c->given_up = true;
-    pthread_mutex_unlock(&s->lock);
-    mine = mine && vc__client_abandon(c->client, &c->request, &error.outcome);
-    vc__channel_leave(c->channel);
+    what = give_up_begin(c);
+    mine = what == GIVE_UP_REST;
+    if (what == GIVE_UP_CALL)
+        mine = vc__client_abandon(c->client, &c->request, &error.outcome);
+    if (what == GIVE_UP_REST) {
+        vc__client_stream_rest_leave(c);
+        error.outcome = VC_OUTCOME_NOT_EXECUTED;
+        if (error.status == VC_DEADLINE_EXCEEDED)
+            vc__client_stream_waited(c, &error);
+    }
     if (mine)
-        call_end(c, &error);
+        vc__client_stream_end(c, &error);
+    vc__channel_leave(channel);
     return mine;
 }
 
 /* Its end may be on its way: waits for that if a thread waits for what it
  * brings. */
-static void
-give_up(struct vc_stream *s, enum vc_status status, const char *text)
+void
+vc__client_stream_give_up(struct vc_stream *s, enum vc_status status,
+                          const char *text)
 {
     struct vc__error error;
 
@@ -207,6 +252,8 @@ vc__client_stream_limit(struct vc__client_stream *c,
     struct vc__again *g = &c->again;
     enum vc_status status = vc__again_begin(g, opts, now);
 
+    g->began = now;
+
     if (status != VC_OK || !g->cancellable)
         return status;
     status = vc__cancelling_begin(&c->cancelling, g->canceller, g->parent,
@@ -226,30 +273,64 @@ vc__client_stream_started(struct vc__client_stream *c)
     unwanted = c->unwanted;
     pthread_mutex_unlock(&c->stream.lock);
     if (unwanted)
-        give_up(&c->stream, VC_CANCELLED, "it was cancelled");
+        vc__client_stream_give_up(&c->stream, VC_CANCELLED, "it was cancelled");
 }
 
 /* --- the stream's operations -------------------------------------------- */
+
+/* It is with its client, and of this attempt; false: it was parked. */
+static bool
+parked_add(struct vc__client_stream *c, struct vc__send *send, unsigned *starts)
+{
+    bool parks;
+
+    pthread_mutex_lock(&c->stream.lock);
+    parks = c->parked;
+    *starts = c->starts;
+    if (parks)
+        cds_list_add_tail(&send->node, &c->parking);
+    pthread_mutex_unlock(&c->stream.lock);
+    return parks;
+}
+
+/* The attempt has failed, and what becomes of the call is being decided this
+ * moment. */
+static void
+decision_await(struct vc__client_stream *c, unsigned starts)
+{
+    struct vc_stream *s = &c->stream;
+
+    pthread_mutex_lock(&s->lock);
+    while (!s->ended && !c->parked && c->starts == starts)
+        vc__stream_wait(s, VC__FOREVER);
+    pthread_mutex_unlock(&s->lock);
+}
 
 static bool
 client_put(struct vc_stream *s, struct vc__send *send)
 {
     struct vc__client_stream *c = vc__client_stream_of(s);
-    bool good;
+    struct vc_channel *channel = c->channel;
+    bool good = false, ended = false;
+    unsigned starts;
 
-    if (!client_enter(c))
-        return false;
-    good = vc__client_add(c->client, &c->request, send);
-    vc__channel_leave(c->channel);
-    if (!good) /* its end is being written this moment */
-        vc__stream_await_written(s);
+    while (!good && !ended && client_enter(c)) {
+        good = parked_add(c, send, &starts) ||
+               vc__client_add(c->client, &c->request, send);
+        vc__channel_leave(channel);
+        if (good)
+            break;
+        decision_await(c, starts);
+        ended = vc__stream_has_ended(s);
+    }
     return good;
 }
 
 static void
 client_expire(struct vc_stream *s)
 {
-    give_up(s, VC_DEADLINE_EXCEEDED, "the time allowed for it ran out");
+    vc__client_stream_give_up(s, VC_DEADLINE_EXCEEDED,
+                              "the time allowed for it ran out");
 }
 
 static void
@@ -258,6 +339,7 @@ client_free(struct vc_stream *s)
     struct vc__client_stream *c = vc__client_stream_of(s);
 
     vc__stream_fini(s);
+    vc__client_stream_unrenew(c);
     free(c->metadata);
     free(c->brought);
     free(c->initial);
@@ -265,21 +347,30 @@ client_free(struct vc_stream *s)
     free(c);
 }
 
-static void interception_end(struct vc_stream *s);
-
 /* --- of its callbacks --- */
 
-static void
-user_leave(struct vc__client_stream *c)
+void
+vc__client_stream_seen(struct vc_stream *s)
+{
+    struct vc__error error;
+
+    pthread_mutex_lock(&s->lock);
+    error = s->error;
+    pthread_mutex_unlock(&s->lock);
+    vc__channel_intercept_close(s->interception, &error);
+}
+
+void
+vc__client_stream_user_leave(struct vc__client_stream *c)
 {
     if (atomic_fetch_sub(&c->users, 1) == 1 && c->stream.interception != NULL)
-        interception_end(&c->stream);
+        vc__client_stream_seen(&c->stream);
 }
 
 static void
 client_told(struct vc_stream *s)
 {
-    user_leave(vc__client_stream_of(s));
+    vc__client_stream_user_leave(vc__client_stream_of(s));
 }
 
 /* A message that was lost has ended the stream, and not its call. */
@@ -395,6 +486,7 @@ vc__client_stream_new(void)
     c->call.hold = call_hold;
     c->call.done = call_done;
     c->cancel.run = cancel_run;
+    vc__client_stream_rest_init(c);
     c->request.send = &c->call;
     c->request.replied = on_replied;
     c->request.failed = on_failed;
@@ -409,131 +501,4 @@ void
 vc__client_stream_free(struct vc__client_stream *c)
 {
     client_free(&c->stream);
-}
-
-/* --- ending ------------------------------------------------------------- */
-
-/* What still comes is of no interest, but must be taken, or the server waits
- * for room. */
-static enum vc_status
-rest_drop(struct vc_stream *s)
-{
-    enum vc_status status;
-    void *message;
-
-    do {
-        status = vc_stream_receive(s, &message);
-        if (status == VC_OK)
-            vc_reply_free(message);
-    } while (status == VC_OK && message != NULL);
-    return status;
-}
-
-enum vc_status
-vc_stream_finish(struct vc_stream *s, void **reply)
-{
-    struct vc__client_stream *c = vc__client_stream_of(s);
-    enum vc_status status;
-
-    if (s->of_server)
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "%s: a handler ends its stream by returning",
-                        s->method);
-    if (s->events != NULL)
-        return vc__fail(VC_FAILED_PRECONDITION,
-                        "the end of %s is told to its callbacks", s->method);
-    status = vc__client_stream_up(c) ? vc_stream_half_close(s) : VC_OK;
-    if (status == VC_OK && vc__client_stream_down(c))
-        status = rest_drop(s);
-    if (status != VC_OK)
-        return status;
-    vc__stream_await(s);
-    status = vc__stream_status(s);
-    if (reply == NULL)
-        return status;
-    pthread_mutex_lock(&s->lock);
-    *reply = s->last;
-    s->last = NULL;
-    pthread_mutex_unlock(&s->lock);
-    if (*reply != NULL && s->interception != NULL)
-        vc__interception_message(s->interception, VC_MESSAGE_REPLY, *reply);
-    return status;
-}
-
-enum vc_status
-vc_stream_result(struct vc_stream *s, struct vc_result *result)
-{
-    struct vc__client_stream *c = vc__client_stream_of(s);
-    struct vc__brought *b;
-    struct vc__error error;
-    bool ended;
-
-    if (s->of_server || result->size < sizeof *result)
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        s->of_server ? "a handler's stream has no result"
-                                     : "set a result by VC_RESULT_INIT");
-    pthread_mutex_lock(&s->lock);
-    ended = s->ended;
-    error = s->error;
-    b = ended ? c->brought : NULL;
-    if (ended)
-        c->brought = NULL;
-    pthread_mutex_unlock(&s->lock);
-    if (!ended)
-        return vc__fail(VC_FAILED_PRECONDITION,
-                        "%s has not ended: vc_stream_finish() waits for that",
-                        s->method);
-    vc__result_fill(result, &error, 1, b);
-    return VC_OK;
-}
-
-const struct vc_metadata *
-vc_stream_initial(struct vc_stream *s, size_t *n)
-{
-    const struct vc__brought *b = NULL;
-
-    *n = 0;
-    if (s->of_server)
-        return NULL;
-    pthread_mutex_lock(&s->lock);
-    b = vc__client_stream_of(s)->initial;
-    pthread_mutex_unlock(&s->lock);
-    if (b == NULL)
-        return NULL;
-    *n = b->view.n_initial;
-    return b->view.entries;
-}
-
-void
-vc_stream_cancel(struct vc_stream *s)
-{
-    if (!s->of_server)
-        give_up(s, VC_CANCELLED, "it was cancelled");
-}
-
-/* The call has ended, and nobody else uses the stream. */
-static void
-interception_end(struct vc_stream *s)
-{
-    struct vc__error error;
-
-    pthread_mutex_lock(&s->lock);
-    error = s->error;
-    pthread_mutex_unlock(&s->lock);
-    vc__channel_intercept_close(s->interception, &error);
-}
-
-void
-vc_stream_close(struct vc_stream *s)
-{
-    if (s == NULL || s->of_server)
-        return;
-    vc_stream_cancel(s);
-    if (s->events != NULL) {
-        vc__stream_events_close(s);
-        user_leave(vc__client_stream_of(s));
-    } else if (s->interception != NULL) {
-        interception_end(s);
-    }
-    vc__stream_put(s);
 }

@@ -31,6 +31,18 @@ struct vc__client_stream {
     bool started;                     /* the stream's lock */
     bool unwanted;                    /* the same: to be given up when it is */
     bool over; /* the same: its end has come, and the channel may be closed */
+
+    /* rpc/stream_again.c; all but `rested` under the stream's lock. */
+    struct vc__task rest;
+    struct vc__timer rested;  /* the holder's */
+    struct vc__pause between; /* two attempts, while it rests */
+    struct vc__error why;     /* the last has failed */
+    uint64_t rest_until;
+    bool resting, rest_posted, rest_broken;
+    bool parked;                  /* what is to be sent goes to `parking` */
+    struct cds_list_head parking; /* of struct vc__send */
+    unsigned starts;              /* attempts that have begun */
+
     struct vc__pause pause; /* with callbacks: for the closing of the channel */
     bool paused;            /* it has begun */
     atomic_uint users; /* with callbacks: the program, and these; the last one
@@ -68,6 +80,22 @@ enum vc_status vc__client_stream_limit(struct vc__client_stream *c,
 
 /* Its request has been started: from now on it can be given up. */
 void vc__client_stream_started(struct vc__client_stream *c);
+
+/* Its call has ended: once. May free it. */
+void vc__client_stream_end(struct vc__client_stream *c,
+                           const struct vc__error *error);
+
+/* Ends it with this status and text. Waits, unless it has callbacks, when its
+ * end is on its way. */
+void vc__client_stream_give_up(struct vc_stream *s, enum vc_status status,
+                               const char *text);
+
+/* The call has ended, and nobody else uses the stream: its interceptors, of
+ * which there are some, are told. */
+void vc__client_stream_seen(struct vc_stream *s);
+
+/* One of the users of a stream with callbacks is through with it. */
+void vc__client_stream_user_leave(struct vc__client_stream *c);
 
 /* It was never started. */
 void vc__client_stream_free(struct vc__client_stream *c);

@@ -162,7 +162,7 @@ struct vc_call_opts {
  * been executed is tried again, up to the channel's max_attempts in all; so is
  * one of which this is not known, or that failed by itself, if its method has
  * idempotency_level IDEMPOTENT or NO_SIDE_EFFECTS in the .proto file.
- * VC_CALL_NO_RETRY: never. */
+ * Of streams see vc_stream_open(). VC_CALL_NO_RETRY: never. */
 #define VC_CALL_NO_RETRY 0x1u
 
 /* The call waits until its deadline for a server that is not there yet, or not

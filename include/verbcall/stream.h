@@ -35,7 +35,11 @@ struct vc_stream;
  * not needed any more when the function returns. It does not wait for the
  * server: that it cannot be reached shows when the stream is used. The
  * deadline is that of the whole stream, and so are opts->parent and
- * opts->canceller. On VC_OK the caller owns *stream and
+ * opts->canceller. A stream that certainly was not executed is tried again, and
+ * waits for its server (VC_CALL_WAIT_FOR_READY), as calls do, while all that it
+ * needs is at hand: the request of a client that does not stream; of one that
+ * does, as long as no link was there to take what it has sent. Later it is not,
+ * whatever its method says: messages that have gone are not kept. On VC_OK the caller owns *stream and
  * closes it by vc_stream_close(). Any thread.
  * VC_INVALID_ARGUMENT   the request lacks something that must be set
  * VC_RESOURCE_EXHAUSTED the request is over the server's limit; no memory

@@ -8,6 +8,8 @@
 #include <pthread.h>
 #include <string.h>
 
+#include <verbcall/call.h>
+
 #include "tests/sim/reactor.h"
 
 #define WORLDS  120u
@@ -81,6 +83,8 @@ ask(struct asked *a)
     static const uint32_t timeouts[] = {0, 2, 20, 500, VC_NO_DEADLINE};
     static const uint64_t marks[] = {
         0, 0, 0, REACTOR_FAIL, REACTOR_LATER, REACTOR_PAUSE};
+    static const uint32_t flags[] = {0, VC_CALL_WAIT_FOR_READY,
+                                     VC_CALL_NO_RETRY};
     struct vc_call_opts opts = VC_CALL_OPTS_INIT;
     size_t size = sizes[chance(5)];
 
@@ -88,6 +92,7 @@ ask(struct asked *a)
     a->method = chance(4);
     a->count = chance(40);
     a->timeout_ms = opts.timeout_ms = timeouts[chance(5)];
+    opts.flags = flags[chance(3)];
     a->cancels = chance(4) == 0 ? 20 : 0;
     a->pauses = chance(3) == 0 ? 10 : 0;
     a->began = fake_now_us();
@@ -184,6 +189,7 @@ wait_one(void)
     enum vc_status status;
 
     opts.timeout_ms = timeouts[chance(3)];
+    opts.flags = chance(2) ? VC_CALL_WAIT_FOR_READY : 0;
     request.payload.data = zeros;
     request.payload.len = sizes[chance(5)];
     request.reply_size = n;
