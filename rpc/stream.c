@@ -28,7 +28,7 @@ vc__stream_init(struct vc_stream *s, const struct vc__stream_ops *ops)
     pthread_mutex_init(&s->lock, NULL);
     vc__outflow_init(&s->out);
     vc__inflow_init(&s->in);
-    s->half_out = s->half_in = s->ended = false;
+    s->state = VC__STREAM_OPEN;
     s->error.status = VC_OK;
     CDS_INIT_LIST_HEAD(&s->inbox);
     CDS_INIT_LIST_HEAD(&s->waiters);
@@ -100,20 +100,20 @@ vc__stream_wait(struct vc_stream *s, uint64_t until)
 /* --- what comes -------------------------------------------------------- */
 
 static void
-end_with(struct vc_stream *s, const struct vc__error *error)
+end_with(struct vc_stream *s, enum vc__stream_event why,
+         const struct vc__error *error)
 {
-    if (!s->ended) {
-        s->ended = s->half_in = true;
+    if (vc__stream_on(s, why) == VC__STREAM_DO_END)
         s->error = *error;
-    }
     vc__stream_changed(s);
 }
 
 void
-vc__stream_end(struct vc_stream *s, const struct vc__error *error)
+vc__stream_end(struct vc_stream *s, enum vc__stream_event why,
+               const struct vc__error *error)
 {
     pthread_mutex_lock(&s->lock);
-    end_with(s, error);
+    end_with(s, why, error);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -123,8 +123,7 @@ vc__stream_half(struct vc_stream *s)
     bool good;
 
     pthread_mutex_lock(&s->lock);
-    good = !s->half_in || s->ended;
-    s->half_in = true;
+    good = vc__stream_on(s, VC__STREAM_EV_HALF) != VC__STREAM_DO_BREAK;
     vc__stream_changed(s);
     pthread_mutex_unlock(&s->lock);
     return good;
@@ -133,11 +132,14 @@ vc__stream_half(struct vc_stream *s)
 bool
 vc__stream_expects(struct vc_stream *s, uint32_t len)
 {
+    enum vc__stream_action action;
     bool good;
 
     pthread_mutex_lock(&s->lock);
-    good = s->ended ||
-           (!s->half_in && vc__inflow_fits(&s->in, vc__stream_cost(len)));
+    action = vc__stream_on(s, VC__STREAM_EV_MESSAGE);
+    good = action == VC__STREAM_DO_NOTHING ||
+           (action == VC__STREAM_DO_IT &&
+            vc__inflow_fits(&s->in, vc__stream_cost(len)));
     pthread_mutex_unlock(&s->lock);
     return good;
 }
@@ -165,7 +167,7 @@ message_lost(struct vc_stream *s, const char *why)
     vc__error_put(&error, VC_RESOURCE_EXHAUSTED, "a message of %s was lost: %s",
                   s->method, why);
     error.outcome = VC_OUTCOME_UNKNOWN;
-    end_with(s, &error);
+    end_with(s, VC__STREAM_EV_MESSAGE_LOST, &error);
 }
 
 bool
@@ -173,14 +175,15 @@ vc__stream_message(struct vc_stream *s, const uint8_t *body, uint32_t len,
                    const char *loss)
 {
     struct vc__stream_item *m = loss == NULL ? message_new(body, len) : NULL;
+    enum vc__stream_action action;
     bool good;
 
     pthread_mutex_lock(&s->lock);
-    good = !s->half_in && vc__inflow_arrived(&s->in, vc__stream_cost(len));
-    if (s->ended) { /* and nobody will take it */
-        good = true;
-        free(m);
-    } else if (!good) {
+    action = vc__stream_on(s, VC__STREAM_EV_MESSAGE);
+    good = action == VC__STREAM_DO_NOTHING ||
+           (action == VC__STREAM_DO_IT &&
+            vc__inflow_arrived(&s->in, vc__stream_cost(len)));
+    if (!good || action == VC__STREAM_DO_NOTHING) {
         free(m);
     } else if (m == NULL) {
         message_lost(s, loss != NULL ? loss : "out of memory");
@@ -198,7 +201,8 @@ vc__stream_window(struct vc_stream *s, uint32_t end)
     bool good;
 
     pthread_mutex_lock(&s->lock);
-    good = s->ended || vc__outflow_window(&s->out, end);
+    good = vc__stream_on(s, VC__STREAM_EV_WINDOW) == VC__STREAM_DO_NOTHING ||
+           vc__outflow_window(&s->out, end);
     vc__stream_changed(s);
     pthread_mutex_unlock(&s->lock);
     return good;
@@ -236,6 +240,16 @@ vc__stream_late(struct vc_stream *s)
 
 /* --- receiving --------------------------------------------------------- */
 
+/* May the program ask for another message? A client's does so until it knows
+ * how the call has ended. */
+static bool
+is_awaited(struct vc_stream *s)
+{
+    return cds_list_empty(&s->inbox) &&
+           (s->of_server ? !vc__stream_is_heard(s->state)
+                         : s->state != VC__STREAM_ENDED);
+}
+
 /* The next message; NULL at the end, or *late. */
 static struct vc__stream_item *
 message_take(struct vc_stream *s, bool *late)
@@ -244,9 +258,8 @@ message_take(struct vc_stream *s, bool *late)
 
     *late = false;
     pthread_mutex_lock(&s->lock);
-    while (cds_list_empty(&s->inbox) && !s->half_in && !*late)
-        *late = !vc__stream_wait(s, s->due) && cds_list_empty(&s->inbox) &&
-                !s->half_in;
+    while (is_awaited(s) && !*late)
+        *late = !vc__stream_wait(s, s->due) && is_awaited(s);
     if (!cds_list_empty(&s->inbox)) {
         m = cds_list_entry(s->inbox.next, struct vc__stream_item, node);
         cds_list_del(&m->node);
@@ -265,7 +278,7 @@ vc__stream_taken(struct vc_stream *s, uint32_t len)
 
     pthread_mutex_lock(&s->lock);
     told = s->in.told;
-    tell = vc__inflow_taken(&s->in, cost) && !s->half_in;
+    tell = vc__inflow_taken(&s->in, cost) && !vc__stream_is_heard(s->state);
     end = s->in.told;
     pthread_mutex_unlock(&s->lock);
     if (!tell || vc__stream_tell(s, VC__FRAME_WINDOW, end))
@@ -324,7 +337,7 @@ void
 vc__stream_await_written(struct vc_stream *s)
 {
     pthread_mutex_lock(&s->lock);
-    while (!s->ended)
+    while (s->state != VC__STREAM_ENDED)
         vc__stream_wait(s, VC__FOREVER);
     pthread_mutex_unlock(&s->lock);
 }
@@ -335,9 +348,9 @@ vc__stream_await(struct vc_stream *s)
     bool ended;
 
     pthread_mutex_lock(&s->lock);
-    while (!s->ended && vc__stream_wait(s, s->due))
+    while (s->state != VC__STREAM_ENDED && vc__stream_wait(s, s->due))
         continue;
-    ended = s->ended;
+    ended = s->state == VC__STREAM_ENDED;
     pthread_mutex_unlock(&s->lock);
     if (!ended)
         s->ops->expire(s);

@@ -23,6 +23,7 @@
 #include "cm/schedule.h"
 #include "rpc/reply.h"
 #include "rpc/stream_flow.h"
+#include "rpc/stream_state.h"
 #include "transport/engine.h"
 #include "transport/error.h"
 
@@ -74,12 +75,10 @@ struct vc_stream {
     struct vc_interception *interception; /* that sees its messages, or NULL */
 
     pthread_mutex_t lock;
-    struct vc__outflow out;  /* lock */
-    struct vc__inflow in;    /* lock */
-    bool half_out;           /* lock: we send no more */
-    bool half_in;            /* lock: no more will come */
-    bool ended;              /* lock: the call has; error says how */
-    struct vc__error error;  /* lock */
+    struct vc__outflow out;      /* lock */
+    struct vc__inflow in;        /* lock */
+    enum vc__stream_state state; /* lock; once it has ended, error says how */
+    struct vc__error error;      /* lock */
     uint32_t most;           /* lock: bytes of a message that the peer takes */
     void *last;              /* lock: the message of a good reply */
     bool long_out;           /* lock: a long message is being sent */
@@ -114,9 +113,22 @@ bool vc__stream_window(struct vc_stream *s, uint32_t end);
 bool vc__stream_half(struct vc_stream *s);
 /* The call has ended; what has come may still be taken. Once, later ones do
  * nothing. */
-void vc__stream_end(struct vc_stream *s, const struct vc__error *error);
+void vc__stream_end(struct vc_stream *s, enum vc__stream_event why,
+                    const struct vc__error *error);
 
 /* --- between the files of streams ---------------------------------------- */
+
+/* What has happened leads to another state; what is to be done. Under the
+ * lock. */
+static inline enum vc__stream_action
+vc__stream_on(struct vc_stream *s, enum vc__stream_event event)
+{
+    struct vc__stream_step step = vc__stream_step(
+        s->of_server ? VC__STREAM_SERVER : VC__STREAM_CLIENT, s->state, event);
+
+    s->state = step.next;
+    return step.action;
+}
 
 /* Something is otherwise than it was: for those who wait. Under the lock. */
 void vc__stream_changed(struct vc_stream *s);
@@ -150,7 +162,7 @@ vc__stream_has_ended(struct vc_stream *s)
     bool ended;
 
     pthread_mutex_lock(&s->lock);
-    ended = s->ended;
+    ended = s->state == VC__STREAM_ENDED;
     pthread_mutex_unlock(&s->lock);
     return ended;
 }

@@ -85,7 +85,7 @@ rest_begin(struct vc__client_stream *c, const struct vc__error *why,
     bool rests;
 
     pthread_mutex_lock(&s->lock);
-    rests = !c->given_up && !s->ended;
+    rests = !c->given_up && s->state != VC__STREAM_ENDED;
     if (rests) {
         c->resting = c->parked = true;
         c->rest_until = until;
@@ -311,7 +311,9 @@ resume(struct vc__client_stream *c)
         vc__client_start(c->client, &c->request);
         parked_go(c);
     } else {
-        vc__client_stream_end(c, &error);
+        vc__client_stream_end(
+            c, in_time ? VC__STREAM_EV_LINK_LOST : VC__STREAM_EV_TIME_OVER,
+            &error);
     }
     vc__channel_leave(channel);
 }
@@ -338,7 +340,7 @@ closed(struct vc__client_stream *c)
     vc__error_put(&error, VC_CANCELLED, "the channel was closed");
     error.outcome = VC_OUTCOME_NOT_EXECUTED;
     rest_leave(c);
-    vc__client_stream_end(c, &error);
+    vc__client_stream_end(c, VC__STREAM_EV_LINK_LOST, &error);
 }
 
 /* On the holder: the rest begins, or was ended or broken. */

@@ -34,7 +34,7 @@ over_set(struct vc__client_stream *c)
 }
 
 void
-vc__client_stream_end(struct vc__client_stream *c,
+vc__client_stream_end(struct vc__client_stream *c, enum vc__stream_event why,
                       const struct vc__error *error)
 {
     struct vc__send *send, *next;
@@ -44,7 +44,7 @@ vc__client_stream_end(struct vc__client_stream *c,
     vc__again_end(&c->again);
     if (error->status == VC_OK)
         vc__retry_good(&c->channel->budget);
-    vc__stream_end(&c->stream, error);
+    vc__stream_end(&c->stream, why, error);
     over_set(c);
     /* What waited for a link with it. */
     cds_list_for_each_entry_safe (send, next, &c->request.queued, node)
@@ -113,7 +113,7 @@ on_replied(struct vc__request *r, const struct vc__reply_frame *reply)
                               .outcome = reply->outcome};
 
     if (!metadata_keep(c, reply, &error)) {
-        vc__client_stream_end(c, &error);
+        vc__client_stream_end(c, VC__STREAM_EV_REPLY, &error);
         return;
     }
     if (error.status > VC_UNAUTHENTICATED)
@@ -123,7 +123,7 @@ on_replied(struct vc__request *r, const struct vc__reply_frame *reply)
     else if (!vc__client_stream_down(c) && !reply_keep(c, reply, &error))
         error.outcome = VC_OUTCOME_EXECUTED;
     if (!vc__client_stream_again(c, &error))
-        vc__client_stream_end(c, &error);
+        vc__client_stream_end(c, VC__STREAM_EV_REPLY, &error);
 }
 
 static void
@@ -133,7 +133,7 @@ on_failed(struct vc__request *r, const struct vc__error *error)
         caa_container_of(r, struct vc__client_stream, request);
 
     if (!vc__client_stream_again(c, error))
-        vc__client_stream_end(c, error);
+        vc__client_stream_end(c, VC__STREAM_EV_LINK_LOST, error);
 }
 
 /* Uses the client only while the call has not ended: then the channel may be
@@ -193,7 +193,11 @@ client_give_up(struct vc_stream *s, const struct vc__error *why)
             vc__client_stream_waited(c, &error);
     }
     if (mine)
-        vc__client_stream_end(c, &error);
+        vc__client_stream_end(c,
+                              error.status == VC_DEADLINE_EXCEEDED
+                                  ? VC__STREAM_EV_TIME_OVER
+                                  : VC__STREAM_EV_ENDS,
+                              &error);
     vc__channel_leave(channel);
     return mine;
 }
@@ -301,7 +305,7 @@ decision_await(struct vc__client_stream *c, unsigned starts)
     struct vc_stream *s = &c->stream;
 
     pthread_mutex_lock(&s->lock);
-    while (!s->ended && !c->parked && c->starts == starts)
+    while (s->state != VC__STREAM_ENDED && !c->parked && c->starts == starts)
         vc__stream_wait(s, VC__FOREVER);
     pthread_mutex_unlock(&s->lock);
 }
@@ -424,7 +428,7 @@ initial_keep(struct vc__client_stream *c, const struct vc__metadata *m,
         vc__error_put(&error, VC_INTERNAL, "a message of %s has %s",
                       c->type->name, fault);
         error.outcome = VC_OUTCOME_UNKNOWN;
-        vc__stream_end(&c->stream, &error);
+        vc__stream_end(&c->stream, VC__STREAM_EV_MESSAGE_LOST, &error);
         return false;
     }
     if (b == NULL)
@@ -442,8 +446,6 @@ on_message(struct vc__request *r, const struct vc__metadata *m,
     struct vc__client_stream *c =
         caa_container_of(r, struct vc__client_stream, request);
 
-    if (!vc__client_stream_down(c))
-        return false;
     if (m->len > 0 && !initial_keep(c, m, &loss))
         return true;
     c->came = true;

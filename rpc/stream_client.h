@@ -83,6 +83,7 @@ void vc__client_stream_started(struct vc__client_stream *c);
 
 /* Its call has ended: once. May free it. */
 void vc__client_stream_end(struct vc__client_stream *c,
+                           enum vc__stream_event why,
                            const struct vc__error *error);
 
 /* Ends it with this status and text. Waits, unless it has callbacks, when its

@@ -56,7 +56,7 @@ end_due(struct vc_stream *s)
 static bool
 is_final(const struct vc_stream *s)
 {
-    return s->of_server ? s->events->closed : s->ended;
+    return s->of_server ? s->events->closed : s->state == VC__STREAM_ENDED;
 }
 
 static bool
@@ -79,7 +79,7 @@ due_of(struct vc_stream *s)
         return end_due(s);
     if (ev->closed)
         return DUE_NONE;
-    if (s->ended)
+    if (s->state == VC__STREAM_ENDED)
         return ev->cancelled ? DUE_NONE : DUE_CANCEL;
     if (ev->half_due && !s->long_out)
         return DUE_HALF;
@@ -87,7 +87,8 @@ due_of(struct vc_stream *s)
         return DUE_WRITABLE;
     if (!cds_list_empty(&s->inbox))
         return is_paused(s) ? DUE_NONE : DUE_MESSAGE;
-    return s->half_in && !ev->half_told ? DUE_HALF_CLOSE : DUE_NONE;
+    return vc__stream_is_heard(s->state) && !ev->half_told ? DUE_HALF_CLOSE
+                                                           : DUE_NONE;
 }
 
 /* What is due from now on was known. */
@@ -155,7 +156,8 @@ half_give(struct vc_stream *s)
     if (vc__stream_tell_half(s))
         return;
     pthread_mutex_lock(&s->lock); /* without memory: with the next word */
-    s->half_out = s->events->half_due = true;
+    s->events->half_due =
+        vc__stream_on(s, VC__STREAM_EV_HALF_CLOSES) == VC__STREAM_DO_IT;
     pthread_mutex_unlock(&s->lock);
 }
 

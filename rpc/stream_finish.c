@@ -71,7 +71,7 @@ vc_stream_result(struct vc_stream *s, struct vc_result *result)
                         s->of_server ? "a handler's stream has no result"
                                      : "set a result by VC_RESULT_INIT");
     pthread_mutex_lock(&s->lock);
-    ended = s->ended;
+    ended = s->state == VC__STREAM_ENDED;
     error = s->error;
     b = ended ? c->brought : NULL;
     if (ended)

@@ -96,7 +96,8 @@ stream_new(struct vc_channel *channel, const struct vc_service *service,
     c->stream.method = type->name;
     c->stream.memory = channel->reply_memory;
     c->stream.most = most_of(channel);
-    c->stream.half_out = !(type->flags & VC_METHOD_CLIENT_STREAM);
+    c->stream.state = vc__stream_first(type->flags & VC_METHOD_CLIENT_STREAM,
+                                       type->flags & VC_METHOD_SERVER_STREAM);
     c->channel = channel;
     c->type = type;
     return c;

@@ -98,6 +98,13 @@ room_take(struct vc_stream *s, uint32_t len)
     return !s->long_out && vc__outflow_take(&s->out, vc__stream_cost(len));
 }
 
+/* Why the program may not send: for window_fail(). Under the lock. */
+static enum vc_status
+refusal(const struct vc_stream *s)
+{
+    return s->state == VC__STREAM_ENDED ? VC_CANCELLED : VC_FAILED_PRECONDITION;
+}
+
 /* Waits until the window lets a message of so many bytes go. If not, the status
  * is for window_fail(). */
 static enum vc_status
@@ -106,16 +113,14 @@ window_await(struct vc_stream *s, uint32_t len)
     enum vc_status status = VC_OK;
 
     pthread_mutex_lock(&s->lock);
-    while (!s->ended && !s->half_out && !room_take(s, len)) {
-        if (!vc__stream_wait(s, s->due)) {
-            status = VC_DEADLINE_EXCEEDED;
+    while (status == VC_OK) {
+        if (vc__stream_on(s, VC__STREAM_EV_SENDS) != VC__STREAM_DO_IT)
+            status = refusal(s);
+        else if (room_take(s, len))
             break;
-        }
+        else if (!vc__stream_wait(s, s->due) && s->state != VC__STREAM_ENDED)
+            status = VC_DEADLINE_EXCEEDED;
     }
-    if (s->ended)
-        status = VC_CANCELLED;
-    else if (s->half_out)
-        status = VC_FAILED_PRECONDITION;
     pthread_mutex_unlock(&s->lock);
     return status;
 }
@@ -157,7 +162,7 @@ gone_await(struct vc_stream *s)
     bool all;
 
     pthread_mutex_lock(&s->lock);
-    while (s->long_out && (s->of_server || !s->ended)) {
+    while (s->long_out && (s->of_server || s->state != VC__STREAM_ENDED)) {
         if (vc__stream_wait(s, until))
             continue;
         pthread_mutex_unlock(&s->lock);
@@ -267,10 +272,8 @@ window_try(struct vc_stream *s, uint32_t len, bool *sent)
     enum vc_status status = VC_OK;
 
     pthread_mutex_lock(&s->lock);
-    if (s->ended)
-        status = VC_CANCELLED;
-    else if (s->half_out)
-        status = VC_FAILED_PRECONDITION;
+    if (vc__stream_on(s, VC__STREAM_EV_SENDS) != VC__STREAM_DO_IT)
+        status = refusal(s);
     else if (room_take(s, len))
         *sent = true;
     else
@@ -315,8 +318,7 @@ half_begin(struct vc_stream *s)
     bool now;
 
     pthread_mutex_lock(&s->lock);
-    now = !s->half_out && !s->ended;
-    s->half_out = true;
+    now = vc__stream_on(s, VC__STREAM_EV_HALF_CLOSES) == VC__STREAM_DO_IT;
     if (now && s->long_out && s->events != NULL) {
         vc__stream_events_half(s);
         now = false;
@@ -333,8 +335,8 @@ vc__stream_tell_half(struct vc_stream *s)
     if (vc__stream_tell(s, VC__FRAME_HALF, 0))
         return true;
     pthread_mutex_lock(&s->lock);
-    ended = s->ended; /* then there is nobody to be told */
-    s->half_out = ended;
+    /* When it has ended there is nobody to be told. */
+    ended = vc__stream_on(s, VC__STREAM_EV_NOT_TOLD) == VC__STREAM_DO_NOTHING;
     pthread_mutex_unlock(&s->lock);
     return ended;
 }

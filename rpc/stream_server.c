@@ -97,7 +97,7 @@ server_put(struct vc_stream *s, struct vc__send *send)
     bool good, post;
 
     pthread_mutex_lock(&s->lock);
-    good = !s->ended;
+    good = s->state != VC__STREAM_ENDED;
     post = good && !ss->posted;
     if (good)
         cds_list_add_tail(&send->node, &ss->outgoing);
@@ -119,13 +119,17 @@ server_expire(struct vc_stream *s)
 
     vc__error_put(&error, VC_DEADLINE_EXCEEDED,
                   "the time allowed for %s ran out", s->method);
-    vc__stream_end(s, &error);
+    vc__stream_end(s, VC__STREAM_EV_TIME_OVER, &error);
 }
 
 static bool
 server_give_up(struct vc_stream *s, const struct vc__error *error)
 {
-    vc__stream_end(s, error);
+    vc__stream_end(s,
+                   error->status == VC_DEADLINE_EXCEEDED
+                       ? VC__STREAM_EV_TIME_OVER
+                       : VC__STREAM_EV_MESSAGE_LOST,
+                   error);
     return true;
 }
 
@@ -234,8 +238,9 @@ vc__stream_server_open(struct vc_call *call)
     ss->stream.memory = part->server->request_memory;
     ss->stream.most = call->site.session->peer->message_max;
     ss->stream.of_server = true;
-    ss->stream.half_out = !(call->method->flags & VC_METHOD_SERVER_STREAM);
-    ss->stream.half_in = !(call->method->flags & VC_METHOD_CLIENT_STREAM);
+    ss->stream.state =
+        vc__stream_first(call->method->flags & VC_METHOD_SERVER_STREAM,
+                         call->method->flags & VC_METHOD_CLIENT_STREAM);
     ss->call = call;
     ss->task.run = flush_run;
     CDS_INIT_LIST_HEAD(&ss->outgoing);
@@ -244,12 +249,12 @@ vc__stream_server_open(struct vc_call *call)
 }
 
 static void
-end_with(struct vc_call *call, enum vc_status status, const char *text)
+end_with(struct vc_call *call, enum vc__stream_event why, const char *text)
 {
     struct vc__error error;
 
-    vc__error_put(&error, status, "%s: %s", call->method->name, text);
-    vc__stream_end(call->stream, &error);
+    vc__error_put(&error, VC_CANCELLED, "%s: %s", call->method->name, text);
+    vc__stream_end(call->stream, why, &error);
 }
 
 void
@@ -258,7 +263,7 @@ vc__stream_server_end(struct vc_call *call)
     struct vc__server_stream *ss = server_stream_of(call->stream);
 
     flush(ss);
-    end_with(call, VC_CANCELLED, "its handler has returned");
+    end_with(call, VC__STREAM_EV_ENDS, "its handler has returned");
     ss->call = NULL;
     call->stream = NULL;
     vc__stream_put(&ss->stream);
@@ -269,14 +274,15 @@ vc__stream_server_lost(struct vc_call *call)
 {
     if (call->stream == NULL)
         return;
-    end_with(call, VC_CANCELLED, "the connection to its client was lost");
+    end_with(call, VC__STREAM_EV_LINK_LOST,
+             "the connection to its client was lost");
     flush(server_stream_of(call->stream));
 }
 
 void
 vc__stream_server_cancelled(struct vc_call *call)
 {
-    end_with(call, VC_CANCELLED, "its client has given it up");
+    end_with(call, VC__STREAM_EV_CANCEL, "its client has given it up");
 }
 
 /* --- frames of sessions ------------------------------------------------- */
