@@ -414,17 +414,41 @@ pause_it(struct reactor *r)
         vc_stream_pause(r->stream);
 }
 
+/* Blocks of memory that a process has. */
+static unsigned
+blocks(const struct fake_process *p)
+{
+    struct fake_census census;
+
+    fake_census(p, &census);
+    return census.blocks;
+}
+
+/* A window is 63 messages of this size, and each takes one block until it is
+ * unpacked; besides those of the stream itself. */
+static void
+assert_holds_a_window(unsigned before, unsigned now)
+{
+    assert_in_range(now, before, before + 63 + 30);
+}
+
 static void
 client_pauses_act(struct scene *s)
 {
     struct reactor r = {.at_message = pause_it};
+    unsigned here, there;
 
     runtime_start(s);
+    scene_call(s, 10, 5);
+    here = blocks(fake_process_self());
+    there = blocks(s->server.process);
     begin(s, &r, DOWN, MESSAGES, 1000);
     for (unsigned i = 0; i < 50; i++)
         scene_call(s, 10, 5); /* delays nobody */
     fake_sleep_us(100000);
     assert_int_equal(r.came, 1);
+    assert_holds_a_window(here, blocks(fake_process_self()));
+    assert_holds_a_window(there, blocks(s->server.process));
     assert_int_equal(atomic_load(&reactor_served.ended), 0); /* it waits, too */
     vc_stream_resume(r.stream);
     finish(&r, VC_OK);
@@ -432,7 +456,7 @@ client_pauses_act(struct scene *s)
 }
 
 static void
-a_client_that_pauses_stops_its_server_and_delays_nobody(void **state)
+a_client_that_pauses_holds_a_window_at_both_ends_and_delays_nobody(void **state)
 {
     (void)state;
     play(client_pauses_act);
@@ -629,7 +653,7 @@ main(void)
         cmocka_unit_test(closing_a_channel_ends_its_streams_first),
         cmocka_unit_test(a_server_that_closes_waits_for_the_last_callback),
         cmocka_unit_test(
-            a_client_that_pauses_stops_its_server_and_delays_nobody),
+            a_client_that_pauses_holds_a_window_at_both_ends_and_delays_nobody),
         cmocka_unit_test(
             a_server_that_pauses_stops_its_client_and_delays_nobody),
         cmocka_unit_test(closing_a_channel_waits_for_no_pause),
