@@ -119,14 +119,29 @@ rest_leave(struct vc__client_stream *c)
     vc__asyncs_leave(c->channel, c->stream.engine);
 }
 
+/* It has waited for its server to the very end. */
+static bool
+is_late(const struct vc__client_stream *c, const struct vc__error *error,
+        uint64_t now)
+{
+    return c->again.flags & VC_CALL_WAIT_FOR_READY &&
+           error->status == VC_UNAVAILABLE && now >= c->again.due;
+}
+
 bool
-vc__client_stream_again(struct vc__client_stream *c,
-                        const struct vc__error *error)
+vc__client_stream_again(struct vc__client_stream *c, struct vc__error *error)
 {
     uint64_t now = vc__now(), us;
 
     if (error->status == VC_OK || error->outcome != VC_OUTCOME_NOT_EXECUTED ||
-        !is_at_hand(c) || !policy_allows(c, error, now, &us))
+        !is_at_hand(c))
+        return false;
+    if (is_late(c, error, now)) {
+        c->why = *error;
+        vc__client_stream_waited(c, error);
+        return false;
+    }
+    if (!policy_allows(c, error, now, &us))
         return false;
     c->between.broken = on_broken;
     if (!vc__pause_begin(&c->channel->pauses, &c->between))

@@ -12,9 +12,9 @@
 void vc__client_stream_rest_init(struct vc__client_stream *c);
 
 /* Its attempt has failed so. True: it is tried again, after a rest; else the
- * call ends. */
+ * call ends with *error, which may be another by then. */
 bool vc__client_stream_again(struct vc__client_stream *c,
-                             const struct vc__error *error);
+                             struct vc__error *error);
 
 /* It is given up: true when it rests, and then no more; rest_leave() must
  * follow, and the call's end. Under the stream's lock. */

@@ -127,13 +127,14 @@ on_replied(struct vc__request *r, const struct vc__reply_frame *reply)
 }
 
 static void
-on_failed(struct vc__request *r, const struct vc__error *error)
+on_failed(struct vc__request *r, const struct vc__error *why)
 {
     struct vc__client_stream *c =
         caa_container_of(r, struct vc__client_stream, request);
+    struct vc__error error = *why;
 
-    if (!vc__client_stream_again(c, error))
-        vc__client_stream_end(c, VC__STREAM_EV_LINK_LOST, error);
+    if (!vc__client_stream_again(c, &error))
+        vc__client_stream_end(c, VC__STREAM_EV_LINK_LOST, &error);
 }
 
 /* Uses the client only while the call has not ended: then the channel may be
