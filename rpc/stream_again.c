@@ -85,7 +85,7 @@ rest_begin(struct vc__client_stream *c, const struct vc__error *why,
     bool rests;
 
     pthread_mutex_lock(&s->lock);
-    rests = !c->given_up && s->state != VC__STREAM_ENDED;
+    rests = !c->given_up && !c->unwanted && s->state != VC__STREAM_ENDED;
     if (rests) {
         c->resting = c->parked = true;
         c->rest_until = until;
@@ -98,15 +98,18 @@ rest_begin(struct vc__client_stream *c, const struct vc__error *why,
     return rests;
 }
 
-/* Who puts an end to it, so that nobody else does. */
+/* Who puts an end to it, so that nobody else does: the call is to be started
+ * again, or to end. */
 static bool
-rest_take(struct vc__client_stream *c)
+rest_take(struct vc__client_stream *c, bool starts)
 {
     bool mine;
 
     pthread_mutex_lock(&c->stream.lock);
     mine = c->resting;
     c->resting = false;
+    if (mine && starts)
+        c->started = false;
     pthread_mutex_unlock(&c->stream.lock);
     return mine;
 }
@@ -324,6 +327,7 @@ resume(struct vc__client_stream *c)
         vc__client_stream_waited(c, &error);
     if (in_time && renew(c, now)) {
         vc__client_start(c->client, &c->request);
+        vc__client_stream_started(c);
         parked_go(c);
     } else {
         vc__client_stream_end(
@@ -339,7 +343,7 @@ on_rested(struct vc__timer *timer)
     struct vc__client_stream *c =
         caa_container_of(timer, struct vc__client_stream, rested);
 
-    if (!rest_take(c))
+    if (!rest_take(c, true))
         return; /* the task is on its way */
     resume(c);
     vc__stream_put(&c->stream);
@@ -374,7 +378,7 @@ rest_run(struct vc__task *task)
     if (rests && vc__timer_start(timers, &c->rested, c->rest_until, on_rested))
         return;
     vc__timer_stop(timers, &c->rested);
-    if (rest_take(c)) {
+    if (rest_take(c, rests)) {
         if (rests) /* without memory for a timer: at once */
             resume(c);
         else

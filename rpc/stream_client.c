@@ -159,15 +159,27 @@ enum give_up {
     GIVE_UP_REST, /* no client knows of it */
 };
 
+/* Nobody gives up what is being started: that is done when it has been. */
+static void
+give_up_later(struct vc__client_stream *c, const struct vc__error *error)
+{
+    if (!c->unwanted)
+        c->wish = *error;
+    c->unwanted = true;
+}
+
 static enum give_up
-give_up_begin(struct vc__client_stream *c)
+give_up_begin(struct vc__client_stream *c, const struct vc__error *error)
 {
     enum give_up what = GIVE_UP_NOT;
 
     pthread_mutex_lock(&c->stream.lock);
-    if (!c->given_up)
+    if (!c->given_up && !c->started) {
+        give_up_later(c, error);
+    } else if (!c->given_up) {
         what = vc__client_stream_rest_end(c) ? GIVE_UP_REST : GIVE_UP_CALL;
-    c->given_up = true;
+        c->given_up = true;
+    }
     pthread_mutex_unlock(&c->stream.lock);
     return what;
 }
@@ -183,7 +195,7 @@ client_give_up(struct vc_stream *s, const struct vc__error *why)
 
     if (!client_enter(c))
         return true;
-    what = give_up_begin(c);
+    what = give_up_begin(c, why);
     mine = what == GIVE_UP_REST;
     if (what == GIVE_UP_CALL)
         mine = vc__client_abandon(c->client, &c->request, &error.outcome);
@@ -218,22 +230,16 @@ vc__client_stream_give_up(struct vc_stream *s, enum vc_status status,
 
 /* --- cancelling -------------------------------------------------------- */
 
-/* Not before it has been started. */
 static void
 cancel_run(struct vc__task *task)
 {
     struct vc__client_stream *c =
         caa_container_of(task, struct vc__client_stream, cancel);
     struct vc__error error;
-    bool started;
 
-    pthread_mutex_lock(&c->stream.lock);
-    started = c->started;
-    c->unwanted = true;
-    pthread_mutex_unlock(&c->stream.lock);
     vc__error_put(&error, VC_CANCELLED, "%s: it was cancelled", c->type->name);
-    if (started)
-        client_give_up(&c->stream, &error);
+    error.outcome = VC_OUTCOME_UNKNOWN;
+    client_give_up(&c->stream, &error);
     vc__stream_put(&c->stream);
 }
 
@@ -271,14 +277,17 @@ vc__client_stream_limit(struct vc__client_stream *c,
 void
 vc__client_stream_started(struct vc__client_stream *c)
 {
+    struct vc__error wish;
     bool unwanted;
 
     pthread_mutex_lock(&c->stream.lock);
     c->started = true;
     unwanted = c->unwanted;
+    if (unwanted)
+        wish = c->wish;
     pthread_mutex_unlock(&c->stream.lock);
     if (unwanted)
-        vc__client_stream_give_up(&c->stream, VC_CANCELLED, "it was cancelled");
+        client_give_up(&c->stream, &wish);
 }
 
 /* --- the stream's operations -------------------------------------------- */

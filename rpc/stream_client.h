@@ -28,8 +28,9 @@ struct vc__client_stream {
     struct vc__cancelling cancelling; /* if it can be, until its end */
     struct vc__task cancel;           /* gives it up, on the holder */
     atomic_bool cancelled;            /* that has been posted */
-    bool started;                     /* the stream's lock */
-    bool unwanted;                    /* the same: to be given up when it is */
+    bool started;          /* the stream's lock: the attempt is its client's */
+    bool unwanted;         /* the same: to be given up when it is */
+    struct vc__error wish; /* the same: how */
     bool over; /* the same: its end has come, and the channel may be closed */
 
     /* rpc/stream_again.c; all but `rested` under the stream's lock. */
@@ -78,7 +79,8 @@ enum vc_status vc__client_stream_limit(struct vc__client_stream *c,
                                        const struct vc_call_opts *opts,
                                        uint64_t now);
 
-/* Its request has been started: from now on it can be given up. */
+/* Its request has been started: from now on it can be given up, or is if that
+ * was wanted meanwhile. */
 void vc__client_stream_started(struct vc__client_stream *c);
 
 /* Its call has ended: once. May free it. */
