@@ -37,7 +37,8 @@ is_paused(const struct vc_stream *s)
 static bool
 is_given_up(const struct vc_stream *s)
 {
-    return s->events->closed || (s->events->paused && s->error.status != VC_OK);
+    return s->events->closed || s->events->spoiled ||
+           (is_paused(s) && s->error.status != VC_OK);
 }
 
 static enum due
@@ -119,24 +120,38 @@ message_give(struct vc_stream *s, void *message)
         vc_reply_free(message);
 }
 
-/* One that is none ends the call. */
+/* One that is none, or for which there is no memory, ends the call, however it
+ * ended else: those behind it would be taken for it. */
+static void
+spoil(struct vc_stream *s)
+{
+    struct vc__error error = *vc__error_last();
+    bool ends;
+
+    error.outcome = VC_OUTCOME_EXECUTED;
+    pthread_mutex_lock(&s->lock);
+    ends = vc__stream_on(s, VC__STREAM_EV_MESSAGE_LOST) == VC__STREAM_DO_END;
+    if (ends || s->error.status == VC_OK)
+        s->error = error;
+    s->events->spoiled = true;
+    vc__stream_changed(s);
+    pthread_mutex_unlock(&s->lock);
+}
+
 static void
 item_give(struct vc_stream *s, struct vc__stream_item *item)
 {
     uint32_t len = item->len;
-    struct vc__error error;
     void *message;
     bool good = vc__stream_unpack(s, item, &message) == VC_OK;
 
     free(item);
-    if (good) {
-        message_give(s, message);
-        vc__stream_taken(s, len);
+    if (!good) {
+        spoil(s);
         return;
     }
-    error = *vc__error_last();
-    error.outcome = VC_OUTCOME_EXECUTED;
-    s->ops->give_up(s, &error);
+    message_give(s, message);
+    vc__stream_taken(s, len);
 }
 
 static void

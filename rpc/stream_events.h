@@ -31,6 +31,7 @@ struct vc__stream_events {
     bool half_due;  /* the server is to be told that no more will come */
     bool half_told; /* on_half_close() has run, or never will */
     bool cancelled; /* on_cancel() has run */
+    bool spoiled;   /* a message was lost, and no other is given */
     bool closed;    /* only on_end() is left */
     bool settled;   /* and the holder has stopped the timer */
     bool over;      /* on_end() has run, or is about to */

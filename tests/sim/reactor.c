@@ -75,7 +75,9 @@ reply_try(struct served *s, uint64_t tag, ProtobufCBinaryData payload)
     status = vc_stream_try_send(s->stream, &reply, &sent);
     if (status == VC_OK)
         return sent;
-    return true; /* on_cancel() follows */
+    if (status == VC_RESOURCE_EXHAUSTED)
+        end(s, vc_call_fail(s->call, status, "%s", vc_error()));
+    return true; /* else on_cancel() follows */
 }
 
 /* The next message when this has its answer: meanwhile nothing is taken. */

@@ -206,6 +206,66 @@ a_stream_ends_with_the_call_that_it_is_made_for(void **state)
     play(parent_act);
 }
 
+/* --- memory ---------------------------------------------------------------- */
+
+#define FAILING 120u /* allocations, one in each stream */
+
+/* Whatever has no memory at one of the ends: it ends once, and the next one is
+ * good. */
+static void
+starve(struct scene *s, struct fake_process *p, unsigned method)
+{
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+
+    opts.timeout_ms = 300;
+    for (unsigned nth = 1; nth < FAILING; nth++) {
+        struct reactor r = {.to_send = method == DOWN ? 0 : 5};
+        enum vc_status status;
+
+        fake_fail_memory(p, nth);
+        status = reactor_start(&r, s->channel, method, &opts, 5,
+                               nth % 2 ? 100 : 30000);
+        if (status == VC_OK) {
+            reactor_pump(&r);
+            assert_true(reactor_await(&r));
+            if (reactor_fault(&r) != NULL)
+                fail_msg("%u: %s", nth, reactor_fault(&r));
+            if (r.status == VC_OK && method != UP && r.came != 5)
+                fail_msg("%u: it is good, and %u have come", nth, r.came);
+            vc_stream_close(r.stream);
+        } else if (status != VC_RESOURCE_EXHAUSTED) {
+            fail_msg("%u: %s", nth, vc_error());
+        }
+        fake_fail_no_more();
+    }
+}
+
+static void
+memory_act(struct scene *s)
+{
+    must(vc_runtime_start(s->runtime, 1));
+    for (unsigned method = TALK; method <= UP; method++) {
+        scene_call(s, 10, 5);
+        starve(s, fake_process_self(), method);
+        starve(s, s->server.process, method);
+    }
+    for (unsigned i = 0; i < 20; i++) {
+        sim_echo(s->channel, 10, 5, 0, NULL); /* its link may be lost yet */
+        fake_sleep_us(20000);
+    }
+    scene_call(s, 10, 5);
+    assert_true(reactor_await_word(&reactor_served.ended,
+                                   atomic_load(&reactor_served.began)));
+}
+
+static void
+want_of_memory_ends_streams_once_and_harms_no_other(void **state)
+{
+    (void)state;
+    handle = NULL;
+    play(memory_act);
+}
+
 /* --- links ----------------------------------------------------------------- */
 
 static void
@@ -243,6 +303,7 @@ main(void)
         cmocka_unit_test(a_canceller_ends_streams_of_both_forms),
         cmocka_unit_test(a_canceller_needs_no_thread_of_the_library),
         cmocka_unit_test(a_stream_ends_with_the_call_that_it_is_made_for),
+        cmocka_unit_test(want_of_memory_ends_streams_once_and_harms_no_other),
         cmocka_unit_test(a_stream_whose_link_was_lost_says_how),
     };
 
