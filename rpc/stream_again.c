@@ -22,12 +22,22 @@ is_at_hand(const struct vc__client_stream *c)
     return c->request.session == NULL || !vc__client_stream_up(c);
 }
 
+/* As vc__again() does. */
+static void
+count(struct vc__pool *pool, enum vc__pool_count which)
+{
+    pthread_mutex_lock(&pool->lock);
+    vc__pool_count(pool, which, 1);
+    pthread_mutex_unlock(&pool->lock);
+}
+
 static bool
 policy_allows(struct vc__client_stream *c, const struct vc__error *error,
               uint64_t now, uint64_t *wait_us)
 {
     struct vc_channel *channel = c->channel;
     struct vc__again *a = &c->again;
+    enum vc__retry retry;
     /* Relaxed: only that each is another. */
     uint64_t seed = now ^ atomic_fetch_add_explicit(
                               &channel->chance, UINT64_C(0x9e3779b97f4a7c15),
@@ -46,8 +56,13 @@ policy_allows(struct vc__client_stream *c, const struct vc__error *error,
     if (c->brought != NULL)
         facts.has_pushback =
             vc__brought_pushback(c->brought, &facts.pushback_ms);
-    return vc__retry_again(&channel->retry, &channel->budget, &facts, &seed,
-                           wait_us);
+    retry = vc__retry_again(&channel->retry, &channel->budget, &facts, &seed,
+                            wait_us);
+    if (retry == VC__RETRY_STARVED)
+        count(channel->pool, VC__POOL_CALLS_NOT_RETRIED);
+    if (retry == VC__RETRY_AGAIN)
+        count(channel->pool, VC__POOL_CALLS_RETRIED);
+    return retry == VC__RETRY_AGAIN;
 }
 
 /* --- resting --------------------------------------------------------------- */
