@@ -29,6 +29,7 @@
 #include "idl/symbols.h"
 #include "idl/text.h"
 #include "idl/types.h"
+#include "idl/unions.h"
 
 #define PROGRAM "protoc-gen-verbcall"
 
@@ -119,13 +120,17 @@ files_make(struct arena *arena, const Idl__Response *messages,
 static const char *
 messages_make(struct arena *arena, struct bytes bytes, Idl__Response **messages)
 {
+    const char *problem;
     struct text adapted;
 
     text_init(&adapted, arena);
     adapt_request(&adapted, bytes);
-    return chain_run(
+    problem = chain_run(
         arena, (struct bytes){(const uint8_t *)adapted.data, adapted.length},
         messages);
+    if (problem == NULL)
+        unions_mark(arena, *messages);
+    return problem;
 }
 
 /* NULL and the files in response, or what the user is to be told. */
