@@ -7,11 +7,14 @@
 
 #include <stddef.h>
 
+#include "idl/names.h"
+
 enum adapt_at {
     ADAPT_REQUEST,
     ADAPT_FILE,
     ADAPT_MESSAGE,
     ADAPT_FIELD,
+    ADAPT_NAME, /* of a field: escaped if need be */
     ADAPT_DROP,
 };
 
@@ -31,6 +34,7 @@ static const struct adapt_rule {
     {ADAPT_MESSAGE, 2, ADAPT_FIELD},   /* field */
     {ADAPT_MESSAGE, 3, ADAPT_MESSAGE}, /* nested_type */
     {ADAPT_MESSAGE, 6, ADAPT_FIELD},   /* extension */
+    {ADAPT_FIELD, 1, ADAPT_NAME},      /* name */
     {ADAPT_FIELD, 17, ADAPT_DROP},     /* proto3_optional */
 };
 
@@ -41,6 +45,18 @@ rule_find(enum adapt_at at, uint32_t number)
         if (rules[i].at == at && rules[i].number == number)
             return &rules[i];
     return NULL;
+}
+
+/* The name itself, and "_" behind a word that protoc-gen-c does not know. */
+static void
+adapt_name(struct text *out, struct bytes name)
+{
+    const char *word = arena_printf(out->arena, "%.*s", (int)name.length,
+                                    (const char *)name.data);
+
+    text_add_bytes(out, name.data, name.length);
+    if (names_field_unknown_word(out->arena, word))
+        text_add(out, "_");
 }
 
 static void adapt(struct text *out, struct bytes bytes, enum adapt_at at,
@@ -60,7 +76,10 @@ adapt_field(struct text *out, const struct wire_field *field, enum adapt_at at,
         return;
     }
     text_init(&inner, out->arena);
-    adapt(&inner, field->value, rule->to, depth + 1);
+    if (rule->to == ADAPT_NAME)
+        adapt_name(&inner, field->value);
+    else
+        adapt(&inner, field->value, rule->to, depth + 1);
     wire_add_message(out, field->number,
                      (struct bytes){(const uint8_t *)inner.data, inner.length});
 }

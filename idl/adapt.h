@@ -5,7 +5,8 @@
  * without services (it would make code of them that nobody needs and that
  * does not compile for some names), and without the mark of proto3 optional
  * fields, which it says it does not know: they are then what protoc made of
- * them, oneofs of one member. All other bytes stay as they are, those of
+ * them, oneofs of one member. Fields named by words of C or C++ that it does
+ * not know get the `_` that it gives those it knows. All other bytes stay as they are, those of
  * options and of fields unknown here included. Pure. */
 #ifndef VC_IDL_ADAPT_H
 #define VC_IDL_ADAPT_H

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "idl/defaults.h"
 #include "idl/request.h"
 
 #define METHODS_MAX    1024 /* in a service */
@@ -17,6 +18,7 @@
 #define FILE_SYNTAX       12
 #define MESSAGE_FIELD     2
 #define MESSAGE_EXTENSION 6
+#define MESSAGE_OPTIONS   7
 
 static const char *
 check_syntax(struct arena *arena, const Idl__File *file)
@@ -51,11 +53,70 @@ check_groups(struct arena *arena, Idl__Field *const *fields, size_t n,
 }
 
 static const char *
+check_defaults(struct arena *arena, const struct type *type)
+{
+    const Idl__Message *m = type->message;
+
+    for (size_t i = 0; i < m->n_field; i++) {
+        const char *problem = defaults_problem(arena, m->field[i]);
+
+        if (problem != NULL)
+            return place_error(
+                arena,
+                place_child(arena, type->place, MESSAGE_FIELD, (int32_t)i),
+                "the default value of '%s' %s", m->field[i]->name, problem);
+    }
+    return NULL;
+}
+
+/* protoc-gen-c looks for the oneof of each field then. */
+static const char *
+check_oneof_names(struct arena *arena, const struct type *type)
+{
+    const Idl__Message *m = type->message;
+    const Idl__FileOptions *options = type->place->file->options;
+
+    if (options == NULL || options->pb_c_file == NULL ||
+        !options->pb_c_file->use_oneof_field_name)
+        return NULL;
+    for (size_t i = 0; i < m->n_field; i++)
+        if (!m->field[i]->has_oneof_index)
+            return place_error(
+                arena,
+                place_child(arena, type->place, MESSAGE_FIELD, (int32_t)i),
+                "'%s' is in no oneof, and protoc-gen-c crashes when it is to "
+                "use_oneof_field_name; take that option out",
+                m->field[i]->name);
+    return NULL;
+}
+
+static const char *
+check_set(struct arena *arena, const struct type *type)
+{
+    const Idl__MessageOptions *options = type->message->options;
+
+    if (options == NULL || !options->message_set_wire_format)
+        return NULL;
+    return place_error(
+        arena, place_child(arena, type->place, MESSAGE_OPTIONS, PLACE_ONLY),
+        "'%s' has the wire format of a message set, whose groups protobuf-c "
+        "does not have; take the option out, or write a repeated "
+        "google.protobuf.Any",
+        type->full_name);
+}
+
+static const char *
 check_message(struct arena *arena, const struct type *type)
 {
     const Idl__Message *m = type->message;
-    const char *problem;
+    const char *problem = check_set(arena, type);
 
+    if (problem == NULL)
+        problem = check_defaults(arena, type);
+    if (problem == NULL)
+        problem = check_oneof_names(arena, type);
+    if (problem != NULL)
+        return problem;
     problem =
         check_groups(arena, m->field, m->n_field, type->place, MESSAGE_FIELD);
     if (problem != NULL)

@@ -23,6 +23,7 @@
 #include "idl/check.h"
 #include "idl/emit.h"
 #include "idl/file_set.h"
+#include "idl/members.h"
 #include "idl/model.h"
 #include "idl/plugin.pb-c.h"
 #include "idl/request.h"
@@ -148,6 +149,8 @@ generate(struct arena *arena, struct bytes bytes, const Idl__Request *request,
         return problem;
     types_build(&types, arena, request);
     problem = check_files(arena, request, &types);
+    if (problem == NULL)
+        problem = members_check(arena, request, &types);
     if (problem == NULL)
         problem = model_build(&model, arena, request, &types);
     if (problem == NULL)

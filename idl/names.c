@@ -28,6 +28,27 @@ static const char reserved[] =
     "unsigned using va_arg va_copy va_end va_start virtual void volatile "
     "wchar_t while xor xor_eq ";
 
+/* The words that protoc-gen-c escapes when they are fields, and those that it
+ * leaves as they are though they do no better: newer words of C and C++, what
+ * compilers define, and types that a structure uses in C++. */
+static const char field_words[] =
+    " "
+    "and and_eq asm auto bitand bitor bool break case catch char class compl "
+    "const const_cast continue default delete do double dynamic_cast else "
+    "enum explicit extern false float for friend goto if inline int long "
+    "mutable namespace new not not_eq operator or or_eq private protected "
+    "public register reinterpret_cast return short signed sizeof static "
+    "static_cast struct switch template this throw true try typedef typeid "
+    "typename union unsigned using virtual void volatile wchar_t while xor "
+    "xor_eq ";
+static const char field_words_unknown[] =
+    " "
+    "alignas alignof char16_t char32_t char8_t co_await co_return co_yield "
+    "concept consteval constexpr constinit decltype errno export i386 int32_t "
+    "int64_t linux noexcept nullptr protobuf_c_boolean requires restrict "
+    "size_t static_assert stderr stdin stdout thread_local typeof "
+    "typeof_unqual uint32_t uint64_t uint8_t unix ";
+
 /* How one piece of a dotted name is written in C. */
 typedef void piece_fold(struct text *out, const char *piece, size_t length);
 
@@ -60,6 +81,23 @@ piece_lower(struct text *out, const char *piece, size_t length)
     for (size_t i = 0; i < length; i++) {
         bool is_upper = isupper((unsigned char)piece[i]) != 0;
         char c = (char)tolower((unsigned char)piece[i]);
+
+        if (is_upper && !was_upper)
+            text_add(out, "_");
+        text_add_bytes(out, &c, 1);
+        was_upper = is_upper;
+    }
+}
+
+/* protoc-gen-c's CamelToUpper: GetReply is GET_REPLY. */
+static void
+piece_upper(struct text *out, const char *piece, size_t length)
+{
+    bool was_upper = true;
+
+    for (size_t i = 0; i < length; i++) {
+        bool is_upper = isupper((unsigned char)piece[i]) != 0;
+        char c = (char)toupper((unsigned char)piece[i]);
 
         if (is_upper && !was_upper)
             text_add(out, "_");
@@ -123,6 +161,71 @@ names_type_lower(struct arena *arena, const Idl__File *file,
 }
 
 char *
+names_type_upper(struct arena *arena, const Idl__File *file,
+                 const char *full_name)
+{
+    return name_fold(arena, name_override(arena, file, full_name), piece_upper,
+                     "__");
+}
+
+char *
+names_lower(struct arena *arena, const char *name)
+{
+    return name_fold(arena, name, piece_lower, "_");
+}
+
+char *
+names_upper(struct arena *arena, const char *name)
+{
+    return name_fold(arena, name, piece_upper, "_");
+}
+
+static bool
+word_in(struct arena *arena, const char *words, const char *word)
+{
+    return strstr(words, arena_printf(arena, " %s ", word)) != NULL;
+}
+
+static char *
+field_fold(struct arena *arena, const char *name)
+{
+    char *folded = arena_printf(arena, "%s", name);
+
+    for (char *c = folded; *c != '\0'; c++)
+        *c = (char)tolower((unsigned char)*c);
+    return folded;
+}
+
+char *
+names_field(struct arena *arena, const char *name)
+{
+    char *folded = field_fold(arena, name);
+
+    if (word_in(arena, field_words, folded) ||
+        word_in(arena, field_words_unknown, folded))
+        return arena_printf(arena, "%s_", folded);
+    return folded;
+}
+
+bool
+names_field_unknown_word(struct arena *arena, const char *name)
+{
+    return word_in(arena, field_words_unknown, field_fold(arena, name));
+}
+
+bool
+names_type_taken(const char *c_name)
+{
+    static const char *const taken[] = {"DIR", "EOF", "FILE", "NULL"};
+
+    for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++)
+        if (strcmp(c_name, taken[i]) == 0)
+            return true;
+    return strncmp(c_name, "ProtobufC", 9) == 0 &&
+           isupper((unsigned char)c_name[9]);
+}
+
+char *
 names_service(struct arena *arena, const Idl__File *file, const char *full_name)
 {
     return name_fold(arena, name_override(arena, file, full_name), piece_lower,
@@ -134,7 +237,7 @@ names_method(struct arena *arena, const char *name)
 {
     char *folded = name_fold(arena, name, piece_lower, "_");
 
-    if (strstr(reserved, arena_printf(arena, " %s ", folded)) == NULL)
+    if (!word_in(arena, reserved, folded))
         return folded;
     return arena_printf(arena, "%s_", folded);
 }

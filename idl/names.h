@@ -33,6 +33,25 @@ char *names_type(struct arena *arena, const Idl__File *file,
 char *names_type_lower(struct arena *arena, const Idl__File *file,
                        const char *full_name);
 
+/* What its enumerators and macros begin with, as "DEMO__HELLO_REQUEST". */
+char *names_type_upper(struct arena *arena, const Idl__File *file,
+                       const char *full_name);
+
+/* One piece of a name as in the two above: of a oneof, and of its fields. */
+char *names_lower(struct arena *arena, const char *name);
+char *names_upper(struct arena *arena, const char *name);
+
+/* A field as a member of its message's structure: in lower case, with a `_`
+ * behind a word of C or C++. */
+char *names_field(struct arena *arena, const char *name);
+
+/* Whether the name is such a word, and protoc-gen-c does not know it: names of
+ * 1.4 and 1.5 are escaped before they reach it (adapt.c). */
+bool names_field_unknown_word(struct arena *arena, const char *name);
+
+/* Whether a type's C name is one that protobuf-c or <stdio.h> has. */
+bool names_type_taken(const char *c_name);
+
 /* What all our names of a service begin with, as "demo_greeter". */
 char *names_service(struct arena *arena, const Idl__File *file,
                     const char *full_name);

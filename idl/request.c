@@ -45,9 +45,15 @@ file_name_valid(const char *name)
 static bool
 enums_valid(Idl__Enum *const *enums, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        if (enums[i]->name == NULL || !names_valid(enums[i]->name))
+    for (size_t i = 0; i < n; i++) {
+        const Idl__Enum *e = enums[i];
+
+        if (e->name == NULL || !names_valid(e->name))
             return false;
+        for (size_t j = 0; j < e->n_value; j++)
+            if (e->value[j]->name == NULL || !names_valid(e->value[j]->name))
+                return false;
+    }
     return true;
 }
 

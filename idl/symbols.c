@@ -13,7 +13,10 @@
 
 #define SYMBOLS_SIZE_FIRST 64
 
-#define MESSAGE_ONEOF 8 /* field number in DescriptorProto */
+/* field numbers in DescriptorProto and EnumDescriptorProto */
+#define MESSAGE_FIELD 2
+#define MESSAGE_ONEOF 8
+#define ENUM_VALUE    2
 
 struct symbol {
     const char *name;      /* in C */
@@ -54,8 +57,36 @@ static const char *const message_suffixes[] = {
     "__pack_to_buffer", "__unpack", "__free_unpacked",
 };
 
+/* The enumerators that say which field of oneof i is set. */
 static void
-add_oneofs(struct symbols *symbols, const struct type *type,
+add_cases(struct symbols *symbols, const struct type *type, const char *upper,
+          size_t i, struct symbol symbol)
+{
+    struct arena *arena = symbols->arena;
+    const Idl__Message *m = type->message;
+    const char *oneof = names_upper(arena, m->oneof_decl[i]->name);
+
+    symbol.name = arena_printf(arena, "%s__%s__NOT_SET", upper, oneof);
+    symbols_add(symbols, &symbol);
+    symbol.kind = "field";
+    for (size_t j = 0; j < m->n_field; j++) {
+        const char *name = m->field[j]->name;
+
+        if (!m->field[j]->has_oneof_index ||
+            m->field[j]->oneof_index != (int32_t)i)
+            continue;
+        symbol.full_name = arena_printf(arena, "%s.%s", type->full_name, name);
+        symbol.name = arena_printf(
+            arena, "%s__%s_%s%s", upper, oneof, names_upper(arena, name),
+            names_field_unknown_word(arena, name) ? "_" : "");
+        symbol.place =
+            place_child(arena, type->place, MESSAGE_FIELD, (int32_t)j);
+        symbols_add(symbols, &symbol);
+    }
+}
+
+static void
+add_oneofs(struct symbols *symbols, const struct type *type, const char *upper,
            struct symbol symbol)
 {
     const Idl__Message *m = type->message;
@@ -70,6 +101,72 @@ add_oneofs(struct symbols *symbols, const struct type *type,
         symbol.place =
             place_child(symbols->arena, type->place, MESSAGE_ONEOF, (int32_t)i);
         symbols_add(symbols, &symbol);
+        add_cases(symbols, type, upper, i, symbol);
+    }
+}
+
+/* The variables that have the default values of fields. */
+static void
+add_defaults(struct symbols *symbols, const struct type *type,
+             struct symbol symbol)
+{
+    const Idl__Message *m = type->message;
+
+    symbol.kind = "the default value of field";
+    for (size_t i = 0; i < m->n_field; i++) {
+        if (m->field[i]->default_value == NULL)
+            continue;
+        symbol.full_name = arena_printf(symbols->arena, "%s.%s",
+                                        type->full_name, m->field[i]->name);
+        symbol.name =
+            arena_printf(symbols->arena, "%s__default_value",
+                         names_type_lower(symbols->arena, type->place->file,
+                                          symbol.full_name));
+        symbol.place =
+            place_child(symbols->arena, type->place, MESSAGE_FIELD, (int32_t)i);
+        symbols_add(symbols, &symbol);
+    }
+}
+
+static void
+add_message(struct symbols *symbols, const struct type *type, const char *lower,
+            struct symbol symbol)
+{
+    const char *upper =
+        names_type_upper(symbols->arena, type->place->file, type->full_name);
+
+    for (size_t i = 0; i < sizeof message_suffixes / sizeof message_suffixes[0];
+         i++) {
+        symbol.name =
+            arena_printf(symbols->arena, "%s%s", lower, message_suffixes[i]);
+        symbols_add(symbols, &symbol);
+    }
+    symbol.name = arena_printf(symbols->arena, "%s__INIT", upper);
+    symbols_add(symbols, &symbol);
+    add_oneofs(symbols, type, upper, symbol);
+    add_defaults(symbols, type, symbol);
+}
+
+static void
+add_enum(struct symbols *symbols, const struct type *type, const char *lower,
+         struct symbol symbol)
+{
+    const Idl__Enum *e = type->enumeration;
+    const char *upper =
+        names_type_upper(symbols->arena, type->place->file, type->full_name);
+
+    symbol.name = arena_printf(symbols->arena, "%s__descriptor", lower);
+    symbols_add(symbols, &symbol);
+    symbol.kind = "value";
+    for (size_t i = 0; i < e->n_value; i++) {
+        const char *name = e->value[i]->name;
+
+        symbol.full_name =
+            arena_printf(symbols->arena, "%s.%s", type->full_name, name);
+        symbol.name = arena_printf(symbols->arena, "%s__%s", upper, name);
+        symbol.place =
+            place_child(symbols->arena, type->place, ENUM_VALUE, (int32_t)i);
+        symbols_add(symbols, &symbol);
     }
 }
 
@@ -78,7 +175,6 @@ add_type(struct symbols *symbols, const struct type *type, bool generated)
 {
     const Idl__File *file = type->place->file;
     const char *lower = names_type_lower(symbols->arena, file, type->full_name);
-    size_t n = sizeof message_suffixes / sizeof message_suffixes[0];
     struct symbol symbol = {
         .name = names_type(symbols->arena, file, type->full_name),
         .kind = type->message != NULL ? "message" : "enum",
@@ -88,14 +184,10 @@ add_type(struct symbols *symbols, const struct type *type, bool generated)
     };
 
     symbols_add(symbols, &symbol);
-    for (size_t i = 0; i < n; i++) {
-        symbol.name =
-            arena_printf(symbols->arena, "%s%s", lower, message_suffixes[i]);
-        symbols_add(symbols, &symbol);
-        if (type->message == NULL)
-            return; /* an enum has the descriptor only */
-    }
-    add_oneofs(symbols, type, symbol);
+    if (type->message != NULL)
+        add_message(symbols, type, lower, symbol);
+    else
+        add_enum(symbols, type, lower, symbol);
 }
 
 /* The functions of emit_inline.c. */
@@ -199,12 +291,19 @@ symbols_invalid(const struct symbols *symbols)
 {
     for (size_t i = 0; i < symbols->n; i++) {
         const struct symbol *s = &symbols->items[i];
+        const char *why = NULL;
 
         if (s->generated && !names_valid(s->name))
+            why = "which is no identifier";
+        else if (s->generated && names_type_taken(s->name))
+            why = "which the headers of C and protobuf-c have";
+        else if (s->generated && strncmp(s->name, "vc_", 3) == 0)
+            why = "and names with vc_ are the library's";
+        if (why != NULL)
             return place_error(symbols->arena, s->place,
-                               "%s '%s' is '%s' in C, which is no identifier; "
-                               "rename it, or its package or c_package",
-                               s->kind, s->full_name, s->name);
+                               "%s '%s' is '%s' in C, %s; rename it, or its "
+                               "package or c_package",
+                               s->kind, s->full_name, s->name, why);
     }
     return NULL;
 }

@@ -37,7 +37,8 @@ count_file(const Idl__File *file)
 /* Adds a type named name in scope, which is a package or a type or empty. */
 static const struct type *
 types_add(struct types *types, const char *scope, const char *name,
-          const struct place *place, const Idl__Message *message)
+          const struct place *place, const Idl__Message *message,
+          const Idl__Enum *enumeration)
 {
     struct type *type = &types->items[types->n++];
 
@@ -45,6 +46,7 @@ types_add(struct types *types, const char *scope, const char *name,
                                    scope[0] != '\0' ? "." : "", name);
     type->place = place;
     type->message = message;
+    type->enumeration = enumeration;
     return type;
 }
 
@@ -54,7 +56,8 @@ add_enums(struct types *types, const char *scope, Idl__Enum *const *enums,
 {
     for (size_t i = 0; i < n; i++)
         types_add(types, scope, enums[i]->name,
-                  place_child(types->arena, parent, field, (int32_t)i), NULL);
+                  place_child(types->arena, parent, field, (int32_t)i), NULL,
+                  enums[i]);
 }
 
 static void
@@ -66,9 +69,9 @@ add_messages(struct types *types, const char *scope,
         const Idl__Message *m = messages[i];
         const struct type *type;
 
-        type =
-            types_add(types, scope, m->name,
-                      place_child(types->arena, parent, field, (int32_t)i), m);
+        type = types_add(types, scope, m->name,
+                         place_child(types->arena, parent, field, (int32_t)i),
+                         m, NULL);
         add_enums(types, type->full_name, m->enum_type, m->n_enum_type,
                   type->place, MESSAGE_ENUM);
         add_messages(types, type->full_name, m->nested_type, m->n_nested_type,
@@ -124,7 +127,7 @@ types_build(struct types *types, struct arena *arena,
 }
 
 const struct type *
-types_message(const struct types *types, const char *name)
+types_find(const struct types *types, const char *name)
 {
     struct type **found;
 
@@ -132,7 +135,15 @@ types_message(const struct types *types, const char *name)
         return NULL;
     found = bsearch(name + 1, types->by_name, types->n, sizeof *types->by_name,
                     type_compare_name);
-    return found != NULL && (*found)->message != NULL ? *found : NULL;
+    return found != NULL ? *found : NULL;
+}
+
+const struct type *
+types_message(const struct types *types, const char *name)
+{
+    const struct type *type = types_find(types, name);
+
+    return type != NULL && type->message != NULL ? type : NULL;
 }
 
 bool

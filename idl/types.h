@@ -16,7 +16,8 @@
 struct type {
     const char *full_name; /* without a leading dot */
     const struct place *place;
-    const Idl__Message *message; /* NULL for an enum */
+    const Idl__Message *message;  /* NULL for an enum */
+    const Idl__Enum *enumeration; /* NULL for a message */
 };
 
 struct types {
@@ -28,6 +29,10 @@ struct types {
 
 void types_build(struct types *types, struct arena *arena,
                  const Idl__Request *request);
+
+/* types_find - the message or enum of a name as fields have it, with a leading
+ * dot. NULL when there is none. */
+const struct type *types_find(const struct types *types, const char *name);
 
 /* types_message - the message of a name as method descriptors have it, with
  * its leading dot; NULL when there is none. */

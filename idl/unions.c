@@ -1,28 +1,94 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See unions.h. A line of nothing else opens a union and stands in no comment,
- * as all lines of those begin with an asterisk. */
+ * See unions.h. What is looked for in each line cannot be a comment's: all
+ * lines of those begin with an asterisk. */
+#define _GNU_SOURCE /* memmem() */
 #include "idl/unions.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "idl/text.h"
 
 #define OPENING "union {"
+#define BYTES   "ProtobufCBinaryData "
+#define INIT    "__NOT_SET, {0}"
 
-/* Of a line without its end: how much comes before the word, or its length. */
-static size_t
-line_indent(const char *line, size_t length)
+struct line {
+    const char *data;
+    size_t length; /* with its end */
+    size_t indent;
+};
+
+struct marker {
+    struct text out;
+    bool opened; /* the next member is a union's first one */
+    /* A byte for each union of the structure at hand: whether a structure is
+     * its first member. */
+    struct text firsts;
+};
+
+static struct line
+line_take(const char **rest, const char *end)
 {
+    const char *newline = memchr(*rest, '\n', (size_t)(end - *rest));
+    struct line line = {.data = *rest};
+
+    *rest = newline != NULL ? newline + 1 : end;
+    line.length = (size_t)(*rest - line.data);
+    while (line.indent < line.length && line.data[line.indent] == ' ')
+        line.indent++;
+    return line;
+}
+
+static bool
+line_begins(const struct line *line, const char *word)
+{
+    size_t n = strlen(word);
+
+    return line->length - line->indent >= n &&
+           memcmp(line->data + line->indent, word, n) == 0;
+}
+
+static void
+mark_opening(struct marker *m, const struct line *line)
+{
+    text_add_bytes(&m->out, line->data, line->indent);
+    text_add(&m->out, "__extension__ ");
+    text_add_bytes(&m->out, line->data + line->indent,
+                   line->length - line->indent);
+    m->opened = true;
+}
+
+static void
+first_note(struct marker *m, const struct line *line)
+{
+    if (!m->opened || line_begins(line, "*") || line_begins(line, "/*"))
+        return;
+    text_add_bytes(&m->firsts, line_begins(line, BYTES) ? "\1" : "\0", 1);
+    m->opened = false;
+}
+
+/* Braces of a structure into those of a union of which it is the first. */
+static void
+mark_inits(struct marker *m, const struct line *line)
+{
+    const char *rest = line->data, *end = line->data + line->length, *at;
     size_t n = 0;
 
-    while (n < length && line[n] == ' ')
+    while ((at = memmem(rest, (size_t)(end - rest), INIT, strlen(INIT)))) {
+        at += strlen(INIT) - strlen("0}");
+        text_add_bytes(&m->out, rest, (size_t)(at - rest));
+        text_add(&m->out, n < m->firsts.length && m->firsts.data[n] != 0
+                              ? "{0,NULL}}"
+                              : "0}");
+        rest = at + strlen("0}");
         n++;
-    return length - n == strlen(OPENING) &&
-                   memcmp(line + n, OPENING, length - n) == 0
-               ? n
-               : length;
+    }
+    text_add_bytes(&m->out, rest, (size_t)(end - rest));
+    if (n > 0)
+        m->firsts.length = 0;
 }
 
 static void
@@ -30,23 +96,22 @@ file_mark(struct arena *arena, Idl__Response__File *file)
 {
     const char *rest = (const char *)file->content.data;
     const char *end = rest + file->content.len;
-    struct text out;
+    struct marker marker = {.opened = false};
 
-    text_init(&out, arena);
+    text_init(&marker.out, arena);
+    text_init(&marker.firsts, arena);
     while (rest < end) {
-        const char *newline = memchr(rest, '\n', (size_t)(end - rest));
-        const char *next = newline != NULL ? newline + 1 : end;
-        size_t length = (size_t)((newline != NULL ? newline : end) - rest);
-        size_t indent = line_indent(rest, length);
+        struct line line = line_take(&rest, end);
 
-        text_add_bytes(&out, rest, indent);
-        if (indent < length)
-            text_add(&out, "__extension__ ");
-        text_add_bytes(&out, rest + indent, (size_t)(next - rest) - indent);
-        rest = next;
+        if (line_begins(&line, OPENING "\n"))
+            mark_opening(&marker, &line);
+        else {
+            first_note(&marker, &line);
+            mark_inits(&marker, &line);
+        }
     }
-    file->content.data = (uint8_t *)out.data;
-    file->content.len = out.length;
+    file->content.data = (uint8_t *)marker.out.data;
+    file->content.len = marker.out.length;
 }
 
 void

@@ -1,9 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What protoc-gen-c made of messages, so that it is C99 as well: its unnamed
- * union of a oneof's fields is C11 and C++, and marked __extension__ no
- * compiler warns of it elsewhere. */
+ * What protoc-gen-c made of messages with a oneof, so that no compiler warns of
+ * it: the unnamed union of the oneof's fields, which is no C99, is marked
+ * __extension__, and where its first field is a structure (bytes) the
+ * initializer gets the braces of that. */
 #ifndef VC_IDL_UNIONS_H
 #define VC_IDL_UNIONS_H
 

@@ -1,0 +1,15 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Default values (proto2) that protoc-gen-c does not write as C. */
+#ifndef VC_IDL_DEFAULTS_H
+#define VC_IDL_DEFAULTS_H
+
+#include "idl/arena.h"
+#include "idl/plugin.pb-c.h"
+
+/* defaults_problem - why the field cannot have its default value, and what to
+ * do; NULL when it can, and when it has none. */
+const char *defaults_problem(struct arena *arena, const Idl__Field *field);
+
+#endif
