@@ -141,16 +141,22 @@ message_clashes(struct arena *arena, const struct type *type)
 {
     const Idl__Message *m = type->message;
     struct members members = {.arena = arena, .type = type};
+    const struct member *first = NULL, *second = NULL;
 
     members.items = arena_array(arena, 1 + EACH * m->n_field + m->n_oneof_decl,
                                 sizeof *members.items);
     add_all(&members);
     qsort(members.items, members.n, sizeof *members.items, member_compare);
-    for (size_t i = 1; i < members.n; i++)
-        if (strcmp(members.items[i - 1].c_name, members.items[i].c_name) == 0)
-            return clash_error(&members, &members.items[i - 1],
-                               &members.items[i]);
-    return NULL;
+    for (size_t i = 1; i < members.n; i++) {
+        const struct member *m1 = &members.items[i - 1], *m2 = m1 + 1;
+
+        if (strcmp(m1->c_name, m2->c_name) == 0 &&
+            (second == NULL || m2->order < second->order)) {
+            first = m1;
+            second = m2;
+        }
+    }
+    return second != NULL ? clash_error(&members, first, second) : NULL;
 }
 
 /* A field of a type that has no C code. */
