@@ -1,0 +1,151 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See generate.h. */
+#include "idl/generate.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "idl/adapt.h"
+#include "idl/chain.h"
+#include "idl/check.h"
+#include "idl/emit.h"
+#include "idl/file_set.h"
+#include "idl/members.h"
+#include "idl/model.h"
+#include "idl/request.h"
+#include "idl/symbols.h"
+#include "idl/text.h"
+#include "idl/types.h"
+#include "idl/unions.h"
+
+/* of CodeGeneratorResponse.Feature */
+#define FEATURE_PROTO3_OPTIONAL 1
+
+struct params {
+    bool services; /* only .vc files */
+};
+
+static const char *
+params_parse(struct arena *arena, const char *text, struct params *params)
+{
+    while (text != NULL && *text != '\0') {
+        int length = (int)strcspn(text, ",");
+
+        if (length == 8 && strncmp(text, "services", 8) == 0)
+            params->services = true;
+        else if (length > 0)
+            return arena_printf(arena,
+                                "unknown parameter '%.*s'; there is only "
+                                "'services', for services without messages",
+                                length, text);
+        text += length;
+        text += *text == ',';
+    }
+    return NULL;
+}
+
+/* One of our files, as emit writes it. */
+static Idl__Response__File *
+file_make(struct arena *arena, const struct model_file *file,
+          const char *ending,
+          void (*emit)(struct text *out, const struct model_file *file))
+{
+    Idl__Response__File *made = arena_alloc(arena, sizeof *made);
+    struct text text;
+
+    text_init(&text, arena);
+    emit(&text, file);
+    idl__response__file__init(made);
+    made->name = arena_printf(arena, "%s%s", file->stem, ending);
+    made->has_content = 1;
+    made->content.data = (uint8_t *)text.data;
+    made->content.len = text.length;
+    return made;
+}
+
+/* The files of messages, which may be none, and then ours. */
+static void
+files_make(struct arena *arena, const Idl__Response *messages,
+           const struct model *model, Idl__Response *response)
+{
+    size_t n = messages->n_file;
+
+    response->file =
+        arena_array(arena, n + 2 * model->n_files, sizeof(*response->file));
+    if (n > 0)
+        memcpy(response->file, messages->file, n * sizeof(*response->file));
+    for (size_t i = 0; i < model->n_files; i++) {
+        const struct model_file *file = &model->files[i];
+
+        response->file[n++] = file_make(arena, file, ".vc.h", emit_header);
+        response->file[n++] = file_make(arena, file, ".vc.c", emit_source);
+    }
+    response->n_file = n;
+}
+
+static const char *
+messages_make(struct arena *arena, struct bytes bytes, Idl__Response **messages)
+{
+    const char *problem;
+    struct text adapted;
+
+    text_init(&adapted, arena);
+    adapt_request(&adapted, bytes);
+    problem = chain_run(
+        arena, (struct bytes){(const uint8_t *)adapted.data, adapted.length},
+        messages);
+    if (problem == NULL)
+        unions_mark(arena, *messages);
+    return problem;
+}
+
+/* NULL and the files in response, or what the user is to be told. */
+static const char *
+files_generate(struct arena *arena, struct bytes bytes,
+               const Idl__Request *request, Idl__Response *response)
+{
+    Idl__Response none = IDL__RESPONSE__INIT, *messages = &none;
+    struct params params = {false};
+    struct types types;
+    struct model model;
+    const char *problem = params_parse(arena, request->parameter, &params);
+
+    if (problem != NULL)
+        return problem;
+    types_build(&types, arena, request);
+    problem = check_files(arena, request, &types);
+    if (problem == NULL)
+        problem = members_check(arena, request, &types);
+    if (problem == NULL)
+        problem = model_build(&model, arena, request, &types);
+    if (problem == NULL)
+        problem = check_services(arena, &model);
+    if (problem == NULL)
+        problem = symbols_check(arena, request, &types, &model);
+    if (problem == NULL && !params.services)
+        problem = messages_make(arena, bytes, &messages);
+    if (problem != NULL)
+        return problem;
+    file_sets_build(arena, bytes, request, &model);
+    files_make(arena, messages, &model, response);
+    return NULL;
+}
+
+const char *
+generate(struct arena *arena, struct bytes bytes, Idl__Response *response)
+{
+    Idl__Request *request;
+    const char *problem = request_parse(arena, bytes, &request);
+
+    idl__response__init(response);
+    if (problem != NULL)
+        return problem;
+    problem = files_generate(arena, bytes, request, response);
+    if (problem != NULL)
+        response->error = arena_printf(arena, "%s", problem);
+    response->has_supported_features = 1;
+    response->supported_features = FEATURE_PROTO3_OPTIONAL;
+    return NULL;
+}
