@@ -133,6 +133,18 @@ files_generate(struct arena *arena, struct bytes bytes,
     return NULL;
 }
 
+/* An error is a line: whatever of the request it tells cannot end it. */
+static char *
+error_make(struct arena *arena, const char *problem)
+{
+    char *error = arena_printf(arena, "%s", problem);
+
+    for (char *c = error; *c != '\0'; c++)
+        if ((unsigned char)*c < ' ' || *c == '\x7f')
+            *c = '?';
+    return error;
+}
+
 const char *
 generate(struct arena *arena, struct bytes bytes, Idl__Response *response)
 {
@@ -144,7 +156,7 @@ generate(struct arena *arena, struct bytes bytes, Idl__Response *response)
         return problem;
     problem = files_generate(arena, bytes, request, response);
     if (problem != NULL)
-        response->error = arena_printf(arena, "%s", problem);
+        response->error = error_make(arena, problem);
     response->has_supported_features = 1;
     response->supported_features = FEATURE_PROTO3_OPTIONAL;
     return NULL;

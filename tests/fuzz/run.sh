@@ -10,11 +10,14 @@ set -u
 # One line for each target: fuzz_NAME.c is built with these sources, and begins with what is in corpus/NAME, if anything.
 targets()
 {
-    cat <<'LIST'
+    cat <<LIST
 packet transport/packet.c
 metadata transport/metadata.c
 hello cm/hello.c
 message rpc/arena.c rpc/codec.c rpc/message.c rpc/plain.c tests/unit/test_message.pb-c.c tests/unit/test_message_proto2.pb-c.c
+request idl/plugin.pb-c.c idl/adapt.c idl/arena.c idl/check.c idl/defaults.c idl/emit.c idl/emit_header.c idl/emit_inline.c \
+ idl/emit_source.c idl/file_set.c idl/generate.c idl/members.c idl/model.c idl/names.c idl/place.c idl/request.c \
+ idl/symbols.c idl/text.c idl/types.c idl/unions.c idl/wire.c
 LIST
 }
 
@@ -42,10 +45,10 @@ compile()
         $(pkg-config --cflags --libs libprotobuf-c)
 }
 
-# The types that messages are tried with.
+# The types that messages are tried with, and that of requests.
 generate()
 {
-    protoc "-I$root" --c_out=. "$root"/tests/unit/test_message*.proto
+    protoc "-I$root" --c_out=. "$root"/tests/unit/test_message*.proto "$root/idl/plugin.proto"
 }
 
 seeds_make()
