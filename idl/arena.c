@@ -4,12 +4,14 @@
  * One malloc for each piece, so that the sanitizers see its bounds. */
 #include "idl/arena.h"
 
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 struct arena_block {
     struct arena_block *next;
+    struct arena_block **link; /* that points here */
     max_align_t data[];
 };
 
@@ -45,8 +47,26 @@ arena_alloc(struct arena *arena, size_t size)
     if (block == NULL)
         arena_exhausted();
     block->next = arena->blocks;
+    block->link = &arena->blocks;
+    if (block->next != NULL)
+        block->next->link = &block->next;
     arena->blocks = block;
     return block->data;
+}
+
+void
+arena_free(void *data)
+{
+    struct arena_block *block;
+
+    if (data == NULL)
+        return;
+    block = (struct arena_block *)((char *)data -
+                                   offsetof(struct arena_block, data));
+    *block->link = block->next;
+    if (block->next != NULL)
+        block->next->link = block->link;
+    free(block);
 }
 
 void *

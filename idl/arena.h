@@ -25,6 +25,9 @@ void arena_fini(struct arena *arena);
 /* Zeroed, aligned for any type. */
 void *arena_alloc(struct arena *arena, size_t size);
 
+/* Gives back what an arena gave, of which there is much; NULL is nothing. */
+void arena_free(void *data);
+
 /* arena_alloc() of an array. */
 void *arena_array(struct arena *arena, size_t n, size_t size);
 

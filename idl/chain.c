@@ -200,14 +200,14 @@ chain_wait(struct chain *chain)
 }
 
 static const char *
-answer_parse(struct arena *arena, const struct text *answer,
-             Idl__Response **response)
+answer_parse(struct arena *arena, struct text *answer, Idl__Response **response)
 {
     struct bytes bytes = {(const uint8_t *)answer->data, answer->length};
     ProtobufCAllocator allocator = arena_allocator(arena);
 
     if (wire_check(&idl__response__descriptor, bytes) == NULL)
         *response = idl__response__unpack(&allocator, bytes.length, bytes.data);
+    arena_free(answer->data);
     if (*response == NULL)
         return CHAIN_PROGRAM " gave an answer that cannot be read";
     if ((*response)->error != NULL && (*response)->error[0] != '\0')

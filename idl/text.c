@@ -29,6 +29,7 @@ text_reserve(struct text *text, size_t more)
     data = arena_alloc(text->arena, size);
     if (text->length > 0)
         memcpy(data, text->data, text->length);
+    arena_free(text->data);
     text->data = data;
     text->size = size;
 }

@@ -110,6 +110,7 @@ file_mark(struct arena *arena, Idl__Response__File *file)
             mark_inits(&marker, &line);
         }
     }
+    arena_free(file->content.data); /* a copy that protobuf-c made */
     file->content.data = (uint8_t *)marker.out.data;
     file->content.len = marker.out.length;
 }

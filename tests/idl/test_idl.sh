@@ -275,6 +275,7 @@ check "refused: one of 1025" says "many.proto:1: service 'many.Many' has 1025 me
     generate bad -I bad many.proto
 check "refused: an unknown parameter" says "unknown parameter 'fast'; there is only 'services'" \
     generate services,fast:bad -I "$here/good" plain.proto
+. "$here/size.sh"
 check "a request is captured" capture request optional.proto
 check "without protoc-gen-c the error names its package" \
     says "not in PATH; it comes with the package protobuf-c-compiler" \
