@@ -184,6 +184,12 @@ check_options(struct arena *arena, const struct model_service *service)
                                "method '%s' has a stream and cannot be "
                                "one_way; take one of the two out",
                                m->name);
+        if (m->one_way && m->max_reply > 0)
+            return place_error(arena, m->place,
+                               "method '%s' is one_way and has no reply that "
+                               "max_reply could limit; take one of the two "
+                               "out",
+                               m->name);
         if (m->timeout_ms > TIMEOUT_MAX_MS)
             return place_error(arena, m->place,
                                "timeout_ms of method '%s' is %" PRIu32

@@ -111,6 +111,9 @@ emit_limits(struct text *out, const struct model_method *method)
     if (method->max_calls > 0)
         text_addf(out, "        .max_calls = %" PRIu32 ",\n",
                   method->max_calls);
+    if (method->max_reply > 0)
+        text_addf(out, "        .max_reply = %" PRIu32 ",\n",
+                  method->max_reply);
 }
 
 static void

@@ -56,6 +56,7 @@ verbcall_options(struct model_method *method,
     method->one_way = options->one_way;
     method->timeout_ms = options->timeout_ms;
     method->max_calls = options->max_calls;
+    method->max_reply = options->max_reply;
 }
 
 static const char *

@@ -32,8 +32,8 @@ struct model_method {
     bool client_streaming, server_streaming;
     bool one_way;
     Idl__MethodOptions__IdempotencyLevel idempotency;
-    uint32_t timeout_ms, max_calls; /* 0: not said */
-    uint32_t hash;                  /* of name */
+    uint32_t timeout_ms, max_calls, max_reply; /* 0: not said */
+    uint32_t hash;                             /* of name */
     struct model_message request, reply;
 };
 

@@ -37,4 +37,11 @@ void *vc__codec_unpack(const struct vc_message_type *type,
  * max_message: some types legitimately grow a lot, an attack grows more. */
 size_t vc__codec_memory(size_t max_message);
 
+/* Whether a reply of so many bytes is one that the method may have. */
+static inline bool
+vc__codec_reply_fits(const struct vc_method *method, size_t size)
+{
+    return method->max_reply == 0 || size <= method->max_reply;
+}
+
 #endif

@@ -115,6 +115,13 @@ reply_message(struct vc_call *call)
 
     call->send.body = NULL;
     call->send.write = reply_write;
+    if (!vc__codec_reply_fits(call->method, size)) {
+        vc_call_fail(call, VC_RESOURCE_EXHAUSTED,
+                     "the reply of %s has %zu bytes, its max_reply is %u",
+                     call->method->name, size, call->method->max_reply);
+        reply_error(call, VC_RESOURCE_EXHAUSTED, 0);
+        return;
+    }
     if (size > max) {
         vc_call_fail(call, VC_RESOURCE_EXHAUSTED,
                      "the reply of %s has %zu bytes, the client takes %zu",

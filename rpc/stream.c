@@ -289,12 +289,26 @@ vc__stream_taken(struct vc_stream *s, uint32_t len)
 }
 
 enum vc_status
+vc__stream_reply_fits(const struct vc_stream *s, bool of_server, size_t size)
+{
+    if (s->max_reply == 0 || !of_server || size <= s->max_reply)
+        return VC_OK;
+    return vc__fail(VC_RESOURCE_EXHAUSTED,
+                    "a message of %s has %zu bytes, its max_reply is %u",
+                    s->method, size, s->max_reply);
+}
+
+enum vc_status
 vc__stream_unpack(struct vc_stream *s, const struct vc__stream_item *m,
                   void **message)
 {
-    struct vc__reply *r = vc__reply_take(s->replies, s->memory);
+    enum vc_status status = vc__stream_reply_fits(s, !s->of_server, m->len);
+    struct vc__reply *r;
     const char *fault;
 
+    if (status != VC_OK)
+        return status;
+    r = vc__reply_take(s->replies, s->memory);
     if (r == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     *message = vc__codec_unpack(s->receives, &r->allocator, s->memory, m->body,

@@ -69,7 +69,8 @@ struct vc_stream {
     const struct vc_message_type *sends, *receives;
     const char *method;
     uint64_t due;
-    size_t memory; /* of a message that is unpacked */
+    size_t memory;      /* of a message that is unpacked */
+    uint32_t max_reply; /* bytes of one that the server sends; 0: any */
     bool of_server;
     bool began; /* the sender's: a message has been sent */
     struct vc_interception *interception; /* that sees its messages, or NULL */
@@ -166,6 +167,10 @@ vc__stream_has_ended(struct vc_stream *s)
     pthread_mutex_unlock(&s->lock);
     return ended;
 }
+/* Whether a message that is sent, by the server or not, is within what the
+ * method says of replies; if not, fails with VC_RESOURCE_EXHAUSTED. */
+enum vc_status vc__stream_reply_fits(const struct vc_stream *s, bool of_server,
+                                     size_t size);
 /* Raises how the call ended, as vc__error_raise(). VC_OK when well. */
 enum vc_status vc__stream_status(struct vc_stream *s);
 /* Waits until the call has ended; it ends when its time is over. */

@@ -55,8 +55,8 @@ vc__client_stream_end(struct vc__client_stream *c, enum vc__stream_event why,
 
 /* The reply's message; false with *error. */
 static bool
-reply_keep(struct vc__client_stream *c, const struct vc__reply_frame *reply,
-           struct vc__error *error)
+reply_unpack(struct vc__client_stream *c, const struct vc__reply_frame *reply,
+             struct vc__error *error)
 {
     struct vc__reply *r = vc__reply_take(c->stream.replies, c->stream.memory);
     const char *fault = "out of memory";
@@ -77,6 +77,18 @@ reply_keep(struct vc__client_stream *c, const struct vc__reply_frame *reply,
                   c->type->reply.desc->name, fault);
     if (r != NULL)
         vc__reply_give(r);
+    return false;
+}
+
+static bool
+reply_keep(struct vc__client_stream *c, const struct vc__reply_frame *reply,
+           struct vc__error *error)
+{
+    if (vc__codec_reply_fits(c->type, reply->len))
+        return reply_unpack(c, reply, error);
+    vc__error_put(error, VC_RESOURCE_EXHAUSTED,
+                  "the reply of %s has %u bytes, its max_reply is %u",
+                  c->type->name, reply->len, c->type->max_reply);
     return false;
 }
 

@@ -94,6 +94,7 @@ stream_new(struct vc_channel *channel, const struct vc_service *service,
     c->stream.sends = &type->request;
     c->stream.receives = &type->reply;
     c->stream.method = type->name;
+    c->stream.max_reply = type->max_reply;
     c->stream.memory = channel->reply_memory;
     c->stream.most = most_of(channel);
     c->stream.state = vc__stream_first(type->flags & VC_METHOD_CLIENT_STREAM,

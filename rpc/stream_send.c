@@ -218,7 +218,7 @@ measure(struct vc_stream *s, const void *message, struct vc__packing *packing)
                         "the message for %s has %zu bytes, the other end takes "
                         "%u",
                         s->method, packing->size, most);
-    return VC_OK;
+    return vc__stream_reply_fits(s, s->of_server, packing->size);
 }
 
 static uint16_t

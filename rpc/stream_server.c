@@ -234,6 +234,7 @@ vc__stream_server_open(struct vc_call *call)
     ss->stream.sends = &call->method->reply;
     ss->stream.receives = &call->method->request;
     ss->stream.method = call->method->name;
+    ss->stream.max_reply = call->method->max_reply;
     ss->stream.due = call->site.due;
     ss->stream.memory = part->server->request_memory;
     ss->stream.most = call->site.session->peer->message_max;

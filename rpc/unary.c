@@ -241,6 +241,16 @@ error_of_reply(struct vc__error *error, const struct vc__reply_frame *reply)
     vc__text_put(error->text, sizeof error->text, reply->body, reply->len);
 }
 
+/* The server has another limit, or none. */
+static void
+reply_too_long(struct vc__unary *u, const struct vc__reply_frame *reply)
+{
+    vc__error_put(&u->error, VC_RESOURCE_EXHAUSTED,
+                  "the reply of %s has %u bytes, its max_reply is %u",
+                  u->method->name, reply->len, u->method->max_reply);
+    u->error.outcome = VC_OUTCOME_EXECUTED;
+}
+
 static void
 reply_unpack(struct vc__unary *u, const struct vc__reply_frame *reply)
 {
@@ -303,10 +313,12 @@ call_replied(struct vc__request *r, const struct vc__reply_frame *reply)
 
     if (reply->metadata.len > 0 && !metadata_take(u, reply))
         u->reply = NULL;
-    else if (reply->status == VC_OK)
-        reply_unpack(u, reply);
-    else
+    else if (reply->status != VC_OK)
         error_of_reply(&u->error, reply);
+    else if (!vc__codec_reply_fits(u->method, reply->len))
+        reply_too_long(u, reply);
+    else
+        reply_unpack(u, reply);
     u->ended(u);
 }
 

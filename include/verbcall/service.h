@@ -58,6 +58,7 @@ struct vc_method {
     /* (verbcall.method) of the .proto file; 0: it does not say */
     uint32_t timeout_ms; /* of a call whose options say none */
     uint32_t max_calls;  /* that a server runs at a time */
+    uint32_t max_reply;  /* bytes of a packed reply, or of each of a stream */
 };
 
 /* descriptor.proto's idempotency_level */
@@ -91,7 +92,8 @@ struct vc_service {
  * VC_INVALID_ARGUMENT   the request lacks something that must be set, or the
  *                       server found it malformed
  * VC_DEADLINE_EXCEEDED  the call's time ran out
- * VC_RESOURCE_EXHAUSTED request or reply are over the limit; no memory
+ * VC_RESOURCE_EXHAUSTED request or reply are over the limit of an end or of
+ *                       the method; no memory
  * VC_UNIMPLEMENTED      the peer does not serve the service or the method
  * VC_UNAVAILABLE        no connection within the connect timeout, or lost
  * VC_CANCELLED          the channel was closed, or the call was cancelled

@@ -55,7 +55,8 @@ VC_API enum vc_status vc_stream_open(struct vc_channel *channel,
  * has room. VC_OK: the message is on its way, and not needed any more; it says
  * nothing about whether it arrives.
  * VC_INVALID_ARGUMENT     the message lacks something that must be set
- * VC_RESOURCE_EXHAUSTED   it is over the other end's limit; no memory
+ * VC_RESOURCE_EXHAUSTED   it is over the other end's limit, or its
+ *                         method's; no memory
  * VC_FAILED_PRECONDITION  this end has finished sending, or the call has ended
  *                         well
  * VC_DEADLINE_EXCEEDED    the call's time is over
@@ -69,7 +70,7 @@ VC_API enum vc_status vc_stream_send(struct vc_stream *stream,
  * call has ended well, or the client has finished sending. Otherwise how the
  * call has ended, once all messages that came before were received; a message
  * that does not fit its type is VC_INTERNAL, on the server
- * VC_INVALID_ARGUMENT. */
+ * VC_INVALID_ARGUMENT; one over its method's limit VC_RESOURCE_EXHAUSTED. */
 VC_API enum vc_status vc_stream_receive(struct vc_stream *stream,
                                         void **message);
 

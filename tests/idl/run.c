@@ -11,6 +11,7 @@
 #include "greeter.vc.h"
 #include "keywords.vc.h"
 #include "levels.vc.h"
+#include "limits.vc.h"
 #include "optional.vc.h"
 
 static enum vc_status
@@ -86,6 +87,10 @@ test_table(void)
     CHECK(strcmp(m[3].name, "Put") == 0 && m[3].hash == fnv_32("Put"));
     CHECK(m[3].flags == VC_METHOD_IDEMPOTENT);
     CHECK(m[3].request.desc == &levels__m__descriptor);
+    m = limits_limits_service.methods;
+    CHECK(m[0].timeout_ms == 0 && m[0].max_calls == 0 && m[0].max_reply == 0);
+    CHECK(m[1].max_reply == UINT32_MAX && m[1].max_calls == 0);
+    CHECK(m[2].timeout_ms == 1 && m[2].max_calls == 2 && m[2].max_reply == 3);
     CHECK(demo_greeter_service.id == UINT64_C(0x8fa7c90507e29892));
 }
 

@@ -168,7 +168,7 @@ file_is_set()
 
 link_run()
 {
-    for name in greeter optional levels keywords empty_service c_package; do
+    for name in greeter optional levels limits keywords empty_service c_package; do
         echo "good/$name.vc.c good/$name.pb-c.c"
     done >sources
     $CC -std=c11 $cflags "-I$VC_INCLUDE" -Igood "$here/run.c" "$here/library.c" $(cat sources) $libs -o run
