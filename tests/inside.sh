@@ -30,7 +30,7 @@ for suite; do
             [ -f "$program" ] && [ -x "$program" ] && tap "unit ${program##*/test_}" "./$program"
         done ;;
     idl)
-        VC_PLUGIN=$PWD/protoc-gen-verbcall VC_INCLUDE=$here/../include srcdir=$here/.. \
+        VC_PLUGIN=$PWD/protoc-gen-verbcall VC_ROUNDTRIP=$PWD/tests/sim/roundtrip VC_INCLUDE=$here/../include srcdir=$here/.. \
             tap idl "$here/idl/test_idl.sh" ;;
     fake)
         for program in tests/fake/test_* tests/fake/suite_*; do

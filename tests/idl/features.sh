@@ -85,7 +85,7 @@ rows()
 rows_complete()
 {
     [ "$(grep -c '^| .* | \(good\|bad\)/.* |$' "$top/doc/protobuf.md")" = "$(rows | wc -l)" ] || return 1
-    (cd "$here" && find good bad -type f ! -path 'bad/dep/*' | sort) >files
+    (cd "$here" && find good bad ! -path 'bad/dep/*' \( -name '*.proto' -o -name '*.txtpb' \) | sort) >files
     rows | cut -f 4 | sort -u | diff files -
 }
 

@@ -4,6 +4,7 @@
 #
 # Tests of protoc-gen-verbcall, in TAP. Takes from the environment
 #   VC_PLUGIN   path of the plugin
+#   VC_ROUNDTRIP  path of the program tests/sim/roundtrip; without it its tests are skipped
 #   VC_INCLUDE  folder of the public headers; default: that of the sources
 #   srcdir      folder of the sources, or of this script
 #   CC CXX NM PROTOC  programs; defaults: cc c++ nm protoc
@@ -22,6 +23,7 @@ top=$(cd "$here/../.." && pwd) || exit 1
 : "${CC:=cc}" "${CXX:=c++}" "${NM:=nm}" "${PROTOC:=protoc}"
 : "${VC_INCLUDE:=$top/include}"
 : "${VC_PLUGIN:?is to be the path of protoc-gen-verbcall}"
+roundtrip=${VC_ROUNDTRIP:+$(cd "$(dirname "$VC_ROUNDTRIP")" && pwd)/$(basename "$VC_ROUNDTRIP")}
 plugin=$(cd "$(dirname "$VC_PLUGIN")" && pwd)/$(basename "$VC_PLUGIN")
 protoc=$(command -v "$PROTOC") || { echo "1..0 # SKIP no protoc"; exit 0; }
 command -v protoc-gen-c >/dev/null || { echo "1..0 # SKIP no protoc-gen-c"; exit 0; }
@@ -343,6 +345,8 @@ check "a message without services and optional fields reaches it unchanged" chil
 check "services and proto3_optional do not reach it" child_request_adapted
 check "megabytes pass through both pipes" big
 check "one that reads nothing does not stop us" chained "exec <&-; exit 0" -I good big.proto
+
+. "$here/roundtrip.sh"
 
 # Requests that protoc does not make, and the command line.
 
