@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Writes out what the model says. The header is C99, C11 and C++, the source
- * C99 and C11; neither gives a warning with -Wall -Wextra -pedantic. Equal
+ * Writes out what the model says. The header and the source are C99, C11 and
+ * C++; neither gives a warning with -Wall -Wextra -pedantic. Equal
  * models give equal bytes. */
 #ifndef VC_IDL_EMIT_H
 #define VC_IDL_EMIT_H

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * x.vc.c: tables that the library reads, and functions that give its untyped
- * calls their types. */
+ * calls their types. It is C and C++: so tables have every field, in order. */
 #include "idl/emit.h"
 
 #include <inttypes.h>
@@ -33,9 +33,10 @@ emit_run_head(struct text *out, const struct model_service *service,
               ")\n");
     text_addf(out,
               "{\n"
-              "    const struct %s_methods *handlers = methods;\n"
+              "    const struct %s_methods *handlers =\n"
+              "        (const struct %s_methods *)methods;\n"
               "\n",
-              service->c_prefix);
+              service->c_prefix, service->c_prefix);
     if (method->client_streaming)
         text_add(out, "    (void)request;\n");
     if (method->server_streaming || method->one_way)
@@ -51,11 +52,13 @@ emit_run(struct text *out, const struct model_service *service,
     size_t n = 1;
 
     if (!method->client_streaming)
-        args[n++] = "request";
+        args[n++] = arena_printf(out->arena, "(const %s *)request",
+                                 method->request.c_type);
     if (model_method_streams(method))
         args[n++] = "stream";
     if (!method->server_streaming && !method->one_way)
-        args[n++] = "reply";
+        args[n++] =
+            arena_printf(out->arena, "(%s *)reply", method->reply.c_type);
     args[n++] = "arg";
 
     emit_run_head(out, service, method);
@@ -93,48 +96,51 @@ emit_flags(struct text *out, const struct model_method *method)
     };
     const char *joint = "";
 
-    text_add(out, "        .flags = ");
+    text_add(out, "        VC_FIELD(flags) ");
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
         if (flags[i] != NULL) {
             text_addf(out, "%s%s", joint, flags[i]);
-            joint = " |\n                 ";
+            joint = " |\n                        ";
         }
     text_add(out, joint[0] == '\0' ? "0,\n" : ",\n");
 }
 
 static void
-emit_limits(struct text *out, const struct model_method *method)
+emit_type(struct text *out, const char *field,
+          const struct model_message *message)
 {
-    if (method->timeout_ms > 0)
-        text_addf(out, "        .timeout_ms = %" PRIu32 ",\n",
-                  method->timeout_ms);
-    if (method->max_calls > 0)
-        text_addf(out, "        .max_calls = %" PRIu32 ",\n",
-                  method->max_calls);
-    if (method->max_reply > 0)
-        text_addf(out, "        .max_reply = %" PRIu32 ",\n",
-                  method->max_reply);
+    text_addf(out,
+              "        VC_FIELD(%s) {VC_FIELD(desc) &%s__descriptor,\n"
+              "            VC_FIELD(packed_size) NULL, VC_FIELD(pack) NULL,\n"
+              "            VC_FIELD(unpack) NULL},\n",
+              field, message->c_lower);
 }
 
 static void
 emit_method(struct text *out, const struct model_service *service,
             const struct model_method *method)
 {
+    const char *run = arena_printf(out->arena, "%s_%s__run", service->c_prefix,
+                                   method->c_name);
+    bool streams = model_method_streams(method);
+
     text_addf(out,
               "    {\n"
-              "        .name = \"%s\",\n"
-              "        .hash = UINT32_C(0x%08" PRIx32 "),\n",
+              "        VC_FIELD(name) \"%s\",\n"
+              "        VC_FIELD(hash) UINT32_C(0x%08" PRIx32 "),\n",
               method->name, method->hash);
     emit_flags(out, method);
+    emit_type(out, "request", &method->request);
+    emit_type(out, "reply", &method->reply);
     text_addf(out,
-              "        .request = {.desc = &%s__descriptor},\n"
-              "        .reply = {.desc = &%s__descriptor},\n"
-              "        .%s = %s_%s__run,\n",
-              method->request.c_lower, method->reply.c_lower,
-              model_method_streams(method) ? "run_stream" : "run",
-              service->c_prefix, method->c_name);
-    emit_limits(out, method);
-    text_add(out, "    },\n");
+              "        VC_FIELD(run) %s,\n"
+              "        VC_FIELD(run_stream) %s,\n"
+              "        VC_FIELD(timeout_ms) %" PRIu32 ",\n"
+              "        VC_FIELD(max_calls) %" PRIu32 ",\n"
+              "        VC_FIELD(max_reply) %" PRIu32 ",\n"
+              "    },\n",
+              streams ? "NULL" : run, streams ? run : "NULL",
+              method->timeout_ms, method->max_calls, method->max_reply);
 }
 
 /* The file's set, under the name of its first service. */
@@ -176,19 +182,19 @@ emit_service(struct text *out, const struct model_file *file,
 
     text_addf(out,
               "\nconst struct vc_service %s_service = {\n"
-              "    .name = \"%s\",\n"
-              "    .id = UINT64_C(0x%016" PRIx64 "),\n"
-              "    .fingerprint = UINT32_C(0x%08" PRIx32 "),\n"
-              "    .n_methods = %zu,\n",
+              "    VC_FIELD(name) \"%s\",\n"
+              "    VC_FIELD(id) UINT64_C(0x%016" PRIx64 "),\n"
+              "    VC_FIELD(fingerprint) UINT32_C(0x%08" PRIx32 "),\n"
+              "    VC_FIELD(n_methods) %zu,\n",
               service->c_prefix, service->full_name, service->id,
               service->fingerprint, service->n_methods);
     if (service->n_methods > 0)
-        text_addf(out, "    .methods = %s__table,\n", service->c_prefix);
+        text_addf(out, "    VC_FIELD(methods) %s__table,\n", service->c_prefix);
     else
-        text_add(out, "    .methods = NULL,\n");
+        text_add(out, "    VC_FIELD(methods) NULL,\n");
     text_addf(out,
-              "    .file = %s__file,\n"
-              "    .file_length = sizeof %s__file,\n"
+              "    VC_FIELD(file) %s__file,\n"
+              "    VC_FIELD(file_length) sizeof %s__file,\n"
               "};\n",
               set, set);
 }
@@ -233,9 +239,11 @@ emit_call_unary(struct text *out, const struct model_service *service,
                   "\n");
     emit_library_call(out, "    status = vc_channel_call(", service, method,
                       args, sizeof args / sizeof args[0]);
-    text_add(out, "    if (status == VC_OK)\n"
-                  "        *reply = message;\n"
-                  "    return status;\n");
+    text_addf(out,
+              "    if (status == VC_OK)\n"
+              "        *reply = (%s *)message;\n"
+              "    return status;\n",
+              method->reply.c_type);
 }
 
 static void

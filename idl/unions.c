@@ -6,6 +6,7 @@
 #define _GNU_SOURCE /* memmem() */
 #include "idl/unions.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -24,8 +25,8 @@ struct line {
 struct marker {
     struct text out;
     bool opened; /* the next member is a union's first one */
-    /* A byte for each union of the structure at hand: whether a structure is
-     * its first member. */
+    /* For each union of the structure at hand, a const char *: what its first
+     * member begins with. */
     struct text firsts;
 };
 
@@ -61,16 +62,48 @@ mark_opening(struct marker *m, const struct line *line)
     m->opened = true;
 }
 
+/* A structure wants braces of its own, and an enum a cast in C++: of what a
+ * member can be only these, and pointers, have types in upper case. */
+static const char *
+first_value(struct arena *arena, const struct line *line)
+{
+    const char *type = line->data + line->indent;
+    size_t length = line->length - line->indent, n = 0;
+
+    while (n < length && type[n] != ' ')
+        n++;
+    if (line_begins(line, BYTES))
+        return "{0,NULL}";
+    if (!isupper((unsigned char)type[0]) || length - n < 2 ||
+        type[n + 1] == '*')
+        return "0";
+    return arena_printf(arena, "(%.*s)0", (int)n, type);
+}
+
 static void
 first_note(struct marker *m, const struct line *line)
 {
-    if (!m->opened || line_begins(line, "*") || line_begins(line, "/*"))
+    const char *value;
+
+    if (!m->opened || line->indent == line->length || line_begins(line, "*") ||
+        line_begins(line, "/*"))
         return;
-    text_add_bytes(&m->firsts, line_begins(line, BYTES) ? "\1" : "\0", 1);
+    value = first_value(m->out.arena, line);
+    text_add_bytes(&m->firsts, &value, sizeof value);
     m->opened = false;
 }
 
-/* Braces of a structure into those of a union of which it is the first. */
+/* What the first member of union n begins with. */
+static const char *
+first_get(const struct marker *m, size_t n)
+{
+    const char *value = "0";
+
+    if (n < m->firsts.length / sizeof value)
+        memcpy(&value, m->firsts.data + n * sizeof value, sizeof value);
+    return value;
+}
+
 static void
 mark_inits(struct marker *m, const struct line *line)
 {
@@ -80,11 +113,8 @@ mark_inits(struct marker *m, const struct line *line)
     while ((at = memmem(rest, (size_t)(end - rest), INIT, strlen(INIT)))) {
         at += strlen(INIT) - strlen("0}");
         text_add_bytes(&m->out, rest, (size_t)(at - rest));
-        text_add(&m->out, n < m->firsts.length && m->firsts.data[n] != 0
-                              ? "{0,NULL}}"
-                              : "0}");
-        rest = at + strlen("0}");
-        n++;
+        text_add(&m->out, first_get(m, n++));
+        rest = at + strlen("0");
     }
     text_add_bytes(&m->out, rest, (size_t)(end - rest));
     if (n > 0)

@@ -3,8 +3,9 @@
  *
  * What protoc-gen-c made of messages with a oneof, so that no compiler warns of
  * it: the unnamed union of the oneof's fields, which is no C99, is marked
- * __extension__, and where its first field is a structure (bytes) the
- * initializer gets the braces of that. */
+ * __extension__; and its initializer, which is {0}, gets the braces of a first
+ * field that is a structure (bytes), and the cast of one that is an enum, which
+ * C++ wants. */
 #ifndef VC_IDL_UNIONS_H
 #define VC_IDL_UNIONS_H
 

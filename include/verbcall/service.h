@@ -83,6 +83,15 @@ struct vc_service {
     size_t file_length;
 };
 
+/* In front of each initializer of a generated table, which has all fields in
+ * their order: C is told their names, and C++, which knows them only since 2020,
+ * is not. */
+#ifdef __cplusplus
+#define VC_FIELD(name)
+#else
+#define VC_FIELD(name) .name =
+#endif
+
 /* vc_channel_call - one blocking unary call of a generated client function.
  * That of a VC_METHOD_ONE_WAY ends with VC_OK when the request has been handed
  * to the adapter: *reply is left as it is, and nobody hears what becomes of it.

@@ -5,19 +5,19 @@
 # test_idl.sh, which has the functions used here. shellcheck shell=sh
 
 # objects STANDARD INCLUDES DIR... - compiles all sources of the folders to
-# objects/STANDARD, and headers where the standard is one of C++. What gives
-# a warning has no object.
+# objects/STANDARD, by the C++ compiler where that is one of C++. What gives a
+# warning has no object.
 objects()
 {
     mkdir -p "objects/$1"
     OBJECTS=objects/$1 COMPILE="-std=$1 $warnings $cflags $2"
     case $1 in
-    c++*) ending=h COMPILE="$CXX -x c++ $COMPILE" ;;
-    *) ending=c COMPILE="$CC $COMPILE" ;;
+    c++*) COMPILE="$CXX -x c++ $COMPILE" ;;
+    *) COMPILE="$CC $COMPILE" ;;
     esac
     export OBJECTS COMPILE VC_INCLUDE
     shift 2
-    find "$@" -name "*.$ending" | sort | xargs -P 2 -n 1 sh -c '
+    find "$@" -name '*.c' | sort | xargs -P 2 -n 1 sh -c '
         $COMPILE "-I$VC_INCLUDE" -o "$OBJECTS/$(echo "$1" | tr / :).o" -c "$1"' compile 2>&1
 }
 
@@ -49,7 +49,7 @@ made()
     pieces="$stem.vc $stem.pb-c"
     ! grep -q 'pb_c_file).no_generate = true' "$here/$1" || pieces=$stem.vc
     for piece in $pieces; do
-        for object in "$(object c99 "$piece.c")" "$(object c11 "$piece.c")" "$(object c++11 "$piece.h")"; do
+        for object in "$(object c99 "$piece.c")" "$(object c11 "$piece.c")" "$(object c++11 "$piece.c")"; do
             [ -f "$object" ] || [ -z "${cxx-}${object##*c++*}" ] || { echo "no $object"; return 1; }
         done
     done
@@ -106,7 +106,7 @@ mkdir known
 check "the well-known types are generated" generate known $protos $known
 check "every good file and the well-known types compile as C99" objects c99 "$paths" good known
 check "and as C11" objects c11 "$paths -fPIC" good known
-[ -z "$cxx" ] || check "and their headers as C++11" objects c++11 "$paths" good known
+[ -z "$cxx" ] || check "and as C++11" objects c++11 "$paths" good known
 check "the library's names are known" library
 check "all of it links into one library" links good $(find objects/c11 -name '*.o')
 check "sources of services export what their headers declare" exports

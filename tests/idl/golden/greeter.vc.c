@@ -23,32 +23,42 @@ static enum vc_status
 demo_greeter_say_hello__run(struct vc_call *call, const void *methods,
                             const void *request, void *reply, void *arg)
 {
-    const struct demo_greeter_methods *handlers = methods;
+    const struct demo_greeter_methods *handlers =
+        (const struct demo_greeter_methods *)methods;
 
     if (handlers->say_hello == NULL)
         return vc_call_no_handler(call);
-    return handlers->say_hello(call, request, reply, arg);
+    return handlers->say_hello(call, (const Demo__HelloRequest *)request,
+                               (Demo__HelloReply *)reply, arg);
 }
 
 static const struct vc_method demo_greeter__table[] = {
     {
-        .name = "SayHello",
-        .hash = UINT32_C(0x960f5cd8),
-        .flags = 0,
-        .request = {.desc = &demo__hello_request__descriptor},
-        .reply = {.desc = &demo__hello_reply__descriptor},
-        .run = demo_greeter_say_hello__run,
+        VC_FIELD(name) "SayHello",
+        VC_FIELD(hash) UINT32_C(0x960f5cd8),
+        VC_FIELD(flags) 0,
+        VC_FIELD(request) {VC_FIELD(desc) &demo__hello_request__descriptor,
+            VC_FIELD(packed_size) NULL, VC_FIELD(pack) NULL,
+            VC_FIELD(unpack) NULL},
+        VC_FIELD(reply) {VC_FIELD(desc) &demo__hello_reply__descriptor,
+            VC_FIELD(packed_size) NULL, VC_FIELD(pack) NULL,
+            VC_FIELD(unpack) NULL},
+        VC_FIELD(run) demo_greeter_say_hello__run,
+        VC_FIELD(run_stream) NULL,
+        VC_FIELD(timeout_ms) 0,
+        VC_FIELD(max_calls) 0,
+        VC_FIELD(max_reply) 0,
     },
 };
 
 const struct vc_service demo_greeter_service = {
-    .name = "demo.Greeter",
-    .id = UINT64_C(0x8fa7c90507e29892),
-    .fingerprint = UINT32_C(0x2690a77e),
-    .n_methods = 1,
-    .methods = demo_greeter__table,
-    .file = demo_greeter__file,
-    .file_length = sizeof demo_greeter__file,
+    VC_FIELD(name) "demo.Greeter",
+    VC_FIELD(id) UINT64_C(0x8fa7c90507e29892),
+    VC_FIELD(fingerprint) UINT32_C(0x2690a77e),
+    VC_FIELD(n_methods) 1,
+    VC_FIELD(methods) demo_greeter__table,
+    VC_FIELD(file) demo_greeter__file,
+    VC_FIELD(file_length) sizeof demo_greeter__file,
 };
 
 enum vc_status
@@ -71,6 +81,6 @@ demo_greeter_say_hello(struct vc_channel *channel,
     status = vc_channel_call(channel, &demo_greeter_service, 0, request, opts,
                              &message);
     if (status == VC_OK)
-        *reply = message;
+        *reply = (Demo__HelloReply *)message;
     return status;
 }

@@ -6,11 +6,13 @@ static enum vc_status
 flow_flow_once__run(struct vc_call *call, const void *methods,
                     const void *request, void *reply, void *arg)
 {
-    const struct flow_flow_methods *handlers = methods;
+    const struct flow_flow_methods *handlers =
+        (const struct flow_flow_methods *)methods;
 
     if (handlers->once == NULL)
         return vc_call_no_handler(call);
-    return handlers->once(call, request, reply, arg);
+    return handlers->once(call, (const Flow__Line *)request, (Flow__Sum *)reply,
+                          arg);
 }
 
 static enum vc_status
@@ -18,12 +20,13 @@ flow_flow_watch__run(struct vc_call *call, const void *methods,
                      const void *request, struct vc_stream *stream, void *reply,
                      void *arg)
 {
-    const struct flow_flow_methods *handlers = methods;
+    const struct flow_flow_methods *handlers =
+        (const struct flow_flow_methods *)methods;
 
     (void)reply;
     if (handlers->watch == NULL)
         return vc_call_no_handler(call);
-    return handlers->watch(call, request, stream, arg);
+    return handlers->watch(call, (const Flow__Line *)request, stream, arg);
 }
 
 static enum vc_status
@@ -31,12 +34,13 @@ flow_flow_add___run(struct vc_call *call, const void *methods,
                     const void *request, struct vc_stream *stream, void *reply,
                     void *arg)
 {
-    const struct flow_flow_methods *handlers = methods;
+    const struct flow_flow_methods *handlers =
+        (const struct flow_flow_methods *)methods;
 
     (void)request;
     if (handlers->add_ == NULL)
         return vc_call_no_handler(call);
-    return handlers->add_(call, stream, reply, arg);
+    return handlers->add_(call, stream, (Flow__Sum *)reply, arg);
 }
 
 static enum vc_status
@@ -44,7 +48,8 @@ flow_flow_chat__run(struct vc_call *call, const void *methods,
                     const void *request, struct vc_stream *stream, void *reply,
                     void *arg)
 {
-    const struct flow_flow_methods *handlers = methods;
+    const struct flow_flow_methods *handlers =
+        (const struct flow_flow_methods *)methods;
 
     (void)request;
     (void)reply;
@@ -57,70 +62,108 @@ static enum vc_status
 flow_flow_tell__run(struct vc_call *call, const void *methods,
                     const void *request, void *reply, void *arg)
 {
-    const struct flow_flow_methods *handlers = methods;
+    const struct flow_flow_methods *handlers =
+        (const struct flow_flow_methods *)methods;
 
     (void)reply;
     if (handlers->tell == NULL)
         return vc_call_no_handler(call);
-    return handlers->tell(call, request, arg);
+    return handlers->tell(call, (const Flow__Line *)request, arg);
 }
 
 static const struct vc_method flow_flow__table[] = {
     {
-        .name = "Once",
-        .hash = UINT32_C(0x11b4fce4),
-        .flags = VC_METHOD_IDEMPOTENT,
-        .request = {.desc = &flow__line__descriptor},
-        .reply = {.desc = &flow__sum__descriptor},
-        .run = flow_flow_once__run,
-        .timeout_ms = 250,
-        .max_calls = 7,
+        VC_FIELD(name) "Once",
+        VC_FIELD(hash) UINT32_C(0x11b4fce4),
+        VC_FIELD(flags) VC_METHOD_IDEMPOTENT,
+        VC_FIELD(request) {VC_FIELD(desc) &flow__line__descriptor,
+            VC_FIELD(packed_size) NULL, VC_FIELD(pack) NULL,
+            VC_FIELD(unpack) NULL},
+        VC_FIELD(reply) {VC_FIELD(desc) &flow__sum__descriptor,
+            VC_FIELD(packed_size) NULL, VC_FIELD(pack) NULL,
+            VC_FIELD(unpack) NULL},
+        VC_FIELD(run) flow_flow_once__run,
+        VC_FIELD(run_stream) NULL,
+        VC_FIELD(timeout_ms) 250,
+        VC_FIELD(max_calls) 7,
+        VC_FIELD(max_reply) 0,
     },
     {
-        .name = "Watch",
-        .hash = UINT32_C(0xec266ec8),
-        .flags = VC_METHOD_NO_SIDE_EFFECTS |
-                 VC_METHOD_SERVER_STREAM,
-        .request = {.desc = &flow__line__descriptor},
-        .reply = {.desc = &flow__line__descriptor},
-        .run_stream = flow_flow_watch__run,
+        VC_FIELD(name) "Watch",
+        VC_FIELD(hash) UINT32_C(0xec266ec8),
+        VC_FIELD(flags) VC_METHOD_NO_SIDE_EFFECTS |
+                        VC_METHOD_SERVER_STREAM,
+        VC_FIELD(request) {VC_FIELD(desc) &flow__line__descriptor,
+            VC_FIELD(packed_size) NULL, VC_FIELD(pack) NULL,
+            VC_FIELD(unpack) NULL},
+        VC_FIELD(reply) {VC_FIELD(desc) &flow__line__descriptor,
+            VC_FIELD(packed_size) NULL, VC_FIELD(pack) NULL,
+            VC_FIELD(unpack) NULL},
+        VC_FIELD(run) NULL,
+        VC_FIELD(run_stream) flow_flow_watch__run,
+        VC_FIELD(timeout_ms) 0,
+        VC_FIELD(max_calls) 0,
+        VC_FIELD(max_reply) 0,
     },
     {
-        .name = "Add",
-        .hash = UINT32_C(0x9dc3aa14),
-        .flags = VC_METHOD_CLIENT_STREAM,
-        .request = {.desc = &flow__line__descriptor},
-        .reply = {.desc = &flow__sum__descriptor},
-        .run_stream = flow_flow_add___run,
-        .timeout_ms = 2147483647,
+        VC_FIELD(name) "Add",
+        VC_FIELD(hash) UINT32_C(0x9dc3aa14),
+        VC_FIELD(flags) VC_METHOD_CLIENT_STREAM,
+        VC_FIELD(request) {VC_FIELD(desc) &flow__line__descriptor,
+            VC_FIELD(packed_size) NULL, VC_FIELD(pack) NULL,
+            VC_FIELD(unpack) NULL},
+        VC_FIELD(reply) {VC_FIELD(desc) &flow__sum__descriptor,
+            VC_FIELD(packed_size) NULL, VC_FIELD(pack) NULL,
+            VC_FIELD(unpack) NULL},
+        VC_FIELD(run) NULL,
+        VC_FIELD(run_stream) flow_flow_add___run,
+        VC_FIELD(timeout_ms) 2147483647,
+        VC_FIELD(max_calls) 0,
+        VC_FIELD(max_reply) 0,
     },
     {
-        .name = "Chat",
-        .hash = UINT32_C(0x2279d8cb),
-        .flags = VC_METHOD_CLIENT_STREAM |
-                 VC_METHOD_SERVER_STREAM,
-        .request = {.desc = &flow__line__descriptor},
-        .reply = {.desc = &flow__sum__descriptor},
-        .run_stream = flow_flow_chat__run,
+        VC_FIELD(name) "Chat",
+        VC_FIELD(hash) UINT32_C(0x2279d8cb),
+        VC_FIELD(flags) VC_METHOD_CLIENT_STREAM |
+                        VC_METHOD_SERVER_STREAM,
+        VC_FIELD(request) {VC_FIELD(desc) &flow__line__descriptor,
+            VC_FIELD(packed_size) NULL, VC_FIELD(pack) NULL,
+            VC_FIELD(unpack) NULL},
+        VC_FIELD(reply) {VC_FIELD(desc) &flow__sum__descriptor,
+            VC_FIELD(packed_size) NULL, VC_FIELD(pack) NULL,
+            VC_FIELD(unpack) NULL},
+        VC_FIELD(run) NULL,
+        VC_FIELD(run_stream) flow_flow_chat__run,
+        VC_FIELD(timeout_ms) 0,
+        VC_FIELD(max_calls) 0,
+        VC_FIELD(max_reply) 0,
     },
     {
-        .name = "Tell",
-        .hash = UINT32_C(0x4645d6c2),
-        .flags = VC_METHOD_ONE_WAY,
-        .request = {.desc = &flow__line__descriptor},
-        .reply = {.desc = &flow__sum__descriptor},
-        .run = flow_flow_tell__run,
+        VC_FIELD(name) "Tell",
+        VC_FIELD(hash) UINT32_C(0x4645d6c2),
+        VC_FIELD(flags) VC_METHOD_ONE_WAY,
+        VC_FIELD(request) {VC_FIELD(desc) &flow__line__descriptor,
+            VC_FIELD(packed_size) NULL, VC_FIELD(pack) NULL,
+            VC_FIELD(unpack) NULL},
+        VC_FIELD(reply) {VC_FIELD(desc) &flow__sum__descriptor,
+            VC_FIELD(packed_size) NULL, VC_FIELD(pack) NULL,
+            VC_FIELD(unpack) NULL},
+        VC_FIELD(run) flow_flow_tell__run,
+        VC_FIELD(run_stream) NULL,
+        VC_FIELD(timeout_ms) 0,
+        VC_FIELD(max_calls) 0,
+        VC_FIELD(max_reply) 0,
     },
 };
 
 const struct vc_service flow_flow_service = {
-    .name = "flow.Flow",
-    .id = UINT64_C(0x7e235737e6257ae1),
-    .fingerprint = UINT32_C(0x82a0428c),
-    .n_methods = 5,
-    .methods = flow_flow__table,
-    .file = flow_flow__file,
-    .file_length = sizeof flow_flow__file,
+    VC_FIELD(name) "flow.Flow",
+    VC_FIELD(id) UINT64_C(0x7e235737e6257ae1),
+    VC_FIELD(fingerprint) UINT32_C(0x82a0428c),
+    VC_FIELD(n_methods) 5,
+    VC_FIELD(methods) flow_flow__table,
+    VC_FIELD(file) flow_flow__file,
+    VC_FIELD(file_length) sizeof flow_flow__file,
 };
 
 enum vc_status
@@ -141,7 +184,7 @@ flow_flow_once(struct vc_channel *channel, const Flow__Line *request,
     status = vc_channel_call(channel, &flow_flow_service, 0, request, opts,
                              &message);
     if (status == VC_OK)
-        *reply = message;
+        *reply = (Flow__Sum *)message;
     return status;
 }
 
@@ -159,32 +202,42 @@ static enum vc_status
 flow_again_plain__run(struct vc_call *call, const void *methods,
                       const void *request, void *reply, void *arg)
 {
-    const struct flow_again_methods *handlers = methods;
+    const struct flow_again_methods *handlers =
+        (const struct flow_again_methods *)methods;
 
     if (handlers->plain == NULL)
         return vc_call_no_handler(call);
-    return handlers->plain(call, request, reply, arg);
+    return handlers->plain(call, (const Flow__Line *)request,
+                           (Flow__Sum *)reply, arg);
 }
 
 static const struct vc_method flow_again__table[] = {
     {
-        .name = "Plain",
-        .hash = UINT32_C(0xa5b8c207),
-        .flags = 0,
-        .request = {.desc = &flow__line__descriptor},
-        .reply = {.desc = &flow__sum__descriptor},
-        .run = flow_again_plain__run,
+        VC_FIELD(name) "Plain",
+        VC_FIELD(hash) UINT32_C(0xa5b8c207),
+        VC_FIELD(flags) 0,
+        VC_FIELD(request) {VC_FIELD(desc) &flow__line__descriptor,
+            VC_FIELD(packed_size) NULL, VC_FIELD(pack) NULL,
+            VC_FIELD(unpack) NULL},
+        VC_FIELD(reply) {VC_FIELD(desc) &flow__sum__descriptor,
+            VC_FIELD(packed_size) NULL, VC_FIELD(pack) NULL,
+            VC_FIELD(unpack) NULL},
+        VC_FIELD(run) flow_again_plain__run,
+        VC_FIELD(run_stream) NULL,
+        VC_FIELD(timeout_ms) 0,
+        VC_FIELD(max_calls) 0,
+        VC_FIELD(max_reply) 0,
     },
 };
 
 const struct vc_service flow_again_service = {
-    .name = "flow.Again",
-    .id = UINT64_C(0xe4a890d3c458c523),
-    .fingerprint = UINT32_C(0xad989165),
-    .n_methods = 1,
-    .methods = flow_again__table,
-    .file = flow_flow__file,
-    .file_length = sizeof flow_flow__file,
+    VC_FIELD(name) "flow.Again",
+    VC_FIELD(id) UINT64_C(0xe4a890d3c458c523),
+    VC_FIELD(fingerprint) UINT32_C(0xad989165),
+    VC_FIELD(n_methods) 1,
+    VC_FIELD(methods) flow_again__table,
+    VC_FIELD(file) flow_flow__file,
+    VC_FIELD(file_length) sizeof flow_flow__file,
 };
 
 enum vc_status
@@ -205,6 +258,6 @@ flow_again_plain(struct vc_channel *channel, const Flow__Line *request,
     status = vc_channel_call(channel, &flow_again_service, 0, request, opts,
                              &message);
     if (status == VC_OK)
-        *reply = message;
+        *reply = (Flow__Sum *)message;
     return status;
 }
