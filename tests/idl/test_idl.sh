@@ -23,7 +23,7 @@ top=$(cd "$here/../.." && pwd) || exit 1
 : "${CC:=cc}" "${CXX:=c++}" "${NM:=nm}" "${PROTOC:=protoc}"
 : "${VC_INCLUDE:=$top/include}"
 : "${VC_PLUGIN:?is to be the path of protoc-gen-verbcall}"
-roundtrip=${VC_ROUNDTRIP:+$(cd "$(dirname "$VC_ROUNDTRIP")" && pwd)/$(basename "$VC_ROUNDTRIP")}
+roundtrip=${VC_ROUNDTRIP:+$(cd "$(dirname "$VC_ROUNDTRIP")" 2>/dev/null && pwd)/$(basename "$VC_ROUNDTRIP")}
 plugin=$(cd "$(dirname "$VC_PLUGIN")" && pwd)/$(basename "$VC_PLUGIN")
 protoc=$(command -v "$PROTOC") || { echo "1..0 # SKIP no protoc"; exit 0; }
 command -v protoc-gen-c >/dev/null || { echo "1..0 # SKIP no protoc-gen-c"; exit 0; }
