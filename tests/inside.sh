@@ -15,7 +15,7 @@ cd -- "$build" || exit 1
 # A leak, a bad access or undefined behaviour ends a program built with sanitizers; TSan knows what it must not judge.
 export ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=1:abort_on_error=0:exitcode=99"
 export UBSAN_OPTIONS="${UBSAN_OPTIONS-}:print_stacktrace=1:halt_on_error=1"
-export TSAN_OPTIONS="${TSAN_OPTIONS-}:suppressions=$here/tsan.supp:exitcode=99:history_size=4"
+export TSAN_OPTIONS="${TSAN_OPTIONS-}:suppressions='$here/tsan.supp':exitcode=99:history_size=4"
 
 failed=0
 tap()

@@ -10,7 +10,7 @@ here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P) || exit 1
 build=$(CDPATH='' cd -- "$1" && pwd -P) && cd -- "$build" || exit 1
 
 export UBSAN_OPTIONS="${UBSAN_OPTIONS-}:print_stacktrace=1:halt_on_error=1"
-export TSAN_OPTIONS="${TSAN_OPTIONS-}:suppressions=$here/tsan.supp"
+export TSAN_OPTIONS="${TSAN_OPTIONS-}:suppressions='$here/tsan.supp'"
 
 # Each guest, with the other's load on few cores.
 limit=240
