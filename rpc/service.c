@@ -38,6 +38,9 @@ entry_match(struct cds_lfht_node *node, const void *arg)
     const struct vc__service_entry *e = entry_of(node);
     const struct key *key = arg;
 
+    /* It was filled before the table got it, which orders both; but
+     * ThreadSanitizer knows nothing of liburcu's barriers. */
+    atomic_load_explicit(&e->removed, memory_order_acquire);
     if (key->name == NULL)
         return e->service->id == key->id;
     return strlen(e->service->name) == key->len &&
@@ -134,6 +137,7 @@ entry_new(const struct vc_service *service, const void *methods, size_t size,
     e->service = service;
     e->arg = arg;
     atomic_init(&e->refs, 1);
+    atomic_store_explicit(&e->removed, false, memory_order_release);
     return e;
 }
 
