@@ -51,12 +51,20 @@ pool()
     echo '== pool: 1000 sessions on at most 4 connections, and a server that is started anew'
     vc_server_start examples/pool/verbcall_pool server "$(vc_target 0)" || die 'verbcall_pool does not serve'
     target=$(vc_target "$vc_port")
-    examples/pool/verbcall_pool --sessions 1000 --links 4 --seconds 8 "$target" &
+    said=$(mktemp) || die 'no room for what verbcall_pool says'
+    examples/pool/verbcall_pool --sessions 1000 --links 4 --seconds 10 "$target" >"$said" &
     client=$!
-    sleep 3
+    until grep -q 'calls/s' "$said"; do
+        kill -0 "$client" 2>/dev/null || die 'verbcall_pool ended early'
+        sleep 0.1
+    done
     vc_server_stop || die 'verbcall_pool failed while serving'
     vc_server_start examples/pool/verbcall_pool server "$target" || die 'verbcall_pool does not serve again'
-    wait "$client" || die 'verbcall_pool failed'
+    wait "$client"
+    ended=$?
+    cat "$said"
+    rm "$said"
+    [ "$ended" -eq 0 ] || die 'verbcall_pool failed'
     vc_server_stop || die 'verbcall_pool failed while serving'
 }
 
