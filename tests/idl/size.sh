@@ -21,7 +21,7 @@ thousand()
         print "service Thousand {"
         for (i = 0; i < 1000; i++)
             printf "  // Method %d.\n  rpc Do%d (%sAsk%d) returns (%sReply%d);\n", i, i,
-                i % 4 >= 2 ? "stream " : "", i % messages, i % 2 ? "stream " : "", i % messages
+                (i % 4 >= 2) ? "stream " : "", i % messages, (i % 2) ? "stream " : "", i % messages
         print "}"
     }'
 }
