@@ -55,6 +55,24 @@ vc__link_fini(struct vc__link *link)
     pthread_mutex_destroy(&link->lock);
 }
 
+/* --- the peer's address ------------------------------------------------ */
+
+void
+vc__link_addr(struct vc__link *link, const struct sockaddr *addr)
+{
+    memcpy(&link->addr, addr,
+           addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+                                       : sizeof(struct sockaddr_in));
+}
+
+const char *
+vc__link_peer(struct vc__link *link)
+{
+    if (link->peer_text[0] == '\0')
+        vc__addr_text((struct sockaddr *)&link->addr, link->peer_text);
+    return link->peer_text;
+}
+
 /* --- timer ------------------------------------------------------------- */
 
 static void
@@ -68,12 +86,12 @@ link_on_timer(struct vc__timer *timer)
         vc__link_end(link, VC__LINK_EV_TIMEOUT, VC_UNAVAILABLE,
                      "%s has not answered within the connect timeout of %u ms "
                      "(it was in state %s)",
-                     link->peer, link->timeout_ms,
+                     vc__link_peer(link), link->timeout_ms,
                      vc__link_state_name(link->state));
     else
         vc__link_end(link, VC__LINK_EV_TIMEOUT, VC_UNAVAILABLE,
                      "%s has sent no packet within %u ms of its hello",
-                     link->peer, link->timeout_ms);
+                     vc__link_peer(link), link->timeout_ms);
 }
 
 void
@@ -338,7 +356,8 @@ link_on_broken(struct vc__task *task)
     struct vc__link *link = caa_container_of(task, struct vc__link, broken);
 
     vc__link_end(link, VC__LINK_EV_BROKEN, VC_UNAVAILABLE,
-                 "the connection to %s broke while sending", link->peer);
+                 "the connection to %s broke while sending",
+                 vc__link_peer(link));
 }
 
 /* --- events of the CM -------------------------------------------------- */
@@ -381,7 +400,7 @@ link_on_cm(struct vc__cm_handler *h, const struct vc__cm_event *ev)
         link->parted = ev->status == 0;
         vc__link_end(link, VC__LINK_EV_LEFT, VC_UNAVAILABLE,
                      "%s closed the connection, or its process ended",
-                     link->peer);
+                     vc__link_peer(link));
         break;
     case RDMA_CM_EVENT_DEVICE_REMOVAL:
         vc__link_end(link, VC__LINK_EV_REMOVED, VC_UNAVAILABLE,

@@ -107,7 +107,8 @@ struct vc__link {
     struct vc__accept accept;
     struct vc__reject reject; /* the peer's, if has_reject */
     uint8_t reads_in, reads_out;
-    char peer[VC__ADDR_TEXT];
+    struct sockaddr_storage addr;   /* the peer's */
+    char peer_text[VC__ADDR_TEXT];  /* see vc__link_peer() */
     struct sockaddr_storage source; /* to connect from; AF_UNSPEC: any */
 
     struct vc__device *device;
@@ -152,7 +153,8 @@ void vc__link_connect(struct vc__link *link, const struct sockaddr *addr);
 /* Accepts a request: id is of RDMA_CM_EVENT_CONNECT_REQUEST, hello what it
  * said, link->accept filled but for credits, sizes of packets and features.
  * On VC_OK the link owns the id and ops follow; otherwise the caller still
- * does, nothing was sent and nothing will come up. */
+ * does, to reject and destroy it, and nothing will come up. When it failed after
+ * the accept was sent, that ends what the peer takes for a connection. */
 enum vc_status vc__link_accept(struct vc__link *link, struct rdma_cm_id *id,
                                const struct vc__hello *hello, uint8_t reads_in,
                                uint8_t reads_out);
@@ -205,6 +207,11 @@ void vc__link_event(struct vc__link *link, enum vc__link_event event);
 void vc__link_end(struct vc__link *link, enum vc__link_event event,
                   enum vc_status status, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* link.c: the peer's address, and the same for people: made only for those who
+ * ask, as most links never have to say it. */
+void vc__link_addr(struct vc__link *link, const struct sockaddr *addr);
+const char *vc__link_peer(struct vc__link *link);
 
 /* link.c: (re)starts the one timer. */
 void vc__link_timer(struct vc__link *link, uint32_t ms);

@@ -38,7 +38,8 @@ accept_send(struct vc__link *link, struct rdma_cm_id *id)
     return rdma_accept(id, &param) == 0 ? 0 : errno;
 }
 
-/* The QP is ready to receive and send before the peer hears of it. */
+/* The QP is ready to receive before the peer hears of it. To send it gets ready
+ * while the peer's answer is under way: what comes is looked at after that. */
 static int
 offer(struct vc__link *link, struct rdma_cm_id *id, uint8_t reads_in,
       uint8_t reads_out)
@@ -54,11 +55,13 @@ offer(struct vc__link *link, struct rdma_cm_id *id, uint8_t reads_in,
     link->accept.log2_eager = VC__BUFFER_LOG2;
     err = vc__qp_to_init(&link->qp, id);
     if (err == 0)
-        err = vc__qp_to_rts(&link->qp, id, link->reads_in, link->reads_out);
-    if (err == 0) {
-        vc__link_open_io(link, link->hello.credits);
+        err = vc__qp_to_rtr(&link->qp, id, link->reads_in);
+    if (err == 0)
         err = accept_send(link, id);
-    }
+    if (err == 0)
+        err = vc__qp_to_rts(&link->qp, id, link->reads_out);
+    if (err == 0)
+        vc__link_open_io(link, link->hello.credits);
     return err;
 }
 
@@ -71,7 +74,7 @@ vc__link_accept(struct vc__link *link, struct rdma_cm_id *id,
     int err;
 
     link->hello = *hello;
-    vc__addr_text(rdma_get_peer_addr(id), link->peer);
+    vc__link_addr(link, rdma_get_peer_addr(id));
     status = vc__link_prepare(link, id->verbs);
     if (status != VC_OK)
         return status;
@@ -81,7 +84,7 @@ vc__link_accept(struct vc__link *link, struct rdma_cm_id *id,
     if (err != 0) {
         vc__link_unprepare(link);
         return vc__fail(vc__status_of_errno(err), "cannot accept %s: %s",
-                        link->peer, strerror(err));
+                        vc__link_peer(link), strerror(err));
     }
     id->context = &link->handler;
     link->id = id;

@@ -30,10 +30,11 @@ end_errno(struct vc__link *link, const char *what, int err)
                      "no RDMA device of this machine leads to %s (%s: %s): see "
                      "`rdma link show`, and that the device's network "
                      "interface has an address and is up",
-                     link->peer, what, strerror(err));
+                     vc__link_peer(link), what, strerror(err));
     else
         vc__link_end(link, VC__LINK_EV_NO_WAY, vc__status_of_errno(err),
-                     "%s: cannot %s: %s", link->peer, what, strerror(err));
+                     "%s: cannot %s: %s", vc__link_peer(link), what,
+                     strerror(err));
 }
 
 /* What stands against connecting from our source address comes at once. */
@@ -52,7 +53,7 @@ end_resolve(struct vc__link *link, int err)
                  "cannot connect to %s from %s: bind_address must be an "
                  "address of an RDMA device of this machine, with its "
                  "interface if it is link-local (%s); see `rdma link show`",
-                 link->peer, source, strerror(err));
+                 vc__link_peer(link), source, strerror(err));
 }
 
 void
@@ -62,7 +63,7 @@ vc__link_connect(struct vc__link *link, const struct sockaddr *addr)
     struct rdma_cm_id *id;
 
     link->active = true;
-    vc__addr_text(addr, link->peer);
+    vc__link_addr(link, addr);
     vc__link_event(link, VC__LINK_EV_CONNECT);
     vc__link_timer(link, link->timeout_ms);
     if (link->state != VC__LINK_ADDR)
@@ -86,7 +87,7 @@ no_route(struct vc__link *link, int err)
     vc__link_end(link, VC__LINK_EV_NO_WAY, VC_UNAVAILABLE,
                  "no RDMA route to %s (%s): loopback addresses have none on "
                  "RoCE, use the address of the device",
-                 link->peer, strerror(err));
+                 vc__link_peer(link), strerror(err));
 }
 
 void
@@ -167,20 +168,22 @@ vc__link_establish(struct vc__link *link, const struct vc__cm_event *ev)
     if (fault != NULL) {
         vc__link_end(link, VC__LINK_EV_REFUSED, VC_INTERNAL,
                      "%s accepted in a way that Verbcall does not: %s",
-                     link->peer, fault);
+                     vc__link_peer(link), fault);
         return;
     }
     link->reads_in = vc__cm_reads(link->reads_in, ev->reads_in,
                                   link->device->attr.max_qp_rd_atom);
     link->reads_out = vc__cm_reads(link->reads_out, ev->reads_out,
                                    link->device->attr.max_qp_init_rd_atom);
-    err = vc__qp_to_rts(&link->qp, link->id, link->reads_in, link->reads_out);
+    err = vc__qp_to_rtr(&link->qp, link->id, link->reads_in);
+    if (err == 0)
+        err = vc__qp_to_rts(&link->qp, link->id, link->reads_out);
     if (err == 0 && rdma_establish(link->id) != 0)
         err = errno;
     if (err == EINVAL) { /* the CM's way to say that it is not so any more */
         vc__link_end(link, VC__LINK_EV_REFUSED, VC_UNAVAILABLE,
                      "%s accepted and left at once: see that its process runs",
-                     link->peer);
+                     vc__link_peer(link));
         return;
     }
     if (err != 0) {
@@ -223,7 +226,7 @@ refused_by_verbcall(struct vc__link *link, const struct vc__reject *r)
         snprintf(retry, sizeof retry, "; it may be tried again after %u ms",
                  (unsigned)r->retry_ms);
     vc__link_end(link, VC__LINK_EV_REFUSED, status_of_reason(r->reason),
-                 "%s refused: %s%s%s%s", link->peer,
+                 "%s refused: %s%s%s%s", vc__link_peer(link),
                  vc__reject_reason_text(r->reason),
                  words[0] == '\0' ? "" : ": ", words, retry);
 }
@@ -241,17 +244,17 @@ vc__link_refused(struct vc__link *link, const struct vc__cm_event *ev)
         vc__link_end(link, VC__LINK_EV_REFUSED, VC_UNAVAILABLE,
                      "nothing listens at %s: see that the server runs and that "
                      "the port is right",
-                     link->peer);
+                     vc__link_peer(link));
     } else if (ev->status == REJ_STALE_CONN) {
         link->stale = true;
         vc__link_end(link, VC__LINK_EV_REFUSED, VC_UNAVAILABLE,
                      "%s still knows a former connection of this QP number",
-                     link->peer);
+                     vc__link_peer(link));
     } else {
         vc__link_end(link, VC__LINK_EV_REFUSED, VC_UNAVAILABLE,
                      "%s refused without a reason (CM status %d): its process "
                      "ended, or it is no Verbcall server",
-                     link->peer, ev->status);
+                     vc__link_peer(link), ev->status);
     }
 }
 
@@ -271,7 +274,7 @@ no_address(struct vc__link *link, const struct vc__cm_event *ev)
         vc__link_end(link, VC__LINK_EV_NO_WAY, VC_UNAVAILABLE,
                      "no host answers at %s (%s): see that the address is "
                      "right and the host is up",
-                     link->peer, strerror(-ev->status));
+                     vc__link_peer(link), strerror(-ev->status));
 }
 
 void
@@ -292,11 +295,11 @@ vc__link_no_way(struct vc__link *link, const struct vc__cm_event *ev)
                      "%s does not answer connection requests (%s): see that "
                      "the host has an RDMA device on that address and lets "
                      "UDP port 4791 through",
-                     link->peer, why);
+                     vc__link_peer(link), why);
         break;
     default:
         vc__link_end(link, VC__LINK_EV_NO_WAY, VC_UNAVAILABLE,
-                     "connecting to %s failed: %s", link->peer, why);
+                     "connecting to %s failed: %s", vc__link_peer(link), why);
         break;
     }
 }

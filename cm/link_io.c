@@ -22,7 +22,7 @@ static void
 link_malformed(struct vc__link *link, const char *what)
 {
     vc__link_end(link, VC__LINK_EV_BROKEN, VC_INTERNAL,
-                 "%s broke the protocol: %s", link->peer, what);
+                 "%s broke the protocol: %s", vc__link_peer(link), what);
 }
 
 /* What the peer has handled. */
@@ -180,7 +180,7 @@ io_failed(struct vc__qp *qp, enum ibv_wc_status why)
     struct vc__link *link = link_of(qp);
 
     vc__link_end(link, VC__LINK_EV_BROKEN, VC_UNAVAILABLE,
-                 "the connection to %s broke: %s", link->peer,
+                 "the connection to %s broke: %s", vc__link_peer(link),
                  ibv_wc_status_str(why));
 }
 

@@ -113,7 +113,7 @@ probe_send(struct vc__link *link)
     if (err != 0)
         vc__link_end(link, VC__LINK_EV_BROKEN, VC_UNAVAILABLE,
                      "the connection to %s broke while asking its adapter",
-                     link->peer);
+                     vc__link_peer(link));
 }
 
 static void
@@ -124,7 +124,7 @@ dead(struct vc__link *link, const char *why)
     link->silent = true;
     vc__count(&link->cm->engine->ledger, VC__COUNT_keepalive_dead, 1);
     vc__link_end(link, VC__LINK_EV_BROKEN, VC_UNAVAILABLE,
-                 "%s has not answered for %u ms: %s", link->peer,
+                 "%s has not answered for %u ms: %s", vc__link_peer(link),
                  (unsigned)(silence / 1000), why);
 }
 

@@ -25,7 +25,7 @@ pool_link_of(struct vc__link *link)
 /* The peer that this link is to join: the one we have, or a new one, whose
  * predecessor is lost. NULL with *error. Under the lock. */
 static struct vc__peer *
-peer_for(struct vc__pool *p, const struct vc__link *link,
+peer_for(struct vc__pool *p, struct vc__link *link,
          struct cds_list_head *unknown, struct vc__error *error)
 {
     struct vc__peer *peer = p->peer;
@@ -34,7 +34,7 @@ peer_for(struct vc__pool *p, const struct vc__link *link,
         return peer;
     if (peer != NULL && peer->n_links > 0) {
         vc__error_put(error, VC_UNAVAILABLE, "%s is another server by now",
-                      link->peer);
+                      vc__link_peer(link));
         return NULL;
     }
     peer = vc__peer_new(p, link);
@@ -70,6 +70,21 @@ link_join(struct vc__pool *p, struct vc__pool_link *pl,
     return true;
 }
 
+/* What the former server had of these died with it. */
+static void
+forgotten_fail(struct vc__link *link, struct cds_list_head *requests)
+{
+    struct vc__error error;
+
+    if (cds_list_empty(requests))
+        return;
+    vc__error_put(&error, VC_UNAVAILABLE,
+                  "%s was started anew, or has forgotten this client: calls "
+                  "that it had are lost",
+                  vc__link_peer(link));
+    vc__requests_fail(requests, &error, VC_OUTCOME_UNKNOWN);
+}
+
 static void
 on_up(struct vc__link *link)
 {
@@ -93,11 +108,7 @@ on_up(struct vc__link *link)
         vc__link_close(link, error.status, "%s", error.text);
         return;
     }
-    vc__error_put(&error, VC_UNAVAILABLE,
-                  "%s was started anew, or has forgotten this client: calls "
-                  "that it had are lost",
-                  link->peer);
-    vc__requests_fail(&unknown, &error, VC_OUTCOME_UNKNOWN);
+    forgotten_fail(link, &unknown);
     vc__pool_push(p);
     vc__pool_waiters_wake(&connecting, &ok);
 }

@@ -149,8 +149,8 @@ vc__qp_to_init(struct vc__qp *qp, struct rdma_cm_id *id)
     return err;
 }
 
-static int
-to_rtr(struct vc__qp *qp, struct rdma_cm_id *id, uint8_t reads_in)
+int
+vc__qp_to_rtr(struct vc__qp *qp, struct rdma_cm_id *id, uint8_t reads_in)
 {
     struct ibv_qp_attr attr;
     int mask;
@@ -165,15 +165,12 @@ to_rtr(struct vc__qp *qp, struct rdma_cm_id *id, uint8_t reads_in)
 }
 
 int
-vc__qp_to_rts(struct vc__qp *qp, struct rdma_cm_id *id, uint8_t reads_in,
-              uint8_t reads_out)
+vc__qp_to_rts(struct vc__qp *qp, struct rdma_cm_id *id, uint8_t reads_out)
 {
     struct ibv_qp_attr attr;
     int mask;
-    int err = to_rtr(qp, id, reads_in);
+    int err = attr_of(id, IBV_QPS_RTS, &attr, &mask);
 
-    if (err == 0)
-        err = attr_of(id, IBV_QPS_RTS, &attr, &mask);
     if (err != 0)
         return err;
     attr.timeout = VC__ACK_TIMEOUT;

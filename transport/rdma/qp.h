@@ -92,8 +92,8 @@ void vc__qps_forget(struct vc__qp_cache *cache);
  * connection. reads_in and reads_out: RDMA READs from and to the peer at a
  * time. 0, or an errno. */
 int vc__qp_to_init(struct vc__qp *qp, struct rdma_cm_id *id);
-int vc__qp_to_rts(struct vc__qp *qp, struct rdma_cm_id *id, uint8_t reads_in,
-                  uint8_t reads_out);
+int vc__qp_to_rtr(struct vc__qp *qp, struct rdma_cm_id *id, uint8_t reads_in);
+int vc__qp_to_rts(struct vc__qp *qp, struct rdma_cm_id *id, uint8_t reads_out);
 
 /* Moves it to ERR: everything outstanding comes back flushed. */
 void vc__qp_to_error(struct vc__qp *qp);
