@@ -19,7 +19,7 @@ case ${1-} in
 -*) usage; exit 2 ;;
 esac
 if [ "$(id -u)" -ne 0 ] || ! command -v mmdebstrap >/dev/null; then
-    usage >&2
+    echo 'Verbcall: it needs root, and mmdebstrap (apt-get install mmdebstrap)' >&2
     exit 2
 fi
 cd -- "$(dirname -- "$0")/.." || exit 1

@@ -109,10 +109,15 @@ folder_of()
     [ "$1" = plain ] && echo "$build" || echo "$build-$1"
 }
 
-# Builds each of the variants that has a suite to run, with all its programs.
+# Builds each of the variants that has a suite to run, with all its programs. lint and dist look only at the library.
 build_all()
 {
-    [ -n "$local_suites$rdma_suites$wire_suite" ] || return 0
+    if [ -z "$local_suites$rdma_suites$wire_suite" ]; then
+        if wants lint || wants dist; then
+            vc_build "$build" --enable-werror || die 'FAILED: it does not build'
+        fi
+        return
+    fi
     for one in $variants; do
         options=--enable-werror
         [ "$one" = plain ] || options="$options --enable-$one"
