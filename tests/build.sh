@@ -5,7 +5,7 @@
 #
 #   vc_build_folder HERE           prints where to build: $VC_BUILD_DIR (as seen from the folder HERE), or build/
 #   vc_build FOLDER [OPTION...]    configures there with these options, if need be, and makes everything; without
-#                                  options what has been configured will do
+#                                  options what has been configured will do, and otherwise no tests are built
 #   vc_make FOLDER TARGET...       makes more in a folder where vc_build has been
 #
 # Folders are made, and used again. FOLDER/build.log has what the tools say; when they fail its end is shown. Words go
@@ -81,6 +81,7 @@ vc_configure()
     vc_source=$1
     shift
     if ! vc_is_configured "$@"; then
+        [ $# -gt 0 ] || set -- --disable-tests
         vc_quietly "configuring in $PWD" "$vc_source/configure" "$@" || return 1
         make clean >build.log 2>&1 || return 1
         echo "$*" >.options

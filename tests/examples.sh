@@ -2,12 +2,12 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# README's first command as a test, in TAP: it succeeds, twice, says what was compared, and leaves no example out. What
-# each of them must do is in examples/inside.sh and examples/more.sh.
+# README's first command as a test, in TAP: it succeeds, twice, says what was compared, and leaves no example out; it
+# needs nothing that it does not install. What each of them must do is in examples/inside.sh and examples/more.sh.
 set -u
 
-cd -- "$(dirname -- "$0")/.." || exit 1
-echo 1..2
+cd -P -- "$(dirname -- "$0")/.." || exit 1
+echo 1..3
 for n in 1 2; do
     if out=$(sh examples/run.sh 2>&1) && echo "$out" | grep -q 'mismatches *0$' &&
         [ "$(echo "$out" | grep -cE '^== (greeter|kv|pool|chat|file|fanout):')" -eq 7 ] &&
@@ -18,3 +18,24 @@ for n in 1 2; do
         echo "$out" | sed 's/^/# /'
     fi
 done
+
+# Where pkg-config knows no cmocka, which only tests need.
+configures_without_cmocka()
+(
+    . tests/build.sh
+    tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT && mkdir "$tmp/bin" "$tmp/build" || exit 1
+    cat >"$tmp/bin/pkg-config" <<END
+#!/bin/sh
+case "\$*" in *cmocka*) exit 1 ;; esac
+exec $(command -v pkg-config) "\$@"
+END
+    chmod 755 "$tmp/bin/pkg-config"
+    source=$PWD
+    cd "$tmp/build" && PATH=$tmp/bin:$PATH && ! pkg-config --exists cmocka && vc_configure "$source"
+)
+if out=$(configures_without_cmocka 2>&1); then
+    echo 'ok 3 - it_needs_nothing_that_only_tests_need'
+else
+    echo 'not ok 3 - it_needs_nothing_that_only_tests_need'
+    echo "$out" | sed 's/^/# /'
+fi
