@@ -91,6 +91,7 @@ vc_need_packages $groups bench || die 'cannot test it without these packages'
 build=$(vc_build_folder "$here")
 mkdir -p "$build" || exit 1
 totals=$build/totals
+rm -f "$totals.failed" "$totals.rdma.failed"
 : >"$totals"
 : >"$totals.rdma"
 failed=0
@@ -196,6 +197,8 @@ trap 'kill "$pid" 2>/dev/null; exit 1' INT TERM HUP
 lane_rdma || failed=1
 wait "$pid" || failed=1
 cat "$beside"
+# Once more, where whoever sees only the end finds it.
+cat "$totals.failed" "$totals.rdma.failed" 2>/dev/null
 
 awk '{ p += $1; f += $2; s += $3 } END { printf "%d passed, %d failed, %d skipped\n", p, f, s }' "$totals" "$totals.rdma"
 exit $failed

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # tests/tap.sh NAME TOTALS COMMAND...: runs a test program that prints TAP, says in a line how many of its tests passed,
-# failed and were skipped, and shows what failed. The three numbers go to the end of the file TOTALS. A program that
-# crashes, hangs (900 s; $VC_TEST_TIMEOUT) or stops before its plan is over has failed, whatever it printed. Exit
-# status 0 when nothing failed.
+# failed and were skipped, and shows what failed. The three numbers go to the end of the file TOTALS, what was shown to
+# that of TOTALS.failed. A program that crashes, hangs (900 s; $VC_TEST_TIMEOUT) or stops before its plan is over has
+# failed, whatever it printed. Exit status 0 when nothing failed.
 #
 # cmocka 1.1.5 marks a skipped test as "not ok N # SKIP", so SKIP is looked for first.
 set -u
@@ -37,9 +37,11 @@ set -- $counts
 echo "$name: $1 passed, $2 failed, $3 skipped ($seconds s)"
 [ "$2" -eq 0 ] && exit 0
 
-echo "--- $name ended with status $status; its last words:"
-grep -A 8 '^not ok' "$log" | grep -v ' # SKIP' | head -n 60
-echo '...'
-tail -n 60 "$log"
-echo '---'
+{
+    echo "--- $name, in $PWD, ended with status $status; its last words:"
+    grep -A 8 '^not ok' "$log" | grep -v ' # SKIP' | head -n 60
+    echo '...'
+    tail -n 60 "$log"
+    echo '---'
+} | tee -a "$totals.failed"
 exit 1
