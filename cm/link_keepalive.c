@@ -90,7 +90,7 @@ vc__link_greet(struct vc__link *link)
     pthread_mutex_lock(&link->lock);
     mute = link->open && link->credit.tx_next == 0 &&
            vc__schedule_is_empty(&link->schedule);
-    pthread_mutex_unlock(&link->lock);
+    vc__link_unlock(link);
     if (!mute)
         return;
     link->keepalive.state.ping_out = true;
@@ -109,7 +109,7 @@ probe_send(struct vc__link *link)
     if (vc__qp_has_room(&link->qp))
         err = vc__qp_probe(&link->qp);
     link->keepalive.probed = link->qp.signalled;
-    pthread_mutex_unlock(&link->lock);
+    vc__link_unlock(link);
     if (err != 0)
         vc__link_end(link, VC__LINK_EV_BROKEN, VC_UNAVAILABLE,
                      "the connection to %s broke while asking its adapter",
@@ -164,7 +164,7 @@ news_of(struct vc__link *link)
     n.proven =
         k->state.probe_out && (int32_t)(link->qp.retired - k->probed) >= 0;
     n.may_ask = k->asks && link->credit.tx_next > 0;
-    pthread_mutex_unlock(&link->lock);
+    vc__link_unlock(link);
     k->heard = k->answered = false;
     return n;
 }

@@ -321,27 +321,21 @@ vc__link_arrivals_take(struct vc__link *link)
         arrival_put(link, s);
 }
 
-/* Under the lock. False when there was none. */
-static bool
+/* Under the lock. */
+static void
 arrivals_take(struct vc__link *link)
 {
     struct vc__send *s;
-    bool took = false;
 
-    while ((s = arrival_take(link)) != NULL) {
-        took = true;
+    while ((s = arrival_take(link)) != NULL)
         arrival_put(link, s);
-    }
-    return took;
 }
 
-bool
+void
 vc__link_flush(struct vc__link *link)
 {
-    bool took = arrivals_take(link);
-
+    arrivals_take(link);
     queue_flush(link);
-    return took;
 }
 
 /* True when there is more by now. Whoever had the lock looks, for those who
@@ -362,19 +356,16 @@ vc__link_unlock(struct vc__link *link)
         vc__link_push(link);
 }
 
-/* What is there, but cannot be taken up, is being appended right now by a
- * thread that will push, too. */
+/* Also when none could be taken up, as a thread was in the middle of appending:
+ * it may have pushed in vain meanwhile. */
 void
 vc__link_push(struct vc__link *link)
 {
-    bool took, more;
-
     do {
         if (pthread_mutex_trylock(&link->lock) != 0)
             return;
-        took = vc__link_flush(link);
-        more = link_leave(link);
-    } while (took && more);
+        vc__link_flush(link);
+    } while (link_leave(link));
 }
 
 void

@@ -25,6 +25,7 @@ int __wrap_pthread_create(pthread_t *t, const pthread_attr_t *attr,
                           void *(*body)(void *), void *arg);
 int __wrap_pthread_join(pthread_t t, void **result);
 int __wrap_pthread_mutex_lock(pthread_mutex_t *m);
+int __wrap_pthread_mutex_trylock(pthread_mutex_t *m);
 int __wrap_pthread_mutex_unlock(pthread_mutex_t *m);
 int __wrap_pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m);
 int __wrap_pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m,
@@ -41,6 +42,7 @@ int __real_getaddrinfo(const char *host, const char *port,
 int __real_usleep(useconds_t us);
 int __real_nanosleep(const struct timespec *t, struct timespec *left);
 int __real_pthread_mutex_lock(pthread_mutex_t *m);
+int __real_pthread_mutex_trylock(pthread_mutex_t *m);
 ssize_t __real_getrandom(void *data, size_t len, unsigned flags);
 
 /* --- time -------------------------------------------------------------- */
@@ -227,18 +229,30 @@ __wrap_pthread_mutex_lock(pthread_mutex_t *m)
     if (!fake__inside())
         return __real_pthread_mutex_lock(m);
     fake__point();
-    while ((err = pthread_mutex_trylock(m)) == EBUSY)
+    while ((err = __real_pthread_mutex_trylock(m)) == EBUSY)
         lock_await(m);
     return err;
 }
 
 int
+__wrap_pthread_mutex_trylock(pthread_mutex_t *m)
+{
+    if (fake__inside())
+        fake__point();
+    return __real_pthread_mutex_trylock(m);
+}
+
+/* Another thread may go on while it is still locked, and then try in vain. */
+int
 __wrap_pthread_mutex_unlock(pthread_mutex_t *m)
 {
-    int err = __real_pthread_mutex_unlock(m);
+    int err;
 
-    if (fake__inside())
-        lock_wake(m);
+    if (!fake__inside())
+        return __real_pthread_mutex_unlock(m);
+    fake__point();
+    err = __real_pthread_mutex_unlock(m);
+    lock_wake(m);
     return err;
 }
 
