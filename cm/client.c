@@ -261,12 +261,12 @@ vc__client_abandon(struct vc__client *c, struct vc__request *r,
         vc__request_count_end(c->pool, r);
     }
     link = link_hold(c->session);
+    vc__pool_refuse_soon(c->pool);
     pthread_mutex_unlock(&c->pool->lock);
     if (cancel != NULL)
         vc__link_push_held(cancel);
     if (link != NULL)
         vc__link_push_held(link);
-    vc__pool_refuse(c->pool);
     return mine;
 }
 

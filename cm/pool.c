@@ -76,6 +76,26 @@ vc__pool_refuse(struct vc__pool *p)
     vc__requests_fail(&refused, &error, VC_OUTCOME_NOT_EXECUTED);
 }
 
+static void
+pool_refuse(struct vc__task *task)
+{
+    struct vc__pool *p = caa_container_of(task, struct vc__pool, refuse);
+
+    pthread_mutex_lock(&p->lock);
+    p->refusing = false;
+    pthread_mutex_unlock(&p->lock);
+    vc__pool_refuse(p);
+}
+
+void
+vc__pool_refuse_soon(struct vc__pool *p)
+{
+    if (p->refusing || cds_list_empty(&p->refused))
+        return;
+    p->refusing = true;
+    vc__engine_post(p->cm->engine, &p->refuse);
+}
+
 void
 vc__pool_waiters_wake(struct cds_list_head *waiters,
                       const struct vc__error *error)
@@ -486,6 +506,7 @@ vc__pool_init(struct vc__pool *p, struct vc__cm *cm, struct vc__link_cap *cap,
     p->budget = VC__REPLY_BUDGET;
     vc__pool_tally_open(p);
     p->connect.run = pool_connect;
+    p->refuse.run = pool_refuse;
     p->close.run = pool_close;
     pthread_mutex_init(&p->lock, NULL);
     CDS_INIT_LIST_HEAD(&p->former);

@@ -87,6 +87,7 @@ struct vc__pool {
     bool closed;                  /* lock: no request is taken any more */
     bool attempting;              /* lock: a link is being made */
     bool posted;                  /* lock: `connect` is */
+    bool refusing;                /* lock: `refuse` is */
     uint64_t not_before;          /* lock: when the next may be */
     struct vc__backoff backoff;   /* lock */
     struct vc__error failure;     /* lock: of the last attempt */
@@ -105,7 +106,7 @@ struct vc__pool {
     atomic_uint peer_message_max;    /* what the last peer takes, or 0 */
 
     /* The holder's own. */
-    struct vc__task connect, close;
+    struct vc__task connect, refuse, close;
     struct vc__attempt attempt;
     struct vc__timer look;      /* for idle links */
     unsigned n_links;           /* alive, down ones included */
@@ -135,8 +136,12 @@ enum vc_status vc__pool_connect(struct vc__pool *p,
 void vc__pool_cancel(struct vc__pool *p, const void *owner);
 
 /* Ends what vc__client_launch() has put into p->refused: no session can be had
- * for it; and streams whose link was lost, in p->broken. Without locks. */
+ * for it; and streams whose link was lost, in p->broken. The holder, without
+ * locks: these end where they like. */
 void vc__pool_refuse(struct vc__pool *p);
+
+/* Has the holder do that, if there is any refused. Under the lock. */
+void vc__pool_refuse_soon(struct vc__pool *p);
 
 /* Ends these with this error and outcome. Without locks. */
 void vc__requests_fail(struct cds_list_head *requests, struct vc__error *error,

@@ -12,6 +12,7 @@
 
 #define SEEDS    SIM_SHARE(300u)
 #define TALKERS  3u
+#define SLEEP_US 2000u /* of handlers of calls */
 #define PATIENCE 60000000u
 
 struct client {
@@ -54,7 +55,7 @@ play(void (*act)(struct client *c), unsigned ends[VC_UNAUTHENTICATED + 1])
 {
     memset(ends, 0, sizeof(unsigned) * (VC_UNAUTHENTICATED + 1));
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct sim_server s = {.add = streams_add};
+        struct sim_server s = {.add = streams_add, .sleep_us = SLEEP_US};
         struct client c = {.seed = seed, .act = act};
         struct fake_process *p;
 
@@ -257,6 +258,84 @@ a_link_may_be_lost_while_streams_are_used(void **state)
     assert_int_equal(ends[VC_UNAVAILABLE], SEEDS * TALKERS);
 }
 
+/* --- a link and a canceller ---------------------------------------------- */
+
+struct cancelled {
+    struct client *client;
+    struct vc_call_opts opts; /* with the canceller */
+    struct vc_stream *stream;
+};
+
+/* Each ends by the canceller, or with the link. */
+static void *
+cancelled_receive(void *arg)
+{
+    struct cancelled *x = arg;
+    void *none;
+
+    x->client->ends[vc_stream_receive(x->stream, &none)]++;
+    return NULL;
+}
+
+static void *
+cancelled_call(void *arg)
+{
+    struct cancelled *x = arg;
+
+    sim_echo_opts(x->client->channel, 64, 1, &x->opts, NULL);
+    return NULL;
+}
+
+static void *
+link_break(void *arg)
+{
+    struct cancelled *x = arg;
+
+    fake_rule("client qp", 1, FAKE_FLUSH, 0);
+    fake_sleep_us(x->client->seed % 5);
+    sim_echo(x->client->channel, 64, 2, 0, NULL);
+    return NULL;
+}
+
+/* Whoever cancels, and whoever finds the link lost, ends what is under way. */
+static void
+cancel_act(struct client *c)
+{
+    static void *(*const bodies[])(void *) = {cancelled_receive, cancelled_call,
+                                              link_break};
+    struct cancelled x = {.client = c, .opts = VC_CALL_OPTS_INIT};
+    pthread_t threads[3];
+
+    assert_int_equal(vc_canceller_new(&x.opts.canceller), VC_OK);
+    if (suite_streams_talk(c->channel, &x.opts, &x.stream) != VC_OK)
+        fail_msg("%s", vc_error());
+    for (unsigned i = 0; i < 2; i++)
+        pthread_create(&threads[i], NULL, bodies[i], &x);
+    while (atomic_load(&sim_ran[1]) == 0)
+        fake_sleep_us(5);
+    pthread_create(&threads[2], NULL, bodies[2], &x);
+    fake_sleep_us(c->seed % 40);
+    vc_cancel(x.opts.canceller);
+    for (unsigned i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    fake_no_rules();
+    vc_stream_close(x.stream);
+    vc_canceller_free(x.opts.canceller);
+}
+
+static void
+a_link_may_be_lost_while_a_canceller_ends_what_it_carried(void **state)
+{
+    unsigned ends[VC_UNAUTHENTICATED + 1];
+
+    (void)state;
+    play(cancel_act, ends);
+    print_message("%u cancelled, %u lost\n", ends[VC_CANCELLED],
+                  ends[VC_UNAVAILABLE]);
+    assert_int_equal(ends[VC_CANCELLED] + ends[VC_UNAVAILABLE], SEEDS);
+    assert_true(ends[VC_CANCELLED] > 0 && ends[VC_UNAVAILABLE] > 0);
+}
+
 /* --- what is long -------------------------------------------------------- */
 
 /* A stream with a long request is given up while parts of that wait to be
@@ -297,6 +376,8 @@ main(void)
         cmocka_unit_test(a_stream_that_ends_at_its_deadline_ends_once),
         cmocka_unit_test(a_channel_may_be_closed_while_streams_are_used),
         cmocka_unit_test(a_link_may_be_lost_while_streams_are_used),
+        cmocka_unit_test(
+            a_link_may_be_lost_while_a_canceller_ends_what_it_carried),
         cmocka_unit_test(a_long_request_that_is_given_up_harms_no_other_stream),
     };
 
