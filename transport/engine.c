@@ -537,8 +537,7 @@ vc__engine_catch_up(struct vc__engine *e, uint64_t now)
     if (engine_enter(e, &w)) {
         engine_tick(e);
         engine_poll(e);
-        if (engine_run_handlers(e))
-            engine_leave(e);
+        engine_leave(e);
     } else if (engine_unqueue(e, &w)) {
         engine_leave(e);
     }

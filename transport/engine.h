@@ -110,7 +110,8 @@ bool vc__engine_wait(struct vc__engine *e, struct vc__waiter *w,
                      uint64_t until);
 
 /* Lets the engine catch up when nobody has advanced it for a while: a client
- * between two calls does not hear that its link was lost. Any thread. */
+ * between two calls does not hear that its link was lost. No handler is run:
+ * those that come are left to whoever advances it next. Any thread. */
 void vc__engine_catch_up(struct vc__engine *e, uint64_t now);
 
 /* Advances the engine until *stop, or until it was taken over from a handler;

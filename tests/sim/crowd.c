@@ -95,9 +95,9 @@ on_done(enum vc_status status, void *reply, void *arg)
 {
     struct crowd_call *call = arg;
 
-    if (starting == call)
-        fail_msg("call %u ended inside of the function that starts it",
-                 call->tag);
+    if (starting != NULL)
+        fail_msg("call %u ended inside of the function that starts call %u",
+                 call->tag, starting->tag);
     if (status != VC_OK) {
         call->outcome = vc_error_outcome();
         snprintf(call->text, sizeof call->text, "%s", vc_error());

@@ -63,6 +63,27 @@ the_librarys_threads_bring_them_to_their_end(void **state)
     }
 }
 
+/* Its reply has come, and nobody has looked at it. A program may hold a lock
+ * while it starts a call, and take the same when one ends. */
+static void
+none_ends_while_another_is_started(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        crowd_open(&crowd, seed, 0, NULL);
+        crowd_serve(&crowd);
+        assert_int_equal(
+            VC_OK, vc_channel_connect(crowd.channel, &suite_probe_service));
+        crowd_call(&crowd, 64);
+        fake_sleep_us(50 * MS);
+        crowd_call(&crowd, 64);
+        assert_int_equal(0, atomic_load(&crowd.ended));
+        crowd_await(&crowd, 2);
+        assert_int_equal(2, crowd_count(&crowd, VC_OK));
+        crowd_close(&crowd);
+    }
+}
+
 /* One after the other, each started at the end of the last. */
 static void
 start_another(struct crowd_call *c)
@@ -415,6 +436,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(thousands_at_a_time_share_the_slots_and_all_end_well),
         cmocka_unit_test(the_librarys_threads_bring_them_to_their_end),
+        cmocka_unit_test(none_ends_while_another_is_started),
         cmocka_unit_test(the_end_of_one_may_start_another),
         cmocka_unit_test(the_end_of_one_may_make_a_blocking_call),
         cmocka_unit_test(each_ends_at_its_deadline),
