@@ -42,13 +42,20 @@ twins_check(const ProtobufCServiceDescriptor *d)
     return VC_OK;
 }
 
+/* The messages may be of another file than the service. */
+static bool
+method_has_names(const ProtobufCMethodDescriptor *m)
+{
+    return m->name != NULL && m->input->name != NULL && m->output->name != NULL;
+}
+
 static bool
 has_names(const ProtobufCServiceDescriptor *d)
 {
     if (d->name == NULL || d->name[0] == '\0')
         return false;
     for (unsigned i = 0; i < d->n_methods; i++) {
-        if (d->methods[i].name == NULL)
+        if (!method_has_names(&d->methods[i]))
             return false;
     }
     return d->n_methods == 0 || d->method_indices_by_name != NULL;
@@ -63,9 +70,9 @@ descriptor_check(const ProtobufCServiceDescriptor *d)
                         "what protoc-gen-c has generated");
     if (!has_names(d))
         return vc__fail(VC_INVALID_ARGUMENT,
-                        "the service descriptor has no names, which are what "
-                        "peers know it by: take optimize_for = CODE_SIZE out "
-                        "of the .proto file");
+                        "the service descriptor, or a message of its methods, "
+                        "has no names, which are what peers know it by: take "
+                        "optimize_for = CODE_SIZE out of the .proto file");
     if (strlen(d->name) > UINT16_MAX)
         return vc__fail(VC_INVALID_ARGUMENT,
                         "the name of the service has %zu bytes, and %d are "

@@ -139,10 +139,11 @@ VC_API enum vc_status vc_server_add_protobuf_c(struct vc_server *server,
  * have generated it, for the functions that take one: vc_server_remove(),
  * vc_channel_connect(), vc_channel_call(), ... *service is the runtime's, and
  * the same one each time. The descriptor lives as long. Any thread.
- * VC_INVALID_ARGUMENT   descriptor is none of a service; it has no names (the
- *                       .proto file has optimize_for = CODE_SIZE); there are
- *                       more than 1024 methods; two methods would be the same
- *                       on the wire
+ * VC_INVALID_ARGUMENT   descriptor is none of a service; it has no names, or a
+ *                       message of its methods has none (the .proto file of
+ *                       either has optimize_for = CODE_SIZE); there are more
+ *                       than 1024 methods; two methods would be the same on the
+ *                       wire
  * VC_RESOURCE_EXHAUSTED no memory */
 VC_API enum vc_status
 vc_runtime_service(struct vc_runtime *runtime,

@@ -189,6 +189,22 @@ a_descriptor_without_names_is_refused(void **state)
     assert_bad(&made, "CODE_SIZE");
 }
 
+/* Messages of an imported file that has the option. */
+static void
+methods_whose_messages_have_no_names_are_refused(void **state)
+{
+    ProtobufCMessageDescriptor nameless = lookup__name__descriptor;
+
+    (void)state;
+    nameless.name = NULL;
+    make(3);
+    methods[1].input = &nameless;
+    assert_bad(&made, "CODE_SIZE");
+    make(3);
+    methods[1].output = &nameless;
+    assert_bad(&made, "CODE_SIZE");
+}
+
 static void
 a_name_that_does_not_fit_is_refused(void **state)
 {
@@ -232,6 +248,8 @@ main(void)
             what_is_no_service_descriptor_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(a_descriptor_without_names_is_refused,
                                         setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            methods_whose_messages_have_no_names_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(a_name_that_does_not_fit_is_refused,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(methods_of_the_same_hash_are_refused,
