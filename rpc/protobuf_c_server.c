@@ -37,6 +37,8 @@ struct turn {
     struct vc_call *call;
     struct vc__service_entry *entry;
     struct turn *next;
+    atomic_uint steps;
+    enum vc_status status; /* the answer */
 };
 
 /* --- the reply --------------------------------------------------------- */
@@ -73,24 +75,27 @@ reply_copy(struct vc_call *call, const ProtobufCMessage *message)
     return VC_OK;
 }
 
-/* The closure of every call. */
+static enum vc_status
+reply_take(struct vc_call *call, const ProtobufCMessage *message)
+{
+    if (message == NULL)
+        return vc_call_fail(call, VC_INTERNAL,
+                            "the service failed %s and does not say why",
+                            call->method->name);
+    if (message->descriptor != call->method->reply.desc)
+        return vc_call_fail(call, VC_INTERNAL,
+                            "the service's reply to %s is no %s",
+                            call->method->name, call->method->reply.desc->name);
+    return reply_copy(call, message);
+}
+
+/* The closure of a call whose method runs in its handler. */
 static void
 answer(const ProtobufCMessage *message, void *closure_data)
 {
     struct vc_call *call = closure_data;
-    enum vc_status status;
 
-    if (message == NULL)
-        status = vc_call_fail(call, VC_INTERNAL,
-                              "the service failed %s and does not say why",
-                              call->method->name);
-    else if (message->descriptor != call->method->reply.desc)
-        status = vc_call_fail(
-            call, VC_INTERNAL, "the service's reply to %s is no %s",
-            call->method->name, call->method->reply.desc->name);
-    else
-        status = reply_copy(call, message);
-    vc_call_end(call, status);
+    vc_call_end(call, reply_take(call, message));
 }
 
 /* --- the service ------------------------------------------------------- */
@@ -113,10 +118,11 @@ has_function(const struct served *s, unsigned index)
 }
 
 static void
-invoke(const struct served *s, struct vc_call *call)
+invoke(const struct served *s, const struct vc_call *call,
+       ProtobufCClosure closure, void *closure_data)
 {
-    s->service->invoke(s->service, index_of(s, call), call->request, answer,
-                       call);
+    s->service->invoke(s->service, index_of(s, call), call->request, closure,
+                       closure_data);
 }
 
 /* --- turns ------------------------------------------------------------- */
@@ -168,31 +174,57 @@ turn_pass(struct served *s)
                         &next->task);
 }
 
+/* The handler of a call that had to wait has returned long ago: such a call is
+ * over when its method has returned, too, and its closure was called. Whichever
+ * comes second ends it; the other may not touch it any more. */
+#define TURN_RETURNED 1u
+#define TURN_ANSWERED 2u
+
 static void
-turn_lose(struct vc_call *call)
+turn_step(struct turn *t, unsigned step)
 {
-    call->refused = true;
-    vc_call_end(call, vc_call_fail(call, VC_CANCELLED,
-                                   "nobody waited for it any more when it was "
-                                   "its turn"));
+    /* The release of the first pairs with the acquire of the second, which
+     * sees the answer. */
+    if (atomic_fetch_or_explicit(&t->steps, step, memory_order_acq_rel) != 0)
+        vc_call_end(t->call, t->status);
 }
 
-/* When its closure has been called, the call and its session may be gone: the
- * entry stays. */
+/* Its closure. */
+static void
+turn_answer(const ProtobufCMessage *message, void *closure_data)
+{
+    struct turn *t = closure_data;
+
+    t->status = reply_take(t->call, message);
+    turn_step(t, TURN_ANSWERED);
+}
+
+static void
+turn_lose(struct turn *t)
+{
+    t->call->refused = true;
+    t->status = vc_call_fail(t->call, VC_CANCELLED,
+                             "nobody waited for it any more when it was its "
+                             "turn");
+    turn_step(t, TURN_ANSWERED);
+}
+
+/* Behind the last step the call and its session may be gone: the entry
+ * stays. */
 static void
 turn_run(struct vc__task *task)
 {
     struct turn *t = caa_container_of(task, struct turn, task);
-    struct vc_call *call = t->call;
     struct vc__service_entry *entry = t->entry;
     struct vc__stint *stint =
-        vc__engine_release(&vc__call_part(call)->progress->engine);
+        vc__engine_release(&vc__call_part(t->call)->progress->engine);
 
-    if (vc_call_is_cancelled(call))
-        turn_lose(call);
+    if (vc_call_is_cancelled(t->call))
+        turn_lose(t);
     else
-        invoke(entry->methods, call);
+        invoke(entry->methods, t->call, turn_answer, t);
     turn_pass(entry->methods);
+    turn_step(t, TURN_RETURNED);
     vc__engine_resume(stint);
     vc__service_put(entry);
 }
@@ -207,6 +239,7 @@ turn_new(struct vc_call *call, struct vc__service_entry *entry)
     t->task.run = turn_come;
     t->call = call;
     t->entry = entry;
+    atomic_init(&t->steps, 0);
     return t;
 }
 
@@ -222,7 +255,7 @@ run_in_turn(struct vc_call *call, struct vc__service_entry *entry)
     /* For turn_run(). Relaxed: the call's session holds it already. */
     atomic_fetch_add_explicit(&entry->refs, 1, memory_order_relaxed);
     if (turn_take(s, t)) {
-        invoke(s, call);
+        invoke(s, call, answer, call);
         turn_pass(s);
         vc__service_put(entry);
     }
@@ -243,7 +276,7 @@ vc__protobuf_c_run(struct vc_call *call, const void *methods,
         return vc_call_no_handler(call);
     if (!(s->flags & VC_SERVICE_PARALLEL))
         return run_in_turn(call, entry);
-    invoke(s, call);
+    invoke(s, call, answer, call);
     return vc_call_later(call);
 }
 

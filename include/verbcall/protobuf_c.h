@@ -117,9 +117,10 @@ VC_API void vc_closures_free(struct vc_closures *closures);
  * A method calls its closure once, before it returns or later, on any thread;
  * that neither blocks nor waits for others. The message is copied before that
  * returns, and may be freed then; NULL ends the call with VC_INTERNAL. The
- * request lives until both the method has returned and the closure was called.
- * vc_server_close() waits until every closure was called. A method that a
- * generated structure has none for answers VC_UNIMPLEMENTED.
+ * request lives until both the method has returned and the closure was called:
+ * the reply goes then, and vc_server_close() waits until every call has come so
+ * far. A method that a generated structure has none for answers
+ * VC_UNIMPLEMENTED.
  *
  * The service stays the caller's and must live until the server is closed, its
  * descriptor as long as the runtime. vc_server_remove() and vc_server_limit()

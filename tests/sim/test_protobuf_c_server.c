@@ -22,7 +22,7 @@ static struct seen {
     uint32_t order[MANY + 4];
     Lookup__Entry_Closure late;
     void *late_data;
-    atomic_uint is_late;
+    atomic_uint is_late, is_answered;
     pthread_t thread;
     struct sim_server *process;
     struct vc_server *server;
@@ -41,6 +41,19 @@ answer(const Lookup__Name *name, Lookup__Entry_Closure closure,
     closure(&entry, closure_data);
     /* The request outlives the closure. */
     assert_true(strlen(name->text) < 100);
+}
+
+/* Goes on for longer than its client needs to call again. */
+static void
+answer_first(const Lookup__Name *name, Lookup__Entry_Closure closure,
+             void *closure_data)
+{
+    answer(name, closure, closure_data);
+    sim_tell(&seen.is_answered);
+    for (unsigned ms = 0; ms < 20; ms++) {
+        assert_string_equal(name->text, "answer first");
+        fake_sleep_us(MS);
+    }
 }
 
 static void
@@ -72,6 +85,8 @@ by_name(Lookup__Directory_Service *service, const Lookup__Name *name,
         seen.late = closure;
         seen.late_data = closure_data;
         sim_tell(&seen.is_late);
+    } else if (strcmp(name->text, "answer first") == 0) {
+        answer_first(name, closure, closure_data);
     } else {
         if (strcmp(name->text, "sleep") == 0)
             fake_sleep_us(5 * MS);
@@ -80,10 +95,18 @@ by_name(Lookup__Directory_Service *service, const Lookup__Name *name,
     atomic_fetch_sub(&seen.inside, 1);
 }
 
+static void
+assert_nobody_inside(struct sim_server *s)
+{
+    (void)s;
+    assert_int_equal(atomic_load(&seen.inside), 0);
+}
+
 static enum vc_status
 serve(struct vc_server *server, struct sim_server *s)
 {
     scene_take_orders(s);
+    s->end = assert_nobody_inside;
     seen.process = s;
     seen.server = server;
     lookup__directory__init(&seen.service, NULL);
@@ -167,6 +190,15 @@ caller_start(struct caller *c, struct scene *s, const char *text)
     assert_int_equal(pthread_create(&c->thread, NULL, caller_main, c), 0);
 }
 
+/* One that has its turn while others come. */
+static void
+sleeper_start(struct caller *c, struct scene *s)
+{
+    caller_start(c, s, "sleep");
+    while (atomic_load(&seen.inside) == 0)
+        fake_sleep_us(100);
+}
+
 static enum vc_status
 caller_join(struct caller *c)
 {
@@ -194,13 +226,10 @@ start_many(struct scene *s)
 }
 
 static void
-ask_many(struct scene *s)
+finish_many(struct vc_completions *queue)
 {
-    struct vc_completions *queue;
     struct vc_completion end;
 
-    assert_int_equal(ask(s, "first"), VC_OK);
-    queue = start_many(s);
     for (unsigned i = 0; i < MANY; i++) {
         assert_int_equal(vc_completions_next(queue, 10000, &end), VC_OK);
         if (end.status != VC_OK)
@@ -208,6 +237,13 @@ ask_many(struct scene *s)
         vc_reply_free(end.reply);
     }
     vc_completions_free(queue);
+}
+
+static void
+ask_many(struct scene *s)
+{
+    assert_int_equal(ask(s, "first"), VC_OK);
+    finish_many(start_many(s));
     assert_int_equal(atomic_load(&seen.n), MANY + 1);
 }
 
@@ -282,6 +318,51 @@ clients_may_leave_with_calls_in_the_line(void **state)
     (void)state;
     play(leaves_many);
     play_with(leaves_many, VC_SERVICE_PARALLEL);
+}
+
+/* --- methods that go on behind their closures ---------------------------- */
+
+/* The calls that come meanwhile take the memory of those that are over. */
+static void
+answers_first(struct scene *s)
+{
+    struct caller sleeper;
+
+    assert_int_equal(ask(s, "first"), VC_OK);
+    sleeper_start(&sleeper, s);
+    assert_int_equal(ask(s, "answer first"), VC_OK);
+    finish_many(start_many(s));
+    assert_int_equal(caller_join(&sleeper), VC_OK);
+}
+
+static void
+a_request_lives_until_its_method_has_returned(void **state)
+{
+    (void)state;
+    play(answers_first);
+    play_with(answers_first, VC_SERVICE_PARALLEL);
+}
+
+static void
+closes_behind_the_answer(struct scene *s)
+{
+    struct caller sleeper, c;
+
+    assert_int_equal(ask(s, "first"), VC_OK);
+    sleeper_start(&sleeper, s);
+    caller_start(&c, s, "answer first");
+    assert_true(sim_await(&seen.is_answered, 10000 * MS));
+    sim_server_close(&s->server);
+    caller_join(&sleeper);
+    caller_join(&c);
+}
+
+static void
+a_server_that_closes_waits_for_methods_that_have_answered(void **state)
+{
+    (void)state;
+    play(closes_behind_the_answer);
+    play_with(closes_behind_the_answer, VC_SERVICE_PARALLEL);
 }
 
 /* --- closures ----------------------------------------------------------- */
@@ -509,6 +590,9 @@ main(void)
         cmocka_unit_test(parallel_ones_run_at_the_same_time),
         cmocka_unit_test(a_call_that_nobody_waits_for_any_more_loses_its_turn),
         cmocka_unit_test(clients_may_leave_with_calls_in_the_line),
+        cmocka_unit_test(a_request_lives_until_its_method_has_returned),
+        cmocka_unit_test(
+            a_server_that_closes_waits_for_methods_that_have_answered),
         cmocka_unit_test(a_closure_may_be_called_later_by_any_thread),
         cmocka_unit_test(a_reply_that_is_none_ends_the_call_with_internal),
         cmocka_unit_test(without_memory_a_call_ends_and_the_next_is_served),
