@@ -76,7 +76,8 @@ vc__asyncs_await(struct vc_channel *channel)
 
 /* --- its life, on the holder -------------------------------------------- */
 
-/* The interceptors see the reply, if there is one, and how it ended. */
+/* The interceptors see the reply, if there is one, and how it ended. With them
+ * goes their result. */
 static void
 seen_end(struct vc_async *a, const struct vc__unary *won)
 {
@@ -100,10 +101,10 @@ finish(struct vc_async *a, struct vc__unary *won)
         vc__retry_good(&won->channel->budget);
     else
         vc__again_settle(&a->again, &won->error);
-    if (a->interception != NULL)
-        seen_end(a, won);
     if (a->result != NULL)
         vc__unary_tell(won, a->result);
+    if (a->interception != NULL)
+        seen_end(a, won);
     if (!a->flying)
         vc__unary_release(&a->unary);
     if (won != &a->unary)
@@ -482,7 +483,8 @@ seen_new(struct vc_channel *channel, const struct vc_service *service,
     return NULL;
 }
 
-/* An interceptor has refused it: the program's result says so, too. */
+/* Refused by an interceptor or without memory for them: the program's result
+ * says so, too. */
 static void
 refused(const struct vc_call_opts *user_opts)
 {
@@ -503,7 +505,7 @@ vc__async_new_seen(struct vc_channel *channel, const struct vc_service *service,
 
     if (channel->interceptors == NULL)
         return vc__async_new(channel, service, method, request, opts, over);
-    if (vc__channel_intercept_open(channel, service, method, opts, &i) !=
+    if (vc__channel_intercept_begin(channel, service, method, opts, &i) !=
         VC_OK) {
         refused(opts);
         return NULL;

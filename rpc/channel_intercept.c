@@ -132,36 +132,47 @@ vc__channel_intercept_call(struct vc_channel *channel,
     return error.status == VC_OK ? VC_OK : vc__error_raise(&error);
 }
 
-/* --- streams ----------------------------------------------------------- */
+/* --- streams, and calls that nobody waits for ---------------------------- */
 
-/* Of a stream, until it is closed. */
+/* Of one, until its end. */
 struct kept {
     struct vc_interception i;
     struct vc_call_opts opts;
     struct vc__interceptors *chain;
+    struct vc_result *result;    /* of a call; NULL: it is a stream */
+    struct vc_result own_result; /* in the place of the program's */
 };
 
-enum vc_status
-vc__channel_intercept_open(struct vc_channel *channel,
-                           const struct vc_service *service, unsigned method,
-                           const struct vc_call_opts *opts,
-                           struct vc_interception **i)
+static struct kept *
+kept_new(struct vc_channel *channel, const struct vc_service *service,
+         unsigned method, const struct vc_call_opts *opts)
 {
     struct kept *k = malloc(sizeof *k);
-    struct vc__error error;
 
-    if (k == NULL)
-        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
-    error.status = call_init(&k->i, &k->opts, channel, service, method, opts);
-    if (error.status != VC_OK) {
+    if (k == NULL) {
+        vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+        return NULL;
+    }
+    if (call_init(&k->i, &k->opts, channel, service, method, opts) != VC_OK) {
         free(k);
-        return error.status;
+        return NULL;
     }
     k->chain = channel->interceptors;
     vc__interceptors_hold(k->chain);
+    k->result = NULL;
+    k->own_result = (struct vc_result)VC_RESULT_INIT;
+    return k;
+}
+
+static enum vc_status
+kept_start(struct kept *k, struct vc_interception **i)
+{
+    struct vc__error error;
+
     error.status = vc__interception_start(&k->i);
     if (error.status != VC_OK) {
         vc__error_put(&error, error.status, "%s", k->i.text);
+        vc__result_fill(k->result, &error, 0, NULL);
         vc__channel_intercept_close(&k->i, &error);
         return vc__error_raise(&error);
     }
@@ -170,13 +181,43 @@ vc__channel_intercept_open(struct vc_channel *channel,
     return VC_OK;
 }
 
+enum vc_status
+vc__channel_intercept_open(struct vc_channel *channel,
+                           const struct vc_service *service, unsigned method,
+                           const struct vc_call_opts *opts,
+                           struct vc_interception **i)
+{
+    struct kept *k = kept_new(channel, service, method, opts);
+
+    if (k == NULL)
+        return vc__error_last()->status;
+    return kept_start(k, i);
+}
+
+enum vc_status
+vc__channel_intercept_begin(struct vc_channel *channel,
+                            const struct vc_service *service, unsigned method,
+                            const struct vc_call_opts *opts,
+                            struct vc_interception **i)
+{
+    struct kept *k = kept_new(channel, service, method, opts);
+
+    if (k == NULL)
+        return vc__error_last()->status;
+    if (k->opts.result == NULL)
+        k->opts.result = &k->own_result;
+    k->result = k->opts.result;
+    return kept_start(k, i);
+}
+
 void
 vc__channel_intercept_close(struct vc_interception *i,
                             const struct vc__error *error)
 {
     struct kept *k = caa_container_of(i, struct kept, i);
 
-    call_finish(i, error, NULL);
+    call_finish(i, error, k->result);
+    vc_result_clear(&k->own_result);
     vc__interceptors_put(k->chain);
     free(k);
 }

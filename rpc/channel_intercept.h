@@ -29,7 +29,15 @@ enum vc_status vc__channel_intercept_open(struct vc_channel *channel,
                                           const struct vc_call_opts *opts,
                                           struct vc_interception **i);
 
-/* Its end; frees i. */
+/* The same of a call that nobody waits for. The options have a result, which is
+ * to be filled before the end. */
+enum vc_status vc__channel_intercept_begin(struct vc_channel *channel,
+                                           const struct vc_service *service,
+                                           unsigned method,
+                                           const struct vc_call_opts *opts,
+                                           struct vc_interception **i);
+
+/* The end of either; frees i. */
 void vc__channel_intercept_close(struct vc_interception *i,
                                  const struct vc__error *error);
 

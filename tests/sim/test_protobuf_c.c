@@ -227,6 +227,44 @@ closures_of_a_lost_link_are_called_once(void **state)
     asks_play(is_lost);
 }
 
+/* --- interceptors ------------------------------------------------------- */
+
+static unsigned n_finished;
+
+static void
+on_finish(struct vc_interception *call, const struct vc_interception_end *end,
+          void **state, void *arg)
+{
+    (void)call;
+    (void)state;
+    (void)arg;
+    assert_non_null(end->result);
+    assert_int_equal(end->result->status, end->status);
+    assert_string_equal(end->result->message, end->text);
+    n_finished++;
+}
+
+static void
+asks_watched(struct scene *s)
+{
+    struct vc_interceptor table = VC_INTERCEPTOR_INIT;
+    struct ask a;
+
+    n_finished = 0;
+    table.finish = on_finish;
+    assert_int_equal(vc_channel_intercept(s->channel, &table), VC_OK);
+    asks_assert_good(asks_service);
+    assert_int_equal(ask_of(&a, asks_service, "cid"), VC_NOT_FOUND);
+    assert_int_equal(n_finished, 2);
+}
+
+static void
+interceptors_see_the_results_of_its_calls(void **state)
+{
+    (void)state;
+    asks_play(asks_watched);
+}
+
 /* --- making one --------------------------------------------------------- */
 
 static void
@@ -308,6 +346,7 @@ main(void)
         cmocka_unit_test(a_call_that_cannot_be_started_fails_at_once),
         cmocka_unit_test(what_the_server_has_not_or_streams_is_unimplemented),
         cmocka_unit_test(closures_of_a_lost_link_are_called_once),
+        cmocka_unit_test(interceptors_see_the_results_of_its_calls),
         cmocka_unit_test(options_that_are_for_one_call_only_are_refused),
         cmocka_unit_test(without_memory_a_call_fails_and_the_next_does_not),
     };
