@@ -231,33 +231,43 @@ must_arm(struct vc__call_watch *w)
     return arm;
 }
 
+/* Under the lock. False from inside of a function. */
+static bool
+watch_set(struct vc__call_watch *w,
+          void (*tell)(struct vc_call *call, void *arg), void *arg)
+{
+    if (!watch_still(w))
+        return false;
+    w->tell = tell;
+    w->arg = arg;
+    if (must_arm(w))
+        vc__engine_post(engine_of(w->call), &w->arm);
+    return true;
+}
+
+/* When the lock is let go tell() may end the call, and the server with its
+ * engine may be gone: only the watch, which is held, is used after that.
+ * watch_fire() takes the lock after the call was cancelled, so either it finds
+ * tell(), or we see that the call is. */
 enum vc_status
 vc_call_on_cancel(struct vc_call *call,
                   void (*tell)(struct vc_call *call, void *arg), void *arg)
 {
     struct vc__call_watch *w = watch_of(call);
-    bool still, arm;
+    bool set, late;
 
     if (w == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    atomic_fetch_add(&w->refs, 1);
     pthread_mutex_lock(&w->lock);
-    still = watch_still(w);
-    if (still) {
-        w->tell = tell;
-        w->arg = arg;
-    }
-    arm = still && must_arm(w);
+    set = watch_set(w, tell, arg);
+    late = set && tell != NULL && vc_call_is_cancelled(call);
     pthread_mutex_unlock(&w->lock);
-    if (!still)
-        return vc__fail(VC_FAILED_PRECONDITION,
-                        "vc_call_on_cancel() inside of what it calls, or on "
-                        "two threads");
-    if (arm)
-        vc__engine_post(engine_of(call), &w->arm);
-    if (tell != NULL && vc_call_is_cancelled(call)) {
-        atomic_fetch_add(&w->refs, 1);
+    if (late)
         watch_fire(w);
-        watch_put(w);
-    }
-    return VC_OK;
+    watch_put(w);
+    return set ? VC_OK
+               : vc__fail(VC_FAILED_PRECONDITION,
+                          "vc_call_on_cancel() inside of what it calls, or on "
+                          "two threads");
 }

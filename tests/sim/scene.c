@@ -58,7 +58,7 @@ scene_run(struct scene *s, uint64_t seed)
 {
     struct fake_process *p;
 
-    sim_begin(seed, 0, true);
+    sim_begin(seed, s->switch_every, true);
     sim_target("10.9.0.2", s->server.target);
     sim_server_start(&s->server, fake_host_new("there", "10.9.0.2"), 1);
     assert_true(sim_server_await(&s->server));

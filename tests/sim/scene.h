@@ -13,6 +13,7 @@ struct scene {
     struct vc_runtime *runtime;
     struct vc_channel *channel;
     struct vc_channel_opts opts;
+    unsigned switch_every;        /* of the world */
     void (*act)(struct scene *s); /* of the client, with its channel open */
 };
 

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Handlers are told when nobody waits for their replies any more. */
+#include <malloc.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "tests/sim/waiting.h"
@@ -159,6 +161,114 @@ handlers_of_a_client_that_died_are_told_when_it_cannot_come_back(void **state)
     }
 }
 
+/* --- calls that end as soon as they are cancelled ------------------------ */
+
+#define CALLS 100u
+
+/* A thread of the server asks to be told at about the time that it is. */
+static struct {
+    pthread_t thread;
+    struct vc_call *calls[CALLS];
+    atomic_uint given[CALLS];
+    atomic_uint ended;
+} asker;
+
+static void
+ignore(struct vc_call *call, void *arg)
+{
+    (void)call;
+    (void)arg;
+}
+
+static void
+end(struct vc_call *call, void *arg)
+{
+    (void)arg;
+    vc_call_end(call, VC_CANCELLED);
+    atomic_fetch_add(&asker.ended, 1);
+}
+
+static void *
+asker_main(void *arg)
+{
+    (void)arg;
+    for (unsigned i = 0; i < CALLS; i++) {
+        assert_true(sim_await(&asker.given[i], PATIENCE));
+        fake_sleep_us(vc_call_deadline_us(asker.calls[i]) + i % 20 * 50);
+        assert_int_equal(vc_call_on_cancel(asker.calls[i], end, NULL), VC_OK);
+    }
+    return NULL;
+}
+
+static void
+asker_begin(struct sim_server *s)
+{
+    (void)s;
+    pthread_create(&asker.thread, NULL, asker_main, NULL);
+}
+
+static void
+asker_end(struct sim_server *s)
+{
+    (void)s;
+    pthread_join(asker.thread, NULL);
+}
+
+/* The deadline has its timer before the asker comes. */
+static enum vc_status
+give_to_asker(struct sim_server *s, struct vc_call *call,
+              const Suite__EchoRequest *request, Suite__EchoReply *reply)
+{
+    unsigned i = (unsigned)request->tag;
+
+    (void)s;
+    (void)reply;
+    assert_int_equal(vc_call_on_cancel(call, ignore, NULL), VC_OK);
+    assert_int_equal(vc_call_on_cancel(call, NULL, NULL), VC_OK);
+    asker.calls[i] = call;
+    sim_tell(&asker.given[i]);
+    return vc_call_later(call);
+}
+
+static void
+act_ended_at_once(struct scene *s)
+{
+    for (unsigned i = 0; i < CALLS; i++)
+        assert_int_equal(sim_echo(s->channel, 64, i, 20, NULL),
+                         VC_DEADLINE_EXCEEDED);
+}
+
+/* What uses memory that was freed fails without a sanitizer, too. */
+static void
+spoil_freed_memory(bool spoil)
+{
+#ifdef M_PERTURB
+    mallopt(M_PERTURB, spoil ? 0xa5 : 0);
+#else
+    (void)spoil;
+#endif
+}
+
+static void
+a_call_may_be_ended_by_what_is_told_while_that_is_being_set(void **state)
+{
+    (void)state;
+    spoil_freed_memory(true);
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct scene s = {.opts = VC_CHANNEL_OPTS_INIT,
+                          .switch_every = 2,
+                          .act = act_ended_at_once};
+
+        memset(&asker, 0, sizeof asker);
+        s.server.handle = give_to_asker;
+        s.server.begin = asker_begin;
+        s.server.end = asker_end;
+        scene_run(&s, seed);
+        assert_int_equal(atomic_load(&asker.ended), CALLS);
+    }
+    spoil_freed_memory(false);
+}
+
 int
 main(void)
 {
@@ -170,6 +280,8 @@ main(void)
         cmocka_unit_test(handlers_of_a_server_that_closes_are_told),
         cmocka_unit_test(
             handlers_of_a_client_that_died_are_told_when_it_cannot_come_back),
+        cmocka_unit_test(
+            a_call_may_be_ended_by_what_is_told_while_that_is_being_set),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
