@@ -74,8 +74,8 @@ struct vc_async {
 
 void vc__async_tell(struct vc_async *a, unsigned bit);
 
-/* Packs the request; opts are the program's. With one holder, the caller; NULL: vc__error_last() says
- * why. */
+/* Packs the request; opts are the program's. With one holder, the caller; NULL:
+ * vc__error_last() says why. */
 struct vc_async *vc__async_new(struct vc_channel *channel,
                                const struct vc_service *service,
                                unsigned method, const void *request,

@@ -184,7 +184,7 @@ vc_interception_fail(struct vc_interception *call, enum vc_status status,
     va_list args;
 
     va_start(args, format);
-    vsnprintf(call->text, sizeof call->text, format, args);
+    vc__text_format(call->text, sizeof call->text, format, args);
     va_end(args);
     return status;
 }

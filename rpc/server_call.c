@@ -6,14 +6,13 @@
 #include "rpc/server_call.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <verbcall/call.h>
 
 #include "rpc/stream_server.h"
-#include "transport/utf8.h"
+#include "transport/error.h"
 
 /* Memory that stays with a call in stock, and how many stay. */
 #define CHUNK     8192
@@ -65,14 +64,9 @@ vc_call_fail(struct vc_call *call, enum vc_status status, const char *format,
 {
     va_list args;
 
-    int len;
-
     va_start(args, format);
-    len = vsnprintf(call->text, sizeof call->text, format, args);
+    vc__text_format(call->text, sizeof call->text, format, args);
     va_end(args);
-    if (len >= (int)sizeof call->text)
-        call->text[vc__utf8_whole((const uint8_t *)call->text,
-                                  sizeof call->text - 1)] = '\0';
     call->has_text = true;
     return status;
 }

@@ -5,10 +5,11 @@
 #include "transport/error.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "transport/utf8.h"
 
 static _Thread_local struct vc__error last;
 
@@ -43,13 +44,22 @@ vc_error_outcome(void)
     return last.outcome;
 }
 
+void
+vc__text_format(char *text, size_t size, const char *format, va_list args)
+{
+    int len = vsnprintf(text, size, format, args);
+
+    if (len >= (int)size)
+        text[vc__utf8_whole((const uint8_t *)text, size - 1)] = '\0';
+}
+
 static void __attribute__((format(printf, 3, 0)))
 error_vput(struct vc__error *error, enum vc_status status, const char *format,
            va_list args)
 {
     error->status = status;
     error->outcome = VC_OUTCOME_NOT_EXECUTED;
-    vsnprintf(error->text, sizeof error->text, format, args);
+    vc__text_format(error->text, sizeof error->text, format, args);
 }
 
 void

@@ -7,6 +7,7 @@
 #ifndef VC_TRANSPORT_ERROR_H
 #define VC_TRANSPORT_ERROR_H
 
+#include <stdarg.h>
 #include <stddef.h>
 
 #include <verbcall/status.h>
@@ -33,6 +34,11 @@ enum vc_status vc__fail(enum vc_status status, const char *format, ...)
 
 /* This thread's last, to carry to another thread. */
 const struct vc__error *vc__error_last(void);
+
+/* What vsnprintf() writes, but that a text which is cut ends with a whole
+ * character of UTF-8. */
+void vc__text_format(char *text, size_t size, const char *format, va_list args)
+    __attribute__((format(printf, 3, 0)));
 
 /* Writes words of a peer's to out, of `size` bytes: cut to fit, and with blanks
  * for control characters, as errors are shown on terminals. */

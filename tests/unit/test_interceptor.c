@@ -165,6 +165,23 @@ a_refusal_has_words_of_its_own_and_a_status_that_exists(void **state)
     free(chain);
 }
 
+/* So that a peer may be told. */
+static void
+a_text_that_is_cut_ends_with_a_whole_character(void **state)
+{
+    struct vc_interception i = {.text = ""};
+    char text[2 * VC__ERROR_TEXT];
+
+    (void)state;
+    for (size_t n = 0; n + 1 < sizeof text; n++)
+        text[n] = n % 2 == 0 ? '\303' : '\251';
+    text[sizeof text - 1] = '\0';
+    vc_interception_fail(&i, VC_ABORTED, "%s", text);
+    assert_int_equal(strlen(i.text), VC__ERROR_TEXT - 2);
+    vc__fail(VC_ABORTED, "%s", text);
+    assert_int_equal(strlen(vc_error()), VC__ERROR_TEXT - 2);
+}
+
 static void
 callbacks_that_are_null_are_passed_over(void **state)
 {
@@ -229,6 +246,7 @@ main(void)
             those_behind_one_that_refuses_see_nothing_and_the_others_finish),
         cmocka_unit_test(
             a_refusal_has_words_of_its_own_and_a_status_that_exists),
+        cmocka_unit_test(a_text_that_is_cut_ends_with_a_whole_character),
         cmocka_unit_test(callbacks_that_are_null_are_passed_over),
         cmocka_unit_test(a_chain_has_a_limit),
         cmocka_unit_test(only_the_callbacks_that_size_covers_are_read),
