@@ -9,6 +9,10 @@
 #include "rpc/server.h"
 #include "rpc/server_link.h"
 
+/* Of several engines each is advanced so long at a time, unless a thread of the
+ * library does. */
+#define SLICE_MS 1u
+
 /* On the part's engine. */
 struct drain {
     struct vc__task task;
@@ -74,29 +78,67 @@ drain_end(struct vc__task *task)
     vc__waiter_done(&d->ran);
 }
 
+/* On all engines. */
 static void
-drain_run(struct drain *d, void (*run)(struct vc__task *task))
+drain_run(struct drain *drains, unsigned n, void (*run)(struct vc__task *task))
 {
-    struct vc__engine *engine = &d->part->progress->engine;
+    for (unsigned i = 0; i < n; i++) {
+        struct drain *d = &drains[i];
 
-    vc__waiter_init(&d->ran);
-    d->task.run = run;
-    vc__engine_post(engine, &d->task);
-    vc__engine_wait(engine, &d->ran, VC__FOREVER);
+        vc__waiter_init(&d->ran);
+        d->task.run = run;
+        vc__engine_post(&d->part->progress->engine, &d->task);
+    }
+    for (unsigned i = 0; i < n; i++)
+        vc__engine_wait(&drains[i].part->progress->engine, &drains[i].ran,
+                        VC__FOREVER);
 }
 
-/* False when calls still run at the end of the time. */
+/* Each engine in turn; true when nobody is left. */
 static bool
-part_drain(struct vc__server_part *part, uint64_t until, bool *no_memory)
+drain_look(struct drain *drains, unsigned n, uint64_t until)
 {
-    struct drain d = {.part = part};
+    bool empty = true;
 
-    vc__waiter_init(&d.empty);
-    drain_run(&d, drain_begin);
-    vc__engine_wait(&part->progress->engine, &d.empty, until);
-    drain_run(&d, drain_end);
-    *no_memory |= d.no_memory;
-    return !d.busy;
+    for (unsigned i = 0; i < n; i++) {
+        struct drain *d = &drains[i];
+        uint64_t slice = n == 1 ? until : vc__after_ms(vc__now(), SLICE_MS);
+
+        empty = vc__engine_wait(&d->part->progress->engine, &d->empty,
+                                slice < until ? slice : until) &&
+                empty;
+    }
+    return empty;
+}
+
+/* All are told before any is waited for, so each has the whole time. */
+static void
+drain_all(struct drain *drains, unsigned n, uint64_t until)
+{
+    drain_run(drains, n, drain_begin);
+    while (!drain_look(drains, n, until) && vc__now() < until)
+        continue;
+    drain_run(drains, n, drain_end);
+}
+
+static enum vc_status
+drain_result(const struct drain *drains, unsigned n, uint32_t timeout_ms)
+{
+    bool busy = false, no_memory = false;
+
+    for (unsigned i = 0; i < n; i++) {
+        busy |= drains[i].busy;
+        no_memory |= drains[i].no_memory;
+    }
+    if (no_memory)
+        return vc__fail(VC_RESOURCE_EXHAUSTED,
+                        "no memory to tell all clients to leave");
+    if (busy)
+        return vc__fail(VC_DEADLINE_EXCEEDED,
+                        "some calls still run after %u ms: drain again, or "
+                        "close the server and lose their replies",
+                        timeout_ms);
+    return VC_OK;
 }
 
 enum vc_status
@@ -104,8 +146,9 @@ vc_server_drain(struct vc_server *server, const char *alternative,
                 uint32_t timeout_ms)
 {
     uint64_t until = vc__after_ms(vc__now(), timeout_ms);
-    enum vc_status status = VC_OK;
-    bool idle = true, no_memory = false;
+    struct drain drains[VC__ENGINES_MAX];
+    unsigned n = server->runtime->n;
+    enum vc_status status;
 
     if (alternative != NULL && !atomic_load(&server->draining)) {
         status = vc__redirect_target(&server->alternative, alternative);
@@ -114,15 +157,10 @@ vc_server_drain(struct vc_server *server, const char *alternative,
         server->has_alternative = true;
     }
     atomic_store(&server->draining, true);
-    for (unsigned i = 0; i < server->runtime->n; i++)
-        idle = part_drain(&server->parts[i], until, &no_memory) && idle;
-    if (no_memory)
-        return vc__fail(VC_RESOURCE_EXHAUSTED,
-                        "no memory to tell all clients to leave");
-    if (!idle)
-        return vc__fail(VC_DEADLINE_EXCEEDED,
-                        "some calls still run after %u ms: drain again, or "
-                        "close the server and lose their replies",
-                        timeout_ms);
-    return VC_OK;
+    for (unsigned i = 0; i < n; i++) {
+        drains[i] = (struct drain){.part = &server->parts[i]};
+        vc__waiter_init(&drains[i].empty);
+    }
+    drain_all(drains, n, until);
+    return drain_result(drains, n, timeout_ms);
 }

@@ -11,7 +11,6 @@
 
 #include "transport/error.h"
 
-#define ENGINES_MAX 64u
 #define THREADS_MAX 256u
 #define SPARES_MAX  256u
 #define SPIN_US     2000u
@@ -99,9 +98,9 @@ opts_take(struct vc_runtime_opts *out, const struct vc_runtime_opts *opts)
     if (out->max_links > LINKS_MAX)
         return vc__fail(VC_INVALID_ARGUMENT, "max_links: %u is not in 1..%u",
                         out->max_links, LINKS_MAX);
-    if (out->engines > ENGINES_MAX)
+    if (out->engines > VC__ENGINES_MAX)
         return vc__fail(VC_INVALID_ARGUMENT, "engines: %u is not in 1..%u",
-                        out->engines, ENGINES_MAX);
+                        out->engines, VC__ENGINES_MAX);
     if (out->spin_us > SPIN_MAX_US)
         return vc__fail(VC_INVALID_ARGUMENT, "spin_us: %u is not in 1..%u",
                         out->spin_us, SPIN_MAX_US);

@@ -15,6 +15,8 @@
 #include "transport/crew.h"
 #include "transport/engine.h"
 
+#define VC__ENGINES_MAX 64u
+
 struct vc__progress {
     struct vc__engine engine;
     struct vc__cm cm;

@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "tests/sim/sim.h"
+#include "tests/sim/loop.h"
 
 #define HERE  "10.9.0.2"
 #define THERE "10.9.0.3"
@@ -17,7 +17,10 @@ struct scene {
     char first_target[80], second_target[80];
     bool alternative;
     unsigned handler_us;
-    atomic_uint serves, drain, drained, go_on, stop;
+    unsigned engines;  /* of the first; 0: one */
+    bool loops;        /* it has no thread of the library */
+    unsigned drain_ms; /* 0: 5000 */
+    atomic_uint serves, met, drain, drained, go_on, stop;
     enum vc_status status;
     atomic_uint ran[2];
     unsigned good, not_good;
@@ -49,15 +52,31 @@ serve(struct place *p, struct vc_runtime **runtime, struct vc_server **server)
 {
     const struct suite_probe_methods methods = {.echo = echo};
     struct scene *s = p->scene;
+    unsigned engines = p->which == 0 && s->engines > 0 ? s->engines : 1;
 
-    assert_int_equal(sim_runtime(runtime, 1), VC_OK);
+    assert_int_equal(sim_runtime(runtime, engines), VC_OK);
     assert_int_equal(vc_server_new(*runtime, NULL, server), VC_OK);
     assert_int_equal(suite_probe_add(*server, &methods, p), VC_OK);
     assert_int_equal(vc_server_listen(*server, p->which == 0
                                                    ? s->first_target
                                                    : s->second_target),
                      VC_OK);
-    assert_int_equal(vc_runtime_start(*runtime, 1), VC_OK);
+    if (p->which != 0 || !s->loops)
+        assert_int_equal(vc_runtime_start(*runtime, engines), VC_OK);
+}
+
+static void
+drain_await(struct scene *s, struct vc_runtime *runtime)
+{
+    struct loop loop;
+
+    if (!s->loops) {
+        sim_await(&s->drain, UINT64_C(100000000));
+        return;
+    }
+    loop_open(&loop, runtime);
+    loop_until(&loop, &s->drain, UINT64_C(100000000));
+    loop_close(&loop);
 }
 
 static void
@@ -70,9 +89,10 @@ first_main(void *arg)
 
     serve(&place, &runtime, &server);
     sim_tell(&s->serves);
-    sim_await(&s->drain, UINT64_C(100000000));
+    drain_await(s, runtime);
     s->status =
-        vc_server_drain(server, s->alternative ? s->second_target : NULL, 5000);
+        vc_server_drain(server, s->alternative ? s->second_target : NULL,
+                        s->drain_ms > 0 ? s->drain_ms : 5000);
     sim_tell(&s->drained);
     sim_await(&s->stop, UINT64_C(100000000));
     vc_server_close(server);
@@ -222,6 +242,99 @@ a_client_that_never_polls_does_not_keep_a_server_from_draining(void **state)
     assert_int_equal(atomic_load(&s.ran[1]), 1);
 }
 
+/* --- engines ---------------------------------------------------------------- */
+
+/* The first that connects, so it is on the first engine; and does nothing until
+ * the server is drained. */
+static void
+first_engine_main(void *arg)
+{
+    struct scene *s = arg;
+    struct vc_runtime *runtime;
+    struct vc_channel *channel;
+
+    assert_int_equal(sim_runtime(&runtime, 1), VC_OK);
+    assert_int_equal(vc_channel_open(runtime, s->first_target, NULL, &channel),
+                     VC_OK);
+    assert_int_equal(sim_echo(channel, 10, 0, 0, NULL), VC_OK);
+    sim_tell(&s->met);
+    sim_await(&s->drained, UINT64_C(100000000));
+    vc_channel_close(channel);
+    vc_runtime_free(runtime);
+}
+
+/* Calls before, while and after the first server is drained. */
+static void
+second_engine_main(void *arg)
+{
+    struct scene *s = arg;
+    struct vc_runtime *runtime;
+    struct vc_channel *channel;
+    unsigned calls = 0, last = 0;
+
+    assert_int_equal(sim_runtime(&runtime, 1), VC_OK);
+    assert_int_equal(vc_channel_open(runtime, s->first_target, NULL, &channel),
+                     VC_OK);
+    while (last < CALLS / 10) {
+        if (calls == CALLS / 10)
+            sim_tell(&s->drain);
+        if (sim_echo(channel, 100, ++calls, 0, NULL) == VC_OK)
+            s->good++;
+        else
+            s->not_good++;
+        last += atomic_load(&s->drained);
+    }
+    vc_channel_close(channel);
+    vc_runtime_free(runtime);
+}
+
+static void
+play_engines(struct scene *s, uint64_t seed)
+{
+    struct fake_process *first, *second, *idle, *busy;
+
+    sim_begin(seed, 0, true);
+    sim_target(HERE, s->first_target);
+    sim_target(THERE, s->second_target);
+    first =
+        fake_process_start(fake_host_new("here", HERE), "first", first_main, s);
+    second = fake_process_start(fake_host_new("there", THERE), "second",
+                                second_main, s);
+    assert_true(sim_await(&s->serves, 10000000));
+    idle = fake_process_start(fake_host_new("idle", "10.9.0.4"), "idle",
+                              first_engine_main, s);
+    assert_true(sim_await(&s->met, 10000000));
+    busy = fake_process_start(fake_host_new("busy", "10.9.0.5"), "busy",
+                              second_engine_main, s);
+    assert_true(fake_process_wait(busy, 60000000));
+    assert_true(fake_process_wait(idle, 60000000));
+    sim_tell(&s->stop);
+    assert_true(fake_process_wait(first, 10000000));
+    assert_true(fake_process_wait(second, 10000000));
+    assert_int_equal(fake_end(), 0);
+}
+
+/* The client of the second engine has the whole time to leave. */
+static void
+an_idle_client_of_one_engine_costs_those_of_others_no_call(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        struct scene s = {.alternative = true,
+                          .engines = 2,
+                          .loops = seed > 8,
+                          .drain_ms = 100,
+                          .handler_us = 300};
+
+        play_engines(&s, seed);
+        assert_int_equal(s.status, VC_OK);
+        assert_int_equal(s.not_good, 0);
+        assert_int_equal(atomic_load(&s.ran[0]) + atomic_load(&s.ran[1]),
+                         s.good + 1);
+        assert_in_range(atomic_load(&s.ran[0]), CALLS / 10, CALLS / 4);
+    }
+}
+
 int
 main(void)
 {
@@ -231,6 +344,8 @@ main(void)
             without_another_server_calls_are_unavailable_and_not_executed),
         cmocka_unit_test(
             a_client_that_never_polls_does_not_keep_a_server_from_draining),
+        cmocka_unit_test(
+            an_idle_client_of_one_engine_costs_those_of_others_no_call),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
