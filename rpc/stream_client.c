@@ -196,6 +196,7 @@ give_up_begin(struct vc__client_stream *c, const struct vc__error *error)
     return what;
 }
 
+/* On any thread. One that waits in the stream may be the holder, asleep. */
 static bool
 client_give_up(struct vc_stream *s, const struct vc__error *why)
 {
@@ -217,12 +218,14 @@ client_give_up(struct vc_stream *s, const struct vc__error *why)
         if (error.status == VC_DEADLINE_EXCEEDED)
             vc__client_stream_waited(c, &error);
     }
-    if (mine)
+    if (mine) {
         vc__client_stream_end(c,
                               error.status == VC_DEADLINE_EXCEEDED
                                   ? VC__STREAM_EV_TIME_OVER
                                   : VC__STREAM_EV_ENDS,
                               &error);
+        vc__engine_kick(&channel->progress->engine);
+    }
     vc__channel_leave(channel);
     return mine;
 }

@@ -140,6 +140,102 @@ a_canceller_needs_no_thread_of_the_library(void **state)
     play(alone_act);
 }
 
+/* --- other threads ---------------------------------------------------------- */
+
+#define SOON UINT64_C(1000) /* us */
+
+struct sleeper {
+    struct vc_stream *stream;
+    enum vc_status status;
+    atomic_uint ended;
+};
+
+static void *
+receiver_main(void *arg)
+{
+    struct sleeper *sl = arg;
+    void *message;
+
+    sl->status = vc_stream_receive(sl->stream, &message);
+    sim_tell(&sl->ended);
+    return NULL;
+}
+
+/* Until the window is full. */
+static void *
+sender_main(void *arg)
+{
+    static uint8_t zeros[1000];
+    struct sleeper *sl = arg;
+    Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+
+    request.payload.data = zeros;
+    request.payload.len = sizeof zeros;
+    do
+        sl->status = vc_stream_send(sl->stream, &request);
+    while (sl->status == VC_OK);
+    sim_tell(&sl->ended);
+    return NULL;
+}
+
+static void *
+finisher_main(void *arg)
+{
+    struct sleeper *sl = arg;
+
+    sl->status = vc_stream_finish(sl->stream, NULL);
+    sim_tell(&sl->ended);
+    return NULL;
+}
+
+/* It sleeps as the holder of the engine, and nothing comes that would wake
+ * it. */
+static void
+sleeper_cancel(struct scene *s, void *(*main)(void *arg))
+{
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+    struct sleeper sl = {.status = VC_OK};
+    pthread_t thread;
+
+    scene_call(s, 10, 5);
+    opts.timeout_ms = VC_NO_DEADLINE;
+    must(vc_stream_open(s->channel, &reactor_service, TALK, NULL, &opts,
+                        &sl.stream));
+    fake_process_freeze(s->server.process);
+    pthread_create(&thread, NULL, main, &sl);
+    fake_sleep_us(50000);
+    assert_int_equal(atomic_load(&sl.ended), 0);
+    vc_stream_cancel(sl.stream);
+    assert_true(sim_await(&sl.ended, SOON));
+    pthread_join(thread, NULL);
+    assert_int_equal(sl.status, VC_CANCELLED);
+    fake_process_thaw(s->server.process);
+    vc_stream_close(sl.stream);
+}
+
+static void
+sleepers_act(struct scene *s)
+{
+    struct vc_channel *other;
+
+    s->opts.keepalive_ms = VC_KEEPALIVE_OFF;
+    must(vc_channel_open(s->runtime, s->server.target, &s->opts, &other));
+    vc_channel_close(s->channel);
+    s->channel = other;
+    sleeper_cancel(s, receiver_main);
+    sleeper_cancel(s, sender_main);
+    sleeper_cancel(s, finisher_main);
+    scene_call(s, 10, 5);
+}
+
+static void
+cancelling_wakes_whoever_waits_in_the_stream(void **state)
+{
+    (void)state;
+    handle = NULL;
+    play(sleepers_act);
+}
+
 /* --- parents --------------------------------------------------------------- */
 
 /* Waits in a stream that is made for its call. */
@@ -302,6 +398,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_canceller_ends_streams_of_both_forms),
         cmocka_unit_test(a_canceller_needs_no_thread_of_the_library),
+        cmocka_unit_test(cancelling_wakes_whoever_waits_in_the_stream),
         cmocka_unit_test(a_stream_ends_with_the_call_that_it_is_made_for),
         cmocka_unit_test(want_of_memory_ends_streams_once_and_harms_no_other),
         cmocka_unit_test(a_stream_whose_link_was_lost_says_how),
