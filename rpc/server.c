@@ -220,10 +220,23 @@ vc_server_port(const struct vc_server *server)
     return port;
 }
 
+static bool
+limits_calls(const struct vc_service *service)
+{
+    for (uint32_t i = 0; i < service->n_methods; i++) {
+        if (service->methods[i].max_calls != 0)
+            return true;
+    }
+    return false;
+}
+
 enum vc_status
 vc_server_add(struct vc_server *server, const struct vc_service *service,
               const void *methods, size_t methods_size, void *arg)
 {
+    /* Before: its first call is to be counted. */
+    if (limits_calls(service))
+        atomic_store(&server->limited, true);
     return vc__services_add(&server->services, service, methods, methods_size,
                             arg);
 }

@@ -11,6 +11,7 @@
 /* What a call was counted in: a limit may be set while it runs. */
 #define IN_SERVER  1u
 #define IN_SERVICE 2u
+#define IN_METHOD  4u
 
 /* Relaxed: only the number counts. Two that come at the same moment for the
  * last place may both be refused. */
@@ -50,6 +51,26 @@ service_take(struct vc_call *call)
     return true;
 }
 
+/* Of the calls that have this one's method. */
+static atomic_uint *
+method_calls(const struct vc_call *call)
+{
+    struct vc__service_entry *e = call->site.session->opened->entry;
+
+    return &e->method_calls[call->method - e->service->methods];
+}
+
+static bool
+method_take(struct vc_call *call)
+{
+    if (call->method->max_calls == 0)
+        return true;
+    if (!place_take(method_calls(call), call->method->max_calls))
+        return false;
+    call->counted |= IN_METHOD;
+    return true;
+}
+
 /* The session counts it already. */
 static bool
 session_has_room(const struct vc_call *call)
@@ -74,6 +95,9 @@ vc__limit_take(struct vc_call *call)
     else if (!service_take(call))
         why = "the service runs as many calls as it may "
               "(vc_server_limit())" AGAIN;
+    else if (!method_take(call))
+        why = "the method runs as many calls as it may "
+              "(max_calls of its .proto file)" AGAIN;
     if (why != NULL)
         vc__server_count(call->site.session, VC__COUNT_calls_limited, 1);
     return why;
@@ -88,6 +112,8 @@ vc__limit_give(struct vc_call *call)
     if (call->counted & IN_SERVICE)
         atomic_fetch_sub_explicit(&call->site.session->opened->entry->calls, 1,
                                   memory_order_relaxed);
+    if (call->counted & IN_METHOD)
+        atomic_fetch_sub_explicit(method_calls(call), 1, memory_order_relaxed);
     call->counted = 0;
 }
 

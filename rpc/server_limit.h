@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * How many calls may run at a time: of a server, of a service, of a session. A
- * call counts from its coming until it has ended. */
+ * How many calls may run at a time: of a server, of a service, of a method, of a
+ * session. A call counts from its coming until it has ended. */
 #ifndef VC_RPC_SERVER_LIMIT_H
 #define VC_RPC_SERVER_LIMIT_H
 

@@ -124,7 +124,8 @@ static struct vc__service_entry *
 entry_new(const struct vc_service *service, const void *methods, size_t size,
           void *arg)
 {
-    struct vc__service_entry *e = calloc(1, sizeof *e);
+    struct vc__service_entry *e =
+        calloc(1, sizeof *e + service->n_methods * sizeof e->method_calls[0]);
 
     if (e == NULL)
         return NULL;

@@ -26,8 +26,9 @@ struct vc__service_entry {
     void *arg;
     atomic_uint refs;
     atomic_bool removed;
-    atomic_uint max_calls; /* at a time, 0 for any: rpc/server_limit.h */
-    atomic_uint calls;     /* that run, as far as they are counted */
+    atomic_uint max_calls;      /* at a time, 0 for any: rpc/server_limit.h */
+    atomic_uint calls;          /* that run, as far as they are counted */
+    atomic_uint method_calls[]; /* the same of each method */
 };
 
 struct vc__services {

@@ -118,6 +118,9 @@ VC_API enum vc_status vc_server_new(struct vc_runtime *runtime,
  * several threads, with one engine, too, and must lock what they share. Without
  * such threads all that this process does waits for the handler.
  *
+ * A method whose .proto file says max_calls runs no more calls at a time: one
+ * more is answered as with struct vc_server_opts.
+ *
  * VC_ALREADY_EXISTS     a service of this name is there
  * VC_RESOURCE_EXHAUSTED no memory */
 VC_API enum vc_status vc_server_add(struct vc_server *server,

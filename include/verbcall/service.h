@@ -57,7 +57,7 @@ struct vc_method {
     vc_method_run_stream *run_stream; /* and this when none does */
     /* (verbcall.method) of the .proto file; 0: it does not say */
     uint32_t timeout_ms; /* of a call whose options say none */
-    uint32_t max_calls;  /* that a server runs at a time */
+    uint32_t max_calls;  /* that a server runs at a time, see vc_server_add() */
     uint32_t max_reply;  /* bytes of a packed reply, or of each of a stream */
 };
 

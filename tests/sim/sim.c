@@ -153,7 +153,9 @@ server_open(struct sim_server *s, struct vc_runtime **runtime,
     if (status == VC_OK)
         status = vc_server_new(*runtime, &opts, server);
     if (status == VC_OK)
-        status = suite_probe_add(*server, &methods, s);
+        status = vc_server_add(
+            *server, s->service != NULL ? s->service : &suite_probe_service,
+            &methods, sizeof methods, s);
     if (status == VC_OK && s->add != NULL)
         status = s->add(*server, s);
     if (status == VC_OK)

@@ -52,6 +52,7 @@ struct sim_server {
     unsigned sleep_us;                    /* of each handler */
     unsigned long_us;                     /* of one in eight, instead */
     void (*inside)(struct sim_server *s); /* in each handler; or NULL */
+    const struct vc_service *service;     /* Probe as it serves it; or NULL */
     /* Adds further services; or NULL. */
     enum vc_status (*add)(struct vc_server *server, struct sim_server *s);
     sim_handle *handle; /* or NULL */

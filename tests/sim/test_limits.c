@@ -16,6 +16,7 @@
 #define HELD     8u /* calls with a lower tag wait for `go` */
 #define LATER    9u /* this is ended by another thread, when it is told to */
 #define FREE     10u
+#define ECHO     0u /* of Probe's methods */
 
 static struct seen {
     atomic_uint begun[HELD], go[HELD];
@@ -42,7 +43,8 @@ handle(struct sim_server *s, struct vc_call *call,
 }
 
 static void
-play(void (*act)(struct scene *s), const struct vc_server_opts *opts)
+play_service(void (*act)(struct scene *s), const struct vc_server_opts *opts,
+             const struct vc_service *service)
 {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         struct scene s = {.opts = VC_CHANNEL_OPTS_INIT, .act = act};
@@ -51,8 +53,15 @@ play(void (*act)(struct scene *s), const struct vc_server_opts *opts)
         s.server.handle = handle;
         later_serve(&seen.later, &s.server, 0);
         s.server.opts = opts;
+        s.server.service = service;
         scene_run(&s, seed);
     }
+}
+
+static void
+play(void (*act)(struct scene *s), const struct vc_server_opts *opts)
+{
+    play_service(act, opts, NULL);
 }
 
 /* --- callers ----------------------------------------------------------- */
@@ -208,6 +217,61 @@ a_service_runs_no_more_calls_than_it_may(void **state)
     play(act_service, NULL);
 }
 
+static void
+another_method(struct vc_channel *channel)
+{
+    Suite__FailRequest request = SUITE__FAIL_REQUEST__INIT;
+    Suite__Empty *reply;
+
+    request.status = VC_NOT_FOUND;
+    request.text = (char *)"as asked for";
+    assert_int_equal(suite_probe_fail(channel, &request, NULL, &reply),
+                     VC_NOT_FOUND);
+}
+
+/* Of any session, and of no other method. */
+static void
+act_method(struct scene *s)
+{
+    struct vc_server *server = s->server.server;
+    struct vc_channel *other = another_session(s);
+    struct caller c[2];
+
+    scene_call(s, 64, FREE);
+    caller_hold(&c[0], s->channel, 0);
+    scene_call(s, 64, FREE);
+    caller_hold(&c[1], other, LATER);
+    is_refused(s->channel, "max_calls of its .proto file");
+    is_refused(other, "max_calls of its .proto file");
+    another_method(s->channel);
+    caller_let_go(&c[1]);
+    scene_call(s, 64, FREE);
+    /* What it refuses has no place of the service. */
+    assert_int_equal(vc_server_limit(server, &suite_probe_service, 2), VC_OK);
+    caller_hold(&c[1], other, 1);
+    for (unsigned i = 0; i < 4; i++)
+        is_refused(s->channel, "max_calls of its .proto file");
+    another_method(s->channel);
+    caller_let_go(&c[0]);
+    scene_call(s, 64, FREE);
+    caller_let_go(&c[1]);
+    assert_int_equal(scene_server(s).calls_limited, 6);
+    vc_channel_close(other);
+}
+
+static void
+a_method_runs_no_more_calls_than_its_proto_file_says(void **state)
+{
+    struct vc_service service;
+    struct vc_method methods[16];
+
+    (void)state;
+    sim_service(&service, methods, 0);
+    methods[ECHO].max_calls = 2;
+    methods[ECHO + 1].max_calls = 1;
+    play_service(act_method, NULL, &service);
+}
+
 /* What is refused for another reason, is cancelled, or whose client goes, does
  * not count on. */
 static void
@@ -223,7 +287,7 @@ act_ends(struct scene *s)
             VC_UNIMPLEMENTED);
         assert_int_equal(sim_echo(s->channel, 64, i, 5, NULL),
                          VC_DEADLINE_EXCEEDED);
-        is_refused(s->channel, "max_calls)");
+        is_refused(s->channel, "max_calls");
         sim_tell(&seen.go[i]);
         while (scene_server(s).handlers_running > 0)
             fake_sleep_us(MS);
@@ -243,10 +307,15 @@ static void
 however_a_call_ends_its_place_is_free_again(void **state)
 {
     struct vc_server_opts opts = VC_SERVER_OPTS_INIT;
+    struct vc_service service;
+    struct vc_method methods[16];
 
     (void)state;
     opts.max_calls = 1;
     play(act_ends, &opts);
+    sim_service(&service, methods, 0);
+    methods[ECHO].max_calls = 1;
+    play_service(act_ends, NULL, &service);
 }
 
 int
@@ -256,6 +325,7 @@ main(void)
         cmocka_unit_test(a_server_runs_no_more_calls_than_it_may),
         cmocka_unit_test(a_session_runs_no_more_calls_than_it_may),
         cmocka_unit_test(a_service_runs_no_more_calls_than_it_may),
+        cmocka_unit_test(a_method_runs_no_more_calls_than_its_proto_file_says),
         cmocka_unit_test(however_a_call_ends_its_place_is_free_again),
     };
 

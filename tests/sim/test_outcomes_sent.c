@@ -229,6 +229,15 @@ too_many_calls_of_the_service(struct play *p)
 }
 
 static void
+too_many_calls_of_the_method(struct play *p)
+{
+    play_method(p, ECHO)->max_calls = 1;
+    p->server.service = p->service;
+    play_meet(p);
+    beside_another(p);
+}
+
+static void
 too_many_sessions(struct play *p)
 {
     p->server_opts.max_sessions = 1;
@@ -489,6 +498,7 @@ static const struct row rows[] = {
     ROW(too_many_calls_of_the_server, RESOURCE_EXHAUSTED, NOT_EXECUTED),
     ROW(too_many_calls_of_the_session, RESOURCE_EXHAUSTED, NOT_EXECUTED),
     ROW(too_many_calls_of_the_service, RESOURCE_EXHAUSTED, NOT_EXECUTED),
+    ROW(too_many_calls_of_the_method, RESOURCE_EXHAUSTED, NOT_EXECUTED),
     ROW(too_many_sessions, RESOURCE_EXHAUSTED, NOT_EXECUTED),
     ROW(interceptor_of_the_server, PERMISSION_DENIED, NOT_EXECUTED),
     ROW(no_memory_for_a_call_there, OK, EXECUTED),
