@@ -66,6 +66,13 @@ vc__outflow_take(struct vc__outflow *o, uint32_t cost)
     return true;
 }
 
+/* One that was taken does not go after all. */
+static inline void
+vc__outflow_return(struct vc__outflow *o, uint32_t cost)
+{
+    o->sent -= cost;
+}
+
 /* The receiver says so. False: it takes back, or gives what was never sent. */
 static inline bool
 vc__outflow_window(struct vc__outflow *o, uint32_t end)

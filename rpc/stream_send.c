@@ -227,6 +227,18 @@ initial_of(const struct vc_stream *s, uint8_t *out)
     return s->began || s->ops->initial == NULL ? 0 : s->ops->initial(s, out);
 }
 
+/* A message that had its room does not go. The callbacks may have found
+ * meanwhile that there is none. */
+static void
+room_return(struct vc_stream *s, uint32_t len)
+{
+    pthread_mutex_lock(&s->lock);
+    vc__outflow_return(&s->out, vc__stream_cost(len));
+    if (s->events != NULL)
+        vc__stream_events_stir(s);
+    pthread_mutex_unlock(&s->lock);
+}
+
 /* For one that has its room in the window. */
 static enum vc_status
 message_send(struct vc_stream *s, const void *message,
@@ -236,8 +248,10 @@ message_send(struct vc_stream *s, const void *message,
     struct stream_send *ss =
         send_new(s, VC__FRAME_MESSAGE, before, (uint32_t)packing->size);
 
-    if (ss == NULL)
+    if (ss == NULL) {
+        room_return(s, (uint32_t)packing->size);
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    }
     initial_of(s, ss->body);
     s->began = true;
     vc__codec_pack(s->sends, packing, message, ss->body + before);

@@ -13,6 +13,7 @@
 
 static atomic_int child_status; /* of the handler's stream, or below 0 */
 static sim_handle *handle;      /* of Echo; or NULL */
+static unsigned switch_every;
 
 static void
 play(void (*act)(struct scene *s))
@@ -23,6 +24,7 @@ play(void (*act)(struct scene *s))
         memset(&reactor_served, 0, sizeof reactor_served);
         atomic_store(&reactor_served.last, -1);
         atomic_store(&child_status, -1);
+        s.switch_every = switch_every;
         s.server.add = reactor_add;
         s.server.handle = handle;
         s.server.calls_itself = handle != NULL;
@@ -362,6 +364,130 @@ want_of_memory_ends_streams_once_and_harms_no_other(void **state)
     play(memory_act);
 }
 
+#define HALF_SIZE 40000u /* more than half a window */
+
+static enum vc_status
+send_half(struct vc_stream *stream)
+{
+    static uint8_t zeros[HALF_SIZE];
+    Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+
+    request.payload.data = zeros;
+    request.payload.len = sizeof zeros;
+    return vc_stream_send(stream, &request);
+}
+
+static void
+starved_act(struct scene *s)
+{
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+    struct vc_stream *stream;
+    Suite__EchoReply *reply;
+
+    scene_call(s, 10, 5);
+    opts.timeout_ms = 1000;
+    must(
+        vc_stream_open(s->channel, &reactor_service, UP, NULL, &opts, &stream));
+    for (unsigned i = 0; i < 8; i++) {
+        fake_fail_memory(fake_process_self(), 1);
+        assert_int_equal(send_half(stream), VC_RESOURCE_EXHAUSTED);
+        fake_fail_no_more();
+        must(send_half(stream));
+    }
+    must(vc_stream_finish(stream, (void **)&reply));
+    assert_int_equal(reply->tag, 8 * HALF_SIZE);
+    vc_reply_free(reply);
+    vc_stream_close(stream);
+}
+
+static void
+a_message_for_which_there_is_no_memory_leaves_its_room_to_the_next(void **state)
+{
+    (void)state;
+    handle = NULL;
+    play(starved_act);
+}
+
+static enum vc_status
+try_send(struct reactor *r, size_t size, bool *sent)
+{
+    static uint8_t zeros[HALF_SIZE];
+    Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+
+    request.payload.data = zeros;
+    request.payload.len = size;
+    return vc_stream_try_send(r->stream, &request, sent);
+}
+
+/* Until there is no room. */
+static void
+fill(struct reactor *r, unsigned *seen)
+{
+    bool sent;
+
+    do {
+        *seen = atomic_load(&r->writable);
+        must(try_send(r, HALF_SIZE / 2, &sent));
+    } while (sent);
+}
+
+/* Until there is room, and no memory: true, if that did not strike another
+ * thread. *seen is how often on_writable() had run before the last try that had
+ * no room. */
+static bool
+starve_once(struct reactor *r, unsigned *seen)
+{
+    for (;;) {
+        unsigned now = atomic_load(&r->writable);
+        enum vc_status status;
+        bool sent;
+
+        fake_fail_memory(fake_process_self(), 1);
+        status = try_send(r, HALF_SIZE / 4 * 3, &sent);
+        fake_fail_no_more();
+        if (status != VC_OK || sent)
+            return status == VC_RESOURCE_EXHAUSTED;
+        *seen = now;
+    }
+}
+
+/* Three messages fill a window. As soon as the other end gives room, a longer
+ * one takes so much that there is none for a moment: in that on_writable() may
+ * find that it is not due. */
+static void
+writable_act(struct scene *s)
+{
+    struct reactor r = {.to_send = 0};
+    unsigned seen, starved = 0;
+
+    must(vc_runtime_start(s->runtime, 1));
+    scene_call(s, 10, 5);
+    must(reactor_start(&r, s->channel, UP, NULL, 0, 0));
+    for (unsigned i = 0; i < 50; i++) {
+        fill(&r, &seen);
+        if (!starve_once(&r, &seen))
+            continue;
+        starved++;
+        assert_true(reactor_await_word(&r.writable, seen + 1));
+    }
+    assert_true(starved > 25);
+    must(vc_stream_half_close(r.stream));
+    assert_true(reactor_await(&r));
+    assert_null(reactor_fault(&r));
+    assert_int_equal(r.status, VC_OK);
+    vc_stream_close(r.stream);
+}
+
+static void
+who_waits_for_its_room_is_told(void **state)
+{
+    (void)state;
+    handle = NULL;
+    switch_every = 2;
+    play(writable_act);
+    switch_every = 0;
+}
+
 /* --- links ----------------------------------------------------------------- */
 
 static void
@@ -401,6 +527,9 @@ main(void)
         cmocka_unit_test(cancelling_wakes_whoever_waits_in_the_stream),
         cmocka_unit_test(a_stream_ends_with_the_call_that_it_is_made_for),
         cmocka_unit_test(want_of_memory_ends_streams_once_and_harms_no_other),
+        cmocka_unit_test(
+            a_message_for_which_there_is_no_memory_leaves_its_room_to_the_next),
+        cmocka_unit_test(who_waits_for_its_room_is_told),
         cmocka_unit_test(a_stream_whose_link_was_lost_says_how),
     };
 

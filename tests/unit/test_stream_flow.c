@@ -55,6 +55,20 @@ a_longer_one_goes_alone(void **state)
 }
 
 static void
+one_that_does_not_go_leaves_its_room(void **state)
+{
+    struct vc__outflow o;
+
+    (void)state;
+    vc__outflow_init(&o);
+    assert_true(vc__outflow_take(&o, VC__STREAM_WINDOW - 10));
+    assert_false(vc__outflow_take(&o, 11));
+    vc__outflow_return(&o, VC__STREAM_WINDOW - 10);
+    assert_false(vc__outflow_window(&o, VC__STREAM_WINDOW + 1));
+    assert_true(vc__outflow_take(&o, VC__STREAM_WINDOW));
+}
+
+static void
 a_receiver_that_takes_back_or_gives_too_much_is_broken(void **state)
 {
     struct vc__outflow o;
@@ -149,6 +163,7 @@ main(void)
         cmocka_unit_test(a_window_is_all_that_goes_at_once),
         cmocka_unit_test(empty_messages_end_too),
         cmocka_unit_test(a_longer_one_goes_alone),
+        cmocka_unit_test(one_that_does_not_go_leaves_its_room),
         cmocka_unit_test(
             a_receiver_that_takes_back_or_gives_too_much_is_broken),
         cmocka_unit_test(a_sender_that_goes_over_the_window_is_broken),
