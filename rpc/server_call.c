@@ -6,6 +6,7 @@
 #include "rpc/server_call.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

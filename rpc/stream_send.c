@@ -35,6 +35,7 @@ send_done(struct vc__send *send, enum vc__send_end end)
             vc__engine_post(s->engine, s->behind);
         s->behind = NULL;
         vc__stream_changed(s);
+        vc__engine_stir(s->engine); /* whoever pushes the link may do this */
         pthread_mutex_unlock(&s->lock);
     }
     free(ss);

@@ -182,18 +182,24 @@ vc__engine_kick(struct vc__engine *e)
         return;
 }
 
+/* Both sequentially consistent, as are their counterparts in engine_sleep():
+ * either the holder sees it before it sleeps, or we see that it sleeps. Without
+ * that a task could wait for ever. */
+void
+vc__engine_stir(struct vc__engine *e)
+{
+    atomic_store(&e->has_inbox, true);
+    if (atomic_load(&e->asleep))
+        vc__engine_kick(e);
+}
+
 void
 vc__engine_post(struct vc__engine *e, struct vc__task *task)
 {
     pthread_mutex_lock(&e->inbox_lock);
     cds_list_add_tail(&task->node, &e->inbox);
     pthread_mutex_unlock(&e->inbox_lock);
-    /* Both sequentially consistent, as are their counterparts in
-     * engine_sleep(): either the holder sees the task before it sleeps, or we
-     * see that it sleeps. Without that the task could wait for ever. */
-    atomic_store(&e->has_inbox, true);
-    if (atomic_load(&e->asleep))
-        vc__engine_kick(e);
+    vc__engine_stir(e);
 }
 
 void
@@ -387,7 +393,7 @@ engine_sleep(struct vc__engine *e, uint64_t until)
 
     cds_list_for_each_entry (s, &e->sources, node)
         s->arm(s);
-    /* See vc__engine_post(). */
+    /* See vc__engine_stir(). */
     atomic_store(&e->asleep, true);
     if (engine_poll(e) == 0 && !atomic_load(&e->has_inbox))
         engine_look(e, vc__ms_left(vc__now(), next < until ? next : until));
@@ -409,7 +415,7 @@ engine_park(struct vc__engine *e)
         s->arm(s);
     if (next != e->alarm)
         vc__engine_alarm(e, next);
-    /* See vc__engine_post(). */
+    /* See vc__engine_stir(). */
     atomic_store(&e->asleep, true);
     if (engine_poll(e) > 0 || atomic_load(&e->has_inbox) ||
         vc__timers_next(&e->timers) < e->alarm)

@@ -123,6 +123,10 @@ void vc__engine_kick(struct vc__engine *e);
 /* Runs what was posted, if nobody advances the engine. Any thread. */
 void vc__engine_settle(struct vc__engine *e);
 
+/* Has a holder that sleeps see whether what it waits for is done: for who does
+ * that on another thread. Any thread. */
+void vc__engine_stir(struct vc__engine *e);
+
 /* Runs task on the holder, soon; in the order of posting. Any thread. */
 void vc__engine_post(struct vc__engine *e, struct vc__task *task);
 
