@@ -147,6 +147,20 @@ receives_post(struct vc__device *d, unsigned n)
     return VC_OK;
 }
 
+/* The same, with room for their completions. */
+static enum vc_status
+receives_add(struct vc__device *d, unsigned n)
+{
+    enum vc_status status = vc__device_cq_more(d, n);
+
+    if (status != VC_OK)
+        return status;
+    status = receives_post(d, n);
+    if (status != VC_OK)
+        vc__device_cq_less(d, n);
+    return status;
+}
+
 enum vc_status
 vc__device_grant(struct vc__device *d, unsigned n)
 {
@@ -161,13 +175,8 @@ vc__device_grant(struct vc__device *d, unsigned n)
                         "all %u receives of an engine are promised to peers; "
                         "have more engines or fewer connections",
                         max);
-    if (want > d->posted) {
-        unsigned more = want - d->posted;
-
-        status = vc__device_cq_more(d, more);
-        if (status == VC_OK)
-            status = receives_post(d, more);
-    }
+    if (want > d->posted)
+        status = receives_add(d, want - d->posted);
     if (status == VC_OK)
         d->granted += n;
     vc__device_account(d);
@@ -194,8 +203,7 @@ receives_watch(struct vc__device *d)
 static void
 receives_replace(struct vc__device *d)
 {
-    if (vc__device_cq_more(d, SPARE_RECEIVES) == VC_OK)
-        receives_post(d, SPARE_RECEIVES);
+    receives_add(d, SPARE_RECEIVES);
     vc__count(&d->engine->ledger, VC__COUNT_receives_low, 1);
     vc__device_account(d);
     receives_watch(d);
