@@ -1,0 +1,218 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A client and the server that it is leaving, which drains: what still runs
+ * there ends, and nothing of it stays. Nobody asks by keepalive: what was not
+ * sent when it was due would not be sent. */
+#include <string.h>
+
+#include <verbcall/counters.h>
+
+#include "tests/sim/caller.h"
+
+#define SEEDS    SIM_SHARE(10u)
+#define MS       1000u
+#define SECOND   (1000 * MS)
+#define PATIENCE (60 * SECOND)
+#define ONE      "10.9.0.2"
+#define TWO      "10.9.0.3"
+
+/* What a handler does, by the tag of its call. */
+enum {
+    QUICK,
+    SHORT, /* runs for 300 ms */
+    LONG   /* for 3 s */
+};
+
+/* --- servers ----------------------------------------------------------- */
+
+struct place {
+    char target[80];
+    const char *alternative; /* when it drains */
+    atomic_uint serves, drain, stop;
+    struct fake_process *process;
+};
+
+static enum vc_status
+echo(struct vc_call *call, const Suite__EchoRequest *request,
+     Suite__EchoReply *reply, void *arg)
+{
+    static const unsigned ms[] = {[QUICK] = 0, [SHORT] = 300, [LONG] = 3000};
+
+    (void)call;
+    (void)arg;
+    atomic_fetch_add(&sim_ran[request->tag], 1);
+    fake_sleep_us(ms[request->tag] * MS);
+    reply->tag = request->tag;
+    reply->payload = request->payload;
+    return VC_OK;
+}
+
+static void
+place_main(void *arg)
+{
+    const struct suite_probe_methods methods = {.echo = echo};
+    struct vc_server_opts opts = VC_SERVER_OPTS_INIT;
+    struct place *p = arg;
+    struct vc_runtime *runtime;
+    struct vc_server *server;
+
+    opts.keepalive_ms = VC_KEEPALIVE_OFF;
+    assert_int_equal(sim_runtime(&runtime, 1), VC_OK);
+    assert_int_equal(vc_server_new(runtime, &opts, &server), VC_OK);
+    assert_int_equal(suite_probe_add(server, &methods, p), VC_OK);
+    assert_int_equal(vc_server_listen(server, p->target), VC_OK);
+    assert_int_equal(vc_runtime_start(runtime, 2), VC_OK);
+    sim_tell(&p->serves);
+    sim_await(&p->drain, PATIENCE);
+    if (atomic_load(&p->stop) == 0)
+        vc_server_drain(server, p->alternative, 5000);
+    sim_await(&p->stop, PATIENCE);
+    vc_server_close(server);
+    vc_runtime_free(runtime);
+}
+
+static void
+place_start(struct place *p, const char *addr, const char *name)
+{
+    memset(p, 0, sizeof *p);
+    sim_target(addr, p->target);
+    p->process =
+        fake_process_start(fake_host_new(name, addr), name, place_main, p);
+    assert_true(sim_await(&p->serves, PATIENCE));
+}
+
+static void
+place_stop(struct place *p)
+{
+    sim_tell(&p->stop);
+    sim_tell(&p->drain);
+    assert_true(fake_process_wait(p->process, PATIENCE));
+}
+
+/* --- the client -------------------------------------------------------- */
+
+/* Two servers, and a client of the first, which is to send it on. */
+struct rig {
+    struct place first, second;
+    struct vc_runtime *runtime;
+    struct vc_channel_opts opts;
+};
+
+static void
+rig_begin(struct rig *r, uint64_t seed, unsigned links)
+{
+    const struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+
+    r->opts = opts;
+    r->opts.min_links = r->opts.max_links = links;
+    r->opts.keepalive_ms = VC_KEEPALIVE_OFF;
+    r->opts.max_attempts = 1; /* what one comes to */
+    sim_begin(seed, 2, true);
+    place_start(&r->second, TWO, "second");
+    place_start(&r->first, ONE, "first");
+    r->first.alternative = r->second.target;
+    assert_int_equal(sim_runtime(&r->runtime, 1), VC_OK);
+}
+
+static void
+rig_end(struct rig *r)
+{
+    vc_runtime_free(r->runtime);
+    place_stop(&r->first);
+    place_stop(&r->second);
+    assert_int_equal(fake_end(), 0);
+}
+
+/* They share their links. */
+static struct vc_channel *
+channel_open(struct rig *r)
+{
+    struct vc_channel *c;
+
+    assert_int_equal(vc_channel_open(r->runtime, r->first.target, &r->opts, &c),
+                     VC_OK);
+    return c;
+}
+
+static void
+call(struct vc_channel *channel, unsigned tag)
+{
+    if (sim_echo(channel, 64, tag, 0, NULL) != VC_OK)
+        fail_msg("%s", vc_error());
+}
+
+/* The call runs. */
+static void
+caller_start(struct caller *c, struct vc_channel *channel, unsigned tag)
+{
+    *c = (struct caller){.channel = channel, .tag = tag, .size = 64};
+    caller_begin(c);
+    while (atomic_load(&sim_ran[tag]) == 0)
+        fake_sleep_us(MS);
+}
+
+static struct vc_counters
+counters(const struct rig *r)
+{
+    struct vc_counters c = VC_COUNTERS_INIT;
+
+    vc_runtime_counters(r->runtime, &c);
+    return c;
+}
+
+static void
+await_links(struct rig *r, struct vc_channel *channel, unsigned n)
+{
+    while (counters(r).links_up < n)
+        call(channel, QUICK);
+}
+
+/* --- links that are lost ----------------------------------------------- */
+
+/* Its reply is lost with its link. The other's call runs on its own link, which
+ * has nothing to say for long. */
+static void
+a_call_goes_on_by_another_link_of_a_drained_server_at_once(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct vc_channel *channel, *other;
+        struct caller moves, stays;
+        uint64_t begun;
+        struct rig r;
+
+        rig_begin(&r, seed, 2);
+        channel = channel_open(&r);
+        await_links(&r, channel, 2);
+        caller_start(&stays, channel, LONG);
+        other = channel_open(&r);
+        begun = fake_now_us();
+        caller_start(&moves, other, SHORT);
+        sim_tell(&r.first.drain);
+        fake_rule("B -> local", 3, FAKE_FLUSH, 0); /* behind two GOAWAYs */
+        caller_join(&moves);
+        caller_join(&stays);
+
+        assert_int_equal(moves.status, VC_OK);
+        assert_in_range(moves.ended_at - begun, 300 * MS, SECOND);
+        assert_int_equal(counters(&r).calls_sent_again, 1);
+        assert_int_equal(stays.status, VC_OK);
+        assert_int_equal(atomic_load(&sim_ran[SHORT]), 1);
+        vc_channel_close(channel);
+        vc_channel_close(other);
+        rig_end(&r);
+    }
+}
+
+#define T(name) cmocka_unit_test(name)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(a_call_goes_on_by_another_link_of_a_drained_server_at_once),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
