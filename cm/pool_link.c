@@ -362,11 +362,12 @@ link_broken(struct vc__pool *p, struct vc__pool_link *pl)
 }
 
 /* A lost link is made up for by another, unless the peer broke the protocol or
- * has been silent for too long, or several in a row brought no reply. */
+ * has been silent for too long, or several in a row brought no reply. Those to
+ * a former peer, which we close ourselves, say nothing of the present one. */
 static bool
 is_resumable(struct vc__pool *p, const struct vc__pool_link *pl)
 {
-    if (pl->idle_looks < IDLE_LOOKS)
+    if (pl->peer == p->peer && pl->idle_looks < IDLE_LOOKS)
         p->barren = pl->useful ? 0 : p->barren + 1;
     return pl->link.error.status == VC_UNAVAILABLE && !pl->link.silent &&
            p->barren < BARREN_MAX;

@@ -21,7 +21,8 @@
 enum {
     QUICK,
     SHORT, /* runs for 300 ms */
-    LONG   /* for 3 s */
+    LONG,  /* for 3 s */
+    SOME   /* for 50 ms */
 };
 
 /* --- servers ----------------------------------------------------------- */
@@ -37,7 +38,8 @@ static enum vc_status
 echo(struct vc_call *call, const Suite__EchoRequest *request,
      Suite__EchoReply *reply, void *arg)
 {
-    static const unsigned ms[] = {[QUICK] = 0, [SHORT] = 300, [LONG] = 3000};
+    static const unsigned ms[] = {
+        [QUICK] = 0, [SHORT] = 300, [LONG] = 3000, [SOME] = 50};
 
     (void)call;
     (void)arg;
@@ -205,6 +207,30 @@ a_call_goes_on_by_another_link_of_a_drained_server_at_once(void **state)
     }
 }
 
+/* Links closed without a reply, as nothing was ever asked there, are no sign
+ * that the next server is ill. */
+static void
+links_left_at_a_drained_server_do_not_count_against_the_next(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct vc_channel *channel;
+        struct rig r;
+
+        rig_begin(&r, seed, 8);
+        channel = channel_open(&r);
+        await_links(&r, channel, 8);
+        sim_tell(&r.first.drain);
+        while (counters(&r).links_client > 0)
+            vc_runtime_poll(r.runtime, 1);
+        fake_rule("SEND 104 B -> local", 1, FAKE_FLUSH, 0); /* the reply */
+        call(channel, SOME);
+        assert_int_equal(counters(&r).calls_sent_again, 1);
+        vc_channel_close(channel);
+        rig_end(&r);
+    }
+}
+
 #define T(name) cmocka_unit_test(name)
 
 int
@@ -212,6 +238,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         T(a_call_goes_on_by_another_link_of_a_drained_server_at_once),
+        T(links_left_at_a_drained_server_do_not_count_against_the_next),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
