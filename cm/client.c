@@ -302,22 +302,65 @@ session_take(struct vc__session *s, struct cds_list_head *unknown,
     }
 }
 
-/* Sessions at former peers, where calls of this client still run. */
-static void
-former_close(struct vc__client *c, struct cds_list_head *unknown,
-             struct cds_list_head *unsent)
+/* It has one at most. */
+static struct vc__session *
+session_at(const struct vc__client *c, const struct vc__peer *peer)
 {
+    for (uint32_t i = 0; i < peer->n_seats; i++) {
+        if (peer->seats[i] != NULL && peer->seats[i]->client == c)
+            return peer->seats[i];
+    }
+    return NULL;
+}
+
+/* That at the present peer, or one at a former, where calls still run. */
+static struct vc__session *
+session_any(const struct vc__client *c)
+{
+    struct vc__session *s = c->session;
     struct vc__peer *peer;
 
     cds_list_for_each_entry (peer, &c->pool->former, node) {
-        for (uint32_t i = 0; i < peer->n_seats; i++) {
-            struct vc__session *s = peer->seats[i];
+        if (s == NULL)
+            s = session_at(c, peer);
+    }
+    return s;
+}
 
-            if (s == NULL || s->client != c)
-                continue;
+/* All that is under way, at former peers too. */
+static void
+sessions_take(struct vc__client *c, struct cds_list_head *unknown,
+              struct cds_list_head *unsent)
+{
+    struct vc__peer *peer;
+    struct vc__session *s;
+
+    if (c->session != NULL)
+        session_take(c->session, unknown, unsent);
+    cds_list_for_each_entry (peer, &c->pool->former, node) {
+        s = session_at(c, peer);
+        if (s != NULL)
             session_take(s, unknown, unsent);
-            vc__session_close(s);
-        }
+    }
+}
+
+/* Under the lock, which it lets go of to tell a peer: what happens meanwhile to
+ * the other sessions is no matter, for nothing of them is under way. */
+static void
+sessions_close(struct vc__client *c)
+{
+    struct vc__session *s;
+    struct vc__link *link;
+
+    while ((s = session_any(c)) != NULL) {
+        c->session = NULL;
+        link = vc__session_close(s);
+        if (link == NULL)
+            continue;
+        vc__link_hold(link);
+        pthread_mutex_unlock(&c->pool->lock);
+        vc__link_push_held(link);
+        pthread_mutex_lock(&c->pool->lock);
     }
 }
 
@@ -326,7 +369,6 @@ vc__client_close(struct vc__client *c)
 {
     CDS_LIST_HEAD(unknown);
     CDS_LIST_HEAD(unsent);
-    struct vc__link *link = NULL;
     struct vc__error error;
 
     vc__error_put(&error, VC_CANCELLED, "the channel was closed");
@@ -337,18 +379,10 @@ vc__client_close(struct vc__client *c)
     }
     c->closed = true;
     vc__client_take(c, &unsent);
-    if (c->session != NULL) {
-        session_take(c->session, &unknown, &unsent);
-        link = vc__session_close(c->session);
-        c->session = NULL;
-    }
-    if (link != NULL)
-        vc__link_hold(link);
-    former_close(c, &unknown, &unsent);
+    sessions_take(c, &unknown, &unsent);
     cds_list_del(&c->node);
+    sessions_close(c);
     pthread_mutex_unlock(&c->pool->lock);
-    if (link != NULL)
-        vc__link_push_held(link);
     vc__requests_fail(&unknown, &error, VC_OUTCOME_UNKNOWN);
     vc__requests_fail(&unsent, &error, VC_OUTCOME_NOT_EXECUTED);
     /* One of the callers may be the holder, asleep. */

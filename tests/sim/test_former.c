@@ -22,7 +22,8 @@ enum {
     QUICK,
     SHORT, /* runs for 300 ms */
     LONG,  /* for 3 s */
-    SOME   /* for 50 ms */
+    SOME,  /* for 50 ms */
+    HELD   /* until it is told that nobody waits for it */
 };
 
 /* --- servers ----------------------------------------------------------- */
@@ -30,24 +31,46 @@ enum {
 struct place {
     char target[80];
     const char *alternative; /* when it drains */
-    atomic_uint serves, drain, stop;
+    atomic_uint serves, drain, drained, stop;
+    enum vc_status status; /* of draining */
+    uint64_t drain_us;     /* that it took */
+    atomic_ullong told_us; /* when the call that is held was */
     struct fake_process *process;
 };
+
+static void
+hold(struct vc_call *call, struct place *p)
+{
+    while (!vc_call_is_cancelled(call))
+        fake_sleep_us(MS);
+    atomic_store(&p->told_us, fake_now_us());
+}
 
 static enum vc_status
 echo(struct vc_call *call, const Suite__EchoRequest *request,
      Suite__EchoReply *reply, void *arg)
 {
     static const unsigned ms[] = {
-        [QUICK] = 0, [SHORT] = 300, [LONG] = 3000, [SOME] = 50};
+        [QUICK] = 0, [SHORT] = 300, [LONG] = 3000, [SOME] = 50, [HELD] = 0};
 
-    (void)call;
-    (void)arg;
     atomic_fetch_add(&sim_ran[request->tag], 1);
-    fake_sleep_us(ms[request->tag] * MS);
+    if (request->tag == HELD)
+        hold(call, arg);
+    else
+        fake_sleep_us(ms[request->tag] * MS);
     reply->tag = request->tag;
     reply->payload = request->payload;
     return VC_OK;
+}
+
+static void
+place_drain(struct place *p, struct vc_server *server)
+{
+    uint64_t begun = fake_now_us();
+
+    p->status = vc_server_drain(server, p->alternative, 5000);
+    p->drain_us = fake_now_us() - begun;
+    sim_tell(&p->drained);
 }
 
 static void
@@ -68,7 +91,7 @@ place_main(void *arg)
     sim_tell(&p->serves);
     sim_await(&p->drain, PATIENCE);
     if (atomic_load(&p->stop) == 0)
-        vc_server_drain(server, p->alternative, 5000);
+        place_drain(p, server);
     sim_await(&p->stop, PATIENCE);
     vc_server_close(server);
     vc_runtime_free(runtime);
@@ -170,6 +193,24 @@ await_links(struct rig *r, struct vc_channel *channel, unsigned n)
         call(channel, QUICK);
 }
 
+/* Until the first server has told that it drains: sessions with nothing under
+ * way there are no more. */
+static void
+await_former(struct rig *r, unsigned sessions)
+{
+    sim_tell(&r->first.drain);
+    while (counters(r).sessions_client > sessions)
+        fake_sleep_us(MS);
+}
+
+/* While its engine is advanced by calls to the second. */
+static void
+await_drained(struct rig *r, struct vc_channel *channel)
+{
+    while (atomic_load(&r->first.drained) == 0)
+        call(channel, QUICK);
+}
+
 /* --- links that are lost ----------------------------------------------- */
 
 /* Its reply is lost with its link. The other's call runs on its own link, which
@@ -231,6 +272,40 @@ links_left_at_a_drained_server_do_not_count_against_the_next(void **state)
     }
 }
 
+/* --- calls that end without an answer ---------------------------------- */
+
+static void
+a_drained_server_is_told_when_a_channel_with_a_call_there_is_closed(
+    void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct vc_channel *channel, *other;
+        struct caller held;
+        uint64_t closed;
+        struct rig r;
+
+        rig_begin(&r, seed, 1);
+        channel = channel_open(&r);
+        other = channel_open(&r);
+        call(channel, QUICK);
+        caller_start(&held, other, HELD);
+        await_former(&r, 1);
+        closed = fake_now_us();
+        vc_channel_close(other);
+        caller_join(&held);
+        await_drained(&r, channel);
+
+        assert_int_equal(held.status, VC_CANCELLED);
+        assert_int_equal(held.outcome, VC_OUTCOME_UNKNOWN);
+        assert_in_range(atomic_load(&r.first.told_us) - closed, 0, 10 * MS);
+        assert_int_equal(r.first.status, VC_OK);
+        assert_in_range(r.first.drain_us, 0, SECOND);
+        vc_channel_close(channel);
+        rig_end(&r);
+    }
+}
+
 #define T(name) cmocka_unit_test(name)
 
 int
@@ -239,6 +314,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         T(a_call_goes_on_by_another_link_of_a_drained_server_at_once),
         T(links_left_at_a_drained_server_do_not_count_against_the_next),
+        T(a_drained_server_is_told_when_a_channel_with_a_call_there_is_closed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
