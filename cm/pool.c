@@ -348,6 +348,29 @@ vc__pool_hurry(struct vc__pool *p)
     p->posted = true;
 }
 
+/* --- leaving former peers ----------------------------------------------- */
+
+void
+vc__pool_tidy(struct vc__pool *p, const struct vc__peer *peer)
+{
+    if (peer == p->peer || p->tidying || p->closed)
+        return;
+    p->tidying = true;
+    vc__engine_post(p->cm->engine, &p->tidy);
+}
+
+static void
+pool_tidy(struct vc__task *task)
+{
+    struct vc__pool *p = caa_container_of(task, struct vc__pool, tidy);
+
+    pthread_mutex_lock(&p->lock);
+    p->tidying = false;
+    pthread_mutex_unlock(&p->lock);
+    if (p->closer == NULL)
+        vc__pool_former_check(p);
+}
+
 /* --- connecting -------------------------------------------------------- */
 
 static void
@@ -508,6 +531,7 @@ vc__pool_init(struct vc__pool *p, struct vc__cm *cm, struct vc__link_cap *cap,
     p->connect.run = pool_connect;
     p->refuse.run = pool_refuse;
     p->close.run = pool_close;
+    p->tidy.run = pool_tidy;
     pthread_mutex_init(&p->lock, NULL);
     CDS_INIT_LIST_HEAD(&p->former);
     CDS_INIT_LIST_HEAD(&p->clients);

@@ -88,6 +88,7 @@ struct vc__pool {
     bool attempting;              /* lock: a link is being made */
     bool posted;                  /* lock: `connect` is */
     bool refusing;                /* lock: `refuse` is */
+    bool tidying;                 /* lock: `tidy` is */
     uint64_t not_before;          /* lock: when the next may be */
     struct vc__backoff backoff;   /* lock */
     struct vc__error failure;     /* lock: of the last attempt */
@@ -106,7 +107,7 @@ struct vc__pool {
     atomic_uint peer_message_max;    /* what the last peer takes, or 0 */
 
     /* The holder's own. */
-    struct vc__task connect, refuse, close;
+    struct vc__task connect, refuse, tidy, close;
     struct vc__attempt attempt;
     struct vc__timer look;      /* for idle links */
     unsigned n_links;           /* alive, down ones included */
@@ -156,6 +157,10 @@ bool vc__pool_want(struct vc__pool *p, const struct vc_service *service,
 
 /* A link has much to do: makes another within the limits. */
 void vc__pool_grow(struct vc__pool *p);
+
+/* A call at this peer was taken back unsent: if it was the last at a former
+ * one, its links are closed. */
+void vc__pool_tidy(struct vc__pool *p, const struct vc__peer *peer);
 
 static inline void
 vc__pool_count(struct vc__pool *p, enum vc__pool_count which, int64_t n)
@@ -210,5 +215,7 @@ void vc__pool_close_check(struct vc__pool *p);
 struct vc__pool_link *vc__pool_link_new(struct vc__pool *p,
                                         uint32_t timeout_ms);
 void vc__pool_look(struct vc__pool *p);
+/* Closes the links of former peers that have nothing under way any more. */
+void vc__pool_former_check(struct vc__pool *p);
 
 #endif

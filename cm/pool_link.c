@@ -128,17 +128,33 @@ session_find(const struct vc__pool_link *pl, uint32_t number)
     return s != NULL && s->link == pl ? s : NULL;
 }
 
-/* A link of a peer that goes out of service and has nothing under way any more.
- * NULL when it has none left: then it may be freed already. */
-static struct vc__link *
-former_link(struct vc__pool *p, const struct vc__peer *peer)
+/* Has nothing under way there any more, not even a CLOSE. */
+static bool
+peer_is_done(const struct vc__peer *peer)
 {
-    struct vc__peer *former;
+    const struct vc__pool_link *pl;
+    const struct vc__session *s;
+
+    cds_list_for_each_entry (pl, &peer->links, node) {
+        cds_list_for_each_entry (s, &pl->sessions, node) {
+            if (s->client == NULL)
+                return false;
+        }
+    }
+    return !vc__peer_is_busy(peer);
+}
+
+/* A link of a peer that goes out of service and is done with. NULL when there
+ * is none. */
+static struct vc__link *
+former_link(struct vc__pool *p)
+{
+    struct vc__peer *peer;
     struct vc__link *link = NULL;
 
     pthread_mutex_lock(&p->lock);
-    cds_list_for_each_entry (former, &p->former, node) {
-        if (former == peer && peer->n_links > 0 && !vc__peer_is_busy(peer))
+    cds_list_for_each_entry (peer, &p->former, node) {
+        if (peer->n_links > 0 && peer_is_done(peer))
             link = &cds_list_entry(peer->links.next, struct vc__pool_link, node)
                         ->link;
     }
@@ -147,12 +163,12 @@ former_link(struct vc__pool *p, const struct vc__peer *peer)
 }
 
 /* Closing one link may take the others down, and the peer with the last. */
-static void
-former_check(struct vc__pool *p, const struct vc__peer *peer)
+void
+vc__pool_former_check(struct vc__pool *p)
 {
     struct vc__link *link;
 
-    while ((link = former_link(p, peer)) != NULL)
+    while ((link = former_link(p)) != NULL)
         vc__link_close(link, VC_UNAVAILABLE, "it goes out of service");
 }
 
@@ -168,7 +184,7 @@ on_closed(struct vc__pool_link *pl, const struct vc__frame *f)
     good = s != NULL && vc__session_closed(s, f);
     pthread_mutex_unlock(&p->lock);
     if (good && pl->peer != p->peer)
-        former_check(p, pl->peer);
+        vc__pool_former_check(p);
     return good;
 }
 
@@ -212,7 +228,7 @@ on_reply(struct vc__pool_link *pl, const struct vc__frame *f)
     }
     /* The peer changes on this thread only. */
     if (good && pl->peer != p->peer)
-        former_check(p, pl->peer);
+        vc__pool_former_check(p);
     return good;
 }
 
@@ -267,7 +283,7 @@ on_goaway(struct vc__pool_link *pl)
             vc__pool_attempt(p);
     }
     pthread_mutex_unlock(&p->lock);
-    former_check(p, peer);
+    vc__pool_former_check(p);
     return true;
 }
 

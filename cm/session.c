@@ -385,6 +385,7 @@ slot_rewind(struct vc__session *s, uint16_t i)
     s->slots[i].sequence--;
     slot_free(s, i);
     busy_less(s);
+    vc__pool_tidy(s->peer->pool, s->peer);
 }
 
 /* Else the slot stays busy until the reply comes, for the server may still run

@@ -4,6 +4,7 @@
  * A client and the server that it is leaving, which drains: what still runs
  * there ends, and nothing of it stays. Nobody asks by keepalive: what was not
  * sent when it was due would not be sent. */
+#include <stdio.h>
 #include <string.h>
 
 #include <verbcall/counters.h>
@@ -14,6 +15,8 @@
 #define MS       1000u
 #define SECOND   (1000 * MS)
 #define PATIENCE (60 * SECOND)
+#define BUFFERS  16u   /* that a link sends from */
+#define LARGE    3000u /* bytes: a message that needs one */
 #define ONE      "10.9.0.2"
 #define TWO      "10.9.0.3"
 
@@ -306,6 +309,54 @@ a_drained_server_is_told_when_a_channel_with_a_call_there_is_closed(
     }
 }
 
+/* The adapter is slow to tell that what was sent is: the send buffers are all
+ * in use when the last call comes. */
+static void
+buffers_use_up(struct vc_channel *channel)
+{
+    unsigned number;
+    char line[64];
+
+    call(channel, QUICK);
+    assert_int_equal(
+        sscanf(strstr(fake_trace(), "main qp "), "main qp %u", &number), 1);
+    snprintf(line, sizeof line, "main qp %u: completion SEND", number);
+    fake_rule(line, 0, FAKE_DELAY, 2 * SECOND);
+    for (unsigned i = 0; i < BUFFERS; i++)
+        assert_int_equal(sim_echo(channel, LARGE, QUICK, 0, NULL), VC_OK);
+}
+
+static void
+a_call_taken_back_unsent_keeps_no_link_to_a_drained_server(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct vc_channel *channel;
+        struct caller last;
+        struct rig r;
+
+        rig_begin(&r, seed, 1);
+        channel = channel_open(&r);
+        buffers_use_up(channel);
+        last = (struct caller){
+            .channel = channel, .tag = SOME, .size = LARGE, .timeout_ms = 300};
+        caller_begin(&last);
+        while (counters(&r).stalls_buffers == 0)
+            fake_sleep_us(MS);
+        sim_tell(&r.first.drain);
+        caller_join(&last);
+        await_drained(&r, channel);
+
+        assert_int_equal(last.status, VC_DEADLINE_EXCEEDED);
+        assert_int_equal(last.outcome, VC_OUTCOME_NOT_EXECUTED);
+        assert_int_equal(atomic_load(&sim_ran[SOME]), 0);
+        assert_int_equal(r.first.status, VC_OK);
+        assert_in_range(r.first.drain_us, 0, SECOND);
+        vc_channel_close(channel);
+        rig_end(&r);
+    }
+}
+
 #define T(name) cmocka_unit_test(name)
 
 int
@@ -315,6 +366,7 @@ main(void)
         T(a_call_goes_on_by_another_link_of_a_drained_server_at_once),
         T(links_left_at_a_drained_server_do_not_count_against_the_next),
         T(a_drained_server_is_told_when_a_channel_with_a_call_there_is_closed),
+        T(a_call_taken_back_unsent_keeps_no_link_to_a_drained_server),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
