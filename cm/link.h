@@ -152,9 +152,9 @@ void vc__link_connect(struct vc__link *link, const struct sockaddr *addr);
 
 /* Accepts a request: id is of RDMA_CM_EVENT_CONNECT_REQUEST, hello what it
  * said, link->accept filled but for credits, sizes of packets and features.
- * On VC_OK the link owns the id and ops follow; otherwise the caller still
- * does, to reject and destroy it, and nothing will come up. When it failed after
- * the accept was sent, that ends what the peer takes for a connection. */
+ * On VC_OK the accept was sent, the link owns the id and ops follow, the first
+ * may be ops->down(); otherwise the caller still owns it, to reject and destroy
+ * it, and nothing will come up. */
 enum vc_status vc__link_accept(struct vc__link *link, struct rdma_cm_id *id,
                                const struct vc__hello *hello, uint8_t reads_in,
                                uint8_t reads_out);

@@ -38,8 +38,7 @@ accept_send(struct vc__link *link, struct rdma_cm_id *id)
     return rdma_accept(id, &param) == 0 ? 0 : errno;
 }
 
-/* The QP is ready to receive before the peer hears of it. To send it gets ready
- * while the peer's answer is under way: what comes is looked at after that. */
+/* The QP is ready to receive before the peer hears of it. */
 static int
 offer(struct vc__link *link, struct rdma_cm_id *id, uint8_t reads_in,
       uint8_t reads_out)
@@ -58,11 +57,22 @@ offer(struct vc__link *link, struct rdma_cm_id *id, uint8_t reads_in,
         err = vc__qp_to_rtr(&link->qp, id, link->reads_in);
     if (err == 0)
         err = accept_send(link, id);
-    if (err == 0)
-        err = vc__qp_to_rts(&link->qp, id, link->reads_out);
+    return err;
+}
+
+/* It gets ready to send while the peer's answer is under way: what comes is
+ * looked at after that. The answer may be that it has left. */
+static void
+accepted(struct vc__link *link)
+{
+    int err = vc__qp_to_rts(&link->qp, link->id, link->reads_out);
+
     if (err == 0)
         vc__link_open_io(link, link->hello.credits);
-    return err;
+    else
+        vc__link_end(link, VC__LINK_EV_BROKEN, VC_UNAVAILABLE,
+                     "%s has left as it was accepted: %s", vc__link_peer(link),
+                     strerror(err));
 }
 
 enum vc_status
@@ -90,5 +100,7 @@ vc__link_accept(struct vc__link *link, struct rdma_cm_id *id,
     link->id = id;
     vc__link_event(link, VC__LINK_EV_ACCEPT);
     vc__link_timer(link, link->timeout_ms);
+    if (link->state == VC__LINK_OFFERED)
+        accepted(link);
     return VC_OK;
 }

@@ -137,6 +137,67 @@ a_call_that_comes_again_while_it_runs_is_counted_as_joined(void **state)
     }
 }
 
+/* --- clients that leave ------------------------------------------------- */
+
+struct leaver {
+    struct scene *scene;
+    struct fake_process *process;
+    atomic_uint gone;
+};
+
+static void
+leaver_main(void *arg)
+{
+    struct leaver *l = arg;
+    struct vc_runtime *runtime;
+    struct vc_channel *channel;
+
+    assert_int_equal(sim_runtime(&runtime, 1), VC_OK);
+    assert_int_equal(
+        vc_channel_open(runtime, l->scene->server.target, NULL, &channel),
+        VC_OK);
+    vc_channel_connect(channel, &suite_probe_service); /* it dies meanwhile */
+}
+
+/* The server hears of it before it goes on. */
+static void
+leaver_end(void *arg)
+{
+    struct leaver *l = arg;
+
+    fake_process_freeze(l->scene->server.process);
+    fake_process_kill(l->process);
+    atomic_store(&l->gone, 1);
+}
+
+static void
+is_left_as_it_accepts(struct scene *s)
+{
+    struct leaver l = {.scene = s};
+    struct vc_counters c;
+
+    fake_when("server: REP ->", 1, leaver_end, &l);
+    l.process = fake_process_start(fake_host_new("leaver", "10.9.0.4"),
+                                   "leaver", leaver_main, &l);
+    while (atomic_load(&l.gone) == 0)
+        fake_sleep_us(1000);
+    fake_sleep_us(SECOND / 10);
+    fake_process_thaw(s->server.process);
+    scene_call(s, 64, 1);
+    c = scene_server(s);
+    assert_int_equal(c.rejects_busy, 0);
+    assert_int_equal(c.links_started, 2);
+    assert_int_equal(c.links_failed, 1);
+    assert_int_equal(c.links_made, 1);
+}
+
+static void
+a_client_that_leaves_as_it_is_accepted_is_not_refused(void **state)
+{
+    (void)state;
+    scene_play(is_left_as_it_accepts, NULL);
+}
+
 /* --- peers that fall silent --------------------------------------------- */
 
 static void
@@ -203,6 +264,7 @@ main(void)
             a_call_resumed_on_another_link_is_counted_once_and_as_sent_again),
         cmocka_unit_test(
             a_call_that_comes_again_while_it_runs_is_counted_as_joined),
+        cmocka_unit_test(a_client_that_leaves_as_it_is_accepted_is_not_refused),
         cmocka_unit_test(a_silent_peer_is_counted_as_dead),
         cmocka_unit_test(what_a_removed_device_had_is_not_counted_any_more),
     };
