@@ -50,18 +50,28 @@ session_need(struct vc__client *c)
 }
 
 /* A session stays on its link while it has something under way there. Else it
- * leaves a link that is much busier than another. */
+ * leaves a link that is to be closed, or is much busier than another. */
+static bool
+link_will_do(const struct vc__session *s)
+{
+    const struct vc__pool_link *pl = s->link;
+
+    return pl != NULL &&
+           (s->n_busy > 0 || (pl->n_busy < VC__LINK_BUSY && !pl->leaving));
+}
+
 static enum launch
 link_need(struct vc__session *s)
 {
     struct vc__pool_link *best;
 
-    if (s->link != NULL && (s->n_busy > 0 || s->link->n_busy < VC__LINK_BUSY))
+    if (link_will_do(s))
         return LAUNCH_GONE;
     best = vc__peer_place(s->peer);
     if (best == NULL)
         return LAUNCH_WAIT;
-    if (s->link != NULL && best->n_busy >= s->link->n_busy / 2)
+    if (s->link != NULL && !s->link->leaving &&
+        best->n_busy >= s->link->n_busy / 2)
         return LAUNCH_GONE;
     if (s->link != NULL) {
         /* Its OPEN may wait there for a credit. */

@@ -103,7 +103,7 @@ vc__peer_place(const struct vc__peer *peer)
     struct vc__pool_link *pl, *best = NULL;
 
     cds_list_for_each_entry (pl, &peer->links, node) {
-        if (best == NULL || pl->n_busy < best->n_busy)
+        if (!pl->leaving && (best == NULL || pl->n_busy < best->n_busy))
             best = pl;
     }
     return best;

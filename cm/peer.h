@@ -27,6 +27,7 @@ struct vc__pool_link {
     uint32_t n_calls, seen_calls;  /* ever, and when it was last looked at */
     unsigned idle_looks;           /* that saw no call, one after the other */
     bool useful;                   /* brought a reply */
+    bool leaving;                  /* to be closed: no call begins on it */
 };
 
 struct vc__peer {
@@ -63,7 +64,7 @@ void vc__peer_join(struct vc__peer *peer, struct vc__pool_link *pl);
 void vc__peer_leave(struct vc__peer *peer, struct vc__pool_link *pl);
 
 /* The link for the next session: the one with least to do; NULL when none is
- * up. */
+ * up that stays. */
 struct vc__pool_link *vc__peer_place(const struct vc__peer *peer);
 
 /* Has any session something under way? */

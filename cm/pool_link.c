@@ -474,7 +474,8 @@ link_is_idle(struct vc__pool_link *pl)
     return pl->idle_looks >= IDLE_LOOKS + jitter;
 }
 
-/* One that is idle and may go; NULL when there is none. */
+/* One that is idle and goes: no call begins on it any more. NULL when there is
+ * none. */
 static struct vc__pool_link *
 idle_find(struct vc__pool *p)
 {
@@ -487,6 +488,8 @@ idle_find(struct vc__pool *p)
                 idle = pl;
         }
     }
+    if (idle != NULL)
+        idle->leaving = true;
     pthread_mutex_unlock(&p->lock);
     return idle;
 }
