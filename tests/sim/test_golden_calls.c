@@ -168,6 +168,7 @@ call_cancelled(struct play *p)
     fake_sleep_us(100 * MS);
     golden_say("client: the call is cancelled");
     play_cancel(p);
+    fake_sleep_us(MS); /* the packet is on its way */
     end(p);
     let_go(p);
     fake_sleep_us(50 * MS);
