@@ -208,11 +208,12 @@ vc__engine_defer(struct vc__engine *e, struct vc__task *task)
     cds_list_add_tail(&task->node, &e->tasks);
 }
 
-static void
+/* True when the holder was told of something, be it no task. */
+static bool
 engine_take_inbox(struct vc__engine *e)
 {
     if (!atomic_load_explicit(&e->has_inbox, memory_order_relaxed))
-        return;
+        return false;
     pthread_mutex_lock(&e->inbox_lock);
     atomic_store(&e->has_inbox, false);
     if (!cds_list_empty(&e->inbox)) {
@@ -223,6 +224,7 @@ engine_take_inbox(struct vc__engine *e)
         CDS_INIT_LIST_HEAD(&e->inbox);
     }
     pthread_mutex_unlock(&e->inbox_lock);
+    return true;
 }
 
 static unsigned
@@ -244,8 +246,9 @@ run_all(struct cds_list_head *tasks)
 static unsigned
 engine_run_tasks(struct vc__engine *e)
 {
-    engine_take_inbox(e);
-    return run_all(&e->tasks);
+    bool told = engine_take_inbox(e);
+
+    return run_all(&e->tasks) + told;
 }
 
 /* --- handlers ---------------------------------------------------------- */

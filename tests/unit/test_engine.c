@@ -19,7 +19,7 @@
  * while it polls; a sleep that should not be lasts to the deadline. */
 #define SPIN_US     50000u
 #define DEADLINE_US 5000000u
-#define SOON_US     1000000u
+#define SOON_US     4000000u
 
 struct bench {
     struct vc__engine engine;
@@ -27,6 +27,7 @@ struct bench {
     struct vc__timer timer;
     struct vc__task task;
     struct vc__waiter waiter;
+    unsigned polls;
     atomic_bool stop, served;
 };
 
@@ -84,6 +85,37 @@ a_descriptor_ends_a_wait_that_polls(void **state)
     b->source.ready = source_finish;
     assert_int_equal(0, vc__engine_add(&b->engine, &b->source));
     assert_int_equal(sizeof one, write(b->source.fd, &one, sizeof one));
+
+    assert_wait_ends_soon(b);
+}
+
+/* As another thread would, while the holder polls; no descriptor tells. */
+static unsigned
+source_stir(struct vc__source *s)
+{
+    struct bench *b = caa_container_of(s, struct bench, source);
+
+    if (!vc__waiter_is_done(&b->waiter) && ++b->polls == 100) {
+        vc__waiter_done(&b->waiter);
+        vc__engine_stir(&b->engine);
+    }
+    return 0;
+}
+
+static void
+source_arm(struct vc__source *s)
+{
+    (void)s;
+}
+
+static void
+who_stirs_the_engine_ends_a_wait_that_polls(void **state)
+{
+    struct bench *b = *state;
+
+    b->source.poll = source_stir;
+    b->source.arm = source_arm;
+    assert_int_equal(0, vc__engine_add(&b->engine, &b->source));
 
     assert_wait_ends_soon(b);
 }
@@ -170,12 +202,6 @@ source_stop(struct vc__source *s)
     return 0;
 }
 
-static void
-source_arm(struct vc__source *s)
-{
-    (void)s;
-}
-
 static void *
 serve(void *arg)
 {
@@ -212,6 +238,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         T(a_descriptor_ends_a_wait_that_polls),
+        T(who_stirs_the_engine_ends_a_wait_that_polls),
         T(a_timer_ends_a_wait_that_polls),
         T(a_timer_ends_a_wait_that_sleeps),
         T(a_task_of_another_thread_ends_a_wait_that_sleeps),
