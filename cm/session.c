@@ -270,8 +270,12 @@ vc__session_bind(struct vc__session *s, struct vc__pool_link *pl)
     struct vc__send *open;
 
     link_take(s, pl);
-    if (s->client == NULL)
-        return close_send(s);
+    if (s->client == NULL) {
+        good = close_send(s);
+        if (!good)
+            vc__session_unbind(s);
+        return good;
+    }
     open = vc__note_open(s);
     if (open == NULL) {
         vc__session_unbind(s);
