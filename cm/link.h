@@ -224,8 +224,8 @@ void vc__link_refused(struct vc__link *link, const struct vc__cm_event *ev);
 void vc__link_no_way(struct vc__link *link, const struct vc__cm_event *ev);
 
 /* link_send.c, under the link's lock: takes up what has come, and sends what
- * can go. */
-void vc__link_flush(struct vc__link *link);
+ * can go; true when something had come. */
+bool vc__link_flush(struct vc__link *link);
 /* Without the lock: pushes if something has come. */
 void vc__link_push_arrived(struct vc__link *link);
 void vc__link_arrivals_take(struct vc__link *link);

@@ -5,6 +5,7 @@
  * as they fit in, each written straight into a registered buffer or, when
  * short, into the work request itself. A message longer than a packet goes in
  * parts, taking turns with the others. */
+#include <sched.h>
 #include <string.h>
 
 #include <urcu/system.h>
@@ -321,21 +322,27 @@ vc__link_arrivals_take(struct vc__link *link)
         arrival_put(link, s);
 }
 
-/* Under the lock. */
-static void
+/* Under the lock. False when there was none. */
+static bool
 arrivals_take(struct vc__link *link)
 {
     struct vc__send *s;
+    bool took = false;
 
-    while ((s = arrival_take(link)) != NULL)
+    while ((s = arrival_take(link)) != NULL) {
+        took = true;
         arrival_put(link, s);
+    }
+    return took;
 }
 
-void
+bool
 vc__link_flush(struct vc__link *link)
 {
-    arrivals_take(link);
+    bool took = arrivals_take(link);
+
     queue_flush(link);
+    return took;
 }
 
 /* True when there is more by now. Whoever had the lock looks, for those who
@@ -356,16 +363,21 @@ vc__link_unlock(struct vc__link *link)
         vc__link_push(link);
 }
 
-/* Also when none could be taken up, as a thread was in the middle of appending:
- * it may have pushed in vain meanwhile. */
+/* What is there, but cannot be taken up, is being appended right now by a
+ * thread that may have pushed in vain meanwhile: it gets the processor. */
 void
 vc__link_push(struct vc__link *link)
 {
+    bool took, more;
+
     do {
         if (pthread_mutex_trylock(&link->lock) != 0)
             return;
-        vc__link_flush(link);
-    } while (link_leave(link));
+        took = vc__link_flush(link);
+        more = link_leave(link);
+        if (more && !took)
+            sched_yield();
+    } while (more);
 }
 
 void
