@@ -321,7 +321,7 @@ error_keep(struct vc__link *link, enum vc_status status, const char *format,
         return;
     link->error.status = status;
     link->error.outcome = VC_OUTCOME_NOT_EXECUTED;
-    vsnprintf(link->error.text, sizeof link->error.text, format, args);
+    vc__text_format(link->error.text, sizeof link->error.text, format, args);
 }
 
 void

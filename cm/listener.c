@@ -53,7 +53,7 @@ vc__listener_reject(struct vc__cm *cm, struct rdma_cm_id *id,
     va_list args;
 
     va_start(args, format);
-    vsnprintf(reject.text, sizeof reject.text, format, args);
+    vc__text_format(reject.text, sizeof reject.text, format, args);
     va_end(args);
     vc__listener_reject_with(cm, id, &reject);
 }
