@@ -10,8 +10,8 @@
 #include "rpc/server_link.h"
 
 /* Of several engines each is advanced so long at a time, unless a thread of the
- * library does. */
-#define SLICE_MS 1u
+ * library does: longer than a holder polls, so that it sleeps. */
+#define SLICE_MS 10u
 
 /* On the part's engine. */
 struct drain {
@@ -94,21 +94,31 @@ drain_run(struct drain *drains, unsigned n, void (*run)(struct vc__task *task))
                         VC__FOREVER);
 }
 
-/* Each engine in turn; true when nobody is left. */
-static bool
+/* Engines whose clients have not all left. */
+static unsigned
+drains_left(struct drain *drains, unsigned n)
+{
+    unsigned left = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        left += !vc__waiter_is_done(&drains[i].empty);
+    return left;
+}
+
+/* Each engine in turn. */
+static void
 drain_look(struct drain *drains, unsigned n, uint64_t until)
 {
-    bool empty = true;
-
     for (unsigned i = 0; i < n; i++) {
         struct drain *d = &drains[i];
-        uint64_t slice = n == 1 ? until : vc__after_ms(vc__now(), SLICE_MS);
+        uint64_t slice = drains_left(drains, n) <= 1
+                             ? until
+                             : vc__after_ms(vc__now(), SLICE_MS);
 
-        empty = vc__engine_wait(&d->part->progress->engine, &d->empty,
-                                slice < until ? slice : until) &&
-                empty;
+        if (!vc__waiter_is_done(&d->empty))
+            vc__engine_wait(&d->part->progress->engine, &d->empty,
+                            slice < until ? slice : until);
     }
-    return empty;
 }
 
 /* All are told before any is waited for, so each has the whole time. */
@@ -116,8 +126,8 @@ static void
 drain_all(struct drain *drains, unsigned n, uint64_t until)
 {
     drain_run(drains, n, drain_begin);
-    while (!drain_look(drains, n, until) && vc__now() < until)
-        continue;
+    while (drains_left(drains, n) > 0 && vc__now() < until)
+        drain_look(drains, n, until);
     drain_run(drains, n, drain_end);
 }
 
