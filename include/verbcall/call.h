@@ -52,9 +52,9 @@ VC_API uint64_t vc_call_deadline_us(const struct vc_call *call);
 VC_API bool vc_call_is_cancelled(const struct vc_call *call);
 
 /* vc_call_on_cancel - has tell() called once, when nobody waits for the reply
- * any more: on a thread that advances the runtime, which it must not block (the
- * handler's own while that waits in a call), or inside of this function if it
- * is so already. One function at a time: another takes its
+ * any more: on a thread that advances the runtime or begins a call, which it
+ * must not block (the handler's own while that waits in a call), or inside of
+ * this function if it is so already. One function at a time: another takes its
  * place, NULL takes it away. When this returns, the former does not run and
  * will not, so a handler whose arg does not outlive it ends by
  * vc_call_on_cancel(call, NULL, NULL). The process hears of a cancellation

@@ -63,7 +63,7 @@ struct vc_interception_end {
  * that do, which may be two at a time; on a client its finish comes with
  * vc_stream_close(), which may be after the channel was closed. The reply and
  * the finish of an asynchronous call are seen on a thread that advances the
- * runtime, and must not block it. */
+ * runtime or begins another call, and must not block it. */
 struct vc_interceptor {
     size_t size; /* VC_INTERCEPTOR_INIT */
 
