@@ -37,6 +37,21 @@ refuses()
     esac
 }
 
+# The server's share of the deadline is over half a second before the client's: on a machine that stalls for longer the
+# client's own end may come first, so it has three tries.
+refuses_soon()
+{
+    for try in 1 2 3; do
+        said=$("$@" 2>&1) && die "this should have failed: $*"
+        case $said in
+        *'DEADLINE_EXCEEDED: the store at'*) echo "$said"; return ;;
+        *DEADLINE_EXCEEDED*) ;;
+        *) break ;;
+        esac
+    done
+    die "'$*' said '$said' at try $try, and not 'the store at'"
+}
+
 # Ann and Bob in one room, Eve in another one; they say what the fifos say.
 chat()
 {
@@ -130,7 +145,7 @@ fanout()
 the first line" ] || die 'that is not the answer of both'
     refuses 'NOT_FOUND: the store at' "$client" "$target" Ann 99
     kill -s STOP -- "-$store"
-    refuses 'DEADLINE_EXCEEDED: the store at' "$client" "$target" Ann 1 3000
+    refuses_soon "$client" "$target" Ann 1 3000
     kill -s CONT -- "-$store"
     answer=$("$client" "$target" Bob 1) || die 'fanout-client failed after the store went on'
     vc_server_stop || die 'a server failed'

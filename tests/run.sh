@@ -101,7 +101,7 @@ check()
 {
     name=$1
     shift
-    ! wants "$name" || VC_TEST_TIMEOUT=900 tests/tap.sh "$name" "$totals" "$@" || failed=1
+    ! wants "$name" || VC_TEST_TIMEOUT=1800 tests/tap.sh "$name" "$totals" "$@" || failed=1
 }
 
 # The folder of a variant: "plain", "asan", "tsan".

@@ -13,7 +13,7 @@ export UBSAN_OPTIONS="${UBSAN_OPTIONS-}:print_stacktrace=1:halt_on_error=1"
 export TSAN_OPTIONS="${TSAN_OPTIONS-}:suppressions='$here/tsan.supp'"
 
 # Each guest, with the other's load on few cores.
-limit=240
+limit=600
 
 pids=
 # shellcheck disable=SC2317 # called by trap

@@ -18,7 +18,7 @@
 
 /* A call that the CM tells about ends this soon, whatever its deadline: in
  * milliseconds, but machines may be busy. */
-#define CALLER_SOON_MS 2000
+#define CALLER_SOON_MS 6000
 
 struct caller {
     struct vc_channel *channel;

@@ -24,10 +24,11 @@
 
 #include "tests/suite/streams.h"
 
-#define CHILD_READY_MS 10000
-#define CHILD_END_MS   10000
-#define APART_MS       60000
-#define AWAIT_MS       10000
+#define CHILD_READY_MS 30000
+#define CHILD_END_MS   30000
+#define APART_MS       240000
+#define AWAIT_MS       30000
+#define PATIENT_MS     8000
 
 void
 fixture_assert_status(enum vc_status expected, enum vc_status actual,
@@ -272,9 +273,24 @@ fixture_stop_server(struct fixture *f)
     f->server_runtime = NULL;
 }
 
+/* A busy machine may stall a server for longer than the defaults allow. */
+static struct vc_channel_opts
+patient(void)
+{
+    struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+
+    opts.connect_timeout_ms = PATIENT_MS;
+    opts.keepalive_ms = PATIENT_MS;
+    return opts;
+}
+
 void
 fixture_start_client(struct fixture *f, const struct vc_channel_opts *opts)
 {
+    const struct vc_channel_opts of_tests = patient();
+
+    if (opts == NULL)
+        opts = &of_tests;
     assert_status(VC_OK, vc_runtime_new(NULL, &f->runtime));
     assert_status(VC_OK,
                   vc_channel_open(f->runtime, f->target, opts, &f->channel));
@@ -524,7 +540,7 @@ fixture_open_alone(struct vc_runtime *runtime, const char *target,
                    struct vc_channel **channel)
 {
     static atomic_uint idle_ms = 60001;
-    struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+    struct vc_channel_opts opts = patient();
 
     opts.idle_timeout_ms = atomic_fetch_add(&idle_ms, 1);
     return vc_channel_open(runtime, target, &opts, channel);

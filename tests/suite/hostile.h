@@ -10,7 +10,7 @@
 #include "tests/suite/raw.h"
 
 /* A link that must end does so within this time. */
-#define HOSTILE_CLOSED_MS 2000
+#define HOSTILE_CLOSED_MS 10000
 
 /* A server that gives new links much longer than that, so that it is not its
  * timer which ends one; and a channel that has carried a call. Teardown is

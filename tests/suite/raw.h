@@ -23,7 +23,7 @@
 
 #define RAW_SIZE    16384u /* of a buffer: twice what Verbcall takes */
 #define RAW_BUFFERS 32u    /* to receive into, and as many to send from */
-#define RAW_MS      3000   /* patience where nothing else is said */
+#define RAW_MS      10000  /* patience where nothing else is said */
 
 #define RAW_NOTHING (-1) /* in place of an rdma_cm event: none came in time */
 

@@ -14,9 +14,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define REPORT_MS 10000
+#define REPORT_MS 30000
 
 #define NOBODY 65534
+
+/* What is judged is what a user gets who sets nothing. */
+static const struct vc_channel_opts defaults = VC_CHANNEL_OPTS_INIT;
 
 /* --- roles ------------------------------------------------------------- */
 
@@ -40,7 +43,7 @@ role_connect(const char *target)
     int result;
 
     snprintf(f.target, sizeof f.target, "%s", target);
-    fixture_start_client(&f, NULL);
+    fixture_start_client(&f, &defaults);
     status = vc_channel_connect(f.channel, &suite_probe_service);
     result = report_send(&r, status, start);
     fixture_stop_client(&f);
@@ -65,7 +68,7 @@ role_pair(const char *target)
     int result;
 
     snprintf(f.target, sizeof f.target, "%s", target);
-    fixture_start_client(&f, NULL);
+    fixture_start_client(&f, &defaults);
     if (!answers(f.channel) ||
         fixture_open_alone(f.runtime, target, &second) != VC_OK)
         return 1;

@@ -29,7 +29,8 @@ stage_start(struct stage *s, struct fixture *f, bool (*play)(struct stage *))
     assert_true(raw_listen(&s->listener));
     fixture_target(s->listener.port, s->target);
     assert_int_equal(0, pthread_create(&s->thread, NULL, stage_main, s));
-    opts.connect_timeout_ms = STAGE_CONNECT_MS;
+    opts.connect_timeout_ms =
+        s->connect_passes ? STAGE_CONNECT_MS : STAGE_PATIENT_MS;
     opts.max_message = 65536;
     assert_status(VC_OK,
                   vc_channel_open(f->runtime, s->target, &opts, &s->channel));

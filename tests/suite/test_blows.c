@@ -50,15 +50,15 @@ struct cell {
     unsigned ends; /* what the call may end with; 0: it does not count */
 };
 
-#define CALL_MS  3000
+#define CALL_MS  9000
 #define WHILE_MS 8000 /* longer than a flap takes on a busy machine */
 #define SHORT_MS 1000 /* a frozen end is waited for no longer */
 #define CLOSE_MS 2000 /* what vc_channel_close() promises */
-#define GRACE_MS 1000
+#define GRACE_MS 4000
 
 /* The handler sleeps longer than a blow takes to be felt; before a frozen
  * client it answers in time, to nobody. */
-#define HANDLER_MS       1500
+#define HANDLER_MS       4000
 #define HANDLER_SHORT_MS 300
 
 /* A call may be the one that finds out that the link is dead: nothing tells

@@ -242,15 +242,17 @@ a_killed_server_does_not_disturb_calls_to_another(unsigned round)
     struct server other = server_fork();
     struct caller callers[4];
     struct caller steady = {.size = 100, .tag = 100};
+    struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
     struct vc_channel *channel;
     struct fixture f;
     uint64_t killed;
 
     (void)round;
     client_open(&f, &mortal);
+    opts.keepalive_ms = VC_KEEPALIVE_OFF;
     assert_status(VC_OK, vc_channel_open(f.runtime,
                                          fixture_target(other.port, f.target),
-                                         NULL, &channel));
+                                         &opts, &channel));
     steady.channel = channel;
     assert_status(VC_OK, caller_call(&steady));
     callers_start(callers, 4, f.channel, 0);
@@ -465,7 +467,7 @@ closing_a_channel_cancels_its_calls(unsigned round)
     (void)round;
     client_open(&f, &s);
     for (unsigned i = 0; i < 4; i++) {
-        callers[i] = (struct caller){.channel = f.channel, .sleep_ms = 300};
+        callers[i] = (struct caller){.channel = f.channel, .sleep_ms = 10000};
         caller_start(&callers[i]);
     }
     fixture_await(&fixture_board->sleeping, 1);

@@ -20,8 +20,8 @@
 #define CUT_MS    10000
 #define CALL_MS   3000  /* a cut outlasts it, so calls must fail */
 #define GRACE_MS  2000  /* two guests share few cores */
-#define RESUME_MS 10000 /* from the mend until all threads work */
-#define SETTLE_MS 1000  /* what was on its way at the cut has come */
+#define RESUME_MS 20000 /* from the mend until all threads work */
+#define SETTLE_MS 3000  /* what was on its way at the cut has come */
 #define PACE_US   20000 /* a caller that was refused waits so long */
 
 /* Good calls that a thread makes before the cut and after it. */

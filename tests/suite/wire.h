@@ -19,10 +19,10 @@
 
 /* Netem reorders by sending some packets at once while others wait. */
 #define WIRE_TC_SPOIL                                                          \
-    "tc qdisc add dev w0 root netem loss 1% delay 2ms reorder 25%"
-#define WIRE_TC_RESTORE "tc qdisc del dev w0 root"
+    "tc qdisc replace dev w0 root netem loss 1% delay 2ms reorder 25%"
+#define WIRE_TC_RESTORE "tc qdisc del dev w0 root || true"
 
-#define WIRE_BOOT_MS 90000 /* the other guest, the host's hand */
+#define WIRE_BOOT_MS 240000 /* the other guest, the host's hand */
 
 /* Both guests and the host see it. */
 extern const char *wire_folder;
