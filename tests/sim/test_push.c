@@ -53,8 +53,8 @@ caller_main(void *arg)
         while (atomic_load(&client->begun) < (i + 1) * CALLERS)
             fake_sleep_us(1);
         fake_sleep_us(some_us());
-        c->good += sim_echo(client->channel, 64, c->first + i, LONG_MS,
-                            NULL) == VC_OK;
+        c->good +=
+            sim_echo(client->channel, 64, c->first + i, LONG_MS, NULL) == VC_OK;
     }
     return NULL;
 }
@@ -72,7 +72,8 @@ client_main(void *arg)
     assert_int_equal(sim_runtime(&runtime, 1), VC_OK);
     assert_int_equal(vc_channel_open(runtime, c->target, &opts, &c->channel),
                      VC_OK);
-    assert_int_equal(vc_channel_connect(c->channel, &suite_probe_service), VC_OK);
+    assert_int_equal(vc_channel_connect(c->channel, &suite_probe_service),
+                     VC_OK);
     for (unsigned i = 0; i < CALLERS; i++) {
         c->callers[i] = (struct caller){.client = c, .first = i * CALLS};
         pthread_create(&threads[i], NULL, caller_main, &c->callers[i]);
