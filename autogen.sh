@@ -5,4 +5,4 @@
 # Makes configure out of configure.ac; needed once after a checkout.
 set -e
 cd "$(dirname "$0")"
-exec autoreconf --force --install --warnings=all
+exec autoreconf --force --install --warnings=all,no-portability

@@ -6,7 +6,8 @@
 #   vc_build_folder HERE           prints where to build: $VC_BUILD_DIR (as seen from the folder HERE), or build/
 #   vc_build FOLDER [OPTION...]    configures there with these options, if need be, and makes everything; without
 #                                  options what has been configured will do, and otherwise no tests are built
-#   vc_make FOLDER TARGET...       makes more in a folder where vc_build has been
+#   vc_configured FOLDER OPTION... only configures
+#   vc_make FOLDER TARGET...       makes more in a folder where one of them has been
 #
 # Folders are made, and used again. FOLDER/build.log has what the tools say; when they fail its end is shown. Words go
 # to standard error. shellcheck shell=sh
@@ -62,7 +63,7 @@ vc_configure_script()
 (
     exec 8<"$1" && flock 8 || exit 1
     if [ ! -e "$1/configure" ] ||
-        [ -n "$(find "$1/configure.ac" "$1/Makefile.am" -newer "$1/configure")" ]; then
+        [ -n "$(find "$1" \( -name .git -o -name 'build*' \) -prune -o \( -name configure.ac -o -name '*.am' \) -newer "$1/configure" -print)" ]; then
         vc_quietly 'making configure' "$1/autogen.sh"
     fi
 )
@@ -93,15 +94,20 @@ vc_make_here()
     vc_quietly "building in $PWD" make -j "$(getconf _NPROCESSORS_ONLN)" "$@"
 }
 
-vc_build()
+vc_configured()
 (
     mkdir -p -- "$1" || exit 1
     source=$(vc_plain_path .) && folder=$(vc_plain_path "$1") && cd "$folder" || exit 1
     shift
     # Two at a time would disturb each other.
     exec 9<. && flock 9 || exit 1
-    vc_configure_script "$source" && vc_configure "$source" "$@" && vc_make_here
+    vc_configure_script "$source" && vc_configure "$source" "$@"
 )
+
+vc_build()
+{
+    vc_configured "$@" && vc_make "$1"
+}
 
 vc_make()
 (

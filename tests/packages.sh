@@ -3,7 +3,7 @@
 #
 # Shell functions, to be sourced: which packages the project needs on Debian, Ubuntu and Fedora.
 #
-#   vc_need_packages build|test|fuzz|guest|pages|bench...   installs what is missing, saying what and why;
+#   vc_need_packages build|test|fuzz|lint|guest|pages|bench...   installs what is missing, saying what and why;
 #                                                           fails with a message when it cannot
 #
 # With everything there it asks the package database once and runs no package manager. The Fedora
@@ -55,6 +55,7 @@ vc_packages()
             libxxhash-dev ;;
     debian-test) vc_packages debian build; echo libcmocka-dev rdmacm-utils ibverbs-utils xz-utils ;;
     debian-fuzz) vc_packages debian build; echo clang libclang-rt-dev ;;
+    debian-lint) vc_packages debian build; echo clang ;;
     debian-guest)
         echo qemu-system-x86 busybox-static cpio iproute2 ibverbs-providers xz-utils zstd ;;
     debian-pages) echo scdoc ;;
@@ -65,6 +66,7 @@ vc_packages()
             xxhash-devel ;;
     fedora-test) vc_packages fedora build; echo libcmocka-devel librdmacm-utils libibverbs-utils xz ;;
     fedora-fuzz) vc_packages fedora build; echo clang compiler-rt ;;
+    fedora-lint) vc_packages fedora build; echo clang ;;
     fedora-guest)
         echo qemu-system-x86-core busybox cpio iproute libibverbs xz zstd util-linux ;;
     fedora-pages) echo scdoc ;;
@@ -96,6 +98,7 @@ vc_why()
     build) echo 'to build it' ;;
     test) echo 'to build and test it' ;;
     fuzz) echo 'to try any bytes on what reads them, with libFuzzer' ;;
+    lint) echo 'to see that two compilers take it without a warning' ;;
     guest) echo 'to test over RDMA in a QEMU guest, without an RDMA device' ;;
     pages) echo 'to make its man pages' ;;
     bench) echo 'to compare it with the perftest tools' ;;

@@ -2,16 +2,14 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Builds Verbcall and passes its tests: see usage() below.
-set -u
-
-usage()
+# Builds Verbcall and passes its tests: see usage()
 {
     cat <<'END'
-usage: sh tests/run.sh [--asan|--tsan] [SUITE...]
+usage: sh tests/run.sh [--long] [--asan|--tsan] [SUITE...]
 Builds Verbcall and runs its tests; installs what is missing for that. Tests over RDMA run on this
-machine if it has an RDMA device, otherwise in a virtual machine with Soft-RoCE. Ends with a line of
-totals; exit status 0 when nothing failed.
+machine if it has an RDMA device, otherwise in a virtual machine with Soft-RoCE. Prints the seconds
+of each suite and ends with a line of totals; exit status 0 when nothing failed. tests/README.md says
+what is in which suite.
 
 Without a suite: all of them, then those that are marked * again with the address and undefined
 behaviour sanitizers, and those marked + with the thread sanitizer. With suites: only these, built
@@ -19,17 +17,18 @@ without sanitizers, or with what is asked for. What runs on the device, and what
 by side.
   unit * +    pure parts                      fake * +   the suites in a simulated world
   idl *       the code generator              sim * +    all that can go wrong, simulated
-  calls *     calls from end to end           faithful * is the simulation true to the device?
-  connect *   every way connecting fails      kill *     processes killed at any moment
-  hostile *   peers that break the rules      leaks *    what is left after closing
-  foreign *   peers that are not Verbcall     lint       formatting, headers, symbols
-  blows *     ports and devices that go       dist       the tarball, and its users
-  resume *    QPs that die under calls        examples   README's first command
-  interop *   gRPC's interoperability cases
-  wire *      two guests, wire cut or bad     vm         the virtual machine itself
-  fuzz        a peer's bytes, by libFuzzer
-Environment: VC_BUILD_DIR=FOLDER builds there instead of in build/ (and FOLDER-asan, FOLDER-tsan);
-VC_TEST_GUEST=1 uses the virtual machine in any case.
+  calls       calls from end to end           faithful   is the simulation true to the device?
+  connect     every way connecting fails      kill       processes killed at any moment
+  hostile     peers that break the rules      leaks      what is left after closing
+  foreign     peers that are not Verbcall     lint       formatting, headers, symbols
+  blows       ports and devices that go       dist       the tarball, and its users
+  resume      QPs that die under calls        examples   README's first command
+  interop     gRPC's interoperability cases   vm         the virtual machine itself
+  wire        two guests, wire cut or bad     fuzz       a peer's bytes, by libFuzzer
+--long runs what takes longer, too: more seeds, rounds and fuzzing, and the suites over RDMA with the
+address and undefined behaviour sanitizers.
+Environment: VC_BUILD_DIR=FOLDER builds there instead of in build/, the tests in FOLDER-tests,
+FOLDER-asan and FOLDER-tsan; VC_TEST_GUEST=1 uses the virtual machine in any case.
 END
 }
 
@@ -41,7 +40,6 @@ die()
 
 native='unit idl fake sim'
 over_rdma='calls connect faithful foreign hostile interop kill blows resume leaks'
-on_wire='wire'
 
 here=$PWD
 CDPATH='' cd -P -- "$(dirname -- "$0")/.." || exit 1
@@ -49,11 +47,18 @@ CDPATH='' cd -P -- "$(dirname -- "$0")/.." || exit 1
 . tests/build.sh
 
 variant=
-case ${1-} in
--h | --help) usage; exit ;;
---asan | --tsan) variant=${1#--}; shift ;;
--*) usage >&2; exit 2 ;;
-esac
+long=
+for option; do
+    case $option in
+    -h | --help) usage; exit ;;
+    --long) long=1 ;;
+    --asan | --tsan) variant=${option#--} ;;
+    -*) usage >&2; exit 2 ;;
+    *) break ;;
+    esac
+    shift
+done
+export VC_TEST_LONG="$long"
 wanted=$*
 wants()
 {
@@ -63,7 +68,7 @@ wants()
     esac
 }
 for suite in $wanted; do
-    case " $native $over_rdma $on_wire lint fuzz dist vm examples " in
+    case " $native $over_rdma wire lint fuzz dist vm examples " in
     *" $suite "*) ;;
     *) usage >&2; exit 2 ;;
     esac
@@ -78,12 +83,13 @@ wanted_of()
 }
 
 where=$(tests/rdma --where)
-groups=test
+groups='test'
 case $where in
 *'in a guest'*) groups="$groups guest" ;;
 *) ! wants wire || groups="$groups guest" ;;
 esac
 [ -n "$variant" ] || ! wants fuzz || groups="$groups fuzz"
+[ -n "$variant" ] || ! wants lint || groups="$groups lint"
 # shellcheck disable=SC2086 # words
 vc_need_packages $groups bench || die 'cannot test it without these packages'
 ! wants dist || vc_need_packages pages || echo 'Verbcall: goes on without man pages' >&2
@@ -104,57 +110,74 @@ check()
     ! wants "$name" || VC_TEST_TIMEOUT=1800 tests/tap.sh "$name" "$totals" "$@" || failed=1
 }
 
-# The folder of a variant: "plain", "asan", "tsan".
+# Tests are built in folders of their own, by options that make building fast. What users get is built in $build itself,
+# with the defaults: dist, lint and examples look at that.
 folder_of()
 {
-    [ "$1" = plain ] && echo "$build" || echo "$build-$1"
+    echo "$build-$1"
 }
 
-# Builds each of the variants that has a suite to run, with all its programs. lint and dist look only at the library.
-build_all()
+# VARIANT TARGET: configures the folder of "tests", "asan" or "tsan", and makes these programs.
+build_variant()
 {
-    if [ -z "$local_suites$rdma_suites$wire_suite" ]; then
-        if wants lint || wants dist; then
-            vc_build "$build" --enable-werror || die 'FAILED: it does not build'
-        fi
-        return
-    fi
-    for one in $variants; do
-        options=--enable-werror
-        [ "$one" = plain ] || options="$options --enable-$one"
-        # shellcheck disable=SC2086 # words
-        vc_build "$(folder_of "$one")" $options && vc_make "$(folder_of "$one")" check-programs ||
-            die 'FAILED: it does not build'
-    done
-}
-
-# Sanitizers make calls slow: fewer of them, and fewer times each of gRPC's cases.
-calls_of()
-{
-    [ "$1" = plain ] && echo "${VC_TEST_CALLS-}" || echo "${VC_TEST_CALLS:-10000}"
-}
-times_of()
-{
-    [ "$1" = plain ] && echo 200 || echo 20
+    set -- "$1" "$2" --enable-werror 'CFLAGS=-g -O1'
+    case $1 in
+    tests) set -- "$@" --disable-lto ;;
+    *) set -- "$@" "--enable-$1" ;;
+    esac
+    folder=$(folder_of "$1") target=$2
+    shift 2
+    vc_configured "$folder" "$@" && vc_make "$folder" "$target"
 }
 
 # --- two lanes, side by side ---
 
-# What needs no device: by itself one processor's work.
+# VARIANT SUITE...
+run_native()
+{
+    one=$1
+    shift
+    [ $# -gt 0 ] || return 0
+    echo "== $one"
+    [ "$one" != tests ] || export VC_TEST_TIMES_FAKE="${VC_TEST_TIMES_FAKE:-200}"
+    build_variant "$one" native-programs && tests/native.sh "$(folder_of "$one")" "$totals" "$@" || failed=1
+}
+
+# VARIANT: the suites over RDMA. Sanitizers make calls slow: fewer of them.
+run_rdma()
+{
+    [ -n "$rdma_suites$wire_suite" ] || return 0
+    echo "== $1, over RDMA"
+    folder=$(folder_of "$1")
+    build_variant "$1" check-programs || { failed=1; return; }
+    [ "$1" = tests ] || export VC_TEST_CALLS="${VC_TEST_CALLS:-10000}"
+    # shellcheck disable=SC2086 # words
+    [ -z "$rdma_suites" ] ||
+        tests/rdma --timeout 2400 --share "$folder" --share "$build" -- \
+            "$PWD/tests/inside.sh" "$folder" "$totals.rdma" $rdma_suites || failed=1
+    [ -z "$wire_suite" ] || tests/tap.sh wire "$totals" tests/wire.sh "$folder" || failed=1
+}
+
+# What needs no device.
 lane_here()
 {
-    [ -n "$variant" ] || check dist tests/dist.sh "$build"
-    for one in $variants; do
-        [ -n "$local_suites" ] || break
-        echo "== $one"
-        suites=$local_suites
-        [ "$variants" = tsan ] || [ "$one" != tsan ] || suites=$(wanted_of 'unit fake sim')
-        # shellcheck disable=SC2086 # words
-        VC_TEST_CALLS=$(calls_of "$one") VC_TEST_TIMES_FAKE=${VC_TEST_TIMES_FAKE:-$(times_of "$one")} \
-            tests/inside.sh "$(folder_of "$one")" "$totals" $suites || failed=1
-    done
-    [ -z "$variant" ] || return "$failed"
+    if [ -n "$variant" ]; then
+        # shellcheck disable=SC2046 # words
+        run_native "$variant" $(wanted_of "$native")
+        return "$failed"
+    fi
+    # shellcheck disable=SC2046 # words
+    run_native tests $(wanted_of "$native")
+    if wants lint || wants dist; then
+        vc_build "$build" --enable-werror || failed=1
+    fi
     check lint tests/lint.sh "$build"
+    check dist tests/dist.sh "$build"
+    if [ -z "$wanted" ]; then
+        # shellcheck disable=SC2086 # words
+        run_native asan $native
+        run_native tsan unit fake sim
+    fi
     check fuzz tests/fuzz/run.sh "$build"
     return "$failed"
 }
@@ -162,29 +185,22 @@ lane_here()
 # What runs on the device, which is most often a guest.
 lane_rdma()
 {
-    for one in $variants; do
-        [ "$variants" = tsan ] || [ "$one" != tsan ] || break
-        folder=$(folder_of "$one")
-        [ -z "$rdma_suites$wire_suite" ] || echo "== $one, over RDMA"
-        # shellcheck disable=SC2086
-        [ -z "$rdma_suites" ] ||
-            VC_TEST_CALLS=$(calls_of "$one") tests/rdma --timeout 2400 --share "$folder" --share "$build" -- \
-                "$PWD/tests/inside.sh" "$folder" "$totals.rdma" $rdma_suites || failed=1
-        [ -z "$wire_suite" ] || tests/tap.sh wire "$totals" tests/wire.sh "$folder" || failed=1
-    done
+    run_rdma "${variant:-tests}"
     [ -z "$variant" ] || return "$failed"
+    [ -z "$long" ] || [ -n "$wanted" ] || run_rdma asan
     check vm tests/vm/selftest
     check examples tests/examples.sh
     return "$failed"
 }
 
+begin=$(date +%s)
 echo "$where"
-local_suites=$(wanted_of "$native")
 rdma_suites=$(wanted_of "$over_rdma")
-wire_suite=$(wanted_of "$on_wire")
-variants=${variant:-plain}
-[ -n "$wanted$variant" ] || variants='plain asan tsan'
-build_all
+wire_suite=$(wanted_of wire)
+# Both lanes want it.
+if [ -z "$variant" ] && [ -n "$rdma_suites$wire_suite" ]; then
+    build_variant tests check-programs || die 'FAILED: it does not build'
+fi
 
 # The other lane's words are shown when this one has ended. Whoever stops us stops it, too; a program that it runs then
 # ends by itself.
@@ -200,5 +216,11 @@ cat "$beside"
 # Once more, where whoever sees only the end finds it.
 cat "$totals.failed" "$totals.rdma.failed" 2>/dev/null
 
-awk '{ p += $1; f += $2; s += $3 } END { printf "%d passed, %d failed, %d skipped\n", p, f, s }' "$totals" "$totals.rdma"
+echo "All of it took $(($(date +%s) - begin)) s."
+cat "$totals" "$totals.rdma" | awk '
+    { p += $1; f += $2; s += $3; r += $4 }
+    END {
+        if (r > 0) printf "Repeated, as the machine stalled: %d\n", r
+        printf "%d passed, %d failed, %d skipped\n", p, f, s
+    }'
 exit $failed

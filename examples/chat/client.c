@@ -46,7 +46,7 @@ static enum vc_status
 hear(struct vc_stream *stream)
 {
     enum vc_status status;
-    Chat__Said *said;
+    Chat__Said *said = NULL;
 
     while ((status = chat_chat_talk_receive(stream, &said)) == VC_OK &&
            said != NULL) {

@@ -16,8 +16,8 @@
 
 #include <cmocka.h>
 
-#include "suite.vc.h"
 #include "tests/fake/fake.h"
+#include "tests/suite/suite.vc.h"
 
 #define SIM_PORT 7471
 #define SIM_TAGS 65536

@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/suite/pace.h"
 #include "tests/suite/streams.h"
 
 #define CHILD_READY_MS 30000
@@ -51,9 +52,13 @@ fixture_ms(void)
 }
 
 bool
-fixture_have_device(void)
+fixture_begin(void)
 {
-    return getenv("VC_TEST_ADDR") != NULL;
+    if (getenv("VC_TEST_ADDR") == NULL)
+        return false;
+    cmocka_set_test_filter(getenv("VC_TEST_ONLY"));
+    pace_start();
+    return true;
 }
 
 int

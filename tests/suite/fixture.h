@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "suite.vc.h"
+#include "tests/suite/suite.vc.h"
 
 /* Fails the test with vc_error() unless the status is this one. */
 #define assert_status(expected, actual)                                        \
@@ -34,12 +34,12 @@ enum vc_status fixture_open_alone(struct vc_runtime *runtime,
                                   const char *target,
                                   struct vc_channel **channel);
 
-/* The program's main: skips everything without a device. */
+/* The program's main: skips everything without a device, and all but the test
+ * $VC_TEST_ONLY if that is set. */
 #define fixture_main(tests)                                                    \
-    (fixture_have_device()                                                     \
-         ? cmocka_run_group_tests(tests, NULL, NULL)                           \
-         : fixture_skip_all(sizeof(tests) / sizeof((tests)[0])))
-bool fixture_have_device(void);
+    (fixture_begin() ? cmocka_run_group_tests(tests, NULL, NULL)               \
+                     : fixture_skip_all(sizeof(tests) / sizeof((tests)[0])))
+bool fixture_begin(void);
 int fixture_skip_all(size_t n);
 
 /* --- a server in this process ------------------------------------------ */

@@ -8,7 +8,7 @@
 
 #include <stdatomic.h>
 
-#include "interop.vc.h"
+#include "tests/suite/interop.vc.h"
 
 /* The longest payload; all of them are of zeros. */
 #define INTEROP_MOST (1 << 20)

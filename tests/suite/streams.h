@@ -5,7 +5,7 @@
 #ifndef VC_TESTS_SUITE_STREAMS_H
 #define VC_TESTS_SUITE_STREAMS_H
 
-#include "suite.vc.h"
+#include "tests/suite/suite.vc.h"
 
 /* The places of its methods. */
 enum {

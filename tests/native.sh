@@ -1,0 +1,76 @@
+#!/bin/sh
+# SPDX-FileCopyrightText: 2026 Verbcall authors
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# tests/native.sh BUILD TOTALS SUITE...: builds and runs the suites unit, idl, fake and sim of a build folder that is
+# configured, by `make check`, as many programs side by side as there are processors. Prints a line for each suite, with
+# the seconds that its programs took all together, and shows what failed. Numbers and failures go to the end of the files
+# TOTALS and TOTALS.failed, as those of tests/tap.sh do. Exit status 0 when nothing failed.
+set -u
+
+cd -- "$(dirname -- "$0")/.." || exit 1
+. tests/build.sh
+build=$(vc_plain_path "$1") || exit 1
+totals=$2
+shift 2
+failed=0
+
+# Prints the programs of a suite, in make's words.
+programs_of()
+{
+    case $1 in
+    unit) echo '$(unit_tests)' ;;
+    idl) echo tests/idl/test_idl.sh ;;
+    fake) echo '$(fake_tests) $(fake_suites)' ;;
+    sim) echo '$(sim_tests)' ;;
+    esac
+}
+
+# Prints the logs of a suite, a line each.
+logs_of()
+{
+    make -s --no-print-directory -C "$build" print-logs TESTS="$(programs_of "$1")" | xargs -n 1 | sed "s,^,$build/,"
+}
+
+# Prints how many tests of these logs passed, failed and were skipped, and the seconds they took.
+count()
+{
+    sed 's/\.log$/.trs/' "$1" | xargs awk '
+        /^:test-result: PASS/ { passed++ }
+        /^:test-result: SKIP/ { skipped++ }
+        /^:test-result: (FAIL|ERROR|XPASS)/ { failed++ }
+        END { printf "%d %d %d 0 ", passed, failed, skipped }'
+    xargs awk '/^# [0-9]+ s, exit status/ { s += $2 } END { print s + 0 }' <"$1"
+}
+
+# Shows the log of a program that failed.
+show()
+{
+    echo "--- ${1#"$build"/}, in $build, failed; its last words:"
+    grep -A 8 '^not ok' "$1" | head -n 60
+    echo '...'
+    tail -n 60 "$1"
+    echo '---'
+}
+
+list=$(mktemp) || exit 1
+trap 'rm -f "$list"' EXIT
+for suite; do
+    tests="${tests-} $(programs_of "$suite")"
+done
+vc_make "$build" native-programs || exit 1
+make -s -k -j "$(getconf _NPROCESSORS_ONLN)" -C "$build" check-TESTS TESTS="$tests" >"$build/native.log" 2>&1
+for suite; do
+    logs_of "$suite" >"$list"
+    # shellcheck disable=SC2046 # numbers
+    set -- $(count "$list")
+    [ "$1" -gt 0 ] || set -- 0 $(($2 + 1)) 0 0 0
+    echo "$1 $2 $3 $4" >>"$totals"
+    echo "$suite: $1 passed, $2 failed, $3 skipped ($5 s of its programs together)"
+    [ "$2" -eq 0 ] && continue
+    failed=1
+    while read -r log; do
+        ! grep -qE '^:global-test-result: (FAIL|ERROR)' "${log%.log}.trs" || show "$log"
+    done <"$list" | tee -a "$totals.failed"
+done
+exit $failed

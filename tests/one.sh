@@ -1,0 +1,33 @@
+#!/bin/sh
+# SPDX-FileCopyrightText: 2026 Verbcall authors
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# tests/one.sh COMMAND...: runs one test program in the build folder, with what test programs find in their environment,
+# and prints its TAP as automake's driver reads it. A program that has not ended after 900 s ($VC_TEST_TIMEOUT) is killed.
+# Exit status: that of the command.
+#
+# cmocka 1.1.5 marks a skipped test as "not ok N # SKIP", which is "ok N # SKIP" in TAP.
+set -u
+
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
+
+# A leak, a bad access or undefined behaviour ends a program built with sanitizers; TSan knows what it must not judge.
+export ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=1:abort_on_error=0:exitcode=99"
+export UBSAN_OPTIONS="${UBSAN_OPTIONS-}:print_stacktrace=1:halt_on_error=1"
+export TSAN_OPTIONS="${TSAN_OPTIONS-}:suppressions='$here/tsan.supp':exitcode=99:history_size=4"
+export CMOCKA_MESSAGE_OUTPUT=TAP
+
+# Fewer calls where the world is simulated, as each step of it is bookkeeping.
+case $1 in
+*/fake/*) export VC_TEST_CALLS="${VC_TEST_CALLS_FAKE:-1000}" VC_TEST_TIMES="${VC_TEST_TIMES_FAKE:-20}" ;;
+*/test_idl.sh)
+    export VC_PLUGIN="$PWD/protoc-gen-verbcall" VC_ROUNDTRIP="$PWD/tests/sim/roundtrip" VC_INCLUDE="$here/../include"
+    export srcdir="$here/.." ;;
+esac
+
+begin=$(date +%s)
+exec 4>&1
+status=$({ { timeout -k 10 "${VC_TEST_TIMEOUT:-900}" "$@" 2>&1 </dev/null 3>&- 4>&-; echo $? >&3; } |
+    sed -u 's/^not \(ok .* # SKIP\)/\1/' >&4; } 3>&1)
+echo "# $(($(date +%s) - begin)) s, exit status $status"
+exit "$status"
