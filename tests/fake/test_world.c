@@ -19,6 +19,7 @@
 #include <sys/random.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -533,6 +534,62 @@ a_closed_descriptor_is_unknown(void **state)
     assert_int_equal(fake_end(), 0);
 }
 
+static cpu_set_t at_start;
+
+static cpu_set_t
+processors(void)
+{
+    cpu_set_t set;
+
+    assert_int_equal(sched_getaffinity(0, sizeof set, &set), 0);
+    return set;
+}
+
+static void *
+processors_count(void *arg)
+{
+    atomic_int *sum = arg;
+    cpu_set_t set = processors();
+
+    atomic_fetch_add(sum, CPU_COUNT(&set));
+    return NULL;
+}
+
+static void
+all_threads_of_a_world_have_the_same_processor(void **state)
+{
+    atomic_int sum = 0;
+    cpu_set_t after;
+
+    (void)state;
+    world(1, 0);
+    threads_run(processors_count, &sum);
+    processors_count(&sum);
+    assert_int_equal(fake_end(), 0);
+    after = processors();
+    assert_int_equal(sum, THREADS + 1);
+    assert_true(CPU_EQUAL(&at_start, &after));
+}
+
+static void
+a_forked_process_may_use_every_processor_again(void **state)
+{
+    cpu_set_t in_child;
+    int status;
+    pid_t pid;
+
+    (void)state;
+    world(1, 0);
+    pid = fork();
+    if (pid == 0) {
+        in_child = processors();
+        _exit(CPU_EQUAL(&at_start, &in_child) ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(fake_end(), 0);
+}
+
 int
 main(void)
 {
@@ -552,7 +609,10 @@ main(void)
         cmocka_unit_test(a_poll_times_out_at_its_moment),
         cmocka_unit_test(a_timerfd_is_readable_from_its_moment_on),
         cmocka_unit_test(a_closed_descriptor_is_unknown),
+        cmocka_unit_test(all_threads_of_a_world_have_the_same_processor),
+        cmocka_unit_test(a_forked_process_may_use_every_processor_again),
     };
 
+    at_start = processors();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
