@@ -73,6 +73,15 @@ void fake__threads_end(void);
  * midst of an event. */
 void fake__die_if_doomed(void);
 
+/* --- cpu.c ------------------------------------------------------------- */
+
+/* The world's threads are bound to one processor until it ends; each follows
+ * as it gets the baton, for one that passes it on may have chosen another. */
+void fake__cpu_begin(void);
+void fake__cpu_follow(void);
+void fake__cpu_look(void);
+void fake__cpu_end(void);
+
 /* --- heap.c ------------------------------------------------------------ */
 
 /* Everything that a process which has ended still had is given back. */

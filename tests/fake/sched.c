@@ -4,12 +4,8 @@
  * Threads and the clock. Each thread of the world is
  * a real one, but only the one that holds the baton runs. The baton goes from
  * hand to hand by bare futex calls, which the thread sanitizer does not take
- * for synchronisation: it judges the program as if all ran at once. As only
- * one runs, all are bound to one processor: a wake-up on another one costs ten
- * times as much. */
-#define _GNU_SOURCE /* sched_setaffinity() */
+ * for synchronisation: it judges the program as if all ran at once. */
 #include <linux/futex.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -23,12 +19,6 @@
 /* How often and how long a thread that is interrupted is left standing. */
 #define STALL_ONE_IN 32
 #define STALL_MAX    (2 * FAKE__MS)
-
-/* How often a world looks whether it has its processor for itself, in turns of
- * the baton and in real time; it should run for that share of the time. */
-#define LOOK_TURNS 1024
-#define LOOK_NS    (20 * FAKE__MS)
-#define LOOK_SHARE 0.75
 
 enum go {
     GO_WAIT,
@@ -53,7 +43,6 @@ struct fake__task {
     bool idle;   /* polled in vain, and nothing has happened since */
     bool first;  /* of its process */
     bool joined; /* really */
-    int cpu;     /* it is bound to; -1: none */
     unsigned depth;
     void *(*body)(void *);
     void *arg, *result;
@@ -118,96 +107,6 @@ fake__acquire(const void *x)
         __tsan_acquire((void *)x);
 }
 
-/* --- the processor ----------------------------------------------------- */
-
-static struct {
-    bool bound;
-    cpu_set_t allowed; /* before the world began */
-    int cpu;           /* that of all threads of the world; -1: any */
-    unsigned turns;
-    uint64_t real, used; /* at the last look */
-} C = {.cpu = -1};
-
-static uint64_t
-real_clock(clockid_t clock)
-{
-    struct timespec t;
-
-    __real_clock_gettime(clock, &t);
-    return (uint64_t)t.tv_sec * FAKE__S + (uint64_t)t.tv_nsec;
-}
-
-/* The calling thread. */
-static void
-cpu_bind(void)
-{
-    cpu_set_t one;
-
-    CPU_ZERO(&one);
-    CPU_SET((size_t)C.cpu, &one);
-    sched_setaffinity(0, sizeof one, &one);
-    me->cpu = C.cpu;
-}
-
-static void
-cpu_unbind(void)
-{
-    if (C.bound)
-        sched_setaffinity(0, sizeof C.allowed, &C.allowed);
-    C.bound = false;
-}
-
-static void
-cpu_begin(void)
-{
-    static bool forks_known;
-
-    cpu_unbind(); /* after a test that failed in the midst of its world */
-    if (!forks_known)
-        pthread_atfork(NULL, NULL, cpu_unbind);
-    forks_known = true;
-    C.cpu = -1;
-    me->cpu = -1;
-    if (sched_getaffinity(0, sizeof C.allowed, &C.allowed) != 0 ||
-        CPU_COUNT(&C.allowed) == 1)
-        return;
-    C.bound = true;
-    C.cpu = sched_getcpu();
-    C.real = real_clock(CLOCK_MONOTONIC);
-    C.used = real_clock(CLOCK_PROCESS_CPUTIME_ID);
-    cpu_bind();
-}
-
-static int
-cpu_after(int cpu)
-{
-    do
-        cpu = (cpu + 1) % CPU_SETSIZE;
-    while (!CPU_ISSET((size_t)cpu, &C.allowed));
-    return cpu;
-}
-
-/* A world that shares its processor with another one goes to the next: one in
- * two times, by the real clock, lest both do so at once. Threads follow as
- * they get the baton. */
-static void
-cpu_look(void)
-{
-    uint64_t real, used;
-
-    if (!C.bound || ++C.turns % LOOK_TURNS != 0)
-        return;
-    real = real_clock(CLOCK_MONOTONIC);
-    if (real - C.real < LOOK_NS)
-        return;
-    used = real_clock(CLOCK_PROCESS_CPUTIME_ID);
-    if ((double)(used - C.used) < LOOK_SHARE * (double)(real - C.real) &&
-        real / FAKE__US % 2 == 0)
-        C.cpu = cpu_after(C.cpu);
-    C.real = real;
-    C.used = used;
-}
-
 /* --- the baton --------------------------------------------------------- */
 
 static void
@@ -240,8 +139,7 @@ baton_await(void)
     __atomic_store_n(&me->go, GO_WAIT, __ATOMIC_SEQ_CST);
     if (go == GO_DIE)
         task_die();
-    if (me->cpu != C.cpu)
-        cpu_bind();
+    fake__cpu_follow();
 }
 
 static bool
@@ -362,7 +260,7 @@ schedule(void)
     reap();
     t = task_next();
     if (t != me) {
-        cpu_look();
+        fake__cpu_look();
         task_tell(t, GO_RUN);
         baton_await();
     }
@@ -546,7 +444,6 @@ fake__thread_new(struct fake_process *p, void *(*body)(void *), void *arg,
     t->first = p->threads == 1;
     t->body = body;
     t->arg = arg;
-    t->cpu = me->cpu; /* inherited */
     if (__real_pthread_create(&t->thread, NULL, task_main, t) != 0)
         abort();
     *out = t->thread;
@@ -608,7 +505,7 @@ fake__threads_begin(struct fake_process *p)
     me = task_add(p);
     me->thread = pthread_self();
     me->joined = true;
-    cpu_begin();
+    fake__cpu_begin();
 }
 
 /* And leaves it, as the last. */
@@ -618,6 +515,6 @@ fake__threads_end(void)
     for (struct fake__task *t = S.gone; t != NULL; t = t->next)
         if (!t->joined)
             __real_pthread_join(t->thread, NULL);
-    cpu_unbind();
+    fake__cpu_end();
     me = NULL;
 }
