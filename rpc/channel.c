@@ -172,7 +172,7 @@ vc_channel_connect(struct vc_channel *channel, const struct vc_service *service)
 static struct vc__client *
 first_client(struct vc_channel *c)
 {
-    /* Acquire: pairs with the exchange in client_add(). */
+    /* Acquire: pairs with the store in client_make(). */
     return atomic_load_explicit(&c->clients, memory_order_acquire);
 }
 
@@ -217,9 +217,9 @@ client_find(struct vc__client *from, const struct vc_service *service)
     return from;
 }
 
-/* Two threads may add one for the same service: both are good. */
+/* Under the pool's lock. NULL without memory. */
 static struct vc__client *
-client_add(struct vc_channel *c, const struct vc_service *service)
+client_make(struct vc_channel *c, const struct vc_service *service)
 {
     struct vc__client *cl =
         atomic_exchange(&c->first_used, true) ? malloc(sizeof *cl) : &c->first;
@@ -228,9 +228,24 @@ client_add(struct vc_channel *c, const struct vc_service *service)
         return NULL;
     vc__client_init(cl, c->pool, service, c->weight, c->quota);
     cl->next = first_client(c);
-    while (!atomic_compare_exchange_weak(&c->clients, &cl->next, cl))
-        continue;
-    if (atomic_load(&c->closing))
+    /* Sequentially consistent: see vc_channel_close(). */
+    atomic_store(&c->clients, cl);
+    return cl;
+}
+
+/* However many threads make the first call of a service at a time, it has one
+ * client, which keeps the channel's quota. */
+static struct vc__client *
+client_add(struct vc_channel *c, const struct vc_service *service)
+{
+    struct vc__client *cl;
+
+    pthread_mutex_lock(&c->pool->lock);
+    cl = client_find(first_client(c), service);
+    if (cl == NULL)
+        cl = client_make(c, service);
+    pthread_mutex_unlock(&c->pool->lock);
+    if (cl != NULL && atomic_load(&c->closing))
         vc__client_close(cl);
     return cl;
 }

@@ -37,9 +37,10 @@ struct caller {
     uint64_t ended_us;
 };
 
+/* The server's Echo is handle(), or sleeps for so long. */
 static void
-rig_begin(struct rig *r, uint64_t seed, unsigned sleep_us, unsigned min,
-          unsigned max)
+rig_begin_with(struct rig *r, uint64_t seed, sim_handle *handle,
+               unsigned sleep_us, unsigned min, unsigned max)
 {
     struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
 
@@ -47,6 +48,7 @@ rig_begin(struct rig *r, uint64_t seed, unsigned sleep_us, unsigned min,
     r->opts = opts;
     r->opts.min_links = min;
     r->opts.max_links = max;
+    r->server.handle = handle;
     r->server.sleep_us = sleep_us;
     sim_begin(seed, 1 + (unsigned)(seed % 7) * 3, getenv("TRACE") != NULL);
     r->there = fake_host_new("there", "10.9.0.2");
@@ -54,6 +56,13 @@ rig_begin(struct rig *r, uint64_t seed, unsigned sleep_us, unsigned min,
     sim_server_start(&r->server, r->there, 1);
     assert_true(sim_server_await(&r->server));
     assert_int_equal(sim_runtime(&r->runtime, 1), VC_OK);
+}
+
+static void
+rig_begin(struct rig *r, uint64_t seed, unsigned sleep_us, unsigned min,
+          unsigned max)
+{
+    rig_begin_with(r, seed, NULL, sleep_us, min, max);
 }
 
 static void
@@ -193,29 +202,64 @@ a_link_below_the_minimum_is_made_up_for(void **state)
     rig_end(&r);
 }
 
+/* --- links that were never used ---------------------------------------- */
+
+#define SLOW_SIZE 5000u
+#define SLOW_US   4000000u
+
+static enum vc_status
+echo_slow(struct sim_server *s, struct vc_call *call,
+          const Suite__EchoRequest *request, Suite__EchoReply *reply)
+{
+    (void)s;
+    (void)call;
+    fake_sleep_us(request->payload.len == SLOW_SIZE ? SLOW_US : 100);
+    reply->tag = request->tag;
+    reply->payload = request->payload;
+    return VC_OK;
+}
+
+/* The calls of one channel are of one session, which stays on its link while
+ * any of them runs: so the links that the pool adds for them carry none. */
+static void
+grow_unused_links(struct rig *r, struct vc_channel *channel)
+{
+    struct caller callers[40];
+
+    for (unsigned i = 0; i < 40; i++)
+        caller_start(&callers[i], r, channel, 30, 64);
+    for (unsigned i = 0; i < 40; i++) {
+        pthread_join(callers[i].thread, NULL);
+        assert_int_equal(callers[i].good, 30);
+    }
+    assert_int_equal(links(r), 8);
+}
+
 /* Links that never brought a reply are no sign of a server that is ill when
- * they are closed for being idle. */
+ * they are closed for being idle. While one call runs for four times the idle
+ * timeout, no reply comes in between the closings. */
 static void
 calls_live_on_when_links_that_were_never_used_are_closed(void **state)
 {
+    struct vc_counters c = VC_COUNTERS_INIT;
     struct rig r;
-    struct vc_channel *channels[2];
-    struct caller slow;
+    struct vc_channel *channel;
 
     (void)state;
-    rig_begin(&r, 4, 0, 8, 8);
+    rig_begin_with(&r, 4, echo_slow, 0, 1, 8);
     r.opts.idle_timeout_ms = 1000;
-    channels[0] = channel_open(&r);
-    assert_int_equal(sim_echo(channels[0], 1, 1, 5000, NULL), VC_OK);
-    for (unsigned i = 0; i < 400 && links(&r) < 8; i++) {
-        assert_int_equal(sim_echo(channels[0], 1, 1, 5000, NULL), VC_OK);
-        fake_sleep_us(1000);
-    }
-    assert_int_equal(links(&r), 8);
-    caller_start(&slow, &r, channels[0], 1000, 1);
-    pthread_join(slow.thread, NULL);
-    assert_int_equal(slow.good, 1000);
-    vc_channel_close(channels[0]);
+    channel = channel_open(&r);
+    grow_unused_links(&r, channel);
+
+    assert_int_equal(sim_echo(channel, SLOW_SIZE, 1, 20000, NULL), VC_OK);
+
+    assert_int_equal(links(&r), 1);
+    vc_runtime_counters(r.runtime, &c);
+    assert_int_equal(c.links_made, 8);
+    assert_int_equal(c.links_closed, 7);
+    assert_int_equal(c.sessions_client_moved, 0);
+    assert_int_equal(c.calls_sent_again, 0);
+    vc_channel_close(channel);
     rig_end(&r);
 }
 
@@ -344,30 +388,92 @@ closing_a_channel_ends_its_calls_and_no_others(void **state)
     }
 }
 
-/* One at a time of what is over the quota; all are served. */
+/* --- quotas ------------------------------------------------------------ */
+
+#define SMALL_SIZE 64u
+#define LARGE_SIZE 30000u
+
+/* Handlers that run now, and the most that ever ran at a time. */
+struct gauge {
+    atomic_uint now, most;
+};
+
+static struct gauge small_runs, large_runs;
+
 static void
-a_quota_lets_others_pass_and_all_are_served(void **state)
+gauge_reset(struct gauge *g)
+{
+    atomic_store(&g->now, 0);
+    atomic_store(&g->most, 0);
+}
+
+static enum vc_status
+echo_gauged(struct sim_server *s, struct vc_call *call,
+            const Suite__EchoRequest *request, Suite__EchoReply *reply)
+{
+    struct gauge *g =
+        request->payload.len == LARGE_SIZE ? &large_runs : &small_runs;
+    unsigned now = atomic_fetch_add(&g->now, 1) + 1;
+
+    (void)s;
+    (void)call;
+    if (now > atomic_load(&g->most)) /* one thread of the world at a time */
+        atomic_store(&g->most, now);
+    fake_sleep_us(1000);
+    atomic_fetch_sub(&g->now, 1);
+    reply->tag = request->tag;
+    reply->payload = request->payload;
+    return VC_OK;
+}
+
+/* Twenty callers of small calls beside twenty of large ones, each kind on a
+ * channel of its own; all calls are served. When the last small one ended, in
+ * microseconds. */
+static uint64_t
+small_beside_large(uint64_t seed, size_t quota)
 {
     struct rig r;
     struct vc_channel *small, *large;
     struct caller callers[40];
+    uint64_t start, last = 0;
 
+    gauge_reset(&small_runs);
+    gauge_reset(&large_runs);
+    rig_begin_with(&r, seed, echo_gauged, 0, 1, 1 + (unsigned)(seed % 3));
+    small = channel_open(&r);
+    r.opts.quota = quota;
+    large = channel_open(&r);
+    start = fake_now_us();
+    for (unsigned i = 0; i < 40; i++)
+        caller_start(&callers[i], &r, i % 2 == 0 ? small : large, 5,
+                     i % 2 == 0 ? SMALL_SIZE : LARGE_SIZE);
+    for (unsigned i = 0; i < 40; i++) {
+        pthread_join(callers[i].thread, NULL);
+        assert_int_equal(callers[i].good, 5);
+        if (i % 2 == 0 && callers[i].ended_us > last)
+            last = callers[i].ended_us;
+    }
+    vc_channel_close(small);
+    vc_channel_close(large);
+    rig_end(&r);
+    return last - start;
+}
+
+/* Calls over the quota run one at a time, so that small calls of another
+ * channel end sooner beside them. Without a quota the same calls run side by
+ * side. */
+static void
+a_quota_lets_others_pass_and_all_are_served(void **state)
+{
     (void)state;
     for (uint64_t seed = 1; seed <= SIM_SHARE(20); seed++) {
-        rig_begin(&r, seed, 20, 1, 1 + (unsigned)(seed % 3));
-        small = channel_open(&r);
-        r.opts.quota = 20000;
-        large = channel_open(&r);
-        for (unsigned i = 0; i < 40; i++)
-            caller_start(&callers[i], &r, i % 2 == 0 ? small : large, 5,
-                         i % 2 == 0 ? 64 : 30000);
-        for (unsigned i = 0; i < 40; i++) {
-            pthread_join(callers[i].thread, NULL);
-            assert_int_equal(callers[i].good, 5);
-        }
-        vc_channel_close(small);
-        vc_channel_close(large);
-        rig_end(&r);
+        uint64_t without = small_beside_large(seed, 0), with;
+
+        assert_in_range(atomic_load(&large_runs.most), 2, 20);
+        with = small_beside_large(seed, 20000);
+        assert_int_equal(atomic_load(&large_runs.most), 1);
+        assert_in_range(atomic_load(&small_runs.most), 2, 20);
+        assert_in_range(with, 1, without - 1);
     }
 }
 
