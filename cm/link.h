@@ -94,7 +94,8 @@ struct vc__link {
     bool parted; /* it has said that it is done with it, and we answered */
     bool heard;  /* refused by whatever is there */
     bool has_reject;
-    bool silent; /* keepalive took the peer for dead */
+    bool silent;        /* keepalive took the peer for dead */
+    const char *breach; /* the rule that the peer's frame broke; NULL: none */
     struct vc__error error;
 
     struct vc__timer timer;
@@ -163,6 +164,15 @@ enum vc_status vc__link_accept(struct vc__link *link, struct rdma_cm_id *id,
 void vc__link_close(struct vc__link *link, enum vc_status status,
                     const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* For ops->frame(), which returns this: the frame breaks that rule, as
+ * link->error will say. False. */
+static inline bool
+vc__link_breach(struct vc__link *link, const char *rule)
+{
+    link->breach = rule;
+    return false;
+}
 
 /* The first packet, or whatever else the timer waited for, was good. */
 void vc__link_trust(struct vc__link *link);

@@ -73,7 +73,9 @@ packet_arrived(struct vc__link *link, const struct vc__credit_word *word)
 
     pthread_mutex_lock(&link->lock);
     good = vc__credit_arrived(&link->credit, word);
-    if (good) {
+    if (!good) {
+        vc__link_breach(link, vc__credit_breach(&link->credit, word));
+    } else {
         window_follow(link);
         acks_take(link);
         if (!vc__schedule_is_empty(&link->schedule))
@@ -113,14 +115,16 @@ frames_handle(struct vc__link *link, struct vc__packet_reader *reader)
 
     while ((got = vc__frame_next(reader, &f)) == 1) {
         if (!frame_take(link, &f)) {
-            link_malformed(link, "a frame that does not fit its state");
+            link_malformed(link, link->breach != NULL
+                                     ? link->breach
+                                     : "a frame that could not be taken");
             return;
         }
         if (link->state != VC__LINK_UP)
             return;
     }
     if (got < 0)
-        link_malformed(link, "a malformed frame");
+        link_malformed(link, reader->breach);
 }
 
 static void
@@ -128,7 +132,7 @@ packet_handle(struct vc__link *link, struct vc__packet_reader *reader,
               const struct vc__credit_word *word)
 {
     if (!packet_arrived(link, word)) {
-        link_malformed(link, "credits or word of packets that cannot be");
+        link_malformed(link, link->breach);
         return;
     }
     frames_handle(link, reader);

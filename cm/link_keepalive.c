@@ -189,7 +189,7 @@ answer_take(struct vc__link *link, uint32_t sequence)
     struct vc__link_keepalive *k = &link->keepalive;
 
     if (!k->state.ping_out || k->answered || sequence != k->pings)
-        return false;
+        return vc__link_breach(link, "an answer to no PING");
     k->answered = true;
     return true;
 }

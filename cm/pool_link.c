@@ -183,6 +183,8 @@ on_closed(struct vc__pool_link *pl, const struct vc__frame *f)
     s = session_find(pl, f->session);
     good = s != NULL && vc__session_closed(s, f);
     pthread_mutex_unlock(&p->lock);
+    if (!good)
+        vc__link_breach(&pl->link, "an answer to no CLOSE");
     if (good && pl->peer != p->peer)
         vc__pool_former_check(p);
     return good;
@@ -201,7 +203,12 @@ on_reply(struct vc__pool_link *pl, const struct vc__frame *f)
 
     pthread_mutex_lock(&p->lock);
     s = session_find(pl, f->session);
-    good = s != NULL ? vc__session_reply(s, f, &r, &reply, &done) : p->closed;
+    if (s != NULL)
+        good = vc__session_reply(s, f, &r, &reply, &done);
+    else
+        good = p->closed ||
+               vc__link_breach(&pl->link, "a frame of a session that is not "
+                                          "open");
     /* A slot is free. What goes now is pushed when the packet was handled,
      * unless the session moves to another link for it. */
     if (good && s != NULL && s->client != NULL && s->client->session == s) {
@@ -270,7 +277,8 @@ on_goaway(struct vc__pool_link *pl)
     struct vc__peer *peer = pl->peer;
 
     if (peer == NULL)
-        return false;
+        return vc__link_breach(&pl->link,
+                               "a GOAWAY of a link that is not used");
     if (peer == p->peer)
         vc__attempt_cancel(p); /* a further link would be one of that peer */
     pthread_mutex_lock(&p->lock);
@@ -296,10 +304,11 @@ on_frame(struct vc__link *link, const struct vc__frame *f)
         return on_goaway(pl);
     if (f->type == VC__FRAME_CLOSE)
         return on_closed(pl, f);
-    return (f->type == VC__FRAME_REPLY || f->type == VC__FRAME_MESSAGE ||
-            f->type == VC__FRAME_WINDOW ||
-            (f->type == VC__FRAME_DATA && f->flags & VC__FRAME_OF_REPLY)) &&
-           on_reply(pl, f);
+    if (f->type == VC__FRAME_REPLY || f->type == VC__FRAME_MESSAGE ||
+        f->type == VC__FRAME_WINDOW ||
+        (f->type == VC__FRAME_DATA && f->flags & VC__FRAME_OF_REPLY))
+        return on_reply(pl, f);
+    return vc__link_breach(link, "a frame that no server sends");
 }
 
 /* --- a link goes down -------------------------------------------------- */

@@ -11,6 +11,13 @@
 
 /* --- replies ----------------------------------------------------------- */
 
+/* A frame of the server breaks this rule. False. */
+static bool
+breach(struct vc__session *s, const char *rule)
+{
+    return vc__link_breach(&s->link->link, rule);
+}
+
 static const char *
 loss_text(enum vc__assembly_loss loss)
 {
@@ -76,7 +83,7 @@ assembly_begin(struct vc__session *s, struct vc__slot *slot,
         slot->wasted || vc__assembly_begin(slot->assembly, f,
                                            vc__pool_message_max(p), &p->budget);
     vc__pool_count_replies(p);
-    return good;
+    return good || breach(s, "a first part that is none");
 }
 
 /* Its call ends now; its slot is busy until the last part has come. */
@@ -86,7 +93,9 @@ reply_begin(struct vc__session *s, const struct vc__frame *f,
 {
     struct vc__slot *slot = &s->slots[f->slot];
 
-    if (f->method != VC_OK || !assembly_begin(s, slot, f))
+    if (f->method != VC_OK)
+        return breach(s, "an error in parts");
+    if (!assembly_begin(s, slot, f))
         return false;
     if (slot->wasted) {
         request_take(s, slot, r);
@@ -117,18 +126,22 @@ reply_fits(const struct vc__slot *slot, const struct vc__frame *f)
            f->body_len == 0;
 }
 
+#define BETWEEN_PARTS "a frame between the parts of a message"
+
 static bool
 reply_first(struct vc__session *s, const struct vc__frame *f,
             struct vc__request **r, struct vc__reply_frame *reply)
 {
     struct vc__slot *slot = &s->slots[f->slot];
 
-    if (has_parts(slot) || !reply_fits(slot, f))
-        return false;
+    if (has_parts(slot))
+        return breach(s, BETWEEN_PARTS);
+    if (!reply_fits(slot, f))
+        return breach(s, "a reply with a message where the server streams");
     if (f->flags & VC__FRAME_MORE)
         return reply_begin(s, f, r, reply);
     if (f->flags & VC__FRAME_NOT_EXECUTED && f->method == VC_OK)
-        return false;
+        return breach(s, "a good reply of a call that was not executed");
     reply->status = (enum vc_status)f->method;
     reply->outcome = f->flags & VC__FRAME_NOT_EXECUTED ? VC_OUTCOME_NOT_EXECUTED
                                                        : VC_OUTCOME_EXECUTED;
@@ -141,12 +154,14 @@ reply_first(struct vc__session *s, const struct vc__frame *f,
 
 /* A message of a stream is whole. */
 static bool
-message_whole(struct vc__slot *slot, struct vc__metadata m, const uint8_t *body,
-              uint32_t len, const char *loss)
+message_whole(struct vc__session *s, struct vc__slot *slot,
+              struct vc__metadata m, const uint8_t *body, uint32_t len,
+              const char *loss)
 {
     /* Nobody waits for it any more. */
     return slot->request == NULL ||
-           slot->request->message(slot->request, &m, body, len, loss);
+           slot->request->message(slot->request, &m, body, len, loss) ||
+           breach(s, "a MESSAGE over its window");
 }
 
 static bool
@@ -154,23 +169,30 @@ message_first(struct vc__session *s, const struct vc__frame *f)
 {
     struct vc__slot *slot = &s->slots[f->slot];
 
-    if (!(slot->stream & VC__FRAME_SERVER_STREAM) || has_parts(slot))
-        return false;
+    if (!(slot->stream & VC__FRAME_SERVER_STREAM))
+        return breach(s, "a MESSAGE of a server that does not stream");
+    if (has_parts(slot))
+        return breach(s, BETWEEN_PARTS);
     slot->in_message = true;
     if (f->flags & VC__FRAME_MORE)
         return assembly_begin(s, slot, f) &&
                (!slot->wasted ||
-                message_whole(slot, vc__metadata_of(f), NULL,
+                message_whole(s, slot, vc__metadata_of(f), NULL,
                               vc__get32(f->body),
                               loss_text(VC__ASSEMBLY_NO_MEMORY)));
-    return message_whole(slot, vc__metadata_of(f), f->body, f->body_len, NULL);
+    return message_whole(s, slot, vc__metadata_of(f), f->body, f->body_len,
+                         NULL);
 }
 
 static bool
-window_take(const struct vc__slot *slot, const struct vc__frame *f)
+window_take(struct vc__session *s, const struct vc__slot *slot,
+            const struct vc__frame *f)
 {
-    return slot->stream && (slot->request == NULL ||
-                            slot->request->window(slot->request, f->deadline));
+    if (!slot->stream)
+        return breach(s, "a WINDOW of no stream");
+    return slot->request == NULL ||
+           slot->request->window(slot->request, f->deadline) ||
+           breach(s, "a WINDOW that cannot be");
 }
 
 static bool
@@ -179,7 +201,7 @@ message_more(struct vc__session *s, struct vc__slot *slot,
 {
     const char *loss =
         done->loss == VC__ASSEMBLY_KEPT ? NULL : loss_text(done->loss);
-    bool good = message_whole(slot, vc__assembly_metadata(done), done->data,
+    bool good = message_whole(s, slot, vc__assembly_metadata(done), done->data,
                               done->total, loss);
 
     vc__assembly_end(done, &s->peer->pool->budget);
@@ -197,12 +219,14 @@ reply_more(struct vc__session *s, const struct vc__frame *f,
 
     if (slot->wasted)
         return part_wasted(s, f);
-    got = slot->assembly == NULL
-              ? -1
-              : vc__assembly_add(slot->assembly, f, &s->peer->pool->budget);
+    if (slot->assembly == NULL)
+        return breach(s, "DATA of no message");
+    got = vc__assembly_add(slot->assembly, f, &s->peer->pool->budget);
     vc__pool_count_replies(s->peer->pool);
-    if (got <= 0)
-        return got == 0;
+    if (got < 0)
+        return breach(s, "DATA that is not the next part");
+    if (got == 0)
+        return true;
     *done = *slot->assembly;
     free(slot->assembly);
     slot->assembly = NULL;
@@ -221,6 +245,8 @@ reply_more(struct vc__session *s, const struct vc__frame *f,
     return true;
 }
 
+#define OF_NO_CALL "an answer to no call that is under way"
+
 bool
 vc__session_reply(struct vc__session *s, const struct vc__frame *f,
                   struct vc__request **r, struct vc__reply_frame *reply,
@@ -233,13 +259,13 @@ vc__session_reply(struct vc__session *s, const struct vc__frame *f,
         return true; /* what was on its way when it was closed */
     if (f->slot >= s->n_slots || !s->slots[f->slot].busy ||
         s->slots[f->slot].sequence != f->sequence)
-        return false;
+        return breach(s, OF_NO_CALL);
     /* What still waits for a credit cannot be answered, and must not end while
      * the link has it in its queue. */
     asked = s->slots[f->slot].request;
     if (asked != NULL &&
         !atomic_load_explicit(&asked->send->gone, memory_order_acquire))
-        return false;
+        return breach(s, OF_NO_CALL);
     switch (f->type) {
     case VC__FRAME_REPLY:
         s->slots[f->slot].in_message = false;
@@ -247,7 +273,7 @@ vc__session_reply(struct vc__session *s, const struct vc__frame *f,
     case VC__FRAME_MESSAGE:
         return message_first(s, f);
     case VC__FRAME_WINDOW:
-        return window_take(&s->slots[f->slot], f);
+        return window_take(s, &s->slots[f->slot], f);
     default:
         break;
     }

@@ -40,7 +40,7 @@ frame_handle(struct vc__server_link *sl, const struct vc__frame *f)
     case VC__FRAME_CLOSE:
         return vc__server_session_leave(sl, f);
     default:
-        return false;
+        return vc__server_breach(sl, "a frame that no client sends");
     }
 }
 
@@ -51,9 +51,9 @@ on_frame(struct vc__link *link, const struct vc__frame *f)
 
     /* The first frame opens a session, or closes one of a link that was
      * lost. */
-    if ((!sl->trusted && f->type != VC__FRAME_OPEN &&
-         f->type != VC__FRAME_CLOSE) ||
-        !frame_handle(sl, f))
+    if (!sl->trusted && f->type != VC__FRAME_OPEN && f->type != VC__FRAME_CLOSE)
+        return vc__server_breach(sl, "a first frame that opens no session");
+    if (!frame_handle(sl, f))
         return false;
     if (!sl->trusted)
         vc__link_trust(link);

@@ -32,6 +32,13 @@ struct vc__offer {
     uint8_t reads_in, reads_out;
 };
 
+/* A frame of its client breaks this rule. False. */
+static inline bool
+vc__server_breach(struct vc__server_link *sl, const char *rule)
+{
+    return vc__link_breach(&sl->link, rule);
+}
+
 /* drain.c: sends GOAWAY. False without memory. */
 bool vc__server_link_goaway(struct vc__server_link *sl);
 

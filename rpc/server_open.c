@@ -100,6 +100,14 @@ is_same(const struct vc__opened *opened, const struct vc__frame *f)
 }
 
 bool
+vc__opened_is_whole(const struct vc__frame *f)
+{
+    struct open_body o;
+
+    return open_parse(&o, f);
+}
+
+bool
 vc__opened_names(const struct vc__opened *opened, const struct vc__frame *f)
 {
     struct open_body o;

@@ -33,7 +33,10 @@ struct vc__opened *vc__opened_get(struct vc__opened **last,
 /* NULL is fine. */
 void vc__opened_put(struct vc__opened *opened);
 
-/* Is it good, and names the same service? */
+/* Is its body as it is to be? */
+bool vc__opened_is_whole(const struct vc__frame *f);
+
+/* And does it name the same service? */
 bool vc__opened_names(const struct vc__opened *opened,
                       const struct vc__frame *f);
 

@@ -161,13 +161,19 @@ vc__server_peer_release(struct vc__server_peer *peer)
         peer_free(peer);
 }
 
+bool
+vc__server_peer_may_have(const struct vc__server_peer *peer, uint32_t number)
+{
+    return number >= 1 && number <= peer->part->server->max_sessions;
+}
+
 struct vc__server_seat *
 vc__server_peer_seat(struct vc__server_peer *peer, uint32_t number)
 {
     uint32_t n = peer->n_seats == 0 ? SEATS_FIRST : peer->n_seats;
     struct vc__server_seat *seats;
 
-    if (number < 1 || number > peer->part->server->max_sessions)
+    if (!vc__server_peer_may_have(peer, number))
         return NULL;
     while (n < number)
         n *= 2;

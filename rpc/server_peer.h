@@ -61,6 +61,10 @@ void vc__server_peer_unless_used(struct vc__server_peer *peer);
 /* A call that held it is over. */
 void vc__server_peer_release(struct vc__server_peer *peer);
 
+/* May the client have a session of this number? */
+bool vc__server_peer_may_have(const struct vc__server_peer *peer,
+                              uint32_t number);
+
 /* The seat of this number; NULL when it is out of range or memory is. */
 struct vc__server_seat *vc__server_peer_seat(struct vc__server_peer *peer,
                                              uint32_t number);

@@ -191,6 +191,8 @@ vc__server_session_skip(struct vc__server_session *s, uint16_t i)
 
 /* --- CALL, DATA and CANCEL --------------------------------------------- */
 
+#define NEVER_OPEN "a frame of a session that was never open"
+
 struct vc__server_session *
 vc__server_session_find(struct vc__server_link *sl, uint32_t number, bool *late)
 {
@@ -198,12 +200,16 @@ vc__server_session_find(struct vc__server_link *sl, uint32_t number, bool *late)
     const struct vc__server_seat *seat;
 
     *late = false;
-    if (number < 1 || number > peer->n_seats)
+    if (number < 1 || number > peer->n_seats) {
+        vc__server_breach(sl, NEVER_OPEN);
         return NULL;
+    }
     seat = &peer->seats[number - 1];
     if (seat->session != NULL && seat->session->link == sl)
         return seat->session;
     *late = seat->binding != 0;
+    if (!*late)
+        vc__server_breach(sl, NEVER_OPEN);
     return NULL;
 }
 
@@ -231,7 +237,7 @@ vc__server_arrival_begin(struct vc__server_session *s,
     slot->arrival = a;
     good = vc__assembly_begin(&a->assembly, f, max, &part_of(s)->budget);
     vc__server_count_arriving(part_of(s));
-    return good;
+    return good || vc__server_breach(s->link, "a first part that is none");
 }
 
 static bool
@@ -267,7 +273,7 @@ call_again(struct vc__server_session *s, const struct vc__frame *f)
 
     if (slot->asked || slot->arrival != NULL ||
         (slot->state != VC__SLOT_RUNNING && slot->state != VC__SLOT_KEPT))
-        return false;
+        return vc__server_breach(s->link, "a CALL a second time");
     slot->asked = true;
     if (f->flags & VC__FRAME_MORE)
         return vc__server_arrival_begin(s, slot, f, 0);
@@ -275,6 +281,30 @@ call_again(struct vc__server_session *s, const struct vc__frame *f)
         reply_go(s, slot);
     else
         vc__server_count(s, VC__COUNT_calls_joined, 1);
+    return true;
+}
+
+/* The slot of a CALL or CANCEL. NULL when it is over the limit, or without
+ * memory. */
+static struct vc__server_slot *
+slot_for(struct vc__server_session *s, uint16_t i)
+{
+    if (i >= VC__SERVER_SLOTS) {
+        vc__server_breach(s->link, "a slot over the limit");
+        return NULL;
+    }
+    return slots_grow(s, i) ? &s->slots[i] : NULL;
+}
+
+/* May the slot's next call begin, or be cancelled before it comes? */
+static bool
+slot_is_ready(struct vc__server_session *s, const struct vc__server_slot *slot,
+              uint32_t sequence)
+{
+    if (sequence != slot->sequence + 1)
+        return vc__server_breach(s->link, "a call out of sequence");
+    if (slot->state == VC__SLOT_RUNNING || slot->arrival != NULL)
+        return vc__server_breach(s->link, "a slot that is not free");
     return true;
 }
 
@@ -288,16 +318,15 @@ vc__server_session_call(struct vc__server_link *sl, const struct vc__frame *f)
 
     if (s == NULL)
         return late;
-    if (!vc__stream_call_fits(f) || f->slot >= VC__SERVER_SLOTS ||
-        !slots_grow(s, f->slot))
+    if (!vc__stream_call_fits(f))
+        return vc__server_breach(
+            sl, "a message in the CALL of a client that streams");
+    slot = slot_for(s, f->slot);
+    if (slot == NULL)
         return false;
-    slot = &s->slots[f->slot];
     if (f->sequence == slot->sequence)
         return call_again(s, f);
-    if (f->sequence != slot->sequence + 1 || slot->state == VC__SLOT_RUNNING ||
-        slot->arrival != NULL)
-        return false;
-    return call_first(s, f);
+    return slot_is_ready(s, slot, f->sequence) && call_first(s, f);
 }
 
 /* A request is whole, or lost. */
@@ -352,6 +381,8 @@ is_of_ended(const struct vc__server_slot *slot, uint32_t sequence)
     return slot->stream && slot->state != VC__SLOT_RUNNING;
 }
 
+#define DATA_OF_NONE "DATA of no message"
+
 bool
 vc__server_session_data(struct vc__server_link *sl, const struct vc__frame *f)
 {
@@ -362,21 +393,22 @@ vc__server_session_data(struct vc__server_link *sl, const struct vc__frame *f)
     int got;
 
     if (f->flags & VC__FRAME_OF_REPLY)
-        return false;
+        return vc__server_breach(sl, "DATA of a reply");
     if (s == NULL)
         return late;
     if (f->slot >= s->n_slots)
-        return false;
+        return vc__server_breach(sl, DATA_OF_NONE);
     slot = &s->slots[f->slot];
     if (slot->arrival == NULL || f->sequence != slot->sequence)
-        return is_of_ended(slot, f->sequence);
+        return is_of_ended(slot, f->sequence) ||
+               vc__server_breach(sl, DATA_OF_NONE);
     got = vc__assembly_add(&slot->arrival->assembly, f, &part_of(s)->budget);
     vc__server_count_arriving(part_of(s));
     if (got > 0 && slot->arrival->in_message)
         return message_done(s, f->slot);
     if (got > 0)
         arrival_done(s, f->slot);
-    return got >= 0;
+    return got >= 0 || vc__server_breach(sl, "DATA that is not the next part");
 }
 
 /* Nobody waits for the reply any more: if nothing of a long one has gone, its
@@ -413,8 +445,8 @@ vc__server_session_overdue(struct vc__server_session *s, uint16_t i)
 static bool
 call_cancel(struct vc__server_session *s, struct vc__server_slot *slot)
 {
-    if (slot->state == VC__SLOT_FREE)
-        return slot->asked; /* its reply has been on its way */
+    if (slot->state == VC__SLOT_FREE) /* its reply has been on its way */
+        return slot->asked || vc__server_breach(s->link, "a CANCEL of no call");
     slot->asked = true;
     if (slot->arrival != NULL)
         slot->arrival->cancelled = true;
@@ -441,13 +473,12 @@ vc__server_session_cancel(struct vc__server_link *sl, const struct vc__frame *f)
     if (s == NULL)
         return late;
     vc__server_count(s, VC__COUNT_cancels_received, 1);
-    if (f->slot >= VC__SERVER_SLOTS || !slots_grow(s, f->slot))
+    slot = slot_for(s, f->slot);
+    if (slot == NULL)
         return false;
-    slot = &s->slots[f->slot];
     if (f->sequence == slot->sequence)
         return call_cancel(s, slot);
-    if (f->sequence != slot->sequence + 1 || slot->arrival != NULL ||
-        slot->state == VC__SLOT_RUNNING)
+    if (!slot_is_ready(s, slot, f->sequence))
         return false;
     slot_settle(s, slot);
     slot->sequence = f->sequence;
@@ -533,10 +564,11 @@ vc__server_session_leave(struct vc__server_link *sl, const struct vc__frame *f)
     struct vc__server_seat *seat = vc__server_peer_seat(sl->peer, f->session);
 
     if (seat == NULL || seat->binding == 0)
-        return false;
+        return vc__server_breach(sl, NEVER_OPEN);
     if (!vc__server_seat_is_older(seat,
                                   f->sequence)) /* from a link that was lost */
-        return seat->session == NULL || seat->session->link != sl;
+        return seat->session == NULL || seat->session->link != sl ||
+               vc__server_breach(sl, "a CLOSE with an old binding");
     if (seat->session != NULL)
         vc__server_session_close(seat->session);
     seat->binding = f->sequence;

@@ -66,6 +66,14 @@ vc__server_sessions_free(struct vc__server_peer *peer)
     }
 }
 
+/* Its body is malformed; or else there was no memory. False. */
+static bool
+open_refuse(struct vc__server_link *sl, const struct vc__frame *f)
+{
+    return !vc__opened_is_whole(f) &&
+           vc__server_breach(sl, "an OPEN with a malformed body");
+}
+
 /* False without memory, or when the frame is malformed. */
 static bool
 session_new(struct vc__server_link *sl, struct vc__server_seat *seat,
@@ -85,7 +93,7 @@ session_new(struct vc__server_link *sl, struct vc__server_seat *seat,
         vc__opened_get(&sl->peer->opened, &s->peer->part->server->services, f);
     if (s->opened == NULL) {
         vc__server_session_free(s);
-        return false;
+        return open_refuse(sl, f);
     }
     seat->session = s;
     s->peer->n_sessions++;
@@ -108,16 +116,20 @@ vc__server_session_open(struct vc__server_link *sl, const struct vc__frame *f)
     struct vc__server_seat *seat = vc__server_peer_seat(sl->peer, f->session);
 
     if (seat == NULL)
-        return false;
+        return !vc__server_peer_may_have(sl->peer, f->session) &&
+               vc__server_breach(sl, "an OPEN of a session out of range");
     if (!vc__server_seat_is_older(seat,
                                   f->sequence)) /* from a link that was lost */
-        return seat->binding != 0 &&
-               (seat->session == NULL || seat->session->link != sl);
+        return (seat->binding != 0 &&
+                (seat->session == NULL || seat->session->link != sl)) ||
+               vc__server_breach(sl, "an OPEN with an old binding");
     if (seat->session == NULL) {
         if (!session_new(sl, seat, f))
             return false;
     } else if (!vc__opened_names(seat->session->opened, f)) {
-        return false;
+        return vc__opened_is_whole(f)
+                   ? vc__server_breach(sl, "an OPEN of another service")
+                   : open_refuse(sl, f);
     } else {
         if (seat->session->link != NULL)
             vc__server_session_unbind(seat->session);

@@ -130,6 +130,17 @@ vc__stream_half(struct vc_stream *s)
 }
 
 bool
+vc__stream_hears(struct vc_stream *s)
+{
+    bool hears;
+
+    pthread_mutex_lock(&s->lock);
+    hears = s->state == VC__STREAM_OPEN || s->state == VC__STREAM_HALF_LOCAL;
+    pthread_mutex_unlock(&s->lock);
+    return hears;
+}
+
+bool
 vc__stream_expects(struct vc_stream *s, uint32_t len)
 {
     enum vc__stream_action action;

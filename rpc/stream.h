@@ -112,6 +112,8 @@ bool vc__stream_expects(struct vc_stream *s, uint32_t len);
 bool vc__stream_window(struct vc_stream *s, uint32_t end);
 /* No more messages will come. False: it breaks the protocol. */
 bool vc__stream_half(struct vc_stream *s);
+/* May the peer send further messages? */
+bool vc__stream_hears(struct vc_stream *s);
 /* The call has ended; what has come may still be taken. Once, later ones do
  * nothing. */
 void vc__stream_end(struct vc_stream *s, enum vc__stream_event why,

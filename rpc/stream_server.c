@@ -294,6 +294,16 @@ part_of(const struct vc__server_session *s)
     return s->peer->part;
 }
 
+/* The stream does not take a message, or not this one. False. */
+static bool
+message_refuse(struct vc__server_session *s, struct vc_stream *stream)
+{
+    return vc__server_breach(s->link,
+                             vc__stream_hears(stream)
+                                 ? "a MESSAGE over its window"
+                                 : "a MESSAGE of a client that sends no more");
+}
+
 bool
 vc__server_message_whole(struct vc__server_session *s, uint16_t i,
                          const struct vc__assembly *a)
@@ -307,26 +317,30 @@ vc__server_message_whole(struct vc__server_session *s, uint16_t i,
         loss = "it is over the server's limit of messages";
     else if (a->loss != VC__ASSEMBLY_KEPT)
         loss = "the server has no memory left for long messages";
-    return vc__stream_message(call->stream, a->data, a->total, loss);
+    return vc__stream_message(call->stream, a->data, a->total, loss) ||
+           message_refuse(s, call->stream);
 }
+
+#define BETWEEN_PARTS "a frame between the parts of a message"
 
 static bool
 message_take(struct vc__server_session *s, uint16_t i,
              const struct vc__frame *f)
 {
     struct vc__server_slot *slot = &s->slots[i];
+    struct vc_stream *stream = slot->call->stream;
 
     if (slot->arrival != NULL)
-        return false;
+        return vc__server_breach(s->link, BETWEEN_PARTS);
     if (!(f->flags & VC__FRAME_MORE))
-        return vc__stream_message(slot->call->stream, f->body, f->body_len,
-                                  NULL);
+        return vc__stream_message(stream, f->body, f->body_len, NULL) ||
+               message_refuse(s, stream);
     if (!vc__server_arrival_begin(s, slot, f,
                                   1u << part_of(s)->server->log2_message))
         return false;
     slot->arrival->in_message = true;
-    return vc__stream_expects(slot->call->stream,
-                              slot->arrival->assembly.total);
+    return vc__stream_expects(stream, slot->arrival->assembly.total) ||
+           message_refuse(s, stream);
 }
 
 static bool
@@ -339,13 +353,18 @@ stream_frame(struct vc__server_session *s, uint16_t i,
     case VC__FRAME_MESSAGE:
         return message_take(s, i, f);
     case VC__FRAME_WINDOW:
-        return vc__stream_window(stream, f->deadline);
+        return vc__stream_window(stream, f->deadline) ||
+               vc__server_breach(s->link, "a WINDOW that cannot be");
     default:
         if (s->slots[i].arrival != NULL)
-            return false;
-        return vc__stream_half(stream);
+            return vc__server_breach(s->link, BETWEEN_PARTS);
+        return vc__stream_half(stream) ||
+               vc__server_breach(s->link,
+                                 "a HALF of a client that sends no more");
     }
 }
+
+#define OF_NO_STREAM "a frame of no stream"
 
 /* What comes for a call that has ended meanwhile is dropped. */
 bool
@@ -359,12 +378,13 @@ vc__server_session_stream(struct vc__server_link *sl, const struct vc__frame *f)
     if (s == NULL)
         return late;
     if (f->slot >= s->n_slots)
-        return false;
+        return vc__server_breach(sl, OF_NO_STREAM);
     slot = &s->slots[f->slot];
     if (!slot->stream || f->sequence != slot->sequence)
-        return (int32_t)(slot->sequence - f->sequence) > 0;
+        return (int32_t)(slot->sequence - f->sequence) > 0 ||
+               vc__server_breach(sl, OF_NO_STREAM);
     if (slot->state == VC__SLOT_ARRIVING)
-        return false;
+        return vc__server_breach(sl, BETWEEN_PARTS);
     if (slot->state != VC__SLOT_RUNNING || slot->call->stream == NULL)
         return true;
     return stream_frame(s, f->slot, f);

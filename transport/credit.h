@@ -20,6 +20,7 @@
 #include <assert.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Fewest buffers that an end may grant. With two on both sides each packet
@@ -127,20 +128,32 @@ vc__credit_sent(struct vc__credit *c, struct vc__credit_word *word)
     return c->tx_next++;
 }
 
-/* A packet came that said this. False when it had no credit, and on a shared
- * receive queue took another link's buffer; or it speaks of packets that we
- * never sent, or takes back what was granted: the peer is broken. */
+/* The rule that a packet breaks which came and said this, or NULL. One without
+ * a credit took another link's buffer from a shared receive queue. */
+static inline const char *
+vc__credit_breach(const struct vc__credit *c,
+                  const struct vc__credit_word *word)
+{
+    if (vc__credit_next(c) == vc__credit_promised_end(c))
+        return "a packet without a credit";
+    if (word->ack - c->tx_acked > c->tx_next - c->tx_acked)
+        return (int32_t)(word->ack - c->tx_acked) < 0
+                   ? "an acknowledgement taken back"
+                   : "an acknowledgement of packets that were never sent";
+    if ((int32_t)(word->ack + word->window - c->tx_end) < 0)
+        return "credits taken back";
+    return NULL;
+}
+
+/* A packet came that said this. False when it breaks a rule: the peer is
+ * broken, and nothing was taken. */
 static inline bool
 vc__credit_arrived(struct vc__credit *c, const struct vc__credit_word *word)
 {
-    uint32_t end = word->ack + word->window;
-
-    if (vc__credit_next(c) == vc__credit_promised_end(c) ||
-        word->ack - c->tx_acked > c->tx_next - c->tx_acked ||
-        (int32_t)(end - c->tx_end) < 0)
+    if (vc__credit_breach(c, word) != NULL)
         return false;
     c->tx_acked = word->ack;
-    c->tx_end = end;
+    c->tx_end = word->ack + word->window;
     return true;
 }
 

@@ -68,31 +68,32 @@ frame_get(struct vc__frame *f, const uint8_t *in)
     f->body = f->metadata + f->metadata_len;
 }
 
-/* doc/wire.md 4.1: the flags that a frame of this type may have. */
-static bool
-frame_flags_fit(const struct vc__frame *f)
+/* doc/wire.md 4.1: the flags that a frame of this type may have; -1 for a type
+ * that does not exist. */
+static int
+frame_flags(uint8_t type)
 {
-    switch (f->type) {
+    switch (type) {
     case VC__FRAME_OPEN:
     case VC__FRAME_CLOSE:
     case VC__FRAME_CANCEL:
     case VC__FRAME_GOAWAY:
     case VC__FRAME_HALF:
     case VC__FRAME_WINDOW:
-        return f->flags == 0;
+        return 0;
     case VC__FRAME_CALL:
-        return (f->flags & ~(VC__FRAME_MORE | VC__FRAME_CLIENT_STREAM |
-                             VC__FRAME_SERVER_STREAM)) == 0;
+        return VC__FRAME_MORE | VC__FRAME_CLIENT_STREAM |
+               VC__FRAME_SERVER_STREAM;
     case VC__FRAME_MESSAGE:
-        return (f->flags & ~VC__FRAME_MORE) == 0;
+        return VC__FRAME_MORE;
     case VC__FRAME_REPLY:
-        return (f->flags & ~(VC__FRAME_MORE | VC__FRAME_NOT_EXECUTED)) == 0;
+        return VC__FRAME_MORE | VC__FRAME_NOT_EXECUTED;
     case VC__FRAME_DATA:
-        return (f->flags & ~(VC__FRAME_MORE | VC__FRAME_OF_REPLY)) == 0;
+        return VC__FRAME_MORE | VC__FRAME_OF_REPLY;
     case VC__FRAME_PING:
-        return (f->flags & ~VC__FRAME_ANSWER) == 0;
+        return VC__FRAME_ANSWER;
     default:
-        return false;
+        return -1;
     }
 }
 
@@ -103,14 +104,36 @@ frame_begins_message(const struct vc__frame *f)
     return (f->flags & VC__FRAME_MORE) != 0 && f->type != VC__FRAME_DATA;
 }
 
-/* doc/wire.md 4.5 and 4.7: what a body of this type has at least, and most. */
+/* doc/wire.md 4.7, 4.8 and 4.10. */
 static bool
-frame_body_fits(const struct vc__frame *f)
+frame_has_no_body(uint8_t type)
 {
-    if (f->type == VC__FRAME_PING || f->type == VC__FRAME_GOAWAY ||
-        f->type == VC__FRAME_HALF || f->type == VC__FRAME_WINDOW)
-        return f->body_len == 0;
-    return !frame_begins_message(f) || f->body_len >= 4;
+    return type == VC__FRAME_PING || type == VC__FRAME_GOAWAY ||
+           type == VC__FRAME_HALF || type == VC__FRAME_WINDOW;
+}
+
+/* The rule that a whole frame breaks, or NULL. */
+static const char *
+frame_breach(const struct vc__frame *f)
+{
+    int flags = frame_flags(f->type);
+
+    if (flags < 0)
+        return "a frame of an unknown type";
+    if ((f->flags & ~flags) != 0)
+        return "a flag that a frame of its type may not have";
+    if (frame_has_no_body(f->type) && f->body_len > 0)
+        return "a body of a frame that may have none";
+    if (frame_begins_message(f) && f->body_len < 4)
+        return "a first part without the length of its message";
+    return NULL;
+}
+
+static int
+malformed(struct vc__packet_reader *r, const char *breach)
+{
+    r->breach = breach;
+    return -1;
 }
 
 int
@@ -118,23 +141,23 @@ vc__frame_next(struct vc__packet_reader *r, struct vc__frame *f)
 {
     size_t room = (size_t)(r->end - r->at);
     struct vc__frame next;
+    const char *breach;
 
     if (r->left == 0)
-        return room == 0 ? 0 : -1;
+        return room == 0 ? 0 : malformed(r, "bytes after the last frame");
     if (room < VC__FRAME_HEADER)
-        return -1;
+        return malformed(r, "a frame header over the end of its packet");
     room -= VC__FRAME_HEADER;
     /* The lengths come first: until they are known to fit, frame_get() would
      * point behind the packet. */
     if (vc__get16(r->at + 14) > room ||
         vc__get32(r->at + 16) > room - vc__get16(r->at + 14))
-        return -1;
+        return malformed(r, "a frame over the end of its packet");
 
     frame_get(&next, r->at);
-    if (!frame_flags_fit(&next))
-        return -1;
-    if (!frame_body_fits(&next))
-        return -1;
+    breach = frame_breach(&next);
+    if (breach != NULL)
+        return malformed(r, breach);
 
     r->at = next.body + next.body_len;
     r->left--;

@@ -82,7 +82,8 @@ void vc__frame_put(uint8_t out[VC__FRAME_HEADER], const struct vc__frame *f);
 struct vc__packet_reader {
     const uint8_t *at;
     const uint8_t *end;
-    unsigned left; /* frames that must still follow */
+    unsigned left;      /* frames that must still follow */
+    const char *breach; /* when a frame is malformed: the rule that it breaks */
 };
 
 /* Begins to read len bytes at data. False when they hold no packet header. */
@@ -91,8 +92,9 @@ bool vc__packet_open(struct vc__packet_reader *r, const void *data, size_t len,
 
 /* 1: *f is the next frame, whole within the packet and of a known type, with
  * flags that this type may have and, when it begins a message of several
- * parts, with that message's length in it; a PING without a body. 0: there was none left and nothing
- * trails. -1: malformed; so it stays. */
+ * parts, with that message's length in it; a PING without a body. 0: there was
+ * none left and nothing trails. -1: malformed, as r->breach says; so it
+ * stays. */
 int vc__frame_next(struct vc__packet_reader *r, struct vc__frame *f);
 
 #endif
