@@ -4,22 +4,200 @@
  * See tests/suite/hostile.h. */
 #include "tests/suite/hostile.h"
 
+#include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include <verbcall/counters.h>
+
+#include "rpc/server_link.h"
+#include "transport/rdma/buffer.h"
 
 #define PATIENT_MS 20000
+
+/* --- tests ------------------------------------------------------------- */
+
+struct hostile_state {
+    struct fixture f; /* first: what a body has for its state */
+    const struct hostile_body *body;
+};
 
 int
 hostile_setup(void **state)
 {
-    struct fixture *f = calloc(1, sizeof *f);
+    struct hostile_state *s = calloc(1, sizeof *s);
     struct vc_server_opts opts = VC_SERVER_OPTS_INIT;
 
+    s->body = *state;
     opts.handshake_timeout_ms = PATIENT_MS;
-    fixture_start(f, 1, &opts, NULL);
-    assert_status(VC_OK, fixture_echo(f->channel, 100, 1));
-    *state = f;
+    fixture_start(&s->f, 1, &opts, NULL);
+    assert_status(VC_OK, fixture_echo(s->f.channel, 100, 1));
+    *state = s;
     return 0;
 }
+
+void
+hostile_run(void **state)
+{
+    struct hostile_state *s = *state;
+
+    s->body->run(state);
+    hostile_no_harm(&s->f, "all of the test");
+}
+
+int
+hostile_teardown(void **state)
+{
+    struct hostile_state *s = *state;
+
+    fixture_stop(&s->f);
+    free(s);
+    return 0;
+}
+
+/* --- why the server ends a link ---------------------------------------- */
+
+/* The text of the error that the last raw client's link ended with. */
+static char ended[VC__ERROR_TEXT];
+static pthread_mutex_t ended_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* The callbacks of the server's links, and those that stand in their place for
+ * the links of raw clients. */
+static const struct vc__link_ops *server_ops;
+static struct vc__link_ops watched_ops;
+
+static void
+watched_down(struct vc__link *link)
+{
+    pthread_mutex_lock(&ended_lock);
+    memcpy(ended, link->error.text, sizeof ended);
+    pthread_mutex_unlock(&ended_lock);
+    server_ops->down(link);
+}
+
+/* Something is done to each link of a raw client, on its engine. */
+struct visit {
+    struct vc__task task;
+    struct vc__waiter waiter;
+    struct vc__server_part *part;
+    void (*visit)(struct vc__link *link, void *arg);
+    void *arg;
+};
+
+static bool
+is_raw(const struct vc__link *link)
+{
+    const struct vc__hello of_raw = raw_hello(&suite_probe_service);
+
+    return memcmp(link->hello.instance, of_raw.instance, VC__ID_SIZE) == 0;
+}
+
+static void
+visit_run(struct vc__task *task)
+{
+    struct visit *v = caa_container_of(task, struct visit, task);
+    struct vc__server_link *sl;
+
+    cds_list_for_each_entry (sl, &v->part->links, node) {
+        if (is_raw(&sl->link))
+            v->visit(&sl->link, v->arg);
+    }
+    vc__waiter_done(&v->waiter);
+}
+
+static void
+links_visit(struct fixture *f, void (*visit)(struct vc__link *link, void *arg),
+            void *arg)
+{
+    for (unsigned i = 0; i < f->server_runtime->n; i++) {
+        struct visit v = {.task.run = visit_run,
+                          .part = &f->server->parts[i],
+                          .visit = visit,
+                          .arg = arg};
+
+        vc__waiter_init(&v.waiter);
+        vc__engine_post(&v.part->progress->engine, &v.task);
+        vc__waiter_await(&v.waiter);
+    }
+}
+
+static void
+link_watch(struct vc__link *link, void *arg)
+{
+    (void)arg;
+    if (link->ops == &watched_ops)
+        return;
+    server_ops = link->ops;
+    watched_ops = *server_ops;
+    watched_ops.down = watched_down;
+    link->ops = &watched_ops;
+}
+
+/* From now on it is noted what the links of raw clients end with. */
+static void
+links_watch(struct fixture *f)
+{
+    pthread_mutex_lock(&ended_lock);
+    ended[0] = '\0';
+    pthread_mutex_unlock(&ended_lock);
+    links_visit(f, link_watch, NULL);
+}
+
+/* They are used in turn, so the last is not used for the first packets. */
+static void
+link_buffer(struct vc__link *link, void *arg)
+{
+    const struct vc__buffer *b = link->qp.buffers[link->qp.n_buffers - 1];
+
+    *(struct hostile_buffer *)arg =
+        (struct hostile_buffer){.data = b->data, .key = b->lkey};
+}
+
+struct hostile_buffer
+hostile_server_buffer(struct fixture *f)
+{
+    struct hostile_buffer b = {.data = NULL};
+
+    links_visit(f, link_buffer, &b);
+    assert_non_null(b.data);
+    return b;
+}
+
+int
+hostile_reach(struct raw *r, enum ibv_wr_opcode opcode,
+              const struct hostile_buffer *there, uint8_t ours[8])
+{
+    struct ibv_sge sge = {
+        .addr = (uintptr_t)ours, .length = 8, .lkey = r->mr->lkey};
+    struct ibv_send_wr wr = {.sg_list = &sge, .num_sge = 1, .opcode = opcode};
+
+    if (opcode == IBV_WR_SEND_WITH_INV) {
+        wr.invalidate_rkey = there->key;
+    } else if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+        wr.wr.atomic.rkey = there->key;
+        wr.wr.atomic.remote_addr = (uintptr_t)there->data;
+        wr.wr.atomic.compare_add = 1;
+    } else {
+        wr.wr.rdma.rkey = there->key;
+        wr.wr.rdma.remote_addr = (uintptr_t)there->data;
+    }
+    return raw_post(r, &wr);
+}
+
+static void
+ended_because(const char *why, const char *after)
+{
+    bool good;
+
+    pthread_mutex_lock(&ended_lock);
+    good = strstr(ended, why) != NULL;
+    pthread_mutex_unlock(&ended_lock);
+    if (!good)
+        fail_msg("after %s the link ended, but for \"%s\", not \"%s\"", after,
+                 ended, why);
+}
+
+/* --- others ------------------------------------------------------------ */
 
 void
 hostile_others_served(struct fixture *f, const char *after)
@@ -34,6 +212,70 @@ hostile_others_served(struct fixture *f, const char *after)
     vc_channel_close(fresh);
 }
 
+/* What the server still has to do for those who are gone, or NULL. */
+static const char *
+handler_left(struct fixture *f)
+{
+    struct vc_counters s = VC_COUNTERS_INIT;
+
+    vc_runtime_counters(f->server_runtime, &s);
+    if (s.handlers_running > 0)
+        return "a handler";
+    if (s.streams_server > 0)
+        return "a stream at the server";
+    return s.requests_arriving > 0 ? "a part of a request" : NULL;
+}
+
+/* What is left of them at either end, or NULL. */
+static const char *
+anything_left(struct fixture *f)
+{
+    struct vc_counters s = VC_COUNTERS_INIT, c = VC_COUNTERS_INIT;
+    const char *left = handler_left(f);
+
+    vc_runtime_counters(f->server_runtime, &s);
+    vc_runtime_counters(f->runtime, &c);
+    if (left != NULL)
+        return left;
+    if (s.links_server != c.links_client)
+        return "a link";
+    if (c.streams_client > 0)
+        return "a stream at the client";
+    if (c.replies_arriving > 0)
+        return "a part of a reply";
+    return c.calls_started != c.calls_ended ? "a call" : NULL;
+}
+
+/* Until nothing is left, while calls go on. */
+static void
+await_nothing(struct fixture *f, const char *(*left_of)(struct fixture *f),
+              const char *after)
+{
+    uint64_t until = fixture_ms() + RAW_MS;
+    const char *left;
+
+    while ((left = left_of(f)) != NULL) {
+        if (fixture_ms() >= until)
+            fail_msg("after %s there is still %s", after, left);
+        assert_status(VC_OK, fixture_echo(f->channel, 10, 4));
+    }
+}
+
+void
+hostile_await_no_handler(struct fixture *f, const char *after)
+{
+    await_nothing(f, handler_left, after);
+}
+
+void
+hostile_no_harm(struct fixture *f, const char *after)
+{
+    hostile_others_served(f, after);
+    await_nothing(f, anything_left, after);
+}
+
+/* --- raw clients ------------------------------------------------------- */
+
 void
 hostile_open(struct fixture *f, struct raw *r)
 {
@@ -41,6 +283,7 @@ hostile_open(struct fixture *f, struct raw *r)
 
     if (!raw_open(r, f->target, &hello))
         fail_msg("a good hello was not accepted");
+    links_watch(f);
 }
 
 void
@@ -51,7 +294,8 @@ hostile_open_session(struct fixture *f, struct raw *r)
 }
 
 uint64_t
-hostile_closed(struct fixture *f, struct raw *r, const char *after)
+hostile_closed(struct fixture *f, struct raw *r, const char *after,
+               const char *why)
 {
     uint64_t start = fixture_ms();
     int event = raw_wait(r, HOSTILE_CLOSED_MS);
@@ -60,8 +304,9 @@ hostile_closed(struct fixture *f, struct raw *r, const char *after)
     /* The CM rejects when it ends what has not been confirmed to it yet. */
     if (event != RDMA_CM_EVENT_DISCONNECTED && event != RDMA_CM_EVENT_REJECTED)
         fail_msg("after %s the link lives (event %d)", after, event);
+    ended_because(why, after);
     raw_close(r);
-    hostile_others_served(f, after);
+    hostile_no_harm(f, after);
     return took;
 }
 
@@ -89,23 +334,6 @@ hostile_await_handlers(struct fixture *f, uint64_t n)
         vc_runtime_counters(f->server_runtime, &c);
     } while (c.handlers_running < n && fixture_ms() < until);
     assert_true(c.handlers_running >= n);
-}
-
-void
-hostile_nothing_left(struct fixture *f, const char *after)
-{
-    struct vc_counters c;
-    uint64_t until = fixture_ms() + RAW_MS;
-
-    do {
-        c = (struct vc_counters)VC_COUNTERS_INIT;
-        assert_status(VC_OK, fixture_echo(f->channel, 10, 4));
-        vc_runtime_counters(f->server_runtime, &c);
-    } while ((c.handlers_running > 0 || c.requests_arriving > 0) &&
-             fixture_ms() < until);
-    if (c.handlers_running > 0 || c.requests_arriving > 0)
-        fail_msg("after %s %lld handlers run, %lld bytes arrive", after,
-                 (long long)c.handlers_running, (long long)c.requests_arriving);
 }
 
 bool

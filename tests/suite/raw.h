@@ -125,6 +125,9 @@ void raw_add_open(struct raw_packet *p, uint32_t session,
 bool raw_send(struct raw *r, const void *bytes, size_t len);
 bool raw_send_packet(struct raw *r, const struct raw_packet *p);
 
+/* Registered memory of a packet's size, until the next packet is sent. */
+uint8_t *raw_room(struct raw *r);
+
 /* Any work request on r's QP; its completion is waited for and returned, or
  * RAW_NOTHING. */
 int raw_post(struct raw *r, struct ibv_send_wr *wr);

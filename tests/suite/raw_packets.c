@@ -223,10 +223,23 @@ sends_below(struct raw *r, unsigned n)
     return r->posted - r->done < n;
 }
 
+/* The next buffer to send from. */
+static unsigned
+send_next(const struct raw *r)
+{
+    return RAW_BUFFERS + r->posted % RAW_BUFFERS;
+}
+
+uint8_t *
+raw_room(struct raw *r)
+{
+    return buffer(r, send_next(r));
+}
+
 bool
 raw_send(struct raw *r, const void *bytes, size_t len)
 {
-    unsigned i = RAW_BUFFERS + r->posted % RAW_BUFFERS;
+    unsigned i = send_next(r);
     struct ibv_sge sge = {.addr = (uintptr_t)buffer(r, i),
                           .length = (uint32_t)len,
                           .lkey = r->mr->lkey};

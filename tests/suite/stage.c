@@ -53,7 +53,7 @@ stage_end(struct stage *s, const char *what)
     stage_join(s, what);
     raw_close(&s->r);
     raw_unlisten(&s->listener);
-    hostile_others_served(s->f, what);
+    hostile_no_harm(s->f, what);
 }
 
 /* --- the client's part ------------------------------------------------- */

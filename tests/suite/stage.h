@@ -41,7 +41,7 @@ void stage_start(struct stage *s, struct fixture *f,
 /* The play is over, and the client has done its part. */
 void stage_join(struct stage *s, const char *what);
 
-/* The same once the channel is closed, and f still serves. */
+/* The same once the channel is closed; no harm is done to f. */
 void stage_end(struct stage *s, const char *what);
 
 /* --- the client's part ------------------------------------------------- */

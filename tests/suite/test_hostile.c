@@ -26,7 +26,7 @@ rejected(struct fixture *f, const void *data, size_t len, const char *what)
     assert_int_equal(VC__VERSION_MIN, reject.version_min);
     assert_int_equal(VC__VERSION_MAX, reject.version_max);
     raw_close(&r);
-    hostile_others_served(f, what);
+    hostile_no_harm(f, what);
     return reject;
 }
 
@@ -188,7 +188,7 @@ clients_that_vanish_at_once_leave_nothing_behind(void **state)
                     RAW_NOTHING);
         raw_close(&r);
     }
-    hostile_others_served(f, "clients that vanished");
+    hostile_no_harm(f, "clients that vanished");
 }
 
 /* --- time -------------------------------------------------------------- */
@@ -218,7 +218,7 @@ a_client_that_says_nothing_is_dropped_in_time(void **state)
     start = fixture_ms();
     hostile_open(&f, &r);
 
-    hostile_closed(&f, &r, "silence");
+    hostile_closed(&f, &r, "silence", "has sent no packet within");
 
     assert_in_range(fixture_ms() - start, HASTY_MS - 100, HOSTILE_CLOSED_MS);
     fixture_stop(&f);
@@ -241,7 +241,7 @@ a_client_that_never_confirms_is_dropped_in_time(void **state)
     assert_true(raw_wait(&r, HOSTILE_CLOSED_MS) != RAW_NOTHING);
 
     raw_close(&r);
-    hostile_others_served(&f, "an accept without confirmation");
+    hostile_no_harm(&f, "an accept without confirmation");
     fixture_stop(&f);
 }
 
@@ -284,11 +284,11 @@ silent_clients_hold_their_places_for_the_handshake_only(void **state)
     vc_channel_close(patient);
     for (int i = 0; i < 3; i++)
         raw_close(&r[i]);
+    hostile_no_harm(&f, "silent clients");
     fixture_stop(&f);
 }
 
-#define T(name)                                                                \
-    cmocka_unit_test_setup_teardown(name, hostile_setup, fixture_teardown)
+#define T(name) hostile_test(name)
 
 int
 main(void)

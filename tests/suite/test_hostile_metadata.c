@@ -438,8 +438,7 @@ an_advice_that_is_no_number_ends_nothing(void **state)
     stage_end(&s, "a bad advice");
 }
 
-#define T(name)                                                                \
-    cmocka_unit_test_setup_teardown(name, hostile_setup, fixture_teardown)
+#define T(name) hostile_test(name)
 
 int
 main(void)

@@ -16,111 +16,126 @@
 
 #define PROBE "\x0b\0suite.Probe"
 
-#define GOOD_OPEN                                                              \
+#define OPEN(session_, sequence_, body)                                        \
     {                                                                          \
-        .type = VC__FRAME_OPEN, .session = 1, .sequence = 1,                   \
-        BODY(PROBE "\0\0")                                                     \
+        .type = VC__FRAME_OPEN, .session = (session_),                         \
+        .sequence = (sequence_), BODY(body)                                    \
     }
+#define GOOD_OPEN OPEN(1, 1, PROBE "\0\0")
+
+/* What the server says of it. */
+#define NO_HEADER    "a packet without a header"
+#define NO_OPEN      "a first packet without an OPEN"
+#define OVER_END     "over the end of its packet"
+#define BEHIND_LAST  "bytes after the last frame"
+#define OUT_OF_ORDER "a packet out of sequence"
+#define NEVER_SENT   "an acknowledgement of packets that were never sent"
+#define UNKNOWN_TYPE "a frame of an unknown type"
+#define BAD_FLAG     "a flag that a frame of its type may not have"
+#define NOT_FIRST    "a first frame that opens no session"
+#define NEVER_OPEN   "a frame of a session that was never open"
+#define NO_NUMBER    "an OPEN of a session out of range"
+#define OLD_OPEN     "an OPEN with an old binding"
+#define BAD_OPEN     "an OPEN with a malformed body"
 
 static const struct hostile_packet first_packets[] = {
-    {"nothing in the packet", .longer = -12},
-    {"a packet one byte too short for its header", .longer = -1},
-    {"a first packet without frames", .n = 0},
+    {"nothing in the packet", .longer = -12, .breach = NO_HEADER},
+    {"a packet one byte too short for its header", .longer = -1,
+     .breach = NO_HEADER},
+    {"a first packet without frames", .n = 0, .breach = NO_OPEN},
     {"a header that counts a frame too much", .n = 1, .frames = {GOOD_OPEN},
-     .count = 1},
-    {"a header that counts a frame too few", .n = 1, .frames = {GOOD_OPEN},
-     .count = -1},
-    {"a byte behind the last frame", .n = 1, .frames = {GOOD_OPEN},
-     .longer = 1},
-    {"a frame cut in its body", .n = 1, .frames = {GOOD_OPEN}, .longer = -1},
+     .count = 1, .breach = OVER_END},
+    {"a header that counts a frame too few", .n = 2,
+     .frames = {GOOD_OPEN, OPEN(2, 2, PROBE "\0\0")}, .count = -1,
+     .breach = BEHIND_LAST},
+    {"a byte behind the last frame", .n = 1, .frames = {GOOD_OPEN}, .longer = 1,
+     .breach = BEHIND_LAST},
+    {"a frame cut in its body", .n = 1, .frames = {GOOD_OPEN}, .longer = -1,
+     .breach = OVER_END},
     {"a frame cut in its header", .n = 1, .frames = {{.type = VC__FRAME_OPEN}},
-     .longer = -1},
+     .longer = -1, .breach = OVER_END},
     {"metadata over the end", .n = 1,
      .frames = {{.type = VC__FRAME_OPEN,
                  .session = 1,
                  .sequence = 1,
-                 .metadata_len = 1}}},
+                 .metadata_len = 1}},
+     .breach = OVER_END},
     {"the longest metadata", .n = 1,
      .frames = {{.type = VC__FRAME_OPEN,
                  .session = 1,
                  .sequence = 1,
-                 .metadata_len = UINT16_MAX}}},
-    {"a link sequence with a gap", .n = 1, .frames = {GOOD_OPEN},
-     .sequence = 1},
+                 .metadata_len = UINT16_MAX}},
+     .breach = OVER_END},
+    {"a link sequence with a gap", .n = 1, .frames = {GOOD_OPEN}, .sequence = 1,
+     .breach = OUT_OF_ORDER},
     {"a link sequence from behind", .n = 1, .frames = {GOOD_OPEN},
-     .sequence = -1},
+     .sequence = -1, .breach = OUT_OF_ORDER},
     {"word of a packet that was never sent", .n = 1, .frames = {GOOD_OPEN},
-     .ack = 1},
-    {"word of packets from behind", .n = 1, .frames = {GOOD_OPEN}, .ack = -1},
-    {"a credit taken back", .n = 1, .frames = {GOOD_OPEN}, .window = -1},
-    {"frame type 0", .n = 1, .frames = {{.type = 0}}},
-    {"frame type 9", .n = 1, .frames = {{.type = 9}}},
-    {"frame type 255", .n = 1, .frames = {{.type = 255}}},
+     .ack = 1, .breach = NEVER_SENT},
+    {"word of packets from behind", .n = 1, .frames = {GOOD_OPEN}, .ack = -1,
+     .breach = "an acknowledgement taken back"},
+    {"a credit taken back", .n = 1, .frames = {GOOD_OPEN}, .window = -1,
+     .breach = "credits taken back"},
+    {"frame type 0", .n = 1, .frames = {{.type = 0}}, .breach = UNKNOWN_TYPE},
+    {"frame type 12", .n = 1, .frames = {{.type = VC__FRAME_WINDOW + 1}},
+     .breach = UNKNOWN_TYPE},
+    {"frame type 255", .n = 1, .frames = {{.type = 255}},
+     .breach = UNKNOWN_TYPE},
     {"a flag on an OPEN", .n = 1,
      .frames = {{.type = VC__FRAME_OPEN,
                  .flags = VC__FRAME_MORE,
                  .session = 1,
-                 BODY(PROBE "\0\0")}}},
+                 .sequence = 1,
+                 BODY(PROBE "\0\0")}},
+     .breach = BAD_FLAG},
     {"an unknown flag", .n = 1,
      .frames = {{.type = VC__FRAME_OPEN,
                  .flags = 0x80,
                  .session = 1,
-                 BODY(PROBE "\0\0")}}},
+                 .sequence = 1,
+                 BODY(PROBE "\0\0")}},
+     .breach = BAD_FLAG},
     {"a CALL first", .n = 1,
-     .frames = {{.type = VC__FRAME_CALL, .session = 1, .sequence = 1}}},
+     .frames = {{.type = VC__FRAME_CALL, .session = 1, .sequence = 1}},
+     .breach = NOT_FIRST},
     {"DATA first", .n = 1,
-     .frames = {{.type = VC__FRAME_DATA, .session = 1, BODY("x")}}},
+     .frames = {{.type = VC__FRAME_DATA, .session = 1, BODY("x")}},
+     .breach = NOT_FIRST},
     {"a REPLY first", .n = 1,
-     .frames = {{.type = VC__FRAME_REPLY, .session = 1, .sequence = 1}}},
+     .frames = {{.type = VC__FRAME_REPLY, .session = 1, .sequence = 1}},
+     .breach = NOT_FIRST},
+    {"a MESSAGE first", .n = 1,
+     .frames = {{.type = VC__FRAME_MESSAGE, .session = 1, .sequence = 1}},
+     .breach = NOT_FIRST},
     {"a CLOSE first", .n = 1,
-     .frames = {{.type = VC__FRAME_CLOSE, .session = 1}}},
-    {"an OPEN of session 0", .n = 1,
-     .frames = {{.type = VC__FRAME_OPEN, BODY(PROBE "\0\0")}}},
+     .frames = {{.type = VC__FRAME_CLOSE, .session = 1, .sequence = 1}},
+     .breach = NEVER_OPEN},
+    {"an OPEN of session 0", .n = 1, .frames = {OPEN(0, 1, PROBE "\0\0")},
+     .breach = NO_NUMBER},
     {"an OPEN of a session over the limit", .n = 1,
-     .frames = {{.type = VC__FRAME_OPEN,
-                 .session = 16385,
-                 .sequence = 1,
-                 BODY(PROBE "\0\0")}}},
+     .frames = {OPEN(16385, 1, PROBE "\0\0")}, .breach = NO_NUMBER},
     {"an OPEN of the last session there could be", .n = 1,
-     .frames = {{.type = VC__FRAME_OPEN,
-                 .session = UINT32_MAX,
-                 BODY(PROBE "\0\0")}}},
-    {"an OPEN without a body", .n = 1,
-     .frames = {{.type = VC__FRAME_OPEN, .session = 1}}},
-    {"an OPEN without a name", .n = 1,
-     .frames = {{.type = VC__FRAME_OPEN,
-                 .session = 1,
-                 .sequence = 1,
-                 BODY("\0\0\0\0")}}},
+     .frames = {OPEN(UINT32_MAX, 1, PROBE "\0\0")}, .breach = NO_NUMBER},
+    {"an OPEN with binding 0", .n = 1, .frames = {OPEN(1, 0, PROBE "\0\0")},
+     .breach = OLD_OPEN},
+    {"an OPEN without a body", .n = 1, .frames = {OPEN(1, 1, "")},
+     .breach = BAD_OPEN},
+    {"an OPEN without a name", .n = 1, .frames = {OPEN(1, 1, "\0\0\0\0")},
+     .breach = BAD_OPEN},
     {"an OPEN whose name ends behind it", .n = 1,
-     .frames = {{.type = VC__FRAME_OPEN,
-                 .session = 1,
-                 .sequence = 1,
-                 BODY("\x0e\0suite.Probe\0\0")}}},
+     .frames = {OPEN(1, 1, "\x0e\0suite.Probe\0\0")}, .breach = BAD_OPEN},
     {"an OPEN with the longest name", .n = 1,
-     .frames = {{.type = VC__FRAME_OPEN,
-                 .session = 1,
-                 .sequence = 1,
-                 BODY("\xff\xffsuite.Probe\0\0")}}},
+     .frames = {OPEN(1, 1, "\xff\xffsuite.Probe\0\0")}, .breach = BAD_OPEN},
     {"an OPEN without a number of methods", .n = 1,
-     .frames =
-         {{.type = VC__FRAME_OPEN, .session = 1, .sequence = 1, BODY(PROBE)}}},
+     .frames = {OPEN(1, 1, PROBE)}, .breach = BAD_OPEN},
     {"an OPEN with methods missing", .n = 1,
-     .frames = {{.type = VC__FRAME_OPEN,
-                 .session = 1,
-                 .sequence = 1,
-                 BODY(PROBE "\x02\0abcd")}}},
+     .frames = {OPEN(1, 1, PROBE "\x02\0abcd")}, .breach = BAD_OPEN},
     {"an OPEN with the most methods, missing", .n = 1,
-     .frames = {{.type = VC__FRAME_OPEN,
-                 .session = 1,
-                 .sequence = 1,
-                 BODY(PROBE "\xff\xff")}}},
+     .frames = {OPEN(1, 1, PROBE "\xff\xff")}, .breach = BAD_OPEN},
     {"an OPEN with a byte behind its methods", .n = 1,
-     .frames = {{.type = VC__FRAME_OPEN,
-                 .session = 1,
-                 .sequence = 1,
-                 BODY(PROBE "\x01\0abcde")}}},
-    {"an OPEN twice", .n = 2, .frames = {GOOD_OPEN, GOOD_OPEN}},
+     .frames = {OPEN(1, 1, PROBE "\x01\0abcde")}, .breach = BAD_OPEN},
+    {"an OPEN twice", .n = 2, .frames = {GOOD_OPEN, GOOD_OPEN},
+     .breach = OLD_OPEN},
 };
 
 /* A server that finds a breach before the CM has told it of the connection
@@ -136,7 +151,8 @@ a_bad_first_packet_ends_the_link_and_mostly_at_once(void **state)
 
         hostile_open(*state, &r);
         assert_true(hostile_send(&r, &first_packets[i]));
-        slow += hostile_closed(*state, &r, first_packets[i].what) > 800;
+        slow += hostile_closed(*state, &r, first_packets[i].what,
+                               first_packets[i].breach) > 800;
     }
     assert_in_range(slow, 0, n / 8);
 }
@@ -162,100 +178,133 @@ a_bad_first_packet_ends_the_link_and_mostly_at_once(void **state)
     }
 #define MORE VC__FRAME_MORE
 
+/* And of these. */
+#define NO_SLOT     "a slot over the limit"
+#define NOT_FREE    "a slot that is not free"
+#define NOT_IN_TURN "a call out of sequence"
+#define SECOND_TIME "a CALL a second time"
+#define NO_LENGTH   "a first part without the length of its message"
+#define NO_PART     "a first part that is none"
+#define OF_NONE     "DATA of no message"
+#define NOT_NEXT    "DATA that is not the next part"
+#define NO_PING     "an answer to no PING"
+
 static const struct hostile_packet later_packets[] = {
     {"a link sequence with a gap", .n = 1, .frames = {CALL(1, 0, 1)},
-     .sequence = 1},
+     .sequence = 1, .breach = OUT_OF_ORDER},
     {"a link sequence a second time", .n = 1, .frames = {CALL(1, 0, 1)},
-     .sequence = -1},
-    {"word of packets that were never sent", .ack = 1000},
-    {"an OPEN of a session that is open", .n = 1, .frames = {GOOD_OPEN}},
+     .sequence = -1, .breach = OUT_OF_ORDER},
+    {"word of packets that were never sent", .ack = 1000, .breach = NEVER_SENT},
+    {"the OPEN of its session a second time", .n = 1, .frames = {GOOD_OPEN},
+     .breach = OLD_OPEN},
     {"a further OPEN of session 0", .n = 1,
-     .frames = {{.type = VC__FRAME_OPEN, .sequence = 1, BODY(PROBE "\0\0")}}},
+     .frames = {OPEN(0, 1, PROBE "\0\0")}, .breach = NO_NUMBER},
     {"a further OPEN over the limit", .n = 1,
-     .frames = {{.type = VC__FRAME_OPEN,
-                 .session = 16385,
-                 .sequence = 1,
-                 BODY(PROBE "\0\0")}}},
-    {"a CALL of session 0", .n = 1, .frames = {CALL(0, 0, 1)}},
-    {"a CALL of a session that is not open", .n = 1, .frames = {CALL(2, 0, 1)}},
+     .frames = {OPEN(16385, 1, PROBE "\0\0")}, .breach = NO_NUMBER},
+    {"a CALL of session 0", .n = 1, .frames = {CALL(0, 0, 1)},
+     .breach = NEVER_OPEN},
+    {"a CALL of a session that is not open", .n = 1, .frames = {CALL(2, 0, 1)},
+     .breach = NEVER_OPEN},
     {"a CALL of the last session there could be", .n = 1,
-     .frames = {CALL(UINT32_MAX, 0, 1)}},
-    {"a CALL in a slot over the limit", .n = 1, .frames = {CALL(1, 256, 1)}},
+     .frames = {CALL(UINT32_MAX, 0, 1)}, .breach = NEVER_OPEN},
+    {"a CALL in a slot over the limit", .n = 1, .frames = {CALL(1, 256, 1)},
+     .breach = NO_SLOT},
     {"a CALL in the last slot there could be", .n = 1,
-     .frames = {CALL(1, UINT16_MAX, 1)}},
-    {"a CALL with sequence 0", .n = 1, .frames = {CALL(1, 0, 0)}},
-    {"a CALL with a gap before it", .n = 1, .frames = {CALL(1, 0, 2)}},
+     .frames = {CALL(1, UINT16_MAX, 1)}, .breach = NO_SLOT},
+    {"a CALL with the sequence before the first", .n = 1,
+     .frames = {CALL(1, 0, 0)}, .breach = SECOND_TIME},
+    {"a CALL with a gap before it", .n = 1, .frames = {CALL(1, 0, 2)},
+     .breach = NOT_IN_TURN},
     {"two CALLs in a slot at a time", .n = 2,
-     .frames = {CALL(1, 3, 1), CALL(1, 3, 2)}},
+     .frames = {CALL(1, 3, 1), CALL(1, 3, 2)}, .breach = NOT_FREE},
     {"a CALL repeated while it runs", .n = 2,
-     .frames = {CALL(1, 3, 1), CALL(1, 3, 1)}},
+     .frames = {CALL(1, 3, 1), CALL(1, 3, 1)}, .breach = SECOND_TIME},
     {"a CALL in a slot whose request is still coming", .n = 2,
-     .frames = {FIRST_OF("\x64\0\0\0abc"), CALL(1, 0, 2)}},
+     .frames = {FIRST_OF("\x64\0\0\0abc"), CALL(1, 0, 2)}, .breach = NOT_FREE},
     {"a flag that a CALL may not have", .n = 1,
-     .frames = {CALL_WITH(1, 0, 1, .flags = VC__FRAME_NOT_EXECUTED)}},
-    {"a first part without a length", .n = 1, .frames = {FIRST_OF("")}},
+     .frames = {CALL_WITH(1, 0, 1, .flags = VC__FRAME_NOT_EXECUTED)},
+     .breach = BAD_FLAG},
+    {"a first part without a length", .n = 1, .frames = {FIRST_OF("")},
+     .breach = NO_LENGTH},
     {"a first part shorter than its length", .n = 1,
-     .frames = {FIRST_OF("\x64\0\0")}},
+     .frames = {FIRST_OF("\x64\0\0")}, .breach = NO_LENGTH},
     {"a first part without a byte of the message", .n = 1,
-     .frames = {FIRST_OF("\x64\0\0\0")}},
+     .frames = {FIRST_OF("\x64\0\0\0")}, .breach = NO_PART},
     {"a first part longer than all", .n = 1,
-     .frames = {FIRST_OF("\x02\0\0\0abc")}},
-    {"a first part that is all", .n = 1, .frames = {FIRST_OF("\x03\0\0\0abc")}},
-    {"a first part of nothing", .n = 1, .frames = {FIRST_OF("\0\0\0\0abc")}},
-    {"DATA that nothing began", .n = 1, .frames = {DATA(0, 1, 0, 0, "x")}},
-    {"DATA for a slot never used", .n = 1, .frames = {DATA(200, 0, 0, 0, "x")}},
-    {"DATA for a slot over the limit", .n = 1,
-     .frames = {DATA(UINT16_MAX, 0, 0, 0, "x")}},
+     .frames = {FIRST_OF("\x02\0\0\0abc")}, .breach = NO_PART},
+    {"a first part that is all", .n = 1, .frames = {FIRST_OF("\x03\0\0\0abc")},
+     .breach = NO_PART},
+    {"a first part of nothing", .n = 1, .frames = {FIRST_OF("\0\0\0\0abc")},
+     .breach = NO_PART},
+    {"DATA that nothing began", .n = 1, .frames = {DATA(0, 1, 0, 0, "x")},
+     .breach = OF_NONE},
+    {"DATA for a slot never used", .n = 1, .frames = {DATA(200, 0, 0, 0, "x")},
+     .breach = OF_NONE},
+    {"DATA for the last slot there could be", .n = 1,
+     .frames = {DATA(UINT16_MAX, 0, 0, 0, "x")}, .breach = OF_NONE},
     {"DATA for a call that is whole", .n = 2,
-     .frames = {CALL(1, 0, 1), DATA(0, 1, 0, 0, "x")}},
+     .frames = {CALL(1, 0, 1), DATA(0, 1, 0, 0, "x")}, .breach = OF_NONE},
     {"DATA with a gap before it", .n = 2,
-     .frames = {FIRST_OF("\x64\0\0\0abc"), DATA(0, 1, 4, MORE, "d")}},
+     .frames = {FIRST_OF("\x64\0\0\0abc"), DATA(0, 1, 4, MORE, "d")},
+     .breach = NOT_NEXT},
     {"DATA a second time", .n = 2,
-     .frames = {FIRST_OF("\x64\0\0\0abc"), DATA(0, 1, 2, MORE, "c")}},
+     .frames = {FIRST_OF("\x64\0\0\0abc"), DATA(0, 1, 2, MORE, "c")},
+     .breach = NOT_NEXT},
     {"DATA over the end", .n = 2,
-     .frames = {FIRST_OF("\x05\0\0\0abc"), DATA(0, 1, 3, 0, "def")}},
+     .frames = {FIRST_OF("\x05\0\0\0abc"), DATA(0, 1, 3, 0, "def")},
+     .breach = NOT_NEXT},
     {"DATA that says too early that it is the last", .n = 2,
-     .frames = {FIRST_OF("\x64\0\0\0abc"), DATA(0, 1, 3, 0, "d")}},
+     .frames = {FIRST_OF("\x64\0\0\0abc"), DATA(0, 1, 3, 0, "d")},
+     .breach = NOT_NEXT},
     {"DATA that does not say that it is the last", .n = 2,
-     .frames = {FIRST_OF("\x05\0\0\0abc"), DATA(0, 1, 3, MORE, "de")}},
+     .frames = {FIRST_OF("\x05\0\0\0abc"), DATA(0, 1, 3, MORE, "de")},
+     .breach = NOT_NEXT},
     {"DATA of nothing", .n = 2,
-     .frames = {FIRST_OF("\x64\0\0\0abc"), DATA(0, 1, 3, MORE, "")}},
+     .frames = {FIRST_OF("\x64\0\0\0abc"), DATA(0, 1, 3, MORE, "")},
+     .breach = NOT_NEXT},
     {"DATA with another sequence", .n = 2,
-     .frames = {FIRST_OF("\x64\0\0\0abc"), DATA(0, 2, 3, MORE, "d")}},
+     .frames = {FIRST_OF("\x64\0\0\0abc"), DATA(0, 2, 3, MORE, "d")},
+     .breach = OF_NONE},
     {"DATA of a reply", .n = 2,
      .frames = {FIRST_OF("\x05\0\0\0abc"),
-                DATA(0, 1, 3, VC__FRAME_OF_REPLY, "de")}},
+                DATA(0, 1, 3, VC__FRAME_OF_REPLY, "de")},
+     .breach = "DATA of a reply"},
     {"a REPLY", .n = 1,
-     .frames = {{.type = VC__FRAME_REPLY, .session = 1, .sequence = 1}}},
+     .frames = {{.type = VC__FRAME_REPLY, .session = 1, .sequence = 1}},
+     .breach = "a frame that no client sends"},
     {"a PING with a body", .n = 1,
-     .frames = {{.type = VC__FRAME_PING, BODY("x")}}},
+     .frames = {{.type = VC__FRAME_PING, BODY("x")}},
+     .breach = "a body of a frame that may have none"},
     {"a PING with a flag of others", .n = 1,
-     .frames = {{.type = VC__FRAME_PING, .flags = MORE}}},
+     .frames = {{.type = VC__FRAME_PING, .flags = MORE}}, .breach = BAD_FLAG},
     {"an answer to no PING", .n = 1,
-     .frames = {{.type = VC__FRAME_PING, .flags = VC__FRAME_ANSWER}}},
+     .frames = {{.type = VC__FRAME_PING, .flags = VC__FRAME_ANSWER}},
+     .breach = NO_PING},
     {"an answer to a PING that will never be", .n = 1,
      .frames = {{.type = VC__FRAME_PING,
                  .flags = VC__FRAME_ANSWER,
-                 .sequence = UINT32_MAX}}},
+                 .sequence = UINT32_MAX}},
+     .breach = NO_PING},
     {"a CLOSE of a session that is not open", .n = 1,
-     .frames = {{.type = VC__FRAME_CLOSE, .session = 2}}},
+     .frames = {{.type = VC__FRAME_CLOSE, .session = 2}}, .breach = NEVER_OPEN},
     {"a CLOSE with the binding of the OPEN", .n = 1,
-     .frames = {{.type = VC__FRAME_CLOSE, .session = 1, .sequence = 1}}},
+     .frames = {{.type = VC__FRAME_CLOSE, .session = 1, .sequence = 1}},
+     .breach = "a CLOSE with an old binding"},
     {"an OPEN with a binding from before", .n = 1,
-     .frames = {{.type = VC__FRAME_OPEN, .session = 1, BODY(PROBE "\0\0")}}},
+     .frames = {OPEN(1, 0, PROBE "\0\0")}, .breach = OLD_OPEN},
     {"an OPEN that makes a session another service's", .n = 1,
-     .frames = {{.type = VC__FRAME_OPEN,
-                 .session = 1,
-                 .sequence = 2,
-                 BODY("\x0b\0suite.Other\0\0")}}},
-    {"a CANCEL of what never was", .n = 1, .frames = {CANCEL(1, 0, 0)}},
-    {"a CANCEL with a gap before it", .n = 1, .frames = {CANCEL(1, 0, 2)}},
-    {"a CANCEL in a slot over the limit", .n = 1,
-     .frames = {CANCEL(1, 256, 1)}},
+     .frames = {OPEN(1, 2, "\x0b\0suite.Other\0\0")},
+     .breach = "an OPEN of another service"},
+    {"a CANCEL of what never was", .n = 1, .frames = {CANCEL(1, 0, 0)},
+     .breach = "a CANCEL of no call"},
+    {"a CANCEL with a gap before it", .n = 1, .frames = {CANCEL(1, 0, 2)},
+     .breach = NOT_IN_TURN},
+    {"a CANCEL in a slot over the limit", .n = 1, .frames = {CANCEL(1, 256, 1)},
+     .breach = NO_SLOT},
     {"a CANCEL of a session that is not open", .n = 1,
-     .frames = {CANCEL(2, 0, 1)}},
+     .frames = {CANCEL(2, 0, 1)}, .breach = NEVER_OPEN},
     {"a CALL that was cancelled before it came", .n = 2,
-     .frames = {CANCEL(1, 0, 1), CALL(1, 0, 1)}},
+     .frames = {CANCEL(1, 0, 1), CALL(1, 0, 1)}, .breach = SECOND_TIME},
 };
 
 static void
@@ -267,7 +316,8 @@ a_bad_later_packet_ends_the_link(void **state)
 
         hostile_open_session(*state, &r);
         assert_true(hostile_send(&r, &later_packets[i]));
-        hostile_closed(*state, &r, later_packets[i].what);
+        hostile_closed(*state, &r, later_packets[i].what,
+                       later_packets[i].breach);
     }
 }
 
@@ -285,7 +335,7 @@ a_call_repeated_after_its_reply_ends_the_link(void **state)
 
     assert_true(raw_send_frame(&r, call));
 
-    hostile_closed(*state, &r, "a call repeated");
+    hostile_closed(*state, &r, "a call repeated", SECOND_TIME);
 }
 
 static void
@@ -366,7 +416,7 @@ a_session_that_has_moved_is_deaf_on_its_old_link_which_lives(void **state)
     call_is_answered(&second, 3);
     raw_close(&first);
     raw_close(&second);
-    hostile_others_served(*state, "a session moved");
+    hostile_no_harm(*state, "a session moved");
 }
 
 static void
@@ -392,7 +442,7 @@ a_token_is_of_no_use_to_another_client(void **state)
     raw_close(&further);
     raw_close(&thief);
     raw_close(&first);
-    hostile_others_served(*state, "a token was stolen");
+    hostile_no_harm(*state, "a token was stolen");
 }
 
 /* --- PINGs ------------------------------------------------------------- */
@@ -443,7 +493,7 @@ pings_beyond_the_credits_have_one_answer_together(void **state)
     expect_answer(&r, 6);
     assert_false(raw_receive(&r, 100));
     raw_close(&r);
-    hostile_others_served(f, "many PINGs");
+    hostile_no_harm(f, "many PINGs");
 }
 
 /* --- beyond packets ---------------------------------------------------- */
@@ -459,7 +509,7 @@ a_packet_longer_than_the_receiver_takes_ends_the_link(void **state)
 
         hostile_open_session(*state, &r);
         assert_true(raw_send(&r, bytes, sizes[i]));
-        hostile_closed(*state, &r, "a packet too long");
+        hostile_closed(*state, &r, "a packet too long", "broke");
     }
 }
 
@@ -483,7 +533,7 @@ a_client_that_floods_beyond_its_credits_loses_its_link(void **state)
         took = raw_send_packet(&r, &p);
     }
 
-    hostile_closed(f, &r, "a flood");
+    hostile_closed(f, &r, "a flood", "a packet without a credit");
 }
 
 static void
@@ -492,37 +542,30 @@ what_is_no_plain_send_does_no_harm(void **state)
     static const enum ibv_wr_opcode opcodes[] = {
         IBV_WR_RDMA_READ, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM,
         IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WR_SEND_WITH_INV};
+    static const uint8_t noise[8] = {0xa5, 0x5a, 1, 2, 3, 4, 5, 0x99};
 
     for (size_t i = 0; i < sizeof opcodes / sizeof opcodes[0]; i++) {
+        struct hostile_buffer theirs;
         struct raw r = {0};
-        struct ibv_sge sge = {.length = 8};
-        struct ibv_send_wr wr = {
-            .sg_list = &sge, .num_sge = 1, .opcode = opcodes[i]};
+        uint8_t before[8], *ours;
+        int got;
 
         hostile_open_session(*state, &r);
-        sge.addr = (uintptr_t)r.memory;
-        sge.lkey = r.mr->lkey;
-        /* The keys of a process are no secret; this one is our own, and so of
-         * another protection domain. */
-        wr.wr.rdma.rkey = r.mr->rkey;
-        wr.wr.rdma.remote_addr = (uintptr_t)r.memory;
-        if (opcodes[i] == IBV_WR_SEND_WITH_INV)
-            wr.invalidate_rkey = r.mr->rkey;
-        if (opcodes[i] == IBV_WR_ATOMIC_FETCH_AND_ADD) {
-            wr.wr.atomic.rkey = r.mr->rkey;
-            wr.wr.atomic.remote_addr = (uintptr_t)r.memory;
-        }
-        if (opcodes[i] == IBV_WR_SEND_WITH_INV)
-            assert_int_not_equal(RAW_NOTHING, raw_post(&r, &wr));
-        else
-            assert_int_not_equal(IBV_WC_SUCCESS, raw_post(&r, &wr));
+        theirs = hostile_server_buffer(*state);
+        memcpy(before, theirs.data, sizeof before);
+        ours = memcpy(raw_room(&r), noise, sizeof noise);
+        got = hostile_reach(&r, opcodes[i], &theirs, ours);
+        if (got == RAW_NOTHING ||
+            (got == IBV_WC_SUCCESS && opcodes[i] != IBV_WR_SEND_WITH_INV))
+            fail_msg("a reach for its memory, opcode %d: %d", opcodes[i], got);
+        assert_memory_equal(before, theirs.data, sizeof before);
+        assert_memory_equal(noise, ours, sizeof noise);
         raw_close(&r);
-        hostile_others_served(*state, "a reach for its memory");
+        hostile_no_harm(*state, "a reach for its memory");
     }
 }
 
-#define T(name)                                                                \
-    cmocka_unit_test_setup_teardown(name, hostile_setup, fixture_teardown)
+#define T(name) hostile_test(name)
 
 int
 main(void)

@@ -42,55 +42,87 @@ play_packet(struct stage *s)
 #define FIRST_OF(body) REPLY(.flags = VC__FRAME_MORE, BODY(body))
 
 static const struct hostile_packet bad_packets[] = {
-    {"nothing in the packet", .longer = -12},
-    {"a packet too short for its header", .longer = -1},
-    {"a frame too few", .count = 1},
-    {"a frame too many", .n = 1, .frames = {REPLY(.slot = 0)}, .count = -1},
-    {"a byte behind", .longer = 1},
-    {"a body cut", .n = 1, .frames = {REPLY(BODY("abc"))}, .longer = -1},
-    {"a gap of the link", .n = 1, .frames = {REPLY(.slot = 0)}, .sequence = 1},
-    {"word of packets never sent", .ack = 1000},
-    {"frame type 0", .n = 1, .frames = {{.type = 0}}},
-    {"frame type 9", .n = 1, .frames = {{.type = 9}}},
-    {"an unknown flag", .n = 1, .frames = {REPLY(.flags = 0x80)}},
-    {"an OPEN", .n = 1, .frames = {{.type = VC__FRAME_OPEN}}},
-    {"a CALL", .n = 1, .frames = {{.type = VC__FRAME_CALL}}},
-    {"a CLOSE", .n = 1, .frames = {{.type = VC__FRAME_CLOSE}}},
+    {"nothing in the packet", .longer = -12,
+     .breach = "a packet without a header"},
+    {"a packet too short for its header", .longer = -1,
+     .breach = "a packet without a header"},
+    {"a frame too few", .count = 1,
+     .breach = "a frame header over the end of its packet"},
+    {"a frame too many", .n = 1, .frames = {REPLY(.slot = 0)}, .count = -1,
+     .breach = "bytes after the last frame"},
+    {"a byte behind", .longer = 1, .breach = "bytes after the last frame"},
+    {"a body cut", .n = 1, .frames = {REPLY(BODY("abc"))}, .longer = -1,
+     .breach = "a frame over the end of its packet"},
+    {"a gap of the link", .n = 1, .frames = {REPLY(.slot = 0)}, .sequence = 1,
+     .breach = "a packet out of sequence"},
+    {"word of packets never sent", .ack = 1000,
+     .breach = "an acknowledgement of packets that were never sent"},
+    {"frame type 0", .n = 1, .frames = {{.type = 0}},
+     .breach = "a frame of an unknown type"},
+    {"frame type 12", .n = 1, .frames = {{.type = VC__FRAME_WINDOW + 1}},
+     .breach = "a frame of an unknown type"},
+    {"an unknown flag", .n = 1, .frames = {REPLY(.flags = 0x80)},
+     .breach = "a flag that a frame of its type may not have"},
+    {"an OPEN", .n = 1, .frames = {{.type = VC__FRAME_OPEN}},
+     .breach = "a frame that no server sends"},
+    {"a CALL", .n = 1, .frames = {{.type = VC__FRAME_CALL}},
+     .breach = "a frame that no server sends"},
+    {"a CLOSE", .n = 1, .frames = {{.type = VC__FRAME_CLOSE}},
+     .breach = "an answer to no CLOSE"},
     {"a CLOSE that nobody asked for, of a session never opened", .n = 1,
-     .frames = {{.type = VC__FRAME_CLOSE, .session = 1}}},
-    {"a CANCEL", .n = 1, .frames = {{.type = VC__FRAME_CANCEL}}},
-    {"a reply for a slot never used", .n = 1, .frames = {REPLY(.slot = 1)}},
+     .frames = {{.type = VC__FRAME_CLOSE, .session = 1}},
+     .breach = "an answer to no CLOSE"},
+    {"a CANCEL", .n = 1, .frames = {{.type = VC__FRAME_CANCEL}},
+     .breach = "a frame that no server sends"},
+    {"a reply for a slot never used", .n = 1, .frames = {REPLY(.slot = 1)},
+     .breach = "an answer to no call that is under way"},
     {"a reply for a slot over the limit", .n = 1,
-     .frames = {REPLY(.slot = 60000)}},
+     .frames = {REPLY(.slot = 60000)},
+     .breach = "an answer to no call that is under way"},
     {"a reply of the sequence before", .n = 1,
-     .frames = {REPLY(.sequence = UINT32_MAX)}},
-    {"a reply of the next sequence", .n = 1, .frames = {REPLY(.sequence = 1)}},
-    {"a reply of session 0", .n = 1, .frames = {REPLY(.session = UINT32_MAX)}},
+     .frames = {REPLY(.sequence = UINT32_MAX)},
+     .breach = "an answer to no call that is under way"},
+    {"a reply of the next sequence", .n = 1, .frames = {REPLY(.sequence = 1)},
+     .breach = "an answer to no call that is under way"},
+    {"a reply of session 0", .n = 1, .frames = {REPLY(.session = UINT32_MAX)},
+     .breach = "a frame of a session that is not open"},
     {"a reply of a session never opened", .n = 1,
-     .frames = {REPLY(.session = 1)}},
+     .frames = {REPLY(.session = 1)},
+     .breach = "a frame of a session that is not open"},
     {"a reply of the last session there could be", .n = 1,
-     .frames = {REPLY(.session = UINT32_MAX - 1)}},
-    {"a first part without a length", .n = 1, .frames = {FIRST_OF("")}},
+     .frames = {REPLY(.session = UINT32_MAX - 1)},
+     .breach = "a frame of a session that is not open"},
+    {"a first part without a length", .n = 1, .frames = {FIRST_OF("")},
+     .breach = "a first part without the length of its message"},
     {"a first part of only its length", .n = 1,
-     .frames = {FIRST_OF("\x64\0\0\0")}},
+     .frames = {FIRST_OF("\x64\0\0\0")}, .breach = "a first part that is none"},
     {"a first part longer than all", .n = 1,
-     .frames = {FIRST_OF("\x02\0\0\0abc")}},
+     .frames = {FIRST_OF("\x02\0\0\0abc")},
+     .breach = "a first part that is none"},
     {"an error in parts", .n = 1,
      .frames = {REPLY(.flags = VC__FRAME_MORE, .method = VC_ABORTED,
-                      BODY("\x64\0\0\0abc"))}},
+                      BODY("\x64\0\0\0abc"))},
+     .breach = "an error in parts"},
     {"a good reply of a call that has not run", .n = 1,
-     .frames = {REPLY(.flags = VC__FRAME_NOT_EXECUTED)}},
+     .frames = {REPLY(.flags = VC__FRAME_NOT_EXECUTED)},
+     .breach = "a good reply of a call that was not executed"},
     {"two first parts", .n = 2,
-     .frames = {FIRST_OF("\x64\0\0\0abc"), FIRST_OF("\x64\0\0\0abc")}},
+     .frames = {FIRST_OF("\x64\0\0\0abc"), FIRST_OF("\x64\0\0\0abc")},
+     .breach = "a frame between the parts of a message"},
     {"a whole reply after a first part", .n = 2,
-     .frames = {FIRST_OF("\x64\0\0\0abc"), REPLY(.slot = 0)}},
-    {"DATA that nothing began", .n = 1, .frames = {DATA(0, 0, "abc")}},
+     .frames = {FIRST_OF("\x64\0\0\0abc"), REPLY(.slot = 0)},
+     .breach = "a frame between the parts of a message"},
+    {"DATA that nothing began", .n = 1, .frames = {DATA(0, 0, "abc")},
+     .breach = "DATA of no message"},
     {"DATA with a gap before it", .n = 2,
-     .frames = {FIRST_OF("\x64\0\0\0abc"), DATA(4, VC__FRAME_MORE, "d")}},
+     .frames = {FIRST_OF("\x64\0\0\0abc"), DATA(4, VC__FRAME_MORE, "d")},
+     .breach = "DATA that is not the next part"},
     {"DATA over the end", .n = 2,
-     .frames = {FIRST_OF("\x05\0\0\0abc"), DATA(3, 0, "def")}},
+     .frames = {FIRST_OF("\x05\0\0\0abc"), DATA(3, 0, "def")},
+     .breach = "DATA that is not the next part"},
     {"DATA of a request", .n = 1,
-     .frames = {{.type = VC__FRAME_DATA, BODY("abc")}}},
+     .frames = {{.type = VC__FRAME_DATA, BODY("abc")}},
+     .breach = "a frame that no server sends"},
 };
 
 static void
@@ -100,7 +132,7 @@ a_bad_packet_ends_the_link_and_the_call(void **state)
         struct stage s = {.packet = &bad_packets[i]};
 
         stage_start(&s, *state, play_packet);
-        stage_call_fails(&s, VC_INTERNAL, "broke the protocol",
+        stage_call_fails(&s, VC_INTERNAL, bad_packets[i].breach,
                          bad_packets[i].what);
         assert_int_equal(VC_OUTCOME_UNKNOWN, vc_error_outcome());
         stage_end(&s, bad_packets[i].what);
@@ -145,7 +177,7 @@ packets_too_long_or_too_many_end_the_link_and_the_call(void **state)
     stage_end(&s, "a packet too long");
 
     stage_start(&t, *state, play_flood);
-    stage_call_fails(&t, VC_INTERNAL, "broke the protocol", "a flood");
+    stage_call_fails(&t, VC_INTERNAL, "a packet without a credit", "a flood");
     stage_end(&t, "a flood");
 }
 
@@ -345,8 +377,7 @@ a_call_that_was_not_sent_cannot_be_answered(void **state)
     stage_end(&s, "a reply before its call");
 }
 
-#define T(name)                                                                \
-    cmocka_unit_test_setup_teardown(name, hostile_setup, fixture_teardown)
+#define T(name) hostile_test(name)
 
 int
 main(void)

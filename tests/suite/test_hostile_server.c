@@ -260,8 +260,7 @@ a_server_that_leaves_right_after_its_accept_is_unavailable(void **state)
     leaves(*state, play_accept_and_vanish, 3, "vanishing after the accept");
 }
 
-#define T(name)                                                                \
-    cmocka_unit_test_setup_teardown(name, hostile_setup, fixture_teardown)
+#define T(name) hostile_test(name)
 
 int
 main(void)

@@ -68,6 +68,13 @@ struct script {
     struct vc__frame steps[STEPS];
 };
 
+/* One that ends the link, with an error that has these words. */
+struct closing {
+    const char *what;
+    struct vc__frame steps[STEPS];
+    const char *breach;
+};
+
 /* One that is ended by a reply, to the first call of it. */
 struct ending {
     const char *what;
@@ -129,21 +136,19 @@ lives(struct fixture *f, struct raw *r, const char *after)
         fail_msg("after %s the link is dead", after);
     assert_int_equal(VC_OK, reply.method);
     raw_close(r);
-    hostile_others_served(f, after);
-    hostile_nothing_left(f, after);
+    hostile_no_harm(f, after);
 }
 
 #define N(table) (sizeof(table) / sizeof((table)[0]))
 
 static void
-play_closed(struct fixture *f, const struct script *scripts, size_t n)
+play_closed(struct fixture *f, const struct closing *scripts, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         struct raw r = {0};
 
         play(f, &r, scripts[i].steps);
-        hostile_closed(f, &r, scripts[i].what);
-        hostile_nothing_left(f, scripts[i].what);
+        hostile_closed(f, &r, scripts[i].what, scripts[i].breach);
     }
 }
 
@@ -183,35 +188,72 @@ play_ends(struct fixture *f, const struct ending *scripts, size_t n)
 
 /* --- of no stream ------------------------------------------------------ */
 
-static const struct script strays[] = {
-    {"a MESSAGE of a session that is not open", {FRAME_IN(3, MESSAGE, 0, 1)}},
-    {"a HALF of a session that is not open", {FRAME_IN(3, HALF, 0, 1)}},
-    {"a WINDOW of a session that is not open", {FRAME_IN(3, WINDOW, 0, 1)}},
+static const struct closing strays[] = {
+    {"a MESSAGE of a session that is not open",
+     {FRAME_IN(3, MESSAGE, 0, 1)},
+     "a frame of a session that was never open"},
+    {"a HALF of a session that is not open",
+     {FRAME_IN(3, HALF, 0, 1)},
+     "a frame of a session that was never open"},
+    {"a WINDOW of a session that is not open",
+     {FRAME_IN(3, WINDOW, 0, 1)},
+     "a frame of a session that was never open"},
     {"DATA of a session that is not open",
-     {FRAME_IN(3, DATA, 0, 1, BODY("x"))}},
-    {"a MESSAGE of session 0", {FRAME_IN(0, MESSAGE, 0, 1)}},
+     {FRAME_IN(3, DATA, 0, 1, BODY("x"))},
+     "a frame of a session that was never open"},
+    {"a MESSAGE of session 0",
+     {FRAME_IN(0, MESSAGE, 0, 1)},
+     "a frame of a session that was never open"},
     {"a MESSAGE of the last session there could be",
-     {FRAME_IN(UINT32_MAX, MESSAGE, 0, 1)}},
-    {"a MESSAGE in a slot never used", {FRAME(MESSAGE, 7, 1)}},
-    {"a HALF in a slot never used", {FRAME(HALF, 7, 1)}},
-    {"a WINDOW in a slot never used", {FRAME(WINDOW, 7, 1)}},
-    {"a MESSAGE in a slot over the limit", {FRAME(MESSAGE, 256, 1)}},
-    {"a HALF in the last slot there could be", {FRAME(HALF, UINT16_MAX, 1)}},
-    {"a WINDOW in a slot over the limit", {FRAME(WINDOW, 256, 1)}},
-    {"a MESSAGE of a unary call", {CALL_COUNT, FRAME_IN(2, MESSAGE, 0, 1)}},
-    {"a HALF of a unary call", {CALL_COUNT, FRAME_IN(2, HALF, 0, 1)}},
+     {FRAME_IN(UINT32_MAX, MESSAGE, 0, 1)},
+     "a frame of a session that was never open"},
+    {"a MESSAGE in a slot never used",
+     {FRAME(MESSAGE, 7, 1)},
+     "a frame of no stream"},
+    {"a HALF in a slot never used",
+     {FRAME(HALF, 7, 1)},
+     "a frame of no stream"},
+    {"a WINDOW in a slot never used",
+     {FRAME(WINDOW, 7, 1)},
+     "a frame of no stream"},
+    {"a MESSAGE in a slot over the limit",
+     {FRAME(MESSAGE, 256, 1)},
+     "a frame of no stream"},
+    {"a HALF in the last slot there could be",
+     {FRAME(HALF, UINT16_MAX, 1)},
+     "a frame of no stream"},
+    {"a WINDOW in a slot over the limit",
+     {FRAME(WINDOW, 256, 1)},
+     "a frame of no stream"},
+    {"a MESSAGE of a unary call",
+     {CALL_COUNT, FRAME_IN(2, MESSAGE, 0, 1)},
+     "a frame of no stream"},
+    {"a HALF of a unary call",
+     {CALL_COUNT, FRAME_IN(2, HALF, 0, 1)},
+     "a frame of no stream"},
     {"a WINDOW of a unary call",
-     {CALL_COUNT, FRAME_IN(2, WINDOW, 0, 1, .deadline = 65536)}},
-    {"a MESSAGE of the next call", {CALL_BUSY, FRAME(MESSAGE, 0, 2)}},
-    {"a HALF of the next call", {CALL_BUSY, FRAME(HALF, 0, 2)}},
-    {"a WINDOW of the next call", {CALL_BUSY, FRAME(WINDOW, 0, 2)}},
-    {"DATA of the next call", {CALL_BUSY, FRAME(DATA, 0, 2, BODY("x"))}},
+     {CALL_COUNT, FRAME_IN(2, WINDOW, 0, 1, .deadline = 65536)},
+     "a frame of no stream"},
+    {"a MESSAGE of the next call",
+     {CALL_BUSY, FRAME(MESSAGE, 0, 2)},
+     "a frame of no stream"},
+    {"a HALF of the next call",
+     {CALL_BUSY, FRAME(HALF, 0, 2)},
+     "a frame of no stream"},
+    {"a WINDOW of the next call",
+     {CALL_BUSY, FRAME(WINDOW, 0, 2)},
+     "a frame of no stream"},
+    {"DATA of the next call",
+     {CALL_BUSY, FRAME(DATA, 0, 2, BODY("x"))},
+     "DATA of no message"},
     {"a MESSAGE while the request is still coming",
      {CALL(0, 1, DOWN, VC__FRAME_SERVER_STREAM | MORE, BODY("\x64\0\0\0abc")),
-      SAY("")}},
+      SAY("")},
+     "a frame between the parts of a message"},
     {"a WINDOW while the request is still coming",
      {CALL(0, 1, DOWN, VC__FRAME_SERVER_STREAM | MORE, BODY("\x64\0\0\0abc")),
-      WINDOW(65536)}},
+      WINDOW(65536)},
+     "a frame between the parts of a message"},
 };
 
 static void
@@ -222,35 +264,64 @@ a_frame_of_no_stream_ends_the_link(void **state)
 
 /* --- out of turn ------------------------------------------------------- */
 
-static const struct script out_of_turn[] = {
-    {"a MESSAGE behind a HALF", {CALL_BUSY, HALF(), SAY("")}},
-    {"a HALF behind a HALF", {CALL_BUSY, HALF(), HALF()}},
+static const struct closing out_of_turn[] = {
+    {"a MESSAGE behind a HALF",
+     {CALL_BUSY, HALF(), SAY("")},
+     "a MESSAGE of a client that sends no more"},
+    {"a HALF behind a HALF",
+     {CALL_BUSY, HALF(), HALF()},
+     "a HALF of a client that sends no more"},
     {"the beginning of a MESSAGE behind a HALF",
-     {CALL_BUSY, HALF(), FIRST("\x64\0\0\0abc")}},
-    {"a MESSAGE of a client that does not stream", {CALL_DOWN, SAID, SAY("")}},
-    {"the beginning of one", {CALL_DOWN, SAID, FIRST("\x64\0\0\0abc")}},
-    {"a HALF of a client that does not stream", {CALL_DOWN, SAID, HALF()}},
+     {CALL_BUSY, HALF(), FIRST("\x64\0\0\0abc")},
+     "a MESSAGE of a client that sends no more"},
+    {"a MESSAGE of a client that does not stream",
+     {CALL_DOWN, SAID, SAY("")},
+     "a MESSAGE of a client that sends no more"},
+    {"the beginning of one",
+     {CALL_DOWN, SAID, FIRST("\x64\0\0\0abc")},
+     "a MESSAGE of a client that sends no more"},
+    {"a HALF of a client that does not stream",
+     {CALL_DOWN, SAID, HALF()},
+     "a HALF of a client that sends no more"},
     {"a CALL in the slot of a stream that runs",
-     {CALL_BUSY, CALL(0, 2, TALK, STREAMS_)}},
-    {"a CALL repeated while its stream runs", {CALL_BUSY, CALL_TALK}},
+     {CALL_BUSY, CALL(0, 2, TALK, STREAMS_)},
+     "a slot that is not free"},
+    {"a CALL repeated while its stream runs",
+     {CALL_BUSY, CALL_TALK},
+     "a CALL a second time"},
     {"a CALL between the parts of a MESSAGE",
-     {CALL_BUSY, FIRST("\x64\0\0\0abc"), CALL(0, 2, TALK, STREAMS_)}},
+     {CALL_BUSY, FIRST("\x64\0\0\0abc"), CALL(0, 2, TALK, STREAMS_)},
+     "a slot that is not free"},
     {"a CANCEL of the next call while a stream runs",
-     {CALL_BUSY, FRAME(CANCEL, 0, 2)}},
-    {"a CANCEL of a call far in the future", {CALL_BUSY, FRAME(CANCEL, 0, 9)}},
-    {"a CANCEL of a call from before", {CALL_BUSY, FRAME(CANCEL, 0, 0)}},
+     {CALL_BUSY, FRAME(CANCEL, 0, 2)},
+     "a slot that is not free"},
+    {"a CANCEL of a call far in the future",
+     {CALL_BUSY, FRAME(CANCEL, 0, 9)},
+     "a call out of sequence"},
+    {"a CANCEL of a call from before",
+     {CALL_BUSY, FRAME(CANCEL, 0, 0)},
+     "a call out of sequence"},
     {"a CALL whose client streams, with a message",
-     {CALL(0, 1, TALK, STREAMS_, BODY("x"))}},
+     {CALL(0, 1, TALK, STREAMS_, BODY("x"))},
+     "a message in the CALL of a client that streams"},
     {"a CALL whose client streams, with the beginning of a message",
-     {CALL(0, 1, UP, VC__FRAME_CLIENT_STREAM | MORE, BODY("\x64\0\0\0abc"))}},
+     {CALL(0, 1, UP, VC__FRAME_CLIENT_STREAM | MORE, BODY("\x64\0\0\0abc"))},
+     "a message in the CALL of a client that streams"},
     {"a flag that a MESSAGE may not have",
-     {CALL_BUSY, FRAME(MESSAGE, 0, 1, .flags = VC__FRAME_CLIENT_STREAM)}},
-    {"a flag on a HALF", {CALL_BUSY, FRAME(HALF, 0, 1, .flags = MORE)}},
+     {CALL_BUSY, FRAME(MESSAGE, 0, 1, .flags = VC__FRAME_CLIENT_STREAM)},
+     "a flag that a frame of its type may not have"},
+    {"a flag on a HALF",
+     {CALL_BUSY, FRAME(HALF, 0, 1, .flags = MORE)},
+     "a flag that a frame of its type may not have"},
     {"a flag on a WINDOW",
-     {CALL_BUSY, FRAME(WINDOW, 0, 1, .flags = VC__FRAME_OF_REPLY)}},
-    {"a HALF with a body", {CALL_BUSY, FRAME(HALF, 0, 1, BODY("x"))}},
+     {CALL_BUSY, FRAME(WINDOW, 0, 1, .flags = VC__FRAME_OF_REPLY)},
+     "a flag that a frame of its type may not have"},
+    {"a HALF with a body",
+     {CALL_BUSY, FRAME(HALF, 0, 1, BODY("x"))},
+     "a body of a frame that may have none"},
     {"a WINDOW with a body",
-     {CALL_BUSY, FRAME(WINDOW, 0, 1, .deadline = 65536, BODY("x"))}},
+     {CALL_BUSY, FRAME(WINDOW, 0, 1, .deadline = 65536, BODY("x"))},
+     "a body of a frame that may have none"},
 };
 
 static void
@@ -261,35 +332,58 @@ a_frame_out_of_turn_ends_the_link(void **state)
 
 /* --- parts ------------------------------------------------------------- */
 
-static const struct script parts[] = {
-    {"a first part without a length", {CALL_BUSY, FIRST("")}},
-    {"a first part of only its length", {CALL_BUSY, FIRST("\x64\0\0\0")}},
-    {"a first part of nothing", {CALL_BUSY, FIRST("\0\0\0\0abc")}},
-    {"a first part longer than all", {CALL_BUSY, FIRST("\x02\0\0\0abc")}},
-    {"a first part that is all", {CALL_BUSY, FIRST("\x03\0\0\0abc")}},
+static const struct closing parts[] = {
+    {"a first part without a length",
+     {CALL_BUSY, FIRST("")},
+     "a first part without the length of its message"},
+    {"a first part of only its length",
+     {CALL_BUSY, FIRST("\x64\0\0\0")},
+     "a first part that is none"},
+    {"a first part of nothing",
+     {CALL_BUSY, FIRST("\0\0\0\0abc")},
+     "a first part that is none"},
+    {"a first part longer than all",
+     {CALL_BUSY, FIRST("\x02\0\0\0abc")},
+     "a first part that is none"},
+    {"a first part that is all",
+     {CALL_BUSY, FIRST("\x03\0\0\0abc")},
+     "a first part that is none"},
     {"a part with a gap before it",
-     {CALL_BUSY, FIRST("\x64\0\0\0abc"), DATA(4, MORE, "d")}},
+     {CALL_BUSY, FIRST("\x64\0\0\0abc"), DATA(4, MORE, "d")},
+     "DATA that is not the next part"},
     {"a part a second time",
-     {CALL_BUSY, FIRST("\x64\0\0\0abc"), DATA(2, MORE, "c")}},
+     {CALL_BUSY, FIRST("\x64\0\0\0abc"), DATA(2, MORE, "c")},
+     "DATA that is not the next part"},
     {"a part over the end",
-     {CALL_BUSY, FIRST("\x05\0\0\0abc"), DATA(3, 0, "def")}},
+     {CALL_BUSY, FIRST("\x05\0\0\0abc"), DATA(3, 0, "def")},
+     "DATA that is not the next part"},
     {"a part that says too early that it is the last",
-     {CALL_BUSY, FIRST("\x64\0\0\0abc"), DATA(3, 0, "d")}},
+     {CALL_BUSY, FIRST("\x64\0\0\0abc"), DATA(3, 0, "d")},
+     "DATA that is not the next part"},
     {"a part that does not say that it is the last",
-     {CALL_BUSY, FIRST("\x05\0\0\0abc"), DATA(3, MORE, "de")}},
+     {CALL_BUSY, FIRST("\x05\0\0\0abc"), DATA(3, MORE, "de")},
+     "DATA that is not the next part"},
     {"a part of nothing",
-     {CALL_BUSY, FIRST("\x64\0\0\0abc"), DATA(3, MORE, "")}},
+     {CALL_BUSY, FIRST("\x64\0\0\0abc"), DATA(3, MORE, "")},
+     "DATA that is not the next part"},
     {"a part of what the server sends",
-     {CALL_BUSY, FIRST("\x05\0\0\0abc"), DATA(3, VC__FRAME_OF_REPLY, "de")}},
-    {"parts that nothing began", {CALL_BUSY, DATA(0, 0, "abc")}},
+     {CALL_BUSY, FIRST("\x05\0\0\0abc"), DATA(3, VC__FRAME_OF_REPLY, "de")},
+     "DATA of a reply"},
+    {"parts that nothing began",
+     {CALL_BUSY, DATA(0, 0, "abc")},
+     "DATA of no message"},
     {"parts behind the last",
-     {CALL_BUSY, FIRST("\x05\0\0\0abc"), DATA(3, 0, "de"), DATA(5, 0, "f")}},
+     {CALL_BUSY, FIRST("\x05\0\0\0abc"), DATA(3, 0, "de"), DATA(5, 0, "f")},
+     "DATA of no message"},
     {"a MESSAGE between the parts of one",
-     {CALL_BUSY, FIRST("\x64\0\0\0abc"), SAY("")}},
+     {CALL_BUSY, FIRST("\x64\0\0\0abc"), SAY("")},
+     "a frame between the parts of a message"},
     {"the beginning of another between the parts of a MESSAGE",
-     {CALL_BUSY, FIRST("\x64\0\0\0abc"), FIRST("\x64\0\0\0abc")}},
+     {CALL_BUSY, FIRST("\x64\0\0\0abc"), FIRST("\x64\0\0\0abc")},
+     "a frame between the parts of a message"},
     {"a HALF between the parts of a MESSAGE",
-     {CALL_BUSY, FIRST("\x64\0\0\0abc"), HALF()}},
+     {CALL_BUSY, FIRST("\x64\0\0\0abc"), HALF()},
+     "a frame between the parts of a message"},
 };
 
 static void
@@ -304,21 +398,40 @@ bad_parts_of_a_message_end_the_link(void **state)
 #define FILL_1 LONG(32719)
 #define FILL_2 LONG(32719)
 
-static const struct script windows[] = {
-    {"a WINDOW that takes a byte back", {CALL_BUSY, WINDOW(65535)}},
-    {"a WINDOW that takes all back", {CALL_BUSY, WINDOW(0)}},
-    {"a WINDOW one beyond what may be", {CALL_TALK, WINDOW(65537)}},
-    {"a WINDOW that is the last number", {CALL_TALK, WINDOW(UINT32_MAX)}},
-    {"a WINDOW half around", {CALL_TALK, WINDOW(0x80000000)}},
-    {"a WINDOW as far as a signed number goes", {CALL_TALK, WINDOW(INT32_MAX)}},
-    {"a WINDOW for a server that does not stream", {CALL_UP, WINDOW(65537)}},
-    {"a MESSAGE one byte over the window", {CALL_BUSY, FILL_1, LONG(32720)}},
+static const struct closing windows[] = {
+    {"a WINDOW that takes a byte back",
+     {CALL_BUSY, WINDOW(65535)},
+     "a WINDOW that cannot be"},
+    {"a WINDOW that takes all back",
+     {CALL_BUSY, WINDOW(0)},
+     "a WINDOW that cannot be"},
+    {"a WINDOW one beyond what may be",
+     {CALL_TALK, WINDOW(65537)},
+     "a WINDOW that cannot be"},
+    {"a WINDOW that is the last number",
+     {CALL_TALK, WINDOW(UINT32_MAX)},
+     "a WINDOW that cannot be"},
+    {"a WINDOW half around",
+     {CALL_TALK, WINDOW(0x80000000)},
+     "a WINDOW that cannot be"},
+    {"a WINDOW as far as a signed number goes",
+     {CALL_TALK, WINDOW(INT32_MAX)},
+     "a WINDOW that cannot be"},
+    {"a WINDOW for a server that does not stream",
+     {CALL_UP, WINDOW(65537)},
+     "a WINDOW that cannot be"},
+    {"a MESSAGE one byte over the window",
+     {CALL_BUSY, FILL_1, LONG(32720)},
+     "a MESSAGE over its window"},
     {"a MESSAGE of nothing over the window",
-     {CALL_BUSY, FILL_1, FILL_2, SAY("")}},
+     {CALL_BUSY, FILL_1, FILL_2, SAY("")},
+     "a MESSAGE over its window"},
     {"the beginning of a MESSAGE over the window",
-     {CALL_BUSY, FILL_1, FILL_2, FIRST("\x64\0\0\0abc")}},
+     {CALL_BUSY, FILL_1, FILL_2, FIRST("\x64\0\0\0abc")},
+     "a MESSAGE over its window"},
     {"a long MESSAGE with less than half a window",
-     {CALL_BUSY, LONG(32760), LONG(60000)}},
+     {CALL_BUSY, LONG(32760), LONG(60000)},
+     "a MESSAGE over its window"},
 };
 
 static void
@@ -447,8 +560,7 @@ what_is_wrong_within_a_stream_ends_it_and_the_link_lives(void **state)
     play_ends(*state, endings, N(endings));
 }
 
-#define T(name)                                                                \
-    cmocka_unit_test_setup_teardown(name, hostile_setup, fixture_teardown)
+#define T(name) hostile_test(name)
 
 int
 main(void)
