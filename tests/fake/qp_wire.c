@@ -258,7 +258,8 @@ passes(struct fake__qp *qp, struct fake__wqe *w)
                       to == NULL ? "nowhere" : to->name);
     if (fate.flush)
         fake__qp_error(qp);
-    if (!current(qp, epoch))
+    /* Who was killed at this very moment has not sent it. */
+    if (!current(qp, epoch) || qp->obj.context->process->doomed)
         return false;
     qp->busy = false;
     if (fate.lose || fate.drop) {

@@ -228,12 +228,25 @@ reap(void)
             fake__process_end(p);
 }
 
-/* The one that goes on next; time passes until there is one. */
+/* Who ends the process of the calling thread, which was killed. */
+static struct fake__task *
+task_survivor(void)
+{
+    struct fake__task *t = S.tasks;
+
+    while (t != NULL && t->process->doomed)
+        t = t->next;
+    return t;
+}
+
+/* The one that goes on next; time passes until there is one. None passes while
+ * a process that was killed has not ended. */
 static struct fake__task *
 task_next(void)
 {
     for (;;) {
-        struct fake__task *t = task_pick(false);
+        bool doomed = me->process->doomed && !me->process->ended;
+        struct fake__task *t = doomed ? task_survivor() : task_pick(false);
         uint64_t next = next_moment();
 
         if (t != NULL)
@@ -251,20 +264,23 @@ task_next(void)
     }
 }
 
-/* Lets another thread go on, or this one. */
+/* Lets another thread go on, or this one. It may have the baton only to end a
+ * process; then it waits on. */
 static void
 schedule(void)
 {
     struct fake__task *t;
 
     reap();
-    t = task_next();
-    if (t != me) {
-        fake__cpu_look();
-        task_tell(t, GO_RUN);
-        baton_await();
-    }
-    reap();
+    do {
+        t = task_next();
+        if (t != me) {
+            fake__cpu_look();
+            task_tell(t, GO_RUN);
+            baton_await();
+        }
+        reap();
+    } while (!may_run(me));
 }
 
 bool

@@ -28,6 +28,7 @@ struct server {
     struct fake_host *host;
     struct fake_process *process;
     atomic_uint port, disconnected, established;
+    bool sends;     /* a packet, as soon as it has a connection */
     char heard[64]; /* the private data of the request */
 };
 
@@ -62,6 +63,8 @@ server_event(struct server *s)
         return true;
     case RDMA_CM_EVENT_ESTABLISHED:
         atomic_store(&s->established, 1);
+        if (s->sends)
+            end_send(&s->p.server, 32, 0);
         return true;
     case RDMA_CM_EVENT_DISCONNECTED:
         rdma_disconnect(s->p.server.id);
@@ -437,6 +440,45 @@ a_server_killed_as_it_accepts_has_refused(void **state)
     assert_int_equal(fake_end(), 0);
 }
 
+/* A server that is killed as its packet goes out, by its own thread: main
+ * sleeps. The packet is so much later on its way. */
+static void
+kill_as_it_sends(unsigned delay_us)
+{
+    struct server s;
+    struct pair p;
+
+    world(&s, FAKE_RXE);
+    s.sends = true;
+    fake_when("server qp", 1, kill_server, &s);
+    if (delay_us > 0)
+        fake_rule("server qp", 1, FAKE_DELAY, delay_us);
+    client_ask(&p, &s, &quick);
+    assert_int_equal(end_receive(&p.client, 64), 0);
+    expect(&p, RDMA_CM_EVENT_ESTABLISHED, 5);
+    fake_sleep_us(SECOND / 100);
+    expect(&p, RDMA_CM_EVENT_DISCONNECTED, 0);
+    assert_int_equal(lines(": SEND 32 B"), 1);
+    assert_int_equal(lines("completion RECV"), 0);
+    rdma_disconnect(p.client.id);
+    pair_close(&p);
+    assert_int_equal(fake_end(), 0);
+}
+
+static void
+a_process_killed_as_it_sends_has_not_sent(void **state)
+{
+    (void)state;
+    kill_as_it_sends(0);
+}
+
+static void
+no_time_passes_before_a_killed_process_ends(void **state)
+{
+    (void)state;
+    kill_as_it_sends(1000);
+}
+
 static void
 the_kernel_of_a_frozen_peer_answers(void **state)
 {
@@ -468,6 +510,8 @@ main(void)
         cmocka_unit_test(a_peer_that_is_cut_off_is_given_up_in_the_end),
         cmocka_unit_test(the_peer_of_a_killed_process_is_told),
         cmocka_unit_test(a_server_killed_as_it_accepts_has_refused),
+        cmocka_unit_test(a_process_killed_as_it_sends_has_not_sent),
+        cmocka_unit_test(no_time_passes_before_a_killed_process_ends),
         cmocka_unit_test(the_kernel_of_a_frozen_peer_answers),
     };
 
