@@ -95,6 +95,18 @@ END
     return 1
 }
 
+# The table of moments in doc/outcomes.md is that of its test, row by row.
+moments_agree()
+{
+    # shellcheck disable=SC2016 # backquotes of Markdown
+    told=$(sed -n 's/^| `\([a-z_]*\)` | \(client\|server\) | \(.*\) |$/\1 | \2 | \3/p' doc/outcomes.md)
+    played=$(tr -d '\n' <tests/sim/test_matrix.c | sed 's/IS_CLOSED/"is closed already"/g' | grep -o 'ROW([a-z_]*, *\(client\|server\), *"[^)]*)' |
+        sed 's/ROW(\(.*\))/\1/; s/"//g; s/, */ | /g')
+    [ -n "$told" ] && [ "$told" = "$played" ] && return
+    { printf '%s\n' "$told" | sed 's/^/doc: /'; printf '%s\n' "$played" | sed 's/^/test: /'; } | sort -k 2 | uniq -c -f 1 | grep '^ *1 '
+    return 1
+}
+
 # Joins lines, and leaves one way to write a declaration.
 flat()
 {
@@ -226,6 +238,7 @@ fi
 check makefiles_are_short makefiles_are_short
 check headers_map_and_library_agree_on_the_symbols symbols_agree
 check each_row_of_doc_outcomes_has_its_test outcomes_agree
+check the_table_of_moments_in_doc_outcomes_is_that_of_its_test moments_agree
 check every_function_has_a_man_page_that_declares_it pages_agree
 check every_option_is_told_in_a_man_page options_told
 check man_pages_refer_to_pages_that_exist pages_refer
