@@ -152,18 +152,17 @@ act(struct vc__link *link, enum vc__keepalive_act what)
 
 /* --- a tick ------------------------------------------------------------ */
 
-/* The first packet of a link opens a session: no PING goes before. */
 static struct vc__keepalive_news
 news_of(struct vc__link *link)
 {
     struct vc__link_keepalive *k = &link->keepalive;
-    struct vc__keepalive_news n = {.heard = k->heard, .answered = k->answered};
+    struct vc__keepalive_news n = {
+        .heard = k->heard, .answered = k->answered, .may_ask = k->asks};
 
     n.busy = link->ops->busy != NULL && link->ops->busy(link);
     pthread_mutex_lock(&link->lock);
     n.proven =
         k->state.probe_out && (int32_t)(link->qp.retired - k->probed) >= 0;
-    n.may_ask = k->asks && link->credit.tx_next > 0;
     vc__link_unlock(link);
     k->heard = k->answered = false;
     return n;
