@@ -34,6 +34,7 @@ struct scene {
     bool serves_itself;    /* a library thread polls in the client */
     bool waits;            /* it connects, and makes no call before phase_us */
     uint64_t phase_us;     /* from connecting to the call */
+    unsigned chats;        /* calls meanwhile, 100 ms apart */
 
     atomic_bool called; /* the first call has ended */
     enum vc_status first, second;
@@ -71,6 +72,10 @@ client_main(void *arg)
     else
         assert_int_equal(sim_echo(channel, 64, 0, 0, NULL), VC_OK);
     fake_sleep_us(w->phase_us);
+    for (unsigned i = 0; i < w->chats; i++) {
+        assert_int_equal(sim_echo(channel, 64, 0, 0, NULL), VC_OK);
+        fake_sleep_us(100 * MS);
+    }
     w->first = sim_echo(channel, 64, FIRST, CALL_MS, NULL);
     w->first_ended = fake_now_us();
     atomic_store(&w->called, true);
@@ -340,6 +345,25 @@ two_ends_that_were_stopped_live_on(void **state)
     }
 }
 
+/* Neither its process nor, by the server, the client's adapter: each packet
+ * says that they live. */
+static void
+who_is_heard_of_is_not_asked(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed < 5; seed++) {
+        struct scene w = {.serves_itself = true, .chats = 100};
+
+        scene_begin(&w, seed, 0);
+        await_called(&w);
+        assert_int_equal(w.first, VC_OK);
+        assert_int_equal(w.pings, 0);
+        assert_int_equal(w.probes, 0);
+        scene_end(&w);
+        assert_int_equal(w.second, VC_OK);
+    }
+}
+
 /* How long after connecting the first packet of a link is out. */
 #define GREETING_US (10 * MS)
 
@@ -446,6 +470,7 @@ main(void)
         cmocka_unit_test(
             a_client_that_was_stopped_does_not_take_its_server_for_dead),
         cmocka_unit_test(two_ends_that_were_stopped_live_on),
+        cmocka_unit_test(who_is_heard_of_is_not_asked),
         cmocka_unit_test(
             a_link_without_a_call_yet_is_greeted_and_asked_as_others),
         cmocka_unit_test(without_keepalive_nothing_is_asked),
