@@ -5,8 +5,16 @@
  * callers return at once and know what became of them, and their handlers are
  * told. */
 #include <pthread.h>
+#include <stdio.h>
+#include <string.h>
 
+#include "cm/peer.h"
+#include "cm/pool.h"
+#include "rpc/channel.h"
 #include "tests/sim/waiting.h"
+
+#define BUFFERS 16u   /* that a link sends from */
+#define LARGE   3000u /* bytes: a message that needs one */
 
 static void
 play(void (*act)(struct scene *s))
@@ -92,6 +100,104 @@ what_has_not_come_whole_when_it_is_cancelled_does_not_run(void **state)
 {
     (void)state;
     play(act_waits_for_credits);
+}
+
+/* The adapter is slow to say that what was sent is: no send buffer is left. */
+static void
+buffers_use_up(struct scene *s)
+{
+    unsigned number;
+    char line[64];
+
+    scene_call(s, 64, ECHOES);
+    assert_int_equal(
+        sscanf(strstr(fake_trace(), "client qp "), "client qp %u", &number), 1);
+    snprintf(line, sizeof line, "client qp %u: completion SEND", number);
+    fake_rule(line, 0, FAKE_DELAY, 2 * S);
+    for (unsigned i = 0; i < BUFFERS; i++)
+        scene_call(s, LARGE, ECHOES);
+}
+
+/* A short request needs no buffer, but it is the second in the queue. */
+static void
+act_waits_for_a_buffer(struct scene *s)
+{
+    struct caller first, second;
+    uint64_t now;
+
+    buffers_use_up(s);
+    caller_start_long(&first, s->channel, ASKS, LARGE);
+    while (scene_client(s).stalls_buffers == 0)
+        fake_sleep_us(MS);
+    caller_start(&second, s->channel, ECHOES);
+    while (scene_client(s).calls_started < 1 + BUFFERS + 2)
+        fake_sleep_us(MS);
+    fake_sleep_us(MS);
+    now = fake_now_us();
+    caller_cancel(&first, VC_OUTCOME_NOT_EXECUTED);
+    caller_join(&second);
+    assert_int_equal(second.status, VC_OK);
+    assert_in_range(second.ended_at, now, now + 10 * MS);
+    assert_int_equal(atomic_load(&sim_ran[ASKS]), 0);
+}
+
+static void
+what_was_behind_a_cancelled_request_goes_at_once(void **state)
+{
+    (void)state;
+    play(act_waits_for_a_buffer);
+}
+
+static unsigned lost; /* messages that were taken back */
+
+static void
+on_done(struct vc__send *send, enum vc__send_end end)
+{
+    (void)send;
+    lost += end == VC__SEND_LOST;
+}
+
+static struct vc__link *
+link_of(struct scene *s)
+{
+    const struct vc__peer *peer = s->channel->pool->peer;
+
+    return &cds_list_first_entry(&peer->links, struct vc__pool_link, node)
+                ->link;
+}
+
+/* The same by the link alone: nobody pushes it afterwards. */
+static void
+act_takes_back(struct scene *s)
+{
+    static const uint8_t zeros[LARGE];
+    struct vc__flow flow;
+    struct vc__send send = {.flow = &flow, .body = zeros, .done = on_done};
+    struct caller behind;
+    uint64_t now;
+
+    buffers_use_up(s);
+    lost = 0;
+    vc__flow_init(&flow, VC__WEIGHT_MAX);
+    send.frame.type = VC__FRAME_DATA;
+    send.frame.body_len = LARGE;
+    vc__link_send(link_of(s), &send);
+    caller_start(&behind, s->channel, ECHOES);
+    while (scene_client(s).stalls_buffers < 2)
+        fake_sleep_us(MS);
+    now = fake_now_us();
+    assert_true(vc__link_unsend(link_of(s), &send));
+    assert_int_equal(lost, 1);
+    caller_join(&behind);
+    assert_int_equal(behind.status, VC_OK);
+    assert_in_range(behind.ended_at, now, now + 10 * MS);
+}
+
+static void
+a_message_taken_back_lets_those_behind_it_go(void **state)
+{
+    (void)state;
+    play(act_takes_back);
 }
 
 static void
@@ -272,6 +378,8 @@ main(void)
         cmocka_unit_test(a_call_that_waits_for_a_slot_is_cancelled),
         cmocka_unit_test(
             what_has_not_come_whole_when_it_is_cancelled_does_not_run),
+        cmocka_unit_test(what_was_behind_a_cancelled_request_goes_at_once),
+        cmocka_unit_test(a_message_taken_back_lets_those_behind_it_go),
         cmocka_unit_test(the_handler_of_a_cancelled_call_is_told),
         cmocka_unit_test(a_call_may_be_cancelled_at_any_moment),
         cmocka_unit_test(
