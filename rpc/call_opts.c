@@ -11,6 +11,9 @@
 static enum vc_status
 opts_check(const struct vc_call_opts *opts)
 {
+    if (!vc__timeout_is_good(opts->timeout_ms))
+        return vc__fail(VC_INVALID_ARGUMENT, "timeout_ms: %u is not in 1..%d",
+                        opts->timeout_ms, INT32_MAX);
     if (opts->metadata == NULL && opts->n_metadata > 0)
         return vc__fail(VC_INVALID_ARGUMENT,
                         "metadata: is NULL, and n_metadata is %zu",
@@ -31,7 +34,9 @@ vc__call_opts_take(struct vc_call_opts *out, const struct vc_call_opts *opts,
     *out = defaults;
     if (opts != NULL)
         memcpy(out, opts, opts->size < sizeof *out ? opts->size : sizeof *out);
+    if (opts != NULL && opts_check(out) != VC_OK)
+        return VC_INVALID_ARGUMENT;
     if (out->timeout_ms == 0)
         out->timeout_ms = default_ms;
-    return opts == NULL ? VC_OK : opts_check(out);
+    return VC_OK;
 }

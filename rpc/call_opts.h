@@ -6,7 +6,18 @@
 #ifndef VC_RPC_CALL_OPTS_H
 #define VC_RPC_CALL_OPTS_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include <verbcall/call.h>
+#include <verbcall/channel.h>
+
+/* May a program give these milliseconds to a call? 0 stands for a default. */
+static inline bool
+vc__timeout_is_good(uint32_t ms)
+{
+    return ms <= INT32_MAX || ms == VC_NO_DEADLINE;
+}
 
 /* A program's options, which may be NULL, or older and shorter than ours.
  * default_ms stands for a timeout_ms that is not set.

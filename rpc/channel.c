@@ -10,6 +10,7 @@
 
 #include "cm/pool.h"
 #include "rpc/async.h"
+#include "rpc/call_opts.h"
 #include "rpc/codec.h"
 #include "rpc/interceptor.h"
 #include "rpc/runtime.h"
@@ -34,6 +35,10 @@ opts_check(const struct vc_channel_opts *opts)
         return vc__fail(VC_INVALID_ARGUMENT,
                         "connect_timeout_ms: %u is not in 1..%u",
                         opts->connect_timeout_ms, CONNECT_MS_MAX);
+    if (!vc__timeout_is_good(opts->call_timeout_ms))
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "call_timeout_ms: %u is not in 1..%d",
+                        opts->call_timeout_ms, INT32_MAX);
     if (opts->keepalive_ms != 0 && (opts->keepalive_ms < VC__KEEPALIVE_MIN_MS ||
                                     opts->keepalive_ms > VC__KEEPALIVE_MAX_MS))
         return vc__fail(VC_INVALID_ARGUMENT,

@@ -125,7 +125,8 @@ struct vc_call_opts {
 
     /* Milliseconds, 1..2^31-1, that the call may take, connecting included;
      * default: the method's (verbcall/options.proto), or else the channel's.
-     * VC_NO_DEADLINE waits for ever, or until the link is lost. */
+     * VC_NO_DEADLINE waits for ever, or until the link is lost. Others end the
+     * call with VC_INVALID_ARGUMENT. */
     uint32_t timeout_ms;
 
     uint32_t flags; /* VC_CALL_* */
