@@ -9,24 +9,25 @@
 
 #include "tests/fake/cm.h"
 
-#define DEPTH_MAX 128 /* max_qp_rd_atom of rxe */
-#define PORT_ONE  1
+#define PORT_ONE 1
 
 /* --- connecting -------------------------------------------------------- */
 
 static bool
-depth_is_good(uint8_t depth)
+depth_is_good(uint8_t depth, uint8_t most)
 {
-    return depth <= DEPTH_MAX || depth == RDMA_MAX_RESP_RES;
+    return depth <= most || depth == RDMA_MAX_RESP_RES;
 }
 
 /* librdmacm's own check, before the kernel hears of it. */
 static bool
 param_is_good(const struct fake__id *k, const struct rdma_conn_param *param)
 {
+    const struct fake_host *host = k->process->host;
+
     return param == NULL || k->ps != RDMA_PS_TCP ||
-           (depth_is_good(param->responder_resources) &&
-            depth_is_good(param->initiator_depth));
+           (depth_is_good(param->responder_resources, host->reads_in) &&
+            depth_is_good(param->initiator_depth, host->reads_out));
 }
 
 static uint8_t
@@ -93,7 +94,8 @@ rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *conn_param)
     if (!param_is_good(k, conn_param) || k->state != FAKE__ROUTE_RESOLVED ||
         !data_fits(conn_param, fake__id_is_ud(k) ? 180 : 56))
         return fake__fail(EINVAL);
-    depths_take(k, conn_param, DEPTH_MAX, DEPTH_MAX);
+    depths_take(k, conn_param, k->process->host->reads_in,
+                k->process->host->reads_out);
     data_take(k, conn_param);
     qp_take(k, conn_param);
     k->retry = conn_param == NULL ? 7 : clamp7(conn_param->retry_count);

@@ -136,6 +136,11 @@ void fake_wire_cut(struct fake_host *a, struct fake_host *b, bool cut);
 /* fake_device_remove - as `rdma link delete`. It does not come back. */
 void fake_device_remove(struct fake_host *host);
 
+/* fake_device_reads - how many RDMA READs at a time a QP of the host's device
+ * takes from its peer (max_qp_rd_atom) and sends to it (max_qp_init_rd_atom):
+ * 128 each otherwise, as Soft-RoCE. For devices that nobody has opened yet. */
+void fake_device_reads(struct fake_host *host, unsigned in, unsigned out);
+
 /* --- the trace --------------------------------------------------------- */
 
 /* fake_trace - all lines so far, "[ 12.040] client qp 17: SEND 64 B -> server"

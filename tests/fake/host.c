@@ -9,6 +9,7 @@
 #include "real.h"
 
 #define FIRST_PORT 40000
+#define READS_MAX  128 /* max_qp_rd_atom of rxe */
 
 /* Wires that are cut; a pair of hosts each. */
 struct cut {
@@ -33,6 +34,7 @@ fake_host_new(const char *name, const char *addr)
     else
         fake__stuck("fake_host_new: no address");
     h->port_up = true;
+    h->reads_in = h->reads_out = READS_MAX;
     h->next_port = FIRST_PORT;
     while (*end != NULL)
         end = &(*end)->next;
@@ -143,6 +145,17 @@ fake_port_set(struct fake_host *host, bool up)
     host->port_up = up;
     fake__note("%s: port %s", host->name, up ? "up" : "down");
     fake__device_port_event(host->device, up);
+}
+
+void
+fake_device_reads(struct fake_host *host, unsigned in, unsigned out)
+{
+    FAKE_CALL_SAFE("fake_device_reads");
+
+    if (in > READS_MAX || out > READS_MAX)
+        fake__stuck("fake_device_reads: more than 128");
+    host->reads_in = (uint8_t)in;
+    host->reads_out = (uint8_t)out;
 }
 
 void

@@ -251,9 +251,9 @@ in_range(const struct fake__qp *qp, const struct ibv_qp_attr *a, int mask)
         (mask & IBV_QP_PATH_MTU &&
          (a->path_mtu < IBV_MTU_256 || a->path_mtu > IBV_MTU_4096)) ||
         (mask & IBV_QP_MAX_QP_RD_ATOMIC &&
-         a->max_rd_atomic > FAKE__MAX_ATOMIC) ||
+         a->max_rd_atomic > qp->device->host->reads_out) ||
         (mask & IBV_QP_MAX_DEST_RD_ATOMIC &&
-         a->max_dest_rd_atomic > FAKE__MAX_ATOMIC) ||
+         a->max_dest_rd_atomic > qp->device->host->reads_in) ||
         (mask & IBV_QP_MIN_RNR_TIMER && a->min_rnr_timer > 31) ||
         (mask & IBV_QP_TIMEOUT && a->timeout > 31) ||
         (mask & IBV_QP_RETRY_CNT && a->retry_cnt > 7) ||

@@ -510,9 +510,7 @@ static const struct ibv_device_attr attributes = {
     .max_cqe = FAKE__MAX_CQE,
     .max_mr = 524287,
     .max_pd = 1048576,
-    .max_qp_rd_atom = FAKE__MAX_ATOMIC,
     .max_res_rd_atom = 258048,
-    .max_qp_init_rd_atom = FAKE__MAX_ATOMIC,
     .atomic_cap = IBV_ATOMIC_HCA,
     .max_mw = 524287,
     .max_mcast_grp = 8192,
@@ -531,10 +529,13 @@ int
 ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 {
     FAKE_CALL("ibv_query_device");
+    const struct fake_host *host = fake__context_of(context)->device->host;
 
     if (call.err != 0)
         return call.err;
     *attr = attributes;
+    attr->max_qp_rd_atom = host->reads_in;
+    attr->max_qp_init_rd_atom = host->reads_out;
     attr->node_guid = ibv_get_device_guid(context->device);
     attr->sys_image_guid = attr->node_guid;
     return 0;

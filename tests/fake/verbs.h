@@ -13,7 +13,6 @@
 #define FAKE__MAX_WR     1048576
 #define FAKE__MAX_CQE    32767
 #define FAKE__MAX_INLINE 512
-#define FAKE__MAX_ATOMIC 128
 #define FAKE__MAX_MSG    0x800000u
 #define FAKE__MTU        1024u
 #define FAKE__GRH        40u

@@ -34,7 +34,8 @@ struct fake_host {
     char name[32];
     struct sockaddr_storage addr;
     bool port_up;
-    bool removed; /* the device */
+    bool removed;                /* the device */
+    uint8_t reads_in, reads_out; /* RDMA READs at a time, of the device */
     struct fake__device *device;
     struct fake_host *next;
     uint16_t next_port;
