@@ -126,15 +126,15 @@ raw_hello(const struct vc_service *service)
 }
 
 static struct rdma_conn_param
-parameters(const void *data, size_t len)
+parameters(const struct raw *r, const void *data, size_t len)
 {
     return (struct rdma_conn_param){
         .private_data = data,
         .private_data_len = (uint8_t)len,
-        .responder_resources = 1,
-        .initiator_depth = 1,
-        .retry_count = 6,
-        .rnr_retry_count = 6,
+        .responder_resources = r->wishes ? r->reads_in : 1,
+        .initiator_depth = r->wishes ? r->reads_out : 1,
+        .retry_count = r->wishes ? 7 : 6,
+        .rnr_retry_count = r->wishes ? 7 : 6,
     };
 }
 
@@ -162,7 +162,7 @@ resolve(struct raw *r, const char *target)
 int
 raw_connect(struct raw *r, const char *target, const void *data, size_t len)
 {
-    struct rdma_conn_param param = parameters(data, len);
+    struct rdma_conn_param param = parameters(r, data, len);
 
     if (!resolve(r, target) || (!r->unconfirmed && !qp_make(r)) ||
         rdma_connect(r->id, &param) != 0)
@@ -268,7 +268,7 @@ raw_take(struct raw_listener *l, struct raw *r, int ms)
 bool
 raw_accept_only(struct raw *r, const void *data, size_t len)
 {
-    struct rdma_conn_param param = parameters(data, len);
+    struct rdma_conn_param param = parameters(r, data, len);
     struct vc__hello hello;
     struct vc__accept accept;
 

@@ -39,6 +39,10 @@ struct raw {
     bool hoards;       /* receives are not posted again */
     bool unconfirmed;  /* asks without a QP, and leaves the accept at that */
     unsigned receives; /* posted at the beginning; 0 stands for all */
+    /* It asks for retries without end, and says itself how many RDMA READs it
+     * takes and sends at a time; else 6 retries, and 1 and 1. */
+    bool wishes;
+    uint8_t reads_in, reads_out;
     unsigned posted, done; /* sends */
     enum ibv_wc_status wc; /* the first that was no success */
 
@@ -66,7 +70,7 @@ struct vc__hello raw_hello(const struct vc_service *service);
 
 /* Connects to "rdma://ADDRESS:PORT" with these private data, as the active
  * end. The answer: RDMA_CM_EVENT_ESTABLISHED, _REJECTED, ... or RAW_NOTHING.
- * r is zeroed but for hoards, unconfirmed and receives, and closed by
+ * r is zeroed but for hoards, unconfirmed, receives and wishes, and closed by
  * raw_close() whatever the answer was. */
 int raw_connect(struct raw *r, const char *target, const void *data,
                 size_t len);

@@ -1,0 +1,291 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What the adapter says of a QP that is connected, at both ends: retries and
+ * timers as doc/architecture.md has them ("Connecting"), and RDMA READs at a
+ * time, which are the least of both ends' wishes and of what the devices can.
+ * The peer is Verbcall, or a raw end that wishes for something else. */
+#include <string.h>
+
+#include <verbcall/counters.h>
+
+#include "cm/pool.h"
+#include "rpc/channel.h"
+#include "rpc/server.h"
+#include "rpc/server_link.h"
+#include "tests/suite/stage.h"
+#include "transport/rdma/device.h"
+
+/* doc/architecture.md */
+#define RETRY_COUNT     6
+#define RNR_RETRY_COUNT 6
+#define ACK_TIMEOUT     14 /* 67 ms */
+#define MIN_RNR_TIMER   14 /* 1.28 ms */
+#define READS           16 /* in each direction */
+
+#define COUNT 3 /* of suite.Probe's methods */
+
+/* --- QPs ------------------------------------------------------------------ */
+
+/* False when the adapter does not say. */
+static bool
+query(struct ibv_qp *qp, struct ibv_qp_attr *attr)
+{
+    const int mask = IBV_QP_STATE | IBV_QP_DEST_QPN | IBV_QP_TIMEOUT |
+                     IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                     IBV_QP_MIN_RNR_TIMER | IBV_QP_MAX_QP_RD_ATOMIC |
+                     IBV_QP_MAX_DEST_RD_ATOMIC;
+    struct ibv_qp_init_attr init;
+
+    memset(attr, 0, sizeof *attr);
+    return ibv_query_qp(qp, attr, mask, &init) == 0;
+}
+
+/* Of a channel that is connected. */
+static struct vc__link *
+client_link(struct vc_channel *channel)
+{
+    struct vc__pool *p = channel->pool;
+    struct vc__link *link;
+
+    pthread_mutex_lock(&p->lock);
+    assert_false(cds_list_empty(&p->peer->links));
+    link =
+        &cds_list_entry(p->peer->links.next, struct vc__pool_link, node)->link;
+    pthread_mutex_unlock(&p->lock);
+    return link;
+}
+
+/* Looks for a server's QP where the links are: with the holder of its engine. */
+struct search {
+    struct vc__task task;
+    struct vc__waiter over;
+    struct vc__server_part *part;
+    uint32_t peer; /* the number of the QP at the other end */
+    bool found;
+    struct ibv_qp_attr attr;
+};
+
+static void
+search_run(struct vc__task *task)
+{
+    struct search *s = caa_container_of(task, struct search, task);
+    struct vc__server_link *sl;
+
+    cds_list_for_each_entry (sl, &s->part->links, node) {
+        s->found =
+            query(sl->link.qp.qp, &s->attr) && s->attr.dest_qp_num == s->peer;
+        if (s->found)
+            break;
+    }
+    vc__waiter_done(&s->over);
+}
+
+/* The server's end of this QP's connection, which has carried an answer. */
+static struct ibv_qp_attr
+server_qp(struct fixture *f, const struct ibv_qp *client)
+{
+    struct search s = {.task.run = search_run,
+                       .part = &f->server->parts[0],
+                       .peer = client->qp_num};
+
+    vc__waiter_init(&s.over);
+    vc__engine_post(&s.part->progress->engine, &s.task);
+    vc__waiter_await(&s.over);
+    assert_true(s.found);
+    return s.attr;
+}
+
+/* This process's own. */
+static struct ibv_qp_attr
+own_qp(struct ibv_qp *qp)
+{
+    struct ibv_qp_attr attr;
+
+    assert_true(query(qp, &attr));
+    return attr;
+}
+
+/* --- retries and timers ----------------------------------------------------- */
+
+static void
+has_timers(struct ibv_qp_attr attr)
+{
+    assert_int_equal(IBV_QPS_RTS, attr.qp_state);
+    /* 7 would be for ever. */
+    assert_int_equal(RETRY_COUNT, attr.retry_cnt);
+    assert_int_equal(RNR_RETRY_COUNT, attr.rnr_retry);
+    assert_int_equal(ACK_TIMEOUT, attr.timeout);
+    assert_int_equal(MIN_RNR_TIMER, attr.min_rnr_timer);
+}
+
+static void
+a_connected_qp_has_the_retries_and_timers_of_the_documents(void **state)
+{
+    struct fixture *f = *state;
+    struct ibv_qp *qp = client_link(f->channel)->qp.qp;
+
+    has_timers(own_qp(qp));
+    has_timers(server_qp(f, qp));
+}
+
+static uint64_t
+reused(struct vc_runtime *runtime)
+{
+    struct vc_counters c = VC_COUNTERS_INIT;
+
+    vc_runtime_counters(runtime, &c);
+    return c.qps_reused;
+}
+
+/* It was in RESET meanwhile. */
+static void
+a_qp_that_is_used_again_has_them_too(void **state)
+{
+    struct fixture *f = *state;
+    struct ibv_qp *qp;
+
+    vc_channel_close(f->channel);
+    assert_status(VC_OK,
+                  vc_channel_open(f->runtime, f->target, NULL, &f->channel));
+    assert_status(VC_OK, fixture_echo(f->channel, 100, 1));
+    assert_int_equal(1, reused(f->runtime));
+    qp = client_link(f->channel)->qp.qp;
+    has_timers(own_qp(qp));
+    has_timers(server_qp(f, qp));
+}
+
+/* --- READs ------------------------------------------------------------------ */
+
+static uint8_t
+least(unsigned a, unsigned b)
+{
+    return (uint8_t)(a < b ? a : b);
+}
+
+/* So many READs from the peer, and to it. */
+static void
+has_reads(struct ibv_qp_attr attr, uint8_t in, uint8_t out)
+{
+    assert_int_equal(in, attr.max_dest_rd_atomic);
+    assert_int_equal(out, attr.max_rd_atomic);
+}
+
+static void
+two_of_us_take_as_many_reads_as_we_wish_and_the_device_can(void **state)
+{
+    struct fixture *f = *state;
+    struct vc__link *link = client_link(f->channel);
+    const struct ibv_device_attr *can = &link->device->attr;
+    uint8_t n = least(READS, least((unsigned)can->max_qp_rd_atom,
+                                   (unsigned)can->max_qp_init_rd_atom));
+
+    has_reads(own_qp(link->qp.qp), n, n);
+    has_reads(server_qp(f, link->qp.qp), n, n);
+}
+
+/* What a raw end takes from its peer, and sends to it; beside that it asks for
+ * retries without end, which it does not get. These are powers of two,
+ * to which Soft-RoCE rounds up. */
+static const struct wish {
+    uint8_t in, out;
+} wishes[] = {{1, 1}, {2, 4}, {4, 2}, {64, 128}, {128, 8}, {0, 0}};
+#define WISHES (sizeof wishes / sizeof wishes[0])
+
+/* A call on session 1 that is answered. */
+static void
+raw_call(struct raw *r)
+{
+    const struct vc__frame call = {.type = VC__FRAME_CALL,
+                                   .session = 1,
+                                   .sequence = 1,
+                                   .method = COUNT,
+                                   .deadline = VC__DEADLINE_NONE};
+    struct vc__frame reply;
+
+    assert_true(raw_send_frame(r, call));
+    assert_true(hostile_await_frame(r, VC__FRAME_REPLY, &call, &reply));
+    assert_int_equal(VC_OK, reply.method);
+}
+
+static void
+a_server_takes_and_sends_no_more_reads_than_its_client_offers(void **state)
+{
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < WISHES; i++) {
+        uint8_t in = least(READS, wishes[i].out);
+        uint8_t out = least(READS, wishes[i].in);
+        struct raw r = {.wishes = true,
+                        .reads_in = wishes[i].in,
+                        .reads_out = wishes[i].out};
+
+        hostile_open_session(f, &r);
+        raw_call(&r);
+        has_reads(server_qp(f, r.id->qp), in, out);
+        has_timers(server_qp(f, r.id->qp));
+        /* And the client was told so: its kernel asks nobody else. */
+        has_reads(own_qp(r.id->qp), out, in);
+        raw_close(&r);
+    }
+}
+
+struct stage_of_wish {
+    struct stage stage;
+    struct ibv_qp_attr client;
+};
+
+/* A good server of one call, which looks at the client's QP meanwhile. */
+static bool
+play_wish(struct stage *s)
+{
+    struct stage_of_wish *w = caa_container_of(s, struct stage_of_wish, stage);
+    struct vc__frame call;
+
+    return stage_accept_well(s, RAW_BUFFERS) && stage_take_call(&s->r, &call) &&
+           query(client_link(s->channel)->qp.qp, &w->client) &&
+           raw_send_frame(&s->r, (struct vc__frame){.type = VC__FRAME_REPLY,
+                                                    .session = call.session,
+                                                    .slot = call.slot,
+                                                    .sequence = call.sequence,
+                                                    BODY("\x08\x07")});
+}
+
+/* Its kernel would take what the server answers, be it more than was offered. */
+static void
+a_client_takes_and_sends_no_more_reads_than_its_server_answers(void **state)
+{
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < WISHES; i++) {
+        struct stage_of_wish w = {.stage = {.r = {.wishes = true,
+                                                  .reads_in = wishes[i].in,
+                                                  .reads_out = wishes[i].out}}};
+        uint64_t calls = 0;
+
+        stage_start(&w.stage, f, play_wish);
+        assert_status(VC_OK, stage_call(&w.stage, &calls));
+        assert_int_equal(7, calls);
+        stage_end(&w.stage, "a server with another wish");
+        has_timers(w.client);
+        has_reads(w.client, least(READS, wishes[i].out),
+                  least(READS, wishes[i].in));
+    }
+}
+
+#define T(name)                                                                \
+    cmocka_unit_test_setup_teardown(name, hostile_setup, fixture_teardown)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(a_connected_qp_has_the_retries_and_timers_of_the_documents),
+        T(a_qp_that_is_used_again_has_them_too),
+        T(two_of_us_take_as_many_reads_as_we_wish_and_the_device_can),
+        T(a_server_takes_and_sends_no_more_reads_than_its_client_offers),
+        T(a_client_takes_and_sends_no_more_reads_than_its_server_answers),
+    };
+
+    return fixture_main(tests);
+}
