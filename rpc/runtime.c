@@ -16,7 +16,9 @@
 #define SPIN_US     2000u
 #define SPIN_MAX_US 1000000u
 #define MEMORY      ((size_t)256 << 20)
-#define MEMORY_MIN  ((size_t)64 << 10)
+/* What a connection with the smallest window takes: 4 receives and the spare
+ * ones of its device are three quarters of it. */
+#define MEMORY_MIN  ((size_t)384 << 10)
 #define WARM        16u
 #define LINKS       4096u
 #define LINKS_MAX   65536u

@@ -32,8 +32,9 @@ struct vc_runtime_opts {
     unsigned spin_us;
 
     /* Bytes of registered (pinned) memory that each engine may use on each
-     * device, 64 KiB.., default 256 MiB. It is taken slab by slab as links
-     * are opened. */
+     * device, 384 KiB.., which is enough for one connection; default 256 MiB.
+     * It is taken slab by slab as links are opened; one that would need more
+     * ends with VC_RESOURCE_EXHAUSTED, or is rejected with "busy". */
     size_t memory_limit;
 
     /* QPs, 1..4096, default 16, that each engine keeps on each device when

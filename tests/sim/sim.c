@@ -53,13 +53,21 @@ sim_target(const char *addr, char target[80])
 }
 
 enum vc_status
-sim_runtime(struct vc_runtime **runtime, unsigned engines)
+sim_runtime_of(struct vc_runtime **runtime, unsigned engines,
+               size_t memory_limit)
 {
     struct vc_runtime_opts opts = VC_RUNTIME_OPTS_INIT;
 
     opts.engines = engines;
     opts.spin_us = VC_SPIN_NEVER;
+    opts.memory_limit = memory_limit;
     return vc_runtime_new(&opts, runtime);
+}
+
+enum vc_status
+sim_runtime(struct vc_runtime **runtime, unsigned engines)
+{
+    return sim_runtime_of(runtime, engines, 0);
 }
 
 /* --- counters ---------------------------------------------------------- */
@@ -141,7 +149,8 @@ server_open(struct sim_server *s, struct vc_runtime **runtime,
 {
     const struct suite_probe_methods methods = {.echo = echo, .fail = on_fail};
     struct vc_server_opts opts = VC_SERVER_OPTS_INIT;
-    enum vc_status status = sim_runtime(runtime, s->threads);
+    enum vc_status status =
+        sim_runtime_of(runtime, s->threads, s->memory_limit);
 
     if (s->opts != NULL)
         opts = *s->opts;

@@ -64,6 +64,7 @@ struct sim_server {
      * NULL. */
     void (*begin)(struct sim_server *s), (*end)(struct sim_server *s);
     uint32_t keepalive_ms;             /* 0: the default */
+    size_t memory_limit;               /* of its runtime; 0: the default */
     const struct vc_server_opts *opts; /* or NULL */
     bool calls_itself;                 /* by `self`, from handlers */
     struct vc_channel *self;
@@ -117,6 +118,9 @@ void sim_target(const char *addr, char target[80]);
 
 /* A runtime as the simulation wants it: it does not spin. */
 enum vc_status sim_runtime(struct vc_runtime **runtime, unsigned engines);
+/* The same with so much pinned memory at most; 0: the default. */
+enum vc_status sim_runtime_of(struct vc_runtime **runtime, unsigned engines,
+                              size_t memory_limit);
 
 /* Do the numbers of a runtime agree with each other, when its channels and
  * servers are closed? NULL, or what is wrong. */

@@ -1,10 +1,19 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What a device gives back when a peer is refused for want of memory. */
+ * What a device is asked for, and what it gives back: connections as far as
+ * memory_limit goes, RDMA READs as far as the devices of both ends go; and when
+ * a peer is refused for want of memory nothing is left of it. */
 #include <errno.h>
 #include <rdma/rdma_cma.h>
+#include <string.h>
 
+#include <verbcall/counters.h>
+
+#include "cm/pool.h"
+#include "rpc/channel.h"
+#include "rpc/server.h"
+#include "rpc/server_link.h"
 #include "tests/sim/sim.h"
 #include "transport/rdma/device.h"
 
@@ -96,6 +105,248 @@ memory_that_cannot_be_registered_leaves_no_trace(void **state)
     }
 }
 
+/* --- two ends, each with a device ------------------------------------------ */
+
+#define LEAST    ((size_t)384 << 10) /* of memory_limit */
+#define SOME     ((size_t)4 << 20)
+#define CHANNELS 64u
+
+struct ends {
+    struct sim_server server;
+    struct vc_runtime *runtime;
+    struct vc_channel *channels[CHANNELS];
+};
+
+static void
+ends_begin(struct ends *e, uint64_t seed)
+{
+    memset(e, 0, sizeof *e);
+    sim_begin(seed, 0, true);
+    sim_target("10.9.0.2", e->server.target);
+    e->server.host = fake_host_new("there", "10.9.0.2");
+}
+
+/* 0: the default. */
+static void
+ends_meet(struct ends *e, size_t client_memory, size_t server_memory)
+{
+    e->server.memory_limit = server_memory;
+    sim_server_start(&e->server, e->server.host, 1);
+    assert_true(sim_server_await(&e->server));
+    assert_int_equal(sim_runtime_of(&e->runtime, 1, client_memory), VC_OK);
+}
+
+static void
+ends_end(struct ends *e)
+{
+    for (unsigned i = 0; i < CHANNELS; i++)
+        vc_channel_close(e->channels[i]);
+    vc_runtime_free(e->runtime);
+    assert_true(sim_server_stop(&e->server));
+    assert_int_equal(fake_end(), 0);
+}
+
+/* A connection of its own, once it is needed. */
+static void
+channel_open(struct ends *e, unsigned i)
+{
+    struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+
+    opts.max_links = 1;
+    opts.max_attempts = 1;
+    opts.idle_timeout_ms = 60000 + i; /* as no other has it */
+    assert_int_equal(
+        vc_channel_open(e->runtime, e->server.target, &opts, &e->channels[i]),
+        VC_OK);
+}
+
+static void
+channel_close(struct ends *e, unsigned i)
+{
+    vc_channel_close(e->channels[i]);
+    e->channels[i] = NULL;
+}
+
+static void
+call_is_good(struct ends *e, unsigned i)
+{
+    if (sim_echo(e->channels[i], 20000, 1, 0, NULL) != VC_OK)
+        fail_msg("channel %u: %s", i, vc_error());
+}
+
+static struct vc_counters
+counters(struct vc_runtime *runtime)
+{
+    struct vc_counters c = VC_COUNTERS_INIT;
+
+    vc_runtime_counters(runtime, &c);
+    return c;
+}
+
+/* --- memory_limit ------------------------------------------------------------ */
+
+static void
+is_within(struct vc_runtime *runtime, size_t limit)
+{
+    struct vc_counters c = counters(runtime);
+
+    assert_int_equal(c.memory_receive_limit + c.memory_send_limit, limit);
+    assert_in_range(c.memory_receive, 1, c.memory_receive_limit);
+    assert_in_range(c.memory_send, 1, c.memory_send_limit);
+}
+
+static void
+the_least_memory_limit_is_enough_for_a_connection_at_either_end(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct ends e;
+
+        ends_begin(&e, seed);
+        ends_meet(&e, LEAST, LEAST);
+        channel_open(&e, 0);
+        call_is_good(&e, 0);
+        is_within(e.runtime, LEAST);
+        is_within(atomic_load(&e.server.runtime), LEAST);
+        ends_end(&e);
+    }
+}
+
+/* The option is named, and others do not suffer. */
+static void
+a_client_connects_as_often_as_its_memory_limit_allows(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        enum vc_outcome outcome;
+        struct ends e;
+        unsigned n = 0;
+
+        ends_begin(&e, seed);
+        ends_meet(&e, SOME, 0);
+        do {
+            assert_true(n < CHANNELS);
+            channel_open(&e, n);
+        } while (sim_echo(e.channels[n++], 20000, 1, 0, &outcome) == VC_OK);
+        assert_int_equal(vc_error_status(), VC_RESOURCE_EXHAUSTED);
+        assert_int_equal(outcome, VC_OUTCOME_NOT_EXECUTED);
+        assert_non_null(strstr(vc_error(), "memory_limit"));
+        is_within(e.runtime, SOME);
+        assert_int_equal(counters(e.runtime).links_up, n - 1);
+        for (unsigned i = 0; i < n - 1; i++)
+            call_is_good(&e, i);
+        channel_close(&e, 0);
+        call_is_good(&e, n - 1);
+        is_within(e.runtime, SOME);
+        ends_end(&e);
+    }
+}
+
+static void
+a_server_over_its_memory_limit_is_busy_until_a_client_leaves(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct vc_runtime *server;
+        struct ends e;
+
+        ends_begin(&e, seed);
+        ends_meet(&e, 0, LEAST);
+        server = atomic_load(&e.server.runtime);
+        channel_open(&e, 0);
+        call_is_good(&e, 0);
+        channel_open(&e, 1);
+        assert_int_equal(sim_echo(e.channels[1], 1, 1, 0, NULL),
+                         VC_UNAVAILABLE);
+        assert_non_null(strstr(vc_error(), "over the budget"));
+        assert_true(counters(server).rejects_busy > 0);
+        assert_int_equal(counters(server).links_up, 1);
+        is_within(server, LEAST);
+        call_is_good(&e, 0);
+        channel_close(&e, 0);
+        call_is_good(&e, 1);
+        ends_end(&e);
+    }
+}
+
+/* --- RDMA READs -------------------------------------------------------------- */
+
+/* What the devices take and send at a time, and what the QPs of a connection
+ * are then set to: 16 are wished for. */
+static const struct reads {
+    unsigned client_in, client_out, server_in, server_out;
+    uint8_t to_client, to_server;
+} reads[] = {
+    {128, 128, 128, 128, 16, 16}, {4, 128, 128, 128, 4, 16},
+    {128, 4, 128, 128, 16, 4},    {128, 128, 4, 128, 16, 4},
+    {128, 128, 128, 4, 4, 16},    {8, 6, 5, 7, 7, 5},
+    {1, 2, 3, 4, 1, 2},           {0, 128, 128, 128, 0, 16},
+    {128, 128, 0, 0, 0, 0},
+};
+
+static struct ibv_qp_attr
+query(struct ibv_qp *qp)
+{
+    struct ibv_qp_init_attr init;
+    struct ibv_qp_attr attr;
+
+    assert_int_equal(
+        ibv_query_qp(qp, &attr,
+                     IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC,
+                     &init),
+        0);
+    return attr;
+}
+
+static struct ibv_qp_attr
+client_qp(struct ends *e)
+{
+    struct cds_list_head *links = &e->channels[0]->pool->peer->links;
+
+    return query(
+        cds_list_entry(links->next, struct vc__pool_link, node)->link.qp.qp);
+}
+
+static struct ibv_qp_attr
+server_qp(struct ends *e)
+{
+    struct cds_list_head *links = &e->server.server->parts[0].links;
+
+    return query(
+        cds_list_entry(links->next, struct vc__server_link, node)->link.qp.qp);
+}
+
+static void
+reads_meet(const struct reads *r, uint64_t seed)
+{
+    struct ibv_qp_attr client, server;
+    struct ends e;
+
+    ends_begin(&e, seed);
+    fake_device_reads(fake_host_local(), r->client_in, r->client_out);
+    fake_device_reads(e.server.host, r->server_in, r->server_out);
+    ends_meet(&e, 0, 0);
+    channel_open(&e, 0);
+    call_is_good(&e, 0);
+    client = client_qp(&e);
+    server = server_qp(&e);
+    assert_int_equal(client.max_dest_rd_atomic, r->to_client);
+    assert_int_equal(server.max_rd_atomic, r->to_client);
+    assert_int_equal(server.max_dest_rd_atomic, r->to_server);
+    assert_int_equal(client.max_rd_atomic, r->to_server);
+    ends_end(&e);
+}
+
+static void
+no_more_reads_are_agreed_upon_than_both_devices_can(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        for (size_t i = 0; i < sizeof reads / sizeof reads[0]; i++)
+            reads_meet(&reads[i], seed);
+    }
+}
+
 int
 main(void)
 {
@@ -103,6 +354,12 @@ main(void)
         cmocka_unit_test(
             a_peer_refused_for_want_of_memory_keeps_no_room_for_completions),
         cmocka_unit_test(memory_that_cannot_be_registered_leaves_no_trace),
+        cmocka_unit_test(
+            the_least_memory_limit_is_enough_for_a_connection_at_either_end),
+        cmocka_unit_test(a_client_connects_as_often_as_its_memory_limit_allows),
+        cmocka_unit_test(
+            a_server_over_its_memory_limit_is_busy_until_a_client_leaves),
+        cmocka_unit_test(no_more_reads_are_agreed_upon_than_both_devices_can),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

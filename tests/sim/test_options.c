@@ -49,7 +49,7 @@ struct row {
 static const struct row rows[] = {
     OF_RUNTIME(engines, 1, 64, NONE),
     OF_RUNTIME(spin_us, 1, 1000000, VC_SPIN_NEVER),
-    OF_RUNTIME(memory_limit, 64 * KIB, NONE, NONE),
+    OF_RUNTIME(memory_limit, 384 * KIB, NONE, NONE),
     OF_RUNTIME(warm_qps, 1, 4096, VC_WARM_NONE),
     OF_RUNTIME(max_links, 1, 65536, NONE),
 
