@@ -2,7 +2,10 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Builds Verbcall and passes its tests: see usage()
+# Builds Verbcall and passes its tests: see usage() below.
+set -u
+
+usage()
 {
     cat <<'END'
 usage: sh tests/run.sh [--long] [--asan|--tsan] [SUITE...]
