@@ -109,7 +109,7 @@ a_descriptor_has_one_table(void **state)
 
 static ProtobufCMethodDescriptor methods[MANY + 1];
 static unsigned by_name[MANY + 1];
-static char names[MANY + 1][16];
+static char names[MANY + 1][18];
 static ProtobufCServiceDescriptor made;
 
 static void
