@@ -161,7 +161,7 @@ talker_main(void *arg)
 {
     struct talker *t = arg;
     Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
-    Suite__EchoReply *reply;
+    Suite__EchoReply *reply = NULL;
 
     request.payload.data = bytes;
     request.payload.len = t->size;
