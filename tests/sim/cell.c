@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/sim/sim.h"
@@ -69,6 +70,7 @@ struct cell {
     struct caller c;
     struct fake_process *beside;
     atomic_int beside_status;
+    atomic_bool set_up; /* the thread that strikes may read the above */
     atomic_bool struck, in_handler;
     bool hit; /* at the line that was meant */
 };
@@ -200,11 +202,15 @@ close_side(void)
 static void
 strike(void *arg)
 {
-    struct fake_process *p =
-        cell.side == server ? cell.s.process : cell.c.process;
-    struct fake_host *host = cell.side == server ? cell.s.host : cell.c.host;
+    struct fake_process *p;
+    struct fake_host *host;
 
     (void)arg;
+    /* Acquires what cell_setup() wrote after the server had started. */
+    if (!atomic_load(&cell.set_up))
+        abort();
+    p = cell.side == server ? cell.s.process : cell.c.process;
+    host = cell.side == server ? cell.s.host : cell.c.host;
     cell.hit = is_hit(cell.moment);
     atomic_store(&cell.struck, true);
     switch (cell.blow) {
@@ -376,6 +382,7 @@ cell_setup(uint64_t seed)
     c->closes = on_client(CLOSED);
     c->process = fake_process_start(c->host, "client", client_main, c);
     cell_order();
+    atomic_store(&cell.set_up, true);
     if (cell.moment->line != NULL)
         fake_when(cell.moment->line, cell.moment->nth, strike, NULL);
 }
