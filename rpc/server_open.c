@@ -9,6 +9,9 @@
 
 #include "transport/le.h"
 
+/* The shortest body: a name of one byte, and no methods. */
+#define BODY_MIN 5u
+
 /* The body of an OPEN frame, checked. */
 struct open_body {
     const char *name;
@@ -22,7 +25,7 @@ open_parse(struct open_body *o, const struct vc__frame *f)
 {
     uint32_t len = f->body_len;
 
-    if (len < 4)
+    if (len < BODY_MIN)
         return false;
     o->name_len = vc__get16(f->body);
     if (o->name_len == 0 || o->name_len > len - 4)

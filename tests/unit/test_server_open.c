@@ -1,0 +1,188 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * rpc/server_open.c: which bodies of OPEN frames are good, and what their lists
+ * of methods stand for. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "rpc/server_open.h"
+
+static const struct vc_method methods[] = {{.name = "One", .hash = 0x01010101},
+                                           {.name = "Two", .hash = 0x02020202}};
+static struct vc_service service = {
+    .name = "x", .n_methods = 2, .methods = methods};
+
+#define ONE   "\1\1\1\1"
+#define TWO   "\2\2\2\2"
+#define OTHER "\3\3\3\3"
+
+/* A body, with its length. */
+struct body {
+    const char *bytes;
+    uint32_t len;
+    bool good;
+};
+
+#define BODY(good, bytes)                                                      \
+    {                                                                          \
+        bytes, sizeof bytes - 1, good                                          \
+    }
+
+static const struct body bodies[] = {
+    BODY(true, "\1\0x\0\0"),
+    BODY(true, "\1\0x\1\0" ONE),
+    BODY(true, "\1\0x\2\0" ONE TWO),
+    BODY(true, "\5\0other\1\0" ONE),
+    /* too short for anything */
+    BODY(false, ""),
+    BODY(false, "\1"),
+    BODY(false, "\1\0"),
+    BODY(false, "\1\0x"),
+    BODY(false, "\1\0x\0"),
+    /* no name, or one that is longer than all of it */
+    BODY(false, "\0\0\0\0"),
+    BODY(false, "\0\0\0\0\0"),
+    BODY(false, "\0\0\1\0" ONE),
+    BODY(false, "\2\0x\0\0"),
+    BODY(false, "\377\377x\0\0"),
+    /* more methods than there are, or fewer */
+    BODY(false, "\1\0x\1\0"),
+    BODY(false, "\1\0x\1\0\1\1\1"),
+    BODY(false, "\1\0x\2\0" ONE),
+    BODY(false, "\1\0x\0\0\0"),
+    BODY(false, "\1\0x\0\0" ONE),
+    BODY(false, "\1\0x\377\377" ONE TWO),
+};
+
+#define N_BODIES (sizeof bodies / sizeof bodies[0])
+
+/* A frame with a copy of these bytes that ends where they end. */
+static struct vc__frame
+frame_of(const struct body *body)
+{
+    uint8_t *bytes = malloc(body->len + !body->len);
+
+    assert_non_null(bytes);
+    memcpy(bytes, body->bytes, body->len);
+    return (struct vc__frame){
+        .type = VC__FRAME_OPEN, .body = bytes, .body_len = body->len};
+}
+
+static void
+frame_free(struct vc__frame *f)
+{
+    free((uint8_t *)f->body);
+}
+
+static struct vc__opened *
+open_body(struct vc__services *services, const struct body *body)
+{
+    struct vc__opened *opened, *last = NULL;
+    struct vc__frame f = frame_of(body);
+
+    opened = vc__opened_get(&last, services, &f);
+    vc__opened_put(last);
+    frame_free(&f);
+    return opened;
+}
+
+static void
+begin(struct vc__services *services)
+{
+    service.id = vc__service_id("x", 1);
+    assert_true(vc__services_init(services));
+    assert_int_equal(vc__services_add(services, &service, NULL, 0, NULL),
+                     VC_OK);
+}
+
+static void
+a_body_is_good_only_if_all_of_it_is(void **state)
+{
+    struct vc__services services;
+
+    (void)state;
+    begin(&services);
+    for (unsigned i = 0; i < N_BODIES; i++) {
+        struct vc__opened *opened = open_body(&services, &bodies[i]);
+
+        if ((opened != NULL) != bodies[i].good)
+            fail_msg("body %u is %s", i, bodies[i].good ? "good" : "bad");
+        vc__opened_put(opened);
+    }
+    vc__services_fini(&services);
+}
+
+static void
+a_list_of_methods_is_mapped_to_the_servers(void **state)
+{
+    static const struct body same = BODY(true, "\1\0x\2\0" ONE TWO);
+    static const struct body mixed = BODY(true, "\1\0x\3\0" TWO OTHER ONE);
+    static const struct body unknown = BODY(true, "\1\0y\1\0" ONE);
+    struct vc__services services;
+    struct vc__opened *opened;
+
+    (void)state;
+    begin(&services);
+    opened = open_body(&services, &same);
+    assert_ptr_equal(opened->entry->service, &service);
+    assert_null(opened->map);
+    assert_int_equal(opened->n_methods, 2);
+    vc__opened_put(opened);
+
+    opened = open_body(&services, &mixed);
+    assert_int_equal(opened->n_methods, 3);
+    assert_int_equal(opened->map[0], 1);
+    assert_int_equal(opened->map[1], VC__NO_METHOD);
+    assert_int_equal(opened->map[2], 0);
+    vc__opened_put(opened);
+
+    opened = open_body(&services, &unknown);
+    assert_null(opened->entry);
+    vc__opened_put(opened);
+    vc__services_fini(&services);
+}
+
+/* By its name alone, whatever its methods. */
+static void
+a_service_is_named_again_by_a_good_body_only(void **state)
+{
+    static const struct body first = BODY(true, "\1\0x\1\0" ONE);
+    static const struct body same = BODY(true, "\1\0x\0\0");
+    static const struct body other = BODY(true, "\1\0y\1\0" ONE);
+    static const struct body longer = BODY(true, "\2\0xx\1\0" ONE);
+    static const struct body bad = BODY(false, "\1\0x\1\0");
+    const struct body *const again[] = {&first, &same, &other, &longer, &bad};
+    struct vc__services services;
+    struct vc__opened *opened;
+
+    (void)state;
+    begin(&services);
+    opened = open_body(&services, &first);
+    for (unsigned i = 0; i < 5; i++) {
+        struct vc__frame f = frame_of(again[i]);
+
+        assert_int_equal(vc__opened_names(opened, &f), i < 2);
+        frame_free(&f);
+    }
+    vc__opened_put(opened);
+    vc__services_fini(&services);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_body_is_good_only_if_all_of_it_is),
+        cmocka_unit_test(a_list_of_methods_is_mapped_to_the_servers),
+        cmocka_unit_test(a_service_is_named_again_by_a_good_body_only),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
