@@ -13,6 +13,9 @@
 
 #define MAX  50u /* bytes of a reply at one end */
 #define FITS 48u /* of a payload whose reply has as many */
+/* The same of what a channel takes, whatever the method. */
+#define TAKES      4096u
+#define TAKES_FITS 4093u
 
 enum {
     ASK,
@@ -51,7 +54,7 @@ down(struct vc_call *call, const void *methods, const void *request,
                            : vc_call_fail(call, status, "%s", vc_error());
 }
 
-static uint8_t room[MAX + 1]; /* what replies of UP point to */
+static uint8_t room[TAKES]; /* what replies of UP point to */
 
 /* The last message decides the length. */
 static enum vc_status
@@ -263,6 +266,28 @@ a_method_that_says_none_has_none(void **state)
     stage_close(&st);
 }
 
+static void
+a_reply_as_long_as_the_client_takes_comes_and_no_longer_one(void **state)
+{
+    struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+    struct stage st;
+
+    (void)state;
+    stage_open(&st, 0, 0);
+    vc_channel_close(st.channel);
+    opts.max_message = TAKES;
+    assert_int_equal(VC_OK, vc_channel_open(st.runtime, st.server.target, &opts,
+                                            &st.channel));
+    for (unsigned i = 0; i < METHODS; i++) {
+        assert_int_equal(VC_OK, call(&st, i, TAKES_FITS));
+        assert_int_equal(VC_RESOURCE_EXHAUSTED, call(&st, i, TAKES_FITS + 1));
+        if (strstr(vc_error(), "4096") == NULL)
+            fail_msg("%s", vc_error());
+        assert_int_equal(VC_OK, call(&st, i, TAKES_FITS));
+    }
+    stage_close(&st);
+}
+
 int
 main(void)
 {
@@ -271,6 +296,8 @@ main(void)
         cmocka_unit_test(a_client_takes_no_larger_reply_than_its_methods),
         cmocka_unit_test(the_smaller_limit_of_two_ends_holds),
         cmocka_unit_test(a_method_that_says_none_has_none),
+        cmocka_unit_test(
+            a_reply_as_long_as_the_client_takes_comes_and_no_longer_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
