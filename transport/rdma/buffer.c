@@ -75,7 +75,6 @@ slab_add(struct vc__buffers *b, unsigned n)
 {
     size_t size = (size_t)n * VC__BUFFER_SIZE;
     struct vc__slab *slab;
-    int err;
 
     if (size > b->budget)
         return vc__fail(VC_RESOURCE_EXHAUSTED,
@@ -94,11 +93,9 @@ slab_add(struct vc__buffers *b, unsigned n)
                  size / 1024, b->use);
         goto out_slab;
     }
-    errno = 0;
     slab->mr = ibv_reg_mr(b->pd, slab->base, size, IBV_ACCESS_LOCAL_WRITE);
     if (slab->mr == NULL) {
-        err = errno;
-        fail_register(b, size, err);
+        fail_register(b, size, errno);
         goto out_map;
     }
     for (unsigned i = 0; i < n; i++) {
