@@ -15,6 +15,16 @@
 #define LOOK_US  200u
 #define MANY     40u
 #define MOST     400u
+/* What a handler may delay others by (include/verbcall/server.h), and what a
+ * call takes beside that, connecting included. */
+#define SOON_US  100u
+#define DELAY_US 1000u
+#define CALL_US  300u
+/* Where threads are left standing for up to 2 ms, now and then. */
+#define STALLS_US 5000u
+/* From one look at the handlers to the next. */
+#define LOOKS_US 1000u
+#define PHASES   25u
 /* More than that the runtime does not start: include/verbcall/runtime.h */
 #define SPARES 256u
 
@@ -31,6 +41,7 @@ struct house {
     atomic_bool serves;
     atomic_uint end;
     atomic_uint begun, ended; /* handlers of Sleep */
+    uint64_t begun_at[2];     /* the first of them */
 };
 
 static enum vc_status
@@ -52,8 +63,10 @@ on_sleep(struct vc_call *call, const Suite__SleepRequest *request,
 {
     struct house *h = arg;
     char *text = vc_call_sprintf(call, "%u ms", request->milliseconds);
+    unsigned n = atomic_fetch_add(&h->begun, 1);
 
-    atomic_fetch_add(&h->begun, 1);
+    if (n < 2)
+        h->begun_at[n] = fake_now_us();
     fake_sleep_us(request->milliseconds * MS);
     atomic_fetch_add(&h->ended, 1);
     reply->deadline_us = vc_call_deadline_us(call);
@@ -135,7 +148,8 @@ struct guest {
     struct vc_channel *channel;
     struct fake_process *process;
     unsigned n, block_ms;
-    bool counts; /* calls Count */
+    bool counts;       /* calls Count */
+    uint32_t phase_us; /* from a call that wakes the server to the others */
     atomic_uint next;
     enum vc_status status[MOST];
     uint64_t took[MOST];
@@ -184,6 +198,10 @@ guest_main(void *arg)
     assert_int_equal(sim_runtime(&runtime, 1), VC_OK);
     assert_int_equal(
         vc_channel_open(runtime, g->house->target, NULL, &g->channel), VC_OK);
+    if (g->phase_us > 0) {
+        assert_int_equal(sim_echo(g->channel, 64, 1, 0, NULL), VC_OK);
+        fake_sleep_us(g->phase_us);
+    }
     for (unsigned i = 0; i < g->n; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, guest_thread, g), 0);
     for (unsigned i = 0; i < g->n; i++)
@@ -260,33 +278,55 @@ a_long_handler_keeps_its_client_and_delays_no_other(void **state)
         house_begin(&h, seed, 0);
         guest_begin(&g, &h, "10.9.0.3");
         await_begun(&h, 1);
-        call_quickly(&h, 20, 3 * MS);
+        call_quickly(&h, 20, DELAY_US);
         assert_int_equal(atomic_load(&h.ended), 0);
         guest_end(&g);
         expect_all(&g, VC_OK);
-        assert_in_range(g.took[0], 5000 * MS, 5010 * MS);
+        assert_in_range(g.took[0], 5000 * MS, 5000 * MS + CALL_US);
         house_end(&h);
         assert_int_equal(fake_end(), 0);
     }
 }
 
-static void
-a_call_that_is_there_when_a_handler_begins_waits_a_millisecond(void **state)
+/* How long the second of two calls that come together waits for the first. */
+static uint64_t
+delay_of(unsigned phase)
 {
     struct house h = {0};
-    struct guest g = {.n = 2, .block_ms = 3000};
+    struct guest g = {.n = 2,
+                      .block_ms = 30,
+                      .phase_us = LOOKS_US + phase * LOOKS_US / PHASES};
 
-    (void)state;
-    house_begin(&h, 1, 0);
+    house_begin(&h, phase + 1, 0);
     guest_begin(&g, &h, "10.9.0.3");
     await_begun(&h, 2);
     assert_int_equal(atomic_load(&h.ended), 0);
     guest_end(&g);
     expect_all(&g, VC_OK);
-    assert_in_range(g.took[0], 3000 * MS, 3010 * MS);
-    assert_in_range(g.took[1], 3000 * MS, 3010 * MS);
+    assert_in_range(g.took[0], 30 * MS, 30 * MS + DELAY_US + CALL_US);
+    assert_in_range(g.took[1], 30 * MS, 30 * MS + DELAY_US + CALL_US);
     house_end(&h);
     assert_int_equal(fake_end(), 0);
+    return h.begun_at[1] - h.begun_at[0];
+}
+
+/* At whatever moment between two looks it comes. */
+static void
+a_call_that_is_there_when_a_handler_begins_waits_a_millisecond(void **state)
+{
+    uint64_t least = UINT64_MAX, most = 0;
+
+    (void)state;
+    for (unsigned phase = 0; phase < PHASES; phase++) {
+        uint64_t us = delay_of(phase);
+
+        assert_in_range(us, SOON_US, DELAY_US);
+        least = us < least ? us : least;
+        most = us > most ? us : most;
+    }
+    /* Just before a look, and just behind it. */
+    assert_in_range(least, SOON_US, SOON_US + 2 * LOOKS_US / PHASES);
+    assert_in_range(most, DELAY_US - 2 * LOOKS_US / PHASES, DELAY_US);
 }
 
 static void
@@ -367,7 +407,7 @@ a_client_is_killed_while_handlers_block(void **state)
         guest_begin(&g, &h, "10.9.0.3");
         await_begun(&h, 3);
         fake_process_kill(g.process);
-        call_quickly(&h, 5, 3 * MS + (seed % 3 == 0) * 100 * MS);
+        call_quickly(&h, 5, seed % 3 == 0 ? STALLS_US : DELAY_US);
         if (seed % 4 < 2)
             fake_sleep_us(16 * S); /* the peer is forgotten meanwhile */
         house_end(&h);
@@ -409,7 +449,7 @@ an_idle_server_does_nothing(void **state)
 
     (void)state;
     house_begin(&h, 1, 0);
-    call_quickly(&h, 2, 3 * MS);
+    call_quickly(&h, 2, DELAY_US);
     fake_sleep_us(S);
     steps = fake_steps();
     fake_sleep_us(60 * S);
