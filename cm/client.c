@@ -301,8 +301,8 @@ session_take(struct vc__session *s, struct cds_list_head *unknown,
 {
     struct vc__request *r;
 
-    if (s->link != NULL)
-        vc__link_drop(&s->link->link, &s->flow);
+    if (s->link != NULL && vc__link_drop(&s->link->link, &s->flow))
+        s->open_here = false;
     while ((r = vc__session_take(s)) != NULL) {
         vc__request_complete(s->peer->pool, r);
         cds_list_add_tail(&r->node,

@@ -470,17 +470,20 @@ vc__link_withdraw(struct vc__link *link, struct vc__send *s)
     vc__link_unlock(link);
 }
 
-void
+bool
 vc__link_drop(struct vc__link *link, struct vc__flow *flow)
 {
     struct vc__send *s, *next;
+    bool open = false;
 
     pthread_mutex_lock(&link->lock);
     vc__link_arrivals_take(link);
     cds_list_for_each_entry_safe (s, next, &flow->sends, node) {
+        open |= s->frame.type == VC__FRAME_OPEN;
         vc__schedule_remove(s);
         vc__link_send_end(s, VC__SEND_LOST);
     }
     queue_flush(link);
     vc__link_unlock(link);
+    return open;
 }

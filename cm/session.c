@@ -252,12 +252,31 @@ link_take(struct vc__session *s, struct vc__pool_link *pl)
     pl->n_busy += s->n_busy;
 }
 
-/* A session that is closing has lost its CLOSE, or the answer to it. */
+static bool
+open_send(struct vc__session *s)
+{
+    struct vc__send *send = vc__note_open(s);
+
+    if (send == NULL)
+        return false;
+    append(s, send);
+    s->open_here = true;
+    return true;
+}
+
+/* A session that is closing has lost its CLOSE, or the answer to it; or the
+ * peer may not have had its OPEN yet. */
 static bool
 close_send(struct vc__session *s)
 {
-    struct vc__send *send = vc__note_new(s, VC__FRAME_CLOSE, 0);
+    struct vc__send *send;
 
+    if (s->open != NULL && !s->open_here) {
+        if (!open_send(s))
+            return false;
+        s->binding = vc__peer_binding(s->peer);
+    }
+    send = vc__note_new(s, VC__FRAME_CLOSE, 0);
     if (send != NULL)
         append(s, send);
     return send != NULL;
@@ -267,7 +286,6 @@ bool
 vc__session_bind(struct vc__session *s, struct vc__pool_link *pl)
 {
     bool good = true;
-    struct vc__send *open;
 
     link_take(s, pl);
     if (s->client == NULL) {
@@ -276,12 +294,10 @@ vc__session_bind(struct vc__session *s, struct vc__pool_link *pl)
             vc__session_unbind(s);
         return good;
     }
-    open = vc__note_open(s);
-    if (open == NULL) {
+    if (!open_send(s)) {
         vc__session_unbind(s);
         return false;
     }
-    append(s, open);
     for (uint16_t i = 0; i < s->n_slots; i++) {
         if (s->slots[i].busy)
             good = slot_resend(s, i) && good;
@@ -311,6 +327,7 @@ vc__session_unbind(struct vc__session *s)
 
     s->link->n_busy -= s->n_busy;
     s->link = NULL;
+    s->open_here = false;
     cds_list_del(&s->node);
     cds_list_add_tail(&s->node, &s->peer->loose);
     for (unsigned i = 0; i < s->n_slots; i++) {
@@ -439,13 +456,22 @@ vc__session_take(struct vc__session *s)
 static struct vc__session *
 session_remains(struct vc__session *s)
 {
-    struct vc__session *left = malloc(sizeof *left);
+    const struct vc_service *service = s->client->service;
+    uint32_t len = s->known ? 0 : vc__note_open_len(service);
+    struct vc__session *left = malloc(sizeof *left + len);
 
     if (left == NULL)
         return NULL;
     session_init(left, s->peer);
     left->number = s->number;
     left->binding = s->binding;
+    left->known = s->known;
+    left->open_here = s->open_here;
+    if (!s->known) {
+        vc__note_open_put(service, (uint8_t *)(left + 1));
+        left->open = (const uint8_t *)(left + 1);
+        left->open_len = len;
+    }
     return left;
 }
 

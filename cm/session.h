@@ -105,7 +105,14 @@ struct vc__session {
     uint16_t n_slots; /* allocated; grows to the peer's limit */
     uint16_t free_slot;
     uint16_t n_busy;
-    bool own; /* it is its client's own, else allocated */
+    bool own;       /* it is its client's own, else allocated */
+    bool known;     /* the peer has answered in it */
+    bool open_here; /* its link has sent its OPEN, or will */
+
+    /* Closing, and not known: the body of the OPEN that goes before the CLOSE,
+     * for a peer that never had one takes a CLOSE amiss. */
+    const uint8_t *open;
+    uint32_t open_len;
 };
 
 /* A session of this client at a peer, not bound yet. NULL without memory, or

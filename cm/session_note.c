@@ -60,18 +60,18 @@ vc__note_new(const struct vc__session *s, enum vc__frame_type type, size_t len)
     return send;
 }
 
-struct vc__send *
-vc__note_open(const struct vc__session *s)
+uint32_t
+vc__note_open_len(const struct vc_service *service)
 {
-    const struct vc_service *service = s->client->service;
-    size_t name = strlen(service->name);
-    size_t len = 2 + name + 2 + 4 * (size_t)service->n_methods;
-    struct vc__send *send = vc__note_new(s, VC__FRAME_OPEN, len);
-    uint8_t *out;
+    return (uint32_t)(2 + strlen(service->name) + 2 +
+                      4 * (size_t)service->n_methods);
+}
 
-    if (send == NULL)
-        return NULL;
-    out = caa_container_of(send, struct note, send)->body;
+void
+vc__note_open_put(const struct vc_service *service, uint8_t *out)
+{
+    size_t name = strlen(service->name);
+
     vc__put16(out, (uint16_t)name);
     memcpy(out + 2, service->name, name);
     out += 2 + name;
@@ -79,5 +79,22 @@ vc__note_open(const struct vc__session *s)
     out += 2;
     for (unsigned i = 0; i < service->n_methods; i++)
         vc__put32(out + (size_t)i * 4, service->methods[i].hash);
+}
+
+struct vc__send *
+vc__note_open(const struct vc__session *s)
+{
+    uint32_t len =
+        s->open != NULL ? s->open_len : vc__note_open_len(s->client->service);
+    struct vc__send *send = vc__note_new(s, VC__FRAME_OPEN, len);
+    uint8_t *out;
+
+    if (send == NULL)
+        return NULL;
+    out = caa_container_of(send, struct note, send)->body;
+    if (s->open != NULL)
+        memcpy(out, s->open, len);
+    else
+        vc__note_open_put(s->client->service, out);
     return send;
 }

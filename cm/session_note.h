@@ -6,13 +6,19 @@
 #ifndef VC_CM_SESSION_NOTE_H
 #define VC_CM_SESSION_NOTE_H
 
+#include <verbcall/service.h>
+
 #include "cm/session.h"
 
 /* One with room for a body. NULL without memory. */
 struct vc__send *vc__note_new(const struct vc__session *s,
                               enum vc__frame_type type, size_t len);
 
-/* OPEN: name length, name, number of methods, their hashes. */
+/* The body of an OPEN: name length, name, number of methods, their hashes. */
+uint32_t vc__note_open_len(const struct vc_service *service);
+void vc__note_open_put(const struct vc_service *service, uint8_t *out);
+
+/* OPEN; of a session that is closing, as it was kept. */
 struct vc__send *vc__note_open(const struct vc__session *s);
 
 #endif

@@ -266,6 +266,7 @@ vc__session_reply(struct vc__session *s, const struct vc__frame *f,
     if (asked != NULL &&
         !atomic_load_explicit(&asked->send->gone, memory_order_acquire))
         return breach(s, OF_NO_CALL);
+    s->known = true;
     switch (f->type) {
     case VC__FRAME_REPLY:
         s->slots[f->slot].in_message = false;

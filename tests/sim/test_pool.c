@@ -388,6 +388,96 @@ closing_a_channel_ends_its_calls_and_no_others(void **state)
     }
 }
 
+/* Two channels that share a link; the first has been called by it. */
+static void
+pair_begin(struct rig *r, uint64_t seed, struct vc_channel *channels[2])
+{
+    rig_begin(r, seed, 0, 1, 1);
+    r->opts.max_attempts = 1; /* a call that fails is seen */
+    for (unsigned i = 0; i < 2; i++)
+        channels[i] = channel_open(r);
+    assert_int_equal(sim_echo(channels[0], 1, 1, 5000, NULL), VC_OK);
+}
+
+/* The first may call on, by so many links until now. */
+static void
+pair_end(struct rig *r, struct vc_channel *channel, uint64_t links_made)
+{
+    struct vc_counters c = VC_COUNTERS_INIT;
+
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(sim_echo(channel, 1, 1, 5000, NULL), VC_OK);
+        fake_sleep_us(1000);
+    }
+    vc_runtime_counters(r->runtime, &c);
+    assert_int_equal(c.links_made, links_made);
+    vc_channel_close(channel);
+    rig_end(r);
+}
+
+/* The OPEN of the second waits for a credit behind a long message when the
+ * channel is closed. */
+static void
+a_channel_that_the_server_never_heard_of_may_be_closed(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SIM_SHARE(20); seed++) {
+        struct vc_channel *channels[2];
+        struct caller large, closed;
+        struct rig r;
+
+        pair_begin(&r, seed, channels);
+        fake_process_freeze(r.server.process);
+        caller_start(&large, &r, channels[0], 1, 500000);
+        await_started(&r, 2);
+        fake_sleep_us(1000);
+        caller_start(&closed, &r, channels[1], 1, 64);
+        await_started(&r, 3);
+        fake_sleep_us(seed * 37 % 1000);
+        vc_channel_close(channels[1]);
+        fake_process_thaw(r.server.process);
+        pthread_join(large.thread, NULL);
+        pthread_join(closed.thread, NULL);
+        assert_int_equal(large.good, 1);
+        assert_int_equal(closed.status, VC_CANCELLED);
+        pair_end(&r, channels[0], 1);
+    }
+}
+
+/* Until so many links are lost. */
+static void
+await_lost(const struct rig *r, unsigned n)
+{
+    struct vc_counters c = VC_COUNTERS_INIT;
+
+    while (c.links_lost < n) {
+        fake_sleep_us(50);
+        vc_runtime_counters(r->runtime, &c);
+    }
+}
+
+/* Its OPEN is lost with the link, and the next one takes a while. */
+static void
+a_channel_whose_opening_was_lost_may_be_closed(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SIM_SHARE(20); seed++) {
+        struct vc_channel *channels[2];
+        struct caller closed;
+        struct rig r;
+
+        pair_begin(&r, seed, channels);
+        fake_rule("main qp 17: SEND", 1, FAKE_FLUSH, 0);
+        fake_rule("main: REQ", 1, FAKE_DELAY, 50000);
+        caller_start(&closed, &r, channels[1], 1, 64);
+        await_lost(&r, 1);
+        vc_channel_close(channels[1]);
+        pthread_join(closed.thread, NULL);
+        assert_int_equal(closed.status, VC_CANCELLED);
+        pair_end(&r, channels[0], 2);
+    }
+}
+
 /* --- quotas ------------------------------------------------------------ */
 
 #define SMALL_SIZE 64u
@@ -489,6 +579,8 @@ main(void)
         T(channels_with_other_options_have_links_of_their_own),
         T(any_service_may_be_the_first_on_a_link),
         T(closing_a_channel_ends_its_calls_and_no_others),
+        T(a_channel_that_the_server_never_heard_of_may_be_closed),
+        T(a_channel_whose_opening_was_lost_may_be_closed),
         T(a_quota_lets_others_pass_and_all_are_served),
         T(ten_thousand_channels_share_eight_links),
     };
