@@ -136,6 +136,7 @@ fake_process_thaw(struct fake_process *p)
     FAKE_CALL_SAFE("fake_process_thaw");
 
     p->frozen = false;
+    fake__threads_thaw();
 }
 
 bool

@@ -67,6 +67,7 @@ void fake__unwatched(bool on); /* by the thread sanitizer */
 
 void fake__threads_begin(struct fake_process *p);
 void fake__threads_kill(struct fake_process *p);
+void fake__threads_thaw(void); /* of whatever process */
 void fake__threads_end(void);
 
 /* The calling thread ends here when its process was killed; nothing in the

@@ -15,6 +15,8 @@
 #define CALL_COST (FAKE__US / 5)
 /* What passes while all threads poll in vain. */
 #define IDLE_STEP (2 * FAKE__US)
+/* The one that polled last goes on polling, but one in so many times. */
+#define IDLE_STAY 16
 
 /* How often and how long a thread that is interrupted is left standing. */
 #define STALL_ONE_IN 32
@@ -51,7 +53,8 @@ struct fake__task {
 static struct {
     struct fake__task *tasks, **end; /* that live */
     struct fake__task *gone;         /* that may still have to be joined */
-    unsigned events; /* being run: the thread that runs them may not die */
+    uint64_t soonest; /* none that is blocked waits for a time before it */
+    unsigned events;  /* being run: the thread that runs them may not die */
 } S;
 
 static _Thread_local struct fake__task *me;
@@ -148,22 +151,36 @@ may_run(const struct fake__task *t)
     return t->state == TASK_READY && !t->process->frozen && !t->process->doomed;
 }
 
-/* One of those that may, by chance; NULL when there is none. */
+/* One of those that may and do not poll in vain, by chance; NULL when there is
+ * none. */
 static struct fake__task *
-task_pick(bool idle)
+task_pick(void)
 {
-    struct fake__task *t;
+    struct fake__task *t, *last = NULL;
     uint64_t n = 0;
 
-    for (t = S.tasks; t != NULL; t = t->next)
-        n += may_run(t) && (idle || !t->idle);
-    if (n == 0)
-        return NULL;
+    for (t = S.tasks; t != NULL; t = t->next) {
+        if (t->idle || !may_run(t))
+            continue;
+        last = t;
+        n++;
+    }
+    if (n < 2)
+        return last;
     n = fake__random(n);
-    for (t = S.tasks; t != NULL; t = t->next)
-        if (may_run(t) && (idle || !t->idle) && n-- == 0)
-            break;
+    for (t = S.tasks; t->idle || !may_run(t) || n-- > 0; t = t->next)
+        continue;
     return t;
+}
+
+static bool
+anyone_polls(void)
+{
+    struct fake__task *t = S.tasks;
+
+    while (t != NULL && !(t->idle && may_run(t)))
+        t = t->next;
+    return t != NULL;
 }
 
 static void
@@ -193,6 +210,27 @@ next_moment(void)
     return next;
 }
 
+/* Those whose time has come. */
+static void
+tasks_wake(void)
+{
+    S.soonest = FAKE__FOREVER;
+    for (struct fake__task *t = S.tasks; t != NULL; t = t->next) {
+        if (t->state != TASK_BLOCKED || t->process->frozen)
+            continue;
+        if (t->until <= fake__world.now)
+            task_ready(t, true);
+        else if (t->until < S.soonest)
+            S.soonest = t->until;
+    }
+}
+
+void
+fake__threads_thaw(void)
+{
+    S.soonest = 0; /* their times were not looked at */
+}
+
 /* What is due by now. */
 static void
 run_due(void)
@@ -204,10 +242,8 @@ run_due(void)
     S.events--;
     if (any)
         tasks_stir();
-    for (struct fake__task *t = S.tasks; t != NULL; t = t->next)
-        if (t->state == TASK_BLOCKED && !t->process->frozen &&
-            t->until <= fake__world.now)
-            task_ready(t, true);
+    if (fake__world.now >= S.soonest)
+        tasks_wake();
 }
 
 static void
@@ -239,22 +275,40 @@ task_survivor(void)
     return t;
 }
 
-/* The one that goes on next; time passes until there is one. None passes while
- * a process that was killed has not ended. */
+/* All that may run poll in vain: one of them, or all, may try again. Mostly the
+ * one that has the baton, as it is dear to hand on. */
+static void
+idle_end(void)
+{
+    if (may_run(me) && fake__random(IDLE_STAY) > 0)
+        me->idle = false;
+    else
+        tasks_stir();
+}
+
+/* The one that goes on next, if one may. None passes while a process that was
+ * killed has not ended. */
+static struct fake__task *
+task_that_may(void)
+{
+    bool doomed = me->process->doomed && !me->process->ended;
+
+    return doomed ? task_survivor() : task_pick();
+}
+
+/* The one that goes on next; time passes until there is one. */
 static struct fake__task *
 task_next(void)
 {
-    for (;;) {
-        bool doomed = me->process->doomed && !me->process->ended;
-        struct fake__task *t = doomed ? task_survivor() : task_pick(false);
+    struct fake__task *t;
+
+    while ((t = task_that_may()) == NULL) {
         uint64_t next = next_moment();
 
-        if (t != NULL)
-            return t;
-        if (task_pick(true) != NULL) { /* all of them poll */
+        if (anyone_polls()) {
             uint64_t step = fake__world.now + IDLE_STEP;
 
-            tasks_stir();
+            idle_end();
             clock_set(next < step ? next : step);
             continue;
         }
@@ -262,6 +316,7 @@ task_next(void)
             fake__stuck("every thread waits for ever");
         clock_set(next);
     }
+    return t;
 }
 
 /* Lets another thread go on, or this one. It may have the baton only to end a
@@ -290,6 +345,8 @@ fake__block(const void *key, uint64_t until)
     me->until = until;
     me->state = TASK_BLOCKED;
     me->timed_out = false;
+    if (until < S.soonest)
+        S.soonest = until;
     schedule();
     return !me->timed_out;
 }
@@ -517,6 +574,7 @@ void
 fake__threads_begin(struct fake_process *p)
 {
     memset(&S, 0, sizeof S);
+    S.soonest = FAKE__FOREVER;
     S.end = &S.tasks;
     me = task_add(p);
     me->thread = pthread_self();

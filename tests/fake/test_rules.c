@@ -190,7 +190,7 @@ one_seed_is_this_very_trace(void **state)
         "[  0.038] server: event ESTABLISHED\n"
         "[  0.140] main qp 17: SEND 32 B -> there\n"
         "[  0.140] server qp 17: completion RECV success\n"
-        "[  0.147] main qp 17: completion SEND success\n"
+        "[  0.143] main qp 17: completion SEND success\n"
         "[  0.235] main: DREQ -> there\n"
         "[  0.238] server: event DISCONNECTED\n"
         "[  0.239] server qp 17: completion RECV Work Request Flushed Error\n"

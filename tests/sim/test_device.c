@@ -347,51 +347,52 @@ no_more_reads_are_agreed_upon_than_both_devices_can(void **state)
         for (size_t i = 0; i < sizeof reads / sizeof reads[0]; i++)
             reads_meet(&reads[i], seed);
     }
-    /* Whatever errno was before. */
-    static void refused_with(struct vc__device * d, int err, const char *says)
-    {
-        fake_fail(NULL, "ibv_reg_mr", 1, err);
-        errno = err == ENOMEM ? EPERM : ENOMEM;
-        assert_int_equal(vc__device_grant(d, RECEIVES), VC_RESOURCE_EXHAUSTED);
-        if (strstr(vc_error(), says) == NULL)
-            fail_msg("%s", vc_error());
-    }
+}
 
-    static void a_refused_registration_says_what_stands_in_the_way(void **state)
-    {
-        struct rlimit limit, low;
-        struct rig r;
+/* Whatever errno was before. */
+static void
+refused_with(struct vc__device *d, int err, const char *says)
+{
+    fake_fail(NULL, "ibv_reg_mr", 1, err);
+    errno = err == ENOMEM ? EPERM : ENOMEM;
+    assert_int_equal(vc__device_grant(d, RECEIVES), VC_RESOURCE_EXHAUSTED);
+    if (strstr(vc_error(), says) == NULL)
+        fail_msg("%s", vc_error());
+}
 
-        (void)state;
-        assert_int_equal(getrlimit(RLIMIT_MEMLOCK, &limit), 0);
-        low = (struct rlimit){.rlim_cur = 65536, .rlim_max = limit.rlim_max};
-        assert_int_equal(setrlimit(RLIMIT_MEMLOCK, &low), 0);
-        rig_begin(&r, 1);
-        refused_with(r.device, ENOMEM, "limit of locked memory is 64 KiB");
-        refused_with(r.device, EPERM, strerror(EPERM));
-        assert_int_equal(setrlimit(RLIMIT_MEMLOCK, &limit), 0);
-        if (limit.rlim_cur == RLIM_INFINITY)
-            refused_with(r.device, ENOMEM, strerror(ENOMEM));
-        rig_end(&r);
-    }
+static void
+a_refused_registration_says_what_stands_in_the_way(void **state)
+{
+    struct rlimit limit, low;
+    struct rig r;
 
-    int main(void)
-    {
-        const struct CMUnitTest tests[] = {
-            cmocka_unit_test(
-                a_peer_refused_for_want_of_memory_keeps_no_room_for_completions),
-            cmocka_unit_test(memory_that_cannot_be_registered_leaves_no_trace),
-            cmocka_unit_test(
-                the_least_memory_limit_is_enough_for_a_connection_at_either_end),
-            cmocka_unit_test(
-                a_client_connects_as_often_as_its_memory_limit_allows),
-            cmocka_unit_test(
-                a_server_over_its_memory_limit_is_busy_until_a_client_leaves),
-            cmocka_unit_test(
-                no_more_reads_are_agreed_upon_than_both_devices_can),
-            cmocka_unit_test(
-                a_refused_registration_says_what_stands_in_the_way),
-        };
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_MEMLOCK, &limit), 0);
+    low = (struct rlimit){.rlim_cur = 65536, .rlim_max = limit.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_MEMLOCK, &low), 0);
+    rig_begin(&r, 1);
+    refused_with(r.device, ENOMEM, "limit of locked memory is 64 KiB");
+    refused_with(r.device, EPERM, strerror(EPERM));
+    assert_int_equal(setrlimit(RLIMIT_MEMLOCK, &limit), 0);
+    if (limit.rlim_cur == RLIM_INFINITY)
+        refused_with(r.device, ENOMEM, strerror(ENOMEM));
+    rig_end(&r);
+}
 
-        return cmocka_run_group_tests(tests, NULL, NULL);
-    }
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            a_peer_refused_for_want_of_memory_keeps_no_room_for_completions),
+        cmocka_unit_test(memory_that_cannot_be_registered_leaves_no_trace),
+        cmocka_unit_test(
+            the_least_memory_limit_is_enough_for_a_connection_at_either_end),
+        cmocka_unit_test(a_client_connects_as_often_as_its_memory_limit_allows),
+        cmocka_unit_test(
+            a_server_over_its_memory_limit_is_busy_until_a_client_leaves),
+        cmocka_unit_test(no_more_reads_are_agreed_upon_than_both_devices_can),
+        cmocka_unit_test(a_refused_registration_says_what_stands_in_the_way),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
