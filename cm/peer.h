@@ -25,7 +25,8 @@ struct vc__pool_link {
     struct cds_list_head sessions; /* bound to it */
     unsigned n_busy;               /* calls under way */
     uint32_t n_calls, seen_calls;  /* ever, and when it was last looked at */
-    unsigned idle_looks;           /* that saw no call, one after the other */
+    unsigned idle_looks;           /* that found it idle since the first */
+    unsigned jitter;               /* looks that it may be idle longer */
     bool useful;                   /* brought a reply */
     bool leaving;                  /* to be closed: no call begins on it */
 };

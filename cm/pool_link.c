@@ -4,9 +4,11 @@
  * The links of a pool: they come up, bring frames, go down, and are closed when
  * they are idle. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "cm/client.h"
 #include "cm/pool.h"
+#include "transport/chance.h"
 
 /* How often links are looked at in the time after which an idle one is
  * closed. */
@@ -449,6 +451,18 @@ static const struct vc__link_ops pool_link_ops = {.up = on_up,
                                                   .down = on_down,
                                                   .gone = on_gone};
 
+/* Some links live a look longer than others, so that those that fall idle
+ * together are not closed together. nth: other for each of them. */
+static unsigned
+jitter_draw(const struct vc__pool *p, unsigned nth)
+{
+    uint64_t seed;
+
+    memcpy(&seed, p->instance, sizeof seed);
+    seed ^= (uint64_t)nth << 32;
+    return vc__chance_below(&seed, 2);
+}
+
 struct vc__pool_link *
 vc__pool_link_new(struct vc__pool *p, uint32_t timeout_ms)
 {
@@ -462,25 +476,25 @@ vc__pool_link_new(struct vc__pool *p, uint32_t timeout_ms)
     vc__link_init(&pl->link, p->cm, &pool_link_ops, timeout_ms);
     vc__link_keepalive_set(&pl->link, p->opts.keepalive_ms);
     p->n_links++;
-    atomic_fetch_add(&p->cap->n, 1);
+    pl->jitter = jitter_draw(p, atomic_fetch_add(&p->cap->n, 1));
     return pl;
 }
 
 /* --- idle links -------------------------------------------------------- */
 
-/* Has it carried no call for as long as idle links may live? Some looks more
- * or less, so that not all go at once. */
+/* Has it carried no call for as long as idle links may live? IDLE_LOOKS lie
+ * between the first look that found it idle and the one that tells. */
 static bool
 link_is_idle(struct vc__pool_link *pl)
 {
-    unsigned jitter = (unsigned)((uintptr_t)pl >> 6) % 2;
-
-    if (pl->n_busy > 0 || pl->n_calls != pl->seen_calls)
+    if (pl->n_busy > 0)
         pl->idle_looks = 0;
+    else if (pl->n_calls != pl->seen_calls)
+        pl->idle_looks = 1;
     else
         pl->idle_looks++;
     pl->seen_calls = pl->n_calls;
-    return pl->idle_looks >= IDLE_LOOKS + jitter;
+    return pl->idle_looks > IDLE_LOOKS + pl->jitter;
 }
 
 /* One that is idle and goes: no call begins on it any more. NULL when there is

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A call that begins at the very moment at which its link is closed for being
- * idle. The test stops that moment by the link's lock, which closing needs. */
+ * Links that are closed for being idle: when, and not all at the same moment;
+ * and a call that begins at the very moment at which its link is. The test stops
+ * that moment by the link's lock, which closing needs. */
 #include <string.h>
 
 #include <verbcall/counters.h>
@@ -10,6 +11,7 @@
 
 #include "rpc/channel.h"
 #include "tests/sim/caller.h"
+#include "tests/sim/later.h"
 
 #define SEEDS   4u
 #define MS      1000u
@@ -188,6 +190,202 @@ a_session_leaves_the_link_that_is_closed_for_being_idle(void **state)
         play(seed, true);
 }
 
+/* --- when idle links are closed ---------------------------------------------- */
+
+#define POOLS   16u
+#define LINKS   4u  /* of a pool at most */
+#define FULL    17u /* calls on a link, so that another is made */
+#define IDLE_MS 400u
+#define LOOK_MS (IDLE_MS / 4)
+/* What the last calls, and the looking of the test, may take. */
+#define SPREAD_MS 10u
+
+/* Pools whose options no other has; a channel and a session for each link. */
+struct pools {
+    struct sim_server server;
+    struct vc_runtime *runtime;
+    struct vc_channel *channels[POOLS][LINKS];
+    struct caller callers[POOLS][LINKS][FULL];
+    unsigned n, links;   /* of each */
+    uint64_t idle_since; /* ms: when the last call has ended */
+};
+
+/* Its calls stay open until all may end. */
+static struct later held;
+
+static enum vc_status
+hold(struct sim_server *s, struct vc_call *call,
+     const Suite__EchoRequest *request, Suite__EchoReply *reply)
+{
+    (void)s;
+    reply->tag = request->tag;
+    atomic_store(&held.hold, 1);
+    return later_take(&held, call);
+}
+
+static void
+pools_open(struct pools *p)
+{
+    struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+
+    opts.max_links = p->links;
+    opts.idle_timeout_ms = IDLE_MS;
+    opts.keepalive_ms = VC_KEEPALIVE_OFF;
+    for (unsigned i = 0; i < p->n; i++) {
+        opts.connect_timeout_ms = 2000 + i;
+        for (unsigned k = 0; k < p->links; k++)
+            assert_int_equal(vc_channel_open(p->runtime, p->server.target,
+                                             &opts, &p->channels[i][k]),
+                             VC_OK);
+    }
+}
+
+static void
+pools_begin(struct pools *p, uint64_t seed, unsigned n, unsigned links)
+{
+    memset(p, 0, sizeof *p);
+    p->n = n;
+    p->links = links;
+    p->server.handle = hold;
+    later_serve(&held, &p->server, 0);
+    sim_begin(seed, 0, true);
+    sim_target("10.9.0.2", p->server.target);
+    sim_server_start(&p->server, fake_host_new("there", "10.9.0.2"), 1);
+    assert_true(sim_server_await(&p->server));
+    assert_int_equal(sim_runtime(&p->runtime, 1), VC_OK);
+    assert_int_equal(vc_runtime_start(p->runtime, 1), VC_OK);
+    pools_open(p);
+}
+
+static void
+pools_end(struct pools *p)
+{
+    for (unsigned i = 0; i < p->n; i++) {
+        for (unsigned k = 0; k < p->links; k++)
+            vc_channel_close(p->channels[i][k]);
+    }
+    vc_runtime_free(p->runtime);
+    assert_true(sim_server_stop(&p->server));
+    assert_int_equal(fake_end(), 0);
+}
+
+static unsigned
+links_up(const struct pools *p)
+{
+    struct vc_counters c = VC_COUNTERS_INIT;
+
+    vc_runtime_counters(p->runtime, &c);
+    return (unsigned)c.links_up;
+}
+
+/* How many calls channel k of a pool makes: the last link is not to be full. */
+static unsigned
+calls_of(const struct pools *p, unsigned k)
+{
+    return k + 1 < p->links ? FULL : 1;
+}
+
+/* The k-th link of each pool gets its calls, and there is one more then. */
+static void
+wave(struct pools *p, unsigned k)
+{
+    unsigned links = k + 2 < p->links ? k + 2 : p->links;
+
+    for (unsigned i = 0; i < p->n; i++) {
+        for (unsigned c = 0; c < calls_of(p, k); c++) {
+            struct caller *caller = &p->callers[i][k][c];
+
+            *caller = (struct caller){.channel = p->channels[i][k], .tag = 1};
+            caller_begin(caller);
+        }
+    }
+    while (links_up(p) < p->n * links)
+        fake_sleep_us(MS);
+}
+
+/* All links carry calls, which end at one moment; it is any between two looks
+ * at the links. */
+static void
+pools_use(struct pools *p, uint64_t seed)
+{
+    for (unsigned k = 0; k < p->links; k++)
+        wave(p, k);
+    fake_sleep_us((200 + seed * 23) * MS);
+    sim_tell(&held.go);
+    for (unsigned i = 0; i < p->n; i++) {
+        for (unsigned k = 0; k < p->links; k++) {
+            for (unsigned c = 0; c < calls_of(p, k); c++) {
+                caller_join(&p->callers[i][k][c]);
+                assert_int_equal(p->callers[i][k][c].status, VC_OK);
+            }
+        }
+    }
+    p->idle_since = fake_now_us() / MS;
+}
+
+/* Waits until links are closed: the milliseconds since all were idle, and how
+ * many are at that moment. */
+static unsigned
+await_closing(const struct pools *p, unsigned *links)
+{
+    unsigned before = links_up(p), now;
+
+    while ((now = links_up(p)) == before)
+        fake_sleep_us(MS);
+    *links = before - now;
+    return (unsigned)(fake_now_us() / MS - p->idle_since);
+}
+
+/* Not sooner than idle_timeout_ms, and not later than half as much again. */
+static void
+is_in_time(unsigned ms)
+{
+    assert_in_range(ms, IDLE_MS - SPREAD_MS, IDLE_MS * 3 / 2 + SPREAD_MS);
+}
+
+/* Some wait one look longer than the others: chance decides which. */
+static void
+links_that_fall_idle_together_are_not_closed_together(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        unsigned first = 0, last = 0, links;
+        struct pools p;
+
+        pools_begin(&p, seed, POOLS, 2);
+        pools_use(&p, seed);
+        for (unsigned n = 0; n < POOLS; n += links) {
+            last = await_closing(&p, &links);
+            is_in_time(last);
+            first = n == 0 ? last : first;
+        }
+        assert_in_range(last - first, LOOK_MS - SPREAD_MS, LOOK_MS + SPREAD_MS);
+        assert_int_equal(links_up(&p), POOLS);
+        pools_end(&p);
+    }
+}
+
+static void
+a_pool_closes_one_idle_link_after_the_other(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        unsigned ms[LINKS - 1], links;
+        struct pools p;
+
+        pools_begin(&p, seed, 1, LINKS);
+        pools_use(&p, seed);
+        for (unsigned i = 0; i < LINKS - 1; i++) {
+            ms[i] = await_closing(&p, &links);
+            assert_int_equal(links, 1);
+            assert_true(i == 0 || ms[i] - ms[i - 1] >= LOOK_MS - SPREAD_MS);
+        }
+        is_in_time(ms[0]);
+        assert_int_equal(links_up(&p), 1);
+        pools_end(&p);
+    }
+}
+
 int
 main(void)
 {
@@ -196,6 +394,8 @@ main(void)
             a_stream_that_begins_goes_by_no_link_that_is_closed_for_being_idle),
         cmocka_unit_test(
             a_session_leaves_the_link_that_is_closed_for_being_idle),
+        cmocka_unit_test(links_that_fall_idle_together_are_not_closed_together),
+        cmocka_unit_test(a_pool_closes_one_idle_link_after_the_other),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
