@@ -1,0 +1,30 @@
+# SPDX-FileCopyrightText: 2026 Verbcall authors
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Shell functions, to be sourced: the test programs of the suites unit, idl, fake and sim, which need no RDMA device.
+# Call them in a build folder that has its check-programs.
+#
+#   vc_native_list          prints the tests' names, one a line: "idl", or the path of a program
+#   vc_native_run TOP NAME  runs one of them as tests/one.sh does; TOP is the folder of the sources
+#
+# shellcheck shell=sh
+
+vc_native_list()
+{
+    echo idl
+    for program in tests/unit/test_* tests/sim/test_* tests/fake/test_* tests/fake/suite_*; do
+        [ ! -f "$program" ] || [ ! -x "$program" ] || echo "$program"
+    done
+}
+
+vc_native_run()
+{
+    case $2 in
+    idl)
+        VC_PLUGIN=${VC_PLUGIN:-$PWD/protoc-gen-verbcall} VC_ROUNDTRIP=$PWD/tests/sim/roundtrip VC_INCLUDE=$1/include srcdir=$1 \
+            sh "$1/tests/idl/test_idl.sh" ;;
+    *)
+        CMOCKA_MESSAGE_OUTPUT=TAP VC_TEST_CALLS=${VC_TEST_CALLS_FAKE:-1000} VC_TEST_TIMES=${VC_TEST_TIMES_FAKE:-20} \
+            "./$2" ;;
+    esac
+}
