@@ -1,0 +1,86 @@
+# SPDX-FileCopyrightText: 2026 Verbcall authors
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Draws changes by chance. Reads first the counts of test runs (see tests/coverage/counts.sh), then the candidates of
+# candidates.awk, and writes into `out`/KIND those of each kind whose line was run, in an order that `seed` decides. A
+# field is added at the end: the runs that came to the line, each as RUN:SHARE, SHARE being the part of the file's lines
+# that this run came to.
+
+BEGIN { FS = "\t" }
+
+FILENAME ~ /\.counts$/ {
+    split($0, part, " ")
+    if (part[1] != "l")
+        next
+    has_code[part[2], part[3]] = 1
+    if (part[4]) {
+        run = FILENAME
+        sub(/.*\//, "", run)
+        sub(/\.counts$/, "", run)
+        ran_by[part[2], part[3]] = ran_by[part[2], part[3]] " " run
+        lines_of[run, part[2]]++
+    }
+    if (!((part[2], part[3]) in seen)) {
+        seen[part[2], part[3]] = 1
+        lines_in[part[2]]++
+    }
+    next
+}
+
+# The line itself, or, for a further line of a statement, the one before it that has code.
+function runs_at(file, line, n)
+{
+    for (n = line; n > line - 8 && n > 0; n--)
+        if ((file, n) in has_code)
+            return ran_by[file, n]
+    return ""
+}
+
+function with_shares(runs, file,    n, list, i, out)
+{
+    n = split(runs, list, " ")
+    out = ""
+    for (i = 1; i <= n; i++)
+        out = out sprintf(" %s:%.3f", list[i], lines_of[list[i], file] / lines_in[file])
+    return substr(out, 2)
+}
+
+{
+    runs = runs_at($1, $2)
+    if (runs != "") {
+        n = ++count[$4]
+        text[$4, n] = $0
+        runs_of[$4, n] = runs
+        file_of[$4, n] = $1
+    }
+}
+
+# Park and Miller's generator: the same in every awk.
+function chance(below)
+{
+    state = state * 16807 % 2147483647
+    return int(state / 2147483647 * below)
+}
+
+function shuffle(kind, salt,    i, j, t)
+{
+    state = (seed * 7919 + salt * 104729) % 2147483646 + 1
+    for (i = 0; i < 10; i++)
+        chance(2)
+    for (i = 1; i <= count[kind]; i++)
+        order[i] = i
+    for (i = count[kind]; i > 1; i--) {
+        j = 1 + chance(i)
+        t = order[i]
+        order[i] = order[j]
+        order[j] = t
+    }
+    for (i = 1; i <= count[kind]; i++)
+        print text[kind, order[i]] "\t" with_shares(runs_of[kind, order[i]], file_of[kind, order[i]]) >(out "/" kind)
+}
+
+END {
+    shuffle("negate", 1)
+    shuffle("boundary", 2)
+    shuffle("drop", 3)
+}
