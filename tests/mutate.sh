@@ -37,7 +37,7 @@ here=$PWD
 CDPATH='' cd -P -- "$(dirname -- "$0")/.." || exit 1
 . tests/packages.sh
 . tests/build.sh
-. tests/native.sh
+. tests/native_list.sh
 
 seed=1
 count=60
@@ -116,7 +116,7 @@ sed -n 's/ .* failed$/ fails without a mutant, and is left out/p' "$work/times.n
     while read -r file; do
         awk -v name="$file" -f "$top/tests/mutate/candidates.awk" "$work/src/$file" || exit 1
     done >"$work/candidates"
-awk -v seed="$seed" -v out="$work/drawn" -f "$top/tests/mutate/draw.awk" "$coverage"/runs/*.counts "$work/candidates" ||
+awk -v seed="$seed" -v times="$work/times" -v out="$work/drawn" -f "$top/tests/mutate/draw.awk" "$coverage"/runs/*.counts "$work/candidates" ||
     die 'cannot draw mutants'
 
 # The first two kinds get one more when the count is no multiple of three.

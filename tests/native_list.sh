@@ -5,7 +5,8 @@
 # Call them in a build folder that has its check-programs.
 #
 #   vc_native_list          prints the tests' names, one a line: "idl", or the path of a program
-#   vc_native_run TOP NAME  runs one of them as tests/one.sh does; TOP is the folder of the sources
+#   vc_native_run TOP NAME  runs one of them as tests/inside.sh does, but measures no cost of compiling; TOP is the folder
+#                           of the sources
 #
 # shellcheck shell=sh
 
@@ -22,6 +23,7 @@ vc_native_run()
     case $2 in
     idl)
         VC_PLUGIN=${VC_PLUGIN:-$PWD/protoc-gen-verbcall} VC_ROUNDTRIP=$PWD/tests/sim/roundtrip VC_INCLUDE=$1/include srcdir=$1 \
+            VC_TEST_COST=no \
             sh "$1/tests/idl/test_idl.sh" ;;
     *)
         CMOCKA_MESSAGE_OUTPUT=TAP VC_TEST_CALLS=${VC_TEST_CALLS_FAKE:-1000} VC_TEST_TIMES=${VC_TEST_TIMES_FAKE:-20} \

@@ -7,6 +7,7 @@
 #   VC_ROUNDTRIP  path of the program tests/sim/roundtrip; without it its tests are skipped
 #   VC_INCLUDE  folder of the public headers; default: that of the sources
 #   srcdir      folder of the sources, or of this script
+#   VC_TEST_COST  "no" leaves out what a service of 1,000 methods costs, which takes long
 #   CC CXX NM PROTOC  programs; defaults: cc c++ nm protoc
 # and needs protoc, protoc-gen-c and libprotobuf-c. Good inputs are in good/,
 # inputs to be refused in bad/ with the words of the refusal behind EXPECT.
@@ -277,7 +278,7 @@ check "refused: one of 1025" says "many.proto:1: service 'many.Many' has 1025 me
     generate bad -I bad many.proto
 check "refused: an unknown parameter" says "unknown parameter 'fast'; there is only 'services'" \
     generate services,fast:bad -I "$here/good" plain.proto
-. "$here/size.sh"
+[ "${VC_TEST_COST-}" = no ] || . "$here/size.sh"
 check "a request is captured" capture request optional.proto
 check "without protoc-gen-c the error names its package" \
     says "not in PATH; it comes with the package protobuf-c-compiler" \

@@ -4,19 +4,26 @@
 # Draws changes by chance. Reads first the counts of test runs (see tests/coverage/counts.sh), then the candidates of
 # candidates.awk, and writes into `out`/KIND those of each kind whose line was run, in an order that `seed` decides. A
 # field is added at the end: the runs that came to the line, each as RUN:SHARE, SHARE being the part of the file's lines
-# that this run came to.
+# that this run came to. Runs of tests that are not in the file `times` do not count.
 
-BEGIN { FS = "\t" }
+BEGIN {
+    FS = "\t"
+    while ((getline test <times) > 0) {
+        sub(/ .*/, "", test)
+        gsub(/\//, "_", test)
+        usable[test] = 1
+    }
+}
 
 FILENAME ~ /\.counts$/ {
     split($0, part, " ")
     if (part[1] != "l")
         next
     has_code[part[2], part[3]] = 1
-    if (part[4]) {
-        run = FILENAME
-        sub(/.*\//, "", run)
-        sub(/\.counts$/, "", run)
+    run = FILENAME
+    sub(/.*\//, "", run)
+    sub(/\.counts$/, "", run)
+    if (part[4] && run in usable) {
         ran_by[part[2], part[3]] = ran_by[part[2], part[3]] " " run
         lines_of[run, part[2]]++
     }

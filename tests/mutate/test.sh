@@ -11,7 +11,7 @@ top=$1
 library=$2
 limit=$3
 name=$4
-. "$top/tests/native.sh"
+. "$top/tests/native_list.sh"
 
 # A mutant may crash, ask for all memory, or print without end. (A shell that has no such limits goes without.)
 # shellcheck disable=SC3045
