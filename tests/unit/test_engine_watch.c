@@ -210,6 +210,21 @@ what_a_holder_sees_to_is_not_told_again_and_again(void **state)
     assert_int_equal(21, atomic_load(&b->ran));
 }
 
+/* What vc_runtime_poll() goes by: a program that asks in vain waits on. */
+static void
+a_turn_that_finds_nothing_to_do_says_so(void **state)
+{
+    struct bench *b = *state;
+
+    assert_false(vc__engine_turn(&b->engine));
+
+    b->task.run = task_run;
+    vc__engine_post(&b->engine, &b->task);
+    assert_true(vc__engine_turn(&b->engine));
+    assert_false(vc__engine_turn(&b->engine));
+    assert_int_equal(1, atomic_load(&b->ran));
+}
+
 #define ROUNDS 2000u
 
 static void *
@@ -262,6 +277,7 @@ main(void)
         T(a_timer_is_told_when_it_is_due),
         T(what_a_holder_sees_to_is_not_told_again_and_again),
         T(nothing_is_lost_while_others_come_and_go),
+        T(a_turn_that_finds_nothing_to_do_says_so),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
