@@ -137,23 +137,30 @@ function negate_condition(from, to, text)
     change_end()
 }
 
-# Where A and B are equal it is the same which way this goes: A < B ? A : B, A > B ? A - B : 0, or if (A < B) A = B.
-function is_clamp(n, at, op, next_code,    left, right, rest)
+# Where A and B are equal it is the same which way this goes: A < B ? A : B, A > B ? A - B : 0, or if (A < B) A = B; and
+# so it is for no bytes in if (A > 0) memcpy(.., .., A).
+function is_same(n, at, op,    next_code, left, right, rest)
 {
+    next_code = trimmed(code[n + 1])
     left = substr(code[n], 1, at - 2)
     right = substr(code[n], at + length(op) + 1)
-    sub(/.*(^| |\()(return|=|if) *\(?/, "", left)
+    if (next_code ~ /^\? /)
+        right = right " " next_code
+    sub(/.*(return|=|if \() */, "", left)
     left = trimmed(left)
     if (match(right, / \? /)) {
         rest = substr(right, RSTART + 3)
         right = substr(right, 1, RSTART - 1)
-        sub(/[;,)]+ *$/, "", rest)
+        sub(/[;,]+ *$/, "", rest)
         return rest == left " : " right || rest == right " : " left || rest == left " - " right " : 0" || \
             rest == "0 : " left " - " right
     }
+    if (code[n] !~ /\) *$/ || !index(code[n], "if (" left " " op " " right))
+        return 0
     sub(/\) *$/, "", right)
-    return code[n] ~ /\) *$/ && index(code[n], "if (" left " " op " " right ")") && \
-        (trimmed(next_code) == left " = " right ";" || trimmed(next_code) == right " = " left ";")
+    if (op == ">" && right == "0" && next_code ~ /^mem(cpy|move)\(.*\);$/ && index(next_code, ", " left))
+        return 1
+    return next_code == left " = " right ";" || next_code == right " = " left ";"
 }
 
 # Each operator of a line that has spaces, or the line's end, around it.
@@ -164,9 +171,7 @@ function swap_operators(n,    at, rest, skipped, op)
     while (match(rest, / (==|!=|<=|>=|<|>) /)) {
         op = substr(rest, RSTART + 1, RLENGTH - 2)
         at = skipped + RSTART + 1
-        if (op ~ /[<>]/ && is_clamp(n, at, op, code[n + 1])) {
-            clamps++
-        } else {
+        if (op !~ /[<>]/ || !is_same(n, at, op)) {
             change(op == "==" || op == "!=" ? "negate" : "boundary", n, n)
             edit(n, at, length(op), swapped[op])
             change_end()

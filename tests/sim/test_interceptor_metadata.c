@@ -13,6 +13,7 @@
 static struct {
     const char *token; /* NULL: adds none */
     size_t n_many;     /* further ones of 100 bytes */
+    size_t last;       /* the length of one more, if not 0 */
     bool starts_badly; /* tries what may not be */
 
     enum vc_status added[8];
@@ -51,6 +52,11 @@ here_start(struct vc_interception *call, void **state, void *arg)
         assert_int_equal(add_text(call, TOKEN, seen.token), VC_OK);
     for (size_t i = 0; i < seen.n_many; i++)
         seen.added[0] = add_text(call, "many", hundred);
+    if (seen.last > 0) {
+        seen.added[1] =
+            vc_interception_add_metadata(call, "last", hundred, seen.last);
+        seen.added[2] = vc_interception_add_metadata(call, "more", "", 0);
+    }
     return VC_OK;
 }
 
@@ -258,6 +264,29 @@ adds_too_much(struct scene *s)
 }
 
 static void
+adds_all_that_may_be(struct scene *s)
+{
+    size_t n = (VC_METADATA_MAX - 16) / 107;
+
+    equip_client(s);
+    seen.token = "sesame";
+    seen.n_many = n;
+    seen.last = VC_METADATA_MAX - 16 - n * 107 - 7;
+    assert_int_equal(call_with(s, 0, NULL), VC_OK);
+    assert_int_equal(seen.added[0], VC_OK);
+    assert_int_equal(seen.added[1], VC_OK);
+    assert_int_equal(seen.added[2], VC_RESOURCE_EXHAUSTED);
+    assert_int_equal(seen.n_there, 1 + n + 1);
+}
+
+static void
+what_is_added_may_take_all_of_the_limit(void **state)
+{
+    (void)state;
+    play(adds_all_that_may_be);
+}
+
+static void
 what_is_added_is_limited(void **state)
 {
     (void)state;
@@ -306,6 +335,7 @@ main(void)
             a_refusal_of_the_server_brings_its_metadata_and_details),
         cmocka_unit_test(what_may_not_be_metadata_is_not_added),
         cmocka_unit_test(what_is_added_is_limited),
+        cmocka_unit_test(what_is_added_may_take_all_of_the_limit),
         cmocka_unit_test(a_refusal_of_the_client_fills_the_callers_result),
     };
 
