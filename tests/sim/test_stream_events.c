@@ -444,6 +444,52 @@ functions_for_the_other_form_are_refused(void **state)
     play(refused_act);
 }
 
+/* --- beside an interceptor ------------------------------------------------- */
+
+static atomic_uint finishes;
+
+static void
+finish_count(struct vc_interception *call,
+             const struct vc_interception_end *end, void **state, void *arg)
+{
+    (void)call;
+    (void)state;
+    (void)arg;
+    assert_int_equal(end->status, VC_OK);
+    atomic_fetch_add(&finishes, 1);
+}
+
+/* As long afterwards as anything of the stream could take. */
+static void
+intercepted_act(struct scene *s)
+{
+    struct vc_interceptor table = VC_INTERCEPTOR_INIT;
+    struct reactor r = {.to_send = 3};
+
+    runtime_start(s);
+    atomic_store(&finishes, 0);
+    table.finish = finish_count;
+    must(vc_channel_intercept(s->channel, &table));
+    begin(s, &r, TALK, 0, 10);
+    must(reactor_pump(&r));
+
+    assert_true(reactor_await(&r));
+    fake_sleep_us(100000);
+    assert_int_equal(atomic_load(&finishes), 0);
+    vc_stream_close(r.stream);
+
+    assert_true(reactor_await_word(&finishes, 1));
+    fake_sleep_us(100000);
+    assert_int_equal(atomic_load(&finishes), 1);
+}
+
+static void
+an_interceptor_sees_the_finish_once_with_the_close(void **state)
+{
+    (void)state;
+    play(intercepted_act);
+}
+
 int
 main(void)
 {
@@ -460,6 +506,7 @@ main(void)
         cmocka_unit_test(closing_a_channel_ends_its_streams_first),
         cmocka_unit_test(a_server_that_closes_waits_for_the_last_callback),
         cmocka_unit_test(functions_for_the_other_form_are_refused),
+        cmocka_unit_test(an_interceptor_sees_the_finish_once_with_the_close),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
