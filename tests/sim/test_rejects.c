@@ -1,0 +1,339 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Each reason for which a server refuses a client has a counter of its own,
+ * which rises by one, and no other does. The hellos are made by hand. */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <rdma/rdma_cma.h>
+#include <string.h>
+
+#include "cm/hello.h"
+#include "cm/listener.h"
+#include "rpc/runtime.h"
+#include "tests/sim/scene.h"
+
+#define THERE       "10.9.0.2"
+#define HERE        "10.9.0.3"
+#define OTHER_PORT  7472
+#define RESOLVE_MS  1000
+#define DRAIN_MS    100u
+#define PATIENCE    10000000u /* us */
+#define REASONS     10u
+#define OF_TOMORROW (REASONS + 1)
+
+/* --- a client by hand ---------------------------------------------------- */
+
+static struct vc__hello
+hello_good(void)
+{
+    return (struct vc__hello){.version_min = VC__VERSION_MIN,
+                              .version_max = VC__VERSION_MAX,
+                              .credits = 8,
+                              .log2_eager = 13,
+                              .log2_message = 22,
+                              .service = suite_probe_service.id,
+                              .fingerprint = suite_probe_service.fingerprint,
+                              .sessions = 1,
+                              .instance = {1}};
+}
+
+static struct rdma_cm_event *
+event_await(struct rdma_event_channel *channel, enum rdma_cm_event_type type)
+{
+    struct rdma_cm_event *ev;
+
+    assert_int_equal(0, rdma_get_cm_event(channel, &ev));
+    assert_string_equal(rdma_event_str(ev->event), rdma_event_str(type));
+    return ev;
+}
+
+static void
+resolve(struct rdma_event_channel *channel, struct rdma_cm_id *id,
+        const char *addr, uint16_t port)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port)};
+
+    inet_pton(AF_INET, addr, &to.sin_addr);
+    assert_int_equal(
+        0, rdma_resolve_addr(id, NULL, (struct sockaddr *)&to, RESOLVE_MS));
+    rdma_ack_cm_event(event_await(channel, RDMA_CM_EVENT_ADDR_RESOLVED));
+    assert_int_equal(0, rdma_resolve_route(id, RESOLVE_MS));
+    rdma_ack_cm_event(event_await(channel, RDMA_CM_EVENT_ROUTE_RESOLVED));
+}
+
+/* Says these bytes there; the reason that it is refused for. */
+static unsigned
+refused(const char *addr, uint16_t port, const void *data, size_t len)
+{
+    struct rdma_conn_param param = {
+        .private_data = data, .private_data_len = (uint8_t)len, .qp_num = 99};
+    struct rdma_event_channel *channel = rdma_create_event_channel();
+    struct rdma_cm_event *ev;
+    struct rdma_cm_id *id;
+    struct vc__reject reject;
+
+    assert_int_equal(0, rdma_create_id(channel, &id, NULL, RDMA_PS_TCP));
+    resolve(channel, id, addr, port);
+    assert_int_equal(0, rdma_connect(id, &param));
+    ev = event_await(channel, RDMA_CM_EVENT_REJECTED);
+    assert_int_equal(VC__SAID_OK,
+                     vc__reject_get(&reject, ev->param.conn.private_data,
+                                    ev->param.conn.private_data_len));
+    rdma_ack_cm_event(ev);
+    rdma_destroy_id(id);
+    rdma_destroy_event_channel(channel);
+    return reject.reason;
+}
+
+static unsigned
+hello_refused(const struct vc__hello *hello)
+{
+    uint8_t bytes[VC__HELLO_SIZE];
+
+    vc__hello_put(bytes, hello);
+    return refused(THERE, SIM_PORT, bytes, sizeof bytes);
+}
+
+/* --- what is counted ----------------------------------------------------- */
+
+/* Of reason 1 and so on; and what stands behind the last one. */
+static void
+rejects_get(const struct vc_counters *c, uint64_t out[REASONS + 1])
+{
+    const uint64_t all[REASONS + 1] = {
+        c->rejects_version, c->rejects_service,  c->rejects_schema,
+        c->rejects_busy,    c->rejects_limit,    c->rejects_draining,
+        c->rejects_moved,   c->rejects_security, c->rejects_malformed,
+        c->rejects_pool,    c->rejects_got};
+
+    memcpy(out, all, sizeof all);
+}
+
+/* The counter of this reason has risen by one, and no other, since *before;
+ * which follows. */
+static void
+expect_counted(struct vc_counters *before, const struct vc_counters *now,
+               unsigned reason)
+{
+    uint64_t was[REASONS + 1], is[REASONS + 1];
+
+    rejects_get(before, was);
+    rejects_get(now, is);
+    for (unsigned i = 0; i <= REASONS; i++) {
+        if (is[i] - was[i] != (i < REASONS && i + 1 == reason))
+            fail_msg("reason %u: the counter of reason %u rose by %u", reason,
+                     i + 1, (unsigned)(is[i] - was[i]));
+    }
+    *before = *now;
+}
+
+/* --- by a server ---------------------------------------------------------- */
+
+static void
+expect_refused(struct scene *s, struct vc_counters *before, unsigned got,
+               unsigned reason)
+{
+    struct vc_counters now = scene_server(s);
+
+    assert_int_equal(got, reason);
+    expect_counted(before, &now, reason);
+}
+
+static void
+is_refused_for_what_it_says(struct scene *s)
+{
+    struct vc_counters before = scene_server(s);
+    struct vc__hello h = hello_good();
+
+    h.version_min = h.version_max = VC__VERSION_MAX + 1;
+    expect_refused(s, &before, hello_refused(&h), VC__REJECT_VERSION);
+    h = hello_good();
+    h.service ^= 1;
+    expect_refused(s, &before, hello_refused(&h), VC__REJECT_SERVICE);
+    h = hello_good();
+    h.flags = VC__HELLO_DATAGRAM;
+    expect_refused(s, &before, hello_refused(&h), VC__REJECT_LIMIT);
+    h = hello_good();
+    h.security = 1;
+    expect_refused(s, &before, hello_refused(&h), VC__REJECT_SECURITY);
+    h = hello_good();
+    h.flags = VC__HELLO_POOL;
+    h.pool_token = 12345;
+    h.service = 0;
+    expect_refused(s, &before, hello_refused(&h), VC__REJECT_POOL);
+    expect_refused(s, &before, refused(THERE, SIM_PORT, "who are you?", 13),
+                   VC__REJECT_MALFORMED);
+    h = hello_good();
+    h.credits = 0;
+    expect_refused(s, &before, hello_refused(&h), VC__REJECT_MALFORMED);
+    scene_call(s, 64, 1);
+    h = hello_good(); /* the second of one */
+    expect_refused(s, &before, hello_refused(&h), VC__REJECT_BUSY);
+}
+
+static void
+a_server_counts_what_it_refuses_by_its_reason(void **state)
+{
+    struct vc_server_opts opts = VC_SERVER_OPTS_INIT;
+
+    (void)state;
+    opts.max_links = 1;
+    scene_play(is_refused_for_what_it_says, &opts);
+}
+
+static void
+is_sent_elsewhere(struct scene *s)
+{
+    struct vc_counters before = scene_server(s);
+    struct vc__hello h = hello_good();
+
+    expect_refused(s, &before, hello_refused(&h), VC__REJECT_MOVED);
+}
+
+static void
+a_server_counts_whom_it_sends_elsewhere(void **state)
+{
+    struct vc_server_opts opts = VC_SERVER_OPTS_INIT;
+
+    (void)state;
+    opts.redirect[0] = "rdma://10.9.0.9:7471";
+    scene_play(is_sent_elsewhere, &opts);
+}
+
+/* The server's process has a thread that drains it. */
+static struct {
+    pthread_t thread;
+    atomic_uint begin, drained;
+    atomic_bool over;
+} drain;
+
+static void *
+drain_main(void *arg)
+{
+    struct sim_server *s = arg;
+
+    sim_await(&drain.begin, PATIENCE);
+    if (!atomic_load(&drain.over))
+        vc_server_drain(s->server, NULL, DRAIN_MS);
+    sim_tell(&drain.drained);
+    return NULL;
+}
+
+static void
+drain_begin(struct sim_server *s)
+{
+    memset(&drain, 0, sizeof drain);
+    assert_int_equal(0, pthread_create(&drain.thread, NULL, drain_main, s));
+}
+
+static void
+drain_end(struct sim_server *s)
+{
+    (void)s;
+    atomic_store(&drain.over, true);
+    sim_tell(&drain.begin);
+    pthread_join(drain.thread, NULL);
+}
+
+static void
+comes_to_one_that_is_drained(struct scene *s)
+{
+    struct vc_counters before = scene_server(s);
+    struct vc__hello h = hello_good();
+
+    sim_tell(&drain.begin);
+    assert_true(sim_await(&drain.drained, PATIENCE));
+    expect_refused(s, &before, hello_refused(&h), VC__REJECT_DRAINING);
+}
+
+static void
+a_server_that_drains_counts_whom_it_refuses(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        struct scene s = {.opts = VC_CHANNEL_OPTS_INIT,
+                          .act = comes_to_one_that_is_drained};
+
+        s.server.begin = drain_begin;
+        s.server.end = drain_end;
+        scene_run(&s, seed);
+    }
+}
+
+/* --- by any number -------------------------------------------------------- */
+
+struct knock {
+    pthread_t thread;
+    unsigned got;
+};
+
+static void *
+knock_main(void *arg)
+{
+    ((struct knock *)arg)->got = refused(HERE, OTHER_PORT, "knock", 6);
+    return NULL;
+}
+
+/* Refuses one client of its own for this reason. */
+static void
+refuse_one(struct scene *s, struct rdma_event_channel *channel, unsigned reason)
+{
+    struct knock k;
+    struct rdma_cm_event *ev;
+    struct rdma_cm_id *id;
+
+    assert_int_equal(0, pthread_create(&k.thread, NULL, knock_main, &k));
+    ev = event_await(channel, RDMA_CM_EVENT_CONNECT_REQUEST);
+    id = ev->id;
+    rdma_ack_cm_event(ev);
+    vc__listener_reject(&s->runtime->progress[0].cm, id,
+                        (enum vc__reject_reason)reason, 0, "reason %u", reason);
+    pthread_join(k.thread, NULL);
+    assert_int_equal(k.got, reason);
+}
+
+static void
+refuses_for_each_reason(struct scene *s)
+{
+    struct sockaddr_in any = {.sin_family = AF_INET,
+                              .sin_port = htons(OTHER_PORT)};
+    struct rdma_event_channel *channel = rdma_create_event_channel();
+    struct vc_counters before = scene_client(s);
+    struct rdma_cm_id *id;
+
+    assert_int_equal(0, rdma_create_id(channel, &id, NULL, RDMA_PS_TCP));
+    assert_int_equal(0, rdma_bind_addr(id, (struct sockaddr *)&any));
+    assert_int_equal(0, rdma_listen(id, 4));
+    for (unsigned reason = 1; reason <= OF_TOMORROW; reason++) {
+        struct vc_counters now;
+
+        refuse_one(s, channel, reason);
+        now = scene_client(s);
+        expect_counted(&before, &now, reason);
+    }
+    rdma_destroy_id(id);
+    rdma_destroy_event_channel(channel);
+}
+
+/* Also of the schema's, for which no server of this version refuses. */
+static void
+each_reason_has_a_counter_of_its_own(void **state)
+{
+    (void)state;
+    scene_play(refuses_for_each_reason, NULL);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_server_counts_what_it_refuses_by_its_reason),
+        cmocka_unit_test(a_server_counts_whom_it_sends_elsewhere),
+        cmocka_unit_test(a_server_that_drains_counts_whom_it_refuses),
+        cmocka_unit_test(each_reason_has_a_counter_of_its_own),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
