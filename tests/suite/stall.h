@@ -1,0 +1,22 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Whether this machine stalled while a test measured a time: a thread that
+ * wakes every few milliseconds keeps the largest gap between two of its turns.
+ * A test prints the gap beside what it measured; no limit is widened by it. */
+#ifndef VC_TESTS_SUITE_STALL_H
+#define VC_TESTS_SUITE_STALL_H
+
+#define STALL_STEP_MS 5
+
+/* One measurement at a time in a process. */
+void stall_begin(void);
+
+/* Ends the measurement: the largest gap in milliseconds. Prints it as
+ * `# stalled N ms` when it is far from what a busy machine does anyway. */
+unsigned stall_end(void);
+
+/* Prints this line for a gap that was measured elsewhere. */
+void stall_print(unsigned ms);
+
+#endif
