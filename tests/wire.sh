@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # tests/wire.sh BUILD: a server in one guest and its client in another, joined by a wire that is cut and made bad under
-# them. Prints the TAP of tests/suite/test_wire.c, whose client says what is to happen to the wire: it makes a file
-# `ask` with a word in it, and we remove that when it is done.
+# them. Prints the TAP of tests/suite/test_wire.c, whose client says what is to happen to the wire or to itself: it makes
+# a file `ask` with a word in it, and we remove that when it is done. VC_TEST_LONG=1 makes it last minutes.
 set -u
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P) || exit 1
 build=$(CDPATH='' cd -- "$1" && pwd -P) && cd -- "$build" || exit 1
@@ -12,8 +12,10 @@ build=$(CDPATH='' cd -- "$1" && pwd -P) && cd -- "$build" || exit 1
 export UBSAN_OPTIONS="${UBSAN_OPTIONS-}:print_stacktrace=1:halt_on_error=1"
 export TSAN_OPTIONS="${TSAN_OPTIONS-}:suppressions='$here/tsan.supp'"
 
-# Each guest, with the other's load on few cores.
+# Each guest, with the other's load on few cores: of two processors for each, two would wait for the host's most of the
+# time, and boot half as fast.
 limit=600
+cpus=1
 
 pids=
 # shellcheck disable=SC2317 # called by trap
@@ -32,28 +34,45 @@ trap 'exit 1' INT TERM HUP
 guest()
 {
     mkfifo "$folder/$1.in" "$folder/$1.out" || exit 1
-    "$here/vm/run" --timeout "$limit" --memory 1024 --share "$folder" --wire "$2:$folder/socket" \
-        --monitor "$folder/$1" -- "$build/tests/suite/test_wire" "$3" "$folder" >"$folder/$1.log" 2>&1 &
+    "$here/vm/run" --timeout "$limit" --memory 1024 --cpus "$cpus" --share "$folder" \
+        --wire "$2:$folder/socket" --monitor "$folder/$1" -- "$build/tests/suite/test_wire" "$3" "$folder" >"$folder/$1.log" 2>&1 &
     pids="$pids $!"
 }
 
-# Has the guest of this name turn its end of the wire off or on. Opened for reading, too, a fifo makes nobody wait.
-wire_end()
+# A command for the monitor of the guest of this name. Opened for reading, too, a fifo makes nobody wait.
+monitor()
 {
-    echo "set_link wire $2" 1<>"$folder/$1.in"
+    echo "$2" 1<>"$folder/$1.in"
 }
 
-# What the client asks for, a word: the wire cut at both ends, at the server's only, and mended.
+# Has the guest of this name turn its end of the wire off or on.
+wire_end()
+{
+    monitor "$1" "set_link wire $2"
+}
+
+# Waits until the server has made a file of this name, or its guest has ended.
+await_file()
+{
+    until [ -e "$folder/$1" ] || ! kill -0 "$server" 2>/dev/null; do
+        sleep 0.05
+    done
+}
+
+# What the client asks for, a word: the wire cut at both ends, at the server's only, and mended; its own machine frozen
+# until the server has found that out. Of each blow the server is notified by the file `struck`.
 carry_out()
 {
     case $1 in
-    cut-both) wire_end server off && wire_end client off ;;
-    cut-far) wire_end server off ;;
-    mend) wire_end server on && wire_end client on ;;
+    cut-both) : >"$folder/struck" && cut=1 && wire_end server off && wire_end client off ;;
+    cut-far) : >"$folder/struck" && cut=1 && wire_end server off ;;
+    mend) [ -z "$cut" ] || { cut='' && wire_end server on && wire_end client on; } ;;
+    freeze-client) : >"$folder/struck" && monitor client stop && await_file found && monitor client cont ;;
     *) echo "# wire.sh: asked for $1" ;;
     esac
 }
 
+cut=
 guest server listen serve
 server=$!
 guest client connect call

@@ -12,11 +12,11 @@
 /* One measurement at a time in a process. */
 void stall_begin(void);
 
-/* Ends the measurement: the largest gap in milliseconds. Prints it as
- * `# stalled N ms` when it is far from what a busy machine does anyway. */
+/* Ends the measurement: the largest gap in milliseconds. */
 unsigned stall_end(void);
 
-/* Prints this line for a gap that was measured elsewhere. */
+/* Prints a gap as `# stalled N ms` when it is so large that it may explain a
+ * time. */
 void stall_print(unsigned ms);
 
 #endif

@@ -107,7 +107,7 @@ a_frozen_server_is_found_while_a_call_waits(unsigned round)
     since = fixture_ms();
     freeze(server);
     caller_join(&c);
-    stall_end();
+    stall_print(stall_end());
 
     assert_found("frozen server, a call outstanding", c.ended_ms - since,
                  BUSY_MS);
@@ -139,7 +139,7 @@ a_frozen_server_is_found_by_an_idle_client(unsigned round)
     while ((c = counters_of(f.runtime)).links_up > 0 &&
            fixture_ms() - since <= IDLE_MS)
         usleep(LOOK_US);
-    stall_end();
+    stall_print(stall_end());
 
     assert_found("frozen server, idle", fixture_ms() - since, IDLE_MS);
     assert_int_equal(1, c.keepalive_dead);
@@ -222,7 +222,7 @@ a_server_asks_the_adapter_of_a_frozen_client_and_keeps_it(unsigned round)
     freeze(client);
     assert_asked_and_kept(f.server_runtime,
                           calls ? "a call outstanding" : "idle");
-    stall_end();
+    stall_print(stall_end());
 
     assert_int_equal(0, kill(client, SIGCONT));
     fixture_tell(word(THAWED));

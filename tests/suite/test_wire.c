@@ -1,274 +1,66 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Two machines on a wire that is cut, mended, and made bad while calls run.
- * Whatever becomes of a call, what the client is told is true of what the
- * server did, no handler runs twice, and the calls after the mend are good on
- * the same channel. How many are good meanwhile is printed, not judged.
+ * Two machines on a wire that is cut, mended, and made bad while calls run, and
+ * machines and devices that die whole. Either end finds within the documented
+ * times that the other is dead. What a client is told of a call is true of what
+ * the server did, no handler runs twice, and the calls after the mend are good
+ * on the same channel. A wire that is bad, and cut for less time than keepalive
+ * allows, costs no call.
  * tests/wire.sh runs it in two guests, as `serve` and as `call`, with a folder
- * that both share with the host; the client directs. */
-#include <pthread.h>
+ * that both share with the host; the client directs. With VC_TEST_LONG=1 the
+ * cuts last until the client hardly tries to connect any more, and more calls
+ * meet more cuts on the bad wire. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "tests/suite/wire.h"
+#include "tests/suite/callers.h"
+#include "tests/suite/wire_load.h"
+#include "tests/suite/wire_watch.h"
 
-#define THREADS 4
+#define CALL_MS     3000  /* keepalive ends calls sooner */
+#define RESUME_MS   20000 /* from the mend until all threads work */
+#define LONG_CUT_MS 10000 /* a long run's */
 
-#define CUT_MS    10000
-#define CALL_MS   3000  /* a cut outlasts it, so calls must fail */
-#define GRACE_MS  2000  /* two guests share few cores */
-#define RESUME_MS 20000 /* from the mend until all threads work */
-#define SETTLE_MS 3000  /* what was on its way at the cut has come */
-#define PACE_US   20000 /* a caller that was refused waits so long */
+/* A call that nobody answers: longer than all limits here. */
+#define OUTSTANDING_MS 60000
 
-/* Good calls that a thread makes before the cut and after it. */
-#define SOME 20
+#define TRIES 3 /* to have the links that are watched up at one time */
 
-/* Over the bad wire. */
-#define BAD_CALLS   400
-#define BAD_MS      20000
-#define BAD_LEAST   30
-#define BAD_CALL_MS 5000
+/* Over the bad wire. All calls survive a link that is lost: they have the time
+ * for another, and are in their handlers when the wire is cut. */
+#define BAD_KEEPALIVE_MS 30000
+#define BAD_CALL_MS      60000
+#define BAD_HANDLER_MS   30
+#define CUT_FOUND_MS     10000 /* the adapter gives up sooner */
 
 /* Packets that netem has lost here. */
 #define DROPPED                                                                \
     "tc -s qdisc show dev w0 | sed -n 's/.*(dropped \\([0-9]*\\).*/\\1/p'"
 
-/* --- the client's calls ------------------------------------------------ */
-
 static struct vc_runtime *runtime;
 static struct vc_channel *channel;
 
-/* How the call of each tag ended. */
-static struct ending {
-    enum vc_status status;
-    enum vc_outcome outcome;
-    uint64_t took_ms;
-} endings[WIRE_TAGS];
-static atomic_uint next_tag;
-
-/* Good calls of each thread. */
-#define GOOD(thread) (&fixture_board->words[thread])
-
-static const size_t sizes[] = {0, 40, 700, 1500, 9000, 40000};
-#define SIZE_MOST 40000
-#define SIZES     (sizeof sizes / sizeof sizes[0])
-static uint8_t noise[SIZE_MOST + WIRE_TAGS];
-
-static void
-noise_make(void)
+static bool
+is_long(void)
 {
-    uint32_t x = 1;
+    const char *value = getenv("VC_TEST_LONG");
 
-    for (size_t i = 0; i < sizeof noise; i++) {
-        x = x * 1664525u + 1013904223u;
-        noise[i] = (uint8_t)(x >> 24);
-    }
-}
-
-/* A wrong reply is VC_DATA_LOSS, which the library itself never gives. */
-static enum vc_status
-reply_check(const Suite__EchoRequest *request, const Suite__EchoReply *reply)
-{
-    bool good = reply->tag == request->tag &&
-                reply->payload.len == request->payload.len &&
-                (reply->payload.len == 0 ||
-                 memcmp(reply->payload.data, request->payload.data,
-                        reply->payload.len) == 0);
-
-    return good ? VC_OK : VC_DATA_LOSS;
+    return value != NULL && strcmp(value, "1") == 0;
 }
 
 static void
-call(unsigned tag, unsigned timeout_ms)
+channel_open(struct vc_runtime *of, uint16_t port,
+             const struct vc_channel_opts *opts, struct vc_channel **out)
 {
-    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
-    Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
-    struct ending *e = &endings[tag];
-    uint64_t began = fixture_ms();
-    Suite__EchoReply *reply;
+    char target[80];
 
-    opts.timeout_ms = timeout_ms;
-    request.tag = tag;
-    request.payload.data = noise + tag;
-    request.payload.len = sizes[tag % SIZES];
-    e->status = suite_probe_echo(channel, &request, &opts, &reply);
-    e->took_ms = fixture_ms() - began;
-    if (e->status != VC_OK) {
-        e->outcome = vc_error_outcome();
-        return;
-    }
-    e->status = reply_check(&request, reply);
-    vc_reply_free(reply);
+    snprintf(target, sizeof target, "rdma://%s:%u", getenv("VC_TEST_PEER"),
+             port);
+    assert_status(VC_OK, vc_channel_open(of, target, opts, out));
 }
-
-/* --- load -------------------------------------------------------------- */
-
-static struct load {
-    pthread_t threads[THREADS];
-    unsigned n; /* of them that run */
-    atomic_bool stop;
-    unsigned limit;      /* the first tag that is not called */
-    uint64_t due;        /* no call begins after that */
-    unsigned timeout_ms; /* of each call */
-} load;
-
-static void *
-load_run(void *arg)
-{
-    atomic_uint *good = arg;
-
-    while (!atomic_load(&load.stop) && fixture_ms() < load.due) {
-        unsigned tag = atomic_fetch_add(&next_tag, 1);
-
-        if (tag >= load.limit) {
-            atomic_fetch_sub(&next_tag, 1);
-            break;
-        }
-        call(tag, load.timeout_ms);
-        if (endings[tag].status == VC_OK)
-            fixture_tell(good);
-        else
-            usleep(PACE_US);
-    }
-    return NULL;
-}
-
-static void
-load_start(unsigned limit, uint64_t ms, unsigned timeout_ms)
-{
-    fixture_board_make();
-    atomic_store(&load.stop, false);
-    load.limit = limit < WIRE_TAGS ? limit : WIRE_TAGS;
-    load.due = fixture_ms() + ms;
-    load.timeout_ms = timeout_ms;
-    for (load.n = 0; load.n < THREADS; load.n++)
-        assert_int_equal(0, pthread_create(&load.threads[load.n], NULL,
-                                           load_run, GOOD(load.n)));
-}
-
-static void
-load_join(void)
-{
-    while (load.n > 0)
-        pthread_join(load.threads[--load.n], NULL);
-}
-
-static unsigned
-good_calls(void)
-{
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < THREADS; i++)
-        n += atomic_load(GOOD(i));
-    return n;
-}
-
-/* Waits until each thread has made some more good calls. */
-static void
-await_good_of_all(void)
-{
-    unsigned seen[THREADS];
-
-    for (unsigned i = 0; i < THREADS; i++)
-        seen[i] = atomic_load(GOOD(i));
-    for (unsigned i = 0; i < THREADS; i++)
-        fixture_await(GOOD(i), seen[i] + SOME);
-}
-
-/* --- the truth --------------------------------------------------------- */
-
-/* Has the server do what a tag says; NULL when it cannot be reached. A first
- * call may be the one that finds out that the link is dead. */
-static Suite__EchoReply *
-server_does(uint64_t tag, unsigned n)
-{
-    Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
-    Suite__EchoReply *reply;
-
-    request.tag = tag;
-    request.reply_size = n;
-    if (suite_probe_echo(channel, &request, NULL, &reply) == VC_OK ||
-        suite_probe_echo(channel, &request, NULL, &reply) == VC_OK)
-        return reply;
-    print_error("the server does not do %llu: %s\n", (unsigned long long)tag,
-                vc_error());
-    return NULL;
-}
-
-static void
-have_server_do(uint64_t tag)
-{
-    Suite__EchoReply *reply = server_does(tag, 0);
-
-    assert_non_null(reply);
-    vc_reply_free(reply);
-}
-
-/* NULL, or what is wrong. */
-static const char *
-ending_fault(const struct ending *e, unsigned times)
-{
-    if (times > 1)
-        return "ran twice";
-    if (e->status == VC_DATA_LOSS)
-        return "had a wrong reply";
-    if (e->status == VC_OK && times != 1)
-        return "is good and did not run";
-    if (e->status != VC_OK && e->outcome == VC_OUTCOME_NOT_EXECUTED &&
-        times != 0)
-        return "ran, and is said not to have";
-    if (e->status != VC_OK && e->outcome == VC_OUTCOME_EXECUTED && times != 1)
-        return "is said to have run, and did not";
-    return NULL;
-}
-
-/* All calls ever made, for one that was given up may still run later. */
-static void
-assert_true_endings(void)
-{
-    unsigned n = atomic_load(&next_tag);
-    Suite__EchoReply *reply = server_does(WIRE_REPORT, n);
-
-    assert_non_null(reply);
-    assert_int_equal(n, reply->payload.len);
-    for (unsigned tag = 0; tag < n; tag++) {
-        const char *fault =
-            ending_fault(&endings[tag], reply->payload.data[tag]);
-
-        if (fault != NULL)
-            fail_msg("call %u (%s after %llu ms) %s", tag,
-                     vc_status_name(endings[tag].status),
-                     (unsigned long long)endings[tag].took_ms, fault);
-    }
-    vc_reply_free(reply);
-}
-
-/* Counts, and prints, what became of the calls from a tag on; no call took
- * longer than it may. How many were not good. */
-static unsigned
-count_endings(const char *what, unsigned first, unsigned timeout_ms)
-{
-    unsigned n = atomic_load(&next_tag), bad = 0, not_run = 0, late = 0;
-
-    for (unsigned tag = first; tag < n; tag++) {
-        const struct ending *e = &endings[tag];
-
-        assert_in_range(e->took_ms, 0, timeout_ms + GRACE_MS);
-        bad += e->status != VC_OK;
-        late += e->status == VC_DEADLINE_EXCEEDED;
-        not_run += e->status != VC_OK && e->outcome == VC_OUTCOME_NOT_EXECUTED;
-    }
-    print_message("# %s: %u calls good, %u not (%u too late; %u of them not "
-                  "executed)\n",
-                  what, n - first - bad, bad, late, not_run);
-    return bad;
-}
-
-/* --- the wire ---------------------------------------------------------- */
 
 /* Has the host do it: see tests/wire.sh. */
 static void
@@ -278,43 +70,164 @@ host_does(const char *what)
     wire_file_await("ask", false);
 }
 
-/* The cut lasts so long: that is the fault, and nothing is waited for. */
+/* --- this machine's ends of the links that are watched ------------------ */
+
+static struct ends {
+    struct vc_runtime *runtimes[WATCHED];
+    struct vc_channel *channels[WATCHED];
+    struct caller call; /* is outstanding on the busy one */
+    bool calls;
+} ends;
+
+static unsigned watches; /* the number of the last call of Sleep */
+
+static void
+file_remove(const char *name)
+{
+    char path[WIRE_FILES];
+
+    wire_path(name, path);
+    unlink(path);
+}
+
+/* A library thread advances the idle one. The call's number goes with it. */
+static void
+ends_connect(void)
+{
+    for (unsigned i = 0; i < WATCHED; i++) {
+        wire_runtime(&ends.runtimes[i]);
+        channel_open(ends.runtimes[i], (uint16_t)WIRE_WATCH_PORT(i), NULL,
+                     &ends.channels[i]);
+        have_server_do(ends.channels[i], WIRE_NOTHING);
+    }
+    assert_status(VC_OK, vc_runtime_start(ends.runtimes[WATCH_IDLE], 1));
+    ends.call = (struct caller){.channel = ends.channels[WATCH_BUSY],
+                                .sleep_ms = ++watches,
+                                .timeout_ms = OUTSTANDING_MS};
+    caller_start(&ends.call);
+    ends.calls = true;
+}
+
+static void
+ends_close(void)
+{
+    for (unsigned i = 0; i < WATCHED; i++)
+        if (ends.channels[i] != NULL)
+            vc_channel_close(ends.channels[i]);
+    if (ends.calls)
+        caller_join(&ends.call);
+    for (unsigned i = 0; i < WATCHED; i++)
+        if (ends.runtimes[i] != NULL)
+            vc_runtime_free(ends.runtimes[i]);
+    memset(&ends, 0, sizeof ends);
+}
+
+/* Has both links up, and the server do what this tag says when they are lost.
+ * Either machine may stall for longer than keepalive allows, and cost a link
+ * before the blow: then both are made anew, once or twice. */
+static void
+ends_open(uint64_t tag)
+{
+    Suite__EchoReply *reply;
+    unsigned tries = 0;
+
+    file_remove("struck");
+    file_remove("found");
+    do {
+        ends_close();
+        ends_connect();
+        reply = server_does(channel, tag, watches);
+        vc_reply_free(reply);
+    } while ((reply == NULL || !watch_ready(ends.runtimes)) && ++tries < TRIES);
+    if (tries > 0)
+        printf("# the links were made anew %u times\n", tries);
+    assert_in_range(tries, 0, TRIES - 1);
+}
+
+/* The call has ended for its server was found dead. */
+static void
+ends_assert_call_failed(uint64_t since_ms)
+{
+    struct caller *c = &ends.call;
+
+    caller_join(c);
+    ends.calls = false;
+    printf("# the call ended after %d ms, at most %d: %s\n",
+           (int)(c->ended_ms - since_ms), WATCH_BUSY_MS, c->text);
+    assert_int_equal(VC_UNAVAILABLE, c->status);
+    assert_int_equal(VC_OUTCOME_UNKNOWN, c->outcome);
+    assert_in_range(c->ended_ms - since_ms, 0, WATCH_BUSY_MS);
+}
+
+/* What the server found, too. */
+static void
+assert_server_found(void)
+{
+    struct watch_found found;
+    char path[WIRE_FILES], text[WATCH_TEXT] = "";
+    FILE *f;
+
+    wire_file_await("found", true);
+    wire_path("found", path);
+    f = fopen(path, "r");
+    assert_non_null(f);
+    assert_non_null(fgets(text, sizeof text, f));
+    fclose(f);
+    assert_true(watch_read(&found, text));
+    watch_assert_found(&found, "server");
+}
+
+/* --- a wire that is cut ------------------------------------------------ */
+
+/* Either end finds it; then each thread's calls fail, and none is good. */
 static void
 cut_pass(const char *how)
 {
+    struct watch_found found;
+    uint64_t since = fixture_ms();
+    struct watch w;
     unsigned good;
 
+    watch_begin(&w, ends.runtimes);
     host_does(how);
-    usleep(SETTLE_MS * 1000);
-    good = good_calls();
-    usleep((CUT_MS - SETTLE_MS) * 1000);
-    assert_int_equal(good, good_calls());
+    watch_end(&w, since, &found);
+    watch_assert_found(&found, "client");
+    ends_assert_call_failed(since);
+    assert_server_found();
+    load_await_failed();
+    good = load_good();
+    if (is_long())
+        usleep(LONG_CUT_MS * 1000);
+    load_await_failed();
+    assert_int_equal(good, load_good());
     host_does("mend");
 }
 
 static void
 cut_and_mend(const char *how)
 {
-    unsigned first = atomic_load(&next_tag);
+    const struct load_opts calls = {.channel = channel, .timeout_ms = CALL_MS};
+    unsigned first = load_next_tag();
     uint64_t mended, took;
 
-    load_start(WIRE_TAGS, 2 * WIRE_BOOT_MS, CALL_MS);
-    await_good_of_all();
+    load_start(&calls);
+    load_await_good();
+    ends_open(WIRE_WATCH);
     cut_pass(how);
     mended = fixture_ms();
-    await_good_of_all();
+    load_await_good();
     took = fixture_ms() - mended;
-    atomic_store(&load.stop, true);
-    load_join();
-    assert_true_endings();
-    assert_in_range(count_endings(how, first, CALL_MS), THREADS, WIRE_TAGS);
-    print_message("# %s: good again %llu ms after the mend\n", how,
-                  (unsigned long long)took);
+    load_stop();
+    assert_true_endings(channel);
+    assert_in_range(count_endings(how, first, CALL_MS), LOAD_THREADS,
+                    WIRE_TAGS);
+    printf("# %s: good again %llu ms after the mend\n", how,
+           (unsigned long long)took);
     assert_in_range(took, 0, RESUME_MS);
 }
 
 static void
-calls_outlive_a_cable_that_was_pulled(void **state)
+a_cable_that_was_pulled_is_found_and_outlived(void **state)
 {
     (void)state;
     cut_and_mend("cut-both");
@@ -322,11 +235,24 @@ calls_outlive_a_cable_that_was_pulled(void **state)
 
 /* The client's own port stays up: only silence tells it. */
 static void
-calls_outlive_a_cut_that_only_the_server_sees(void **state)
+a_cut_that_only_the_server_sees_is_found_and_outlived(void **state)
 {
     (void)state;
     cut_and_mend("cut-far");
 }
+
+/* The whole of it, adapter included, until the server has found it dead. */
+static void
+a_server_finds_a_client_whose_machine_is_frozen(void **state)
+{
+    (void)state;
+    ends_open(WIRE_WATCH);
+    host_does("freeze-client");
+    assert_server_found();
+    have_server_do(channel, WIRE_NOTHING);
+}
+
+/* --- a wire that is bad ------------------------------------------------- */
 
 static unsigned
 packets_lost(void)
@@ -340,61 +266,143 @@ packets_lost(void)
     return n;
 }
 
-static void
-calls_are_right_over_a_bad_wire(void **state)
+static struct vc_counters
+counters_of(struct vc_runtime *of)
 {
-    unsigned first = atomic_load(&next_tag), lost, bad;
+    struct vc_counters c = VC_COUNTERS_INIT;
+
+    vc_runtime_counters(of, &c);
+    return c;
+}
+
+/* The wire is cut until the link is lost with calls in their handlers. */
+static void
+cut_until_link_lost(struct vc_runtime *of)
+{
+    uint64_t lost = counters_of(of).links_lost, since = fixture_ms();
+
+    host_does("cut-both");
+    while (counters_of(of).links_lost == lost &&
+           fixture_ms() - since <= CUT_FOUND_MS)
+        usleep(2000);
+    host_does("mend");
+    assert_in_range(counters_of(of).links_lost, lost + 1, UINT32_MAX);
+}
+
+/* So many calls, and so many cuts spread over them. */
+static void
+bad_wire_pass(struct vc_runtime *of, const struct load_opts *calls,
+              unsigned cuts)
+{
+    load_start(calls);
+    for (unsigned i = 1; i <= cuts; i++) {
+        load_await_good_calls(calls->calls * i / (cuts + 1));
+        cut_until_link_lost(of);
+    }
+    load_join();
+}
+
+static void
+bad_wire_check(struct vc_runtime *of, unsigned first, unsigned n, unsigned cuts)
+{
+    struct vc_counters c = counters_of(of);
+    Suite__EchoReply *reply;
+
+    assert_int_equal(0, count_endings("bad wire", first, BAD_CALL_MS));
+    assert_true_endings(channel);
+    reply = server_does(channel, WIRE_REPEATS, 0);
+    assert_non_null(reply);
+    printf("# bad wire: %u links lost, %u requests sent again, %u of them "
+           "known to the server\n",
+           (unsigned)c.links_lost, (unsigned)c.calls_sent_again,
+           (unsigned)reply->tag);
+    assert_in_range(reply->tag, 1, UINT32_MAX);
+    vc_reply_free(reply);
+    assert_int_equal(n, load_next_tag() - first);
+    assert_int_equal(n, load_good());
+    assert_int_equal(n, c.calls_started);
+    assert_in_range(c.links_lost, cuts, UINT32_MAX);
+    assert_in_range(c.calls_sent_again, cuts, UINT32_MAX);
+}
+
+static void
+each_call_over_a_bad_wire_is_good_and_executed_once(void **state)
+{
+    struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+    struct load_opts calls = {.calls = is_long() ? 600 : 48,
+                              .timeout_ms = BAD_CALL_MS,
+                              .handler_ms = BAD_HANDLER_MS};
+    unsigned first = load_next_tag(), cuts = is_long() ? 8 : 2, lost;
+    struct vc_runtime *of;
 
     (void)state;
-    have_server_do(WIRE_SPOIL);
+    opts.keepalive_ms = BAD_KEEPALIVE_MS;
+    wire_runtime(&of);
+    channel_open(of, WIRE_PORT, &opts, &calls.channel);
+    have_server_do(channel, WIRE_SPOIL);
     assert_int_equal(0, system(WIRE_TC_SPOIL));
-    load_start(first + BAD_CALLS, BAD_MS, BAD_CALL_MS);
-    load_join();
+    bad_wire_pass(of, &calls, cuts);
     lost = packets_lost();
     assert_int_equal(0, system(WIRE_TC_RESTORE));
-    have_server_do(WIRE_RESTORE);
-    assert_true_endings();
-    bad = count_endings("bad wire", first, BAD_CALL_MS);
-    print_message("# bad wire: %u packets of ours were lost\n", lost);
+    have_server_do(channel, WIRE_RESTORE);
+    printf("# bad wire: %u packets of ours were lost\n", lost);
     assert_in_range(lost, 1, UINT32_MAX);
-    assert_in_range(atomic_load(&next_tag) - first, BAD_LEAST, BAD_CALLS);
-    assert_in_range(bad, 0, BAD_CALLS / 2);
+    bad_wire_check(of, first, calls.calls, cuts);
+    vc_channel_close(calls.channel);
+    vc_runtime_free(of);
 }
+
+/* --- a device that is removed ------------------------------------------- */
+
+/* The server's process and machine go on without it, and the kernel's farewell
+ * is lost, so that only keepalive finds it. The last test: the server
+ * is of no use afterwards. */
+static void
+a_removed_device_of_the_server_is_found(void **state)
+{
+    struct watch_found found;
+    struct watch w;
+    uint64_t since;
+
+    (void)state;
+    ends_open(WIRE_REMOVE);
+    watch_begin(&w, ends.runtimes);
+    since = fixture_ms();
+    wire_file_make("struck", "");
+    watch_end(&w, since, &found);
+    watch_assert_found(&found, "client");
+    ends_assert_call_failed(since);
+}
+
+/* --- both roles --------------------------------------------------------- */
 
 /* Whatever became of a test: the next one has a wire and no load. */
 static int
 calm(void **state)
 {
     (void)state;
-    atomic_store(&load.stop, true);
     host_does("mend");
-    load_join();
+    load_stop();
+    ends_close();
     return 0;
 }
 
 static int
 client_start(void **state)
 {
-    char target[80];
-
     (void)state;
-    noise_make();
     fixture_board_make();
     wire_file_await("serving", true);
-    snprintf(target, sizeof target, "rdma://%s:%d", getenv("VC_TEST_PEER"),
-             WIRE_PORT);
     wire_runtime(&runtime);
-    assert_status(VC_OK, vc_channel_open(runtime, target, NULL, &channel));
+    channel_open(runtime, WIRE_PORT, NULL, &channel);
     return 0;
 }
 
-/* Nothing was executed late either. */
 static int
 client_end(void **state)
 {
     (void)state;
-    assert_true_endings();
-    have_server_do(WIRE_END);
+    wire_file_make("end", "");
     vc_channel_close(channel);
     vc_runtime_free(runtime);
     return 0;
@@ -407,6 +415,8 @@ server_serves_until_it_is_told_to_end(void **state)
     wire_serve();
 }
 
+#define T(name) cmocka_unit_test_teardown(name, calm)
+
 int
 main(int argc, char **argv)
 {
@@ -414,10 +424,11 @@ main(int argc, char **argv)
         cmocka_unit_test(server_serves_until_it_is_told_to_end),
     };
     const struct CMUnitTest client[] = {
-        cmocka_unit_test_teardown(calls_outlive_a_cable_that_was_pulled, calm),
-        cmocka_unit_test_teardown(calls_outlive_a_cut_that_only_the_server_sees,
-                                  calm),
-        cmocka_unit_test_teardown(calls_are_right_over_a_bad_wire, calm),
+        T(a_cable_that_was_pulled_is_found_and_outlived),
+        T(a_cut_that_only_the_server_sees_is_found_and_outlived),
+        T(a_server_finds_a_client_whose_machine_is_frozen),
+        T(each_call_over_a_bad_wire_is_good_and_executed_once),
+        T(a_removed_device_of_the_server_is_found),
     };
 
     if (argc != 3 || getenv("VC_TEST_PEER") == NULL)

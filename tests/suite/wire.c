@@ -8,22 +8,36 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "tests/suite/wire_watch.h"
+
+#define LOOK_US  20000 /* at a file that another machine makes */
+#define READY_MS 10000 /* for the links that are to be watched */
+
 const char *wire_folder;
 
-static void
-path_in_folder(const char *name, char path[300])
+void
+wire_path(const char *name, char path[WIRE_FILES])
 {
-    snprintf(path, 300, "%s/%s", wire_folder, name);
+    snprintf(path, WIRE_FILES, "%s/%s", wire_folder, name);
+}
+
+static bool
+is_there(const char *name)
+{
+    char path[WIRE_FILES];
+
+    wire_path(name, path);
+    return access(path, F_OK) == 0;
 }
 
 void
 wire_file_make(const char *name, const char *text)
 {
-    char made[300], path[300];
+    char made[WIRE_FILES + 4], path[WIRE_FILES];
     FILE *f;
 
-    path_in_folder("new", made);
-    path_in_folder(name, path);
+    wire_path(name, path);
+    snprintf(made, sizeof made, "%s.new", path);
     f = fopen(made, "w");
     assert_non_null(f);
     assert_true(fputs(text, f) >= 0);
@@ -35,14 +49,12 @@ void
 wire_file_await(const char *name, bool there)
 {
     uint64_t due = fixture_ms() + WIRE_BOOT_MS;
-    char path[300];
 
-    path_in_folder(name, path);
-    while ((access(path, F_OK) == 0) != there) {
+    while (is_there(name) != there) {
         if (fixture_ms() > due)
-            fail_msg("%s is %s after %d ms", path,
+            fail_msg("%s is %s after %d ms", name,
                      there ? "not there" : "there", WIRE_BOOT_MS);
-        usleep(20000);
+        usleep(LOOK_US);
     }
 }
 
@@ -84,11 +96,172 @@ command(struct vc_call *call, const char *text)
                : vc_call_fail(call, VC_INTERNAL, "%s: %d", text, status);
 }
 
+/* --- links that are watched -------------------------------------------- */
+
+/* A server and a runtime of its own for each of them. */
+static struct watched {
+    struct vc_runtime *runtime;
+    struct vc_server *server;
+} watched[WATCHED];
+
+static atomic_uint sleeping; /* the number of the last call of Sleep */
+
+/* What the main thread is to do; 0 when it has begun with that. */
+static atomic_uint due_tag;
+
+static void
+end_call(struct vc_call *call, void *arg)
+{
+    (void)arg;
+    vc_call_end(call, VC_CANCELLED);
+}
+
+/* Runs until its client gives it up, or is forgotten. */
+static enum vc_status
+sleep_on(struct vc_call *call, const Suite__SleepRequest *request,
+         Suite__SleepReply *reply, void *arg)
+{
+    enum vc_status later = vc_call_later(call);
+
+    (void)reply;
+    (void)arg;
+    if (vc_call_on_cancel(call, end_call, NULL) != VC_OK)
+        return VC_INTERNAL;
+    atomic_store(&sleeping, request->milliseconds);
+    return later;
+}
+
+static bool
+links_ready(unsigned number)
+{
+    for (unsigned i = 0; i < WATCHED; i++) {
+        struct vc_counters c = VC_COUNTERS_INIT;
+
+        vc_runtime_counters(watched[i].runtime, &c);
+        if (c.links_up != 1)
+            return false;
+    }
+    return atomic_load(&sleeping) == number;
+}
+
+/* Waits until the call of Sleep with this number has come, each link is up,
+ * and the main thread looks after them. */
+static enum vc_status
+have_main_do(struct vc_call *call, unsigned tag, unsigned n)
+{
+    uint64_t due = fixture_ms() + READY_MS;
+
+    while (!links_ready(n) && fixture_ms() < due)
+        usleep(1000);
+    if (!links_ready(n))
+        return vc_call_fail(call, VC_INTERNAL,
+                            "call %u sleeps, not %u, or a link is not up",
+                            atomic_load(&sleeping), n);
+    atomic_store(&due_tag, tag);
+    while (atomic_load(&due_tag) != 0 && fixture_ms() < due)
+        usleep(1000);
+    return atomic_load(&due_tag) == 0
+               ? VC_OK
+               : vc_call_fail(call, VC_INTERNAL, "the main thread is busy");
+}
+
+/* The main thread has begun. False when there is to be no blow: the client has
+ * failed, and asks for the next thing, or ends. */
+static bool
+await_struck(void)
+{
+    atomic_store(&due_tag, 0);
+    while (!is_there("struck")) {
+        if (atomic_load(&due_tag) != 0 || is_there("end"))
+            return false;
+        usleep(LOOK_US);
+    }
+    return true;
+}
+
+static void
+watch(void)
+{
+    struct vc_runtime *const runtimes[WATCHED] = {watched[WATCH_BUSY].runtime,
+                                                  watched[WATCH_IDLE].runtime};
+    struct watch_found found;
+    struct watch w;
+    char text[WATCH_TEXT];
+
+    watch_begin(&w, runtimes);
+    if (!await_struck()) {
+        watch_give_up();
+        return;
+    }
+    watch_end(&w, fixture_ms(), &found);
+    watch_write(&found, text);
+    wire_file_make("found", text);
+}
+
+/* Also those that are not up any more, and hold an id of rdma_cm. */
+static unsigned
+links_of(unsigned which)
+{
+    struct vc_counters c = VC_COUNTERS_INIT;
+
+    vc_runtime_counters(watched[which].runtime, &c);
+    return (unsigned)c.links_server;
+}
+
+static void
+device_remove(void)
+{
+    if (!await_struck())
+        return;
+    assert_int_equal(0, system(WIRE_DEVICE_REMOVE));
+    /* The kernel sends a farewell for an id that is destroyed; after that, this
+     * machine is on the wire as before. */
+    while (links_of(WATCH_BUSY) + links_of(WATCH_IDLE) > 0)
+        usleep(1000);
+    assert_int_equal(0, system(WIRE_TC_RESTORE));
+}
+
+static void
+watched_start(const struct suite_probe_methods *methods)
+{
+    char target[80];
+
+    for (unsigned i = 0; i < WATCHED; i++) {
+        struct watched *w = &watched[i];
+
+        wire_runtime(&w->runtime);
+        assert_status(VC_OK, vc_server_new(w->runtime, NULL, &w->server));
+        assert_status(VC_OK, suite_probe_add(w->server, methods, w->runtime));
+        fixture_target((uint16_t)WIRE_WATCH_PORT(i), target);
+        assert_status(VC_OK, vc_server_listen(w->server, target));
+        assert_status(VC_OK, vc_runtime_start(w->runtime, 1));
+    }
+}
+
+static void
+watched_stop(void)
+{
+    for (unsigned i = 0; i < WATCHED; i++) {
+        vc_server_close(watched[i].server);
+        vc_runtime_free(watched[i].runtime);
+    }
+}
+
+/* --- what it serves ---------------------------------------------------- */
+
+static uint64_t
+repeats(struct vc_runtime *runtime)
+{
+    struct vc_counters c = VC_COUNTERS_INIT;
+
+    vc_runtime_counters(runtime, &c);
+    return c.calls_joined + c.calls_answered_again;
+}
+
 static enum vc_status
 echo(struct vc_call *call, const Suite__EchoRequest *request,
      Suite__EchoReply *reply, void *arg)
 {
-    (void)arg;
     reply->tag = request->tag;
     switch (request->tag) {
     case WIRE_REPORT:
@@ -97,34 +270,56 @@ echo(struct vc_call *call, const Suite__EchoRequest *request,
         return command(call, WIRE_TC_SPOIL);
     case WIRE_RESTORE:
         return command(call, WIRE_TC_RESTORE);
-    case WIRE_END:
-        fixture_tell(&fixture_board->stop);
+    case WIRE_NOTHING:
         return VC_OK;
+    case WIRE_REPEATS:
+        reply->tag = repeats(arg);
+        return VC_OK;
+    case WIRE_WATCH:
+    case WIRE_REMOVE:
+        return have_main_do(call, (unsigned)request->tag, request->reply_size);
     default:
         atomic_fetch_add(&ran[request->tag % WIRE_TAGS], 1);
+        usleep(request->reply_size * 1000);
         reply->payload = request->payload;
         return VC_OK;
+    }
+}
+
+/* tests/wire.sh ends us when the client cannot. */
+static void
+main_run(void)
+{
+    while (!is_there("end")) {
+        unsigned tag = atomic_load(&due_tag);
+
+        if (tag == WIRE_WATCH)
+            watch();
+        else if (tag == WIRE_REMOVE)
+            device_remove();
+        usleep(LOOK_US);
     }
 }
 
 void
 wire_serve(void)
 {
-    const struct suite_probe_methods methods = {.echo = echo};
+    const struct suite_probe_methods methods = {.echo = echo,
+                                                .sleep = sleep_on};
     struct vc_runtime *runtime;
     struct vc_server *server;
     char target[80];
 
     wire_runtime(&runtime);
     assert_status(VC_OK, vc_server_new(runtime, NULL, &server));
-    assert_status(VC_OK, suite_probe_add(server, &methods, NULL));
+    assert_status(VC_OK, suite_probe_add(server, &methods, runtime));
     assert_status(VC_OK,
                   vc_server_listen(server, fixture_target(WIRE_PORT, target)));
     assert_status(VC_OK, vc_runtime_start(runtime, 1));
+    watched_start(&methods);
     wire_file_make("serving", "");
-    /* tests/wire.sh ends us when the client cannot. */
-    while (atomic_load(&fixture_board->stop) == 0)
-        usleep(20000);
+    main_run();
+    watched_stop();
     vc_server_close(server);
     vc_runtime_free(runtime);
 }

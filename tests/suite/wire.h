@@ -11,21 +11,41 @@
 #define WIRE_PORT 7471
 #define WIRE_TAGS 16384
 
-/* Tags of Echo by which the client has the server do something else. */
+/* Servers of the links that are watched: see tests/suite/wire_watch.h. */
+#define WIRE_WATCH_PORT(which) (WIRE_PORT + 1 + (which))
+
+/* Tags of Echo by which the client has the server do something else. For the
+ * tags below, reply_size is how many milliseconds the handler takes. */
 #define WIRE_REPORT  (WIRE_TAGS + 0) /* tell how often it ran the first tags */
 #define WIRE_SPOIL   (WIRE_TAGS + 1) /* make its end of the wire bad */
 #define WIRE_RESTORE (WIRE_TAGS + 2)
-#define WIRE_END     (WIRE_TAGS + 3)
+#define WIRE_NOTHING (WIRE_TAGS + 3)
+#define WIRE_WATCH   (WIRE_TAGS + 4) /* watch the links, see `struck` below */
+#define WIRE_REMOVE  (WIRE_TAGS + 5) /* remove its device, see there */
+#define WIRE_REPEATS (WIRE_TAGS + 6) /* calls that came again: by reply's tag */
+
+/* Files. `ask`: a word for tests/wire.sh, which removes it when it has done
+ * that; `struck`: made when the client's machine is about to be lost to the
+ * server, or the server's device to be removed; `found`: how soon the server
+ * found it (watch_write()); `serving`, `end`: of the server. */
+#define WIRE_FILES 300 /* bytes of a file's path */
 
 /* Netem reorders by sending some packets at once while others wait. */
 #define WIRE_TC_SPOIL                                                          \
     "tc qdisc replace dev w0 root netem loss 1% delay 2ms reorder 25%"
 #define WIRE_TC_RESTORE "tc qdisc del dev w0 root || true"
 
+/* The server's device goes, and the farewell that the kernel sends for it is
+ * lost. The command that removes it ends when no process has it open. */
+#define WIRE_DEVICE_REMOVE                                                     \
+    "tc qdisc replace dev w0 root netem loss 100% &&"                          \
+    "{ rdma link delete rxe1 >/dev/null 2>&1 & }"
+
 #define WIRE_BOOT_MS 240000 /* the other guest, the host's hand */
 
 /* Both guests and the host see it. */
 extern const char *wire_folder;
+void wire_path(const char *name, char path[WIRE_FILES]);
 
 /* Makes the file at once with this in it. */
 void wire_file_make(const char *name, const char *text);
@@ -38,7 +58,7 @@ void wire_file_await(const char *name, bool there);
 /* One that does not spin: two guests share few cores. */
 void wire_runtime(struct vc_runtime **runtime);
 
-/* Serves, and makes the file `serving`, until the client has it end. */
+/* Serves, and makes the file `serving`, until there is the file `end`. */
 void wire_serve(void);
 
 #endif

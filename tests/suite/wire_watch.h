@@ -1,0 +1,61 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * How soon either end of a link finds that the other machine is dead, while a
+ * call is outstanding and while the link is idle. Each of the two links has a
+ * runtime of its own at either end, so that counters are of one link. For both
+ * ends of tests/suite/test_wire.c. */
+#ifndef VC_TESTS_SUITE_WIRE_WATCH_H
+#define VC_TESTS_SUITE_WIRE_WATCH_H
+
+#include "tests/suite/fixture.h"
+
+enum {
+    WATCH_BUSY,
+    WATCH_IDLE,
+    WATCHED
+};
+
+#define WATCH_TEXT 80
+
+/* By include/verbcall/channel.h a peer is found dead within keepalive_ms, 1 s
+ * by default, or three times that when the link is idle; in a guest within
+ * five times that. */
+#define WATCH_BUSY_MS 5000
+#define WATCH_IDLE_MS 15000
+
+/* What was found of each link. */
+struct watch_found {
+    unsigned ms[WATCHED];    /* from the blow until no link was up */
+    unsigned asked[WATCHED]; /* times that keepalive had asked by then */
+    unsigned stalled_ms;
+};
+
+struct watch {
+    struct vc_runtime *runtimes[WATCHED];
+    unsigned asked[WATCHED]; /* before */
+};
+
+/* Whether each runtime has its link up. Without the other machine's time for
+ * its keepalive, a link may have been lost before the blow. */
+bool watch_ready(struct vc_runtime *const runtimes[WATCHED]);
+
+/* Each runtime has its link, and the blow is near. */
+void watch_begin(struct watch *w, struct vc_runtime *const runtimes[WATCHED]);
+
+/* There is no blow. */
+void watch_give_up(void);
+
+/* The machine at the other end died at since_ms. Returns when no link is up
+ * any more, or the longer limit has passed. */
+void watch_end(struct watch *w, uint64_t since_ms, struct watch_found *found);
+
+/* Prints it, and fails the test when a link was found too late, or when
+ * keepalive has not asked for it. */
+void watch_assert_found(const struct watch_found *found, const char *who);
+
+/* As a line of text and back; false when the text is none. */
+void watch_write(const struct watch_found *found, char text[WATCH_TEXT]);
+bool watch_read(struct watch_found *found, const char *text);
+
+#endif
