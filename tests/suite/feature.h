@@ -1,0 +1,60 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The service of features.proto, and what its handlers have seen. Server and
+ * client are in this process, with a runtime each, so that a test sees both
+ * ends of a call. */
+#ifndef VC_TESTS_SUITE_FEATURE_H
+#define VC_TESTS_SUITE_FEATURE_H
+
+#include "tests/suite/features.vc.h"
+#include "tests/suite/fixture.h"
+
+/* What the handlers of Work have seen since the setup of the test. Each is a
+ * word for fixture_await(). */
+struct features_seen {
+    atomic_uint begun;     /* handlers that were called */
+    atomic_uint ended;     /* handlers that returned */
+    atomic_uint cancelled; /* handlers that were cancelled while they waited */
+    atomic_uint attempts;  /* the sum of the attempts' numbers */
+};
+extern struct features_seen features_seen;
+
+/* Handlers whose order says so wait at the gate until it is opened, or their
+ * call is cancelled. */
+void features_gate_open(void);
+
+/* Adds Work, whose reports name this server. */
+void features_add(struct vc_server *server, const char *name);
+
+/* A server named "first", unless fixture_add says otherwise, and its client,
+ * whose runtime has no thread. The options may be NULL. */
+void features_start(struct fixture *f, const struct vc_server_opts *server_opts,
+                    const struct vc_channel_opts *channel_opts);
+void features_stop(struct fixture *f);
+
+/* The same for cmocka, and the client has a thread; *state is the fixture. */
+int features_setup(void **state);
+int features_teardown(void **state);
+
+/* A second server, in a runtime of its own. */
+void features_start_second(struct fixture *second);
+
+Features__Order features_order(uint64_t tag, const char *text);
+
+/* --- calls that nobody waits for --------------------------------------- */
+
+/* How a call ended. */
+struct features_end {
+    atomic_uint ends; /* calls of the callback: a word for fixture_await() */
+    enum vc_status status;
+    enum vc_outcome outcome;
+    uint64_t tag; /* of its report, and so on */
+    unsigned attempt;
+    char text[256]; /* or what vc_error() said */
+};
+
+/* A vc_async_done; arg is a struct features_end. */
+void features_done(enum vc_status status, void *reply, void *arg);
+
+#endif

@@ -1,0 +1,280 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Interceptors of a channel and of a server: what they see of a call, what
+ * they add to it, and what they refuse. */
+#include "tests/suite/feature.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <verbcall/interceptor.h>
+
+#define TIMEOUT_MS 20000u
+
+/* The events of one end in their order, as "a+ b+ ": + start, > request,
+ * < reply, - finish. Those of one end come one after the other. */
+struct diary {
+    char text[128];
+};
+
+struct eye {
+    char name;
+    struct diary *diary;
+    enum vc_status refuses; /* VC_OK: it does not */
+    const char *adds;       /* a value of "added", or NULL */
+    uint64_t deadline_us;
+    bool has_call;
+    unsigned n_metadata;
+    enum vc_status status; /* of the finish */
+    enum vc_outcome outcome;
+    char text[256];
+    unsigned n_trailing; /* of the finish's result */
+    atomic_uint finished;
+};
+
+static struct diary here, there; /* of the client, of the server */
+static struct eye a, b, s;       /* a and b of the client, s of the server */
+
+static void
+note(struct eye *e, char what)
+{
+    size_t n = strlen(e->diary->text);
+
+    snprintf(e->diary->text + n, sizeof e->diary->text - n, "%c%c ", e->name,
+             what);
+}
+
+static enum vc_status
+eye_start(struct vc_interception *call, void **state, void *arg)
+{
+    struct vc_call *on_server = vc_interception_call(call);
+    struct eye *e = arg;
+    size_t n;
+
+    *state = e;
+    note(e, '+');
+    if (strcmp(vc_interception_service(call), "features.Work") != 0 ||
+        strcmp(vc_interception_method(call), "Once") != 0)
+        return VC_DATA_LOSS;
+    e->deadline_us = vc_interception_deadline_us(call);
+    e->has_call = on_server != NULL;
+    vc_interception_metadata(call, &n);
+    e->n_metadata = (unsigned)n;
+    if (e->refuses != VC_OK)
+        return vc_interception_fail(call, e->refuses, "refused by %c", e->name);
+    if (e->adds == NULL)
+        return VC_OK;
+    return e->has_call
+               ? vc_call_add_trailing(on_server, "added", e->adds, 1)
+               : vc_interception_add_metadata(call, "added", e->adds, 1);
+}
+
+static void
+eye_message(struct vc_interception *call, enum vc_message_kind kind,
+            const ProtobufCMessage *message, void **state, void *arg)
+{
+    const Features__Report *report = (const void *)message;
+    const Features__Order *order = (const void *)message;
+    bool right = kind == VC_MESSAGE_REQUEST
+                     ? message->descriptor == &features__order__descriptor &&
+                           order->tag == 7
+                     : message->descriptor == &features__report__descriptor &&
+                           report->tag == 7;
+
+    (void)call;
+    note(arg, !right || *state != arg      ? '?'
+              : kind == VC_MESSAGE_REQUEST ? '>'
+                                           : '<');
+}
+
+static void
+eye_finish(struct vc_interception *call, const struct vc_interception_end *end,
+           void **state, void *arg)
+{
+    struct eye *e = arg;
+
+    (void)call;
+    note(e, *state == e ? '-' : '?');
+    e->status = end->status;
+    e->outcome = end->outcome;
+    snprintf(e->text, sizeof e->text, "%s", end->text);
+    if (end->result != NULL)
+        e->n_trailing = (unsigned)end->result->n_trailing;
+    fixture_tell(&e->finished);
+}
+
+static struct vc_interceptor
+interceptor(struct eye *e)
+{
+    struct vc_interceptor table = VC_INTERCEPTOR_INIT;
+
+    table.start = eye_start;
+    table.message = eye_message;
+    table.finish = eye_finish;
+    table.arg = e;
+    return table;
+}
+
+static void
+add_watched(struct vc_server *server)
+{
+    const struct vc_interceptor table = interceptor(&s);
+
+    features_add(server, "first");
+    assert_status(VC_OK, vc_server_intercept(server, &table));
+}
+
+static int
+setup(void **state)
+{
+    static struct fixture f;
+    struct vc_interceptor table;
+
+    memset(&here, 0, sizeof here);
+    memset(&there, 0, sizeof there);
+    a = (struct eye){.name = 'a', .diary = &here};
+    b = (struct eye){.name = 'b', .diary = &here};
+    s = (struct eye){.name = 's', .diary = &there};
+    fixture_add = add_watched;
+    features_start(&f, NULL, NULL);
+    table = interceptor(&a);
+    assert_status(VC_OK, vc_channel_intercept(f.channel, &table));
+    table = interceptor(&b);
+    assert_status(VC_OK, vc_channel_intercept(f.channel, &table));
+    *state = &f;
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    features_stop(*state);
+    return 0;
+}
+
+static enum vc_status
+call(struct fixture *f, struct vc_result *result)
+{
+    Features__Order order = features_order(7, "watched");
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+    Features__Report *report;
+    enum vc_status status;
+
+    opts.timeout_ms = TIMEOUT_MS;
+    opts.result = result;
+    status = features_work_once(f->channel, &order, &opts, &report);
+    if (status == VC_OK)
+        vc_reply_free(report);
+    return status;
+}
+
+static void
+both_ends_see_a_call_from_its_start_to_its_finish(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_status(VC_OK, call(f, NULL));
+
+    fixture_await(&s.finished, 1); /* it may come after the reply */
+    assert_string_equal("a+ b+ a> b> b< a< b- a- ", here.text);
+    assert_string_equal("s+ s> s< s- ", there.text);
+    assert_status(VC_OK, a.status);
+    assert_status(VC_OK, s.status);
+    assert_int_equal(VC_OUTCOME_EXECUTED, a.outcome);
+    assert_false(a.has_call);
+    assert_true(s.has_call);
+    assert_in_range(a.deadline_us, 1, TIMEOUT_MS * 1000);
+    assert_in_range(s.deadline_us, 1, a.deadline_us);
+    assert_int_equal(1, atomic_load(&features_seen.begun));
+}
+
+static void
+an_interceptor_adds_metadata_that_the_other_end_sees(void **state)
+{
+    struct fixture *f = *state;
+    struct vc_result result = VC_RESULT_INIT;
+
+    a.adds = "1";
+    s.adds = "2";
+
+    assert_status(VC_OK, call(f, &result));
+
+    fixture_await(&s.finished, 1);
+    assert_int_equal(0, a.n_metadata);
+    assert_int_equal(1, b.n_metadata);
+    assert_int_equal(1, s.n_metadata);
+    assert_int_equal(1, result.n_trailing);
+    assert_string_equal("added", result.trailing[0].key);
+    assert_memory_equal("2", result.trailing[0].value, 1);
+    assert_int_equal(1, a.n_trailing);
+    vc_result_clear(&result);
+}
+
+static void
+a_call_that_a_client_refuses_never_leaves_it(void **state)
+{
+    struct fixture *f = *state;
+
+    b.refuses = VC_UNAUTHENTICATED;
+
+    assert_status(VC_UNAUTHENTICATED, call(f, NULL));
+
+    assert_string_equal("refused by b", vc_error());
+    assert_int_equal(VC_OUTCOME_NOT_EXECUTED, vc_error_outcome());
+    assert_string_equal("a+ b+ b- a- ", here.text);
+    assert_status(VC_UNAUTHENTICATED, a.status);
+    assert_string_equal("refused by b", a.text);
+    b.refuses = VC_OK;
+    assert_status(VC_OK, call(f, NULL));
+    fixture_await(&s.finished, 1);
+    assert_string_equal("s+ s> s< s- ", there.text); /* of the second only */
+}
+
+static void
+a_call_that_a_server_refuses_does_not_reach_its_handler(void **state)
+{
+    struct fixture *f = *state;
+
+    s.refuses = VC_PERMISSION_DENIED;
+
+    assert_status(VC_PERMISSION_DENIED, call(f, NULL));
+
+    assert_string_equal("refused by s", vc_error());
+    assert_int_equal(VC_OUTCOME_NOT_EXECUTED, vc_error_outcome());
+    assert_string_equal("a+ b+ a> b> b- a- ", here.text);
+    fixture_await(&s.finished, 1);
+    assert_string_equal("s+ s- ", there.text);
+    assert_status(VC_PERMISSION_DENIED, s.status);
+    assert_int_equal(0, atomic_load(&features_seen.begun));
+}
+
+static void
+an_interceptor_is_too_late_after_the_first_call(void **state)
+{
+    struct fixture *f = *state;
+    const struct vc_interceptor table = interceptor(&a);
+
+    assert_status(VC_OK, call(f, NULL));
+
+    assert_status(VC_FAILED_PRECONDITION,
+                  vc_channel_intercept(f->channel, &table));
+    assert_status(VC_FAILED_PRECONDITION,
+                  vc_server_intercept(f->server, &table));
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(both_ends_see_a_call_from_its_start_to_its_finish),
+        T(an_interceptor_adds_metadata_that_the_other_end_sees),
+        T(a_call_that_a_client_refuses_never_leaves_it),
+        T(a_call_that_a_server_refuses_does_not_reach_its_handler),
+        T(an_interceptor_is_too_late_after_the_first_call),
+    };
+
+    return fixture_main(tests);
+}

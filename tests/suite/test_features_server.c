@@ -1,0 +1,513 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What a server says and does about itself: health, reflection, drain,
+ * redirect, limits and counters. */
+#include "tests/suite/feature.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <verbcall/counters.h>
+#include <verbcall/health.h>
+#include <verbcall/reflection.h>
+
+#include "grpc/health/v1/health.vc.h"
+#include "verbcall/reflection/v1/reflection.vc.h"
+
+#define DRAIN_MS 20000u
+#define SHORT_MS 100u
+#define AFTER    10u   /* calls after a drain */
+#define MANY     5000u /* during which a client surely hears of it */
+
+static struct vc_counters
+counters_of(struct vc_runtime *runtime)
+{
+    struct vc_counters counters = VC_COUNTERS_INIT;
+
+    vc_runtime_counters(runtime, &counters);
+    return counters;
+}
+
+/* Which server has answered a call: "first" or "second". */
+static const char *
+server_of_call(struct vc_channel *channel)
+{
+    Features__Order order = features_order(1, "call");
+    Features__Report *report;
+    const char *server;
+
+    assert_status(VC_OK, features_work_once(channel, &order, NULL, &report));
+    server = strcmp(report->text, "call by first") == 0    ? "first"
+             : strcmp(report->text, "call by second") == 0 ? "second"
+                                                           : "?";
+    vc_reply_free(report);
+    return server;
+}
+
+static void
+start_held(struct fixture *f, struct features_end *end)
+{
+    Features__Order order = features_order(1, "held");
+    unsigned begun = atomic_load(&features_seen.begun);
+
+    order.holds = 1;
+    memset(end, 0, sizeof *end);
+    assert_status(VC_OK, features_work_once_async(f->channel, &order, NULL,
+                                                  features_done, end, NULL));
+    fixture_await(&features_seen.begun, begun + 1);
+}
+
+/* --- health ------------------------------------------------------------ */
+
+#define SERVING GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__SERVING
+#define NOT_SERVING                                                            \
+    GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__NOT_SERVING
+#define SERVICE_UNKNOWN                                                        \
+    GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__SERVICE_UNKNOWN
+
+static struct vc_health *health;
+
+static void
+add_health(struct vc_server *server)
+{
+    features_add(server, "first");
+    assert_status(VC_OK, vc_health_add(server, &health));
+}
+
+static void
+start_with_health(struct fixture *f)
+{
+    fixture_add = add_health;
+    features_start(f, NULL, NULL);
+}
+
+static void
+stop_with_health(struct fixture *f)
+{
+    features_stop(f);
+    vc_health_free(health);
+}
+
+static enum vc_status
+check(struct fixture *f, const char *service, int *status)
+{
+    Grpc__Health__V1__HealthCheckRequest request =
+        GRPC__HEALTH__V1__HEALTH_CHECK_REQUEST__INIT;
+    Grpc__Health__V1__HealthCheckResponse *reply;
+    enum vc_status ended;
+
+    request.service = (char *)service;
+    ended = grpc_health_v1_health_check(f->channel, &request, NULL, &reply);
+    if (ended == VC_OK) {
+        *status = (int)reply->status;
+        vc_reply_free(reply);
+    }
+    return ended;
+}
+
+static void
+assert_health(struct fixture *f, const char *service, int expected)
+{
+    int status;
+
+    assert_status(VC_OK, check(f, service, &status));
+    assert_int_equal(expected, status);
+}
+
+static void
+a_health_check_tells_what_the_server_has_set(void **state)
+{
+    struct fixture f;
+    int status;
+
+    (void)state;
+    start_with_health(&f);
+    assert_health(&f, "", SERVING);
+    assert_status(VC_NOT_FOUND, check(&f, "features.Work", &status));
+
+    assert_status(VC_OK, vc_health_set(health, "features.Work", true));
+    assert_health(&f, "features.Work", SERVING);
+    assert_status(VC_OK, vc_health_set(health, "features.Work", false));
+    assert_health(&f, "features.Work", NOT_SERVING);
+    assert_health(&f, "", SERVING);
+    assert_status(VC_OK, vc_health_remove(health, "features.Work"));
+    assert_status(VC_NOT_FOUND, check(&f, "features.Work", &status));
+    assert_status(VC_NOT_FOUND, vc_health_remove(health, "features.Work"));
+    stop_with_health(&f);
+}
+
+static void
+assert_watched(struct vc_stream *stream, int expected)
+{
+    Grpc__Health__V1__HealthCheckResponse *message = NULL;
+
+    assert_status(VC_OK, grpc_health_v1_health_watch_receive(stream, &message));
+    assert_non_null(message);
+    assert_int_equal(expected, message->status);
+    vc_reply_free(message);
+}
+
+static void
+a_health_watch_sees_each_change_until_the_server_stops(void **state)
+{
+    Grpc__Health__V1__HealthCheckRequest request =
+        GRPC__HEALTH__V1__HEALTH_CHECK_REQUEST__INIT;
+    Grpc__Health__V1__HealthCheckResponse *message;
+    struct vc_stream *stream;
+    struct fixture f;
+
+    (void)state;
+    start_with_health(&f);
+    request.service = (char *)"features.Work";
+    assert_status(
+        VC_OK, grpc_health_v1_health_watch(f.channel, &request, NULL, &stream));
+    assert_watched(stream, SERVICE_UNKNOWN);
+    assert_status(VC_OK, vc_health_set(health, "features.Work", false));
+    assert_watched(stream, NOT_SERVING);
+    assert_status(VC_OK, vc_health_set(health, "features.Work", true));
+    assert_watched(stream, SERVING);
+
+    vc_health_stop(health);
+
+    assert_watched(stream, NOT_SERVING);
+    assert_status(VC_UNAVAILABLE,
+                  grpc_health_v1_health_watch_receive(stream, &message));
+    vc_stream_close(stream);
+    assert_health(&f, "", NOT_SERVING);
+    stop_with_health(&f);
+}
+
+/* --- reflection -------------------------------------------------------- */
+
+static void
+add_reflection(struct vc_server *server)
+{
+    features_add(server, "first");
+    assert_status(VC_OK, vc_reflection_add(server));
+}
+
+static void
+assert_lists_work(const Verbcall__Reflection__V1__ListReply *reply)
+{
+    const Verbcall__Reflection__V1__Service *work = reply->services[0];
+
+    assert_string_equal("features.Work", work->name);
+    assert_int_equal(features_work_service.n_methods, work->n_methods);
+    for (unsigned i = 0; i < work->n_methods; i++) {
+        const Verbcall__Reflection__V1__Method *m = work->methods[i];
+
+        assert_string_equal(features_work_service.methods[i].name, m->name);
+        assert_string_equal("features.Order", m->request_type);
+        assert_string_equal("features.Report", m->reply_type);
+        assert_int_equal(strcmp(m->name, "Tell") == 0, m->one_way);
+    }
+}
+
+static void
+reflection_lists_the_services_and_their_methods(void **state)
+{
+    Verbcall__Reflection__V1__ListRequest request =
+        VERBCALL__REFLECTION__V1__LIST_REQUEST__INIT;
+    static const char *const names[] = {"features.Work", "suite.Other",
+                                        "suite.Probe", "suite.Streams",
+                                        "verbcall.reflection.v1.Reflection"};
+    Verbcall__Reflection__V1__ListReply *reply;
+    struct fixture f;
+
+    (void)state;
+    fixture_add = add_reflection;
+    features_start(&f, NULL, NULL);
+
+    assert_status(VC_OK, verbcall_reflection_v1_reflection_list(
+                             f.channel, &request, NULL, &reply));
+
+    assert_int_equal(5, reply->n_services);
+    for (unsigned i = 0; i < 5; i++)
+        assert_string_equal(names[i], reply->services[i]->name);
+    assert_lists_work(reply);
+    vc_reply_free(reply);
+    features_stop(&f);
+}
+
+static void
+reflection_has_the_file_of_a_method(void **state)
+{
+    Verbcall__Reflection__V1__FileRequest request =
+        VERBCALL__REFLECTION__V1__FILE_REQUEST__INIT;
+    Verbcall__Reflection__V1__FileReply *reply;
+    struct fixture f;
+
+    (void)state;
+    fixture_add = add_reflection;
+    features_start(&f, NULL, NULL);
+    request.symbol = (char *)"features.Work.Look";
+
+    assert_status(VC_OK, verbcall_reflection_v1_reflection_file(
+                             f.channel, &request, NULL, &reply));
+
+    assert_int_equal(features_work_service.file_length,
+                     reply->file_descriptor_set.len);
+    assert_memory_equal(features_work_service.file,
+                        reply->file_descriptor_set.data,
+                        reply->file_descriptor_set.len);
+    vc_reply_free(reply);
+    request.symbol = (char *)"features.Work.None";
+    assert_status(VC_NOT_FOUND, verbcall_reflection_v1_reflection_file(
+                                    f.channel, &request, NULL, &reply));
+    features_stop(&f);
+}
+
+/* --- drain ------------------------------------------------------------- */
+
+struct drain {
+    struct vc_server *server;
+    const char *alternative;
+    enum vc_status status;
+    atomic_uint done;
+};
+
+static void *
+drain_main(void *arg)
+{
+    struct drain *d = arg;
+
+    d->status = vc_server_drain(d->server, d->alternative, DRAIN_MS);
+    fixture_tell(&d->done);
+    return NULL;
+}
+
+/* Calls until one has gone to the second server. */
+static void
+await_second(struct vc_channel *channel)
+{
+    for (unsigned i = 0; i < MANY; i++)
+        if (strcmp("second", server_of_call(channel)) == 0)
+            return;
+    fail_msg("%u calls went to the server that is being drained", MANY);
+}
+
+static void
+a_drained_server_ends_its_calls_and_new_ones_go_elsewhere(void **state)
+{
+    struct fixture *f = *state, second;
+    static struct drain drain;
+    static struct features_end held;
+    pthread_t thread;
+
+    features_start_second(&second);
+    start_held(f, &held);
+    drain.server = f->server;
+    drain.alternative = second.target;
+    assert_int_equal(0, pthread_create(&thread, NULL, drain_main, &drain));
+
+    await_second(f->channel);
+
+    assert_int_equal(0, atomic_load(&held.ends));
+    assert_int_equal(0, atomic_load(&drain.done)); /* it waits for the call */
+    features_gate_open();
+    fixture_await(&held.ends, 1);
+    assert_string_equal("held by first", held.text);
+    pthread_join(thread, NULL);
+    assert_status(VC_OK, drain.status);
+    for (unsigned i = 0; i < AFTER; i++)
+        assert_string_equal("second", server_of_call(f->channel));
+    assert_int_equal(0, counters_of(f->server_runtime).links_server);
+    fixture_stop_server(&second);
+}
+
+static void
+a_server_drained_to_nowhere_refuses_who_comes(void **state)
+{
+    struct fixture *f = *state;
+    Features__Order order = features_order(1, "call");
+    unsigned before;
+    Features__Report *report;
+
+    assert_string_equal("first", server_of_call(f->channel));
+    before = atomic_load(&features_seen.begun);
+
+    assert_status(VC_OK, vc_server_drain(f->server, NULL, DRAIN_MS));
+
+    assert_status(VC_UNAVAILABLE,
+                  features_work_once(f->channel, &order, NULL, &report));
+    assert_int_equal(VC_OUTCOME_NOT_EXECUTED, vc_error_outcome());
+    assert_int_equal(before, atomic_load(&features_seen.begun));
+    assert_true(counters_of(f->server_runtime).rejects_draining > 0);
+}
+
+static void
+a_drain_whose_time_is_over_may_be_called_again(void **state)
+{
+    struct fixture *f = *state;
+    static struct features_end held;
+    uint64_t begun;
+
+    start_held(f, &held);
+    begun = fixture_ms();
+    assert_status(VC_DEADLINE_EXCEEDED,
+                  vc_server_drain(f->server, NULL, SHORT_MS));
+    assert_true(fixture_ms() - begun >= SHORT_MS);
+    assert_int_equal(0, atomic_load(&held.ends));
+
+    features_gate_open();
+
+    assert_status(VC_OK, vc_server_drain(f->server, NULL, DRAIN_MS));
+    fixture_await(&held.ends, 1);
+    assert_status(VC_OK, held.status);
+}
+
+/* --- redirect ---------------------------------------------------------- */
+
+static void
+a_redirected_call_runs_at_the_other_server(void **state)
+{
+    struct vc_server_opts opts = VC_SERVER_OPTS_INIT;
+    struct fixture f, second;
+
+    (void)state;
+    features_start_second(&second);
+    opts.redirect[0] = second.target;
+    features_start(&f, &opts, NULL);
+
+    assert_string_equal("second", server_of_call(f.channel));
+
+    assert_int_equal(1, atomic_load(&features_seen.begun));
+    assert_int_equal(1, counters_of(f.server_runtime).rejects_moved);
+    assert_int_equal(0, counters_of(f.server_runtime).calls_received);
+    assert_int_equal(1, counters_of(second.server_runtime).calls_received);
+    features_stop(&f);
+    fixture_stop_server(&second);
+}
+
+struct decision {
+    const char *target;
+    int family;
+};
+
+static unsigned
+decide(uint64_t service, const struct sockaddr *source,
+       const char *targets[VC_REDIRECT_MAX], void *arg)
+{
+    struct decision *d = arg;
+
+    d->family = source->sa_family;
+    if (service != features_work_service.id)
+        return 0;
+    targets[0] = d->target;
+    return 1;
+}
+
+static void
+a_server_decides_for_each_client_where_it_goes(void **state)
+{
+    struct vc_server_opts opts = VC_SERVER_OPTS_INIT;
+    struct decision decision = {.family = AF_UNSPEC};
+    struct vc_channel *other;
+    struct fixture f, second;
+
+    (void)state;
+    features_start_second(&second);
+    decision.target = second.target;
+    opts.redirect_decide = decide;
+    opts.redirect_arg = &decision;
+    features_start(&f, &opts, NULL);
+    assert_status(VC_OK, fixture_open_alone(f.runtime, f.target, &other));
+
+    assert_status(VC_OK, fixture_echo(other, 10, 1)); /* suite.Probe stays */
+    assert_string_equal("second", server_of_call(f.channel));
+
+    assert_int_equal(strchr(f.target, '[') != NULL ? AF_INET6 : AF_INET,
+                     decision.family);
+    assert_int_equal(1, counters_of(f.server_runtime).calls_received);
+    assert_int_equal(1, counters_of(second.server_runtime).calls_received);
+    vc_channel_close(other);
+    features_stop(&f);
+    fixture_stop_server(&second);
+}
+
+/* --- limits and counters ----------------------------------------------- */
+
+static void
+a_call_over_the_services_limit_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    Features__Order order = features_order(1, "more");
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+    static struct features_end held;
+    Features__Report *report;
+
+    opts.flags = VC_CALL_NO_RETRY;
+    assert_status(VC_OK, vc_server_limit(f->server, &features_work_service, 1));
+    start_held(f, &held);
+
+    assert_status(VC_RESOURCE_EXHAUSTED,
+                  features_work_once(f->channel, &order, &opts, &report));
+
+    assert_int_equal(VC_OUTCOME_NOT_EXECUTED, vc_error_outcome());
+    assert_int_equal(1, atomic_load(&features_seen.begun));
+    assert_int_equal(1, counters_of(f->server_runtime).calls_limited);
+    assert_status(VC_OK, fixture_echo(f->channel, 1, 1)); /* another service */
+    assert_status(VC_OK, vc_server_limit(f->server, &features_work_service, 0));
+    assert_string_equal("first", server_of_call(f->channel));
+    assert_int_equal(0, atomic_load(&held.ends));
+    features_gate_open();
+    fixture_await(&held.ends, 1);
+    assert_status(VC_OK, held.status);
+    assert_status(VC_NOT_FOUND,
+                  vc_server_limit(f->server, &suite_absent_service, 1));
+}
+
+static void
+counters_are_written_as_lines(void **state)
+{
+    struct fixture *f = *state;
+    char text[8192], line[64], cut[16];
+    struct vc_counters counters;
+    size_t length;
+
+    for (unsigned i = 0; i < AFTER; i++)
+        server_of_call(f->channel);
+    vc_runtime_stop(f->runtime); /* no counter changes any more */
+
+    length = vc_runtime_counters_text(f->runtime, text, sizeof text);
+
+    counters = counters_of(f->runtime);
+    assert_int_equal(strlen(text), length);
+    assert_int_equal(AFTER, counters.calls_started);
+#define LINE(name, what)                                                       \
+    snprintf(line, sizeof line, #name " %llu\n",                               \
+             (unsigned long long)counters.name);                               \
+    assert_non_null(strstr(text, line));
+    VC_COUNTERS(LINE)
+#undef LINE
+    assert_int_equal(length,
+                     vc_runtime_counters_text(f->runtime, cut, sizeof cut));
+    assert_int_equal(sizeof cut - 1, strlen(cut));
+}
+
+#define T(name)                                                                \
+    cmocka_unit_test_setup_teardown(name, features_setup, features_teardown)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_health_check_tells_what_the_server_has_set),
+        cmocka_unit_test(
+            a_health_watch_sees_each_change_until_the_server_stops),
+        cmocka_unit_test(reflection_lists_the_services_and_their_methods),
+        cmocka_unit_test(reflection_has_the_file_of_a_method),
+        T(a_drained_server_ends_its_calls_and_new_ones_go_elsewhere),
+        T(a_server_drained_to_nowhere_refuses_who_comes),
+        T(a_drain_whose_time_is_over_may_be_called_again),
+        cmocka_unit_test(a_redirected_call_runs_at_the_other_server),
+        cmocka_unit_test(a_server_decides_for_each_client_where_it_goes),
+        T(a_call_over_the_services_limit_is_refused),
+        T(counters_are_written_as_lines),
+    };
+
+    return fixture_main(tests);
+}
