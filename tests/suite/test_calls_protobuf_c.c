@@ -6,12 +6,14 @@
  * ProtobufCService, over there. And both generators' ends with each other. */
 #include "tests/suite/fixture.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <string.h>
 
 #include "tests/suite/directory.h"
 
-#define MANY 1000
+#define MANY        1000
+#define READABLE_MS 30000
 
 /* --- the program -------------------------------------------------------- */
 
@@ -189,6 +191,73 @@ destroying_a_service_ends_its_calls(void **state)
     assert_int_equal(VC_DEADLINE_EXCEEDED, vc_closures_run(loop, 0));
 }
 
+static int
+readable(int fd, int ms)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+
+    return poll(&p, 1, ms);
+}
+
+/* A thread of the library receives the reply, so that this one may sleep. */
+static void
+the_end_of_a_call_makes_the_descriptor_readable(void **state)
+{
+    struct play *p = *state;
+    struct directory_answer answer = {.calls = 0};
+    Lookup__Name name = directory_name("ann", 0);
+    int fd = vc_closures_fd(loop);
+
+    assert_true(fd >= 0);
+    assert_int_equal(fd, vc_closures_fd(loop));
+    assert_status(VC_OK, vc_runtime_start(p->f.runtime, 1));
+    assert_int_equal(0, readable(fd, 0));
+
+    lookup__directory__by_name(p->service, &name, directory_told, &answer);
+
+    assert_int_equal(1, readable(fd, READABLE_MS));
+    assert_int_equal(0, answer.calls); /* not before it is run */
+    assert_status(VC_OK, vc_closures_run(loop, 0));
+    assert_int_equal(1, answer.calls);
+    assert_string_equal(DIRECTORY_ANN, answer.text);
+    assert_status(VC_DEADLINE_EXCEEDED, vc_closures_run(loop, 0));
+    assert_int_equal(0, readable(fd, 0));
+}
+
+static void
+a_descriptor_of_protobuf_c_names_a_service_everywhere(void **state)
+{
+    struct play *p = *state;
+    const struct vc_service *here, *again, *there;
+    Lookup__Name name = directory_name("ann", 0);
+    void *entry = NULL;
+    char text[256];
+
+    assert_status(VC_OK,
+                  vc_runtime_service(p->f.runtime,
+                                     &lookup__directory__descriptor, &here));
+    assert_status(VC_OK,
+                  vc_runtime_service(p->f.runtime,
+                                     &lookup__directory__descriptor, &again));
+    assert_ptr_equal(here, again);
+    assert_string_equal("lookup.Directory", here->name);
+    assert_status(VC_OK, vc_channel_connect(p->f.channel, here));
+    assert_status(VC_OK,
+                  vc_channel_call(p->f.channel, here, 0, &name, NULL, &entry));
+    directory_say(entry, text);
+    assert_string_equal(DIRECTORY_ANN, text);
+    vc_reply_free(entry);
+
+    assert_status(VC_OK,
+                  vc_runtime_service(p->f.server_runtime,
+                                     &lookup__directory__descriptor, &there));
+    assert_status(VC_OK, vc_server_remove(p->f.server, there));
+
+    assert_status(VC_UNIMPLEMENTED,
+                  vc_channel_call(p->f.channel, here, 0, &name, NULL, &entry));
+    assert_int_equal(VC_UNIMPLEMENTED, ask(p->service, "ann", 0).status);
+}
+
 /* --- both generators ---------------------------------------------------- */
 
 static void
@@ -236,6 +305,11 @@ main(void)
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(destroying_a_service_ends_its_calls,
                                         setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            the_end_of_a_call_makes_the_descriptor_readable, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            a_descriptor_of_protobuf_c_names_a_service_everywhere, setup,
+            teardown),
         cmocka_unit_test_setup_teardown(
             our_client_calls_a_server_of_theirs_and_the_other_way_round, setup,
             teardown),
