@@ -4,6 +4,8 @@
 # Shell functions of the benchmarks, to be sourced at their begin, before they change the folder.
 #
 #   bench_rounds DEFAULT [ARGUMENT...]   $rounds by the command line, which usage() describes
+#   bench_prepare GROUPS                 installs these groups of packages, in the project's folder, which is $top from now
+#                                        on; $build is the build folder, $where says where the RDMA device is
 #   bench_run NAME GROUPS ARGUMENT...    builds Verbcall, installs these groups of packages, and runs sh bench/ARGUMENT...
 #                                        where the RDMA device is. Its lines are in bench/NAME.out, and we in that folder
 #   bench_awk PROGRAM                    awk with two more functions: add(KEY, NUMBER) and median(KEY), and with n[KEY],
@@ -31,11 +33,9 @@ bench_rounds()
     rounds=${1:-$rounds}
 }
 
-bench_run()
+bench_prepare()
 {
-    output=bench/$1.out
-    packages=$2
-    shift 2
+    packages=$1
     CDPATH='' cd -P -- "$bench_folder/.." || exit 1
     top=$PWD
     . tests/packages.sh
@@ -48,6 +48,13 @@ bench_run()
     case $where in
     *'in a guest'*) vc_need_packages guest || die 'it needs these packages' ;;
     esac
+}
+
+bench_run()
+{
+    output=bench/$1.out
+    bench_prepare "$2"
+    shift 2
     vc_build "$build" || die 'Verbcall does not build'
 
     cd "$build" || exit 1

@@ -7,9 +7,10 @@
 #   vc_server_start COMMAND...     starts it and waits until it says "... on port N", which becomes $vc_port; its process
 #                                  group becomes $vc_server
 #   vc_server_stop                 ends all of them by SIGTERM; fails if one does not end, or not with status 0
+#   vc_start_s, vc_stop_s          seconds that a server may take to start and to end (20 and 10)
 #
 # They return 1 and say why when something is wrong. shellcheck shell=sh
-vc_servers='' vc_server='' vc_port=''
+vc_servers='' vc_server='' vc_port='' vc_start_s=20 vc_stop_s=10
 trap 'vc_server_stop' EXIT
 trap 'exit 1' INT TERM HUP
 
@@ -21,15 +22,15 @@ vc_target()
     esac
 }
 
-# The server lives in a `timeout` of an hour, which kills it when it does not end within 10 seconds of a SIGTERM.
+# The server lives in a `timeout` of an hour, which kills it when it does not end within $vc_stop_s seconds of a SIGTERM.
 vc_server_start()
 {
     vc_folder=$(mktemp -d) && mkfifo "$vc_folder/out" || return 1
     vc_name=$1
-    timeout -k 10 3600 "$@" >"$vc_folder/out" &
+    timeout -k "$vc_stop_s" 3600 "$@" >"$vc_folder/out" &
     vc_server=$!
     vc_servers="$vc_server=$vc_name $vc_servers"
-    vc_line=$(timeout 20 head -n 1 <"$vc_folder/out")
+    vc_line=$(timeout "$vc_start_s" head -n 1 <"$vc_folder/out")
     rm -r "$vc_folder"
     vc_port=${vc_line##*on port }
     case $vc_port in

@@ -3,7 +3,8 @@
 #
 # Shell functions, to be sourced: which packages the project needs on Debian, Ubuntu and Fedora.
 #
-#   vc_need_packages build|test|fuzz|lint|guest|pages|bench...   installs what is missing, saying what and why;
+#   vc_need_packages build|test|fuzz|lint|guest|pages|bench|callgrind...
+#                                                           installs what is missing, saying what and why;
 #                                                           fails with a message when it cannot
 #
 # With everything there it asks the package database once and runs no package manager. The Fedora
@@ -60,6 +61,7 @@ vc_packages()
         echo qemu-system-x86 busybox-static cpio iproute2 ibverbs-providers xz-utils zstd ;;
     debian-pages) echo scdoc ;;
     debian-bench) echo perftest rdmacm-utils iproute2 ;;
+    debian-callgrind) echo valgrind ;;
     fedora-build)
         echo gcc make autoconf automake libtool pkgconf-pkg-config rdma-core-devel libibverbs \
             protobuf-c-devel protobuf-c-compiler protobuf-compiler userspace-rcu-devel \
@@ -71,6 +73,7 @@ vc_packages()
         echo qemu-system-x86-core busybox cpio iproute libibverbs xz zstd util-linux ;;
     fedora-pages) echo scdoc ;;
     fedora-bench) echo perftest librdmacm-utils iproute ;;
+    fedora-callgrind) echo valgrind valgrind-devel ;;
     *) echo "Verbcall: no package group '$2'" >&2; return 1 ;;
     esac
 }
@@ -102,6 +105,7 @@ vc_why()
     guest) echo 'to test over RDMA in a QEMU guest, without an RDMA device' ;;
     pages) echo 'to make its man pages' ;;
     bench) echo 'to compare it with the perftest tools' ;;
+    callgrind) echo 'to count instructions' ;;
     esac
 }
 

@@ -1,0 +1,102 @@
+#!/bin/sh
+# SPDX-FileCopyrightText: 2026 Verbcall authors
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Is this tree slower than a commit? See usage() below. What runs beside the RDMA device is in compare_inside.sh, what judges
+# the times in ratio.awk, and what makes counting exact in steady.c.
+set -u
+# shellcheck source=bench/common.sh
+. "$(dirname -- "$0")/common.sh"
+
+usage()
+{
+    cat <<'END'
+usage: sh bench/compare.sh [OPTION...] COMMIT
+Compares a blocking call with request and reply of 64 bytes in this tree with the same in a commit:
+both are built as products, beside each other, and run in turn in one boot, each with its own
+benchmark program. Runs on this machine if it has an RDMA device, otherwise in a virtual machine
+with Soft-RoCE. Installs what is missing for that.
+  --minutes N        measure times for at most N minutes (default 20)
+  --only time        count no instructions
+  --only instructions  measure no times; the verdict is then `none`
+  --plant PERCENT    make this tree's calls so much slower, to see that it is noticed
+Prints lines of name and value:
+  ratio, ratio_low, ratio_high   the time of a call in the tree over that in the commit, and its
+                                 95 % interval; it is measured until the interval is narrow enough
+  blocks                         measurements, of two runs of each
+  tree_call_us, commit_call_us   the medians of their runs
+  SIDE_instructions_tree, SIDE_instructions_commit, SIDE_instructions_ratio
+                                 in user space of a call, SIDE being client or server: those of the
+                                 thread that polls, with one empty turn of polling for each
+                                 completion. They do not depend on the machine's other work
+  SIDE_polling_tree, SIDE_polling_commit, SIDE_polling_ratio
+                                 all of the process, with as many empty turns as there were
+  verdict                        same, slower, faster or undecided
+Exit status: 0 same, faster or none; 1 slower; 2 undecided; 3 when it could not measure.
+END
+}
+
+fail()
+{
+    echo "bench: $*" >&2
+    exit 3
+}
+
+# export_commit HASH FOLDER: its files are in FOLDER/source.
+export_commit()
+{
+    [ ! -e "$2/source/.whole" ] || return 0
+    rm -rf "$2/source" && mkdir -p "$2/source" &&
+        git archive --format=tar "$1" >"$2/source.tar" && tar -xf "$2/source.tar" -C "$2/source" &&
+        rm "$2/source.tar" && : >"$2/source/.whole"
+}
+
+# As everybody's build is: without tests, optimised as configure has it.
+build_both()
+{
+    hash=$(git rev-parse --verify --quiet "$commit^{commit}") || fail "there is no commit $commit"
+    base=$build/compare/$hash
+    export_commit "$hash" "$base" || fail "cannot export $commit"
+    (cd "$base/source" && vc_build "$base/build" --disable-tests) || fail "$commit does not build"
+    vc_build "$build/compare/tree" --disable-tests || fail 'this tree does not build'
+    [ "$only" = time ] || ${CC:-cc} -O2 -Wall -shared -fPIC -o "$build/compare/steady.so" bench/steady.c -ldl ||
+        fail 'steady.c does not compile'
+}
+
+minutes=20 only=all plant=0 commit=
+while [ $# -gt 0 ]; do
+    case $1 in
+    -h | --help) usage; exit ;;
+    --minutes | --plant)
+        case ${2-} in
+        '' | *[!0-9]*) usage >&2; exit 3 ;;
+        esac
+        eval "${1#--}=\$2"
+        shift ;;
+    --only)
+        case ${2-} in
+        time | instructions) only=$2 ;;
+        *) usage >&2; exit 3 ;;
+        esac
+        shift ;;
+    -*) usage >&2; exit 3 ;;
+    *) commit=$1 ;;
+    esac
+    shift
+done
+[ -n "$commit" ] || { usage >&2; exit 3; }
+
+bench_prepare 'build callgrind'
+build_both
+echo "bench: $where" >&2
+cd "$build/compare" || exit 3
+"$top/tests/rdma" --timeout $((minutes * 60 + 1800)) --share "$build" -- \
+    sh "$top/bench/compare_inside.sh" "$base/build" "$PWD/tree" $((minutes * 60)) "$only" "$plant" >compare.out ||
+    fail "the measurement ended with status $?"
+cat compare.out
+case $(sed -n 's/^verdict //p' compare.out) in
+same | faster | none) exit 0 ;;
+slower) exit 1 ;;
+undecided) exit 2 ;;
+*) fail 'there is no verdict' ;;
+esac
