@@ -35,7 +35,7 @@ bench_rounds()
 
 bench_prepare()
 {
-    packages=$1
+    groups=$1
     CDPATH='' cd -P -- "$bench_folder/.." || exit 1
     top=$PWD
     . tests/packages.sh
@@ -43,7 +43,7 @@ bench_prepare()
     build=$(vc_build_folder "$here")
 
     # shellcheck disable=SC2086 # words
-    vc_need_packages $packages || die 'it needs these packages'
+    vc_need_packages $groups || die 'it needs these packages'
     where=$(tests/rdma --where)
     case $where in
     *'in a guest'*) vc_need_packages guest || die 'it needs these packages' ;;

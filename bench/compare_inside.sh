@@ -85,28 +85,36 @@ choose_spin()
     echo "bench: planted in each call of the tree: $plant percent, $spin turns of a loop" >&2
 }
 
-# run BUILD PORT [SPIN]: one run; its time becomes the block's next.
-run()
+run_commit()
 {
-    client "$@"
-    times="$times $(time_of_call)"
+    client "$commit" "$commit_port"
+    commit_times="$commit_times $(time_of_call)"
 }
 
-# One block: new processes of both, as blocks must not depend on each other, and four runs.
+run_tree()
+{
+    if [ "$spin" -eq 0 ]; then
+        client "$tree" "$tree_port"
+    else
+        client "$tree" "$tree_port" "$spin"
+    fi
+    tree_times="$tree_times $(time_of_call)"
+}
+
+# block N: new processes of both, as blocks must not depend on each other, and four runs: ABBA, or if N is odd BAAB.
 block()
 {
-    times=
+    commit_times='' tree_times=''
     start "$commit"
     commit_port=$vc_port
     start "$tree"
     tree_port=$vc_port
-    set --
-    [ "$spin" -eq 0 ] || set -- "$spin"
-    run "$commit" "$commit_port"
-    run "$tree" "$tree_port" "$@"
-    run "$tree" "$tree_port" "$@"
-    run "$commit" "$commit_port"
-    echo "$times" >>"$tmp/blocks"
+    order='commit tree tree commit'
+    [ $(($1 % 2)) -eq 0 ] || order='tree commit commit tree'
+    for one in $order; do
+        "run_$one"
+    done
+    echo "$commit_times $tree_times" >>"$tmp/blocks"
     vc_server_stop || die 'call_lat failed'
 }
 
@@ -131,7 +139,7 @@ compare_times()
     n=0 word=undecided final=0
     while [ "$word" = undecided ]; do
         [ "$(date +%s)" -lt "$end" ] || { final=1; break; }
-        block
+        block "$n"
         [ $(((n += 1) % look_every)) -eq 0 ] || continue
         word=$(judge 0 | sed -n 's/^word //p')
         echo "bench: $(judge 0 | xargs)" >&2
@@ -139,8 +147,8 @@ compare_times()
     judge "$final" >"$tmp/judged"
     word=$(sed -n 's/^word //p' "$tmp/judged")
     sed '/^word /d' "$tmp/judged"
-    echo "tree_call_us $(median_of 2 3)"
-    echo "commit_call_us $(median_of 1 4)"
+    echo "tree_call_us $(median_of 3 4)"
+    echo "commit_call_us $(median_of 1 2)"
 }
 
 # --- instructions --------------------------------------------------------

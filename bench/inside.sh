@@ -2,15 +2,15 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# inside.sh ROUNDS: the part of latency.sh that runs where the RDMA device is, in the build folder. Prints one line a
+# inside.sh ROUNDS [COUNT]: the part of latency.sh that runs where the RDMA device is, in the build folder. Prints one line a
 # measurement, "send_lat SIZE MICROSECONDS" or "call SIZE MICROSECONDS".
 set -u
 # shellcheck source=examples/servers.sh
 . "$(dirname -- "$0")/../examples/servers.sh"
 
-count=5000 # messages there and back, or calls, in one measurement
-port=18533 # of ib_send_lat
-perftest=  # its server
+count=${2-5000} # messages there and back, or calls, in one measurement
+port=18533      # of ib_send_lat
+perftest=       # its server
 
 die()
 {

@@ -39,6 +39,7 @@ median of all rounds (default 3). Prints lines of name and value:
   fair_small_calls_per_s, fair_greedy_mib_per_s
                                  what either got then
   storm_served, storm_slowest_ms clients of 1000 that connected at once and were served, and the last of them
+  storm_served_share             of them (1 at least)
   storm_server_pinned_mib        what the server had pinned for them (256, its memory_limit, at most)
   storm_refused                  clients of 1000 that a server with low limits refused for longer than their
                                  connect timeout of 2 s

@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# pool_inside.sh ROUNDS: the part of pool.sh that runs where the RDMA device is, in the build folder. Prints lines of name
-# and value, several of a name: one a round. What is long enough runs once.
+# pool_inside.sh ROUNDS [short]: the part of pool.sh that runs where the RDMA device is, in the build folder. Prints lines of
+# name and value, several of a name: one a round. What is long enough runs once.
 set -u
 # shellcheck source=examples/servers.sh
 . "$(dirname -- "$0")/../examples/servers.sh"
@@ -15,6 +15,9 @@ clients=1000   # that connect at once
 seconds=4      # of fairness, in one round
 # The server's limits of the second storm: links, half open ones, connects a second.
 low='64 16 300'
+if [ "${2-}" = short ]; then
+    connects=30 sessions=1000 opens=100 clients=200 seconds=1
+fi
 
 die()
 {

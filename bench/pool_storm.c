@@ -215,8 +215,9 @@ outcomes_print(const struct storm *s)
             fprintf(stderr, "pool_storm: client %u: %s\n", i, out->error);
     }
     if (s->stay)
-        printf("storm_served %u\nstorm_slowest_ms %.0f\n", served,
-               slowest / 1e3);
+        printf("storm_served %u\nstorm_served_share %.4f\n"
+               "storm_slowest_ms %.0f\n",
+               served, (double)served / s->clients, slowest / 1e3);
     else
         printf("storm_refused %u\nstorm_later_served %u\n"
                "storm_limited_served %u\nstorm_limited_slowest_ms %.0f\n",

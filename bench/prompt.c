@@ -3,7 +3,7 @@
  *
  * How soon calls end whose time is over or which are cancelled, and what a
  * handler that sleeps costs others: run `prompt server TARGET` and `prompt
- * client TARGET`. Settings are the library's defaults. */
+ * client TARGET [short]`. Settings are the library's defaults. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -16,10 +16,18 @@
 #include "bench/bench.h"
 
 #define CALLERS    4u
-#define CALLS      500u /* of each caller */
-#define CANCELS    500u
-#define SLEEP_MS   5000u
 #define MOST_CALLS 1000000u
+
+/* How much is measured. */
+struct extent {
+    unsigned calls; /* of each caller */
+    unsigned cancels;
+    unsigned sleep_ms;
+};
+
+static const struct extent whole = {500, 500, 5000}, brief = {100, 100, 1000};
+static const struct extent *extent = &whole;
+#define MOST 500u /* of calls and cancels in any extent */
 
 /* --- server -------------------------------------------------------------- */
 
@@ -139,7 +147,7 @@ hold(struct vc_channel *channel, const struct vc_call_opts *opts)
 struct caller {
     struct vc_channel *channel;
     unsigned seed;
-    double late_us[CALLS];
+    double late_us[MOST];
     bool good;
 };
 
@@ -150,7 +158,7 @@ caller_main(void *arg)
     struct vc_call_opts opts = VC_CALL_OPTS_INIT;
 
     c->good = true;
-    for (unsigned i = 0; i < CALLS && c->good; i++) {
+    for (unsigned i = 0; i < extent->calls && c->good; i++) {
         double begun = now_us();
 
         opts.timeout_ms = 1 + (i * 7 + c->seed) % 20;
@@ -164,7 +172,7 @@ static bool
 deadlines(struct vc_channel *channel)
 {
     static struct caller callers[CALLERS];
-    static double late[CALLERS * CALLS];
+    static double late[CALLERS * MOST];
     pthread_t threads[CALLERS];
     bool good = true;
 
@@ -177,9 +185,10 @@ deadlines(struct vc_channel *channel)
     for (unsigned i = 0; i < CALLERS; i++) {
         pthread_join(threads[i], NULL);
         good = good && callers[i].good;
-        memcpy(late + i * CALLS, callers[i].late_us, sizeof callers[i].late_us);
+        memcpy(late + i * extent->calls, callers[i].late_us,
+               extent->calls * sizeof late[0]);
     }
-    print_times("deadline_overrun", late, CALLERS * CALLS);
+    print_times("deadline_overrun", late, CALLERS * extent->calls);
     return good;
 }
 
@@ -207,9 +216,9 @@ cancelled_main(void *arg)
 static bool
 cancels(struct vc_channel *channel)
 {
-    static double took[CANCELS];
+    static double took[MOST];
 
-    for (unsigned i = 0; i < CANCELS; i++) {
+    for (unsigned i = 0; i < extent->cancels; i++) {
         struct cancelled c = {.channel = channel};
         pthread_t thread;
         double begun;
@@ -229,7 +238,7 @@ cancels(struct vc_channel *channel)
             return false;
         }
     }
-    print_times("cancel", took, CANCELS);
+    print_times("cancel", took, extent->cancels);
     return true;
 }
 
@@ -249,8 +258,8 @@ sleeper_main(void *arg)
     Bench__SleepRequest request = BENCH__SLEEP_REQUEST__INIT;
     Bench__Payload *reply;
 
-    opts.timeout_ms = 2 * SLEEP_MS;
-    request.ms = SLEEP_MS;
+    opts.timeout_ms = 2 * extent->sleep_ms;
+    request.ms = extent->sleep_ms;
     s->good =
         bench_patience_sleep(s->channel, &request, &opts, &reply) == VC_OK;
     if (s->good)
@@ -259,12 +268,12 @@ sleeper_main(void *arg)
     return NULL;
 }
 
-/* The times of calls in turn, until SLEEP_MS are over or the sleeper is. */
+/* The times of calls in turn, until its time is over or the sleeper is. */
 static bool
 echoes(struct vc_channel *channel, const char *name, struct sleeper *sleeper)
 {
     static double us[MOST_CALLS];
-    double end = now_us() + SLEEP_MS * 1e3;
+    double end = now_us() + extent->sleep_ms * 1e3;
     size_t n = 0;
 
     while (n < MOST_CALLS &&
@@ -317,8 +326,11 @@ main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "server") == 0)
         return serve(argv[2]);
-    if (argc == 3 && strcmp(argv[1], "client") == 0)
+    if (argc == 4 && strcmp(argv[3], "short") == 0)
+        extent = &brief;
+    if ((argc == 3 || extent == &brief) && strcmp(argv[1], "client") == 0)
         return measure(argv[2]);
-    fprintf(stderr, "usage: prompt server|client TARGET\n");
+    fprintf(stderr, "usage: prompt server TARGET\n"
+                    "       prompt client TARGET [short]\n");
     return 2;
 }

@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # awk -v final=0|1 -f ratio.awk SAMPLES: the ratio of two programs' times, its 95 % interval, and a word. Each line of
-# SAMPLES is a block: COMMIT TREE TREE COMMIT, the times of four runs one after the other. Prints lines of name and value:
+# SAMPLES is a block: COMMIT COMMIT TREE TREE, the times of two runs of each. Prints lines of name and value:
 #   ratio, ratio_low, ratio_high   the tree's time over the commit's, and its interval
 #   blocks                         how many there were
 #   word                           same, slower, faster, or undecided
 #
 # Why so: a host with other work makes a run some percent slower for seconds, and now and then one run many times slower.
-# - In a block the runs are in the order ABBA, so that what drifts slowly slows both alike. A block gives one number, the
-#   mean of the logarithms of TREE minus that of COMMIT; blocks are independent of each other, as each has new processes.
+# - In a block the runs follow each other in the order ABBA, in the next one BAAB, so that what drifts slowly slows both
+#   alike. Of each program's two runs the faster one counts, as nothing makes a run too fast. A block gives one number, the
+#   logarithm of TREE over COMMIT; blocks are independent of each other, as each has new processes.
 # - Of these the mean without the highest and lowest fifth is taken, which outliers cannot move. Its interval is Student's t
 #   with the winsorized deviation (Tukey and McLaughlin).
 # - The interval is looked at again and again, and an early end would make chance decide. So before the final look (final=0)
@@ -18,10 +19,10 @@
 # - At the final look an interval within 1 % of the ratio is enough: then a ratio beyond 1 % of 1 decides, if 1 is outside of
 #   the interval. A wider one is enough if all of it is beyond 1 % of 1. What remains is `undecided`.
 
-NF == 4 && $1 > 0 && $2 > 0 && $3 > 0 && $4 > 0 { insert((log($2) + log($3) - log($1) - log($4)) / 2) }
+NF == 4 && $1 > 0 && $2 > 0 && $3 > 0 && $4 > 0 { insert(log(least_of($3, $4) / least_of($1, $2))) }
 
 END {
-    if (n < least) {
+    if (n < enough) {
         print "blocks", n + 0
         print "word", "undecided"
         exit
@@ -33,8 +34,12 @@ END {
 }
 
 BEGIN {
-    least = 12 # blocks, before anything is said
+    enough = 12 # blocks, before anything is said
     border = log(1.01)
+}
+
+function least_of(a, b) {
+    return a + 0 < b + 0 ? a : b
 }
 
 # Keeps the values sorted.

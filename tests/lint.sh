@@ -107,6 +107,16 @@ moments_agree()
     return 1
 }
 
+# What bench/check.sh measures is what README promises.
+figures_agree()
+{
+    promised=$(sed -n '/^[^#]/s/_\(most\|least\|above\|below\) / \1 /p' bench/promised | sort)
+    shown=$(sed -n '/^## Figures/,/^## Licence/s/^    \([a-z0-9_]*\) .* \(at most\|at least\|never above\|never below\) \([0-9.]*\).*/\1 \2 \3/p' README.md | sort)
+    [ -n "$shown" ] && [ "$promised" = "$shown" ] && return
+    { printf '%s\n' "$promised" | sed 's/^/bench: /'; printf '%s\n' "$shown" | sed 's/^/README: /'; } | sort -k 2 | uniq -c -f 1 | grep '^ *1 '
+    return 1
+}
+
 # Joins lines, and leaves one way to write a declaration.
 flat()
 {
@@ -239,6 +249,7 @@ check makefiles_are_short makefiles_are_short
 check headers_map_and_library_agree_on_the_symbols symbols_agree
 check each_row_of_doc_outcomes_has_its_test outcomes_agree
 check the_table_of_moments_in_doc_outcomes_is_that_of_its_test moments_agree
+check the_figures_that_are_checked_are_those_that_readme_promises figures_agree
 check every_function_has_a_man_page_that_declares_it pages_agree
 check every_option_is_told_in_a_man_page options_told
 check man_pages_refer_to_pages_that_exist pages_refer
