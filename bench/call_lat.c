@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * How long a blocking call takes, request and reply being of one size: run
- * `call_lat server TARGET` and `call_lat client TARGET SIZE COUNT [SPIN]`. All
+ * `call_lat server TARGET` and `call_lat client TARGET SIZE COUNT [NS]`. All
  * settings are the library's defaults, as a program that sets none has them.
- * With SPIN each call comes with that many turns of an empty loop, a slowdown
+ * With NS an empty loop makes each call so many nanoseconds longer, a slowdown
  * of known size: bench/compare.sh --plant must find it. */
 #include <signal.h>
 #include <stdio.h>
@@ -23,6 +23,10 @@
 /* Under valgrind in an emulator connecting may take longer than the library's
  * timeout the first time, as every function is translated. */
 #define CONNECTS 10
+/* The empty loop's pace is measured by so many tries of so many turns: some
+ * are not interrupted. */
+#define PROBES      200
+#define PROBE_TURNS 10000
 
 static int
 fail(void)
@@ -87,8 +91,34 @@ now_ns(void)
 struct load {
     struct vc_channel *channel;
     Bench__Payload request;
-    uint64_t spin;
+    uint64_t spin; /* turns of an empty loop before each call */
 };
+
+static void
+spin(uint64_t turns)
+{
+    for (volatile uint64_t turn = 0; turn < turns; turn++)
+        continue;
+}
+
+/* How many turns take that long, by the fastest of several tries. */
+static uint64_t
+turns_of(uint64_t ns)
+{
+    uint64_t best = UINT64_MAX;
+
+    if (ns == 0)
+        return 0;
+    for (unsigned i = 0; i < PROBES; i++) {
+        uint64_t start = now_ns(), took;
+
+        spin(PROBE_TURNS);
+        took = now_ns() - start;
+        if (took < best)
+            best = took;
+    }
+    return ns * PROBE_TURNS / (best > 0 ? best : 1);
+}
 
 /* Makes count calls and records how long each took. */
 static enum vc_status
@@ -99,8 +129,7 @@ measure(const struct load *load, uint64_t count, struct histogram *times)
         Bench__Payload *reply;
         enum vc_status status;
 
-        for (volatile uint64_t spun = 0; spun < load->spin; spun++)
-            continue;
+        spin(load->spin);
         status = bench_echo_call(load->channel, &load->request, NULL, &reply);
         if (status != VC_OK)
             return status;
@@ -140,9 +169,9 @@ call(const struct load *load, uint64_t count)
 }
 
 static int
-run_client(const char *target, size_t size, uint64_t count, uint64_t spin)
+run_client(const char *target, size_t size, uint64_t count, uint64_t ns)
 {
-    struct load load = {.request = BENCH__PAYLOAD__INIT, .spin = spin};
+    struct load load = {.request = BENCH__PAYLOAD__INIT, .spin = turns_of(ns)};
     struct vc_runtime *runtime = NULL;
     int result;
 
@@ -166,16 +195,16 @@ run_client(const char *target, size_t size, uint64_t count, uint64_t spin)
 int
 main(int argc, char **argv)
 {
-    uint64_t size, count, spin = 0;
+    uint64_t size, count, ns = 0;
 
     if (argc == 3 && strcmp(argv[1], "server") == 0)
         return serve(argv[2]);
     if ((argc == 5 || argc == 6) && strcmp(argv[1], "client") == 0 &&
         number_parse(argv[3], 1, MAX_SIZE, &size) &&
         number_parse(argv[4], 1, MAX_COUNT, &count) &&
-        (argc == 5 || number_parse(argv[5], 0, MAX_COUNT, &spin)))
-        return run_client(argv[2], size, count, spin);
+        (argc == 5 || number_parse(argv[5], 0, MAX_COUNT, &ns)))
+        return run_client(argv[2], size, count, ns);
     fprintf(stderr, "usage: call_lat server TARGET\n"
-                    "       call_lat client TARGET SIZE COUNT [SPIN]\n");
+                    "       call_lat client TARGET SIZE COUNT [NS]\n");
     return 2;
 }

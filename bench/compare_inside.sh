@@ -12,9 +12,8 @@ bench=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd) || exit 1
 commit=$1 tree=$2 seconds=$3 only=$4 plant=$5
 count=2000          # calls in one run; in a guest they take about as long as starting the run
 look_every=4        # blocks
-spin_probe=20000    # turns of the empty loop whose time is measured
 short=200 long=1200 # calls in the two runs under callgrind
-spin=0              # turns of the loop in each call of the tree
+spin=0              # nanoseconds that are wasted in each call of the tree
 
 die()
 {
@@ -41,7 +40,7 @@ start()
         die "call_lat of $1 does not serve"
 }
 
-# client BUILD PORT [SPIN]: makes calls, and leaves in $tmp/said what call_lat says of them.
+# client BUILD PORT [NS]: makes calls, and leaves in $tmp/said what call_lat says of them.
 client()
 {
     folder=$1 target=$(vc_target "$2")
@@ -70,19 +69,29 @@ choose_key()
     echo "bench: $key is compared" >&2
 }
 
-# Sets $spin so that it takes $plant percent of a call, by the shortest of three runs with and without a known spin.
+# Sets $spin to $plant percent of a call's time, of the fastest of three runs.
 choose_spin()
 {
     start "$tree"
-    for one in 0 0 0 $spin_probe $spin_probe $spin_probe; do
-        client "$tree" "$vc_port" "$one"
-        echo "$one $(time_of_call)"
+    for one in 1 2 3; do
+        client "$tree" "$vc_port"
+        time_of_call
     done >"$tmp/spins"
     vc_server_stop || die 'call_lat failed'
-    spin=$(awk -v percent="$plant" '
-        !($1 in best) || $2 < best[$1] { best[$1] = $2; last = $1 }
-        END { printf "%d", percent / 100 * best[0] / ((best[last] - best[0]) / last) }' "$tmp/spins")
-    echo "bench: planted in each call of the tree: $plant percent, $spin turns of a loop" >&2
+    spin=$(sort -n "$tmp/spins" | awk -v percent="$plant" 'NR == 1 { printf "%d", percent / 100 * $1 * 1000 }')
+    echo "bench: planted in each call of the tree: $plant percent, $spin ns" >&2
+}
+
+start_commit()
+{
+    start "$commit"
+    commit_port=$vc_port
+}
+
+start_tree()
+{
+    start "$tree"
+    tree_port=$vc_port
 }
 
 run_commit()
@@ -105,14 +114,10 @@ run_tree()
 block()
 {
     commit_times='' tree_times=''
-    start "$commit"
-    commit_port=$vc_port
-    start "$tree"
-    tree_port=$vc_port
-    order='commit tree tree commit'
-    [ $(($1 % 2)) -eq 0 ] || order='tree commit commit tree'
-    for one in $order; do
-        "run_$one"
+    steps='start_commit start_tree run_commit run_tree run_tree run_commit'
+    [ $(($1 % 2)) -eq 0 ] || steps='start_tree start_commit run_tree run_commit run_commit run_tree'
+    for step in $steps; do
+        "$step"
     done
     echo "$commit_times $tree_times" >>"$tmp/blocks"
     vc_server_stop || die 'call_lat failed'
@@ -206,10 +211,11 @@ compare_counts()
 }
 
 tmp=$(mktemp -d) || exit 1
+vc_start_s=120 vc_stop_s=60
 word=none
 [ "$only" = instructions ] || compare_times
 if [ "$only" != time ]; then
-    vc_start_s=300 vc_stop_s=120
+    vc_start_s=300 vc_stop_s=120 # under callgrind
     compare_counts steady
     compare_counts polling
 fi
