@@ -190,13 +190,25 @@ is_hit(const struct moment *m)
            strstr(trace + len, m->says) != NULL;
 }
 
+/* Whether the server closes before the client can have sent its call. The
+ * client is frozen meanwhile: what it would do next must not race the close. */
+static bool
+closes_first(void)
+{
+    return cell.side == server && cell.blow == CLOSED &&
+           cell.moment->call_unsent;
+}
+
 static void
 close_side(void)
 {
-    if (cell.side == server)
-        sim_server_close(&cell.s);
-    else
+    if (cell.side != server) {
         sim_tell(&cell.c.close);
+        return;
+    }
+    if (closes_first())
+        fake_process_freeze(cell.c.process);
+    sim_server_close(&cell.s);
 }
 
 static void
@@ -400,6 +412,10 @@ cell_await(void)
             sim_server_close(&cell.s);
         }
         fake_sleep_us(LOOK_US);
+    }
+    if (closes_first()) {
+        fake_sleep_us(MS);
+        fake_process_thaw(cell.c.process);
     }
     expect(atomic_load(&cell.struck), "it did not come to that");
     expect(cell.hit, "it was another line");

@@ -36,6 +36,7 @@ struct moment {
     unsigned nth;     /* of these */
     const char *says; /* what else is in it, if it is the right one */
     enum leaver leaver;
+    bool call_unsent; /* the client has not posted its call yet */
 };
 
 const char *cell_side(enum side side);
