@@ -36,9 +36,11 @@ logs_of()
 count()
 {
     sed 's/\.log$/.trs/' "$1" | xargs awk '
+        FNR == 1 { failed_here = 0 }
         /^:test-result: PASS/ { passed++ }
         /^:test-result: SKIP/ { skipped++ }
-        /^:test-result: (FAIL|ERROR|XPASS)/ { failed++ }
+        /^:test-result: (FAIL|XPASS)/ { failed++; failed_here = 1 }
+        /^:test-result: ERROR/ && !failed_here { failed++; failed_here = 1 }
         END { printf "%d %d %d 0 ", passed, failed, skipped }'
     xargs awk '/^# [0-9]+ s, exit status/ { s += $2 } END { print s + 0 }' <"$1"
 }

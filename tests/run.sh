@@ -27,7 +27,9 @@ by side.
   blows       ports and devices that go       dist       the tarball, and its users
   resume      QPs that die under calls        examples   README's first command
   interop     gRPC's interoperability cases   vm         the virtual machine itself
-  wire        two guests, wire cut or bad     fuzz       a peer's bytes, by libFuzzer
+  features    what calls may ask for          alive      dead peers are found by keepalive
+  qp          what QPs are connected with     fuzz       a peer's bytes, by libFuzzer
+  wire        two guests, wire cut or bad
 --long runs what takes longer, too: more seeds, rounds and fuzzing, and the suites over RDMA with the
 address and undefined behaviour sanitizers.
 Environment: VC_BUILD_DIR=FOLDER builds there instead of in build/, the tests in FOLDER-tests,
@@ -42,7 +44,7 @@ die()
 }
 
 native='unit idl fake sim'
-over_rdma='calls connect faithful foreign hostile interop kill blows resume leaks'
+over_rdma='calls features connect qp faithful foreign hostile interop kill alive blows resume leaks'
 
 here=$PWD
 CDPATH='' cd -P -- "$(dirname -- "$0")/.." || exit 1
