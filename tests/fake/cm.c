@@ -95,20 +95,23 @@ rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *channel)
 static int
 bind_to(struct fake__id *k, const struct sockaddr *addr)
 {
-    struct fake_host *host = k->process->host;
+    struct fake_host *own = fake__addr_is_loopback(addr)
+                                ? k->process->host
+                                : fake__host_of_addr(addr);
     bool any = fake__addr_is_any(addr);
     int err;
 
-    if (!any && !fake__addr_is_loopback(addr) &&
-        fake__host_of_addr(addr) != host)
+    if (!any && (own == NULL || own->machine != k->process->host))
         return EADDRNOTAVAIL;
-    if (!any && host->removed)
+    if (!any && own->removed)
         return ENODEV;
     fake__addr_copy(&k->src, addr);
     err = fake__port_bind(k);
     if (err != 0)
         return err;
     k->on_device = !any;
+    if (!any)
+        k->device = own;
     k->state = FAKE__BOUND;
     fake__id_query(k);
     return 0;
@@ -146,10 +149,10 @@ source_settle(struct fake__id *k)
     uint16_t port = fake__addr_port((const struct sockaddr *)&k->src);
 
     if (fake__addr_is_any((const struct sockaddr *)&k->src)) {
-        fake__addr_copy(&k->src,
-                        fake__addr_is_loopback(dst)
-                            ? dst
-                            : (const struct sockaddr *)&k->process->host->addr);
+        fake__addr_copy(
+            &k->src, fake__addr_is_loopback(dst)
+                         ? dst
+                         : (const struct sockaddr *)&fake__id_device(k)->addr);
         fake__addr_set_port(&k->src, port);
     }
     k->on_device = true;
@@ -172,7 +175,7 @@ addr_done(void *obj, uint64_t n)
     struct fake__id *k = obj;
 
     (void)n;
-    if (k->process->host->removed) {
+    if (fake__id_device(k)->removed) {
         addr_failed(k, ENODEV);
         return;
     }
@@ -190,11 +193,26 @@ remote_of(const struct fake__id *k, const struct sockaddr *dst)
                                        : fake__host_of_addr(dst);
 }
 
+/* By the routes: the device at that address, or else on that network. */
+static struct fake_host *
+device_to(struct fake_host *host, const struct sockaddr *dst)
+{
+    struct fake_host *d = fake__host_of_addr(dst);
+
+    if (d != NULL && d->machine == host)
+        return d;
+    for (d = host; d != NULL; d = fake__device_next(d)) {
+        if (fake__addr_on_link(d, dst))
+            return d;
+    }
+    return host;
+}
+
 /* A host without its device still answers for its address. */
 static bool
 is_neighbour(const struct fake__id *k)
 {
-    const struct fake_host *own = k->process->host;
+    const struct fake_host *own = fake__id_device(k);
 
     return k->remote != NULL && (k->remote == own || k->remote->removed ||
                                  own->removed || fake__reaches(own, k->remote));
@@ -204,7 +222,7 @@ static void
 addr_query(struct fake__id *k, int timeout_ms)
 {
     k->state = FAKE__ADDR_QUERY;
-    if (is_neighbour(k) || k->process->host->removed)
+    if (is_neighbour(k) || fake__id_device(k)->removed)
         fake__after(fake__latency(), addr_done, k, 0);
     else
         fake__after((uint64_t)timeout_ms * FAKE__MS, addr_failed, k, ETIMEDOUT);
@@ -223,7 +241,9 @@ rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *src_addr,
     if (k->state != FAKE__IDLE && k->state != FAKE__BOUND)
         return fake__fail(EINVAL);
     k->remote = remote_of(k, dst_addr);
-    if (k->remote == NULL && !fake__addr_on_link(k->process->host, dst_addr))
+    if (k->device == NULL)
+        k->device = device_to(k->process->host, dst_addr);
+    if (k->remote == NULL && !fake__addr_on_link(k->device, dst_addr))
         return fake__fail(ENETUNREACH);
     err = bind_source(k, src_addr, dst_addr);
     if (err != 0)
@@ -445,15 +465,17 @@ rdma_get_devices(int *num_devices)
     FAKE_CALL("rdma_get_devices");
     struct fake_process *p = fake__self();
     struct ibv_context **list;
-    int n = p->host->removed ? 0 : 1;
+    int n = 0;
 
     if (call.err != 0) {
         errno = call.err;
         return NULL;
     }
-    list = fake__handle_new(2 * sizeof *list);
-    if (n == 1)
-        list[0] = fake__cm_context(p);
+    list = fake__handle_new((fake__device_count(p->host) + 1) * sizeof *list);
+    for (struct fake_host *d = p->host; d != NULL; d = fake__device_next(d)) {
+        if (!d->removed)
+            list[n++] = fake__context_of_cm(p, d);
+    }
     if (num_devices != NULL)
         *num_devices = n;
     return list;

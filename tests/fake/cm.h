@@ -84,6 +84,7 @@ struct fake__id {
     unsigned got; /* events not acknowledged */
 
     struct sockaddr_storage src, dst;
+    struct fake_host *device; /* that it uses; NULL: not known yet */
     struct fake_host *remote;
     struct fake__id *peer;
     uint64_t arrival; /* of the last message sent: they keep their order */
@@ -161,6 +162,13 @@ fake__id_is_ud(const struct fake__id *id)
     return id->ps == RDMA_PS_UDP || id->ps == RDMA_PS_IPOIB;
 }
 
+/* The device that it uses, or else the first of its host. */
+static inline struct fake_host *
+fake__id_device(const struct fake__id *id)
+{
+    return id->device != NULL ? id->device : id->process->host;
+}
+
 /* --- cm.c -------------------------------------------------------------- */
 
 static inline int
@@ -223,8 +231,6 @@ void fake__id_open(struct fake__id *id, void *context);
 void fake__id_close(struct fake__id *id);
 /* What the kernel knows of addresses and the device, to the handle. */
 void fake__id_query(struct fake__id *id);
-struct ibv_context *fake__cm_context(struct fake_process *p);
-
 struct fake__cm_channel *fake__cm_channel_new(struct fake_process *p);
 void fake__cm_channel_close(struct fake__cm_channel *c);
 struct fake__cm_event *fake__cm_channel_take(struct fake__cm_channel *c);

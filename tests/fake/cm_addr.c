@@ -99,8 +99,9 @@ static bool
 owns(const struct fake__id *id, const struct fake_host *host,
      enum rdma_port_space ps, uint16_t port)
 {
-    return id->owns_port && !id->destroyed && id->process->host == host &&
-           id->ps == ps && fake__addr_port(src_of(id)) == port;
+    return id->owns_port && !id->destroyed &&
+           id->process->host == host->machine && id->ps == ps &&
+           fake__addr_port(src_of(id)) == port;
 }
 
 static bool

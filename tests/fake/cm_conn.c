@@ -23,7 +23,7 @@ depth_is_good(uint8_t depth, uint8_t most)
 static bool
 param_is_good(const struct fake__id *k, const struct rdma_conn_param *param)
 {
-    const struct fake_host *host = k->process->host;
+    const struct fake_host *host = fake__id_device(k);
 
     return param == NULL || k->ps != RDMA_PS_TCP ||
            (depth_is_good(param->responder_resources, host->reads_in) &&
@@ -94,8 +94,8 @@ rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *conn_param)
     if (!param_is_good(k, conn_param) || k->state != FAKE__ROUTE_RESOLVED ||
         !data_fits(conn_param, fake__id_is_ud(k) ? 180 : 56))
         return fake__fail(EINVAL);
-    depths_take(k, conn_param, k->process->host->reads_in,
-                k->process->host->reads_out);
+    depths_take(k, conn_param, fake__id_device(k)->reads_in,
+                fake__id_device(k)->reads_out);
     data_take(k, conn_param);
     qp_take(k, conn_param);
     k->retry = conn_param == NULL ? 7 : clamp7(conn_param->retry_count);

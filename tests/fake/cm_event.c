@@ -86,14 +86,6 @@ fake__id_close(struct fake__id *id)
     id->process->census.ids--;
 }
 
-struct ibv_context *
-fake__cm_context(struct fake_process *p)
-{
-    if (p->cm_context == NULL)
-        p->cm_context = fake__context_open(p, p->host, false);
-    return p->cm_context;
-}
-
 void
 fake__id_query(struct fake__id *id)
 {
@@ -102,7 +94,7 @@ fake__id_query(struct fake__id *id)
     memcpy(&h->route.addr.src_storage, &id->src, sizeof id->src);
     memcpy(&h->route.addr.dst_storage, &id->dst, sizeof id->dst);
     if (id->on_device && h->verbs == NULL) {
-        h->verbs = fake__cm_context(id->process);
+        h->verbs = fake__context_of_cm(id->process, fake__id_device(id));
         h->port_num = 1;
     }
 }
@@ -413,7 +405,7 @@ void
 fake__cm_device_gone(struct fake_host *host)
 {
     for (struct fake__id *id = cm.ids; id != NULL; id = id->next) {
-        if (id->process->host != host || !id->on_device || id->destroyed ||
+        if (fake__id_device(id) != host || !id->on_device || id->destroyed ||
             id->removed)
             continue;
         id->removed = true;

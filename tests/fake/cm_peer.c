@@ -57,7 +57,7 @@ stale_find(const struct fake__message *m)
 {
     for (struct fake__id *i = fake__id_first(); i != NULL; i = i->next) {
         if (!i->destroyed && holds_peer_qpn(i) && i->remote == m->from_host &&
-            i->process->host == m->to_host && i->peer_qpn == m->qpn)
+            fake__id_device(i) == m->to_host && i->peer_qpn == m->qpn)
             return i;
     }
     return NULL;
@@ -88,6 +88,7 @@ child_new(struct fake__id *listener, const struct fake__message *m)
 
     child->src = m->dst;
     child->dst = m->src;
+    child->device = m->to_host;
     child->remote = m->from_host;
     child->peer = m->from;
     child->peer_qpn = m->qpn;

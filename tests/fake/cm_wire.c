@@ -114,7 +114,7 @@ static struct fake__message *
 message_of(struct fake__id *id, enum fake__message_kind kind, int status)
 {
     struct fake__message *m =
-        message_new(kind, id->process->host, id->remote, status);
+        message_new(kind, fake__id_device(id), id->remote, status);
 
     m->from = id;
     m->to = id->peer;
@@ -238,7 +238,7 @@ neighbour_gone(void *obj, uint64_t round)
     struct fake__id *id = obj;
 
     if (id->round == round && !id->destroyed &&
-        !fake__reaches(id->process->host, id->remote))
+        !fake__reaches(fake__id_device(id), id->remote))
         fake__cm_tell(id, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
 }
 
@@ -246,7 +246,7 @@ static void
 neighbour_watch(struct fake__id *id)
 {
     if (id->state == FAKE__REQ_SENT && !id->remote->removed &&
-        !fake__reaches(id->process->host, id->remote))
+        !fake__reaches(fake__id_device(id), id->remote))
         fake__after(NEIGHBOUR_GONE, neighbour_gone, id, id->round);
 }
 

@@ -52,6 +52,11 @@ unsigned fake_end(void);
 struct fake_host *fake_host_new(const char *name, const char *addr);
 struct fake_host *fake_host_local(void);
 
+/* fake_device_new - a further device of a host, rxe1 and so on, at an address of
+ * its own. What is returned stands for it where a function says "device", port
+ * or wire; processes are the host's. */
+struct fake_host *fake_device_new(struct fake_host *host, const char *addr);
+
 /* fake_process_start - starts a process, whose first thread runs body(arg).
  * It ends when that returns, or by fake_process_kill(). */
 struct fake_process *fake_process_start(struct fake_host *host,

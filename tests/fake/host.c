@@ -17,10 +17,9 @@ struct cut {
     struct cut *next;
 };
 
-struct fake_host *
-fake_host_new(const char *name, const char *addr)
+static struct fake_host *
+host_add(const char *name, const char *addr, struct fake_host *machine)
 {
-    FAKE_CALL_SAFE("fake_host_new");
     struct fake_host *h = fake__alloc(sizeof *h);
     struct fake_host **end = &fake__world.hosts;
     struct sockaddr_in *v4 = (struct sockaddr_in *)&h->addr;
@@ -32,7 +31,9 @@ fake_host_new(const char *name, const char *addr)
     else if (inet_pton(AF_INET6, addr, &v6->sin6_addr) == 1)
         h->addr.ss_family = AF_INET6;
     else
-        fake__stuck("fake_host_new: no address");
+        fake__stuck("a host or device without an address");
+    h->machine = machine != NULL ? machine : h;
+    h->index = (unsigned)fake__device_count(machine);
     h->port_up = true;
     h->reads_in = h->reads_out = READS_MAX;
     h->next_port = FIRST_PORT;
@@ -44,9 +45,45 @@ fake_host_new(const char *name, const char *addr)
 }
 
 struct fake_host *
+fake_host_new(const char *name, const char *addr)
+{
+    FAKE_CALL_SAFE("fake_host_new");
+
+    return host_add(name, addr, NULL);
+}
+
+struct fake_host *
+fake_device_new(struct fake_host *host, const char *addr)
+{
+    FAKE_CALL_SAFE("fake_device_new");
+
+    return host_add(host->name, addr, host);
+}
+
+struct fake_host *
+fake__device_next(const struct fake_host *device)
+{
+    struct fake_host *d = device->next;
+
+    while (d != NULL && d->machine != device->machine)
+        d = d->next;
+    return d;
+}
+
+struct fake_host *
 fake_host_local(void)
 {
     return fake__world.hosts;
+}
+
+size_t
+fake__device_count(const struct fake_host *host)
+{
+    size_t n = 0;
+
+    for (; host != NULL; host = fake__device_next(host))
+        n++;
+    return n;
 }
 
 struct fake_host *

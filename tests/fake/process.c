@@ -227,8 +227,6 @@ world_free(void)
     fake__fds_end();
     fake__heap_end();
     fake__notes_end();
-    for (struct fake_host *h = fake__world.hosts; h != NULL; h = h->next)
-        fake__device_free(h->device);
     fake__base_end();
 }
 

@@ -259,21 +259,18 @@ struct fake__device *
 fake__device_new(struct fake_host *host)
 {
     struct fake__device *d = fake__alloc(sizeof *d);
+    const unsigned n = host->index;
 
     d->host = host;
     d->pub.node_type = IBV_NODE_CA;
     d->pub.transport_type = IBV_TRANSPORT_IB;
-    strcpy(d->pub.name, "rxe0");
-    strcpy(d->pub.dev_name, "uverbs0");
-    strcpy(d->pub.dev_path, "/sys/class/infiniband_verbs/uverbs0");
-    strcpy(d->pub.ibdev_path, "/sys/class/infiniband/rxe0");
+    snprintf(d->pub.name, sizeof d->pub.name, "rxe%u", n);
+    snprintf(d->pub.dev_name, sizeof d->pub.dev_name, "uverbs%u", n);
+    snprintf(d->pub.dev_path, sizeof d->pub.dev_path,
+             "/sys/class/infiniband_verbs/uverbs%u", n);
+    snprintf(d->pub.ibdev_path, sizeof d->pub.ibdev_path,
+             "/sys/class/infiniband/rxe%u", n);
     return d;
-}
-
-void
-fake__device_free(struct fake__device *d)
-{
-    (void)d; /* all of it is fake__alloc()ed */
 }
 
 static void
@@ -311,9 +308,12 @@ ibv_get_device_list(int *num_devices)
         errno = call.err;
         return NULL;
     }
-    list = fake__handle_new(2 * sizeof(struct ibv_device *));
-    if (host->device != NULL && !host->device->gone)
-        list[n++] = &host->device->pub;
+    list = fake__handle_new((fake__device_count(host) + 1) *
+                            sizeof(struct ibv_device *));
+    for (; host != NULL; host = fake__device_next(host)) {
+        if (host->device != NULL && !host->device->gone)
+            list[n++] = &host->device->pub;
+    }
     if (num_devices != NULL)
         *num_devices = n;
     return list;
@@ -341,7 +341,7 @@ guid_of(const struct fake_host *host)
     for (const char *s = host->name; *s != '\0'; s++)
         guid = (guid & ~UINT64_C(0xffffff)) |
                ((guid * 31 + (uint8_t)*s) & 0xffffff);
-    return guid;
+    return guid + ((uint64_t)host->index << 24);
 }
 
 __be64
@@ -363,8 +363,8 @@ static const struct ibv_context_ops ops = {
     .post_recv = fake__post_recv,
 };
 
-struct ibv_context *
-fake__context_open(struct fake_process *p, struct fake_host *host, bool counted)
+static struct ibv_context *
+context_open(struct fake_process *p, struct fake_host *host, bool counted)
 {
     struct fake__context *c;
     struct context_handle *h;
@@ -404,8 +404,18 @@ ibv_open_device(struct ibv_device *device)
         errno = call.err;
         return NULL;
     }
-    return fake__context_open(fake__self(),
-                              ((struct fake__device *)device)->host, true);
+    return context_open(fake__self(), ((struct fake__device *)device)->host,
+                        true);
+}
+
+struct ibv_context *
+fake__context_of_cm(struct fake_process *p, struct fake_host *host)
+{
+    struct fake__context *c = host->device->contexts;
+
+    while (c != NULL && (c->process != p || c->counted || c->dead))
+        c = c->next;
+    return c != NULL ? c->handle : context_open(p, host, false);
 }
 
 /* QPs first: what the others are used for ends with them. */
@@ -457,8 +467,6 @@ channels_close(struct fake__context *c)
 static void
 context_exit(struct fake__context *c)
 {
-    if (c->process->cm_context == c->handle)
-        c->process->cm_context = NULL;
     context_close(c);
     channels_close(c);
     while (c->objects != NULL)

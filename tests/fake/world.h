@@ -30,8 +30,11 @@
 struct fake__device;
 struct fake__id;
 
+/* A host, or a further device of one. */
 struct fake_host {
     char name[32];
+    struct fake_host *machine; /* whose device it is; itself for the first */
+    unsigned index;            /* of the device */
     struct sockaddr_storage addr;
     bool port_up;
     bool removed;                /* the device */
@@ -52,8 +55,6 @@ struct fake_process {
     struct fake_census census;
     unsigned calls, allocations;
     struct fake_process *next;
-    /* librdmacm's own contexts: one for the device, never closed. */
-    struct ibv_context *cm_context;
 };
 
 struct fake__task; /* a thread */
@@ -86,6 +87,9 @@ uint64_t fake__latency(void);
  * its device is there and its port up) */
 bool fake__reaches(const struct fake_host *from, const struct fake_host *to);
 
+/* The devices of a host, one after the other; NULL behind the last. */
+struct fake_host *fake__device_next(const struct fake_host *device);
+size_t fake__device_count(const struct fake_host *host);
 struct fake_host *fake__host_of_addr(const struct sockaddr *addr);
 struct fake_host *fake__host_of_gid(const union ibv_gid *gid);
 void fake__gid_of(const struct fake_host *host, union ibv_gid *gid);
@@ -171,12 +175,11 @@ bool fake__fd_await(int fd);
 struct fake__qp;
 
 struct fake__device *fake__device_new(struct fake_host *host);
-void
-fake__device_free(struct fake__device *d); /* what is not fake__alloc()ed */
 
-/* Contexts as librdmacm opens them, not counted. */
-struct ibv_context *fake__context_open(struct fake_process *p,
-                                       struct fake_host *host, bool counted);
+/* librdmacm's own context of a device, not counted: one for each process, never
+ * closed. */
+struct ibv_context *fake__context_of_cm(struct fake_process *p,
+                                        struct fake_host *host);
 
 struct fake__qp *fake__qp_of(struct ibv_qp *qp);
 uint32_t fake__qp_number(const struct fake__qp *qp);
