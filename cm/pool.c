@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cm/client.h"
+#include "transport/le.h"
 
 /* A call waits so long for the next attempt to connect, when the last have
  * failed; it fails at once when that is further off. */
@@ -524,7 +525,7 @@ vc__pool_init(struct vc__pool *p, struct vc__cm *cm, struct vc__link_cap *cap,
     p->cap = cap;
     p->opts = *opts;
     memcpy(p->instance, instance, sizeof p->instance);
-    vc__backoff_init(&p->backoff, (uint64_t)(uintptr_t)p ^ vc__now());
+    vc__backoff_init(&p->backoff, vc__get64(instance) ^ vc__now());
     vc__attempt_init(p);
     p->budget = VC__REPLY_BUDGET;
     vc__pool_tally_open(p);

@@ -14,6 +14,7 @@
 #include "rpc/codec.h"
 #include "rpc/interceptor.h"
 #include "rpc/runtime.h"
+#include "transport/le.h"
 
 #define CONNECT_MS     2000u
 #define CONNECT_MS_MAX 600000u
@@ -147,7 +148,8 @@ vc_channel_open(struct vc_runtime *runtime, const char *target,
     c->retry.max_attempts = opts.max_attempts;
     c->retry.backoff_ms = opts.retry_backoff_ms;
     c->reply_memory = vc__codec_memory((size_t)1 << pool.log2_message);
-    atomic_init(&c->chance, (uint64_t)(uintptr_t)c);
+    atomic_init(&c->chance, vc__get64(runtime->instance) ^
+                                (uint64_t)atomic_load(&runtime->next) << 32);
     vc__pauses_init(&c->pauses);
     atomic_init(&c->users, 1);
     vc__waiter_init(&c->unused);
