@@ -53,6 +53,20 @@ fake__latency(void)
     return 3 * FAKE__US + fake__random(5 * FAKE__US);
 }
 
+/* FNV-1a, by words */
+void
+fake__record(uint64_t what)
+{
+    fake__world.fingerprint =
+        (fake__world.fingerprint ^ what) * UINT64_C(0x100000001b3);
+}
+
+uint64_t
+fake_fingerprint(void)
+{
+    return fake__world.fingerprint;
+}
+
 /* --- memory of the world ----------------------------------------------- */
 
 void *

@@ -159,6 +159,11 @@ typedef void fake_see_send(const char *process, const char *host,
                            const void *bytes, size_t len, void *arg);
 void fake_see(fake_see_send *see, void *arg);
 
+/* fake_fingerprint - a number made of all that was done so far: which thread ran
+ * when, and the lines of the trace. Runs that have the same are the same. It can
+ * be asked for until the next world begins. */
+uint64_t fake_fingerprint(void);
+
 /* fake_steps - scheduling points passed so far. */
 uint64_t fake_steps(void);
 

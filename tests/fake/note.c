@@ -64,6 +64,8 @@ trace_line(const char *text)
                        (unsigned long long)(us % 1000), text);
 
     trace_add(line, (size_t)len);
+    for (int i = 0; i < len; i++)
+        fake__record((unsigned char)line[i]);
 }
 
 const char *

@@ -37,7 +37,8 @@ struct fake__task {
     struct fake_process *process;
     struct fake__task *next;
     pthread_t thread;
-    int go; /* futex: enum go */
+    unsigned number; /* from 1, in the order of their beginning */
+    int go;          /* futex: enum go */
     enum task_state state;
     const void *key;
     uint64_t until;
@@ -54,7 +55,8 @@ static struct {
     struct fake__task *tasks, **end; /* that live */
     struct fake__task *gone;         /* that may still have to be joined */
     uint64_t soonest; /* none that is blocked waits for a time before it */
-    unsigned events;  /* being run: the thread that runs them may not die */
+    unsigned numbers;
+    unsigned events; /* being run: the thread that runs them may not die */
 } S;
 
 static _Thread_local struct fake__task *me;
@@ -316,6 +318,8 @@ task_next(void)
             fake__stuck("every thread waits for ever");
         clock_set(next);
     }
+    fake__record(fake__world.now);
+    fake__record(t->number);
     return t;
 }
 
@@ -456,6 +460,7 @@ task_add(struct fake_process *p)
     struct fake__task *t = fake__alloc(sizeof *t);
 
     t->process = p;
+    t->number = ++S.numbers;
     *S.end = t;
     S.end = &t->next;
     p->threads++;

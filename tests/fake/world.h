@@ -63,6 +63,7 @@ extern struct fake__world {
     struct fake_opts opts;
     uint64_t now; /* ns */
     uint64_t steps;
+    uint64_t fingerprint;
     struct fake_host *hosts;
     struct fake_process *processes;
     void *cuts; /* host.c */
@@ -79,6 +80,9 @@ fake__rxe(void)
 
 /* 0..n-1, from the seed. */
 uint64_t fake__random(uint64_t n);
+
+/* This, too, is part of what was done. */
+void fake__record(uint64_t what);
 
 /* How long a packet is on its way: some microseconds, from the seed. */
 uint64_t fake__latency(void);

@@ -32,6 +32,14 @@ __lsan_default_suppressions(void)
     return "leak:liburcu-cds\n";
 }
 
+uint64_t
+sim_many(uint64_t n)
+{
+    const char *is_long = getenv("VC_TEST_LONG");
+
+    return is_long != NULL && strcmp(is_long, "1") == 0 ? 20 * n : n;
+}
+
 void
 sim_begin(uint64_t seed, unsigned switch_every, bool trace)
 {

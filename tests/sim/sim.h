@@ -126,6 +126,10 @@ enum vc_status sim_runtime_of(struct vc_runtime **runtime, unsigned engines,
  * servers are closed? NULL, or what is wrong. */
 const char *sim_counters_fault(const struct vc_counters *c);
 
+/* How many worlds, or whatever takes the time, a test is to make: n, or with
+ * VC_TEST_LONG=1 in the environment twenty times as many. */
+uint64_t sim_many(uint64_t n);
+
 /* A world; its seed. */
 void sim_begin(uint64_t seed, unsigned switch_every, bool trace);
 

@@ -8,7 +8,8 @@
  * moments. Every call ends once,
  * what is said of its outcome is true, and nothing is left. One seed alone,
  * with its trace: test_random SEED; others than the first thousand:
- * test_random SEED COUNT. */
+ * test_random SEED COUNT. Some are run again, here and in another process, which
+ * must come to the same; test_random --fingerprints SEED COUNT is for that. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -18,11 +19,13 @@
 #include <unistd.h>
 
 #include "tests/sim/later.h"
+#include "tests/sim/mischief.h"
 
 #define SEEDS        SIM_SHARE(1000u) /* 200 with the thread sanitizer */
+#define SAME         SIM_SHARE(25u)   /* are run again */
 #define STEPS        1000u            /* of each world, at least */
-#define SERVERS      2u
-#define CLIENTS      3u
+#define SERVERS      CAST_SERVERS
+#define CLIENTS      CAST_CLIENTS
 #define THREADS      3u
 #define CALLS        6u
 #define CHANNELS     3u         /* of a client */
@@ -33,26 +36,11 @@
 #define LATER_US     200u
 
 static uint64_t only; /* this seed */
-static uint64_t first = 1, count = SEEDS;
+static bool traced;
+static uint64_t first = 1, count;
 static unsigned good, bad; /* calls that ended so */
 static const char *program;
 static uint64_t running;
-
-/* --- chance ------------------------------------------------------------ */
-
-struct dice {
-    uint64_t state;
-};
-
-static uint64_t
-roll(struct dice *d, uint64_t n)
-{
-    uint64_t z = d->state += UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return (z ^ z >> 31) % n;
-}
 
 /* --- servers ----------------------------------------------------------- */
 
@@ -84,8 +72,6 @@ struct caller {
 
 struct client {
     struct world *world;
-    struct fake_host *host;
-    struct fake_process *process;
     struct dice dice;
     unsigned server, n_callers, links;
     const char *wrong; /* with its counters */
@@ -93,12 +79,8 @@ struct client {
 };
 
 struct world {
-    struct dice dice;
-    struct sim_server servers[SERVERS];
+    struct cast cast;
     struct later later[SERVERS];
-    struct fake_host *server_hosts[SERVERS];
-    struct fake_host *removed; /* has lost its device; one at most */
-    unsigned n_servers, n_clients;
     struct client clients[CLIENTS];
     atomic_uint next_tag;
     struct ending endings[SIM_TAGS];
@@ -195,8 +177,8 @@ channel_open(struct client *c, struct vc_runtime *runtime,
     if (roll(&c->dice, 4) == 0)
         opts.quota = 5000;
     *channel = NULL;
-    return vc_channel_open(runtime, c->world->servers[c->server].target, &opts,
-                           channel);
+    return vc_channel_open(runtime, c->world->cast.servers[c->server].target,
+                           &opts, channel);
 }
 
 /* Has channels of its own, one after the other, beside those that others
@@ -260,138 +242,35 @@ client_main(void *arg)
     vc_runtime_free(runtime);
 }
 
-/* --- mischief ---------------------------------------------------------- */
-
-static void
-mischief_server(struct world *w, struct sim_server *s)
-{
-    switch (roll(&w->dice, 4)) {
-    case 0:
-        fake_process_kill(s->process);
-        break;
-    case 1:
-        fake_process_freeze(s->process);
-        fake_sleep_us(roll(&w->dice, 20000));
-        fake_process_thaw(s->process);
-        break;
-    case 2:
-        sim_server_stop(s);
-        break;
-    default:
-        fake_fail(s->process, "*", 1 + (unsigned)roll(&w->dice, 20), ENOMEM);
-        fake_fail_memory(s->process, 1 + (unsigned)roll(&w->dice, 20));
-        break;
-    }
-}
-
-static void
-mischief_client(struct world *w, struct client *c)
-{
-    switch (roll(&w->dice, 4)) {
-    case 0:
-        if (roll(&w->dice, 4) == 0)
-            fake_process_kill(c->process);
-        break;
-    case 1:
-        fake_process_freeze(c->process);
-        fake_sleep_us(roll(&w->dice, 20000));
-        fake_process_thaw(c->process);
-        break;
-    default:
-        fake_fail(c->process, "*", 1 + (unsigned)roll(&w->dice, 20), ENOMEM);
-        fake_fail_memory(c->process, 1 + (unsigned)roll(&w->dice, 20));
-        break;
-    }
-}
-
-static void
-mischief_wire(struct world *w, struct fake_host *here, struct fake_host *there)
-{
-    switch (roll(&w->dice, 7)) {
-    case 0:
-        fake_wire_cut(here, there, true);
-        fake_sleep_us(roll(&w->dice, 100000));
-        fake_wire_cut(here, there, false);
-        break;
-    case 1:
-        fake_port_set(there, false);
-        fake_sleep_us(roll(&w->dice, 100000));
-        fake_port_set(there, true);
-        break;
-    case 2:
-        fake_rule("completion", 1 + (unsigned)roll(&w->dice, 20), FAKE_DROP, 0);
-        fake_rule("event", 1 + (unsigned)roll(&w->dice, 8), FAKE_DROP, 0);
-        break;
-    case 3:
-        if (w->removed == NULL && roll(&w->dice, 4) == 0) {
-            w->removed = roll(&w->dice, 2) == 0 ? here : there;
-            fake_device_remove(w->removed);
-        }
-        break;
-    case 4:
-        fake_rule("SEND", 1 + (unsigned)roll(&w->dice, 8), FAKE_LOSE, 0);
-        fake_rule(" -> ", 1 + (unsigned)roll(&w->dice, 8), FAKE_LOSE, 0);
-        break;
-    case 5:
-        for (unsigned i = 1 + (unsigned)roll(&w->dice, 4); i > 0; i--)
-            fake_rule(roll(&w->dice, 2) == 0 ? "SEND" : "completion",
-                      1 + (unsigned)roll(&w->dice, 40), FAKE_FLUSH, 0);
-        break;
-    default:
-        fake_rule("qp", 1 + (unsigned)roll(&w->dice, 20), FAKE_FLUSH, 0);
-        fake_rule("completion", 1 + (unsigned)roll(&w->dice, 20), FAKE_DELAY,
-                  roll(&w->dice, 5000));
-        break;
-    }
-}
-
-static void
-mischief(struct world *w)
-{
-    struct client *c = &w->clients[roll(&w->dice, w->n_clients)];
-    unsigned n = (unsigned)roll(&w->dice, w->n_servers);
-
-    switch (roll(&w->dice, 3)) {
-    case 0:
-        mischief_server(w, &w->servers[n]);
-        break;
-    case 1:
-        mischief_client(w, c);
-        break;
-    default:
-        mischief_wire(w, c->host, w->server_hosts[n]);
-        break;
-    }
-}
+/* --- a world ----------------------------------------------------------- */
 
 static bool
 clients_ended(const struct world *w)
 {
-    for (unsigned i = 0; i < w->n_clients; i++)
-        if (!fake_process_ended(w->clients[i].process))
+    for (unsigned i = 0; i < w->cast.n_clients; i++)
+        if (!fake_process_ended(w->cast.clients[i].process))
             return false;
     return true;
 }
 
-/* --- a world ----------------------------------------------------------- */
-
 static void
 servers_start(struct world *w)
 {
-    for (unsigned i = 0; i < w->n_servers; i++) {
+    for (unsigned i = 0; i < w->cast.n_servers; i++) {
         char addr[32], name[32];
 
         snprintf(addr, sizeof addr, "10.9.0.%u", 10 + i);
         snprintf(name, sizeof name, "there%u", i);
-        w->server_hosts[i] = fake_host_new(name, addr);
-        sim_target(addr, w->servers[i].target);
-        w->servers[i].sleep_us = (unsigned)roll(&w->dice, 3) * 700;
-        if (roll(&w->dice, 2) == 0) /* then engines are taken over */
-            w->servers[i].long_us = 5000 + (unsigned)roll(&w->dice, 1495000);
-        w->servers[i].finish = server_finish;
-        later_serve(&w->later[i], &w->servers[i], LATER_US);
-        sim_server_start(&w->servers[i], w->server_hosts[i],
-                         1 + (unsigned)roll(&w->dice, 2));
+        w->cast.server_hosts[i] = fake_host_new(name, addr);
+        sim_target(addr, w->cast.servers[i].target);
+        w->cast.servers[i].sleep_us = (unsigned)roll(&w->cast.dice, 3) * 700;
+        if (roll(&w->cast.dice, 2) == 0) /* then engines are taken over */
+            w->cast.servers[i].long_us =
+                5000 + (unsigned)roll(&w->cast.dice, 1495000);
+        w->cast.servers[i].finish = server_finish;
+        later_serve(&w->later[i], &w->cast.servers[i], LATER_US);
+        sim_server_start(&w->cast.servers[i], w->cast.server_hosts[i],
+                         1 + (unsigned)roll(&w->cast.dice, 2));
     }
 }
 
@@ -399,29 +278,30 @@ servers_start(struct world *w)
 static void
 servers_renew(struct world *w)
 {
-    for (unsigned i = 0; i < w->n_servers; i++)
-        if (fake_process_ended(w->servers[i].process) &&
-            w->server_hosts[i] != w->removed)
-            sim_server_start(&w->servers[i], w->server_hosts[i], 1);
+    for (unsigned i = 0; i < w->cast.n_servers; i++)
+        if (fake_process_ended(w->cast.servers[i].process) &&
+            w->cast.server_hosts[i] != w->cast.removed)
+            sim_server_start(&w->cast.servers[i], w->cast.server_hosts[i], 1);
 }
 
 static void
 clients_start(struct world *w)
 {
-    for (unsigned i = 0; i < w->n_clients; i++) {
+    for (unsigned i = 0; i < w->cast.n_clients; i++) {
         struct client *c = &w->clients[i];
         char addr[32], name[32];
 
         snprintf(addr, sizeof addr, "10.9.0.%u", 20 + i);
         snprintf(name, sizeof name, "here%u", i);
         c->world = w;
-        c->host = fake_host_new(name, addr);
-        c->dice.state = roll(&w->dice, UINT64_MAX);
-        c->server = (unsigned)roll(&w->dice, w->n_servers);
-        c->links = 1 + (unsigned)roll(&w->dice, 3);
-        c->n_callers = 1 + (unsigned)roll(&w->dice, THREADS);
+        w->cast.clients[i].host = fake_host_new(name, addr);
+        c->dice.state = roll(&w->cast.dice, UINT64_MAX);
+        c->server = (unsigned)roll(&w->cast.dice, w->cast.n_servers);
+        c->links = 1 + (unsigned)roll(&w->cast.dice, 3);
+        c->n_callers = 1 + (unsigned)roll(&w->cast.dice, THREADS);
         snprintf(name, sizeof name, "client%u", i);
-        c->process = fake_process_start(c->host, name, client_main, c);
+        w->cast.clients[i].process =
+            fake_process_start(w->cast.clients[i].host, name, client_main, c);
     }
 }
 
@@ -430,15 +310,15 @@ static uint64_t
 world_live(struct world *w)
 {
     uint64_t until = fake_now_us() + PATIENCE;
-    unsigned pranks = (unsigned)roll(&w->dice, 8);
+    unsigned pranks = (unsigned)roll(&w->cast.dice, 8);
 
     servers_start(w);
     clients_start(w);
     while (!clients_ended(w) && fake_now_us() < until) {
-        fake_sleep_us(roll(&w->dice, 4000));
+        fake_sleep_us(roll(&w->cast.dice, 4000));
         if (pranks > 0) {
             pranks--;
-            mischief(w);
+            mischief(&w->cast);
         } else {
             fake_fail_no_more();
             fake_no_rules();
@@ -481,15 +361,15 @@ world_check(struct world *w)
         if (wrong != NULL)
             return wrong;
     }
-    for (unsigned i = 0; i < w->n_clients; i++)
+    for (unsigned i = 0; i < w->cast.n_clients; i++)
         if (w->clients[i].wrong != NULL)
             return w->clients[i].wrong;
-    for (unsigned i = 0; i < w->n_servers; i++)
-        if (!sim_server_stop(&w->servers[i]))
+    for (unsigned i = 0; i < w->cast.n_servers; i++)
+        if (!sim_server_stop(&w->cast.servers[i]))
             return "a server does not end";
-    for (unsigned i = 0; i < w->n_servers; i++)
-        if (sim_counters_fault(&w->servers[i].last) != NULL)
-            return sim_counters_fault(&w->servers[i].last);
+    for (unsigned i = 0; i < w->cast.n_servers; i++)
+        if (sim_counters_fault(&w->cast.servers[i].last) != NULL)
+            return sim_counters_fault(&w->cast.servers[i].last);
     return NULL;
 }
 
@@ -502,12 +382,12 @@ world_run(uint64_t seed)
     unsigned left;
 
     running = seed;
-    sim_begin(seed, 1 + (unsigned)(seed % 16) * 4, only != 0);
+    sim_begin(seed, 1 + (unsigned)(seed % 16) * 4, traced);
     w = calloc(1, sizeof *w);
     assert_non_null(w);
-    w->dice.state = seed;
-    w->n_servers = 1 + (unsigned)roll(&w->dice, SERVERS);
-    w->n_clients = 1 + (unsigned)roll(&w->dice, CLIENTS);
+    w->cast.dice.state = seed;
+    w->cast.n_servers = 1 + (unsigned)roll(&w->cast.dice, SERVERS);
+    w->cast.n_clients = 1 + (unsigned)roll(&w->cast.dice, CLIENTS);
     steps = world_live(w);
     wrong = world_check(w);
     if (only != 0)
@@ -541,6 +421,52 @@ every_call_of_a_thousand_worlds_ends_once_and_truly(void **state)
     assert_in_range(bad, good / 20, good);
 }
 
+/* --- seeds and nothing else -------------------------------------------- */
+
+static uint64_t
+fingerprint(uint64_t seed)
+{
+    traced = true;
+    world_run(seed);
+    traced = false;
+    return fake_fingerprint();
+}
+
+static void
+fingerprints_print(void)
+{
+    for (uint64_t i = 0; i < count; i++)
+        printf("%llu\n", (unsigned long long)fingerprint(first + i));
+}
+
+/* Neither addresses, nor the clock of the machine, nor how its threads are
+ * scheduled, nor what ran before. */
+static void
+a_seed_is_the_same_run_again_and_in_another_process(void **state)
+{
+    char command[4096];
+    FILE *other;
+
+    (void)state;
+    if (only != 0)
+        skip();
+    snprintf(command, sizeof command, "exec '%s' --fingerprints %llu %u",
+             program, (unsigned long long)first, SAME);
+    other = popen(command, "r");
+    assert_non_null(other);
+    for (uint64_t seed = first; seed < first + SAME; seed++) {
+        uint64_t once = fingerprint(seed), again = fingerprint(seed);
+        unsigned long long elsewhere = 0;
+
+        if (once != again)
+            fail_msg("seed %llu: another run", (unsigned long long)seed);
+        if (fscanf(other, "%llu", &elsewhere) != 1 || elsewhere != once)
+            fail_msg("seed %llu: another run in another process",
+                     (unsigned long long)seed);
+    }
+    assert_int_equal(pclose(other), 0);
+}
+
 /* --- when it dies ------------------------------------------------------ */
 
 void __sanitizer_set_death_callback(void (*callback)(void))
@@ -569,18 +495,25 @@ int
 main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_seed_is_the_same_run_again_and_in_another_process),
         cmocka_unit_test(every_call_of_a_thousand_worlds_ends_once_and_truly),
     };
 
     program = argv[0];
+    count = sim_many(SEEDS);
     if (argc == 2)
         only = strtoull(argv[1], NULL, 0);
-    if (argc == 3) {
-        first = strtoull(argv[1], NULL, 0);
-        count = strtoull(argv[2], NULL, 0);
+    traced = only != 0;
+    if (argc >= 3) {
+        first = strtoull(argv[argc - 2], NULL, 0);
+        count = strtoull(argv[argc - 1], NULL, 0);
     }
     if (__sanitizer_set_death_callback != NULL)
         __sanitizer_set_death_callback(say_seed);
     signal(SIGABRT, on_signal);
+    if (argc == 4) {
+        fingerprints_print();
+        return 0;
+    }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
