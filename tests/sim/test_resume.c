@@ -465,13 +465,27 @@ one_of_several_links_may_be_lost_without_a_connect(void **state)
 
 /* --- servers that are gone ---------------------------------------------- */
 
+/* Where a text says two things, the first is how the server was lost, and the
+ * second why it cannot be had again. */
+static bool
+says_both(const char *text)
+{
+    const char *then = strstr(text, "; then ");
+
+    if (then == NULL)
+        return false;
+    assert_int_equal(strncmp(text, "10.9.0.2:7471 closed", 20), 0);
+    assert_int_equal(strncmp(then + 7, "10.9.0.2:7471 refused", 21), 0);
+    return true;
+}
+
 /* What a killed server had ends as unknown, and goes to no other. */
 static void
 calls_of_a_killed_server_end_unknown_and_the_next_are_served(void **state)
 {
     struct rig r;
     struct caller c[12];
-    unsigned unknown = 0;
+    unsigned unknown = 0, both = 0;
 
     (void)state;
     for (uint64_t seed = 1; seed <= SIM_SHARE(60); seed++) {
@@ -487,6 +501,7 @@ calls_of_a_killed_server_end_unknown_and_the_next_are_served(void **state)
             if (c[i].status != VC_OK)
                 assert_int_equal(c[i].status, VC_UNAVAILABLE);
             unknown += c[i].outcome == VC_OUTCOME_UNKNOWN;
+            both += c[i].outcome == VC_OUTCOME_UNKNOWN && says_both(c[i].text);
         }
         caller_start(&c[0], &r, 0, 1, 100);
         good(&c[0]);
@@ -494,6 +509,7 @@ calls_of_a_killed_server_end_unknown_and_the_next_are_served(void **state)
         rig_end(&r);
     }
     assert_in_range(unknown, SIM_SHARE(60), UINT32_MAX);
+    assert_true(both > 0);
 }
 
 static void
