@@ -475,7 +475,10 @@ says_both(const char *text)
     if (then == NULL)
         return false;
     assert_int_equal(strncmp(text, "10.9.0.2:7471 closed", 20), 0);
-    assert_int_equal(strncmp(then + 7, "10.9.0.2:7471 refused", 21), 0);
+    /* It is answered by the next server, or by a host without one yet. */
+    if (strncmp(then + 7, "10.9.0.2:7471 refused", 21) != 0 &&
+        strncmp(then + 7, "nothing listens at 10.9.0.2:7471", 32) != 0)
+        fail_msg("%s", text);
     return true;
 }
 
