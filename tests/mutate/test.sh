@@ -17,6 +17,8 @@ name=$4
 # shellcheck disable=SC3045
 ulimit -c 0 2>/dev/null
 # shellcheck disable=SC3045
+[ "$name" != idl ] || ulimit -t 30 2>/dev/null # of a processor, for each program that it runs
+# shellcheck disable=SC3045
 ulimit -v 16000000 2>/dev/null
 ulimit -f 400000 2>/dev/null
 
