@@ -8,6 +8,7 @@
 #include "tests/sim/scene.h"
 
 #define SECOND 1000000u /* us */
+#define LOSSES 100u     /* more than a queue has to spare */
 
 /* --- links that are lost ------------------------------------------------ */
 
@@ -256,6 +257,149 @@ what_a_removed_device_had_is_not_counted_any_more(void **state)
     scene_play(sees_the_server_lose_its_device, NULL);
 }
 
+/* --- events of the CM --------------------------------------------------- */
+
+static void
+connects_and_leaves(struct scene *s)
+{
+    struct vc_counters client, server;
+
+    scene_call(s, 64, 1);
+    fake_sleep_us(SECOND / 100);
+    client = scene_client(s);
+    server = scene_server(s);
+    /* address and route, CONNECT_RESPONSE; CONNECT_REQUEST, ESTABLISHED */
+    assert_int_equal(client.cm_events, 3);
+    assert_int_equal(client.cm_established, 1);
+    assert_int_equal(client.cm_requests, 0);
+    assert_int_equal(client.cm_disconnected, 0);
+    assert_int_equal(server.cm_events, 2);
+    assert_int_equal(server.cm_established, 1);
+    assert_int_equal(server.cm_requests, 1);
+    assert_int_equal(server.cm_disconnected, 0);
+    vc_channel_close(s->channel);
+    fake_sleep_us(SECOND / 100);
+    client = scene_client(s);
+    server = scene_server(s);
+    assert_int_equal(server.cm_events, 3);
+    assert_int_equal(server.cm_disconnected, 1);
+    assert_int_equal(
+        vc_channel_open(s->runtime, s->server.target, &s->opts, &s->channel),
+        VC_OK);
+    scene_call(s, 64, 1); /* it looks at what has come */
+    client = scene_client(s);
+    assert_int_equal(client.cm_disconnected, 1);
+    assert_int_equal(client.cm_events, 3 + 1 + 3);
+    assert_int_equal(client.cm_established, 2);
+    assert_int_equal(client.cm_rejected + client.cm_unreachable, 0);
+    assert_int_equal(client.cm_removals, 0);
+}
+
+static void
+events_of_the_cm_are_counted_by_their_kind(void **state)
+{
+    (void)state;
+    scene_play(connects_and_leaves, NULL);
+}
+
+static void
+port_down(void *arg)
+{
+    fake_port_set(arg, false);
+}
+
+static void
+one_more(void *arg)
+{
+    ++*(unsigned *)arg;
+}
+
+static void *
+finds_nobody(void *arg)
+{
+    struct vc_channel *channel = arg;
+
+    assert_int_equal(vc_channel_connect(channel, &suite_probe_service),
+                     VC_UNAVAILABLE);
+    return NULL;
+}
+
+/* As it is asked to connect its port goes down: the kernel says so after a
+ * while. */
+static void
+a_host_that_is_not_reached_is_counted(void **state)
+{
+    struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+    struct vc_runtime *runtime;
+    struct vc_channel *channel;
+    unsigned told = 0;
+    pthread_t thread;
+    struct vc_counters c;
+
+    (void)state;
+    sim_begin(1, 0, true);
+    fake_when("main: REQ ->", 1, port_down,
+              fake_host_new("silent", "10.9.0.5"));
+    fake_when("main: event UNREACHABLE", 0, one_more, &told);
+    opts.connect_timeout_ms = 200000;
+    assert_int_equal(sim_runtime(&runtime, 1), VC_OK);
+    assert_int_equal(
+        vc_channel_open(runtime, "rdma://10.9.0.5:7471", &opts, &channel),
+        VC_OK);
+    assert_int_equal(pthread_create(&thread, NULL, finds_nobody, channel), 0);
+    fake_sleep_us(SECOND);
+    c = scene_counters(runtime);
+    assert_int_equal(c.links_connecting, 1);
+    assert_int_equal(c.links_client, 1);
+    pthread_join(thread, NULL);
+    c = scene_counters(runtime);
+    assert_int_equal(c.links_connecting, 0);
+    assert_int_equal(c.links_failed, 1);
+    assert_in_range(told, 1, 10);
+    assert_int_equal(c.cm_unreachable, told);
+    vc_channel_close(channel);
+    vc_runtime_free(runtime);
+    assert_int_equal(fake_end(), 0);
+}
+
+/* --- receives that are lost ---------------------------------------------- */
+
+/* A completion that never comes takes its receive with it. The link ends, as
+ * what comes behind is out of sequence. */
+static void
+loses_receives(struct scene *s, uint64_t until)
+{
+    for (unsigned i = 0; scene_server(s).receives_low < until; i++) {
+        assert_in_range(i, 0, LOSSES);
+        scene_call(s, 64, 1);
+        fake_rule("server qp", 1, FAKE_DROP, 0);
+        sim_echo(s->channel, 64, 2, 20, NULL);
+        fake_no_rules();
+        sim_echo(s->channel, 64, 3, 1000, NULL);
+    }
+}
+
+static void
+runs_low(struct scene *s)
+{
+    assert_int_equal(scene_server(s).receives_low, 0);
+    loses_receives(s, 1);
+    assert_int_equal(scene_server(s).receives_low, 1);
+    scene_call(s, 1 << 20, 1);
+    loses_receives(s, 2); /* it is watched again */
+    assert_int_equal(scene_server(s).receives_low, 2);
+    scene_call(s, 1 << 20, 1);
+}
+
+static void
+a_shared_queue_that_ran_low_is_counted_and_filled(void **state)
+{
+    struct scene s = {.opts = VC_CHANNEL_OPTS_INIT, .act = runs_low};
+
+    (void)state;
+    scene_run(&s, 1);
+}
+
 int
 main(void)
 {
@@ -267,6 +411,9 @@ main(void)
         cmocka_unit_test(a_client_that_leaves_as_it_is_accepted_is_not_refused),
         cmocka_unit_test(a_silent_peer_is_counted_as_dead),
         cmocka_unit_test(what_a_removed_device_had_is_not_counted_any_more),
+        cmocka_unit_test(events_of_the_cm_are_counted_by_their_kind),
+        cmocka_unit_test(a_host_that_is_not_reached_is_counted),
+        cmocka_unit_test(a_shared_queue_that_ran_low_is_counted_and_filled),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -262,6 +262,7 @@ closes_many(void *arg)
     struct vc_runtime *runtime = runtime_new(c);
     struct vc_channel *channels[MANY];
     unsigned keeps = c->warm == VC_WARM_NONE ? 0 : c->warm;
+    struct vc_counters counters = VC_COUNTERS_INIT;
     struct vc__qp_stats stats;
 
     for (unsigned i = 0; i < MANY; i++)
@@ -275,6 +276,8 @@ closes_many(void *arg)
     assert_int_equal(stats.made, MANY);
     assert_int_equal(stats.destroyed, MANY - keeps);
     assert_int_equal(stats.evicted, keeps == 0 ? 0 : MANY - keeps);
+    vc_runtime_counters(runtime, &counters);
+    assert_int_equal(counters.qps_evicted, stats.evicted);
     vc_runtime_free(runtime);
 }
 
