@@ -16,9 +16,9 @@
 /* The longest payload of an Echo that the default limits take. */
 #define CALLER_LONG (((uint32_t)4 << 20) - 32)
 
-/* A call that the CM tells about ends this soon, whatever its deadline: in
- * milliseconds, but machines may be busy. */
-#define CALLER_SOON_MS 6000
+/* A call whose peer's death the CM reports ends this soon, whatever its
+ * deadline: in milliseconds at the machine's usual pace (pace.h). */
+#define CALLER_SOON_MS 1000
 
 struct caller {
     struct vc_channel *channel;

@@ -20,8 +20,16 @@
 #define WORK_ROUNDS 100000u
 #define STEP_US     5000u
 
-/* In memory that the processes share; the steps that have been made. */
-static atomic_uint_fast64_t *steps;
+/* A program that runs for longer than 20 minutes is not measured to its end. */
+#define STEPS_MAX (1u << 18)
+
+/* In memory that the processes share. */
+struct steps {
+    atomic_uint n;             /* published (release) after ended[n - 1] */
+    uint64_t ended[STEPS_MAX]; /* by fixture_ms() */
+};
+
+static struct steps *steps;
 
 static uint64_t
 now_us(void)
@@ -69,7 +77,8 @@ step(void)
 
         nanosleep(&rest, NULL);
     }
-    atomic_fetch_add(steps, 1);
+    steps->ended[atomic_load(&steps->n)] = fixture_ms();
+    atomic_fetch_add(&steps->n, 1);
     if (took > PACE_STALL_MS * 1000)
         report(took / 1000);
 }
@@ -92,16 +101,44 @@ pace_start(void)
         exit(1);
     case 0:
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        while (getppid() == parent)
+        while (getppid() == parent && atomic_load(&steps->n) < STEPS_MAX)
             step();
         _exit(0);
     }
 }
 
-uint64_t
-pace_ms(void)
+/* How many steps have ended by then. */
+static unsigned
+steps_by(uint64_t ms)
 {
-    if (steps == NULL)
-        return fixture_ms();
-    return atomic_load(steps) * STEP_US / 1000;
+    unsigned low = 0, high = atomic_load(&steps->n);
+
+    while (low < high) {
+        unsigned middle = low + (high - low) / 2;
+
+        if (steps->ended[middle] <= ms)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+uint64_t
+pace_between(uint64_t since_ms, uint64_t until_ms)
+{
+    uint64_t real = until_ms - since_ms, paced;
+
+    if (steps == NULL || atomic_load(&steps->n) == STEPS_MAX)
+        return real;
+    /* The step that was under way counts, as it may just have been due. */
+    paced = (uint64_t)(steps_by(until_ms) - steps_by(since_ms) + 1) * STEP_US /
+            1000;
+    return paced < real ? paced : real;
+}
+
+uint64_t
+pace_since(uint64_t since_ms)
+{
+    return pace_between(since_ms, fixture_ms());
 }

@@ -3,12 +3,12 @@
  *
  * How fast the machine is at this moment. A guest that is emulated beside other
  * programs runs several times slower at times, and stands still at others. A
- * process of its own sleeps and works in small steps of a known length; a clock
- * that counts these steps goes slower with the machine, so that a test can ask
- * for the documented time and not for a multiple that holds on a bad day.
+ * process of its own sleeps and works in small steps of a known length, and notes
+ * when each has ended. So many steps are so much time at the usual pace: a test
+ * can ask for the documented time, not for a multiple that holds on a bad day.
  *
  * It runs where VC_TEST_PACE is set, as tests/inside.sh does; elsewhere, as in
- * the simulated world, pace_ms() is the fixture's clock. */
+ * the simulated world, time is what it is. */
 #ifndef VC_TESTS_SUITE_PACE_H
 #define VC_TESTS_SUITE_PACE_H
 
@@ -22,8 +22,11 @@
 /* Starts the process, which ends with this one. Called by fixture_main(). */
 void pace_start(void);
 
-/* Milliseconds of a clock that goes as fast as this machine does now, never
- * faster than real time; any thread and process of the test may read it. */
-uint64_t pace_ms(void);
+/* What of the time between two moments of fixture_ms() this machine would have
+ * needed at its usual pace, in milliseconds: never more than the real time. */
+uint64_t pace_between(uint64_t since_ms, uint64_t until_ms);
+
+/* The same, until now. */
+uint64_t pace_since(uint64_t since_ms);
 
 #endif

@@ -3,6 +3,7 @@
  *
  * See tests/suite/role.h. */
 #include "tests/suite/role.h"
+#include "tests/suite/pace.h"
 
 #include <grp.h>
 #include <poll.h>
@@ -27,7 +28,7 @@ static int
 report_send(struct role_report *r, enum vc_status status, uint64_t start)
 {
     r->status = status;
-    r->ms = (unsigned)(fixture_ms() - start);
+    r->ms = (unsigned)pace_since(start);
     if (status != VC_OK)
         snprintf(r->text, sizeof r->text, "%s", vc_error());
     return write(STDOUT_FILENO, r, sizeof *r) == (ssize_t)sizeof *r ? 0 : 1;
