@@ -147,7 +147,7 @@ at_a_foreign_server(const char *name, const char *before_addr,
         skip();
     program_words(words, sizeof words, before_addr, FOREIGN_PORT, after);
     pid = program_start(words);
-    opts.connect_timeout_ms = 2000;
+    opts.connect_timeout_ms = PROGRAM_MS; /* it is all the same time */
     fixture_target(FOREIGN_PORT, f.target);
     fixture_start_client(&f, &opts);
     do {
