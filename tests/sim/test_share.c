@@ -21,7 +21,7 @@
 #define GREEDY   200u  /* calls that a greedy session has under way */
 #define BULK     4000u /* bytes of each */
 #define SETTLE   500u  /* calls before the shares are measured */
-#define MEASURED 4000u
+#define MEASURED 800u
 
 /* --- what the client sends ------------------------------------------------- */
 
