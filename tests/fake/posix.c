@@ -242,6 +242,14 @@ __wrap_pthread_mutex_trylock(pthread_mutex_t *m)
     return __real_pthread_mutex_trylock(m);
 }
 
+/* What is unlocked must be locked. Nobody else runs meanwhile. */
+static void
+must_be_locked(pthread_mutex_t *m)
+{
+    if (__real_pthread_mutex_trylock(m) == 0)
+        fake__stuck("a mutex is unlocked that is not locked");
+}
+
 /* Another thread may go on while it is still locked, and then try in vain. */
 int
 __wrap_pthread_mutex_unlock(pthread_mutex_t *m)
@@ -250,6 +258,7 @@ __wrap_pthread_mutex_unlock(pthread_mutex_t *m)
 
     if (!fake__inside())
         return __real_pthread_mutex_unlock(m);
+    must_be_locked(m);
     fake__point();
     err = __real_pthread_mutex_unlock(m);
     lock_wake(m);
