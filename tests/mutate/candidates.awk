@@ -138,7 +138,8 @@ function negate_condition(from, to, text)
 }
 
 # Where A and B are equal it is the same which way this goes: A < B ? A : B, A > B ? A - B : 0, or if (A < B) A = B; and
-# so it is for no bytes in if (A > 0) memcpy(.., .., A).
+# so it is for no bytes in if (A > 0) memcpy(.., .., A). Descriptor 0 is the standard input and never one of ours;
+# write() and waitpid() return no 0 for what they are asked here.
 function is_same(n, at, op,    next_code, left, right, rest)
 {
     next_code = trimmed(code[n + 1])
@@ -148,6 +149,9 @@ function is_same(n, at, op,    next_code, left, right, rest)
         right = right " " next_code
     sub(/.*(return|=|if \() */, "", left)
     left = trimmed(left)
+    if ((op == "<" || op == ">=") && right ~ /^0([^0-9x]|$)/ && \
+        (left ~ /(^|[^A-Za-z])([a-z_]*_)?fd$/ || left ~ /(^| |\()(write|waitpid)\(.*\)$/))
+        return 1
     if (match(right, / \? /)) {
         rest = substr(right, RSTART + 3)
         right = substr(right, 1, RSTART - 1)
@@ -181,10 +185,12 @@ function swap_operators(n,    at, rest, skipped, op)
     }
 }
 
+# A lock that memory of all zero bits holds already is initialised to just that.
 function is_call(text)
 {
     return text ~ /^(\(void\))?[A-Za-z_][A-Za-z0-9_]*((->|\.)[A-Za-z_][A-Za-z0-9_]*)*\(.*\);$/ &&
-        text !~ /^(\(void\))?(if|while|for|switch|return|sizeof|assert|_Static_assert|VC_BUG_ON|va_start|va_end)[ (]/
+        text !~ /^(\(void\))?(if|while|for|switch|return|sizeof|assert|_Static_assert|VC_BUG_ON|va_start|va_end)[ (]/ &&
+        text !~ /^pthread_(mutex|cond)_init\(.*, NULL\);$/
 }
 
 # Is there an operator of assignment after one word? A declaration has two or more.
