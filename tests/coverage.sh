@@ -72,7 +72,8 @@ rm -rf coverage
 mkdir -p coverage/runs || exit 1
 
 # No test at all: every line that there is.
-sh "$top/tests/coverage/counts.sh" "$top" . coverage/runs/none && [ -s coverage/runs/none.counts ] || die 'gcov failed'
+sh "$top/tests/coverage/counts.sh" "$top" . coverage/runs/none || die 'gcov failed'
+[ -s coverage/runs/none.counts ] || die 'gcov found no code'
 
 vc_native_list | xargs -n 1 -P "$jobs" --process-slot-var=VC_SLOT sh "$top/tests/coverage/run.sh" "$top"
 if [ -n "$rdma" ]; then
