@@ -205,7 +205,8 @@ compare_counts()
     echo "$of_tree $of_commit" | awk -v name="$name" '
         function show(side, tree, commit) {
             printf "%s_%s_tree %s\n%s_%s_commit %s\n", side, name, tree, side, name, commit
-            printf "%s_%s_ratio %.4f\n", side, name, tree / commit
+            if (commit > 0)
+                printf "%s_%s_ratio %.4f\n", side, name, tree / commit
         }
         { show("client", $1, $3); show("server", $2, $4) }'
 }
