@@ -22,7 +22,7 @@
 #define WARM_UP 1000
 /* Under valgrind in an emulator connecting may take longer than the library's
  * timeout the first time, as every function is translated. */
-#define CONNECTS 10
+#define CONNECTS 30
 /* The empty loop's pace is measured by so many tries of so many turns: some
  * are not interrupted. */
 #define PROBES      200

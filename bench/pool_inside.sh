@@ -16,7 +16,7 @@ seconds=4      # of fairness, in one round
 # The server's limits of the second storm: links, half open ones, connects a second.
 low='64 16 300'
 if [ "${2-}" = short ]; then
-    connects=30 sessions=1000 opens=100 clients=200 seconds=1
+    connects=30 sessions=2000 opens=100 clients=200 seconds=1
 fi
 
 die()
