@@ -29,9 +29,10 @@ by side.
   interop     gRPC's interoperability cases   vm         the virtual machine itself
   features    what calls may ask for          alive      dead peers are found by keepalive
   qp          what QPs are connected with     fuzz       a peer's bytes, by libFuzzer
-  wire        two guests, wire cut or bad
---long runs what takes longer, too: more seeds, rounds and fuzzing, and the suites over RDMA with the
-address and undefined behaviour sanitizers.
+  wire        two guests, wire cut or bad     judges     the benchmarks' verdicts
+--long runs what takes longer, too: more seeds, rounds and fuzzing, the suites over RDMA with the
+address and undefined behaviour sanitizers, coverage (by gcov), mutants (a sample of small mistakes
+that the tests must notice) and figures (those that README promises).
 Environment: VC_BUILD_DIR=FOLDER builds there instead of in build/, the tests in FOLDER-tests,
 FOLDER-asan and FOLDER-tsan; VC_TEST_GUEST=1 uses the virtual machine in any case.
 END
@@ -44,6 +45,7 @@ die()
 }
 
 native='unit idl fake sim'
+only_long='coverage mutants figures'
 over_rdma='calls features connect qp faithful foreign hostile interop kill alive blows resume leaks'
 
 here=$PWD
@@ -73,7 +75,7 @@ wants()
     esac
 }
 for suite in $wanted; do
-    case " $native $over_rdma wire lint fuzz dist vm examples " in
+    case " $native $over_rdma wire lint judges fuzz dist vm examples $only_long " in
     *" $suite "*) ;;
     *) usage >&2; exit 2 ;;
     esac
@@ -113,6 +115,15 @@ check()
     name=$1
     shift
     ! wants "$name" || VC_TEST_TIMEOUT=1800 tests/tap.sh "$name" "$totals" "$@" || failed=1
+}
+
+# What prints no TAP is one test, which passes by its exit status.
+# shellcheck disable=SC2016 # sh expands it
+check_status()
+{
+    name=$1
+    shift
+    check "$name" sh -c '"$@" && echo "ok 1 - $0" || echo "not ok 1 - $0"; echo 1..1' "$name" "$@"
 }
 
 # Tests are built in folders of their own, by options that make building fast. What users get is built in $build itself,
@@ -177,6 +188,7 @@ lane_here()
         vc_build "$build" --enable-werror || failed=1
     fi
     check lint tests/lint.sh "$build"
+    check judges sh bench/test_judges.sh
     check dist tests/dist.sh "$build"
     if [ -z "$wanted" ]; then
         # shellcheck disable=SC2086 # words
@@ -184,6 +196,10 @@ lane_here()
         run_native tsan unit fake sim
     fi
     check fuzz tests/fuzz/run.sh "$build"
+    if [ -n "$long$wanted" ]; then
+        check_status coverage sh tests/coverage.sh
+        check_status mutants sh tests/mutate.sh --count 20
+    fi
     return "$failed"
 }
 
@@ -218,6 +234,8 @@ trap 'kill "$pid" 2>/dev/null; exit 1' INT TERM HUP
 lane_rdma || failed=1
 wait "$pid" || failed=1
 cat "$beside"
+# Alone, as it is about time.
+[ -z "$long$wanted" ] || check_status figures sh bench/check.sh
 # Once more, where whoever sees only the end finds it.
 cat "$totals.failed" "$totals.rdma.failed" 2>/dev/null
 
