@@ -5,7 +5,7 @@
  * doc/interop-test-descriptions.md in https://github.com/grpc/grpc: the cases
  * have their names there. Left out are those of compression, credentials and
  * caches, which belong to HTTP. Each case runs many times on one channel:
- * VC_TEST_TIMES, which is 200 by default. */
+ * VC_TEST_TIMES, by default 40, or 200 with VC_TEST_LONG=1. */
 #include "tests/suite/fixture.h"
 
 #include <pthread.h>
@@ -18,7 +18,8 @@
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define TIMES 20u
 #else
-#define TIMES 200u
+#define TIMES      40u
+#define TIMES_LONG 200u
 #endif
 
 #define LARGE_REQUEST 271828
@@ -521,13 +522,25 @@ teardown(void **state)
     return 0;
 }
 
+/* How often each case runs; an empty variable is as good as none. */
+static unsigned
+times_wanted(void)
+{
+    const char *text = getenv("VC_TEST_TIMES"), *late = getenv("VC_TEST_LONG");
+
+    if (text == NULL || *text == '\0')
+        return late != NULL && *late != '\0' ? TIMES_LONG : TIMES;
+    if (atoi(text) < 1)
+        fail_msg("VC_TEST_TIMES is to be a positive number, not '%s'", text);
+    return (unsigned)atoi(text);
+}
+
 /* One of many calls has ten times as many of them as the others. */
 static void
 many_times(void **state)
 {
     const struct interop *t = *state;
-    const char *text = getenv("VC_TEST_TIMES");
-    unsigned times = text == NULL ? TIMES : (unsigned)atoi(text);
+    unsigned times = times_wanted();
 
     if (t->c->calls > 10)
         times = times * 10 / t->c->calls + 1;
