@@ -61,6 +61,14 @@ fixture_begin(void)
     return true;
 }
 
+unsigned
+fixture_many(unsigned few, unsigned many)
+{
+    const char *late = getenv("VC_TEST_LONG");
+
+    return late != NULL && *late != '\0' ? many : few;
+}
+
 int
 fixture_skip_all(size_t n)
 {

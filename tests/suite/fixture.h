@@ -40,6 +40,9 @@ enum vc_status fixture_open_alone(struct vc_runtime *runtime,
     (fixture_begin() ? cmocka_run_group_tests(tests, NULL, NULL)               \
                      : fixture_skip_all(sizeof(tests) / sizeof((tests)[0])))
 bool fixture_begin(void);
+
+/* How much a test does: few in the default run, many with VC_TEST_LONG=1. */
+unsigned fixture_many(unsigned few, unsigned many);
 int fixture_skip_all(size_t n);
 
 /* --- a server in this process ------------------------------------------ */

@@ -526,10 +526,10 @@ teardown(void **state)
 static unsigned
 times_wanted(void)
 {
-    const char *text = getenv("VC_TEST_TIMES"), *late = getenv("VC_TEST_LONG");
+    const char *text = getenv("VC_TEST_TIMES");
 
     if (text == NULL || *text == '\0')
-        return late != NULL && *late != '\0' ? TIMES_LONG : TIMES;
+        return fixture_many(TIMES, TIMES_LONG);
     if (atoi(text) < 1)
         fail_msg("VC_TEST_TIMES is to be a positive number, not '%s'", text);
     return (unsigned)atoi(text);
