@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "tests/suite/callers.h"
-#include "tests/suite/stall.h"
 
 #define KEEPALIVE_MS 1000 /* the default */
 #define GUEST        5    /* the limit is so many times the promise */
@@ -103,11 +102,9 @@ a_frozen_server_is_found_while_a_call_waits(unsigned round)
     c.channel = f.channel;
     caller_start(&c);
     fixture_await(&fixture_board->sleeping, 1);
-    stall_begin();
     since = fixture_ms();
     freeze(server);
     caller_join(&c);
-    stall_print(stall_end());
 
     assert_found("frozen server, a call outstanding", c.ended_ms - since,
                  BUSY_MS);
@@ -133,13 +130,11 @@ a_frozen_server_is_found_by_an_idle_client(unsigned round)
     assert_status(VC_OK, vc_runtime_start(f.runtime, 1));
     assert_status(VC_OK, fixture_echo(f.channel, 100, 1));
     assert_int_equal(1, counters_of(f.runtime).links_up);
-    stall_begin();
     since = fixture_ms();
     freeze(server);
     while ((c = counters_of(f.runtime)).links_up > 0 &&
            fixture_ms() - since <= IDLE_MS)
         usleep(LOOK_US);
-    stall_print(stall_end());
 
     assert_found("frozen server, idle", fixture_ms() - since, IDLE_MS);
     assert_int_equal(1, c.keepalive_dead);
@@ -218,11 +213,9 @@ a_server_asks_the_adapter_of_a_frozen_client_and_keeps_it(unsigned round)
     atomic_store(&fixture_board->port, vc_server_port(f.server));
     fixture_tell(word(SERVING));
     fixture_await(word(THERE), 1);
-    stall_begin();
     freeze(client);
     assert_asked_and_kept(f.server_runtime,
                           calls ? "a call outstanding" : "idle");
-    stall_print(stall_end());
 
     assert_int_equal(0, kill(client, SIGCONT));
     fixture_tell(word(THAWED));
