@@ -23,14 +23,19 @@
 #define SIM_TAGS 65536
 
 /* How many worlds a long test makes, of n: all, but a fifth in a build with the
- * thread sanitizer, where all would take a minute. */
+ * thread sanitizer and a third with the address sanitizer, where all would take
+ * a minute. */
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define SIM_TSAN 1
+#elif __has_feature(address_sanitizer)
+#define SIM_ASAN 1
 #endif
 #endif
 #if defined(__SANITIZE_THREAD__) || defined(SIM_TSAN)
 #define SIM_SHARE(n) ((n) / 5u)
+#elif defined(__SANITIZE_ADDRESS__) || defined(SIM_ASAN)
+#define SIM_SHARE(n) ((n) / 3u)
 #else
 #define SIM_SHARE(n) (n)
 #endif
