@@ -155,8 +155,10 @@ run_native()
     shift
     [ $# -gt 0 ] || return 0
     echo "== $one"
-    [ "$one" != tests ] || export VC_TEST_TIMES_FAKE="${VC_TEST_TIMES_FAKE:-200}"
-    build_variant "$one" native-programs && tests/native.sh "$(folder_of "$one")" "$totals" "$@" || failed=1
+    times=20 cost=no
+    [ "$one" != tests ] || times=200 cost=
+    build_variant "$one" native-programs &&
+        VC_TEST_TIMES_FAKE=$times VC_TEST_COST=$cost tests/native.sh "$(folder_of "$one")" "$totals" "$@" || failed=1
 }
 
 # VARIANT: the suites over RDMA. Sanitizers make calls slow: fewer of them.
