@@ -247,9 +247,8 @@ void vc__link_unlock(struct vc__link *link);
 
 /* link_io.c */
 extern const struct vc__qp_ops vc__link_qp_ops;
-/* The device, receives promised to the peer, and a QP; and them back. */
-enum vc_status vc__link_prepare(struct vc__link *link,
-                                struct ibv_context *verbs);
+/* The id's device, receives promised to the peer, and a QP; and them back. */
+enum vc_status vc__link_prepare(struct vc__link *link, struct rdma_cm_id *id);
 void vc__link_unprepare(struct vc__link *link);
 void vc__link_open_io(struct vc__link *link, uint32_t peer_credits);
 /* Nothing goes any more; what was under way or comes yet is done(), lost. */

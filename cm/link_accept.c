@@ -85,7 +85,7 @@ vc__link_accept(struct vc__link *link, struct rdma_cm_id *id,
 
     link->hello = *hello;
     vc__link_addr(link, rdma_get_peer_addr(id));
-    status = vc__link_prepare(link, id->verbs);
+    status = vc__link_prepare(link, id);
     if (status != VC_OK)
         return status;
     err = id_adopt(link, id);

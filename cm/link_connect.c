@@ -116,7 +116,7 @@ vc__link_ask(struct vc__link *link)
     };
     int err;
 
-    if (vc__link_prepare(link, link->id->verbs) != VC_OK) {
+    if (vc__link_prepare(link, link->id) != VC_OK) {
         vc__link_end(link, VC__LINK_EV_NO_WAY, vc__error_last()->status, "%s",
                      vc__error_last()->text);
         return;

@@ -233,9 +233,9 @@ prepare_with(struct vc__link *link, unsigned window)
 }
 
 enum vc_status
-vc__link_prepare(struct vc__link *link, struct ibv_context *verbs)
+vc__link_prepare(struct vc__link *link, struct rdma_cm_id *id)
 {
-    enum vc_status status = vc__cm_device(link->cm, verbs, &link->device);
+    enum vc_status status = vc__cm_device(link->cm, id, &link->device);
     unsigned window;
 
     if (status != VC_OK)

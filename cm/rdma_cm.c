@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,6 +20,89 @@
 /* Device nodes that are looked for: the kernel's IB_UVERBS_MAX_DEVICES of old,
  * more than which no machine has. */
 #define NODES 32
+
+/* --- removals ---------------------------------------------------------- */
+
+/* An id bound to a device, which does nothing else. */
+struct watch {
+    struct vc__cm_handler handler;
+    struct cds_list_head node;
+    struct rdma_cm_id *id;
+};
+
+static void
+watch_end(struct watch *w)
+{
+    cds_list_del(&w->node);
+    rdma_destroy_id(w->id);
+    free(w);
+}
+
+/* librdmacm keeps a PD for it. */
+static void
+watch_on_cm(struct vc__cm_handler *h, const struct vc__cm_event *ev)
+{
+    if (ev->type == RDMA_CM_EVENT_DEVICE_REMOVAL)
+        watch_end(caa_container_of(h, struct watch, handler));
+}
+
+static bool
+is_watched(const struct vc__cm *cm, const struct ibv_device *device)
+{
+    const struct watch *w;
+
+    cds_list_for_each_entry (w, &cm->watches, node) {
+        if (w->id->verbs != NULL && w->id->verbs->device == device)
+            return true;
+    }
+    return false;
+}
+
+static bool
+watch_bind(struct vc__cm *cm, struct watch *w, struct rdma_cm_id *of)
+{
+    struct sockaddr_storage addr = of->route.addr.src_storage;
+
+    ((struct sockaddr_in *)&addr)->sin_port = 0; /* sin6_port is there, too */
+    if (rdma_create_id(cm->channel, &w->id, &w->handler, RDMA_PS_TCP) != 0)
+        return false;
+    if (rdma_bind_addr(w->id, (struct sockaddr *)&addr) == 0)
+        return true;
+    rdma_destroy_id(w->id);
+    return false;
+}
+
+/* Of the device of this id. Should it fail, the ids of links see the removal
+ * as long as there are any. */
+static void
+watch_begin(struct vc__cm *cm, struct rdma_cm_id *of)
+{
+    struct watch *w;
+
+    if (is_watched(cm, of->verbs->device))
+        return;
+    w = calloc(1, sizeof *w);
+    if (w == NULL)
+        return;
+    w->handler.event = watch_on_cm;
+    if (watch_bind(cm, w, of))
+        cds_list_add(&w->node, &cm->watches);
+    else
+        free(w);
+}
+
+static void
+device_removed(struct vc__cm *cm, const struct ibv_context *verbs)
+{
+    struct vc__device *d;
+
+    cds_list_for_each_entry (d, &cm->devices, node) {
+        if (verbs != NULL && d->verbs->device == verbs->device)
+            vc__device_doom(d);
+    }
+}
+
+/* --- events ------------------------------------------------------------ */
 
 static void
 event_copy(struct vc__cm_event *out, const struct rdma_cm_event *in)
@@ -35,17 +119,6 @@ event_copy(struct vc__cm_event *out, const struct rdma_cm_event *in)
     if (conn->private_data != NULL) {
         out->data_len = conn->private_data_len;
         memcpy(out->data, conn->private_data, out->data_len);
-    }
-}
-
-static void
-device_removed(struct vc__cm *cm, const struct ibv_context *verbs)
-{
-    struct vc__device *d;
-
-    cds_list_for_each_entry (d, &cm->devices, node) {
-        if (verbs != NULL && d->verbs->device == verbs->device)
-            vc__device_doom(d);
     }
 }
 
@@ -100,6 +173,8 @@ events_ready(struct vc__source *s)
     }
 }
 
+/* --- the whole --------------------------------------------------------- */
+
 void
 vc__cm_init(struct vc__cm *cm, struct vc__engine *engine, size_t memory,
             unsigned warm)
@@ -110,15 +185,19 @@ vc__cm_init(struct vc__cm *cm, struct vc__engine *engine, size_t memory,
     cm->warm = warm;
     pthread_mutex_init(&cm->open_lock, NULL);
     CDS_INIT_LIST_HEAD(&cm->devices);
+    CDS_INIT_LIST_HEAD(&cm->watches);
 }
 
 void
 vc__cm_fini(struct vc__cm *cm)
 {
     struct vc__device *d, *next;
+    struct watch *w, *after;
 
     cds_list_for_each_entry_safe (d, next, &cm->devices, node)
         vc__device_free(d);
+    cds_list_for_each_entry_safe (w, after, &cm->watches, node)
+        watch_end(w);
     if (cm->channel != NULL)
         rdma_destroy_event_channel(cm->channel);
     pthread_mutex_destroy(&cm->open_lock);
@@ -222,23 +301,24 @@ vc__cm_open(struct vc__cm *cm)
 }
 
 enum vc_status
-vc__cm_device(struct vc__cm *cm, struct ibv_context *verbs,
+vc__cm_device(struct vc__cm *cm, struct rdma_cm_id *id,
               struct vc__device **device)
 {
     struct vc__device *d;
     enum vc_status status;
 
     cds_list_for_each_entry (d, &cm->devices, node) {
-        if (d->verbs->device == verbs->device && !d->doomed) {
+        if (d->verbs->device == id->verbs->device && !d->doomed) {
             vc__device_get(d);
             *device = d;
             return VC_OK;
         }
     }
-    status = vc__device_new(cm->engine, verbs, cm->memory, cm->warm, &d);
+    status = vc__device_new(cm->engine, id->verbs, cm->memory, cm->warm, &d);
     if (status != VC_OK)
         return status;
     cds_list_add(&d->node, &cm->devices);
+    watch_begin(cm, id);
     *device = d;
     return VC_OK;
 }

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * An engine's connection manager: its rdma_cm event channel and the devices
- * that it has met. Events are copied and acknowledged at once, so a handler
+ * that it has met, of which each has an id that sees its removal, for the ids
+ * of links may have ended before. Events are copied and acknowledged at once, so a handler
  * may destroy the id that the event was for (rdma_destroy_id(3) would wait
  * for ever otherwise). The holder of the engine only, except vc__cm_open(). */
 #ifndef VC_CM_RDMA_CM_H
@@ -27,6 +28,7 @@ struct vc__cm {
     struct rdma_event_channel *channel; /* NULL until the first use */
     struct vc__source source;
     struct cds_list_head devices;
+    struct cds_list_head watches; /* ids that see a device's removal */
 };
 
 /* An event, copied. */
@@ -63,9 +65,9 @@ enum vc_status vc__cm_open(struct vc__cm *cm);
 #define VC__NODE_TEXT 40
 bool vc__cm_refused(char path[VC__NODE_TEXT], bool all);
 
-/* The device of an id's verbs context, for the caller to use until it calls
- * vc__device_put(); errors as vc__device_new(). */
-enum vc_status vc__cm_device(struct vc__cm *cm, struct ibv_context *verbs,
+/* The device of an id, for the caller to use until it calls vc__device_put();
+ * errors as vc__device_new(). */
+enum vc_status vc__cm_device(struct vc__cm *cm, struct rdma_cm_id *id,
                              struct vc__device **device);
 
 /* The number of RDMA READs at a time in one direction: no more than we wish,
