@@ -205,8 +205,9 @@ void vc__link_send(struct vc__link *link, struct vc__send *s);
 bool vc__link_unsend(struct vc__link *link, struct vc__send *s);
 
 /* Takes a message back, or all of a flow, in whatever place they are: they are
- * done(), lost. The first is for the holder, the second for any thread; true: an
- * OPEN was among them, of which nothing has gone. */
+ * done(), lost. The first is for the holder, and links of the passive side; the
+ * second for any thread; true: an OPEN was among them, of which nothing has
+ * gone. */
 void vc__link_withdraw(struct vc__link *link, struct vc__send *s);
 bool vc__link_drop(struct vc__link *link, struct vc__flow *flow);
 

@@ -455,6 +455,9 @@ vc__link_unsend(struct vc__link *link, struct vc__send *s)
     return back;
 }
 
+/* Without a flush: nobody else appends to, or locks, the link of a server, so
+ * there are no arrivals whose push was in vain; and its reply still waits only
+ * when a client breaks the rules, by a call in a slot that is not free. */
 void
 vc__link_withdraw(struct vc__link *link, struct vc__send *s)
 {
