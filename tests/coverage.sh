@@ -50,8 +50,9 @@ while [ $# -gt 0 ]; do
     shift
 done
 
-groups='test'
-[ -z "$rdma" ] || groups='test guest'
+groups=test
+programs=native-programs
+[ -z "$rdma" ] || groups='test guest' programs=check-programs
 # shellcheck disable=SC2086 # words
 vc_need_packages $groups || die 'cannot test it without these packages'
 
@@ -59,7 +60,7 @@ build=$(vc_build_folder "$here")-coverage
 # Without optimisation, so that lines and branches are those of the source. gcov's library, which is linked last, calls
 # access(), which programs on the fake have from there.
 if ! vc_build "$build" --disable-lto 'CFLAGS=-O0 -g --coverage -fprofile-update=atomic' \
-    LDFLAGS=-Wl,-u,__wrap_access || ! vc_make "$build" check-programs; then
+    LDFLAGS=-Wl,-u,__wrap_access || ! vc_make "$build" "$programs"; then
     die 'FAILED: it does not build'
 fi
 top=$(vc_plain_path .)

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Shell functions, to be sourced: the test programs of the suites unit, idl, fake and sim, which need no RDMA device.
-# Call them in a build folder that has its check-programs.
+# Call them in a build folder that has its native-programs.
 #
 #   vc_native_list          prints the tests' names, one a line: "idl", or the path of a program
-#   vc_native_run TOP NAME  runs one of them as tests/inside.sh does, but measures no cost of compiling; TOP is the folder
-#                           of the sources
+#   vc_native_run TOP NAME  runs one of them by tests/one.sh, but measures no cost of compiling; TOP is the folder of the
+#                           sources
 #
 # shellcheck shell=sh
 
@@ -21,12 +21,7 @@ vc_native_list()
 vc_native_run()
 {
     case $2 in
-    idl)
-        VC_PLUGIN=${VC_PLUGIN:-$PWD/protoc-gen-verbcall} VC_ROUNDTRIP=$PWD/tests/sim/roundtrip VC_INCLUDE=$1/include srcdir=$1 \
-            VC_TEST_COST=no \
-            sh "$1/tests/idl/test_idl.sh" ;;
-    *)
-        CMOCKA_MESSAGE_OUTPUT=TAP VC_TEST_CALLS=${VC_TEST_CALLS_FAKE:-1000} VC_TEST_TIMES=${VC_TEST_TIMES_FAKE:-20} \
-            "./$2" ;;
+    idl) VC_TEST_COST=no sh "$1/tests/one.sh" "$1/tests/idl/test_idl.sh" ;;
+    *) sh "$1/tests/one.sh" "$2" ;;
     esac
 }

@@ -21,8 +21,8 @@ export CMOCKA_MESSAGE_OUTPUT=TAP
 case $1 in
 */fake/*) export VC_TEST_CALLS="${VC_TEST_CALLS_FAKE:-1000}" VC_TEST_TIMES="${VC_TEST_TIMES_FAKE:-20}" ;;
 */test_idl.sh)
-    export VC_PLUGIN="$PWD/protoc-gen-verbcall" VC_ROUNDTRIP="$PWD/tests/sim/roundtrip" VC_INCLUDE="$here/../include"
-    export srcdir="$here/.." ;;
+    export VC_PLUGIN="${VC_PLUGIN:-$PWD/protoc-gen-verbcall}" VC_ROUNDTRIP="$PWD/tests/sim/roundtrip"
+    export VC_INCLUDE="$here/../include" srcdir="$here/.." ;;
 esac
 
 begin=$(date +%s)
