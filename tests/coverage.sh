@@ -50,7 +50,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 
-groups=test
+groups='test'
 programs=native-programs
 [ -z "$rdma" ] || groups='test guest' programs=check-programs
 # shellcheck disable=SC2086 # words

@@ -60,40 +60,22 @@ vc_need_packages test || die 'cannot test it without these packages'
 coverage=$(vc_build_folder "$here")-coverage/coverage
 build=$(vc_build_folder "$here")-mutate
 
-# Newer sources than the coverage's figures?
+# Newer sources than the coverage's figures, the last of which are in not_covered?
 coverage_is_old()
 {
-    [ ! -s "$coverage/runs/none.counts" ] ||
-        [ -n "$(find rpc cm transport idl tests include -name '*.[ch]' -newer "$coverage/runs/none.counts" | head -n 1)" ]
+    [ ! -s "$coverage/not_covered" ] ||
+        [ -n "$(find rpc cm transport idl tests include -name '*.[ch]' -newer "$coverage/not_covered" | head -n 1)" ]
 }
 
-# The tests linked to the library as a shared object: a mutant is one object and one link, whatever tests it.
-build_shared()
-{
-    vc_quietly 'linking the tests to a shared object' sh "$top/tests/mutate/link_base.sh" "$top" || exit 1
-}
-
-build_all()
-(
-    mkdir -p "$build" && top=$(vc_plain_path .) && cd "$(vc_plain_path "$build")" || exit 1
-    exec 9<. && flock 9 || exit 1
-    sums=$(cd "$top" && find rpc cm transport idl include tests examples proto configure.ac Makefile.am \
-        -type f ! -path 'tests/mutate/*' -exec cksum {} + | sort | cksum)
-    [ "$(cat mutate.built 2>/dev/null)" != "$sums" ] || exit 0
-    find . -mindepth 1 -maxdepth 1 -exec rm -rf {} +
-    # The commands are taken from what make says, so everything is made anew. Tests see all symbols of a shared object.
-    vc_configure_script "$top" && vc_configure "$top" --disable-lto CFLAGS=-O1 &&
-        vc_make_here V=1 VISIBILITY_CFLAGS= all check-programs && mv build.log make.log && build_shared &&
-        echo "$sums" >mutate.built
-)
-
-build_all || die 'FAILED: it does not build'
+top=$(vc_plain_path .) || exit 1
+if ! vc_configured "$build" --disable-lto CFLAGS=-O1 || ! vc_make "$build" -f "$top/tests/mutate/mutate.mk" programs; then
+    die 'FAILED: it does not build'
+fi
 if coverage_is_old; then
     sh tests/coverage.sh --jobs "$jobs" >"$build/coverage.log"
     ! coverage_is_old || die "FAILED: no coverage, see $build/coverage.log"
 fi
 
-top=$(vc_plain_path .)
 coverage=$(vc_plain_path "$coverage") && cd "$(vc_plain_path "$build")" || exit 1
 work=$PWD/mutate
 rm -rf "$work/src" "$work/drawn" "$work/mutants" "$work/results" "$work/times"

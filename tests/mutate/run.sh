@@ -11,7 +11,6 @@ work=$2
 mutant=$work/mutants/$3
 tab=$(printf '\t')
 IFS=$tab read -r file line kind from to runs <"$mutant/drawn" || exit 1
-object=$(cat "$mutant/name")
 
 # The tests, each with its time: those first that bear the file's name, or take little time for much of the file.
 in_order()
@@ -32,22 +31,20 @@ limit_of()
     awk -v time="$1" 'BEGIN { print int(10 + 4 * time) }'
 }
 
-# link fake|device: once for each mutant. The generator is a program of its own.
+# link NAME: libvc-fake.so, libvc-device.so or protoc-gen-verbcall, once for each mutant.
 link()
 {
-    [ -e "$mutant/libvc-$1.so" ] && return
-    sed "s|^$object\$|$mutant/object.o|" "$work/objects" | sh "$top/tests/mutate/link.sh" "$top" "$work" "$1" "$mutant"
+    [ -e "$mutant/$1" ] ||
+        make -s -o Makefile -f "$top/tests/mutate/mutate.mk" FILE="$file" FOLDER="$mutant" "$mutant/$1"
 }
 
+# The generator is a program of its own.
 link_for()
 {
     case $file-$1 in
-    idl/*)
-        [ -e "$mutant/protoc-gen-verbcall" ] || sh -c "$(sed "s| $object | $mutant/object.o |
-            s| -o protoc-gen-verbcall | -o $mutant/protoc-gen-verbcall |" "$work/plugin")" &&
-            ln -sf "$work/base"/*.so "$mutant" ;;
-    *-tests/unit/*) link device ;;
-    *) link fake && { [ "$1" != idl ] || ln -sf "$work/base/protoc-gen-verbcall" "$mutant"; } ;;
+    idl/*) link protoc-gen-verbcall && ln -sf "$work/base"/*.so "$mutant" ;;
+    *-tests/unit/*) link libvc-device.so ;;
+    *) link libvc-fake.so && { [ "$1" != idl ] || ln -sf "$work/base/protoc-gen-verbcall" "$mutant"; } ;;
     esac
 }
 
