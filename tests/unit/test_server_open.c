@@ -175,6 +175,37 @@ a_service_is_named_again_by_a_good_body_only(void **state)
     vc__services_fini(&services);
 }
 
+/* Sessions that open the same service one after the other share what its body
+ * stands for; any other body has its own. */
+static void
+the_same_body_again_stands_for_the_same(void **state)
+{
+    static const struct body same = BODY(true, "\1\0x\2\0" ONE TWO);
+    static const struct body as_long = BODY(true, "\1\0x\2\0" TWO ONE);
+    struct vc__opened *first, *second, *other, *last = NULL;
+    struct vc__frame frame = frame_of(&same), other_frame = frame_of(&as_long);
+    struct vc__services services;
+
+    (void)state;
+    begin(&services);
+    first = vc__opened_get(&last, &services, &frame);
+    second = vc__opened_get(&last, &services, &frame);
+    assert_non_null(first);
+    assert_ptr_equal(first, second);
+    assert_ptr_equal(first, last);
+    other = vc__opened_get(&last, &services, &other_frame);
+    assert_non_null(other);
+    assert_ptr_not_equal(first, other);
+    assert_ptr_equal(other, last);
+    vc__opened_put(first);
+    vc__opened_put(second);
+    vc__opened_put(other);
+    vc__opened_put(last);
+    frame_free(&frame);
+    frame_free(&other_frame);
+    vc__services_fini(&services);
+}
+
 int
 main(void)
 {
@@ -182,6 +213,7 @@ main(void)
         cmocka_unit_test(a_body_is_good_only_if_all_of_it_is),
         cmocka_unit_test(a_list_of_methods_is_mapped_to_the_servers),
         cmocka_unit_test(a_service_is_named_again_by_a_good_body_only),
+        cmocka_unit_test(the_same_body_again_stands_for_the_same),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
