@@ -10,7 +10,8 @@
 #include "tests/sim/reactor.h"
 #include "tests/sim/scene.h"
 
-#define MS UINT64_C(1000)
+#define MS       UINT64_C(1000)
+#define N_PARKED 8
 
 static const struct vc_server_opts *server_opts; /* or NULL */
 
@@ -225,6 +226,40 @@ a_cancel_or_the_end_of_the_channel_ends_it_as_well(void **state)
     play(ended_act);
 }
 
+static void
+parked_act(struct scene *s)
+{
+    struct reactor streams[N_PARKED] = {{.came = 0}};
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+
+    must(vc_runtime_start(s->runtime, 1));
+    opts.flags = VC_CALL_WAIT_FOR_READY;
+    opts.timeout_ms = VC_NO_DEADLINE;
+    fake_port_set(s->server.host, false);
+    for (unsigned i = 0; i < N_PARKED; i++) {
+        streams[i].to_send = 10;
+        must(reactor_start(&streams[i], s->channel, TALK, &opts, 0, 100));
+        fake_sleep_us(37 * MS);
+    }
+    fake_sleep_us(1000 * MS);
+    for (unsigned i = 0; i < N_PARKED; i++) {
+        must(reactor_pump(&streams[i]));
+        vc_stream_cancel(streams[i].stream);
+    }
+    for (unsigned i = 0; i < N_PARKED; i++)
+        finish(&streams[i], VC_CANCELLED, VC_OUTCOME_NOT_EXECUTED, 0);
+    fake_port_set(s->server.host, true);
+}
+
+/* Some of the streams are between two attempts at this moment. */
+static void
+what_was_sent_between_attempts_is_freed_with_its_stream(void **state)
+{
+    (void)state;
+    server_opts = NULL;
+    play(parked_act);
+}
+
 /* --- attempts -------------------------------------------------------------- */
 
 static void
@@ -295,6 +330,8 @@ main(void)
         cmocka_unit_test(one_that_blocks_waits_for_its_server_too),
         cmocka_unit_test(its_deadline_ends_the_waiting),
         cmocka_unit_test(a_cancel_or_the_end_of_the_channel_ends_it_as_well),
+        cmocka_unit_test(
+            what_was_sent_between_attempts_is_freed_with_its_stream),
         cmocka_unit_test(without_a_server_it_is_tried_as_often_as_a_call),
         cmocka_unit_test(
             one_that_was_refused_is_tried_again_if_its_request_is_at_hand),
