@@ -134,7 +134,8 @@ entry_new(const struct vc_service *service, const void *methods, size_t size,
         free(e);
         return NULL;
     }
-    memcpy(e->methods, methods, size);
+    if (size > 0) /* a service without methods may have none to copy */
+        memcpy(e->methods, methods, size);
     e->service = service;
     e->arg = arg;
     atomic_init(&e->refs, 1);
