@@ -210,13 +210,17 @@ pages_render()
     done
 }
 
-# The other compiler takes what users get, too: the library, the plugin, examples and benchmarks.
-clang_builds_it()
-(
-    . tests/build.sh
-    vc_configured "$build/clang" --disable-tests --disable-lto --enable-werror CC=clang CFLAGS=-O1 &&
-        vc_make "$build/clang"
-)
+# The other compiler takes all sources of what users get, the library, the plugin, examples and benchmarks, with the same
+# warnings. It makes no code of them.
+clang_takes_it()
+{
+    make -s --no-print-directory -j "$(getconf _NPROCESSORS_ONLN)" -C "$build" -f - clang <<'END'
+include Makefile
+clang: $(patsubst %.c,%.clang,$(filter-out tests/%,$(filter %.c,$(SOURCES))))
+%.clang: %.c
+	clang -fsyntax-only -Wno-unknown-warning-option $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS) $(AM_CFLAGS) $<
+END
+}
 
 # New tests are words in lists: what make reads stays short.
 makefiles_are_short()
@@ -241,9 +245,9 @@ else
     skip every_public_header_compiles_alone_in_cpp 'no C++ compiler'
 fi
 if command -v clang >/dev/null; then
-    check clang_builds_it_without_a_warning clang_builds_it
+    check clang_takes_it_without_a_warning clang_takes_it
 else
-    skip clang_builds_it_without_a_warning 'no clang'
+    skip clang_takes_it_without_a_warning 'no clang'
 fi
 check makefiles_are_short makefiles_are_short
 check headers_map_and_library_agree_on_the_symbols symbols_agree
