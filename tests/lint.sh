@@ -218,7 +218,8 @@ clang_takes_it()
 include Makefile
 clang: $(patsubst %.c,%.clang,$(filter-out tests/%,$(filter %.c,$(SOURCES))))
 %.clang: %.c
-	clang -fsyntax-only -Wno-unknown-warning-option $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS) $(AM_CFLAGS) $<
+	clang -fsyntax-only -Wno-unknown-warning-option $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS) $(AM_CFLAGS) \
+		$(addprefix -iquote,$(sort $(dir $(VERBCALL_HEADERS)))) $<
 END
 }
 
