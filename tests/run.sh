@@ -29,7 +29,8 @@ by side.
   interop     gRPC's interoperability cases   vm         the virtual machine itself
   features    what calls may ask for          alive      dead peers are found by keepalive
   qp          what QPs are connected with     fuzz       a peer's bytes, by libFuzzer
-  wire        two guests, wire cut or bad     judges     the benchmarks' verdicts
+  devices     a process with two of them      judges     the benchmarks' verdicts
+  wire        two guests, wire cut or bad
 --long runs what takes longer, too: more seeds, rounds and fuzzing, the suites over RDMA with the
 address and undefined behaviour sanitizers, coverage (by gcov), mutants (a sample of small mistakes
 that the tests must notice) and figures (those that README promises).
@@ -46,7 +47,7 @@ die()
 
 native='unit idl fake sim'
 only_long='coverage mutants figures'
-over_rdma='calls features connect qp faithful foreign hostile interop kill alive blows resume leaks'
+over_rdma='calls features connect qp devices faithful foreign hostile interop kill alive blows resume leaks'
 
 here=$PWD
 CDPATH='' cd -P -- "$(dirname -- "$0")/.." || exit 1
@@ -230,8 +231,6 @@ fi
 beside=$build/beside.log
 lane_here >"$beside" 2>&1 &
 pid=$!
-# Two ends that poll in a guest suffer from whoever takes their processors.
-renice -n 15 -p "$pid" >/dev/null 2>&1
 trap 'kill "$pid" 2>/dev/null; exit 1' INT TERM HUP
 lane_rdma || failed=1
 wait "$pid" || failed=1

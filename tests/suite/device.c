@@ -67,11 +67,20 @@ device_need_guest(void)
         skip();
 }
 
+static void
+await_active(const char *device)
+{
+    char text[100];
+
+    snprintf(text, sizeof text,
+             "grep -qs ACTIVE /sys/class/infiniband/%s/ports/1/state", device);
+    assert_true(succeeds_within(text, WORLD_MS));
+}
+
 void
 device_await_active(void)
 {
-    assert_true(succeeds_within(
-        "grep -q ACTIVE /sys/class/infiniband/rxe0/ports/1/state", WORLD_MS));
+    await_active("rxe0");
 }
 
 void
@@ -90,13 +99,23 @@ device_port_up(void)
                                 "ip addr replace fd09::1/64 dev v0 nodad"));
 }
 
+static void
+removal_start(const char *device)
+{
+    char text[100];
+
+    snprintf(text, sizeof text, "exec rdma link delete %s", device);
+    deleter = command_start(text);
+    snprintf(text, sizeof text, "! rdma link show %s/1 >/dev/null 2>&1",
+             device);
+    assert_true(succeeds_within(text, WORLD_MS));
+}
+
 void
 device_remove(void)
 {
     is_changed = true;
-    deleter = command_start("exec rdma link delete rxe0");
-    assert_true(
-        succeeds_within("! rdma link show rxe0/1 >/dev/null 2>&1", WORLD_MS));
+    removal_start("rxe0");
 }
 
 static void
@@ -105,7 +124,8 @@ deleter_join(void)
     pid_t ending = deleter;
 
     deleter = 0;
-    assert_int_equal(0, fixture_wait(ending));
+    if (ending != 0)
+        assert_int_equal(0, fixture_wait(ending));
 }
 
 /* Also after the port was down: the QP by which Soft-RoCE's CM talks dies when
@@ -113,8 +133,7 @@ deleter_join(void)
 void
 device_renew(void)
 {
-    if (deleter != 0)
-        deleter_join();
+    deleter_join();
     device_port_up();
     assert_int_equal(0, command("if rdma link show rxe0/1 >/dev/null 2>&1; then"
                                 "    rdma link delete rxe0;"
@@ -130,4 +149,31 @@ device_restore(void)
 {
     if (is_changed)
         device_renew();
+}
+
+/* --- a second one ------------------------------------------------------- */
+
+void
+device_second_make(void)
+{
+    assert_int_equal(0, command("ip link add v2 type veth peer name v3 &&"
+                                "ip addr add " DEVICE_SECOND "/24 dev v2 &&"
+                                "ip link set v2 up && ip link set v3 up &&"
+                                "rdma link add rxe1 type rxe netdev v2 &&"
+                                "chmod 666 /dev/infiniband/*"));
+    await_active("rxe1");
+}
+
+void
+device_second_remove(void)
+{
+    removal_start("rxe1");
+}
+
+/* The device goes with its interface. */
+void
+device_second_end(void)
+{
+    deleter_join();
+    command("ip link delete v2");
 }
