@@ -8,7 +8,7 @@ set -u
 usage()
 {
     cat <<'END_USAGE'
-usage: sh tests/mutate.sh [--seed N] [--count N] [--jobs N]
+usage: sh tests/mutate.sh [--seed N] [--count N] [--matching TEXT] [--jobs N]
 Makes small changes (mutants) to copies of the product's code, one at a time, and runs the native tests that run the
 changed line, until one of them fails. Prints a line for each mutant
   caught FILE:LINE KIND | ORIGINAL -> CHANGED | by PROGRAM
@@ -21,6 +21,7 @@ it is run first where its figures are older than the sources. Another mutant is 
 compiles to the same code, or is listed in tests/mutate/equivalent. The list may be at most 6 % of a sample.
   --seed N   decides which mutants (default 1)
   --count N  how many (default 60)
+  --matching TEXT  only changes of code that has this text, e.g. VC__COUNT_; there may be fewer then
   --jobs N   so many at a time (default: one a processor)
 Exit status 0 when at least 94 % were caught.
 Environment: VC_BUILD_DIR=FOLDER uses FOLDER-mutate and FOLDER-coverage instead of build-mutate/ and build-coverage/.
@@ -41,6 +42,7 @@ CDPATH='' cd -P -- "$(dirname -- "$0")/.." || exit 1
 
 seed=1
 count=60
+matching=
 jobs=$(getconf _NPROCESSORS_ONLN)
 while [ $# -gt 0 ]; do
     case $1 in
@@ -50,6 +52,7 @@ while [ $# -gt 0 ]; do
         esac
         eval "${1#--}=\$2"
         shift ;;
+    --matching) matching=${2:?}; shift ;;
     -h | --help) usage; exit ;;
     *) usage >&2; exit 2 ;;
     esac
@@ -98,7 +101,7 @@ sed -n 's/ .* failed$/ fails without a mutant, and is left out/p' "$work/times.n
     while read -r file; do
         awk -v name="$file" -f "$top/tests/mutate/candidates.awk" "$work/src/$file" || exit 1
     done >"$work/candidates"
-awk -v seed="$seed" -v times="$work/times" -v out="$work/drawn" -f "$top/tests/mutate/draw.awk" "$coverage"/runs/*.counts "$work/candidates" ||
+awk -v seed="$seed" -v matching="$matching" -v times="$work/times" -v out="$work/drawn" -f "$top/tests/mutate/draw.awk" "$coverage"/runs/*.counts "$work/candidates" ||
     die 'cannot draw mutants'
 
 # The first two kinds get one more when the count is no multiple of three.
@@ -112,6 +115,7 @@ printf '%s\n' "negate $(((count + 2) / 3))" "boundary $(((count + 1) / 3))" "dro
 (cd "$work/mutants" && find . -mindepth 1 -maxdepth 1) | sed 's/^\.\///' | sort -t- -k2n -k1 |
     xargs -n 1 -P "$jobs" --process-slot-var=VC_SLOT sh "$top/tests/mutate/run.sh" "$top" "$work" | tee "$work/results"
 
+[ -z "$matching" ] || count=$(wc -l <"$work/results")
 awk -v count="$count" -v equivalent="$(cat "$work"/drawn/*.equivalent | wc -l)" '
     { n[$1]++ }
     END {
