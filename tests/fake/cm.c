@@ -240,6 +240,8 @@ rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *src_addr,
         return fake__fail(call.err);
     if (k->state != FAKE__IDLE && k->state != FAKE__BOUND)
         return fake__fail(EINVAL);
+    if (src_addr != NULL && src_addr->sa_family == AF_UNSPEC)
+        return fake__fail(EINVAL);
     k->remote = remote_of(k, dst_addr);
     if (k->device == NULL)
         k->device = device_to(k->process->host, dst_addr);

@@ -131,6 +131,7 @@ addresses_that_lead_nowhere(void)
     struct sockaddr_in loop = {.sin_family = AF_INET, .sin_port = htons(9)};
     struct sockaddr_in far = loop;
     struct sockaddr_in absent = loop;
+    struct sockaddr none = {.sa_family = AF_UNSPEC};
     struct rdma_cm_id *id;
     struct pair p;
 
@@ -141,6 +142,8 @@ addresses_that_lead_nowhere(void)
     rdma_create_id(p.channel, &id, NULL, RDMA_PS_TCP);
     say("  far: %s",
         outcome(rdma_resolve_addr(id, NULL, (struct sockaddr *)&far, 300)));
+    say("  from an address of no family: %s",
+        outcome(rdma_resolve_addr(id, &none, (struct sockaddr *)&absent, 300)));
     say("  absent: %d",
         rdma_resolve_addr(id, NULL, (struct sockaddr *)&absent, 300));
     if (event_expect(&p, RDMA_CM_EVENT_ADDR_ERROR))
