@@ -54,7 +54,7 @@ function with_shares(runs, file,    n, list, i, out)
 
 {
     runs = runs_at($1, $2)
-    if (runs != "" && index($6, matching)) {
+    if (runs != "" && index($0, matching)) {
         n = ++count[$4]
         text[$4, n] = $0
         runs_of[$4, n] = runs
