@@ -184,59 +184,95 @@ many_threads_may_take_from_one_queue(void **state)
 
 /* --- several engines --------------------------------------------------- */
 
+#define ENGINES 3u
+
+/* A client whose runtime has some engines, with a channel on each. */
+struct several {
+    struct vc_runtime *runtime;
+    struct vc_channel *own, *channels[ENGINES];
+    unsigned n;
+};
+
+static void
+several_open(struct several *s, uint64_t seed, unsigned n, uint64_t sleep_us)
+{
+    crowd_open(&crowd, seed, 2, NULL);
+    crowd.server.sleep_us = sleep_us;
+    crowd_serve(&crowd);
+    s->n = n;
+    assert_int_equal(VC_OK, sim_runtime(&s->runtime, n));
+    vc_completions_free(crowd.queue);
+    assert_int_equal(VC_OK, vc_completions_new(s->runtime, &crowd.queue));
+    s->own = crowd.channel;
+    for (unsigned i = 0; i < n; i++)
+        assert_int_equal(VC_OK, vc_channel_open(s->runtime, crowd.server.target,
+                                                NULL, &s->channels[i]));
+}
+
+static void
+several_close(struct several *s)
+{
+    for (unsigned i = 0; i < crowd.n; i++) {
+        vc_async_free(crowd.calls[i].handle);
+        crowd.calls[i].handle = NULL;
+    }
+    for (unsigned i = 0; i < s->n; i++)
+        vc_channel_close(s->channels[i]);
+    vc_completions_free(crowd.queue);
+    vc_runtime_free(s->runtime);
+    crowd.channel = s->own;
+    crowd.queue = NULL;
+    crowd_close(&crowd);
+}
+
 static void
 the_calls_of_several_engines_come_into_one_queue(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct vc_channel *own, *channels[3];
-        struct vc_completions *queue;
-        struct vc_runtime *runtime;
+        struct several s;
 
-        crowd_open(&crowd, seed, 2, NULL);
-        crowd.server.sleep_us = 2 * MS;
-        crowd_serve(&crowd);
-        assert_int_equal(VC_OK, sim_runtime(&runtime, 3));
-        assert_int_equal(VC_OK, vc_completions_new(runtime, &queue));
-        own = crowd.channel;
-        vc_completions_free(crowd.queue);
-        crowd.queue = queue;
+        several_open(&s, seed, 3, 2 * MS);
         for (unsigned i = 0; i < 3; i++) {
-            assert_int_equal(VC_OK,
-                             vc_channel_open(runtime, crowd.server.target, NULL,
-                                             &channels[i]));
-            crowd.channel = channels[i];
+            crowd.channel = s.channels[i];
             for (unsigned j = 0; j < 10; j++)
                 crowd_call_queued(&crowd, 64);
         }
         crowd_await(&crowd, 30);
         assert_int_equal(30, crowd_count(&crowd, VC_OK));
-        for (unsigned i = 0; i < 30; i++) {
-            vc_async_free(crowd.calls[i].handle);
-            crowd.calls[i].handle = NULL;
-        }
-        for (unsigned i = 0; i < 3; i++)
-            vc_channel_close(channels[i]);
-        vc_completions_free(queue);
-        vc_runtime_free(runtime);
-        crowd.channel = own;
-        crowd.queue = NULL;
-        crowd_close(&crowd);
+        several_close(&s);
     }
 }
 
-struct late {
-    struct vc_channel *channel;
-    struct vc_completions *queue;
-};
+/* Whichever it is, and whichever it was before. */
+static void
+the_only_engine_with_a_call_is_looked_at(void **state)
+{
+    struct vc_completion end;
+    struct several s;
+    uint64_t start;
+
+    (void)state;
+    several_open(&s, 1, 3, 2 * MS);
+    start = fake_now_us();
+    for (unsigned i = 0; i < 18; i++) {
+        crowd.channel = s.channels[i % 6 < 3 ? i % 3 : i / 6];
+        crowd_call_queued(&crowd, 64);
+        assert_int_equal(VC_OK, vc_completions_next(crowd.queue, 1000, &end));
+        crowd_told(&end);
+    }
+    assert_int_equal(18, crowd_count(&crowd, VC_OK));
+    assert_true(fake_now_us() - start < S);
+    several_close(&s);
+}
 
 static void *
 late_main(void *arg)
 {
-    const struct late *l = arg;
     struct vc_completion end;
 
-    if (vc_completions_next(l->queue, VC_NO_DEADLINE, &end) == VC_OK)
+    (void)arg;
+    if (vc_completions_next(crowd.queue, VC_NO_DEADLINE, &end) == VC_OK)
         crowd_told(&end);
     return NULL;
 }
@@ -247,37 +283,17 @@ a_thread_asleep_hears_of_a_call_on_another_engine(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 2 * SEEDS; seed++) {
-        struct vc_channel *own = NULL, *channels[2];
-        struct vc_runtime *runtime;
-        struct late l;
+        struct several s;
         pthread_t thread;
 
-        crowd_open(&crowd, seed, 2, NULL);
-        crowd_serve(&crowd);
-        assert_int_equal(VC_OK, sim_runtime(&runtime, 2));
-        assert_int_equal(VC_OK, vc_completions_new(runtime, &l.queue));
-        for (unsigned i = 0; i < 2; i++)
-            assert_int_equal(VC_OK,
-                             vc_channel_open(runtime, crowd.server.target, NULL,
-                                             &channels[i]));
-        own = crowd.channel;
-        vc_completions_free(crowd.queue);
-        crowd.queue = l.queue;
-        pthread_create(&thread, NULL, late_main, &l);
+        several_open(&s, seed, 2, 0);
+        pthread_create(&thread, NULL, late_main, NULL);
         fake_sleep_us(seed * 50);
-        crowd.channel = channels[seed % 2];
+        crowd.channel = s.channels[seed % 2];
         crowd_call_queued(&crowd, 64);
         pthread_join(thread, NULL);
         assert_int_equal(1, crowd_count(&crowd, VC_OK));
-        for (unsigned i = 0; i < 2; i++)
-            vc_channel_close(channels[i]);
-        vc_completions_free(l.queue);
-        vc_async_free(crowd.calls[0].handle);
-        crowd.calls[0].handle = NULL;
-        vc_runtime_free(runtime);
-        crowd.channel = own;
-        crowd.queue = NULL;
-        crowd_close(&crowd);
+        several_close(&s);
     }
 }
 
@@ -398,6 +414,7 @@ main(void)
         cmocka_unit_test(a_thread_asleep_in_next_is_woken_by_anothers_work),
         cmocka_unit_test(many_threads_may_take_from_one_queue),
         cmocka_unit_test(the_calls_of_several_engines_come_into_one_queue),
+        cmocka_unit_test(the_only_engine_with_a_call_is_looked_at),
         cmocka_unit_test(a_thread_asleep_hears_of_a_call_on_another_engine),
         cmocka_unit_test(the_descriptor_is_readable_while_an_end_is_there),
         cmocka_unit_test(

@@ -16,6 +16,8 @@
 /* The same of what a channel takes, whatever the method. */
 #define TAKES      4096u
 #define TAKES_FITS 4093u
+/* Of what a server takes by default. */
+#define FULL_FITS ((4u << 20) - 5)
 
 enum {
     ASK,
@@ -54,7 +56,7 @@ down(struct vc_call *call, const void *methods, const void *request,
                            : vc_call_fail(call, status, "%s", vc_error());
 }
 
-static uint8_t room[TAKES]; /* what replies of UP point to */
+static uint8_t room[FULL_FITS + 1]; /* what replies of UP point to */
 
 /* The last message decides the length. */
 static enum vc_status
@@ -169,8 +171,10 @@ call_down(struct stage *st, const Suite__EchoRequest *request, void **reply)
     struct vc_stream *stream;
     enum vc_status status;
 
-    assert_int_equal(VC_OK, vc_stream_open(st->channel, &st->here.service, DOWN,
-                                           request, NULL, &stream));
+    status = vc_stream_open(st->channel, &st->here.service, DOWN, request, NULL,
+                            &stream);
+    if (status != VC_OK)
+        return status;
     status = vc_stream_receive(stream, reply);
     vc_stream_close(stream);
     return status;
@@ -184,8 +188,9 @@ call_up(struct stage *st, const Suite__EchoRequest *request, void **reply)
 
     assert_int_equal(VC_OK, vc_stream_open(st->channel, &st->here.service, UP,
                                            NULL, NULL, &stream));
-    assert_int_equal(VC_OK, vc_stream_send(stream, request));
-    status = vc_stream_finish(stream, reply);
+    status = vc_stream_send(stream, request);
+    if (status == VC_OK)
+        status = vc_stream_finish(stream, reply);
     vc_stream_close(stream);
     return status;
 }
@@ -288,6 +293,22 @@ a_reply_as_long_as_the_client_takes_comes_and_no_longer_one(void **state)
     stage_close(&st);
 }
 
+static void
+a_request_as_long_as_the_server_takes_goes_and_no_longer_one(void **state)
+{
+    struct stage st;
+
+    (void)state;
+    stage_open(&st, 0, 0);
+    for (unsigned i = 0; i < METHODS; i++) {
+        assert_int_equal(VC_OK, call(&st, i, FULL_FITS));
+        assert_int_equal(VC_RESOURCE_EXHAUSTED, call(&st, i, FULL_FITS + 1));
+        if (strstr(vc_error(), " takes 4194304") == NULL)
+            fail_msg("%s", vc_error());
+    }
+    stage_close(&st);
+}
+
 int
 main(void)
 {
@@ -298,6 +319,8 @@ main(void)
         cmocka_unit_test(a_method_that_says_none_has_none),
         cmocka_unit_test(
             a_reply_as_long_as_the_client_takes_comes_and_no_longer_one),
+        cmocka_unit_test(
+            a_request_as_long_as_the_server_takes_goes_and_no_longer_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
