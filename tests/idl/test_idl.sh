@@ -116,6 +116,14 @@ names_are_as_promised()
     (cd good && find . -type f | sed 's,^\./,,' | sort) | diff expected -
 }
 
+# Each header has a guard of its own, of which the file's path can be read.
+guards_differ()
+{
+    grep -qx '#ifndef VERBCALL_dep_2fcommon_VC_H' good/dep/common.vc.h &&
+        grep -qx '#ifndef VERBCALL_c_5fpackage_VC_H' good/c_package.vc.h &&
+        find good -name '*.vc.h' -exec sed -n '/^#ifndef VERBCALL/p' {} + | sort | uniq -d >twice && [ ! -s twice ]
+}
+
 # compile STANDARD FILE... - all sources, none linked
 compile()
 {
@@ -198,6 +206,7 @@ only_services()
 
 check "every good file is generated, folders and imports included" good good
 check "each gives x.vc.h, x.vc.c, x.pb-c.h and x.pb-c.c" names_are_as_promised
+check "headers have guards of their own" guards_differ
 check "two runs give the same bytes" eval 'good again && diff -r good again'
 check "the greeter is generated" greeter good
 check "the greeter is what golden/ has" greeter_is_golden

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "transport/error.h"
 #include "transport/utf8.h"
 
 /* Writes a character as RFC 3629 has it; its length. */
@@ -149,6 +150,32 @@ a_text_is_cut_between_characters(void **state)
         6, vc__utf8_whole((const uint8_t *)"\x80\x80\x80\x80\x80\x80", 6));
 }
 
+static void __attribute__((format(printf, 3, 4)))
+put(char *text, size_t size, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vc__text_format(text, size, format, args);
+    va_end(args);
+}
+
+/* The last character has two bytes: it is there whole, or not at all. */
+static void
+a_text_that_has_no_room_ends_with_a_whole_character(void **state)
+{
+    static const char *const cut[] = {
+        [1] = "",   [2] = "a",          [3] = "ab",
+        [4] = "ab", [5] = "ab\xc3\xa4", [6] = "ab\xc3\xa4"};
+    char text[8];
+
+    (void)state;
+    for (size_t size = 1; size <= 6; size++) {
+        put(text, size, "%s\xc3\xa4", "ab");
+        assert_string_equal(cut[size], text);
+    }
+}
+
 static void
 nothing_is_good(void **state)
 {
@@ -165,6 +192,7 @@ main(void)
         cmocka_unit_test(a_bad_byte_is_found_at_every_place),
         cmocka_unit_test(a_character_cut_at_the_end_is_bad),
         cmocka_unit_test(a_text_is_cut_between_characters),
+        cmocka_unit_test(a_text_that_has_no_room_ends_with_a_whole_character),
         cmocka_unit_test(nothing_is_good),
     };
 
