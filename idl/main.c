@@ -74,7 +74,7 @@ options(int argc, char **argv)
     if (argc == 2 && strcmp(argv[1], "--version") == 0)
         return printf("%s\n", PROGRAM " " PACKAGE_VERSION) > 0 ? 0 : 1;
     if (argc == 2 && strcmp(argv[1], "--help") == 0)
-        return fputs(help, stdout) >= 0 ? 0 : 1;
+        return fputs(help, stdout) == EOF ? 1 : 0;
     if (argc == 1 && !isatty(STDIN_FILENO))
         return -1;
     if (argc > 1)
