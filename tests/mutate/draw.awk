@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Draws changes by chance. Reads first the counts of test runs (see tests/coverage/counts.sh), then the candidates of
-# candidates.awk, and writes into `out`/KIND those of each kind whose line was run, in an order that `seed` decides. A
+# Draws changes by chance: `seed` decides. Reads first the counts of test runs (see tests/coverage/counts.sh), then the candidates of
+# candidates.awk, and writes into `out`/KIND those of each kind whose line was run, in the order in which they are drawn. A
 # field is added at the end: the runs that came to the line, each as RUN:SHARE, SHARE being the part of the file's lines
 # that this run came to. Runs of tests that are not in the file `times` do not count.
 
@@ -57,37 +57,39 @@ function with_shares(runs, file,    n, list, i, out)
     if (runs != "" && index($0, matching)) {
         n = ++count[$4]
         text[$4, n] = $0
+        key[$4, n] = $1 " " $4 " " $6 " " $7
         runs_of[$4, n] = runs
         file_of[$4, n] = $1
     }
 }
 
-# Park and Miller's generator: the same in every awk.
-function chance(below)
+# A number that the text and the seed decide: a change keeps its place when code elsewhere is changed, so that samples of
+# two commits have most of it in common.
+function number_of(what,    i, h)
 {
-    state = state * 16807 % 2147483647
-    return int(state / 2147483647 * below)
+    h = seed % 2147483646 + 1
+    for (i = 1; i <= length(what); i++)
+        h = (h * 16807 + ord[substr(what, i, 1)]) % 2147483647
+    for (i = 0; i < 4; i++) # Park and Miller's generator, so that the last letters count as much as the first
+        h = h * 16807 % 2147483647
+    return h
 }
 
-function shuffle(kind, salt,    i, j, t)
+function write_in_order(kind,    i, what, sorted)
 {
-    state = (seed * 7919 + salt * 104729) % 2147483646 + 1
-    for (i = 0; i < 10; i++)
-        chance(2)
-    for (i = 1; i <= count[kind]; i++)
-        order[i] = i
-    for (i = count[kind]; i > 1; i--) {
-        j = 1 + chance(i)
-        t = order[i]
-        order[i] = order[j]
-        order[j] = t
+    sorted = "LC_ALL=C sort -n | cut -f 2- >'" out "/" kind "'"
+    for (i = 1; i <= count[kind]; i++) {
+        what = key[kind, i]
+        what = what " " ++met[what]
+        printf "%d\t%s\t%s\n", number_of(what), text[kind, i], with_shares(runs_of[kind, i], file_of[kind, i]) | sorted
     }
-    for (i = 1; i <= count[kind]; i++)
-        print text[kind, order[i]] "\t" with_shares(runs_of[kind, order[i]], file_of[kind, order[i]]) >(out "/" kind)
+    close(sorted)
 }
 
 END {
-    shuffle("negate", 1)
-    shuffle("boundary", 2)
-    shuffle("drop", 3)
+    for (i = 0; i < 256; i++)
+        ord[sprintf("%c", i)] = i
+    write_in_order("negate")
+    write_in_order("boundary")
+    write_in_order("drop")
 }
