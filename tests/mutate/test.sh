@@ -18,8 +18,7 @@ name=$4
 ulimit -c 0 2>/dev/null
 # shellcheck disable=SC3045
 [ "$name" != idl ] || ulimit -t 30 2>/dev/null # of a processor, for each program that it runs
-# shellcheck disable=SC3045
-ulimit -v 16000000 2>/dev/null
+export ASAN_OPTIONS="hard_rss_limit_mb=8000"
 ulimit -f 400000 2>/dev/null
 
 LD_LIBRARY_PATH=$library
