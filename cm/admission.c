@@ -26,10 +26,6 @@ vc__admission_init(struct vc__admission *a,
     memset(a, 0, sizeof *a);
     a->limits = *limits;
     a->seed = seed;
-    atomic_init(&a->links, 0);
-    atomic_init(&a->half_open, 0);
-    for (unsigned i = 0; i <= VC__ADMISSION_REASON_MAX; i++)
-        atomic_init(&a->rejects[i], 0);
 }
 
 /* --- when to come again ------------------------------------------------ */
