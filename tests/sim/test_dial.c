@@ -286,6 +286,60 @@ a_channel_is_closed_while_several_addresses_are_tried(void **state)
 
 #define TRIES 4u
 
+/* What the system has no way to, and what it has no means for, are told
+ * apart. */
+static void
+a_call_of_the_system_that_fails_is_told_as_what_it_is(void **state)
+{
+    static const struct {
+        const char *call;
+        int err;
+        enum vc_status status;
+        const char *text;
+    } rows[] = {
+        {"rdma_create_id", ENOMEM, VC_RESOURCE_EXHAUSTED,
+         "10.9.0.2:7471: cannot make a connection id: "},
+        {"rdma_create_id", ENODEV, VC_UNAVAILABLE,
+         "no RDMA device of this machine leads to 10.9.0.2:7471 (make "},
+        {"rdma_create_id", ENETUNREACH, VC_UNAVAILABLE,
+         "no RDMA device of this machine leads to 10.9.0.2:7471 (make "},
+        {"rdma_create_id", EADDRNOTAVAIL, VC_UNAVAILABLE,
+         "no RDMA device of this machine leads to 10.9.0.2:7471 (make "},
+        {"rdma_resolve_addr", EPERM, VC_PERMISSION_DENIED,
+         "10.9.0.2:7471: cannot resolve its address: "},
+        {"rdma_resolve_addr", ENETUNREACH, VC_UNAVAILABLE,
+         "no RDMA device of this machine leads to 10.9.0.2:7471 (resolve "},
+        {"rdma_resolve_route", ENOMEM, VC_RESOURCE_EXHAUSTED,
+         "10.9.0.2:7471: cannot resolve the route: "},
+        {"rdma_resolve_route", ENODEV, VC_UNAVAILABLE,
+         "no RDMA route to 10.9.0.2:7471 "},
+        {"rdma_connect", ENOMEM, VC_RESOURCE_EXHAUSTED,
+         "10.9.0.2:7471: cannot connect: "},
+        {"rdma_establish", ENOMEM, VC_RESOURCE_EXHAUSTED,
+         "10.9.0.2:7471: cannot establish the connection: "},
+        {"rdma_establish", EINVAL, VC_UNAVAILABLE,
+         "10.9.0.2:7471 accepted and left at once"},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct sim_server s = {.sleep_us = 0};
+        struct dialled d;
+
+        sim_begin(i, 2, true);
+        svc_add("10.9.0.2", &s);
+        fake_fail(fake_process_self(), rows[i].call, 1, rows[i].err);
+        d = dial_svc();
+        assert_int_equal(1, fake_failed());
+        if (d.status != rows[i].status ||
+            strncmp(d.text, rows[i].text, strlen(rows[i].text)) != 0)
+            fail_msg("%s, %s: %d, %s", rows[i].call, strerror(rows[i].err),
+                     d.status, d.text);
+        assert_true(sim_server_stop(&s));
+        assert_int_equal(0, fake_end());
+    }
+}
+
 /* A client that connects until it works. */
 struct stubborn {
     atomic_bool good;
@@ -387,6 +441,7 @@ main(void)
         cmocka_unit_test(
             when_all_fail_the_most_telling_reason_is_told_within_the_timeout),
         cmocka_unit_test(a_channel_is_closed_while_several_addresses_are_tried),
+        cmocka_unit_test(a_call_of_the_system_that_fails_is_told_as_what_it_is),
         cmocka_unit_test(
             any_call_and_allocation_may_fail_while_several_addresses_are_tried),
     };
