@@ -44,13 +44,19 @@ addrs_make(unsigned n)
 }
 
 static inline void
-begin(struct vc__dial *d, unsigned n, uint64_t seed)
+begin_until(struct vc__dial *d, unsigned n, uint64_t seed, uint64_t due)
 {
     struct vc__addrs addrs = addrs_make(n);
     struct vc__dial_opts opts = {
-        .addrs = &addrs, .due = DUE, .seed = seed, .offer = most};
+        .addrs = &addrs, .due = due, .seed = seed, .offer = most};
 
     vc__dial_begin(d, &opts);
+}
+
+static inline void
+begin(struct vc__dial *d, unsigned n, uint64_t seed)
+{
+    begin_until(d, n, seed, DUE);
 }
 
 /* The last byte of the address that is tried. */

@@ -127,6 +127,30 @@ addresses_of_another_family_than_the_bound_one_are_left_out(void **state)
     expect_fail(&d, T0, "bind_address");
 }
 
+static void
+without_an_address_there_was_no_time(void **state)
+{
+    struct vc__dial d;
+
+    (void)state;
+    begin(&d, 0, 1);
+    expect_fail(&d, T0, "no time");
+}
+
+static void
+a_plan_knows_nothing_of_the_one_before_it(void **state)
+{
+    struct vc__dial d;
+
+    (void)state;
+    begin(&d, 2, 1);
+    reject_busy(&d, expect_try(&d, T0, 1), T0, 100);
+    reject_busy(&d, expect_try(&d, T0, 2), T0, 100);
+    begin(&d, 1, 1);
+    expect_try(&d, T0, 1);
+    expect_nothing(&d, T0);
+}
+
 /* --- stale QP numbers -------------------------------------------------- */
 
 static void
@@ -152,6 +176,22 @@ stale_refusals_do_not_hasten_other_addresses(void **state)
     fail_stale(&d, expect_try(&d, T0, 1), T0 + 10);
     expect_try(&d, T0 + 10, 1);
     expect_wait(&d, T0 + 10, T0 + HEAD);
+}
+
+static void
+those_refused_together_are_tried_again_in_their_order(void **state)
+{
+    struct vc__dial d;
+    unsigned first, second;
+
+    (void)state;
+    begin(&d, 2, 1);
+    first = expect_try(&d, T0, 1);
+    second = expect_try(&d, T0 + HEAD, 2);
+    fail_stale(&d, second, T0 + HEAD);
+    fail_stale(&d, first, T0 + HEAD);
+    expect_try(&d, T0 + HEAD, 1);
+    expect_try(&d, T0 + HEAD, 2);
 }
 
 static void
@@ -229,6 +269,87 @@ other_addresses_are_tried_while_one_is_busy(void **state)
 }
 
 static void
+busy_hastens_the_next_address(void **state)
+{
+    struct vc__dial d;
+
+    (void)state;
+    begin(&d, 3, 1);
+    expect_try(&d, T0, 1);
+    reject_busy(&d, expect_try(&d, T0 + HEAD, 2), T0 + HEAD + 1, 100);
+    expect_try(&d, T0 + HEAD + 1, 3);
+}
+
+static void
+a_busy_one_and_the_next_address_come_each_at_its_time(void **state)
+{
+    struct vc__dial d;
+
+    (void)state;
+    begin(&d, 3, 1);
+    reject_busy(&d, expect_try(&d, T0, 1), T0, 100);
+    expect_try(&d, T0, 2);
+    assert_in_range(wait_of(&d, T0), 100 * MS, 150 * MS);
+
+    begin(&d, 3, 1);
+    reject_busy(&d, expect_try(&d, T0, 1), T0, 300);
+    expect_try(&d, T0, 2);
+    expect_wait(&d, T0, T0 + HEAD);
+}
+
+static void
+the_shortest_time_doubles_with_each_refusal_up_to_80_ms(void **state)
+{
+    static const uint64_t least[] = {10, 20, 40, 80, 80, 80};
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 100; seed++) {
+        uint64_t now = T0;
+        struct vc__dial d;
+
+        begin(&d, 1, seed);
+        for (size_t i = 0; i < sizeof least / sizeof least[0]; i++) {
+            uint64_t wait;
+
+            reject_busy(&d, expect_try(&d, now, 1), now, 1);
+            wait = wait_of(&d, now);
+            assert_in_range(wait, least[i] * MS, least[i] * MS * 3 / 2);
+            now += wait;
+        }
+    }
+}
+
+static void
+a_time_that_ends_with_the_plan_is_too_long(void **state)
+{
+    struct vc__dial d;
+    uint64_t at;
+
+    (void)state;
+    begin(&d, 1, 1);
+    reject_busy(&d, expect_try(&d, T0, 1), T0, 100);
+    at = T0 + wait_of(&d, T0);
+
+    begin_until(&d, 1, 1, at);
+    reject_busy(&d, expect_try(&d, T0, 1), T0, 100);
+    expect_fail(&d, T0, "busy");
+    begin_until(&d, 1, 1, at + 1);
+    reject_busy(&d, expect_try(&d, T0, 1), T0, 100);
+    expect_wait(&d, T0, at);
+}
+
+static void
+busy_is_told_when_the_time_ends_before_it_is_tried_again(void **state)
+{
+    struct vc__dial d;
+
+    (void)state;
+    begin(&d, 1, 1);
+    reject_busy(&d, expect_try(&d, T0, 1), T0, 100);
+    expect_fail(&d, DUE, "busy");
+}
+
+static void
 busy_without_a_time_or_with_one_that_is_too_long_is_a_failure(void **state)
 {
     static const uint32_t ms[] = {0, 2000, 1999, 600000, UINT32_MAX};
@@ -287,14 +408,24 @@ main(void)
         cmocka_unit_test(no_try_begins_when_the_time_is_over),
         cmocka_unit_test(
             addresses_of_another_family_than_the_bound_one_are_left_out),
+        cmocka_unit_test(without_an_address_there_was_no_time),
+        cmocka_unit_test(a_plan_knows_nothing_of_the_one_before_it),
         cmocka_unit_test(
             a_stale_qp_number_is_tried_again_at_once_at_the_same_address),
         cmocka_unit_test(stale_refusals_do_not_hasten_other_addresses),
+        cmocka_unit_test(those_refused_together_are_tried_again_in_their_order),
         cmocka_unit_test(stale_for_ever_is_told_in_the_end),
         cmocka_unit_test(
             busy_is_tried_again_after_its_time_and_up_to_half_of_it),
         cmocka_unit_test(draining_is_tried_again_like_busy),
         cmocka_unit_test(other_addresses_are_tried_while_one_is_busy),
+        cmocka_unit_test(busy_hastens_the_next_address),
+        cmocka_unit_test(a_busy_one_and_the_next_address_come_each_at_its_time),
+        cmocka_unit_test(
+            the_shortest_time_doubles_with_each_refusal_up_to_80_ms),
+        cmocka_unit_test(a_time_that_ends_with_the_plan_is_too_long),
+        cmocka_unit_test(
+            busy_is_told_when_the_time_ends_before_it_is_tried_again),
         cmocka_unit_test(
             busy_without_a_time_or_with_one_that_is_too_long_is_a_failure),
         cmocka_unit_test(busy_for_ever_ends_with_the_time_and_is_told),

@@ -59,6 +59,28 @@ what_a_counter_offer_does_not_name_stays(void **state)
 }
 
 static void
+a_counter_offer_may_leave_all_but_one_as_it_was(void **state)
+{
+    const struct vc__reject good[] = {
+        counter(0x4, 32, 14, 22), counter(0x5, 31, 14, 22),
+        counter(0x5, 32, 13, 22), counter(0x5, 32, 14, 21)};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        struct vc__dial_step step;
+        struct vc__dial d;
+
+        begin(&d, 1, 1);
+        limit(&d, expect_try(&d, T0, 1), &good[i]);
+        assert_int_equal(VC__DIAL_TRY, vc__dial_next(&d, T0, &step));
+        assert_int_equal(good[i].features, step.way->offer.features);
+        assert_int_equal(good[i].credits, step.way->offer.credits);
+        assert_int_equal(good[i].log2_eager, step.way->offer.log2_eager);
+        assert_int_equal(good[i].log2_message, step.way->offer.log2_message);
+    }
+}
+
+static void
 a_counter_offer_is_met_only_once(void **state)
 {
     const struct vc__reject first = counter(0x5, 0, 0, 20);
@@ -153,6 +175,33 @@ a_redirect_keeps_family_port_address_and_scope(void **state)
     assert_memory_equal(&to->sin6_addr, r.addrs[0].addr, 16);
 }
 
+/* Whatever the address that was read before it. */
+static void
+a_redirect_to_ipv4_is_its_family_port_and_address_only(void **state)
+{
+    struct vc__reject r = {.reason = VC__REJECT_MOVED, .n_addrs = 2};
+    struct sockaddr_storage wanted = {.ss_family = AF_INET};
+    struct sockaddr_in *in = (struct sockaddr_in *)&wanted;
+    struct vc__dial_step step;
+    struct vc__dial d;
+
+    (void)state;
+    r.addrs[0] =
+        (struct vc__reject_addr){.family = 6, .weight = 1, .port = 0x0102};
+    memset(r.addrs[0].addr, 0x20, sizeof r.addrs[0].addr);
+    r.addrs[1] = (struct vc__reject_addr){
+        .family = 4, .port = 7471, .addr = {10, 9, 0, 1}};
+    in->sin_port = htons(7471);
+    in->sin_addr.s_addr = htonl(0x0a090001);
+
+    begin(&d, 1, 1);
+    reject(&d, expect_try(&d, T0, 1), T0, VC_UNAVAILABLE, "moved", &r);
+    assert_int_equal(VC__DIAL_TRY, vc__dial_next(&d, T0, &step));
+    fail_silent(&d, step.which, T0, "down");
+    assert_int_equal(VC__DIAL_TRY, vc__dial_next(&d, T0, &step));
+    assert_memory_equal(&wanted, &step.way->addr, sizeof wanted);
+}
+
 static void
 redirects_that_lead_in_a_circle_end_with_the_third(void **state)
 {
@@ -216,6 +265,42 @@ weights_are_shares_of_the_clients(void **state)
     assert_in_range(first[13], 2800, 3200);
     assert_int_equal(0, first[12]);
     assert_int_equal(4000, last[12]);
+}
+
+/* The first of the hosts that a redirect leads to, of 4000 clients. */
+static void
+count_first(const struct vc__reject *r, unsigned first[256])
+{
+    for (uint64_t seed = 0; seed < 4000; seed++) {
+        struct vc__dial_step step;
+        struct vc__dial d;
+
+        begin(&d, 1, seed);
+        reject(&d, expect_try(&d, T0, 1), T0, VC_UNAVAILABLE, "moved", r);
+        assert_int_equal(VC__DIAL_TRY, vc__dial_next(&d, T0, &step));
+        first[host_of(step.way)]++;
+    }
+}
+
+static void
+each_weight_counts_and_only_those_of_the_redirect(void **state)
+{
+    uint8_t hosts[] = {11, 12, 13}, weights[] = {10, 20, 10};
+    unsigned of_three[256] = {0}, of_two[256] = {0};
+    struct vc__reject r = moved_to(3, hosts, weights);
+
+    (void)state;
+    count_first(&r, of_three);
+    assert_in_range(of_three[11], 800, 1200);
+    assert_in_range(of_three[12], 1800, 2200);
+    assert_in_range(of_three[13], 800, 1200);
+
+    r.n_addrs = 2;
+    r.addrs[0].weight = 20;
+    r.addrs[2].weight = 200;
+    count_first(&r, of_two);
+    assert_in_range(of_two[11], 1800, 2200);
+    assert_in_range(of_two[12], 1800, 2200);
 }
 
 static void
@@ -283,6 +368,20 @@ the_error_behind_a_redirect_is_of_where_it_led(void **state)
     reject_moved(&d, expect_try(&d, T0, 1), T0, 9);
     fail_silent(&d, expect_try(&d, T0, 9), T0, "9 is down");
     expect_fail(&d, T0, "9 is down");
+}
+
+static void
+a_redirect_of_no_use_does_not_make_silence_tell_more(void **state)
+{
+    struct vc__reject r = moved_to(1, (uint8_t[]){9}, (uint8_t[]){1});
+    struct vc__dial d;
+
+    (void)state;
+    r.addrs[0].port = 0;
+    begin(&d, 2, 1);
+    reject(&d, expect_try(&d, T0, 1), T0, VC_UNAVAILABLE, "moved", &r);
+    fail_silent(&d, expect_try(&d, T0, 2), T0, "silent");
+    expect_fail(&d, T0, "moved");
 }
 
 static void
@@ -407,19 +506,24 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_counter_offer_is_met_at_the_same_address),
         cmocka_unit_test(what_a_counter_offer_does_not_name_stays),
+        cmocka_unit_test(a_counter_offer_may_leave_all_but_one_as_it_was),
         cmocka_unit_test(a_counter_offer_is_met_only_once),
         cmocka_unit_test(a_counter_offer_beyond_what_we_can_is_not_met),
         cmocka_unit_test(a_counter_offer_that_is_met_is_not_told_as_an_error),
         cmocka_unit_test(
             a_redirect_is_followed_at_once_and_before_other_addresses),
         cmocka_unit_test(a_redirect_keeps_family_port_address_and_scope),
+        cmocka_unit_test(
+            a_redirect_to_ipv4_is_its_family_port_and_address_only),
         cmocka_unit_test(redirects_that_lead_in_a_circle_end_with_the_third),
         cmocka_unit_test(the_most_addresses_that_there_can_be_are_all_tried),
         cmocka_unit_test(weights_are_shares_of_the_clients),
+        cmocka_unit_test(each_weight_counts_and_only_those_of_the_redirect),
         cmocka_unit_test(addresses_of_no_use_are_not_followed),
         cmocka_unit_test(moved_to_nowhere_is_a_failure_of_that_address),
         cmocka_unit_test(the_error_is_the_most_telling_one),
         cmocka_unit_test(the_error_behind_a_redirect_is_of_where_it_led),
+        cmocka_unit_test(a_redirect_of_no_use_does_not_make_silence_tell_more),
         cmocka_unit_test(an_answer_that_no_other_address_would_better_ends_it),
         cmocka_unit_test(
             a_failure_of_our_own_is_no_end_while_another_way_is_left),
