@@ -360,6 +360,117 @@ the_shortest_period_has_steps(void **state)
     assert_true(k.next > 0);
 }
 
+#define STEP UINT64_C(100)
+
+/* What is so at a tick. */
+#define MAY_ASK 1u
+#define PROVEN  2u
+
+/* A tick at a time since the start. */
+struct moment {
+    uint64_t at;
+    enum vc__keepalive_act act;
+    unsigned news;
+};
+
+/* What is done about a peer that never says anything, whatever was in memory
+ * before. The one at 0 ends the moments. */
+static void
+assert_moments(bool busy, const struct moment *m)
+{
+    struct vc__keepalive k;
+
+    memset(&k, 1, sizeof k);
+    vc__keepalive_init(&k, START, 6 * STEP);
+    for (; m->at != 0; m++) {
+        bool proven = (m->news & PROVEN) != 0;
+        bool may_ask = (m->news & MAY_ASK) != 0;
+        const struct vc__keepalive_news n = {
+            .busy = busy, .proven = proven, .may_ask = may_ask};
+
+        assert_int_equal(vc__keepalive_tick(&k, START + m->at, &n), m->act);
+    }
+}
+
+static void
+a_process_is_asked_and_dead_at_exact_times(void **state)
+{
+    static const struct moment busy[] = {{99, VC__KEEPALIVE_NOTHING, MAY_ASK},
+                                         {100, VC__KEEPALIVE_PING, MAY_ASK},
+                                         {299, VC__KEEPALIVE_NOTHING, MAY_ASK},
+                                         {300, VC__KEEPALIVE_PROBE, MAY_ASK},
+                                         {499, VC__KEEPALIVE_NOTHING, MAY_ASK},
+                                         {500, VC__KEEPALIVE_LOST, MAY_ASK},
+                                         {0, VC__KEEPALIVE_NOTHING, 0}};
+    static const struct moment idle[] = {{200, VC__KEEPALIVE_NOTHING, MAY_ASK},
+                                         {399, VC__KEEPALIVE_NOTHING, MAY_ASK},
+                                         {400, VC__KEEPALIVE_PING, MAY_ASK},
+                                         {700, VC__KEEPALIVE_NOTHING, MAY_ASK},
+                                         {999, VC__KEEPALIVE_NOTHING, MAY_ASK},
+                                         {1000, VC__KEEPALIVE_PROBE, MAY_ASK},
+                                         {1300, VC__KEEPALIVE_NOTHING, MAY_ASK},
+                                         {1599, VC__KEEPALIVE_NOTHING, MAY_ASK},
+                                         {1600, VC__KEEPALIVE_LOST, MAY_ASK},
+                                         {0, VC__KEEPALIVE_NOTHING, 0}};
+
+    (void)state;
+    assert_moments(true, busy);
+    assert_moments(false, idle);
+}
+
+static void
+an_adapter_is_asked_and_dead_at_exact_times(void **state)
+{
+    static const struct moment busy[] = {
+        {99, VC__KEEPALIVE_NOTHING, 0},  {100, VC__KEEPALIVE_PROBE, 0},
+        {300, VC__KEEPALIVE_NOTHING, 0}, {499, VC__KEEPALIVE_NOTHING, 0},
+        {500, VC__KEEPALIVE_LOST, 0},    {0, VC__KEEPALIVE_NOTHING, 0}};
+    static const struct moment idle[] = {
+        {200, VC__KEEPALIVE_NOTHING, 0},  {399, VC__KEEPALIVE_NOTHING, 0},
+        {400, VC__KEEPALIVE_PROBE, 0},    {700, VC__KEEPALIVE_NOTHING, 0},
+        {1000, VC__KEEPALIVE_NOTHING, 0}, {1300, VC__KEEPALIVE_NOTHING, 0},
+        {1599, VC__KEEPALIVE_NOTHING, 0}, {1600, VC__KEEPALIVE_LOST, 0},
+        {0, VC__KEEPALIVE_NOTHING, 0}};
+
+    (void)state;
+    assert_moments(true, busy);
+    assert_moments(false, idle);
+}
+
+/* The tick at 100 wants the next one at 200. */
+static void
+a_tick_is_late_when_more_than_a_step_behind(void **state)
+{
+    static const struct moment in_time[] = {{100, VC__KEEPALIVE_PING, MAY_ASK},
+                                            {300, VC__KEEPALIVE_PROBE, MAY_ASK},
+                                            {0, VC__KEEPALIVE_NOTHING, 0}};
+    static const struct moment late[] = {{100, VC__KEEPALIVE_PING, MAY_ASK},
+                                         {301, VC__KEEPALIVE_NOTHING, MAY_ASK},
+                                         {500, VC__KEEPALIVE_NOTHING, MAY_ASK},
+                                         {501, VC__KEEPALIVE_PROBE, MAY_ASK},
+                                         {0, VC__KEEPALIVE_NOTHING, 0}};
+
+    (void)state;
+    assert_moments(true, in_time);
+    assert_moments(true, late);
+}
+
+/* The adapter answered at the same time, not since. */
+static void
+an_adapter_that_answered_before_the_question_is_asked_too(void **state)
+{
+    static const struct moment then_silent[] = {
+        {100, VC__KEEPALIVE_PROBE, 0},
+        {200, VC__KEEPALIVE_PING, PROVEN | MAY_ASK},
+        {300, VC__KEEPALIVE_NOTHING, MAY_ASK},
+        {400, VC__KEEPALIVE_PROBE, MAY_ASK},
+        {600, VC__KEEPALIVE_LOST, MAY_ASK},
+        {0, VC__KEEPALIVE_NOTHING, 0}};
+
+    (void)state;
+    assert_moments(true, then_silent);
+}
+
 /* Whatever goes on: a peer that answers is not dead, one that does not is when
  * it was asked in time. */
 static void
@@ -409,6 +520,11 @@ main(void)
         cmocka_unit_test(never_two_pings_are_out),
         cmocka_unit_test(silence_is_measured_from_what_was_heard),
         cmocka_unit_test(the_shortest_period_has_steps),
+        cmocka_unit_test(a_process_is_asked_and_dead_at_exact_times),
+        cmocka_unit_test(an_adapter_is_asked_and_dead_at_exact_times),
+        cmocka_unit_test(a_tick_is_late_when_more_than_a_step_behind),
+        cmocka_unit_test(
+            an_adapter_that_answered_before_the_question_is_asked_too),
         cmocka_unit_test(random_worlds_know_who_lives),
     };
 
