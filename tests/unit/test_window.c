@@ -81,6 +81,83 @@ a_peer_that_uses_half_keeps_what_it_has(void **state)
     assert_int_equal(p.c.window, 16);
 }
 
+/* One packet: what is left behind it, what was told of, what was seen. */
+struct moment {
+    uint32_t window, max, left, told;
+    struct {
+        uint32_t least, seen;
+    } before, after;
+    uint32_t next; /* window */
+};
+
+static void
+assert_moment(const struct moment *m)
+{
+    struct vc__credit c = {.window = m->window,
+                           .rx_told = 1000 - m->told,
+                           .rx_next = 999 - m->left,
+                           .rx_end = 1000};
+    struct vc__window w = {m->max, m->before.least, m->before.seen};
+
+    assert_int_equal(vc__window_next(&w, &c), m->next);
+    assert_int_equal(w.least, m->after.least);
+    assert_int_equal(w.seen, m->after.seen);
+    assert_int_equal(w.max, m->max);
+}
+
+static void
+a_window_doubles_with_the_last_quarter(void **state)
+{
+    static const struct moment moments[] = {
+        {16, 64, 4, 16, {9, 7}, {9, 0}, 32},
+        {16, 64, 5, 16, {9, 7}, {5, 8}, 16}, /* more is left */
+        {16, 31, 4, 16, {9, 7}, {9, 0}, 31}, /* not all of it */
+        {16, 32, 4, 16, {9, 7}, {9, 0}, 32},
+        {16, 17, 4, 16, {9, 7}, {9, 0}, 17},
+        {16, 16, 4, 16, {9, 7}, {4, 8}, 16}, /* it has the most */
+        {16, 64, 4, 15, {9, 7}, {4, 8}, 16}, /* not told of yet */
+        {16, 64, 4, 17, {9, 7}, {4, 8}, 16},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof moments / sizeof moments[0]; i++)
+        assert_moment(&moments[i]);
+}
+
+static void
+a_window_is_halved_after_256_packets_with_three_quarters_left(void **state)
+{
+    static const struct moment moments[] = {
+        {32, 64, 24, 32, {24, 254}, {24, 255}, 32},
+        {32, 64, 24, 32, {24, 255}, {24, 0}, 16},
+        {32, 64, 24, 32, {25, 255}, {24, 0}, 16},
+        {32, 64, 23, 32, {24, 255}, {23, 0}, 32},
+        {32, 64, 25, 32, {23, 255}, {23, 0}, 32},
+        {8, 64, 7, 8, {7, 255}, {7, 0}, VC__WINDOW_MIN},
+        {7, 64, 6, 7, {6, 255}, {6, 0}, 7},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof moments / sizeof moments[0]; i++)
+        assert_moment(&moments[i]);
+}
+
+/* What was left before the first packet of a while does not count. */
+static void
+the_least_is_that_of_a_while(void **state)
+{
+    static const struct moment moments[] = {
+        {32, 64, 20, 32, {0, 0}, {20, 1}, 32},
+        {32, 64, 20, 32, {10, 0}, {20, 1}, 32},
+        {32, 64, 20, 32, {10, 1}, {10, 2}, 32},
+        {32, 64, 20, 32, {21, 1}, {20, 2}, 32},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof moments / sizeof moments[0]; i++)
+        assert_moment(&moments[i]);
+}
+
 static void
 what_was_promised_counts_until_it_is_used(void **state)
 {
@@ -102,6 +179,10 @@ main(void)
         cmocka_unit_test(a_peer_that_uses_all_gets_more_up_to_the_limit),
         cmocka_unit_test(a_peer_that_sends_one_at_a_time_is_left_with_few),
         cmocka_unit_test(a_peer_that_uses_half_keeps_what_it_has),
+        cmocka_unit_test(a_window_doubles_with_the_last_quarter),
+        cmocka_unit_test(
+            a_window_is_halved_after_256_packets_with_three_quarters_left),
+        cmocka_unit_test(the_least_is_that_of_a_while),
         cmocka_unit_test(what_was_promised_counts_until_it_is_used),
     };
 
