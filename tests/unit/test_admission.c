@@ -246,6 +246,41 @@ those_refused_together_come_again_one_after_the_other(void **state)
 }
 
 static void
+the_longest_time_is_a_place_like_others(void **state)
+{
+    struct vc__admission_limits l = loose;
+    struct vc__admission *a;
+
+    (void)state;
+    l.per_second = 1;
+    a = admission_new(l);
+    assert_int_equal(0, ask(a, T0, 1));
+    assert_int_equal(VC__ADMISSION_RETRY_MS, ask(a, T0, 2));
+    /* That place is taken: a second later is the next. */
+    assert_in_range(ask(a, T0 + SECOND - 1, 3), VC__ADMISSION_RETRY_MS / 2,
+                    VC__ADMISSION_RETRY_MS);
+    assert_int_equal(0, ask(a, T0 + SECOND, 2));
+    assert_int_equal(VC__ADMISSION_RETRY_MS, ask(a, T0 + SECOND, 3));
+    free(a);
+}
+
+static void
+another_seed_spreads_otherwise(void **state)
+{
+    struct vc__admission_limits l = loose;
+    struct vc__admission a, b;
+    unsigned same = 0;
+
+    (void)state;
+    l.per_second = 1;
+    vc__admission_init(&a, &l, 1);
+    vc__admission_init(&b, &l, 2);
+    for (unsigned i = 0; i < 100; i++)
+        same += ask(&a, T0, i) == ask(&b, T0, i);
+    assert_in_range(same, 2, 10); /* the first two are told the same */
+}
+
+static void
 those_behind_the_longest_time_are_spread_over_its_second_half(void **state)
 {
     struct vc__admission_limits l = loose;
@@ -315,10 +350,14 @@ rejects_are_counted_by_reason(void **state)
     for (unsigned i = 0; i < 3; i++)
         vc__admission_rejected(a, VC__REJECT_BUSY);
     vc__admission_rejected(a, VC__REJECT_MALFORMED);
+    vc__admission_rejected(a, VC__ADMISSION_REASON_MAX);
+    vc__admission_rejected(a, VC__ADMISSION_REASON_MAX + 1);
     vc__admission_rejected(a, 77);
     assert_int_equal(3, vc__admission_rejects(a, VC__REJECT_BUSY));
     assert_int_equal(1, vc__admission_rejects(a, VC__REJECT_MALFORMED));
     assert_int_equal(0, vc__admission_rejects(a, VC__REJECT_SERVICE));
+    assert_int_equal(1, vc__admission_rejects(a, VC__ADMISSION_REASON_MAX));
+    assert_int_equal(0, vc__admission_rejects(a, VC__ADMISSION_REASON_MAX + 1));
     assert_int_equal(0, vc__admission_rejects(a, 77));
     free(a);
 }
@@ -339,8 +378,10 @@ main(void)
             one_refused_for_its_source_takes_nothing_of_the_others),
         cmocka_unit_test(the_source_that_was_away_longest_is_forgotten_first),
         cmocka_unit_test(those_refused_together_come_again_one_after_the_other),
+        cmocka_unit_test(the_longest_time_is_a_place_like_others),
         cmocka_unit_test(
             those_behind_the_longest_time_are_spread_over_its_second_half),
+        cmocka_unit_test(another_seed_spreads_otherwise),
         cmocka_unit_test(no_client_starves_that_comes_when_it_is_told),
         cmocka_unit_test(rejects_are_counted_by_reason),
     };
