@@ -84,6 +84,18 @@ what_is_no_target_is_refused_with_the_form(void **state)
 }
 
 static void
+the_text_that_is_no_target_is_told(void **state)
+{
+    struct vc__target t;
+
+    (void)state;
+    vc__target_parse(&t, "tcp://10.9.0.1:7471");
+    assert_non_null(strstr(vc_error(), "\"tcp://10.9.0.1:7471\""));
+    vc__target_parse(&t, NULL);
+    assert_non_null(strstr(vc_error(), "\"\""));
+}
+
+static void
 a_host_that_is_too_long_is_refused(void **state)
 {
     char text[400];
@@ -129,7 +141,9 @@ an_address_to_bind_to_is_a_number_without_a_port(void **state)
     assert_int_equal(1, ((struct sockaddr_in6 *)&a)->sin6_scope_id);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_int_equal(VC_INVALID_ARGUMENT, vc__address_parse(&a, bad[i]));
-    snprintf(text, sizeof text, "%0300d", 0);
+    snprintf(text, sizeof text, "%0255d", 0); /* 0.0.0.0 */
+    assert_int_equal(VC_OK, vc__address_parse(&a, text));
+    snprintf(text, sizeof text, "%0256d", 0);
     assert_int_equal(VC_INVALID_ARGUMENT, vc__address_parse(&a, text));
 }
 
@@ -143,6 +157,7 @@ main(void)
         cmocka_unit_test(a_link_local_address_has_its_interface),
         cmocka_unit_test(an_address_to_bind_to_is_a_number_without_a_port),
         cmocka_unit_test(what_is_no_target_is_refused_with_the_form),
+        cmocka_unit_test(the_text_that_is_no_target_is_told),
         cmocka_unit_test(a_host_that_is_too_long_is_refused),
     };
 
