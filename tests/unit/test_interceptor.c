@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "rpc/interceptor.h"
+#include "transport/clock.h"
 
 static const struct vc_method method = {.name = "Echo"};
 static const struct vc_service service = {
@@ -237,10 +238,156 @@ only_the_callbacks_that_size_covers_are_read(void **state)
     free(chain);
 }
 
+/* The last to put it gives it back. */
+static void
+a_chain_lives_as_long_as_it_is_held(void **state)
+{
+    struct eye eye = {0};
+    struct vc__interceptors *chain = chain_of(&eye, 1);
+
+    (void)state;
+    assert_int_equal(atomic_load(&chain->refs), 1);
+    vc__interceptors_hold(chain);
+    assert_int_equal(atomic_load(&chain->refs), 2);
+    vc__interceptors_put(chain);
+    assert_int_equal(atomic_load(&chain->refs), 1);
+    assert_int_equal(chain->n, 1);
+    assert_ptr_equal(chain->items[0].arg, &eye);
+    vc__interceptors_put(chain);
+    vc__interceptors_put(NULL);
+}
+
+/* In memory of another call. */
+static void
+a_call_begins_with_nothing_of_the_one_before(void **state)
+{
+    struct eye eye = {0};
+    struct vc__interceptors *chain = chain_of(&eye, 1);
+    struct vc_interception i;
+
+    (void)state;
+    memset(&i, 1, sizeof i);
+    vc__interception_init(&i, chain, &service, &method, 7, 9);
+    assert_null(vc_interception_call(&i));
+    assert_null(i.opts);
+    assert_null(i.entries);
+    assert_int_equal(i.began, 7);
+    assert_int_equal(i.due, 9);
+    assert_int_equal(i.n_started, 0);
+    assert_false(i.starting);
+    assert_int_equal(i.added_size, 0);
+    assert_string_equal(i.text, "");
+    assert_null(i.states[0]);
+
+    /* So that a finish without a start calls nobody. */
+    finish(&i, VC_OK, 8);
+    assert_string_equal(diary, "");
+    vc__interceptors_put(chain);
+}
+
+static void
+what_is_behind_the_end_of_a_chain_is_not_called(void **state)
+{
+    struct eye eyes[2] = {{0}};
+    struct vc__interceptors *chain = chain_of(eyes, 2);
+    struct vc_interception i;
+
+    (void)state;
+    chain->n = 1;
+    vc__interception_init(&i, chain, &service, &method, 0, 0);
+    assert_int_equal(vc__interception_start(&i), VC_OK);
+    vc__interception_message(&i, VC_MESSAGE_REQUEST, (const void *)diary);
+    vc__interception_message(&i, VC_MESSAGE_REPLY, (const void *)diary);
+    finish(&i, VC_OK, 1);
+    assert_string_equal(diary, "a+ a> a< a- ");
+    vc__interceptors_put(chain);
+}
+
+static void
+the_time_left_ends_at_0_or_never(void **state)
+{
+    const uint64_t hour = UINT64_C(3600000000);
+    struct vc__interceptors chain = {.n = 0};
+    struct vc_interception i;
+    uint64_t before = vc__now(), left;
+
+    (void)state;
+    vc__interception_init(&i, &chain, &service, &method, 0, VC__FOREVER);
+    assert_true(vc_interception_deadline_us(&i) == UINT64_MAX);
+    vc__interception_init(&i, &chain, &service, &method, 0, before);
+    assert_int_equal(vc_interception_deadline_us(&i), 0);
+    vc__interception_init(&i, &chain, &service, &method, 0, before + hour);
+    left = vc_interception_deadline_us(&i);
+    assert_in_range(left, before + hour - vc__now(), hour);
+}
+
+/* Metadata is added in each callback. */
+static enum vc_status
+add(struct vc_interception *call)
+{
+    return vc_interception_add_metadata(call, "x-unit", "1", 1);
+}
+
+static enum vc_status
+add_in_start(struct vc_interception *call, void **state, void *arg)
+{
+    (void)state;
+    (void)arg;
+    return add(call);
+}
+
+static void
+add_in_message(struct vc_interception *call, enum vc_message_kind kind,
+               const ProtobufCMessage *message, void **state, void *arg)
+{
+    (void)kind;
+    (void)message;
+    (void)state;
+    (void)arg;
+    assert_int_equal(add(call), VC_FAILED_PRECONDITION);
+}
+
+static void
+add_in_finish(struct vc_interception *call,
+              const struct vc_interception_end *end, void **state, void *arg)
+{
+    (void)end;
+    (void)state;
+    (void)arg;
+    assert_int_equal(add(call), VC_FAILED_PRECONDITION);
+    assert_int_equal(call->opts->n_metadata, 1);
+}
+
+static void
+metadata_is_added_in_starts_only_and_given_back_at_the_end(void **state)
+{
+    struct vc_interceptor item = VC_INTERCEPTOR_INIT;
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+    struct vc__interceptors *chain = NULL;
+    struct vc_interception i;
+
+    (void)state;
+    item.start = add_in_start;
+    item.message = add_in_message;
+    item.finish = add_in_finish;
+    assert_int_equal(vc__interceptors_add(&chain, &item), VC_OK);
+    vc__interception_init(&i, chain, &service, &method, 0, 0);
+    i.opts = &opts;
+    assert_int_equal(add(&i), VC_FAILED_PRECONDITION);
+    assert_int_equal(vc__interception_start(&i), VC_OK);
+    assert_non_null(i.entries);
+    assert_string_equal(opts.metadata[0].key, "x-unit");
+    vc__interception_message(&i, VC_MESSAGE_REQUEST, (const void *)diary);
+    finish(&i, VC_OK, 1);
+    assert_null(i.entries);
+    vc__interceptors_put(chain);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_chain_lives_as_long_as_it_is_held),
         cmocka_unit_test(the_first_is_the_outermost),
         cmocka_unit_test(
             those_behind_one_that_refuses_see_nothing_and_the_others_finish),
@@ -250,6 +397,11 @@ main(void)
         cmocka_unit_test(callbacks_that_are_null_are_passed_over),
         cmocka_unit_test(a_chain_has_a_limit),
         cmocka_unit_test(only_the_callbacks_that_size_covers_are_read),
+        cmocka_unit_test(a_call_begins_with_nothing_of_the_one_before),
+        cmocka_unit_test(what_is_behind_the_end_of_a_chain_is_not_called),
+        cmocka_unit_test(the_time_left_ends_at_0_or_never),
+        cmocka_unit_test(
+            metadata_is_added_in_starts_only_and_given_back_at_the_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
