@@ -109,7 +109,7 @@ unpack(struct vc__metadata_view *view, const struct packed *p)
     assert_null(vc__metadata_check(&m, true, &n));
     memory = malloc(vc__metadata_memory(&m, n) + 1);
     assert_non_null(memory);
-    ((uint8_t *)memory)[vc__metadata_memory(&m, n)] = 0xa5;
+    memset(memory, 0xa5, vc__metadata_memory(&m, n) + 1);
     vc__metadata_unpack(view, memory, &m, n);
     assert_int_equal(((uint8_t *)memory)[vc__metadata_memory(&m, n)], 0xa5);
     assert_int_equal(view->n_initial + view->n_trailing + view->n_own, n);
@@ -177,6 +177,8 @@ texts_are_printable_without_spaces_around_them(void **state)
     char c;
 
     (void)state;
+    assert_null(vc__metadata_fault(&e));
+    e = (struct vc_metadata){.key = "key", .value = " ", .length = 0};
     assert_null(vc__metadata_fault(&e));
     e = entry("key", "a b");
     assert_null(vc__metadata_fault(&e));
@@ -319,6 +321,9 @@ bad_keys_are_malformed(void **state)
     p.len = 0;
     add_raw(&p, 0x80, "", 0, "v", 1);
     assert_malformed(&p, "key", "a trailing key of no bytes");
+    p.len = 0;
+    add_raw(&p, 0, "", 0, "", 0);
+    assert_malformed(&p, "key", "no key and no value");
     for (int c = 0; c < 256; c++) {
         bool good = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
                     c == '_' || c == '-' || c == '.';
@@ -520,6 +525,11 @@ numbers_are_decimal_and_have_32_bits(void **state)
     } table[] = {{"0", true, 0},
                  {"7", true, 7},
                  {"-1", true, -1},
+                 {"9876543210", false, 0},
+                 {"1234567890", true, 1234567890},
+                 {"-90", true, -90},
+                 {"1/", false, 0},
+                 {"1:", false, 0},
                  {"0012", true, 12},
                  {"2147483647", true, INT32_MAX},
                  {"-2147483648", true, INT32_MIN},
