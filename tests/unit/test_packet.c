@@ -49,7 +49,7 @@ static int
 read_all(const uint8_t *bytes, size_t len, unsigned *frames)
 {
     uint8_t *copy = malloc(len == 0 ? 1 : len);
-    struct vc__packet_reader r;
+    struct vc__packet_reader r = {.breach = NULL};
     struct vc__packet p;
     struct vc__frame f;
     int said = -2;
@@ -63,6 +63,7 @@ read_all(const uint8_t *bytes, size_t len, unsigned *frames)
             ++*frames;
         }
     free(copy);
+    assert_int_equal(r.breach != NULL, said == -1);
     return said;
 }
 
