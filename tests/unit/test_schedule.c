@@ -340,6 +340,126 @@ nobody_starves(void **state)
     }
 }
 
+/* A long message of which all but these bytes have gone. */
+static struct vc__send *
+add_rest(struct rig *r, unsigned flow, uint32_t rest)
+{
+    struct vc__send *s = add(r, flow, 100000);
+
+    s->at = 100000 - rest;
+    return s;
+}
+
+static void
+a_flow_begins_with_no_sends_no_turn_and_no_hurry(void **state)
+{
+    struct vc__flow f;
+
+    (void)state;
+    memset(&f, 0xa5, sizeof f);
+    vc__flow_init(&f, 3);
+    assert_true(cds_list_empty(&f.node));
+    assert_true(cds_list_empty(&f.sends));
+    assert_int_equal(f.weight, 3);
+    assert_int_equal(f.left, 0);
+    memset(&f, 1, sizeof f);
+    vc__flow_init(&f, 3);
+    assert_false(f.urgent);
+}
+
+static void
+a_send_knows_whether_it_is_queued(void **state)
+{
+    struct vc__send *s;
+    struct rig r;
+
+    (void)state;
+    rig_begin(&r);
+    s = add(&r, 0, 10);
+    assert_int_equal(s->place, VC__SEND_QUEUED);
+    assert_ptr_equal(vc__schedule_take(&r.schedule, PACKET), s);
+    assert_int_equal(s->place, VC__SEND_OUT);
+    vc__schedule_add(&r.schedule, s);
+    assert_int_equal(s->place, VC__SEND_QUEUED);
+    vc__schedule_remove(s);
+    assert_int_equal(s->place, VC__SEND_OUT);
+}
+
+/* The least of a long message that is worth a part, unless it is the rest. */
+#define PART_LEAST 512u
+
+static void
+a_send_goes_when_there_is_just_the_room_for_it(void **state)
+{
+    static const struct {
+        uint32_t rest, room;
+    } table[] = {{10, 10},
+                 {PART_LEAST, PART_LEAST},
+                 {PART_LEAST + 1, PART_LEAST},
+                 {50000, PART_LEAST}};
+    struct vc__send *s;
+    struct rig r;
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof table / sizeof table[0]; i++) {
+        uint32_t room = VC__FRAME_HEADER + table[i].room;
+
+        rig_begin(&r);
+        s = add_rest(&r, 0, table[i].rest);
+        assert_null(vc__schedule_take(&r.schedule, room - 1));
+        assert_ptr_equal(vc__schedule_take(&r.schedule, room), s);
+        assert_int_equal(s->take, room);
+    }
+
+    rig_begin(&r);
+    s = add(&r, 0, 0);
+    assert_null(vc__schedule_take(&r.schedule, VC__FRAME_HEADER - 1));
+    assert_ptr_equal(vc__schedule_take(&r.schedule, VC__FRAME_HEADER), s);
+    assert_int_equal(s->take, VC__FRAME_HEADER);
+}
+
+static void
+a_long_message_keeps_its_turn_until_its_last_byte(void **state)
+{
+    struct vc__send *s;
+    struct rig r;
+
+    (void)state;
+    rig_begin(&r);
+    r.flows[0].left = 5000;
+    s = add_rest(&r, 0, 1001);
+    vc__schedule_take(&r.schedule, VC__FRAME_HEADER + 1000);
+    assert_int_equal(s->take, VC__FRAME_HEADER + 1000);
+    assert_int_equal(r.flows[0].left, 5000 - (int)s->take);
+
+    rig_begin(&r);
+    r.flows[0].left = 5000;
+    s = add_rest(&r, 0, 1001);
+    vc__schedule_take(&r.schedule, VC__FRAME_HEADER + 1001);
+    assert_int_equal(s->take, VC__FRAME_HEADER + 1001);
+    assert_int_equal(r.flows[0].left, 0);
+}
+
+static void
+a_turn_ends_with_its_last_byte(void **state)
+{
+    for (int more = 0; more < 2; more++) {
+        struct vc__send *first[2], *other;
+        struct rig r;
+
+        rig_begin(&r);
+        first[0] = add(&r, 0, 100);
+        first[1] = add(&r, 0, 100);
+        other = add(&r, 1, 100);
+        r.flows[0].left = (int32_t)(VC__FRAME_HEADER + 100) + more;
+        assert_ptr_equal(vc__schedule_take(&r.schedule, PACKET), first[0]);
+        assert_int_equal(r.flows[0].left, more);
+        assert_ptr_equal(vc__schedule_take(&r.schedule, PACKET),
+                         more ? first[1] : other);
+    }
+    (void)state;
+}
+
 #define T(name) cmocka_unit_test(name)
 
 int
@@ -357,6 +477,11 @@ main(void)
         T(what_a_flow_owes_it_owes_on_and_saves_up_nothing),
         T(what_is_taken_out_is_gone_and_the_rest_goes),
         T(nobody_starves),
+        T(a_flow_begins_with_no_sends_no_turn_and_no_hurry),
+        T(a_send_knows_whether_it_is_queued),
+        T(a_send_goes_when_there_is_just_the_room_for_it),
+        T(a_long_message_keeps_its_turn_until_its_last_byte),
+        T(a_turn_ends_with_its_last_byte),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
