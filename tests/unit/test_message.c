@@ -201,6 +201,32 @@ a_length_stays_within_the_message(void **state)
     BAD(unit__tree__descriptor, "\x12\x02\x12\x01\x08\x01");
 }
 
+/* What is said of the bytes of a type without fields. */
+static const char *
+said_of(const void *bytes, size_t len)
+{
+    const char *wrong =
+        vc__message_check(&unit__empty__descriptor, bytes, len, &roomy, NULL);
+
+    assert_non_null(wrong);
+    return wrong;
+}
+
+static void
+what_is_cut_is_told_from_what_is_too_long(void **state)
+{
+    (void)state;
+    assert_non_null(strstr(said_of("\x88\x80\x80\x80", 4), "within a field"));
+    assert_non_null(strstr(said_of("\x88\x80\x80\x80\x80", 5), "tag is"));
+    assert_non_null(strstr(said_of("\x0a\x80\x80\x80\x80", 5), "within"));
+    assert_non_null(
+        strstr(said_of("\x0a\x80\x80\x80\x80\x80", 6), "length is"));
+    /* The largest tag has a field number that may be, and no wire type. */
+    assert_null(strstr(said_of("\xff\xff\xff\xff\x0f", 5), "number"));
+    assert_non_null(strstr(said_of("\xff\xff\xff\xff\x1f", 5), "number"));
+}
+
+/* One byte less is read, and begins with a group. */
 static void
 a_message_of_2_gib_is_refused_unread(void **state)
 {
@@ -209,6 +235,8 @@ a_message_of_2_gib_is_refused_unread(void **state)
         assert_non_null(vc__message_check(&unit__empty__descriptor,
                                           (const uint8_t *)"",
                                           (size_t)INT_MAX + 1, &roomy, NULL));
+    assert_non_null(strstr(said_of("", (size_t)INT_MAX + 1), "2 GiB"));
+    assert_null(strstr(said_of("\x0b", INT_MAX), "2 GiB"));
 }
 
 static void
@@ -326,6 +354,7 @@ main(void)
         cmocka_unit_test(a_field_number_is_within_1_and_2_to_the_29),
         cmocka_unit_test(groups_and_unknown_wire_types_are_refused),
         cmocka_unit_test(a_length_stays_within_the_message),
+        cmocka_unit_test(what_is_cut_is_told_from_what_is_too_long),
         cmocka_unit_test(a_message_of_2_gib_is_refused_unread),
         cmocka_unit_test(a_message_cut_anywhere_is_good_only_between_fields),
         cmocka_unit_test(strings_are_utf8_without_nul),

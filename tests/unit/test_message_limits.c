@@ -162,6 +162,22 @@ any_less_memory_than_needed_is_too_little(void **state)
                      &(struct bytes){(uint8_t *)"*\x02xx\x32\x02xx", 8, 8});
 }
 
+/* From 129 fields on, unpack allocates a bitmap of those that it saw. */
+static void
+the_memory_of_types_with_many_fields_is_exact(void **state)
+{
+    (void)state;
+    for (unsigned n = 120; n <= 140; n++) {
+        struct verdict v;
+
+        maker_reset();
+        v = judge(wide_type(n, PROTOBUF_C_LABEL_OPTIONAL, n, NULL),
+                  (const uint8_t *)"", 0, &roomy);
+        assert_null(v.wrong);
+        assert_int_equal(v.memory, v.taken);
+    }
+}
+
 /* --- required fields --- */
 
 static void
@@ -207,6 +223,27 @@ a_required_field_is_missed_among_any_number(void **state)
                 }
             assert_int_equal(is_good(desc, b.at, b.len), missing == 0);
         }
+    }
+}
+
+/* Of n fields only this one is required, and is all that is given. */
+static void
+one_required_field_does_not_stand_for_another(void **state)
+{
+    (void)state;
+    for (unsigned n = 1; n <= 200; n++) {
+        ProtobufCMessageDescriptor *desc;
+        struct bytes b;
+
+        maker_reset();
+        desc = wide_type(n, PROTOBUF_C_LABEL_OPTIONAL, n, NULL);
+        ((ProtobufCFieldDescriptor *)desc->fields)[n - 1].label =
+            PROTOBUF_C_LABEL_REQUIRED;
+        b = bytes_new(8);
+        assert_false(is_good(desc, b.at, b.len));
+        put_tag(&b, n, 0);
+        put_byte(&b, 1);
+        assert_true(is_good(desc, b.at, b.len));
     }
 }
 
@@ -346,8 +383,10 @@ main(void)
         cmocka_unit_test(the_memory_of_many_fields_is_exact),
         cmocka_unit_test(the_memory_of_arrays_is_off_by_their_rounding_only),
         cmocka_unit_test(any_less_memory_than_needed_is_too_little),
+        cmocka_unit_test(the_memory_of_types_with_many_fields_is_exact),
         cmocka_unit_test(a_required_field_must_be_there),
         cmocka_unit_test(a_required_field_is_missed_among_any_number),
+        cmocka_unit_test(one_required_field_does_not_stand_for_another),
         cmocka_unit_test(a_submessage_given_twice_is_merged),
         cmocka_unit_test(merging_many_submessages_meets_the_memory_limit),
         cmocka_unit_test(merging_reaches_the_submessages_below),
