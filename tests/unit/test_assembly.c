@@ -230,6 +230,49 @@ an_announcement_alone_takes_little_memory(void **state)
     vc__assembly_end(&a, &budget);
 }
 
+/* What a first part takes of a budget, and whether it is kept. */
+static void
+a_first_part_takes_what_it_needs_to_the_byte(void **state)
+{
+    static const uint8_t metadata[500];
+    static const struct {
+        uint32_t total, len, max, metadata;
+        size_t budget, taken;
+        enum vc__assembly_loss loss;
+    } table[] = {
+        {60000, 16383, MAX, 0, 60000, 16384, VC__ASSEMBLY_KEPT},
+        {60000, 16384, MAX, 0, 60000, 16384, VC__ASSEMBLY_KEPT},
+        {60000, 16385, MAX, 0, 60000, 32768, VC__ASSEMBLY_KEPT},
+        {60000, 32769, MAX, 0, 60000, 60000, VC__ASSEMBLY_KEPT},
+        {60000, 32769, MAX, 0, 59999, 0, VC__ASSEMBLY_NO_BUDGET},
+        {100, 10, MAX, 0, 60000, 100, VC__ASSEMBLY_KEPT},
+        {100, 10, 100, 0, 100, 100, VC__ASSEMBLY_KEPT},
+        {100, 10, 99, 0, 100, 0, VC__ASSEMBLY_TOO_LONG},
+        {100, 10, 100, 0, 99, 0, VC__ASSEMBLY_NO_BUDGET},
+        {100, 10, 100, 500, 600, 600, VC__ASSEMBLY_KEPT},
+        {100, 10, 100, 500, 599, 0, VC__ASSEMBLY_NO_BUDGET},
+        {100, 10, 100, 500, 500, 0, VC__ASSEMBLY_NO_BUDGET},
+        {100, 10, 100, 500, 499, 0, VC__ASSEMBLY_NO_BUDGET},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        struct vc__assembly a = {0};
+        size_t budget = table[i].budget;
+        struct vc__frame f = first(table[i].total, table[i].len);
+
+        f.metadata = metadata;
+        f.metadata_len = (uint16_t)table[i].metadata;
+        assert_true(vc__assembly_begin(&a, &f, table[i].max, &budget));
+        if (a.loss != table[i].loss ||
+            table[i].budget - budget != table[i].taken)
+            fail_msg("row %zu: loss %d, %zu bytes", i, (int)a.loss,
+                     table[i].budget - budget);
+        vc__assembly_end(&a, &budget);
+        assert_int_equal(table[i].budget, budget);
+    }
+}
+
 int
 main(void)
 {
@@ -244,6 +287,7 @@ main(void)
             metadata_are_kept_with_the_message_and_within_the_budget),
         cmocka_unit_test(a_message_that_is_not_kept_keeps_no_metadata),
         cmocka_unit_test(an_announcement_alone_takes_little_memory),
+        cmocka_unit_test(a_first_part_takes_what_it_needs_to_the_byte),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
