@@ -150,6 +150,56 @@ waits_are_spread_over_the_whole_range(void **state)
     assert_in_range(most, 59 * MS, 60 * MS);
 }
 
+/* The server says how long to wait: so it is known to the microsecond. */
+static enum vc__retry
+pushed_back(int32_t ms, uint64_t took_us, uint64_t left_us, uint64_t *wait)
+{
+    struct vc__retry_facts facts = facts_of(0);
+    struct vc__retry_budget full = {0};
+    uint64_t seed = 1;
+
+    facts.has_pushback = true;
+    facts.pushback_ms = ms;
+    facts.took_us = took_us;
+    facts.left_us = left_us;
+    return vc__retry_again(&policy, &full, &facts, &seed, wait);
+}
+
+static void
+another_must_have_more_time_than_the_one_before_took(void **state)
+{
+    static const struct {
+        uint64_t took_us, left_us;
+        enum vc__retry again;
+    } edges[] = {
+        {0, 10 * MS - 1, VC__RETRY_NO},
+        {0, 10 * MS, VC__RETRY_NO},
+        {0, 10 * MS + 1, VC__RETRY_AGAIN},
+        {700, 10 * MS + 699, VC__RETRY_NO},
+        {700, 10 * MS + 700, VC__RETRY_NO},
+        {700, 10 * MS + 701, VC__RETRY_AGAIN},
+        {UINT64_MAX, FOREVER, VC__RETRY_AGAIN},
+    };
+    uint64_t wait;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof edges / sizeof edges[0]; i++)
+        if (pushed_back(10, edges[i].took_us, edges[i].left_us, &wait) !=
+            edges[i].again)
+            fail_msg("row %zu", i);
+}
+
+static void
+a_pushback_of_0_is_no_refusal(void **state)
+{
+    uint64_t wait = 99;
+
+    (void)state;
+    assert_int_equal(VC__RETRY_AGAIN, pushed_back(0, 0, FOREVER, &wait));
+    assert_int_equal(wait, 0);
+    assert_int_equal(VC__RETRY_NO, pushed_back(-1, 0, FOREVER, &wait));
+}
+
 /* --- the budget -------------------------------------------------------- */
 
 static enum vc__retry
@@ -224,6 +274,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_failure_is_followed_by_what_the_table_says),
         cmocka_unit_test(waits_are_spread_over_the_whole_range),
+        cmocka_unit_test(another_must_have_more_time_than_the_one_before_took),
+        cmocka_unit_test(a_pushback_of_0_is_no_refusal),
         cmocka_unit_test(the_budget_is_spent_by_five_failures),
         cmocka_unit_test(ten_good_calls_pay_for_one_failure),
         cmocka_unit_test(a_budget_is_never_overdrawn_nor_overfull),
