@@ -239,6 +239,54 @@ what_is_unusual_is_left_to_the_long_way(void **state)
     NOT_PLAIN(unit2__outer__descriptor, ""); /* required fields */
 }
 
+/* A type whose last field stands behind the end of its fields. */
+static void
+what_is_behind_the_fields_of_a_type_is_not_one_of_them(void **state)
+{
+    ProtobufCMessageDescriptor desc = unit__plain__descriptor;
+    ProtobufCFieldDescriptor fields[32];
+
+    (void)state;
+    assert_in_range(desc.n_fields, 2, 32);
+    memcpy(fields, desc.fields, desc.n_fields * sizeof fields[0]);
+    desc.fields = fields;
+    desc.n_fields--;
+    PLAIN(desc, "\x18\x01");
+    NOT_PLAIN(desc, "\x80\x64\x01"); /* field 1600, the last of Plain */
+    fields[desc.n_fields].label = PROTOBUF_C_LABEL_REQUIRED;
+    PLAIN(desc, "\x18\x01");
+    fields[desc.n_fields - 1].label = PROTOBUF_C_LABEL_REQUIRED;
+    NOT_PLAIN(desc, "\x18\x01");
+}
+
+static void
+bytes_that_are_none_have_no_address(void **state)
+{
+    void *message;
+
+    (void)state;
+    assert_true(
+        try_plain(&unit__plain__descriptor, "\x7a\x00", 2, ROOM, &message));
+    assert_int_equal(((Unit__Plain *)message)->f_bytes.len, 0);
+    assert_null(((Unit__Plain *)message)->f_bytes.data);
+}
+
+static void
+only_zeros_of_floating_point_have_two_signs(void **state)
+{
+    Unit__Plain plain = UNIT__PLAIN__INIT;
+
+    (void)state;
+    plain.f_double = -0.0;
+    plain.f_float = -0.0f;
+    assert_packs(&plain.base);
+    plain.f_int64 = plain.f_sint64 = plain.f_sfixed64 = INT64_MIN;
+    plain.f_uint64 = plain.f_fixed64 = UINT64_MAX / 2 + 1;
+    plain.f_int32 = plain.f_sint32 = plain.f_sfixed32 = INT32_MIN;
+    plain.f_uint32 = plain.f_fixed32 = UINT32_MAX / 2 + 1;
+    assert_packs(&plain.base);
+}
+
 static void
 a_message_that_cannot_be_packed_is_not_plain(void **state)
 {
@@ -268,6 +316,10 @@ main(void)
         cmocka_unit_test(without_memory_it_is_plain_and_there_is_no_message),
         cmocka_unit_test(what_is_unusual_is_left_to_the_long_way),
         cmocka_unit_test(a_message_that_cannot_be_packed_is_not_plain),
+        cmocka_unit_test(
+            what_is_behind_the_fields_of_a_type_is_not_one_of_them),
+        cmocka_unit_test(bytes_that_are_none_have_no_address),
+        cmocka_unit_test(only_zeros_of_floating_point_have_two_signs),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
