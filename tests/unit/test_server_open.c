@@ -14,8 +14,11 @@
 
 #include "rpc/server_open.h"
 
-static const struct vc_method methods[] = {{.name = "One", .hash = 0x01010101},
-                                           {.name = "Two", .hash = 0x02020202}};
+/* The service has two; the last is behind the end of its methods. */
+static const struct vc_method methods[] = {
+    {.name = "One", .hash = 0x01010101},
+    {.name = "Two", .hash = 0x02020202},
+    {.name = "Behind", .hash = 0x03030303}};
 static struct vc_service service = {
     .name = "x", .n_methods = 2, .methods = methods};
 
@@ -124,9 +127,12 @@ a_list_of_methods_is_mapped_to_the_servers(void **state)
 {
     static const struct body same = BODY(true, "\1\0x\2\0" ONE TWO);
     static const struct body mixed = BODY(true, "\1\0x\3\0" TWO OTHER ONE);
+    static const struct body swapped = BODY(true, "\1\0x\2\0" TWO ONE);
     static const struct body unknown = BODY(true, "\1\0y\1\0" ONE);
     struct vc__services services;
+    struct vc__service_entry *entry;
     struct vc__opened *opened;
+    unsigned refs;
 
     (void)state;
     begin(&services);
@@ -134,13 +140,22 @@ a_list_of_methods_is_mapped_to_the_servers(void **state)
     assert_ptr_equal(opened->entry->service, &service);
     assert_null(opened->map);
     assert_int_equal(opened->n_methods, 2);
+    entry = opened->entry;
+    refs = atomic_load(&entry->refs);
     vc__opened_put(opened);
+    assert_int_equal(atomic_load(&entry->refs), refs - 1);
 
     opened = open_body(&services, &mixed);
     assert_int_equal(opened->n_methods, 3);
     assert_int_equal(opened->map[0], 1);
     assert_int_equal(opened->map[1], VC__NO_METHOD);
     assert_int_equal(opened->map[2], 0);
+    vc__opened_put(opened);
+
+    opened = open_body(&services, &swapped);
+    assert_non_null(opened->map);
+    assert_int_equal(opened->map[0], 1);
+    assert_int_equal(opened->map[1], 0);
     vc__opened_put(opened);
 
     opened = open_body(&services, &unknown);
@@ -193,7 +208,9 @@ the_same_body_again_stands_for_the_same(void **state)
     assert_non_null(first);
     assert_ptr_equal(first, second);
     assert_ptr_equal(first, last);
+    assert_int_equal(first->refs, 3);
     other = vc__opened_get(&last, &services, &other_frame);
+    assert_int_equal(first->refs, 2);
     assert_non_null(other);
     assert_ptr_not_equal(first, other);
     assert_ptr_equal(other, last);
