@@ -96,6 +96,21 @@ a_sender_that_goes_over_the_window_is_broken(void **state)
     assert_true(vc__inflow_arrived(&i, VC__STREAM_WINDOW / 2 - 1));
 }
 
+/* So the sender is told as seldom as may be, and never stops for it. */
+static void
+a_sender_is_told_when_half_a_window_was_taken(void **state)
+{
+    struct vc__inflow i;
+
+    (void)state;
+    vc__inflow_init(&i);
+    assert_true(vc__inflow_arrived(&i, VC__STREAM_WINDOW));
+    assert_false(vc__inflow_taken(&i, VC__STREAM_WINDOW / 2 - 1));
+    assert_int_equal(i.told, VC__STREAM_WINDOW);
+    assert_true(vc__inflow_taken(&i, 1));
+    assert_int_equal(i.told, VC__STREAM_WINDOW + VC__STREAM_WINDOW / 2);
+}
+
 /* One direction, with a sender, a receiver and what is on its way between. */
 struct way {
     struct vc__outflow o;
@@ -167,6 +182,7 @@ main(void)
         cmocka_unit_test(
             a_receiver_that_takes_back_or_gives_too_much_is_broken),
         cmocka_unit_test(a_sender_that_goes_over_the_window_is_broken),
+        cmocka_unit_test(a_sender_is_told_when_half_a_window_was_taken),
         cmocka_unit_test(both_ends_agree_and_none_is_stuck),
     };
 
