@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -45,6 +46,7 @@ bench_setup(void **state)
     struct bench *b = calloc(1, sizeof *b);
 
     assert_int_equal(0, vc__engine_init(&b->engine, SPIN_US));
+    memset(&b->crew, 0xa5, sizeof b->crew);
     assert_int_equal(0, vc__crew_init(&b->crew, 1));
     vc__crew_watch(&b->crew, 0, &b->engine);
     vc__waiter_init(&b->waiter);
@@ -224,6 +226,47 @@ stopping_waits_for_handlers_and_their_results_are_kept(void **state)
         assert_true(atomic_load(&b->jobs[i].done));
 }
 
+/* Under its lock; the thread that watches is none of them. */
+static unsigned
+threads_of(struct vc__crew *crew)
+{
+    unsigned n;
+
+    pthread_mutex_lock(&crew->lock);
+    n = crew->n;
+    pthread_mutex_unlock(&crew->lock);
+    return n;
+}
+
+static void
+a_crew_has_as_many_threads_as_it_may_and_begins_anew(void **state)
+{
+    struct bench *b = *state;
+
+    for (unsigned times = 0; times < 2; times++) {
+        assert_int_equal(threads_of(&b->crew), 0);
+        assert_int_equal(0, vc__crew_start(&b->crew, 1, 2));
+        for (unsigned i = 0; i < MANY; i++)
+            job_post(b, i, &b->go);
+        assert_true(becomes_true(&b->crew.spent));
+        assert_int_equal(threads_of(&b->crew), 3);
+        atomic_store(&b->go, true);
+        for (unsigned i = 0; i < MANY; i++)
+            assert_true(becomes_true(&b->jobs[i].done));
+
+        vc__crew_stop(&b->crew);
+        assert_false(b->crew.started);
+        assert_int_equal(b->crew.max, 0);
+        assert_int_equal(b->crew.n_idle, 0);
+        assert_int_equal(b->crew.retry, 0);
+        assert_false(atomic_load(&b->crew.spent));
+        assert_false(atomic_load(&b->crew.stop));
+        assert_false(atomic_load(&b->crew.resting));
+        atomic_store(&b->go, false);
+        memset(b->jobs, 0, sizeof b->jobs);
+    }
+}
+
 #define T(name)                                                                \
     cmocka_unit_test_setup_teardown(name, bench_setup, bench_teardown)
 
@@ -236,6 +279,7 @@ main(void)
         T(the_last_thread_begins_no_handler_but_goes_on),
         T(a_handler_that_waits_lends_the_engine_to_the_next),
         T(stopping_waits_for_handlers_and_their_results_are_kept),
+        T(a_crew_has_as_many_threads_as_it_may_and_begins_anew),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
