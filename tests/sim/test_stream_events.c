@@ -490,6 +490,62 @@ an_interceptor_sees_the_finish_once_with_the_close(void **state)
     play(intercepted_act);
 }
 
+/* --- turns ------------------------------------------------------------------ */
+
+#define TURN 32u /* callbacks of a stream before others have theirs */
+#define MOST 40u /* messages of each: a turn, and some */
+
+static const struct reactor *order[2 * MOST];
+static unsigned n_order;
+
+static void
+order_note(struct reactor *r)
+{
+    if (n_order < 2 * MOST)
+        order[n_order] = r;
+    n_order++;
+}
+
+static void
+assert_order(unsigned from, unsigned n, const struct reactor *r)
+{
+    for (unsigned i = from; i < from + n; i++)
+        assert_ptr_equal(order[i], r);
+}
+
+/* All has come for both when they go on. */
+static void
+turns_act(struct scene *s)
+{
+    struct reactor one = {.at_message = order_note}, two = one;
+
+    n_order = 0;
+    begin(s, &one, DOWN, MOST, 8);
+    vc_stream_pause(one.stream);
+    begin(s, &two, DOWN, MOST, 8);
+    vc_stream_pause(two.stream);
+    for (unsigned i = 0; i < 2 * MOST; i++)
+        scene_call(s, 8, 1);
+    assert_int_equal(n_order, 0);
+    vc_stream_resume(one.stream);
+    vc_stream_resume(two.stream);
+    runtime_start(s);
+    finish(&one, VC_OK);
+    finish(&two, VC_OK);
+    assert_int_equal(n_order, 2 * MOST);
+    assert_order(0, TURN, &one);
+    assert_order(TURN, TURN, &two);
+    assert_order(2 * TURN, MOST - TURN, &one);
+    assert_order(TURN + MOST, MOST - TURN, &two);
+}
+
+static void
+streams_that_have_much_to_tell_take_turns(void **state)
+{
+    (void)state;
+    play(turns_act);
+}
+
 int
 main(void)
 {
@@ -507,6 +563,7 @@ main(void)
         cmocka_unit_test(a_server_that_closes_waits_for_the_last_callback),
         cmocka_unit_test(functions_for_the_other_form_are_refused),
         cmocka_unit_test(an_interceptor_sees_the_finish_once_with_the_close),
+        cmocka_unit_test(streams_that_have_much_to_tell_take_turns),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
