@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * rpc/arena.c: how much memory it takes. The file is included, so that its aligned_alloc() can be
- * counted and made to fail; test_arena.c has the tests of the rest. */
+ * rpc/arena.c: how much memory it takes. The file is included, so that its
+ * aligned_alloc() can be counted and made to fail; test_arena.c has the tests
+ * of the rest. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
