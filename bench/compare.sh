@@ -56,6 +56,10 @@ build_both()
 {
     hash=$(git rev-parse --verify --quiet "$commit^{commit}") || fail "there is no commit $commit"
     base=$build/compare/$hash
+    # Of other commits nothing is kept.
+    for other in "$build"/compare/*/source; do
+        [ "$other" = "$base/source" ] || rm -rf "${other%/source}"
+    done
     export_commit "$hash" "$base" || fail "cannot export $commit"
     (cd "$base/source" && vc_build "$base/build" --disable-tests) || fail "$commit does not build"
     vc_build "$build/compare/tree" --disable-tests || fail 'this tree does not build'
