@@ -30,6 +30,9 @@ struct fake_opts {
      * that runs waits. */
     unsigned switch_every;
     bool trace; /* keep what happens for fake_trace() */
+    /* Nanoseconds that each call of the system, verbs or rdma_cm takes; 0:
+     * 200. */
+    unsigned call_ns;
 };
 
 struct fake_host;

@@ -388,9 +388,10 @@ static void
 step(void)
 {
     unsigned every = fake__world.opts.switch_every;
+    unsigned cost = fake__world.opts.call_ns;
 
     fake__world.steps++;
-    clock_set(fake__world.now + CALL_COST);
+    clock_set(fake__world.now + (cost == 0 ? CALL_COST : cost));
     if (me->process->frozen || me->process->doomed)
         schedule();
     if (every > 0 && fake__random(every) == 0)

@@ -50,6 +50,29 @@ threads_run(void *(*body)(void *), void *arg)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
 }
 
+/* Nanoseconds from one look at the clock to the next. */
+static long
+look_ns(void)
+{
+    struct timespec a, b;
+
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    return (b.tv_sec - a.tv_sec) * 1000000000 + b.tv_nsec - a.tv_nsec;
+}
+
+static void
+a_call_takes_as_long_as_it_is_told(void **state)
+{
+    (void)state;
+    fake_begin(&(struct fake_opts){.seed = 1});
+    assert_int_equal(look_ns(), 200);
+    assert_int_equal(fake_end(), 0);
+    fake_begin(&(struct fake_opts){.seed = 1, .call_ns = 10});
+    assert_int_equal(look_ns(), 10);
+    assert_int_equal(fake_end(), 0);
+}
+
 static struct fake_census
 census(const struct fake_process *p)
 {
@@ -596,6 +619,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_seed_is_one_run_to_the_byte),
         cmocka_unit_test(another_seed_is_another_run),
+        cmocka_unit_test(a_call_takes_as_long_as_it_is_told),
         cmocka_unit_test(time_jumps_over_a_day_of_sleep),
         cmocka_unit_test(sleepers_wake_in_the_order_of_their_times),
         cmocka_unit_test(time_passes_for_those_who_poll_in_vain),
