@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include <verbcall/call.h>
 #include <verbcall/cancel.h>
 
 #include "tests/sim/scene.h"
@@ -143,12 +144,120 @@ cancelled_calls_return_within_ten_milliseconds(void **state)
     play(act_cancels);
 }
 
+/* --- the last part of a request ----------------------------------------- */
+
+#define LONG    20000u /* bytes: three packets */
+#define PARTS   3u
+#define NOT_RUN UINT64_MAX
+
+/* A client whose request comes in parts. It stands still when the last has come,
+ * so that it cannot cancel the call. */
+struct parts {
+    struct sim_server server;
+    struct fake_process *client;
+    atomic_uint ready, go;
+};
+
+/* What the handler had left of the call's time, in microseconds. */
+static atomic_ullong left;
+
+static enum vc_status
+look_what_is_left(struct sim_server *s, struct vc_call *call,
+                  const Suite__EchoRequest *request, Suite__EchoReply *reply)
+{
+    (void)s;
+    atomic_store(&left, vc_call_deadline_us(call));
+    reply->tag = request->tag;
+    reply->payload = request->payload;
+    return VC_OK;
+}
+
+static void
+parts_main(void *arg)
+{
+    struct parts *p = arg;
+    struct vc_runtime *runtime;
+    struct vc_channel *channel;
+
+    assert_int_equal(sim_runtime(&runtime, 1), VC_OK);
+    assert_int_equal(vc_channel_open(runtime, p->server.target, NULL, &channel),
+                     VC_OK);
+    assert_int_equal(sim_echo(channel, 8, 1, 0, NULL), VC_OK);
+    sim_tell(&p->ready);
+    sim_await(&p->go, 100 * MS);
+    sim_echo(channel, LONG, 2, 50, NULL);
+    vc_channel_close(channel);
+    vc_runtime_free(runtime);
+}
+
+/* The server sees the last part so many microseconds late. What its handler has
+ * left then, or NOT_RUN. */
+static uint64_t
+left_of_one(uint64_t seed, uint64_t late_us)
+{
+    static const char last[] = "server qp 17: completion RECV";
+    struct parts p = {.server.handle = look_what_is_left};
+
+    fake_begin(&(struct fake_opts){.seed = seed, .call_ns = 1});
+    sim_target("10.9.0.2", p.server.target);
+    sim_server_start(&p.server, fake_host_new("there", "10.9.0.2"), 1);
+    assert_true(sim_server_await(&p.server));
+    p.client = fake_process_start(fake_host_new("here", "10.9.0.3"), "client",
+                                  parts_main, &p);
+    assert_true(sim_await(&p.ready, 100 * MS));
+    atomic_store(&left, NOT_RUN);
+    fake_rule(last, PARTS, FAKE_DELAY, late_us);
+    fake_when(last, PARTS, (void (*)(void *))fake_process_freeze, p.client);
+    sim_tell(&p.go);
+    fake_sleep_us(200 * MS);
+    assert_int_equal(
+        scene_counters(atomic_load(&p.server.runtime)).calls_received, 2);
+    fake_process_thaw(p.client);
+    assert_true(fake_process_wait(p.client, 10000 * MS));
+    assert_true(sim_server_stop(&p.server));
+    assert_int_equal(fake_end(), 0);
+    return atomic_load(&left);
+}
+
+/* A microsecond later it is too late. */
+static uint64_t
+least_left(uint64_t seed)
+{
+    uint64_t least = left_of_one(seed, 0);
+    uint64_t late_us = least - 3, now;
+
+    assert_in_range(least, 40 * MS, 50 * MS);
+    for (; (now = left_of_one(seed, late_us)) != NOT_RUN; late_us++)
+        least = now;
+    return least;
+}
+
+/* Where no microsecond passes between the look at the clock and the handler's,
+ * which is mostly so, one that began at its very deadline would have nothing
+ * left. */
+static void
+a_request_that_is_whole_at_its_very_deadline_is_too_late(void **state)
+{
+    unsigned soon = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        uint64_t least = least_left(seed);
+
+        soon += least == 1;
+        assert_in_range(least, 0, 1);
+    }
+    assert_true(soon > 0);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_end_within_ten_milliseconds_of_their_deadline),
         cmocka_unit_test(cancelled_calls_return_within_ten_milliseconds),
+        cmocka_unit_test(
+            a_request_that_is_whole_at_its_very_deadline_is_too_late),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
