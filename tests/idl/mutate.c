@@ -5,6 +5,8 @@
  *
  *     mutate random IN DIR COUNT  damaged copies of IN: DIR/1, DIR/2, ...
  *     mutate deep N               to standard output, a message nested N deep
+ *     mutate deep N FIELD         the same, with a field of this name in the
+ *                                 innermost, and for protoc-gen-c, too
  *
  * Equal arguments give equal requests. */
 #include <stdint.h>
@@ -148,23 +150,39 @@ string(uint8_t *start, unsigned number, const char *value)
     return head(start, end, number);
 }
 
+/* Puts an optional int32 of a message before what begins at start. */
+static uint8_t *
+int32_field(uint8_t *start, const char *name)
+{
+    const uint8_t *end = start;
+
+    start = before(before(start, 5), 5 << 3); /* type */
+    start = before(before(start, 1), 4 << 3); /* label */
+    start = before(before(start, 1), 3 << 3); /* number */
+    start = string(start, 1, name);
+    return head(start, end, 2);
+}
+
 static void
-mutate_deep(size_t levels)
+mutate_deep(size_t levels, const char *field)
 {
     size_t size = (levels + 8) * LEVEL_MAX_HEAD;
     uint8_t *data = malloc(size);
     uint8_t *start = data + size;
 
     check(data != NULL, "malloc");
+    if (field != NULL)
+        start = int32_field(start, field);
     for (size_t i = 0; i < levels; i++) {
         start = string(start, 1, "M");
         /* DescriptorProto.nested_type, FileDescriptorProto.message_type */
         start = head(start, data + size, i + 1 < levels ? 3 : 4);
     }
     start = string(start, 1, "deep.proto");
-    start = head(start, data + size, 15);   /* proto_file */
-    start = string(start, 2, "services");   /* parameter */
-    start = string(start, 1, "deep.proto"); /* file_to_generate */
+    start = head(start, data + size, 15); /* proto_file */
+    if (field == NULL)
+        start = string(start, 2, "services"); /* parameter */
+    start = string(start, 1, "deep.proto");   /* file_to_generate */
     check(fwrite(start, 1, (size_t)(data + size - start), stdout) > 0,
           "stdout");
     free(data);
@@ -175,8 +193,8 @@ main(int argc, char **argv)
 {
     if (argc == 5 && strcmp(argv[1], "random") == 0)
         mutate_random(argv[2], argv[3], strtoul(argv[4], NULL, 10));
-    else if (argc == 3 && strcmp(argv[1], "deep") == 0)
-        mutate_deep(strtoul(argv[2], NULL, 10));
+    else if ((argc == 3 || argc == 4) && strcmp(argv[1], "deep") == 0)
+        mutate_deep(strtoul(argv[2], NULL, 10), argv[3]);
     else
         return 2;
     return 0;

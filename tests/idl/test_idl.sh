@@ -384,7 +384,14 @@ damaged()
 
 deep()
 {
-    ./mutate deep "$1" >deep.request && "$plugin" <deep.request >answer
+    ./mutate deep "$@" >deep.request && PATH=$work/bin:$PATH "$plugin" <deep.request >answer
+}
+
+# The field is as deep as any may be: in the request, the file and 97 messages.
+deepest_adapted()
+{
+    printf '#!/bin/sh\n%s\n' "cat >'$work/adapted'" >bin/protoc-gen-c && deep 97 linux &&
+        grep -q linux deep.request && ! grep -q linux_ deep.request && grep -q linux_ adapted
 }
 
 terminal()
@@ -402,6 +409,8 @@ check "200 damaged requests with streams and options do no harm" damaged streams
 check "60 damaged requests that reach protoc-gen-c do no harm" damaged chained 60 \
     comments.proto c_package.proto
 check "messages nested 90 deep are generated" deep 90
+check "the deepest field reaches protoc-gen-c adapted" deepest_adapted
+check "a field that is deeper is refused" says "nested too deeply" deep 98 linux
 check "messages nested 10,000 deep are refused" says "nested too deeply" deep 10000
 check "an empty request is refused" says "is empty" eval '"$plugin" </dev/null'
 check "a request without files is refused" says "names no files" \
