@@ -259,6 +259,9 @@ refused(struct play *p, unsigned reason, uint32_t retry_ms)
     struct refuser r = {.reason = reason, .retry_ms = retry_ms};
 
     meet_refuser(p, &r);
+    /* Only a refusal that says when it may be. */
+    assert_int_equal(retry_ms > 0,
+                     strstr(p->text, "tried again after") != NULL);
 }
 
 static void
