@@ -17,12 +17,14 @@
 enum {
     TALK,
     DOWN,
-    UP
+    UP,
+    TWICE
 };
 
 static atomic_uint ran;
 
-/* TALK sends back what comes, DOWN three messages; UP counts. */
+/* TALK sends back what comes, DOWN three messages; UP counts; TWICE chooses
+ * callbacks twice, which is a mistake. */
 static enum vc_status
 run(struct vc_call *call, const void *methods, const void *request,
     struct vc_stream *stream, void *message, void *arg)
@@ -68,6 +70,17 @@ run_up(struct vc_call *call, const void *methods, const void *request,
     return run(call, &kind, request, stream, reply, arg);
 }
 
+static enum vc_status
+run_twice(struct vc_call *call, const void *methods, const void *request,
+          struct vc_stream *stream, void *reply, void *arg)
+{
+    static const struct vc_stream_events events = VC_STREAM_EVENTS_INIT;
+
+    (void)methods, (void)request, (void)reply, (void)arg;
+    vc_stream_serve(call, stream, &events, NULL);
+    return vc_stream_serve(call, stream, &events, NULL);
+}
+
 #define METHOD(method, kind, f)                                                \
     {                                                                          \
         .name = #method, .hash = method + 1, .flags = (kind),                  \
@@ -79,10 +92,11 @@ static const struct vc_method table[] = {
     METHOD(TALK, VC_METHOD_CLIENT_STREAM | VC_METHOD_SERVER_STREAM, run_talk),
     METHOD(DOWN, VC_METHOD_SERVER_STREAM, run_talk),
     METHOD(UP, VC_METHOD_CLIENT_STREAM, run_up),
+    METHOD(TWICE, VC_METHOD_CLIENT_STREAM | VC_METHOD_SERVER_STREAM, run_twice),
 };
 
 static struct vc_service streams = {
-    .name = "sim.Streams", .n_methods = 3, .methods = table};
+    .name = "sim.Streams", .n_methods = 4, .methods = table};
 
 /* --- interceptors ------------------------------------------------------ */
 
@@ -341,6 +355,27 @@ a_stream_finishes_once_also_when_it_is_cancelled_or_outlives_its_channel(
     assert_int_equal(atomic_load(&there.starts), atomic_load(&there.finishes));
 }
 
+static void
+is_served_twice(struct scene *s)
+{
+    struct vc_stream *stream = open_stream(s->channel, TWICE, NULL);
+
+    assert_int_equal(vc_stream_finish(stream, NULL), VC_INTERNAL);
+    vc_stream_close(stream);
+    scene_sync();
+    assert_int_equal(atomic_load(&there.starts), 1);
+    assert_int_equal(atomic_load(&there.finishes), 1);
+    assert_int_equal(there.end.status, VC_INTERNAL);
+}
+
+static void
+a_stream_finishes_once_when_its_handler_fails_with_callbacks_chosen(
+    void **state)
+{
+    (void)state;
+    play(is_served_twice);
+}
+
 int
 main(void)
 {
@@ -349,6 +384,8 @@ main(void)
         cmocka_unit_test(no_stream_gets_past_an_interceptor_that_refuses),
         cmocka_unit_test(
             a_stream_finishes_once_also_when_it_is_cancelled_or_outlives_its_channel),
+        cmocka_unit_test(
+            a_stream_finishes_once_when_its_handler_fails_with_callbacks_chosen),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
