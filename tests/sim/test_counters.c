@@ -165,6 +165,46 @@ long_messages_are_seen_while_they_arrive(void **state)
     }
 }
 
+/* In the handler: of the two packets of its reply the second is lost once. */
+static void
+second_part_lose(struct sim_server *s)
+{
+    (void)s;
+    fake_rule("server qp 17: SEND", 2, FAKE_LOSE, 0);
+}
+
+static void *
+two_parts_main(void *arg)
+{
+    scene_call(arg, 10000, 7);
+    return NULL;
+}
+
+/* After the first part, and after the last. */
+static void
+gets_one_of_two_parts(struct scene *s)
+{
+    pthread_t thread;
+
+    assert_int_equal(pthread_create(&thread, NULL, two_parts_main, s), 0);
+    fake_sleep_us(SECOND / 100);
+    assert_int_equal(scene_client(s).calls_ended, 0);
+    assert_in_range(scene_client(s).replies_arriving, 10000, 20000);
+    pthread_join(thread, NULL);
+    assert_int_equal(scene_client(s).replies_arriving, 0);
+}
+
+static void
+a_long_reply_is_seen_from_its_first_part_on(void **state)
+{
+    struct scene s = {.opts = VC_CHANNEL_OPTS_INIT,
+                      .act = gets_one_of_two_parts};
+
+    (void)state;
+    s.server.inside = second_part_lose;
+    scene_run(&s, 1);
+}
+
 static void
 gives_a_call_up(struct scene *s)
 {
@@ -437,6 +477,7 @@ main(void)
         cmocka_unit_test(what_one_end_sent_the_other_received),
         cmocka_unit_test(what_waits_for_credits_or_buffers_is_counted),
         cmocka_unit_test(long_messages_are_seen_while_they_arrive),
+        cmocka_unit_test(a_long_reply_is_seen_from_its_first_part_on),
         cmocka_unit_test(a_call_that_is_given_up_has_ended),
         cmocka_unit_test(a_refusal_is_counted_by_who_gives_it_and_who_gets_it),
         cmocka_unit_test(each_reason_has_a_number_of_its_own),
