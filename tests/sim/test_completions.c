@@ -266,6 +266,27 @@ the_only_engine_with_a_call_is_looked_at(void **state)
     several_close(&s);
 }
 
+/* It waits there for as long as it takes. If it looked around each millisecond
+ * the world would make 28000 steps in this second, and not 2000. */
+static void
+a_wait_for_the_only_engine_with_a_call_is_one(void **state)
+{
+    struct vc_completion end;
+    struct several s;
+    uint64_t steps;
+
+    (void)state;
+    several_open(&s, 1, 3, S);
+    crowd.channel = s.channels[1];
+    crowd_call_queued(&crowd, 64);
+    steps = fake_steps();
+    assert_int_equal(VC_OK, vc_completions_next(crowd.queue, 10000, &end));
+    assert_in_range(fake_steps() - steps, 1, 8000);
+    crowd_told(&end);
+    assert_int_equal(1, crowd_count(&crowd, VC_OK));
+    several_close(&s);
+}
+
 static void *
 late_main(void *arg)
 {
@@ -415,6 +436,7 @@ main(void)
         cmocka_unit_test(many_threads_may_take_from_one_queue),
         cmocka_unit_test(the_calls_of_several_engines_come_into_one_queue),
         cmocka_unit_test(the_only_engine_with_a_call_is_looked_at),
+        cmocka_unit_test(a_wait_for_the_only_engine_with_a_call_is_one),
         cmocka_unit_test(a_thread_asleep_hears_of_a_call_on_another_engine),
         cmocka_unit_test(the_descriptor_is_readable_while_an_end_is_there),
         cmocka_unit_test(
