@@ -569,6 +569,60 @@ a_quota_lets_others_pass_and_all_are_served(void **state)
     }
 }
 
+static size_t
+request_bytes(unsigned tag, size_t size)
+{
+    static uint8_t zeros[SMALL_SIZE];
+    Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+
+    request.tag = tag;
+    request.payload.data = zeros;
+    request.payload.len = size;
+    return protobuf_c_message_get_packed_size(&request.base);
+}
+
+/* How many run at a time of one call and a second, which has this tag and size;
+ * the quota is what the first takes, and so much more. */
+static unsigned
+runs_with_quota(unsigned tag, size_t size, size_t more)
+{
+    struct vc_channel *channel;
+    struct caller callers[2];
+    struct rig r;
+
+    gauge_reset(&small_runs);
+    rig_begin_with(&r, 1, echo_gauged, 0, 1, 1);
+    r.opts.quota = request_bytes(9, SMALL_SIZE) + more;
+    channel = channel_open(&r);
+    assert_int_equal(sim_echo(channel, 1, 1, 5000, NULL), VC_OK);
+    gauge_reset(&small_runs);
+    atomic_store(&r.next_tag, 9);
+    caller_start(&callers[0], &r, channel, 1, SMALL_SIZE);
+    await_started(&r, 2);
+    atomic_store(&r.next_tag, tag);
+    caller_start(&callers[1], &r, channel, 1, size);
+    for (unsigned i = 0; i < 2; i++) {
+        pthread_join(callers[i].thread, NULL);
+        assert_int_equal(callers[i].good, 1);
+    }
+    vc_channel_close(channel);
+    rig_end(&r);
+    return atomic_load(&small_runs.most);
+}
+
+static void
+a_quota_is_kept_to_the_byte(void **state)
+{
+    size_t bytes = request_bytes(1, 10);
+
+    (void)state;
+    assert_int_equal(runs_with_quota(1, 10, bytes), 2);
+    assert_int_equal(runs_with_quota(1, 10, bytes - 1), 1);
+    /* A request without any bytes fits whenever others do. */
+    assert_int_equal(request_bytes(0, 0), 0);
+    assert_int_equal(runs_with_quota(0, 0, 0), 2);
+}
+
 #define T(name) cmocka_unit_test(name)
 
 int
@@ -584,6 +638,7 @@ main(void)
         T(a_channel_that_the_server_never_heard_of_may_be_closed),
         T(a_channel_whose_opening_was_lost_may_be_closed),
         T(a_quota_lets_others_pass_and_all_are_served),
+        T(a_quota_is_kept_to_the_byte),
         T(ten_thousand_channels_share_eight_links),
     };
 
