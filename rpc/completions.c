@@ -276,7 +276,7 @@ engine_choose(struct vc_completions *q, bool *only)
 {
     unsigned n = q->runtime->n, busy = 0, chosen = 0;
 
-    for (unsigned i = 1; i <= n && n > 1; i++) {
+    for (unsigned i = 1; i <= n; i++) {
         unsigned at = (q->turn + i) % n;
 
         if (q->under_way[at] > 0 && busy++ == 0)
