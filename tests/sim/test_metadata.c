@@ -300,6 +300,54 @@ an_error_has_room_for_its_text_behind_any_metadata(void **state)
     told_play(takes_a_full_error, fills_up);
 }
 
+/* The room doubles from 256 bytes on: one byte more than so many needs memory,
+ * as does advice that is longer than the one before. */
+#define ROOM   4096u
+#define ADVICE (3u + 22u + 1u) /* of one digit, packed */
+#define ENTRY  14u             /* of "key" and eight bytes, packed */
+
+static enum vc_status
+advises_in_vain(struct sim_server *s, struct vc_call *call,
+                const Suite__EchoRequest *request, Suite__EchoReply *reply)
+{
+    const struct vc_metadata m = told_long(ROOM - ADVICE);
+    size_t n = 0;
+
+    (void)s;
+    (void)request;
+    (void)reply;
+    if (vc_call_pushback(call, 7) != VC_OK ||
+        vc_call_add_trailing(call, m.key, m.value, m.length) != VC_OK)
+        return VC_DATA_LOSS;
+    fake_fail_memory(fake_process_self(), 1);
+    if (vc_call_pushback(call, INT32_MIN) != VC_RESOURCE_EXHAUSTED)
+        return VC_DATA_LOSS;
+    fake_fail_no_more();
+    while (vc_call_add_trailing(call, "key", "12345678", 8) == VC_OK)
+        n++;
+    return vc_call_fail(call, VC_ABORTED, "%zu", n);
+}
+
+static void
+takes_no_advice(struct scene *s)
+{
+    struct vc_result result = VC_RESULT_INIT;
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+
+    opts.result = &result;
+    assert_int_equal(told_echo(s->channel, 100, &opts), VC_ABORTED);
+    assert_int_equal(strtoul(result.message, NULL, 10),
+                     (VC_METADATA_MAX - (ROOM - ADVICE)) / ENTRY);
+    vc_result_clear(&result);
+}
+
+static void
+advice_that_found_no_memory_takes_no_room(void **state)
+{
+    (void)state;
+    told_play(takes_no_advice, advises_in_vain);
+}
+
 /* --- with messages of any size ------------------------------------------ */
 
 static void
@@ -440,6 +488,7 @@ main(void)
         T(what_may_not_be_is_refused_before_it_is_sent),
         T(the_most_that_may_be_goes_and_more_is_refused_to_the_handler),
         T(an_error_has_room_for_its_text_behind_any_metadata),
+        T(advice_that_found_no_memory_takes_no_room),
         T(they_go_with_messages_of_any_size),
         T(the_number_of_the_attempt_goes_there_and_advice_comes_back),
     };
