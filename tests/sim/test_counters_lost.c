@@ -4,6 +4,7 @@
  * Counters say what happened when links were lost: calls that came again,
  * peers that fell silent, devices that went away. */
 #include <pthread.h>
+#include <string.h>
 
 #include "tests/sim/scene.h"
 
@@ -322,6 +323,9 @@ finds_nobody(void *arg)
 
     assert_int_equal(vc_channel_connect(channel, &suite_probe_service),
                      VC_UNAVAILABLE);
+    if (strstr(vc_error(), "10.9.0.5:7471 does not answer connection requests "
+                           "(Connection timed out)") == NULL)
+        fail_msg("%s", vc_error());
     return NULL;
 }
 
