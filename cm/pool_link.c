@@ -348,8 +348,8 @@ link_lost(struct vc__pool *p, struct vc__pool_link *pl)
     }
     vc__pool_launch(p);
     pthread_mutex_unlock(&p->lock);
-    if (former && peer->n_links > 0)
-        vc__peer_push(peer); /* what has moved to them */
+    if (former)
+        vc__peer_push(peer); /* what has moved to its other links */
     vc__pool_push(p);
     if (former && peer->n_links == 0)
         former_lost(p, peer, pl->link.error);
