@@ -480,6 +480,70 @@ a_channel_whose_opening_was_lost_may_be_closed(void **state)
     }
 }
 
+/* --- links that are busy ------------------------------------------------- */
+
+#define BUSY 16u /* calls on a link above which its sessions look around */
+
+/* Calls by this channel until so many links are up; how many calls that took. */
+static unsigned
+call_until_up(const struct rig *r, struct vc_channel *channel, unsigned n)
+{
+    struct vc_counters c = VC_COUNTERS_INIT;
+
+    while (c.links_up < n) {
+        assert_int_equal(sim_echo(channel, 1, 1, 5000, NULL), VC_OK);
+        fake_sleep_us(1000);
+        vc_runtime_counters(r->runtime, &c);
+    }
+    return (unsigned)c.calls_started;
+}
+
+/* Two links carry so many calls each, which the server does not answer yet,
+ * when a channel calls whose session is idle on the first. Has it gone to the
+ * second for that? */
+static bool
+idle_session_moves(unsigned first, unsigned second)
+{
+    struct vc_counters c = VC_COUNTERS_INIT;
+    struct vc_channel *channels[3];
+    struct caller callers[2 * BUSY];
+    unsigned before, n = first + second;
+    struct rig r;
+
+    rig_begin(&r, 1, 0, 2, 2);
+    for (unsigned i = 0; i < 3; i++)
+        channels[i] = channel_open(&r);
+    before = call_until_up(&r, channels[0], 2);
+    fake_process_freeze(r.server.process);
+    for (unsigned i = 0; i < n; i++) {
+        caller_start(&callers[i], &r, channels[i < first ? 1 : 2], 1, 64);
+        await_started(&r, before + 1 + i);
+    }
+    caller_start(&callers[n], &r, channels[0], 1, 64);
+    await_started(&r, before + 1 + n);
+    fake_process_thaw(r.server.process);
+    for (unsigned i = 0; i <= n; i++) {
+        pthread_join(callers[i].thread, NULL);
+        assert_int_equal(callers[i].good, 1);
+    }
+    vc_runtime_counters(r.runtime, &c);
+    for (unsigned i = 0; i < 3; i++)
+        vc_channel_close(channels[i]);
+    rig_end(&r);
+    return c.sessions_client_moved == 1;
+}
+
+static void
+an_idle_session_leaves_a_busy_link_for_one_that_has_less_than_half_to_do(
+    void **state)
+{
+    (void)state;
+    assert_true(idle_session_moves(BUSY, 0));
+    assert_false(idle_session_moves(BUSY - 1, 0));
+    assert_true(idle_session_moves(BUSY, BUSY / 2 - 1));
+    assert_false(idle_session_moves(BUSY, BUSY / 2));
+}
+
 /* --- quotas ------------------------------------------------------------ */
 
 #define SMALL_SIZE 64u
@@ -637,6 +701,7 @@ main(void)
         T(closing_a_channel_ends_its_calls_and_no_others),
         T(a_channel_that_the_server_never_heard_of_may_be_closed),
         T(a_channel_whose_opening_was_lost_may_be_closed),
+        T(an_idle_session_leaves_a_busy_link_for_one_that_has_less_than_half_to_do),
         T(a_quota_lets_others_pass_and_all_are_served),
         T(a_quota_is_kept_to_the_byte),
         T(ten_thousand_channels_share_eight_links),
