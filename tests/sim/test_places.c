@@ -49,9 +49,14 @@ channel_open(struct scene *s)
 }
 
 static struct vc__pool_link *
-link_of(const struct vc_channel *c)
+link_of(struct vc_channel *c)
 {
-    return atomic_load(&c->clients)->session->link;
+    struct vc__pool_link *pl;
+
+    pthread_mutex_lock(&c->pool->lock);
+    pl = atomic_load(&c->clients)->session->link;
+    pthread_mutex_unlock(&c->pool->lock);
+    return pl;
 }
 
 /* The client sees what comes there much later, and has no more credits. */
