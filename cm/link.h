@@ -36,9 +36,6 @@
 
 struct vc__link;
 
-/* Receives that a link promises at most. */
-#define VC__WINDOW_MAX 32u
-
 /* The longest message that any peer may take: 2^30, see cm/hello.h. */
 #define VC__MESSAGE_MAX (1u << 30)
 

@@ -193,19 +193,6 @@ const struct vc__qp_ops vc__link_qp_ops = {
 
 /* --- opening and closing ----------------------------------------------- */
 
-/* Few links get full windows, many share what there is. */
-static unsigned
-window_for(unsigned links)
-{
-    unsigned window = VC__WINDOW_MAX;
-
-    /* Soft-RoCE's completion queue of 32767 entries holds 1024 links, as many
-     * as a server takes by default, and some more. */
-    for (unsigned n = 64; links >= n && window > VC__WINDOW_MIN; n *= 3)
-        window /= 2;
-    return window;
-}
-
 static void
 grant_end(struct vc__link *link)
 {
@@ -240,7 +227,7 @@ vc__link_prepare(struct vc__link *link, struct rdma_cm_id *id)
 
     if (status != VC_OK)
         return status;
-    window = window_for(link->device->n_qps);
+    window = vc__window_for(link->device->n_qps);
     if (link->credits_max != 0 && link->credits_max < window)
         window = link->credits_max;
     do {

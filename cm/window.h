@@ -14,12 +14,17 @@
 
 #define VC__WINDOW_FIRST 8u
 #define VC__WINDOW_MIN   4u
+#define VC__WINDOW_MAX   32u
 
 struct vc__window {
     uint32_t max;   /* for this link */
     uint32_t least; /* that the peer had left, of late */
     uint32_t seen;  /* packets since then */
 };
+
+/* The most for one more link of a device that has `links`: few get full
+ * windows, many share what there is. */
+uint32_t vc__window_for(unsigned links);
 
 /* What to change the window to when a packet has arrived, and is not handled
  * yet; c->window when nothing is to be changed. */

@@ -159,6 +159,21 @@ the_least_is_that_of_a_while(void **state)
 }
 
 static void
+links_share_what_a_device_has(void **state)
+{
+    static const struct {
+        unsigned links, window;
+    } cases[] = {
+        {0, 32}, {63, 32}, {64, 16}, {191, 16}, {192, 8},
+        {575, 8}, {576, 4}, {1727, 4}, {1728, 4}, {100000, 4},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_int_equal(vc__window_for(cases[i].links), cases[i].window);
+}
+
+static void
 what_was_promised_counts_until_it_is_used(void **state)
 {
     struct peer p = peer_new(32, 32);
@@ -183,6 +198,7 @@ main(void)
         cmocka_unit_test(
             a_window_is_halved_after_256_packets_with_three_quarters_left),
         cmocka_unit_test(the_least_is_that_of_a_while),
+        cmocka_unit_test(links_share_what_a_device_has),
         cmocka_unit_test(what_was_promised_counts_until_it_is_used),
     };
 
