@@ -9,7 +9,6 @@
 #include "rpc/runtime.h"
 #include "tests/sim/sim.h"
 #include "transport/rdma/device.h"
-#include "transport/rdma/qp.h"
 
 #define TIMES    50
 #define SEEDS    40
@@ -170,186 +169,6 @@ what_came_late_for_one_connection_never_disturbs_the_next(void **state)
         struct sim_server s = {.sleep_us = 950};
 
         world_run(seed, 3, leaves_late_replies_behind, &c, &s);
-    }
-}
-
-struct life {
-    struct vc__qp qp;
-    unsigned completions;
-};
-
-static void
-life_received(struct vc__qp *qp, const uint8_t *data, uint32_t len)
-{
-    (void)data;
-    (void)len;
-    caa_container_of(qp, struct life, qp)->completions++;
-}
-
-static void
-life_sent(struct vc__qp *qp, uint32_t number)
-{
-    (void)number;
-    caa_container_of(qp, struct life, qp)->completions++;
-}
-
-static void
-life_failed(struct vc__qp *qp, enum ibv_wc_status why)
-{
-    (void)why;
-    caa_container_of(qp, struct life, qp)->completions++;
-}
-
-static const struct vc__qp_ops life_ops = {life_received, life_sent,
-                                           life_failed};
-
-/* One life of a QP ends with sends that nobody has polled, or not handled. */
-static void
-two_lives(struct vc__device *d, bool polled)
-{
-    static const uint8_t data[8];
-    struct life first = {.completions = 0}, second = {.completions = 0};
-    uint32_t number;
-
-    assert_int_equal(vc__qp_init(&first.qp, d, &life_ops, 8, 2), VC_OK);
-    number = first.qp.qp->qp_num;
-    vc__qp_to_error(&first.qp);
-    for (unsigned i = 0; i < 4; i++)
-        assert_int_equal(vc__qp_send(&first.qp, data, sizeof data), 0);
-    if (polled)
-        d->wc_n = ibv_poll_cq(d->cq, 3, d->wc);
-    assert_int_equal(d->wc_n, polled ? 3 : 0);
-    vc__qp_fini(&first.qp, true);
-
-    assert_int_equal(vc__qp_init(&second.qp, d, &life_ops, 8, 2), VC_OK);
-    assert_int_equal(second.qp.qp->qp_num, number);
-    vc__device_drain(d);
-    assert_int_equal(second.completions, 0);
-    vc__qp_fini(&second.qp, true);
-}
-
-static void
-sends_of_one_life_are_not_seen_in_the_next(void **state)
-{
-    (void)state;
-    for (uint64_t seed = 1; seed <= 4; seed++) {
-        struct vc__engine engine;
-        struct vc__device *d;
-        struct ibv_context **verbs;
-
-        sim_begin(seed, 0, true);
-        verbs = rdma_get_devices(NULL);
-        assert_non_null(verbs);
-        assert_int_equal(vc__engine_init(&engine, 0), 0);
-        assert_int_equal(vc__device_new(&engine, verbs[0], 1 << 20, 4, &d),
-                         VC_OK);
-        two_lives(d, false);
-        two_lives(d, true);
-        assert_int_equal(d->warm.stats.made, 1);
-        vc__device_free(d);
-        vc__engine_fini(&engine);
-        rdma_free_devices(verbs);
-        assert_int_equal(fake_end(), 0);
-    }
-}
-
-/* As rdma_cm would, with another of this device. */
-static void
-qp_connect(struct ibv_qp *qp, const struct ibv_qp *peer)
-{
-    struct ibv_qp_attr a = {
-        .qp_state = IBV_QPS_INIT,
-        .port_num = 1,
-        .path_mtu = IBV_MTU_1024,
-        .dest_qp_num = peer->qp_num,
-        .ah_attr = {.is_global = 1, .port_num = 1, .grh.sgid_index = 1},
-        .timeout = 10,
-        .retry_cnt = 6,
-        .rnr_retry = 6};
-
-    assert_int_equal(ibv_query_gid(qp->context, 1, 1, &a.ah_attr.grh.dgid), 0);
-    if (qp->state == IBV_QPS_RESET)
-        assert_int_equal(ibv_modify_qp(qp, &a,
-                                       IBV_QP_STATE | IBV_QP_PKEY_INDEX |
-                                           IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
-                         0);
-    a.qp_state = IBV_QPS_RTR;
-    assert_int_equal(ibv_modify_qp(qp, &a,
-                                   IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-                                       IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-                                       IBV_QP_MAX_DEST_RD_ATOMIC |
-                                       IBV_QP_MIN_RNR_TIMER),
-                     0);
-    a.qp_state = IBV_QPS_RTS;
-    assert_int_equal(ibv_modify_qp(qp, &a,
-                                   IBV_QP_STATE | IBV_QP_TIMEOUT |
-                                       IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-                                       IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC),
-                     0);
-}
-
-#define MESSAGES 4u
-
-/* Two QPs of a device are connected, and end when messages have come that
- * nobody has polled, or as they come. Who has the QP next sees none. */
-static void
-two_that_end(struct vc__device *d, bool again, unsigned after_us)
-{
-    static const uint8_t data[8];
-    struct life from = {.completions = 0}, to = {.completions = 0};
-    struct life next = {.completions = 0};
-
-    assert_int_equal(vc__qp_init(&from.qp, d, &life_ops, 8, 2), VC_OK);
-    assert_int_equal(vc__qp_init(&to.qp, d, &life_ops, 8, 2), VC_OK);
-    qp_connect(from.qp.qp, to.qp.qp);
-    qp_connect(to.qp.qp, from.qp.qp);
-    for (unsigned i = 0; i < MESSAGES; i++)
-        assert_int_equal(vc__qp_send(&from.qp, data, sizeof data), 0);
-    fake_sleep_us(after_us);
-    vc__qp_fini(&to.qp, again);
-    assert_int_equal(vc__qp_init(&next.qp, d, &life_ops, 8, 2), VC_OK);
-    vc__device_drain(d);
-    assert_int_equal(to.completions, 0);
-    assert_int_equal(next.completions, 0);
-    assert_null(d->repost); /* not when there are more of them */
-    vc__qp_fini(&next.qp, again);
-    vc__qp_fini(&from.qp, again);
-}
-
-static void
-ends_at_any_moment(struct vc__device *d, bool again)
-{
-    unsigned posted;
-
-    assert_int_equal(vc__device_grant(d, 2 * MESSAGES), VC_OK);
-    posted = d->posted;
-    for (unsigned us = 0; us < 100; us++)
-        two_that_end(d, again, us);
-    assert_int_equal(d->posted, posted);
-    vc__device_ungrant(d, 2 * MESSAGES);
-}
-
-/* Were they lost, others would be posted for them: memory for each. */
-static void
-receives_that_nobody_polled_are_posted_again_and_seen_by_nobody(void **state)
-{
-    (void)state;
-    for (uint64_t seed = 1; seed <= 2 * 4; seed++) {
-        struct vc__engine engine;
-        struct vc__device *d;
-        struct ibv_context **verbs;
-
-        sim_begin((seed + 1) / 2, 0, true);
-        verbs = rdma_get_devices(NULL);
-        assert_non_null(verbs);
-        assert_int_equal(vc__engine_init(&engine, 0), 0);
-        assert_int_equal(vc__device_new(&engine, verbs[0], 1 << 20, 4, &d),
-                         VC_OK);
-        ends_at_any_moment(d, seed % 2 == 0);
-        vc__device_free(d);
-        vc__engine_fini(&engine);
-        rdma_free_devices(verbs);
-        assert_int_equal(fake_end(), 0);
     }
 }
 
@@ -606,9 +425,6 @@ main(void)
         cmocka_unit_test(one_connection_after_the_other_takes_the_same_qp),
         cmocka_unit_test(
             what_came_late_for_one_connection_never_disturbs_the_next),
-        cmocka_unit_test(sends_of_one_life_are_not_seen_in_the_next),
-        cmocka_unit_test(
-            receives_that_nobody_polled_are_posted_again_and_seen_by_nobody),
         cmocka_unit_test(no_more_wait_than_the_options_say),
         cmocka_unit_test(the_qp_of_a_peer_that_did_not_answer_is_destroyed),
         cmocka_unit_test(a_refusal_as_stale_is_answered_by_another_qp),

@@ -1,0 +1,331 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A QP's lives, one connection after the other (transport/rdma/qp.h): what of
+ * one is seen by the next, which of its sends ask for a completion, and who
+ * learns of an event. tests/sim/test_recycle has runtimes that do it. */
+#include "tests/sim/sim.h"
+#include "transport/rdma/device.h"
+#include "transport/rdma/qp.h"
+
+#define PATIENCE 10000u /* us */
+
+struct life {
+    struct vc__qp qp;
+    unsigned completions;
+    enum ibv_wc_status why; /* of the last that failed */
+};
+
+static void
+life_received(struct vc__qp *qp, const uint8_t *data, uint32_t len)
+{
+    (void)data;
+    (void)len;
+    caa_container_of(qp, struct life, qp)->completions++;
+}
+
+static void
+life_sent(struct vc__qp *qp, uint32_t number)
+{
+    (void)number;
+    caa_container_of(qp, struct life, qp)->completions++;
+}
+
+static void
+life_failed(struct vc__qp *qp, enum ibv_wc_status why)
+{
+    struct life *l = caa_container_of(qp, struct life, qp);
+
+    l->completions++;
+    l->why = why;
+}
+
+static const struct vc__qp_ops life_ops = {life_received, life_sent,
+                                           life_failed};
+
+/* A world of one device without a runtime. */
+static void
+with_device(uint64_t seed, void (*body)(struct vc__device *))
+{
+    struct vc__engine engine;
+    struct vc__device *d;
+    struct ibv_context **verbs;
+
+    sim_begin(seed, 0, true);
+    verbs = rdma_get_devices(NULL);
+    assert_non_null(verbs);
+    assert_int_equal(vc__engine_init(&engine, 0), 0);
+    assert_int_equal(vc__device_new(&engine, verbs[0], 1 << 20, 4, &d), VC_OK);
+    body(d);
+    vc__device_free(d);
+    vc__engine_fini(&engine);
+    rdma_free_devices(verbs);
+    assert_int_equal(fake_end(), 0);
+}
+
+/* --- what of one life is seen by the next ------------------------------ */
+
+/* One life of a QP ends with sends that nobody has polled, or not handled. */
+static void
+two_lives(struct vc__device *d, bool polled)
+{
+    static const uint8_t data[8];
+    struct life first = {.completions = 0}, second = {.completions = 0};
+    uint32_t number;
+
+    assert_int_equal(vc__qp_init(&first.qp, d, &life_ops, 8, 2), VC_OK);
+    number = first.qp.qp->qp_num;
+    vc__qp_to_error(&first.qp);
+    for (unsigned i = 0; i < 4; i++)
+        assert_int_equal(vc__qp_send(&first.qp, data, sizeof data), 0);
+    if (polled)
+        d->wc_n = ibv_poll_cq(d->cq, 3, d->wc);
+    assert_int_equal(d->wc_n, polled ? 3 : 0);
+    vc__qp_fini(&first.qp, true);
+
+    assert_int_equal(vc__qp_init(&second.qp, d, &life_ops, 8, 2), VC_OK);
+    assert_int_equal(second.qp.qp->qp_num, number);
+    vc__device_drain(d);
+    assert_int_equal(second.completions, 0);
+    vc__qp_fini(&second.qp, true);
+}
+
+static void
+lives_of_both_kinds(struct vc__device *d)
+{
+    two_lives(d, false);
+    two_lives(d, true);
+    assert_int_equal(d->warm.stats.made, 1);
+}
+
+static void
+sends_of_one_life_are_not_seen_in_the_next(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 4; seed++)
+        with_device(seed, lives_of_both_kinds);
+}
+
+/* As rdma_cm would, with another of this device. */
+static void
+qp_connect(struct ibv_qp *qp, const struct ibv_qp *peer)
+{
+    struct ibv_qp_attr a = {
+        .qp_state = IBV_QPS_INIT,
+        .port_num = 1,
+        .path_mtu = IBV_MTU_1024,
+        .dest_qp_num = peer->qp_num,
+        .ah_attr = {.is_global = 1, .port_num = 1, .grh.sgid_index = 1},
+        .timeout = 10,
+        .retry_cnt = 6,
+        .rnr_retry = 6};
+
+    assert_int_equal(ibv_query_gid(qp->context, 1, 1, &a.ah_attr.grh.dgid), 0);
+    if (qp->state == IBV_QPS_RESET)
+        assert_int_equal(ibv_modify_qp(qp, &a,
+                                       IBV_QP_STATE | IBV_QP_PKEY_INDEX |
+                                           IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
+                         0);
+    a.qp_state = IBV_QPS_RTR;
+    assert_int_equal(ibv_modify_qp(qp, &a,
+                                   IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+                                       IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+                                       IBV_QP_MAX_DEST_RD_ATOMIC |
+                                       IBV_QP_MIN_RNR_TIMER),
+                     0);
+    a.qp_state = IBV_QPS_RTS;
+    assert_int_equal(ibv_modify_qp(qp, &a,
+                                   IBV_QP_STATE | IBV_QP_TIMEOUT |
+                                       IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                                       IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC),
+                     0);
+}
+
+#define MESSAGES 4u
+
+/* Two QPs of a device are connected, and end when messages have come that
+ * nobody has polled, or as they come. Who has the QP next sees none. */
+static void
+two_that_end(struct vc__device *d, bool again, unsigned after_us)
+{
+    static const uint8_t data[8];
+    struct life from = {.completions = 0}, to = {.completions = 0};
+    struct life next = {.completions = 0};
+
+    assert_int_equal(vc__qp_init(&from.qp, d, &life_ops, 8, 2), VC_OK);
+    assert_int_equal(vc__qp_init(&to.qp, d, &life_ops, 8, 2), VC_OK);
+    qp_connect(from.qp.qp, to.qp.qp);
+    qp_connect(to.qp.qp, from.qp.qp);
+    for (unsigned i = 0; i < MESSAGES; i++)
+        assert_int_equal(vc__qp_send(&from.qp, data, sizeof data), 0);
+    fake_sleep_us(after_us);
+    vc__qp_fini(&to.qp, again);
+    assert_int_equal(vc__qp_init(&next.qp, d, &life_ops, 8, 2), VC_OK);
+    vc__device_drain(d);
+    assert_int_equal(to.completions, 0);
+    assert_int_equal(next.completions, 0);
+    assert_null(d->repost); /* not when there are more of them */
+    vc__qp_fini(&next.qp, again);
+    vc__qp_fini(&from.qp, again);
+}
+
+static void
+ends_at_any_moment(struct vc__device *d, bool again)
+{
+    unsigned posted;
+
+    assert_int_equal(vc__device_grant(d, 2 * MESSAGES), VC_OK);
+    posted = d->posted;
+    for (unsigned us = 0; us < 100; us++)
+        two_that_end(d, again, us);
+    assert_int_equal(d->posted, posted);
+    vc__device_ungrant(d, 2 * MESSAGES);
+}
+
+static void
+ends_for_good(struct vc__device *d)
+{
+    ends_at_any_moment(d, false);
+}
+
+static void
+ends_for_another(struct vc__device *d)
+{
+    ends_at_any_moment(d, true);
+}
+
+/* Were they lost, others would be posted for them: memory for each. */
+static void
+receives_that_nobody_polled_are_posted_again_and_seen_by_nobody(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        with_device(seed, ends_for_good);
+        with_device(seed, ends_for_another);
+    }
+}
+
+/* --- completions ------------------------------------------------------- */
+
+/* Polls until `life` has n completions. */
+static void
+completes(struct vc__device *d, const struct life *life, unsigned n)
+{
+    uint64_t until = fake_now_us() + PATIENCE;
+
+    while (life->completions < n && fake_now_us() < until) {
+        fake_sleep_us(1);
+        vc__device_drain(d);
+    }
+    assert_int_equal(life->completions, n);
+}
+
+/* Of `sends` with len bytes each by a QP of depth 8 every n-th has a
+ * completion. */
+static void
+every_nth_is_signalled(struct vc__device *d, uint32_t n_buffers, uint32_t len,
+                       unsigned sends, unsigned n)
+{
+    struct life from = {.completions = 0}, to = {.completions = 0};
+
+    assert_int_equal(vc__device_grant(d, sends), VC_OK);
+    assert_int_equal(vc__qp_init(&from.qp, d, &life_ops, 8, n_buffers), VC_OK);
+    assert_int_equal(vc__qp_init(&to.qp, d, &life_ops, 8, 1), VC_OK);
+    qp_connect(from.qp.qp, to.qp.qp);
+    qp_connect(to.qp.qp, from.qp.qp);
+    for (unsigned i = 1; i <= sends; i++) {
+        assert_int_equal(vc__qp_send(&from.qp, vc__qp_buffer(&from.qp), len),
+                         0);
+        completes(d, &to, i);
+        completes(d, &from, i / n);
+    }
+    vc__qp_fini(&to.qp, false);
+    vc__qp_fini(&from.qp, false);
+    vc__device_ungrant(d, sends);
+}
+
+/* Half of the queue; of the buffers half, rounded up. */
+static void
+half_is_signalled(struct vc__device *d)
+{
+    every_nth_is_signalled(d, 4, 8, 9, 4);
+    every_nth_is_signalled(d, 4, VC__BUFFER_SIZE, 6, 2);
+    every_nth_is_signalled(d, 5, VC__BUFFER_SIZE, 6, 3);
+    every_nth_is_signalled(d, 1, VC__BUFFER_SIZE, 3, 1);
+}
+
+static void
+a_send_asks_for_a_completion_when_half_have_none(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 2; seed++)
+        with_device(seed, half_is_signalled);
+}
+
+/* --- events ------------------------------------------------------------ */
+
+/* A write to where nobody may. */
+static void
+write_astray(struct ibv_qp *qp)
+{
+    struct ibv_send_wr wr = {.wr_id = 1,
+                             .opcode = IBV_WR_RDMA_WRITE,
+                             .send_flags = IBV_SEND_SIGNALED |
+                                           IBV_SEND_INLINE};
+    static uint8_t data[8];
+    struct ibv_sge sge = {.addr = (uintptr_t)data, .length = sizeof data};
+    struct ibv_send_wr *bad;
+
+    wr.sg_list = &sge;
+    wr.num_sge = 1;
+    wr.wr.rdma.rkey = 1;
+    assert_int_equal(ibv_post_send(qp, &wr, &bad), 0);
+}
+
+static void
+an_event_comes_up(struct vc__device *d)
+{
+    struct life from = {.completions = 0}, to = {.completions = 0};
+    struct life first = {.completions = 0};
+
+    assert_int_equal(vc__qp_init(&first.qp, d, &life_ops, 8, 2), VC_OK);
+    vc__qp_fini(&first.qp, true);
+    assert_int_equal(vc__qp_init(&to.qp, d, &life_ops, 8, 2), VC_OK);
+    assert_int_equal(d->warm.stats.reused, 1);
+    assert_int_equal(vc__qp_init(&from.qp, d, &life_ops, 8, 2), VC_OK);
+    qp_connect(from.qp.qp, to.qp.qp);
+    qp_connect(to.qp.qp, from.qp.qp);
+    write_astray(from.qp.qp);
+    completes(d, &from, 1);
+    assert_int_equal(from.why, IBV_WC_REM_ACCESS_ERR);
+    completes(d, &to, 1);
+    assert_int_equal(to.why, IBV_WC_FATAL_ERR);
+    assert_true(to.qp.ill);
+    vc__qp_fini(&to.qp, true);
+    vc__qp_fini(&from.qp, false);
+    assert_int_equal(d->warm.stats.recycled, 1);
+    assert_int_equal(first.completions, 0);
+}
+
+/* Soft-RoCE, odd seeds, has no such event. */
+static void
+an_event_comes_up_to_who_has_the_qp(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 2; seed <= 4; seed += 2)
+        with_device(seed, an_event_comes_up);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sends_of_one_life_are_not_seen_in_the_next),
+        cmocka_unit_test(
+            receives_that_nobody_polled_are_posted_again_and_seen_by_nobody),
+        cmocka_unit_test(a_send_asks_for_a_completion_when_half_have_none),
+        cmocka_unit_test(an_event_comes_up_to_who_has_the_qp),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
