@@ -393,6 +393,4 @@ vc__client_close(struct vc__client *c)
     pthread_mutex_unlock(&c->pool->lock);
     vc__requests_fail(&unknown, &error, VC_OUTCOME_UNKNOWN);
     vc__requests_fail(&unsent, &error, VC_OUTCOME_NOT_EXECUTED);
-    /* One of the callers may be the holder, asleep. */
-    vc__engine_kick(c->pool->cm->engine);
 }

@@ -34,7 +34,8 @@ void vc__client_init(struct vc__client *c, struct vc__pool *pool,
                      uint32_t quota);
 
 /* Ends its requests with VC_CANCELLED; no more are taken. Once more does
- * nothing. */
+ * nothing. Who waits for one as the holder, asleep, is woken by
+ * vc__pool_cancel(), which is to follow. */
 void vc__client_close(struct vc__client *c);
 
 /* Sends a request, or lets it wait until it can go. */

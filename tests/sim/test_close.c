@@ -7,14 +7,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/sim/sim.h"
+#include "tests/sim/caller.h"
+#include "tests/sim/scene.h"
 
 #define SEEDS    300u
 #define CALLERS  3u
 #define SLEEP_US 700u /* of the handlers, which take turns */
 #define PATIENCE 60000000u
 
-struct caller {
+struct late_caller {
     struct vc_channel *channel;
     unsigned tag;
     enum vc_status status;
@@ -24,13 +25,13 @@ struct caller {
 struct client {
     char target[80];
     uint64_t seed;
-    struct caller callers[CALLERS];
+    struct late_caller callers[CALLERS];
 };
 
 static void *
 caller_main(void *arg)
 {
-    struct caller *c = arg;
+    struct late_caller *c = arg;
 
     /* The deadline passes at about the time of the closing. */
     c->status = sim_echo(c->channel, 64, c->tag, 1, NULL);
@@ -106,11 +107,46 @@ a_channel_may_be_closed_while_deadlines_pass(void **state)
     assert_true(ends[VC_CANCELLED] > 0 && ends[VC_DEADLINE_EXCEEDED] > 0);
 }
 
+/* Another channel keeps the link that both share, and the server, which is
+ * stopped, says nothing to wake who waits. */
+static void
+act_stopped(struct scene *s)
+{
+    struct caller c = {.tag = 2, .size = 64};
+    uint64_t closed;
+
+    assert_int_equal(vc_channel_open(s->runtime, s->server.target, &s->opts,
+                                     &c.channel),
+                     VC_OK);
+    scene_call(s, 64, 0);
+    assert_int_equal(sim_echo(c.channel, 64, 1, 0, NULL), VC_OK);
+    assert_int_equal(scene_client(s).links_up, 1);
+    fake_process_freeze(s->server.process);
+    caller_begin(&c);
+    fake_sleep_us(1000);
+    closed = fake_now_us();
+    vc_channel_close(c.channel);
+    caller_join(&c);
+    assert_int_equal(c.status, VC_CANCELLED);
+    assert_int_equal(c.outcome, VC_OUTCOME_UNKNOWN);
+    assert_in_range(c.ended_at - closed, 0, 100);
+    fake_process_thaw(s->server.process);
+}
+
+static void
+a_caller_that_sleeps_is_woken_when_its_channel_is_closed(void **state)
+{
+    (void)state;
+    scene_play(act_stopped, NULL);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_channel_may_be_closed_while_deadlines_pass),
+        cmocka_unit_test(
+            a_caller_that_sleeps_is_woken_when_its_channel_is_closed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
