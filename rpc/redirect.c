@@ -89,7 +89,6 @@ bool
 vc__redirect_find(const struct vc__redirect *r, uint64_t service,
                   const struct sockaddr *source, struct vc__reject *reject)
 {
-    memset(reject, 0, sizeof *reject);
     reject->reason = VC__REJECT_MOVED;
     if (r->decide != NULL && decide(r, service, source, reject))
         return true;

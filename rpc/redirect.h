@@ -33,9 +33,9 @@ enum vc_status vc__redirect_init(struct vc__redirect *r,
 enum vc_status vc__redirect_target(struct vc__reject_addr *out,
                                    const char *text);
 
-/* Is a client that asks for this service sent elsewhere? Then reject has the
- * reason and the addresses; none of them when what the program said was no
- * good. The listening engine. */
+/* Is a client that asks for this service sent elsewhere? Then reject, which was
+ * zeroed, has the reason and the addresses; none of them when what the program
+ * said was no good. The listening engine. */
 bool vc__redirect_find(const struct vc__redirect *r, uint64_t service,
                        const struct sockaddr *source,
                        struct vc__reject *reject);

@@ -63,8 +63,8 @@ resolve(struct rdma_event_channel *channel, struct rdma_cm_id *id,
     rdma_ack_cm_event(event_await(channel, RDMA_CM_EVENT_ROUTE_RESOLVED));
 }
 
-/* Says these bytes there; the reason that it is refused for. */
-static unsigned
+/* Says these bytes there; how that is refused. */
+static struct vc__reject
 refused(const char *addr, uint16_t port, const void *data, size_t len)
 {
     struct rdma_conn_param param = {
@@ -84,10 +84,10 @@ refused(const char *addr, uint16_t port, const void *data, size_t len)
     rdma_ack_cm_event(ev);
     rdma_destroy_id(id);
     rdma_destroy_event_channel(channel);
-    return reject.reason;
+    return reject;
 }
 
-static unsigned
+static struct vc__reject
 hello_refused(const struct vc__hello *hello)
 {
     uint8_t bytes[VC__HELLO_SIZE];
@@ -132,12 +132,12 @@ expect_counted(struct vc_counters *before, const struct vc_counters *now,
 /* --- by a server ---------------------------------------------------------- */
 
 static void
-expect_refused(struct scene *s, struct vc_counters *before, unsigned got,
-               unsigned reason)
+expect_refused(struct scene *s, struct vc_counters *before,
+               struct vc__reject got, unsigned reason)
 {
     struct vc_counters now = scene_server(s);
 
-    assert_int_equal(got, reason);
+    assert_int_equal(got.reason, reason);
     expect_counted(before, &now, reason);
 }
 
@@ -189,7 +189,14 @@ is_sent_elsewhere(struct scene *s)
     struct vc_counters before = scene_server(s);
     struct vc__hello h = hello_good();
 
-    expect_refused(s, &before, hello_refused(&h), VC__REJECT_MOVED);
+    struct vc__reject moved = hello_refused(&h);
+
+    expect_refused(s, &before, moved, VC__REJECT_MOVED);
+    assert_int_equal(moved.n_addrs, 1);
+    assert_int_equal(moved.addrs[0].weight, 1);
+    assert_int_equal(moved.addrs[0].family, 4);
+    assert_int_equal(moved.addrs[0].port, 7471);
+    assert_memory_equal(moved.addrs[0].addr, "\x0a\x09\x00\x09", 4);
 }
 
 static void
@@ -200,6 +207,33 @@ a_server_counts_whom_it_sends_elsewhere(void **state)
     (void)state;
     opts.redirect[0] = "rdma://10.9.0.9:7471";
     scene_play(is_sent_elsewhere, &opts);
+}
+
+#define ALLOCATIONS 2u /* of a server for a link, before it accepts it */
+
+static void
+comes_to_one_without_memory(struct scene *s)
+{
+    struct vc_counters before = scene_server(s);
+    struct vc__hello h = hello_good();
+
+    for (unsigned nth = 1; nth <= ALLOCATIONS; nth++) {
+        struct vc__reject busy;
+
+        fake_fail_memory(s->server.process, nth);
+        busy = hello_refused(&h);
+        assert_int_equal(fake_failed(), nth);
+        expect_refused(s, &before, busy, VC__REJECT_BUSY);
+        assert_string_equal(busy.text, "out of memory");
+        assert_int_equal(busy.retry_ms, 1000);
+    }
+}
+
+static void
+a_server_without_memory_says_when_to_come_again(void **state)
+{
+    (void)state;
+    scene_play(comes_to_one_without_memory, NULL);
 }
 
 /* The server's process has a thread that drains it. */
@@ -272,7 +306,7 @@ struct knock {
 static void *
 knock_main(void *arg)
 {
-    ((struct knock *)arg)->got = refused(HERE, OTHER_PORT, "knock", 6);
+    ((struct knock *)arg)->got = refused(HERE, OTHER_PORT, "knock", 6).reason;
     return NULL;
 }
 
@@ -331,6 +365,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_server_counts_what_it_refuses_by_its_reason),
         cmocka_unit_test(a_server_counts_whom_it_sends_elsewhere),
+        cmocka_unit_test(a_server_without_memory_says_when_to_come_again),
         cmocka_unit_test(a_server_that_drains_counts_whom_it_refuses),
         cmocka_unit_test(each_reason_has_a_counter_of_its_own),
     };
