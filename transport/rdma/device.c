@@ -568,7 +568,7 @@ vc__device_cq_more(struct vc__device *d, unsigned n)
                         ibv_get_device_name(d->verbs->device),
                         (unsigned)d->attr.max_cqe);
     while ((unsigned)size < need)
-        size = size > d->attr.max_cqe / 2 ? d->attr.max_cqe : size * 2;
+        size = size < d->attr.max_cqe - size ? size * 2 : d->attr.max_cqe;
     if (size != d->cq->cqe) {
         int err = ibv_resize_cq(d->cq, size);
 
