@@ -7,6 +7,7 @@
 
 #include <verbcall/call.h>
 
+#include "rpc/stream_again.h"
 #include "tests/sim/reactor.h"
 #include "tests/sim/scene.h"
 
@@ -321,6 +322,30 @@ one_that_was_refused_is_tried_again_if_its_request_is_at_hand(void **state)
     play(refused_act);
 }
 
+/* From its deadline on, to the microsecond, it has waited. */
+static void
+one_that_fails_at_its_deadline_has_waited_for_its_server(void **state)
+{
+    static struct vc_channel channel; /* it tries nothing again */
+    static struct vc__client_stream c = {.channel = &channel};
+    struct vc__error error;
+
+    (void)state;
+    sim_begin(1, 0, false);
+    for (unsigned after = 0; after < 2; after++) {
+        c.again.flags = VC_CALL_WAIT_FOR_READY;
+        c.again.ms = 70;
+        c.again.due = vc__now() - after;
+        vc__error_put(&error, VC_UNAVAILABLE, "nobody");
+        error.outcome = VC_OUTCOME_NOT_EXECUTED;
+        assert_false(vc__client_stream_again(&c, &error));
+        assert_int_equal(error.status, VC_DEADLINE_EXCEEDED);
+        assert_string_equal(error.text, "no server within 70 ms: nobody");
+        assert_int_equal(error.outcome, VC_OUTCOME_NOT_EXECUTED);
+    }
+    assert_int_equal(fake_end(), 0);
+}
+
 int
 main(void)
 {
@@ -335,6 +360,8 @@ main(void)
         cmocka_unit_test(without_a_server_it_is_tried_as_often_as_a_call),
         cmocka_unit_test(
             one_that_was_refused_is_tried_again_if_its_request_is_at_hand),
+        cmocka_unit_test(
+            one_that_fails_at_its_deadline_has_waited_for_its_server),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
