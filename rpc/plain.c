@@ -351,7 +351,7 @@ varint_of(ProtobufCType type, const void *member)
 /* One member as it is to be packed. */
 struct piece {
     unsigned wire;
-    const void *data; /* of a string or bytes */
+    const void *data; /* of a string or bytes, else not set */
     uint64_t number;  /* of anything else, or the length of that */
 };
 
@@ -385,7 +385,6 @@ piece_get(const ProtobufCFieldDescriptor *f, const void *member,
 {
     const ProtobufCBinaryData *bytes = member;
 
-    p->data = NULL;
     switch (f->type) {
     case PROTOBUF_C_TYPE_STRING:
         p->wire = PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED;
