@@ -124,6 +124,11 @@ guards_differ()
         find good -name '*.vc.h' -exec sed -n '/^#ifndef VERBCALL/p' {} + | sort | uniq -d >twice && [ ! -s twice ]
 }
 
+no_blanks_at_ends()
+{
+    grep -qx ' \*' good/comments.vc.h && ! grep -n ' $' good/comments.vc.[ch]
+}
+
 # compile STANDARD FILE... - all sources, none linked
 compile()
 {
@@ -207,6 +212,7 @@ only_services()
 check "every good file is generated, folders and imports included" good good
 check "each gives x.vc.h, x.vc.c, x.pb-c.h and x.pb-c.c" names_are_as_promised
 check "headers have guards of their own" guards_differ
+check "an empty line of a comment has no blank at its end" no_blanks_at_ends
 check "two runs give the same bytes" eval 'good again && diff -r good again'
 check "the greeter is generated" greeter good
 check "the greeter is what golden/ has" greeter_is_golden
@@ -343,6 +349,13 @@ big()
     generate good -I good big.proto && test "$(wc -c <good/big.pb-c.c)" -gt 1000000
 }
 
+# There, what is looked for to initialise a union (idl/unions.c) is where no union is.
+default_as_it_is()
+{
+    echo 'syntax = "proto2"; package d; message D { optional string s = 1 [default = "X__NOT_SET, {0}"]; }' >good/d.proto
+    generate good -I good d.proto && grep -qF '"X__NOT_SET, {0}"' good/d.pb-c.c
+}
+
 check "its failure is told" says "protoc-gen-c failed with exit status 3" \
     chained "exit 3" -I "$here/good" plain.proto
 check "its death by a signal is told" says "protoc-gen-c died of signal 11" \
@@ -354,6 +367,9 @@ check "an answer that is none is told" says "gave an answer that cannot be read"
 check "a message without services and optional fields reaches it unchanged" child_request_equal
 check "services and proto3_optional do not reach it" child_request_adapted
 check "megabytes pass through both pipes" big
+check "a default value that reads like a union's is left as it is" default_as_it_is
+check "a file of blanks without a line's end does no harm" chained \
+    "cat >/dev/null; printf '\\172\\016\\012\\010x.pb-c.hz\\002  '" -I "$here/good" plain.proto
 check "one that reads nothing does not stop us" chained "exec <&-; exit 0" -I good big.proto
 
 . "$here/roundtrip.sh"
@@ -394,6 +410,12 @@ deepest_adapted()
         grep -q linux deep.request && ! grep -q linux_ deep.request && grep -q linux_ adapted
 }
 
+# answers OPTION PATTERN - and takes nothing for a request
+answers()
+{
+    "$plugin" "$1" </dev/null >said && grep -q -e "$2" said
+}
+
 terminal()
 {
     says "protoc --verbcall_out=DIR" env TERMINAL_PLUGIN="$plugin" \
@@ -415,8 +437,8 @@ check "messages nested 10,000 deep are refused" says "nested too deeply" deep 10
 check "an empty request is refused" says "is empty" eval '"$plugin" </dev/null'
 check "a request without files is refused" says "names no files" \
     eval 'printf "\\022\\010services" | "$plugin"'
-check "--version says the version" eval '"$plugin" --version | grep -q "^protoc-gen-verbcall [0-9]"'
-check "--help says how to use it" eval '"$plugin" --help | grep -q -e "--verbcall_out=DIR"'
+check "--version says the version" answers --version "^protoc-gen-verbcall [0-9]"
+check "--help says how to use it" answers --help "--verbcall_out=DIR"
 check "an argument is refused" says "takes no arguments" "$plugin" x.proto
 if timeout 20 script -qec true /dev/null >/dev/null 2>&1; then
     check "at a terminal it explains itself" terminal
