@@ -316,6 +316,35 @@ an_event_comes_up_to_who_has_the_qp(void **state)
         with_device(seed, an_event_comes_up);
 }
 
+/* The table has a page for each 4096 numbers: a QP is in the last of the first
+ * and one in the last of all. */
+static void
+a_removal_comes_up(struct vc__device *d)
+{
+    struct ibv_qp of_first = {.qp_num = 0xfff}, of_last = {.qp_num = 0xffffff};
+    struct life first = {.qp = {.qp = &of_first, .ops = &life_ops}};
+    struct life last = {.qp = {.qp = &of_last, .ops = &life_ops}};
+
+    assert_int_equal(vc__device_add_qp(d, &first.qp), VC_OK);
+    assert_int_equal(vc__device_add_qp(d, &last.qp), VC_OK);
+    fake_device_remove(fake_host_local());
+    completes(d, &first, 1);
+    completes(d, &last, 1);
+    assert_int_equal(first.why, IBV_WC_FATAL_ERR);
+    assert_int_equal(last.why, IBV_WC_FATAL_ERR);
+    vc__device_del_qp(d, &first.qp);
+    vc__device_del_qp(d, &last.qp);
+}
+
+/* Here, too, odd seeds have no event. */
+static void
+a_removal_comes_up_to_qps_of_all_numbers(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 2; seed <= 4; seed += 2)
+        with_device(seed, a_removal_comes_up);
+}
+
 int
 main(void)
 {
@@ -325,6 +354,7 @@ main(void)
             receives_that_nobody_polled_are_posted_again_and_seen_by_nobody),
         cmocka_unit_test(a_send_asks_for_a_completion_when_half_have_none),
         cmocka_unit_test(an_event_comes_up_to_who_has_the_qp),
+        cmocka_unit_test(a_removal_comes_up_to_qps_of_all_numbers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

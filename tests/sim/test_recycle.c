@@ -3,6 +3,7 @@
  *
  * QPs that are used again: which are and which never, that nobody notices,
  * and that a device which is removed is left with nothing of ours. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -139,6 +140,39 @@ one_connection_after_the_other_takes_the_same_qp(void **state)
     }
 }
 
+/* It waits in INIT: only the ways to RTR and to RTS are left. */
+static void
+connects_in_two_steps(void *arg)
+{
+    struct client *c = arg;
+    struct vc_runtime *runtime = runtime_new(c);
+
+    vc_channel_close(channel_new(runtime, c->target));
+    for (unsigned i = 0; i < 2; i++) {
+        struct vc_channel *channel;
+
+        fake_fail(fake_process_self(), "ibv_modify_qp", 3, EIO);
+        channel = channel_new(runtime, c->target);
+        assert_int_equal(fake_failed(), 0);
+        fake_fail_no_more();
+        vc_channel_close(channel);
+    }
+    assert_int_equal(stats_of(runtime).reused, 2);
+    vc_runtime_free(runtime);
+}
+
+static void
+a_qp_that_is_used_again_is_ready_for_its_port(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 2; seed++) {
+        struct client c = {.warm = 0};
+        struct sim_server s = {.target = ""};
+
+        world_run(seed, 0, connects_in_two_steps, &c, &s);
+    }
+}
+
 static void
 leaves_late_replies_behind(void *arg)
 {
@@ -272,6 +306,49 @@ the_qp_of_a_peer_that_did_not_answer_is_destroyed(void **state)
 
         world_run(seed, 0, leaves_a_frozen_server, &c, &s);
         world_run(seed, 0, leaves_a_vanished_server, &c, &t);
+    }
+}
+
+static void
+waits_connected(void *arg)
+{
+    struct client *c = arg;
+    struct vc_runtime *runtime = runtime_new(c);
+    struct vc_channel *channel = channel_new(runtime, c->target);
+
+    sim_tell(&c->step);
+    sim_await(&c->go, PATIENCE);
+    vc_channel_close(channel);
+    vc_runtime_free(runtime);
+}
+
+/* The other way round: the server leaves a client. */
+static void
+a_server_does_not_use_the_qp_of_a_silent_client_again(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        struct client c = {.warm = 0};
+        struct sim_server s = {.target = ""};
+        struct fake_process *p;
+
+        sim_begin(seed, 0, true);
+        sim_target(THERE, s.target);
+        sim_target(THERE, c.target);
+        sim_server_start(&s, fake_host_new("there", THERE), 1);
+        assert_true(sim_server_await(&s));
+        p = fake_process_start(fake_host_new("here", HERE), "client",
+                               waits_connected, &c);
+        assert_true(sim_await(&c.step, PATIENCE));
+        fake_process_freeze(p);
+        assert_true(sim_server_stop(&s));
+        assert_int_equal(s.last.qps_made, 1);
+        assert_int_equal(s.last.qps_recycled, 0);
+        assert_int_equal(s.last.qps_destroyed, 1);
+        fake_process_thaw(p);
+        sim_tell(&c.go);
+        assert_true(fake_process_wait(p, PATIENCE));
+        assert_int_equal(fake_end(), 0);
     }
 }
 
@@ -423,10 +500,12 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_connection_after_the_other_takes_the_same_qp),
+        cmocka_unit_test(a_qp_that_is_used_again_is_ready_for_its_port),
         cmocka_unit_test(
             what_came_late_for_one_connection_never_disturbs_the_next),
         cmocka_unit_test(no_more_wait_than_the_options_say),
         cmocka_unit_test(the_qp_of_a_peer_that_did_not_answer_is_destroyed),
+        cmocka_unit_test(a_server_does_not_use_the_qp_of_a_silent_client_again),
         cmocka_unit_test(a_refusal_as_stale_is_answered_by_another_qp),
         cmocka_unit_test(a_removed_device_is_left_with_nothing),
     };
