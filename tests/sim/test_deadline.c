@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * How far calls overrun their deadlines, and how soon a cancelled one returns,
- * by the clock of the simulated world, with others under way beside them. */
+ * by the clock of the simulated world, with others under way beside them; and
+ * how long a request says that it has. */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -10,6 +11,7 @@
 #include <verbcall/cancel.h>
 
 #include "tests/sim/scene.h"
+#include "transport/packet.h"
 
 #define MS       1000u
 #define CALLERS  4u
@@ -250,6 +252,96 @@ a_request_that_is_whole_at_its_very_deadline_is_too_late(void **state)
     assert_true(soon > 0);
 }
 
+/* --- what a request says ------------------------------------------------ */
+
+#define BULK 1000000u /* more than a link's credits */
+
+/* What the last CALL in one piece said, in microseconds. */
+static atomic_uint said;
+
+static void
+see_calls(const char *process, const char *host, const void *bytes, size_t len,
+          void *arg)
+{
+    struct vc__packet_reader r;
+    struct vc__packet p;
+    struct vc__frame f;
+
+    (void)process;
+    (void)host;
+    (void)arg;
+    if (!vc__packet_open(&r, bytes, len, &p))
+        return;
+    while (vc__frame_next(&r, &f) == 1) {
+        if (f.type == VC__FRAME_CALL && !(f.flags & VC__FRAME_MORE))
+            atomic_store(&said, f.deadline);
+    }
+}
+
+/* The clock is not looked at again for it. */
+static void
+act_at_once(struct scene *s)
+{
+    scene_call(s, 8, 1);
+    fake_see(see_calls, NULL);
+    for (unsigned ms = 50; ms < 100; ms++) {
+        assert_int_equal(sim_echo(s->channel, 8, 1, ms, NULL), VC_OK);
+        assert_int_equal(atomic_load(&said), ms * MS);
+    }
+    fake_see(NULL, NULL);
+}
+
+static void
+a_request_that_goes_at_once_says_the_whole_timeout(void **state)
+{
+    (void)state;
+    play(act_at_once);
+}
+
+static void *
+bulk_main(void *arg)
+{
+    scene_call(arg, BULK, 2);
+    return NULL;
+}
+
+static void *
+behind_main(void *arg)
+{
+    struct scene *s = arg;
+
+    assert_int_equal(sim_echo(s->channel, 8, 3, 5000, NULL), VC_OK);
+    return NULL;
+}
+
+/* A server that stands still gives no credits. */
+static void
+act_held_up(struct scene *s)
+{
+    pthread_t bulk, behind;
+
+    scene_call(s, 8, 1);
+    fake_process_freeze(s->server.process);
+    pthread_create(&bulk, NULL, bulk_main, s);
+    while (scene_client(s).stalls_credits == 0)
+        fake_sleep_us(MS);
+    fake_see(see_calls, NULL);
+    pthread_create(&behind, NULL, behind_main, s);
+    fake_sleep_us(100 * MS);
+    fake_process_thaw(s->server.process);
+    pthread_join(behind, NULL);
+    pthread_join(bulk, NULL);
+    fake_see(NULL, NULL);
+    assert_in_range(atomic_load(&said), 4000 * MS, 4901 * MS);
+}
+
+static void
+a_request_that_waited_says_what_is_left(void **state)
+{
+    (void)state;
+    play(act_held_up);
+}
+
 int
 main(void)
 {
@@ -258,6 +350,8 @@ main(void)
         cmocka_unit_test(cancelled_calls_return_within_ten_milliseconds),
         cmocka_unit_test(
             a_request_that_is_whole_at_its_very_deadline_is_too_late),
+        cmocka_unit_test(a_request_that_goes_at_once_says_the_whole_timeout),
+        cmocka_unit_test(a_request_that_waited_says_what_is_left),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
