@@ -465,7 +465,6 @@ session_remains(struct vc__session *s)
     session_init(left, s->peer);
     left->number = s->number;
     left->binding = s->binding;
-    left->known = s->known;
     left->open_here = s->open_here;
     if (!s->known) {
         vc__note_open_put(service, (uint8_t *)(left + 1));

@@ -106,7 +106,7 @@ struct vc__session {
     uint16_t free_slot;
     uint16_t n_busy;
     bool own;       /* it is its client's own, else allocated */
-    bool known;     /* the peer has answered in it */
+    bool known;     /* the peer has answered in it; closing: see open */
     bool open_here; /* its link has sent its OPEN, or will */
 
     /* Closing, and not known: the body of the OPEN that goes before the CLOSE,
