@@ -3,6 +3,7 @@
  *
  * The engine alone: whatever ends a wait, or the serving, ends it at once,
  * also when it comes by a descriptor or a timer while the engine polls. */
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -189,6 +190,39 @@ a_wait_for_nothing_ends_at_its_deadline(void **state)
     assert_in_range(vc__now() - start, SPIN_US * 2, SOON_US);
 }
 
+/* In place of the system's: how often, and how soon after `yields_since`. */
+static unsigned yields;
+static uint64_t yields_since, yields_soonest;
+
+int
+sched_yield(void)
+{
+    uint64_t after = vc__now() - yields_since;
+
+    if (after < yields_soonest)
+        yields_soonest = after;
+    yields++;
+    return 0;
+}
+
+/* A round trip is over by then (YIELD_AFTER_US). */
+static void
+a_wait_that_polls_yields_after_50_us_and_not_before(void **state)
+{
+    struct bench *b = *state;
+    uint64_t due = vc__now() + DEADLINE_US;
+
+    yields = 0;
+    yields_soonest = UINT64_MAX;
+    for (unsigned i = 0; i < 10 || (yields == 0 && vc__now() < due); i++) {
+        yields_since = vc__now();
+        assert_false(
+            vc__engine_wait(&b->engine, &b->waiter, yields_since + 1000));
+    }
+    assert_true(yields > 0);
+    assert_in_range(yields_soonest, 50, DEADLINE_US);
+}
+
 /* --- serving ----------------------------------------------------------- */
 
 /* Between two looks at the clock. */
@@ -243,6 +277,7 @@ main(void)
         T(a_timer_ends_a_wait_that_sleeps),
         T(a_task_of_another_thread_ends_a_wait_that_sleeps),
         T(a_wait_for_nothing_ends_at_its_deadline),
+        T(a_wait_that_polls_yields_after_50_us_and_not_before),
         T(serving_ends_when_it_is_kicked_while_it_polls),
     };
 
