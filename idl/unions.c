@@ -1,8 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See unions.h. What is looked for in each line cannot be a comment's: all
- * lines of those begin with an asterisk. */
+ * See unions.h. Lines of comments are left as they are. */
 #define _GNU_SOURCE /* memmem() */
 #include "idl/unions.h"
 
@@ -52,6 +51,13 @@ line_begins(const struct line *line, const char *word)
            memcmp(line->data + line->indent, word, n) == 0;
 }
 
+/* All lines of a comment begin with an asterisk. */
+static bool
+is_comment(const struct line *line)
+{
+    return line_begins(line, "*") || line_begins(line, "/*");
+}
+
 static void
 mark_opening(struct marker *m, const struct line *line)
 {
@@ -85,8 +91,7 @@ first_note(struct marker *m, const struct line *line)
 {
     const char *value;
 
-    if (!m->opened || line->indent == line->length || line_begins(line, "*") ||
-        line_begins(line, "/*"))
+    if (!m->opened || line->indent == line->length)
         return;
     value = first_value(m->out.arena, line);
     text_add_bytes(&m->firsts, &value, sizeof value);
@@ -133,7 +138,9 @@ file_mark(struct arena *arena, Idl__Response__File *file)
     while (rest < end) {
         struct line line = line_take(&rest, end);
 
-        if (line_begins(&line, OPENING "\n"))
+        if (is_comment(&line))
+            text_add_bytes(&marker.out, line.data, line.length);
+        else if (line_begins(&line, OPENING "\n"))
             mark_opening(&marker, &line);
         else {
             first_note(&marker, &line);

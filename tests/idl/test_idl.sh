@@ -356,6 +356,24 @@ default_as_it_is()
     generate good -I good d.proto && grep -qF '"X__NOT_SET, {0}"' good/d.pb-c.c
 }
 
+# Nor in a comment of such a union's members.
+comment_as_it_is()
+{
+    cat >good/e.proto <<'END_PROTO' || return
+syntax = "proto3";
+package e;
+message E {
+  oneof x {
+    bytes a = 1;
+    // Like X__NOT_SET, {0} of C.
+    int32 b = 2;
+  }
+}
+END_PROTO
+    generate good -I good e.proto && grep -qF 'Like X__NOT_SET, {0} of C.' good/e.pb-c.h &&
+        grep -qF 'E__X__NOT_SET, {{0,NULL}}' good/e.pb-c.h
+}
+
 check "its failure is told" says "protoc-gen-c failed with exit status 3" \
     chained "exit 3" -I "$here/good" plain.proto
 check "its death by a signal is told" says "protoc-gen-c died of signal 11" \
@@ -368,6 +386,7 @@ check "a message without services and optional fields reaches it unchanged" chil
 check "services and proto3_optional do not reach it" child_request_adapted
 check "megabytes pass through both pipes" big
 check "a default value that reads like a union's is left as it is" default_as_it_is
+check "a comment that reads like a union's is left as it is, and the union gets its braces" comment_as_it_is
 check "a file of blanks without a line's end does no harm" chained \
     "cat >/dev/null; printf '\\172\\016\\012\\010x.pb-c.hz\\002  '" -I "$here/good" plain.proto
 check "one that reads nothing does not stop us" chained "exec <&-; exit 0" -I good big.proto
