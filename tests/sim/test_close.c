@@ -115,9 +115,9 @@ act_stopped(struct scene *s)
     struct caller c = {.tag = 2, .size = 64};
     uint64_t closed;
 
-    assert_int_equal(vc_channel_open(s->runtime, s->server.target, &s->opts,
-                                     &c.channel),
-                     VC_OK);
+    assert_int_equal(
+        vc_channel_open(s->runtime, s->server.target, &s->opts, &c.channel),
+        VC_OK);
     scene_call(s, 64, 0);
     assert_int_equal(sim_echo(c.channel, 64, 1, 0, NULL), VC_OK);
     assert_int_equal(scene_client(s).links_up, 1);

@@ -270,8 +270,7 @@ write_astray(struct ibv_qp *qp)
 {
     struct ibv_send_wr wr = {.wr_id = 1,
                              .opcode = IBV_WR_RDMA_WRITE,
-                             .send_flags = IBV_SEND_SIGNALED |
-                                           IBV_SEND_INLINE};
+                             .send_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE};
     static uint8_t data[8];
     struct ibv_sge sge = {.addr = (uintptr_t)data, .length = sizeof data};
     struct ibv_send_wr *bad;

@@ -164,7 +164,7 @@ links_share_what_a_device_has(void **state)
     static const struct {
         unsigned links, window;
     } cases[] = {
-        {0, 32}, {63, 32}, {64, 16}, {191, 16}, {192, 8},
+        {0, 32},  {63, 32}, {64, 16},  {191, 16}, {192, 8},
         {575, 8}, {576, 4}, {1727, 4}, {1728, 4}, {100000, 4},
     };
 
