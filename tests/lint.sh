@@ -230,6 +230,24 @@ makefiles_are_short()
     [ "$lines" -le 500 ] || echo "what make reads has $lines lines, at most 500 are wanted"
 }
 
+# A row of tests/mutate/equivalent that fits no mutant is left over from code that has changed.
+equivalents_fit()
+{
+    grep -v '^#' tests/mutate/equivalent | cut -d ' ' -f 1 | sort -u | while read -r file; do
+        awk -v name="$file" -f tests/mutate/candidates.awk "$file"
+    done | awk -F '\t' '
+        FILENAME == "-" { mutant[$1 " | " $4 " | " $6 " -> " $7] = 1; next }
+        /^#/ { next }
+        {
+            n = split($0, field, " [|] ")
+            row = field[1]
+            for (i = 2; i <= n; i++) # code may have this sign, too
+                if ((row = row " | " field[i]) in mutant)
+                    next
+            print "no mutant is: " $0
+        }' - tests/mutate/equivalent
+}
+
 scratch=$(mktemp) || exit 1
 trap 'rm -f "$scratch"' EXIT
 if command -v clang-format >/dev/null; then
@@ -252,6 +270,7 @@ else
 fi
 check makefiles_are_short makefiles_are_short
 check headers_map_and_library_agree_on_the_symbols symbols_agree
+check every_equivalent_mutant_is_one equivalents_fit
 check each_row_of_doc_outcomes_has_its_test outcomes_agree
 check the_table_of_moments_in_doc_outcomes_is_that_of_its_test moments_agree
 check the_figures_that_are_checked_are_those_that_readme_promises figures_agree

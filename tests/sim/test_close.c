@@ -107,8 +107,8 @@ a_channel_may_be_closed_while_deadlines_pass(void **state)
     assert_true(ends[VC_CANCELLED] > 0 && ends[VC_DEADLINE_EXCEEDED] > 0);
 }
 
-/* Another channel keeps the link that both share, and the server, which is
- * stopped, says nothing to wake who waits. */
+/* Another channel keeps the link that both share. The server is stopped, so no
+ * packet from it wakes the caller. */
 static void
 act_stopped(struct scene *s)
 {
