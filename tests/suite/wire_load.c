@@ -25,6 +25,7 @@ static struct ending {
     enum vc_status status;
     enum vc_outcome outcome;
     uint64_t took_ms;
+    char error[256]; /* of one that is not good */
 } endings[WIRE_TAGS];
 static atomic_uint next_tag;
 
@@ -75,6 +76,7 @@ call(unsigned tag, const struct load_opts *l)
     e->took_ms = fixture_ms() - began;
     if (e->status != VC_OK) {
         e->outcome = vc_error_outcome();
+        snprintf(e->error, sizeof e->error, "%s", vc_error());
         return;
     }
     e->status = reply_check(&request, reply);
@@ -265,11 +267,15 @@ unsigned
 count_endings(const char *what, unsigned first, unsigned timeout_ms)
 {
     unsigned n = load_next_tag(), bad = 0, not_run = 0, late = 0;
+    const struct ending *worst = NULL; /* the slowest that is not good */
 
     for (unsigned tag = first; tag < n; tag++) {
         const struct ending *e = &endings[tag];
 
         assert_in_range(e->took_ms, 0, timeout_ms + GRACE_MS);
+        if (e->status != VC_OK &&
+            (worst == NULL || e->took_ms > worst->took_ms))
+            worst = e;
         bad += e->status != VC_OK;
         late += e->status == VC_DEADLINE_EXCEEDED;
         not_run += e->status != VC_OK && e->outcome == VC_OUTCOME_NOT_EXECUTED;
@@ -277,5 +283,8 @@ count_endings(const char *what, unsigned first, unsigned timeout_ms)
     printf("# %s: %u calls good, %u not (%u too late; %u of them not "
            "executed)\n",
            what, n - first - bad, bad, late, not_run);
+    if (worst != NULL)
+        printf("# %s: one that took %llu ms: %s\n", what,
+               (unsigned long long)worst->took_ms, worst->error);
     return bad;
 }
