@@ -9,13 +9,13 @@
 static void advance(struct vc__dialer *d);
 
 void
-vc__dialer_init(struct vc__dialer *d, struct vc__cm *cm,
+vc__dialer_init(struct vc__dialer *d, struct vc__engine *engine,
                 const struct vc__dialer_ops *ops,
                 const struct sockaddr_storage *source)
 {
     memset(d, 0, sizeof *d);
     d->ops = ops;
-    d->cm = cm;
+    d->engine = engine;
     if (source != NULL)
         d->source = *source;
     CDS_INIT_LIST_HEAD(&d->tries);
@@ -32,7 +32,7 @@ void
 vc__dialer_stop(struct vc__dialer *d)
 {
     d->active = false;
-    vc__timer_stop(&d->cm->engine->timers, &d->timer);
+    vc__timer_stop(&d->engine->timers, &d->timer);
     while (!cds_list_empty(&d->tries)) {
         struct vc__try *t = cds_list_entry(d->tries.next, struct vc__try, node);
 
@@ -83,7 +83,7 @@ try_begin(struct vc__dialer *d, const struct vc__dial_step *step, uint64_t now)
     t->link->hello.features = offer->features;
     t->link->hello.log2_message = offer->log2_message;
     t->link->credits_max = offer->credits;
-    t->link->source = d->source;
+    t->link->wire->source = d->source;
     cds_list_add_tail(&t->node, &d->tries);
     vc__link_connect(t->link, (const struct sockaddr *)&step->way->addr);
 }
@@ -97,7 +97,7 @@ on_timer(struct vc__timer *timer)
 static void
 wait_until(struct vc__dialer *d, uint64_t at)
 {
-    if (!vc__timer_start(&d->cm->engine->timers, &d->timer, at, on_timer))
+    if (!vc__timer_start(&d->engine->timers, &d->timer, at, on_timer))
         fail_memory(d);
 }
 
@@ -136,7 +136,7 @@ advance(struct vc__dialer *d)
         break;
     case VC__DIAL_TRY: /* all of them have begun */
     case VC__DIAL_NOTHING:
-        vc__timer_stop(&d->cm->engine->timers, &d->timer);
+        vc__timer_stop(&d->engine->timers, &d->timer);
         break;
     }
 }

@@ -31,7 +31,7 @@ struct vc__dialer_ops {
 
 struct vc__dialer {
     const struct vc__dialer_ops *ops;
-    struct vc__cm *cm;
+    struct vc__engine *engine;
     struct vc__dial plan;
     struct sockaddr_storage source; /* to bind to; AF_UNSPEC: any */
     struct vc__timer timer;
@@ -41,7 +41,7 @@ struct vc__dialer {
 };
 
 /* source may be NULL. */
-void vc__dialer_init(struct vc__dialer *d, struct vc__cm *cm,
+void vc__dialer_init(struct vc__dialer *d, struct vc__engine *engine,
                      const struct vc__dialer_ops *ops,
                      const struct sockaddr_storage *source);
 

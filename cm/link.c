@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The life of a link: events of rdma_cm and of our own timer go through the
+ * The life of a link: events of its wire and of our own timer go through the
  * table of cm/link_state.c, and what it says is done here. What only one side
  * does is in link_connect.c and link_accept.c, what moves packets in
  * link_io.c. */
@@ -11,11 +11,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The peer has this long to answer our disconnect; the CM itself would wait
+/* The peer has this long to answer our disconnect; rdma_cm itself would wait
  * 102 s for a process that does not react. */
 #define LEAVE_MS 1000
 
-static void link_on_cm(struct vc__cm_handler *h, const struct vc__cm_event *ev);
+static const struct vc__wire_ops wire_ops;
 static void link_reap(struct vc__task *task);
 static void link_on_broken(struct vc__task *task);
 
@@ -28,13 +28,17 @@ static const uint8_t link_counts[VC__LINK_COUNTS] = {
 };
 
 void
-vc__link_init(struct vc__link *link, struct vc__cm *cm,
+vc__link_init(struct vc__link *link, struct vc__context *context, void *wire,
               const struct vc__link_ops *ops, uint32_t timeout_ms)
 {
     memset(link, 0, sizeof *link);
     link->ops = ops;
-    link->cm = cm;
-    link->handler.event = link_on_cm;
+    link->engine = context->engine;
+    link->wire = wire;
+    link->wire->transport = context->transport;
+    link->wire->context = context;
+    link->wire->ops = &wire_ops;
+    link->wire->owner = link;
     link->timeout_ms = timeout_ms;
     link->reap.run = link_reap;
     link->broken.run = link_on_broken;
@@ -44,33 +48,15 @@ vc__link_init(struct vc__link *link, struct vc__cm *cm,
     vc__flow_init(&link->control, VC__WEIGHT_MAX);
     link->control.urgent = true;
     CDS_INIT_LIST_HEAD(&link->sent);
-    vc__tally_open(&link->tally, &cm->engine->ledger, link_counts,
+    vc__tally_open(&link->tally, &link->engine->ledger, link_counts,
                    VC__LINK_COUNTS);
 }
 
 void
 vc__link_fini(struct vc__link *link)
 {
-    vc__tally_close(&link->tally, &link->cm->engine->ledger);
+    vc__tally_close(&link->tally, &link->engine->ledger);
     pthread_mutex_destroy(&link->lock);
-}
-
-/* --- the peer's address ------------------------------------------------ */
-
-void
-vc__link_addr(struct vc__link *link, const struct sockaddr *addr)
-{
-    memcpy(&link->addr, addr,
-           addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-                                       : sizeof(struct sockaddr_in));
-}
-
-const char *
-vc__link_peer(struct vc__link *link)
-{
-    if (link->peer_text[0] == '\0')
-        vc__addr_text((struct sockaddr *)&link->addr, link->peer_text);
-    return link->peer_text;
 }
 
 /* --- timer ------------------------------------------------------------- */
@@ -97,7 +83,7 @@ link_on_timer(struct vc__timer *timer)
 void
 vc__link_timer(struct vc__link *link, uint32_t ms)
 {
-    struct vc__timers *timers = &link->cm->engine->timers;
+    struct vc__timers *timers = &link->engine->timers;
 
     /* Without memory for a timer there would be a wait without an end. */
     if (!vc__timer_start(timers, &link->timer, vc__after_ms(vc__now(), ms),
@@ -109,7 +95,7 @@ vc__link_timer(struct vc__link *link, uint32_t ms)
 static void
 timer_stop(struct vc__link *link)
 {
-    vc__timer_stop(&link->cm->engine->timers, &link->timer);
+    vc__timer_stop(&link->engine->timers, &link->timer);
 }
 
 void
@@ -140,10 +126,10 @@ take_apart(struct vc__link *link)
 {
     timer_stop(link);
     /* Behind `broken`, if that is posted: it must not outlive the link. */
-    vc__engine_post(link->cm->engine, &link->reap);
+    vc__engine_post(link->engine, &link->reap);
 }
 
-/* Never nested in a callback of the id or the QP, which it destroys. */
+/* Never nested in a callback of the wire, which it destroys. */
 static void
 link_reap(struct vc__task *task)
 {
@@ -156,28 +142,15 @@ link_reap(struct vc__task *task)
                                   memory_order_acq_rel) &
          ~VC__LINK_REAPED) > 0)
         return;
-    vc__link_unprepare(link);
-    if (link->id != NULL)
-        rdma_destroy_id(link->id);
-    link->id = NULL;
+    link->wire->transport->fini(link->wire);
     link->ops->gone(link);
-}
-
-/* The handshake of disconnecting, and everything outstanding flushed. */
-static bool
-disconnect(struct vc__link *link)
-{
-    bool sent = rdma_disconnect(link->id) == 0;
-
-    vc__qp_to_error(&link->qp);
-    return sent;
 }
 
 static void
 link_leave(struct vc__link *link)
 {
     tell_down(link);
-    if (disconnect(link))
+    if (link->wire->transport->leave(link->wire))
         vc__link_timer(link, LEAVE_MS);
     else /* never established, or the device is gone: nobody will answer */
         vc__link_event(link, VC__LINK_EV_LEFT);
@@ -198,8 +171,7 @@ link_act(struct vc__link *link, enum vc__link_action action)
         break;
     case VC__LINK_DO_ANSWER:
         tell_down(link);
-        if (!disconnect(link))
-            link->parted = false;
+        link->wire->transport->leave(link->wire);
         take_apart(link);
         break;
     case VC__LINK_DO_FAIL:
@@ -209,9 +181,6 @@ link_act(struct vc__link *link, enum vc__link_action action)
     case VC__LINK_DO_REAP:
         take_apart(link);
         break;
-    case VC__LINK_DO_RESOLVE_ROUTE:
-        vc__link_resolve_route(link);
-        break;
     case VC__LINK_DO_ASK:
         vc__link_ask(link);
         break;
@@ -220,9 +189,9 @@ link_act(struct vc__link *link, enum vc__link_action action)
     }
 }
 
-/* What comes next, an event of the CM must tell. */
+/* What comes next, a descriptor must tell. */
 static bool
-waits_for_cm(enum vc__link_state state)
+waits_for_wire(enum vc__link_state state)
 {
     return state != VC__LINK_NEW && state != VC__LINK_UP &&
            state != VC__LINK_GONE;
@@ -231,8 +200,8 @@ waits_for_cm(enum vc__link_state state)
 static void
 haste_follow(struct vc__link *link)
 {
-    bool hasty = waits_for_cm(link->state);
-    unsigned *count = &link->cm->engine->hasty;
+    bool hasty = waits_for_wire(link->state);
+    unsigned *count = &link->engine->hasty;
 
     if (hasty && !link->hasty)
         ++*count;
@@ -246,8 +215,7 @@ static unsigned
 gauge_of(enum vc__link_state state)
 {
     static const uint8_t gauges[] = {
-        [VC__LINK_ADDR] = 1 + VC__COUNT_links_connecting,
-        [VC__LINK_ROUTE] = 1 + VC__COUNT_links_connecting,
+        [VC__LINK_DIALLING] = 1 + VC__COUNT_links_connecting,
         [VC__LINK_ASKED] = 1 + VC__COUNT_links_connecting,
         [VC__LINK_OFFERED] = 1 + VC__COUNT_links_connecting,
         [VC__LINK_UP] = 1 + VC__COUNT_links_up,
@@ -285,7 +253,7 @@ static void
 step_count(const struct vc__link *link, enum vc__link_state next,
            enum vc__link_event event)
 {
-    struct vc__ledger *l = &link->cm->engine->ledger;
+    struct vc__ledger *l = &link->engine->ledger;
     unsigned was = gauge_of(link->state), is = gauge_of(next);
     bool up = link->state == VC__LINK_UP;
 
@@ -360,53 +328,51 @@ link_on_broken(struct vc__task *task)
                  vc__link_peer(link));
 }
 
-/* --- events of the CM -------------------------------------------------- */
+/* --- events of the wire -------------------------------------------------- */
 
 static void
-link_on_cm(struct vc__cm_handler *h, const struct vc__cm_event *ev)
+on_ready(struct vc__wire *w)
 {
-    struct vc__link *link = caa_container_of(h, struct vc__link, handler);
-
-    switch (ev->type) {
-    case RDMA_CM_EVENT_ADDR_RESOLVED:
-        vc__link_event(link, VC__LINK_EV_ADDR);
-        break;
-    case RDMA_CM_EVENT_ROUTE_RESOLVED:
-        vc__link_event(link, VC__LINK_EV_ROUTE);
-        break;
-    case RDMA_CM_EVENT_CONNECT_RESPONSE:
-        vc__link_establish(link, ev);
-        break;
-    case RDMA_CM_EVENT_ESTABLISHED:
-        /* What a packet told us before the CM knew it: until now the CM took
-         * our rdma_disconnect() for done and sent no request. */
-        if (link->state == VC__LINK_LEAVING)
-            rdma_disconnect(link->id);
-        else
-            vc__link_event(link, VC__LINK_EV_ESTABLISHED);
-        break;
-    case RDMA_CM_EVENT_REJECTED:
-        vc__link_refused(link, ev);
-        break;
-    case RDMA_CM_EVENT_ADDR_ERROR:
-    case RDMA_CM_EVENT_ROUTE_ERROR:
-    case RDMA_CM_EVENT_CONNECT_ERROR:
-    case RDMA_CM_EVENT_UNREACHABLE:
-        vc__link_no_way(link, ev);
-        break;
-    case RDMA_CM_EVENT_DISCONNECTED:
-        /* With a status, it is the kernel that gave up waiting for the peer's
-         * answer. */
-        link->parted = ev->status == 0;
-        vc__link_end(link, VC__LINK_EV_LEFT, VC_UNAVAILABLE,
-                     "%s closed the connection, or its process ended",
-                     vc__link_peer(link));
-        break;
-    case RDMA_CM_EVENT_DEVICE_REMOVAL:
-        vc__link_end(link, VC__LINK_EV_REMOVED, VC_UNAVAILABLE,
-                     "the RDMA device was removed");
-        break;
-    default: /* ADDR_CHANGE, TIMEWAIT_EXIT and multicast ask for nothing */
-        break;
-    }
+    vc__link_event(vc__link_of(w), VC__LINK_EV_READY);
 }
+
+static void
+on_established(struct vc__wire *w)
+{
+    vc__link_event(vc__link_of(w), VC__LINK_EV_ESTABLISHED);
+}
+
+static void
+on_left(struct vc__wire *w)
+{
+    vc__link_end(vc__link_of(w), VC__LINK_EV_LEFT, VC_UNAVAILABLE,
+                 "%s closed the connection, or its process ended",
+                 vc__wire_peer(w));
+}
+
+static void
+on_failed(struct vc__wire *w, const char *why)
+{
+    vc__link_end(vc__link_of(w), VC__LINK_EV_BROKEN, VC_UNAVAILABLE,
+                 "the connection to %s broke: %s", vc__wire_peer(w), why);
+}
+
+static void
+on_removed(struct vc__wire *w, const char *why)
+{
+    vc__link_end(vc__link_of(w), VC__LINK_EV_REMOVED, VC_UNAVAILABLE, "%s",
+                 why);
+}
+
+static const struct vc__wire_ops wire_ops = {
+    .ready = on_ready,
+    .answered = vc__link_on_answered,
+    .established = on_established,
+    .refused = vc__link_on_refused,
+    .unreachable = vc__link_on_unreachable,
+    .received = vc__link_on_received,
+    .writable = vc__link_on_writable,
+    .left = on_left,
+    .failed = on_failed,
+    .removed = on_removed,
+};

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A link: one RC connection with its rdma_cm id, QP, credits and queue of
- * messages to send. Everything belongs to the holder of the engine, except
+ * A link: one connection, which a wire carries (transport/transport.h), with
+ * its credits and queue of messages to send. Everything belongs to the holder of the engine, except
  * what is marked "lock", which any thread may reach through vc__link_append(),
  * vc__link_push() and vc__link_unsend().
  *
@@ -14,9 +14,7 @@
 #ifndef VC_CM_LINK_H
 #define VC_CM_LINK_H
 
-#include <netinet/in.h>
 #include <pthread.h>
-#include <rdma/rdma_cma.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -25,14 +23,13 @@
 #include "cm/hello.h"
 #include "cm/link_keepalive.h"
 #include "cm/link_state.h"
-#include "cm/rdma_cm.h"
 #include "cm/schedule.h"
 #include "cm/window.h"
 #include "transport/credit.h"
 #include "transport/engine.h"
 #include "transport/error.h"
 #include "transport/packet.h"
-#include "transport/rdma/qp.h"
+#include "transport/transport.h"
 
 struct vc__link;
 
@@ -79,16 +76,13 @@ enum vc__link_count {
 
 struct vc__link {
     const struct vc__link_ops *ops;
-    struct vc__cm *cm;
-    struct vc__cm_handler handler;
-    struct rdma_cm_id *id;
+    struct vc__engine *engine;
+    struct vc__wire *wire;
     enum vc__link_state state;
     bool active; /* the side that connects */
-    bool stale;  /* refused for its QP number: another may do */
+    bool stale;  /* refused: another connection may do, at once */
     bool told;   /* ops->down has run */
     bool hasty;  /* counted in engine->hasty */
-    bool asked;  /* the peer may know our QP's number */
-    bool parted; /* it has said that it is done with it, and we answered */
     bool heard;  /* refused by whatever is there */
     bool has_reject;
     bool silent;        /* keepalive took the peer for dead */
@@ -104,15 +98,7 @@ struct vc__link {
     struct vc__hello hello;
     struct vc__accept accept;
     struct vc__reject reject; /* the peer's, if has_reject */
-    uint8_t reads_in, reads_out;
-    struct sockaddr_storage addr;   /* the peer's */
-    char peer_text[VC__ADDR_TEXT];  /* see vc__link_peer() */
-    struct sockaddr_storage source; /* to connect from; AF_UNSPEC: any */
-
-    struct vc__device *device;
-    struct vc__qp qp;
     unsigned credits_max; /* receives to promise at most; 0: as we see fit */
-    unsigned granted;     /* receives promised to the peer */
 
     /* Messages that were appended and not yet taken up; any thread appends,
      * the one with the lock takes up. */
@@ -137,25 +123,27 @@ struct vc__link {
     struct vc__tally tally;       /* lock: of enum vc__link_count */
 };
 
-/* A link of this engine, in the caller's memory. */
-void vc__link_init(struct vc__link *link, struct vc__cm *cm,
-                   const struct vc__link_ops *ops, uint32_t timeout_ms);
+/* A link of this context and its engine, in the caller's memory, with its wire
+ * in `wire`, zeros of the transport's wire_size. */
+void vc__link_init(struct vc__link *link, struct vc__context *context,
+                   void *wire, const struct vc__link_ops *ops,
+                   uint32_t timeout_ms);
 /* From ops->gone(), or before anything was started. */
 void vc__link_fini(struct vc__link *link);
 
-/* Connects to addr, saying link->hello, which the caller has filled but for
+/* Connects to addr, from link->wire->source, saying link->hello, which the caller has filled but for
  * credits and sizes of packets. Ends in ops->up() or ops->down(), within the
  * timeout. */
 void vc__link_connect(struct vc__link *link, const struct sockaddr *addr);
 
-/* Accepts a request: id is of RDMA_CM_EVENT_CONNECT_REQUEST, hello what it
- * said, link->accept filled but for credits, sizes of packets and features.
- * On VC_OK the accept was sent, the link owns the id and ops follow, the first
- * may be ops->down(); otherwise the caller still owns it, to reject and destroy
- * it, and nothing will come up. */
-enum vc_status vc__link_accept(struct vc__link *link, struct rdma_cm_id *id,
-                               const struct vc__hello *hello, uint8_t reads_in,
-                               uint8_t reads_out);
+/* Accepts a request of the same transport: hello is what it said, link->accept
+ * filled but for credits, sizes of packets and features. On VC_OK the accept
+ * was sent, the link owns the request and ops follow, the first may be
+ * ops->down(); otherwise the caller still owns it, to reject it, and nothing
+ * will come up. */
+enum vc_status vc__link_accept(struct vc__link *link,
+                               const struct vc__incoming *in,
+                               const struct vc__hello *hello);
 
 /* Takes it down; ops->down() with this error, unless it was down before. */
 void vc__link_close(struct vc__link *link, enum vc_status status,
@@ -210,6 +198,12 @@ bool vc__link_drop(struct vc__link *link, struct vc__flow *flow);
 
 /* --- between the files of the link ------------------------------------- */
 
+static inline struct vc__link *
+vc__link_of(const struct vc__wire *w)
+{
+    return w->owner;
+}
+
 /* link.c: an event of the state machine. */
 void vc__link_event(struct vc__link *link, enum vc__link_event event);
 /* The same for an event that ends it, with the reason. */
@@ -217,20 +211,22 @@ void vc__link_end(struct vc__link *link, enum vc__link_event event,
                   enum vc_status status, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* link.c: the peer's address, and the same for people: made only for those who
- * ask, as most links never have to say it. */
-void vc__link_addr(struct vc__link *link, const struct sockaddr *addr);
-const char *vc__link_peer(struct vc__link *link);
+/* The peer's address for people. */
+static inline const char *
+vc__link_peer(struct vc__link *link)
+{
+    return vc__wire_peer(link->wire);
+}
 
 /* link.c: (re)starts the one timer. */
 void vc__link_timer(struct vc__link *link, uint32_t ms);
 
-/* link_connect.c: what rdma_cm says to the active side. */
-void vc__link_resolve_route(struct vc__link *link);
+/* link_connect.c: the active side. */
 void vc__link_ask(struct vc__link *link);
-void vc__link_establish(struct vc__link *link, const struct vc__cm_event *ev);
-void vc__link_refused(struct vc__link *link, const struct vc__cm_event *ev);
-void vc__link_no_way(struct vc__link *link, const struct vc__cm_event *ev);
+void vc__link_on_answered(struct vc__wire *w, const void *data, size_t len);
+void vc__link_on_refused(struct vc__wire *w, const void *data, size_t len,
+                         const struct vc__error *why, bool again);
+void vc__link_on_unreachable(struct vc__wire *w, const struct vc__error *why);
 
 /* link_send.c, under the link's lock: takes up what has come, and sends what
  * can go; true when something had come. */
@@ -244,10 +240,11 @@ void vc__link_send_end(struct vc__send *s, enum vc__send_end end);
 void vc__link_unlock(struct vc__link *link);
 
 /* link_io.c */
-extern const struct vc__qp_ops vc__link_qp_ops;
-/* The id's device, receives promised to the peer, and a QP; and them back. */
-enum vc_status vc__link_prepare(struct vc__link *link, struct rdma_cm_id *id);
-void vc__link_unprepare(struct vc__link *link);
+void vc__link_on_received(struct vc__wire *w, const uint8_t *data,
+                          uint32_t len);
+void vc__link_on_writable(struct vc__wire *w, uint32_t ticket);
+/* The wire's memory and queues, with receives promised to the peer. */
+enum vc_status vc__link_prepare(struct vc__link *link);
 void vc__link_open_io(struct vc__link *link, uint32_t peer_credits);
 /* Nothing goes any more; what was under way or comes yet is done(), lost. */
 void vc__link_close_io(struct vc__link *link);

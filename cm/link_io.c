@@ -8,15 +8,8 @@
 
 #include "cm/link.h"
 #include "transport/le.h"
-#include "transport/rdma/device.h"
 
 /* --- what comes in ----------------------------------------------------- */
-
-static struct vc__link *
-link_of(struct vc__qp *qp)
-{
-    return caa_container_of(qp, struct vc__link, qp);
-}
 
 static void
 link_malformed(struct vc__link *link, const char *what)
@@ -46,21 +39,18 @@ static void
 window_follow(struct vc__link *link)
 {
     struct vc__credit *c = &link->credit;
+    struct vc__wire *w = link->wire;
     uint32_t next = vc__window_next(&link->window, c), promised;
 
-    if (next > link->granted) {
-        if (vc__device_grant(link->device, next - link->granted) != VC_OK) {
-            link->window.max = c->window; /* there are no more */
-            return;
-        }
-        link->granted = next;
+    if (next > w->promised &&
+        w->transport->promise(w, next - w->promised) != VC_OK) {
+        link->window.max = c->window; /* there are no more */
+        return;
     }
     c->window = next;
     promised = vc__window_promised(c);
-    if (link->granted > promised) {
-        vc__device_ungrant(link->device, link->granted - promised);
-        link->granted = promised;
-    }
+    if (w->promised > promised)
+        w->transport->release(w, w->promised - promised);
 }
 
 /* A packet took a credit and brought some: with them, what waited may go. And
@@ -140,11 +130,11 @@ packet_handle(struct vc__link *link, struct vc__packet_reader *reader,
         packet_handled(link);
 }
 
-static void
-io_received(struct vc__qp *qp, const uint8_t *data, uint32_t len)
+void
+vc__link_on_received(struct vc__wire *w, const uint8_t *data, uint32_t len)
 {
-    struct vc__link *link = link_of(qp);
-    struct vc__ledger *ledger = &link->cm->engine->ledger;
+    struct vc__link *link = vc__link_of(w);
+    struct vc__ledger *ledger = &link->engine->ledger;
     struct vc__packet_reader reader;
     struct vc__packet p;
 
@@ -167,94 +157,39 @@ io_received(struct vc__qp *qp, const uint8_t *data, uint32_t len)
         packet_handle(link, &reader, &p.word);
 }
 
-static void
-io_sent(struct vc__qp *qp, uint32_t number)
+void
+vc__link_on_writable(struct vc__wire *w, uint32_t ticket)
 {
-    struct vc__link *link = link_of(qp);
+    struct vc__link *link = vc__link_of(w);
 
     pthread_mutex_lock(&link->lock);
-    vc__qp_retire(qp, number);
+    w->transport->retire(w, ticket);
     vc__link_flush(link);
     vc__link_unlock(link);
 }
 
-static void
-io_failed(struct vc__qp *qp, enum ibv_wc_status why)
-{
-    struct vc__link *link = link_of(qp);
-
-    vc__link_end(link, VC__LINK_EV_BROKEN, VC_UNAVAILABLE,
-                 "the connection to %s broke: %s", vc__link_peer(link),
-                 ibv_wc_status_str(why));
-}
-
-const struct vc__qp_ops vc__link_qp_ops = {
-    .received = io_received, .sent = io_sent, .failed = io_failed};
-
 /* --- opening and closing ----------------------------------------------- */
 
-static void
-grant_end(struct vc__link *link)
-{
-    if (link->granted > 0)
-        vc__device_ungrant(link->device, link->granted);
-    link->granted = 0;
-}
-
-/* The queues are made for `window`; the peer gets fewer to begin with. */
-static enum vc_status
-prepare_with(struct vc__link *link, unsigned window)
-{
-    unsigned first = window < VC__WINDOW_FIRST ? window : VC__WINDOW_FIRST;
-    enum vc_status status = vc__device_grant(link->device, first);
-
-    if (status != VC_OK)
-        return status;
-    link->granted = first;
-    link->window.max = window;
-    status = vc__qp_init(&link->qp, link->device, &vc__link_qp_ops, window * 2,
-                         window / 2);
-    if (status != VC_OK)
-        grant_end(link);
-    return status;
-}
-
 enum vc_status
-vc__link_prepare(struct vc__link *link, struct rdma_cm_id *id)
+vc__link_prepare(struct vc__link *link)
 {
-    enum vc_status status = vc__cm_device(link->cm, id, &link->device);
-    unsigned window;
+    struct vc__receives receives = {.most = VC__WINDOW_MAX,
+                                    .least = VC__WINDOW_MIN,
+                                    .first = VC__WINDOW_FIRST};
+    enum vc_status status;
 
-    if (status != VC_OK)
-        return status;
-    window = vc__window_for(link->device->n_qps);
-    if (link->credits_max != 0 && link->credits_max < window)
-        window = link->credits_max;
-    do {
-        status = prepare_with(link, window);
-        window /= 2;
-    } while (status == VC_RESOURCE_EXHAUSTED && window >= VC__WINDOW_MIN);
-    if (status != VC_OK)
-        vc__link_unprepare(link);
+    if (link->credits_max != 0 && link->credits_max < receives.most)
+        receives.most = link->credits_max;
+    status = link->wire->transport->prepare(link->wire, &receives);
+    link->window.max = link->wire->window;
     return status;
-}
-
-void
-vc__link_unprepare(struct vc__link *link)
-{
-    if (link->device == NULL)
-        return;
-    vc__qp_fini(&link->qp, !link->asked || link->parted);
-    grant_end(link);
-    vc__device_put(link->device);
-    link->device = NULL;
 }
 
 void
 vc__link_open_io(struct vc__link *link, uint32_t peer_credits)
 {
     pthread_mutex_lock(&link->lock);
-    vc__credit_init(&link->credit, link->granted, peer_credits);
+    vc__credit_init(&link->credit, link->wire->promised, peer_credits);
     link->open = true;
     pthread_mutex_unlock(&link->lock);
 }

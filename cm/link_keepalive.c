@@ -2,13 +2,12 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Ticks for the rules of cm/keepalive.c, and what they ask for. The active
- * side asks its peer's process; the passive side asks the adapter only, for a
+ * side asks its peer's process; the passive side asks its host only, for a
  * client without library threads does not poll between its calls and is well
  * all the same. */
 #include "cm/link_keepalive.h"
 
 #include "cm/link.h"
-#include "transport/rdma/device.h"
 
 static void keepalive_tick(struct vc__timer *timer);
 
@@ -35,7 +34,7 @@ timer_set(struct vc__link *link)
 {
     struct vc__link_keepalive *k = &link->keepalive;
 
-    if (!vc__timer_start(&link->cm->engine->timers, &k->timer, k->state.next,
+    if (!vc__timer_start(&link->engine->timers, &k->timer, k->state.next,
                          keepalive_tick))
         vc__link_end(link, VC__LINK_EV_BROKEN, VC_RESOURCE_EXHAUSTED,
                      "out of memory");
@@ -56,7 +55,7 @@ vc__link_keepalive_start(struct vc__link *link)
 void
 vc__link_keepalive_stop(struct vc__link *link)
 {
-    vc__timer_stop(&link->cm->engine->timers, &link->keepalive.timer);
+    vc__timer_stop(&link->engine->timers, &link->keepalive.timer);
 }
 
 /* --- what is asked for ------------------------------------------------- */
@@ -78,7 +77,7 @@ ping_send(struct vc__link *link, struct vc__send *s, uint8_t flags,
 static void
 ask(struct vc__link *link)
 {
-    vc__count(&link->cm->engine->ledger, VC__COUNT_keepalive_pings, 1);
+    vc__count(&link->engine->ledger, VC__COUNT_keepalive_pings, 1);
     ping_send(link, &link->ping, 0, ++link->keepalive.pings);
 }
 
@@ -97,18 +96,15 @@ vc__link_greet(struct vc__link *link)
     ask(link);
 }
 
-/* Without room for one more, what was signalled last proves the same. */
 static void
 probe_send(struct vc__link *link)
 {
-    int err = 0;
+    int err;
 
-    vc__count(&link->cm->engine->ledger, VC__COUNT_keepalive_probes, 1);
+    vc__count(&link->engine->ledger, VC__COUNT_keepalive_probes, 1);
 
     pthread_mutex_lock(&link->lock);
-    if (vc__qp_has_room(&link->qp))
-        err = vc__qp_probe(&link->qp);
-    link->keepalive.probed = link->qp.signalled;
+    err = link->wire->transport->probe(link->wire, &link->keepalive.probed);
     vc__link_unlock(link);
     if (err != 0)
         vc__link_end(link, VC__LINK_EV_BROKEN, VC_UNAVAILABLE,
@@ -122,7 +118,7 @@ dead(struct vc__link *link, const char *why)
     uint64_t silence = vc__keepalive_silence(&link->keepalive.state, vc__now());
 
     link->silent = true;
-    vc__count(&link->cm->engine->ledger, VC__COUNT_keepalive_dead, 1);
+    vc__count(&link->engine->ledger, VC__COUNT_keepalive_dead, 1);
     vc__link_end(link, VC__LINK_EV_BROKEN, VC_UNAVAILABLE,
                  "%s has not answered for %u ms: %s", vc__link_peer(link),
                  (unsigned)(silence / 1000), why);
@@ -161,8 +157,8 @@ news_of(struct vc__link *link)
 
     n.busy = link->ops->busy != NULL && link->ops->busy(link);
     pthread_mutex_lock(&link->lock);
-    n.proven =
-        k->state.probe_out && (int32_t)(link->qp.retired - k->probed) >= 0;
+    n.proven = k->state.probe_out &&
+               link->wire->transport->proven(link->wire, k->probed);
     vc__link_unlock(link);
     k->heard = k->answered = false;
     return n;

@@ -28,7 +28,7 @@ struct vc__link_keepalive {
     struct vc__keepalive state;
     struct vc__timer timer;
     uint32_t pings;  /* sent; the sequence of the last */
-    uint32_t probed; /* the number of the send that proves the adapter */
+    uint32_t probed; /* the ticket of the last probe */
 };
 
 /* How long may the peer be silent? 0: for ever. Before the link is started. */

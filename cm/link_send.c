@@ -2,9 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * How a link sends messages: those that wait are packed into as few packets
- * as they fit in, each written straight into a registered buffer or, when
- * short, into the work request itself. A message longer than a packet goes in
- * parts, taking turns with the others. */
+ * as they fit in, each written straight to where the wire sends it from. A
+ * message longer than a packet goes in parts, taking turns with the others. */
 #include <sched.h>
 #include <string.h>
 
@@ -12,7 +11,6 @@
 
 #include "cm/link.h"
 #include "transport/le.h"
-#include "transport/rdma/device.h"
 
 /* --- packing ----------------------------------------------------------- */
 
@@ -133,27 +131,6 @@ send_written(struct vc__link *link, struct vc__send *s)
         s->done(s, VC__SEND_HANDED);
 }
 
-/* A packet while it is written: into the work request as long as it is short
- * enough for that, else into a buffer. */
-struct writing {
-    uint8_t small[512];
-    uint8_t *out;
-    uint32_t len;
-    uint16_t count;
-};
-
-static void
-frame_write(struct vc__link *link, struct writing *w, struct vc__send *s)
-{
-    if (w->out == w->small && w->len + s->take > link->qp.max_inline)
-        w->out = memcpy(vc__qp_buffer(&link->qp), w->small, w->len);
-    send_write(link, s, w->out + w->len);
-    w->len += s->take;
-    w->count++;
-    s->packet = link->credit.tx_next;
-    send_written(link, s);
-}
-
 /* Under the lock, from any thread: the holder is to end the link. */
 static void
 link_is_ill(struct vc__link *link)
@@ -161,14 +138,14 @@ link_is_ill(struct vc__link *link)
     link->open = false;
     if (!link->ill) {
         link->ill = true;
-        vc__engine_post(link->cm->engine, &link->broken);
+        vc__engine_post(link->engine, &link->broken);
     }
 }
 
 static bool
-packet_post(struct vc__link *link, const uint8_t *data, uint32_t len)
+packet_commit(struct vc__link *link, uint32_t len)
 {
-    if (vc__qp_send(&link->qp, data, len) == 0) {
+    if (link->wire->transport->commit(link->wire, len) == 0) {
         vc__tally_add(&link->tally, VC__LINK_PACKETS_SENT, 1);
         vc__tally_add(&link->tally, VC__LINK_BYTES_SENT, len);
         return true;
@@ -177,49 +154,69 @@ packet_post(struct vc__link *link, const uint8_t *data, uint32_t len)
     return false;
 }
 
+/* Where the next packet goes; NULL: there is no room even for its header. */
+static uint8_t *
+packet_reserve(struct vc__link *link, uint32_t *room)
+{
+    uint8_t *out = link->wire->transport->reserve(link->wire, room);
+
+    return out == NULL || *room < VC__PACKET_HEADER ? NULL : out;
+}
+
+/* Frames of what waits, behind the header of a packet: its length. Of a long
+ * message each packet takes one part: it fills the packet. */
+static uint32_t
+frames_write(struct vc__link *link, uint8_t *out, uint32_t room,
+             uint16_t *count)
+{
+    uint32_t len = VC__PACKET_HEADER;
+    struct vc__send *s;
+
+    *count = 0;
+    while (*count < UINT16_MAX &&
+           (s = vc__schedule_take(&link->schedule, room - len)) != NULL) {
+        send_write(link, s, out + len);
+        len += s->take;
+        ++*count;
+        s->packet = link->credit.tx_next;
+        send_written(link, s);
+    }
+    return len;
+}
+
 /* One packet of what waits; false when none can go now. */
 static bool
 packet_send(struct vc__link *link)
 {
-    uint32_t room = link->qp.max_inline;
-    struct writing w;
-    struct vc__send *s;
+    uint32_t room, len;
+    uint16_t count;
+    uint8_t *out;
 
     if (!link->open || vc__schedule_is_empty(&link->schedule) ||
-        !vc__credit_can_send(&link->credit) || !vc__qp_has_room(&link->qp))
+        !vc__credit_can_send(&link->credit))
         return false;
-    if (vc__qp_has_buffer(&link->qp))
-        room = VC__BUFFER_SIZE;
-    if (room < VC__PACKET_HEADER) /* a device without inline sends */
+    out = packet_reserve(link, &room);
+    if (out == NULL)
         return false;
-    w.out = w.small;
-    w.len = VC__PACKET_HEADER;
-    w.count = 0;
-    /* Of a long message each packet takes one part: it fills the packet. */
-    while (w.count < UINT16_MAX &&
-           (s = vc__schedule_take(&link->schedule, room - w.len)) != NULL)
-        frame_write(link, &w, s);
-    if (w.count == 0)
+    len = frames_write(link, out, room, &count);
+    if (count == 0)
         return false;
-    header_write(link, w.out, w.count);
-    return packet_post(link, w.out, w.len);
+    header_write(link, out, count);
+    return packet_commit(link, len);
 }
 
-/* A packet without frames. A device without inline sends needs a buffer for
- * it; when there is none, the completion that brings one leads here again. */
+/* A packet without frames. Without room for it, the completion that brings
+ * some leads here again. */
 static void
 credits_tell(struct vc__link *link)
 {
-    uint8_t small[VC__PACKET_HEADER];
-    uint8_t *out = small;
+    uint32_t room;
+    uint8_t *out = packet_reserve(link, &room);
 
-    if (sizeof small > link->qp.max_inline) {
-        if (!vc__qp_has_buffer(&link->qp))
-            return;
-        out = vc__qp_buffer(&link->qp);
-    }
+    if (out == NULL)
+        return;
     header_write(link, out, 0);
-    if (packet_post(link, out, sizeof small))
+    if (packet_commit(link, VC__PACKET_HEADER))
         vc__tally_add(&link->tally, VC__LINK_PACKETS_OF_CREDITS, 1);
 }
 
@@ -236,9 +233,10 @@ queue_flush(struct vc__link *link)
                           ? VC__LINK_STALLS_BUFFERS
                           : VC__LINK_STALLS_CREDITS,
                       1);
-    if (link->open && vc__credit_must_tell(&link->credit) &&
-        vc__qp_has_room(&link->qp))
+    if (link->open && vc__credit_must_tell(&link->credit))
         credits_tell(link);
+    if (link->wire->transport->flush != NULL)
+        link->wire->transport->flush(link->wire);
 }
 
 /* --- appending and pushing --------------------------------------------- */
@@ -419,7 +417,7 @@ vc__link_push_held(struct vc__link *link)
     /* Release: the link's end comes after what was done here. */
     if (atomic_fetch_sub_explicit(&link->pushers, 1, memory_order_acq_rel) ==
         (VC__LINK_REAPED | 1))
-        vc__engine_post(link->cm->engine, &link->reap);
+        vc__engine_post(link->engine, &link->reap);
 }
 
 /* With the lock free there is no need to queue for it. */

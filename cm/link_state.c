@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The table of cm/link_state.h. A pair that is not in it changes nothing:
- * rdma_cm repeats events, and they cross with our own decisions. */
+ * transports repeat events, and they cross with our own decisions. */
 #include "cm/link_state.h"
 
 #define STATES (VC__LINK_GONE + 1)
@@ -11,16 +11,15 @@
     [VC__LINK_EV_##event] = {VC__LINK_##next_state, VC__LINK_DO_##action_}
 
 /* What ends a link on which nothing was agreed yet. REMOVED needs no answer
- * of the CM in any state. */
+ * of the transport in any state. */
 #define ENDS_EARLY                                                             \
     ON(NO_WAY, GONE, FAIL), ON(REFUSED, GONE, FAIL), ON(REMOVED, GONE, FAIL),  \
         ON(TIMEOUT, GONE, FAIL), ON(CLOSE, GONE, FAIL), ON(BROKEN, GONE, FAIL)
 
 static const struct vc__link_step table[STATES][VC__LINK_EVENTS] = {
-    [VC__LINK_NEW] = {ON(CONNECT, ADDR, NOTHING), ON(ACCEPT, OFFERED, NOTHING),
-                      ENDS_EARLY},
-    [VC__LINK_ADDR] = {ON(ADDR, ROUTE, RESOLVE_ROUTE), ENDS_EARLY},
-    [VC__LINK_ROUTE] = {ON(ROUTE, ASKED, ASK), ENDS_EARLY},
+    [VC__LINK_NEW] = {ON(CONNECT, DIALLING, NOTHING),
+                      ON(ACCEPT, OFFERED, NOTHING), ENDS_EARLY},
+    [VC__LINK_DIALLING] = {ON(READY, ASKED, ASK), ENDS_EARLY},
     [VC__LINK_ASKED] = {ON(RESPONSE, UP, GO_UP), ENDS_EARLY},
     [VC__LINK_OFFERED] = {ON(ESTABLISHED, UP, GO_UP), ON(LEFT, GONE, ANSWER),
                           ENDS_EARLY},
@@ -50,7 +49,7 @@ const char *
 vc__link_state_name(enum vc__link_state state)
 {
     static const char *const names[STATES] = {
-        "new", "addr", "route", "asked", "offered", "up", "leaving", "gone",
+        "new", "dialling", "asked", "offered", "up", "leaving", "gone",
     };
 
     return names[state];

@@ -25,7 +25,7 @@ vc__peer_new(struct vc__pool *pool, const struct vc__link *link)
     peer->max_slots =
         a->max_slots == UINT16_MAX ? UINT16_MAX - 1 : a->max_slots;
     memcpy(peer->instance, a->instance, sizeof peer->instance);
-    memcpy(&peer->addr, rdma_get_peer_addr(link->id), sizeof peer->addr);
+    peer->addr = link->wire->peer;
     CDS_INIT_LIST_HEAD(&peer->node);
     CDS_INIT_LIST_HEAD(&peer->links);
     CDS_INIT_LIST_HEAD(&peer->loose);

@@ -15,7 +15,7 @@ struct vc__pool;
 /* Calls under way on a link above which another link may be worth it. */
 #define VC__LINK_BUSY 16u
 
-/* A link of a pool. Connecting it has no peer. */
+/* A link of a pool, with its wire behind it. Connecting it has no peer. */
 struct vc__pool_link {
     struct vc__link link;
     struct vc__try try;

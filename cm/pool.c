@@ -94,7 +94,7 @@ vc__pool_refuse_soon(struct vc__pool *p)
     if (p->refusing || cds_list_empty(&p->refused))
         return;
     p->refusing = true;
-    vc__engine_post(p->cm->engine, &p->refuse);
+    vc__engine_post(p->engine, &p->refuse);
 }
 
 void
@@ -334,7 +334,7 @@ vc__pool_attempt(struct vc__pool *p)
         return;
     p->attempting = true;
     if (!p->posted)
-        vc__engine_post(p->cm->engine, &p->connect);
+        vc__engine_post(p->engine, &p->connect);
     p->posted = true;
 }
 
@@ -345,7 +345,7 @@ vc__pool_hurry(struct vc__pool *p)
     p->not_before = 0;
     if (!p->attempting || p->posted || p->closed)
         return;
-    vc__engine_post(p->cm->engine, &p->connect);
+    vc__engine_post(p->engine, &p->connect);
     p->posted = true;
 }
 
@@ -357,7 +357,7 @@ vc__pool_tidy(struct vc__pool *p, const struct vc__peer *peer)
     if (peer == p->peer || p->tidying || p->closed)
         return;
     p->tidying = true;
-    vc__engine_post(p->cm->engine, &p->tidy);
+    vc__engine_post(p->engine, &p->tidy);
 }
 
 static void
@@ -445,11 +445,11 @@ vc__pool_connect(struct vc__pool *p, const struct vc_service *service,
     struct vc__pool_waiter w = {
         .owner = owner, .service = service, .error = {.status = VC_OK}};
 
-    vc__engine_catch_up(p->cm->engine, vc__now());
+    vc__engine_catch_up(p->engine, vc__now());
     vc__waiter_init(&w.waiter);
     /* Every way that connecting ends is on a timer of its own. */
     if (connect_join(p, service, &w))
-        vc__engine_wait(p->cm->engine, &w.waiter, VC__FOREVER);
+        vc__engine_wait(p->engine, &w.waiter, VC__FOREVER);
     return w.error.status == VC_OK ? VC_OK : vc__error_raise(&w.error);
 }
 
@@ -470,7 +470,7 @@ vc__pool_cancel(struct vc__pool *p, const void *owner)
     }
     pthread_mutex_unlock(&p->lock);
     vc__pool_waiters_wake(&cancelled, &error);
-    vc__engine_kick(p->cm->engine); /* one may be the holder, asleep */
+    vc__engine_kick(p->engine); /* one may be the holder, asleep */
 }
 
 /* --- birth and death --------------------------------------------------- */
@@ -503,7 +503,7 @@ pool_close(struct vc__task *task)
 
     p->closer = p->closing;
     vc__attempt_cancel(p);
-    vc__timer_stop(&p->cm->engine->timers, &p->look);
+    vc__timer_stop(&p->engine->timers, &p->look);
     cds_list_for_each_entry_safe (former, next, &p->former, node) {
         peer_close(former);
         vc__pool_peer_drop(former, &none);
@@ -522,6 +522,7 @@ vc__pool_init(struct vc__pool *p, struct vc__cm *cm, struct vc__link_cap *cap,
 {
     memset(p, 0, sizeof *p);
     p->cm = cm;
+    p->engine = cm->engine;
     p->cap = cap;
     p->opts = *opts;
     memcpy(p->instance, instance, sizeof p->instance);
@@ -556,10 +557,10 @@ vc__pool_fini(struct vc__pool *p)
 
     vc__waiter_init(&waiter);
     p->closing = &waiter;
-    vc__engine_post(p->cm->engine, &p->close);
+    vc__engine_post(p->engine, &p->close);
     /* Ends with the handshake of disconnecting, which has a timer. */
-    vc__engine_wait(p->cm->engine, &waiter, VC__FOREVER);
-    vc__tally_close(&p->tally, &p->cm->engine->ledger);
+    vc__engine_wait(p->engine, &waiter, VC__FOREVER);
+    vc__tally_close(&p->tally, &p->engine->ledger);
     free(atomic_load(&p->spare));
     pthread_mutex_destroy(&p->lock);
 }

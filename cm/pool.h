@@ -17,6 +17,7 @@
 #include <verbcall/service.h>
 
 #include "cm/backoff.h"
+#include "cm/cm.h"
 #include "cm/dialer.h"
 #include "cm/peer.h"
 #include "cm/target.h"
@@ -79,6 +80,8 @@ struct vc__attempt {
 
 struct vc__pool {
     struct vc__cm *cm;
+    struct vc__engine *engine;
+    struct vc__context *context; /* the holder's; NULL before the first link */
     struct vc__link_cap *cap;
     struct vc__pool_opts opts;
     uint8_t instance[VC__ID_SIZE]; /* ours */

@@ -59,7 +59,8 @@ static const struct vc__dialer_ops dialer_ops = {.link_new = on_link_new,
 void
 vc__attempt_init(struct vc__pool *p)
 {
-    vc__dialer_init(&p->attempt.dialer, p->cm, &dialer_ops, &p->opts.source);
+    vc__dialer_init(&p->attempt.dialer, p->engine, &dialer_ops,
+                    &p->opts.source);
 }
 
 static uint64_t
@@ -95,7 +96,7 @@ dial(struct vc__pool *p, struct vc__addrs *addrs)
         .due = p->attempt.due,
         .seed = chance(p),
         .offer = {.credits = VC__WINDOW_MAX,
-                  .log2_eager = VC__BUFFER_LOG2,
+                  .log2_eager = VC__PACKET_LOG2,
                   .log2_message = p->opts.log2_message}};
 
     peer_first(p, addrs);
@@ -127,7 +128,7 @@ on_lookup(struct vc__lookup *lookup)
     struct vc__addrs addrs = lookup->addrs;
     struct vc__error error;
 
-    vc__timer_stop(&p->cm->engine->timers, &p->attempt.timer);
+    vc__timer_stop(&p->engine->timers, &p->attempt.timer);
     p->attempt.lookup = NULL;
     vc__error_put(&error, VC_UNAVAILABLE,
                   "no address of %s (%s): see that the name is right and that "
@@ -154,9 +155,9 @@ lookup_begin(struct vc__pool *p)
 {
     struct vc__attempt *a = &p->attempt;
 
-    a->lookup = vc__lookup_start(p->cm->engine, &p->opts.target, on_lookup, p);
-    if (a->lookup != NULL && vc__timer_start(&p->cm->engine->timers, &a->timer,
-                                             a->due, on_lookup_timer))
+    a->lookup = vc__lookup_start(p->engine, &p->opts.target, on_lookup, p);
+    if (a->lookup != NULL &&
+        vc__timer_start(&p->engine->timers, &a->timer, a->due, on_lookup_timer))
         return;
     if (a->lookup != NULL)
         vc__lookup_cancel(a->lookup);
@@ -203,11 +204,11 @@ attempt_now(struct vc__pool *p)
 
     if (is_capped(p))
         return;
-    if (vc__cm_open(p->cm) != VC_OK) {
+    if (vc__cm_open(p->cm, p->opts.target.transport, &p->context) != VC_OK) {
         vc__pool_failed(p, vc__error_last());
         return;
     }
-    /* From here, for librdmacm's first use takes its time. */
+    /* From here, for a transport's first use takes its time. */
     p->attempt.due = vc__after_ms(vc__now(), patience_ms(p));
     if (vc__target_numeric(&p->opts.target, &addrs))
         dial(p, &addrs);
@@ -229,10 +230,10 @@ vc__attempt_begin(struct vc__pool *p)
     pthread_mutex_lock(&p->lock);
     at = p->not_before;
     pthread_mutex_unlock(&p->lock);
-    vc__timer_stop(&p->cm->engine->timers, &p->attempt.timer);
+    vc__timer_stop(&p->engine->timers, &p->attempt.timer);
     if (at <= vc__now())
         attempt_now(p);
-    else if (!vc__timer_start(&p->cm->engine->timers, &p->attempt.timer, at,
+    else if (!vc__timer_start(&p->engine->timers, &p->attempt.timer, at,
                               on_later))
         fail_memory(p);
 }
@@ -251,6 +252,6 @@ vc__attempt_cancel(struct vc__pool *p)
     if (a->lookup != NULL)
         vc__lookup_cancel(a->lookup);
     a->lookup = NULL;
-    vc__timer_stop(&p->cm->engine->timers, &a->timer);
+    vc__timer_stop(&p->engine->timers, &a->timer);
     vc__dialer_stop(&a->dialer);
 }

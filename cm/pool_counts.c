@@ -24,7 +24,7 @@ static const uint8_t which[VC__POOL_COUNTS] = {
 void
 vc__pool_tally_open(struct vc__pool *p)
 {
-    vc__tally_open(&p->tally, &p->cm->engine->ledger, which, VC__POOL_COUNTS);
+    vc__tally_open(&p->tally, &p->engine->ledger, which, VC__POOL_COUNTS);
 }
 
 void

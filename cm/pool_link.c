@@ -466,14 +466,15 @@ jitter_draw(const struct vc__pool *p, unsigned nth)
 struct vc__pool_link *
 vc__pool_link_new(struct vc__pool *p, uint32_t timeout_ms)
 {
-    struct vc__pool_link *pl = calloc(1, sizeof *pl);
+    struct vc__pool_link *pl =
+        calloc(1, sizeof *pl + p->context->transport->wire_size);
 
     if (pl == NULL)
         return NULL;
     pl->pool = p;
     pl->try.link = &pl->link;
     CDS_INIT_LIST_HEAD(&pl->sessions);
-    vc__link_init(&pl->link, p->cm, &pool_link_ops, timeout_ms);
+    vc__link_init(&pl->link, p->context, pl + 1, &pool_link_ops, timeout_ms);
     vc__link_keepalive_set(&pl->link, p->opts.keepalive_ms);
     p->n_links++;
     pl->jitter = jitter_draw(p, atomic_fetch_add(&p->cap->n, 1));
@@ -525,7 +526,7 @@ vc__pool_look(struct vc__pool *p)
     uint32_t ms = p->opts.idle_ms / IDLE_LOOKS;
 
     /* Without memory for a timer idle links stay. */
-    vc__timer_start(&p->cm->engine->timers, &p->look,
+    vc__timer_start(&p->engine->timers, &p->look,
                     vc__after_ms(vc__now(), ms > 0 ? ms : 1), on_look);
 }
 

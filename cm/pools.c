@@ -33,7 +33,8 @@ vc__pools_fini(struct vc__pools *ps)
 static bool
 same(const struct vc__pool_opts *a, const struct vc__pool_opts *b)
 {
-    return strcmp(a->target.host, b->target.host) == 0 &&
+    return a->target.transport == b->target.transport &&
+           strcmp(a->target.host, b->target.host) == 0 &&
            strcmp(a->target.port, b->target.port) == 0 &&
            a->connect_ms == b->connect_ms && a->idle_ms == b->idle_ms &&
            a->min_links == b->min_links && a->max_links == b->max_links &&

@@ -17,11 +17,10 @@
 #include <urcu/wfcqueue.h>
 
 #include "transport/packet.h"
-#include "transport/rdma/buffer.h"
 
 /* The longest body, with its metadata, that goes in one packet, for any peer:
- * every one takes packets of VC__BUFFER_SIZE at least. */
-#define VC__EAGER_MAX (VC__BUFFER_SIZE - VC__PACKET_HEADER - VC__FRAME_HEADER)
+ * every one takes packets of VC__PACKET_MAX at least. */
+#define VC__EAGER_MAX (VC__PACKET_MAX - VC__PACKET_HEADER - VC__FRAME_HEADER)
 
 /* The total length that begins the first part of a long message. */
 #define VC__TOTAL_SIZE 4u

@@ -11,7 +11,7 @@
 
 #include "transport/error.h"
 
-#define SCHEME "rdma://"
+#define AFTER_SCHEME "://"
 
 static enum vc_status
 fail_target(const char *text, const char *why)
@@ -36,9 +36,12 @@ vc__target_parse(struct vc__target *target, const char *text)
 {
     const char *host, *end, *port;
 
-    if (text == NULL || strncmp(text, SCHEME, strlen(SCHEME)) != 0)
+    host = text == NULL ? NULL : strstr(text, AFTER_SCHEME);
+    target->transport =
+        host == NULL ? NULL : vc__transport_find(text, (size_t)(host - text));
+    if (target->transport == NULL)
         return fail_target(text == NULL ? "" : text, "unknown scheme");
-    host = text + strlen(SCHEME);
+    host += strlen(AFTER_SCHEME);
     if (*host == '[') {
         end = strchr(++host, ']');
         if (end == NULL)

@@ -11,10 +11,12 @@
 #include <verbcall/status.h>
 
 #include "transport/engine.h"
+#include "transport/transport.h"
 
 #define VC__TARGET_ADDRS 8
 
 struct vc__target {
+    const struct vc__transport *transport;
     char host[256]; /* without brackets */
     char port[6];   /* decimal, 0..65535 */
 };

@@ -7,18 +7,6 @@
 
 #define WHILE 256u /* packets */
 
-/* Soft-RoCE's completion queue of 32767 entries holds 1024 links, as many as a
- * server takes by default, and some more. */
-uint32_t
-vc__window_for(unsigned links)
-{
-    uint32_t window = VC__WINDOW_MAX;
-
-    for (unsigned n = 64; links >= n && window > VC__WINDOW_MIN; n *= 3)
-        window /= 2;
-    return window;
-}
-
 uint32_t
 vc__window_next(struct vc__window *w, const struct vc__credit *c)
 {

@@ -22,10 +22,6 @@ struct vc__window {
     uint32_t seen;  /* packets since then */
 };
 
-/* The most for one more link of a device that has `links`: few get full
- * windows, many share what there is. */
-uint32_t vc__window_for(unsigned links);
-
 /* What to change the window to when a packet has arrived, and is not handled
  * yet; c->window when nothing is to be changed. */
 uint32_t vc__window_next(struct vc__window *w, const struct vc__credit *c);

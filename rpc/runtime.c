@@ -60,6 +60,9 @@ progress_fini(struct vc__progress *p)
 static int
 progress_init(struct vc_runtime *r, const struct vc_runtime_opts *opts)
 {
+    const struct vc__context_opts context = {.memory = opts->memory_limit,
+                                             .warm = opts->warm_qps};
+
     r->progress = calloc(opts->engines, sizeof *r->progress);
     if (r->progress == NULL || vc__crew_init(&r->crew, opts->engines) != 0)
         return ENOMEM;
@@ -70,7 +73,7 @@ progress_init(struct vc_runtime *r, const struct vc_runtime_opts *opts)
         if (err != 0)
             return err;
         vc__crew_watch(&r->crew, r->n, &p->engine);
-        vc__cm_init(&p->cm, &p->engine, opts->memory_limit, opts->warm_qps);
+        vc__cm_init(&p->cm, &p->engine, &context);
         vc__pools_init(&p->pools, &p->cm, r->instance, &r->links);
     }
     return 0;

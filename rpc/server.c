@@ -5,6 +5,7 @@
  * and are dealt out to all. */
 #include "rpc/server.h"
 
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,14 +36,13 @@ struct vc__listening {
 
 /* The address that a request comes from; IPv4 mapped into IPv6. */
 static void
-source_of(struct rdma_cm_id *id, uint8_t source[16])
+source_of(const struct sockaddr_storage *addr, uint8_t source[16])
 {
-    const struct sockaddr *addr = rdma_get_peer_addr(id);
     const struct sockaddr_in6 *v6 = (const void *)addr;
     const struct sockaddr_in *v4 = (const void *)addr;
 
     memset(source, 0, 16);
-    if (addr->sa_family == AF_INET6) {
+    if (addr->ss_family == AF_INET6) {
         memcpy(source, &v6->sin6_addr, 16);
     } else {
         source[10] = source[11] = 0xff;
@@ -61,7 +61,7 @@ reject_as(struct vc__reject *reject, enum vc__reject_reason reason,
 
 /* Is a client turned away, and why? When it is not, it counts as a link. */
 static bool
-turn_away(struct vc_server *server, struct rdma_cm_id *id,
+turn_away(struct vc_server *server, const struct vc__incoming *in,
           const struct vc__hello *hello, struct vc__reject *reject)
 {
     uint8_t source[16];
@@ -78,7 +78,7 @@ turn_away(struct vc_server *server, struct rdma_cm_id *id,
     }
     if (!(hello->flags & VC__HELLO_POOL) &&
         vc__redirect_find(&server->redirect, hello->service,
-                          rdma_get_peer_addr(id), reject))
+                          (const struct sockaddr *)&in->peer, reject))
         return true;
     if (hello->security != 0)
         return reject_as(reject, VC__REJECT_SECURITY,
@@ -90,7 +90,7 @@ turn_away(struct vc_server *server, struct rdma_cm_id *id,
     if (!(hello->flags & (VC__HELLO_POOL | VC__HELLO_RESUME)) &&
         !vc__services_has(&server->services, hello->service))
         return reject_as(reject, VC__REJECT_SERVICE, VC__SERVER_NO_SERVICE);
-    source_of(id, source);
+    source_of(&in->peer, source);
     return !vc__admission_take(&server->admission, vc__now(), source,
                                &reject->retry_ms, &text) &&
            reject_as(reject, VC__REJECT_BUSY, text);
@@ -114,13 +114,13 @@ part_for(struct vc_server *server, const struct vc__hello *hello)
 }
 
 static void
-on_request(struct vc__listener *l, struct rdma_cm_id *id,
-           const struct vc__hello *hello, uint8_t reads_in, uint8_t reads_out)
+on_request(struct vc__listener *l, const struct vc__incoming *in,
+           const struct vc__hello *hello)
 {
     struct vc_server *server =
         caa_container_of(l, struct vc__listening, listener)->server;
     struct vc__reject reject;
-    bool refused = turn_away(server, id, hello, &reject);
+    bool refused = turn_away(server, in, hello, &reject);
     struct vc__offer *o = refused ? NULL : calloc(1, sizeof *o);
 
     if (o == NULL) {
@@ -130,16 +130,14 @@ on_request(struct vc__listener *l, struct rdma_cm_id *id,
             reject.retry_ms = BUSY_RETRY_MS;
         }
         vc__admission_rejected(&server->admission, reject.reason);
-        vc__listener_reject_with(l->cm, id, &reject);
+        vc__listener_reject_with(in->context->engine, in, &reject);
         return;
     }
     o->task.run = offer_accept;
     o->part = part_for(server, hello);
-    o->id = id;
+    o->in = *in;
     o->hello = *hello;
-    o->reads_in = reads_in;
-    o->reads_out = reads_out;
-    if (l->cm->engine == &o->part->progress->engine)
+    if (in->context->engine == &o->part->progress->engine)
         offer_accept(&o->task);
     else
         vc__engine_post(&o->part->progress->engine, &o->task);
@@ -173,7 +171,8 @@ listening_add(struct vc_server *server, struct vc__listening *l)
 }
 
 static enum vc_status
-listen_at(struct vc_server *server, const struct sockaddr *addr)
+listen_at(struct vc_server *server, const struct vc__transport *transport,
+          const struct sockaddr *addr)
 {
     struct vc__listening *l = calloc(1, sizeof *l);
     enum vc_status status;
@@ -183,7 +182,8 @@ listen_at(struct vc_server *server, const struct sockaddr *addr)
     l->server = server;
     l->listener.request = on_request;
     l->listener.turned_away = on_turned_away;
-    status = vc__listener_open(&l->listener, listening_cm(server), addr);
+    status =
+        vc__listener_open(&l->listener, listening_cm(server), transport, addr);
     if (status == VC_OK)
         listening_add(server, l);
     else
@@ -205,7 +205,8 @@ vc_server_listen(struct vc_server *server, const char *text)
                         "cannot listen at \"%s\": give the numeric address of "
                         "an RDMA device, [::] or 0.0.0.0",
                         target.host);
-    return listen_at(server, (struct sockaddr *)&addrs.addr[0]);
+    return listen_at(server, target.transport,
+                     (struct sockaddr *)&addrs.addr[0]);
 }
 
 uint16_t

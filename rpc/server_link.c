@@ -142,9 +142,10 @@ accept_fill(const struct vc_server *server, const struct vc__hello *hello,
 
 static struct vc__server_link *
 server_link_new(struct vc__server_part *part, struct vc__server_peer *peer,
-                const struct vc__hello *hello)
+                struct vc__context *context, const struct vc__hello *hello)
 {
-    struct vc__server_link *sl = calloc(1, sizeof *sl);
+    struct vc__server_link *sl =
+        calloc(1, sizeof *sl + context->transport->wire_size);
 
     if (sl == NULL)
         return NULL;
@@ -152,7 +153,7 @@ server_link_new(struct vc__server_part *part, struct vc__server_peer *peer,
     sl->peer = peer;
     CDS_INIT_LIST_HEAD(&sl->sessions);
     cds_list_add(&sl->node, &part->links);
-    vc__link_init(&sl->link, &part->progress->cm, &server_link_ops,
+    vc__link_init(&sl->link, context, sl + 1, &server_link_ops,
                   part->server->handshake_ms);
     vc__link_keepalive_set(&sl->link, part->server->keepalive_ms);
     accept_fill(part->server, hello, &sl->link.accept);
@@ -194,13 +195,15 @@ accept_try(struct vc__offer *o, enum vc__reject_reason *reason)
     const char *fault = "out of memory";
     struct vc__server_peer *peer = NULL;
     struct vc__server_link *sl = NULL;
+    struct vc__context *context;
 
     if (part->closer != NULL)
         fault = "closing";
-    else if (vc__cm_open(&part->progress->cm) == VC_OK)
+    else if (vc__cm_open(&part->progress->cm, o->in.context->transport,
+                         &context) == VC_OK)
         peer = peer_of(o, reason, &fault);
     if (peer != NULL) {
-        sl = server_link_new(part, peer, &o->hello);
+        sl = server_link_new(part, peer, context, &o->hello);
         if (sl == NULL)
             vc__server_peer_unless_used(peer);
     }
@@ -208,8 +211,7 @@ accept_try(struct vc__offer *o, enum vc__reject_reason *reason)
         vc__admission_gone(&part->server->admission, false);
         return fault;
     }
-    if (vc__link_accept(&sl->link, o->id, &o->hello, o->reads_in,
-                        o->reads_out) == VC_OK)
+    if (vc__link_accept(&sl->link, &o->in, &o->hello) == VC_OK)
         return NULL;
     server_link_free(sl);
     return vc_error();
@@ -223,7 +225,7 @@ vc__server_link_accept(struct vc__offer *o)
 
     if (fault != NULL) {
         vc__admission_rejected(&o->part->server->admission, reason);
-        vc__listener_reject(&o->part->progress->cm, o->id, reason,
+        vc__listener_reject(&o->part->progress->engine, &o->in, reason,
                             reason == VC__REJECT_BUSY ? BUSY_RETRY_MS : 0, "%s",
                             fault);
     }

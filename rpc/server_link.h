@@ -13,6 +13,7 @@
 #define VC__SERVER_NO_SERVICE                                                  \
     "see the service's full name, and that it was added"
 
+/* Its wire is behind it. */
 struct vc__server_link {
     struct vc__link link;
     struct vc__server_part *part;
@@ -23,13 +24,12 @@ struct vc__server_link {
     bool told;                     /* to go away */
 };
 
-/* What a request becomes a link of. */
+/* What becomes a link: a request, and what its hello said. */
 struct vc__offer {
     struct vc__task task;
     struct vc__server_part *part;
-    struct rdma_cm_id *id;
+    struct vc__incoming in;
     struct vc__hello hello;
-    uint8_t reads_in, reads_out;
 };
 
 /* A frame of its client breaks this rule. False. */

@@ -47,6 +47,16 @@ layers_look_down()
         ! grep -n '#include [<"]\(rpc\|cm\|transport\|verbcall\)/' -r tests/fake
 }
 
+# What the compiler read for each object of the library, outside of the transport that is about it.
+only_rdma_sees_verbs()
+{
+    for list in "$build"/transport/.deps/*.Plo "$build"/cm/.deps/*.Plo "$build"/rpc/.deps/*.Plo; do
+        [ -s "$list" ] || echo "$list is missing"
+        ! grep -o '[^ ]*/\(infiniband\|rdma\)/[a-z_]*\.h' "$list" | grep -v '/transport/rdma/' | sort -u | grep . || echo "are seen by $list"
+    done
+    [ -n "$(grep -l '/infiniband/verbs\.h' "$build"/transport/rdma/.deps/*.Plo)" ] || echo 'the objects do not say what they see'
+}
+
 licensed()
 {
     sources | xargs grep -L 'SPDX-License-Identifier: BSD-2-Clause'
@@ -256,6 +266,7 @@ else
     skip every_source_is_formatted 'no clang-format'
 fi
 check no_layer_includes_one_above_it layers_look_down
+check no_file_outside_transport_rdma_sees_verbs only_rdma_sees_verbs
 check every_source_names_its_licence licensed
 check every_public_header_compiles_alone_in_c alone_in_c
 if command -v c++ >/dev/null; then

@@ -16,6 +16,10 @@
 #define VC__PACKET_HEADER 12 /* bytes on the wire */
 #define VC__FRAME_HEADER  24 /* bytes on the wire */
 
+/* Bytes of a packet, header included, that every end takes. */
+#define VC__PACKET_LOG2 13
+#define VC__PACKET_MAX  (1u << VC__PACKET_LOG2)
+
 struct vc__packet {
     uint32_t sequence; /* counts the packets of one direction of a link */
     struct vc__credit_word word; /* of the other direction */

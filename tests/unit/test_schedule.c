@@ -17,7 +17,7 @@
 
 #define FLOWS  6u
 #define SENDS  64u
-#define PACKET (VC__BUFFER_SIZE - VC__PACKET_HEADER)
+#define PACKET (VC__PACKET_MAX - VC__PACKET_HEADER)
 
 struct rig {
     struct vc__schedule schedule;

@@ -2,11 +2,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Reads the event channel, and knows the devices by their name in verbs. */
-#include "cm/rdma_cm.h"
+#include "transport/rdma/context.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +24,7 @@
 
 /* An id bound to a device, which does nothing else. */
 struct watch {
-    struct vc__cm_handler handler;
+    struct vc__rdma_handler handler;
     struct cds_list_head node;
     struct rdma_cm_id *id;
 };
@@ -40,18 +39,18 @@ watch_end(struct watch *w)
 
 /* librdmacm keeps a PD for it. */
 static void
-watch_on_cm(struct vc__cm_handler *h, const struct vc__cm_event *ev)
+watch_on_cm(struct vc__rdma_handler *h, const struct vc__rdma_event *ev)
 {
     if (ev->type == RDMA_CM_EVENT_DEVICE_REMOVAL)
         watch_end(caa_container_of(h, struct watch, handler));
 }
 
 static bool
-is_watched(const struct vc__cm *cm, const struct ibv_device *device)
+is_watched(const struct vc__rdma_context *c, const struct ibv_device *device)
 {
     const struct watch *w;
 
-    cds_list_for_each_entry (w, &cm->watches, node) {
+    cds_list_for_each_entry (w, &c->watches, node) {
         if (w->id->verbs != NULL && w->id->verbs->device == device)
             return true;
     }
@@ -59,12 +58,12 @@ is_watched(const struct vc__cm *cm, const struct ibv_device *device)
 }
 
 static bool
-watch_bind(struct vc__cm *cm, struct watch *w, struct rdma_cm_id *of)
+watch_bind(struct vc__rdma_context *c, struct watch *w, struct rdma_cm_id *of)
 {
     struct sockaddr_storage addr = of->route.addr.src_storage;
 
     ((struct sockaddr_in *)&addr)->sin_port = 0; /* sin6_port is there, too */
-    if (rdma_create_id(cm->channel, &w->id, &w->handler, RDMA_PS_TCP) != 0)
+    if (rdma_create_id(c->channel, &w->id, &w->handler, RDMA_PS_TCP) != 0)
         return false;
     if (rdma_bind_addr(w->id, (struct sockaddr *)&addr) == 0)
         return true;
@@ -75,28 +74,28 @@ watch_bind(struct vc__cm *cm, struct watch *w, struct rdma_cm_id *of)
 /* Of the device of this id. Should it fail, the ids of links see the removal
  * as long as there are any. */
 static void
-watch_begin(struct vc__cm *cm, struct rdma_cm_id *of)
+watch_begin(struct vc__rdma_context *c, struct rdma_cm_id *of)
 {
     struct watch *w;
 
-    if (is_watched(cm, of->verbs->device))
+    if (is_watched(c, of->verbs->device))
         return;
     w = calloc(1, sizeof *w);
     if (w == NULL)
         return;
     w->handler.event = watch_on_cm;
-    if (watch_bind(cm, w, of))
-        cds_list_add(&w->node, &cm->watches);
+    if (watch_bind(c, w, of))
+        cds_list_add(&w->node, &c->watches);
     else
         free(w);
 }
 
 static void
-device_removed(struct vc__cm *cm, const struct ibv_context *verbs)
+device_removed(struct vc__rdma_context *c, const struct ibv_context *verbs)
 {
     struct vc__device *d;
 
-    cds_list_for_each_entry (d, &cm->devices, node) {
+    cds_list_for_each_entry (d, &c->devices, node) {
         if (verbs != NULL && d->verbs->device == verbs->device)
             vc__device_doom(d);
     }
@@ -105,11 +104,11 @@ device_removed(struct vc__cm *cm, const struct ibv_context *verbs)
 /* --- events ------------------------------------------------------------ */
 
 static void
-event_copy(struct vc__cm_event *out, const struct rdma_cm_event *in)
+event_copy(struct vc__rdma_event *out, const struct rdma_cm_event *in)
 {
     const struct rdma_conn_param *conn = &in->param.conn;
 
-    memset(out, 0, offsetof(struct vc__cm_event, data));
+    memset(out, 0, offsetof(struct vc__rdma_event, data));
     out->type = in->event;
     out->status = in->status;
     out->id = in->id;
@@ -154,54 +153,27 @@ event_count(struct vc__ledger *l, enum rdma_cm_event_type type)
 static void
 events_ready(struct vc__source *s)
 {
-    struct vc__cm *cm = caa_container_of(s, struct vc__cm, source);
+    struct vc__rdma_context *c =
+        caa_container_of(s, struct vc__rdma_context, source);
 
     for (int i = 0; i < EVENT_BATCH; i++) {
         struct rdma_cm_event *event;
-        struct vc__cm_event copy;
-        struct vc__cm_handler *handler;
+        struct vc__rdma_event copy;
+        struct vc__rdma_handler *handler;
 
-        if (rdma_get_cm_event(cm->channel, &event) != 0)
+        if (rdma_get_cm_event(c->channel, &event) != 0)
             return;
         event_copy(&copy, event);
         handler = copy.id->context;
         rdma_ack_cm_event(event);
-        event_count(&cm->engine->ledger, copy.type);
+        event_count(&c->context.engine->ledger, copy.type);
         if (copy.type == RDMA_CM_EVENT_DEVICE_REMOVAL)
-            device_removed(cm, copy.id->verbs);
+            device_removed(c, copy.id->verbs);
         handler->event(handler, &copy);
     }
 }
 
 /* --- the whole --------------------------------------------------------- */
-
-void
-vc__cm_init(struct vc__cm *cm, struct vc__engine *engine, size_t memory,
-            unsigned warm)
-{
-    memset(cm, 0, sizeof *cm);
-    cm->engine = engine;
-    cm->memory = memory;
-    cm->warm = warm;
-    pthread_mutex_init(&cm->open_lock, NULL);
-    CDS_INIT_LIST_HEAD(&cm->devices);
-    CDS_INIT_LIST_HEAD(&cm->watches);
-}
-
-void
-vc__cm_fini(struct vc__cm *cm)
-{
-    struct vc__device *d, *next;
-    struct watch *w, *after;
-
-    cds_list_for_each_entry_safe (d, next, &cm->devices, node)
-        vc__device_free(d);
-    cds_list_for_each_entry_safe (w, after, &cm->watches, node)
-        watch_end(w);
-    if (cm->channel != NULL)
-        rdma_destroy_event_channel(cm->channel);
-    pthread_mutex_destroy(&cm->open_lock);
-}
 
 #define CM_DEVICE "/dev/infiniband/rdma_cm"
 
@@ -245,7 +217,7 @@ fail_channel(int err)
 }
 
 bool
-vc__cm_refused(char path[VC__NODE_TEXT], bool all)
+vc__rdma_forbidden(char path[VC__NODE_TEXT], bool all)
 {
     bool refused = false;
 
@@ -265,7 +237,7 @@ vc__cm_refused(char path[VC__NODE_TEXT], bool all)
 }
 
 static enum vc_status
-channel_make(struct vc__cm *cm)
+channel_make(struct vc__rdma_context *c)
 {
     struct rdma_event_channel *channel = rdma_create_event_channel();
     int err;
@@ -273,58 +245,72 @@ channel_make(struct vc__cm *cm)
     if (channel == NULL)
         return fail_channel(errno);
     /* Before its events can come. */
-    cm->channel = channel;
-    cm->source.fd = channel->fd;
-    cm->source.ready = events_ready;
+    c->channel = channel;
+    c->source.fd = channel->fd;
+    c->source.ready = events_ready;
     if (fcntl(channel->fd, F_SETFL, fcntl(channel->fd, F_GETFL) | O_NONBLOCK) !=
         0)
         err = errno;
     else
-        err = vc__engine_add(cm->engine, &cm->source);
+        err = vc__engine_add(c->context.engine, &c->source);
     if (err == 0)
         return VC_OK;
-    cm->channel = NULL;
     rdma_destroy_event_channel(channel);
     return fail_channel(err);
 }
 
 enum vc_status
-vc__cm_open(struct vc__cm *cm)
+vc__rdma_open(struct vc__context *context, const struct vc__context_opts *opts)
 {
-    enum vc_status status = VC_OK;
+    struct vc__rdma_context *c = vc__rdma_context_of(context);
 
-    pthread_mutex_lock(&cm->open_lock);
-    if (cm->channel == NULL)
-        status = channel_make(cm);
-    pthread_mutex_unlock(&cm->open_lock);
-    return status;
+    c->opts = *opts;
+    CDS_INIT_LIST_HEAD(&c->devices);
+    CDS_INIT_LIST_HEAD(&c->watches);
+    return channel_make(c);
+}
+
+void
+vc__rdma_close(struct vc__context *context)
+{
+    struct vc__rdma_context *c = vc__rdma_context_of(context);
+    struct vc__device *d, *next;
+    struct watch *w, *after;
+
+    cds_list_for_each_entry_safe (d, next, &c->devices, node)
+        vc__device_free(d);
+    cds_list_for_each_entry_safe (w, after, &c->watches, node)
+        watch_end(w);
+    vc__engine_remove(c->context.engine, &c->source);
+    rdma_destroy_event_channel(c->channel);
 }
 
 enum vc_status
-vc__cm_device(struct vc__cm *cm, struct rdma_cm_id *id,
-              struct vc__device **device)
+vc__rdma_device(struct vc__rdma_context *c, struct rdma_cm_id *id,
+                struct vc__device **device)
 {
     struct vc__device *d;
     enum vc_status status;
 
-    cds_list_for_each_entry (d, &cm->devices, node) {
+    cds_list_for_each_entry (d, &c->devices, node) {
         if (d->verbs->device == id->verbs->device && !d->doomed) {
             vc__device_get(d);
             *device = d;
             return VC_OK;
         }
     }
-    status = vc__device_new(cm->engine, id->verbs, cm->memory, cm->warm, &d);
+    status = vc__device_new(c->context.engine, id->verbs, c->opts.memory,
+                            c->opts.warm, &d);
     if (status != VC_OK)
         return status;
-    cds_list_add(&d->node, &cm->devices);
-    watch_begin(cm, id);
+    cds_list_add(&d->node, &c->devices);
+    watch_begin(c, id);
     *device = d;
     return VC_OK;
 }
 
 uint8_t
-vc__cm_reads(unsigned wish, unsigned peer, int device)
+vc__rdma_reads(unsigned wish, unsigned peer, int device)
 {
     unsigned n = wish < peer ? wish : peer;
 
@@ -333,20 +319,4 @@ vc__cm_reads(unsigned wish, unsigned peer, int device)
     if ((unsigned)device < n)
         n = (unsigned)device;
     return n > UINT8_MAX ? UINT8_MAX : (uint8_t)n;
-}
-
-const char *
-vc__addr_text(const struct sockaddr *addr, char text[VC__ADDR_TEXT])
-{
-    char host[64], port[8];
-    socklen_t len = addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-                                                : sizeof(struct sockaddr_in);
-
-    if (getnameinfo(addr, len, host, sizeof host, port, sizeof port,
-                    NI_NUMERICHOST | NI_NUMERICSERV) != 0)
-        snprintf(text, VC__ADDR_TEXT, "?");
-    else
-        snprintf(text, VC__ADDR_TEXT,
-                 addr->sa_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
-    return text;
 }

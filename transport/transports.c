@@ -1,0 +1,34 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The list of transports, and what all of them share. */
+#include <string.h>
+
+#include "transport/rdma/rdma.h"
+#include "transport/transport.h"
+
+const struct vc__transport *const vc__transports[] = {&vc__rdma, NULL};
+
+_Static_assert(sizeof vc__transports / sizeof *vc__transports - 1 <=
+                   VC__TRANSPORTS_MAX,
+               "each has its place in struct vc__cm");
+
+const struct vc__transport *
+vc__transport_find(const char *scheme, size_t len)
+{
+    for (unsigned i = 0; vc__transports[i] != NULL; i++) {
+        const char *its = vc__transports[i]->scheme;
+
+        if (strlen(its) == len && memcmp(its, scheme, len) == 0)
+            return vc__transports[i];
+    }
+    return NULL;
+}
+
+const char *
+vc__wire_peer(struct vc__wire *w)
+{
+    if (w->peer_text[0] == '\0')
+        vc__addr_text((struct sockaddr *)&w->peer, w->peer_text);
+    return w->peer_text;
+}
