@@ -304,7 +304,16 @@ vc__accept_get(struct vc__accept *out, const void *data, size_t len)
 static size_t
 addr_bytes(uint8_t family)
 {
-    return family == 4 ? 4 : 16;
+    switch (family) {
+    case 4:
+        return 4;
+    case 6:
+        return 16;
+    case VC__REJECT_NAME:
+        return 8;
+    default:
+        return 0;
+    }
 }
 
 static void
@@ -326,8 +335,7 @@ addr_get(struct vc__reject_addr *a, const uint8_t *in)
     a->weight = in[1];
     a->port = (uint16_t)(in[2] << 8 | in[3]);
     memcpy(a->addr, in + 4, sizeof a->addr);
-    return (a->family == 4 || a->family == 6) &&
-           is_zero(a->addr + used, sizeof a->addr - used);
+    return used > 0 && is_zero(a->addr + used, sizeof a->addr - used);
 }
 
 void

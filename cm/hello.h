@@ -81,11 +81,15 @@ enum vc__reject_reason {
 #undef VC__REJECT_ENUM
 };
 
+/* A family: the key of a name within the process of both ends. */
+#define VC__REJECT_NAME 1
+
 struct vc__reject_addr {
-    uint8_t family; /* 4 or 6 */
+    uint8_t family; /* 4, 6 or VC__REJECT_NAME */
     uint8_t weight;
     uint16_t port;
-    uint8_t addr[16]; /* network order; IPv4 in the first four, 0 behind */
+    uint8_t addr[16]; /* network order; zeros behind the 4 bytes of IPv4 and the
+                         8 of a key */
 };
 
 struct vc__reject {

@@ -99,12 +99,13 @@ vc__link_greet(struct vc__link *link)
 static void
 probe_send(struct vc__link *link)
 {
+    const struct vc__transport *t = link->wire->transport;
     int err;
 
     vc__count(&link->engine->ledger, VC__COUNT_keepalive_probes, 1);
 
     pthread_mutex_lock(&link->lock);
-    err = link->wire->transport->probe(link->wire, &link->keepalive.probed);
+    err = t->probe == NULL ? 0 : t->probe(link->wire, &link->keepalive.probed);
     vc__link_unlock(link);
     if (err != 0)
         vc__link_end(link, VC__LINK_EV_BROKEN, VC_UNAVAILABLE,
@@ -151,6 +152,7 @@ act(struct vc__link *link, enum vc__keepalive_act what)
 static struct vc__keepalive_news
 news_of(struct vc__link *link)
 {
+    const struct vc__transport *t = link->wire->transport;
     struct vc__link_keepalive *k = &link->keepalive;
     struct vc__keepalive_news n = {
         .heard = k->heard, .answered = k->answered, .may_ask = k->asks};
@@ -158,7 +160,7 @@ news_of(struct vc__link *link)
     n.busy = link->ops->busy != NULL && link->ops->busy(link);
     pthread_mutex_lock(&link->lock);
     n.proven = k->state.probe_out &&
-               link->wire->transport->proven(link->wire, k->probed);
+               (t->proven == NULL || t->proven(link->wire, k->probed));
     vc__link_unlock(link);
     k->heard = k->answered = false;
     return n;

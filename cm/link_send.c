@@ -227,13 +227,15 @@ queue_flush(struct vc__link *link)
     while (packet_send(link))
         continue;
     link->round++;
-    if (link->open && !vc__schedule_is_empty(&link->schedule))
+    if (!link->open)
+        return;
+    if (!vc__schedule_is_empty(&link->schedule))
         vc__tally_add(&link->tally,
                       vc__credit_can_send(&link->credit)
                           ? VC__LINK_STALLS_BUFFERS
                           : VC__LINK_STALLS_CREDITS,
                       1);
-    if (link->open && vc__credit_must_tell(&link->credit))
+    if (vc__credit_must_tell(&link->credit))
         credits_tell(link);
     if (link->wire->transport->flush != NULL)
         link->wire->transport->flush(link->wire);

@@ -12,13 +12,15 @@
 #include "transport/error.h"
 
 #define AFTER_SCHEME "://"
+#define NAME_LETTERS                                                           \
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
 
 static enum vc_status
 fail_target(const char *text, const char *why)
 {
     return vc__fail(VC_INVALID_ARGUMENT,
-                    "target \"%.100s\": %s; write rdma://HOST:PORT or "
-                    "rdma://[IPV6]:PORT",
+                    "target \"%.100s\": %s; write rdma://HOST:PORT, "
+                    "rdma://[IPV6]:PORT or inproc://NAME",
                     text, why);
 }
 
@@ -29,6 +31,18 @@ port_good(const char *port)
 
     return digits >= 1 && digits <= 5 && port[digits] == '\0' &&
            atoi(port) <= 65535;
+}
+
+static enum vc_status
+name_parse(struct vc__target *target, const char *text, const char *name)
+{
+    size_t len = strlen(name);
+
+    if (len == 0 || len >= VC__ADDR_NAME || strspn(name, NAME_LETTERS) != len)
+        return fail_target(text, "a name has 1 to 63 letters, digits or .-_");
+    snprintf(target->host, sizeof target->host, "%s", name);
+    target->port[0] = '\0';
+    return VC_OK;
 }
 
 enum vc_status
@@ -42,6 +56,8 @@ vc__target_parse(struct vc__target *target, const char *text)
     if (target->transport == NULL)
         return fail_target(text == NULL ? "" : text, "unknown scheme");
     host += strlen(AFTER_SCHEME);
+    if (target->transport->named)
+        return name_parse(target, text, host);
     if (*host == '[') {
         end = strchr(++host, ']');
         if (end == NULL)
@@ -91,7 +107,11 @@ lookup(const struct vc__target *target, int flags, struct vc__addrs *addrs)
 bool
 vc__target_numeric(const struct vc__target *target, struct vc__addrs *addrs)
 {
-    return lookup(target, AI_NUMERICHOST, addrs) == 0;
+    if (target->transport == NULL || !target->transport->named)
+        return lookup(target, AI_NUMERICHOST, addrs) == 0;
+    addrs->n = 1;
+    vc__addr_name(&addrs->addr[0], target->host);
+    return true;
 }
 
 enum vc_status

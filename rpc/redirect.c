@@ -19,7 +19,10 @@ addr_put(struct vc__reject_addr *out, const struct sockaddr_storage *addr)
 
     memset(out, 0, sizeof *out);
     out->weight = 1;
-    if (addr->ss_family == AF_INET6) {
+    if (addr->ss_family == AF_UNIX) {
+        out->family = VC__REJECT_NAME;
+        vc__addr_key(addr, out->addr);
+    } else if (addr->ss_family == AF_INET6) {
         out->family = 6;
         out->port = ntohs(v6->sin6_port);
         memcpy(out->addr, &v6->sin6_addr, 16);
@@ -43,7 +46,7 @@ vc__redirect_target(struct vc__reject_addr *out, const char *text)
         return vc__fail(VC_INVALID_ARGUMENT,
                         "redirect \"%.100s\": give a numeric address", text);
     addr_put(out, &addrs.addr[0]);
-    if (out->port == 0)
+    if (out->port == 0 && out->family != VC__REJECT_NAME)
         return vc__fail(VC_INVALID_ARGUMENT,
                         "redirect \"%.100s\": port 0 leads nowhere", text);
     return VC_OK;

@@ -7,9 +7,9 @@
 
 #include <verbcall/runtime.h>
 
+#include "cm/cm.h"
 #include "cm/hello.h"
 #include "cm/pools.h"
-#include "cm/cm.h"
 #include "rpc/protobuf_c_table.h"
 #include "rpc/reply.h"
 #include "transport/crew.h"

@@ -34,7 +34,8 @@ struct vc__listening {
 
 /* --- admission --------------------------------------------------------- */
 
-/* The address that a request comes from; IPv4 mapped into IPv6. */
+/* The address that a request comes from; IPv4 mapped into IPv6, zeros for this
+ * process. */
 static void
 source_of(const struct sockaddr_storage *addr, uint8_t source[16])
 {
@@ -44,7 +45,7 @@ source_of(const struct sockaddr_storage *addr, uint8_t source[16])
     memset(source, 0, 16);
     if (addr->ss_family == AF_INET6) {
         memcpy(source, &v6->sin6_addr, 16);
-    } else {
+    } else if (addr->ss_family == AF_INET) {
         source[10] = source[11] = 0xff;
         memcpy(source + 12, &v4->sin_addr, 4);
     }

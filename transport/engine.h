@@ -161,6 +161,11 @@ void vc__engine_rearm(struct vc__engine *e);
 /* 0 or an errno. Holder only, but a source that has no poll may be added by
  * any thread. */
 int vc__engine_add(struct vc__engine *e, struct vc__source *s);
+/* One that was added without poll() has it, and arm(), from now on. The
+ * holder. */
+void vc__engine_poll_source(struct vc__engine *e, struct vc__source *s,
+                            unsigned (*poll)(struct vc__source *s),
+                            void (*arm)(struct vc__source *s));
 void vc__engine_remove(struct vc__engine *e, struct vc__source *s);
 
 #endif

@@ -27,6 +27,16 @@ vc__engine_add(struct vc__engine *e, struct vc__source *s)
 }
 
 void
+vc__engine_poll_source(struct vc__engine *e, struct vc__source *s,
+                       unsigned (*poll)(struct vc__source *s),
+                       void (*arm)(struct vc__source *s))
+{
+    s->poll = poll;
+    s->arm = arm;
+    cds_list_add_tail(&s->node, &e->sources);
+}
+
+void
 vc__engine_remove(struct vc__engine *e, struct vc__source *s)
 {
     epoll_ctl(e->epoll_fd, EPOLL_CTL_DEL, s->fd, NULL);

@@ -121,6 +121,7 @@ struct vc__ear {
 
 struct vc__transport {
     const char *scheme; /* of targets: "rdma" in rdma://HOST:PORT */
+    bool named;         /* targets are SCHEME://NAME, of this process */
 
     /* Bytes that a hello, an accept and a reject may have. */
     uint16_t hello_max, accept_max, reject_max;
@@ -170,12 +171,12 @@ struct vc__transport {
     int (*commit)(struct vc__wire *w, uint32_t len);
     /* (L) The end of a round of packets; NULL: commit() has sent them. */
     void (*flush)(struct vc__wire *w);
-    /* (L) Takes the account of writable(). */
+    /* (L) Takes the account of writable(); NULL where that does not come. */
     void (*retire)(struct vc__wire *w, uint32_t ticket);
 
     /* (L) Asks the peer's host without its process; proven() when it has
      * answered this ticket. 0, or an errno: the connection is broken. Both NULL
-     * where a process answers or nobody. */
+     * where the host is this one. */
     int (*probe)(struct vc__wire *w, uint32_t *ticket);
     bool (*proven)(const struct vc__wire *w, uint32_t ticket);
 

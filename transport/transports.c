@@ -4,10 +4,12 @@
  * The list of transports, and what all of them share. */
 #include <string.h>
 
+#include "transport/inproc/inproc.h"
 #include "transport/rdma/rdma.h"
 #include "transport/transport.h"
 
-const struct vc__transport *const vc__transports[] = {&vc__rdma, NULL};
+const struct vc__transport *const vc__transports[] = {&vc__rdma, &vc__inproc,
+                                                      NULL};
 
 _Static_assert(sizeof vc__transports / sizeof *vc__transports - 1 <=
                    VC__TRANSPORTS_MAX,
