@@ -4,17 +4,15 @@
  * See rpc/again.h. */
 #include "rpc/again.h"
 
-#include "rpc/server_cancel.h"
-
 #include <string.h>
 
 /* --- limits ------------------------------------------------------------ */
 
 /* A call that is made for another ends with it, if not before. */
 static enum vc_status
-parent_join(struct vc__again *a, struct vc_call *parent, uint64_t now)
+parent_join(struct vc__again *a, struct vc__parent *parent, uint64_t now)
 {
-    uint64_t due = parent->site.due;
+    uint64_t due = parent->due;
 
     if (now >= due)
         return vc__fail(VC_DEADLINE_EXCEEDED,
@@ -24,7 +22,7 @@ parent_join(struct vc__again *a, struct vc_call *parent, uint64_t now)
         a->due = due;
         a->ms = (uint32_t)((due - now + 999) / 1000);
     }
-    a->parent = vc__call_children(parent);
+    a->parent = vc__parent_children(parent);
     return a->parent != NULL ? VC_OK
                              : vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
 }
@@ -38,7 +36,7 @@ cancellers_join(struct vc__again *a, const struct vc_call_opts *opts,
     a->canceller = opts->canceller;
     a->parent = NULL;
     if (opts->parent != NULL)
-        status = parent_join(a, opts->parent, now);
+        status = parent_join(a, (struct vc__parent *)opts->parent, now);
     if (status != VC_OK)
         return status;
     if (a->canceller != NULL)

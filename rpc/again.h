@@ -23,12 +23,6 @@ struct vc__again {
     struct vc_canceller *canceller, *parent; /* or NULL */
 };
 
-static inline uint64_t
-vc__due(uint64_t now, uint32_t ms)
-{
-    return ms == VC_NO_DEADLINE ? VC__FOREVER : vc__after_ms(now, ms);
-}
-
 /* Its limits, of options that are whole; now is when it begins. Fails when the
  * parent's deadline has passed, or without memory; else end must follow. */
 enum vc_status vc__again_begin(struct vc__again *a,

@@ -296,8 +296,7 @@ vc_channel_service(struct vc_channel *channel,
                    const struct vc_call_opts *user_opts,
                    struct vc_closures *closures, ProtobufCService **service)
 {
-    struct vc__table *table =
-        vc__tables_get(&channel->runtime->tables, descriptor);
+    struct vc__table *table = vc__table_get(channel->runtime, descriptor);
     struct vc_call_opts opts;
     struct stub *s;
 

@@ -292,8 +292,7 @@ vc_server_add_protobuf_c(struct vc_server *server, ProtobufCService *service,
         return vc__fail(VC_INVALID_ARGUMENT,
                         "flags: 0x%x has others than VC_SERVICE_PARALLEL",
                         (unsigned)flags);
-    served.table =
-        vc__tables_get(&server->runtime->tables, service->descriptor);
+    served.table = vc__table_get(server->runtime, service->descriptor);
     if (served.table == NULL)
         return vc__error_last()->status;
     return vc_server_add(server, &served.table->service, &served, sizeof served,

@@ -150,53 +150,54 @@ table_new(const ProtobufCServiceDescriptor *d)
 
 /* --- all of them ------------------------------------------------------- */
 
-void
-vc__tables_init(struct vc__tables *t)
+static void
+table_end(struct vc__kept *k)
 {
-    pthread_mutex_init(&t->lock, NULL);
-    t->first = NULL;
-}
+    struct vc__table *table = caa_container_of(k, struct vc__table, kept);
 
-void
-vc__tables_fini(struct vc__tables *t)
-{
-    while (t->first != NULL) {
-        struct vc__table *table = t->first;
-
-        t->first = table->next;
-        pthread_mutex_destroy(&table->turns);
-        free(table);
-    }
-    pthread_mutex_destroy(&t->lock);
+    pthread_mutex_destroy(&table->turns);
+    free(table);
 }
 
 /* Under the lock. */
 static struct vc__table *
-table_need(struct vc__tables *t, const ProtobufCServiceDescriptor *d)
+table_find(const struct vc_runtime *r, const ProtobufCServiceDescriptor *d)
 {
-    struct vc__table *table = t->first;
+    for (struct vc__kept *k = r->kept; k != NULL; k = k->next) {
+        struct vc__table *table = caa_container_of(k, struct vc__table, kept);
 
-    while (table != NULL && table->descriptor != d)
-        table = table->next;
+        if (k->end == table_end && table->descriptor == d)
+            return table;
+    }
+    return NULL;
+}
+
+/* Under the lock. */
+static struct vc__table *
+table_need(struct vc_runtime *r, const ProtobufCServiceDescriptor *d)
+{
+    struct vc__table *table = table_find(r, d);
+
     if (table != NULL || descriptor_check(d) != VC_OK)
         return table;
     table = table_new(d);
     if (table != NULL) {
-        table->next = t->first;
-        t->first = table;
+        table->kept.end = table_end;
+        table->kept.next = r->kept;
+        r->kept = &table->kept;
     }
     return table;
 }
 
 struct vc__table *
-vc__tables_get(struct vc__tables *t,
-               const ProtobufCServiceDescriptor *descriptor)
+vc__table_get(struct vc_runtime *runtime,
+              const ProtobufCServiceDescriptor *descriptor)
 {
     struct vc__table *table;
 
-    pthread_mutex_lock(&t->lock);
-    table = table_need(t, descriptor);
-    pthread_mutex_unlock(&t->lock);
+    pthread_mutex_lock(&runtime->keeping);
+    table = table_need(runtime, descriptor);
+    pthread_mutex_unlock(&runtime->keeping);
     return table;
 }
 
@@ -205,7 +206,7 @@ vc_runtime_service(struct vc_runtime *runtime,
                    const ProtobufCServiceDescriptor *descriptor,
                    const struct vc_service **service)
 {
-    struct vc__table *table = vc__tables_get(&runtime->tables, descriptor);
+    struct vc__table *table = vc__table_get(runtime, descriptor);
 
     if (table == NULL)
         return vc__error_last()->status;

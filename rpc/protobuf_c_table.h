@@ -14,25 +14,19 @@
 
 #include <verbcall/service.h>
 
+#include "rpc/runtime.h"
+
 struct vc__table {
+    struct vc__kept kept; /* by the runtime */
     struct vc_service service;
     const ProtobufCServiceDescriptor *descriptor;
-    struct vc__table *next;
     pthread_mutex_t turns; /* of those who serve it: rpc/protobuf_c_server.c */
     struct vc_method methods[];
 };
 
-struct vc__tables {
-    pthread_mutex_t lock;
-    struct vc__table *first; /* lock */
-};
-
-void vc__tables_init(struct vc__tables *t);
-void vc__tables_fini(struct vc__tables *t);
-
 /* The table of this descriptor, made if it was not asked for before. NULL with
  * VC_INVALID_ARGUMENT or VC_RESOURCE_EXHAUSTED, see vc_runtime_service(). */
-struct vc__table *vc__tables_get(struct vc__tables *t,
-                                 const ProtobufCServiceDescriptor *descriptor);
+struct vc__table *vc__table_get(struct vc_runtime *runtime,
+                                const ProtobufCServiceDescriptor *descriptor);
 
 #endif

@@ -135,7 +135,7 @@ vc_runtime_new(const struct vc_runtime_opts *user_opts,
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     r->loop_fd = -1;
     vc__replies_init(&r->replies);
-    vc__tables_init(&r->tables);
+    pthread_mutex_init(&r->keeping, NULL);
     r->links.max = opts.max_links;
     err = progress_init(r, &opts);
     if (err == 0 && getrandom(r->instance, sizeof r->instance, 0) !=
@@ -179,6 +179,17 @@ vc_runtime_stop(struct vc_runtime *r)
         vc__engine_settle(&r->progress[i].engine);
 }
 
+static void
+kept_end(struct vc_runtime *r)
+{
+    while (r->kept != NULL) {
+        struct vc__kept *k = r->kept;
+
+        r->kept = k->next;
+        k->end(k);
+    }
+}
+
 void
 vc_runtime_free(struct vc_runtime *r)
 {
@@ -191,6 +202,7 @@ vc_runtime_free(struct vc_runtime *r)
     free(r->progress);
     vc__crew_fini(&r->crew);
     vc__replies_fini(&r->replies);
-    vc__tables_fini(&r->tables);
+    kept_end(r);
+    pthread_mutex_destroy(&r->keeping);
     free(r);
 }

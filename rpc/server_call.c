@@ -123,6 +123,7 @@ vc__call_take(const struct vc__call_site *site)
     }
     if (call != NULL) {
         call->site = *site;
+        call->parent.due = site->due;
         call->stream = NULL;
         call->reply = NULL;
         site->session->slots[site->slot].call = call;
@@ -181,7 +182,7 @@ vc__call_release(struct vc_call *call)
     if (call->long_reply != NULL)
         vc__call_long_drop(call);
     call->has_text = call->unwanted = false;
-    atomic_store_explicit(&call->cancelled, false, memory_order_relaxed);
+    atomic_store_explicit(&call->parent.cancelled, false, memory_order_relaxed);
     vc__call_metadata_reset(&call->metadata);
     atomic_store_explicit(&call->later, 0, memory_order_relaxed);
     call->refused = false;

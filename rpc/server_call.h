@@ -7,6 +7,7 @@
 #define VC_RPC_SERVER_CALL_H
 
 #include "rpc/arena.h"
+#include "rpc/canceller.h"
 #include "rpc/codec.h"
 #include "rpc/server_metadata.h"
 #include "rpc/server_session.h"
@@ -27,6 +28,7 @@ struct vc__call_site {
 struct vc__call_watch;
 
 struct vc_call {
+    struct vc__parent parent; /* of calls that its handler makes */
     struct vc__call_site site;
     struct vc__task task; /* runs the handler */
     struct vc__send send; /* the reply */
@@ -50,8 +52,7 @@ struct vc_call {
     bool has_text;
     char text[VC__ERROR_TEXT];
 
-    bool unwanted;         /* its client has given it up, or is gone */
-    atomic_bool cancelled; /* rpc/server_cancel.h; by this or its deadline */
+    bool unwanted; /* its client has given it up, or is gone */
     _Atomic(struct vc__call_watch *) watch; /* NULL: nobody asked */
 };
 

@@ -16,7 +16,6 @@
 struct vc__call_watch {
     atomic_uint refs;
     struct vc_call *call; /* until it is over */
-    struct vc_canceller *children;
 
     pthread_mutex_t lock;
     void (*tell)(struct vc_call *call, void *arg); /* lock; NULL: nothing */
@@ -45,7 +44,6 @@ watch_put(struct vc__call_watch *w)
 {
     if (atomic_fetch_sub(&w->refs, 1) > 1)
         return;
-    vc__canceller_put(w->children);
     pthread_mutex_destroy(&w->lock);
     free(w);
 }
@@ -63,11 +61,7 @@ watch_new(struct vc_call *call)
     w->call = call;
     w->arm.run = arm_run;
     pthread_mutex_init(&w->lock, NULL);
-    w->children = vc__canceller_make();
-    if (w->children != NULL)
-        return w;
-    watch_put(w);
-    return NULL;
+    return w;
 }
 
 /* The call's, made at the first use; NULL without memory. */
@@ -119,21 +113,23 @@ watch_fire(struct vc__call_watch *w)
 
 /* --- telling ----------------------------------------------------------- */
 
-/* Sequentially consistent, as are vc_call_on_cancel() and vc__call_children():
- * either they see that the call is cancelled, or we see its watch. */
+/* Sequentially consistent, as are vc_call_on_cancel() and
+ * vc__parent_children(): either they see that the call is cancelled, or we see
+ * its watch and its children. */
 static void
 call_tell(struct vc_call *call)
 {
     struct vc__call_watch *w;
 
-    if (atomic_exchange(&call->cancelled, true))
+    if (!vc__parent_cancel(&call->parent))
         return;
     vc__server_count(call->site.session, VC__COUNT_calls_cancelled, 1);
     w = atomic_load(&call->watch);
+    if (w != NULL)
+        atomic_fetch_add(&w->refs, 1);
+    vc__parent_cancel_children(&call->parent);
     if (w == NULL)
         return;
-    atomic_fetch_add(&w->refs, 1);
-    vc_cancel(w->children);
     watch_fire(w);
     watch_put(w);
 }
@@ -178,25 +174,13 @@ vc__call_unwatch(struct vc_call *call)
     watch_put(w);
 }
 
-/* Of the deadline they know themselves. */
-struct vc_canceller *
-vc__call_children(struct vc_call *call)
-{
-    struct vc__call_watch *w = watch_of(call);
-
-    if (w == NULL)
-        return NULL;
-    if (atomic_load(&call->cancelled))
-        vc_cancel(w->children);
-    return w->children;
-}
-
 /* --- for handlers ------------------------------------------------------ */
 
 bool
 vc_call_is_cancelled(const struct vc_call *call)
 {
-    return atomic_load(&call->cancelled) || vc_call_deadline_us(call) == 0;
+    return atomic_load(&call->parent.cancelled) ||
+           vc_call_deadline_us(call) == 0;
 }
 
 /* Under the lock. Waits until no function runs, without it; false from inside

@@ -11,16 +11,11 @@
 #ifndef VC_RPC_SERVER_CANCEL_H
 #define VC_RPC_SERVER_CANCEL_H
 
-#include "rpc/canceller.h"
 #include "rpc/server_call.h"
 
 /* Its client has given it up, or is gone: its handler is told. Once more does
  * nothing. */
 void vc__call_cancel(struct vc_call *call);
-
-/* What ends with it: calls that its handler makes join this. NULL without
- * memory. Any thread while the call has not ended. */
-struct vc_canceller *vc__call_children(struct vc_call *call);
 
 /* It has ended: nothing is told any more. */
 void vc__call_unwatch(struct vc_call *call);

@@ -67,6 +67,7 @@ call_end(struct vc_call *call, enum vc_status status)
     handlers_count(call, -1);
     if (atomic_load_explicit(&call->watch, memory_order_relaxed) != NULL)
         vc__call_unwatch(call);
+    vc__parent_end(&call->parent);
     if (ended_by_deadline(call, status))
         status = vc_call_fail(call, VC_DEADLINE_EXCEEDED,
                               "its handler was cancelled at its deadline");

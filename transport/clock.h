@@ -28,6 +28,13 @@ vc__after_ms(uint64_t now, uint64_t ms)
     return ms > (UINT64_MAX - now) / 1000u ? VC__FOREVER : now + ms * 1000u;
 }
 
+/* The same for a limit of the public interface, in which UINT32_MAX is none. */
+static inline uint64_t
+vc__due(uint64_t now, uint32_t ms)
+{
+    return ms == UINT32_MAX ? VC__FOREVER : vc__after_ms(now, ms);
+}
+
 /* What is left until then, for a call of the system that waits: -1 is for ever. */
 static inline int
 vc__ms_left(uint64_t now, uint64_t until)

@@ -32,7 +32,7 @@ parent_begin(struct parent *p, uint64_t due)
     p->peer.part = &p->part;
     p->session.peer = &p->peer;
     p->call.site.session = &p->session;
-    p->call.site.due = due;
+    p->call.parent.due = due;
 }
 
 static enum vc_status
