@@ -78,7 +78,7 @@ bool vc__server_session_cancel(struct vc__server_link *sl,
 bool vc__server_session_leave(struct vc__server_link *sl,
                               const struct vc__frame *f);
 
-/* rpc/server_stream.c: MESSAGE, HALF or WINDOW. */
+/* rpc/stream_server.c: MESSAGE, HALF or WINDOW. */
 bool vc__server_session_stream(struct vc__server_link *sl,
                                const struct vc__frame *f);
 

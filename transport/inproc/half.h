@@ -78,8 +78,7 @@ struct vc__inproc_ops {
                    uint32_t len);
     /* ANSWER, REFUSAL, CONFIRM; LEAVE also stands for a BYE without it. */
     void (*note)(struct vc__inproc_wire *w, enum vc__inproc_kind kind);
-    /* A REQUEST. The half is the receiver's until vc__inproc_turn_away() or
-     * vc__inproc_take(). */
+    /* A REQUEST. The half is the receiver's to accept, or to end. */
     void (*request)(struct vc__context *c, struct vc__inproc_half *half);
 };
 
