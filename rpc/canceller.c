@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "transport/error.h"
+#include "transport/core/error.h"
 
 /* --- cancellers -------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "transport/error.h"
+#include "transport/core/error.h"
 
 #define THREADS_MAX 256u
 #define SPARES_MAX  256u

@@ -7,12 +7,12 @@
 
 #include <verbcall/runtime.h>
 
-#include "cm/cm.h"
-#include "cm/hello.h"
-#include "cm/pools.h"
-#include "rpc/reply.h"
-#include "transport/crew.h"
-#include "transport/engine.h"
+#include "cm/connect/cm.h"
+#include "cm/connect/hello.h"
+#include "cm/pool/pools.h"
+#include "rpc/codec/reply.h"
+#include "transport/core/crew.h"
+#include "transport/core/engine.h"
 
 #define VC__ENGINES_MAX 64u
 

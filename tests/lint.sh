@@ -41,18 +41,32 @@ formatted()
 
 layers_look_down()
 {
-    ! grep -n '#include "\(rpc\|cm\|tools\)/' -r transport &&
-        ! grep -n '#include "\(rpc\|tools\)/' -r cm &&
-        ! grep -n '#include "\(rpc\|cm\|transport\)/' -r idl examples &&
+    ! grep -n '#include "\(rpc\|cm\|transport\)/' -r idl examples | grep -v '"transport/core/hash.h"' &&
         ! grep -n '#include [<"]\(rpc\|cm\|transport\|verbcall\)/' -r tests/fake
+}
+
+# The wings of doc/architecture.md in their order: a file includes from its own and from those before it. Client and server do
+# not know each other.
+wings_look_down()
+{
+    wings='transport/core transport/wire transport transport/rdma transport/inproc cm/connect cm/link cm/pool
+        rpc/codec rpc rpc/stream rpc/client rpc/server rpc/services rpc/protobuf_c'
+    grep -H '#include "\(transport\|cm\|rpc\)/' -r transport cm rpc | sed 's/:#include "/ /; s/".*//' |
+        awk -v wings="$wings" '
+            function wing(path) { sub(/\/[^\/]*$/, "", path); return path }
+            BEGIN { for (n = split(wings, w); n > 0; n--) rank[w[n]] = n }
+            {
+                from = wing($1); to = wing($2)
+                if (!(from in rank) || !(to in rank) || rank[to] > rank[from] || from " " to ~ /^(rpc\/server rpc\/client|transport\/inproc transport\/rdma)$/)
+                    print $1 " includes " $2
+            }'
 }
 
 # By what the compiler read for each object of the library.
 only_rdma_sees_verbs()
 {
-    for folder in transport transport/inproc cm rpc; do
-        grep -o '[^ ]*/\(infiniband\|rdma\)/[a-z_]*\.h' "$build/$folder"/.deps/*.Plo | grep -v '/transport/rdma/rdma\.h$'
-    done
+    find "$build/transport" "$build/cm" "$build/rpc" -name '*.Plo' ! -path '*/transport/rdma/*' |
+        xargs grep -o '[^ ]*/\(infiniband\|rdma\)/[a-z_]*\.h' | grep -v '/transport/rdma/rdma\.h$'
     grep -q '/infiniband/verbs\.h' "$build"/transport/rdma/.deps/*.Plo || echo 'objects do not say what they see'
 }
 
@@ -265,6 +279,7 @@ else
     skip every_source_is_formatted 'no clang-format'
 fi
 check no_layer_includes_one_above_it layers_look_down
+check no_wing_includes_one_after_it wings_look_down
 check no_file_outside_transport_rdma_sees_verbs only_rdma_sees_verbs
 check every_source_names_its_licence licensed
 check every_public_header_compiles_alone_in_c alone_in_c

@@ -10,7 +10,7 @@
  * - wire: one connection, the lower half of a link;
  * - ear: an address that is listened at.
  *
- * Negotiation stays above: the hello, accept and reject of cm/hello.h cross the
+ * Negotiation stays above: the hello, accept and reject of cm/connect/hello.h cross the
  * seam as bytes that no transport reads.
  *
  * (H) means: for the holder of the engine only. (L): any thread, under the lock
@@ -27,8 +27,8 @@
 
 #include <verbcall/status.h>
 
-#include "transport/address.h"
-#include "transport/error.h"
+#include "transport/core/address.h"
+#include "transport/core/error.h"
 
 struct vc__engine;
 struct vc__transport;
@@ -196,16 +196,14 @@ struct vc__transport {
     void (*reject)(const struct vc__incoming *in, const void *data, size_t len);
 };
 
-/* All there are; the first is that of a target without a scheme's choice. NULL
- * is last. */
-extern const struct vc__transport *const vc__transports[];
-#define VC__TRANSPORTS_MAX 4
-
-/* That of this scheme, of `len` letters; NULL when there is none. */
-const struct vc__transport *vc__transport_find(const char *scheme, size_t len);
-
 /* The peer's address for people: made only for those who ask, as most wires
  * never have to say it. (H) */
-const char *vc__wire_peer(struct vc__wire *w);
+static inline const char *
+vc__wire_peer(struct vc__wire *w)
+{
+    if (w->peer_text[0] == '\0')
+        vc__addr_text((const struct sockaddr *)&w->peer, w->peer_text);
+    return w->peer_text;
+}
 
 #endif

@@ -12,10 +12,10 @@
 #include <verbcall/counters.h>
 #include <verbcall/status.h>
 
-#include "cm/pool.h"
-#include "rpc/channel.h"
-#include "rpc/server.h"
-#include "rpc/server_link.h"
+#include "cm/pool/pool.h"
+#include "rpc/client/channel.h"
+#include "rpc/server/server.h"
+#include "rpc/server/server_link.h"
 #include "tests/sim/sim.h"
 #include "tests/suite/rdma_links.h"
 #include "transport/rdma/device.h"

@@ -9,8 +9,8 @@
 
 #include <verbcall/counters.h>
 
-#include "cm/pool.h"
-#include "rpc/channel.h"
+#include "cm/pool/pool.h"
+#include "rpc/client/channel.h"
 #include "tests/sim/sim.h"
 #include "tests/suite/rdma_links.h"
 #include "transport/rdma/device.h"

@@ -5,9 +5,9 @@
  * where it was. */
 #include <stdio.h>
 
-#include "cm/peer.h"
-#include "cm/pool.h"
-#include "rpc/channel.h"
+#include "cm/pool/peer.h"
+#include "cm/pool/pool.h"
+#include "rpc/client/channel.h"
 #include "tests/sim/caller.h"
 #include "tests/sim/scene.h"
 #include "tests/suite/rdma_links.h"

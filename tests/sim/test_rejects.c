@@ -9,11 +9,11 @@
 #include <rdma/rdma_cma.h>
 #include <string.h>
 
-#include "cm/hello.h"
-#include "cm/listener.h"
+#include "cm/connect/hello.h"
+#include "cm/link/listener.h"
 #include "rpc/runtime.h"
 #include "tests/sim/scene.h"
-#include "transport/engine.h"
+#include "transport/core/engine.h"
 #include "transport/rdma/rdma.h"
 
 #define THERE       "10.9.0.2"

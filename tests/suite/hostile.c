@@ -10,7 +10,7 @@
 
 #include <verbcall/counters.h>
 
-#include "rpc/server_link.h"
+#include "rpc/server/server_link.h"
 #include "tests/suite/rdma_links.h"
 #include "transport/rdma/buffer.h"
 

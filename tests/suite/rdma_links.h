@@ -6,8 +6,8 @@
 #ifndef VC_TESTS_SUITE_RDMA_LINKS_H
 #define VC_TESTS_SUITE_RDMA_LINKS_H
 
-#include "cm/cm.h"
-#include "cm/link.h"
+#include "cm/connect/cm.h"
+#include "cm/link/link.h"
 #include "transport/rdma/wire.h"
 
 static inline struct vc__qp *

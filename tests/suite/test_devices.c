@@ -12,8 +12,8 @@
 
 #include <verbcall/counters.h>
 
-#include "cm/pool.h"
-#include "rpc/channel.h"
+#include "cm/pool/pool.h"
+#include "rpc/client/channel.h"
 #include "tests/suite/device.h"
 #include "tests/suite/fixture.h"
 #include "tests/suite/pace.h"

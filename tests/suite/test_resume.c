@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cm/link.h"
+#include "cm/link/link.h"
 #include "rpc/runtime.h"
 #include "tests/suite/fixture.h"
 #include "tests/suite/rdma_links.h"

@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "cm/pool.h"
-#include "rpc/channel.h"
+#include "cm/pool/pool.h"
+#include "rpc/client/channel.h"
 #include "rpc/runtime.h"
 #include "tests/suite/callers.h"
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "cm/link_state.h"
+#include "cm/link/link_state.h"
 
 /* One step, with what it should do. */
 static enum vc__link_state

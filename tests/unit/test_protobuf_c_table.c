@@ -3,7 +3,7 @@
  *
  * Tables of services made from what protoc-gen-c generates are those that
  * protoc-gen-verbcall generates. */
-#include "rpc/protobuf_c_table.h"
+#include "rpc/protobuf_c/protobuf_c_table.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 
 #include "tests/suite/lookup.pb-c.h"
 #include "tests/suite/lookup.vc.h"
-#include "transport/error.h"
+#include "transport/core/error.h"
 
 #define MANY 1024
 

@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-#include "cm/schedule.h"
+#include "cm/link/schedule.h"
 #include "tests/unit/random.h"
-#include "transport/metadata.h"
+#include "transport/wire/metadata.h"
 
 #define FLOWS  6u
 #define SENDS  64u

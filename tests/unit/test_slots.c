@@ -12,11 +12,11 @@
 
 #include <cmocka.h>
 
-#include "cm/pool.h"
-#include "cm/session.h"
-#include "rpc/server.h"
-#include "rpc/server_link.h"
-#include "rpc/server_session.h"
+#include "cm/pool/pool.h"
+#include "cm/pool/session.h"
+#include "rpc/server/server.h"
+#include "rpc/server/server_link.h"
+#include "rpc/server/server_session.h"
 #include "transport/rdma/rdma.h"
 
 #define SESSION  3u

@@ -12,8 +12,9 @@
 
 #include <cmocka.h>
 
-#include "cm/hello.h"
-#include "cm/target.h"
+#include "cm/connect/cm.h"
+#include "cm/connect/hello.h"
+#include "cm/connect/target.h"
 
 static void
 host_and_port_are_found(void **state)

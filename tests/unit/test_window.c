@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * cm/window.c: windows follow what peers use. */
+ * cm/link/window.c: windows follow what peers use. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "cm/window.h"
+#include "cm/link/window.h"
 #include "transport/rdma/wire.h"
 
 struct peer {

@@ -17,9 +17,9 @@
 
 #include <urcu/wfcqueue.h>
 
-#include "transport/engine.h"
-#include "transport/packet.h"
+#include "transport/core/engine.h"
 #include "transport/transport.h"
+#include "transport/wire/packet.h"
 
 struct vc__inproc_half;
 struct vc__inproc_wire;

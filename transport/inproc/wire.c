@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The table of inproc. A packet is written straight into the room of the peer's
- * half; credits (transport/credit.h) see to it that there is some, as an end is
+ * half; credits (transport/wire/credit.h) see to it that there is some, as an end is
  * promised no more receives than the other has room for. */
 #include "transport/inproc/wire.h"
 

@@ -12,7 +12,7 @@
 
 #include <verbcall/status.h>
 
-#include "transport/packet.h"
+#include "transport/wire/packet.h"
 
 /* Bytes of a packet, header included, and so of every buffer. */
 #define VC__BUFFER_SIZE VC__PACKET_MAX

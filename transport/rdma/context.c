@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "transport/error.h"
+#include "transport/core/error.h"
 #include "transport/rdma/device.h"
 
 /* Events that one look at the channel handles at most. */

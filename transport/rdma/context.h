@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "transport/engine.h"
+#include "transport/core/engine.h"
 #include "transport/transport.h"
 
 struct vc__device;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transport/error.h"
+#include "transport/core/error.h"
 #include "transport/rdma/device.h"
 
 /* For the peer's vc__qp_probe(). Nothing of ours is open to it all the same: a
