@@ -5,10 +5,8 @@
  * `call_lat server TARGET` and `call_lat client TARGET SIZE COUNT [NS]`. All
  * settings are the library's defaults, as a program that sets none has them.
  * With NS an empty loop makes each call so many nanoseconds longer, a slowdown
- * of known size: bench/compare.sh --plant must find it. `call_lat alone SIZE
- * COUNT` has both ends in one thread, over inproc. */
+ * of known size: bench/compare.sh --plant must find it. */
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,25 +47,10 @@ echo(struct vc_call *call, const Bench__Payload *request, Bench__Payload *reply,
     return VC_OK;
 }
 
-static const struct bench_echo_methods methods = {.call = echo};
-
-/* A server of this runtime that listens. */
-static enum vc_status
-server_open(struct vc_runtime *runtime, const char *target,
-            struct vc_server **server)
-{
-    enum vc_status status = vc_server_new(runtime, NULL, server);
-
-    if (status == VC_OK)
-        status = bench_echo_add(*server, &methods, NULL);
-    if (status == VC_OK)
-        status = vc_server_listen(*server, target);
-    return status;
-}
-
 static int
 serve(const char *target)
 {
+    const struct bench_echo_methods methods = {.call = echo};
     struct vc_runtime *runtime = NULL;
     struct vc_server *server = NULL;
     int result = 0, signal;
@@ -78,7 +61,9 @@ serve(const char *target)
     sigaddset(&ends, SIGTERM);
     sigprocmask(SIG_BLOCK, &ends, NULL); /* before threads are started */
     if (vc_runtime_new(NULL, &runtime) != VC_OK ||
-        server_open(runtime, target, &server) != VC_OK ||
+        vc_server_new(runtime, NULL, &server) != VC_OK ||
+        bench_echo_add(server, &methods, NULL) != VC_OK ||
+        vc_server_listen(server, target) != VC_OK ||
         vc_runtime_start(runtime, 1) != VC_OK) {
         result = fail();
     } else {
@@ -183,14 +168,11 @@ call(const struct load *load, uint64_t count)
     return 0;
 }
 
-/* With a server at the same target, in the same thread, or without. */
 static int
-run_client(const char *target, bool alone, size_t size, uint64_t count,
-           uint64_t ns)
+run_client(const char *target, size_t size, uint64_t count, uint64_t ns)
 {
     struct load load = {.request = BENCH__PAYLOAD__INIT, .spin = turns_of(ns)};
     struct vc_runtime *runtime = NULL;
-    struct vc_server *server = NULL;
     int result;
 
     load.request.data.len = size;
@@ -200,13 +182,11 @@ run_client(const char *target, bool alone, size_t size, uint64_t count,
         return 1;
     }
     if (vc_runtime_new(NULL, &runtime) != VC_OK ||
-        (alone && server_open(runtime, target, &server) != VC_OK) ||
         vc_channel_open(runtime, target, NULL, &load.channel) != VC_OK)
         result = fail();
     else
         result = call(&load, count);
     vc_channel_close(load.channel);
-    vc_server_close(server);
     vc_runtime_free(runtime);
     free(load.request.data.data);
     return result;
@@ -223,13 +203,8 @@ main(int argc, char **argv)
         number_parse(argv[3], 1, MAX_SIZE, &size) &&
         number_parse(argv[4], 1, MAX_COUNT, &count) &&
         (argc == 5 || number_parse(argv[5], 0, MAX_COUNT, &ns)))
-        return run_client(argv[2], false, size, count, ns);
-    if (argc == 4 && strcmp(argv[1], "alone") == 0 &&
-        number_parse(argv[2], 1, MAX_SIZE, &size) &&
-        number_parse(argv[3], 1, MAX_COUNT, &count))
-        return run_client("inproc://call_lat", true, size, count, 0);
+        return run_client(argv[2], size, count, ns);
     fprintf(stderr, "usage: call_lat server TARGET\n"
-                    "       call_lat client TARGET SIZE COUNT [NS]\n"
-                    "       call_lat alone SIZE COUNT\n");
+                    "       call_lat client TARGET SIZE COUNT [NS]\n");
     return 2;
 }

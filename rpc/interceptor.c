@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transport/core/clock.h"
+#include "transport/clock.h"
 
 static struct vc__interceptors *
 chain_new(void)

@@ -25,10 +25,8 @@
 void fixture_assert_status(enum vc_status expected, enum vc_status actual,
                            const char *what, const char *file, int line);
 
-/* "rdma://ADDRESS:PORT" of this machine's RDMA device; with VC_TEST_ADDR=inproc
- * "inproc://suite-PORT". */
+/* "rdma://ADDRESS:PORT" of this machine's RDMA device. */
 const char *fixture_target(uint16_t port, char out[80]);
-bool fixture_is_inproc(void);
 
 /* vc_channel_open() with an option of its own, so that the channel shares no
  * link with another. */
@@ -53,7 +51,6 @@ struct fixture {
     struct vc_runtime *server_runtime;
     struct vc_server *server;
     char target[80];
-    uint16_t port;              /* in it */
     struct vc_runtime *runtime; /* the client's */
     struct vc_channel *channel;
 };

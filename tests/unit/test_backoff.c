@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "cm/connect/backoff.h"
+#include "cm/backoff.h"
 
 #define SEEDS 1000u
 

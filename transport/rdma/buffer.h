@@ -12,10 +12,9 @@
 
 #include <verbcall/status.h>
 
-#include "transport/wire/packet.h"
-
 /* Bytes of a packet, header included, and so of every buffer. */
-#define VC__BUFFER_SIZE VC__PACKET_MAX
+#define VC__BUFFER_SIZE 8192u
+#define VC__BUFFER_LOG2 13
 
 struct vc__buffer {
     uint8_t *data; /* VC__BUFFER_SIZE bytes */
