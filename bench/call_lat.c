@@ -2,11 +2,15 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * How long a blocking call takes, request and reply being of one size: run
- * `call_lat server TARGET` and `call_lat client TARGET SIZE COUNT [NS]`. All
- * settings are the library's defaults, as a program that sets none has them.
- * With NS an empty loop makes each call so many nanoseconds longer, a slowdown
- * of known size: bench/compare.sh --plant must find it. */
+ * `call_lat server TARGET` and `call_lat client TARGET SIZE COUNT`. All settings
+ * are the library's defaults, as a program that sets none has them.
+ *
+ * `call_lat turns TARGET SIZE COUNT [NS]` has both ends in one thread, and makes
+ * COUNT calls for each line that it reads, so that two programs can take turns
+ * (bench/compare.sh). With NS an empty loop makes each call so many nanoseconds
+ * longer, a slowdown of known size. */
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +24,8 @@
 #define MAX_COUNT 100000000
 /* Calls before those that count: caches, credits and polling settle. */
 #define WARM_UP 1000
+/* In a program that has made some before. */
+#define TURN_WARM_UP 200
 /* Under valgrind in an emulator connecting may take longer than the library's
  * timeout the first time, as every function is translated. */
 #define CONNECTS 30
@@ -47,10 +53,24 @@ echo(struct vc_call *call, const Bench__Payload *request, Bench__Payload *reply,
     return VC_OK;
 }
 
+/* A server of this runtime that listens. */
+static enum vc_status
+server_open(struct vc_runtime *runtime, const char *target,
+            struct vc_server **server)
+{
+    static const struct bench_echo_methods methods = {.call = echo};
+    enum vc_status status = vc_server_new(runtime, NULL, server);
+
+    if (status == VC_OK)
+        status = bench_echo_add(*server, &methods, NULL);
+    if (status == VC_OK)
+        status = vc_server_listen(*server, target);
+    return status;
+}
+
 static int
 serve(const char *target)
 {
-    const struct bench_echo_methods methods = {.call = echo};
     struct vc_runtime *runtime = NULL;
     struct vc_server *server = NULL;
     int result = 0, signal;
@@ -61,9 +81,7 @@ serve(const char *target)
     sigaddset(&ends, SIGTERM);
     sigprocmask(SIG_BLOCK, &ends, NULL); /* before threads are started */
     if (vc_runtime_new(NULL, &runtime) != VC_OK ||
-        vc_server_new(runtime, NULL, &server) != VC_OK ||
-        bench_echo_add(server, &methods, NULL) != VC_OK ||
-        vc_server_listen(server, target) != VC_OK ||
+        server_open(runtime, target, &server) != VC_OK ||
         vc_runtime_start(runtime, 1) != VC_OK) {
         result = fail();
     } else {
@@ -149,30 +167,109 @@ connect_channel(struct vc_channel *channel)
     return status;
 }
 
+/* Makes count calls that count, after warm_up others. */
+static enum vc_status
+connect_and_measure(struct load *load, uint64_t warm_up, uint64_t count,
+                    struct histogram *times)
+{
+    static struct histogram ignored;
+    enum vc_status status = connect_channel(load->channel);
+
+    if (status == VC_OK)
+        status = measure(load, warm_up, &ignored);
+    if (status == VC_OK)
+        status = measure(load, count, times);
+    return status;
+}
+
 /* fast_us is the time of a call that nothing disturbed: on a host with other
  * work it moves less than the median. */
-static int
-call(const struct load *load, uint64_t count)
+static double
+fast_us(const struct histogram *times)
 {
-    static struct histogram warm_up, times;
-
-    if (connect_channel(load->channel) != VC_OK ||
-        measure(load, WARM_UP, &warm_up) != VC_OK ||
-        measure(load, count, &times) != VC_OK)
-        return fail();
-    printf("median_us %.2f\np99_us %.2f\nmin_us %.2f\nfast_us %.3f\n",
-           (double)histogram_quantile(&times, 500) / 1e3,
-           (double)histogram_quantile(&times, 990) / 1e3,
-           (double)times.min / 1e3,
-           (double)histogram_quantile(&times, 100) / 1e3);
-    return 0;
+    return (double)histogram_quantile(times, 100) / 1e3;
 }
 
 static int
-run_client(const char *target, size_t size, uint64_t count, uint64_t ns)
+run_client(const char *target, struct load *load, uint64_t count)
+{
+    static struct histogram times;
+    struct vc_runtime *runtime = NULL;
+    int result = 0;
+
+    if (vc_runtime_new(NULL, &runtime) != VC_OK ||
+        vc_channel_open(runtime, target, NULL, &load->channel) != VC_OK ||
+        connect_and_measure(load, WARM_UP, count, &times) != VC_OK)
+        result = fail();
+    else
+        printf("median_us %.2f\np99_us %.2f\nmin_us %.2f\nfast_us %.3f\n",
+               (double)histogram_quantile(&times, 500) / 1e3,
+               (double)histogram_quantile(&times, 990) / 1e3,
+               (double)times.min / 1e3, fast_us(&times));
+    vc_channel_close(load->channel);
+    vc_runtime_free(runtime);
+    return result;
+}
+
+/* --- both ends in one thread --------------------------------------------- */
+
+/* target ends in port 0, and the server gets any. */
+static enum vc_status
+open_both(struct vc_runtime *runtime, const char *target,
+          struct vc_server **server, struct vc_channel **channel)
+{
+    enum vc_status status = server_open(runtime, target, server);
+    int host = (int)strlen(target) - 1;
+    char to[256];
+
+    if (status != VC_OK)
+        return status;
+    snprintf(to, sizeof to, "%.*s%d", host, target, vc_server_port(*server));
+    return vc_channel_open(runtime, to, NULL, channel);
+}
+
+/* A runtime and a connection of its own, as where buffers lie makes one some
+ * percent faster or slower than another. */
+static int
+run_turn(const char *target, struct load *load, uint64_t count)
+{
+    struct vc_runtime *runtime = NULL;
+    struct vc_server *server = NULL;
+    struct histogram times = {0};
+    int result = 0;
+
+    if (vc_runtime_new(NULL, &runtime) != VC_OK ||
+        open_both(runtime, target, &server, &load->channel) != VC_OK ||
+        connect_and_measure(load, TURN_WARM_UP, count, &times) != VC_OK)
+        result = fail();
+    else
+        printf("%.3f\n", fast_us(&times));
+    fflush(stdout);
+    vc_channel_close(load->channel);
+    load->channel = NULL;
+    vc_server_close(server);
+    vc_runtime_free(runtime);
+    return result;
+}
+
+static int
+run_turns(const char *target, struct load *load, uint64_t count)
+{
+    int result = 0;
+    char line[80];
+
+    while (result == 0 && fgets(line, sizeof line, stdin) != NULL)
+        result = run_turn(target, load, count);
+    return result;
+}
+
+/* --- arguments ----------------------------------------------------------- */
+
+static int
+run_load(bool turns, const char *target, size_t size, uint64_t count,
+         uint64_t ns)
 {
     struct load load = {.request = BENCH__PAYLOAD__INIT, .spin = turns_of(ns)};
-    struct vc_runtime *runtime = NULL;
     int result;
 
     load.request.data.len = size;
@@ -181,13 +278,8 @@ run_client(const char *target, size_t size, uint64_t count, uint64_t ns)
         fprintf(stderr, "call_lat: no memory for %zu bytes\n", size);
         return 1;
     }
-    if (vc_runtime_new(NULL, &runtime) != VC_OK ||
-        vc_channel_open(runtime, target, NULL, &load.channel) != VC_OK)
-        result = fail();
-    else
-        result = call(&load, count);
-    vc_channel_close(load.channel);
-    vc_runtime_free(runtime);
+    result = turns ? run_turns(target, &load, count)
+                   : run_client(target, &load, count);
     free(load.request.data.data);
     return result;
 }
@@ -195,16 +287,19 @@ run_client(const char *target, size_t size, uint64_t count, uint64_t ns)
 int
 main(int argc, char **argv)
 {
+    bool turns = argc > 1 && strcmp(argv[1], "turns") == 0;
     uint64_t size, count, ns = 0;
 
     if (argc == 3 && strcmp(argv[1], "server") == 0)
         return serve(argv[2]);
-    if ((argc == 5 || argc == 6) && strcmp(argv[1], "client") == 0 &&
+    if ((argc == 5 || (turns && argc == 6)) &&
+        (turns || strcmp(argv[1], "client") == 0) &&
         number_parse(argv[3], 1, MAX_SIZE, &size) &&
         number_parse(argv[4], 1, MAX_COUNT, &count) &&
         (argc == 5 || number_parse(argv[5], 0, MAX_COUNT, &ns)))
-        return run_client(argv[2], size, count, ns);
+        return run_load(turns, argv[2], size, count, ns);
     fprintf(stderr, "usage: call_lat server TARGET\n"
-                    "       call_lat client TARGET SIZE COUNT [NS]\n");
+                    "       call_lat client TARGET SIZE COUNT\n"
+                    "       call_lat turns TARGET SIZE COUNT [NS]\n");
     return 2;
 }

@@ -14,8 +14,9 @@ usage()
 usage: sh bench/compare.sh [OPTION...] COMMIT
 Compares a blocking call with request and reply of 64 bytes in this tree with the same in a commit:
 both are built as products, beside each other, and run in turn in one boot, each with its own
-benchmark program. Runs on this machine if it has an RDMA device, otherwise in a virtual machine
-with Soft-RoCE. Installs what is missing for that.
+benchmark program, which has both ends of the call in one thread. Runs on this machine if it has an
+RDMA device, otherwise in a virtual machine with Soft-RoCE; if that is emulated, its clock counts
+instructions, the kernel's too, at 1 ns each. Installs what is missing for that.
   --minutes N        measure times for at most N minutes (default 20)
   --only time        count no instructions
   --only instructions  measure no times; the verdict is then `none`
@@ -23,8 +24,8 @@ with Soft-RoCE. Installs what is missing for that.
 Prints lines of name and value:
   ratio, ratio_low, ratio_high   the time of a call in the tree over that in the commit, and its
                                  95 % interval; it is measured until the interval is narrow enough
-  blocks                         measurements, of two runs of each
-  tree_call_us, commit_call_us   the medians of their runs
+  blocks                         measurements, of ten turns of each
+  tree_call_us, commit_call_us   the medians of their turns
   SIDE_instructions_tree, SIDE_instructions_commit, SIDE_instructions_ratio
                                  in user space of a call, SIDE being client or server: those of the
                                  thread that polls, with one empty turn of polling for each
@@ -94,10 +95,28 @@ bench_prepare 'build callgrind'
 build_both
 echo "bench: $where" >&2
 cd "$build/compare" || exit 3
-"$top/tests/rdma" --timeout $((minutes * 60 + 1800)) --share "$build" -- \
-    sh "$top/bench/compare_inside.sh" "$base/build" "$PWD/tree" $((minutes * 60)) "$only" "$plant" >compare.out ||
-    fail "the measurement ended with status $?"
-cat compare.out
+
+# inside ARGUMENT... -- OPTION...: runs compare_inside.sh with the arguments, with these options for tests/rdma.
+inside()
+{
+    arguments=''
+    while [ "$1" != -- ]; do
+        arguments="$arguments $1"
+        shift
+    done
+    shift
+    # shellcheck disable=SC2086 # words
+    "$top/tests/rdma" --timeout $((minutes * 60 + 1800)) --share "$build" "$@" -- \
+        sh "$top/bench/compare_inside.sh" "$base/build" "$PWD/tree" $arguments || fail "the measurement ended with status $?"
+}
+
+{
+    [ "$only" = instructions ] || inside time $((minutes * 60)) "$plant" -- --steady
+    [ "$only" = time ] || inside instructions --
+} >compare.out || exit 3
+[ "$only" != instructions ] || echo 'verdict none' >>compare.out
+sed '/^verdict /d' compare.out
+grep '^verdict ' compare.out
 case $(sed -n 's/^verdict //p' compare.out) in
 same | faster | none) exit 0 ;;
 slower) exit 1 ;;

@@ -2,18 +2,20 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# compare_inside.sh COMMIT_BUILD TREE_BUILD SECONDS all|time|instructions PLANT: the part of compare.sh that runs where the
-# RDMA device is, in the folder of steady.so. Prints compare.sh's lines.
+# compare_inside.sh COMMIT_BUILD TREE_BUILD time SECONDS PLANT
+# compare_inside.sh COMMIT_BUILD TREE_BUILD instructions
+# The part of compare.sh that runs where the RDMA device is, in the folder of steady.so. Prints compare.sh's lines.
 set -u
 bench=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd) || exit 1
 # shellcheck source=examples/servers.sh
 . "$bench/../examples/servers.sh"
 
-commit=$1 tree=$2 seconds=$3 only=$4 plant=$5
-count=2000          # calls in one run; in a guest they take about as long as starting the run
+commit=$1 tree=$2 what=$3 seconds=${4-0} plant=${5-0}
+count=500           # calls in a turn
+turns=10            # in a block, of each
 look_every=4        # blocks
 short=200 long=1200 # calls in the two runs under callgrind
-spin=0              # nanoseconds that are wasted in each call of the tree
+spin=''             # nanoseconds that are wasted in each call of the tree
 
 die()
 {
@@ -33,113 +35,88 @@ program()
 
 # --- times ---------------------------------------------------------------
 
-# start BUILD: starts its server, whose port is then $vc_port.
-start()
+# run BUILD NAME [NS]: a program that makes a turn of calls when a line is written to $tmp/NAME.in.
+run()
 {
-    vc_server_start env LD_LIBRARY_PATH="$1/.libs" "$(program "$1")" server "$(vc_target 0)" ||
-        die "call_lat of $1 does not serve"
-}
-
-# client BUILD PORT [NS]: makes calls, and leaves in $tmp/said what call_lat says of them.
-client()
-{
-    folder=$1 target=$(vc_target "$2")
+    folder=$1 name=$2
     shift 2
-    env LD_LIBRARY_PATH="$folder/.libs" timeout 600 \
-        "$(program "$folder")" client "$target" 64 "$count" "$@" >"$tmp/said" || die "call_lat of $folder failed"
-}
-
-# Prints the time that the last client's calls took, by the name $key.
-time_of_call()
-{
-    sed -n "s/^$key //p" "$tmp/said"
-}
-
-# Which time counts: that of calls that nothing disturbed, or the median if one of the programs does not print it. Each
-# program runs once besides, so that it has been read from the disk.
-choose_key()
-{
-    key=fast_us
-    for one in "$commit" "$tree"; do
-        start "$one"
-        client "$one" "$vc_port"
-        vc_server_stop || die 'call_lat failed'
-        [ -n "$(time_of_call)" ] || key=median_us
-    done
-    echo "bench: $key is compared" >&2
-}
-
-# Sets $spin to $plant percent of a call's time, of the fastest of three runs.
-choose_spin()
-{
-    start "$tree"
-    for one in 1 2 3; do
-        client "$tree" "$vc_port"
-        time_of_call
-    done >"$tmp/spins"
-    vc_server_stop || die 'call_lat failed'
-    spin=$(sort -n "$tmp/spins" | awk -v percent="$plant" 'NR == 1 { printf "%d", percent / 100 * $1 * 1000 }')
-    echo "bench: planted in each call of the tree: $plant percent, $spin ns" >&2
+    exec env LD_LIBRARY_PATH="$folder/.libs" timeout 600 \
+        "$(program "$folder")" turns "$(vc_target 0)" 64 "$count" "$@" <"$tmp/$name.in" >"$tmp/$name.out"
 }
 
 start_commit()
 {
-    start "$commit"
-    commit_port=$vc_port
+    run "$commit" commit 3>&- 4<&- 5>&- 6<&- &
+    exec 3>"$tmp/commit.in" 4<"$tmp/commit.out"
+    turn_commit # the first one is slower
 }
 
 start_tree()
 {
-    start "$tree"
-    tree_port=$vc_port
+    # shellcheck disable=SC2086 # no word or one
+    run "$tree" tree $spin 3>&- 4<&- 5>&- 6<&- &
+    exec 5>"$tmp/tree.in" 6<"$tmp/tree.out"
+    turn_tree
 }
 
-run_commit()
+turn_commit()
 {
-    client "$commit" "$commit_port"
-    commit_times="$commit_times $(time_of_call)"
+    echo >&3
+    read -r commit_us <&4 || die "call_lat of $commit failed, or is too old to take turns"
 }
 
-run_tree()
+turn_tree()
 {
-    if [ "$spin" -eq 0 ]; then
-        client "$tree" "$tree_port"
-    else
-        client "$tree" "$tree_port" "$spin"
-    fi
-    tree_times="$tree_times $(time_of_call)"
+    echo >&5
+    read -r tree_us <&6 || die "call_lat of $tree failed"
 }
 
-# block N: new processes of both, as blocks must not depend on each other, and four runs: ABBA, or if N is odd BAAB.
+# block N: new processes of both, as blocks must not depend on each other, and their turns in the order ABBA.
 block()
 {
-    commit_times='' tree_times=''
-    steps='start_commit start_tree run_commit run_tree run_tree run_commit'
-    [ $(($1 % 2)) -eq 0 ] || steps='start_tree start_commit run_tree run_commit run_commit run_tree'
+    steps='start_commit start_tree'
+    [ $(($1 % 2)) -eq 0 ] || steps='start_tree start_commit'
     for step in $steps; do
         "$step"
     done
-    echo "$commit_times $tree_times" >>"$tmp/blocks"
-    vc_server_stop || die 'call_lat failed'
+    turn=0
+    while [ $((turn += 1)) -le "$turns" ]; do
+        steps='turn_commit turn_tree'
+        [ $((turn % 2)) -eq 0 ] || steps='turn_tree turn_commit'
+        for step in $steps; do
+            "$step"
+        done
+        echo "$1 $commit_us $tree_us"
+    done >>"$tmp/turns"
+    exec 3>&- 4<&- 5>&- 6<&-
+    wait
+}
+
+# Sets $spin to $plant percent of a call's time. Both programs have been read from the disk then.
+choose_spin()
+{
+    block 0
+    [ "$plant" -ne 0 ] || return
+    spin=$(median_of 3 | awk -v percent="$plant" '{ printf "%d", percent / 100 * $1 * 1000 }')
+    echo "bench: planted in each call of the tree: $plant percent, $spin ns" >&2
 }
 
 judge()
 {
-    awk -v final="$1" -f "$bench/ratio.awk" "$tmp/blocks"
+    awk -v final="$1" -f "$bench/ratio.awk" "$tmp/turns"
 }
 
-# median_of FIELD FIELD: of the times of all blocks.
+# median_of FIELD: of all turns.
 median_of()
 {
-    awk -v a="$1" -v b="$2" '{ print $a; print $b }' "$tmp/blocks" | sort -n |
-        awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
+    awk -v field="$1" '{ print $field }' "$tmp/turns" | sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
 }
 
 compare_times()
 {
-    : >"$tmp/blocks"
-    choose_key
-    [ "$plant" -eq 0 ] || choose_spin
+    mkfifo "$tmp/commit.in" "$tmp/commit.out" "$tmp/tree.in" "$tmp/tree.out" || exit 1
+    choose_spin
+    : >"$tmp/turns"
     end=$(($(date +%s) + seconds))
     n=0 word=undecided final=0
     while [ "$word" = undecided ]; do
@@ -152,8 +129,9 @@ compare_times()
     judge "$final" >"$tmp/judged"
     word=$(sed -n 's/^word //p' "$tmp/judged")
     sed '/^word /d' "$tmp/judged"
-    echo "tree_call_us $(median_of 3 4)"
-    echo "commit_call_us $(median_of 1 2)"
+    echo "tree_call_us $(median_of 3)"
+    echo "commit_call_us $(median_of 2)"
+    echo "verdict $word"
 }
 
 # --- instructions --------------------------------------------------------
@@ -212,13 +190,11 @@ compare_counts()
 }
 
 tmp=$(mktemp -d) || exit 1
-vc_start_s=120 vc_stop_s=60
-word=none
-[ "$only" = instructions ] || compare_times
-if [ "$only" != time ]; then
+case $what in
+time) compare_times ;;
+instructions)
     vc_start_s=300 vc_stop_s=120 # under callgrind
     compare_counts steady
-    compare_counts polling
-fi
-echo "verdict $word"
+    compare_counts polling ;;
+esac
 rm -r "$tmp"

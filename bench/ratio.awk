@@ -1,27 +1,34 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# awk -v final=0|1 -f ratio.awk SAMPLES: the ratio of two programs' times, its 95 % interval, and a word. Each line of
-# SAMPLES is a block: COMMIT COMMIT TREE TREE, the times of two runs of each. Prints lines of name and value:
+# awk -v final=0|1 -f ratio.awk TURNS: the ratio of two programs' times, its 95 % interval, and a word. Each line of TURNS is
+# BLOCK COMMIT TREE: the times of a turn of each, which followed each other. Prints lines of name and value:
 #   ratio, ratio_low, ratio_high   the tree's time over the commit's, and its interval
 #   blocks                         how many there were
 #   word                           same, slower, faster, or undecided
 #
-# Why so: a host with other work makes a run some percent slower for seconds, and now and then one run many times slower.
-# - In a block the runs follow each other in the order ABBA, in the next one BAAB, so that what drifts slowly slows both
-#   alike. Of each program's two runs the faster one counts, as nothing makes a run too fast. A block gives one number, the
-#   logarithm of TREE over COMMIT; blocks are independent of each other, as each has new processes.
+# Why so: a host with other work makes a turn some percent slower for seconds, and now and then one turn many times slower; and
+# a process is some percent faster or slower than another of the same program.
+# - A turn takes some ten milliseconds, and the two programs take turns in the order ABBA, so that what drifts slowly slows
+#   both alike. A block gives one number, the median of its turns' logarithms of TREE over COMMIT; blocks are independent of
+#   each other, as each has new processes.
 # - Of these the mean without the highest and lowest fifth is taken, which outliers cannot move. Its interval is Student's t
 #   with the winsorized deviation (Tukey and McLaughlin).
-# - The interval is looked at again and again, and an early end would make chance decide. So before the final look (final=0)
-#   a word is said only when the whole interval is on one side of a border: within 1 % of 1 it is `same`; above 1.01, and
-#   itself within 1 % of the ratio, `slower`; below 1/1.01 `faster`. Otherwise the measurement goes on.
-# - At the final look an interval within 1 % of the ratio is enough: then a ratio beyond 1 % of 1 decides, if 1 is outside of
-#   the interval. A wider one is enough if all of it is beyond 1 % of 1. What remains is `undecided`.
+# - Before the final look (final=0) the measurement goes on until the interval reaches at most 0.8 % to each side. Only its
+#   width says when to end, or chance would decide: of many looks one finds the ratio off. Then two equal programs are more
+#   than 1 % apart in some 15 of 1000 measurements.
+# - At the final look, when the time is over, 1 % to each side is enough; a wider interval is, if all of it is beyond 1 % of 1.
+#   What remains is `undecided`.
 
-NF == 4 && $1 > 0 && $2 > 0 && $3 > 0 && $4 > 0 { insert(log(least_of($3, $4) / least_of($1, $2))) }
+NF == 3 && $2 > 0 && $3 > 0 {
+    if ($1 != block)
+        end_block()
+    block = $1
+    turns[n_turns++] = log($3 / $2)
+}
 
 END {
+    end_block()
     if (n < enough) {
         print "blocks", n + 0
         print "word", "undecided"
@@ -30,16 +37,26 @@ END {
     estimate()
     printf "ratio %.4f\nratio_low %.4f\nratio_high %.4f\n", exp(middle), exp(middle - half), exp(middle + half)
     print "blocks", n
-    print "word", final ? final_word() : early_word()
+    print "word", word()
 }
 
 BEGIN {
     enough = 12 # blocks, before anything is said
     border = log(1.01)
+    narrow = log(1.008)
 }
 
-function least_of(a, b) {
-    return a + 0 < b + 0 ? a : b
+# The median of a block's turns is its value.
+function end_block(    sorted, i, j) {
+    if (n_turns == 0)
+        return
+    for (i = 0; i < n_turns; i++) {
+        for (j = i; j > 0 && sorted[j - 1] > turns[i]; j--)
+            sorted[j] = sorted[j - 1]
+        sorted[j] = turns[i]
+    }
+    insert((sorted[int((n_turns - 1) / 2)] + sorted[int(n_turns / 2)]) / 2)
+    n_turns = 0
 }
 
 # Keeps the values sorted.
@@ -75,20 +92,10 @@ function student(freedom,    z) {
     return z + (z ^ 3 + z) / (4 * freedom) + (5 * z ^ 5 + 16 * z ^ 3 + 3 * z) / (96 * freedom ^ 2)
 }
 
-function early_word() {
-    if (middle - half > -border && middle + half < border)
-        return "same"
-    if (half <= border && middle - half > border)
+function word() {
+    if (half <= (final ? border : narrow))
+        return middle > border ? "slower" : middle < -border ? "faster" : "same"
+    if (final && middle - half > border)
         return "slower"
-    if (half <= border && middle + half < -border)
-        return "faster"
-    return "undecided"
-}
-
-function final_word() {
-    if (half > border)
-        return middle - half > border ? "slower" : middle + half < -border ? "faster" : "undecided"
-    if (middle > border && middle > half)
-        return "slower"
-    return middle < -border && -middle > half ? "faster" : "same"
+    return final && middle + half < -border ? "faster" : "undecided"
 }

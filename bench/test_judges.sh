@@ -19,7 +19,8 @@ is()
     fi
 }
 
-# blocks N RATIO NOISE: blocks of a tree whose times are RATIO times those of the commit. One run in ten is disturbed.
+# blocks N RATIO NOISE: blocks of a tree whose times are RATIO times those of the commit. Each process has NOISE, and each
+# turn; one turn in ten is disturbed.
 blocks()
 {
     awk -v n="$1" -v ratio="$2" -v noise="$3" '
@@ -27,11 +28,16 @@ blocks()
             state = (state * 16807) % 2147483647
             return state / 2147483647
         }
-        function run(us) { return us * exp(noise * (draw() + draw() + draw() + draw() - 2)) * (draw() < 0.1 ? 1 + 10 * draw() : 1) }
+        function noisy(us) { return us * exp(noise * (draw() + draw() + draw() + draw() - 2)) }
+        function turn(us) { return noisy(us) * (draw() < 0.1 ? 1 + 10 * draw() : 1) }
         BEGIN {
             state = 20261122
-            for (i = 0; i < n; i++)
-                print run(40), run(40), run(40 * ratio), run(40 * ratio)
+            for (i = 0; i < n; i++) {
+                commit = noisy(40)
+                tree = noisy(40 * ratio)
+                for (j = 0; j < 10; j++)
+                    print i, turn(commit), turn(tree)
+            }
         }'
 }
 
@@ -47,9 +53,10 @@ is equal_programs_are_same same "$(word 0 200 1 0.03)"
 is a_program_of_1_03_is_slower slower "$(word 0 200 1.03 0.03)"
 is a_program_of_0_97_is_faster faster "$(word 0 200 0.97 0.03)"
 is a_program_of_1_03_is_not_same_after_few_blocks undecided "$(word 0 16 1.03 0.1)"
-is a_program_of_1_01_is_not_judged_before_the_end undecided "$(word 0 200 1.01 0.03)"
-is a_program_of_1_013_is_slower_at_the_end slower "$(word 1 200 1.013 0.03)"
-is a_program_of_1_005_is_same_at_the_end same "$(word 1 200 1.005 0.03)"
+is a_program_of_1_015_is_slower slower "$(word 0 200 1.015 0.03)"
+is a_program_of_1_005_is_same same "$(word 0 200 1.005 0.03)"
+is before_the_end_one_percent_is_too_wide undecided "$(word 0 40 1.03 0.04)"
+is at_the_end_one_percent_is_enough slower "$(word 1 40 1.03 0.04)"
 is too_few_blocks_decide_nothing undecided "$(word 1 11 1.5 0.01)"
 is much_noise_decides_nothing undecided "$(word 1 40 1.03 0.2)"
 is much_slower_is_seen_in_much_noise slower "$(word 1 40 1.5 0.2)"
