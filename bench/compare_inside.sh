@@ -47,6 +47,7 @@ run()
 start_commit()
 {
     run "$commit" commit 3>&- 4<&- 5>&- 6<&- &
+    commit_run=$!
     exec 3>"$tmp/commit.in" 4<"$tmp/commit.out"
     turn_commit # the first one is slower
 }
@@ -55,6 +56,7 @@ start_tree()
 {
     # shellcheck disable=SC2086 # no word or one
     run "$tree" tree $spin 3>&- 4<&- 5>&- 6<&- &
+    tree_run=$!
     exec 5>"$tmp/tree.in" 6<"$tmp/tree.out"
     turn_tree
 }
@@ -89,7 +91,8 @@ block()
         echo "$1 $commit_us $tree_us"
     done >>"$tmp/turns"
     exec 3>&- 4<&- 5>&- 6<&-
-    wait
+    wait "$commit_run" || die "call_lat of $commit ended with status $?"
+    wait "$tree_run" || die "call_lat of $tree ended with status $?"
 }
 
 # Sets $spin to $plant percent of a call's time. Both programs have been read from the disk then.
@@ -189,6 +192,7 @@ compare_counts()
         { show("client", $1, $3); show("server", $2, $4) }'
 }
 
+trap '' PIPE # that a program has ended is found by what is read from it
 tmp=$(mktemp -d) || exit 1
 case $what in
 time) compare_times ;;

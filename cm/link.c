@@ -199,7 +199,7 @@ link_act(struct vc__link *link, enum vc__link_action action)
     case VC__LINK_DO_ANSWER:
         tell_down(link);
         if (!disconnect(link))
-            link->parted = false;
+            link->left_cleanly = false;
         take_apart(link);
         break;
     case VC__LINK_DO_FAIL:
@@ -220,7 +220,7 @@ link_act(struct vc__link *link, enum vc__link_action action)
     }
 }
 
-/* What comes next, an event of the CM must tell. */
+/* True while the next step of the link is an event of rdma_cm. */
 static bool
 waits_for_cm(enum vc__link_state state)
 {
@@ -229,16 +229,16 @@ waits_for_cm(enum vc__link_state state)
 }
 
 static void
-haste_follow(struct vc__link *link)
+awaiting_count(struct vc__link *link)
 {
-    bool hasty = waits_for_cm(link->state);
-    unsigned *count = &link->cm->engine->hasty;
+    bool awaits = waits_for_cm(link->state);
+    unsigned *count = &link->cm->engine->awaiting_cm;
 
-    if (hasty && !link->hasty)
+    if (awaits && !link->awaits_cm)
         ++*count;
-    else if (!hasty && link->hasty)
+    else if (!awaits && link->awaits_cm)
         --*count;
-    link->hasty = hasty;
+    link->awaits_cm = awaits;
 }
 
 /* The number that a link in this state is in; 0: in none. */
@@ -308,7 +308,7 @@ vc__link_event(struct vc__link *link, enum vc__link_event event)
 
     step_count(link, step.next, event);
     link->state = step.next;
-    haste_follow(link);
+    awaiting_count(link);
     link_act(link, step.action);
 }
 
@@ -397,7 +397,7 @@ link_on_cm(struct vc__cm_handler *h, const struct vc__cm_event *ev)
     case RDMA_CM_EVENT_DISCONNECTED:
         /* With a status, it is the kernel that gave up waiting for the peer's
          * answer. */
-        link->parted = ev->status == 0;
+        link->left_cleanly = ev->status == 0;
         vc__link_end(link, VC__LINK_EV_LEFT, VC_UNAVAILABLE,
                      "%s closed the connection, or its process ended",
                      vc__link_peer(link));

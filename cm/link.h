@@ -83,13 +83,15 @@ struct vc__link {
     struct vc__cm_handler handler;
     struct rdma_cm_id *id;
     enum vc__link_state state;
-    bool active; /* the side that connects */
-    bool stale;  /* refused for its QP number: another may do */
-    bool told;   /* ops->down has run */
-    bool hasty;  /* counted in engine->hasty */
-    bool asked;  /* the peer may know our QP's number */
-    bool parted; /* it has said that it is done with it, and we answered */
-    bool heard;  /* refused by whatever is there */
+    bool active;    /* the side that connects */
+    bool stale;     /* refused for its QP number: another may do */
+    bool told;      /* ops->down has run */
+    bool awaits_cm; /* counted in engine->awaiting_cm */
+    bool asked;     /* the peer may know our QP's number */
+    /* The peer has disconnected and we have answered: it sends nothing to our
+     * QP any more, so that the QP may be used again. */
+    bool left_cleanly;
+    bool heard; /* refused by whatever is there */
     bool has_reject;
     bool silent;        /* keepalive took the peer for dead */
     const char *breach; /* the rule that the peer's frame broke; NULL: none */

@@ -244,7 +244,7 @@ vc__link_unprepare(struct vc__link *link)
 {
     if (link->device == NULL)
         return;
-    vc__qp_fini(&link->qp, !link->asked || link->parted);
+    vc__qp_fini(&link->qp, !link->asked || link->left_cleanly);
     grant_end(link);
     vc__device_put(link->device);
     link->device = NULL;

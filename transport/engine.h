@@ -88,8 +88,10 @@ struct vc__engine {
     int loop_fd;
     atomic_bool told;
 
-    unsigned depth;   /* the holder waits in a handler */
-    unsigned hasty;   /* connections that wait for descriptors to tell */
+    unsigned depth; /* the holder waits in a handler */
+    /* Links that wait for an event of rdma_cm: descriptors are looked at more
+     * often (LOOK_CM_US). */
+    unsigned awaiting_cm;
     bool stirred;     /* a look or a timer did something nobody counted yet */
     unsigned handled; /* handlers run since the clock was read */
     unsigned turns;
