@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "rpc/interceptor.h"
-#include "transport/metadata.h"
+#include "transport/wire/metadata.h"
 
 const struct vc_metadata *
 vc_interception_metadata(const struct vc_interception *call, size_t *n)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transport/clock.h"
+#include "transport/core/clock.h"
 
 static struct vc__interceptors *
 chain_new(void)

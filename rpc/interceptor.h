@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A chain of interceptors, and a call's way through it: which callbacks come
- * in which order. rpc/channel_intercept.c and rpc/server_intercept.c lead calls
+ * in which order. rpc/client/channel_intercept.c and rpc/server/server_intercept.c lead calls
  * through it. Reads no clock but in vc_interception_deadline_us(). */
 #ifndef VC_RPC_INTERCEPTOR_H
 #define VC_RPC_INTERCEPTOR_H
@@ -14,7 +14,7 @@
 #include <verbcall/interceptor.h>
 #include <verbcall/service.h>
 
-#include "transport/error.h"
+#include "transport/core/error.h"
 
 /* Unchanged while calls run. A client's streams may outlive their channel, so
  * they hold it, too. */

@@ -41,10 +41,33 @@ formatted()
 
 layers_look_down()
 {
-    ! grep -n '#include "\(rpc\|cm\|tools\)/' -r transport &&
-        ! grep -n '#include "\(rpc\|tools\)/' -r cm &&
-        ! grep -n '#include "\(rpc\|cm\|transport\)/' -r idl examples &&
+    ! grep -n '#include "\(rpc\|cm\|transport\)/' -r idl examples | grep -v '"transport/core/hash.h"' &&
         ! grep -n '#include [<"]\(rpc\|cm\|transport\|verbcall\)/' -r tests/fake
+}
+
+# The wings of doc/architecture.md in their order: a file includes from its own and from those before it. Client and server do
+# not know each other.
+wings_look_down()
+{
+    wings='transport/core transport/wire transport transport/rdma transport/inproc cm/connect cm/link cm/pool
+        rpc/codec rpc rpc/stream rpc/client rpc/server rpc/services rpc/protobuf_c'
+    grep -H '#include "\(transport\|cm\|rpc\)/' -r transport cm rpc | sed 's/:#include "/ /; s/".*//' |
+        awk -v wings="$wings" '
+            function wing(path) { sub(/\/[^\/]*$/, "", path); return path }
+            BEGIN { for (n = split(wings, w); n > 0; n--) rank[w[n]] = n }
+            {
+                from = wing($1); to = wing($2)
+                if (!(from in rank) || !(to in rank) || rank[to] > rank[from] || from " " to ~ /^(rpc\/server rpc\/client|transport\/inproc transport\/rdma)$/)
+                    print $1 " includes " $2
+            }'
+}
+
+# By what the compiler read for each object of the library.
+only_rdma_sees_verbs()
+{
+    find "$build/transport" "$build/cm" "$build/rpc" -name '*.Plo' ! -path '*/transport/rdma/*' |
+        xargs grep -o '[^ ]*/\(infiniband\|rdma\)/[a-z_]*\.h' | grep -v '/transport/rdma/rdma\.h$'
+    grep -q '/infiniband/verbs\.h' "$build"/transport/rdma/.deps/*.Plo || echo 'objects do not say what they see'
 }
 
 licensed()
@@ -256,6 +279,8 @@ else
     skip every_source_is_formatted 'no clang-format'
 fi
 check no_layer_includes_one_above_it layers_look_down
+check no_wing_includes_one_after_it wings_look_down
+check no_file_outside_transport_rdma_sees_verbs only_rdma_sees_verbs
 check every_source_names_its_licence licensed
 check every_public_header_compiles_alone_in_c alone_in_c
 if command -v c++ >/dev/null; then
@@ -271,6 +296,7 @@ fi
 check makefiles_are_short makefiles_are_short
 check headers_map_and_library_agree_on_the_symbols symbols_agree
 check every_equivalent_mutant_is_one equivalents_fit
+check documents_name_what_there_is sh tests/names.sh
 check each_row_of_doc_outcomes_has_its_test outcomes_agree
 check the_table_of_moments_in_doc_outcomes_is_that_of_its_test moments_agree
 check the_figures_that_are_checked_are_those_that_readme_promises figures_agree

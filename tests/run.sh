@@ -28,7 +28,8 @@ by side.
   resume      QPs that die under calls        examples   README's first command
   interop     gRPC's interoperability cases   vm         the virtual machine itself
   features    what calls may ask for          alive      dead peers are found by keepalive
-  qp          what QPs are connected with     fuzz       a peer's bytes, by libFuzzer
+  inproc * +  the same, within one process    fuzz       a peer's bytes, by libFuzzer
+  qp          what QPs are connected with
   devices     a process with two of them      judges     the benchmarks' verdicts
   wire        two guests, wire cut or bad
 --long runs what takes longer, too: more seeds, rounds and fuzzing, the suites over RDMA with the
@@ -45,7 +46,7 @@ die()
     exit 1
 }
 
-native='unit idl fake sim'
+native='unit idl fake sim inproc'
 only_long='coverage mutants figures'
 over_rdma='calls features connect qp devices faithful foreign hostile interop kill alive blows resume leaks'
 
@@ -196,7 +197,7 @@ lane_here()
     if [ -z "$wanted" ]; then
         # shellcheck disable=SC2086 # words
         run_native asan $native
-        run_native tsan unit fake sim
+        run_native tsan unit fake sim inproc
     fi
     check fuzz tests/fuzz/run.sh "$build"
     if [ -n "$long$wanted" ]; then

@@ -57,7 +57,9 @@ function with_shares(runs, file,    n, list, i, out)
     if (runs != "" && index($0, matching)) {
         n = ++count[$4]
         text[$4, n] = $0
-        key[$4, n] = $1 " " $4 " " $6 " " $7
+        name = $1
+        sub(/.*\//, "", name) # a file may move to another folder
+        key[$4, n] = name " " $4 " " $6 " " $7
         runs_of[$4, n] = runs
         file_of[$4, n] = $1
     }

@@ -5,7 +5,7 @@
 #   programs    the native test programs, linked to the library as a shared object, so that a mutant is one object and one
 #               link, whatever tests it: mutate/base/libvc-fake.so, which has the simulated world's functions in place of
 #               the system's, or libvc-device.so. mutate/base/protoc-gen-verbcall is the plugin.
-#   FILE=rpc/call.c FOLDER=PATH PATH/rpc/call.c.o PATH/libvc-fake.so ...
+#   FILE=rpc/client/call.c FOLDER=PATH PATH/rpc/call.c.o PATH/libvc-fake.so ...
 #               the same with the source PATH/rpc/call.c in place of the product's
 mutate_mk := $(lastword $(MAKEFILE_LIST))
 include Makefile

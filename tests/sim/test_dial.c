@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cm/hello.h"
+#include "cm/connect/hello.h"
 #include "tests/sim/sim.h"
 
 #define SEEDS 20u

@@ -9,7 +9,7 @@
 #include <verbcall/counters.h>
 #include <verbcall/stream.h>
 
-#include "rpc/channel.h"
+#include "rpc/client/channel.h"
 #include "tests/sim/caller.h"
 #include "tests/sim/later.h"
 

@@ -10,7 +10,8 @@
 
 #include <verbcall/counters.h>
 
-#include "rpc/server_link.h"
+#include "rpc/server/server_link.h"
+#include "tests/suite/rdma_links.h"
 #include "transport/rdma/buffer.h"
 
 #define PATIENT_MS 20000
@@ -147,7 +148,8 @@ links_watch(struct fixture *f)
 static void
 link_buffer(struct vc__link *link, void *arg)
 {
-    const struct vc__buffer *b = link->qp.buffers[link->qp.n_buffers - 1];
+    const struct vc__buffer *b =
+        link_qp(link)->buffers[link_qp(link)->n_buffers - 1];
 
     *(struct hostile_buffer *)arg =
         (struct hostile_buffer){.data = b->data, .key = b->lkey};

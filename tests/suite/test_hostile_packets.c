@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "transport/credit.h"
+#include "transport/wire/credit.h"
 
 /* The place of its methods in suite.Probe. */
 #define COUNT 3

@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "cm/dial.h"
+#include "cm/connect/dial.h"
 
 #define T0   UINT64_C(1000000)
 #define DUE  (T0 + 2000000)

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * rpc/again.h: when a call is to end that is made for another. */
+ * rpc/client/again.h: when a call is to end that is made for another. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "rpc/again.h"
-#include "rpc/server_cancel.h"
+#include "rpc/client/again.h"
+#include "rpc/server/server_cancel.h"
 
 #define NOW UINT64_C(1000000) /* us */
 
@@ -32,7 +32,7 @@ parent_begin(struct parent *p, uint64_t due)
     p->peer.part = &p->part;
     p->session.peer = &p->peer;
     p->call.site.session = &p->session;
-    p->call.site.due = due;
+    p->call.parent.due = due;
 }
 
 static enum vc_status

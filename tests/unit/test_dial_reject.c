@@ -202,6 +202,41 @@ a_redirect_to_ipv4_is_its_family_port_and_address_only(void **state)
     assert_memory_equal(&wanted, &step.way->addr, sizeof wanted);
 }
 
+/* A name leads those of its process only, and an address nobody of them. */
+static void
+a_redirect_to_a_name_is_for_who_came_by_a_name(void **state)
+{
+    struct vc__reject r = {.reason = VC__REJECT_MOVED, .n_addrs = 2};
+    struct vc__addrs addrs = {.n = 1};
+    struct vc__dial_opts opts = {.addrs = &addrs, .due = DUE, .offer = most};
+    struct sockaddr_storage wanted;
+    struct vc__dial_step step;
+    struct vc__dial d;
+
+    (void)state;
+    r.addrs[0] = (struct vc__reject_addr){
+        .family = 4, .weight = 1, .port = 7471, .addr = {10, 9, 0, 1}};
+    r.addrs[1] = (struct vc__reject_addr){.family = VC__REJECT_NAME,
+                                          .weight = 1,
+                                          .addr = {1, 2, 3, 4, 5, 6, 7, 8}};
+    vc__addr_name(&addrs.addr[0], "first");
+    vc__dial_begin(&d, &opts);
+    assert_int_equal(VC__DIAL_TRY, vc__dial_next(&d, T0, &step));
+    reject(&d, step.which, T0, VC_UNAVAILABLE, "moved", &r);
+    assert_int_equal(VC__DIAL_TRY, vc__dial_next(&d, T0, &step));
+    vc__addr_of_key(&wanted, r.addrs[1].addr);
+    assert_memory_equal(&wanted, &step.way->addr, sizeof wanted);
+    fail_silent(&d, step.which, T0, "down");
+    assert_int_equal(VC__DIAL_FAIL, vc__dial_next(&d, T0, &step));
+
+    begin(&d, 1, 1);
+    reject(&d, expect_try(&d, T0, 1), T0, VC_UNAVAILABLE, "moved", &r);
+    assert_int_equal(VC__DIAL_TRY, vc__dial_next(&d, T0, &step));
+    assert_int_equal(AF_INET, step.way->addr.ss_family);
+    fail_silent(&d, step.which, T0, "down");
+    assert_int_equal(VC__DIAL_FAIL, vc__dial_next(&d, T0, &step));
+}
+
 static void
 redirects_that_lead_in_a_circle_end_with_the_third(void **state)
 {
@@ -515,6 +550,7 @@ main(void)
         cmocka_unit_test(a_redirect_keeps_family_port_address_and_scope),
         cmocka_unit_test(
             a_redirect_to_ipv4_is_its_family_port_and_address_only),
+        cmocka_unit_test(a_redirect_to_a_name_is_for_who_came_by_a_name),
         cmocka_unit_test(redirects_that_lead_in_a_circle_end_with_the_third),
         cmocka_unit_test(the_most_addresses_that_there_can_be_are_all_tried),
         cmocka_unit_test(weights_are_shares_of_the_clients),

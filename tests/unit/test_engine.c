@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "transport/engine.h"
+#include "transport/core/engine.h"
 
 /* It polls this long before it sleeps, so that what comes meanwhile comes
  * while it polls; a sleep that should not be lasts to the deadline. */

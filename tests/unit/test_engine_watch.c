@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "transport/engine.h"
+#include "transport/core/engine.h"
 
 /* Nothing that is to come takes so long, and nothing comes by itself. */
 #define PATIENCE_MS 10000

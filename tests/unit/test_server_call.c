@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * rpc/server_call.h: how many calls are kept for others, and what a request's
+ * rpc/server/server_call.h: how many calls are kept for others, and what a request's
  * metadata say of attempts before it. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "rpc/server.h"
-#include "rpc/server_call.h"
+#include "rpc/server/server.h"
+#include "rpc/server/server_call.h"
 
 #define KEPT 256u /* calls of a part */
 #define MORE 3u

@@ -1,0 +1,173 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What a call is answered with: the message, packed when the link asks for it,
+ * or an error. */
+#include "rpc/server/server_reply.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <verbcall/call.h>
+
+#include "rpc/server/server_limit.h"
+#include "rpc/server/stream_server.h"
+
+static void
+reply_done(struct vc__send *send, enum vc__send_end end)
+{
+    struct vc_call *call = caa_container_of(send, struct vc_call, send);
+
+    vc__server_session_sent(call->site.session, call->site.slot, end);
+}
+
+struct vc__send *
+vc__call_send(struct vc_call *call)
+{
+    return &call->send;
+}
+
+static void
+reply_write(struct vc__send *send, uint8_t *out)
+{
+    struct vc_call *call = caa_container_of(send, struct vc_call, send);
+
+    vc__codec_pack(&call->method->reply, &call->packing, call->reply, out);
+}
+
+static void
+reply_send(struct vc_call *call, enum vc_status status, uint8_t flags,
+           uint32_t len)
+{
+    const struct vc__call_site *site = &call->site;
+
+    if (call->counted != 0)
+        vc__limit_give(call);
+    if (call->stream != NULL)
+        vc__call_stream_end(call);
+    call->send.done = reply_done;
+    call->send.wants_ack = call->send.of_reply = true;
+    call->send.frame = (struct vc__frame){
+        .type = VC__FRAME_REPLY,
+        .flags = flags,
+        .slot = site->slot,
+        .session = site->session->number,
+        .sequence = site->session->slots[site->slot].sequence,
+        .method = (uint16_t)status,
+        .body_len = len,
+        .metadata = call->metadata.said,
+        .metadata_len = (uint16_t)call->metadata.said_len,
+    };
+    vc__server_session_reply(site->session, site->slot);
+}
+
+static void
+reply_error(struct vc_call *call, enum vc_status status, uint8_t flags)
+{
+    call->send.body = (const uint8_t *)call->text;
+    reply_send(call, status, flags,
+               call->has_text ? (uint32_t)strlen(call->text) : 0);
+}
+
+void
+vc__reply_refuse(struct vc_call *call, enum vc_status status, const char *text)
+{
+    vc_call_fail(call, status, "%s", text);
+    reply_error(call, status, VC__FRAME_NOT_EXECUTED);
+}
+
+static void
+on_overdue(struct vc__timer *timer)
+{
+    struct vc_call *call = caa_container_of(timer, struct vc_call, overdue);
+
+    vc__server_session_overdue(call->site.session, call->site.slot);
+}
+
+/* A long reply may have to wait for credits of a client that stands still. If
+ * none of it has gone by then, it is not kept. Without memory for a timer it is. */
+static void
+long_watch(struct vc_call *call)
+{
+    if (call->site.due != VC__FOREVER)
+        vc__timer_start(&vc__call_part(call)->progress->engine.timers,
+                        &call->overdue, call->site.due, on_overdue);
+}
+
+void
+vc__reply_forget(struct vc_call *call)
+{
+    vc__call_long_drop(call);
+    vc_call_fail(call, VC_DEADLINE_EXCEEDED,
+                 "the deadline passed before the reply could go");
+    call->send.body = (const uint8_t *)call->text;
+    call->send.frame.method = VC_DEADLINE_EXCEEDED;
+    call->send.frame.metadata_len = 0;
+    call->send.frame.body_len = (uint32_t)strlen(call->text);
+}
+
+static void
+reply_message(struct vc_call *call)
+{
+    const struct vc_message_type *type = &call->method->reply;
+    size_t size = call->packing.size;
+    size_t max = call->site.session->peer->message_max;
+
+    call->send.body = NULL;
+    call->send.write = reply_write;
+    if (!vc__codec_reply_fits(call->method, size)) {
+        vc_call_fail(call, VC_RESOURCE_EXHAUSTED,
+                     "the reply of %s has %zu bytes, its max_reply is %u",
+                     call->method->name, size, call->method->max_reply);
+        reply_error(call, VC_RESOURCE_EXHAUSTED, 0);
+        return;
+    }
+    if (size > max) {
+        vc_call_fail(call, VC_RESOURCE_EXHAUSTED,
+                     "the reply of %s has %zu bytes, the client takes %zu",
+                     call->method->name, size, max);
+        reply_error(call, VC_RESOURCE_EXHAUSTED, 0);
+        return;
+    }
+    if (size + call->metadata.said_len > VC__EAGER_MAX) {
+        call->send.body = call->long_reply = malloc(size);
+        if (call->long_reply == NULL) {
+            vc_call_fail(call, VC_RESOURCE_EXHAUSTED,
+                         "the server has no memory for the reply");
+            reply_error(call, VC_RESOURCE_EXHAUSTED, 0);
+            return;
+        }
+        vc__codec_pack(type, &call->packing, call->reply, call->long_reply);
+        long_watch(call);
+    }
+    reply_send(call, VC_OK, 0, (uint32_t)size);
+}
+
+enum vc_status
+vc__reply_measure(struct vc_call *call)
+{
+    if (vc__codec_measure(&call->method->reply, call->reply, &call->packing))
+        return VC_OK;
+    return vc_call_fail(call, VC_INTERNAL,
+                        "the handler of %s left a field of its reply unset "
+                        "that must be set",
+                        call->method->name);
+}
+
+void
+vc__reply_result(struct vc_call *call, enum vc_status status)
+{
+    if (call->site.kind & VC__FRAME_SERVER_STREAM && status == VC_OK) {
+        call->send.body = (const uint8_t *)"";
+        reply_send(call, VC_OK, 0, 0);
+        return;
+    }
+    if (status == VC_OK)
+        status = vc__reply_measure(call);
+    if (status == VC_OK)
+        reply_message(call);
+    else
+        reply_error(call,
+                    (unsigned)status > VC_UNAUTHENTICATED ? VC_UNKNOWN : status,
+                    call->refused ? VC__FRAME_NOT_EXECUTED : 0);
+}
