@@ -195,7 +195,8 @@ offer_meet(struct vc__dial_way *w, const struct vc__reject *r)
         r->log2_eager > offer.log2_eager ||
         r->log2_message > offer.log2_message)
         return false;
-    offer.features = r->features;
+    if (r->features != 0)
+        offer.features = r->features;
     if (r->credits != 0)
         offer.credits = r->credits;
     if (r->log2_eager != 0)

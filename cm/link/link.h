@@ -20,6 +20,7 @@
 
 #include <urcu/list.h>
 
+#include "cm/connect/features.h"
 #include "cm/connect/hello.h"
 #include "cm/link/link_keepalive.h"
 #include "cm/link/link_state.h"
@@ -99,6 +100,7 @@ struct vc__link {
     struct vc__accept accept;
     struct vc__reject reject; /* the peer's, if has_reject */
     unsigned credits_max; /* receives to promise at most; 0: as we see fit */
+    uint32_t features;    /* VC__FEATURE_*: agreed on when it is up */
 
     /* Messages that were appended and not yet taken up; any thread appends,
      * the one with the lock takes up. */
@@ -210,6 +212,13 @@ void vc__link_event(struct vc__link *link, enum vc__link_event event);
 void vc__link_end(struct vc__link *link, enum vc__link_event event,
                   enum vc_status status, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* Frames that a packet of the link may have. */
+static inline uint16_t
+vc__link_frames_max(const struct vc__link *link)
+{
+    return link->features & VC__FEATURE_COALESCED ? UINT16_MAX : 1;
+}
 
 /* The peer's address for people. */
 static inline const char *

@@ -53,9 +53,26 @@ accept_fault(const struct vc__link *link, const struct vc__accept *a)
     if (a->version < link->hello.version_min ||
         a->version > link->hello.version_max)
         return "it chose a version that was not offered";
-    if (a->features & ~link->hello.features)
+    if (a->features & ~link->hello.features ||
+        (a->features != 0 && !(a->features & VC__FEATURES_SAID)))
         return "it chose features that were not offered";
     return NULL;
+}
+
+/* A server does all that a client of ours may ask for. */
+static bool
+features_take(struct vc__link *link)
+{
+    const char *missing;
+
+    link->features = vc__features_of(link->accept.features);
+    missing = vc__features_missing(link->features);
+    if (missing == NULL)
+        return true;
+    vc__link_end(link, VC__LINK_EV_REFUSED, VC_UNIMPLEMENTED,
+                 "%s has no %s, which this client needs", vc__link_peer(link),
+                 missing);
+    return false;
 }
 
 void
@@ -77,6 +94,8 @@ vc__link_on_answered(struct vc__wire *w, const void *data, size_t len)
                      vc__link_peer(link), fault);
         return;
     }
+    if (!features_take(link))
+        return;
     status = w->transport->confirm(w);
     if (status != VC_OK) {
         end_failed(link, status == VC_UNAVAILABLE ? VC__LINK_EV_REFUSED

@@ -93,6 +93,12 @@ packet_handled(struct vc__link *link)
 static bool
 frame_take(struct vc__link *link, const struct vc__frame *f)
 {
+    const char *breach = vc__features_has_first(link->features)
+                             ? NULL
+                             : vc__features_breach(link->features, f);
+
+    if (breach != NULL)
+        return vc__link_breach(link, breach);
     return f->type == VC__FRAME_PING ? vc__link_ping(link, f)
                                      : link->ops->frame(link, f);
 }
@@ -153,6 +159,9 @@ vc__link_on_received(struct vc__wire *w, const uint8_t *data, uint32_t len)
         link_malformed(link, "a packet out of sequence");
     else if (!link->active && p.sequence == 0 && p.count == 0)
         link_malformed(link, "a first packet without an OPEN");
+    else if (p.count > vc__link_frames_max(link))
+        link_malformed(link, "several frames in a packet, which were not "
+                             "agreed on");
     else
         packet_handle(link, &reader, &p.word);
 }

@@ -170,10 +170,11 @@ frames_write(struct vc__link *link, uint8_t *out, uint32_t room,
              uint16_t *count)
 {
     uint32_t len = VC__PACKET_HEADER;
+    uint16_t most = vc__link_frames_max(link);
     struct vc__send *s;
 
     *count = 0;
-    while (*count < UINT16_MAX &&
+    while (*count < most &&
            (s = vc__schedule_take(&link->schedule, room - len)) != NULL) {
         send_write(link, s, out + len);
         len += s->take;

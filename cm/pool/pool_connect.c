@@ -95,7 +95,8 @@ dial(struct vc__pool *p, struct vc__addrs *addrs)
         .addrs = addrs,
         .due = p->attempt.due,
         .seed = chance(p),
-        .offer = {.credits = VC__WINDOW_MAX,
+        .offer = {.features = VC__FEATURES_OURS,
+                  .credits = VC__WINDOW_MAX,
                   .log2_eager = VC__PACKET_LOG2,
                   .log2_message = p->opts.log2_message}};
 

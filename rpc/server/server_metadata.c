@@ -101,6 +101,13 @@ said_grow(struct vc_call *call, struct vc__call_metadata *own, size_t more)
     return true;
 }
 
+/* Whether the client takes metadata (cm/connect/features.h). */
+static bool
+is_heard(const struct vc_call *call)
+{
+    return (call->site.session->peer->features & VC__FEATURE_METADATA) != 0;
+}
+
 /* Adds an entry that may be. */
 static enum vc_status
 say(struct vc_call *call, const struct vc_metadata *entry, bool trailing)
@@ -122,6 +129,10 @@ say_more(struct vc_call *call, const struct vc_metadata *entry, bool trailing)
 {
     const struct vc__call_metadata *own = &call->metadata;
 
+    if (!is_heard(call))
+        return vc__fail(VC_FAILED_PRECONDITION,
+                        "the client takes no metadata, so %s cannot be added",
+                        entry->key);
     if (entry->length > VC_METADATA_MAX ||
         own->said_len - own->advice_len + vc__metadata_size(entry) >
             VC_METADATA_MAX)
@@ -188,6 +199,8 @@ vc_call_pushback(struct vc_call *call, int32_t ms)
     struct vc_metadata entry = {.key = VC__METADATA_PUSHBACK, .value = number};
     enum vc_status status;
 
+    if (!is_heard(call))
+        return VC_OK; /* advice, no part of the answer */
     entry.length = (size_t)snprintf(number, sizeof number, "%d", (int)ms);
     unsay(call, entry.key);
     call->metadata.advice_len = 0;

@@ -75,12 +75,24 @@ vc__server_peer_new(struct vc__server_part *part, const struct vc__hello *hello)
     peer->part = part;
     CDS_INIT_LIST_HEAD(&peer->spare);
     peer->message_max = (size_t)1 << hello->log2_message;
+    peer->features = vc__features_of(vc__features_choose(hello->features));
     memcpy(peer->instance, hello->instance, VC__ID_SIZE);
     cds_list_add(&peer->node, bucket_of(part, peer->token));
     cds_list_add_tail(&peer->lonely, &part->lonely);
     part->n_peers++;
     part->n_lonely++;
     return peer;
+}
+
+size_t
+vc__server_peer_message_max(const struct vc__server_peer *peer,
+                            size_t metadata_len)
+{
+    size_t whole = VC__EAGER_MAX - metadata_len;
+
+    return peer->features & VC__FEATURE_LONG || peer->message_max < whole
+               ? peer->message_max
+               : whole;
 }
 
 static void

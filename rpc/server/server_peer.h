@@ -27,6 +27,7 @@ struct vc__server_peer {
     uint8_t instance[VC__ID_SIZE];
     uint64_t token;
     size_t message_max;            /* that it takes */
+    uint32_t features;             /* of all its links: VC__FEATURE_* */
     struct cds_list_head spare;    /* sessions to use again */
     struct vc__server_slab *slabs; /* what they are made of */
     struct vc__opened *opened;     /* for the last session that was opened */
@@ -60,6 +61,10 @@ void vc__server_peer_unless_used(struct vc__server_peer *peer);
 
 /* A call that held it is over. */
 void vc__server_peer_release(struct vc__server_peer *peer);
+
+/* Bytes of the longest message that it takes with so many of metadata. */
+size_t vc__server_peer_message_max(const struct vc__server_peer *peer,
+                                   size_t metadata_len);
 
 /* May the client have a session of this number? */
 bool vc__server_peer_may_have(const struct vc__server_peer *peer,

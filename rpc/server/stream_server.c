@@ -237,7 +237,8 @@ vc__stream_server_open(struct vc_call *call)
     ss->stream.max_reply = call->method->max_reply;
     ss->stream.due = call->site.due;
     ss->stream.memory = part->server->request_memory;
-    ss->stream.most = call->site.session->peer->message_max;
+    ss->stream.most = (uint32_t)vc__server_peer_message_max(
+        call->site.session->peer, VC_METADATA_MAX);
     ss->stream.of_server = true;
     ss->stream.state =
         vc__stream_first(call->method->flags & VC_METHOD_SERVER_STREAM,

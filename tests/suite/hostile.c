@@ -279,13 +279,21 @@ hostile_no_harm(struct fixture *f, const char *after)
 /* --- raw clients ------------------------------------------------------- */
 
 void
-hostile_open(struct fixture *f, struct raw *r)
+hostile_open_with(struct fixture *f, struct raw *r, uint32_t features)
 {
     struct vc__hello hello = raw_hello(&suite_probe_service);
 
+    hello.features = features;
     if (!raw_open(r, f->target, &hello))
-        fail_msg("a good hello was not accepted");
+        fail_msg("a good hello with features 0x%x was not accepted",
+                 (unsigned)features);
     links_watch(f);
+}
+
+void
+hostile_open(struct fixture *f, struct raw *r)
+{
+    hostile_open_with(f, r, 0);
 }
 
 void

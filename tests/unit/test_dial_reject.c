@@ -44,7 +44,7 @@ a_counter_offer_is_met_at_the_same_address(void **state)
 static void
 what_a_counter_offer_does_not_name_stays(void **state)
 {
-    const struct vc__reject r = counter(0x5, 0, 0, 20);
+    const struct vc__reject r = counter(0, 0, 0, 20);
     struct vc__dial_step step;
     struct vc__dial d;
 
@@ -119,7 +119,7 @@ a_counter_offer_beyond_what_we_can_is_not_met(void **state)
 static void
 a_counter_offer_that_is_met_is_not_told_as_an_error(void **state)
 {
-    const struct vc__reject r = counter(0x5, 0, 0, 20);
+    const struct vc__reject r = counter(0, 0, 0, 20);
     struct vc__dial d;
 
     (void)state;
