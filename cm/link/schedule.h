@@ -112,11 +112,17 @@ void vc__schedule_remove(struct vc__send *send);
 /* Takes any out, NULL when there is none: the link is down. */
 struct vc__send *vc__schedule_clear(struct vc__schedule *s);
 
-/* Does it go in parts? */
+/* Does a message go in parts? */
+static inline bool
+vc__body_is_long(size_t body_len, size_t metadata_len)
+{
+    return body_len + metadata_len > VC__EAGER_MAX;
+}
+
 static inline bool
 vc__send_is_long(const struct vc__send *s)
 {
-    return s->frame.body_len + s->frame.metadata_len > VC__EAGER_MAX;
+    return vc__body_is_long(s->frame.body_len, s->frame.metadata_len);
 }
 
 #endif

@@ -19,7 +19,9 @@ vc__client_init(struct vc__client *c, struct vc__pool *pool,
     c->quota = quota;
     c->closed = c->own_used = false;
     CDS_INIT_LIST_HEAD(&c->waiting);
+    pthread_mutex_lock(&pool->lock);
     cds_list_add_tail(&c->node, &pool->clients);
+    pthread_mutex_unlock(&pool->lock);
 }
 
 /* --- placing ----------------------------------------------------------- */

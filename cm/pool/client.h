@@ -27,7 +27,7 @@ struct vc__client {
     struct vc__session own; /* lock: room for one */
 };
 
-/* In the caller's memory. Under the pool's lock; any thread, as all of
+/* In the caller's memory. Any thread, without the pool's lock, as all of
  * these. */
 void vc__client_init(struct vc__client *c, struct vc__pool *pool,
                      const struct vc_service *service, uint32_t weight,

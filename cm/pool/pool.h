@@ -165,11 +165,15 @@ void vc__pool_grow(struct vc__pool *p);
  * one, its links are closed. */
 void vc__pool_tidy(struct vc__pool *p, const struct vc__peer *peer);
 
+/* Under the pool's lock. */
 static inline void
 vc__pool_count(struct vc__pool *p, enum vc__pool_count which, int64_t n)
 {
     vc__tally_add(&p->tally, which, n);
 }
+
+/* One more, without the lock. Any thread. */
+void vc__pool_count_one(struct vc__pool *p, enum vc__pool_count which);
 
 /* The budget of long replies has changed. */
 void vc__pool_count_replies(struct vc__pool *p);

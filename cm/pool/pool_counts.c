@@ -28,6 +28,14 @@ vc__pool_tally_open(struct vc__pool *p)
 }
 
 void
+vc__pool_count_one(struct vc__pool *p, enum vc__pool_count count)
+{
+    pthread_mutex_lock(&p->lock);
+    vc__pool_count(p, count, 1);
+    pthread_mutex_unlock(&p->lock);
+}
+
+void
 vc__pool_count_replies(struct vc__pool *p)
 {
     vc__tally_set(&p->tally, VC__POOL_REPLIES_ARRIVING,

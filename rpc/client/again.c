@@ -101,15 +101,6 @@ vc__again_in_time(const struct vc__again *a, struct vc__unary *u, uint64_t now)
     return false;
 }
 
-/* On any thread. */
-static void
-count(struct vc__pool *pool, enum vc__pool_count which)
-{
-    pthread_mutex_lock(&pool->lock);
-    vc__pool_count(pool, which, 1);
-    pthread_mutex_unlock(&pool->lock);
-}
-
 bool
 vc__again(struct vc__again *a, struct vc__unary *u, uint64_t *wait_us)
 {
@@ -125,10 +116,10 @@ vc__again(struct vc__again *a, struct vc__unary *u, uint64_t *wait_us)
         vc__retry_again(&c->retry, &c->budget, &facts, &seed, wait_us);
 
     if (retry == VC__RETRY_STARVED)
-        count(c->pool, VC__POOL_CALLS_NOT_RETRIED);
+        vc__channel_count(c, VC__POOL_CALLS_NOT_RETRIED);
     if (retry != VC__RETRY_AGAIN)
         return false;
-    count(c->pool, VC__POOL_CALLS_RETRIED);
+    vc__channel_count(c, VC__POOL_CALLS_RETRIED);
     a->attempt++;
     a->seen |= u->error.outcome != VC_OUTCOME_NOT_EXECUTED;
     return true;
@@ -145,7 +136,7 @@ void
 vc__again_expired(const struct vc__again *a, struct vc__unary *u,
                   enum vc_outcome outcome)
 {
-    const struct vc__target *target = &u->channel->pool->opts.target;
+    const struct vc__target *target = vc__channel_target(u->channel);
 
     vc__error_put(&u->error, VC_DEADLINE_EXCEEDED,
                   "%s has not been answered within %u ms by %s:%s",

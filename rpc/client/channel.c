@@ -155,8 +155,10 @@ vc_channel_open(struct vc_runtime *runtime, const char *target,
     vc__waiter_init(&c->unused);
     atomic_init(&c->asyncs, 1);
     vc__waiter_init(&c->idle);
+    pthread_mutex_init(&c->adding, NULL);
     c->pool = vc__pools_get(&c->progress->pools, &pool);
     if (c->pool == NULL) {
+        pthread_mutex_destroy(&c->adding);
         vc__pauses_fini(&c->pauses);
         free(c);
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
@@ -213,6 +215,7 @@ vc_channel_close(struct vc_channel *channel)
         vc__pools_end(channel->pool);
     vc__pauses_fini(&channel->pauses);
     vc__interceptors_put(channel->interceptors);
+    pthread_mutex_destroy(&channel->adding);
     free(channel);
 }
 
@@ -224,7 +227,7 @@ client_find(struct vc__client *from, const struct vc_service *service)
     return from;
 }
 
-/* Under the pool's lock. NULL without memory. */
+/* Under c->adding. NULL without memory. */
 static struct vc__client *
 client_make(struct vc_channel *c, const struct vc_service *service)
 {
@@ -247,20 +250,36 @@ client_add(struct vc_channel *c, const struct vc_service *service)
 {
     struct vc__client *cl;
 
-    pthread_mutex_lock(&c->pool->lock);
+    pthread_mutex_lock(&c->adding);
     cl = client_find(first_client(c), service);
     if (cl == NULL)
         cl = client_make(c, service);
-    pthread_mutex_unlock(&c->pool->lock);
+    pthread_mutex_unlock(&c->adding);
     if (cl != NULL && atomic_load(&c->closing))
         vc__client_close(cl);
     return cl;
 }
 
 struct vc__client *
-vc__channel_client(struct vc_channel *c, const struct vc_service *service)
+vc__channel_pick(struct vc_channel *c, const struct vc_service *service)
 {
     struct vc__client *cl = client_find(first_client(c), service);
 
     return cl != NULL ? cl : client_add(c, service);
+}
+
+uint32_t
+vc__channel_request_max(const struct vc_channel *c)
+{
+    /* Relaxed: the limit of a former link is as good as none. */
+    uint32_t max =
+        atomic_load_explicit(&c->pool->peer_message_max, memory_order_relaxed);
+
+    return max != 0 ? max : VC__MESSAGE_MAX;
+}
+
+void
+vc__channel_count(struct vc_channel *c, enum vc__pool_count which)
+{
+    vc__pool_count_one(c->pool, which);
 }

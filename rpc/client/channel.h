@@ -6,6 +6,7 @@
 #ifndef VC_RPC_CHANNEL_H
 #define VC_RPC_CHANNEL_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include <verbcall/channel.h>
@@ -34,6 +35,7 @@ struct vc_channel {
     struct vc__pauses pauses;
 
     /* One for each service that it was used for, the last one first. */
+    pthread_mutex_t adding; /* one more of them */
     _Atomic(struct vc__client *) clients;
     atomic_bool first_used;
     struct vc__client first; /* needs no allocation */
@@ -74,9 +76,25 @@ vc__channel_call_ms(const struct vc_channel *c, const struct vc_method *method)
     return method->timeout_ms != 0 ? method->timeout_ms : c->call_ms;
 }
 
-/* Its client of this service, made at the first use; NULL without memory. Any
- * thread that has entered. */
-struct vc__client *vc__channel_client(struct vc_channel *c,
-                                      const struct vc_service *service);
+/* --- for an attempt of a call: any thread that has entered -------------- */
+
+/* Chooses the server that one attempt goes to: the channel's client of this
+ * service there, made at the first use. NULL without memory. */
+struct vc__client *vc__channel_pick(struct vc_channel *c,
+                                    const struct vc_service *service);
+
+/* Bytes of the longest request that the server takes, as far as the channel
+ * knows. A hint: the server checks for itself. */
+uint32_t vc__channel_request_max(const struct vc_channel *c);
+
+/* Counts one of these for vc_runtime_counters(). */
+void vc__channel_count(struct vc_channel *c, enum vc__pool_count which);
+
+/* Where the channel leads to, for texts. */
+static inline const struct vc__target *
+vc__channel_target(const struct vc_channel *c)
+{
+    return &c->pool->opts.target;
+}
 
 #endif

@@ -22,15 +22,6 @@ is_at_hand(const struct vc__client_stream *c)
     return c->request.session == NULL || !vc__client_stream_up(c);
 }
 
-/* As vc__again() does. */
-static void
-count(struct vc__pool *pool, enum vc__pool_count which)
-{
-    pthread_mutex_lock(&pool->lock);
-    vc__pool_count(pool, which, 1);
-    pthread_mutex_unlock(&pool->lock);
-}
-
 static bool
 policy_allows(struct vc__client_stream *c, const struct vc__error *error,
               uint64_t now, uint64_t *wait_us)
@@ -59,9 +50,9 @@ policy_allows(struct vc__client_stream *c, const struct vc__error *error,
     retry = vc__retry_again(&channel->retry, &channel->budget, &facts, &seed,
                             wait_us);
     if (retry == VC__RETRY_STARVED)
-        count(channel->pool, VC__POOL_CALLS_NOT_RETRIED);
+        vc__channel_count(channel, VC__POOL_CALLS_NOT_RETRIED);
     if (retry == VC__RETRY_AGAIN)
-        count(channel->pool, VC__POOL_CALLS_RETRIED);
+        vc__channel_count(channel, VC__POOL_CALLS_RETRIED);
     return retry == VC__RETRY_AGAIN;
 }
 

@@ -10,7 +10,7 @@
 #include "rpc/client/call_opts.h"
 #include "rpc/client/channel_intercept.h"
 #include "rpc/client/stream_client.h"
-#include "rpc/codec/codec.h"
+#include "rpc/codec/outgoing.h"
 #include "rpc/stream/stream_events.h"
 
 /* --- opening ----------------------------------------------------------- */
@@ -20,23 +20,23 @@ static enum vc_status
 call_pack(struct vc__client_stream *c, const void *request)
 {
     const struct vc_message_type *type = &c->type->request;
+    const struct vc__outgoing o = {
+        .what = "request",
+        .method = c->type->name,
+        .peer = "server",
+        .peer_max = c->stream.most,
+    };
     struct vc__packing packing;
+    enum vc_status status;
 
     if (vc__client_stream_up(c))
         return VC_OK;
-    if (request == NULL || !vc__codec_measure(type, request, &packing))
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "the request of %s has a field that must be set, or a "
-                        "pointer that is NULL",
-                        c->type->name);
-    if (packing.size > c->stream.most)
-        return vc__fail(VC_RESOURCE_EXHAUSTED,
-                        "the request of %s has %zu bytes, the server takes %u",
-                        c->type->name, packing.size, c->stream.most);
-    c->body = malloc(packing.size + 1);
+    status = vc__outgoing_measure(&o, type, request, &packing);
+    if (status != VC_OK)
+        return status;
+    c->body = vc__outgoing_pack(type, request, &packing);
     if (c->body == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
-    vc__codec_pack(type, &packing, request, c->body);
     c->call.frame.body_len = (uint32_t)packing.size;
     return VC_OK;
 }
@@ -70,16 +70,6 @@ call_fill(struct vc__client_stream *c, unsigned method)
     c->call.body = c->body;
 }
 
-static uint32_t
-most_of(const struct vc_channel *channel)
-{
-    /* Relaxed: the server checks for itself. */
-    uint32_t most = atomic_load_explicit(&channel->pool->peer_message_max,
-                                         memory_order_relaxed);
-
-    return most != 0 ? most : VC__MESSAGE_MAX;
-}
-
 static struct vc__client_stream *
 stream_new(struct vc_channel *channel, const struct vc_service *service,
            unsigned method)
@@ -96,7 +86,7 @@ stream_new(struct vc_channel *channel, const struct vc_service *service,
     c->stream.method = type->name;
     c->stream.max_reply = type->max_reply;
     c->stream.memory = channel->reply_memory;
-    c->stream.most = most_of(channel);
+    c->stream.most = vc__channel_request_max(channel);
     c->stream.state = vc__stream_first(type->flags & VC_METHOD_CLIENT_STREAM,
                                        type->flags & VC_METHOD_SERVER_STREAM);
     c->channel = channel;
@@ -154,7 +144,7 @@ prepare(struct vc__client_stream *c, const struct vc_service *service,
         status = call_pack(c, request);
     if (status != VC_OK)
         return status;
-    c->client = vc__channel_client(c->channel, service);
+    c->client = vc__channel_pick(c->channel, service);
     if (c->client == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     return vc__client_stream_limit(c, opts, now);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpc/codec/outgoing.h"
 #include "rpc/codec/reply.h"
 
 /* --- the request ------------------------------------------------------- */
@@ -185,25 +186,20 @@ vc__unary_release(struct vc__unary *u)
 static enum vc_status
 message_prepare(struct vc__unary *u)
 {
-    size_t size;
-    /* Relaxed: the limit of a former link is as good as none, for the server
-     * checks for itself. */
-    uint32_t max = atomic_load_explicit(&u->channel->pool->peer_message_max,
-                                        memory_order_relaxed);
+    const struct vc__outgoing o = {
+        .what = "request",
+        .method = u->method->name,
+        .peer = "server",
+        .peer_max = vc__channel_request_max(u->channel),
+    };
+    enum vc_status status =
+        vc__outgoing_measure(&o, &u->method->request, u->message, &u->packing);
+    size_t size = u->packing.size;
     struct long_send *l;
 
-    if (!vc__codec_measure(&u->method->request, u->message, &u->packing))
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "the request of %s has a field that must be set, or a "
-                        "pointer that is NULL",
-                        u->method->name);
-    size = u->packing.size;
-    if (max != 0 ? size > max : size > VC__MESSAGE_MAX)
-        return vc__fail(VC_RESOURCE_EXHAUSTED,
-                        "the request of %s has %zu bytes, the server takes "
-                        "%u",
-                        u->method->name, size, max);
-    if (!u->packs && size + u->send.frame.metadata_len <= VC__EAGER_MAX) {
+    if (status != VC_OK)
+        return status;
+    if (!u->packs && !vc__body_is_long(size, u->send.frame.metadata_len)) {
         u->send.write = call_write;
     } else {
         l = long_new(u, size);
@@ -374,7 +370,7 @@ vc__unary_start(struct vc__unary *u, uint64_t now, uint64_t due)
 {
     struct vc__send *send = u->request.send;
 
-    u->client = vc__channel_client(u->channel, u->service);
+    u->client = vc__channel_pick(u->channel, u->service);
     if (u->client == NULL) {
         fail_unsent(u, VC_RESOURCE_EXHAUSTED, "out of memory");
         return;

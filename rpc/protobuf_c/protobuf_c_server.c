@@ -15,6 +15,7 @@
 #include <verbcall/protobuf_c.h>
 #include <verbcall/server.h>
 
+#include "rpc/codec/outgoing.h"
 #include "rpc/protobuf_c/protobuf_c_table.h"
 #include "rpc/server/server.h"
 #include "rpc/server/server_call.h"
@@ -59,11 +60,10 @@ reply_copy(struct vc_call *call, const ProtobufCMessage *message)
                             "the service left a field of its reply to %s "
                             "unset that must be set",
                             call->method->name);
-    packed = malloc(packing.size + 1);
+    packed = vc__outgoing_pack(type, message, &packing);
     if (packed == NULL)
         return vc_call_fail(call, VC_RESOURCE_EXHAUSTED,
                             "the server has no memory for the reply");
-    vc__codec_pack(type, &packing, message, packed);
     copy = vc__codec_unpack(type, &call->arena.allocator, SIZE_MAX, packed,
                             packing.size, &fault);
     free(packed);

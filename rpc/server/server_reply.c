@@ -5,11 +5,11 @@
  * or an error. */
 #include "rpc/server/server_reply.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include <verbcall/call.h>
 
+#include "rpc/codec/outgoing.h"
 #include "rpc/server/server_limit.h"
 #include "rpc/server/stream_server.h"
 
@@ -106,41 +106,50 @@ vc__reply_forget(struct vc_call *call)
     call->send.frame.body_len = (uint32_t)strlen(call->text);
 }
 
+static enum vc_status
+reply_check(struct vc_call *call)
+{
+    const struct vc__outgoing o = {
+        .what = "reply",
+        .method = call->method->name,
+        .peer = "client",
+        .reply_max = call->method->max_reply,
+        .peer_max = vc__server_peer_message_max(call->site.session->peer,
+                                                call->metadata.said_len),
+    };
+
+    if (vc__outgoing_check(&o, call->packing.size) == VC_OK)
+        return VC_OK;
+    return vc_call_fail(call, VC_RESOURCE_EXHAUSTED, "%s", vc_error());
+}
+
+/* Packs a reply that goes in parts: its handler's message is gone by then. */
+static enum vc_status
+reply_pack(struct vc_call *call)
+{
+    call->long_reply =
+        vc__outgoing_pack(&call->method->reply, call->reply, &call->packing);
+    if (call->long_reply == NULL)
+        return vc_call_fail(call, VC_RESOURCE_EXHAUSTED,
+                            "the server has no memory for the reply");
+    long_watch(call);
+    return VC_OK;
+}
+
 static void
 reply_message(struct vc_call *call)
 {
-    const struct vc_message_type *type = &call->method->reply;
+    enum vc_status status = reply_check(call);
     size_t size = call->packing.size;
-    size_t max = call->site.session->peer->message_max;
 
-    call->send.body = NULL;
     call->send.write = reply_write;
-    if (!vc__codec_reply_fits(call->method, size)) {
-        vc_call_fail(call, VC_RESOURCE_EXHAUSTED,
-                     "the reply of %s has %zu bytes, its max_reply is %u",
-                     call->method->name, size, call->method->max_reply);
-        reply_error(call, VC_RESOURCE_EXHAUSTED, 0);
-        return;
-    }
-    if (size > max) {
-        vc_call_fail(call, VC_RESOURCE_EXHAUSTED,
-                     "the reply of %s has %zu bytes, the client takes %zu",
-                     call->method->name, size, max);
-        reply_error(call, VC_RESOURCE_EXHAUSTED, 0);
-        return;
-    }
-    if (size + call->metadata.said_len > VC__EAGER_MAX) {
-        call->send.body = call->long_reply = malloc(size);
-        if (call->long_reply == NULL) {
-            vc_call_fail(call, VC_RESOURCE_EXHAUSTED,
-                         "the server has no memory for the reply");
-            reply_error(call, VC_RESOURCE_EXHAUSTED, 0);
-            return;
-        }
-        vc__codec_pack(type, &call->packing, call->reply, call->long_reply);
-        long_watch(call);
-    }
-    reply_send(call, VC_OK, 0, (uint32_t)size);
+    if (status == VC_OK && vc__body_is_long(size, call->metadata.said_len))
+        status = reply_pack(call);
+    call->send.body = call->long_reply;
+    if (status == VC_OK)
+        reply_send(call, VC_OK, 0, (uint32_t)size);
+    else
+        reply_error(call, status, 0);
 }
 
 enum vc_status

@@ -299,10 +299,10 @@ vc__stream_taken(struct vc_stream *s, uint32_t len)
     pthread_mutex_unlock(&s->lock);
 }
 
-enum vc_status
-vc__stream_reply_fits(const struct vc_stream *s, bool of_server, size_t size)
+static enum vc_status
+item_check(const struct vc_stream *s, size_t size)
 {
-    if (s->max_reply == 0 || !of_server || size <= s->max_reply)
+    if (s->max_reply == 0 || s->of_server || size <= s->max_reply)
         return VC_OK;
     return vc__fail(VC_RESOURCE_EXHAUSTED,
                     "a message of %s has %zu bytes, its max_reply is %u",
@@ -313,7 +313,7 @@ enum vc_status
 vc__stream_unpack(struct vc_stream *s, const struct vc__stream_item *m,
                   void **message)
 {
-    enum vc_status status = vc__stream_reply_fits(s, !s->of_server, m->len);
+    enum vc_status status = item_check(s, m->len);
     struct vc__reply *r;
     const char *fault;
 

@@ -169,10 +169,6 @@ vc__stream_has_ended(struct vc_stream *s)
     pthread_mutex_unlock(&s->lock);
     return ended;
 }
-/* Whether a message that is sent, by the server or not, is within what the
- * method says of replies; if not, fails with VC_RESOURCE_EXHAUSTED. */
-enum vc_status vc__stream_reply_fits(const struct vc_stream *s, bool of_server,
-                                     size_t size);
 /* Raises how the call ended, as vc__error_raise(). VC_OK when well. */
 enum vc_status vc__stream_status(struct vc_stream *s);
 /* Waits until the call has ended; it ends when its time is over. */

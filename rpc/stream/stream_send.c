@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpc/codec/codec.h"
+#include "rpc/codec/outgoing.h"
 #include "rpc/interceptor.h"
 #include "rpc/stream/stream_events.h"
 
@@ -204,22 +204,17 @@ message_go(struct vc_stream *s, struct stream_send *ss, bool *is_long)
 static enum vc_status
 measure(struct vc_stream *s, const void *message, struct vc__packing *packing)
 {
-    uint32_t most;
+    struct vc__outgoing o = {
+        .what = "message",
+        .method = s->method,
+        .peer = s->of_server ? "client" : "server",
+        .reply_max = s->of_server ? s->max_reply : 0,
+    };
 
-    if (!vc__codec_measure(s->sends, message, packing))
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "the message for %s has a field that must be set, or a "
-                        "pointer that is NULL",
-                        s->method);
     pthread_mutex_lock(&s->lock);
-    most = s->most;
+    o.peer_max = s->most;
     pthread_mutex_unlock(&s->lock);
-    if (packing->size > most)
-        return vc__fail(VC_RESOURCE_EXHAUSTED,
-                        "the message for %s has %zu bytes, the other end takes "
-                        "%u",
-                        s->method, packing->size, most);
-    return vc__stream_reply_fits(s, s->of_server, packing->size);
+    return vc__outgoing_measure(&o, s->sends, message, packing);
 }
 
 static uint16_t
