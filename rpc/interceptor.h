@@ -15,6 +15,7 @@
 #include <verbcall/service.h>
 
 #include "transport/core/error.h"
+#include "transport/wire/metadata.h"
 
 /* Unchanged while calls run. A client's streams may outlive their channel, so
  * they hold it, too. */
@@ -29,8 +30,9 @@ struct vc_interception {
     const struct vc__interceptors *chain;
     const struct vc_service *service;
     const struct vc_method *method;
-    struct vc_call *call;      /* on the server */
-    struct vc_call_opts *opts; /* on the client */
+    struct vc_call *call;                 /* on the server */
+    const struct vc__metadata_view *came; /* on the server: the request's */
+    struct vc_call_opts *opts;            /* on the client */
     uint64_t began, due;
     unsigned n_started;
     bool starting; /* metadata may be added */

@@ -31,7 +31,7 @@ skip()
 
 sources()
 {
-    find include transport cm rpc idl examples samples tests bench \( -name '*.[ch]' \) ! -path 'tests/idl/*'
+    find include transport cm rpc idl examples samples fake tests bench \( -name '*.[ch]' \) ! -path 'tests/idl/*'
 }
 
 formatted()
@@ -42,15 +42,16 @@ formatted()
 layers_look_down()
 {
     ! grep -n '#include "\(rpc\|cm\|transport\)/' -r idl examples | grep -v '"transport/core/hash.h"' &&
-        ! grep -n '#include [<"]\(rpc\|cm\|transport\|verbcall\)/' -r tests/fake
+        ! grep -n '#include [<"]\(rpc\|cm\|transport\|verbcall\)/' -r fake &&
+        ! grep -n '#include "fake/' -r tests bench | grep -v '"fake/fake\.h"'
 }
 
 # The wings of doc/architecture.md in their order: a file includes from its own and from those before it. Client and server do
 # not know each other.
+wings='transport/core transport/wire transport transport/rdma transport/inproc cm/connect cm/link cm/pool
+    rpc/codec rpc rpc/stream rpc/client rpc/server rpc/services rpc/protobuf_c'
 wings_look_down()
 {
-    wings='transport/core transport/wire transport transport/rdma transport/inproc cm/connect cm/link cm/pool
-        rpc/codec rpc rpc/stream rpc/client rpc/server rpc/services rpc/protobuf_c'
     grep -H '#include "\(transport\|cm\|rpc\)/' -r transport cm rpc | sed 's/:#include "/ /; s/".*//' |
         awk -v wings="$wings" '
             function wing(path) { sub(/\/[^\/]*$/, "", path); return path }
@@ -60,6 +61,30 @@ wings_look_down()
                 if (!(from in rank) || !(to in rank) || rank[to] > rank[from] || from " " to ~ /^(rpc\/server rpc\/client|transport\/inproc transport\/rdma)$/)
                     print $1 " includes " $2
             }'
+}
+
+# Prints the symbols of the library's objects: FILE LETTER NAME.
+symbols()
+{
+    (cd "$build" && find transport cm rpc -path '*/.libs/*.o' -exec nm -g -A {} +) |
+        sed -n 's,^\([^:]*\)/\.libs/libverbcall_core_la-\([^:]*\)\.o:[0-9a-f ]*\([A-Z]\) ,\1/\2.c \3 ,p'
+}
+
+# The circles that doc/architecture.md has a reason for: FILE,FILE,... of each.
+circles_named()
+{
+    sed -n '/^### Circles/,/^## /s/^| \([a-z_/]*\) | \([a-z_, ]*\) | [A-Z].*/\1: \2,/p' doc/architecture.md |
+        awk '{ wing = $1; sub(/:$/, "/", wing); line = ""
+               for (i = 2; i <= NF; i++) { sub(/,$/, "", $i); line = line (i > 2 ? "," : "") wing $i ".c" }
+               print line }'
+}
+
+# By the symbols of the objects: the order of the wings, and no circle without a reason.
+calls_look_down()
+{
+    symbols >"$build/symbols"
+    [ -s "$build/symbols" ] || echo 'the objects have no symbols'
+    awk -v wings="$wings" -v named="$(circles_named | xargs)" -f tests/calls.awk "$build/symbols"
 }
 
 # By what the compiler read for each object of the library.
@@ -280,6 +305,7 @@ else
 fi
 check no_layer_includes_one_above_it layers_look_down
 check no_wing_includes_one_after_it wings_look_down
+check no_wing_calls_one_after_it_nor_in_circles calls_look_down
 check no_file_outside_transport_rdma_sees_verbs only_rdma_sees_verbs
 check every_source_names_its_licence licensed
 check every_public_header_compiles_alone_in_c alone_in_c

@@ -37,6 +37,7 @@ interception_new(struct vc_call *call, const struct vc__service_entry *entry)
     vc__interception_init(i, chain, entry->service, call->method, vc__now(),
                           call->site.due);
     i->call = call;
+    i->came = &call->metadata.came;
     return i;
 }
 
