@@ -34,7 +34,8 @@ by side.
   wire        two guests, wire cut or bad
 --long runs what takes longer, too: more seeds, rounds and fuzzing, the suites over RDMA with the
 address and undefined behaviour sanitizers, coverage (by gcov), mutants (a sample of small mistakes
-that the tests must notice) and figures (those that README promises).
+that the tests must notice), cross (unit and inproc on s390x and i386, emulated), former (an older
+commit and this one, both ways) and figures (those that README promises).
 Environment: VC_BUILD_DIR=FOLDER builds there instead of in build/, the tests in FOLDER-tests,
 FOLDER-asan and FOLDER-tsan; VC_TEST_GUEST=1 uses the virtual machine in any case.
 END
@@ -47,7 +48,7 @@ die()
 }
 
 native='unit idl fake sim inproc'
-only_long='coverage mutants figures'
+only_long='coverage mutants cross former figures'
 over_rdma='calls features connect qp devices faithful foreign hostile interop kill alive blows resume leaks'
 
 here=$PWD
@@ -203,6 +204,7 @@ lane_here()
     if [ -n "$long$wanted" ]; then
         check_status coverage sh tests/coverage.sh
         check_status mutants sh tests/mutate.sh --count 20
+        check cross tests/cross.sh "$build"
     fi
     return "$failed"
 }
@@ -215,6 +217,7 @@ lane_rdma()
     [ -z "$long" ] || [ -n "$wanted" ] || run_rdma asan
     check vm tests/vm/selftest
     check examples tests/examples.sh
+    [ -z "$long$wanted" ] || check former tests/former.sh "$build"
     return "$failed"
 }
 
