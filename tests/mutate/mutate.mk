@@ -38,7 +38,7 @@ $(own): $(FOLDER)/$(FILE)
 	$(CC) $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS) $(flags) -c -o $@.$$$$ $< && mv $@.$$$$ $@
 
 # What it needs of others, the programs have; gcc's own library has a __wrap_pthread_create() of another purpose.
-$(FOLDER)/libvc-fake.so: private wraps = -Wl,@$(srcdir)/tests/fake/wrap.args
+$(FOLDER)/libvc-fake.so: private wraps = -Wl,@$(srcdir)/fake/wrap.args
 $(FOLDER)/libvc-%.so:
 	$(MKDIR_P) $(@D)
 	$(CC) -shared -nostdlib -Wl,-soname,$(@F) -o $@ $(patsubst $(library_replaced),$(own),$(library)) $(wraps)
