@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "tests/fake/cm.h"
+#include "fake/cm.h"
 
 #define BACKLOG_MAX 1024
 

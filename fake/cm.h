@@ -10,7 +10,7 @@
 
 #include <errno.h>
 
-#include "tests/fake/world.h"
+#include "fake/world.h"
 
 #define FAKE__CM_DATA 224 /* the longest private data, and some */
 

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "tests/fake/cm.h"
+#include "fake/cm.h"
 
 #define EPHEMERAL_FIRST 40000
 

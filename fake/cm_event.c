@@ -5,7 +5,7 @@
  * waits in them, and what becomes of them when a process or a device goes. */
 #include <string.h>
 
-#include "tests/fake/cm.h"
+#include "fake/cm.h"
 
 /* An event that the program has and has not acknowledged. */
 struct event_handle {

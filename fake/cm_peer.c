@@ -4,7 +4,7 @@
  * What a kernel of the simulated hosts makes of a message that arrives. */
 #include <string.h>
 
-#include "tests/fake/cm.h"
+#include "fake/cm.h"
 
 /* --- events ------------------------------------------------------------ */
 

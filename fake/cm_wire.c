@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "tests/fake/cm.h"
+#include "fake/cm.h"
 
 #define RETRY_AFTER    (6400 * FAKE__MS)
 #define RETRIES        15

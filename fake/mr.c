@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "tests/fake/verbs.h"
+#include "fake/verbs.h"
 
 #define REMOTE                                                                 \
     (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |                        \

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "tests/fake/verbs.h"
+#include "fake/verbs.h"
 
 struct fake__qp *
 fake__qp_of(struct ibv_qp *qp)

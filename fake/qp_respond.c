@@ -6,7 +6,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "tests/fake/verbs.h"
+#include "fake/verbs.h"
 
 /* --- memory ------------------------------------------------------------ */
 

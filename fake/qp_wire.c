@@ -7,7 +7,7 @@
  * before holds after only when its epoch is the same. */
 #include <string.h>
 
-#include "tests/fake/verbs.h"
+#include "fake/verbs.h"
 
 #define BETWEEN_SENDS (100 + fake__random(400))
 

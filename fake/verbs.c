@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Devices, contexts, and what all objects have in common. */
-#include "tests/fake/verbs.h"
+#include "fake/verbs.h"
 
 #include <endian.h>
 #include <errno.h>

@@ -7,7 +7,7 @@
 #ifndef FAKE_VERBS_H
 #define FAKE_VERBS_H
 
-#include "tests/fake/world.h"
+#include "fake/world.h"
 
 #define FAKE__MAX_SGE    32
 #define FAKE__MAX_WR     1048576

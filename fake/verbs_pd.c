@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "tests/fake/verbs.h"
+#include "fake/verbs.h"
 
 /* --- protection domains ------------------------------------------------ */
 

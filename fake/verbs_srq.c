@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "tests/fake/verbs.h"
+#include "fake/verbs.h"
 
 /* --- work requests ----------------------------------------------------- */
 

@@ -23,6 +23,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/socket.h>
 
 #include <verbcall/status.h>
@@ -34,6 +35,7 @@ struct vc__engine;
 struct vc__transport;
 struct vc__wire;
 struct vc__ear;
+struct vc__bulk;
 
 struct vc__context {
     const struct vc__transport *transport;
@@ -185,6 +187,14 @@ struct vc__transport {
     enum vc_status (*promise)(struct vc__wire *w, uint32_t n);
     void (*release)(struct vc__wire *w, uint32_t n);
 
+    /* (H) What carries the packets, for people: "rxe0, QP 17". Empty before
+     * prepare(); NULL where there is nothing to say. */
+    void (*describe)(const struct vc__wire *w, char *out, size_t size);
+
+    /* Memory that the peer reads and writes by itself; NULL: it cannot. No
+     * transport has it yet. */
+    const struct vc__bulk *bulk;
+
     /* Listens at an address; requests may come before it returns. Any thread.
      * VC_UNAVAILABLE        it cannot be listened at
      * VC_PERMISSION_DENIED  this user may not */
@@ -204,6 +214,22 @@ vc__wire_peer(struct vc__wire *w)
     if (w->peer_text[0] == '\0')
         vc__addr_text((const struct sockaddr *)&w->peer, w->peer_text);
     return w->peer_text;
+}
+
+/* What carries the packets, in parentheses and behind a blank, to be put behind
+ * a sentence; empty where there is nothing to say. (H) */
+#define VC__WIRE_TEXT 64
+static inline void
+vc__wire_describe(const struct vc__wire *w, char out[VC__WIRE_TEXT])
+{
+    char what[VC__WIRE_TEXT - 8] = "";
+
+    if (w->transport->describe != NULL)
+        w->transport->describe(w, what, sizeof what);
+    if (what[0] == '\0')
+        out[0] = '\0';
+    else
+        snprintf(out, VC__WIRE_TEXT, " (%s)", what);
 }
 
 #endif

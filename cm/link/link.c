@@ -353,8 +353,12 @@ on_left(struct vc__wire *w)
 static void
 on_failed(struct vc__wire *w, const char *why)
 {
+    char what[VC__WIRE_TEXT];
+
+    vc__wire_describe(w, what);
     vc__link_end(vc__link_of(w), VC__LINK_EV_BROKEN, VC_UNAVAILABLE,
-                 "the connection to %s broke: %s", vc__wire_peer(w), why);
+                 "the connection to %s broke: %s%s", vc__wire_peer(w), why,
+                 what);
 }
 
 static void

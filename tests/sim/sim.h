@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "tests/fake/fake.h"
+#include "fake/fake.h"
 #include "tests/suite/suite.vc.h"
 
 #define SIM_PORT 7471

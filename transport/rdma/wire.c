@@ -210,6 +210,18 @@ vc__rdma_fini(struct vc__wire *w)
 
 /* --- the table ----------------------------------------------------------- */
 
+static void
+wire_describe(const struct vc__wire *w, char *out, size_t size)
+{
+    const struct vc__rdma_wire *rw =
+        caa_container_of(w, const struct vc__rdma_wire, wire);
+
+    if (rw->qp.qp != NULL)
+        snprintf(out, size, "%s, QP %u",
+                 ibv_get_device_name(rw->device->verbs->device),
+                 (unsigned)rw->qp.qp->qp_num);
+}
+
 const struct vc__transport vc__rdma = {
     .scheme = "rdma",
     /* rdma_connect(3), rdma_accept(3) and rdma_reject(3), for RDMA_PS_TCP. */
@@ -234,6 +246,7 @@ const struct vc__transport vc__rdma = {
     .retire = wire_retire,
     .probe = wire_probe,
     .proven = wire_proven,
+    .describe = wire_describe,
     .promise = wire_promise,
     .release = wire_release,
     .listen = vc__rdma_listen,
