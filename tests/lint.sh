@@ -43,7 +43,7 @@ layers_look_down()
 {
     ! grep -n '#include "\(rpc\|cm\|transport\)/' -r idl examples | grep -v '"transport/core/hash.h"' &&
         ! grep -n '#include [<"]\(rpc\|cm\|transport\|verbcall\)/' -r fake &&
-        ! grep -n '#include "fake/' -r tests bench | grep -v '"fake/fake\.h"'
+        ! grep -n '#include "fake/' -r tests bench --include='*.[ch]' | grep -v '"fake/fake\.h"'
 }
 
 # The wings of doc/architecture.md in their order: a file includes from its own and from those before it. Client and server do
