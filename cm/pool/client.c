@@ -5,6 +5,7 @@
 #include "cm/pool/client.h"
 
 #include "cm/pool/peer.h"
+#include "cm/pool/placement.h"
 #include "cm/pool/pool.h"
 
 void
@@ -67,7 +68,7 @@ link_need(struct vc__session *s)
 
     if (link_will_do(s))
         return LAUNCH_GONE;
-    best = vc__peer_place(s->peer);
+    best = vc__placement_link(s->peer);
     if (best == NULL)
         return LAUNCH_WAIT;
     if (s->link != NULL && !s->link->leaving &&

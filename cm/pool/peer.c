@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cm/pool/placement.h"
 #include "cm/pool/pool.h"
 
 #define SEATS_FIRST 4u
@@ -65,7 +66,7 @@ loose_bind(struct vc__peer *peer)
     cds_list_splice(&peer->loose, &loose);
     CDS_INIT_LIST_HEAD(&peer->loose);
     cds_list_for_each_entry_safe (s, next, &loose, node) {
-        struct vc__pool_link *pl = vc__peer_place(peer);
+        struct vc__pool_link *pl = vc__placement_link(peer);
 
         cds_list_del(&s->node);
         cds_list_add_tail(&s->node, &peer->loose);
@@ -95,18 +96,6 @@ vc__peer_leave(struct vc__peer *peer, struct vc__pool_link *pl)
     cds_list_for_each_entry_safe (s, next, &pl->sessions, node)
         vc__session_unbind(s);
     loose_bind(peer);
-}
-
-struct vc__pool_link *
-vc__peer_place(const struct vc__peer *peer)
-{
-    struct vc__pool_link *pl, *best = NULL;
-
-    cds_list_for_each_entry (pl, &peer->links, node) {
-        if (!pl->leaving && (best == NULL || pl->n_busy < best->n_busy))
-            best = pl;
-    }
-    return best;
 }
 
 bool

@@ -64,10 +64,6 @@ void vc__peer_join(struct vc__peer *peer, struct vc__pool_link *pl);
 /* A link of it is down: its sessions go on by others that are up, or wait. */
 void vc__peer_leave(struct vc__peer *peer, struct vc__pool_link *pl);
 
-/* The link for the next session: the one with least to do; NULL when none is
- * up that stays. */
-struct vc__pool_link *vc__peer_place(const struct vc__peer *peer);
-
 /* Has any session something under way? */
 bool vc__peer_is_busy(const struct vc__peer *peer);
 

@@ -9,6 +9,7 @@
 
 #include "cm/pool/client.h"
 #include "cm/pool/peer.h"
+#include "cm/pool/placement.h"
 #include "cm/pool/pool.h"
 #include "cm/pool/session_note.h"
 
@@ -478,7 +479,8 @@ struct vc__link *
 vc__session_close(struct vc__session *s)
 {
     struct vc__peer *peer = s->peer;
-    struct vc__pool_link *pl = s->link != NULL ? s->link : vc__peer_place(peer);
+    struct vc__pool_link *pl =
+        s->link != NULL ? s->link : vc__placement_link(peer);
     struct vc__session *left;
 
     /* With the pool the links go, and the peer needs no word of one session. */

@@ -12,6 +12,7 @@
 
 #include <verbcall/call.h>
 
+#include "rpc/server/server_deadline.h"
 #include "rpc/server/stream_server.h"
 #include "transport/core/error.h"
 
@@ -79,17 +80,6 @@ vc_call_no_handler(struct vc_call *call)
     return vc_call_fail(
         call, VC_UNIMPLEMENTED, "the server has no handler for %s.%s",
         call->site.session->opened->entry->service->name, call->method->name);
-}
-
-uint64_t
-vc_call_deadline_us(const struct vc_call *call)
-{
-    uint64_t now;
-
-    if (call->site.due == VC__FOREVER)
-        return UINT64_MAX;
-    now = vc__now();
-    return call->site.due > now ? call->site.due - now : 0;
 }
 
 /* --- memory ------------------------------------------------------------ */
@@ -166,8 +156,7 @@ vc__call_stream_end(struct vc_call *call)
 void
 vc__call_long_drop(struct vc_call *call)
 {
-    vc__timer_stop(&vc__call_part(call)->progress->engine.timers,
-                   &call->overdue);
+    vc__server_deadline_unwatch(call);
     free(call->long_reply);
     call->long_reply = NULL;
 }

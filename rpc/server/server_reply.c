@@ -10,6 +10,7 @@
 #include <verbcall/call.h>
 
 #include "rpc/codec/outgoing.h"
+#include "rpc/server/server_deadline.h"
 #include "rpc/server/server_limit.h"
 #include "rpc/server/stream_server.h"
 
@@ -76,24 +77,6 @@ vc__reply_refuse(struct vc_call *call, enum vc_status status, const char *text)
     reply_error(call, status, VC__FRAME_NOT_EXECUTED);
 }
 
-static void
-on_overdue(struct vc__timer *timer)
-{
-    struct vc_call *call = caa_container_of(timer, struct vc_call, overdue);
-
-    vc__server_session_overdue(call->site.session, call->site.slot);
-}
-
-/* A long reply may have to wait for credits of a client that stands still. If
- * none of it has gone by then, it is not kept. Without memory for a timer it is. */
-static void
-long_watch(struct vc_call *call)
-{
-    if (call->site.due != VC__FOREVER)
-        vc__timer_start(&vc__call_part(call)->progress->engine.timers,
-                        &call->overdue, call->site.due, on_overdue);
-}
-
 void
 vc__reply_forget(struct vc_call *call)
 {
@@ -132,7 +115,7 @@ reply_pack(struct vc_call *call)
     if (call->long_reply == NULL)
         return vc_call_fail(call, VC_RESOURCE_EXHAUSTED,
                             "the server has no memory for the reply");
-    long_watch(call);
+    vc__server_deadline_watch(call);
     return VC_OK;
 }
 

@@ -10,6 +10,7 @@
 
 #include "rpc/server/server_cancel.h"
 #include "rpc/server/server_counts.h"
+#include "rpc/server/server_deadline.h"
 #include "rpc/server/server_handler.h"
 #include "rpc/server/server_link.h"
 #include "rpc/server/server_reply.h"
@@ -213,14 +214,6 @@ vc__server_session_find(struct vc__server_link *sl, uint32_t number, bool *late)
     return NULL;
 }
 
-#define LATE "the deadline passed before the handler could run"
-
-static uint64_t
-due_of(uint32_t deadline)
-{
-    return deadline == VC__DEADLINE_NONE ? VC__FOREVER : vc__now() + deadline;
-}
-
 bool
 vc__server_arrival_begin(struct vc__server_session *s,
                          struct vc__server_slot *slot,
@@ -231,7 +224,7 @@ vc__server_arrival_begin(struct vc__server_session *s,
 
     if (a == NULL)
         return false;
-    a->due = due_of(f->deadline);
+    a->due = vc__server_due(f->deadline);
     a->method = f->method;
     a->kind = f->flags & VC__FRAME_STREAMS;
     slot->arrival = a;
@@ -245,7 +238,7 @@ call_first(struct vc__server_session *s, const struct vc__frame *f)
 {
     struct vc__server_slot *slot = &s->slots[f->slot];
     struct vc__call_site site =
-        site_of(s, f->slot, f->method, due_of(f->deadline));
+        site_of(s, f->slot, f->method, vc__server_due(f->deadline));
 
     site.metadata = vc__metadata_of(f);
     slot_settle(s, slot);
@@ -259,7 +252,7 @@ call_first(struct vc__server_session *s, const struct vc__frame *f)
                                         1u << part_of(s)->server->log2_message);
     }
     if (f->deadline == 0)
-        call_refuse(&site, VC_DEADLINE_EXCEEDED, LATE);
+        call_refuse(&site, VC_DEADLINE_EXCEEDED, VC__SERVER_LATE);
     else
         call_begin(&site, f->body, f->body_len);
     return true;
@@ -348,7 +341,7 @@ arrival_done(struct vc__server_session *s, uint16_t i)
     else if (a->cancelled)
         call_refuse(&site, VC_CANCELLED, VC__GIVEN_UP);
     else if (vc__now() >= a->due)
-        call_refuse(&site, VC_DEADLINE_EXCEEDED, LATE);
+        call_refuse(&site, VC_DEADLINE_EXCEEDED, VC__SERVER_LATE);
     else if (a->assembly.loss == VC__ASSEMBLY_KEPT)
         call_begin(&site, a->assembly.data, a->assembly.total);
     else
