@@ -189,7 +189,7 @@ link_act(struct vc__link *link, enum vc__link_action action)
     }
 }
 
-/* What comes next, a descriptor must tell. */
+/* True while the next step of the link is an event of its wire. */
 static bool
 waits_for_wire(enum vc__link_state state)
 {
@@ -200,14 +200,14 @@ waits_for_wire(enum vc__link_state state)
 static void
 awaiting_count(struct vc__link *link)
 {
-    bool hasty = waits_for_wire(link->state);
-    unsigned *count = &link->engine->hasty;
+    bool awaits = waits_for_wire(link->state);
+    unsigned *count = &link->engine->awaiting_wires;
 
-    if (awaits && !link->awaits_cm)
+    if (awaits && !link->awaits_wire)
         ++*count;
-    else if (!awaits && link->awaits_cm)
+    else if (!awaits && link->awaits_wire)
         --*count;
-    link->awaits_cm = awaits;
+    link->awaits_wire = awaits;
 }
 
 /* The number that a link in this state is in; 0: in none. */

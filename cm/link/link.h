@@ -80,11 +80,11 @@ struct vc__link {
     struct vc__engine *engine;
     struct vc__wire *wire;
     enum vc__link_state state;
-    bool active; /* the side that connects */
-    bool stale;  /* refused: another connection may do, at once */
-    bool told;   /* ops->down has run */
-    bool hasty;  /* counted in engine->hasty */
-    bool heard;  /* refused by whatever is there */
+    bool active;      /* the side that connects */
+    bool stale;       /* refused: another connection may do, at once */
+    bool told;        /* ops->down has run */
+    bool awaits_wire; /* counted in engine->awaiting_wires */
+    bool heard;       /* refused by whatever is there */
     bool has_reject;
     bool silent;        /* keepalive took the peer for dead */
     const char *breach; /* the rule that the peer's frame broke; NULL: none */

@@ -30,7 +30,7 @@
 #define LOOK_EVERY_US 1000
 /* The same while connections are made or ended: that takes several events, one
  * after the other, and each would wait so long. */
-#define LOOK_CM_US 20
+#define LOOK_WIRES_US 20
 /* An engine that nobody has advanced for so long is looked at before a call. */
 #define CATCH_UP_US 10000
 /* Turns of the loop between two looks at the clock, under traffic. */
@@ -382,7 +382,8 @@ engine_tick(struct vc__engine *e)
     uint64_t now = vc__now();
 
     engine_run_timers(e, now);
-    if (now - looked_at(e) >= (e->awaiting_cm > 0 ? LOOK_CM_US : LOOK_EVERY_US))
+    if (now - looked_at(e) >=
+        (e->awaiting_wires > 0 ? LOOK_WIRES_US : LOOK_EVERY_US))
         engine_look(e, 0);
     return now;
 }

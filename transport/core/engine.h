@@ -89,9 +89,9 @@ struct vc__engine {
     atomic_bool told;
 
     unsigned depth; /* the holder waits in a handler */
-    /* Links that wait for an event of rdma_cm: descriptors are looked at more
-     * often (LOOK_CM_US). */
-    unsigned awaiting_cm;
+    /* Links whose next step is an event of their wire: descriptors are looked
+     * at more often (LOOK_WIRES_US). */
+    unsigned awaiting_wires;
     bool stirred;     /* a look or a timer did something nobody counted yet */
     unsigned handled; /* handlers run since the clock was read */
     unsigned turns;

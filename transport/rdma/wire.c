@@ -153,7 +153,7 @@ unprepare(struct vc__rdma_wire *r)
 {
     if (r->device == NULL)
         return;
-    vc__qp_fini(&r->qp, !r->asked || r->parted);
+    vc__qp_fini(&r->qp, !r->asked || r->left_cleanly);
     if (r->wire.promised > 0)
         wire_release(&r->wire, r->wire.promised);
     vc__device_put(r->device);
@@ -191,7 +191,7 @@ vc__rdma_leave(struct vc__wire *w)
 
     r->leaving = true;
     if (!sent)
-        r->parted = false;
+        r->left_cleanly = false;
     vc__qp_to_error(&r->qp);
     return sent;
 }

@@ -14,11 +14,13 @@ struct vc__rdma_wire {
     struct vc__wire wire;
     struct vc__rdma_handler handler;
     struct rdma_cm_id *id;
-    bool owned;          /* the id is ours to destroy */
-    bool active;         /* the side that connects */
-    bool asked;          /* the peer may know our QP's number */
-    bool leaving;        /* rdma_disconnect() was called */
-    bool parted;         /* the peer is done with the QP, and we answered */
+    bool owned;   /* the id is ours to destroy */
+    bool active;  /* the side that connects */
+    bool asked;   /* the peer may know our QP's number */
+    bool leaving; /* rdma_disconnect() was called */
+    /* The peer has disconnected and we have answered: it sends nothing to our
+     * QP any more, so that the QP may be used again. */
+    bool left_cleanly;
     uint32_t resolve_ms; /* for the address, and for the route */
     uint8_t reads_in, reads_out;
     struct vc__device *device;

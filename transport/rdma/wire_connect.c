@@ -202,7 +202,7 @@ on_event(struct vc__rdma_handler *h, const struct vc__rdma_event *ev)
     case RDMA_CM_EVENT_DISCONNECTED:
         /* With a status, it is the kernel that gave up waiting for the peer's
          * answer. */
-        r->parted = ev->status == 0;
+        r->left_cleanly = ev->status == 0;
         w->ops->left(w);
         break;
     case RDMA_CM_EVENT_DEVICE_REMOVAL:
