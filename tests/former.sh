@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # tests/former.sh BUILD [COMMIT]: do this library and that of an older commit (e32704c: the last before features were said)
-# understand each other? Builds tests/former/former.c with both, and has each call, stream, drain and resume with the other, where
+# understand each other? Builds tests/former/ with both, and has each call, stream, drain and resume with the other, where
 # the RDMA device is. BUILD is where this library has been built. Prints TAP.
 set -u
 cd -- "$(dirname -- "$0")/.." || exit 1
@@ -32,8 +32,8 @@ program()
     mkdir -p "$code" &&
         protoc -I tests/former --plugin=protoc-gen-verbcall="$2/protoc-gen-verbcall" --verbcall_out="$code" former.proto || return 1
     # shellcheck disable=SC2046 # flags
-    ${CC:-cc} -O1 -Wall -o "$folder/$3" -I "$code" -I "$1/include" $(pkg-config --cflags libprotobuf-c) \
-        tests/former/former.c "$code"/*.c -L "$2/.libs" -Wl,-rpath,"$2/.libs" -lverbcall $(pkg-config --libs libprotobuf-c)
+    ${CC:-cc} -O1 -Wall -D_GNU_SOURCE -o "$folder/$3" -I "$code" -I "$1/include" $(pkg-config --cflags libprotobuf-c) \
+        tests/former/former.c tests/former/breaker.c "$code"/*.c -L "$2/.libs" -Wl,-rpath,"$2/.libs" -lverbcall $(pkg-config --libs libprotobuf-c libibverbs)
 }
 
 if ! git rev-parse --verify --quiet "$commit^{commit}" >/dev/null; then

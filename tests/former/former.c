@@ -4,13 +4,16 @@
  * A client and a server that tests/former.sh builds with this library and with
  * an older one, by public headers alone:
  *
- *   former server TARGET [ALTERNATIVE]   until SIGTERM; SIGHUP drains it, and
- *                                        sends its clients to ALTERNATIVE
- *   former client TARGET SECONDS all|calls
- *                                        calls for so long, and streams unless
- *                                        it is `calls`; each must end well.
- *                                        Says how many, and how often sessions
- *                                        moved to another link. */
+ *   former server TARGET [ALTERNATIVE]   until SIGTERM; with ALTERNATIVE it
+ *                                        drains after three seconds, and sends
+ *                                        its clients there
+ *   former client TARGET SECONDS all     calls and streams for so long; each
+ *                                        must end well
+ *   former client TARGET SECONDS broken  calls for so long, each of which must
+ *                                        end well though the QP breaks half way
+ *
+ * The client says how often it went through all, how often sessions moved to
+ * another link, and how many links were made. */
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,11 +23,13 @@
 
 #include <verbcall/counters.h>
 
+#include "breaker.h"
 #include "former.vc.h"
 
-#define LONG_BYTES 300000
-#define CALL_MS    30000u
-#define DRAIN_MS   30000u
+#define LONG_BYTES    300000
+#define CALL_MS       30000u
+#define DRAIN_MS      30000u
+#define DRAIN_AFTER_S 3
 
 /* --- server -------------------------------------------------------------- */
 
@@ -102,11 +107,11 @@ serve(const char *target, const char *alternative)
         .echo = echo, .join = join, .split = split, .talk = talk};
     struct vc_runtime *runtime = NULL;
     struct vc_server *server = NULL;
-    int result = 0, signal;
+    const struct timespec before_drain = {.tv_sec = DRAIN_AFTER_S};
+    int result = 0, ended = -1;
     sigset_t ends;
 
     sigemptyset(&ends);
-    sigaddset(&ends, SIGHUP);
     sigaddset(&ends, SIGTERM);
     sigprocmask(SIG_BLOCK, &ends, NULL); /* before threads are started */
     if (vc_runtime_new(NULL, &runtime) != VC_OK ||
@@ -117,10 +122,13 @@ serve(const char *target, const char *alternative)
         return fail("cannot serve");
     printf("listening on port %d\n", vc_server_port(server));
     fflush(stdout);
-    sigwait(&ends, &signal);
-    if (signal == SIGHUP &&
+    if (alternative != NULL)
+        ended = sigtimedwait(&ends, NULL, &before_drain);
+    if (alternative != NULL && ended < 0 &&
         vc_server_drain(server, alternative, DRAIN_MS) != VC_OK)
         result = fail("drain");
+    if (ended < 0)
+        sigwait(&ends, &ended);
     vc_server_close(server);
     vc_runtime_free(runtime);
     return result;
@@ -245,24 +253,29 @@ report(struct vc_runtime *runtime, unsigned long rounds)
 }
 
 static int
-call(const char *target, long seconds, bool streams)
+call(const char *target, long seconds, bool to_break)
 {
     struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
     struct vc_runtime *runtime = NULL;
     struct vc_channel *channel = NULL;
     char *long_text = calloc(1, LONG_BYTES + 1);
-    time_t end = time(NULL) + seconds;
+    time_t begin = time(NULL);
     unsigned long rounds = 0;
-    bool good = long_text != NULL;
+    bool good = long_text != NULL, unbroken = to_break;
 
-    opts.connect_timeout_ms = CALL_MS; /* the wire may be cut */
+    opts.connect_timeout_ms = CALL_MS;
     if (good)
         memset(long_text, 'x', LONG_BYTES);
     if (vc_runtime_new(NULL, &runtime) != VC_OK ||
         vc_channel_open(runtime, target, &opts, &channel) != VC_OK)
         return fail(target);
-    for (; good && time(NULL) < end; rounds++)
-        good = try_all(channel, long_text, streams);
+    for (; good && time(NULL) < begin + seconds; rounds++) {
+        if (unbroken && time(NULL) >= begin + seconds / 2) {
+            good = breaker_break();
+            unbroken = false;
+        }
+        good = good && try_all(channel, long_text, !to_break);
+    }
     report(runtime, rounds);
     vc_channel_close(channel);
     vc_runtime_free(runtime);
@@ -276,8 +289,8 @@ main(int argc, char **argv)
     if (argc >= 3 && strcmp(argv[1], "server") == 0)
         return serve(argv[2], argc > 3 ? argv[3] : NULL);
     if (argc == 5 && strcmp(argv[1], "client") == 0)
-        return call(argv[2], atol(argv[3]), strcmp(argv[4], "all") == 0);
+        return call(argv[2], atol(argv[3]), strcmp(argv[4], "broken") == 0);
     fprintf(stderr, "usage: former server TARGET [ALTERNATIVE]\n"
-                    "       former client TARGET SECONDS all|calls\n");
+                    "       former client TARGET SECONDS all|broken\n");
     return 2;
 }
