@@ -10,13 +10,14 @@
  * - wire: one connection, the lower half of a link;
  * - ear: an address that is listened at.
  *
- * Negotiation stays above: the hello, accept and reject of cm/connect/hello.h cross the
- * seam as bytes that no transport reads.
+ * Negotiation stays above: the hello, accept and reject of cm/connect/hello.h
+ * cross the seam as bytes that no transport reads.
  *
  * (H) means: for the holder of the engine only. (L): any thread, under the lock
  * of the wire's link, and it never blocks. Operations that fail return a status
  * and leave the reason as vc__fail() does. What comes up comes from the
- * engine's loop, never from inside an operation. */
+ * engine's loop, never from inside an operation but fini(), which may have to
+ * look at what came for other wires. */
 #ifndef VC_TRANSPORT_TRANSPORT_H
 #define VC_TRANSPORT_TRANSPORT_H
 

@@ -38,6 +38,7 @@ vc__link_accept(struct vc__link *link, const struct vc__incoming *in,
                 const struct vc__hello *hello)
 {
     struct vc__wire *w = link->wire;
+    struct vc__error error;
     enum vc_status status;
 
     link->hello = *hello;
@@ -45,8 +46,9 @@ vc__link_accept(struct vc__link *link, const struct vc__incoming *in,
     w->transport->take(w, in);
     status = accept_send(link);
     if (status != VC_OK) {
+        error = *vc__error_last(); /* fini() may bring others up, which fail */
         w->transport->fini(w);
-        return status;
+        return vc__fail(error.status, "%s", error.text);
     }
     vc__link_event(link, VC__LINK_EV_ACCEPT);
     vc__link_timer(link, link->timeout_ms);

@@ -51,6 +51,21 @@ a_name_that_nobody_listens_at_is_unavailable(void **state)
     vc_channel_close(channel);
 }
 
+/* A redirect tells no name, but what the name comes to. */
+static void
+a_name_that_a_client_was_moved_to_is_known_by_its_key(void **state)
+{
+    struct vc_server_opts opts = VC_SERVER_OPTS_INIT;
+    struct fixture f;
+
+    (void)state;
+    opts.redirect[0] = "inproc://nobody";
+    fixture_start(&f, 1, &opts, NULL);
+    assert_status(VC_UNAVAILABLE, fixture_echo(f.channel, 1, 1));
+    assert_non_null(strstr(vc_error(), "nothing listens at inproc://#"));
+    fixture_stop(&f);
+}
+
 static void
 a_name_has_1_to_63_letters_digits_and_signs(void **state)
 {
@@ -223,6 +238,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         in_fixture(a_name_is_listened_at_once),
         in_fixture(a_name_that_nobody_listens_at_is_unavailable),
+        cmocka_unit_test(a_name_that_a_client_was_moved_to_is_known_by_its_key),
         in_fixture(a_name_has_1_to_63_letters_digits_and_signs),
         cmocka_unit_test(
             a_client_that_waits_for_a_server_that_closes_is_turned_away),

@@ -4,6 +4,7 @@
  * See transport/core/address.h. */
 #include "transport/core/address.h"
 
+#include <inttypes.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -26,16 +27,23 @@ addr_size(const struct sockaddr *addr)
     }
 }
 
+/* Of one without a name there may be a redirect's key. */
 static const char *
 name_text(const struct sockaddr *addr, char text[VC__ADDR_TEXT])
 {
     const char *name =
         ((const struct sockaddr_un *)(const void *)addr)->sun_path;
+    uint64_t key;
 
-    if (name[0] == '\0')
+    if (name[0] != '\0') {
+        snprintf(text, VC__ADDR_TEXT, "inproc://%.*s", VC__ADDR_NAME - 1, name);
+        return text;
+    }
+    key = vc__get64((const uint8_t *)name + 1);
+    if (key == 0)
         snprintf(text, VC__ADDR_TEXT, "this process");
     else
-        snprintf(text, VC__ADDR_TEXT, "inproc://%.*s", VC__ADDR_NAME - 1, name);
+        snprintf(text, VC__ADDR_TEXT, "inproc://#%016" PRIx64, key);
     return text;
 }
 

@@ -33,6 +33,8 @@
 #define LOOK_WIRES_US 20
 /* An engine that nobody has advanced for so long is looked at before a call. */
 #define CATCH_UP_US 10000
+/* In so many turns at most: what has come meanwhile is more than one handles. */
+#define CATCH_UP_TURNS 16
 /* Turns of the loop between two looks at the clock, under traffic. */
 #define TURNS_PER_CLOCK 64
 /* The same for handlers, which may take long: of a server under load each turn
@@ -546,7 +548,8 @@ vc__engine_catch_up(struct vc__engine *e, uint64_t now)
     vc__waiter_init(&w);
     if (engine_enter(e, &w)) {
         engine_tick(e);
-        engine_poll(e);
+        for (unsigned i = 0; i < CATCH_UP_TURNS && engine_poll(e) > 0; i++)
+            continue;
         engine_leave(e);
     } else if (engine_unqueue(e, &w)) {
         engine_leave(e);

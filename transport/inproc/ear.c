@@ -35,6 +35,7 @@ vc__inproc_listen(struct vc__ear *ear, const struct sockaddr *addr)
     struct vc__inproc_ear *e = ear_of(ear);
     char text[VC__ADDR_TEXT];
 
+    CDS_INIT_LIST_HEAD(&e->asking);
     vc__addr_copy(&e->addr, addr);
     vc__inproc_lock();
     e->listens = vc__inproc_find(&e->addr) == NULL;
@@ -52,10 +53,17 @@ void
 vc__inproc_unlisten(struct vc__ear *ear)
 {
     struct vc__inproc_ear *e = ear_of(ear);
+    struct vc__inproc_half *half, *next;
 
+    if (!e->listens)
+        return;
     vc__inproc_lock();
-    if (e->listens)
-        cds_list_del(&e->node);
+    cds_list_del(&e->node);
+    /* Turned away here, as nobody may look at the REQUEST for long. */
+    cds_list_for_each_entry_safe (half, next, &e->asking, asks) {
+        half->ear = NULL;
+        vc__inproc_tell(half, VC__INPROC_REFUSAL, "", 0);
+    }
     e->listens = false;
     vc__inproc_unlock();
 }
@@ -87,13 +95,14 @@ vc__inproc_request(struct vc__context *c, struct vc__inproc_half *half)
 
     in.peer.ss_family = AF_UNIX; /* without a name */
     vc__inproc_lock();
-    e = vc__inproc_find(&half->ear);
-    if (e != NULL && e->ear.context != c)
-        e = NULL; /* another server has the name since */
+    e = half->ear;
+    if (e != NULL)
+        cds_list_del(&half->asks);
+    half->ear = NULL;
     vc__inproc_unlock();
     /* Ears of this engine go only by its holder, which this is. */
     if (e == NULL)
-        turn_away(half, "", 0);
+        vc__inproc_end(half);
     else
         e->ear.ops->request(&e->ear, &in, half->said, half->said_len);
 }

@@ -45,17 +45,25 @@ queue_new(void)
     return NULL;
 }
 
+static void half_free(struct vc__inproc_half *half);
+
 /* Under the lock. */
 static void
 queue_put(struct vc__inproc_queue *q)
 {
+    struct vc__inproc_half *half, *next;
+
     if (q == NULL || --q->users > 0)
         return;
+    for (half = q->ended; half != NULL; half = next) {
+        next = half->next_ended;
+        half_free(half);
+    }
     close(q->fd);
     free(q);
 }
 
-/* Sequentially consistent, as the setting in on_arm(): either the engine that
+/* The fence pairs with that in on_arm(): either the engine that
  * is about to sleep finds the note, or we see that it sleeps. */
 void
 vc__inproc_wake(struct vc__inproc_queue *q)
@@ -98,13 +106,26 @@ half_new(void)
     return half;
 }
 
-/* Under the lock. */
 static void
 half_free(struct vc__inproc_half *half)
 {
-    queue_put(half->queue);
     free(half->slots);
     free(half);
+}
+
+/* Both ends of it are over. Under the lock. */
+static void
+half_put(struct vc__inproc_half *half)
+{
+    struct vc__inproc_queue *q = half->queue;
+
+    if (q != NULL && q->closed) {
+        half->next_ended = q->ended;
+        q->ended = half;
+    } else {
+        half_free(half);
+    }
+    queue_put(q);
 }
 
 struct vc__inproc_half *
@@ -170,20 +191,24 @@ vc__inproc_end(struct vc__inproc_half *half)
     struct vc__inproc_half *peer = half->peer;
 
     vc__inproc_lock();
+    half->done = true;
+    half->wire = NULL;
+    if (!half->confirmed) {
+        free(half->slots);
+        half->slots = NULL;
+    }
     if (peer->queue == NULL) { /* it has never asked */
         half->over = true;
-        half_free(peer);
+        half_put(peer);
     } else if (peer->queue->closed) {
         peer->over = true;
         if (peer->done)
-            half_free(peer);
+            half_put(peer);
     } else {
         vc__inproc_tell(half, VC__INPROC_BYE, NULL, 0);
     }
-    half->done = true;
-    half->wire = NULL;
     if (half->over)
-        half_free(half);
+        half_put(half);
     vc__inproc_unlock();
 }
 
@@ -205,7 +230,7 @@ bye_handle(const struct vc__inproc_queue *q, struct vc__inproc_note *note)
         wire = half->wire;
         half->over = true;
         if (half->done)
-            half_free(half);
+            half_put(half);
     }
     vc__inproc_unlock();
     return wire;
@@ -242,13 +267,14 @@ note_handle(struct vc__inproc_context *c, struct vc__inproc_note *note)
     }
 }
 
+/* NULL: there is none, or it is being put right now, and its sender will tell.
+ */
 static struct vc__inproc_note *
 note_take(struct vc__inproc_queue *q)
 {
     struct cds_wfcq_node *node =
         __cds_wfcq_dequeue_nonblocking(&q->head, &q->tail);
 
-    /* One that is being put right now is told by who puts it. */
     if (node == NULL || node == CDS_WFCQ_WOULDBLOCK)
         return NULL;
     return caa_container_of(node, struct vc__inproc_note, node);
@@ -276,6 +302,9 @@ on_arm(struct vc__source *s)
         caa_container_of(s, struct vc__inproc_context, source);
 
     atomic_store(&c->queue->armed, true);
+    /* Before the engine looks at the queue for the last time, which it does
+     * without a barrier. */
+    atomic_thread_fence(memory_order_seq_cst);
 }
 
 /* The first note: the engine's holder begins to look for them in each turn. */
@@ -317,20 +346,22 @@ vc__inproc_open(struct vc__context *context,
                     strerror(err));
 }
 
-/* What came for ends that are over: only their last words matter. */
+/* What came for ends that are over: only their last words matter. Other threads
+ * may be putting packets, behind which last words are waited for. */
 void
 vc__inproc_close(struct vc__context *context)
 {
     struct vc__inproc_context *c = vc__inproc_context_of(context);
-    struct vc__inproc_note *note;
+    struct vc__inproc_queue *q = c->queue;
+    struct cds_wfcq_node *node;
 
     vc__engine_remove(context->engine, &c->source);
     vc__inproc_lock();
-    c->queue->closed = true;
+    q->closed = true;
     vc__inproc_unlock();
-    while ((note = note_take(c->queue)) != NULL)
-        note_handle(c, note);
+    while ((node = __cds_wfcq_dequeue_blocking(&q->head, &q->tail)) != NULL)
+        note_handle(c, caa_container_of(node, struct vc__inproc_note, node));
     vc__inproc_lock();
-    queue_put(c->queue);
+    queue_put(q);
     vc__inproc_unlock();
 }

@@ -7,9 +7,14 @@
  * A half is the room of one end: what is sent to that end is written into it,
  * by the other end, and put into the queue of the engine that the end is on. So
  * a packet is copied by nobody, and takes no lock. It stays until its own end
- * is over and the other end's last note has been handled. Who says that is in
- * one order for everybody, under one lock of the process: connections are made
- * and ended seldom. */
+ * is over and the other end's last note has been handled; its room goes with
+ * its own end if nobody was ever going to write there. Who says that is in one
+ * order for everybody, under one lock of the process: connections are made and
+ * ended seldom.
+ *
+ * A queue outlives its engine while there is somebody who may put notes into
+ * it. Nobody takes them out then, so halves that are over stay as long, too:
+ * the notes that the queue is made of are in them. */
 #ifndef VC_TRANSPORT_INPROC_HALF_H
 #define VC_TRANSPORT_INPROC_HALF_H
 
@@ -21,17 +26,19 @@
 #include "transport/transport.h"
 #include "transport/wire/packet.h"
 
+struct vc__inproc_ear;
 struct vc__inproc_half;
 struct vc__inproc_wire;
 
 /* Where what comes for the halves of one engine is found. */
 struct vc__inproc_queue {
     struct cds_wfcq_tail tail;
-    struct __cds_wfcq_head head; /* the holder's */
-    int fd;                      /* eventfd */
-    atomic_bool armed;           /* fd is to tell */
-    unsigned users;              /* lock */
-    bool closed;                 /* lock: its engine looks no more */
+    struct __cds_wfcq_head head;   /* the holder's */
+    int fd;                        /* eventfd */
+    atomic_bool armed;             /* fd is to tell */
+    unsigned users;                /* lock: halves that are not over, context */
+    bool closed;                   /* lock: its engine looks no more */
+    struct vc__inproc_half *ended; /* lock: halves that stay as long as it */
 };
 
 enum vc__inproc_kind {
@@ -61,15 +68,18 @@ struct vc__inproc_half {
     struct vc__inproc_half *peer;
     struct vc__inproc_queue *queue; /* lock, until it is connected */
     struct vc__inproc_wire *wire;   /* the holder's */
-    struct sockaddr_storage ear;    /* what REQUEST asks for */
+    struct vc__inproc_ear *ear;     /* lock: who is asked; NULL: answered */
+    struct cds_list_head asks;      /* lock: in ear->asking */
     struct vc__inproc_slot *slots;
     uint32_t n_slots;
     uint32_t next; /* the slot of the next packet; the other end's */
     struct vc__inproc_note notes[VC__INPROC_KINDS];
     uint16_t said_len; /* with REQUEST, ANSWER and REFUSAL */
     uint8_t said[256];
-    bool done; /* lock: its own end is over */
-    bool over; /* lock: the other end's BYE was handled */
+    bool confirmed; /* lock: packets may have been written, here and there */
+    bool done;      /* lock: its own end is over */
+    bool over;      /* lock: the other end's BYE was handled */
+    struct vc__inproc_half *next_ended; /* lock */
 };
 
 /* What comes up, on the holder of the queue's engine. */

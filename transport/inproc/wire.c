@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The table of inproc. A packet is written straight into the room of the peer's
- * half; credits (transport/wire/credit.h) see to it that there is some, as an end is
- * promised no more receives than the other has room for. */
+ * half; credits (transport/wire/credit.h) see to it that there is some, as
+ * an end is promised no more receives than the other has room for. */
 #include "transport/inproc/wire.h"
 
 #include <string.h>
@@ -24,6 +24,7 @@ on_packet(struct vc__inproc_wire *i, const uint8_t *data, uint32_t len)
     i->wire.ops->received(&i->wire, data, len);
 }
 
+/* What the peer's program has said, or that there is none. */
 static void
 on_refusal(struct vc__inproc_wire *i)
 {
@@ -67,9 +68,21 @@ static void
 begin(struct vc__task *task)
 {
     struct vc__inproc_wire *i =
-        caa_container_of(task, struct vc__inproc_wire, begin);
+        caa_container_of(task, struct vc__inproc_wire, task);
 
-    i->wire.ops->ready(&i->wire);
+    if (i->half != NULL)
+        i->wire.ops->ready(&i->wire);
+}
+
+/* Nobody listens. */
+static void
+refuse(struct vc__task *task)
+{
+    struct vc__inproc_wire *i =
+        caa_container_of(task, struct vc__inproc_wire, task);
+
+    if (i->half != NULL)
+        on_refusal(i);
 }
 
 static enum vc_status
@@ -83,8 +96,8 @@ wire_dial(struct vc__wire *w, uint32_t timeout_ms)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     i->owned = i->active = true;
     i->half->wire = i;
-    i->begin.run = begin;
-    vc__engine_post(w->context->engine, &i->begin);
+    i->task.run = begin;
+    vc__engine_post(w->context->engine, &i->task);
     return VC_OK;
 }
 
@@ -118,7 +131,7 @@ wire_prepare(struct vc__wire *w, const struct vc__receives *r)
         if (window < r->least)
             return vc__fail(VC_RESOURCE_EXHAUSTED,
                             "no memory for another connection: all of "
-                            "memory_limit is in use");
+                            "memory_limit is in use, or of the machine's");
     }
     w->promised = window < r->first ? window : r->first;
     return VC_OK;
@@ -127,24 +140,24 @@ wire_prepare(struct vc__wire *w, const struct vc__receives *r)
 static enum vc_status
 wire_hello(struct vc__wire *w, const void *data, size_t len)
 {
-    struct vc__inproc_half *half = inproc_of(w)->half;
+    struct vc__inproc_wire *i = inproc_of(w);
+    struct vc__inproc_half *peer = i->half->peer;
     struct vc__inproc_ear *ear;
 
     vc__inproc_lock();
     ear = vc__inproc_find(&w->peer);
     if (ear != NULL) {
-        half->peer->ear = w->peer;
-        vc__inproc_bind(half->peer,
-                        vc__inproc_context_of(ear->ear.context)->queue);
-        vc__inproc_tell(half, VC__INPROC_REQUEST, data, len);
+        peer->ear = ear;
+        cds_list_add_tail(&peer->asks, &ear->asking);
+        vc__inproc_bind(peer, vc__inproc_context_of(ear->ear.context)->queue);
+        vc__inproc_tell(i->half, VC__INPROC_REQUEST, data, len);
     }
     vc__inproc_unlock();
-    if (ear != NULL)
-        return VC_OK;
-    return vc__fail(VC_UNAVAILABLE,
-                    "nothing listens at %s: see that the server runs, in this "
-                    "process, and that the name is right",
-                    vc__wire_peer(w));
+    if (ear == NULL) {
+        i->task.run = refuse;
+        vc__engine_post(w->context->engine, &i->task);
+    }
+    return VC_OK;
 }
 
 static enum vc_status
@@ -172,12 +185,22 @@ wire_confirm(struct vc__wire *w)
 {
     struct vc__inproc_wire *i = inproc_of(w);
 
+    struct vc__inproc_half *peer = i->half->peer;
+    bool left;
+
     if (!i->active)
         return VC_OK;
     vc__inproc_lock();
-    vc__inproc_tell(i->half, VC__INPROC_CONFIRM, NULL, 0);
+    left = peer->done;
+    if (!left) {
+        i->half->confirmed = peer->confirmed = true;
+        vc__inproc_tell(i->half, VC__INPROC_CONFIRM, NULL, 0);
+    }
     vc__inproc_unlock();
-    return VC_OK;
+    if (!left)
+        return VC_OK;
+    return vc__fail(VC_UNAVAILABLE, "%s accepted, and has left since",
+                    vc__wire_peer(w));
 }
 
 static bool

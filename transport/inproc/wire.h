@@ -14,12 +14,13 @@ struct vc__inproc_wire {
     bool owned;                   /* the half is ours to end */
     bool active;                  /* the side that connects */
     bool left;                    /* the peer was told that we leave */
-    struct vc__task begin;
+    struct vc__task task;         /* of connecting */
 };
 
 struct vc__inproc_ear {
     struct vc__ear ear;
-    struct cds_list_head node; /* lock: among those that listen */
+    struct cds_list_head node;   /* lock: among those that listen */
+    struct cds_list_head asking; /* lock: halves whose REQUEST is on its way */
     struct sockaddr_storage addr;
     bool listens; /* the holder's */
 };
