@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
+#include "cm/connect/features.h"
 #include "transport/core/chance.h"
 
 /* A server's advice of less is taken for this, doubled with each refusal up to
@@ -191,8 +192,9 @@ offer_meet(struct vc__dial_way *w, const struct vc__reject *r)
 {
     struct vc__dial_offer offer = w->offer;
 
-    if ((r->features & ~offer.features) != 0 || r->credits > offer.credits ||
-        r->log2_eager > offer.log2_eager ||
+    if ((r->features & ~offer.features) != 0 ||
+        (r->features != 0 && !(r->features & VC__FEATURES_SAID)) ||
+        r->credits > offer.credits || r->log2_eager > offer.log2_eager ||
         r->log2_message > offer.log2_message)
         return false;
     if (r->features != 0)

@@ -76,10 +76,11 @@ vc__channel_call_ms(const struct vc_channel *c, const struct vc_method *method)
     return method->timeout_ms != 0 ? method->timeout_ms : c->call_ms;
 }
 
-/* --- for an attempt of a call: any thread that has entered -------------- */
+/* --- for an attempt of a call: any thread --------------------------------- */
 
 /* Chooses the server that one attempt goes to: the channel's client of this
- * service there, made at the first use. NULL without memory. */
+ * service there, made at the first use. NULL without memory. For those who have
+ * entered. */
 struct vc__client *vc__channel_pick(struct vc_channel *c,
                                     const struct vc_service *service);
 

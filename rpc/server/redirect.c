@@ -69,6 +69,21 @@ vc__redirect_init(struct vc__redirect *r, const struct vc_server_opts *opts)
     return VC_OK;
 }
 
+bool
+vc__redirect_fits(const struct vc__reject_addr *a,
+                  const struct sockaddr *source)
+{
+    return (a->family == VC__REJECT_NAME) == (source->sa_family == AF_UNIX);
+}
+
+static void
+addr_add(struct vc__reject *reject, const struct vc__reject_addr *a,
+         const struct sockaddr *source)
+{
+    if (vc__redirect_fits(a, source))
+        reject->addrs[reject->n_addrs++] = *a;
+}
+
 /* False: served here. */
 static bool
 decide(const struct vc__redirect *r, uint64_t service,
@@ -78,13 +93,11 @@ decide(const struct vc__redirect *r, uint64_t service,
     unsigned n = r->decide(service, source, targets, r->arg);
 
     for (unsigned i = 0; i < n && i < VC_REDIRECT_MAX; i++) {
-        if (vc__redirect_target(&reject->addrs[reject->n_addrs], targets[i]) ==
-            VC_OK)
-            reject->n_addrs++;
+        struct vc__reject_addr a;
+
+        if (vc__redirect_target(&a, targets[i]) == VC_OK)
+            addr_add(reject, &a, source);
     }
-    if (n > 0 && reject->n_addrs == 0)
-        snprintf(reject->text, sizeof reject->text,
-                 "the server's program names no good target");
     return n > 0;
 }
 
@@ -92,12 +105,15 @@ bool
 vc__redirect_find(const struct vc__redirect *r, uint64_t service,
                   const struct sockaddr *source, struct vc__reject *reject)
 {
-    reject->reason = VC__REJECT_MOVED;
-    if (r->decide != NULL && decide(r, service, source, reject))
-        return true;
-    if (r->n == 0)
+    bool moved = r->decide != NULL && decide(r, service, source, reject);
+
+    for (unsigned i = 0; i < r->n && !moved; i++)
+        addr_add(reject, &r->addrs[i], source);
+    if (!moved && r->n == 0)
         return false;
-    reject->n_addrs = (uint8_t)r->n;
-    memcpy(reject->addrs, r->addrs, sizeof reject->addrs);
+    reject->reason = VC__REJECT_MOVED;
+    if (reject->n_addrs == 0)
+        snprintf(reject->text, sizeof reject->text,
+                 "the server's program names no good target");
     return true;
 }

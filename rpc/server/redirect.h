@@ -33,9 +33,14 @@ enum vc_status vc__redirect_init(struct vc__redirect *r,
 enum vc_status vc__redirect_target(struct vc__reject_addr *out,
                                    const char *text);
 
+/* Can a client at `source` connect there? Names are for those of this process
+ * only, and they for nothing else. */
+bool vc__redirect_fits(const struct vc__reject_addr *a,
+                       const struct sockaddr *source);
+
 /* Is a client that asks for this service sent elsewhere? Then reject, which was
- * zeroed, has the reason and the addresses; none of them when what the program
- * said was no good. The listening engine. */
+ * zeroed, has the reason and the addresses; only those
+ * that it can connect to, and a text when there is none of these. The listening engine. */
 bool vc__redirect_find(const struct vc__redirect *r, uint64_t service,
                        const struct sockaddr *source,
                        struct vc__reject *reject);

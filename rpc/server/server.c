@@ -60,26 +60,32 @@ reject_as(struct vc__reject *reject, enum vc__reject_reason reason,
     return true;
 }
 
+static bool
+reject_draining(const struct vc_server *server, const struct sockaddr *peer,
+                struct vc__reject *reject)
+{
+    if (!server->has_alternative ||
+        !vc__redirect_fits(&server->alternative, peer))
+        return reject_as(reject, VC__REJECT_DRAINING, "");
+    reject->n_addrs = 1;
+    reject->addrs[0] = server->alternative;
+    return reject_as(reject, VC__REJECT_MOVED, "");
+}
+
 /* Is a client turned away, and why? When it is not, it counts as a link. */
 static bool
 turn_away(struct vc_server *server, const struct vc__incoming *in,
           const struct vc__hello *hello, struct vc__reject *reject)
 {
+    const struct sockaddr *peer = (const struct sockaddr *)&in->peer;
     uint8_t source[16];
     const char *text;
 
     memset(reject, 0, sizeof *reject);
-    if (atomic_load(&server->draining)) {
-        reject->n_addrs = server->has_alternative;
-        reject->addrs[0] = server->alternative;
-        return reject_as(reject,
-                         server->has_alternative ? VC__REJECT_MOVED
-                                                 : VC__REJECT_DRAINING,
-                         "");
-    }
+    if (atomic_load(&server->draining))
+        return reject_draining(server, peer, reject);
     if (!(hello->flags & VC__HELLO_POOL) &&
-        vc__redirect_find(&server->redirect, hello->service,
-                          (const struct sockaddr *)&in->peer, reject))
+        vc__redirect_find(&server->redirect, hello->service, peer, reject))
         return true;
     if (hello->security != 0)
         return reject_as(reject, VC__REJECT_SECURITY,

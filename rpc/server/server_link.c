@@ -169,8 +169,13 @@ peer_of(struct vc__offer *o, enum vc__reject_reason *reason, const char **fault)
     struct vc__server_part *part = o->part;
     struct vc__server_peer *peer = vc__server_peer_find(part, &o->hello);
 
-    if (peer != NULL)
+    if (peer != NULL && vc__server_peer_agrees(peer, &o->hello))
         return peer;
+    if (peer != NULL) {
+        *reason = VC__REJECT_LIMIT;
+        *fault = "all links of a pool have to offer the same features";
+        return NULL;
+    }
     if (o->hello.flags & VC__HELLO_POOL) {
         *reason = VC__REJECT_POOL;
         *fault = "it lost its last link too long ago";
@@ -200,7 +205,9 @@ accept_try(struct vc__offer *o, enum vc__reject_reason *reason)
     if (part->closer != NULL)
         fault = "closing";
     else if (vc__cm_open(&part->progress->cm, o->in.context->transport,
-                         &context) == VC_OK)
+                         &context) != VC_OK)
+        fault = vc_error();
+    else
         peer = peer_of(o, reason, &fault);
     if (peer != NULL) {
         sl = server_link_new(part, peer, context, &o->hello);

@@ -48,6 +48,19 @@ vc__server_peer_find(struct vc__server_part *part,
     return NULL;
 }
 
+static uint32_t
+features_for(const struct vc__hello *hello)
+{
+    return vc__features_of(vc__features_choose(hello->features));
+}
+
+bool
+vc__server_peer_agrees(const struct vc__server_peer *peer,
+                       const struct vc__hello *hello)
+{
+    return peer->features == features_for(hello);
+}
+
 /* 0 when the system has no random numbers. */
 static uint64_t
 token_make(const struct vc__server_part *part)
@@ -75,7 +88,7 @@ vc__server_peer_new(struct vc__server_part *part, const struct vc__hello *hello)
     peer->part = part;
     CDS_INIT_LIST_HEAD(&peer->spare);
     peer->message_max = (size_t)1 << hello->log2_message;
-    peer->features = vc__features_of(vc__features_choose(hello->features));
+    peer->features = features_for(hello);
     memcpy(peer->instance, hello->instance, VC__ID_SIZE);
     cds_list_add(&peer->node, bucket_of(part, peer->token));
     cds_list_add_tail(&peer->lonely, &part->lonely);

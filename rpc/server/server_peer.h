@@ -44,6 +44,10 @@ struct vc__server_peer {
 struct vc__server_peer *vc__server_peer_find(struct vc__server_part *part,
                                              const struct vc__hello *hello);
 
+/* Has a link by this hello the features of the peer's other links? */
+bool vc__server_peer_agrees(const struct vc__server_peer *peer,
+                            const struct vc__hello *hello);
+
 /* A new one, without links; NULL without memory. */
 struct vc__server_peer *vc__server_peer_new(struct vc__server_part *part,
                                             const struct vc__hello *hello);

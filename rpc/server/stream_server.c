@@ -223,6 +223,7 @@ vc__stream_server_waits(struct vc_call *call)
 bool
 vc__stream_server_open(struct vc_call *call)
 {
+    const struct vc__server_peer *peer = call->site.session->peer;
     struct vc__server_part *part = vc__call_part(call);
     struct vc__server_stream *ss = calloc(1, sizeof *ss);
 
@@ -238,7 +239,7 @@ vc__stream_server_open(struct vc_call *call)
     ss->stream.due = call->site.due;
     ss->stream.memory = part->server->request_memory;
     ss->stream.most = (uint32_t)vc__server_peer_message_max(
-        call->site.session->peer, VC_METADATA_MAX);
+        peer, peer->features & VC__FEATURE_METADATA ? VC_METADATA_MAX : 0);
     ss->stream.of_server = true;
     ss->stream.state =
         vc__stream_first(call->method->flags & VC_METHOD_SERVER_STREAM,
