@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# awk -v wings="WING..." -v named="FILE,FILE... FILE,..." -f calls.awk SYMBOLS: who calls whom, by the symbols of object files.
-# Each line of SYMBOLS is FILE LETTER NAME, as nm has them. Prints calls into a wing that comes after the caller's, and
-# circles of files (each reaches all others) that are not among those named, or named and not there. What goes through a
+# awk -v wings="WING..." -v strangers=" WING>WING... " -v named="FILE,FILE... FILE,..." -f calls.awk SYMBOLS: who calls whom, by
+# the symbols of object files. Each line of SYMBOLS is FILE LETTER NAME, as nm has them. Prints calls into a wing that comes after
+# the caller's, or that is a stranger to it, and circles of files (each reaches all others) that are not among those named, or named and not there. What goes through a
 # table of functions is not seen.
 
 $2 ~ /^[TDBRVW]$/ { home[$3] = $1 }
@@ -35,7 +35,7 @@ function look_upward(    i, order, rank, call, ends) {
         rank[order[i]] = i
     for (call in calls) {
         split(call, ends, SUBSEP)
-        if (rank[wing(ends[2])] > rank[wing(ends[1])])
+        if (rank[wing(ends[2])] > rank[wing(ends[1])] || index(strangers, " " wing(ends[1]) ">" wing(ends[2]) " "))
             print ends[1] " calls " calls[call] "() of " ends[2]
     }
 }

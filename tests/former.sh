@@ -19,10 +19,16 @@ die()
     exit 1
 }
 
+# Whether what is there is that commit, all of it.
+is_exported()
+{
+    [ "$(cat "$folder/source/.whole" 2>/dev/null)" = "$(git rev-parse "$commit")" ]
+}
+
 export_commit()
 {
     rm -rf "$folder" && mkdir -p "$folder/source" && git archive --format=tar "$commit" | tar -xf - -C "$folder/source" &&
-        : >"$folder/source/.whole"
+        git rev-parse "$commit" >"$folder/source/.whole"
 }
 
 # program SOURCE BUILT NAME: makes $folder/NAME of what a user has: headers, plugin, library.
@@ -40,7 +46,7 @@ if ! git rev-parse --verify --quiet "$commit^{commit}" >/dev/null; then
     echo "1..0 # SKIP there is no commit $commit here"
     exit
 fi
-[ -e "$folder/source/.whole" ] || export_commit || die "cannot export $commit"
+is_exported || export_commit || die "cannot export $commit"
 (cd "$folder/source" && vc_build "$folder/build" --disable-tests) || die "$commit does not build"
 vc_build "$build" --enable-werror || die 'this library does not build'
 program "$folder/source" "$folder/build" old || die "former.c does not build with $commit"

@@ -27,6 +27,15 @@ vc_system()
     exit 1
 )
 
+# Whether this system's mirrors have the packages of other architectures (Ubuntu's have them in other places).
+vc_has_foreign()
+(
+    ID=''
+    # shellcheck source=/dev/null
+    [ -r /etc/os-release ] && . /etc/os-release
+    [ "$ID" = debian ]
+)
+
 vc_as_root()
 {
     if [ "$(id -u)" -eq 0 ]; then
@@ -95,8 +104,10 @@ vc_missing_packages()
     case $system in
     debian)
         # shellcheck disable=SC2016 # dpkg-query expands it
-        have=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n${db:Status-Status} ${Package}:${Architecture}\n' \
-            "$@" 2>/dev/null | sed -n 's/^installed //p')
+        have=$(dpkg-query -W -f '${db:Status-Status} ${Architecture} ${Package}\n' "$@" 2>/dev/null |
+            awk -v own="$(dpkg --print-architecture)" '
+                $1 == "installed" { print $3 ":" $2 }
+                $1 == "installed" && ($2 == own || $2 == "all") { print $3 }')
         for package; do
             printf '%s\n' "$have" | grep -qxF "$package" || echo "$package"
         done ;;

@@ -77,8 +77,10 @@ wants()
     *) return 1 ;;
     esac
 }
+known="$native $over_rdma wire"
+[ -n "$variant" ] || known="$known lint judges fuzz dist vm examples $only_long"
 for suite in $wanted; do
-    case " $native $over_rdma wire lint judges fuzz dist vm examples $only_long " in
+    case " $known " in
     *" $suite "*) ;;
     *) usage >&2; exit 2 ;;
     esac

@@ -195,6 +195,7 @@ try_split(struct vc_channel *channel)
     Former__Text request = FORMER__TEXT__INIT, *one;
     struct vc_stream *stream = NULL;
     char got[8] = "";
+    bool good;
 
     request.text = "abc";
     if (former_former_split(channel, &request, options(), &stream) != VC_OK)
@@ -203,10 +204,11 @@ try_split(struct vc_channel *channel)
         strncat(got, one->text, sizeof got - strlen(got) - 1);
         vc_reply_free(one);
     }
-    if (vc_stream_finish(stream, NULL) != VC_OK)
+    good = vc_stream_finish(stream, NULL) == VC_OK;
+    if (!good)
         fail("split");
     vc_stream_close(stream);
-    return same("split", "abc", got);
+    return good && same("split", "abc", got);
 }
 
 static bool
