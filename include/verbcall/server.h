@@ -170,7 +170,8 @@ VC_API uint16_t vc_server_port(const struct vc_server *server);
  * running calls and left, timeout_ms milliseconds at most; then connections
  * without running calls are closed. Who connects from
  * now on is refused as draining, or sent to alternative ("rdma://ADDRESS:PORT"
- * with a numeric address), if that is not NULL. Afterwards vc_server_close().
+ * with a numeric address, or "inproc://NAME"), if that is not NULL and is of the
+ * same kind as where the client has connected. Afterwards vc_server_close().
  * Any thread but not from a handler.
  * VC_INVALID_ARGUMENT   alternative is malformed
  * VC_DEADLINE_EXCEEDED  some calls still run; it may be called again
