@@ -28,7 +28,6 @@ vc__stream_init(struct vc_stream *s, const struct vc__stream_ops *ops)
     pthread_mutex_init(&s->lock, NULL);
     vc__outflow_init(&s->out);
     vc__inflow_init(&s->in);
-    s->state = VC__STREAM_OPEN;
     s->error.status = VC_OK;
     CDS_INIT_LIST_HEAD(&s->inbox);
     CDS_INIT_LIST_HEAD(&s->waiters);
