@@ -213,18 +213,21 @@ run_client(const char *target, struct load *load, uint64_t count)
 
 /* --- both ends in one thread --------------------------------------------- */
 
-/* target ends in port 0, and the server gets any. */
+/* A target that ends in port 0 gets any; one without ports stays as it is. */
 static enum vc_status
 open_both(struct vc_runtime *runtime, const char *target,
           struct vc_server **server, struct vc_channel **channel)
 {
     enum vc_status status = server_open(runtime, target, server);
-    int host = (int)strlen(target) - 1;
+    size_t len = strlen(target);
     char to[256];
 
     if (status != VC_OK)
         return status;
-    snprintf(to, sizeof to, "%.*s%d", host, target, vc_server_port(*server));
+    if (strncmp(target, "inproc:", 7) == 0)
+        return vc_channel_open(runtime, target, NULL, channel);
+    snprintf(to, sizeof to, "%.*s%d", (int)len - 1, target,
+             vc_server_port(*server));
     return vc_channel_open(runtime, to, NULL, channel);
 }
 

@@ -32,6 +32,9 @@ Prints lines of name and value:
                                  completion. They do not depend on the machine's other work
   SIDE_polling_tree, SIDE_polling_commit, SIDE_polling_ratio
                                  all of the process, with as many empty turns as there were
+  inproc_instructions_tree, inproc_instructions_commit
+                                 in user space of a call over inproc, both ends in one thread; not
+                                 of a commit that has no such
   verdict                        same, slower, faster or undecided
 Exit status: 0 same, faster or none; 1 slower; 2 undecided; 3 when it could not measure.
 END
@@ -66,6 +69,23 @@ build_both()
     vc_build "$build/compare/tree" --disable-tests || fail 'this tree does not build'
     [ "$only" = time ] || ${CC:-cc} -O2 -Wall -shared -fPIC -o "$build/compare/steady.so" bench/steady.c -ldl ||
         fail 'steady.c does not compile'
+}
+
+# alone BUILD COUNT: prints the instructions of a run over inproc; nothing if that build has none.
+alone()
+{
+    program=$1/bench/.libs/call_lat
+    [ -x "$program" ] || program=$1/bench/call_lat
+    echo | LD_LIBRARY_PATH=$1/.libs valgrind -q --tool=callgrind --callgrind-out-file="$build/compare/alone" \
+        "$program" turns inproc://call_lat 64 "$2" >/dev/null 2>&1 && sed -n 's/^totals: //p' "$build/compare/alone"
+}
+
+# Of the difference of two lengths, as in compare_inside.sh.
+alone_counts()
+{
+    for side in "tree $build/compare/tree" "commit $base/build"; do
+        echo "${side%% *} $(alone "${side#* }" 11000) $(alone "${side#* }" 1000)"
+    done | awk 'NF == 3 { printf "inproc_instructions_%s %.2f\n", $1, ($2 - $3) / 10000 }'
 }
 
 minutes=20 only=all plant=0 commit=
@@ -116,6 +136,7 @@ inside()
 } >compare.out || exit 3
 [ "$only" != instructions ] || echo 'verdict none' >>compare.out
 sed '/^verdict /d' compare.out
+[ "$only" = time ] || alone_counts
 grep '^verdict ' compare.out
 case $(sed -n 's/^verdict //p' compare.out) in
 same | faster | none) exit 0 ;;

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "idl/hash.h"
 #include "idl/names.h"
 #include "idl/request.h"
 #include "idl/text.h"
+#include "transport/core/hash.h"
 
 /* field numbers in FileDescriptorProto and ServiceDescriptorProto */
 #define FILE_SERVICE   6

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "transport/error.h"
+#include "transport/core/error.h"
 
 /* --- cancellers -------------------------------------------------------- */
 
@@ -135,4 +135,51 @@ vc__cancelling_end(struct vc__cancelling *c)
 {
     place_leave(&c->own);
     place_leave(&c->parent);
+}
+
+/* --- calls that are made for another ------------------------------------- */
+
+/* Sequentially consistent, as are vc__parent_cancel() and what follows it:
+ * either the parent's end sees the children, or we see that it is cancelled. */
+struct vc_canceller *
+vc__parent_children(struct vc__parent *p)
+{
+    struct vc_canceller *c = atomic_load(&p->children), *was = NULL;
+
+    if (c == NULL) {
+        c = vc__canceller_make();
+        if (c == NULL)
+            return NULL;
+        if (!atomic_compare_exchange_strong(&p->children, &was, c)) {
+            vc__canceller_put(c); /* another thread was faster */
+            c = was;
+        }
+    }
+    if (atomic_load(&p->cancelled))
+        vc_cancel(c);
+    return c;
+}
+
+bool
+vc__parent_cancel(struct vc__parent *p)
+{
+    return !atomic_exchange(&p->cancelled, true);
+}
+
+void
+vc__parent_cancel_children(struct vc__parent *p)
+{
+    struct vc_canceller *c = atomic_load(&p->children);
+
+    if (c == NULL)
+        return;
+    vc__canceller_hold(c);
+    vc_cancel(c);
+    vc__canceller_put(c);
+}
+
+void
+vc__parent_drop(struct vc__parent *p)
+{
+    vc__canceller_put(atomic_exchange(&p->children, NULL));
 }

@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <urcu/list.h>
 
@@ -23,6 +24,14 @@ struct vc_canceller {
     atomic_bool cancelled;      /* set under the lock */
     pthread_mutex_t lock;       /* held while calls are cancelled */
     struct cds_list_head calls; /* lock; of struct vc__cancellable */
+};
+
+/* A call of a server, as those see it that its handler makes: they end with it.
+ * The first member of struct vc_call. */
+struct vc__parent {
+    uint64_t due;          /* by vc__now() */
+    atomic_bool cancelled; /* by its client, or by its deadline */
+    _Atomic(struct vc_canceller *) children; /* NULL: none were made */
 };
 
 struct vc__cancelling;
@@ -54,6 +63,26 @@ void vc__cancelling_join(struct vc__cancelling *c);
 
 /* It has ended: cancel() does not run and will not. */
 void vc__cancelling_end(struct vc__cancelling *c);
+
+/* What its children join, made for the first of them; NULL without memory. Of
+ * its deadline they know themselves. Any thread while it has not ended. */
+struct vc_canceller *vc__parent_children(struct vc__parent *p);
+
+/* True for the first time; then its children are cancelled by
+ * vc__parent_cancel_children(), which must not run together with the end. */
+bool vc__parent_cancel(struct vc__parent *p);
+void vc__parent_cancel_children(struct vc__parent *p);
+
+/* It has ended. */
+void vc__parent_drop(struct vc__parent *p);
+
+static inline void
+vc__parent_end(struct vc__parent *p)
+{
+    /* Relaxed: nobody makes children any more. */
+    if (atomic_load_explicit(&p->children, memory_order_relaxed) != NULL)
+        vc__parent_drop(p);
+}
 
 /* A canceller without a program; NULL without memory. */
 struct vc_canceller *vc__canceller_make(void);

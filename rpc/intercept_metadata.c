@@ -6,13 +6,15 @@
 #include <string.h>
 
 #include "rpc/interceptor.h"
-#include "transport/metadata.h"
+#include "transport/wire/metadata.h"
 
 const struct vc_metadata *
 vc_interception_metadata(const struct vc_interception *call, size_t *n)
 {
-    if (call->call != NULL)
-        return vc_call_metadata(call->call, n);
+    if (call->came != NULL) {
+        *n = call->came->n_initial;
+        return call->came->entries;
+    }
     *n = call->opts->n_metadata;
     return call->opts->metadata;
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transport/clock.h"
+#include "transport/core/clock.h"
 
 static struct vc__interceptors *
 chain_new(void)
@@ -68,6 +68,7 @@ vc__interception_init(struct vc_interception *i,
     i->service = service;
     i->method = method;
     i->call = NULL;
+    i->came = NULL;
     i->opts = NULL;
     i->began = now;
     i->due = due;

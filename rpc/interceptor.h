@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A chain of interceptors, and a call's way through it: which callbacks come
- * in which order. rpc/channel_intercept.c and rpc/server_intercept.c lead calls
+ * in which order. rpc/client/channel_intercept.c and rpc/server/server_intercept.c lead calls
  * through it. Reads no clock but in vc_interception_deadline_us(). */
 #ifndef VC_RPC_INTERCEPTOR_H
 #define VC_RPC_INTERCEPTOR_H
@@ -14,7 +14,8 @@
 #include <verbcall/interceptor.h>
 #include <verbcall/service.h>
 
-#include "transport/error.h"
+#include "transport/core/error.h"
+#include "transport/wire/metadata.h"
 
 /* Unchanged while calls run. A client's streams may outlive their channel, so
  * they hold it, too. */
@@ -29,8 +30,9 @@ struct vc_interception {
     const struct vc__interceptors *chain;
     const struct vc_service *service;
     const struct vc_method *method;
-    struct vc_call *call;      /* on the server */
-    struct vc_call_opts *opts; /* on the client */
+    struct vc_call *call;                 /* on the server */
+    const struct vc__metadata_view *came; /* on the server: the request's */
+    struct vc_call_opts *opts;            /* on the client */
     uint64_t began, due;
     unsigned n_started;
     bool starting; /* metadata may be added */

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "transport/error.h"
+#include "transport/core/error.h"
 
 #define THREADS_MAX 256u
 #define SPARES_MAX  256u
@@ -60,6 +60,9 @@ progress_fini(struct vc__progress *p)
 static int
 progress_init(struct vc_runtime *r, const struct vc_runtime_opts *opts)
 {
+    const struct vc__context_opts context = {.memory = opts->memory_limit,
+                                             .warm = opts->warm_qps};
+
     r->progress = calloc(opts->engines, sizeof *r->progress);
     if (r->progress == NULL || vc__crew_init(&r->crew, opts->engines) != 0)
         return ENOMEM;
@@ -70,7 +73,7 @@ progress_init(struct vc_runtime *r, const struct vc_runtime_opts *opts)
         if (err != 0)
             return err;
         vc__crew_watch(&r->crew, r->n, &p->engine);
-        vc__cm_init(&p->cm, &p->engine, opts->memory_limit, opts->warm_qps);
+        vc__cm_init(&p->cm, &p->engine, &context);
         vc__pools_init(&p->pools, &p->cm, r->instance, &r->links);
     }
     return 0;
@@ -132,7 +135,7 @@ vc_runtime_new(const struct vc_runtime_opts *user_opts,
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     r->loop_fd = -1;
     vc__replies_init(&r->replies);
-    vc__tables_init(&r->tables);
+    pthread_mutex_init(&r->keeping, NULL);
     r->links.max = opts.max_links;
     err = progress_init(r, &opts);
     if (err == 0 && getrandom(r->instance, sizeof r->instance, 0) !=
@@ -176,6 +179,17 @@ vc_runtime_stop(struct vc_runtime *r)
         vc__engine_settle(&r->progress[i].engine);
 }
 
+static void
+kept_end(struct vc_runtime *r)
+{
+    while (r->kept != NULL) {
+        struct vc__kept *k = r->kept;
+
+        r->kept = k->next;
+        k->end(k);
+    }
+}
+
 void
 vc_runtime_free(struct vc_runtime *r)
 {
@@ -188,6 +202,7 @@ vc_runtime_free(struct vc_runtime *r)
     free(r->progress);
     vc__crew_fini(&r->crew);
     vc__replies_fini(&r->replies);
-    vc__tables_fini(&r->tables);
+    kept_end(r);
+    pthread_mutex_destroy(&r->keeping);
     free(r);
 }

@@ -7,13 +7,12 @@
 
 #include <verbcall/runtime.h>
 
-#include "cm/hello.h"
-#include "cm/pools.h"
-#include "cm/rdma_cm.h"
-#include "rpc/protobuf_c_table.h"
-#include "rpc/reply.h"
-#include "transport/crew.h"
-#include "transport/engine.h"
+#include "cm/connect/cm.h"
+#include "cm/connect/hello.h"
+#include "cm/pool/pools.h"
+#include "rpc/codec/reply.h"
+#include "transport/core/crew.h"
+#include "transport/core/engine.h"
 
 #define VC__ENGINES_MAX 64u
 
@@ -23,13 +22,20 @@ struct vc__progress {
     struct vc__pools pools;
 };
 
+/* What others keep here until the runtime ends. */
+struct vc__kept {
+    struct vc__kept *next;
+    void (*end)(struct vc__kept *k); /* frees it; tells what it is, too */
+};
+
 struct vc_runtime {
     unsigned n;                    /* engines */
     struct vc__progress *progress; /* n of them */
     atomic_uint next;              /* engine of the next channel */
     uint8_t instance[VC__ID_SIZE];
     struct vc__replies replies;
-    struct vc__tables tables;  /* of services that protobuf-c describes */
+    pthread_mutex_t keeping;
+    struct vc__kept *kept;     /* keeping */
     struct vc__link_cap links; /* of its channels */
 
     struct vc__crew crew;

@@ -8,10 +8,10 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "rpc/again.h"
 #include "rpc/runtime.h"
-#include "transport/error.h"
-#include "transport/takeover.h"
+#include "transport/core/clock.h"
+#include "transport/core/error.h"
+#include "transport/core/takeover.h"
 
 #define EVENTS 16
 

@@ -31,7 +31,7 @@ skip()
 
 sources()
 {
-    find include transport cm rpc idl examples samples tests bench \( -name '*.[ch]' \) ! -path 'tests/idl/*'
+    find include transport cm rpc idl examples samples fake tests bench \( -name '*.[ch]' \) ! -path 'tests/idl/*'
 }
 
 formatted()
@@ -41,10 +41,60 @@ formatted()
 
 layers_look_down()
 {
-    ! grep -n '#include "\(rpc\|cm\|tools\)/' -r transport &&
-        ! grep -n '#include "\(rpc\|tools\)/' -r cm &&
-        ! grep -n '#include "\(rpc\|cm\|transport\)/' -r idl examples &&
-        ! grep -n '#include [<"]\(rpc\|cm\|transport\|verbcall\)/' -r tests/fake
+    ! grep -n '#include "\(rpc\|cm\|transport\)/' -r idl examples | grep -v '"transport/core/hash.h"' &&
+        ! grep -n '#include [<"]\(rpc\|cm\|transport\|verbcall\)/' -r fake &&
+        ! grep -n '#include "fake/' -r tests bench --include='*.[ch]' | grep -v '"fake/fake\.h"' &&
+        ! grep -n '#include \("\.\.\|<\(transport\|cm\|rpc\|idl\|fake\)/\)' -r transport cm rpc idl fake tests bench include
+}
+
+# The wings of doc/architecture.md in their order: a file includes from its own and from those before it, but for the strangers,
+# of whom the first does not know the second.
+wings='transport/core transport/wire transport transport/rdma transport/inproc cm/connect cm/link cm/pool
+    rpc/codec rpc rpc/stream rpc/client rpc/server rpc/services rpc/protobuf_c'
+strangers='rpc/server>rpc/client transport/inproc>transport/rdma'
+wings_look_down()
+{
+    grep -H '#include "\(transport\|cm\|rpc\|idl\|fake\|tests\)/' -r transport cm rpc | sed 's/:#include "/ /; s/".*//' |
+        awk -v wings="$wings" -v strangers=" $strangers " '
+            function wing(path) { sub(/\/[^\/]*$/, "", path); return path }
+            BEGIN { for (n = split(wings, w); n > 0; n--) rank[w[n]] = n }
+            {
+                from = wing($1); to = wing($2)
+                if (!(from in rank) || !(to in rank) || rank[to] > rank[from] || index(strangers, " " from ">" to " "))
+                    print $1 " includes " $2
+            }'
+}
+
+# Prints the symbols of the library's objects: FILE LETTER NAME.
+symbols()
+{
+    (cd "$build" && find transport cm rpc -path '*/.libs/*.o' -exec nm -g -A {} +) |
+        sed -n 's,^\([^:]*\)/\.libs/libverbcall_core_la-\([^:]*\)\.o:[0-9a-f ]*\([A-Z]\) ,\1/\2.c \3 ,p'
+}
+
+# The circles that doc/architecture.md has a reason for: FILE,FILE,... of each.
+circles_named()
+{
+    sed -n '/^### Circles/,/^## /s/^| \([a-z_/]*\) | \([a-z_, ]*\) | [A-Z].*/\1: \2,/p' doc/architecture.md |
+        awk '{ wing = $1; sub(/:$/, "/", wing); line = ""
+               for (i = 2; i <= NF; i++) { sub(/,$/, "", $i); line = line (i > 2 ? "," : "") wing $i ".c" }
+               print line }'
+}
+
+# By the symbols of the objects: the order of the wings, and no circle without a reason.
+calls_look_down()
+{
+    symbols >"$build/symbols"
+    [ -s "$build/symbols" ] || echo 'the objects have no symbols'
+    awk -v wings="$wings" -v strangers=" $strangers " -v named="$(circles_named | xargs)" -f tests/calls.awk "$build/symbols"
+}
+
+# By what the compiler read for each object of the library.
+only_rdma_sees_verbs()
+{
+    find "$build/transport" "$build/cm" "$build/rpc" -name '*.Plo' ! -path '*/transport/rdma/*' |
+        xargs grep -o '[^ ]*/\(infiniband\|rdma\)/[a-z_]*\.h' | grep -v '/transport/rdma/rdma\.h$'
+    grep -q '/infiniband/verbs\.h' "$build"/transport/rdma/.deps/*.Plo || echo 'objects do not say what they see'
 }
 
 licensed()
@@ -256,6 +306,9 @@ else
     skip every_source_is_formatted 'no clang-format'
 fi
 check no_layer_includes_one_above_it layers_look_down
+check no_wing_includes_one_after_it wings_look_down
+check no_wing_calls_one_after_it_nor_in_circles calls_look_down
+check no_file_outside_transport_rdma_sees_verbs only_rdma_sees_verbs
 check every_source_names_its_licence licensed
 check every_public_header_compiles_alone_in_c alone_in_c
 if command -v c++ >/dev/null; then
@@ -271,6 +324,7 @@ fi
 check makefiles_are_short makefiles_are_short
 check headers_map_and_library_agree_on_the_symbols symbols_agree
 check every_equivalent_mutant_is_one equivalents_fit
+check documents_name_what_there_is sh tests/names.sh
 check each_row_of_doc_outcomes_has_its_test outcomes_agree
 check the_table_of_moments_in_doc_outcomes_is_that_of_its_test moments_agree
 check the_figures_that_are_checked_are_those_that_readme_promises figures_agree

@@ -21,7 +21,7 @@ it is run first where its figures are older than the sources. Another mutant is 
 compiles to the same code, or is listed in tests/mutate/equivalent. The list may be at most 6 % of a sample.
   --seed N   decides which mutants (default 1)
   --count N  how many (default 60)
-  --matching TEXT  only changes whose file name or code has this text, e.g. cm/dial.c; there may be fewer then
+  --matching TEXT  only changes whose file name or code has this text, e.g. cm/connect/dial.c; there may be fewer then
   --jobs N   so many at a time (default: one a processor)
 Exit status 0 when at least 94 % were caught.
 Environment: VC_BUILD_DIR=FOLDER uses FOLDER-mutate and FOLDER-coverage instead of build-mutate/ and build-coverage/.

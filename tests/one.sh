@@ -18,8 +18,9 @@ export TSAN_OPTIONS="${TSAN_OPTIONS-}:suppressions='$here/tsan.supp':exitcode=99
 export CMOCKA_MESSAGE_OUTPUT=TAP
 
 # Fewer calls where the world is simulated, as each step of it is bookkeeping.
-case $1 in
+case $* in
 */fake/*) export VC_TEST_CALLS="${VC_TEST_CALLS_FAKE:-1000}" VC_TEST_TIMES="${VC_TEST_TIMES_FAKE:-20}" ;;
+*/inproc_*) export VC_TEST_ADDR=inproc VC_TEST_CALLS="${VC_TEST_CALLS_INPROC:-20000}" ;;
 */test_idl.sh)
     export VC_PLUGIN="${VC_PLUGIN:-$PWD/protoc-gen-verbcall}" VC_ROUNDTRIP="$PWD/tests/sim/roundtrip"
     export VC_INCLUDE="$here/../include" srcdir="$here/.." ;;

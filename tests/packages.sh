@@ -3,7 +3,7 @@
 #
 # Shell functions, to be sourced: which packages the project needs on Debian, Ubuntu and Fedora.
 #
-#   vc_need_packages build|test|fuzz|lint|guest|pages|bench|callgrind...
+#   vc_need_packages build|test|fuzz|lint|guest|pages|bench|callgrind|cross-s390x|cross-i386...
 #                                                           installs what is missing, saying what and why;
 #                                                           fails with a message when it cannot
 #
@@ -25,6 +25,15 @@ vc_system()
         esac
     done
     exit 1
+)
+
+# Whether this system's mirrors have the packages of other architectures (Ubuntu's have them in other places).
+vc_has_foreign()
+(
+    ID=''
+    # shellcheck source=/dev/null
+    [ -r /etc/os-release ] && . /etc/os-release
+    [ "$ID" = debian ]
 )
 
 vc_as_root()
@@ -62,6 +71,15 @@ vc_packages()
     debian-pages) echo scdoc ;;
     debian-bench) echo perftest rdmacm-utils iproute2 ;;
     debian-callgrind) echo valgrind ;;
+    debian-cross-s390x | debian-cross-i386)
+        foreign=${2#cross-}
+        case $foreign in
+        i386) echo gcc-i686-linux-gnu ;;
+        *) echo "gcc-$foreign-linux-gnu" ;;
+        esac
+        echo "libc6-dev-$foreign-cross" qemu-user
+        printf '%s\n' libibverbs-dev librdmacm-dev libprotobuf-c-dev liburcu-dev libxxhash-dev libcmocka-dev |
+            sed "s/\$/:$foreign/" ;;
     fedora-build)
         echo gcc make autoconf automake libtool pkgconf-pkg-config rdma-core-devel libibverbs \
             protobuf-c-devel protobuf-c-compiler protobuf-compiler userspace-rcu-devel \
@@ -86,8 +104,10 @@ vc_missing_packages()
     case $system in
     debian)
         # shellcheck disable=SC2016 # dpkg-query expands it
-        have=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null |
-            sed -n 's/^installed //p')
+        have=$(dpkg-query -W -f '${db:Status-Status} ${Architecture} ${Package}\n' "$@" 2>/dev/null |
+            awk -v own="$(dpkg --print-architecture)" '
+                $1 == "installed" { print $3 ":" $2 }
+                $1 == "installed" && ($2 == own || $2 == "all") { print $3 }')
         for package; do
             printf '%s\n' "$have" | grep -qxF "$package" || echo "$package"
         done ;;
@@ -106,7 +126,18 @@ vc_why()
     pages) echo 'to make its man pages' ;;
     bench) echo 'to compare it with the perftest tools' ;;
     callgrind) echo 'to count instructions' ;;
+    cross-*) echo "to test it on ${1#cross-}, emulated" ;;
     esac
+}
+
+# vc_add_architectures PACKAGE...: lets dpkg take those of other architectures (NAME:ARCHITECTURE).
+vc_add_architectures()
+{
+    for package; do
+        case $package in
+        *:*) vc_as_root dpkg --add-architecture "${package##*:}" || return 1 ;;
+        esac
+    done
 }
 
 # vc_missing_for MISSING PACKAGE...: prints those of the packages that are in the list.
@@ -147,7 +178,10 @@ vc_need_packages()
     done
     # shellcheck disable=SC2086
     case $system in
-    debian) vc_apt_get update && vc_apt_get install -y --no-install-recommends $missing ;;
+    debian)
+        vc_add_architectures $missing &&
+            { vc_apt_get update || echo 'Verbcall: goes on with the lists of packages that are here' >&2; } &&
+            vc_apt_get install -y --no-install-recommends $missing ;;
     fedora) vc_as_root dnf -y --setopt=install_weak_deps=False install $missing </dev/null >&2 ;;
     esac || {
         echo "Verbcall: could not install: $missing" >&2

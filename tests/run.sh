@@ -28,12 +28,14 @@ by side.
   resume      QPs that die under calls        examples   README's first command
   interop     gRPC's interoperability cases   vm         the virtual machine itself
   features    what calls may ask for          alive      dead peers are found by keepalive
-  qp          what QPs are connected with     fuzz       a peer's bytes, by libFuzzer
+  inproc * +  the same, within one process    fuzz       a peer's bytes, by libFuzzer
+  qp          what QPs are connected with
   devices     a process with two of them      judges     the benchmarks' verdicts
   wire        two guests, wire cut or bad
 --long runs what takes longer, too: more seeds, rounds and fuzzing, the suites over RDMA with the
 address and undefined behaviour sanitizers, coverage (by gcov), mutants (a sample of small mistakes
-that the tests must notice) and figures (those that README promises).
+that the tests must notice), cross (unit and inproc on s390x and i386, emulated), former (an older
+commit and this one, both ways) and figures (those that README promises).
 Environment: VC_BUILD_DIR=FOLDER builds there instead of in build/, the tests in FOLDER-tests,
 FOLDER-asan and FOLDER-tsan; VC_TEST_GUEST=1 uses the virtual machine in any case.
 END
@@ -45,8 +47,8 @@ die()
     exit 1
 }
 
-native='unit idl fake sim'
-only_long='coverage mutants figures'
+native='unit idl fake sim inproc'
+only_long='coverage mutants cross former figures'
 over_rdma='calls features connect qp devices faithful foreign hostile interop kill alive blows resume leaks'
 
 here=$PWD
@@ -75,8 +77,10 @@ wants()
     *) return 1 ;;
     esac
 }
+known="$native $over_rdma wire"
+[ -n "$variant" ] || known="$known lint judges fuzz dist vm examples $only_long"
 for suite in $wanted; do
-    case " $native $over_rdma wire lint judges fuzz dist vm examples $only_long " in
+    case " $known " in
     *" $suite "*) ;;
     *) usage >&2; exit 2 ;;
     esac
@@ -196,12 +200,13 @@ lane_here()
     if [ -z "$wanted" ]; then
         # shellcheck disable=SC2086 # words
         run_native asan $native
-        run_native tsan unit fake sim
+        run_native tsan unit fake sim inproc
     fi
     check fuzz tests/fuzz/run.sh "$build"
     if [ -n "$long$wanted" ]; then
         check_status coverage sh tests/coverage.sh
         check_status mutants sh tests/mutate.sh --count 20
+        check cross tests/cross.sh "$build"
     fi
     return "$failed"
 }
@@ -214,6 +219,7 @@ lane_rdma()
     [ -z "$long" ] || [ -n "$wanted" ] || run_rdma asan
     check vm tests/vm/selftest
     check examples tests/examples.sh
+    [ -z "$long$wanted" ] || check former tests/former.sh "$build"
     return "$failed"
 }
 

@@ -90,7 +90,7 @@ wait "$client"
 status=$?
 cat "$folder/client.log"
 # Told by the client to end, the server does it as a program does.
-[ $status -ne 0 ] && kill "$server"
+[ $status -ne 0 ] && kill "$server" 2>/dev/null # it may have ended
 wait "$server"
 ended=$?
 pids=

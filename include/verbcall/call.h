@@ -84,7 +84,9 @@ VC_API const void *vc_call_metadata_find(const struct vc_call *call,
  * (vc_stream_initial()).
  * VC_INVALID_ARGUMENT    key or value may not be, see struct vc_metadata
  * VC_RESOURCE_EXHAUSTED  the reply's metadata, details included, would take
- *                        more than VC_METADATA_MAX, or there is no memory */
+ *                        more than VC_METADATA_MAX, or there is no memory
+ * VC_FAILED_PRECONDITION the client takes no metadata (doc/wire.md, 2.8); none
+ *                        of Verbcall's does so */
 VC_API enum vc_status vc_call_add_initial(struct vc_call *call, const char *key,
                                           const void *value, size_t length);
 VC_API enum vc_status vc_call_add_trailing(struct vc_call *call,
@@ -94,7 +96,7 @@ VC_API enum vc_status vc_call_add_trailing(struct vc_call *call,
 /* vc_call_details - gives the caller details of the status, which it finds in
  * its vc_result: any bytes, by convention a packed google.rpc.Status with the
  * same code and text. Copied; the last ones count, and 0 bytes are none.
- * VC_RESOURCE_EXHAUSTED as above. */
+ * VC_RESOURCE_EXHAUSTED and VC_FAILED_PRECONDITION as above. */
 VC_API enum vc_status vc_call_details(struct vc_call *call, const void *bytes,
                                       size_t length);
 
@@ -103,7 +105,8 @@ VC_API unsigned vc_call_attempt(const struct vc_call *call);
 
 /* vc_call_pushback - tells the caller's library, in a reply that fails, after
  * how many milliseconds it may try again; below 0: not at all. The last one
- * counts. VC_RESOURCE_EXHAUSTED without memory. */
+ * counts. A client that takes no metadata is not told. VC_RESOURCE_EXHAUSTED
+ * without memory. */
 VC_API enum vc_status vc_call_pushback(struct vc_call *call, int32_t ms);
 
 /* vc_call_later, vc_call_end - a handler that ends with

@@ -66,7 +66,8 @@ struct vc_channel_opts {
 
     /* Numeric address of an RDMA device of this machine to connect from, as
      * "10.9.0.1", "fd09::1" or "fe80::1%eth0"; copied. Addresses of the target
-     * that are of another family are left out. Default: as the routes say. */
+     * that are of another family are left out, and so is an inproc:// one.
+     * Default: as the routes say. */
     const char *bind_address;
 
     /* Attempts that a call may take, 1..100, default 3 (see VC_CALL_NO_RETRY),
@@ -88,7 +89,8 @@ struct vc_channel_opts {
 
 /* vc_channel_open - makes a channel to target, "rdma://HOST:PORT" with HOST a
  * name, an IPv4 address or an [IPv6 address], a link-local one with its
- * interface: "rdma://[fe80::1%eth0]:7471". Of several addresses the first that
+ * interface: "rdma://[fe80::1%eth0]:7471"; or "inproc://NAME", a server of
+ * this process, without any device (see vc_server_listen()). Of several addresses the first that
  * answers is taken; each has 250 ms before the next is tried, too. Returns at once: the connection
  * is made by the first call or by vc_channel_connect(), and made anew by the
  * next call when it was lost. opts may be NULL. On VC_OK the caller owns
@@ -107,8 +109,9 @@ VC_API enum vc_status vc_channel_open(struct vc_runtime *runtime,
  * VC_UNAVAILABLE        no such host, no route, no listener, no RDMA device,
  *                       peer lost; vc_error() says which and what to do
  *                       or too busy
- * VC_UNIMPLEMENTED      the peer does not serve it, or speaks no version of
- *                       the protocol that we do
+ * VC_UNIMPLEMENTED      the peer does not serve it, speaks no version of the
+ *                       protocol that we do, or lacks a feature of it that we
+ *                       need (doc/wire.md 2.8)
  * VC_PERMISSION_DENIED  this user may not open the RDMA devices
  * VC_RESOURCE_EXHAUSTED pinned memory or queues are too small here
  * VC_DEADLINE_EXCEEDED  never: a time-out of connecting is VC_UNAVAILABLE */

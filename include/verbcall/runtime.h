@@ -34,7 +34,9 @@ struct vc_runtime_opts {
     /* Bytes of registered (pinned) memory that each engine may use on each
      * device, 384 KiB.., which is enough for one connection; default 256 MiB.
      * It is taken slab by slab as links are opened; one that would need more
-     * ends with VC_RESOURCE_EXHAUSTED, or is rejected with "busy". */
+     * ends with VC_RESOURCE_EXHAUSTED, or is rejected with "busy". Connections
+     * by inproc:// have a limit of the same size of their own, of memory that
+     * is not pinned. */
     size_t memory_limit;
 
     /* QPs, 1..4096, default 16, that each engine keeps on each device when

@@ -65,8 +65,9 @@ struct vc_server_opts {
      * VC_RESOURCE_EXHAUSTED. */
     uint32_t max_sessions;
 
-    /* Targets, "rdma://ADDRESS:PORT" with numeric addresses, that every client
-     * who connects from now on is sent to; default none. They are copied.
+    /* Targets, "rdma://ADDRESS:PORT" with numeric addresses, or
+     * "inproc://NAME" for clients of this process, that every client who
+     * connects from now on is sent to; default none. They are copied.
      * Clients choose among them at random, and try the others if need be; they
      * follow three redirects in a row. */
     const char *redirect[VC_REDIRECT_MAX];
@@ -74,7 +75,8 @@ struct vc_server_opts {
     /* Decides for each client: sets targets as above and returns how many,
      * 1..3, or 0 to go on as if it was not there; default none. service is the
      * id in the struct vc_service that the client asks for, served here or
-     * not, and source the client's address. It runs on the thread that
+     * not, and source the client's address, of AF_UNIX and without a path
+     * for a client of this process. It runs on the thread that
      * listens, one client at a time, and must not block; the texts must stay
      * until it is called again. A target that is no good is left out. */
     unsigned (*redirect_decide)(uint64_t service, const struct sockaddr *source,
@@ -146,17 +148,21 @@ VC_API enum vc_status vc_server_limit(struct vc_server *server,
 /* vc_server_listen - accepts connections at target, "rdma://ADDRESS:PORT"
  * with a numeric address of an RDMA device; [::] for all addresses of both
  * families, 0.0.0.0 for those of IPv4, port 0 for one that the system picks
- * (see vc_server_port()). May be called again for further addresses. Any
- * thread.
+ * (see vc_server_port()). Or at "inproc://NAME", with a NAME of 1 to 63
+ * letters, digits or .-_, for channels of this process: it needs no device, so
+ * a program's own unit tests run on it. May be called again for further
+ * addresses. Any thread.
  * VC_INVALID_ARGUMENT   the target is malformed
  * VC_UNAVAILABLE        the address is not of an RDMA device of this machine,
- *                       or is in use; vc_error() says which
+ *                       or is in use, or another server has the name;
+ *                       vc_error() says which
  * VC_PERMISSION_DENIED  this user may not open the RDMA devices
  * VC_RESOURCE_EXHAUSTED no memory or no file descriptors left */
 VC_API enum vc_status vc_server_listen(struct vc_server *server,
                                        const char *target);
 
-/* vc_server_port - the port of the last address listened on; 0 before. */
+/* vc_server_port - the port of the last address listened on; 0 before, and for
+ * a name. */
 VC_API uint16_t vc_server_port(const struct vc_server *server);
 
 /* vc_server_drain - takes the server out of service without losing a call:
@@ -164,7 +170,8 @@ VC_API uint16_t vc_server_port(const struct vc_server *server);
  * running calls and left, timeout_ms milliseconds at most; then connections
  * without running calls are closed. Who connects from
  * now on is refused as draining, or sent to alternative ("rdma://ADDRESS:PORT"
- * with a numeric address), if that is not NULL. Afterwards vc_server_close().
+ * with a numeric address, or "inproc://NAME"), if that is not NULL and is of the
+ * same kind as where the client has connected. Afterwards vc_server_close().
  * Any thread but not from a handler.
  * VC_INVALID_ARGUMENT   alternative is malformed
  * VC_DEADLINE_EXCEEDED  some calls still run; it may be called again

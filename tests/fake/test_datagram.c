@@ -13,7 +13,7 @@
 #include <cmocka.h>
 #include <infiniband/verbs.h>
 
-#include "tests/fake/fake.h"
+#include "fake/fake.h"
 
 #define QKEY 0x1234u
 #define GRH  40u

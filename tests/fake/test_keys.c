@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "tests/fake/fake.h"
+#include "fake/fake.h"
 #include "tests/fake/scenarios.h"
 
 static const struct wish rights = {

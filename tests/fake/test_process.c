@@ -23,7 +23,7 @@
 
 #include <cmocka.h>
 
-#include "tests/fake/fake.h"
+#include "fake/fake.h"
 
 #define SECOND 1000000u /* us */
 

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "tests/fake/fake.h"
+#include "fake/fake.h"
 #include "tests/fake/scenarios.h"
 
 #define SECOND   1000000u /* us */

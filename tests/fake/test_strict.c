@@ -17,7 +17,7 @@
 #include <cmocka.h>
 #include <infiniband/verbs.h>
 
-#include "tests/fake/fake.h"
+#include "fake/fake.h"
 
 #define DEPTH  8u
 #define MEMORY 4096u

@@ -25,7 +25,7 @@
 
 #include <cmocka.h>
 
-#include "tests/fake/fake.h"
+#include "fake/fake.h"
 
 #define THREADS 4
 #define SECOND  1000000u /* us */

@@ -1,13 +1,13 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * cm/hello.h: any bytes as a hello, as an accept and as a reject. They are
+ * cm/connect/hello.h: any bytes as a hello, as an accept and as a reject. They are
  * one of the three at most; and what is read as good is what writing it
  * gives, to the byte. */
 #include <stdbool.h>
 #include <string.h>
 
-#include "cm/hello.h"
+#include "cm/connect/hello.h"
 #include "tests/fuzz/fuzz.h"
 
 #define LARGEST VC__ACCEPT_SIZE

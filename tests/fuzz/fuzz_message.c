@@ -1,17 +1,17 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * rpc/message.h, rpc/plain.h and rpc/codec.h against protobuf-c: what the
+ * rpc/codec/message.h, rpc/codec/plain.h and rpc/codec/codec.h against protobuf-c: what the
  * check calls good protobuf-c unpacks, into no more memory than the check has
  * said; the short way gives the same message; and what came can be sent on.
  * The first byte chooses the type, the second how much memory there is. */
 #include <stdbool.h>
 #include <string.h>
 
-#include "rpc/arena.h"
-#include "rpc/codec.h"
-#include "rpc/message.h"
-#include "rpc/plain.h"
+#include "rpc/codec/arena.h"
+#include "rpc/codec/codec.h"
+#include "rpc/codec/message.h"
+#include "rpc/codec/plain.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/message_types.h"
 

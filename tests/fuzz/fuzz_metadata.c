@@ -1,14 +1,14 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * transport/metadata.h: any bytes as the metadata of a frame. Each entry is
+ * transport/wire/metadata.h: any bytes as the metadata of a frame. Each entry is
  * judged a second time here, by doc/wire.md, section 4.11; good ones come out
  * of unpacking each in its place, and are the same bytes when put again. */
 #include <stdbool.h>
 #include <string.h>
 
 #include "tests/fuzz/fuzz.h"
-#include "transport/metadata.h"
+#include "transport/wire/metadata.h"
 
 /* An entry as it stands in the bytes. */
 struct seen {

@@ -1,14 +1,14 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * transport/packet.h: any bytes as a packet, read to its end. Each frame is
+ * transport/wire/packet.h: any bytes as a packet, read to its end. Each frame is
  * judged a second time here, by the tables of doc/wire.md, section 4. */
 #include <stdbool.h>
 #include <string.h>
 
 #include "tests/fuzz/fuzz.h"
-#include "transport/le.h"
-#include "transport/packet.h"
+#include "transport/core/le.h"
+#include "transport/wire/packet.h"
 
 /* doc/wire.md 4.1, 4.7: flags of each type. */
 static const uint8_t flags_of[] = {

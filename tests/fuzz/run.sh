@@ -11,10 +11,10 @@ set -u
 targets()
 {
     cat <<LIST
-packet transport/packet.c
-metadata transport/metadata.c
-hello cm/hello.c
-message rpc/arena.c rpc/codec.c rpc/message.c rpc/plain.c tests/unit/test_message.pb-c.c tests/unit/test_message_proto2.pb-c.c
+packet transport/wire/packet.c
+metadata transport/wire/metadata.c
+hello cm/connect/hello.c
+message rpc/codec/arena.c rpc/codec/codec.c rpc/codec/message.c rpc/codec/plain.c tests/unit/test_message.pb-c.c tests/unit/test_message_proto2.pb-c.c
 request idl/plugin.pb-c.c idl/adapt.c idl/arena.c idl/check.c idl/defaults.c idl/emit.c idl/emit_header.c idl/emit_inline.c \
  idl/emit_source.c idl/file_set.c idl/generate.c idl/members.c idl/model.c idl/names.c idl/place.c idl/request.c \
  idl/symbols.c idl/text.c idl/types.c idl/unions.c idl/wire.c
@@ -56,7 +56,7 @@ generate()
 seeds_make()
 {
     generate || return 1
-    compile address,undefined seeds tests/fuzz/seeds.c transport/packet.c transport/metadata.c cm/hello.c rpc/message.c \
+    compile address,undefined seeds tests/fuzz/seeds.c transport/wire/packet.c transport/wire/metadata.c cm/connect/hello.c rpc/codec/message.c \
         tests/unit/test_message.pb-c.c tests/unit/test_message_proto2.pb-c.c && ./seeds "$1"
 }
 

@@ -11,11 +11,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cm/hello.h"
-#include "rpc/message.h"
+#include "cm/connect/hello.h"
+#include "rpc/codec/message.h"
 #include "tests/fuzz/message_types.h"
-#include "transport/metadata.h"
-#include "transport/packet.h"
+#include "transport/wire/metadata.h"
+#include "transport/wire/packet.h"
 
 static const char *folder;
 

@@ -57,7 +57,12 @@ function with_shares(runs, file,    n, list, i, out)
     if (runs != "" && index($0, matching)) {
         n = ++count[$4]
         text[$4, n] = $0
-        key[$4, n] = $1 " " $4 " " $6 " " $7
+        # A file may move to another folder of its layer.
+        name = $1
+        sub(/^cm\/[a-z_]*\//, "cm/", name)
+        sub(/^rpc\/[a-z_]*\//, "rpc/", name)
+        sub(/^transport\/(core|wire)\//, "transport/", name)
+        key[$4, n] = name " " $4 " " $6 " " $7
         runs_of[$4, n] = runs
         file_of[$4, n] = $1
     }

@@ -5,7 +5,7 @@
 #   programs    the native test programs, linked to the library as a shared object, so that a mutant is one object and one
 #               link, whatever tests it: mutate/base/libvc-fake.so, which has the simulated world's functions in place of
 #               the system's, or libvc-device.so. mutate/base/protoc-gen-verbcall is the plugin.
-#   FILE=rpc/call.c FOLDER=PATH PATH/rpc/call.c.o PATH/libvc-fake.so ...
+#   FILE=rpc/client/call.c FOLDER=PATH PATH/rpc/call.c.o PATH/libvc-fake.so ...
 #               the same with the source PATH/rpc/call.c in place of the product's
 mutate_mk := $(lastword $(MAKEFILE_LIST))
 include Makefile
@@ -38,7 +38,7 @@ $(own): $(FOLDER)/$(FILE)
 	$(CC) $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS) $(flags) -c -o $@.$$$$ $< && mv $@.$$$$ $@
 
 # What it needs of others, the programs have; gcc's own library has a __wrap_pthread_create() of another purpose.
-$(FOLDER)/libvc-fake.so: private wraps = -Wl,@$(srcdir)/tests/fake/wrap.args
+$(FOLDER)/libvc-fake.so: private wraps = -Wl,@$(srcdir)/fake/wrap.args
 $(FOLDER)/libvc-%.so:
 	$(MKDIR_P) $(@D)
 	$(CC) -shared -nostdlib -Wl,-soname,$(@F) -o $@ $(patsubst $(library_replaced),$(own),$(library)) $(wraps)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transport/packet.h"
+#include "transport/wire/packet.h"
 
 #define ROOM 65536u
 #define LINE 1024u

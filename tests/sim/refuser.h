@@ -6,7 +6,7 @@
 #ifndef VC_TESTS_SIM_REFUSER_H
 #define VC_TESTS_SIM_REFUSER_H
 
-#include "cm/hello.h"
+#include "cm/connect/hello.h"
 #include "tests/sim/sim.h"
 
 struct refuser {

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Servers and clients of suite.proto as processes of the fake's world
- * (tests/fake). What they do is on record, so that a test can say afterwards
+ * (fake/). What they do is on record, so that a test can say afterwards
  * what each call came to. */
 #ifndef VC_TESTS_SIM_SIM_H
 #define VC_TESTS_SIM_SIM_H
@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "tests/fake/fake.h"
+#include "fake/fake.h"
 #include "tests/suite/suite.vc.h"
 
 #define SIM_PORT 7471

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cm/peer.h"
-#include "cm/pool.h"
-#include "rpc/channel.h"
+#include "cm/pool/peer.h"
+#include "cm/pool/pool.h"
+#include "rpc/client/channel.h"
 #include "tests/sim/waiting.h"
 
 #define BUFFERS 16u   /* that a link sends from */

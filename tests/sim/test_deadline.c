@@ -11,7 +11,7 @@
 #include <verbcall/cancel.h>
 
 #include "tests/sim/scene.h"
-#include "transport/packet.h"
+#include "transport/wire/packet.h"
 
 #define MS       1000u
 #define CALLERS  4u

@@ -12,11 +12,12 @@
 #include <verbcall/counters.h>
 #include <verbcall/status.h>
 
-#include "cm/pool.h"
-#include "rpc/channel.h"
-#include "rpc/server.h"
-#include "rpc/server_link.h"
+#include "cm/pool/pool.h"
+#include "rpc/client/channel.h"
+#include "rpc/server/server.h"
+#include "rpc/server/server_link.h"
 #include "tests/sim/sim.h"
+#include "tests/suite/rdma_links.h"
 #include "transport/rdma/device.h"
 
 #define SEEDS    4u
@@ -306,7 +307,8 @@ client_qp(struct ends *e)
     struct cds_list_head *links = &e->channels[0]->pool->peer->links;
 
     return query(
-        cds_list_entry(links->next, struct vc__pool_link, node)->link.qp.qp);
+        link_qp(&cds_list_entry(links->next, struct vc__pool_link, node)->link)
+            ->qp);
 }
 
 static struct ibv_qp_attr
@@ -315,7 +317,9 @@ server_qp(struct ends *e)
     struct cds_list_head *links = &e->server.server->parts[0].links;
 
     return query(
-        cds_list_entry(links->next, struct vc__server_link, node)->link.qp.qp);
+        link_qp(
+            &cds_list_entry(links->next, struct vc__server_link, node)->link)
+            ->qp);
 }
 
 static void

@@ -9,9 +9,10 @@
 
 #include <verbcall/counters.h>
 
-#include "cm/pool.h"
-#include "rpc/channel.h"
+#include "cm/pool/pool.h"
+#include "rpc/client/channel.h"
 #include "tests/sim/sim.h"
+#include "tests/suite/rdma_links.h"
 #include "transport/rdma/device.h"
 
 #define SEEDS  4u
@@ -85,8 +86,8 @@ goes_over(struct vc_channel *c, const char *device)
     struct vc__pool_link *pl =
         cds_list_entry(c->pool->peer->links.next, struct vc__pool_link, node);
 
-    assert_string_equal(ibv_get_device_name(pl->link.device->verbs->device),
-                        device);
+    assert_string_equal(
+        ibv_get_device_name(link_device(&pl->link)->verbs->device), device);
 }
 
 static struct vc_counters

@@ -9,8 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cm/hello.h"
-#include "tests/sim/sim.h"
+#include <verbcall/counters.h>
+
+#include "cm/connect/hello.h"
+#include "tests/sim/caller.h"
 
 #define SEEDS 20u
 #define MS    1000u
@@ -62,6 +64,15 @@ dial_svc(void)
     vc_channel_close(channel);
     vc_runtime_free(runtime);
     return d;
+}
+
+static uint64_t
+links_made(struct vc_runtime *runtime)
+{
+    struct vc_counters c = VC_COUNTERS_INIT;
+
+    vc_runtime_counters(runtime, &c);
+    return c.links_made;
 }
 
 static void
@@ -428,6 +439,44 @@ any_call_and_allocation_may_fail_while_several_addresses_are_tried(void **state)
     }
 }
 
+/* --- a link that is lost -------------------------------------------------- */
+
+/* Its calls go on at another address, or are told there that they are lost. */
+static void
+a_lost_link_is_made_up_for_at_another_address(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct sim_server servers[2] = {{.sleep_us = 500 * MS},
+                                        {.sleep_us = 500 * MS}};
+        struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+        struct caller c = {.tag = 1};
+        struct vc_runtime *runtime;
+        char target[80];
+
+        sim_begin(seed, 2, true);
+        svc_add("10.9.0.2", &servers[0]);
+        svc_add("10.9.0.3", &servers[1]);
+        sim_target("svc", target);
+        opts.max_attempts = 1;
+        assert_int_equal(VC_OK, sim_runtime(&runtime, 1));
+        assert_int_equal(VC_OK,
+                         vc_channel_open(runtime, target, &opts, &c.channel));
+        caller_begin(&c);
+        while (atomic_load(&sim_ran[1]) == 0)
+            fake_sleep_us(MS);
+        fake_process_kill(servers[0].process);
+        caller_join(&c);
+        assert_int_equal(VC_UNAVAILABLE, c.status);
+        assert_int_equal(VC_OUTCOME_UNKNOWN, c.outcome);
+        assert_int_equal(2, links_made(runtime));
+        vc_channel_close(c.channel);
+        vc_runtime_free(runtime);
+        assert_true(sim_server_stop(&servers[1]));
+        assert_int_equal(0, fake_end());
+    }
+}
+
 int
 main(void)
 {
@@ -444,6 +493,7 @@ main(void)
         cmocka_unit_test(a_call_of_the_system_that_fails_is_told_as_what_it_is),
         cmocka_unit_test(
             any_call_and_allocation_may_fail_while_several_addresses_are_tried),
+        cmocka_unit_test(a_lost_link_is_made_up_for_at_another_address),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

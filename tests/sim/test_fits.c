@@ -7,7 +7,7 @@
 
 #include <verbcall/call.h>
 
-#include "cm/schedule.h"
+#include "cm/link/schedule.h"
 #include "tests/sim/scene.h"
 
 #define WARM 20u

@@ -9,7 +9,7 @@
 #include <verbcall/counters.h>
 #include <verbcall/stream.h>
 
-#include "rpc/channel.h"
+#include "rpc/client/channel.h"
 #include "tests/sim/caller.h"
 #include "tests/sim/later.h"
 
@@ -386,6 +386,25 @@ a_pool_closes_one_idle_link_after_the_other(void **state)
     }
 }
 
+/* Its last link is not closed for being idle, but may be lost. */
+static void
+a_pool_without_links_looks_for_idle_ones_no_more(void **state)
+{
+    struct pools p;
+
+    (void)state;
+    pools_begin(&p, 1, 1, 1);
+    pools_use(&p, 1);
+    assert_true(sim_server_stop(&p.server));
+    fake_sleep_us(2 * LOOK_MS * MS);
+    assert_int_equal(links_up(&p), 0);
+    vc_runtime_stop(p.runtime);
+    assert_false(vc__timer_running(&p.channels[0][0]->pool->look));
+    vc_channel_close(p.channels[0][0]);
+    vc_runtime_free(p.runtime);
+    assert_int_equal(fake_end(), 0);
+}
+
 int
 main(void)
 {
@@ -396,6 +415,7 @@ main(void)
             a_session_leaves_the_link_that_is_closed_for_being_idle),
         cmocka_unit_test(links_that_fall_idle_together_are_not_closed_together),
         cmocka_unit_test(a_pool_closes_one_idle_link_after_the_other),
+        cmocka_unit_test(a_pool_without_links_looks_for_idle_ones_no_more),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,7 @@
 
 #include <verbcall/stream.h>
 
-#include "rpc/service.h"
+#include "rpc/server/service.h"
 #include "tests/sim/scene.h"
 
 #define MS 1000u /* us */

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cm/schedule.h"
-#include "rpc/unary.h"
+#include "cm/link/schedule.h"
+#include "rpc/client/unary.h"
 #include "tests/sim/told.h"
 
 /* --- both ways --------------------------------------------------------- */

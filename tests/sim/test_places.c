@@ -5,11 +5,12 @@
  * where it was. */
 #include <stdio.h>
 
-#include "cm/peer.h"
-#include "cm/pool.h"
-#include "rpc/channel.h"
+#include "cm/pool/peer.h"
+#include "cm/pool/pool.h"
+#include "rpc/client/channel.h"
 #include "tests/sim/caller.h"
 #include "tests/sim/scene.h"
+#include "tests/suite/rdma_links.h"
 
 #define MS       UINT64_C(1000)
 #define PATIENCE (10000 * MS)
@@ -66,7 +67,7 @@ link_stick(struct vc__pool_link *pl)
     char line[64];
 
     snprintf(line, sizeof line, "client qp %u: completion RECV",
-             (unsigned)pl->link.qp.qp->qp_num);
+             (unsigned)link_qp(&pl->link)->qp->qp_num);
     fake_rule(line, 0, FAKE_DELAY, STUCK);
 }
 

@@ -9,6 +9,7 @@
 
 #include "rpc/runtime.h"
 #include "tests/sim/sim.h"
+#include "tests/suite/rdma_links.h"
 #include "transport/rdma/device.h"
 
 #define TIMES    50
@@ -60,7 +61,7 @@ channel_new(struct vc_runtime *runtime, const char *target)
 static struct vc__qp_stats
 stats_of(struct vc_runtime *runtime)
 {
-    struct cds_list_head *devices = &runtime->progress[0].cm.devices;
+    struct cds_list_head *devices = cm_devices(&runtime->progress[0].cm);
 
     assert_false(cds_list_empty(devices));
     return cds_list_entry(devices->next, struct vc__device, node)->warm.stats;

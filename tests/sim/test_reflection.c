@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "grpc/health/v1/health.vc.h"
-#include "rpc/service.h"
+#include "rpc/server/service.h"
 #include "tests/sim/scene.h"
 #include "verbcall/reflection/v1/reflection.vc.h"
 

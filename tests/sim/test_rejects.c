@@ -9,10 +9,12 @@
 #include <rdma/rdma_cma.h>
 #include <string.h>
 
-#include "cm/hello.h"
-#include "cm/listener.h"
+#include "cm/connect/hello.h"
+#include "cm/link/listener.h"
 #include "rpc/runtime.h"
 #include "tests/sim/scene.h"
+#include "transport/core/engine.h"
+#include "transport/rdma/rdma.h"
 
 #define THERE       "10.9.0.2"
 #define HERE        "10.9.0.3"
@@ -314,6 +316,8 @@ knock_main(void *arg)
 static void
 refuse_one(struct scene *s, struct rdma_event_channel *channel, unsigned reason)
 {
+    struct vc__context context = {.transport = &vc__rdma};
+    struct vc__incoming in = {.context = &context};
     struct knock k;
     struct rdma_cm_event *ev;
     struct rdma_cm_id *id;
@@ -322,7 +326,8 @@ refuse_one(struct scene *s, struct rdma_event_channel *channel, unsigned reason)
     ev = event_await(channel, RDMA_CM_EVENT_CONNECT_REQUEST);
     id = ev->id;
     rdma_ack_cm_event(ev);
-    vc__listener_reject(&s->runtime->progress[0].cm, id,
+    in.handle = id;
+    vc__listener_reject(&s->runtime->progress[0].engine, &in,
                         (enum vc__reject_reason)reason, 0, "reason %u", reason);
     pthread_join(k.thread, NULL);
     assert_int_equal(k.got, reason);

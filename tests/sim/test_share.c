@@ -10,10 +10,10 @@
 #include <verbcall/async.h>
 #include <verbcall/counters.h>
 
-#include "cm/pool.h"
-#include "rpc/channel.h"
+#include "cm/pool/pool.h"
+#include "rpc/client/channel.h"
 #include "tests/sim/sim.h"
-#include "transport/packet.h"
+#include "transport/wire/packet.h"
 
 #define SEEDS    4u
 #define ECHO     0u

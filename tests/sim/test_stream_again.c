@@ -7,7 +7,7 @@
 
 #include <verbcall/call.h>
 
-#include "rpc/stream_again.h"
+#include "rpc/client/stream_again.h"
 #include "tests/sim/reactor.h"
 #include "tests/sim/scene.h"
 

@@ -78,13 +78,22 @@ fixture_skip_all(size_t n)
     return 0;
 }
 
+bool
+fixture_is_inproc(void)
+{
+    return strcmp(getenv("VC_TEST_ADDR"), "inproc") == 0;
+}
+
 const char *
 fixture_target(uint16_t port, char out[80])
 {
     const char *addr = getenv("VC_TEST_ADDR");
 
-    snprintf(out, 80, strchr(addr, ':') ? "rdma://[%s]:%u" : "rdma://%s:%u",
-             addr, port);
+    if (fixture_is_inproc())
+        snprintf(out, 80, "inproc://suite-%u", port);
+    else
+        snprintf(out, 80, strchr(addr, ':') ? "rdma://[%s]:%u" : "rdma://%s:%u",
+                 addr, port);
     return out;
 }
 
@@ -255,6 +264,10 @@ fixture_start_server_at(struct fixture *f, uint16_t port, unsigned threads,
 {
     struct vc_runtime_opts runtime_opts = VC_RUNTIME_OPTS_INIT;
 
+    static uint16_t names;
+
+    if (port == 0 && fixture_is_inproc())
+        port = ++names;
     runtime_opts.engines = threads;
     assert_status(VC_OK, vc_runtime_new(&runtime_opts, &f->server_runtime));
     assert_status(VC_OK, vc_server_new(f->server_runtime, opts, &f->server));
@@ -267,7 +280,8 @@ fixture_start_server_at(struct fixture *f, uint16_t port, unsigned threads,
     assert_status(VC_OK,
                   vc_server_listen(f->server, fixture_target(port, f->target)));
     assert_status(VC_OK, vc_runtime_start(f->server_runtime, threads));
-    fixture_target(vc_server_port(f->server), f->target);
+    f->port = fixture_is_inproc() ? port : vc_server_port(f->server);
+    fixture_target(f->port, f->target);
 }
 
 void

@@ -25,8 +25,10 @@
 void fixture_assert_status(enum vc_status expected, enum vc_status actual,
                            const char *what, const char *file, int line);
 
-/* "rdma://ADDRESS:PORT" of this machine's RDMA device. */
+/* "rdma://ADDRESS:PORT" of this machine's RDMA device; with VC_TEST_ADDR=inproc
+ * "inproc://suite-PORT". */
 const char *fixture_target(uint16_t port, char out[80]);
+bool fixture_is_inproc(void);
 
 /* vc_channel_open() with an option of its own, so that the channel shares no
  * link with another. */
@@ -51,6 +53,7 @@ struct fixture {
     struct vc_runtime *server_runtime;
     struct vc_server *server;
     char target[80];
+    uint16_t port;              /* in it */
     struct vc_runtime *runtime; /* the client's */
     struct vc_channel *channel;
 };

@@ -10,7 +10,8 @@
 
 #include <verbcall/counters.h>
 
-#include "rpc/server_link.h"
+#include "rpc/server/server_link.h"
+#include "tests/suite/rdma_links.h"
 #include "transport/rdma/buffer.h"
 
 #define PATIENT_MS 20000
@@ -147,7 +148,8 @@ links_watch(struct fixture *f)
 static void
 link_buffer(struct vc__link *link, void *arg)
 {
-    const struct vc__buffer *b = link->qp.buffers[link->qp.n_buffers - 1];
+    const struct vc__buffer *b =
+        link_qp(link)->buffers[link_qp(link)->n_buffers - 1];
 
     *(struct hostile_buffer *)arg =
         (struct hostile_buffer){.data = b->data, .key = b->lkey};
@@ -277,13 +279,21 @@ hostile_no_harm(struct fixture *f, const char *after)
 /* --- raw clients ------------------------------------------------------- */
 
 void
-hostile_open(struct fixture *f, struct raw *r)
+hostile_open_with(struct fixture *f, struct raw *r, uint32_t features)
 {
     struct vc__hello hello = raw_hello(&suite_probe_service);
 
+    hello.features = features;
     if (!raw_open(r, f->target, &hello))
-        fail_msg("a good hello was not accepted");
+        fail_msg("a good hello with features 0x%x was not accepted",
+                 (unsigned)features);
     links_watch(f);
+}
+
+void
+hostile_open(struct fixture *f, struct raw *r)
+{
+    hostile_open_with(f, r, 0);
 }
 
 void

@@ -39,6 +39,9 @@ void hostile_others_served(struct fixture *f, const char *after);
  * stream or link, nothing that arrives, and no call of ours. */
 void hostile_no_harm(struct fixture *f, const char *after);
 
+/* A raw link by a good hello with these features (cm/connect/features.h). */
+void hostile_open_with(struct fixture *f, struct raw *r, uint32_t features);
+
 /* A raw link by a good hello, and one with session 1 open for suite.Probe. */
 void hostile_open(struct fixture *f, struct raw *r);
 void hostile_open_session(struct fixture *f, struct raw *r);

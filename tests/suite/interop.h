@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The server of gRPC's interoperability tests, after the part "Server" of
- * doc/interop-test-descriptions.md in https://github.com/grpc/grpc. */
+ * https://github.com/grpc/grpc/blob/master/doc/interop-test-descriptions.md. */
 #ifndef VC_TESTS_SUITE_INTEROP_H
 #define VC_TESTS_SUITE_INTEROP_H
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cm/target.h"
+#include "cm/connect/target.h"
 #include "tests/suite/fixture.h"
 
 /* --- waiting ----------------------------------------------------------- */

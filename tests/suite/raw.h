@@ -18,8 +18,8 @@
 
 #include <verbcall/service.h>
 
-#include "cm/hello.h"
-#include "transport/packet.h"
+#include "cm/connect/hello.h"
+#include "transport/wire/packet.h"
 
 #define RAW_SIZE    16384u /* of a buffer: twice what Verbcall takes */
 #define RAW_BUFFERS 32u    /* to receive into, and as many to send from */

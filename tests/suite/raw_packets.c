@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "tests/suite/fixture.h"
-#include "transport/le.h"
+#include "transport/core/le.h"
 
 /* What a part of a long message takes at most: a packet that all take. */
 #define PART_MAX (8192u - VC__PACKET_HEADER - VC__FRAME_HEADER)

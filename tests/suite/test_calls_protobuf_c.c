@@ -137,7 +137,7 @@ static void
 calls_fail_without_a_server_and_succeed_when_it_is_back(void **state)
 {
     struct play *p = *state;
-    uint16_t port = vc_server_port(p->f.server);
+    uint16_t port = p->f.port;
 
     for (unsigned round = 0; round < 2; round++) {
         assert_serves(p->service);
@@ -278,7 +278,7 @@ static void
 our_client_calls_a_server_of_theirs_and_the_other_way_round(void **state)
 {
     struct play *p = *state;
-    uint16_t port = vc_server_port(p->f.server);
+    uint16_t port = p->f.port;
 
     assert_own_client_is_served(p->f.channel);
 

@@ -12,11 +12,12 @@
 
 #include <verbcall/counters.h>
 
-#include "cm/pool.h"
-#include "rpc/channel.h"
+#include "cm/pool/pool.h"
+#include "rpc/client/channel.h"
 #include "tests/suite/device.h"
 #include "tests/suite/fixture.h"
 #include "tests/suite/pace.h"
+#include "tests/suite/rdma_links.h"
 #include "transport/rdma/device.h"
 
 #define BUDGET  ((uint64_t)256 << 20) /* of each device, by default */
@@ -98,8 +99,8 @@ goes_over(struct vc_channel *channel, const char *device)
     pthread_mutex_lock(&pool->lock);
     assert_false(cds_list_empty(&pool->peer->links));
     pl = cds_list_entry(pool->peer->links.next, struct vc__pool_link, node);
-    assert_string_equal(device,
-                        ibv_get_device_name(pl->link.device->verbs->device));
+    assert_string_equal(
+        device, ibv_get_device_name(link_device(&pl->link)->verbs->device));
     pthread_mutex_unlock(&pool->lock);
 }
 

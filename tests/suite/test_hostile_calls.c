@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transport/le.h"
+#include "transport/core/le.h"
 
 /* The places of its methods in suite.Probe. */
 enum {

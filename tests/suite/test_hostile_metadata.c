@@ -11,7 +11,7 @@
 
 #include <verbcall/stream.h>
 
-#include "transport/metadata.h"
+#include "transport/wire/metadata.h"
 
 #define COUNT 3 /* the place of this method in suite.Probe */
 

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "transport/credit.h"
+#include "transport/wire/credit.h"
 
 /* The place of its methods in suite.Probe. */
 #define COUNT 3
@@ -240,6 +240,8 @@ static const struct hostile_packet later_packets[] = {
      .breach = OF_NONE},
     {"DATA for a slot never used", .n = 1, .frames = {DATA(200, 0, 0, 0, "x")},
      .breach = OF_NONE},
+    {"DATA for the slot behind those in use", .n = 2,
+     .frames = {CALL(1, 1, 1), DATA(2, 1, 0, 0, "x")}, .breach = OF_NONE},
     {"DATA for the last slot there could be", .n = 1,
      .frames = {DATA(UINT16_MAX, 0, 0, 0, "x")}, .breach = OF_NONE},
     {"DATA for a call that is whole", .n = 2,

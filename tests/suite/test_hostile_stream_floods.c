@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "tests/suite/streams.h"
-#include "transport/le.h"
+#include "transport/core/le.h"
 
 #define STREAMS_ (VC__FRAME_CLIENT_STREAM | VC__FRAME_SERVER_STREAM)
 

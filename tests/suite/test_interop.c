@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The clients of gRPC's interoperability tests, after the part "Client" of
- * doc/interop-test-descriptions.md in https://github.com/grpc/grpc: the cases
+ * https://github.com/grpc/grpc/blob/master/doc/interop-test-descriptions.md: the cases
  * have their names there. Left out are those of compression, credentials and
  * caches, which belong to HTTP. Each case runs many times on one channel:
  * VC_TEST_TIMES, by default 40, or 200 with VC_TEST_LONG=1. */

@@ -9,10 +9,11 @@
 
 #include <verbcall/counters.h>
 
-#include "cm/pool.h"
-#include "rpc/channel.h"
-#include "rpc/server.h"
-#include "rpc/server_link.h"
+#include "cm/pool/pool.h"
+#include "rpc/client/channel.h"
+#include "rpc/server/server.h"
+#include "rpc/server/server_link.h"
+#include "tests/suite/rdma_links.h"
 #include "tests/suite/stage.h"
 #include "transport/rdma/device.h"
 
@@ -73,8 +74,8 @@ search_run(struct vc__task *task)
     struct vc__server_link *sl;
 
     cds_list_for_each_entry (sl, &s->part->links, node) {
-        s->found =
-            query(sl->link.qp.qp, &s->attr) && s->attr.dest_qp_num == s->peer;
+        s->found = query(link_qp(&sl->link)->qp, &s->attr) &&
+                   s->attr.dest_qp_num == s->peer;
         if (s->found)
             break;
     }
@@ -123,7 +124,7 @@ static void
 a_connected_qp_has_the_retries_and_timers_of_the_documents(void **state)
 {
     struct fixture *f = *state;
-    struct ibv_qp *qp = client_link(f->channel)->qp.qp;
+    struct ibv_qp *qp = link_qp(client_link(f->channel))->qp;
 
     has_timers(own_qp(qp));
     has_timers(server_qp(f, qp));
@@ -150,7 +151,7 @@ a_qp_that_is_used_again_has_them_too(void **state)
                   vc_channel_open(f->runtime, f->target, NULL, &f->channel));
     assert_status(VC_OK, fixture_echo(f->channel, 100, 1));
     assert_int_equal(1, reused(f->runtime));
-    qp = client_link(f->channel)->qp.qp;
+    qp = link_qp(client_link(f->channel))->qp;
     has_timers(own_qp(qp));
     has_timers(server_qp(f, qp));
 }
@@ -176,12 +177,12 @@ two_of_us_take_as_many_reads_as_we_wish_and_the_device_can(void **state)
 {
     struct fixture *f = *state;
     struct vc__link *link = client_link(f->channel);
-    const struct ibv_device_attr *can = &link->device->attr;
+    const struct ibv_device_attr *can = &link_device(link)->attr;
     uint8_t n = least(READS, least((unsigned)can->max_qp_rd_atom,
                                    (unsigned)can->max_qp_init_rd_atom));
 
-    has_reads(own_qp(link->qp.qp), n, n);
-    has_reads(server_qp(f, link->qp.qp), n, n);
+    has_reads(own_qp(link_qp(link)->qp), n, n);
+    has_reads(server_qp(f, link_qp(link)->qp), n, n);
 }
 
 /* What a raw end takes from its peer, and sends to it; beside that it asks for
@@ -243,7 +244,7 @@ play_wish(struct stage *s)
     struct vc__frame call;
 
     return stage_accept_well(s, RAW_BUFFERS) && stage_take_call(&s->r, &call) &&
-           query(client_link(s->channel)->qp.qp, &w->client) &&
+           query(link_qp(client_link(s->channel))->qp, &w->client) &&
            raw_send_frame(&s->r, (struct vc__frame){.type = VC__FRAME_REPLY,
                                                     .session = call.session,
                                                     .slot = call.slot,

@@ -9,9 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cm/link.h"
+#include "cm/link/link.h"
 #include "rpc/runtime.h"
 #include "tests/suite/fixture.h"
+#include "tests/suite/rdma_links.h"
 #include "transport/rdma/device.h"
 #include "transport/rdma/qp.h"
 
@@ -166,13 +167,12 @@ struct error {
 
 /* Its link carries packets, and no error has been there before. */
 static bool
-is_alive(const struct vc__qp *qp)
+is_alive(struct vc__qp *qp)
 {
     struct ibv_qp_init_attr init;
     struct ibv_qp_attr attr;
 
-    return qp != NULL && qp->ops == &vc__link_qp_ops &&
-           caa_container_of(qp, struct vc__link, qp)->state == VC__LINK_UP &&
+    return qp != NULL && qp_link(qp)->state == VC__LINK_UP &&
            ibv_query_qp(qp->qp, &attr, IBV_QP_STATE, &init) == 0 &&
            attr.qp_state == IBV_QPS_RTS;
 }
@@ -185,7 +185,7 @@ qp_choose(struct error *e)
     struct vc__device *d;
     unsigned n = 0;
 
-    cds_list_for_each_entry (d, &e->cm->devices, node) {
+    cds_list_for_each_entry (d, cm_devices(e->cm), node) {
         for (unsigned i = 0; i < 4096u * 4096u; i++) {
             if (d->qps[i / 4096] == NULL)
                 i += 4095;

@@ -17,15 +17,18 @@
 
 #include <cmocka.h>
 
-#include "cm/dial.h"
+#include "cm/connect/dial.h"
+#include "cm/connect/features.h"
 
 #define T0   UINT64_C(1000000)
 #define DUE  (T0 + 2000000)
 #define HEAD VC__DIAL_HEAD_START_US
 #define MS   UINT64_C(1000)
 
+#define SAID VC__FEATURES_SAID
+
 static const struct vc__dial_offer most = {
-    .features = 0x5, .credits = 32, .log2_eager = 14, .log2_message = 22};
+    .features = SAID | 5, .credits = 32, .log2_eager = 14, .log2_message = 22};
 
 /* 10.0.0.1 and so on, port 7. */
 static inline struct vc__addrs

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "cm/hello.h"
+#include "cm/connect/hello.h"
 
 extern const struct vc__hello good_hello;
 extern const struct vc__accept good_accept;

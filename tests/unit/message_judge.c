@@ -4,7 +4,7 @@
  * See tests/unit/message_judge.h. */
 #include "tests/unit/message_judge.h"
 
-#include "rpc/arena.h"
+#include "rpc/codec/arena.h"
 
 const ProtobufCMessageDescriptor *const types[N_TYPES] = {
     &unit__scalars__descriptor,  &unit__packed__descriptor,

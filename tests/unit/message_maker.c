@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The maker of messages; see message_maker.h. It knows the encoding, but not
- * what rpc/message.c refuses. */
+ * what rpc/codec/message.c refuses. */
 #include "tests/unit/message_maker.h"
 
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "rpc/arena.h"
+#include "rpc/codec/arena.h"
 #include "tests/unit/random.h"
 
 static struct vc__arena scratch;

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "cm/admission.h"
+#include "cm/connect/admission.h"
 #include "tests/unit/random.h"
 
 #define T0     UINT64_C(5000000)

@@ -1,62 +1,39 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * rpc/again.h: when a call is to end that is made for another. */
+ * rpc/client/again.h: when a call is to end that is made for another. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include <cmocka.h>
 
-#include "rpc/again.h"
-#include "rpc/server_cancel.h"
+#include "rpc/client/again.h"
 
 #define NOW UINT64_C(1000000) /* us */
 
-/* A call on a server, as far as one that is made for it looks at it. */
-struct parent {
-    struct vc__progress progress;
-    struct vc__server_part part;
-    struct vc__server_peer peer;
-    struct vc__server_session session;
-    struct vc_call call;
-};
-
-static void
-parent_begin(struct parent *p, uint64_t due)
-{
-    memset(p, 0, sizeof *p);
-    p->part.progress = &p->progress;
-    p->peer.part = &p->part;
-    p->session.peer = &p->peer;
-    p->call.site.session = &p->session;
-    p->call.site.due = due;
-}
-
 static enum vc_status
-begin(struct vc__again *a, struct parent *p, uint32_t timeout_ms)
+begin(struct vc__again *a, struct vc__parent *p, uint32_t timeout_ms)
 {
     struct vc_call_opts opts = VC_CALL_OPTS_INIT;
 
     opts.timeout_ms = timeout_ms;
-    opts.parent = &p->call;
+    opts.parent = (struct vc_call *)p; /* its first member */
     return vc__again_begin(a, &opts, NOW);
 }
 
 static void
 ends(uint64_t due, uint32_t timeout_ms, uint64_t want_due, uint32_t want_ms)
 {
-    static struct parent p;
+    struct vc__parent p = {.due = due};
     struct vc__again a;
 
-    parent_begin(&p, due);
     assert_int_equal(begin(&a, &p, timeout_ms), VC_OK);
     assert_true(a.due == want_due);
     assert_int_equal(a.ms, want_ms);
     vc__again_end(&a);
-    vc__call_unwatch(&p.call);
+    vc__parent_end(&p);
 }
 
 static void
@@ -73,14 +50,13 @@ a_call_ends_with_the_one_that_it_is_made_for_if_not_before(void **state)
 static void
 over(uint64_t due)
 {
-    static struct parent p;
+    struct vc__parent p = {.due = due};
     struct vc__again a;
 
-    parent_begin(&p, due);
     assert_int_equal(begin(&a, &p, VC_NO_DEADLINE), VC_DEADLINE_EXCEEDED);
     assert_string_equal(vc_error(), "the deadline of the call that this one is "
                                     "made for has passed");
-    assert_null(atomic_load(&p.call.watch));
+    assert_null(atomic_load(&p.children));
 }
 
 static void

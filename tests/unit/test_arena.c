@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * rpc/arena.c: the pieces that it gives. */
+ * rpc/codec/arena.c: the pieces that it gives. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "rpc/arena.h"
+#include "rpc/codec/arena.h"
 #include "tests/unit/random.h"
 
 static void

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * rpc/arena.c: how much memory it takes. The file is included, so that its
+ * rpc/codec/arena.c: how much memory it takes. The file is included, so that its
  * aligned_alloc() can be counted and made to fail; test_arena.c has the tests
  * of the rest. */
 #include <setjmp.h>
@@ -32,7 +32,7 @@ counted_aligned_alloc(size_t align, size_t size)
 }
 
 #define aligned_alloc counted_aligned_alloc
-#include "rpc/arena.c"
+#include "rpc/codec/arena.c"
 #undef aligned_alloc
 
 static void

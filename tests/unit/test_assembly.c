@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "transport/assembly.h"
-#include "transport/le.h"
+#include "transport/core/le.h"
+#include "transport/wire/assembly.h"
 
 #define MAX 100000u
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "cm/backoff.h"
+#include "cm/connect/backoff.h"
 
 #define SEEDS 1000u
 

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * transport/counts.c: what a ledger and its tallies sum up to. */
+ * transport/core/counts.c: what a ledger and its tallies sum up to. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "transport/counts.h"
+#include "transport/core/counts.h"
 
 #define LAST ((uint8_t)(VC__COUNTS - 1))
 

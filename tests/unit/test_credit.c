@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * transport/credit.c: two ends joined by a wire, in every order of events for
+ * transport/wire/credit.h: two ends joined by a wire, in every order of events for
  * small windows and in random orders for large ones. The adversary decides
  * when packets go, arrive, and when buffers are posted again. */
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/random.h"
-#include "transport/credit.h"
+#include "transport/wire/credit.h"
 
 #define WIRE_MOST 6 /* packets under way in the small model */
 

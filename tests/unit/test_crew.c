@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "transport/crew.h"
-#include "transport/engine.h"
+#include "transport/core/crew.h"
+#include "transport/core/engine.h"
 
 #define SPIN_US  1000u
 #define PATIENCE 10000000u

@@ -26,7 +26,7 @@ limit(struct vc__dial *d, unsigned which, const struct vc__reject *r)
 static void
 a_counter_offer_is_met_at_the_same_address(void **state)
 {
-    const struct vc__reject r = counter(0x4, 8, 13, 20);
+    const struct vc__reject r = counter(SAID | 4, 8, 13, 20);
     struct vc__dial_step step;
     struct vc__dial d;
 
@@ -35,7 +35,7 @@ a_counter_offer_is_met_at_the_same_address(void **state)
     limit(&d, expect_try(&d, T0, 1), &r);
     assert_int_equal(VC__DIAL_TRY, vc__dial_next(&d, T0, &step));
     assert_int_equal(1, host_of(step.way));
-    assert_int_equal(0x4, step.way->offer.features);
+    assert_int_equal(SAID | 4, step.way->offer.features);
     assert_int_equal(8, step.way->offer.credits);
     assert_int_equal(13, step.way->offer.log2_eager);
     assert_int_equal(20, step.way->offer.log2_message);
@@ -44,7 +44,7 @@ a_counter_offer_is_met_at_the_same_address(void **state)
 static void
 what_a_counter_offer_does_not_name_stays(void **state)
 {
-    const struct vc__reject r = counter(0x5, 0, 0, 20);
+    const struct vc__reject r = counter(0, 0, 0, 20);
     struct vc__dial_step step;
     struct vc__dial d;
 
@@ -52,7 +52,7 @@ what_a_counter_offer_does_not_name_stays(void **state)
     begin(&d, 1, 1);
     limit(&d, expect_try(&d, T0, 1), &r);
     assert_int_equal(VC__DIAL_TRY, vc__dial_next(&d, T0, &step));
-    assert_int_equal(0x5, step.way->offer.features);
+    assert_int_equal(SAID | 5, step.way->offer.features);
     assert_int_equal(32, step.way->offer.credits);
     assert_int_equal(14, step.way->offer.log2_eager);
     assert_int_equal(20, step.way->offer.log2_message);
@@ -62,8 +62,8 @@ static void
 a_counter_offer_may_leave_all_but_one_as_it_was(void **state)
 {
     const struct vc__reject good[] = {
-        counter(0x4, 32, 14, 22), counter(0x5, 31, 14, 22),
-        counter(0x5, 32, 13, 22), counter(0x5, 32, 14, 21)};
+        counter(SAID | 4, 32, 14, 22), counter(SAID | 5, 31, 14, 22),
+        counter(SAID | 5, 32, 13, 22), counter(SAID | 5, 32, 14, 21)};
 
     (void)state;
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
@@ -83,8 +83,8 @@ a_counter_offer_may_leave_all_but_one_as_it_was(void **state)
 static void
 a_counter_offer_is_met_only_once(void **state)
 {
-    const struct vc__reject first = counter(0x5, 0, 0, 20);
-    const struct vc__reject second = counter(0x5, 0, 0, 18);
+    const struct vc__reject first = counter(SAID | 5, 0, 0, 20);
+    const struct vc__reject second = counter(SAID | 5, 0, 0, 18);
     struct vc__dial d;
 
     (void)state;
@@ -99,12 +99,13 @@ static void
 a_counter_offer_beyond_what_we_can_is_not_met(void **state)
 {
     const struct vc__reject bad[] = {
-        counter(0x2, 8, 0, 0),   /* a feature that we have not */
-        counter(0x5, 33, 0, 0),  /* more packets */
-        counter(0x5, 8, 15, 0),  /* longer packets */
-        counter(0x5, 8, 0, 23),  /* longer messages */
-        counter(0x5, 0, 0, 0),   /* none */
-        counter(0x5, 32, 14, 22) /* what we have said */
+        counter(SAID | 2, 8, 0, 0),   /* a feature that we have not */
+        counter(4, 8, 0, 0),          /* features that are not meant */
+        counter(SAID | 5, 33, 0, 0),  /* more packets */
+        counter(SAID | 5, 8, 15, 0),  /* longer packets */
+        counter(SAID | 5, 8, 0, 23),  /* longer messages */
+        counter(SAID | 5, 0, 0, 0),   /* none */
+        counter(SAID | 5, 32, 14, 22) /* what we have said */
     };
     struct vc__dial d;
 
@@ -119,7 +120,7 @@ a_counter_offer_beyond_what_we_can_is_not_met(void **state)
 static void
 a_counter_offer_that_is_met_is_not_told_as_an_error(void **state)
 {
-    const struct vc__reject r = counter(0x5, 0, 0, 20);
+    const struct vc__reject r = counter(0, 0, 0, 20);
     struct vc__dial d;
 
     (void)state;
@@ -200,6 +201,41 @@ a_redirect_to_ipv4_is_its_family_port_and_address_only(void **state)
     fail_silent(&d, step.which, T0, "down");
     assert_int_equal(VC__DIAL_TRY, vc__dial_next(&d, T0, &step));
     assert_memory_equal(&wanted, &step.way->addr, sizeof wanted);
+}
+
+/* A name leads those of its process only, and an address nobody of them. */
+static void
+a_redirect_to_a_name_is_for_who_came_by_a_name(void **state)
+{
+    struct vc__reject r = {.reason = VC__REJECT_MOVED, .n_addrs = 2};
+    struct vc__addrs addrs = {.n = 1};
+    struct vc__dial_opts opts = {.addrs = &addrs, .due = DUE, .offer = most};
+    struct sockaddr_storage wanted;
+    struct vc__dial_step step;
+    struct vc__dial d;
+
+    (void)state;
+    r.addrs[0] = (struct vc__reject_addr){
+        .family = 4, .weight = 1, .port = 7471, .addr = {10, 9, 0, 1}};
+    r.addrs[1] = (struct vc__reject_addr){.family = VC__REJECT_NAME,
+                                          .weight = 1,
+                                          .addr = {1, 2, 3, 4, 5, 6, 7, 8}};
+    vc__addr_name(&addrs.addr[0], "first");
+    vc__dial_begin(&d, &opts);
+    assert_int_equal(VC__DIAL_TRY, vc__dial_next(&d, T0, &step));
+    reject(&d, step.which, T0, VC_UNAVAILABLE, "moved", &r);
+    assert_int_equal(VC__DIAL_TRY, vc__dial_next(&d, T0, &step));
+    vc__addr_of_key(&wanted, r.addrs[1].addr);
+    assert_memory_equal(&wanted, &step.way->addr, sizeof wanted);
+    fail_silent(&d, step.which, T0, "down");
+    assert_int_equal(VC__DIAL_FAIL, vc__dial_next(&d, T0, &step));
+
+    begin(&d, 1, 1);
+    reject(&d, expect_try(&d, T0, 1), T0, VC_UNAVAILABLE, "moved", &r);
+    assert_int_equal(VC__DIAL_TRY, vc__dial_next(&d, T0, &step));
+    assert_int_equal(AF_INET, step.way->addr.ss_family);
+    fail_silent(&d, step.which, T0, "down");
+    assert_int_equal(VC__DIAL_FAIL, vc__dial_next(&d, T0, &step));
 }
 
 static void
@@ -441,7 +477,7 @@ fail_at_random(struct vc__dial *d, unsigned which, uint64_t now, uint64_t *seed)
         reject(d, which, now, VC_UNAVAILABLE, "busy", &r);
         break;
     case 3:
-        r = counter(0x5, 0, 0, (uint8_t)(12 + random_below(seed, 12)));
+        r = counter(SAID | 5, 0, 0, (uint8_t)(12 + random_below(seed, 12)));
         limit(d, which, &r);
         break;
     default:
@@ -515,6 +551,7 @@ main(void)
         cmocka_unit_test(a_redirect_keeps_family_port_address_and_scope),
         cmocka_unit_test(
             a_redirect_to_ipv4_is_its_family_port_and_address_only),
+        cmocka_unit_test(a_redirect_to_a_name_is_for_who_came_by_a_name),
         cmocka_unit_test(redirects_that_lead_in_a_circle_end_with_the_third),
         cmocka_unit_test(the_most_addresses_that_there_can_be_are_all_tried),
         cmocka_unit_test(weights_are_shares_of_the_clients),

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "transport/engine.h"
+#include "transport/core/engine.h"
 
 /* It polls this long before it sleeps, so that what comes meanwhile comes
  * while it polls; a sleep that should not be lasts to the deadline. */
@@ -264,6 +264,31 @@ serving_ends_when_it_is_kicked_while_it_polls(void **state)
     pthread_join(thread, NULL);
 }
 
+/* --- catching up ------------------------------------------------------- */
+
+#define SHARES 5u /* in which a source has its work done */
+
+static unsigned
+source_share(struct vc__source *s)
+{
+    struct bench *b = caa_container_of(s, struct bench, source);
+
+    b->polls += b->polls < SHARES;
+    return b->polls < SHARES;
+}
+
+static void
+who_catches_up_does_all_that_waits(void **state)
+{
+    struct bench *b = *state;
+
+    b->source.poll = source_share;
+    b->source.arm = source_arm;
+    assert_int_equal(0, vc__engine_add(&b->engine, &b->source));
+    vc__engine_catch_up(&b->engine, vc__now() + DEADLINE_US);
+    assert_int_equal(SHARES, b->polls);
+}
+
 #define T(name)                                                                \
     cmocka_unit_test_setup_teardown(name, bench_setup, bench_teardown)
 
@@ -279,6 +304,7 @@ main(void)
         T(a_wait_for_nothing_ends_at_its_deadline),
         T(a_wait_that_polls_yields_after_50_us_and_not_before),
         T(serving_ends_when_it_is_kicked_while_it_polls),
+        T(who_catches_up_does_all_that_waits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

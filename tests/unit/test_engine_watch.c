@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "transport/engine.h"
+#include "transport/core/engine.h"
 
 /* Nothing that is to come takes so long, and nothing comes by itself. */
 #define PATIENCE_MS 10000
@@ -166,6 +166,44 @@ a_timer_is_told_when_it_is_due(void **state)
     assert_int_equal(1, atomic_load(&b->ran));
 }
 
+/* It has something at the very moment at which the engine is left. */
+static unsigned
+source_late(struct vc__source *s)
+{
+    struct bench *b = caa_container_of(s, struct bench, source);
+
+    return atomic_exchange(&b->ran, 0);
+}
+
+static void
+arm_nothing(struct vc__source *s)
+{
+    (void)s;
+}
+
+static void
+arm_late(struct vc__source *s)
+{
+    struct bench *b = caa_container_of(s, struct bench, source);
+
+    atomic_store(&b->ran, 1);
+    s->arm = arm_nothing;
+}
+
+static void
+what_comes_while_the_engine_is_left_is_told(void **state)
+{
+    struct bench *b = *state;
+
+    b->source.poll = source_late;
+    b->source.arm = arm_late;
+    assert_int_equal(0, vc__engine_add(&b->engine, &b->source));
+    vc__engine_turn(&b->engine);
+    assert_true(tells(b, PATIENCE_MS));
+    settle(b);
+    vc__engine_remove(&b->engine, &b->source);
+}
+
 /* --- beside another thread ----------------------------------------------- */
 
 static void *
@@ -277,6 +315,7 @@ main(void)
         T(a_timer_is_told_when_it_is_due),
         T(what_a_holder_sees_to_is_not_told_again_and_again),
         T(nothing_is_lost_while_others_come_and_go),
+        T(what_comes_while_the_engine_is_left_is_told),
         T(a_turn_that_finds_nothing_to_do_says_so),
     };
 

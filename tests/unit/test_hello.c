@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * cm/hello.c against doc/wire.md, section 2: the bytes, the lengths, and bytes
+ * cm/connect/hello.c against doc/wire.md, section 2: the bytes, the lengths, and bytes
  * that nobody meant. Everything is read from memory of exactly its size, so
  * that a sanitizer sees any step beyond it. The fields are in
  * test_hello_fields.c. */

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * cm/hello.c against doc/wire.md, section 2: the range of each field. */
+ * cm/connect/hello.c against doc/wire.md, section 2: the range of each field. */
 #include "tests/unit/hello_maker.h"
 
 /* What is said of a good one with the byte at `at` replaced. */

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "rpc/interceptor.h"
-#include "transport/clock.h"
+#include "transport/core/clock.h"
 
 static const struct vc_method method = {.name = "Echo"};
 static const struct vc_service service = {

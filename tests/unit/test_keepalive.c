@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * cm/keepalive.c against its own table, with a peer that is a few flags. */
+ * cm/link/keepalive.c against its own table, with a peer that is a few flags. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "cm/keepalive.h"
+#include "cm/link/keepalive.h"
 #include "tests/unit/random.h"
 
 #define MS     UINT64_C(1000)

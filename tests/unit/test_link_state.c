@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "cm/link_state.h"
+#include "cm/link/link_state.h"
 
 /* One step, with what it should do. */
 static enum vc__link_state
@@ -29,8 +29,7 @@ the_active_side_resolves_asks_and_is_up(void **state)
 
     (void)state;
     s = step(s, VC__LINK_EV_CONNECT, VC__LINK_DO_NOTHING);
-    s = step(s, VC__LINK_EV_ADDR, VC__LINK_DO_RESOLVE_ROUTE);
-    s = step(s, VC__LINK_EV_ROUTE, VC__LINK_DO_ASK);
+    s = step(s, VC__LINK_EV_READY, VC__LINK_DO_ASK);
     s = step(s, VC__LINK_EV_RESPONSE, VC__LINK_DO_GO_UP);
     assert_int_equal(VC__LINK_UP, s);
 }

@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "cm/target.h"
+#include "cm/connect/target.h"
 
 #define DEADLINE_US 5000000u
 #define LONGEST     sizeof(struct sockaddr_storage)

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * rpc/message.c: how messages are encoded, and any bytes. */
+ * rpc/codec/message.c: how messages are encoded, and any bytes. */
 #include "tests/unit/message_judge.h"
 
 /* --- what is packed is good --- */

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * rpc/message.c: limits of depth and memory, required fields, and sub-messages
+ * rpc/codec/message.c: limits of depth and memory, required fields, and sub-messages
  * that come twice. */
 #include "tests/unit/message_judge.h"
 
@@ -62,7 +62,8 @@ a_mebibyte_of_empty_submessages_meets_the_memory_limit(void **state)
 
     v = judge(&unit__empties__descriptor, b.at, b.len, &roomy);
     assert_null(v.wrong);
-    assert_in_range(v.taken, 30 << 20, v.memory);
+    /* At least 30 times as much; with pointers of 32 bits 600 bytes less. */
+    assert_in_range(v.taken, (30 << 20) - 1024, v.memory);
 }
 
 static void

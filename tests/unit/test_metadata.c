@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #include "tests/unit/random.h"
-#include "transport/le.h"
-#include "transport/metadata.h"
+#include "transport/core/le.h"
+#include "transport/wire/metadata.h"
 
 #define KEY_33  "abcdefghijklmnopqrstuvwxyz-012345"
 #define KEY_127 KEY_33 KEY_33 KEY_33 "0123456789_.abcdefghijklmnop"

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * transport/packet.c against doc/wire.md, sections 3 and 4. Each packet is
+ * transport/wire/packet.c against doc/wire.md, sections 3 and 4. Each packet is
  * read from memory of exactly its size, so that a sanitizer sees any step
  * beyond it. */
 #include <setjmp.h>
@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #include "tests/unit/random.h"
-#include "transport/le.h"
-#include "transport/packet.h"
+#include "transport/core/le.h"
+#include "transport/wire/packet.h"
 
 #define MOST 512
 

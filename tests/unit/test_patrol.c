@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "transport/patrol.h"
+#include "transport/core/patrol.h"
 
 /* Wakes up n times, so late. */
 static void

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * rpc/plain.c against the long way: what it takes, the check calls good, and
+ * rpc/codec/plain.c against the long way: what it takes, the check calls good, and
  * protobuf-c makes the same message of it. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,9 +13,9 @@
 
 #include <cmocka.h>
 
-#include "rpc/arena.h"
-#include "rpc/message.h"
-#include "rpc/plain.h"
+#include "rpc/codec/arena.h"
+#include "rpc/codec/message.h"
+#include "rpc/codec/plain.h"
 #include "tests/unit/message_maker.h"
 #include "tests/unit/test_message.pb-c.h"
 #include "tests/unit/test_message_proto2.pb-c.h"

@@ -3,7 +3,7 @@
  *
  * Tables of services made from what protoc-gen-c generates are those that
  * protoc-gen-verbcall generates. */
-#include "rpc/protobuf_c_table.h"
+#include "rpc/protobuf_c/protobuf_c_table.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,17 +15,17 @@
 
 #include "tests/suite/lookup.pb-c.h"
 #include "tests/suite/lookup.vc.h"
-#include "transport/error.h"
+#include "transport/core/error.h"
 
 #define MANY 1024
 
-static struct vc__tables tables;
+static struct vc_runtime *runtime;
 
 static int
 setup(void **state)
 {
     (void)state;
-    vc__tables_init(&tables);
+    assert_int_equal(VC_OK, vc_runtime_new(NULL, &runtime));
     return 0;
 }
 
@@ -33,7 +33,7 @@ static int
 teardown(void **state)
 {
     (void)state;
-    vc__tables_fini(&tables);
+    vc_runtime_free(runtime);
     return 0;
 }
 
@@ -64,7 +64,7 @@ static void
 a_table_agrees_with_the_generated_one(void **state)
 {
     struct vc__table *table =
-        vc__tables_get(&tables, &lookup__yellow__descriptor);
+        vc__table_get(runtime, &lookup__yellow__descriptor);
 
     (void)state;
     assert_non_null(table);
@@ -79,7 +79,7 @@ static void
 methods_that_stream_are_taken_for_unary_ones(void **state)
 {
     struct vc__table *table =
-        vc__tables_get(&tables, &lookup__directory__descriptor);
+        vc__table_get(runtime, &lookup__directory__descriptor);
 
     (void)state;
     assert_non_null(table);
@@ -93,16 +93,16 @@ static void
 a_descriptor_has_one_table(void **state)
 {
     struct vc__table *first =
-        vc__tables_get(&tables, &lookup__yellow__descriptor);
+        vc__table_get(runtime, &lookup__yellow__descriptor);
     struct vc__table *other =
-        vc__tables_get(&tables, &lookup__directory__descriptor);
+        vc__table_get(runtime, &lookup__directory__descriptor);
 
     (void)state;
     assert_ptr_not_equal(first, other);
     assert_ptr_equal(first,
-                     vc__tables_get(&tables, &lookup__yellow__descriptor));
+                     vc__table_get(runtime, &lookup__yellow__descriptor));
     assert_ptr_equal(other,
-                     vc__tables_get(&tables, &lookup__directory__descriptor));
+                     vc__table_get(runtime, &lookup__directory__descriptor));
 }
 
 /* --- as a program might make them, good and bad -------------------------- */
@@ -130,7 +130,7 @@ make(unsigned n)
 static void
 assert_bad(const ProtobufCServiceDescriptor *d, const char *word)
 {
-    assert_null(vc__tables_get(&tables, d));
+    assert_null(vc__table_get(runtime, d));
     assert_int_equal(vc_error_status(), VC_INVALID_ARGUMENT);
     if (strstr(vc_error(), word) == NULL)
         fail_msg("\"%s\" does not say \"%s\"", vc_error(), word);
@@ -145,11 +145,11 @@ a_service_may_have_no_method_and_1024(void **state)
     make(0);
     made.methods = NULL;
     made.method_indices_by_name = NULL;
-    assert_non_null(vc__tables_get(&tables, &made));
+    assert_non_null(vc__table_get(runtime, &made));
     teardown(NULL);
     setup(NULL);
     make(MANY);
-    table = vc__tables_get(&tables, &made);
+    table = vc__table_get(runtime, &made);
     assert_non_null(table);
     assert_int_equal(table->service.n_methods, MANY);
 }
@@ -216,7 +216,7 @@ a_name_that_does_not_fit_is_refused(void **state)
     made.name = name;
     assert_bad(&made, "65535");
     name[UINT16_MAX] = '\0';
-    assert_non_null(vc__tables_get(&tables, &made));
+    assert_non_null(vc__table_get(runtime, &made));
 }
 
 /* Two words of the same FNV-1a hash. */

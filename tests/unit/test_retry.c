@@ -12,7 +12,7 @@
 #include <verbcall/call.h>
 #include <verbcall/service.h>
 
-#include "rpc/retry.h"
+#include "rpc/client/retry.h"
 
 #define SEEDS   1000u
 #define MS      UINT64_C(1000)

@@ -11,13 +11,13 @@
 
 #include <cmocka.h>
 
-#include "cm/schedule.h"
+#include "cm/link/schedule.h"
 #include "tests/unit/random.h"
-#include "transport/metadata.h"
+#include "transport/wire/metadata.h"
 
 #define FLOWS  6u
 #define SENDS  64u
-#define PACKET (VC__BUFFER_SIZE - VC__PACKET_HEADER)
+#define PACKET (VC__PACKET_MAX - VC__PACKET_HEADER)
 
 struct rig {
     struct vc__schedule schedule;

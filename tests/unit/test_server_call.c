@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * rpc/server_call.h: how many calls are kept for others, and what a request's
- * metadata say of attempts before it. */
+ * rpc/server/server_call.h: how many calls are kept for others, what a request's
+ * metadata say of attempts before it, and a client without metadata. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,8 +11,9 @@
 
 #include <cmocka.h>
 
-#include "rpc/server.h"
-#include "rpc/server_call.h"
+#include "cm/connect/features.h"
+#include "rpc/server/server.h"
+#include "rpc/server/server_call.h"
 
 #define KEPT 256u /* calls of a part */
 #define MORE 3u
@@ -129,6 +130,27 @@ a_request_says_how_many_were_before_it_from_0_on(void **state)
     assert_int_equal(said("one", &attempt), VC_INVALID_ARGUMENT);
 }
 
+/* --- a client without metadata ------------------------------------------ */
+
+static void
+nothing_is_added_for_a_client_that_takes_no_metadata(void **state)
+{
+    struct vc_call *call;
+
+    (void)state;
+    place.peer.features = VC__FEATURES_FIRST & ~VC__FEATURE_METADATA;
+    call = vc__call_take(&place.site);
+    assert_non_null(call);
+    assert_int_equal(vc_call_add_initial(call, "a", "b", 1),
+                     VC_FAILED_PRECONDITION);
+    assert_int_equal(vc_call_add_trailing(call, "a", "b", 1),
+                     VC_FAILED_PRECONDITION);
+    assert_int_equal(vc_call_details(call, "b", 1), VC_FAILED_PRECONDITION);
+    assert_int_equal(vc_call_pushback(call, 1), VC_OK);
+    assert_int_equal(call->metadata.said_len, 0);
+    vc__call_release(call);
+}
+
 int
 main(void)
 {
@@ -137,6 +159,9 @@ main(void)
                                         place_setup, place_teardown),
         cmocka_unit_test_setup_teardown(
             a_request_says_how_many_were_before_it_from_0_on, place_setup,
+            place_teardown),
+        cmocka_unit_test_setup_teardown(
+            nothing_is_added_for_a_client_that_takes_no_metadata, place_setup,
             place_teardown),
     };
 

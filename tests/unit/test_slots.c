@@ -12,11 +12,12 @@
 
 #include <cmocka.h>
 
-#include "cm/pool.h"
-#include "cm/session.h"
-#include "rpc/server.h"
-#include "rpc/server_link.h"
-#include "rpc/server_session.h"
+#include "cm/pool/pool.h"
+#include "cm/pool/session.h"
+#include "rpc/server/server.h"
+#include "rpc/server/server_link.h"
+#include "rpc/server/server_session.h"
+#include "transport/rdma/rdma.h"
 
 #define SESSION  3u
 #define SEATS    4u
@@ -28,7 +29,8 @@
 struct served {
     struct vc_server server;
     struct vc__progress progress;
-    struct vc__cm cm;
+    struct vc__context context;
+    struct vc__wire wire;
     struct vc__server_part part;
     struct vc__server_peer peer;
     struct vc__server_seat seats[SEATS];
@@ -44,7 +46,8 @@ served_begin(struct served *s)
 
     memset(s, 0, sizeof *s);
     vc__ledger_init(&s->progress.engine.ledger);
-    s->cm.engine = &s->progress.engine;
+    s->context.engine = &s->progress.engine;
+    s->context.transport = &vc__rdma;
     s->server.max_sessions = SEATS;
     s->part.server = &s->server;
     s->part.progress = &s->progress;
@@ -57,7 +60,7 @@ served_begin(struct served *s)
     s->session.n_slots = 1;
     s->seats[SESSION - 1].session = &s->session;
     s->seats[SESSION - 1].binding = 1;
-    vc__link_init(&s->link.link, &s->cm, &ops, 0);
+    vc__link_init(&s->link.link, &s->context, &s->wire, &ops, 0);
     CDS_INIT_LIST_HEAD(&s->link.sessions);
     s->link.part = &s->part;
     s->link.peer = &s->peer;

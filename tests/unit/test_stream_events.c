@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "rpc/stream_events.h"
-#include "transport/error.h"
+#include "rpc/stream/stream_events.h"
+#include "transport/core/error.h"
 
 /* A later version's. */
 struct later {

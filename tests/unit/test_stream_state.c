@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "rpc/stream_flow.h"
-#include "rpc/stream_state.h"
+#include "rpc/stream/stream_flow.h"
+#include "rpc/stream/stream_state.h"
 
 static char said[16384];
 static size_t said_len;
@@ -164,7 +164,7 @@ struct stream {
     struct vc__inflow in;
 };
 
-/* As rpc/stream*.c do: the state first, then the window. */
+/* As rpc/stream/stream*.c do: the state first, then the window. */
 static const char *
 happen(struct stream *s, int event, uint32_t n)
 {

@@ -12,7 +12,9 @@
 
 #include <cmocka.h>
 
-#include "cm/target.h"
+#include "cm/connect/cm.h"
+#include "cm/connect/hello.h"
+#include "cm/connect/target.h"
 
 static void
 host_and_port_are_found(void **state)
@@ -125,6 +127,62 @@ a_link_local_address_has_its_interface(void **state)
 }
 
 static void
+a_name_of_this_process_is_an_address_at_once(void **state)
+{
+    struct vc__addrs addrs;
+    struct vc__target t;
+    char text[VC__ADDR_TEXT];
+
+    (void)state;
+    assert_int_equal(VC_OK, vc__target_parse(&t, "inproc://one-2.x"));
+    assert_string_equal("one-2.x", t.host);
+    assert_string_equal("", t.port);
+    assert_string_equal("inproc", t.transport->scheme);
+    assert_true(vc__target_numeric(&t, &addrs));
+    assert_int_equal(1, addrs.n);
+    assert_string_equal("inproc://one-2.x",
+                        vc__addr_text((struct sockaddr *)&addrs.addr[0], text));
+}
+
+/* By its key a name is found, whoever has only that; another one is not. */
+static void
+a_name_and_its_key_are_the_same_address(void **state)
+{
+    struct sockaddr_storage name, other, keyed;
+    uint8_t key[VC__ADDR_KEY], its[VC__ADDR_KEY];
+    char text[VC__ADDR_TEXT];
+
+    (void)state;
+    vc__addr_name(&name, "one");
+    vc__addr_name(&other, "two");
+    vc__addr_key(&name, key);
+    vc__addr_of_key(&keyed, key);
+    vc__addr_key(&keyed, its);
+    assert_memory_equal(key, its, sizeof key);
+    vc__addr_key(&other, its);
+    assert_memory_not_equal(key, its, sizeof key);
+    assert_string_equal("inproc://#1a08aa1921ca5caf",
+                        vc__addr_text((struct sockaddr *)&keyed, text));
+}
+
+/* Negotiation is of one size for all of them. */
+static void
+each_transport_carries_a_hello_an_accept_and_a_reject(void **state)
+{
+    (void)state;
+    assert_string_equal("rdma", vc__transports[0]->scheme);
+    for (unsigned i = 0; vc__transports[i] != NULL; i++) {
+        const struct vc__transport *t = vc__transports[i];
+
+        assert_ptr_equal(t, vc__transport_find(t->scheme, strlen(t->scheme)));
+        assert_null(vc__transport_find(t->scheme, strlen(t->scheme) - 1));
+        assert_in_range(t->hello_max, VC__HELLO_SIZE, UINT16_MAX);
+        assert_in_range(t->accept_max, VC__ACCEPT_SIZE, UINT16_MAX);
+        assert_in_range(t->reject_max, VC__REJECT_SIZE, UINT16_MAX);
+    }
+}
+
+static void
 an_address_to_bind_to_is_a_number_without_a_port(void **state)
 {
     static const char *const bad[] = {"", "localhost", "10.9.0.1:7",
@@ -155,6 +213,9 @@ main(void)
         cmocka_unit_test(an_ipv6_address_stands_in_brackets),
         cmocka_unit_test(a_name_is_not_numeric),
         cmocka_unit_test(a_link_local_address_has_its_interface),
+        cmocka_unit_test(a_name_of_this_process_is_an_address_at_once),
+        cmocka_unit_test(a_name_and_its_key_are_the_same_address),
+        cmocka_unit_test(each_transport_carries_a_hello_an_accept_and_a_reject),
         cmocka_unit_test(an_address_to_bind_to_is_a_number_without_a_port),
         cmocka_unit_test(what_is_no_target_is_refused_with_the_form),
         cmocka_unit_test(the_text_that_is_no_target_is_told),

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * transport/timer.c, alone and against a model that searches a plain array. */
+ * transport/core/timer.c, alone and against a model that searches a plain array. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/random.h"
-#include "transport/timer.h"
+#include "transport/core/timer.h"
 
 /* A timer that writes its name down when it fires, then does `then`. */
 struct note {

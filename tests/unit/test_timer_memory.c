@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * transport/timer.c without memory. The file is included, so that its realloc()
+ * transport/core/timer.c without memory. The file is included, so that its realloc()
  * can be made to fail; test_timer.c has the tests of the rest. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@ failing_realloc(void *old, size_t size)
 }
 
 #define realloc failing_realloc
-#include "transport/timer.c"
+#include "transport/core/timer.c"
 #undef realloc
 
 static void

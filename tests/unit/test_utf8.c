@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * transport/utf8.h against a slow decoder that follows RFC 3629, section 3,
+ * transport/core/utf8.h against a slow decoder that follows RFC 3629, section 3,
  * to the letter: it decodes, and asks whether the number may be so written. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "transport/error.h"
-#include "transport/utf8.h"
+#include "transport/core/error.h"
+#include "transport/core/utf8.h"
 
 /* Writes a character as RFC 3629 has it; its length. */
 static size_t

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * cm/window.c: windows follow what peers use. */
+ * cm/link/window.c: windows follow what peers use. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,8 @@
 
 #include <cmocka.h>
 
-#include "cm/window.h"
+#include "cm/link/window.h"
+#include "transport/rdma/wire.h"
 
 struct peer {
     struct vc__credit c;
@@ -170,7 +171,7 @@ links_share_what_a_device_has(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        assert_int_equal(vc__window_for(cases[i].links), cases[i].window);
+        assert_int_equal(vc__rdma_share(cases[i].links), cases[i].window);
 }
 
 static void

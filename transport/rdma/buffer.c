@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "transport/error.h"
+#include "transport/core/error.h"
 
 /* Buffers that a slab has at least: few registrations, little waste. */
 #define SLAB_MIN 16

@@ -12,9 +12,10 @@
 
 #include <verbcall/status.h>
 
+#include "transport/wire/packet.h"
+
 /* Bytes of a packet, header included, and so of every buffer. */
-#define VC__BUFFER_SIZE 8192u
-#define VC__BUFFER_LOG2 13
+#define VC__BUFFER_SIZE VC__PACKET_MAX
 
 struct vc__buffer {
     uint8_t *data; /* VC__BUFFER_SIZE bytes */

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Completions and receives of one device. Every receive goes to the SRQ;
- * credits (transport/credit.h) see to it that no peer sends into an empty
+ * credits (transport/wire/credit.h) see to it that no peer sends into an empty
  * one. */
 #include "transport/rdma/device.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transport/error.h"
+#include "transport/core/error.h"
 #include "transport/rdma/qp.h"
 
 /* Receives posted beyond what peers were promised: a filled buffer is told to

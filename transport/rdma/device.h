@@ -13,7 +13,7 @@
 
 #include <verbcall/status.h>
 
-#include "transport/engine.h"
+#include "transport/core/engine.h"
 #include "transport/rdma/buffer.h"
 #include "transport/rdma/qp_cache.h"
 

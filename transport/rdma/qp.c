@@ -10,10 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transport/error.h"
+#include "transport/core/error.h"
 #include "transport/rdma/device.h"
 
-#define INLINE_WANTED 256u
 /* For the peer's vc__qp_probe(). Nothing of ours is open to it all the same: a
  * WRITE of bytes needs a key of memory that was registered with
  * IBV_ACCESS_REMOTE_WRITE, and we register none so. */
@@ -232,7 +231,7 @@ qp_create(const struct vc__device *d, uint32_t depth, uint32_t *max_inline)
         .srq = d->srq,
         .cap = {.max_send_wr = depth,
                 .max_send_sge = 1,
-                .max_inline_data = INLINE_WANTED},
+                .max_inline_data = VC__INLINE_MAX},
         .qp_type = IBV_QPT_RC,
     };
     struct ibv_qp *qp = ibv_create_qp(d->pd, &attr);
@@ -241,9 +240,9 @@ qp_create(const struct vc__device *d, uint32_t depth, uint32_t *max_inline)
         attr.cap.max_inline_data = 0;
         qp = ibv_create_qp(d->pd, &attr);
     }
-    *max_inline = attr.cap.max_inline_data < INLINE_WANTED
+    *max_inline = attr.cap.max_inline_data < VC__INLINE_MAX
                       ? attr.cap.max_inline_data
-                      : INLINE_WANTED;
+                      : VC__INLINE_MAX;
     return qp;
 }
 

@@ -21,6 +21,9 @@
 struct vc__device;
 struct vc__qp;
 
+/* Bytes that we ask an adapter to send inline; it may do fewer. */
+#define VC__INLINE_MAX 256u
+
 /* What comes up, on the holder of the engine. */
 struct vc__qp_ops {
     /* A packet; data holds until the function returns. */

@@ -1,0 +1,182 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See cm/connect/admission.h. Rates are kept as the generic cell rate algorithm does
+ * (ITU-T I.371, annex A): one time instead of a number of tokens. */
+#include "cm/connect/admission.h"
+
+#include <string.h>
+
+#include "transport/core/chance.h"
+
+#define SECOND UINT64_C(1000000)
+#define MS     UINT64_C(1000)
+
+/* A handshake takes a few milliseconds, so half-open links are soon gone;
+ * when others go nobody knows. */
+#define HALF_OPEN_FIRST (20 * MS)
+#define HALF_OPEN_STEP  (2 * MS)
+#define LINKS_FIRST     (100 * MS)
+#define LINKS_STEP      (5 * MS)
+
+void
+vc__admission_init(struct vc__admission *a,
+                   const struct vc__admission_limits *limits, uint64_t seed)
+{
+    memset(a, 0, sizeof *a);
+    a->limits = *limits;
+    a->seed = seed;
+}
+
+/* --- when to come again ------------------------------------------------ */
+
+/* The next place of a queue that moves on by `step`, not before now + wait.
+ * When it is too far off: any time of the second half of the longest. */
+static uint32_t
+place(struct vc__admission *a, uint64_t *queue, uint64_t now, uint64_t wait,
+      uint64_t step)
+{
+    uint64_t longest = VC__ADMISSION_RETRY_MS * MS;
+    uint64_t at = *queue > now + wait ? *queue : now + wait;
+
+    if (at - now > longest)
+        return VC__ADMISSION_RETRY_MS / 2 +
+               vc__chance_below(&a->seed, VC__ADMISSION_RETRY_MS / 2 + 1);
+    *queue = at + step;
+    return (uint32_t)((at - now + MS - 1) / MS);
+}
+
+/* --- rates ------------------------------------------------------------- */
+
+static uint64_t
+interval(uint32_t per_second)
+{
+    return SECOND / per_second;
+}
+
+/* How long until one more fits; 0: it does now. */
+static uint64_t
+rate_wait(const struct vc__rate *r, uint64_t now, uint32_t per_second)
+{
+    uint64_t ahead = interval(per_second) * (per_second - 1);
+
+    return r->full > now + ahead ? r->full - ahead - now : 0;
+}
+
+static void
+rate_take(struct vc__rate *r, uint64_t now, uint32_t per_second)
+{
+    r->full = (r->full > now ? r->full : now) + interval(per_second);
+}
+
+/* True when there is no limit or it fits; else *retry_ms says when. */
+static bool
+rate_fits(struct vc__admission *a, struct vc__rate *r, uint64_t now,
+          uint32_t per_second, uint32_t *retry_ms)
+{
+    uint64_t wait = per_second == 0 ? 0 : rate_wait(r, now, per_second);
+
+    if (wait != 0)
+        *retry_ms = place(a, &r->queue, now, wait, interval(per_second));
+    return wait == 0;
+}
+
+/* --- sources ----------------------------------------------------------- */
+
+static struct vc__source_rate *
+source_find(struct vc__admission *a, uint64_t now, const uint8_t addr[16])
+{
+    struct vc__source_rate *oldest = &a->sources[0];
+
+    for (unsigned i = 0; i < VC__ADMISSION_SOURCES; i++) {
+        struct vc__source_rate *s = &a->sources[i];
+
+        if (s->seen != 0 && memcmp(s->addr, addr, sizeof s->addr) == 0) {
+            s->seen = now + 1;
+            return s;
+        }
+        if (s->seen < oldest->seen)
+            oldest = s;
+    }
+    memset(oldest, 0, sizeof *oldest);
+    memcpy(oldest->addr, addr, sizeof oldest->addr);
+    oldest->seen = now + 1; /* never 0 */
+    return oldest;
+}
+
+/* --- requests ---------------------------------------------------------- */
+
+static bool
+rates_take(struct vc__admission *a, uint64_t now, const uint8_t source[16],
+           uint32_t *retry_ms, const char **text)
+{
+    const struct vc__admission_limits *l = &a->limits;
+    struct vc__source_rate *s =
+        l->per_second_source == 0 ? NULL : source_find(a, now, source);
+
+    if (s != NULL &&
+        !rate_fits(a, &s->rate, now, l->per_second_source, retry_ms)) {
+        *text = "as many connects a second from your address as allowed";
+        return false;
+    }
+    if (!rate_fits(a, &a->all, now, l->per_second, retry_ms)) {
+        *text = "as many connects a second as allowed";
+        return false;
+    }
+    if (s != NULL)
+        rate_take(&s->rate, now, l->per_second_source);
+    if (l->per_second != 0)
+        rate_take(&a->all, now, l->per_second);
+    return true;
+}
+
+bool
+vc__admission_take(struct vc__admission *a, uint64_t now,
+                   const uint8_t source[16], uint32_t *retry_ms,
+                   const char **text)
+{
+    if (atomic_load(&a->links) >= a->limits.links) {
+        *retry_ms = place(a, &a->links_queue, now, LINKS_FIRST, LINKS_STEP);
+        *text = "as many connections as allowed";
+        return false;
+    }
+    if (atomic_load(&a->half_open) >= a->limits.half_open) {
+        *retry_ms =
+            place(a, &a->half_open_queue, now, HALF_OPEN_FIRST, HALF_OPEN_STEP);
+        *text = "as many connections being made as allowed";
+        return false;
+    }
+    if (!rates_take(a, now, source, retry_ms, text))
+        return false;
+    atomic_fetch_add(&a->links, 1);
+    atomic_fetch_add(&a->half_open, 1);
+    return true;
+}
+
+void
+vc__admission_trust(struct vc__admission *a)
+{
+    atomic_fetch_sub(&a->half_open, 1);
+}
+
+void
+vc__admission_gone(struct vc__admission *a, bool trusted)
+{
+    if (!trusted)
+        atomic_fetch_sub(&a->half_open, 1);
+    atomic_fetch_sub(&a->links, 1);
+}
+
+void
+vc__admission_rejected(struct vc__admission *a, unsigned reason)
+{
+    if (reason <= VC__ADMISSION_REASON_MAX)
+        atomic_fetch_add(&a->rejects[reason], 1);
+}
+
+uint64_t
+vc__admission_rejects(const struct vc__admission *a, unsigned reason)
+{
+    return reason <= VC__ADMISSION_REASON_MAX ? atomic_load(&a->rejects[reason])
+                                              : 0;
+}

@@ -1,0 +1,40 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The transports as one engine uses them: each begins to be used when it is
+ * first asked for, so a program that needs one transport does without what the
+ * others need. */
+#ifndef VC_CM_CM_H
+#define VC_CM_CM_H
+
+#include <pthread.h>
+
+#include "transport/transport.h"
+
+/* All there are; the first is RDMA, and NULL is last. */
+extern const struct vc__transport *const vc__transports[];
+#define VC__TRANSPORTS_MAX 4
+
+/* That of this scheme, of `len` letters; NULL when there is none. */
+const struct vc__transport *vc__transport_find(const char *scheme, size_t len);
+
+struct vc__cm {
+    struct vc__engine *engine;
+    struct vc__context_opts opts;
+    pthread_mutex_t lock;
+    struct vc__context *contexts[VC__TRANSPORTS_MAX]; /* lock; in the order of
+                                                         vc__transports */
+};
+
+void vc__cm_init(struct vc__cm *cm, struct vc__engine *engine,
+                 const struct vc__context_opts *opts);
+/* Every wire and ear is gone. */
+void vc__cm_fini(struct vc__cm *cm);
+
+/* The context of this transport, which stays until vc__cm_fini(). Any thread.
+ * Errors as transport->open(). */
+enum vc_status vc__cm_open(struct vc__cm *cm,
+                           const struct vc__transport *transport,
+                           struct vc__context **context);
+
+#endif

@@ -1,0 +1,360 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See cm/connect/dial.h. */
+#include "cm/connect/dial.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include "cm/connect/features.h"
+#include "transport/core/chance.h"
+
+/* A server's advice of less is taken for this, doubled with each refusal up to
+ * the maximum: a hostile one must not have us knock all day. */
+#define RETRY_MIN_US UINT64_C(10000)
+#define RETRY_MAX_US UINT64_C(80000)
+
+/* How telling an error is. */
+enum {
+    TOLD_NOTHING,
+    TOLD_BY_SILENCE, /* nobody answered, or no way leads there */
+    TOLD_BY_HOST,    /* the host is there and refused */
+    TOLD_BY_US,      /* something is amiss at this end */
+    TOLD_BY_SERVER,  /* the reason is a server's own */
+};
+
+static void
+way_add(struct vc__dial *d, const struct sockaddr_storage *addr,
+        const struct vc__dial_offer *offer)
+{
+    struct vc__dial_way *w;
+
+    if (d->n_ways == VC__DIAL_WAYS_MAX ||
+        (d->family != AF_UNSPEC && d->family != addr->ss_family))
+        return;
+    w = &d->ways[d->n_ways++];
+    memset(w, 0, sizeof *w);
+    w->addr = *addr;
+    w->offer = *offer;
+    w->state = VC__DIAL_FRESH;
+    w->move = d->n_moves;
+}
+
+void
+vc__dial_begin(struct vc__dial *d, const struct vc__dial_opts *opts)
+{
+    d->due = opts->due;
+    d->seed = opts->seed;
+    d->fresh_at = 0;
+    d->family = opts->family;
+    d->decided = false;
+    d->n_ways = d->n_moves = 0;
+    d->told = TOLD_NOTHING;
+    for (unsigned i = 0; i < opts->addrs->n; i++)
+        way_add(d, &opts->addrs->addr[i], &opts->offer);
+    if (d->n_ways == 0 && opts->addrs->n > 0)
+        vc__error_put(&d->error, VC_UNAVAILABLE,
+                      "the target has no address of bind_address's family");
+    else
+        vc__error_put(&d->error, VC_UNAVAILABLE,
+                      "there was no time left to connect");
+}
+
+/* --- what to do next --------------------------------------------------- */
+
+static unsigned
+under_way(const struct vc__dial *d)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < d->n_ways; i++)
+        n += d->ways[i].state == VC__DIAL_UNDER_WAY;
+    return n;
+}
+
+/* The addresses of the last move come first. */
+static struct vc__dial_way *
+fresh_way(struct vc__dial *d)
+{
+    struct vc__dial_way *best = NULL;
+
+    for (unsigned i = 0; i < d->n_ways; i++) {
+        struct vc__dial_way *w = &d->ways[i];
+
+        if (w->state == VC__DIAL_FRESH &&
+            (best == NULL || w->move > best->move))
+            best = w;
+    }
+    return best;
+}
+
+/* The one that is to be tried again first. */
+static struct vc__dial_way *
+later_way(struct vc__dial *d)
+{
+    struct vc__dial_way *best = NULL;
+
+    for (unsigned i = 0; i < d->n_ways; i++) {
+        struct vc__dial_way *w = &d->ways[i];
+
+        if (w->state == VC__DIAL_LATER && (best == NULL || w->at < best->at))
+            best = w;
+    }
+    return best;
+}
+
+static enum vc__dial_what
+try(struct vc__dial *d, struct vc__dial_way *w, struct vc__dial_step *step)
+{
+    w->state = VC__DIAL_UNDER_WAY;
+    step->which = (unsigned)(w - d->ways);
+    step->way = w;
+    return VC__DIAL_TRY;
+}
+
+enum vc__dial_what
+vc__dial_next(struct vc__dial *d, uint64_t now, struct vc__dial_step *step)
+{
+    struct vc__dial_way *fresh = fresh_way(d), *later = later_way(d);
+    unsigned n = under_way(d);
+
+    if (d->decided)
+        return VC__DIAL_FAIL;
+    if (now >= d->due || (fresh == NULL && later == NULL))
+        return n > 0 ? VC__DIAL_NOTHING : VC__DIAL_FAIL;
+    if (later != NULL && later->at <= now)
+        return try(d, later, step);
+    if (fresh != NULL && (n == 0 || d->fresh_at <= now)) {
+        d->fresh_at = now + VC__DIAL_HEAD_START_US;
+        return try(d, fresh, step);
+    }
+    step->at = fresh != NULL ? d->fresh_at : later->at;
+    if (later != NULL && later->at < step->at)
+        step->at = later->at;
+    return VC__DIAL_WAIT;
+}
+
+/* --- what a failure leads to ------------------------------------------- */
+
+/* Of equals the first stays: whoever knows sooner knows more. */
+static void
+error_note(struct vc__dial *d, const struct vc__dial_failure *f)
+{
+    bool other = f->error->status != VC_UNAVAILABLE;
+    int told = f->reject != NULL ? TOLD_BY_SERVER
+               : other           ? TOLD_BY_US
+               : f->heard        ? TOLD_BY_HOST
+                                 : TOLD_BY_SILENCE;
+
+    if (f->reject != NULL && other)
+        d->decided = true;
+    if (told > d->told || d->decided) {
+        d->error = *f->error;
+        d->told = told;
+    }
+}
+
+static bool
+try_again(struct vc__dial *d, struct vc__dial_way *w, uint64_t at)
+{
+    if (at >= d->due)
+        return false;
+    w->state = VC__DIAL_LATER;
+    w->at = at;
+    return true;
+}
+
+static bool
+again_after(struct vc__dial *d, struct vc__dial_way *w, uint64_t now,
+            uint32_t retry_ms)
+{
+    uint64_t wait = (uint64_t)retry_ms * 1000;
+    uint64_t least = RETRY_MIN_US;
+
+    if (retry_ms == 0) /* no advice */
+        return false;
+    for (unsigned i = 0; i < w->busy && least < RETRY_MAX_US; i++)
+        least *= 2;
+    w->busy++;
+    if (wait < least)
+        wait = least;
+    /* 50 % more at most, so that clients who were refused together do not
+     * come back together. */
+    wait += wait / 2 * vc__chance_below(&d->seed, 1001) / 1000;
+    return try_again(d, w, now + wait);
+}
+
+/* Only less than we can, and only where something changes. */
+static bool
+offer_meet(struct vc__dial_way *w, const struct vc__reject *r)
+{
+    struct vc__dial_offer offer = w->offer;
+
+    if ((r->features & ~offer.features) != 0 ||
+        (r->features != 0 && !(r->features & VC__FEATURES_SAID)) ||
+        r->credits > offer.credits || r->log2_eager > offer.log2_eager ||
+        r->log2_message > offer.log2_message)
+        return false;
+    if (r->features != 0)
+        offer.features = r->features;
+    if (r->credits != 0)
+        offer.credits = r->credits;
+    if (r->log2_eager != 0)
+        offer.log2_eager = r->log2_eager;
+    if (r->log2_message != 0)
+        offer.log2_message = r->log2_message;
+    if (offer.features == w->offer.features &&
+        offer.credits == w->offer.credits &&
+        offer.log2_eager == w->offer.log2_eager &&
+        offer.log2_message == w->offer.log2_message)
+        return false;
+    w->offer = offer;
+    return true;
+}
+
+static bool
+again_with_less(struct vc__dial *d, struct vc__dial_way *w, uint64_t now,
+                const struct vc__reject *r)
+{
+    if (w->met || !offer_meet(w, r))
+        return false;
+    w->met = true;
+    return try_again(d, w, now);
+}
+
+/* --- moved ------------------------------------------------------------- */
+
+/* False for what cannot be a server's address. */
+static bool
+addr_of(const struct vc__reject_addr *a, const struct vc__dial_way *from,
+        struct sockaddr_storage *out)
+{
+    struct sockaddr_in *v4 = (struct sockaddr_in *)out;
+    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)out;
+    const struct sockaddr_in6 *from6 = (const struct sockaddr_in6 *)&from->addr;
+
+    /* Names are for those of one process, and nothing else is for them. */
+    if ((a->family == VC__REJECT_NAME) != (from->addr.ss_family == AF_UNIX))
+        return false;
+    if (a->family == VC__REJECT_NAME) {
+        vc__addr_of_key(out, a->addr);
+        return true;
+    }
+    memset(out, 0, sizeof *out);
+    if (a->family == 4) {
+        v4->sin_family = AF_INET;
+        v4->sin_port = htons(a->port);
+        memcpy(&v4->sin_addr, a->addr, 4);
+        return a->port != 0 && a->addr[0] != 0 && a->addr[0] < 224;
+    }
+    v6->sin6_family = AF_INET6;
+    v6->sin6_port = htons(a->port);
+    memcpy(&v6->sin6_addr, a->addr, 16);
+    /* The scope is ours, not the server's: it is of the same wire. */
+    if (IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr) && from6->sin6_family == AF_INET6)
+        v6->sin6_scope_id = from6->sin6_scope_id;
+    return a->port != 0 && !IN6_IS_ADDR_UNSPECIFIED(&v6->sin6_addr) &&
+           !IN6_IS_ADDR_MULTICAST(&v6->sin6_addr);
+}
+
+/* Draws one of those not taken, each with its weight's share. */
+static unsigned
+draw(struct vc__dial *d, const struct vc__reject *r, const bool *taken)
+{
+    uint32_t sum = 0, at;
+    unsigned last = 0;
+
+    for (unsigned i = 0; i < r->n_addrs; i++)
+        sum += taken[i] ? 0 : r->addrs[i].weight;
+    at = vc__chance_below(&d->seed, sum);
+    for (unsigned i = 0; i < r->n_addrs; i++) {
+        if (taken[i])
+            continue;
+        /* With weight 0 only when no others are left. */
+        if (sum == 0 || at < r->addrs[i].weight)
+            return i;
+        at -= r->addrs[i].weight;
+        last = i;
+    }
+    return last;
+}
+
+static void
+circle(struct vc__dial *d, const struct vc__error *last)
+{
+    vc__error_put(&d->error, VC_UNAVAILABLE,
+                  "moved more than %u times: see that the servers' redirects "
+                  "do not lead in a circle; the last: %.120s",
+                  VC__DIAL_MOVES_MAX, last->text);
+}
+
+static void
+follow(struct vc__dial *d, const struct vc__dial_way *from,
+       const struct vc__dial_failure *f)
+{
+    const struct vc__reject *r = f->reject;
+    const struct vc__dial_offer offer = from->offer;
+    bool taken[VC__REJECT_ADDRS] = {false};
+    unsigned before = d->n_ways;
+
+    if (r->n_addrs == 0)
+        return;
+    if (d->n_moves == VC__DIAL_MOVES_MAX) {
+        circle(d, f->error);
+        return;
+    }
+    d->n_moves++;
+    for (unsigned n = 0; n < r->n_addrs; n++) {
+        unsigned i = draw(d, r, taken);
+        struct sockaddr_storage addr;
+
+        taken[i] = true;
+        if (addr_of(&r->addrs[i], from, &addr))
+            way_add(d, &addr, &offer);
+    }
+    /* From here the errors of the new addresses tell more. */
+    if (d->n_ways > before)
+        d->told = TOLD_NOTHING;
+}
+
+static bool
+answer(struct vc__dial *d, struct vc__dial_way *w, uint64_t now,
+       const struct vc__dial_failure *f)
+{
+    if (f->stale)
+        return w->stale++ < VC__DIAL_STALE_MAX && try_again(d, w, now);
+    if (f->reject == NULL)
+        return false;
+    switch (f->reject->reason) {
+    case VC__REJECT_BUSY:
+    case VC__REJECT_DRAINING:
+        d->fresh_at = now;
+        return again_after(d, w, now, f->reject->retry_ms);
+    case VC__REJECT_LIMIT:
+        return again_with_less(d, w, now, f->reject);
+    default:
+        return false;
+    }
+}
+
+void
+vc__dial_failed(struct vc__dial *d, unsigned which, uint64_t now,
+                const struct vc__dial_failure *f)
+{
+    struct vc__dial_way *w = &d->ways[which];
+    bool met = w->met;
+
+    w->state = VC__DIAL_OVER;
+    if (answer(d, w, now, f)) {
+        /* A counter-offer that is met is no failure. */
+        if (w->met == met)
+            error_note(d, f);
+        return;
+    }
+    error_note(d, f);
+    d->fresh_at = now;
+    if (f->reject != NULL && f->reject->reason == VC__REJECT_MOVED)
+        follow(d, w, f);
+}

@@ -1,0 +1,138 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What two ends say while connecting, in the CM's private data: hello (56
+ * bytes on connect), accept (196), reject (148); doc/wire.md, section 2, and
+ * the limits of rdma_connect(3), rdma_accept(3) and rdma_reject(3). The CM
+ * pads with zeros and reports the full size, so each carries its own length.
+ * Pure: no state, no allocation, any thread. */
+#ifndef VC_CM_HELLO_H
+#define VC_CM_HELLO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define VC__HELLO_SIZE  56
+#define VC__ACCEPT_SIZE 196
+#define VC__REJECT_SIZE 148
+
+#define VC__VERSION_MIN 1
+#define VC__VERSION_MAX 1
+
+#define VC__ID_SIZE 16 /* of an instance id */
+
+/* flags of a hello */
+#define VC__HELLO_POOL     0x01u /* a further link of a pool */
+#define VC__HELLO_RESUME   0x02u
+#define VC__HELLO_DATAGRAM 0x04u
+/* 0x40 is never a flag: it tells an accept or reject from a hello. */
+
+struct vc__hello {
+    uint8_t version_min, version_max; /* 1..15 */
+    uint8_t flags;
+    uint8_t security; /* offered and wanted; 0 none */
+    uint32_t features;
+    uint16_t credits;     /* receive buffers for this link, VC__CREDIT_MIN.. */
+    uint8_t log2_eager;   /* longest packet that we take, 13..23 */
+    uint8_t log2_message; /* longest message that we take, 12..30 */
+    uint64_t service;     /* 0 on further links of a pool */
+    uint32_t fingerprint;
+    uint16_t pool_index;
+    uint16_t sessions;             /* expected */
+    uint8_t instance[VC__ID_SIZE]; /* of the client; not all zero */
+    uint64_t pool_token;
+};
+
+#define VC__ACCEPT_TEXT_MAX 63
+#define VC__REJECT_TEXT_MAX 63
+#define VC__REJECT_ADDRS    3
+
+struct vc__accept {
+    uint8_t version; /* chosen, 1..15 */
+    uint8_t log2_eager;
+    uint8_t log2_message;
+    uint16_t credits;              /* VC__CREDIT_MIN.. */
+    uint32_t features;             /* chosen */
+    uint8_t instance[VC__ID_SIZE]; /* of the server; not all zero */
+    uint64_t pool_token;
+    uint32_t max_sessions;
+    uint16_t max_slots; /* outstanding calls a session, 1.. */
+    uint32_t keepalive_ms;
+    char text[VC__ACCEPT_TEXT_MAX + 1]; /* server name, UTF-8 */
+};
+
+/* X(name, number, text for people) */
+#define VC__REJECT_REASONS(X)                                                  \
+    X(VERSION, 1, "no protocol version in common")                             \
+    X(SERVICE, 2, "service not served here")                                   \
+    X(SCHEMA, 3, "schemas of the service differ")                              \
+    X(BUSY, 4, "too busy for another connection")                              \
+    X(LIMIT, 5, "offered sizes or credits are not acceptable")                 \
+    X(DRAINING, 6, "going out of service")                                     \
+    X(MOVED, 7, "served elsewhere")                                            \
+    X(SECURITY, 8, "security modes do not match")                              \
+    X(MALFORMED, 9, "hello malformed")                                         \
+    X(POOL, 10, "the pool of that token is not known here")
+
+enum vc__reject_reason {
+#define VC__REJECT_ENUM(name, number, text) VC__REJECT_##name = number,
+    VC__REJECT_REASONS(VC__REJECT_ENUM)
+#undef VC__REJECT_ENUM
+};
+
+/* A family: the key of a name within the process of both ends. */
+#define VC__REJECT_NAME 1
+
+struct vc__reject_addr {
+    uint8_t family; /* 4, 6 or VC__REJECT_NAME */
+    uint8_t weight;
+    uint16_t port;
+    uint8_t addr[16]; /* network order; zeros behind the 4 bytes of IPv4 and the
+                         8 of a key */
+};
+
+struct vc__reject {
+    uint8_t version_min, version_max;
+    uint8_t reason; /* enum vc__reject_reason, or one we do not know yet; 1.. */
+    uint8_t log2_eager;   /* counter-offer, 0 for none */
+    uint8_t log2_message; /* counter-offer, 0 for none */
+    uint16_t credits;     /* counter-offer, 0 for none */
+    uint32_t features;    /* counter-offer */
+    uint32_t retry_ms;    /* try again after; 0 for no advice */
+    uint8_t n_addrs;      /* 0..VC__REJECT_ADDRS */
+    struct vc__reject_addr addrs[VC__REJECT_ADDRS];
+    char text[VC__REJECT_TEXT_MAX + 1]; /* for people, UTF-8 */
+};
+
+/* What reading the bytes found. */
+enum vc__said {
+    VC__SAID_OK = 0,
+    VC__SAID_FOREIGN, /* no magic: some other program's data, or none */
+    VC__SAID_VERSION, /* ours, but no version in common */
+    VC__SAID_LENGTH,  /* own length impossible, or len too short for it */
+    VC__SAID_TAIL,    /* bytes behind the own length are not zero */
+    VC__SAID_FIELD,   /* a field is out of its range, or it is another kind */
+};
+
+/* In words, for people. Never NULL. */
+const char *vc__said_text(enum vc__said said);
+const char *vc__reject_reason_text(unsigned reason);
+
+/* Write the exact bytes, zero tail included. The fields must be in range. */
+void vc__hello_put(uint8_t out[VC__HELLO_SIZE], const struct vc__hello *h);
+void vc__accept_put(uint8_t out[VC__ACCEPT_SIZE], const struct vc__accept *a);
+void vc__reject_put(uint8_t out[VC__REJECT_SIZE], const struct vc__reject *r);
+
+/* Read len bytes at data as the CM hands them over (len may be 0 and data
+ * NULL then). *out is written only on VC__SAID_OK; a hello with a version
+ * range that has none in common with VC__VERSION_MIN..MAX is
+ * VC__SAID_VERSION; a reject is readable whatever its versions are. */
+enum vc__said vc__hello_get(struct vc__hello *out, const void *data,
+                            size_t len);
+enum vc__said vc__accept_get(struct vc__accept *out, const void *data,
+                             size_t len);
+enum vc__said vc__reject_get(struct vc__reject *out, const void *data,
+                             size_t len);
+
+#endif

@@ -1,0 +1,229 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Parsing targets and looking names up. */
+#include "cm/connect/target.h"
+
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm/connect/cm.h"
+#include "transport/core/error.h"
+
+#define AFTER_SCHEME "://"
+#define NAME_LETTERS                                                           \
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
+
+static enum vc_status
+fail_target(const char *text, const char *why)
+{
+    return vc__fail(VC_INVALID_ARGUMENT,
+                    "target \"%.100s\": %s; write rdma://HOST:PORT, "
+                    "rdma://[IPV6]:PORT or inproc://NAME",
+                    text, why);
+}
+
+static bool
+port_good(const char *port)
+{
+    size_t digits = strspn(port, "0123456789");
+
+    return digits >= 1 && digits <= 5 && port[digits] == '\0' &&
+           atoi(port) <= 65535;
+}
+
+static enum vc_status
+name_parse(struct vc__target *target, const char *text, const char *name)
+{
+    size_t len = strlen(name);
+
+    if (len == 0 || len >= VC__ADDR_NAME || strspn(name, NAME_LETTERS) != len)
+        return fail_target(text, "a name has 1 to 63 letters, digits or .-_");
+    snprintf(target->host, sizeof target->host, "%s", name);
+    target->port[0] = '\0';
+    return VC_OK;
+}
+
+enum vc_status
+vc__target_parse(struct vc__target *target, const char *text)
+{
+    const char *host, *end, *port;
+
+    host = text == NULL ? NULL : strstr(text, AFTER_SCHEME);
+    target->transport =
+        host == NULL ? NULL : vc__transport_find(text, (size_t)(host - text));
+    if (target->transport == NULL)
+        return fail_target(text == NULL ? "" : text, "unknown scheme");
+    host += strlen(AFTER_SCHEME);
+    if (target->transport->named)
+        return name_parse(target, text, host);
+    if (*host == '[') {
+        end = strchr(++host, ']');
+        if (end == NULL)
+            return fail_target(text, "a [ without a ]");
+        port = end + 1;
+    } else {
+        end = port = host + strcspn(host, ":");
+    }
+    if (end == host || (size_t)(end - host) >= sizeof target->host)
+        return fail_target(text, "no host, or one longer than 255 bytes");
+    if (*port != ':' || !port_good(port + 1))
+        return fail_target(text, "no port from 0 to 65535");
+    snprintf(target->host, sizeof target->host, "%.*s", (int)(end - host),
+             host);
+    snprintf(target->port, sizeof target->port, "%s", port + 1);
+    return VC_OK;
+}
+
+static void
+addrs_copy(struct vc__addrs *out, const struct addrinfo *list)
+{
+    for (out->n = 0; list != NULL && out->n < VC__TARGET_ADDRS;
+         list = list->ai_next) {
+        if (list->ai_addrlen > sizeof out->addr[0])
+            continue;
+        memset(&out->addr[out->n], 0, sizeof out->addr[0]);
+        memcpy(&out->addr[out->n++], list->ai_addr, list->ai_addrlen);
+    }
+}
+
+static int
+lookup(const struct vc__target *target, int flags, struct vc__addrs *addrs)
+{
+    struct addrinfo hints = {.ai_flags = flags | AI_NUMERICSERV,
+                             .ai_socktype = SOCK_STREAM};
+    struct addrinfo *list;
+    int err = getaddrinfo(target->host, target->port, &hints, &list);
+
+    addrs->n = 0;
+    if (err != 0)
+        return err;
+    addrs_copy(addrs, list);
+    freeaddrinfo(list);
+    return 0;
+}
+
+bool
+vc__target_numeric(const struct vc__target *target, struct vc__addrs *addrs)
+{
+    if (target->transport == NULL || !target->transport->named)
+        return lookup(target, AI_NUMERICHOST, addrs) == 0;
+    addrs->n = 1;
+    vc__addr_name(&addrs->addr[0], target->host);
+    return true;
+}
+
+enum vc_status
+vc__address_parse(struct sockaddr_storage *addr, const char *text)
+{
+    struct vc__target target = {.port = "0"};
+    struct vc__addrs addrs;
+    int n = snprintf(target.host, sizeof target.host, "%s", text);
+
+    if (n <= 0 || (size_t)n >= sizeof target.host ||
+        !vc__target_numeric(&target, &addrs) || addrs.n == 0)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "\"%.100s\" is no numeric address; write 10.9.0.1, "
+                        "fd09::1 or fe80::1%%INTERFACE",
+                        text);
+    *addr = addrs.addr[0];
+    return VC_OK;
+}
+
+/* --- names ------------------------------------------------------------- */
+
+static void
+lookup_report(struct vc__task *task)
+{
+    struct vc__lookup *l = caa_container_of(task, struct vc__lookup, task);
+
+    /* Its thread posted this under the lock; wait until it has left it. */
+    pthread_mutex_lock(&l->lock);
+    pthread_mutex_unlock(&l->lock);
+    l->done(l);
+}
+
+void
+vc__lookup_free(struct vc__lookup *l)
+{
+    pthread_mutex_destroy(&l->lock);
+    free(l);
+}
+
+static void *
+lookup_thread(void *arg)
+{
+    struct vc__lookup *l = arg;
+    int err = lookup(&l->target, 0, &l->addrs);
+    bool cancelled;
+
+    snprintf(l->text, sizeof l->text, "%s", err == 0 ? "" : gai_strerror(err));
+    pthread_mutex_lock(&l->lock);
+    cancelled = l->cancelled;
+    l->finished = true;
+    /* Posted under the lock: whoever cancels then knows that the engine is
+     * not touched any more. */
+    if (!cancelled)
+        vc__engine_post(l->engine, &l->task);
+    pthread_mutex_unlock(&l->lock);
+    if (cancelled)
+        vc__lookup_free(l);
+    return NULL;
+}
+
+static bool
+thread_start(struct vc__lookup *l)
+{
+    pthread_attr_t attr;
+    pthread_t thread;
+    bool started;
+
+    if (pthread_attr_init(&attr) != 0)
+        return false;
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    started = pthread_create(&thread, &attr, lookup_thread, l) == 0;
+    pthread_attr_destroy(&attr);
+    return started;
+}
+
+struct vc__lookup *
+vc__lookup_start(struct vc__engine *engine, const struct vc__target *target,
+                 void (*done)(struct vc__lookup *lookup), void *owner)
+{
+    struct vc__lookup *l = calloc(1, sizeof *l);
+
+    if (l == NULL)
+        return NULL;
+    l->engine = engine;
+    l->target = *target;
+    l->done = done;
+    l->owner = owner;
+    l->task.run = lookup_report;
+    pthread_mutex_init(&l->lock, NULL);
+    if (!thread_start(l)) {
+        vc__lookup_free(l);
+        return NULL;
+    }
+    return l;
+}
+
+static void
+lookup_drop(struct vc__lookup *l)
+{
+    vc__lookup_free(l);
+}
+
+void
+vc__lookup_cancel(struct vc__lookup *l)
+{
+    bool finished;
+
+    pthread_mutex_lock(&l->lock);
+    l->cancelled = true;
+    finished = l->finished;
+    pthread_mutex_unlock(&l->lock);
+    if (finished) /* its task is posted, and frees it */
+        l->done = lookup_drop;
+}

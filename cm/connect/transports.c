@@ -1,0 +1,28 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The list of transports. */
+#include <string.h>
+
+#include "cm/connect/cm.h"
+#include "transport/inproc/inproc.h"
+#include "transport/rdma/rdma.h"
+
+const struct vc__transport *const vc__transports[] = {&vc__rdma, &vc__inproc,
+                                                      NULL};
+
+_Static_assert(sizeof vc__transports / sizeof *vc__transports - 1 <=
+                   VC__TRANSPORTS_MAX,
+               "each has its place in struct vc__cm");
+
+const struct vc__transport *
+vc__transport_find(const char *scheme, size_t len)
+{
+    for (unsigned i = 0; vc__transports[i] != NULL; i++) {
+        const char *its = vc__transports[i]->scheme;
+
+        if (strlen(its) == len && memcmp(its, scheme, len) == 0)
+            return vc__transports[i];
+    }
+    return NULL;
+}

@@ -1,0 +1,128 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The rules of cm/link/keepalive.h. */
+#include "cm/link/keepalive.h"
+
+#include <string.h>
+
+#define STEPS 6u
+
+/* In steps. */
+struct pace {
+    unsigned tick, ask, wait;
+};
+
+static const struct pace *
+pace_of(bool busy)
+{
+    static const struct pace paces[] = {{2, 4, 12}, {1, 1, 4}};
+
+    return &paces[busy];
+}
+
+void
+vc__keepalive_init(struct vc__keepalive *k, uint64_t now, uint64_t period)
+{
+    memset(k, 0, sizeof *k);
+    k->step = period < STEPS ? 1 : period / STEPS;
+    k->heard = k->reached = now;
+    k->next = now + k->step;
+}
+
+static void
+news_take(struct vc__keepalive *k, uint64_t now,
+          const struct vc__keepalive_news *n)
+{
+    if (n->answered)
+        k->ping_out = false;
+    if (n->proven)
+        k->probe_out = false;
+    if (n->heard || n->answered) {
+        k->heard = now;
+        k->asking = false;
+    }
+    if (n->heard || n->answered || n->proven)
+        k->reached = k->probed = now;
+}
+
+/* We were away: what the peer did meanwhile may not have reached us yet. An
+ * idle peer has all its time again; one that somebody waits for is asked at
+ * once. */
+static void
+round_restart(struct vc__keepalive *k, uint64_t now, bool busy)
+{
+    k->asking = false;
+    k->probed = now;
+    if (!busy)
+        k->heard = k->reached = now;
+}
+
+static enum vc__keepalive_act
+probe(struct vc__keepalive *k, uint64_t now)
+{
+    k->probe_out = true;
+    k->probed = now;
+    return VC__KEEPALIVE_PROBE;
+}
+
+/* A PING that is still out will be answered as well as a new one would. */
+static enum vc__keepalive_act
+ask(struct vc__keepalive *k, uint64_t now)
+{
+    k->asking = true;
+    k->asked = now;
+    if (k->ping_out)
+        return VC__KEEPALIVE_NOTHING;
+    k->ping_out = true;
+    return VC__KEEPALIVE_PING;
+}
+
+/* Half-way through, the adapter is asked too: for a PING may wait for a
+ * credit, and then nobody would know what has died. */
+static enum vc__keepalive_act
+process_check(struct vc__keepalive *k, uint64_t now, const struct pace *pace)
+{
+    uint64_t wait = pace->wait * k->step;
+
+    if (!k->asking)
+        return now - k->heard < pace->ask * k->step ? VC__KEEPALIVE_NOTHING
+                                                    : ask(k, now);
+    if (now - k->asked >= wait)
+        return k->reached > k->asked ? VC__KEEPALIVE_STOPPED
+                                     : VC__KEEPALIVE_LOST;
+    if (!k->probe_out && k->reached <= k->asked && now - k->asked >= wait / 2)
+        return probe(k, now);
+    return VC__KEEPALIVE_NOTHING;
+}
+
+static enum vc__keepalive_act
+adapter_check(struct vc__keepalive *k, uint64_t now, const struct pace *pace)
+{
+    if (k->probe_out)
+        return now - k->probed < pace->wait * k->step ? VC__KEEPALIVE_NOTHING
+                                                      : VC__KEEPALIVE_LOST;
+    return now - k->reached < pace->ask * k->step ? VC__KEEPALIVE_NOTHING
+                                                  : probe(k, now);
+}
+
+enum vc__keepalive_act
+vc__keepalive_tick(struct vc__keepalive *k, uint64_t now,
+                   const struct vc__keepalive_news *n)
+{
+    const struct pace *pace = pace_of(n->busy);
+    bool late = now > k->next + k->step;
+
+    news_take(k, now, n);
+    if (late)
+        round_restart(k, now, n->busy);
+    k->next = now + pace->tick * k->step;
+    return n->may_ask ? process_check(k, now, pace)
+                      : adapter_check(k, now, pace);
+}
+
+uint64_t
+vc__keepalive_silence(const struct vc__keepalive *k, uint64_t now)
+{
+    return now - k->heard;
+}

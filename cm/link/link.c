@@ -1,0 +1,382 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The life of a link: events of its wire and of our own timer go through the
+ * table of cm/link/link_state.c, and what it says is done here. What only one side
+ * does is in link_connect.c and link_accept.c, what moves packets in
+ * link_io.c. */
+#include "cm/link/link.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The peer has this long to answer our disconnect; rdma_cm itself would wait
+ * 102 s for a process that does not react. */
+#define LEAVE_MS 1000
+
+static const struct vc__wire_ops wire_ops;
+static void link_reap(struct vc__task *task);
+static void link_on_broken(struct vc__task *task);
+
+static const uint8_t link_counts[VC__LINK_COUNTS] = {
+    [VC__LINK_PACKETS_SENT] = VC__COUNT_packets_sent,
+    [VC__LINK_BYTES_SENT] = VC__COUNT_bytes_sent,
+    [VC__LINK_PACKETS_OF_CREDITS] = VC__COUNT_packets_of_credits,
+    [VC__LINK_STALLS_CREDITS] = VC__COUNT_stalls_credits,
+    [VC__LINK_STALLS_BUFFERS] = VC__COUNT_stalls_buffers,
+};
+
+void
+vc__link_init(struct vc__link *link, struct vc__context *context, void *wire,
+              const struct vc__link_ops *ops, uint32_t timeout_ms)
+{
+    memset(link, 0, sizeof *link);
+    link->ops = ops;
+    link->engine = context->engine;
+    link->wire = wire;
+    link->wire->transport = context->transport;
+    link->wire->context = context;
+    link->wire->ops = &wire_ops;
+    link->wire->owner = link;
+    link->timeout_ms = timeout_ms;
+    link->reap.run = link_reap;
+    link->broken.run = link_on_broken;
+    pthread_mutex_init(&link->lock, NULL);
+    __cds_wfcq_init(&link->arrivals, &link->arrivals_tail);
+    vc__schedule_init(&link->schedule);
+    vc__flow_init(&link->control, VC__WEIGHT_MAX);
+    link->control.urgent = true;
+    CDS_INIT_LIST_HEAD(&link->sent);
+    vc__tally_open(&link->tally, &link->engine->ledger, link_counts,
+                   VC__LINK_COUNTS);
+}
+
+void
+vc__link_fini(struct vc__link *link)
+{
+    vc__tally_close(&link->tally, &link->engine->ledger);
+    pthread_mutex_destroy(&link->lock);
+}
+
+/* --- timer ------------------------------------------------------------- */
+
+static void
+link_on_timer(struct vc__timer *timer)
+{
+    struct vc__link *link = caa_container_of(timer, struct vc__link, timer);
+
+    if (link->state == VC__LINK_LEAVING)
+        vc__link_event(link, VC__LINK_EV_TIMEOUT);
+    else if (link->active)
+        vc__link_end(link, VC__LINK_EV_TIMEOUT, VC_UNAVAILABLE,
+                     "%s has not answered within the connect timeout of %u ms "
+                     "(it was in state %s)",
+                     vc__link_peer(link), link->timeout_ms,
+                     vc__link_state_name(link->state));
+    else
+        vc__link_end(link, VC__LINK_EV_TIMEOUT, VC_UNAVAILABLE,
+                     "%s has sent no packet within %u ms of its hello",
+                     vc__link_peer(link), link->timeout_ms);
+}
+
+void
+vc__link_timer(struct vc__link *link, uint32_t ms)
+{
+    struct vc__timers *timers = &link->engine->timers;
+
+    /* Without memory for a timer there would be a wait without an end. */
+    if (!vc__timer_start(timers, &link->timer, vc__after_ms(vc__now(), ms),
+                         link_on_timer))
+        vc__link_end(link, VC__LINK_EV_REMOVED, VC_RESOURCE_EXHAUSTED,
+                     "out of memory");
+}
+
+static void
+timer_stop(struct vc__link *link)
+{
+    vc__timer_stop(&link->engine->timers, &link->timer);
+}
+
+void
+vc__link_trust(struct vc__link *link)
+{
+    if (link->state != VC__LINK_UP)
+        return;
+    timer_stop(link);
+    if (link->ops->trusted != NULL)
+        link->ops->trusted(link);
+}
+
+/* --- actions ----------------------------------------------------------- */
+
+static void
+tell_down(struct vc__link *link)
+{
+    if (link->told)
+        return;
+    link->told = true;
+    vc__link_keepalive_stop(link);
+    vc__link_close_io(link);
+    link->ops->down(link);
+}
+
+static void
+take_apart(struct vc__link *link)
+{
+    timer_stop(link);
+    /* Behind `broken`, if that is posted: it must not outlive the link. */
+    vc__engine_post(link->engine, &link->reap);
+}
+
+/* Never nested in a callback of the wire, which it destroys. */
+static void
+link_reap(struct vc__task *task)
+{
+    struct vc__link *link = caa_container_of(task, struct vc__link, reap);
+
+    /* A thread that appended before ops->down() is about to see that nothing
+     * goes any more. The last of them posts this again. Acquire: pairs with
+     * vc__link_push_held(). */
+    if ((atomic_fetch_or_explicit(&link->pushers, VC__LINK_REAPED,
+                                  memory_order_acq_rel) &
+         ~VC__LINK_REAPED) > 0)
+        return;
+    link->wire->transport->fini(link->wire);
+    link->ops->gone(link);
+}
+
+static void
+link_leave(struct vc__link *link)
+{
+    tell_down(link);
+    if (link->wire->transport->leave(link->wire))
+        vc__link_timer(link, LEAVE_MS);
+    else /* never established, or the device is gone: nobody will answer */
+        vc__link_event(link, VC__LINK_EV_LEFT);
+}
+
+static void
+link_act(struct vc__link *link, enum vc__link_action action)
+{
+    switch (action) {
+    case VC__LINK_DO_GO_UP:
+        link->ops->up(link);
+        vc__link_keepalive_start(link);
+        if (link->active)
+            vc__link_greet(link);
+        break;
+    case VC__LINK_DO_LEAVE:
+        link_leave(link);
+        break;
+    case VC__LINK_DO_ANSWER:
+        tell_down(link);
+        link->wire->transport->leave(link->wire);
+        take_apart(link);
+        break;
+    case VC__LINK_DO_FAIL:
+        tell_down(link);
+        take_apart(link);
+        break;
+    case VC__LINK_DO_REAP:
+        take_apart(link);
+        break;
+    case VC__LINK_DO_ASK:
+        vc__link_ask(link);
+        break;
+    case VC__LINK_DO_NOTHING:
+        break;
+    }
+}
+
+/* True while the next step of the link is an event of its wire. */
+static bool
+waits_for_wire(enum vc__link_state state)
+{
+    return state != VC__LINK_NEW && state != VC__LINK_UP &&
+           state != VC__LINK_GONE;
+}
+
+static void
+awaiting_count(struct vc__link *link)
+{
+    bool awaits = waits_for_wire(link->state);
+    unsigned *count = &link->engine->awaiting_wires;
+
+    if (awaits && !link->awaits_wire)
+        ++*count;
+    else if (!awaits && link->awaits_wire)
+        --*count;
+    link->awaits_wire = awaits;
+}
+
+/* The number that a link in this state is in; 0: in none. */
+static unsigned
+gauge_of(enum vc__link_state state)
+{
+    static const uint8_t gauges[] = {
+        [VC__LINK_DIALLING] = 1 + VC__COUNT_links_connecting,
+        [VC__LINK_ASKED] = 1 + VC__COUNT_links_connecting,
+        [VC__LINK_OFFERED] = 1 + VC__COUNT_links_connecting,
+        [VC__LINK_UP] = 1 + VC__COUNT_links_up,
+        [VC__LINK_LEAVING] = 1 + VC__COUNT_links_leaving,
+        [VC__LINK_GONE] = 0,
+    };
+
+    return gauges[state];
+}
+
+static void
+gauge_count(struct vc__ledger *l, unsigned gauge, bool active, int64_t n)
+{
+    if (gauge == 0)
+        return;
+    vc__count(l, (enum vc__count)(gauge - 1), n);
+    vc__count(l, active ? VC__COUNT_links_client : VC__COUNT_links_server, n);
+}
+
+/* What a link that was up, or was to come up, has come to by this event. */
+static enum vc__count
+end_of(bool up, enum vc__link_event event)
+{
+    if (event == VC__LINK_EV_CLOSE && up)
+        return VC__COUNT_links_closed;
+    if (event == VC__LINK_EV_LEFT && up)
+        return VC__COUNT_links_left;
+    if (up)
+        return VC__COUNT_links_lost;
+    return event == VC__LINK_EV_REFUSED ? VC__COUNT_links_refused
+                                        : VC__COUNT_links_failed;
+}
+
+static void
+step_count(const struct vc__link *link, enum vc__link_state next,
+           enum vc__link_event event)
+{
+    struct vc__ledger *l = &link->engine->ledger;
+    unsigned was = gauge_of(link->state), is = gauge_of(next);
+    bool up = link->state == VC__LINK_UP;
+
+    if (was == is)
+        return;
+    gauge_count(l, was, link->active, -1);
+    gauge_count(l, is, link->active, 1);
+    if (was == 0)
+        vc__count(l, VC__COUNT_links_started, 1);
+    else if (next == VC__LINK_UP)
+        vc__count(l, VC__COUNT_links_made, 1);
+    else if (link->state != VC__LINK_LEAVING)
+        vc__count(l, end_of(up, event), 1);
+}
+
+void
+vc__link_event(struct vc__link *link, enum vc__link_event event)
+{
+    struct vc__link_step step = vc__link_step(link->state, event);
+
+    step_count(link, step.next, event);
+    link->state = step.next;
+    awaiting_count(link);
+    link_act(link, step.action);
+}
+
+/* The first reason stays: later ones follow from it. */
+static void __attribute__((format(printf, 3, 0)))
+error_keep(struct vc__link *link, enum vc_status status, const char *format,
+           va_list args)
+{
+    if (link->error.status != VC_OK)
+        return;
+    link->error.status = status;
+    link->error.outcome = VC_OUTCOME_NOT_EXECUTED;
+    vc__text_format(link->error.text, sizeof link->error.text, format, args);
+}
+
+void
+vc__link_end(struct vc__link *link, enum vc__link_event event,
+             enum vc_status status, const char *format, ...)
+{
+    va_list args;
+
+    if (vc__link_step(link->state, event).action == VC__LINK_DO_NOTHING)
+        return; /* a hint, or too late */
+    va_start(args, format);
+    error_keep(link, status, format, args);
+    va_end(args);
+    vc__link_event(link, event);
+}
+
+void
+vc__link_close(struct vc__link *link, enum vc_status status, const char *format,
+               ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    error_keep(link, status, format, args);
+    va_end(args);
+    vc__link_event(link, VC__LINK_EV_CLOSE);
+}
+
+static void
+link_on_broken(struct vc__task *task)
+{
+    struct vc__link *link = caa_container_of(task, struct vc__link, broken);
+
+    vc__link_end(link, VC__LINK_EV_BROKEN, VC_UNAVAILABLE,
+                 "the connection to %s broke while sending",
+                 vc__link_peer(link));
+}
+
+/* --- events of the wire -------------------------------------------------- */
+
+static void
+on_ready(struct vc__wire *w)
+{
+    vc__link_event(vc__link_of(w), VC__LINK_EV_READY);
+}
+
+static void
+on_established(struct vc__wire *w)
+{
+    vc__link_event(vc__link_of(w), VC__LINK_EV_ESTABLISHED);
+}
+
+static void
+on_left(struct vc__wire *w)
+{
+    vc__link_end(vc__link_of(w), VC__LINK_EV_LEFT, VC_UNAVAILABLE,
+                 "%s closed the connection, or its process ended",
+                 vc__wire_peer(w));
+}
+
+static void
+on_failed(struct vc__wire *w, const char *why)
+{
+    char what[VC__WIRE_TEXT];
+
+    vc__wire_describe(w, what);
+    vc__link_end(vc__link_of(w), VC__LINK_EV_BROKEN, VC_UNAVAILABLE,
+                 "the connection to %s broke: %s%s", vc__wire_peer(w), why,
+                 what);
+}
+
+static void
+on_removed(struct vc__wire *w, const char *why)
+{
+    vc__link_end(vc__link_of(w), VC__LINK_EV_REMOVED, VC_UNAVAILABLE, "%s",
+                 why);
+}
+
+static const struct vc__wire_ops wire_ops = {
+    .ready = on_ready,
+    .answered = vc__link_on_answered,
+    .established = on_established,
+    .refused = vc__link_on_refused,
+    .unreachable = vc__link_on_unreachable,
+    .received = vc__link_on_received,
+    .writable = vc__link_on_writable,
+    .left = on_left,
+    .failed = on_failed,
+    .removed = on_removed,
+};

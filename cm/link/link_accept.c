@@ -1,0 +1,58 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The passive side of connecting: a request whose hello was found good
+ * becomes a link. */
+#include "cm/link/link.h"
+
+static enum vc_status
+accept_send(struct vc__link *link)
+{
+    struct vc__wire *w = link->wire;
+    uint8_t accept[VC__ACCEPT_SIZE];
+    enum vc_status status = vc__link_prepare(link);
+
+    if (status != VC_OK)
+        return status;
+    link->accept.credits = (uint16_t)w->promised;
+    link->accept.log2_eager = VC__PACKET_LOG2;
+    link->accept.features = vc__features_choose(link->hello.features);
+    link->features = vc__features_of(link->accept.features);
+    vc__accept_put(accept, &link->accept);
+    return w->transport->accept(w, accept, sizeof accept);
+}
+
+/* The answer may be that the peer has left. */
+static void
+accepted(struct vc__link *link)
+{
+    if (link->wire->transport->confirm(link->wire) == VC_OK)
+        vc__link_open_io(link, link->hello.credits);
+    else
+        vc__link_end(link, VC__LINK_EV_BROKEN, vc__error_last()->status, "%s",
+                     vc__error_last()->text);
+}
+
+enum vc_status
+vc__link_accept(struct vc__link *link, const struct vc__incoming *in,
+                const struct vc__hello *hello)
+{
+    struct vc__wire *w = link->wire;
+    struct vc__error error;
+    enum vc_status status;
+
+    link->hello = *hello;
+    w->peer = in->peer;
+    w->transport->take(w, in);
+    status = accept_send(link);
+    if (status != VC_OK) {
+        error = *vc__error_last(); /* fini() may bring others up, which fail */
+        w->transport->fini(w);
+        return vc__fail(error.status, "%s", error.text);
+    }
+    vc__link_event(link, VC__LINK_EV_ACCEPT);
+    vc__link_timer(link, link->timeout_ms);
+    if (link->state == VC__LINK_OFFERED)
+        accepted(link);
+    return VC_OK;
+}

@@ -1,0 +1,168 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The active side of connecting: the hello, and what the peer answers. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cm/link/link.h"
+
+/* An operation of the wire failed, and vc__fail() said why. */
+static void
+end_failed(struct vc__link *link, enum vc__link_event event)
+{
+    vc__link_end(link, event, vc__error_last()->status, "%s",
+                 vc__error_last()->text);
+}
+
+void
+vc__link_connect(struct vc__link *link, const struct sockaddr *addr)
+{
+    struct vc__wire *w = link->wire;
+
+    link->active = true;
+    vc__addr_copy(&w->peer, addr);
+    vc__link_event(link, VC__LINK_EV_CONNECT);
+    vc__link_timer(link, link->timeout_ms);
+    if (link->state == VC__LINK_DIALLING &&
+        w->transport->dial(w, link->timeout_ms) != VC_OK)
+        end_failed(link, VC__LINK_EV_NO_WAY);
+}
+
+void
+vc__link_ask(struct vc__link *link)
+{
+    struct vc__wire *w = link->wire;
+    uint8_t hello[VC__HELLO_SIZE];
+    enum vc_status status = vc__link_prepare(link);
+
+    if (status == VC_OK) {
+        link->hello.credits = (uint16_t)w->promised;
+        link->hello.log2_eager = VC__PACKET_LOG2;
+        vc__hello_put(hello, &link->hello);
+        status = w->transport->hello(w, hello, sizeof hello);
+    }
+    if (status != VC_OK)
+        end_failed(link, VC__LINK_EV_NO_WAY);
+}
+
+/* What stands against the peer's accept; NULL when nothing. */
+static const char *
+accept_fault(const struct vc__link *link, const struct vc__accept *a)
+{
+    if (a->version < link->hello.version_min ||
+        a->version > link->hello.version_max)
+        return "it chose a version that was not offered";
+    if (a->features & ~link->hello.features ||
+        (a->features != 0 && !(a->features & VC__FEATURES_SAID)))
+        return "it chose features that were not offered";
+    return NULL;
+}
+
+/* A server does all that a client of ours may ask for. */
+static bool
+features_take(struct vc__link *link)
+{
+    const char *missing;
+
+    link->features = vc__features_of(link->accept.features);
+    missing = vc__features_missing(link->features);
+    if (missing == NULL)
+        return true;
+    vc__link_end(link, VC__LINK_EV_REFUSED, VC_UNIMPLEMENTED,
+                 "%s has no %s, which this client needs", vc__link_peer(link),
+                 missing);
+    return false;
+}
+
+void
+vc__link_on_answered(struct vc__wire *w, const void *data, size_t len)
+{
+    struct vc__link *link = vc__link_of(w);
+    struct vc__accept *a = &link->accept;
+    enum vc_status status;
+    enum vc__said said;
+    const char *fault;
+
+    if (link->state != VC__LINK_ASKED)
+        return;
+    said = vc__accept_get(a, data, len);
+    fault = said != VC__SAID_OK ? vc__said_text(said) : accept_fault(link, a);
+    if (fault != NULL) {
+        vc__link_end(link, VC__LINK_EV_REFUSED, VC_INTERNAL,
+                     "%s accepted in a way that Verbcall does not: %s",
+                     vc__link_peer(link), fault);
+        return;
+    }
+    if (!features_take(link))
+        return;
+    status = w->transport->confirm(w);
+    if (status != VC_OK) {
+        end_failed(link, status == VC_UNAVAILABLE ? VC__LINK_EV_REFUSED
+                                                  : VC__LINK_EV_NO_WAY);
+        return;
+    }
+    vc__link_open_io(link, a->credits);
+    vc__link_event(link, VC__LINK_EV_RESPONSE);
+    vc__link_trust(link);
+}
+
+static enum vc_status
+status_of_reason(unsigned reason)
+{
+    switch (reason) {
+    case VC__REJECT_VERSION:
+    case VC__REJECT_SERVICE:
+        return VC_UNIMPLEMENTED;
+    case VC__REJECT_SCHEMA:
+        return VC_FAILED_PRECONDITION;
+    case VC__REJECT_LIMIT:
+        return VC_RESOURCE_EXHAUSTED;
+    case VC__REJECT_SECURITY:
+        return VC_UNAUTHENTICATED;
+    case VC__REJECT_MALFORMED:
+        return VC_INTERNAL;
+    default:
+        return VC_UNAVAILABLE;
+    }
+}
+
+static void
+refused_by_verbcall(struct vc__link *link, const struct vc__reject *r)
+{
+    char retry[48] = "";
+    char words[sizeof r->text];
+
+    vc__words_put(words, sizeof words, r->text, strlen(r->text));
+    if (r->retry_ms > 0)
+        snprintf(retry, sizeof retry, "; it may be tried again after %u ms",
+                 (unsigned)r->retry_ms);
+    vc__link_end(link, VC__LINK_EV_REFUSED, status_of_reason(r->reason),
+                 "%s refused: %s%s%s%s", vc__link_peer(link),
+                 vc__reject_reason_text(r->reason),
+                 words[0] == '\0' ? "" : ": ", words, retry);
+}
+
+void
+vc__link_on_refused(struct vc__wire *w, const void *data, size_t len,
+                    const struct vc__error *why, bool again)
+{
+    struct vc__link *link = vc__link_of(w);
+
+    link->heard = true;
+    link->has_reject = vc__reject_get(&link->reject, data, len) == VC__SAID_OK;
+    if (link->has_reject) {
+        vc__count(&link->engine->ledger, VC__COUNT_rejects_got, 1);
+        refused_by_verbcall(link, &link->reject);
+    } else {
+        link->stale = again;
+        vc__link_end(link, VC__LINK_EV_REFUSED, why->status, "%s", why->text);
+    }
+}
+
+void
+vc__link_on_unreachable(struct vc__wire *w, const struct vc__error *why)
+{
+    vc__link_end(vc__link_of(w), VC__LINK_EV_NO_WAY, why->status, "%s",
+                 why->text);
+}

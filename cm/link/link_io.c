@@ -1,0 +1,220 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What a link receives: packets are checked for their sequence and credits and
+ * handed up frame by frame. And the opening and closing of both directions;
+ * sending is in link_send.c. */
+#include <string.h>
+
+#include "cm/link/link.h"
+#include "transport/core/le.h"
+
+/* --- what comes in ----------------------------------------------------- */
+
+static void
+link_malformed(struct vc__link *link, const char *what)
+{
+    vc__link_end(link, VC__LINK_EV_BROKEN, VC_INTERNAL,
+                 "%s broke the protocol: %s", vc__link_peer(link), what);
+}
+
+/* What the peer has handled. */
+static void
+acks_take(struct vc__link *link)
+{
+    while (!cds_list_empty(&link->sent)) {
+        struct vc__send *s =
+            cds_list_entry(link->sent.next, struct vc__send, node);
+
+        if (!vc__credit_is_acked(&link->credit, s->packet))
+            return;
+        cds_list_del(&s->node);
+        vc__link_send_end(s, VC__SEND_ACKED);
+    }
+}
+
+/* Receives are promised before the peer hears of it, and taken back when it
+ * has used the last that it was told of. */
+static void
+window_follow(struct vc__link *link)
+{
+    struct vc__credit *c = &link->credit;
+    struct vc__wire *w = link->wire;
+    uint32_t next = vc__window_next(&link->window, c), promised;
+
+    if (next > w->promised &&
+        w->transport->promise(w, next - w->promised) != VC_OK) {
+        link->window.max = c->window; /* there are no more */
+        return;
+    }
+    c->window = next;
+    promised = vc__window_promised(c);
+    if (w->promised > promised)
+        w->transport->release(w, w->promised - promised);
+}
+
+/* A packet took a credit and brought some: with them, what waited may go. And
+ * what it acknowledges is over before its frames are looked at, for a client
+ * calls again when it has the reply. */
+static bool
+packet_arrived(struct vc__link *link, const struct vc__credit_word *word)
+{
+    bool good;
+
+    pthread_mutex_lock(&link->lock);
+    good = vc__credit_arrived(&link->credit, word);
+    if (!good) {
+        vc__link_breach(link, vc__credit_breach(&link->credit, word));
+    } else {
+        window_follow(link);
+        acks_take(link);
+        if (!vc__schedule_is_empty(&link->schedule))
+            vc__link_flush(link);
+    }
+    vc__link_unlock(link);
+    return good;
+}
+
+/* Its frames have been handled. Only now is the peer told so: it may forget
+ * what we have seen. */
+static void
+packet_handled(struct vc__link *link)
+{
+    vc__credit_handled(&link->credit);
+    if (vc__credit_is_due(&link->credit)) {
+        pthread_mutex_lock(&link->lock);
+        vc__link_flush(link);
+        vc__link_unlock(link);
+    } else {
+        vc__link_push_arrived(link);
+    }
+}
+
+static bool
+frame_take(struct vc__link *link, const struct vc__frame *f)
+{
+    const char *breach = vc__features_has_first(link->features)
+                             ? NULL
+                             : vc__features_breach(link->features, f);
+
+    if (breach != NULL)
+        return vc__link_breach(link, breach);
+    return f->type == VC__FRAME_PING ? vc__link_ping(link, f)
+                                     : link->ops->frame(link, f);
+}
+
+static void
+frames_handle(struct vc__link *link, struct vc__packet_reader *reader)
+{
+    struct vc__frame f;
+    int got;
+
+    while ((got = vc__frame_next(reader, &f)) == 1) {
+        if (!frame_take(link, &f)) {
+            link_malformed(link, link->breach != NULL
+                                     ? link->breach
+                                     : "a frame that could not be taken");
+            return;
+        }
+        if (link->state != VC__LINK_UP)
+            return;
+    }
+    if (got < 0)
+        link_malformed(link, reader->breach);
+}
+
+static void
+packet_handle(struct vc__link *link, struct vc__packet_reader *reader,
+              const struct vc__credit_word *word)
+{
+    if (!packet_arrived(link, word)) {
+        link_malformed(link, link->breach);
+        return;
+    }
+    frames_handle(link, reader);
+    if (link->state == VC__LINK_UP)
+        packet_handled(link);
+}
+
+void
+vc__link_on_received(struct vc__wire *w, const uint8_t *data, uint32_t len)
+{
+    struct vc__link *link = vc__link_of(w);
+    struct vc__ledger *ledger = &link->engine->ledger;
+    struct vc__packet_reader reader;
+    struct vc__packet p;
+
+    vc__count(ledger, VC__COUNT_packets_received, 1);
+    vc__count(ledger, VC__COUNT_bytes_received, len);
+
+    /* A packet may overtake the ESTABLISHED event, and says the same. */
+    if (link->state != VC__LINK_UP)
+        vc__link_event(link, VC__LINK_EV_ESTABLISHED);
+    if (link->state != VC__LINK_UP)
+        return;
+    link->keepalive.heard = true;
+    if (!vc__packet_open(&reader, data, len, &p))
+        link_malformed(link, "a packet without a header");
+    else if (p.sequence != vc__credit_next(&link->credit))
+        link_malformed(link, "a packet out of sequence");
+    else if (!link->active && p.sequence == 0 && p.count == 0)
+        link_malformed(link, "a first packet without an OPEN");
+    else if (p.count > vc__link_frames_max(link))
+        link_malformed(link, "several frames in a packet, which were not "
+                             "agreed on");
+    else
+        packet_handle(link, &reader, &p.word);
+}
+
+void
+vc__link_on_writable(struct vc__wire *w, uint32_t ticket)
+{
+    struct vc__link *link = vc__link_of(w);
+
+    pthread_mutex_lock(&link->lock);
+    w->transport->retire(w, ticket);
+    vc__link_flush(link);
+    vc__link_unlock(link);
+}
+
+/* --- opening and closing ----------------------------------------------- */
+
+enum vc_status
+vc__link_prepare(struct vc__link *link)
+{
+    struct vc__receives receives = {.most = VC__WINDOW_MAX,
+                                    .least = VC__WINDOW_MIN,
+                                    .first = VC__WINDOW_FIRST};
+    enum vc_status status;
+
+    if (link->credits_max != 0 && link->credits_max < receives.most)
+        receives.most = link->credits_max;
+    status = link->wire->transport->prepare(link->wire, &receives);
+    link->window.max = link->wire->window;
+    return status;
+}
+
+void
+vc__link_open_io(struct vc__link *link, uint32_t peer_credits)
+{
+    pthread_mutex_lock(&link->lock);
+    vc__credit_init(&link->credit, link->wire->promised, peer_credits);
+    link->open = true;
+    pthread_mutex_unlock(&link->lock);
+}
+
+void
+vc__link_close_io(struct vc__link *link)
+{
+    struct vc__send *s, *next;
+
+    pthread_mutex_lock(&link->lock);
+    link->open = false;
+    vc__link_arrivals_take(link);
+    while ((s = vc__schedule_clear(&link->schedule)) != NULL)
+        vc__link_send_end(s, VC__SEND_LOST);
+    cds_list_for_each_entry_safe (s, next, &link->sent, node)
+        vc__link_send_end(s, VC__SEND_LOST);
+    CDS_INIT_LIST_HEAD(&link->sent);
+    vc__link_unlock(link);
+}

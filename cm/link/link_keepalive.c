@@ -1,0 +1,204 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Ticks for the rules of cm/link/keepalive.c, and what they ask for. The active
+ * side asks its peer's process; the passive side asks its host only, for a
+ * client without library threads does not poll between its calls and is well
+ * all the same. */
+#include "cm/link/link_keepalive.h"
+
+#include "cm/link/link.h"
+
+static void keepalive_tick(struct vc__timer *timer);
+
+bool
+vc__keepalive_take(uint32_t option, uint32_t *ms)
+{
+    if (option == 0)
+        option = VC__KEEPALIVE_DEFAULT_MS;
+    *ms = option == UINT32_MAX ? 0 : option;
+    return *ms == 0 ||
+           (*ms >= VC__KEEPALIVE_MIN_MS && *ms <= VC__KEEPALIVE_MAX_MS);
+}
+
+void
+vc__link_keepalive_set(struct vc__link *link, uint32_t ms)
+{
+    link->keepalive.wish_ms = ms;
+}
+
+/* --- the timer --------------------------------------------------------- */
+
+static void
+timer_set(struct vc__link *link)
+{
+    struct vc__link_keepalive *k = &link->keepalive;
+
+    if (!vc__timer_start(&link->engine->timers, &k->timer, k->state.next,
+                         keepalive_tick))
+        vc__link_end(link, VC__LINK_EV_BROKEN, VC_RESOURCE_EXHAUSTED,
+                     "out of memory");
+}
+
+void
+vc__link_keepalive_start(struct vc__link *link)
+{
+    struct vc__link_keepalive *k = &link->keepalive;
+
+    if (k->wish_ms == 0 || link->state != VC__LINK_UP)
+        return;
+    k->asks = link->active && link->accept.keepalive_ms != 0;
+    vc__keepalive_init(&k->state, vc__now(), (uint64_t)k->wish_ms * 1000);
+    timer_set(link);
+}
+
+void
+vc__link_keepalive_stop(struct vc__link *link)
+{
+    vc__timer_stop(&link->engine->timers, &link->keepalive.timer);
+}
+
+/* --- what is asked for ------------------------------------------------- */
+
+/* Both have room of their own in the link, so that there is always some. One
+ * that still waits for a credit is overtaken: by the latest answer, or because
+ * a broken peer has answered what it has not been asked. */
+static void
+ping_send(struct vc__link *link, struct vc__send *s, uint8_t flags,
+          uint32_t sequence)
+{
+    vc__link_unsend(link, s);
+    s->flow = &link->control;
+    s->frame = (struct vc__frame){
+        .type = VC__FRAME_PING, .flags = flags, .sequence = sequence};
+    vc__link_send(link, s);
+}
+
+static void
+ask(struct vc__link *link)
+{
+    vc__count(&link->engine->ledger, VC__COUNT_keepalive_pings, 1);
+    ping_send(link, &link->ping, 0, ++link->keepalive.pings);
+}
+
+void
+vc__link_greet(struct vc__link *link)
+{
+    bool mute;
+
+    pthread_mutex_lock(&link->lock);
+    mute = link->open && link->credit.tx_next == 0 &&
+           vc__schedule_is_empty(&link->schedule);
+    vc__link_unlock(link);
+    if (!mute)
+        return;
+    link->keepalive.state.ping_out = true;
+    ask(link);
+}
+
+static void
+probe_send(struct vc__link *link)
+{
+    const struct vc__transport *t = link->wire->transport;
+    int err;
+
+    vc__count(&link->engine->ledger, VC__COUNT_keepalive_probes, 1);
+
+    pthread_mutex_lock(&link->lock);
+    err = t->probe == NULL ? 0 : t->probe(link->wire, &link->keepalive.probed);
+    vc__link_unlock(link);
+    if (err != 0)
+        vc__link_end(link, VC__LINK_EV_BROKEN, VC_UNAVAILABLE,
+                     "the connection to %s broke while asking its adapter",
+                     vc__link_peer(link));
+}
+
+static void
+dead(struct vc__link *link, const char *why)
+{
+    uint64_t silence = vc__keepalive_silence(&link->keepalive.state, vc__now());
+
+    link->silent = true;
+    vc__count(&link->engine->ledger, VC__COUNT_keepalive_dead, 1);
+    vc__link_end(link, VC__LINK_EV_BROKEN, VC_UNAVAILABLE,
+                 "%s has not answered for %u ms: %s", vc__link_peer(link),
+                 (unsigned)(silence / 1000), why);
+}
+
+static void
+act(struct vc__link *link, enum vc__keepalive_act what)
+{
+    switch (what) {
+    case VC__KEEPALIVE_PING:
+        ask(link);
+        break;
+    case VC__KEEPALIVE_PROBE:
+        probe_send(link);
+        break;
+    case VC__KEEPALIVE_STOPPED:
+        dead(link, "its adapter does, so its process is stopped, or has no "
+                   "thread in the library (vc_runtime_start())");
+        break;
+    case VC__KEEPALIVE_LOST:
+        dead(link, "its host or the network on the way is down");
+        break;
+    case VC__KEEPALIVE_NOTHING:
+        break;
+    }
+}
+
+/* --- a tick ------------------------------------------------------------ */
+
+static struct vc__keepalive_news
+news_of(struct vc__link *link)
+{
+    const struct vc__transport *t = link->wire->transport;
+    struct vc__link_keepalive *k = &link->keepalive;
+    struct vc__keepalive_news n = {
+        .heard = k->heard, .answered = k->answered, .may_ask = k->asks};
+
+    n.busy = link->ops->busy != NULL && link->ops->busy(link);
+    pthread_mutex_lock(&link->lock);
+    n.proven = k->state.probe_out &&
+               (t->proven == NULL || t->proven(link->wire, k->probed));
+    vc__link_unlock(link);
+    k->heard = k->answered = false;
+    return n;
+}
+
+static void
+keepalive_tick(struct vc__timer *timer)
+{
+    struct vc__link *link =
+        caa_container_of(timer, struct vc__link, keepalive.timer);
+    struct vc__keepalive_news news = news_of(link);
+
+    act(link, vc__keepalive_tick(&link->keepalive.state, vc__now(), &news));
+    if (link->state == VC__LINK_UP)
+        timer_set(link);
+}
+
+/* --- PINGs of the peer ------------------------------------------------- */
+
+static bool
+answer_take(struct vc__link *link, uint32_t sequence)
+{
+    struct vc__link_keepalive *k = &link->keepalive;
+
+    if (!k->state.ping_out || k->answered || sequence != k->pings)
+        return vc__link_breach(link, "an answer to no PING");
+    k->answered = true;
+    return true;
+}
+
+bool
+vc__link_ping(struct vc__link *link, const struct vc__frame *f)
+{
+    /* The passive side's timer runs until the first packet is good. */
+    if (!link->active && vc__timer_running(&link->timer))
+        vc__link_trust(link);
+    if (f->flags & VC__FRAME_ANSWER)
+        return answer_take(link, f->sequence);
+    ping_send(link, &link->answer, VC__FRAME_ANSWER, f->sequence);
+    return true;
+}

@@ -1,0 +1,55 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The life of a link as a table: in which state which event leads where, and
+ * what is to be done. Pure; cm/link/link.c carries the actions out. */
+#ifndef VC_CM_LINK_STATE_H
+#define VC_CM_LINK_STATE_H
+
+enum vc__link_state {
+    VC__LINK_NEW,      /* nothing has happened yet */
+    VC__LINK_DIALLING, /* active: looking for the way to the peer */
+    VC__LINK_ASKED,    /* active: hello sent, no answer yet */
+    VC__LINK_OFFERED,  /* passive: accepted, not yet confirmed */
+    VC__LINK_UP,       /* carries packets */
+    VC__LINK_LEAVING,  /* we disconnected, the peer has not answered yet */
+    VC__LINK_GONE,     /* to be taken apart */
+};
+
+enum vc__link_event {
+    VC__LINK_EV_CONNECT,     /* the active side starts */
+    VC__LINK_EV_ACCEPT,      /* the passive side has accepted */
+    VC__LINK_EV_READY,       /* the way is known */
+    VC__LINK_EV_RESPONSE,    /* the peer's accept was good, and is confirmed */
+    VC__LINK_EV_ESTABLISHED, /* the peer has confirmed, or a packet came */
+    VC__LINK_EV_REFUSED,     /* rejected */
+    VC__LINK_EV_NO_WAY,      /* there is no way to the peer */
+    VC__LINK_EV_LEFT,        /* the peer has disconnected */
+    VC__LINK_EV_REMOVED,     /* the device is gone */
+    VC__LINK_EV_TIMEOUT,     /* our own timer */
+    VC__LINK_EV_CLOSE,       /* the owner wants it down */
+    VC__LINK_EV_BROKEN,      /* the wire failed, or the peer broke the rules */
+    VC__LINK_EVENTS
+};
+
+enum vc__link_action {
+    VC__LINK_DO_NOTHING,
+    VC__LINK_DO_ASK,    /* prepare, say the hello */
+    VC__LINK_DO_GO_UP,  /* tell the owner */
+    VC__LINK_DO_LEAVE,  /* tell the owner, disconnect, wait */
+    VC__LINK_DO_ANSWER, /* tell the owner, disconnect, take apart */
+    VC__LINK_DO_FAIL,   /* tell the owner, take apart */
+    VC__LINK_DO_REAP,   /* take apart */
+};
+
+struct vc__link_step {
+    enum vc__link_state next;
+    enum vc__link_action action;
+};
+
+struct vc__link_step vc__link_step(enum vc__link_state state,
+                                   enum vc__link_event event);
+
+const char *vc__link_state_name(enum vc__link_state state);
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Listening, and turning away what is no hello of ours. */
+#include "cm/link/listener.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "transport/core/engine.h"
+
+/* Reasons and their numbers are in the same order. */
+_Static_assert(VC__COUNT_rejects_busy ==
+                   VC__COUNT_rejects_version + VC__REJECT_BUSY - 1,
+               "in order");
+_Static_assert(VC__COUNT_rejects_pool ==
+                   VC__COUNT_rejects_version + VC__REJECT_POOL - 1,
+               "in order");
+
+static void
+reject_count(struct vc__ledger *l, unsigned reason)
+{
+    if (reason >= 1 && reason <= VC__REJECT_POOL)
+        vc__count(l, VC__COUNT_rejects_version + reason - 1, 1);
+}
+
+void
+vc__listener_reject_with(struct vc__engine *engine,
+                         const struct vc__incoming *in,
+                         struct vc__reject *reject)
+{
+    uint8_t bytes[VC__REJECT_SIZE];
+
+    reject_count(&engine->ledger, reject->reason);
+    reject->version_min = VC__VERSION_MIN;
+    reject->version_max = VC__VERSION_MAX;
+    vc__reject_put(bytes, reject);
+    in->context->transport->reject(in, bytes, sizeof bytes);
+}
+
+void
+vc__listener_reject(struct vc__engine *engine, const struct vc__incoming *in,
+                    enum vc__reject_reason reason, uint32_t retry_ms,
+                    const char *format, ...)
+{
+    struct vc__reject reject = {.reason = (uint8_t)reason,
+                                .retry_ms = retry_ms};
+    va_list args;
+
+    va_start(args, format);
+    vc__text_format(reject.text, sizeof reject.text, format, args);
+    va_end(args);
+    vc__listener_reject_with(engine, in, &reject);
+}
+
+static void
+on_request(struct vc__ear *ear, const struct vc__incoming *in, const void *data,
+           size_t len)
+{
+    struct vc__listener *l = ear->owner;
+    struct vc__hello hello;
+    enum vc__said said = vc__hello_get(&hello, data, len);
+    enum vc__reject_reason reason =
+        said == VC__SAID_VERSION ? VC__REJECT_VERSION : VC__REJECT_MALFORMED;
+
+    if (said == VC__SAID_OK) {
+        l->request(l, in, &hello);
+        return;
+    }
+    if (l->turned_away != NULL)
+        l->turned_away(l, reason);
+    vc__listener_reject(in->context->engine, in, reason, 0, "%s",
+                        vc__said_text(said));
+}
+
+static const struct vc__ear_ops ear_ops = {.request = on_request};
+
+enum vc_status
+vc__listener_open(struct vc__listener *l, struct vc__cm *cm,
+                  const struct vc__transport *transport,
+                  const struct sockaddr *addr)
+{
+    struct vc__context *context;
+    enum vc_status status = vc__cm_open(cm, transport, &context);
+    struct vc__ear *ear;
+
+    if (status != VC_OK)
+        return status;
+    ear = calloc(1, transport->ear_size);
+    if (ear == NULL)
+        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    ear->context = context;
+    ear->ops = &ear_ops;
+    ear->owner = l;
+    status = transport->listen(ear, addr);
+    if (status == VC_OK)
+        l->ear = ear;
+    else
+        free(ear);
+    return status;
+}
+
+void
+vc__listener_close(struct vc__listener *l)
+{
+    if (l->ear != NULL)
+        l->ear->context->transport->unlisten(l->ear);
+    free(l->ear);
+    l->ear = NULL;
+}
+
+uint16_t
+vc__listener_port(const struct vc__listener *l)
+{
+    return l->ear->context->transport->port(l->ear);
+}

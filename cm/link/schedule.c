@@ -1,0 +1,173 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Turns by bytes. A flow sends while it has bytes left of its turn, even when
+ * the last message takes more: what is too much is taken off its next turns
+ * (the surplus variant of deficit round robin: no message's length need be
+ * known before it is its turn). */
+#include "cm/link/schedule.h"
+
+/* Bytes of a turn, times the weight. */
+#define QUANTUM 2048
+/* A part of a long message shorter than this waits for the next packet. */
+#define PART_MIN 512u
+
+void
+vc__schedule_init(struct vc__schedule *s)
+{
+    CDS_INIT_LIST_HEAD(&s->ring);
+}
+
+void
+vc__flow_init(struct vc__flow *f, uint32_t weight)
+{
+    CDS_INIT_LIST_HEAD(&f->node);
+    CDS_INIT_LIST_HEAD(&f->sends);
+    f->weight = weight;
+    f->left = 0;
+    f->urgent = false;
+}
+
+void
+vc__schedule_add(struct vc__schedule *s, struct vc__send *send)
+{
+    struct vc__flow *f = send->flow;
+
+    /* One with bytes left has its turn still: a long message goes on. */
+    if (cds_list_empty(&f->sends) && (f->urgent || f->left > 0))
+        cds_list_add(&f->node, &s->ring);
+    else if (cds_list_empty(&f->sends))
+        cds_list_add_tail(&f->node, &s->ring);
+    cds_list_add_tail(&send->node, &f->sends);
+    send->place = VC__SEND_QUEUED;
+}
+
+void
+vc__schedule_remove(struct vc__send *send)
+{
+    struct vc__flow *f = send->flow;
+
+    cds_list_del(&send->node);
+    send->place = VC__SEND_OUT;
+    if (!cds_list_empty(&f->sends))
+        return;
+    cds_list_del_init(&f->node);
+    /* What it did not use it does not save up; what it owes it owes on. */
+    if (f->left > 0)
+        f->left = 0;
+}
+
+/* What stands before the message's bytes in the next part of s. */
+static uint32_t
+part_head(const struct vc__send *s)
+{
+    return s->at > 0
+               ? VC__FRAME_HEADER
+               : VC__FRAME_HEADER + s->frame.metadata_len + VC__TOTAL_SIZE;
+}
+
+/* Bytes of the next part of s, with its header, in a packet with `room` left;
+ * 0 when it must wait. */
+static uint32_t
+part_take(const struct vc__send *s, uint32_t room)
+{
+    uint32_t head = part_head(s);
+    uint64_t rest = head + (uint64_t)s->frame.body_len - s->at;
+
+    if (rest <= room)
+        return (uint32_t)rest;
+    return room < head + PART_MIN ? 0 : room;
+}
+
+static uint32_t
+send_take(const struct vc__send *s, uint32_t room)
+{
+    uint32_t whole;
+
+    if (vc__send_is_long(s))
+        return part_take(s, room);
+    whole = VC__FRAME_HEADER + s->frame.metadata_len + s->frame.body_len;
+    return whole <= room ? whole : 0;
+}
+
+static void
+flow_to_the_end(struct vc__schedule *s, struct vc__flow *f)
+{
+    cds_list_del(&f->node);
+    cds_list_add_tail(&f->node, &s->ring);
+}
+
+/* The flow whose turn it is. */
+static struct vc__flow *
+flow_next(struct vc__schedule *s)
+{
+    for (;;) {
+        struct vc__flow *f =
+            cds_list_entry(s->ring.next, struct vc__flow, node);
+
+        if (f->urgent)
+            return f;
+        if (f->left <= 0)
+            f->left += (int32_t)(QUANTUM * f->weight);
+        if (f->left > 0)
+            return f;
+        flow_to_the_end(s, f);
+    }
+}
+
+/* Does more of it follow when this part has gone? */
+static bool
+send_has_more(const struct vc__send *s)
+{
+    return vc__send_is_long(s) &&
+           s->at + (s->take - part_head(s)) < s->frame.body_len;
+}
+
+/* The flow's turn is paid for; it ends when nothing is left. */
+static void
+flow_pay(struct vc__schedule *s, struct vc__flow *f, uint32_t take)
+{
+    if (f->urgent)
+        return;
+    f->left -= (int32_t)take;
+    if (f->left <= 0)
+        flow_to_the_end(s, f);
+}
+
+struct vc__send *
+vc__schedule_take(struct vc__schedule *s, uint32_t room)
+{
+    struct vc__flow *f;
+    struct vc__send *send;
+    int32_t left;
+
+    /* A part of a long message fills its packet: no turn passes while its flow
+     * is not among those that take turns. */
+    if (cds_list_empty(&s->ring) || room < VC__FRAME_HEADER)
+        return NULL;
+    f = flow_next(s);
+    send = cds_list_entry(f->sends.next, struct vc__send, node);
+    send->take = send_take(send, room);
+    if (send->take == 0)
+        return NULL;
+    flow_pay(s, f, send->take);
+    left = f->left;
+    vc__schedule_remove(send);
+    if (send_has_more(send))
+        f->left = left;
+    return send;
+}
+
+struct vc__send *
+vc__schedule_clear(struct vc__schedule *s)
+{
+    struct vc__flow *f;
+    struct vc__send *send;
+
+    if (cds_list_empty(&s->ring))
+        return NULL;
+    f = cds_list_entry(s->ring.next, struct vc__flow, node);
+    send = cds_list_entry(f->sends.next, struct vc__send, node);
+    vc__schedule_remove(send);
+    return send;
+}

@@ -1,0 +1,399 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Requests on their way into a session. */
+#include "cm/pool/client.h"
+
+#include "cm/pool/peer.h"
+#include "cm/pool/placement.h"
+#include "cm/pool/pool.h"
+
+void
+vc__client_init(struct vc__client *c, struct vc__pool *pool,
+                const struct vc_service *service, uint32_t weight,
+                uint32_t quota)
+{
+    c->pool = pool;
+    c->service = service;
+    c->session = NULL;
+    c->weight = weight;
+    c->quota = quota;
+    c->closed = c->own_used = false;
+    CDS_INIT_LIST_HEAD(&c->waiting);
+    pthread_mutex_lock(&pool->lock);
+    cds_list_add_tail(&c->node, &pool->clients);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+/* --- placing ----------------------------------------------------------- */
+
+enum launch {
+    LAUNCH_GONE, /* it is in the link's hands */
+    LAUNCH_WAIT, /* for a link or a slot */
+    LAUNCH_FULL, /* the peer allows no more sessions */
+    LAUNCH_NO_MEMORY,
+};
+
+static enum launch
+session_need(struct vc__client *c)
+{
+    struct vc__peer *peer = c->pool->peer;
+    bool full;
+
+    if (c->session != NULL)
+        return LAUNCH_GONE;
+    if (peer == NULL || peer->n_links == 0)
+        return LAUNCH_WAIT;
+    c->session = vc__session_new(peer, c, &full);
+    if (c->session != NULL)
+        return LAUNCH_GONE;
+    return full ? LAUNCH_FULL : LAUNCH_NO_MEMORY;
+}
+
+/* A session stays on its link while it has something under way there. Else it
+ * leaves a link that is to be closed, or is much busier than another. */
+static bool
+link_will_do(const struct vc__session *s)
+{
+    const struct vc__pool_link *pl = s->link;
+
+    return pl != NULL &&
+           (s->n_busy > 0 || (pl->n_busy < VC__LINK_BUSY && !pl->leaving));
+}
+
+static enum launch
+link_need(struct vc__session *s)
+{
+    struct vc__pool_link *best;
+
+    if (link_will_do(s))
+        return LAUNCH_GONE;
+    best = vc__placement_link(s->peer);
+    if (best == NULL)
+        return LAUNCH_WAIT;
+    if (s->link != NULL && !s->link->leaving &&
+        best->n_busy >= s->link->n_busy / 2)
+        return LAUNCH_GONE;
+    if (s->link != NULL) {
+        /* Its OPEN may wait there for a credit. */
+        vc__link_drop(&s->link->link, &s->flow);
+        vc__session_unbind(s);
+    }
+    return vc__session_bind(s, best) ? LAUNCH_GONE : LAUNCH_NO_MEMORY;
+}
+
+static enum launch
+launch(struct vc__client *c, struct vc__request *r)
+{
+    enum launch got = session_need(c);
+
+    if (got == LAUNCH_GONE)
+        got = link_need(c->session);
+    if (got == LAUNCH_GONE && !vc__session_launch(c->session, r))
+        got = LAUNCH_WAIT;
+    if (got == LAUNCH_GONE && c->session->link->n_busy >= VC__LINK_BUSY)
+        vc__pool_grow(c->pool);
+    return got;
+}
+
+void
+vc__client_launch(struct vc__client *c)
+{
+    while (!cds_list_empty(&c->waiting)) {
+        struct vc__request *r =
+            cds_list_entry(c->waiting.next, struct vc__request, node);
+
+        enum launch got;
+
+        cds_list_del(&r->node);
+        r->send->fresh = false;
+        got = launch(c, r);
+        if (got == LAUNCH_WAIT) {
+            cds_list_add(&r->node, &c->waiting);
+            return;
+        }
+        if (got == LAUNCH_GONE) {
+            vc__pool_count(c->pool, VC__POOL_CALLS_WAITING, -1);
+            continue;
+        }
+        /* Nothing would come by that tries again. */
+        vc__request_complete(c->pool, r);
+        cds_list_add_tail(&r->node, &c->pool->refused);
+    }
+}
+
+/* --- requests ---------------------------------------------------------- */
+
+static bool
+fail_with(struct vc__error *error, enum vc_status status, const char *text)
+{
+    vc__error_put(error, status, "%s", text);
+    error->outcome = VC_OUTCOME_NOT_EXECUTED;
+    return false;
+}
+
+/* Under the lock. False: *error says why it cannot be taken. */
+static bool
+request_take(struct vc__client *c, struct vc__request *r,
+             struct vc__error *error)
+{
+    enum launch got = LAUNCH_WAIT;
+
+    r->state = VC__REQUEST_WAITING;
+    r->exposed = false;
+    if (c->closed || c->pool->closed)
+        return fail_with(error, VC_CANCELLED, "the channel is closed");
+    if (cds_list_empty(&c->waiting))
+        got = launch(c, r);
+    if (got == LAUNCH_FULL)
+        return fail_with(error, VC_RESOURCE_EXHAUSTED,
+                         "the server lets a client have no more sessions");
+    if (got == LAUNCH_NO_MEMORY)
+        return fail_with(error, VC_RESOURCE_EXHAUSTED, "out of memory");
+    if (got == LAUNCH_WAIT && !vc__pool_want(c->pool, c->service, error))
+        return false;
+    if (got == LAUNCH_WAIT) {
+        cds_list_add_tail(&r->node, &c->waiting);
+        vc__pool_count(c->pool, VC__POOL_CALLS_WAITING, 1);
+    }
+    return true;
+}
+
+/* The link to push, which stays until that is done. Under the lock. */
+static struct vc__link *
+link_hold(const struct vc__session *s)
+{
+    struct vc__link *link;
+
+    if (s == NULL || s->link == NULL)
+        return NULL;
+    link = &s->link->link;
+    vc__link_hold(link);
+    return link;
+}
+
+static void
+start_count(struct vc__pool *pool, const struct vc__request *r)
+{
+    vc__pool_count(pool, VC__POOL_CALLS_STARTED, 1);
+    if (r->message == NULL)
+        return;
+    vc__pool_count(pool, VC__POOL_STREAMS, 1);
+    vc__pool_count(pool, VC__POOL_STREAMS_OPENED, 1);
+}
+
+void
+vc__client_start(struct vc__client *c, struct vc__request *r)
+{
+    struct vc__link *link;
+    struct vc__error error;
+    bool good;
+
+    pthread_mutex_lock(&c->pool->lock);
+    good = request_take(c, r, &error);
+    if (!good)
+        r->state = VC__REQUEST_COMPLETING;
+    start_count(c->pool, r);
+    if (!good)
+        vc__request_count_end(c->pool, r);
+    link = link_hold(c->session);
+    pthread_mutex_unlock(&c->pool->lock);
+    if (link != NULL)
+        vc__link_push_held(link);
+    if (!good)
+        r->failed(r, &error);
+}
+
+/* Under the lock; the request is in a slot. Its session may be one at a former
+ * peer. */
+static enum vc_outcome
+sent_abandon(struct vc__client *c, struct vc__request *r,
+             struct vc__link **cancel)
+{
+    struct vc__session *s = r->session;
+    enum vc_outcome outcome = vc__session_abandon(s, r);
+
+    *cancel = link_hold(s);
+    vc__client_launch(c);
+    return outcome;
+}
+
+bool
+vc__client_add(struct vc__client *c, struct vc__request *r,
+               struct vc__send *send)
+{
+    struct vc__link *link = NULL;
+    bool good = true;
+
+    pthread_mutex_lock(&c->pool->lock);
+    switch (r->state) {
+    case VC__REQUEST_WAITING:
+        cds_list_add_tail(&send->node, &r->queued);
+        break;
+    case VC__REQUEST_SENT:
+        vc__session_add(r->session, r, send);
+        link = &r->session->link->link;
+        vc__link_hold(link);
+        break;
+    case VC__REQUEST_COMPLETING:
+        good = false;
+        break;
+    }
+    pthread_mutex_unlock(&c->pool->lock);
+    if (link != NULL)
+        vc__link_push_held(link);
+    return good;
+}
+
+bool
+vc__client_abandon(struct vc__client *c, struct vc__request *r,
+                   enum vc_outcome *outcome)
+{
+    struct vc__link *link, *cancel = NULL;
+    bool mine = true;
+
+    pthread_mutex_lock(&c->pool->lock);
+    switch (r->state) {
+    case VC__REQUEST_WAITING:
+        cds_list_del(&r->node);
+        vc__pool_count(c->pool, VC__POOL_CALLS_WAITING, -1);
+        *outcome = r->exposed ? VC_OUTCOME_UNKNOWN : VC_OUTCOME_NOT_EXECUTED;
+        break;
+    case VC__REQUEST_SENT:
+        *outcome = sent_abandon(c, r, &cancel);
+        break;
+    case VC__REQUEST_COMPLETING:
+        mine = false;
+        break;
+    }
+    if (mine) {
+        r->state = VC__REQUEST_COMPLETING; /* for who abandons it again */
+        vc__pool_count(c->pool, VC__POOL_CALLS_GIVEN_UP, 1);
+        vc__request_count_end(c->pool, r);
+    }
+    link = link_hold(c->session);
+    vc__pool_refuse_soon(c->pool);
+    pthread_mutex_unlock(&c->pool->lock);
+    if (cancel != NULL)
+        vc__link_push_held(cancel);
+    if (link != NULL)
+        vc__link_push_held(link);
+    return mine;
+}
+
+void
+vc__client_take(struct vc__client *c, struct cds_list_head *out)
+{
+    while (!cds_list_empty(&c->waiting)) {
+        struct vc__request *r =
+            cds_list_entry(c->waiting.next, struct vc__request, node);
+
+        vc__request_complete(c->pool, r);
+        cds_list_del(&r->node);
+        cds_list_add_tail(&r->node, out);
+    }
+}
+
+/* --- closing ----------------------------------------------------------- */
+
+/* What this session has under way; nothing of it is in its link's queue any
+ * more. */
+static void
+session_take(struct vc__session *s, struct cds_list_head *unknown,
+             struct cds_list_head *unsent)
+{
+    struct vc__request *r;
+
+    if (s->link != NULL && vc__link_drop(&s->link->link, &s->flow))
+        s->open_here = false;
+    while ((r = vc__session_take(s)) != NULL) {
+        vc__request_complete(s->peer->pool, r);
+        cds_list_add_tail(&r->node,
+                          vc__request_is_exposed(r) ? unknown : unsent);
+    }
+}
+
+/* It has one at most. */
+static struct vc__session *
+session_at(const struct vc__client *c, const struct vc__peer *peer)
+{
+    for (uint32_t i = 0; i < peer->n_seats; i++) {
+        if (peer->seats[i] != NULL && peer->seats[i]->client == c)
+            return peer->seats[i];
+    }
+    return NULL;
+}
+
+/* That at the present peer, or one at a former, where calls still run. */
+static struct vc__session *
+session_any(const struct vc__client *c)
+{
+    struct vc__session *s = c->session;
+    struct vc__peer *peer;
+
+    cds_list_for_each_entry (peer, &c->pool->former, node) {
+        if (s == NULL)
+            s = session_at(c, peer);
+    }
+    return s;
+}
+
+/* All that is under way, at former peers too. */
+static void
+sessions_take(struct vc__client *c, struct cds_list_head *unknown,
+              struct cds_list_head *unsent)
+{
+    struct vc__peer *peer;
+    struct vc__session *s;
+
+    if (c->session != NULL)
+        session_take(c->session, unknown, unsent);
+    cds_list_for_each_entry (peer, &c->pool->former, node) {
+        s = session_at(c, peer);
+        if (s != NULL)
+            session_take(s, unknown, unsent);
+    }
+}
+
+/* Under the lock, which it lets go of to tell a peer: what happens meanwhile to
+ * the other sessions is no matter, for nothing of them is under way. */
+static void
+sessions_close(struct vc__client *c)
+{
+    struct vc__session *s;
+    struct vc__link *link;
+
+    while ((s = session_any(c)) != NULL) {
+        c->session = NULL;
+        link = vc__session_close(s);
+        if (link == NULL)
+            continue;
+        vc__link_hold(link);
+        pthread_mutex_unlock(&c->pool->lock);
+        vc__link_push_held(link);
+        pthread_mutex_lock(&c->pool->lock);
+    }
+}
+
+void
+vc__client_close(struct vc__client *c)
+{
+    CDS_LIST_HEAD(unknown);
+    CDS_LIST_HEAD(unsent);
+    struct vc__error error;
+
+    vc__error_put(&error, VC_CANCELLED, "the channel was closed");
+    pthread_mutex_lock(&c->pool->lock);
+    if (c->closed) {
+        pthread_mutex_unlock(&c->pool->lock);
+        return;
+    }
+    c->closed = true;
+    vc__client_take(c, &unsent);
+    sessions_take(c, &unknown, &unsent);
+    cds_list_del(&c->node);
+    sessions_close(c);
+    pthread_mutex_unlock(&c->pool->lock);
+    vc__requests_fail(&unknown, &error, VC_OUTCOME_UNKNOWN);
+    vc__requests_fail(&unsent, &error, VC_OUTCOME_NOT_EXECUTED);
+}

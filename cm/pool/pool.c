@@ -1,0 +1,566 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What a pool is asked for, and what becomes of it when there is no link. The
+ * life of its links is in pool_link.c, getting one in pool_connect.c. */
+#include "cm/pool/pool.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm/pool/client.h"
+#include "transport/core/le.h"
+
+/* A call waits so long for the next attempt to connect, when the last have
+ * failed; it fails at once when that is further off. */
+#define PATIENCE_US 300000u
+
+/* --- requests that end ------------------------------------------------- */
+
+void
+vc__requests_fail(struct cds_list_head *requests, struct vc__error *error,
+                  enum vc_outcome outcome)
+{
+    error->outcome = outcome;
+    while (!cds_list_empty(requests)) {
+        struct vc__request *r =
+            cds_list_entry(requests->next, struct vc__request, node);
+
+        cds_list_del(&r->node);
+        r->failed(r, error);
+    }
+}
+
+/* Streams end with the link that carried them, and say how that went. */
+static void
+streams_fail(struct cds_list_head *broken, const struct vc__error *why)
+{
+    CDS_LIST_HEAD(unknown);
+    CDS_LIST_HEAD(unsent);
+    struct vc__error error;
+
+    while (!cds_list_empty(broken)) {
+        struct vc__request *r =
+            cds_list_entry(broken->next, struct vc__request, node);
+
+        cds_list_del(&r->node);
+        cds_list_add_tail(&r->node, r->exposed ? &unknown : &unsent);
+    }
+    vc__error_put(&error, VC_UNAVAILABLE,
+                  "the connection that carried the stream was lost: %.200s",
+                  why->text);
+    vc__requests_fail(&unknown, &error, VC_OUTCOME_UNKNOWN);
+    vc__requests_fail(&unsent, &error, VC_OUTCOME_NOT_EXECUTED);
+}
+
+void
+vc__pool_refuse(struct vc__pool *p)
+{
+    CDS_LIST_HEAD(refused);
+    CDS_LIST_HEAD(broken);
+    struct vc__error error, broken_by;
+
+    pthread_mutex_lock(&p->lock);
+    broken_by = p->broken_by;
+    cds_list_splice(&p->refused, &refused);
+    CDS_INIT_LIST_HEAD(&p->refused);
+    cds_list_splice(&p->broken, &broken);
+    CDS_INIT_LIST_HEAD(&p->broken);
+    pthread_mutex_unlock(&p->lock);
+    streams_fail(&broken, &broken_by);
+    if (cds_list_empty(&refused))
+        return;
+    vc__error_put(&error, VC_RESOURCE_EXHAUSTED,
+                  "out of memory, or the server lets a client have no more "
+                  "sessions");
+    vc__requests_fail(&refused, &error, VC_OUTCOME_NOT_EXECUTED);
+}
+
+static void
+pool_refuse(struct vc__task *task)
+{
+    struct vc__pool *p = caa_container_of(task, struct vc__pool, refuse);
+
+    pthread_mutex_lock(&p->lock);
+    p->refusing = false;
+    pthread_mutex_unlock(&p->lock);
+    vc__pool_refuse(p);
+}
+
+void
+vc__pool_refuse_soon(struct vc__pool *p)
+{
+    if (p->refusing || cds_list_empty(&p->refused))
+        return;
+    p->refusing = true;
+    vc__engine_post(p->engine, &p->refuse);
+}
+
+void
+vc__pool_waiters_wake(struct cds_list_head *waiters,
+                      const struct vc__error *error)
+{
+    while (!cds_list_empty(waiters)) {
+        struct vc__pool_waiter *w =
+            cds_list_entry(waiters->next, struct vc__pool_waiter, node);
+
+        cds_list_del_init(&w->node);
+        w->error = *error;
+        vc__waiter_done(&w->waiter);
+    }
+}
+
+void
+vc__pool_waiters_take(struct vc__pool *p, struct cds_list_head *out)
+{
+    cds_list_splice(&p->connecting, out);
+    CDS_INIT_LIST_HEAD(&p->connecting);
+}
+
+/* A session's peer is lost. What the peer may have seen ends; what it has not
+ * waits again. */
+static void
+session_drop(struct vc__session *s, struct cds_list_head *unknown)
+{
+    struct vc__client *c = s->client;
+    struct vc__request *r;
+
+    while ((r = vc__session_take(s)) != NULL) {
+        if (vc__request_is_exposed(r)) {
+            vc__request_complete(c->pool, r);
+            cds_list_add_tail(&r->node, unknown);
+        } else {
+            r->state = VC__REQUEST_WAITING;
+            vc__pool_count(c->pool, VC__POOL_CALLS_WAITING, 1);
+            cds_list_add_tail(&r->node, &c->waiting);
+        }
+    }
+    if (c != NULL && c->session == s)
+        c->session = NULL;
+}
+
+/* A peer without links that will not come back. */
+void
+vc__pool_peer_drop(struct vc__peer *peer, struct cds_list_head *unknown)
+{
+    struct vc__session *s;
+
+    cds_list_for_each_entry (s, &peer->loose, node)
+        session_drop(s, unknown);
+    vc__peer_free(peer);
+}
+
+/* What was appended under the lock goes without it. The peer and its links
+ * change on this thread only. */
+void
+vc__pool_push(struct vc__pool *p)
+{
+    if (p->peer != NULL)
+        vc__peer_push(p->peer);
+    vc__pool_refuse(p);
+}
+
+void
+vc__pool_launch(struct vc__pool *p)
+{
+    struct vc__client *c;
+
+    cds_list_for_each_entry (c, &p->clients, node)
+        vc__client_launch(c);
+}
+
+/* What was lost, and why it cannot be had again. */
+static void
+error_join(struct vc__error *error, const struct vc__error *lost)
+{
+    char again[sizeof error->text];
+
+    memcpy(again, error->text, sizeof again);
+    snprintf(error->text, sizeof error->text, "%.120s; then %.120s", lost->text,
+             again);
+}
+
+/* The next service that somebody waits for; NULL when nobody does. */
+static const struct vc_service *
+service_next(struct vc__pool *p)
+{
+    struct vc__client *c;
+
+    cds_list_for_each_entry (c, &p->clients, node) {
+        if (!cds_list_empty(&c->waiting))
+            return c->service;
+    }
+    if (cds_list_empty(&p->connecting))
+        return NULL;
+    return cds_list_entry(p->connecting.next, struct vc__pool_waiter, node)
+        ->service;
+}
+
+/* The server does not serve what the hello asked for: those who want that end,
+ * and it is asked for what others want. Under the lock. */
+static void
+service_refused(struct vc__pool *p, struct cds_list_head *waiting,
+                struct cds_list_head *connecting)
+{
+    struct vc__pool_waiter *w, *next;
+    struct vc__client *c;
+
+    cds_list_for_each_entry (c, &p->clients, node) {
+        if (c->service->id == p->asked->id)
+            vc__client_take(c, waiting);
+    }
+    cds_list_for_each_entry_safe (w, next, &p->connecting, node) {
+        if (w->service->id == p->asked->id) {
+            cds_list_del(&w->node);
+            cds_list_add_tail(&w->node, connecting);
+        }
+    }
+    if (service_next(p) == NULL)
+        return;
+    p->asked = service_next(p);
+    vc__pool_attempt(p);
+}
+
+/* The peer that was lost is not to be had again: what it may have seen ends,
+ * and *error says how it was lost, too. Under the lock. */
+static void
+peer_give_up(struct vc__pool *p, struct cds_list_head *unknown,
+             struct vc__error *error)
+{
+    if (p->peer != NULL && p->lost.status != VC_OK)
+        error_join(error, &p->lost);
+    p->lost.status = VC_OK;
+    if (p->peer != NULL)
+        vc__pool_peer_drop(p->peer, unknown);
+    p->peer = NULL;
+}
+
+/* Those who end, and how. */
+struct endings {
+    struct cds_list_head unknown, waiting, connecting;
+    struct vc__error lost; /* of those whose outcome is unknown */
+    struct vc__error error;
+};
+
+static void
+endings_init(struct endings *e, const struct vc__error *why)
+{
+    CDS_INIT_LIST_HEAD(&e->unknown);
+    CDS_INIT_LIST_HEAD(&e->waiting);
+    CDS_INIT_LIST_HEAD(&e->connecting);
+    e->lost = e->error = *why;
+}
+
+/* Without locks. */
+static void
+endings_tell(struct endings *e)
+{
+    vc__requests_fail(&e->unknown, &e->lost, VC_OUTCOME_UNKNOWN);
+    vc__requests_fail(&e->waiting, &e->error, VC_OUTCOME_NOT_EXECUTED);
+    vc__pool_waiters_wake(&e->connecting, &e->error);
+}
+
+/* A server that does not serve what was asked for, maybe where another was:
+ * that is so for those who wait; what the other has seen may have been
+ * executed. Under the lock. */
+static void
+refused(struct vc__pool *p, struct endings *e)
+{
+    e->lost.status = VC_UNAVAILABLE;
+    peer_give_up(p, &e->unknown, &e->lost);
+    service_refused(p, &e->waiting, &e->connecting);
+}
+
+/* Under the lock. */
+static void
+failed(struct vc__pool *p, struct endings *e)
+{
+    struct vc__client *c;
+
+    peer_give_up(p, &e->unknown, &e->lost);
+    e->error = e->lost;
+    cds_list_for_each_entry (c, &p->clients, node)
+        vc__client_take(c, &e->waiting);
+    vc__pool_waiters_take(p, &e->connecting);
+}
+
+/* There is no link and none can be had: all that waits for one, or was under
+ * way on one that was lost, ends. Unless others are up. */
+void
+vc__pool_failed(struct vc__pool *p, const struct vc__error *why)
+{
+    struct endings e;
+    bool further;
+
+    endings_init(&e, why);
+    pthread_mutex_lock(&p->lock);
+    p->attempting = false;
+    further = p->peer != NULL && p->peer->n_links > 0;
+    if (why->status == VC_UNIMPLEMENTED && !further && !p->closed) {
+        refused(p, &e);
+    } else {
+        p->not_before = vc__now() + vc__backoff_failed(&p->backoff);
+        p->failure = *why;
+        if (!further)
+            failed(p, &e);
+    }
+    pthread_mutex_unlock(&p->lock);
+    endings_tell(&e);
+}
+
+/* --- wanting a link ---------------------------------------------------- */
+
+/* Is there anything that wants a link? Under the lock. */
+bool
+vc__pool_is_wanted(struct vc__pool *p)
+{
+    struct vc__client *c;
+
+    if (p->peer != NULL && vc__peer_is_busy(p->peer))
+        return true;
+    cds_list_for_each_entry (c, &p->clients, node) {
+        if (!cds_list_empty(&c->waiting))
+            return true;
+    }
+    return !cds_list_empty(&p->connecting);
+}
+
+/* Under the lock. */
+void
+vc__pool_attempt(struct vc__pool *p)
+{
+    if (p->attempting || p->closed)
+        return;
+    p->attempting = true;
+    if (!p->posted)
+        vc__engine_post(p->engine, &p->connect);
+    p->posted = true;
+}
+
+/* An attempt that waits for its time waits no more. Under the lock. */
+void
+vc__pool_hurry(struct vc__pool *p)
+{
+    p->not_before = 0;
+    if (!p->attempting || p->posted || p->closed)
+        return;
+    vc__engine_post(p->engine, &p->connect);
+    p->posted = true;
+}
+
+/* --- leaving former peers ----------------------------------------------- */
+
+void
+vc__pool_tidy(struct vc__pool *p, const struct vc__peer *peer)
+{
+    if (peer == p->peer || p->tidying || p->closed)
+        return;
+    p->tidying = true;
+    vc__engine_post(p->engine, &p->tidy);
+}
+
+static void
+pool_tidy(struct vc__task *task)
+{
+    struct vc__pool *p = caa_container_of(task, struct vc__pool, tidy);
+
+    pthread_mutex_lock(&p->lock);
+    p->tidying = false;
+    pthread_mutex_unlock(&p->lock);
+    if (p->closer == NULL)
+        vc__pool_former_check(p);
+}
+
+/* --- connecting -------------------------------------------------------- */
+
+static void
+pool_connect(struct vc__task *task)
+{
+    struct vc__pool *p = caa_container_of(task, struct vc__pool, connect);
+
+    bool wanted;
+
+    pthread_mutex_lock(&p->lock);
+    p->posted = false;
+    wanted = p->attempting;
+    pthread_mutex_unlock(&p->lock);
+    if (p->closer != NULL || !wanted || vc__attempt_is_under_way(p))
+        return;
+    if (!vc__timer_running(&p->look))
+        vc__pool_look(p);
+    vc__attempt_begin(p);
+}
+
+bool
+vc__pool_want(struct vc__pool *p, const struct vc_service *service,
+              struct vc__error *error)
+{
+    uint64_t now;
+
+    if (p->attempting || (p->peer != NULL && p->peer->n_links > 0))
+        return true;
+    now = vc__now();
+    if (p->not_before > now + PATIENCE_US) {
+        *error = p->failure;
+        error->outcome = VC_OUTCOME_NOT_EXECUTED;
+        return false;
+    }
+    p->asked = service;
+    vc__pool_attempt(p);
+    return true;
+}
+
+void
+vc__pool_grow(struct vc__pool *p)
+{
+    if (p->peer != NULL && p->peer->token != 0 &&
+        p->peer->n_links < p->opts.max_links)
+        vc__pool_attempt(p);
+}
+
+static bool
+connect_join(struct vc__pool *p, const struct vc_service *service,
+             struct vc__pool_waiter *w)
+{
+    bool wait = false;
+
+    pthread_mutex_lock(&p->lock);
+    if (p->closed) {
+        vc__error_put(&w->error, VC_CANCELLED, "the channel is closed");
+    } else if (p->peer == NULL || p->peer->n_links == 0) {
+        cds_list_add_tail(&w->node, &p->connecting);
+        vc__pool_hurry(p); /* somebody wants to know now */
+        vc__pool_want(p, service, &w->error);
+        wait = true;
+    }
+    pthread_mutex_unlock(&p->lock);
+    return wait;
+}
+
+enum vc_status
+vc__pool_connect(struct vc__pool *p, const struct vc_service *service,
+                 const void *owner)
+{
+    struct vc__pool_waiter w = {
+        .owner = owner, .service = service, .error = {.status = VC_OK}};
+
+    vc__engine_catch_up(p->engine, vc__now());
+    vc__waiter_init(&w.waiter);
+    /* Every way that connecting ends is on a timer of its own. */
+    if (connect_join(p, service, &w))
+        vc__engine_wait(p->engine, &w.waiter, VC__FOREVER);
+    return w.error.status == VC_OK ? VC_OK : vc__error_raise(&w.error);
+}
+
+void
+vc__pool_cancel(struct vc__pool *p, const void *owner)
+{
+    struct vc__pool_waiter *w, *next;
+    CDS_LIST_HEAD(cancelled);
+    struct vc__error error;
+
+    vc__error_put(&error, VC_CANCELLED, "the channel was closed");
+    pthread_mutex_lock(&p->lock);
+    cds_list_for_each_entry_safe (w, next, &p->connecting, node) {
+        if (w->owner == owner) {
+            cds_list_del(&w->node);
+            cds_list_add(&w->node, &cancelled);
+        }
+    }
+    pthread_mutex_unlock(&p->lock);
+    vc__pool_waiters_wake(&cancelled, &error);
+    vc__engine_kick(p->engine); /* one may be the holder, asleep */
+}
+
+/* --- birth and death --------------------------------------------------- */
+
+void
+vc__pool_close_check(struct vc__pool *p)
+{
+    if (p->closer != NULL && p->n_links == 0)
+        vc__waiter_done(p->closer);
+}
+
+static void
+peer_close(struct vc__peer *peer)
+{
+    for (unsigned n = peer->n_links; n > 0; n--) {
+        struct vc__pool_link *pl =
+            cds_list_entry(peer->links.next, struct vc__pool_link, node);
+
+        vc__link_close(&pl->link, VC_CANCELLED, "closed");
+    }
+}
+
+static void
+pool_close(struct vc__task *task)
+{
+    struct vc__pool *p = caa_container_of(task, struct vc__pool, close);
+    struct vc__peer *former, *next;
+    CDS_LIST_HEAD(none); /* the clients are closed */
+    struct vc__error error;
+
+    p->closer = p->closing;
+    vc__attempt_cancel(p);
+    vc__timer_stop(&p->engine->timers, &p->look);
+    cds_list_for_each_entry_safe (former, next, &p->former, node) {
+        peer_close(former);
+        vc__pool_peer_drop(former, &none);
+    }
+    if (p->peer != NULL)
+        peer_close(p->peer);
+    vc__error_put(&error, VC_CANCELLED, "the channel was closed");
+    vc__pool_failed(p, &error);
+    vc__pool_close_check(p);
+}
+
+void
+vc__pool_init(struct vc__pool *p, struct vc__cm *cm, struct vc__link_cap *cap,
+              const struct vc__pool_opts *opts,
+              const uint8_t instance[VC__ID_SIZE])
+{
+    memset(p, 0, sizeof *p);
+    p->cm = cm;
+    p->engine = cm->engine;
+    p->cap = cap;
+    p->opts = *opts;
+    memcpy(p->instance, instance, sizeof p->instance);
+    vc__backoff_init(&p->backoff, vc__get64(instance) ^ vc__now());
+    vc__attempt_init(p);
+    p->budget = VC__REPLY_BUDGET;
+    vc__pool_tally_open(p);
+    p->connect.run = pool_connect;
+    p->refuse.run = pool_refuse;
+    p->close.run = pool_close;
+    p->tidy.run = pool_tidy;
+    pthread_mutex_init(&p->lock, NULL);
+    CDS_INIT_LIST_HEAD(&p->former);
+    CDS_INIT_LIST_HEAD(&p->clients);
+    CDS_INIT_LIST_HEAD(&p->refused);
+    CDS_INIT_LIST_HEAD(&p->broken);
+    CDS_INIT_LIST_HEAD(&p->connecting);
+}
+
+void
+vc__pool_shut(struct vc__pool *p)
+{
+    pthread_mutex_lock(&p->lock);
+    p->closed = true;
+    pthread_mutex_unlock(&p->lock);
+}
+
+void
+vc__pool_fini(struct vc__pool *p)
+{
+    struct vc__waiter waiter;
+
+    vc__waiter_init(&waiter);
+    p->closing = &waiter;
+    vc__engine_post(p->engine, &p->close);
+    /* Ends with the handshake of disconnecting, which has a timer. */
+    vc__engine_wait(p->engine, &waiter, VC__FOREVER);
+    vc__tally_close(&p->tally, &p->engine->ledger);
+    free(atomic_load(&p->spare));
+    pthread_mutex_destroy(&p->lock);
+}

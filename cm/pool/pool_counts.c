@@ -1,0 +1,43 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What is counted under a pool's lock. */
+#include "cm/pool/pool.h"
+
+static const uint8_t which[VC__POOL_COUNTS] = {
+    [VC__POOL_SESSIONS] = VC__COUNT_sessions_client,
+    [VC__POOL_SESSIONS_OPENED] = VC__COUNT_sessions_client_opened,
+    [VC__POOL_SESSIONS_MOVED] = VC__COUNT_sessions_client_moved,
+    [VC__POOL_CALLS_STARTED] = VC__COUNT_calls_started,
+    [VC__POOL_CALLS_ENDED] = VC__COUNT_calls_ended,
+    [VC__POOL_CALLS_GIVEN_UP] = VC__COUNT_calls_given_up,
+    [VC__POOL_CALLS_WAITING] = VC__COUNT_calls_waiting,
+    [VC__POOL_CALLS_SENT_AGAIN] = VC__COUNT_calls_sent_again,
+    [VC__POOL_REPLIES_ARRIVING] = VC__COUNT_replies_arriving,
+    [VC__POOL_CALLS_RETRIED] = VC__COUNT_calls_retried,
+    [VC__POOL_CALLS_NOT_RETRIED] = VC__COUNT_calls_not_retried,
+    [VC__POOL_STREAMS] = VC__COUNT_streams_client,
+    [VC__POOL_STREAMS_OPENED] = VC__COUNT_streams_client_opened,
+    [VC__POOL_CANCELS_SENT] = VC__COUNT_cancels_sent,
+};
+
+void
+vc__pool_tally_open(struct vc__pool *p)
+{
+    vc__tally_open(&p->tally, &p->engine->ledger, which, VC__POOL_COUNTS);
+}
+
+void
+vc__pool_count_one(struct vc__pool *p, enum vc__pool_count count)
+{
+    pthread_mutex_lock(&p->lock);
+    vc__pool_count(p, count, 1);
+    pthread_mutex_unlock(&p->lock);
+}
+
+void
+vc__pool_count_replies(struct vc__pool *p)
+{
+    vc__tally_set(&p->tally, VC__POOL_REPLIES_ARRIVING,
+                  VC__REPLY_BUDGET - p->budget);
+}

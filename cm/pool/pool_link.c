@@ -1,0 +1,543 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The links of a pool: they come up, bring frames, go down, and are closed when
+ * they are idle. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm/pool/client.h"
+#include "cm/pool/pool.h"
+#include "transport/core/chance.h"
+
+/* How often links are looked at in the time after which an idle one is
+ * closed. */
+#define IDLE_LOOKS 4u
+/* Links in a row that may be lost without a reply before calls end. */
+#define BARREN_MAX 3u
+
+/* --- a link comes up --------------------------------------------------- */
+
+static struct vc__pool_link *
+pool_link_of(struct vc__link *link)
+{
+    return caa_container_of(link, struct vc__pool_link, link);
+}
+
+/* The peer that this link is to join: the one we have, or a new one, whose
+ * predecessor is lost. NULL with *error. Under the lock. */
+static struct vc__peer *
+peer_for(struct vc__pool *p, struct vc__link *link,
+         struct cds_list_head *unknown, struct vc__error *error)
+{
+    struct vc__peer *peer = p->peer;
+
+    if (peer != NULL && vc__peer_is(peer, link))
+        return peer;
+    if (peer != NULL && peer->n_links > 0) {
+        vc__error_put(error, VC_UNAVAILABLE, "%s is another server by now",
+                      vc__link_peer(link));
+        return NULL;
+    }
+    peer = vc__peer_new(p, link);
+    if (peer == NULL) {
+        vc__error_put(error, VC_RESOURCE_EXHAUSTED, "out of memory");
+        return NULL;
+    }
+    if (p->peer != NULL)
+        vc__pool_peer_drop(p->peer, unknown);
+    p->peer = peer;
+    return peer;
+}
+
+/* Under the lock. False with *error. */
+static bool
+link_join(struct vc__pool *p, struct vc__pool_link *pl,
+          struct cds_list_head *unknown, struct vc__error *error)
+{
+    struct vc__peer *peer = peer_for(p, &pl->link, unknown, error);
+
+    if (peer == NULL)
+        return false;
+    p->attempting = false;
+    vc__backoff_reset(&p->backoff);
+    p->lost.status = VC_OK;
+    atomic_store_explicit(&p->peer_message_max,
+                          1u << pl->link.accept.log2_message,
+                          memory_order_relaxed);
+    vc__peer_join(peer, pl);
+    vc__pool_launch(p);
+    if (peer->n_links < p->opts.min_links)
+        vc__pool_grow(p);
+    return true;
+}
+
+/* What the former server had of these died with it. */
+static void
+forgotten_fail(struct vc__link *link, struct cds_list_head *requests)
+{
+    struct vc__error error;
+
+    if (cds_list_empty(requests))
+        return;
+    vc__error_put(&error, VC_UNAVAILABLE,
+                  "%s was started anew, or has forgotten this client: calls "
+                  "that it had are lost",
+                  vc__link_peer(link));
+    vc__requests_fail(requests, &error, VC_OUTCOME_UNKNOWN);
+}
+
+static void
+on_up(struct vc__link *link)
+{
+    struct vc__pool_link *pl = pool_link_of(link);
+    struct vc__pool *p = pl->pool;
+    const struct vc__error ok = {.status = VC_OK};
+    struct vc__error error;
+    CDS_LIST_HEAD(connecting);
+    CDS_LIST_HEAD(unknown);
+    bool good;
+
+    vc__dialer_up(&p->attempt.dialer, &pl->try);
+    pthread_mutex_lock(&p->lock);
+    good = !p->closed && link_join(p, pl, &unknown, &error);
+    if (p->closed)
+        vc__error_put(&error, VC_CANCELLED, "closed");
+    if (good)
+        vc__pool_waiters_take(p, &connecting);
+    pthread_mutex_unlock(&p->lock);
+    if (!good) {
+        vc__link_close(link, error.status, "%s", error.text);
+        return;
+    }
+    forgotten_fail(link, &unknown);
+    vc__pool_push(p);
+    vc__pool_waiters_wake(&connecting, &ok);
+}
+
+/* --- frames ------------------------------------------------------------ */
+
+/* Under the lock. */
+static struct vc__session *
+session_find(const struct vc__pool_link *pl, uint32_t number)
+{
+    const struct vc__peer *peer = pl->peer;
+    struct vc__session *s;
+
+    if (peer == NULL || number < 1 || number > peer->n_seats)
+        return NULL;
+    s = peer->seats[number - 1];
+    return s != NULL && s->link == pl ? s : NULL;
+}
+
+/* Has nothing under way there any more, not even a CLOSE. */
+static bool
+peer_is_done(const struct vc__peer *peer)
+{
+    const struct vc__pool_link *pl;
+    const struct vc__session *s;
+
+    cds_list_for_each_entry (pl, &peer->links, node) {
+        cds_list_for_each_entry (s, &pl->sessions, node) {
+            if (s->client == NULL)
+                return false;
+        }
+    }
+    return !vc__peer_is_busy(peer);
+}
+
+/* A link of a peer that goes out of service and is done with. NULL when there
+ * is none. */
+static struct vc__link *
+former_link(struct vc__pool *p)
+{
+    struct vc__peer *peer;
+    struct vc__link *link = NULL;
+
+    pthread_mutex_lock(&p->lock);
+    cds_list_for_each_entry (peer, &p->former, node) {
+        if (peer->n_links > 0 && peer_is_done(peer))
+            link = &cds_list_entry(peer->links.next, struct vc__pool_link, node)
+                        ->link;
+    }
+    pthread_mutex_unlock(&p->lock);
+    return link;
+}
+
+/* Closing one link may take the others down, and the peer with the last. */
+void
+vc__pool_former_check(struct vc__pool *p)
+{
+    struct vc__link *link;
+
+    while ((link = former_link(p)) != NULL)
+        vc__link_close(link, VC_UNAVAILABLE, "it goes out of service");
+}
+
+static bool
+on_closed(struct vc__pool_link *pl, const struct vc__frame *f)
+{
+    struct vc__pool *p = pl->pool;
+    struct vc__session *s;
+    bool good;
+
+    pthread_mutex_lock(&p->lock);
+    s = session_find(pl, f->session);
+    good = s != NULL && vc__session_closed(s, f);
+    pthread_mutex_unlock(&p->lock);
+    if (!good)
+        vc__link_breach(&pl->link, "an answer to no CLOSE");
+    if (good && pl->peer != p->peer)
+        vc__pool_former_check(p);
+    return good;
+}
+
+static bool
+on_reply(struct vc__pool_link *pl, const struct vc__frame *f)
+{
+    struct vc__pool *p = pl->pool;
+    struct vc__assembly done = {0};
+    struct vc__reply_frame reply;
+    struct vc__request *r = NULL;
+    struct vc__pool_link *other = NULL;
+    struct vc__session *s;
+    bool good, refused;
+
+    pthread_mutex_lock(&p->lock);
+    s = session_find(pl, f->session);
+    if (s != NULL)
+        good = vc__session_reply(s, f, &r, &reply, &done);
+    else
+        good = p->closed ||
+               vc__link_breach(&pl->link, "a frame of a session that is not "
+                                          "open");
+    /* A slot is free. What goes now is pushed when the packet was handled,
+     * unless the session moves to another link for it. */
+    if (good && s != NULL && s->client != NULL && s->client->session == s) {
+        vc__client_launch(s->client);
+        other = s->link;
+    }
+    refused = !cds_list_empty(&p->refused) || !cds_list_empty(&p->broken);
+    pthread_mutex_unlock(&p->lock);
+    if (other != NULL && other != pl)
+        vc__link_push(&other->link);
+    if (refused)
+        vc__pool_refuse(p);
+    if (good) {
+        pl->useful = true;
+        p->barren = 0;
+    }
+    if (r != NULL)
+        r->replied(r, &reply);
+    if (done.total != 0) {
+        pthread_mutex_lock(&p->lock);
+        vc__assembly_end(&done, &p->budget);
+        vc__pool_count_replies(p);
+        pthread_mutex_unlock(&p->lock);
+    }
+    /* The peer changes on this thread only. */
+    if (good && pl->peer != p->peer)
+        vc__pool_former_check(p);
+    return good;
+}
+
+static bool
+on_busy(struct vc__link *link)
+{
+    const struct vc__pool_link *pl = pool_link_of(link);
+    bool busy;
+
+    pthread_mutex_lock(&pl->pool->lock);
+    busy = pl->n_busy > 0;
+    pthread_mutex_unlock(&pl->pool->lock);
+    return busy;
+}
+
+/* Sessions that have something under way end it; the others go elsewhere at
+ * once. Under the lock. */
+static void
+sessions_detach(struct vc__pool *p, struct vc__peer *peer)
+{
+    struct vc__client *c;
+
+    cds_list_for_each_entry (c, &p->clients, node) {
+        struct vc__session *s = c->session;
+
+        if (s == NULL || s->peer != peer)
+            continue;
+        c->session = NULL;
+        if (s->n_busy == 0)
+            vc__session_free(s);
+    }
+}
+
+/* The peer goes out of service: new calls go where the next link leads. */
+static bool
+on_goaway(struct vc__pool_link *pl)
+{
+    struct vc__pool *p = pl->pool;
+    struct vc__peer *peer = pl->peer;
+
+    if (peer == NULL)
+        return vc__link_breach(&pl->link,
+                               "a GOAWAY of a link that is not used");
+    if (peer == p->peer)
+        vc__attempt_cancel(p); /* a further link would be one of that peer */
+    pthread_mutex_lock(&p->lock);
+    if (peer == p->peer) {
+        p->peer = NULL;
+        p->attempting = false;
+        cds_list_add(&peer->node, &p->former);
+        sessions_detach(p, peer);
+        if (vc__pool_is_wanted(p))
+            vc__pool_attempt(p);
+    }
+    pthread_mutex_unlock(&p->lock);
+    vc__pool_former_check(p);
+    return true;
+}
+
+static bool
+on_frame(struct vc__link *link, const struct vc__frame *f)
+{
+    struct vc__pool_link *pl = pool_link_of(link);
+
+    if (f->type == VC__FRAME_GOAWAY)
+        return on_goaway(pl);
+    if (f->type == VC__FRAME_CLOSE)
+        return on_closed(pl, f);
+    if (f->type == VC__FRAME_REPLY || f->type == VC__FRAME_MESSAGE ||
+        f->type == VC__FRAME_WINDOW ||
+        (f->type == VC__FRAME_DATA && f->flags & VC__FRAME_OF_REPLY))
+        return on_reply(pl, f);
+    return vc__link_breach(link, "a frame that no server sends");
+}
+
+/* --- a link goes down -------------------------------------------------- */
+
+/* A peer that calls only still ran at has lost its last link. */
+static void
+former_lost(struct vc__pool *p, struct vc__peer *peer, struct vc__error error)
+{
+    CDS_LIST_HEAD(unknown);
+
+    pthread_mutex_lock(&p->lock);
+    vc__pool_peer_drop(peer, &unknown);
+    vc__pool_launch(p);
+    pthread_mutex_unlock(&p->lock);
+    vc__pool_push(p);
+    vc__requests_fail(&unknown, &error, VC_OUTCOME_UNKNOWN);
+}
+
+static void
+link_lost(struct vc__pool *p, struct vc__pool_link *pl)
+{
+    struct vc__peer *peer = pl->peer;
+    bool former;
+
+    pthread_mutex_lock(&p->lock);
+    vc__peer_leave(peer, pl);
+    former = peer != p->peer;
+    if (!former && peer->n_links == 0) {
+        p->lost = pl->link.error;
+        if (vc__pool_is_wanted(p))
+            vc__pool_attempt(p);
+        vc__pool_hurry(p);
+    } else if (!former && peer->n_links < p->opts.min_links) {
+        vc__pool_grow(p);
+    }
+    vc__pool_launch(p);
+    pthread_mutex_unlock(&p->lock);
+    if (former)
+        vc__peer_push(peer); /* what has moved to its other links */
+    vc__pool_push(p);
+    if (former && peer->n_links == 0)
+        former_lost(p, peer, pl->link.error);
+}
+
+/* Whoever takes all links of the peer down goes on with the next. */
+static void
+link_closed(struct vc__pool *p, struct vc__pool_link *pl)
+{
+    pthread_mutex_lock(&p->lock);
+    vc__peer_leave(pl->peer, pl);
+    pthread_mutex_unlock(&p->lock);
+    vc__pool_refuse(p);
+}
+
+/* A peer that is not to be resumed: all its links go, one after the other, and
+ * with the last all calls end. */
+static void
+link_broken(struct vc__pool *p, struct vc__pool_link *pl)
+{
+    struct vc__peer *peer = pl->peer;
+    const struct vc__error *why = &pl->link.error;
+
+    link_closed(p, pl);
+    peer->breaking = true;
+    while (peer->n_links > 0)
+        vc__link_close(
+            &cds_list_entry(peer->links.next, struct vc__pool_link, node)->link,
+            why->status, "%s", why->text);
+    if (peer != p->peer) {
+        former_lost(p, peer, *why);
+        return;
+    }
+    /* A further link would be one of a peer that we have forgotten. */
+    vc__attempt_cancel(p);
+    vc__pool_failed(p, why);
+}
+
+/* A lost link is made up for by another, unless the peer broke the protocol or
+ * has been silent for too long, or several in a row brought no reply. Those to
+ * a former peer, which we close ourselves, say nothing of the present one. */
+static bool
+is_resumable(struct vc__pool *p, const struct vc__pool_link *pl)
+{
+    if (pl->peer == p->peer && pl->idle_looks < IDLE_LOOKS)
+        p->barren = pl->useful ? 0 : p->barren + 1;
+    return pl->link.error.status == VC_UNAVAILABLE && !pl->link.silent &&
+           p->barren < BARREN_MAX;
+}
+
+/* It was up and could not join: the attempt has failed all the same. One that
+ * the dialer did not need any more is of no interest. */
+static void
+link_unused(struct vc__pool *p, const struct vc__link *link)
+{
+    bool waits;
+
+    pthread_mutex_lock(&p->lock);
+    waits = p->attempting && !p->attempt.dialer.active && !p->closed;
+    pthread_mutex_unlock(&p->lock);
+    if (waits && link->error.status != VC_CANCELLED)
+        vc__pool_failed(p, &link->error);
+}
+
+static void
+on_down(struct vc__link *link)
+{
+    struct vc__pool_link *pl = pool_link_of(link);
+    struct vc__pool *p = pl->pool;
+
+    if (vc__dialer_down(&p->attempt.dialer, &pl->try))
+        return;
+    if (pl->peer == NULL)
+        link_unused(p, link);
+    else if (p->closer != NULL || pl->peer->breaking)
+        link_closed(p, pl);
+    else if (is_resumable(p, pl))
+        link_lost(p, pl);
+    else
+        link_broken(p, pl);
+}
+
+static void
+on_gone(struct vc__link *link)
+{
+    struct vc__pool_link *pl = pool_link_of(link);
+    struct vc__pool *p = pl->pool;
+
+    vc__link_fini(link);
+    free(pl);
+    p->n_links--;
+    atomic_fetch_sub(&p->cap->n, 1);
+    vc__pool_close_check(p);
+}
+
+static const struct vc__link_ops pool_link_ops = {.up = on_up,
+                                                  .frame = on_frame,
+                                                  .busy = on_busy,
+                                                  .down = on_down,
+                                                  .gone = on_gone};
+
+/* Some links live a look longer than others, so that those that fall idle
+ * together are not closed together. nth: other for each of them. */
+static unsigned
+jitter_draw(const struct vc__pool *p, unsigned nth)
+{
+    uint64_t seed;
+
+    memcpy(&seed, p->instance, sizeof seed);
+    seed ^= (uint64_t)nth << 32;
+    return vc__chance_below(&seed, 2);
+}
+
+struct vc__pool_link *
+vc__pool_link_new(struct vc__pool *p, uint32_t timeout_ms)
+{
+    struct vc__pool_link *pl =
+        calloc(1, sizeof *pl + p->context->transport->wire_size);
+
+    if (pl == NULL)
+        return NULL;
+    pl->pool = p;
+    pl->try.link = &pl->link;
+    CDS_INIT_LIST_HEAD(&pl->sessions);
+    vc__link_init(&pl->link, p->context, pl + 1, &pool_link_ops, timeout_ms);
+    vc__link_keepalive_set(&pl->link, p->opts.keepalive_ms);
+    p->n_links++;
+    pl->jitter = jitter_draw(p, atomic_fetch_add(&p->cap->n, 1));
+    return pl;
+}
+
+/* --- idle links -------------------------------------------------------- */
+
+/* Has it carried no call for as long as idle links may live? IDLE_LOOKS lie
+ * between the first look that found it idle and the one that tells. */
+static bool
+link_is_idle(struct vc__pool_link *pl)
+{
+    if (pl->n_busy > 0)
+        pl->idle_looks = 0;
+    else if (pl->n_calls != pl->seen_calls)
+        pl->idle_looks = 1;
+    else
+        pl->idle_looks++;
+    pl->seen_calls = pl->n_calls;
+    return pl->idle_looks > IDLE_LOOKS + pl->jitter;
+}
+
+/* One that is idle and goes: no call begins on it any more. NULL when there is
+ * none. */
+static struct vc__pool_link *
+idle_find(struct vc__pool *p)
+{
+    struct vc__pool_link *pl, *idle = NULL;
+
+    pthread_mutex_lock(&p->lock);
+    if (p->peer != NULL) {
+        cds_list_for_each_entry (pl, &p->peer->links, node) {
+            if (link_is_idle(pl) && p->peer->n_links > p->opts.min_links)
+                idle = pl;
+        }
+    }
+    if (idle != NULL)
+        idle->leaving = true;
+    pthread_mutex_unlock(&p->lock);
+    return idle;
+}
+
+static void on_look(struct vc__timer *timer);
+
+void
+vc__pool_look(struct vc__pool *p)
+{
+    uint32_t ms = p->opts.idle_ms / IDLE_LOOKS;
+
+    /* Without memory for a timer idle links stay. */
+    vc__timer_start(&p->engine->timers, &p->look,
+                    vc__after_ms(vc__now(), ms > 0 ? ms : 1), on_look);
+}
+
+static void
+on_look(struct vc__timer *timer)
+{
+    struct vc__pool *p = caa_container_of(timer, struct vc__pool, look);
+    struct vc__pool_link *idle = idle_find(p);
+
+    if (idle != NULL)
+        vc__link_close(&idle->link, VC_UNAVAILABLE, "it was idle");
+    if (p->n_links > 0)
+        vc__pool_look(p);
+}

@@ -1,0 +1,106 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See cm/pool/pools.h. */
+#include "cm/pool/pools.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct entry {
+    struct vc__pool pool;
+    struct cds_list_head node;
+    unsigned users;
+};
+
+void
+vc__pools_init(struct vc__pools *ps, struct vc__cm *cm, const uint8_t *instance,
+               struct vc__link_cap *cap)
+{
+    ps->cm = cm;
+    ps->instance = instance;
+    ps->cap = cap;
+    pthread_mutex_init(&ps->lock, NULL);
+    CDS_INIT_LIST_HEAD(&ps->list);
+}
+
+void
+vc__pools_fini(struct vc__pools *ps)
+{
+    pthread_mutex_destroy(&ps->lock);
+}
+
+static bool
+same(const struct vc__pool_opts *a, const struct vc__pool_opts *b)
+{
+    return a->target.transport == b->target.transport &&
+           strcmp(a->target.host, b->target.host) == 0 &&
+           strcmp(a->target.port, b->target.port) == 0 &&
+           a->connect_ms == b->connect_ms && a->idle_ms == b->idle_ms &&
+           a->min_links == b->min_links && a->max_links == b->max_links &&
+           a->keepalive_ms == b->keepalive_ms &&
+           a->log2_message == b->log2_message &&
+           memcmp(&a->source, &b->source, sizeof a->source) == 0;
+}
+
+static struct entry *
+entry_find(struct vc__pools *ps, const struct vc__pool_opts *opts)
+{
+    struct entry *e;
+
+    cds_list_for_each_entry (e, &ps->list, node) {
+        if (same(&e->pool.opts, opts))
+            return e;
+    }
+    return NULL;
+}
+
+static struct entry *
+entry_new(struct vc__pools *ps, const struct vc__pool_opts *opts)
+{
+    struct entry *e = calloc(1, sizeof *e);
+
+    if (e == NULL)
+        return NULL;
+    vc__pool_init(&e->pool, ps->cm, ps->cap, opts, ps->instance);
+    cds_list_add(&e->node, &ps->list);
+    return e;
+}
+
+struct vc__pool *
+vc__pools_get(struct vc__pools *ps, const struct vc__pool_opts *opts)
+{
+    struct entry *e;
+
+    pthread_mutex_lock(&ps->lock);
+    e = entry_find(ps, opts);
+    if (e == NULL)
+        e = entry_new(ps, opts);
+    if (e != NULL)
+        e->users++;
+    pthread_mutex_unlock(&ps->lock);
+    return e == NULL ? NULL : &e->pool;
+}
+
+bool
+vc__pools_leave(struct vc__pools *ps, struct vc__pool *pool)
+{
+    struct entry *e = caa_container_of(pool, struct entry, pool);
+    bool last;
+
+    pthread_mutex_lock(&ps->lock);
+    last = --e->users == 0;
+    if (last)
+        cds_list_del(&e->node);
+    pthread_mutex_unlock(&ps->lock);
+    if (last)
+        vc__pool_shut(pool);
+    return last;
+}
+
+void
+vc__pools_end(struct vc__pool *pool)
+{
+    vc__pool_fini(pool);
+    free(caa_container_of(pool, struct entry, pool));
+}

@@ -1,0 +1,34 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The pools of one engine. Channels to the same target with the same options
+ * share one. Any thread. */
+#ifndef VC_CM_POOLS_H
+#define VC_CM_POOLS_H
+
+#include "cm/pool/pool.h"
+
+struct vc__pools {
+    struct vc__cm *cm;
+    const uint8_t *instance; /* of the runtime */
+    struct vc__link_cap *cap;
+    pthread_mutex_t lock;
+    struct cds_list_head list; /* lock */
+};
+
+void vc__pools_init(struct vc__pools *ps, struct vc__cm *cm,
+                    const uint8_t *instance, struct vc__link_cap *cap);
+/* Every pool must have been left and ended. */
+void vc__pools_fini(struct vc__pools *ps);
+
+/* The pool for these options, made if there is none. NULL without memory. */
+struct vc__pool *vc__pools_get(struct vc__pools *ps,
+                               const struct vc__pool_opts *opts);
+
+/* Leaves the pool. True for the last: it takes no requests any more, and when
+ * its clients are closed, vc__pools_end() takes it down, which blocks as
+ * vc__pool_fini() does. */
+bool vc__pools_leave(struct vc__pools *ps, struct vc__pool *pool);
+void vc__pools_end(struct vc__pool *pool);
+
+#endif

@@ -1,0 +1,512 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Slots, requests and replies of one session (doc/wire.md, section 4). */
+#include "cm/pool/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm/pool/client.h"
+#include "cm/pool/peer.h"
+#include "cm/pool/placement.h"
+#include "cm/pool/pool.h"
+#include "cm/pool/session_note.h"
+
+#define NO_SLOT UINT16_MAX
+
+void
+vc__request_count_end(struct vc__pool *pool, const struct vc__request *r)
+{
+    vc__pool_count(pool, VC__POOL_CALLS_ENDED, 1);
+    if (r->message != NULL)
+        vc__pool_count(pool, VC__POOL_STREAMS, -1);
+}
+
+void
+vc__request_complete(struct vc__pool *pool, struct vc__request *r)
+{
+    if (r->state == VC__REQUEST_WAITING)
+        vc__pool_count(pool, VC__POOL_CALLS_WAITING, -1);
+    r->state = VC__REQUEST_COMPLETING;
+    vc__request_count_end(pool, r);
+}
+
+/* --- birth and death --------------------------------------------------- */
+
+static void
+session_init(struct vc__session *s, struct vc__peer *peer)
+{
+    memset(s, 0, sizeof *s);
+    s->peer = peer;
+    s->slots = &s->first;
+    s->n_slots = 1;
+    s->first.next_free = NO_SLOT;
+    vc__flow_init(&s->flow, 1);
+    CDS_INIT_LIST_HEAD(&s->node);
+}
+
+/* Each client has room for one, so that opening the first allocates nothing.
+ * It needs another while calls still run at a former peer. */
+static struct vc__session *
+session_alloc(struct vc__peer *peer, struct vc__client *client)
+{
+    bool own = !client->own_used;
+    struct vc__session *s = own ? &client->own : malloc(sizeof *s);
+
+    if (s == NULL)
+        return NULL;
+    session_init(s, peer);
+    s->own = own;
+    s->client = client;
+    s->flow.weight = client->weight;
+    client->own_used = true;
+    return s;
+}
+
+static void
+session_give(struct vc__session *s)
+{
+    if (s->own)
+        s->client->own_used = false;
+    else
+        free(s);
+}
+
+struct vc__session *
+vc__session_new(struct vc__peer *peer, struct vc__client *client, bool *full)
+{
+    struct vc__session *s = session_alloc(peer, client);
+
+    *full = false;
+    if (s == NULL)
+        return NULL;
+    if (!vc__peer_seat(peer, s, full)) {
+        session_give(s);
+        return NULL;
+    }
+    cds_list_add_tail(&s->node, &peer->loose);
+    vc__pool_count(peer->pool, VC__POOL_SESSIONS, 1);
+    vc__pool_count(peer->pool, VC__POOL_SESSIONS_OPENED, 1);
+    return s;
+}
+
+static void
+assembly_drop(struct vc__session *s, struct vc__slot *slot)
+{
+    slot->wasted = false;
+    if (slot->assembly == NULL)
+        return;
+    vc__assembly_end(slot->assembly, &s->peer->pool->budget);
+    vc__pool_count_replies(s->peer->pool);
+    free(slot->assembly);
+    slot->assembly = NULL;
+}
+
+/* It is bound to nothing any more, and has no seat. */
+static void
+session_end(struct vc__session *s)
+{
+    if (s->link != NULL) {
+        /* A CANCEL may wait there for a credit. */
+        vc__link_drop(&s->link->link, &s->flow);
+        vc__session_unbind(s);
+    }
+    for (unsigned i = 0; i < s->n_slots; i++)
+        assembly_drop(s, &s->slots[i]);
+    cds_list_del(&s->node);
+    if (s->slots != &s->first)
+        free(s->slots);
+    session_give(s);
+}
+
+void
+vc__session_free(struct vc__session *s)
+{
+    vc__peer_unseat(s->peer, s);
+    vc__pool_count(s->peer->pool, VC__POOL_SESSIONS, -1);
+    session_end(s);
+}
+
+/* --- slots ------------------------------------------------------------- */
+
+static void
+slot_free(struct vc__session *s, uint16_t i)
+{
+    s->slots[i].busy = false;
+    s->slots[i].request = NULL;
+    s->slots[i].next_free = s->free_slot;
+    s->free_slot = i;
+}
+
+/* Doubles the slots within the peer's limit. */
+static bool
+slots_grow(struct vc__session *s)
+{
+    struct vc__slot *slots, *old = s->slots;
+    unsigned n = s->n_slots * 2u;
+
+    if (n > s->peer->max_slots)
+        n = s->peer->max_slots;
+    if (n <= s->n_slots)
+        return false;
+    slots = realloc(old == &s->first ? NULL : old, n * sizeof *slots);
+    if (slots == NULL)
+        return false;
+    if (old == &s->first)
+        *slots = s->first;
+    memset(slots + s->n_slots, 0, (n - s->n_slots) * sizeof *slots);
+    s->slots = slots;
+    while (s->n_slots < n)
+        slot_free(s, s->n_slots++);
+    return true;
+}
+
+/* NO_SLOT when all are taken. */
+static uint16_t
+slot_take(struct vc__session *s)
+{
+    uint16_t i;
+
+    if (s->free_slot == NO_SLOT && !slots_grow(s))
+        return NO_SLOT;
+    i = s->free_slot;
+    s->free_slot = s->slots[i].next_free;
+    s->slots[i].busy = true;
+    return i;
+}
+
+/* One more, or less, is under way. */
+static void
+busy_more(struct vc__session *s)
+{
+    s->n_busy++;
+    s->link->n_busy++;
+    s->link->n_calls++;
+}
+
+static void
+busy_less(struct vc__session *s)
+{
+    s->n_busy--;
+    if (s->link != NULL)
+        s->link->n_busy--;
+}
+
+void
+vc__session_slot_end(struct vc__session *s, uint16_t slot)
+{
+    slot_free(s, slot);
+    busy_less(s);
+}
+
+/* --- binding ----------------------------------------------------------- */
+
+static void
+append(struct vc__session *s, struct vc__send *send)
+{
+    send->flow = &s->flow;
+    vc__link_append(&s->link->link, send);
+}
+
+/* The slot's caller has given up: the peer's handler is told, and the peer's
+ * answer tells that the slot is free. False without memory. */
+static bool
+cancel_send(struct vc__session *s, uint16_t i)
+{
+    struct vc__send *send = vc__note_new(s, VC__FRAME_CANCEL, 0);
+
+    if (send == NULL)
+        return false;
+    send->frame.slot = i;
+    send->frame.sequence = s->slots[i].sequence;
+    vc__pool_count(s->peer->pool, VC__POOL_CANCELS_SENT, 1);
+    append(s, send);
+    return true;
+}
+
+/* What is under way goes again. A call that nobody waits for any more is
+ * cancelled. */
+static bool
+slot_resend(struct vc__session *s, uint16_t i)
+{
+    struct vc__request *r = s->slots[i].request;
+
+    if (r == NULL)
+        return cancel_send(s, i);
+    r->send->fresh = false;
+    if (r->exposed)
+        vc__pool_count(s->peer->pool, VC__POOL_CALLS_SENT_AGAIN, 1);
+    append(s, r->send);
+    return true;
+}
+
+static void
+link_take(struct vc__session *s, struct vc__pool_link *pl)
+{
+    cds_list_del(&s->node);
+    cds_list_add_tail(&s->node, &pl->sessions);
+    s->link = pl;
+    if (s->binding != 0 && s->client != NULL)
+        vc__pool_count(s->peer->pool, VC__POOL_SESSIONS_MOVED, 1);
+    s->binding = vc__peer_binding(s->peer);
+    pl->n_busy += s->n_busy;
+}
+
+static bool
+open_send(struct vc__session *s)
+{
+    struct vc__send *send = vc__note_open(s);
+
+    if (send == NULL)
+        return false;
+    append(s, send);
+    s->open_here = true;
+    return true;
+}
+
+/* A session that is closing has lost its CLOSE, or the answer to it; or the
+ * peer may not have had its OPEN yet. */
+static bool
+close_send(struct vc__session *s)
+{
+    struct vc__send *send;
+
+    if (s->open != NULL && !s->open_here) {
+        if (!open_send(s))
+            return false;
+        s->binding = vc__peer_binding(s->peer);
+    }
+    send = vc__note_new(s, VC__FRAME_CLOSE, 0);
+    if (send != NULL)
+        append(s, send);
+    return send != NULL;
+}
+
+bool
+vc__session_bind(struct vc__session *s, struct vc__pool_link *pl)
+{
+    bool good = true;
+
+    link_take(s, pl);
+    if (s->client == NULL) {
+        good = close_send(s);
+        if (!good)
+            vc__session_unbind(s);
+        return good;
+    }
+    if (!open_send(s)) {
+        vc__session_unbind(s);
+        return false;
+    }
+    for (uint16_t i = 0; i < s->n_slots; i++) {
+        if (s->slots[i].busy)
+            good = slot_resend(s, i) && good;
+    }
+    return good;
+}
+
+/* The link that carried a stream is lost, and it ends with it. */
+static void
+stream_break(struct vc__session *s, struct vc__slot *slot,
+             const struct vc__error *why)
+{
+    struct vc__pool *p = s->peer->pool;
+    struct vc__request *r = slot->request;
+
+    vc__request_complete(p, r);
+    slot->request = NULL;
+    s->bytes -= r->send->frame.body_len;
+    p->broken_by = *why;
+    cds_list_add_tail(&r->node, &p->broken);
+}
+
+void
+vc__session_unbind(struct vc__session *s)
+{
+    const struct vc__error *why = &s->link->link.error;
+
+    s->link->n_busy -= s->n_busy;
+    s->link = NULL;
+    s->open_here = false;
+    cds_list_del(&s->node);
+    cds_list_add_tail(&s->node, &s->peer->loose);
+    for (unsigned i = 0; i < s->n_slots; i++) {
+        struct vc__slot *slot = &s->slots[i];
+
+        assembly_drop(s, slot);
+        if (slot->request != NULL)
+            slot->request->exposed = vc__request_is_exposed(slot->request);
+        if (slot->request != NULL && slot->stream)
+            stream_break(s, slot, why);
+    }
+}
+
+/* --- requests ---------------------------------------------------------- */
+
+/* A session that has something under way may have so much, and no more. */
+static bool
+is_over_quota(const struct vc__session *s, const struct vc__request *r)
+{
+    uint32_t quota = s->client->quota;
+
+    return quota != 0 && s->n_busy > 0 &&
+           (s->bytes > quota || r->send->frame.body_len > quota - s->bytes);
+}
+
+void
+vc__session_add(struct vc__session *s, struct vc__request *r,
+                struct vc__send *send)
+{
+    send->frame.slot = r->slot;
+    send->frame.session = s->number;
+    send->frame.sequence = s->slots[r->slot].sequence;
+    append(s, send);
+}
+
+static void
+queued_add(struct vc__session *s, struct vc__request *r)
+{
+    while (!cds_list_empty(&r->queued)) {
+        struct vc__send *send =
+            cds_list_entry(r->queued.next, struct vc__send, node);
+
+        cds_list_del(&send->node);
+        vc__session_add(s, r, send);
+    }
+}
+
+bool
+vc__session_launch(struct vc__session *s, struct vc__request *r)
+{
+    uint16_t slot = is_over_quota(s, r) ? NO_SLOT : slot_take(s);
+
+    if (slot == NO_SLOT)
+        return false;
+    r->session = s;
+    r->slot = slot;
+    r->send->frame.type = VC__FRAME_CALL;
+    r->send->frame.slot = slot;
+    r->send->frame.session = s->number;
+    r->send->frame.sequence = ++s->slots[slot].sequence;
+    s->slots[slot].request = r;
+    s->slots[slot].stream = r->send->frame.flags & VC__FRAME_STREAMS;
+    s->bytes += r->send->frame.body_len;
+    r->state = VC__REQUEST_SENT;
+    busy_more(s);
+    append(s, r->send);
+    if (r->message != NULL)
+        queued_add(s, r);
+    return true;
+}
+
+/* Nothing of it has gone: the slot is as if never taken. */
+static void
+slot_rewind(struct vc__session *s, uint16_t i)
+{
+    s->slots[i].sequence--;
+    slot_free(s, i);
+    busy_less(s);
+    vc__pool_tidy(s->peer->pool, s->peer);
+}
+
+/* Else the slot stays busy until the reply comes, for the server may still run
+ * it. */
+enum vc_outcome
+vc__session_abandon(struct vc__session *s, struct vc__request *r)
+{
+    bool stream = s->slots[r->slot].stream;
+    /* Messages of a stream may have been queued behind it. */
+    bool back =
+        !stream && s->link != NULL && vc__link_unsend(&s->link->link, r->send);
+
+    s->bytes -= r->send->frame.body_len;
+    if (back && !r->exposed) {
+        slot_rewind(s, r->slot);
+        return VC_OUTCOME_NOT_EXECUTED;
+    }
+    s->slots[r->slot].request = NULL;
+    /* In the same flow, so behind the request or its first part, and before
+     * the slot's next. Without a link the next one will bring it; without
+     * memory the handler runs on until its deadline. */
+    if (s->link != NULL)
+        cancel_send(s, r->slot);
+    return stream || vc__request_is_exposed(r) ? VC_OUTCOME_UNKNOWN
+                                               : VC_OUTCOME_NOT_EXECUTED;
+}
+
+struct vc__request *
+vc__session_take(struct vc__session *s)
+{
+    for (uint16_t i = 0; i < s->n_slots; i++) {
+        struct vc__request *r = s->slots[i].request;
+
+        if (r != NULL) {
+            s->slots[i].request = NULL;
+            s->bytes -= r->send->frame.body_len;
+            return r;
+        }
+    }
+    return NULL;
+}
+
+/* --- closing ----------------------------------------------------------- */
+
+/* What is left of a session until the peer has answered that it is closed: its
+ * client goes, and what it had with it. */
+static struct vc__session *
+session_remains(struct vc__session *s)
+{
+    const struct vc_service *service = s->client->service;
+    uint32_t len = s->known ? 0 : vc__note_open_len(service);
+    struct vc__session *left = malloc(sizeof *left + len);
+
+    if (left == NULL)
+        return NULL;
+    session_init(left, s->peer);
+    left->number = s->number;
+    left->binding = s->binding;
+    left->open_here = s->open_here;
+    if (!s->known) {
+        vc__note_open_put(service, (uint8_t *)(left + 1));
+        left->open = (const uint8_t *)(left + 1);
+        left->open_len = len;
+    }
+    return left;
+}
+
+struct vc__link *
+vc__session_close(struct vc__session *s)
+{
+    struct vc__peer *peer = s->peer;
+    struct vc__pool_link *pl =
+        s->link != NULL ? s->link : vc__placement_link(peer);
+    struct vc__session *left;
+
+    /* With the pool the links go, and the peer needs no word of one session. */
+    if (s->binding == 0 || peer->pool->closed) {
+        vc__session_free(s);
+        return NULL;
+    }
+    left = session_remains(s);
+    vc__peer_reseat(peer, s->number, left);
+    session_end(s);
+    if (left == NULL) { /* its number is not used again */
+        vc__pool_count(peer->pool, VC__POOL_SESSIONS, -1);
+        return NULL;
+    }
+    cds_list_add_tail(&left->node, &peer->loose);
+    /* Else it waits for a link that comes up. */
+    if (pl == NULL || !vc__session_bind(left, pl))
+        return NULL;
+    return &pl->link;
+}
+
+bool
+vc__session_closed(struct vc__session *s, const struct vc__frame *f)
+{
+    if (s->client != NULL || f->sequence != s->binding)
+        return false;
+    vc__session_free(s);
+    return true;
+}

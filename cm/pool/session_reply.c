@@ -1,0 +1,282 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What the server sends to a session: replies, and messages of streams. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm/pool/pool.h"
+#include "cm/pool/session.h"
+#include "transport/core/le.h"
+
+/* --- replies ----------------------------------------------------------- */
+
+/* A frame of the server breaks this rule. False. */
+static bool
+breach(struct vc__session *s, const char *rule)
+{
+    return vc__link_breach(&s->link->link, rule);
+}
+
+static const char *
+loss_text(enum vc__assembly_loss loss)
+{
+    static const char *const texts[] = {
+        [VC__ASSEMBLY_KEPT] = "",
+        [VC__ASSEMBLY_TOO_LONG] = "the reply is over our limit of messages",
+        [VC__ASSEMBLY_NO_BUDGET] = "too many long replies at a time",
+        [VC__ASSEMBLY_NO_MEMORY] = "out of memory for the reply",
+    };
+
+    return texts[loss];
+}
+
+static void
+reply_lost(enum vc__assembly_loss loss, struct vc__reply_frame *reply)
+{
+    const char *text = loss_text(loss);
+
+    reply->status = VC_RESOURCE_EXHAUSTED;
+    reply->body = (const uint8_t *)text;
+    reply->len = (uint32_t)strlen(text);
+}
+
+/* The request has its answer. */
+static void
+request_take(struct vc__session *s, struct vc__slot *slot,
+             struct vc__request **r)
+{
+    *r = slot->request;
+    if (*r != NULL) {
+        vc__request_complete(s->peer->pool, *r);
+        s->bytes -= (*r)->send->frame.body_len;
+    }
+    slot->request = NULL;
+}
+
+/* The reply is whole: its slot is free for the next. */
+static void
+reply_take(struct vc__session *s, const struct vc__frame *f,
+           struct vc__request **r)
+{
+    request_take(s, &s->slots[f->slot], r);
+    vc__session_slot_end(s, f->slot);
+}
+
+static bool
+has_parts(const struct vc__slot *slot)
+{
+    return slot->assembly != NULL || slot->wasted;
+}
+
+/* Without memory for an assembly the parts are let go by, and slot->wasted. */
+static bool
+assembly_begin(struct vc__session *s, struct vc__slot *slot,
+               const struct vc__frame *f)
+{
+    struct vc__pool *p = s->peer->pool;
+    bool good;
+
+    slot->assembly = calloc(1, sizeof *slot->assembly);
+    slot->wasted = slot->assembly == NULL;
+    good =
+        slot->wasted || vc__assembly_begin(slot->assembly, f,
+                                           vc__pool_message_max(p), &p->budget);
+    vc__pool_count_replies(p);
+    return good || breach(s, "a first part that is none");
+}
+
+/* Its call ends now; its slot is busy until the last part has come. */
+static bool
+reply_begin(struct vc__session *s, const struct vc__frame *f,
+            struct vc__request **r, struct vc__reply_frame *reply)
+{
+    struct vc__slot *slot = &s->slots[f->slot];
+
+    if (f->method != VC_OK)
+        return breach(s, "an error in parts");
+    if (!assembly_begin(s, slot, f))
+        return false;
+    if (slot->wasted) {
+        request_take(s, slot, r);
+        reply->outcome = VC_OUTCOME_EXECUTED;
+        reply->metadata = (struct vc__metadata){.len = 0};
+        reply_lost(VC__ASSEMBLY_NO_MEMORY, reply);
+    }
+    return true;
+}
+
+/* A part that is not kept. */
+static bool
+part_wasted(struct vc__session *s, const struct vc__frame *f)
+{
+    struct vc__slot *slot = &s->slots[f->slot];
+
+    slot->wasted = f->flags & VC__FRAME_MORE;
+    if (!slot->wasted && !slot->in_message)
+        vc__session_slot_end(s, f->slot);
+    return true;
+}
+
+/* Where the server streams, a good reply has no message. */
+static bool
+reply_fits(const struct vc__slot *slot, const struct vc__frame *f)
+{
+    return !(slot->stream & VC__FRAME_SERVER_STREAM) || f->method != VC_OK ||
+           f->body_len == 0;
+}
+
+#define BETWEEN_PARTS "a frame between the parts of a message"
+
+static bool
+reply_first(struct vc__session *s, const struct vc__frame *f,
+            struct vc__request **r, struct vc__reply_frame *reply)
+{
+    struct vc__slot *slot = &s->slots[f->slot];
+
+    if (has_parts(slot))
+        return breach(s, BETWEEN_PARTS);
+    if (!reply_fits(slot, f))
+        return breach(s, "a reply with a message where the server streams");
+    if (f->flags & VC__FRAME_MORE)
+        return reply_begin(s, f, r, reply);
+    if (f->flags & VC__FRAME_NOT_EXECUTED && f->method == VC_OK)
+        return breach(s, "a good reply of a call that was not executed");
+    reply->status = (enum vc_status)f->method;
+    reply->outcome = f->flags & VC__FRAME_NOT_EXECUTED ? VC_OUTCOME_NOT_EXECUTED
+                                                       : VC_OUTCOME_EXECUTED;
+    reply->body = f->body;
+    reply->len = f->body_len;
+    reply->metadata = vc__metadata_of(f);
+    reply_take(s, f, r);
+    return true;
+}
+
+/* A message of a stream is whole. */
+static bool
+message_whole(struct vc__session *s, struct vc__slot *slot,
+              struct vc__metadata m, const uint8_t *body, uint32_t len,
+              const char *loss)
+{
+    /* Nobody waits for it any more. */
+    return slot->request == NULL ||
+           slot->request->message(slot->request, &m, body, len, loss) ||
+           breach(s, "a MESSAGE over its window");
+}
+
+static bool
+message_first(struct vc__session *s, const struct vc__frame *f)
+{
+    struct vc__slot *slot = &s->slots[f->slot];
+
+    if (!(slot->stream & VC__FRAME_SERVER_STREAM))
+        return breach(s, "a MESSAGE of a server that does not stream");
+    if (has_parts(slot))
+        return breach(s, BETWEEN_PARTS);
+    slot->in_message = true;
+    if (f->flags & VC__FRAME_MORE)
+        return assembly_begin(s, slot, f) &&
+               (!slot->wasted ||
+                message_whole(s, slot, vc__metadata_of(f), NULL,
+                              vc__get32(f->body),
+                              loss_text(VC__ASSEMBLY_NO_MEMORY)));
+    return message_whole(s, slot, vc__metadata_of(f), f->body, f->body_len,
+                         NULL);
+}
+
+static bool
+window_take(struct vc__session *s, const struct vc__slot *slot,
+            const struct vc__frame *f)
+{
+    if (!slot->stream)
+        return breach(s, "a WINDOW of no stream");
+    return slot->request == NULL ||
+           slot->request->window(slot->request, f->deadline) ||
+           breach(s, "a WINDOW that cannot be");
+}
+
+static bool
+message_more(struct vc__session *s, struct vc__slot *slot,
+             struct vc__assembly *done)
+{
+    const char *loss =
+        done->loss == VC__ASSEMBLY_KEPT ? NULL : loss_text(done->loss);
+    bool good = message_whole(s, slot, vc__assembly_metadata(done), done->data,
+                              done->total, loss);
+
+    vc__assembly_end(done, &s->peer->pool->budget);
+    vc__pool_count_replies(s->peer->pool);
+    return good;
+}
+
+static bool
+reply_more(struct vc__session *s, const struct vc__frame *f,
+           struct vc__request **r, struct vc__reply_frame *reply,
+           struct vc__assembly *done)
+{
+    struct vc__slot *slot = &s->slots[f->slot];
+    int got;
+
+    if (slot->wasted)
+        return part_wasted(s, f);
+    if (slot->assembly == NULL)
+        return breach(s, "DATA of no message");
+    got = vc__assembly_add(slot->assembly, f, &s->peer->pool->budget);
+    vc__pool_count_replies(s->peer->pool);
+    if (got < 0)
+        return breach(s, "DATA that is not the next part");
+    if (got == 0)
+        return true;
+    *done = *slot->assembly;
+    free(slot->assembly);
+    slot->assembly = NULL;
+    if (slot->in_message)
+        return message_more(s, slot, done);
+    reply->outcome = VC_OUTCOME_EXECUTED;
+    reply->metadata = vc__assembly_metadata(done);
+    if (done->loss != VC__ASSEMBLY_KEPT) {
+        reply_lost(done->loss, reply);
+    } else {
+        reply->status = VC_OK;
+        reply->body = done->data;
+        reply->len = done->total;
+    }
+    reply_take(s, f, r);
+    return true;
+}
+
+#define OF_NO_CALL "an answer to no call that is under way"
+
+bool
+vc__session_reply(struct vc__session *s, const struct vc__frame *f,
+                  struct vc__request **r, struct vc__reply_frame *reply,
+                  struct vc__assembly *done)
+{
+    const struct vc__request *asked;
+
+    *r = NULL;
+    if (s->client == NULL)
+        return true; /* what was on its way when it was closed */
+    if (f->slot >= s->n_slots || !s->slots[f->slot].busy ||
+        s->slots[f->slot].sequence != f->sequence)
+        return breach(s, OF_NO_CALL);
+    /* What still waits for a credit cannot be answered, and must not end while
+     * the link has it in its queue. */
+    asked = s->slots[f->slot].request;
+    if (asked != NULL &&
+        !atomic_load_explicit(&asked->send->gone, memory_order_acquire))
+        return breach(s, OF_NO_CALL);
+    s->known = true;
+    switch (f->type) {
+    case VC__FRAME_REPLY:
+        s->slots[f->slot].in_message = false;
+        return reply_first(s, f, r, reply);
+    case VC__FRAME_MESSAGE:
+        return message_first(s, f);
+    case VC__FRAME_WINDOW:
+        return window_take(s, &s->slots[f->slot], f);
+    default:
+        break;
+    }
+    return reply_more(s, f, r, reply, done);
+}

@@ -1,0 +1,377 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * How work requests are carried out: one after another, each in one moment at
+ * both ends (the other is in qp_respond.c); its completion follows when the acknowledgement has come. Rules
+ * may do anything while something is noted, so that what was known of a QP
+ * before holds after only when its epoch is the same. */
+#include <string.h>
+
+#include "fake/verbs.h"
+
+#define BETWEEN_SENDS (100 + fake__random(400))
+
+static struct {
+    fake_see_send *send;
+    void *arg;
+} see;
+
+void
+fake_see(fake_see_send *send, void *arg)
+{
+    see.send = send;
+    see.arg = arg;
+}
+
+const char *
+fake__op_name(enum ibv_wr_opcode opcode)
+{
+    static const char *const names[] = {
+        [IBV_WR_RDMA_WRITE] = "WRITE",
+        [IBV_WR_RDMA_WRITE_WITH_IMM] = "WRITE_WITH_IMM",
+        [IBV_WR_SEND] = "SEND",
+        [IBV_WR_SEND_WITH_IMM] = "SEND_WITH_IMM",
+        [IBV_WR_RDMA_READ] = "READ",
+        [IBV_WR_ATOMIC_CMP_AND_SWP] = "CMP_AND_SWP",
+        [IBV_WR_ATOMIC_FETCH_AND_ADD] = "FETCH_AND_ADD",
+        [IBV_WR_LOCAL_INV] = "LOCAL_INV",
+        [IBV_WR_BIND_MW] = "BIND_MW",
+        [IBV_WR_SEND_WITH_INV] = "SEND_WITH_INV",
+    };
+
+    return names[opcode];
+}
+
+/* --- the engine -------------------------------------------------------- */
+
+static void carry_out(struct fake__qp *qp);
+
+static bool
+current(const struct fake__qp *qp, uint64_t epoch)
+{
+    return !qp->obj.dead && qp->epoch == epoch;
+}
+
+static void
+step(void *obj, uint64_t epoch)
+{
+    struct fake__qp *qp = obj;
+
+    if (!current(qp, epoch))
+        return;
+    qp->busy = false;
+    if (qp->out != NULL)
+        carry_out(qp);
+}
+
+static void
+step_after(struct fake__qp *qp, uint64_t delay)
+{
+    qp->busy = true;
+    fake__after(delay, step, qp, qp->epoch);
+}
+
+void
+fake__wire_kick(struct fake__qp *qp)
+{
+    if (!qp->busy && !qp->stuck)
+        step_after(qp, fake__latency());
+}
+
+static void
+acknowledged(void *obj, uint64_t epoch)
+{
+    struct fake__qp *qp = obj;
+    struct fake__wqe *w;
+    enum ibv_wc_status status;
+
+    if (!current(qp, epoch))
+        return;
+    w = fake__queue_pop(&qp->sq);
+    status = w->status;
+    fake__qp_sent(qp, w, status);
+    if (status != IBV_WC_SUCCESS && current(qp, epoch))
+        fake__qp_error(qp);
+}
+
+/* The first that was not carried out is: its completion comes after `delay`,
+ * and after those before it. */
+static void
+finish(struct fake__qp *qp, enum ibv_wc_status status, uint64_t delay)
+{
+    uint64_t at = fake__world.now + delay;
+
+    if (at < qp->ack_at)
+        at = qp->ack_at;
+    qp->ack_at = at;
+    qp->out->status = status;
+    qp->out = qp->out->next;
+    qp->stuck = status != IBV_WC_SUCCESS;
+    fake__after(at - fake__world.now, acknowledged, qp, qp->epoch);
+    if (!qp->stuck && qp->out != NULL)
+        step_after(qp, BETWEEN_SENDS);
+}
+
+/* --- trying again ------------------------------------------------------ */
+
+static void
+timed_out(void *obj, uint64_t epoch)
+{
+    struct fake__qp *qp = obj;
+    bool for_ever = fake__rxe() && qp->attr.retry_cnt == 7;
+
+    if (!current(qp, epoch))
+        return;
+    qp->busy = false;
+    if (!for_ever && qp->out->tries++ >= qp->attr.retry_cnt)
+        finish(qp, IBV_WC_RETRY_EXC_ERR, 0);
+    else
+        carry_out(qp);
+}
+
+/* A timeout of 0 is none: what is lost stays lost. */
+static void
+lost(struct fake__qp *qp)
+{
+    qp->busy = true;
+    if (qp->attr.timeout != 0)
+        fake__after(UINT64_C(4096) << qp->attr.timeout, timed_out, qp,
+                    qp->epoch);
+}
+
+static uint64_t
+rnr_delay(unsigned timer)
+{
+    static const uint32_t hundredths[32] = {
+        65536, 1,    2,    3,    4,    6,     8,     12,    16,    24,    32,
+        48,    64,   96,   128,  192,  256,   384,   512,   768,   1024,  1536,
+        2048,  3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
+    };
+    /* By the specification's table: 1 is 0.01 ms, 14 is 1.28 ms. */
+    return hundredths[timer] * 10 * FAKE__US;
+}
+
+static void
+not_ready(struct fake__qp *qp, const struct fake__qp *peer)
+{
+    struct fake__wqe *w = qp->out;
+
+    if (qp->attr.rnr_retry != 7 && w->rnr_tries++ >= qp->attr.rnr_retry)
+        finish(qp, IBV_WC_RNR_RETRY_EXC_ERR, fake__latency());
+    else
+        step_after(qp, rnr_delay(peer->attr.min_rnr_timer));
+}
+
+/* --- own memory -------------------------------------------------------- */
+
+static bool
+writes_here(enum ibv_wr_opcode opcode)
+{
+    return opcode == IBV_WR_RDMA_READ || opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
+           opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+/* The sender's memory; how many pieces, or -1. */
+static int
+own_pieces(struct fake__qp *qp, struct fake__wqe *w, struct fake__piece *pieces)
+{
+    unsigned access = writes_here(w->opcode) ? IBV_ACCESS_LOCAL_WRITE : 0;
+
+    if (w->flags & IBV_SEND_INLINE) {
+        pieces[0] = (struct fake__piece){w->data, w->length};
+        return 1;
+    }
+    if (!fake__local_pieces(qp->device, qp->pd, w, access, pieces))
+        return -1;
+    return (int)w->n_sge;
+}
+
+/* --- the requester ----------------------------------------------------- */
+
+static const union ibv_gid *
+gid_to(const struct fake__qp *qp, const struct fake__wqe *w)
+{
+    return qp->type == IBV_QPT_UD ? &w->dgid : &qp->attr.ah_attr.grh.dgid;
+}
+
+static struct fake__qp *
+qp_at(struct fake__qp *qp, const union ibv_gid *gid, uint32_t number)
+{
+    struct fake_host *to = fake__host_of_gid(gid);
+    struct fake__qp *peer;
+
+    if (to == NULL || to->device == NULL || to->device->gone ||
+        !fake__reaches(qp->device->host, to))
+        return NULL;
+    peer = fake__device_qp(to->device, number);
+    if (peer == NULL || peer->type != qp->type || !fake__qp_receives(peer))
+        return NULL;
+    return peer;
+}
+
+static struct fake__qp *
+peer_of(struct fake__qp *qp)
+{
+    struct fake__qp *peer =
+        qp_at(qp, &qp->attr.ah_attr.grh.dgid, qp->attr.dest_qp_num);
+
+    if (peer == NULL || peer->attr.dest_qp_num != qp->number ||
+        fake__host_of_gid(&peer->attr.ah_attr.grh.dgid) != qp->device->host)
+        return NULL;
+    return peer;
+}
+
+/* Its bytes as they are now, for who wants to see them. */
+static void
+show(struct fake__qp *qp, const struct fake__wqe *w, const char *to)
+{
+    uint8_t *bytes;
+    uint32_t at = 0;
+
+    if (see.send == NULL || w->opcode != IBV_WR_SEND)
+        return;
+    bytes = fake__alloc(w->length + 1);
+    if (w->flags & IBV_SEND_INLINE)
+        memcpy(bytes, w->data, w->length);
+    else
+        for (unsigned i = 0; i < w->n_sge; at += w->sge[i++].length)
+            memcpy(bytes + at, (const void *)(uintptr_t)w->sge[i].addr,
+                   w->sge[i].length);
+    see.send(qp->obj.context->process->name, to, bytes, w->length, see.arg);
+}
+
+/* Tells of it once for each time that it goes out; whether it goes on now. */
+static bool
+passes(struct fake__qp *qp, struct fake__wqe *w)
+{
+    const struct fake_host *to = fake__host_of_gid(gid_to(qp, w));
+    uint64_t epoch = qp->epoch;
+    struct fake__fate fate;
+
+    if (w->noted)
+        return true;
+    w->noted = true;
+    qp->busy = true; /* a deed may post */
+    show(qp, w, to == NULL ? "nowhere" : to->name);
+    fate = fake__note("%s qp %u: %s %u B -> %s", qp->obj.context->process->name,
+                      qp->number, fake__op_name(w->opcode), w->length,
+                      to == NULL ? "nowhere" : to->name);
+    if (fate.flush)
+        fake__qp_error(qp);
+    /* Who was killed at this very moment has not sent it. */
+    if (!current(qp, epoch) || qp->obj.context->process->doomed)
+        return false;
+    qp->busy = false;
+    if (fate.lose || fate.drop) {
+        w->noted = false;
+        if (qp->type == IBV_QPT_UD)
+            finish(qp, IBV_WC_SUCCESS, 0);
+        else
+            lost(qp);
+        return false;
+    }
+    if (fate.delay > 0)
+        step_after(qp, fate.delay);
+    return fate.delay == 0;
+}
+
+static enum ibv_wc_status
+check_own(const struct fake__qp *qp, const struct fake__wqe *w, int n)
+{
+    if (n < 0)
+        return fake__protection();
+    if (w->length > FAKE__MAX_MSG)
+        return IBV_WC_LOC_LEN_ERR;
+    if (fake__rxe())
+        return qp->device->host->port_up ? IBV_WC_SUCCESS
+                                         : IBV_WC_LOC_QP_OP_ERR;
+    if (writes_here(w->opcode) && qp->attr.max_rd_atomic == 0)
+        return IBV_WC_LOC_QP_OP_ERR;
+    return IBV_WC_SUCCESS;
+}
+
+static void
+rc_carry(struct fake__qp *qp, struct fake__wqe *w, struct fake__piece *own,
+         size_t n)
+{
+    struct fake__qp *peer = peer_of(qp);
+    uint64_t epoch = qp->epoch;
+    enum ibv_wc_status status;
+
+    w->noted = false; /* should it go out again */
+    if (peer == NULL) {
+        lost(qp);
+        return;
+    }
+    qp->busy = true; /* a deed may post */
+    status = fake__respond(qp, peer, w, own, n);
+    if (!current(qp, epoch))
+        return;
+    qp->busy = false;
+    if (status == FAKE__NOT_READY)
+        not_ready(qp, peer);
+    else
+        finish(qp, status, fake__latency());
+}
+
+static void
+local_carry(struct fake__qp *qp, struct fake__wqe *w)
+{
+    bool bind = w->opcode == IBV_WR_BIND_MW;
+    bool ok =
+        bind ? fake__window_bind(qp, w) : fake__key_invalidate(qp, w->imm);
+
+    if (ok)
+        finish(qp, IBV_WC_SUCCESS, 0);
+    else
+        finish(qp,
+               bind || !fake__rxe() ? IBV_WC_MW_BIND_ERR : IBV_WC_LOC_QP_OP_ERR,
+               0);
+}
+
+/* --- datagrams --------------------------------------------------------- */
+
+static void
+ud_carry(struct fake__qp *qp, struct fake__wqe *w, struct fake__piece *own,
+         size_t n)
+{
+    uint64_t epoch = qp->epoch;
+    struct fake__qp *peer;
+
+    if (w->length > FAKE__MTU && !fake__rxe()) {
+        finish(qp, IBV_WC_LOC_LEN_ERR, 0);
+        return;
+    }
+    qp->busy = true; /* a deed may post */
+    peer = qp_at(qp, &w->dgid, w->remote_qpn);
+    if (peer != NULL)
+        fake__respond_datagram(qp, peer, w, own, n);
+    if (!current(qp, epoch))
+        return;
+    qp->busy = false;
+    finish(qp, IBV_WC_SUCCESS, 0);
+}
+
+static void
+carry_out(struct fake__qp *qp)
+{
+    struct fake__piece own[FAKE__MAX_SGE];
+    struct fake__wqe *w = qp->out;
+    enum ibv_wc_status status;
+    int n;
+
+    if (w->opcode == IBV_WR_LOCAL_INV || w->opcode == IBV_WR_BIND_MW) {
+        local_carry(qp, w);
+        return;
+    }
+    if (!passes(qp, w))
+        return;
+    n = own_pieces(qp, w, own);
+    status = check_own(qp, w, n);
+    if (status != IBV_WC_SUCCESS)
+        finish(qp, status, 0);
+    else if (qp->type == IBV_QPT_UD)
+        ud_carry(qp, w, own, (size_t)n);
+    else
+        rc_carry(qp, w, own, (size_t)n);
+}

@@ -1,0 +1,341 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What the files of the simulated libibverbs share. Each object has two
+ * sides: a handle, which the program holds and which is freed with it, and
+ * the device's side, a struct fake__object, which stays and is dead then. */
+#ifndef FAKE_VERBS_H
+#define FAKE_VERBS_H
+
+#include "fake/world.h"
+
+#define FAKE__MAX_SGE    32
+#define FAKE__MAX_WR     1048576
+#define FAKE__MAX_CQE    32767
+#define FAKE__MAX_INLINE 512
+#define FAKE__MAX_MSG    0x800000u
+#define FAKE__MTU        1024u
+#define FAKE__GRH        40u
+
+/* --- objects ----------------------------------------------------------- */
+
+enum fake__kind {
+    FAKE__PD,
+    FAKE__CHANNEL,
+    FAKE__CQ,
+    FAKE__SRQ,
+    FAKE__QP,
+    FAKE__MR,
+    FAKE__MW,
+    FAKE__AH,
+};
+
+struct fake__object {
+    enum fake__kind kind;
+    bool dead;
+    struct fake__context *context;
+    void *handle;
+    unsigned users; /* objects that stand on this one */
+    unsigned async_got, async_acked;
+    struct fake__object *next, **link;
+};
+
+struct fake__async_event {
+    struct fake__async_event *next;
+    struct fake__object *object; /* NULL: the port, or the device */
+    enum ibv_event_type type;
+};
+
+struct fake__context {
+    struct fake__device *device;
+    struct fake_process *process;
+    struct ibv_context *handle;
+    bool counted, dead;
+    int async_fd;
+    struct fake__object *objects;
+    struct fake__async_event *events, *spare;
+    struct fake__context *next;
+};
+
+struct fake__device {
+    struct ibv_device pub; /* first: the program has its address */
+    struct fake_host *host;
+    bool gone;
+    struct fake__context *contexts;
+    struct fake__qp **qps; /* by number - FAKE__FIRST_QPN */
+    unsigned n_qps, qps_size;
+    struct fake__key **keys; /* by key >> 8 */
+    unsigned n_keys, keys_size;
+    struct fake__wqe *spare;
+};
+
+#define FAKE__FIRST_QPN 17u
+
+struct fake__context *fake__context_of(struct ibv_context *context);
+
+/* Counts and links it; what the program holds of it is `handle`. */
+void fake__object_init(struct fake__object *o, enum fake__kind kind,
+                       struct fake__context *context, void *handle);
+/* The program's side of it goes. */
+void fake__object_free(struct fake__object *o);
+/* The errno of making something new: 0, or the device is gone. */
+int fake__context_err(const struct fake__context *context);
+/* What becomes of n entries that are asked for. */
+unsigned fake__queue_size(unsigned n);
+/* A table of pointers has room for one more. */
+void *fake__table_grow(void *table, unsigned n, unsigned *size);
+
+void fake__async(struct fake__object *o, enum ibv_event_type type);
+/* Forgets events that nobody has got, and waits until those that somebody
+ * got are acknowledged. */
+void fake__async_settle(struct fake__object *o);
+
+/* --- PDs, AHs ---------------------------------------------------------- */
+
+struct fake__pd {
+    struct fake__object obj;
+};
+
+struct fake__pd_handle {
+    struct ibv_pd pub;
+    struct fake__pd *pd;
+};
+
+struct fake__ah_handle {
+    struct ibv_ah pub;
+    struct fake__object *obj;
+    struct fake__pd *pd;
+    struct ibv_ah_attr attr;
+};
+
+static inline struct fake__pd *
+fake__pd_of(struct ibv_pd *pd)
+{
+    return ((struct fake__pd_handle *)pd)->pd;
+}
+
+/* --- completions ------------------------------------------------------- */
+
+struct fake__channel {
+    struct fake__object obj;
+    int fd;
+    struct fake__cq *first, *last; /* with events */
+};
+
+struct fake__channel_handle {
+    struct ibv_comp_channel pub;
+    struct fake__channel *channel;
+};
+
+/* A completion and what the fake knows of it. */
+struct fake__cqe {
+    struct ibv_wc wc;
+    const char *op;
+    struct fake__qp *qp;
+    unsigned reset; /* how often its QP had been reset */
+    uint64_t seq;   /* of a send: its number */
+    bool send, solicited;
+};
+
+enum fake__arm {
+    FAKE__UNARMED,
+    FAKE__SOLICITED,
+    FAKE__ARMED
+};
+
+struct fake__cq {
+    struct fake__object obj;
+    struct fake__channel *channel;
+    struct fake__cqe *ring;
+    unsigned ring_size, head, n;
+    unsigned cap;
+    enum fake__arm armed;
+    bool overrun;
+    unsigned comp_pending, comp_got, comp_acked;
+    struct fake__cq *next; /* in its channel */
+};
+
+struct fake__cq_handle {
+    struct ibv_cq pub;
+    struct fake__cq *cq;
+};
+
+static inline struct fake__cq *
+fake__cq_of(struct ibv_cq *cq)
+{
+    return ((struct fake__cq_handle *)cq)->cq;
+}
+
+/* Tells of it, and puts it into the queue unless a rule says otherwise. */
+void fake__cq_complete(struct fake__cq *cq, const struct fake__cqe *e);
+/* Those of a QP are taken out. */
+void fake__cq_forget(struct fake__cq *cq, const struct fake__qp *qp);
+void fake__cq_die(struct fake__cq *cq);
+const char *fake__status_name(enum ibv_wc_status status);
+
+int fake__poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
+int fake__req_notify_cq(struct ibv_cq *cq, int solicited_only);
+
+/* --- work requests ----------------------------------------------------- */
+
+struct fake__wqe {
+    struct fake__wqe *next;
+    uint64_t wr_id, seq;
+    struct ibv_sge *sge;
+    unsigned n_sge, sge_size;
+    uint32_t length; /* of all of it */
+    enum ibv_wr_opcode opcode;
+    unsigned flags;
+    uint32_t imm; /* or the key to invalidate */
+    uint64_t remote_addr, compare_add, swap;
+    uint32_t rkey;
+    union ibv_gid dgid; /* UD: where to */
+    uint32_t remote_qpn, remote_qkey;
+    struct fake__key *mw;
+    uint32_t mw_rkey, mr_lkey;
+    uint64_t bind_addr, bind_length;
+    unsigned bind_access;
+    uint8_t *data; /* inline */
+    uint32_t data_size;
+    bool noted;
+    unsigned tries, rnr_tries;
+    enum ibv_wc_status status;
+};
+
+struct fake__queue {
+    struct fake__wqe *head, *tail;
+    unsigned n;
+};
+
+struct fake__wqe *fake__wqe_new(struct fake__device *d, uint64_t wr_id,
+                                const struct ibv_sge *sge, int n);
+void fake__wqe_free(struct fake__device *d, struct fake__wqe *w);
+void fake__queue_push(struct fake__queue *q, struct fake__wqe *w);
+struct fake__wqe *fake__queue_pop(struct fake__queue *q);
+
+struct fake__srq {
+    struct fake__object obj;
+    struct fake__pd *pd;
+    struct fake__queue queue;
+    unsigned cap, max_sge, limit;
+};
+
+struct fake__srq_handle {
+    struct ibv_srq pub;
+    struct fake__srq *srq;
+};
+
+static inline struct fake__srq *
+fake__srq_of(struct ibv_srq *srq)
+{
+    return ((struct fake__srq_handle *)srq)->srq;
+}
+
+struct fake__wqe *fake__srq_take(struct fake__srq *srq);
+int fake__post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr,
+                        struct ibv_recv_wr **bad);
+
+/* --- keys -------------------------------------------------------------- */
+
+struct fake__key {
+    struct fake__object obj;
+    struct fake__pd *pd;
+    uint32_t lkey, rkey;
+    uint64_t start, length;
+    uint8_t *memory; /* where start is */
+    unsigned access;
+    unsigned windows; /* an MR: bound to it */
+    /* A window: */
+    enum ibv_mw_type type;
+    struct fake__key *mr; /* NULL: not bound */
+    struct fake__qp *qp;
+};
+
+/* Bytes of the program's memory. */
+struct fake__piece {
+    uint8_t *at;
+    size_t length;
+};
+
+/* The memory of sges, at most FAKE__MAX_SGE; false when a key forbids it. */
+bool fake__local_pieces(struct fake__device *d, const struct fake__pd *pd,
+                        const struct fake__wqe *w, unsigned access,
+                        struct fake__piece *pieces);
+/* The memory that a peer may use through qp. */
+bool fake__remote_piece(struct fake__qp *qp, uint32_t rkey, uint64_t addr,
+                        size_t length, unsigned access,
+                        struct fake__piece *piece);
+/* False: it is no window that this QP could invalidate. */
+bool fake__key_invalidate(struct fake__qp *qp, uint32_t rkey);
+bool fake__window_bind(struct fake__qp *qp, const struct fake__wqe *w);
+void fake__key_die(struct fake__key *key);
+struct fake__key *fake__mw_key(struct ibv_mw *mw);
+
+struct ibv_mw *fake__alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
+int fake__dealloc_mw(struct ibv_mw *mw);
+int fake__bind_mw(struct ibv_qp *qp, struct ibv_mw *mw,
+                  struct ibv_mw_bind *bind);
+
+/* --- QPs --------------------------------------------------------------- */
+
+struct fake__qp {
+    struct fake__object obj;
+    struct fake__device *device;
+    struct fake__pd *pd;
+    struct fake__cq *send_cq, *recv_cq;
+    struct fake__srq *srq;
+    uint32_t number;
+    enum ibv_qp_type type;
+    bool signal_all;
+    struct ibv_qp_cap cap;
+    struct ibv_qp_attr attr; /* qp_state: the state it is in */
+    struct fake__queue sq, rq;
+    unsigned resets;
+    /* Strict: the number of the next send, and of the first whose slot is
+     * not free again. */
+    uint64_t posted, retired;
+    uint64_t held[2]; /* no completion comes before: receives, sends */
+    /* The engine: the first send that was not carried out; whether a step of
+     * it is to come; whether it stands still for good. Whatever of it is
+     * under way is void when the epoch is another. */
+    struct fake__wqe *out;
+    bool busy, stuck;
+    uint64_t epoch, ack_at;
+};
+
+struct fake__qp_handle {
+    struct ibv_qp pub;
+    struct fake__qp *qp;
+};
+
+struct fake__qp *fake__device_qp(struct fake__device *d, uint32_t number);
+void fake__qp_die(struct fake__qp *qp);
+bool fake__qp_receives(const struct fake__qp *qp);
+/* The completions of work requests, which are free then. */
+void fake__qp_sent(struct fake__qp *qp, struct fake__wqe *w,
+                   enum ibv_wc_status status);
+void fake__qp_received(struct fake__qp *qp, struct fake__wqe *w,
+                       struct fake__cqe *e);
+
+int fake__post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
+                    struct ibv_send_wr **bad);
+int fake__post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
+                    struct ibv_recv_wr **bad);
+
+/* Sends wait: the engine runs. */
+void fake__wire_kick(struct fake__qp *qp);
+const char *fake__op_name(enum ibv_wr_opcode opcode);
+
+/* Does at the peer what this asks for; own is the sender's memory. The sender's
+ * status, or that there was no receive, which is none. */
+#define FAKE__NOT_READY ((enum ibv_wc_status) - 1)
+enum ibv_wc_status fake__respond(struct fake__qp *qp, struct fake__qp *peer,
+                                 struct fake__wqe *w, struct fake__piece *own,
+                                 size_t n);
+void fake__respond_datagram(struct fake__qp *qp, struct fake__qp *peer,
+                            struct fake__wqe *w, struct fake__piece *own,
+                            size_t n);
+/* What an access to one's own memory that is not allowed ends with. */
+enum ibv_wc_status fake__protection(void);
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See rpc/client/again.h. */
+#include "rpc/client/again.h"
+
+#include <string.h>
+
+/* --- limits ------------------------------------------------------------ */
+
+/* A call that is made for another ends with it, if not before. */
+static enum vc_status
+parent_join(struct vc__again *a, struct vc__parent *parent, uint64_t now)
+{
+    uint64_t due = parent->due;
+
+    if (now >= due)
+        return vc__fail(VC_DEADLINE_EXCEEDED,
+                        "the deadline of the call that this one is made for "
+                        "has passed");
+    if (due < a->due) {
+        a->due = due;
+        a->ms = (uint32_t)((due - now + 999) / 1000);
+    }
+    a->parent = vc__parent_children(parent);
+    return a->parent != NULL ? VC_OK
+                             : vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+}
+
+static enum vc_status
+cancellers_join(struct vc__again *a, const struct vc_call_opts *opts,
+                uint64_t now)
+{
+    enum vc_status status = VC_OK;
+
+    a->canceller = opts->canceller;
+    a->parent = NULL;
+    if (opts->parent != NULL)
+        status = parent_join(a, (struct vc__parent *)opts->parent, now);
+    if (status != VC_OK)
+        return status;
+    if (a->canceller != NULL)
+        vc__canceller_hold(a->canceller);
+    if (a->parent != NULL)
+        vc__canceller_hold(a->parent);
+    return VC_OK;
+}
+
+enum vc_status
+vc__again_begin(struct vc__again *a, const struct vc_call_opts *opts,
+                uint64_t now)
+{
+    a->ms = opts->timeout_ms;
+    a->due = vc__due(now, a->ms);
+    a->flags = opts->flags;
+    a->attempt = 1;
+    a->seen = false;
+    a->cancellable = opts->canceller != NULL || opts->parent != NULL;
+    return a->cancellable ? cancellers_join(a, opts, now) : VC_OK;
+}
+
+void
+vc__again_end(struct vc__again *a)
+{
+    if (!a->cancellable)
+        return;
+    vc__canceller_put(a->canceller);
+    vc__canceller_put(a->parent);
+}
+
+/* --- the next attempt -------------------------------------------------- */
+
+static struct vc__retry_facts
+facts_of(const struct vc__again *a, const struct vc__unary *u, uint64_t now)
+{
+    uint64_t left = a->due > now ? a->due - now : 0;
+
+    return (struct vc__retry_facts){
+        .status = u->error.status,
+        .outcome = u->error.outcome,
+        .method_flags = u->method->flags,
+        .call_flags = a->flags,
+        .attempt = a->attempt,
+        .has_pushback = u->has_pushback,
+        .pushback_ms = u->pushback_ms,
+        .took_us = now - a->began,
+        .left_us = a->due == VC__FOREVER ? UINT64_MAX : left,
+    };
+}
+
+bool
+vc__again_in_time(const struct vc__again *a, struct vc__unary *u, uint64_t now)
+{
+    char why[VC__ERROR_TEXT];
+
+    if (now < a->due)
+        return true;
+    memcpy(why, u->error.text, sizeof why);
+    vc__error_put(&u->error, VC_DEADLINE_EXCEEDED,
+                  "no server within %u ms: %.200s", a->ms, why);
+    return false;
+}
+
+bool
+vc__again(struct vc__again *a, struct vc__unary *u, uint64_t *wait_us)
+{
+    struct vc_channel *c = u->channel;
+    uint64_t now = vc__now();
+    struct vc__retry_facts facts = facts_of(a, u, now);
+    /* Relaxed: only that each is another. */
+    uint64_t seed = now ^ atomic_fetch_add_explicit(
+                              &c->chance, UINT64_C(0x9e3779b97f4a7c15),
+                              memory_order_relaxed);
+
+    enum vc__retry retry =
+        vc__retry_again(&c->retry, &c->budget, &facts, &seed, wait_us);
+
+    if (retry == VC__RETRY_STARVED)
+        vc__channel_count(c, VC__POOL_CALLS_NOT_RETRIED);
+    if (retry != VC__RETRY_AGAIN)
+        return false;
+    vc__channel_count(c, VC__POOL_CALLS_RETRIED);
+    a->attempt++;
+    a->seen |= u->error.outcome != VC_OUTCOME_NOT_EXECUTED;
+    return true;
+}
+
+void
+vc__again_settle(const struct vc__again *a, struct vc__error *error)
+{
+    if (a->seen && error->outcome == VC_OUTCOME_NOT_EXECUTED)
+        error->outcome = VC_OUTCOME_UNKNOWN;
+}
+
+void
+vc__again_expired(const struct vc__again *a, struct vc__unary *u,
+                  enum vc_outcome outcome)
+{
+    const struct vc__target *target = vc__channel_target(u->channel);
+
+    vc__error_put(&u->error, VC_DEADLINE_EXCEEDED,
+                  "%s has not been answered within %u ms by %s:%s",
+                  u->method->name, a->ms, target->host, target->port);
+    u->error.outcome = outcome;
+}

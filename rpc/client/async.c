@@ -1,0 +1,587 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See rpc/client/async.h. */
+#include "rpc/client/async.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpc/client/channel_intercept.h"
+#include "rpc/client/hedge.h"
+
+/* --- holders ----------------------------------------------------------- */
+
+void
+vc__async_hold(struct vc_async *a)
+{
+    /* Relaxed: whoever holds it already hands it on. */
+    atomic_fetch_add_explicit(&a->holders, 1, memory_order_relaxed);
+}
+
+void
+vc__async_put(struct vc_async *a)
+{
+    if (atomic_fetch_sub(&a->holders, 1) != 1)
+        return;
+    free(a->hedge);
+    free(a);
+}
+
+/* The posted task holds it too. Acquire, release: what was written before is
+ * seen by on_told(). */
+void
+vc__async_tell(struct vc_async *a, unsigned bit)
+{
+    if (atomic_fetch_or(&a->told, bit) != 0)
+        return;
+    vc__async_hold(a);
+    vc__engine_post(a->engine, &a->task);
+}
+
+/* --- the channel ------------------------------------------------------- */
+
+void
+vc__asyncs_enter(struct vc_channel *c)
+{
+    atomic_fetch_add_explicit(&c->asyncs, 1, memory_order_relaxed);
+}
+
+void
+vc__asyncs_leave(struct vc_channel *c, struct vc__engine *e)
+{
+    /* As in vc__channel_leave(). */
+    if (atomic_fetch_sub_explicit(&c->asyncs, 1, memory_order_acq_rel) != 1)
+        return;
+    vc__waiter_done(&c->idle);
+    /* The one who closes may be the holder, asleep. The engine is there: this
+     * thread is on its way back into it. */
+    vc__engine_kick(e);
+}
+
+void
+vc__async_leave(struct vc_async *a)
+{
+    vc__asyncs_leave(a->unary.channel, a->engine);
+}
+
+void
+vc__asyncs_await(struct vc_channel *channel)
+{
+    struct vc__engine *e = &channel->progress->engine;
+
+    vc__asyncs_leave(channel, e);
+    vc__engine_wait(e, &channel->idle, VC__FOREVER);
+}
+
+/* --- its life, on the holder -------------------------------------------- */
+
+/* The interceptors see the reply, if there is one, and how it ended. With them
+ * goes their result. */
+static void
+seen_end(struct vc_async *a, const struct vc__unary *won)
+{
+    if (won->error.status == VC_OK && won->reply != NULL)
+        vc__interception_message(a->interception, VC_MESSAGE_REPLY, won->reply);
+    vc__channel_intercept_close(a->interception, &won->error);
+    a->interception = NULL;
+}
+
+/* It has won, or what is left has failed. */
+static void
+finish(struct vc_async *a, struct vc__unary *won)
+{
+    a->state = VC__ASYNC_OVER;
+    a->won = won;
+    vc__timer_stop(&a->engine->timers, &a->timer);
+    if (a->again.cancellable)
+        vc__cancelling_end(&a->cancelling);
+    vc__again_end(&a->again);
+    if (won->error.status == VC_OK)
+        vc__retry_good(&won->channel->budget);
+    else
+        vc__again_settle(&a->again, &won->error);
+    if (a->result != NULL)
+        vc__unary_tell(won, a->result);
+    if (a->interception != NULL)
+        seen_end(a, won);
+    if (!a->flying)
+        vc__unary_release(&a->unary);
+    if (won != &a->unary)
+        vc__unary_release(won);
+    a->over(a);
+}
+
+static void
+finish_with(struct vc_async *a, enum vc_status status, enum vc_outcome outcome,
+            const char *text)
+{
+    vc__error_put(&a->unary.error, status, "%s", text);
+    a->unary.error.outcome = outcome;
+    finish(a, &a->unary);
+}
+
+/* Ends the attempt. False: its end is on its way here. */
+static bool
+attempt_give_up(struct vc_async *a, enum vc_outcome *outcome)
+{
+    *outcome = VC_OUTCOME_NOT_EXECUTED;
+    if (!a->flying)
+        return true;
+    /* A request that failed inside of start is nobody's to take back. */
+    a->flying = (atomic_load(&a->told) & VC__TOLD_ENDED) ||
+                !vc__unary_abandon(&a->unary, outcome);
+    return !a->flying;
+}
+
+/* Ends the call. False: its end is on its way here. */
+static bool
+give_up(struct vc_async *a, enum vc_outcome *outcome)
+{
+    if (a->state == VC__ASYNC_PAUSED)
+        vc__pause_end(&a->unary.channel->pauses, &a->pause);
+    vc__hedge_give_up(a);
+    return attempt_give_up(a, outcome);
+}
+
+static void on_timer(struct vc__timer *timer);
+
+static void
+timer_set(struct vc_async *a, uint64_t due)
+{
+    enum vc_outcome outcome;
+
+    if (due == VC__FOREVER ||
+        vc__timer_start(&a->engine->timers, &a->timer, due, on_timer))
+        return;
+    if (give_up(a, &outcome))
+        finish_with(a, VC_RESOURCE_EXHAUSTED, outcome,
+                    "out of memory for a timer");
+}
+
+static void
+expire(struct vc_async *a)
+{
+    enum vc_outcome outcome;
+
+    if (!give_up(a, &outcome))
+        return;
+    vc__again_expired(&a->again, &a->unary, outcome);
+    finish(a, &a->unary);
+}
+
+/* The next attempt. */
+static void
+resume(struct vc_async *a)
+{
+    uint64_t now = vc__now();
+
+    vc__pause_end(&a->unary.channel->pauses, &a->pause);
+    a->state = VC__ASYNC_RUNNING;
+    if (!vc__again_in_time(&a->again, &a->unary, now) ||
+        !vc__unary_renew(&a->unary, a->again.attempt)) {
+        finish(a, &a->unary);
+        return;
+    }
+    a->again.began = now;
+    a->flying = true;
+    vc__unary_start(&a->unary, now, a->again.due);
+    timer_set(a, a->again.due);
+}
+
+static void
+on_timer(struct vc__timer *timer)
+{
+    struct vc_async *a = caa_container_of(timer, struct vc_async, timer);
+
+    if (a->state == VC__ASYNC_PAUSED) {
+        resume(a);
+    } else if (a->hedge_ms > 0 && vc__now() < a->again.due) {
+        vc__hedge_begin(a);
+        timer_set(a, a->again.due);
+    } else {
+        expire(a);
+    }
+}
+
+static void
+on_broken(struct vc__pause *p)
+{
+    vc__async_tell(caa_container_of(p, struct vc_async, pause),
+                   VC__TOLD_BROKEN);
+}
+
+static void
+pause_for(struct vc_async *a, uint64_t us)
+{
+    a->pause.broken = on_broken;
+    if (!vc__pause_begin(&a->unary.channel->pauses, &a->pause)) {
+        finish_with(a, VC_CANCELLED, VC_OUTCOME_NOT_EXECUTED,
+                    "the channel was closed");
+        return;
+    }
+    a->state = VC__ASYNC_PAUSED;
+    timer_set(a, vc__now() + us);
+}
+
+/* What is under way no more has failed. */
+static void
+attempts_failed(struct vc_async *a)
+{
+    uint64_t us;
+
+    if (!a->cancelled && !a->handed && vc__again(&a->again, &a->unary, &us))
+        pause_for(a, us);
+    else
+        finish(a, &a->unary);
+}
+
+static void
+attempt_over(struct vc_async *a)
+{
+    a->flying = false;
+    if (a->state == VC__ASYNC_OVER) { /* its hedge was faster */
+        if (a->unary.error.status == VC_OK)
+            vc_reply_free(a->unary.reply);
+        vc__unary_release(&a->unary);
+        vc__async_put(a);
+    } else if (a->unary.error.status == VC_OK) {
+        vc__hedge_give_up(a);
+        finish(a, &a->unary);
+    } else if (a->hedge == NULL) {
+        attempts_failed(a);
+    } else {
+        a->again.seen |= a->unary.error.outcome != VC_OUTCOME_NOT_EXECUTED;
+    }
+}
+
+/* The attempt is given up: or it ends by itself yet, and is held for that. */
+static void
+hedge_won(struct vc_async *a)
+{
+    enum vc_outcome outcome;
+
+    if (!attempt_give_up(a, &outcome))
+        vc__async_hold(a);
+    finish(a, vc__hedge_unary(a->hedge));
+}
+
+static void
+hedge_over(struct vc_async *a)
+{
+    if (vc__hedge_ended(a))
+        hedge_won(a);
+    else if (!a->flying && a->state == VC__ASYNC_RUNNING)
+        attempts_failed(a);
+}
+
+/* When the timer is to fire first. */
+static uint64_t
+first_due(const struct vc_async *a)
+{
+    uint64_t hedge = vc__after_ms(a->again.began, a->hedge_ms);
+
+    return a->hedge_ms > 0 && hedge < a->again.due ? hedge : a->again.due;
+}
+
+static void
+cancel(struct vc_async *a)
+{
+    enum vc_outcome outcome;
+
+    if (give_up(a, &outcome))
+        finish_with(a, VC_CANCELLED, outcome, "the call was cancelled");
+}
+
+/* Who waits to hear that it was handed on. */
+static void
+handed(struct vc_async *a)
+{
+    if (!a->handed && a->state != VC__ASYNC_OVER)
+        vc__waiter_done(&a->waiter);
+    a->handed = true;
+}
+
+static void
+on_told(struct vc__task *task)
+{
+    struct vc_async *a = caa_container_of(task, struct vc_async, task);
+    unsigned bits = atomic_exchange(&a->told, 0);
+
+    a->heard = bits;
+    a->cancelled |= (bits & VC__TOLD_CANCEL) != 0;
+    a->started |= (bits & VC__TOLD_STARTED) != 0;
+    if (bits & VC__TOLD_HANDED)
+        handed(a);
+    if (bits & VC__TOLD_ENDED)
+        attempt_over(a);
+    else if (bits & VC__TOLD_STARTED && a->state == VC__ASYNC_RUNNING)
+        timer_set(a, first_due(a));
+    a->heard = 0;
+    if (bits & VC__TOLD_HEDGE)
+        hedge_over(a);
+    if (bits & VC__TOLD_BROKEN && a->state == VC__ASYNC_PAUSED) {
+        vc__pause_end(&a->unary.channel->pauses, &a->pause);
+        finish_with(a, VC_CANCELLED, VC_OUTCOME_NOT_EXECUTED,
+                    "the channel was closed");
+    }
+    /* Nobody gives up what is still being started. */
+    if (a->cancelled && a->started && a->state != VC__ASYNC_OVER)
+        cancel(a);
+    vc__async_put(a);
+}
+
+static void
+on_ended(struct vc__unary *u)
+{
+    vc__async_tell(caa_container_of(u, struct vc_async, unary), VC__TOLD_ENDED);
+}
+
+/* --- the request ------------------------------------------------------- */
+
+static void
+watch_hold(struct vc__watch *w)
+{
+    vc__async_hold(caa_container_of(w, struct vc_async, watch));
+}
+
+static void
+watch_handed(struct vc__watch *w)
+{
+    struct vc_async *a = caa_container_of(w, struct vc_async, watch);
+
+    atomic_store(&a->gone, true);
+    vc__async_tell(a, VC__TOLD_HANDED);
+}
+
+static void
+watch_drop(struct vc__watch *w)
+{
+    vc__async_put(caa_container_of(w, struct vc_async, watch));
+}
+
+/* --- starting ---------------------------------------------------------- */
+
+static void
+on_cancel(struct vc__cancelling *c)
+{
+    vc__async_tell(caa_container_of(c, struct vc_async, cancelling),
+                   VC__TOLD_CANCEL);
+}
+
+static struct vc_async *
+async_alloc(void (*over)(struct vc_async *a))
+{
+    struct vc_async *a = calloc(1, sizeof *a);
+
+    if (a == NULL) {
+        vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+        return NULL;
+    }
+    atomic_init(&a->holders, 1);
+    a->task.run = on_told;
+    a->over = over;
+    a->flying = true;
+    vc__waiter_init(&a->waiter);
+    return a;
+}
+
+static enum vc_status
+prepare(struct vc_async *a, const struct vc_call_opts *opts)
+{
+    struct vc__unary *u = &a->unary;
+
+    a->engine = &u->channel->progress->engine;
+    a->hedge_ms = opts->hedge_ms;
+    a->result = opts->result;
+    u->metadata = opts->metadata;
+    u->n_metadata = opts->n_metadata;
+    u->wants_all = opts->result != NULL;
+    u->packs = true;
+    if (u->method->flags & VC_METHOD_ONE_WAY) {
+        a->watch = (struct vc__watch){watch_hold, watch_handed, watch_drop};
+        u->watch = &a->watch;
+    }
+    return vc__unary_prepare(u);
+}
+
+/* What may end it; nothing is left of that when it fails. */
+static enum vc_status
+limit(struct vc_async *a, const struct vc_call_opts *opts)
+{
+    struct vc__again *g = &a->again;
+    enum vc_status status;
+
+    g->began = vc__now();
+    status = vc__again_begin(g, opts, g->began);
+    if (status != VC_OK || !g->cancellable)
+        return status;
+    status = vc__cancelling_begin(&a->cancelling, g->canceller, g->parent,
+                                  on_cancel);
+    if (status != VC_OK)
+        vc__again_end(g);
+    return status;
+}
+
+/* NULL: the error is this thread's last. */
+static struct vc_async *
+async_make(struct vc_channel *channel, const struct vc_service *service,
+           unsigned method, const void *request,
+           const struct vc_call_opts *opts, void (*over)(struct vc_async *a))
+{
+    struct vc_async *a;
+
+    if (vc__hedge_check(&service->methods[method], opts->hedge_ms) != VC_OK)
+        return NULL;
+    a = async_alloc(over);
+    if (a == NULL)
+        return NULL;
+    vc__unary_init(&a->unary, channel, service, method, request, on_ended);
+    if (prepare(a, opts) == VC_OK && limit(a, opts) == VC_OK)
+        return a;
+    vc__unary_release(&a->unary);
+    vc__async_put(a);
+    return NULL;
+}
+
+struct vc_async *
+vc__async_new(struct vc_channel *channel, const struct vc_service *service,
+              unsigned method, const void *request,
+              const struct vc_call_opts *user_opts,
+              void (*over)(struct vc_async *a))
+{
+    struct vc_call_opts opts;
+    struct vc_async *a;
+
+    if (vc__call_opts_take(
+            &opts, user_opts,
+            vc__channel_call_ms(channel, &service->methods[method])) != VC_OK)
+        return NULL;
+    a = async_make(channel, service, method, request, &opts, over);
+    if (a == NULL)
+        vc__result_fill(opts.result, vc__error_last(), 0, NULL);
+    return a;
+}
+
+static struct vc_async *
+seen_new(struct vc_channel *channel, const struct vc_service *service,
+         unsigned method, const void *request, struct vc_interception *i,
+         void (*over)(struct vc_async *a))
+{
+    struct vc_async *a;
+    struct vc__error error;
+
+    vc__interception_message(i, VC_MESSAGE_REQUEST, request);
+    a = vc__async_new(channel, service, method, request, i->opts, over);
+    if (a != NULL) {
+        a->interception = i;
+        return a;
+    }
+    error = *vc__error_last();
+    vc__channel_intercept_close(i, &error);
+    vc__error_raise(&error);
+    return NULL;
+}
+
+/* Refused by an interceptor or without memory for them: the program's result
+ * says so, too. */
+static void
+refused(const struct vc_call_opts *user_opts)
+{
+    const struct vc__error error = *vc__error_last();
+    struct vc_call_opts opts;
+
+    if (vc__call_opts_take(&opts, user_opts, 1) == VC_OK)
+        vc__result_fill(opts.result, &error, 0, NULL);
+}
+
+struct vc_async *
+vc__async_new_seen(struct vc_channel *channel, const struct vc_service *service,
+                   unsigned method, const void *request,
+                   const struct vc_call_opts *opts,
+                   void (*over)(struct vc_async *a))
+{
+    struct vc_interception *i;
+
+    if (channel->interceptors == NULL)
+        return vc__async_new(channel, service, method, request, opts, over);
+    if (vc__channel_intercept_begin(channel, service, method, opts, &i) !=
+        VC_OK) {
+        refused(opts);
+        return NULL;
+    }
+    return seen_new(channel, service, method, request, i, over);
+}
+
+/* What it is held by: who starts it, and the call itself until it is over and
+ * delivered. It may be cancelled as soon as it is there: nobody gives up what
+ * is being started. */
+void
+vc__async_start(struct vc_async *a)
+{
+    vc__async_hold(a);
+    vc__asyncs_enter(a->unary.channel);
+    if (a->again.cancellable)
+        vc__cancelling_join(&a->cancelling);
+    vc__unary_start(&a->unary, a->again.began, a->again.due);
+    vc__async_tell(a, VC__TOLD_STARTED);
+}
+
+void
+vc_async_cancel(struct vc_async *call)
+{
+    vc__async_tell(call, VC__TOLD_CANCEL);
+}
+
+void
+vc_async_free(struct vc_async *call)
+{
+    if (call != NULL)
+        vc__async_put(call);
+}
+
+/* --- calls that end in a function ---------------------------------------- */
+
+static void
+deliver(struct vc__task *task)
+{
+    struct vc_async *a = caa_container_of(task, struct vc_async, deliver);
+    struct vc__stint *stint = vc__engine_release(a->engine);
+    enum vc_status status = a->won->error.status;
+
+    if (status != VC_OK)
+        vc__error_raise(&a->won->error);
+    a->done(status, status == VC_OK ? a->won->reply : NULL, a->arg);
+    vc__engine_resume(stint);
+    vc__async_leave(a);
+    vc__async_put(a);
+}
+
+static void
+over_by_function(struct vc_async *a)
+{
+    a->deliver.run = deliver;
+    vc__engine_handle(a->engine, &a->deliver);
+}
+
+enum vc_status
+vc_channel_call_async(struct vc_channel *channel,
+                      const struct vc_service *service, unsigned method,
+                      const void *request, const struct vc_call_opts *opts,
+                      vc_async_done *done, void *arg, struct vc_async **call)
+{
+    struct vc_async *a = vc__async_new_seen(channel, service, method, request,
+                                            opts, over_by_function);
+
+    if (a == NULL)
+        return vc__error_last()->status;
+    a->done = done;
+    a->arg = arg;
+    if (call != NULL) {
+        vc__async_hold(a);
+        *call = a;
+    }
+    vc__async_start(a);
+    vc__async_put(a);
+    return VC_OK;
+}

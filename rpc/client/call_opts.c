@@ -1,0 +1,42 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See rpc/client/call_opts.h. */
+#include "rpc/client/call_opts.h"
+
+#include <string.h>
+
+#include "transport/core/error.h"
+
+static enum vc_status
+opts_check(const struct vc_call_opts *opts)
+{
+    if (!vc__timeout_is_good(opts->timeout_ms))
+        return vc__fail(VC_INVALID_ARGUMENT, "timeout_ms: %u is not in 1..%d",
+                        opts->timeout_ms, INT32_MAX);
+    if (opts->metadata == NULL && opts->n_metadata > 0)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "metadata: is NULL, and n_metadata is %zu",
+                        opts->n_metadata);
+    if (opts->result != NULL && opts->result->size < sizeof *opts->result)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "result: its size is %zu; set it by VC_RESULT_INIT",
+                        opts->result->size);
+    return VC_OK;
+}
+
+enum vc_status
+vc__call_opts_take(struct vc_call_opts *out, const struct vc_call_opts *opts,
+                   uint32_t default_ms)
+{
+    static const struct vc_call_opts defaults = VC_CALL_OPTS_INIT;
+
+    *out = defaults;
+    if (opts != NULL)
+        memcpy(out, opts, opts->size < sizeof *out ? opts->size : sizeof *out);
+    if (opts != NULL && opts_check(out) != VC_OK)
+        return VC_INVALID_ARGUMENT;
+    if (out->timeout_ms == 0)
+        out->timeout_ms = default_ms;
+    return VC_OK;
+}

@@ -1,0 +1,285 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See rpc/client/channel.h. */
+#include "rpc/client/channel.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm/pool/pool.h"
+#include "rpc/client/async.h"
+#include "rpc/client/call_opts.h"
+#include "rpc/codec/codec.h"
+#include "rpc/interceptor.h"
+#include "rpc/runtime.h"
+#include "transport/core/le.h"
+
+#define CONNECT_MS     2000u
+#define CONNECT_MS_MAX 600000u
+#define CALL_MS        10000u
+#define IDLE_MS        60000u
+#define MAX_LINKS      4u
+#define LINKS_MAX      1024u
+#define ATTEMPTS       3u
+#define ATTEMPTS_MAX   100u
+#define BACKOFF_MS     50u
+#define BACKOFF_MS_MAX 60000u
+
+/* --- options ----------------------------------------------------------- */
+
+static enum vc_status
+opts_check(const struct vc_channel_opts *opts)
+{
+    if (opts->connect_timeout_ms > CONNECT_MS_MAX)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "connect_timeout_ms: %u is not in 1..%u",
+                        opts->connect_timeout_ms, CONNECT_MS_MAX);
+    if (!vc__timeout_is_good(opts->call_timeout_ms))
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "call_timeout_ms: %u is not in 1..%d",
+                        opts->call_timeout_ms, INT32_MAX);
+    if (opts->keepalive_ms != 0 && (opts->keepalive_ms < VC__KEEPALIVE_MIN_MS ||
+                                    opts->keepalive_ms > VC__KEEPALIVE_MAX_MS))
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "keepalive_ms: %u is not in %u..%u", opts->keepalive_ms,
+                        VC__KEEPALIVE_MIN_MS, VC__KEEPALIVE_MAX_MS);
+    if (vc__log2_message(opts->max_message) == 0)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "max_message: %zu is not in 4 KiB..1 GiB",
+                        opts->max_message);
+    if (opts->max_links > LINKS_MAX || opts->min_links > opts->max_links)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "min_links, max_links: %u, %u: not 1..%u in order",
+                        opts->min_links, opts->max_links, LINKS_MAX);
+    if (opts->weight > VC__WEIGHT_MAX)
+        return vc__fail(VC_INVALID_ARGUMENT, "weight: %u is not in 1..%u",
+                        opts->weight, VC__WEIGHT_MAX);
+    if (opts->quota > UINT32_MAX)
+        return vc__fail(VC_INVALID_ARGUMENT, "quota: %zu is not below 4 GiB",
+                        opts->quota);
+    if (opts->max_attempts > ATTEMPTS_MAX ||
+        opts->retry_backoff_ms > BACKOFF_MS_MAX)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "max_attempts, retry_backoff_ms: %u, %u: not 1..%u and "
+                        "1..%u",
+                        opts->max_attempts, opts->retry_backoff_ms,
+                        ATTEMPTS_MAX, BACKOFF_MS_MAX);
+    return VC_OK;
+}
+
+static enum vc_status
+opts_take(struct vc_channel_opts *out, const struct vc_channel_opts *opts)
+{
+    memset(out, 0, sizeof *out);
+    if (opts != NULL)
+        memcpy(out, opts, opts->size < sizeof *out ? opts->size : sizeof *out);
+    if (out->connect_timeout_ms == 0)
+        out->connect_timeout_ms = CONNECT_MS;
+    if (out->call_timeout_ms == 0)
+        out->call_timeout_ms = CALL_MS;
+    if (out->idle_timeout_ms == 0)
+        out->idle_timeout_ms = IDLE_MS;
+    if (out->min_links == 0)
+        out->min_links = 1;
+    if (out->max_links == 0)
+        out->max_links =
+            out->min_links > MAX_LINKS ? out->min_links : MAX_LINKS;
+    if (out->weight == 0)
+        out->weight = 1;
+    if (out->max_attempts == 0)
+        out->max_attempts = ATTEMPTS;
+    if (out->retry_backoff_ms == 0)
+        out->retry_backoff_ms = BACKOFF_MS;
+    if (out->keepalive_ms == 0)
+        out->keepalive_ms = VC__KEEPALIVE_DEFAULT_MS;
+    else if (out->keepalive_ms == VC_KEEPALIVE_OFF)
+        out->keepalive_ms = 0;
+    return opts_check(out);
+}
+
+static enum vc_status
+pool_opts(struct vc__pool_opts *out, const char *target,
+          const struct vc_channel_opts *opts)
+{
+    memset(out, 0, sizeof *out);
+    out->connect_ms = opts->connect_timeout_ms;
+    out->idle_ms = opts->idle_timeout_ms;
+    out->keepalive_ms = opts->keepalive_ms;
+    out->min_links = opts->min_links;
+    out->max_links = opts->max_links;
+    out->log2_message = vc__log2_message(opts->max_message);
+    out->source.ss_family = AF_UNSPEC;
+    if (opts->bind_address != NULL) {
+        enum vc_status status =
+            vc__address_parse(&out->source, opts->bind_address);
+
+        if (status != VC_OK)
+            return status;
+    }
+    return vc__target_parse(&out->target, target);
+}
+
+/* --- opening and closing ----------------------------------------------- */
+
+enum vc_status
+vc_channel_open(struct vc_runtime *runtime, const char *target,
+                const struct vc_channel_opts *user_opts,
+                struct vc_channel **channel)
+{
+    struct vc_channel_opts opts;
+    struct vc__pool_opts pool;
+    struct vc_channel *c;
+    enum vc_status status = opts_take(&opts, user_opts);
+
+    if (status == VC_OK)
+        status = pool_opts(&pool, target, &opts);
+    if (status != VC_OK)
+        return status;
+    c = calloc(1, sizeof *c);
+    if (c == NULL)
+        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    c->runtime = runtime;
+    c->progress = vc__runtime_progress(runtime);
+    c->call_ms = opts.call_timeout_ms;
+    c->weight = opts.weight;
+    c->quota = (uint32_t)opts.quota;
+    c->retry.max_attempts = opts.max_attempts;
+    c->retry.backoff_ms = opts.retry_backoff_ms;
+    c->reply_memory = vc__codec_memory((size_t)1 << pool.log2_message);
+    atomic_init(&c->chance, vc__get64(runtime->instance) ^
+                                (uint64_t)atomic_load(&runtime->next) << 32);
+    vc__pauses_init(&c->pauses);
+    atomic_init(&c->users, 1);
+    vc__waiter_init(&c->unused);
+    atomic_init(&c->asyncs, 1);
+    vc__waiter_init(&c->idle);
+    pthread_mutex_init(&c->adding, NULL);
+    c->pool = vc__pools_get(&c->progress->pools, &pool);
+    if (c->pool == NULL) {
+        pthread_mutex_destroy(&c->adding);
+        vc__pauses_fini(&c->pauses);
+        free(c);
+        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    }
+    *channel = c;
+    return VC_OK;
+}
+
+enum vc_status
+vc_channel_connect(struct vc_channel *channel, const struct vc_service *service)
+{
+    enum vc_status status;
+
+    vc__channel_enter(channel);
+    status = vc__pool_connect(channel->pool, service, channel);
+    vc__channel_leave(channel);
+    return status;
+}
+
+static struct vc__client *
+first_client(struct vc_channel *c)
+{
+    /* Acquire: pairs with the store in client_make(). */
+    return atomic_load_explicit(&c->clients, memory_order_acquire);
+}
+
+void
+vc_channel_close(struct vc_channel *channel)
+{
+    struct vc__client *cl, *next;
+    bool last;
+
+    if (channel == NULL)
+        return;
+    /* Sequentially consistent, as its counterpart in client_add(): a client
+     * that is added this moment is seen here, or sees this. */
+    atomic_store(&channel->closing, true);
+    last = vc__pools_leave(&channel->progress->pools, channel->pool);
+    vc__pauses_break(&channel->pauses);
+    for (cl = atomic_load(&channel->clients); cl != NULL; cl = cl->next)
+        vc__client_close(cl);
+    /* Wakes the engine, too, for those whose pause was broken. */
+    vc__pool_cancel(channel->pool, channel);
+    vc__asyncs_await(channel);
+    /* What they waited for has ended by now, so they leave at once. */
+    vc__channel_leave(channel);
+    vc__waiter_await(&channel->unused);
+    for (cl = first_client(channel); cl != NULL; cl = next) {
+        next = cl->next;
+        if (cl != &channel->first)
+            free(cl);
+    }
+    if (last)
+        vc__pools_end(channel->pool);
+    vc__pauses_fini(&channel->pauses);
+    vc__interceptors_put(channel->interceptors);
+    pthread_mutex_destroy(&channel->adding);
+    free(channel);
+}
+
+static struct vc__client *
+client_find(struct vc__client *from, const struct vc_service *service)
+{
+    while (from != NULL && from->service != service)
+        from = from->next;
+    return from;
+}
+
+/* Under c->adding. NULL without memory. */
+static struct vc__client *
+client_make(struct vc_channel *c, const struct vc_service *service)
+{
+    struct vc__client *cl =
+        atomic_exchange(&c->first_used, true) ? malloc(sizeof *cl) : &c->first;
+
+    if (cl == NULL)
+        return NULL;
+    vc__client_init(cl, c->pool, service, c->weight, c->quota);
+    cl->next = first_client(c);
+    /* Sequentially consistent: see vc_channel_close(). */
+    atomic_store(&c->clients, cl);
+    return cl;
+}
+
+/* However many threads make the first call of a service at a time, it has one
+ * client, which keeps the channel's quota. */
+static struct vc__client *
+client_add(struct vc_channel *c, const struct vc_service *service)
+{
+    struct vc__client *cl;
+
+    pthread_mutex_lock(&c->adding);
+    cl = client_find(first_client(c), service);
+    if (cl == NULL)
+        cl = client_make(c, service);
+    pthread_mutex_unlock(&c->adding);
+    if (cl != NULL && atomic_load(&c->closing))
+        vc__client_close(cl);
+    return cl;
+}
+
+struct vc__client *
+vc__channel_pick(struct vc_channel *c, const struct vc_service *service)
+{
+    struct vc__client *cl = client_find(first_client(c), service);
+
+    return cl != NULL ? cl : client_add(c, service);
+}
+
+uint32_t
+vc__channel_request_max(const struct vc_channel *c)
+{
+    /* Relaxed: the limit of a former link is as good as none. */
+    uint32_t max =
+        atomic_load_explicit(&c->pool->peer_message_max, memory_order_relaxed);
+
+    return max != 0 ? max : VC__MESSAGE_MAX;
+}
+
+void
+vc__channel_count(struct vc_channel *c, enum vc__pool_count which)
+{
+    vc__pool_count_one(c->pool, which);
+}

@@ -1,0 +1,223 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See rpc/client/channel_intercept.h. The chain is around all that a call does: once
+ * its options are good, nothing that fails goes past it. */
+#include "rpc/client/channel_intercept.h"
+
+#include <stdlib.h>
+
+#include "rpc/client/call_opts.h"
+#include "rpc/client/client_metadata.h"
+#include "rpc/codec/codec.h"
+
+enum vc_status
+vc_channel_intercept(struct vc_channel *channel,
+                     const struct vc_interceptor *interceptor)
+{
+    if (atomic_load(&channel->first_used))
+        return vc__fail(VC_FAILED_PRECONDITION,
+                        "the channel has carried calls already: add its "
+                        "interceptors before the first");
+    return vc__interceptors_add(&channel->interceptors, interceptor);
+}
+
+/* What the interceptors have left of the time: 1 ms at least. */
+static uint32_t
+ms_left(const struct vc_interception *i)
+{
+    uint64_t us = vc_interception_deadline_us(i);
+
+    if (us == UINT64_MAX)
+        return VC_NO_DEADLINE;
+    return us == 0 ? 1 : (uint32_t)((us + 999) / 1000);
+}
+
+/* The call itself, between its messages. */
+static enum vc_status
+call_pass(struct vc_interception *i, struct vc_channel *channel,
+          const void *request, void **reply)
+{
+    struct vc__packing packing;
+    void *message = NULL;
+    enum vc_status status;
+
+    if (vc__codec_measure(&i->method->request, request, &packing))
+        vc__interception_message(i, VC_MESSAGE_REQUEST, request);
+    i->opts->timeout_ms = ms_left(i);
+    status = vc__channel_call(channel, i->service,
+                              (unsigned)(i->method - i->service->methods),
+                              request, i->opts, &message);
+    if (status == VC_OK && message != NULL) {
+        vc__interception_message(i, VC_MESSAGE_REPLY, message);
+        *reply = message;
+    }
+    return status;
+}
+
+/* The end as the caller is told it: kept in *error, as callbacks may fail at
+ * other things on this thread. */
+static void
+call_finish(struct vc_interception *i, const struct vc__error *error,
+            const struct vc_result *result)
+{
+    bool good = error->status == VC_OK;
+    struct vc_interception_end end = {
+        .status = error->status,
+        .outcome = good ? VC_OUTCOME_EXECUTED : error->outcome,
+        .text = good ? "" : error->text,
+        .result = result,
+    };
+
+    vc__interception_finish(i, &end, vc__now());
+}
+
+/* With a copy of the options that interceptors may change. */
+static enum vc_status
+call_init(struct vc_interception *i, struct vc_call_opts *opts,
+          const struct vc_channel *channel, const struct vc_service *service,
+          unsigned method, const struct vc_call_opts *user_opts)
+{
+    const struct vc_method *m = &service->methods[method];
+    uint64_t now = vc__now();
+    enum vc_status status =
+        vc__call_opts_take(opts, user_opts, vc__channel_call_ms(channel, m));
+
+    if (status != VC_OK)
+        return status;
+    vc__interception_init(i, channel->interceptors, service, m, now,
+                          opts->timeout_ms == VC_NO_DEADLINE
+                              ? VC__FOREVER
+                              : vc__after_ms(now, opts->timeout_ms));
+    i->opts = opts;
+    return VC_OK;
+}
+
+/* All of it, between the first start and the last finish. */
+static void
+call_lead(struct vc_interception *i, struct vc_channel *channel,
+          const void *request, void **reply, struct vc__error *error)
+{
+    error->status = vc__interception_start(i);
+    if (error->status != VC_OK) {
+        vc__error_put(error, error->status, "%s", i->text);
+        vc__result_fill(i->opts->result, error, 0, NULL);
+    } else if (call_pass(i, channel, request, reply) != VC_OK) {
+        *error = *vc__error_last();
+    }
+    call_finish(i, error, i->opts->result);
+}
+
+enum vc_status
+vc__channel_intercept_call(struct vc_channel *channel,
+                           const struct vc_service *service, unsigned method,
+                           const void *request,
+                           const struct vc_call_opts *user_opts, void **reply)
+{
+    struct vc_result own_result = VC_RESULT_INIT;
+    struct vc_interception i;
+    struct vc_call_opts opts;
+    struct vc__error error;
+
+    error.status = call_init(&i, &opts, channel, service, method, user_opts);
+    if (error.status != VC_OK)
+        return error.status;
+    if (opts.result == NULL)
+        opts.result = &own_result;
+    /* The chain goes with the channel, and is needed to the end. */
+    vc__channel_enter(channel);
+    call_lead(&i, channel, request, reply, &error);
+    vc__channel_leave(channel);
+    vc_result_clear(&own_result);
+    return error.status == VC_OK ? VC_OK : vc__error_raise(&error);
+}
+
+/* --- streams, and calls that nobody waits for ---------------------------- */
+
+/* Of one, until its end. */
+struct kept {
+    struct vc_interception i;
+    struct vc_call_opts opts;
+    struct vc__interceptors *chain;
+    struct vc_result *result;    /* of a call; NULL: it is a stream */
+    struct vc_result own_result; /* in the place of the program's */
+};
+
+static struct kept *
+kept_new(struct vc_channel *channel, const struct vc_service *service,
+         unsigned method, const struct vc_call_opts *opts)
+{
+    struct kept *k = malloc(sizeof *k);
+
+    if (k == NULL) {
+        vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+        return NULL;
+    }
+    if (call_init(&k->i, &k->opts, channel, service, method, opts) != VC_OK) {
+        free(k);
+        return NULL;
+    }
+    k->chain = channel->interceptors;
+    vc__interceptors_hold(k->chain);
+    k->result = NULL;
+    k->own_result = (struct vc_result)VC_RESULT_INIT;
+    return k;
+}
+
+static enum vc_status
+kept_start(struct kept *k, struct vc_interception **i)
+{
+    struct vc__error error;
+
+    error.status = vc__interception_start(&k->i);
+    if (error.status != VC_OK) {
+        vc__error_put(&error, error.status, "%s", k->i.text);
+        vc__result_fill(k->result, &error, 0, NULL);
+        vc__channel_intercept_close(&k->i, &error);
+        return vc__error_raise(&error);
+    }
+    k->opts.timeout_ms = ms_left(&k->i);
+    *i = &k->i;
+    return VC_OK;
+}
+
+enum vc_status
+vc__channel_intercept_open(struct vc_channel *channel,
+                           const struct vc_service *service, unsigned method,
+                           const struct vc_call_opts *opts,
+                           struct vc_interception **i)
+{
+    struct kept *k = kept_new(channel, service, method, opts);
+
+    if (k == NULL)
+        return vc__error_last()->status;
+    return kept_start(k, i);
+}
+
+enum vc_status
+vc__channel_intercept_begin(struct vc_channel *channel,
+                            const struct vc_service *service, unsigned method,
+                            const struct vc_call_opts *opts,
+                            struct vc_interception **i)
+{
+    struct kept *k = kept_new(channel, service, method, opts);
+
+    if (k == NULL)
+        return vc__error_last()->status;
+    if (k->opts.result == NULL)
+        k->opts.result = &k->own_result;
+    k->result = k->opts.result;
+    return kept_start(k, i);
+}
+
+void
+vc__channel_intercept_close(struct vc_interception *i,
+                            const struct vc__error *error)
+{
+    struct kept *k = caa_container_of(i, struct kept, i);
+
+    call_finish(i, error, k->result);
+    vc_result_clear(&k->own_result);
+    vc__interceptors_put(k->chain);
+    free(k);
+}

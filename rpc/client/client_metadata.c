@@ -1,0 +1,165 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See rpc/client/client_metadata.h. */
+#include "rpc/client/client_metadata.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- of a request ------------------------------------------------------ */
+
+/* Bytes that a program's entries take packed. */
+static enum vc_status
+entries_measure(const struct vc_metadata *entries, size_t n, size_t *size)
+{
+    *size = 0;
+    for (size_t i = 0; i < n; i++) {
+        const char *fault = vc__metadata_fault(&entries[i]);
+
+        if (fault != NULL)
+            return vc__fail(VC_INVALID_ARGUMENT, "metadata[%zu]: %s", i, fault);
+        *size += vc__metadata_size(&entries[i]);
+        if (*size > VC_METADATA_MAX)
+            return vc__fail(VC_RESOURCE_EXHAUSTED,
+                            "metadata[%zu]: all up to it take more than %u "
+                            "bytes; put what is long into the message",
+                            i, VC_METADATA_MAX);
+    }
+    return VC_OK;
+}
+
+/* Room for them, with the entry in front that says which attempt this is;
+ * where the others go, or NULL. */
+static uint8_t *
+pack_begin(unsigned attempt, size_t size, uint8_t **packed, uint16_t *len)
+{
+    char number[16];
+    struct vc_metadata own = {.key = VC__METADATA_ATTEMPTS, .value = number};
+
+    own.length = (size_t)snprintf(number, sizeof number, "%u", attempt - 1);
+    if (attempt > 1)
+        size += vc__metadata_size(&own);
+    *packed = malloc(size);
+    *len = (uint16_t)size;
+    if (*packed == NULL)
+        vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    return *packed == NULL || attempt == 1
+               ? *packed
+               : vc__metadata_put(*packed, &own, false);
+}
+
+enum vc_status
+vc__metadata_pack(const struct vc_metadata *entries, size_t n, unsigned attempt,
+                  uint8_t **packed, uint16_t *len)
+{
+    size_t size;
+    enum vc_status status = entries_measure(entries, n, &size);
+    uint8_t *out;
+
+    if (status != VC_OK)
+        return status;
+    out = pack_begin(attempt, size, packed, len);
+    if (out == NULL)
+        return VC_RESOURCE_EXHAUSTED;
+    for (size_t i = 0; i < n; i++)
+        out = vc__metadata_put(out, &entries[i], false);
+    return VC_OK;
+}
+
+/* --- of a reply -------------------------------------------------------- */
+
+struct vc__brought *
+vc__brought_new(const struct vc__metadata *m, bool may_trail,
+                const char **fault)
+{
+    struct vc__brought *b;
+    size_t n;
+
+    *fault = vc__metadata_check(m, may_trail, &n);
+    if (*fault != NULL)
+        return NULL;
+    b = malloc(sizeof *b + vc__metadata_memory(m, n));
+    if (b == NULL)
+        return NULL;
+    b->text[0] = '\0';
+    vc__metadata_unpack(&b->view, b->entries, m, n);
+    return b;
+}
+
+bool
+vc__brought_pushback(const struct vc__brought *b, int32_t *ms)
+{
+    const struct vc_metadata *e =
+        vc__metadata_find_own(&b->view, VC__METADATA_PUSHBACK);
+
+    if (e != NULL && !vc__metadata_number(e, ms))
+        *ms = -1;
+    return e != NULL;
+}
+
+/* --- for the program --------------------------------------------------- */
+
+static void
+brought_show(struct vc_result *result, const struct vc__metadata_view *view)
+{
+    const struct vc_metadata *details =
+        vc__metadata_find_own(view, VC__METADATA_DETAILS);
+
+    result->initial = view->entries;
+    result->n_initial = view->n_initial;
+    result->trailing = view->entries + view->n_initial;
+    result->n_trailing = view->n_trailing;
+    if (details != NULL) {
+        result->details = details->value;
+        result->details_length = details->length;
+    }
+}
+
+/* Keeps a copy of the text in b, made for it when there is none yet. */
+static void
+text_keep(struct vc_result *result, struct vc__brought **b, const char *text)
+{
+    if (*b == NULL)
+        *b = calloc(1, sizeof **b);
+    if (*b == NULL)
+        return;
+    snprintf((*b)->text, sizeof(*b)->text, "%s", text);
+    result->message = (*b)->text;
+}
+
+void
+vc__result_fill(struct vc_result *result, const struct vc__error *error,
+                unsigned attempts, struct vc__brought *b)
+{
+    if (result == NULL) {
+        free(b);
+        return;
+    }
+    vc_result_clear(result);
+    result->status = error->status;
+    result->outcome =
+        error->status == VC_OK ? VC_OUTCOME_EXECUTED : error->outcome;
+    result->attempts = attempts;
+    if (b != NULL)
+        brought_show(result, &b->view);
+    if (error->status != VC_OK)
+        text_keep(result, &b, error->text);
+    result->memory = b;
+}
+
+/* A later version may know more fields than ours: those stay as they are. */
+void
+vc_result_clear(struct vc_result *result)
+{
+    const struct vc_result empty = VC_RESULT_INIT;
+    size_t size;
+
+    if (result == NULL)
+        return;
+    free(result->memory);
+    size = result->size;
+    *result = empty;
+    result->size = size;
+}

@@ -1,0 +1,339 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Completion queues: the ends of calls are listed as they are, so that no end
+ * can be lost for want of memory. Whoever waits for one advances the engine
+ * that calls of this queue are under way on; of several, one after the other. */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "rpc/client/async.h"
+
+/* With calls on several engines, each is advanced so long at a time, unless a
+ * thread of the library does. */
+#define SLICE_MS 1u
+
+/* A thread in vc_completions_next(). */
+struct looker {
+    struct vc__waiter waiter;
+    struct cds_list_head node; /* in queue->lookers, until it is woken */
+    struct vc__engine *engine;
+    bool woken;
+};
+
+struct vc_completions {
+    struct vc_runtime *runtime;
+    pthread_mutex_t lock;
+    struct cds_list_head ended;   /* lock; of struct vc_async */
+    struct cds_list_head lookers; /* lock */
+    unsigned holders;             /* lock; the owner, and calls under way */
+    unsigned turn;                /* lock; of the engines */
+    bool freed;                   /* lock */
+    int fd;                       /* lock; -1 until it is asked for */
+    unsigned under_way[];         /* lock; calls on each engine */
+};
+
+/* --- the descriptor ---------------------------------------------------- */
+
+/* Under the lock. */
+static void
+fd_raise(struct vc_completions *q)
+{
+    uint64_t one = 1;
+
+    /* It can only fail when the counter is full, and then it is readable. */
+    if (q->fd >= 0 && write(q->fd, &one, sizeof one) < 0)
+        return;
+}
+
+static void
+fd_lower(struct vc_completions *q)
+{
+    uint64_t count;
+
+    if (q->fd >= 0 && read(q->fd, &count, sizeof count) < 0)
+        return;
+}
+
+int
+vc_completions_fd(struct vc_completions *q)
+{
+    int fd;
+
+    pthread_mutex_lock(&q->lock);
+    if (q->fd < 0) {
+        q->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+        if (q->fd < 0)
+            vc__fail(VC_RESOURCE_EXHAUSTED,
+                     "no file descriptor for the completion queue: raise "
+                     "ulimit -n");
+        else if (!cds_list_empty(&q->ended))
+            fd_raise(q);
+    }
+    fd = q->fd;
+    pthread_mutex_unlock(&q->lock);
+    return fd;
+}
+
+/* --- birth and death --------------------------------------------------- */
+
+enum vc_status
+vc_completions_new(struct vc_runtime *runtime, struct vc_completions **queue)
+{
+    struct vc_completions *q =
+        calloc(1, sizeof *q + runtime->n * sizeof q->under_way[0]);
+
+    if (q == NULL)
+        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    q->runtime = runtime;
+    q->fd = -1;
+    q->holders = 1;
+    pthread_mutex_init(&q->lock, NULL);
+    CDS_INIT_LIST_HEAD(&q->ended);
+    CDS_INIT_LIST_HEAD(&q->lookers);
+    *queue = q;
+    return VC_OK;
+}
+
+/* Under the lock, which it lets go of. */
+static void
+queue_put(struct vc_completions *q)
+{
+    bool last = --q->holders == 0;
+
+    pthread_mutex_unlock(&q->lock);
+    if (!last)
+        return;
+    pthread_mutex_destroy(&q->lock);
+    if (q->fd >= 0)
+        close(q->fd);
+    free(q);
+}
+
+static void
+drop(struct vc_async *a)
+{
+    if (a->won->error.status == VC_OK)
+        vc_reply_free(a->won->reply);
+    vc__async_put(a);
+}
+
+void
+vc_completions_free(struct vc_completions *q)
+{
+    struct vc_async *a, *next;
+    CDS_LIST_HEAD(ended);
+
+    if (q == NULL)
+        return;
+    pthread_mutex_lock(&q->lock);
+    q->freed = true;
+    cds_list_splice(&q->ended, &ended);
+    CDS_INIT_LIST_HEAD(&q->ended);
+    queue_put(q);
+    cds_list_for_each_entry_safe (a, next, &ended, node)
+        drop(a);
+}
+
+/* --- calls ------------------------------------------------------------- */
+
+static unsigned
+engine_number(const struct vc_completions *q, const struct vc__engine *e)
+{
+    const struct vc__progress *p =
+        caa_container_of(e, struct vc__progress, engine);
+
+    return (unsigned)(p - q->runtime->progress);
+}
+
+/* Under the lock. A looker that is the holder of its engine sleeps where only
+ * a kick wakes it, unless that holder is this thread. */
+static void
+looker_wake(struct looker *l, const struct vc__engine *held)
+{
+    struct vc__engine *e = l->engine;
+
+    cds_list_del(&l->node);
+    l->woken = true;
+    vc__waiter_done(&l->waiter);
+    if (e != held)
+        vc__engine_kick(e);
+}
+
+/* A call begins on an engine on which none of this queue was under way: those
+ * who look at others must look at it, too. Under the lock. */
+static void
+lookers_move(struct vc_completions *q, const struct vc__engine *e)
+{
+    struct looker *l, *next;
+
+    cds_list_for_each_entry_safe (l, next, &q->lookers, node) {
+        if (l->engine != e)
+            looker_wake(l, NULL);
+    }
+}
+
+static void
+call_join(struct vc_completions *q, struct vc_async *a)
+{
+    a->queue = q;
+    pthread_mutex_lock(&q->lock);
+    q->holders++;
+    if (q->under_way[engine_number(q, a->engine)]++ == 0)
+        lookers_move(q, a->engine);
+    pthread_mutex_unlock(&q->lock);
+}
+
+/* On the holder of a's engine. */
+static void
+over_by_queue(struct vc_async *a)
+{
+    struct vc_completions *q = a->queue;
+    bool freed;
+
+    vc__async_leave(a);
+    pthread_mutex_lock(&q->lock);
+    q->under_way[engine_number(q, a->engine)]--;
+    freed = q->freed;
+    if (!freed) {
+        if (cds_list_empty(&q->ended))
+            fd_raise(q);
+        cds_list_add_tail(&a->node, &q->ended);
+        if (!cds_list_empty(&q->lookers))
+            looker_wake(cds_list_entry(q->lookers.next, struct looker, node),
+                        a->engine);
+    }
+    queue_put(q);
+    if (freed)
+        drop(a);
+}
+
+enum vc_status
+vc_channel_call_queued(struct vc_channel *channel,
+                       const struct vc_service *service, unsigned method,
+                       const void *request, const struct vc_call_opts *opts,
+                       struct vc_completions *queue, void *tag,
+                       struct vc_async **call)
+{
+    struct vc_async *a = vc__async_new_seen(channel, service, method, request,
+                                            opts, over_by_queue);
+
+    if (a == NULL)
+        return vc__error_last()->status;
+    a->arg = tag;
+    if (call != NULL) {
+        vc__async_hold(a);
+        *call = a;
+    }
+    call_join(queue, a);
+    vc__async_start(a);
+    vc__async_put(a);
+    return VC_OK;
+}
+
+/* --- looking ----------------------------------------------------------- */
+
+static void
+completion_fill(struct vc_completion *c, struct vc_async *a)
+{
+    const struct vc__error *error = &a->won->error;
+    bool good = error->status == VC_OK;
+
+    _Static_assert(sizeof c->text == sizeof error->text, "the text fits");
+    c->tag = a->arg;
+    c->status = error->status;
+    c->outcome = good ? VC_OUTCOME_EXECUTED : error->outcome;
+    c->reply = good ? a->won->reply : NULL;
+    c->text[0] = '\0';
+    if (!good)
+        memcpy(c->text, error->text, sizeof c->text);
+    vc__async_put(a);
+}
+
+/* Under the lock. NULL when there is none. */
+static struct vc_async *
+ended_take(struct vc_completions *q)
+{
+    struct vc_async *a;
+
+    if (cds_list_empty(&q->ended))
+        return NULL;
+    a = cds_list_entry(q->ended.next, struct vc_async, node);
+    cds_list_del(&a->node);
+    if (cds_list_empty(&q->ended))
+        fd_lower(q);
+    return a;
+}
+
+/* Under the lock. The next engine with calls, the first when there is none;
+ * *only: no other has any. */
+static struct vc__engine *
+engine_choose(struct vc_completions *q, bool *only)
+{
+    unsigned n = q->runtime->n, busy = 0, chosen = 0;
+
+    for (unsigned i = 1; i <= n; i++) {
+        unsigned at = (q->turn + i) % n;
+
+        if (q->under_way[at] > 0 && busy++ == 0)
+            chosen = at;
+    }
+    q->turn = chosen;
+    *only = busy <= 1;
+    return &q->runtime->progress[chosen].engine;
+}
+
+/* Waits until it is woken, or `until`, or for its slice of time. */
+static void
+look(struct vc_completions *q, uint64_t until)
+{
+    struct looker l = {.woken = false};
+    uint64_t slice = until;
+    bool only;
+
+    vc__waiter_init(&l.waiter);
+    pthread_mutex_lock(&q->lock);
+    if (!cds_list_empty(&q->ended)) {
+        pthread_mutex_unlock(&q->lock);
+        return;
+    }
+    l.engine = engine_choose(q, &only);
+    cds_list_add_tail(&l.node, &q->lookers);
+    pthread_mutex_unlock(&q->lock);
+    if (!only)
+        slice = vc__after_ms(vc__now(), SLICE_MS);
+    vc__engine_wait(l.engine, &l.waiter, slice < until ? slice : until);
+    pthread_mutex_lock(&q->lock);
+    if (!l.woken)
+        cds_list_del(&l.node);
+    pthread_mutex_unlock(&q->lock);
+}
+
+enum vc_status
+vc_completions_next(struct vc_completions *q, uint32_t timeout_ms,
+                    struct vc_completion *completion)
+{
+    uint64_t until = vc__due(vc__now(), timeout_ms);
+
+    for (;;) {
+        struct vc_async *a;
+        bool late = until != VC__FOREVER && vc__now() >= until;
+
+        /* Even with no time the engine has its turn. */
+        look(q, until);
+        pthread_mutex_lock(&q->lock);
+        a = ended_take(q);
+        pthread_mutex_unlock(&q->lock);
+        if (a != NULL) {
+            completion_fill(completion, a);
+            return VC_OK;
+        }
+        if (late)
+            return vc__fail(VC_DEADLINE_EXCEEDED, "no call ended within %u ms",
+                            timeout_ms);
+    }
+}

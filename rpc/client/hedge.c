@@ -1,0 +1,142 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See rpc/client/hedge.h. */
+#include "rpc/client/hedge.h"
+
+#include <stdlib.h>
+
+struct vc__hedge {
+    struct vc__unary unary;
+    struct vc_async *call; /* which it holds, until it has ended */
+    bool unwanted;         /* it ends by itself yet */
+};
+
+struct vc__unary *
+vc__hedge_unary(struct vc__hedge *h)
+{
+    return &h->unary;
+}
+
+static void
+on_ended(struct vc__unary *u)
+{
+    vc__async_tell(caa_container_of(u, struct vc__hedge, unary)->call,
+                   VC__TOLD_HEDGE);
+}
+
+void
+vc__hedge_begin(struct vc_async *a)
+{
+    struct vc__hedge *h = malloc(sizeof *h);
+
+    a->hedge_ms = 0;
+    /* Without an attempt under way there is nothing to stand beside. */
+    if (h == NULL || !a->flying ||
+        !vc__unary_copy(&h->unary, &a->unary, a->again.attempt + 1, on_ended)) {
+        free(h);
+        return;
+    }
+    h->call = a;
+    h->unwanted = false;
+    a->hedge = h;
+    vc__async_hold(a);
+    vc__count(&a->engine->ledger, VC__COUNT_hedges_started, 1);
+    vc__unary_start(&h->unary, vc__now(), a->again.due);
+}
+
+/* It holds the call no more. */
+static void
+hedge_end(struct vc_async *a)
+{
+    struct vc__hedge *h = a->hedge;
+
+    vc__unary_release(&h->unary);
+    if (h->unary.error.status != VC_OK)
+        a->again.seen |= h->unary.error.outcome != VC_OUTCOME_NOT_EXECUTED;
+    a->hedge = NULL;
+    free(h);
+    vc__async_put(a);
+}
+
+void
+vc__hedge_give_up(struct vc_async *a)
+{
+    struct vc__hedge *h = a->hedge;
+    enum vc_outcome outcome;
+
+    if (h == NULL || h->unwanted)
+        return;
+    /* As in rpc/client/async.c: what failed inside of start is not taken back. */
+    if ((atomic_load(&a->told) | a->heard) & VC__TOLD_HEDGE ||
+        !vc__unary_abandon(&h->unary, &outcome)) {
+        h->unwanted = true;
+        return;
+    }
+    h->unary.error.status = VC_CANCELLED;
+    h->unary.error.outcome = outcome;
+    hedge_end(a);
+}
+
+bool
+vc__hedge_ended(struct vc_async *a)
+{
+    struct vc__hedge *h = a->hedge;
+    bool good = h->unary.error.status == VC_OK;
+
+    if (good && !h->unwanted) {
+        vc__count(&a->engine->ledger, VC__COUNT_hedges_won, 1);
+        vc__async_put(a); /* the caller holds it, too */
+        return true;
+    }
+    if (good)
+        vc_reply_free(h->unary.reply);
+    hedge_end(a);
+    return false;
+}
+
+enum vc_status
+vc__hedge_check(const struct vc_method *method, uint32_t hedge_ms)
+{
+    if (hedge_ms == 0 || method->flags & VC_METHOD_NO_SIDE_EFFECTS)
+        return VC_OK;
+    return vc__fail(VC_INVALID_ARGUMENT,
+                    "hedge_ms: %s may have side effects: give it option "
+                    "idempotency_level = NO_SIDE_EFFECTS if it has none",
+                    method->name);
+}
+
+/* --- the blocking call ------------------------------------------------- */
+
+static void
+over(struct vc_async *a)
+{
+    vc__async_leave(a);
+    vc__waiter_done(&a->waiter);
+    vc__async_put(a);
+}
+
+enum vc_status
+vc__hedge_call(struct vc_channel *channel, const struct vc_service *service,
+               unsigned method, const void *request,
+               const struct vc_call_opts *opts, void **reply)
+{
+    struct vc_async *a =
+        vc__async_new(channel, service, method, request, opts, over);
+    enum vc_status status;
+
+    if (a == NULL)
+        return vc__error_last()->status;
+    vc__channel_enter(channel);
+    vc__async_start(a);
+    /* Its deadline ends the wait. */
+    vc__engine_wait(a->engine, &a->waiter, VC__FOREVER);
+    vc__channel_leave(channel);
+    status = a->won->error.status;
+    if (status == VC_OK)
+        *reply = a->won->reply;
+    else
+        vc__error_raise(&a->won->error);
+    vc__async_put(a);
+    return status;
+}

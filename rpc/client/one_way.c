@@ -1,0 +1,54 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Calls whose caller wants no reply: it goes on when the request has been
+ * handed to the adapter. The call keeps its slot until the server has answered,
+ * and is sent again when its link is lost, as any other. */
+#include "rpc/client/one_way.h"
+
+#include "rpc/client/async.h"
+
+static void
+over(struct vc_async *a)
+{
+    if (a->won->error.status == VC_OK)
+        vc_reply_free(a->won->reply);
+    vc__async_leave(a);
+    if (!a->handed) {
+        a->failed = a->won->error.status != VC_OK;
+        vc__waiter_done(&a->waiter);
+    }
+    vc__async_put(a);
+}
+
+enum vc_status
+vc__one_way(struct vc_channel *channel, const struct vc_service *service,
+            unsigned method, const void *request,
+            const struct vc_call_opts *opts)
+{
+    static const struct vc__error none = {.status = VC_OK};
+    struct vc_call_opts own = *opts;
+    struct vc_async *a;
+    enum vc_status status = VC_OK;
+
+    /* The program's result need not live until it is over. */
+    own.result = NULL;
+    a = vc__async_new(channel, service, method, request, &own, over);
+    if (a == NULL) {
+        vc__result_fill(opts->result, vc__error_last(), 0, NULL);
+        return vc__error_last()->status;
+    }
+    vc__channel_enter(channel);
+    vc__async_start(a);
+    /* Its deadline ends the wait. */
+    if (!atomic_load(&a->gone)) {
+        vc__engine_wait(a->engine, &a->waiter, VC__FOREVER);
+        if (a->failed)
+            status = vc__error_raise(&a->won->error);
+    }
+    vc__channel_leave(channel);
+    vc__result_fill(opts->result, status == VC_OK ? &none : &a->won->error, 1,
+                    NULL);
+    vc__async_put(a);
+    return status;
+}

@@ -1,0 +1,19 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A call of a method without a reply: VC_METHOD_ONE_WAY. */
+#ifndef VC_RPC_ONE_WAY_H
+#define VC_RPC_ONE_WAY_H
+
+#include <verbcall/call.h>
+#include <verbcall/service.h>
+
+#include "rpc/client/channel.h"
+
+/* Returns when the request has been handed to the adapter. opts are whole. */
+enum vc_status vc__one_way(struct vc_channel *channel,
+                           const struct vc_service *service, unsigned method,
+                           const void *request,
+                           const struct vc_call_opts *opts);
+
+#endif

@@ -1,0 +1,417 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A stream that has failed before it began is tried again. It rests meanwhile:
+ * no client knows of it, and what the program sends is parked. What ends a rest
+ * (its time, the deadline, a cancel, the channel's closing) takes `resting`
+ * back under the stream's lock; whoever does so goes on with the call. */
+#include "rpc/client/stream_again.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpc/client/async.h"
+
+/* --- may it be tried again? ------------------------------------------------ */
+
+/* All that the peer would need of it again. A client's messages are not kept
+ * once they were handed to a link. */
+static bool
+is_at_hand(const struct vc__client_stream *c)
+{
+    return c->request.session == NULL || !vc__client_stream_up(c);
+}
+
+static bool
+policy_allows(struct vc__client_stream *c, const struct vc__error *error,
+              uint64_t now, uint64_t *wait_us)
+{
+    struct vc_channel *channel = c->channel;
+    struct vc__again *a = &c->again;
+    enum vc__retry retry;
+    /* Relaxed: only that each is another. */
+    uint64_t seed = now ^ atomic_fetch_add_explicit(
+                              &channel->chance, UINT64_C(0x9e3779b97f4a7c15),
+                              memory_order_relaxed);
+    struct vc__retry_facts facts = {
+        .status = error->status,
+        .outcome = error->outcome,
+        .call_flags = a->flags,
+        .attempt = a->attempt,
+        .took_us = now - a->began,
+        .left_us = a->due == VC__FOREVER ? UINT64_MAX
+                   : a->due > now        ? a->due - now
+                                         : 0,
+    };
+
+    if (c->brought != NULL)
+        facts.has_pushback =
+            vc__brought_pushback(c->brought, &facts.pushback_ms);
+    retry = vc__retry_again(&channel->retry, &channel->budget, &facts, &seed,
+                            wait_us);
+    if (retry == VC__RETRY_STARVED)
+        vc__channel_count(channel, VC__POOL_CALLS_NOT_RETRIED);
+    if (retry == VC__RETRY_AGAIN)
+        vc__channel_count(channel, VC__POOL_CALLS_RETRIED);
+    return retry == VC__RETRY_AGAIN;
+}
+
+/* --- resting --------------------------------------------------------------- */
+
+/* Under the lock. */
+static void
+rest_post(struct vc__client_stream *c)
+{
+    if (c->rest_posted)
+        return;
+    c->rest_posted = true;
+    vc__engine_post(c->stream.engine, &c->rest);
+}
+
+/* Under the lock of the pauses. */
+static void
+on_broken(struct vc__pause *p)
+{
+    struct vc__client_stream *c =
+        caa_container_of(p, struct vc__client_stream, between);
+
+    pthread_mutex_lock(&c->stream.lock);
+    c->rest_broken = true;
+    if (c->resting)
+        rest_post(c);
+    pthread_mutex_unlock(&c->stream.lock);
+}
+
+/* False: it has been given up, and nobody waits. */
+static bool
+rest_begin(struct vc__client_stream *c, const struct vc__error *why,
+           uint64_t until)
+{
+    struct vc_stream *s = &c->stream;
+    bool rests;
+
+    pthread_mutex_lock(&s->lock);
+    rests = !c->given_up && !c->unwanted && s->state != VC__STREAM_ENDED;
+    if (rests) {
+        c->resting = c->parked = true;
+        c->rest_until = until;
+        c->why = *why;
+        vc__stream_hold(s); /* the task's and the timer's */
+        rest_post(c);
+        vc__stream_changed(s);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return rests;
+}
+
+/* Who puts an end to it, so that nobody else does: the call is to be started
+ * again, or to end. */
+static bool
+rest_take(struct vc__client_stream *c, bool starts)
+{
+    bool mine;
+
+    pthread_mutex_lock(&c->stream.lock);
+    mine = c->resting;
+    c->resting = false;
+    if (mine && starts)
+        c->started = false;
+    pthread_mutex_unlock(&c->stream.lock);
+    return mine;
+}
+
+/* It has been taken. The channel is still entered by the call. */
+static void
+rest_leave(struct vc__client_stream *c)
+{
+    vc__pause_end(&c->channel->pauses, &c->between);
+    vc__asyncs_leave(c->channel, c->stream.engine);
+}
+
+/* It has waited for its server to the very end. */
+static bool
+is_late(const struct vc__client_stream *c, const struct vc__error *error,
+        uint64_t now)
+{
+    return c->again.flags & VC_CALL_WAIT_FOR_READY &&
+           error->status == VC_UNAVAILABLE && now >= c->again.due;
+}
+
+bool
+vc__client_stream_again(struct vc__client_stream *c, struct vc__error *error)
+{
+    uint64_t now = vc__now(), us;
+
+    if (error->status == VC_OK || error->outcome != VC_OUTCOME_NOT_EXECUTED ||
+        !is_at_hand(c))
+        return false;
+    if (is_late(c, error, now)) {
+        c->why = *error;
+        vc__client_stream_waited(c, error);
+        return false;
+    }
+    if (!policy_allows(c, error, now, &us))
+        return false;
+    c->between.broken = on_broken;
+    if (!vc__pause_begin(&c->channel->pauses, &c->between))
+        return false;
+    vc__asyncs_enter(c->channel);
+    free(c->brought);
+    c->brought = NULL;
+    if (rest_begin(c, error, now + us))
+        return true;
+    rest_leave(c);
+    return false;
+}
+
+/* --- the next attempt ------------------------------------------------------ */
+
+/* The CALL of a further attempt. The link may have use for it when there is
+ * another. */
+struct renewed {
+    struct vc__send send;
+    atomic_uint holders;
+    struct vc_stream *stream;
+    uint8_t metadata[];
+};
+
+static void
+renewed_put(struct renewed *r)
+{
+    if (atomic_fetch_sub(&r->holders, 1) == 1)
+        free(r);
+}
+
+static void
+renewed_hold(struct vc__send *send)
+{
+    struct renewed *r = caa_container_of(send, struct renewed, send);
+
+    atomic_fetch_add(&r->holders, 1);
+    vc__stream_hold(r->stream);
+}
+
+static void
+renewed_done(struct vc__send *send, enum vc__send_end end)
+{
+    struct renewed *r = caa_container_of(send, struct renewed, send);
+    struct vc_stream *s = r->stream;
+
+    (void)end;
+    renewed_put(r);
+    vc__stream_put(s);
+}
+
+void
+vc__client_stream_unrenew(struct vc__client_stream *c)
+{
+    if (c->request.send != &c->call)
+        renewed_put(caa_container_of(c->request.send, struct renewed, send));
+    c->request.send = &c->call;
+}
+
+/* Our own metadata, which say how often it was tried, and behind them the
+ * program's. */
+static struct renewed *
+renewed_new(struct vc__client_stream *c)
+{
+    const struct vc__frame *first = &c->call.frame;
+    struct renewed *r = NULL;
+    uint8_t *ours = NULL;
+    uint16_t n = 0;
+
+    if (vc__metadata_pack(NULL, 0, c->again.attempt, &ours, &n) == VC_OK)
+        r = calloc(1, sizeof *r + n + first->metadata_len);
+    if (r != NULL) {
+        memcpy(r->metadata, ours, n);
+        if (first->metadata_len > 0)
+            memcpy(r->metadata + n, first->metadata, first->metadata_len);
+        atomic_init(&r->holders, 1);
+        r->stream = &c->stream;
+        r->send.frame.method = first->method;
+        r->send.frame.flags = first->flags;
+        r->send.frame.body_len = first->body_len;
+        r->send.frame.metadata = r->metadata;
+        r->send.frame.metadata_len = (uint16_t)(n + first->metadata_len);
+        r->send.body = c->body;
+        r->send.due = c->call.due;
+        r->send.hold = renewed_hold;
+        r->send.done = renewed_done;
+    }
+    free(ours);
+    return r;
+}
+
+static bool
+renew(struct vc__client_stream *c, uint64_t now)
+{
+    struct renewed *r;
+
+    c->again.attempt++;
+    r = renewed_new(c);
+    if (r == NULL)
+        return false;
+    vc__client_stream_unrenew(c);
+    r->send.frame.deadline = vc__deadline_left(r->send.due, now);
+    r->send.fresh = true;
+    c->request.send = &r->send;
+    c->request.session = NULL;
+    c->again.began = now;
+    return true;
+}
+
+/* The first of what is parked; NULL when there is none, and then no more is
+ * parked. */
+static struct vc__send *
+parked_take(struct vc__client_stream *c)
+{
+    struct vc__send *send = NULL;
+
+    pthread_mutex_lock(&c->stream.lock);
+    if (cds_list_empty(&c->parking)) {
+        c->parked = c->resting;
+        c->starts++;
+        vc__stream_changed(&c->stream);
+    } else {
+        send = cds_list_entry(c->parking.next, struct vc__send, node);
+        cds_list_del(&send->node);
+    }
+    pthread_mutex_unlock(&c->stream.lock);
+    return send;
+}
+
+/* The call fails again, or has. */
+static void
+parked_return(struct vc__client_stream *c, struct vc__send *send)
+{
+    bool over;
+
+    pthread_mutex_lock(&c->stream.lock);
+    over = c->over;
+    if (!over)
+        cds_list_add(&send->node, &c->parking);
+    pthread_mutex_unlock(&c->stream.lock);
+    if (over)
+        send->done(send, VC__SEND_LOST);
+}
+
+/* Behind what waits with the request. */
+static void
+parked_go(struct vc__client_stream *c)
+{
+    struct vc__send *send;
+
+    while ((send = parked_take(c)) != NULL) {
+        if (!vc__client_add(c->client, &c->request, send)) {
+            parked_return(c, send);
+            return;
+        }
+    }
+}
+
+void
+vc__client_stream_waited(struct vc__client_stream *c, struct vc__error *error)
+{
+    vc__error_put(error, VC_DEADLINE_EXCEEDED, "no server within %u ms: %.200s",
+                  c->again.ms, c->why.text);
+    error->outcome = VC_OUTCOME_NOT_EXECUTED;
+}
+
+/* It has been taken. The channel may go with the call's end, so there is
+ * another entry meanwhile. */
+static void
+resume(struct vc__client_stream *c)
+{
+    struct vc_channel *channel = c->channel;
+    struct vc__error error = c->why;
+    uint64_t now = vc__now();
+    bool in_time = now < c->again.due;
+
+    vc__channel_enter(channel);
+    rest_leave(c);
+    if (!in_time)
+        vc__client_stream_waited(c, &error);
+    if (in_time && renew(c, now)) {
+        vc__client_start(c->client, &c->request);
+        vc__client_stream_started(c);
+        parked_go(c);
+    } else {
+        vc__client_stream_end(
+            c, in_time ? VC__STREAM_EV_LINK_LOST : VC__STREAM_EV_TIME_OVER,
+            &error);
+    }
+    vc__channel_leave(channel);
+}
+
+static void
+on_rested(struct vc__timer *timer)
+{
+    struct vc__client_stream *c =
+        caa_container_of(timer, struct vc__client_stream, rested);
+
+    if (!rest_take(c, true))
+        return; /* the task is on its way */
+    resume(c);
+    vc__stream_put(&c->stream);
+}
+
+/* --- ends of rests ----------------------------------------------------------- */
+
+static void
+closed(struct vc__client_stream *c)
+{
+    struct vc__error error;
+
+    vc__error_put(&error, VC_CANCELLED, "the channel was closed");
+    error.outcome = VC_OUTCOME_NOT_EXECUTED;
+    rest_leave(c);
+    vc__client_stream_end(c, VC__STREAM_EV_LINK_LOST, &error);
+}
+
+/* On the holder: the rest begins, or was ended or broken. */
+static void
+rest_run(struct vc__task *task)
+{
+    struct vc__client_stream *c =
+        caa_container_of(task, struct vc__client_stream, rest);
+    struct vc__timers *timers = &c->stream.engine->timers;
+    bool rests;
+
+    pthread_mutex_lock(&c->stream.lock);
+    c->rest_posted = false;
+    rests = c->resting && !c->rest_broken;
+    pthread_mutex_unlock(&c->stream.lock);
+    if (rests && vc__timer_start(timers, &c->rested, c->rest_until, on_rested))
+        return;
+    vc__timer_stop(timers, &c->rested);
+    if (rest_take(c, rests)) {
+        if (rests) /* without memory for a timer: at once */
+            resume(c);
+        else
+            closed(c);
+    }
+    vc__stream_put(&c->stream);
+}
+
+bool
+vc__client_stream_rest_end(struct vc__client_stream *c)
+{
+    if (!c->resting)
+        return false;
+    c->resting = false;
+    rest_post(c);
+    return true;
+}
+
+void
+vc__client_stream_rest_leave(struct vc__client_stream *c)
+{
+    rest_leave(c);
+}
+
+void
+vc__client_stream_rest_init(struct vc__client_stream *c)
+{
+    c->rest.run = rest_run;
+    CDS_INIT_LIST_HEAD(&c->parking);
+}

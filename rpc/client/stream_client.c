@@ -1,0 +1,531 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See rpc/client/stream_client.h. */
+#include "rpc/client/stream_client.h"
+
+#include <stdlib.h>
+
+#include <verbcall/call.h>
+
+#include "rpc/client/async.h"
+#include "rpc/client/channel_intercept.h"
+#include "rpc/client/stream_again.h"
+#include "rpc/codec/codec.h"
+#include "rpc/stream/stream_events.h"
+
+/* --- the end ----------------------------------------------------------- */
+
+/* What waits to be sent waits in vain. */
+static void
+over_set(struct vc__client_stream *c)
+{
+    struct vc__send *send, *next;
+    CDS_LIST_HEAD(lost);
+
+    pthread_mutex_lock(&c->stream.lock);
+    c->over = true;
+    c->parked = false;
+    cds_list_splice(&c->parking, &lost);
+    CDS_INIT_LIST_HEAD(&c->parking);
+    pthread_mutex_unlock(&c->stream.lock);
+    cds_list_for_each_entry_safe (send, next, &lost, node)
+        send->done(send, VC__SEND_LOST);
+}
+
+void
+vc__client_stream_end(struct vc__client_stream *c, enum vc__stream_event why,
+                      const struct vc__error *error)
+{
+    struct vc__send *send, *next;
+
+    if (c->again.cancellable)
+        vc__cancelling_end(&c->cancelling);
+    vc__again_end(&c->again);
+    if (error->status == VC_OK)
+        vc__retry_good(&c->channel->budget);
+    vc__stream_end(&c->stream, why, error);
+    over_set(c);
+    /* What waited for a link with it. */
+    cds_list_for_each_entry_safe (send, next, &c->request.queued, node)
+        send->done(send, VC__SEND_LOST);
+    vc__channel_leave(c->channel);
+    vc__stream_put(&c->stream);
+}
+
+/* The reply's message; false with *error. */
+static bool
+reply_unpack(struct vc__client_stream *c, const struct vc__reply_frame *reply,
+             struct vc__error *error)
+{
+    struct vc__reply *r = vc__reply_take(c->stream.replies, c->stream.memory);
+    const char *fault = "out of memory";
+    void *message = NULL;
+
+    if (r != NULL)
+        message =
+            vc__codec_unpack(&c->type->reply, &r->allocator, c->stream.memory,
+                             reply->body, reply->len, &fault);
+    if (message != NULL) {
+        pthread_mutex_lock(&c->stream.lock);
+        c->stream.last = message;
+        pthread_mutex_unlock(&c->stream.lock);
+        return true;
+    }
+    vc__error_put(error, r == NULL ? VC_RESOURCE_EXHAUSTED : VC_INTERNAL,
+                  "the reply of %s is no %s: %s", c->type->name,
+                  c->type->reply.desc->name, fault);
+    if (r != NULL)
+        vc__reply_give(r);
+    return false;
+}
+
+static bool
+reply_keep(struct vc__client_stream *c, const struct vc__reply_frame *reply,
+           struct vc__error *error)
+{
+    if (vc__codec_reply_fits(c->type, reply->len))
+        return reply_unpack(c, reply, error);
+    vc__error_put(error, VC_RESOURCE_EXHAUSTED,
+                  "the reply of %s has %u bytes, its max_reply is %u",
+                  c->type->name, reply->len, c->type->max_reply);
+    return false;
+}
+
+/* The reply's metadata, until somebody asks for them; false with *error. */
+static bool
+metadata_keep(struct vc__client_stream *c, const struct vc__reply_frame *reply,
+              struct vc__error *error)
+{
+    const char *fault = NULL;
+    struct vc__brought *b = NULL;
+
+    if (reply->metadata.len == 0)
+        return true;
+    b = vc__brought_new(&reply->metadata, true, &fault);
+    if (fault != NULL)
+        vc__error_put(error, VC_INTERNAL, "the reply of %s has %s",
+                      c->type->name, fault);
+    else if (b == NULL)
+        vc__error_put(error, VC_RESOURCE_EXHAUSTED,
+                      "out of memory for the metadata of the reply");
+    error->outcome = reply->outcome;
+    pthread_mutex_lock(&c->stream.lock);
+    c->brought = b;
+    pthread_mutex_unlock(&c->stream.lock);
+    return b != NULL;
+}
+
+static void
+on_replied(struct vc__request *r, const struct vc__reply_frame *reply)
+{
+    struct vc__client_stream *c =
+        caa_container_of(r, struct vc__client_stream, request);
+    struct vc__error error = {.status = reply->status,
+                              .outcome = reply->outcome};
+
+    if (!metadata_keep(c, reply, &error)) {
+        vc__client_stream_end(c, VC__STREAM_EV_REPLY, &error);
+        return;
+    }
+    if (error.status > VC_UNAUTHENTICATED)
+        error.status = VC_UNKNOWN;
+    if (error.status != VC_OK)
+        vc__text_put(error.text, sizeof error.text, reply->body, reply->len);
+    else if (!vc__client_stream_down(c) && !reply_keep(c, reply, &error))
+        error.outcome = VC_OUTCOME_EXECUTED;
+    if (!vc__client_stream_again(c, &error))
+        vc__client_stream_end(c, VC__STREAM_EV_REPLY, &error);
+}
+
+static void
+on_failed(struct vc__request *r, const struct vc__error *why)
+{
+    struct vc__client_stream *c =
+        caa_container_of(r, struct vc__client_stream, request);
+    struct vc__error error = *why;
+
+    if (!vc__client_stream_again(c, &error))
+        vc__client_stream_end(c, VC__STREAM_EV_LINK_LOST, &error);
+}
+
+/* Uses the client only while the call has not ended: then the channel may be
+ * closed. A stream whose message was lost has ended before its call. */
+static bool
+client_enter(struct vc__client_stream *c)
+{
+    bool enters;
+
+    pthread_mutex_lock(&c->stream.lock);
+    enters = !c->over;
+    if (enters)
+        vc__channel_enter(c->channel);
+    pthread_mutex_unlock(&c->stream.lock);
+    return enters;
+}
+
+/* What is left to be done by who gives it up. */
+enum give_up {
+    GIVE_UP_NOT, /* another one does it */
+    GIVE_UP_CALL,
+    GIVE_UP_REST, /* no client knows of it */
+};
+
+/* Nobody gives up what is being started: that is done when it has been. */
+static void
+give_up_later(struct vc__client_stream *c, const struct vc__error *error)
+{
+    if (!c->unwanted)
+        c->wish = *error;
+    c->unwanted = true;
+}
+
+static enum give_up
+give_up_begin(struct vc__client_stream *c, const struct vc__error *error)
+{
+    enum give_up what = GIVE_UP_NOT;
+
+    pthread_mutex_lock(&c->stream.lock);
+    if (!c->given_up && !c->started) {
+        give_up_later(c, error);
+    } else if (!c->given_up) {
+        what = vc__client_stream_rest_end(c) ? GIVE_UP_REST : GIVE_UP_CALL;
+        c->given_up = true;
+    }
+    pthread_mutex_unlock(&c->stream.lock);
+    return what;
+}
+
+/* On any thread. One that waits in the stream may be the holder, asleep. */
+static bool
+client_give_up(struct vc_stream *s, const struct vc__error *why)
+{
+    struct vc__client_stream *c = vc__client_stream_of(s);
+    struct vc_channel *channel = c->channel;
+    struct vc__error error = *why;
+    enum give_up what;
+    bool mine;
+
+    if (!client_enter(c))
+        return true;
+    what = give_up_begin(c, why);
+    mine = what == GIVE_UP_REST;
+    if (what == GIVE_UP_CALL)
+        mine = vc__client_abandon(c->client, &c->request, &error.outcome);
+    if (what == GIVE_UP_REST) {
+        vc__client_stream_rest_leave(c);
+        error.outcome = VC_OUTCOME_NOT_EXECUTED;
+        if (error.status == VC_DEADLINE_EXCEEDED)
+            vc__client_stream_waited(c, &error);
+    }
+    if (mine) {
+        vc__client_stream_end(c,
+                              error.status == VC_DEADLINE_EXCEEDED
+                                  ? VC__STREAM_EV_TIME_OVER
+                                  : VC__STREAM_EV_ENDS,
+                              &error);
+        vc__engine_kick(&channel->progress->engine);
+    }
+    vc__channel_leave(channel);
+    return mine;
+}
+
+/* Its end may be on its way: waits for that if a thread waits for what it
+ * brings. */
+void
+vc__client_stream_give_up(struct vc_stream *s, enum vc_status status,
+                          const char *text)
+{
+    struct vc__error error;
+
+    vc__error_put(&error, status, "%s: %s", s->method, text);
+    if (!client_give_up(s, &error) && s->events == NULL)
+        vc__stream_await_written(s);
+}
+
+/* --- cancelling -------------------------------------------------------- */
+
+static void
+cancel_run(struct vc__task *task)
+{
+    struct vc__client_stream *c =
+        caa_container_of(task, struct vc__client_stream, cancel);
+    struct vc__error error;
+
+    vc__error_put(&error, VC_CANCELLED, "%s: it was cancelled", c->type->name);
+    error.outcome = VC_OUTCOME_UNKNOWN;
+    client_give_up(&c->stream, &error);
+    vc__stream_put(&c->stream);
+}
+
+/* Under a canceller's lock. */
+static void
+on_cancel(struct vc__cancelling *cancelling)
+{
+    struct vc__client_stream *c =
+        caa_container_of(cancelling, struct vc__client_stream, cancelling);
+
+    if (atomic_exchange(&c->cancelled, true))
+        return;
+    vc__stream_hold(&c->stream);
+    vc__engine_post(c->stream.engine, &c->cancel);
+}
+
+enum vc_status
+vc__client_stream_limit(struct vc__client_stream *c,
+                        const struct vc_call_opts *opts, uint64_t now)
+{
+    struct vc__again *g = &c->again;
+    enum vc_status status = vc__again_begin(g, opts, now);
+
+    g->began = now;
+
+    if (status != VC_OK || !g->cancellable)
+        return status;
+    status = vc__cancelling_begin(&c->cancelling, g->canceller, g->parent,
+                                  on_cancel);
+    if (status != VC_OK)
+        vc__again_end(g);
+    return status;
+}
+
+void
+vc__client_stream_started(struct vc__client_stream *c)
+{
+    struct vc__error wish;
+    bool unwanted;
+
+    pthread_mutex_lock(&c->stream.lock);
+    c->started = true;
+    unwanted = c->unwanted;
+    if (unwanted)
+        wish = c->wish;
+    pthread_mutex_unlock(&c->stream.lock);
+    if (unwanted)
+        client_give_up(&c->stream, &wish);
+}
+
+/* --- the stream's operations -------------------------------------------- */
+
+/* It is with its client, and of this attempt; false: it was parked. */
+static bool
+parked_add(struct vc__client_stream *c, struct vc__send *send, unsigned *starts)
+{
+    bool parks;
+
+    pthread_mutex_lock(&c->stream.lock);
+    parks = c->parked;
+    *starts = c->starts;
+    if (parks)
+        cds_list_add_tail(&send->node, &c->parking);
+    pthread_mutex_unlock(&c->stream.lock);
+    return parks;
+}
+
+/* The attempt has failed, and what becomes of the call is being decided this
+ * moment. */
+static void
+decision_await(struct vc__client_stream *c, unsigned starts)
+{
+    struct vc_stream *s = &c->stream;
+
+    pthread_mutex_lock(&s->lock);
+    while (s->state != VC__STREAM_ENDED && !c->parked && c->starts == starts)
+        vc__stream_wait(s, VC__FOREVER);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static bool
+client_put(struct vc_stream *s, struct vc__send *send)
+{
+    struct vc__client_stream *c = vc__client_stream_of(s);
+    struct vc_channel *channel = c->channel;
+    bool good = false, ended = false;
+    unsigned starts;
+
+    while (!good && !ended && client_enter(c)) {
+        good = parked_add(c, send, &starts) ||
+               vc__client_add(c->client, &c->request, send);
+        vc__channel_leave(channel);
+        if (good)
+            break;
+        decision_await(c, starts);
+        ended = vc__stream_has_ended(s);
+    }
+    return good;
+}
+
+static void
+client_expire(struct vc_stream *s)
+{
+    vc__client_stream_give_up(s, VC_DEADLINE_EXCEEDED,
+                              "the time allowed for it ran out");
+}
+
+static void
+client_free(struct vc_stream *s)
+{
+    struct vc__client_stream *c = vc__client_stream_of(s);
+
+    vc__stream_fini(s);
+    vc__client_stream_unrenew(c);
+    free(c->metadata);
+    free(c->brought);
+    free(c->initial);
+    free(c->body);
+    free(c);
+}
+
+/* --- of its callbacks --- */
+
+void
+vc__client_stream_seen(struct vc_stream *s)
+{
+    struct vc__error error;
+
+    pthread_mutex_lock(&s->lock);
+    error = s->error;
+    pthread_mutex_unlock(&s->lock);
+    vc__channel_intercept_close(s->interception, &error);
+}
+
+void
+vc__client_stream_user_leave(struct vc__client_stream *c)
+{
+    if (atomic_fetch_sub(&c->users, 1) == 1 && c->stream.interception != NULL)
+        vc__client_stream_seen(&c->stream);
+}
+
+static void
+client_told(struct vc_stream *s)
+{
+    vc__client_stream_user_leave(vc__client_stream_of(s));
+}
+
+/* A message that was lost has ended the stream, and not its call. */
+static enum vc_status
+client_over(struct vc_stream *s)
+{
+    struct vc__error error;
+
+    vc__error_put(&error, VC_CANCELLED, "a message was lost");
+    client_give_up(s, &error);
+    return vc__stream_status(s);
+}
+
+/* The runtime lives until the channel has been left. */
+static void
+client_left(struct vc_stream *s)
+{
+    struct vc__client_stream *c = vc__client_stream_of(s);
+    struct vc_channel *channel = c->channel;
+    struct vc__engine *engine = s->engine;
+
+    if (c->paused)
+        vc__pause_end(&channel->pauses, &c->pause);
+    vc__stream_put(s);
+    vc__asyncs_leave(channel, engine);
+}
+
+static const struct vc__stream_ops client_ops = {.put = client_put,
+                                                 .expire = client_expire,
+                                                 .give_up = client_give_up,
+                                                 .over = client_over,
+                                                 .told = client_told,
+                                                 .left = client_left,
+                                                 .free = client_free};
+
+/* --- frames ------------------------------------------------------------ */
+
+/* Those of the first message. False: they end the stream, or *loss says why
+ * they could not be kept. */
+static bool
+initial_keep(struct vc__client_stream *c, const struct vc__metadata *m,
+             const char **loss)
+{
+    const char *fault = "metadata that do not come with the first of them";
+    struct vc__brought *b = NULL;
+    struct vc__error error;
+
+    if (!c->came)
+        b = vc__brought_new(m, false, &fault);
+    if (fault != NULL) {
+        vc__error_put(&error, VC_INTERNAL, "a message of %s has %s",
+                      c->type->name, fault);
+        error.outcome = VC_OUTCOME_UNKNOWN;
+        vc__stream_end(&c->stream, VC__STREAM_EV_MESSAGE_LOST, &error);
+        return false;
+    }
+    if (b == NULL)
+        *loss = "out of memory for its metadata";
+    pthread_mutex_lock(&c->stream.lock);
+    c->initial = b;
+    pthread_mutex_unlock(&c->stream.lock);
+    return true;
+}
+
+static bool
+on_message(struct vc__request *r, const struct vc__metadata *m,
+           const uint8_t *body, uint32_t len, const char *loss)
+{
+    struct vc__client_stream *c =
+        caa_container_of(r, struct vc__client_stream, request);
+
+    if (m->len > 0 && !initial_keep(c, m, &loss))
+        return true;
+    c->came = true;
+    return vc__stream_message(&c->stream, body, len, loss);
+}
+
+static bool
+on_window(struct vc__request *r, uint32_t end)
+{
+    return vc__stream_window(
+        &caa_container_of(r, struct vc__client_stream, request)->stream, end);
+}
+
+/* The link has use for the call's frame, and no more. */
+static void
+call_hold(struct vc__send *send)
+{
+    vc__stream_hold(
+        &caa_container_of(send, struct vc__client_stream, call)->stream);
+}
+
+static void
+call_done(struct vc__send *send, enum vc__send_end end)
+{
+    (void)end;
+    vc__stream_put(
+        &caa_container_of(send, struct vc__client_stream, call)->stream);
+}
+
+/* --- birth --------------------------------------------------------------- */
+
+struct vc__client_stream *
+vc__client_stream_new(void)
+{
+    struct vc__client_stream *c = calloc(1, sizeof *c);
+
+    if (c == NULL)
+        return NULL;
+    vc__stream_init(&c->stream, &client_ops);
+    c->call.hold = call_hold;
+    c->call.done = call_done;
+    c->cancel.run = cancel_run;
+    vc__client_stream_rest_init(c);
+    c->request.send = &c->call;
+    c->request.replied = on_replied;
+    c->request.failed = on_failed;
+    c->request.message = on_message;
+    c->request.window = on_window;
+    CDS_INIT_LIST_HEAD(&c->request.queued);
+    atomic_init(&c->users, 2);
+    return c;
+}
+
+void
+vc__client_stream_free(struct vc__client_stream *c)
+{
+    client_free(&c->stream);
+}

@@ -1,0 +1,241 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * How a stream begins at the end that calls. */
+#include <stdlib.h>
+
+#include <verbcall/call.h>
+
+#include "rpc/client/async.h"
+#include "rpc/client/call_opts.h"
+#include "rpc/client/channel_intercept.h"
+#include "rpc/client/stream_client.h"
+#include "rpc/codec/outgoing.h"
+#include "rpc/stream/stream_events.h"
+
+/* --- opening ----------------------------------------------------------- */
+
+/* The request of a call whose client does not stream. */
+static enum vc_status
+call_pack(struct vc__client_stream *c, const void *request)
+{
+    const struct vc_message_type *type = &c->type->request;
+    const struct vc__outgoing o = {
+        .what = "request",
+        .method = c->type->name,
+        .peer = "server",
+        .peer_max = c->stream.most,
+    };
+    struct vc__packing packing;
+    enum vc_status status;
+
+    if (vc__client_stream_up(c))
+        return VC_OK;
+    status = vc__outgoing_measure(&o, type, request, &packing);
+    if (status != VC_OK)
+        return status;
+    c->body = vc__outgoing_pack(type, request, &packing);
+    if (c->body == NULL)
+        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    c->call.frame.body_len = (uint32_t)packing.size;
+    return VC_OK;
+}
+
+static enum vc_status
+metadata_pack(struct vc__client_stream *c, const struct vc_call_opts *opts)
+{
+    struct vc__frame *f = &c->call.frame;
+    enum vc_status status;
+
+    if (opts->result != NULL)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "result: that of a stream is given by "
+                        "vc_stream_result()");
+    if (opts->n_metadata == 0)
+        return VC_OK;
+    status = vc__metadata_pack(opts->metadata, opts->n_metadata, 1,
+                               &c->metadata, &f->metadata_len);
+    f->metadata = c->metadata;
+    return status;
+}
+
+static void
+call_fill(struct vc__client_stream *c, unsigned method)
+{
+    c->call.frame.method = (uint16_t)method;
+    if (vc__client_stream_up(c))
+        c->call.frame.flags |= VC__FRAME_CLIENT_STREAM;
+    if (vc__client_stream_down(c))
+        c->call.frame.flags |= VC__FRAME_SERVER_STREAM;
+    c->call.body = c->body;
+}
+
+static struct vc__client_stream *
+stream_new(struct vc_channel *channel, const struct vc_service *service,
+           unsigned method)
+{
+    struct vc__client_stream *c = vc__client_stream_new();
+    const struct vc_method *type = &service->methods[method];
+
+    if (c == NULL)
+        return NULL;
+    c->stream.engine = &channel->progress->engine;
+    c->stream.replies = &channel->runtime->replies;
+    c->stream.sends = &type->request;
+    c->stream.receives = &type->reply;
+    c->stream.method = type->name;
+    c->stream.max_reply = type->max_reply;
+    c->stream.memory = channel->reply_memory;
+    c->stream.most = vc__channel_request_max(channel);
+    c->stream.state = vc__stream_first(type->flags & VC_METHOD_CLIENT_STREAM,
+                                       type->flags & VC_METHOD_SERVER_STREAM);
+    c->channel = channel;
+    c->type = type;
+    return c;
+}
+
+/* The channel is being closed. */
+static void
+on_broken(struct vc__pause *p)
+{
+    vc__stream_events_hurry(
+        &caa_container_of(p, struct vc__client_stream, pause)->stream);
+}
+
+/* With callbacks it keeps the channel until the last of them. */
+static void
+events_join(struct vc__client_stream *c, struct vc__stream_events *events)
+{
+    vc__asyncs_enter(c->channel);
+    vc__stream_hold(&c->stream);
+    vc__stream_events_join(&c->stream, events, false);
+    c->pause.broken = on_broken;
+    c->paused = vc__pause_begin(&c->channel->pauses, &c->pause);
+    if (!c->paused)
+        vc__stream_events_hurry(&c->stream);
+}
+
+/* It may be cancelled as soon as it is there. */
+static void
+call_start(struct vc__client_stream *c, uint64_t now,
+           struct vc__stream_events *events)
+{
+    c->stream.due = c->call.due = c->again.due;
+    if (events != NULL)
+        events_join(c, events);
+    if (c->again.cancellable)
+        vc__cancelling_join(&c->cancelling);
+    c->call.frame.deadline = vc__deadline_left(c->call.due, now);
+    c->call.fresh = true;
+    vc__engine_catch_up(c->stream.engine, now);
+    vc__stream_hold(&c->stream); /* the call's */
+    vc__client_start(c->client, &c->request);
+    vc__client_stream_started(c);
+}
+
+/* All that may fail; the channel is entered. */
+static enum vc_status
+prepare(struct vc__client_stream *c, const struct vc_service *service,
+        const void *request, const struct vc_call_opts *opts, uint64_t now)
+{
+    enum vc_status status = metadata_pack(c, opts);
+
+    if (status == VC_OK)
+        status = call_pack(c, request);
+    if (status != VC_OK)
+        return status;
+    c->client = vc__channel_pick(c->channel, service);
+    if (c->client == NULL)
+        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    return vc__client_stream_limit(c, opts, now);
+}
+
+/* The events are the stream's when it is open. */
+static enum vc_status
+stream_open(struct vc_channel *channel, const struct vc_service *service,
+            unsigned method, const void *request,
+            const struct vc_call_opts *user_opts,
+            struct vc__stream_events *events, struct vc_stream **stream)
+{
+    struct vc__client_stream *c;
+    struct vc_call_opts opts;
+    uint64_t now;
+    enum vc_status status = vc__call_opts_take(
+        &opts, user_opts,
+        vc__channel_call_ms(channel, &service->methods[method]));
+
+    if (status != VC_OK)
+        return status;
+    c = stream_new(channel, service, method);
+    if (c == NULL)
+        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    now = vc__now();
+    vc__channel_enter(channel);
+    status = prepare(c, service, request, &opts, now);
+    if (status != VC_OK) {
+        vc__channel_leave(channel);
+        vc__client_stream_free(c);
+        return status;
+    }
+    call_fill(c, method);
+    *stream = &c->stream;
+    call_start(c, now, events);
+    return VC_OK;
+}
+
+/* The same through the channel's interceptors. */
+static enum vc_status
+stream_open_seen(struct vc_channel *channel, const struct vc_service *service,
+                 unsigned method, const void *request,
+                 const struct vc_call_opts *opts,
+                 struct vc__stream_events *events, struct vc_stream **stream)
+{
+    struct vc_interception *i;
+    struct vc__error error;
+    enum vc_status status =
+        vc__channel_intercept_open(channel, service, method, opts, &i);
+
+    if (status != VC_OK)
+        return status;
+    status =
+        stream_open(channel, service, method, request, i->opts, events, stream);
+    if (status != VC_OK) {
+        error = *vc__error_last();
+        vc__channel_intercept_close(i, &error);
+        return vc__error_raise(&error);
+    }
+    (*stream)->interception = i;
+    if (!vc__client_stream_up(vc__client_stream_of(*stream)))
+        vc__interception_message(i, VC_MESSAGE_REQUEST, request);
+    return VC_OK;
+}
+
+enum vc_status
+vc_stream_open(struct vc_channel *channel, const struct vc_service *service,
+               unsigned method, const void *request,
+               const struct vc_call_opts *opts, struct vc_stream **stream)
+{
+    return (channel->interceptors == NULL ? stream_open : stream_open_seen)(
+        channel, service, method, request, opts, NULL, stream);
+}
+
+enum vc_status
+vc_stream_start(struct vc_channel *channel, const struct vc_service *service,
+                unsigned method, const void *request,
+                const struct vc_call_opts *opts,
+                const struct vc_stream_events *events, void *arg,
+                struct vc_stream **stream)
+{
+    struct vc__stream_events *ev = vc__stream_events_new(events, arg);
+    enum vc_status status;
+
+    if (ev == NULL)
+        return vc__error_last()->status;
+    status = (channel->interceptors == NULL ? stream_open : stream_open_seen)(
+        channel, service, method, request, opts, ev, stream);
+    if (status == VC_OK)
+        vc__stream_events_open(*stream);
+    else
+        free(ev);
+    return status;
+}

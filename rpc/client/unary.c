@@ -1,0 +1,392 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See rpc/client/unary.h. */
+#include "rpc/client/unary.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpc/codec/outgoing.h"
+#include "rpc/codec/reply.h"
+
+/* --- the request ------------------------------------------------------- */
+
+/* A request that goes in parts. The link may still be sending it when its
+ * caller has given up, so both hold it. */
+struct long_send {
+    struct vc__send send;
+    atomic_uint holders;
+    struct vc__watch *watch;
+    uint16_t own;   /* bytes of the metadata that are the program's, the last */
+    uint8_t body[]; /* metadata, message */
+};
+
+static void
+long_put(struct long_send *l)
+{
+    if (atomic_fetch_sub(&l->holders, 1) != 1)
+        return;
+    if (l->watch != NULL)
+        l->watch->drop(l->watch);
+    free(l);
+}
+
+static void
+long_hold(struct vc__send *send)
+{
+    atomic_fetch_add(&caa_container_of(send, struct long_send, send)->holders,
+                     1);
+}
+
+static void
+long_done(struct vc__send *send, enum vc__send_end end)
+{
+    struct long_send *l = caa_container_of(send, struct long_send, send);
+
+    if (l->watch != NULL && end == VC__SEND_HANDED)
+        l->watch->handed(l->watch);
+    long_put(l);
+}
+
+static void
+call_write(struct vc__send *send, uint8_t *out)
+{
+    struct vc__unary *u = caa_container_of(send, struct vc__unary, send);
+
+    vc__codec_pack(&u->method->request, &u->packing, u->message, out);
+}
+
+/* With room for both parts of the body, which the caller fills. */
+static struct long_send *
+long_alloc(struct vc__watch *watch, uint16_t before, uint32_t size)
+{
+    struct long_send *l = malloc(sizeof *l + before + size);
+
+    if (l == NULL)
+        return NULL;
+    memset(&l->send, 0, sizeof l->send);
+    atomic_init(&l->holders, 1);
+    l->watch = watch;
+    if (watch != NULL)
+        watch->hold(watch);
+    l->send.frame.metadata = l->body;
+    l->send.frame.metadata_len = before;
+    l->send.frame.body_len = size;
+    l->send.body = l->body + before;
+    l->send.hold = long_hold;
+    l->send.done = long_done;
+    return l;
+}
+
+static struct long_send *
+long_new(const struct vc__unary *u, size_t size)
+{
+    uint16_t before = u->send.frame.metadata_len;
+    struct long_send *l = long_alloc(u->watch, before, (uint32_t)size);
+
+    if (l == NULL)
+        return NULL;
+    l->own = before;
+    if (before > 0)
+        memcpy(l->body, u->packed, before);
+    vc__codec_pack(&u->method->request, &u->packing, u->message,
+                   l->body + before);
+    return l;
+}
+
+/* The same request as another attempt: the program's metadata stand behind
+ * ours, and leave room for them. */
+static struct vc__send *
+long_copy(const struct vc__send *send, struct vc__watch *watch,
+          unsigned attempt)
+{
+    const struct long_send *of =
+        caa_container_of(send, const struct long_send, send);
+    const uint8_t *own = send->body - of->own;
+    uint8_t *ours = NULL;
+    uint16_t n = 0;
+    struct long_send *l;
+
+    if (vc__metadata_pack(NULL, 0, attempt, &ours, &n) != VC_OK)
+        return NULL;
+    l = long_alloc(watch, (uint16_t)(n + of->own), send->frame.body_len);
+    if (l != NULL) {
+        l->own = of->own;
+        memcpy(l->body, ours, n);
+        memcpy(l->body + n, own, (size_t)of->own + send->frame.body_len);
+    }
+    free(ours);
+    return l == NULL ? NULL : &l->send;
+}
+
+bool
+vc__unary_renew(struct vc__unary *u, unsigned attempt)
+{
+    struct vc__send *copy = long_copy(u->request.send, u->watch, attempt);
+
+    if (copy == NULL)
+        return false;
+    vc__unary_release(u);
+    u->request.send = copy;
+    u->attempt = attempt;
+    u->has_pushback = false;
+    u->error.status = VC_OK;
+    return true;
+}
+
+bool
+vc__unary_copy(struct vc__unary *u, const struct vc__unary *of,
+               unsigned attempt, void (*ended)(struct vc__unary *u))
+{
+    struct vc__send *copy = long_copy(of->request.send, NULL, attempt);
+
+    if (copy == NULL)
+        return false;
+    vc__unary_init(u, of->channel, of->service,
+                   (unsigned)(of->method - of->service->methods), NULL, ended);
+    u->request.send = copy;
+    u->attempt = attempt;
+    u->wants_all = of->wants_all;
+    return true;
+}
+
+static enum vc_status
+metadata_prepare(struct vc__unary *u)
+{
+    struct vc__frame *f = &u->send.frame;
+    enum vc_status status = vc__metadata_pack(
+        u->metadata, u->n_metadata, u->attempt, &u->packed, &f->metadata_len);
+
+    f->metadata = u->packed;
+    return status;
+}
+
+static void
+metadata_drop(struct vc__unary *u)
+{
+    free(u->packed);
+    u->packed = NULL;
+    u->send.frame.metadata_len = 0;
+}
+
+void
+vc__unary_release(struct vc__unary *u)
+{
+    if (u->request.send != &u->send)
+        long_put(caa_container_of(u->request.send, struct long_send, send));
+    u->request.send = &u->send;
+    if (u->packed != NULL)
+        metadata_drop(u);
+    if (u->brought != NULL)
+        vc__unary_tell(u, NULL);
+}
+
+/* Where the request's bytes come from. */
+static enum vc_status
+message_prepare(struct vc__unary *u)
+{
+    const struct vc__outgoing o = {
+        .what = "request",
+        .method = u->method->name,
+        .peer = "server",
+        .peer_max = vc__channel_request_max(u->channel),
+    };
+    enum vc_status status =
+        vc__outgoing_measure(&o, &u->method->request, u->message, &u->packing);
+    size_t size = u->packing.size;
+    struct long_send *l;
+
+    if (status != VC_OK)
+        return status;
+    if (!u->packs && !vc__body_is_long(size, u->send.frame.metadata_len)) {
+        u->send.write = call_write;
+    } else {
+        l = long_new(u, size);
+        if (l == NULL)
+            return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+        u->request.send = &l->send;
+    }
+    u->request.send->frame.body_len = (uint32_t)size;
+    return VC_OK;
+}
+
+enum vc_status
+vc__unary_prepare(struct vc__unary *u)
+{
+    enum vc_status status;
+
+    if (u->n_metadata == 0 && u->attempt == 1)
+        return message_prepare(u);
+    status = metadata_prepare(u);
+    if (status == VC_OK)
+        status = message_prepare(u);
+    if (status != VC_OK)
+        metadata_drop(u);
+    return status;
+}
+
+/* --- the reply --------------------------------------------------------- */
+
+static void
+error_of_reply(struct vc__error *error, const struct vc__reply_frame *reply)
+{
+    error->status =
+        reply->status > VC_UNAUTHENTICATED ? VC_UNKNOWN : reply->status;
+    error->outcome = reply->outcome;
+    vc__text_put(error->text, sizeof error->text, reply->body, reply->len);
+}
+
+/* The server has another limit, or none. */
+static void
+reply_too_long(struct vc__unary *u, const struct vc__reply_frame *reply)
+{
+    vc__error_put(&u->error, VC_RESOURCE_EXHAUSTED,
+                  "the reply of %s has %u bytes, its max_reply is %u",
+                  u->method->name, reply->len, u->method->max_reply);
+    u->error.outcome = VC_OUTCOME_EXECUTED;
+}
+
+static void
+reply_unpack(struct vc__unary *u, const struct vc__reply_frame *reply)
+{
+    size_t memory = u->channel->reply_memory;
+    struct vc__reply *r = vc__reply_take(&u->channel->runtime->replies, memory);
+    const char *fault;
+
+    if (r == NULL) {
+        vc__error_put(&u->error, VC_RESOURCE_EXHAUSTED,
+                      "out of memory for the reply");
+        u->error.outcome = VC_OUTCOME_EXECUTED;
+        return;
+    }
+    u->reply = vc__codec_unpack(&u->method->reply, &r->allocator, memory,
+                                reply->body, reply->len, &fault);
+    if (u->reply != NULL)
+        return;
+    vc__reply_give(r);
+    vc__error_put(&u->error, VC_INTERNAL, "the reply of %s is no %s: %s",
+                  u->method->name, u->method->reply.desc->name, fault);
+    u->error.outcome = VC_OUTCOME_EXECUTED;
+}
+
+/* False with the error that ends the call. */
+static bool
+metadata_take(struct vc__unary *u, const struct vc__reply_frame *reply)
+{
+    const char *fault;
+    struct vc__brought *b = vc__brought_new(&reply->metadata, true, &fault);
+
+    if (fault != NULL)
+        vc__error_put(&u->error, VC_INTERNAL, "the reply of %s has %s",
+                      u->method->name, fault);
+    else if (b == NULL)
+        vc__error_put(&u->error, VC_RESOURCE_EXHAUSTED,
+                      "out of memory for the metadata of the reply");
+    u->error.outcome = reply->outcome;
+    if (b == NULL)
+        return false;
+    if (reply->status != VC_OK)
+        u->has_pushback = vc__brought_pushback(b, &u->pushback_ms);
+    if (u->wants_all)
+        u->brought = b;
+    else
+        free(b);
+    return true;
+}
+
+void
+vc__unary_tell(struct vc__unary *u, struct vc_result *result)
+{
+    vc__result_fill(result, &u->error, u->attempt, u->brought);
+    u->brought = NULL;
+}
+
+static void
+call_replied(struct vc__request *r, const struct vc__reply_frame *reply)
+{
+    struct vc__unary *u = caa_container_of(r, struct vc__unary, request);
+
+    if (reply->metadata.len > 0 && !metadata_take(u, reply))
+        u->reply = NULL;
+    else if (reply->status != VC_OK)
+        error_of_reply(&u->error, reply);
+    else if (!vc__codec_reply_fits(u->method, reply->len))
+        reply_too_long(u, reply);
+    else
+        reply_unpack(u, reply);
+    u->ended(u);
+}
+
+static void
+call_failed(struct vc__request *r, const struct vc__error *error)
+{
+    struct vc__unary *u = caa_container_of(r, struct vc__unary, request);
+
+    u->error = *error;
+    u->ended(u);
+}
+
+/* --- starting and giving up -------------------------------------------- */
+
+/* Field by field: clearing all of it, texts included, would cost as much as
+ * packing a small message. */
+void
+vc__unary_init(struct vc__unary *u, struct vc_channel *channel,
+               const struct vc_service *service, unsigned method,
+               const void *message, void (*ended)(struct vc__unary *u))
+{
+    u->request.replied = call_replied;
+    u->request.failed = call_failed;
+    u->request.message = NULL;
+    u->request.send = &u->send;
+    memset(&u->send, 0, sizeof u->send);
+    u->channel = channel;
+    u->service = service;
+    u->method = &service->methods[method];
+    u->message = message;
+    u->ended = ended;
+    u->n_metadata = 0;
+    u->attempt = 1;
+    u->wants_all = false;
+    u->packs = false;
+    u->watch = NULL;
+    u->packed = NULL;
+    u->brought = NULL;
+    u->has_pushback = false;
+    u->error.status = VC_OK;
+}
+
+static void
+fail_unsent(struct vc__unary *u, enum vc_status status, const char *text)
+{
+    vc__error_put(&u->error, status, "%s", text);
+    u->error.outcome = VC_OUTCOME_NOT_EXECUTED;
+    u->ended(u);
+}
+
+void
+vc__unary_start(struct vc__unary *u, uint64_t now, uint64_t due)
+{
+    struct vc__send *send = u->request.send;
+
+    u->client = vc__channel_pick(u->channel, u->service);
+    if (u->client == NULL) {
+        fail_unsent(u, VC_RESOURCE_EXHAUSTED, "out of memory");
+        return;
+    }
+    vc__engine_catch_up(&u->channel->progress->engine, now);
+    send->frame.method = (uint16_t)(u->method - u->service->methods);
+    send->due = due;
+    send->frame.deadline = vc__deadline_left(due, now);
+    send->fresh = true;
+    vc__client_start(u->client, &u->request);
+}
+
+bool
+vc__unary_abandon(struct vc__unary *u, enum vc_outcome *outcome)
+{
+    /* Without a client it has failed. */
+    return u->client != NULL &&
+           vc__client_abandon(u->client, &u->request, outcome);
+}

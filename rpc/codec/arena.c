@@ -1,0 +1,172 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Allocates by moving a pointer through a chunk; when the chunk is full a
+ * bigger one is taken. Nothing is given back piece by piece: what protobuf-c
+ * frees while it merges or fails stays taken, and counts, until the reset. */
+#include "rpc/codec/arena.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct vc__arena_chunk {
+    struct vc__arena_chunk *older;
+    size_t size; /* of room */
+    _Alignas(VC__ARENA_ALIGN) unsigned char room[];
+};
+
+/* Less than size when that is more than a size_t can say. */
+static size_t
+round_up(size_t size)
+{
+    return (size + VC__ARENA_ALIGN - 1) & ~(size_t)(VC__ARENA_ALIGN - 1);
+}
+
+static struct vc__arena_chunk *
+chunk_new(size_t size)
+{
+    size_t room = round_up(size);
+    struct vc__arena_chunk *c;
+
+    if (room < size || room > SIZE_MAX - sizeof *c)
+        return NULL;
+    c = aligned_alloc(VC__ARENA_ALIGN, sizeof *c + room);
+    if (c != NULL)
+        c->size = room;
+    return c;
+}
+
+size_t
+vc__arena_taken(const struct vc__arena *a)
+{
+    return a->chunks == NULL ? 0
+                             : a->before + (size_t)(a->at - a->chunks->room);
+}
+
+static size_t
+arena_left(const struct vc__arena *a)
+{
+    size_t taken = vc__arena_taken(a);
+
+    return a->cap > taken ? a->cap - taken : 0;
+}
+
+/* What may be taken of the newest chunk ends with it, or with the cap. */
+static void
+arena_limit(struct vc__arena *a)
+{
+    struct vc__arena_chunk *c = a->chunks;
+    size_t room = (size_t)(c->room + c->size - a->at);
+    size_t left = arena_left(a);
+
+    a->end = a->at + (left < room ? left : room);
+}
+
+static void
+arena_enter(struct vc__arena *a, struct vc__arena_chunk *c)
+{
+    a->chunks = c;
+    a->at = c->room;
+    arena_limit(a);
+}
+
+/* Each chunk is twice the one before, but no larger than what may still be
+ * taken: so the room that is lost at the end of chunks stays small. */
+static int
+arena_grow(struct vc__arena *a, size_t need)
+{
+    size_t left = arena_left(a), twice;
+    struct vc__arena_chunk *c;
+
+    if (need > left || a->chunks == NULL)
+        return -1;
+    twice = a->chunks->size <= left / 2 ? a->chunks->size * 2 : left;
+    c = chunk_new(twice < need ? need : twice);
+    if (c == NULL)
+        return -1;
+    c->older = a->chunks;
+    a->before = vc__arena_taken(a);
+    arena_enter(a, c);
+    return 0;
+}
+
+void *
+vc__arena_alloc(struct vc__arena *a, size_t size)
+{
+    size_t piece = round_up(size + (size == 0)); /* 0: more than there is */
+    unsigned char *p;
+
+    if (piece - 1 >= (size_t)(a->end - a->at) &&
+        (piece == 0 || arena_grow(a, piece) != 0))
+        return NULL;
+    p = a->at;
+    a->at += piece;
+    return p;
+}
+
+static void *
+allocator_alloc(void *arena, size_t size)
+{
+    return vc__arena_alloc(arena, size);
+}
+
+static void
+allocator_free(void *arena, void *pointer)
+{
+    (void)arena;
+    (void)pointer;
+}
+
+int
+vc__arena_init(struct vc__arena *a, size_t first, size_t cap)
+{
+    struct vc__arena_chunk *c = chunk_new(first);
+
+    if (c == NULL)
+        return -1;
+    c->older = NULL;
+    a->before = 0;
+    a->cap = cap;
+    arena_enter(a, c);
+    a->allocator.alloc = allocator_alloc;
+    a->allocator.free = allocator_free;
+    a->allocator.allocator_data = a;
+    return 0;
+}
+
+/* Frees the chunks down to the last one, which it returns. */
+static struct vc__arena_chunk *
+chunks_drop(struct vc__arena_chunk *c)
+{
+    while (c->older != NULL) {
+        struct vc__arena_chunk *older = c->older;
+
+        free(c);
+        c = older;
+    }
+    return c;
+}
+
+void
+vc__arena_fini(struct vc__arena *a)
+{
+    if (a->chunks != NULL)
+        free(chunks_drop(a->chunks));
+    memset(a, 0, sizeof *a);
+}
+
+void
+vc__arena_reset(struct vc__arena *a)
+{
+    a->before = 0;
+    if (a->chunks != NULL)
+        arena_enter(a, chunks_drop(a->chunks));
+}
+
+void
+vc__arena_set_cap(struct vc__arena *a, size_t cap)
+{
+    a->cap = cap;
+    arena_limit(a);
+}

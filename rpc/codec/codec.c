@@ -1,0 +1,70 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See rpc/codec/codec.h. */
+#include "rpc/codec/codec.h"
+
+#include "rpc/codec/message.h"
+#include "rpc/codec/plain.h"
+
+#define MEMORY_FACTOR 4
+#define MEMORY_FLOOR  ((size_t)64 * 1024)
+
+bool
+vc__codec_measure(const struct vc_message_type *type, const void *message,
+                  struct vc__packing *packing)
+{
+    packing->plain =
+        type->packed_size == NULL && vc__plain_size(message, &packing->size);
+    if (packing->plain)
+        return true;
+    if (!protobuf_c_message_check(message))
+        return false;
+    packing->size = type->packed_size != NULL
+                        ? type->packed_size(message)
+                        : protobuf_c_message_get_packed_size(message);
+    return true;
+}
+
+void
+vc__codec_pack(const struct vc_message_type *type,
+               const struct vc__packing *packing, const void *message,
+               uint8_t *out)
+{
+    if (packing->plain)
+        vc__plain_pack(message, out);
+    else if (type->pack != NULL)
+        type->pack(message, out);
+    else
+        protobuf_c_message_pack(message, out);
+}
+
+void *
+vc__codec_unpack(const struct vc_message_type *type,
+                 ProtobufCAllocator *allocator, size_t memory,
+                 const uint8_t *data, size_t len, const char **fault)
+{
+    const struct vc__message_limits limits = {VC__MESSAGE_DEPTH, memory};
+    void *message;
+
+    *fault = NULL;
+    if (type->unpack != NULL ||
+        !vc__plain_unpack(type->desc, allocator, memory, data, len, &message)) {
+        *fault = vc__message_check(type->desc, data, len, &limits, NULL);
+        if (*fault != NULL)
+            return NULL;
+        message =
+            type->unpack != NULL
+                ? type->unpack(allocator, len, data)
+                : protobuf_c_message_unpack(type->desc, allocator, len, data);
+    }
+    if (message == NULL)
+        *fault = "no memory to unpack it";
+    return message;
+}
+
+size_t
+vc__codec_memory(size_t max_message)
+{
+    return MEMORY_FACTOR * max_message + MEMORY_FLOOR;
+}

@@ -1,0 +1,165 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * vc_reply_free() has only the message's address, so the first allocation,
+ * which protobuf_c_message_unpack() makes for the message itself, has the
+ * reply's address in front. */
+#include "rpc/codec/reply.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <verbcall/call.h>
+
+/* In front of the message; keeps its alignment. */
+#define FRONT 16
+/* The chunk that stays with a reply in stock, and how many stay. */
+#define CHUNK     4096
+#define STOCK_MAX 64
+
+static void *
+reply_alloc(void *data, size_t size)
+{
+    struct vc__reply *r = data;
+    unsigned char *front;
+
+    if (!r->first)
+        return vc__arena_alloc(&r->arena, size);
+    front = vc__arena_alloc(&r->arena, FRONT + size);
+    if (front == NULL)
+        return NULL;
+    r->first = false;
+    memcpy(front, &r, sizeof r);
+    return front + FRONT;
+}
+
+static void
+reply_free_nothing(void *data, void *pointer)
+{
+    (void)data;
+    (void)pointer; /* all at once, when the reply is freed */
+}
+
+void
+vc__replies_init(struct vc__replies *rs)
+{
+    memset(rs, 0, sizeof *rs);
+    pthread_mutex_init(&rs->lock, NULL);
+}
+
+static void
+reply_destroy(struct vc__reply *r)
+{
+    vc__arena_fini(&r->arena);
+    free(r);
+}
+
+void
+vc__replies_fini(struct vc__replies *rs)
+{
+    struct vc__reply *spare = atomic_load(&rs->spare);
+
+    if (spare != NULL)
+        reply_destroy(spare);
+    while (rs->stock != NULL) {
+        struct vc__reply *r = rs->stock;
+
+        rs->stock = r->next;
+        reply_destroy(r);
+    }
+    pthread_mutex_destroy(&rs->lock);
+}
+
+static struct vc__reply *
+reply_make(struct vc__replies *rs, size_t memory)
+{
+    struct vc__reply *r = calloc(1, sizeof *r);
+
+    if (r == NULL)
+        return NULL;
+    if (vc__arena_init(&r->arena, CHUNK, memory) != 0) {
+        free(r);
+        return NULL;
+    }
+    r->home = rs;
+    r->allocator.alloc = reply_alloc;
+    r->allocator.free = reply_free_nothing;
+    r->allocator.allocator_data = r;
+    return r;
+}
+
+static struct vc__reply *
+stock_take(struct vc__replies *rs)
+{
+    struct vc__reply *r;
+
+    pthread_mutex_lock(&rs->lock);
+    r = rs->stock;
+    if (r != NULL) {
+        rs->stock = r->next;
+        rs->n_stock--;
+    }
+    pthread_mutex_unlock(&rs->lock);
+    return r;
+}
+
+/* False when it is full. */
+static bool
+stock_give(struct vc__replies *rs, struct vc__reply *r)
+{
+    bool keep;
+
+    pthread_mutex_lock(&rs->lock);
+    keep = rs->n_stock < STOCK_MAX;
+    if (keep) {
+        r->next = rs->stock;
+        rs->stock = r;
+        rs->n_stock++;
+    }
+    pthread_mutex_unlock(&rs->lock);
+    return keep;
+}
+
+/* Puts r, which may be NULL, in the place of the spare one. Acquire and
+ * release: whoever takes a reply sees what its giver did to it. */
+static struct vc__reply *
+spare_swap(struct vc__replies *rs, struct vc__reply *r)
+{
+    return atomic_exchange_explicit(&rs->spare, r, memory_order_acq_rel);
+}
+
+struct vc__reply *
+vc__reply_take(struct vc__replies *rs, size_t memory)
+{
+    struct vc__reply *r = spare_swap(rs, NULL);
+
+    if (r == NULL)
+        r = stock_take(rs);
+    if (r == NULL)
+        r = reply_make(rs, memory + FRONT);
+    if (r == NULL)
+        return NULL;
+    vc__arena_set_cap(&r->arena, memory + FRONT);
+    r->first = true;
+    return r;
+}
+
+void
+vc__reply_give(struct vc__reply *r)
+{
+    vc__arena_reset(&r->arena);
+    r = spare_swap(r->home, r);
+    if (r != NULL && !stock_give(r->home, r))
+        reply_destroy(r);
+}
+
+void
+vc_reply_free(void *reply)
+{
+    struct vc__reply *r;
+
+    if (reply == NULL)
+        return;
+    memcpy(&r, (unsigned char *)reply - FRONT, sizeof r);
+    vc__reply_give(r);
+}

@@ -1,0 +1,44 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Replies on the client: each lives in an arena of its own that goes back to
+ * the runtime's stock when the program frees the reply. Any thread. */
+#ifndef VC_RPC_REPLY_H
+#define VC_RPC_REPLY_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "rpc/codec/arena.h"
+
+struct vc__reply;
+
+struct vc__replies {
+    /* The one given last: all that a thread which makes one call after the
+     * other needs. */
+    _Atomic(struct vc__reply *) spare;
+    pthread_mutex_t lock;
+    struct vc__reply *stock; /* lock */
+    unsigned n_stock;        /* lock */
+};
+
+struct vc__reply {
+    ProtobufCAllocator allocator; /* for unpacking one message */
+    struct vc__arena arena;
+    bool first; /* the next allocation is the message itself */
+    struct vc__replies *home;
+    struct vc__reply *next;
+};
+
+void vc__replies_init(struct vc__replies *rs);
+void vc__replies_fini(struct vc__replies *rs);
+
+/* An empty one that may take `memory` bytes; NULL without memory. The message
+ * unpacked with its allocator is freed by vc_reply_free(). */
+struct vc__reply *vc__reply_take(struct vc__replies *rs, size_t memory);
+
+/* One without a message. */
+void vc__reply_give(struct vc__reply *r);
+
+#endif

@@ -1,0 +1,300 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See rpc/protobuf_c/protobuf_c_server.h. All calls are answered later as the rest of the
+ * library sees it, also those whose closure is called inside of invoke().
+ *
+ * Services that were written for one dispatch loop lock nothing, so their
+ * calls take turns. One that has to wait for its turn holds no thread: it is
+ * listed, and the one before it posts it to its engine. */
+#include "rpc/protobuf_c/protobuf_c_server.h"
+
+#include <stdlib.h>
+
+#include <verbcall/call.h>
+#include <verbcall/protobuf_c.h>
+#include <verbcall/server.h>
+
+#include "rpc/codec/outgoing.h"
+#include "rpc/protobuf_c/protobuf_c_table.h"
+#include "rpc/server/server.h"
+#include "rpc/server/server_call.h"
+
+struct turn;
+
+/* What a server keeps of a service: a copy of it, as of the handlers of any
+ * other. */
+struct served {
+    ProtobufCService *service;
+    struct vc__table *table;
+    uint32_t flags;
+    bool busy;                 /* table->turns: somebody has the turn */
+    struct turn *first, *last; /* table->turns: who waits for it */
+};
+
+/* A call that waits for its turn; in the call's memory. */
+struct turn {
+    struct vc__task task;
+    struct vc_call *call;
+    struct vc__service_entry *entry;
+    struct turn *next;
+    atomic_uint steps;
+    enum vc_status status; /* the answer */
+};
+
+/* --- the reply --------------------------------------------------------- */
+
+/* The service keeps its reply until the closure has returned, and the reply is
+ * packed after that, by the holder of the engine. */
+static enum vc_status
+reply_copy(struct vc_call *call, const ProtobufCMessage *message)
+{
+    const struct vc_message_type *type = &call->method->reply;
+    struct vc__packing packing;
+    const char *fault;
+    uint8_t *packed;
+    void *copy;
+
+    if (!vc__codec_measure(type, message, &packing))
+        return vc_call_fail(call, VC_INTERNAL,
+                            "the service left a field of its reply to %s "
+                            "unset that must be set",
+                            call->method->name);
+    packed = vc__outgoing_pack(type, message, &packing);
+    if (packed == NULL)
+        return vc_call_fail(call, VC_RESOURCE_EXHAUSTED,
+                            "the server has no memory for the reply");
+    copy = vc__codec_unpack(type, &call->arena.allocator, SIZE_MAX, packed,
+                            packing.size, &fault);
+    free(packed);
+    if (copy == NULL)
+        return vc_call_fail(call, VC_INTERNAL,
+                            "the service's reply to %s cannot be sent: %s",
+                            call->method->name, fault);
+    call->reply = copy;
+    return VC_OK;
+}
+
+static enum vc_status
+reply_take(struct vc_call *call, const ProtobufCMessage *message)
+{
+    if (message == NULL)
+        return vc_call_fail(call, VC_INTERNAL,
+                            "the service failed %s and does not say why",
+                            call->method->name);
+    if (message->descriptor != call->method->reply.desc)
+        return vc_call_fail(call, VC_INTERNAL,
+                            "the service's reply to %s is no %s",
+                            call->method->name, call->method->reply.desc->name);
+    return reply_copy(call, message);
+}
+
+/* The closure of a call whose method runs in its handler. */
+static void
+answer(const ProtobufCMessage *message, void *closure_data)
+{
+    struct vc_call *call = closure_data;
+
+    vc_call_end(call, reply_take(call, message));
+}
+
+/* --- the service ------------------------------------------------------- */
+
+static unsigned
+index_of(const struct served *s, const struct vc_call *call)
+{
+    return (unsigned)(call->method - s->table->methods);
+}
+
+/* Services of generated code have their functions behind them, and call them
+ * without a look. */
+static bool
+has_function(const struct served *s, unsigned index)
+{
+    void (*const *functions)(void) = (const void *)(s->service + 1);
+
+    return s->service->invoke != protobuf_c_service_invoke_internal ||
+           functions[index] != NULL;
+}
+
+static void
+invoke(const struct served *s, const struct vc_call *call,
+       ProtobufCClosure closure, void *closure_data)
+{
+    s->service->invoke(s->service, index_of(s, call), call->request, closure,
+                       closure_data);
+}
+
+/* --- turns ------------------------------------------------------------- */
+
+static void turn_run(struct vc__task *task);
+
+/* On the holder: the service's code is run as handlers are. */
+static void
+turn_come(struct vc__task *task)
+{
+    struct turn *t = caa_container_of(task, struct turn, task);
+
+    task->run = turn_run;
+    vc__engine_handle(&vc__call_part(t->call)->progress->engine, task);
+}
+
+/* False: another call has the turn, and passes it on to this one. */
+static bool
+turn_take(struct served *s, struct turn *t)
+{
+    bool mine;
+
+    pthread_mutex_lock(&s->table->turns);
+    mine = !s->busy;
+    s->busy = true;
+    if (!mine && s->first == NULL)
+        s->first = t;
+    else if (!mine)
+        s->last->next = t;
+    if (!mine)
+        s->last = t;
+    pthread_mutex_unlock(&s->table->turns);
+    return mine;
+}
+
+static void
+turn_pass(struct served *s)
+{
+    struct turn *next;
+
+    pthread_mutex_lock(&s->table->turns);
+    next = s->first;
+    if (next != NULL)
+        s->first = next->next;
+    s->busy = next != NULL;
+    pthread_mutex_unlock(&s->table->turns);
+    if (next != NULL)
+        vc__engine_post(&vc__call_part(next->call)->progress->engine,
+                        &next->task);
+}
+
+/* The handler of a call that had to wait has returned long ago: such a call is
+ * over when its method has returned, too, and its closure was called. Whichever
+ * comes second ends it; the other may not touch it any more. */
+#define TURN_RETURNED 1u
+#define TURN_ANSWERED 2u
+
+static void
+turn_step(struct turn *t, unsigned step)
+{
+    /* The release of the first pairs with the acquire of the second, which
+     * sees the answer. */
+    if (atomic_fetch_or_explicit(&t->steps, step, memory_order_acq_rel) != 0)
+        vc_call_end(t->call, t->status);
+}
+
+/* Its closure. */
+static void
+turn_answer(const ProtobufCMessage *message, void *closure_data)
+{
+    struct turn *t = closure_data;
+
+    t->status = reply_take(t->call, message);
+    turn_step(t, TURN_ANSWERED);
+}
+
+static void
+turn_lose(struct turn *t)
+{
+    t->call->refused = true;
+    t->status = vc_call_fail(t->call, VC_CANCELLED,
+                             "nobody waited for it any more when it was its "
+                             "turn");
+    turn_step(t, TURN_ANSWERED);
+}
+
+/* Behind the last step the call and its session may be gone: the entry
+ * stays. */
+static void
+turn_run(struct vc__task *task)
+{
+    struct turn *t = caa_container_of(task, struct turn, task);
+    struct vc__service_entry *entry = t->entry;
+    struct vc__stint *stint =
+        vc__engine_release(&vc__call_part(t->call)->progress->engine);
+
+    if (vc_call_is_cancelled(t->call))
+        turn_lose(t);
+    else
+        invoke(entry->methods, t->call, turn_answer, t);
+    turn_pass(entry->methods);
+    turn_step(t, TURN_RETURNED);
+    vc__engine_resume(stint);
+    vc__service_put(entry);
+}
+
+static struct turn *
+turn_new(struct vc_call *call, struct vc__service_entry *entry)
+{
+    struct turn *t = vc_call_alloc(call, sizeof *t);
+
+    if (t == NULL)
+        return NULL;
+    t->task.run = turn_come;
+    t->call = call;
+    t->entry = entry;
+    atomic_init(&t->steps, 0);
+    return t;
+}
+
+static enum vc_status
+run_in_turn(struct vc_call *call, struct vc__service_entry *entry)
+{
+    struct served *s = entry->methods;
+    struct turn *t = turn_new(call, entry);
+
+    if (t == NULL)
+        return vc_call_fail(call, VC_RESOURCE_EXHAUSTED,
+                            "the server has no memory for the call");
+    /* For turn_run(). Relaxed: the call's session holds it already. */
+    atomic_fetch_add_explicit(&entry->refs, 1, memory_order_relaxed);
+    if (turn_take(s, t)) {
+        invoke(s, call, answer, call);
+        turn_pass(s);
+        vc__service_put(entry);
+    }
+    return vc_call_later(call);
+}
+
+enum vc_status
+vc__protobuf_c_run(struct vc_call *call, const void *methods,
+                   const void *request, void *reply, void *arg)
+{
+    struct vc__service_entry *entry = call->site.session->opened->entry;
+    const struct served *s = methods;
+
+    (void)request;
+    (void)reply;
+    (void)arg;
+    if (!has_function(s, index_of(s, call)))
+        return vc_call_no_handler(call);
+    if (!(s->flags & VC_SERVICE_PARALLEL))
+        return run_in_turn(call, entry);
+    invoke(s, call, answer, call);
+    return vc_call_later(call);
+}
+
+/* --- adding ------------------------------------------------------------ */
+
+enum vc_status
+vc_server_add_protobuf_c(struct vc_server *server, ProtobufCService *service,
+                         uint32_t flags)
+{
+    struct served served = {.service = service, .flags = flags};
+
+    if (flags & ~VC_SERVICE_PARALLEL)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "flags: 0x%x has others than VC_SERVICE_PARALLEL",
+                        (unsigned)flags);
+    served.table = vc__table_get(server->runtime, service->descriptor);
+    if (served.table == NULL)
+        return vc__error_last()->status;
+    return vc_server_add(server, &served.table->service, &served, sizeof served,
+                         NULL);
+}

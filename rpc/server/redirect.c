@@ -1,0 +1,119 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See rpc/server/redirect.h. */
+#include "rpc/server/redirect.h"
+
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cm/connect/target.h"
+#include "transport/core/error.h"
+
+static void
+addr_put(struct vc__reject_addr *out, const struct sockaddr_storage *addr)
+{
+    const struct sockaddr_in *v4 = (const void *)addr;
+    const struct sockaddr_in6 *v6 = (const void *)addr;
+
+    memset(out, 0, sizeof *out);
+    out->weight = 1;
+    if (addr->ss_family == AF_UNIX) {
+        out->family = VC__REJECT_NAME;
+        vc__addr_key(addr, out->addr);
+    } else if (addr->ss_family == AF_INET6) {
+        out->family = 6;
+        out->port = ntohs(v6->sin6_port);
+        memcpy(out->addr, &v6->sin6_addr, 16);
+    } else {
+        out->family = 4;
+        out->port = ntohs(v4->sin_port);
+        memcpy(out->addr, &v4->sin_addr, 4);
+    }
+}
+
+enum vc_status
+vc__redirect_target(struct vc__reject_addr *out, const char *text)
+{
+    struct vc__target target;
+    struct vc__addrs addrs;
+    enum vc_status status = vc__target_parse(&target, text);
+
+    if (status != VC_OK)
+        return status;
+    if (!vc__target_numeric(&target, &addrs) || addrs.n == 0)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "redirect \"%.100s\": give a numeric address", text);
+    addr_put(out, &addrs.addr[0]);
+    if (out->port == 0 && out->family != VC__REJECT_NAME)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "redirect \"%.100s\": port 0 leads nowhere", text);
+    return VC_OK;
+}
+
+enum vc_status
+vc__redirect_init(struct vc__redirect *r, const struct vc_server_opts *opts)
+{
+    memset(r, 0, sizeof *r);
+    r->decide = opts->redirect_decide;
+    r->arg = opts->redirect_arg;
+    while (r->n < VC_REDIRECT_MAX && opts->redirect[r->n] != NULL) {
+        enum vc_status status =
+            vc__redirect_target(&r->addrs[r->n], opts->redirect[r->n]);
+
+        if (status != VC_OK)
+            return status;
+        r->n++;
+    }
+    return VC_OK;
+}
+
+bool
+vc__redirect_fits(const struct vc__reject_addr *a,
+                  const struct sockaddr *source)
+{
+    return (a->family == VC__REJECT_NAME) == (source->sa_family == AF_UNIX);
+}
+
+static void
+addr_add(struct vc__reject *reject, const struct vc__reject_addr *a,
+         const struct sockaddr *source)
+{
+    if (vc__redirect_fits(a, source))
+        reject->addrs[reject->n_addrs++] = *a;
+}
+
+/* False: served here. */
+static bool
+decide(const struct vc__redirect *r, uint64_t service,
+       const struct sockaddr *source, struct vc__reject *reject)
+{
+    const char *targets[VC_REDIRECT_MAX] = {NULL};
+    unsigned n = r->decide(service, source, targets, r->arg);
+
+    for (unsigned i = 0; i < n && i < VC_REDIRECT_MAX; i++) {
+        struct vc__reject_addr a;
+
+        if (vc__redirect_target(&a, targets[i]) == VC_OK)
+            addr_add(reject, &a, source);
+    }
+    return n > 0;
+}
+
+bool
+vc__redirect_find(const struct vc__redirect *r, uint64_t service,
+                  const struct sockaddr *source, struct vc__reject *reject)
+{
+    bool moved = r->decide != NULL && decide(r, service, source, reject);
+
+    for (unsigned i = 0; i < r->n && !moved; i++)
+        addr_add(reject, &r->addrs[i], source);
+    if (!moved && r->n == 0)
+        return false;
+    reject->reason = VC__REJECT_MOVED;
+    if (reject->n_addrs == 0)
+        snprintf(reject->text, sizeof reject->text,
+                 "the server's program names no good target");
+    return true;
+}

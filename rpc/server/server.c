@@ -1,0 +1,486 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Listening, admission, and the end of a server. Requests come to engine 0
+ * and are dealt out to all. */
+#include "rpc/server/server.h"
+
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm/connect/target.h"
+#include "rpc/codec/codec.h"
+#include "rpc/interceptor.h"
+#include "rpc/server/server_call.h"
+#include "rpc/server/server_link.h"
+
+#define MAX_LINKS        1024u
+#define MAX_LINKS_MAX    65536u
+#define MAX_SESSIONS     16384u
+#define MAX_SESSIONS_MAX 1048576u
+#define HANDSHAKE_MS     2000u
+#define HANDSHAKE_MS_MAX 600000u
+#define MAX_HALF_OPEN    256u
+#define BUSY_RETRY_MS    1000u
+
+/* An address listened on. */
+struct vc__listening {
+    struct vc__listener listener;
+    struct vc_server *server;
+    struct vc__listening *next;
+};
+
+/* --- admission --------------------------------------------------------- */
+
+/* The address that a request comes from; IPv4 mapped into IPv6, zeros for this
+ * process. */
+static void
+source_of(const struct sockaddr_storage *addr, uint8_t source[16])
+{
+    const struct sockaddr_in6 *v6 = (const void *)addr;
+    const struct sockaddr_in *v4 = (const void *)addr;
+
+    memset(source, 0, 16);
+    if (addr->ss_family == AF_INET6) {
+        memcpy(source, &v6->sin6_addr, 16);
+    } else if (addr->ss_family == AF_INET) {
+        source[10] = source[11] = 0xff;
+        memcpy(source + 12, &v4->sin_addr, 4);
+    }
+}
+
+static bool
+reject_as(struct vc__reject *reject, enum vc__reject_reason reason,
+          const char *text)
+{
+    reject->reason = (uint8_t)reason;
+    snprintf(reject->text, sizeof reject->text, "%s", text);
+    return true;
+}
+
+static bool
+reject_draining(const struct vc_server *server, const struct sockaddr *peer,
+                struct vc__reject *reject)
+{
+    if (!server->has_alternative ||
+        !vc__redirect_fits(&server->alternative, peer))
+        return reject_as(reject, VC__REJECT_DRAINING, "");
+    reject->n_addrs = 1;
+    reject->addrs[0] = server->alternative;
+    return reject_as(reject, VC__REJECT_MOVED, "");
+}
+
+/* Is a client turned away, and why? When it is not, it counts as a link. */
+static bool
+turn_away(struct vc_server *server, const struct vc__incoming *in,
+          const struct vc__hello *hello, struct vc__reject *reject)
+{
+    const struct sockaddr *peer = (const struct sockaddr *)&in->peer;
+    uint8_t source[16];
+    const char *text;
+
+    memset(reject, 0, sizeof *reject);
+    if (atomic_load(&server->draining))
+        return reject_draining(server, peer, reject);
+    if (!(hello->flags & VC__HELLO_POOL) &&
+        vc__redirect_find(&server->redirect, hello->service, peer, reject))
+        return true;
+    if (hello->security != 0)
+        return reject_as(reject, VC__REJECT_SECURITY,
+                         "this server has no security mode");
+    if (hello->flags & ~(VC__HELLO_POOL | VC__HELLO_RESUME))
+        return reject_as(reject, VC__REJECT_LIMIT, "no datagrams are taken");
+    /* Sessions that are resumed go on when their service was removed; whether
+     * there are any is known where they are: vc__server_link_accept(). */
+    if (!(hello->flags & (VC__HELLO_POOL | VC__HELLO_RESUME)) &&
+        !vc__services_has(&server->services, hello->service))
+        return reject_as(reject, VC__REJECT_SERVICE, VC__SERVER_NO_SERVICE);
+    source_of(&in->peer, source);
+    return !vc__admission_take(&server->admission, vc__now(), source,
+                               &reject->retry_ms, &text) &&
+           reject_as(reject, VC__REJECT_BUSY, text);
+}
+
+static void
+offer_accept(struct vc__task *task)
+{
+    vc__server_link_accept(caa_container_of(task, struct vc__offer, task));
+}
+
+/* A link of a client that is known goes where its others are. */
+static struct vc__server_part *
+part_for(struct vc_server *server, const struct vc__hello *hello)
+{
+    unsigned n = server->runtime->n;
+
+    return &server->parts[hello->pool_token != 0
+                              ? vc__server_peer_part(hello->pool_token, n)
+                              : server->turn++ % n];
+}
+
+static void
+on_request(struct vc__listener *l, const struct vc__incoming *in,
+           const struct vc__hello *hello)
+{
+    struct vc_server *server =
+        caa_container_of(l, struct vc__listening, listener)->server;
+    struct vc__reject reject;
+    bool refused = turn_away(server, in, hello, &reject);
+    struct vc__offer *o = refused ? NULL : calloc(1, sizeof *o);
+
+    if (o == NULL) {
+        if (!refused) {
+            vc__admission_gone(&server->admission, false);
+            reject_as(&reject, VC__REJECT_BUSY, "out of memory");
+            reject.retry_ms = BUSY_RETRY_MS;
+        }
+        vc__admission_rejected(&server->admission, reject.reason);
+        vc__listener_reject_with(in->context->engine, in, &reject);
+        return;
+    }
+    o->task.run = offer_accept;
+    o->part = part_for(server, hello);
+    o->in = *in;
+    o->hello = *hello;
+    if (in->context->engine == &o->part->progress->engine)
+        offer_accept(&o->task);
+    else
+        vc__engine_post(&o->part->progress->engine, &o->task);
+}
+
+static void
+on_turned_away(struct vc__listener *l, enum vc__reject_reason reason)
+{
+    struct vc_server *server =
+        caa_container_of(l, struct vc__listening, listener)->server;
+
+    vc__admission_rejected(&server->admission, reason);
+}
+
+/* --- listening --------------------------------------------------------- */
+
+static struct vc__cm *
+listening_cm(struct vc_server *server)
+{
+    return &server->runtime->progress[0].cm;
+}
+
+static void
+listening_add(struct vc_server *server, struct vc__listening *l)
+{
+    pthread_mutex_lock(&server->lock);
+    l->next = server->listening;
+    server->listening = l;
+    server->port = vc__listener_port(&l->listener);
+    pthread_mutex_unlock(&server->lock);
+}
+
+static enum vc_status
+listen_at(struct vc_server *server, const struct vc__transport *transport,
+          const struct sockaddr *addr)
+{
+    struct vc__listening *l = calloc(1, sizeof *l);
+    enum vc_status status;
+
+    if (l == NULL)
+        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    l->server = server;
+    l->listener.request = on_request;
+    l->listener.turned_away = on_turned_away;
+    status =
+        vc__listener_open(&l->listener, listening_cm(server), transport, addr);
+    if (status == VC_OK)
+        listening_add(server, l);
+    else
+        free(l);
+    return status;
+}
+
+enum vc_status
+vc_server_listen(struct vc_server *server, const char *text)
+{
+    struct vc__target target;
+    struct vc__addrs addrs;
+    enum vc_status status = vc__target_parse(&target, text);
+
+    if (status != VC_OK)
+        return status;
+    if (!vc__target_numeric(&target, &addrs) || addrs.n == 0)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "cannot listen at \"%s\": give the numeric address of "
+                        "an RDMA device, [::] or 0.0.0.0",
+                        target.host);
+    return listen_at(server, target.transport,
+                     (struct sockaddr *)&addrs.addr[0]);
+}
+
+uint16_t
+vc_server_port(const struct vc_server *server)
+{
+    struct vc_server *s = (struct vc_server *)server; /* for its lock */
+    uint16_t port;
+
+    pthread_mutex_lock(&s->lock);
+    port = s->port;
+    pthread_mutex_unlock(&s->lock);
+    return port;
+}
+
+static bool
+limits_calls(const struct vc_service *service)
+{
+    for (uint32_t i = 0; i < service->n_methods; i++) {
+        if (service->methods[i].max_calls != 0)
+            return true;
+    }
+    return false;
+}
+
+enum vc_status
+vc_server_add(struct vc_server *server, const struct vc_service *service,
+              const void *methods, size_t methods_size, void *arg)
+{
+    /* Before: its first call is to be counted. */
+    if (limits_calls(service))
+        atomic_store(&server->limited, true);
+    return vc__services_add(&server->services, service, methods, methods_size,
+                            arg);
+}
+
+enum vc_status
+vc_server_remove(struct vc_server *server, const struct vc_service *service)
+{
+    return vc__services_remove(&server->services, service->name);
+}
+
+/* --- birth ------------------------------------------------------------- */
+
+static enum vc_status
+opts_take(struct vc_server_opts *out, const struct vc_server_opts *opts)
+{
+    memset(out, 0, sizeof *out);
+    if (opts != NULL)
+        memcpy(out, opts, opts->size < sizeof *out ? opts->size : sizeof *out);
+    if (out->max_links == 0)
+        out->max_links = MAX_LINKS;
+    if (out->max_half_open == 0)
+        out->max_half_open = MAX_HALF_OPEN;
+    if (out->handshake_timeout_ms == 0)
+        out->handshake_timeout_ms = HANDSHAKE_MS;
+    if (out->max_sessions == 0)
+        out->max_sessions = MAX_SESSIONS;
+    if (out->max_sessions > MAX_SESSIONS_MAX)
+        return vc__fail(VC_INVALID_ARGUMENT, "max_sessions: %u is not in 1..%u",
+                        out->max_sessions, MAX_SESSIONS_MAX);
+    if (out->name == NULL)
+        out->name = "";
+    if (vc__log2_message(out->max_message) == 0)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "max_message: %zu is not in 4 KiB..1 GiB",
+                        out->max_message);
+    if (out->max_links > MAX_LINKS_MAX)
+        return vc__fail(VC_INVALID_ARGUMENT, "max_links: %u is not in 1..%u",
+                        out->max_links, MAX_LINKS_MAX);
+    if (out->handshake_timeout_ms > HANDSHAKE_MS_MAX)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "handshake_timeout_ms: %u is not in 1..%u",
+                        out->handshake_timeout_ms, HANDSHAKE_MS_MAX);
+    if (!vc__keepalive_take(out->keepalive_ms, &out->keepalive_ms))
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "keepalive_ms: %u is not in %u..%u", out->keepalive_ms,
+                        VC__KEEPALIVE_MIN_MS, VC__KEEPALIVE_MAX_MS);
+    if (out->max_half_open > MAX_LINKS_MAX)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "max_half_open: %u is not in 1..%u", out->max_half_open,
+                        MAX_LINKS_MAX);
+    if (out->connects_per_second > VC__ADMISSION_RATE_MAX ||
+        out->connects_per_second_source > VC__ADMISSION_RATE_MAX)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "connects_per_second, connects_per_second_source: "
+                        "%u and %u are not in 0..%u",
+                        out->connects_per_second,
+                        out->connects_per_second_source,
+                        VC__ADMISSION_RATE_MAX);
+    if (strlen(out->name) > VC__ACCEPT_TEXT_MAX)
+        return vc__fail(VC_INVALID_ARGUMENT, "name: longer than %d bytes",
+                        VC__ACCEPT_TEXT_MAX);
+    return VC_OK;
+}
+
+static void part_close(struct vc__task *task);
+
+static bool
+parts_make(struct vc_server *server)
+{
+    unsigned n = server->runtime->n;
+
+    server->parts = calloc(n, sizeof *server->parts);
+    for (unsigned i = 0; server->parts != NULL && i < n; i++) {
+        struct vc__server_part *part = &server->parts[i];
+
+        part->server = server;
+        part->index = i;
+        part->progress = &server->runtime->progress[i];
+        part->budget = VC__REQUEST_BUDGET;
+        part->close.run = part_close;
+        CDS_INIT_LIST_HEAD(&part->links);
+        CDS_INIT_LIST_HEAD(&part->stock);
+        CDS_INIT_LIST_HEAD(&part->lonely);
+        for (unsigned b = 0; b < VC__SERVER_BUCKETS; b++)
+            CDS_INIT_LIST_HEAD(&part->peers[b]);
+    }
+    return server->parts != NULL;
+}
+
+static void
+server_free(struct vc_server *server)
+{
+    for (unsigned i = 0; server->parts != NULL && i < server->runtime->n; i++)
+        vc__call_free_stock(&server->parts[i]);
+    vc__services_fini(&server->services);
+    vc__interceptors_put(server->interceptors);
+    free(server->parts);
+    pthread_mutex_destroy(&server->lock);
+    free(server);
+}
+
+static void
+admission_init(struct vc_server *server, const struct vc_server_opts *opts)
+{
+    const struct vc__admission_limits limits = {
+        .links = opts->max_links,
+        .half_open = opts->max_half_open,
+        .per_second = opts->connects_per_second,
+        .per_second_source = opts->connects_per_second_source,
+    };
+    uint64_t seed;
+
+    memcpy(&seed, server->runtime->instance, sizeof seed);
+    vc__admission_init(&server->admission, &limits, seed);
+}
+
+enum vc_status
+vc_server_new(struct vc_runtime *runtime,
+              const struct vc_server_opts *user_opts, struct vc_server **server)
+{
+    struct vc_server_opts opts;
+    struct vc__redirect redirect;
+    enum vc_status status = opts_take(&opts, user_opts);
+    struct vc_server *s;
+
+    if (status == VC_OK)
+        status = vc__redirect_init(&redirect, &opts);
+    if (status != VC_OK)
+        return status;
+    s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    s->runtime = runtime;
+    s->log2_message = vc__log2_message(opts.max_message);
+    s->request_memory = vc__codec_memory((size_t)1 << s->log2_message);
+    s->redirect = redirect;
+    admission_init(s, &opts);
+    s->handshake_ms = opts.handshake_timeout_ms;
+    s->max_sessions = opts.max_sessions;
+    s->keepalive_ms = opts.keepalive_ms;
+    s->max_calls = opts.max_calls;
+    s->max_calls_session = opts.max_calls_session;
+    atomic_init(&s->limited, s->max_calls != 0 || s->max_calls_session != 0);
+    memcpy(s->name, opts.name, strlen(opts.name) + 1);
+    pthread_mutex_init(&s->lock, NULL);
+    atomic_init(&s->users, 1);
+    vc__waiter_init(&s->unused);
+    if (!vc__services_init(&s->services) || !parts_make(s)) {
+        server_free(s);
+        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    }
+    *server = s;
+    return VC_OK;
+}
+
+/* --- death ------------------------------------------------------------- */
+
+/* Ends listening, on engine 0. */
+struct deafen {
+    struct vc__task task;
+    struct vc__waiter waiter;
+    struct vc_server *server;
+};
+
+static void
+deafen_run(struct vc__task *task)
+{
+    struct deafen *d = caa_container_of(task, struct deafen, task);
+
+    while (d->server->listening != NULL) {
+        struct vc__listening *l = d->server->listening;
+
+        d->server->listening = l->next;
+        vc__listener_close(&l->listener);
+        free(l);
+    }
+    vc__waiter_done(&d->waiter);
+}
+
+static void
+server_deafen(struct vc_server *server)
+{
+    struct vc__engine *engine = &server->runtime->progress[0].engine;
+    struct deafen d = {.task.run = deafen_run, .server = server};
+
+    vc__waiter_init(&d.waiter);
+    vc__engine_post(engine, &d.task);
+    vc__engine_wait(engine, &d.waiter, VC__FOREVER);
+}
+
+void
+vc__server_part_check(struct vc__server_part *part)
+{
+    if (part->closer != NULL && part->n_peers == 0)
+        vc__waiter_done(part->closer);
+}
+
+/* On the part's engine. Requests that were dealt to it before have become
+ * links by now, for tasks run in order. Every link has a peer, so it is over
+ * when the last peer is gone. */
+static void
+part_close(struct vc__task *task)
+{
+    struct vc__server_part *part =
+        caa_container_of(task, struct vc__server_part, close);
+    struct vc__server_link *sl, *next;
+    bool empty;
+
+    vc__server_peers_forget(part);
+    empty = part->n_peers == 0;
+    part->closer = part->closing;
+    cds_list_for_each_entry_safe (sl, next, &part->links, node)
+        vc__link_close(&sl->link, VC_UNAVAILABLE, "the server was closed");
+    if (empty)
+        vc__waiter_done(part->closer);
+}
+
+void
+vc_server_close(struct vc_server *server)
+{
+    if (server == NULL)
+        return;
+    atomic_store(&server->draining, true);
+    server_deafen(server);
+    for (unsigned i = 0; i < server->runtime->n; i++) {
+        struct vc__server_part *part = &server->parts[i];
+        struct vc__waiter waiter;
+
+        vc__waiter_init(&waiter);
+        part->closing = &waiter;
+        vc__engine_post(&part->progress->engine, &part->close);
+        /* Ends with the handlers that run and the handshakes of
+         * disconnecting, which have timers. */
+        vc__engine_wait(&part->progress->engine, &waiter, VC__FOREVER);
+    }
+    vc__server_leave(server);
+    vc__waiter_await(&server->unused);
+    server_free(server);
+}

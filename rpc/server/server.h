@@ -1,0 +1,91 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The inside of a server. It has a part for each engine, which owns the links
+ * of that engine, so nothing of a link needs a lock. */
+#ifndef VC_RPC_SERVER_H
+#define VC_RPC_SERVER_H
+
+#include <verbcall/server.h>
+
+#include "cm/connect/admission.h"
+#include "cm/link/listener.h"
+#include "rpc/runtime.h"
+#include "rpc/server/redirect.h"
+#include "rpc/server/service.h"
+
+#define VC__SERVER_SLOTS   256 /* a session */
+#define VC__SERVER_BUCKETS 256 /* of peers by token */
+/* Bytes of long requests that may be arriving at a time, each engine. */
+#define VC__REQUEST_BUDGET ((size_t)256 << 20)
+
+struct vc__server_part {
+    struct vc_server *server;
+    struct vc__progress *progress;
+    unsigned index;              /* of the engine */
+    struct cds_list_head links;  /* of struct vc__server_link */
+    struct cds_list_head lonely; /* of struct vc__server_peer */
+    struct cds_list_head peers[VC__SERVER_BUCKETS];
+    unsigned n_peers, n_lonely;
+    struct cds_list_head stock; /* of struct vc_call, for reuse */
+    unsigned n_stock;
+    size_t budget; /* for long requests that are arriving */
+    uint64_t told; /* bytes of them that the engine's ledger knows of */
+    struct vc__task close;
+    struct vc__waiter *drainer; /* waits until the last link has gone */
+    struct vc__waiter *closer;  /* set once the part is closing */
+    struct vc__waiter *closing; /* handed to `close` */
+};
+
+struct vc_server {
+    struct vc_runtime *runtime;
+    struct vc__services services;
+    uint8_t log2_message;
+    uint32_t handshake_ms;
+    uint32_t max_sessions;                 /* of a client */
+    uint32_t keepalive_ms;                 /* 0: off */
+    uint32_t max_calls, max_calls_session; /* at a time; 0: any */
+    atomic_bool limited;                   /* rpc/server/server_limit.h */
+    atomic_uint calls; /* that run, as far as they are counted */
+    char name[VC__ACCEPT_TEXT_MAX + 1];
+    size_t request_memory;
+    struct vc__interceptors *interceptors; /* NULL: none */
+
+    struct vc__redirect redirect;
+    struct vc__admission admission; /* requests come to engine 0 only */
+    atomic_bool draining;
+    bool has_alternative;               /* before draining is set */
+    struct vc__reject_addr alternative; /* for those who connect then */
+    unsigned turn;                 /* part of the next link; engine 0 only */
+    struct vc__server_part *parts; /* one an engine */
+
+    pthread_mutex_t lock;
+    struct vc__listening *listening; /* lock */
+    uint16_t port;                   /* lock; of the last address */
+
+    /* Threads of the program inside of vc_call_end(), and the owner: none may
+     * be left when it is freed. `unused` is done by the last. */
+    atomic_uint users;
+    struct vc__waiter unused;
+};
+
+/* Around what may outlive the last call. Any thread. */
+static inline void
+vc__server_enter(struct vc_server *server)
+{
+    /* Relaxed: a call that has not ended keeps the server. */
+    atomic_fetch_add_explicit(&server->users, 1, memory_order_relaxed);
+}
+
+static inline void
+vc__server_leave(struct vc_server *server)
+{
+    /* Release and acquire: the server is freed behind all this. */
+    if (atomic_fetch_sub_explicit(&server->users, 1, memory_order_acq_rel) == 1)
+        vc__waiter_done(&server->unused);
+}
+
+/* A peer is gone: the closing of its part may be over. */
+void vc__server_part_check(struct vc__server_part *part);
+
+#endif

@@ -1,0 +1,197 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The memory of calls: an arena that goes back to the part's stock with its
+ * call, and what handlers ask of a call and put into it. */
+#include "rpc/server/server_call.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <verbcall/call.h>
+
+#include "rpc/server/server_deadline.h"
+#include "rpc/server/stream_server.h"
+#include "transport/core/error.h"
+
+/* Memory that stays with a call in stock, and how many stay. */
+#define CHUNK     8192
+#define STOCK_MAX 256
+/* What a handler may allocate beyond what its request took. */
+#define HANDLER_MEMORY ((size_t)64 << 20)
+
+/* --- for handlers ------------------------------------------------------ */
+
+void *
+vc_call_alloc(struct vc_call *call, size_t size)
+{
+    void *p = vc__arena_alloc(&call->arena, size);
+
+    return p == NULL ? NULL : memset(p, 0, size);
+}
+
+char *
+vc_call_strdup(struct vc_call *call, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    char *p = vc__arena_alloc(&call->arena, size);
+
+    return p == NULL ? NULL : memcpy(p, text, size);
+}
+
+char *
+vc_call_sprintf(struct vc_call *call, const char *format, ...)
+{
+    va_list args, again;
+    char *p = NULL;
+    int len;
+
+    va_start(args, format);
+    va_copy(again, args);
+    len = vsnprintf(NULL, 0, format, args);
+    if (len >= 0)
+        p = vc__arena_alloc(&call->arena, (size_t)len + 1);
+    if (p != NULL)
+        vsnprintf(p, (size_t)len + 1, format, again);
+    va_end(again);
+    va_end(args);
+    return p;
+}
+
+enum vc_status
+vc_call_fail(struct vc_call *call, enum vc_status status, const char *format,
+             ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vc__text_format(call->text, sizeof call->text, format, args);
+    va_end(args);
+    call->has_text = true;
+    return status;
+}
+
+enum vc_status
+vc_call_no_handler(struct vc_call *call)
+{
+    call->refused = true;
+    return vc_call_fail(
+        call, VC_UNIMPLEMENTED, "the server has no handler for %s.%s",
+        call->site.session->opened->entry->service->name, call->method->name);
+}
+
+/* --- memory ------------------------------------------------------------ */
+
+static struct vc_call *
+call_make(size_t memory)
+{
+    struct vc_call *call = calloc(1, sizeof *call);
+
+    if (call == NULL)
+        return NULL;
+    if (vc__arena_init(&call->arena, CHUNK, memory) != 0) {
+        free(call);
+        return NULL;
+    }
+    return call;
+}
+
+struct vc_call *
+vc__call_take(const struct vc__call_site *site)
+{
+    struct vc__server_part *part = site->session->peer->part;
+    struct vc_call *call;
+
+    if (cds_list_empty(&part->stock)) {
+        call = call_make(part->server->request_memory + HANDLER_MEMORY);
+    } else {
+        call = cds_list_entry(part->stock.next, struct vc_call, node);
+        cds_list_del(&call->node);
+        part->n_stock--;
+    }
+    if (call != NULL) {
+        call->site = *site;
+        call->parent.due = site->due;
+        call->stream = NULL;
+        call->reply = NULL;
+        site->session->slots[site->slot].call = call;
+    }
+    return call;
+}
+
+static void
+call_destroy(struct vc_call *call)
+{
+    vc__arena_fini(&call->arena);
+    free(call);
+}
+
+static void
+streams_count(struct vc_call *call, int64_t n)
+{
+    vc__count(&vc__call_part(call)->progress->engine.ledger,
+              VC__COUNT_streams_server, n);
+}
+
+bool
+vc__call_stream_open(struct vc_call *call)
+{
+    if (!vc__stream_server_open(call))
+        return false;
+    vc__count(&vc__call_part(call)->progress->engine.ledger,
+              VC__COUNT_streams_server_opened, 1);
+    streams_count(call, 1);
+    return true;
+}
+
+void
+vc__call_stream_end(struct vc_call *call)
+{
+    vc__stream_server_end(call);
+    streams_count(call, -1);
+}
+
+void
+vc__call_long_drop(struct vc_call *call)
+{
+    vc__server_deadline_unwatch(call);
+    free(call->long_reply);
+    call->long_reply = NULL;
+}
+
+void
+vc__call_release(struct vc_call *call)
+{
+    struct vc__server_part *part = vc__call_part(call);
+
+    if (call->stream != NULL) /* its handler never ran */
+        vc__call_stream_end(call);
+    if (call->long_reply != NULL)
+        vc__call_long_drop(call);
+    call->has_text = call->unwanted = false;
+    atomic_store_explicit(&call->parent.cancelled, false, memory_order_relaxed);
+    vc__call_metadata_reset(&call->metadata);
+    atomic_store_explicit(&call->later, 0, memory_order_relaxed);
+    call->refused = false;
+    call->interception = NULL;
+    vc__arena_reset(&call->arena);
+    if (part->n_stock < STOCK_MAX) {
+        cds_list_add(&call->node, &part->stock);
+        part->n_stock++;
+    } else {
+        call_destroy(call);
+    }
+}
+
+void
+vc__call_free_stock(struct vc__server_part *part)
+{
+    struct vc_call *call, *next;
+
+    cds_list_for_each_entry_safe (call, next, &part->stock, node)
+        call_destroy(call);
+    CDS_INIT_LIST_HEAD(&part->stock);
+    part->n_stock = 0;
+}

@@ -1,0 +1,257 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See rpc/server/server_cancel.h. */
+#include "rpc/server/server_cancel.h"
+#include "rpc/server/stream_server.h"
+
+#include <stdlib.h>
+
+#include <verbcall/call.h>
+
+#include "rpc/server/server_counts.h"
+
+/* What a handler wants to be told by. The call holds it, and whoever else is
+ * about to use it. */
+struct vc__call_watch {
+    atomic_uint refs;
+    struct vc_call *call; /* until it is over */
+
+    pthread_mutex_t lock;
+    void (*tell)(struct vc_call *call, void *arg); /* lock; NULL: nothing */
+    void *arg;                                     /* lock */
+    bool running;                                  /* lock; tell() is */
+    pthread_t runner;                              /* lock; on this thread */
+    struct vc__waiter *unset;                      /* lock; until it is not */
+    bool armed;                                    /* lock */
+
+    /* The holder's. */
+    struct vc__task arm;    /* starts `timer` */
+    struct vc__timer timer; /* the deadline */
+    bool over;              /* the call is */
+};
+
+static struct vc__engine *
+engine_of(const struct vc_call *call)
+{
+    return &vc__call_part(call)->progress->engine;
+}
+
+/* --- watches ----------------------------------------------------------- */
+
+static void
+watch_put(struct vc__call_watch *w)
+{
+    if (atomic_fetch_sub(&w->refs, 1) > 1)
+        return;
+    pthread_mutex_destroy(&w->lock);
+    free(w);
+}
+
+static void arm_run(struct vc__task *task);
+
+static struct vc__call_watch *
+watch_new(struct vc_call *call)
+{
+    struct vc__call_watch *w = calloc(1, sizeof *w);
+
+    if (w == NULL)
+        return NULL;
+    atomic_init(&w->refs, 1);
+    w->call = call;
+    w->arm.run = arm_run;
+    pthread_mutex_init(&w->lock, NULL);
+    return w;
+}
+
+/* The call's, made at the first use; NULL without memory. */
+static struct vc__call_watch *
+watch_of(struct vc_call *call)
+{
+    struct vc__call_watch *w = atomic_load(&call->watch), *was = NULL;
+
+    if (w != NULL)
+        return w;
+    w = watch_new(call);
+    if (w == NULL)
+        return NULL;
+    if (atomic_compare_exchange_strong(&call->watch, &was, w))
+        return w;
+    watch_put(w); /* another thread was faster */
+    return was;
+}
+
+/* Runs tell(), if there is one, without the lock. The call may be over before
+ * that returns, so the caller holds the watch. */
+static void
+watch_fire(struct vc__call_watch *w)
+{
+    void (*tell)(struct vc_call * call, void *arg);
+    struct vc__waiter *unset;
+    void *arg;
+
+    pthread_mutex_lock(&w->lock);
+    tell = w->tell;
+    arg = w->arg;
+    w->tell = NULL;
+    if (tell != NULL) {
+        w->running = true;
+        w->runner = pthread_self();
+    }
+    pthread_mutex_unlock(&w->lock);
+    if (tell == NULL)
+        return;
+    tell(w->call, arg);
+    pthread_mutex_lock(&w->lock);
+    w->running = false;
+    unset = w->unset;
+    w->unset = NULL;
+    pthread_mutex_unlock(&w->lock);
+    if (unset != NULL)
+        vc__waiter_done(unset);
+}
+
+/* --- telling ----------------------------------------------------------- */
+
+/* Sequentially consistent, as are vc_call_on_cancel() and
+ * vc__parent_children(): either they see that the call is cancelled, or we see
+ * its watch and its children. */
+static void
+call_tell(struct vc_call *call)
+{
+    struct vc__call_watch *w;
+
+    if (!vc__parent_cancel(&call->parent))
+        return;
+    vc__server_count(call->site.session, VC__COUNT_calls_cancelled, 1);
+    w = atomic_load(&call->watch);
+    if (w != NULL)
+        atomic_fetch_add(&w->refs, 1);
+    vc__parent_cancel_children(&call->parent);
+    if (w == NULL)
+        return;
+    watch_fire(w);
+    watch_put(w);
+}
+
+void
+vc__call_cancel(struct vc_call *call)
+{
+    call->unwanted = true;
+    if (call->stream != NULL)
+        vc__stream_server_cancelled(call);
+    call_tell(call);
+}
+
+static void
+on_deadline(struct vc__timer *timer)
+{
+    call_tell(caa_container_of(timer, struct vc__call_watch, timer)->call);
+}
+
+/* Without memory for a timer the handler is not told of its deadline. */
+static void
+arm_run(struct vc__task *task)
+{
+    struct vc__call_watch *w =
+        caa_container_of(task, struct vc__call_watch, arm);
+
+    if (!w->over)
+        vc__timer_start(&engine_of(w->call)->timers, &w->timer,
+                        w->call->site.due, on_deadline);
+    watch_put(w);
+}
+
+void
+vc__call_unwatch(struct vc_call *call)
+{
+    struct vc__call_watch *w = atomic_exchange(&call->watch, NULL);
+
+    if (w == NULL)
+        return;
+    w->over = true;
+    vc__timer_stop(&engine_of(call)->timers, &w->timer);
+    watch_put(w);
+}
+
+/* --- for handlers ------------------------------------------------------ */
+
+bool
+vc_call_is_cancelled(const struct vc_call *call)
+{
+    return atomic_load(&call->parent.cancelled) ||
+           vc_call_deadline_us(call) == 0;
+}
+
+/* Under the lock. Waits until no function runs, without it; false from inside
+ * of one. */
+static bool
+watch_still(struct vc__call_watch *w)
+{
+    while (w->running) {
+        struct vc__waiter waiter;
+
+        if (pthread_equal(w->runner, pthread_self()) || w->unset != NULL)
+            return false;
+        vc__waiter_init(&waiter);
+        w->unset = &waiter;
+        pthread_mutex_unlock(&w->lock);
+        vc__waiter_await(&waiter);
+        pthread_mutex_lock(&w->lock);
+    }
+    return true;
+}
+
+/* The deadline's timer is the holder's. */
+static bool
+must_arm(struct vc__call_watch *w)
+{
+    bool arm = w->tell != NULL && !w->armed && w->call->site.due != VC__FOREVER;
+
+    if (arm) {
+        w->armed = true;
+        atomic_fetch_add(&w->refs, 1);
+    }
+    return arm;
+}
+
+/* Under the lock. False from inside of a function. */
+static bool
+watch_set(struct vc__call_watch *w,
+          void (*tell)(struct vc_call *call, void *arg), void *arg)
+{
+    if (!watch_still(w))
+        return false;
+    w->tell = tell;
+    w->arg = arg;
+    if (must_arm(w))
+        vc__engine_post(engine_of(w->call), &w->arm);
+    return true;
+}
+
+/* When the lock is let go tell() may end the call, and the server with its
+ * engine may be gone: only the watch, which is held, is used after that.
+ * watch_fire() takes the lock after the call was cancelled, so either it finds
+ * tell(), or we see that the call is. */
+enum vc_status
+vc_call_on_cancel(struct vc_call *call,
+                  void (*tell)(struct vc_call *call, void *arg), void *arg)
+{
+    struct vc__call_watch *w = watch_of(call);
+    bool set, late;
+
+    if (w == NULL)
+        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    atomic_fetch_add(&w->refs, 1);
+    pthread_mutex_lock(&w->lock);
+    set = watch_set(w, tell, arg);
+    late = set && tell != NULL && vc_call_is_cancelled(call);
+    pthread_mutex_unlock(&w->lock);
+    if (late)
+        watch_fire(w);
+    watch_put(w);
+    return set ? VC_OK
+               : vc__fail(VC_FAILED_PRECONDITION,
+                          "vc_call_on_cancel() inside of what it calls, or on "
+                          "two threads");
+}

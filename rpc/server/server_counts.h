@@ -1,0 +1,37 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What a server's sessions count. The holder of the engine only. */
+#ifndef VC_RPC_SERVER_COUNTS_H
+#define VC_RPC_SERVER_COUNTS_H
+
+#include "rpc/server/server_session.h"
+
+static inline void
+vc__server_count(const struct vc__server_session *s, enum vc__count which,
+                 int64_t n)
+{
+    vc__count(&s->peer->part->progress->engine.ledger, which, n);
+}
+
+/* The budget of long requests has changed. */
+static inline void
+vc__server_count_arriving(struct vc__server_part *part)
+{
+    vc__count_now(&part->progress->engine.ledger, VC__COUNT_requests_arriving,
+                  &part->told, VC__REQUEST_BUDGET - part->budget);
+}
+
+/* Every change of a slot's state. */
+static inline void
+vc__server_slot_set(const struct vc__server_session *s,
+                    struct vc__server_slot *slot, enum vc__slot_state state)
+{
+    if (slot->state == VC__SLOT_KEPT || state == VC__SLOT_KEPT)
+        vc__server_count(s, VC__COUNT_replies_kept,
+                         (state == VC__SLOT_KEPT) -
+                             (slot->state == VC__SLOT_KEPT));
+    slot->state = (uint8_t)state;
+}
+
+#endif

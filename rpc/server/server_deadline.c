@@ -1,0 +1,45 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See rpc/server/server_deadline.h. */
+#include "rpc/server/server_deadline.h"
+
+uint64_t
+vc__server_due(uint32_t deadline)
+{
+    return deadline == VC__DEADLINE_NONE ? VC__FOREVER : vc__now() + deadline;
+}
+
+uint64_t
+vc_call_deadline_us(const struct vc_call *call)
+{
+    uint64_t now;
+
+    if (call->site.due == VC__FOREVER)
+        return UINT64_MAX;
+    now = vc__now();
+    return call->site.due > now ? call->site.due - now : 0;
+}
+
+static void
+on_overdue(struct vc__timer *timer)
+{
+    struct vc_call *call = caa_container_of(timer, struct vc_call, overdue);
+
+    vc__server_session_overdue(call->site.session, call->site.slot);
+}
+
+void
+vc__server_deadline_watch(struct vc_call *call)
+{
+    if (call->site.due != VC__FOREVER)
+        vc__timer_start(&vc__call_part(call)->progress->engine.timers,
+                        &call->overdue, call->site.due, on_overdue);
+}
+
+void
+vc__server_deadline_unwatch(struct vc_call *call)
+{
+    vc__timer_stop(&vc__call_part(call)->progress->engine.timers,
+                   &call->overdue);
+}

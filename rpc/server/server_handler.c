@@ -1,0 +1,392 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * One call after the other through its handler. */
+#include "rpc/server/server_handler.h"
+
+#include <verbcall/call.h>
+
+#include "rpc/server/server_cancel.h"
+#include "rpc/server/server_intercept.h"
+#include "rpc/server/server_limit.h"
+#include "rpc/server/server_link.h"
+#include "rpc/server/server_reply.h"
+#include "rpc/server/stream_server.h"
+#include "rpc/stream/stream_events.h"
+
+static bool
+server_streams(const struct vc_call *call)
+{
+    return call->method->flags & VC_METHOD_SERVER_STREAM;
+}
+
+static ProtobufCMessage *
+reply_new(struct vc_call *call)
+{
+    const ProtobufCMessageDescriptor *desc = call->method->reply.desc;
+    ProtobufCMessage *reply =
+        vc__arena_alloc(&call->arena, desc->sizeof_message);
+
+    if (reply != NULL)
+        protobuf_c_message_init(desc, reply);
+    return reply;
+}
+
+/* Nobody is there for the reply; who comes back for it sends it again. */
+static void
+call_skip(struct vc_call *call)
+{
+    struct vc__call_site site = call->site;
+
+    if (call->counted != 0)
+        vc__limit_give(call);
+    vc__call_release(call);
+    vc__server_session_skip(site.session, site.slot);
+}
+
+static void
+handlers_count(struct vc_call *call, int64_t n)
+{
+    vc__count(&vc__call_part(call)->progress->engine.ledger,
+              VC__COUNT_handlers_running, n);
+}
+
+/* Its caller may see our answer before it looks at its own clock, and is to
+ * hear of its deadline all the same: handlers take both for a cancellation. */
+static bool
+ended_by_deadline(const struct vc_call *call, enum vc_status status)
+{
+    return status == VC_CANCELLED && !call->unwanted &&
+           vc_call_deadline_us(call) == 0;
+}
+
+/* The holder. What nobody waits for any more need not be packed. */
+static void
+call_end(struct vc_call *call, enum vc_status status)
+{
+    handlers_count(call, -1);
+    if (atomic_load_explicit(&call->watch, memory_order_relaxed) != NULL)
+        vc__call_unwatch(call);
+    vc__parent_end(&call->parent);
+    if (ended_by_deadline(call, status))
+        status = vc_call_fail(call, VC_DEADLINE_EXCEEDED,
+                              "its handler was cancelled at its deadline");
+    vc__reply_result(call, call->unwanted ? VC_CANCELLED : status);
+}
+
+/* The handler was taken over and has ended, or the call was answered later:
+ * back on the holder. */
+static void
+call_finish(struct vc__task *task)
+{
+    struct vc_call *call = caa_container_of(task, struct vc_call, task);
+
+    if (!vc__stream_server_waits(call))
+        call_end(call, call->status);
+}
+
+/* The call, and the server with it, may be gone when the task has been posted,
+ * but not when that has returned. */
+void
+vc__call_finish(struct vc_call *call)
+{
+    struct vc__server_part *part = vc__call_part(call);
+    struct vc_server *server = part->server;
+
+    vc__server_enter(server);
+    vc__engine_post(&part->progress->engine, &call->task);
+    vc__server_leave(server);
+}
+
+/* --- calls that are answered later ------------------------------------- */
+
+/* Such a call is over when its handler has returned and vc_call_end() was
+ * called. True for the one that comes second; the other may not touch it any
+ * more. */
+#define LATER_RETURNED 1u
+#define LATER_ENDED    2u
+
+static bool
+later_step(struct vc_call *call, unsigned step)
+{
+    /* The release of the first pairs with the acquire of the second, which
+     * sees all that was written to the call and its reply. */
+    return atomic_fetch_or_explicit(&call->later, step, memory_order_acq_rel) !=
+           0;
+}
+
+enum vc_status
+vc_call_later(struct vc_call *call)
+{
+    (void)call;
+    return VC__LATER;
+}
+
+/* Of a stream with callbacks: the call ends behind the last of them. */
+static void
+callbacks_close(struct vc_call *call)
+{
+    struct vc_server *server = vc__call_part(call)->server;
+
+    vc__server_enter(server);
+    vc__stream_events_close(call->stream);
+    vc__server_leave(server);
+}
+
+static bool
+has_callbacks(const struct vc_call *call)
+{
+    return call->stream != NULL && call->stream->events != NULL;
+}
+
+void
+vc_call_end(struct vc_call *call, enum vc_status status)
+{
+    call->status = status;
+    if (!later_step(call, LATER_ENDED))
+        return;
+    if (has_callbacks(call)) {
+        callbacks_close(call);
+        return;
+    }
+    call->status = vc__server_intercept_end(call, status);
+    vc__call_finish(call);
+}
+
+/* The handler has chosen callbacks and returned: they begin. They may end the
+ * call before this returns. */
+static void
+callbacks_begin(struct vc_call *call, enum vc_status status)
+{
+    struct vc_server *server = vc__call_part(call)->server;
+
+    vc__server_enter(server);
+    if (status != VC__LATER) {
+        call->status = status;
+        vc__stream_events_close(call->stream);
+        vc__stream_events_open(call->stream);
+    } else {
+        vc__stream_events_open(call->stream);
+        if (later_step(call, LATER_RETURNED))
+            vc__stream_events_close(call->stream);
+    }
+    vc__server_leave(server);
+}
+
+/* --- running ----------------------------------------------------------- */
+
+enum vc_status
+vc__call_method(struct vc_call *call, const struct vc__service_entry *entry)
+{
+    const struct vc_method *method = call->method;
+
+    if (call->stream != NULL)
+        return method->run_stream(call, entry->methods, call->request,
+                                  call->stream, call->reply, entry->arg);
+    return method->run(call, entry->methods, call->request, call->reply,
+                       entry->arg);
+}
+
+static enum vc_status
+run(struct vc_call *call, const struct vc__service_entry *entry)
+{
+    if (vc__call_part(call)->server->interceptors != NULL)
+        return vc__server_intercept_run(call, entry);
+    return vc__call_method(call, entry);
+}
+
+/* While the handler runs the engine may go on without us: nothing but the
+ * call is ours then. It holds its session, which holds the entry. */
+static void
+call_handle(struct vc_call *call, const struct vc__service_entry *entry)
+{
+    struct vc__engine *engine = &vc__call_part(call)->progress->engine;
+    struct vc__stint *stint;
+    enum vc_status status;
+    bool holds, mine;
+
+    vc__count(&engine->ledger, VC__COUNT_handlers_started, 1);
+    handlers_count(call, 1);
+    call->task.run = call_finish;
+    stint = vc__engine_release(engine);
+    status = run(call, entry);
+    if (has_callbacks(call)) {
+        callbacks_begin(call, status);
+        vc__engine_resume(stint);
+        return;
+    }
+    mine = status != VC__LATER || later_step(call, LATER_RETURNED);
+    if (status == VC__LATER && mine)
+        status = vc__server_intercept_end(call, call->status);
+    holds = vc__engine_resume(stint);
+    if (!mine)
+        return;
+    if (holds) {
+        call_end(call, status);
+        return;
+    }
+    call->status = status;
+    vc__engine_post(engine, &call->task);
+}
+
+static uint64_t
+handlers_begun(const struct vc_call *call)
+{
+    return vc__count_get(&vc__call_part(call)->progress->engine.ledger,
+                         VC__COUNT_handlers_started);
+}
+
+/* The clock is asked only if it had to wait for others. */
+static bool
+is_late(const struct vc_call *call)
+{
+    return handlers_begun(call) != call->turn && vc_call_deadline_us(call) == 0;
+}
+
+static void
+call_run(struct vc__task *task)
+{
+    struct vc_call *call = caa_container_of(task, struct vc_call, task);
+    const struct vc__service_entry *entry = call->site.session->opened->entry;
+
+    if (call->site.session->link == NULL)
+        call_skip(call);
+    else if (call->unwanted)
+        vc__reply_refuse(call, VC_CANCELLED, VC__GIVEN_UP);
+    else if (is_late(call))
+        vc__reply_refuse(call, VC_DEADLINE_EXCEEDED,
+                         "the deadline passed before the handler could run");
+    else if (!server_streams(call) && (call->reply = reply_new(call)) == NULL)
+        vc__reply_refuse(call, VC_RESOURCE_EXHAUSTED,
+                         "the server has no memory for the call");
+    else
+        call_handle(call, entry);
+}
+
+static bool
+is_served(const struct vc__server_session *s)
+{
+    const struct vc__service_entry *entry = s->opened->entry;
+
+    return entry != NULL && !atomic_load(&entry->removed);
+}
+
+/* The method that the client means; NULL with what to answer. A service that
+ * was added since, perhaps in the place of one, serves the sessions that are
+ * there once their calls of the former are over. */
+static const struct vc_method *
+method_find(const struct vc__call_site *site, const char **fault)
+{
+    const struct vc__opened *s;
+    unsigned i = site->method;
+
+    if (!is_served(site->session) && site->session->n_calls == 1)
+        vc__server_session_renew(site->session);
+    s = site->session->opened;
+    *fault = "the server does not serve this service";
+    if (!is_served(site->session))
+        return NULL;
+    *fault = "the server's service has no such method";
+    if (i >= s->n_methods)
+        return NULL;
+    if (s->map != NULL)
+        i = s->map[i];
+    return i == VC__NO_METHOD ? NULL : &s->entry->service->methods[i];
+}
+
+/* Without memory for a call there is none for an answer: the link ends. */
+static void
+call_starve(const struct vc__call_site *site)
+{
+    struct vc__server_link *sl = site->session->link;
+
+    vc__server_session_skip(site->session, site->slot);
+    vc__link_close(&sl->link, VC_RESOURCE_EXHAUSTED, "out of memory");
+}
+
+static uint8_t
+kind_of(const struct vc_method *method)
+{
+    uint8_t kind = 0;
+
+    if (method->flags & VC_METHOD_CLIENT_STREAM)
+        kind |= VC__FRAME_CLIENT_STREAM;
+    if (method->flags & VC_METHOD_SERVER_STREAM)
+        kind |= VC__FRAME_SERVER_STREAM;
+    return kind;
+}
+
+static bool
+request_unpack(struct vc_call *call, const uint8_t *body, uint32_t len,
+               const char **fault)
+{
+    call->request = NULL;
+    if (call->site.kind & VC__FRAME_CLIENT_STREAM)
+        return true;
+    call->request = vc__codec_unpack(
+        &call->method->request, &call->arena.allocator,
+        vc__call_part(call)->server->request_memory, body, len, fault);
+    return call->request != NULL;
+}
+
+/* VC_OK, or what it is to be refused with. */
+static enum vc_status
+call_take(struct vc_call *call, const uint8_t *body, uint32_t len,
+          const char **fault)
+{
+    enum vc_status status = VC_OK;
+
+    call->method = method_find(&call->site, fault);
+    if (call->method == NULL)
+        return VC_UNIMPLEMENTED;
+    *fault = "the server has a method of this name that streams otherwise";
+    if (kind_of(call->method) != call->site.kind)
+        return VC_UNIMPLEMENTED;
+    if (vc__limit_is_set(vc__call_part(call)->server) &&
+        (*fault = vc__limit_take(call)) != NULL)
+        return VC_RESOURCE_EXHAUSTED;
+    if (call->site.metadata.len > 0)
+        status = vc__call_metadata_take(call, fault);
+    if (status != VC_OK)
+        return status;
+    if (!request_unpack(call, body, len, fault))
+        return VC_INVALID_ARGUMENT;
+    *fault = "the server has no memory for the stream";
+    if (call->site.kind != 0 && !vc__call_stream_open(call))
+        return VC_RESOURCE_EXHAUSTED;
+    return VC_OK;
+}
+
+void
+vc__call_begin(const struct vc__call_site *site, const uint8_t *body,
+               uint32_t len)
+{
+    struct vc_call *call = vc__call_take(site);
+    enum vc_status status;
+    const char *fault;
+
+    if (call == NULL) {
+        call_starve(site);
+        return;
+    }
+    status = call_take(call, body, len, &fault);
+    if (status != VC_OK) {
+        vc__reply_refuse(call, status, fault);
+        return;
+    }
+    call->task.run = call_run;
+    call->turn = handlers_begun(call);
+    vc__engine_handle(&vc__call_part(call)->progress->engine, &call->task);
+}
+
+void
+vc__call_refuse(const struct vc__call_site *site, enum vc_status status,
+                const char *text)
+{
+    struct vc_call *call = vc__call_take(site);
+
+    if (call == NULL)
+        call_starve(site);
+    else
+        vc__reply_refuse(call, status, text);
+}

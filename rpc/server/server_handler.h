@@ -1,0 +1,29 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * From the bytes of a request to the handler that has run. The holder of the
+ * engine only. */
+#ifndef VC_RPC_SERVER_HANDLER_H
+#define VC_RPC_SERVER_HANDLER_H
+
+#include "rpc/server/server_call.h"
+
+#define VC__GIVEN_UP "its caller has given it up"
+
+/* Unpacks the request and has the handler run, or answers why not. */
+void vc__call_begin(const struct vc__call_site *site, const uint8_t *body,
+                    uint32_t len);
+
+/* Answers a request that could not be kept. */
+void vc__call_refuse(const struct vc__call_site *site, enum vc_status status,
+                     const char *text);
+
+/* The handler itself, with nothing around it; on its thread. */
+enum vc_status vc__call_method(struct vc_call *call,
+                               const struct vc__service_entry *entry);
+
+/* Has its end come to the holder, who answers it as call->status says. Any
+ * thread; the call may be gone afterwards. */
+void vc__call_finish(struct vc_call *call);
+
+#endif

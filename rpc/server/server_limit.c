@@ -1,0 +1,135 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See rpc/server/server_limit.h. */
+#include "rpc/server/server_limit.h"
+
+#include <string.h>
+
+#include "rpc/server/server_counts.h"
+
+/* What a call was counted in: a limit may be set while it runs. */
+#define IN_SERVER  1u
+#define IN_SERVICE 2u
+#define IN_METHOD  4u
+
+/* Relaxed: only the number counts. Two that come at the same moment for the
+ * last place may both be refused. */
+static bool
+place_take(atomic_uint *n, unsigned max)
+{
+    if (atomic_fetch_add_explicit(n, 1, memory_order_relaxed) < max)
+        return true;
+    atomic_fetch_sub_explicit(n, 1, memory_order_relaxed);
+    return false;
+}
+
+static bool
+server_take(struct vc_call *call)
+{
+    struct vc_server *server = vc__call_part(call)->server;
+
+    if (server->max_calls == 0)
+        return true;
+    if (!place_take(&server->calls, server->max_calls))
+        return false;
+    call->counted |= IN_SERVER;
+    return true;
+}
+
+static bool
+service_take(struct vc_call *call)
+{
+    struct vc__service_entry *e = call->site.session->opened->entry;
+    unsigned max = atomic_load_explicit(&e->max_calls, memory_order_relaxed);
+
+    if (max == 0)
+        return true;
+    if (!place_take(&e->calls, max))
+        return false;
+    call->counted |= IN_SERVICE;
+    return true;
+}
+
+/* Of the calls that have this one's method. */
+static atomic_uint *
+method_calls(const struct vc_call *call)
+{
+    struct vc__service_entry *e = call->site.session->opened->entry;
+
+    return &e->method_calls[call->method - e->service->methods];
+}
+
+static bool
+method_take(struct vc_call *call)
+{
+    if (call->method->max_calls == 0)
+        return true;
+    if (!place_take(method_calls(call), call->method->max_calls))
+        return false;
+    call->counted |= IN_METHOD;
+    return true;
+}
+
+/* The session counts it already. */
+static bool
+session_has_room(const struct vc_call *call)
+{
+    uint32_t max = vc__call_part(call)->server->max_calls_session;
+
+    return max == 0 || call->site.session->n_calls <= max;
+}
+
+#define AGAIN ": try again when some have ended"
+
+const char *
+vc__limit_take(struct vc_call *call)
+{
+    const char *why = NULL;
+
+    if (!session_has_room(call))
+        why = "the session runs as many calls as it may "
+              "(max_calls_session)" AGAIN;
+    else if (!server_take(call))
+        why = "the server runs as many calls as it may (max_calls)" AGAIN;
+    else if (!service_take(call))
+        why = "the service runs as many calls as it may "
+              "(vc_server_limit())" AGAIN;
+    else if (!method_take(call))
+        why = "the method runs as many calls as it may "
+              "(max_calls of its .proto file)" AGAIN;
+    if (why != NULL)
+        vc__server_count(call->site.session, VC__COUNT_calls_limited, 1);
+    return why;
+}
+
+void
+vc__limit_give(struct vc_call *call)
+{
+    if (call->counted & IN_SERVER)
+        atomic_fetch_sub_explicit(&vc__call_part(call)->server->calls, 1,
+                                  memory_order_relaxed);
+    if (call->counted & IN_SERVICE)
+        atomic_fetch_sub_explicit(&call->site.session->opened->entry->calls, 1,
+                                  memory_order_relaxed);
+    if (call->counted & IN_METHOD)
+        atomic_fetch_sub_explicit(method_calls(call), 1, memory_order_relaxed);
+    call->counted = 0;
+}
+
+enum vc_status
+vc_server_limit(struct vc_server *server, const struct vc_service *service,
+                uint32_t max_calls)
+{
+    struct vc__service_entry *e = vc__services_get(
+        &server->services, service->name, strlen(service->name));
+
+    if (e == NULL)
+        return vc__fail(VC_NOT_FOUND, "service %s has not been added",
+                        service->name);
+    atomic_store(&e->max_calls, max_calls);
+    if (max_calls != 0)
+        atomic_store(&server->limited, true);
+    vc__service_put(e);
+    return VC_OK;
+}

@@ -1,0 +1,240 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Frames of a client turned into sessions and calls. What breaks the protocol
+ * ends the link; what is only a bad request is answered. */
+#include "rpc/server/server_link.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpc/server/server_session.h"
+
+/* A peer that is turned away because we are full may come again after. */
+#define BUSY_RETRY_MS 1000
+
+static struct vc__server_link *
+server_link_of(struct vc__link *link)
+{
+    return caa_container_of(link, struct vc__server_link, link);
+}
+
+/* --- callbacks of the link --------------------------------------------- */
+
+static bool
+frame_handle(struct vc__server_link *sl, const struct vc__frame *f)
+{
+    switch (f->type) {
+    case VC__FRAME_OPEN:
+        return vc__server_session_open(sl, f);
+    case VC__FRAME_CALL:
+        return vc__server_session_call(sl, f);
+    case VC__FRAME_DATA:
+        return vc__server_session_data(sl, f);
+    case VC__FRAME_MESSAGE:
+    case VC__FRAME_HALF:
+    case VC__FRAME_WINDOW:
+        return vc__server_session_stream(sl, f);
+    case VC__FRAME_CANCEL:
+        return vc__server_session_cancel(sl, f);
+    case VC__FRAME_CLOSE:
+        return vc__server_session_leave(sl, f);
+    default:
+        return vc__server_breach(sl, "a frame that no client sends");
+    }
+}
+
+static bool
+on_frame(struct vc__link *link, const struct vc__frame *f)
+{
+    struct vc__server_link *sl = server_link_of(link);
+
+    /* The first frame opens a session, or closes one of a link that was
+     * lost. */
+    if (!sl->trusted && f->type != VC__FRAME_OPEN && f->type != VC__FRAME_CLOSE)
+        return vc__server_breach(sl, "a first frame that opens no session");
+    if (!frame_handle(sl, f))
+        return false;
+    if (!sl->trusted)
+        vc__link_trust(link);
+    return true;
+}
+
+static void
+on_trusted(struct vc__link *link)
+{
+    struct vc__server_link *sl = server_link_of(link);
+
+    sl->trusted = true;
+    vc__admission_trust(&sl->part->server->admission);
+    /* It was accepted, and not up yet, when the draining began. Without memory
+     * it leaves when its client has nothing to do. */
+    if (atomic_load(&sl->part->server->draining) && !sl->told)
+        vc__server_link_goaway(sl);
+}
+
+static void
+on_up(struct vc__link *link)
+{
+    (void)link; /* the client speaks first */
+}
+
+/* Calls that run go on, for their client may come back by another link. */
+static void
+on_down(struct vc__link *link)
+{
+    struct vc__server_link *sl = server_link_of(link);
+    struct vc__server_session *s, *next;
+
+    cds_list_for_each_entry_safe (s, next, &sl->sessions, node)
+        vc__server_session_unbind(s);
+}
+
+static bool
+on_busy(struct vc__link *link)
+{
+    return server_link_of(link)->peer->n_calls > 0;
+}
+
+static void
+server_link_free(struct vc__server_link *sl)
+{
+    struct vc__server_peer *peer = sl->peer;
+
+    cds_list_del(&sl->node);
+    vc__link_fini(&sl->link);
+    vc__admission_gone(&sl->part->server->admission, sl->trusted);
+    if (sl->part->drainer != NULL && cds_list_empty(&sl->part->links))
+        vc__waiter_done(sl->part->drainer);
+    free(sl);
+    /* Last: it may end the part's closing. */
+    vc__server_peer_leave(peer);
+}
+
+static void
+on_gone(struct vc__link *link)
+{
+    server_link_free(server_link_of(link));
+}
+
+static const struct vc__link_ops server_link_ops = {.trusted = on_trusted,
+                                                    .up = on_up,
+                                                    .frame = on_frame,
+                                                    .busy = on_busy,
+                                                    .down = on_down,
+                                                    .gone = on_gone};
+
+/* --- accepting --------------------------------------------------------- */
+
+static void
+accept_fill(const struct vc_server *server, const struct vc__hello *hello,
+            struct vc__accept *a)
+{
+    a->version = hello->version_max < VC__VERSION_MAX ? hello->version_max
+                                                      : VC__VERSION_MAX;
+    a->log2_message = server->log2_message;
+    a->max_sessions = server->max_sessions;
+    a->max_slots = VC__SERVER_SLOTS;
+    a->keepalive_ms = server->keepalive_ms;
+    memcpy(a->instance, server->runtime->instance, sizeof a->instance);
+    memcpy(a->text, server->name, sizeof a->text);
+}
+
+static struct vc__server_link *
+server_link_new(struct vc__server_part *part, struct vc__server_peer *peer,
+                struct vc__context *context, const struct vc__hello *hello)
+{
+    struct vc__server_link *sl =
+        calloc(1, sizeof *sl + context->transport->wire_size);
+
+    if (sl == NULL)
+        return NULL;
+    sl->part = part;
+    sl->peer = peer;
+    CDS_INIT_LIST_HEAD(&sl->sessions);
+    cds_list_add(&sl->node, &part->links);
+    vc__link_init(&sl->link, context, sl + 1, &server_link_ops,
+                  part->server->handshake_ms);
+    vc__link_keepalive_set(&sl->link, part->server->keepalive_ms);
+    accept_fill(part->server, hello, &sl->link.accept);
+    sl->link.accept.pool_token = peer->token;
+    vc__server_peer_join(peer);
+    return sl;
+}
+
+/* The client's peer, new or known. NULL with the reason of refusal. */
+static struct vc__server_peer *
+peer_of(struct vc__offer *o, enum vc__reject_reason *reason, const char **fault)
+{
+    struct vc__server_part *part = o->part;
+    struct vc__server_peer *peer = vc__server_peer_find(part, &o->hello);
+
+    if (peer != NULL && vc__server_peer_agrees(peer, &o->hello))
+        return peer;
+    if (peer != NULL) {
+        *reason = VC__REJECT_LIMIT;
+        *fault = "all links of a pool have to offer the same features";
+        return NULL;
+    }
+    if (o->hello.flags & VC__HELLO_POOL) {
+        *reason = VC__REJECT_POOL;
+        *fault = "it lost its last link too long ago";
+        return NULL;
+    }
+    if (!vc__services_has(&part->server->services, o->hello.service)) {
+        *reason = VC__REJECT_SERVICE;
+        *fault = VC__SERVER_NO_SERVICE;
+        return NULL;
+    }
+    peer = vc__server_peer_new(part, &o->hello);
+    if (peer == NULL)
+        *fault = "out of memory";
+    return peer;
+}
+
+/* Why it cannot be accepted; NULL when it was. */
+static const char *
+accept_try(struct vc__offer *o, enum vc__reject_reason *reason)
+{
+    struct vc__server_part *part = o->part;
+    const char *fault = "out of memory";
+    struct vc__server_peer *peer = NULL;
+    struct vc__server_link *sl = NULL;
+    struct vc__context *context;
+
+    if (part->closer != NULL)
+        fault = "closing";
+    else if (vc__cm_open(&part->progress->cm, o->in.context->transport,
+                         &context) != VC_OK)
+        fault = vc_error();
+    else
+        peer = peer_of(o, reason, &fault);
+    if (peer != NULL) {
+        sl = server_link_new(part, peer, context, &o->hello);
+        if (sl == NULL)
+            vc__server_peer_unless_used(peer);
+    }
+    if (sl == NULL) {
+        vc__admission_gone(&part->server->admission, false);
+        return fault;
+    }
+    if (vc__link_accept(&sl->link, &o->in, &o->hello) == VC_OK)
+        return NULL;
+    server_link_free(sl);
+    return vc_error();
+}
+
+void
+vc__server_link_accept(struct vc__offer *o)
+{
+    enum vc__reject_reason reason = VC__REJECT_BUSY;
+    const char *fault = accept_try(o, &reason);
+
+    if (fault != NULL) {
+        vc__admission_rejected(&o->part->server->admission, reason);
+        vc__listener_reject(&o->part->progress->engine, &o->in, reason,
+                            reason == VC__REJECT_BUSY ? BUSY_RETRY_MS : 0, "%s",
+                            fault);
+    }
+    free(o);
+}

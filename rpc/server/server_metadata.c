@@ -1,0 +1,211 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See rpc/server/server_metadata.h. */
+#include "rpc/server/server_call.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "transport/core/error.h"
+
+#define ROOM_FIRST 256u
+
+/* --- of the request ---------------------------------------------------- */
+
+/* How often the caller has tried before. */
+static bool
+previous_take(struct vc__call_metadata *own)
+{
+    const struct vc_metadata *e =
+        vc__metadata_find_own(&own->came, VC__METADATA_ATTEMPTS);
+    int32_t n = 0;
+
+    if (e != NULL && (!vc__metadata_number(e, &n) || n < 0))
+        return false;
+    own->previous = (uint32_t)n;
+    return true;
+}
+
+enum vc_status
+vc__call_metadata_take(struct vc_call *call, const char **text)
+{
+    const struct vc__metadata *m = &call->site.metadata;
+    struct vc__call_metadata *own = &call->metadata;
+    void *memory;
+    size_t n;
+
+    *text = vc__metadata_check(m, false, &n);
+    if (*text != NULL)
+        return VC_INVALID_ARGUMENT;
+    *text = "the server has no memory for the call";
+    memory = vc__arena_alloc(&call->arena, vc__metadata_memory(m, n));
+    if (memory == NULL)
+        return VC_RESOURCE_EXHAUSTED;
+    own->used = true;
+    vc__metadata_unpack(&own->came, memory, m, n);
+    *text = VC__METADATA_ATTEMPTS " is no number";
+    return previous_take(own) ? VC_OK : VC_INVALID_ARGUMENT;
+}
+
+const struct vc_metadata *
+vc_call_metadata(const struct vc_call *call, size_t *n)
+{
+    const struct vc__call_metadata *own = &call->metadata;
+
+    *n = own->came.n_initial;
+    return own->came.entries;
+}
+
+const void *
+vc_call_metadata_find(const struct vc_call *call, const char *key,
+                      size_t *length)
+{
+    const struct vc__call_metadata *own = &call->metadata;
+    const struct vc_metadata *e =
+        vc__metadata_find(own->came.entries, own->came.n_initial, key);
+
+    if (length != NULL)
+        *length = e == NULL ? 0 : e->length;
+    return e == NULL ? NULL : e->value;
+}
+
+unsigned
+vc_call_attempt(const struct vc_call *call)
+{
+    return call->metadata.previous + 1;
+}
+
+/* --- of the reply ------------------------------------------------------ */
+
+/* Makes sure of so many bytes behind what was said; what was too small stays
+ * in the arena till the call's end. */
+static bool
+said_grow(struct vc_call *call, struct vc__call_metadata *own, size_t more)
+{
+    size_t room = own->said_room > 0 ? own->said_room : ROOM_FIRST;
+    uint8_t *said;
+
+    while (room < own->said_len + more)
+        room *= 2;
+    if (room <= own->said_room)
+        return true;
+    said = vc__arena_alloc(&call->arena, room);
+    if (said == NULL)
+        return false;
+    if (own->said_len > 0)
+        memcpy(said, own->said, own->said_len);
+    own->used = true;
+    own->said = said;
+    own->said_room = room;
+    return true;
+}
+
+/* Whether the client takes metadata (cm/connect/features.h). */
+static bool
+is_heard(const struct vc_call *call)
+{
+    return (call->site.session->peer->features & VC__FEATURE_METADATA) != 0;
+}
+
+/* Adds an entry that may be. */
+static enum vc_status
+say(struct vc_call *call, const struct vc_metadata *entry, bool trailing)
+{
+    struct vc__call_metadata *own = &call->metadata;
+    size_t size = vc__metadata_size(entry);
+
+    if (!said_grow(call, own, size))
+        return vc__fail(VC_RESOURCE_EXHAUSTED, "the call has no memory for %s",
+                        entry->key);
+    vc__metadata_put(own->said + own->said_len, entry, trailing);
+    own->said_len += size;
+    return VC_OK;
+}
+
+/* Adds one of the program's. */
+static enum vc_status
+say_more(struct vc_call *call, const struct vc_metadata *entry, bool trailing)
+{
+    const struct vc__call_metadata *own = &call->metadata;
+
+    if (!is_heard(call))
+        return vc__fail(VC_FAILED_PRECONDITION,
+                        "the client takes no metadata, so %s cannot be added",
+                        entry->key);
+    if (entry->length > VC_METADATA_MAX ||
+        own->said_len - own->advice_len + vc__metadata_size(entry) >
+            VC_METADATA_MAX)
+        return vc__fail(VC_RESOURCE_EXHAUSTED,
+                        "with %s the metadata of the reply take more than %u "
+                        "bytes; put what is long into the message",
+                        entry->key, VC_METADATA_MAX);
+    return say(call, entry, trailing);
+}
+
+static enum vc_status
+add(struct vc_call *call, const char *key, const void *value, size_t length,
+    bool trailing)
+{
+    struct vc_metadata entry = {.key = key, .value = value, .length = length};
+    const char *fault = vc__metadata_fault(&entry);
+
+    if (fault != NULL)
+        return vc__fail(VC_INVALID_ARGUMENT, "metadata %.*s: %s",
+                        (int)VC__METADATA_KEY_MAX, key == NULL ? "" : key,
+                        fault);
+    return say_more(call, &entry, trailing);
+}
+
+enum vc_status
+vc_call_add_initial(struct vc_call *call, const char *key, const void *value,
+                    size_t length)
+{
+    return add(call, key, value, length, false);
+}
+
+enum vc_status
+vc_call_add_trailing(struct vc_call *call, const char *key, const void *value,
+                     size_t length)
+{
+    return add(call, key, value, length, true);
+}
+
+/* In place of what was said under this key before. */
+static void
+unsay(struct vc_call *call, const char *key)
+{
+    struct vc__call_metadata *own = &call->metadata;
+
+    if (own->said_len > 0)
+        own->said_len = vc__metadata_remove(own->said, own->said_len, key);
+}
+
+enum vc_status
+vc_call_details(struct vc_call *call, const void *bytes, size_t length)
+{
+    const struct vc_metadata entry = {
+        .key = VC__METADATA_DETAILS, .value = bytes, .length = length};
+
+    unsay(call, entry.key);
+    return length == 0 ? VC_OK : say_more(call, &entry, true);
+}
+
+/* There is always room for it: it is not one of the program's. */
+enum vc_status
+vc_call_pushback(struct vc_call *call, int32_t ms)
+{
+    char number[16];
+    struct vc_metadata entry = {.key = VC__METADATA_PUSHBACK, .value = number};
+    enum vc_status status;
+
+    if (!is_heard(call))
+        return VC_OK; /* advice, no part of the answer */
+    entry.length = (size_t)snprintf(number, sizeof number, "%d", (int)ms);
+    unsay(call, entry.key);
+    call->metadata.advice_len = 0;
+    status = say(call, &entry, true);
+    if (status == VC_OK)
+        call->metadata.advice_len = vc__metadata_size(&entry);
+    return status;
+}

@@ -1,0 +1,165 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What a call is answered with: the message, packed when the link asks for it,
+ * or an error. */
+#include "rpc/server/server_reply.h"
+
+#include <string.h>
+
+#include <verbcall/call.h>
+
+#include "rpc/codec/outgoing.h"
+#include "rpc/server/server_deadline.h"
+#include "rpc/server/server_limit.h"
+#include "rpc/server/stream_server.h"
+
+static void
+reply_done(struct vc__send *send, enum vc__send_end end)
+{
+    struct vc_call *call = caa_container_of(send, struct vc_call, send);
+
+    vc__server_session_sent(call->site.session, call->site.slot, end);
+}
+
+struct vc__send *
+vc__call_send(struct vc_call *call)
+{
+    return &call->send;
+}
+
+static void
+reply_write(struct vc__send *send, uint8_t *out)
+{
+    struct vc_call *call = caa_container_of(send, struct vc_call, send);
+
+    vc__codec_pack(&call->method->reply, &call->packing, call->reply, out);
+}
+
+static void
+reply_send(struct vc_call *call, enum vc_status status, uint8_t flags,
+           uint32_t len)
+{
+    const struct vc__call_site *site = &call->site;
+
+    if (call->counted != 0)
+        vc__limit_give(call);
+    if (call->stream != NULL)
+        vc__call_stream_end(call);
+    call->send.done = reply_done;
+    call->send.wants_ack = call->send.of_reply = true;
+    call->send.frame = (struct vc__frame){
+        .type = VC__FRAME_REPLY,
+        .flags = flags,
+        .slot = site->slot,
+        .session = site->session->number,
+        .sequence = site->session->slots[site->slot].sequence,
+        .method = (uint16_t)status,
+        .body_len = len,
+        .metadata = call->metadata.said,
+        .metadata_len = (uint16_t)call->metadata.said_len,
+    };
+    vc__server_session_reply(site->session, site->slot);
+}
+
+static void
+reply_error(struct vc_call *call, enum vc_status status, uint8_t flags)
+{
+    call->send.body = (const uint8_t *)call->text;
+    reply_send(call, status, flags,
+               call->has_text ? (uint32_t)strlen(call->text) : 0);
+}
+
+void
+vc__reply_refuse(struct vc_call *call, enum vc_status status, const char *text)
+{
+    vc_call_fail(call, status, "%s", text);
+    reply_error(call, status, VC__FRAME_NOT_EXECUTED);
+}
+
+void
+vc__reply_forget(struct vc_call *call)
+{
+    vc__call_long_drop(call);
+    vc_call_fail(call, VC_DEADLINE_EXCEEDED,
+                 "the deadline passed before the reply could go");
+    call->send.body = (const uint8_t *)call->text;
+    call->send.frame.method = VC_DEADLINE_EXCEEDED;
+    call->send.frame.metadata_len = 0;
+    call->send.frame.body_len = (uint32_t)strlen(call->text);
+}
+
+static enum vc_status
+reply_check(struct vc_call *call)
+{
+    const struct vc__outgoing o = {
+        .what = "reply",
+        .method = call->method->name,
+        .peer = "client",
+        .reply_max = call->method->max_reply,
+        .peer_max = vc__server_peer_message_max(call->site.session->peer,
+                                                call->metadata.said_len),
+    };
+
+    if (vc__outgoing_check(&o, call->packing.size) == VC_OK)
+        return VC_OK;
+    return vc_call_fail(call, VC_RESOURCE_EXHAUSTED, "%s", vc_error());
+}
+
+/* Packs a reply that goes in parts: its handler's message is gone by then. */
+static enum vc_status
+reply_pack(struct vc_call *call)
+{
+    call->long_reply =
+        vc__outgoing_pack(&call->method->reply, call->reply, &call->packing);
+    if (call->long_reply == NULL)
+        return vc_call_fail(call, VC_RESOURCE_EXHAUSTED,
+                            "the server has no memory for the reply");
+    vc__server_deadline_watch(call);
+    return VC_OK;
+}
+
+static void
+reply_message(struct vc_call *call)
+{
+    enum vc_status status = reply_check(call);
+    size_t size = call->packing.size;
+
+    call->send.write = reply_write;
+    if (status == VC_OK && vc__body_is_long(size, call->metadata.said_len))
+        status = reply_pack(call);
+    call->send.body = call->long_reply;
+    if (status == VC_OK)
+        reply_send(call, VC_OK, 0, (uint32_t)size);
+    else
+        reply_error(call, status, 0);
+}
+
+enum vc_status
+vc__reply_measure(struct vc_call *call)
+{
+    if (vc__codec_measure(&call->method->reply, call->reply, &call->packing))
+        return VC_OK;
+    return vc_call_fail(call, VC_INTERNAL,
+                        "the handler of %s left a field of its reply unset "
+                        "that must be set",
+                        call->method->name);
+}
+
+void
+vc__reply_result(struct vc_call *call, enum vc_status status)
+{
+    if (call->site.kind & VC__FRAME_SERVER_STREAM && status == VC_OK) {
+        call->send.body = (const uint8_t *)"";
+        reply_send(call, VC_OK, 0, 0);
+        return;
+    }
+    if (status == VC_OK)
+        status = vc__reply_measure(call);
+    if (status == VC_OK)
+        reply_message(call);
+    else
+        reply_error(call,
+                    (unsigned)status > VC_UNAUTHENTICATED ? VC_UNKNOWN : status,
+                    call->refused ? VC__FRAME_NOT_EXECUTED : 0);
+}

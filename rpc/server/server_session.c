@@ -1,0 +1,569 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Frames of sessions that are open: called, cancelled, closed. What breaks the
+ * protocol ends the link; what is only a bad request is answered. */
+#include "rpc/server/server_session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpc/server/server_cancel.h"
+#include "rpc/server/server_counts.h"
+#include "rpc/server/server_deadline.h"
+#include "rpc/server/server_handler.h"
+#include "rpc/server/server_link.h"
+#include "rpc/server/server_reply.h"
+#include "rpc/server/stream_server.h"
+#include "transport/core/le.h"
+
+/* --- requests that arrive ---------------------------------------------- */
+
+static struct vc__server_part *
+part_of(const struct vc__server_session *s)
+{
+    return s->peer->part;
+}
+
+void
+vc__server_arrival_drop(struct vc__server_session *s,
+                        struct vc__server_slot *slot)
+{
+    if (slot->arrival == NULL)
+        return;
+    vc__assembly_end(&slot->arrival->assembly, &part_of(s)->budget);
+    vc__server_count_arriving(part_of(s));
+    free(slot->arrival);
+    slot->arrival = NULL;
+}
+
+/* --- slots ------------------------------------------------------------- */
+
+static bool
+slots_grow(struct vc__server_session *s, uint16_t i)
+{
+    struct vc__server_slot *slots, *old = s->slots;
+    unsigned n = s->n_slots;
+
+    if (i < s->n_slots)
+        return true;
+    while (n <= i)
+        n *= 2;
+    slots = realloc(old == &s->first ? NULL : old, n * sizeof *slots);
+    if (slots == NULL)
+        return false;
+    if (old == &s->first)
+        *slots = s->first;
+    memset(slots + s->n_slots, 0, (n - s->n_slots) * sizeof *slots);
+    s->slots = slots;
+    s->n_slots = (uint16_t)n;
+    return true;
+}
+
+/* The client has the last reply, or does not want it. */
+static void
+slot_settle(struct vc__server_session *s, struct vc__server_slot *slot)
+{
+    struct vc_call *call = slot->call;
+
+    if (slot->state == VC__SLOT_REPLYING)
+        vc__link_withdraw(&s->link->link, vc__call_send(call));
+    vc__server_slot_set(s, slot, VC__SLOT_FREE);
+    slot->call = NULL;
+    if (call != NULL)
+        vc__call_release(call);
+}
+
+/* As if the last call had never come. */
+static void
+slot_rewind(struct vc__server_session *s, struct vc__server_slot *slot)
+{
+    vc__server_slot_set(s, slot, VC__SLOT_FREE);
+    slot->call = NULL;
+    slot->sequence--;
+}
+
+/* Hands the reply to the link, now or again. */
+static void
+reply_go(struct vc__server_session *s, struct vc__server_slot *slot)
+{
+    struct vc__send *send = vc__call_send(slot->call);
+
+    if (slot->state == VC__SLOT_KEPT)
+        vc__server_count(s, VC__COUNT_calls_answered_again, 1);
+    vc__server_slot_set(s, slot, VC__SLOT_REPLYING);
+    send->flow = &s->flow;
+    vc__link_send(&s->link->link, send);
+}
+
+void
+vc__server_session_sent(struct vc__server_session *s, uint16_t i,
+                        enum vc__send_end end)
+{
+    struct vc__server_slot *slot = &s->slots[i];
+    struct vc_call *call = slot->call;
+
+    vc__server_slot_set(s, slot,
+                        end == VC__SEND_ACKED ? VC__SLOT_FREE : VC__SLOT_KEPT);
+    if (end != VC__SEND_ACKED)
+        return;
+    slot->call = NULL;
+    vc__call_release(call);
+}
+
+/* --- calls that run ---------------------------------------------------- */
+
+static void
+call_count(struct vc__server_session *s)
+{
+    s->n_calls++;
+    s->peer->n_calls++;
+    vc__server_count(s, VC__COUNT_calls_received, 1);
+}
+
+/* It runs no more. May free the session, the peer and the part. */
+static void
+call_over(struct vc__server_session *s)
+{
+    struct vc__server_peer *peer = s->peer;
+
+    s->n_calls--;
+    if (s->closed && s->n_calls == 0)
+        vc__server_session_free(s);
+    vc__server_peer_release(peer);
+}
+
+static struct vc__call_site
+site_of(struct vc__server_session *s, uint16_t i, uint16_t method, uint64_t due)
+{
+    return (struct vc__call_site){
+        .session = s, .slot = i, .method = method, .due = due};
+}
+
+static void
+call_begin(const struct vc__call_site *site, const uint8_t *body, uint32_t len)
+{
+    vc__server_slot_set(site->session, &site->session->slots[site->slot],
+                        VC__SLOT_RUNNING);
+    call_count(site->session);
+    vc__call_begin(site, body, len);
+}
+
+static void
+call_refuse(const struct vc__call_site *site, enum vc_status status,
+            const char *text)
+{
+    vc__server_slot_set(site->session, &site->session->slots[site->slot],
+                        VC__SLOT_RUNNING);
+    call_count(site->session);
+    vc__call_refuse(site, status, text);
+}
+
+/* Is the call being sent again in parts? A message of a stream that comes yet is
+ * of no use behind the reply. */
+static bool
+arrival_of_call(struct vc__server_session *s, struct vc__server_slot *slot)
+{
+    if (slot->arrival != NULL && slot->arrival->in_message)
+        vc__server_arrival_drop(s, slot);
+    return slot->arrival != NULL;
+}
+
+void
+vc__server_session_reply(struct vc__server_session *s, uint16_t i)
+{
+    struct vc__server_slot *slot = &s->slots[i];
+
+    if (s->closed)
+        slot_settle(s, slot);
+    else if (!slot->asked || arrival_of_call(s, slot))
+        vc__server_slot_set(s, slot, VC__SLOT_KEPT);
+    else
+        reply_go(s, slot);
+    call_over(s);
+}
+
+void
+vc__server_session_skip(struct vc__server_session *s, uint16_t i)
+{
+    slot_rewind(s, &s->slots[i]);
+    call_over(s);
+}
+
+/* --- CALL, DATA and CANCEL --------------------------------------------- */
+
+#define NEVER_OPEN "a frame of a session that was never open"
+
+struct vc__server_session *
+vc__server_session_find(struct vc__server_link *sl, uint32_t number, bool *late)
+{
+    const struct vc__server_peer *peer = sl->peer;
+    const struct vc__server_seat *seat;
+
+    *late = false;
+    if (number < 1 || number > peer->n_seats) {
+        vc__server_breach(sl, NEVER_OPEN);
+        return NULL;
+    }
+    seat = &peer->seats[number - 1];
+    if (seat->session != NULL && seat->session->link == sl)
+        return seat->session;
+    *late = seat->binding != 0;
+    if (!*late)
+        vc__server_breach(sl, NEVER_OPEN);
+    return NULL;
+}
+
+bool
+vc__server_arrival_begin(struct vc__server_session *s,
+                         struct vc__server_slot *slot,
+                         const struct vc__frame *f, uint32_t max)
+{
+    struct vc__server_arrival *a = calloc(1, sizeof *a);
+    bool good;
+
+    if (a == NULL)
+        return false;
+    a->due = vc__server_due(f->deadline);
+    a->method = f->method;
+    a->kind = f->flags & VC__FRAME_STREAMS;
+    slot->arrival = a;
+    good = vc__assembly_begin(&a->assembly, f, max, &part_of(s)->budget);
+    vc__server_count_arriving(part_of(s));
+    return good || vc__server_breach(s->link, "a first part that is none");
+}
+
+static bool
+call_first(struct vc__server_session *s, const struct vc__frame *f)
+{
+    struct vc__server_slot *slot = &s->slots[f->slot];
+    struct vc__call_site site =
+        site_of(s, f->slot, f->method, vc__server_due(f->deadline));
+
+    site.metadata = vc__metadata_of(f);
+    slot_settle(s, slot);
+    slot->sequence = f->sequence;
+    slot->asked = true;
+    slot->stream = f->flags & VC__FRAME_STREAMS;
+    site.kind = f->flags & VC__FRAME_STREAMS;
+    if (f->flags & VC__FRAME_MORE) {
+        vc__server_slot_set(s, slot, VC__SLOT_ARRIVING);
+        return vc__server_arrival_begin(s, slot, f,
+                                        1u << part_of(s)->server->log2_message);
+    }
+    if (f->deadline == 0)
+        call_refuse(&site, VC_DEADLINE_EXCEEDED, VC__SERVER_LATE);
+    else
+        call_begin(&site, f->body, f->body_len);
+    return true;
+}
+
+/* It has been sent before, on a link that was lost. */
+static bool
+call_again(struct vc__server_session *s, const struct vc__frame *f)
+{
+    struct vc__server_slot *slot = &s->slots[f->slot];
+
+    if (slot->asked || slot->arrival != NULL ||
+        (slot->state != VC__SLOT_RUNNING && slot->state != VC__SLOT_KEPT))
+        return vc__server_breach(s->link, "a CALL a second time");
+    slot->asked = true;
+    if (f->flags & VC__FRAME_MORE)
+        return vc__server_arrival_begin(s, slot, f, 0);
+    if (slot->state == VC__SLOT_KEPT)
+        reply_go(s, slot);
+    else
+        vc__server_count(s, VC__COUNT_calls_joined, 1);
+    return true;
+}
+
+/* The slot of a CALL or CANCEL. NULL when it is over the limit, or without
+ * memory. */
+static struct vc__server_slot *
+slot_for(struct vc__server_session *s, uint16_t i)
+{
+    if (i >= VC__SERVER_SLOTS) {
+        vc__server_breach(s->link, "a slot over the limit");
+        return NULL;
+    }
+    return slots_grow(s, i) ? &s->slots[i] : NULL;
+}
+
+/* May the slot's next call begin, or be cancelled before it comes? */
+static bool
+slot_is_ready(struct vc__server_session *s, const struct vc__server_slot *slot,
+              uint32_t sequence)
+{
+    if (sequence != slot->sequence + 1)
+        return vc__server_breach(s->link, "a call out of sequence");
+    if (slot->state == VC__SLOT_RUNNING || slot->arrival != NULL)
+        return vc__server_breach(s->link, "a slot that is not free");
+    return true;
+}
+
+bool
+vc__server_session_call(struct vc__server_link *sl, const struct vc__frame *f)
+{
+    bool late;
+    struct vc__server_session *s =
+        vc__server_session_find(sl, f->session, &late);
+    struct vc__server_slot *slot;
+
+    if (s == NULL)
+        return late;
+    if (!vc__stream_call_fits(f))
+        return vc__server_breach(
+            sl, "a message in the CALL of a client that streams");
+    slot = slot_for(s, f->slot);
+    if (slot == NULL)
+        return false;
+    if (f->sequence == slot->sequence)
+        return call_again(s, f);
+    return slot_is_ready(s, slot, f->sequence) && call_first(s, f);
+}
+
+/* A request is whole, or lost. */
+static void
+arrival_done(struct vc__server_session *s, uint16_t i)
+{
+    struct vc__server_slot *slot = &s->slots[i];
+    struct vc__server_arrival *a = slot->arrival;
+    struct vc__call_site site = site_of(s, i, a->method, a->due);
+    struct vc__server_part *part = part_of(s);
+
+    site.kind = a->kind;
+    slot->arrival = NULL;
+    site.metadata = vc__assembly_metadata(&a->assembly);
+    if (slot->state == VC__SLOT_KEPT)
+        reply_go(s, slot);
+    else if (slot->state == VC__SLOT_RUNNING)
+        vc__server_count(s, VC__COUNT_calls_joined, 1);
+    else if (a->cancelled)
+        call_refuse(&site, VC_CANCELLED, VC__GIVEN_UP);
+    else if (vc__now() >= a->due)
+        call_refuse(&site, VC_DEADLINE_EXCEEDED, VC__SERVER_LATE);
+    else if (a->assembly.loss == VC__ASSEMBLY_KEPT)
+        call_begin(&site, a->assembly.data, a->assembly.total);
+    else
+        call_refuse(&site, VC_RESOURCE_EXHAUSTED,
+                    a->assembly.loss == VC__ASSEMBLY_TOO_LONG
+                        ? "the request is over the server's limit of messages"
+                        : "the server has no memory left for long requests");
+    vc__assembly_end(&a->assembly, &part->budget);
+    vc__server_count_arriving(part);
+    free(a);
+}
+
+static bool
+message_done(struct vc__server_session *s, uint16_t i)
+{
+    struct vc__server_slot *slot = &s->slots[i];
+    bool good = vc__server_message_whole(s, i, &slot->arrival->assembly);
+
+    vc__server_arrival_drop(s, slot);
+    return good;
+}
+
+/* Parts of a message that the call did not wait for. Its slot may have had
+ * another call since. */
+static bool
+is_of_ended(const struct vc__server_slot *slot, uint32_t sequence)
+{
+    if (slot->sequence != sequence)
+        return (int32_t)(slot->sequence - sequence) > 0;
+    return slot->stream && slot->state != VC__SLOT_RUNNING;
+}
+
+#define DATA_OF_NONE "DATA of no message"
+
+bool
+vc__server_session_data(struct vc__server_link *sl, const struct vc__frame *f)
+{
+    bool late;
+    struct vc__server_session *s =
+        vc__server_session_find(sl, f->session, &late);
+    struct vc__server_slot *slot;
+    int got;
+
+    if (f->flags & VC__FRAME_OF_REPLY)
+        return vc__server_breach(sl, "DATA of a reply");
+    if (s == NULL)
+        return late;
+    if (f->slot >= s->n_slots)
+        return vc__server_breach(sl, DATA_OF_NONE);
+    slot = &s->slots[f->slot];
+    if (slot->arrival == NULL || f->sequence != slot->sequence)
+        return is_of_ended(slot, f->sequence) ||
+               vc__server_breach(sl, DATA_OF_NONE);
+    got = vc__assembly_add(&slot->arrival->assembly, f, &part_of(s)->budget);
+    vc__server_count_arriving(part_of(s));
+    if (got > 0 && slot->arrival->in_message)
+        return message_done(s, f->slot);
+    if (got > 0)
+        arrival_done(s, f->slot);
+    return got >= 0 || vc__server_breach(sl, "DATA that is not the next part");
+}
+
+/* Nobody waits for the reply any more: if nothing of a long one has gone, its
+ * memory is given back, and a short one is there in its place. False: it goes as
+ * it is. */
+static bool
+reply_shorten(struct vc__server_session *s, struct vc__server_slot *slot)
+{
+    bool replying = slot->state == VC__SLOT_REPLYING;
+
+    if (slot->call->long_reply == NULL ||
+        (replying &&
+         !vc__link_unsend(&s->link->link, vc__call_send(slot->call))))
+        return false;
+    vc__reply_forget(slot->call);
+    if (replying) { /* it is no answer to a call that came again */
+        vc__server_slot_set(s, slot, VC__SLOT_RUNNING);
+        reply_go(s, slot);
+    }
+    return true;
+}
+
+void
+vc__server_session_overdue(struct vc__server_session *s, uint16_t i)
+{
+    struct vc__server_slot *slot = &s->slots[i];
+
+    if (slot->state == VC__SLOT_REPLYING || slot->state == VC__SLOT_KEPT)
+        reply_shorten(s, slot);
+}
+
+/* The slot's last call is given up. Its reply goes all the same: it tells the
+ * client that the slot is free. */
+static bool
+call_cancel(struct vc__server_session *s, struct vc__server_slot *slot)
+{
+    if (slot->state == VC__SLOT_FREE) /* its reply has been on its way */
+        return slot->asked || vc__server_breach(s->link, "a CANCEL of no call");
+    slot->asked = true;
+    if (slot->arrival != NULL)
+        slot->arrival->cancelled = true;
+    else if (slot->state == VC__SLOT_REPLYING)
+        reply_shorten(s, slot);
+    else if (slot->state == VC__SLOT_KEPT) {
+        reply_shorten(s, slot);
+        reply_go(s, slot);
+    }
+    if (slot->state == VC__SLOT_RUNNING)
+        vc__call_cancel(slot->call);
+    return true;
+}
+
+bool
+vc__server_session_cancel(struct vc__server_link *sl, const struct vc__frame *f)
+{
+    bool late;
+    struct vc__server_session *s =
+        vc__server_session_find(sl, f->session, &late);
+    struct vc__call_site site;
+    struct vc__server_slot *slot;
+
+    if (s == NULL)
+        return late;
+    vc__server_count(s, VC__COUNT_cancels_received, 1);
+    slot = slot_for(s, f->slot);
+    if (slot == NULL)
+        return false;
+    if (f->sequence == slot->sequence)
+        return call_cancel(s, slot);
+    if (!slot_is_ready(s, slot, f->sequence))
+        return false;
+    slot_settle(s, slot);
+    slot->sequence = f->sequence;
+    slot->asked = true;
+    site = site_of(s, f->slot, 0, VC__FOREVER);
+    call_refuse(&site, VC_CANCELLED, VC__GIVEN_UP);
+    return true;
+}
+
+/* --- the end ----------------------------------------------------------- */
+
+void
+vc__server_session_unbind(struct vc__server_session *s)
+{
+    /* Messages of streams that wait there: the flow is the next link's. */
+    vc__link_drop(&s->link->link, &s->flow);
+    for (unsigned i = 0; i < s->n_slots; i++) {
+        struct vc__server_slot *slot = &s->slots[i];
+
+        slot->asked = false;
+        if (slot->state == VC__SLOT_RUNNING && slot->stream)
+            vc__stream_server_lost(slot->call);
+        if (slot->state == VC__SLOT_REPLYING) {
+            vc__link_withdraw(&s->link->link, vc__call_send(slot->call));
+            vc__server_slot_set(s, slot, VC__SLOT_KEPT);
+        }
+        vc__server_arrival_drop(s, slot);
+        if (slot->state == VC__SLOT_ARRIVING)
+            slot_rewind(s, slot);
+    }
+    cds_list_del_init(&s->node);
+    s->link = NULL;
+}
+
+void
+vc__server_session_close(struct vc__server_session *s)
+{
+    struct vc__server_peer *peer = s->peer;
+
+    if (s->link != NULL)
+        vc__server_session_unbind(s);
+    for (unsigned i = 0; i < s->n_slots; i++) {
+        if (s->slots[i].state == VC__SLOT_KEPT)
+            slot_settle(s, &s->slots[i]);
+        else if (s->slots[i].state == VC__SLOT_RUNNING)
+            vc__call_cancel(s->slots[i].call);
+    }
+    peer->seats[s->number - 1].session = NULL;
+    peer->n_sessions--;
+    vc__server_count(s, VC__COUNT_sessions_server, -1);
+    s->closed = true;
+    if (s->n_calls == 0)
+        vc__server_session_free(s);
+}
+
+static void
+farewell_done(struct vc__send *send, enum vc__send_end end)
+{
+    (void)end;
+    free(send);
+}
+
+/* The client may use the number again. */
+static bool
+farewell(struct vc__server_link *sl, const struct vc__frame *f)
+{
+    struct vc__send *send = calloc(1, sizeof *send);
+
+    if (send == NULL)
+        return false;
+    send->flow = &sl->link.control;
+    send->frame.type = VC__FRAME_CLOSE;
+    send->frame.session = f->session;
+    send->frame.sequence = f->sequence;
+    send->done = farewell_done;
+    vc__link_send(&sl->link, send);
+    return true;
+}
+
+bool
+vc__server_session_leave(struct vc__server_link *sl, const struct vc__frame *f)
+{
+    struct vc__server_seat *seat = vc__server_peer_seat(sl->peer, f->session);
+
+    if (seat == NULL || seat->binding == 0)
+        return vc__server_breach(sl, NEVER_OPEN);
+    if (!vc__server_seat_is_older(seat,
+                                  f->sequence)) /* from a link that was lost */
+        return seat->session == NULL || seat->session->link != sl ||
+               vc__server_breach(sl, "a CLOSE with an old binding");
+    if (seat->session != NULL)
+        vc__server_session_close(seat->session);
+    seat->binding = f->sequence;
+    return farewell(sl, f);
+}

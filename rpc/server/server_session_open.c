@@ -1,0 +1,155 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Sessions are opened, and bound to a link. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpc/server/server_counts.h"
+#include "rpc/server/server_link.h"
+#include "rpc/server/server_session.h"
+
+/* Sessions are made by the dozen, more the more there are. */
+struct vc__server_slab {
+    struct vc__server_slab *next;
+    struct vc__server_session sessions[];
+};
+
+#define SLAB_MAX 64u
+
+static bool
+sessions_make(struct vc__server_peer *peer)
+{
+    unsigned n = peer->n_sessions < SLAB_MAX ? peer->n_sessions : SLAB_MAX;
+    struct vc__server_slab *slab;
+
+    n = n == 0 ? 1 : n;
+    slab = malloc(sizeof *slab + n * sizeof slab->sessions[0]);
+    if (slab == NULL)
+        return false;
+    slab->next = peer->slabs;
+    peer->slabs = slab;
+    while (n-- > 0)
+        cds_list_add(&slab->sessions[n].node, &peer->spare);
+    return true;
+}
+
+static struct vc__server_session *
+session_take(struct vc__server_peer *peer)
+{
+    struct vc__server_session *s;
+
+    if (cds_list_empty(&peer->spare) && !sessions_make(peer))
+        return NULL;
+    s = cds_list_entry(peer->spare.next, struct vc__server_session, node);
+    cds_list_del(&s->node);
+    return memset(s, 0, sizeof *s);
+}
+
+void
+vc__server_session_free(struct vc__server_session *s)
+{
+    vc__opened_put(s->opened);
+    if (s->slots != &s->first)
+        free(s->slots);
+    cds_list_add(&s->node, &s->peer->spare);
+}
+
+void
+vc__server_sessions_free(struct vc__server_peer *peer)
+{
+    while (peer->slabs != NULL) {
+        struct vc__server_slab *slab = peer->slabs;
+
+        peer->slabs = slab->next;
+        free(slab);
+    }
+}
+
+/* Its body is malformed; or else there was no memory. False. */
+static bool
+open_refuse(struct vc__server_link *sl, const struct vc__frame *f)
+{
+    return !vc__opened_is_whole(f) &&
+           vc__server_breach(sl, "an OPEN with a malformed body");
+}
+
+/* False without memory, or when the frame is malformed. */
+static bool
+session_new(struct vc__server_link *sl, struct vc__server_seat *seat,
+            const struct vc__frame *f)
+{
+    struct vc__server_session *s = session_take(sl->peer);
+
+    if (s == NULL)
+        return false;
+    s->peer = sl->peer;
+    s->number = f->session;
+    s->slots = &s->first;
+    s->n_slots = 1;
+    CDS_INIT_LIST_HEAD(&s->node);
+    vc__flow_init(&s->flow, 1);
+    s->opened =
+        vc__opened_get(&sl->peer->opened, &s->peer->part->server->services, f);
+    if (s->opened == NULL) {
+        vc__server_session_free(s);
+        return open_refuse(sl, f);
+    }
+    seat->session = s;
+    s->peer->n_sessions++;
+    vc__server_count(s, VC__COUNT_sessions_server, 1);
+    vc__server_count(s, VC__COUNT_sessions_server_opened, 1);
+    return true;
+}
+
+static void
+session_bind(struct vc__server_session *s, struct vc__server_link *sl)
+{
+    cds_list_del(&s->node);
+    cds_list_add_tail(&s->node, &sl->sessions);
+    s->link = sl;
+}
+
+bool
+vc__server_session_open(struct vc__server_link *sl, const struct vc__frame *f)
+{
+    struct vc__server_seat *seat = vc__server_peer_seat(sl->peer, f->session);
+
+    if (seat == NULL)
+        return !vc__server_peer_may_have(sl->peer, f->session) &&
+               vc__server_breach(sl, "an OPEN of a session out of range");
+    if (!vc__server_seat_is_older(seat,
+                                  f->sequence)) /* from a link that was lost */
+        return (seat->binding != 0 &&
+                (seat->session == NULL || seat->session->link != sl)) ||
+               vc__server_breach(sl, "an OPEN with an old binding");
+    if (seat->session == NULL) {
+        if (!session_new(sl, seat, f))
+            return false;
+    } else if (!vc__opened_names(seat->session->opened, f)) {
+        return vc__opened_is_whole(f)
+                   ? vc__server_breach(sl, "an OPEN of another service")
+                   : open_refuse(sl, f);
+    } else {
+        if (seat->session->link != NULL)
+            vc__server_session_unbind(seat->session);
+        vc__server_count(seat->session, VC__COUNT_sessions_server_moved, 1);
+    }
+    seat->binding = f->sequence;
+    session_bind(seat->session, sl);
+    return true;
+}
+
+void
+vc__server_session_renew(struct vc__server_session *s)
+{
+    struct vc__frame open = {.body = s->opened->body,
+                             .body_len = s->opened->len};
+    struct vc__opened *now = vc__opened_get(
+        &s->peer->opened, &s->peer->part->server->services, &open);
+
+    if (now == NULL) /* without memory it stays as it is */
+        return;
+    vc__opened_put(s->opened);
+    s->opened = now;
+}

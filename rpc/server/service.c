@@ -1,0 +1,219 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See rpc/server/service.h. */
+#include "rpc/server/service.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "transport/core/error.h"
+#include "transport/core/hash.h"
+
+#define BUCKETS 64
+
+uint64_t
+vc__service_id(const char *name, size_t len)
+{
+    return hash_64(name, len);
+}
+
+static struct vc__service_entry *
+entry_of(struct cds_lfht_node *node)
+{
+    return caa_container_of(node, struct vc__service_entry, node);
+}
+
+/* --- finding ----------------------------------------------------------- */
+
+struct key {
+    const char *name; /* NULL: any of this id */
+    size_t len;
+    uint64_t id;
+};
+
+static int
+entry_match(struct cds_lfht_node *node, const void *arg)
+{
+    const struct vc__service_entry *e = entry_of(node);
+    const struct key *key = arg;
+
+    /* It was filled before the table got it, which orders both; but
+     * ThreadSanitizer knows nothing of liburcu's barriers. */
+    atomic_load_explicit(&e->removed, memory_order_acquire);
+    if (key->name == NULL)
+        return e->service->id == key->id;
+    return strlen(e->service->name) == key->len &&
+           memcmp(e->service->name, key->name, key->len) == 0;
+}
+
+/* Within a read-side critical section. */
+static struct vc__service_entry *
+entry_find(struct vc__services *t, const struct key *key)
+{
+    struct cds_lfht_iter iter;
+    struct cds_lfht_node *node;
+
+    cds_lfht_lookup(t->table, (unsigned long)key->id, entry_match, key, &iter);
+    node = cds_lfht_iter_get_node(&iter);
+    return node == NULL ? NULL : entry_of(node);
+}
+
+struct vc__service_entry *
+vc__services_get(struct vc__services *t, const char *name, size_t len)
+{
+    const struct key key = {name, len, vc__service_id(name, len)};
+    struct vc__service_entry *e;
+
+    rcu_read_lock();
+    e = entry_find(t, &key);
+    /* The table's own reference goes only after a grace period, so the count
+     * is not 0 here. */
+    if (e != NULL)
+        atomic_fetch_add_explicit(&e->refs, 1, memory_order_relaxed);
+    rcu_read_unlock();
+    return e;
+}
+
+bool
+vc__services_has(struct vc__services *t, uint64_t id)
+{
+    const struct key key = {NULL, 0, id};
+    bool has;
+
+    rcu_read_lock();
+    has = entry_find(t, &key) != NULL;
+    rcu_read_unlock();
+    return has;
+}
+
+void
+vc__services_each(struct vc__services *t,
+                  bool (*fn)(const struct vc_service *service, void *arg),
+                  void *arg)
+{
+    struct cds_lfht_iter iter;
+    struct vc__service_entry *e;
+
+    rcu_read_lock();
+    cds_lfht_for_each_entry(t->table, &iter, e, node)
+    {
+        if (!fn(e->service, arg))
+            break;
+    }
+    rcu_read_unlock();
+}
+
+/* --- adding and removing ----------------------------------------------- */
+
+static void
+entry_free(struct vc__service_entry *e)
+{
+    free(e->methods);
+    free(e);
+}
+
+void
+vc__service_put(struct vc__service_entry *e)
+{
+    if (e != NULL && atomic_fetch_sub(&e->refs, 1) == 1)
+        entry_free(e);
+}
+
+static struct vc__service_entry *
+entry_new(const struct vc_service *service, const void *methods, size_t size,
+          void *arg)
+{
+    struct vc__service_entry *e =
+        calloc(1, sizeof *e + service->n_methods * sizeof e->method_calls[0]);
+
+    if (e == NULL)
+        return NULL;
+    e->methods = malloc(size > 0 ? size : 1);
+    if (e->methods == NULL) {
+        free(e);
+        return NULL;
+    }
+    if (size > 0) /* a service without methods may have none to copy */
+        memcpy(e->methods, methods, size);
+    e->service = service;
+    e->arg = arg;
+    atomic_init(&e->refs, 1);
+    atomic_store_explicit(&e->removed, false, memory_order_release);
+    return e;
+}
+
+enum vc_status
+vc__services_add(struct vc__services *t, const struct vc_service *service,
+                 const void *methods, size_t size, void *arg)
+{
+    const struct key key = {service->name, strlen(service->name), service->id};
+    struct vc__service_entry *e = entry_new(service, methods, size, arg);
+    struct cds_lfht_node *node;
+
+    if (e == NULL)
+        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    rcu_read_lock();
+    node = cds_lfht_add_unique(t->table, (unsigned long)service->id,
+                               entry_match, &key, &e->node);
+    rcu_read_unlock();
+    if (node == &e->node)
+        return VC_OK;
+    entry_free(e);
+    return vc__fail(VC_ALREADY_EXISTS, "service %s has been added before",
+                    service->name);
+}
+
+/* Takes an entry out of the table and drops the table's reference. */
+static void
+entry_retire(struct vc__service_entry *e)
+{
+    atomic_store(&e->removed, true);
+    /* No reader that found it in the table is still about to count it. */
+    synchronize_rcu();
+    vc__service_put(e);
+}
+
+enum vc_status
+vc__services_remove(struct vc__services *t, const char *name)
+{
+    const struct key key = {name, strlen(name),
+                            vc__service_id(name, strlen(name))};
+    struct vc__service_entry *e;
+    bool mine;
+
+    rcu_read_lock();
+    e = entry_find(t, &key);
+    mine = e != NULL && cds_lfht_del(t->table, &e->node) == 0;
+    rcu_read_unlock();
+    if (!mine)
+        return vc__fail(VC_NOT_FOUND, "service %s is not there", name);
+    entry_retire(e);
+    return VC_OK;
+}
+
+bool
+vc__services_init(struct vc__services *t)
+{
+    t->table = cds_lfht_new(BUCKETS, BUCKETS, BUCKETS, 0, NULL);
+    return t->table != NULL;
+}
+
+void
+vc__services_fini(struct vc__services *t)
+{
+    struct vc__service_entry *e;
+    struct cds_lfht_iter iter;
+
+    if (t->table == NULL)
+        return;
+    rcu_read_lock();
+    cds_lfht_for_each_entry(t->table, &iter, e, node)
+    {
+        if (cds_lfht_del(t->table, &e->node) == 0)
+            vc__service_put(e);
+    }
+    rcu_read_unlock();
+    cds_lfht_destroy(t->table, NULL);
+    t->table = NULL;
+}

@@ -1,0 +1,67 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The services of a server: an RCU hash table, so that finding one takes no
+ * lock while others are added and removed. Flavour: urcu-bp, which needs no
+ * registration of threads; ours may be any thread of the program. Lookups are
+ * rare (one a session), so its slower read side does not matter. */
+#ifndef VC_RPC_SERVICE_H
+#define VC_RPC_SERVICE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include <urcu-bp.h>
+
+#include <urcu/rculfhash.h>
+
+#include <verbcall/service.h>
+
+/* A service as added. Sessions hold it; `methods` and `arg` stay valid while
+ * a handler may use them. */
+struct vc__service_entry {
+    struct cds_lfht_node node;
+    const struct vc_service *service;
+    void *methods;
+    void *arg;
+    atomic_uint refs;
+    atomic_bool removed;
+    atomic_uint max_calls; /* at a time, 0 for any: rpc/server/server_limit.h */
+    atomic_uint calls;     /* that run, as far as they are counted */
+    atomic_uint method_calls[]; /* the same of each method */
+};
+
+struct vc__services {
+    struct cds_lfht *table;
+};
+
+/* False without memory. */
+bool vc__services_init(struct vc__services *t);
+/* No lookup may run any more. */
+void vc__services_fini(struct vc__services *t);
+
+/* VC_ALREADY_EXISTS, VC_RESOURCE_EXHAUSTED */
+enum vc_status vc__services_add(struct vc__services *t,
+                                const struct vc_service *service,
+                                const void *methods, size_t size, void *arg);
+/* VC_NOT_FOUND */
+enum vc_status vc__services_remove(struct vc__services *t, const char *name);
+
+/* The entry of this name with a reference for the caller, or NULL. */
+struct vc__service_entry *vc__services_get(struct vc__services *t,
+                                           const char *name, size_t len);
+void vc__service_put(struct vc__service_entry *e);
+
+/* Is there one with this id? */
+bool vc__services_has(struct vc__services *t, uint64_t id);
+
+/* Calls fn for one service after the other, in no order, until it returns
+ * false. fn must not block, nor add or remove one. */
+void vc__services_each(struct vc__services *t,
+                       bool (*fn)(const struct vc_service *service, void *arg),
+                       void *arg);
+
+/* FNV-1a, 64 bits: the id of a service's name. */
+uint64_t vc__service_id(const char *name, size_t len);
+
+#endif

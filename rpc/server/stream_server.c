@@ -1,0 +1,393 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See rpc/server/stream_server.h. */
+#include "rpc/server/stream_server.h"
+
+#include <stdlib.h>
+
+#include <verbcall/call.h>
+
+#include "rpc/server/server_handler.h"
+#include "rpc/server/server_intercept.h"
+#include "rpc/server/server_link.h"
+#include "rpc/stream/stream_events.h"
+
+struct vc__server_stream {
+    struct vc_stream stream;
+    struct vc_call *call;          /* the holder's; NULL when it has ended */
+    struct vc__task task;          /* hands `outgoing` to the link */
+    bool posted;                   /* the stream's lock */
+    struct cds_list_head outgoing; /* the same; of struct vc__send */
+};
+
+static struct vc__server_stream *
+server_stream_of(struct vc_stream *s)
+{
+    return caa_container_of(s, struct vc__server_stream, stream);
+}
+
+/* --- what the handler sends --------------------------------------------- */
+
+/* The link that the call came by, while that is the session's. */
+static struct vc__link *
+link_of(const struct vc_call *call)
+{
+    const struct vc__server_session *s;
+
+    if (call == NULL)
+        return NULL;
+    s = call->site.session;
+    return s->link != NULL && s->slots[call->site.slot].asked ? &s->link->link
+                                                              : NULL;
+}
+
+static void
+frame_send(const struct vc_call *call, struct vc__link *link,
+           struct vc__send *send)
+{
+    struct vc__server_session *s = call->site.session;
+
+    send->flow = &s->flow;
+    send->frame.slot = call->site.slot;
+    send->frame.session = s->number;
+    send->frame.sequence = s->slots[call->site.slot].sequence;
+    vc__link_send(link, send);
+}
+
+static void
+flush(struct vc__server_stream *ss)
+{
+    struct vc__link *link = link_of(ss->call);
+    CDS_LIST_HEAD(outgoing);
+
+    pthread_mutex_lock(&ss->stream.lock);
+    cds_list_splice(&ss->outgoing, &outgoing);
+    CDS_INIT_LIST_HEAD(&ss->outgoing);
+    pthread_mutex_unlock(&ss->stream.lock);
+    while (!cds_list_empty(&outgoing)) {
+        struct vc__send *send =
+            cds_list_entry(outgoing.next, struct vc__send, node);
+
+        cds_list_del(&send->node);
+        if (link != NULL)
+            frame_send(ss->call, link, send);
+        else
+            send->done(send, VC__SEND_LOST);
+    }
+}
+
+static void
+flush_run(struct vc__task *task)
+{
+    struct vc__server_stream *ss =
+        caa_container_of(task, struct vc__server_stream, task);
+
+    pthread_mutex_lock(&ss->stream.lock);
+    ss->posted = false;
+    pthread_mutex_unlock(&ss->stream.lock);
+    flush(ss);
+    vc__stream_put(&ss->stream);
+}
+
+static bool
+server_put(struct vc_stream *s, struct vc__send *send)
+{
+    struct vc__server_stream *ss = server_stream_of(s);
+    bool good, post;
+
+    pthread_mutex_lock(&s->lock);
+    good = s->state != VC__STREAM_ENDED;
+    post = good && !ss->posted;
+    if (good)
+        cds_list_add_tail(&send->node, &ss->outgoing);
+    if (post) {
+        ss->posted = true;
+        vc__stream_hold(s);
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (post)
+        vc__engine_post(s->engine, &ss->task);
+    return good;
+}
+
+/* The client knows its deadline, too. */
+static void
+server_expire(struct vc_stream *s)
+{
+    struct vc__error error;
+
+    vc__error_put(&error, VC_DEADLINE_EXCEEDED,
+                  "the time allowed for %s ran out", s->method);
+    vc__stream_end(s, VC__STREAM_EV_TIME_OVER, &error);
+}
+
+static bool
+server_give_up(struct vc_stream *s, const struct vc__error *error)
+{
+    vc__stream_end(s,
+                   error->status == VC_DEADLINE_EXCEEDED
+                       ? VC__STREAM_EV_TIME_OVER
+                       : VC__STREAM_EV_MESSAGE_LOST,
+                   error);
+    return true;
+}
+
+static void
+server_free(struct vc_stream *s)
+{
+    vc__stream_fini(s);
+    free(server_stream_of(s));
+}
+
+/* By the thread of the call. */
+static uint16_t
+server_initial(const struct vc_stream *s, uint8_t *out)
+{
+    const struct vc__call_metadata *m =
+        &caa_container_of(s, const struct vc__server_stream, stream)
+             ->call->metadata;
+
+    return (uint16_t)vc__metadata_initial(m->said, m->said_len, out);
+}
+
+/* --- callbacks: the call is there until it has been left ------------------ */
+
+static enum vc_status
+server_over(struct vc_stream *s)
+{
+    struct vc_call *call = server_stream_of(s)->call;
+
+    call->status = vc__server_intercept_end(call, call->status);
+    return call->status;
+}
+
+static void
+server_told(struct vc_stream *s)
+{
+    (void)s;
+}
+
+static void
+server_left(struct vc_stream *s)
+{
+    vc__call_finish(server_stream_of(s)->call);
+}
+
+static const struct vc__stream_ops server_ops = {.put = server_put,
+                                                 .initial = server_initial,
+                                                 .expire = server_expire,
+                                                 .give_up = server_give_up,
+                                                 .over = server_over,
+                                                 .told = server_told,
+                                                 .left = server_left,
+                                                 .free = server_free};
+
+enum vc_status
+vc_stream_serve(struct vc_call *call, struct vc_stream *s,
+                const struct vc_stream_events *events, void *arg)
+{
+    struct vc__stream_events *ev;
+
+    if (call->stream != s || s->events != NULL)
+        return vc_call_fail(call, VC_INTERNAL,
+                            "%s: its handler has chosen callbacks twice, or "
+                            "for another stream",
+                            call->method->name);
+    ev = vc__stream_events_new(events, arg);
+    if (ev == NULL)
+        return vc_call_fail(call, vc__error_last()->status, "%s", vc_error());
+    vc__stream_events_join(s, ev,
+                           call->method->flags & VC_METHOD_CLIENT_STREAM);
+    return vc_call_later(call);
+}
+
+bool
+vc__stream_server_waits(struct vc_call *call)
+{
+    struct vc_stream *s = call->stream;
+    bool waits;
+
+    if (s == NULL)
+        return false;
+    pthread_mutex_lock(&s->lock);
+    waits = s->long_out;
+    if (waits)
+        s->behind = &call->task;
+    pthread_mutex_unlock(&s->lock);
+    return waits;
+}
+
+/* --- birth and end ------------------------------------------------------ */
+
+bool
+vc__stream_server_open(struct vc_call *call)
+{
+    const struct vc__server_peer *peer = call->site.session->peer;
+    struct vc__server_part *part = vc__call_part(call);
+    struct vc__server_stream *ss = calloc(1, sizeof *ss);
+
+    if (ss == NULL)
+        return false;
+    vc__stream_init(&ss->stream, &server_ops);
+    ss->stream.engine = &part->progress->engine;
+    ss->stream.replies = &part->server->runtime->replies;
+    ss->stream.sends = &call->method->reply;
+    ss->stream.receives = &call->method->request;
+    ss->stream.method = call->method->name;
+    ss->stream.max_reply = call->method->max_reply;
+    ss->stream.due = call->site.due;
+    ss->stream.memory = part->server->request_memory;
+    ss->stream.most = (uint32_t)vc__server_peer_message_max(
+        peer, peer->features & VC__FEATURE_METADATA ? VC_METADATA_MAX : 0);
+    ss->stream.of_server = true;
+    ss->stream.state =
+        vc__stream_first(call->method->flags & VC_METHOD_SERVER_STREAM,
+                         call->method->flags & VC_METHOD_CLIENT_STREAM);
+    ss->call = call;
+    ss->task.run = flush_run;
+    CDS_INIT_LIST_HEAD(&ss->outgoing);
+    call->stream = &ss->stream;
+    return true;
+}
+
+static void
+end_with(struct vc_call *call, enum vc__stream_event why, const char *text)
+{
+    struct vc__error error;
+
+    vc__error_put(&error, VC_CANCELLED, "%s: %s", call->method->name, text);
+    vc__stream_end(call->stream, why, &error);
+}
+
+void
+vc__stream_server_end(struct vc_call *call)
+{
+    struct vc__server_stream *ss = server_stream_of(call->stream);
+
+    flush(ss);
+    end_with(call, VC__STREAM_EV_ENDS, "its handler has returned");
+    ss->call = NULL;
+    call->stream = NULL;
+    vc__stream_put(&ss->stream);
+}
+
+void
+vc__stream_server_lost(struct vc_call *call)
+{
+    if (call->stream == NULL)
+        return;
+    end_with(call, VC__STREAM_EV_LINK_LOST,
+             "the connection to its client was lost");
+    flush(server_stream_of(call->stream));
+}
+
+void
+vc__stream_server_cancelled(struct vc_call *call)
+{
+    end_with(call, VC__STREAM_EV_CANCEL, "its client has given it up");
+}
+
+/* --- frames of sessions ------------------------------------------------- */
+
+static struct vc__server_part *
+part_of(const struct vc__server_session *s)
+{
+    return s->peer->part;
+}
+
+/* The stream does not take a message, or not this one. False. */
+static bool
+message_refuse(struct vc__server_session *s, struct vc_stream *stream)
+{
+    return vc__server_breach(s->link,
+                             vc__stream_hears(stream)
+                                 ? "a MESSAGE over its window"
+                                 : "a MESSAGE of a client that sends no more");
+}
+
+bool
+vc__server_message_whole(struct vc__server_session *s, uint16_t i,
+                         const struct vc__assembly *a)
+{
+    struct vc_call *call = s->slots[i].call;
+    const char *loss = NULL;
+
+    if (call == NULL || call->stream == NULL)
+        return true;
+    if (a->loss == VC__ASSEMBLY_TOO_LONG)
+        loss = "it is over the server's limit of messages";
+    else if (a->loss != VC__ASSEMBLY_KEPT)
+        loss = "the server has no memory left for long messages";
+    return vc__stream_message(call->stream, a->data, a->total, loss) ||
+           message_refuse(s, call->stream);
+}
+
+#define BETWEEN_PARTS "a frame between the parts of a message"
+
+static bool
+message_take(struct vc__server_session *s, uint16_t i,
+             const struct vc__frame *f)
+{
+    struct vc__server_slot *slot = &s->slots[i];
+    struct vc_stream *stream = slot->call->stream;
+
+    if (slot->arrival != NULL)
+        return vc__server_breach(s->link, BETWEEN_PARTS);
+    if (!(f->flags & VC__FRAME_MORE))
+        return vc__stream_message(stream, f->body, f->body_len, NULL) ||
+               message_refuse(s, stream);
+    if (!vc__server_arrival_begin(s, slot, f,
+                                  1u << part_of(s)->server->log2_message))
+        return false;
+    slot->arrival->in_message = true;
+    return vc__stream_expects(stream, slot->arrival->assembly.total) ||
+           message_refuse(s, stream);
+}
+
+static bool
+stream_frame(struct vc__server_session *s, uint16_t i,
+             const struct vc__frame *f)
+{
+    struct vc_stream *stream = s->slots[i].call->stream;
+
+    switch (f->type) {
+    case VC__FRAME_MESSAGE:
+        return message_take(s, i, f);
+    case VC__FRAME_WINDOW:
+        return vc__stream_window(stream, f->deadline) ||
+               vc__server_breach(s->link, "a WINDOW that cannot be");
+    default:
+        if (s->slots[i].arrival != NULL)
+            return vc__server_breach(s->link, BETWEEN_PARTS);
+        return vc__stream_half(stream) ||
+               vc__server_breach(s->link,
+                                 "a HALF of a client that sends no more");
+    }
+}
+
+#define OF_NO_STREAM "a frame of no stream"
+
+/* What comes for a call that has ended meanwhile is dropped. */
+bool
+vc__server_session_stream(struct vc__server_link *sl, const struct vc__frame *f)
+{
+    bool late;
+    struct vc__server_session *s =
+        vc__server_session_find(sl, f->session, &late);
+    const struct vc__server_slot *slot;
+
+    if (s == NULL)
+        return late;
+    if (f->slot >= s->n_slots)
+        return vc__server_breach(sl, OF_NO_STREAM);
+    slot = &s->slots[f->slot];
+    if (!slot->stream || f->sequence != slot->sequence)
+        return (int32_t)(slot->sequence - f->sequence) > 0 ||
+               vc__server_breach(sl, OF_NO_STREAM);
+    if (slot->state == VC__SLOT_ARRIVING)
+        return vc__server_breach(sl, BETWEEN_PARTS);
+    if (slot->state != VC__SLOT_RUNNING || slot->call->stream == NULL)
+        return true;
+    return stream_frame(s, f->slot, f);
+}

@@ -1,0 +1,301 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * grpc.health.v1.Health, a service like any other: it uses the public
+ * interface only. */
+#include <verbcall/health.h>
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <verbcall/call.h>
+#include <verbcall/server.h>
+
+#include "grpc/health/v1/health.vc.h"
+#include "transport/core/error.h"
+
+/* What is known of one name. */
+struct state {
+    struct state *next;
+    bool serving;
+    char name[];
+};
+
+struct vc_health {
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* something of what follows */
+    struct state *states;   /* lock */
+    unsigned n_states;      /* lock */
+    unsigned n_watchers;    /* lock */
+    bool stopped;           /* lock */
+};
+
+typedef Grpc__Health__V1__HealthCheckResponse__ServingStatus status_word;
+
+#define WORD(name)                                                             \
+    GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__##name
+
+/* Where the pointer to it is, or would be. Under the lock. */
+static struct state **
+state_at(struct vc_health *h, const char *name)
+{
+    struct state **at = &h->states;
+
+    while (*at != NULL && strcmp((*at)->name, name) != 0)
+        at = &(*at)->next;
+    return at;
+}
+
+/* Under the lock. */
+static status_word
+word_of(struct vc_health *h, const char *name)
+{
+    const struct state *s = *state_at(h, name);
+
+    if (s == NULL)
+        return WORD(SERVICE_UNKNOWN);
+    return s->serving && !h->stopped ? WORD(SERVING) : WORD(NOT_SERVING);
+}
+
+/* --- Check ------------------------------------------------------------- */
+
+static enum vc_status
+check(struct vc_call *call, const Grpc__Health__V1__HealthCheckRequest *request,
+      Grpc__Health__V1__HealthCheckResponse *reply, void *arg)
+{
+    struct vc_health *h = arg;
+
+    pthread_mutex_lock(&h->lock);
+    reply->status = word_of(h, request->service);
+    pthread_mutex_unlock(&h->lock);
+    if (reply->status == WORD(SERVICE_UNKNOWN))
+        return vc_call_fail(call, VC_NOT_FOUND,
+                            "the server has not said how service %s is",
+                            request->service);
+    return VC_OK;
+}
+
+/* --- Watch ------------------------------------------------------------- */
+
+struct watcher {
+    struct vc_health *health;
+    bool over; /* health->lock: nobody watches any more */
+};
+
+static void
+watcher_over(struct vc_call *call, void *arg)
+{
+    struct watcher *w = arg;
+
+    (void)call;
+    pthread_mutex_lock(&w->health->lock);
+    w->over = true;
+    pthread_cond_broadcast(&w->health->changed);
+    pthread_mutex_unlock(&w->health->lock);
+}
+
+/* Waits until there is something else to say of it than *word. False when the
+ * watcher is to end, and has been told the last. */
+static bool
+watcher_await(struct watcher *w, const char *name, status_word *word)
+{
+    struct vc_health *h = w->health;
+    status_word old = *word;
+
+    pthread_mutex_lock(&h->lock);
+    while ((*word = word_of(h, name)) == old && !w->over && !h->stopped)
+        pthread_cond_wait(&h->changed, &h->lock);
+    pthread_mutex_unlock(&h->lock);
+    return *word != old;
+}
+
+static enum vc_status
+watcher_run(struct watcher *w, const char *name, struct vc_stream *stream)
+{
+    Grpc__Health__V1__HealthCheckResponse said =
+        GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__INIT;
+    status_word word = WORD(UNKNOWN); /* which is never said */
+
+    while (watcher_await(w, name, &word)) {
+        enum vc_status status;
+
+        said.status = word;
+        status = grpc_health_v1_health_watch_reply(stream, &said);
+        if (status != VC_OK)
+            return status;
+    }
+    return VC_UNAVAILABLE;
+}
+
+static bool
+watcher_enter(struct vc_health *h)
+{
+    bool enters;
+
+    pthread_mutex_lock(&h->lock);
+    enters = h->n_watchers < VC_HEALTH_WATCHERS_MAX;
+    if (enters)
+        h->n_watchers++;
+    pthread_mutex_unlock(&h->lock);
+    return enters;
+}
+
+static void
+watcher_leave(struct vc_health *h)
+{
+    pthread_mutex_lock(&h->lock);
+    h->n_watchers--;
+    pthread_mutex_unlock(&h->lock);
+}
+
+static enum vc_status
+watch(struct vc_call *call, const Grpc__Health__V1__HealthCheckRequest *request,
+      struct vc_stream *stream, void *arg)
+{
+    struct watcher w = {.health = arg};
+    enum vc_status status;
+
+    if (!watcher_enter(w.health))
+        return vc_call_fail(call, VC_RESOURCE_EXHAUSTED,
+                            "%d calls watch the server's health already: ask "
+                            "by Check now and then",
+                            VC_HEALTH_WATCHERS_MAX);
+    status = vc_call_on_cancel(call, watcher_over, &w);
+    if (status == VC_OK)
+        status = watcher_run(&w, request->service, stream);
+    vc_call_on_cancel(call, NULL, NULL);
+    watcher_leave(w.health);
+    return status != VC_UNAVAILABLE
+               ? status
+               : vc_call_fail(call, status, "the server is about to stop");
+}
+
+static const struct grpc_health_v1_health_methods methods = {
+    .check = check,
+    .watch = watch,
+};
+
+/* --- for the server ---------------------------------------------------- */
+
+static struct state *
+state_new(const char *name)
+{
+    size_t size = strlen(name) + 1;
+    struct state *s = malloc(sizeof *s + size);
+
+    if (s != NULL) {
+        s->next = NULL;
+        memcpy(s->name, name, size);
+    }
+    return s;
+}
+
+/* Under the lock. False without memory or room. */
+static bool
+state_put(struct vc_health *h, const char *name, bool serving)
+{
+    struct state **at = state_at(h, name);
+
+    if (*at == NULL) {
+        if (h->n_states == VC_HEALTH_MAX || (*at = state_new(name)) == NULL)
+            return false;
+        h->n_states++;
+    }
+    (*at)->serving = serving;
+    return true;
+}
+
+enum vc_status
+vc_health_set(struct vc_health *health, const char *service, bool serving)
+{
+    bool good;
+
+    pthread_mutex_lock(&health->lock);
+    good = state_put(health, service, serving);
+    pthread_cond_broadcast(&health->changed);
+    pthread_mutex_unlock(&health->lock);
+    if (!good)
+        return vc__fail(VC_RESOURCE_EXHAUSTED,
+                        "no memory for the health of service %s, or %d names "
+                        "are there: remove others",
+                        service, VC_HEALTH_MAX);
+    return VC_OK;
+}
+
+enum vc_status
+vc_health_remove(struct vc_health *health, const char *service)
+{
+    struct state **at, *s;
+
+    pthread_mutex_lock(&health->lock);
+    at = state_at(health, service);
+    s = *at;
+    if (s != NULL) {
+        *at = s->next;
+        health->n_states--;
+        pthread_cond_broadcast(&health->changed);
+    }
+    pthread_mutex_unlock(&health->lock);
+    if (s == NULL)
+        return vc__fail(VC_NOT_FOUND, "nothing was said of service %s",
+                        service);
+    free(s);
+    return VC_OK;
+}
+
+void
+vc_health_stop(struct vc_health *health)
+{
+    pthread_mutex_lock(&health->lock);
+    health->stopped = true;
+    pthread_cond_broadcast(&health->changed);
+    pthread_mutex_unlock(&health->lock);
+}
+
+static struct vc_health *
+health_new(void)
+{
+    struct vc_health *h = calloc(1, sizeof *h);
+
+    if (h == NULL)
+        return NULL;
+    pthread_mutex_init(&h->lock, NULL);
+    pthread_cond_init(&h->changed, NULL);
+    if (state_put(h, "", true))
+        return h;
+    vc_health_free(h);
+    return NULL;
+}
+
+enum vc_status
+vc_health_add(struct vc_server *server, struct vc_health **health)
+{
+    struct vc_health *h = health_new();
+    enum vc_status status;
+
+    if (h == NULL)
+        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    status = grpc_health_v1_health_add(server, &methods, h);
+    if (status == VC_OK)
+        *health = h;
+    else
+        vc_health_free(h);
+    return status;
+}
+
+void
+vc_health_free(struct vc_health *health)
+{
+    struct state *s, *next;
+
+    if (health == NULL)
+        return;
+    for (s = health->states; s != NULL; s = next) {
+        next = s->next;
+        free(s);
+    }
+    pthread_cond_destroy(&health->changed);
+    pthread_mutex_destroy(&health->lock);
+    free(health);
+}

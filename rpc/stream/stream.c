@@ -1,0 +1,381 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See rpc/stream/stream.h. */
+#include "rpc/stream/stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpc/codec/codec.h"
+#include "rpc/interceptor.h"
+#include "rpc/stream/stream_events.h"
+#include "transport/core/clock.h"
+
+/* A thread that waits for whatever happens next. */
+struct waiting {
+    struct vc__waiter waiter;
+    struct cds_list_head node;
+};
+
+/* --- birth and death --------------------------------------------------- */
+
+void
+vc__stream_init(struct vc_stream *s, const struct vc__stream_ops *ops)
+{
+    s->ops = ops;
+    atomic_init(&s->holders, 1);
+    pthread_mutex_init(&s->lock, NULL);
+    vc__outflow_init(&s->out);
+    vc__inflow_init(&s->in);
+    s->error.status = VC_OK;
+    CDS_INIT_LIST_HEAD(&s->inbox);
+    CDS_INIT_LIST_HEAD(&s->waiters);
+}
+
+void
+vc__stream_drop(struct vc_stream *s)
+{
+    while (!cds_list_empty(&s->inbox)) {
+        struct vc__stream_item *m =
+            cds_list_entry(s->inbox.next, struct vc__stream_item, node);
+
+        cds_list_del(&m->node);
+        free(m);
+    }
+    vc_reply_free(s->last);
+    s->last = NULL;
+}
+
+void
+vc__stream_fini(struct vc_stream *s)
+{
+    vc__stream_drop(s);
+    free(s->events);
+    pthread_mutex_destroy(&s->lock);
+}
+
+void
+vc__stream_put(struct vc_stream *s)
+{
+    /* Release and acquire: the last one sees what all others did. */
+    if (atomic_fetch_sub_explicit(&s->holders, 1, memory_order_acq_rel) == 1)
+        s->ops->free(s);
+}
+
+/* --- waiting ----------------------------------------------------------- */
+
+void
+vc__stream_changed(struct vc_stream *s)
+{
+    if (s->events != NULL)
+        vc__stream_events_stir(s);
+    while (!cds_list_empty(&s->waiters)) {
+        struct waiting *w =
+            cds_list_entry(s->waiters.next, struct waiting, node);
+
+        cds_list_del_init(&w->node);
+        vc__waiter_done(&w->waiter);
+    }
+}
+
+bool
+vc__stream_wait(struct vc_stream *s, uint64_t until)
+{
+    struct waiting w;
+    bool changed;
+
+    vc__waiter_init(&w.waiter);
+    cds_list_add_tail(&w.node, &s->waiters);
+    pthread_mutex_unlock(&s->lock);
+    changed = vc__engine_wait(s->engine, &w.waiter, until);
+    pthread_mutex_lock(&s->lock);
+    /* After this nobody tells it any more. */
+    if (!changed && !vc__waiter_is_done(&w.waiter))
+        cds_list_del(&w.node);
+    return changed;
+}
+
+/* --- what comes -------------------------------------------------------- */
+
+static void
+end_with(struct vc_stream *s, enum vc__stream_event why,
+         const struct vc__error *error)
+{
+    if (vc__stream_on(s, why) == VC__STREAM_DO_END)
+        s->error = *error;
+    vc__stream_changed(s);
+}
+
+void
+vc__stream_end(struct vc_stream *s, enum vc__stream_event why,
+               const struct vc__error *error)
+{
+    pthread_mutex_lock(&s->lock);
+    end_with(s, why, error);
+    pthread_mutex_unlock(&s->lock);
+}
+
+bool
+vc__stream_half(struct vc_stream *s)
+{
+    bool good;
+
+    pthread_mutex_lock(&s->lock);
+    good = vc__stream_on(s, VC__STREAM_EV_HALF) != VC__STREAM_DO_BREAK;
+    vc__stream_changed(s);
+    pthread_mutex_unlock(&s->lock);
+    return good;
+}
+
+bool
+vc__stream_hears(struct vc_stream *s)
+{
+    bool hears;
+
+    pthread_mutex_lock(&s->lock);
+    hears = s->state == VC__STREAM_OPEN || s->state == VC__STREAM_HALF_LOCAL;
+    pthread_mutex_unlock(&s->lock);
+    return hears;
+}
+
+bool
+vc__stream_expects(struct vc_stream *s, uint32_t len)
+{
+    enum vc__stream_action action;
+    bool good;
+
+    pthread_mutex_lock(&s->lock);
+    action = vc__stream_on(s, VC__STREAM_EV_MESSAGE);
+    good = action == VC__STREAM_DO_NOTHING ||
+           (action == VC__STREAM_DO_IT &&
+            vc__inflow_fits(&s->in, vc__stream_cost(len)));
+    pthread_mutex_unlock(&s->lock);
+    return good;
+}
+
+static struct vc__stream_item *
+message_new(const uint8_t *body, uint32_t len)
+{
+    struct vc__stream_item *m = malloc(sizeof *m + len);
+
+    if (m == NULL)
+        return NULL;
+    m->len = len;
+    if (len > 0)
+        memcpy(m->body, body, len);
+    return m;
+}
+
+/* A message that is lost ends the call at this end: those after it would be
+ * taken for it. */
+static void
+message_lost(struct vc_stream *s, const char *why)
+{
+    struct vc__error error;
+
+    vc__error_put(&error, VC_RESOURCE_EXHAUSTED, "a message of %s was lost: %s",
+                  s->method, why);
+    error.outcome = VC_OUTCOME_UNKNOWN;
+    end_with(s, VC__STREAM_EV_MESSAGE_LOST, &error);
+}
+
+bool
+vc__stream_message(struct vc_stream *s, const uint8_t *body, uint32_t len,
+                   const char *loss)
+{
+    struct vc__stream_item *m = loss == NULL ? message_new(body, len) : NULL;
+    enum vc__stream_action action;
+    bool good;
+
+    pthread_mutex_lock(&s->lock);
+    action = vc__stream_on(s, VC__STREAM_EV_MESSAGE);
+    good = action == VC__STREAM_DO_NOTHING ||
+           (action == VC__STREAM_DO_IT &&
+            vc__inflow_arrived(&s->in, vc__stream_cost(len)));
+    if (!good || action == VC__STREAM_DO_NOTHING) {
+        free(m);
+    } else if (m == NULL) {
+        message_lost(s, loss != NULL ? loss : "out of memory");
+    } else {
+        cds_list_add_tail(&m->node, &s->inbox);
+        vc__stream_changed(s);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return good;
+}
+
+bool
+vc__stream_window(struct vc_stream *s, uint32_t end)
+{
+    bool good;
+
+    pthread_mutex_lock(&s->lock);
+    good = vc__stream_on(s, VC__STREAM_EV_WINDOW) == VC__STREAM_DO_NOTHING ||
+           vc__outflow_window(&s->out, end);
+    vc__stream_changed(s);
+    pthread_mutex_unlock(&s->lock);
+    return good;
+}
+
+/* --- how it ended ---------------------------------------------------------- */
+
+enum vc_status
+vc__stream_status(struct vc_stream *s)
+{
+    struct vc__error error;
+
+    pthread_mutex_lock(&s->lock);
+    error = s->error;
+    pthread_mutex_unlock(&s->lock);
+    return error.status == VC_OK ? VC_OK : vc__error_raise(&error);
+}
+
+/* Whether its handler ran is as the stream has it: the deadline may have passed
+ * before anything was sent. */
+enum vc_status
+vc__stream_late(struct vc_stream *s)
+{
+    struct vc__error error;
+
+    s->ops->expire(s);
+    vc__error_put(&error, VC_DEADLINE_EXCEEDED,
+                  "the time allowed for %s ran out", s->method);
+    pthread_mutex_lock(&s->lock);
+    error.outcome =
+        s->error.status == VC_OK ? VC_OUTCOME_UNKNOWN : s->error.outcome;
+    pthread_mutex_unlock(&s->lock);
+    return vc__error_raise(&error);
+}
+
+/* --- receiving --------------------------------------------------------- */
+
+/* May the program ask for another message? A client's does so until it knows
+ * how the call has ended. */
+static bool
+is_awaited(struct vc_stream *s)
+{
+    return cds_list_empty(&s->inbox) &&
+           (s->of_server ? !vc__stream_is_heard(s->state)
+                         : s->state != VC__STREAM_ENDED);
+}
+
+/* The next message; NULL at the end, or *late. */
+static struct vc__stream_item *
+message_take(struct vc_stream *s, bool *late)
+{
+    struct vc__stream_item *m = NULL;
+
+    *late = false;
+    pthread_mutex_lock(&s->lock);
+    while (is_awaited(s) && !*late)
+        *late = !vc__stream_wait(s, s->due) && is_awaited(s);
+    if (!cds_list_empty(&s->inbox)) {
+        m = cds_list_entry(s->inbox.next, struct vc__stream_item, node);
+        cds_list_del(&m->node);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return m;
+}
+
+/* There is room again for as much. Without memory the sender is told with the
+ * next one. */
+void
+vc__stream_taken(struct vc_stream *s, uint32_t len)
+{
+    uint32_t cost = vc__stream_cost(len), told, end;
+    bool tell;
+
+    pthread_mutex_lock(&s->lock);
+    told = s->in.told;
+    tell = vc__inflow_taken(&s->in, cost) && !vc__stream_is_heard(s->state);
+    end = s->in.told;
+    pthread_mutex_unlock(&s->lock);
+    if (!tell || vc__stream_tell(s, VC__FRAME_WINDOW, end))
+        return;
+    pthread_mutex_lock(&s->lock);
+    s->in.told = told;
+    pthread_mutex_unlock(&s->lock);
+}
+
+static enum vc_status
+item_check(const struct vc_stream *s, size_t size)
+{
+    if (s->max_reply == 0 || s->of_server || size <= s->max_reply)
+        return VC_OK;
+    return vc__fail(VC_RESOURCE_EXHAUSTED,
+                    "a message of %s has %zu bytes, its max_reply is %u",
+                    s->method, size, s->max_reply);
+}
+
+enum vc_status
+vc__stream_unpack(struct vc_stream *s, const struct vc__stream_item *m,
+                  void **message)
+{
+    enum vc_status status = item_check(s, m->len);
+    struct vc__reply *r;
+    const char *fault;
+
+    if (status != VC_OK)
+        return status;
+    r = vc__reply_take(s->replies, s->memory);
+    if (r == NULL)
+        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    *message = vc__codec_unpack(s->receives, &r->allocator, s->memory, m->body,
+                                m->len, &fault);
+    if (*message != NULL)
+        return VC_OK;
+    vc__reply_give(r);
+    return vc__fail(s->of_server ? VC_INVALID_ARGUMENT : VC_INTERNAL,
+                    "a message of %s is no %s: %s", s->method,
+                    s->receives->desc->name, fault);
+}
+
+enum vc_status
+vc_stream_receive(struct vc_stream *s, void **message)
+{
+    struct vc__stream_item *m;
+    enum vc_status status;
+    bool late;
+
+    if (s->events != NULL)
+        return vc__fail(VC_FAILED_PRECONDITION,
+                        "the messages of %s are given to its callbacks",
+                        s->method);
+    m = message_take(s, &late);
+    if (m == NULL) {
+        *message = NULL;
+        return late ? vc__stream_late(s) : vc__stream_status(s);
+    }
+    status = vc__stream_unpack(s, m, message);
+    vc__stream_taken(s, m->len);
+    free(m);
+    if (status == VC_OK && s->interception != NULL)
+        vc__interception_message(
+            s->interception,
+            s->of_server ? VC_MESSAGE_REQUEST : VC_MESSAGE_REPLY, *message);
+    return status;
+}
+
+void
+vc__stream_await_written(struct vc_stream *s)
+{
+    pthread_mutex_lock(&s->lock);
+    while (s->state != VC__STREAM_ENDED)
+        vc__stream_wait(s, VC__FOREVER);
+    pthread_mutex_unlock(&s->lock);
+}
+
+void
+vc__stream_await(struct vc_stream *s)
+{
+    bool ended;
+
+    pthread_mutex_lock(&s->lock);
+    while (s->state != VC__STREAM_ENDED && vc__stream_wait(s, s->due))
+        continue;
+    ended = s->state == VC__STREAM_ENDED;
+    pthread_mutex_unlock(&s->lock);
+    if (!ended)
+        s->ops->expire(s);
+}

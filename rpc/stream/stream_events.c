@@ -1,0 +1,457 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See rpc/stream/stream_events.h. */
+#include "rpc/stream/stream_events.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpc/interceptor.h"
+
+/* Callbacks that run before others have their turn. */
+#define BATCH 32u
+
+/* What is to run. */
+enum due {
+    DUE_NONE,
+    DUE_HALF, /* nothing of the program: the word that no more will come */
+    DUE_WRITABLE,
+    DUE_MESSAGE,
+    DUE_LAST, /* the message of the reply */
+    DUE_HALF_CLOSE,
+    DUE_CANCEL,
+    DUE_END,
+};
+
+/* --- what is due; all under the lock --------------------------------------- */
+
+static bool
+is_paused(const struct vc_stream *s)
+{
+    return s->events->paused && !s->events->hurried;
+}
+
+/* A pause holds back no bad end, and nothing waits for a program that
+ * has closed. */
+static bool
+is_given_up(const struct vc_stream *s)
+{
+    return s->events->closed || s->events->spoiled ||
+           (is_paused(s) && s->error.status != VC_OK);
+}
+
+static enum due
+end_due(struct vc_stream *s)
+{
+    if (is_given_up(s))
+        return DUE_END;
+    if (is_paused(s) && (!cds_list_empty(&s->inbox) || s->last != NULL))
+        return DUE_NONE;
+    if (!cds_list_empty(&s->inbox))
+        return DUE_MESSAGE;
+    return s->last != NULL ? DUE_LAST : DUE_END;
+}
+
+/* A server's stream ends when its call does: until then it is only broken. */
+static bool
+is_final(const struct vc_stream *s)
+{
+    return s->of_server ? s->events->closed : s->state == VC__STREAM_ENDED;
+}
+
+static bool
+has_room(const struct vc_stream *s)
+{
+    const struct vc__stream_events *ev = s->events;
+
+    return ev->wants && !s->long_out &&
+           vc__stream_fits(s->out.sent, s->out.end, ev->room);
+}
+
+static enum due
+due_of(struct vc_stream *s)
+{
+    const struct vc__stream_events *ev = s->events;
+
+    if (ev->over)
+        return DUE_NONE;
+    if (is_final(s))
+        return end_due(s);
+    if (ev->closed)
+        return DUE_NONE;
+    if (s->state == VC__STREAM_ENDED)
+        return ev->cancelled ? DUE_NONE : DUE_CANCEL;
+    if (ev->half_due && !s->long_out)
+        return DUE_HALF;
+    if (has_room(s))
+        return DUE_WRITABLE;
+    if (!cds_list_empty(&s->inbox))
+        return is_paused(s) ? DUE_NONE : DUE_MESSAGE;
+    return vc__stream_is_heard(s->state) && !ev->half_told ? DUE_HALF_CLOSE
+                                                           : DUE_NONE;
+}
+
+/* What is due from now on was known. */
+static void
+due_note(struct vc__stream_events *ev, enum due due)
+{
+    ev->half_due &= due != DUE_HALF;
+    ev->wants &= due != DUE_WRITABLE;
+    ev->half_told |= due == DUE_HALF_CLOSE;
+    ev->cancelled |= due == DUE_CANCEL;
+    ev->over |= due == DUE_END;
+}
+
+/* --- running them ---------------------------------------------------------- */
+
+static void
+message_give(struct vc_stream *s, void *message)
+{
+    const struct vc__stream_events *ev = s->events;
+
+    if (s->interception != NULL)
+        vc__interception_message(
+            s->interception,
+            s->of_server ? VC_MESSAGE_REQUEST : VC_MESSAGE_REPLY, message);
+    if (ev->to.on_message != NULL)
+        ev->to.on_message(s, message, ev->arg);
+    else
+        vc_reply_free(message);
+}
+
+/* One that is none, or for which there is no memory, ends the call, however it
+ * ended else: those behind it would be taken for it. */
+static void
+spoil(struct vc_stream *s)
+{
+    struct vc__error error = *vc__error_last();
+    bool ends;
+
+    error.outcome = VC_OUTCOME_EXECUTED;
+    pthread_mutex_lock(&s->lock);
+    ends = vc__stream_on(s, VC__STREAM_EV_MESSAGE_LOST) == VC__STREAM_DO_END;
+    if (ends || s->error.status == VC_OK)
+        s->error = error;
+    s->events->spoiled = true;
+    vc__stream_changed(s);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void
+item_give(struct vc_stream *s, struct vc__stream_item *item)
+{
+    uint32_t len = item->len;
+    void *message;
+    bool good = vc__stream_unpack(s, item, &message) == VC_OK;
+
+    free(item);
+    if (!good) {
+        spoil(s);
+        return;
+    }
+    message_give(s, message);
+    vc__stream_taken(s, len);
+}
+
+static void
+end_give(struct vc_stream *s)
+{
+    const struct vc__stream_events *ev = s->events;
+    enum vc_status status = s->ops->over(s);
+
+    if (ev->to.on_end != NULL)
+        ev->to.on_end(s, status, ev->arg);
+    s->ops->told(s);
+}
+
+static void
+half_give(struct vc_stream *s)
+{
+    if (vc__stream_tell_half(s))
+        return;
+    pthread_mutex_lock(&s->lock); /* without memory: with the next word */
+    s->events->half_due =
+        vc__stream_on(s, VC__STREAM_EV_HALF_CLOSES) == VC__STREAM_DO_IT;
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void
+give(struct vc_stream *s, enum due due, struct vc__stream_item *item,
+     void *last)
+{
+    const struct vc_stream_events *to = &s->events->to;
+    void *arg = s->events->arg;
+
+    if (due == DUE_HALF)
+        half_give(s);
+    else if (due == DUE_MESSAGE)
+        item_give(s, item);
+    else if (due == DUE_LAST)
+        message_give(s, last);
+    else if (due == DUE_WRITABLE && to->on_writable != NULL)
+        to->on_writable(s, arg);
+    else if (due == DUE_HALF_CLOSE && to->on_half_close != NULL)
+        to->on_half_close(s, arg);
+    else if (due == DUE_CANCEL && to->on_cancel != NULL)
+        to->on_cancel(s, vc__stream_status(s), arg);
+    else if (due == DUE_END)
+        end_give(s);
+}
+
+enum turn {
+    TURN_OVER, /* nothing is due, and the next to stir it begins anew */
+    TURN_MORE, /* something is, for another turn */
+    TURN_END,  /* and never will be */
+};
+
+/* Under the lock. */
+static enum turn
+turn_end(struct vc_stream *s, enum due due)
+{
+    if (due != DUE_NONE)
+        return TURN_MORE;
+    s->events->busy = false;
+    return TURN_OVER;
+}
+
+/* Runs what is due first. */
+static enum due
+turn_one(struct vc_stream *s, enum turn *turn)
+{
+    struct vc__stream_events *ev = s->events;
+    struct vc__stream_item *item = NULL;
+    void *last = NULL;
+    enum due due;
+
+    pthread_mutex_lock(&s->lock);
+    due = due_of(s);
+    if (due == DUE_NONE || (due == DUE_END && !ev->settled)) {
+        *turn = turn_end(s, due);
+        pthread_mutex_unlock(&s->lock);
+        return DUE_NONE;
+    }
+    due_note(ev, due);
+    if (due == DUE_MESSAGE) {
+        item = cds_list_entry(s->inbox.next, struct vc__stream_item, node);
+        cds_list_del(&item->node);
+    } else if (due == DUE_LAST) {
+        last = s->last;
+        s->last = NULL;
+    } else if (due == DUE_END || due == DUE_CANCEL) {
+        vc__stream_drop(s);
+    }
+    pthread_mutex_unlock(&s->lock);
+    give(s, due, item, last);
+    return due;
+}
+
+static enum turn
+turn_run(struct vc_stream *s)
+{
+    enum turn turn = TURN_MORE;
+
+    for (unsigned i = 0; i < BATCH; i++) {
+        enum due due = turn_one(s, &turn);
+
+        if (due == DUE_NONE)
+            return turn;
+        if (due == DUE_END)
+            return TURN_END;
+    }
+    return TURN_MORE;
+}
+
+/* --- turns ----------------------------------------------------------------- */
+
+static void begin(struct vc__task *task);
+
+static void
+begin_post(struct vc__stream_events *ev)
+{
+    ev->task.run = begin;
+    vc__engine_post(ev->stream->engine, &ev->task);
+}
+
+/* As a handler. The engine may be another's when it is resumed. */
+static void
+run(struct vc__task *task)
+{
+    struct vc__stream_events *ev =
+        caa_container_of(task, struct vc__stream_events, task);
+    struct vc_stream *s = ev->stream;
+    struct vc__stint *stint = vc__engine_release(s->engine);
+    enum turn turn = turn_run(s);
+
+    vc__engine_resume(stint);
+    if (turn == TURN_MORE)
+        begin_post(ev);
+    else if (turn == TURN_END)
+        s->ops->left(s);
+}
+
+static void
+on_deadline(struct vc__timer *timer)
+{
+    struct vc_stream *s =
+        caa_container_of(timer, struct vc__stream_events, timer)->stream;
+    struct vc__error error;
+
+    vc__error_put(&error, VC_DEADLINE_EXCEEDED,
+                  "the time allowed for %s ran out", s->method);
+    error.outcome = VC_OUTCOME_UNKNOWN;
+    s->ops->give_up(s, &error);
+}
+
+static void
+timer_arm(struct vc__stream_events *ev)
+{
+    struct vc_stream *s = ev->stream;
+    struct vc__error error;
+
+    ev->armed = true;
+    if (s->due == VC__FOREVER ||
+        vc__timer_start(&s->engine->timers, &ev->timer, s->due, on_deadline))
+        return;
+    vc__error_put(&error, VC_RESOURCE_EXHAUSTED, "out of memory for a timer");
+    error.outcome = VC_OUTCOME_UNKNOWN;
+    s->ops->give_up(s, &error);
+}
+
+/* On the holder: the timer is its. */
+static void
+begin(struct vc__task *task)
+{
+    struct vc__stream_events *ev =
+        caa_container_of(task, struct vc__stream_events, task);
+    struct vc_stream *s = ev->stream;
+    bool final;
+
+    if (!ev->armed)
+        timer_arm(ev);
+    pthread_mutex_lock(&s->lock);
+    final = is_final(s);
+    ev->settled |= final;
+    pthread_mutex_unlock(&s->lock);
+    if (final)
+        vc__timer_stop(&s->engine->timers, &ev->timer);
+    ev->task.run = run;
+    vc__engine_handle(s->engine, &ev->task);
+}
+
+/* Under the lock. */
+static void
+turn_begin(struct vc__stream_events *ev)
+{
+    ev->busy = true;
+    begin_post(ev);
+}
+
+/* --- for the stream -------------------------------------------------------- */
+
+struct vc__stream_events *
+vc__stream_events_new(const struct vc_stream_events *to, void *arg)
+{
+    struct vc__stream_events *ev;
+
+    if (to == NULL || to->size < sizeof to->size) {
+        vc__fail(VC_INVALID_ARGUMENT,
+                 "events: set them by VC_STREAM_EVENTS_INIT");
+        return NULL;
+    }
+    ev = calloc(1, sizeof *ev);
+    if (ev == NULL) {
+        vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+        return NULL;
+    }
+    memcpy(&ev->to, to, to->size < sizeof ev->to ? to->size : sizeof ev->to);
+    ev->arg = arg;
+    ev->waits = true;
+    return ev;
+}
+
+void
+vc__stream_events_join(struct vc_stream *s, struct vc__stream_events *ev,
+                       bool hears_half)
+{
+    ev->stream = s;
+    ev->half_told = !hears_half;
+    pthread_mutex_lock(&s->lock);
+    s->events = ev;
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* The first turn arms the timer. */
+void
+vc__stream_events_open(struct vc_stream *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->events->waits = false;
+    turn_begin(s->events);
+    pthread_mutex_unlock(&s->lock);
+}
+
+void
+vc__stream_events_close(struct vc_stream *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->events->closed = true;
+    vc__stream_events_stir(s);
+    pthread_mutex_unlock(&s->lock);
+}
+
+void
+vc__stream_events_hurry(struct vc_stream *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->events->hurried = true;
+    vc__stream_events_stir(s);
+    pthread_mutex_unlock(&s->lock);
+}
+
+void
+vc__stream_events_stir(struct vc_stream *s)
+{
+    struct vc__stream_events *ev = s->events;
+
+    if (!ev->busy && !ev->waits && due_of(s) != DUE_NONE)
+        turn_begin(ev);
+}
+
+void
+vc__stream_events_want(struct vc_stream *s, uint32_t cost)
+{
+    s->events->wants = true;
+    s->events->room = cost;
+}
+
+void
+vc__stream_events_half(struct vc_stream *s)
+{
+    s->events->half_due = true;
+}
+
+/* --- for programs ---------------------------------------------------------- */
+
+static void
+paused_set(struct vc_stream *s, bool paused)
+{
+    if (s->events == NULL)
+        return;
+    pthread_mutex_lock(&s->lock);
+    s->events->paused = paused;
+    vc__stream_events_stir(s);
+    pthread_mutex_unlock(&s->lock);
+}
+
+void
+vc_stream_pause(struct vc_stream *s)
+{
+    paused_set(s, true);
+}
+
+void
+vc_stream_resume(struct vc_stream *s)
+{
+    paused_set(s, false);
+}

@@ -1,0 +1,364 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What a stream sends, on either side: its frames, and the messages that the
+ * window lets go. */
+#include "rpc/stream/stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpc/codec/outgoing.h"
+#include "rpc/interceptor.h"
+#include "rpc/stream/stream_events.h"
+
+/* --- frames -------------------------------------------------------------- */
+
+struct stream_send {
+    struct vc__send send;
+    struct vc_stream *stream;
+    uint8_t body[]; /* metadata, message */
+};
+
+/* Under the lock of the link. */
+static void
+send_done(struct vc__send *send, enum vc__send_end end)
+{
+    struct stream_send *ss = caa_container_of(send, struct stream_send, send);
+    struct vc_stream *s = ss->stream;
+
+    (void)end;
+    if (vc__send_is_long(send)) {
+        pthread_mutex_lock(&s->lock);
+        s->long_out = false;
+        if (s->behind != NULL)
+            vc__engine_post(s->engine, s->behind);
+        s->behind = NULL;
+        vc__stream_changed(s);
+        vc__engine_stir(s->engine); /* whoever pushes the link may do this */
+        pthread_mutex_unlock(&s->lock);
+    }
+    free(ss);
+    vc__stream_put(s);
+}
+
+static struct stream_send *
+send_new(struct vc_stream *s, enum vc__frame_type type, uint16_t before,
+         uint32_t len)
+{
+    struct stream_send *ss = malloc(sizeof *ss + before + len);
+
+    if (ss == NULL)
+        return NULL;
+    memset(&ss->send, 0, sizeof ss->send);
+    ss->send.frame.type = (uint8_t)type;
+    ss->send.frame.metadata = ss->body;
+    ss->send.frame.metadata_len = before;
+    ss->send.frame.body_len = len;
+    ss->send.body = ss->body + before;
+    ss->send.of_reply = s->of_server;
+    ss->send.done = send_done;
+    ss->stream = s;
+    vc__stream_hold(s);
+    return ss;
+}
+
+static void
+send_drop(struct stream_send *ss)
+{
+    vc__stream_put(ss->stream);
+    free(ss);
+}
+
+bool
+vc__stream_tell(struct vc_stream *s, enum vc__frame_type type, uint32_t value)
+{
+    struct stream_send *ss = send_new(s, type, 0, 0);
+
+    if (ss == NULL)
+        return false;
+    ss->send.frame.deadline = value;
+    if (s->ops->put(s, &ss->send))
+        return true;
+    send_drop(ss);
+    return false;
+}
+
+static enum vc_status
+sent_enough(const struct vc_stream *s)
+{
+    return vc__fail(VC_FAILED_PRECONDITION,
+                    "%s: nothing can be sent any more, the stream was finished",
+                    s->method);
+}
+
+/* May a message of so many bytes go now? Then it has gone. Under the lock. */
+static bool
+room_take(struct vc_stream *s, uint32_t len)
+{
+    return !s->long_out && vc__outflow_take(&s->out, vc__stream_cost(len));
+}
+
+/* Why the program may not send: for window_fail(). Under the lock. */
+static enum vc_status
+refusal(const struct vc_stream *s)
+{
+    return s->state == VC__STREAM_ENDED ? VC_CANCELLED : VC_FAILED_PRECONDITION;
+}
+
+/* Waits until the window lets a message of so many bytes go. If not, the status
+ * is for window_fail(). */
+static enum vc_status
+window_await(struct vc_stream *s, uint32_t len)
+{
+    enum vc_status status = VC_OK;
+
+    pthread_mutex_lock(&s->lock);
+    while (status == VC_OK) {
+        if (vc__stream_on(s, VC__STREAM_EV_SENDS) != VC__STREAM_DO_IT)
+            status = refusal(s);
+        else if (room_take(s, len))
+            break;
+        else if (!vc__stream_wait(s, s->due) && s->state != VC__STREAM_ENDED)
+            status = VC_DEADLINE_EXCEEDED;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return status;
+}
+
+/* The call has ended: well, but nobody reads on; or not. */
+static enum vc_status
+send_ended(struct vc_stream *s)
+{
+    enum vc_status status = vc__stream_status(s);
+
+    return status != VC_OK
+               ? status
+               : vc__fail(VC_FAILED_PRECONDITION,
+                          "%s has ended: the other end takes no more messages",
+                          s->method);
+}
+
+static enum vc_status
+window_fail(struct vc_stream *s, enum vc_status why)
+{
+    switch (why) {
+    case VC_CANCELLED:
+        return send_ended(s);
+    case VC_DEADLINE_EXCEEDED:
+        return vc__stream_late(s);
+    default:
+        return sent_enough(s);
+    }
+}
+
+/* Waits for the last part. When the call ends first, a client leaves the rest
+ * to the link, for its server drops it. A server's reply may not come between
+ * the parts: its handler waits on until its client has taken them, or is
+ * gone. */
+static enum vc_status
+gone_await(struct vc_stream *s)
+{
+    uint64_t until = s->due;
+    bool all;
+
+    pthread_mutex_lock(&s->lock);
+    while (s->long_out && (s->of_server || s->state != VC__STREAM_ENDED)) {
+        if (vc__stream_wait(s, until))
+            continue;
+        pthread_mutex_unlock(&s->lock);
+        s->ops->expire(s);
+        until = VC__FOREVER;
+        pthread_mutex_lock(&s->lock);
+    }
+    all = !s->long_out;
+    pthread_mutex_unlock(&s->lock);
+    return all ? VC_OK : send_ended(s);
+}
+
+static void
+long_set(struct vc_stream *s, bool is_out)
+{
+    pthread_mutex_lock(&s->lock);
+    s->long_out = is_out;
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* A long message goes in parts, and no other of the stream may come between:
+ * *is_long, and the next waits for its last. When the link is lost it is done,
+ * too. */
+static enum vc_status
+message_go(struct vc_stream *s, struct stream_send *ss, bool *is_long)
+{
+    *is_long = vc__send_is_long(&ss->send);
+    if (*is_long)
+        long_set(s, true);
+    if (s->ops->put(s, &ss->send))
+        return VC_OK;
+    if (*is_long)
+        long_set(s, false);
+    send_drop(ss);
+    return send_ended(s);
+}
+
+static enum vc_status
+measure(struct vc_stream *s, const void *message, struct vc__packing *packing)
+{
+    struct vc__outgoing o = {
+        .what = "message",
+        .method = s->method,
+        .peer = s->of_server ? "client" : "server",
+        .reply_max = s->of_server ? s->max_reply : 0,
+    };
+
+    pthread_mutex_lock(&s->lock);
+    o.peer_max = s->most;
+    pthread_mutex_unlock(&s->lock);
+    return vc__outgoing_measure(&o, s->sends, message, packing);
+}
+
+static uint16_t
+initial_of(const struct vc_stream *s, uint8_t *out)
+{
+    return s->began || s->ops->initial == NULL ? 0 : s->ops->initial(s, out);
+}
+
+/* A message that had its room does not go. The callbacks may have found
+ * meanwhile that there is none. */
+static void
+room_return(struct vc_stream *s, uint32_t len)
+{
+    pthread_mutex_lock(&s->lock);
+    vc__outflow_return(&s->out, vc__stream_cost(len));
+    if (s->events != NULL)
+        vc__stream_events_stir(s);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* For one that has its room in the window. */
+static enum vc_status
+message_send(struct vc_stream *s, const void *message,
+             struct vc__packing *packing, bool *is_long)
+{
+    uint16_t before = initial_of(s, NULL);
+    struct stream_send *ss =
+        send_new(s, VC__FRAME_MESSAGE, before, (uint32_t)packing->size);
+
+    if (ss == NULL) {
+        room_return(s, (uint32_t)packing->size);
+        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    }
+    initial_of(s, ss->body);
+    s->began = true;
+    vc__codec_pack(s->sends, packing, message, ss->body + before);
+    if (s->interception != NULL)
+        vc__interception_message(
+            s->interception,
+            s->of_server ? VC_MESSAGE_REPLY : VC_MESSAGE_REQUEST, message);
+    return message_go(s, ss, is_long);
+}
+
+enum vc_status
+vc_stream_send(struct vc_stream *s, const void *message)
+{
+    struct vc__packing packing;
+    enum vc_status status = measure(s, message, &packing);
+    bool is_long;
+
+    if (status != VC_OK)
+        return status;
+    status = window_await(s, (uint32_t)packing.size);
+    if (status != VC_OK)
+        return window_fail(s, status);
+    status = message_send(s, message, &packing, &is_long);
+    return status == VC_OK && is_long ? gone_await(s) : status;
+}
+
+/* Takes room for a message, or has the callbacks told when there is some. If
+ * not, the status is for window_fail(). */
+static enum vc_status
+window_try(struct vc_stream *s, uint32_t len, bool *sent)
+{
+    enum vc_status status = VC_OK;
+
+    pthread_mutex_lock(&s->lock);
+    if (vc__stream_on(s, VC__STREAM_EV_SENDS) != VC__STREAM_DO_IT)
+        status = refusal(s);
+    else if (room_take(s, len))
+        *sent = true;
+    else
+        vc__stream_events_want(s, vc__stream_cost(len));
+    pthread_mutex_unlock(&s->lock);
+    return status;
+}
+
+enum vc_status
+vc_stream_try_send(struct vc_stream *s, const void *message, bool *sent)
+{
+    struct vc__packing packing;
+    enum vc_status status;
+    bool is_long;
+
+    *sent = false;
+    if (s->events == NULL)
+        return vc__fail(VC_FAILED_PRECONDITION,
+                        "%s has no callbacks: vc_stream_send() waits",
+                        s->method);
+    status = measure(s, message, &packing);
+    if (status != VC_OK)
+        return status;
+    status = window_try(s, (uint32_t)packing.size, sent);
+    if (status != VC_OK)
+        return window_fail(s, status);
+    if (!*sent)
+        return VC_OK;
+    status = message_send(s, message, &packing, &is_long);
+    *sent = status == VC_OK;
+    return status;
+}
+
+/* --- half-close ---------------------------------------------------------- */
+
+/* The word may not come between the parts of a message: then the callbacks'
+ * thread sends it. True: it is to be sent
+ * now. */
+static bool
+half_begin(struct vc_stream *s)
+{
+    bool now;
+
+    pthread_mutex_lock(&s->lock);
+    now = vc__stream_on(s, VC__STREAM_EV_HALF_CLOSES) == VC__STREAM_DO_IT;
+    if (now && s->long_out && s->events != NULL) {
+        vc__stream_events_half(s);
+        now = false;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return now;
+}
+
+bool
+vc__stream_tell_half(struct vc_stream *s)
+{
+    bool ended;
+
+    if (vc__stream_tell(s, VC__FRAME_HALF, 0))
+        return true;
+    pthread_mutex_lock(&s->lock);
+    /* When it has ended there is nobody to be told. */
+    ended = vc__stream_on(s, VC__STREAM_EV_NOT_TOLD) == VC__STREAM_DO_NOTHING;
+    pthread_mutex_unlock(&s->lock);
+    return ended;
+}
+
+enum vc_status
+vc_stream_half_close(struct vc_stream *s)
+{
+    if (s->of_server)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "%s: a handler ends its stream by returning",
+                        s->method);
+    if (half_begin(s) && !vc__stream_tell_half(s))
+        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    return VC_OK;
+}

@@ -1,0 +1,238 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Ends of an inproc:// connection that go while the other end does not look.
+ * Runtimes have no threads here, so that each end looks when the test says. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <malloc.h>
+
+#include "rpc/runtime.h"
+#include "tests/suite/fixture.h"
+
+#define TURNS    50u
+#define AWAIT_MS 10000u
+
+static void
+server_start(struct fixture *f)
+{
+    static const struct suite_probe_methods methods = {.echo = NULL};
+
+    strcpy(f->target, "inproc://ends");
+    assert_status(VC_OK, vc_runtime_new(NULL, &f->server_runtime));
+    assert_status(VC_OK, vc_server_new(f->server_runtime, NULL, &f->server));
+    assert_status(VC_OK, suite_probe_add(f->server, &methods, NULL));
+    assert_status(VC_OK, vc_server_listen(f->server, f->target));
+}
+
+/* Does what there is to do on this end, and no more. */
+static void
+turn(struct vc_runtime *runtime)
+{
+    for (unsigned i = 0; i < TURNS; i++)
+        vc_runtime_poll(runtime, 0);
+}
+
+/* --- a call that waits ---------------------------------------------------- */
+
+struct call {
+    bool over;
+    enum vc_status status;
+    enum vc_outcome outcome;
+    char text[256];
+};
+
+static void
+call_over(enum vc_status status, void *reply, void *arg)
+{
+    struct call *c = arg;
+
+    c->over = true;
+    c->status = status;
+    c->outcome = vc_error_outcome();
+    strncat(c->text, vc_error(), sizeof c->text - 1);
+    vc_reply_free(reply);
+}
+
+/* The client has said its hello then, and does not look for an answer. */
+static void
+call_begin(struct fixture *f, struct call *c,
+           const struct vc_channel_opts *opts)
+{
+    const Suite__Empty request = SUITE__EMPTY__INIT;
+
+    memset(c, 0, sizeof *c);
+    fixture_start_client(f, opts);
+    assert_status(VC_OK, suite_probe_count_async(f->channel, &request, NULL,
+                                                 call_over, c, NULL));
+    turn(f->runtime);
+    assert_false(c->over);
+}
+
+static void
+call_await(struct fixture *f, struct call *c)
+{
+    while (!c->over &&
+           vc_runtime_poll(f->runtime, AWAIT_MS) != VC_DEADLINE_EXCEEDED)
+        continue;
+    assert_true(c->over);
+    fixture_stop_client(f);
+}
+
+/* Nothing of the call was sent, so it has not run. */
+static void
+a_server_that_accepts_and_goes_has_not_run_a_call(void **state)
+{
+    struct fixture f;
+    struct call c;
+
+    (void)state;
+    server_start(&f);
+    call_begin(&f, &c, NULL);
+    turn(f.server_runtime);
+    fixture_stop_server(&f);
+    call_await(&f, &c);
+    assert_status(VC_UNAVAILABLE, c.status);
+    assert_int_equal(VC_OUTCOME_NOT_EXECUTED, c.outcome);
+}
+
+/* Also where nobody looks at the request afterwards. */
+static void
+a_server_that_closes_turns_away_who_has_asked(void **state)
+{
+    struct fixture f;
+    struct call c;
+
+    (void)state;
+    server_start(&f);
+    call_begin(&f, &c, NULL);
+    vc_server_close(f.server);
+    call_await(&f, &c);
+    assert_status(VC_UNAVAILABLE, c.status);
+    assert_non_null(strstr(c.text, "nothing listens at inproc://ends"));
+    vc_runtime_free(f.server_runtime);
+}
+
+/* --- memory ---------------------------------------------------------------- */
+
+/* Bytes that malloc() has given; 0 where it is not glibc's. */
+static size_t
+bytes_used(void)
+{
+    struct mallinfo2 info = mallinfo2();
+
+    return info.uordblks + info.hblkhd;
+}
+
+/* A connection's room, some 256 KB, goes with the attempt that made it. */
+static void
+attempts_at_a_deaf_server_leave_no_room_behind(void **state)
+{
+    struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+    struct fixture f;
+    size_t before;
+
+    (void)state;
+    opts.connect_timeout_ms = 10;
+    server_start(&f);
+    fixture_start_client(&f, &opts);
+    before = bytes_used();
+    for (unsigned i = 0; i < 20; i++)
+        assert_status(VC_UNAVAILABLE,
+                      vc_channel_connect(f.channel, &suite_probe_service));
+    assert_true(bytes_used() < before + (1u << 20));
+    fixture_stop_client(&f);
+    fixture_stop_server(&f);
+}
+
+/* --- a server that is gone -------------------------------------------------- */
+
+struct talk {
+    struct vc_runtime *runtime;
+    struct vc_channel *channel;
+    struct vc_stream *stream;
+};
+
+static void
+talk_say(struct talk *t)
+{
+    Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+
+    vc_stream_send(t->stream, &request);
+}
+
+/* It looks: the server's end is found gone. */
+static void
+talk_ends(struct talk *t)
+{
+    Suite__EchoReply *reply = NULL;
+
+    assert_int_not_equal(VC_OK, suite_streams_talk_receive(t->stream, &reply));
+}
+
+static void
+talk_begin(struct talk *t, const char *target)
+{
+    Suite__EchoReply *reply = NULL;
+
+    assert_status(VC_OK, vc_runtime_new(NULL, &t->runtime));
+    assert_status(VC_OK,
+                  vc_channel_open(t->runtime, target, NULL, &t->channel));
+    assert_status(VC_OK, suite_streams_talk(t->channel, NULL, &t->stream));
+    talk_say(t);
+    assert_status(VC_OK, suite_streams_talk_receive(t->stream, &reply));
+    vc_reply_free(reply);
+}
+
+static void
+talk_free(struct talk *t)
+{
+    vc_stream_close(t->stream);
+    vc_channel_close(t->channel);
+    vc_runtime_free(t->runtime);
+}
+
+/* Both links are into one queue: what one of them put there last stays in it
+ * when that one is over, and the other puts its packet behind it. */
+static void
+clients_of_a_server_that_is_gone_send_without_harm(void **state)
+{
+    struct fixture f;
+    struct talk one, two;
+
+    (void)state;
+    fixture_start_server(&f, 1, NULL);
+    talk_begin(&one, f.target);
+    talk_begin(&two, f.target);
+    fixture_stop_server(&f);
+    talk_say(&one);
+    talk_ends(&one);
+    talk_say(&two);
+    talk_ends(&two);
+    talk_free(&one);
+    talk_free(&two);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_server_that_accepts_and_goes_has_not_run_a_call),
+        cmocka_unit_test(a_server_that_closes_turns_away_who_has_asked),
+        cmocka_unit_test(attempts_at_a_deaf_server_leave_no_room_behind),
+        cmocka_unit_test(clients_of_a_server_that_is_gone_send_without_harm),
+    };
+
+    setenv("VC_TEST_ADDR", "inproc", 1);
+    /* Rooms are pages of their own: what is written to one that was given back
+     * is a fault. */
+    mallopt(M_MMAP_THRESHOLD, 1 << 16);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,110 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * rpc/server/redirect.h: which of a server's targets a client is told. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "rpc/server/redirect.h"
+
+#define DEVICE "rdma://10.9.0.1:7471"
+#define NAME   "inproc://a"
+
+/* Clients, by where they come from. */
+static const struct sockaddr of_device = {.sa_family = AF_INET6};
+static const struct sockaddr of_process = {.sa_family = AF_UNIX};
+
+/* What decide() answers. */
+static const char *decided[VC_REDIRECT_MAX];
+
+static unsigned
+decide(uint64_t service, const struct sockaddr *source,
+       const char *targets[VC_REDIRECT_MAX], void *arg)
+{
+    unsigned n = 0;
+
+    (void)service;
+    (void)source;
+    (void)arg;
+    while (n < VC_REDIRECT_MAX && decided[n] != NULL) {
+        targets[n] = decided[n];
+        n++;
+    }
+    return n;
+}
+
+static struct vc__redirect
+fixed(const char *one, const char *two)
+{
+    struct vc_server_opts opts = VC_SERVER_OPTS_INIT;
+    struct vc__redirect r;
+
+    opts.redirect[0] = one;
+    opts.redirect[1] = two;
+    assert_int_equal(vc__redirect_init(&r, &opts), VC_OK);
+    return r;
+}
+
+/* A client from `source` is sent to addresses of these families. */
+static void
+leads(const struct vc__redirect *r, const struct sockaddr *source, unsigned n,
+      const uint8_t *families)
+{
+    struct vc__reject reject = {.n_addrs = 0};
+
+    assert_true(vc__redirect_find(r, 1, source, &reject));
+    assert_int_equal(reject.reason, VC__REJECT_MOVED);
+    assert_int_equal(reject.n_addrs, n);
+    for (unsigned i = 0; i < n; i++)
+        assert_int_equal(reject.addrs[i].family, families[i]);
+    assert_string_equal(
+        reject.text, n > 0 ? "" : "the server's program names no good target");
+}
+
+static void
+a_client_is_told_targets_of_its_own_transport(void **state)
+{
+    const struct vc__redirect both = fixed(NAME, DEVICE);
+    const struct vc__redirect name = fixed(NAME, NULL);
+
+    (void)state;
+    leads(&both, &of_device, 1, (const uint8_t[]){4});
+    leads(&both, &of_process, 1, (const uint8_t[]){VC__REJECT_NAME});
+    leads(&name, &of_process, 1, (const uint8_t[]){VC__REJECT_NAME});
+    leads(&name, &of_device, 0, NULL);
+}
+
+static void
+what_a_program_decides_comes_first(void **state)
+{
+    struct vc__redirect r = fixed(DEVICE, NULL);
+    struct vc__reject reject = {.n_addrs = 0};
+
+    (void)state;
+    r.decide = decide;
+    decided[0] = "no target";
+    decided[1] = NAME;
+    leads(&r, &of_process, 1, (const uint8_t[]){VC__REJECT_NAME});
+    leads(&r, &of_device, 0, NULL);
+    decided[0] = NULL;
+    leads(&r, &of_device, 1, (const uint8_t[]){4});
+    r.n = 0;
+    assert_false(vc__redirect_find(&r, 1, &of_device, &reject));
+    assert_int_equal(reject.reason, 0);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_client_is_told_targets_of_its_own_transport),
+        cmocka_unit_test(what_a_program_decides_comes_first),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

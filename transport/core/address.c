@@ -1,0 +1,101 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See transport/core/address.h. */
+#include "transport/core/address.h"
+
+#include <inttypes.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/un.h>
+
+#include "transport/core/hash.h"
+#include "transport/core/le.h"
+
+static socklen_t
+addr_size(const struct sockaddr *addr)
+{
+    switch (addr->sa_family) {
+    case AF_INET6:
+        return sizeof(struct sockaddr_in6);
+    case AF_UNIX:
+        return sizeof(struct sockaddr_un);
+    default:
+        return sizeof(struct sockaddr_in);
+    }
+}
+
+/* Of one without a name there may be a redirect's key. */
+static const char *
+name_text(const struct sockaddr *addr, char text[VC__ADDR_TEXT])
+{
+    const char *name =
+        ((const struct sockaddr_un *)(const void *)addr)->sun_path;
+    uint64_t key;
+
+    if (name[0] != '\0') {
+        snprintf(text, VC__ADDR_TEXT, "inproc://%.*s", VC__ADDR_NAME - 1, name);
+        return text;
+    }
+    key = vc__get64((const uint8_t *)name + 1);
+    if (key == 0)
+        snprintf(text, VC__ADDR_TEXT, "this process");
+    else
+        snprintf(text, VC__ADDR_TEXT, "inproc://#%016" PRIx64, key);
+    return text;
+}
+
+const char *
+vc__addr_text(const struct sockaddr *addr, char text[VC__ADDR_TEXT])
+{
+    char host[64], port[8];
+
+    if (addr->sa_family == AF_UNIX)
+        return name_text(addr, text);
+    if (getnameinfo(addr, addr_size(addr), host, sizeof host, port, sizeof port,
+                    NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+        snprintf(text, VC__ADDR_TEXT, "?");
+    else
+        snprintf(text, VC__ADDR_TEXT,
+                 addr->sa_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
+    return text;
+}
+
+void
+vc__addr_copy(struct sockaddr_storage *out, const struct sockaddr *addr)
+{
+    memcpy(out, addr, addr_size(addr));
+}
+
+void
+vc__addr_name(struct sockaddr_storage *out, const char *name)
+{
+    struct sockaddr_un *un = (struct sockaddr_un *)out;
+
+    memset(out, 0, sizeof *out);
+    un->sun_family = AF_UNIX;
+    snprintf(un->sun_path, VC__ADDR_NAME, "%s", name);
+}
+
+void
+vc__addr_of_key(struct sockaddr_storage *out, const uint8_t key[VC__ADDR_KEY])
+{
+    struct sockaddr_un *un = (struct sockaddr_un *)out;
+
+    memset(out, 0, sizeof *out);
+    un->sun_family = AF_UNIX;
+    memcpy(un->sun_path + 1, key, VC__ADDR_KEY);
+}
+
+void
+vc__addr_key(const struct sockaddr_storage *addr, uint8_t key[VC__ADDR_KEY])
+{
+    const struct sockaddr_un *un = (const struct sockaddr_un *)addr;
+
+    if (un->sun_path[0] == '\0')
+        memcpy(key, un->sun_path + 1, VC__ADDR_KEY);
+    else
+        vc__put64(key, hash_64(un->sun_path, strlen(un->sun_path)));
+}

@@ -1,0 +1,407 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See transport/core/crew.h. */
+#include "transport/core/crew.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "transport/core/clock.h"
+#include "transport/core/engine.h"
+#include "transport/core/patrol.h"
+#include "transport/core/takeover.h"
+
+/* A handler that is seen again after so long keeps its engine no more. */
+#define LIMIT_US 100
+/* Looks at nothing new, after which the watcher rests. */
+#define QUIET_LOOKS 20
+/* When the system gives no thread, the next try. */
+#define RETRY_US 10000
+
+struct vc__watched {
+    struct vc__engine *engine;
+    uint64_t seen;
+};
+
+/* A thread. */
+struct vc__hand {
+    struct vc__crew *crew;
+    struct vc__hand *next;
+    pthread_t thread;
+    struct vc__waiter order;
+    struct vc__engine *engine; /* to serve; NULL: it is to end */
+    bool holds;                /* it is the holder already */
+    struct cds_list_head node; /* in crew->idle */
+};
+
+/* --- hands; all under the lock ----------------------------------------- */
+
+/* A holder may sleep, and handlers may run now, or it is to stop. */
+static void
+crew_kick(struct vc__crew *crew)
+{
+    for (unsigned i = 0; i < crew->n_engines; i++)
+        vc__engine_kick(crew->watched[i].engine);
+}
+
+/* After the number of those that are left has changed. */
+static void
+crew_count(struct vc__crew *crew)
+{
+    bool spent = crew->n_idle + crew->max - crew->n < crew->n_engines;
+
+    if (spent == atomic_load(&crew->spent))
+        return;
+    atomic_store(&crew->spent, spent);
+    if (!spent)
+        crew_kick(crew);
+}
+
+static void
+hand_order(struct vc__hand *h, struct vc__engine *e, bool holds)
+{
+    h->engine = e;
+    h->holds = holds;
+    vc__waiter_hand(&h->order);
+}
+
+static void
+hand_put(struct vc__hand *h)
+{
+    cds_list_add(&h->node, &h->crew->idle);
+    h->crew->n_idle++;
+    crew_count(h->crew);
+}
+
+static void *hand_main(void *arg);
+
+/* 0 with a new one in *out, or an errno. */
+static int
+hand_new(struct vc__crew *crew, struct vc__hand **out)
+{
+    struct vc__hand *h = calloc(1, sizeof *h);
+    int err;
+
+    if (h == NULL)
+        return ENOMEM;
+    h->crew = crew;
+    vc__waiter_init(&h->order);
+    err = pthread_create(&h->thread, NULL, hand_main, h);
+    if (err != 0) {
+        free(h);
+        return err;
+    }
+    h->next = crew->hands;
+    crew->hands = h;
+    crew->n++;
+    *out = h;
+    return 0;
+}
+
+/* One that is free, or new; NULL when there is none. */
+static struct vc__hand *
+hand_get(struct vc__crew *crew)
+{
+    struct vc__hand *h;
+
+    if (atomic_load(&crew->stop))
+        return NULL;
+    if (crew->n_idle > 0) {
+        h = cds_list_entry(crew->idle.next, struct vc__hand, node);
+        cds_list_del(&h->node);
+        crew->n_idle--;
+    } else {
+        if (crew->n >= crew->max || vc__now() < crew->retry)
+            return NULL;
+        if (hand_new(crew, &h) != 0) {
+            crew->retry = vc__now() + RETRY_US;
+            return NULL;
+        }
+    }
+    crew_count(crew);
+    return h;
+}
+
+/* --- what a hand does -------------------------------------------------- */
+
+/* It has nothing to serve any more. False when it is to end. */
+static bool
+hand_rest(struct vc__hand *h)
+{
+    struct vc__crew *crew = h->crew;
+    bool goes_on;
+
+    pthread_mutex_lock(&crew->lock);
+    goes_on = !atomic_load(&crew->stop);
+    if (goes_on)
+        hand_put(h);
+    pthread_mutex_unlock(&crew->lock);
+    return goes_on;
+}
+
+static void *
+hand_main(void *arg)
+{
+    struct vc__hand *h = arg;
+
+    do {
+        vc__waiter_sleep(&h->order, VC__FOREVER);
+        vc__waiter_take(&h->order);
+        if (h->engine == NULL)
+            break;
+        vc__engine_serve(h->engine, &h->crew->stop, h->holds);
+    } while (hand_rest(h));
+    return NULL;
+}
+
+bool
+vc__crew_lend(struct vc__crew *crew, struct vc__engine *e)
+{
+    struct vc__hand *h;
+
+    pthread_mutex_lock(&crew->lock);
+    h = hand_get(crew);
+    if (h != NULL)
+        hand_order(h, e, true);
+    pthread_mutex_unlock(&crew->lock);
+    return h != NULL;
+}
+
+/* --- the watcher ------------------------------------------------------- */
+
+void
+vc__crew_rouse(struct vc__crew *crew)
+{
+    if (atomic_exchange(&crew->resting, false))
+        vc__waiter_hand(&crew->rouse);
+}
+
+/* Without a thread to go on with the engine it stays with the handler. */
+static void
+crew_take(struct vc__crew *crew, struct vc__engine *e, uint64_t run)
+{
+    struct vc__hand *h;
+
+    pthread_mutex_lock(&crew->lock);
+    h = hand_get(crew);
+    if (h != NULL && vc__engine_take(e, run))
+        hand_order(h, e, true);
+    else if (h != NULL)
+        hand_put(h);
+    pthread_mutex_unlock(&crew->lock);
+}
+
+struct sight {
+    bool moved;   /* handlers have run since the last look */
+    bool handler; /* one that was not there then runs */
+};
+
+static struct sight
+crew_look(struct vc__crew *crew)
+{
+    struct sight sight = {false, false};
+
+    for (unsigned i = 0; i < crew->n_engines; i++) {
+        struct vc__watched *w = &crew->watched[i];
+        uint64_t run = atomic_load(&w->engine->run);
+        bool handler = vc__run_is_handler(run);
+
+        if (handler && run == w->seen)
+            crew_take(crew, w->engine, run);
+        sight.moved |= handler || run != w->seen;
+        sight.handler |= handler && run != w->seen;
+        w->seen = run;
+    }
+    return sight;
+}
+
+static bool
+has_moved(const struct vc__crew *crew)
+{
+    for (unsigned i = 0; i < crew->n_engines; i++)
+        if (atomic_load(&crew->watched[i].engine->run) != crew->watched[i].seen)
+            return true;
+    return atomic_load(&crew->stop);
+}
+
+static void
+crew_sleep(struct vc__crew *crew, uint64_t until)
+{
+    vc__waiter_sleep(&crew->rouse, until);
+    vc__waiter_take(&crew->rouse);
+}
+
+/* See vc__stint_release(). */
+static void
+crew_rest(struct vc__crew *crew)
+{
+    atomic_store(&crew->resting, true);
+    if (has_moved(crew))
+        atomic_store(&crew->resting, false);
+    else
+        crew_sleep(crew, VC__FOREVER);
+}
+
+/* Until the next look. */
+static void
+crew_pause(struct vc__crew *crew, struct vc__patrol *patrol, bool soon)
+{
+    uint64_t due = vc__now() + (soon ? LIMIT_US : vc__patrol_us(patrol));
+
+    crew_sleep(crew, due);
+    vc__patrol_woke(patrol, due, vc__now());
+}
+
+/* The look after 100 us is not followed by another so soon, or handlers that
+ * are short and many would be looked at ten times a millisecond. */
+static void *
+watcher_main(void *arg)
+{
+    struct vc__crew *crew = arg;
+    struct vc__patrol patrol = {0};
+    unsigned quiet = 0;
+    bool soon = false;
+
+    prctl(PR_SET_TIMERSLACK, 1ul); /* else each look is 50 us late */
+    while (!atomic_load(&crew->stop)) {
+        struct sight sight = crew_look(crew);
+
+        soon = sight.handler && !soon;
+        quiet = sight.moved ? 0 : quiet + 1;
+        if (quiet < QUIET_LOOKS)
+            crew_pause(crew, &patrol, soon);
+        else
+            crew_rest(crew);
+    }
+    return NULL;
+}
+
+/* --- birth and death --------------------------------------------------- */
+
+int
+vc__crew_init(struct vc__crew *crew, unsigned n_engines)
+{
+    memset(crew, 0, sizeof *crew);
+    CDS_INIT_LIST_HEAD(&crew->idle);
+    vc__waiter_init(&crew->rouse);
+    crew->watched = calloc(n_engines, sizeof *crew->watched);
+    if (crew->watched == NULL)
+        return ENOMEM;
+    crew->n_engines = n_engines;
+    pthread_mutex_init(&crew->lock, NULL);
+    return 0;
+}
+
+void
+vc__crew_watch(struct vc__crew *crew, unsigned i, struct vc__engine *e)
+{
+    crew->watched[i].engine = e;
+    e->crew = crew;
+}
+
+void
+vc__crew_fini(struct vc__crew *crew)
+{
+    if (crew->watched == NULL)
+        return;
+    pthread_mutex_destroy(&crew->lock);
+    free(crew->watched);
+}
+
+static void
+hands_join(struct vc__crew *crew)
+{
+    while (crew->hands != NULL) {
+        struct vc__hand *h = crew->hands;
+
+        pthread_join(h->thread, NULL);
+        crew->hands = h->next;
+        free(h);
+    }
+    crew->n = 0;
+}
+
+/* All but the watcher. From the lock on no thread is started or lent. */
+static void
+hands_stop(struct vc__crew *crew)
+{
+    pthread_mutex_lock(&crew->lock);
+    atomic_store(&crew->stop, true);
+    while (crew->n_idle > 0) {
+        struct vc__hand *h =
+            cds_list_entry(crew->idle.next, struct vc__hand, node);
+
+        cds_list_del(&h->node);
+        crew->n_idle--;
+        hand_order(h, NULL, false);
+    }
+    pthread_mutex_unlock(&crew->lock);
+    crew_kick(crew);
+    hands_join(crew);
+}
+
+static void
+crew_reset(struct vc__crew *crew)
+{
+    crew->started = false;
+    crew->max = 0;
+    crew->retry = 0;
+    atomic_store(&crew->resting, false);
+    atomic_store(&crew->stop, false);
+    if (atomic_exchange(&crew->spent, false))
+        crew_kick(crew);
+}
+
+static int
+hands_start(struct vc__crew *crew, unsigned n)
+{
+    struct vc__hand *h;
+    int err = 0;
+
+    pthread_mutex_lock(&crew->lock);
+    for (unsigned i = 0; i < n && err == 0; i++) {
+        err = hand_new(crew, &h);
+        if (err != 0)
+            break;
+        if (i < crew->n_engines)
+            hand_order(h, crew->watched[i].engine, false);
+        else
+            hand_put(h);
+    }
+    pthread_mutex_unlock(&crew->lock);
+    return err;
+}
+
+int
+vc__crew_start(struct vc__crew *crew, unsigned n, unsigned spares)
+{
+    int err;
+
+    crew->started = true;
+    crew->max = n + spares;
+    err = hands_start(crew, n);
+    if (err == 0)
+        err = pthread_create(&crew->watcher, NULL, watcher_main, crew);
+    if (err != 0) {
+        hands_stop(crew);
+        crew_reset(crew);
+    }
+    return err;
+}
+
+void
+vc__crew_stop(struct vc__crew *crew)
+{
+    if (!crew->started)
+        return;
+    pthread_mutex_lock(&crew->lock);
+    atomic_store(&crew->stop, true);
+    pthread_mutex_unlock(&crew->lock);
+    vc__waiter_hand(&crew->rouse);
+    pthread_join(crew->watcher, NULL);
+    hands_stop(crew);
+    crew_reset(crew);
+}

@@ -1,0 +1,606 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The progress loop and its token (doc/architecture.md, "Who polls"). It
+ * knows nothing of RDMA: completion queues and event channels are sources. */
+#include "transport/core/engine.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "transport/core/takeover.h"
+
+/* Bits of an engine's token. Once it is watched it stays so. */
+#define TOKEN_HELD    1u
+#define TOKEN_AWAITED 2u
+#define TOKEN_WATCHED VC__TOKEN_WATCHED
+
+/* Polls between two looks at the clock. */
+#define SPIN_BATCH 64
+/* Polling this long without yielding: a round trip of a local network is over
+ * by then, and the kernel's own work on this core can wait as long. */
+#define YIELD_AFTER_US 50
+/* A wait that took longer than this many times the longest spin says that
+ * spinning was in vain. */
+#define SPIN_HOPE 4
+/* While there is traffic, descriptors are looked at this often. */
+#define LOOK_EVERY_US 1000
+/* The same while connections are made or ended: that takes several events, one
+ * after the other, and each would wait so long. */
+#define LOOK_WIRES_US 20
+/* An engine that nobody has advanced for so long is looked at before a call. */
+#define CATCH_UP_US 10000
+/* In so many turns at most: what has come meanwhile is more than one handles. */
+#define CATCH_UP_TURNS 16
+/* Turns of the loop between two looks at the clock, under traffic. */
+#define TURNS_PER_CLOCK 64
+/* The same for handlers, which may take long: of a server under load each turn
+ * runs many. */
+#define HANDLERS_PER_CLOCK 16
+
+#define EVENTS 16
+
+/* --- the token --------------------------------------------------------- */
+
+/* Takes a free token. Acquire: pairs with the release in token_drop(), so
+ * that the former holder's work is seen. */
+static bool
+token_try(struct vc__engine *e)
+{
+    unsigned is_free = 0;
+
+    if (atomic_compare_exchange_strong_explicit(&e->token, &is_free, TOKEN_HELD,
+                                                memory_order_acquire,
+                                                memory_order_relaxed))
+        return true;
+    return is_free == TOKEN_WATCHED &&
+           atomic_compare_exchange_strong_explicit(
+               &e->token, &is_free, TOKEN_WATCHED | TOKEN_HELD,
+               memory_order_acquire, memory_order_relaxed);
+}
+
+/* Leaves a token free for which nobody waits, of an engine that nobody
+ * watches. */
+static bool
+token_drop(struct vc__engine *e)
+{
+    unsigned held = TOKEN_HELD;
+
+    return atomic_compare_exchange_strong_explicit(
+        &e->token, &held, 0, memory_order_release, memory_order_relaxed);
+}
+
+/* Under the lock. Says that somebody waits; false when it became free. */
+static bool
+token_await(struct vc__engine *e)
+{
+    unsigned was = atomic_load(&e->token);
+
+    while (was & TOKEN_HELD) {
+        if (atomic_compare_exchange_weak(&e->token, &was, was | TOKEN_AWAITED))
+            return true;
+    }
+    return false;
+}
+
+/* Under the lock, after a waiter was taken out. */
+static void
+waiter_left(struct vc__engine *e)
+{
+    if (cds_list_empty(&e->waiters))
+        atomic_fetch_and(&e->token, ~TOKEN_AWAITED);
+}
+
+/* True: the token is ours. False: w is queued for it. */
+static bool
+engine_enter(struct vc__engine *e, struct vc__waiter *w)
+{
+    bool got = token_try(e);
+
+    if (!got) {
+        pthread_mutex_lock(&e->lock);
+        while (!token_await(e) && !(got = token_try(e)))
+            continue;
+        if (!got)
+            cds_list_add_tail(&w->node, &e->waiters);
+        pthread_mutex_unlock(&e->lock);
+    }
+    return got;
+}
+
+static void engine_park(struct vc__engine *e);
+
+/* Relaxed: whether it is watched is seen in time by who began to watch it, as
+ * that kicks it. */
+static bool
+is_watched(struct vc__engine *e)
+{
+    return atomic_load_explicit(&e->token, memory_order_relaxed) &
+           TOKEN_WATCHED;
+}
+
+/* Hands the token to whoever waits longest, or leaves it free. */
+static void
+token_pass(struct vc__engine *e)
+{
+    pthread_mutex_lock(&e->lock);
+    if (cds_list_empty(&e->waiters)) { /* they gave up meanwhile */
+        atomic_fetch_and(&e->token, TOKEN_WATCHED);
+    } else {
+        struct vc__waiter *w =
+            cds_list_entry(e->waiters.next, struct vc__waiter, node);
+
+        cds_list_del_init(&w->node);
+        waiter_left(e);
+        /* Told under the lock: engine_unqueue() of a waiter that gives up
+         * takes it too, so w still exists. */
+        vc__waiter_hand(w);
+    }
+    pthread_mutex_unlock(&e->lock);
+}
+
+static void
+engine_leave(struct vc__engine *e)
+{
+    if (token_drop(e))
+        return;
+    if (!is_watched(e)) {
+        token_pass(e);
+        return;
+    }
+    engine_park(e);
+    token_pass(e);
+    vc__engine_rearm(e);
+}
+
+/* Stops waiting for the token. True when it was handed over meanwhile. */
+static bool
+engine_unqueue(struct vc__engine *e, struct vc__waiter *w)
+{
+    bool got;
+
+    pthread_mutex_lock(&e->lock);
+    got = vc__waiter_take(w);
+    if (!got) {
+        cds_list_del_init(&w->node);
+        waiter_left(e);
+    }
+    pthread_mutex_unlock(&e->lock);
+    return got;
+}
+
+/* --- tasks ------------------------------------------------------------- */
+
+void
+vc__engine_kick(struct vc__engine *e)
+{
+    uint64_t one = 1;
+
+    /* It can only fail when the counter is full, and then it wakes too. */
+    if (write(e->wake_fd, &one, sizeof one) < 0)
+        return;
+}
+
+/* Both sequentially consistent, as are their counterparts in engine_sleep():
+ * either the holder sees it before it sleeps, or we see that it sleeps. Without
+ * that a task could wait for ever. */
+void
+vc__engine_stir(struct vc__engine *e)
+{
+    atomic_store(&e->has_inbox, true);
+    if (atomic_load(&e->asleep))
+        vc__engine_kick(e);
+}
+
+void
+vc__engine_post(struct vc__engine *e, struct vc__task *task)
+{
+    pthread_mutex_lock(&e->inbox_lock);
+    cds_list_add_tail(&task->node, &e->inbox);
+    pthread_mutex_unlock(&e->inbox_lock);
+    vc__engine_stir(e);
+}
+
+void
+vc__engine_defer(struct vc__engine *e, struct vc__task *task)
+{
+    cds_list_add_tail(&task->node, &e->tasks);
+}
+
+/* True when the holder was told of something, be it no task. */
+static bool
+engine_take_inbox(struct vc__engine *e)
+{
+    if (!atomic_load_explicit(&e->has_inbox, memory_order_relaxed))
+        return false;
+    pthread_mutex_lock(&e->inbox_lock);
+    atomic_store(&e->has_inbox, false);
+    if (!cds_list_empty(&e->inbox)) {
+        e->inbox.prev->next = &e->tasks;
+        e->inbox.next->prev = e->tasks.prev;
+        e->tasks.prev->next = e->inbox.next;
+        e->tasks.prev = e->inbox.prev;
+        CDS_INIT_LIST_HEAD(&e->inbox);
+    }
+    pthread_mutex_unlock(&e->inbox_lock);
+    return true;
+}
+
+static unsigned
+run_all(struct cds_list_head *tasks)
+{
+    unsigned n = 0;
+
+    while (!cds_list_empty(tasks)) {
+        struct vc__task *task =
+            cds_list_entry(tasks->next, struct vc__task, node);
+
+        cds_list_del(&task->node);
+        task->run(task);
+        n++;
+    }
+    return n;
+}
+
+static unsigned
+engine_run_tasks(struct vc__engine *e)
+{
+    bool told = engine_take_inbox(e);
+
+    return run_all(&e->tasks) + told;
+}
+
+/* --- handlers ---------------------------------------------------------- */
+
+void
+vc__engine_handle(struct vc__engine *e, struct vc__task *task)
+{
+    cds_list_add_tail(&task->node, &e->handlers);
+}
+
+struct vc__stint *
+vc__engine_release(struct vc__engine *e)
+{
+    struct vc__stint *s = vc__stint_of(e);
+
+    vc__stint_release(s);
+    return s;
+}
+
+bool
+vc__engine_resume(struct vc__stint *s)
+{
+    return vc__stint_resume(s);
+}
+
+/* Relaxed: when it ceases to be so, the engine is kicked. */
+static bool
+handler_may_run(struct vc__engine *e)
+{
+    return !cds_list_empty(&e->handlers) && e->depth == 0 &&
+           (e->crew == NULL ||
+            !atomic_load_explicit(&e->crew->spent, memory_order_relaxed));
+}
+
+/* A handler waits, and others want to run: they do so on another thread. */
+static bool
+engine_lend(struct vc__engine *e)
+{
+    if (e->crew == NULL)
+        return false;
+    e->depth--;
+    if (vc__crew_lend(e->crew, e))
+        return true;
+    e->depth++;
+    return false;
+}
+
+/* False: the engine is another's now. */
+static bool
+engine_run_handlers(struct vc__engine *e)
+{
+    struct vc__stint s;
+
+    if (cds_list_empty(&e->handlers))
+        return true;
+    if (e->depth > 0)
+        return !engine_lend(e);
+    vc__stint_open(&s, e);
+    while (!s.lost && handler_may_run(e)) {
+        struct vc__task *task =
+            cds_list_entry(e->handlers.next, struct vc__task, node);
+
+        cds_list_del(&task->node);
+        e->handled++;
+        task->run(task);
+    }
+    vc__stint_close(&s);
+    return !s.lost;
+}
+
+/* --- progress ---------------------------------------------------------- */
+
+/* One turn over all that needs no system call but handlers; says how much
+ * there was, and is. */
+static unsigned
+engine_poll(struct vc__engine *e)
+{
+    struct vc__source *s, *next;
+    unsigned n = 0;
+
+    cds_list_for_each_entry_safe (s, next, &e->sources, node)
+        n += s->poll(s);
+    return n + engine_run_tasks(e) + handler_may_run(e);
+}
+
+/* Relaxed: a hint how stale the engine is, no data hangs on it. */
+static uint64_t
+looked_at(struct vc__engine *e)
+{
+    return atomic_load_explicit(&e->looked, memory_order_relaxed);
+}
+
+/* Looks at the descriptors, sleeping up to ms for one. */
+static void
+engine_look(struct vc__engine *e, int ms)
+{
+    struct epoll_event events[EVENTS];
+    int n = epoll_wait(e->epoll_fd, events, EVENTS, ms);
+
+    atomic_store(&e->asleep, false); /* what is posted now is seen in time */
+    atomic_store_explicit(&e->looked, vc__now(), memory_order_relaxed);
+    e->stirred |= n > 0;
+    for (int i = 0; i < n; i++) {
+        struct vc__source *s = events[i].data.ptr;
+        uint64_t count;
+
+        if (s != NULL)
+            s->ready(s);
+        else if (read(e->wake_fd, &count, sizeof count) < 0)
+            continue; /* another look took it */
+    }
+}
+
+/* What came in the meantime goes before what did not come in time: a process
+ * that was stopped for a while would else take its peers for silent. */
+static void
+engine_run_timers(struct vc__engine *e, uint64_t now)
+{
+    if (vc__timers_next(&e->timers) > now)
+        return;
+    e->stirred = true;
+    engine_look(e, 0);
+    engine_poll(e);
+    vc__timers_run(&e->timers, now);
+}
+
+/* What the clock brings: timers, and the descriptors under traffic. */
+static uint64_t
+engine_tick(struct vc__engine *e)
+{
+    uint64_t now = vc__now();
+
+    engine_run_timers(e, now);
+    if (now - looked_at(e) >=
+        (e->awaiting_wires > 0 ? LOOK_WIRES_US : LOOK_EVERY_US))
+        engine_look(e, 0);
+    return now;
+}
+
+/* Arms all sources, looks once more, and sleeps. */
+static void
+engine_sleep(struct vc__engine *e, uint64_t until)
+{
+    struct vc__source *s;
+    uint64_t next = vc__timers_next(&e->timers);
+
+    cds_list_for_each_entry (s, &e->sources, node)
+        s->arm(s);
+    /* See vc__engine_stir(). */
+    atomic_store(&e->asleep, true);
+    if (engine_poll(e) == 0 && !atomic_load(&e->has_inbox))
+        engine_look(e, vc__ms_left(vc__now(), next < until ? next : until));
+    atomic_store(&e->asleep, false);
+    engine_run_timers(e, vc__now());
+}
+
+/* --- watched by the program ---------------------------------------------- */
+
+/* It is about to have no holder: whatever comes from now on is to make its
+ * descriptor readable, as is what is there already. */
+static void
+engine_park(struct vc__engine *e)
+{
+    uint64_t next = vc__timers_next(&e->timers);
+    struct vc__source *s;
+
+    cds_list_for_each_entry (s, &e->sources, node)
+        s->arm(s);
+    if (next != e->alarm)
+        vc__engine_alarm(e, next);
+    /* See vc__engine_stir(). */
+    atomic_store(&e->asleep, true);
+    if (engine_poll(e) > 0 || atomic_load(&e->has_inbox) ||
+        vc__timers_next(&e->timers) < e->alarm)
+        vc__engine_kick(e);
+}
+
+/* The spin follows the traffic: full while what is waited for comes soon,
+ * shorter each time that it did not. A short wait must restore all of it at
+ * once, for one that slept measures the kernel's wake-up and not the peer. */
+static void
+engine_learn(struct vc__engine *e, uint64_t waited_us)
+{
+    if (waited_us < (uint64_t)e->spin_max_us * SPIN_HOPE)
+        e->spin_us = e->spin_max_us;
+    else
+        e->spin_us /= 2;
+}
+
+/* Advances the engine: returns when something was done, true; or nothing came
+ * until `until`, or something woke it. */
+static bool
+engine_progress(struct vc__engine *e, uint64_t until)
+{
+    uint64_t start = 0, now;
+
+    if (++e->turns % TURNS_PER_CLOCK == 0 || e->handled >= HANDLERS_PER_CLOCK) {
+        e->handled = 0;
+        engine_tick(e);
+    }
+    for (unsigned i = 1;; i++) {
+        if (engine_poll(e) > 0)
+            return true;
+        if (i % SPIN_BATCH != 0)
+            continue;
+        now = engine_tick(e);
+        if (start == 0)
+            start = now;
+        /* That may be what the caller waits for, or a kick: neither would end
+         * the sleep. */
+        if (now >= until || e->stirred)
+            break;
+        if (now - start >= e->spin_us) {
+            engine_sleep(e, until);
+            engine_learn(e, vc__now() - start);
+            break;
+        }
+        if (now - start >= YIELD_AFTER_US)
+            sched_yield();
+    }
+    e->stirred = false;
+    return false;
+}
+
+/* As the holder, until w is done or the clock passes `until`. False: the
+ * engine is another's now. */
+static bool
+engine_advance(struct vc__engine *e, struct vc__waiter *w, uint64_t until)
+{
+    while (!vc__waiter_is_done(w)) {
+        bool busy = engine_progress(e, until);
+
+        if (!engine_run_handlers(e))
+            return false;
+        if (until != VC__FOREVER && (!busy || e->turns % SPIN_BATCH == 0) &&
+            vc__now() >= until)
+            break;
+    }
+    return true;
+}
+
+/* True: the token is ours. False: w is done, or the clock passed `until`. */
+static bool
+engine_await(struct vc__engine *e, struct vc__waiter *w, uint64_t until)
+{
+    if (engine_enter(e, w))
+        return true;
+    vc__waiter_sleep(w, until);
+    return engine_unqueue(e, w);
+}
+
+/* Back to what the thread was before it waited. */
+static void
+engine_return(struct vc__engine *e, struct vc__stint *s)
+{
+    if (s != NULL)
+        e->depth--;
+    if (s != NULL && !s->lost)
+        vc__stint_release(s);
+    else
+        engine_leave(e);
+}
+
+bool
+vc__engine_wait(struct vc__engine *e, struct vc__waiter *w, uint64_t until)
+{
+    struct vc__stint *s;
+    bool holds;
+
+    if (vc__waiter_is_done(w))
+        return true;
+    s = vc__stint_of(e);
+    holds = s != NULL && vc__stint_resume(s);
+    while (holds || engine_await(e, w, until)) {
+        if (s != NULL)
+            e->depth++;
+        if (engine_advance(e, w, until)) {
+            engine_return(e, s);
+            break;
+        }
+        holds = false;
+        if (s != NULL)
+            s->lost = true;
+    }
+    return vc__waiter_is_done(w);
+}
+
+void
+vc__engine_catch_up(struct vc__engine *e, uint64_t now)
+{
+    struct vc__waiter w;
+
+    if (now < looked_at(e) + CATCH_UP_US || vc__stint_of(e) != NULL)
+        return;
+    vc__waiter_init(&w);
+    if (engine_enter(e, &w)) {
+        engine_tick(e);
+        for (unsigned i = 0; i < CATCH_UP_TURNS && engine_poll(e) > 0; i++)
+            continue;
+        engine_leave(e);
+    } else if (engine_unqueue(e, &w)) {
+        engine_leave(e);
+    }
+}
+
+void
+vc__engine_serve(struct vc__engine *e, atomic_bool *stop, bool holds)
+{
+    struct vc__waiter w;
+
+    vc__waiter_init(&w);
+    while (!holds)
+        holds = engine_await(e, &w, VC__FOREVER);
+    while (!atomic_load(stop)) {
+        engine_progress(e, VC__FOREVER);
+        if (!engine_run_handlers(e))
+            return;
+    }
+    engine_leave(e);
+}
+
+void
+vc__engine_settle(struct vc__engine *e)
+{
+    if (!token_try(e))
+        return;
+    engine_run_tasks(e);
+    engine_leave(e);
+}
+
+bool
+vc__engine_turn(struct vc__engine *e)
+{
+    unsigned n = 0;
+    bool did;
+
+    /* In this order: see vc__engine_rearm(). */
+    atomic_store(&e->told, true);
+    if (atomic_load(&e->token) & TOKEN_HELD || !token_try(e))
+        return false;
+    e->stirred = false;
+    engine_look(e, 0);
+    engine_run_timers(e, vc__now());
+    while (n < TURNS_PER_CLOCK && engine_poll(e) > 0) {
+        n++;
+        if (!engine_run_handlers(e))
+            return true;
+    }
+    did = n > 0 || e->stirred;
+    e->stirred = false;
+    engine_leave(e);
+    return did;
+}

@@ -1,0 +1,147 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The last error of each thread, and the names of statuses. */
+#include "transport/core/error.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "transport/core/utf8.h"
+
+static _Thread_local struct vc__error last;
+
+const char *
+vc_status_name(enum vc_status status)
+{
+    switch (status) {
+#define STATUS_NAME(name, number, text)                                        \
+    case VC_##name:                                                            \
+        return #name;
+        VC_STATUSES(STATUS_NAME)
+#undef STATUS_NAME
+    }
+    return "UNKNOWN";
+}
+
+const char *
+vc_error(void)
+{
+    return last.text;
+}
+
+enum vc_status
+vc_error_status(void)
+{
+    return last.status;
+}
+
+enum vc_outcome
+vc_error_outcome(void)
+{
+    return last.outcome;
+}
+
+void
+vc__text_format(char *text, size_t size, const char *format, va_list args)
+{
+    int len = vsnprintf(text, size, format, args);
+
+    if (len >= (int)size)
+        text[vc__utf8_whole((const uint8_t *)text, size - 1)] = '\0';
+}
+
+static void __attribute__((format(printf, 3, 0)))
+error_vput(struct vc__error *error, enum vc_status status, const char *format,
+           va_list args)
+{
+    error->status = status;
+    error->outcome = VC_OUTCOME_NOT_EXECUTED;
+    vc__text_format(error->text, sizeof error->text, format, args);
+}
+
+void
+vc__error_put(struct vc__error *error, enum vc_status status,
+              const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    error_vput(error, status, format, args);
+    va_end(args);
+}
+
+enum vc_status
+vc__error_raise(const struct vc__error *error)
+{
+    last = *error;
+    return error->status;
+}
+
+enum vc_status
+vc__fail(enum vc_status status, const char *format, ...)
+{
+    struct vc__error error;
+    va_list args;
+
+    va_start(args, format);
+    error_vput(&error, status, format, args);
+    va_end(args);
+    return vc__error_raise(&error);
+}
+
+const struct vc__error *
+vc__error_last(void)
+{
+    return &last;
+}
+
+/* Blanks for control characters but those to keep. */
+static void
+put_without_controls(char *out, size_t size, const char *in, size_t len,
+                     const char *keep)
+{
+    if (len > size - 1)
+        len = size - 1;
+    for (size_t i = 0; i < len; i++) {
+        bool control = (unsigned char)in[i] < ' ' || in[i] == 0x7f;
+
+        out[i] = control && (in[i] == '\0' || strchr(keep, in[i]) == NULL)
+                     ? ' '
+                     : in[i];
+    }
+    out[len] = '\0';
+}
+
+void
+vc__words_put(char *out, size_t size, const void *words, size_t len)
+{
+    put_without_controls(out, size, words, len, "");
+}
+
+void
+vc__text_put(char *out, size_t size, const void *text, size_t len)
+{
+    put_without_controls(out, size, text, len, "\t\n\r");
+}
+
+enum vc_status
+vc__status_of_errno(int err)
+{
+    switch (err) {
+    case EINVAL:
+        return VC_INVALID_ARGUMENT;
+    case EACCES:
+    case EPERM:
+        return VC_PERMISSION_DENIED;
+    case ENOMEM:
+    case EMFILE:
+    case ENFILE:
+    case ENOSPC:
+        return VC_RESOURCE_EXHAUSTED;
+    default:
+        return VC_UNAVAILABLE;
+    }
+}

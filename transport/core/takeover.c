@@ -1,0 +1,79 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See transport/core/takeover.h. */
+#include "transport/core/takeover.h"
+
+#include <stddef.h>
+
+#include "transport/core/crew.h"
+#include "transport/core/engine.h"
+
+/* Eight bytes, which a library may have of the static room even when it is
+ * loaded later: each call looks here several times. */
+static _Thread_local struct vc__stint *inmost
+    __attribute__((tls_model("initial-exec")));
+
+void
+vc__stint_open(struct vc__stint *s, struct vc__engine *e)
+{
+    s->engine = e;
+    s->lost = false;
+    s->outer = inmost;
+    inmost = s;
+}
+
+void
+vc__stint_close(struct vc__stint *s)
+{
+    inmost = s->outer;
+}
+
+struct vc__stint *
+vc__stint_of(const struct vc__engine *e)
+{
+    struct vc__stint *s = inmost;
+
+    while (s != NULL && s->engine != e)
+        s = s->outer;
+    return s;
+}
+
+void
+vc__stint_release(struct vc__stint *s)
+{
+    struct vc__engine *e = s->engine;
+
+    if (s->lost)
+        return;
+    /* Only the holder writes it while it is even, and that is us. */
+    s->run = atomic_load_explicit(&e->run, memory_order_relaxed) + 1;
+    /* Releases what the holder did to vc__engine_take(). Sequentially
+     * consistent, as are the look at `resting` and their counterparts in
+     * crew_rest(): either the watcher sees the handler before it rests, or we
+     * see that it does. Without that the handler could block for ever. */
+    atomic_store(&e->run, s->run);
+    if (e->crew != NULL && atomic_load(&e->crew->resting))
+        vc__crew_rouse(e->crew);
+}
+
+bool
+vc__stint_resume(struct vc__stint *s)
+{
+    unsigned long long run = s->run;
+
+    if (!s->lost &&
+        !atomic_compare_exchange_strong(&s->engine->run, &run, run + 1))
+        s->lost = true;
+    return !s->lost;
+}
+
+bool
+vc__engine_take(struct vc__engine *e, uint64_t run)
+{
+    unsigned long long seen = run;
+
+    /* Acquire: pairs with the store in vc__stint_release(); without it the
+     * new holder could miss what the old one did. */
+    return atomic_compare_exchange_strong(&e->run, &seen, seen + 1);
+}

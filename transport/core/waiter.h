@@ -1,0 +1,61 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A thread that waits: for something to happen, or to be handed an engine's
+ * token (transport/core/engine.h). Lives on its thread's stack.
+ *
+ * May run together: done and is_done from any threads. */
+#ifndef VC_TRANSPORT_WAITER_H
+#define VC_TRANSPORT_WAITER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <urcu/list.h>
+
+/* Bits of a waiter's word. */
+#define VC__WAITER_DONE   1u /* what it waits for has happened */
+#define VC__WAITER_TOKEN  2u /* it was handed the token */
+#define VC__WAITER_ASLEEP 4u /* it is, or is about to be, in the kernel */
+
+struct vc__waiter {
+    atomic_uint word;
+    struct cds_list_head node; /* the engine's */
+};
+
+static inline void
+vc__waiter_init(struct vc__waiter *w)
+{
+    atomic_init(&w->word, 0);
+}
+
+/* The thing has happened: w's thread returns from vc__engine_wait(). The
+ * waiter must not be touched afterwards. Any thread. */
+void vc__waiter_done(struct vc__waiter *w);
+
+/* Has it? Whoever sees true sees all that was written before done(). */
+static inline bool
+vc__waiter_is_done(struct vc__waiter *w)
+{
+    /* Acquire: pairs with the release in waiter_tell(). */
+    return atomic_load_explicit(&w->word, memory_order_acquire) &
+           VC__WAITER_DONE;
+}
+
+/* Waits for w and advances nothing: for what other threads do by themselves.
+ * A holder that sleeps would not hear of it, and after done() nobody may touch
+ * the engine to wake it. */
+void vc__waiter_await(struct vc__waiter *w);
+
+/* For the engine. Hands w the token; w may be gone afterwards unless the
+ * engine's lock is held. */
+void vc__waiter_hand(struct vc__waiter *w);
+
+/* Was w handed the token? From now on it was not. */
+bool vc__waiter_take(struct vc__waiter *w);
+
+/* Sleeps until w is done, has the token, or the clock passes `until`. */
+void vc__waiter_sleep(struct vc__waiter *w, uint64_t until);
+
+#endif

@@ -1,0 +1,367 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See transport/inproc/half.h. */
+#include "transport/inproc/half.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+/* Notes that one turn handles at most. */
+#define BATCH 16
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void
+vc__inproc_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void
+vc__inproc_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+/* --- queues -------------------------------------------------------------- */
+
+static struct vc__inproc_queue *
+queue_new(void)
+{
+    struct vc__inproc_queue *q = calloc(1, sizeof *q);
+
+    if (q == NULL)
+        return NULL;
+    q->users = 1;
+    __cds_wfcq_init(&q->head, &q->tail);
+    q->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (q->fd >= 0)
+        return q;
+    free(q);
+    return NULL;
+}
+
+static void half_free(struct vc__inproc_half *half);
+
+/* Under the lock. */
+static void
+queue_put(struct vc__inproc_queue *q)
+{
+    struct vc__inproc_half *half, *next;
+
+    if (q == NULL || --q->users > 0)
+        return;
+    for (half = q->ended; half != NULL; half = next) {
+        next = half->next_ended;
+        half_free(half);
+    }
+    close(q->fd);
+    free(q);
+}
+
+/* The fence pairs with that in on_arm(): either the engine that
+ * is about to sleep finds the note, or we see that it sleeps. */
+void
+vc__inproc_wake(struct vc__inproc_queue *q)
+{
+    uint64_t one = 1;
+
+    atomic_thread_fence(memory_order_seq_cst);
+    if (atomic_load(&q->armed) && atomic_exchange(&q->armed, false) &&
+        write(q->fd, &one, sizeof one) < 0)
+        return; /* the counter is full, and that wakes too */
+}
+
+static void
+note_put(struct vc__inproc_note *note, uint32_t len)
+{
+    cds_wfcq_node_init(&note->node);
+    /* Release: who takes the note sees what was written before. */
+    atomic_store_explicit(&note->len, len, memory_order_release);
+    cds_wfcq_enqueue(&note->to->queue->head, &note->to->queue->tail,
+                     &note->node);
+}
+
+void
+vc__inproc_send(struct vc__inproc_half *to, uint32_t len)
+{
+    note_put(&to->slots[to->next++ % to->n_slots].note, len);
+}
+
+/* --- halves -------------------------------------------------------------- */
+
+static struct vc__inproc_half *
+half_new(void)
+{
+    struct vc__inproc_half *half = calloc(1, sizeof *half);
+
+    for (unsigned i = 0; half != NULL && i < VC__INPROC_KINDS; i++) {
+        half->notes[i].to = half;
+        half->notes[i].kind = (enum vc__inproc_kind)i;
+    }
+    return half;
+}
+
+static void
+half_free(struct vc__inproc_half *half)
+{
+    free(half->slots);
+    free(half);
+}
+
+/* Both ends of it are over. Under the lock. */
+static void
+half_put(struct vc__inproc_half *half)
+{
+    struct vc__inproc_queue *q = half->queue;
+
+    if (q != NULL && q->closed) {
+        half->next_ended = q->ended;
+        q->ended = half;
+    } else {
+        half_free(half);
+    }
+    queue_put(q);
+}
+
+struct vc__inproc_half *
+vc__inproc_pair(struct vc__inproc_context *c)
+{
+    struct vc__inproc_half *half = half_new();
+
+    if (half == NULL)
+        return NULL;
+    half->peer = half_new();
+    if (half->peer == NULL) {
+        free(half);
+        return NULL;
+    }
+    half->peer->peer = half;
+    vc__inproc_lock();
+    vc__inproc_bind(half, c->queue);
+    vc__inproc_unlock();
+    return half;
+}
+
+bool
+vc__inproc_room(struct vc__inproc_half *half, uint32_t n)
+{
+    half->slots = calloc(n, sizeof *half->slots);
+    if (half->slots == NULL)
+        return false;
+    half->n_slots = n;
+    for (uint32_t i = 0; i < n; i++)
+        half->slots[i].note.to = half;
+    return true;
+}
+
+void
+vc__inproc_bind(struct vc__inproc_half *half, struct vc__inproc_queue *queue)
+{
+    queue->users++;
+    queue_put(half->queue);
+    half->queue = queue;
+}
+
+void
+vc__inproc_tell(struct vc__inproc_half *half, enum vc__inproc_kind kind,
+                const void *said, size_t len)
+{
+    struct vc__inproc_half *peer = half->peer;
+
+    if (len > 0)
+        memcpy(peer->said, said, len);
+    if (said != NULL)
+        peer->said_len = (uint16_t)len;
+    if (peer->queue->closed)
+        return;
+    note_put(&peer->notes[kind], 0);
+    vc__inproc_wake(peer->queue);
+}
+
+/* Nothing is written into the peer any more. Where nobody will handle our BYE,
+ * it is handled here. */
+void
+vc__inproc_end(struct vc__inproc_half *half)
+{
+    struct vc__inproc_half *peer = half->peer;
+
+    vc__inproc_lock();
+    half->done = true;
+    half->wire = NULL;
+    if (!half->confirmed) {
+        free(half->slots);
+        half->slots = NULL;
+    }
+    if (peer->queue == NULL) { /* it has never asked */
+        half->over = true;
+        half_put(peer);
+    } else if (peer->queue->closed) {
+        peer->over = true;
+        if (peer->done)
+            half_put(peer);
+    } else {
+        vc__inproc_tell(half, VC__INPROC_BYE, NULL, 0);
+    }
+    if (half->over)
+        half_put(half);
+    vc__inproc_unlock();
+}
+
+/* --- notes that come ----------------------------------------------------- */
+
+/* Who is to know; NULL: nobody, or the half has moved to another engine since
+ * this was sent, which goes there, too. */
+static struct vc__inproc_wire *
+bye_handle(const struct vc__inproc_queue *q, struct vc__inproc_note *note)
+{
+    struct vc__inproc_half *half = note->to;
+    struct vc__inproc_wire *wire = NULL;
+
+    vc__inproc_lock();
+    if (half->queue != q) {
+        note_put(note, 0);
+        vc__inproc_wake(half->queue);
+    } else {
+        wire = half->wire;
+        half->over = true;
+        if (half->done)
+            half_put(half);
+    }
+    vc__inproc_unlock();
+    return wire;
+}
+
+static void
+note_handle(struct vc__inproc_context *c, struct vc__inproc_note *note)
+{
+    /* Acquire: pairs with note_put(). */
+    uint32_t len = atomic_load_explicit(&note->len, memory_order_acquire);
+    struct vc__inproc_half *half = note->to;
+    struct vc__inproc_wire *wire;
+
+    switch (note->kind) {
+    case VC__INPROC_PACKET:
+        if (half->wire != NULL)
+            vc__inproc_ops.packet(
+                half->wire,
+                caa_container_of(note, struct vc__inproc_slot, note)->data,
+                len);
+        return;
+    case VC__INPROC_REQUEST:
+        vc__inproc_ops.request(&c->context, half);
+        return;
+    case VC__INPROC_BYE:
+        wire = bye_handle(c->queue, note);
+        if (wire != NULL)
+            vc__inproc_ops.note(wire, VC__INPROC_LEAVE);
+        return;
+    default:
+        if (half->wire != NULL)
+            vc__inproc_ops.note(half->wire, note->kind);
+        return;
+    }
+}
+
+/* NULL: there is none, or it is being put right now, and its sender will tell.
+ */
+static struct vc__inproc_note *
+note_take(struct vc__inproc_queue *q)
+{
+    struct cds_wfcq_node *node =
+        __cds_wfcq_dequeue_nonblocking(&q->head, &q->tail);
+
+    if (node == NULL || node == CDS_WFCQ_WOULDBLOCK)
+        return NULL;
+    return caa_container_of(node, struct vc__inproc_note, node);
+}
+
+static unsigned
+on_poll(struct vc__source *s)
+{
+    struct vc__inproc_context *c =
+        caa_container_of(s, struct vc__inproc_context, source);
+    struct vc__inproc_note *note;
+    unsigned n = 0;
+
+    while (n < BATCH && (note = note_take(c->queue)) != NULL) {
+        note_handle(c, note);
+        n++;
+    }
+    return n;
+}
+
+static void
+on_arm(struct vc__source *s)
+{
+    struct vc__inproc_context *c =
+        caa_container_of(s, struct vc__inproc_context, source);
+
+    atomic_store(&c->queue->armed, true);
+    /* Before the engine looks at the queue for the last time, which it does
+     * without a barrier. */
+    atomic_thread_fence(memory_order_seq_cst);
+}
+
+/* The first note: the engine's holder begins to look for them in each turn. */
+static void
+on_ready(struct vc__source *s)
+{
+    struct vc__inproc_context *c =
+        caa_container_of(s, struct vc__inproc_context, source);
+    uint64_t count;
+
+    if (read(s->fd, &count, sizeof count) < 0)
+        return; /* another look took it */
+    if (s->poll == NULL)
+        vc__engine_poll_source(c->context.engine, s, on_poll, on_arm);
+}
+
+/* --- the context --------------------------------------------------------- */
+
+enum vc_status
+vc__inproc_open(struct vc__context *context,
+                const struct vc__context_opts *opts)
+{
+    struct vc__inproc_context *c = vc__inproc_context_of(context);
+    int err;
+
+    c->memory = opts->memory;
+    c->queue = queue_new();
+    if (c->queue == NULL)
+        return vc__fail(VC_RESOURCE_EXHAUSTED,
+                        "out of memory, or of descriptors (ulimit -n)");
+    atomic_init(&c->queue->armed, true);
+    c->source.fd = c->queue->fd;
+    c->source.ready = on_ready;
+    err = vc__engine_add(context->engine, &c->source);
+    if (err == 0)
+        return VC_OK;
+    queue_put(c->queue);
+    return vc__fail(vc__status_of_errno(err), "cannot watch a queue: %s",
+                    strerror(err));
+}
+
+/* What came for ends that are over: only their last words matter. Other threads
+ * may be putting packets, behind which last words are waited for. */
+void
+vc__inproc_close(struct vc__context *context)
+{
+    struct vc__inproc_context *c = vc__inproc_context_of(context);
+    struct vc__inproc_queue *q = c->queue;
+    struct cds_wfcq_node *node;
+
+    vc__engine_remove(context->engine, &c->source);
+    vc__inproc_lock();
+    q->closed = true;
+    vc__inproc_unlock();
+    while ((node = __cds_wfcq_dequeue_blocking(&q->head, &q->tail)) != NULL)
+        note_handle(c, caa_container_of(node, struct vc__inproc_note, node));
+    vc__inproc_lock();
+    queue_put(q);
+    vc__inproc_unlock();
+}

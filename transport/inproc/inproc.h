@@ -1,0 +1,13 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * inproc://NAME: between threads of one process, without a device. The one
+ * header of this folder that others include. */
+#ifndef VC_TRANSPORT_INPROC_INPROC_H
+#define VC_TRANSPORT_INPROC_INPROC_H
+
+#include "transport/transport.h"
+
+extern const struct vc__transport vc__inproc;
+
+#endif

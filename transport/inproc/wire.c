@@ -1,0 +1,302 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The table of inproc. A packet is written straight into the room of the peer's
+ * half; credits (transport/wire/credit.h) see to it that there is some, as
+ * an end is promised no more receives than the other has room for. */
+#include "transport/inproc/wire.h"
+
+#include <string.h>
+
+#include "transport/inproc/inproc.h"
+
+static struct vc__inproc_wire *
+inproc_of(struct vc__wire *w)
+{
+    return caa_container_of(w, struct vc__inproc_wire, wire);
+}
+
+/* --- what comes up ------------------------------------------------------- */
+
+static void
+on_packet(struct vc__inproc_wire *i, const uint8_t *data, uint32_t len)
+{
+    i->wire.ops->received(&i->wire, data, len);
+}
+
+/* What the peer's program has said, or that there is none. */
+static void
+on_refusal(struct vc__inproc_wire *i)
+{
+    struct vc__error why;
+
+    vc__error_put(&why, VC_UNAVAILABLE,
+                  "nothing listens at %s: see that the server runs, in this "
+                  "process, and that the name is right",
+                  vc__wire_peer(&i->wire));
+    i->wire.ops->refused(&i->wire, i->half->said, i->half->said_len, &why,
+                         false);
+}
+
+static void
+on_note(struct vc__inproc_wire *i, enum vc__inproc_kind kind)
+{
+    struct vc__wire *w = &i->wire;
+
+    switch (kind) {
+    case VC__INPROC_ANSWER:
+        w->ops->answered(w, i->half->said, i->half->said_len);
+        break;
+    case VC__INPROC_REFUSAL:
+        on_refusal(i);
+        break;
+    case VC__INPROC_CONFIRM:
+        w->ops->established(w);
+        break;
+    default: /* LEAVE */
+        w->ops->left(w);
+        break;
+    }
+}
+
+const struct vc__inproc_ops vc__inproc_ops = {
+    .packet = on_packet, .note = on_note, .request = vc__inproc_request};
+
+/* --- connecting ---------------------------------------------------------- */
+
+static void
+begin(struct vc__task *task)
+{
+    struct vc__inproc_wire *i =
+        caa_container_of(task, struct vc__inproc_wire, task);
+
+    if (i->half != NULL)
+        i->wire.ops->ready(&i->wire);
+}
+
+/* Nobody listens. */
+static void
+refuse(struct vc__task *task)
+{
+    struct vc__inproc_wire *i =
+        caa_container_of(task, struct vc__inproc_wire, task);
+
+    if (i->half != NULL)
+        on_refusal(i);
+}
+
+static enum vc_status
+wire_dial(struct vc__wire *w, uint32_t timeout_ms)
+{
+    struct vc__inproc_wire *i = inproc_of(w);
+
+    (void)timeout_ms;
+    i->half = vc__inproc_pair(vc__inproc_context_of(w->context));
+    if (i->half == NULL)
+        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    i->owned = i->active = true;
+    i->half->wire = i;
+    i->task.run = begin;
+    vc__engine_post(w->context->engine, &i->task);
+    return VC_OK;
+}
+
+static void
+wire_take(struct vc__wire *w, const struct vc__incoming *in)
+{
+    inproc_of(w)->half = in->handle;
+}
+
+static bool
+room_make(struct vc__inproc_wire *i, uint32_t window)
+{
+    struct vc__inproc_context *c = vc__inproc_context_of(i->wire.context);
+    size_t size = window * sizeof(struct vc__inproc_slot);
+
+    if (size > c->memory - c->used || !vc__inproc_room(i->half, window))
+        return false;
+    c->used += size;
+    i->wire.window = window;
+    return true;
+}
+
+static enum vc_status
+wire_prepare(struct vc__wire *w, const struct vc__receives *r)
+{
+    struct vc__inproc_wire *i = inproc_of(w);
+    uint32_t window = r->most;
+
+    while (!room_make(i, window)) {
+        window /= 2;
+        if (window < r->least)
+            return vc__fail(VC_RESOURCE_EXHAUSTED,
+                            "no memory for another connection: all of "
+                            "memory_limit is in use, or of the machine's");
+    }
+    w->promised = window < r->first ? window : r->first;
+    return VC_OK;
+}
+
+static enum vc_status
+wire_hello(struct vc__wire *w, const void *data, size_t len)
+{
+    struct vc__inproc_wire *i = inproc_of(w);
+    struct vc__inproc_half *peer = i->half->peer;
+    struct vc__inproc_ear *ear;
+
+    vc__inproc_lock();
+    ear = vc__inproc_find(&w->peer);
+    if (ear != NULL) {
+        peer->ear = ear;
+        cds_list_add_tail(&peer->asks, &ear->asking);
+        vc__inproc_bind(peer, vc__inproc_context_of(ear->ear.context)->queue);
+        vc__inproc_tell(i->half, VC__INPROC_REQUEST, data, len);
+    }
+    vc__inproc_unlock();
+    if (ear == NULL) {
+        i->task.run = refuse;
+        vc__engine_post(w->context->engine, &i->task);
+    }
+    return VC_OK;
+}
+
+static enum vc_status
+wire_accept(struct vc__wire *w, const void *data, size_t len)
+{
+    struct vc__inproc_wire *i = inproc_of(w);
+
+    vc__inproc_lock();
+    i->owned = !i->half->over;
+    if (i->owned) {
+        vc__inproc_bind(i->half, vc__inproc_context_of(w->context)->queue);
+        i->half->wire = i;
+        vc__inproc_tell(i->half, VC__INPROC_ANSWER, data, len);
+    }
+    vc__inproc_unlock();
+    if (i->owned)
+        return VC_OK;
+    return vc__fail(VC_UNAVAILABLE, "cannot accept %s: it has left",
+                    vc__wire_peer(w));
+}
+
+/* The passive side's word is its answer. */
+static enum vc_status
+wire_confirm(struct vc__wire *w)
+{
+    struct vc__inproc_wire *i = inproc_of(w);
+
+    struct vc__inproc_half *peer = i->half->peer;
+    bool left;
+
+    if (!i->active)
+        return VC_OK;
+    vc__inproc_lock();
+    left = peer->done;
+    if (!left) {
+        i->half->confirmed = peer->confirmed = true;
+        vc__inproc_tell(i->half, VC__INPROC_CONFIRM, NULL, 0);
+    }
+    vc__inproc_unlock();
+    if (!left)
+        return VC_OK;
+    return vc__fail(VC_UNAVAILABLE, "%s accepted, and has left since",
+                    vc__wire_peer(w));
+}
+
+static bool
+wire_leave(struct vc__wire *w)
+{
+    struct vc__inproc_wire *i = inproc_of(w);
+    bool heard;
+
+    vc__inproc_lock();
+    heard = !i->half->over;
+    if (heard && !i->left)
+        vc__inproc_tell(i->half, VC__INPROC_LEAVE, NULL, 0);
+    i->left = true;
+    vc__inproc_unlock();
+    return heard;
+}
+
+static void
+wire_fini(struct vc__wire *w)
+{
+    struct vc__inproc_wire *i = inproc_of(w);
+
+    vc__inproc_context_of(w->context)->used -=
+        w->window * sizeof(struct vc__inproc_slot);
+    w->window = w->promised = 0;
+    if (i->owned)
+        vc__inproc_end(i->half);
+    i->owned = false;
+    i->half = NULL;
+}
+
+/* --- packets ------------------------------------------------------------- */
+
+static uint8_t *
+wire_reserve(struct vc__wire *w, uint32_t *room)
+{
+    struct vc__inproc_half *to = inproc_of(w)->half->peer;
+
+    *room = VC__PACKET_MAX;
+    return to->slots[to->next % to->n_slots].data;
+}
+
+static int
+wire_commit(struct vc__wire *w, uint32_t len)
+{
+    vc__inproc_send(inproc_of(w)->half->peer, len);
+    return 0;
+}
+
+static void
+wire_flush(struct vc__wire *w)
+{
+    vc__inproc_wake(inproc_of(w)->half->peer->queue);
+}
+
+static enum vc_status
+wire_promise(struct vc__wire *w, uint32_t n)
+{
+    w->promised += n;
+    return VC_OK;
+}
+
+static void
+wire_release(struct vc__wire *w, uint32_t n)
+{
+    w->promised -= n;
+}
+
+/* --- the table ----------------------------------------------------------- */
+
+const struct vc__transport vc__inproc = {
+    .scheme = "inproc",
+    .named = true,
+    .hello_max = 256,
+    .accept_max = 256,
+    .reject_max = 256,
+    .context_size = sizeof(struct vc__inproc_context),
+    .wire_size = sizeof(struct vc__inproc_wire),
+    .ear_size = sizeof(struct vc__inproc_ear),
+    .open = vc__inproc_open,
+    .close = vc__inproc_close,
+    .dial = wire_dial,
+    .take = wire_take,
+    .prepare = wire_prepare,
+    .hello = wire_hello,
+    .accept = wire_accept,
+    .confirm = wire_confirm,
+    .leave = wire_leave,
+    .fini = wire_fini,
+    .reserve = wire_reserve,
+    .commit = wire_commit,
+    .flush = wire_flush,
+    .promise = wire_promise,
+    .release = wire_release,
+    .listen = vc__inproc_listen,
+    .unlisten = vc__inproc_unlisten,
+    .port = vc__inproc_port,
+    .reject = vc__inproc_reject,
+};

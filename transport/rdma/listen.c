@@ -1,0 +1,142 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A listening id, and requests that are turned away. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+
+#include "transport/rdma/wire.h"
+
+static struct vc__rdma_ear *
+ear_of(struct vc__ear *ear)
+{
+    return caa_container_of(ear, struct vc__rdma_ear, ear);
+}
+
+/* --- requests ------------------------------------------------------------ */
+
+static void
+on_request(struct vc__ear *ear, const struct vc__rdma_event *ev)
+{
+    struct vc__incoming in = {
+        .context = ear->context,
+        .handle = ev->id,
+        .detail = (uint16_t)(ev->reads_in | ev->reads_out << 8),
+    };
+
+    vc__addr_copy(&in.peer, rdma_get_peer_addr(ev->id));
+    ear->ops->request(ear, &in, ev->data, ev->data_len);
+}
+
+static void
+on_event(struct vc__rdma_handler *h, const struct vc__rdma_event *ev)
+{
+    struct vc__rdma_ear *r = caa_container_of(h, struct vc__rdma_ear, handler);
+
+    /* An id that waits for its link inherits our context; what happens to it
+     * meanwhile shows when it is accepted. */
+    if (ev->type == RDMA_CM_EVENT_CONNECT_REQUEST)
+        on_request(&r->ear, ev);
+    /* It hears no more, and librdmacm keeps a PD for it. */
+    else if (ev->type == RDMA_CM_EVENT_DEVICE_REMOVAL &&
+             atomic_load(&r->open) && ev->id == r->id)
+        vc__rdma_unlisten(&r->ear);
+}
+
+void
+vc__rdma_reject(const struct vc__incoming *in, const void *data, size_t len)
+{
+    /* It fails only when the peer has gone, and then there is nobody to
+     * tell. */
+    rdma_reject(in->handle, data, (uint8_t)len);
+    rdma_destroy_id(in->handle);
+}
+
+/* --- listening ----------------------------------------------------------- */
+
+static enum vc_status
+fail_forbidden(const char *at, const char *node)
+{
+    return vc__fail(VC_PERMISSION_DENIED,
+                    "cannot listen at %s: %s may not be opened: give this user "
+                    "read and write access to it",
+                    at, node);
+}
+
+static enum vc_status
+fail_bind(const struct sockaddr *addr, const char *what, int err)
+{
+    char text[VC__ADDR_TEXT], node[VC__NODE_TEXT];
+
+    vc__addr_text(addr, text);
+    if (err == EADDRNOTAVAIL || err == EADDRINUSE)
+        return vc__fail(VC_UNAVAILABLE,
+                        "cannot listen at %s: the port is in use, or the "
+                        "address is not one of this machine's RDMA devices "
+                        "(%s)",
+                        text, strerror(err));
+    if (err == EACCES)
+        return vc__fail(VC_PERMISSION_DENIED,
+                        "cannot listen at %s: this user may not have ports "
+                        "below 1024; take another, or give the program "
+                        "CAP_NET_BIND_SERVICE",
+                        text);
+    if (err == ENODEV && vc__rdma_forbidden(node, false))
+        return fail_forbidden(text, node);
+    if (err == ENODEV)
+        return vc__fail(VC_UNAVAILABLE,
+                        "cannot listen at %s: no RDMA device of this machine "
+                        "has that address; see `rdma link show`",
+                        text);
+    return vc__fail(vc__status_of_errno(err), "cannot %s at %s: %s", what, text,
+                    strerror(err));
+}
+
+enum vc_status
+vc__rdma_listen(struct vc__ear *ear, const struct sockaddr *addr)
+{
+    struct vc__rdma_ear *r = ear_of(ear);
+    char text[VC__ADDR_TEXT], node[VC__NODE_TEXT];
+    const char *what = "bind";
+    int err;
+
+    /* At all addresses librdmacm would listen, and reject every request
+     * without a word to us. */
+    if (vc__rdma_forbidden(node, true))
+        return fail_forbidden(vc__addr_text(addr, text), node);
+    r->handler.event = on_event;
+    if (rdma_create_id(vc__rdma_context_of(ear->context)->channel, &r->id,
+                       &r->handler, RDMA_PS_TCP) != 0)
+        return fail_bind(addr, "make an id to listen", errno);
+    if (rdma_bind_addr(r->id, (struct sockaddr *)addr) == 0) {
+        what = "listen";
+        /* A short backlog drops requests silently, which costs the client
+         * seconds; 0 is the kernel's longest. */
+        if (rdma_listen(r->id, 0) == 0) {
+            r->port = ntohs(rdma_get_src_port(r->id));
+            atomic_store(&r->open, true);
+            return VC_OK;
+        }
+    }
+    err = errno;
+    rdma_destroy_id(r->id);
+    r->id = NULL;
+    return fail_bind(addr, what, err);
+}
+
+void
+vc__rdma_unlisten(struct vc__ear *ear)
+{
+    struct vc__rdma_ear *r = ear_of(ear);
+
+    if (r->id != NULL)
+        rdma_destroy_id(r->id);
+    r->id = NULL;
+}
+
+uint16_t
+vc__rdma_port(const struct vc__ear *ear)
+{
+    return caa_container_of(ear, const struct vc__rdma_ear, ear)->port;
+}

@@ -1,0 +1,256 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The table of RDMA, and what of it moves packets. A packet is written into a
+ * registered buffer, or, while all of those are under way, into room for one
+ * that is sent inline; a short one is sent inline from either. */
+#include "transport/rdma/wire.h"
+
+#include <errno.h>
+
+#include "transport/rdma/device.h"
+#include "transport/rdma/rdma.h"
+
+/* --- what comes up ------------------------------------------------------- */
+
+static struct vc__wire *
+wire_of(struct vc__qp *qp)
+{
+    return &caa_container_of(qp, struct vc__rdma_wire, qp)->wire;
+}
+
+static void
+wire_received(struct vc__qp *qp, const uint8_t *data, uint32_t len)
+{
+    struct vc__wire *w = wire_of(qp);
+
+    w->ops->received(w, data, len);
+}
+
+static void
+wire_sent(struct vc__qp *qp, uint32_t number)
+{
+    struct vc__wire *w = wire_of(qp);
+
+    w->ops->writable(w, number);
+}
+
+static void
+wire_failed(struct vc__qp *qp, enum ibv_wc_status why)
+{
+    struct vc__wire *w = wire_of(qp);
+
+    w->ops->failed(w, ibv_wc_status_str(why));
+}
+
+static const struct vc__qp_ops qp_ops = {
+    .received = wire_received, .sent = wire_sent, .failed = wire_failed};
+
+/* --- sending ------------------------------------------------------------- */
+
+static uint8_t *
+wire_reserve(struct vc__wire *w, uint32_t *room)
+{
+    struct vc__rdma_wire *r = vc__rdma_wire_of(w);
+
+    if (!vc__qp_has_room(&r->qp))
+        return NULL;
+    if (vc__qp_has_buffer(&r->qp)) {
+        *room = VC__BUFFER_SIZE;
+        r->at = vc__qp_buffer(&r->qp);
+    } else {
+        *room = r->qp.max_inline;
+        r->at = r->small;
+    }
+    return r->at;
+}
+
+static int
+wire_commit(struct vc__wire *w, uint32_t len)
+{
+    struct vc__rdma_wire *r = vc__rdma_wire_of(w);
+
+    return vc__qp_send(&r->qp, r->at, len);
+}
+
+static void
+wire_retire(struct vc__wire *w, uint32_t ticket)
+{
+    vc__qp_retire(&vc__rdma_wire_of(w)->qp, ticket);
+}
+
+/* Without room for one more, what was signalled last proves the same. */
+static int
+wire_probe(struct vc__wire *w, uint32_t *ticket)
+{
+    struct vc__qp *qp = &vc__rdma_wire_of(w)->qp;
+    int err = vc__qp_has_room(qp) ? vc__qp_probe(qp) : 0;
+
+    *ticket = qp->signalled;
+    return err;
+}
+
+static bool
+wire_proven(const struct vc__wire *w, uint32_t ticket)
+{
+    const struct vc__rdma_wire *r =
+        caa_container_of(w, const struct vc__rdma_wire, wire);
+
+    return (int32_t)(r->qp.retired - ticket) >= 0;
+}
+
+/* --- receives ------------------------------------------------------------ */
+
+static enum vc_status
+wire_promise(struct vc__wire *w, uint32_t n)
+{
+    enum vc_status status = vc__device_grant(vc__rdma_wire_of(w)->device, n);
+
+    if (status == VC_OK)
+        w->promised += n;
+    return status;
+}
+
+static void
+wire_release(struct vc__wire *w, uint32_t n)
+{
+    vc__device_ungrant(vc__rdma_wire_of(w)->device, n);
+    w->promised -= n;
+}
+
+/* --- beginning and end --------------------------------------------------- */
+
+/* Soft-RoCE's completion queue of 32767 entries holds 1024 links, as many as a
+ * server takes by default, and some more. */
+uint32_t
+vc__rdma_share(unsigned links)
+{
+    uint32_t window = VC__RDMA_SHARE_MOST;
+
+    for (unsigned n = 64; links >= n && window > VC__RDMA_SHARE_LEAST; n *= 3)
+        window /= 2;
+    return window;
+}
+
+/* The queues are made for `window`; the peer gets fewer to begin with. */
+static enum vc_status
+prepare_with(struct vc__rdma_wire *r, uint32_t window, uint32_t first)
+{
+    enum vc_status status =
+        wire_promise(&r->wire, window < first ? window : first);
+
+    if (status != VC_OK)
+        return status;
+    r->wire.window = window;
+    status = vc__qp_init(&r->qp, r->device, &qp_ops, window * 2, window / 2);
+    if (status != VC_OK)
+        wire_release(&r->wire, r->wire.promised);
+    return status;
+}
+
+static void
+unprepare(struct vc__rdma_wire *r)
+{
+    if (r->device == NULL)
+        return;
+    vc__qp_fini(&r->qp, !r->asked || r->left_cleanly);
+    if (r->wire.promised > 0)
+        wire_release(&r->wire, r->wire.promised);
+    vc__device_put(r->device);
+    r->device = NULL;
+}
+
+enum vc_status
+vc__rdma_prepare(struct vc__wire *w, const struct vc__receives *receives)
+{
+    struct vc__rdma_wire *r = vc__rdma_wire_of(w);
+    enum vc_status status =
+        vc__rdma_device(vc__rdma_context_of(w->context), r->id, &r->device);
+    uint32_t window;
+
+    if (status != VC_OK)
+        return status;
+    window = vc__rdma_share(r->device->n_qps);
+    if (receives->most < window)
+        window = receives->most;
+    do {
+        status = prepare_with(r, window, receives->first);
+        window /= 2;
+    } while (status == VC_RESOURCE_EXHAUSTED && window >= receives->least);
+    if (status != VC_OK)
+        unprepare(r);
+    return status;
+}
+
+/* The handshake of disconnecting, and everything outstanding flushed. */
+bool
+vc__rdma_leave(struct vc__wire *w)
+{
+    struct vc__rdma_wire *r = vc__rdma_wire_of(w);
+    bool sent = rdma_disconnect(r->id) == 0;
+
+    r->leaving = true;
+    if (!sent)
+        r->left_cleanly = false;
+    vc__qp_to_error(&r->qp);
+    return sent;
+}
+
+void
+vc__rdma_fini(struct vc__wire *w)
+{
+    struct vc__rdma_wire *r = vc__rdma_wire_of(w);
+
+    unprepare(r);
+    if (r->owned)
+        rdma_destroy_id(r->id);
+    r->owned = false;
+    r->id = NULL;
+}
+
+/* --- the table ----------------------------------------------------------- */
+
+static void
+wire_describe(const struct vc__wire *w, char *out, size_t size)
+{
+    const struct vc__rdma_wire *rw =
+        caa_container_of(w, const struct vc__rdma_wire, wire);
+
+    if (rw->qp.qp != NULL)
+        snprintf(out, size, "%s, QP %u",
+                 ibv_get_device_name(rw->device->verbs->device),
+                 (unsigned)rw->qp.qp->qp_num);
+}
+
+const struct vc__transport vc__rdma = {
+    .scheme = "rdma",
+    /* rdma_connect(3), rdma_accept(3) and rdma_reject(3), for RDMA_PS_TCP. */
+    .hello_max = 56,
+    .accept_max = 196,
+    .reject_max = 148,
+    .context_size = sizeof(struct vc__rdma_context),
+    .wire_size = sizeof(struct vc__rdma_wire),
+    .ear_size = sizeof(struct vc__rdma_ear),
+    .open = vc__rdma_open,
+    .close = vc__rdma_close,
+    .dial = vc__rdma_dial,
+    .take = vc__rdma_take,
+    .prepare = vc__rdma_prepare,
+    .hello = vc__rdma_hello,
+    .accept = vc__rdma_accept,
+    .confirm = vc__rdma_confirm,
+    .leave = vc__rdma_leave,
+    .fini = vc__rdma_fini,
+    .reserve = wire_reserve,
+    .commit = wire_commit,
+    .retire = wire_retire,
+    .probe = wire_probe,
+    .proven = wire_proven,
+    .describe = wire_describe,
+    .promise = wire_promise,
+    .release = wire_release,
+    .listen = vc__rdma_listen,
+    .unlisten = vc__rdma_unlisten,
+    .port = vc__rdma_port,
+    .reject = vc__rdma_reject,
+};

@@ -1,0 +1,74 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A wire over RDMA: an rdma_cm id, and a QP that does not belong to it. Behind
+ * the seam; the operations are told in transport/transport.h. */
+#ifndef VC_TRANSPORT_RDMA_WIRE_H
+#define VC_TRANSPORT_RDMA_WIRE_H
+
+#include "transport/rdma/context.h"
+#include "transport/rdma/qp.h"
+#include "transport/transport.h"
+
+struct vc__rdma_wire {
+    struct vc__wire wire;
+    struct vc__rdma_handler handler;
+    struct rdma_cm_id *id;
+    bool owned;   /* the id is ours to destroy */
+    bool active;  /* the side that connects */
+    bool asked;   /* the peer may know our QP's number */
+    bool leaving; /* rdma_disconnect() was called */
+    /* The peer has disconnected and we have answered: it sends nothing to our
+     * QP any more, so that the QP may be used again. */
+    bool left_cleanly;
+    uint32_t resolve_ms; /* for the address, and for the route */
+    uint8_t reads_in, reads_out;
+    struct vc__device *device;
+    struct vc__qp qp;
+    uint8_t *at; /* where the packet is that was reserved */
+    uint8_t small[VC__INLINE_MAX];
+};
+
+struct vc__rdma_ear {
+    struct vc__ear ear;
+    struct vc__rdma_handler handler;
+    struct rdma_cm_id *id; /* NULL also when its device was removed */
+    uint16_t port;
+    atomic_bool open; /* id and port are there, and the holder's */
+};
+
+static inline struct vc__rdma_wire *
+vc__rdma_wire_of(struct vc__wire *w)
+{
+    return caa_container_of(w, struct vc__rdma_wire, wire);
+}
+
+/* wire.c: what moves packets. */
+enum vc_status vc__rdma_prepare(struct vc__wire *w,
+                                const struct vc__receives *r);
+void vc__rdma_fini(struct vc__wire *w);
+bool vc__rdma_leave(struct vc__wire *w);
+
+/* The most receives for one more connection of a device that has `links`: few
+ * get full windows, many share what there is. Pure. */
+#define VC__RDMA_SHARE_MOST  32u
+#define VC__RDMA_SHARE_LEAST 4u
+uint32_t vc__rdma_share(unsigned links);
+
+/* wire_connect.c: what rdma_cm does. */
+enum vc_status vc__rdma_dial(struct vc__wire *w, uint32_t timeout_ms);
+enum vc_status vc__rdma_hello(struct vc__wire *w, const void *data, size_t len);
+void vc__rdma_take(struct vc__wire *w, const struct vc__incoming *in);
+enum vc_status vc__rdma_accept(struct vc__wire *w, const void *data,
+                               size_t len);
+enum vc_status vc__rdma_confirm(struct vc__wire *w);
+
+/* listen.c */
+enum vc_status vc__rdma_listen(struct vc__ear *ear,
+                               const struct sockaddr *addr);
+void vc__rdma_unlisten(struct vc__ear *ear);
+uint16_t vc__rdma_port(const struct vc__ear *ear);
+void vc__rdma_reject(const struct vc__incoming *in, const void *data,
+                     size_t len);
+
+#endif

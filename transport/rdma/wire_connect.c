@@ -1,0 +1,379 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * How rdma_cm connects a wire, from either side, and what it says of it. Each
+ * failure says what it was and what may help. */
+#include <errno.h>
+#include <string.h>
+
+#include "transport/rdma/device.h"
+#include "transport/rdma/wire.h"
+
+/* Statuses of RDMA_CM_EVENT_REJECTED: InfiniBand specification, volume 1,
+ * 12.6.7.2 (REJ reasons). */
+#define REJ_STALE_CONN         10
+#define REJ_INVALID_SERVICE_ID 8
+
+/* --- failures ------------------------------------------------------------ */
+
+static void
+put_errno(struct vc__error *error, struct vc__wire *w, const char *what,
+          int err)
+{
+    if (err == ENODEV || err == ENETUNREACH || err == EADDRNOTAVAIL)
+        vc__error_put(error, VC_UNAVAILABLE,
+                      "no RDMA device of this machine leads to %s (%s: %s): "
+                      "see `rdma link show`, and that the device's network "
+                      "interface has an address and is up",
+                      vc__wire_peer(w), what, strerror(err));
+    else
+        vc__error_put(error, vc__status_of_errno(err), "%s: cannot %s: %s",
+                      vc__wire_peer(w), what, strerror(err));
+}
+
+static enum vc_status
+fail_errno(struct vc__wire *w, const char *what, int err)
+{
+    struct vc__error error;
+
+    put_errno(&error, w, what, err);
+    return vc__error_raise(&error);
+}
+
+/* What stands against connecting from our source address comes at once. */
+static enum vc_status
+fail_resolve(struct vc__wire *w, int err)
+{
+    char source[VC__ADDR_TEXT];
+
+    if (w->source.ss_family == AF_UNSPEC ||
+        (err != EADDRNOTAVAIL && err != ENODEV && err != EINVAL))
+        return fail_errno(w, "resolve its address", err);
+    vc__addr_text((struct sockaddr *)&w->source, source);
+    return vc__fail(VC_UNAVAILABLE,
+                    "cannot connect to %s from %s: bind_address must be an "
+                    "address of an RDMA device of this machine, with its "
+                    "interface if it is link-local (%s); see `rdma link show`",
+                    vc__wire_peer(w), source, strerror(err));
+}
+
+static void
+put_no_route(struct vc__error *error, struct vc__wire *w, int err)
+{
+    vc__error_put(error, VC_UNAVAILABLE,
+                  "no RDMA route to %s (%s): loopback addresses have none on "
+                  "RoCE, use the address of the device",
+                  vc__wire_peer(w), strerror(err));
+}
+
+static void
+put_no_address(struct vc__error *error, struct vc__wire *w, int status)
+{
+    char node[VC__NODE_TEXT];
+
+    if (status == -ENODEV)
+        put_errno(error, w, "resolve its address", ENODEV);
+    else if (status == -1 && vc__rdma_forbidden(node, false)) /* librdmacm's */
+        vc__error_put(error, VC_PERMISSION_DENIED,
+                      "%s may not be opened: give this user read and write "
+                      "access to it",
+                      node);
+    else
+        vc__error_put(error, VC_UNAVAILABLE,
+                      "no host answers at %s (%s): see that the address is "
+                      "right and the host is up",
+                      vc__wire_peer(w), strerror(-status));
+}
+
+/* --- events -------------------------------------------------------------- */
+
+static void
+no_way(struct vc__wire *w, const struct vc__rdma_event *ev)
+{
+    int err = ev->status < 0 ? -ev->status : ev->status;
+    struct vc__error error;
+
+    switch (ev->type) {
+    case RDMA_CM_EVENT_ADDR_ERROR:
+        put_no_address(&error, w, ev->status);
+        break;
+    case RDMA_CM_EVENT_ROUTE_ERROR:
+        put_no_route(&error, w, err);
+        break;
+    case RDMA_CM_EVENT_UNREACHABLE:
+        vc__error_put(&error, VC_UNAVAILABLE,
+                      "%s does not answer connection requests (%s): see that "
+                      "the host has an RDMA device on that address and lets "
+                      "UDP port 4791 through",
+                      vc__wire_peer(w), strerror(err));
+        break;
+    default:
+        vc__error_put(&error, VC_UNAVAILABLE, "connecting to %s failed: %s",
+                      vc__wire_peer(w), strerror(err));
+        break;
+    }
+    w->ops->unreachable(w, &error);
+}
+
+static void
+rejected(struct vc__wire *w, const struct vc__rdma_event *ev)
+{
+    struct vc__error why;
+
+    if (ev->status == REJ_INVALID_SERVICE_ID)
+        vc__error_put(&why, VC_UNAVAILABLE,
+                      "nothing listens at %s: see that the server runs and "
+                      "that the port is right",
+                      vc__wire_peer(w));
+    else if (ev->status == REJ_STALE_CONN)
+        vc__error_put(&why, VC_UNAVAILABLE,
+                      "%s still knows a former connection of this QP number",
+                      vc__wire_peer(w));
+    else
+        vc__error_put(&why, VC_UNAVAILABLE,
+                      "%s refused without a reason (CM status %d): its process "
+                      "ended, or it is no Verbcall server",
+                      vc__wire_peer(w), ev->status);
+    w->ops->refused(w, ev->data, ev->data_len, &why,
+                    ev->status == REJ_STALE_CONN);
+}
+
+/* The address was resolved. */
+static void
+route_resolve(struct vc__rdma_wire *r)
+{
+    struct vc__error error;
+
+    if (rdma_resolve_route(r->id, (int)r->resolve_ms) == 0)
+        return;
+    if (errno == ENODEV)
+        put_no_route(&error, &r->wire, errno);
+    else
+        put_errno(&error, &r->wire, "resolve the route", errno);
+    r->wire.ops->unreachable(&r->wire, &error);
+}
+
+static void
+responded(struct vc__rdma_wire *r, const struct vc__rdma_event *ev)
+{
+    const struct ibv_device_attr *attr = &r->device->attr;
+
+    r->reads_in =
+        vc__rdma_reads(r->reads_in, ev->reads_in, attr->max_qp_rd_atom);
+    r->reads_out =
+        vc__rdma_reads(r->reads_out, ev->reads_out, attr->max_qp_init_rd_atom);
+    r->wire.ops->answered(&r->wire, ev->data, ev->data_len);
+}
+
+static void
+on_event(struct vc__rdma_handler *h, const struct vc__rdma_event *ev)
+{
+    struct vc__rdma_wire *r =
+        caa_container_of(h, struct vc__rdma_wire, handler);
+    struct vc__wire *w = &r->wire;
+
+    switch (ev->type) {
+    case RDMA_CM_EVENT_ADDR_RESOLVED:
+        route_resolve(r);
+        break;
+    case RDMA_CM_EVENT_ROUTE_RESOLVED:
+        w->ops->ready(w);
+        break;
+    case RDMA_CM_EVENT_CONNECT_RESPONSE:
+        responded(r, ev);
+        break;
+    case RDMA_CM_EVENT_ESTABLISHED:
+        /* What a packet told us before the CM knew it: until now the CM took
+         * our rdma_disconnect() for done and sent no request. */
+        if (r->leaving)
+            rdma_disconnect(r->id);
+        else
+            w->ops->established(w);
+        break;
+    case RDMA_CM_EVENT_REJECTED:
+        rejected(w, ev);
+        break;
+    case RDMA_CM_EVENT_ADDR_ERROR:
+    case RDMA_CM_EVENT_ROUTE_ERROR:
+    case RDMA_CM_EVENT_CONNECT_ERROR:
+    case RDMA_CM_EVENT_UNREACHABLE:
+        no_way(w, ev);
+        break;
+    case RDMA_CM_EVENT_DISCONNECTED:
+        /* With a status, it is the kernel that gave up waiting for the peer's
+         * answer. */
+        r->left_cleanly = ev->status == 0;
+        w->ops->left(w);
+        break;
+    case RDMA_CM_EVENT_DEVICE_REMOVAL:
+        w->ops->removed(w, "the RDMA device was removed");
+        break;
+    default: /* ADDR_CHANGE, TIMEWAIT_EXIT and multicast ask for nothing */
+        break;
+    }
+}
+
+/* --- the active side ----------------------------------------------------- */
+
+enum vc_status
+vc__rdma_dial(struct vc__wire *w, uint32_t timeout_ms)
+{
+    struct vc__rdma_wire *r = vc__rdma_wire_of(w);
+    struct sockaddr *source = (struct sockaddr *)&w->source;
+
+    r->active = true;
+    r->handler.event = on_event;
+    /* rdma_cm gives up a little before the link's timer, for it knows why. */
+    r->resolve_ms = timeout_ms - timeout_ms / 4;
+    if (rdma_create_id(vc__rdma_context_of(w->context)->channel, &r->id,
+                       &r->handler, RDMA_PS_TCP) != 0)
+        return fail_errno(w, "make a connection id", errno);
+    r->owned = true;
+    if (source->sa_family == AF_UNSPEC)
+        source = NULL;
+    if (rdma_resolve_addr(r->id, source, (struct sockaddr *)&w->peer,
+                          (int)r->resolve_ms) != 0)
+        return fail_resolve(w, errno);
+    return VC_OK;
+}
+
+/* What we can do of RDMA READs, and the peer wants of us. */
+static void
+reads_offer(struct vc__rdma_wire *r, unsigned in, unsigned out)
+{
+    const struct ibv_device_attr *attr = &r->device->attr;
+
+    r->reads_in = vc__rdma_reads(VC__READS_WANTED, in, attr->max_qp_rd_atom);
+    r->reads_out =
+        vc__rdma_reads(VC__READS_WANTED, out, attr->max_qp_init_rd_atom);
+}
+
+/* With a QP of our own the id has none, and the answer comes as
+ * CONNECT_RESPONSE (rdma_establish(3)). */
+enum vc_status
+vc__rdma_hello(struct vc__wire *w, const void *data, size_t len)
+{
+    struct vc__rdma_wire *r = vc__rdma_wire_of(w);
+    struct rdma_conn_param param = {
+        .private_data = data,
+        .private_data_len = (uint8_t)len,
+        .retry_count = VC__RETRY_COUNT,
+        .rnr_retry_count = VC__RNR_RETRY_COUNT,
+        .srq = 1,
+        .qp_num = r->qp.qp->qp_num,
+    };
+    int err = vc__qp_to_init(&r->qp, r->id);
+
+    if (err != 0)
+        return fail_errno(w, "prepare a QP", err);
+    reads_offer(r, VC__READS_WANTED, VC__READS_WANTED);
+    param.responder_resources = r->reads_in;
+    param.initiator_depth = r->reads_out;
+    r->asked = true;
+    if (rdma_connect(r->id, &param) != 0)
+        return fail_errno(w, "connect", errno);
+    return VC_OK;
+}
+
+static enum vc_status
+confirm_active(struct vc__rdma_wire *r)
+{
+    int err = vc__qp_to_rtr(&r->qp, r->id, r->reads_in);
+
+    if (err == 0)
+        err = vc__qp_to_rts(&r->qp, r->id, r->reads_out);
+    if (err == 0 && rdma_establish(r->id) != 0)
+        err = errno;
+    if (err == EINVAL) /* the CM's way to say that it is not so any more */
+        return vc__fail(VC_UNAVAILABLE,
+                        "%s accepted and left at once: see that its process "
+                        "runs",
+                        vc__wire_peer(&r->wire));
+    return err == 0 ? VC_OK
+                    : fail_errno(&r->wire, "establish the connection", err);
+}
+
+/* --- the passive side ---------------------------------------------------- */
+
+void
+vc__rdma_take(struct vc__wire *w, const struct vc__incoming *in)
+{
+    struct vc__rdma_wire *r = vc__rdma_wire_of(w);
+
+    r->handler.event = on_event;
+    r->id = in->handle;
+    r->reads_in = (uint8_t)in->detail;
+    r->reads_out = (uint8_t)(in->detail >> 8);
+}
+
+/* The id was born in the listener's event channel. */
+static int
+id_adopt(struct vc__rdma_wire *r)
+{
+    struct rdma_event_channel *channel =
+        vc__rdma_context_of(r->wire.context)->channel;
+
+    if (r->id->channel != channel && rdma_migrate_id(r->id, channel) != 0)
+        return errno;
+    return 0;
+}
+
+static int
+accept_send(struct vc__rdma_wire *r, const void *data, size_t len)
+{
+    struct rdma_conn_param param = {
+        .private_data = data,
+        .private_data_len = (uint8_t)len,
+        .responder_resources = r->reads_in,
+        .initiator_depth = r->reads_out,
+        .rnr_retry_count = VC__RNR_RETRY_COUNT,
+        .srq = 1,
+        .qp_num = r->qp.qp->qp_num,
+    };
+
+    r->asked = true;
+    return rdma_accept(r->id, &param) == 0 ? 0 : errno;
+}
+
+/* The QP is ready to receive before the peer hears of it. */
+enum vc_status
+vc__rdma_accept(struct vc__wire *w, const void *data, size_t len)
+{
+    struct vc__rdma_wire *r = vc__rdma_wire_of(w);
+    int err = id_adopt(r);
+
+    reads_offer(r, r->reads_in, r->reads_out);
+    if (err == 0)
+        err = vc__qp_to_init(&r->qp, r->id);
+    if (err == 0)
+        err = vc__qp_to_rtr(&r->qp, r->id, r->reads_in);
+    if (err == 0)
+        err = accept_send(r, data, len);
+    if (err != 0)
+        return vc__fail(vc__status_of_errno(err), "cannot accept %s: %s",
+                        vc__wire_peer(w), strerror(err));
+    r->id->context = &r->handler;
+    r->owned = true;
+    return VC_OK;
+}
+
+/* It gets ready to send while the peer's answer is under way: what comes is
+ * looked at after that. The answer may be that it has left. */
+static enum vc_status
+confirm_passive(struct vc__rdma_wire *r)
+{
+    int err = vc__qp_to_rts(&r->qp, r->id, r->reads_out);
+
+    return err == 0
+               ? VC_OK
+               : vc__fail(VC_UNAVAILABLE, "%s has left as it was accepted: %s",
+                          vc__wire_peer(&r->wire), strerror(err));
+}
+
+enum vc_status
+vc__rdma_confirm(struct vc__wire *w)
+{
+    struct vc__rdma_wire *r = vc__rdma_wire_of(w);
+
+    return r->active ? confirm_active(r) : confirm_passive(r);
+}
