@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Addresses of all kinds, to listen at, to connect to and to connect from. */
+#include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -200,6 +201,54 @@ an_address_to_bind_to_that_is_none_is_refused_at_once(void **state)
     assert_non_null(strstr(t.text, "eth0"));
 }
 
+/* --- addresses that cannot be listened at ---------------------------------- */
+
+static void
+why_an_address_cannot_be_listened_at_is_told(void **state)
+{
+    static const struct {
+        const char *call;
+        int err;
+        enum vc_status status;
+        const char *text;
+    } rows[] = {
+        {"rdma_create_id", ENOMEM, VC_RESOURCE_EXHAUSTED,
+         "cannot make an id to listen at 10.9.0.1:7471: "},
+        {"rdma_bind_addr", EADDRINUSE, VC_UNAVAILABLE,
+         "cannot listen at 10.9.0.1:7471: the port is in use, or "},
+        {"rdma_bind_addr", EADDRNOTAVAIL, VC_UNAVAILABLE,
+         "cannot listen at 10.9.0.1:7471: the port is in use, or "},
+        {"rdma_bind_addr", EACCES, VC_PERMISSION_DENIED,
+         "cannot listen at 10.9.0.1:7471: this user may not have ports "},
+        {"rdma_bind_addr", ENODEV, VC_UNAVAILABLE,
+         "cannot listen at 10.9.0.1:7471: no RDMA device "},
+        {"rdma_bind_addr", ENOMEM, VC_RESOURCE_EXHAUSTED,
+         "cannot bind at 10.9.0.1:7471: "},
+        {"rdma_listen", ENOMEM, VC_RESOURCE_EXHAUSTED,
+         "cannot listen at 10.9.0.1:7471: "},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct vc_runtime *runtime;
+        struct vc_server *server;
+
+        sim_begin(1, 0, true);
+        assert_int_equal(VC_OK, sim_runtime(&runtime, 1));
+        assert_int_equal(VC_OK, vc_server_new(runtime, NULL, &server));
+        fake_fail(fake_process_self(), rows[i].call, 1, rows[i].err);
+        assert_int_equal(rows[i].status,
+                         vc_server_listen(server, "rdma://10.9.0.1:7471"));
+        assert_int_equal(1, fake_failed());
+        if (strncmp(vc_error(), rows[i].text, strlen(rows[i].text)) != 0)
+            fail_msg("%s, %s: %s", rows[i].call, strerror(rows[i].err),
+                     vc_error());
+        vc_server_close(server);
+        vc_runtime_free(runtime);
+        assert_int_equal(0, fake_end());
+    }
+}
+
 int
 main(void)
 {
@@ -212,6 +261,7 @@ main(void)
         cmocka_unit_test(an_address_to_bind_to_that_is_not_ours_is_told),
         cmocka_unit_test(an_address_to_bind_to_of_another_family_is_told),
         cmocka_unit_test(an_address_to_bind_to_that_is_none_is_refused_at_once),
+        cmocka_unit_test(why_an_address_cannot_be_listened_at_is_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -275,6 +275,29 @@ links_left_at_a_drained_server_do_not_count_against_the_next(void **state)
     }
 }
 
+/* Each link breaks with the first reply: another one would not help. */
+static void
+a_call_whose_links_bring_no_reply_ends(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct vc_channel *channel;
+        enum vc_outcome outcome;
+        struct rig r;
+
+        rig_begin(&r, seed, 1);
+        channel = channel_open(&r);
+        call(channel, QUICK);
+        fake_rule("SEND 104 B -> local", 0, FAKE_FLUSH, 0);
+        assert_int_equal(sim_echo(channel, 64, SOME, 60000, &outcome),
+                         VC_UNAVAILABLE);
+        assert_int_equal(outcome, VC_OUTCOME_UNKNOWN);
+        assert_int_equal(atomic_load(&sim_ran[SOME]), 1);
+        vc_channel_close(channel);
+        rig_end(&r);
+    }
+}
+
 /* --- calls that end without an answer ---------------------------------- */
 
 static void
@@ -304,6 +327,36 @@ a_drained_server_is_told_when_a_channel_with_a_call_there_is_closed(
         assert_in_range(atomic_load(&r.first.told_us) - closed, 0, 10 * MS);
         assert_int_equal(r.first.status, VC_OK);
         assert_in_range(r.first.drain_us, 0, SECOND);
+        vc_channel_close(channel);
+        rig_end(&r);
+    }
+}
+
+static void
+a_call_at_a_drained_server_that_is_killed_ends_at_once(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct vc_channel *channel, *other;
+        struct caller held;
+        uint64_t killed;
+        struct rig r;
+
+        rig_begin(&r, seed, 1);
+        channel = channel_open(&r);
+        other = channel_open(&r);
+        call(channel, QUICK);
+        caller_start(&held, other, HELD);
+        await_former(&r, 1);
+        call(channel, QUICK); /* at the second */
+        killed = fake_now_us();
+        fake_process_kill(r.first.process);
+        caller_join(&held);
+
+        assert_int_equal(held.status, VC_UNAVAILABLE);
+        assert_int_equal(held.outcome, VC_OUTCOME_UNKNOWN);
+        assert_in_range(held.ended_at - killed, 0, SECOND);
+        vc_channel_close(other);
         vc_channel_close(channel);
         rig_end(&r);
     }
@@ -365,7 +418,9 @@ main(void)
     const struct CMUnitTest tests[] = {
         T(a_call_goes_on_by_another_link_of_a_drained_server_at_once),
         T(links_left_at_a_drained_server_do_not_count_against_the_next),
+        T(a_call_whose_links_bring_no_reply_ends),
         T(a_drained_server_is_told_when_a_channel_with_a_call_there_is_closed),
+        T(a_call_at_a_drained_server_that_is_killed_ends_at_once),
         T(a_call_taken_back_unsent_keeps_no_link_to_a_drained_server),
     };
 

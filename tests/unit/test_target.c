@@ -156,6 +156,7 @@ a_name_and_its_key_are_the_same_address(void **state)
     vc__addr_name(&name, "one");
     vc__addr_name(&other, "two");
     vc__addr_key(&name, key);
+    memset(&keyed, 'x', sizeof keyed);
     vc__addr_of_key(&keyed, key);
     vc__addr_key(&keyed, its);
     assert_memory_equal(key, its, sizeof key);

@@ -114,7 +114,6 @@ event_copy(struct vc__rdma_event *out, const struct rdma_cm_event *in)
     out->id = in->id;
     out->reads_in = conn->responder_resources;
     out->reads_out = conn->initiator_depth;
-    out->qpn = conn->qp_num;
     if (conn->private_data != NULL) {
         out->data_len = conn->private_data_len;
         memcpy(out->data, conn->private_data, out->data_len);

@@ -34,7 +34,6 @@ struct vc__rdma_event {
     struct rdma_cm_id *id;
     uint8_t reads_in;  /* responder_resources, as seen from here */
     uint8_t reads_out; /* initiator_depth, as seen from here */
-    uint32_t qpn;      /* the peer's */
     uint16_t data_len;
     uint8_t data[256]; /* private data; RDMA_MAX_PRIVATE_DATA */
 };
