@@ -275,6 +275,10 @@ echo(struct vc_call *call, const Suite__EchoRequest *request,
     case WIRE_REPEATS:
         reply->tag = repeats(arg);
         return VC_OK;
+    case WIRE_HOLD:
+        wire_file_make("held", "");
+        wire_file_await("held", false);
+        return VC_OK;
     case WIRE_WATCH:
     case WIRE_REMOVE:
         return have_main_do(call, (unsigned)request->tag, request->reply_size);

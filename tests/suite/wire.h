@@ -23,11 +23,13 @@
 #define WIRE_WATCH   (WIRE_TAGS + 4) /* watch the links, see `struck` below */
 #define WIRE_REMOVE  (WIRE_TAGS + 5) /* remove its device, see there */
 #define WIRE_REPEATS (WIRE_TAGS + 6) /* calls that came again: by reply's tag */
+#define WIRE_HOLD    (WIRE_TAGS + 7) /* make `held`; reply when it is gone */
 
 /* Files. `ask`: a word for tests/wire.sh, which removes it when it has done
  * that; `struck`: made when the client's machine is about to be lost to the
  * server, or the server's device to be removed; `found`: how soon the server
- * found it (watch_write()); `serving`, `end`: of the server. */
+ * found it (watch_write()); `held`: of a handler, which runs until the client
+ * removes it; `serving`, `end`: of the server. */
 #define WIRE_FILES 300 /* bytes of a file's path */
 
 /* Netem reorders by sending some packets at once while others wait. */
