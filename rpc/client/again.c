@@ -27,7 +27,8 @@ parent_join(struct vc__again *a, struct vc__parent *parent, uint64_t now)
                              : vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
 }
 
-static enum vc_status
+/* Inlined, it cost each call 16 instructions more, with a canceller or not. */
+static __attribute__((noinline)) enum vc_status
 cancellers_join(struct vc__again *a, const struct vc_call_opts *opts,
                 uint64_t now)
 {

@@ -182,23 +182,31 @@ vc__unary_release(struct vc__unary *u)
         vc__unary_tell(u, NULL);
 }
 
-/* Where the request's bytes come from. */
+/* Why the request cannot be sent. */
 static enum vc_status
-message_prepare(struct vc__unary *u)
+message_refuse(struct vc__unary *u, size_t peer_max)
 {
     const struct vc__outgoing o = {
         .what = "request",
         .method = u->method->name,
         .peer = "server",
-        .peer_max = vc__channel_request_max(u->channel),
+        .peer_max = peer_max,
     };
-    enum vc_status status =
-        vc__outgoing_measure(&o, &u->method->request, u->message, &u->packing);
-    size_t size = u->packing.size;
+
+    return vc__outgoing_measure(&o, &u->method->request, u->message,
+                                &u->packing);
+}
+
+/* Where the request's bytes come from. */
+static enum vc_status
+message_prepare(struct vc__unary *u)
+{
+    size_t size, max = vc__channel_request_max(u->channel);
     struct long_send *l;
 
-    if (status != VC_OK)
-        return status;
+    if (!vc__outgoing_fits(&u->method->request, u->message, max, &u->packing))
+        return message_refuse(u, max);
+    size = u->packing.size;
     if (!u->packs && !vc__body_is_long(size, u->send.frame.metadata_len)) {
         u->send.write = call_write;
     } else {
