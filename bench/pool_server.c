@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <verbcall/counters.h>
+
 #include "bench.vc.h"
 #include "bench/bench.h"
 #include "examples/kv/number.h"
@@ -65,17 +67,34 @@ memory(struct vc_call *call, const Bench__Payload *request,
 }
 
 static enum vc_status
+work(struct vc_call *call, const Bench__Payload *request,
+     Bench__WorkReply *reply, void *arg)
+{
+    struct vc_counters c = VC_COUNTERS_INIT;
+    struct timespec t;
+
+    (void)call;
+    (void)request;
+    vc_runtime_counters(arg, &c);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    reply->cpu_us = (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000;
+    reply->wakeups = c.wakeups_event + c.wakeups_told + c.wakeups_timer;
+    return VC_OK;
+}
+
+static enum vc_status
 server_open(struct vc_runtime *runtime, struct vc_server **server,
             const struct vc_server_opts *opts, const char *target)
 {
     const struct bench_echo_methods echoes = {.call = echo};
-    const struct bench_host_methods host = {.drop = drop, .memory = memory};
+    const struct bench_host_methods host = {
+        .drop = drop, .memory = memory, .work = work};
     enum vc_status status = vc_server_new(runtime, opts, server);
 
     if (status == VC_OK)
         status = bench_echo_add(*server, &echoes, NULL);
     if (status == VC_OK)
-        status = bench_host_add(*server, &host, NULL);
+        status = bench_host_add(*server, &host, runtime);
     if (status == VC_OK)
         status = vc_server_listen(*server, target);
     return status;

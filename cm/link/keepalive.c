@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "transport/core/timer.h"
+
 #define STEPS 6u
 
 /* In steps. */
@@ -13,12 +15,18 @@ struct pace {
     unsigned tick, ask, wait;
 };
 
+/* By cm/link/keepalive.h's table. Of an idle link ask + wait is what three
+ * periods leave when silence was noticed a tick late. An adapter answers at
+ * once or not at all, so it is asked late, and seldom. */
 static const struct pace *
-pace_of(bool busy)
+pace_of(const struct vc__keepalive_news *n)
 {
-    static const struct pace paces[] = {{2, 4, 12}, {1, 1, 4}};
+    static const struct pace adapter = {2, 10, 6}, process = {2, 6, 10},
+                             busy = {1, 1, 4};
 
-    return &paces[busy];
+    if (n->busy)
+        return &busy;
+    return n->may_ask ? &process : &adapter;
 }
 
 void
@@ -27,7 +35,7 @@ vc__keepalive_init(struct vc__keepalive *k, uint64_t now, uint64_t period)
     memset(k, 0, sizeof *k);
     k->step = period < STEPS ? 1 : period / STEPS;
     k->heard = k->reached = now;
-    k->next = now + k->step;
+    k->next = vc__timer_beat(now, k->step);
 }
 
 static void
@@ -110,13 +118,18 @@ enum vc__keepalive_act
 vc__keepalive_tick(struct vc__keepalive *k, uint64_t now,
                    const struct vc__keepalive_news *n)
 {
-    const struct pace *pace = pace_of(n->busy);
+    const struct pace *pace = pace_of(n);
     bool late = now > k->next + k->step;
+    uint64_t wanted = k->next;
 
+    k->next = vc__timer_beat(now, pace->tick * k->step);
+    /* Times are those of the ticks, or a timer that was a little late once
+     * would make the next look seem too early. */
+    if (now > wanted && !late)
+        now = wanted;
     news_take(k, now, n);
     if (late)
         round_restart(k, now, n->busy);
-    k->next = now + pace->tick * k->step;
     return n->may_ask ? process_check(k, now, pace)
                       : adapter_check(k, now, pace);
 }

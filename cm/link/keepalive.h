@@ -10,9 +10,13 @@
  * known to a tick only, as what comes in is not worth a look at the clock; a
  * period P is 6 steps:
  *
- *              a tick  asked after     dead, unanswered for   so silence ended
- *   busy       1 step  1 to 2 steps    4 steps                within P
- *   idle       2 steps 4 to 6 steps    12 steps               within 3 P
+ *                   a tick  asked after    dead, unanswered for  silence ended
+ *   busy            1 step  1 to 2 steps   4 steps               within P
+ *   idle, process   2 steps 6 to 8 steps   10 steps              within 3 P
+ *   idle, adapter   2 steps 10 to 12 steps 6 steps               within 3 P
+ *
+ * The ticks of all links of one period fall on the same multiples of it, so that
+ * a process whose links are idle wakes up three times a period for all of them.
  *
  * A process that was stopped itself sees the clock jump: a tick that comes
  * more than a step late says nothing of the peer, and the round begins anew. */

@@ -68,8 +68,10 @@ packet_arrived(struct vc__link *link, const struct vc__credit_word *word)
     } else {
         window_follow(link);
         acks_take(link);
-        if (!vc__schedule_is_empty(&link->schedule))
+        if (!vc__schedule_is_empty(&link->schedule)) {
+            link->engine->traffic = true;
             vc__link_flush(link);
+        }
     }
     vc__link_unlock(link);
     return good;
@@ -99,8 +101,10 @@ frame_take(struct vc__link *link, const struct vc__frame *f)
 
     if (breach != NULL)
         return vc__link_breach(link, breach);
-    return f->type == VC__FRAME_PING ? vc__link_ping(link, f)
-                                     : link->ops->frame(link, f);
+    if (f->type == VC__FRAME_PING)
+        return vc__link_ping(link, f);
+    link->engine->traffic = true;
+    return link->ops->frame(link, f);
 }
 
 static void

@@ -158,10 +158,11 @@ news_of(struct vc__link *link)
         .heard = k->heard, .answered = k->answered, .may_ask = k->asks};
 
     n.busy = link->ops->busy != NULL && link->ops->busy(link);
-    pthread_mutex_lock(&link->lock);
-    n.proven = k->state.probe_out &&
-               (t->proven == NULL || t->proven(link->wire, k->probed));
-    vc__link_unlock(link);
+    if (k->state.probe_out) {
+        pthread_mutex_lock(&link->lock);
+        n.proven = t->proven == NULL || t->proven(link->wire, k->probed);
+        vc__link_unlock(link);
+    }
     k->heard = k->answered = false;
     return n;
 }

@@ -523,11 +523,11 @@ static void on_look(struct vc__timer *timer);
 void
 vc__pool_look(struct vc__pool *p)
 {
-    uint32_t ms = p->opts.idle_ms / IDLE_LOOKS;
+    uint64_t us = (uint64_t)p->opts.idle_ms * 1000 / IDLE_LOOKS;
 
     /* Without memory for a timer idle links stay. */
-    vc__timer_start(&p->engine->timers, &p->look,
-                    vc__after_ms(vc__now(), ms > 0 ? ms : 1), on_look);
+    vc__timer_start(&p->engine->timers, &p->look, vc__timer_beat(vc__now(), us),
+                    on_look);
 }
 
 static void

@@ -114,7 +114,10 @@ struct vc_runtime;
     X(streams_server, "streams of clients under way now")                      \
     X(streams_server_opened, "streams that clients opened")                    \
     X(cancels_sent, "CANCELs sent: servers told that nobody waits any more")   \
-    X(cancels_received, "CANCELs of clients")
+    X(cancels_received, "CANCELs of clients")                                  \
+    X(wakeups_event, "times that a thread slept and something came")           \
+    X(wakeups_told, "times that it slept and another thread of ours woke it")  \
+    X(wakeups_timer, "times that it slept until a timer was due")
 
 struct vc_counters {
     size_t size; /* sizeof(struct vc_counters), so that it can grow */

@@ -214,7 +214,7 @@ static void
 a_dead_server_is_found_within_three_seconds_without_calls(void **state)
 {
     static const uint64_t least[] = {
-        [FROZEN] = 2 * S, [PORT_DOWN] = 400 * MS, [WIRE_CUT] = 400 * MS};
+        [FROZEN] = 1600 * MS, [PORT_DOWN] = 400 * MS, [WIRE_CUT] = 400 * MS};
 
     (void)state;
     for (enum blow blow = FROZEN; blow <= WIRE_CUT; blow++) {
@@ -387,7 +387,7 @@ a_link_without_a_call_yet_is_greeted_and_asked_as_others(void **state)
         assert_int_equal(w.pings, 2); /* its answer included */
         await_called(&w);
         assert_int_equal(w.first, VC_OK);
-        assert_in_range(w.pings, 2 + 2 * 3, 2 + 2 * 6);
+        assert_in_range(w.pings, 2 + 2 * 2, 2 + 2 * 4);
         scene_end(&w);
         assert_int_equal(w.second, VC_OK);
         assert_int_equal(w.requests, 1);

@@ -403,12 +403,15 @@ a_process_is_asked_and_dead_at_exact_times(void **state)
                                          {500, VC__KEEPALIVE_LOST, MAY_ASK},
                                          {0, VC__KEEPALIVE_NOTHING, 0}};
     static const struct moment idle[] = {{200, VC__KEEPALIVE_NOTHING, MAY_ASK},
-                                         {399, VC__KEEPALIVE_NOTHING, MAY_ASK},
-                                         {400, VC__KEEPALIVE_PING, MAY_ASK},
-                                         {700, VC__KEEPALIVE_NOTHING, MAY_ASK},
-                                         {999, VC__KEEPALIVE_NOTHING, MAY_ASK},
-                                         {1000, VC__KEEPALIVE_PROBE, MAY_ASK},
-                                         {1300, VC__KEEPALIVE_NOTHING, MAY_ASK},
+                                         {400, VC__KEEPALIVE_NOTHING, MAY_ASK},
+                                         {599, VC__KEEPALIVE_NOTHING, MAY_ASK},
+                                         {600, VC__KEEPALIVE_PING, MAY_ASK},
+                                         {800, VC__KEEPALIVE_NOTHING, MAY_ASK},
+                                         {1000, VC__KEEPALIVE_NOTHING, MAY_ASK},
+                                         {1099, VC__KEEPALIVE_NOTHING, MAY_ASK},
+                                         {1100, VC__KEEPALIVE_PROBE, MAY_ASK},
+                                         {1200, VC__KEEPALIVE_NOTHING, MAY_ASK},
+                                         {1400, VC__KEEPALIVE_NOTHING, MAY_ASK},
                                          {1599, VC__KEEPALIVE_NOTHING, MAY_ASK},
                                          {1600, VC__KEEPALIVE_LOST, MAY_ASK},
                                          {0, VC__KEEPALIVE_NOTHING, 0}};
@@ -426,9 +429,10 @@ an_adapter_is_asked_and_dead_at_exact_times(void **state)
         {300, VC__KEEPALIVE_NOTHING, 0}, {499, VC__KEEPALIVE_NOTHING, 0},
         {500, VC__KEEPALIVE_LOST, 0},    {0, VC__KEEPALIVE_NOTHING, 0}};
     static const struct moment idle[] = {
-        {200, VC__KEEPALIVE_NOTHING, 0},  {399, VC__KEEPALIVE_NOTHING, 0},
-        {400, VC__KEEPALIVE_PROBE, 0},    {700, VC__KEEPALIVE_NOTHING, 0},
-        {1000, VC__KEEPALIVE_NOTHING, 0}, {1300, VC__KEEPALIVE_NOTHING, 0},
+        {200, VC__KEEPALIVE_NOTHING, 0},  {400, VC__KEEPALIVE_NOTHING, 0},
+        {600, VC__KEEPALIVE_NOTHING, 0},  {800, VC__KEEPALIVE_NOTHING, 0},
+        {999, VC__KEEPALIVE_NOTHING, 0},  {1000, VC__KEEPALIVE_PROBE, 0},
+        {1200, VC__KEEPALIVE_NOTHING, 0}, {1400, VC__KEEPALIVE_NOTHING, 0},
         {1599, VC__KEEPALIVE_NOTHING, 0}, {1600, VC__KEEPALIVE_LOST, 0},
         {0, VC__KEEPALIVE_NOTHING, 0}};
 
@@ -437,15 +441,19 @@ an_adapter_is_asked_and_dead_at_exact_times(void **state)
     assert_moments(false, idle);
 }
 
-/* The tick at 100 wants the next one at 200. */
+/* The tick at 100 wants the next one at 200. One that is not late counts as
+ * that of 200. */
 static void
 a_tick_is_late_when_more_than_a_step_behind(void **state)
 {
-    static const struct moment in_time[] = {{100, VC__KEEPALIVE_PING, MAY_ASK},
-                                            {300, VC__KEEPALIVE_PROBE, MAY_ASK},
-                                            {0, VC__KEEPALIVE_NOTHING, 0}};
+    static const struct moment in_time[] = {
+        {100, VC__KEEPALIVE_PING, MAY_ASK},
+        {300, VC__KEEPALIVE_NOTHING, MAY_ASK},
+        {400, VC__KEEPALIVE_PROBE, MAY_ASK},
+        {0, VC__KEEPALIVE_NOTHING, 0}};
     static const struct moment late[] = {{100, VC__KEEPALIVE_PING, MAY_ASK},
                                          {301, VC__KEEPALIVE_NOTHING, MAY_ASK},
+                                         {400, VC__KEEPALIVE_NOTHING, MAY_ASK},
                                          {500, VC__KEEPALIVE_NOTHING, MAY_ASK},
                                          {501, VC__KEEPALIVE_PROBE, MAY_ASK},
                                          {0, VC__KEEPALIVE_NOTHING, 0}};
@@ -464,11 +472,56 @@ an_adapter_that_answered_before_the_question_is_asked_too(void **state)
         {200, VC__KEEPALIVE_PING, PROVEN | MAY_ASK},
         {300, VC__KEEPALIVE_NOTHING, MAY_ASK},
         {400, VC__KEEPALIVE_PROBE, MAY_ASK},
+        {500, VC__KEEPALIVE_NOTHING, MAY_ASK},
         {600, VC__KEEPALIVE_LOST, MAY_ASK},
         {0, VC__KEEPALIVE_NOTHING, 0}};
 
     (void)state;
     assert_moments(true, then_silent);
+}
+
+/* Whenever each of them was made, and however late its timer is. */
+static void
+ticks_of_all_links_fall_together(void **state)
+{
+    uint64_t seed = 1;
+
+    (void)state;
+    for (unsigned i = 0; i < 1000; i++) {
+        bool busy = i % 2 != 0;
+        uint64_t step = PERIOD / 6, span = busy ? step : 2 * step;
+        struct world w;
+
+        world_init(&w, busy);
+        w.now += random_below(&seed, 10 * PERIOD);
+        vc__keepalive_init(&w.k, w.now, PERIOD);
+        assert_in_range(w.k.next - w.now, 1, step);
+        for (unsigned j = 0; j < 10; j++) {
+            tick(&w, random_below(&seed, step));
+            assert_int_equal(0, w.k.next % span);
+            assert_in_range(w.k.next - w.now, 1, span);
+        }
+    }
+}
+
+/* Else a timer's lateness would put off what is due by a whole tick. */
+static void
+a_tick_that_was_late_does_not_put_off_the_next_question(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_init(&w, false);
+    w.may_ask = false;
+    while (w.probes == 0)
+        tick(&w, 0);
+    tick(&w, PERIOD / 100);
+    for (unsigned i = 0; i < 4; i++) {
+        tick(&w, 0);
+        assert_int_equal(1, w.probes);
+    }
+    tick(&w, 0);
+    assert_int_equal(2, w.probes);
 }
 
 /* Whatever goes on: a peer that answers is not dead, one that does not is when
@@ -518,6 +571,9 @@ main(void)
         cmocka_unit_test(an_adapter_that_does_not_answer_is_lost),
         cmocka_unit_test(a_probe_is_not_late_for_who_slept),
         cmocka_unit_test(never_two_pings_are_out),
+        cmocka_unit_test(ticks_of_all_links_fall_together),
+        cmocka_unit_test(
+            a_tick_that_was_late_does_not_put_off_the_next_question),
         cmocka_unit_test(silence_is_measured_from_what_was_heard),
         cmocka_unit_test(the_shortest_period_has_steps),
         cmocka_unit_test(a_process_is_asked_and_dead_at_exact_times),

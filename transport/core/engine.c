@@ -216,6 +216,7 @@ engine_take_inbox(struct vc__engine *e)
 {
     if (!atomic_load_explicit(&e->has_inbox, memory_order_relaxed))
         return false;
+    e->traffic = true;
     pthread_mutex_lock(&e->inbox_lock);
     atomic_store(&e->has_inbox, false);
     if (!cds_list_empty(&e->inbox)) {
@@ -343,6 +344,18 @@ looked_at(struct vc__engine *e)
     return atomic_load_explicit(&e->looked, memory_order_relaxed);
 }
 
+/* What has ended a sleep. */
+static void
+count_wakeup(struct vc__engine *e, const struct epoll_event *events, int n)
+{
+    enum vc__count cause = VC__COUNT_wakeups_timer;
+
+    for (int i = 0; i < n && cause != VC__COUNT_wakeups_event; i++)
+        cause = events[i].data.ptr != NULL ? VC__COUNT_wakeups_event
+                                           : VC__COUNT_wakeups_told;
+    vc__count(&e->ledger, cause, 1);
+}
+
 /* Looks at the descriptors, sleeping up to ms for one. */
 static void
 engine_look(struct vc__engine *e, int ms)
@@ -350,6 +363,8 @@ engine_look(struct vc__engine *e, int ms)
     struct epoll_event events[EVENTS];
     int n = epoll_wait(e->epoll_fd, events, EVENTS, ms);
 
+    if (ms != 0)
+        count_wakeup(e, events, n);
     atomic_store(&e->asleep, false); /* what is posted now is seen in time */
     atomic_store_explicit(&e->looked, vc__now(), memory_order_relaxed);
     e->stirred |= n > 0;
@@ -357,6 +372,9 @@ engine_look(struct vc__engine *e, int ms)
         struct vc__source *s = events[i].data.ptr;
         uint64_t count;
 
+        /* Those that are polled say themselves what it is. */
+        if (s != NULL && s->poll == NULL)
+            e->traffic = true;
         if (s != NULL)
             s->ready(s);
         else if (read(e->wake_fd, &count, sizeof count) < 0)
@@ -404,7 +422,9 @@ engine_sleep(struct vc__engine *e, uint64_t until)
     if (engine_poll(e) == 0 && !atomic_load(&e->has_inbox))
         engine_look(e, vc__ms_left(vc__now(), next < until ? next : until));
     atomic_store(&e->asleep, false);
-    engine_run_timers(e, vc__now());
+    e->drowsy = true;
+    e->woke = vc__now();
+    engine_run_timers(e, e->woke);
 }
 
 /* --- watched by the program ---------------------------------------------- */
@@ -440,12 +460,35 @@ engine_learn(struct vc__engine *e, uint64_t waited_us)
         e->spin_us /= 2;
 }
 
+/* Traffic has come, by itself or to an engine that slept. */
+static void
+engine_note_traffic(struct vc__engine *e, uint64_t now)
+{
+    if (e->drowsy)
+        engine_learn(e, e->woke - e->quiet);
+    e->traffic = e->drowsy = false;
+    e->quiet = now;
+}
+
+/* After nothing was found. True: it is worth polling on. */
+static bool
+engine_hopes(struct vc__engine *e, uint64_t now)
+{
+    if (e->traffic)
+        engine_note_traffic(e, now);
+    if (e->drowsy || now - e->quiet >= e->spin_us)
+        return false;
+    if (now - e->quiet >= YIELD_AFTER_US)
+        sched_yield();
+    return true;
+}
+
 /* Advances the engine: returns when something was done, true; or nothing came
  * until `until`, or something woke it. */
 static bool
 engine_progress(struct vc__engine *e, uint64_t until)
 {
-    uint64_t start = 0, now;
+    uint64_t now;
 
     if (++e->turns % TURNS_PER_CLOCK == 0 || e->handled >= HANDLERS_PER_CLOCK) {
         e->handled = 0;
@@ -454,22 +497,18 @@ engine_progress(struct vc__engine *e, uint64_t until)
     for (unsigned i = 1;; i++) {
         if (engine_poll(e) > 0)
             return true;
-        if (i % SPIN_BATCH != 0)
+        /* What has woken it was no traffic. */
+        if (i % SPIN_BATCH != 0 && (!e->drowsy || e->traffic))
             continue;
         now = engine_tick(e);
-        if (start == 0)
-            start = now;
         /* That may be what the caller waits for, or a kick: neither would end
          * the sleep. */
         if (now >= until || e->stirred)
             break;
-        if (now - start >= e->spin_us) {
+        if (!engine_hopes(e, now)) {
             engine_sleep(e, until);
-            engine_learn(e, vc__now() - start);
             break;
         }
-        if (now - start >= YIELD_AFTER_US)
-            sched_yield();
     }
     e->stirred = false;
     return false;
@@ -525,6 +564,7 @@ vc__engine_wait(struct vc__engine *e, struct vc__waiter *w, uint64_t until)
     s = vc__stint_of(e);
     holds = s != NULL && vc__stint_resume(s);
     while (holds || engine_await(e, w, until)) {
+        e->traffic = true;
         if (s != NULL)
             e->depth++;
         if (engine_advance(e, w, until)) {

@@ -92,11 +92,17 @@ struct vc__engine {
     /* Links whose next step is an event of their wire: descriptors are looked
      * at more often (LOOK_WIRES_US). */
     unsigned awaiting_wires;
-    bool stirred;     /* a look or a timer did something nobody counted yet */
+    bool stirred; /* a look or a timer did something nobody counted yet */
+    /* A request, a reply or an event of the CM came, or a caller waits: what
+     * comes next is worth polling for. Not so timers, and what they ask for. */
+    bool traffic;
+    bool drowsy;      /* it has slept since there was traffic last */
     unsigned handled; /* handlers run since the clock was read */
     unsigned turns;
     atomic_ullong looked; /* when the descriptors were last looked at */
     uint32_t spin_max_us, spin_us;
+    uint64_t quiet,
+        woke; /* since when there is none; the end of the last sleep */
     struct vc__ledger ledger; /* what was done; see there who writes */
 };
 

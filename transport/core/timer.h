@@ -51,6 +51,15 @@ vc__timer_running(const struct vc__timer *t)
  * as due now and waits for the next run. */
 void vc__timers_run(struct vc__timers *ts, uint64_t now);
 
+/* When a timer that fires once a period fires next. All with one period fire
+ * together, whenever they began, so that a process which has nothing else to do
+ * wakes up for all of them at once. */
+static inline uint64_t
+vc__timer_beat(uint64_t now, uint64_t period)
+{
+    return (now / period + 1) * period;
+}
+
 /* When the next is due; UINT64_MAX when none runs. */
 uint64_t vc__timers_next(const struct vc__timers *ts);
 

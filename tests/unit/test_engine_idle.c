@@ -1,0 +1,212 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * An engine that has nothing to do sleeps: what a timer does, and the
+ * completions of what it asked for, are no reason to poll, and say nothing of
+ * how soon the next request will come. Traffic is, and does. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "transport/core/engine.h"
+
+#define SPIN_US 100000u
+#define TICK_US 2000u
+#define TICKS   50u
+
+/* Far fewer than between two looks at the clock, far more than are needed. */
+#define POLLS_A_TICK 12u
+
+struct bench {
+    struct vc__engine engine;
+    struct vc__source source;
+    struct vc__timer timer;
+    struct vc__waiter waiter;
+    unsigned ticks, polls;
+    bool completed; /* what the tick asked for, and the source will find */
+    bool traffic;   /* the source finds a request instead */
+};
+
+static unsigned
+source_poll(struct vc__source *s)
+{
+    struct bench *b = caa_container_of(s, struct bench, source);
+    bool found = b->completed;
+
+    b->polls++;
+    b->completed = false;
+    if (found && b->traffic)
+        b->engine.traffic = true;
+    return found;
+}
+
+static void
+source_arm(struct vc__source *s)
+{
+    (void)s;
+}
+
+static void
+source_ready(struct vc__source *s)
+{
+    uint64_t count;
+
+    assert_int_equal(sizeof count, read(s->fd, &count, sizeof count));
+}
+
+static void
+source_notify(struct bench *b)
+{
+    uint64_t one = 1;
+
+    b->completed = true;
+    assert_int_equal(sizeof one, write(b->source.fd, &one, sizeof one));
+}
+
+/* At its last tick the waiter is done. */
+static void
+tick(struct vc__timer *t)
+{
+    struct bench *b = caa_container_of(t, struct bench, timer);
+
+    source_notify(b);
+    if (++b->ticks < TICKS)
+        vc__timer_start(&b->engine.timers, t, vc__now() + TICK_US, tick);
+    else
+        vc__waiter_done(&b->waiter);
+}
+
+static int
+bench_setup(void **state)
+{
+    struct bench *b = calloc(1, sizeof *b);
+
+    assert_int_equal(0, vc__engine_init(&b->engine, SPIN_US));
+    vc__waiter_init(&b->waiter);
+    b->source.fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    assert_true(b->source.fd >= 0);
+    b->source.poll = source_poll;
+    b->source.arm = source_arm;
+    b->source.ready = source_ready;
+    assert_int_equal(0, vc__engine_add(&b->engine, &b->source));
+    *state = b;
+    return 0;
+}
+
+static int
+bench_teardown(void **state)
+{
+    struct bench *b = *state;
+
+    vc__engine_fini(&b->engine);
+    close(b->source.fd);
+    free(b);
+    return 0;
+}
+
+/* A waiter is traffic: the engine polls for it, and sleeps then, as nothing has
+ * come. The ticks begin when it sleeps. */
+static void
+ticks_run(struct bench *b)
+{
+    b->engine.spin_us = 0;
+    assert_true(vc__timer_start(&b->engine.timers, &b->timer,
+                                vc__now() + 10 * TICK_US, tick));
+    assert_true(vc__engine_wait(&b->engine, &b->waiter, VC__FOREVER));
+    assert_int_equal(TICKS, b->ticks);
+}
+
+static uint64_t
+count_of(const struct bench *b, enum vc__count which)
+{
+    return vc__count_get(&b->engine.ledger, which);
+}
+
+static void
+what_timers_do_is_no_traffic(void **state)
+{
+    struct bench *b = *state;
+
+    ticks_run(b);
+    assert_in_range(b->polls, TICKS, TICKS * POLLS_A_TICK);
+    assert_int_equal(0, b->engine.spin_us);
+}
+
+static void
+requests_restore_the_spin(void **state)
+{
+    struct bench *b = *state;
+
+    b->traffic = true;
+    ticks_run(b);
+    assert_int_equal(SPIN_US, b->engine.spin_us);
+    assert_in_range(b->polls, 10 * TICKS * POLLS_A_TICK, UINT32_MAX);
+}
+
+/* Each tick ends a sleep, and so does what it asked for unless it was found
+ * before. */
+static void
+each_wake_up_is_counted_by_its_cause(void **state)
+{
+    struct bench *b = *state;
+
+    ticks_run(b);
+    assert_in_range(count_of(b, VC__COUNT_wakeups_timer), TICKS / 2, TICKS);
+    assert_in_range(count_of(b, VC__COUNT_wakeups_event), 0, TICKS);
+    assert_int_equal(0, count_of(b, VC__COUNT_wakeups_told));
+}
+
+static void *
+finish(void *arg)
+{
+    struct bench *b = arg;
+
+    while (!atomic_load(&b->engine.asleep))
+        continue;
+    vc__waiter_done(&b->waiter);
+    vc__engine_stir(&b->engine);
+    return NULL;
+}
+
+/* One that comes just before the engine sleeps keeps it awake: then again. */
+static void
+a_wake_up_by_another_thread_is_told_from_others(void **state)
+{
+    struct bench *b = *state;
+    pthread_t thread;
+
+    for (unsigned i = 0; i < 1000; i++) {
+        vc__waiter_init(&b->waiter);
+        b->engine.spin_us = 0;
+        assert_int_equal(0, pthread_create(&thread, NULL, finish, b));
+        assert_true(vc__engine_wait(&b->engine, &b->waiter, VC__FOREVER));
+        pthread_join(thread, NULL);
+        if (count_of(b, VC__COUNT_wakeups_told) > 0)
+            break;
+    }
+    assert_int_equal(1, count_of(b, VC__COUNT_wakeups_told));
+    assert_int_equal(0, count_of(b, VC__COUNT_wakeups_timer));
+    assert_int_equal(0, count_of(b, VC__COUNT_wakeups_event));
+}
+
+#define T(name)                                                                \
+    cmocka_unit_test_setup_teardown(name, bench_setup, bench_teardown)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(what_timers_do_is_no_traffic),
+        T(requests_restore_the_spin),
+        T(each_wake_up_is_counted_by_its_cause),
+        T(a_wake_up_by_another_thread_is_told_from_others),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
