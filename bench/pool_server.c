@@ -1,13 +1,16 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What pool_sessions, pool_storm and pool_fair call: run `pool_server TARGET`,
- * or `pool_server TARGET MAX_LINKS MAX_HALF_OPEN CONNECTS_PER_SECOND` for one
- * with low limits. It says its port, and what memory it has when asked. */
+ * What most benchmarks call: run `pool_server TARGET`, or
+ * `pool_server TARGET MAX_LINKS MAX_HALF_OPEN CONNECTS_PER_SECOND` for one with
+ * low limits; before that -e ENGINES for one with so many, and as many threads,
+ * -n for one that never spins. It says its port, and what memory and work it
+ * has when asked. */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <verbcall/counters.h>
 
@@ -101,7 +104,8 @@ server_open(struct vc_runtime *runtime, struct vc_server **server,
 }
 
 static int
-serve(const char *target, const struct vc_server_opts *opts)
+serve(const char *target, const struct vc_runtime_opts *runtime_opts,
+      const struct vc_server_opts *opts)
 {
     struct vc_runtime *runtime = NULL;
     struct vc_server *server = NULL;
@@ -112,9 +116,9 @@ serve(const char *target, const struct vc_server_opts *opts)
     sigaddset(&ends, SIGINT);
     sigaddset(&ends, SIGTERM);
     sigprocmask(SIG_BLOCK, &ends, NULL); /* before threads are started */
-    if (vc_runtime_new(NULL, &runtime) != VC_OK ||
+    if (vc_runtime_new(runtime_opts, &runtime) != VC_OK ||
         server_open(runtime, &server, opts, target) != VC_OK ||
-        vc_runtime_start(runtime, 1) != VC_OK) {
+        vc_runtime_start(runtime, runtime_opts->engines) != VC_OK) {
         fprintf(stderr, "pool_server: %s\n", vc_error());
         result = 1;
     } else {
@@ -130,18 +134,31 @@ serve(const char *target, const struct vc_server_opts *opts)
 int
 main(int argc, char **argv)
 {
+    struct vc_runtime_opts runtime = VC_RUNTIME_OPTS_INIT;
     struct vc_server_opts opts = VC_SERVER_OPTS_INIT;
-    uint64_t links = 0, half_open = 0, per_second = 0;
+    uint64_t links = 0, half_open = 0, per_second = 0, engines = 1;
+    bool fine = true;
+    int c;
 
-    if (argc == 2 || (argc == 5 && number_parse(argv[2], 1, 65536, &links) &&
-                      number_parse(argv[3], 1, 65536, &half_open) &&
-                      number_parse(argv[4], 1, 1000000, &per_second))) {
+    while ((c = getopt(argc, argv, "e:n")) != -1) {
+        if (c == 'n')
+            runtime.spin_us = VC_SPIN_NEVER;
+        fine = fine && (c == 'n' ||
+                        (c == 'e' && number_parse(optarg, 1, 64, &engines)));
+    }
+    argv += optind - 1;
+    argc -= optind - 1;
+    runtime.engines = (unsigned)engines;
+    if (fine &&
+        (argc == 2 || (argc == 5 && number_parse(argv[2], 1, 65536, &links) &&
+                       number_parse(argv[3], 1, 65536, &half_open) &&
+                       number_parse(argv[4], 1, 1000000, &per_second)))) {
         opts.max_links = (unsigned)links;
         opts.max_half_open = (unsigned)half_open;
         opts.connects_per_second = (uint32_t)per_second;
-        return serve(argv[1], &opts);
+        return serve(argv[1], &runtime, &opts);
     }
-    fprintf(stderr, "usage: pool_server TARGET "
+    fprintf(stderr, "usage: pool_server [-e ENGINES] [-n] TARGET "
                     "[MAX_LINKS MAX_HALF_OPEN CONNECTS_PER_SECOND]\n");
     return 2;
 }

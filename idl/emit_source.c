@@ -93,6 +93,7 @@ emit_flags(struct text *out, const struct model_method *method)
         method->client_streaming ? "VC_METHOD_CLIENT_STREAM" : NULL,
         method->server_streaming ? "VC_METHOD_SERVER_STREAM" : NULL,
         method->one_way ? "VC_METHOD_ONE_WAY" : NULL,
+        method->blocking ? "VC_METHOD_BLOCKING" : NULL,
     };
     const char *joint = "";
 

@@ -54,6 +54,7 @@ verbcall_options(struct model_method *method,
     if (options == NULL)
         return;
     method->one_way = options->one_way;
+    method->blocking = options->blocking;
     method->timeout_ms = options->timeout_ms;
     method->max_calls = options->max_calls;
     method->max_reply = options->max_reply;

@@ -30,7 +30,7 @@ struct model_method {
     const struct place *place;
     bool deprecated;
     bool client_streaming, server_streaming;
-    bool one_way;
+    bool one_way, blocking;
     Idl__MethodOptions__IdempotencyLevel idempotency;
     uint32_t timeout_ms, max_calls, max_reply; /* 0: not said */
     uint32_t hash;                             /* of name */

@@ -11,11 +11,12 @@
 
 #include "transport/core/error.h"
 
-#define THREADS_MAX 256u
-#define SPARES_MAX  256u
-#define SPIN_US     2000u
-#define SPIN_MAX_US 1000000u
-#define MEMORY      ((size_t)256 << 20)
+#define THREADS_MAX  256u
+#define HANDLERS     256u
+#define HANDLERS_MAX 4096u
+#define SPIN_US      2000u
+#define SPIN_MAX_US  1000000u
+#define MEMORY       ((size_t)256 << 20)
 /* What a connection with the smallest window takes: 4 receives and the spare
  * ones of its device are three quarters of it. */
 #define MEMORY_MIN  ((size_t)384 << 10)
@@ -100,6 +101,12 @@ opts_take(struct vc_runtime_opts *out, const struct vc_runtime_opts *opts)
         out->warm_qps = 0;
     if (out->max_links == 0)
         out->max_links = LINKS;
+    if (out->handler_threads == 0)
+        out->handler_threads = HANDLERS;
+    if (out->handler_threads > HANDLERS_MAX)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "handler_threads: %u is not in 1..%u",
+                        out->handler_threads, HANDLERS_MAX);
     if (out->max_links > LINKS_MAX)
         return vc__fail(VC_INVALID_ARGUMENT, "max_links: %u is not in 1..%u",
                         out->max_links, LINKS_MAX);
@@ -137,6 +144,7 @@ vc_runtime_new(const struct vc_runtime_opts *user_opts,
     vc__replies_init(&r->replies);
     pthread_mutex_init(&r->keeping, NULL);
     r->links.max = opts.max_links;
+    r->handler_threads = opts.handler_threads;
     err = progress_init(r, &opts);
     if (err == 0 && getrandom(r->instance, sizeof r->instance, 0) !=
                         (ssize_t)sizeof r->instance)
@@ -163,7 +171,7 @@ vc_runtime_start(struct vc_runtime *r, unsigned n)
     if (r->crew.started)
         return vc__fail(VC_FAILED_PRECONDITION,
                         "the runtime's threads have been started before");
-    err = vc__crew_start(&r->crew, n, SPARES_MAX);
+    err = vc__crew_start(&r->crew, n, r->handler_threads);
     if (err == 0)
         return VC_OK;
     return vc__fail(VC_RESOURCE_EXHAUSTED, "cannot start a thread: %s",

@@ -39,6 +39,7 @@ struct vc_runtime {
     struct vc__link_cap links; /* of its channels */
 
     struct vc__crew crew;
+    unsigned handler_threads; /* that it may start */
     int loop_fd; /* for the program's loop; -1 until it is asked for */
 };
 

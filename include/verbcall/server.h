@@ -114,8 +114,10 @@ VC_API enum vc_status vc_server_new(struct vc_runtime *runtime,
  *
  * A handler runs on a thread that advances an engine. It may block: when it has
  * run for longer than 0.1 to 1 ms (8 where waking a thread is dear, as in an
- * emulator), another thread takes the engine over, if
- * the runtime's threads were started (see vc_runtime_start()). So handlers
+ * emulator), another thread takes the engine over, and the next handlers of its
+ * method begin on threads of their own, if the runtime's threads were started
+ * (see vc_runtime_start()). (verbcall.method).blocking says so beforehand, for
+ * methods whose first handler, too, is to delay nobody. So handlers
  * of one server, also of one method and one client, run at the same time on
  * several threads, with one engine, too, and must lock what they share. Without
  * such threads all that this process does waits for the handler.

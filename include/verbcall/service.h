@@ -69,6 +69,8 @@ struct vc_method {
 #define VC_METHOD_SERVER_STREAM 0x8u
 /* The client does not wait for the reply; never with a stream. */
 #define VC_METHOD_ONE_WAY 0x10u
+/* Its handlers begin on a thread of their own, as they block. */
+#define VC_METHOD_BLOCKING 0x20u
 
 struct vc_service {
     const char *name;     /* full name, as "demo.Greeter" */

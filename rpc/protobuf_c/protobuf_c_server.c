@@ -217,7 +217,7 @@ turn_run(struct vc__task *task)
     struct turn *t = caa_container_of(task, struct turn, task);
     struct vc__service_entry *entry = t->entry;
     struct vc__stint *stint =
-        vc__engine_release(&vc__call_part(t->call)->progress->engine);
+        vc__engine_release(&vc__call_part(t->call)->progress->engine, NULL);
 
     if (vc_call_is_cancelled(t->call))
         turn_lose(t);
@@ -295,6 +295,7 @@ vc_server_add_protobuf_c(struct vc_server *server, ProtobufCService *service,
     served.table = vc__table_get(server->runtime, service->descriptor);
     if (served.table == NULL)
         return vc__error_last()->status;
-    return vc_server_add(server, &served.table->service, &served, sizeof served,
-                         NULL);
+    return vc__services_add(&server->services, &served.table->service, &served,
+                            sizeof served, NULL,
+                            !(flags & VC_SERVICE_PARALLEL));
 }

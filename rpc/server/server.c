@@ -246,7 +246,7 @@ vc_server_add(struct vc_server *server, const struct vc_service *service,
     if (limits_calls(service))
         atomic_store(&server->limited, true);
     return vc__services_add(&server->services, service, methods, methods_size,
-                            arg);
+                            arg, false);
 }
 
 enum vc_status

@@ -14,6 +14,8 @@
 #include "rpc/server/stream_server.h"
 #include "rpc/stream/stream_events.h"
 
+#define TOO_LATE "the deadline passed before the handler could run"
+
 static bool
 server_streams(const struct vc_call *call)
 {
@@ -195,21 +197,15 @@ run(struct vc_call *call, const struct vc__service_entry *entry)
     return vc__call_method(call, entry);
 }
 
-/* While the handler runs the engine may go on without us: nothing but the
- * call is ours then. It holds its session, which holds the entry. */
+/* What is left to do on the handler's thread, which may not hold the engine any
+ * more: then nothing but the call is ours, and the holder does the rest. */
 static void
-call_handle(struct vc_call *call, const struct vc__service_entry *entry)
+handler_returned(struct vc_call *call, enum vc_status status,
+                 struct vc__stint *stint)
 {
     struct vc__engine *engine = &vc__call_part(call)->progress->engine;
-    struct vc__stint *stint;
-    enum vc_status status;
     bool holds, mine;
 
-    vc__count(&engine->ledger, VC__COUNT_handlers_started, 1);
-    handlers_count(call, 1);
-    call->task.run = call_finish;
-    stint = vc__engine_release(engine);
-    status = run(call, entry);
     if (has_callbacks(call)) {
         callbacks_begin(call, status);
         vc__engine_resume(stint);
@@ -227,6 +223,70 @@ call_handle(struct vc_call *call, const struct vc__service_entry *entry)
     }
     call->status = status;
     vc__engine_post(engine, &call->task);
+}
+
+/* NULL: its handlers are to begin one after the other. */
+static struct vc__habit *
+habit_of(const struct vc_call *call)
+{
+    struct vc__service_entry *e = call->site.session->opened->entry;
+
+    if (e->in_turn)
+        return NULL;
+    return &e->methods_state[call->method - e->service->methods].habit;
+}
+
+/* On a thread of the crew, perhaps after it has waited for one. */
+static void
+call_run_on_crew(struct vc__job *job, struct vc__stint *stint)
+{
+    struct vc_call *call = caa_container_of(job, struct vc_call, job);
+    uint64_t began = vc__now();
+    enum vc_status status;
+
+    if (call->site.due <= began) {
+        call->refused = true;
+        status = vc_call_fail(call, VC_DEADLINE_EXCEEDED, TOO_LATE);
+    } else {
+        status = run(call, call->site.session->opened->entry);
+        vc__habit_ran(habit_of(call), vc__now() - began);
+    }
+    handler_returned(call, status, stint);
+}
+
+/* A method that says it blocks, or whose last handlers were taken over, begins
+ * on another thread. */
+static bool
+begins_on_crew(struct vc_call *call, struct vc__engine *engine)
+{
+    const struct vc__habit *habit = habit_of(call);
+
+    if (habit == NULL || engine->crew == NULL ||
+        (!vc__habit_blocks(habit) &&
+         (call->method->flags & VC_METHOD_BLOCKING) == 0))
+        return false;
+    call->job.run = call_run_on_crew;
+    call->job.engine = engine;
+    return vc__crew_begin(engine->crew, &call->job);
+}
+
+/* While the handler runs the engine may go on without us: nothing but the
+ * call is ours then. It holds its session, which holds the entry. */
+static void
+call_handle(struct vc_call *call, const struct vc__service_entry *entry)
+{
+    struct vc__engine *engine = &vc__call_part(call)->progress->engine;
+    struct vc__stint *stint;
+
+    vc__count(&engine->ledger, VC__COUNT_handlers_started, 1);
+    handlers_count(call, 1);
+    call->task.run = call_finish;
+    if (begins_on_crew(call, engine)) {
+        vc__count(&engine->ledger, VC__COUNT_handlers_apart, 1);
+        return;
+    }
+    stint = vc__engine_release(engine, habit_of(call));
+    handler_returned(call, run(call, entry), stint);
 }
 
 static uint64_t
@@ -254,8 +314,7 @@ call_run(struct vc__task *task)
     else if (call->unwanted)
         vc__reply_refuse(call, VC_CANCELLED, VC__GIVEN_UP);
     else if (is_late(call))
-        vc__reply_refuse(call, VC_DEADLINE_EXCEEDED,
-                         "the deadline passed before the handler could run");
+        vc__reply_refuse(call, VC_DEADLINE_EXCEEDED, TOO_LATE);
     else if (!server_streams(call) && (call->reply = reply_new(call)) == NULL)
         vc__reply_refuse(call, VC_RESOURCE_EXHAUSTED,
                          "the server has no memory for the call");

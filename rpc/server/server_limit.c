@@ -57,7 +57,7 @@ method_calls(const struct vc_call *call)
 {
     struct vc__service_entry *e = call->site.session->opened->entry;
 
-    return &e->method_calls[call->method - e->service->methods];
+    return &e->methods_state[call->method - e->service->methods].calls;
 }
 
 static bool

@@ -125,7 +125,7 @@ entry_new(const struct vc_service *service, const void *methods, size_t size,
           void *arg)
 {
     struct vc__service_entry *e =
-        calloc(1, sizeof *e + service->n_methods * sizeof e->method_calls[0]);
+        calloc(1, sizeof *e + service->n_methods * sizeof e->methods_state[0]);
 
     if (e == NULL)
         return NULL;
@@ -145,7 +145,7 @@ entry_new(const struct vc_service *service, const void *methods, size_t size,
 
 enum vc_status
 vc__services_add(struct vc__services *t, const struct vc_service *service,
-                 const void *methods, size_t size, void *arg)
+                 const void *methods, size_t size, void *arg, bool in_turn)
 {
     const struct key key = {service->name, strlen(service->name), service->id};
     struct vc__service_entry *e = entry_new(service, methods, size, arg);
@@ -153,6 +153,7 @@ vc__services_add(struct vc__services *t, const struct vc_service *service,
 
     if (e == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    e->in_turn = in_turn;
     rcu_read_lock();
     node = cds_lfht_add_unique(t->table, (unsigned long)service->id,
                                entry_match, &key, &e->node);

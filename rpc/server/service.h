@@ -17,6 +17,13 @@
 
 #include <verbcall/service.h>
 
+#include "transport/core/habit.h"
+
+struct vc__method_state {
+    atomic_uint calls; /* that run, as far as they are counted */
+    struct vc__habit habit;
+};
+
 /* A service as added. Sessions hold it; `methods` and `arg` stay valid while
  * a handler may use them. */
 struct vc__service_entry {
@@ -26,9 +33,10 @@ struct vc__service_entry {
     void *arg;
     atomic_uint refs;
     atomic_bool removed;
+    bool in_turn;          /* handlers begin in the order of their calls */
     atomic_uint max_calls; /* at a time, 0 for any: rpc/server/server_limit.h */
     atomic_uint calls;     /* that run, as far as they are counted */
-    atomic_uint method_calls[]; /* the same of each method */
+    struct vc__method_state methods_state[];
 };
 
 struct vc__services {
@@ -43,7 +51,8 @@ void vc__services_fini(struct vc__services *t);
 /* VC_ALREADY_EXISTS, VC_RESOURCE_EXHAUSTED */
 enum vc_status vc__services_add(struct vc__services *t,
                                 const struct vc_service *service,
-                                const void *methods, size_t size, void *arg);
+                                const void *methods, size_t size, void *arg,
+                                bool in_turn);
 /* VC_NOT_FOUND */
 enum vc_status vc__services_remove(struct vc__services *t, const char *name);
 

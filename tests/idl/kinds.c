@@ -346,7 +346,8 @@ test_table(void)
     CHECK(m[1].timeout_ms == 0 && m[1].max_calls == 0);
     CHECK(m[2].flags == VC_METHOD_CLIENT_STREAM);
     CHECK(m[2].timeout_ms == INT32_MAX && m[2].max_calls == 0);
-    CHECK(m[3].flags == (VC_METHOD_CLIENT_STREAM | VC_METHOD_SERVER_STREAM));
+    CHECK(m[3].flags == (VC_METHOD_CLIENT_STREAM | VC_METHOD_SERVER_STREAM |
+                         VC_METHOD_BLOCKING));
     CHECK(m[4].flags == VC_METHOD_ONE_WAY);
     CHECK(flow_again_service.methods[0].flags == 0);
 }

@@ -330,8 +330,8 @@ every_call_that_starts_finishes_once_as_its_caller_is_told(void **state)
         struct scene s = {.opts = VC_CHANNEL_OPTS_INIT, .act = storm};
 
         begin(&s);
-        s.server.sleep_us = 1 * MS;
-        s.server.long_us = 40 * MS;
+        s.server.sleep_us = 4 * MS;
+        s.server.long_us = 60 * MS;
         s.server.finish = maybe_later;
         s.server.begin = later_start;
         s.server.end = later_stop;

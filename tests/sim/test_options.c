@@ -52,6 +52,7 @@ static const struct row rows[] = {
     OF_RUNTIME(memory_limit, 384 * KIB, NONE, NONE),
     OF_RUNTIME(warm_qps, 1, 4096, VC_WARM_NONE),
     OF_RUNTIME(max_links, 1, 65536, NONE),
+    OF_RUNTIME(handler_threads, 1, 4096, NONE),
 
     OF_CHANNEL(connect_timeout_ms, 1, 600000, NONE),
     OF_CHANNEL(call_timeout_ms, 1, INT32_MAX, VC_NO_DEADLINE),

@@ -492,7 +492,7 @@ calls_of_a_killed_server_end_unknown_and_the_next_are_served(void **state)
 
     (void)state;
     for (uint64_t seed = 1; seed <= SIM_SHARE(60); seed++) {
-        rig_begin(&r, seed, 400, 1 + (unsigned)(seed % 3));
+        rig_begin(&r, seed, 3 * MS, 1 + (unsigned)(seed % 3));
         warm_up(&r);
         for (unsigned i = 0; i < 12; i++)
             caller_start(&c[i], &r, i % CHANNELS, 1, i % 3 == 0 ? 40000 : 100);

@@ -351,6 +351,47 @@ many_handlers_block_at_once(void **state)
     }
 }
 
+/* From the first takeover on they begin at once: all have slept at once when
+ * little more time has passed than one takes. */
+static void
+handlers_that_block_begin_at_once(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        struct house h = {.engines = 1 + (unsigned)seed % 2,
+                          .threads = 1 + (unsigned)seed % 2};
+        struct guest g = {.n = MANY, .block_ms = 20};
+
+        house_begin(&h, seed, 0);
+        guest_begin(&g, &h, "10.9.0.3");
+        guest_end(&g);
+        expect_all(&g, VC_OK);
+        for (unsigned i = 0; i < MANY; i++)
+            assert_in_range(g.took[i], 20 * MS, 20 * MS + 5 * DELAY_US);
+        house_end(&h);
+        assert_int_equal(fake_end(), 0);
+    }
+}
+
+/* Beside many that block a quick one waits for none of them. */
+static void
+a_quick_call_beside_handlers_that_block_is_not_delayed(void **state)
+{
+    struct house h = {0};
+    struct guest g = {.n = MANY, .block_ms = 400};
+
+    (void)state;
+    house_begin(&h, 1, 0);
+    guest_begin(&g, &h, "10.9.0.3");
+    await_begun(&h, MANY);
+    call_quickly(&h, 20, CALL_US);
+    assert_int_equal(0, atomic_load(&h.ended));
+    guest_end(&g);
+    expect_all(&g, VC_OK);
+    house_end(&h);
+    assert_int_equal(fake_end(), 0);
+}
+
 static void
 without_threads_left_handlers_wait_and_the_server_lives(void **state)
 {
@@ -362,9 +403,10 @@ without_threads_left_handlers_wait_and_the_server_lives(void **state)
     house_begin(&h, 1, 0);
     guest_begin(&a, &h, "10.9.0.3");
     guest_begin(&b, &h, "10.9.0.4");
-    await_begun(&h, SPARES);
+    await_begun(&h, SPARES - 1); /* one is left for quick handlers */
     fake_sleep_us(5 * S);
-    assert_int_equal(atomic_load(&h.begun), SPARES);
+    assert_int_equal(atomic_load(&h.begun), SPARES - 1);
+    call_quickly(&h, 5, DELAY_US);
     guest_end(&a);
     guest_end(&b);
     expect_all(&a, VC_OK);
@@ -466,6 +508,9 @@ main(void)
         cmocka_unit_test(
             a_call_that_is_there_when_a_handler_begins_waits_a_millisecond),
         cmocka_unit_test(many_handlers_block_at_once),
+        cmocka_unit_test(handlers_that_block_begin_at_once),
+        cmocka_unit_test(
+            a_quick_call_beside_handlers_that_block_is_not_delayed),
         cmocka_unit_test(
             without_threads_left_handlers_wait_and_the_server_lives),
         cmocka_unit_test(a_server_is_closed_while_handlers_block),

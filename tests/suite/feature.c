@@ -101,7 +101,7 @@ void
 features_add(struct vc_server *server, const char *name)
 {
     static const struct features_work_methods methods = {
-        .once = work, .again = work, .look = work, .tell = tell};
+        .once = work, .again = work, .look = work, .tell = tell, .wait = work};
 
     assert_status(VC_OK, features_work_add(server, &methods, (void *)name));
 }

@@ -430,6 +430,37 @@ a_server_decides_for_each_client_where_it_goes(void **state)
     fixture_stop_server(&second);
 }
 
+/* --- handlers that block ----------------------------------------------- */
+
+#define WAITING 8u
+
+static void
+handlers_that_are_said_to_block_begin_on_threads_of_their_own(void **state)
+{
+    static struct features_end ends[WAITING];
+    Features__Order order = features_order(1, "waits");
+    struct fixture *f = *state;
+    struct vc_counters counters;
+
+    order.holds = 1;
+    for (unsigned i = 0; i < WAITING; i++)
+        assert_status(VC_OK,
+                      features_work_wait_async(f->channel, &order, NULL,
+                                               features_done, &ends[i], NULL));
+    fixture_await(&features_seen.begun, WAITING);
+    assert_string_equal("first", server_of_call(f->channel));
+
+    counters = counters_of(f->server_runtime);
+    assert_int_equal(WAITING, counters.handlers_apart);
+    assert_int_equal(WAITING + 1, counters.handlers_started);
+    assert_int_equal(0, counters.handlers_left);
+    features_gate_open();
+    for (unsigned i = 0; i < WAITING; i++) {
+        fixture_await(&ends[i].ends, 1);
+        assert_status(VC_OK, ends[i].status);
+    }
+}
+
 /* --- limits and counters ----------------------------------------------- */
 
 static void
@@ -507,6 +538,7 @@ main(void)
         T(a_drain_whose_time_is_over_may_be_called_again),
         cmocka_unit_test(a_redirected_call_runs_at_the_other_server),
         cmocka_unit_test(a_server_decides_for_each_client_where_it_goes),
+        T(handlers_that_are_said_to_block_begin_on_threads_of_their_own),
         T(a_call_over_the_services_limit_is_refused),
         T(counters_are_written_as_lines),
     };

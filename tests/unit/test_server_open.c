@@ -101,7 +101,7 @@ begin(struct vc__services *services)
 {
     service.id = vc__service_id("x", 1);
     assert_true(vc__services_init(services));
-    assert_int_equal(vc__services_add(services, &service, NULL, 0, NULL),
+    assert_int_equal(vc__services_add(services, &service, NULL, 0, NULL, false),
                      VC_OK);
 }
 

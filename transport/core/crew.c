@@ -11,6 +11,7 @@
 
 #include "transport/core/clock.h"
 #include "transport/core/engine.h"
+#include "transport/core/habit.h"
 #include "transport/core/patrol.h"
 #include "transport/core/takeover.h"
 
@@ -32,7 +33,8 @@ struct vc__hand {
     struct vc__hand *next;
     pthread_t thread;
     struct vc__waiter order;
-    struct vc__engine *engine; /* to serve; NULL: it is to end */
+    struct vc__job *job;       /* to run; NULL: none */
+    struct vc__engine *engine; /* to serve; both NULL: it is to end */
     bool holds;                /* it is the holder already */
     struct cds_list_head node; /* in crew->idle */
 };
@@ -47,11 +49,18 @@ crew_kick(struct vc__crew *crew)
         vc__engine_kick(crew->watched[i].engine);
 }
 
-/* After the number of those that are left has changed. */
+/* How many are left for engines whose handlers block. */
+static unsigned
+hands_left(const struct vc__crew *crew)
+{
+    return crew->n_idle + crew->max - crew->n;
+}
+
+/* After that has changed. */
 static void
 crew_count(struct vc__crew *crew)
 {
-    bool spent = crew->n_idle + crew->max - crew->n < crew->n_engines;
+    bool spent = hands_left(crew) < crew->n_engines;
 
     if (spent == atomic_load(&crew->spent))
         return;
@@ -63,6 +72,7 @@ crew_count(struct vc__crew *crew)
 static void
 hand_order(struct vc__hand *h, struct vc__engine *e, bool holds)
 {
+    h->job = NULL;
     h->engine = e;
     h->holds = holds;
     vc__waiter_hand(&h->order);
@@ -125,16 +135,75 @@ hand_get(struct vc__crew *crew)
     return h;
 }
 
+/* --- jobs -------------------------------------------------------------- */
+
+/* For a hand that is free: one that waits, as long as the engines have their
+ * threads without this one; those of a crew that stops all run. */
+static struct vc__job *
+job_next(struct vc__crew *crew)
+{
+    struct vc__job *job;
+
+    if (cds_list_empty(&crew->jobs) ||
+        (!atomic_load(&crew->stop) && hands_left(crew) < crew->n_engines))
+        return NULL;
+    job = cds_list_entry(crew->jobs.next, struct vc__job, node);
+    cds_list_del(&job->node);
+    return job;
+}
+
+bool
+vc__crew_begin(struct vc__crew *crew, struct vc__job *job)
+{
+    struct vc__hand *h = NULL;
+    bool begins;
+
+    pthread_mutex_lock(&crew->lock);
+    if (hands_left(crew) > crew->n_engines)
+        h = hand_get(crew);
+    begins = h != NULL || (crew->n_working > 0 && !atomic_load(&crew->stop));
+    if (h != NULL) {
+        h->job = job;
+        crew->n_working++;
+        vc__waiter_hand(&h->order);
+    } else if (begins) {
+        cds_list_add_tail(&job->node, &crew->jobs);
+    }
+    pthread_mutex_unlock(&crew->lock);
+    return begins;
+}
+
+static void
+job_run(struct vc__job *job)
+{
+    struct vc__stint s;
+
+    vc__stint_open(&s, job->engine);
+    s.lost = true;
+    job->run(job, &s);
+    vc__stint_close(&s);
+}
+
 /* --- what a hand does -------------------------------------------------- */
 
-/* It has nothing to serve any more. False when it is to end. */
+/* It has done what it was ordered, does the jobs that wait, and is free. False
+ * when it is to end. */
 static bool
 hand_rest(struct vc__hand *h)
 {
     struct vc__crew *crew = h->crew;
+    struct vc__job *job;
     bool goes_on;
 
     pthread_mutex_lock(&crew->lock);
+    crew->n_working -= h->job != NULL;
+    while ((job = job_next(crew)) != NULL) {
+        crew->n_working++;
+        pthread_mutex_unlock(&crew->lock);
+        job_run(job);
+        pthread_mutex_lock(&crew->lock);
+        crew->n_working--;
+    }
     goes_on = !atomic_load(&crew->stop);
     if (goes_on)
         hand_put(h);
@@ -150,9 +219,12 @@ hand_main(void *arg)
     do {
         vc__waiter_sleep(&h->order, VC__FOREVER);
         vc__waiter_take(&h->order);
-        if (h->engine == NULL)
+        if (h->job != NULL)
+            job_run(h->job);
+        else if (h->engine != NULL)
+            vc__engine_serve(h->engine, &h->crew->stop, h->holds);
+        else
             break;
-        vc__engine_serve(h->engine, &h->crew->stop, h->holds);
     } while (hand_rest(h));
     return NULL;
 }
@@ -187,10 +259,14 @@ crew_take(struct vc__crew *crew, struct vc__engine *e, uint64_t run)
 
     pthread_mutex_lock(&crew->lock);
     h = hand_get(crew);
-    if (h != NULL && vc__engine_take(e, run))
+    if (h != NULL && vc__engine_take(e, run)) {
+        vc__count(&e->ledger, VC__COUNT_handlers_left, 1);
+        if (e->habit != NULL)
+            vc__habit_blocked(e->habit);
         hand_order(h, e, true);
-    else if (h != NULL)
+    } else if (h != NULL) {
         hand_put(h);
+    }
     pthread_mutex_unlock(&crew->lock);
 }
 
@@ -286,6 +362,7 @@ vc__crew_init(struct vc__crew *crew, unsigned n_engines)
 {
     memset(crew, 0, sizeof *crew);
     CDS_INIT_LIST_HEAD(&crew->idle);
+    CDS_INIT_LIST_HEAD(&crew->jobs);
     vc__waiter_init(&crew->rouse);
     crew->watched = calloc(n_engines, sizeof *crew->watched);
     if (crew->watched == NULL)
@@ -381,7 +458,7 @@ vc__crew_start(struct vc__crew *crew, unsigned n, unsigned spares)
     int err;
 
     crew->started = true;
-    crew->max = n + spares;
+    crew->max = n + (spares > crew->n_engines ? spares : crew->n_engines);
     err = hands_start(crew, n);
     if (err == 0)
         err = pthread_create(&crew->watcher, NULL, watcher_main, crew);

@@ -10,6 +10,9 @@
  * 100 us after it saw a handler, and rests when none has run for twenty looks,
  * until one begins.
  *
+ * A handler that is expected to block begins on a thread that is free, or waits
+ * for one (struct vc__job).
+ *
  * So that engines go on when all threads there may be are in handlers, no
  * handler begins while fewer are left than there are engines.
  *
@@ -29,6 +32,16 @@
 
 struct vc__engine;
 struct vc__hand;
+struct vc__stint;
+
+/* A handler that is expected to block: runs on a thread of the crew, which does
+ * not hold the engine; within a stint that is lost (transport/core/takeover.h).
+ * Lives in its owner, which may be gone when run() returns. */
+struct vc__job {
+    void (*run)(struct vc__job *job, struct vc__stint *stint);
+    struct vc__engine *engine;
+    struct cds_list_head node;
+};
 
 struct vc__crew {
     /* What holders look at. */
@@ -39,6 +52,8 @@ struct vc__crew {
     pthread_mutex_t lock;
     struct cds_list_head idle; /* lock; hands that are free */
     struct vc__hand *hands;    /* lock; all */
+    struct cds_list_head jobs; /* lock; for which there was no thread */
+    unsigned n_working;        /* lock; hands with a job */
     unsigned n, n_idle, max;   /* lock */
     uint64_t retry;            /* lock; no thread is started before */
 
@@ -57,7 +72,7 @@ void vc__crew_watch(struct vc__crew *crew, unsigned i, struct vc__engine *e);
 void vc__crew_fini(struct vc__crew *crew);
 
 /* Starts n threads, the first of which serve an engine each, and the watcher,
- * which starts up to `spares` more, at least one for each engine. 0 or an
+ * which starts up to `spares` more, and at least one for each engine. 0 or an
  * errno, and then there are none. */
 int vc__crew_start(struct vc__crew *crew, unsigned n, unsigned spares);
 
@@ -67,6 +82,10 @@ void vc__crew_stop(struct vc__crew *crew);
 /* The holder of e gives it to a thread that is free. False when there is
  * none. */
 bool vc__crew_lend(struct vc__crew *crew, struct vc__engine *e);
+
+/* Has a thread run the job: now, or when one of those that have jobs is free.
+ * False: there is no thread for jobs, and it is the caller's. The holder. */
+bool vc__crew_begin(struct vc__crew *crew, struct vc__job *job);
 
 /* A handler begins, and the watcher rests. */
 void vc__crew_rouse(struct vc__crew *crew);

@@ -135,6 +135,7 @@ token_pass(struct vc__engine *e)
 
         cds_list_del_init(&w->node);
         waiter_left(e);
+        vc__count(&e->ledger, VC__COUNT_token_handovers, 1);
         /* Told under the lock: engine_unqueue() of a waiter that gives up
          * takes it too, so w still exists. */
         vc__waiter_hand(w);
@@ -263,10 +264,12 @@ vc__engine_handle(struct vc__engine *e, struct vc__task *task)
 }
 
 struct vc__stint *
-vc__engine_release(struct vc__engine *e)
+vc__engine_release(struct vc__engine *e, struct vc__habit *habit)
 {
     struct vc__stint *s = vc__stint_of(e);
 
+    if (!s->lost)
+        e->habit = habit;
     vc__stint_release(s);
     return s;
 }
@@ -506,6 +509,9 @@ engine_progress(struct vc__engine *e, uint64_t until)
         if (now >= until || e->stirred)
             break;
         if (!engine_hopes(e, now)) {
+            if (!e->drowsy)
+                vc__count(&e->ledger, VC__COUNT_spun_us,
+                          (int64_t)(now - e->quiet));
             engine_sleep(e, until);
             break;
         }

@@ -52,6 +52,7 @@ struct vc__source {
     struct cds_list_head node;
 };
 
+struct vc__habit;
 struct vc__stint;
 
 /* In an engine's token: its program watches epoll_fd, and advances it by turns. */
@@ -64,8 +65,9 @@ struct vc__engine {
     pthread_mutex_t lock;
     struct cds_list_head waiters;
 
-    atomic_ullong run;     /* transport/core/takeover.h */
-    struct vc__crew *crew; /* NULL: nobody takes it over */
+    atomic_ullong run;       /* transport/core/takeover.h */
+    struct vc__habit *habit; /* of the handler that runs; NULL: nobody asks */
+    struct vc__crew *crew;   /* NULL: nobody takes it over */
 
     /* Tasks from other threads, under `inbox_lock`; has_inbox and asleep make
      * the common case free of locks and system calls. */
@@ -145,10 +147,13 @@ void vc__engine_defer(struct vc__engine *e, struct vc__task *task);
 /* The same for what runs code of the program, which may block, and may call
  * vc__engine_wait() in turn: never runs inside of another on one thread, so
  * that the stack stays bounded. The task calls release before that code and
- * resume, with what release gave, behind it. False: another thread has become the holder, and there is
+ * resume, with what release gave, behind it; `habit`, or NULL, learns of it when
+ * the engine is taken over meanwhile, and lives until the handler's call is
+ * over. False: another thread has become the holder, and there is
  * nothing left but to post a task to it and return. */
 void vc__engine_handle(struct vc__engine *e, struct vc__task *task);
-struct vc__stint *vc__engine_release(struct vc__engine *e);
+struct vc__stint *vc__engine_release(struct vc__engine *e,
+                                     struct vc__habit *habit);
 bool vc__engine_resume(struct vc__stint *s);
 
 /* From now on the epoll of this descriptor tells of e (by its data.ptr) when a

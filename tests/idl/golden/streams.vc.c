@@ -125,7 +125,8 @@ static const struct vc_method flow_flow__table[] = {
         VC_FIELD(name) "Chat",
         VC_FIELD(hash) UINT32_C(0x2279d8cb),
         VC_FIELD(flags) VC_METHOD_CLIENT_STREAM |
-                        VC_METHOD_SERVER_STREAM,
+                        VC_METHOD_SERVER_STREAM |
+                        VC_METHOD_BLOCKING,
         VC_FIELD(request) {VC_FIELD(desc) &flow__line__descriptor,
             VC_FIELD(packed_size) NULL, VC_FIELD(pack) NULL,
             VC_FIELD(unpack) NULL},

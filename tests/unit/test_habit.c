@@ -1,0 +1,56 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Whether a method's handlers tend to block. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "transport/core/habit.h"
+
+static void
+a_method_that_never_blocked_does_not(void **state)
+{
+    struct vc__habit h;
+
+    (void)state;
+    memset(&h, 0, sizeof h);
+    assert_false(vc__habit_blocks(&h));
+    vc__habit_ran(&h, VC__HABIT_QUICK_US - 1);
+    assert_false(vc__habit_blocks(&h));
+}
+
+static void
+it_blocks_until_four_runs_in_a_row_were_quick(void **state)
+{
+    struct vc__habit h;
+
+    (void)state;
+    memset(&h, 0, sizeof h);
+    vc__habit_blocked(&h);
+    for (unsigned i = 0; i < VC__HABIT_RUNS - 1; i++) {
+        vc__habit_ran(&h, VC__HABIT_QUICK_US - 1);
+        assert_true(vc__habit_blocks(&h));
+    }
+    vc__habit_ran(&h, VC__HABIT_QUICK_US);
+    for (unsigned i = 0; i < VC__HABIT_RUNS; i++) {
+        assert_true(vc__habit_blocks(&h));
+        vc__habit_ran(&h, 0);
+    }
+    assert_false(vc__habit_blocks(&h));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_method_that_never_blocked_does_not),
+        cmocka_unit_test(it_blocks_until_four_runs_in_a_row_were_quick),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
