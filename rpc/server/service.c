@@ -122,7 +122,7 @@ vc__service_put(struct vc__service_entry *e)
 
 static struct vc__service_entry *
 entry_new(const struct vc_service *service, const void *methods, size_t size,
-          void *arg)
+          void *arg, bool in_turn)
 {
     struct vc__service_entry *e =
         calloc(1, sizeof *e + service->n_methods * sizeof e->methods_state[0]);
@@ -138,6 +138,11 @@ entry_new(const struct vc_service *service, const void *methods, size_t size,
         memcpy(e->methods, methods, size);
     e->service = service;
     e->arg = arg;
+    for (unsigned i = 0; i < service->n_methods; i++)
+        if (in_turn)
+            vc__habit_fix(&e->methods_state[i].habit, VC__HABIT_NEVER);
+        else if (service->methods[i].flags & VC_METHOD_BLOCKING)
+            vc__habit_fix(&e->methods_state[i].habit, VC__HABIT_ALWAYS);
     atomic_init(&e->refs, 1);
     atomic_store_explicit(&e->removed, false, memory_order_release);
     return e;
@@ -148,12 +153,12 @@ vc__services_add(struct vc__services *t, const struct vc_service *service,
                  const void *methods, size_t size, void *arg, bool in_turn)
 {
     const struct key key = {service->name, strlen(service->name), service->id};
-    struct vc__service_entry *e = entry_new(service, methods, size, arg);
+    struct vc__service_entry *e =
+        entry_new(service, methods, size, arg, in_turn);
     struct cds_lfht_node *node;
 
     if (e == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
-    e->in_turn = in_turn;
     rcu_read_lock();
     node = cds_lfht_add_unique(t->table, (unsigned long)service->id,
                                entry_match, &key, &e->node);

@@ -33,7 +33,6 @@ struct vc__service_entry {
     void *arg;
     atomic_uint refs;
     atomic_bool removed;
-    bool in_turn;          /* handlers begin in the order of their calls */
     atomic_uint max_calls; /* at a time, 0 for any: rpc/server/server_limit.h */
     atomic_uint calls;     /* that run, as far as they are counted */
     struct vc__method_state methods_state[];
@@ -48,7 +47,8 @@ bool vc__services_init(struct vc__services *t);
 /* No lookup may run any more. */
 void vc__services_fini(struct vc__services *t);
 
-/* VC_ALREADY_EXISTS, VC_RESOURCE_EXHAUSTED */
+/* in_turn: its handlers begin in the order of their calls.
+ * VC_ALREADY_EXISTS, VC_RESOURCE_EXHAUSTED */
 enum vc_status vc__services_add(struct vc__services *t,
                                 const struct vc_service *service,
                                 const void *methods, size_t size, void *arg,

@@ -226,7 +226,7 @@ what_a_holder_sees_to_is_not_told_again_and_again(void **state)
 
     b->task.run = task_run;
     assert_int_equal(0, pthread_create(&thread, NULL, wait_main, b));
-    while (!(atomic_load(&b->engine.token) & 1))
+    while (!vc__token_is_held(&b->engine.token))
         sched_yield();
     for (unsigned i = 1; i <= 20; i++) {
         vc__engine_post(&b->engine, &b->task);

@@ -44,12 +44,30 @@ it_blocks_until_four_runs_in_a_row_were_quick(void **state)
     assert_false(vc__habit_blocks(&h));
 }
 
+static void
+what_was_said_once_stays(void **state)
+{
+    struct vc__habit always, never;
+
+    (void)state;
+    vc__habit_fix(&always, VC__HABIT_ALWAYS);
+    vc__habit_fix(&never, VC__HABIT_NEVER);
+    for (int i = 0; i < 2 * VC__HABIT_ALWAYS; i++) {
+        vc__habit_ran(&always, 0);
+        vc__habit_blocked(&never);
+        vc__habit_ran(&never, VC__HABIT_QUICK_US);
+    }
+    assert_true(vc__habit_blocks(&always));
+    assert_false(vc__habit_blocks(&never));
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_method_that_never_blocked_does_not),
         cmocka_unit_test(it_blocks_until_four_runs_in_a_row_were_quick),
+        cmocka_unit_test(what_was_said_once_stays),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,6 +21,9 @@ vc__now(void)
     return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
 }
 
+/* The kernel may let a thread sleep for so much longer, on purpose. */
+#define VC__SLACK_US 50u
+
 /* now + ms, without wrapping. */
 static inline uint64_t
 vc__after_ms(uint64_t now, uint64_t ms)

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The progress loop and its token (doc/architecture.md, "Who polls"). It
- * knows nothing of RDMA: completion queues and event channels are sources. */
+ * The progress loop (doc/architecture.md, "Who polls"). It knows nothing of
+ * RDMA: completion queues and event channels are sources. */
 #include "transport/core/engine.h"
 
 #include <errno.h>
@@ -13,19 +13,11 @@
 
 #include "transport/core/takeover.h"
 
-/* Bits of an engine's token. Once it is watched it stays so. */
-#define TOKEN_HELD    1u
-#define TOKEN_AWAITED 2u
-#define TOKEN_WATCHED VC__TOKEN_WATCHED
-
 /* Polls between two looks at the clock. */
 #define SPIN_BATCH 64
 /* Polling this long without yielding: a round trip of a local network is over
  * by then, and the kernel's own work on this core can wait as long. */
 #define YIELD_AFTER_US 50
-/* A wait that took longer than this many times the longest spin says that
- * spinning was in vain. */
-#define SPIN_HOPE 4
 /* While there is traffic, descriptors are looked at this often. */
 #define LOOK_EVERY_US 1000
 /* The same while connections are made or ended: that takes several events, one
@@ -43,134 +35,27 @@
 
 #define EVENTS 16
 
+/* A timer that is due within so long may be late by VC__SLACK_US. */
+#define SLACK_MS 50
+
 /* --- the token --------------------------------------------------------- */
-
-/* Takes a free token. Acquire: pairs with the release in token_drop(), so
- * that the former holder's work is seen. */
-static bool
-token_try(struct vc__engine *e)
-{
-    unsigned is_free = 0;
-
-    if (atomic_compare_exchange_strong_explicit(&e->token, &is_free, TOKEN_HELD,
-                                                memory_order_acquire,
-                                                memory_order_relaxed))
-        return true;
-    return is_free == TOKEN_WATCHED &&
-           atomic_compare_exchange_strong_explicit(
-               &e->token, &is_free, TOKEN_WATCHED | TOKEN_HELD,
-               memory_order_acquire, memory_order_relaxed);
-}
-
-/* Leaves a token free for which nobody waits, of an engine that nobody
- * watches. */
-static bool
-token_drop(struct vc__engine *e)
-{
-    unsigned held = TOKEN_HELD;
-
-    return atomic_compare_exchange_strong_explicit(
-        &e->token, &held, 0, memory_order_release, memory_order_relaxed);
-}
-
-/* Under the lock. Says that somebody waits; false when it became free. */
-static bool
-token_await(struct vc__engine *e)
-{
-    unsigned was = atomic_load(&e->token);
-
-    while (was & TOKEN_HELD) {
-        if (atomic_compare_exchange_weak(&e->token, &was, was | TOKEN_AWAITED))
-            return true;
-    }
-    return false;
-}
-
-/* Under the lock, after a waiter was taken out. */
-static void
-waiter_left(struct vc__engine *e)
-{
-    if (cds_list_empty(&e->waiters))
-        atomic_fetch_and(&e->token, ~TOKEN_AWAITED);
-}
-
-/* True: the token is ours. False: w is queued for it. */
-static bool
-engine_enter(struct vc__engine *e, struct vc__waiter *w)
-{
-    bool got = token_try(e);
-
-    if (!got) {
-        pthread_mutex_lock(&e->lock);
-        while (!token_await(e) && !(got = token_try(e)))
-            continue;
-        if (!got)
-            cds_list_add_tail(&w->node, &e->waiters);
-        pthread_mutex_unlock(&e->lock);
-    }
-    return got;
-}
 
 static void engine_park(struct vc__engine *e);
 
-/* Relaxed: whether it is watched is seen in time by who began to watch it, as
- * that kicks it. */
-static bool
-is_watched(struct vc__engine *e)
-{
-    return atomic_load_explicit(&e->token, memory_order_relaxed) &
-           TOKEN_WATCHED;
-}
-
-/* Hands the token to whoever waits longest, or leaves it free. */
-static void
-token_pass(struct vc__engine *e)
-{
-    pthread_mutex_lock(&e->lock);
-    if (cds_list_empty(&e->waiters)) { /* they gave up meanwhile */
-        atomic_fetch_and(&e->token, TOKEN_WATCHED);
-    } else {
-        struct vc__waiter *w =
-            cds_list_entry(e->waiters.next, struct vc__waiter, node);
-
-        cds_list_del_init(&w->node);
-        waiter_left(e);
-        vc__count(&e->ledger, VC__COUNT_token_handovers, 1);
-        /* Told under the lock: engine_unqueue() of a waiter that gives up
-         * takes it too, so w still exists. */
-        vc__waiter_hand(w);
-    }
-    pthread_mutex_unlock(&e->lock);
-}
-
+/* Leaves it to whoever waits for it, or free. */
 static void
 engine_leave(struct vc__engine *e)
 {
-    if (token_drop(e))
-        return;
-    if (!is_watched(e)) {
-        token_pass(e);
-        return;
-    }
-    engine_park(e);
-    token_pass(e);
-    vc__engine_rearm(e);
-}
+    bool watched;
 
-/* Stops waiting for the token. True when it was handed over meanwhile. */
-static bool
-engine_unqueue(struct vc__engine *e, struct vc__waiter *w)
-{
-    bool got;
-
-    pthread_mutex_lock(&e->lock);
-    got = vc__waiter_take(w);
-    if (!got) {
-        cds_list_del_init(&w->node);
-        waiter_left(e);
-    }
-    pthread_mutex_unlock(&e->lock);
-    return got;
+    if (vc__token_drop(&e->token))
+        return;
+    watched = vc__token_is_watched(&e->token);
+    if (watched)
+        engine_park(e);
+    vc__token_pass(&e->token, &e->ledger.held[VC__COUNT_token_handovers]);
+    if (watched)
+        vc__engine_rearm(e);
 }
 
 /* --- tasks ------------------------------------------------------------- */
@@ -180,6 +65,8 @@ vc__engine_kick(struct vc__engine *e)
 {
     uint64_t one = 1;
 
+    /* Relaxed: only for measuring. */
+    atomic_store_explicit(&e->kicked, vc__now(), memory_order_relaxed);
     /* It can only fail when the counter is full, and then it wakes too. */
     if (write(e->wake_fd, &one, sizeof one) < 0)
         return;
@@ -348,26 +235,46 @@ looked_at(struct vc__engine *e)
 }
 
 /* What has ended a sleep. */
-static void
-count_wakeup(struct vc__engine *e, const struct epoll_event *events, int n)
+static enum vc__count
+wakeup_cause(const struct epoll_event *events, int n)
 {
     enum vc__count cause = VC__COUNT_wakeups_timer;
 
     for (int i = 0; i < n && cause != VC__COUNT_wakeups_event; i++)
         cause = events[i].data.ptr != NULL ? VC__COUNT_wakeups_event
                                            : VC__COUNT_wakeups_told;
-    vc__count(&e->ledger, cause, 1);
+    return cause;
 }
 
-/* Looks at the descriptors, sleeping up to ms for one. */
+/* Learns what a wake-up costs from one whose time is known: another thread's,
+ * or a timer's that was soon due. The kernel may delay a timer by its slack,
+ * and by a thousandth of its time. */
 static void
-engine_look(struct vc__engine *e, int ms)
+wakeup_learn(struct vc__engine *e, enum vc__count cause, uint64_t began, int ms)
+{
+    uint64_t kicked = atomic_load_explicit(&e->kicked, memory_order_relaxed);
+    uint64_t due = began + (uint64_t)ms * 1000 + VC__SLACK_US;
+    uint64_t now = vc__now();
+
+    if (cause == VC__COUNT_wakeups_told && kicked >= began)
+        vc__spin_woke(&e->spin, now - kicked);
+    else if (cause == VC__COUNT_wakeups_timer && ms > 0 && ms <= SLACK_MS)
+        vc__spin_woke(&e->spin, now > due ? now - due : 0);
+}
+
+/* Looks at the descriptors, and sleeps for up to ms, which began so, for one. */
+static void
+engine_look(struct vc__engine *e, uint64_t began, int ms)
 {
     struct epoll_event events[EVENTS];
     int n = epoll_wait(e->epoll_fd, events, EVENTS, ms);
 
-    if (ms != 0)
-        count_wakeup(e, events, n);
+    if (ms != 0) {
+        enum vc__count cause = wakeup_cause(events, n);
+
+        vc__count(&e->ledger, cause, 1);
+        wakeup_learn(e, cause, began, ms);
+    }
     atomic_store(&e->asleep, false); /* what is posted now is seen in time */
     atomic_store_explicit(&e->looked, vc__now(), memory_order_relaxed);
     e->stirred |= n > 0;
@@ -393,7 +300,7 @@ engine_run_timers(struct vc__engine *e, uint64_t now)
     if (vc__timers_next(&e->timers) > now)
         return;
     e->stirred = true;
-    engine_look(e, 0);
+    engine_look(e, 0, 0);
     engine_poll(e);
     vc__timers_run(&e->timers, now);
 }
@@ -407,7 +314,7 @@ engine_tick(struct vc__engine *e)
     engine_run_timers(e, now);
     if (now - looked_at(e) >=
         (e->awaiting_wires > 0 ? LOOK_WIRES_US : LOOK_EVERY_US))
-        engine_look(e, 0);
+        engine_look(e, 0, 0);
     return now;
 }
 
@@ -422,8 +329,11 @@ engine_sleep(struct vc__engine *e, uint64_t until)
         s->arm(s);
     /* See vc__engine_stir(). */
     atomic_store(&e->asleep, true);
-    if (engine_poll(e) == 0 && !atomic_load(&e->has_inbox))
-        engine_look(e, vc__ms_left(vc__now(), next < until ? next : until));
+    if (engine_poll(e) == 0 && !atomic_load(&e->has_inbox)) {
+        uint64_t now = vc__now();
+
+        engine_look(e, now, vc__ms_left(now, next < until ? next : until));
+    }
     atomic_store(&e->asleep, false);
     e->drowsy = true;
     e->woke = vc__now();
@@ -451,25 +361,15 @@ engine_park(struct vc__engine *e)
         vc__engine_kick(e);
 }
 
-/* The spin follows the traffic: full while what is waited for comes soon,
- * shorter each time that it did not. A short wait must restore all of it at
- * once, for one that slept measures the kernel's wake-up and not the peer. */
-static void
-engine_learn(struct vc__engine *e, uint64_t waited_us)
-{
-    if (waited_us < (uint64_t)e->spin_max_us * SPIN_HOPE)
-        e->spin_us = e->spin_max_us;
-    else
-        e->spin_us /= 2;
-}
-
-/* Traffic has come, by itself or to an engine that slept. */
+/* Traffic has come, by itself or to an engine that slept; or a wait begins,
+ * which says nothing of the peer. */
 static void
 engine_note_traffic(struct vc__engine *e, uint64_t now)
 {
-    if (e->drowsy)
-        engine_learn(e, e->woke - e->quiet);
-    e->traffic = e->drowsy = false;
+    if (!e->waits)
+        vc__spin_came(&e->spin, (e->drowsy ? e->woke : now) - e->quiet,
+                      !e->drowsy);
+    e->traffic = e->drowsy = e->waits = false;
     e->quiet = now;
 }
 
@@ -479,7 +379,7 @@ engine_hopes(struct vc__engine *e, uint64_t now)
 {
     if (e->traffic)
         engine_note_traffic(e, now);
-    if (e->drowsy || now - e->quiet >= e->spin_us)
+    if (e->drowsy || now - e->quiet >= vc__spin_us(&e->spin, now))
         return false;
     if (now - e->quiet >= YIELD_AFTER_US)
         sched_yield();
@@ -491,7 +391,7 @@ engine_hopes(struct vc__engine *e, uint64_t now)
 static bool
 engine_progress(struct vc__engine *e, uint64_t until)
 {
-    uint64_t now;
+    uint64_t now, last = VC__FOREVER;
 
     if (++e->turns % TURNS_PER_CLOCK == 0 || e->handled >= HANDLERS_PER_CLOCK) {
         e->handled = 0;
@@ -504,6 +404,9 @@ engine_progress(struct vc__engine *e, uint64_t until)
         if (i % SPIN_BATCH != 0 && (!e->drowsy || e->traffic))
             continue;
         now = engine_tick(e);
+        if (now > last)
+            vc__spin_gap(&e->spin, now - last, now);
+        last = now;
         /* That may be what the caller waits for, or a kick: neither would end
          * the sleep. */
         if (now >= until || e->stirred)
@@ -541,10 +444,10 @@ engine_advance(struct vc__engine *e, struct vc__waiter *w, uint64_t until)
 static bool
 engine_await(struct vc__engine *e, struct vc__waiter *w, uint64_t until)
 {
-    if (engine_enter(e, w))
+    if (vc__token_enter(&e->token, w))
         return true;
     vc__waiter_sleep(w, until);
-    return engine_unqueue(e, w);
+    return vc__token_unqueue(&e->token, w);
 }
 
 /* Back to what the thread was before it waited. */
@@ -570,7 +473,7 @@ vc__engine_wait(struct vc__engine *e, struct vc__waiter *w, uint64_t until)
     s = vc__stint_of(e);
     holds = s != NULL && vc__stint_resume(s);
     while (holds || engine_await(e, w, until)) {
-        e->traffic = true;
+        e->traffic = e->waits = true;
         if (s != NULL)
             e->depth++;
         if (engine_advance(e, w, until)) {
@@ -592,12 +495,12 @@ vc__engine_catch_up(struct vc__engine *e, uint64_t now)
     if (now < looked_at(e) + CATCH_UP_US || vc__stint_of(e) != NULL)
         return;
     vc__waiter_init(&w);
-    if (engine_enter(e, &w)) {
+    if (vc__token_enter(&e->token, &w)) {
         engine_tick(e);
         for (unsigned i = 0; i < CATCH_UP_TURNS && engine_poll(e) > 0; i++)
             continue;
         engine_leave(e);
-    } else if (engine_unqueue(e, &w)) {
+    } else if (vc__token_unqueue(&e->token, &w)) {
         engine_leave(e);
     }
 }
@@ -621,7 +524,7 @@ vc__engine_serve(struct vc__engine *e, atomic_bool *stop, bool holds)
 void
 vc__engine_settle(struct vc__engine *e)
 {
-    if (!token_try(e))
+    if (!vc__token_try(&e->token))
         return;
     engine_run_tasks(e);
     engine_leave(e);
@@ -635,10 +538,10 @@ vc__engine_turn(struct vc__engine *e)
 
     /* In this order: see vc__engine_rearm(). */
     atomic_store(&e->told, true);
-    if (atomic_load(&e->token) & TOKEN_HELD || !token_try(e))
+    if (vc__token_is_held(&e->token) || !vc__token_try(&e->token))
         return false;
     e->stirred = false;
-    engine_look(e, 0);
+    engine_look(e, 0, 0);
     engine_run_timers(e, vc__now());
     while (n < TURNS_PER_CLOCK && engine_poll(e) > 0) {
         n++;

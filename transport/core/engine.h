@@ -24,7 +24,9 @@
 #include "transport/core/clock.h"
 #include "transport/core/counts.h"
 #include "transport/core/crew.h"
+#include "transport/core/spin.h"
 #include "transport/core/timer.h"
+#include "transport/core/token.h"
 #include "transport/core/waiter.h"
 
 /* Something to run once on the holder. Lives in its owner; may be posted
@@ -55,15 +57,8 @@ struct vc__source {
 struct vc__habit;
 struct vc__stint;
 
-/* In an engine's token: its program watches epoll_fd, and advances it by turns. */
-#define VC__TOKEN_WATCHED 4u
-
 struct vc__engine {
-    /* The token: TOKEN_* of engine.c. TOKEN_AWAITED is set exactly while
-     * `waiters`, which is under `lock`, is not empty. */
-    atomic_uint token;
-    pthread_mutex_t lock;
-    struct cds_list_head waiters;
+    struct vc__token token;
 
     atomic_ullong run;       /* transport/core/takeover.h */
     struct vc__habit *habit; /* of the handler that runs; NULL: nobody asks */
@@ -102,9 +97,10 @@ struct vc__engine {
     unsigned handled; /* handlers run since the clock was read */
     unsigned turns;
     atomic_ullong looked; /* when the descriptors were last looked at */
-    uint32_t spin_max_us, spin_us;
-    uint64_t quiet,
-        woke; /* since when there is none; the end of the last sleep */
+    struct vc__spin spin;
+    bool waits;           /* somebody has begun to wait since there was none */
+    uint64_t quiet, woke; /* since when there is none; the last sleep's end */
+    atomic_ullong kicked; /* when another thread last woke it */
     struct vc__ledger ledger; /* what was done; see there who writes */
 };
 

@@ -11,6 +11,9 @@
 
 #include "transport/core/engine.h"
 
+/* What a wake-up costs, until it was measured. */
+#define WAKEUP_US 50
+
 /* --- sources ------------------------------------------------------------ */
 
 int
@@ -53,8 +56,7 @@ vc__engine_init(struct vc__engine *e, uint32_t spin_max_us)
 
     memset(e, 0, sizeof *e);
     e->alarm_source.fd = -1;
-    e->spin_max_us = e->spin_us = spin_max_us;
-    CDS_INIT_LIST_HEAD(&e->waiters);
+    vc__spin_init(&e->spin, spin_max_us, WAKEUP_US);
     CDS_INIT_LIST_HEAD(&e->inbox);
     CDS_INIT_LIST_HEAD(&e->sources);
     CDS_INIT_LIST_HEAD(&e->tasks);
@@ -67,7 +69,7 @@ vc__engine_init(struct vc__engine *e, uint32_t spin_max_us)
     if (e->epoll_fd < 0 ||
         epoll_ctl(e->epoll_fd, EPOLL_CTL_ADD, e->wake_fd, &event) != 0)
         goto out_wake;
-    pthread_mutex_init(&e->lock, NULL);
+    vc__token_init(&e->token);
     pthread_mutex_init(&e->inbox_lock, NULL);
     vc__ledger_init(&e->ledger);
     return 0;
@@ -84,7 +86,7 @@ vc__engine_fini(struct vc__engine *e)
 {
     vc__ledger_fini(&e->ledger);
     pthread_mutex_destroy(&e->inbox_lock);
-    pthread_mutex_destroy(&e->lock);
+    vc__token_fini(&e->token);
     if (e->alarm_source.fd >= 0)
         close(e->alarm_source.fd);
     close(e->epoll_fd);
@@ -152,7 +154,7 @@ vc__engine_watch(struct vc__engine *e, int loop_fd)
     if (epoll_ctl(loop_fd, EPOLL_CTL_ADD, e->epoll_fd, &event) != 0)
         return errno;
     e->loop_fd = loop_fd;
-    atomic_fetch_or(&e->token, VC__TOKEN_WATCHED);
+    atomic_fetch_or(&e->token.word, VC__TOKEN_WATCHED);
     vc__engine_kick(e); /* nobody has parked it yet */
     return 0;
 }
