@@ -2,10 +2,28 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The rule of cm/link/window.h: double when the peer was down to its last quarter,
- * halve when it never needed more than a quarter for a while. */
+ * halve when it never needed more than a quarter for a while. A window of few is
+ * for peers that send one packet at a time: two at a time are half of it, and
+ * would be told of by a packet of its own each time (vc__credit_is_due()). */
 #include "cm/link/window.h"
 
 #define WHILE 256u /* packets */
+
+/* Was the peer down to so few that it is to have more? */
+static bool
+is_short(const struct vc__credit *c, uint32_t left)
+{
+    return left * (c->window < VC__WINDOW_FIRST ? 2 : 4) <= c->window;
+}
+
+/* Would half of it do, when so many were always left? */
+static bool
+is_ample(const struct vc__credit *c, uint32_t least)
+{
+    if (c->window / 2 < VC__WINDOW_FIRST)
+        return c->window - least <= 1;
+    return least * 4 >= c->window * 3;
+}
 
 uint32_t
 vc__window_next(struct vc__window *w, const struct vc__credit *c)
@@ -15,7 +33,7 @@ vc__window_next(struct vc__window *w, const struct vc__credit *c)
     bool first = w->seen == 0;
 
     /* Not again before the peer was told of the last change. */
-    if (left * 4 <= c->window && c->window < w->max &&
+    if (is_short(c, left) && c->window < w->max &&
         end - c->rx_told == c->window) {
         w->seen = 0;
         return c->window * 2 < w->max ? c->window * 2 : w->max;
@@ -25,7 +43,7 @@ vc__window_next(struct vc__window *w, const struct vc__credit *c)
     if (++w->seen < WHILE)
         return c->window;
     w->seen = 0;
-    if (w->least * 4 < c->window * 3 || c->window / 2 < VC__WINDOW_MIN)
+    if (!is_ample(c, w->least) || c->window / 2 < VC__WINDOW_MIN)
         return c->window;
     return c->window / 2;
 }

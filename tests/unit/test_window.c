@@ -82,6 +82,29 @@ a_peer_that_uses_half_keeps_what_it_has(void **state)
     assert_int_equal(p.c.window, 16);
 }
 
+static uint32_t
+window_of_bursts(uint32_t from, unsigned n)
+{
+    struct peer p = peer_new(from, 32);
+
+    for (int i = 0; i < 2000; i++)
+        burst(&p, n);
+    return p.c.window;
+}
+
+/* Half of the window would be told of by a packet of its own, each time. */
+static void
+a_peer_that_sends_two_or_three_at_a_time_needs_more_than_the_fewest(
+    void **state)
+{
+    (void)state;
+    for (unsigned n = 2; n <= 3; n++) {
+        assert_int_equal(window_of_bursts(VC__WINDOW_MIN, n), VC__WINDOW_FIRST);
+        assert_int_equal(window_of_bursts(VC__WINDOW_FIRST, n),
+                         VC__WINDOW_FIRST);
+    }
+}
+
 /* One packet: what is left behind it, what was told of, what was seen. */
 struct moment {
     uint32_t window, max, left, told;
@@ -195,6 +218,8 @@ main(void)
         cmocka_unit_test(a_peer_that_uses_all_gets_more_up_to_the_limit),
         cmocka_unit_test(a_peer_that_sends_one_at_a_time_is_left_with_few),
         cmocka_unit_test(a_peer_that_uses_half_keeps_what_it_has),
+        cmocka_unit_test(
+            a_peer_that_sends_two_or_three_at_a_time_needs_more_than_the_fewest),
         cmocka_unit_test(a_window_doubles_with_the_last_quarter),
         cmocka_unit_test(
             a_window_is_halved_after_256_packets_with_three_quarters_left),
