@@ -4,7 +4,7 @@
  * What most benchmarks call: run `pool_server TARGET`, or
  * `pool_server TARGET MAX_LINKS MAX_HALF_OPEN CONNECTS_PER_SECOND` for one with
  * low limits; before that -e ENGINES for one with so many, and as many threads,
- * -n for one that never spins. It says its port, and what memory and work it
+ * -n for one that never spins, -k for one without keepalive. It says its port, and what memory and work it
  * has when asked. */
 #include <inttypes.h>
 #include <signal.h>
@@ -86,18 +86,60 @@ work(struct vc_call *call, const Bench__Payload *request,
 }
 
 static enum vc_status
+up(struct vc_call *call, struct vc_stream *stream, Bench__FlowReply *reply,
+   void *arg)
+{
+    Bench__Payload *message = NULL;
+    enum vc_status status;
+
+    (void)call;
+    (void)arg;
+    while ((status = bench_flow_up_request(stream, &message)) == VC_OK &&
+           message != NULL) {
+        reply->messages++;
+        vc_reply_free(message);
+    }
+    return status;
+}
+
+#define FLOW_BYTES 65536u
+
+static enum vc_status
+down(struct vc_call *call, const Bench__FlowRequest *request,
+     struct vc_stream *stream, void *arg)
+{
+    static uint8_t zeros[FLOW_BYTES];
+    Bench__Payload message = BENCH__PAYLOAD__INIT;
+    enum vc_status status = VC_OK;
+
+    (void)arg;
+    if (request->bytes > sizeof zeros)
+        return vc_call_fail(call, VC_INVALID_ARGUMENT,
+                            "bytes: %u is not in 0..%u",
+                            (unsigned)request->bytes, FLOW_BYTES);
+    message.data.data = zeros;
+    message.data.len = request->bytes;
+    for (uint32_t i = 0; i < request->messages && status == VC_OK; i++)
+        status = bench_flow_down_reply(stream, &message);
+    return status;
+}
+
+static enum vc_status
 server_open(struct vc_runtime *runtime, struct vc_server **server,
             const struct vc_server_opts *opts, const char *target)
 {
     const struct bench_echo_methods echoes = {.call = echo};
     const struct bench_host_methods host = {
         .drop = drop, .memory = memory, .work = work};
+    const struct bench_flow_methods flow = {.up = up, .down = down};
     enum vc_status status = vc_server_new(runtime, opts, server);
 
     if (status == VC_OK)
         status = bench_echo_add(*server, &echoes, NULL);
     if (status == VC_OK)
         status = bench_host_add(*server, &host, runtime);
+    if (status == VC_OK)
+        status = bench_flow_add(*server, &flow, NULL);
     if (status == VC_OK)
         status = vc_server_listen(*server, target);
     return status;
@@ -140,10 +182,12 @@ main(int argc, char **argv)
     bool fine = true;
     int c;
 
-    while ((c = getopt(argc, argv, "e:n")) != -1) {
+    while ((c = getopt(argc, argv, "e:kn")) != -1) {
         if (c == 'n')
             runtime.spin_us = VC_SPIN_NEVER;
-        fine = fine && (c == 'n' ||
+        if (c == 'k')
+            opts.keepalive_ms = VC_KEEPALIVE_OFF;
+        fine = fine && (c == 'n' || c == 'k' ||
                         (c == 'e' && number_parse(optarg, 1, 64, &engines)));
     }
     argv += optind - 1;
@@ -158,7 +202,7 @@ main(int argc, char **argv)
         opts.connects_per_second = (uint32_t)per_second;
         return serve(argv[1], &runtime, &opts);
     }
-    fprintf(stderr, "usage: pool_server [-e ENGINES] [-n] TARGET "
+    fprintf(stderr, "usage: pool_server [-e ENGINES] [-k] [-n] TARGET "
                     "[MAX_LINKS MAX_HALF_OPEN CONNECTS_PER_SECOND]\n");
     return 2;
 }
