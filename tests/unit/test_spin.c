@@ -13,7 +13,6 @@
 
 #define MAX_US    2000u
 #define WAKEUP_US 40u
-#define NOW       1000000u
 
 static struct vc__spin
 spin_new(void)
@@ -30,11 +29,11 @@ it_lasts_longer_than_a_wake_up_when_the_last_event_came_soon(void **state)
     struct vc__spin s = spin_new();
 
     (void)state;
-    assert_int_equal(VC__SPIN_SOON * WAKEUP_US, vc__spin_us(&s, NOW));
+    assert_int_equal(VC__SPIN_SOON * WAKEUP_US, vc__spin_us(&s));
     vc__spin_came(&s, VC__SPIN_SOON * WAKEUP_US + 1, true);
-    assert_int_equal(WAKEUP_US, vc__spin_us(&s, NOW));
+    assert_int_equal(WAKEUP_US, vc__spin_us(&s));
     vc__spin_came(&s, VC__SPIN_SOON * WAKEUP_US, true);
-    assert_int_equal(VC__SPIN_SOON * WAKEUP_US, vc__spin_us(&s, NOW));
+    assert_int_equal(VC__SPIN_SOON * WAKEUP_US, vc__spin_us(&s));
 }
 
 /* When both ends slept, a wait lasts two wake-ups and what the call takes: it
@@ -47,7 +46,7 @@ two_that_sleep_find_back_to_polling(void **state)
     (void)state;
     vc__spin_came(&s, MAX_US, false);
     vc__spin_came(&s, 2 * WAKEUP_US + WAKEUP_US / 2, false);
-    assert_int_equal(VC__SPIN_SOON * WAKEUP_US, vc__spin_us(&s, NOW));
+    assert_int_equal(VC__SPIN_SOON * WAKEUP_US, vc__spin_us(&s));
 }
 
 static void
@@ -88,14 +87,34 @@ each_wait_that_ends_by_a_wake_up_halves_it(void **state)
 
     (void)state;
     vc__spin_came(&s, MAX_US, false);
-    assert_int_equal(WAKEUP_US / 2, vc__spin_us(&s, NOW));
+    assert_int_equal(WAKEUP_US / 2, vc__spin_us(&s));
     vc__spin_came(&s, MAX_US, false);
-    assert_int_equal(WAKEUP_US / 4, vc__spin_us(&s, NOW));
+    assert_int_equal(WAKEUP_US / 4, vc__spin_us(&s));
     for (unsigned i = 0; i < 300; i++)
         vc__spin_came(&s, MAX_US, false);
-    assert_int_equal(0, vc__spin_us(&s, NOW));
+    assert_int_equal(0, vc__spin_us(&s));
     vc__spin_came(&s, MAX_US, true);
-    assert_int_equal(WAKEUP_US, vc__spin_us(&s, NOW));
+    assert_int_equal(WAKEUP_US, vc__spin_us(&s));
+}
+
+static void
+steady_traffic_is_polled_for_as_long_as_the_program_allows(void **state)
+{
+    struct vc__spin s = spin_new();
+
+    (void)state;
+    for (unsigned i = 0; i < VC__SPIN_STEADY; i++) {
+        assert_int_equal(VC__SPIN_SOON * WAKEUP_US, vc__spin_us(&s));
+        vc__spin_came(&s, WAKEUP_US, true);
+    }
+    assert_int_equal(MAX_US, vc__spin_us(&s));
+    vc__spin_came(&s, WAKEUP_US, false);
+    assert_int_equal(VC__SPIN_SOON * WAKEUP_US, vc__spin_us(&s));
+    for (unsigned i = 0; i < 2 * VC__SPIN_STEADY; i++)
+        vc__spin_came(&s, WAKEUP_US, true);
+    assert_int_equal(MAX_US, vc__spin_us(&s));
+    vc__spin_came(&s, VC__SPIN_SOON * WAKEUP_US + 1, true);
+    assert_int_equal(WAKEUP_US, vc__spin_us(&s));
 }
 
 static void
@@ -105,51 +124,9 @@ it_is_never_longer_than_the_program_allows(void **state)
 
     (void)state;
     vc__spin_init(&s, 5, WAKEUP_US);
-    assert_int_equal(5, vc__spin_us(&s, NOW));
+    assert_int_equal(5, vc__spin_us(&s));
     vc__spin_init(&s, 0, WAKEUP_US);
-    assert_int_equal(0, vc__spin_us(&s, NOW));
-}
-
-#define LOST_US (WAKEUP_US / 2 + VC__KERNEL_US + 1)
-
-static void
-it_gives_way_for_a_millisecond_to_those_who_want_the_processor(void **state)
-{
-    struct vc__spin s = spin_new();
-
-    (void)state;
-    vc__spin_gap(&s, LOST_US - 1, NOW);
-    assert_int_equal(VC__SPIN_SOON * WAKEUP_US, vc__spin_us(&s, NOW));
-    vc__spin_gap(&s, LOST_US, NOW);
-    assert_int_equal(0, vc__spin_us(&s, NOW + VC__CROWDED_US - 1));
-    assert_int_equal(WAKEUP_US, vc__spin_us(&s, NOW + VC__CROWDED_US));
-    vc__spin_came(&s, 0, true);
-    assert_int_equal(VC__SPIN_SOON * WAKEUP_US,
-                     vc__spin_us(&s, NOW + VC__CROWDED_US));
-}
-
-/* How long it gives way when it lost the processor at this time. */
-static uint64_t
-gives_way(struct vc__spin *s, uint64_t now)
-{
-    vc__spin_gap(s, LOST_US, now);
-    return s->crowded - now;
-}
-
-static void
-it_gives_way_for_longer_when_they_are_still_there(void **state)
-{
-    struct vc__spin s = spin_new();
-    uint64_t now = NOW;
-
-    (void)state;
-    for (uint64_t us = VC__CROWDED_US; us <= VC__CROWDED_MAX_US; us *= 2) {
-        assert_int_equal(us, gives_way(&s, now));
-        now += 2 * us;
-    }
-    assert_int_equal(VC__CROWDED_MAX_US, gives_way(&s, now));
-    now += 3 * VC__CROWDED_MAX_US + 1;
-    assert_int_equal(VC__CROWDED_US, gives_way(&s, now));
+    assert_int_equal(0, vc__spin_us(&s));
 }
 
 #define T(name) cmocka_unit_test(name)
@@ -163,9 +140,8 @@ main(void)
         T(it_follows_what_wake_ups_cost_within_limits),
         T(late_wake_ups_count_less_than_those_in_time),
         T(each_wait_that_ends_by_a_wake_up_halves_it),
+        T(steady_traffic_is_polled_for_as_long_as_the_program_allows),
         T(it_is_never_longer_than_the_program_allows),
-        T(it_gives_way_for_a_millisecond_to_those_who_want_the_processor),
-        T(it_gives_way_for_longer_when_they_are_still_there),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

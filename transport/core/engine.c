@@ -379,7 +379,7 @@ engine_hopes(struct vc__engine *e, uint64_t now)
 {
     if (e->traffic)
         engine_note_traffic(e, now);
-    if (e->drowsy || now - e->quiet >= vc__spin_us(&e->spin, now))
+    if (e->drowsy || now - e->quiet >= vc__spin_us(&e->spin))
         return false;
     if (now - e->quiet >= YIELD_AFTER_US)
         sched_yield();
@@ -391,7 +391,7 @@ engine_hopes(struct vc__engine *e, uint64_t now)
 static bool
 engine_progress(struct vc__engine *e, uint64_t until)
 {
-    uint64_t now, last = VC__FOREVER;
+    uint64_t now;
 
     if (++e->turns % TURNS_PER_CLOCK == 0 || e->handled >= HANDLERS_PER_CLOCK) {
         e->handled = 0;
@@ -404,9 +404,6 @@ engine_progress(struct vc__engine *e, uint64_t until)
         if (i % SPIN_BATCH != 0 && (!e->drowsy || e->traffic))
             continue;
         now = engine_tick(e);
-        if (now > last)
-            vc__spin_gap(&e->spin, now - last, now);
-        last = now;
         /* That may be what the caller waits for, or a kick: neither would end
          * the sleep. */
         if (now >= until || e->stirred)

@@ -7,9 +7,9 @@
  * last event came soon, it is worth five wake-ups: the peer may have slept as
  * well, and to sleep then would have the two wake each other for ever; and an
  * event takes longer to wake a thread than the timers by which that is
- * measured. What others want of the processor counts more: when they took it
- * from a thread that polled, polling is worth nothing for a millisecond, and
- * for up to eight when they did so again right after.
+ * measured. And when many came soon, one after the other, it is worth all that
+ * the program allows: one that is late, as others have the processor for a
+ * while, will come all the same.
  * Pure: the holder of an engine says what it saw (transport/core/engine.c). */
 #ifndef VC_TRANSPORT_SPIN_H
 #define VC_TRANSPORT_SPIN_H
@@ -25,20 +25,15 @@
 #define VC__SPIN_SOON 5u
 /* After so many waits in a row that ended by a wake-up it is hardly polled. */
 #define VC__SPIN_VAIN 8u
-/* A thread that polls loses its processor for so long, and half a wake-up, to
- * the kernel's own work; for longer only to other threads. */
-#define VC__KERNEL_US 50u
-/* For how long others are taken to want the processor. */
-#define VC__CROWDED_US     1000u
-#define VC__CROWDED_MAX_US 8000u
+/* So many events that came soon and were polled for are steady traffic. */
+#define VC__SPIN_STEADY 16u
 
 struct vc__spin {
-    uint32_t max_us;     /* the program's limit */
-    uint32_t wakeup_us;  /* times 64, smoothed */
-    bool soon;           /* the last event came soon */
-    uint8_t vain;        /* how many were not found by polling, the last ones */
-    uint64_t crowded;    /* until when others want the processor */
-    uint32_t crowded_us; /* and for how long that was believed */
+    uint32_t max_us;    /* the program's limit */
+    uint32_t wakeup_us; /* times 64, smoothed */
+    bool soon;          /* the last event came soon */
+    uint8_t vain;       /* how many were not found by polling, the last ones */
+    uint8_t steady;     /* how many came soon and were, in a row */
 };
 
 static inline uint32_t
@@ -85,31 +80,21 @@ vc__spin_came(struct vc__spin *s, uint64_t waited_us, bool polled)
     else if (s->vain < VC__SPIN_VAIN)
         s->vain++;
     s->soon = waited_us <= (uint64_t)VC__SPIN_SOON * vc__spin_wakeup_us(s);
-}
-
-/* A thread that polls has read the clock so long before now. */
-static inline void
-vc__spin_gap(struct vc__spin *s, uint64_t us, uint64_t now)
-{
-    if (us <= vc__spin_wakeup_us(s) / 2 + VC__KERNEL_US)
-        return;
-    if (now > s->crowded + 2 * (uint64_t)s->crowded_us)
-        s->crowded_us = VC__CROWDED_US;
-    else if (now >= s->crowded && s->crowded_us < VC__CROWDED_MAX_US)
-        s->crowded_us *= 2;
-    s->crowded = now + s->crowded_us;
-    s->soon = false;
+    if (!s->soon || !polled)
+        s->steady = 0;
+    else if (s->steady < VC__SPIN_STEADY)
+        s->steady++;
 }
 
 /* For how long a wait polls. */
 static inline uint64_t
-vc__spin_us(const struct vc__spin *s, uint64_t now)
+vc__spin_us(const struct vc__spin *s)
 {
     uint64_t wakeup_us = vc__spin_wakeup_us(s);
     uint64_t us = s->soon ? VC__SPIN_SOON * wakeup_us : wakeup_us >> s->vain;
 
-    if (now < s->crowded)
-        return 0;
+    if (s->steady == VC__SPIN_STEADY)
+        return s->max_us;
     return us < s->max_us ? us : s->max_us;
 }
 
