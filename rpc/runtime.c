@@ -83,8 +83,7 @@ progress_init(struct vc_runtime *r, const struct vc_runtime_opts *opts)
 {
     const struct vc__context_opts context = {.memory = opts->memory_limit,
                                              .warm = opts->warm_qps};
-
-    const uint64_t wakeup_us = wakeup_measure();
+    const uint64_t wakeup_us = opts->spin_us != 0 ? wakeup_measure() : 0;
 
     r->progress = calloc(opts->engines, sizeof *r->progress);
     if (r->progress == NULL || vc__crew_init(&r->crew, opts->engines) != 0)

@@ -65,8 +65,6 @@ struct vc_runtime;
     X(calls_answered_again, "calls answered by a reply that was kept")         \
     X(replies_kept, "replies kept now, for clients that lost their link")      \
     X(handlers_started, "handlers begun")                                      \
-    X(handlers_apart, "of them those begun on a thread of their own")          \
-    X(handlers_left, "of them those that took long: another thread went on")   \
     X(handlers_running, "calls now that a handler has begun and not ended")    \
     X(packets_sent, "packets")                                                 \
     X(packets_received, "packets")                                             \
@@ -121,7 +119,10 @@ struct vc_runtime;
     X(wakeups_told, "times that it slept and another thread of ours woke it")  \
     X(wakeups_timer, "times that it slept until a timer was due")              \
     X(token_handovers, "times that a waiting thread went on for another")      \
-    X(spun_us, "microseconds that threads polled for nothing, then slept")
+    X(spun_us, "microseconds that threads polled for nothing, then slept")     \
+    X(handlers_apart, "handlers begun on a thread of their own")               \
+    X(handlers_left, "handlers that took long, so that another thread went "   \
+                     "on")
 
 struct vc_counters {
     size_t size; /* sizeof(struct vc_counters), so that it can grow */

@@ -26,9 +26,10 @@ struct vc_runtime_opts {
     unsigned engines;
 
     /* Longest time in microseconds, 1..1000000, that a waiting thread polls
-     * before it sleeps; default 2000. Within it the time follows what waking a
-     * thread costs here, which is measured, and how soon events come: one to
-     * five wake-ups. VC_SPIN_NEVER always sleeps. */
+     * before it sleeps; default 2000. All of it under steady traffic; else what
+     * waking a thread costs here, which is measured, five times that when the
+     * last event came soon, and ever less while events come late.
+     * VC_SPIN_NEVER always sleeps. */
     unsigned spin_us;
 
     /* Bytes of registered (pinned) memory that each engine may use on each

@@ -117,10 +117,10 @@ VC_API enum vc_status vc_server_new(struct vc_runtime *runtime,
  * emulator), another thread takes the engine over, and the next handlers of its
  * method begin on threads of their own, if the runtime's threads were started
  * (see vc_runtime_start()). (verbcall.method).blocking says so beforehand, for
- * methods whose first handler, too, is to delay nobody. So handlers
- * of one server, also of one method and one client, run at the same time on
- * several threads, with one engine, too, and must lock what they share. Without
- * such threads all that this process does waits for the handler.
+ * methods whose first handler, too, is to delay nobody. So handlers of one
+ * server, also of one method and one client, run at the same time on several
+ * threads, with one engine, too, and must lock what they share. Without such
+ * threads all that this process does waits for the handler.
  *
  * A method whose .proto file says max_calls runs no more calls at a time: one
  * more is answered as with struct vc_server_opts.

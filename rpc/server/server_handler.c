@@ -7,14 +7,13 @@
 #include <verbcall/call.h>
 
 #include "rpc/server/server_cancel.h"
+#include "rpc/server/server_deadline.h"
 #include "rpc/server/server_intercept.h"
 #include "rpc/server/server_limit.h"
 #include "rpc/server/server_link.h"
 #include "rpc/server/server_reply.h"
 #include "rpc/server/stream_server.h"
 #include "rpc/stream/stream_events.h"
-
-#define TOO_LATE "the deadline passed before the handler could run"
 
 static bool
 server_streams(const struct vc_call *call)
@@ -232,19 +231,29 @@ habit_of(const struct vc_call *call, struct vc__service_entry *e)
     return &e->methods_state[call->method - e->service->methods].habit;
 }
 
+/* A call that nobody waits for any more. */
+static enum vc_status
+call_lose(struct vc_call *call)
+{
+    call->refused = true;
+    return vc_call_deadline_us(call) == 0
+               ? vc_call_fail(call, VC_DEADLINE_EXCEEDED, VC__SERVER_LATE)
+               : vc_call_fail(call, VC_CANCELLED, VC__GIVEN_UP);
+}
+
 /* On a thread of the crew, perhaps after it has waited for one. */
 static void
 call_run_on_crew(struct vc__job *job, struct vc__stint *stint)
 {
     struct vc_call *call = caa_container_of(job, struct vc_call, job);
     struct vc__service_entry *entry = call->site.session->opened->entry;
-    uint64_t began = vc__now();
     enum vc_status status;
 
-    if (call->site.due <= began) {
-        call->refused = true;
-        status = vc_call_fail(call, VC_DEADLINE_EXCEEDED, TOO_LATE);
+    if (vc_call_is_cancelled(call)) {
+        status = call_lose(call);
     } else {
+        uint64_t began = vc__now();
+
         status = run(call, entry);
         vc__habit_ran(habit_of(call, entry), vc__now() - began);
     }
@@ -308,7 +317,7 @@ call_run(struct vc__task *task)
     else if (call->unwanted)
         vc__reply_refuse(call, VC_CANCELLED, VC__GIVEN_UP);
     else if (is_late(call))
-        vc__reply_refuse(call, VC_DEADLINE_EXCEEDED, TOO_LATE);
+        vc__reply_refuse(call, VC_DEADLINE_EXCEEDED, VC__SERVER_LATE);
     else if (!server_streams(call) && (call->reply = reply_new(call)) == NULL)
         vc__reply_refuse(call, VC_RESOURCE_EXHAUSTED,
                          "the server has no memory for the call");

@@ -68,16 +68,14 @@ reply_try(struct served *s, uint64_t tag, ProtobufCBinaryData payload)
 {
     Suite__EchoReply reply = SUITE__ECHO_REPLY__INIT;
     enum vc_status status;
-    bool sent;
+    bool sent = false;
 
     reply.tag = tag;
     reply.payload = payload;
     status = vc_stream_try_send(s->stream, &reply, &sent);
-    if (status == VC_OK)
-        return sent;
     if (status == VC_RESOURCE_EXHAUSTED)
         end(s, vc_call_fail(s->call, status, "%s", vc_error()));
-    return true; /* else on_cancel() follows */
+    return sent; /* on_writable() follows, or on_cancel() */
 }
 
 /* The next message when this has its answer: meanwhile nothing is taken. */

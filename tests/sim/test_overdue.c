@@ -69,7 +69,7 @@ what_has_not_begun_to_go_is_given_back_at_its_deadline(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         uint64_t before;
-        unsigned kept;
+        unsigned kept, late;
 
         stand_still(seed, 500);
         kept = blocks();
@@ -77,11 +77,14 @@ what_has_not_begun_to_go_is_given_back_at_its_deadline(void **state)
         assert_int_equal(kept - (CALLS - 1), blocks());
         before = counters().bytes_received;
         crowd_await(&crowd, 1 + CALLS);
-        assert_int_equal(CALLS, crowd_count(&crowd, VC_DEADLINE_EXCEEDED));
+        late = crowd_count(&crowd, VC_DEADLINE_EXCEEDED);
+        /* The rest of the one that had begun may come before the clock is
+         * looked at. */
+        assert_in_range(late, CALLS - 1, CALLS);
         crowd.opts.timeout_ms = 0;
         crowd_call(&crowd, 64);
         crowd_await(&crowd, 2 + CALLS);
-        assert_int_equal(2, crowd_count(&crowd, VC_OK));
+        assert_int_equal(2 + CALLS - late, crowd_count(&crowd, VC_OK));
         /* The one that had begun, and the last. */
         assert_in_range(counters().bytes_received - before, BULK,
                         2 * BULK + BULK / 2);

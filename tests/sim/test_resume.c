@@ -488,12 +488,10 @@ calls_of_a_killed_server_end_unknown_and_the_next_are_served(void **state)
 {
     struct rig r;
     struct caller c[12];
-    unsigned unknown = 0, both = 0;
+    uint64_t each = 60 / SIM_SHARE(60), unknown = 0, both = 0;
 
     (void)state;
-    /* One seed in twelve has a call that says both: a share has some, too. */
-    for (uint64_t seed = 60 / SIM_SHARE(60); seed <= 60;
-         seed += 60 / SIM_SHARE(60)) {
+    for (uint64_t seed = each; seed <= 60; seed += each) {
         rig_begin(&r, seed, 3 * MS, 1 + (unsigned)(seed % 3));
         warm_up(&r);
         for (unsigned i = 0; i < 12; i++)

@@ -13,6 +13,7 @@
 #define S        UINT64_C(1000000)
 #define PATIENCE (100 * S)
 #define LOOK_US  200u
+#define SLEEP    2u /* the number of the method */
 #define MANY     40u
 #define MOST     400u
 /* What a handler may delay others by (include/verbcall/server.h), and what a
@@ -416,6 +417,70 @@ without_threads_left_handlers_wait_and_the_server_lives(void **state)
     assert_int_equal(fake_end(), 0);
 }
 
+/* n calls of Sleep from here, which wait for a thread behind those of g, and are
+ * given up: by their deadline, or they are cancelled. */
+static void
+give_up_behind(struct guest *g, unsigned n, uint32_t timeout_ms)
+{
+    Suite__SleepRequest request = SUITE__SLEEP_REQUEST__INIT;
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+    struct vc_completions *queue;
+    struct vc_async *calls[MANY];
+    struct vc_channel *channel;
+    struct vc_runtime *runtime;
+    struct vc_completion end;
+
+    opts.timeout_ms = timeout_ms;
+    assert_int_equal(sim_runtime(&runtime, 1), VC_OK);
+    assert_int_equal(vc_runtime_start(runtime, 1), VC_OK);
+    assert_int_equal(vc_channel_open(runtime, g->house->target, NULL, &channel),
+                     VC_OK);
+    assert_int_equal(vc_completions_new(runtime, &queue), VC_OK);
+    for (unsigned i = 0; i < n; i++)
+        assert_int_equal(vc_channel_call_queued(channel, &suite_probe_service,
+                                                SLEEP, &request, &opts, queue,
+                                                NULL, &calls[i]),
+                         VC_OK);
+    fake_sleep_us(S);
+    for (unsigned i = 0; i < n; i++) {
+        vc_async_cancel(calls[i]); /* does nothing when it has ended */
+        vc_async_free(calls[i]);
+    }
+    for (unsigned i = 0; i < n; i++) {
+        assert_int_equal(vc_completions_next(queue, 10000, &end), VC_OK);
+        assert_int_equal(end.status, timeout_ms == VC_NO_DEADLINE
+                                         ? VC_CANCELLED
+                                         : VC_DEADLINE_EXCEEDED);
+    }
+    fake_sleep_us(S); /* the CANCELs arrive */
+    vc_completions_free(queue);
+    vc_channel_close(channel);
+    vc_runtime_free(runtime);
+}
+
+static void
+handlers_that_wait_for_a_thread_and_are_given_up_do_not_run(void **state)
+{
+    static const uint32_t timeouts[] = {500, VC_NO_DEADLINE};
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        struct house h = {0};
+        struct guest g = {.n = SPARES - 1, .block_ms = 8000};
+
+        house_begin(&h, 1, 0);
+        guest_begin(&g, &h, "10.9.0.3");
+        await_begun(&h, SPARES - 1);
+        give_up_behind(&g, MANY, timeouts[i]);
+        guest_end(&g);
+        expect_all(&g, VC_OK);
+        call_quickly(&h, 5, DELAY_US);
+        assert_int_equal(atomic_load(&h.begun), SPARES - 1);
+        house_end(&h);
+        assert_int_equal(fake_end(), 0);
+    }
+}
+
 static void
 a_server_is_closed_while_handlers_block(void **state)
 {
@@ -513,6 +578,8 @@ main(void)
             a_quick_call_beside_handlers_that_block_is_not_delayed),
         cmocka_unit_test(
             without_threads_left_handlers_wait_and_the_server_lives),
+        cmocka_unit_test(
+            handlers_that_wait_for_a_thread_and_are_given_up_do_not_run),
         cmocka_unit_test(a_server_is_closed_while_handlers_block),
         cmocka_unit_test(a_client_is_killed_while_handlers_block),
         cmocka_unit_test(a_handler_calls_before_and_after_it_was_taken_over),

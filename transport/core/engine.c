@@ -258,7 +258,8 @@ wakeup_learn(struct vc__engine *e, enum vc__count cause, uint64_t began, int ms)
 
     if (cause == VC__COUNT_wakeups_told && kicked >= began)
         vc__spin_woke(&e->spin, now - kicked);
-    else if (cause == VC__COUNT_wakeups_timer && ms > 0 && ms <= SLACK_MS)
+    else if (cause == VC__COUNT_wakeups_timer && ms > 0 && ms <= SLACK_MS &&
+             now + VC__SLACK_US >= due) /* not by a signal */
         vc__spin_woke(&e->spin, now > due ? now - due : 0);
 }
 

@@ -145,8 +145,8 @@ void vc__engine_defer(struct vc__engine *e, struct vc__task *task);
  * that the stack stays bounded. The task calls release before that code and
  * resume, with what release gave, behind it; `habit`, or NULL, learns of it when
  * the engine is taken over meanwhile, and lives until the handler's call is
- * over. False: another thread has become the holder, and there is
- * nothing left but to post a task to it and return. */
+ * over. False: another thread has become the holder, and there is nothing left
+ * but to post a task to it and return. */
 void vc__engine_handle(struct vc__engine *e, struct vc__task *task);
 struct vc__stint *vc__engine_release(struct vc__engine *e,
                                      struct vc__habit *habit);
