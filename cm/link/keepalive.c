@@ -16,12 +16,14 @@ struct pace {
 };
 
 /* By cm/link/keepalive.h's table. Of an idle link ask + wait is what three
- * periods leave when silence was noticed a tick late. An adapter answers at
- * once or not at all, so it is asked late, and seldom. */
+ * periods leave when silence was noticed a tick late. Asking is all that an
+ * idle link costs: so it is done late, and seldom; and an adapter is asked so
+ * late that a peer whose PINGs come is not asked at all. A tick may be no
+ * longer, for a link that becomes busy is seen to be so by the next one. */
 static const struct pace *
 pace_of(const struct vc__keepalive_news *n)
 {
-    static const struct pace adapter = {2, 10, 6}, process = {2, 6, 10},
+    static const struct pace adapter = {2, 12, 4}, process = {2, 10, 6},
                              busy = {1, 1, 4};
 
     if (n->busy)

@@ -12,8 +12,8 @@
  *
  *                   a tick  asked after    dead, unanswered for  silence ended
  *   busy            1 step  1 to 2 steps   4 steps               within P
- *   idle, process   2 steps 6 to 8 steps   10 steps              within 3 P
- *   idle, adapter   2 steps 10 to 12 steps 6 steps               within 3 P
+ *   idle, process   2 steps 10 to 12 steps 6 steps               within 3 P
+ *   idle, adapter   2 steps 12 to 14 steps 4 steps               within 3 P
  *
  * The ticks of all links of one period fall on the same multiples of it, so that
  * a process whose links are idle wakes up three times a period for all of them.

@@ -52,9 +52,19 @@ vc__link_keepalive_start(struct vc__link *link)
     timer_set(link);
 }
 
+static void
+answer_await(struct vc__link *link, bool awaits)
+{
+    struct vc__link_keepalive *k = &link->keepalive;
+
+    link->engine->awaiting_answers += (unsigned)awaits - (unsigned)k->awaits;
+    k->awaits = awaits;
+}
+
 void
 vc__link_keepalive_stop(struct vc__link *link)
 {
+    answer_await(link, false);
     vc__timer_stop(&link->engine->timers, &link->keepalive.timer);
 }
 
@@ -78,6 +88,7 @@ static void
 ask(struct vc__link *link)
 {
     vc__count(&link->engine->ledger, VC__COUNT_keepalive_pings, 1);
+    answer_await(link, true);
     ping_send(link, &link->ping, 0, ++link->keepalive.pings);
 }
 
@@ -189,6 +200,7 @@ answer_take(struct vc__link *link, uint32_t sequence)
     if (!k->state.ping_out || k->answered || sequence != k->pings)
         return vc__link_breach(link, "an answer to no PING");
     k->answered = true;
+    answer_await(link, false);
     return true;
 }
 

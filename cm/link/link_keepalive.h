@@ -25,6 +25,7 @@ struct vc__link_keepalive {
     bool asks;        /* the peer said that it answers PINGs in time */
     bool heard;       /* a packet came since the last tick */
     bool answered;    /* so was our PING */
+    bool awaits;      /* one is out: counted in engine->awaiting_answers */
     struct vc__keepalive state;
     struct vc__timer timer;
     uint32_t pings;  /* sent; the sequence of the last */

@@ -214,7 +214,7 @@ static void
 a_dead_server_is_found_within_three_seconds_without_calls(void **state)
 {
     static const uint64_t least[] = {
-        [FROZEN] = 1600 * MS, [PORT_DOWN] = 400 * MS, [WIRE_CUT] = 400 * MS};
+        [FROZEN] = 950 * MS, [PORT_DOWN] = 400 * MS, [WIRE_CUT] = 400 * MS};
 
     (void)state;
     for (enum blow blow = FROZEN; blow <= WIRE_CUT; blow++) {
@@ -376,7 +376,7 @@ a_link_without_a_call_yet_is_greeted_and_asked_as_others(void **state)
     for (unsigned phase = 0; phase < PHASES; phase++) {
         struct scene w = {.serves_itself = true,
                           .waits = true,
-                          .phase_us = 3500 * MS + phase * 177 * MS};
+                          .phase_us = 5500 * MS + phase * 177 * MS};
         uint64_t until;
 
         scene_begin(&w, phase + 1, 0);

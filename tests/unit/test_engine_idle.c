@@ -32,7 +32,21 @@ struct bench {
     unsigned ticks, polls;
     bool completed; /* what the tick asked for, and the source will find */
     bool traffic;   /* the source finds a request instead */
+    bool asks;      /* the tick sends a PING, */
+    unsigned after; /* whose answer comes after so many polls; 0: never */
+    unsigned since; /* polls since then */
 };
+
+/* Of the peer. True when it has come. */
+static bool
+answer_comes(struct bench *b)
+{
+    bool comes = b->engine.awaiting_answers > 0 && ++b->since == b->after;
+
+    if (comes)
+        b->engine.awaiting_answers--;
+    return comes;
+}
 
 static unsigned
 source_poll(struct vc__source *s)
@@ -44,7 +58,7 @@ source_poll(struct vc__source *s)
     b->completed = false;
     if (found && b->traffic)
         b->engine.traffic = true;
-    return found;
+    return found + answer_comes(b);
 }
 
 static void
@@ -78,7 +92,12 @@ tick(struct vc__timer *t)
 
     if (b->ticks == 0)
         b->polls = 0; /* it polled for the waiter */
-    source_notify(b);
+    if (b->asks) {
+        b->engine.awaiting_answers++;
+        b->since = 0;
+    } else {
+        source_notify(b);
+    }
     if (++b->ticks < TICKS)
         vc__timer_start(&b->engine.timers, t, vc__now() + TICK_US, tick);
     else
@@ -150,6 +169,32 @@ requests_are_a_reason_to_poll(void **state)
     assert_in_range(b->polls, 10 * TICKS * POLLS_A_TICK, UINT32_MAX);
 }
 
+/* An answer that comes as soon as one can be expected ends no sleep. */
+static void
+answers_to_pings_are_polled_for(void **state)
+{
+    struct bench *b = *state;
+
+    b->asks = true;
+    b->after = 2 * POLLS_A_TICK;
+    ticks_run(b);
+    /* The wait is over with the last tick. */
+    assert_int_equal(1, b->engine.awaiting_answers);
+    assert_in_range(b->polls, (TICKS - 1) * b->after, UINT32_MAX);
+    assert_int_equal(0, count_of(b, VC__COUNT_wakeups_event));
+}
+
+/* Though it asks again and again, and for a wake-up's time only. */
+static void
+a_peer_that_does_not_answer_lets_the_engine_sleep(void **state)
+{
+    struct bench *b = *state;
+
+    b->asks = true;
+    ticks_run(b);
+    assert_in_range(count_of(b, VC__COUNT_wakeups_timer), TICKS - 1, TICKS + 1);
+}
+
 /* Each tick ends a sleep, and so does what it asked for unless it was found
  * before. */
 static void
@@ -204,6 +249,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         T(what_timers_do_is_no_traffic),
         T(requests_are_a_reason_to_poll),
+        T(answers_to_pings_are_polled_for),
+        T(a_peer_that_does_not_answer_lets_the_engine_sleep),
         T(each_wake_up_is_counted_by_its_cause),
         T(a_wake_up_by_another_thread_is_told_from_others),
     };

@@ -374,13 +374,29 @@ engine_note_traffic(struct vc__engine *e, uint64_t now)
     e->quiet = now;
 }
 
+/* A PING is answered about as soon as a wake-up takes: with many links the
+ * answers to all of them cost one. */
+static bool
+engine_expects(struct vc__engine *e, uint64_t now)
+{
+    uint64_t us = vc__spin_wakeup_us(&e->spin);
+
+    if (e->awaiting_answers != e->answers_seen)
+        e->answers_since = now;
+    e->answers_seen = e->awaiting_answers;
+    return e->awaiting_answers > 0 && e->spin.max_us >= us &&
+           now - e->answers_since < us;
+}
+
 /* After nothing was found. True: it is worth polling on. */
 static bool
 engine_hopes(struct vc__engine *e, uint64_t now)
 {
     if (e->traffic)
         engine_note_traffic(e, now);
-    if (e->drowsy || now - e->quiet >= vc__spin_us(&e->spin))
+    if (e->drowsy)
+        return engine_expects(e, now);
+    if (now - e->quiet >= vc__spin_us(&e->spin))
         return false;
     if (now - e->quiet >= YIELD_AFTER_US)
         sched_yield();

@@ -89,6 +89,10 @@ struct vc__engine {
     /* Links whose next step is an event of their wire: descriptors are looked
      * at more often (LOOK_WIRES_US). */
     unsigned awaiting_wires;
+    /* PINGs that are not answered yet; how many there were at the last look, and
+     * since when that has not changed. */
+    unsigned awaiting_answers, answers_seen;
+    uint64_t answers_since;
     bool stirred; /* a look or a timer did something nobody counted yet */
     /* A request, a reply or an event of the CM came, or a caller waits: what
      * comes next is worth polling for. Not so timers, and what they ask for. */
