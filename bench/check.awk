@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# awk -f check.awk PROMISED ROUNDS: holds what check_inside.sh printed against the promises. Prints for each "NAME promised
+# awk -f engine_ratios.awk -f check.awk PROMISED ROUNDS: holds what check_inside.sh printed against the promises. Prints for each "NAME promised
 # VALUE measured VALUE noise VALUE holds|falls short"; exit status 1 if one falls short, or was not measured.
 #
 # A figure is measured once in each round. The measured value is the median of the rounds, the noise half the distance
@@ -34,9 +34,14 @@ function end_round(    name) {
     derive("call_4096_over_2x_send_lat", "call_4096", "send_lat_4096")
     if ("call_alone_max_us" in now && "call_beside_sleeper_max_us" in now)
         now["sleeper_delays_us"] = now["call_beside_sleeper_max_us"] - now["call_alone_max_us"]
+    engine_ratios()
     for (name in now)
         insert(name, now[name] + 0)
     split("", now)
+}
+
+function add(name, value) {
+    now[name] = value
 }
 
 function derive(name, call, send_lat) {

@@ -25,4 +25,4 @@ END
 
 bench_rounds 5 "$@"
 bench_run check 'build bench' check_inside.sh "$rounds"
-awk -f "$top/bench/check.awk" "$top/bench/promised" bench/check.out
+awk -f "$top/bench/engine_ratios.awk" -f "$top/bench/check.awk" "$top/bench/promised" bench/check.out

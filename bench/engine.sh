@@ -41,4 +41,4 @@ END
 
 bench_rounds 5 "$@"
 bench_run engine build engine_inside.sh "$rounds"
-bench_awk "$(cat "$top/bench/engine.awk")" <bench/engine.out
+bench_awk "$(cat "$top/bench/engine.awk" "$top/bench/engine_ratios.awk")" <bench/engine.out

@@ -85,6 +85,40 @@ work(struct vc_call *call, const Bench__Payload *request,
     return VC_OK;
 }
 
+static double
+processor_us(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+static enum vc_status
+burn(struct vc_call *call, const Bench__LoadRequest *request,
+     Bench__Payload *reply, void *arg)
+{
+    double until = processor_us() + request->us;
+
+    (void)call;
+    (void)reply;
+    (void)arg;
+    while (processor_us() < until)
+        continue;
+    return VC_OK;
+}
+
+static enum vc_status
+wait_long(struct vc_call *call, const Bench__LoadRequest *request,
+          Bench__Payload *reply, void *arg)
+{
+    (void)call;
+    (void)reply;
+    (void)arg;
+    usleep(request->us);
+    return VC_OK;
+}
+
 static enum vc_status
 up(struct vc_call *call, struct vc_stream *stream, Bench__FlowReply *reply,
    void *arg)
@@ -131,6 +165,8 @@ server_open(struct vc_runtime *runtime, struct vc_server **server,
     const struct bench_echo_methods echoes = {.call = echo};
     const struct bench_host_methods host = {
         .drop = drop, .memory = memory, .work = work};
+    const struct bench_load_methods load = {
+        .burn = burn, .burn_long = burn, .wait = wait_long};
     const struct bench_flow_methods flow = {.up = up, .down = down};
     enum vc_status status = vc_server_new(runtime, opts, server);
 
@@ -138,6 +174,8 @@ server_open(struct vc_runtime *runtime, struct vc_server **server,
         status = bench_echo_add(*server, &echoes, NULL);
     if (status == VC_OK)
         status = bench_host_add(*server, &host, runtime);
+    if (status == VC_OK)
+        status = bench_load_add(*server, &load, NULL);
     if (status == VC_OK)
         status = bench_flow_add(*server, &flow, NULL);
     if (status == VC_OK)

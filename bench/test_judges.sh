@@ -69,7 +69,7 @@ check()
     shift 2
     for value; do
         printf 'round\nfigure %s\n' "$value"
-    done | awk -f "$bench/check.awk" "$scratch" - | sed 's/^figure promised [^ ]* //'
+    done | awk -f "$bench/engine_ratios.awk" -f "$bench/check.awk" "$scratch" - | sed 's/^figure promised [^ ]* //'
     rm "$scratch"
 }
 

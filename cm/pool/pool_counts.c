@@ -11,6 +11,7 @@ static const uint8_t which[VC__POOL_COUNTS] = {
     [VC__POOL_CALLS_STARTED] = VC__COUNT_calls_started,
     [VC__POOL_CALLS_ENDED] = VC__COUNT_calls_ended,
     [VC__POOL_CALLS_GIVEN_UP] = VC__COUNT_calls_given_up,
+    [VC__POOL_CALLS_THROTTLED] = VC__COUNT_calls_throttled,
     [VC__POOL_CALLS_WAITING] = VC__COUNT_calls_waiting,
     [VC__POOL_CALLS_SENT_AGAIN] = VC__COUNT_calls_sent_again,
     [VC__POOL_REPLIES_ARRIVING] = VC__COUNT_replies_arriving,

@@ -122,7 +122,10 @@ struct vc_runtime;
     X(spun_us, "microseconds that threads polled for nothing, then slept")     \
     X(handlers_apart, "handlers begun on a thread of their own")               \
     X(handlers_left, "handlers that took long, so that another thread went "   \
-                     "on")
+                     "on")                                                     \
+    X(calls_expired, "calls of clients not begun for want of time")            \
+    X(calls_shed, "calls of clients not begun, as too many waited")            \
+    X(calls_throttled, "calls of ours not sent, as the server sheds most")
 
 struct vc_counters {
     size_t size; /* sizeof(struct vc_counters), so that it can grow */

@@ -88,7 +88,9 @@ struct vc_server_opts {
      * be it later than their handlers (vc_call_later()): in all, and of one
      * session, which is what a client has for each service. Default 0: any
      * number; a session has 256 slots. One more is answered
-     * VC_RESOURCE_EXHAUSTED, not executed, and may be tried again. */
+     * VC_RESOURCE_EXHAUSTED, not executed, and may be tried again. They are
+     * hard limits: what is more than the server can serve in time is shed
+     * without them (doc/overload.md). */
     uint32_t max_calls;
     uint32_t max_calls_session;
 };

@@ -16,6 +16,7 @@
 #include "cm/pool/pool.h"
 #include "rpc/client/pause.h"
 #include "rpc/client/retry.h"
+#include "rpc/client/throttle.h"
 #include "rpc/runtime.h"
 #include "transport/core/waiter.h"
 
@@ -33,6 +34,8 @@ struct vc_channel {
     struct vc__retry_budget budget;
     atomic_ullong chance; /* seeds */
     struct vc__pauses pauses;
+
+    struct vc__throttle throttle;
 
     /* One for each service that it was used for, the last one first. */
     pthread_mutex_t adding; /* one more of them */

@@ -310,6 +310,18 @@ vc__unary_tell(struct vc__unary *u, struct vc_result *result)
     u->brought = NULL;
 }
 
+/* A server that is overloaded says when to come again; one whose limits are
+ * reached does not. While it sheds nothing there is nothing to count. */
+static inline void
+throttle_tell(struct vc__unary *u, const struct vc__reply_frame *reply)
+{
+    bool shed = u->has_pushback && reply->status == VC_RESOURCE_EXHAUSTED &&
+                reply->outcome == VC_OUTCOME_NOT_EXECUTED;
+
+    if (shed || vc__throttle_is_on(&u->channel->throttle))
+        vc__throttle_answered(&u->channel->throttle, shed);
+}
+
 static void
 call_replied(struct vc__request *r, const struct vc__reply_frame *reply)
 {
@@ -323,6 +335,7 @@ call_replied(struct vc__request *r, const struct vc__reply_frame *reply)
         reply_too_long(u, reply);
     else
         reply_unpack(u, reply);
+    throttle_tell(u, reply);
     u->ended(u);
 }
 
@@ -373,11 +386,32 @@ fail_unsent(struct vc__unary *u, enum vc_status status, const char *text)
     u->ended(u);
 }
 
+/* Most calls of the channel would be shed. */
+static bool
+is_throttled(struct vc_channel *channel, uint64_t now)
+{
+    uint64_t seed = atomic_fetch_add_explicit(
+        &channel->chance, UINT64_C(0x9e3779b97f4a7c15), memory_order_relaxed);
+
+    if (!vc__throttle_refuses(&channel->throttle, now, &seed))
+        return false;
+    vc__channel_count(channel, VC__POOL_CALLS_THROTTLED);
+    return true;
+}
+
 void
 vc__unary_start(struct vc__unary *u, uint64_t now, uint64_t due)
 {
     struct vc__send *send = u->request.send;
 
+    if (vc__throttle_is_on(&u->channel->throttle) &&
+        is_throttled(u->channel, now)) {
+        u->client = NULL;
+        fail_unsent(u, VC_RESOURCE_EXHAUSTED,
+                    "the call was not sent: the server sheds most of this "
+                    "channel's calls, as it is overloaded");
+        return;
+    }
     u->client = vc__channel_pick(u->channel, u->service);
     if (u->client == NULL) {
         fail_unsent(u, VC_RESOURCE_EXHAUSTED, "out of memory");

@@ -326,6 +326,7 @@ parts_make(struct vc_server *server)
         part->budget = VC__REQUEST_BUDGET;
         part->close.run = part_close;
         CDS_INIT_LIST_HEAD(&part->links);
+        CDS_INIT_LIST_HEAD(&part->turns);
         CDS_INIT_LIST_HEAD(&part->stock);
         CDS_INIT_LIST_HEAD(&part->lonely);
         for (unsigned b = 0; b < VC__SERVER_BUCKETS; b++)

@@ -11,6 +11,7 @@
 #include "cm/connect/admission.h"
 #include "cm/link/listener.h"
 #include "rpc/runtime.h"
+#include "rpc/server/overload.h"
 #include "rpc/server/redirect.h"
 #include "rpc/server/service.h"
 
@@ -29,7 +30,10 @@ struct vc__server_part {
     unsigned n_peers, n_lonely;
     struct cds_list_head stock; /* of struct vc_call, for reuse */
     unsigned n_stock;
-    size_t budget; /* for long requests that are arriving */
+    struct vc__overload overload;
+    struct cds_list_head turns; /* of clients: rpc/server/server_turn.h */
+    uint64_t chance;            /* spreads those who come again */
+    size_t budget;              /* for long requests that are arriving */
     uint64_t told; /* bytes of them that the engine's ledger knows of */
     struct vc__task close;
     struct vc__waiter *drainer; /* waits until the last link has gone */

@@ -38,17 +38,21 @@ struct vc_call {
     struct cds_list_head node; /* in the stock */
 
     const struct vc_method *method;
-    const void *request;      /* NULL when its client streams */
-    ProtobufCMessage *reply;  /* NULL when the server streams */
+    struct vc__method_state *state; /* of it, at this server */
+    const void *request;            /* NULL when its client streams */
+    ProtobufCMessage *reply;        /* NULL when the server streams */
     struct vc_stream *stream; /* NULL: nobody does, or the handler is over */
     struct vc__packing packing;
     struct vc__call_metadata metadata;
     uint8_t *long_reply;      /* packed, when it goes in parts */
     struct vc__timer overdue; /* of a long reply: its deadline */
     enum vc_status status; /* the handler's, when it was taken over or later */
-    uint64_t turn;         /* handlers that had begun when it came */
+    uint64_t turn;         /* handlers that had begun when it came, */
+    uint64_t came;         /* and when that was, as far as is known */
     atomic_uint later;     /* see rpc/server/server_handler.c */
-    uint8_t counted;       /* see rpc/server/server_limit.c */
+    bool queued;           /* in its client's queue, */
+    struct cds_list_head queue_node;      /* by this */
+    uint8_t counted;                      /* see rpc/server/server_limit.c */
     struct vc_interception *interception; /* NULL: none, or not yet */
     bool refused;                         /* the handler has not run */
     bool has_text;

@@ -5,9 +5,12 @@
 #include "rpc/server/server_deadline.h"
 
 uint64_t
-vc__server_due(uint32_t deadline)
+vc__server_due(struct vc__server_part *part, uint32_t deadline)
 {
-    return deadline == VC__DEADLINE_NONE ? VC__FOREVER : vc__now() + deadline;
+    if (deadline == VC__DEADLINE_NONE)
+        return VC__FOREVER;
+    part->overload.clock = vc__now();
+    return part->overload.clock + deadline;
 }
 
 uint64_t

@@ -14,7 +14,7 @@
 #define VC__SERVER_LATE "the deadline passed before the handler could run"
 
 /* When it is, by vc__now(), of a CALL's microseconds that are left. */
-uint64_t vc__server_due(uint32_t deadline);
+uint64_t vc__server_due(struct vc__server_part *part, uint32_t deadline);
 
 /* A long reply may have to wait for credits of a client that stands still. If
  * none of it has gone by the deadline, it is not kept. Without memory for a

@@ -7,13 +7,19 @@
 #include <verbcall/call.h>
 
 #include "rpc/server/server_cancel.h"
+#include "rpc/server/server_counts.h"
 #include "rpc/server/server_deadline.h"
 #include "rpc/server/server_intercept.h"
 #include "rpc/server/server_limit.h"
 #include "rpc/server/server_link.h"
 #include "rpc/server/server_reply.h"
+#include "rpc/server/server_turn.h"
 #include "rpc/server/stream_server.h"
 #include "rpc/stream/stream_events.h"
+#include "transport/core/chance.h"
+#include "transport/core/thread.h"
+
+#define TOO_SHORT "less time is left than its handler takes, nearly always"
 
 static bool
 server_streams(const struct vc_call *call)
@@ -225,20 +231,19 @@ handler_returned(struct vc_call *call, enum vc_status status,
     vc__engine_post(engine, &call->task);
 }
 
-static struct vc__habit *
-habit_of(const struct vc_call *call, struct vc__service_entry *e)
-{
-    return &e->methods_state[call->method - e->service->methods].habit;
-}
-
-/* A call that nobody waits for any more. */
+/* It may have waited for a thread so long that it is in vain. VC_OK: not yet. */
 static enum vc_status
-call_lose(struct vc_call *call)
+call_in_vain(struct vc_call *call, uint64_t now)
 {
     call->refused = true;
-    return vc_call_deadline_us(call) == 0
-               ? vc_call_fail(call, VC_DEADLINE_EXCEEDED, VC__SERVER_LATE)
-               : vc_call_fail(call, VC_CANCELLED, VC__GIVEN_UP);
+    if (atomic_load(&call->parent.cancelled))
+        return vc_call_fail(call, VC_CANCELLED, VC__GIVEN_UP);
+    if (call->site.due <= now)
+        return vc_call_fail(call, VC_DEADLINE_EXCEEDED, VC__SERVER_LATE);
+    if (vc__usual_is_over(&call->state->usual, call->site.due - now))
+        return vc_call_fail(call, VC_DEADLINE_EXCEEDED, TOO_SHORT);
+    call->refused = false;
+    return VC_OK;
 }
 
 /* On a thread of the crew, perhaps after it has waited for one. */
@@ -247,15 +252,18 @@ call_run_on_crew(struct vc__job *job, struct vc__stint *stint)
 {
     struct vc_call *call = caa_container_of(job, struct vc_call, job);
     struct vc__service_entry *entry = call->site.session->opened->entry;
-    enum vc_status status;
+    uint64_t us = vc__now();
+    enum vc_status status = call_in_vain(call, us);
 
-    if (vc_call_is_cancelled(call)) {
-        status = call_lose(call);
-    } else {
-        uint64_t began = vc__now();
+    if (status == VC_OK) {
+        long waits = vc__thread_waits();
 
         status = run(call, entry);
-        vc__habit_ran(habit_of(call, entry), vc__now() - began);
+        us = vc__now() - us;
+        vc__usual_ran(&call->state->usual, us);
+        /* One that has used the processor all the time did not block. */
+        vc__habit_ran(&call->state->habit,
+                      vc__thread_waits() != waits ? us : 0);
     }
     handler_returned(call, status, stint);
 }
@@ -280,14 +288,16 @@ static void
 call_handle(struct vc_call *call, struct vc__service_entry *entry)
 {
     struct vc__engine *engine = &vc__call_part(call)->progress->engine;
-    struct vc__habit *habit = habit_of(call, entry);
+    struct vc__habit *habit = &call->state->habit;
     struct vc__stint *stint;
 
     vc__count(&engine->ledger, VC__COUNT_handlers_started, 1);
     handlers_count(call, 1);
     call->task.run = call_finish;
-    if (vc__habit_blocks(habit) && begins_on_crew(call, engine))
+    if (vc__habit_blocks(habit) && begins_on_crew(call, engine)) {
+        vc__overload_apart(&vc__call_part(call)->overload);
         return;
+    }
     stint = vc__engine_release(engine, habit);
     handler_returned(call, run(call, entry), stint);
 }
@@ -299,31 +309,105 @@ handlers_begun(const struct vc_call *call)
                          VC__COUNT_handlers_started);
 }
 
-/* The clock is asked only if it had to wait for others. */
-static bool
-is_late(const struct vc_call *call)
+/* --- its turn ----------------------------------------------------------- */
+
+/* A client that is told to come again comes so much later at most, and each one
+ * at another time. */
+#define AGAIN_MS 200u
+
+static void
+call_came(struct vc_call *call)
 {
-    return handlers_begun(call) != call->turn && vc_call_deadline_us(call) == 0;
+    struct vc__overload *o = &vc__call_part(call)->overload;
+
+    if (o->waiting > 0 && call->site.due != VC__FOREVER)
+        vc__overload_given(o, call->site.due - o->clock);
+    call->turn = handlers_begun(call);
+    call->came = o->since == 0 ? 0 : o->clock;
+    vc__turn_await(call);
+    vc__overload_came(o, &call->site.session->peer->waiting);
+}
+
+/* The rare case, kept out of the way of the others. */
+static __attribute__((noinline)) enum vc__overload_verdict
+judge_behind_others(struct vc_call *call, struct vc__service_entry *entry)
+{
+    struct vc__server_part *part = vc__call_part(call);
+    const struct vc__overload_call facts = {
+        .came = call->came,
+        .due = call->site.due,
+        .waiting = call->site.session->peer->waiting,
+        .usual = &call->state->usual,
+        .takeover = part->progress->engine.takeovers,
+        .exempt = entry->exempt,
+    };
+    uint64_t now = vc__now();
+
+    vc__engine_handled(&part->progress->engine, now);
+    return vc__overload_judge(&part->overload, now, &facts);
+}
+
+/* The clock is asked only if it had to wait for others. */
+static enum vc__overload_verdict
+call_judge(struct vc_call *call, struct vc__service_entry *entry)
+{
+    if (handlers_begun(call) != call->turn)
+        return judge_behind_others(call, entry);
+    return vc__overload_judge_first(&vc__call_part(call)->overload,
+                                    call->site.due, &call->state->usual);
+}
+
+/* What is not begun, or when there is no memory for its reply, is refused. */
+static void
+call_turn_down(struct vc_call *call, enum vc__overload_verdict verdict)
+{
+    struct vc__server_part *part = vc__call_part(call);
+
+    switch (verdict) {
+    case VC__OVERLOAD_LATE:
+        vc__server_count(call->site.session, VC__COUNT_calls_expired, 1);
+        vc__reply_refuse(call, VC_DEADLINE_EXCEEDED, VC__SERVER_LATE);
+        break;
+    case VC__OVERLOAD_SHORT:
+        vc__server_count(call->site.session, VC__COUNT_calls_expired, 1);
+        vc__reply_refuse(call, VC_DEADLINE_EXCEEDED, TOO_SHORT);
+        break;
+    case VC__OVERLOAD_SHED:
+        vc__server_count(call->site.session, VC__COUNT_calls_shed, 1);
+        vc_call_pushback(
+            call, 1 + (int32_t)vc__chance_below(&part->chance, AGAIN_MS));
+        vc__reply_refuse(call, VC_RESOURCE_EXHAUSTED,
+                         "the server is overloaded: try again later");
+        break;
+    case VC__OVERLOAD_RUN:
+        vc__reply_refuse(call, VC_RESOURCE_EXHAUSTED,
+                         "the server has no memory for the call");
+        break;
+    }
 }
 
 static void
 call_run(struct vc__task *task)
 {
-    struct vc_call *call = caa_container_of(task, struct vc_call, task);
+    struct vc_call *call =
+        vc__turn_take(caa_container_of(task, struct vc_call, task));
     struct vc__service_entry *entry = call->site.session->opened->entry;
+    struct vc__overload *o = &vc__call_part(call)->overload;
+    enum vc__overload_verdict verdict = call_judge(call, entry);
 
+    vc__overload_left(o, &call->site.session->peer->waiting);
     if (call->site.session->link == NULL)
         call_skip(call);
     else if (call->unwanted)
         vc__reply_refuse(call, VC_CANCELLED, VC__GIVEN_UP);
-    else if (is_late(call))
-        vc__reply_refuse(call, VC_DEADLINE_EXCEEDED, VC__SERVER_LATE);
-    else if (!server_streams(call) && (call->reply = reply_new(call)) == NULL)
-        vc__reply_refuse(call, VC_RESOURCE_EXHAUSTED,
-                         "the server has no memory for the call");
+    else if (verdict != VC__OVERLOAD_RUN ||
+             (!server_streams(call) && (call->reply = reply_new(call)) == NULL))
+        call_turn_down(call, verdict);
     else
         call_handle(call, entry);
 }
+
+/* --- its method ---------------------------------------------------------- */
 
 static bool
 is_served(const struct vc__server_session *s)
@@ -391,6 +475,14 @@ request_unpack(struct vc_call *call, const uint8_t *body, uint32_t len,
     return call->request != NULL;
 }
 
+static struct vc__method_state *
+method_state_of(const struct vc_call *call)
+{
+    struct vc__service_entry *e = call->site.session->opened->entry;
+
+    return &e->methods_state[call->method - e->service->methods];
+}
+
 /* VC_OK, or what it is to be refused with. */
 static enum vc_status
 call_take(struct vc_call *call, const uint8_t *body, uint32_t len,
@@ -401,6 +493,7 @@ call_take(struct vc_call *call, const uint8_t *body, uint32_t len,
     call->method = method_find(&call->site, fault);
     if (call->method == NULL)
         return VC_UNIMPLEMENTED;
+    call->state = method_state_of(call);
     *fault = "the server has a method of this name that streams otherwise";
     if (kind_of(call->method) != call->site.kind)
         return VC_UNIMPLEMENTED;
@@ -437,8 +530,7 @@ vc__call_begin(const struct vc__call_site *site, const uint8_t *body,
         return;
     }
     call->task.run = call_run;
-    call->turn = handlers_begun(call);
-    vc__engine_handle(&vc__call_part(call)->progress->engine, &call->task);
+    call_came(call);
 }
 
 void

@@ -51,21 +51,12 @@ service_take(struct vc_call *call)
     return true;
 }
 
-/* Of the calls that have this one's method. */
-static atomic_uint *
-method_calls(const struct vc_call *call)
-{
-    struct vc__service_entry *e = call->site.session->opened->entry;
-
-    return &e->methods_state[call->method - e->service->methods].calls;
-}
-
 static bool
 method_take(struct vc_call *call)
 {
     if (call->method->max_calls == 0)
         return true;
-    if (!place_take(method_calls(call), call->method->max_calls))
+    if (!place_take(&call->state->calls, call->method->max_calls))
         return false;
     call->counted |= IN_METHOD;
     return true;
@@ -113,7 +104,7 @@ vc__limit_give(struct vc_call *call)
         atomic_fetch_sub_explicit(&call->site.session->opened->entry->calls, 1,
                                   memory_order_relaxed);
     if (call->counted & IN_METHOD)
-        atomic_fetch_sub_explicit(method_calls(call), 1, memory_order_relaxed);
+        atomic_fetch_sub_explicit(&call->state->calls, 1, memory_order_relaxed);
     call->counted = 0;
 }
 

@@ -87,6 +87,7 @@ vc__server_peer_new(struct vc__server_part *part, const struct vc__hello *hello)
     }
     peer->part = part;
     CDS_INIT_LIST_HEAD(&peer->spare);
+    CDS_INIT_LIST_HEAD(&peer->queue);
     peer->message_max = (size_t)1 << hello->log2_message;
     peer->features = features_for(hello);
     memcpy(peer->instance, hello->instance, VC__ID_SIZE);

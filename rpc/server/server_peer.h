@@ -35,8 +35,11 @@ struct vc__server_peer {
     uint32_t n_seats;
     uint32_t n_sessions; /* open */
     unsigned n_links;
-    unsigned n_calls; /* that run: they hold the peer */
-    bool forgotten;   /* freed with the last call */
+    unsigned n_calls;           /* that run: they hold the peer */
+    unsigned waiting;           /* of them wait to begin */
+    struct cds_list_head queue; /* those that others are in front of */
+    struct cds_list_head turn;  /* in part->turns while there are some */
+    bool forgotten;             /* freed with the last call */
     struct vc__timer forget;
 };
 

@@ -224,7 +224,7 @@ vc__server_arrival_begin(struct vc__server_session *s,
 
     if (a == NULL)
         return false;
-    a->due = vc__server_due(f->deadline);
+    a->due = vc__server_due(part_of(s), f->deadline);
     a->method = f->method;
     a->kind = f->flags & VC__FRAME_STREAMS;
     slot->arrival = a;
@@ -238,7 +238,7 @@ call_first(struct vc__server_session *s, const struct vc__frame *f)
 {
     struct vc__server_slot *slot = &s->slots[f->slot];
     struct vc__call_site site =
-        site_of(s, f->slot, f->method, vc__server_due(f->deadline));
+        site_of(s, f->slot, f->method, vc__server_due(part_of(s), f->deadline));
 
     site.metadata = vc__metadata_of(f);
     slot_settle(s, slot);

@@ -120,6 +120,15 @@ vc__service_put(struct vc__service_entry *e)
         entry_free(e);
 }
 
+/* Who asks whether a server lives, and what it serves, is answered also when it
+ * is overloaded. */
+static bool
+is_never_shed(const struct vc_service *service)
+{
+    return strcmp(service->name, "grpc.health.v1.Health") == 0 ||
+           strcmp(service->name, "verbcall.reflection.v1.Reflection") == 0;
+}
+
 static struct vc__service_entry *
 entry_new(const struct vc_service *service, const void *methods, size_t size,
           void *arg, bool in_turn)
@@ -138,6 +147,7 @@ entry_new(const struct vc_service *service, const void *methods, size_t size,
         memcpy(e->methods, methods, size);
     e->service = service;
     e->arg = arg;
+    e->exempt = is_never_shed(service);
     for (unsigned i = 0; i < service->n_methods; i++)
         if (in_turn)
             vc__habit_fix(&e->methods_state[i].habit, VC__HABIT_NEVER);

@@ -17,11 +17,13 @@
 
 #include <verbcall/service.h>
 
+#include "rpc/server/overload.h"
 #include "transport/core/habit.h"
 
 struct vc__method_state {
     atomic_uint calls; /* that run, as far as they are counted */
     struct vc__habit habit;
+    struct vc__usual usual;
 };
 
 /* A service as added. Sessions hold it; `methods` and `arg` stay valid while
@@ -33,6 +35,7 @@ struct vc__service_entry {
     void *arg;
     atomic_uint refs;
     atomic_bool removed;
+    bool exempt;           /* its calls are not shed */
     atomic_uint max_calls; /* at a time, 0 for any: rpc/server/server_limit.h */
     atomic_uint calls;     /* that run, as far as they are counted */
     struct vc__method_state methods_state[];

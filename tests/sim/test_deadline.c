@@ -54,8 +54,10 @@ caller_main(void *arg)
         uint64_t took = fake_now_us() - begun;
 
         assert_int_equal(status, VC_DEADLINE_EXCEEDED);
-        assert_true(took >= ms * MS);
-        late[c->i * CALLS + k] = took - ms * MS;
+        /* Or the server knows that its handler would not end in time. */
+        assert_true(took >= ms * MS ||
+                    vc_error_outcome() == VC_OUTCOME_NOT_EXECUTED);
+        late[c->i * CALLS + k] = took >= ms * MS ? took - ms * MS : 0;
     }
     return NULL;
 }

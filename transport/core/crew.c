@@ -14,6 +14,7 @@
 #include "transport/core/habit.h"
 #include "transport/core/patrol.h"
 #include "transport/core/takeover.h"
+#include "transport/core/thread.h"
 
 /* A handler that is seen again after so long keeps its engine no more. */
 #define LIMIT_US 100
@@ -251,17 +252,22 @@ vc__crew_rouse(struct vc__crew *crew)
         vc__waiter_hand(&crew->rouse);
 }
 
-/* Without a thread to go on with the engine it stays with the handler. */
+/* Without a thread to go on with the engine it stays with the handler. One that
+ * uses the processor all the time does not block: to begin the next of its
+ * method on threads of their own would have them share it. */
 static void
 crew_take(struct vc__crew *crew, struct vc__engine *e, uint64_t run)
 {
+    bool burns = vc__thread_burns(
+        atomic_load_explicit(&e->runner, memory_order_relaxed));
     struct vc__hand *h;
 
     pthread_mutex_lock(&crew->lock);
     h = hand_get(crew);
     if (h != NULL && vc__engine_take(e, run)) {
         vc__count(&e->ledger, VC__COUNT_handlers_left, 1);
-        if (e->habit != NULL)
+        e->takeovers++;
+        if (e->habit != NULL && !burns)
             vc__habit_blocked(e->habit);
         hand_order(h, e, true);
     } else if (h != NULL) {

@@ -27,6 +27,9 @@
 #define CATCH_UP_US 10000
 /* In so many turns at most: what has come meanwhile is more than one handles. */
 #define CATCH_UP_TURNS 16
+/* Handlers in a row may run so long before the engine is polled: what comes
+ * meanwhile is not known to wait. */
+#define HANDLERS_ROW_US 100
 /* Turns of the loop between two looks at the clock, under traffic. */
 #define TURNS_PER_CLOCK 64
 /* The same for handlers, which may take long: of a server under load each turn
@@ -176,6 +179,14 @@ handler_may_run(struct vc__engine *e)
             !atomic_load_explicit(&e->crew->spent, memory_order_relaxed));
 }
 
+void
+vc__engine_handled(struct vc__engine *e, uint64_t now)
+{
+    if (e->round == 0)
+        e->round = now;
+    e->polls_soon = now - e->round >= HANDLERS_ROW_US;
+}
+
 /* A handler waits, and others want to run: they do so on another thread. */
 static bool
 engine_lend(struct vc__engine *e)
@@ -199,8 +210,10 @@ engine_run_handlers(struct vc__engine *e)
         return true;
     if (e->depth > 0)
         return !engine_lend(e);
+    e->round = 0;
+    e->polls_soon = false;
     vc__stint_open(&s, e);
-    while (!s.lost && handler_may_run(e)) {
+    while (!s.lost && !e->polls_soon && handler_may_run(e)) {
         struct vc__task *task =
             cds_list_entry(e->handlers.next, struct vc__task, node);
 

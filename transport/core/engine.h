@@ -61,6 +61,8 @@ struct vc__engine {
     struct vc__token token;
 
     atomic_ullong run;       /* transport/core/takeover.h */
+    atomic_int runner;       /* the system's number of the handlers' thread */
+    unsigned takeovers;      /* the holder's, and of who becomes it so */
     struct vc__habit *habit; /* of the handler that runs; NULL: nobody asks */
     struct vc__crew *crew;   /* NULL: nobody takes it over */
 
@@ -99,6 +101,8 @@ struct vc__engine {
     bool traffic;
     bool drowsy;      /* it has slept since there was traffic last */
     unsigned handled; /* handlers run since the clock was read */
+    uint64_t round;   /* when one of those that run in a row began; 0: none */
+    bool polls_soon;  /* the row has lasted long enough */
     unsigned turns;
     atomic_ullong looked; /* when the descriptors were last looked at */
     struct vc__spin spin;
@@ -155,6 +159,10 @@ void vc__engine_handle(struct vc__engine *e, struct vc__task *task);
 struct vc__stint *vc__engine_release(struct vc__engine *e,
                                      struct vc__habit *habit);
 bool vc__engine_resume(struct vc__stint *s);
+
+/* A task of vc__engine_handle() knows the time. Others that wait go on after
+ * the engine was polled when they have run long enough. */
+void vc__engine_handled(struct vc__engine *e, uint64_t now);
 
 /* From now on the epoll of this descriptor tells of e (by its data.ptr) when a
  * turn would find something to do, and not while another thread is the holder;

@@ -8,17 +8,24 @@
 
 #include "transport/core/crew.h"
 #include "transport/core/engine.h"
+#include "transport/core/thread.h"
 
 /* Eight bytes, which a library may have of the static room even when it is
  * loaded later: each call looks here several times. */
 static _Thread_local struct vc__stint *inmost
     __attribute__((tls_model("initial-exec")));
+/* The system's number of the thread; 0: not asked yet. */
+static _Thread_local int number __attribute__((tls_model("initial-exec")));
 
 void
 vc__stint_open(struct vc__stint *s, struct vc__engine *e)
 {
     s->engine = e;
     s->lost = false;
+    /* Relaxed: a hint for the watcher. */
+    if (number == 0)
+        number = vc__thread_number();
+    atomic_store_explicit(&e->runner, number, memory_order_relaxed);
     s->outer = inmost;
     inmost = s;
 }

@@ -1,0 +1,311 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * More calls than a server can serve: run
+ *     overload TARGET NAME METHOD RUN_US LONG_US DEADLINE_MS FLOODS
+ * against a pool_server. METHOD is burn, or wait. Every hundredth call takes
+ * LONG_US, unless that is 0. It measures what a closed loop reaches, and then
+ * how many calls are answered in time of half as many, of twice, and of ten
+ * times as many, offered at a steady rate without retries; and of ten times as
+ * many by FLOODS processes, with a polite client beside them. It prints lines
+ * whose names begin with NAME. */
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <verbcall/async.h>
+
+#include "bench.vc.h"
+#include "bench/bench.h"
+#include "examples/kv/number.h"
+
+#define LOOP_CALLS  16u /* under way in a closed loop */
+#define LOOP_US     1e6
+#define OFFERED_US  2e6
+#define REST_US     500000u /* between two */
+#define POLITE      400.0   /* calls a second */
+#define FLOODS_MOST 8u
+#define UNDER_WAY   65536u /* calls of a process at a time */
+
+struct plan {
+    const char *target, *name;
+    bool waits;
+    uint64_t run_us, long_us, deadline_ms, floods;
+};
+
+/* What became of calls. */
+struct tally {
+    uint64_t asked, good, expired, refused, other;
+};
+
+/* Of the floods, which are forked before there is a runtime; how many calls a
+ * second each makes, when it is to begin; and whether it is to end. */
+static struct shared {
+    atomic_uint rate;
+    atomic_bool end;
+    atomic_uint ready;
+    struct tally tallies[FLOODS_MOST];
+} * shared;
+
+struct client {
+    const struct plan *plan;
+    struct vc_runtime *runtime;
+    struct vc_channel *channel;
+    struct vc_completions *queue;
+    struct tally tally;
+    uint64_t under_way;
+};
+
+static int
+failed(const char *what)
+{
+    fprintf(stderr, "overload: %s: %s\n", what, vc_error());
+    return 1;
+}
+
+static bool
+client_open(struct client *c, const struct plan *p)
+{
+    memset(c, 0, sizeof *c);
+    c->plan = p;
+    return vc_runtime_new(NULL, &c->runtime) == VC_OK &&
+           vc_channel_open(c->runtime, p->target, NULL, &c->channel) == VC_OK &&
+           vc_completions_new(c->runtime, &c->queue) == VC_OK &&
+           vc_channel_connect(c->channel, &bench_load_service) == VC_OK;
+}
+
+static void
+client_close(struct client *c)
+{
+    vc_completions_free(c->queue);
+    vc_channel_close(c->channel);
+    vc_runtime_free(c->runtime);
+}
+
+/* As its service counts them. */
+enum {
+    BURN,
+    BURN_LONG,
+    WAIT
+};
+
+static void
+ask(struct client *c)
+{
+    Bench__LoadRequest request = BENCH__LOAD_REQUEST__INIT;
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+    bool is_long = c->plan->long_us > 0 && c->tally.asked % 100 == 99;
+    unsigned method = c->plan->waits ? WAIT : is_long ? BURN_LONG : BURN;
+
+    opts.timeout_ms = (uint32_t)c->plan->deadline_ms;
+    opts.flags = VC_CALL_NO_RETRY;
+    request.us = (uint32_t)(is_long ? c->plan->long_us : c->plan->run_us);
+    c->tally.asked++;
+    if (vc_channel_call_queued(c->channel, &bench_load_service, method,
+                               &request, &opts, c->queue, NULL, NULL) == VC_OK)
+        c->under_way++;
+    else
+        c->tally.other++;
+}
+
+/* One end, if there is one within so long. */
+static bool
+take(struct client *c, uint32_t ms)
+{
+    struct vc_completion end;
+
+    if (c->under_way == 0 || vc_completions_next(c->queue, ms, &end) != VC_OK)
+        return false;
+    c->under_way--;
+    c->tally.good += end.status == VC_OK;
+    c->tally.expired += end.status == VC_DEADLINE_EXCEEDED;
+    c->tally.refused += end.status == VC_RESOURCE_EXHAUSTED;
+    c->tally.other += end.status != VC_OK &&
+                      end.status != VC_DEADLINE_EXCEEDED &&
+                      end.status != VC_RESOURCE_EXHAUSTED;
+    if (end.status == VC_OK)
+        vc_reply_free(end.reply);
+    return true;
+}
+
+static void
+take_all(struct client *c)
+{
+    while (c->under_way > 0)
+        take(c, 10000);
+}
+
+/* Calls a second that end well when so many are under way all the time. */
+static double
+closed_loop(struct client *c)
+{
+    double began = now_us(), us;
+
+    c->tally = (struct tally){0};
+    while ((us = now_us() - began) < LOOP_US) {
+        while (c->under_way < LOOP_CALLS)
+            ask(c);
+        take(c, 1000);
+    }
+    us = (double)c->tally.good * 1e6 / us;
+    take_all(c);
+    return us;
+}
+
+/* So many a second for so long, or until *end. */
+static void
+offer(struct client *c, double rate, double us, atomic_bool *end)
+{
+    double began = now_us(), now;
+    uint64_t n = 0;
+
+    c->tally = (struct tally){0};
+    while ((now = now_us() - began) < us &&
+           (end == NULL || !atomic_load(end))) {
+        for (; (double)n < now * rate / 1e6 && c->under_way < UNDER_WAY; n++)
+            ask(c);
+        if (!take(c, 0))
+            take(c, 1);
+        while (take(c, 0) && (double)n >= (now_us() - began) * rate / 1e6)
+            continue;
+    }
+    take_all(c);
+}
+
+static void
+tell(const struct plan *p, const char *what, const struct tally *t,
+     double seconds, double capacity)
+{
+    printf("%s_%s_per_second %.0f\n", p->name, what, (double)t->good / seconds);
+    printf("%s_%s_asked %.0f\n", p->name, what, (double)t->asked / seconds);
+    printf("%s_%s_expired %.0f\n", p->name, what, (double)t->expired / seconds);
+    printf("%s_%s_refused %.0f\n", p->name, what, (double)t->refused / seconds);
+    if (t->other > 0)
+        printf("%s_%s_other %.0f\n", p->name, what, (double)t->other / seconds);
+    if (capacity > 0)
+        printf("%s_goodput_%s_over_capacity %.3f\n", p->name, what,
+               (double)t->good / seconds / capacity);
+}
+
+static int
+flood(const struct plan *p, struct tally *tally)
+{
+    struct client c;
+
+    while (atomic_load(&shared->rate) == 0 && !atomic_load(&shared->end))
+        usleep(10000);
+    if (atomic_load(&shared->end))
+        return 0;
+    if (!client_open(&c, p))
+        return failed("no flood");
+    atomic_fetch_add(&shared->ready, 1);
+    offer(&c, atomic_load(&shared->rate), 60e6, &shared->end);
+    *tally = c.tally;
+    client_close(&c);
+    return 0;
+}
+
+static void
+floods_begin(const struct plan *p)
+{
+    for (uint64_t i = 0; i < p->floods; i++)
+        if (fork() == 0)
+            _exit(flood(p, &shared->tallies[i]));
+}
+
+static int
+floods_end(const struct plan *p)
+{
+    int bad = 0, status;
+
+    atomic_store(&shared->end, true);
+    for (uint64_t i = 0; i < p->floods; i++)
+        if (wait(&status) < 0 || status != 0)
+            bad = 1;
+    return bad;
+}
+
+static int
+beside_floods(const struct plan *p, struct client *c, double capacity)
+{
+    struct tally all = {0};
+    double began, until = now_us() + 10e6;
+    int bad;
+
+    atomic_store(&shared->rate,
+                 (unsigned)(10 * capacity / (double)p->floods) + 1);
+    while (atomic_load(&shared->ready) < p->floods && now_us() < until)
+        usleep(1000);
+    began = now_us();
+    usleep(300000);
+    offer(c, POLITE, OFFERED_US, NULL);
+    bad = floods_end(p);
+    for (uint64_t i = 0; i < p->floods; i++) {
+        all.asked += shared->tallies[i].asked;
+        all.good += shared->tallies[i].good;
+        all.expired += shared->tallies[i].expired;
+        all.refused += shared->tallies[i].refused;
+        all.other += shared->tallies[i].other;
+    }
+    printf("%s_polite_share_beside_%" PRIu64 "_floods %.3f\n", p->name,
+           p->floods, (double)c->tally.good / (double)c->tally.asked);
+    tell(p, "polite", &c->tally, OFFERED_US / 1e6, 0);
+    tell(p, "floods", &all, (now_us() - began) / 1e6, 0);
+    return bad;
+}
+
+static int
+measure(const struct plan *p)
+{
+    static const double times[] = {0.5, 2, 10};
+    static const char *names[] = {"half", "2x", "10x"};
+    struct client c;
+    double capacity;
+    int bad = 0;
+
+    floods_begin(p);
+    if (!client_open(&c, p)) {
+        floods_end(p);
+        return failed("no client");
+    }
+    closed_loop(&c);
+    capacity = closed_loop(&c);
+    printf("%s_capacity %.0f\n", p->name, capacity);
+    for (unsigned i = 0; i < 3; i++) {
+        usleep(REST_US);
+        offer(&c, times[i] * capacity, OFFERED_US, NULL);
+        tell(p, names[i], &c.tally, OFFERED_US / 1e6, capacity);
+    }
+    offer(&c, 0.2 * capacity, 1e6, NULL);
+    tell(p, "after", &c.tally, 1, 0);
+    if (p->floods > 0)
+        bad = beside_floods(p, &c, capacity);
+    client_close(&c);
+    return bad;
+}
+
+int
+main(int argc, char **argv)
+{
+    struct plan p;
+
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE,
+                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (argc == 8 && shared != MAP_FAILED &&
+        number_parse(argv[4], 1, 10000000, &p.run_us) &&
+        number_parse(argv[5], 0, 10000000, &p.long_us) &&
+        number_parse(argv[6], 1, 60000, &p.deadline_ms) &&
+        number_parse(argv[7], 0, FLOODS_MOST, &p.floods)) {
+        p.target = argv[1];
+        p.name = argv[2];
+        p.waits = strcmp(argv[3], "wait") == 0;
+        return measure(&p);
+    }
+    fprintf(stderr, "usage: overload TARGET NAME burn|wait RUN_US LONG_US "
+                    "DEADLINE_MS FLOODS\n");
+    return 2;
+}

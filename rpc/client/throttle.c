@@ -1,0 +1,88 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See rpc/client/throttle.h. */
+#include "rpc/client/throttle.h"
+
+#include "transport/core/chance.h"
+
+#define ONE 256u
+/* A quarter of what counts is forgotten each time. */
+#define FADE_US   10000u
+#define FADE_MOST 32u
+/* A quarter more than the server takes is sent; twice as much when it has shed
+ * hardly one in sixteen. */
+#define MORE 4u
+#define RARE 16u
+/* So few calls prove nothing. */
+#define FEW (8 * ONE)
+
+static void
+fade(atomic_uint *n, uint64_t times)
+{
+    unsigned is = atomic_load_explicit(n, memory_order_relaxed);
+
+    for (uint64_t i = 0; i < times; i++)
+        is -= is / 4;
+    atomic_store_explicit(n, times >= FADE_MOST ? 0 : is, memory_order_relaxed);
+}
+
+/* One thread does it; what others count meanwhile may be lost. */
+static void
+throttle_fade(struct vc__throttle *t, uint64_t now)
+{
+    unsigned long long last =
+        atomic_load_explicit(&t->faded, memory_order_relaxed);
+    uint64_t times = now > last ? (now - last) / FADE_US : 0;
+
+    if (times == 0 || !atomic_compare_exchange_strong_explicit(
+                          &t->faded, &last, last + times * FADE_US,
+                          memory_order_relaxed, memory_order_relaxed))
+        return;
+    times = times < FADE_MOST ? times : FADE_MOST;
+    fade(&t->asked, times);
+    fade(&t->taken, times);
+    fade(&t->shed, times);
+}
+
+void
+vc__throttle_answered(struct vc__throttle *t, bool shed)
+{
+    if (shed)
+        atomic_store_explicit(&t->on, true, memory_order_relaxed);
+    atomic_fetch_add_explicit(shed ? &t->shed : &t->taken, ONE,
+                              memory_order_relaxed);
+    atomic_fetch_add_explicit(&t->asked, ONE, memory_order_relaxed);
+}
+
+static unsigned
+get(const atomic_uint *n)
+{
+    return atomic_load_explicit(n, memory_order_relaxed);
+}
+
+/* Of those that are asked for, how many are to be sent. */
+static uint64_t
+sent_of(const struct vc__throttle *t)
+{
+    uint64_t taken = get(&t->taken), shed = get(&t->shed);
+
+    return shed * RARE < taken ? 2 * taken : taken + taken / MORE;
+}
+
+bool
+vc__throttle_refuses(struct vc__throttle *t, uint64_t now, uint64_t *seed)
+{
+    uint64_t asked, sent;
+
+    throttle_fade(t, now);
+    asked = get(&t->asked);
+    sent = sent_of(t);
+    if (asked < get(&t->taken) + ONE / 2) /* nothing was shed for long */
+        atomic_store_explicit(&t->on, false, memory_order_relaxed);
+    if (asked <= sent ||
+        vc__chance_below(seed, (uint32_t)(asked + FEW)) >= asked - sent)
+        return false;
+    atomic_fetch_add_explicit(&t->asked, ONE, memory_order_relaxed);
+    return true;
+}

@@ -1,0 +1,117 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See rpc/server/overload.h. */
+#include "rpc/server/overload.h"
+
+#define USUAL_MAX_US   60000000u
+#define USUAL_FIRST_US 10000u
+
+void
+vc__overload_given(struct vc__overload *o, uint64_t us)
+{
+    uint32_t given = us < VC__GIVEN_MAX_US ? (uint32_t)us : VC__GIVEN_MAX_US;
+
+    if (o->given_us == 0)
+        o->given_us = VC__GIVEN_MAX_US;
+    if (given < o->given_us)
+        o->given_us -= (o->given_us - given + 7) / 8;
+    else
+        o->given_us += (given - o->given_us) / 256;
+}
+
+static uint32_t
+standing_us(const struct vc__overload *o)
+{
+    if (o->given_us == 0)
+        return VC__GIVEN_MAX_US;
+    return o->given_us < VC__GIVEN_MIN_US ? VC__GIVEN_MIN_US : o->given_us;
+}
+
+static uint64_t
+wait_max_us(const struct vc__overload *o)
+{
+    uint32_t wait = standing_us(o) / 2, runs = 2 * o->run_us;
+
+    return wait > runs ? wait : runs;
+}
+
+uint64_t
+vc__overload_standing(const struct vc__overload *o, uint64_t now)
+{
+    bool stands = o->since != 0 && now - o->since >= standing_us(o);
+
+    return stands ? now - o->since : 0;
+}
+
+/* Down by an eighth, up by a 64th: so that eight are longer for one that is
+ * shorter. The first proves little: the process may have been stopped. */
+void
+vc__usual_ran(struct vc__usual *u, uint64_t us)
+{
+    uint32_t usual = atomic_load_explicit(&u->us, memory_order_relaxed);
+
+    if (usual == 0)
+        usual = us < USUAL_FIRST_US ? (uint32_t)us : USUAL_FIRST_US;
+    else if (us > usual && usual < USUAL_MAX_US)
+        usual += usual / 64 + 1;
+    else if (us < usual)
+        usual -= (usual + 7) / 8;
+    atomic_store_explicit(&u->us, usual, memory_order_relaxed);
+}
+
+/* The last one that began has ended since, and so has nothing else but what it
+ * cost to come here, when this one waited for it all the time. */
+static void
+run_learn(struct vc__overload *o, uint64_t now,
+          const struct vc__overload_call *call)
+{
+    int64_t us = (int64_t)(now - o->begun);
+
+    if (o->begun == 0 || call->came > o->begun || call->takeover != o->takeover)
+        return;
+    o->run_us = (uint32_t)((int64_t)o->run_us +
+                           ((us < USUAL_MAX_US ? us : USUAL_MAX_US) -
+                            (int64_t)o->run_us) /
+                               8);
+    vc__usual_ran(o->usual, (uint64_t)us);
+}
+
+/* As many as others have on average. */
+static bool
+is_greedy(const struct vc__overload *o, const struct vc__overload_call *call)
+{
+    return (uint64_t)call->waiting * o->clients >= o->waiting;
+}
+
+/* None of those that are refused says how long it would take. */
+void
+vc__usual_doubt(struct vc__usual *u)
+{
+    uint32_t usual = atomic_load_explicit(&u->us, memory_order_relaxed);
+
+    atomic_store_explicit(&u->us, usual - (usual + 511) / 512,
+                          memory_order_relaxed);
+}
+
+enum vc__overload_verdict
+vc__overload_judge(struct vc__overload *o, uint64_t now,
+                   const struct vc__overload_call *call)
+{
+    o->clock = now;
+    run_learn(o, now, call);
+    o->begun = 0;
+    if (o->since == 0)
+        o->since = now;
+    if (call->due <= now)
+        return VC__OVERLOAD_LATE;
+    if (vc__usual_is_over(call->usual, call->due - now))
+        return VC__OVERLOAD_SHORT;
+    if (!call->exempt && vc__overload_standing(o, now) > 0 &&
+        now - call->came > wait_max_us(o) && is_greedy(o, call))
+        return VC__OVERLOAD_SHED;
+    o->begun = now;
+    o->takeover = call->takeover;
+    o->usual = call->usual;
+    return VC__OVERLOAD_RUN;
+}

@@ -1,0 +1,52 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See rpc/server/server_turn.h. The engine runs tasks in the order of their
+ * coming, each once; so who goes before its turn changes places with the one
+ * whose turn it was. */
+#include "rpc/server/server_turn.h"
+
+/* The first of all is the next in any order, and is in no queue. */
+void
+vc__turn_await(struct vc_call *call)
+{
+    struct vc__server_peer *peer = call->site.session->peer;
+    struct vc__server_part *part = peer->part;
+
+    call->queued = part->overload.waiting > 0;
+    if (call->queued) {
+        if (cds_list_empty(&peer->queue))
+            cds_list_add_tail(&peer->turn, &part->turns);
+        cds_list_add_tail(&call->queue_node, &peer->queue);
+    }
+    vc__engine_handle(&part->progress->engine, &call->task);
+}
+
+static struct vc_call *
+queue_take(struct vc__server_peer *peer)
+{
+    struct vc_call *call =
+        cds_list_entry(peer->queue.next, struct vc_call, queue_node);
+
+    cds_list_del(&call->queue_node);
+    call->queued = false;
+    cds_list_del(&peer->turn);
+    if (!cds_list_empty(&peer->queue))
+        cds_list_add_tail(&peer->turn, &peer->part->turns);
+    return call;
+}
+
+struct vc_call *
+vc__turn_take(struct vc_call *call)
+{
+    struct vc__server_part *part = vc__call_part(call);
+    struct vc_call *next;
+
+    if (!call->queued)
+        return call;
+    next = queue_take(
+        cds_list_entry(part->turns.next, struct vc__server_peer, turn));
+    if (next != call)
+        cds_list_replace(&next->task.node, &call->task.node);
+    return next;
+}

@@ -1,0 +1,20 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The order in which calls that have come begin: those of one client in the
+ * order of their coming, the clients in turns. So the call of a client that asks
+ * for little waits for one of each other client, however many those have there.
+ * The holder of the engine only. */
+#ifndef VC_RPC_SERVER_TURN_H
+#define VC_RPC_SERVER_TURN_H
+
+#include "rpc/server/server_call.h"
+
+/* Begins when its turn has come: then its task runs. */
+void vc__turn_await(struct vc_call *call);
+
+/* Whose turn is it? From the task of one of those that wait: it may be that of
+ * another one, which then has this one's. */
+struct vc_call *vc__turn_take(struct vc_call *call);
+
+#endif

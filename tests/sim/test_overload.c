@@ -1,0 +1,121 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * More calls than a server can serve: it serves nearly as many as it can, each
+ * call ends once and in time with a true outcome, and when the flood is over
+ * all are served again. Its handlers use the processor. */
+#include <string.h>
+#include <time.h>
+
+#include "tests/sim/crowd.h"
+
+#define SEEDS    20u
+#define RUN_US   200u
+#define CAN      (S / RUN_US) /* calls a second, if nothing else were to do */
+#define GIVEN_MS 20u
+#define LATE_US  (5 * MS)
+
+static struct crowd crowd;
+static atomic_uint ran;
+static uint64_t asked_at[CROWD_MAX];
+static unsigned too_late;
+
+static enum vc_status
+handle(struct sim_server *s, struct vc_call *call,
+       const Suite__EchoRequest *request, Suite__EchoReply *reply)
+{
+    uint64_t until = fake_now_us() + RUN_US;
+    struct timespec t;
+
+    (void)s;
+    (void)call;
+    while (fake_now_us() < until)
+        clock_gettime(CLOCK_MONOTONIC, &t); /* it takes its time */
+    atomic_fetch_add(&ran, 1);
+    reply->tag = request->tag;
+    return VC_OK;
+}
+
+static void
+at_end(struct crowd_call *c)
+{
+    if (fake_now_us() > asked_at[c->tag] + GIVEN_MS * MS + LATE_US)
+        too_late++;
+}
+
+/* So many a second. */
+static void
+offer(uint64_t rate, uint64_t us)
+{
+    uint64_t begun = fake_now_us(), now;
+    struct vc_completion end;
+    unsigned n = 0;
+
+    while ((now = fake_now_us() - begun) < us) {
+        for (; n < now * rate / S && crowd.n < CROWD_MAX; n++) {
+            asked_at[crowd.n] = fake_now_us();
+            crowd_call_queued(&crowd, 8);
+        }
+        if (vc_completions_next(crowd.queue, 1, &end) == VC_OK)
+            crowd_told(&end);
+    }
+    crowd_await(&crowd, crowd.n);
+}
+
+static unsigned
+refused(void)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < crowd.n; i++) {
+        const struct crowd_call *c = &crowd.calls[i];
+
+        n += c->status != VC_OK && c->outcome == VC_OUTCOME_NOT_EXECUTED;
+    }
+    return n;
+}
+
+static void
+an_overloaded_server_serves_nearly_as_many_as_it_can(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SIM_SHARE(SEEDS); seed++) {
+        unsigned good, n;
+
+        atomic_store(&ran, 0);
+        too_late = 0;
+        crowd_open(&crowd, seed, 0, NULL);
+        crowd.at_end = at_end;
+        crowd.server.handle = handle;
+        crowd.opts.timeout_ms = GIVEN_MS;
+        crowd.opts.flags = VC_CALL_NO_RETRY;
+        crowd_serve(&crowd);
+        assert_int_equal(
+            VC_OK, vc_channel_connect(crowd.channel, &suite_probe_service));
+        offer((seed % 2 == 0 ? 2 : 3) * CAN, S / 4);
+        good = crowd_count(&crowd, VC_OK);
+        print_message("%u of %u good, %u refused, %u ran\n", good, crowd.n,
+                      refused(), atomic_load(&ran));
+        assert_in_range(good, CAN / 4 * 85 / 100, CAN / 4 * 115 / 100);
+        assert_int_equal(crowd.n,
+                         good + refused() + (atomic_load(&ran) - good));
+        assert_in_range(atomic_load(&ran) - good, 0, good / 10);
+        assert_int_equal(0, too_late);
+
+        fake_sleep_us(S / 2);
+        n = crowd.n;
+        offer(CAN / 2, S / 4);
+        assert_int_equal(crowd.n - n, crowd_count(&crowd, VC_OK) - good);
+        crowd_close(&crowd);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_overloaded_server_serves_nearly_as_many_as_it_can),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
