@@ -12,8 +12,8 @@ usage()
 {
     cat <<'END'
 usage: sh bench/check.sh [ROUNDS]
-Measures the figures that README promises, in a short form of bench/latency.sh, pool.sh and
-prompt.sh, each of them once in each round (default 5), on this machine if it has an RDMA device,
+Measures the figures that README promises, in a short form of bench/latency.sh, pool.sh, engine.sh,
+overload.sh and prompt.sh, each of them once in each round (default 5), on this machine if it has an RDMA device,
 otherwise in a virtual machine with Soft-RoCE. Builds Verbcall and installs what is missing for that.
 Prints a line for each figure:
   NAME promised VALUE measured VALUE noise VALUE holds|falls short

@@ -14,5 +14,6 @@ while [ $((round += 1)) -le "$1" ]; do
     sh "$bench/inside.sh" 1 1000 || echo 'bench: inside.sh failed' >&2
     sh "$bench/pool_inside.sh" 1 short || echo 'bench: pool_inside.sh failed' >&2
     sh "$bench/engine_inside.sh" 1 short || echo 'bench: engine_inside.sh failed' >&2
+    sh "$bench/overload_inside.sh" 1 short || echo 'bench: overload_inside.sh failed' >&2
     sh "$bench/prompt_inside.sh" 1 short || echo 'bench: prompt_inside.sh failed' >&2
 done

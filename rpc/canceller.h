@@ -30,6 +30,7 @@ struct vc_canceller {
  * The first member of struct vc_call. */
 struct vc__parent {
     uint64_t due;          /* by vc__now() */
+    uint32_t priority;     /* enum vc_priority */
     atomic_bool cancelled; /* by its client, or by its deadline */
     _Atomic(struct vc_canceller *) children; /* NULL: none were made */
 };

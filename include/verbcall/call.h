@@ -122,6 +122,15 @@ VC_API enum vc_status vc_call_pushback(struct vc_call *call, int32_t ms);
 VC_API enum vc_status vc_call_later(struct vc_call *call);
 VC_API void vc_call_end(struct vc_call *call, enum vc_status status);
 
+/* Which calls an overloaded server sheds first (doc/overload.md). It goes with
+ * the request as metadata VC_METADATA_PRIORITY, "critical" or "sheddable". */
+enum vc_priority {
+    VC_PRIORITY_DEFAULT,
+    VC_PRIORITY_CRITICAL,  /* last, and the client never fails it for that */
+    VC_PRIORITY_SHEDDABLE, /* first */
+};
+#define VC_METADATA_PRIORITY "vc-priority"
+
 /* On the client. Set by VC_CALL_OPTS_INIT; 0 in a field means its default. */
 struct vc_call_opts {
     size_t size;
@@ -160,6 +169,10 @@ struct vc_call_opts {
      * other attempt is given up. Only for methods with idempotency_level
      * NO_SIDE_EFFECTS, else VC_INVALID_ARGUMENT. Default 0: never. */
     uint32_t hedge_ms;
+
+    /* enum vc_priority; by default that of `parent`, if there is one. Others
+     * end the call with VC_INVALID_ARGUMENT. */
+    uint32_t priority;
 };
 
 /* A call that ends with VC_UNAVAILABLE or VC_RESOURCE_EXHAUSTED and has not
@@ -175,7 +188,7 @@ struct vc_call_opts {
 
 #define VC_CALL_OPTS_INIT                                                      \
     {                                                                          \
-        sizeof(struct vc_call_opts), 0, 0, NULL, 0, NULL, NULL, NULL, 0        \
+        sizeof(struct vc_call_opts), 0, 0, NULL, 0, NULL, NULL, NULL, 0, 0     \
     }
 
 /* vc_reply_free - gives a reply back that a client's call returned. Any

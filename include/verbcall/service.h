@@ -102,9 +102,11 @@ struct vc_service {
  * the handler returns:
  * VC_INVALID_ARGUMENT   the request lacks something that must be set, or the
  *                       server found it malformed
- * VC_DEADLINE_EXCEEDED  the call's time ran out
+ * VC_DEADLINE_EXCEEDED  the call's time ran out, or the server knows that it
+ *                       would before the handler has ended
  * VC_RESOURCE_EXHAUSTED request or reply are over the limit of an end or of
- *                       the method; no memory
+ *                       the method; the server has more calls than it may, or
+ *                       than it can serve in time; no memory
  * VC_UNIMPLEMENTED      the peer does not serve the service or the method
  * VC_UNAVAILABLE        no connection within the connect timeout, or lost
  * VC_CANCELLED          the channel was closed, or the call was cancelled

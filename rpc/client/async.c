@@ -396,6 +396,7 @@ prepare(struct vc_async *a, const struct vc_call_opts *opts)
     a->result = opts->result;
     u->metadata = opts->metadata;
     u->n_metadata = opts->n_metadata;
+    u->priority = opts->priority;
     u->wants_all = opts->result != NULL;
     u->packs = true;
     if (u->method->flags & VC_METHOD_ONE_WAY) {

@@ -146,6 +146,7 @@ prepare(struct blocking *b, struct vc_channel *channel, const struct what *w,
     vc__unary_init(u, channel, w->service, w->method, w->request, on_ended);
     u->metadata = w->opts->metadata;
     u->n_metadata = w->opts->n_metadata;
+    u->priority = w->opts->priority;
     u->wants_all = w->opts->result != NULL;
     u->attempt = attempt;
     return vc__unary_prepare(u);

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "rpc/canceller.h"
 #include "transport/core/error.h"
 
 static enum vc_status
@@ -22,6 +23,10 @@ opts_check(const struct vc_call_opts *opts)
         return vc__fail(VC_INVALID_ARGUMENT,
                         "result: its size is %zu; set it by VC_RESULT_INIT",
                         opts->result->size);
+    if (opts->priority > VC_PRIORITY_SHEDDABLE)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "priority: %u is none of enum vc_priority",
+                        (unsigned)opts->priority);
     return VC_OK;
 }
 
@@ -38,5 +43,7 @@ vc__call_opts_take(struct vc_call_opts *out, const struct vc_call_opts *opts,
         return VC_INVALID_ARGUMENT;
     if (out->timeout_ms == 0)
         out->timeout_ms = default_ms;
+    if (out->parent != NULL && out->priority == VC_PRIORITY_DEFAULT)
+        out->priority = ((const struct vc__parent *)out->parent)->priority;
     return VC_OK;
 }

@@ -30,37 +30,65 @@ entries_measure(const struct vc_metadata *entries, size_t n, size_t *size)
     return VC_OK;
 }
 
-/* Room for them, with the entry in front that says which attempt this is;
- * where the others go, or NULL. */
-static uint8_t *
-pack_begin(unsigned attempt, size_t size, uint8_t **packed, uint16_t *len)
-{
+/* What the library says itself, in front of the program's. */
+struct own {
+    struct vc_metadata entries[2];
+    unsigned n;
     char number[16];
-    struct vc_metadata own = {.key = VC__METADATA_ATTEMPTS, .value = number};
+};
 
-    own.length = (size_t)snprintf(number, sizeof number, "%u", attempt - 1);
-    if (attempt > 1)
-        size += vc__metadata_size(&own);
-    *packed = malloc(size);
+static void
+own_fill(struct own *o, unsigned attempt, uint32_t priority)
+{
+    struct vc_metadata *e = o->entries;
+
+    if (attempt > 1) {
+        *e = (struct vc_metadata){.key = VC__METADATA_ATTEMPTS,
+                                  .value = o->number};
+        e++->length =
+            (size_t)snprintf(o->number, sizeof o->number, "%u", attempt - 1);
+    }
+    if (priority != VC_PRIORITY_DEFAULT) {
+        *e = (struct vc_metadata){.key = VC_METADATA_PRIORITY,
+                                  .value = priority == VC_PRIORITY_CRITICAL
+                                               ? "critical"
+                                               : "sheddable"};
+        e->length = strlen(e->value);
+        e++;
+    }
+    o->n = (unsigned)(e - o->entries);
+}
+
+/* Room for them and so many bytes; where the others go, or NULL. */
+static uint8_t *
+pack_begin(const struct own *o, size_t size, uint8_t **packed, uint16_t *len)
+{
+    uint8_t *out;
+
+    for (unsigned i = 0; i < o->n; i++)
+        size += vc__metadata_size(&o->entries[i]);
+    *packed = out = malloc(size);
     *len = (uint16_t)size;
-    if (*packed == NULL)
+    if (out == NULL)
         vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
-    return *packed == NULL || attempt == 1
-               ? *packed
-               : vc__metadata_put(*packed, &own, false);
+    for (unsigned i = 0; out != NULL && i < o->n; i++)
+        out = vc__metadata_put(out, &o->entries[i], false);
+    return out;
 }
 
 enum vc_status
 vc__metadata_pack(const struct vc_metadata *entries, size_t n, unsigned attempt,
-                  uint8_t **packed, uint16_t *len)
+                  uint32_t priority, uint8_t **packed, uint16_t *len)
 {
+    struct own own;
     size_t size;
     enum vc_status status = entries_measure(entries, n, &size);
     uint8_t *out;
 
     if (status != VC_OK)
         return status;
-    out = pack_begin(attempt, size, packed, len);
+    own_fill(&own, attempt, priority);
+    out = pack_begin(&own, size, packed, len);
     if (out == NULL)
         return VC_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < n; i++)

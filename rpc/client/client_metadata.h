@@ -6,18 +6,20 @@
 #ifndef VC_RPC_CLIENT_METADATA_H
 #define VC_RPC_CLIENT_METADATA_H
 
+#include <verbcall/call.h>
+
 #include "transport/core/error.h"
 #include "transport/wire/metadata.h"
 
 /* --- of a request ------------------------------------------------------ */
 
-/* Packs a program's entries, and which attempt (from 1 on) this is, into
- * memory that the caller frees.
+/* Packs a program's entries, and which attempt (from 1 on) this is and its
+ * priority (enum vc_priority), into memory that the caller frees.
  * VC_INVALID_ARGUMENT    an entry may not be
  * VC_RESOURCE_EXHAUSTED  they are more than VC_METADATA_MAX; no memory */
 enum vc_status vc__metadata_pack(const struct vc_metadata *entries, size_t n,
-                                 unsigned attempt, uint8_t **packed,
-                                 uint16_t *len);
+                                 unsigned attempt, uint32_t priority,
+                                 uint8_t **packed, uint16_t *len);
 
 /* --- of a reply -------------------------------------------------------- */
 

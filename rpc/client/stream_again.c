@@ -220,7 +220,7 @@ renewed_new(struct vc__client_stream *c)
     uint8_t *ours = NULL;
     uint16_t n = 0;
 
-    if (vc__metadata_pack(NULL, 0, c->again.attempt, &ours, &n) == VC_OK)
+    if (vc__metadata_pack(NULL, 0, c->again.attempt, 0, &ours, &n) == VC_OK)
         r = calloc(1, sizeof *r + n + first->metadata_len);
     if (r != NULL) {
         memcpy(r->metadata, ours, n);

@@ -51,10 +51,10 @@ metadata_pack(struct vc__client_stream *c, const struct vc_call_opts *opts)
         return vc__fail(VC_INVALID_ARGUMENT,
                         "result: that of a stream is given by "
                         "vc_stream_result()");
-    if (opts->n_metadata == 0)
+    if (opts->n_metadata == 0 && opts->priority == VC_PRIORITY_DEFAULT)
         return VC_OK;
     status = vc__metadata_pack(opts->metadata, opts->n_metadata, 1,
-                               &c->metadata, &f->metadata_len);
+                               opts->priority, &c->metadata, &f->metadata_len);
     f->metadata = c->metadata;
     return status;
 }

@@ -108,7 +108,7 @@ long_copy(const struct vc__send *send, struct vc__watch *watch,
     uint16_t n = 0;
     struct long_send *l;
 
-    if (vc__metadata_pack(NULL, 0, attempt, &ours, &n) != VC_OK)
+    if (vc__metadata_pack(NULL, 0, attempt, 0, &ours, &n) != VC_OK)
         return NULL;
     l = long_alloc(watch, (uint16_t)(n + of->own), send->frame.body_len);
     if (l != NULL) {
@@ -148,6 +148,7 @@ vc__unary_copy(struct vc__unary *u, const struct vc__unary *of,
     u->request.send = copy;
     u->attempt = attempt;
     u->wants_all = of->wants_all;
+    u->priority = of->priority;
     return true;
 }
 
@@ -155,8 +156,9 @@ static enum vc_status
 metadata_prepare(struct vc__unary *u)
 {
     struct vc__frame *f = &u->send.frame;
-    enum vc_status status = vc__metadata_pack(
-        u->metadata, u->n_metadata, u->attempt, &u->packed, &f->metadata_len);
+    enum vc_status status =
+        vc__metadata_pack(u->metadata, u->n_metadata, u->attempt, u->priority,
+                          &u->packed, &f->metadata_len);
 
     f->metadata = u->packed;
     return status;
@@ -224,7 +226,7 @@ vc__unary_prepare(struct vc__unary *u)
 {
     enum vc_status status;
 
-    if (u->n_metadata == 0 && u->attempt == 1)
+    if (u->n_metadata == 0 && u->attempt == 1 && u->priority == 0)
         return message_prepare(u);
     status = metadata_prepare(u);
     if (status == VC_OK)
@@ -368,6 +370,7 @@ vc__unary_init(struct vc__unary *u, struct vc_channel *channel,
     u->message = message;
     u->ended = ended;
     u->n_metadata = 0;
+    u->priority = VC_PRIORITY_DEFAULT;
     u->attempt = 1;
     u->wants_all = false;
     u->packs = false;
@@ -405,7 +408,7 @@ vc__unary_start(struct vc__unary *u, uint64_t now, uint64_t due)
     struct vc__send *send = u->request.send;
 
     if (vc__throttle_is_on(&u->channel->throttle) &&
-        is_throttled(u->channel, now)) {
+        u->priority != VC_PRIORITY_CRITICAL && is_throttled(u->channel, now)) {
         u->client = NULL;
         fail_unsent(u, VC_RESOURCE_EXHAUSTED,
                     "the call was not sent: the server sheds most of this "

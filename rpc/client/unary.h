@@ -36,9 +36,10 @@ struct vc__unary {
     /* Set after init, before prepare, by an owner who wants it. */
     const struct vc_metadata *metadata; /* until prepare has returned */
     size_t n_metadata;
-    unsigned attempt; /* 1: the first */
-    bool wants_all;   /* what the reply brings, for a struct vc_result */
-    bool packs;       /* message and metadata may be freed after prepare */
+    uint32_t priority; /* enum vc_priority */
+    unsigned attempt;  /* 1: the first */
+    bool wants_all;    /* what the reply brings, for a struct vc_result */
+    bool packs;        /* message and metadata may be freed after prepare */
     struct vc__watch *watch; /* of a request that is packed; or NULL */
 
     uint8_t *packed; /* metadata of a request that is not long, or NULL */

@@ -4,6 +4,8 @@
  * See rpc/server/overload.h. */
 #include "rpc/server/overload.h"
 
+#include <verbcall/call.h>
+
 #define USUAL_MAX_US   60000000u
 #define USUAL_FIRST_US 10000u
 
@@ -28,10 +30,16 @@ standing_us(const struct vc__overload *o)
     return o->given_us < VC__GIVEN_MIN_US ? VC__GIVEN_MIN_US : o->given_us;
 }
 
+/* For how long a call may have waited: what is sheddable goes long before the
+ * others have to, what is critical long after. */
 static uint64_t
-wait_max_us(const struct vc__overload *o)
+wait_max_us(const struct vc__overload *o, uint32_t priority)
 {
-    uint32_t wait = standing_us(o) / 2, runs = 2 * o->run_us;
+    static const uint8_t eighths[] = {[VC_PRIORITY_DEFAULT] = 4,
+                                      [VC_PRIORITY_CRITICAL] = 6,
+                                      [VC_PRIORITY_SHEDDABLE] = 1};
+    uint32_t wait = standing_us(o) / 8 * eighths[priority],
+             runs = 2 * o->run_us;
 
     return wait > runs ? wait : runs;
 }
@@ -108,7 +116,7 @@ vc__overload_judge(struct vc__overload *o, uint64_t now,
     if (vc__usual_is_over(call->usual, call->due - now))
         return VC__OVERLOAD_SHORT;
     if (!call->exempt && vc__overload_standing(o, now) > 0 &&
-        now - call->came > wait_max_us(o) && is_greedy(o, call))
+        now - call->came > wait_max_us(o, call->priority) && is_greedy(o, call))
         return VC__OVERLOAD_SHED;
     o->begun = now;
     o->takeover = call->takeover;

@@ -68,7 +68,8 @@ struct vc__overload_call {
     unsigned waiting;   /* of its client, itself included */
     unsigned takeover;  /* how often the engine has left a handler */
     struct vc__usual *usual;
-    bool exempt; /* is not shed */
+    uint32_t priority; /* enum vc_priority */
+    bool exempt;       /* is not shed */
 };
 
 enum vc__overload_verdict {

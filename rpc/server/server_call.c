@@ -114,6 +114,7 @@ vc__call_take(const struct vc__call_site *site)
     if (call != NULL) {
         call->site = *site;
         call->parent.due = site->due;
+        call->parent.priority = VC_PRIORITY_DEFAULT;
         call->stream = NULL;
         call->reply = NULL;
         site->session->slots[site->slot].call = call;

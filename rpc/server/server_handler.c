@@ -339,6 +339,7 @@ judge_behind_others(struct vc_call *call, struct vc__service_entry *entry)
         .waiting = call->site.session->peer->waiting,
         .usual = &call->state->usual,
         .takeover = part->progress->engine.takeovers,
+        .priority = call->parent.priority,
         .exempt = entry->exempt,
     };
     uint64_t now = vc__now();

@@ -27,6 +27,22 @@ previous_take(struct vc__call_metadata *own)
     return true;
 }
 
+/* One that nobody knows is none. */
+static uint32_t
+priority_of(const struct vc__call_metadata *own)
+{
+    const struct vc_metadata *e = vc__metadata_find(
+        own->came.entries, own->came.n_initial, VC_METADATA_PRIORITY);
+
+    if (e == NULL)
+        return VC_PRIORITY_DEFAULT;
+    if (e->length == 8 && memcmp(e->value, "critical", 8) == 0)
+        return VC_PRIORITY_CRITICAL;
+    if (e->length == 9 && memcmp(e->value, "sheddable", 9) == 0)
+        return VC_PRIORITY_SHEDDABLE;
+    return VC_PRIORITY_DEFAULT;
+}
+
 enum vc_status
 vc__call_metadata_take(struct vc_call *call, const char **text)
 {
@@ -44,6 +60,7 @@ vc__call_metadata_take(struct vc_call *call, const char **text)
         return VC_RESOURCE_EXHAUSTED;
     own->used = true;
     vc__metadata_unpack(&own->came, memory, m, n);
+    call->parent.priority = priority_of(own);
     *text = VC__METADATA_ATTEMPTS " is no number";
     return previous_take(own) ? VC_OK : VC_INVALID_ARGUMENT;
 }

@@ -9,16 +9,18 @@
 
 #include "tests/sim/crowd.h"
 
-#define SEEDS    20u
-#define RUN_US   200u
-#define CAN      (S / RUN_US) /* calls a second, if nothing else were to do */
-#define GIVEN_MS 20u
-#define LATE_US  (5 * MS)
+#define SEEDS          20u
+#define RUN_US         200u
+#define CAN            (S / RUN_US) /* calls a second, if nothing else were to do */
+#define GIVEN_MS       20u
+#define LATE_US        (5 * MS)
+#define CRITICAL_EVERY 10u
 
 static struct crowd crowd;
 static atomic_uint ran;
 static uint64_t asked_at[CROWD_MAX];
 static unsigned too_late;
+static bool mixes; /* critical calls and sheddable ones */
 
 static enum vc_status
 handle(struct sim_server *s, struct vc_call *call,
@@ -54,6 +56,10 @@ offer(uint64_t rate, uint64_t us)
     while ((now = fake_now_us() - begun) < us) {
         for (; n < now * rate / S && crowd.n < CROWD_MAX; n++) {
             asked_at[crowd.n] = fake_now_us();
+            if (mixes)
+                crowd.opts.priority = crowd.n % CRITICAL_EVERY == 0
+                                          ? VC_PRIORITY_CRITICAL
+                                          : VC_PRIORITY_SHEDDABLE;
             crowd_call_queued(&crowd, 8);
         }
         if (vc_completions_next(crowd.queue, 1, &end) == VC_OK)
@@ -110,11 +116,39 @@ an_overloaded_server_serves_nearly_as_many_as_it_can(void **state)
     }
 }
 
+/* One call in ten is; the others are sheddable, and three times too many. */
+static void
+what_is_critical_is_served(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SIM_SHARE(SEEDS); seed++) {
+        unsigned lost = 0;
+
+        atomic_store(&ran, 0);
+        crowd_open(&crowd, seed, 0, NULL);
+        crowd.server.handle = handle;
+        crowd.opts.timeout_ms = GIVEN_MS;
+        crowd.opts.flags = VC_CALL_NO_RETRY;
+        crowd_serve(&crowd);
+        assert_int_equal(
+            VC_OK, vc_channel_connect(crowd.channel, &suite_probe_service));
+        mixes = true;
+        offer(3 * CAN, S / 4);
+        mixes = false;
+        for (unsigned i = 0; i < crowd.n; i += CRITICAL_EVERY)
+            lost += crowd.calls[i].status != VC_OK;
+        assert_in_range(lost, 0, crowd.n / CRITICAL_EVERY / 100);
+        assert_true(crowd_count(&crowd, VC_OK) < crowd.n / 2);
+        crowd_close(&crowd);
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_overloaded_server_serves_nearly_as_many_as_it_can),
+        cmocka_unit_test(what_is_critical_is_served),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

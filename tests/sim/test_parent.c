@@ -18,7 +18,9 @@ enum {
     ECHOES,
     CALLS,      /* a call that is told, for as long as that takes */
     CALLS_LATE, /* one when it has been told itself */
-    IS_TOLD
+    IS_TOLD,
+    ASKS, /* one that notes its priority */
+    NOTES,
 };
 
 /* What handlers saw; of the world that runs. */
@@ -27,6 +29,7 @@ static struct seen {
     uint64_t inner_left; /* of its deadline, when the inner call began */
     enum vc_status status;
     enum vc_outcome outcome;
+    char priority[16]; /* that came with NOTES */
 } seen;
 
 static void
@@ -58,12 +61,37 @@ inner_call(struct sim_server *s, struct vc_call *call)
     sim_tell(&seen.ended);
 }
 
+static void
+ask(struct sim_server *s, struct vc_call *call)
+{
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+
+    opts.parent = call;
+    assert_int_equal(sim_echo_opts(s->self, 64, NOTES, &opts, NULL), VC_OK);
+}
+
+static void
+note(struct vc_call *call)
+{
+    size_t len;
+    const void *value = vc_call_metadata_find(call, VC_METADATA_PRIORITY, &len);
+
+    assert_true(len < sizeof seen.priority);
+    memset(seen.priority, 0, sizeof seen.priority);
+    if (value != NULL)
+        memcpy(seen.priority, value, len);
+}
+
 static enum vc_status
 handle(struct sim_server *s, struct vc_call *call,
        const Suite__EchoRequest *request, Suite__EchoReply *reply)
 {
     reply->tag = request->tag;
     reply->payload = request->payload;
+    if (request->tag == ASKS)
+        ask(s, call);
+    if (request->tag == NOTES)
+        note(call);
     if (request->tag == CALLS_LATE)
         wait_told(call, &seen.begun);
     if (request->tag == CALLS || request->tag == CALLS_LATE)
@@ -201,10 +229,38 @@ a_server_that_closes_ends_what_its_handlers_wait_for(void **state)
     play(act_server_closes);
 }
 
+/* --- what else they have of it -------------------------------------------- */
+
+static void
+act_priorities(struct scene *s)
+{
+    static const char *const priorities[] = {
+        [VC_PRIORITY_DEFAULT] = "",
+        [VC_PRIORITY_CRITICAL] = "critical",
+        [VC_PRIORITY_SHEDDABLE] = "sheddable"};
+
+    for (uint32_t i = 0; i <= VC_PRIORITY_SHEDDABLE; i++) {
+        struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+
+        opts.priority = i;
+        assert_int_equal(sim_echo_opts(s->channel, 64, ASKS, &opts, NULL),
+                         VC_OK);
+        assert_string_equal(seen.priority, priorities[i]);
+    }
+}
+
+static void
+a_call_has_the_priority_of_its_parent(void **state)
+{
+    (void)state;
+    play(act_priorities);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_call_has_the_priority_of_its_parent),
         cmocka_unit_test(a_call_is_cancelled_with_its_parent),
         cmocka_unit_test(a_call_has_its_parents_deadline),
         cmocka_unit_test(a_call_whose_parent_is_over_does_not_begin),

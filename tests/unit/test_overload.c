@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include <verbcall/call.h>
+
 #include "rpc/server/overload.h"
 #include "tests/unit/random.h"
 #include "transport/core/clock.h"
@@ -27,6 +29,7 @@ struct client {
     uint32_t every_us; /* 0: asks no more */
     uint32_t burst;    /* at a time */
     uint32_t given_us; /* 0: for ever */
+    uint32_t priority;
     uint32_t runs_us[2];
     uint64_t next;
     unsigned waiting, asked, good, late, expired, shed;
@@ -132,7 +135,8 @@ ask_serve(struct ask *a)
     const struct vc__overload_call facts = {.came = a->came,
                                             .due = a->due,
                                             .waiting = a->client->waiting,
-                                            .usual = &m.usual[a->method]};
+                                            .usual = &m.usual[a->method],
+                                            .priority = a->client->priority};
     enum vc__overload_verdict verdict = VC__OVERLOAD_RUN;
 
     if (a->behind)
@@ -282,6 +286,25 @@ a_polite_client_is_served_beside_floods(void **state)
 }
 
 static void
+what_is_critical_is_served_beside_what_is_sheddable(void **state)
+{
+    (void)state;
+    for (unsigned floods = 1; floods <= 4; floods++) {
+        struct client *critical;
+
+        model_begin();
+        critical = client_add(1000, 50000, 400);
+        critical->priority = VC_PRIORITY_CRITICAL;
+        for (unsigned i = 0; i < floods; i++)
+            client_add(25000 / floods, 50000, 400)->priority =
+                VC_PRIORITY_SHEDDABLE;
+        model_run(5 * S);
+        assert_in_range(critical->good * 100 / critical->asked, 99, 100);
+        assert_in_range(goodput(5 * S, 400), 75, 100);
+    }
+}
+
+static void
 when_the_flood_is_over_all_are_served_again(void **state)
 {
     static const uint32_t given[] = {5000, 50000, 1000000, 0};
@@ -329,6 +352,7 @@ main(void)
         cmocka_unit_test(a_closed_loop_is_served_whole),
         cmocka_unit_test(at_half_of_capacity_nothing_is_refused),
         cmocka_unit_test(a_polite_client_is_served_beside_floods),
+        cmocka_unit_test(what_is_critical_is_served_beside_what_is_sheddable),
         cmocka_unit_test(when_the_flood_is_over_all_are_served_again),
         cmocka_unit_test(what_cannot_end_in_time_is_not_begun),
     };
