@@ -21,6 +21,7 @@
 #include "cm/connect/target.h"
 #include "cm/pool/dialer.h"
 #include "cm/pool/peer.h"
+#include "cm/pool/throttle.h"
 
 /* Bytes of long replies that may be arriving at a time. */
 #define VC__REPLY_BUDGET ((size_t)1 << 30)
@@ -86,6 +87,7 @@ struct vc__pool {
     struct vc__link_cap *cap;
     struct vc__pool_opts opts;
     uint8_t instance[VC__ID_SIZE]; /* ours */
+    struct vc__throttle throttle;  /* of calls to its peer */
 
     pthread_mutex_t lock;
     bool closed;                  /* lock: no request is taken any more */

@@ -155,10 +155,8 @@ vc_channel_open(struct vc_runtime *runtime, const char *target,
     vc__waiter_init(&c->unused);
     atomic_init(&c->asyncs, 1);
     vc__waiter_init(&c->idle);
-    pthread_mutex_init(&c->adding, NULL);
     c->pool = vc__pools_get(&c->progress->pools, &pool);
     if (c->pool == NULL) {
-        pthread_mutex_destroy(&c->adding);
         vc__pauses_fini(&c->pauses);
         free(c);
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
@@ -215,7 +213,6 @@ vc_channel_close(struct vc_channel *channel)
         vc__pools_end(channel->pool);
     vc__pauses_fini(&channel->pauses);
     vc__interceptors_put(channel->interceptors);
-    pthread_mutex_destroy(&channel->adding);
     free(channel);
 }
 
@@ -227,7 +224,7 @@ client_find(struct vc__client *from, const struct vc_service *service)
     return from;
 }
 
-/* Under c->adding. NULL without memory. */
+/* Under the lock. NULL without memory. */
 static struct vc__client *
 client_make(struct vc_channel *c, const struct vc_service *service)
 {
@@ -250,11 +247,11 @@ client_add(struct vc_channel *c, const struct vc_service *service)
 {
     struct vc__client *cl;
 
-    pthread_mutex_lock(&c->adding);
+    pthread_mutex_lock(&c->pauses.lock);
     cl = client_find(first_client(c), service);
     if (cl == NULL)
         cl = client_make(c, service);
-    pthread_mutex_unlock(&c->adding);
+    pthread_mutex_unlock(&c->pauses.lock);
     if (cl != NULL && atomic_load(&c->closing))
         vc__client_close(cl);
     return cl;

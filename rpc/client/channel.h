@@ -16,7 +16,6 @@
 #include "cm/pool/pool.h"
 #include "rpc/client/pause.h"
 #include "rpc/client/retry.h"
-#include "rpc/client/throttle.h"
 #include "rpc/runtime.h"
 #include "transport/core/waiter.h"
 
@@ -35,10 +34,9 @@ struct vc_channel {
     atomic_ullong chance; /* seeds */
     struct vc__pauses pauses;
 
-    struct vc__throttle throttle;
-
-    /* One for each service that it was used for, the last one first. */
-    pthread_mutex_t adding; /* one more of them */
+    /* One for each service that it was used for, the last one first; added
+     * under the lock of `pauses`, as one more would be a tenth of what an idle
+     * session costs. */
     _Atomic(struct vc__client *) clients;
     atomic_bool first_used;
     struct vc__client first; /* needs no allocation */

@@ -33,7 +33,7 @@ vc__hedge_begin(struct vc_async *a)
     a->hedge_ms = 0;
     /* Without an attempt under way there is nothing to stand beside. */
     if (h == NULL || !a->flying ||
-        vc__throttle_is_on(&a->unary.channel->throttle) ||
+        vc__throttle_is_on(&a->unary.channel->pool->throttle) ||
         !vc__unary_copy(&h->unary, &a->unary, a->again.attempt + 1, on_ended)) {
         free(h);
         return;

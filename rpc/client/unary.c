@@ -320,8 +320,8 @@ throttle_tell(struct vc__unary *u, const struct vc__reply_frame *reply)
     bool shed = u->has_pushback && reply->status == VC_RESOURCE_EXHAUSTED &&
                 reply->outcome == VC_OUTCOME_NOT_EXECUTED;
 
-    if (shed || vc__throttle_is_on(&u->channel->throttle))
-        vc__throttle_answered(&u->channel->throttle, shed);
+    if (shed || vc__throttle_is_on(&u->channel->pool->throttle))
+        vc__throttle_answered(&u->channel->pool->throttle, shed);
 }
 
 static void
@@ -396,7 +396,7 @@ is_throttled(struct vc_channel *channel, uint64_t now)
     uint64_t seed = atomic_fetch_add_explicit(
         &channel->chance, UINT64_C(0x9e3779b97f4a7c15), memory_order_relaxed);
 
-    if (!vc__throttle_refuses(&channel->throttle, now, &seed))
+    if (!vc__throttle_refuses(&channel->pool->throttle, now, &seed))
         return false;
     vc__channel_count(channel, VC__POOL_CALLS_THROTTLED);
     return true;
@@ -407,12 +407,12 @@ vc__unary_start(struct vc__unary *u, uint64_t now, uint64_t due)
 {
     struct vc__send *send = u->request.send;
 
-    if (vc__throttle_is_on(&u->channel->throttle) &&
+    if (vc__throttle_is_on(&u->channel->pool->throttle) &&
         u->priority != VC_PRIORITY_CRITICAL && is_throttled(u->channel, now)) {
         u->client = NULL;
         fail_unsent(u, VC_RESOURCE_EXHAUSTED,
-                    "the call was not sent: the server sheds most of this "
-                    "channel's calls, as it is overloaded");
+                    "the call was not sent: the server sheds most of what "
+                    "this channel's target is asked, as it is overloaded");
         return;
     }
     u->client = vc__channel_pick(u->channel, u->service);

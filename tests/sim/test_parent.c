@@ -29,7 +29,8 @@ static struct seen {
     uint64_t inner_left; /* of its deadline, when the inner call began */
     enum vc_status status;
     enum vc_outcome outcome;
-    char priority[16]; /* that came with NOTES */
+    char priority[16]; /* that came with NOTES, */
+    atomic_uint noted; /* before this was set */
 } seen;
 
 static void
@@ -80,6 +81,7 @@ note(struct vc_call *call)
     memset(seen.priority, 0, sizeof seen.priority);
     if (value != NULL)
         memcpy(seen.priority, value, len);
+    sim_tell(&seen.noted);
 }
 
 static enum vc_status
@@ -245,7 +247,9 @@ act_priorities(struct scene *s)
         opts.priority = i;
         assert_int_equal(sim_echo_opts(s->channel, 64, ASKS, &opts, NULL),
                          VC_OK);
+        assert_true(sim_await(&seen.noted, PATIENCE));
         assert_string_equal(seen.priority, priorities[i]);
+        atomic_store(&seen.noted, 0);
     }
 }
 

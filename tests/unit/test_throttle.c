@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * rpc/client/throttle.c beside a server that takes so many calls a second. */
+ * cm/pool/throttle.c beside a server that takes so many calls a second. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "rpc/client/throttle.h"
+#include "cm/pool/throttle.h"
 
 #define S UINT64_C(1000000)
 /* What may wait at the server. */

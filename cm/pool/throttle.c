@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/client/throttle.h. */
-#include "rpc/client/throttle.h"
+ * See cm/pool/throttle.h. */
+#include "cm/pool/throttle.h"
 
 #include "transport/core/chance.h"
 

@@ -9,8 +9,8 @@
  * notices soon when the server has time again (doc/overload.md).
  *
  * Any thread. Relaxed throughout: the numbers are hints. */
-#ifndef VC_RPC_THROTTLE_H
-#define VC_RPC_THROTTLE_H
+#ifndef VC_CM_THROTTLE_H
+#define VC_CM_THROTTLE_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
