@@ -27,7 +27,8 @@
 #define LOOP_US     1e6
 #define OFFERED_US  2e6
 #define REST_US     500000u /* between two */
-#define POLITE      400.0   /* calls a second */
+#define PATIENCE_US 120e6
+#define POLITE      400.0 /* calls a second */
 #define FLOODS_MOST 8u
 #define UNDER_WAY   65536u /* calls of a process at a time */
 
@@ -194,12 +195,14 @@ tell(const struct plan *p, const char *what, const struct tally *t,
 static int
 flood(const struct plan *p, struct tally *tally)
 {
+    double until = now_us() + PATIENCE_US;
     struct client c;
 
-    while (atomic_load(&shared->rate) == 0 && !atomic_load(&shared->end))
+    while (atomic_load(&shared->rate) == 0 && !atomic_load(&shared->end) &&
+           now_us() < until)
         usleep(10000);
-    if (atomic_load(&shared->end))
-        return 0;
+    if (atomic_load(&shared->rate) == 0)
+        return 0; /* not wanted, or who wanted it is gone */
     if (!client_open(&c, p))
         return failed("no flood");
     atomic_fetch_add(&shared->ready, 1);

@@ -10,8 +10,9 @@
  * which are begun have time enough; what waits less, as behind callers that are
  * as many all the time, or in a burst, is served. This is the controlled delay
  * of B. Maurer, "Fail at Scale" (ACM Queue 13-8, 2015), by the calls' deadlines
- * in place of its 100 and 5 ms. Only a client that has as many waiting as others
- * have on average is shed: who asks for less than its share gets all of it.
+ * in place of its 100 and 5 ms. A client that has fewer calls waiting than the
+ * average client is not shed, so that its calls are served whatever others ask
+ * for.
  */
 #ifndef VC_RPC_OVERLOAD_H
 #define VC_RPC_OVERLOAD_H
@@ -115,6 +116,8 @@ vc__overload_judge_first(struct vc__overload *o, uint64_t due,
                          struct vc__usual *usual)
 {
     o->begun = 0;
+    if (due <= o->clock) /* it has come in parts, slowly */
+        return VC__OVERLOAD_LATE;
     return vc__usual_is_over(usual, due - o->clock) ? VC__OVERLOAD_SHORT
                                                     : VC__OVERLOAD_RUN;
 }

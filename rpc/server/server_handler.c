@@ -320,7 +320,8 @@ call_came(struct vc_call *call)
 {
     struct vc__overload *o = &vc__call_part(call)->overload;
 
-    if (o->waiting > 0 && call->site.due != VC__FOREVER)
+    if (o->waiting > 0 && call->site.due != VC__FOREVER &&
+        call->site.due > o->clock)
         vc__overload_given(o, call->site.due - o->clock);
     call->turn = handlers_begun(call);
     call->came = o->since == 0 ? 0 : o->clock;
@@ -394,12 +395,16 @@ call_run(struct vc__task *task)
         vc__turn_take(caa_container_of(task, struct vc_call, task));
     struct vc__service_entry *entry = call->site.session->opened->entry;
     struct vc__overload *o = &vc__call_part(call)->overload;
-    enum vc__overload_verdict verdict = call_judge(call, entry);
+    bool wanted = call->site.session->link != NULL && !call->unwanted;
+    enum vc__overload_verdict verdict = VC__OVERLOAD_RUN;
 
+    /* Before it leaves: itself is one of those that wait. */
+    if (wanted)
+        verdict = call_judge(call, entry);
     vc__overload_left(o, &call->site.session->peer->waiting);
     if (call->site.session->link == NULL)
         call_skip(call);
-    else if (call->unwanted)
+    else if (!wanted)
         vc__reply_refuse(call, VC_CANCELLED, VC__GIVEN_UP);
     else if (verdict != VC__OVERLOAD_RUN ||
              (!server_streams(call) && (call->reply = reply_new(call)) == NULL))

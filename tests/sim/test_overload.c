@@ -82,22 +82,28 @@ refused(void)
 }
 
 static void
+world_begin(uint64_t seed)
+{
+    atomic_store(&ran, 0);
+    too_late = 0;
+    crowd_open(&crowd, seed, 0, NULL);
+    crowd.at_end = at_end;
+    crowd.server.handle = handle;
+    crowd.opts.timeout_ms = GIVEN_MS;
+    crowd.opts.flags = VC_CALL_NO_RETRY;
+    crowd_serve(&crowd);
+    assert_int_equal(VC_OK,
+                     vc_channel_connect(crowd.channel, &suite_probe_service));
+}
+
+static void
 an_overloaded_server_serves_nearly_as_many_as_it_can(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= SIM_SHARE(SEEDS); seed++) {
         unsigned good, n;
 
-        atomic_store(&ran, 0);
-        too_late = 0;
-        crowd_open(&crowd, seed, 0, NULL);
-        crowd.at_end = at_end;
-        crowd.server.handle = handle;
-        crowd.opts.timeout_ms = GIVEN_MS;
-        crowd.opts.flags = VC_CALL_NO_RETRY;
-        crowd_serve(&crowd);
-        assert_int_equal(
-            VC_OK, vc_channel_connect(crowd.channel, &suite_probe_service));
+        world_begin(seed);
         offer((seed % 2 == 0 ? 2 : 3) * CAN, S / 4);
         good = crowd_count(&crowd, VC_OK);
         print_message("%u of %u good, %u refused, %u ran\n", good, crowd.n,
@@ -124,14 +130,7 @@ what_is_critical_is_served(void **state)
     for (uint64_t seed = 1; seed <= SIM_SHARE(SEEDS); seed++) {
         unsigned lost = 0;
 
-        atomic_store(&ran, 0);
-        crowd_open(&crowd, seed, 0, NULL);
-        crowd.server.handle = handle;
-        crowd.opts.timeout_ms = GIVEN_MS;
-        crowd.opts.flags = VC_CALL_NO_RETRY;
-        crowd_serve(&crowd);
-        assert_int_equal(
-            VC_OK, vc_channel_connect(crowd.channel, &suite_probe_service));
+        world_begin(seed);
         mixes = true;
         offer(3 * CAN, S / 4);
         mixes = false;

@@ -344,6 +344,22 @@ what_cannot_end_in_time_is_not_begun(void **state)
     assert_in_range(c->good, c->asked * 40 / 100, c->asked / 2);
 }
 
+/* Of one that came in parts: others have told the time since. */
+static void
+what_is_late_is_not_begun_though_it_is_the_first(void **state)
+{
+    struct vc__overload o = {.clock = 1000};
+    struct vc__usual usual = {0};
+
+    (void)state;
+    assert_int_equal(VC__OVERLOAD_LATE,
+                     vc__overload_judge_first(&o, 1000, &usual));
+    assert_int_equal(VC__OVERLOAD_LATE,
+                     vc__overload_judge_first(&o, 1, &usual));
+    assert_int_equal(VC__OVERLOAD_RUN,
+                     vc__overload_judge_first(&o, 1001, &usual));
+}
+
 int
 main(void)
 {
@@ -355,6 +371,7 @@ main(void)
         cmocka_unit_test(what_is_critical_is_served_beside_what_is_sheddable),
         cmocka_unit_test(when_the_flood_is_over_all_are_served_again),
         cmocka_unit_test(what_cannot_end_in_time_is_not_begun),
+        cmocka_unit_test(what_is_late_is_not_begun_though_it_is_the_first),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
