@@ -146,6 +146,7 @@ vc__parent_children(struct vc__parent *p)
 {
     struct vc_canceller *c = atomic_load(&p->children), *was = NULL;
 
+    vc__parent_ask(p);
     if (c == NULL) {
         c = vc__canceller_make();
         if (c == NULL)

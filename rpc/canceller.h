@@ -32,6 +32,8 @@ struct vc__parent {
     uint64_t due;          /* by vc__now() */
     uint32_t priority;     /* enum vc_priority */
     atomic_bool cancelled; /* by its client, or by its deadline */
+    atomic_bool asked;     /* its handler goes by its deadline: so how long that
+                            * runs says nothing of others */
     _Atomic(struct vc_canceller *) children; /* NULL: none were made */
 };
 
@@ -76,6 +78,14 @@ void vc__parent_cancel_children(struct vc__parent *p);
 
 /* It has ended. */
 void vc__parent_drop(struct vc__parent *p);
+
+/* Any of its threads. */
+static inline void
+vc__parent_ask(struct vc__parent *p)
+{
+    /* Relaxed: a hint, which the next word of the handler's thread orders. */
+    atomic_store_explicit(&p->asked, true, memory_order_relaxed);
+}
 
 static inline void
 vc__parent_end(struct vc__parent *p)

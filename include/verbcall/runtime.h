@@ -52,7 +52,11 @@ struct vc_runtime_opts {
 
     /* Threads, 1..4096, default 256, that may run handlers beside those of
      * vc_runtime_start(); see there. Fewer than there are engines count as so
-     * many. */
+     * many. Each that is started stays, and takes what its stack uses, some 20
+     * KiB and what handlers need, and the address space of a stack (8 MiB by
+     * ulimit -s). No client gets more than seven times as many as are left; its
+     * calls that find none in time are answered VC_RESOURCE_EXHAUSTED, not
+     * executed. */
     unsigned handler_threads;
 };
 
@@ -83,7 +87,8 @@ VC_API enum vc_status vc_runtime_new(const struct vc_runtime_opts *opts,
  * took less than 100 us; as do those of a method that is said to block
  * (verbcall/options.proto). Such threads are started as they are needed, and
  * kept for the next time. When there are as many as handler_threads, handlers
- * wait for one another, and everything else goes on. The watcher uses no
+ * wait for one another, and everything else goes on; what finds none in time is
+ * answered VC_RESOURCE_EXHAUSTED, not executed. The watcher uses no
  * processor while no handler runs.
  * VC_INVALID_ARGUMENT    n is out of range
  * VC_FAILED_PRECONDITION started already

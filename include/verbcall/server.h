@@ -93,12 +93,21 @@ struct vc_server_opts {
      * without them (doc/overload.md). */
     uint32_t max_calls;
     uint32_t max_calls_session;
+
+    /* Milliseconds, 10..3600000, default 30000. A stream whose client has taken
+     * no message for so long, while its handler waits in vc_stream_send() and
+     * threads are short (see handler_threads in verbcall/runtime.h), is ended
+     * VC_RESOURCE_EXHAUSTED. VC_STREAM_STALL_OFF: it waits for its client to
+     * its deadline. */
+    uint32_t stream_stall_ms;
 };
+
+#define VC_STREAM_STALL_OFF (~0u)
 
 #define VC_SERVER_OPTS_INIT                                                    \
     {                                                                          \
         sizeof(struct vc_server_opts), 0, 0, 0, NULL, 0, 0, 0, 0, 0,           \
-            {NULL, NULL, NULL}, NULL, NULL, 0, 0                               \
+            {NULL, NULL, NULL}, NULL, NULL, 0, 0, 0                            \
     }
 
 /* vc_server_new - makes a server without services and addresses. opts may be

@@ -547,7 +547,7 @@ static void
 deliver(struct vc__task *task)
 {
     struct vc_async *a = caa_container_of(task, struct vc_async, deliver);
-    struct vc__stint *stint = vc__engine_release(a->engine, NULL);
+    struct vc__stint *stint = vc__engine_release(a->engine, NULL, NULL);
     enum vc_status status = a->won->error.status;
 
     if (status != VC_OK)

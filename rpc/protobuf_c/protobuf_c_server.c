@@ -216,8 +216,8 @@ turn_run(struct vc__task *task)
 {
     struct turn *t = caa_container_of(task, struct turn, task);
     struct vc__service_entry *entry = t->entry;
-    struct vc__stint *stint =
-        vc__engine_release(&vc__call_part(t->call)->progress->engine, NULL);
+    struct vc__stint *stint = vc__engine_release(
+        &vc__call_part(t->call)->progress->engine, NULL, NULL);
 
     if (vc_call_is_cancelled(t->call))
         turn_lose(t);

@@ -8,6 +8,8 @@
 
 #define USUAL_MAX_US   60000000u
 #define USUAL_FIRST_US 10000u
+/* For a thread, of a call that has long. */
+#define PATIENCE_MAX_US 5000000u
 
 void
 vc__overload_given(struct vc__overload *o, uint64_t us)
@@ -66,6 +68,19 @@ vc__usual_ran(struct vc__usual *u, uint64_t us)
     else if (us < usual)
         usual -= (usual + 7) / 8;
     atomic_store_explicit(&u->us, usual, memory_order_relaxed);
+}
+
+uint64_t
+vc__overload_patience(const struct vc__usual *u, uint64_t left_us)
+{
+    uint64_t usual = atomic_load_explicit(&u->us, memory_order_relaxed),
+             half =
+                 left_us / 2 < PATIENCE_MAX_US ? left_us / 2 : PATIENCE_MAX_US,
+             wait = half < 2 * usual ? 2 * usual : half;
+
+    if (wait < left_us && usual < left_us - wait)
+        return wait;
+    return usual < left_us ? left_us - usual : 0;
 }
 
 /* The last one that began has ended since, and so has nothing else but what it

@@ -50,6 +50,11 @@ vc__usual_is_over(struct vc__usual *u, uint64_t left_us)
     return true;
 }
 
+/* How long a call may wait for a thread that has so much left: twice as long as
+ * its method usually takes, or half of what it has, 5 s at most, whichever is
+ * longer; but not until it could not end in time. */
+uint64_t vc__overload_patience(const struct vc__usual *u, uint64_t left_us);
+
 /* Of the calls of an engine that wait to begin; all zero before the first. */
 struct vc__overload {
     unsigned waiting;        /* calls */

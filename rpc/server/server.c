@@ -24,6 +24,9 @@
 #define HANDSHAKE_MS_MAX 600000u
 #define MAX_HALF_OPEN    256u
 #define BUSY_RETRY_MS    1000u
+#define STALL_MS         30000u
+#define STALL_MS_MIN     10u
+#define STALL_MS_MAX     3600000u
 
 /* An address listened on. */
 struct vc__listening {
@@ -291,6 +294,14 @@ opts_take(struct vc_server_opts *out, const struct vc_server_opts *opts)
         return vc__fail(VC_INVALID_ARGUMENT,
                         "keepalive_ms: %u is not in %u..%u", out->keepalive_ms,
                         VC__KEEPALIVE_MIN_MS, VC__KEEPALIVE_MAX_MS);
+    if (out->stream_stall_ms == 0)
+        out->stream_stall_ms = STALL_MS;
+    if (out->stream_stall_ms != VC_STREAM_STALL_OFF &&
+        (out->stream_stall_ms < STALL_MS_MIN ||
+         out->stream_stall_ms > STALL_MS_MAX))
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "stream_stall_ms: %u is not in %u..%u",
+                        out->stream_stall_ms, STALL_MS_MIN, STALL_MS_MAX);
     if (out->max_half_open > MAX_LINKS_MAX)
         return vc__fail(VC_INVALID_ARGUMENT,
                         "max_half_open: %u is not in 1..%u", out->max_half_open,
@@ -386,6 +397,9 @@ vc_server_new(struct vc_runtime *runtime,
     s->handshake_ms = opts.handshake_timeout_ms;
     s->max_sessions = opts.max_sessions;
     s->keepalive_ms = opts.keepalive_ms;
+    s->stream_stall_us = opts.stream_stall_ms == VC_STREAM_STALL_OFF
+                             ? 0
+                             : opts.stream_stall_ms * (uint64_t)1000;
     s->max_calls = opts.max_calls;
     s->max_calls_session = opts.max_calls_session;
     atomic_init(&s->limited, s->max_calls != 0 || s->max_calls_session != 0);

@@ -48,6 +48,7 @@ struct vc_server {
     uint32_t handshake_ms;
     uint32_t max_sessions;                 /* of a client */
     uint32_t keepalive_ms;                 /* 0: off */
+    uint64_t stream_stall_us;              /* 0: off */
     uint32_t max_calls, max_calls_session; /* at a time; 0: any */
     atomic_bool limited;                   /* rpc/server/server_limit.h */
     atomic_uint calls; /* that run, as far as they are counted */

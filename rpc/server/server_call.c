@@ -141,6 +141,7 @@ vc__call_stream_open(struct vc_call *call)
 {
     if (!vc__stream_server_open(call))
         return false;
+    vc__parent_ask(&call->parent); /* how long it takes is its peers' affair */
     vc__count(&vc__call_part(call)->progress->engine.ledger,
               VC__COUNT_streams_server_opened, 1);
     streams_count(call, 1);
@@ -173,6 +174,7 @@ vc__call_release(struct vc_call *call)
         vc__call_long_drop(call);
     call->has_text = call->unwanted = false;
     atomic_store_explicit(&call->parent.cancelled, false, memory_order_relaxed);
+    atomic_store_explicit(&call->parent.asked, false, memory_order_relaxed);
     vc__call_metadata_reset(&call->metadata);
     atomic_store_explicit(&call->later, 0, memory_order_relaxed);
     call->refused = false;

@@ -10,6 +10,7 @@
 #include <verbcall/call.h>
 
 #include "rpc/server/server_counts.h"
+#include "rpc/server/server_thread.h"
 
 /* What a handler wants to be told by. The call holds it, and whoever else is
  * about to use it. */
@@ -141,6 +142,7 @@ vc__call_cancel(struct vc_call *call)
     if (call->stream != NULL)
         vc__stream_server_cancelled(call);
     call_tell(call);
+    vc__thread_forgo(call);
 }
 
 static void

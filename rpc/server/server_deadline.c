@@ -18,6 +18,8 @@ vc_call_deadline_us(const struct vc_call *call)
 {
     uint64_t now;
 
+    /* No call is constant: it is so for handlers. */
+    vc__parent_ask(&((struct vc_call *)call)->parent);
     if (call->site.due == VC__FOREVER)
         return UINT64_MAX;
     now = vc__now();

@@ -13,10 +13,10 @@
 #include "rpc/server/server_limit.h"
 #include "rpc/server/server_link.h"
 #include "rpc/server/server_reply.h"
+#include "rpc/server/server_thread.h"
 #include "rpc/server/server_turn.h"
 #include "rpc/server/stream_server.h"
 #include "rpc/stream/stream_events.h"
-#include "transport/core/chance.h"
 #include "transport/core/thread.h"
 
 #define TOO_SHORT "less time is left than its handler takes, nearly always"
@@ -64,7 +64,7 @@ static bool
 ended_by_deadline(const struct vc_call *call, enum vc_status status)
 {
     return status == VC_CANCELLED && !call->unwanted &&
-           vc_call_deadline_us(call) == 0;
+           call->site.due <= vc__now();
 }
 
 /* The holder. What nobody waits for any more need not be packed. */
@@ -72,12 +72,17 @@ static void
 call_end(struct vc_call *call, enum vc_status status)
 {
     handlers_count(call, -1);
+    vc__thread_found(call);
+    if (atomic_load_explicit(&call->parent.asked, memory_order_relaxed))
+        vc__overload_apart(&vc__call_part(call)->overload);
     if (atomic_load_explicit(&call->watch, memory_order_relaxed) != NULL)
         vc__call_unwatch(call);
     vc__parent_end(&call->parent);
     if (ended_by_deadline(call, status))
         status = vc_call_fail(call, VC_DEADLINE_EXCEEDED,
                               "its handler was cancelled at its deadline");
+    if (call->stream != NULL)
+        status = vc__stream_server_status(call, status);
     vc__reply_result(call, call->unwanted ? VC_CANCELLED : status);
 }
 
@@ -260,26 +265,13 @@ call_run_on_crew(struct vc__job *job, struct vc__stint *stint)
 
         status = run(call, entry);
         us = vc__now() - us;
-        vc__usual_ran(&call->state->usual, us);
+        if (!atomic_load_explicit(&call->parent.asked, memory_order_relaxed))
+            vc__usual_ran(&call->state->usual, us);
         /* One that has used the processor all the time did not block. */
         vc__habit_ran(&call->state->habit,
                       vc__thread_waits() != waits ? us : 0);
     }
     handler_returned(call, status, stint);
-}
-
-/* Its method tends to block. False: there is no thread for it. */
-static bool
-begins_on_crew(struct vc_call *call, struct vc__engine *engine)
-{
-    if (engine->crew == NULL)
-        return false;
-    call->job.run = call_run_on_crew;
-    call->job.engine = engine;
-    if (!vc__crew_begin(engine->crew, &call->job))
-        return false;
-    vc__count(&engine->ledger, VC__COUNT_handlers_apart, 1);
-    return true;
 }
 
 /* While the handler runs the engine may go on without us: nothing but the
@@ -294,11 +286,12 @@ call_handle(struct vc_call *call, struct vc__service_entry *entry)
     vc__count(&engine->ledger, VC__COUNT_handlers_started, 1);
     handlers_count(call, 1);
     call->task.run = call_finish;
-    if (vc__habit_blocks(habit) && begins_on_crew(call, engine)) {
+    call->job.run = call_run_on_crew;
+    if (vc__habit_blocks(habit) && vc__thread_take(call)) {
         vc__overload_apart(&vc__call_part(call)->overload);
         return;
     }
-    stint = vc__engine_release(engine, habit);
+    stint = vc__engine_release(engine, habit, call->site.session->peer->share);
     handler_returned(call, run(call, entry), stint);
 }
 
@@ -310,10 +303,6 @@ handlers_begun(const struct vc_call *call)
 }
 
 /* --- its turn ----------------------------------------------------------- */
-
-/* A client that is told to come again comes so much later at most, and each one
- * at another time. */
-#define AGAIN_MS 200u
 
 static void
 call_came(struct vc_call *call)
@@ -327,6 +316,8 @@ call_came(struct vc_call *call)
     call->came = o->since == 0 ? 0 : o->clock;
     vc__turn_await(call);
     vc__overload_came(o, &call->site.session->peer->waiting);
+    if (vc__thread_is_spent(call))
+        vc__thread_await_turn(call);
 }
 
 /* The rare case, kept out of the way of the others. */
@@ -363,8 +354,6 @@ call_judge(struct vc_call *call, struct vc__service_entry *entry)
 static void
 call_turn_down(struct vc_call *call, enum vc__overload_verdict verdict)
 {
-    struct vc__server_part *part = vc__call_part(call);
-
     switch (verdict) {
     case VC__OVERLOAD_LATE:
         vc__server_count(call->site.session, VC__COUNT_calls_expired, 1);
@@ -375,9 +364,7 @@ call_turn_down(struct vc_call *call, enum vc__overload_verdict verdict)
         vc__reply_refuse(call, VC_DEADLINE_EXCEEDED, TOO_SHORT);
         break;
     case VC__OVERLOAD_SHED:
-        vc__server_count(call->site.session, VC__COUNT_calls_shed, 1);
-        vc_call_pushback(
-            call, 1 + (int32_t)vc__chance_below(&part->chance, AGAIN_MS));
+        vc__reply_again_later(call);
         vc__reply_refuse(call, VC_RESOURCE_EXHAUSTED,
                          "the server is overloaded: try again later");
         break;
@@ -398,6 +385,7 @@ call_run(struct vc__task *task)
     bool wanted = call->site.session->link != NULL && !call->unwanted;
     enum vc__overload_verdict verdict = VC__OVERLOAD_RUN;
 
+    vc__thread_found(call);
     /* Before it leaves: itself is one of those that wait. */
     if (wanted)
         verdict = call_judge(call, entry);

@@ -81,7 +81,8 @@ vc__server_peer_new(struct vc__server_part *part, const struct vc__hello *hello)
     if (peer == NULL)
         return NULL;
     peer->token = token_make(part);
-    if (peer->token == 0) {
+    peer->share = peer->token == 0 ? NULL : vc__share_new();
+    if (peer->share == NULL) {
         free(peer);
         return NULL;
     }
@@ -116,6 +117,7 @@ peer_free(struct vc__server_peer *peer)
 
     vc__server_sessions_free(peer);
     vc__opened_put(peer->opened);
+    vc__share_put(peer->share);
     free(peer->seats);
     free(peer);
     part->n_peers--;

@@ -39,6 +39,7 @@ struct vc__server_peer {
     unsigned waiting;           /* of them wait to begin */
     struct cds_list_head queue; /* those that others are in front of */
     struct cds_list_head turn;  /* in part->turns while there are some */
+    struct vc__share *share;    /* of the runtime's threads */
     bool forgotten;             /* freed with the last call */
     struct vc__timer forget;
 };

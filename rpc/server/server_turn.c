@@ -22,17 +22,27 @@ vc__turn_await(struct vc_call *call)
     vc__engine_handle(&part->progress->engine, &call->task);
 }
 
+static void
+queue_leave(struct vc_call *call)
+{
+    struct vc__server_peer *peer = call->site.session->peer;
+
+    cds_list_del(&call->queue_node);
+    call->queued = false;
+    if (cds_list_empty(&peer->queue))
+        cds_list_del(&peer->turn);
+}
+
+/* The others of its client have their next turn behind the other clients'. */
 static struct vc_call *
 queue_take(struct vc__server_peer *peer)
 {
     struct vc_call *call =
         cds_list_entry(peer->queue.next, struct vc_call, queue_node);
 
-    cds_list_del(&call->queue_node);
-    call->queued = false;
     cds_list_del(&peer->turn);
-    if (!cds_list_empty(&peer->queue))
-        cds_list_add_tail(&peer->turn, &peer->part->turns);
+    cds_list_add_tail(&peer->turn, &peer->part->turns);
+    queue_leave(call);
     return call;
 }
 
@@ -49,4 +59,14 @@ vc__turn_take(struct vc_call *call)
     if (next != call)
         cds_list_replace(&next->task.node, &call->task.node);
     return next;
+}
+
+void
+vc__turn_leave(struct vc_call *call)
+{
+    cds_list_del(&call->task.node);
+    if (call->queued)
+        queue_leave(call);
+    vc__overload_left(&vc__call_part(call)->overload,
+                      &call->site.session->peer->waiting);
 }

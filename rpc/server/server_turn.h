@@ -17,4 +17,7 @@ void vc__turn_await(struct vc_call *call);
  * another one, which then has this one's. */
 struct vc_call *vc__turn_take(struct vc_call *call);
 
+/* It waits no more, and does not begin. */
+void vc__turn_leave(struct vc_call *call);
+
 #endif

@@ -18,6 +18,7 @@ struct vc__server_stream {
     struct vc_call *call;          /* the holder's; NULL when it has ended */
     struct vc__task task;          /* hands `outgoing` to the link */
     bool posted;                   /* the stream's lock */
+    bool stalled;                  /* the same: ended for that */
     struct cds_list_head outgoing; /* the same; of struct vc__send */
 };
 
@@ -122,6 +123,43 @@ server_expire(struct vc_stream *s)
     vc__stream_end(s, VC__STREAM_EV_TIME_OVER, &error);
 }
 
+#define STALLED                                                                \
+    "its client has not taken a message for %u ms, while others waited for "   \
+    "its thread"
+
+/* By the thread of the call. */
+static void
+server_stalled(struct vc_stream *s)
+{
+    struct vc__server_stream *ss = server_stream_of(s);
+    struct vc__error error;
+
+    if (!vc__crew_is_short(s->engine->crew,
+                           ss->call->site.session->peer->share))
+        return;
+    vc__error_put(&error, VC_RESOURCE_EXHAUSTED, "%s: " STALLED, s->method,
+                  (unsigned)(s->stall_us / 1000));
+    pthread_mutex_lock(&s->lock);
+    ss->stalled = s->state != VC__STREAM_ENDED;
+    pthread_mutex_unlock(&s->lock);
+    vc__stream_end(s, VC__STREAM_EV_TIME_OVER, &error);
+}
+
+enum vc_status
+vc__stream_server_status(struct vc_call *call, enum vc_status status)
+{
+    struct vc__server_stream *ss = server_stream_of(call->stream);
+    bool stalled;
+
+    pthread_mutex_lock(&ss->stream.lock);
+    stalled = ss->stalled;
+    pthread_mutex_unlock(&ss->stream.lock);
+    if (!stalled)
+        return status;
+    return vc_call_fail(call, VC_RESOURCE_EXHAUSTED, STALLED,
+                        (unsigned)(ss->stream.stall_us / 1000));
+}
+
 static bool
 server_give_up(struct vc_stream *s, const struct vc__error *error)
 {
@@ -177,6 +215,7 @@ server_left(struct vc_stream *s)
 static const struct vc__stream_ops server_ops = {.put = server_put,
                                                  .initial = server_initial,
                                                  .expire = server_expire,
+                                                 .stalled = server_stalled,
                                                  .give_up = server_give_up,
                                                  .over = server_over,
                                                  .told = server_told,
@@ -237,6 +276,8 @@ vc__stream_server_open(struct vc_call *call)
     ss->stream.method = call->method->name;
     ss->stream.max_reply = call->method->max_reply;
     ss->stream.due = call->site.due;
+    ss->stream.stall_us =
+        part->progress->engine.crew == NULL ? 0 : part->server->stream_stall_us;
     ss->stream.memory = part->server->request_memory;
     ss->stream.most = (uint32_t)vc__server_peer_message_max(
         peer, peer->features & VC__FEATURE_METADATA ? VC_METADATA_MAX : 0);

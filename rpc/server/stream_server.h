@@ -24,6 +24,11 @@ bool vc__stream_server_open(struct vc_call *call);
  * nothing will follow. */
 void vc__stream_server_end(struct vc_call *call);
 
+/* How a call ends whose handler has returned this: its stream may have been
+ * ended before. */
+enum vc_status vc__stream_server_status(struct vc_call *call,
+                                        enum vc_status status);
+
 /* A long message of the call is still being sent, and its reply may not come
  * between the parts: posts the call's task when it has gone. */
 bool vc__stream_server_waits(struct vc_call *call);

@@ -34,6 +34,9 @@ struct vc__stream_ops {
     /* The call's time is over: ends it, if nothing else has, before it returns.
      * Any thread, without locks. */
     void (*expire)(struct vc_stream *s);
+    /* The peer has taken nothing for stall_us, while a thread waits for that, or
+     * for another second: may end it. Any thread, without locks. */
+    void (*stalled)(struct vc_stream *s);
     /* Ends it so, if nothing else has. False: that is on its way. Never waits.
      * Any thread, without locks. */
     bool (*give_up)(struct vc_stream *s, const struct vc__error *error);
@@ -69,6 +72,7 @@ struct vc_stream {
     const struct vc_message_type *sends, *receives;
     const char *method;
     uint64_t due;
+    uint64_t stall_us;  /* 0: its peer may take its time */
     size_t memory;      /* of a message that is unpacked */
     uint32_t max_reply; /* bytes of one that the server sends; 0: any */
     bool of_server;

@@ -280,7 +280,7 @@ run(struct vc__task *task)
     struct vc__stream_events *ev =
         caa_container_of(task, struct vc__stream_events, task);
     struct vc_stream *s = ev->stream;
-    struct vc__stint *stint = vc__engine_release(s->engine, NULL);
+    struct vc__stint *stint = vc__engine_release(s->engine, NULL, NULL);
     enum turn turn = turn_run(s);
 
     vc__engine_resume(stint);

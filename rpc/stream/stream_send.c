@@ -106,12 +106,41 @@ refusal(const struct vc_stream *s)
     return s->state == VC__STREAM_ENDED ? VC_CANCELLED : VC_FAILED_PRECONDITION;
 }
 
+/* How long a thread has waited for the window to move. */
+struct stall {
+    uint32_t end; /* of the window, then */
+    uint64_t due; /* the next look; 0: not yet known */
+};
+
+#define STALL_LOOK_US 1000000u
+
+/* Under the lock: until something has changed. False when the deadline has
+ * come. */
+static bool
+window_wait(struct vc_stream *s, struct stall *stall)
+{
+    if (s->stall_us == 0)
+        return vc__stream_wait(s, s->due);
+    if (stall->due == 0 || stall->end != s->out.end)
+        *stall = (struct stall){s->out.end, vc__now() + s->stall_us};
+    if (stall->due >= s->due)
+        return vc__stream_wait(s, s->due);
+    if (vc__stream_wait(s, stall->due) || stall->end != s->out.end)
+        return true;
+    pthread_mutex_unlock(&s->lock);
+    s->ops->stalled(s);
+    pthread_mutex_lock(&s->lock);
+    stall->due = vc__now() + STALL_LOOK_US;
+    return true;
+}
+
 /* Waits until the window lets a message of so many bytes go. If not, the status
  * is for window_fail(). */
 static enum vc_status
 window_await(struct vc_stream *s, uint32_t len)
 {
     enum vc_status status = VC_OK;
+    struct stall stall = {0, 0};
 
     pthread_mutex_lock(&s->lock);
     while (status == VC_OK) {
@@ -119,7 +148,7 @@ window_await(struct vc_stream *s, uint32_t len)
             status = refusal(s);
         else if (room_take(s, len))
             break;
-        else if (!vc__stream_wait(s, s->due) && s->state != VC__STREAM_ENDED)
+        else if (!window_wait(s, &stall) && s->state != VC__STREAM_ENDED)
             status = VC_DEADLINE_EXCEEDED;
     }
     pthread_mutex_unlock(&s->lock);

@@ -69,6 +69,7 @@ static const struct row rows[] = {
     OF_SERVER(max_links, 1, 65536, NONE),
     OF_SERVER(handshake_timeout_ms, 1, 600000, NONE),
     OF_SERVER(keepalive_ms, 100, 3600000, VC_KEEPALIVE_OFF),
+    OF_SERVER(stream_stall_ms, 10, 3600000, VC_STREAM_STALL_OFF),
     OF_SERVER(max_half_open, 1, 65536, NONE),
     OF_SERVER(connects_per_second, 1, 1000000, NONE),
     OF_SERVER(connects_per_second_source, 1, 1000000, NONE),

@@ -256,6 +256,7 @@ static const struct suite_other_methods other_methods = {.name = other_name};
 
 /* --- server and client ------------------------------------------------- */
 
+unsigned fixture_handler_threads;
 void (*fixture_add)(struct vc_server *server);
 
 void
@@ -269,6 +270,7 @@ fixture_start_server_at(struct fixture *f, uint16_t port, unsigned threads,
     if (port == 0 && fixture_is_inproc())
         port = ++names;
     runtime_opts.engines = threads;
+    runtime_opts.handler_threads = fixture_handler_threads;
     assert_status(VC_OK, vc_runtime_new(&runtime_opts, &f->server_runtime));
     assert_status(VC_OK, vc_server_new(f->server_runtime, opts, &f->server));
     assert_status(VC_OK, suite_probe_add(f->server, &probe_methods, NULL));

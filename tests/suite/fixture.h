@@ -67,6 +67,9 @@ void fixture_stop(struct fixture *f);
 /* Adds further services to such a server before it listens; or NULL. */
 extern void (*fixture_add)(struct vc_server *server);
 
+/* Of the runtime of such a server; 0: the default. */
+extern unsigned fixture_handler_threads;
+
 /* Only the server of it, and only the client. */
 void fixture_start_server(struct fixture *f, unsigned threads,
                           const struct vc_server_opts *opts);

@@ -90,7 +90,7 @@ job_run(struct vc__task *task)
     struct job *j = caa_container_of(task, struct job, task);
     struct vc__engine *e = &j->bench->engine;
 
-    struct vc__stint *stint = vc__engine_release(e, NULL);
+    struct vc__stint *stint = vc__engine_release(e, NULL, NULL);
 
     atomic_store(&j->began, true);
     if (j->awaits != NULL)

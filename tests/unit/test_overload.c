@@ -360,6 +360,33 @@ what_is_late_is_not_begun_though_it_is_the_first(void **state)
                      vc__overload_judge_first(&o, 1001, &usual));
 }
 
+/* For a thread. */
+static void
+patience_ends_while_there_is_time(void **state)
+{
+    static const struct {
+        uint32_t usual;
+        uint64_t left, wait;
+    } rows[] = {
+        {0, 2000000, 1000000},         /* half of it */
+        {0, UINT64_MAX, 5000000},      /* at most */
+        {20000, 50000, 30000},         /* else it could not end in time */
+        {20000, 1000000, 500000},      /* half is longer than twice as usual */
+        {400000, 1200000, 800000},     /* twice as usual is longer */
+        {8000000, 60000000, 16000000}, /* the same */
+        {50000, 50000, 0},
+        {50000, 10000, 0},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct vc__usual usual = {rows[i].usual};
+
+        assert_int_equal(rows[i].wait,
+                         vc__overload_patience(&usual, rows[i].left));
+    }
+}
+
 int
 main(void)
 {
@@ -372,6 +399,7 @@ main(void)
         cmocka_unit_test(when_the_flood_is_over_all_are_served_again),
         cmocka_unit_test(what_cannot_end_in_time_is_not_begun),
         cmocka_unit_test(what_is_late_is_not_begun_though_it_is_the_first),
+        cmocka_unit_test(patience_ends_while_there_is_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,6 +20,8 @@
 #define LIMIT_US 100
 /* Looks at nothing new, after which the watcher rests. */
 #define QUIET_LOOKS 20
+/* A client has so many times as many threads as are left, at most. */
+#define SHARE 7
 /* When the system gives no thread, the next try. */
 #define RETRY_US 10000
 
@@ -136,42 +138,161 @@ hand_get(struct vc__crew *crew)
     return h;
 }
 
+/* --- shares ------------------------------------------------------------ */
+
+struct vc__share *
+vc__share_new(void)
+{
+    struct vc__share *share = calloc(1, sizeof *share);
+
+    if (share == NULL)
+        return NULL;
+    atomic_init(&share->holders, 1);
+    CDS_INIT_LIST_HEAD(&share->jobs);
+    return share;
+}
+
+void
+vc__share_put(struct vc__share *share)
+{
+    /* Release and acquire: the last one sees what all others did. */
+    if (atomic_fetch_sub_explicit(&share->holders, 1, memory_order_acq_rel) ==
+        1)
+        free(share);
+}
+
+/* May it have one of so many that engines do not need? Under the lock. */
+static bool
+share_may_take(const struct vc__share *share, unsigned left)
+{
+    unsigned has = vc__share_threads(share);
+
+    return left > 0 && (has == 0 || has < SHARE * (left - 1));
+}
+
+/* Under the lock, as all of those below. */
+static unsigned
+left_for_jobs(const struct vc__crew *crew)
+{
+    unsigned left = hands_left(crew);
+
+    return left > crew->n_engines ? left - crew->n_engines : 0;
+}
+
+/* Under the lock because crew_take() may have given the thread this moment, and
+ * not yet held the share for it. */
+void
+vc__crew_return(struct vc__crew *crew, struct vc__share *share)
+{
+    pthread_mutex_lock(&crew->lock);
+    vc__share_put(share);
+    pthread_mutex_unlock(&crew->lock);
+}
+
+bool
+vc__crew_is_short(struct vc__crew *crew, const struct vc__share *share)
+{
+    bool is_short;
+
+    pthread_mutex_lock(&crew->lock);
+    is_short = !cds_list_empty(&crew->shares) ||
+               !share_may_take(share, left_for_jobs(crew));
+    pthread_mutex_unlock(&crew->lock);
+    return is_short;
+}
+
 /* --- jobs -------------------------------------------------------------- */
+
+static void
+job_await(struct vc__crew *crew, struct vc__job *job)
+{
+    struct vc__share *share = job->share;
+
+    if (cds_list_empty(&share->jobs))
+        cds_list_add_tail(&share->node, &crew->shares);
+    cds_list_add_tail(&job->node, &share->jobs);
+    job->waits = true;
+}
+
+static void
+job_unqueue(struct vc__job *job)
+{
+    cds_list_del(&job->node);
+    if (cds_list_empty(&job->share->jobs))
+        cds_list_del(&job->share->node);
+    job->waits = false;
+}
+
+/* Of those that may have a thread the one whose turn it is. */
+static struct vc__share *
+share_next(struct vc__crew *crew, unsigned left)
+{
+    struct vc__share *share;
+
+    cds_list_for_each_entry (share, &crew->shares, node) {
+        if (share_may_take(share, left))
+            return share;
+    }
+    return NULL;
+}
 
 /* For a hand that is free: one that waits, as long as the engines have their
  * threads without this one; those of a crew that stops all run. */
 static struct vc__job *
 job_next(struct vc__crew *crew)
 {
+    unsigned left = hands_left(crew) + 1;
+    struct vc__share *share;
     struct vc__job *job;
 
-    if (cds_list_empty(&crew->jobs) ||
-        (!atomic_load(&crew->stop) && hands_left(crew) < crew->n_engines))
+    left = left > crew->n_engines ? left - crew->n_engines : 0;
+    share = share_next(crew, atomic_load(&crew->stop) ? crew->max : left);
+    if (share == NULL)
         return NULL;
-    job = cds_list_entry(crew->jobs.next, struct vc__job, node);
-    cds_list_del(&job->node);
+    job = cds_list_entry(share->jobs.next, struct vc__job, node);
+    cds_list_del(&share->node);
+    cds_list_add_tail(&share->node, &crew->shares);
+    job_unqueue(job);
+    vc__share_hold(share);
     return job;
 }
 
-bool
+enum vc__job_begin
 vc__crew_begin(struct vc__crew *crew, struct vc__job *job)
 {
+    enum vc__job_begin begin = VC__JOB_BEGINS;
     struct vc__hand *h = NULL;
-    bool begins;
 
     pthread_mutex_lock(&crew->lock);
-    if (hands_left(crew) > crew->n_engines)
+    if (share_may_take(job->share, left_for_jobs(crew)))
         h = hand_get(crew);
-    begins = h != NULL || (crew->n_working > 0 && !atomic_load(&crew->stop));
+    job->waits = false;
     if (h != NULL) {
+        vc__share_hold(job->share);
         h->job = job;
         crew->n_working++;
         vc__waiter_hand(&h->order);
-    } else if (begins) {
-        cds_list_add_tail(&job->node, &crew->jobs);
+    } else if (crew->n_working > 0 && !atomic_load(&crew->stop)) {
+        job_await(crew, job);
+        begin = VC__JOB_WAITS;
+    } else {
+        begin = VC__JOB_NO_THREAD;
     }
     pthread_mutex_unlock(&crew->lock);
-    return begins;
+    return begin;
+}
+
+bool
+vc__crew_withdraw(struct vc__crew *crew, struct vc__job *job)
+{
+    bool waits;
+
+    pthread_mutex_lock(&crew->lock);
+    waits = job->waits;
+    if (waits)
+        job_unqueue(job);
+    pthread_mutex_unlock(&crew->lock);
+    return waits;
 }
 
 static void
@@ -180,6 +301,7 @@ job_run(struct vc__job *job)
     struct vc__stint s;
 
     vc__stint_open(&s, job->engine);
+    s.share = job->share;
     s.lost = true;
     job->run(job, &s);
     vc__stint_close(&s);
@@ -269,6 +391,8 @@ crew_take(struct vc__crew *crew, struct vc__engine *e, uint64_t run)
         e->takeovers++;
         if (e->habit != NULL && !burns)
             vc__habit_blocked(e->habit);
+        if (e->share != NULL)
+            vc__share_hold(e->share);
         hand_order(h, e, true);
     } else if (h != NULL) {
         hand_put(h);
@@ -368,7 +492,7 @@ vc__crew_init(struct vc__crew *crew, unsigned n_engines)
 {
     memset(crew, 0, sizeof *crew);
     CDS_INIT_LIST_HEAD(&crew->idle);
-    CDS_INIT_LIST_HEAD(&crew->jobs);
+    CDS_INIT_LIST_HEAD(&crew->shares);
     vc__waiter_init(&crew->rouse);
     crew->watched = calloc(n_engines, sizeof *crew->watched);
     if (crew->watched == NULL)

@@ -154,12 +154,15 @@ vc__engine_handle(struct vc__engine *e, struct vc__task *task)
 }
 
 struct vc__stint *
-vc__engine_release(struct vc__engine *e, struct vc__habit *habit)
+vc__engine_release(struct vc__engine *e, struct vc__habit *habit,
+                   struct vc__share *share)
 {
     struct vc__stint *s = vc__stint_of(e);
 
-    if (!s->lost)
+    if (!s->lost) {
         e->habit = habit;
+        e->share = s->share = share;
+    }
     vc__stint_release(s);
     return s;
 }
@@ -489,6 +492,15 @@ engine_return(struct vc__engine *e, struct vc__stint *s)
         engine_leave(e);
 }
 
+/* The engine was lent: the handler that waits keeps its thread. */
+static void
+stint_lend(struct vc__stint *s)
+{
+    if (!s->lost && s->share != NULL)
+        vc__share_hold(s->share);
+    s->lost = true;
+}
+
 bool
 vc__engine_wait(struct vc__engine *e, struct vc__waiter *w, uint64_t until)
 {
@@ -509,7 +521,7 @@ vc__engine_wait(struct vc__engine *e, struct vc__waiter *w, uint64_t until)
         }
         holds = false;
         if (s != NULL)
-            s->lost = true;
+            stint_lend(s);
     }
     return vc__waiter_is_done(w);
 }

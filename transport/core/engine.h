@@ -64,6 +64,7 @@ struct vc__engine {
     atomic_int runner;       /* the system's number of the handlers' thread */
     unsigned takeovers;      /* the holder's, and of who becomes it so */
     struct vc__habit *habit; /* of the handler that runs; NULL: nobody asks */
+    struct vc__share *share; /* the same */
     struct vc__crew *crew;   /* NULL: nobody takes it over */
 
     /* Tasks from other threads, under `inbox_lock`; has_inbox and asleep make
@@ -153,11 +154,12 @@ void vc__engine_defer(struct vc__engine *e, struct vc__task *task);
  * that the stack stays bounded. The task calls release before that code and
  * resume, with what release gave, behind it; `habit`, or NULL, learns of it when
  * the engine is taken over meanwhile, and lives until the handler's call is
- * over. False: another thread has become the holder, and there is nothing left
+ * over; `share`, or NULL, has the thread from then on. False: another thread has become the holder, and there is nothing left
  * but to post a task to it and return. */
 void vc__engine_handle(struct vc__engine *e, struct vc__task *task);
 struct vc__stint *vc__engine_release(struct vc__engine *e,
-                                     struct vc__habit *habit);
+                                     struct vc__habit *habit,
+                                     struct vc__share *share);
 bool vc__engine_resume(struct vc__stint *s);
 
 /* A task of vc__engine_handle() knows the time. Others that wait go on after

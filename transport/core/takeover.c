@@ -21,6 +21,7 @@ void
 vc__stint_open(struct vc__stint *s, struct vc__engine *e)
 {
     s->engine = e;
+    s->share = NULL;
     s->lost = false;
     /* Relaxed: a hint for the watcher. */
     if (number == 0)
@@ -34,6 +35,8 @@ void
 vc__stint_close(struct vc__stint *s)
 {
     inmost = s->outer;
+    if (s->lost && s->share != NULL)
+        vc__crew_return(s->engine->crew, s->share);
 }
 
 struct vc__stint *

@@ -19,18 +19,21 @@
 #include <stdint.h>
 
 struct vc__engine;
+struct vc__share;
 
 /* A thread's turn at an engine's handlers, on its stack. One thread may have
  * turns at several engines: the handler of one waits in another. */
 struct vc__stint {
     struct vc__engine *engine;
     struct vc__stint *outer;
-    uint64_t run; /* the engine's, while the handler runs */
-    bool lost;    /* the engine is another's */
+    struct vc__share *share; /* whose handler it is; NULL: nobody's */
+    uint64_t run;            /* the engine's, while the handler runs */
+    bool lost;               /* the engine is another's; the share holds it */
 };
 
 /* Around the running of handlers. The calling thread is the holder, and still
- * is after close unless the stint is lost. */
+ * is after close unless the stint is lost: then the share has a thread until
+ * there. */
 void vc__stint_open(struct vc__stint *s, struct vc__engine *e);
 void vc__stint_close(struct vc__stint *s);
 

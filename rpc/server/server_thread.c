@@ -1,0 +1,110 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See rpc/server/server_thread.h. */
+#include "rpc/server/server_thread.h"
+
+#include <verbcall/call.h>
+
+#include "rpc/server/server_counts.h"
+#include "rpc/server/server_handler.h"
+#include "rpc/server/server_reply.h"
+#include "rpc/server/server_turn.h"
+
+static struct vc__engine *
+engine_of(const struct vc_call *call)
+{
+    return &vc__call_part(call)->progress->engine;
+}
+
+/* Its job waited: the end comes from the engine, behind what runs now. */
+static void
+job_end(struct vc_call *call, enum vc_status status, const char *text)
+{
+    call->refused = true;
+    call->status = vc_call_fail(call, status, "%s", text);
+    vc__engine_defer(engine_of(call), &call->task);
+}
+
+/* Without memory for the timer it waits to its deadline. */
+static void
+patience_start(struct vc_call *call, void (*fire)(struct vc__timer *timer))
+{
+    uint64_t now = vc__now();
+
+    vc__timer_start(
+        &engine_of(call)->timers, &call->overdue,
+        now + vc__overload_patience(&call->state->usual, call->site.due - now),
+        fire);
+}
+
+/* --- a thread of its own -------------------------------------------------- */
+
+#define NO_THREAD                                                              \
+    "the handlers of this client, or of all, have as many threads as they "    \
+    "may (handler_threads), and none was free in time: try again later"
+
+static void
+on_no_thread(struct vc__timer *timer)
+{
+    struct vc_call *call = caa_container_of(timer, struct vc_call, overdue);
+
+    if (!vc__crew_withdraw(engine_of(call)->crew, &call->job))
+        return;
+    vc__reply_again_later(call);
+    job_end(call, VC_RESOURCE_EXHAUSTED, NO_THREAD);
+}
+
+bool
+vc__thread_take(struct vc_call *call)
+{
+    struct vc__engine *engine = engine_of(call);
+
+    if (engine->crew == NULL)
+        return false;
+    call->job.engine = engine;
+    call->job.share = call->site.session->peer->share;
+    switch (vc__crew_begin(engine->crew, &call->job)) {
+    case VC__JOB_WAITS:
+        patience_start(call, on_no_thread);
+        break;
+    case VC__JOB_NO_THREAD:
+        return false;
+    case VC__JOB_BEGINS:
+        break;
+    }
+    vc__count(&engine->ledger, VC__COUNT_handlers_apart, 1);
+    return true;
+}
+
+void
+vc__thread_forgo(struct vc_call *call)
+{
+    struct vc__crew *crew = engine_of(call)->crew;
+
+    if (vc__timer_running(&call->overdue) && crew != NULL &&
+        vc__crew_withdraw(crew, &call->job))
+        job_end(call, VC_CANCELLED, VC__GIVEN_UP);
+}
+
+/* --- its turn ------------------------------------------------------------- */
+
+#define NO_TURN                                                                \
+    "handlers have all threads that there may be (handler_threads), and none " \
+    "was free in time: try again later"
+
+static void
+on_no_turn(struct vc__timer *timer)
+{
+    struct vc_call *call = caa_container_of(timer, struct vc_call, overdue);
+
+    vc__turn_leave(call);
+    vc__reply_again_later(call);
+    vc__reply_refuse(call, VC_RESOURCE_EXHAUSTED, NO_TURN);
+}
+
+void
+vc__thread_await_turn(struct vc_call *call)
+{
+    patience_start(call, on_no_turn);
+}

@@ -1,0 +1,42 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A thread for a handler that tends to block, or an end of the wait for one: a
+ * call that finds none in time (vc__overload_patience()) is shed, so that its
+ * client may ask again, or elsewhere. The holder of the engine only. */
+#ifndef VC_RPC_SERVER_THREAD_H
+#define VC_RPC_SERVER_THREAD_H
+
+#include "rpc/server/server_call.h"
+
+/* Its method tends to block: job.run() runs on a thread, now or later; or the
+ * call is shed, and its task runs with the status in the call. False: there are
+ * no threads for jobs. */
+bool vc__thread_take(struct vc_call *call);
+
+/* It has come while no handler may begin: the same limit holds for its turn. */
+void vc__thread_await_turn(struct vc_call *call);
+
+/* May no handler begin? */
+static inline bool
+vc__thread_is_spent(const struct vc_call *call)
+{
+    const struct vc__crew *crew = vc__call_part(call)->progress->engine.crew;
+
+    return crew != NULL &&
+           atomic_load_explicit(&crew->spent, memory_order_relaxed);
+}
+
+/* Nobody waits for it: nor does it, for a thread. */
+void vc__thread_forgo(struct vc_call *call);
+
+/* It waits no more. */
+static inline void
+vc__thread_found(struct vc_call *call)
+{
+    if (vc__timer_running(&call->overdue))
+        vc__timer_stop(&vc__call_part(call)->progress->engine.timers,
+                       &call->overdue);
+}
+
+#endif

@@ -1,0 +1,268 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * One client that takes more than it is due, and another that does not notice:
+ * threads, and streams that nobody reads. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/suite/feature.h"
+
+/* The server's: one of them is kept back for quick handlers, and one client
+ * leaves another one. */
+#define THREADS  8u
+#define SHARE    (THREADS - 2)
+#define STALL_MS 300u
+#define MANY     20u
+#define QUICK    50u
+#define POURS    200u /* messages, far more than a window */
+
+static char long_text[2000];
+static atomic_uint begun, ended; /* handlers of Pour */
+
+/* --- the server ---------------------------------------------------------- */
+
+static enum vc_status
+pour(struct vc_call *call, const Features__Order *order,
+     struct vc_stream *stream, void *arg)
+{
+    Features__Report report = FEATURES__REPORT__INIT;
+    enum vc_status status = VC_OK;
+
+    (void)call;
+    (void)arg;
+    fixture_tell(&begun);
+    report.text = order->text;
+    for (; report.tag < order->tag && status == VC_OK; report.tag++)
+        status = features_hog_pour_reply(stream, &report);
+    fixture_tell(&ended);
+    return VC_OK; /* whatever became of it: the client hears how it ended */
+}
+
+static void
+add(struct vc_server *server)
+{
+    static const struct features_hog_methods methods = {.pour = pour};
+
+    features_add(server, "first");
+    assert_status(VC_OK, features_hog_add(server, &methods, NULL));
+}
+
+/* --- two clients --------------------------------------------------------- */
+
+struct house {
+    struct fixture f; /* the server, and the client that takes what it can */
+    struct vc_runtime *other_runtime;
+    struct vc_channel *other;
+};
+
+static void
+house_start(struct house *h)
+{
+    struct vc_server_opts opts = VC_SERVER_OPTS_INIT;
+
+    memset(long_text, 'x', sizeof long_text - 1);
+    memset(h, 0, sizeof *h);
+    atomic_store(&begun, 0);
+    atomic_store(&ended, 0);
+    opts.stream_stall_ms = STALL_MS;
+    fixture_add = add;
+    fixture_handler_threads = THREADS;
+    features_start(&h->f, &opts, NULL);
+    fixture_handler_threads = 0;
+    assert_status(VC_OK, vc_runtime_start(h->f.runtime, 1));
+    assert_status(VC_OK, vc_runtime_new(NULL, &h->other_runtime));
+    assert_status(VC_OK,
+                  fixture_open_alone(h->other_runtime, h->f.target, &h->other));
+}
+
+static void
+house_stop(struct house *h)
+{
+    vc_channel_close(h->other);
+    vc_runtime_free(h->other_runtime);
+    features_stop(&h->f);
+}
+
+/* Calls of the other client, quick ones and such that need a thread. */
+static void
+others_are_served(struct house *h)
+{
+    for (unsigned i = 0; i < QUICK; i++) {
+        Features__Order order = features_order(i, "quick");
+        Features__Report *report = NULL;
+
+        if (i % 2 == 0)
+            assert_status(VC_OK,
+                          features_work_once(h->other, &order, NULL, &report));
+        else
+            assert_status(VC_OK,
+                          features_work_wait(h->other, &order, NULL, &report));
+        assert_int_equal(report->tag, i);
+        vc_reply_free(report);
+    }
+}
+
+/* --- handlers that do not end --------------------------------------------- */
+
+static void
+handlers_of_one_client_leave_a_thread_to_others(void **state)
+{
+    Features__Order order = features_order(1, "held");
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+    static struct features_end ends[MANY];
+    struct house h;
+    unsigned good = 0;
+
+    (void)state;
+    house_start(&h);
+    memset(ends, 0, sizeof ends);
+    order.holds = 1;
+    opts.timeout_ms = 2000;
+    opts.flags = VC_CALL_NO_RETRY;
+    for (unsigned i = 0; i < MANY; i++)
+        assert_status(VC_OK,
+                      features_work_wait_async(h.f.channel, &order, &opts,
+                                               features_done, &ends[i], NULL));
+    fixture_await(&features_seen.begun, SHARE);
+    others_are_served(&h);
+
+    /* What finds no thread is told why, long before its deadline. */
+    for (unsigned i = SHARE; i < MANY; i++)
+        fixture_await(&ends[i].ends, 1);
+    features_gate_open();
+    for (unsigned i = 0; i < MANY; i++) {
+        fixture_await(&ends[i].ends, 1);
+        good += ends[i].status == VC_OK;
+        if (ends[i].status == VC_OK)
+            continue;
+        assert_int_equal(ends[i].status, VC_RESOURCE_EXHAUSTED);
+        assert_int_equal(ends[i].outcome, VC_OUTCOME_NOT_EXECUTED);
+        assert_non_null(strstr(ends[i].text, "handler_threads"));
+    }
+    assert_int_equal(good, SHARE);
+    house_stop(&h);
+}
+
+/* --- handlers that go by their deadline ------------------------------------ */
+
+#define POLL_MS  60u
+#define SHORT_MS 20u
+#define POLLS    30u
+
+/* They take as long as they are given: that says nothing of one that is given
+ * less. */
+static void
+a_handler_that_waits_for_its_deadline_begins_with_any(void **state)
+{
+    Features__Order order = features_order(1, "held");
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+    Features__Report *report;
+    struct house h;
+
+    (void)state;
+    house_start(&h);
+    order.holds = 1;
+    opts.flags = VC_CALL_NO_RETRY;
+    for (unsigned i = 0; i < POLLS + 1; i++) {
+        opts.timeout_ms = i < POLLS ? POLL_MS : SHORT_MS;
+        assert_status(VC_DEADLINE_EXCEEDED,
+                      features_work_wait(h.f.channel, &order, &opts, &report));
+        fixture_await(&features_seen.begun, i + 1);
+    }
+    house_stop(&h);
+}
+
+/* --- streams that nobody reads -------------------------------------------- */
+
+static void
+open_all(struct house *h, struct vc_stream **streams, unsigned n)
+{
+    Features__Order order = features_order(POURS, long_text);
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+
+    opts.timeout_ms = VC_NO_DEADLINE;
+    for (unsigned i = 0; i < n; i++)
+        assert_status(
+            VC_OK, features_hog_pour(h->f.channel, &order, &opts, &streams[i]));
+}
+
+/* Reads it to its end; how many messages came. */
+static unsigned
+read_all(struct vc_stream *stream, enum vc_status *status)
+{
+    Features__Report *report = NULL;
+    unsigned n = 0;
+
+    while ((*status = features_hog_pour_receive(stream, &report)) == VC_OK &&
+           report != NULL) {
+        vc_reply_free(report);
+        n++;
+    }
+    return n;
+}
+
+static void
+streams_that_nobody_reads_end_when_threads_are_short(void **state)
+{
+    struct vc_stream *streams[MANY];
+    struct house h;
+
+    (void)state;
+    house_start(&h);
+    open_all(&h, streams, MANY);
+    fixture_await(&begun, SHARE);
+    others_are_served(&h);
+    /* One after the other has its turn, until none is left that waits: the
+     * last ones may stay. */
+    fixture_await(&begun, MANY);
+    others_are_served(&h);
+    fixture_await(&ended, MANY - SHARE);
+    for (unsigned i = 0; i < 2 * SHARE; i++) {
+        enum vc_status status;
+
+        assert_in_range(read_all(streams[i], &status), 1, POURS - 1);
+        assert_int_equal(status, VC_RESOURCE_EXHAUSTED);
+        assert_non_null(strstr(vc_error(), "has not taken a message for"));
+    }
+    for (unsigned i = 0; i < MANY; i++)
+        vc_stream_close(streams[i]);
+    house_stop(&h);
+}
+
+static void
+streams_that_nobody_reads_wait_while_threads_are_there(void **state)
+{
+    struct vc_stream *streams[2];
+    struct house h;
+    uint64_t until;
+
+    (void)state;
+    house_start(&h);
+    open_all(&h, streams, 2);
+    fixture_await(&begun, 2);
+    for (until = fixture_ms() + 4 * STALL_MS; fixture_ms() < until;)
+        others_are_served(&h);
+    for (unsigned i = 0; i < 2; i++) {
+        enum vc_status status;
+
+        assert_int_equal(read_all(streams[i], &status), POURS);
+        assert_int_equal(status, VC_OK);
+        vc_stream_close(streams[i]);
+    }
+    house_stop(&h);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(handlers_of_one_client_leave_a_thread_to_others),
+        cmocka_unit_test(a_handler_that_waits_for_its_deadline_begins_with_any),
+        cmocka_unit_test(streams_that_nobody_reads_end_when_threads_are_short),
+        cmocka_unit_test(
+            streams_that_nobody_reads_wait_while_threads_are_there),
+    };
+
+    return fixture_main(tests);
+}
