@@ -39,21 +39,26 @@ drop(struct vc_call *call, const Bench__Payload *request, Bench__Payload *reply,
     return VC_OK;
 }
 
-/* What the system has pinned, of this process; false when it does not say. */
+/* What the system has for this process; false when it does not say. */
 static bool
-pinned_bytes(uint64_t *bytes)
+system_bytes(Bench__MemoryReply *reply)
 {
     FILE *status = fopen("/proc/self/status", "r");
-    bool found = false;
+    unsigned found = 0;
     char line[128];
 
     if (status == NULL)
         return false;
-    while (!found && fgets(line, sizeof line, status) != NULL)
-        found = sscanf(line, "VmPin: %" SCNu64, bytes) == 1;
+    while (fgets(line, sizeof line, status) != NULL) {
+        found += sscanf(line, "VmPin: %" SCNu64, &reply->pinned) == 1;
+        found += sscanf(line, "VmRSS: %" SCNu64, &reply->resident) == 1;
+        found += sscanf(line, "VmHWM: %" SCNu64, &reply->peak) == 1;
+    }
     fclose(status);
-    *bytes *= 1024;
-    return found;
+    reply->pinned *= 1024;
+    reply->resident *= 1024;
+    reply->peak *= 1024;
+    return found == 3;
 }
 
 static enum vc_status
@@ -62,9 +67,9 @@ memory(struct vc_call *call, const Bench__Payload *request,
 {
     (void)request;
     (void)arg;
-    if (!pinned_bytes(&reply->pinned))
+    if (!system_bytes(reply))
         return vc_call_fail(call, VC_UNAVAILABLE,
-                            "/proc/self/status has no VmPin");
+                            "/proc/self/status has no VmPin, VmRSS and VmHWM");
     reply->heap = heap_bytes();
     return VC_OK;
 }
@@ -216,21 +221,23 @@ main(int argc, char **argv)
 {
     struct vc_runtime_opts runtime = VC_RUNTIME_OPTS_INIT;
     struct vc_server_opts opts = VC_SERVER_OPTS_INIT;
-    uint64_t links = 0, half_open = 0, per_second = 0, engines = 1;
+    uint64_t links = 0, half_open = 0, per_second = 0, engines = 1, mib = 0;
     bool fine = true;
     int c;
 
-    while ((c = getopt(argc, argv, "e:kn")) != -1) {
+    while ((c = getopt(argc, argv, "e:km:n")) != -1) {
         if (c == 'n')
             runtime.spin_us = VC_SPIN_NEVER;
         if (c == 'k')
             opts.keepalive_ms = VC_KEEPALIVE_OFF;
         fine = fine && (c == 'n' || c == 'k' ||
-                        (c == 'e' && number_parse(optarg, 1, 64, &engines)));
+                        (c == 'e' && number_parse(optarg, 1, 64, &engines)) ||
+                        (c == 'm' && number_parse(optarg, 16, 65536, &mib)));
     }
     argv += optind - 1;
     argc -= optind - 1;
     runtime.engines = (unsigned)engines;
+    opts.max_memory = (size_t)mib << 20;
     if (fine &&
         (argc == 2 || (argc == 5 && number_parse(argv[2], 1, 65536, &links) &&
                        number_parse(argv[3], 1, 65536, &half_open) &&
@@ -240,7 +247,7 @@ main(int argc, char **argv)
         opts.connects_per_second = (uint32_t)per_second;
         return serve(argv[1], &runtime, &opts);
     }
-    fprintf(stderr, "usage: pool_server [-e ENGINES] [-k] [-n] TARGET "
+    fprintf(stderr, "usage: pool_server [-e ENGINES] [-k] [-m MIB] [-n] TARGET "
                     "[MAX_LINKS MAX_HALF_OPEN CONNECTS_PER_SECOND]\n");
     return 2;
 }

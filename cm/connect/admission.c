@@ -130,9 +130,26 @@ rates_take(struct vc__admission *a, uint64_t now, const uint8_t source[16],
     return true;
 }
 
+/* The rate that holds while calls are shed. */
+static bool
+shedding_take(struct vc__admission *a, uint64_t now, uint32_t *retry_ms,
+              const char **text)
+{
+    uint64_t shed = atomic_load_explicit(&a->shed, memory_order_relaxed);
+
+    if (shed == 0 || now > shed + VC__ADMISSION_SHEDDING_US)
+        return true;
+    if (!rate_fits(a, &a->shedding, now, VC__ADMISSION_SHEDDING, retry_ms)) {
+        *text = "overloaded";
+        return false;
+    }
+    rate_take(&a->shedding, now, VC__ADMISSION_SHEDDING);
+    return true;
+}
+
 bool
 vc__admission_take(struct vc__admission *a, uint64_t now,
-                   const uint8_t source[16], uint32_t *retry_ms,
+                   const uint8_t source[16], bool resumes, uint32_t *retry_ms,
                    const char **text)
 {
     if (atomic_load(&a->links) >= a->limits.links) {
@@ -146,7 +163,8 @@ vc__admission_take(struct vc__admission *a, uint64_t now,
         *text = "as many connections being made as allowed";
         return false;
     }
-    if (!rates_take(a, now, source, retry_ms, text))
+    if (!rates_take(a, now, source, retry_ms, text) ||
+        (!resumes && !shedding_take(a, now, retry_ms, text)))
         return false;
     atomic_fetch_add(&a->links, 1);
     atomic_fetch_add(&a->half_open, 1);

@@ -504,6 +504,7 @@ pool_close(struct vc__task *task)
     p->closer = p->closing;
     vc__attempt_cancel(p);
     vc__timer_stop(&p->engine->timers, &p->look);
+    vc__trimmer_stop(&p->trimmer);
     cds_list_for_each_entry_safe (former, next, &p->former, node) {
         peer_close(former);
         vc__pool_peer_drop(former, &none);
@@ -528,7 +529,9 @@ vc__pool_init(struct vc__pool *p, struct vc__cm *cm, struct vc__link_cap *cap,
     memcpy(p->instance, instance, sizeof p->instance);
     vc__backoff_init(&p->backoff, vc__get64(instance) ^ vc__now());
     vc__attempt_init(p);
-    p->budget = VC__REPLY_BUDGET;
+    vc__store_init(&p->store, VC__REPLY_BUDGET);
+    vc__account_init(&p->replies, &p->store);
+    vc__trimmer_init(&p->trimmer, &p->store, &p->engine->timers);
     vc__pool_tally_open(p);
     p->connect.run = pool_connect;
     p->refuse.run = pool_refuse;
@@ -561,6 +564,7 @@ vc__pool_fini(struct vc__pool *p)
     /* Ends with the handshake of disconnecting, which has a timer. */
     vc__engine_wait(p->engine, &waiter, VC__FOREVER);
     vc__tally_close(&p->tally, &p->engine->ledger);
+    vc__store_fini(&p->store);
     free(atomic_load(&p->spare));
     pthread_mutex_destroy(&p->lock);
 }

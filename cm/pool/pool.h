@@ -108,7 +108,9 @@ struct vc__pool {
     const struct vc_service *asked;  /* lock; service of the next hello */
     struct cds_list_head connecting; /* lock; of struct vc__pool_waiter */
     _Atomic(void *) spare;           /* see cm/pool/session_note.c */
-    size_t budget;                   /* lock; for long replies */
+    struct vc__store store;          /* for long replies, */
+    struct vc__account replies;      /* and all that they have of it */
+    struct vc__trimmer trimmer;      /* the holder's */
     struct vc__tally tally;          /* lock; of enum vc__pool_count */
     atomic_uint peer_message_max;    /* what the last peer takes, or 0 */
 

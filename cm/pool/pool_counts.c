@@ -40,5 +40,5 @@ void
 vc__pool_count_replies(struct vc__pool *p)
 {
     vc__tally_set(&p->tally, VC__POOL_REPLIES_ARRIVING,
-                  VC__REPLY_BUDGET - p->budget);
+                  atomic_load(&p->replies.used));
 }

@@ -231,9 +231,10 @@ on_reply(struct vc__pool_link *pl, const struct vc__frame *f)
         r->replied(r, &reply);
     if (done.total != 0) {
         pthread_mutex_lock(&p->lock);
-        vc__assembly_end(&done, &p->budget);
+        vc__assembly_end(&done);
         vc__pool_count_replies(p);
         pthread_mutex_unlock(&p->lock);
+        vc__trimmer_note(&p->trimmer);
     }
     /* The peer changes on this thread only. */
     if (good && pl->peer != p->peer)

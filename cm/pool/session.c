@@ -97,7 +97,7 @@ assembly_drop(struct vc__session *s, struct vc__slot *slot)
     slot->wasted = false;
     if (slot->assembly == NULL)
         return;
-    vc__assembly_end(slot->assembly, &s->peer->pool->budget);
+    vc__assembly_end(slot->assembly);
     vc__pool_count_replies(s->peer->pool);
     free(slot->assembly);
     slot->assembly = NULL;

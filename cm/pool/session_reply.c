@@ -24,8 +24,7 @@ loss_text(enum vc__assembly_loss loss)
     static const char *const texts[] = {
         [VC__ASSEMBLY_KEPT] = "",
         [VC__ASSEMBLY_TOO_LONG] = "the reply is over our limit of messages",
-        [VC__ASSEMBLY_NO_BUDGET] = "too many long replies at a time",
-        [VC__ASSEMBLY_NO_MEMORY] = "out of memory for the reply",
+        [VC__ASSEMBLY_NO_MEMORY] = "too many long replies at a time",
     };
 
     return texts[loss];
@@ -79,9 +78,9 @@ assembly_begin(struct vc__session *s, struct vc__slot *slot,
 
     slot->assembly = calloc(1, sizeof *slot->assembly);
     slot->wasted = slot->assembly == NULL;
-    good =
-        slot->wasted || vc__assembly_begin(slot->assembly, f,
-                                           vc__pool_message_max(p), &p->budget);
+    good = slot->wasted ||
+           vc__assembly_begin(slot->assembly, f, vc__pool_message_max(p),
+                              &p->replies);
     vc__pool_count_replies(p);
     return good || breach(s, "a first part that is none");
 }
@@ -204,7 +203,7 @@ message_more(struct vc__session *s, struct vc__slot *slot,
     bool good = message_whole(s, slot, vc__assembly_metadata(done), done->data,
                               done->total, loss);
 
-    vc__assembly_end(done, &s->peer->pool->budget);
+    vc__assembly_end(done);
     vc__pool_count_replies(s->peer->pool);
     return good;
 }
@@ -221,7 +220,7 @@ reply_more(struct vc__session *s, const struct vc__frame *f,
         return part_wasted(s, f);
     if (slot->assembly == NULL)
         return breach(s, "DATA of no message");
-    got = vc__assembly_add(slot->assembly, f, &s->peer->pool->budget);
+    got = vc__assembly_add(slot->assembly, f);
     vc__pool_count_replies(s->peer->pool);
     if (got < 0)
         return breach(s, "DATA that is not the next part");

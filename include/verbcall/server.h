@@ -53,7 +53,8 @@ struct vc_server_opts {
     unsigned max_half_open;
 
     /* Connections accepted a second, in all and from one address, with bursts
-     * of one second's worth; 0..1000000, default 0: no limit. What is over it
+     * of one second's worth; 0..1000000, default 0: no limit but 10 a second
+     * while the server sheds calls. What is over it
      * is rejected with "busy" and a time after which to try again, which the
      * clients keep to. The addresses seen last, 256 of them, are told from
      * each other. */
@@ -100,6 +101,18 @@ struct vc_server_opts {
      * VC_RESOURCE_EXHAUSTED. VC_STREAM_STALL_OFF: it waits for its client to
      * its deadline. */
     uint32_t stream_stall_ms;
+
+    /* Bytes, 16 MiB.. and at least four times max_message, default a quarter of
+     * the machine's memory or 1 GiB, whichever is less (but four times
+     * max_message): what requests take that arrive in parts, run (unpacked, and
+     * what their handlers allocate by vc_call_alloc()), long replies until their
+     * clients have them, and long messages of streams. A quarter is kept for
+     * what has begun, and of the rest one client has no more than seven times
+     * what is left. A request for which there is nothing left is answered
+     * VC_RESOURCE_EXHAUSTED, not executed. It is not taken before it is used, and
+     * given back within a second. Registered memory is another matter: see
+     * memory_limit in verbcall/runtime.h. */
+    size_t max_memory;
 };
 
 #define VC_STREAM_STALL_OFF (~0u)
@@ -107,7 +120,7 @@ struct vc_server_opts {
 #define VC_SERVER_OPTS_INIT                                                    \
     {                                                                          \
         sizeof(struct vc_server_opts), 0, 0, 0, NULL, 0, 0, 0, 0, 0,           \
-            {NULL, NULL, NULL}, NULL, NULL, 0, 0, 0                            \
+            {NULL, NULL, NULL}, NULL, NULL, 0, 0, 0, 0                         \
     }
 
 /* vc_server_new - makes a server without services and addresses. opts may be

@@ -24,14 +24,14 @@ round_up(size_t size)
 }
 
 static struct vc__arena_chunk *
-chunk_new(size_t size)
+chunk_new(struct vc__account *account, size_t size)
 {
     size_t room = round_up(size);
     struct vc__arena_chunk *c;
 
     if (room < size || room > SIZE_MAX - sizeof *c)
         return NULL;
-    c = aligned_alloc(VC__ARENA_ALIGN, sizeof *c + room);
+    c = vc__memory_take(account, sizeof *c + room);
     if (c != NULL)
         c->size = room;
     return c;
@@ -71,8 +71,11 @@ arena_enter(struct vc__arena *a, struct vc__arena_chunk *c)
     arena_limit(a);
 }
 
-/* Each chunk is twice the one before, but no larger than what may still be
- * taken: so the room that is lost at the end of chunks stays small. */
+/* Of a chunk that is larger than what it is needed for. */
+#define CHUNK_MAX ((size_t)1 << 20)
+
+/* Each chunk is twice the one before up to there, but no larger than what may
+ * still be taken: so the room that is lost at the end of chunks stays small. */
 static int
 arena_grow(struct vc__arena *a, size_t need)
 {
@@ -82,7 +85,9 @@ arena_grow(struct vc__arena *a, size_t need)
     if (need > left || a->chunks == NULL)
         return -1;
     twice = a->chunks->size <= left / 2 ? a->chunks->size * 2 : left;
-    c = chunk_new(twice < need ? need : twice);
+    if (twice > CHUNK_MAX)
+        twice = CHUNK_MAX;
+    c = chunk_new(a->account, twice < need ? need : twice);
     if (c == NULL)
         return -1;
     c->older = a->chunks;
@@ -121,13 +126,14 @@ allocator_free(void *arena, void *pointer)
 int
 vc__arena_init(struct vc__arena *a, size_t first, size_t cap)
 {
-    struct vc__arena_chunk *c = chunk_new(first);
+    struct vc__arena_chunk *c = chunk_new(NULL, first);
 
     if (c == NULL)
         return -1;
     c->older = NULL;
     a->before = 0;
     a->cap = cap;
+    a->account = NULL;
     arena_enter(a, c);
     a->allocator.alloc = allocator_alloc;
     a->allocator.free = allocator_free;
@@ -137,12 +143,14 @@ vc__arena_init(struct vc__arena *a, size_t first, size_t cap)
 
 /* Frees the chunks down to the last one, which it returns. */
 static struct vc__arena_chunk *
-chunks_drop(struct vc__arena_chunk *c)
+chunks_drop(const struct vc__arena *a)
 {
+    struct vc__arena_chunk *c = a->chunks;
+
     while (c->older != NULL) {
         struct vc__arena_chunk *older = c->older;
 
-        free(c);
+        vc__memory_give(a->account, c, sizeof *c + c->size);
         c = older;
     }
     return c;
@@ -152,7 +160,7 @@ void
 vc__arena_fini(struct vc__arena *a)
 {
     if (a->chunks != NULL)
-        free(chunks_drop(a->chunks));
+        free(chunks_drop(a));
     memset(a, 0, sizeof *a);
 }
 
@@ -161,7 +169,7 @@ vc__arena_reset(struct vc__arena *a)
 {
     a->before = 0;
     if (a->chunks != NULL)
-        arena_enter(a, chunks_drop(a->chunks));
+        arena_enter(a, chunks_drop(a));
 }
 
 void

@@ -7,12 +7,15 @@
 #ifndef VC_RPC_ARENA_H
 #define VC_RPC_ARENA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <protobuf-c/protobuf-c.h>
 
+#include "transport/core/memory.h"
+
 /* Of every address given; what is taken is rounded up to it. */
-#define VC__ARENA_ALIGN 16
+#define VC__ARENA_ALIGN VC__MEMORY_ALIGN
 
 struct vc__arena_chunk;
 
@@ -23,6 +26,7 @@ struct vc__arena {
     unsigned char *at, *end;        /* what may be taken of the newest */
     size_t before;                  /* bytes taken from the older ones */
     size_t cap;
+    struct vc__account *account; /* of all chunks but the last; or NULL */
 };
 
 /* first: bytes of the chunk that is kept across resets (allocated at once);
@@ -34,6 +38,13 @@ void vc__arena_fini(struct vc__arena *a);
 
 /* Forgets every allocation; only the first chunk stays allocated. */
 void vc__arena_reset(struct vc__arena *a);
+
+/* Has it more than that one? */
+static inline bool
+vc__arena_is_grown(const struct vc__arena *a)
+{
+    return a->before > 0;
+}
 
 /* Bytes since the last reset. */
 size_t vc__arena_taken(const struct vc__arena *a);

@@ -10,6 +10,8 @@
 #define MEMORY_FACTOR 4
 #define MEMORY_FLOOR  ((size_t)64 * 1024)
 
+const char vc__codec_no_memory[] = "no memory to unpack it";
+
 bool
 vc__codec_measure(const struct vc_message_type *type, const void *message,
                   struct vc__packing *packing)
@@ -59,7 +61,7 @@ vc__codec_unpack(const struct vc_message_type *type,
                 : protobuf_c_message_unpack(type->desc, allocator, len, data);
     }
     if (message == NULL)
-        *fault = "no memory to unpack it";
+        *fault = vc__codec_no_memory;
     return message;
 }
 

@@ -29,6 +29,7 @@ void vc__codec_pack(const struct vc_message_type *type,
 /* Checks len bytes from a peer and unpacks them into what the allocator
  * gives, which may be `memory` bytes. NULL with *fault, a static text, when
  * they are no message of this type or too much. */
+extern const char vc__codec_no_memory[]; /* what *fault is then */
 void *vc__codec_unpack(const struct vc_message_type *type,
                        ProtobufCAllocator *allocator, size_t memory,
                        const uint8_t *data, size_t len, const char **fault);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cm/connect/target.h"
 #include "rpc/codec/codec.h"
@@ -25,6 +26,9 @@
 #define MAX_HALF_OPEN    256u
 #define BUSY_RETRY_MS    1000u
 #define STALL_MS         30000u
+#define MEMORY_MIN       ((size_t)16 << 20)
+#define MEMORY_MAX       ((size_t)1 << 30) /* by default */
+#define MESSAGES_MIN     4u                /* of the longest: that fit */
 #define STALL_MS_MIN     10u
 #define STALL_MS_MAX     3600000u
 
@@ -102,6 +106,7 @@ turn_away(struct vc_server *server, const struct vc__incoming *in,
         return reject_as(reject, VC__REJECT_SERVICE, VC__SERVER_NO_SERVICE);
     source_of(&in->peer, source);
     return !vc__admission_take(&server->admission, vc__now(), source,
+                               hello->flags & VC__HELLO_RESUME,
                                &reject->retry_ms, &text) &&
            reject_as(reject, VC__REJECT_BUSY, text);
 }
@@ -260,6 +265,22 @@ vc_server_remove(struct vc_server *server, const struct vc_service *service)
 
 /* --- birth ------------------------------------------------------------- */
 
+/* A quarter of the machine's, 1 GiB at most; but enough for four messages. */
+static size_t
+memory_default(size_t max_message)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    size_t least = MESSAGES_MIN * ((size_t)1 << vc__log2_message(max_message)),
+           memory = MEMORY_MAX;
+
+    if (pages > 0 && page > 0 &&
+        (uint64_t)pages * (uint64_t)page / 4 < MEMORY_MAX)
+        memory = (size_t)pages * (size_t)page / 4;
+    if (memory < MEMORY_MIN)
+        memory = MEMORY_MIN;
+    return memory < least ? least : memory;
+}
+
 static enum vc_status
 opts_take(struct vc_server_opts *out, const struct vc_server_opts *opts)
 {
@@ -294,6 +315,15 @@ opts_take(struct vc_server_opts *out, const struct vc_server_opts *opts)
         return vc__fail(VC_INVALID_ARGUMENT,
                         "keepalive_ms: %u is not in %u..%u", out->keepalive_ms,
                         VC__KEEPALIVE_MIN_MS, VC__KEEPALIVE_MAX_MS);
+    if (out->max_memory == 0)
+        out->max_memory = memory_default(out->max_message);
+    if (out->max_memory < MEMORY_MIN ||
+        out->max_memory / MESSAGES_MIN <
+            (size_t)1 << vc__log2_message(out->max_message))
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "max_memory: %zu is below 16 MiB, or below four times "
+                        "max_message",
+                        out->max_memory);
     if (out->stream_stall_ms == 0)
         out->stream_stall_ms = STALL_MS;
     if (out->stream_stall_ms != VC_STREAM_STALL_OFF &&
@@ -334,7 +364,9 @@ parts_make(struct vc_server *server)
         part->server = server;
         part->index = i;
         part->progress = &server->runtime->progress[i];
-        part->budget = VC__REQUEST_BUDGET;
+        vc__trimmer_init(&part->trimmer, &server->store,
+                         &part->progress->engine.timers);
+        CDS_INIT_LIST_HEAD(&part->arrivals);
         part->close.run = part_close;
         CDS_INIT_LIST_HEAD(&part->links);
         CDS_INIT_LIST_HEAD(&part->turns);
@@ -351,6 +383,7 @@ server_free(struct vc_server *server)
 {
     for (unsigned i = 0; server->parts != NULL && i < server->runtime->n; i++)
         vc__call_free_stock(&server->parts[i]);
+    vc__store_fini(&server->store);
     vc__services_fini(&server->services);
     vc__interceptors_put(server->interceptors);
     free(server->parts);
@@ -392,6 +425,7 @@ vc_server_new(struct vc_runtime *runtime,
     s->runtime = runtime;
     s->log2_message = vc__log2_message(opts.max_message);
     s->request_memory = vc__codec_memory((size_t)1 << s->log2_message);
+    vc__store_init(&s->store, opts.max_memory);
     s->redirect = redirect;
     admission_init(s, &opts);
     s->handshake_ms = opts.handshake_timeout_ms;
@@ -469,6 +503,7 @@ part_close(struct vc__task *task)
     bool empty;
 
     vc__server_peers_forget(part);
+    vc__trimmer_stop(&part->trimmer);
     empty = part->n_peers == 0;
     part->closer = part->closing;
     cds_list_for_each_entry_safe (sl, next, &part->links, node)

@@ -17,8 +17,6 @@
 
 #define VC__SERVER_SLOTS   256 /* a session */
 #define VC__SERVER_BUCKETS 256 /* of peers by token */
-/* Bytes of long requests that may be arriving at a time, each engine. */
-#define VC__REQUEST_BUDGET ((size_t)256 << 20)
 
 struct vc__server_part {
     struct vc_server *server;
@@ -33,8 +31,11 @@ struct vc__server_part {
     struct vc__overload overload;
     struct cds_list_head turns; /* of clients: rpc/server/server_turn.h */
     uint64_t chance;            /* spreads those who come again */
-    size_t budget;              /* for long requests that are arriving */
-    uint64_t told; /* bytes of them that the engine's ledger knows of */
+    struct cds_list_head
+        arrivals;      /* the one that had no part for longest first */
+    uint64_t arriving; /* bytes that they hold, */
+    uint64_t told;     /* and as far as the engine's ledger knows of them */
+    struct vc__trimmer trimmer;
     struct vc__task close;
     struct vc__waiter *drainer; /* waits until the last link has gone */
     struct vc__waiter *closer;  /* set once the part is closing */
@@ -54,6 +55,7 @@ struct vc_server {
     atomic_uint calls; /* that run, as far as they are counted */
     char name[VC__ACCEPT_TEXT_MAX + 1];
     size_t request_memory;
+    struct vc__store store;
     struct vc__interceptors *interceptors; /* NULL: none */
 
     struct vc__redirect redirect;

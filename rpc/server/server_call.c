@@ -84,9 +84,13 @@ vc_call_no_handler(struct vc_call *call)
 
 /* --- memory ------------------------------------------------------------ */
 
+/* Counted as long as it is there, used or not. */
+#define WHOLE (sizeof(struct vc_call) + CHUNK)
+
 static struct vc_call *
-call_make(size_t memory)
+call_make(struct vc_server *server)
 {
+    size_t memory = server->request_memory + HANDLER_MEMORY;
     struct vc_call *call = calloc(1, sizeof *call);
 
     if (call == NULL)
@@ -95,6 +99,7 @@ call_make(size_t memory)
         free(call);
         return NULL;
     }
+    vc__store_add(&server->store, WHOLE);
     return call;
 }
 
@@ -105,7 +110,7 @@ vc__call_take(const struct vc__call_site *site)
     struct vc_call *call;
 
     if (cds_list_empty(&part->stock)) {
-        call = call_make(part->server->request_memory + HANDLER_MEMORY);
+        call = call_make(part->server);
     } else {
         call = cds_list_entry(part->stock.next, struct vc_call, node);
         cds_list_del(&call->node);
@@ -113,6 +118,7 @@ vc__call_take(const struct vc__call_site *site)
     }
     if (call != NULL) {
         call->site = *site;
+        call->arena.account = &site->session->peer->account;
         call->parent.due = site->due;
         call->parent.priority = VC_PRIORITY_DEFAULT;
         call->stream = NULL;
@@ -123,10 +129,11 @@ vc__call_take(const struct vc__call_site *site)
 }
 
 static void
-call_destroy(struct vc_call *call)
+call_destroy(struct vc__server_part *part, struct vc_call *call)
 {
     vc__arena_fini(&call->arena);
     free(call);
+    vc__store_sub(&part->server->store, WHOLE);
 }
 
 static void
@@ -159,8 +166,10 @@ void
 vc__call_long_drop(struct vc_call *call)
 {
     vc__server_deadline_unwatch(call);
-    free(call->long_reply);
+    vc__memory_give(&call->site.session->peer->account, call->long_reply,
+                    call->packing.size);
     call->long_reply = NULL;
+    vc__trimmer_note(&vc__call_part(call)->trimmer);
 }
 
 void
@@ -179,12 +188,14 @@ vc__call_release(struct vc_call *call)
     atomic_store_explicit(&call->later, 0, memory_order_relaxed);
     call->refused = false;
     call->interception = NULL;
+    if (vc__arena_is_grown(&call->arena))
+        vc__trimmer_note(&part->trimmer);
     vc__arena_reset(&call->arena);
     if (part->n_stock < STOCK_MAX) {
         cds_list_add(&call->node, &part->stock);
         part->n_stock++;
     } else {
-        call_destroy(call);
+        call_destroy(part, call);
     }
 }
 
@@ -194,7 +205,7 @@ vc__call_free_stock(struct vc__server_part *part)
     struct vc_call *call, *next;
 
     cds_list_for_each_entry_safe (call, next, &part->stock, node)
-        call_destroy(call);
+        call_destroy(part, call);
     CDS_INIT_LIST_HEAD(&part->stock);
     part->n_stock = 0;
 }

@@ -14,12 +14,12 @@ vc__server_count(const struct vc__server_session *s, enum vc__count which,
     vc__count(&s->peer->part->progress->engine.ledger, which, n);
 }
 
-/* The budget of long requests has changed. */
+/* part->arriving has changed. */
 static inline void
 vc__server_count_arriving(struct vc__server_part *part)
 {
     vc__count_now(&part->progress->engine.ledger, VC__COUNT_requests_arriving,
-                  &part->told, VC__REQUEST_BUDGET - part->budget);
+                  &part->told, part->arriving);
 }
 
 /* Every change of a slot's state. */

@@ -364,6 +364,8 @@ call_turn_down(struct vc_call *call, enum vc__overload_verdict verdict)
         vc__reply_refuse(call, VC_DEADLINE_EXCEEDED, TOO_SHORT);
         break;
     case VC__OVERLOAD_SHED:
+        vc__admission_shed(&vc__call_part(call)->server->admission,
+                           vc__call_part(call)->overload.clock);
         vc__reply_again_later(call);
         vc__reply_refuse(call, VC_RESOURCE_EXHAUSTED,
                          "the server is overloaded: try again later");
@@ -469,6 +471,15 @@ request_unpack(struct vc_call *call, const uint8_t *body, uint32_t len,
     return call->request != NULL;
 }
 
+static enum vc_status
+request_fault(const char **fault)
+{
+    if (*fault != vc__codec_no_memory)
+        return VC_INVALID_ARGUMENT;
+    *fault = vc__no_memory;
+    return VC_RESOURCE_EXHAUSTED;
+}
+
 static struct vc__method_state *
 method_state_of(const struct vc_call *call)
 {
@@ -491,6 +502,9 @@ call_take(struct vc_call *call, const uint8_t *body, uint32_t len,
     *fault = "the server has a method of this name that streams otherwise";
     if (kind_of(call->method) != call->site.kind)
         return VC_UNIMPLEMENTED;
+    *fault = vc__no_memory;
+    if (vc__store_is_full(&vc__call_part(call)->server->store))
+        return VC_RESOURCE_EXHAUSTED;
     if (vc__limit_is_set(vc__call_part(call)->server) &&
         (*fault = vc__limit_take(call)) != NULL)
         return VC_RESOURCE_EXHAUSTED;
@@ -499,11 +513,22 @@ call_take(struct vc_call *call, const uint8_t *body, uint32_t len,
     if (status != VC_OK)
         return status;
     if (!request_unpack(call, body, len, fault))
-        return VC_INVALID_ARGUMENT;
+        return request_fault(fault);
     *fault = "the server has no memory for the stream";
     if (call->site.kind != 0 && !vc__call_stream_open(call))
         return VC_RESOURCE_EXHAUSTED;
     return VC_OK;
+}
+
+const char vc__no_memory[] =
+    "the server has no memory left for it (max_memory): try again later";
+
+static void
+refuse(struct vc_call *call, enum vc_status status, const char *text)
+{
+    if (text == vc__no_memory)
+        vc__server_count(call->site.session, VC__COUNT_calls_shed, 1);
+    vc__reply_refuse(call, status, text);
 }
 
 void
@@ -520,7 +545,7 @@ vc__call_begin(const struct vc__call_site *site, const uint8_t *body,
     }
     status = call_take(call, body, len, &fault);
     if (status != VC_OK) {
-        vc__reply_refuse(call, status, fault);
+        refuse(call, status, fault);
         return;
     }
     call->task.run = call_run;
@@ -536,5 +561,5 @@ vc__call_refuse(const struct vc__call_site *site, enum vc_status status,
     if (call == NULL)
         call_starve(site);
     else
-        vc__reply_refuse(call, status, text);
+        refuse(call, status, text);
 }

@@ -9,6 +9,8 @@
 #include "rpc/server/server_call.h"
 
 #define VC__GIVEN_UP "its caller has given it up"
+/* A call that is refused with this is shed: its client may come again. */
+extern const char vc__no_memory[];
 
 /* Unpacks the request and has the handler run, or answers why not. */
 void vc__call_begin(const struct vc__call_site *site, const uint8_t *body,

@@ -126,10 +126,15 @@ static enum vc_status
 reply_pack(struct vc_call *call)
 {
     call->long_reply =
-        vc__outgoing_pack(&call->method->reply, call->reply, &call->packing);
+        vc__memory_take(&call->site.session->peer->account, call->packing.size);
     if (call->long_reply == NULL)
         return vc_call_fail(call, VC_RESOURCE_EXHAUSTED,
-                            "the server has no memory for the reply");
+                            "the server has no memory for the reply "
+                            "(max_memory)");
+    vc__codec_pack(&call->method->reply, &call->packing, call->reply,
+                   call->long_reply);
+    if (call->metadata.said_len == 0) /* else they are there */
+        vc__arena_reset(&call->arena);
     vc__server_deadline_watch(call);
     return VC_OK;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpc/server/server_arrival.h"
 #include "rpc/server/server_cancel.h"
 #include "rpc/server/server_counts.h"
 #include "rpc/server/server_deadline.h"
@@ -17,24 +18,10 @@
 #include "rpc/server/stream_server.h"
 #include "transport/core/le.h"
 
-/* --- requests that arrive ---------------------------------------------- */
-
 static struct vc__server_part *
 part_of(const struct vc__server_session *s)
 {
     return s->peer->part;
-}
-
-void
-vc__server_arrival_drop(struct vc__server_session *s,
-                        struct vc__server_slot *slot)
-{
-    if (slot->arrival == NULL)
-        return;
-    vc__assembly_end(&slot->arrival->assembly, &part_of(s)->budget);
-    vc__server_count_arriving(part_of(s));
-    free(slot->arrival);
-    slot->arrival = NULL;
 }
 
 /* --- slots ------------------------------------------------------------- */
@@ -214,25 +201,6 @@ vc__server_session_find(struct vc__server_link *sl, uint32_t number, bool *late)
     return NULL;
 }
 
-bool
-vc__server_arrival_begin(struct vc__server_session *s,
-                         struct vc__server_slot *slot,
-                         const struct vc__frame *f, uint32_t max)
-{
-    struct vc__server_arrival *a = calloc(1, sizeof *a);
-    bool good;
-
-    if (a == NULL)
-        return false;
-    a->due = vc__server_due(part_of(s), f->deadline);
-    a->method = f->method;
-    a->kind = f->flags & VC__FRAME_STREAMS;
-    slot->arrival = a;
-    good = vc__assembly_begin(&a->assembly, f, max, &part_of(s)->budget);
-    vc__server_count_arriving(part_of(s));
-    return good || vc__server_breach(s->link, "a first part that is none");
-}
-
 static bool
 call_first(struct vc__server_session *s, const struct vc__frame *f)
 {
@@ -322,18 +290,20 @@ vc__server_session_call(struct vc__server_link *sl, const struct vc__frame *f)
     return slot_is_ready(s, slot, f->sequence) && call_first(s, f);
 }
 
-/* A request is whole, or lost. */
+/* A request is whole, or lost. Its peer lives until it is freed. */
 static void
 arrival_done(struct vc__server_session *s, uint16_t i)
 {
     struct vc__server_slot *slot = &s->slots[i];
     struct vc__server_arrival *a = slot->arrival;
     struct vc__call_site site = site_of(s, i, a->method, a->due);
-    struct vc__server_part *part = part_of(s);
+    struct vc__server_peer *peer = s->peer;
 
     site.kind = a->kind;
     slot->arrival = NULL;
     site.metadata = vc__assembly_metadata(&a->assembly);
+    vc__server_arrival_unreserve(a);
+    peer->n_calls++;
     if (slot->state == VC__SLOT_KEPT)
         reply_go(s, slot);
     else if (slot->state == VC__SLOT_RUNNING)
@@ -348,10 +318,9 @@ arrival_done(struct vc__server_session *s, uint16_t i)
         call_refuse(&site, VC_RESOURCE_EXHAUSTED,
                     a->assembly.loss == VC__ASSEMBLY_TOO_LONG
                         ? "the request is over the server's limit of messages"
-                        : "the server has no memory left for long requests");
-    vc__assembly_end(&a->assembly, &part->budget);
-    vc__server_count_arriving(part);
-    free(a);
+                        : vc__no_memory);
+    vc__server_arrival_free(peer, a);
+    vc__server_peer_release(peer);
 }
 
 static bool
@@ -395,8 +364,7 @@ vc__server_session_data(struct vc__server_link *sl, const struct vc__frame *f)
     if (slot->arrival == NULL || f->sequence != slot->sequence)
         return is_of_ended(slot, f->sequence) ||
                vc__server_breach(sl, DATA_OF_NONE);
-    got = vc__assembly_add(&slot->arrival->assembly, f, &part_of(s)->budget);
-    vc__server_count_arriving(part_of(s));
+    got = vc__server_arrival_add(s, slot->arrival, f);
     if (got > 0 && slot->arrival->in_message)
         return message_done(s, f->slot);
     if (got > 0)

@@ -26,16 +26,7 @@ enum vc__slot_state {
     VC__SLOT_KEPT,     /* the link that had it was lost: it may be asked for */
 };
 
-/* A request in parts; or one that is sent again in parts, of which nothing is
- * kept. */
-struct vc__server_arrival {
-    struct vc__assembly assembly;
-    uint64_t due;
-    uint16_t method;
-    uint8_t kind;    /* VC__FRAME_*_STREAM of the call */
-    bool in_message; /* of a stream that runs */
-    bool cancelled;  /* its caller has given it up meanwhile */
-};
+struct vc__server_arrival;
 
 /* Room for one call at a time. */
 struct vc__server_slot {
@@ -116,13 +107,6 @@ void vc__server_session_renew(struct vc__server_session *s);
  * another link, and what comes on this one is dropped. */
 struct vc__server_session *vc__server_session_find(struct vc__server_link *sl,
                                                    uint32_t number, bool *late);
-
-/* A message that comes in parts begins; its parts are forgotten. */
-bool vc__server_arrival_begin(struct vc__server_session *s,
-                              struct vc__server_slot *slot,
-                              const struct vc__frame *f, uint32_t max);
-void vc__server_arrival_drop(struct vc__server_session *s,
-                             struct vc__server_slot *slot);
 
 /* A message of a stream is whole, or lost. */
 bool vc__server_message_whole(struct vc__server_session *s, uint16_t slot,

@@ -51,7 +51,7 @@ on_no_thread(struct vc__timer *timer)
 
     if (!vc__crew_withdraw(engine_of(call)->crew, &call->job))
         return;
-    vc__reply_again_later(call);
+    vc__server_count(call->site.session, VC__COUNT_calls_shed, 1);
     job_end(call, VC_RESOURCE_EXHAUSTED, NO_THREAD);
 }
 
@@ -99,7 +99,7 @@ on_no_turn(struct vc__timer *timer)
     struct vc_call *call = caa_container_of(timer, struct vc_call, overdue);
 
     vc__turn_leave(call);
-    vc__reply_again_later(call);
+    vc__server_count(call->site.session, VC__COUNT_calls_shed, 1);
     vc__reply_refuse(call, VC_RESOURCE_EXHAUSTED, NO_TURN);
 }
 

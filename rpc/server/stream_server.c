@@ -8,6 +8,7 @@
 
 #include <verbcall/call.h>
 
+#include "rpc/server/server_arrival.h"
 #include "rpc/server/server_handler.h"
 #include "rpc/server/server_intercept.h"
 #include "rpc/server/server_link.h"
@@ -279,6 +280,7 @@ vc__stream_server_open(struct vc_call *call)
     ss->stream.stall_us =
         part->progress->engine.crew == NULL ? 0 : part->server->stream_stall_us;
     ss->stream.memory = part->server->request_memory;
+    ss->stream.account = &call->site.session->peer->account;
     ss->stream.most = (uint32_t)vc__server_peer_message_max(
         peer, peer->features & VC__FEATURE_METADATA ? VC_METADATA_MAX : 0);
     ss->stream.of_server = true;

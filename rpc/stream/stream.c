@@ -34,6 +34,14 @@ vc__stream_init(struct vc_stream *s, const struct vc__stream_ops *ops)
 }
 
 void
+vc__stream_item_free(struct vc_stream *s, struct vc__stream_item *item)
+{
+    size_t size = sizeof *item + item->len;
+
+    vc__memory_give(vc__stream_account(s, size), item, size);
+}
+
+void
 vc__stream_drop(struct vc_stream *s)
 {
     while (!cds_list_empty(&s->inbox)) {
@@ -41,7 +49,7 @@ vc__stream_drop(struct vc_stream *s)
             cds_list_entry(s->inbox.next, struct vc__stream_item, node);
 
         cds_list_del(&m->node);
-        free(m);
+        vc__stream_item_free(s, m);
     }
     vc_reply_free(s->last);
     s->last = NULL;
@@ -155,9 +163,11 @@ vc__stream_expects(struct vc_stream *s, uint32_t len)
 }
 
 static struct vc__stream_item *
-message_new(const uint8_t *body, uint32_t len)
+message_new(const struct vc_stream *s, const uint8_t *body, uint32_t len)
 {
-    struct vc__stream_item *m = malloc(sizeof *m + len);
+    size_t size = sizeof(struct vc__stream_item) + len;
+    struct vc__stream_item *m =
+        vc__memory_take(vc__stream_account(s, size), size);
 
     if (m == NULL)
         return NULL;
@@ -184,7 +194,7 @@ bool
 vc__stream_message(struct vc_stream *s, const uint8_t *body, uint32_t len,
                    const char *loss)
 {
-    struct vc__stream_item *m = loss == NULL ? message_new(body, len) : NULL;
+    struct vc__stream_item *m = loss == NULL ? message_new(s, body, len) : NULL;
     enum vc__stream_action action;
     bool good;
 
@@ -194,7 +204,8 @@ vc__stream_message(struct vc_stream *s, const uint8_t *body, uint32_t len,
            (action == VC__STREAM_DO_IT &&
             vc__inflow_arrived(&s->in, vc__stream_cost(len)));
     if (!good || action == VC__STREAM_DO_NOTHING) {
-        free(m);
+        if (m != NULL)
+            vc__stream_item_free(s, m);
     } else if (m == NULL) {
         message_lost(s, loss != NULL ? loss : "out of memory");
     } else {
@@ -349,7 +360,7 @@ vc_stream_receive(struct vc_stream *s, void **message)
     }
     status = vc__stream_unpack(s, m, message);
     vc__stream_taken(s, m->len);
-    free(m);
+    vc__stream_item_free(s, m);
     if (status == VC_OK && s->interception != NULL)
         vc__interception_message(
             s->interception,

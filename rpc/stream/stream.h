@@ -26,6 +26,7 @@
 #include "rpc/stream/stream_state.h"
 #include "transport/core/engine.h"
 #include "transport/core/error.h"
+#include "transport/core/memory.h"
 
 struct vc__stream_ops {
     /* Gives a frame to the link, soon and in order. False: the call has ended,
@@ -72,8 +73,9 @@ struct vc_stream {
     const struct vc_message_type *sends, *receives;
     const char *method;
     uint64_t due;
-    uint64_t stall_us;  /* 0: its peer may take its time */
-    size_t memory;      /* of a message that is unpacked */
+    uint64_t stall_us;           /* 0: its peer may take its time */
+    size_t memory;               /* of a message that is unpacked */
+    struct vc__account *account; /* of long messages, packed; NULL: nobody's */
     uint32_t max_reply; /* bytes of one that the server sends; 0: any */
     bool of_server;
     bool began; /* the sender's: a message has been sent */
@@ -136,6 +138,18 @@ vc__stream_on(struct vc_stream *s, enum vc__stream_event event)
     s->state = step.next;
     return step.action;
 }
+
+/* Memory for a packed message, or what goes with it. Short ones are bounded by
+ * the window, and do not count. */
+#define VC__STREAM_COUNTED 16384u
+
+static inline struct vc__account *
+vc__stream_account(const struct vc_stream *s, size_t size)
+{
+    return size < VC__STREAM_COUNTED ? NULL : s->account;
+}
+
+void vc__stream_item_free(struct vc_stream *s, struct vc__stream_item *item);
 
 /* Something is otherwise than it was: for those who wait. Under the lock. */
 void vc__stream_changed(struct vc_stream *s);

@@ -145,7 +145,7 @@ item_give(struct vc_stream *s, struct vc__stream_item *item)
     void *message;
     bool good = vc__stream_unpack(s, item, &message) == VC_OK;
 
-    free(item);
+    vc__stream_item_free(s, item);
     if (!good) {
         spoil(s);
         return;

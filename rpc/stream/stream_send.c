@@ -20,6 +20,15 @@ struct stream_send {
     uint8_t body[]; /* metadata, message */
 };
 
+static void
+send_free(struct stream_send *ss)
+{
+    size_t size =
+        sizeof *ss + ss->send.frame.metadata_len + ss->send.frame.body_len;
+
+    vc__memory_give(vc__stream_account(ss->stream, size), ss, size);
+}
+
 /* Under the lock of the link. */
 static void
 send_done(struct vc__send *send, enum vc__send_end end)
@@ -38,7 +47,7 @@ send_done(struct vc__send *send, enum vc__send_end end)
         vc__engine_stir(s->engine); /* whoever pushes the link may do this */
         pthread_mutex_unlock(&s->lock);
     }
-    free(ss);
+    send_free(ss);
     vc__stream_put(s);
 }
 
@@ -46,7 +55,8 @@ static struct stream_send *
 send_new(struct vc_stream *s, enum vc__frame_type type, uint16_t before,
          uint32_t len)
 {
-    struct stream_send *ss = malloc(sizeof *ss + before + len);
+    size_t size = sizeof(struct stream_send) + before + len;
+    struct stream_send *ss = vc__memory_take(vc__stream_account(s, size), size);
 
     if (ss == NULL)
         return NULL;
@@ -66,8 +76,10 @@ send_new(struct vc_stream *s, enum vc__frame_type type, uint16_t before,
 static void
 send_drop(struct stream_send *ss)
 {
-    vc__stream_put(ss->stream);
-    free(ss);
+    struct vc_stream *s = ss->stream;
+
+    send_free(ss);
+    vc__stream_put(s);
 }
 
 bool

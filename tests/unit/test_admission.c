@@ -46,7 +46,7 @@ ask(struct vc__admission *a, uint64_t now, unsigned from)
     const char *text = NULL;
     uint32_t ms = 0;
 
-    if (vc__admission_take(a, now, s.addr, &ms, &text))
+    if (vc__admission_take(a, now, s.addr, false, &ms, &text))
         return 0;
     assert_non_null(text);
     assert_in_range(ms, 1, VC__ADMISSION_RETRY_MS);
@@ -362,6 +362,38 @@ rejects_are_counted_by_reason(void **state)
     free(a);
 }
 
+/* Few are let in while calls are shed, but for those who come back; and all
+ * once it is over. */
+static void
+few_connect_while_calls_are_shed(void **state)
+{
+    struct vc__admission *a = admission_new(loose);
+    struct source s = source(1);
+    unsigned in = 0;
+    const char *text;
+    uint32_t ms;
+
+    (void)state;
+    for (unsigned i = 0; i < 2 * VC__ADMISSION_SHEDDING; i++)
+        assert_int_equal(0, ask(a, T0, 1));
+    vc__admission_shed(a, T0);
+    for (unsigned i = 0; i < MANY / 2; i++)
+        in += ask(a, T0 + i, i) == 0;
+    assert_int_equal(VC__ADMISSION_SHEDDING, in);
+    assert_true(vc__admission_take(a, T0, s.addr, true, &ms, &text));
+
+    /* A second later, still, one more a tenth of a second. */
+    vc__admission_shed(a, T0 + SECOND);
+    in = 0;
+    for (unsigned i = 0; i < MANY / 2; i++)
+        in += ask(a, T0 + SECOND, i) == 0;
+    assert_int_equal(VC__ADMISSION_SHEDDING, in);
+    for (unsigned i = 0; i < 2 * VC__ADMISSION_SHEDDING; i++)
+        assert_int_equal(
+            0, ask(a, T0 + SECOND + VC__ADMISSION_SHEDDING_US + 1, 1));
+    free(a);
+}
+
 int
 main(void)
 {
@@ -384,6 +416,7 @@ main(void)
         cmocka_unit_test(another_seed_spreads_otherwise),
         cmocka_unit_test(no_client_starves_that_comes_when_it_is_told),
         cmocka_unit_test(rejects_are_counted_by_reason),
+        cmocka_unit_test(few_connect_while_calls_are_shed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

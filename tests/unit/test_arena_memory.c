@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * rpc/codec/arena.c: how much memory it takes. The file is included, so that its
- * aligned_alloc() can be counted and made to fail; test_arena.c has the tests
- * of the rest. */
+ * rpc/codec/arena.c: how much memory it takes. It is included, and what it takes
+ * that from, so that aligned_alloc() can be counted and made to fail;
+ * test_arena.c has the tests of the rest. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -32,6 +32,8 @@ counted_aligned_alloc(size_t align, size_t size)
 }
 
 #define aligned_alloc counted_aligned_alloc
+#include "transport/core/memory.c"
+/* The two in this order. */
 #include "rpc/codec/arena.c"
 #undef aligned_alloc
 

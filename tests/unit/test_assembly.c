@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,23 @@
 #define MAX 100000u
 
 static uint8_t body[MAX + 8];
+static struct vc__store store;
+static struct vc__account account;
+
+/* So many bytes may be taken. */
+static void
+allow(size_t max)
+{
+    vc__store_init(&store, max);
+    vc__account_init(&account, &store);
+}
+
+static size_t
+taken(void)
+{
+    assert_int_equal(atomic_load(&store.used), atomic_load(&account.used));
+    return atomic_load(&account.used);
+}
 
 /* The first frame, announcing total, with len bytes of it. */
 static struct vc__frame
@@ -51,24 +69,24 @@ static void
 parts_become_the_message_and_the_budget_comes_back(void **state)
 {
     struct vc__assembly a = {0};
-    size_t budget = 200000;
     struct vc__frame f;
 
     (void)state;
+    allow(200000);
     fill();
     f = first(60000, 20000);
-    assert_true(vc__assembly_begin(&a, &f, MAX, &budget));
+    assert_true(vc__assembly_begin(&a, &f, MAX, &account));
     f = part(20000, 30000, 0);
-    assert_int_equal(0, vc__assembly_add(&a, &f, &budget));
+    assert_int_equal(0, vc__assembly_add(&a, &f));
     f = part(50000, 10000, 1);
-    assert_int_equal(1, vc__assembly_add(&a, &f, &budget));
+    assert_int_equal(1, vc__assembly_add(&a, &f));
 
     assert_int_equal(VC__ASSEMBLY_KEPT, a.loss);
     assert_int_equal(60000, a.total);
     assert_memory_equal(body + 4, a.data, 60000);
-    assert_true(budget < 200000);
-    vc__assembly_end(&a, &budget);
-    assert_int_equal(200000, budget);
+    assert_int_equal(60000, taken());
+    vc__assembly_end(&a);
+    assert_int_equal(0, taken());
     assert_int_equal(0, a.total);
 }
 
@@ -76,31 +94,30 @@ static void
 lies_of_a_first_part_are_refused(void **state)
 {
     struct vc__assembly a = {0};
-    size_t budget = 200000;
     struct vc__frame f;
 
     (void)state;
+    allow(200000);
     f = first(100, 100); /* whole: needs no parts */
-    assert_false(vc__assembly_begin(&a, &f, MAX, &budget));
+    assert_false(vc__assembly_begin(&a, &f, MAX, &account));
     f = first(100, 200); /* more than announced */
-    assert_false(vc__assembly_begin(&a, &f, MAX, &budget));
+    assert_false(vc__assembly_begin(&a, &f, MAX, &account));
     f = first(0, 10);
-    assert_false(vc__assembly_begin(&a, &f, MAX, &budget));
+    assert_false(vc__assembly_begin(&a, &f, MAX, &account));
     f = first(100, 0); /* nothing but the length */
-    assert_false(vc__assembly_begin(&a, &f, MAX, &budget));
+    assert_false(vc__assembly_begin(&a, &f, MAX, &account));
     f.body_len = 3;
-    assert_false(vc__assembly_begin(&a, &f, MAX, &budget));
+    assert_false(vc__assembly_begin(&a, &f, MAX, &account));
     f = first(100, 10);
-    assert_true(vc__assembly_begin(&a, &f, MAX, &budget));
-    assert_false(vc__assembly_begin(&a, &f, MAX, &budget)); /* twice */
-    vc__assembly_end(&a, &budget);
+    assert_true(vc__assembly_begin(&a, &f, MAX, &account));
+    assert_false(vc__assembly_begin(&a, &f, MAX, &account)); /* twice */
+    vc__assembly_end(&a);
 }
 
 static void
 lies_of_a_further_part_are_refused(void **state)
 {
     struct vc__assembly a = {0};
-    size_t budget = 200000;
     struct vc__frame f = first(100, 10);
     struct vc__frame bad[] = {
         part(10, 91, 1), /* over the end */
@@ -114,50 +131,58 @@ lies_of_a_further_part_are_refused(void **state)
     struct vc__assembly idle = {0};
 
     (void)state;
-    assert_true(vc__assembly_begin(&a, &f, MAX, &budget));
+    allow(200000);
+    assert_true(vc__assembly_begin(&a, &f, MAX, &account));
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        assert_int_equal(-1, vc__assembly_add(&a, &bad[i], &budget));
-    assert_int_equal(-1, vc__assembly_add(&idle, &bad[0], &budget));
+        assert_int_equal(-1, vc__assembly_add(&a, &bad[i]));
+    assert_int_equal(-1, vc__assembly_add(&idle, &bad[0]));
     f = part(10, 90, 1);
-    assert_int_equal(1, vc__assembly_add(&a, &f, &budget));
-    vc__assembly_end(&a, &budget);
-    assert_int_equal(200000, budget);
+    assert_int_equal(1, vc__assembly_add(&a, &f));
+    vc__assembly_end(&a);
+    assert_int_equal(0, taken());
 }
 
 static void
 a_message_over_the_limit_is_counted_to_its_end_and_not_kept(void **state)
 {
     struct vc__assembly a = {0};
-    size_t budget = 200000;
     struct vc__frame f = first(90000, 1000);
 
     (void)state;
-    assert_true(vc__assembly_begin(&a, &f, 50000, &budget));
-    assert_int_equal(200000, budget);
+    allow(200000);
+    assert_true(vc__assembly_begin(&a, &f, 50000, &account));
+    assert_int_equal(0, taken());
     f = part(1000, 89000, 1);
-    assert_int_equal(1, vc__assembly_add(&a, &f, &budget));
+    assert_int_equal(1, vc__assembly_add(&a, &f));
     assert_int_equal(VC__ASSEMBLY_TOO_LONG, a.loss);
     assert_null(a.data);
-    vc__assembly_end(&a, &budget);
+    vc__assembly_end(&a);
 }
 
+/* Another takes its place. */
 static void
-a_message_over_the_budget_gives_back_what_it_had(void **state)
+a_message_that_loses_its_memory_is_counted_to_its_end(void **state)
 {
     struct vc__assembly a = {0};
-    size_t budget = 40000;
-    struct vc__frame f = first(90000, 1000);
+    struct vc__frame f = first(60000, 20000);
 
     (void)state;
-    assert_true(vc__assembly_begin(&a, &f, MAX, &budget));
-    f = part(1000, 50000, 0);
-    assert_int_equal(0, vc__assembly_add(&a, &f, &budget));
-    assert_int_equal(40000, budget);
-    f = part(51000, 39000, 1);
-    assert_int_equal(1, vc__assembly_add(&a, &f, &budget));
-    assert_int_equal(VC__ASSEMBLY_NO_BUDGET, a.loss);
-    vc__assembly_end(&a, &budget);
-    assert_int_equal(40000, budget);
+    allow(60000);
+    assert_true(vc__assembly_begin(&a, &f, MAX, &account));
+    assert_int_equal(60000, vc__assembly_holds(&a));
+    vc__assembly_lose(&a);
+    assert_int_equal(0, vc__assembly_holds(&a));
+    assert_int_equal(0, taken());
+    f = part(20000, 40000, 1);
+    assert_int_equal(1, vc__assembly_add(&a, &f));
+    assert_int_equal(VC__ASSEMBLY_NO_MEMORY, a.loss);
+    vc__assembly_end(&a);
+
+    /* Without an account there is no memory from the first part on. */
+    f = first(60000, 20000);
+    assert_true(vc__assembly_begin(&a, &f, MAX, NULL));
+    assert_int_equal(VC__ASSEMBLY_NO_MEMORY, a.loss);
+    vc__assembly_end(&a);
 }
 
 static void
@@ -165,23 +190,23 @@ metadata_are_kept_with_the_message_and_within_the_budget(void **state)
 {
     static const uint8_t metadata[500] = {1, 2, 3};
     struct vc__assembly a = {0};
-    size_t budget = 200000;
     struct vc__frame f = first(60000, 20000);
 
     (void)state;
+    allow(200000);
     f.metadata = metadata;
     f.metadata_len = sizeof metadata;
-    assert_true(vc__assembly_begin(&a, &f, MAX, &budget));
-    assert_true(budget <= 200000 - 20000 - sizeof metadata);
+    assert_true(vc__assembly_begin(&a, &f, MAX, &account));
+    assert_true(taken() >= 20000 + sizeof metadata);
     f = part(20000, 40000, 1);
     f.metadata = metadata + 1; /* of no meaning there */
     f.metadata_len = 10;
-    assert_int_equal(1, vc__assembly_add(&a, &f, &budget));
+    assert_int_equal(1, vc__assembly_add(&a, &f));
     assert_int_equal(vc__assembly_metadata(&a).len, sizeof metadata);
     assert_memory_equal(vc__assembly_metadata(&a).data, metadata,
                         sizeof metadata);
-    vc__assembly_end(&a, &budget);
-    assert_int_equal(200000, budget);
+    vc__assembly_end(&a);
+    assert_int_equal(0, taken());
     assert_int_equal(vc__assembly_metadata(&a).len, 0);
 }
 
@@ -194,40 +219,57 @@ a_message_that_is_not_kept_keeps_no_metadata(void **state)
         size_t budget;
         enum vc__assembly_loss loss;
     } table[] = {{50000, 200000, VC__ASSEMBLY_TOO_LONG},
-                 {MAX, 499, VC__ASSEMBLY_NO_BUDGET},
-                 {MAX, 600, VC__ASSEMBLY_NO_BUDGET},
-                 {MAX, 40000, VC__ASSEMBLY_NO_BUDGET}};
+                 {MAX, 499, VC__ASSEMBLY_NO_MEMORY},
+                 {MAX, 600, VC__ASSEMBLY_NO_MEMORY},
+                 {MAX, 40000, VC__ASSEMBLY_NO_MEMORY}};
 
     (void)state;
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         struct vc__assembly a = {0};
-        size_t budget = table[i].budget;
         struct vc__frame f = first(60000, 1000);
 
+        allow(table[i].budget);
         f.metadata = metadata;
         f.metadata_len = sizeof metadata;
-        assert_true(vc__assembly_begin(&a, &f, table[i].max, &budget));
+        assert_true(vc__assembly_begin(&a, &f, table[i].max, &account));
         f = part(1000, 59000, 1);
-        assert_int_equal(1, vc__assembly_add(&a, &f, &budget));
+        assert_int_equal(1, vc__assembly_add(&a, &f));
         assert_int_equal(table[i].loss, a.loss);
         assert_int_equal(vc__assembly_metadata(&a).len, 0);
-        assert_int_equal(table[i].budget, budget);
-        vc__assembly_end(&a, &budget);
-        assert_int_equal(table[i].budget, budget);
+        assert_int_equal(0, taken());
+        vc__assembly_end(&a);
+        assert_int_equal(0, taken());
     }
 }
 
+/* Pages that are resident, of this process. */
+static size_t
+resident(void)
+{
+    size_t all = 0, pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+
+    assert_non_null(f);
+    assert_int_equal(2, fscanf(f, "%zu %zu", &all, &pages));
+    fclose(f);
+    return pages;
+}
+
+/* It counts, but takes no memory. */
 static void
 an_announcement_alone_takes_little_memory(void **state)
 {
     struct vc__assembly a = {0};
-    size_t budget = (size_t)1 << 31;
     struct vc__frame f = first(1u << 30, 100);
+    size_t before = resident();
 
     (void)state;
-    assert_true(vc__assembly_begin(&a, &f, 1u << 30, &budget));
-    assert_true(((size_t)1 << 31) - budget <= 16384);
-    vc__assembly_end(&a, &budget);
+    allow((size_t)1 << 31);
+    assert_true(vc__assembly_begin(&a, &f, 1u << 30, &account));
+    assert_int_equal(1u << 30, taken());
+    assert_in_range(resident(), 0, before + 64);
+    vc__assembly_end(&a);
+    assert_int_equal(0, taken());
 }
 
 /* What a first part takes of a budget, and whether it is kept. */
@@ -240,36 +282,33 @@ a_first_part_takes_what_it_needs_to_the_byte(void **state)
         size_t budget, taken;
         enum vc__assembly_loss loss;
     } table[] = {
-        {60000, 16383, MAX, 0, 60000, 16384, VC__ASSEMBLY_KEPT},
-        {60000, 16384, MAX, 0, 60000, 16384, VC__ASSEMBLY_KEPT},
-        {60000, 16385, MAX, 0, 60000, 32768, VC__ASSEMBLY_KEPT},
-        {60000, 32769, MAX, 0, 60000, 60000, VC__ASSEMBLY_KEPT},
-        {60000, 32769, MAX, 0, 59999, 0, VC__ASSEMBLY_NO_BUDGET},
-        {100, 10, MAX, 0, 60000, 100, VC__ASSEMBLY_KEPT},
+        {60000, 100, MAX, 0, 60000, 60000, VC__ASSEMBLY_KEPT},
+        {60000, 59999, MAX, 0, 60000, 60000, VC__ASSEMBLY_KEPT},
+        {60000, 100, MAX, 0, 59999, 0, VC__ASSEMBLY_NO_MEMORY},
+        {90000, 100, MAX, 0, 90000, 90000, VC__ASSEMBLY_KEPT},
+        {90000, 100, MAX, 0, 89999, 0, VC__ASSEMBLY_NO_MEMORY},
         {100, 10, 100, 0, 100, 100, VC__ASSEMBLY_KEPT},
         {100, 10, 99, 0, 100, 0, VC__ASSEMBLY_TOO_LONG},
-        {100, 10, 100, 0, 99, 0, VC__ASSEMBLY_NO_BUDGET},
+        {100, 10, 100, 0, 99, 0, VC__ASSEMBLY_NO_MEMORY},
         {100, 10, 100, 500, 600, 600, VC__ASSEMBLY_KEPT},
-        {100, 10, 100, 500, 599, 0, VC__ASSEMBLY_NO_BUDGET},
-        {100, 10, 100, 500, 500, 0, VC__ASSEMBLY_NO_BUDGET},
-        {100, 10, 100, 500, 499, 0, VC__ASSEMBLY_NO_BUDGET},
+        {100, 10, 100, 500, 599, 0, VC__ASSEMBLY_NO_MEMORY},
+        {100, 10, 100, 500, 500, 0, VC__ASSEMBLY_NO_MEMORY},
+        {100, 10, 100, 500, 499, 0, VC__ASSEMBLY_NO_MEMORY},
     };
 
     (void)state;
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         struct vc__assembly a = {0};
-        size_t budget = table[i].budget;
         struct vc__frame f = first(table[i].total, table[i].len);
 
+        allow(table[i].budget);
         f.metadata = metadata;
         f.metadata_len = (uint16_t)table[i].metadata;
-        assert_true(vc__assembly_begin(&a, &f, table[i].max, &budget));
-        if (a.loss != table[i].loss ||
-            table[i].budget - budget != table[i].taken)
-            fail_msg("row %zu: loss %d, %zu bytes", i, (int)a.loss,
-                     table[i].budget - budget);
-        vc__assembly_end(&a, &budget);
-        assert_int_equal(table[i].budget, budget);
+        assert_true(vc__assembly_begin(&a, &f, table[i].max, &account));
+        if (a.loss != table[i].loss || taken() != table[i].taken)
+            fail_msg("row %zu: loss %d, %zu bytes", i, (int)a.loss, taken());
+        vc__assembly_end(&a);
+        assert_int_equal(0, taken());
     }
 }
 
@@ -282,7 +321,7 @@ main(void)
         cmocka_unit_test(lies_of_a_further_part_are_refused),
         cmocka_unit_test(
             a_message_over_the_limit_is_counted_to_its_end_and_not_kept),
-        cmocka_unit_test(a_message_over_the_budget_gives_back_what_it_had),
+        cmocka_unit_test(a_message_that_loses_its_memory_is_counted_to_its_end),
         cmocka_unit_test(
             metadata_are_kept_with_the_message_and_within_the_budget),
         cmocka_unit_test(a_message_that_is_not_kept_keeps_no_metadata),

@@ -2,11 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Parts of a long message put together. Nothing here trusts the peer: lengths
- * and offsets are checked against what was announced, and memory is taken
- * only for what has really come. */
+ * and offsets are checked against what was announced. */
 #include "transport/wire/assembly.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "transport/core/le.h"
@@ -14,103 +12,88 @@
 #define TOTAL_SIZE 4u
 
 static void
-metadata_drop(struct vc__assembly *a, size_t *budget)
+drop(struct vc__assembly *a)
 {
-    *budget += a->metadata_len;
-    free(a->metadata);
-    a->metadata = NULL;
+    vc__memory_give(a->account, a->metadata, a->metadata_len);
+    vc__memory_give(a->account, a->data, a->total);
+    a->metadata = a->data = NULL;
     a->metadata_len = 0;
 }
 
 static void
-lose(struct vc__assembly *a, enum vc__assembly_loss why, size_t *budget)
+lose(struct vc__assembly *a, enum vc__assembly_loss why)
 {
-    metadata_drop(a, budget);
-    *budget += a->room;
-    free(a->data);
-    a->data = NULL;
-    a->room = 0;
+    drop(a);
     a->loss = why;
 }
 
-/* Doubles the room until len more bytes fit. */
-static bool
-make_room(struct vc__assembly *a, uint32_t len, size_t *budget)
+void
+vc__assembly_lose(struct vc__assembly *a)
 {
-    uint64_t room = a->room > 0 ? a->room : 16384;
-    uint8_t *data;
-
-    if (len <= a->room - a->have)
-        return true;
-    while (room - a->have < len)
-        room *= 2;
-    if (room > a->total)
-        room = a->total;
-    if (room - a->room > *budget) {
-        lose(a, VC__ASSEMBLY_NO_BUDGET, budget);
-        return false;
-    }
-    data = realloc(a->data, room);
-    if (data == NULL) {
-        lose(a, VC__ASSEMBLY_NO_MEMORY, budget);
-        return false;
-    }
-    *budget -= room - a->room;
-    a->data = data;
-    a->room = (uint32_t)room;
-    return true;
+    if (a->loss == VC__ASSEMBLY_KEPT)
+        lose(a, VC__ASSEMBLY_NO_MEMORY);
 }
 
 static void
-metadata_keep(struct vc__assembly *a, const struct vc__frame *f, size_t *budget)
+room_take(struct vc__assembly *a, const struct vc__frame *f)
 {
-    if (a->loss != VC__ASSEMBLY_KEPT || f->metadata_len == 0)
-        return;
-    if (f->metadata_len > *budget) {
-        lose(a, VC__ASSEMBLY_NO_BUDGET, budget);
+    a->data = vc__memory_take(a->account, a->total);
+    if (a->data == NULL) {
+        lose(a, VC__ASSEMBLY_NO_MEMORY);
         return;
     }
-    a->metadata = malloc(f->metadata_len);
+    if (f->metadata_len == 0)
+        return;
+    a->metadata = vc__memory_take(a->account, f->metadata_len);
     if (a->metadata == NULL) {
-        lose(a, VC__ASSEMBLY_NO_MEMORY, budget);
+        lose(a, VC__ASSEMBLY_NO_MEMORY);
         return;
     }
     memcpy(a->metadata, f->metadata, f->metadata_len);
     a->metadata_len = f->metadata_len;
-    *budget -= f->metadata_len;
 }
 
 static void
-keep(struct vc__assembly *a, const uint8_t *part, uint32_t len, size_t *budget)
+keep(struct vc__assembly *a, const uint8_t *part, uint32_t len)
 {
-    if (a->loss == VC__ASSEMBLY_KEPT && make_room(a, len, budget))
+    if (a->data != NULL)
         memcpy(a->data + a->have, part, len);
     a->have += len;
 }
 
+uint32_t
+vc__assembly_announced(const struct vc__frame *f)
+{
+    uint32_t total;
+
+    if (f->body_len <= TOTAL_SIZE)
+        return 0;
+    total = vc__get32(f->body);
+    return f->body_len - TOTAL_SIZE >= total ? 0 : total;
+}
+
 bool
 vc__assembly_begin(struct vc__assembly *a, const struct vc__frame *f,
-                   uint32_t max, size_t *budget)
+                   uint32_t max, struct vc__account *account)
 {
-    uint32_t len;
+    uint32_t total = vc__assembly_announced(f);
 
-    if (a->total != 0 || f->body_len <= TOTAL_SIZE)
+    if (a->total != 0 || total == 0)
         return false;
-    len = f->body_len - TOTAL_SIZE;
-    a->total = vc__get32(f->body);
-    if (len >= a->total) {
-        a->total = 0;
-        return false;
-    }
-    a->loss = a->total > max ? VC__ASSEMBLY_TOO_LONG : VC__ASSEMBLY_KEPT;
-    metadata_keep(a, f, budget);
-    keep(a, f->body + TOTAL_SIZE, len, budget);
+    a->total = total;
+    a->account = account;
+    if (total > max)
+        a->loss = VC__ASSEMBLY_TOO_LONG;
+    else if (account == NULL)
+        a->loss = VC__ASSEMBLY_NO_MEMORY;
+    else
+        room_take(a, f);
+    keep(a, f->body + TOTAL_SIZE, f->body_len - TOTAL_SIZE);
     return true;
 }
 
 int
-vc__assembly_add(struct vc__assembly *a, const struct vc__frame *f,
-                 size_t *budget)
+vc__assembly_add(struct vc__assembly *a, const struct vc__frame *f)
 {
     bool last = !(f->flags & VC__FRAME_MORE);
 
@@ -119,15 +102,13 @@ vc__assembly_add(struct vc__assembly *a, const struct vc__frame *f,
         return -1;
     if (last != (f->body_len == a->total - a->have))
         return -1;
-    keep(a, f->body, f->body_len, budget);
+    keep(a, f->body, f->body_len);
     return last ? 1 : 0;
 }
 
 void
-vc__assembly_end(struct vc__assembly *a, size_t *budget)
+vc__assembly_end(struct vc__assembly *a)
 {
-    metadata_drop(a, budget);
-    *budget += a->room;
-    free(a->data);
+    drop(a);
     memset(a, 0, sizeof *a);
 }

@@ -1,0 +1,328 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Clients that take more than they are due, against a pool_server: run
+ *     hogs TARGET streams|endless|half
+ * and it prints what another client's quick calls take alone, and beside one
+ * client with 300 streams that it does not read, or 300 calls to a handler that
+ * does not end, or one that was halted with 1,000 long requests under way; or
+ *     hogs TARGET memory CLIENTS
+ * and it prints what becomes of 200 requests of 4 MiB of so many clients at
+ * once, and of the server's memory. */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <verbcall/async.h>
+
+#include "bench.vc.h"
+#include "bench/bench.h"
+#include "examples/kv/number.h"
+
+#define STREAMS     300u
+#define ENDLESS     300u
+#define ENDLESS_US  20000000u
+#define HALF        1000u
+#define HALF_BYTES  (1u << 20)
+#define A_SESSION   250u /* calls of a channel: a session has 256 slots */
+#define CHANNELS    4u
+#define CALLS       4000u
+#define REQUESTS    200u
+#define BYTES       ((4u << 20) - 100u)
+#define HANDLER_US  900000u
+#define PATIENCE_MS 60000u
+#define HOGS_MOST   20u
+#define SETTLE_US   700000u
+#define MIB         1048576.0
+
+/* Of all processes, which are forked before there is a runtime. */
+static struct shared {
+    atomic_uint ready;
+    atomic_bool begin, end;
+    atomic_uint good, shed, other;
+} * shared;
+
+struct client {
+    struct vc_runtime *runtime;
+    struct vc_channel *channels[CHANNELS];
+};
+
+static int
+failed(const char *what)
+{
+    fprintf(stderr, "hogs: %s: %s\n", what, vc_error());
+    return 1;
+}
+
+static bool
+client_open(struct client *c, const char *target, unsigned channels)
+{
+    memset(c, 0, sizeof *c);
+    if (vc_runtime_new(NULL, &c->runtime) != VC_OK ||
+        vc_runtime_start(c->runtime, 1) != VC_OK)
+        return false;
+    for (unsigned i = 0; i < channels; i++)
+        if (vc_channel_open(c->runtime, target, NULL, &c->channels[i]) != VC_OK)
+            return false;
+    return true;
+}
+
+static void
+client_close(struct client *c)
+{
+    for (unsigned i = 0; i < CHANNELS; i++)
+        vc_channel_close(c->channels[i]);
+    vc_runtime_free(c->runtime);
+}
+
+/* --- who takes too much ---------------------------------------------------- */
+
+static void
+count(enum vc_status status, void *reply, void *arg)
+{
+    (void)arg;
+    if (status == VC_OK)
+        atomic_fetch_add(&shared->good, 1);
+    else if (status == VC_RESOURCE_EXHAUSTED &&
+             vc_error_outcome() == VC_OUTCOME_NOT_EXECUTED)
+        atomic_fetch_add(&shared->shed, 1);
+    else
+        atomic_fetch_add(&shared->other, 1);
+    if (status != VC_OK && atomic_load(&shared->other) == 1)
+        fprintf(stderr, "hogs: %s\n", vc_error());
+    vc_reply_free(reply);
+}
+
+static enum vc_status
+stream_open(struct vc_channel *channel)
+{
+    Bench__FlowRequest request = BENCH__FLOW_REQUEST__INIT;
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+    struct vc_stream *stream; /* the process ends with it */
+
+    request.messages = 100000;
+    request.bytes = 1000;
+    opts.timeout_ms = VC_NO_DEADLINE;
+    return bench_flow_down(channel, &request, &opts, &stream);
+}
+
+static enum vc_status
+wait_begin(struct vc_channel *channel, uint32_t us, void *data, size_t len)
+{
+    Bench__LoadRequest request = BENCH__LOAD_REQUEST__INIT;
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+
+    opts.timeout_ms = PATIENCE_MS;
+    request.us = us;
+    request.data.data = data;
+    request.data.len = len;
+    return bench_load_wait_async(channel, &request, &opts, count, NULL, NULL);
+}
+
+static void
+await_end(void)
+{
+    while (!atomic_load(&shared->end))
+        usleep(10000);
+}
+
+static int
+hog(const char *target, const char *what)
+{
+    static uint8_t data[HALF_BYTES];
+    enum vc_status status = VC_OK;
+    struct client c;
+    bool streams = strcmp(what, "streams") == 0,
+         half = strcmp(what, "half") == 0;
+    unsigned n = streams ? STREAMS : half ? HALF : ENDLESS;
+
+    while (!atomic_load(&shared->begin) && !atomic_load(&shared->end))
+        usleep(1000);
+    if (!client_open(&c, target, CHANNELS))
+        return failed("no hog");
+    for (unsigned i = 0; i < n && status == VC_OK; i++) {
+        struct vc_channel *channel = c.channels[i / A_SESSION];
+
+        status = streams ? stream_open(channel)
+                 : half  ? wait_begin(channel, 1, data, sizeof data)
+                         : wait_begin(channel, ENDLESS_US, NULL, 0);
+    }
+    if (status != VC_OK)
+        return failed("a hog's call");
+    atomic_fetch_add(&shared->ready, 1);
+    await_end();
+    return 0;
+}
+
+/* --- beside one --------------------------------------------------------- */
+
+/* The 99th percentile of quick calls; those that failed in *bad. */
+static double
+quick_p99(struct client *c, unsigned *bad)
+{
+    static double us[CALLS];
+    Bench__Payload request = BENCH__PAYLOAD__INIT, *reply;
+    uint8_t data[64] = {0};
+
+    request.data.data = data;
+    request.data.len = sizeof data;
+    *bad = 0;
+    for (unsigned i = 0; i < CALLS; i++) {
+        double began = now_us();
+
+        if (bench_echo_call(c->channels[0], &request, NULL, &reply) == VC_OK)
+            vc_reply_free(reply);
+        else
+            ++*bad;
+        us[i] = now_us() - began;
+    }
+    median(us, CALLS);
+    return us[CALLS - CALLS / 100];
+}
+
+static int
+beside(const char *target, const char *what)
+{
+    pid_t pid = fork();
+    double alone, besides;
+    unsigned bad[2];
+    struct client c;
+
+    if (pid == 0)
+        _exit(hog(target, what));
+    if (!client_open(&c, target, 1))
+        return failed("no client");
+    quick_p99(&c, &bad[0]);
+    alone = quick_p99(&c, &bad[0]);
+    atomic_store(&shared->begin, true);
+    if (strcmp(what, "half") == 0) {
+        usleep(SETTLE_US);
+        kill(pid, SIGSTOP); /* wherever it is: most are under way */
+    } else {
+        for (unsigned i = 0; i < 10000 && atomic_load(&shared->ready) == 0; i++)
+            usleep(1000);
+        usleep(SETTLE_US);
+    }
+    besides = quick_p99(&c, &bad[1]);
+    printf("beside_%s_alone_p99_us %.0f\n", what, alone);
+    printf("beside_%s_p99_us %.0f\n", what, besides);
+    printf("beside_%s_p99_over_alone %.2f\n", what, besides / alone);
+    printf("beside_%s_failed %u\n", what, bad[0] + bad[1]);
+    atomic_store(&shared->end, true);
+    kill(pid, SIGKILL); /* its calls would not end */
+    waitpid(pid, NULL, 0);
+    client_close(&c);
+    return 0;
+}
+
+/* --- memory ------------------------------------------------------------------ */
+
+static int
+flood(const char *target, unsigned n)
+{
+    static uint8_t data[BYTES];
+    struct client c;
+
+    if (!client_open(&c, target, 1) ||
+        vc_channel_connect(c.channels[0], &bench_load_service) != VC_OK)
+        return failed("no client");
+    atomic_fetch_add(&shared->ready, 1);
+    while (!atomic_load(&shared->begin))
+        usleep(1000);
+    for (unsigned i = 0; i < n; i++)
+        if (wait_begin(c.channels[0], HANDLER_US, data, sizeof data) != VC_OK)
+            atomic_fetch_add(&shared->other, 1);
+    await_end();
+    client_close(&c);
+    return 0;
+}
+
+static bool
+server_memory(struct client *c, double *now, double *peak)
+{
+    Bench__Payload request = BENCH__PAYLOAD__INIT;
+    Bench__MemoryReply *reply;
+
+    if (bench_host_memory(c->channels[0], &request, NULL, &reply) != VC_OK)
+        return false;
+    *now = (double)reply->resident / MIB;
+    *peak = (double)reply->peak / MIB;
+    vc_reply_free(reply);
+    return true;
+}
+
+static unsigned
+ended(void)
+{
+    return atomic_load(&shared->good) + atomic_load(&shared->shed) +
+           atomic_load(&shared->other);
+}
+
+static int
+memory(const char *target, unsigned clients)
+{
+    double before, after, peak, began;
+    struct client c;
+    int bad = 0;
+
+    for (unsigned i = 0; i < clients; i++)
+        if (fork() == 0)
+            _exit(flood(target, REQUESTS / clients));
+    if (!client_open(&c, target, 1))
+        return failed("no client");
+    while (atomic_load(&shared->ready) < clients)
+        usleep(1000);
+    if (!server_memory(&c, &before, &peak))
+        return failed("the server's memory");
+    began = now_us();
+    atomic_store(&shared->begin, true);
+    while (ended() < REQUESTS && now_us() - began < 2e3 * PATIENCE_MS)
+        usleep(1000);
+    printf("memory_%u_clients_seconds %.1f\n", clients,
+           (now_us() - began) / 1e6);
+    usleep(5000000);
+    if (!server_memory(&c, &after, &peak))
+        return failed("the server's memory");
+    printf("memory_%u_clients_ok %u\n", clients, atomic_load(&shared->good));
+    printf("memory_%u_clients_shed %u\n", clients, atomic_load(&shared->shed));
+    printf("memory_%u_clients_other %u\n", clients,
+           REQUESTS - atomic_load(&shared->good) - atomic_load(&shared->shed));
+    printf("memory_%u_clients_before_mib %.0f\n", clients, before);
+    printf("memory_%u_clients_peak_mib %.0f\n", clients, peak);
+    printf("memory_%u_clients_left_mib %.1f\n", clients, after - before);
+    atomic_store(&shared->end, true);
+    for (unsigned i = 0; i < clients; i++) {
+        int status;
+
+        if (wait(&status) < 0 || status != 0)
+            bad = 1;
+    }
+    client_close(&c);
+    return bad;
+}
+
+int
+main(int argc, char **argv)
+{
+    uint64_t clients;
+
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE,
+                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        return failed("mmap");
+    if (argc == 3 &&
+        (strcmp(argv[2], "streams") == 0 || strcmp(argv[2], "endless") == 0 ||
+         strcmp(argv[2], "half") == 0))
+        return beside(argv[1], argv[2]);
+    if (argc == 4 && strcmp(argv[2], "memory") == 0 &&
+        number_parse(argv[3], 1, HOGS_MOST, &clients))
+        return memory(argv[1], (unsigned)clients);
+    fprintf(stderr, "usage: hogs TARGET streams|endless|half\n"
+                    "       hogs TARGET memory CLIENTS\n");
+    return 2;
+}

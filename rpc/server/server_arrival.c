@@ -1,0 +1,138 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See rpc/server/server_arrival.h. */
+#include "rpc/server/server_arrival.h"
+
+#include <stdlib.h>
+
+#include "rpc/server/server_counts.h"
+#include "rpc/server/server_deadline.h"
+#include "rpc/server/server_link.h"
+
+/* Without a part for so long it gives its memory to others that want some. */
+#define STALLED_US 5000000u
+
+static struct vc__server_part *
+part_of(const struct vc__server_session *s)
+{
+    return s->peer->part;
+}
+
+/* What the assembly holds has changed from this. */
+static void
+holds_since(struct vc__server_part *part, const struct vc__server_arrival *a,
+            size_t before)
+{
+    part->arriving += vc__assembly_holds(&a->assembly) - before;
+    vc__server_count_arriving(part);
+}
+
+void
+vc__server_arrival_unreserve(struct vc__server_arrival *a)
+{
+    if (a->reserved > 0)
+        vc__memory_discount(a->assembly.account, a->reserved);
+    a->reserved = 0;
+}
+
+static void
+lose(struct vc__server_part *part, struct vc__server_arrival *a)
+{
+    size_t before = vc__assembly_holds(&a->assembly);
+
+    vc__server_arrival_unreserve(a);
+    vc__assembly_lose(&a->assembly);
+    holds_since(part, a, before);
+}
+
+/* Those that stand still. */
+static void
+stalled_lose(struct vc__server_part *part, uint64_t now)
+{
+    while (!cds_list_empty(&part->arrivals)) {
+        struct vc__server_arrival *a = cds_list_entry(
+            part->arrivals.next, struct vc__server_arrival, node);
+
+        if (now - a->came < STALLED_US && now < a->due)
+            break;
+        cds_list_del_init(&a->node);
+        lose(part, a);
+    }
+}
+
+/* Sets memory aside. NULL: there is none. */
+static struct vc__account *
+account_for(struct vc__server_session *s, struct vc__server_arrival *a,
+            size_t bytes)
+{
+    struct vc__account *account = &s->peer->account;
+
+    if (!vc__memory_reserve(account, 2 * bytes)) {
+        stalled_lose(part_of(s), a->came);
+        if (!vc__memory_reserve(account, 2 * bytes))
+            return NULL;
+    }
+    vc__memory_discount(account, bytes); /* the assembly takes them itself */
+    a->reserved = bytes;
+    return account;
+}
+
+bool
+vc__server_arrival_begin(struct vc__server_session *s,
+                         struct vc__server_slot *slot,
+                         const struct vc__frame *f, uint32_t max)
+{
+    struct vc__server_arrival *a = calloc(1, sizeof *a);
+    uint32_t bytes = vc__assembly_announced(f);
+    struct vc__account *account = NULL;
+    bool good;
+
+    if (a == NULL)
+        return false;
+    a->came = vc__now();
+    a->due = vc__server_due(part_of(s), f->deadline);
+    a->method = f->method;
+    a->kind = f->flags & VC__FRAME_STREAMS;
+    slot->arrival = a;
+    if (bytes > 0 && bytes <= max)
+        account = account_for(s, a, bytes);
+    good = vc__assembly_begin(&a->assembly, f, max, account);
+    cds_list_add_tail(&a->node, &part_of(s)->arrivals);
+    holds_since(part_of(s), a, 0);
+    return good || vc__server_breach(s->link, "a first part that is none");
+}
+
+int
+vc__server_arrival_add(struct vc__server_session *s,
+                       struct vc__server_arrival *a, const struct vc__frame *f)
+{
+    a->came = vc__now();
+    cds_list_del(&a->node);
+    cds_list_add_tail(&a->node, &part_of(s)->arrivals);
+    return vc__assembly_add(&a->assembly, f);
+}
+
+void
+vc__server_arrival_free(struct vc__server_peer *peer,
+                        struct vc__server_arrival *a)
+{
+    size_t before = vc__assembly_holds(&a->assembly);
+
+    vc__server_arrival_unreserve(a);
+    cds_list_del(&a->node);
+    vc__assembly_end(&a->assembly);
+    holds_since(peer->part, a, before);
+    vc__trimmer_note(&peer->part->trimmer);
+    free(a);
+}
+
+void
+vc__server_arrival_drop(struct vc__server_session *s,
+                        struct vc__server_slot *slot)
+{
+    if (slot->arrival == NULL)
+        return;
+    vc__server_arrival_free(s->peer, slot->arrival);
+    slot->arrival = NULL;
+}

@@ -1,0 +1,204 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Memory within a limit: nobody gets more than there is, a newcomer finds some,
+ * and what was given back is gone. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "transport/core/clock.h"
+#include "transport/core/memory.h"
+
+#define MIB   ((size_t)1 << 20)
+#define LARGE (4 * MIB)
+#define SMALL 1000u
+#define MANY  64u
+
+static struct vc__store store;
+static struct vc__account one, other;
+
+static void
+open_with(size_t max)
+{
+    vc__store_init(&store, max);
+    vc__account_init(&one, &store);
+    vc__account_init(&other, &store);
+}
+
+static void
+close_empty(void)
+{
+    assert_int_equal(0, atomic_load(&store.used));
+    assert_int_equal(0, atomic_load(&one.used));
+    assert_int_equal(0, atomic_load(&other.used));
+    vc__store_fini(&store);
+}
+
+static size_t
+resident(void)
+{
+    size_t all = 0, pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+
+    assert_non_null(f);
+    assert_int_equal(2, fscanf(f, "%zu %zu", &all, &pages));
+    fclose(f);
+    return pages * 4096;
+}
+
+static void
+nobody_takes_more_than_there_is(void **state)
+{
+    static const size_t sizes[] = {1, SMALL, 65535, 65536, LARGE};
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        void *a, *b;
+
+        open_with(2 * sizes[i]);
+        a = vc__memory_take(&one, sizes[i]);
+        assert_non_null(a);
+        assert_int_equal(0, (uintptr_t)a % VC__MEMORY_ALIGN);
+        memset(a, 1, sizes[i]);
+        assert_null(vc__memory_take(&other, sizes[i] + 1));
+        assert_false(vc__store_is_full(&store));
+        b = vc__memory_take(&other, sizes[i]);
+        assert_non_null(b);
+        memset(b, 2, sizes[i]);
+        assert_true(vc__store_is_full(&store));
+        assert_null(vc__memory_take(&one, 1));
+        assert_false(vc__memory_count(&one, 1));
+        vc__memory_give(&one, a, sizes[i]);
+        vc__memory_give(&other, b, sizes[i]);
+        close_empty();
+    }
+    open_with(LARGE);
+    assert_null(vc__memory_take(&one, SIZE_MAX));
+    vc__memory_give(&one, NULL, LARGE);
+    close_empty();
+}
+
+/* Which nobody has an account of. */
+static void
+without_an_account_there_is_no_limit(void **state)
+{
+    void *p = vc__memory_take(NULL, LARGE);
+
+    (void)state;
+    assert_non_null(p);
+    memset(p, 1, LARGE);
+    vc__memory_give(NULL, p, LARGE);
+    assert_null(vc__memory_take(NULL, SIZE_MAX));
+}
+
+/* A quarter is left to what has begun; and of the rest one leaves an eighth to
+ * the next, which can go on to its own eighth. */
+static void
+a_newcomer_finds_some(void **state)
+{
+    size_t got[2] = {0, 0};
+
+    (void)state;
+    open_with(256 * MIB);
+    while (vc__memory_reserve(&one, MIB))
+        got[0] += MIB;
+    assert_in_range(got[0], 167 * MIB, 168 * MIB);
+    while (vc__memory_reserve(&other, MIB))
+        got[1] += MIB;
+    assert_in_range(got[1], 20 * MIB, 21 * MIB);
+    assert_false(vc__memory_reserve(&one, MIB));
+    assert_true(vc__memory_count(&one, 60 * MIB)); /* it has begun */
+    vc__memory_discount(&one, got[0] + 60 * MIB);
+    assert_true(vc__memory_reserve(&other, MIB));
+    vc__memory_discount(&other, got[1] + MIB);
+
+    /* The first of an account need not leave any. */
+    assert_true(vc__memory_reserve(&one, 192 * MIB));
+    assert_false(vc__memory_reserve(&other, MIB));
+    vc__memory_discount(&one, 192 * MIB);
+    assert_false(vc__memory_reserve(&one, 192 * MIB + 1));
+    close_empty();
+}
+
+static void
+what_was_given_back_is_kept_for_a_second(void **state)
+{
+    static void *blocks[MANY];
+    size_t before = resident(), kept;
+    void *again;
+
+    (void)state;
+    open_with(MANY * LARGE);
+    for (unsigned i = 0; i < MANY; i++) {
+        blocks[i] = vc__memory_take(&one, LARGE);
+        assert_non_null(blocks[i]);
+        memset(blocks[i], 1, LARGE);
+    }
+    assert_true(resident() >= before + MANY * LARGE);
+    for (unsigned i = 0; i < MANY; i++)
+        vc__memory_give(&one, blocks[i], LARGE);
+    assert_in_range(atomic_load(&store.kept), 2 * LARGE, 32 * MIB);
+    assert_in_range(resident(), 0, before + 33 * MIB);
+
+    /* One that fits is used again, one that is far too large is not. */
+    kept = atomic_load(&store.kept);
+    again = vc__memory_take(&one, LARGE - 65536);
+    assert_true(atomic_load(&store.kept) < kept);
+    vc__memory_give(&one, again, LARGE - 65536);
+    again = vc__memory_take(&one, LARGE / 4);
+    assert_int_equal(kept, atomic_load(&store.kept));
+    vc__memory_give(&one, again, LARGE / 4);
+
+    assert_true(vc__store_trim(&store, vc__now()));
+    assert_false(vc__store_trim(&store, vc__now() + VC__MEMORY_KEEP_US));
+    assert_int_equal(0, atomic_load(&store.kept));
+    assert_in_range(resident(), 0, before + MIB);
+    close_empty();
+}
+
+static void
+a_trimmer_trims_a_second_later(void **state)
+{
+    struct vc__trimmer trimmer;
+    struct vc__timers timers;
+    void *p;
+
+    (void)state;
+    open_with(64 * LARGE);
+    vc__timers_init(&timers);
+    vc__trimmer_init(&trimmer, &store, &timers);
+    vc__trimmer_note(&trimmer);
+    assert_int_equal(UINT64_MAX, vc__timers_next(&timers)); /* nothing to do */
+    p = vc__memory_take(&one, LARGE);
+    vc__memory_give(&one, p, LARGE);
+    vc__trimmer_note(&trimmer);
+    assert_in_range(vc__timers_next(&timers), vc__now() + 900000,
+                    vc__now() + VC__MEMORY_KEEP_US);
+    vc__timers_run(&timers, vc__now() + VC__MEMORY_KEEP_US);
+    assert_true(vc__timer_running(&trimmer.timer)); /* not by vc__now() yet */
+    vc__trimmer_stop(&trimmer);
+    vc__trimmer_note(&trimmer);
+    assert_int_equal(UINT64_MAX, vc__timers_next(&timers));
+    vc__timers_fini(&timers);
+    close_empty();
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nobody_takes_more_than_there_is),
+        cmocka_unit_test(without_an_account_there_is_no_limit),
+        cmocka_unit_test(a_newcomer_finds_some),
+        cmocka_unit_test(what_was_given_back_is_kept_for_a_second),
+        cmocka_unit_test(a_trimmer_trims_a_second_later),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

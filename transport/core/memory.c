@@ -1,0 +1,267 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See transport/core/memory.h. */
+#include "transport/core/memory.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include <urcu/compiler.h>
+
+#include "transport/core/clock.h"
+
+/* From here on a block is the system's. */
+#define LARGE 65536u
+/* Kept blocks, together: at most that much, and that part of the store. */
+#define KEPT_MAX  ((size_t)32 << 20)
+#define KEPT_PART 8
+/* A block serves a request for half of it and more. */
+#define FITS 2
+/* See vc__memory_reserve(). */
+#define SHARE 7
+
+/* In front of a large block. */
+struct vc__block {
+    _Alignas(64) struct vc__block *next; /* while nobody uses it */
+    size_t size;                         /* this included */
+    uint64_t given;
+};
+
+/* --- counting ------------------------------------------------------------ */
+
+/* Relaxed: only the number counts. */
+static bool
+used_add(atomic_size_t *used, size_t size, size_t max)
+{
+    size_t before = atomic_fetch_add_explicit(used, size, memory_order_relaxed);
+
+    if (before <= max && size <= max - before)
+        return true;
+    atomic_fetch_sub_explicit(used, size, memory_order_relaxed);
+    return false;
+}
+
+bool
+vc__memory_count(struct vc__account *account, size_t size)
+{
+    if (!used_add(&account->store->used, size, account->store->max))
+        return false;
+    atomic_fetch_add_explicit(&account->used, size, memory_order_relaxed);
+    return true;
+}
+
+void
+vc__memory_discount(struct vc__account *account, size_t size)
+{
+    atomic_fetch_sub_explicit(&account->used, size, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&account->store->used, size,
+                              memory_order_relaxed);
+}
+
+bool
+vc__memory_reserve(struct vc__account *account, size_t size)
+{
+    size_t max = account->store->max - account->store->max / 4;
+    size_t used =
+        atomic_load_explicit(&account->store->used, memory_order_relaxed);
+    size_t own = atomic_load_explicit(&account->used, memory_order_relaxed);
+
+    if (used > max || size > max - used ||
+        (own > 0 && own + size > SHARE * (max - used - size)))
+        return false;
+    return vc__memory_count(account, size);
+}
+
+/* --- blocks -------------------------------------------------------------- */
+
+static struct vc__block *
+block_new(size_t size)
+{
+    struct vc__block *b = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (b == MAP_FAILED)
+        return NULL;
+    b->size = size;
+    return b;
+}
+
+static void
+block_free(struct vc__block *b)
+{
+    munmap(b, b->size);
+}
+
+/* Under the lock: takes one out of the list. */
+static struct vc__block *
+block_unlink(struct vc__store *store, struct vc__block **at)
+{
+    struct vc__block *b = *at;
+
+    *at = b->next;
+    atomic_fetch_sub_explicit(&store->kept, b->size, memory_order_relaxed);
+    return b;
+}
+
+/* One of those that are kept, or NULL. */
+static struct vc__block *
+kept_take(struct vc__store *store, size_t size)
+{
+    struct vc__block **at = &store->blocks, *b = NULL;
+
+    if (atomic_load_explicit(&store->kept, memory_order_relaxed) < size)
+        return NULL;
+    pthread_mutex_lock(&store->lock);
+    while (*at != NULL && ((*at)->size < size || (*at)->size / FITS > size))
+        at = &(*at)->next;
+    if (*at != NULL)
+        b = block_unlink(store, at);
+    pthread_mutex_unlock(&store->lock);
+    return b;
+}
+
+/* False: enough are kept. */
+static bool
+kept_give(struct vc__store *store, struct vc__block *b)
+{
+    size_t max =
+        store->max / KEPT_PART < KEPT_MAX ? store->max / KEPT_PART : KEPT_MAX;
+    bool keep;
+
+    b->given = vc__now();
+    pthread_mutex_lock(&store->lock);
+    keep = atomic_load_explicit(&store->kept, memory_order_relaxed) + b->size <=
+           max;
+    if (keep) {
+        b->next = store->blocks;
+        store->blocks = b;
+        atomic_fetch_add_explicit(&store->kept, b->size, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&store->lock);
+    return keep;
+}
+
+bool
+vc__store_trim(struct vc__store *store, uint64_t now)
+{
+    struct vc__block **at = &store->blocks, *old;
+    bool left;
+
+    pthread_mutex_lock(&store->lock);
+    while (*at != NULL && now - (*at)->given < VC__MEMORY_KEEP_US)
+        at = &(*at)->next;
+    left = *at != store->blocks;
+    old = *at; /* and all behind it are older */
+    *at = NULL;
+    for (struct vc__block *b = old; b != NULL; b = b->next)
+        atomic_fetch_sub_explicit(&store->kept, b->size, memory_order_relaxed);
+    pthread_mutex_unlock(&store->lock);
+    while (old != NULL) {
+        struct vc__block *next = old->next;
+
+        block_free(old);
+        old = next;
+    }
+    return left;
+}
+
+static void
+on_trim(struct vc__timer *timer)
+{
+    struct vc__trimmer *t = caa_container_of(timer, struct vc__trimmer, timer);
+
+    if (vc__store_trim(t->store, vc__now()))
+        vc__trimmer_start(t);
+}
+
+/* Without memory for the timer they stay until the next time. */
+void
+vc__trimmer_start(struct vc__trimmer *t)
+{
+    if (!t->stopped)
+        vc__timer_start(t->timers, &t->timer, vc__now() + VC__MEMORY_KEEP_US,
+                        on_trim);
+}
+
+void
+vc__trimmer_stop(struct vc__trimmer *t)
+{
+    t->stopped = true;
+    vc__timer_stop(t->timers, &t->timer);
+}
+
+void
+vc__store_init(struct vc__store *store, size_t max)
+{
+    store->max = max;
+    atomic_init(&store->used, 0);
+    atomic_init(&store->kept, 0);
+    pthread_mutex_init(&store->lock, NULL);
+    store->blocks = NULL;
+}
+
+void
+vc__store_fini(struct vc__store *store)
+{
+    while (store->blocks != NULL)
+        block_free(block_unlink(store, &store->blocks));
+    pthread_mutex_destroy(&store->lock);
+}
+
+/* --- taking and giving --------------------------------------------------- */
+
+static void *
+small_take(size_t size)
+{
+    size_t rounded =
+        (size + VC__MEMORY_ALIGN - 1) / VC__MEMORY_ALIGN * VC__MEMORY_ALIGN;
+
+    return rounded < size ? NULL : aligned_alloc(VC__MEMORY_ALIGN, rounded);
+}
+
+static void *
+large_take(struct vc__store *store, size_t size)
+{
+    size_t whole =
+        (size + sizeof(struct vc__block) + LARGE - 1) / LARGE * LARGE;
+    struct vc__block *b;
+
+    if (whole < size)
+        return NULL;
+    b = kept_take(store, whole);
+    if (b == NULL)
+        b = block_new(whole);
+    return b == NULL ? NULL : b + 1;
+}
+
+void *
+vc__memory_take(struct vc__account *account, size_t size)
+{
+    void *p;
+
+    if (account == NULL)
+        return small_take(size);
+    if (!vc__memory_count(account, size))
+        return NULL;
+    p = size < LARGE ? small_take(size) : large_take(account->store, size);
+    if (p == NULL)
+        vc__memory_discount(account, size);
+    return p;
+}
+
+void
+vc__memory_give(struct vc__account *account, void *memory, size_t size)
+{
+    struct vc__block *b = (struct vc__block *)memory - 1;
+
+    if (account == NULL || memory == NULL) {
+        free(memory);
+        return;
+    }
+    vc__memory_discount(account, size);
+    if (size < LARGE)
+        free(memory);
+    else if (!kept_give(account->store, b))
+        block_free(b);
+}
