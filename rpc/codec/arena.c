@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Allocates by moving a pointer through a chunk; when the chunk is full a
- * bigger one is taken. Nothing is given back piece by piece: what protobuf-c
+ * bigger one is taken, and for a large piece one of its own. Nothing is given back piece by piece: what protobuf-c
  * frees while it merges or fails stays taken, and counts, until the reset. */
 #include "rpc/codec/arena.h"
 
@@ -71,29 +71,48 @@ arena_enter(struct vc__arena *a, struct vc__arena_chunk *c)
     arena_limit(a);
 }
 
-/* Of a chunk that is larger than what it is needed for. */
+/* Of a chunk that several pieces share. */
 #define CHUNK_MAX ((size_t)1 << 20)
+
+static void
+next_double(struct vc__arena *a)
+{
+    a->next = a->next < CHUNK_MAX / 2 ? a->next * 2 : CHUNK_MAX;
+}
 
 /* Each chunk is twice the one before up to there, but no larger than what may
  * still be taken: so the room that is lost at the end of chunks stays small. */
 static int
-arena_grow(struct vc__arena *a, size_t need)
+arena_grow(struct vc__arena *a)
 {
-    size_t left = arena_left(a), twice;
-    struct vc__arena_chunk *c;
+    size_t left = arena_left(a);
+    struct vc__arena_chunk *c =
+        chunk_new(a->account, a->next < left ? a->next : left);
 
-    if (need > left || a->chunks == NULL)
-        return -1;
-    twice = a->chunks->size <= left / 2 ? a->chunks->size * 2 : left;
-    if (twice > CHUNK_MAX)
-        twice = CHUNK_MAX;
-    c = chunk_new(a->account, twice < need ? need : twice);
     if (c == NULL)
         return -1;
     c->older = a->chunks;
     a->before = vc__arena_taken(a);
     arena_enter(a, c);
+    next_double(a);
     return 0;
+}
+
+/* A piece that is larger than the next chunk has one of its own: what is left of
+ * the present one is used further. */
+static void *
+large_alloc(struct vc__arena *a, size_t piece)
+{
+    struct vc__arena_chunk *c = chunk_new(a->account, piece);
+
+    if (c == NULL)
+        return NULL;
+    c->older = a->large;
+    a->large = c;
+    a->before += piece;
+    arena_limit(a);
+    next_double(a);
+    return c->room;
 }
 
 void *
@@ -102,9 +121,14 @@ vc__arena_alloc(struct vc__arena *a, size_t size)
     size_t piece = round_up(size + (size == 0)); /* 0: more than there is */
     unsigned char *p;
 
-    if (piece - 1 >= (size_t)(a->end - a->at) &&
-        (piece == 0 || arena_grow(a, piece) != 0))
-        return NULL;
+    if (piece - 1 >= (size_t)(a->end - a->at)) {
+        if (piece == 0 || a->chunks == NULL || piece > arena_left(a))
+            return NULL;
+        if (piece > a->next)
+            return large_alloc(a, piece);
+        if (arena_grow(a) != 0)
+            return NULL;
+    }
     p = a->at;
     a->at += piece;
     return p;
@@ -133,6 +157,9 @@ vc__arena_init(struct vc__arena *a, size_t first, size_t cap)
     c->older = NULL;
     a->before = 0;
     a->cap = cap;
+    a->next = c->size < CHUNK_MAX / 2 ? c->size * 2 : CHUNK_MAX;
+    a->first = a->next;
+    a->large = NULL;
     a->account = NULL;
     arena_enter(a, c);
     a->allocator.alloc = allocator_alloc;
@@ -141,7 +168,7 @@ vc__arena_init(struct vc__arena *a, size_t first, size_t cap)
     return 0;
 }
 
-/* Frees the chunks down to the last one, which it returns. */
+/* Frees the chunks down to the first one, which it returns. */
 static struct vc__arena_chunk *
 chunks_drop(const struct vc__arena *a)
 {
@@ -159,15 +186,22 @@ chunks_drop(const struct vc__arena *a)
 void
 vc__arena_fini(struct vc__arena *a)
 {
-    if (a->chunks != NULL)
-        free(chunks_drop(a));
+    vc__arena_reset(a);
+    free(a->chunks);
     memset(a, 0, sizeof *a);
 }
 
 void
 vc__arena_reset(struct vc__arena *a)
 {
+    while (a->large != NULL) {
+        struct vc__arena_chunk *c = a->large;
+
+        a->large = c->older;
+        vc__memory_give(a->account, c, sizeof *c + c->size);
+    }
     a->before = 0;
+    a->next = a->first;
     if (a->chunks != NULL)
         arena_enter(a, chunks_drop(a));
 }

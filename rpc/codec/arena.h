@@ -23,10 +23,12 @@ struct vc__arena_chunk;
 struct vc__arena {
     ProtobufCAllocator allocator;   /* hand &arena->allocator to unpack */
     struct vc__arena_chunk *chunks; /* newest first; the last is kept */
+    struct vc__arena_chunk *large;  /* those of one piece each */
     unsigned char *at, *end;        /* what may be taken of the newest */
-    size_t before;                  /* bytes taken from the older ones */
+    size_t before;                  /* bytes taken from all others */
     size_t cap;
-    struct vc__account *account; /* of all chunks but the last; or NULL */
+    size_t next, first; /* bytes of the next chunk; and of the second one */
+    struct vc__account *account; /* of all chunks but the first; or NULL */
 };
 
 /* first: bytes of the chunk that is kept across resets (allocated at once);

@@ -293,6 +293,33 @@ a_message_of_which_most_never_comes_holds_nobody_up(void **state)
     raw_close(&r);
 }
 
+/* A thousand of which each may be as long as it says: what is set aside for them
+ * is a share, and all comes back. */
+static void
+half_sent_requests_leave_memory_to_others(void **state)
+{
+    struct fixture *f = *state;
+    struct raw r = {0};
+    struct vc__frame call = call_of(1, ECHO);
+
+    hostile_open_session(f, &r);
+    for (uint32_t session = 2; session <= 4; session++)
+        assert_true(raw_send_open(&r, session, &suite_probe_service));
+    call.flags = VC__FRAME_MORE;
+    call.body = (const uint8_t *)"\0\0\x10\0" /* 1 MiB */
+                                 "abc";
+    call.body_len = 7;
+    for (call.session = 1; call.session <= 4; call.session++)
+        for (call.slot = 1; call.slot <= 250; call.slot++)
+            assert_true(raw_send_frame(&r, call));
+
+    served(&r, call_of(1, COUNT));
+    for (unsigned i = 0; i < 5; i++)
+        assert_status(VC_OK, fixture_echo(f->channel, MIB - 100, i));
+    hostile_others_served(f, "half-sent requests");
+    raw_close(&r);
+}
+
 static void
 a_deadline_of_0_has_passed(void **state)
 {
@@ -545,6 +572,7 @@ main(void)
         cmocka_unit_test(
             a_message_over_the_limit_is_refused_and_its_link_lives),
         T(a_message_of_which_most_never_comes_holds_nobody_up),
+        T(half_sent_requests_leave_memory_to_others),
         T(a_deadline_of_0_has_passed),
         T(a_handler_cancelled_at_its_deadline_has_exceeded_it),
         T(a_method_out_of_range_is_unimplemented),

@@ -179,16 +179,6 @@ left_for_jobs(const struct vc__crew *crew)
     return left > crew->n_engines ? left - crew->n_engines : 0;
 }
 
-/* Under the lock because crew_take() may have given the thread this moment, and
- * not yet held the share for it. */
-void
-vc__crew_return(struct vc__crew *crew, struct vc__share *share)
-{
-    pthread_mutex_lock(&crew->lock);
-    vc__share_put(share);
-    pthread_mutex_unlock(&crew->lock);
-}
-
 bool
 vc__crew_is_short(struct vc__crew *crew, const struct vc__share *share)
 {
@@ -236,12 +226,11 @@ share_next(struct vc__crew *crew, unsigned left)
     return NULL;
 }
 
-/* For a hand that is free: one that waits, as long as the engines have their
- * threads without this one; those of a crew that stops all run. */
+/* One that waits, and may have one of so many hands that are left, as long as
+ * the engines have theirs; those of a crew that stops all run. */
 static struct vc__job *
-job_next(struct vc__crew *crew)
+job_next(struct vc__crew *crew, unsigned left)
 {
-    unsigned left = hands_left(crew) + 1;
     struct vc__share *share;
     struct vc__job *job;
 
@@ -257,6 +246,25 @@ job_next(struct vc__crew *crew)
     return job;
 }
 
+/* There is no hand for it after all: at its place. */
+static void
+job_requeue(struct vc__crew *crew, struct vc__job *job)
+{
+    vc__share_put(job->share);
+    if (cds_list_empty(&job->share->jobs))
+        cds_list_add(&job->share->node, &crew->shares);
+    cds_list_add(&job->node, &job->share->jobs);
+    job->waits = true;
+}
+
+static void
+hand_run(struct vc__hand *h, struct vc__job *job)
+{
+    h->job = job;
+    h->crew->n_working++;
+    vc__waiter_hand(&h->order);
+}
+
 enum vc__job_begin
 vc__crew_begin(struct vc__crew *crew, struct vc__job *job)
 {
@@ -269,9 +277,7 @@ vc__crew_begin(struct vc__crew *crew, struct vc__job *job)
     job->waits = false;
     if (h != NULL) {
         vc__share_hold(job->share);
-        h->job = job;
-        crew->n_working++;
-        vc__waiter_hand(&h->order);
+        hand_run(h, job);
     } else if (crew->n_working > 0 && !atomic_load(&crew->stop)) {
         job_await(crew, job);
         begin = VC__JOB_WAITS;
@@ -280,6 +286,26 @@ vc__crew_begin(struct vc__crew *crew, struct vc__job *job)
     }
     pthread_mutex_unlock(&crew->lock);
     return begin;
+}
+
+/* Under the lock because crew_take() may have given the thread this moment, and
+ * not yet held the share for it. The thread need not be one of ours, which look
+ * for jobs themselves. */
+void
+vc__crew_return(struct vc__crew *crew, struct vc__share *share)
+{
+    struct vc__job *job;
+    struct vc__hand *h;
+
+    pthread_mutex_lock(&crew->lock);
+    vc__share_put(share);
+    job = job_next(crew, hands_left(crew));
+    h = job != NULL ? hand_get(crew) : NULL;
+    if (h != NULL)
+        hand_run(h, job);
+    else if (job != NULL)
+        job_requeue(crew, job);
+    pthread_mutex_unlock(&crew->lock);
 }
 
 bool
@@ -295,16 +321,21 @@ vc__crew_withdraw(struct vc__crew *crew, struct vc__job *job)
     return waits;
 }
 
+/* On a thread that its share has. */
 static void
-job_run(struct vc__job *job)
+job_run(struct vc__crew *crew, struct vc__job *job)
 {
+    struct vc__share *share = job->share;
     struct vc__stint s;
 
     vc__stint_open(&s, job->engine);
-    s.share = job->share;
     s.lost = true;
     job->run(job, &s);
     vc__stint_close(&s);
+    pthread_mutex_lock(&crew->lock);
+    crew->n_working--;
+    vc__share_put(share);
+    pthread_mutex_unlock(&crew->lock);
 }
 
 /* --- what a hand does -------------------------------------------------- */
@@ -319,13 +350,11 @@ hand_rest(struct vc__hand *h)
     bool goes_on;
 
     pthread_mutex_lock(&crew->lock);
-    crew->n_working -= h->job != NULL;
-    while ((job = job_next(crew)) != NULL) {
+    while ((job = job_next(crew, hands_left(crew) + 1)) != NULL) {
         crew->n_working++;
         pthread_mutex_unlock(&crew->lock);
-        job_run(job);
+        job_run(crew, job);
         pthread_mutex_lock(&crew->lock);
-        crew->n_working--;
     }
     goes_on = !atomic_load(&crew->stop);
     if (goes_on)
@@ -343,7 +372,7 @@ hand_main(void *arg)
         vc__waiter_sleep(&h->order, VC__FOREVER);
         vc__waiter_take(&h->order);
         if (h->job != NULL)
-            job_run(h->job);
+            job_run(h->crew, h->job);
         else if (h->engine != NULL)
             vc__engine_serve(h->engine, &h->crew->stop, h->holds);
         else
