@@ -2,14 +2,17 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * More calls than a server can serve: run
- *     overload TARGET NAME METHOD RUN_US LONG_US DEADLINE_MS FLOODS
- * against a pool_server. METHOD is burn, or wait. Every hundredth call takes
+ *     overload TARGET NAME METHOD RUN_US LONG_US DEADLINE_MS FLOODS GROUP
+ * against a pool_server of that process group. METHOD is burn, or wait. Every hundredth call takes
  * LONG_US, unless that is 0. It measures what a closed loop reaches, and then
  * how many calls are answered in time of half as many, of twice, and of ten
- * times as many, offered at a steady rate without retries; and of ten times as
- * many by FLOODS processes, with a polite client beside them. It prints lines
- * whose names begin with NAME. */
+ * times as many, offered at a steady rate without retries. If FLOODS is not 0 it
+ * also measures what becomes of critical calls beside ten times as many sheddable
+ * ones, of half as many when the server is halted for a while, and of a polite
+ * client beside ten times as many by FLOODS processes. It prints lines whose
+ * names begin with NAME. */
 #include <inttypes.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,13 +32,16 @@
 #define REST_US     500000u /* between two */
 #define PATIENCE_US 120e6
 #define POLITE      400.0 /* calls a second */
+#define CRITICAL    50u   /* one of so many */
+#define HALT_US     200000u
+#define BACK_US     100000u /* after which all is well again */
 #define FLOODS_MOST 8u
 #define UNDER_WAY   65536u /* calls of a process at a time */
 
 struct plan {
     const char *target, *name;
     bool waits;
-    uint64_t run_us, long_us, deadline_ms, floods;
+    uint64_t run_us, long_us, deadline_ms, floods, group;
 };
 
 /* What became of calls. */
@@ -43,11 +49,12 @@ struct tally {
     uint64_t asked, good, expired, refused, other;
 };
 
-/* Of the floods, which are forked before there is a runtime; how many calls a
- * second each makes, when it is to begin; and whether it is to end. */
+/* Of the floods, and of who halts the server, which are forked before there is a
+ * runtime; how many calls a second each makes, when it is to begin; whether the
+ * server is to be halted; and whether all are to end. */
 static struct shared {
     atomic_uint rate;
-    atomic_bool end;
+    atomic_bool halt, end;
     atomic_uint ready;
     struct tally tallies[FLOODS_MOST];
 } * shared;
@@ -59,6 +66,8 @@ struct client {
     struct vc_completions *queue;
     struct tally tally;
     uint64_t under_way;
+    bool mixes;                       /* most are sheddable, some critical */
+    uint64_t critical, critical_good; /* of those */
 };
 
 static int
@@ -100,14 +109,20 @@ ask(struct client *c)
     Bench__LoadRequest request = BENCH__LOAD_REQUEST__INIT;
     struct vc_call_opts opts = VC_CALL_OPTS_INIT;
     bool is_long = c->plan->long_us > 0 && c->tally.asked % 100 == 99;
+    bool is_critical = c->mixes && c->tally.asked % CRITICAL == 0;
     unsigned method = c->plan->waits ? WAIT : is_long ? BURN_LONG : BURN;
 
     opts.timeout_ms = (uint32_t)c->plan->deadline_ms;
     opts.flags = VC_CALL_NO_RETRY;
+    if (c->mixes)
+        opts.priority =
+            is_critical ? VC_PRIORITY_CRITICAL : VC_PRIORITY_SHEDDABLE;
+    c->critical += is_critical;
     request.us = (uint32_t)(is_long ? c->plan->long_us : c->plan->run_us);
     c->tally.asked++;
     if (vc_channel_call_queued(c->channel, &bench_load_service, method,
-                               &request, &opts, c->queue, NULL, NULL) == VC_OK)
+                               &request, &opts, c->queue,
+                               is_critical ? c : NULL, NULL) == VC_OK)
         c->under_way++;
     else
         c->tally.other++;
@@ -123,6 +138,7 @@ take(struct client *c, uint32_t ms)
         return false;
     c->under_way--;
     c->tally.good += end.status == VC_OK;
+    c->critical_good += end.status == VC_OK && end.tag != NULL;
     c->tally.expired += end.status == VC_DEADLINE_EXCEEDED;
     c->tally.refused += end.status == VC_RESOURCE_EXHAUSTED;
     c->tally.other += end.status != VC_OK &&
@@ -212,22 +228,41 @@ flood(const struct plan *p, struct tally *tally)
     return 0;
 }
 
+/* Halts the server's whole group, when it is told to. */
+static int
+halter(const struct plan *p)
+{
+    double until = now_us() + PATIENCE_US;
+
+    while (!atomic_load(&shared->halt) && !atomic_load(&shared->end) &&
+           now_us() < until)
+        usleep(1000);
+    if (!atomic_load(&shared->halt))
+        return 0;
+    kill(-(pid_t)p->group, SIGSTOP);
+    usleep(HALT_US);
+    kill(-(pid_t)p->group, SIGCONT);
+    return 0;
+}
+
 static void
 floods_begin(const struct plan *p)
 {
     for (uint64_t i = 0; i < p->floods; i++)
         if (fork() == 0)
             _exit(flood(p, &shared->tallies[i]));
+    if (p->floods > 0 && fork() == 0)
+        _exit(halter(p));
 }
 
 static int
-floods_end(const struct plan *p)
+floods_end(void)
 {
     int bad = 0, status;
 
     atomic_store(&shared->end, true);
-    for (uint64_t i = 0; i < p->floods; i++)
-        if (wait(&status) < 0 || status != 0)
+    while (wait(&status) > 0)
+        if (status != 0)
             bad = 1;
     return bad;
 }
@@ -246,7 +281,7 @@ beside_floods(const struct plan *p, struct client *c, double capacity)
     began = now_us();
     usleep(300000);
     offer(c, POLITE, OFFERED_US, NULL);
-    bad = floods_end(p);
+    bad = floods_end();
     for (uint64_t i = 0; i < p->floods; i++) {
         all.asked += shared->tallies[i].asked;
         all.good += shared->tallies[i].good;
@@ -261,6 +296,34 @@ beside_floods(const struct plan *p, struct client *c, double capacity)
     return bad;
 }
 
+static void
+critical_beside_sheddable(const struct plan *p, struct client *c,
+                          double capacity)
+{
+    c->mixes = true;
+    c->critical = c->critical_good = 0;
+    usleep(REST_US);
+    offer(c, 10 * capacity, OFFERED_US, NULL);
+    c->mixes = false;
+    printf("%s_critical_share_beside_sheddable %.3f\n", p->name,
+           (double)c->critical_good / (double)c->critical);
+    tell(p, "mixed", &c->tally, OFFERED_US / 1e6, 0);
+}
+
+/* Half of what it can. */
+static void
+halted(const struct plan *p, struct client *c, double capacity)
+{
+    usleep(REST_US);
+    offer(c, capacity / 2, 1e6, NULL);
+    atomic_store(&shared->halt, true);
+    offer(c, capacity / 2, HALT_US + BACK_US, NULL);
+    tell(p, "halted", &c->tally, (HALT_US + BACK_US) / 1e6, 0);
+    offer(c, capacity / 2, 1e6, NULL);
+    printf("%s_share_after_halt %.3f\n", p->name,
+           (double)c->tally.good / (double)c->tally.asked);
+}
+
 static int
 measure(const struct plan *p)
 {
@@ -272,7 +335,7 @@ measure(const struct plan *p)
 
     floods_begin(p);
     if (!client_open(&c, p)) {
-        floods_end(p);
+        floods_end();
         return failed("no client");
     }
     closed_loop(&c);
@@ -285,8 +348,11 @@ measure(const struct plan *p)
     }
     offer(&c, 0.2 * capacity, 1e6, NULL);
     tell(p, "after", &c.tally, 1, 0);
-    if (p->floods > 0)
+    if (p->floods > 0) {
+        critical_beside_sheddable(p, &c, capacity);
+        halted(p, &c, capacity);
         bad = beside_floods(p, &c, capacity);
+    }
     client_close(&c);
     return bad;
 }
@@ -298,17 +364,18 @@ main(int argc, char **argv)
 
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE,
                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (argc == 8 && shared != MAP_FAILED &&
+    if (argc == 9 && shared != MAP_FAILED &&
         number_parse(argv[4], 1, 10000000, &p.run_us) &&
         number_parse(argv[5], 0, 10000000, &p.long_us) &&
         number_parse(argv[6], 1, 60000, &p.deadline_ms) &&
-        number_parse(argv[7], 0, FLOODS_MOST, &p.floods)) {
+        number_parse(argv[7], 0, FLOODS_MOST, &p.floods) &&
+        number_parse(argv[8], 1, INT32_MAX, &p.group)) {
         p.target = argv[1];
         p.name = argv[2];
         p.waits = strcmp(argv[3], "wait") == 0;
         return measure(&p);
     }
     fprintf(stderr, "usage: overload TARGET NAME burn|wait RUN_US LONG_US "
-                    "DEADLINE_MS FLOODS\n");
+                    "DEADLINE_MS FLOODS GROUP\n");
     return 2;
 }

@@ -28,6 +28,17 @@ wait so long):
   NAME_polite_share_beside_N_floods
                                  of 400 calls a second, those answered in time while N clients offer ten
                                  times the capacity together
+  NAME_critical_share_beside_sheddable
+                                 of critical calls, those answered in time while sheddable ones are offered at
+                                 ten times the capacity
+  NAME_share_after_halt          of half of the capacity, those answered in time from 100 ms on after the
+                                 server was halted for 200 ms
+  beside_WHAT_p99_over_alone     of another client's quick calls, beside one with 300 streams that it does not
+                                 read (streams), with 300 calls to a handler that does not end (endless), or
+                                 halted with 1,000 long requests under way (half); beside_WHAT_failed of them
+  memory_N_clients_...           200 requests of 4 MiB of N clients to a server with a max_memory of 256 MiB:
+                                 how many were answered (ok) and shed, its resident memory in MiB before, at
+                                 its peak, and how much of it is left 5 s later
 Let nothing else run beside it.
 END
 }

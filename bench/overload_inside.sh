@@ -18,7 +18,18 @@ die()
 overload()
 {
     vc_server_start bench/pool_server "$(vc_target 0)" || die 'pool_server does not serve'
-    timeout 200 bench/overload "$(vc_target "$vc_port")" "$@" || die "overload $1 failed with status $?"
+    timeout 200 bench/overload "$(vc_target "$vc_port")" "$@" "$vc_server" || die "overload $1 failed with status $?"
+    vc_server_stop || die 'pool_server failed'
+}
+
+# hogs [-m MIB] WHAT...
+hogs()
+{
+    hogs_mib=
+    [ "$1" != -m ] || { hogs_mib="-m $2"; shift 2; }
+    # shellcheck disable=SC2086
+    vc_server_start bench/pool_server $hogs_mib "$(vc_target 0)" || die 'pool_server does not serve'
+    timeout 200 bench/hogs "$(vc_target "$vc_port")" "$@" || die "hogs $1 failed with status $?"
     vc_server_stop || die 'pool_server failed'
 }
 
@@ -32,4 +43,9 @@ while [ $((round += 1)) -le "$1" ]; do
     overload burn_50us_50ms burn 50 0 50 0
     overload mix_50ms burn 50 10000 50 0
     overload wait_20ms_50ms wait 20000 0 50 0
+    hogs streams
+    hogs endless
+    hogs half
+    hogs -m 256 memory 1
+    hogs -m 256 memory 20
 done

@@ -477,12 +477,12 @@ vc__link_withdraw(struct vc__link *link, struct vc__send *s)
 bool
 vc__link_drop(struct vc__link *link, struct vc__flow *flow)
 {
-    struct vc__send *s, *next;
+    struct vc__send *s;
     bool open = false;
 
     pthread_mutex_lock(&link->lock);
     vc__link_arrivals_take(link);
-    cds_list_for_each_entry_safe (s, next, &flow->sends, node) {
+    while ((s = vc__flow_any(flow)) != NULL) {
         open |= s->frame.type == VC__FRAME_OPEN;
         vc__schedule_remove(s);
         vc__link_send_end(s, VC__SEND_LOST);

@@ -16,6 +16,7 @@ void
 vc__schedule_init(struct vc__schedule *s)
 {
     CDS_INIT_LIST_HEAD(&s->ring);
+    s->stamp = 0;
 }
 
 void
@@ -23,38 +24,107 @@ vc__flow_init(struct vc__flow *f, uint32_t weight)
 {
     CDS_INIT_LIST_HEAD(&f->node);
     CDS_INIT_LIST_HEAD(&f->sends);
-    f->weight = weight;
+    CDS_INIT_LIST_HEAD(&f->huge);
+    f->weight = (uint16_t)weight;
+    f->n_huge = 0;
     f->left = 0;
     f->urgent = false;
 }
+
+/* --- huge ones ---------------------------------------------------------- */
+
+/* It has not begun, and may have to wait. What follows it never does so for its
+ * sake: a client cancels it by another frame in its place. */
+static bool
+is_huge(const struct vc__send *s)
+{
+    return s->at == 0 && s->frame.body_len >= VC__HUGE &&
+           (s->frame.type == VC__FRAME_CALL ||
+            s->frame.type == VC__FRAME_REPLY);
+}
+
+static bool
+huge_may_begin(struct vc__flow *f)
+{
+    return !cds_list_empty(&f->huge) && f->n_huge < VC__HUGE_MOST;
+}
+
+static bool
+flow_is_idle(struct vc__flow *f)
+{
+    return cds_list_empty(&f->sends) && !huge_may_begin(f);
+}
+
+static void
+huge_begin(struct vc__send *s)
+{
+    s->is_huge = true;
+    s->flow->n_huge++;
+}
+
+static void
+huge_end(struct vc__send *s)
+{
+    if (s->is_huge)
+        s->flow->n_huge--;
+    s->is_huge = false;
+}
+
+/* Whose turn it is in the flow: who came first, of those that may go. */
+static struct vc__send *
+send_next(struct vc__flow *f)
+{
+    struct vc__send *first, *huge;
+
+    first = cds_list_entry(f->sends.next, struct vc__send, node);
+    if (!huge_may_begin(f))
+        return first;
+    huge = cds_list_entry(f->huge.next, struct vc__send, node);
+    if (cds_list_empty(&f->sends))
+        return huge;
+    return (int32_t)(huge->stamp - first->stamp) < 0 ? huge : first;
+}
+
+/* --- flows --------------------------------------------------------------- */
 
 void
 vc__schedule_add(struct vc__schedule *s, struct vc__send *send)
 {
     struct vc__flow *f = send->flow;
+    bool was_idle = flow_is_idle(f);
 
-    /* One with bytes left has its turn still: a long message goes on. */
-    if (cds_list_empty(&f->sends) && (f->urgent || f->left > 0))
-        cds_list_add(&f->node, &s->ring);
-    else if (cds_list_empty(&f->sends))
-        cds_list_add_tail(&f->node, &s->ring);
-    cds_list_add_tail(&send->node, &f->sends);
+    send->stamp = ++s->stamp;
+    cds_list_add_tail(&send->node, is_huge(send) ? &f->huge : &f->sends);
     send->place = VC__SEND_QUEUED;
+    if (!was_idle || flow_is_idle(f))
+        return;
+    /* One with bytes left has its turn still: a long message goes on. */
+    if (f->urgent || f->left > 0)
+        cds_list_add(&f->node, &s->ring);
+    else
+        cds_list_add_tail(&f->node, &s->ring);
 }
 
-void
-vc__schedule_remove(struct vc__send *send)
+static void
+flow_remove(struct vc__send *send)
 {
     struct vc__flow *f = send->flow;
 
     cds_list_del(&send->node);
     send->place = VC__SEND_OUT;
-    if (!cds_list_empty(&f->sends))
+    if (!flow_is_idle(f))
         return;
     cds_list_del_init(&f->node);
     /* What it did not use it does not save up; what it owes it owes on. */
     if (f->left > 0)
         f->left = 0;
+}
+
+void
+vc__schedule_remove(struct vc__send *send)
+{
+    huge_end(send);
+    flow_remove(send);
 }
 
 /* What stands before the message's bytes in the next part of s. */
@@ -140,34 +210,49 @@ vc__schedule_take(struct vc__schedule *s, uint32_t room)
     struct vc__flow *f;
     struct vc__send *send;
     int32_t left;
+    bool more;
 
     /* A part of a long message fills its packet: no turn passes while its flow
      * is not among those that take turns. */
     if (cds_list_empty(&s->ring) || room < VC__FRAME_HEADER)
         return NULL;
     f = flow_next(s);
-    send = cds_list_entry(f->sends.next, struct vc__send, node);
+    send = send_next(f);
     send->take = send_take(send, room);
     if (send->take == 0)
         return NULL;
     flow_pay(s, f, send->take);
     left = f->left;
-    vc__schedule_remove(send);
-    if (send_has_more(send))
+    more = send_has_more(send);
+    if (!more)
+        huge_end(send);
+    else if (is_huge(send))
+        huge_begin(send);
+    flow_remove(send);
+    if (more)
         f->left = left;
     return send;
 }
 
 struct vc__send *
+vc__flow_any(struct vc__flow *f)
+{
+    struct cds_list_head *list =
+        cds_list_empty(&f->sends) ? &f->huge : &f->sends;
+
+    return cds_list_empty(list)
+               ? NULL
+               : cds_list_entry(list->next, struct vc__send, node);
+}
+
+struct vc__send *
 vc__schedule_clear(struct vc__schedule *s)
 {
-    struct vc__flow *f;
     struct vc__send *send;
 
     if (cds_list_empty(&s->ring))
         return NULL;
-    f = cds_list_entry(s->ring.next, struct vc__flow, node);
-    send = cds_list_entry(f->sends.next, struct vc__send, node);
+    send = vc__flow_any(cds_list_entry(s->ring.next, struct vc__flow, node));
     vc__schedule_remove(send);
     return send;
 }

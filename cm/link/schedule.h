@@ -3,9 +3,11 @@
  *
  * Which message goes next on a link, and how much of it. Each session has a
  * flow; flows that have something to send take turns by weight, counted in
- * bytes (deficit round robin), so a greedy session cannot starve another. Within a flow messages keep their
- * order, but a long one takes turns with those behind it. Pure; the owner
- * serialises. */
+ * bytes (deficit round robin), so a greedy session cannot starve another. Within
+ * a flow messages keep their order, but a long one takes turns with those behind
+ * it; and of requests and replies that are huge a few go at a time, as each takes
+ * memory of the receiver from its first part to its last: others wait here. Pure;
+ * the owner serialises. */
 #ifndef VC_CM_SCHEDULE_H
 #define VC_CM_SCHEDULE_H
 
@@ -25,11 +27,18 @@
 /* The total length that begins the first part of a long message. */
 #define VC__TOTAL_SIZE 4u
 
+/* Bytes of the body of a CALL or REPLY that is huge from there on, and how many
+ * of a flow go at a time. */
+#define VC__HUGE      131072u
+#define VC__HUGE_MOST 4u
+
 /* The messages of one session in one direction. */
 struct vc__flow {
     struct cds_list_head node;  /* among those that take turns */
     struct cds_list_head sends; /* of struct vc__send */
-    uint32_t weight;            /* 1..VC__WEIGHT_MAX: its share */
+    struct cds_list_head huge;  /* the same: those that have not begun */
+    uint16_t weight;            /* 1..VC__WEIGHT_MAX: its share */
+    uint8_t n_huge;             /* that have begun */
     bool urgent;                /* goes before the others */
     int32_t left; /* bytes of its turn; below 0 it has had too many */
 };
@@ -63,7 +72,9 @@ struct vc__send {
     bool of_reply;  /* of a server: its parts say so */
     bool wants_ack; /* done() when the peer has handled it */
     uint8_t place;  /* enum vc__send_place */
+    bool is_huge;   /* one of its flow's n_huge */
     uint32_t round; /* of the link's rounds of sending: it came in */
+    uint32_t stamp; /* when it came to its flow, the last time */
     /* Something of it has gone: the peer may see it. The last thing that the
      * link writes, unless there is a done(). */
     atomic_bool gone;
@@ -86,7 +97,8 @@ struct vc__send {
 };
 
 struct vc__schedule {
-    struct cds_list_head ring; /* of struct vc__flow, those with sends */
+    struct cds_list_head ring; /* of struct vc__flow, those that may send */
+    uint32_t stamp;            /* of the last one that came */
 };
 
 void vc__schedule_init(struct vc__schedule *s);
@@ -108,6 +120,9 @@ struct vc__send *vc__schedule_take(struct vc__schedule *s, uint32_t room);
 
 /* Takes this one out. */
 void vc__schedule_remove(struct vc__send *send);
+
+/* One of the flow's, NULL when there is none: to be taken out. */
+struct vc__send *vc__flow_any(struct vc__flow *f);
 
 /* Takes any out, NULL when there is none: the link is down. */
 struct vc__send *vc__schedule_clear(struct vc__schedule *s);

@@ -125,7 +125,18 @@ struct vc_runtime;
                      "on")                                                     \
     X(calls_expired, "calls of clients not begun for want of time")            \
     X(calls_shed, "calls of clients not begun, as too many waited")            \
-    X(calls_throttled, "calls of ours not sent, as the server sheds most")
+    X(calls_throttled, "calls of ours not sent, as the server sheds most")     \
+    X(shed_queue, "of those shed: they came faster than handlers run")         \
+    X(shed_threads, "of them: no thread was left for their handler")           \
+    X(shed_memory, "of them: no memory was left for their request")            \
+    X(shed_critical, "of them: those with VC_PRIORITY_CRITICAL")               \
+    X(shed_default, "of them: those with VC_PRIORITY_DEFAULT")                 \
+    X(shed_sheddable, "of them: those with VC_PRIORITY_SHEDDABLE")             \
+    X(waits_below_1ms, "calls that others were in front of, and waited so")    \
+    X(waits_below_10ms, "the same, longer")                                    \
+    X(waits_below_100ms, "the same, longer")                                   \
+    X(waits_below_1s, "the same, longer")                                      \
+    X(waits_longer, "the same, longer")
 
 struct vc_counters {
     size_t size; /* sizeof(struct vc_counters), so that it can grow */

@@ -6,6 +6,7 @@
 #ifndef VERBCALL_SERVER_H
 #define VERBCALL_SERVER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -113,6 +114,13 @@ struct vc_server_opts {
      * given back within a second. Registered memory is another matter: see
      * memory_limit in verbcall/runtime.h. */
     size_t max_memory;
+
+    /* Told when the server begins to shed calls, and when it has shed none for a
+     * second: line says why, or how many there were in how long, in words for a
+     * log, and is gone when it returns; default none. By each engine for
+     * itself, on the thread that advances it: it must not block. */
+    void (*on_overload)(bool sheds, const char *line, void *arg);
+    void *overload_arg;
 };
 
 #define VC_STREAM_STALL_OFF (~0u)
@@ -120,7 +128,7 @@ struct vc_server_opts {
 #define VC_SERVER_OPTS_INIT                                                    \
     {                                                                          \
         sizeof(struct vc_server_opts), 0, 0, 0, NULL, 0, 0, 0, 0, 0,           \
-            {NULL, NULL, NULL}, NULL, NULL, 0, 0, 0, 0                         \
+            {NULL, NULL, NULL}, NULL, NULL, 0, 0, 0, 0, NULL, NULL             \
     }
 
 /* vc_server_new - makes a server without services and addresses. opts may be

@@ -16,6 +16,7 @@
 #include "rpc/interceptor.h"
 #include "rpc/server/server_call.h"
 #include "rpc/server/server_link.h"
+#include "rpc/server/server_shed.h"
 
 #define MAX_LINKS        1024u
 #define MAX_LINKS_MAX    65536u
@@ -434,6 +435,8 @@ vc_server_new(struct vc_runtime *runtime,
     s->stream_stall_us = opts.stream_stall_ms == VC_STREAM_STALL_OFF
                              ? 0
                              : opts.stream_stall_ms * (uint64_t)1000;
+    s->on_overload = opts.on_overload;
+    s->overload_arg = opts.overload_arg;
     s->max_calls = opts.max_calls;
     s->max_calls_session = opts.max_calls_session;
     atomic_init(&s->limited, s->max_calls != 0 || s->max_calls_session != 0);
@@ -504,6 +507,7 @@ part_close(struct vc__task *task)
 
     vc__server_peers_forget(part);
     vc__trimmer_stop(&part->trimmer);
+    vc__shed_stop(part);
     empty = part->n_peers == 0;
     part->closer = part->closing;
     cds_list_for_each_entry_safe (sl, next, &part->links, node)

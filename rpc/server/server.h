@@ -18,6 +18,14 @@
 #define VC__SERVER_SLOTS   256 /* a session */
 #define VC__SERVER_BUCKETS 256 /* of peers by token */
 
+/* Calls of a part that are shed. */
+struct vc__shedding {
+    uint64_t n, seen; /* since it began; 0: it has not */
+    uint64_t since;
+    struct vc__timer quiet;
+    bool stopped;
+};
+
 struct vc__server_part {
     struct vc_server *server;
     struct vc__progress *progress;
@@ -36,6 +44,7 @@ struct vc__server_part {
     uint64_t arriving; /* bytes that they hold, */
     uint64_t told;     /* and as far as the engine's ledger knows of them */
     struct vc__trimmer trimmer;
+    struct vc__shedding shedding;
     struct vc__task close;
     struct vc__waiter *drainer; /* waits until the last link has gone */
     struct vc__waiter *closer;  /* set once the part is closing */
@@ -57,6 +66,8 @@ struct vc_server {
     size_t request_memory;
     struct vc__store store;
     struct vc__interceptors *interceptors; /* NULL: none */
+    void (*on_overload)(bool sheds, const char *line, void *arg);
+    void *overload_arg;
 
     struct vc__redirect redirect;
     struct vc__admission admission; /* requests come to engine 0 only */

@@ -13,6 +13,7 @@
 #include "rpc/server/server_limit.h"
 #include "rpc/server/server_link.h"
 #include "rpc/server/server_reply.h"
+#include "rpc/server/server_shed.h"
 #include "rpc/server/server_thread.h"
 #include "rpc/server/server_turn.h"
 #include "rpc/server/stream_server.h"
@@ -320,6 +321,24 @@ call_came(struct vc_call *call)
         vc__thread_await_turn(call);
 }
 
+/* One that came when nobody knew yet that others are in front of it has waited
+ * since then at least. */
+static enum vc__count
+waited(const struct vc__server_part *part, const struct vc_call *call,
+       uint64_t now)
+{
+    uint64_t since = call->came != 0 ? call->came : part->overload.since;
+    uint64_t us = since != 0 ? now - since : 0;
+
+    if (us < 1000)
+        return VC__COUNT_waits_below_1ms;
+    if (us < 10000)
+        return VC__COUNT_waits_below_10ms;
+    if (us < 100000)
+        return VC__COUNT_waits_below_100ms;
+    return us < 1000000 ? VC__COUNT_waits_below_1s : VC__COUNT_waits_longer;
+}
+
 /* The rare case, kept out of the way of the others. */
 static __attribute__((noinline)) enum vc__overload_verdict
 judge_behind_others(struct vc_call *call, struct vc__service_entry *entry)
@@ -337,6 +356,7 @@ judge_behind_others(struct vc_call *call, struct vc__service_entry *entry)
     uint64_t now = vc__now();
 
     vc__engine_handled(&part->progress->engine, now);
+    vc__server_count(call->site.session, waited(part, call, now), 1);
     return vc__overload_judge(&part->overload, now, &facts);
 }
 
@@ -364,9 +384,7 @@ call_turn_down(struct vc_call *call, enum vc__overload_verdict verdict)
         vc__reply_refuse(call, VC_DEADLINE_EXCEEDED, TOO_SHORT);
         break;
     case VC__OVERLOAD_SHED:
-        vc__admission_shed(&vc__call_part(call)->server->admission,
-                           vc__call_part(call)->overload.clock);
-        vc__reply_again_later(call);
+        vc__shed(call, VC__SHED_QUEUE);
         vc__reply_refuse(call, VC_RESOURCE_EXHAUSTED,
                          "the server is overloaded: try again later");
         break;
@@ -527,7 +545,7 @@ static void
 refuse(struct vc_call *call, enum vc_status status, const char *text)
 {
     if (text == vc__no_memory)
-        vc__server_count(call->site.session, VC__COUNT_calls_shed, 1);
+        vc__shed(call, VC__SHED_MEMORY);
     vc__reply_refuse(call, status, text);
 }
 

@@ -10,14 +10,9 @@
 #include <verbcall/call.h>
 
 #include "rpc/codec/outgoing.h"
-#include "rpc/server/server_counts.h"
 #include "rpc/server/server_deadline.h"
 #include "rpc/server/server_limit.h"
 #include "rpc/server/stream_server.h"
-#include "transport/core/chance.h"
-
-/* A client that is told to come again comes so much later at most. */
-#define AGAIN_MS 200u
 
 static void
 reply_done(struct vc__send *send, enum vc__send_end end)
@@ -80,16 +75,6 @@ vc__reply_refuse(struct vc_call *call, enum vc_status status, const char *text)
 {
     vc_call_fail(call, status, "%s", text);
     reply_error(call, status, VC__FRAME_NOT_EXECUTED);
-}
-
-void
-vc__reply_again_later(struct vc_call *call)
-{
-    struct vc__server_part *part = vc__call_part(call);
-
-    vc__server_count(call->site.session, VC__COUNT_calls_shed, 1);
-    vc_call_pushback(call,
-                     1 + (int32_t)vc__chance_below(&part->chance, AGAIN_MS));
 }
 
 void

@@ -18,11 +18,6 @@ enum vc_status vc__reply_measure(struct vc_call *call);
 void vc__reply_refuse(struct vc_call *call, enum vc_status status,
                       const char *text);
 
-/* It is shed as there are too many: counts it, and tells its client to come
- * again in a while, each one at another time; so the client also throttles
- * itself. Before it is refused. */
-void vc__reply_again_later(struct vc_call *call);
-
 /* Gives a long reply back, of which nothing has gone: an error is the answer
  * from now on. */
 void vc__reply_forget(struct vc_call *call);

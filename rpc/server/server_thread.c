@@ -9,6 +9,7 @@
 #include "rpc/server/server_counts.h"
 #include "rpc/server/server_handler.h"
 #include "rpc/server/server_reply.h"
+#include "rpc/server/server_shed.h"
 #include "rpc/server/server_turn.h"
 
 static struct vc__engine *
@@ -51,7 +52,7 @@ on_no_thread(struct vc__timer *timer)
 
     if (!vc__crew_withdraw(engine_of(call)->crew, &call->job))
         return;
-    vc__server_count(call->site.session, VC__COUNT_calls_shed, 1);
+    vc__shed(call, VC__SHED_THREADS);
     job_end(call, VC_RESOURCE_EXHAUSTED, NO_THREAD);
 }
 
@@ -99,7 +100,7 @@ on_no_turn(struct vc__timer *timer)
     struct vc_call *call = caa_container_of(timer, struct vc_call, overdue);
 
     vc__turn_leave(call);
-    vc__server_count(call->site.session, VC__COUNT_calls_shed, 1);
+    vc__shed(call, VC__SHED_THREADS);
     vc__reply_refuse(call, VC_RESOURCE_EXHAUSTED, NO_TURN);
 }
 

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <verbcall/counters.h>
+
 #include "tests/suite/feature.h"
 
 /* The server's: one of them is kept back for quick handlers, and one client
@@ -21,7 +23,9 @@
 #define LONGS    60u /* that do not fit */
 
 static char long_text[2000];
-static atomic_uint begun, ended; /* handlers of Pour */
+static atomic_uint begun, ended;  /* handlers of Pour */
+static atomic_uint sheds, quiets; /* what the server told its program */
+static char why[200], total[200];
 
 /* --- the server ---------------------------------------------------------- */
 
@@ -40,6 +44,15 @@ pour(struct vc_call *call, const Features__Order *order,
         status = features_hog_pour_reply(stream, &report);
     fixture_tell(&ended);
     return VC_OK; /* whatever became of it: the client hears how it ended */
+}
+
+/* On the thread that advances the engine: the words are there when it tells. */
+static void
+on_overload(bool begins, const char *line, void *arg)
+{
+    snprintf(begins ? why : total, sizeof why, "%s", line);
+    if (arg != NULL)
+        fixture_tell(begins ? &sheds : &quiets);
 }
 
 static void
@@ -68,8 +81,12 @@ house_start(struct house *h)
     memset(h, 0, sizeof *h);
     atomic_store(&begun, 0);
     atomic_store(&ended, 0);
+    atomic_store(&sheds, 0);
+    atomic_store(&quiets, 0);
     opts.stream_stall_ms = STALL_MS;
     opts.max_memory = MEMORY;
+    opts.on_overload = on_overload;
+    opts.overload_arg = h;
     fixture_add = add;
     fixture_handler_threads = THREADS;
     features_start(&h->f, &opts, NULL);
@@ -114,9 +131,11 @@ handlers_of_one_client_leave_a_thread_to_others(void **state)
 {
     Features__Order order = features_order(1, "held");
     struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+    struct vc_counters c = VC_COUNTERS_INIT;
     static struct features_end ends[MANY];
     struct house h;
     unsigned good = 0;
+    char words[40];
 
     (void)state;
     house_start(&h);
@@ -145,6 +164,17 @@ handlers_of_one_client_leave_a_thread_to_others(void **state)
         assert_non_null(strstr(ends[i].text, "handler_threads"));
     }
     assert_int_equal(good, SHARE);
+
+    fixture_await(&quiets, 1);
+    assert_int_equal(atomic_load(&sheds), 1);
+    assert_non_null(strstr(why, "handler_threads"));
+    snprintf(words, sizeof words, "%u were shed", MANY - SHARE);
+    assert_non_null(strstr(total, words));
+    vc_runtime_counters(h.f.server_runtime, &c);
+    assert_int_equal(c.calls_shed, MANY - SHARE);
+    assert_int_equal(c.shed_threads, MANY - SHARE);
+    assert_int_equal(c.shed_default, MANY - SHARE);
+    assert_int_equal(c.shed_queue + c.shed_memory, 0);
     house_stop(&h);
 }
 
@@ -271,6 +301,7 @@ static char longest[LONG + 1];
 static void
 memory_has_a_limit_and_comes_back(void **state)
 {
+    struct vc_counters c = VC_COUNTERS_INIT;
     static struct features_end ends[LONGS];
     struct vc_call_opts opts = VC_CALL_OPTS_INIT;
     Features__Order order;
@@ -290,7 +321,7 @@ memory_has_a_limit_and_comes_back(void **state)
         assert_status(VC_OK,
                       features_work_once_async(h.f.channel, &order, &opts,
                                                features_done, &ends[i], NULL));
-    fixture_await(&features_seen.begun, 1);
+    fixture_await(&sheds, 1);
     for (unsigned i = 0; i < 3; i++) {
         Features__Order other = features_order(i, longest);
 
@@ -310,6 +341,9 @@ memory_has_a_limit_and_comes_back(void **state)
         assert_non_null(strstr(ends[i].text, "max_memory"));
     }
     assert_in_range(good, 10, 50);
+    assert_non_null(strstr(why, "max_memory"));
+    vc_runtime_counters(h.f.server_runtime, &c);
+    assert_int_equal(c.shed_memory, LONGS - good);
 
     /* All of it is there again. */
     order.holds = 0;

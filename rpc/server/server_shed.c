@@ -1,0 +1,119 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See rpc/server/server_shed.h. */
+#include "rpc/server/server_shed.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include <verbcall/call.h>
+
+#include "rpc/server/server_counts.h"
+#include "transport/core/chance.h"
+
+/* A client that is told to come again comes so much later at most. */
+#define AGAIN_MS 200u
+/* It is over when nothing has been shed for so long. */
+#define QUIET_US 1000000u
+#define LINE     160
+
+static void
+tell(struct vc__server_part *part, bool begins, const char *line)
+{
+    const struct vc_server *server = part->server;
+
+    if (server->on_overload != NULL)
+        server->on_overload(begins, line, server->overload_arg);
+}
+
+static void quiet_await(struct vc__server_part *part);
+
+static void
+on_quiet(struct vc__timer *timer)
+{
+    struct vc__server_part *part =
+        caa_container_of(timer, struct vc__server_part, shedding.quiet);
+    struct vc__shedding *s = &part->shedding;
+    char line[LINE];
+
+    if (s->n != s->seen) {
+        quiet_await(part);
+        return;
+    }
+    snprintf(line, sizeof line,
+             "sheds no calls any more: %" PRIu64 " were shed in %" PRIu64 " ms",
+             s->n, (vc__now() - QUIET_US - s->since) / 1000);
+    s->n = 0;
+    tell(part, false, line);
+}
+
+/* Without memory for the timer the next one begins it anew. */
+static void
+quiet_await(struct vc__server_part *part)
+{
+    struct vc__shedding *s = &part->shedding;
+
+    s->seen = s->n;
+    if (!vc__timer_start(&part->progress->engine.timers, &s->quiet,
+                         vc__now() + QUIET_US, on_quiet))
+        s->n = 0;
+}
+
+static void
+begin(struct vc__server_part *part, enum vc__shed_why why)
+{
+    static const char *const causes[] = {
+        [VC__SHED_QUEUE] = "they come faster than their handlers run",
+        [VC__SHED_THREADS] = "no threads are left for handlers that block "
+                             "(handler_threads)",
+        [VC__SHED_MEMORY] = "no memory is left for requests (max_memory)",
+    };
+    char line[LINE];
+
+    part->shedding.since = vc__now();
+    snprintf(line, sizeof line, "sheds calls: %s", causes[why]);
+    quiet_await(part);
+    tell(part, true, line);
+}
+
+static void
+count(struct vc_call *call, enum vc__shed_why why)
+{
+    static const enum vc__count reasons[] = {
+        [VC__SHED_QUEUE] = VC__COUNT_shed_queue,
+        [VC__SHED_THREADS] = VC__COUNT_shed_threads,
+        [VC__SHED_MEMORY] = VC__COUNT_shed_memory,
+    };
+    static const enum vc__count priorities[] = {
+        [VC_PRIORITY_DEFAULT] = VC__COUNT_shed_default,
+        [VC_PRIORITY_CRITICAL] = VC__COUNT_shed_critical,
+        [VC_PRIORITY_SHEDDABLE] = VC__COUNT_shed_sheddable,
+    };
+
+    vc__server_count(call->site.session, VC__COUNT_calls_shed, 1);
+    vc__server_count(call->site.session, reasons[why], 1);
+    vc__server_count(call->site.session, priorities[call->parent.priority], 1);
+}
+
+void
+vc__shed(struct vc_call *call, enum vc__shed_why why)
+{
+    struct vc__server_part *part = vc__call_part(call);
+
+    count(call, why);
+    if (why == VC__SHED_QUEUE) {
+        vc__admission_shed(&part->server->admission, part->overload.clock);
+        vc_call_pushback(
+            call, 1 + (int32_t)vc__chance_below(&part->chance, AGAIN_MS));
+    }
+    if (part->shedding.n++ == 0 && !part->shedding.stopped)
+        begin(part, why);
+}
+
+void
+vc__shed_stop(struct vc__server_part *part)
+{
+    part->shedding.stopped = true;
+    vc__timer_stop(&part->progress->engine.timers, &part->shedding.quiet);
+}
