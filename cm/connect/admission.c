@@ -130,21 +130,12 @@ rates_take(struct vc__admission *a, uint64_t now, const uint8_t source[16],
     return true;
 }
 
-/* The rate that holds while calls are shed. */
 static bool
-shedding_take(struct vc__admission *a, uint64_t now, uint32_t *retry_ms,
-              const char **text)
+sheds(const struct vc__admission *a, uint64_t now)
 {
     uint64_t shed = atomic_load_explicit(&a->shed, memory_order_relaxed);
 
-    if (shed == 0 || now > shed + VC__ADMISSION_SHEDDING_US)
-        return true;
-    if (!rate_fits(a, &a->shedding, now, VC__ADMISSION_SHEDDING, retry_ms)) {
-        *text = "overloaded";
-        return false;
-    }
-    rate_take(&a->shedding, now, VC__ADMISSION_SHEDDING);
-    return true;
+    return shed != 0 && now <= shed + VC__ADMISSION_SHEDDING_US;
 }
 
 bool
@@ -152,6 +143,8 @@ vc__admission_take(struct vc__admission *a, uint64_t now,
                    const uint8_t source[16], bool resumes, uint32_t *retry_ms,
                    const char **text)
 {
+    bool slow = !resumes && sheds(a, now);
+
     if (atomic_load(&a->links) >= a->limits.links) {
         *retry_ms = place(a, &a->links_queue, now, LINKS_FIRST, LINKS_STEP);
         *text = "as many connections as allowed";
@@ -163,9 +156,15 @@ vc__admission_take(struct vc__admission *a, uint64_t now,
         *text = "as many connections being made as allowed";
         return false;
     }
-    if (!rates_take(a, now, source, retry_ms, text) ||
-        (!resumes && !shedding_take(a, now, retry_ms, text)))
+    if (slow &&
+        !rate_fits(a, &a->shedding, now, VC__ADMISSION_SHEDDING, retry_ms)) {
+        *text = "overloaded";
         return false;
+    }
+    if (!rates_take(a, now, source, retry_ms, text))
+        return false;
+    if (slow)
+        rate_take(&a->shedding, now, VC__ADMISSION_SHEDDING);
     atomic_fetch_add(&a->links, 1);
     atomic_fetch_add(&a->half_open, 1);
     return true;

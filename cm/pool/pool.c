@@ -529,7 +529,7 @@ vc__pool_init(struct vc__pool *p, struct vc__cm *cm, struct vc__link_cap *cap,
     memcpy(p->instance, instance, sizeof p->instance);
     vc__backoff_init(&p->backoff, vc__get64(instance) ^ vc__now());
     vc__attempt_init(p);
-    vc__store_init(&p->store, VC__REPLY_BUDGET);
+    vc__store_init(&p->store, VC__REPLY_BUDGET, false);
     vc__account_init(&p->replies, &p->store);
     vc__trimmer_init(&p->trimmer, &p->store, &p->engine->timers);
     vc__pool_tally_open(p);

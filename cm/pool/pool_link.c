@@ -234,8 +234,8 @@ on_reply(struct vc__pool_link *pl, const struct vc__frame *f)
         vc__assembly_end(&done);
         vc__pool_count_replies(p);
         pthread_mutex_unlock(&p->lock);
-        vc__trimmer_note(&p->trimmer);
     }
+    vc__trimmer_note(&p->trimmer);
     /* The peer changes on this thread only. */
     if (good && pl->peer != p->peer)
         vc__pool_former_check(p);

@@ -426,7 +426,7 @@ vc_server_new(struct vc_runtime *runtime,
     s->runtime = runtime;
     s->log2_message = vc__log2_message(opts.max_message);
     s->request_memory = vc__codec_memory((size_t)1 << s->log2_message);
-    vc__store_init(&s->store, opts.max_memory);
+    vc__store_init(&s->store, opts.max_memory, true);
     s->redirect = redirect;
     admission_init(s, &opts);
     s->handshake_ms = opts.handshake_timeout_ms;
@@ -506,10 +506,12 @@ part_close(struct vc__task *task)
     bool empty;
 
     vc__server_peers_forget(part);
+    empty = part->n_peers == 0;
+    part->closer = part->closing; /* timers are started no more */
     vc__trimmer_stop(&part->trimmer);
     vc__shed_stop(part);
-    empty = part->n_peers == 0;
-    part->closer = part->closing;
+    vc__timer_stop(&part->progress->engine.timers, &part->stalled);
+    vc__timer_stop(&part->progress->engine.timers, &part->no_turn);
     cds_list_for_each_entry_safe (sl, next, &part->links, node)
         vc__link_close(&sl->link, VC_UNAVAILABLE, "the server was closed");
     if (empty)

@@ -38,11 +38,14 @@ struct vc__server_part {
     unsigned n_stock;
     struct vc__overload overload;
     struct cds_list_head turns; /* of clients: rpc/server/server_turn.h */
+    struct vc_call *first;      /* that waits, and is in no queue; or NULL */
+    struct vc__timer no_turn;   /* looks whether handlers may begin */
     uint64_t chance;            /* spreads those who come again */
     struct cds_list_head
-        arrivals;      /* the one that had no part for longest first */
-    uint64_t arriving; /* bytes that they hold, */
-    uint64_t told;     /* and as far as the engine's ledger knows of them */
+        arrivals;             /* the one that had no part for longest first */
+    struct vc__timer stalled; /* looks for those that stand still */
+    uint64_t arriving;        /* bytes that they hold, */
+    uint64_t told; /* and as far as the engine's ledger knows of them */
     struct vc__trimmer trimmer;
     struct vc__shedding shedding;
     struct vc__task close;

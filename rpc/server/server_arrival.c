@@ -19,6 +19,8 @@ part_of(const struct vc__server_session *s)
     return s->peer->part;
 }
 
+static void stalled_look(struct vc__server_part *part);
+
 /* What the assembly holds has changed from this. */
 static void
 holds_since(struct vc__server_part *part, const struct vc__server_arrival *a,
@@ -61,6 +63,27 @@ stalled_lose(struct vc__server_part *part, uint64_t now)
     }
 }
 
+/* Other engines want memory, too, and see ours only this way. */
+static void
+on_stalled(struct vc__timer *timer)
+{
+    struct vc__server_part *part =
+        caa_container_of(timer, struct vc__server_part, stalled);
+
+    if (vc__store_is_scarce(&part->server->store))
+        stalled_lose(part, vc__now());
+    if (!cds_list_empty(&part->arrivals))
+        stalled_look(part);
+}
+
+static void
+stalled_look(struct vc__server_part *part)
+{
+    if (part->closer == NULL)
+        vc__timer_start(&part->progress->engine.timers, &part->stalled,
+                        vc__now() + STALLED_US, on_stalled);
+}
+
 /* Sets memory aside. NULL: there is none. */
 static struct vc__account *
 account_for(struct vc__server_session *s, struct vc__server_arrival *a,
@@ -69,7 +92,8 @@ account_for(struct vc__server_session *s, struct vc__server_arrival *a,
     struct vc__account *account = &s->peer->account;
 
     if (!vc__memory_reserve(account, 2 * bytes)) {
-        stalled_lose(part_of(s), a->came);
+        if (vc__store_is_scarce(account->store))
+            stalled_lose(part_of(s), a->came);
         if (!vc__memory_reserve(account, 2 * bytes))
             return NULL;
     }
@@ -85,21 +109,27 @@ vc__server_arrival_begin(struct vc__server_session *s,
 {
     struct vc__server_arrival *a = calloc(1, sizeof *a);
     uint32_t bytes = vc__assembly_announced(f);
+    struct vc__server_part *part = part_of(s);
     struct vc__account *account = NULL;
     bool good;
 
     if (a == NULL)
         return false;
     a->came = vc__now();
-    a->due = vc__server_due(part_of(s), f->deadline);
+    a->due = f->type == VC__FRAME_CALL ? vc__server_due(part, f->deadline)
+                                       : VC__FOREVER;
     a->method = f->method;
     a->kind = f->flags & VC__FRAME_STREAMS;
     slot->arrival = a;
     if (bytes > 0 && bytes <= max)
         account = account_for(s, a, bytes);
     good = vc__assembly_begin(&a->assembly, f, max, account);
-    cds_list_add_tail(&a->node, &part_of(s)->arrivals);
-    holds_since(part_of(s), a, 0);
+    if (a->assembly.loss != VC__ASSEMBLY_KEPT)
+        vc__server_arrival_unreserve(a);
+    cds_list_add_tail(&a->node, &part->arrivals);
+    if (!vc__timer_running(&part->stalled))
+        stalled_look(part);
+    holds_since(part, a, 0);
     return good || vc__server_breach(s->link, "a first part that is none");
 }
 

@@ -87,6 +87,14 @@ vc_call_no_handler(struct vc_call *call)
 /* Counted as long as it is there, used or not. */
 #define WHOLE (sizeof(struct vc_call) + CHUNK)
 
+bool
+vc__call_may_begin(const struct vc_call *call)
+{
+    const struct vc__server_peer *peer = call->site.session->peer;
+
+    return vc__memory_may_have(&peer->account, peer->n_held * WHOLE);
+}
+
 static struct vc_call *
 call_make(struct vc_server *server)
 {
@@ -124,6 +132,7 @@ vc__call_take(const struct vc__call_site *site)
         call->stream = NULL;
         call->reply = NULL;
         site->session->slots[site->slot].call = call;
+        site->session->peer->n_held++;
     }
     return call;
 }
@@ -188,10 +197,12 @@ vc__call_release(struct vc_call *call)
     atomic_store_explicit(&call->later, 0, memory_order_relaxed);
     call->refused = false;
     call->interception = NULL;
-    if (vc__arena_is_grown(&call->arena))
+    if (vc__arena_is_grown(&call->arena) || call->site.kind != 0)
         vc__trimmer_note(&part->trimmer);
     vc__arena_reset(&call->arena);
-    if (part->n_stock < STOCK_MAX) {
+    call->site.session->peer->n_held--;
+    if (part->n_stock < STOCK_MAX &&
+        !vc__store_is_scarce(&part->server->store)) {
         cds_list_add(&call->node, &part->stock);
         part->n_stock++;
     } else {

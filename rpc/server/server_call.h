@@ -72,6 +72,9 @@ vc__call_part(const struct vc_call *call)
  * without memory. */
 struct vc_call *vc__call_take(const struct vc__call_site *site);
 
+/* Is there memory for one more of its client, which is short? */
+bool vc__call_may_begin(const struct vc_call *call);
+
 /* Its stream; vc__call_stream_open() is false without memory. The holder. */
 bool vc__call_stream_open(struct vc_call *call);
 void vc__call_stream_end(struct vc_call *call);

@@ -317,8 +317,8 @@ call_came(struct vc_call *call)
     call->came = o->since == 0 ? 0 : o->clock;
     vc__turn_await(call);
     vc__overload_came(o, &call->site.session->peer->waiting);
-    if (vc__thread_is_spent(call))
-        vc__thread_await_turn(call);
+    if (call->queued && !vc__timer_running(&vc__call_part(call)->no_turn))
+        vc__thread_look(vc__call_part(call));
 }
 
 /* One that came when nobody knew yet that others are in front of it has waited
@@ -521,7 +521,8 @@ call_take(struct vc_call *call, const uint8_t *body, uint32_t len,
     if (kind_of(call->method) != call->site.kind)
         return VC_UNIMPLEMENTED;
     *fault = vc__no_memory;
-    if (vc__store_is_full(&vc__call_part(call)->server->store))
+    if (vc__store_is_scarce(&vc__call_part(call)->server->store) &&
+        !call->site.session->opened->entry->exempt && !vc__call_may_begin(call))
         return VC_RESOURCE_EXHAUSTED;
     if (vc__limit_is_set(vc__call_part(call)->server) &&
         (*fault = vc__limit_take(call)) != NULL)

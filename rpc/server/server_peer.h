@@ -35,7 +35,9 @@ struct vc__server_peer {
     uint32_t n_seats;
     uint32_t n_sessions; /* open */
     unsigned n_links;
-    unsigned n_calls;           /* that run: they hold the peer */
+    unsigned n_calls; /* that run: they hold the peer */
+    unsigned n_held; /* whose memory is not free yet: their replies are on their
+                      * way, or kept */
     unsigned waiting;           /* of them wait to begin */
     struct cds_list_head queue; /* those that others are in front of */
     struct cds_list_head turn;  /* in part->turns while there are some */

@@ -327,8 +327,10 @@ static bool
 message_done(struct vc__server_session *s, uint16_t i)
 {
     struct vc__server_slot *slot = &s->slots[i];
-    bool good = vc__server_message_whole(s, i, &slot->arrival->assembly);
+    bool good;
 
+    vc__server_arrival_unreserve(slot->arrival);
+    good = vc__server_message_whole(s, i, &slot->arrival->assembly);
     vc__server_arrival_drop(s, slot);
     return good;
 }

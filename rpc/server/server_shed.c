@@ -65,8 +65,7 @@ begin(struct vc__server_part *part, enum vc__shed_why why)
 {
     static const char *const causes[] = {
         [VC__SHED_QUEUE] = "they come faster than their handlers run",
-        [VC__SHED_THREADS] = "no threads are left for handlers that block "
-                             "(handler_threads)",
+        [VC__SHED_THREADS] = "no thread is left for handlers (handler_threads)",
         [VC__SHED_MEMORY] = "no memory is left for requests (max_memory)",
     };
     char line[LINE];

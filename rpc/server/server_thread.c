@@ -31,12 +31,12 @@ job_end(struct vc_call *call, enum vc_status status, const char *text)
 static void
 patience_start(struct vc_call *call, void (*fire)(struct vc__timer *timer))
 {
-    uint64_t now = vc__now();
+    uint64_t now = vc__now(),
+             left = call->site.due > now ? call->site.due - now : 0;
 
-    vc__timer_start(
-        &engine_of(call)->timers, &call->overdue,
-        now + vc__overload_patience(&call->state->usual, call->site.due - now),
-        fire);
+    vc__timer_start(&engine_of(call)->timers, &call->overdue,
+                    now + vc__overload_patience(&call->state->usual, left),
+                    fire);
 }
 
 /* --- a thread of its own -------------------------------------------------- */
@@ -83,12 +83,15 @@ vc__thread_forgo(struct vc_call *call)
 {
     struct vc__crew *crew = engine_of(call)->crew;
 
-    if (vc__timer_running(&call->overdue) && crew != NULL &&
+    if (crew != NULL && vc__timer_running(&call->overdue) &&
         vc__crew_withdraw(crew, &call->job))
         job_end(call, VC_CANCELLED, VC__GIVEN_UP);
 }
 
 /* --- its turn ------------------------------------------------------------- */
+
+/* From one look to the next whether handlers may begin at all. */
+#define LOOK_US 100000u
 
 #define NO_TURN                                                                \
     "handlers have all threads that there may be (handler_threads), and none " \
@@ -104,8 +107,46 @@ on_no_turn(struct vc__timer *timer)
     vc__reply_refuse(call, VC_RESOURCE_EXHAUSTED, NO_TURN);
 }
 
-void
-vc__thread_await_turn(struct vc_call *call)
+static void
+await_turn(struct vc_call *call)
 {
-    patience_start(call, on_no_turn);
+    if (!vc__timer_running(&call->overdue) &&
+        !call->site.session->opened->entry->exempt)
+        patience_start(call, on_no_turn);
+}
+
+static void
+all_await(struct vc__server_part *part)
+{
+    struct vc__server_peer *peer;
+    struct vc_call *call;
+
+    if (part->first != NULL)
+        await_turn(part->first);
+    cds_list_for_each_entry (peer, &part->turns, turn) {
+        cds_list_for_each_entry (call, &peer->queue, queue_node)
+            await_turn(call);
+    }
+}
+
+static void
+on_look(struct vc__timer *timer)
+{
+    struct vc__server_part *part =
+        caa_container_of(timer, struct vc__server_part, no_turn);
+    const struct vc__crew *crew = part->progress->engine.crew;
+
+    if (part->overload.waiting == 0)
+        return;
+    if (crew != NULL && atomic_load(&crew->spent))
+        all_await(part);
+    vc__thread_look(part);
+}
+
+void
+vc__thread_look(struct vc__server_part *part)
+{
+    if (part->closer == NULL)
+        vc__timer_start(&part->progress->engine.timers, &part->no_turn,
+                        vc__now() + LOOK_US, on_look);
 }

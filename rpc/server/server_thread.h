@@ -14,18 +14,9 @@
  * no threads for jobs. */
 bool vc__thread_take(struct vc_call *call);
 
-/* It has come while no handler may begin: the same limit holds for its turn. */
-void vc__thread_await_turn(struct vc_call *call);
-
-/* May no handler begin? */
-static inline bool
-vc__thread_is_spent(const struct vc_call *call)
-{
-    const struct vc__crew *crew = vc__call_part(call)->progress->engine.crew;
-
-    return crew != NULL &&
-           atomic_load_explicit(&crew->spent, memory_order_relaxed);
-}
+/* Calls wait for their turn: when no handler may begin, as all threads are in
+ * some, the same limit holds for them. Looks for that from time to time. */
+void vc__thread_look(struct vc__server_part *part);
 
 /* Nobody waits for it: nor does it, for a thread. */
 void vc__thread_forgo(struct vc_call *call);

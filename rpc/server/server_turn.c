@@ -14,7 +14,9 @@ vc__turn_await(struct vc_call *call)
     struct vc__server_part *part = peer->part;
 
     call->queued = part->overload.waiting > 0;
-    if (call->queued) {
+    if (!call->queued) {
+        part->first = call;
+    } else {
         if (cds_list_empty(&peer->queue))
             cds_list_add_tail(&peer->turn, &part->turns);
         cds_list_add_tail(&call->queue_node, &peer->queue);
@@ -52,8 +54,10 @@ vc__turn_take(struct vc_call *call)
     struct vc__server_part *part = vc__call_part(call);
     struct vc_call *next;
 
-    if (!call->queued)
+    if (!call->queued) {
+        part->first = NULL;
         return call;
+    }
     next = queue_take(
         cds_list_entry(part->turns.next, struct vc__server_peer, turn));
     if (next != call)
@@ -64,9 +68,12 @@ vc__turn_take(struct vc_call *call)
 void
 vc__turn_leave(struct vc_call *call)
 {
+    struct vc__server_part *part = vc__call_part(call);
+
     cds_list_del(&call->task.node);
     if (call->queued)
         queue_leave(call);
-    vc__overload_left(&vc__call_part(call)->overload,
-                      &call->site.session->peer->waiting);
+    else
+        part->first = NULL;
+    vc__overload_left(&part->overload, &call->site.session->peer->waiting);
 }

@@ -26,7 +26,7 @@ static struct vc__account account;
 static void
 allow(size_t max)
 {
-    vc__store_init(&store, max);
+    vc__store_init(&store, max, false);
     vc__account_init(&account, &store);
 }
 

@@ -26,7 +26,7 @@ static struct vc__account one, other;
 static void
 open_with(size_t max)
 {
-    vc__store_init(&store, max);
+    vc__store_init(&store, max, false);
     vc__account_init(&one, &store);
     vc__account_init(&other, &store);
 }
@@ -126,6 +126,30 @@ a_newcomer_finds_some(void **state)
     close_empty();
 }
 
+/* Whatever it takes it for. */
+static void
+of_a_shared_store_one_leaves_an_eighth(void **state)
+{
+    size_t got = 0;
+
+    (void)state;
+    vc__store_init(&store, 64 * MIB, true);
+    vc__account_init(&one, &store);
+    vc__account_init(&other, &store);
+    while (vc__memory_count(&one, MIB))
+        got += MIB;
+    assert_in_range(got, 55 * MIB, 56 * MIB);
+    assert_true(vc__store_is_scarce(&store));
+    assert_true(vc__memory_may_have(&one, 0));
+    assert_false(vc__memory_may_have(&one, 16 * MIB));
+    assert_true(vc__memory_may_have(&other, 0));
+    assert_true(vc__memory_count(&other, 7 * MIB));
+    assert_false(vc__memory_count(&one, MIB));
+    vc__memory_discount(&one, got);
+    vc__memory_discount(&other, 7 * MIB);
+    close_empty();
+}
+
 static void
 what_was_given_back_is_kept_for_a_second(void **state)
 {
@@ -196,6 +220,7 @@ main(void)
         cmocka_unit_test(nobody_takes_more_than_there_is),
         cmocka_unit_test(without_an_account_there_is_no_limit),
         cmocka_unit_test(a_newcomer_finds_some),
+        cmocka_unit_test(of_a_shared_store_one_leaves_an_eighth),
         cmocka_unit_test(what_was_given_back_is_kept_for_a_second),
         cmocka_unit_test(a_trimmer_trims_a_second_later),
     };

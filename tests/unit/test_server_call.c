@@ -34,6 +34,8 @@ place_setup(void **state)
 {
     (void)state;
     memset(&place, 0, sizeof place);
+    vc__store_init(&place.server.store, (size_t)1 << 30, true);
+    vc__account_init(&place.peer.account, &place.server.store);
     place.part.server = &place.server;
     CDS_INIT_LIST_HEAD(&place.part.stock);
     place.peer.part = &place.part;
@@ -49,6 +51,8 @@ place_teardown(void **state)
 {
     (void)state;
     vc__call_free_stock(&place.part);
+    assert_int_equal(atomic_load(&place.server.store.used), 0);
+    vc__store_fini(&place.server.store);
     return 0;
 }
 

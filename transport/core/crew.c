@@ -185,8 +185,8 @@ vc__crew_is_short(struct vc__crew *crew, const struct vc__share *share)
     bool is_short;
 
     pthread_mutex_lock(&crew->lock);
-    is_short = !cds_list_empty(&crew->shares) ||
-               !share_may_take(share, left_for_jobs(crew));
+    is_short = crew->max > 0 && (!cds_list_empty(&crew->shares) ||
+                                 !share_may_take(share, left_for_jobs(crew)));
     pthread_mutex_unlock(&crew->lock);
     return is_short;
 }
@@ -265,6 +265,19 @@ hand_run(struct vc__hand *h, struct vc__job *job)
     vc__waiter_hand(&h->order);
 }
 
+/* One of those that wait, if there is a hand for it. */
+static void
+job_start(struct vc__crew *crew)
+{
+    struct vc__job *job = job_next(crew, hands_left(crew));
+    struct vc__hand *h = job != NULL ? hand_get(crew) : NULL;
+
+    if (h != NULL)
+        hand_run(h, job);
+    else if (job != NULL)
+        job_requeue(crew, job);
+}
+
 enum vc__job_begin
 vc__crew_begin(struct vc__crew *crew, struct vc__job *job)
 {
@@ -272,7 +285,8 @@ vc__crew_begin(struct vc__crew *crew, struct vc__job *job)
     struct vc__hand *h = NULL;
 
     pthread_mutex_lock(&crew->lock);
-    if (share_may_take(job->share, left_for_jobs(crew)))
+    if (cds_list_empty(&job->share->jobs) &&
+        share_may_take(job->share, left_for_jobs(crew)))
         h = hand_get(crew);
     job->waits = false;
     if (h != NULL) {
@@ -280,7 +294,8 @@ vc__crew_begin(struct vc__crew *crew, struct vc__job *job)
         hand_run(h, job);
     } else if (crew->n_working > 0 && !atomic_load(&crew->stop)) {
         job_await(crew, job);
-        begin = VC__JOB_WAITS;
+        job_start(crew);
+        begin = job->waits ? VC__JOB_WAITS : VC__JOB_BEGINS;
     } else {
         begin = VC__JOB_NO_THREAD;
     }
@@ -294,17 +309,9 @@ vc__crew_begin(struct vc__crew *crew, struct vc__job *job)
 void
 vc__crew_return(struct vc__crew *crew, struct vc__share *share)
 {
-    struct vc__job *job;
-    struct vc__hand *h;
-
     pthread_mutex_lock(&crew->lock);
     vc__share_put(share);
-    job = job_next(crew, hands_left(crew));
-    h = job != NULL ? hand_get(crew) : NULL;
-    if (h != NULL)
-        hand_run(h, job);
-    else if (job != NULL)
-        job_requeue(crew, job);
+    job_start(crew);
     pthread_mutex_unlock(&crew->lock);
 }
 
@@ -582,9 +589,11 @@ hands_stop(struct vc__crew *crew)
 static void
 crew_reset(struct vc__crew *crew)
 {
+    pthread_mutex_lock(&crew->lock);
     crew->started = false;
     crew->max = 0;
     crew->retry = 0;
+    pthread_mutex_unlock(&crew->lock);
     atomic_store(&crew->resting, false);
     atomic_store(&crew->stop, false);
     if (atomic_exchange(&crew->spent, false))

@@ -30,23 +30,30 @@ struct vc__block {
 
 /* --- counting ------------------------------------------------------------ */
 
-/* Relaxed: only the number counts. */
+/* One leaves to others a part of what is left to it; but the first of its own
+ * need not. */
 static bool
-used_add(atomic_size_t *used, size_t size, size_t max)
+share_fits(size_t own, size_t size, size_t left)
 {
-    size_t before = atomic_fetch_add_explicit(used, size, memory_order_relaxed);
-
-    if (before <= max && size <= max - before)
-        return true;
-    atomic_fetch_sub_explicit(used, size, memory_order_relaxed);
-    return false;
+    return own == 0 || own + size <= SHARE * (left - size);
 }
 
+/* Relaxed, here and below: only the numbers count, and `own` may be a moment
+ * old. */
 bool
 vc__memory_count(struct vc__account *account, size_t size)
 {
-    if (!used_add(&account->store->used, size, account->store->max))
-        return false;
+    struct vc__store *store = account->store;
+    size_t own = atomic_load_explicit(&account->used, memory_order_relaxed);
+    size_t used = atomic_load_explicit(&store->used, memory_order_relaxed);
+
+    do {
+        if (used > store->max || size > store->max - used ||
+            (store->shared && !share_fits(own, size, store->max - used)))
+            return false;
+    } while (!atomic_compare_exchange_weak_explicit(
+        &store->used, &used, used + size, memory_order_relaxed,
+        memory_order_relaxed));
     atomic_fetch_add_explicit(&account->used, size, memory_order_relaxed);
     return true;
 }
@@ -67,10 +74,20 @@ vc__memory_reserve(struct vc__account *account, size_t size)
         atomic_load_explicit(&account->store->used, memory_order_relaxed);
     size_t own = atomic_load_explicit(&account->used, memory_order_relaxed);
 
-    if (used > max || size > max - used ||
-        (own > 0 && own + size > SHARE * (max - used - size)))
+    if (used > max || size > max - used || !share_fits(own, size, max - used))
         return false;
     return vc__memory_count(account, size);
+}
+
+bool
+vc__memory_may_have(const struct vc__account *account, size_t beside)
+{
+    size_t max = account->store->max;
+    size_t used =
+        atomic_load_explicit(&account->store->used, memory_order_relaxed);
+    size_t own = atomic_load_explicit(&account->used, memory_order_relaxed);
+
+    return used < max && share_fits(own + beside, 0, max - used);
 }
 
 /* --- blocks -------------------------------------------------------------- */
@@ -192,9 +209,10 @@ vc__trimmer_stop(struct vc__trimmer *t)
 }
 
 void
-vc__store_init(struct vc__store *store, size_t max)
+vc__store_init(struct vc__store *store, size_t max, bool shared)
 {
     store->max = max;
+    store->shared = shared;
     atomic_init(&store->used, 0);
     atomic_init(&store->kept, 0);
     pthread_mutex_init(&store->lock, NULL);

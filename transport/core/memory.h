@@ -27,6 +27,8 @@ struct vc__block;
 
 struct vc__store {
     size_t max;
+    bool
+        shared; /* among accounts: none gets more than seven times what is left */
     atomic_size_t used; /* bytes; over max when no more may be taken */
     atomic_size_t kept; /* bytes of blocks that nobody uses; not in used */
     pthread_mutex_t lock;
@@ -39,7 +41,7 @@ struct vc__account {
     atomic_size_t used;
 };
 
-void vc__store_init(struct vc__store *store, size_t max);
+void vc__store_init(struct vc__store *store, size_t max, bool shared);
 /* All has been given back. */
 void vc__store_fini(struct vc__store *store);
 
@@ -81,6 +83,14 @@ vc__store_is_full(const struct vc__store *store)
            store->max;
 }
 
+/* Is more than half of it used? The same. */
+static inline bool
+vc__store_is_scarce(const struct vc__store *store)
+{
+    return atomic_load_explicit(&store->used, memory_order_relaxed) >
+           store->max / 2;
+}
+
 /* Bytes that count, whether there is room for them or not. */
 static inline void
 vc__store_add(struct vc__store *store, size_t size)
@@ -115,5 +125,8 @@ void vc__memory_discount(struct vc__account *account, size_t size);
  * to what has, and of the rest no account gets more than seven times what is
  * left. */
 bool vc__memory_reserve(struct vc__account *account, size_t size);
+
+/* May so little more be had by one that has so much beside its account? */
+bool vc__memory_may_have(const struct vc__account *account, size_t beside);
 
 #endif
