@@ -38,7 +38,7 @@ vc__flow_init(struct vc__flow *f, uint32_t weight)
 static bool
 is_huge(const struct vc__send *s)
 {
-    return s->at == 0 && s->frame.body_len >= VC__HUGE &&
+    return s->frame.body_len >= VC__HUGE && s->at == 0 &&
            (s->frame.type == VC__FRAME_CALL ||
             s->frame.type == VC__FRAME_REPLY);
 }
@@ -70,9 +70,9 @@ huge_end(struct vc__send *s)
     s->is_huge = false;
 }
 
-/* Whose turn it is in the flow: who came first, of those that may go. */
-static struct vc__send *
-send_next(struct vc__flow *f)
+/* Who came first, of those that may go; when huge ones wait. */
+static __attribute__((noinline)) struct vc__send *
+send_next_of_both(struct vc__flow *f)
 {
     struct vc__send *first, *huge;
 
@@ -85,18 +85,32 @@ send_next(struct vc__flow *f)
     return (int32_t)(huge->stamp - first->stamp) < 0 ? huge : first;
 }
 
+/* Whose turn it is in the flow. */
+static struct vc__send *
+send_next(struct vc__flow *f)
+{
+    return cds_list_empty(&f->huge)
+               ? cds_list_entry(f->sends.next, struct vc__send, node)
+               : send_next_of_both(f);
+}
+
 /* --- flows --------------------------------------------------------------- */
 
 void
 vc__schedule_add(struct vc__schedule *s, struct vc__send *send)
 {
     struct vc__flow *f = send->flow;
-    bool was_idle = flow_is_idle(f);
+    bool is_first = cds_list_empty(&f->sends) && !huge_may_begin(f);
 
     send->stamp = ++s->stamp;
-    cds_list_add_tail(&send->node, is_huge(send) ? &f->huge : &f->sends);
     send->place = VC__SEND_QUEUED;
-    if (!was_idle || flow_is_idle(f))
+    if (is_huge(send)) {
+        cds_list_add_tail(&send->node, &f->huge);
+        is_first = is_first && huge_may_begin(f);
+    } else {
+        cds_list_add_tail(&send->node, &f->sends);
+    }
+    if (!is_first)
         return;
     /* One with bytes left has its turn still: a long message goes on. */
     if (f->urgent || f->left > 0)
@@ -185,12 +199,11 @@ flow_next(struct vc__schedule *s)
     }
 }
 
-/* Does more of it follow when this part has gone? */
+/* Does more of a long one follow when this part has gone? */
 static bool
 send_has_more(const struct vc__send *s)
 {
-    return vc__send_is_long(s) &&
-           s->at + (s->take - part_head(s)) < s->frame.body_len;
+    return s->at + (s->take - part_head(s)) < s->frame.body_len;
 }
 
 /* The flow's turn is paid for; it ends when nothing is left. */
@@ -204,13 +217,27 @@ flow_pay(struct vc__schedule *s, struct vc__flow *f, uint32_t take)
         flow_to_the_end(s, f);
 }
 
+/* A long one is taken out; while more of it follows the flow keeps its turn. */
+static void
+part_taken(struct vc__send *send)
+{
+    int32_t left = send->flow->left;
+    bool more = send_has_more(send);
+
+    if (!more)
+        huge_end(send);
+    else if (is_huge(send))
+        huge_begin(send);
+    flow_remove(send);
+    if (more)
+        send->flow->left = left;
+}
+
 struct vc__send *
 vc__schedule_take(struct vc__schedule *s, uint32_t room)
 {
     struct vc__flow *f;
     struct vc__send *send;
-    int32_t left;
-    bool more;
 
     /* A part of a long message fills its packet: no turn passes while its flow
      * is not among those that take turns. */
@@ -222,15 +249,11 @@ vc__schedule_take(struct vc__schedule *s, uint32_t room)
     if (send->take == 0)
         return NULL;
     flow_pay(s, f, send->take);
-    left = f->left;
-    more = send_has_more(send);
-    if (!more)
-        huge_end(send);
-    else if (is_huge(send))
-        huge_begin(send);
+    if (vc__send_is_long(send)) {
+        part_taken(send);
+        return send;
+    }
     flow_remove(send);
-    if (more)
-        f->left = left;
     return send;
 }
 

@@ -10,12 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct vc__arena_chunk {
-    struct vc__arena_chunk *older;
-    size_t size; /* of room */
-    _Alignas(VC__ARENA_ALIGN) unsigned char room[];
-};
-
 /* Less than size when that is more than a size_t can say. */
 static size_t
 round_up(size_t size)
@@ -115,22 +109,32 @@ large_alloc(struct vc__arena *a, size_t piece)
     return c->room;
 }
 
+/* Kept out of the way of the others. */
+static __attribute__((noinline)) void *
+alloc_beyond(struct vc__arena *a, size_t piece)
+{
+    unsigned char *p;
+
+    if (piece == 0 || a->chunks == NULL || piece > arena_left(a))
+        return NULL;
+    if (piece > a->next)
+        return large_alloc(a, piece);
+    if (arena_grow(a) != 0)
+        return NULL;
+    p = a->at;
+    a->at += piece;
+    return p;
+}
+
 void *
 vc__arena_alloc(struct vc__arena *a, size_t size)
 {
     size_t piece = round_up(size + (size == 0)); /* 0: more than there is */
-    unsigned char *p;
+    unsigned char *p = a->at;
 
-    if (piece - 1 >= (size_t)(a->end - a->at)) {
-        if (piece == 0 || a->chunks == NULL || piece > arena_left(a))
-            return NULL;
-        if (piece > a->next)
-            return large_alloc(a, piece);
-        if (arena_grow(a) != 0)
-            return NULL;
-    }
-    p = a->at;
-    a->at += piece;
+    if (piece - 1 >= (size_t)(a->end - p))
+        return alloc_beyond(a, piece);
+    a->at = p + piece;
     return p;
 }
 
@@ -192,7 +196,7 @@ vc__arena_fini(struct vc__arena *a)
 }
 
 void
-vc__arena_reset(struct vc__arena *a)
+vc__arena_shrink(struct vc__arena *a)
 {
     while (a->large != NULL) {
         struct vc__arena_chunk *c = a->large;

@@ -17,7 +17,11 @@
 /* Of every address given; what is taken is rounded up to it. */
 #define VC__ARENA_ALIGN VC__MEMORY_ALIGN
 
-struct vc__arena_chunk;
+struct vc__arena_chunk {
+    struct vc__arena_chunk *older;
+    size_t size; /* of room */
+    _Alignas(VC__ARENA_ALIGN) unsigned char room[];
+};
 
 /* Stays where it was initialised: its allocator points to it. */
 struct vc__arena {
@@ -38,14 +42,23 @@ int vc__arena_init(struct vc__arena *a, size_t first, size_t cap);
 /* Gives all memory back. A zeroed arena is fine. */
 void vc__arena_fini(struct vc__arena *a);
 
-/* Forgets every allocation; only the first chunk stays allocated. */
-void vc__arena_reset(struct vc__arena *a);
-
-/* Has it more than that one? */
+/* Has it more than its first chunk? */
 static inline bool
 vc__arena_is_grown(const struct vc__arena *a)
 {
-    return a->before > 0;
+    return a->large != NULL || (a->chunks != NULL && a->chunks->older != NULL);
+}
+
+/* Forgets every allocation; only the first chunk stays allocated. */
+void vc__arena_shrink(struct vc__arena *a);
+
+static inline void
+vc__arena_reset(struct vc__arena *a)
+{
+    if (a->chunks == NULL || vc__arena_is_grown(a))
+        vc__arena_shrink(a);
+    else
+        a->at = a->chunks->room; /* its end is where it was */
 }
 
 /* Bytes since the last reset. */
