@@ -306,7 +306,7 @@ memory_has_a_limit_and_comes_back(void **state)
     struct vc_call_opts opts = VC_CALL_OPTS_INIT;
     Features__Order order;
     Features__Report *report;
-    unsigned good = 0;
+    unsigned good = 0, for_memory = 0;
     struct house h;
 
     (void)state;
@@ -338,12 +338,15 @@ memory_has_a_limit_and_comes_back(void **state)
             continue;
         assert_int_equal(ends[i].status, VC_RESOURCE_EXHAUSTED);
         assert_int_equal(ends[i].outcome, VC_OUTCOME_NOT_EXECUTED);
-        assert_non_null(strstr(ends[i].text, "max_memory"));
+        /* On a slow machine some wait for a thread for too long. */
+        for_memory += strstr(ends[i].text, "max_memory") != NULL;
     }
     assert_in_range(good, 10, 50);
+    assert_in_range(for_memory, 1, LONGS - good);
     assert_non_null(strstr(why, "max_memory"));
     vc_runtime_counters(h.f.server_runtime, &c);
-    assert_int_equal(c.shed_memory, LONGS - good);
+    assert_int_equal(c.shed_memory, for_memory);
+    assert_int_equal(c.calls_shed, LONGS - good);
 
     /* All of it is there again. */
     order.holds = 0;

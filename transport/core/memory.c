@@ -253,6 +253,15 @@ large_take(struct vc__store *store, size_t size)
     return b == NULL ? NULL : b + 1;
 }
 
+static void
+large_give(struct vc__store *store, void *memory)
+{
+    struct vc__block *b = (struct vc__block *)memory - 1;
+
+    if (!kept_give(store, b))
+        block_free(b);
+}
+
 void *
 vc__memory_take(struct vc__account *account, size_t size)
 {
@@ -271,8 +280,6 @@ vc__memory_take(struct vc__account *account, size_t size)
 void
 vc__memory_give(struct vc__account *account, void *memory, size_t size)
 {
-    struct vc__block *b = (struct vc__block *)memory - 1;
-
     if (account == NULL || memory == NULL) {
         free(memory);
         return;
@@ -280,6 +287,6 @@ vc__memory_give(struct vc__account *account, void *memory, size_t size)
     vc__memory_discount(account, size);
     if (size < LARGE)
         free(memory);
-    else if (!kept_give(account->store, b))
-        block_free(b);
+    else
+        large_give(account->store, memory);
 }
