@@ -4,6 +4,7 @@
  * An engine in the loop of a program, with the kernel's own epoll and timerfd:
  * its descriptor tells when there is something to do, and not while another
  * thread sees to it. */
+#include <errno.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,8 +37,11 @@ static bool
 tells(struct bench *b, int ms)
 {
     struct epoll_event event;
-    int n = epoll_wait(b->loop, &event, 1, ms);
+    int n;
 
+    do
+        n = epoll_wait(b->loop, &event, 1, ms);
+    while (n < 0 && errno == EINTR); /* this process was stopped for a while */
     if (n == 1)
         assert_ptr_equal(&b->engine, event.data.ptr);
     return n == 1;
