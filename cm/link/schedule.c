@@ -96,27 +96,42 @@ send_next(struct vc__flow *f)
 
 /* --- flows --------------------------------------------------------------- */
 
-void
-vc__schedule_add(struct vc__schedule *s, struct vc__send *send)
+/* It may send, and is not among those that take turns. One with bytes left has
+ * its turn still: a long message goes on. */
+static void
+flow_enter(struct vc__schedule *s, struct vc__flow *f)
 {
-    struct vc__flow *f = send->flow;
-    bool is_first = cds_list_empty(&f->sends) && !huge_may_begin(f);
-
-    send->stamp = ++s->stamp;
-    send->place = VC__SEND_QUEUED;
-    if (is_huge(send)) {
-        cds_list_add_tail(&send->node, &f->huge);
-        is_first = is_first && huge_may_begin(f);
-    } else {
-        cds_list_add_tail(&send->node, &f->sends);
-    }
-    if (!is_first)
-        return;
-    /* One with bytes left has its turn still: a long message goes on. */
     if (f->urgent || f->left > 0)
         cds_list_add(&f->node, &s->ring);
     else
         cds_list_add_tail(&f->node, &s->ring);
+}
+
+/* Kept out of the way of the others. */
+static __attribute__((noinline)) void
+huge_add(struct vc__schedule *s, struct vc__send *send)
+{
+    struct vc__flow *f = send->flow;
+
+    cds_list_add_tail(&send->node, &f->huge);
+    if (cds_list_empty(&f->node) && huge_may_begin(f))
+        flow_enter(s, f);
+}
+
+void
+vc__schedule_add(struct vc__schedule *s, struct vc__send *send)
+{
+    struct vc__flow *f = send->flow;
+
+    send->stamp = ++s->stamp;
+    send->place = VC__SEND_QUEUED;
+    if (is_huge(send)) {
+        huge_add(s, send);
+        return;
+    }
+    cds_list_add_tail(&send->node, &f->sends);
+    if (cds_list_empty(&f->node))
+        flow_enter(s, f);
 }
 
 static void

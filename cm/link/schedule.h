@@ -34,7 +34,7 @@
 
 /* The messages of one session in one direction. */
 struct vc__flow {
-    struct cds_list_head node;  /* among those that take turns */
+    struct cds_list_head node;  /* among those that take turns; or alone */
     struct cds_list_head sends; /* of struct vc__send */
     struct cds_list_head huge;  /* the same: those that have not begun */
     uint16_t weight;            /* 1..VC__WEIGHT_MAX: its share */

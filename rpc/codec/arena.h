@@ -42,23 +42,19 @@ int vc__arena_init(struct vc__arena *a, size_t first, size_t cap);
 /* Gives all memory back. A zeroed arena is fine. */
 void vc__arena_fini(struct vc__arena *a);
 
-/* Has it more than its first chunk? */
-static inline bool
-vc__arena_is_grown(const struct vc__arena *a)
-{
-    return a->large != NULL || (a->chunks != NULL && a->chunks->older != NULL);
-}
-
 /* Forgets every allocation; only the first chunk stays allocated. */
 void vc__arena_shrink(struct vc__arena *a);
 
-static inline void
+/* The same. False when it had nothing but that chunk. */
+static inline bool
 vc__arena_reset(struct vc__arena *a)
 {
-    if (a->chunks == NULL || vc__arena_is_grown(a))
+    if (a->chunks == NULL || a->chunks->older != NULL || a->large != NULL) {
         vc__arena_shrink(a);
-    else
-        a->at = a->chunks->room; /* its end is where it was */
+        return true;
+    }
+    a->at = a->chunks->room; /* its end is where it was */
+    return false;
 }
 
 /* Bytes since the last reset. */

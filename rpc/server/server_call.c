@@ -197,9 +197,8 @@ vc__call_release(struct vc_call *call)
     atomic_store_explicit(&call->later, 0, memory_order_relaxed);
     call->refused = false;
     call->interception = NULL;
-    if (vc__arena_is_grown(&call->arena) || call->site.kind != 0)
+    if (vc__arena_reset(&call->arena) || call->site.kind != 0)
         vc__trimmer_note(&part->trimmer);
-    vc__arena_reset(&call->arena);
     call->site.session->peer->n_held--;
     if (part->n_stock < STOCK_MAX &&
         !vc__store_is_scarce(&part->server->store)) {

@@ -73,7 +73,6 @@ static void
 call_end(struct vc_call *call, enum vc_status status)
 {
     handlers_count(call, -1);
-    vc__thread_found(call);
     if (atomic_load_explicit(&call->parent.asked, memory_order_relaxed))
         vc__overload_apart(&vc__call_part(call)->overload);
     if (atomic_load_explicit(&call->watch, memory_order_relaxed) != NULL)
@@ -94,6 +93,7 @@ call_finish(struct vc__task *task)
 {
     struct vc_call *call = caa_container_of(task, struct vc_call, task);
 
+    vc__thread_found(call);
     if (!vc__stream_server_waits(call))
         call_end(call, call->status);
 }
@@ -287,8 +287,7 @@ call_handle(struct vc_call *call, struct vc__service_entry *entry)
     vc__count(&engine->ledger, VC__COUNT_handlers_started, 1);
     handlers_count(call, 1);
     call->task.run = call_finish;
-    call->job.run = call_run_on_crew;
-    if (vc__habit_blocks(habit) && vc__thread_take(call)) {
+    if (vc__habit_blocks(habit) && vc__thread_take(call, call_run_on_crew)) {
         vc__overload_apart(&vc__call_part(call)->overload);
         return;
     }
@@ -306,19 +305,32 @@ handlers_begun(const struct vc_call *call)
 /* --- its turn ----------------------------------------------------------- */
 
 static void
+came_behind_others(struct vc_call *call)
+{
+    struct vc__server_part *part = vc__call_part(call);
+    struct vc__overload *o = &part->overload;
+
+    if (call->site.due != VC__FOREVER && call->site.due > o->clock)
+        vc__overload_given(o, call->site.due - o->clock);
+    if (o->since != 0)
+        call->came = o->clock;
+    vc__turn_await(call);
+    if (!vc__timer_running(&part->no_turn))
+        vc__thread_look(part);
+}
+
+static void
 call_came(struct vc_call *call)
 {
     struct vc__overload *o = &vc__call_part(call)->overload;
 
-    if (o->waiting > 0 && call->site.due != VC__FOREVER &&
-        call->site.due > o->clock)
-        vc__overload_given(o, call->site.due - o->clock);
     call->turn = handlers_begun(call);
-    call->came = o->since == 0 ? 0 : o->clock;
-    vc__turn_await(call);
+    call->came = 0;
+    if (o->waiting > 0)
+        came_behind_others(call);
+    else
+        vc__turn_await_first(call);
     vc__overload_came(o, &call->site.session->peer->waiting);
-    if (call->queued && !vc__timer_running(&vc__call_part(call)->no_turn))
-        vc__thread_look(vc__call_part(call));
 }
 
 /* One that came when nobody knew yet that others are in front of it has waited
@@ -395,25 +407,33 @@ call_turn_down(struct vc_call *call, enum vc__overload_verdict verdict)
     }
 }
 
+/* Nobody waits for it any more. */
+static void
+call_forgo(struct vc_call *call, bool linked)
+{
+    if (linked)
+        vc__reply_refuse(call, VC_CANCELLED, VC__GIVEN_UP);
+    else
+        call_skip(call);
+}
+
 static void
 call_run(struct vc__task *task)
 {
     struct vc_call *call =
         vc__turn_take(caa_container_of(task, struct vc_call, task));
-    struct vc__service_entry *entry = call->site.session->opened->entry;
-    struct vc__overload *o = &vc__call_part(call)->overload;
-    bool wanted = call->site.session->link != NULL && !call->unwanted;
+    struct vc__server_session *session = call->site.session;
+    struct vc__service_entry *entry = session->opened->entry;
+    bool linked = session->link != NULL, wanted = linked && !call->unwanted;
     enum vc__overload_verdict verdict = VC__OVERLOAD_RUN;
 
     vc__thread_found(call);
     /* Before it leaves: itself is one of those that wait. */
     if (wanted)
         verdict = call_judge(call, entry);
-    vc__overload_left(o, &call->site.session->peer->waiting);
-    if (call->site.session->link == NULL)
-        call_skip(call);
-    else if (!wanted)
-        vc__reply_refuse(call, VC_CANCELLED, VC__GIVEN_UP);
+    vc__overload_left(&session->peer->part->overload, &session->peer->waiting);
+    if (!wanted)
+        call_forgo(call, linked);
     else if (verdict != VC__OVERLOAD_RUN ||
              (!server_streams(call) && (call->reply = reply_new(call)) == NULL))
         call_turn_down(call, verdict);
@@ -431,27 +451,49 @@ is_served(const struct vc__server_session *s)
     return entry != NULL && !atomic_load(&entry->removed);
 }
 
-/* The method that the client means; NULL with what to answer. A service that
- * was added since, perhaps in the place of one, serves the sessions that are
- * there once their calls of the former are over. */
-static const struct vc_method *
-method_find(const struct vc__call_site *site, const char **fault)
+/* A service that was added since, perhaps in the place of one, serves the
+ * sessions that are there once their calls of the former are over. */
+static bool
+is_served_again(struct vc__server_session *s)
 {
-    const struct vc__opened *s;
-    unsigned i = site->method;
+    if (s->n_calls == 1)
+        vc__server_session_renew(s);
+    return is_served(s);
+}
 
-    if (!is_served(site->session) && site->session->n_calls == 1)
-        vc__server_session_renew(site->session);
-    s = site->session->opened;
-    *fault = "the server does not serve this service";
-    if (!is_served(site->session))
-        return NULL;
-    *fault = "the server's service has no such method";
+static enum vc_status
+fails(const char **fault, enum vc_status status, const char *text)
+{
+    *fault = text;
+    return status;
+}
+
+/* The method that the client means. */
+static enum vc_status
+method_find(struct vc_call *call, const char **fault)
+{
+    struct vc__server_session *session = call->site.session;
+    unsigned i = call->site.method;
+    const struct vc__opened *s;
+
+    if (!is_served(session) && !is_served_again(session))
+        return fails(fault, VC_UNIMPLEMENTED,
+                     "the server does not serve this service");
+    s = session->opened;
     if (i >= s->n_methods)
-        return NULL;
-    if (s->map != NULL)
+        i = VC__NO_METHOD;
+    else if (s->map != NULL)
         i = s->map[i];
-    return i == VC__NO_METHOD ? NULL : &s->entry->service->methods[i];
+    if (i == VC__NO_METHOD)
+        return fails(fault, VC_UNIMPLEMENTED,
+                     "the server's service has no such method");
+    call->method = &s->entry->service->methods[i];
+    call->state = &s->entry->methods_state[i];
+    if (call->state->kind != call->site.kind)
+        return fails(
+            fault, VC_UNIMPLEMENTED,
+            "the server has a method of this name that streams otherwise");
+    return VC_OK;
 }
 
 /* Without memory for a call there is none for an answer: the link ends. */
@@ -462,18 +504,6 @@ call_starve(const struct vc__call_site *site)
 
     vc__server_session_skip(site->session, site->slot);
     vc__link_close(&sl->link, VC_RESOURCE_EXHAUSTED, "out of memory");
-}
-
-static uint8_t
-kind_of(const struct vc_method *method)
-{
-    uint8_t kind = 0;
-
-    if (method->flags & VC_METHOD_CLIENT_STREAM)
-        kind |= VC__FRAME_CLIENT_STREAM;
-    if (method->flags & VC_METHOD_SERVER_STREAM)
-        kind |= VC__FRAME_SERVER_STREAM;
-    return kind;
 }
 
 static bool
@@ -498,12 +528,19 @@ request_fault(const char **fault)
     return VC_RESOURCE_EXHAUSTED;
 }
 
-static struct vc__method_state *
-method_state_of(const struct vc_call *call)
+/* May there be one more of its client, and is it no more than a limit says? */
+static enum vc_status
+call_admit(struct vc_call *call, const char **fault)
 {
-    struct vc__service_entry *e = call->site.session->opened->entry;
+    struct vc_server *server = vc__call_part(call)->server;
+    const char *text;
 
-    return &e->methods_state[call->method - e->service->methods];
+    if (vc__store_is_scarce(&server->store) &&
+        !call->site.session->opened->entry->exempt && !vc__call_may_begin(call))
+        return fails(fault, VC_RESOURCE_EXHAUSTED, vc__no_memory);
+    if (vc__limit_is_set(server) && (text = vc__limit_take(call)) != NULL)
+        return fails(fault, VC_RESOURCE_EXHAUSTED, text);
+    return VC_OK;
 }
 
 /* VC_OK, or what it is to be refused with. */
@@ -511,31 +548,19 @@ static enum vc_status
 call_take(struct vc_call *call, const uint8_t *body, uint32_t len,
           const char **fault)
 {
-    enum vc_status status = VC_OK;
+    enum vc_status status = method_find(call, fault);
 
-    call->method = method_find(&call->site, fault);
-    if (call->method == NULL)
-        return VC_UNIMPLEMENTED;
-    call->state = method_state_of(call);
-    *fault = "the server has a method of this name that streams otherwise";
-    if (kind_of(call->method) != call->site.kind)
-        return VC_UNIMPLEMENTED;
-    *fault = vc__no_memory;
-    if (vc__store_is_scarce(&vc__call_part(call)->server->store) &&
-        !call->site.session->opened->entry->exempt && !vc__call_may_begin(call))
-        return VC_RESOURCE_EXHAUSTED;
-    if (vc__limit_is_set(vc__call_part(call)->server) &&
-        (*fault = vc__limit_take(call)) != NULL)
-        return VC_RESOURCE_EXHAUSTED;
-    if (call->site.metadata.len > 0)
+    if (status == VC_OK)
+        status = call_admit(call, fault);
+    if (status == VC_OK && call->site.metadata.len > 0)
         status = vc__call_metadata_take(call, fault);
     if (status != VC_OK)
         return status;
     if (!request_unpack(call, body, len, fault))
         return request_fault(fault);
-    *fault = "the server has no memory for the stream";
     if (call->site.kind != 0 && !vc__call_stream_open(call))
-        return VC_RESOURCE_EXHAUSTED;
+        return fails(fault, VC_RESOURCE_EXHAUSTED,
+                     "the server has no memory for the stream");
     return VC_OK;
 }
 

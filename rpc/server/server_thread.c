@@ -57,12 +57,14 @@ on_no_thread(struct vc__timer *timer)
 }
 
 bool
-vc__thread_take(struct vc_call *call)
+vc__thread_take(struct vc_call *call,
+                void (*run)(struct vc__job *job, struct vc__stint *stint))
 {
     struct vc__engine *engine = engine_of(call);
 
     if (engine->crew == NULL)
         return false;
+    call->job.run = run;
     call->job.engine = engine;
     call->job.share = call->site.session->peer->share;
     switch (vc__crew_begin(engine->crew, &call->job)) {

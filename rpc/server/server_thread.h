@@ -9,10 +9,11 @@
 
 #include "rpc/server/server_call.h"
 
-/* Its method tends to block: job.run() runs on a thread, now or later; or the
- * call is shed, and its task runs with the status in the call. False: there are
- * no threads for jobs. */
-bool vc__thread_take(struct vc_call *call);
+/* Its method tends to block: run() runs on a thread, with call->job, now or
+ * later; or the call is shed, and its task runs with the status in the call.
+ * False: there are no threads for jobs. */
+bool vc__thread_take(struct vc_call *call,
+                     void (*run)(struct vc__job *job, struct vc__stint *stint));
 
 /* Calls wait for their turn: when no handler may begin, as all threads are in
  * some, the same limit holds for them. Looks for that from time to time. */

@@ -6,21 +6,16 @@
  * whose turn it was. */
 #include "rpc/server/server_turn.h"
 
-/* The first of all is the next in any order, and is in no queue. */
 void
 vc__turn_await(struct vc_call *call)
 {
     struct vc__server_peer *peer = call->site.session->peer;
     struct vc__server_part *part = peer->part;
 
-    call->queued = part->overload.waiting > 0;
-    if (!call->queued) {
-        part->first = call;
-    } else {
-        if (cds_list_empty(&peer->queue))
-            cds_list_add_tail(&peer->turn, &part->turns);
-        cds_list_add_tail(&call->queue_node, &peer->queue);
-    }
+    call->queued = true;
+    if (cds_list_empty(&peer->queue))
+        cds_list_add_tail(&peer->turn, &part->turns);
+    cds_list_add_tail(&call->queue_node, &peer->queue);
     vc__engine_handle(&part->progress->engine, &call->task);
 }
 

@@ -10,8 +10,20 @@
 
 #include "rpc/server/server_call.h"
 
-/* Begins when its turn has come: then its task runs. */
+/* Begins when its turn has come: then its task runs. Others wait already. */
 void vc__turn_await(struct vc_call *call);
+
+/* The same of one that is alone: the first of all is the next in any order, and
+ * is in no queue. */
+static inline void
+vc__turn_await_first(struct vc_call *call)
+{
+    struct vc__server_part *part = vc__call_part(call);
+
+    call->queued = false;
+    part->first = call;
+    vc__engine_handle(&part->progress->engine, &call->task);
+}
 
 /* Whose turn is it? From the task of one of those that wait: it may be that of
  * another one, which then has this one's. */

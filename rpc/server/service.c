@@ -9,6 +9,7 @@
 
 #include "transport/core/error.h"
 #include "transport/core/hash.h"
+#include "transport/wire/packet.h"
 
 #define BUCKETS 64
 
@@ -129,6 +130,19 @@ is_never_shed(const struct vc_service *service)
            strcmp(service->name, "verbcall.reflection.v1.Reflection") == 0;
 }
 
+static void
+method_init(struct vc__method_state *m, uint32_t flags, bool in_turn)
+{
+    if (in_turn)
+        vc__habit_fix(&m->habit, VC__HABIT_NEVER);
+    else if (flags & VC_METHOD_BLOCKING)
+        vc__habit_fix(&m->habit, VC__HABIT_ALWAYS);
+    if (flags & VC_METHOD_CLIENT_STREAM)
+        m->kind |= VC__FRAME_CLIENT_STREAM;
+    if (flags & VC_METHOD_SERVER_STREAM)
+        m->kind |= VC__FRAME_SERVER_STREAM;
+}
+
 static struct vc__service_entry *
 entry_new(const struct vc_service *service, const void *methods, size_t size,
           void *arg, bool in_turn)
@@ -149,10 +163,7 @@ entry_new(const struct vc_service *service, const void *methods, size_t size,
     e->arg = arg;
     e->exempt = is_never_shed(service);
     for (unsigned i = 0; i < service->n_methods; i++)
-        if (in_turn)
-            vc__habit_fix(&e->methods_state[i].habit, VC__HABIT_NEVER);
-        else if (service->methods[i].flags & VC_METHOD_BLOCKING)
-            vc__habit_fix(&e->methods_state[i].habit, VC__HABIT_ALWAYS);
+        method_init(&e->methods_state[i], service->methods[i].flags, in_turn);
     atomic_init(&e->refs, 1);
     atomic_store_explicit(&e->removed, false, memory_order_release);
     return e;

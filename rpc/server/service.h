@@ -24,6 +24,7 @@ struct vc__method_state {
     atomic_uint calls; /* that run, as far as they are counted */
     struct vc__habit habit;
     struct vc__usual usual;
+    uint8_t kind; /* VC__FRAME_*_STREAM */
 };
 
 /* A service as added. Sessions hold it; `methods` and `arg` stay valid while

@@ -159,10 +159,10 @@ vc__engine_release(struct vc__engine *e, struct vc__habit *habit,
 {
     struct vc__stint *s = vc__stint_of(e);
 
-    if (!s->lost) {
-        e->habit = habit;
-        e->share = s->share = share;
-    }
+    if (s->lost)
+        return s;
+    e->habit = habit;
+    e->share = s->share = share;
     vc__stint_release(s);
     return s;
 }
