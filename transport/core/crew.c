@@ -20,8 +20,6 @@
 #define LIMIT_US 100
 /* Looks at nothing new, after which the watcher rests. */
 #define QUIET_LOOKS 20
-/* A client has so many times as many threads as are left, at most. */
-#define SHARE 7
 /* When the system gives no thread, the next try. */
 #define RETRY_US 10000
 
@@ -138,39 +136,9 @@ hand_get(struct vc__crew *crew)
     return h;
 }
 
-/* --- shares ------------------------------------------------------------ */
+/* --- jobs -------------------------------------------------------------- */
 
-struct vc__share *
-vc__share_new(void)
-{
-    struct vc__share *share = calloc(1, sizeof *share);
-
-    if (share == NULL)
-        return NULL;
-    atomic_init(&share->holders, 1);
-    CDS_INIT_LIST_HEAD(&share->jobs);
-    return share;
-}
-
-void
-vc__share_put(struct vc__share *share)
-{
-    /* Release and acquire: the last one sees what all others did. */
-    if (atomic_fetch_sub_explicit(&share->holders, 1, memory_order_acq_rel) ==
-        1)
-        free(share);
-}
-
-/* May it have one of so many that engines do not need? Under the lock. */
-static bool
-share_may_take(const struct vc__share *share, unsigned left)
-{
-    unsigned has = vc__share_threads(share);
-
-    return left > 0 && (has == 0 || has < SHARE * (left - 1));
-}
-
-/* Under the lock, as all of those below. */
+/* Threads that engines do not need. Under the lock. */
 static unsigned
 left_for_jobs(const struct vc__crew *crew)
 {
@@ -185,76 +153,21 @@ vc__crew_is_short(struct vc__crew *crew, const struct vc__share *share)
     bool is_short;
 
     pthread_mutex_lock(&crew->lock);
-    is_short = crew->max > 0 && (!cds_list_empty(&crew->shares) ||
-                                 !share_may_take(share, left_for_jobs(crew)));
+    is_short =
+        crew->max > 0 && (!vc__job_queue_is_empty(&crew->queue) ||
+                          !vc__share_may_take(share, left_for_jobs(crew)));
     pthread_mutex_unlock(&crew->lock);
     return is_short;
 }
 
-/* --- jobs -------------------------------------------------------------- */
-
-static void
-job_await(struct vc__crew *crew, struct vc__job *job)
-{
-    struct vc__share *share = job->share;
-
-    if (cds_list_empty(&share->jobs))
-        cds_list_add_tail(&share->node, &crew->shares);
-    cds_list_add_tail(&job->node, &share->jobs);
-    job->waits = true;
-}
-
-static void
-job_unqueue(struct vc__job *job)
-{
-    cds_list_del(&job->node);
-    if (cds_list_empty(&job->share->jobs))
-        cds_list_del(&job->share->node);
-    job->waits = false;
-}
-
-/* Of those that may have a thread the one whose turn it is. */
-static struct vc__share *
-share_next(struct vc__crew *crew, unsigned left)
-{
-    struct vc__share *share;
-
-    cds_list_for_each_entry (share, &crew->shares, node) {
-        if (share_may_take(share, left))
-            return share;
-    }
-    return NULL;
-}
-
-/* One that waits, and may have one of so many hands that are left, as long as
- * the engines have theirs; those of a crew that stops all run. */
+/* The next of those that wait, when so many threads are left, as long as the
+ * engines have theirs; all jobs of a crew that stops run. Under the lock. */
 static struct vc__job *
 job_next(struct vc__crew *crew, unsigned left)
 {
-    struct vc__share *share;
-    struct vc__job *job;
-
     left = left > crew->n_engines ? left - crew->n_engines : 0;
-    share = share_next(crew, atomic_load(&crew->stop) ? crew->max : left);
-    if (share == NULL)
-        return NULL;
-    job = cds_list_entry(share->jobs.next, struct vc__job, node);
-    cds_list_del(&share->node);
-    cds_list_add_tail(&share->node, &crew->shares);
-    job_unqueue(job);
-    vc__share_hold(share);
-    return job;
-}
-
-/* There is no hand for it after all: at its place. */
-static void
-job_requeue(struct vc__crew *crew, struct vc__job *job)
-{
-    vc__share_put(job->share);
-    if (cds_list_empty(&job->share->jobs))
-        cds_list_add(&job->share->node, &crew->shares);
-    cds_list_add(&job->node, &job->share->jobs);
-    job->waits = true;
+    return vc__job_next(&crew->queue,
+                        atomic_load(&crew->stop) ? crew->max : left);
 }
 
 static void
@@ -275,7 +188,7 @@ job_start(struct vc__crew *crew)
     if (h != NULL)
         hand_run(h, job);
     else if (job != NULL)
-        job_requeue(crew, job);
+        vc__job_requeue(&crew->queue, job);
 }
 
 enum vc__job_begin
@@ -285,15 +198,15 @@ vc__crew_begin(struct vc__crew *crew, struct vc__job *job)
     struct vc__hand *h = NULL;
 
     pthread_mutex_lock(&crew->lock);
-    if (cds_list_empty(&job->share->jobs) &&
-        share_may_take(job->share, left_for_jobs(crew)))
+    if (!vc__share_waits(job->share) &&
+        vc__share_may_take(job->share, left_for_jobs(crew)))
         h = hand_get(crew);
     job->waits = false;
     if (h != NULL) {
         vc__share_hold(job->share);
         hand_run(h, job);
     } else if (crew->n_working > 0 && !atomic_load(&crew->stop)) {
-        job_await(crew, job);
+        vc__job_await(&crew->queue, job);
         job_start(crew);
         begin = job->waits ? VC__JOB_WAITS : VC__JOB_BEGINS;
     } else {
@@ -323,7 +236,7 @@ vc__crew_withdraw(struct vc__crew *crew, struct vc__job *job)
     pthread_mutex_lock(&crew->lock);
     waits = job->waits;
     if (waits)
-        job_unqueue(job);
+        vc__job_unqueue(job);
     pthread_mutex_unlock(&crew->lock);
     return waits;
 }
@@ -528,7 +441,7 @@ vc__crew_init(struct vc__crew *crew, unsigned n_engines)
 {
     memset(crew, 0, sizeof *crew);
     CDS_INIT_LIST_HEAD(&crew->idle);
-    CDS_INIT_LIST_HEAD(&crew->shares);
+    vc__job_queue_init(&crew->queue);
     vc__waiter_init(&crew->rouse);
     crew->watched = calloc(n_engines, sizeof *crew->watched);
     if (crew->watched == NULL)

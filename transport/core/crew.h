@@ -11,17 +11,14 @@
  * until one begins.
  *
  * A handler that is expected to block begins on a thread that is free, or waits
- * for one (struct vc__job). No client gets all of them: one that has seven times
- * as many as are left waits until its own are free (struct vc__share), which is
- * the dynamic threshold of A. Choudhury, E. Hahne, "Dynamic Queue Length
- * Thresholds for Shared-Memory Packet Switches" (IEEE/ACM Transactions on
- * Networking 6-2, 1998). Those that wait take turns by client.
+ * for one, in turns of clients; no client gets all threads
+ * (transport/core/share.h).
  *
  * So that engines go on when all threads there may be are in handlers, no
  * handler begins while fewer are left than there are engines.
  *
- * May run together: lend, rouse, withdraw and those of shares from any threads.
- * Init, start, stop and fini exclude each other. */
+ * May run together: lend, begin, withdraw, is_short, return and rouse from any
+ * threads. Init, start, stop and fini exclude each other. */
 #ifndef VC_TRANSPORT_CREW_H
 #define VC_TRANSPORT_CREW_H
 
@@ -32,30 +29,11 @@
 
 #include <urcu/list.h>
 
+#include "transport/core/share.h"
 #include "transport/core/waiter.h"
 
 struct vc__engine;
 struct vc__hand;
-struct vc__stint;
-
-/* What one client has of the threads. Lives until its owner and all the threads
- * that it has have put it. */
-struct vc__share {
-    atomic_uint holders;       /* its owner, and each thread that it has */
-    struct cds_list_head jobs; /* crew->lock; of struct vc__job, that wait */
-    struct cds_list_head node; /* crew->lock; in crew->shares, if some do */
-};
-
-/* A handler that is expected to block: runs on a thread of the crew, which does
- * not hold the engine; within a stint that is lost (transport/core/takeover.h).
- * Lives in its owner, which may be gone when run() returns. */
-struct vc__job {
-    void (*run)(struct vc__job *job, struct vc__stint *stint);
-    struct vc__engine *engine;
-    struct vc__share *share;
-    bool waits; /* crew->lock */
-    struct cds_list_head node;
-};
 
 struct vc__crew {
     /* What holders look at. */
@@ -64,12 +42,12 @@ struct vc__crew {
     atomic_bool stop;    /* written under the lock */
 
     pthread_mutex_t lock;
-    struct cds_list_head idle;   /* lock; hands that are free */
-    struct vc__hand *hands;      /* lock; all */
-    struct cds_list_head shares; /* lock; that have jobs which wait, by turn */
-    unsigned n_working;          /* lock; hands with a job */
-    unsigned n, n_idle, max;     /* lock */
-    uint64_t retry;              /* lock; no thread is started before */
+    struct cds_list_head idle;  /* lock; hands that are free */
+    struct vc__hand *hands;     /* lock; all */
+    struct vc__job_queue queue; /* lock; jobs that wait for a thread */
+    unsigned n_working;         /* lock; hands with a job */
+    unsigned n, n_idle, max;    /* lock */
+    uint64_t retry;             /* lock; no thread is started before */
 
     /* The watcher's. */
     pthread_t watcher;
@@ -115,24 +93,6 @@ bool vc__crew_is_short(struct vc__crew *crew, const struct vc__share *share);
 
 /* A handler of the share is over, which did not hold its engine any more. */
 void vc__crew_return(struct vc__crew *crew, struct vc__share *share);
-
-/* NULL without memory. */
-struct vc__share *vc__share_new(void);
-void vc__share_put(struct vc__share *share);
-
-static inline void
-vc__share_hold(struct vc__share *share)
-{
-    /* Relaxed: whoever holds it gives another hold. */
-    atomic_fetch_add_explicit(&share->holders, 1, memory_order_relaxed);
-}
-
-/* Threads that it has. Relaxed: how many there were a moment ago. */
-static inline unsigned
-vc__share_threads(const struct vc__share *share)
-{
-    return atomic_load_explicit(&share->holders, memory_order_relaxed) - 1;
-}
 
 /* A handler begins, and the watcher rests. */
 void vc__crew_rouse(struct vc__crew *crew);
