@@ -214,6 +214,21 @@ a_client_whose_jobs_are_all_withdrawn_has_no_turn(void **state)
 }
 
 static void
+without_a_thread_a_job_keeps_its_place(void **state)
+{
+    struct bench *b = *state;
+    struct vc__job *job;
+
+    clients_await(b, 2);
+    job = vc__job_next(&b->queue, PLENTY);
+    vc__job_requeue(&b->queue, job);
+    assert_true(job->waits);
+    assert_int_equal(vc__share_threads(b->shares[0]), 0);
+    assert_next(b, 0, 0);
+    assert_next(b, 1, 0);
+}
+
+static void
 without_a_thread_the_only_job_of_a_client_keeps_its_place(void **state)
 {
     struct bench *b = *state;
@@ -245,6 +260,7 @@ main(void)
         T(a_client_that_has_its_share_is_passed_over_and_keeps_its_turn),
         T(a_withdrawn_job_never_begins),
         T(a_client_whose_jobs_are_all_withdrawn_has_no_turn),
+        T(without_a_thread_a_job_keeps_its_place),
         T(without_a_thread_the_only_job_of_a_client_keeps_its_place),
     };
 

@@ -93,12 +93,16 @@ vc__job_next(struct vc__job_queue *queue, unsigned left)
     return job;
 }
 
+/* vc__job_next() has made its share the last in turn. */
 void
 vc__job_requeue(struct vc__job_queue *queue, struct vc__job *job)
 {
-    vc__share_put(job->share);
-    if (!vc__share_waits(job->share))
-        cds_list_add(&job->share->node, &queue->shares);
-    cds_list_add(&job->node, &job->share->jobs);
+    struct vc__share *share = job->share;
+
+    vc__share_put(share);
+    if (vc__share_waits(share))
+        cds_list_del(&share->node);
+    cds_list_add(&share->node, &queue->shares);
+    cds_list_add(&job->node, &share->jobs);
     job->waits = true;
 }

@@ -98,7 +98,8 @@ void vc__job_unqueue(struct vc__job *job);
 struct vc__job *vc__job_next(struct vc__job_queue *queue, unsigned left);
 
 /* There is no thread after all for the job that vc__job_next() has given last:
- * puts its share, and the job waits as the first of its share. */
+ * puts its share, and the job waits as the first of its share, whose turn it is.
+ */
 void vc__job_requeue(struct vc__job_queue *queue, struct vc__job *job);
 
 #endif
