@@ -136,7 +136,9 @@ struct vc_runtime;
     X(waits_below_10ms, "the same, longer")                                    \
     X(waits_below_100ms, "the same, longer")                                   \
     X(waits_below_1s, "the same, longer")                                      \
-    X(waits_longer, "the same, longer")
+    X(waits_longer, "the same, longer")                                        \
+    X(shed_adaptive, "of those shed: as many handlers waited for others as "   \
+                     "adaptive_limit lets")
 
 struct vc_counters {
     size_t size; /* sizeof(struct vc_counters), so that it can grow */

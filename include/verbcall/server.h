@@ -121,6 +121,17 @@ struct vc_server_opts {
      * itself, on the thread that advances it: it must not block. */
     void (*on_overload)(bool sheds, const char *line, void *arg);
     void *overload_arg;
+
+    /* Handlers of one method that may wait for others at a time, 3..65536;
+     * default 0: as many as there are threads (handler_threads in
+     * verbcall/runtime.h). It is the most: fewer may while they take longer the
+     * more of them there are, so that those whom they wait for, as a database,
+     * are not asked for more than they can do; 16 at first. One more is answered
+     * VC_RESOURCE_EXHAUSTED, not executed, with a time after which to come
+     * again. It holds for handlers that begin on threads of their own, not for
+     * streams; and it learns nothing from those that ask for their deadline, or
+     * whose calls are ended later. See doc/overload.md. */
+    uint32_t adaptive_limit;
 };
 
 #define VC_STREAM_STALL_OFF (~0u)
@@ -128,7 +139,7 @@ struct vc_server_opts {
 #define VC_SERVER_OPTS_INIT                                                    \
     {                                                                          \
         sizeof(struct vc_server_opts), 0, 0, 0, NULL, 0, 0, 0, 0, 0,           \
-            {NULL, NULL, NULL}, NULL, NULL, 0, 0, 0, 0, NULL, NULL             \
+            {NULL, NULL, NULL}, NULL, NULL, 0, 0, 0, 0, NULL, NULL, 0          \
     }
 
 /* vc_server_new - makes a server without services and addresses. opts may be

@@ -9,29 +9,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cm/connect/target.h"
 #include "rpc/codec/codec.h"
 #include "rpc/interceptor.h"
 #include "rpc/server/server_call.h"
 #include "rpc/server/server_link.h"
+#include "rpc/server/server_opts.h"
 #include "rpc/server/server_shed.h"
 
-#define MAX_LINKS        1024u
-#define MAX_LINKS_MAX    65536u
-#define MAX_SESSIONS     16384u
-#define MAX_SESSIONS_MAX 1048576u
-#define HANDSHAKE_MS     2000u
-#define HANDSHAKE_MS_MAX 600000u
-#define MAX_HALF_OPEN    256u
-#define BUSY_RETRY_MS    1000u
-#define STALL_MS         30000u
-#define MEMORY_MIN       ((size_t)16 << 20)
-#define MEMORY_MAX       ((size_t)1 << 30) /* by default */
-#define MESSAGES_MIN     4u                /* of the longest: that fit */
-#define STALL_MS_MIN     10u
-#define STALL_MS_MAX     3600000u
+#define BUSY_RETRY_MS 1000u
 
 /* An address listened on. */
 struct vc__listening {
@@ -266,91 +253,6 @@ vc_server_remove(struct vc_server *server, const struct vc_service *service)
 
 /* --- birth ------------------------------------------------------------- */
 
-/* A quarter of the machine's, 1 GiB at most; but enough for four messages. */
-static size_t
-memory_default(size_t max_message)
-{
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    size_t least = MESSAGES_MIN * ((size_t)1 << vc__log2_message(max_message)),
-           memory = MEMORY_MAX;
-
-    if (pages > 0 && page > 0 &&
-        (uint64_t)pages * (uint64_t)page / 4 < MEMORY_MAX)
-        memory = (size_t)pages * (size_t)page / 4;
-    if (memory < MEMORY_MIN)
-        memory = MEMORY_MIN;
-    return memory < least ? least : memory;
-}
-
-static enum vc_status
-opts_take(struct vc_server_opts *out, const struct vc_server_opts *opts)
-{
-    memset(out, 0, sizeof *out);
-    if (opts != NULL)
-        memcpy(out, opts, opts->size < sizeof *out ? opts->size : sizeof *out);
-    if (out->max_links == 0)
-        out->max_links = MAX_LINKS;
-    if (out->max_half_open == 0)
-        out->max_half_open = MAX_HALF_OPEN;
-    if (out->handshake_timeout_ms == 0)
-        out->handshake_timeout_ms = HANDSHAKE_MS;
-    if (out->max_sessions == 0)
-        out->max_sessions = MAX_SESSIONS;
-    if (out->max_sessions > MAX_SESSIONS_MAX)
-        return vc__fail(VC_INVALID_ARGUMENT, "max_sessions: %u is not in 1..%u",
-                        out->max_sessions, MAX_SESSIONS_MAX);
-    if (out->name == NULL)
-        out->name = "";
-    if (vc__log2_message(out->max_message) == 0)
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "max_message: %zu is not in 4 KiB..1 GiB",
-                        out->max_message);
-    if (out->max_links > MAX_LINKS_MAX)
-        return vc__fail(VC_INVALID_ARGUMENT, "max_links: %u is not in 1..%u",
-                        out->max_links, MAX_LINKS_MAX);
-    if (out->handshake_timeout_ms > HANDSHAKE_MS_MAX)
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "handshake_timeout_ms: %u is not in 1..%u",
-                        out->handshake_timeout_ms, HANDSHAKE_MS_MAX);
-    if (!vc__keepalive_take(out->keepalive_ms, &out->keepalive_ms))
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "keepalive_ms: %u is not in %u..%u", out->keepalive_ms,
-                        VC__KEEPALIVE_MIN_MS, VC__KEEPALIVE_MAX_MS);
-    if (out->max_memory == 0)
-        out->max_memory = memory_default(out->max_message);
-    if (out->max_memory < MEMORY_MIN ||
-        out->max_memory / MESSAGES_MIN <
-            (size_t)1 << vc__log2_message(out->max_message))
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "max_memory: %zu is below 16 MiB, or below four times "
-                        "max_message",
-                        out->max_memory);
-    if (out->stream_stall_ms == 0)
-        out->stream_stall_ms = STALL_MS;
-    if (out->stream_stall_ms != VC_STREAM_STALL_OFF &&
-        (out->stream_stall_ms < STALL_MS_MIN ||
-         out->stream_stall_ms > STALL_MS_MAX))
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "stream_stall_ms: %u is not in %u..%u",
-                        out->stream_stall_ms, STALL_MS_MIN, STALL_MS_MAX);
-    if (out->max_half_open > MAX_LINKS_MAX)
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "max_half_open: %u is not in 1..%u", out->max_half_open,
-                        MAX_LINKS_MAX);
-    if (out->connects_per_second > VC__ADMISSION_RATE_MAX ||
-        out->connects_per_second_source > VC__ADMISSION_RATE_MAX)
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "connects_per_second, connects_per_second_source: "
-                        "%u and %u are not in 0..%u",
-                        out->connects_per_second,
-                        out->connects_per_second_source,
-                        VC__ADMISSION_RATE_MAX);
-    if (strlen(out->name) > VC__ACCEPT_TEXT_MAX)
-        return vc__fail(VC_INVALID_ARGUMENT, "name: longer than %d bytes",
-                        VC__ACCEPT_TEXT_MAX);
-    return VC_OK;
-}
-
 static void part_close(struct vc__task *task);
 
 static bool
@@ -413,7 +315,7 @@ vc_server_new(struct vc_runtime *runtime,
 {
     struct vc_server_opts opts;
     struct vc__redirect redirect;
-    enum vc_status status = opts_take(&opts, user_opts);
+    enum vc_status status = vc__server_opts_take(&opts, user_opts);
     struct vc_server *s;
 
     if (status == VC_OK)
@@ -444,6 +346,7 @@ vc_server_new(struct vc_runtime *runtime,
     pthread_mutex_init(&s->lock, NULL);
     atomic_init(&s->users, 1);
     vc__waiter_init(&s->unused);
+    s->services.adaptive_limit = opts.adaptive_limit;
     if (!vc__services_init(&s->services) || !parts_make(s)) {
         server_free(s);
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");

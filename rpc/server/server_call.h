@@ -47,6 +47,8 @@ struct vc_call {
     uint8_t *long_reply;      /* packed, when it goes in parts */
     struct vc__timer overdue; /* of a long reply: its deadline */
     enum vc_status status; /* the handler's, when it was taken over or later */
+    uint32_t round;        /* see rpc/server/gradient.h */
+    bool adapts;           /* counts there */
     uint64_t turn;         /* handlers that had begun when it came, */
     uint64_t came;         /* and when that was, as far as is known */
     atomic_uint later;     /* see rpc/server/server_handler.c */

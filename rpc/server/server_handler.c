@@ -6,6 +6,7 @@
 
 #include <verbcall/call.h>
 
+#include "rpc/server/server_adapt.h"
 #include "rpc/server/server_cancel.h"
 #include "rpc/server/server_counts.h"
 #include "rpc/server/server_deadline.h"
@@ -252,25 +253,40 @@ call_in_vain(struct vc_call *call, uint64_t now)
     return VC_OK;
 }
 
+/* What its method learns of a run. How long it took says nothing if it went by
+ * its deadline, and little if the call ends later. */
+static void
+run_learn(struct vc_call *call, enum vc_status status, uint64_t us, bool blocks)
+{
+    bool asked =
+        atomic_load_explicit(&call->parent.asked, memory_order_relaxed);
+
+    if (!asked)
+        vc__usual_ran(&call->state->usual, us);
+    if (asked || status == VC__LATER)
+        vc__adapt_forget(call);
+    else
+        vc__adapt_ran(call, us);
+    vc__habit_ran(&call->state->habit, blocks ? us : 0);
+}
+
 /* On a thread of the crew, perhaps after it has waited for one. */
 static void
 call_run_on_crew(struct vc__job *job, struct vc__stint *stint)
 {
     struct vc_call *call = caa_container_of(job, struct vc_call, job);
     struct vc__service_entry *entry = call->site.session->opened->entry;
-    uint64_t us = vc__now();
-    enum vc_status status = call_in_vain(call, us);
+    uint64_t now = vc__now();
+    enum vc_status status = call_in_vain(call, now);
 
     if (status == VC_OK) {
         long waits = vc__thread_waits();
 
         status = run(call, entry);
-        us = vc__now() - us;
-        if (!atomic_load_explicit(&call->parent.asked, memory_order_relaxed))
-            vc__usual_ran(&call->state->usual, us);
         /* One that has used the processor all the time did not block. */
-        vc__habit_ran(&call->state->habit,
-                      vc__thread_waits() != waits ? us : 0);
+        run_learn(call, status, vc__now() - now, vc__thread_waits() != waits);
+    } else {
+        vc__adapt_forget(call);
     }
     handler_returned(call, status, stint);
 }
@@ -304,6 +320,8 @@ handlers_begun(const struct vc_call *call)
 
 /* --- its turn ----------------------------------------------------------- */
 
+static void call_run(struct vc__task *task);
+
 static void
 came_behind_others(struct vc_call *call)
 {
@@ -319,11 +337,12 @@ came_behind_others(struct vc_call *call)
         vc__thread_look(part);
 }
 
-static void
-call_came(struct vc_call *call)
+void
+vc__call_came(struct vc_call *call)
 {
     struct vc__overload *o = &vc__call_part(call)->overload;
 
+    call->task.run = call_run;
     call->turn = handlers_begun(call);
     call->came = 0;
     if (o->waiting > 0)
@@ -439,171 +458,4 @@ call_run(struct vc__task *task)
         call_turn_down(call, verdict);
     else
         call_handle(call, entry);
-}
-
-/* --- its method ---------------------------------------------------------- */
-
-static bool
-is_served(const struct vc__server_session *s)
-{
-    const struct vc__service_entry *entry = s->opened->entry;
-
-    return entry != NULL && !atomic_load(&entry->removed);
-}
-
-/* A service that was added since, perhaps in the place of one, serves the
- * sessions that are there once their calls of the former are over. */
-static bool
-is_served_again(struct vc__server_session *s)
-{
-    if (s->n_calls == 1)
-        vc__server_session_renew(s);
-    return is_served(s);
-}
-
-static enum vc_status
-fails(const char **fault, enum vc_status status, const char *text)
-{
-    *fault = text;
-    return status;
-}
-
-/* The method that the client means. */
-static enum vc_status
-method_find(struct vc_call *call, const char **fault)
-{
-    struct vc__server_session *session = call->site.session;
-    unsigned i = call->site.method;
-    const struct vc__opened *s;
-
-    if (!is_served(session) && !is_served_again(session))
-        return fails(fault, VC_UNIMPLEMENTED,
-                     "the server does not serve this service");
-    s = session->opened;
-    if (i >= s->n_methods)
-        i = VC__NO_METHOD;
-    else if (s->map != NULL)
-        i = s->map[i];
-    if (i == VC__NO_METHOD)
-        return fails(fault, VC_UNIMPLEMENTED,
-                     "the server's service has no such method");
-    call->method = &s->entry->service->methods[i];
-    call->state = &s->entry->methods_state[i];
-    if (call->state->kind != call->site.kind)
-        return fails(
-            fault, VC_UNIMPLEMENTED,
-            "the server has a method of this name that streams otherwise");
-    return VC_OK;
-}
-
-/* Without memory for a call there is none for an answer: the link ends. */
-static void
-call_starve(const struct vc__call_site *site)
-{
-    struct vc__server_link *sl = site->session->link;
-
-    vc__server_session_skip(site->session, site->slot);
-    vc__link_close(&sl->link, VC_RESOURCE_EXHAUSTED, "out of memory");
-}
-
-static bool
-request_unpack(struct vc_call *call, const uint8_t *body, uint32_t len,
-               const char **fault)
-{
-    call->request = NULL;
-    if (call->site.kind & VC__FRAME_CLIENT_STREAM)
-        return true;
-    call->request = vc__codec_unpack(
-        &call->method->request, &call->arena.allocator,
-        vc__call_part(call)->server->request_memory, body, len, fault);
-    return call->request != NULL;
-}
-
-static enum vc_status
-request_fault(const char **fault)
-{
-    if (*fault != vc__codec_no_memory)
-        return VC_INVALID_ARGUMENT;
-    *fault = vc__no_memory;
-    return VC_RESOURCE_EXHAUSTED;
-}
-
-/* May there be one more of its client, and is it no more than a limit says? */
-static enum vc_status
-call_admit(struct vc_call *call, const char **fault)
-{
-    struct vc_server *server = vc__call_part(call)->server;
-    const char *text;
-
-    if (vc__store_is_scarce(&server->store) &&
-        !call->site.session->opened->entry->exempt && !vc__call_may_begin(call))
-        return fails(fault, VC_RESOURCE_EXHAUSTED, vc__no_memory);
-    if (vc__limit_is_set(server) && (text = vc__limit_take(call)) != NULL)
-        return fails(fault, VC_RESOURCE_EXHAUSTED, text);
-    return VC_OK;
-}
-
-/* VC_OK, or what it is to be refused with. */
-static enum vc_status
-call_take(struct vc_call *call, const uint8_t *body, uint32_t len,
-          const char **fault)
-{
-    enum vc_status status = method_find(call, fault);
-
-    if (status == VC_OK)
-        status = call_admit(call, fault);
-    if (status == VC_OK && call->site.metadata.len > 0)
-        status = vc__call_metadata_take(call, fault);
-    if (status != VC_OK)
-        return status;
-    if (!request_unpack(call, body, len, fault))
-        return request_fault(fault);
-    if (call->site.kind != 0 && !vc__call_stream_open(call))
-        return fails(fault, VC_RESOURCE_EXHAUSTED,
-                     "the server has no memory for the stream");
-    return VC_OK;
-}
-
-const char vc__no_memory[] =
-    "the server has no memory left for it (max_memory): try again later";
-
-static void
-refuse(struct vc_call *call, enum vc_status status, const char *text)
-{
-    if (text == vc__no_memory)
-        vc__shed(call, VC__SHED_MEMORY);
-    vc__reply_refuse(call, status, text);
-}
-
-void
-vc__call_begin(const struct vc__call_site *site, const uint8_t *body,
-               uint32_t len)
-{
-    struct vc_call *call = vc__call_take(site);
-    enum vc_status status;
-    const char *fault;
-
-    if (call == NULL) {
-        call_starve(site);
-        return;
-    }
-    status = call_take(call, body, len, &fault);
-    if (status != VC_OK) {
-        refuse(call, status, fault);
-        return;
-    }
-    call->task.run = call_run;
-    call_came(call);
-}
-
-void
-vc__call_refuse(const struct vc__call_site *site, enum vc_status status,
-                const char *text)
-{
-    struct vc_call *call = vc__call_take(site);
-
-    if (call == NULL)
-        call_starve(site);
-    else
-        refuse(call, status, text);
 }

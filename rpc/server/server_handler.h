@@ -20,6 +20,9 @@ void vc__call_begin(const struct vc__call_site *site, const uint8_t *body,
 void vc__call_refuse(const struct vc__call_site *site, enum vc_status status,
                      const char *text);
 
+/* It has all it needs, and waits for its turn. */
+void vc__call_came(struct vc_call *call);
+
 /* The handler itself, with nothing around it; on its thread. */
 enum vc_status vc__call_method(struct vc_call *call,
                                const struct vc__service_entry *entry);

@@ -42,6 +42,7 @@ struct vc__server_peer {
     struct cds_list_head queue; /* those that others are in front of */
     struct cds_list_head turn;  /* in part->turns while there are some */
     struct vc__share *share;    /* of the runtime's threads */
+    atomic_uint adapting;       /* handlers: rpc/server/server_adapt.h */
     struct vc__account account; /* of the server's memory */
     bool forgotten;             /* freed with the last call */
     struct vc__timer forget;

@@ -65,6 +65,7 @@ begin(struct vc__server_part *part, enum vc__shed_why why)
 {
     static const char *const causes[] = {
         [VC__SHED_QUEUE] = "they come faster than their handlers run",
+        [VC__SHED_ADAPTIVE] = "handlers wait for others (adaptive_limit)",
         [VC__SHED_THREADS] = "no thread is left for handlers (handler_threads)",
         [VC__SHED_MEMORY] = "no memory is left for requests (max_memory)",
     };
@@ -81,6 +82,7 @@ count(struct vc_call *call, enum vc__shed_why why)
 {
     static const enum vc__count reasons[] = {
         [VC__SHED_QUEUE] = VC__COUNT_shed_queue,
+        [VC__SHED_ADAPTIVE] = VC__COUNT_shed_adaptive,
         [VC__SHED_THREADS] = VC__COUNT_shed_threads,
         [VC__SHED_MEMORY] = VC__COUNT_shed_memory,
     };
@@ -101,7 +103,7 @@ vc__shed(struct vc_call *call, enum vc__shed_why why)
     struct vc__server_part *part = vc__call_part(call);
 
     count(call, why);
-    if (why == VC__SHED_QUEUE) {
+    if (why == VC__SHED_QUEUE || why == VC__SHED_ADAPTIVE) {
         vc__admission_shed(&part->server->admission, part->overload.clock);
         vc_call_pushback(
             call, 1 + (int32_t)vc__chance_below(&part->chance, AGAIN_MS));

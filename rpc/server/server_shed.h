@@ -9,8 +9,9 @@
 #include "rpc/server/server_call.h"
 
 enum vc__shed_why {
-    VC__SHED_QUEUE,   /* too many wait: new clients come later, this one, too */
-    VC__SHED_THREADS, /* there is no thread for its handler */
+    VC__SHED_QUEUE, /* too many wait: new clients come later, this one, too */
+    VC__SHED_ADAPTIVE, /* too many handlers wait for others: the same */
+    VC__SHED_THREADS,  /* there is no thread for its handler */
     VC__SHED_MEMORY,
 };
 

@@ -6,6 +6,7 @@
 
 #include <verbcall/call.h>
 
+#include "rpc/server/server_adapt.h"
 #include "rpc/server/server_counts.h"
 #include "rpc/server/server_handler.h"
 #include "rpc/server/server_reply.h"
@@ -22,6 +23,7 @@ engine_of(const struct vc_call *call)
 static void
 job_end(struct vc_call *call, enum vc_status status, const char *text)
 {
+    vc__adapt_forget(call);
     call->refused = true;
     call->status = vc_call_fail(call, status, "%s", text);
     vc__engine_defer(engine_of(call), &call->task);
@@ -45,6 +47,10 @@ patience_start(struct vc_call *call, void (*fire)(struct vc__timer *timer))
     "the handlers of this client, or of all, have as many threads as they "    \
     "may (handler_threads), and none was free in time: try again later"
 
+#define TOO_MANY                                                               \
+    "as many handlers of the method wait for others as can without delay "     \
+    "(adaptive_limit): try again later"
+
 static void
 on_no_thread(struct vc__timer *timer)
 {
@@ -64,6 +70,11 @@ vc__thread_take(struct vc_call *call,
 
     if (engine->crew == NULL)
         return false;
+    if (!vc__adapt_take(call)) {
+        vc__shed(call, VC__SHED_ADAPTIVE);
+        job_end(call, VC_RESOURCE_EXHAUSTED, TOO_MANY);
+        return true;
+    }
     call->job.run = run;
     call->job.engine = engine;
     call->job.share = call->site.session->peer->share;
@@ -72,6 +83,7 @@ vc__thread_take(struct vc_call *call,
         patience_start(call, on_no_thread);
         break;
     case VC__JOB_NO_THREAD:
+        vc__adapt_forget(call);
         return false;
     case VC__JOB_BEGINS:
         break;

@@ -110,6 +110,9 @@ vc__services_each(struct vc__services *t,
 static void
 entry_free(struct vc__service_entry *e)
 {
+    for (unsigned i = 0; e->adaptives != NULL && i < e->service->n_methods; i++)
+        pthread_mutex_destroy(&e->adaptives[i].lock);
+    free(e->adaptives);
     free(e->methods);
     free(e);
 }
@@ -143,27 +146,52 @@ method_init(struct vc__method_state *m, uint32_t flags, bool in_turn)
         m->kind |= VC__FRAME_SERVER_STREAM;
 }
 
-static struct vc__service_entry *
-entry_new(const struct vc_service *service, const void *methods, size_t size,
-          void *arg, bool in_turn)
+/* False without memory. */
+static bool
+adaptives_make(struct vc__service_entry *e, uint32_t most)
 {
+    unsigned n = e->service->n_methods;
+
+    if (most == 0 || n == 0)
+        return true;
+    e->adaptives = calloc(n, sizeof *e->adaptives);
+    for (unsigned i = 0; e->adaptives != NULL && i < n; i++) {
+        pthread_mutex_init(&e->adaptives[i].lock, NULL);
+        vc__gradient_init(&e->adaptives[i].gradient, most);
+        e->methods_state[i].adaptive = &e->adaptives[i];
+    }
+    return e->adaptives != NULL;
+}
+
+/* False without memory. */
+static bool
+methods_copy(struct vc__service_entry *e, const void *methods, size_t size)
+{
+    e->methods = malloc(size > 0 ? size : 1);
+    if (e->methods != NULL && size > 0) /* NULL may be given for none */
+        memcpy(e->methods, methods, size);
+    return e->methods != NULL;
+}
+
+static struct vc__service_entry *
+entry_new(const struct vc__services *t, const struct vc_service *service,
+          const void *methods, size_t size, bool in_turn)
+{
+    bool exempt = is_never_shed(service);
     struct vc__service_entry *e =
         calloc(1, sizeof *e + service->n_methods * sizeof e->methods_state[0]);
 
     if (e == NULL)
         return NULL;
-    e->methods = malloc(size > 0 ? size : 1);
-    if (e->methods == NULL) {
-        free(e);
-        return NULL;
-    }
-    if (size > 0) /* a service without methods may have none to copy */
-        memcpy(e->methods, methods, size);
     e->service = service;
-    e->arg = arg;
-    e->exempt = is_never_shed(service);
+    e->exempt = exempt;
     for (unsigned i = 0; i < service->n_methods; i++)
         method_init(&e->methods_state[i], service->methods[i].flags, in_turn);
+    if (!methods_copy(e, methods, size) ||
+        !adaptives_make(e, in_turn || exempt ? 0 : t->adaptive_limit)) {
+        entry_free(e);
+        return NULL;
+    }
     atomic_init(&e->refs, 1);
     atomic_store_explicit(&e->removed, false, memory_order_release);
     return e;
@@ -174,12 +202,12 @@ vc__services_add(struct vc__services *t, const struct vc_service *service,
                  const void *methods, size_t size, void *arg, bool in_turn)
 {
     const struct key key = {service->name, strlen(service->name), service->id};
-    struct vc__service_entry *e =
-        entry_new(service, methods, size, arg, in_turn);
+    struct vc__service_entry *e = entry_new(t, service, methods, size, in_turn);
     struct cds_lfht_node *node;
 
     if (e == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    e->arg = arg;
     rcu_read_lock();
     node = cds_lfht_add_unique(t->table, (unsigned long)service->id,
                                entry_match, &key, &e->node);

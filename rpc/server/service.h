@@ -8,6 +8,7 @@
 #ifndef VC_RPC_SERVICE_H
 #define VC_RPC_SERVICE_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -17,6 +18,7 @@
 
 #include <verbcall/service.h>
 
+#include "rpc/server/gradient.h"
 #include "rpc/server/overload.h"
 #include "transport/core/habit.h"
 
@@ -24,7 +26,14 @@ struct vc__method_state {
     atomic_uint calls; /* that run, as far as they are counted */
     struct vc__habit habit;
     struct vc__usual usual;
-    uint8_t kind; /* VC__FRAME_*_STREAM */
+    uint8_t kind;                  /* VC__FRAME_*_STREAM */
+    struct vc__adaptive *adaptive; /* NULL: as many may wait as want to */
+};
+
+/* Of a method, for all engines. */
+struct vc__adaptive {
+    pthread_mutex_t lock;
+    struct vc__gradient gradient;
 };
 
 /* A service as added. Sessions hold it; `methods` and `arg` stay valid while
@@ -39,11 +48,13 @@ struct vc__service_entry {
     bool exempt;           /* its calls are not shed */
     atomic_uint max_calls; /* at a time, 0 for any: rpc/server/server_limit.h */
     atomic_uint calls;     /* that run, as far as they are counted */
+    struct vc__adaptive *adaptives; /* one a method; or NULL */
     struct vc__method_state methods_state[];
 };
 
 struct vc__services {
     struct cds_lfht *table;
+    uint32_t adaptive_limit; /* of each method that may block; 0: none */
 };
 
 /* False without memory. */

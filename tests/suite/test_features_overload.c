@@ -72,6 +72,9 @@ struct house {
     struct vc_channel *other;
 };
 
+/* The server's option. */
+static uint32_t adaptive_limit;
+
 static void
 house_start(struct house *h)
 {
@@ -85,6 +88,7 @@ house_start(struct house *h)
     atomic_store(&quiets, 0);
     opts.stream_stall_ms = STALL_MS;
     opts.max_memory = MEMORY;
+    opts.adaptive_limit = adaptive_limit;
     opts.on_overload = on_overload;
     opts.overload_arg = h;
     fixture_add = add;
@@ -175,6 +179,57 @@ handlers_of_one_client_leave_a_thread_to_others(void **state)
     assert_int_equal(c.shed_threads, MANY - SHARE);
     assert_int_equal(c.shed_default, MANY - SHARE);
     assert_int_equal(c.shed_queue + c.shed_memory, 0);
+    house_stop(&h);
+}
+
+/* --- handlers that wait for others ----------------------------------------- */
+
+#define ADAPTIVE 4u
+
+/* Who is one too many is told at once. One place is left to other clients. */
+static void
+handlers_that_wait_for_others_are_limited_by_option(void **state)
+{
+    Features__Order order = features_order(1, "held");
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+    struct vc_counters c = VC_COUNTERS_INIT;
+    static struct features_end ends[MANY];
+    Features__Report *report;
+    struct house h;
+
+    (void)state;
+    adaptive_limit = ADAPTIVE;
+    house_start(&h);
+    adaptive_limit = 0;
+    memset(ends, 0, sizeof ends);
+    order.holds = 1;
+    opts.flags = VC_CALL_NO_RETRY;
+    for (unsigned i = 0; i < ADAPTIVE - 1; i++)
+        assert_status(VC_OK,
+                      features_work_wait_async(h.f.channel, &order, &opts,
+                                               features_done, &ends[i], NULL));
+    fixture_await(&features_seen.begun, ADAPTIVE - 1);
+    assert_status(VC_RESOURCE_EXHAUSTED,
+                  features_work_wait(h.f.channel, &order, &opts, &report));
+    assert_int_equal(vc_error_outcome(), VC_OUTCOME_NOT_EXECUTED);
+    assert_non_null(strstr(vc_error(), "adaptive_limit"));
+    others_are_served(&h);
+    features_gate_open();
+    for (unsigned i = 0; i < ADAPTIVE - 1; i++) {
+        fixture_await(&ends[i].ends, 1);
+        assert_status(VC_OK, ends[i].status);
+    }
+    vc_runtime_counters(h.f.server_runtime, &c);
+    assert_int_equal(c.shed_adaptive, 1);
+    assert_int_equal(c.calls_shed, 1);
+    assert_non_null(strstr(why, "adaptive_limit"));
+    /* Their places are there again. The client has been told to wait. */
+    order.holds = 0;
+    for (unsigned i = 0; i < QUICK; i++) {
+        assert_status(VC_OK,
+                      features_work_wait(h.other, &order, &opts, &report));
+        vc_reply_free(report);
+    }
     house_stop(&h);
 }
 
@@ -365,6 +420,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(handlers_of_one_client_leave_a_thread_to_others),
+        cmocka_unit_test(handlers_that_wait_for_others_are_limited_by_option),
         cmocka_unit_test(a_handler_that_waits_for_its_deadline_begins_with_any),
         cmocka_unit_test(memory_has_a_limit_and_comes_back),
         cmocka_unit_test(streams_that_nobody_reads_end_when_threads_are_short),

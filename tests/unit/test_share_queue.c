@@ -93,7 +93,7 @@ assert_nothing_waits(struct bench *b)
 static unsigned
 share_take_all(struct vc__share *share, unsigned *left)
 {
-    for (; vc__share_may_take(share, *left); --*left)
+    for (; vc__share_is_fair(vc__share_threads(share), *left); --*left)
         vc__share_hold(share);
     return vc__share_threads(share);
 }
@@ -113,7 +113,7 @@ one_client_leaves_threads_to_the_next(void **state)
 
     share_put_threads(b->shares[1]);
     left = expected[1];
-    assert_false(vc__share_may_take(b->shares[0], left));
+    assert_false(vc__share_is_fair(vc__share_threads(b->shares[0]), left));
     assert_int_equal(share_take_all(b->shares[2], &left), 27);
     assert_int_equal(left, 4);
 }
@@ -123,12 +123,12 @@ the_last_thread_is_for_a_client_that_has_none(void **state)
 {
     struct bench *b = *state;
 
-    assert_false(vc__share_may_take(b->shares[0], 0));
-    assert_true(vc__share_may_take(b->shares[0], 1));
+    assert_false(vc__share_is_fair(vc__share_threads(b->shares[0]), 0));
+    assert_true(vc__share_is_fair(vc__share_threads(b->shares[0]), 1));
     vc__share_hold(b->shares[0]);
-    assert_false(vc__share_may_take(b->shares[0], 1));
-    assert_true(vc__share_may_take(b->shares[0], 2));
-    assert_true(vc__share_may_take(b->shares[1], 1));
+    assert_false(vc__share_is_fair(vc__share_threads(b->shares[0]), 1));
+    assert_true(vc__share_is_fair(vc__share_threads(b->shares[0]), 2));
+    assert_true(vc__share_is_fair(vc__share_threads(b->shares[1]), 1));
 }
 
 /* --- turns ------------------------------------------------------------- */

@@ -153,9 +153,9 @@ vc__crew_is_short(struct vc__crew *crew, const struct vc__share *share)
     bool is_short;
 
     pthread_mutex_lock(&crew->lock);
-    is_short =
-        crew->max > 0 && (!vc__job_queue_is_empty(&crew->queue) ||
-                          !vc__share_may_take(share, left_for_jobs(crew)));
+    is_short = crew->max > 0 && (!vc__job_queue_is_empty(&crew->queue) ||
+                                 !vc__share_is_fair(vc__share_threads(share),
+                                                    left_for_jobs(crew)));
     pthread_mutex_unlock(&crew->lock);
     return is_short;
 }
@@ -199,7 +199,7 @@ vc__crew_begin(struct vc__crew *crew, struct vc__job *job)
 
     pthread_mutex_lock(&crew->lock);
     if (!vc__share_waits(job->share) &&
-        vc__share_may_take(job->share, left_for_jobs(crew)))
+        vc__share_is_fair(vc__share_threads(job->share), left_for_jobs(crew)))
         h = hand_get(crew);
     job->waits = false;
     if (h != NULL) {

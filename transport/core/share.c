@@ -31,10 +31,8 @@ vc__share_put(struct vc__share *share)
 }
 
 bool
-vc__share_may_take(const struct vc__share *share, unsigned left)
+vc__share_is_fair(unsigned has, unsigned left)
 {
-    unsigned has = vc__share_threads(share);
-
     return left > 0 && (has == 0 || has < SHARE * (left - 1));
 }
 
@@ -71,7 +69,7 @@ share_next(struct vc__job_queue *queue, unsigned left)
     struct vc__share *share;
 
     cds_list_for_each_entry (share, &queue->shares, node) {
-        if (vc__share_may_take(share, left))
+        if (vc__share_is_fair(vc__share_threads(share), left))
             return share;
     }
     return NULL;

@@ -69,8 +69,10 @@ vc__share_threads(const struct vc__share *share)
     return atomic_load_explicit(&share->holders, memory_order_relaxed) - 1;
 }
 
-/* True when the share may have one of so many threads that are left for jobs. */
-bool vc__share_may_take(const struct vc__share *share, unsigned left);
+/* True when a client that has so many of something may have one more, of those
+ * that are left: it has none, or fewer than seven times as many as others may
+ * have then. */
+bool vc__share_is_fair(unsigned has, unsigned left);
 
 /* True when jobs of the share wait. */
 static inline bool

@@ -1,0 +1,231 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See rpc/server/gradient.h. */
+#include "rpc/server/gradient.h"
+
+#include <string.h>
+
+#include <verbcall/call.h>
+
+/* Runs of a round, and of a window at least. */
+#define RUNS 32u
+/* Of a round: else it is void, as the quickest are the likeliest to end while
+ * few are under way. */
+#define GOOD 30u
+/* A window at least. */
+#define WINDOW_US 100000u
+/* From one probe to the next, at least; and so many times as long as it took. */
+#define PROBE_US    10000000u
+#define PROBE_TIMES 20u
+/* A round in which some run does not end is given up after so much more than
+ * so many runs take. */
+#define SMOOTH      4u
+#define ROUND_US    1000000u
+#define ROUND_TIMES 16u
+/* Runs that are so much slower than the baseline are well: 5/4. */
+#define WELL(us) ((us) + (us) / 4)
+
+void
+vc__gradient_init(struct vc__gradient *g, uint32_t most)
+{
+    memset(g, 0, sizeof *g);
+    g->most = most;
+    g->limit = most < VC__GRADIENT_FIRST ? most : VC__GRADIENT_FIRST;
+    g->round.number = 1;
+}
+
+/* So many are few. */
+static uint32_t
+few(const struct vc__gradient *g)
+{
+    return g->limit / 2 > VC__GRADIENT_MIN ? g->limit / 2 : VC__GRADIENT_MIN;
+}
+
+uint32_t
+vc__gradient_left(const struct vc__gradient *g, uint32_t priority, bool first)
+{
+    uint32_t may = g->probes && !first ? few(g) : g->limit;
+
+    if (priority == VC_PRIORITY_SHEDDABLE)
+        may -= may / 4;
+    else if (priority == VC_PRIORITY_CRITICAL)
+        may += (may + 3) / 4;
+    return may > g->running ? may - g->running : 0;
+}
+
+/* --- the baseline ---------------------------------------------------------- */
+
+static void
+round_begin(struct vc__gradient *g, uint64_t now)
+{
+    uint32_t number = g->round.number + 1;
+
+    g->round = (struct vc__gradient_round){
+        .number = number == 0 ? 1 : number,
+        .since = now,
+    };
+}
+
+static void
+window_begin(struct vc__gradient *g, uint64_t now)
+{
+    g->since = now;
+    g->sum_us = g->n = 0;
+    g->highest = g->running;
+}
+
+/* The next one is due then. What ran slowly for the sake of it, or quickly,
+ * does not count. */
+static void
+probe_end(struct vc__gradient *g, uint64_t now)
+{
+    uint64_t pause = PROBE_TIMES * (now - g->round.since);
+
+    g->probes = false;
+    g->probe = now + (pause > PROBE_US ? pause : PROBE_US);
+    window_begin(g, now);
+}
+
+/* Halfway to the new one: a round of runs that differ much is off by a fifth. */
+static void
+baseline_learn(struct vc__gradient *g, uint64_t us, uint64_t now)
+{
+    g->probe = now + PROBE_US;
+    if (g->baseline_us == 0)
+        g->baseline_us = us;
+    else
+        g->baseline_us = (g->baseline_us + us) / 2;
+}
+
+/* One of the round is over. */
+static void
+round_count(struct vc__gradient *g, uint64_t now)
+{
+    struct vc__gradient_round *r = &g->round;
+
+    if (++r->ended < RUNS)
+        return;
+    if (r->good >= GOOD)
+        baseline_learn(g, r->sum_us / r->good, now);
+    if (g->probes)
+        probe_end(g, now);
+    round_begin(g, now);
+}
+
+/* One of its runs takes for ever, or as good as that. */
+static void
+round_check(struct vc__gradient *g, uint64_t now)
+{
+    uint64_t patience = ROUND_US + ROUND_TIMES * g->baseline_us;
+
+    if (g->round.begun == 0 || now - g->round.since < patience)
+        return;
+    if (g->probes)
+        probe_end(g, now);
+    round_begin(g, now);
+}
+
+/* --- the limit ------------------------------------------------------------- */
+
+static uint32_t
+root(uint32_t n)
+{
+    uint32_t r = 0;
+
+    while ((r + 1) * (r + 1) <= n)
+        r++;
+    return r;
+}
+
+/* Half to twice of what it was, and its root. */
+static uint32_t
+limit_by(const struct vc__gradient *g, uint64_t us)
+{
+    uint64_t limit = g->limit * WELL(g->baseline_us) / us;
+
+    if (limit < g->limit / 2)
+        limit = g->limit / 2;
+    if (limit > 2 * (uint64_t)g->limit)
+        limit = 2 * (uint64_t)g->limit;
+    limit += root(g->limit);
+    if (limit < VC__GRADIENT_MIN)
+        limit = VC__GRADIENT_MIN;
+    return limit > g->most ? g->most : (uint32_t)limit;
+}
+
+/* A quarter of the way to what a window says; it grows only when it was needed. Before
+ * the baseline is known it stays: the first runs to end are the quickest. */
+static void
+window_look(struct vc__gradient *g, uint64_t now)
+{
+    uint32_t limit;
+
+    if (g->probes || g->n < RUNS || g->n < 2 * g->limit ||
+        now - g->since < WINDOW_US)
+        return;
+    if (g->baseline_us == 0) {
+        window_begin(g, now);
+        return;
+    }
+    limit = limit_by(g, g->sum_us / g->n);
+    if (limit < g->limit)
+        g->limit -= (g->limit - limit + SMOOTH - 1) / SMOOTH;
+    else if (g->highest > g->limit / 2)
+        g->limit += (limit - g->limit + SMOOTH - 1) / SMOOTH;
+    window_begin(g, now);
+}
+
+/* --- runs ------------------------------------------------------------------- */
+
+uint32_t
+vc__gradient_begin(struct vc__gradient *g, uint64_t now)
+{
+    struct vc__gradient_round *r = &g->round;
+
+    round_check(g, now);
+    g->running++;
+    if (g->running > g->highest)
+        g->highest = g->running;
+    if (g->running > few(g) || r->begun == RUNS)
+        return 0;
+    if (r->begun++ == 0)
+        r->since = now;
+    return r->number;
+}
+
+void
+vc__gradient_turned_down(struct vc__gradient *g, uint64_t now)
+{
+    round_check(g, now);
+    if (g->probes || now < g->probe)
+        return;
+    g->probes = true;
+    round_begin(g, now);
+}
+
+void
+vc__gradient_ran(struct vc__gradient *g, uint64_t now, uint32_t round,
+                 uint64_t us)
+{
+    bool is_good = g->running <= few(g);
+
+    g->running--;
+    us++; /* no run takes no time */
+    g->sum_us += us;
+    g->n++;
+    if (round == g->round.number) {
+        g->round.good += is_good;
+        g->round.sum_us += is_good ? us : 0;
+        round_count(g, now);
+    }
+    window_look(g, now);
+}
+
+void
+vc__gradient_forget(struct vc__gradient *g, uint64_t now, uint32_t round)
+{
+    g->running--;
+    if (round == g->round.number)
+        round_count(g, now);
+}
