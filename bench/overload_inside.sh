@@ -14,10 +14,13 @@ die()
     exit 1
 }
 
-# overload NAME METHOD RUN_US LONG_US DEADLINE_MS FLOODS
+# overload [-s OPTIONS] NAME METHOD RUN_US LONG_US DEADLINE_MS FLOODS; OPTIONS are the server's
 overload()
 {
-    vc_server_start bench/pool_server "$(vc_target 0)" || die 'pool_server does not serve'
+    server_options=
+    [ "$1" != -s ] || { server_options=$2; shift 2; }
+    # shellcheck disable=SC2086
+    vc_server_start bench/pool_server $server_options "$(vc_target 0)" || die 'pool_server does not serve'
     timeout 200 bench/overload "$(vc_target "$vc_port")" "$@" "$vc_server" || die "overload $1 failed with status $?"
     vc_server_stop || die 'pool_server failed'
 }
@@ -43,6 +46,7 @@ while [ $((round += 1)) -le "$1" ]; do
     overload burn_50us_50ms burn 50 0 50 0
     overload mix_50ms burn 50 10000 50 0
     overload wait_20ms_50ms wait 20000 0 50 0
+    overload -s '-c 8 -a 200' wait_for_eight_50ms wait 20000 0 50 0
     hogs streams
     hogs endless
     hogs half

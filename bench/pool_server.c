@@ -4,9 +4,12 @@
  * What most benchmarks call: run `pool_server TARGET`, or
  * `pool_server TARGET MAX_LINKS MAX_HALF_OPEN CONNECTS_PER_SECOND` for one with
  * low limits; before that -e ENGINES for one with so many, and as many threads,
- * -n for one that never spins, -k for one without keepalive. It says its port, and what memory and work it
+ * -n for one that never spins, -k for one without keepalive, -c SEATS for one
+ * whose waiting handlers wait for so many seats, -a LIMIT for one with that
+ * adaptive_limit. It says its port, and what memory and work it
  * has when asked. */
 #include <inttypes.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -113,6 +116,9 @@ burn(struct vc_call *call, const Bench__LoadRequest *request,
     return VC_OK;
 }
 
+/* Who handlers wait for does so many things at a time. */
+static sem_t seats;
+
 static enum vc_status
 wait_long(struct vc_call *call, const Bench__LoadRequest *request,
           Bench__Payload *reply, void *arg)
@@ -120,7 +126,10 @@ wait_long(struct vc_call *call, const Bench__LoadRequest *request,
     (void)call;
     (void)reply;
     (void)arg;
+    while (sem_wait(&seats) != 0)
+        continue; /* a signal */
     usleep(request->us);
+    sem_post(&seats);
     return VC_OK;
 }
 
@@ -221,23 +230,29 @@ main(int argc, char **argv)
 {
     struct vc_runtime_opts runtime = VC_RUNTIME_OPTS_INIT;
     struct vc_server_opts opts = VC_SERVER_OPTS_INIT;
-    uint64_t links = 0, half_open = 0, per_second = 0, engines = 1, mib = 0;
+    uint64_t links = 0, half_open = 0, per_second = 0, engines = 1, mib = 0,
+             n_seats = 65536, limit = 0;
     bool fine = true;
     int c;
 
-    while ((c = getopt(argc, argv, "e:km:n")) != -1) {
+    while ((c = getopt(argc, argv, "a:c:e:km:n")) != -1) {
         if (c == 'n')
             runtime.spin_us = VC_SPIN_NEVER;
         if (c == 'k')
             opts.keepalive_ms = VC_KEEPALIVE_OFF;
-        fine = fine && (c == 'n' || c == 'k' ||
-                        (c == 'e' && number_parse(optarg, 1, 64, &engines)) ||
-                        (c == 'm' && number_parse(optarg, 16, 65536, &mib)));
+        fine =
+            fine && (c == 'n' || c == 'k' ||
+                     (c == 'e' && number_parse(optarg, 1, 64, &engines)) ||
+                     (c == 'a' && number_parse(optarg, 3, 65536, &limit)) ||
+                     (c == 'c' && number_parse(optarg, 1, 65536, &n_seats)) ||
+                     (c == 'm' && number_parse(optarg, 16, 65536, &mib)));
     }
     argv += optind - 1;
     argc -= optind - 1;
     runtime.engines = (unsigned)engines;
     opts.max_memory = (size_t)mib << 20;
+    opts.adaptive_limit = (uint32_t)limit;
+    sem_init(&seats, 0, (unsigned)n_seats);
     if (fine &&
         (argc == 2 || (argc == 5 && number_parse(argv[2], 1, 65536, &links) &&
                        number_parse(argv[3], 1, 65536, &half_open) &&
@@ -247,7 +262,8 @@ main(int argc, char **argv)
         opts.connects_per_second = (uint32_t)per_second;
         return serve(argv[1], &runtime, &opts);
     }
-    fprintf(stderr, "usage: pool_server [-e ENGINES] [-k] [-m MIB] [-n] TARGET "
+    fprintf(stderr, "usage: pool_server [-a LIMIT] [-c SEATS] [-e ENGINES] "
+                    "[-k] [-m MIB] [-n] TARGET "
                     "[MAX_LINKS MAX_HALF_OPEN CONNECTS_PER_SECOND]\n");
     return 2;
 }
