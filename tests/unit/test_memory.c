@@ -7,11 +7,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "tests/unit/resident.h"
 #include "transport/core/clock.h"
 #include "transport/core/memory.h"
 
@@ -51,18 +51,6 @@ close_empty(void)
     assert_int_equal(0, atomic_load(&one.used));
     assert_int_equal(0, atomic_load(&other.used));
     vc__store_fini(&store);
-}
-
-static size_t
-resident(void)
-{
-    size_t all = 0, pages = 0;
-    FILE *f = fopen("/proc/self/statm", "r");
-
-    assert_non_null(f);
-    assert_int_equal(2, fscanf(f, "%zu %zu", &all, &pages));
-    fclose(f);
-    return pages * 4096;
 }
 
 /* So much more than before, at most. */
