@@ -188,6 +188,20 @@ crowd_await(struct crowd *c, unsigned n)
     }
 }
 
+void
+crowd_check_runs(const struct crowd_call *call, unsigned most)
+{
+    unsigned times = atomic_load(&sim_ran[call->tag]);
+
+    if (times > most)
+        fail_msg("call %u has run %u times", call->tag, times);
+    if (call->status == VC_OK && times == 0)
+        fail_msg("call %u is good and has not run", call->tag);
+    if (call->status != VC_OK && call->outcome == VC_OUTCOME_NOT_EXECUTED &&
+        times > 0)
+        fail_msg("call %u has run, which it denies: %s", call->tag, call->text);
+}
+
 unsigned
 crowd_count(const struct crowd *c, enum vc_status status)
 {

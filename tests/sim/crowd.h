@@ -65,6 +65,11 @@ bool crowd_was_struck(struct crowd *c);
 /* A completion is told to the call that is its tag. */
 void crowd_told(const struct vc_completion *completion);
 
+/* Fails the test unless what the call was told is true of its runs: there were
+ * so many at most; there was one if the call is good, and none if it says that it
+ * was not executed. When all calls have ended. */
+void crowd_check_runs(const struct crowd_call *call, unsigned most);
+
 /* How many ended so. */
 unsigned crowd_count(const struct crowd *c, enum vc_status status);
 

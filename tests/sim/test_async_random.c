@@ -156,15 +156,8 @@ static void
 check(unsigned i)
 {
     const struct crowd_call *c = &crowd.calls[i];
-    unsigned times = atomic_load(&sim_ran[i]);
 
-    if (times > (asked[i].kind > 0 ? ATTEMPTS + asked[i].hedged : 1u))
-        fail_msg("call %u has run %u times", i, times);
-    if (c->status == VC_OK && times == 0)
-        fail_msg("call %u is good and has not run", i);
-    if (c->status != VC_OK && c->outcome == VC_OUTCOME_NOT_EXECUTED &&
-        times > 0)
-        fail_msg("call %u has run, which it denies: %s", i, c->text);
+    crowd_check_runs(c, asked[i].kind > 0 ? ATTEMPTS + asked[i].hedged : 1u);
     if (!was_closed && !asked[i].queued && asked[i].timeout_ms != 0 &&
         asked[i].timeout_ms != VC_NO_DEADLINE &&
         asked[i].ended - asked[i].started > asked[i].timeout_ms * MS + GRACE)
