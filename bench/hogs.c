@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,6 +37,7 @@
 #define BYTES       ((4u << 20) - 100u)
 #define HANDLER_US  900000u
 #define PATIENCE_MS 60000u
+#define PATIENCE_US (1e3 * PATIENCE_MS)
 #define HOGS_MOST   20u
 #define HALT_US     700000u
 #define SETTLE_US   2000000u
@@ -79,6 +81,99 @@ client_close(struct client *c)
     for (unsigned i = 0; i < CHANNELS; i++)
         vc_channel_close(c->channels[i]);
     vc_runtime_free(c->runtime);
+}
+
+/* --- processes, and what they wait for ------------------------------------- */
+
+/* As fork(2), but the child ends when its parent does. */
+static pid_t
+child_fork(void)
+{
+    pid_t parent = getpid(), pid = fork();
+
+    if (pid < 0)
+        perror("hogs: fork");
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent) /* it has ended before */
+            _exit(1);
+    }
+    return pid;
+}
+
+static bool
+has_begun(unsigned n)
+{
+    (void)n;
+    return atomic_load(&shared->begin) || atomic_load(&shared->end);
+}
+
+static bool
+has_ended(unsigned n)
+{
+    (void)n;
+    return atomic_load(&shared->end);
+}
+
+static bool
+are_ready(unsigned n)
+{
+    return atomic_load(&shared->ready) >= n;
+}
+
+static unsigned
+ended(void)
+{
+    return atomic_load(&shared->good) + atomic_load(&shared->shed) +
+           atomic_load(&shared->other);
+}
+
+static bool
+have_ended(unsigned n)
+{
+    return ended() >= n;
+}
+
+static bool child_failed;
+
+/* True when there are no more. */
+static bool
+children_reap(unsigned n)
+{
+    int status;
+    pid_t pid;
+
+    (void)n;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+        child_failed |= status != 0;
+    return pid < 0;
+}
+
+/* Waits until is_so(n). False when it is not so in time or a child of this
+ * process fails, after a message that says what has not come. */
+static bool
+await(bool (*is_so)(unsigned n), unsigned n, double us, const char *what)
+{
+    double until = now_us() + us;
+
+    while (!is_so(n)) {
+        children_reap(0);
+        if (child_failed || now_us() > until) {
+            fprintf(stderr, "hogs: %s: %s\n", what,
+                    child_failed ? "a child process has failed"
+                                 : "not in time");
+            return false;
+        }
+        usleep(1000);
+    }
+    return true;
+}
+
+/* In a child: longer than its parent waits before the end. */
+static bool
+await_end(void)
+{
+    return await(has_ended, 0, 3 * PATIENCE_US, "the end");
 }
 
 /* --- who takes too much ---------------------------------------------------- */
@@ -125,13 +220,6 @@ wait_begin(struct vc_channel *channel, uint32_t us, void *data, size_t len)
     return bench_load_wait_async(channel, &request, &opts, count, NULL, NULL);
 }
 
-static void
-await_end(void)
-{
-    while (!atomic_load(&shared->end))
-        usleep(10000);
-}
-
 static int
 hog(const char *target, const char *what)
 {
@@ -142,8 +230,8 @@ hog(const char *target, const char *what)
          half = strcmp(what, "half") == 0;
     unsigned n = streams ? STREAMS : half ? HALF : ENDLESS;
 
-    while (!atomic_load(&shared->begin) && !atomic_load(&shared->end))
-        usleep(1000);
+    if (!await(has_begun, 0, PATIENCE_US, "a hog's begin"))
+        return 1;
     if (!client_open(&c, target, CHANNELS))
         return failed("no hog");
     for (unsigned i = 0; i < n && status == VC_OK; i++) {
@@ -156,8 +244,7 @@ hog(const char *target, const char *what)
     if (status != VC_OK)
         return failed("a hog's call");
     atomic_fetch_add(&shared->ready, 1);
-    await_end();
-    return 0;
+    return await_end() ? 0 : 1;
 }
 
 /* --- beside one --------------------------------------------------------- */
@@ -189,13 +276,15 @@ quick_p99(struct client *c, unsigned *bad)
 static int
 beside(const char *target, const char *what)
 {
-    pid_t pid = fork();
+    pid_t pid = child_fork();
     double alone, besides;
     unsigned bad[2];
     struct client c;
 
     if (pid == 0)
         _exit(hog(target, what));
+    if (pid < 0)
+        return 1;
     if (!client_open(&c, target, 1))
         return failed("no client");
     quick_p99(&c, &bad[0]);
@@ -203,10 +292,14 @@ beside(const char *target, const char *what)
     atomic_store(&shared->begin, true);
     if (strcmp(what, "half") == 0) {
         usleep(HALT_US);
+        if (children_reap(0)) {
+            fprintf(stderr, "hogs: the hog has ended by itself\n");
+            return 1;
+        }
         kill(pid, SIGSTOP); /* wherever it is: most are under way */
     } else {
-        for (unsigned i = 0; i < 10000 && atomic_load(&shared->ready) == 0; i++)
-            usleep(1000);
+        if (!await(are_ready, 1, PATIENCE_US, "the hog's calls"))
+            return 1;
         usleep(SETTLE_US);
     }
     besides = quick_p99(&c, &bad[1]);
@@ -233,12 +326,13 @@ flood(const char *target, unsigned n)
         vc_channel_connect(c.channels[0], &bench_load_service) != VC_OK)
         return failed("no client");
     atomic_fetch_add(&shared->ready, 1);
-    while (!atomic_load(&shared->begin))
-        usleep(1000);
+    if (!await(has_begun, 0, PATIENCE_US, "a client's begin"))
+        return 1;
     for (unsigned i = 0; i < n; i++)
         if (wait_begin(c.channels[0], HANDLER_US, data, sizeof data) != VC_OK)
             atomic_fetch_add(&shared->other, 1);
-    await_end();
+    if (!await_end())
+        return 1;
     client_close(&c);
     return 0;
 }
@@ -257,11 +351,32 @@ server_memory(struct client *c, double *now, double *peak)
     return true;
 }
 
-static unsigned
-ended(void)
+static void
+memory_print(unsigned clients, double before, double after, double peak)
 {
-    return atomic_load(&shared->good) + atomic_load(&shared->shed) +
-           atomic_load(&shared->other);
+    unsigned good = atomic_load(&shared->good),
+             shed = atomic_load(&shared->shed);
+
+    printf("memory_%u_clients_ok %u\n", clients, good);
+    printf("memory_%u_clients_shed %u\n", clients, shed);
+    printf("memory_%u_clients_other %u\n", clients, REQUESTS - good - shed);
+    printf("memory_%u_clients_before_mib %.0f\n", clients, before);
+    printf("memory_%u_clients_peak_mib %.0f\n", clients, peak);
+    printf("memory_%u_clients_left_mib %.1f\n", clients, after - before);
+}
+
+static bool
+floods_start(const char *target, unsigned clients)
+{
+    for (unsigned i = 0; i < clients; i++) {
+        pid_t pid = child_fork();
+
+        if (pid == 0)
+            _exit(flood(target, REQUESTS / clients));
+        if (pid < 0)
+            return false;
+    }
+    return true;
 }
 
 static int
@@ -269,42 +384,31 @@ memory(const char *target, unsigned clients)
 {
     double before, after, peak, began;
     struct client c;
-    int bad = 0;
 
-    for (unsigned i = 0; i < clients; i++)
-        if (fork() == 0)
-            _exit(flood(target, REQUESTS / clients));
+    if (!floods_start(target, clients))
+        return 1;
     if (!client_open(&c, target, 1))
         return failed("no client");
-    while (atomic_load(&shared->ready) < clients)
-        usleep(1000);
+    if (!await(are_ready, clients, PATIENCE_US, "the clients"))
+        return 1;
     if (!server_memory(&c, &before, &peak))
         return failed("the server's memory");
     began = now_us();
     atomic_store(&shared->begin, true);
-    while (ended() < REQUESTS && now_us() - began < 2e3 * PATIENCE_MS)
-        usleep(1000);
+    /* Each call has so long, and some time to begin. */
+    if (!await(have_ended, REQUESTS, 2 * PATIENCE_US, "the calls' ends"))
+        return 1;
     printf("memory_%u_clients_seconds %.1f\n", clients,
            (now_us() - began) / 1e6);
     usleep(5000000);
     if (!server_memory(&c, &after, &peak))
         return failed("the server's memory");
-    printf("memory_%u_clients_ok %u\n", clients, atomic_load(&shared->good));
-    printf("memory_%u_clients_shed %u\n", clients, atomic_load(&shared->shed));
-    printf("memory_%u_clients_other %u\n", clients,
-           REQUESTS - atomic_load(&shared->good) - atomic_load(&shared->shed));
-    printf("memory_%u_clients_before_mib %.0f\n", clients, before);
-    printf("memory_%u_clients_peak_mib %.0f\n", clients, peak);
-    printf("memory_%u_clients_left_mib %.1f\n", clients, after - before);
+    memory_print(clients, before, after, peak);
     atomic_store(&shared->end, true);
-    for (unsigned i = 0; i < clients; i++) {
-        int status;
-
-        if (wait(&status) < 0 || status != 0)
-            bad = 1;
-    }
+    if (!await(children_reap, 0, PATIENCE_US, "the clients' ends"))
+        return 1;
     client_close(&c);
-    return bad;
+    return child_failed ? 1 : 0;
 }
 
 int
