@@ -4,7 +4,8 @@
  * Bad clients while connecting: what they say is rejected with a reason, what
  * they do not say is not waited for, and nobody else notices (doc/wire.md, 2).
  * Their packets are in test_hostile_packets.c, their calls in
- * test_hostile_calls.c, and bad servers in test_hostile_server.c. */
+ * test_hostile_calls.c and test_hostile_half_sent.c, and bad servers in
+ * test_hostile_server.c. */
 #include "tests/suite/hostile.h"
 
 #include <string.h>

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/suite/streams.h"
 #include "transport/core/le.h"
 
 /* The places of its methods in suite.Probe. */
@@ -294,89 +293,6 @@ a_message_of_which_most_never_comes_holds_nobody_up(void **state)
     raw_close(&r);
 }
 
-/* A thousand half-sent requests of 1 MiB; all of them have come. */
-static void
-hoard_open(struct fixture *f, struct raw *r)
-{
-    struct vc__frame call = call_of(1, ECHO);
-
-    hostile_open_session(f, r);
-    for (uint32_t session = 2; session <= 4; session++)
-        assert_true(raw_send_open(r, session, &suite_probe_service));
-    call.flags = VC__FRAME_MORE;
-    call.body = (const uint8_t *)"\0\0\x10\0" /* 1 MiB */
-                                 "abc";
-    call.body_len = 7;
-    for (call.session = 1; call.session <= 4; call.session++)
-        for (call.slot = 1; call.slot <= 250; call.slot++)
-            assert_true(raw_send_frame(r, call));
-    served(r, call_of(1, COUNT));
-}
-
-/* What is set aside for them is a share, and all comes back. */
-static void
-half_sent_requests_leave_memory_to_others(void **state)
-{
-    struct fixture *f = *state;
-    struct raw r = {0};
-
-    hoard_open(f, &r);
-    for (unsigned i = 0; i < 5; i++)
-        assert_status(VC_OK, fixture_echo(f->channel, MIB - 100, i));
-    hostile_others_served(f, "half-sent requests");
-    raw_close(&r);
-}
-
-/* They are no reason to take the memory of what arrives well. */
-static void
-half_sent_requests_take_nothing_from_a_stream(void **state)
-{
-    /* An EchoRequest with a payload of so many bytes, in two parts. */
-    enum {
-        PAYLOAD = 12000,
-        PART = 6000
-    };
-    static uint8_t first[4 + PART], rest[PAYLOAD + 3 - PART];
-    struct fixture *f = *state;
-    struct raw r = {0}, hoard = {0};
-    struct vc__frame call = {.type = VC__FRAME_CALL,
-                             .flags = VC__FRAME_CLIENT_STREAM,
-                             .method = UP,
-                             .session = 1,
-                             .sequence = 1,
-                             .deadline = VC__DEADLINE_NONE};
-    struct vc__frame message = {.type = VC__FRAME_MESSAGE,
-                                .flags = VC__FRAME_MORE,
-                                .session = 1,
-                                .sequence = 1,
-                                .body = first,
-                                .body_len = sizeof first};
-    struct vc__frame data = {.type = VC__FRAME_DATA,
-                             .session = 1,
-                             .sequence = 1,
-                             .deadline = PART,
-                             .body = rest,
-                             .body_len = sizeof rest};
-    struct vc__frame half = {
-        .type = VC__FRAME_HALF, .session = 1, .sequence = 1};
-    struct vc__frame reply;
-
-    vc__put32(first, PAYLOAD + 3);
-    memcpy(first + 4, "\x0a\xe0\x5d", 3); /* 12000 as a varint */
-    hostile_open(f, &r);
-    assert_true(raw_send_open(&r, 1, &suite_streams_service));
-    assert_true(raw_send_frame(&r, call));
-    assert_true(raw_send_frame(&r, message));
-    hoard_open(f, &hoard);
-
-    assert_true(raw_send_frame(&r, data));
-    assert_true(raw_send_frame(&r, half));
-    assert_true(reply_take(&r, &call, &reply));
-    assert_int_equal(reply.method, VC_OK);
-    raw_close(&r);
-    raw_close(&hoard);
-}
-
 static void
 a_deadline_of_0_has_passed(void **state)
 {
@@ -629,8 +545,6 @@ main(void)
         cmocka_unit_test(
             a_message_over_the_limit_is_refused_and_its_link_lives),
         T(a_message_of_which_most_never_comes_holds_nobody_up),
-        T(half_sent_requests_leave_memory_to_others),
-        T(half_sent_requests_take_nothing_from_a_stream),
         T(a_deadline_of_0_has_passed),
         T(a_handler_cancelled_at_its_deadline_has_exceeded_it),
         T(a_method_out_of_range_is_unimplemented),
