@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The library's threads, real ones: an engine goes on while a handler blocks,
- * as long as there is a thread for it. tests/sim/test_takeover has the rest. */
+ * as long as there is a thread for it. tests/sim/test_takeover* have the rest. */
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
