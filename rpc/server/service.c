@@ -193,7 +193,6 @@ entry_new(const struct vc__services *t, const struct vc_service *service,
         return NULL;
     }
     atomic_init(&e->refs, 1);
-    atomic_store_explicit(&e->removed, false, memory_order_release);
     return e;
 }
 
@@ -208,6 +207,8 @@ vc__services_add(struct vc__services *t, const struct vc_service *service,
     if (e == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     e->arg = arg;
+    /* The last: whoever finds the entry by this sees all of it. */
+    atomic_store_explicit(&e->removed, false, memory_order_release);
     rcu_read_lock();
     node = cds_lfht_add_unique(t->table, (unsigned long)service->id,
                                entry_match, &key, &e->node);
