@@ -289,6 +289,8 @@ beside(const char *target, const char *what)
         return failed("no client");
     quick_p99(&c, &bad[0]);
     alone = quick_p99(&c, &bad[0]);
+    if (bad[0] == CALLS)
+        return failed("no quick call ends well");
     atomic_store(&shared->begin, true);
     if (strcmp(what, "half") == 0) {
         usleep(HALT_US);

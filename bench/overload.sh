@@ -23,7 +23,8 @@ wait so long):
                                  rate without retries, each second: answered in time (per_second),
                                  asked, expired, refused
   NAME_goodput_2x_over_capacity, NAME_goodput_10x_over_capacity
-                                 answered in time over the capacity
+                                 answered in time over what the closed loop reaches (the mean of one before
+                                 and one after)
   NAME_after_...                 of a fifth of the capacity, at once after that
   NAME_polite_share_beside_N_floods
                                  of 400 calls a second, those answered in time while N clients offer ten

@@ -32,7 +32,7 @@ hogs()
     [ "$1" != -m ] || { hogs_mib="-m $2"; shift 2; }
     # shellcheck disable=SC2086
     vc_server_start bench/pool_server $hogs_mib "$(vc_target 0)" || die 'pool_server does not serve'
-    timeout 200 bench/hogs "$(vc_target "$vc_port")" "$@" || die "hogs $1 failed with status $?"
+    timeout 300 bench/hogs "$(vc_target "$vc_port")" "$@" || die "hogs $1 failed with status $?"
     vc_server_stop || die 'pool_server failed'
 }
 

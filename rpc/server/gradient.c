@@ -10,19 +10,19 @@
 
 /* Runs of a round, and of a window at least. */
 #define RUNS 32u
-/* Of a round: else it is void, as the quickest are the likeliest to end while
- * few are under way. */
-#define GOOD 30u
+/* Of a round, those that must count: else it is void, as the quickest runs are the
+ * likeliest to end while few are under way. */
+#define RUNS_VALID 30u
 /* A window at least. */
 #define WINDOW_US 100000u
 /* From one probe to the next, at least; and so many times as long as it took. */
 #define PROBE_US    10000000u
 #define PROBE_TIMES 20u
-/* A round in which some run does not end is given up after so much more than
- * so many runs take. */
-#define SMOOTH      4u
+/* A round is given up after so much more than so many runs take. */
 #define ROUND_US    1000000u
 #define ROUND_TIMES 16u
+/* The limit goes one part of so many of the way to what a window says. */
+#define SMOOTH 4u
 /* Runs that are so much slower than the baseline are well: 5/4. */
 #define WELL(us) ((us) + (us) / 4)
 
@@ -35,9 +35,9 @@ vc__gradient_init(struct vc__gradient *g, uint32_t most)
     g->round.number = 1;
 }
 
-/* So many are few. */
+/* How many may run while the baseline is measured. */
 static uint32_t
-few(const struct vc__gradient *g)
+probe_limit(const struct vc__gradient *g)
 {
     return g->limit / 2 > VC__GRADIENT_MIN ? g->limit / 2 : VC__GRADIENT_MIN;
 }
@@ -45,7 +45,7 @@ few(const struct vc__gradient *g)
 uint32_t
 vc__gradient_left(const struct vc__gradient *g, uint32_t priority, bool first)
 {
-    uint32_t may = g->probes && !first ? few(g) : g->limit;
+    uint32_t may = g->probes && !first ? probe_limit(g) : g->limit;
 
     if (priority == VC_PRIORITY_SHEDDABLE)
         may -= may / 4;
@@ -106,20 +106,21 @@ round_count(struct vc__gradient *g, uint64_t now)
 
     if (++r->ended < RUNS)
         return;
-    if (r->good >= GOOD)
-        baseline_learn(g, r->sum_us / r->good, now);
+    if (r->valid >= RUNS_VALID)
+        baseline_learn(g, r->sum_us / r->valid, now);
     if (g->probes)
         probe_end(g, now);
     round_begin(g, now);
 }
 
-/* One of its runs takes for ever, or as good as that. */
+/* A round that takes too long is given up: one of its runs does not end, or, in a
+ * probe, none may begin, as those that run take all places and do not end. */
 static void
 round_check(struct vc__gradient *g, uint64_t now)
 {
     uint64_t patience = ROUND_US + ROUND_TIMES * g->baseline_us;
 
-    if (g->round.begun == 0 || now - g->round.since < patience)
+    if ((g->round.begun == 0 && !g->probes) || now - g->round.since < patience)
         return;
     if (g->probes)
         probe_end(g, now);
@@ -154,7 +155,7 @@ limit_by(const struct vc__gradient *g, uint64_t us)
     return limit > g->most ? g->most : (uint32_t)limit;
 }
 
-/* A quarter of the way to what a window says; it grows only when it was needed. Before
+/* The limit follows what a window says; it grows only when it was needed. Before
  * the baseline is known it stays: the first runs to end are the quickest. */
 static void
 window_look(struct vc__gradient *g, uint64_t now)
@@ -187,7 +188,7 @@ vc__gradient_begin(struct vc__gradient *g, uint64_t now)
     g->running++;
     if (g->running > g->highest)
         g->highest = g->running;
-    if (g->running > few(g) || r->begun == RUNS)
+    if (g->running > probe_limit(g) || r->begun == RUNS)
         return 0;
     if (r->begun++ == 0)
         r->since = now;
@@ -208,15 +209,15 @@ void
 vc__gradient_ran(struct vc__gradient *g, uint64_t now, uint32_t round,
                  uint64_t us)
 {
-    bool is_good = g->running <= few(g);
+    bool is_valid = g->running <= probe_limit(g);
 
     g->running--;
     us++; /* no run takes no time */
     g->sum_us += us;
     g->n++;
     if (round == g->round.number) {
-        g->round.good += is_good;
-        g->round.sum_us += is_good ? us : 0;
+        g->round.valid += is_valid;
+        g->round.sum_us += is_valid ? us : 0;
         round_count(g, now);
     }
     window_look(g, now);

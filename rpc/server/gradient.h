@@ -27,9 +27,10 @@
 /* Runs of a method that began one after the other, with few under way. */
 struct vc__gradient_round {
     uint32_t number; /* from 1; 0 is none */
-    uint32_t begun, ended,
-        good; /* good: few were under way at their end, too */
-    uint64_t since, sum_us;
+    uint32_t begun, ended;
+    uint32_t valid; /* of those that ended: few were under way then, too */
+    uint64_t since; /* the first began, or the probe did */
+    uint64_t sum_us;
 };
 
 struct vc__gradient {

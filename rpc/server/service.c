@@ -207,7 +207,7 @@ vc__services_add(struct vc__services *t, const struct vc_service *service,
     if (e == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     e->arg = arg;
-    /* The last: whoever finds the entry by this sees all of it. */
+    /* The last write: a reader, who takes no lock, that sees it sees all others. */
     atomic_store_explicit(&e->removed, false, memory_order_release);
     rcu_read_lock();
     node = cds_lfht_add_unique(t->table, (unsigned long)service->id,

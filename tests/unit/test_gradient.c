@@ -268,6 +268,27 @@ who_has_none_may_begin_while_the_baseline_is_measured(void **state)
     assert_int_equal(6, vc__gradient_left(&g, VC_PRIORITY_DEFAULT, true));
 }
 
+/* Handlers that do not end hold more places than a probe allows. */
+static void
+a_probe_in_which_none_begins_ends(void **state)
+{
+    struct vc__gradient g;
+    uint64_t now = 0;
+
+    (void)state;
+    vc__gradient_init(&g, MOST);
+    for (unsigned i = 0; i < 10; i++)
+        vc__gradient_begin(&g, now);
+    for (; now < 3 * S; now += MS)
+        vc__gradient_turned_down(&g, now);
+    assert_false(g.probes);
+    assert_int_equal(6, vc__gradient_left(&g, VC_PRIORITY_DEFAULT, false));
+    for (; now < 9 * S; now += MS) { /* nor is the next one due at once */
+        vc__gradient_turned_down(&g, now);
+        assert_false(g.probes);
+    }
+}
+
 /* However quick the runs are. */
 static void
 the_option_is_the_most(void **state)
@@ -293,6 +314,7 @@ main(void)
         cmocka_unit_test(
             what_is_critical_has_more_room_and_what_is_sheddable_less),
         cmocka_unit_test(who_has_none_may_begin_while_the_baseline_is_measured),
+        cmocka_unit_test(a_probe_in_which_none_begins_ends),
         cmocka_unit_test(the_option_is_the_most),
     };
 
