@@ -69,7 +69,7 @@ struct client {
     struct tally tally;
     uint64_t under_way;
     bool mixes;                       /* most are sheddable, some critical */
-    uint64_t critical, critical_good; /* of those */
+    uint64_t critical, critical_good, critical_refused; /* of those */
 };
 
 static int
@@ -141,6 +141,8 @@ take(struct client *c, uint32_t ms)
     c->under_way--;
     c->tally.good += end.status == VC_OK;
     c->critical_good += end.status == VC_OK && end.tag != NULL;
+    c->critical_refused +=
+        end.status == VC_RESOURCE_EXHAUSTED && end.tag != NULL;
     c->tally.expired += end.status == VC_DEADLINE_EXCEEDED;
     c->tally.refused += end.status == VC_RESOURCE_EXHAUSTED;
     c->tally.other += end.status != VC_OK &&
@@ -303,12 +305,14 @@ critical_beside_sheddable(const struct plan *p, struct client *c,
                           double capacity)
 {
     c->mixes = true;
-    c->critical = c->critical_good = 0;
+    c->critical = c->critical_good = c->critical_refused = 0;
     usleep(REST_US);
     offer(c, 10 * capacity, OFFERED_US, NULL);
     c->mixes = false;
     printf("%s_critical_share_beside_sheddable %.3f\n", p->name,
            (double)c->critical_good / (double)c->critical);
+    printf("%s_critical_refused %.0f\n", p->name,
+           (double)c->critical_refused / (OFFERED_US / 1e6));
     tell(p, "mixed", &c->tally, OFFERED_US / 1e6, 0);
 }
 

@@ -90,6 +90,7 @@ vc__server_peer_new(struct vc__server_part *part, const struct vc__hello *hello)
     vc__account_init(&peer->account, &part->server->store);
     CDS_INIT_LIST_HEAD(&peer->spare);
     CDS_INIT_LIST_HEAD(&peer->queue);
+    peer->critical = &peer->queue;
     peer->message_max = (size_t)1 << hello->log2_message;
     peer->features = features_for(hello);
     memcpy(peer->instance, hello->instance, VC__ID_SIZE);

@@ -38,13 +38,14 @@ struct vc__server_peer {
     unsigned n_calls; /* that run: they hold the peer */
     unsigned n_held; /* whose memory is not free yet: their replies are on their
                       * way, or kept */
-    unsigned waiting;           /* of them wait to begin */
-    struct cds_list_head queue; /* those that others are in front of */
-    struct cds_list_head turn;  /* in part->turns while there are some */
-    struct vc__share *share;    /* of the runtime's threads */
-    atomic_uint adapting;       /* handlers: rpc/server/server_adapt.h */
-    struct vc__account account; /* of the server's memory */
-    bool forgotten;             /* freed with the last call */
+    unsigned waiting;               /* of them wait to begin */
+    struct cds_list_head queue;     /* those that others are in front of */
+    struct cds_list_head *critical; /* the last critical one there, or &queue */
+    struct cds_list_head turn;      /* in part->turns while there are some */
+    struct vc__share *share;        /* of the runtime's threads */
+    atomic_uint adapting;           /* handlers: rpc/server/server_adapt.h */
+    struct vc__account account;     /* of the server's memory */
+    bool forgotten;                 /* freed with the last call */
     struct vc__timer forget;
 };
 

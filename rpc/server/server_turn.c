@@ -6,6 +6,8 @@
  * whose turn it was. */
 #include "rpc/server/server_turn.h"
 
+#include <verbcall/call.h>
+
 void
 vc__turn_await(struct vc_call *call)
 {
@@ -15,7 +17,12 @@ vc__turn_await(struct vc_call *call)
     call->queued = true;
     if (cds_list_empty(&peer->queue))
         cds_list_add_tail(&peer->turn, &part->turns);
-    cds_list_add_tail(&call->queue_node, &peer->queue);
+    if (call->parent.priority == VC_PRIORITY_CRITICAL) {
+        cds_list_add(&call->queue_node, peer->critical);
+        peer->critical = &call->queue_node;
+    } else {
+        cds_list_add_tail(&call->queue_node, &peer->queue);
+    }
     vc__engine_handle(&part->progress->engine, &call->task);
 }
 
@@ -24,6 +31,8 @@ queue_leave(struct vc_call *call)
 {
     struct vc__server_peer *peer = call->site.session->peer;
 
+    if (peer->critical == &call->queue_node)
+        peer->critical = call->queue_node.prev;
     cds_list_del(&call->queue_node);
     call->queued = false;
     if (cds_list_empty(&peer->queue))

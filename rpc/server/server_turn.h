@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The order in which calls that have come begin: those of one client in the
- * order of their coming, the clients in turns. So the call of a client that asks
+ * order of their coming, but critical ones first; the clients in turns. So the call of a client that asks
  * for little waits for one of each other client, however many those have there.
  * The holder of the engine only. */
 #ifndef VC_RPC_SERVER_TURN_H

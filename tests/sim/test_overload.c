@@ -20,7 +20,8 @@ static struct crowd crowd;
 static atomic_uint ran;
 static uint64_t asked_at[CROWD_MAX];
 static unsigned too_late;
-static bool mixes; /* critical calls and sheddable ones */
+static bool mixes;                     /* critical calls and sheddable ones */
+static unsigned ran_before[CROWD_MAX]; /* the call of this tag */
 
 static enum vc_status
 handle(struct sim_server *s, struct vc_call *call,
@@ -31,6 +32,7 @@ handle(struct sim_server *s, struct vc_call *call,
 
     (void)s;
     (void)call;
+    ran_before[request->tag] = atomic_load(&ran);
     while (fake_now_us() < until)
         clock_gettime(CLOCK_MONOTONIC, &t); /* it takes its time */
     atomic_fetch_add(&ran, 1);
@@ -142,12 +144,31 @@ what_is_critical_is_served(void **state)
     }
 }
 
+static void
+what_is_critical_begins_first(void **state)
+{
+    (void)state;
+    world_begin(1);
+    crowd.opts.timeout_ms = 1000;
+    for (unsigned i = 0; i < 200; i++) {
+        crowd.opts.priority =
+            i < 199 ? VC_PRIORITY_DEFAULT : VC_PRIORITY_CRITICAL;
+        crowd_call_queued(&crowd, 8);
+    }
+    crowd_await(&crowd, crowd.n);
+    assert_int_equal(200, crowd_count(&crowd, VC_OK));
+    print_message("%u ran before it\n", ran_before[199]);
+    assert_in_range(ran_before[199], 0, 40);
+    crowd_close(&crowd);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_overloaded_server_serves_nearly_as_many_as_it_can),
         cmocka_unit_test(what_is_critical_is_served),
+        cmocka_unit_test(what_is_critical_begins_first),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
