@@ -29,7 +29,7 @@ by side.
   interop     gRPC's interoperability cases   vm         the virtual machine itself
   features    what calls may ask for          alive      dead peers are found by keepalive
   inproc * +  the same, within one process    fuzz       a peer's bytes, by libFuzzer
-  qp          what QPs are connected with
+  tcp *       the same, over TCP              qp          what QPs are connected with
   devices     a process with two of them      judges     the benchmarks' verdicts
   wire        two guests, wire cut or bad
 --long runs what takes longer, too: more seeds, rounds and fuzzing, the suites over RDMA with the
@@ -47,7 +47,7 @@ die()
     exit 1
 }
 
-native='unit idl fake sim inproc'
+native='unit idl fake sim inproc tcp'
 only_long='coverage mutants cross former figures'
 over_rdma='calls features connect qp devices faithful foreign hostile interop kill alive blows resume leaks'
 

@@ -21,7 +21,8 @@ fail_target(const char *text, const char *why)
 {
     return vc__fail(VC_INVALID_ARGUMENT,
                     "target \"%.100s\": %s; write rdma://HOST:PORT, "
-                    "rdma://[IPV6]:PORT or inproc://NAME",
+                    "tcp://HOST:PORT (an IPv6 address as [::1]) or "
+                    "inproc://NAME",
                     text, why);
 }
 

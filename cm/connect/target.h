@@ -21,8 +21,8 @@ struct vc__target {
     char port[6];   /* decimal, 0..65535 */
 };
 
-/* "rdma://HOST:PORT", "rdma://[IPV6]:PORT"; "inproc://NAME", which is a host
- * without a port.
+/* "rdma://HOST:PORT", "tcp://HOST:PORT", with "[IPV6]" as HOST; "inproc://NAME",
+ * which is a host without a port.
  * VC_INVALID_ARGUMENT  and what is wrong with it */
 enum vc_status vc__target_parse(struct vc__target *target, const char *text);
 

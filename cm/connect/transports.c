@@ -7,9 +7,10 @@
 #include "cm/connect/cm.h"
 #include "transport/inproc/inproc.h"
 #include "transport/rdma/rdma.h"
+#include "transport/tcp/tcp.h"
 
 const struct vc__transport *const vc__transports[] = {&vc__rdma, &vc__inproc,
-                                                      NULL};
+                                                      &vc__tcp, NULL};
 
 _Static_assert(sizeof vc__transports / sizeof *vc__transports - 1 <=
                    VC__TRANSPORTS_MAX,

@@ -64,8 +64,8 @@ struct vc_channel_opts {
      * tells. */
     uint32_t keepalive_ms;
 
-    /* Numeric address of an RDMA device of this machine to connect from, as
-     * "10.9.0.1", "fd09::1" or "fe80::1%eth0"; copied. Addresses of the target
+    /* Numeric address of this machine to connect from, of an RDMA device for
+     * rdma://, as "10.9.0.1", "fd09::1" or "fe80::1%eth0"; copied. Addresses of the target
      * that are of another family are left out, and so is an inproc:// one.
      * Default: as the routes say. */
     const char *bind_address;
@@ -89,8 +89,8 @@ struct vc_channel_opts {
 
 /* vc_channel_open - makes a channel to target, "rdma://HOST:PORT" with HOST a
  * name, an IPv4 address or an [IPv6 address], a link-local one with its
- * interface: "rdma://[fe80::1%eth0]:7471"; or "inproc://NAME", a server of
- * this process, without any device (see vc_server_listen()). Of several addresses the first that
+ * interface: "rdma://[fe80::1%eth0]:7471"; "tcp://HOST:PORT", the same over TCP; or
+ * "inproc://NAME", a server of this process (see vc_server_listen()). Of several addresses the first that
  * answers is taken; each has 250 ms before the next is tried, too. Returns at once: the connection
  * is made by the first call or by vc_channel_connect(), and made anew by the
  * next call when it was lost. opts may be NULL. On VC_OK the caller owns

@@ -138,7 +138,8 @@ struct vc_runtime;
     X(waits_below_1s, "the same, longer")                                      \
     X(waits_longer, "the same, longer")                                        \
     X(shed_adaptive, "of those shed: as many handlers waited for others as "   \
-                     "adaptive_limit lets")
+                     "adaptive_limit lets")                                    \
+    X(hellos_missed, "connections over TCP without a hello within 2 s")
 
 struct vc_counters {
     size_t size; /* sizeof(struct vc_counters), so that it can grow */

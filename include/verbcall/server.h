@@ -67,8 +67,8 @@ struct vc_server_opts {
      * VC_RESOURCE_EXHAUSTED. */
     uint32_t max_sessions;
 
-    /* Targets, "rdma://ADDRESS:PORT" with numeric addresses, or
-     * "inproc://NAME" for clients of this process, that every client who
+    /* Targets, "rdma://ADDRESS:PORT" or "tcp://ADDRESS:PORT" with numeric
+     * addresses, or "inproc://NAME" for clients of this process, that every client who
      * connects from now on is sent to; default none. They are copied.
      * Clients choose among them at random, and try the others if need be; they
      * follow three redirects in a row. */
@@ -193,13 +193,16 @@ VC_API enum vc_status vc_server_limit(struct vc_server *server,
 /* vc_server_listen - accepts connections at target, "rdma://ADDRESS:PORT"
  * with a numeric address of an RDMA device; [::] for all addresses of both
  * families, 0.0.0.0 for those of IPv4, port 0 for one that the system picks
- * (see vc_server_port()). Or at "inproc://NAME", with a NAME of 1 to 63
+ * (see vc_server_port()). Or at "tcp://ADDRESS:PORT", the same over TCP: a
+ * connection without the hello of a client within 2 s is closed, and so is, of
+ * more than 256 that wait for theirs, the one that has waited longest; they are
+ * counted in hellos_missed. Or at "inproc://NAME", with a NAME of 1 to 63
  * letters, digits or .-_, for channels of this process: it needs no device, so
  * a program's own unit tests run on it. May be called again for further
  * addresses. Any thread.
  * VC_INVALID_ARGUMENT   the target is malformed
  * VC_UNAVAILABLE        the address is not of an RDMA device of this machine,
- *                       or is in use, or another server has the name;
+ *                       or for tcp:// not of this machine, or is in use, or another server has the name;
  *                       vc_error() says which
  * VC_PERMISSION_DENIED  this user may not open the RDMA devices
  * VC_RESOURCE_EXHAUSTED no memory or no file descriptors left */
@@ -215,7 +218,7 @@ VC_API uint16_t vc_server_port(const struct vc_server *server);
  * running calls and left, timeout_ms milliseconds at most; then connections
  * without running calls are closed. Who connects from
  * now on is refused as draining, or sent to alternative ("rdma://ADDRESS:PORT"
- * with a numeric address, or "inproc://NAME"), if that is not NULL and is of the
+ * or "tcp://ADDRESS:PORT" with a numeric address, or "inproc://NAME"), if that is not NULL and is of the
  * same kind as where the client has connected. Afterwards vc_server_close().
  * Any thread but not from a handler.
  * VC_INVALID_ARGUMENT   alternative is malformed

@@ -34,7 +34,7 @@ addr_put(struct vc__reject_addr *out, const struct sockaddr_storage *addr)
 }
 
 enum vc_status
-vc__redirect_target(struct vc__reject_addr *out, const char *text)
+vc__redirect_target(struct vc__redirect_to *out, const char *text)
 {
     struct vc__target target;
     struct vc__addrs addrs;
@@ -45,8 +45,9 @@ vc__redirect_target(struct vc__reject_addr *out, const char *text)
     if (!vc__target_numeric(&target, &addrs) || addrs.n == 0)
         return vc__fail(VC_INVALID_ARGUMENT,
                         "redirect \"%.100s\": give a numeric address", text);
-    addr_put(out, &addrs.addr[0]);
-    if (out->port == 0 && out->family != VC__REJECT_NAME)
+    out->transport = target.transport;
+    addr_put(&out->addr, &addrs.addr[0]);
+    if (out->addr.port == 0 && out->addr.family != VC__REJECT_NAME)
         return vc__fail(VC_INVALID_ARGUMENT,
                         "redirect \"%.100s\": port 0 leads nowhere", text);
     return VC_OK;
@@ -60,7 +61,7 @@ vc__redirect_init(struct vc__redirect *r, const struct vc_server_opts *opts)
     r->arg = opts->redirect_arg;
     while (r->n < VC_REDIRECT_MAX && opts->redirect[r->n] != NULL) {
         enum vc_status status =
-            vc__redirect_target(&r->addrs[r->n], opts->redirect[r->n]);
+            vc__redirect_target(&r->to[r->n], opts->redirect[r->n]);
 
         if (status != VC_OK)
             return status;
@@ -69,46 +70,40 @@ vc__redirect_init(struct vc__redirect *r, const struct vc_server_opts *opts)
     return VC_OK;
 }
 
-bool
-vc__redirect_fits(const struct vc__reject_addr *a,
-                  const struct sockaddr *source)
-{
-    return (a->family == VC__REJECT_NAME) == (source->sa_family == AF_UNIX);
-}
-
 static void
-addr_add(struct vc__reject *reject, const struct vc__reject_addr *a,
-         const struct sockaddr *source)
+addr_add(struct vc__reject *reject, const struct vc__redirect_to *to,
+         const struct vc__incoming *in)
 {
-    if (vc__redirect_fits(a, source))
-        reject->addrs[reject->n_addrs++] = *a;
+    if (to->transport == in->context->transport)
+        reject->addrs[reject->n_addrs++] = to->addr;
 }
 
 /* False: served here. */
 static bool
 decide(const struct vc__redirect *r, uint64_t service,
-       const struct sockaddr *source, struct vc__reject *reject)
+       const struct vc__incoming *in, struct vc__reject *reject)
 {
     const char *targets[VC_REDIRECT_MAX] = {NULL};
-    unsigned n = r->decide(service, source, targets, r->arg);
+    unsigned n =
+        r->decide(service, (const struct sockaddr *)&in->peer, targets, r->arg);
 
     for (unsigned i = 0; i < n && i < VC_REDIRECT_MAX; i++) {
-        struct vc__reject_addr a;
+        struct vc__redirect_to to;
 
-        if (vc__redirect_target(&a, targets[i]) == VC_OK)
-            addr_add(reject, &a, source);
+        if (vc__redirect_target(&to, targets[i]) == VC_OK)
+            addr_add(reject, &to, in);
     }
     return n > 0;
 }
 
 bool
 vc__redirect_find(const struct vc__redirect *r, uint64_t service,
-                  const struct sockaddr *source, struct vc__reject *reject)
+                  const struct vc__incoming *in, struct vc__reject *reject)
 {
-    bool moved = r->decide != NULL && decide(r, service, source, reject);
+    bool moved = r->decide != NULL && decide(r, service, in, reject);
 
     for (unsigned i = 0; i < r->n && !moved; i++)
-        addr_add(reject, &r->addrs[i], source);
+        addr_add(reject, &r->to[i], in);
     if (!moved && r->n == 0)
         return false;
     reject->reason = VC__REJECT_MOVED;

@@ -12,13 +12,20 @@
 #include <verbcall/server.h>
 
 #include "cm/connect/hello.h"
+#include "transport/transport.h"
 
 _Static_assert(VC_REDIRECT_MAX == VC__REJECT_ADDRS,
                "a reject has room for all targets");
 
+/* Where one target leads. */
+struct vc__redirect_to {
+    const struct vc__transport *transport;
+    struct vc__reject_addr addr;
+};
+
 struct vc__redirect {
     unsigned n; /* fixed targets */
-    struct vc__reject_addr addrs[VC__REJECT_ADDRS];
+    struct vc__redirect_to to[VC__REJECT_ADDRS];
     unsigned (*decide)(uint64_t service, const struct sockaddr *source,
                        const char *targets[VC_REDIRECT_MAX], void *arg);
     void *arg;
@@ -30,19 +37,14 @@ enum vc_status vc__redirect_init(struct vc__redirect *r,
                                  const struct vc_server_opts *opts);
 
 /* One more fixed target. Errors as above. */
-enum vc_status vc__redirect_target(struct vc__reject_addr *out,
+enum vc_status vc__redirect_target(struct vc__redirect_to *out,
                                    const char *text);
 
-/* Can a client at `source` connect there? Names are for those of this process
- * only, and they for nothing else. */
-bool vc__redirect_fits(const struct vc__reject_addr *a,
-                       const struct sockaddr *source);
-
 /* Is a client that asks for this service sent elsewhere? Then reject, which was
- * zeroed, has the reason and the addresses; only those
- * that it can connect to, and a text when there is none of these. The listening engine. */
+ * zeroed, has the reason and the addresses; only those of the transport by which
+ * it came, and a text when there is none of these. The listening engine. */
 bool vc__redirect_find(const struct vc__redirect *r, uint64_t service,
-                       const struct sockaddr *source,
+                       const struct vc__incoming *in,
                        struct vc__reject *reject);
 
 #endif

@@ -56,14 +56,14 @@ reject_as(struct vc__reject *reject, enum vc__reject_reason reason,
 }
 
 static bool
-reject_draining(const struct vc_server *server, const struct sockaddr *peer,
+reject_draining(const struct vc_server *server, const struct vc__incoming *in,
                 struct vc__reject *reject)
 {
     if (!server->has_alternative ||
-        !vc__redirect_fits(&server->alternative, peer))
+        server->alternative.transport != in->context->transport)
         return reject_as(reject, VC__REJECT_DRAINING, "");
     reject->n_addrs = 1;
-    reject->addrs[0] = server->alternative;
+    reject->addrs[0] = server->alternative.addr;
     return reject_as(reject, VC__REJECT_MOVED, "");
 }
 
@@ -72,15 +72,14 @@ static bool
 turn_away(struct vc_server *server, const struct vc__incoming *in,
           const struct vc__hello *hello, struct vc__reject *reject)
 {
-    const struct sockaddr *peer = (const struct sockaddr *)&in->peer;
     uint8_t source[16];
     const char *text;
 
     memset(reject, 0, sizeof *reject);
     if (atomic_load(&server->draining))
-        return reject_draining(server, peer, reject);
+        return reject_draining(server, in, reject);
     if (!(hello->flags & VC__HELLO_POOL) &&
-        vc__redirect_find(&server->redirect, hello->service, peer, reject))
+        vc__redirect_find(&server->redirect, hello->service, in, reject))
         return true;
     if (hello->security != 0)
         return reject_as(reject, VC__REJECT_SECURITY,

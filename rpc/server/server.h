@@ -76,7 +76,7 @@ struct vc_server {
     struct vc__admission admission; /* requests come to engine 0 only */
     atomic_bool draining;
     bool has_alternative;               /* before draining is set */
-    struct vc__reject_addr alternative; /* for those who connect then */
+    struct vc__redirect_to alternative; /* for those who connect then */
     unsigned turn;                 /* part of the next link; engine 0 only */
     struct vc__server_part *parts; /* one an engine */
 

@@ -85,6 +85,14 @@ fixture_is_inproc(void)
 }
 
 const char *
+fixture_scheme(void)
+{
+    const char *scheme = getenv("VC_TEST_SCHEME");
+
+    return scheme != NULL ? scheme : "rdma";
+}
+
+const char *
 fixture_target(uint16_t port, char out[80])
 {
     const char *addr = getenv("VC_TEST_ADDR");
@@ -92,8 +100,8 @@ fixture_target(uint16_t port, char out[80])
     if (fixture_is_inproc())
         snprintf(out, 80, "inproc://suite-%u", port);
     else
-        snprintf(out, 80, strchr(addr, ':') ? "rdma://[%s]:%u" : "rdma://%s:%u",
-                 addr, port);
+        snprintf(out, 80, strchr(addr, ':') ? "%s://[%s]:%u" : "%s://%s:%u",
+                 fixture_scheme(), addr, port);
     return out;
 }
 

@@ -161,7 +161,7 @@ static const char *const malformed[] = {
     "rdma://",
     "rdma:/host:1",
     "RDMA://host:1",
-    "tcp://host:1",
+    "udp://host:1",
     "host:1",
     "rdma://:1",
     "rdma://host",

@@ -10,14 +10,28 @@
 
 #include <cmocka.h>
 
+#include "cm/connect/cm.h"
 #include "rpc/server/redirect.h"
 
 #define DEVICE "rdma://10.9.0.1:7471"
+#define SOCKET "tcp://10.9.0.1:7472"
 #define NAME   "inproc://a"
 
-/* Clients, by where they come from. */
-static const struct sockaddr of_device = {.sa_family = AF_INET6};
-static const struct sockaddr of_process = {.sa_family = AF_UNIX};
+/* Clients, by what they come by. */
+static struct vc__context by_rdma, by_tcp, by_inproc;
+static const struct vc__incoming of_device = {.context = &by_rdma};
+static const struct vc__incoming of_socket = {.context = &by_tcp};
+static const struct vc__incoming of_process = {.context = &by_inproc};
+
+static int
+group_setup(void **state)
+{
+    (void)state;
+    by_rdma.transport = vc__transport_find("rdma", 4);
+    by_tcp.transport = vc__transport_find("tcp", 3);
+    by_inproc.transport = vc__transport_find("inproc", 6);
+    return 0;
+}
 
 /* What decide() answers. */
 static const char *decided[VC_REDIRECT_MAX];
@@ -50,14 +64,14 @@ fixed(const char *one, const char *two)
     return r;
 }
 
-/* A client from `source` is sent to addresses of these families. */
+/* A client is sent to addresses of these families. */
 static void
-leads(const struct vc__redirect *r, const struct sockaddr *source, unsigned n,
+leads(const struct vc__redirect *r, const struct vc__incoming *in, unsigned n,
       const uint8_t *families)
 {
     struct vc__reject reject = {.n_addrs = 0};
 
-    assert_true(vc__redirect_find(r, 1, source, &reject));
+    assert_true(vc__redirect_find(r, 1, in, &reject));
     assert_int_equal(reject.reason, VC__REJECT_MOVED);
     assert_int_equal(reject.n_addrs, n);
     for (unsigned i = 0; i < n; i++)
@@ -77,6 +91,21 @@ a_client_is_told_targets_of_its_own_transport(void **state)
     leads(&both, &of_process, 1, (const uint8_t[]){VC__REJECT_NAME});
     leads(&name, &of_process, 1, (const uint8_t[]){VC__REJECT_NAME});
     leads(&name, &of_device, 0, NULL);
+}
+
+/* Their addresses look alike. */
+static void
+a_client_over_tcp_is_not_sent_to_an_rdma_port(void **state)
+{
+    const struct vc__redirect both = fixed(DEVICE, SOCKET);
+    struct vc__reject reject = {.n_addrs = 0};
+
+    (void)state;
+    assert_true(vc__redirect_find(&both, 1, &of_socket, &reject));
+    assert_int_equal(1, reject.n_addrs);
+    assert_int_equal(7472, reject.addrs[0].port);
+    leads(&both, &of_device, 1, (const uint8_t[]){4});
+    leads(&both, &of_process, 0, NULL);
 }
 
 static void
@@ -103,8 +132,9 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_client_is_told_targets_of_its_own_transport),
+        cmocka_unit_test(a_client_over_tcp_is_not_sent_to_an_rdma_port),
         cmocka_unit_test(what_a_program_decides_comes_first),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, group_setup, NULL);
 }

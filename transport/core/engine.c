@@ -280,7 +280,7 @@ wakeup_learn(struct vc__engine *e, enum vc__count cause, uint64_t began, int ms)
 }
 
 /* Looks at the descriptors, and sleeps for up to ms, which began so, for one. */
-static void
+static unsigned
 engine_look(struct vc__engine *e, uint64_t began, int ms)
 {
     struct epoll_event events[EVENTS];
@@ -300,13 +300,20 @@ engine_look(struct vc__engine *e, uint64_t began, int ms)
         uint64_t count;
 
         /* Those that are polled say themselves what it is. */
-        if (s != NULL && s->poll == NULL)
+        if (s != NULL && s->poll == NULL && !s->judges)
             e->traffic = true;
         if (s != NULL)
             s->ready(s);
         else if (read(e->wake_fd, &count, sizeof count) < 0)
             continue; /* another look took it */
     }
+    return n > 0 ? (unsigned)n : 0;
+}
+
+unsigned
+vc__engine_look(struct vc__engine *e)
+{
+    return engine_look(e, 0, 0);
 }
 
 /* What came in the meantime goes before what did not come in time: a process
@@ -330,7 +337,7 @@ engine_tick(struct vc__engine *e)
 
     engine_run_timers(e, now);
     if (now - looked_at(e) >=
-        (e->awaiting_wires > 0 ? LOOK_WIRES_US : LOOK_EVERY_US))
+        (e->awaiting_wires + e->cold_wires > 0 ? LOOK_WIRES_US : LOOK_EVERY_US))
         engine_look(e, 0, 0);
     return now;
 }

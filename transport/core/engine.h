@@ -36,20 +36,26 @@ struct vc__task {
     struct cds_list_head node;
 };
 
-/* Something that is polled, and whose descriptor wakes a sleeping engine. */
+/* Something that is polled, and whose descriptor wakes a sleeping engine. One
+ * that is polled only for a while may be two: the descriptor, and what polls. */
 struct vc__source {
     int fd;
 
-    /* Looks for work without a system call and does a bounded part of it;
-     * says how much. NULL when only the descriptor tells. */
+    /* Looks for work and does a bounded part of it; says how much. In each turn,
+     * so without a system call, or with a few while they are worth it. NULL when
+     * only the descriptor tells. */
     unsigned (*poll)(struct vc__source *s);
 
     /* Before sleeping: makes the descriptor tell of what comes from now on.
      * There when poll() is. */
     void (*arm)(struct vc__source *s);
 
-    /* The descriptor is readable. */
+    /* The descriptor is readable, or what vc__engine_await_room() is for. */
     void (*ready)(struct vc__source *s);
+
+    /* Whether what it brings is traffic is said by whoever handles that; else
+     * all is that only the descriptor tells. */
+    bool judges;
 
     struct cds_list_head node;
 };
@@ -92,6 +98,8 @@ struct vc__engine {
     /* Links whose next step is an event of their wire: descriptors are looked
      * at more often (LOOK_WIRES_US). */
     unsigned awaiting_wires;
+    /* Links that may bring packets and of which only descriptors tell: the same. */
+    unsigned cold_wires;
     /* PINGs that are not answered yet; how many there were at the last look, and
      * since when that has not changed. */
     unsigned awaiting_answers, answers_seen;
@@ -190,5 +198,14 @@ void vc__engine_poll_source(struct vc__engine *e, struct vc__source *s,
                             unsigned (*poll)(struct vc__source *s),
                             void (*arm)(struct vc__source *s));
 void vc__engine_remove(struct vc__engine *e, struct vc__source *s);
+
+/* From now on ready() is also for when the descriptor can be written to, or only
+ * for reading again. Any thread. */
+void vc__engine_await_room(struct vc__engine *e, struct vc__source *s,
+                           bool awaits);
+
+/* Looks at the descriptors now, for a source's poll(), while it has work: not
+ * when the engine goes to sleep. How many told. */
+unsigned vc__engine_look(struct vc__engine *e);
 
 #endif

@@ -40,6 +40,16 @@ vc__engine_poll_source(struct vc__engine *e, struct vc__source *s,
 }
 
 void
+vc__engine_await_room(struct vc__engine *e, struct vc__source *s, bool awaits)
+{
+    struct epoll_event event = {.events = awaits ? EPOLLIN | EPOLLOUT : EPOLLIN,
+                                .data.ptr = s};
+
+    /* It fails only for what has been removed. */
+    epoll_ctl(e->epoll_fd, EPOLL_CTL_MOD, s->fd, &event);
+}
+
+void
 vc__engine_remove(struct vc__engine *e, struct vc__source *s)
 {
     epoll_ctl(e->epoll_fd, EPOLL_CTL_DEL, s->fd, NULL);

@@ -1,0 +1,30 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Blocks of memory of one size that sockets have only while they need them. The
+ * last one given back is the next to be used, as the processor's caches still
+ * have it. Any thread. */
+#ifndef VC_TRANSPORT_TCP_POOL_H
+#define VC_TRANSPORT_TCP_POOL_H
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct vc__tcp_pool {
+    pthread_mutex_t lock;
+    size_t size;
+    struct vc__tcp_block *spare; /* lock */
+    unsigned n_spare;            /* lock */
+};
+
+void vc__tcp_pool_init(struct vc__tcp_pool *pool, size_t size);
+/* All blocks have been put back. */
+void vc__tcp_pool_fini(struct vc__tcp_pool *pool);
+
+/* NULL without memory. */
+uint8_t *vc__tcp_pool_get(struct vc__tcp_pool *pool);
+/* NULL is none. */
+void vc__tcp_pool_put(struct vc__tcp_pool *pool, uint8_t *block);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * How what two ends say is cut out of a stream of bytes (doc/wire.md, section
+ * 2.9): each record is a header of 4 bytes and a body. Pure, any thread. */
+#ifndef VC_TRANSPORT_TCP_RECORD_H
+#define VC_TRANSPORT_TCP_RECORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "transport/core/le.h"
+#include "transport/wire/packet.h"
+
+#define VC__RECORD_HEADER 4u /* bytes on the wire */
+#define VC__RECORD_MAX    (VC__RECORD_HEADER + VC__PACKET_MAX)
+
+/* No text, no TLS and no HTTP/2 begins with one of these. */
+enum vc__record_kind {
+    VC__RECORD_HELLO = 0xc1,
+    VC__RECORD_ACCEPT,
+    VC__RECORD_REJECT,
+    VC__RECORD_PACKET,
+    VC__RECORD_NOTHING, /* asks the peer's kernel to acknowledge it */
+};
+
+struct vc__record {
+    uint8_t kind; /* enum vc__record_kind */
+    uint16_t len; /* of the body */
+};
+
+static inline void
+vc__record_put(uint8_t out[VC__RECORD_HEADER], uint8_t kind, uint32_t len)
+{
+    out[0] = kind;
+    out[1] = 0;
+    vc__put16(out + 2, (uint16_t)len);
+}
+
+/* The most bytes of a body of this kind; -1: there is no such kind. */
+static inline int
+vc__record_most(uint8_t kind)
+{
+    switch (kind) {
+    case VC__RECORD_HELLO:
+        return 56;
+    case VC__RECORD_ACCEPT:
+        return 196;
+    case VC__RECORD_REJECT:
+        return 148;
+    case VC__RECORD_PACKET:
+        return VC__PACKET_MAX;
+    case VC__RECORD_NOTHING:
+        return 0;
+    default:
+        return -1;
+    }
+}
+
+/* False: no header of ours, or a longer body than there can be. */
+static inline bool
+vc__record_get(const uint8_t header[VC__RECORD_HEADER], struct vc__record *r)
+{
+    r->kind = header[0];
+    r->len = vc__get16(header + 2);
+    return header[1] == 0 && (int)r->len <= vc__record_most(r->kind);
+}
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * tcp://HOST:PORT: over TCP sockets, where there is no RDMA device. The one
+ * header of this folder that others include. */
+#ifndef VC_TRANSPORT_TCP_TCP_H
+#define VC_TRANSPORT_TCP_TCP_H
+
+#include "transport/transport.h"
+
+extern const struct vc__transport vc__tcp;
+
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The table of TCP, and the beginning and end of a wire. */
+#include "transport/tcp/wire.h"
+
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "transport/tcp/listen.h"
+#include "transport/tcp/tcp.h"
+
+/* --- a socket tells ------------------------------------------------------- */
+
+static void
+on_ready(struct vc__source *s)
+{
+    struct vc__tcp_wire *t = caa_container_of(s, struct vc__tcp_wire, source);
+
+    if (t->phase == VC__TCP_CONNECTING) {
+        vc__tcp_connected(t);
+        return;
+    }
+    if (atomic_load_explicit(&t->blocked, memory_order_relaxed))
+        t->wire.ops->writable(&t->wire, 0);
+    if (t->watched)
+        vc__tcp_read(t);
+}
+
+/* --- beginning and end ---------------------------------------------------- */
+
+static void
+source_init(struct vc__tcp_wire *t)
+{
+    t->source.ready = on_ready;
+    t->source.judges = true;
+}
+
+static enum vc_status
+wire_dial(struct vc__wire *w, uint32_t timeout_ms)
+{
+    source_init(vc__tcp_wire_of(w));
+    return vc__tcp_dial(w, timeout_ms);
+}
+
+static void
+wire_take(struct vc__wire *w, const struct vc__incoming *in)
+{
+    source_init(vc__tcp_wire_of(w));
+    vc__tcp_take(w, in);
+}
+
+/* Packets that come are the kernel's until they are read, and credits bound
+ * them: there is nothing to lower the window for. */
+static enum vc_status
+wire_prepare(struct vc__wire *w, const struct vc__receives *r)
+{
+    struct vc__tcp_context *c = vc__tcp_context_of(w->context);
+
+    if (VC__TCP_LINK > c->memory - c->used)
+        return vc__fail(VC_RESOURCE_EXHAUSTED,
+                        "no memory for another connection: all of "
+                        "memory_limit is in use");
+    c->used += VC__TCP_LINK;
+    vc__tcp_wire_of(w)->counted = true;
+    w->window = r->most;
+    w->promised = r->most < r->first ? r->most : r->first;
+    return VC_OK;
+}
+
+static enum vc_status
+wire_confirm(struct vc__wire *w)
+{
+    (void)w;
+    return VC_OK;
+}
+
+/* What is in the block is not sent any more. */
+static bool
+wire_leave(struct vc__wire *w)
+{
+    struct vc__tcp_wire *t = vc__tcp_wire_of(w);
+
+    if (t->phase != VC__TCP_OPEN)
+        return false;
+    t->phase = VC__TCP_LEAVING;
+    return shutdown(t->source.fd, SHUT_WR) == 0;
+}
+
+static void
+wire_fini(struct vc__wire *w)
+{
+    struct vc__tcp_wire *t = vc__tcp_wire_of(w);
+    struct vc__tcp_context *c = vc__tcp_context_of(w->context);
+
+    vc__tcp_unwatch(t);
+    if (t->owned)
+        close(t->source.fd);
+    t->owned = false;
+    t->source.fd = -1;
+    vc__tcp_pool_put(&c->blocks, t->out);
+    vc__tcp_pool_put(&c->parts, t->part);
+    t->out = t->part = NULL;
+    if (t->counted)
+        c->used -= VC__TCP_LINK;
+    t->counted = false;
+    w->window = w->promised = 0;
+}
+
+/* --- the table ------------------------------------------------------------ */
+
+static enum vc_status
+wire_promise(struct vc__wire *w, uint32_t n)
+{
+    w->promised += n;
+    return VC_OK;
+}
+
+static void
+wire_release(struct vc__wire *w, uint32_t n)
+{
+    w->promised -= n;
+}
+
+static void
+wire_describe(const struct vc__wire *w, char *out, size_t size)
+{
+    const struct vc__tcp_wire *t =
+        caa_container_of(w, const struct vc__tcp_wire, wire);
+    char text[VC__ADDR_TEXT];
+    struct sockaddr_storage local = {.ss_family = AF_UNSPEC};
+    socklen_t len = sizeof local;
+
+    if (getsockname(t->source.fd, (struct sockaddr *)&local, &len) == 0)
+        snprintf(out, size, "TCP, from %s",
+                 vc__addr_text((struct sockaddr *)&local, text));
+}
+
+const struct vc__transport vc__tcp = {
+    .scheme = "tcp",
+    /* As over RDMA, so that each end says the same over both. */
+    .hello_max = 56,
+    .accept_max = 196,
+    .reject_max = 148,
+    .context_size = sizeof(struct vc__tcp_context),
+    .wire_size = sizeof(struct vc__tcp_wire),
+    .ear_size = sizeof(struct vc__tcp_ear),
+    .open = vc__tcp_open,
+    .close = vc__tcp_close,
+    .dial = wire_dial,
+    .take = wire_take,
+    .prepare = wire_prepare,
+    .hello = vc__tcp_hello,
+    .accept = vc__tcp_accept,
+    .confirm = wire_confirm,
+    .leave = wire_leave,
+    .fini = wire_fini,
+    .reserve = vc__tcp_reserve,
+    .commit = vc__tcp_commit,
+    .flush = vc__tcp_flush,
+    .retire = vc__tcp_retire,
+    .probe = vc__tcp_probe,
+    .proven = vc__tcp_proven,
+    .describe = wire_describe,
+    .promise = wire_promise,
+    .release = wire_release,
+    .listen = vc__tcp_listen,
+    .unlisten = vc__tcp_unlisten,
+    .port = vc__tcp_port,
+    .reject = vc__tcp_reject,
+};

@@ -1,0 +1,85 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A wire over a TCP socket. Behind the seam; the operations are told in
+ * transport/transport.h. */
+#ifndef VC_TRANSPORT_TCP_WIRE_H
+#define VC_TRANSPORT_TCP_WIRE_H
+
+#include <stdatomic.h>
+
+#include "transport/tcp/context.h"
+
+/* What may come from the peer. */
+enum vc__tcp_phase {
+    VC__TCP_NEW,        /* nothing: there is no socket, or it is not ours */
+    VC__TCP_CONNECTING, /* the socket itself */
+    VC__TCP_READY,      /* nothing, before we have said hello */
+    VC__TCP_ASKED,      /* an accept or a reject */
+    VC__TCP_OPEN,       /* packets */
+    VC__TCP_LEAVING,    /* whatever comes is not looked at, but its end */
+    VC__TCP_ENDED       /* nothing: its end has come */
+};
+
+struct vc__tcp_wire {
+    struct vc__wire wire;
+    struct vc__source source; /* its fd is the socket; -1: there is none */
+    enum vc__tcp_phase phase;
+    bool owned;   /* the socket is ours to close */
+    bool watched; /* the source has been added */
+    bool counted; /* in context->used */
+
+    struct cds_list_head hot; /* if is_hot: transport/tcp/context.h */
+    bool is_hot;
+    unsigned empty; /* reads that found nothing, since one that did */
+
+    uint8_t *part;     /* the beginning of a record; NULL: of none */
+    uint32_t part_len; /* bytes of it */
+
+    /* (L) What is to be written: bytes from `sent` to `end` of this block; NULL:
+     * nothing. */
+    uint8_t *out;
+    uint32_t sent, end;
+    bool broken;         /* (L) writing has failed: a read will say why */
+    atomic_bool blocked; /* written under (L): the socket takes no more now */
+    uint64_t probed_ms;  /* (L) when the last probe was sent */
+};
+
+static inline struct vc__tcp_wire *
+vc__tcp_wire_of(struct vc__wire *w)
+{
+    return caa_container_of(w, struct vc__tcp_wire, wire);
+}
+
+/* read.c: reads once, and hands up what has come whole; how much there was: 0,
+ * or 1. */
+unsigned vc__tcp_read(struct vc__tcp_wire *t);
+/* The socket is waited for: 0 or an errno; and no more. */
+int vc__tcp_watch(struct vc__tcp_wire *t);
+void vc__tcp_unwatch(struct vc__tcp_wire *t);
+
+/* write.c, (L). */
+uint8_t *vc__tcp_reserve(struct vc__wire *w, uint32_t *room);
+int vc__tcp_commit(struct vc__wire *w, uint32_t len);
+void vc__tcp_flush(struct vc__wire *w);
+void vc__tcp_retire(struct vc__wire *w, uint32_t ticket);
+int vc__tcp_probe(struct vc__wire *w, uint32_t *ticket);
+bool vc__tcp_proven(const struct vc__wire *w, uint32_t ticket);
+
+/* connect.c */
+enum vc_status vc__tcp_dial(struct vc__wire *w, uint32_t timeout_ms);
+void vc__tcp_take(struct vc__wire *w, const struct vc__incoming *in);
+enum vc_status vc__tcp_hello(struct vc__wire *w, const void *data, size_t len);
+enum vc_status vc__tcp_accept(struct vc__wire *w, const void *data, size_t len);
+/* Active, while nothing is open: its socket can be written to, or has ended. */
+void vc__tcp_connected(struct vc__tcp_wire *t);
+void vc__tcp_refused(struct vc__tcp_wire *t, const struct vc__error *why);
+
+/* listen.c */
+enum vc_status vc__tcp_listen(struct vc__ear *ear, const struct sockaddr *addr);
+void vc__tcp_unlisten(struct vc__ear *ear);
+uint16_t vc__tcp_port(const struct vc__ear *ear);
+void vc__tcp_reject(const struct vc__incoming *in, const void *data,
+                    size_t len);
+
+#endif

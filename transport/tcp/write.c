@@ -1,0 +1,175 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What goes into a socket. Packets of a round are written one behind the other
+ * into a block, and go by one system call. What the kernel does not take stays
+ * there, and epoll tells when it takes more. All of it under the lock of the
+ * wire's link, from any thread. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "transport/tcp/wire.h"
+
+/* What an acknowledgement may seem older than it is: the kernel's clock ticks
+ * each 4 ms, or 10. */
+#define TICK_MS 20u
+
+static struct vc__tcp_pool *
+blocks_of(struct vc__tcp_wire *t)
+{
+    return &vc__tcp_context_of(t->wire.context)->blocks;
+}
+
+static void
+blocked_set(struct vc__tcp_wire *t, bool blocked)
+{
+    if (atomic_load_explicit(&t->blocked, memory_order_relaxed) == blocked)
+        return;
+    /* Relaxed: the descriptor tells after it was asked to. */
+    atomic_store_explicit(&t->blocked, blocked, memory_order_relaxed);
+    vc__engine_await_room(t->wire.context->engine, &t->source, blocked);
+}
+
+static void
+out_drop(struct vc__tcp_wire *t)
+{
+    vc__tcp_pool_put(blocks_of(t), t->out);
+    t->out = NULL;
+    t->sent = t->end = 0;
+}
+
+/* Writes what the kernel takes. */
+static void
+out_write(struct vc__tcp_wire *t)
+{
+    while (t->sent < t->end) {
+        ssize_t n = send(t->source.fd, t->out + t->sent, t->end - t->sent,
+                         MSG_DONTWAIT | MSG_NOSIGNAL);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN) {
+            blocked_set(t, true);
+            return;
+        }
+        if (n < 0) {
+            t->broken = true;
+            break;
+        }
+        t->sent += (uint32_t)n;
+    }
+    out_drop(t);
+    blocked_set(t, false);
+}
+
+/* There is room for the longest packet. */
+static bool
+room_make(struct vc__tcp_wire *t)
+{
+    if (t->out == NULL)
+        t->out = vc__tcp_pool_get(blocks_of(t));
+    if (t->out == NULL) { /* epoll tells at once, and it is tried again */
+        blocked_set(t, true);
+        return false;
+    }
+    if (VC__TCP_BLOCK - t->end >= VC__RECORD_MAX)
+        return true;
+    memmove(t->out, t->out + t->sent, t->end - t->sent);
+    t->end -= t->sent;
+    t->sent = 0;
+    return VC__TCP_BLOCK - t->end >= VC__RECORD_MAX;
+}
+
+uint8_t *
+vc__tcp_reserve(struct vc__wire *w, uint32_t *room)
+{
+    struct vc__tcp_wire *t = vc__tcp_wire_of(w);
+
+    if (!room_make(t)) {
+        if (atomic_load_explicit(&t->blocked, memory_order_relaxed))
+            return NULL;
+        out_write(t);
+        if (!room_make(t))
+            return NULL;
+    }
+    *room = VC__PACKET_MAX;
+    return t->out + t->end + VC__RECORD_HEADER;
+}
+
+int
+vc__tcp_commit(struct vc__wire *w, uint32_t len)
+{
+    struct vc__tcp_wire *t = vc__tcp_wire_of(w);
+
+    if (t->broken)
+        return EPIPE;
+    vc__record_put(t->out + t->end, VC__RECORD_PACKET, len);
+    t->end += VC__RECORD_HEADER + len;
+    return 0;
+}
+
+void
+vc__tcp_flush(struct vc__wire *w)
+{
+    struct vc__tcp_wire *t = vc__tcp_wire_of(w);
+
+    if (t->out != NULL &&
+        !atomic_load_explicit(&t->blocked, memory_order_relaxed))
+        out_write(t);
+}
+
+void
+vc__tcp_retire(struct vc__wire *w, uint32_t ticket)
+{
+    struct vc__tcp_wire *t = vc__tcp_wire_of(w);
+
+    (void)ticket;
+    if (t->out != NULL)
+        out_write(t);
+    else
+        blocked_set(t, false);
+}
+
+/* --- does its host live? ------------------------------------------------- */
+
+static bool
+info_get(const struct vc__tcp_wire *t, struct tcp_info *info)
+{
+    socklen_t len = sizeof *info;
+
+    return getsockopt(t->source.fd, IPPROTO_TCP, TCP_INFO, info, &len) == 0;
+}
+
+/* The peer's kernel acknowledges it, whatever its process does. What it has not
+ * acknowledged yet does as well: it is sent again, or its window asked for. */
+int
+vc__tcp_probe(struct vc__wire *w, uint32_t *ticket)
+{
+    struct vc__tcp_wire *t = vc__tcp_wire_of(w);
+    struct tcp_info info;
+
+    *ticket = (uint32_t)(vc__now() / 1000);
+    if (t->out != NULL || !info_get(t, &info) || info.tcpi_unacked > 0)
+        return t->broken ? EPIPE : 0;
+    t->out = vc__tcp_pool_get(blocks_of(t));
+    if (t->out == NULL)
+        return 0;
+    vc__record_put(t->out, VC__RECORD_NOTHING, 0);
+    t->end = VC__RECORD_HEADER;
+    out_write(t);
+    return t->broken ? EPIPE : 0;
+}
+
+bool
+vc__tcp_proven(const struct vc__wire *w, uint32_t ticket)
+{
+    const struct vc__tcp_wire *t =
+        caa_container_of(w, const struct vc__tcp_wire, wire);
+    uint32_t since = (uint32_t)(vc__now() / 1000) - ticket;
+    struct tcp_info info;
+
+    return info_get(t, &info) && info.tcpi_last_ack_recv <= since + TICK_MS;
+}
