@@ -49,9 +49,11 @@ layers_look_down()
 
 # The wings of doc/architecture.md in their order: a file includes from its own and from those before it, but for the strangers,
 # of whom the first does not know the second.
-wings='transport/core transport/wire transport transport/rdma transport/inproc transport/tcp cm/connect cm/link cm/pool
+wings='transport/core transport/wire transport transport/rdma transport/inproc transport/socket transport/tcp transport/shm cm/connect cm/link cm/pool
     rpc/codec rpc rpc/stream rpc/client rpc/server rpc/services rpc/protobuf_c'
-strangers='rpc/server>rpc/client transport/inproc>transport/rdma transport/tcp>transport/rdma transport/tcp>transport/inproc'
+strangers='rpc/server>rpc/client transport/inproc>transport/rdma transport/socket>transport/rdma
+    transport/socket>transport/inproc transport/tcp>transport/rdma transport/tcp>transport/inproc transport/shm>transport/rdma
+    transport/shm>transport/inproc transport/shm>transport/tcp'
 wings_look_down()
 {
     grep -H '#include "\(transport\|cm\|rpc\|idl\|fake\|tests\)/' -r transport cm rpc | sed 's/:#include "/ /; s/".*//' |

@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# tests/native.sh BUILD TOTALS SUITE...: builds and runs the suites unit, idl, fake, sim, inproc and tcp of a build folder that is
+# tests/native.sh BUILD TOTALS SUITE...: builds and runs the suites unit, idl, fake, sim, inproc, tcp and shm of a build folder that is
 # configured, by `make check`, as many programs side by side as there are processors. Prints a line for each suite, with
 # the seconds that its programs took all together, and shows what failed. Numbers and failures go to the end of the files
 # TOTALS and TOTALS.failed, as those of tests/tap.sh do. Exit status 0 when nothing failed.
@@ -25,6 +25,7 @@ programs_of()
     sim) echo '$(sim_tests)' ;;
     inproc) echo '$(inproc_suites)' ;;
     tcp) echo '$(tcp_suites)' ;;
+    shm) echo '$(shm_suites)' ;;
     esac
 }
 

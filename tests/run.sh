@@ -30,8 +30,8 @@ by side.
   features    what calls may ask for          alive      dead peers are found by keepalive
   inproc * +  the same, within one process    fuzz       a peer's bytes, by libFuzzer
   tcp *       the same, over TCP              qp          what QPs are connected with
-  devices     a process with two of them      judges     the benchmarks' verdicts
-  wire        two guests, wire cut or bad
+  shm *       the same, by shared memory      devices    a process with two of them
+  wire        two guests, wire cut or bad     judges     the benchmarks' verdicts
 --long runs what takes longer, too: more seeds, rounds and fuzzing, the suites over RDMA with the
 address and undefined behaviour sanitizers, coverage (by gcov), mutants (a sample of small mistakes
 that the tests must notice), cross (unit and inproc on s390x and i386, emulated), former (an older
@@ -47,7 +47,7 @@ die()
     exit 1
 }
 
-native='unit idl fake sim inproc tcp'
+native='unit idl fake sim inproc tcp shm'
 only_long='coverage mutants cross former figures'
 over_rdma='calls features connect qp devices faithful foreign hostile interop kill alive blows resume leaks'
 

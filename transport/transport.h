@@ -114,10 +114,18 @@ struct vc__ear_ops {
                     const void *data, size_t len);
 };
 
+/* Who may connect to a socket of this host; others do not ask. */
+struct vc__ear_opts {
+    uint32_t mode;     /* permissions of its file */
+    const char *group; /* of its file; NULL: the process' own */
+    bool is_name;      /* the transport's: there is no file */
+};
+
 struct vc__ear {
     struct vc__context *context;
     const struct vc__ear_ops *ops;
     void *owner;
+    struct vc__ear_opts opts;
 };
 
 /* --- the table ----------------------------------------------------------- */
@@ -125,6 +133,7 @@ struct vc__ear {
 struct vc__transport {
     const char *scheme; /* of targets: "rdma" in rdma://HOST:PORT */
     bool named;         /* targets are SCHEME://NAME, of this process */
+    bool local;         /* targets are SCHEME:NAME or SCHEME:///PATH */
 
     /* Bytes that a hello, an accept and a reject may have. */
     uint16_t hello_max, accept_max, reject_max;

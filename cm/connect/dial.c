@@ -235,11 +235,14 @@ addr_of(const struct vc__reject_addr *a, const struct vc__dial_way *from,
     struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)out;
     const struct sockaddr_in6 *from6 = (const struct sockaddr_in6 *)&from->addr;
 
-    /* Names are for those of one process, and nothing else is for them. */
+    /* Names are for those of one process or host, and nothing else is for them. */
     if ((a->family == VC__REJECT_NAME) != (from->addr.ss_family == AF_UNIX))
         return false;
     if (a->family == VC__REJECT_NAME) {
-        vc__addr_of_key(out, a->addr);
+        if (vc__addr_is_local(&from->addr))
+            vc__addr_local_of_key(out, a->addr);
+        else
+            vc__addr_of_key(out, a->addr);
         return true;
     }
     memset(out, 0, sizeof *out);

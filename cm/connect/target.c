@@ -21,8 +21,8 @@ fail_target(const char *text, const char *why)
 {
     return vc__fail(VC_INVALID_ARGUMENT,
                     "target \"%.100s\": %s; write rdma://HOST:PORT, "
-                    "tcp://HOST:PORT (an IPv6 address as [::1]) or "
-                    "inproc://NAME",
+                    "tcp://HOST:PORT (an IPv6 address as [::1]), shm:NAME, "
+                    "shm:///PATH or inproc://NAME",
                     text, why);
 }
 
@@ -47,16 +47,42 @@ name_parse(struct vc__target *target, const char *text, const char *name)
     return VC_OK;
 }
 
+/* "NAME", or "///PATH". */
+static enum vc_status
+local_parse(struct vc__target *target, const char *text, const char *rest)
+{
+    bool is_path = strncmp(rest, "///", 3) == 0;
+    size_t len;
+
+    if (!is_path) {
+        enum vc_status status = name_parse(target, text, rest);
+
+        if (status == VC_OK)
+            snprintf(target->host, sizeof target->host, "@%s", rest);
+        return status;
+    }
+    len = strlen(rest += 2);
+    if (len == 1 || len >= VC__ADDR_LOCAL)
+        return fail_target(text, "a path has 2 to 97 bytes");
+    snprintf(target->host, sizeof target->host, "%s", rest);
+    target->port[0] = '\0';
+    return VC_OK;
+}
+
 enum vc_status
 vc__target_parse(struct vc__target *target, const char *text)
 {
     const char *host, *end, *port;
 
-    host = text == NULL ? NULL : strstr(text, AFTER_SCHEME);
+    host = text == NULL ? NULL : strchr(text, ':');
     target->transport =
         host == NULL ? NULL : vc__transport_find(text, (size_t)(host - text));
     if (target->transport == NULL)
         return fail_target(text == NULL ? "" : text, "unknown scheme");
+    if (target->transport->local)
+        return local_parse(target, text, host + 1);
+    if (strncmp(host, AFTER_SCHEME, strlen(AFTER_SCHEME)) != 0)
+        return fail_target(text, "no // behind the scheme");
     host += strlen(AFTER_SCHEME);
     if (target->transport->named)
         return name_parse(target, text, host);
@@ -109,10 +135,15 @@ lookup(const struct vc__target *target, int flags, struct vc__addrs *addrs)
 bool
 vc__target_numeric(const struct vc__target *target, struct vc__addrs *addrs)
 {
-    if (target->transport == NULL || !target->transport->named)
+    const struct vc__transport *t = target->transport;
+
+    if (t == NULL || (!t->named && !t->local))
         return lookup(target, AI_NUMERICHOST, addrs) == 0;
     addrs->n = 1;
-    vc__addr_name(&addrs->addr[0], target->host);
+    if (t->local)
+        vc__addr_local(&addrs->addr[0], target->host);
+    else
+        vc__addr_name(&addrs->addr[0], target->host);
     return true;
 }
 

@@ -22,7 +22,8 @@ struct vc__target {
 };
 
 /* "rdma://HOST:PORT", "tcp://HOST:PORT", with "[IPV6]" as HOST; "inproc://NAME",
- * which is a host without a port.
+ * which is a host without a port, as are "/PATH" of shm:///PATH and "@NAME" of
+ * shm:NAME.
  * VC_INVALID_ARGUMENT  and what is wrong with it */
 enum vc_status vc__target_parse(struct vc__target *target, const char *text);
 

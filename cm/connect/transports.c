@@ -7,10 +7,11 @@
 #include "cm/connect/cm.h"
 #include "transport/inproc/inproc.h"
 #include "transport/rdma/rdma.h"
+#include "transport/shm/shm.h"
 #include "transport/tcp/tcp.h"
 
 const struct vc__transport *const vc__transports[] = {&vc__rdma, &vc__inproc,
-                                                      &vc__tcp, NULL};
+                                                      &vc__tcp, &vc__shm, NULL};
 
 _Static_assert(sizeof vc__transports / sizeof *vc__transports - 1 <=
                    VC__TRANSPORTS_MAX,

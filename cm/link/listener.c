@@ -78,7 +78,7 @@ static const struct vc__ear_ops ear_ops = {.request = on_request};
 enum vc_status
 vc__listener_open(struct vc__listener *l, struct vc__cm *cm,
                   const struct vc__transport *transport,
-                  const struct sockaddr *addr)
+                  const struct sockaddr *addr, const struct vc__ear_opts *opts)
 {
     struct vc__context *context;
     enum vc_status status = vc__cm_open(cm, transport, &context);
@@ -92,6 +92,7 @@ vc__listener_open(struct vc__listener *l, struct vc__cm *cm,
     ear->context = context;
     ear->ops = &ear_ops;
     ear->owner = l;
+    ear->opts = *opts;
     status = transport->listen(ear, addr);
     if (status == VC_OK)
         l->ear = ear;

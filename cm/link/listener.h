@@ -21,11 +21,12 @@ struct vc__listener {
     void (*turned_away)(struct vc__listener *l, enum vc__reject_reason reason);
 };
 
-/* Listens at an address of this transport. Requests may come before it returns.
+/* Listens at an address of this transport; opts live as long. Requests may come before it returns.
  * Any thread. Errors as vc__cm_open() and transport->listen(). */
 enum vc_status vc__listener_open(struct vc__listener *l, struct vc__cm *cm,
                                  const struct vc__transport *transport,
-                                 const struct sockaddr *addr);
+                                 const struct sockaddr *addr,
+                                 const struct vc__ear_opts *opts);
 
 /* The holder of the engine. Does nothing when not open. */
 void vc__listener_close(struct vc__listener *l);

@@ -68,7 +68,7 @@ struct vc_server_opts {
     uint32_t max_sessions;
 
     /* Targets, "rdma://ADDRESS:PORT" or "tcp://ADDRESS:PORT" with numeric
-     * addresses, or "inproc://NAME" for clients of this process, that every client who
+     * addresses, "shm:NAME", or "inproc://NAME" for clients of this process, that every client who
      * connects from now on is sent to; default none. They are copied.
      * Clients choose among them at random, and try the others if need be; they
      * follow three redirects in a row. */
@@ -132,6 +132,15 @@ struct vc_server_opts {
      * streams; and it learns nothing from those that ask for their deadline, or
      * whose calls are ended later. See doc/overload.md. */
     uint32_t adaptive_limit;
+
+    /* Who may connect to "shm:///PATH" and "shm:NAME": the permissions of the
+     * socket's file, 0001..0777, default 0600, as chmod(2) has them: to connect
+     * needs the right to write. To a NAME, which has no file, the processes of
+     * this user and of root may connect, or all if the mode has 0006. */
+    uint32_t shm_mode;
+
+    /* Group of that file, copied; default: the process' own. */
+    const char *shm_group;
 };
 
 #define VC_STREAM_STALL_OFF (~0u)
@@ -139,7 +148,7 @@ struct vc_server_opts {
 #define VC_SERVER_OPTS_INIT                                                    \
     {                                                                          \
         sizeof(struct vc_server_opts), 0, 0, 0, NULL, 0, 0, 0, 0, 0,           \
-            {NULL, NULL, NULL}, NULL, NULL, 0, 0, 0, 0, NULL, NULL, 0          \
+            {NULL, NULL, NULL}, NULL, NULL, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL \
     }
 
 /* vc_server_new - makes a server without services and addresses. opts may be
@@ -196,7 +205,11 @@ VC_API enum vc_status vc_server_limit(struct vc_server *server,
  * (see vc_server_port()). Or at "tcp://ADDRESS:PORT", the same over TCP: a
  * connection without the hello of a client within 2 s is closed, and so is, of
  * more than 256 that wait for theirs, the one that has waited longest; they are
- * counted in hellos_missed. Or at "inproc://NAME", with a NAME of 1 to 63
+ * counted in hellos_missed. Or at "shm:NAME" or
+ * "shm:///PATH", for processes of this host, who may connect by shm_mode and
+ * shm_group above: a NAME as below, of this network namespace; a PATH of at most
+ * 97 bytes, whose file is made, and replaced if the process that made it is
+ * gone. Or at "inproc://NAME", with a NAME of 1 to 63
  * letters, digits or .-_, for channels of this process: it needs no device, so
  * a program's own unit tests run on it. May be called again for further
  * addresses. Any thread.
@@ -218,7 +231,7 @@ VC_API uint16_t vc_server_port(const struct vc_server *server);
  * running calls and left, timeout_ms milliseconds at most; then connections
  * without running calls are closed. Who connects from
  * now on is refused as draining, or sent to alternative ("rdma://ADDRESS:PORT"
- * or "tcp://ADDRESS:PORT" with a numeric address, or "inproc://NAME"), if that is not NULL and is of the
+ * or "tcp://ADDRESS:PORT" with a numeric address, "shm:NAME", or "inproc://NAME"), if that is not NULL and is of the
  * same kind as where the client has connected. Afterwards vc_server_close().
  * Any thread but not from a handler.
  * VC_INVALID_ARGUMENT   alternative is malformed

@@ -45,6 +45,11 @@ vc__redirect_target(struct vc__redirect_to *out, const char *text)
     if (!vc__target_numeric(&target, &addrs) || addrs.n == 0)
         return vc__fail(VC_INVALID_ARGUMENT,
                         "redirect \"%.100s\": give a numeric address", text);
+    if (target.host[0] == '/')
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "redirect \"%.100s\": a path does not fit into it; "
+                        "give shm:NAME",
+                        text);
     out->transport = target.transport;
     addr_put(&out->addr, &addrs.addr[0]);
     if (out->addr.port == 0 && out->addr.family != VC__REJECT_NAME)

@@ -184,8 +184,8 @@ listen_at(struct vc_server *server, const struct vc__transport *transport,
     l->server = server;
     l->listener.request = on_request;
     l->listener.turned_away = on_turned_away;
-    status =
-        vc__listener_open(&l->listener, listening_cm(server), transport, addr);
+    status = vc__listener_open(&l->listener, listening_cm(server), transport,
+                               addr, &server->ear_opts);
     if (status == VC_OK)
         listening_add(server, l);
     else
@@ -290,6 +290,7 @@ server_free(struct vc_server *server)
     vc__interceptors_put(server->interceptors);
     free(server->parts);
     pthread_mutex_destroy(&server->lock);
+    free((char *)server->ear_opts.group);
     free(server);
 }
 
@@ -346,7 +347,11 @@ vc_server_new(struct vc_runtime *runtime,
     atomic_init(&s->users, 1);
     vc__waiter_init(&s->unused);
     s->services.adaptive_limit = opts.adaptive_limit;
-    if (!vc__services_init(&s->services) || !parts_make(s)) {
+    s->ear_opts.mode = opts.shm_mode;
+    if (opts.shm_group != NULL)
+        s->ear_opts.group = strdup(opts.shm_group);
+    if ((opts.shm_group != NULL && s->ear_opts.group == NULL) ||
+        !vc__services_init(&s->services) || !parts_make(s)) {
         server_free(s);
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     }

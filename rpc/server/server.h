@@ -75,6 +75,7 @@ struct vc_server {
     struct vc__redirect redirect;
     struct vc__admission admission; /* requests come to engine 0 only */
     atomic_bool draining;
+    struct vc__ear_opts ear_opts;       /* its group is ours to free */
     bool has_alternative;               /* before draining is set */
     struct vc__redirect_to alternative; /* for those who connect then */
     unsigned turn;                 /* part of the next link; engine 0 only */

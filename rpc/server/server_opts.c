@@ -43,6 +43,7 @@ static const struct range ranges[] = {
     RANGE(connects_per_second_source, 0, 0, VC__ADMISSION_RATE_MAX, 0),
     RANGE(stream_stall_ms, 30000, 10, 3600000, VC_STREAM_STALL_OFF),
     RANGE(adaptive_limit, 0, VC__GRADIENT_MIN, 65536, 0),
+    RANGE(shm_mode, 0600, 1, 0777, 0),
 };
 
 static enum vc_status

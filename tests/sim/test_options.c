@@ -75,6 +75,7 @@ static const struct row rows[] = {
     OF_SERVER(connects_per_second_source, 1, 1000000, NONE),
     OF_SERVER(max_sessions, 1, 1048576, NONE),
     OF_SERVER(adaptive_limit, 3, 65536, NONE),
+    OF_SERVER(shm_mode, 1, 0777, NONE),
 };
 #define ROWS (sizeof rows / sizeof rows[0])
 

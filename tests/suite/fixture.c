@@ -51,9 +51,12 @@ fixture_ms(void)
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
+static pid_t program; /* of which all others are children */
+
 bool
 fixture_begin(void)
 {
+    program = getpid();
     if (getenv("VC_TEST_ADDR") == NULL)
         return false;
     cmocka_set_test_filter(getenv("VC_TEST_ONLY"));
@@ -84,6 +87,12 @@ fixture_is_inproc(void)
     return strcmp(getenv("VC_TEST_ADDR"), "inproc") == 0;
 }
 
+bool
+fixture_has_names(void)
+{
+    return fixture_is_inproc() || strcmp(fixture_scheme(), "shm") == 0;
+}
+
 const char *
 fixture_scheme(void)
 {
@@ -99,6 +108,8 @@ fixture_target(uint16_t port, char out[80])
 
     if (fixture_is_inproc())
         snprintf(out, 80, "inproc://suite-%u", port);
+    else if (fixture_has_names())
+        snprintf(out, 80, "shm:suite-%d-%u", (int)program, port);
     else
         snprintf(out, 80, strchr(addr, ':') ? "%s://[%s]:%u" : "%s://%s:%u",
                  fixture_scheme(), addr, port);
@@ -275,8 +286,8 @@ fixture_start_server_at(struct fixture *f, uint16_t port, unsigned threads,
 
     static uint16_t names;
 
-    if (port == 0 && fixture_is_inproc())
-        port = ++names;
+    if (port == 0 && fixture_has_names())
+        port = (uint16_t)(getpid() * 8 + ++names);
     runtime_opts.engines = threads;
     runtime_opts.handler_threads = fixture_handler_threads;
     assert_status(VC_OK, vc_runtime_new(&runtime_opts, &f->server_runtime));
@@ -290,7 +301,7 @@ fixture_start_server_at(struct fixture *f, uint16_t port, unsigned threads,
     assert_status(VC_OK,
                   vc_server_listen(f->server, fixture_target(port, f->target)));
     assert_status(VC_OK, vc_runtime_start(f->server_runtime, threads));
-    f->port = fixture_is_inproc() ? port : vc_server_port(f->server);
+    f->port = fixture_has_names() ? port : vc_server_port(f->server);
     fixture_target(f->port, f->target);
 }
 
@@ -490,7 +501,7 @@ serve(void *arg, int ready)
 
     fixture_start_server_at(&f, s->port, 1, s->opts);
     if (fixture_board != NULL)
-        atomic_store(&fixture_board->port, vc_server_port(f.server));
+        atomic_store(&fixture_board->port, f.port);
     if (write(ready, "r", 1) != 1)
         return 1;
     if (fixture_board == NULL)

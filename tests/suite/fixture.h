@@ -29,6 +29,8 @@ void fixture_assert_status(enum vc_status expected, enum vc_status actual,
  * "inproc://suite-PORT". */
 const char *fixture_target(uint16_t port, char out[80]);
 bool fixture_is_inproc(void);
+/* The number is part of a name: over inproc and shm. */
+bool fixture_has_names(void);
 /* "rdma", or $VC_TEST_SCHEME. */
 const char *fixture_scheme(void);
 

@@ -210,7 +210,7 @@ a_server_asks_the_adapter_of_a_frozen_client_and_keeps_it(unsigned round)
     struct fixture f = {.target = ""};
 
     fixture_start_server(&f, 1, NULL);
-    atomic_store(&fixture_board->port, vc_server_port(f.server));
+    atomic_store(&fixture_board->port, f.port);
     fixture_tell(word(SERVING));
     fixture_await(word(THERE), 1);
     freeze(client);

@@ -303,7 +303,8 @@ deaf_start(struct fixture *f)
     assert_status(VC_OK, vc_server_new(f->server_runtime, NULL, &f->server));
     assert_status(VC_OK,
                   vc_server_listen(f->server, fixture_target(0, f->target)));
-    fixture_target(vc_server_port(f->server), f->target);
+    if (!fixture_has_names())
+        fixture_target(vc_server_port(f->server), f->target);
 }
 
 static void

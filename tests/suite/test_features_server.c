@@ -419,7 +419,7 @@ a_server_decides_for_each_client_where_it_goes(void **state)
     assert_status(VC_OK, fixture_echo(other, 10, 1)); /* suite.Probe stays */
     assert_string_equal("second", server_of_call(f.channel));
 
-    assert_int_equal(fixture_is_inproc()             ? AF_UNIX
+    assert_int_equal(fixture_has_names()             ? AF_UNIX
                      : strchr(f.target, '[') != NULL ? AF_INET6
                                                      : AF_INET,
                      decision.family);

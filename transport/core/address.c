@@ -8,6 +8,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>
 
@@ -35,6 +36,12 @@ name_text(const struct sockaddr *addr, char text[VC__ADDR_TEXT])
         ((const struct sockaddr_un *)(const void *)addr)->sun_path;
     uint64_t key;
 
+    if (name[0] == '/' || name[0] == '@') {
+        snprintf(text, VC__ADDR_TEXT,
+                 name[0] == '/' ? "shm://%.107s" : "shm:%.107s",
+                 name[0] == '/' ? name : name + 1);
+        return text;
+    }
     if (name[0] != '\0') {
         snprintf(text, VC__ADDR_TEXT, "inproc://%.*s", VC__ADDR_NAME - 1, name);
         return text;
@@ -69,6 +76,35 @@ vc__addr_copy(struct sockaddr_storage *out, const struct sockaddr *addr)
     memcpy(out, addr, addr_size(addr));
 }
 
+bool
+vc__addr_is_local(const struct sockaddr_storage *addr)
+{
+    const struct sockaddr_un *un = (const struct sockaddr_un *)addr;
+
+    return addr->ss_family == AF_UNIX &&
+           (un->sun_path[0] == '/' || un->sun_path[0] == '@');
+}
+
+void
+vc__addr_local(struct sockaddr_storage *out, const char *name)
+{
+    struct sockaddr_un *un = (struct sockaddr_un *)out;
+
+    memset(out, 0, sizeof *out);
+    un->sun_family = AF_UNIX;
+    snprintf(un->sun_path, VC__ADDR_LOCAL, "%s", name);
+}
+
+void
+vc__addr_local_of_key(struct sockaddr_storage *out,
+                      const uint8_t key[VC__ADDR_KEY])
+{
+    char name[VC__ADDR_LOCAL];
+
+    snprintf(name, sizeof name, "@#%016" PRIx64, vc__get64(key));
+    vc__addr_local(out, name);
+}
+
 void
 vc__addr_name(struct sockaddr_storage *out, const char *name)
 {
@@ -93,9 +129,12 @@ void
 vc__addr_key(const struct sockaddr_storage *addr, uint8_t key[VC__ADDR_KEY])
 {
     const struct sockaddr_un *un = (const struct sockaddr_un *)addr;
+    const char *name = un->sun_path + (un->sun_path[0] == '@');
 
-    if (un->sun_path[0] == '\0')
+    if (name[0] == '\0')
         memcpy(key, un->sun_path + 1, VC__ADDR_KEY);
+    else if (name[0] == '#')
+        vc__put64(key, strtoull(name + 1, NULL, 16));
     else
-        vc__put64(key, hash_64(un->sun_path, strlen(un->sun_path)));
+        vc__put64(key, hash_64(name, strlen(name)));
 }

@@ -2,30 +2,44 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Addresses of peers: IPv4, IPv6, and of AF_UNIX, which stands for a name
- * within this process. Such a name may also be known by its key only: sun_path
- * begins with 0, and the key follows. Any thread. */
+ * within this process, or, if sun_path begins with '/' or '@', for a path or a
+ * name of this host. A name within the process may also be known by its key only:
+ * sun_path begins with 0, and the key follows. Any thread. */
 #ifndef VC_TRANSPORT_ADDRESS_H
 #define VC_TRANSPORT_ADDRESS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
-/* "10.9.0.1:7471", "[fe80::1%eth0]:7471", "inproc://NAME" */
-#define VC__ADDR_TEXT 80
+/* "10.9.0.1:7471", "[fe80::1%eth0]:7471", "inproc://NAME", "shm:NAME",
+ * "shm:///PATH" */
+#define VC__ADDR_TEXT 128
 const char *vc__addr_text(const struct sockaddr *addr,
                           char text[VC__ADDR_TEXT]);
 
 /* Copies the bytes that an address of its family has. */
 void vc__addr_copy(struct sockaddr_storage *out, const struct sockaddr *addr);
 
+/* Bytes of a name's key, which is a hash of it. */
+#define VC__ADDR_KEY 8
+
+/* Is it of this host, and not of this process? */
+bool vc__addr_is_local(const struct sockaddr_storage *addr);
+/* Of such a path or "@NAME", of less than VC__ADDR_LOCAL bytes; and of the key
+ * of such a name: "@#KEY", in hexadecimal digits. */
+#define VC__ADDR_LOCAL 98
+void vc__addr_local(struct sockaddr_storage *out, const char *name);
+void vc__addr_local_of_key(struct sockaddr_storage *out,
+                           const uint8_t key[VC__ADDR_KEY]);
+
 /* Of a name, of less than VC__ADDR_NAME bytes; and of a key. */
 #define VC__ADDR_NAME 64
-#define VC__ADDR_KEY  8
 void vc__addr_name(struct sockaddr_storage *out, const char *name);
 void vc__addr_of_key(struct sockaddr_storage *out,
                      const uint8_t key[VC__ADDR_KEY]);
 
-/* The key of an address of AF_UNIX: a hash of its name. */
+/* The key of an address of AF_UNIX, that of its name. A path has none. */
 void vc__addr_key(const struct sockaddr_storage *addr,
                   uint8_t key[VC__ADDR_KEY]);
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "transport/tcp/socket.h"
+#include "transport/socket/socket.h"
 #include "transport/tcp/wire.h"
 
 /* --- failures ------------------------------------------------------------ */
@@ -138,7 +138,7 @@ enum vc_status
 vc__tcp_hello(struct vc__wire *w, const void *data, size_t len)
 {
     struct vc__tcp_wire *t = vc__tcp_wire_of(w);
-    int err = vc__socket_say(t->source.fd, VC__RECORD_HELLO, data, len);
+    int err = vc__socket_say(t->source.fd, VC__RECORD_HELLO, data, len, NULL);
 
     if (err != 0)
         return fail_errno(w, err);
@@ -173,7 +173,7 @@ vc__tcp_accept(struct vc__wire *w, const void *data, size_t len)
     int err = vc__tcp_watch(t);
 
     if (err == 0)
-        err = vc__socket_say(t->source.fd, VC__RECORD_ACCEPT, data, len);
+        err = vc__socket_say(t->source.fd, VC__RECORD_ACCEPT, data, len, NULL);
     if (err != 0)
         return fail_accept(t, err);
     t->owned = true;

@@ -8,8 +8,8 @@
 #define VC_TRANSPORT_TCP_CONTEXT_H
 
 #include "transport/core/engine.h"
+#include "transport/socket/record.h"
 #include "transport/tcp/pool.h"
-#include "transport/tcp/record.h"
 #include "transport/transport.h"
 
 /* Bytes to be written that are not the kernel's yet, of one wire at most. */

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "transport/tcp/listen.h"
+#include "transport/socket/ear.h"
 #include "transport/tcp/tcp.h"
 
 /* --- a socket tells ------------------------------------------------------- */
@@ -145,7 +145,7 @@ const struct vc__transport vc__tcp = {
     .reject_max = 148,
     .context_size = sizeof(struct vc__tcp_context),
     .wire_size = sizeof(struct vc__tcp_wire),
-    .ear_size = sizeof(struct vc__tcp_ear),
+    .ear_size = sizeof(struct vc__socket_ear),
     .open = vc__tcp_open,
     .close = vc__tcp_close,
     .dial = wire_dial,

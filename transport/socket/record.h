@@ -3,8 +3,8 @@
  *
  * How what two ends say is cut out of a stream of bytes (doc/wire.md, section
  * 2.9): each record is a header of 4 bytes and a body. Pure, any thread. */
-#ifndef VC_TRANSPORT_TCP_RECORD_H
-#define VC_TRANSPORT_TCP_RECORD_H
+#ifndef VC_TRANSPORT_SOCKET_RECORD_H
+#define VC_TRANSPORT_SOCKET_RECORD_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -64,6 +64,21 @@ vc__record_get(const uint8_t header[VC__RECORD_HEADER], struct vc__record *r)
     r->kind = header[0];
     r->len = vc__get16(header + 2);
     return header[1] == 0 && (int)r->len <= vc__record_most(r->kind);
+}
+
+/* Bytes that a record of this kind has, of which len have come; at first only
+ * those of its header are known. 0: it is none of these. */
+static inline uint32_t
+vc__record_wants(const uint8_t *bytes, uint32_t len, uint8_t kind,
+                 uint8_t or_kind)
+{
+    struct vc__record r;
+
+    if (len < VC__RECORD_HEADER)
+        return VC__RECORD_HEADER;
+    if (!vc__record_get(bytes, &r) || (r.kind != kind && r.kind != or_kind))
+        return 0;
+    return VC__RECORD_HEADER + r.len;
 }
 
 #endif

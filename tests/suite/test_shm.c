@@ -1,0 +1,468 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What only shared memory has: peers whose descriptors are not what they should
+ * be, or who change what they have sent while it is read; files, and who may
+ * connect. It harms nobody else. */
+#define _GNU_SOURCE /* memfd_create() */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <verbcall/counters.h>
+
+#include "cm/connect/hello.h"
+#include "tests/suite/fixture.h"
+#include "tests/unit/random.h"
+#include "transport/shm/ring.h"
+#include "transport/shm/wire.h"
+
+#define CLOSED_MS 10000
+/* Some flips leave nothing to be answered. */
+#define ANSWER_MS 20
+#define ACCEPT_MS 5000
+#define PATH      "/tmp/verbcall-test-shm"
+
+/* --- a bad client -------------------------------------------------------- */
+
+struct bad {
+    int fd, memfd;
+    struct vc__shm_out out;
+    struct vc__shm_in in;
+};
+
+static int
+connect_to(const char *target)
+{
+    struct sockaddr_storage addr;
+    struct sockaddr_un un;
+    char name[100];
+    socklen_t len;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    snprintf(name, sizeof name, "@%s", target + strlen("shm:"));
+    vc__addr_local(&addr, name);
+    len = vc__shm_sockaddr(&addr, &un);
+    assert_int_equal(0, connect(fd, (struct sockaddr *)&un, len));
+    return fd;
+}
+
+static void
+hello_make(uint8_t out[VC__HELLO_SIZE], unsigned number)
+{
+    struct vc__hello hello = {.version_min = 1,
+                              .version_max = 1,
+                              .credits = 32,
+                              .log2_eager = VC__PACKET_LOG2,
+                              .log2_message = 22,
+                              .service = suite_probe_service.id,
+                              .instance = {1, (uint8_t)number,
+                                           (uint8_t)(number >> 8),
+                                           (uint8_t)(number >> 16)}};
+
+    vc__hello_put(out, &hello);
+}
+
+/* Hello with these descriptors. */
+static void
+say_hello(int fd, const int *fds, unsigned n)
+{
+    struct vc__socket_fds with = {.n = n};
+    uint8_t hello[VC__HELLO_SIZE];
+
+    hello_make(hello, 1);
+    for (unsigned i = 0; i < n; i++)
+        with.fd[i] = fds[i];
+    assert_int_equal(0, vc__socket_say(fd, VC__RECORD_HELLO, hello,
+                                       sizeof hello, n > 0 ? &with : NULL));
+}
+
+/* The server closes it, without a word. */
+static void
+expect_closed(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    char byte;
+
+    assert_int_equal(1, poll(&p, 1, CLOSED_MS));
+    assert_true(recv(fd, &byte, 1, 0) <= 0);
+    close(fd);
+}
+
+static int
+memfd_of(off_t size, int seals)
+{
+    int fd = memfd_create("bad", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+    assert_true(fd >= 0);
+    assert_int_equal(0, ftruncate(fd, size));
+    if (seals != 0)
+        assert_int_equal(0, fcntl(fd, F_ADD_SEALS, seals));
+    return fd;
+}
+
+static void
+what_could_end_the_server_is_refused(void **state)
+{
+    const off_t size = sizeof(struct vc__shm_region);
+    struct fixture *f = *state;
+    int pipe_fds[2], region, fds[2], bad[8];
+    struct vc__shm_region *mapped;
+
+    assert_int_equal(0, pipe(pipe_fds));
+    bad[0] = memfd_of(size, 0);
+    bad[1] = memfd_of(size, F_SEAL_GROW);
+    bad[2] = memfd_of(size, F_SEAL_SHRINK);
+    bad[3] = memfd_of(size - 1, F_SEAL_SHRINK | F_SEAL_GROW);
+    bad[4] = memfd_of(0, F_SEAL_SHRINK | F_SEAL_GROW);
+    bad[5] = memfd_of(size * 2, F_SEAL_SHRINK | F_SEAL_GROW);
+    bad[6] = pipe_fds[0];
+    bad[7] = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    for (unsigned i = 0; i < 8; i++) {
+        int fd = connect_to(f->target);
+
+        say_hello(fd, &bad[i], 1);
+        expect_closed(fd);
+        close(bad[i]);
+        assert_status(VC_OK, fixture_echo(f->channel, 100, i));
+    }
+    close(pipe_fds[1]);
+    for (unsigned n = 0; n <= 2; n += 2) { /* none; one too many */
+        int fd = connect_to(f->target);
+
+        mapped = vc__shm_region_make(&region);
+        fds[0] = fds[1] = region;
+        say_hello(fd, fds, n);
+        expect_closed(fd);
+        close(region);
+        vc__shm_region_unmap(mapped);
+        assert_status(VC_OK, fixture_echo(f->channel, 100, n));
+    }
+}
+
+/* --- bits that change ---------------------------------------------------- */
+
+/* Waits for the accept, and its region. */
+static void
+bad_open(struct bad *b, const char *target, unsigned number)
+{
+    struct vc__socket_fds fds = {.n = 0};
+    uint8_t hello[VC__HELLO_SIZE], answer[VC__RECORD_HEADER + VC__ACCEPT_SIZE];
+    uint32_t len = 0, wants;
+
+    memset(b, 0, sizeof *b);
+    b->fd = connect_to(target);
+    b->out.mine = b->in.mine = vc__shm_region_make(&b->memfd);
+    assert_non_null(b->out.mine);
+    hello_make(hello, number);
+    fds = (struct vc__socket_fds){.fd = {b->memfd}, .n = 1};
+    assert_int_equal(
+        0, vc__socket_say(b->fd, VC__RECORD_HELLO, hello, sizeof hello, &fds));
+    fds.n = 0;
+    while ((wants = vc__record_wants(answer, len, VC__RECORD_ACCEPT,
+                                     VC__RECORD_ACCEPT)) > len) {
+        struct pollfd p = {.fd = b->fd, .events = POLLIN};
+        ssize_t n;
+
+        assert_int_equal(1, poll(&p, 1, ACCEPT_MS));
+        n = vc__socket_read(b->fd, answer + len, wants - len, &fds);
+        assert_true(n > 0);
+        len += (uint32_t)n;
+    }
+    assert_true(wants > 0);
+    assert_int_equal(1, fds.n);
+    b->out.theirs = b->in.theirs = vc__shm_region_map(fds.fd[0]);
+    assert_non_null(b->in.theirs);
+    close(fds.fd[0]);
+}
+
+static void
+bad_close(struct bad *b)
+{
+    close(b->fd);
+    close(b->memfd);
+    vc__shm_region_unmap(b->out.mine);
+    vc__shm_region_unmap(b->in.theirs);
+}
+
+/* A PING, which the server answers. */
+static uint32_t
+packet_make(uint8_t *out, uint32_t sequence)
+{
+    struct vc__packet p = {.sequence = sequence, .count = 1};
+    struct vc__frame ping = {.type = VC__FRAME_PING, .sequence = sequence + 1};
+
+    p.word.window = 32;
+    p.word.ack = sequence; /* each was answered */
+    vc__packet_put(out, &p);
+    vc__frame_put(out + VC__PACKET_HEADER, &ping);
+    return VC__PACKET_HEADER + VC__FRAME_HEADER;
+}
+
+/* One bit of what the server reads next: the index, the entry, or the packet;
+ * before it can see it. */
+static void
+bad_publish(struct bad *b, uint32_t len, uint64_t *seed, bool flips)
+{
+    uint8_t *at = b->out.mine->data + b->out.at;
+    struct vc__shm_entry *e =
+        &b->out.mine->entries[b->out.tail % VC__SHM_ENTRIES];
+    uint32_t word[3] = {b->out.at, len, ++b->out.tail};
+    unsigned which = random_below(seed, 6);
+
+    if (flips && which < 3)
+        word[which] ^= 1u << random_below(seed, 32);
+    else if (flips)
+        at[random_below(seed, len)] ^= (uint8_t)(1u << random_below(seed, 8));
+    atomic_store(&e->offset, word[0]);
+    atomic_store(&e->len, word[1]);
+    atomic_store(&b->out.mine->tail, word[2]);
+    if (vc__shm_out_wakes(&b->out))
+        send(b->fd, "", 1, MSG_NOSIGNAL);
+}
+
+/* True: the server has answered, and the connection stands. */
+static bool
+bad_answered(struct bad *b)
+{
+    struct pollfd p = {.fd = b->fd, .events = POLLIN};
+    uint8_t packet[VC__PACKET_MAX], bytes[64];
+    uint64_t until = fixture_ms() + ANSWER_MS;
+
+    while (fixture_ms() < until) {
+        if (vc__shm_in_take(&b->in, packet) >= 0)
+            return true;
+        if (poll(&p, 1, 0) > 0 && recv(b->fd, bytes, sizeof bytes, 0) <= 0)
+            return false;
+    }
+    return false; /* it waits for what the flip has made of it */
+}
+
+/* One client after the other, each until the server has closed it. */
+static void
+bits_that_are_flipped_harm_nobody_else(void **state)
+{
+    unsigned flips = fixture_many(20000, 1000000), links = 0, n = 0;
+    struct fixture *f = *state;
+    uint64_t seed = 1;
+    struct bad b;
+
+    while (n < flips) {
+        uint32_t sequence = 0;
+
+        bad_open(&b, f->target, ++links);
+        do {
+            uint8_t *at = vc__shm_out_reserve(&b.out);
+
+            bad_publish(&b, packet_make(at, sequence), &seed, sequence > 0);
+            n += sequence > 0; /* the first is good */
+            sequence++;
+        } while (bad_answered(&b) && n < flips);
+        bad_close(&b);
+        if (links % 100 == 0)
+            assert_status(VC_OK, fixture_echo(f->channel, 100, links));
+    }
+    print_message("%u flips, %u links\n", n, links);
+    assert_status(VC_OK, fixture_echo(f->channel, 100, 1));
+}
+
+/* --- files --------------------------------------------------------------- */
+
+static struct vc_server *
+serve_at(struct fixture *f, const char *target,
+         const struct vc_server_opts *opts, enum vc_status expected)
+{
+    struct vc_server *server;
+    enum vc_status status;
+
+    assert_status(VC_OK, vc_server_new(f->server_runtime, opts, &server));
+    status = vc_server_listen(server, target);
+    if (status != expected)
+        fail_msg("%s: %s", vc_status_name(status), vc_error());
+    return server;
+}
+
+static void
+a_path_has_a_file_while_it_is_listened_at(void **state)
+{
+    struct vc_server_opts opts = VC_SERVER_OPTS_INIT;
+    struct fixture *f = *state;
+    struct vc_server *server, *other;
+    struct vc_channel *channel;
+    struct stat st;
+
+    unlink(PATH);
+    server = serve_at(f, "shm://" PATH, NULL, VC_OK);
+    assert_int_equal(0, stat(PATH, &st));
+    assert_int_equal(0600, st.st_mode & 0777);
+    assert_true(S_ISSOCK(st.st_mode));
+
+    other = serve_at(f, "shm://" PATH, NULL, VC_UNAVAILABLE);
+    assert_non_null(strstr(vc_error(), "another process does"));
+    vc_server_close(other);
+
+    assert_status(VC_OK,
+                  vc_channel_open(f->runtime, "shm://" PATH, NULL, &channel));
+    assert_int_equal(VC_UNIMPLEMENTED, fixture_echo(channel, 1, 1)); /* there */
+    vc_channel_close(channel);
+    vc_server_close(server);
+    assert_int_equal(-1, stat(PATH, &st));
+
+    opts.shm_mode = 0660;
+    opts.shm_group = "root";
+    server = serve_at(f, "shm://" PATH, &opts, VC_OK);
+    assert_int_equal(0, stat(PATH, &st));
+    assert_int_equal(0660, st.st_mode & 0777);
+    vc_server_close(server);
+
+    opts.shm_group = "no-such-group";
+    server = serve_at(f, "shm://" PATH, &opts, VC_INVALID_ARGUMENT);
+    assert_non_null(strstr(vc_error(), "shm_group"));
+    assert_int_equal(-1, stat(PATH, &st));
+    vc_server_close(server);
+    server = serve_at(f, "shm:///no/such/folder", NULL, VC_UNAVAILABLE);
+    assert_non_null(strstr(vc_error(), "its folder is not there"));
+    vc_server_close(server);
+}
+
+/* Of a process that was killed; but not a file that is none. */
+static void
+a_file_that_is_left_over_is_replaced(void **state)
+{
+    struct sockaddr_un un = {.sun_family = AF_UNIX, .sun_path = PATH};
+    struct fixture *f = *state;
+    struct vc_server *server;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct stat st;
+
+    unlink(PATH);
+    assert_int_equal(0, bind(fd, (struct sockaddr *)&un, sizeof un));
+    close(fd);
+    assert_int_equal(0, stat(PATH, &st));
+    server = serve_at(f, "shm://" PATH, NULL, VC_OK);
+    vc_server_close(server);
+
+    fd = open(PATH, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    close(fd);
+    server = serve_at(f, "shm://" PATH, NULL, VC_UNAVAILABLE);
+    assert_int_equal(0, stat(PATH, &st));
+    vc_server_close(server);
+    unlink(PATH);
+}
+
+/* --- who may connect ------------------------------------------------------ */
+
+/* As another user: what the server makes of it. */
+static int
+stranger_calls(const char *target)
+{
+    struct vc_runtime *runtime;
+    struct vc_channel *channel;
+    enum vc_status status;
+
+    if (setgid(65534) != 0 || setuid(65534) != 0)
+        return 100;
+    if (vc_runtime_new(NULL, &runtime) != VC_OK ||
+        vc_channel_open(runtime, target, NULL, &channel) != VC_OK)
+        return 101;
+    status = fixture_echo(channel, 10, 1);
+    vc_channel_close(channel);
+    vc_runtime_free(runtime);
+    return (int)status;
+}
+
+static int
+as_stranger(const char *target)
+{
+    pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid == 0)
+        _exit(stranger_calls(target));
+    return fixture_wait(pid);
+}
+
+static void
+another_user_may_connect_by_the_mode(void **state)
+{
+    struct vc_server_opts opts = VC_SERVER_OPTS_INIT;
+    struct fixture f = {0};
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    fixture_start_server(&f, 1, NULL);
+    assert_int_equal(VC_UNAVAILABLE, as_stranger(f.target));
+    fixture_stop_server(&f);
+    opts.shm_mode = 0666;
+    fixture_start_server(&f, 1, &opts);
+    assert_int_equal(VC_OK, as_stranger(f.target));
+    fixture_stop_server(&f);
+}
+
+/* --- names ---------------------------------------------------------------- */
+
+static void
+where_nobody_listens_it_says_so(void **state)
+{
+    static const char *const targets[] = {"shm:nobody-is-here",
+                                          "shm:///tmp/nobody-is-here"};
+    struct fixture *f = *state;
+
+    for (unsigned i = 0; i < 2; i++) {
+        struct vc_channel *channel;
+
+        assert_status(VC_OK,
+                      vc_channel_open(f->runtime, targets[i], NULL, &channel));
+        assert_int_equal(VC_UNAVAILABLE, fixture_echo(channel, 1, 1));
+        assert_non_null(strstr(vc_error(), "nothing listens at"));
+        assert_non_null(strstr(vc_error(), targets[i]));
+        vc_channel_close(channel);
+    }
+}
+
+static void
+targets_that_are_none_are_refused(void **state)
+{
+    static const char *const targets[] = {"shm:",      "shm://",  "shm:///",
+                                          "shm://a/b", "shm:a b", "shm:@a"};
+    struct fixture *f = *state;
+
+    for (unsigned i = 0; i < 6; i++) {
+        struct vc_channel *channel;
+
+        if (vc_channel_open(f->runtime, targets[i], NULL, &channel) !=
+            VC_INVALID_ARGUMENT)
+            fail_msg("%s", targets[i]);
+        assert_non_null(strstr(vc_error(), "shm:NAME"));
+    }
+}
+
+#define WITH_FIXTURE(test)                                                     \
+    cmocka_unit_test_setup_teardown(test, fixture_setup, fixture_teardown)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(another_user_may_connect_by_the_mode),
+        WITH_FIXTURE(what_could_end_the_server_is_refused),
+        WITH_FIXTURE(bits_that_are_flipped_harm_nobody_else),
+        WITH_FIXTURE(a_path_has_a_file_while_it_is_listened_at),
+        WITH_FIXTURE(a_file_that_is_left_over_is_replaced),
+        WITH_FIXTURE(where_nobody_listens_it_says_so),
+        WITH_FIXTURE(targets_that_are_none_are_refused),
+    };
+
+    return fixture_main(tests);
+}

@@ -1,0 +1,239 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * How a socket of this host is connected, from either side, and how the two ends
+ * get each other's region. Each failure says what it was and what may help. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "transport/shm/wire.h"
+
+/* While so many wait for the listener that it takes no more. */
+#define AGAIN_US 10000u
+
+/* --- failures ------------------------------------------------------------ */
+
+static enum vc_status
+fail_connect(struct vc__wire *w, int err)
+{
+    const char *peer = vc__wire_peer(w);
+
+    switch (err) {
+    case ECONNREFUSED:
+    case ENOENT:
+        return vc__fail(VC_UNAVAILABLE,
+                        "nothing listens at %s: see that the server runs, on "
+                        "this host and in this network namespace, and that the "
+                        "name is right",
+                        peer);
+    case EACCES:
+        return vc__fail(VC_PERMISSION_DENIED,
+                        "%s may not be opened by this user: see shm_mode and "
+                        "shm_group of the server's options",
+                        peer);
+    default:
+        return vc__fail(vc__status_of_errno(err), "connecting to %s failed: %s",
+                        peer, strerror(err));
+    }
+}
+
+static void
+refused(struct vc__shm_wire *s, const char *what)
+{
+    struct vc__error why;
+
+    vc__shm_unwatch(s);
+    s->phase = VC__SHM_ENDED;
+    vc__error_put(&why, VC_UNAVAILABLE,
+                  "%s %s: its process ended, it is no Verbcall server, or this "
+                  "user may not connect there (shm_mode of its options)",
+                  vc__wire_peer(&s->wire), what);
+    s->wire.ops->refused(&s->wire, NULL, 0, &why, false);
+}
+
+/* --- the active side ------------------------------------------------------ */
+
+static void
+on_connected(struct vc__task *task)
+{
+    struct vc__shm_wire *s = caa_container_of(task, struct vc__shm_wire, ready);
+
+    if (s->owned)
+        s->wire.ops->ready(&s->wire);
+}
+
+static void on_again(struct vc__timer *timer);
+
+/* 0 or an errno. */
+static int
+connect_try(struct vc__shm_wire *s)
+{
+    struct vc__engine *engine = s->wire.context->engine;
+    struct sockaddr_un addr;
+    socklen_t len = vc__shm_sockaddr(&s->wire.peer, &addr);
+
+    if (connect(s->source.fd, (struct sockaddr *)&addr, len) == 0) {
+        vc__engine_defer(engine, &s->ready);
+        return 0;
+    }
+    if (errno != EAGAIN)
+        return errno;
+    s->phase = VC__SHM_CONNECTING;
+    return vc__timer_start(&engine->timers, &s->again, vc__now() + AGAIN_US,
+                           on_again)
+               ? 0
+               : ENOMEM;
+}
+
+static void
+on_again(struct vc__timer *timer)
+{
+    struct vc__shm_wire *s =
+        caa_container_of(timer, struct vc__shm_wire, again);
+    int err = connect_try(s);
+
+    if (err != 0) {
+        fail_connect(&s->wire, err);
+        s->wire.ops->unreachable(&s->wire, vc__error_last());
+    }
+}
+
+enum vc_status
+vc__shm_dial(struct vc__wire *w, uint32_t timeout_ms)
+{
+    struct vc__shm_wire *s = vc__shm_wire_of(w);
+    int err;
+
+    (void)timeout_ms;
+    s->ready.run = on_connected;
+    s->source.fd = vc__socket_new(AF_UNIX);
+    if (s->source.fd < 0)
+        return fail_connect(w, errno);
+    s->owned = true;
+    err = connect_try(s);
+    return err == 0 ? VC_OK : fail_connect(w, err);
+}
+
+static struct vc__socket_fds
+fds_of(const struct vc__shm_wire *s)
+{
+    return (struct vc__socket_fds){.fd = {s->memfd}, .n = 1};
+}
+
+enum vc_status
+vc__shm_hello(struct vc__wire *w, const void *data, size_t len)
+{
+    struct vc__shm_wire *s = vc__shm_wire_of(w);
+    const struct vc__socket_fds fds = fds_of(s);
+    int err = vc__shm_watch(s);
+
+    if (err == 0)
+        err = vc__socket_say(s->source.fd, VC__RECORD_HELLO, data, len, &fds);
+    if (err != 0)
+        return fail_connect(w, err);
+    s->phase = VC__SHM_ASKED;
+    return VC_OK;
+}
+
+/* With the accept comes a region, and nothing else. */
+static const struct vc__shm_region *
+region_take(struct vc__socket_fds *fds)
+{
+    const struct vc__shm_region *region =
+        fds->n == 1 ? vc__shm_region_map(fds->fd[0]) : NULL;
+
+    vc__socket_fds_close(fds);
+    return region;
+}
+
+static void
+answer_take(struct vc__shm_wire *s)
+{
+    const uint8_t *body = s->answer + VC__RECORD_HEADER;
+    uint32_t len = s->len - VC__RECORD_HEADER;
+    const struct vc__shm_region *region;
+    struct vc__error why;
+
+    if (s->answer[0] == VC__RECORD_REJECT) {
+        vc__shm_unwatch(s);
+        s->phase = VC__SHM_ENDED;
+        vc__error_put(&why, VC_UNAVAILABLE, "%s refused without a reason",
+                      vc__wire_peer(&s->wire));
+        s->wire.ops->refused(&s->wire, body, len, &why, false);
+        return;
+    }
+    region = region_take(&s->fds);
+    if (region == NULL) {
+        refused(s, "accepted without shared memory that can be trusted");
+        return;
+    }
+    vc__shm_begin(s, region);
+    s->wire.ops->answered(&s->wire, body, len);
+}
+
+void
+vc__shm_answered(struct vc__shm_wire *s)
+{
+    uint32_t wants;
+
+    while ((wants = vc__record_wants(s->answer, s->len, VC__RECORD_ACCEPT,
+                                     VC__RECORD_REJECT)) > s->len) {
+        ssize_t n = vc__socket_read(s->source.fd, s->answer + s->len,
+                                    wants - s->len, &s->fds);
+
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        if (n <= 0) {
+            refused(s, "closed the connection without an answer");
+            return;
+        }
+        s->len += (uint32_t)n;
+    }
+    if (wants == 0)
+        refused(s, "does not answer as Verbcall does");
+    else
+        answer_take(s);
+}
+
+/* --- the passive side ----------------------------------------------------- */
+
+void
+vc__shm_take(struct vc__wire *w, const struct vc__incoming *in)
+{
+    struct vc__shm_wire *s = vc__shm_wire_of(w);
+
+    s->offer = in->handle;
+    s->source.fd = s->offer->fd;
+}
+
+/* The offer stays the caller's. */
+static enum vc_status
+fail_accept(struct vc__shm_wire *s, int err)
+{
+    vc__shm_unwatch(s);
+    s->source.fd = -1;
+    return vc__fail(VC_UNAVAILABLE, "cannot accept %s: %s",
+                    vc__wire_peer(&s->wire), strerror(err));
+}
+
+enum vc_status
+vc__shm_accept(struct vc__wire *w, const void *data, size_t len)
+{
+    struct vc__shm_wire *s = vc__shm_wire_of(w);
+    const struct vc__socket_fds fds = fds_of(s);
+    struct vc__shm_offer *offer = s->offer;
+    int err = vc__shm_watch(s);
+
+    if (err == 0)
+        err = vc__socket_say(s->source.fd, VC__RECORD_ACCEPT, data, len, &fds);
+    if (err != 0)
+        return fail_accept(s, err);
+    s->owned = true;
+    s->offer = NULL;
+    vc__shm_begin(s, offer->region);
+    free(offer);
+    return VC_OK;
+}

@@ -1,0 +1,254 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Names and paths that are listened at, who may connect there, and requests that
+ * are turned away. */
+#define _GNU_SOURCE /* struct ucred */
+#include <errno.h>
+#include <grp.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "transport/core/le.h"
+#include "transport/shm/wire.h"
+#include "transport/socket/ear.h"
+
+#define MODE_ALL 0006u /* anybody may connect */
+
+/* --- addresses ------------------------------------------------------------ */
+
+/* "@NAME" stands for an abstract name, which needs no file. It is made of the
+ * name's key, as a redirect has no room for more (doc/wire.md, 2.4). */
+socklen_t
+vc__shm_sockaddr(const struct sockaddr_storage *addr, struct sockaddr_un *out)
+{
+    const char *name = ((const struct sockaddr_un *)addr)->sun_path;
+    uint8_t key[VC__ADDR_KEY];
+    int n;
+
+    memset(out, 0, sizeof *out);
+    out->sun_family = AF_UNIX;
+    vc__addr_key(addr, key);
+    if (name[0] == '@')
+        n = 1 + snprintf(out->sun_path + 1, sizeof out->sun_path - 1,
+                         "verbcall/%016" PRIx64, vc__get64(key));
+    else
+        n = 1 + snprintf(out->sun_path, sizeof out->sun_path, "%s", name);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)n);
+}
+
+/* --- requests ------------------------------------------------------------- */
+
+/* The kernel's word for who has connected; false: it has none. */
+static bool
+peer_look(int fd, struct vc__shm_offer *offer)
+{
+    struct ucred cred;
+    socklen_t len = sizeof cred;
+
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) != 0)
+        return false;
+    offer->pid = (uint32_t)cred.pid;
+    offer->uid = cred.uid;
+    return true;
+}
+
+static void
+peer_name(struct sockaddr_storage *addr, const struct vc__shm_offer *offer)
+{
+    struct sockaddr_un *un = (struct sockaddr_un *)addr;
+
+    memset(addr, 0, sizeof *addr);
+    un->sun_family = AF_UNIX;
+    snprintf(un->sun_path, sizeof un->sun_path, "@process %u of user %u",
+             (unsigned)offer->pid, (unsigned)offer->uid);
+}
+
+/* Files have their own permissions; a name has none, so this user's processes
+ * and root's may connect, unless all may. */
+static bool
+is_welcome(const struct vc__ear *ear, uint32_t uid)
+{
+    return !ear->opts.is_name || (ear->opts.mode & MODE_ALL) == MODE_ALL ||
+           uid == geteuid() || uid == 0;
+}
+
+static bool
+offer_make(struct vc__ear *ear, struct vc__incoming *in, int fd,
+           const struct vc__socket_fds *fds)
+{
+    struct vc__shm_offer *offer = calloc(1, sizeof *offer);
+
+    if (offer == NULL)
+        return false;
+    offer->fd = fd;
+    if (fds->n == 1 && peer_look(fd, offer) && is_welcome(ear, offer->uid))
+        offer->region = vc__shm_region_map(fds->fd[0]);
+    if (offer->region == NULL) {
+        free(offer);
+        return false;
+    }
+    close(fds->fd[0]);
+    peer_name(&in->peer, offer);
+    in->handle = offer;
+    return true;
+}
+
+void
+vc__shm_reject(const struct vc__incoming *in, const void *data, size_t len)
+{
+    struct vc__shm_offer *offer = in->handle;
+
+    /* It fails only when the peer has gone, and then there is nobody to tell. */
+    vc__socket_say(offer->fd, VC__RECORD_REJECT, data, len, NULL);
+    close(offer->fd);
+    vc__shm_region_unmap(offer->region);
+    free(offer);
+}
+
+/* --- listening ------------------------------------------------------------ */
+
+static enum vc_status
+fail_listen(const struct sockaddr *addr, int err)
+{
+    char text[VC__ADDR_TEXT];
+
+    vc__addr_text(addr, text);
+    switch (err) {
+    case EADDRINUSE:
+        return vc__fail(VC_UNAVAILABLE,
+                        "cannot listen at %s: another process does, or a file "
+                        "is there that is no socket",
+                        text);
+    case ENOENT:
+    case ENOTDIR:
+        return vc__fail(VC_UNAVAILABLE,
+                        "cannot listen at %s: its folder is not there", text);
+    case EACCES:
+    case EROFS:
+        return vc__fail(VC_PERMISSION_DENIED,
+                        "cannot listen at %s: this user may not write to its "
+                        "folder",
+                        text);
+    case EPERM:
+        return vc__fail(VC_PERMISSION_DENIED,
+                        "cannot listen at %s: this user is not in the group of "
+                        "shm_group",
+                        text);
+    case EINVAL:
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "cannot listen at %s: there is no group of the name in "
+                        "shm_group",
+                        text);
+    default:
+        return vc__fail(vc__status_of_errno(err), "cannot listen at %s: %s",
+                        text, strerror(err));
+    }
+}
+
+/* A socket's file that is left of a process that was killed: nobody listens. */
+static bool
+is_left_over(const struct sockaddr_un *addr, socklen_t len)
+{
+    int fd = vc__socket_new(AF_UNIX);
+    struct stat st;
+    bool refused = fd >= 0 && lstat(addr->sun_path, &st) == 0 &&
+                   S_ISSOCK(st.st_mode) &&
+                   connect(fd, (const struct sockaddr *)addr, len) != 0 &&
+                   errno == ECONNREFUSED;
+
+    if (fd >= 0)
+        close(fd);
+    return refused;
+}
+
+static int
+bind_at(int fd, const struct sockaddr_un *addr, socklen_t len)
+{
+    if (bind(fd, (const struct sockaddr *)addr, len) == 0)
+        return 0;
+    if (errno != EADDRINUSE || addr->sun_path[0] == '\0' ||
+        !is_left_over(addr, len))
+        return errno == ECONNREFUSED ? EADDRINUSE : errno;
+    unlink(addr->sun_path);
+    return bind(fd, (const struct sockaddr *)addr, len) == 0 ? 0 : errno;
+}
+
+/* Before it listens, so nobody has connected who may not. */
+static int
+file_set(const struct vc__ear *ear, const char *path)
+{
+    const struct group *group;
+
+    if (ear->opts.group != NULL) {
+        group = getgrnam(ear->opts.group);
+        if (group == NULL)
+            return EINVAL;
+        if (chown(path, (uid_t)-1, group->gr_gid) != 0)
+            return errno;
+    }
+    return chmod(path, ear->opts.mode) == 0 ? 0 : errno;
+}
+
+static int
+listen_at(struct vc__socket_ear *e, int fd, const struct sockaddr *addr)
+{
+    const struct sockaddr_storage *storage = (const void *)addr;
+    struct sockaddr_un un;
+    socklen_t len = vc__shm_sockaddr(storage, &un);
+    int err = bind_at(fd, &un, len);
+
+    if (err != 0)
+        return err;
+    e->ear.opts.is_name = un.sun_path[0] == '\0';
+    if (!e->ear.opts.is_name)
+        err = file_set(&e->ear, un.sun_path);
+    if (err == 0)
+        err = vc__socket_ear_open(e, fd);
+    if (err != 0 && !e->ear.opts.is_name)
+        unlink(un.sun_path);
+    return err;
+}
+
+enum vc_status
+vc__shm_listen(struct vc__ear *ear, const struct sockaddr *addr)
+{
+    struct vc__socket_ear *e = vc__socket_ear_of(ear);
+    int fd = vc__socket_new(AF_UNIX), err;
+
+    if (fd < 0)
+        return fail_listen(addr, errno);
+    e->offer = offer_make;
+    err = listen_at(e, fd, addr);
+    if (err == 0)
+        return VC_OK;
+    close(fd);
+    return fail_listen(addr, err);
+}
+
+void
+vc__shm_unlisten(struct vc__ear *ear)
+{
+    struct vc__socket_ear *e = vc__socket_ear_of(ear);
+    struct sockaddr_un un;
+    socklen_t len = sizeof un;
+
+    if (e->strangers != NULL &&
+        getsockname(e->source.fd, (struct sockaddr *)&un, &len) == 0 &&
+        !ear->opts.is_name)
+        unlink(un.sun_path);
+    vc__socket_ear_close(e);
+}
+
+/* Names have none. */
+uint16_t
+vc__shm_port(const struct vc__ear *ear)
+{
+    (void)ear;
+    return 0;
+}

@@ -1,0 +1,89 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See transport/shm/region.h. */
+#define _GNU_SOURCE /* memfd_create(), F_GET_SEALS */
+#include "transport/shm/region.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+/* What a reader needs: what it has mapped stays. */
+#define SEALS_NEEDED (F_SEAL_SHRINK | F_SEAL_GROW)
+
+static void *
+map(int fd, int prot)
+{
+    void *at =
+        mmap(NULL, sizeof(struct vc__shm_region), prot, MAP_SHARED, fd, 0);
+
+    if (at == MAP_FAILED)
+        return NULL;
+    /* A child of fork() has no business there. */
+    madvise(at, sizeof(struct vc__shm_region), MADV_DONTFORK);
+    return at;
+}
+
+struct vc__shm_region *
+vc__shm_region_make(int *fd)
+{
+    struct vc__shm_region *region = NULL;
+    int err;
+
+    *fd = memfd_create("verbcall", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (*fd < 0)
+        return NULL;
+    if (ftruncate(*fd, sizeof *region) == 0)
+        region = map(*fd, PROT_READ | PROT_WRITE);
+    if (region != NULL &&
+        fcntl(*fd, F_ADD_SEALS, SEALS_NEEDED | F_SEAL_SEAL) == 0)
+        return region;
+    err = errno;
+    if (region != NULL)
+        munmap(region, sizeof *region);
+    close(*fd);
+    errno = err;
+    return NULL;
+}
+
+/* Memory of huge pages may not be there when it is read, even if sealed. */
+static bool
+is_region(int fd)
+{
+    int seals = fcntl(fd, F_GET_SEALS);
+    struct statfs fs;
+    struct stat st;
+
+    return seals >= 0 && (seals & SEALS_NEEDED) == SEALS_NEEDED &&
+           fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+           st.st_size == sizeof(struct vc__shm_region) &&
+           fstatfs(fd, &fs) == 0 && fs.f_type == TMPFS_MAGIC;
+}
+
+const struct vc__shm_region *
+vc__shm_region_map(int fd)
+{
+    if (is_region(fd))
+        return map(fd, PROT_READ);
+    errno = EPROTO;
+    return NULL;
+}
+
+void
+vc__shm_region_unmap(const struct vc__shm_region *region)
+{
+    if (region != NULL)
+        munmap((void *)region, sizeof *region);
+}
+
+void
+vc__shm_region_trim(struct vc__shm_region *region, uint32_t offset)
+{
+    /* If it fails the memory stays. */
+    madvise(region->data + offset, VC__SHM_DATA - offset, MADV_REMOVE);
+}

@@ -1,0 +1,13 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * shm:NAME and shm:///PATH: between processes of one host, through shared
+ * memory. The one header of this folder that others include. */
+#ifndef VC_TRANSPORT_SHM_SHM_H
+#define VC_TRANSPORT_SHM_SHM_H
+
+#include "transport/transport.h"
+
+extern const struct vc__transport vc__shm;
+
+#endif

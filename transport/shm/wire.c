@@ -1,0 +1,319 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The table of shared memory; packets, and the beginning and end of a wire. */
+#include "transport/shm/wire.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "transport/shm/shm.h"
+#include "transport/socket/ear.h"
+
+/* Packets of a wire that one turn of the engine handles. */
+#define BATCH 16u
+
+/* --- the socket ---------------------------------------------------------- */
+
+int
+vc__shm_watch(struct vc__shm_wire *s)
+{
+    struct vc__engine *engine = s->wire.context->engine;
+    int err = vc__engine_add(engine, &s->source);
+
+    s->watched = err == 0;
+    engine->cold_wires += s->watched;
+    return err;
+}
+
+void
+vc__shm_unwatch(struct vc__shm_wire *s)
+{
+    struct vc__engine *engine = s->wire.context->engine;
+
+    if (!s->watched)
+        return;
+    vc__shm_cool(s);
+    vc__engine_remove(engine, &s->source);
+    s->watched = false;
+    engine->cold_wires--;
+}
+
+/* What the peer has published before its end comes first. */
+static void
+ended(struct vc__shm_wire *s, int err)
+{
+    struct vc__wire *w = &s->wire;
+    bool open = s->phase == VC__SHM_OPEN;
+
+    vc__shm_unwatch(s);
+    while (s->phase == VC__SHM_OPEN && vc__shm_read(s) > 0)
+        continue;
+    if (open && s->phase == VC__SHM_ENDED)
+        return; /* it has broken the rules in its last words */
+    s->phase = VC__SHM_ENDED;
+    if (open && err != 0 && err != ECONNRESET) /* which is an end, too */
+        w->ops->failed(w, strerror(err));
+    else
+        w->ops->left(w);
+}
+
+/* Bytes wake, whatever they are; what counts is what the region says. */
+static void
+on_ready(struct vc__source *source)
+{
+    struct vc__shm_wire *s =
+        caa_container_of(source, struct vc__shm_wire, source);
+    uint8_t bytes[64];
+    ssize_t n;
+
+    if (s->phase == VC__SHM_ASKED) {
+        vc__shm_answered(s);
+        return;
+    }
+    n = recv(s->source.fd, bytes, sizeof bytes, MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n <= 0) {
+        ended(s, n == 0 ? 0 : errno);
+        return;
+    }
+    vc__shm_heat(s);
+    if (s->phase == VC__SHM_OPEN)
+        vc__shm_read(s);
+}
+
+/* --- packets ------------------------------------------------------------- */
+
+static void
+malformed(struct vc__shm_wire *s)
+{
+    vc__shm_unwatch(s);
+    s->phase = VC__SHM_ENDED;
+    s->wire.ops->failed(&s->wire, "what its shared memory says cannot be");
+}
+
+unsigned
+vc__shm_read(struct vc__shm_wire *s)
+{
+    struct vc__shm_context *c = vc__shm_context_of(s->wire.context);
+    unsigned n = 0;
+    int len;
+
+    while (n < BATCH && s->phase == VC__SHM_OPEN &&
+           (len = vc__shm_in_take(&s->in, c->packet)) != -1) {
+        n++;
+        if (len < 0)
+            malformed(s);
+        else
+            s->wire.ops->received(&s->wire, c->packet, (uint32_t)len);
+    }
+    return n;
+}
+
+static uint8_t *
+wire_reserve(struct vc__wire *w, uint32_t *room)
+{
+    *room = VC__PACKET_MAX;
+    return vc__shm_out_reserve(&vc__shm_wire_of(w)->out);
+}
+
+static int
+wire_commit(struct vc__wire *w, uint32_t len)
+{
+    vc__shm_out_commit(&vc__shm_wire_of(w)->out, len);
+    return 0;
+}
+
+/* A socket that takes no byte has some that the peer has not read: they wake it,
+ * too. That the peer is gone, a read will say. */
+static void
+wire_flush(struct vc__wire *w)
+{
+    struct vc__shm_wire *s = vc__shm_wire_of(w);
+
+    if (vc__shm_out_wakes(&s->out) &&
+        send(s->source.fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+        return;
+}
+
+/* It may be that the peer has copied something meanwhile. */
+static void
+wire_retire(struct vc__wire *w, uint32_t ticket)
+{
+    (void)w;
+    (void)ticket;
+}
+
+/* The host is this one. What is asked when nothing goes on is a good moment. */
+static int
+wire_probe(struct vc__wire *w, uint32_t *ticket)
+{
+    *ticket = 0;
+    vc__shm_out_trim(&vc__shm_wire_of(w)->out);
+    return 0;
+}
+
+static bool
+wire_proven(const struct vc__wire *w, uint32_t ticket)
+{
+    (void)w;
+    (void)ticket;
+    return true;
+}
+
+static enum vc_status
+wire_promise(struct vc__wire *w, uint32_t n)
+{
+    w->promised += n;
+    return VC_OK;
+}
+
+static void
+wire_release(struct vc__wire *w, uint32_t n)
+{
+    w->promised -= n;
+}
+
+/* --- beginning and end --------------------------------------------------- */
+
+static void
+wire_init(struct vc__shm_wire *s)
+{
+    s->source.ready = on_ready;
+    s->source.judges = true;
+    s->source.fd = s->memfd = -1;
+    vc__shm_poll(vc__shm_context_of(s->wire.context));
+}
+
+static enum vc_status
+wire_dial(struct vc__wire *w, uint32_t timeout_ms)
+{
+    wire_init(vc__shm_wire_of(w));
+    return vc__shm_dial(w, timeout_ms);
+}
+
+static void
+wire_take(struct vc__wire *w, const struct vc__incoming *in)
+{
+    wire_init(vc__shm_wire_of(w));
+    vc__shm_take(w, in);
+}
+
+static enum vc_status
+wire_prepare(struct vc__wire *w, const struct vc__receives *r)
+{
+    struct vc__shm_wire *s = vc__shm_wire_of(w);
+    struct vc__shm_context *c = vc__shm_context_of(w->context);
+
+    if (sizeof(struct vc__shm_region) > c->memory - c->used)
+        return vc__fail(VC_RESOURCE_EXHAUSTED,
+                        "no memory for another connection: all of "
+                        "memory_limit is in use");
+    s->out.mine = vc__shm_region_make(&s->memfd);
+    if (s->out.mine == NULL)
+        return vc__fail(vc__status_of_errno(errno),
+                        "cannot make shared memory: %s", strerror(errno));
+    c->used += sizeof(struct vc__shm_region);
+    s->in.mine = s->out.mine;
+    w->window = r->most;
+    w->promised = r->most < r->first ? r->most : r->first;
+    return VC_OK;
+}
+
+void
+vc__shm_begin(struct vc__shm_wire *s, const struct vc__shm_region *theirs)
+{
+    s->in.theirs = s->out.theirs = theirs;
+    close(s->memfd);
+    s->memfd = -1;
+    s->phase = VC__SHM_OPEN;
+    vc__shm_heat(s);
+}
+
+static enum vc_status
+wire_confirm(struct vc__wire *w)
+{
+    (void)w;
+    return VC_OK;
+}
+
+static bool
+wire_leave(struct vc__wire *w)
+{
+    struct vc__shm_wire *s = vc__shm_wire_of(w);
+
+    if (s->phase != VC__SHM_OPEN)
+        return false;
+    vc__shm_cool(s);
+    s->phase = VC__SHM_LEAVING;
+    return shutdown(s->source.fd, SHUT_WR) == 0;
+}
+
+static void
+region_fini(struct vc__shm_wire *s)
+{
+    if (s->out.mine == NULL)
+        return;
+    vc__shm_region_unmap(s->out.mine);
+    s->out.mine = s->in.mine = NULL;
+    vc__shm_context_of(s->wire.context)->used -= sizeof(struct vc__shm_region);
+}
+
+static void
+wire_fini(struct vc__wire *w)
+{
+    struct vc__shm_wire *s = vc__shm_wire_of(w);
+
+    vc__timer_stop(&w->context->engine->timers, &s->again);
+    vc__shm_unwatch(s);
+    if (s->owned) {
+        close(s->source.fd);
+        vc__shm_region_unmap(s->in.theirs);
+    }
+    if (s->memfd >= 0)
+        close(s->memfd);
+    s->owned = false;
+    s->source.fd = s->memfd = -1;
+    s->in.theirs = s->out.theirs = NULL;
+    vc__socket_fds_close(&s->fds);
+    region_fini(s);
+    w->window = w->promised = 0;
+}
+
+/* --- the table ----------------------------------------------------------- */
+
+const struct vc__transport vc__shm = {
+    .scheme = "shm",
+    .local = true,
+    .hello_max = 56,
+    .accept_max = 196,
+    .reject_max = 148,
+    .context_size = sizeof(struct vc__shm_context),
+    .wire_size = sizeof(struct vc__shm_wire),
+    .ear_size = sizeof(struct vc__socket_ear),
+    .open = vc__shm_open,
+    .close = vc__shm_close,
+    .dial = wire_dial,
+    .take = wire_take,
+    .prepare = wire_prepare,
+    .hello = vc__shm_hello,
+    .accept = vc__shm_accept,
+    .confirm = wire_confirm,
+    .leave = wire_leave,
+    .fini = wire_fini,
+    .reserve = wire_reserve,
+    .commit = wire_commit,
+    .flush = wire_flush,
+    .retire = wire_retire,
+    .probe = wire_probe,
+    .proven = wire_proven,
+    .promise = wire_promise,
+    .release = wire_release,
+    .listen = vc__shm_listen,
+    .unlisten = vc__shm_unlisten,
+    .port = vc__shm_port,
+    .reject = vc__shm_reject,
+};

@@ -1,0 +1,242 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See transport/socket/ear.h. Strangers are never freed while their ear
+ * listens: epoll may have found one that is turned away in the same turn. */
+#define _GNU_SOURCE /* accept4() */
+#include "transport/socket/ear.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A stranger's hello comes within this time. */
+#define HELLO_MS 2000u
+/* Without descriptors, connections wait in the kernel's queue for so long. */
+#define PAUSE_MS 100u
+/* The kernel has a limit of its own: net.core.somaxconn, 4096 by default. */
+#define BACKLOG 65535
+/* Connections that one look takes. */
+#define BATCH 16
+
+static struct vc__engine *
+engine_of(const struct vc__socket_ear *e)
+{
+    return e->ear.context->engine;
+}
+
+/* --- strangers ------------------------------------------------------------ */
+
+/* It is none any more; its socket is the caller's. */
+static int
+stranger_release(struct vc__stranger *s)
+{
+    struct vc__engine *engine = engine_of(s->ear);
+    int fd = s->source.fd;
+
+    vc__timer_stop(&engine->timers, &s->timer);
+    vc__engine_remove(engine, &s->source);
+    s->source.fd = -1;
+    cds_list_del(&s->node);
+    cds_list_add(&s->node, &s->ear->free);
+    return fd;
+}
+
+static void
+stranger_drop(struct vc__stranger *s)
+{
+    vc__count(&engine_of(s->ear)->ledger, VC__COUNT_hellos_missed, 1);
+    vc__socket_fds_close(&s->fds);
+    close(stranger_release(s));
+}
+
+static void
+on_late(struct vc__timer *timer)
+{
+    stranger_drop(caa_container_of(timer, struct vc__stranger, timer));
+}
+
+/* Its hello is whole. */
+static void
+stranger_ask(struct vc__stranger *s, uint32_t len)
+{
+    struct vc__socket_ear *e = s->ear;
+    struct vc__incoming in = {.context = e->ear.context, .peer = s->peer};
+    uint8_t hello[VC__EAR_HELLO];
+
+    if (!e->offer(&e->ear, &in, s->source.fd, &s->fds)) {
+        stranger_drop(s);
+        return;
+    }
+    memcpy(hello, s->bytes + VC__RECORD_HEADER, len);
+    stranger_release(s);
+    e->ear.ops->request(&e->ear, &in, hello, len);
+}
+
+/* Not a byte more is read than its hello has: what follows is for the wire. */
+static void
+stranger_ready(struct vc__source *source)
+{
+    struct vc__stranger *s =
+        caa_container_of(source, struct vc__stranger, source);
+    uint32_t wants = 0;
+    ssize_t n = 0;
+
+    while (s->source.fd >= 0 &&
+           (wants = vc__record_wants(s->bytes, s->len, VC__RECORD_HELLO,
+                                     VC__RECORD_HELLO)) > s->len) {
+        n = vc__socket_read(s->source.fd, s->bytes + s->len, wants - s->len,
+                            &s->fds);
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        if (n <= 0)
+            break;
+        s->len += (uint32_t)n;
+    }
+    if (s->source.fd < 0)
+        return; /* turned away in this turn */
+    if (wants == s->len && wants > VC__RECORD_HEADER)
+        stranger_ask(s, wants - VC__RECORD_HEADER);
+    else
+        stranger_drop(s);
+}
+
+/* Among too many, who has waited longest is the likeliest to say nothing. */
+static struct vc__stranger *
+stranger_take(struct vc__socket_ear *e)
+{
+    if (cds_list_empty(&e->free))
+        stranger_drop(
+            cds_list_entry(e->waiting.next, struct vc__stranger, node));
+    return cds_list_entry(e->free.next, struct vc__stranger, node);
+}
+
+static void
+stranger_come(struct vc__socket_ear *e, int fd,
+              const struct sockaddr_storage *peer)
+{
+    struct vc__stranger *s = stranger_take(e);
+    struct vc__engine *engine = engine_of(e);
+
+    s->ear = e;
+    s->len = 0;
+    s->fds.n = 0;
+    s->peer = *peer;
+    vc__socket_addr_plain(&s->peer);
+    s->source = (struct vc__source){.fd = fd, .ready = stranger_ready};
+    if (vc__engine_add(engine, &s->source) != 0) {
+        s->source.fd = -1;
+        close(fd);
+        return;
+    }
+    cds_list_del(&s->node);
+    cds_list_add_tail(&s->node, &e->waiting);
+    vc__socket_tune(fd);
+    if (!vc__timer_start(&engine->timers, &s->timer,
+                         vc__after_ms(vc__now(), HELLO_MS), on_late))
+        stranger_drop(s);
+}
+
+/* --- the ear -------------------------------------------------------------- */
+
+static void
+on_pause(struct vc__timer *timer)
+{
+    struct vc__socket_ear *e =
+        caa_container_of(timer, struct vc__socket_ear, pause);
+
+    vc__engine_add(engine_of(e), &e->source);
+}
+
+/* There are no descriptors, or no memory: the kernel would tell of those that
+ * wait all the time. */
+static void
+pause_begin(struct vc__socket_ear *e)
+{
+    struct vc__engine *engine = engine_of(e);
+
+    if (vc__timer_start(&engine->timers, &e->pause,
+                        vc__after_ms(vc__now(), PAUSE_MS), on_pause))
+        vc__engine_remove(engine, &e->source);
+}
+
+static void
+ear_ready(struct vc__source *source)
+{
+    struct vc__socket_ear *e =
+        caa_container_of(source, struct vc__socket_ear, source);
+    struct sockaddr_storage peer = {.ss_family = AF_UNSPEC};
+
+    for (int i = 0; i < BATCH && e->source.fd >= 0; i++) {
+        socklen_t len = sizeof peer;
+        int fd = accept4(e->source.fd, (struct sockaddr *)&peer, &len,
+                         SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+        if (fd >= 0) {
+            stranger_come(e, fd, &peer);
+        } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+                   errno == ENOMEM) {
+            pause_begin(e);
+            return;
+        } else if (errno == EAGAIN) {
+            return;
+        } /* else it has gone again */
+    }
+}
+
+static bool
+strangers_make(struct vc__socket_ear *e)
+{
+    CDS_INIT_LIST_HEAD(&e->waiting);
+    CDS_INIT_LIST_HEAD(&e->free);
+    e->strangers = calloc(VC__EAR_STRANGERS, sizeof *e->strangers);
+    for (unsigned i = 0; e->strangers != NULL && i < VC__EAR_STRANGERS; i++) {
+        e->strangers[i].source.fd = -1;
+        cds_list_add_tail(&e->strangers[i].node, &e->free);
+    }
+    return e->strangers != NULL;
+}
+
+int
+vc__socket_ear_open(struct vc__socket_ear *e, int fd)
+{
+    int err = listen(fd, BACKLOG) == 0 ? 0 : errno;
+
+    if (err == 0 && !strangers_make(e))
+        err = ENOMEM;
+    e->source.ready = ear_ready;
+    e->source.fd = fd;
+    if (err == 0)
+        err = vc__engine_add(engine_of(e), &e->source);
+    if (err == 0)
+        return 0;
+    free(e->strangers);
+    e->strangers = NULL;
+    e->source.fd = -1;
+    return err;
+}
+
+void
+vc__socket_ear_close(struct vc__socket_ear *e)
+{
+    struct vc__engine *engine = engine_of(e);
+
+    if (e->strangers == NULL)
+        return;
+    if (vc__timer_running(&e->pause))
+        vc__timer_stop(&engine->timers, &e->pause);
+    else
+        vc__engine_remove(engine, &e->source);
+    while (!cds_list_empty(&e->waiting)) {
+        struct vc__stranger *s =
+            cds_list_entry(e->waiting.next, struct vc__stranger, node);
+
+        vc__socket_fds_close(&s->fds);
+        close(stranger_release(s));
+    }
+    close(e->source.fd);
+    e->source.fd = -1;
+    free(e->strangers);
+    e->strangers = NULL;
+}

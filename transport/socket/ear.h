@@ -1,0 +1,58 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A listening socket, and those who have connected to it and not said their
+ * hello yet. They may be anybody: each has a few bytes of memory and 2 s. What
+ * the socket is of, and what becomes of one that has said its hello, is known to
+ * the transport that embeds it. */
+#ifndef VC_TRANSPORT_SOCKET_EAR_H
+#define VC_TRANSPORT_SOCKET_EAR_H
+
+#include "transport/core/engine.h"
+#include "transport/socket/record.h"
+#include "transport/socket/socket.h"
+#include "transport/transport.h"
+
+#define VC__EAR_HELLO     56u
+#define VC__EAR_STRANGERS 256u /* at a time */
+
+/* Whose hello has not come. */
+struct vc__stranger {
+    struct vc__source source; /* its fd is the socket; -1: it is none */
+    struct vc__socket_ear *ear;
+    struct vc__timer timer;
+    struct cds_list_head node; /* ear->waiting, or ear->free */
+    struct sockaddr_storage peer;
+    struct vc__socket_fds fds; /* that it has sent */
+    uint32_t len;
+    uint8_t bytes[VC__RECORD_HEADER + VC__EAR_HELLO];
+};
+
+struct vc__socket_ear {
+    struct vc__ear ear;
+    /* One has said hello: fills in->handle. False: it is turned away without a
+     * word. The socket and the descriptors are the transport's when it is
+     * true. */
+    bool (*offer)(struct vc__ear *ear, struct vc__incoming *in, int fd,
+                  const struct vc__socket_fds *fds);
+
+    struct vc__source source; /* its fd is the socket; -1: there is none */
+    struct vc__timer pause;   /* runs while there are no descriptors */
+    struct vc__stranger *strangers; /* VC__EAR_STRANGERS of them */
+    struct cds_list_head waiting;   /* the first has waited longest */
+    struct cds_list_head free;
+};
+
+static inline struct vc__socket_ear *
+vc__socket_ear_of(struct vc__ear *ear)
+{
+    return caa_container_of(ear, struct vc__socket_ear, ear);
+}
+
+/* Listens on this socket, which is bound; takes it if it succeeds. 0 or an
+ * errno. Any thread. */
+int vc__socket_ear_open(struct vc__socket_ear *e, int fd);
+/* Closes all. The holder; may come when it does not listen any more. */
+void vc__socket_ear_close(struct vc__socket_ear *e);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Sockets as wires and ears want them. Any thread. */
+#ifndef VC_TRANSPORT_SOCKET_SOCKET_H
+#define VC_TRANSPORT_SOCKET_SOCKET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+/* Bytes that an address of this family has. */
+socklen_t vc__socket_addr_len(const struct sockaddr_storage *addr);
+
+/* An IPv4 address in the form of an IPv6 one becomes itself. */
+void vc__socket_addr_plain(struct sockaddr_storage *addr);
+
+/* A socket that does not block, nor outlives an exec. -1 and errno. */
+int vc__socket_new(int family);
+
+/* What a connected socket is set to. It fails for none of ours. */
+void vc__socket_tune(int fd);
+
+/* Descriptors that go with what is sent, or came with it. */
+#define VC__SOCKET_FDS 2
+struct vc__socket_fds {
+    int fd[VC__SOCKET_FDS];
+    unsigned n;
+};
+
+void vc__socket_fds_close(struct vc__socket_fds *fds);
+
+/* Sends a record, with descriptors unless they are NULL, to who has been sent
+ * little yet: it goes whole. 0 or an errno. */
+int vc__socket_say(int fd, uint8_t kind, const void *data, size_t len,
+                   const struct vc__socket_fds *fds);
+
+/* As recv(2) without waiting; descriptors that come are added to fds, and of
+ * more than there is room for EPROTO says so. */
+ssize_t vc__socket_read(int fd, void *out, size_t size,
+                        struct vc__socket_fds *fds);
+
+#endif
