@@ -3,7 +3,8 @@
 #
 # Shell functions, to be sourced by what runs beside an RDMA device: servers in the background.
 #
-#   vc_target PORT                 prints the target of a port of the device's address, $VC_TEST_ADDR
+#   vc_target PORT                 prints the target of a port of $VC_TEST_ADDR, the device's address; with $VC_TEST_SCHEME it
+#                                  begins so in place of rdma
 #   vc_server_start COMMAND...     starts it and waits until it says "... on port N", which becomes $vc_port; its process
 #                                  group becomes $vc_server
 #   vc_server_stop                 ends all of them by SIGTERM; fails if one does not end, or not with status 0
@@ -17,8 +18,8 @@ trap 'exit 1' INT TERM HUP
 vc_target()
 {
     case $VC_TEST_ADDR in
-    *:*) echo "rdma://[$VC_TEST_ADDR]:$1" ;;
-    *) echo "rdma://$VC_TEST_ADDR:$1" ;;
+    *:*) echo "${VC_TEST_SCHEME:-rdma}://[$VC_TEST_ADDR]:$1" ;;
+    *) echo "${VC_TEST_SCHEME:-rdma}://$VC_TEST_ADDR:$1" ;;
     esac
 }
 

@@ -3,7 +3,7 @@
 #
 # Shell functions, to be sourced: which packages the project needs on Debian, Ubuntu and Fedora.
 #
-#   vc_need_packages build|test|fuzz|lint|guest|pages|bench|callgrind|cross-s390x|cross-i386...
+#   vc_need_packages build|test|fuzz|lint|guest|pages|bench|local|callgrind|cross-s390x|cross-i386...
 #                                                           installs what is missing, saying what and why;
 #                                                           fails with a message when it cannot
 #
@@ -70,6 +70,7 @@ vc_packages()
         echo qemu-system-x86 busybox-static cpio iproute2 ibverbs-providers xz-utils zstd ;;
     debian-pages) echo scdoc ;;
     debian-bench) echo perftest rdmacm-utils iproute2 ;;
+    debian-local) echo ucx-utils libgrpc++-dev libprotobuf-dev protobuf-compiler-grpc g++ ;;
     debian-callgrind) echo valgrind ;;
     debian-cross-s390x | debian-cross-i386)
         foreign=${2#cross-}
@@ -91,6 +92,7 @@ vc_packages()
         echo qemu-system-x86-core busybox cpio iproute libibverbs xz zstd util-linux ;;
     fedora-pages) echo scdoc ;;
     fedora-bench) echo perftest librdmacm-utils iproute ;;
+    fedora-local) echo ucx protobuf-devel grpc-devel grpc-plugins gcc-c++ ;;
     fedora-callgrind) echo valgrind valgrind-devel ;;
     *) echo "Verbcall: no package group '$2'" >&2; return 1 ;;
     esac
@@ -125,6 +127,7 @@ vc_why()
     guest) echo 'to test over RDMA in a QEMU guest, without an RDMA device' ;;
     pages) echo 'to make its man pages' ;;
     bench) echo 'to compare it with the perftest tools' ;;
+    local) echo 'to compare it with UCX and gRPC' ;;
     callgrind) echo 'to count instructions' ;;
     cross-*) echo "to test it on ${1#cross-}, emulated" ;;
     esac
