@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# inside.sh TEXT [EXAMPLE...]: the part of run.sh that runs where the RDMA device is, in the build folder; all examples,
-# or these.
+# inside.sh TEXT [EXAMPLE...]: the part of run.sh that runs the examples, in the build folder: all, or these. The pool's takes
+# $VC_POOL_SECONDS.
 set -u
 # shellcheck source=examples/servers.sh
 . "$(dirname -- "$0")/servers.sh"
@@ -52,7 +52,7 @@ pool()
     vc_server_start examples/pool/verbcall_pool server "$(vc_target 0)" || die 'verbcall_pool does not serve'
     target=$(vc_target "$vc_port")
     said=$(mktemp) || die 'no room for what verbcall_pool says'
-    examples/pool/verbcall_pool --sessions 1000 --links 4 --seconds 20 "$target" >"$said" &
+    examples/pool/verbcall_pool --sessions 1000 --links 4 --seconds "${VC_POOL_SECONDS:-20}" "$target" >"$said" &
     client=$!
     until grep -q 'calls/s' "$said"; do
         kill -0 "$client" 2>/dev/null || die 'verbcall_pool ended early'

@@ -8,12 +8,13 @@ set -u
 usage()
 {
     cat <<'END'
-usage: sh examples/run.sh [FILE]
-Builds Verbcall and runs its examples over RDMA: on this machine if it has an RDMA device, otherwise
-in a virtual machine with Soft-RoCE. Installs what is missing for that. The greeter makes one call;
-the key-value server serves the lines of FILE, or of a text made up for it, and its client reads all
-of them back and compares; the others show what examples/README.md says of them. Ends with a line
-that says whether all is well; exit status 0 if so.
+usage: sh examples/run.sh [--native] [FILE]
+Builds Verbcall and runs its examples: first on this machine over TCP, then the same programs over
+RDMA, on this machine if it has an RDMA device, otherwise in a virtual machine with Soft-RoCE; with
+--native only the first. Installs what is missing for that. The greeter makes one call; the key-value
+server serves the lines of FILE, or of a text made up for it, and its client reads all of them back
+and compares; the others show what examples/README.md says of them. Ends with a line that says
+whether all is well; exit status 0 if so.
 Environment: VC_BUILD_DIR=FOLDER builds there instead of in build/; VC_TEST_GUEST=1 uses the virtual
 machine in any case.
 END
@@ -44,7 +45,15 @@ make_text()
         }'
 }
 
+all_is_well()
+{
+    echo "All is well: the greeting came, and all $(awk 'END { print NR }' "$text") lines were read back unchanged."
+    exit
+}
+
 here=$PWD
+native=
+[ "${1-}" != --native ] || { native=1; shift; }
 case ${1-} in
 -h | --help) usage; exit ;;
 -*) usage >&2; exit 2 ;;
@@ -60,10 +69,6 @@ top=$PWD
 build=$(vc_build_folder "$here")
 
 vc_need_packages build || die 'cannot build it without these packages'
-where=$(tests/rdma --where)
-case $where in
-*'in a guest'*) vc_need_packages guest || die 'cannot run it without these packages' ;;
-esac
 vc_build "$build" || die 'FAILED: it does not build'
 
 text=examples/text
@@ -73,9 +78,18 @@ if [ -n "$file" ]; then
 else
     make_text >"$text"
 fi || die 'FAILED: cannot write the text'
+echo 'Verbcall: The examples run on this machine, over TCP.' >&2
+VC_TEST_ADDR=127.0.0.1 VC_TEST_SCHEME=tcp VC_POOL_SECONDS=4 sh "$top/examples/inside.sh" "$text" ||
+    die "FAILED: over TCP the examples ended with status $?"
+[ -z "$native" ] || all_is_well
+
+where=$("$top/tests/rdma" --where)
+case $where in
+*'in a guest'*) (cd "$top" && vc_need_packages guest) || die 'cannot run it without these packages' ;;
+esac
 echo "Verbcall: $where" >&2
 if "$top/tests/rdma" --timeout 1800 -- sh "$top/examples/inside.sh" "$text"; then
-    echo "All is well: the greeting came, and all $(awk 'END { print NR }' "$text") lines were read back unchanged."
+    all_is_well
 else
     die "FAILED: the examples ended with status $?"
 fi

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # README's first command as a test, in TAP: it succeeds, with VC_TEST_LONG=1 twice, says what was compared, and leaves
-# no example out; it needs nothing that it does not install. What each of them must do is in examples/inside.sh and examples/more.sh.
+# no example out, neither over TCP nor over RDMA; it needs nothing that it does not install. What each of them must do is in examples/inside.sh and examples/more.sh.
 set -u
 
 cd -P -- "$(dirname -- "$0")/.." || exit 1
@@ -12,7 +12,7 @@ n=1
 echo "1..$((n + 1))"
 for n in 1 ${VC_TEST_LONG:+2}; do
     if out=$(sh examples/run.sh 2>&1) && echo "$out" | grep -q 'mismatches *0$' &&
-        [ "$(echo "$out" | grep -cE '^== (greeter|kv|pool|chat|file|fanout):')" -eq 7 ] &&
+        [ "$(echo "$out" | grep -cE '^== (greeter|kv|pool|chat|file|fanout):')" -eq 14 ] &&
         ! echo "$out" | grep -q 'left out'; then
         echo "ok $n - examples_run_and_nothing_is_mismatched ($n)"
     else
