@@ -256,8 +256,7 @@ links_open(struct vc_channel **channels, unsigned n)
     for (unsigned i = 0; i < n; i++) {
         struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
 
-        opts.max_message = 5000000 + i;
-        opts.idle_timeout_ms = 600000;
+        opts.idle_timeout_ms = 600000 + i;
         if (vc_channel_open(local.runtime, local.target, &opts, &channels[i]) !=
                 VC_OK ||
             vc_channel_connect(channels[i], &bench_echo_service) != VC_OK)
@@ -266,19 +265,42 @@ links_open(struct vc_channel **channels, unsigned n)
     return n;
 }
 
+/* Resident KiB of the server, and of this process. */
+static bool
+resident_kib(double kib[2])
+{
+    Bench__Payload request = BENCH__PAYLOAD__INIT;
+    Bench__MemoryReply *reply;
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+
+    if (file == NULL || fscanf(file, "%*u %lu", &pages) != 1 ||
+        bench_host_memory(local.channel, &request, NULL, &reply) != VC_OK)
+        return false;
+    fclose(file);
+    kib[0] = (double)reply->resident / 1024;
+    kib[1] = (double)pages * 4;
+    vc_reply_free(reply);
+    return true;
+}
+
 static int
 measure_idle(unsigned n)
 {
     static struct vc_channel *channels[LINKS];
     const double *us = calls(WARM_UP, 0);
-    double alone, began;
+    double alone, began, before[2], after[2];
 
     us = us == NULL ? NULL : calls(CALLS, 0);
     if (us == NULL)
         return failed("idle");
     alone = us[CALLS / 2];
-    if (links_open(channels, n) != n)
+    if (!resident_kib(before) || links_open(channels, n) != n ||
+        !resident_kib(after))
         return failed("idle links");
+    for (unsigned i = 0; i < 2; i++)
+        printf("%s_idle_link_kib_%s %.1f\n", local.name,
+               i == 0 ? "server" : "client", (after[i] - before[i]) / n);
     us = calls(CALLS, 0);
     if (us == NULL)
         return failed("idle");

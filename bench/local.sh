@@ -22,6 +22,8 @@ missing. Prints lines of name and value, medians of all rounds (default 5):
   T_1mib_mb_per_s                requests of 1 MiB with 4 under way, in bytes a microsecond
   T_call_64_beside_64mib_p99_over_alone
                                  beside an upload of 64 MiB on the same link
+  T_idle_link_kib_server, ..._client
+                                 resident memory of an idle link, in KiB
   T_call_64_beside_N_idle_over_alone, T_idle_N_cpu_percent
                                  beside N idle links; what they cost with a library thread
   ucx_..., grpc_...              ucx_perftest's ucp_am_lat (twice: there and back) and ucp_am_bw; gRPC C++

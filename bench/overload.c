@@ -68,7 +68,7 @@ struct client {
     struct vc_completions *queue;
     struct tally tally;
     uint64_t under_way;
-    bool mixes;                       /* most are sheddable, some critical */
+    bool mixes; /* most are sheddable, some critical */
     uint64_t critical, critical_good, critical_refused; /* of those */
 };
 

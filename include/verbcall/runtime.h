@@ -38,7 +38,7 @@ struct vc_runtime_opts {
      * ends with VC_RESOURCE_EXHAUSTED, or is rejected with "busy". Connections
      * by inproc:// have a limit of the same size of their own, of memory that
      * is not pinned, and so have those by shm, each of which counts as
-     * 276 KiB (12 while it is idle), and those over TCP, each of which counts as 72
+     * 276 KiB (8 while it is idle; less when there are many), and those over TCP, each of which counts as 72
      * KiB, the most that it takes while its peer does not read; idle it takes
      * none of that. */
     size_t memory_limit;

@@ -82,8 +82,9 @@ vc__shm_region_unmap(const struct vc__shm_region *region)
 }
 
 void
-vc__shm_region_trim(struct vc__shm_region *region, uint32_t offset)
+vc__shm_region_trim(struct vc__shm_region *region)
 {
     /* If it fails the memory stays. */
-    madvise(region->data + offset, VC__SHM_DATA - offset, MADV_REMOVE);
+    madvise(region->data + VC__SHM_KEPT, VC__SHM_DATA - VC__SHM_KEPT,
+            MADV_REMOVE);
 }

@@ -26,6 +26,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "transport/wire/packet.h"
@@ -45,7 +46,8 @@ struct vc__shm_region {
     _Alignas(VC__SHM_LINE) atomic_uint head;
     _Alignas(VC__SHM_LINE) atomic_uint asleep;
     _Alignas(VC__SHM_LINE) struct vc__shm_entry entries[VC__SHM_ENTRIES];
-    _Alignas(4096) uint8_t data[VC__SHM_DATA];
+    /* In the first page there is room for what little traffic needs. */
+    _Alignas(VC__SHM_LINE) uint8_t data[VC__SHM_DATA];
 };
 
 /* A region of zeros, whose memfd *fd becomes. NULL and errno. */
@@ -59,7 +61,8 @@ const struct vc__shm_region *vc__shm_region_map(int fd);
 /* NULL is none. */
 void vc__shm_region_unmap(const struct vc__shm_region *region);
 
-/* Gives back what is beyond this offset of the data, which becomes zeros. */
-void vc__shm_region_trim(struct vc__shm_region *region, uint32_t offset);
+/* Gives back the data from here on, the end of some page, which becomes zeros. */
+#define VC__SHM_KEPT (8192u - offsetof(struct vc__shm_region, data))
+void vc__shm_region_trim(struct vc__shm_region *region);
 
 #endif

@@ -7,8 +7,6 @@
 #include <string.h>
 
 #define ALIGN 64u
-/* Bytes of the data that a link keeps while it is idle. */
-#define KEPT 8192u
 /* Packets after which the peer is asked what it has copied: to ask costs what the
  * line takes from the other processor. */
 #define LOOK_EVERY 8u
@@ -96,10 +94,10 @@ void
 vc__shm_out_trim(struct vc__shm_out *out)
 {
     head_look(out);
-    if (out->head != out->tail || out->high <= KEPT)
+    if (out->head != out->tail || out->high <= VC__SHM_KEPT)
         return;
-    vc__shm_region_trim(out->mine, KEPT);
-    out->high = KEPT;
+    vc__shm_region_trim(out->mine);
+    out->high = VC__SHM_KEPT;
 }
 
 /* --- copying out --------------------------------------------------------- */

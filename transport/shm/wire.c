@@ -5,7 +5,7 @@
 #include "transport/shm/wire.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +14,8 @@
 
 /* Packets of a wire that one turn of the engine handles. */
 #define BATCH 16u
+/* A link gets no more than this part of the memory that is left. */
+#define SHARE 256
 
 /* --- the socket ---------------------------------------------------------- */
 
@@ -202,24 +204,62 @@ wire_take(struct vc__wire *w, const struct vc__incoming *in)
     vc__shm_take(w, in);
 }
 
+/* What an end can have touched of its region when its peer promises so many
+ * receives. Each end takes the other's window for its own, as both choose theirs
+ * by the links that they have. */
+static size_t
+region_size(uint32_t window)
+{
+    return offsetof(struct vc__shm_region, data) +
+           (window + 2) * (size_t)VC__PACKET_MAX;
+}
+
+/* Few links get full windows, many share what there is. */
+static bool
+window_choose(struct vc__wire *w, const struct vc__receives *r)
+{
+    struct vc__shm_context *c = vc__shm_context_of(w->context);
+    size_t left = c->memory - c->used;
+    uint32_t window = r->most;
+
+    while (window / 2 >= r->least && region_size(window) > left / SHARE)
+        window /= 2;
+    if (region_size(window) > left)
+        return false;
+    c->used += region_size(window);
+    w->window = window;
+    return true;
+}
+
+static void
+region_fini(struct vc__shm_wire *s)
+{
+    if (s->wire.window > 0)
+        vc__shm_context_of(s->wire.context)->used -=
+            region_size(s->wire.window);
+    vc__shm_region_unmap(s->out.mine);
+    s->out.mine = s->in.mine = NULL;
+    s->wire.window = s->wire.promised = 0;
+}
+
 static enum vc_status
 wire_prepare(struct vc__wire *w, const struct vc__receives *r)
 {
     struct vc__shm_wire *s = vc__shm_wire_of(w);
-    struct vc__shm_context *c = vc__shm_context_of(w->context);
+    int err;
 
-    if (sizeof(struct vc__shm_region) > c->memory - c->used)
+    if (!window_choose(w, r))
         return vc__fail(VC_RESOURCE_EXHAUSTED,
                         "no memory for another connection: all of "
                         "memory_limit is in use");
-    s->out.mine = vc__shm_region_make(&s->memfd);
-    if (s->out.mine == NULL)
-        return vc__fail(vc__status_of_errno(errno),
-                        "cannot make shared memory: %s", strerror(errno));
-    c->used += sizeof(struct vc__shm_region);
-    s->in.mine = s->out.mine;
-    w->window = r->most;
-    w->promised = r->most < r->first ? r->most : r->first;
+    s->out.mine = s->in.mine = vc__shm_region_make(&s->memfd);
+    err = errno;
+    if (s->out.mine == NULL) {
+        region_fini(s);
+        return vc__fail(vc__status_of_errno(err),
+                        "cannot make shared memory: %s", strerror(err));
+    }
+    w->promised = w->window < r->first ? w->window : r->first;
     return VC_OK;
 }
 
@@ -253,16 +293,6 @@ wire_leave(struct vc__wire *w)
 }
 
 static void
-region_fini(struct vc__shm_wire *s)
-{
-    if (s->out.mine == NULL)
-        return;
-    vc__shm_region_unmap(s->out.mine);
-    s->out.mine = s->in.mine = NULL;
-    vc__shm_context_of(s->wire.context)->used -= sizeof(struct vc__shm_region);
-}
-
-static void
 wire_fini(struct vc__wire *w)
 {
     struct vc__shm_wire *s = vc__shm_wire_of(w);
@@ -280,7 +310,6 @@ wire_fini(struct vc__wire *w)
     s->in.theirs = s->out.theirs = NULL;
     vc__socket_fds_close(&s->fds);
     region_fini(s);
-    w->window = w->promised = 0;
 }
 
 /* --- the table ----------------------------------------------------------- */
