@@ -12,7 +12,7 @@ build=$1
 n=0
 work=$(mktemp -d) || exit 1
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
-echo 1..5
+echo 1..6
 
 # NAME COMMAND...
 check()
@@ -71,6 +71,23 @@ same_again()
     cd "$work/again" && vc_make_here dist && cmp "$(tarball "$build")" "$(tarball .)"
 )
 
+# Where pkg-config knows nothing of rdma-core.
+runs_without_rdma()
+(
+    source=$(echo "$work"/verbcall-*)
+    mkdir -p "$work/bin" "$work/without" && cat >"$work/bin/pkg-config" <<END || exit 1
+#!/bin/sh
+case "\$*" in *librdmacm* | *libibverbs*) exit 1 ;; esac
+exec $(command -v pkg-config) "\$@"
+END
+    chmod 755 "$work/bin/pkg-config" && cd "$work/without" && PATH=$work/bin:$PATH || exit 1
+    ! "$source/configure" >configure.out 2>&1 && grep -- --without-rdma configure.out || exit 1
+    "$source/configure" --without-rdma --disable-lto CFLAGS=-O0 >configure.out 2>&1 && vc_make_here all &&
+        ! readelf -d .libs/libverbcall.so | grep -E 'NEEDED.*(rdmacm|ibverbs)' || exit 1
+    ! examples/greeter/greeter-client rdma://127.0.0.1:1 nobody >said 2>&1 && grep 'built without RDMA' said || exit 1
+    VC_TEST_ADDR=127.0.0.1 VC_TEST_SCHEME=tcp sh "$source/examples/inside.sh" "$source/README.md" greeter kv
+)
+
 # Without scdoc there are none, unless this is a tarball's tree.
 man_pages()
 {
@@ -95,5 +112,6 @@ else
 fi
 check cross_compiling_runs_the_given_plugin cross_compiles
 check the_tarball_is_the_same_in_another_folder_and_time_zone same_again
+check it_builds_and_runs_without_rdma runs_without_rdma
 check the_tarball_builds_tests_installs_and_uninstalls distcheck
 tests/samples.sh "$build"

@@ -11,7 +11,7 @@
 
 #include "transport/transport.h"
 
-/* All there are; the first is RDMA, and NULL is last. */
+/* All there are; the first is RDMA, if this was built with it, and NULL is last. */
 extern const struct vc__transport *const vc__transports[];
 #define VC__TRANSPORTS_MAX 4
 

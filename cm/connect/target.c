@@ -26,6 +26,17 @@ fail_target(const char *text, const char *why)
                     text, why);
 }
 
+static enum vc_status
+fail_scheme(const char *text)
+{
+#ifdef VC_WITHOUT_RDMA
+    if (strncmp(text, "rdma:", 5) == 0)
+        return fail_target(text, "this library was built without RDMA "
+                                 "(configure --without-rdma)");
+#endif
+    return fail_target(text, "unknown scheme");
+}
+
 static bool
 port_good(const char *port)
 {
@@ -78,7 +89,7 @@ vc__target_parse(struct vc__target *target, const char *text)
     target->transport =
         host == NULL ? NULL : vc__transport_find(text, (size_t)(host - text));
     if (target->transport == NULL)
-        return fail_target(text == NULL ? "" : text, "unknown scheme");
+        return fail_scheme(text == NULL ? "" : text);
     if (target->transport->local)
         return local_parse(target, text, host + 1);
     if (strncmp(host, AFTER_SCHEME, strlen(AFTER_SCHEME)) != 0)

@@ -10,8 +10,11 @@
 #include "transport/shm/shm.h"
 #include "transport/tcp/tcp.h"
 
-const struct vc__transport *const vc__transports[] = {&vc__rdma, &vc__inproc,
-                                                      &vc__tcp, &vc__shm, NULL};
+const struct vc__transport *const vc__transports[] = {
+#ifndef VC_WITHOUT_RDMA
+    &vc__rdma,
+#endif
+    &vc__inproc, &vc__tcp, &vc__shm, NULL};
 
 _Static_assert(sizeof vc__transports / sizeof *vc__transports - 1 <=
                    VC__TRANSPORTS_MAX,
