@@ -32,6 +32,7 @@ by side.
   tcp *       the same, over TCP              qp          what QPs are connected with
   shm *       the same, by shared memory      devices    a process with two of them
   wire        two guests, wire cut or bad     judges     the benchmarks' verdicts
+  containers  namespaces, few rights
 --long runs what takes longer, too: more seeds, rounds and fuzzing, the suites over RDMA with the
 address and undefined behaviour sanitizers, coverage (by gcov), mutants (a sample of small mistakes
 that the tests must notice), cross (unit and inproc on s390x and i386, emulated), former (an older
@@ -78,7 +79,7 @@ wants()
     esac
 }
 known="$native $over_rdma wire"
-[ -n "$variant" ] || known="$known lint judges fuzz dist vm examples $only_long"
+[ -n "$variant" ] || known="$known lint judges fuzz dist containers vm examples $only_long"
 for suite in $wanted; do
     case " $known " in
     *" $suite "*) ;;
@@ -191,12 +192,13 @@ lane_here()
     fi
     # shellcheck disable=SC2046 # words
     run_native tests $(wanted_of "$native")
-    if wants lint || wants dist; then
+    if wants lint || wants dist || wants containers; then
         vc_build "$build" --enable-werror || failed=1
     fi
     check lint tests/lint.sh "$build"
     check judges sh bench/test_judges.sh
     check dist tests/dist.sh "$build"
+    check containers tests/containers.sh "$build"
     if [ -z "$wanted" ]; then
         # shellcheck disable=SC2086 # words
         run_native asan $native
