@@ -90,7 +90,8 @@ struct vc_channel_opts {
 /* vc_channel_open - makes a channel to target, "rdma://HOST:PORT" with HOST a
  * name, an IPv4 address or an [IPv6 address], a link-local one with its
  * interface: "rdma://[fe80::1%eth0]:7471"; "tcp://HOST:PORT", the same over TCP;
- * "shm:NAME" or "shm:///PATH", a process of this host, through shared memory; or
+ * "shm:NAME" or "shm:///PATH", a process of this host, through shared memory
+ * (at a NAME, of this user or of root: anybody may take a free one); or
  * "inproc://NAME", a server of this process (see vc_server_listen()). Of several addresses the first that
  * answers is taken; each has 250 ms before the next is tried, too. Returns at once: the connection
  * is made by the first call or by vc_channel_connect(), and made anew by the

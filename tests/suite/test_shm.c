@@ -410,6 +410,48 @@ another_user_may_connect_by_the_mode(void **state)
     fixture_stop_server(&f);
 }
 
+/* Whoever has taken the name first: nothing is sent to it. */
+static int
+impostor_listens(void *arg, int ready)
+{
+    struct sockaddr_storage addr;
+    struct sockaddr_un un;
+    char bytes[100];
+    socklen_t len;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), peer;
+
+    vc__addr_local(&addr, arg);
+    len = vc__shm_sockaddr(&addr, &un);
+    if (setuid(65534) != 0 || bind(fd, (struct sockaddr *)&un, len) != 0 ||
+        listen(fd, 10) != 0 || write(ready, "r", 1) != 1)
+        return 100;
+    peer = accept(fd, NULL, NULL);
+    return recv(peer, bytes, sizeof bytes, 0) > 0 ? 101 : 0;
+}
+
+static void
+another_users_server_is_not_trusted_by_a_name(void **state)
+{
+    struct vc_runtime *runtime;
+    struct vc_channel *channel;
+    char name[60], target[80];
+    pid_t pid;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    snprintf(name, sizeof name, "@impostor-%d", (int)getpid());
+    snprintf(target, sizeof target, "shm:%s", name + 1);
+    pid = fixture_fork(impostor_listens, name);
+    assert_status(VC_OK, vc_runtime_new(NULL, &runtime));
+    assert_status(VC_OK, vc_channel_open(runtime, target, NULL, &channel));
+    assert_int_equal(VC_PERMISSION_DENIED, fixture_echo(channel, 10, 1));
+    assert_non_null(strstr(vc_error(), "another user's process"));
+    vc_channel_close(channel);
+    vc_runtime_free(runtime);
+    assert_int_equal(0, fixture_wait(pid));
+}
+
 /* --- names ---------------------------------------------------------------- */
 
 static void
@@ -456,6 +498,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(another_user_may_connect_by_the_mode),
+        cmocka_unit_test(another_users_server_is_not_trusted_by_a_name),
         WITH_FIXTURE(what_could_end_the_server_is_refused),
         WITH_FIXTURE(bits_that_are_flipped_harm_nobody_else),
         WITH_FIXTURE(a_path_has_a_file_while_it_is_listened_at),

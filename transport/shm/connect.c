@@ -29,6 +29,12 @@ fail_connect(struct vc__wire *w, int err)
                         "this host and in this network namespace, and that the "
                         "name is right",
                         peer);
+    case EPERM:
+        return vc__fail(VC_PERMISSION_DENIED,
+                        "another user's process listens at %s: by a name only "
+                        "servers of this user and of root are trusted; use "
+                        "shm:///PATH",
+                        peer);
     case EACCES:
         return vc__fail(VC_PERMISSION_DENIED,
                         "%s may not be opened by this user: see shm_mode and "
@@ -67,6 +73,17 @@ on_connected(struct vc__task *task)
 
 static void on_again(struct vc__timer *timer);
 
+/* Anybody may take a name that is free, but nobody a path of another's folder. */
+static bool
+is_trusted(const struct vc__shm_wire *s)
+{
+    const struct sockaddr_un *un = (const struct sockaddr_un *)&s->wire.peer;
+    uint32_t pid, uid;
+
+    return un->sun_path[0] != '@' || (vc__shm_peer(s->source.fd, &pid, &uid) &&
+                                      (uid == 0 || uid == geteuid()));
+}
+
 /* 0 or an errno. */
 static int
 connect_try(struct vc__shm_wire *s)
@@ -76,6 +93,8 @@ connect_try(struct vc__shm_wire *s)
     socklen_t len = vc__shm_sockaddr(&s->wire.peer, &addr);
 
     if (connect(s->source.fd, (struct sockaddr *)&addr, len) == 0) {
+        if (!is_trusted(s))
+            return EPERM;
         vc__engine_defer(engine, &s->ready);
         return 0;
     }

@@ -44,17 +44,16 @@ vc__shm_sockaddr(const struct sockaddr_storage *addr, struct sockaddr_un *out)
 
 /* --- requests ------------------------------------------------------------- */
 
-/* The kernel's word for who has connected; false: it has none. */
-static bool
-peer_look(int fd, struct vc__shm_offer *offer)
+bool
+vc__shm_peer(int fd, uint32_t *pid, uint32_t *uid)
 {
     struct ucred cred;
     socklen_t len = sizeof cred;
 
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) != 0)
         return false;
-    offer->pid = (uint32_t)cred.pid;
-    offer->uid = cred.uid;
+    *pid = (uint32_t)cred.pid;
+    *uid = cred.uid;
     return true;
 }
 
@@ -87,7 +86,8 @@ offer_make(struct vc__ear *ear, struct vc__incoming *in, int fd,
     if (offer == NULL)
         return false;
     offer->fd = fd;
-    if (fds->n == 1 && peer_look(fd, offer) && is_welcome(ear, offer->uid))
+    if (fds->n == 1 && vc__shm_peer(fd, &offer->pid, &offer->uid) &&
+        is_welcome(ear, offer->uid))
         offer->region = vc__shm_region_map(fds->fd[0]);
     if (offer->region == NULL) {
         free(offer);

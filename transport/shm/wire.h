@@ -85,6 +85,10 @@ uint16_t vc__shm_port(const struct vc__ear *ear);
 void vc__shm_reject(const struct vc__incoming *in, const void *data,
                     size_t len);
 
+/* listen.c: the kernel's word for who has connected, or listens; false: it has
+ * none. */
+bool vc__shm_peer(int fd, uint32_t *pid, uint32_t *uid);
+
 /* listen.c: the address of the socket that a target's stands for; its length. */
 socklen_t vc__shm_sockaddr(const struct sockaddr_storage *addr,
                            struct sockaddr_un *out);
