@@ -2,10 +2,10 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# tests/native.sh BUILD TOTALS SUITE...: builds and runs the suites unit, idl, fake, sim, inproc, tcp and shm of a build folder that is
-# configured, by `make check`, as many programs side by side as there are processors. Prints a line for each suite, with
-# the seconds that its programs took all together, and shows what failed. Numbers and failures go to the end of the files
-# TOTALS and TOTALS.failed, as those of tests/tap.sh do. Exit status 0 when nothing failed.
+# tests/native.sh BUILD TOTALS SUITE...: builds and runs the suites unit, idl, fake, sim, inproc, tcp, shm and local of a
+# build folder that is configured, by `make check`, one more program side by side than there are processors, as some wait.
+# Prints a line for each suite, with the seconds that its programs took all together, and shows what failed. Numbers and
+# failures go to the end of the files TOTALS and TOTALS.failed, as those of tests/tap.sh do. Exit status 0 when nothing failed.
 set -u
 
 cd -- "$(dirname -- "$0")/.." || exit 1
@@ -24,8 +24,9 @@ programs_of()
     fake) echo '$(fake_tests) $(fake_suites)' ;;
     sim) echo '$(sim_tests)' ;;
     inproc) echo '$(inproc_suites)' ;;
-    tcp) echo '$(tcp_suites)' ;;
-    shm) echo '$(shm_suites)' ;;
+    tcp) echo '$(tcp_links)' ;;
+    shm) echo '$(shm_links)' ;;
+    local) echo '$(local_suites)' ;;
     esac
 }
 
@@ -64,7 +65,7 @@ for suite; do
     tests="${tests-} $(programs_of "$suite")"
 done
 vc_make "$build" native-programs || exit 1
-make -s -k -j "$(getconf _NPROCESSORS_ONLN)" -C "$build" check-TESTS TESTS="$tests" >"$build/native.log" 2>&1
+make -s -k -j $(($(getconf _NPROCESSORS_ONLN) + 1)) -C "$build" check-TESTS TESTS="$tests" >"$build/native.log" 2>&1
 for suite; do
     logs_of "$suite" >"$list"
     # shellcheck disable=SC2046 # numbers

@@ -29,12 +29,12 @@ by side.
   interop     gRPC's interoperability cases   vm         the virtual machine itself
   features    what calls may ask for          alive      dead peers are found by keepalive
   inproc * +  the same, within one process    fuzz       a peer's bytes, by libFuzzer
-  tcp *       the same, over TCP              qp          what QPs are connected with
-  shm *       the same, by shared memory      devices    a process with two of them
-  wire        two guests, wire cut or bad     judges     the benchmarks' verdicts
-  containers  namespaces, few rights
---long runs what takes longer, too: more seeds, rounds and fuzzing, the suites over RDMA with the
-address and undefined behaviour sanitizers, coverage (by gcov), mutants (a sample of small mistakes
+  tcp         the same, over TCP              qp         what QPs are connected with
+  shm         the same, by shared memory      devices    a process with two of them
+  local *     what only these two have        judges     the benchmarks' verdicts
+  wire        two guests, wire cut or bad     containers namespaces, few rights
+--long runs what takes longer, too: more seeds, rounds and fuzzing, tcp, shm and the suites over RDMA
+with the address and undefined behaviour sanitizers, coverage (by gcov), mutants (a sample of small mistakes
 that the tests must notice), cross (unit and inproc on s390x and i386, emulated), former (an older
 commit and this one, both ways) and figures (those that README promises).
 Environment: VC_BUILD_DIR=FOLDER builds there instead of in build/, the tests in FOLDER-tests,
@@ -48,7 +48,7 @@ die()
     exit 1
 }
 
-native='unit idl fake sim inproc tcp shm'
+native='unit idl fake sim inproc tcp shm local'
 only_long='coverage mutants cross former figures'
 over_rdma='calls features connect qp devices faithful foreign hostile interop kill alive blows resume leaks'
 
@@ -201,7 +201,7 @@ lane_here()
     check containers tests/containers.sh "$build"
     if [ -z "$wanted" ]; then
         # shellcheck disable=SC2086 # words
-        run_native asan $native
+        run_native asan ${long:+tcp shm} unit idl fake sim inproc local
         run_native tsan unit fake sim inproc
     fi
     check fuzz tests/fuzz/run.sh "$build"
