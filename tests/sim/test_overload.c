@@ -20,8 +20,8 @@ static struct crowd crowd;
 static atomic_uint ran;
 static uint64_t asked_at[CROWD_MAX];
 static unsigned too_late;
-static bool mixes;                     /* critical calls and sheddable ones */
-static unsigned ran_before[CROWD_MAX]; /* the call of this tag */
+static bool mixes; /* critical calls and sheddable ones */
+static atomic_uint ran_before[CROWD_MAX]; /* the call of this tag */
 
 static enum vc_status
 handle(struct sim_server *s, struct vc_call *call,
@@ -32,7 +32,7 @@ handle(struct sim_server *s, struct vc_call *call,
 
     (void)s;
     (void)call;
-    ran_before[request->tag] = atomic_load(&ran);
+    atomic_store(&ran_before[request->tag], atomic_load(&ran));
     while (fake_now_us() < until)
         clock_gettime(CLOCK_MONOTONIC, &t); /* it takes its time */
     atomic_fetch_add(&ran, 1);
@@ -157,8 +157,8 @@ what_is_critical_begins_first(void **state)
     }
     crowd_await(&crowd, crowd.n);
     assert_int_equal(200, crowd_count(&crowd, VC_OK));
-    print_message("%u ran before it\n", ran_before[199]);
-    assert_in_range(ran_before[199], 0, 40);
+    print_message("%u ran before it\n", atomic_load(&ran_before[199]));
+    assert_in_range(atomic_load(&ran_before[199]), 0, 40);
     crowd_close(&crowd);
 }
 
