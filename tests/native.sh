@@ -26,6 +26,7 @@ programs_of()
     inproc) echo '$(inproc_suites)' ;;
     tcp) echo '$(tcp_links)' ;;
     shm) echo '$(shm_links)' ;;
+    best) echo '$(best_links)' ;;
     local) echo '$(local_suites)' ;;
     esac
 }

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Shell functions, to be sourced: the test programs of the suites unit, idl, fake, sim, inproc, tcp and shm, which need no RDMA device.
+# Shell functions, to be sourced: the test programs of the suites unit, idl, fake, sim, inproc, tcp, shm and best, which need no RDMA device.
 # Call them in a build folder that has its native-programs.
 #
 #   vc_native_list          prints the tests' names, one a line: "idl", or the path of a program
@@ -14,7 +14,8 @@ vc_native_list()
 {
     echo idl
     for program in tests/unit/test_* tests/sim/test_* tests/fake/test_* tests/fake/suite_* \
-        tests/suite/inproc_* tests/suite/tcp_* tests/suite/test_tcp tests/suite/shm_* tests/suite/test_shm; do
+        tests/suite/inproc_* tests/suite/tcp_* tests/suite/test_tcp tests/suite/shm_* tests/suite/test_shm \
+        tests/suite/vc_* tests/suite/test_best; do
         [ ! -f "$program" ] || [ ! -x "$program" ] || echo "$program"
     done
 }

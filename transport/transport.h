@@ -30,6 +30,7 @@
 #include <verbcall/status.h>
 
 #include "transport/core/address.h"
+#include "transport/core/counts.h"
 #include "transport/core/error.h"
 
 struct vc__engine;
@@ -119,6 +120,7 @@ struct vc__ear_opts {
     uint32_t mode;     /* permissions of its file */
     const char *group; /* of its file; NULL: the process' own */
     bool is_name;      /* the transport's: there is no file */
+    bool is_drawn;     /* the transport's: the name is told by accepts only */
 };
 
 struct vc__ear {
@@ -134,6 +136,8 @@ struct vc__transport {
     const char *scheme; /* of targets: "rdma" in rdma://HOST:PORT */
     bool named;         /* targets are SCHEME://NAME, of this process */
     bool local;         /* targets are SCHEME:NAME or SCHEME:///PATH */
+
+    enum vc__count made; /* of its links that came up */
 
     /* Bytes that a hello, an accept and a reject may have. */
     uint16_t hello_max, accept_max, reject_max;

@@ -26,17 +26,17 @@ enum {
 };
 
 static void
-way_add(struct vc__dial *d, const struct sockaddr_storage *addr,
+way_add(struct vc__dial *d, const struct vc__place *to,
         const struct vc__dial_offer *offer)
 {
     struct vc__dial_way *w;
 
     if (d->n_ways == VC__DIAL_WAYS_MAX ||
-        (d->family != AF_UNSPEC && d->family != addr->ss_family))
+        (d->family != AF_UNSPEC && d->family != to->addr.ss_family))
         return;
     w = &d->ways[d->n_ways++];
     memset(w, 0, sizeof *w);
-    w->addr = *addr;
+    w->to = *to;
     w->offer = *offer;
     w->state = VC__DIAL_FRESH;
     w->move = d->n_moves;
@@ -52,9 +52,12 @@ vc__dial_begin(struct vc__dial *d, const struct vc__dial_opts *opts)
     d->decided = false;
     d->n_ways = d->n_moves = 0;
     d->told = TOLD_NOTHING;
-    for (unsigned i = 0; i < opts->addrs->n; i++)
-        way_add(d, &opts->addrs->addr[i], &opts->offer);
-    if (d->n_ways == 0 && opts->addrs->n > 0)
+    d->n_carriers = opts->n_carriers;
+    for (unsigned i = 0; i < opts->n_carriers; i++)
+        d->carriers[i] = opts->carriers[i];
+    for (unsigned i = 0; i < opts->n_places; i++)
+        way_add(d, &opts->places[i], &opts->offer);
+    if (d->n_ways == 0 && opts->n_places > 0)
         vc__error_put(&d->error, VC_UNAVAILABLE,
                       "the target has no address of bind_address's family");
     else
@@ -228,18 +231,18 @@ again_with_less(struct vc__dial *d, struct vc__dial_way *w, uint64_t now,
 
 /* False for what cannot be a server's address. */
 static bool
-addr_of(const struct vc__reject_addr *a, const struct vc__dial_way *from,
+addr_of(const struct vc__reject_addr *a, const struct sockaddr_storage *from,
         struct sockaddr_storage *out)
 {
     struct sockaddr_in *v4 = (struct sockaddr_in *)out;
     struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)out;
-    const struct sockaddr_in6 *from6 = (const struct sockaddr_in6 *)&from->addr;
+    const struct sockaddr_in6 *from6 = (const struct sockaddr_in6 *)from;
 
     /* Names are for those of one process or host, and nothing else is for them. */
-    if ((a->family == VC__REJECT_NAME) != (from->addr.ss_family == AF_UNIX))
+    if ((a->family == VC__REJECT_NAME) != (from->ss_family == AF_UNIX))
         return false;
     if (a->family == VC__REJECT_NAME) {
-        if (vc__addr_is_local(&from->addr))
+        if (vc__addr_is_local(from))
             vc__addr_local_of_key(out, a->addr);
         else
             vc__addr_of_key(out, a->addr);
@@ -293,12 +296,31 @@ circle(struct vc__dial *d, const struct vc__error *last)
                   VC__DIAL_MOVES_MAX, last->text);
 }
 
+/* A way there by what told it, if that is all we have, or by every carrier. */
+static void
+moved_add(struct vc__dial *d, const struct vc__place *from,
+          const struct vc__reject_addr *told,
+          const struct vc__dial_offer *offer)
+{
+    struct vc__place to = {.transport = from->transport};
+
+    if (!addr_of(told, &from->addr, &to.addr))
+        return;
+    if (d->n_carriers == 0)
+        way_add(d, &to, offer);
+    for (unsigned i = 0; i < d->n_carriers; i++) {
+        to.transport = d->carriers[i];
+        way_add(d, &to, offer);
+    }
+}
+
 static void
 follow(struct vc__dial *d, const struct vc__dial_way *from,
        const struct vc__dial_failure *f)
 {
     const struct vc__reject *r = f->reject;
     const struct vc__dial_offer offer = from->offer;
+    const struct vc__place to = from->to;
     bool taken[VC__REJECT_ADDRS] = {false};
     unsigned before = d->n_ways;
 
@@ -311,11 +333,9 @@ follow(struct vc__dial *d, const struct vc__dial_way *from,
     d->n_moves++;
     for (unsigned n = 0; n < r->n_addrs; n++) {
         unsigned i = draw(d, r, taken);
-        struct sockaddr_storage addr;
 
         taken[i] = true;
-        if (addr_of(&r->addrs[i], from, &addr))
-            way_add(d, &addr, &offer);
+        moved_add(d, &to, &r->addrs[i], &offer);
     }
     /* From here the errors of the new addresses tell more. */
     if (d->n_ways > before)

@@ -16,6 +16,9 @@
 #define VC__FEATURE_METADATA  0x4u
 #define VC__FEATURE_COALESCED 0x8u /* several frames in a packet */
 
+/* The accept says where the server listens for its own host. */
+#define VC__FEATURE_LOCAL 0x10u
+
 /* What every end has that was built before features were said. */
 #define VC__FEATURES_FIRST                                                     \
     (VC__FEATURE_LONG | VC__FEATURE_STREAMS | VC__FEATURE_METADATA |           \
@@ -27,11 +30,13 @@
 /* What this end offers and chooses among. */
 #define VC__FEATURES_OURS (VC__FEATURES_SAID | VC__FEATURES_FIRST)
 
-/* What an accept says to a hello that offers `offered`. */
+/* What an accept says to a hello that offers `offered`; more: what this end can
+ * here besides. */
 static inline uint32_t
-vc__features_choose(uint32_t offered)
+vc__features_choose(uint32_t offered, uint32_t more)
 {
-    return offered & VC__FEATURES_SAID ? offered & VC__FEATURES_OURS : 0;
+    return offered & VC__FEATURES_SAID ? offered & (VC__FEATURES_OURS | more)
+                                       : 0;
 }
 
 /* The features of a link whose accept has chosen `chosen`. */

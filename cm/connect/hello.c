@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "cm/connect/features.h"
 #include "transport/core/le.h"
 #include "transport/core/utf8.h"
 #include "transport/wire/credit.h"
@@ -26,6 +27,7 @@
 #define KIND_REJECT 'R'
 
 #define ACCEPT_FIXED 50
+#define LOCAL_SIZE   (VC__LOCAL_NAME + 4)
 #define REJECT_FIXED 24
 #define ADDR_SIZE    20
 
@@ -233,12 +235,21 @@ vc__hello_get(struct vc__hello *out, const void *data, size_t len)
     return VC__SAID_OK;
 }
 
+/* Bytes before the text. */
+static size_t
+accept_fixed(uint32_t features)
+{
+    return features & VC__FEATURE_LOCAL ? ACCEPT_FIXED + LOCAL_SIZE
+                                        : ACCEPT_FIXED;
+}
+
 void
 vc__accept_put(uint8_t out[VC__ACCEPT_SIZE], const struct vc__accept *a)
 {
     size_t text = strnlen(a->text, VC__ACCEPT_TEXT_MAX);
+    size_t fixed = accept_fixed(a->features);
 
-    begin(out, VC__ACCEPT_SIZE, ACCEPT_FIXED + text, a->version);
+    begin(out, VC__ACCEPT_SIZE, fixed + text, a->version);
     out[AT_KIND] = KIND_ACCEPT;
     vc__put32(out + AT_FEATURES, a->features);
     vc__put16(out + AT_CREDITS, a->credits);
@@ -249,7 +260,11 @@ vc__accept_put(uint8_t out[VC__ACCEPT_SIZE], const struct vc__accept *a)
     vc__put32(out + 40, a->max_sessions);
     vc__put32(out + 44, a->keepalive_ms);
     vc__put16(out + 48, a->max_slots);
-    memcpy(out + ACCEPT_FIXED, a->text, text);
+    if (fixed > ACCEPT_FIXED) {
+        memcpy(out + ACCEPT_FIXED, a->local.name, VC__LOCAL_NAME);
+        vc__put32(out + ACCEPT_FIXED + VC__LOCAL_NAME, a->local.uid);
+    }
+    memcpy(out + fixed, a->text, text);
 }
 
 static bool
@@ -273,6 +288,10 @@ accept_read(struct vc__accept *a, const uint8_t *in)
     a->max_sessions = vc__get32(in + 40);
     a->keepalive_ms = vc__get32(in + 44);
     a->max_slots = vc__get16(in + 48);
+    if (a->features & VC__FEATURE_LOCAL) {
+        memcpy(a->local.name, in + ACCEPT_FIXED, VC__LOCAL_NAME);
+        a->local.uid = vc__get32(in + ACCEPT_FIXED + VC__LOCAL_NAME);
+    }
 }
 
 enum vc__said
@@ -281,21 +300,25 @@ vc__accept_get(struct vc__accept *out, const void *data, size_t len)
     const uint8_t *in = data;
     enum vc__said said = look_at_head(in, len);
     struct vc__accept a = {0};
-    size_t own;
+    size_t own, fixed;
 
     if (said != VC__SAID_OK)
         return said;
     if (!range_is_ours(in[AT_VERSION], in[AT_VERSION]))
         return VC__SAID_VERSION;
     said = look_at_size(in, len, ACCEPT_FIXED,
-                        ACCEPT_FIXED + VC__ACCEPT_TEXT_MAX, &own);
+                        ACCEPT_FIXED + LOCAL_SIZE + VC__ACCEPT_TEXT_MAX, &own);
+    if (said == VC__SAID_OK) {
+        fixed = accept_fixed(vc__get32(in + AT_FEATURES));
+        said = look_at_size(in, len, fixed, fixed + VC__ACCEPT_TEXT_MAX, &own);
+    }
     if (said != VC__SAID_OK)
         return said;
 
     accept_read(&a, in);
     if (in[AT_KIND] != KIND_ACCEPT || in[7] != 0 || !accept_fits(&a))
         return VC__SAID_FIELD;
-    if (!text_get(a.text, in + ACCEPT_FIXED, own - ACCEPT_FIXED))
+    if (!text_get(a.text, in + fixed, own - fixed))
         return VC__SAID_FIELD;
     *out = a;
     return VC__SAID_OK;

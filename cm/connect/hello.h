@@ -44,6 +44,13 @@ struct vc__hello {
     uint64_t pool_token;
 };
 
+/* A socket of one host that is found by an accept only. */
+#define VC__LOCAL_NAME 16
+struct vc__local {
+    uint8_t name[VC__LOCAL_NAME]; /* drawn at each listen */
+    uint32_t uid;                 /* the server's user, as the host knows it */
+};
+
 #define VC__ACCEPT_TEXT_MAX 63
 #define VC__REJECT_TEXT_MAX 63
 #define VC__REJECT_ADDRS    3
@@ -59,6 +66,8 @@ struct vc__accept {
     uint32_t max_sessions;
     uint16_t max_slots; /* outstanding calls a session, 1.. */
     uint32_t keepalive_ms;
+    /* With VC__FEATURE_LOCAL: where it listens for those of its host. */
+    struct vc__local local;
     char text[VC__ACCEPT_TEXT_MAX + 1]; /* server name, UTF-8 */
 };
 

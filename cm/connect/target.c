@@ -20,9 +20,9 @@ static enum vc_status
 fail_target(const char *text, const char *why)
 {
     return vc__fail(VC_INVALID_ARGUMENT,
-                    "target \"%.100s\": %s; write rdma://HOST:PORT, "
-                    "tcp://HOST:PORT (an IPv6 address as [::1]), shm:NAME, "
-                    "shm:///PATH or inproc://NAME",
+                    "target \"%.100s\": %s; write vc://HOST:PORT, "
+                    "rdma://HOST:PORT, tcp://HOST:PORT (an IPv6 address as "
+                    "[::1]), shm:NAME, shm:///PATH or inproc://NAME",
                     text, why);
 }
 
@@ -80,6 +80,13 @@ local_parse(struct vc__target *target, const char *text, const char *rest)
     return VC_OK;
 }
 
+/* vc://, of no transport's own. */
+static bool
+is_best(const char *text, const char *end)
+{
+    return end != NULL && end - text == 2 && memcmp(text, "vc", 2) == 0;
+}
+
 enum vc_status
 vc__target_parse(struct vc__target *target, const char *text)
 {
@@ -88,14 +95,14 @@ vc__target_parse(struct vc__target *target, const char *text)
     host = text == NULL ? NULL : strchr(text, ':');
     target->transport =
         host == NULL ? NULL : vc__transport_find(text, (size_t)(host - text));
-    if (target->transport == NULL)
+    if (target->transport == NULL && !is_best(text, host))
         return fail_scheme(text == NULL ? "" : text);
-    if (target->transport->local)
+    if (target->transport != NULL && target->transport->local)
         return local_parse(target, text, host + 1);
     if (strncmp(host, AFTER_SCHEME, strlen(AFTER_SCHEME)) != 0)
         return fail_target(text, "no // behind the scheme");
     host += strlen(AFTER_SCHEME);
-    if (target->transport->named)
+    if (target->transport != NULL && target->transport->named)
         return name_parse(target, text, host);
     if (*host == '[') {
         end = strchr(++host, ']');

@@ -16,12 +16,13 @@
 #define VC__TARGET_ADDRS 8
 
 struct vc__target {
-    const struct vc__transport *transport;
-    char host[256]; /* without brackets */
-    char port[6];   /* decimal, 0..65535 */
+    const struct vc__transport *transport; /* NULL: vc://, the best that leads
+                                              there (cm/connect/choice.h) */
+    char host[256];                        /* without brackets */
+    char port[6];                          /* decimal, 0..65535 */
 };
 
-/* "rdma://HOST:PORT", "tcp://HOST:PORT", with "[IPV6]" as HOST; "inproc://NAME",
+/* "vc://HOST:PORT", "rdma://HOST:PORT", "tcp://HOST:PORT", with "[IPV6]" as HOST; "inproc://NAME",
  * which is a host without a port, as are "/PATH" of shm:///PATH and "@NAME" of
  * shm:NAME.
  * VC_INVALID_ARGUMENT  and what is wrong with it */

@@ -250,6 +250,13 @@ end_of(bool up, enum vc__link_event event)
 }
 
 static void
+made_count(struct vc__ledger *l, const struct vc__transport *transport)
+{
+    vc__count(l, VC__COUNT_links_made, 1);
+    vc__count(l, transport->made, 1);
+}
+
+static void
 step_count(const struct vc__link *link, enum vc__link_state next,
            enum vc__link_event event)
 {
@@ -264,7 +271,7 @@ step_count(const struct vc__link *link, enum vc__link_state next,
     if (was == 0)
         vc__count(l, VC__COUNT_links_started, 1);
     else if (next == VC__LINK_UP)
-        vc__count(l, VC__COUNT_links_made, 1);
+        made_count(l, link->wire->transport);
     else if (link->state != VC__LINK_LEAVING)
         vc__count(l, end_of(up, event), 1);
 }

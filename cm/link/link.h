@@ -86,6 +86,7 @@ struct vc__link {
     bool awaits_wire; /* counted in engine->awaiting_wires */
     bool heard;       /* refused by whatever is there */
     bool has_reject;
+    bool has_local;     /* passive: accept.local may be told */
     bool silent;        /* keepalive took the peer for dead */
     const char *breach; /* the rule that the peer's frame broke; NULL: none */
     struct vc__error error;

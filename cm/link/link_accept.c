@@ -16,7 +16,8 @@ accept_send(struct vc__link *link)
         return status;
     link->accept.credits = (uint16_t)w->promised;
     link->accept.log2_eager = VC__PACKET_LOG2;
-    link->accept.features = vc__features_choose(link->hello.features);
+    link->accept.features = vc__features_choose(
+        link->hello.features, link->has_local ? VC__FEATURE_LOCAL : 0);
     link->features = vc__features_of(link->accept.features);
     vc__accept_put(accept, &link->accept);
     return w->transport->accept(w, accept, sizeof accept);

@@ -4,6 +4,7 @@
  * See cm/pool/dialer.h. */
 #include "cm/pool/dialer.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static void advance(struct vc__dialer *d);
@@ -39,12 +40,18 @@ vc__dialer_stop(struct vc__dialer *d)
         try_remove(t); /* before it goes down, which is not its failure */
         vc__link_close(t->link, VC_CANCELLED, "not needed any more");
     }
+    /* A try that fails while it begins may end in here; then begin_all() still
+     * reads the plan. */
+    if (d->advancing)
+        return;
+    free(d->plan);
+    d->plan = NULL;
 }
 
 static void
-dialer_fail(struct vc__dialer *d)
+dialer_fail(struct vc__dialer *d, const struct vc__error *why)
 {
-    const struct vc__error error = d->plan.error;
+    const struct vc__error error = *why; /* the plan's, maybe */
 
     vc__dialer_stop(d);
     d->ops->failed(d, &error);
@@ -53,31 +60,36 @@ dialer_fail(struct vc__dialer *d)
 static void
 fail_memory(struct vc__dialer *d)
 {
-    vc__error_put(&d->plan.error, VC_RESOURCE_EXHAUSTED, "out of memory");
-    dialer_fail(d);
+    struct vc__error error;
+
+    vc__error_put(&error, VC_RESOURCE_EXHAUSTED, "out of memory");
+    dialer_fail(d, &error);
 }
 
 static void
-way_fail_memory(struct vc__dialer *d, unsigned which, uint64_t now)
+missed(struct vc__dialer *d, unsigned which, const struct vc__dial_failure *f)
 {
-    struct vc__error error;
-    const struct vc__dial_failure failure = {.error = &error};
-
-    vc__error_put(&error, VC_RESOURCE_EXHAUSTED, "out of memory");
-    vc__dial_failed(&d->plan, which, now, &failure);
+    if (d->ops->missed != NULL)
+        d->ops->missed(d, d->plan->ways[which].to.transport, f->error);
+    vc__dial_failed(d->plan, which, vc__now(), f);
 }
 
 static void
 try_begin(struct vc__dialer *d, const struct vc__dial_step *step, uint64_t now)
 {
-    uint64_t left_ms = (d->plan.due - now + 999) / 1000;
+    uint64_t left_ms = (d->plan->due - now + 999) / 1000;
     const struct vc__dial_offer *offer = &step->way->offer;
-    struct vc__try *t = d->ops->link_new(d, (uint32_t)left_ms);
+    struct vc__try *t =
+        d->ops->link_new(d, step->way->to.transport, (uint32_t)left_ms);
 
     if (t == NULL) { /* others may be under way */
-        way_fail_memory(d, step->which, now);
+        const struct vc__error error = *vc__error_last();
+        const struct vc__dial_failure failure = {.error = &error};
+
+        missed(d, step->which, &failure);
         return;
     }
+    t->dialer = d;
     t->which = step->which;
     t->under_way = true;
     t->link->hello.features = offer->features;
@@ -85,7 +97,7 @@ try_begin(struct vc__dialer *d, const struct vc__dial_step *step, uint64_t now)
     t->link->credits_max = offer->credits;
     t->link->wire->source = d->source;
     cds_list_add_tail(&t->node, &d->tries);
-    vc__link_connect(t->link, (const struct sockaddr *)&step->way->addr);
+    vc__link_connect(t->link, (const struct sockaddr *)&step->way->to.addr);
 }
 
 static void
@@ -106,12 +118,12 @@ static enum vc__dial_what
 begin_all(struct vc__dialer *d, struct vc__dial_step *step)
 {
     uint64_t now = vc__now();
-    enum vc__dial_what what = vc__dial_next(&d->plan, now, step);
+    enum vc__dial_what what = vc__dial_next(d->plan, now, step);
 
-    while (what == VC__DIAL_TRY) {
+    while (d->active && what == VC__DIAL_TRY) {
         try_begin(d, step, now);
         now = vc__now();
-        what = vc__dial_next(&d->plan, now, step);
+        what = vc__dial_next(d->plan, now, step);
     }
     return what;
 }
@@ -127,12 +139,16 @@ advance(struct vc__dialer *d)
     d->advancing = true;
     what = begin_all(d, &step);
     d->advancing = false;
+    if (!d->active) { /* stopped meanwhile */
+        vc__dialer_stop(d);
+        return;
+    }
     switch (what) {
     case VC__DIAL_WAIT:
         wait_until(d, step.at);
         break;
     case VC__DIAL_FAIL:
-        dialer_fail(d);
+        dialer_fail(d, &d->plan->error);
         break;
     case VC__DIAL_TRY: /* all of them have begun */
     case VC__DIAL_NOTHING:
@@ -146,23 +162,29 @@ vc__dialer_start(struct vc__dialer *d, const struct vc__dial_opts *opts)
 {
     struct vc__dial_opts own = *opts;
 
+    if (d->plan == NULL) /* else it was stopped while it begins tries */
+        d->plan = malloc(sizeof *d->plan);
+    if (d->plan == NULL) {
+        fail_memory(d);
+        return;
+    }
     own.family = d->source.ss_family;
-    vc__dial_begin(&d->plan, &own);
+    vc__dial_begin(d->plan, &own);
     d->active = true;
     advance(d);
 }
 
 void
-vc__dialer_up(struct vc__dialer *d, struct vc__try *t)
+vc__dialer_up(struct vc__try *t)
 {
     if (t->under_way) {
         try_remove(t);
-        vc__dialer_stop(d);
+        vc__dialer_stop(t->dialer);
     }
 }
 
 bool
-vc__dialer_down(struct vc__dialer *d, struct vc__try *t)
+vc__dialer_down(struct vc__try *t)
 {
     const struct vc__link *link = t->link;
     const struct vc__dial_failure failure = {
@@ -175,7 +197,7 @@ vc__dialer_down(struct vc__dialer *d, struct vc__try *t)
     if (!t->under_way)
         return false;
     try_remove(t);
-    vc__dial_failed(&d->plan, t->which, vc__now(), &failure);
-    advance(d);
+    missed(t->dialer, t->which, &failure);
+    advance(t->dialer);
     return true;
 }

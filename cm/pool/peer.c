@@ -12,6 +12,17 @@
 
 #define SEATS_FIRST 4u
 
+void
+vc__peer_place(struct vc__peer *peer, const struct vc__link *link)
+{
+    peer->place.transport = link->wire->transport;
+    peer->place.addr = link->wire->peer;
+    if (link->features & VC__FEATURE_LOCAL) {
+        peer->has_local = true;
+        peer->local = link->accept.local;
+    }
+}
+
 struct vc__peer *
 vc__peer_new(struct vc__pool *pool, const struct vc__link *link)
 {
@@ -26,7 +37,8 @@ vc__peer_new(struct vc__pool *pool, const struct vc__link *link)
     peer->max_slots =
         a->max_slots == UINT16_MAX ? UINT16_MAX - 1 : a->max_slots;
     memcpy(peer->instance, a->instance, sizeof peer->instance);
-    peer->addr = link->wire->peer;
+    peer->home = link->wire->peer;
+    vc__peer_place(peer, link);
     CDS_INIT_LIST_HEAD(&peer->node);
     CDS_INIT_LIST_HEAD(&peer->links);
     CDS_INIT_LIST_HEAD(&peer->loose);

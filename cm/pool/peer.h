@@ -29,6 +29,8 @@ struct vc__pool_link {
     unsigned jitter;               /* looks that it may be idle longer */
     bool useful;                   /* brought a reply */
     bool leaving;                  /* to be closed: no call begins on it */
+    bool scout;                    /* leaving: it may carry no calls, but has
+                                      shown where the peer is */
 };
 
 struct vc__peer {
@@ -40,7 +42,10 @@ struct vc__peer {
     bool breaking; /* all its links are being closed */
     uint8_t instance[VC__ID_SIZE];
     uint64_t token;
-    struct sockaddr_storage addr;
+    struct vc__place place;       /* of its best link */
+    struct sockaddr_storage home; /* of its first */
+    bool has_local;
+    struct vc__local local; /* has_local: where its host finds it */
     uint32_t max_sessions;
     uint16_t max_slots;
     struct vc__session **seats; /* by number - 1 */
@@ -57,6 +62,9 @@ void vc__peer_free(struct vc__peer *peer);
 
 /* Does this link lead to it? */
 bool vc__peer_is(const struct vc__peer *peer, const struct vc__link *link);
+
+/* Its further links are to be made as this one, which is up. */
+void vc__peer_place(struct vc__peer *peer, const struct vc__link *link);
 
 /* A link of it is up: sessions that have something under way go on there. */
 void vc__peer_join(struct vc__peer *peer, struct vc__pool_link *pl);

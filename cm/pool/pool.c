@@ -503,6 +503,7 @@ pool_close(struct vc__task *task)
 
     p->closer = p->closing;
     vc__attempt_cancel(p);
+    vc__upgrade_cancel(p);
     vc__timer_stop(&p->engine->timers, &p->look);
     vc__trimmer_stop(&p->trimmer);
     cds_list_for_each_entry_safe (former, next, &p->former, node) {
@@ -516,12 +517,17 @@ pool_close(struct vc__task *task)
     vc__pool_close_check(p);
 }
 
-void
+bool
 vc__pool_init(struct vc__pool *p, struct vc__cm *cm, struct vc__link_cap *cap,
               const struct vc__pool_opts *opts,
               const uint8_t instance[VC__ID_SIZE])
 {
     memset(p, 0, sizeof *p);
+    if (opts->target.transport == NULL) {
+        p->missed = calloc(VC__TRANSPORTS_MAX, sizeof *p->missed);
+        if (p->missed == NULL)
+            return false;
+    }
     p->cm = cm;
     p->engine = cm->engine;
     p->cap = cap;
@@ -529,6 +535,7 @@ vc__pool_init(struct vc__pool *p, struct vc__cm *cm, struct vc__link_cap *cap,
     memcpy(p->instance, instance, sizeof p->instance);
     vc__backoff_init(&p->backoff, vc__get64(instance) ^ vc__now());
     vc__attempt_init(p);
+    vc__upgrade_init(p);
     vc__store_init(&p->store, VC__REPLY_BUDGET, false);
     vc__account_init(&p->replies, &p->store);
     vc__trimmer_init(&p->trimmer, &p->store, &p->engine->timers);
@@ -543,6 +550,7 @@ vc__pool_init(struct vc__pool *p, struct vc__cm *cm, struct vc__link_cap *cap,
     CDS_INIT_LIST_HEAD(&p->refused);
     CDS_INIT_LIST_HEAD(&p->broken);
     CDS_INIT_LIST_HEAD(&p->connecting);
+    return true;
 }
 
 void
@@ -566,5 +574,6 @@ vc__pool_fini(struct vc__pool *p)
     vc__tally_close(&p->tally, &p->engine->ledger);
     vc__store_fini(&p->store);
     free(atomic_load(&p->spare));
+    free(p->missed);
     pthread_mutex_destroy(&p->lock);
 }

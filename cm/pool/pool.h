@@ -17,6 +17,7 @@
 #include <verbcall/service.h>
 
 #include "cm/connect/backoff.h"
+#include "cm/connect/choice.h"
 #include "cm/connect/cm.h"
 #include "cm/connect/target.h"
 #include "cm/pool/dialer.h"
@@ -29,6 +30,9 @@
 /* What a pool is made for. Channels with the same share one. */
 struct vc__pool_opts {
     struct vc__target target;
+    /* Of vc:// targets; else there is one, the target's. */
+    struct vc__choice choice;
+    struct vc__choice require; /* that may carry calls; n is 0: all of those */
     uint32_t connect_ms;
     uint32_t idle_ms;      /* of a link, before it is closed */
     uint32_t keepalive_ms; /* 0: off */
@@ -63,6 +67,7 @@ enum vc__pool_count {
     VC__POOL_STREAMS,
     VC__POOL_STREAMS_OPENED,
     VC__POOL_CANCELS_SENT,
+    VC__POOL_UPGRADES,
     VC__POOL_COUNTS
 };
 
@@ -80,10 +85,17 @@ struct vc__attempt {
     uint64_t due; /* it must be over */
 };
 
+/* Seeking a better transport than the present one: cm/pool/upgrade.c. */
+struct vc__upgrade {
+    struct vc__dialer dialer;
+    struct vc__timer timer;
+    unsigned failed; /* in a row */
+    uint64_t seen;   /* calls begun when it last looked */
+};
+
 struct vc__pool {
     struct vc__cm *cm;
     struct vc__engine *engine;
-    struct vc__context *context; /* the holder's; NULL before the first link */
     struct vc__link_cap *cap;
     struct vc__pool_opts opts;
     uint8_t instance[VC__ID_SIZE]; /* ours */
@@ -105,7 +117,9 @@ struct vc__pool {
     struct cds_list_head broken;  /* lock; streams for it, too */
     struct vc__error broken_by;   /* lock: how the link of these went */
     struct vc__error lost; /* lock: how the last link went; VC_OK: it did not */
-    const struct vc_service *asked;  /* lock; service of the next hello */
+    const struct vc_service *asked; /* lock; service of the next hello */
+    struct vc__error *missed; /* lock; why each transport last led nowhere, as
+                                 in `choice`; NULL: one target, one transport */
     struct cds_list_head connecting; /* lock; of struct vc__pool_waiter */
     _Atomic(void *) spare;           /* see cm/pool/session_note.c */
     struct vc__store store;          /* for long replies, */
@@ -117,6 +131,7 @@ struct vc__pool {
     /* The holder's own. */
     struct vc__task connect, refuse, tidy, close;
     struct vc__attempt attempt;
+    struct vc__upgrade upgrade;
     struct vc__timer look;      /* for idle links */
     unsigned n_links;           /* alive, down ones included */
     unsigned barren;            /* links lost in a row that brought no reply */
@@ -124,7 +139,8 @@ struct vc__pool {
     struct vc__waiter *closing; /* handed to `close` */
 };
 
-void vc__pool_init(struct vc__pool *p, struct vc__cm *cm,
+/* False without memory. */
+bool vc__pool_init(struct vc__pool *p, struct vc__cm *cm,
                    struct vc__link_cap *cap, const struct vc__pool_opts *opts,
                    const uint8_t instance[VC__ID_SIZE]);
 
@@ -223,8 +239,31 @@ void vc__pool_waiters_wake(struct cds_list_head *waiters,
 /* pool.c: a link is gone: the closing of the pool may be over. */
 void vc__pool_close_check(struct vc__pool *p);
 
-/* pool_link.c: a link for an attempt; begins to look for idle ones. */
+/* The hello of a link that is to be made. The holder. */
+void vc__attempt_hello(struct vc__pool *p, struct vc__hello *h);
+/* The most that it offers. */
+struct vc__dial_offer vc__attempt_offer(const struct vc__pool *p);
+
+/* upgrade.c. The holder. */
+void vc__upgrade_init(struct vc__pool *p);
+/* This link has joined the pool's peer: lesser ones go, and a better one is
+ * sought. */
+void vc__upgrade_joined(struct vc__pool *p, struct vc__pool_link *pl);
+void vc__upgrade_cancel(struct vc__pool *p);
+/* May it carry calls? */
+bool vc__upgrade_suits(const struct vc__pool *p,
+                       const struct vc__transport *transport);
+
+/* pool_describe.c: a way by this transport led nowhere. */
+void vc__pool_missed(struct vc__pool *p, const struct vc__transport *transport,
+                     const struct vc__error *error);
+/* For vc_channel_describe(). Any thread. */
+size_t vc__pool_describe(struct vc__pool *p, char *text, size_t size);
+
+/* pool_link.c: a link for an attempt, NULL as vc__dialer_ops has it; begins to
+ * look for idle ones. */
 struct vc__pool_link *vc__pool_link_new(struct vc__pool *p,
+                                        const struct vc__transport *transport,
                                         uint32_t timeout_ms);
 void vc__pool_look(struct vc__pool *p);
 /* Closes the links of former peers that have nothing under way any more. */

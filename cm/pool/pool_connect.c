@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Getting a link up: the name is looked up, its addresses are tried
- * (cm/pool/dialer.h). After a failure the next attempt waits for a while. */
+ * Getting a link up: the name is looked up, its addresses are tried by each
+ * transport that may lead there (cm/pool/dialer.h). After a failure the next attempt waits for a while. */
 #include <string.h>
 
 #include "cm/pool/pool.h"
@@ -15,8 +15,8 @@ pool_of_dialer(struct vc__dialer *d)
 
 /* A first link names its service; a further one, or one that is to take up
  * what a lost one had, names the peer. */
-static void
-hello_fill(struct vc__pool *p, struct vc__hello *h)
+void
+vc__attempt_hello(struct vc__pool *p, struct vc__hello *h)
 {
     h->version_min = VC__VERSION_MIN;
     h->version_max = VC__VERSION_MAX;
@@ -36,14 +36,15 @@ hello_fill(struct vc__pool *p, struct vc__hello *h)
 }
 
 static struct vc__try *
-on_link_new(struct vc__dialer *d, uint32_t ms)
+on_link_new(struct vc__dialer *d, const struct vc__transport *transport,
+            uint32_t ms)
 {
     struct vc__pool *p = pool_of_dialer(d);
-    struct vc__pool_link *pl = vc__pool_link_new(p, ms);
+    struct vc__pool_link *pl = vc__pool_link_new(p, transport, ms);
 
     if (pl == NULL)
         return NULL;
-    hello_fill(p, &pl->link.hello);
+    vc__attempt_hello(p, &pl->link.hello);
     return &pl->try;
 }
 
@@ -53,8 +54,15 @@ on_failed(struct vc__dialer *d, const struct vc__error *error)
     vc__pool_failed(pool_of_dialer(d), error);
 }
 
-static const struct vc__dialer_ops dialer_ops = {.link_new = on_link_new,
-                                                 .failed = on_failed};
+static void
+on_missed(struct vc__dialer *d, const struct vc__transport *transport,
+          const struct vc__error *error)
+{
+    vc__pool_missed(pool_of_dialer(d), transport, error);
+}
+
+static const struct vc__dialer_ops dialer_ops = {
+    .link_new = on_link_new, .missed = on_missed, .failed = on_failed};
 
 void
 vc__attempt_init(struct vc__pool *p)
@@ -72,35 +80,95 @@ chance(const struct vc__pool *p)
     return seed ^ vc__now();
 }
 
+struct vc__dial_offer
+vc__attempt_offer(const struct vc__pool *p)
+{
+    const struct vc__transport *shm = vc__transport_find("shm", 3);
+    struct vc__dial_offer offer = {.features = VC__FEATURES_OURS,
+                                   .credits = VC__WINDOW_MAX,
+                                   .log2_eager = VC__PACKET_LOG2,
+                                   .log2_message = p->opts.log2_message};
+
+    /* All links of a pool offer the same. */
+    if (p->opts.target.transport == NULL &&
+        vc__choice_has(&p->opts.choice, shm))
+        offer.features |= VC__FEATURE_LOCAL;
+    return offer;
+}
+
+/* Where a link may lead. */
+struct ways {
+    const struct vc__transport *carriers[VC__DIAL_CARRIERS];
+    unsigned n_carriers;
+    struct vc__place places[VC__DIAL_CARRIERS * VC__DIAL_TOLD_MAX];
+    unsigned n_places;
+};
+
+static void
+ways_add(struct ways *w, const struct sockaddr_storage *addr,
+         const struct vc__transport *transport)
+{
+    w->places[w->n_places].transport = transport;
+    w->places[w->n_places++].addr = *addr;
+}
+
+/* The transports that lead to addresses of hosts, and that this machine has.
+ * False, and vc__error_last(), when there are none. */
+static bool
+carriers_find(struct vc__pool *p, struct ways *w)
+{
+    const struct vc__choice *choice = &p->opts.choice;
+    struct vc__context *context;
+
+    for (unsigned i = 0; i < choice->n; i++) {
+        const struct vc__transport *t = choice->best[i];
+
+        if (t->local && p->opts.target.transport == NULL)
+            continue; /* found by an accept: cm/pool/upgrade.c */
+        if (vc__cm_open(p->cm, t, &context) == VC_OK)
+            w->carriers[w->n_carriers++] = t;
+        else
+            vc__pool_missed(p, t, vc__error_last());
+    }
+    return w->n_carriers > 0;
+}
+
 /* A peer is where it was: a further link must lead there, and one that resumes
  * had better. */
 static void
-peer_first(struct vc__pool *p, struct vc__addrs *addrs)
+ways_find(struct vc__pool *p, const struct vc__addrs *addrs, struct ways *w)
 {
-    if (p->peer == NULL)
+    const struct vc__peer *peer = p->peer;
+
+    if (peer != NULL && peer->n_links > 0) {
+        ways_add(w, &peer->place.addr, peer->place.transport);
         return;
-    if (p->peer->n_links > 0)
-        addrs->n = 0;
-    if (addrs->n == VC__TARGET_ADDRS)
-        addrs->n--;
-    memmove(&addrs->addr[1], &addrs->addr[0], addrs->n * sizeof addrs->addr[0]);
-    addrs->addr[0] = p->peer->addr;
-    addrs->n++;
+    }
+    for (unsigned c = 0; peer != NULL && c < w->n_carriers; c++)
+        ways_add(w, &peer->home, w->carriers[c]);
+    for (unsigned c = 0; c < w->n_carriers; c++) {
+        for (unsigned i = 0; i < addrs->n; i++)
+            ways_add(w, &addrs->addr[i], w->carriers[c]);
+    }
 }
 
 static void
-dial(struct vc__pool *p, struct vc__addrs *addrs)
+dial(struct vc__pool *p, const struct vc__addrs *addrs)
 {
-    const struct vc__dial_opts opts = {
-        .addrs = addrs,
-        .due = p->attempt.due,
-        .seed = chance(p),
-        .offer = {.features = VC__FEATURES_OURS,
-                  .credits = VC__WINDOW_MAX,
-                  .log2_eager = VC__PACKET_LOG2,
-                  .log2_message = p->opts.log2_message}};
+    struct ways ways = {.n_places = 0};
+    struct vc__dial_opts opts = {.places = ways.places,
+                                 .carriers = ways.carriers,
+                                 .due = p->attempt.due,
+                                 .seed = chance(p),
+                                 .offer = vc__attempt_offer(p)};
 
-    peer_first(p, addrs);
+    if (!carriers_find(p, &ways)) {
+        vc__pool_failed(p, vc__error_last());
+        return;
+    }
+    ways_find(p, addrs, &ways);
+    opts.n_places = ways.n_places;
+    opts.n_carriers = ways.n_carriers;
     vc__dialer_start(&p->attempt.dialer, &opts);
 }
 
@@ -202,10 +270,11 @@ static void
 attempt_now(struct vc__pool *p)
 {
     struct vc__addrs addrs;
+    struct ways ways = {.n_carriers = 0};
 
     if (is_capped(p))
         return;
-    if (vc__cm_open(p->cm, p->opts.target.transport, &p->context) != VC_OK) {
+    if (!carriers_find(p, &ways)) {
         vc__pool_failed(p, vc__error_last());
         return;
     }

@@ -20,6 +20,7 @@ static const uint8_t which[VC__POOL_COUNTS] = {
     [VC__POOL_STREAMS] = VC__COUNT_streams_client,
     [VC__POOL_STREAMS_OPENED] = VC__COUNT_streams_client_opened,
     [VC__POOL_CANCELS_SENT] = VC__COUNT_cancels_sent,
+    [VC__POOL_UPGRADES] = VC__COUNT_upgrades,
 };
 
 void

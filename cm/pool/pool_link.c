@@ -65,9 +65,10 @@ link_join(struct vc__pool *p, struct vc__pool_link *pl,
     atomic_store_explicit(&p->peer_message_max,
                           1u << pl->link.accept.log2_message,
                           memory_order_relaxed);
+    pl->scout = pl->leaving = !vc__upgrade_suits(p, pl->link.wire->transport);
     vc__peer_join(peer, pl);
     vc__pool_launch(p);
-    if (peer->n_links < p->opts.min_links)
+    if (peer->n_links < p->opts.min_links && !pl->scout)
         vc__pool_grow(p);
     return true;
 }
@@ -98,12 +99,12 @@ on_up(struct vc__link *link)
     CDS_LIST_HEAD(unknown);
     bool good;
 
-    vc__dialer_up(&p->attempt.dialer, &pl->try);
+    vc__dialer_up(&pl->try);
     pthread_mutex_lock(&p->lock);
     good = !p->closed && link_join(p, pl, &unknown, &error);
     if (p->closed)
         vc__error_put(&error, VC_CANCELLED, "closed");
-    if (good)
+    if (good && !pl->scout)
         vc__pool_waiters_take(p, &connecting);
     pthread_mutex_unlock(&p->lock);
     if (!good) {
@@ -113,6 +114,7 @@ on_up(struct vc__link *link)
     forgotten_fail(link, &unknown);
     vc__pool_push(p);
     vc__pool_waiters_wake(&connecting, &ok);
+    vc__upgrade_joined(p, pl);
 }
 
 /* --- frames ------------------------------------------------------------ */
@@ -254,6 +256,13 @@ on_busy(struct vc__link *link)
     return busy;
 }
 
+static void
+attempts_cancel(struct vc__pool *p)
+{
+    vc__attempt_cancel(p);
+    vc__upgrade_cancel(p);
+}
+
 /* Sessions that have something under way end it; the others go elsewhere at
  * once. Under the lock. */
 static void
@@ -283,7 +292,7 @@ on_goaway(struct vc__pool_link *pl)
         return vc__link_breach(&pl->link,
                                "a GOAWAY of a link that is not used");
     if (peer == p->peer)
-        vc__attempt_cancel(p); /* a further link would be one of that peer */
+        attempts_cancel(p); /* a further link would be one of that peer */
     pthread_mutex_lock(&p->lock);
     if (peer == p->peer) {
         p->peer = NULL;
@@ -385,7 +394,7 @@ link_broken(struct vc__pool *p, struct vc__pool_link *pl)
         return;
     }
     /* A further link would be one of a peer that we have forgotten. */
-    vc__attempt_cancel(p);
+    attempts_cancel(p);
     vc__pool_failed(p, why);
 }
 
@@ -395,7 +404,7 @@ link_broken(struct vc__pool *p, struct vc__pool_link *pl)
 static bool
 is_resumable(struct vc__pool *p, const struct vc__pool_link *pl)
 {
-    if (pl->peer == p->peer && pl->idle_looks < IDLE_LOOKS)
+    if (pl->peer == p->peer && pl->idle_looks < IDLE_LOOKS && !pl->leaving)
         p->barren = pl->useful ? 0 : p->barren + 1;
     return pl->link.error.status == VC_UNAVAILABLE && !pl->link.silent &&
            p->barren < BARREN_MAX;
@@ -404,12 +413,14 @@ is_resumable(struct vc__pool *p, const struct vc__pool_link *pl)
 /* It was up and could not join: the attempt has failed all the same. One that
  * the dialer did not need any more is of no interest. */
 static void
-link_unused(struct vc__pool *p, const struct vc__link *link)
+link_unused(struct vc__pool *p, const struct vc__pool_link *pl)
 {
+    const struct vc__link *link = &pl->link;
     bool waits;
 
     pthread_mutex_lock(&p->lock);
-    waits = p->attempting && !p->attempt.dialer.active && !p->closed;
+    waits = p->attempting && !p->attempt.dialer.active && !p->closed &&
+            pl->try.dialer == &p->attempt.dialer;
     pthread_mutex_unlock(&p->lock);
     if (waits && link->error.status != VC_CANCELLED)
         vc__pool_failed(p, &link->error);
@@ -421,10 +432,10 @@ on_down(struct vc__link *link)
     struct vc__pool_link *pl = pool_link_of(link);
     struct vc__pool *p = pl->pool;
 
-    if (vc__dialer_down(&p->attempt.dialer, &pl->try))
+    if (vc__dialer_down(&pl->try))
         return;
     if (pl->peer == NULL)
-        link_unused(p, link);
+        link_unused(p, pl);
     else if (p->closer != NULL || pl->peer->breaking)
         link_closed(p, pl);
     else if (is_resumable(p, pl))
@@ -465,17 +476,23 @@ jitter_draw(const struct vc__pool *p, unsigned nth)
 }
 
 struct vc__pool_link *
-vc__pool_link_new(struct vc__pool *p, uint32_t timeout_ms)
+vc__pool_link_new(struct vc__pool *p, const struct vc__transport *transport,
+                  uint32_t timeout_ms)
 {
-    struct vc__pool_link *pl =
-        calloc(1, sizeof *pl + p->context->transport->wire_size);
+    struct vc__context *context;
+    struct vc__pool_link *pl;
 
-    if (pl == NULL)
+    if (vc__cm_open(p->cm, transport, &context) != VC_OK)
         return NULL;
+    pl = calloc(1, sizeof *pl + transport->wire_size);
+    if (pl == NULL) {
+        vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+        return NULL;
+    }
     pl->pool = p;
     pl->try.link = &pl->link;
     CDS_INIT_LIST_HEAD(&pl->sessions);
-    vc__link_init(&pl->link, p->context, pl + 1, &pool_link_ops, timeout_ms);
+    vc__link_init(&pl->link, context, pl + 1, &pool_link_ops, timeout_ms);
     vc__link_keepalive_set(&pl->link, p->opts.keepalive_ms);
     p->n_links++;
     pl->jitter = jitter_draw(p, atomic_fetch_add(&p->cap->n, 1));

@@ -31,6 +31,16 @@ vc__pools_fini(struct vc__pools *ps)
 }
 
 static bool
+same_choice(const struct vc__choice *a, const struct vc__choice *b)
+{
+    bool same = a->n == b->n;
+
+    for (unsigned i = 0; same && i < a->n; i++)
+        same = a->best[i] == b->best[i];
+    return same;
+}
+
+static bool
 same(const struct vc__pool_opts *a, const struct vc__pool_opts *b)
 {
     return a->target.transport == b->target.transport &&
@@ -40,6 +50,8 @@ same(const struct vc__pool_opts *a, const struct vc__pool_opts *b)
            a->min_links == b->min_links && a->max_links == b->max_links &&
            a->keepalive_ms == b->keepalive_ms &&
            a->log2_message == b->log2_message &&
+           same_choice(&a->choice, &b->choice) &&
+           same_choice(&a->require, &b->require) &&
            memcmp(&a->source, &b->source, sizeof a->source) == 0;
 }
 
@@ -62,7 +74,10 @@ entry_new(struct vc__pools *ps, const struct vc__pool_opts *opts)
 
     if (e == NULL)
         return NULL;
-    vc__pool_init(&e->pool, ps->cm, ps->cap, opts, ps->instance);
+    if (!vc__pool_init(&e->pool, ps->cm, ps->cap, opts, ps->instance)) {
+        free(e);
+        return NULL;
+    }
     cds_list_add(&e->node, &ps->list);
     return e;
 }

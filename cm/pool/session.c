@@ -128,6 +128,16 @@ vc__session_free(struct vc__session *s)
     session_end(s);
 }
 
+bool
+vc__session_has_stream(const struct vc__session *s)
+{
+    for (unsigned i = 0; i < s->n_slots; i++) {
+        if (s->slots[i].busy && s->slots[i].stream != 0)
+            return true;
+    }
+    return false;
+}
+
 /* --- slots ------------------------------------------------------------- */
 
 static void

@@ -138,6 +138,9 @@ void vc__session_add(struct vc__session *s, struct vc__request *r,
 enum vc_outcome vc__session_abandon(struct vc__session *s,
                                     struct vc__request *r);
 
+/* Is a stream under way in it? */
+bool vc__session_has_stream(const struct vc__session *s);
+
 /* Takes a request out that is under way; NULL when there is none any more. Its
  * link is down, or has dropped the session's flow. */
 struct vc__request *vc__session_take(struct vc__session *s);

@@ -77,6 +77,18 @@ struct vc_channel_opts {
      * retries. */
     unsigned max_attempts;
     uint32_t retry_backoff_ms;
+
+    /* Of a vc:// channel: the transports that may be used, the best first, as
+     * "shm,rdma,tcp", which is the default; copied. Those that
+     * VERBCALL_TRANSPORTS in the environment leaves out, a list as this one,
+     * are not used either. shm needs rdma or tcp to find the server. */
+    const char *transports;
+
+    /* Of a vc:// channel: the transports, as "shm" or "shm,rdma", of which one
+     * must carry the calls; copied. Where none does, calls end with the reason:
+     * VC_FAILED_PRECONDITION where the server is there. Default: any of
+     * `transports`. */
+    const char *require;
 };
 
 #define VC_NO_DEADLINE   UINT32_MAX
@@ -84,11 +96,15 @@ struct vc_channel_opts {
 
 #define VC_CHANNEL_OPTS_INIT                                                   \
     {                                                                          \
-        sizeof(struct vc_channel_opts), 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0  \
+        sizeof(struct vc_channel_opts), 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, \
+            NULL, NULL                                                         \
     }
 
-/* vc_channel_open - makes a channel to target, "rdma://HOST:PORT" with HOST a
- * name, an IPv4 address or an [IPv6 address], a link-local one with its
+/* vc_channel_open - makes a channel to target: "vc://HOST:PORT", a server that
+ * listens at vc://, by the best transport that leads there: shared memory if it
+ * is on this host, RDMA if that connects within 250 ms, else TCP, and RDMA again
+ * a few seconds after it is there again (vc_channel_describe() tells which, and
+ * why); "rdma://HOST:PORT" with HOST a name, an IPv4 address or an [IPv6 address], a link-local one with its
  * interface: "rdma://[fe80::1%eth0]:7471"; "tcp://HOST:PORT", the same over TCP;
  * "shm:NAME" or "shm:///PATH", a process of this host, through shared memory
  * (at a NAME, of this user or of root: anybody may take a free one); or
@@ -97,8 +113,10 @@ struct vc_channel_opts {
  * is made by the first call or by vc_channel_connect(), and made anew by the
  * next call when it was lost. opts may be NULL. On VC_OK the caller owns
  * *channel and closes it by vc_channel_close(). Any thread.
- * VC_INVALID_ARGUMENT   the target or an option is malformed
- * VC_RESOURCE_EXHAUSTED no memory */
+ * VC_INVALID_ARGUMENT    the target or an option is malformed
+ * VC_FAILED_PRECONDITION VERBCALL_TRANSPORTS leaves nothing of the option
+ *                        transports or require
+ * VC_RESOURCE_EXHAUSTED  no memory */
 VC_API enum vc_status vc_channel_open(struct vc_runtime *runtime,
                                       const char *target,
                                       const struct vc_channel_opts *opts,
@@ -119,6 +137,14 @@ VC_API enum vc_status vc_channel_open(struct vc_runtime *runtime,
  * VC_DEADLINE_EXCEEDED  never: a time-out of connecting is VC_UNAVAILABLE */
 VC_API enum vc_status vc_channel_connect(struct vc_channel *channel,
                                          const struct vc_service *service);
+
+/* vc_channel_describe - writes to text, of size bytes, what the channel's
+ * connections are, one a line, "shm to shm of this host: 2 calls under way", and
+ * for a vc:// channel why they are by no better transport, "not rdma: " and the
+ * reason. For people: programs do not read it. Returns the length of all of it,
+ * as snprintf(3) does. Any thread. */
+VC_API size_t vc_channel_describe(const struct vc_channel *channel, char *text,
+                                  size_t size);
 
 /* vc_channel_close - ends the calls that still run with VC_CANCELLED, takes
  * the connection down and frees the channel. No call may be started on it

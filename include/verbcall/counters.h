@@ -139,7 +139,12 @@ struct vc_runtime;
     X(waits_longer, "the same, longer")                                        \
     X(shed_adaptive, "of those shed: as many handlers waited for others as "   \
                      "adaptive_limit lets")                                    \
-    X(hellos_missed, "connections over TCP without a hello within 2 s")
+    X(hellos_missed, "connections over TCP without a hello within 2 s")        \
+    X(links_made_inproc, "links that came up within the process")              \
+    X(links_made_shm, "the same, through shared memory")                       \
+    X(links_made_tcp, "the same, over TCP")                                    \
+    X(links_made_rdma, "the same, over RDMA")                                  \
+    X(upgrades, "times that a vc:// channel came to a better transport")
 
 struct vc_counters {
     size_t size; /* sizeof(struct vc_counters), so that it can grow */

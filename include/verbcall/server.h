@@ -141,6 +141,11 @@ struct vc_server_opts {
 
     /* Group of that file, copied; default: the process' own. */
     const char *shm_group;
+
+    /* Of vc:// targets: the transports to listen by, of shm,rdma,tcp, which is
+     * the default; copied. Those that VERBCALL_TRANSPORTS in the environment
+     * leaves out, a list as this one, are not listened by either. */
+    const char *transports;
 };
 
 #define VC_STREAM_STALL_OFF (~0u)
@@ -148,7 +153,8 @@ struct vc_server_opts {
 #define VC_SERVER_OPTS_INIT                                                    \
     {                                                                          \
         sizeof(struct vc_server_opts), 0, 0, 0, NULL, 0, 0, 0, 0, 0,           \
-            {NULL, NULL, NULL}, NULL, NULL, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL \
+            {NULL, NULL, NULL}, NULL, NULL, 0, 0, 0, 0, NULL, NULL, 0, 0,      \
+            NULL, NULL                                                         \
     }
 
 /* vc_server_new - makes a server without services and addresses. opts may be
@@ -199,7 +205,12 @@ VC_API enum vc_status vc_server_limit(struct vc_server *server,
                                       const struct vc_service *service,
                                       uint32_t max_calls);
 
-/* vc_server_listen - accepts connections at target, "rdma://ADDRESS:PORT"
+/* vc_server_listen - accepts connections at target: "vc://ADDRESS:PORT", by all
+ * transports that this machine has, for clients of vc://, and of rdma:// and
+ * tcp:// at the same port. For those of this host it listens at a socket whose
+ * name is drawn, and told to them when they connect by TCP or RDMA. It fails
+ * where TCP cannot listen; where RDMA cannot, vc_server_describe() says why.
+ * Or at "rdma://ADDRESS:PORT"
  * with a numeric address of an RDMA device; [::] for all addresses of both
  * families, 0.0.0.0 for those of IPv4, port 0 for one that the system picks
  * (see vc_server_port()). Or at "tcp://ADDRESS:PORT", the same over TCP: a
@@ -226,12 +237,19 @@ VC_API enum vc_status vc_server_listen(struct vc_server *server,
  * a name. */
 VC_API uint16_t vc_server_port(const struct vc_server *server);
 
+/* vc_server_describe - writes to text, of size bytes, what the server listens
+ * by, one a line, and of vc:// why not by more, "not rdma: " and the reason. For
+ * people: programs do not read it. Returns the length of all of it, as
+ * snprintf(3) does. Any thread, before vc_server_close(). */
+VC_API size_t vc_server_describe(const struct vc_server *server, char *text,
+                                 size_t size);
+
 /* vc_server_drain - takes the server out of service without losing a call:
  * tells all clients to go elsewhere, and waits until they have ended their
  * running calls and left, timeout_ms milliseconds at most; then connections
  * without running calls are closed. Who connects from
- * now on is refused as draining, or sent to alternative ("rdma://ADDRESS:PORT"
- * or "tcp://ADDRESS:PORT" with a numeric address, "shm:NAME", or "inproc://NAME"), if that is not NULL and is of the
+ * now on is refused as draining, or sent to alternative ("vc://ADDRESS:PORT",
+ * "rdma://ADDRESS:PORT" or "tcp://ADDRESS:PORT" with a numeric address, "shm:NAME", or "inproc://NAME"), if that is not NULL and is of the
  * same kind as where the client has connected. Afterwards vc_server_close().
  * Any thread but not from a handler.
  * VC_INVALID_ARGUMENT   alternative is malformed

@@ -99,10 +99,33 @@ opts_take(struct vc_channel_opts *out, const struct vc_channel_opts *opts)
     return opts_check(out);
 }
 
+/* Of vc:// the lists, else the target's one. */
+static enum vc_status
+choice_opts(struct vc__pool_opts *out, const struct vc_channel_opts *opts)
+{
+    const char *allowed = vc__choice_allowed();
+    enum vc_status status;
+
+    if (out->target.transport != NULL) {
+        out->choice.n = 1;
+        out->choice.best[0] = out->target.transport;
+        return VC_OK;
+    }
+    status =
+        vc__choice_make(&out->choice, "transports", opts->transports, allowed);
+    if (status == VC_OK && opts->require != NULL)
+        status =
+            vc__choice_make(&out->require, "require", opts->require, allowed);
+    return status == VC_OK ? vc__choice_require(&out->choice, &out->require)
+                           : status;
+}
+
 static enum vc_status
 pool_opts(struct vc__pool_opts *out, const char *target,
           const struct vc_channel_opts *opts)
 {
+    enum vc_status status;
+
     memset(out, 0, sizeof *out);
     out->connect_ms = opts->connect_timeout_ms;
     out->idle_ms = opts->idle_timeout_ms;
@@ -112,13 +135,12 @@ pool_opts(struct vc__pool_opts *out, const char *target,
     out->log2_message = vc__log2_message(opts->max_message);
     out->source.ss_family = AF_UNSPEC;
     if (opts->bind_address != NULL) {
-        enum vc_status status =
-            vc__address_parse(&out->source, opts->bind_address);
-
+        status = vc__address_parse(&out->source, opts->bind_address);
         if (status != VC_OK)
             return status;
     }
-    return vc__target_parse(&out->target, target);
+    status = vc__target_parse(&out->target, target);
+    return status == VC_OK ? choice_opts(out, opts) : status;
 }
 
 /* --- opening and closing ----------------------------------------------- */
@@ -174,6 +196,12 @@ vc_channel_connect(struct vc_channel *channel, const struct vc_service *service)
     status = vc__pool_connect(channel->pool, service, channel);
     vc__channel_leave(channel);
     return status;
+}
+
+size_t
+vc_channel_describe(const struct vc_channel *channel, char *text, size_t size)
+{
+    return vc__pool_describe(channel->pool, text, size);
 }
 
 static struct vc__client *

@@ -75,11 +75,21 @@ vc__redirect_init(struct vc__redirect *r, const struct vc_server_opts *opts)
     return VC_OK;
 }
 
+bool
+vc__redirect_suits(const struct vc__redirect_to *to,
+                   const struct vc__incoming *in)
+{
+    const struct vc__transport *its = in->context->transport;
+
+    return to->transport == NULL ? !its->local && !its->named
+                                 : to->transport == its;
+}
+
 static void
 addr_add(struct vc__reject *reject, const struct vc__redirect_to *to,
          const struct vc__incoming *in)
 {
-    if (to->transport == in->context->transport)
+    if (vc__redirect_suits(to, in))
         reject->addrs[reject->n_addrs++] = to->addr;
 }
 

@@ -19,7 +19,7 @@ _Static_assert(VC_REDIRECT_MAX == VC__REJECT_ADDRS,
 
 /* Where one target leads. */
 struct vc__redirect_to {
-    const struct vc__transport *transport;
+    const struct vc__transport *transport; /* NULL: vc:// */
     struct vc__reject_addr addr;
 };
 
@@ -39,6 +39,11 @@ enum vc_status vc__redirect_init(struct vc__redirect *r,
 /* One more fixed target. Errors as above. */
 enum vc_status vc__redirect_target(struct vc__redirect_to *out,
                                    const char *text);
+
+/* Does it lead on who has come so? vc:// does those over RDMA and TCP; others
+ * those of the same transport. */
+bool vc__redirect_suits(const struct vc__redirect_to *to,
+                        const struct vc__incoming *in);
 
 /* Is a client that asks for this service sent elsewhere? Then reject, which was
  * zeroed, has the reason and the addresses; only those of the transport by which

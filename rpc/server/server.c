@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Listening, admission, and the end of a server. Requests come to engine 0
- * and are dealt out to all. */
+ * Admission, and the birth and end of a server. Requests come to engine 0 and
+ * are dealt out to all. */
 #include "rpc/server/server.h"
 
 #include <netinet/in.h>
@@ -15,17 +15,11 @@
 #include "rpc/interceptor.h"
 #include "rpc/server/server_call.h"
 #include "rpc/server/server_link.h"
+#include "rpc/server/server_listen.h"
 #include "rpc/server/server_opts.h"
 #include "rpc/server/server_shed.h"
 
 #define BUSY_RETRY_MS 1000u
-
-/* An address listened on. */
-struct vc__listening {
-    struct vc__listener listener;
-    struct vc_server *server;
-    struct vc__listening *next;
-};
 
 /* --- admission --------------------------------------------------------- */
 
@@ -60,7 +54,7 @@ reject_draining(const struct vc_server *server, const struct vc__incoming *in,
                 struct vc__reject *reject)
 {
     if (!server->has_alternative ||
-        server->alternative.transport != in->context->transport)
+        !vc__redirect_suits(&server->alternative, in))
         return reject_as(reject, VC__REJECT_DRAINING, "");
     reject->n_addrs = 1;
     reject->addrs[0] = server->alternative.addr;
@@ -115,9 +109,9 @@ part_for(struct vc_server *server, const struct vc__hello *hello)
                               : server->turn++ % n];
 }
 
-static void
-on_request(struct vc__listener *l, const struct vc__incoming *in,
-           const struct vc__hello *hello)
+void
+vc__server_on_request(struct vc__listener *l, const struct vc__incoming *in,
+                      const struct vc__hello *hello)
 {
     struct vc_server *server =
         caa_container_of(l, struct vc__listening, listener)->server;
@@ -145,8 +139,8 @@ on_request(struct vc__listener *l, const struct vc__incoming *in,
         vc__engine_post(&o->part->progress->engine, &o->task);
 }
 
-static void
-on_turned_away(struct vc__listener *l, enum vc__reject_reason reason)
+void
+vc__server_on_turned_away(struct vc__listener *l, enum vc__reject_reason reason)
 {
     struct vc_server *server =
         caa_container_of(l, struct vc__listening, listener)->server;
@@ -154,74 +148,7 @@ on_turned_away(struct vc__listener *l, enum vc__reject_reason reason)
     vc__admission_rejected(&server->admission, reason);
 }
 
-/* --- listening --------------------------------------------------------- */
-
-static struct vc__cm *
-listening_cm(struct vc_server *server)
-{
-    return &server->runtime->progress[0].cm;
-}
-
-static void
-listening_add(struct vc_server *server, struct vc__listening *l)
-{
-    pthread_mutex_lock(&server->lock);
-    l->next = server->listening;
-    server->listening = l;
-    server->port = vc__listener_port(&l->listener);
-    pthread_mutex_unlock(&server->lock);
-}
-
-static enum vc_status
-listen_at(struct vc_server *server, const struct vc__transport *transport,
-          const struct sockaddr *addr)
-{
-    struct vc__listening *l = calloc(1, sizeof *l);
-    enum vc_status status;
-
-    if (l == NULL)
-        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
-    l->server = server;
-    l->listener.request = on_request;
-    l->listener.turned_away = on_turned_away;
-    status = vc__listener_open(&l->listener, listening_cm(server), transport,
-                               addr, &server->ear_opts);
-    if (status == VC_OK)
-        listening_add(server, l);
-    else
-        free(l);
-    return status;
-}
-
-enum vc_status
-vc_server_listen(struct vc_server *server, const char *text)
-{
-    struct vc__target target;
-    struct vc__addrs addrs;
-    enum vc_status status = vc__target_parse(&target, text);
-
-    if (status != VC_OK)
-        return status;
-    if (!vc__target_numeric(&target, &addrs) || addrs.n == 0)
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "cannot listen at \"%s\": give the numeric address of "
-                        "an RDMA device, [::] or 0.0.0.0",
-                        target.host);
-    return listen_at(server, target.transport,
-                     (struct sockaddr *)&addrs.addr[0]);
-}
-
-uint16_t
-vc_server_port(const struct vc_server *server)
-{
-    struct vc_server *s = (struct vc_server *)server; /* for its lock */
-    uint16_t port;
-
-    pthread_mutex_lock(&s->lock);
-    port = s->port;
-    pthread_mutex_unlock(&s->lock);
-    return port;
-}
+/* --- services ---------------------------------------------------------- */
 
 static bool
 limits_calls(const struct vc_service *service)
@@ -315,11 +242,15 @@ vc_server_new(struct vc_runtime *runtime,
 {
     struct vc_server_opts opts;
     struct vc__redirect redirect;
+    struct vc__choice choice;
     enum vc_status status = vc__server_opts_take(&opts, user_opts);
     struct vc_server *s;
 
     if (status == VC_OK)
         status = vc__redirect_init(&redirect, &opts);
+    if (status == VC_OK)
+        status = vc__choice_make(&choice, "transports", opts.transports,
+                                 vc__choice_allowed());
     if (status != VC_OK)
         return status;
     s = calloc(1, sizeof *s);
@@ -348,6 +279,7 @@ vc_server_new(struct vc_runtime *runtime,
     vc__waiter_init(&s->unused);
     s->services.adaptive_limit = opts.adaptive_limit;
     s->ear_opts.mode = opts.shm_mode;
+    s->choice = choice;
     if (opts.shm_group != NULL)
         s->ear_opts.group = strdup(opts.shm_group);
     if ((opts.shm_group != NULL && s->ear_opts.group == NULL) ||
@@ -360,39 +292,6 @@ vc_server_new(struct vc_runtime *runtime,
 }
 
 /* --- death ------------------------------------------------------------- */
-
-/* Ends listening, on engine 0. */
-struct deafen {
-    struct vc__task task;
-    struct vc__waiter waiter;
-    struct vc_server *server;
-};
-
-static void
-deafen_run(struct vc__task *task)
-{
-    struct deafen *d = caa_container_of(task, struct deafen, task);
-
-    while (d->server->listening != NULL) {
-        struct vc__listening *l = d->server->listening;
-
-        d->server->listening = l->next;
-        vc__listener_close(&l->listener);
-        free(l);
-    }
-    vc__waiter_done(&d->waiter);
-}
-
-static void
-server_deafen(struct vc_server *server)
-{
-    struct vc__engine *engine = &server->runtime->progress[0].engine;
-    struct deafen d = {.task.run = deafen_run, .server = server};
-
-    vc__waiter_init(&d.waiter);
-    vc__engine_post(engine, &d.task);
-    vc__engine_wait(engine, &d.waiter, VC__FOREVER);
-}
 
 void
 vc__server_part_check(struct vc__server_part *part)
@@ -431,7 +330,7 @@ vc_server_close(struct vc_server *server)
     if (server == NULL)
         return;
     atomic_store(&server->draining, true);
-    server_deafen(server);
+    vc__server_deafen(server);
     for (unsigned i = 0; i < server->runtime->n; i++) {
         struct vc__server_part *part = &server->parts[i];
         struct vc__waiter waiter;

@@ -9,6 +9,7 @@
 #include <verbcall/server.h>
 
 #include "cm/connect/admission.h"
+#include "cm/connect/choice.h"
 #include "cm/link/listener.h"
 #include "rpc/runtime.h"
 #include "rpc/server/overload.h"
@@ -76,14 +77,21 @@ struct vc_server {
     struct vc__admission admission; /* requests come to engine 0 only */
     atomic_bool draining;
     struct vc__ear_opts ear_opts;       /* its group is ours to free */
+    struct vc__choice choice;           /* of vc:// */
     bool has_alternative;               /* before draining is set */
     struct vc__redirect_to alternative; /* for those who connect then */
     unsigned turn;                 /* part of the next link; engine 0 only */
     struct vc__server_part *parts; /* one an engine */
 
     pthread_mutex_t lock;
-    struct vc__listening *listening; /* lock */
-    uint16_t port;                   /* lock; of the last address */
+    struct vc__listening *listening;             /* lock */
+    uint16_t port;                               /* lock; of the last address */
+    struct vc__error missed[VC__TRANSPORTS_MAX]; /* lock; as in `choice` */
+
+    /* The socket of this host that vc:// is found at: written before has_local
+     * is set. */
+    atomic_bool local_begun, has_local;
+    struct vc__local local;
 
     /* Threads of the program inside of vc_call_end(), and the owner: none may
      * be left when it is freed. `unused` is done by the last. */

@@ -138,6 +138,8 @@ accept_fill(const struct vc_server *server, const struct vc__hello *hello,
     a->keepalive_ms = server->keepalive_ms;
     memcpy(a->instance, server->runtime->instance, sizeof a->instance);
     memcpy(a->text, server->name, sizeof a->text);
+    if (atomic_load(&server->has_local))
+        a->local = server->local;
 }
 
 static struct vc__server_link *
@@ -158,6 +160,7 @@ server_link_new(struct vc__server_part *part, struct vc__server_peer *peer,
     vc__link_keepalive_set(&sl->link, part->server->keepalive_ms);
     accept_fill(part->server, hello, &sl->link.accept);
     sl->link.accept.pool_token = peer->token;
+    sl->link.has_local = atomic_load(&part->server->has_local);
     vc__server_peer_join(peer);
     return sl;
 }

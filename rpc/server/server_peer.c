@@ -51,7 +51,7 @@ vc__server_peer_find(struct vc__server_part *part,
 static uint32_t
 features_for(const struct vc__hello *hello)
 {
-    return vc__features_of(vc__features_choose(hello->features));
+    return vc__features_of(vc__features_choose(hello->features, 0));
 }
 
 bool

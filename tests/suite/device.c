@@ -170,6 +170,15 @@ device_second_remove(void)
     removal_start("rxe1");
 }
 
+void
+device_second_renew(void)
+{
+    deleter_join();
+    assert_int_equal(0, command("rdma link add rxe1 type rxe netdev v2 &&"
+                                "chmod 666 /dev/infiniband/*"));
+    await_active("rxe1");
+}
+
 /* The device goes with its interface. */
 void
 device_second_end(void)

@@ -29,10 +29,11 @@ void device_restore(void);
 
 /* A further device, rxe1 at DEVICE_SECOND, which is there when make returns
  * and not listed any more when remove does. The latter goes on as that of the
- * first does. end leaves nothing of it; for teardowns. */
+ * first does; renew makes another, once nobody has it open. end leaves nothing of it; for teardowns. */
 #define DEVICE_SECOND "10.9.2.1"
 void device_second_make(void);
 void device_second_remove(void);
+void device_second_renew(void);
 void device_second_end(void);
 
 #endif

@@ -473,20 +473,23 @@ static void
 a_channel_reconnects_after_its_server_came_back(void **state)
 {
     struct fixture f;
+    uint64_t before;
     uint16_t port;
 
     (void)state;
     fixture_start(&f, 1, NULL, NULL);
     port = f.port;
     assert_status(VC_OK, fixture_echo(f.channel, 10, 1));
-    assert_int_equal(1, links_made(f.runtime));
+    before = links_made(f.runtime);
     fixture_stop_server(&f);
 
     assert_status(VC_UNAVAILABLE, fixture_echo(f.channel, 10, 2));
 
     fixture_start_server_at(&f, port, 1, NULL);
     assert_status(VC_OK, fixture_echo(f.channel, 10, 3));
-    assert_int_equal(2, links_made(f.runtime));
+    /* At vc:// the first call has seen a link to shared memory, too. */
+    assert_in_range(links_made(f.runtime), before + 1, before + 2);
+    assert_in_range(before, 1, 2);
     fixture_stop(&f);
 }
 

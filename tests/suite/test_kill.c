@@ -9,8 +9,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <verbcall/counters.h>
+#include <verbcall/runtime.h>
+
 #include "tests/suite/callers.h"
 #include "tests/suite/pace.h"
+
+#define LOSS_MS 10000
 
 /* --- servers ----------------------------------------------------------- */
 
@@ -67,6 +72,24 @@ client_open(struct fixture *f, const struct server *s)
     opts.keepalive_ms = VC_KEEPALIVE_OFF;
     fixture_target(s->port, f->target);
     fixture_start_client(f, &opts);
+}
+
+static uint64_t
+links_up(const struct fixture *f)
+{
+    struct vc_counters c = VC_COUNTERS_INIT;
+
+    vc_runtime_counters(f->runtime, &c);
+    return c.links_up;
+}
+
+/* Else a call may go out before its end was heard of, and nobody would know
+ * what became of it. */
+static void
+loss_await(const struct fixture *f)
+{
+    while (links_up(f) > 0)
+        assert_status(VC_OK, vc_runtime_poll(f->runtime, LOSS_MS));
 }
 
 /* The server is dead and nobody listens in its place. */
@@ -371,8 +394,10 @@ a_channel_serves_again_when_its_server_is_back(unsigned round)
     c.channel = f.channel;
     assert_status(VC_OK, caller_call(&c));
     server_kill(&s);
-    if (round == 1) /* the loss is met while nobody is there */
+    if (round == 1) { /* the loss is met while nobody is there */
+        loss_await(&f);
         assert_nobody_there(&f);
+    }
     fixture_tell(&fixture_board->words[0]);
     fixture_await(&fixture_board->words[1], 1);
 

@@ -30,14 +30,19 @@
 static const struct vc__dial_offer most = {
     .features = SAID | 5, .credits = 32, .log2_eager = 14, .log2_message = 22};
 
-/* 10.0.0.1 and so on, port 7. */
-static inline struct vc__addrs
-addrs_make(unsigned n)
+struct places {
+    unsigned n;
+    struct vc__place to[VC__TARGET_ADDRS];
+};
+
+/* 10.0.0.1 and so on, port 7, by no transport that matters. */
+static inline struct places
+places_make(unsigned n)
 {
-    struct vc__addrs a = {.n = n};
+    struct places a = {.n = n};
 
     for (unsigned i = 0; i < n; i++) {
-        struct sockaddr_in *in = (struct sockaddr_in *)&a.addr[i];
+        struct sockaddr_in *in = (struct sockaddr_in *)&a.to[i].addr;
 
         in->sin_family = AF_INET;
         in->sin_port = htons(7);
@@ -49,9 +54,12 @@ addrs_make(unsigned n)
 static inline void
 begin_until(struct vc__dial *d, unsigned n, uint64_t seed, uint64_t due)
 {
-    struct vc__addrs addrs = addrs_make(n);
-    struct vc__dial_opts opts = {
-        .addrs = &addrs, .due = due, .seed = seed, .offer = most};
+    struct places places = places_make(n);
+    struct vc__dial_opts opts = {.places = places.to,
+                                 .n_places = n,
+                                 .due = due,
+                                 .seed = seed,
+                                 .offer = most};
 
     vc__dial_begin(d, &opts);
 }
@@ -66,7 +74,7 @@ begin(struct vc__dial *d, unsigned n, uint64_t seed)
 static inline unsigned
 host_of(const struct vc__dial_way *w)
 {
-    const struct sockaddr_in *in = (const struct sockaddr_in *)&w->addr;
+    const struct sockaddr_in *in = (const struct sockaddr_in *)&w->to.addr;
 
     return ntohl(in->sin_addr.s_addr) & 0xff;
 }

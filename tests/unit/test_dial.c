@@ -110,19 +110,22 @@ no_try_begins_when_the_time_is_over(void **state)
 static void
 addresses_of_another_family_than_the_bound_one_are_left_out(void **state)
 {
-    struct vc__addrs addrs = addrs_make(2);
-    struct vc__dial_opts opts = {
-        .addrs = &addrs, .due = DUE, .family = AF_INET, .offer = most};
+    struct places places = places_make(2);
+    struct vc__dial_opts opts = {.places = places.to,
+                                 .n_places = 2,
+                                 .due = DUE,
+                                 .family = AF_INET,
+                                 .offer = most};
     struct vc__dial d;
 
     (void)state;
-    addrs.addr[0].ss_family = AF_INET6;
+    places.to[0].addr.ss_family = AF_INET6;
     vc__dial_begin(&d, &opts);
     expect_try(&d, T0, 2);
     expect_nothing(&d, T0);
 
     opts.family = AF_INET6;
-    addrs.addr[0].ss_family = AF_INET;
+    places.to[0].addr.ss_family = AF_INET;
     vc__dial_begin(&d, &opts);
     expect_fail(&d, T0, "bind_address");
 }

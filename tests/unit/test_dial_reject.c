@@ -149,9 +149,10 @@ static void
 a_redirect_keeps_family_port_address_and_scope(void **state)
 {
     struct vc__reject r = {.reason = VC__REJECT_MOVED, .n_addrs = 1};
-    struct vc__addrs addrs = {.n = 1};
-    struct sockaddr_in6 *own = (struct sockaddr_in6 *)&addrs.addr[0];
-    struct vc__dial_opts opts = {.addrs = &addrs, .due = DUE, .offer = most};
+    struct places places = {.n = 1};
+    struct sockaddr_in6 *own = (struct sockaddr_in6 *)&places.to[0].addr;
+    struct vc__dial_opts opts = {
+        .places = places.to, .n_places = 1, .due = DUE, .offer = most};
     const struct sockaddr_in6 *to;
     struct vc__dial_step step;
     struct vc__dial d;
@@ -169,7 +170,7 @@ a_redirect_keeps_family_port_address_and_scope(void **state)
     reject(&d, step.which, T0, VC_UNAVAILABLE, "moved", &r);
     assert_int_equal(VC__DIAL_TRY, vc__dial_next(&d, T0, &step));
 
-    to = (const struct sockaddr_in6 *)&step.way->addr;
+    to = (const struct sockaddr_in6 *)&step.way->to.addr;
     assert_int_equal(AF_INET6, to->sin6_family);
     assert_int_equal(7471, ntohs(to->sin6_port));
     assert_int_equal(3, to->sin6_scope_id);
@@ -200,7 +201,41 @@ a_redirect_to_ipv4_is_its_family_port_and_address_only(void **state)
     assert_int_equal(VC__DIAL_TRY, vc__dial_next(&d, T0, &step));
     fail_silent(&d, step.which, T0, "down");
     assert_int_equal(VC__DIAL_TRY, vc__dial_next(&d, T0, &step));
-    assert_memory_equal(&wanted, &step.way->addr, sizeof wanted);
+    assert_memory_equal(&wanted, &step.way->to.addr, sizeof wanted);
+}
+
+/* By what told it, or by each transport that the target may be reached by. */
+static void
+a_redirect_leads_by_every_carrier(void **state)
+{
+    static const struct vc__transport one, other;
+    static const struct vc__transport *const both[] = {&one, &other};
+    struct vc__reject r = {.reason = VC__REJECT_MOVED, .n_addrs = 1};
+    struct places places = places_make(1);
+    struct vc__dial_opts opts = {
+        .places = places.to, .n_places = 1, .due = DUE, .offer = most};
+    struct vc__dial_step step;
+    struct vc__dial d;
+
+    (void)state;
+    r.addrs[0] = (struct vc__reject_addr){
+        .family = 4, .port = 7471, .addr = {10, 9, 0, 1}};
+    places.to[0].transport = &other;
+    vc__dial_begin(&d, &opts);
+    reject(&d, expect_try(&d, T0, 1), T0, VC_UNAVAILABLE, "moved", &r);
+    assert_int_equal(VC__DIAL_TRY, vc__dial_next(&d, T0, &step));
+    assert_ptr_equal(&other, step.way->to.transport);
+    expect_nothing(&d, T0);
+
+    opts.carriers = both;
+    opts.n_carriers = 2;
+    vc__dial_begin(&d, &opts);
+    reject(&d, expect_try(&d, T0, 1), T0, VC_UNAVAILABLE, "moved", &r);
+    assert_int_equal(VC__DIAL_TRY, vc__dial_next(&d, T0, &step));
+    assert_ptr_equal(&one, step.way->to.transport);
+    expect_wait(&d, T0, T0 + HEAD);
+    assert_int_equal(VC__DIAL_TRY, vc__dial_next(&d, T0 + HEAD, &step));
+    assert_ptr_equal(&other, step.way->to.transport);
 }
 
 /* A name leads those of its process only, and an address nobody of them. */
@@ -208,8 +243,9 @@ static void
 a_redirect_to_a_name_is_for_who_came_by_a_name(void **state)
 {
     struct vc__reject r = {.reason = VC__REJECT_MOVED, .n_addrs = 2};
-    struct vc__addrs addrs = {.n = 1};
-    struct vc__dial_opts opts = {.addrs = &addrs, .due = DUE, .offer = most};
+    struct places places = {.n = 1};
+    struct vc__dial_opts opts = {
+        .places = places.to, .n_places = 1, .due = DUE, .offer = most};
     struct sockaddr_storage wanted;
     struct vc__dial_step step;
     struct vc__dial d;
@@ -220,20 +256,20 @@ a_redirect_to_a_name_is_for_who_came_by_a_name(void **state)
     r.addrs[1] = (struct vc__reject_addr){.family = VC__REJECT_NAME,
                                           .weight = 1,
                                           .addr = {1, 2, 3, 4, 5, 6, 7, 8}};
-    vc__addr_name(&addrs.addr[0], "first");
+    vc__addr_name(&places.to[0].addr, "first");
     vc__dial_begin(&d, &opts);
     assert_int_equal(VC__DIAL_TRY, vc__dial_next(&d, T0, &step));
     reject(&d, step.which, T0, VC_UNAVAILABLE, "moved", &r);
     assert_int_equal(VC__DIAL_TRY, vc__dial_next(&d, T0, &step));
     vc__addr_of_key(&wanted, r.addrs[1].addr);
-    assert_memory_equal(&wanted, &step.way->addr, sizeof wanted);
+    assert_memory_equal(&wanted, &step.way->to.addr, sizeof wanted);
     fail_silent(&d, step.which, T0, "down");
     assert_int_equal(VC__DIAL_FAIL, vc__dial_next(&d, T0, &step));
 
     begin(&d, 1, 1);
     reject(&d, expect_try(&d, T0, 1), T0, VC_UNAVAILABLE, "moved", &r);
     assert_int_equal(VC__DIAL_TRY, vc__dial_next(&d, T0, &step));
-    assert_int_equal(AF_INET, step.way->addr.ss_family);
+    assert_int_equal(AF_INET, step.way->to.addr.ss_family);
     fail_silent(&d, step.which, T0, "down");
     assert_int_equal(VC__DIAL_FAIL, vc__dial_next(&d, T0, &step));
 }
@@ -257,13 +293,24 @@ static void
 the_most_addresses_that_there_can_be_are_all_tried(void **state)
 {
     uint8_t hosts[] = {101, 102, 103}, weights[] = {1, 1, 1};
+    static const struct vc__transport one, other;
+    static const struct vc__transport *const both[] = {&one, &other};
     const struct vc__reject r = moved_to(3, hosts, weights);
+    struct vc__place places[VC__DIAL_CARRIERS * VC__DIAL_TOLD_MAX];
+    struct vc__dial_opts opts = {.places = places,
+                                 .n_places = sizeof places / sizeof *places,
+                                 .carriers = both,
+                                 .n_carriers = 2,
+                                 .due = DUE,
+                                 .offer = most};
     struct vc__dial_step step;
     unsigned tries = 0;
     struct vc__dial d;
 
     (void)state;
-    begin(&d, VC__TARGET_ADDRS, 1);
+    for (unsigned i = 0; i < opts.n_places; i++)
+        places[i] = places_make(1).to[0];
+    vc__dial_begin(&d, &opts);
     while (vc__dial_next(&d, T0, &step) == VC__DIAL_TRY) {
         tries++;
         reject(&d, step.which, T0, VC_UNAVAILABLE, "moved", &r);
@@ -552,6 +599,7 @@ main(void)
         cmocka_unit_test(
             a_redirect_to_ipv4_is_its_family_port_and_address_only),
         cmocka_unit_test(a_redirect_to_a_name_is_for_who_came_by_a_name),
+        cmocka_unit_test(a_redirect_leads_by_every_carrier),
         cmocka_unit_test(redirects_that_lead_in_a_circle_end_with_the_third),
         cmocka_unit_test(the_most_addresses_that_there_can_be_are_all_tried),
         cmocka_unit_test(weights_are_shares_of_the_clients),

@@ -19,20 +19,20 @@ static void
 ends_from_before_have_the_first(void **state)
 {
     (void)state;
-    assert_int_equal(0, vc__features_choose(0));
+    assert_int_equal(0, vc__features_choose(0, 0));
     assert_int_equal(ALL, vc__features_of(0));
     /* Without the bit that says so, others mean nothing. */
-    assert_int_equal(0, vc__features_choose(VC__FEATURE_LONG));
+    assert_int_equal(0, vc__features_choose(VC__FEATURE_LONG, 0));
 }
 
 static void
 what_both_have_is_chosen(void **state)
 {
     (void)state;
-    assert_int_equal(SAID | ALL, vc__features_choose(VC__FEATURES_OURS));
-    assert_int_equal(SAID | ALL, vc__features_choose(UINT32_MAX));
+    assert_int_equal(SAID | ALL, vc__features_choose(VC__FEATURES_OURS, 0));
+    assert_int_equal(SAID | ALL, vc__features_choose(UINT32_MAX, 0));
     for (uint32_t offered = 0; offered <= ALL; offered++) {
-        uint32_t chosen = vc__features_choose(SAID | offered);
+        uint32_t chosen = vc__features_choose(SAID | offered, 0);
 
         assert_int_equal(SAID | offered, chosen);
         assert_int_equal(offered, vc__features_of(chosen));

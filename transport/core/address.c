@@ -36,6 +36,10 @@ name_text(const struct sockaddr *addr, char text[VC__ADDR_TEXT])
         ((const struct sockaddr_un *)(const void *)addr)->sun_path;
     uint64_t key;
 
+    if (strncmp(name, "@!", 2) == 0) {
+        snprintf(text, VC__ADDR_TEXT, "shm of this host");
+        return text;
+    }
     if (name[0] == '/' || name[0] == '@') {
         snprintf(text, VC__ADDR_TEXT,
                  name[0] == '/' ? "shm://%.107s" : "shm:%.107s",
@@ -103,6 +107,32 @@ vc__addr_local_of_key(struct sockaddr_storage *out,
 
     snprintf(name, sizeof name, "@#%016" PRIx64, vc__get64(key));
     vc__addr_local(out, name);
+}
+
+void
+vc__addr_drawn(struct sockaddr_storage *out, const uint8_t name[VC__ADDR_DRAWN],
+               uint32_t uid)
+{
+    char text[VC__ADDR_LOCAL];
+    size_t n = 2;
+
+    memcpy(text, "@!", 2);
+    for (unsigned i = 0; i < VC__ADDR_DRAWN; i++, n += 2)
+        snprintf(text + n, sizeof text - n, "%02x", name[i]);
+    snprintf(text + n, sizeof text - n, ".%" PRIu32, uid);
+    vc__addr_local(out, text);
+}
+
+bool
+vc__addr_is_drawn(const struct sockaddr_storage *addr, uint32_t *uid)
+{
+    const struct sockaddr_un *un = (const struct sockaddr_un *)addr;
+
+    if (addr->ss_family != AF_UNIX || strncmp(un->sun_path, "@!", 2) != 0)
+        return false;
+    *uid =
+        (uint32_t)strtoul(un->sun_path + 2 + 2 * VC__ADDR_DRAWN + 1, NULL, 10);
+    return true;
 }
 
 void

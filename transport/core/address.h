@@ -33,6 +33,14 @@ void vc__addr_local(struct sockaddr_storage *out, const char *name);
 void vc__addr_local_of_key(struct sockaddr_storage *out,
                            const uint8_t key[VC__ADDR_KEY]);
 
+/* Of a socket of this host that nobody can guess: "@!" and its name in
+ * hexadecimal digits, then '.' and the user who must have made it. */
+#define VC__ADDR_DRAWN 16
+void vc__addr_drawn(struct sockaddr_storage *out,
+                    const uint8_t name[VC__ADDR_DRAWN], uint32_t uid);
+/* Is it of these? Then *uid is its user. */
+bool vc__addr_is_drawn(const struct sockaddr_storage *addr, uint32_t *uid);
+
 /* Of a name, of less than VC__ADDR_NAME bytes; and of a key. */
 #define VC__ADDR_NAME 64
 void vc__addr_name(struct sockaddr_storage *out, const char *name);

@@ -273,6 +273,7 @@ wire_release(struct vc__wire *w, uint32_t n)
 
 const struct vc__transport vc__inproc = {
     .scheme = "inproc",
+    .made = VC__COUNT_links_made_inproc,
     .named = true,
     .hello_max = 256,
     .accept_max = 256,

@@ -463,6 +463,19 @@ queues_free(struct vc__device *d)
     free(d);
 }
 
+/* librdmacm keeps devices open that were removed until it next compares its
+ * list with the system's, and `rdma link delete` waits for that. (It does not
+ * while there is no other device: then it keeps them until the process ends;
+ * sync_devices_list() of rdma-core 44.) */
+static void
+let_go(void)
+{
+    struct ibv_context **list = rdma_get_devices(NULL);
+
+    if (list != NULL)
+        rdma_free_devices(list);
+}
+
 static void
 device_bury(struct vc__task *task)
 {
@@ -471,6 +484,7 @@ device_bury(struct vc__task *task)
     /* run_all() of the engine has taken it out of its list. */
     CDS_INIT_LIST_HEAD(&task->node);
     vc__device_free(d);
+    let_go();
 }
 
 enum vc_status

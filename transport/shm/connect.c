@@ -73,13 +73,16 @@ on_connected(struct vc__task *task)
 
 static void on_again(struct vc__timer *timer);
 
-/* Anybody may take a name that is free, but nobody a path of another's folder. */
+/* Anybody may take a name that is free, but nobody a path of another's folder;
+ * of one that was drawn an accept has said whose it is. */
 static bool
 is_trusted(const struct vc__shm_wire *s)
 {
     const struct sockaddr_un *un = (const struct sockaddr_un *)&s->wire.peer;
-    uint32_t pid, uid;
+    uint32_t pid, uid, its;
 
+    if (vc__addr_is_drawn(&s->wire.peer, &its))
+        return vc__shm_peer(s->source.fd, &pid, &uid) && uid == its;
     return un->sun_path[0] != '@' || (vc__shm_peer(s->source.fd, &pid, &uid) &&
                                       (uid == 0 || uid == geteuid()));
 }

@@ -34,7 +34,10 @@ vc__shm_sockaddr(const struct sockaddr_storage *addr, struct sockaddr_un *out)
     memset(out, 0, sizeof *out);
     out->sun_family = AF_UNIX;
     vc__addr_key(addr, key);
-    if (name[0] == '@')
+    if (strncmp(name, "@!", 2) == 0)
+        n = 1 + snprintf(out->sun_path + 1, sizeof out->sun_path - 1,
+                         "verbcall/%.*s", 1 + 2 * VC__ADDR_DRAWN, name + 1);
+    else if (name[0] == '@')
         n = 1 + snprintf(out->sun_path + 1, sizeof out->sun_path - 1,
                          "verbcall/%016" PRIx64, vc__get64(key));
     else
@@ -69,12 +72,14 @@ peer_name(struct sockaddr_storage *addr, const struct vc__shm_offer *offer)
 }
 
 /* Files have their own permissions; a name has none, so this user's processes
- * and root's may connect, unless all may. */
+ * and root's may connect, unless all may. One that was drawn is told to those
+ * who are connected otherwise. */
 static bool
 is_welcome(const struct vc__ear *ear, uint32_t uid)
 {
-    return !ear->opts.is_name || (ear->opts.mode & MODE_ALL) == MODE_ALL ||
-           uid == geteuid() || uid == 0;
+    return !ear->opts.is_name || ear->opts.is_drawn ||
+           (ear->opts.mode & MODE_ALL) == MODE_ALL || uid == geteuid() ||
+           uid == 0;
 }
 
 static bool
@@ -200,12 +205,14 @@ listen_at(struct vc__socket_ear *e, int fd, const struct sockaddr *addr)
 {
     const struct sockaddr_storage *storage = (const void *)addr;
     struct sockaddr_un un;
+    uint32_t uid;
     socklen_t len = vc__shm_sockaddr(storage, &un);
     int err = bind_at(fd, &un, len);
 
     if (err != 0)
         return err;
     e->ear.opts.is_name = un.sun_path[0] == '\0';
+    e->ear.opts.is_drawn = vc__addr_is_drawn(storage, &uid);
     if (!e->ear.opts.is_name)
         err = file_set(&e->ear, un.sun_path);
     if (err == 0)

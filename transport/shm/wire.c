@@ -316,6 +316,7 @@ wire_fini(struct vc__wire *w)
 
 const struct vc__transport vc__shm = {
     .scheme = "shm",
+    .made = VC__COUNT_links_made_shm,
     .local = true,
     .hello_max = 56,
     .accept_max = 196,

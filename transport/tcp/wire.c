@@ -139,6 +139,7 @@ wire_describe(const struct vc__wire *w, char *out, size_t size)
 
 const struct vc__transport vc__tcp = {
     .scheme = "tcp",
+    .made = VC__COUNT_links_made_tcp,
     /* As over RDMA, so that each end says the same over both. */
     .hello_max = 56,
     .accept_max = 196,

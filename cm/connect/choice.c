@@ -1,0 +1,160 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See cm/connect/choice.h. */
+#include "cm/connect/choice.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "transport/core/error.h"
+
+#define ALLOWED "VERBCALL_TRANSPORTS"
+
+static const char *const all[] = {"shm", "rdma", "tcp"};
+#define N_ALL (sizeof all / sizeof *all)
+
+unsigned
+vc__choice_rank(const struct vc__choice *c,
+                const struct vc__transport *transport)
+{
+    unsigned i = 0;
+
+    while (i < c->n && c->best[i] != transport)
+        i++;
+    return i;
+}
+
+const char *
+vc__choice_allowed(void)
+{
+    const char *list = getenv(ALLOWED);
+
+    return list == NULL || list[0] == '\0' ? NULL : list;
+}
+
+static enum vc_status
+fail_list(const char *option, const char *list, const char *why)
+{
+    return vc__fail(VC_INVALID_ARGUMENT,
+                    "%s \"%.60s\": %s; write some of shm,rdma,tcp, the best "
+                    "first",
+                    option, list, why);
+}
+
+static bool
+is_of_all(const char *name, size_t len)
+{
+    for (unsigned i = 0; i < N_ALL; i++) {
+        if (strlen(all[i]) == len && memcmp(all[i], name, len) == 0)
+            return true;
+    }
+    return false;
+}
+
+static enum vc_status
+list_read(struct vc__choice *c, const char *option, const char *list)
+{
+    const char *name = list;
+
+    c->n = 0;
+    for (;;) {
+        size_t len = strcspn(name, ",");
+        const struct vc__transport *t = vc__transport_find(name, len);
+
+        if (!is_of_all(name, len))
+            return fail_list(option, list, "one of them is unknown");
+        if (t == NULL)
+            return fail_list(option, list,
+                             "this library was built without RDMA (configure "
+                             "--without-rdma)");
+        if (vc__choice_has(c, t))
+            return fail_list(option, list, "one of them is there twice");
+        c->best[c->n++] = t;
+        if (name[len] == '\0')
+            return VC_OK;
+        name += len + 1;
+    }
+}
+
+static void
+take_all(struct vc__choice *c)
+{
+    c->n = 0;
+    for (unsigned i = 0; i < N_ALL; i++) {
+        const struct vc__transport *t =
+            vc__transport_find(all[i], strlen(all[i]));
+
+        if (t != NULL)
+            c->best[c->n++] = t;
+    }
+}
+
+static void
+keep_common(struct vc__choice *c, const struct vc__choice *other)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < c->n; i++) {
+        if (vc__choice_has(other, c->best[i]))
+            c->best[n++] = c->best[i];
+    }
+    c->n = n;
+}
+
+enum vc_status
+vc__choice_make(struct vc__choice *c, const char *option, const char *list,
+                const char *allowed)
+{
+    struct vc__choice other;
+    enum vc_status status = VC_OK;
+
+    take_all(c);
+    if (list != NULL)
+        status = list_read(c, option, list);
+    if (status != VC_OK || allowed == NULL)
+        return status;
+    status = list_read(&other, ALLOWED, allowed);
+    if (status == VC_OK && list == NULL)
+        *c = other;
+    else if (status == VC_OK)
+        keep_common(c, &other);
+    if (status == VC_OK && c->n == 0)
+        return vc__fail(VC_FAILED_PRECONDITION,
+                        "%s \"%.40s\" and " ALLOWED " \"%.40s\" of the "
+                        "environment have no transport in common",
+                        option, list, allowed);
+    return status;
+}
+
+static bool
+has_local(const struct vc__choice *c)
+{
+    bool has = false;
+
+    for (unsigned i = 0; i < c->n; i++)
+        has |= c->best[i]->local;
+    return has;
+}
+
+enum vc_status
+vc__choice_require(struct vc__choice *c, const struct vc__choice *require)
+{
+    struct vc__choice both = *c;
+
+    if (require->n > 0) {
+        keep_common(&both, require);
+        if (both.n == 0)
+            return vc__fail(VC_INVALID_ARGUMENT,
+                            "require: none of these is among the transports "
+                            "that may be used");
+        /* Where shm may carry calls the others are to find it. */
+        if (!has_local(&both))
+            *c = both;
+    }
+    if (c->n == 1 && c->best[0]->local)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "transports: shm needs rdma or tcp to find the server "
+                        "of vc://HOST:PORT; shm:NAME needs neither");
+    return VC_OK;
+}

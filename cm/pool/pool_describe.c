@@ -1,0 +1,89 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A pool in words: its links, and why they are by no better transport. */
+#include "cm/pool/pool.h"
+#include "transport/core/words.h"
+
+void
+vc__pool_missed(struct vc__pool *p, const struct vc__transport *transport,
+                const struct vc__error *error)
+{
+    unsigned i = vc__choice_rank(&p->opts.choice, transport);
+
+    if (p->missed == NULL || i == p->opts.choice.n)
+        return;
+    pthread_mutex_lock(&p->lock);
+    if (error != NULL)
+        p->missed[i] = *error;
+    else
+        p->missed[i].status = VC_OK;
+    pthread_mutex_unlock(&p->lock);
+}
+
+/* Under the lock: what is written of a wire does not change while it is up. */
+static void
+add_link(struct vc__words *w, const struct vc__pool_link *pl)
+{
+    char peer[VC__ADDR_TEXT];
+
+    vc__words_add(
+        w, "%s to %s: %u calls under way%s\n", pl->link.wire->transport->scheme,
+        vc__addr_text((const struct sockaddr *)&pl->link.wire->peer, peer),
+        pl->n_busy,
+        pl->scout     ? ", and may carry none"
+        : pl->leaving ? ", and is to be closed"
+                      : "");
+}
+
+static void
+add_links(struct vc__words *w, const struct vc__pool *p, unsigned *rank)
+{
+    const struct vc__pool_link *pl;
+
+    if (p->peer != NULL) {
+        cds_list_for_each_entry (pl, &p->peer->links, node) {
+            unsigned its =
+                vc__choice_rank(&p->opts.choice, pl->link.wire->transport);
+
+            add_link(w, pl);
+            if (its < *rank)
+                *rank = its;
+        }
+    }
+    if (w->len > 0)
+        return;
+    if (p->attempting)
+        vc__words_add(w, "no connection yet: one is being made\n");
+    else
+        vc__words_add(w, "no connection: %s\n",
+                      p->failure.status != VC_OK ? p->failure.text
+                                                 : "none was needed so far");
+}
+
+static const char *
+why_missed(const struct vc__pool *p, unsigned i)
+{
+    if (p->missed[i].status != VC_OK)
+        return p->missed[i].text;
+    if (p->opts.choice.best[i]->local && p->peer != NULL && !p->peer->has_local)
+        return "the server tells of no socket for its own host, as one does "
+               "that listens at vc://";
+    return "it was not tried yet";
+}
+
+size_t
+vc__pool_describe(struct vc__pool *p, char *text, size_t size)
+{
+    struct vc__words w;
+    unsigned rank = p->opts.choice.n;
+
+    vc__words_begin(&w, text, size);
+    pthread_mutex_lock(&p->lock);
+    add_links(&w, p, &rank);
+    for (unsigned i = 0; p->missed != NULL && i < rank; i++)
+        vc__words_add(&w, "not %s: %s\n", p->opts.choice.best[i]->scheme,
+                      why_missed(p, i));
+    pthread_mutex_unlock(&p->lock);
+    return w.len;
+}

@@ -1,0 +1,330 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The best transport that leads to a peer of vc://HOST:PORT. The first link is
+ * whichever came up first: RDMA, or TCP. Behind it
+ *
+ * - shared memory is tried at once, where its accept told of a socket, which
+ *   this end reaches only on the same host;
+ * - what is better than the links that there are is tried again while calls
+ *   are made: after SETTLE_US, and then every other SETTLE_US.
+ *
+ * When a better link is up, the lesser ones are closed, and calls that were
+ * under way there go on by it as after a lost link. One that carries a stream
+ * stays until the stream has ended. A link by a transport that may carry no
+ * calls (vc__pool_opts.require) only shows where the peer is; when no other
+ * comes up behind it, calls end with the reason. The holder of the engine. */
+#include "cm/pool/pool.h"
+
+#define SETTLE_US UINT64_C(3000000)
+
+static struct vc__pool *
+pool_of_dialer(struct vc__dialer *d)
+{
+    return caa_container_of(d, struct vc__pool, upgrade.dialer);
+}
+
+static unsigned
+rank_of(const struct vc__pool *p, const struct vc__pool_link *pl)
+{
+    return vc__choice_rank(&p->opts.choice, pl->link.wire->transport);
+}
+
+bool
+vc__upgrade_suits(const struct vc__pool *p,
+                  const struct vc__transport *transport)
+{
+    return p->opts.require.n == 0 ||
+           vc__choice_has(&p->opts.require, transport);
+}
+
+/* The best link that may carry calls; NULL when there is none. Under the lock,
+ * as the links of a peer are. */
+static struct vc__pool_link *
+best_link(const struct vc__pool *p)
+{
+    struct vc__pool_link *pl, *best = NULL;
+
+    if (p->peer == NULL)
+        return NULL;
+    cds_list_for_each_entry (pl, &p->peer->links, node) {
+        if (!pl->scout && (best == NULL || rank_of(p, pl) < rank_of(p, best)))
+            best = pl;
+    }
+    return best;
+}
+
+/* Transports below this rank are better than what there is. */
+static unsigned
+best_rank(struct vc__pool *p)
+{
+    const struct vc__pool_link *best;
+    unsigned rank;
+
+    pthread_mutex_lock(&p->lock);
+    best = best_link(p);
+    rank = best != NULL ? rank_of(p, best) : p->opts.choice.n;
+    pthread_mutex_unlock(&p->lock);
+    return rank;
+}
+
+/* --- lesser links -------------------------------------------------------- */
+
+static bool
+carries_stream(const struct vc__pool_link *pl)
+{
+    const struct vc__session *s;
+
+    cds_list_for_each_entry (s, &pl->sessions, node) {
+        if (vc__session_has_stream(s))
+            return true;
+    }
+    return false;
+}
+
+/* One that is to be closed now. No call begins on any of them any more. */
+static struct vc__link *
+lesser_find(struct vc__pool *p, bool *streams)
+{
+    struct vc__pool_link *best, *pl, *lesser = NULL;
+
+    *streams = false;
+    pthread_mutex_lock(&p->lock);
+    best = best_link(p);
+    if (best != NULL) {
+        vc__peer_place(p->peer, &best->link);
+        cds_list_for_each_entry (pl, &p->peer->links, node) {
+            if (rank_of(p, pl) <= rank_of(p, best))
+                continue;
+            pl->leaving = true;
+            if (carries_stream(pl))
+                *streams = true;
+            else
+                lesser = pl;
+        }
+    }
+    pthread_mutex_unlock(&p->lock);
+    return lesser == NULL ? NULL : &lesser->link;
+}
+
+/* True: some are left, for their streams. */
+static bool
+lesser_close(struct vc__pool *p)
+{
+    struct vc__link *link;
+    bool streams;
+
+    while ((link = lesser_find(p, &streams)) != NULL)
+        vc__link_close(link, VC_UNAVAILABLE,
+                       "calls go on by a better transport");
+    return streams;
+}
+
+/* --- links that only showed the way --------------------------------------- */
+
+static struct vc__link *
+scout_find(struct vc__pool *p)
+{
+    struct vc__pool_link *pl;
+    struct vc__link *link = NULL;
+
+    pthread_mutex_lock(&p->lock);
+    if (p->peer != NULL) {
+        cds_list_for_each_entry (pl, &p->peer->links, node) {
+            if (pl->scout)
+                link = &pl->link;
+        }
+    }
+    pthread_mutex_unlock(&p->lock);
+    return link;
+}
+
+/* What was required cannot be had. */
+static void
+scouts_give_up(struct vc__pool *p, const char *why)
+{
+    struct vc__link *link = scout_find(p);
+
+    if (link != NULL)
+        vc__link_close(link, VC_FAILED_PRECONDITION,
+                       "the option require leaves out %s, which leads there, "
+                       "and %s does not: %.150s",
+                       link->wire->transport->scheme,
+                       p->opts.require.best[0]->scheme, why);
+}
+
+/* --- seeking ------------------------------------------------------------- */
+
+static void on_settled(struct vc__timer *timer);
+
+/* Without memory for a timer the links stay as they are. */
+static void
+settle(struct vc__pool *p)
+{
+    struct vc__upgrade *u = &p->upgrade;
+    uint64_t us = u->failed > 1 ? 2 * SETTLE_US : SETTLE_US;
+
+    vc__timer_start(&p->engine->timers, &u->timer,
+                    vc__timer_beat(vc__now() + us, SETTLE_US / 8), on_settled);
+}
+
+/* Where transports better than this rank lead. */
+static unsigned
+places_find(struct vc__pool *p, unsigned rank, bool at_once,
+            struct vc__place *places)
+{
+    unsigned n = 0;
+
+    pthread_mutex_lock(&p->lock);
+    for (unsigned i = 0; p->peer != NULL && i < rank; i++) {
+        struct vc__place *to = &places[n];
+
+        to->transport = p->opts.choice.best[i];
+        to->addr = p->peer->home;
+        if (to->transport->local && p->peer->has_local)
+            vc__addr_drawn(&to->addr, p->peer->local.name, p->peer->local.uid);
+        n += to->transport->local ? p->peer->has_local : !at_once;
+    }
+    pthread_mutex_unlock(&p->lock);
+    return n;
+}
+
+/* at_once: what was tried to make the first link is not tried again. */
+static void
+seek(struct vc__pool *p, bool at_once)
+{
+    struct vc__place places[VC__TRANSPORTS_MAX];
+    struct vc__dial_opts opts = {
+        .places = places,
+        .due = vc__after_ms(vc__now(), p->opts.connect_ms),
+        .seed = vc__now(),
+        .offer = vc__attempt_offer(p)};
+    unsigned rank = best_rank(p);
+
+    if (p->upgrade.dialer.active)
+        return;
+    opts.n_places = places_find(p, rank, at_once, places);
+    if (opts.n_places > 0)
+        vc__dialer_start(&p->upgrade.dialer, &opts);
+    else if (rank == p->opts.choice.n)
+        scouts_give_up(p, "the server tells of no socket for its own host, as "
+                          "one does that listens at vc://");
+    else if (rank > 0)
+        settle(p);
+}
+
+/* Has any call begun since it was last looked at, or is under way? */
+static bool
+is_used(struct vc__pool *p)
+{
+    struct vc__upgrade *u = &p->upgrade;
+    uint64_t began;
+    bool used;
+
+    pthread_mutex_lock(&p->lock);
+    began = atomic_load_explicit(&p->tally.value[VC__POOL_CALLS_STARTED],
+                                 memory_order_relaxed);
+    used = began != u->seen || (p->peer != NULL && vc__peer_is_busy(p->peer));
+    u->seen = began;
+    pthread_mutex_unlock(&p->lock);
+    return used;
+}
+
+static bool
+has_links(struct vc__pool *p)
+{
+    bool has;
+
+    pthread_mutex_lock(&p->lock);
+    has = p->peer != NULL && p->peer->n_links > 0;
+    pthread_mutex_unlock(&p->lock);
+    return has;
+}
+
+static void
+on_settled(struct vc__timer *timer)
+{
+    struct vc__pool *p =
+        caa_container_of(timer, struct vc__pool, upgrade.timer);
+    bool streams;
+
+    if (!has_links(p)) /* the next to join begins anew */
+        return;
+    streams = lesser_close(p);
+    if (is_used(p))
+        seek(p, false);
+    else if (streams || best_rank(p) > 0)
+        settle(p);
+    if (streams && !vc__timer_running(timer))
+        settle(p);
+}
+
+/* --- the dialer ----------------------------------------------------------- */
+
+static struct vc__try *
+on_link_new(struct vc__dialer *d, const struct vc__transport *transport,
+            uint32_t ms)
+{
+    struct vc__pool *p = pool_of_dialer(d);
+    struct vc__pool_link *pl = vc__pool_link_new(p, transport, ms);
+
+    if (pl == NULL)
+        return NULL;
+    vc__attempt_hello(p, &pl->link.hello);
+    return &pl->try;
+}
+
+static void
+on_missed(struct vc__dialer *d, const struct vc__transport *transport,
+          const struct vc__error *error)
+{
+    vc__pool_missed(pool_of_dialer(d), transport, error);
+}
+
+static void
+on_failed(struct vc__dialer *d, const struct vc__error *error)
+{
+    struct vc__pool *p = pool_of_dialer(d);
+
+    p->upgrade.failed++;
+    if (best_rank(p) == p->opts.choice.n)
+        scouts_give_up(p, error->text);
+    else
+        settle(p);
+}
+
+static const struct vc__dialer_ops dialer_ops = {
+    .link_new = on_link_new, .missed = on_missed, .failed = on_failed};
+
+void
+vc__upgrade_init(struct vc__pool *p)
+{
+    vc__dialer_init(&p->upgrade.dialer, p->engine, &dialer_ops,
+                    &p->opts.source);
+}
+
+void
+vc__upgrade_joined(struct vc__pool *p, struct vc__pool_link *pl)
+{
+    bool sought = pl->try.dialer == &p->upgrade.dialer;
+
+    if (p->opts.target.transport != NULL)
+        return;
+    vc__pool_missed(p, pl->link.wire->transport, NULL);
+    if (sought)
+        vc__pool_count_one(p, VC__POOL_UPGRADES);
+    p->upgrade.failed = 0;
+    if (lesser_close(p))
+        settle(p);
+    if (!sought)
+        seek(p, true);
+    else if (best_rank(p) > 0)
+        settle(p);
+}
+
+void
+vc__upgrade_cancel(struct vc__pool *p)
+{
+    vc__timer_stop(&p->engine->timers, &p->upgrade.timer);
+    vc__dialer_stop(&p->upgrade.dialer);
+}

@@ -1,0 +1,29 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Where a server listens. */
+#ifndef VC_RPC_SERVER_LISTEN_H
+#define VC_RPC_SERVER_LISTEN_H
+
+#include "cm/link/listener.h"
+#include "rpc/server/server.h"
+
+/* An address listened on, by one transport. */
+struct vc__listening {
+    struct vc__listener listener;
+    struct vc_server *server;
+    struct vc__listening *next;
+};
+
+/* Listens nowhere any more. Not from a handler. */
+void vc__server_deafen(struct vc_server *server);
+
+/* --- server.c: callbacks of the listeners ---------------------------------- */
+
+void vc__server_on_request(struct vc__listener *l,
+                           const struct vc__incoming *in,
+                           const struct vc__hello *hello);
+void vc__server_on_turned_away(struct vc__listener *l,
+                               enum vc__reject_reason reason);
+
+#endif

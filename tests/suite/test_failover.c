@@ -1,0 +1,239 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * vc:// with a real RDMA device that is taken away under load and given back:
+ * calls go on over TCP, none is lost and none runs twice, and come back to RDMA.
+ * The device is a second one, as librdmacm lets go of a process' only one not
+ * before it ends. This process only directs: both ends are in a child. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <verbcall/counters.h>
+#include <verbcall/runtime.h>
+
+#include "tests/suite/callers.h"
+#include "tests/suite/device.h"
+#include "tests/suite/fixture.h"
+#include "tests/suite/pace.h"
+
+#define CALLERS 4
+#define CALLS   1000000u
+#define PORT    17473
+#define BACK_MS 10000 /* until calls are over RDMA again */
+#define LOOK_US 10000
+#define TEXT    2048
+
+/* Words of the board. */
+enum {
+    OVER_RDMA, /* counted up each time that they are */
+    OVER_TCP,
+    REMOVED,
+    MADE,
+};
+
+static atomic_uint *
+word(unsigned which)
+{
+    return &fixture_board->words[which];
+}
+
+/* --- the server, which counts -------------------------------------------- */
+
+static atomic_uchar runs[CALLERS][CALLS];
+
+static enum vc_status
+echo(struct vc_call *call, const Suite__EchoRequest *request,
+     Suite__EchoReply *reply, void *arg)
+{
+    (void)call;
+    (void)arg;
+    atomic_fetch_add(&runs[request->tag / CALLS][request->tag % CALLS], 1);
+    reply->tag = request->tag;
+    return VC_OK;
+}
+
+static const struct suite_probe_methods methods = {.echo = echo};
+
+struct ends {
+    struct vc_runtime *there, *here;
+    struct vc_server *server;
+    struct vc_channel *channel;
+};
+
+static void
+ends_start(struct ends *e)
+{
+    struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+    char target[80];
+
+    snprintf(target, sizeof target, "vc://0.0.0.0:%d", PORT);
+    assert_status(VC_OK, vc_runtime_new(NULL, &e->there));
+    assert_status(VC_OK, vc_server_new(e->there, NULL, &e->server));
+    assert_status(VC_OK, suite_probe_add(e->server, &methods, NULL));
+    assert_status(VC_OK, vc_server_listen(e->server, target));
+    assert_status(VC_OK, vc_runtime_start(e->there, 1));
+
+    opts.transports = "rdma,tcp";
+    snprintf(target, sizeof target, "vc://" DEVICE_SECOND ":%d", PORT);
+    assert_status(VC_OK, vc_runtime_new(NULL, &e->here));
+    assert_status(VC_OK, vc_channel_open(e->here, target, &opts, &e->channel));
+}
+
+static void
+ends_stop(struct ends *e)
+{
+    vc_channel_close(e->channel);
+    vc_runtime_free(e->here);
+    vc_server_close(e->server);
+    vc_runtime_free(e->there);
+}
+
+/* --- load ------------------------------------------------------------------ */
+
+struct load {
+    struct vc_channel *channel;
+    unsigned number, calls;
+    uint64_t longest_ms;
+    pthread_t thread;
+};
+
+static atomic_bool enough;
+
+static void
+call_once(const struct load *l)
+{
+    Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+    Suite__EchoReply *reply;
+
+    request.tag = l->number * CALLS + l->calls;
+    assert_status(VC_OK, suite_probe_echo(l->channel, &request, NULL, &reply));
+    assert_int_equal(request.tag, reply->tag);
+    vc_reply_free(reply);
+}
+
+static void *
+load_run(void *arg)
+{
+    struct load *l = arg;
+
+    while (!atomic_load(&enough) && l->calls < CALLS) {
+        uint64_t began = fixture_ms();
+
+        call_once(l);
+        l->calls++;
+        if (fixture_ms() - began > l->longest_ms)
+            l->longest_ms = fixture_ms() - began;
+    }
+    return NULL;
+}
+
+static void
+loads_start(struct load loads[CALLERS], struct vc_channel *channel)
+{
+    for (unsigned i = 0; i < CALLERS; i++) {
+        loads[i].channel = channel;
+        loads[i].number = i;
+        assert_int_equal(
+            0, pthread_create(&loads[i].thread, NULL, load_run, &loads[i]));
+    }
+}
+
+static void
+loads_end(struct load loads[CALLERS])
+{
+    atomic_store(&enough, true);
+    for (unsigned i = 0; i < CALLERS; i++)
+        assert_int_equal(0, pthread_join(loads[i].thread, NULL));
+    for (unsigned i = 0; i < CALLERS; i++) {
+        printf("# caller %u: %u calls, the longest took %u ms\n", i,
+               loads[i].calls, (unsigned)loads[i].longest_ms);
+        assert_in_range(loads[i].calls, 1, CALLS);
+        for (unsigned c = 0; c < loads[i].calls; c++)
+            assert_int_equal(1, atomic_load(&runs[i][c]));
+    }
+}
+
+/* --- a device that goes and comes ---------------------------------------- */
+
+/* Returns how long it took. */
+static uint64_t
+await_over(const struct vc_channel *channel, const char *what)
+{
+    uint64_t began = fixture_ms();
+    char text[TEXT];
+
+    for (;;) {
+        vc_channel_describe(channel, text, sizeof text);
+        if (strncmp(text, what, strlen(what)) == 0)
+            return pace_since(began);
+        if (pace_since(began) > BACK_MS)
+            fail_msg("no link \"%s\" within %d ms, but:\n%s", what, BACK_MS,
+                     text);
+        usleep(LOOK_US);
+    }
+}
+
+static int
+both_ends(void *arg, int ready)
+{
+    static struct load loads[CALLERS];
+    struct ends e;
+    uint64_t to_tcp, back;
+    struct vc_counters c = VC_COUNTERS_INIT;
+
+    (void)arg;
+    ends_start(&e);
+    loads_start(loads, e.channel);
+    await_over(e.channel, "rdma to");
+    assert_int_equal(1, write(ready, "", 1));
+    fixture_await(word(REMOVED), 1);
+    to_tcp = await_over(e.channel, "tcp to");
+    fixture_tell(word(OVER_TCP));
+    fixture_await(word(MADE), 1);
+    back = await_over(e.channel, "rdma to");
+    loads_end(loads);
+    vc_runtime_counters(e.here, &c);
+    printf("# over TCP after %u ms, over RDMA again after %u ms; %u calls sent "
+           "again\n",
+           (unsigned)to_tcp, (unsigned)back, (unsigned)c.calls_sent_again);
+    assert_int_equal(1, c.upgrades);
+    ends_stop(&e);
+    return 0;
+}
+
+static void
+calls_outlive_their_device(void **state)
+{
+    pid_t child;
+
+    (void)state;
+    device_need_guest();
+    fixture_board_make();
+    device_second_make();
+    child = fixture_fork(both_ends, NULL);
+    device_second_remove();
+    fixture_tell(word(REMOVED));
+    fixture_await(word(OVER_TCP), 1);
+    device_second_renew();
+    fixture_tell(word(MADE));
+    assert_int_equal(0, fixture_wait_ms(child, 60000));
+}
+
+static int
+teardown(void **state)
+{
+    (void)state;
+    device_second_end();
+    return 0;
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(calls_outlive_their_device, teardown),
+    };
+
+    return fixture_main(tests);
+}

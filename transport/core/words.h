@@ -1,0 +1,42 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A text that is written piece by piece into room that may be too small, as
+ * snprintf(3) does with one piece: what does not fit is counted. */
+#ifndef VC_TRANSPORT_WORDS_H
+#define VC_TRANSPORT_WORDS_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+struct vc__words {
+    char *text;
+    size_t size, len; /* len: of all of it, without the 0 at the end */
+};
+
+/* text may be NULL when size is 0. */
+static inline void
+vc__words_begin(struct vc__words *w, char *text, size_t size)
+{
+    w->text = text;
+    w->size = size;
+    w->len = 0;
+    if (size > 0)
+        text[0] = '\0';
+}
+
+__attribute__((format(printf, 2, 3))) static inline void
+vc__words_add(struct vc__words *w, const char *format, ...)
+{
+    size_t room = w->len < w->size ? w->size - w->len : 0;
+    va_list args;
+    int n;
+
+    va_start(args, format);
+    n = vsnprintf(room > 0 ? w->text + w->len : NULL, room, format, args);
+    va_end(args);
+    w->len += n > 0 ? (size_t)n : 0;
+}
+
+#endif
