@@ -48,7 +48,7 @@ die()
     exit 1
 }
 
-native='unit idl fake sim inproc tcp shm local'
+native='unit idl fake sim inproc tcp shm best local'
 only_long='coverage mutants cross former figures'
 over_rdma='calls features connect qp devices faithful foreign hostile interop kill alive blows resume leaks'
 
@@ -201,7 +201,7 @@ lane_here()
     check containers tests/containers.sh "$build"
     if [ -z "$wanted" ]; then
         # shellcheck disable=SC2086 # words
-        run_native asan ${long:+tcp shm} unit idl fake sim inproc local
+        run_native asan ${long:+tcp shm best} unit idl fake sim inproc local
         run_native tsan unit fake sim inproc
     fi
     check fuzz tests/fuzz/run.sh "$build"
