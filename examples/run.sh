@@ -9,8 +9,8 @@ usage()
 {
     cat <<'END'
 usage: sh examples/run.sh [--native] [FILE]
-Builds Verbcall and runs its examples: first on this machine over TCP, then the same programs over
-RDMA, on this machine if it has an RDMA device, otherwise in a virtual machine with Soft-RoCE; with
+Builds Verbcall and runs its examples: first at vc:// on this machine as it is, then the same programs
+over RDMA, on this machine if it has an RDMA device, otherwise in a virtual machine with Soft-RoCE; with
 --native only the first. Installs what is missing for that. The greeter makes one call; the key-value
 server serves the lines of FILE, or of a text made up for it, and its client reads all of them back
 and compares; the others show what examples/README.md says of them. Ends with a line that says
@@ -78,9 +78,9 @@ if [ -n "$file" ]; then
 else
     make_text >"$text"
 fi || die 'FAILED: cannot write the text'
-echo 'Verbcall: The examples run on this machine, over TCP.' >&2
-VC_TEST_ADDR=127.0.0.1 VC_TEST_SCHEME=tcp VC_POOL_SECONDS=4 sh "$top/examples/inside.sh" "$text" ||
-    die "FAILED: over TCP the examples ended with status $?"
+echo 'Verbcall: The examples run on this machine, at vc://.' >&2
+VC_TEST_ADDR=127.0.0.1 VC_TEST_SCHEME=vc VC_POOL_SECONDS=4 sh "$top/examples/inside.sh" "$text" ||
+    die "FAILED: at vc:// the examples ended with status $?"
 [ -z "$native" ] || all_is_well
 
 where=$("$top/tests/rdma" --where)

@@ -31,7 +31,8 @@ by side.
   inproc * +  the same, within one process    fuzz       a peer's bytes, by libFuzzer
   tcp         the same, over TCP              qp         what QPs are connected with
   shm         the same, by shared memory      devices    a process with two of them
-  local *     what only these two have        judges     the benchmarks' verdicts
+  best *      the same, at vc://              failover   vc:// whose RDMA device goes
+  local *     what only these have            judges     the benchmarks' verdicts
   wire        two guests, wire cut or bad     containers namespaces, few rights
 --long runs what takes longer, too: more seeds, rounds and fuzzing, tcp, shm and the suites over RDMA
 with the address and undefined behaviour sanitizers, coverage (by gcov), mutants (a sample of small mistakes
@@ -50,7 +51,7 @@ die()
 
 native='unit idl fake sim inproc tcp shm best local'
 only_long='coverage mutants cross former figures'
-over_rdma='calls features connect qp devices faithful foreign hostile interop kill alive blows resume leaks'
+over_rdma='calls features connect qp devices failover faithful foreign hostile interop kill alive blows resume leaks'
 
 here=$PWD
 CDPATH='' cd -P -- "$(dirname -- "$0")/.." || exit 1

@@ -31,6 +31,11 @@ what_both_have_is_chosen(void **state)
     (void)state;
     assert_int_equal(SAID | ALL, vc__features_choose(VC__FEATURES_OURS, 0));
     assert_int_equal(SAID | ALL, vc__features_choose(UINT32_MAX, 0));
+    assert_int_equal(SAID | ALL | VC__FEATURE_LOCAL,
+                     vc__features_choose(UINT32_MAX, VC__FEATURE_LOCAL));
+    assert_int_equal(SAID | ALL,
+                     vc__features_choose(VC__FEATURES_OURS, VC__FEATURE_LOCAL));
+    assert_int_equal(0, vc__features_choose(0, VC__FEATURE_LOCAL));
     for (uint32_t offered = 0; offered <= ALL; offered++) {
         uint32_t chosen = vc__features_choose(SAID | offered, 0);
 

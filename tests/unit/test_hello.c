@@ -5,6 +5,7 @@
  * that nobody meant. Everything is read from memory of exactly its size, so
  * that a sanitizer sees any step beyond it. The fields are in
  * test_hello_fields.c. */
+#include "cm/connect/features.h"
 #include "tests/unit/hello_maker.h"
 #include "tests/unit/random.h"
 
@@ -153,6 +154,42 @@ the_longest_texts_and_most_addresses_fit(void **state)
     vc__reject_put(bytes, &r);
     assert_int_equal(read_bytes(&kinds[2], bytes, VC__REJECT_SIZE),
                      VC__SAID_OK);
+}
+
+/* Between what every accept has and the text. */
+static void
+an_accept_tells_of_a_socket(void **state)
+{
+    static const uint8_t golden[] = {
+        's',  'o',  'c',  'k',  'e', 't', ' ', ' ', /* name */
+        'o',  'f',  ' ',  'a',  ' ', 'h', 'o', 's', /* and more of it */
+        0xf4, 0xf3, 0xf2, 0xf1,                     /* user */
+        'k',  0xc3, 0xa4, 's',  'e',                /* text */
+    };
+    struct vc__accept a = good_accept, b;
+    uint8_t bytes[VC__ACCEPT_SIZE];
+
+    (void)state;
+    a.features |= VC__FEATURE_LOCAL;
+    a.local.uid = 0xf1f2f3f4;
+    memcpy(a.local.name, golden, sizeof a.local.name);
+    vc__accept_put(bytes, &a);
+    assert_int_equal(75, bytes[4]);
+    assert_memory_equal(golden, bytes + 50, sizeof golden);
+    assert_int_equal(VC__SAID_OK, vc__accept_get(&b, bytes, VC__ACCEPT_SIZE));
+    assert_memory_equal(a.local.name, b.local.name, sizeof b.local.name);
+    assert_int_equal(0xf1f2f3f4, b.local.uid);
+    assert_string_equal(a.text, b.text);
+
+    memset(a.text, 'x', VC__ACCEPT_TEXT_MAX);
+    vc__accept_put(bytes, &a);
+    assert_int_equal(VC__SAID_OK, vc__accept_get(&b, bytes, VC__ACCEPT_SIZE));
+    assert_string_equal(b.text, a.text);
+
+    bytes[4] = 69; /* cut within the user */
+    memset(bytes + 69, 0, sizeof bytes - 69);
+    assert_int_equal(VC__SAID_LENGTH,
+                     vc__accept_get(&b, bytes, VC__ACCEPT_SIZE));
 }
 
 static void
@@ -364,6 +401,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_hello_has_these_bytes),
         cmocka_unit_test(an_accept_has_these_bytes),
+        cmocka_unit_test(an_accept_tells_of_a_socket),
         cmocka_unit_test(a_reject_has_these_bytes),
         cmocka_unit_test(the_longest_texts_and_most_addresses_fit),
         cmocka_unit_test(texts_may_be_empty_and_offers_absent),
