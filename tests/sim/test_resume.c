@@ -498,6 +498,8 @@ calls_of_a_killed_server_end_unknown_and_the_next_are_served(void **state)
             caller_start(&c[i], &r, i % CHANNELS, 1, i % 3 == 0 ? 40000 : 100);
         fake_sleep_us(500 + seed * 31);
         fake_process_kill(r.server.process);
+        if (seed % 2 == 0) /* so that nobody listens yet */
+            fake_sleep_us(20 * MS);
         rig_serve(&r);
         for (unsigned i = 0; i < 12; i++) {
             pthread_join(c[i].thread, NULL);
