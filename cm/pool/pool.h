@@ -249,6 +249,8 @@ void vc__upgrade_init(struct vc__pool *p);
 /* This link has joined the pool's peer: lesser ones go, and a better one is
  * sought. */
 void vc__upgrade_joined(struct vc__pool *p, struct vc__pool_link *pl);
+/* One that it sought was up and could not join. */
+void vc__upgrade_unused(struct vc__pool *p);
 void vc__upgrade_cancel(struct vc__pool *p);
 /* May it carry calls? */
 bool vc__upgrade_suits(const struct vc__pool *p,

@@ -416,14 +416,18 @@ static void
 link_unused(struct vc__pool *p, const struct vc__pool_link *pl)
 {
     const struct vc__link *link = &pl->link;
-    bool waits;
+    bool waits, closed;
 
+    if (link->error.status == VC_CANCELLED)
+        return;
     pthread_mutex_lock(&p->lock);
-    waits = p->attempting && !p->attempt.dialer.active && !p->closed &&
-            pl->try.dialer == &p->attempt.dialer;
+    closed = p->closed;
+    waits = p->attempting && !p->attempt.dialer.active && !closed;
     pthread_mutex_unlock(&p->lock);
-    if (waits && link->error.status != VC_CANCELLED)
+    if (pl->try.dialer == &p->attempt.dialer && waits)
         vc__pool_failed(p, &link->error);
+    else if (pl->try.dialer == &p->upgrade.dialer && !closed)
+        vc__upgrade_unused(p);
 }
 
 static void

@@ -323,6 +323,13 @@ vc__upgrade_joined(struct vc__pool *p, struct vc__pool_link *pl)
 }
 
 void
+vc__upgrade_unused(struct vc__pool *p)
+{
+    p->upgrade.failed++;
+    settle(p);
+}
+
+void
 vc__upgrade_cancel(struct vc__pool *p)
 {
     vc__timer_stop(&p->engine->timers, &p->upgrade.timer);

@@ -224,6 +224,8 @@ a_server_says_what_it_listens_by(void **state)
     snprintf(port, sizeof port, "tcp: listens at port %u\n", f.port);
     assert_non_null(strstr(text, port));
     assert_non_null(strstr(text, "shm: listens for who is told of it\n"));
+    assert_true(strstr(text, "rdma: listens at port") != NULL ||
+                strstr(text, "not rdma: ") != NULL);
     fixture_stop(&f);
 }
 
