@@ -195,14 +195,14 @@ malformed_targets_are_invalid_and_the_form_is_shown(void **state)
     for (size_t i = 0; i < sizeof malformed / sizeof malformed[0]; i++) {
         assert_status(VC_INVALID_ARGUMENT,
                       vc_channel_open(runtime, malformed[i], NULL, &channel));
-        assert_non_null(strstr(vc_error(), "write rdma://HOST:PORT"));
+        assert_non_null(strstr(vc_error(), "write vc://HOST:PORT"));
         assert_status(VC_INVALID_ARGUMENT,
                       vc_server_listen(server, malformed[i]));
-        assert_non_null(strstr(vc_error(), "write rdma://HOST:PORT"));
+        assert_non_null(strstr(vc_error(), "write vc://HOST:PORT"));
     }
     assert_status(VC_INVALID_ARGUMENT,
                   vc_server_listen(server, "rdma://localhost:1"));
-    assert_non_null(strstr(vc_error(), "give the numeric address"));
+    assert_non_null(strstr(vc_error(), "give a numeric address"));
     vc_server_close(server);
     vc_runtime_free(runtime);
 }
