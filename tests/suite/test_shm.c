@@ -33,6 +33,10 @@
 #define ACCEPT_MS 5000
 #define PATH      "/tmp/verbcall-test-shm"
 
+/* Bytes of a request, and how many of its bits are flipped. */
+#define BODY       1000u
+#define BODY_FLIPS 32u
+
 /* --- a bad client -------------------------------------------------------- */
 
 struct bad {
@@ -195,40 +199,113 @@ bad_close(struct bad *b)
     vc__shm_region_unmap(b->in.theirs);
 }
 
-/* A PING, which the server answers. */
-static uint32_t
+/* A packet in the making: what stands in front of its body. */
+struct making {
+    uint8_t *at;
+    uint32_t len, body;
+};
+
+static void
+add_frame(struct making *m, struct vc__frame f, const void *body)
+{
+    vc__frame_put(m->at + m->len, &f);
+    m->body = m->len + VC__FRAME_HEADER;
+    if (f.body_len > 0)
+        memcpy(m->at + m->body, body, f.body_len);
+    m->len = m->body + f.body_len;
+}
+
+/* The session that calls are made in. */
+static void
+add_open(struct making *m)
+{
+    const struct vc_service *s = &suite_probe_service;
+    struct vc__frame f = {.type = VC__FRAME_OPEN, .session = 1, .sequence = 1};
+    uint8_t body[256];
+    uint32_t name = (uint32_t)strlen(s->name);
+
+    vc__put16(body, (uint16_t)name);
+    memcpy(body + 2, s->name, name);
+    vc__put16(body + 2 + name, (uint16_t)s->n_methods);
+    f.body_len = 4 + name;
+    for (unsigned i = 0; i < s->n_methods; i++, f.body_len += 4)
+        vc__put32(body + f.body_len, s->methods[i].hash);
+    add_frame(m, f, body);
+}
+
+/* Echo of some bytes. */
+static void
+add_call(struct making *m, uint32_t sequence)
+{
+    static uint8_t payload[BODY];
+    uint8_t body[BODY + 64];
+    Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+    struct vc__frame f = {.type = VC__FRAME_CALL,
+                          .session = 1,
+                          .sequence = sequence,
+                          .deadline = VC__DEADLINE_NONE};
+
+    request.payload = (ProtobufCBinaryData){.len = BODY, .data = payload};
+    f.body_len = (uint32_t)suite__echo_request__pack(&request, body);
+    add_frame(m, f, body);
+}
+
+/* What the server answers by a packet: each fourth is a PING, and the others
+ * are calls. */
+static struct making
 packet_make(uint8_t *out, uint32_t sequence)
 {
+    struct making m = {.at = out, .len = VC__PACKET_HEADER};
     struct vc__packet p = {.sequence = sequence, .count = 1};
     struct vc__frame ping = {.type = VC__FRAME_PING, .sequence = sequence + 1};
 
     p.word.window = 32;
     p.word.ack = sequence; /* each was answered */
+    if (sequence == 0) {
+        p.count = 2;
+        add_open(&m);
+    }
+    if (sequence % 4 == 3)
+        add_frame(&m, ping, NULL);
+    else
+        add_call(&m, sequence - sequence / 4 + 1);
     vc__packet_put(out, &p);
-    vc__frame_put(out + VC__PACKET_HEADER, &ping);
-    return VC__PACKET_HEADER + VC__FRAME_HEADER;
+    return m;
 }
 
-/* One bit of what the server reads next: the index, the entry, or the packet;
- * before it can see it. */
-static void
-bad_publish(struct bad *b, uint32_t len, uint64_t *seed, bool flips)
+/* n of the bits from byte `from` to byte `to`. */
+static unsigned
+flip(const struct making *m, uint32_t from, uint32_t to, unsigned n,
+     uint64_t *seed)
 {
-    uint8_t *at = b->out.mine->data + b->out.at;
+    for (unsigned i = 0; i < n; i++)
+        m->at[from + random_below(seed, to - from)] ^=
+            (uint8_t)(1u << random_below(seed, 8));
+    return n;
+}
+
+/* Some bits of what the server reads next, before it can see it: one of the
+ * index, of the entry or of the headers, or several of the body. How many. */
+static unsigned
+bad_publish(struct bad *b, const struct making *m, uint64_t *seed, bool flips)
+{
     struct vc__shm_entry *e =
         &b->out.mine->entries[b->out.tail % VC__SHM_ENTRIES];
-    uint32_t word[3] = {b->out.at, len, ++b->out.tail};
-    unsigned which = random_below(seed, 6);
+    uint32_t word[3] = {b->out.at, m->len, ++b->out.tail};
+    unsigned which = flips ? random_below(seed, 6) : 6, n = flips;
 
-    if (flips && which < 3)
+    if (which < 3)
         word[which] ^= 1u << random_below(seed, 32);
+    else if (which < 4 || (flips && m->len == m->body))
+        n = flip(m, 0, m->body, 1, seed);
     else if (flips)
-        at[random_below(seed, len)] ^= (uint8_t)(1u << random_below(seed, 8));
+        n = flip(m, m->body, m->len, BODY_FLIPS, seed);
     atomic_store(&e->offset, word[0]);
     atomic_store(&e->len, word[1]);
     atomic_store(&b->out.mine->tail, word[2]);
     if (vc__shm_out_wakes(&b->out))
         send(b->fd, "", 1, MSG_NOSIGNAL);
+    return n;
 }
 
 /* True: the server has answered, and the connection stands. */
@@ -252,7 +329,7 @@ bad_answered(struct bad *b)
 static void
 bits_that_are_flipped_harm_nobody_else(void **state)
 {
-    unsigned flips = fixture_many(20000, 1000000), links = 0, n = 0;
+    unsigned flips = fixture_many(100000, 10000000), links = 0, n = 0;
     struct fixture *f = *state;
     uint64_t seed = 1;
     struct bad b;
@@ -262,10 +339,11 @@ bits_that_are_flipped_harm_nobody_else(void **state)
 
         bad_open(&b, f->target, ++links);
         do {
-            uint8_t *at = vc__shm_out_reserve(&b.out);
+            struct making m =
+                packet_make(vc__shm_out_reserve(&b.out), sequence);
 
-            bad_publish(&b, packet_make(at, sequence), &seed, sequence > 0);
-            n += sequence > 0; /* the first is good */
+            n += bad_publish(&b, &m, &seed,
+                             sequence > 0); /* the first is good */
             sequence++;
         } while (bad_answered(&b) && n < flips);
         bad_close(&b);
