@@ -102,7 +102,7 @@ without_times(char *trace)
 static void
 a_call_costs_a_connect_and_a_packet_each_way(void **state)
 {
-    char *trace = without_times(trace_of(1, 0, one_call));
+    char *trace = without_times(trace_of(3, 0, one_call));
 
     (void)state;
     assert_string_equal(trace, "client: event ADDR_RESOLVED\n"

@@ -5,7 +5,6 @@
 #include "tests/suite/fixture.h"
 
 #include <errno.h>
-#include <infiniband/verbs.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <poll.h>
@@ -24,6 +23,7 @@
 
 #include "tests/suite/pace.h"
 #include "tests/suite/streams.h"
+#include "transport/rdma/device_list.h"
 
 #define CHILD_READY_MS 30000
 #define CHILD_END_MS   30000
@@ -448,17 +448,6 @@ fixture_echo(struct vc_channel *channel, size_t size, uint64_t tag)
 
 /* --- processes --------------------------------------------------------- */
 
-/* Loads the providers of verbs, which takes longer than all else that most
- * children do. No device is opened by that. */
-static void
-providers_load(void)
-{
-    struct ibv_device **devices = ibv_get_device_list(NULL);
-
-    if (devices != NULL)
-        ibv_free_device_list(devices);
-}
-
 pid_t
 fixture_fork(int (*body)(void *arg, int ready), void *arg)
 {
@@ -468,7 +457,9 @@ fixture_fork(int (*body)(void *arg, int ready), void *arg)
     char byte;
     pid_t pid;
 
-    pthread_once(&once, providers_load);
+    /* The providers of verbs are loaded, which takes longer than all else that
+     * most children do. No device is opened by that. */
+    pthread_once(&once, vc__device_list_read);
     assert_int_equal(0, pipe(ready));
     fflush(NULL);
     pid = fork();

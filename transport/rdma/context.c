@@ -13,6 +13,7 @@
 
 #include "transport/core/error.h"
 #include "transport/rdma/device.h"
+#include "transport/rdma/device_list.h"
 
 /* Events that one look at the channel handles at most. */
 #define EVENT_BATCH 8
@@ -266,6 +267,7 @@ vc__rdma_open(struct vc__context *context, const struct vc__context_opts *opts)
     c->opts = *opts;
     CDS_INIT_LIST_HEAD(&c->devices);
     CDS_INIT_LIST_HEAD(&c->watches);
+    vc__device_list_read();
     return channel_make(c);
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "transport/core/error.h"
+#include "transport/rdma/device_list.h"
 #include "transport/rdma/qp.h"
 
 /* Receives posted beyond what peers were promised: a filled buffer is told to
@@ -463,28 +464,16 @@ queues_free(struct vc__device *d)
     free(d);
 }
 
-/* librdmacm keeps devices open that were removed until it next compares its
- * list with the system's, and `rdma link delete` waits for that. (It does not
- * while there is no other device: then it keeps them until the process ends;
- * sync_devices_list() of rdma-core 44.) */
-static void
-let_go(void)
-{
-    struct ibv_context **list = rdma_get_devices(NULL);
-
-    if (list != NULL)
-        rdma_free_devices(list);
-}
-
 static void
 device_bury(struct vc__task *task)
 {
     struct vc__device *d = caa_container_of(task, struct vc__device, bury);
+    const struct ibv_device *removed = d->verbs->device;
 
     /* run_all() of the engine has taken it out of its list. */
     CDS_INIT_LIST_HEAD(&task->node);
     vc__device_free(d);
-    let_go();
+    vc__device_list_let_go(removed);
 }
 
 enum vc_status

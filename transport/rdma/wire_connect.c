@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "transport/rdma/device.h"
+#include "transport/rdma/device_list.h"
 #include "transport/rdma/wire.h"
 
 /* Statuses of RDMA_CM_EVENT_REJECTED: InfiniBand specification, volume 1,
@@ -221,6 +222,7 @@ vc__rdma_dial(struct vc__wire *w, uint32_t timeout_ms)
     struct vc__rdma_wire *r = vc__rdma_wire_of(w);
     struct sockaddr *source = (struct sockaddr *)&w->source;
 
+    vc__device_list_expect();
     r->active = true;
     r->handler.event = on_event;
     /* rdma_cm gives up a little before the link's timer, for it knows why. */
