@@ -9,10 +9,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -25,6 +27,7 @@
 #include "tests/suite/fixture.h"
 #include "tests/unit/random.h"
 #include "transport/shm/ring.h"
+#include "transport/shm/shm.h"
 #include "transport/shm/wire.h"
 
 #define CLOSED_MS 10000
@@ -568,6 +571,72 @@ targets_that_are_none_are_refused(void **state)
     }
 }
 
+/* --- wires that did not come far ----------------------------------------- */
+
+/* A wire on an engine of its own, zero but for its head, as a link makes it. */
+struct lone {
+    struct vc__engine engine;
+    struct vc__shm_context context;
+    struct vc__shm_wire wire;
+};
+
+static void
+lone_open(struct lone *l)
+{
+    const struct vc__context_opts opts = {.memory = 1 << 20};
+
+    memset(l, 0, sizeof *l);
+    assert_int_equal(0, vc__engine_init(&l->engine, 0));
+    l->context.context.transport = l->wire.wire.transport = &vc__shm;
+    l->context.context.engine = &l->engine;
+    l->wire.wire.context = &l->context.context;
+    assert_status(VC_OK, vc__shm.open(&l->context.context, &opts));
+}
+
+static void
+lone_close(struct lone *l)
+{
+    vc__shm.fini(&l->wire.wire);
+    vc__shm.close(&l->context.context);
+    vc__engine_fini(&l->engine);
+}
+
+static void
+a_wire_that_never_began_leaves_standard_input_open(void **state)
+{
+    struct lone l;
+
+    (void)state;
+    lone_open(&l);
+    assert_true(fcntl(0, F_GETFD) >= 0);
+    lone_close(&l);
+    assert_true(fcntl(0, F_GETFD) >= 0);
+}
+
+/* The kernel gives the number of a closed descriptor to the next one. */
+static void
+without_memory_no_descriptor_is_closed_twice(void **state)
+{
+    const struct vc__receives receives = {.most = 8, .least = 8, .first = 8};
+    struct rlimit before, none = {.rlim_cur = 0};
+    struct lone l;
+    int fd;
+
+    (void)state;
+    assert_int_equal(0, getrlimit(RLIMIT_FSIZE, &before));
+    none.rlim_max = before.rlim_max;
+    lone_open(&l);
+    vc__shm.take(&l.wire.wire,
+                 &(struct vc__incoming){.handle = &(struct vc__shm_offer){0}});
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(0, setrlimit(RLIMIT_FSIZE, &none));
+    assert_int_not_equal(VC_OK, vc__shm.prepare(&l.wire.wire, &receives));
+    assert_int_equal(0, setrlimit(RLIMIT_FSIZE, &before));
+    fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    lone_close(&l);
+    assert_int_equal(0, close(fd));
+}
+
 #define WITH_FIXTURE(test)                                                     \
     cmocka_unit_test_setup_teardown(test, fixture_setup, fixture_teardown)
 
@@ -583,6 +652,8 @@ main(void)
         WITH_FIXTURE(a_file_that_is_left_over_is_replaced),
         WITH_FIXTURE(where_nobody_listens_it_says_so),
         WITH_FIXTURE(targets_that_are_none_are_refused),
+        cmocka_unit_test(a_wire_that_never_began_leaves_standard_input_open),
+        cmocka_unit_test(without_memory_no_descriptor_is_closed_twice),
     };
 
     return fixture_main(tests);

@@ -231,9 +231,14 @@ window_choose(struct vc__wire *w, const struct vc__receives *r)
     return true;
 }
 
+/* Without a region, memfd is no descriptor of this wire's: prepare() has failed
+ * or never came. */
 static void
 region_fini(struct vc__shm_wire *s)
 {
+    if (s->out.mine != NULL && s->memfd >= 0)
+        close(s->memfd);
+    s->memfd = -1;
     if (s->wire.window > 0)
         vc__shm_context_of(s->wire.context)->used -=
             region_size(s->wire.window);
@@ -303,10 +308,8 @@ wire_fini(struct vc__wire *w)
         close(s->source.fd);
         vc__shm_region_unmap(s->in.theirs);
     }
-    if (s->memfd >= 0)
-        close(s->memfd);
     s->owned = false;
-    s->source.fd = s->memfd = -1;
+    s->source.fd = -1;
     s->in.theirs = s->out.theirs = NULL;
     vc__socket_fds_close(&s->fds);
     region_fini(s);

@@ -36,7 +36,7 @@ struct vc__shm_wire {
     unsigned empty; /* looks that found nothing, since one that did */
 
     struct vc__shm_offer *offer; /* passive: until it is accepted */
-    int memfd;              /* of our region, until the peer has it; or -1 */
+    int memfd; /* of our region if out.mine, until the peer has it; then -1 */
     struct vc__shm_out out; /* (L) */
     struct vc__shm_in in;
 
