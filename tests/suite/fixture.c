@@ -51,12 +51,10 @@ fixture_ms(void)
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-static pid_t program; /* of which all others are children */
-
 bool
 fixture_begin(void)
 {
-    program = getpid();
+    fixture_program = getpid();
     if (getenv("VC_TEST_ADDR") == NULL)
         return false;
     cmocka_set_test_filter(getenv("VC_TEST_ONLY"));
@@ -79,41 +77,6 @@ fixture_skip_all(size_t n)
     for (size_t i = 1; i <= n; i++)
         printf("ok %zu # SKIP no RDMA device: VC_TEST_ADDR is not set\n", i);
     return 0;
-}
-
-bool
-fixture_is_inproc(void)
-{
-    return strcmp(getenv("VC_TEST_ADDR"), "inproc") == 0;
-}
-
-bool
-fixture_has_names(void)
-{
-    return fixture_is_inproc() || strcmp(fixture_scheme(), "shm") == 0;
-}
-
-const char *
-fixture_scheme(void)
-{
-    const char *scheme = getenv("VC_TEST_SCHEME");
-
-    return scheme != NULL ? scheme : "rdma";
-}
-
-const char *
-fixture_target(uint16_t port, char out[80])
-{
-    const char *addr = getenv("VC_TEST_ADDR");
-
-    if (fixture_is_inproc())
-        snprintf(out, 80, "inproc://suite-%u", port);
-    else if (fixture_has_names())
-        snprintf(out, 80, "shm:suite-%d-%u", (int)program, port);
-    else
-        snprintf(out, 80, strchr(addr, ':') ? "%s://[%s]:%u" : "%s://%s:%u",
-                 fixture_scheme(), addr, port);
-    return out;
 }
 
 /* --- the board --------------------------------------------------------- */
@@ -284,10 +247,8 @@ fixture_start_server_at(struct fixture *f, uint16_t port, unsigned threads,
 {
     struct vc_runtime_opts runtime_opts = VC_RUNTIME_OPTS_INIT;
 
-    static uint16_t names;
-
-    if (port == 0 && fixture_has_names())
-        port = (uint16_t)(getpid() * 8 + ++names);
+    if (port == 0)
+        port = fixture_free_number();
     runtime_opts.engines = threads;
     runtime_opts.handler_threads = fixture_handler_threads;
     assert_status(VC_OK, vc_runtime_new(&runtime_opts, &f->server_runtime));

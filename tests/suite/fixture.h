@@ -33,6 +33,12 @@ bool fixture_is_inproc(void);
 bool fixture_has_names(void);
 /* "rdma", or $VC_TEST_SCHEME. */
 const char *fixture_scheme(void);
+bool fixture_is_rdma(void);
+/* Skips the test unless it runs over RDMA, and prints why. */
+void fixture_needs_rdma(const char *why);
+/* For fixture_target(), to listen at: 0, so that the system picks a port; where
+ * the number is part of a name, one that this process has not used. */
+uint16_t fixture_free_number(void);
 
 /* vc_channel_open() with an option of its own, so that the channel shares no
  * link with another. */
@@ -46,6 +52,7 @@ enum vc_status fixture_open_alone(struct vc_runtime *runtime,
     (fixture_begin() ? cmocka_run_group_tests(tests, NULL, NULL)               \
                      : fixture_skip_all(sizeof(tests) / sizeof((tests)[0])))
 bool fixture_begin(void);
+extern pid_t fixture_program; /* of which all other processes are children */
 
 /* How much a test does: few in the default run, many with VC_TEST_LONG=1. */
 unsigned fixture_many(unsigned few, unsigned many);

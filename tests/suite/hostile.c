@@ -11,8 +11,6 @@
 #include <verbcall/counters.h>
 
 #include "rpc/server/server_link.h"
-#include "tests/suite/rdma_links.h"
-#include "transport/rdma/buffer.h"
 
 #define PATIENT_MS 20000
 
@@ -106,9 +104,9 @@ visit_run(struct vc__task *task)
     vc__waiter_done(&v->waiter);
 }
 
-static void
-links_visit(struct fixture *f, void (*visit)(struct vc__link *link, void *arg),
-            void *arg)
+void
+hostile_links_visit(struct fixture *f,
+                    void (*visit)(struct vc__link *link, void *arg), void *arg)
 {
     for (unsigned i = 0; i < f->server_runtime->n; i++) {
         struct visit v = {.task.run = visit_run,
@@ -141,49 +139,7 @@ links_watch(struct fixture *f)
     pthread_mutex_lock(&ended_lock);
     ended[0] = '\0';
     pthread_mutex_unlock(&ended_lock);
-    links_visit(f, link_watch, NULL);
-}
-
-/* They are used in turn, so the last is not used for the first packets. */
-static void
-link_buffer(struct vc__link *link, void *arg)
-{
-    const struct vc__buffer *b =
-        link_qp(link)->buffers[link_qp(link)->n_buffers - 1];
-
-    *(struct hostile_buffer *)arg =
-        (struct hostile_buffer){.data = b->data, .key = b->lkey};
-}
-
-struct hostile_buffer
-hostile_server_buffer(struct fixture *f)
-{
-    struct hostile_buffer b = {.data = NULL};
-
-    links_visit(f, link_buffer, &b);
-    assert_non_null(b.data);
-    return b;
-}
-
-int
-hostile_reach(struct raw *r, enum ibv_wr_opcode opcode,
-              const struct hostile_buffer *there, uint8_t ours[8])
-{
-    struct ibv_sge sge = {
-        .addr = (uintptr_t)ours, .length = 8, .lkey = r->mr->lkey};
-    struct ibv_send_wr wr = {.sg_list = &sge, .num_sge = 1, .opcode = opcode};
-
-    if (opcode == IBV_WR_SEND_WITH_INV) {
-        wr.invalidate_rkey = there->key;
-    } else if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
-        wr.wr.atomic.rkey = there->key;
-        wr.wr.atomic.remote_addr = (uintptr_t)there->data;
-        wr.wr.atomic.compare_add = 1;
-    } else {
-        wr.wr.rdma.rkey = there->key;
-        wr.wr.rdma.remote_addr = (uintptr_t)there->data;
-    }
-    return raw_post(r, &wr);
+    hostile_links_visit(f, link_watch, NULL);
 }
 
 static void
@@ -312,7 +268,7 @@ hostile_closed(struct fixture *f, struct raw *r, const char *after,
     uint64_t took = fixture_ms() - start;
 
     /* The CM rejects when it ends what has not been confirmed to it yet. */
-    if (event != RDMA_CM_EVENT_DISCONNECTED && event != RDMA_CM_EVENT_REJECTED)
+    if (event != RAW_DISCONNECTED && event != RAW_REJECTED)
         fail_msg("after %s the link lives (event %d)", after, event);
     ended_because(why, after);
     raw_close(r);

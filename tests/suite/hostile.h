@@ -51,18 +51,11 @@ void hostile_open_session(struct fixture *f, struct raw *r);
 uint64_t hostile_closed(struct fixture *f, struct raw *r, const char *after,
                         const char *why);
 
-/* Memory that the server has registered to send from to a raw client, and does
- * not use yet: where it is, and the key that names it there. */
-struct hostile_buffer {
-    const uint8_t *data;
-    uint32_t key;
-};
-struct hostile_buffer hostile_server_buffer(struct fixture *f);
-
-/* Reaches for it by its key, from r or to r's eight bytes; keys are no secret,
- * as adapters count them up. As raw_post(). */
-int hostile_reach(struct raw *r, enum ibv_wr_opcode opcode,
-                  const struct hostile_buffer *there, uint8_t ours[8]);
+/* Does this to each link of a raw client in the server, on its engine. */
+struct vc__link;
+void hostile_links_visit(struct fixture *f,
+                         void (*visit)(struct vc__link *link, void *arg),
+                         void *arg);
 
 /* The next frame of this type of a call; others are passed over. False when
  * none comes in time. */
@@ -90,7 +83,7 @@ struct hostile_packet {
 /* In its tables: a body, and its length. */
 #define BODY(text) .body = (const uint8_t *)(text), .body_len = sizeof(text) - 1
 
-/* False when the QP takes no more. */
+/* False when the connection takes no more. */
 bool hostile_send(struct raw *r, const struct hostile_packet *packet);
 
 #endif

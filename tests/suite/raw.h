@@ -1,16 +1,16 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A raw end of a connection, for tests of bad peers: it connects or listens by
- * rdma_cm, has an RC QP and buffers of its own, and sends whatever bytes it is
- * given as private data and as packets. By itself it keeps the rules of
- * doc/wire.md on sequences and credits; each test breaks those it wants to.
- * Every wait ends: what does not come in time is RAW_NOTHING, NULL or false.
- * One thread uses it at a time. */
+ * A raw end of a connection, for tests of bad peers: it connects or listens,
+ * and sends whatever bytes it is given as hello, accept, reject and packets.
+ * Over RDMA it is made of rdma_cm and verbs (raw_rdma.h), over other
+ * transports of a wire of transport/transport.h (raw_wire.c). By itself it
+ * keeps the rules of doc/wire.md on sequences and credits; each test breaks
+ * those it wants to. Every wait ends: what does not come in time is
+ * RAW_NOTHING, NULL or false. One thread uses it at a time. */
 #ifndef VC_TESTS_SUITE_RAW_H
 #define VC_TESTS_SUITE_RAW_H
 
-#include <rdma/rdma_cma.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,32 +25,39 @@
 #define RAW_BUFFERS 32u    /* to receive into, and as many to send from */
 #define RAW_MS      10000  /* patience where nothing else is said */
 
-#define RAW_NOTHING (-1) /* in place of an rdma_cm event: none came in time */
+struct raw_ops;
+
+/* What becomes of a connection. */
+enum raw_event {
+    RAW_NOTHING = -1, /* no event came in time */
+    RAW_REQUEST,      /* passive: a client asks */
+    RAW_ACCEPTED,     /* active, without confirming it: the peer has accepted */
+    RAW_ESTABLISHED,
+    RAW_REJECTED,
+    RAW_FAILED,       /* connecting has */
+    RAW_DISCONNECTED, /* the peer has left, or broke the connection */
+    RAW_OTHER,        /* an event of rdma_cm that tests do not wait for */
+};
 
 struct raw {
-    struct rdma_event_channel *events;
-    struct rdma_cm_id *id;
-    struct ibv_pd *pd;
-    struct ibv_comp_channel *channel;
-    struct ibv_cq *cq;
-    struct ibv_mr *mr;
-    uint8_t *memory;
+    const struct raw_ops *ops; /* NULL: it has not begun */
+    void *end;                 /* the connection, as these know it */
 
-    bool hoards;       /* receives are not posted again */
-    bool unconfirmed;  /* asks without a QP, and leaves the accept at that */
-    unsigned receives; /* posted at the beginning; 0 stands for all */
-    /* It asks for retries without end, and says itself how many RDMA READs it
-     * takes and sends at a time; else 6 retries, and 1 and 1. */
+    bool hoards;      /* receives are not posted again */
+    bool unconfirmed; /* asks, and leaves the accept at that */
+    /* Over RDMA only. Receives that are posted at the beginning; 0 stands for
+     * all. wishes: the end asks for retries without end, and says itself how
+     * many RDMA READs it takes and sends at a time; else 6 retries, and 1 and
+     * 1. */
+    unsigned receives;
     bool wishes;
     uint8_t reads_in, reads_out;
-    unsigned posted, done; /* sends */
-    enum ibv_wc_status wc; /* the first that was no success */
 
-    /* The last rdma_cm event, or RAW_NOTHING, its private data and status. */
-    int event;
+    /* The last event, and the hello, accept or reject that came with it. */
+    int event; /* enum raw_event */
     uint8_t said[256];
     size_t said_len;
-    int status;
+    bool ended; /* nothing can be sent or received any more */
 
     /* The link's account, and the last packet that was read. */
     uint32_t sequence;
@@ -68,29 +75,29 @@ struct raw {
 /* A hello that is good in every way. */
 struct vc__hello raw_hello(const struct vc_service *service);
 
-/* Connects to "rdma://ADDRESS:PORT" with these private data, as the active
- * end. The answer: RDMA_CM_EVENT_ESTABLISHED, _REJECTED, ... or RAW_NOTHING.
- * r is zeroed but for hoards, unconfirmed, receives and wishes, and closed by
- * raw_close() whatever the answer was. */
+/* Connects to a target of any scheme with this hello, as the active end. The
+ * answer: RAW_ESTABLISHED, RAW_REJECTED, ... or RAW_NOTHING. r is zeroed but
+ * for hoards, unconfirmed, receives and wishes, and closed by raw_close()
+ * whatever the answer was. */
 int raw_connect(struct raw *r, const char *target, const void *data,
                 size_t len);
 
 /* Connects with this hello, and reads the accept. False if there is none. */
 bool raw_open(struct raw *r, const char *target, const struct vc__hello *hello);
 
-/* The next rdma_cm event within ms. A disconnection is answered. */
+/* The next event within ms. A disconnection is answered. */
 int raw_wait(struct raw *r, int ms);
 
 void raw_close(struct raw *r);
 
 /* The passive end. */
 struct raw_listener {
-    struct rdma_event_channel *events;
-    struct rdma_cm_id *id;
+    const struct raw_ops *ops;
+    void *ear; /* as these know it */
     uint16_t port;
 };
 
-/* At $VC_TEST_ADDR, at a port that the system picks. */
+/* At $VC_TEST_ADDR, at a port or name that nobody else has. */
 bool raw_listen(struct raw_listener *l);
 void raw_unlisten(struct raw_listener *l);
 
@@ -125,16 +132,10 @@ void raw_add_open(struct raw_packet *p, uint32_t session,
 
 /* --- moving bytes ------------------------------------------------------ */
 
-/* Sends them, whatever they are; false when the QP takes no more. */
+/* Sends them as a packet, whatever they are; false when the connection takes
+ * no more. */
 bool raw_send(struct raw *r, const void *bytes, size_t len);
 bool raw_send_packet(struct raw *r, const struct raw_packet *p);
-
-/* Registered memory of a packet's size, until the next packet is sent. */
-uint8_t *raw_room(struct raw *r);
-
-/* Any work request on r's QP; its completion is waited for and returned, or
- * RAW_NOTHING. */
-int raw_post(struct raw *r, struct ibv_send_wr *wr);
 
 /* The next packet that came, in r->packet; false when there is none in ms.
  * None is lost while others are sent. */
@@ -155,14 +156,6 @@ bool raw_send_open(struct raw *r, uint32_t session,
  * that it has any; a MESSAGE of a server has VC__FRAME_OF_REPLY. */
 bool raw_send_message(struct raw *r, struct vc__frame f, const uint8_t *data,
                       uint32_t len);
-
-/* --- between raw.c and raw_packets.c ------------------------------------ */
-
-/* The descriptor can be read before this time, by fixture_ms(). */
-bool raw_readable(int fd, uint64_t until);
-
-/* Lets a packet come into buffer i. */
-bool raw_post_receive(struct raw *r, unsigned i);
 
 /* Drops the packets that were not read. */
 void raw_forget(struct raw *r);

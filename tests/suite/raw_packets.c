@@ -2,20 +2,15 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * See tests/suite/raw.h: packets in and out. */
-#include "tests/suite/raw.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/suite/fixture.h"
+#include "tests/suite/raw_ops.h"
 #include "transport/core/le.h"
 
 /* What a part of a long message takes at most: a packet that all take. */
 #define PART_MAX (8192u - VC__PACKET_HEADER - VC__FRAME_HEADER)
-
-/* Of an odd wr_id is a send, of an even one a receive. */
-#define SEND_ID(i)    ((uint64_t)(i) << 1 | 1)
-#define RECEIVE_ID(i) ((uint64_t)(i) << 1)
 
 /* A packet that came and was not read yet. */
 struct raw_kept {
@@ -23,25 +18,6 @@ struct raw_kept {
     uint32_t len;
     uint8_t bytes[];
 };
-
-static uint8_t *
-buffer(struct raw *r, unsigned i)
-{
-    return r->memory + (size_t)i * RAW_SIZE;
-}
-
-bool
-raw_post_receive(struct raw *r, unsigned i)
-{
-    struct ibv_sge sge = {.addr = (uintptr_t)buffer(r, i),
-                          .length = RAW_SIZE,
-                          .lkey = r->mr->lkey};
-    struct ibv_recv_wr wr = {
-        .wr_id = RECEIVE_ID(i), .sg_list = &sge, .num_sge = 1};
-    struct ibv_recv_wr *bad;
-
-    return ibv_post_recv(r->id->qp, &wr, &bad) == 0;
-}
 
 /* --- packets in the making --------------------------------------------- */
 
@@ -97,27 +73,25 @@ raw_add_open(struct raw_packet *p, uint32_t session,
                                   .body_len = (uint32_t)(out - body)});
 }
 
-/* --- completions ------------------------------------------------------- */
+/* --- packets that came -------------------------------------------------- */
 
-/* Takes the account of a packet, and keeps it until it is read. */
-static void
-packet_keep(struct raw *r, const struct ibv_wc *wc)
+bool
+raw_keep(struct raw *r, const uint8_t *bytes, uint32_t len)
 {
-    unsigned i = (unsigned)(wc->wr_id >> 1);
-    struct raw_kept *kept = malloc(sizeof *kept + wc->byte_len);
+    struct raw_kept *kept = malloc(sizeof *kept + len);
     struct vc__packet_reader reader;
     struct vc__packet head;
 
     if (kept == NULL)
         abort();
-    kept->len = wc->byte_len;
-    memcpy(kept->bytes, buffer(r, i), wc->byte_len);
+    kept->len = len;
+    memcpy(kept->bytes, bytes, len);
     STAILQ_INSERT_TAIL(&r->kept, kept, next);
     if (!vc__packet_open(&reader, kept->bytes, kept->len, &head))
-        return;
+        return false;
     r->have = (uint16_t)(head.word.ack + head.word.window - r->sequence);
-    if (!r->hoards && raw_post_receive(r, i))
-        r->handled++;
+    r->handled += !r->hoards;
+    return true;
 }
 
 /* False when there is none. */
@@ -144,52 +118,13 @@ raw_forget(struct raw *r)
         continue;
 }
 
-/* False when none came in time. */
-static bool
-completion_next(struct raw *r, uint64_t until, struct ibv_wc *wc)
-{
-    struct ibv_cq *cq;
-    void *context;
-
-    while (ibv_poll_cq(r->cq, 1, wc) == 0) {
-        ibv_req_notify_cq(r->cq, 0);
-        if (ibv_poll_cq(r->cq, 1, wc) != 0)
-            return true;
-        if (!raw_readable(r->channel->fd, until))
-            return false;
-        if (ibv_get_cq_event(r->channel, &cq, &context) == 0)
-            ibv_ack_cq_events(cq, 1);
-    }
-    return true;
-}
-
-/* Takes the account of the next completion; false when none came in time. */
-static bool
-completion_take(struct raw *r, uint64_t until)
-{
-    struct ibv_wc wc;
-    bool sent;
-
-    if (!completion_next(r, until, &wc))
-        return false;
-    sent = wc.wr_id & 1;
-    r->done += sent;
-    if (wc.status == IBV_WC_SUCCESS) {
-        if (!sent)
-            packet_keep(r, &wc);
-    } else if (r->wc == IBV_WC_SUCCESS) {
-        r->wc = wc.status;
-    }
-    return true;
-}
-
 bool
 raw_receive(struct raw *r, int ms)
 {
     uint64_t until = fixture_ms() + (uint64_t)ms;
 
     while (!kept_read(r)) {
-        if (r->wc != IBV_WC_SUCCESS || !completion_take(r, until))
+        if (r->ended || !r->ops->step(r, until))
             return false;
     }
     return true;
@@ -201,82 +136,25 @@ raw_next_frame(struct raw *r, struct vc__frame *f, int ms)
     uint64_t until = fixture_ms() + (uint64_t)ms;
 
     for (;;) {
-        uint64_t now = fixture_ms();
-
         if (r->reader.at != NULL && vc__frame_next(&r->reader, f) == 1)
             return true;
-        if (!raw_receive(r, until > now ? (int)(until - now) : 0))
+        if (!raw_receive(r, raw_left(until)))
             return false;
     }
 }
 
 /* --- sending ----------------------------------------------------------- */
 
-/* Fewer than n sends are under way. */
-static bool
-sends_below(struct raw *r, unsigned n)
-{
-    uint64_t until = fixture_ms() + RAW_MS;
-
-    while (r->posted - r->done >= n && completion_take(r, until))
-        continue;
-    return r->posted - r->done < n;
-}
-
-/* The next buffer to send from. */
-static unsigned
-send_next(const struct raw *r)
-{
-    return RAW_BUFFERS + r->posted % RAW_BUFFERS;
-}
-
-uint8_t *
-raw_room(struct raw *r)
-{
-    return buffer(r, send_next(r));
-}
-
 bool
 raw_send(struct raw *r, const void *bytes, size_t len)
 {
-    unsigned i = send_next(r);
-    struct ibv_sge sge = {.addr = (uintptr_t)buffer(r, i),
-                          .length = (uint32_t)len,
-                          .lkey = r->mr->lkey};
-    struct ibv_send_wr wr = {.wr_id = SEND_ID(i),
-                             .sg_list = &sge,
-                             .num_sge = len > 0,
-                             .opcode = IBV_WR_SEND};
-    struct ibv_send_wr *bad;
-
-    if (!sends_below(r, RAW_BUFFERS))
-        return false;
-    memcpy(buffer(r, i), bytes, len);
-    if (ibv_post_send(r->id->qp, &wr, &bad) != 0)
-        return false;
-    r->posted++;
-    return true;
+    return r->ops->send(r, bytes, len);
 }
 
 bool
 raw_send_packet(struct raw *r, const struct raw_packet *p)
 {
     return raw_send(r, p->bytes, p->len);
-}
-
-int
-raw_post(struct raw *r, struct ibv_send_wr *wr)
-{
-    struct ibv_send_wr *bad;
-
-    if (!sends_below(r, 1))
-        return RAW_NOTHING;
-    r->wc = IBV_WC_SUCCESS;
-    wr->wr_id = SEND_ID(0);
-    if (ibv_post_send(r->id->qp, wr, &bad) != 0)
-        return RAW_NOTHING;
-    r->posted++;
-    return sends_below(r, 1) ? (int)r->wc : RAW_NOTHING;
 }
 
 /* doc/wire.md 3.2: the last credit is for giving credits back. */
@@ -286,7 +164,7 @@ credit_wait(struct raw *r)
     uint64_t until = fixture_ms() + RAW_MS;
 
     while (r->have < 2) {
-        if (r->wc != IBV_WC_SUCCESS || !completion_take(r, until))
+        if (r->ended || !r->ops->step(r, until))
             return false;
     }
     return true;

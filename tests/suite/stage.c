@@ -13,7 +13,7 @@ stage_main(void *arg)
 
     s->good = raw_take(&s->listener, &s->r, RAW_MS) && s->play(s);
     /* A client that closes waits for our answer. */
-    if (s->good && s->r.event == RDMA_CM_EVENT_ESTABLISHED)
+    if (s->good && s->r.event == RAW_ESTABLISHED)
         stage_client_leaves(&s->r);
     return NULL;
 }
@@ -125,5 +125,5 @@ stage_accept_well(struct stage *s, uint16_t credits)
 bool
 stage_client_leaves(struct raw *r)
 {
-    return raw_wait(r, HOSTILE_CLOSED_MS) == RDMA_CM_EVENT_DISCONNECTED;
+    return raw_wait(r, HOSTILE_CLOSED_MS) == RAW_DISCONNECTED;
 }

@@ -20,7 +20,7 @@ rejected(struct fixture *f, const void *data, size_t len, const char *what)
     struct raw r = {0};
     int answer = raw_connect(&r, f->target, data, len);
 
-    if (answer != RDMA_CM_EVENT_REJECTED)
+    if (answer != RAW_REJECTED)
         fail_msg("%s was answered by event %d", what, answer);
     assert_int_equal(VC__REJECT_SIZE, r.said_len);
     assert_int_equal(VC__SAID_OK, vc__reject_get(&reject, r.said, r.said_len));
@@ -108,9 +108,28 @@ a_hello_cut_anywhere_is_rejected(void **state)
     /* A token behind the cut, so that the padding of the CM differs. */
     hello.pool_token = UINT64_MAX;
     vc__hello_put(bytes, &hello);
-    for (size_t len = 0; len < 40; len += 8)
+    for (size_t len = 8; len < 40; len += 8)
         assert_int_equal(VC__REJECT_MALFORMED,
                          rejected(*state, bytes, len, "a cut hello").reason);
+}
+
+/* The CM pads it with zeros. A record without a body is no hello, and is turned
+ * away without a word. */
+static void
+a_hello_without_bytes_is_turned_away(void **state)
+{
+    struct fixture *f = *state;
+    struct raw r = {0};
+
+    if (fixture_is_rdma()) {
+        assert_int_equal(VC__REJECT_MALFORMED,
+                         rejected(f, "", 0, "an empty hello").reason);
+        return;
+    }
+    assert_int_equal(RAW_REJECTED, raw_connect(&r, f->target, "", 0));
+    assert_int_equal(0, r.said_len);
+    raw_close(&r);
+    hostile_no_harm(f, "an empty hello");
 }
 
 static uint32_t
@@ -236,7 +255,7 @@ a_client_that_never_confirms_is_dropped_in_time(void **state)
     (void)state;
     start_hasty(&f, 0);
     vc__hello_put(bytes, &hello);
-    assert_int_equal(RDMA_CM_EVENT_CONNECT_RESPONSE,
+    assert_int_equal(RAW_ACCEPTED,
                      raw_connect(&r, f.target, bytes, sizeof bytes));
 
     assert_true(raw_wait(&r, HOSTILE_CLOSED_MS) != RAW_NOTHING);
@@ -298,6 +317,7 @@ main(void)
         T(a_hello_with_a_bad_byte_is_rejected_for_its_reason),
         T(a_hello_without_an_instance_is_rejected),
         T(a_hello_cut_anywhere_is_rejected),
+        T(a_hello_without_bytes_is_turned_away),
         T(noise_for_a_hello_is_rejected),
         T(noise_behind_a_good_beginning_is_rejected),
         T(a_hello_that_offers_later_versions_too_is_accepted_for_ours),

@@ -168,17 +168,23 @@ play_flood(struct stage *s)
 }
 
 static void
-packets_too_long_or_too_many_end_the_link_and_the_call(void **state)
+a_packet_too_long_ends_the_link_and_the_call(void **state)
 {
-    struct stage s = {.len = 0}, t = {.len = 0};
+    struct stage s = {.len = 0};
 
     stage_start(&s, *state, play_long_packet);
     stage_call_fails(&s, VC_UNAVAILABLE, "broke", "a packet too long");
     stage_end(&s, "a packet too long");
+}
 
-    stage_start(&t, *state, play_flood);
-    stage_call_fails(&t, VC_INTERNAL, "a packet without a credit", "a flood");
-    stage_end(&t, "a flood");
+static void
+packets_without_credits_end_the_link_and_the_call(void **state)
+{
+    struct stage s = {.len = 0};
+
+    stage_start(&s, *state, play_flood);
+    stage_call_fails(&s, VC_INTERNAL, "a packet without a credit", "a flood");
+    stage_end(&s, "a flood");
 }
 
 /* --- replies that end the call ----------------------------------------- */
@@ -384,7 +390,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         T(a_bad_packet_ends_the_link_and_the_call),
-        T(packets_too_long_or_too_many_end_the_link_and_the_call),
+        T(a_packet_too_long_ends_the_link_and_the_call),
+        T(packets_without_credits_end_the_link_and_the_call),
         T(a_malformed_reply_is_an_internal_error_and_its_link_lives),
         T(a_status_that_does_not_exist_is_unknown_and_its_link_lives),
         T(a_reply_over_the_limit_is_refused_and_its_link_lives),

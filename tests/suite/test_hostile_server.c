@@ -24,9 +24,8 @@ play_accept(struct stage *s)
         event = raw_wait(&s->r, RAW_MS);
     else
         event = s->r.event;
-    return event == RDMA_CM_EVENT_DISCONNECTED ||
-           event == RDMA_CM_EVENT_REJECTED ||
-           event == RDMA_CM_EVENT_CONNECT_ERROR;
+    return event == RAW_DISCONNECTED || event == RAW_REJECTED ||
+           event == RAW_FAILED;
 }
 
 static void

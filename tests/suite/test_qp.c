@@ -13,6 +13,7 @@
 #include "rpc/client/channel.h"
 #include "rpc/server/server.h"
 #include "rpc/server/server_link.h"
+#include "tests/suite/raw_rdma.h"
 #include "tests/suite/rdma_links.h"
 #include "tests/suite/stage.h"
 #include "transport/rdma/device.h"
@@ -223,10 +224,10 @@ a_server_takes_and_sends_no_more_reads_than_its_client_offers(void **state)
 
         hostile_open_session(f, &r);
         raw_call(&r);
-        has_reads(server_qp(f, r.id->qp), in, out);
-        has_timers(server_qp(f, r.id->qp));
+        has_reads(server_qp(f, raw_verbs_of(&r)->id->qp), in, out);
+        has_timers(server_qp(f, raw_verbs_of(&r)->id->qp));
         /* And the client was told so: its kernel asks nobody else. */
-        has_reads(own_qp(r.id->qp), out, in);
+        has_reads(own_qp(raw_verbs_of(&r)->id->qp), out, in);
         raw_close(&r);
     }
 }
