@@ -25,7 +25,7 @@ by side.
   hostile     peers that break the rules      leaks      what is left after closing
   foreign     peers that are not Verbcall     lint       formatting, headers, symbols
   blows       ports and devices that go       dist       the tarball, and its users
-  resume      QPs that die under calls        examples   README's first command
+  resume      links that die under calls      examples   README's first command
   interop     gRPC's interoperability cases   vm         the virtual machine itself
   features    what calls may ask for          alive      dead peers are found by keepalive
   inproc * +  the same, within one process    fuzz       a peer's bytes, by libFuzzer

@@ -1,20 +1,21 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * QPs die under calls on a real kernel, at either end, hundreds of them:
- * every call ends well, and its handler runs once. */
+ * Links die under calls on a real kernel, at either end, hundreds of them, as
+ * their QP or socket fails: every call ends well, and its handler runs once. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cm/link/link.h"
+#include "cm/pool/pool.h"
+#include "rpc/client/channel.h"
 #include "rpc/runtime.h"
+#include "rpc/server/server.h"
+#include "rpc/server/server_link.h"
 #include "tests/suite/fixture.h"
-#include "tests/suite/rdma_links.h"
-#include "transport/rdma/device.h"
-#include "transport/rdma/qp.h"
+#include "tests/suite/link_break.h"
 
 #define ERRORS     250u /* four times as many in a long run */
 #define CALLERS    4u
@@ -79,13 +80,16 @@ static const struct suite_probe_methods methods = {.echo = count_echo};
 static void
 server_start(struct fixture *f)
 {
+    uint16_t number = fixture_free_number();
+
     assert_status(VC_OK, vc_runtime_new(NULL, &f->server_runtime));
     assert_status(VC_OK, vc_server_new(f->server_runtime, NULL, &f->server));
     assert_status(VC_OK, suite_probe_add(f->server, &methods, NULL));
-    assert_status(VC_OK,
-                  vc_server_listen(f->server, fixture_target(0, f->target)));
+    assert_status(
+        VC_OK, vc_server_listen(f->server, fixture_target(number, f->target)));
     assert_status(VC_OK, vc_runtime_start(f->server_runtime, 1));
-    fixture_target(vc_server_port(f->server), f->target);
+    if (!fixture_has_names())
+        fixture_target(vc_server_port(f->server), f->target);
 }
 
 /* --- callers ----------------------------------------------------------- */
@@ -101,6 +105,12 @@ struct caller {
 
 static atomic_uint good;
 static atomic_bool enough;
+
+struct bench {
+    struct fixture f;
+    struct vc_channel *channels[CHANNELS];
+    struct caller callers[CALLERS];
+};
 
 static bool
 reply_good(const Suite__EchoReply *reply, const Suite__EchoRequest *request)
@@ -156,98 +166,104 @@ caller_run(void *arg)
 
 /* --- errors ------------------------------------------------------------ */
 
-/* Runs on an engine, which owns its QPs, so that none can vanish. */
+/* Runs on an engine, which owns its links, so that none can vanish. */
 struct error {
     struct vc__task task;
-    struct vc__cm *cm;
+    const struct bench *bench;
+    bool of_server;
     uint32_t dice;
+    const struct vc__link *chosen; /* of n that could be */
+    unsigned n;
     bool made;
     atomic_uint done;
 };
 
-/* Its link carries packets, and no error has been there before. */
-static bool
-is_alive(struct vc__qp *qp)
+static void
+link_consider(struct error *e, const struct vc__link *link)
 {
-    struct ibv_qp_init_attr init;
-    struct ibv_qp_attr attr;
-
-    return qp != NULL && qp_link(qp)->state == VC__LINK_UP &&
-           ibv_query_qp(qp->qp, &attr, IBV_QP_STATE, &init) == 0 &&
-           attr.qp_state == IBV_QPS_RTS;
+    if (link_is_whole(link) && roll(&e->dice, ++e->n) == 0)
+        e->chosen = link;
 }
 
-/* Any one that is alive; NULL: there is none. */
-static struct vc__qp *
-qp_choose(struct error *e)
+static void
+server_links_consider(struct error *e)
 {
-    struct vc__qp *chosen = NULL;
-    struct vc__device *d;
-    unsigned n = 0;
+    struct vc__server_link *sl;
 
-    cds_list_for_each_entry (d, cm_devices(e->cm), node) {
-        for (unsigned i = 0; i < 4096u * 4096u; i++) {
-            if (d->qps[i / 4096] == NULL)
-                i += 4095;
-            else if (is_alive(d->qps[i / 4096][i % 4096]) &&
-                     roll(&e->dice, ++n) == 0)
-                chosen = d->qps[i / 4096][i % 4096];
-        }
-    }
-    return chosen;
+    cds_list_for_each_entry (sl, &e->bench->f.server->parts[0].links, node)
+        link_consider(e, &sl->link);
+}
+
+/* All channels have one pool, as they are to one target with the same options. */
+static void
+client_links_consider(struct error *e)
+{
+    struct vc__pool *pool = e->bench->channels[0]->pool;
+    struct vc__pool_link *pl;
+
+    pthread_mutex_lock(&pool->lock);
+    if (pool->peer != NULL)
+        cds_list_for_each_entry (pl, &pool->peer->links, node)
+            link_consider(e, &pl->link);
+    pthread_mutex_unlock(&pool->lock);
 }
 
 static void
 error_run(struct vc__task *task)
 {
     struct error *e = caa_container_of(task, struct error, task);
-    struct vc__qp *qp = qp_choose(e);
-    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
 
-    e->made = qp != NULL && ibv_modify_qp(qp->qp, &attr, IBV_QP_STATE) == 0;
+    e->chosen = NULL;
+    e->n = 0;
+    if (e->of_server)
+        server_links_consider(e);
+    else
+        client_links_consider(e);
+    e->made = e->chosen != NULL && link_break(e->chosen);
     fixture_tell(&e->done);
 }
 
-/* False when no QP is alive there. */
+/* False when no link is whole there. */
 static bool
-error_make(struct error *e, struct vc_runtime *runtime)
+error_make(struct error *e)
 {
-    struct vc__progress *p = &runtime->progress[0];
+    const struct fixture *f = &e->bench->f;
+    struct vc_runtime *r = e->of_server ? f->server_runtime : f->runtime;
 
     e->task.run = error_run;
-    e->cm = &p->cm;
     atomic_store(&e->done, 0);
-    vc__engine_post(&p->engine, &e->task);
+    vc__engine_post(&r->progress[0].engine, &e->task);
     fixture_await(&e->done, 1);
     return e->made;
 }
 
 /* At either end, whichever the dice say. */
-static unsigned
-error_somewhere(struct error *e, const struct fixture *f)
+static void
+error_somewhere(struct error *e)
 {
     uint64_t due = fixture_ms() + LOOK_MS;
-    unsigned server;
 
     for (;;) {
-        server = roll(&e->dice, 2);
-        if (error_make(e, server ? f->server_runtime : f->runtime))
-            return server;
+        e->of_server = roll(&e->dice, 2);
+        if (error_make(e))
+            return;
         if (fixture_ms() >= due)
-            fail_msg("no QP came alive for %u ms", LOOK_MS);
+            fail_msg("no link came up for %u ms", LOOK_MS);
         usleep(LOOK_US);
     }
 }
 
+/* How many of them were of the server's links. */
 static unsigned
-errors_make(const struct fixture *f)
+errors_make(const struct bench *b)
 {
-    static struct error e = {.dice = 521288629u};
+    struct error e = {.bench = b, .dice = 521288629u};
     unsigned of_server = 0;
 
     for (unsigned i = 0; i < errors; i++) {
         fixture_await(&good, atomic_load(&good) + 1);
-        of_server += error_somewhere(&e, f);
+        error_somewhere(&e);
+        of_server += e.of_server;
     }
     fixture_await(&good, atomic_load(&good) + 1);
     return of_server;
@@ -312,61 +328,76 @@ account(const struct caller callers[CALLERS], unsigned of_server, uint64_t ms)
         if (callers[i].longest_ms > longest)
             longest = callers[i].longest_ms;
     }
-    printf("# %u errors (%u of the server's QPs) in %" PRIu64
+    printf("# %u errors (%u of the server's links) in %" PRIu64
            " ms, %u calls, the longest took %" PRIu64 " ms\n",
            errors, of_server, ms, calls, longest);
 }
 
+/* --- clients ------------------------------------------------------------ */
+
 static void
-no_call_is_lost_or_doubled_by_errors_of_qps(void **state)
+clients_start(struct bench *b)
 {
-    static struct caller callers[CALLERS];
-    struct vc_channel *channels[CHANNELS];
     struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
-    struct fixture f = {.target = ""};
+    struct fixture *f = &b->f;
+
+    opts.min_links = opts.max_links = LINKS;
+    opts.call_timeout_ms = CALL_MS;
+    /* It is links that die here, not the server, however busy the machine. */
+    opts.keepalive_ms = CALL_MS;
+    opts.connect_timeout_ms = CONNECT_MS;
+    assert_status(VC_OK, vc_runtime_new(NULL, &f->runtime));
+    for (unsigned i = 0; i < CHANNELS; i++)
+        assert_status(VC_OK, vc_channel_open(f->runtime, f->target, &opts,
+                                             &b->channels[i]));
+    for (unsigned i = 0; i < CALLERS; i++) {
+        struct caller *c = &b->callers[i];
+
+        c->channel = b->channels[i % CHANNELS];
+        c->first = i * OF_CALLER;
+        assert_int_equal(0, pthread_create(&c->thread, NULL, caller_run, c));
+    }
+}
+
+static void
+callers_join(struct bench *b)
+{
+    atomic_store(&enough, true);
+    for (unsigned i = 0; i < CALLERS; i++)
+        assert_int_equal(0, pthread_join(b->callers[i].thread, NULL));
+}
+
+static void
+no_call_is_lost_or_doubled_by_links_that_die(void **state)
+{
+    static struct bench b;
     uint64_t began;
     unsigned of_server;
 
     (void)state;
     errors = fixture_many(ERRORS, 4 * ERRORS);
     noise_fill();
-    server_start(&f);
-    opts.min_links = opts.max_links = LINKS;
-    opts.call_timeout_ms = CALL_MS;
-    /* It is QPs that die here, not the server, however busy the machine. */
-    opts.keepalive_ms = CALL_MS;
-    opts.connect_timeout_ms = CONNECT_MS;
-    assert_status(VC_OK, vc_runtime_new(NULL, &f.runtime));
-    for (unsigned i = 0; i < CHANNELS; i++)
-        assert_status(
-            VC_OK, vc_channel_open(f.runtime, f.target, &opts, &channels[i]));
-    for (unsigned i = 0; i < CALLERS; i++) {
-        callers[i].channel = channels[i % CHANNELS];
-        callers[i].first = i * OF_CALLER;
-        assert_int_equal(0, pthread_create(&callers[i].thread, NULL, caller_run,
-                                           &callers[i]));
-    }
+    server_start(&b.f);
+    clients_start(&b);
     began = fixture_ms();
-    of_server = errors_make(&f);
+    of_server = errors_make(&b);
     began = fixture_ms() - began;
-    atomic_store(&enough, true);
-    for (unsigned i = 0; i < CALLERS; i++)
-        assert_int_equal(0, pthread_join(callers[i].thread, NULL));
+    callers_join(&b);
 
-    account(callers, of_server, began);
-    callers_check(callers);
-    counters_check(&f);
+    account(b.callers, of_server, began);
+    callers_check(b.callers);
+    counters_check(&b.f);
     for (unsigned i = 0; i < CHANNELS; i++)
-        vc_channel_close(channels[i]);
-    vc_runtime_free(f.runtime);
-    fixture_stop_server(&f);
+        vc_channel_close(b.channels[i]);
+    vc_runtime_free(b.f.runtime);
+    fixture_stop_server(&b.f);
 }
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_call_is_lost_or_doubled_by_errors_of_qps),
+        cmocka_unit_test(no_call_is_lost_or_doubled_by_links_that_die),
     };
 
     return fixture_main(tests);
