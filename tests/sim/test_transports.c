@@ -1,0 +1,620 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * vc:// with two transports that lead to the server: the better one is taken,
+ * calls go on by the other one when it is lost, and come back. Under a load of
+ * calls and streams each call runs once at most, and none hangs. TRACE=1 shows
+ * what happens. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <verbcall/counters.h>
+#include <verbcall/stream.h>
+
+#include "tests/sim/networks.h"
+#include "tests/sim/second.h"
+
+#define SEEDS    SIM_SHARE(5u)
+#define CALLERS  4u
+#define TALKERS  2u
+#define MESSAGES 4u /* of a stream, each way */
+#define MS       UINT64_C(1000)
+#define S        UINT64_C(1000000)
+#define PACE_US  (40 * MS) /* a caller rests for so long at most */
+#define WORK_US  700u      /* of a handler */
+#define LOOK_US  (5 * MS)
+
+/* A loss is found within keepalive_ms, and calls go on 2 s later at most;
+ * connecting included. */
+#define LOST_US (3 * S)
+/* What is better is tried again every 6 s, for 2 s at most. */
+#define BACK_US (10 * S)
+/* It has been tried at least once. */
+#define TRIED_US (4 * S)
+/* A call over a network without losses, its neighbours' included. */
+#define CALM_US (100 * MS)
+
+/* --- a client and its load --------------------------------------------------- */
+
+struct load {
+    struct rig *rig;
+    uint64_t dice;
+    pthread_t thread;
+};
+
+struct rig {
+    struct networks networks;
+    struct vc_runtime *runtime;
+    struct vc_channel *channel;
+    uint64_t seed;
+    struct load callers[CALLERS], talkers[TALKERS];
+    atomic_bool enough;
+    atomic_bool may_fail; /* both networks are lost, or were a moment ago */
+    atomic_uint next_tag, good, failed;
+    atomic_uint streams_good, streams_broken;
+    atomic_ullong longest_us; /* of the calls since longest_begin() */
+};
+
+static uint64_t
+roll(uint64_t *d, uint64_t n)
+{
+    uint64_t z = *d += UINT64_C(0x9e3779b97f4a7c15);
+
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return (z ^ z >> 31) % n;
+}
+
+static void
+longest_begin(struct rig *r)
+{
+    atomic_store(&r->longest_us, 0);
+}
+
+static void
+longest_note(struct rig *r, uint64_t us)
+{
+    unsigned long long was = atomic_load(&r->longest_us);
+
+    while (us > was &&
+           !atomic_compare_exchange_weak(&r->longest_us, &was, us)) {
+    }
+}
+
+static void
+longest_is(struct rig *r, uint64_t most_us)
+{
+    uint64_t us = atomic_load(&r->longest_us);
+
+    if (us > most_us)
+        fail_msg("seed %llu: a call took %llu us, not %llu",
+                 (unsigned long long)r->seed, (unsigned long long)us,
+                 (unsigned long long)most_us);
+}
+
+/* What is said of a call is true. */
+static void
+call_check(struct rig *r, unsigned tag, enum vc_status status,
+           enum vc_outcome outcome)
+{
+    unsigned ran = atomic_load(&sim_ran[tag]);
+
+    if (status != VC_OK && !atomic_load(&r->may_fail))
+        fail_msg("seed %llu: call %u: %s", (unsigned long long)r->seed, tag,
+                 vc_error());
+    if (ran > 1 || (status == VC_OK && ran != 1) ||
+        (outcome == VC_OUTCOME_NOT_EXECUTED && ran != 0))
+        fail_msg("seed %llu: call %u ran %u times: %s, outcome %d",
+                 (unsigned long long)r->seed, tag, ran, vc_status_name(status),
+                 (int)outcome);
+    if (status != VC_OK)
+        assert_int_not_equal(0, strlen(vc_error()));
+}
+
+static enum vc_status
+call_once(struct load *l)
+{
+    static const size_t sizes[] = {0, 64, 300, 4000, 8200, 40000};
+    struct rig *r = l->rig;
+    unsigned tag = atomic_fetch_add(&r->next_tag, 1) % SIM_TAGS;
+    uint64_t began = fake_now_us();
+    enum vc_outcome outcome;
+    enum vc_status status =
+        sim_echo(r->channel, sizes[roll(&l->dice, 6)], tag, 20000, &outcome);
+
+    longest_note(r, fake_now_us() - began);
+    call_check(r, tag, status, outcome);
+    atomic_fetch_add(status == VC_OK ? &r->good : &r->failed, 1);
+    return status;
+}
+
+static void *
+caller_main(void *arg)
+{
+    struct load *l = arg;
+
+    while (!atomic_load(&l->rig->enough)) {
+        call_once(l);
+        fake_sleep_us(roll(&l->dice, PACE_US));
+    }
+    return NULL;
+}
+
+static enum vc_status
+talk(struct vc_stream *stream)
+{
+    enum vc_status status = VC_OK;
+
+    for (unsigned i = 0; i < MESSAGES && status == VC_OK; i++) {
+        Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+        Suite__EchoReply *reply = NULL;
+
+        request.tag = 10 + i;
+        status = suite_streams_talk_send(stream, &request);
+        if (status == VC_OK)
+            status = suite_streams_talk_receive(stream, &reply);
+        if (status == VC_OK && (reply == NULL || reply->tag != 10 + i))
+            fail_msg("message %u of a stream is not its own", i);
+        vc_reply_free(reply);
+        fake_sleep_us(MS);
+    }
+    return status;
+}
+
+/* A stream goes with its link, and the next one is good. */
+static void *
+talker_main(void *arg)
+{
+    struct load *l = arg;
+    struct rig *r = l->rig;
+
+    while (!atomic_load(&r->enough)) {
+        struct vc_stream *stream = NULL;
+        enum vc_status status = suite_streams_talk(r->channel, NULL, &stream);
+
+        if (status == VC_OK)
+            status = talk(stream);
+        if (status == VC_OK)
+            status = vc_stream_finish(stream, NULL);
+        if (status != VC_OK && status != VC_UNAVAILABLE)
+            fail_msg("seed %llu: a stream ended with: %s",
+                     (unsigned long long)r->seed, vc_error());
+        vc_stream_close(stream);
+        atomic_fetch_add(
+            status == VC_OK ? &r->streams_good : &r->streams_broken, 1);
+        fake_sleep_us(2 * PACE_US + roll(&l->dice, PACE_US));
+    }
+    return NULL;
+}
+
+static void
+load_start(struct load *l, struct rig *r, void *(*run)(void *), unsigned number)
+{
+    *l = (struct load){.rig = r, .dice = r->seed * 100 + number};
+    assert_int_equal(0, pthread_create(&l->thread, NULL, run, l));
+}
+
+static void
+loads_start(struct rig *r)
+{
+    for (unsigned i = 0; i < CALLERS; i++)
+        load_start(&r->callers[i], r, caller_main, i);
+    for (unsigned i = 0; i < TALKERS; i++)
+        load_start(&r->talkers[i], r, talker_main, CALLERS + i);
+}
+
+static void
+loads_end(struct rig *r)
+{
+    atomic_store(&r->enough, true);
+    for (unsigned i = 0; i < CALLERS; i++)
+        pthread_join(r->callers[i].thread, NULL);
+    for (unsigned i = 0; i < TALKERS; i++)
+        pthread_join(r->talkers[i].thread, NULL);
+}
+
+/* --- worlds ------------------------------------------------------------------ */
+
+/* Half of the clients have a thread in the library. */
+static void
+rig_begin(struct rig *r, uint64_t seed, const char *require)
+{
+    struct vc_channel_opts opts = networks_opts();
+
+    memset(r, 0, sizeof *r);
+    r->seed = seed;
+    sim_begin(seed, 1 + (unsigned)(seed % 5) * 3, getenv("TRACE") != NULL);
+    networks_make(&r->networks, fake_host_local(), "10.9.1.1");
+    r->networks.server.sleep_us = WORK_US;
+    networks_serve(&r->networks, 2);
+    opts.require = require;
+    assert_int_equal(VC_OK, sim_runtime(&r->runtime, 1));
+    assert_int_equal(VC_OK, vc_channel_open(r->runtime, NETWORKS_TARGET, &opts,
+                                            &r->channel));
+    if (seed % 2 == 0)
+        assert_int_equal(VC_OK, vc_runtime_start(r->runtime, 1));
+}
+
+static struct vc_counters
+counters(struct vc_runtime *runtime)
+{
+    struct vc_counters c = VC_COUNTERS_INIT;
+
+    vc_runtime_counters(runtime, &c);
+    return c;
+}
+
+static void
+rig_end(struct rig *r)
+{
+    struct vc_counters last;
+
+    vc_channel_close(r->channel);
+    last = counters(r->runtime);
+    assert_null(sim_counters_fault(&last));
+    vc_runtime_free(r->runtime);
+    assert_true(sim_server_stop(&r->networks.server));
+    assert_null(sim_counters_fault(&r->networks.server.last));
+    if (getenv("TRACE") != NULL)
+        fputs(fake_trace(), stderr);
+    assert_int_equal(0, fake_end());
+}
+
+/* What is to be true within a time. */
+typedef bool rig_condition(struct rig *r);
+
+static bool
+is_by_rdma(struct rig *r)
+{
+    return networks_only(r->channel, "rdma");
+}
+
+static bool
+is_by_second(struct rig *r)
+{
+    return networks_only(r->channel, "tcp");
+}
+
+static void
+await(struct rig *r, rig_condition *condition, const char *what, uint64_t us)
+{
+    uint64_t until = fake_now_us() + us;
+
+    while (!condition(r)) {
+        char text[2048];
+
+        if (fake_now_us() < until) {
+            fake_sleep_us(LOOK_US);
+            continue;
+        }
+        vc_channel_describe(r->channel, text, sizeof text);
+        fail_msg("seed %llu: not %s within %llu ms, but: %s",
+                 (unsigned long long)r->seed, what,
+                 (unsigned long long)(us / MS), text);
+    }
+}
+
+static void
+await_rdma(struct rig *r, uint64_t us)
+{
+    await(r, is_by_rdma, "by RDMA alone", us);
+}
+
+static void
+await_second(struct rig *r, uint64_t us)
+{
+    await(r, is_by_second, "by the second transport alone", us);
+}
+
+/* Calls and streams go on: so many more of the first. */
+static void
+await_good(struct rig *r, unsigned n, uint64_t us)
+{
+    unsigned calls = atomic_load(&r->good) + n;
+    unsigned streams = atomic_load(&r->streams_good) + 1;
+    uint64_t until = fake_now_us() + us;
+
+    while (atomic_load(&r->good) < calls ||
+           atomic_load(&r->streams_good) < streams) {
+        if (fake_now_us() >= until)
+            fail_msg("seed %llu: no call or no stream is good",
+                     (unsigned long long)r->seed);
+        fake_sleep_us(LOOK_US);
+    }
+}
+
+/* Under load, over RDMA. */
+static void
+rig_begin_loaded(struct rig *r, uint64_t seed)
+{
+    rig_begin(r, seed, NULL);
+    loads_start(r);
+    await_rdma(r, S);
+    await_good(r, 20, S);
+    longest_begin(r);
+}
+
+/* --- one network is lost ----------------------------------------------------- */
+
+static void
+rdma_is_taken_first(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        unsigned long packets = second_packets();
+        struct vc_counters c;
+        struct rig r;
+
+        rig_begin_loaded(&r, seed);
+        await_good(&r, 200, 20 * S);
+        loads_end(&r);
+        longest_is(&r, CALM_US);
+        c = counters(r.runtime);
+        assert_int_equal(1, c.links_made_rdma);
+        assert_int_equal(0, c.links_made_tcp);
+        assert_int_equal(0, c.upgrades);
+        assert_int_equal(packets, second_packets());
+        rig_end(&r);
+    }
+}
+
+/* Calls of before, during and behind the loss are good, and run once. */
+static void
+rdma_lost(struct rig *r, enum networks_loss how)
+{
+    networks_lose(&r->networks, FIRST, how);
+    await_second(r, LOST_US);
+    await_good(r, 20, S);
+    longest_is(r, LOST_US);
+    longest_begin(r);
+}
+
+static void
+rdma_back(struct rig *r)
+{
+    networks_heal(&r->networks, FIRST);
+    await_rdma(r, BACK_US);
+    await_good(r, 20, S);
+    /* While a link that is up takes the place of another one. */
+    longest_is(r, CALM_US);
+}
+
+static void
+calls_go_on_by_the_second_and_come_back(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 3 * SEEDS; seed++) {
+        struct vc_counters c;
+        struct rig r;
+
+        rig_begin_loaded(&r, seed);
+        rdma_lost(&r, (enum networks_loss)(seed % 3));
+        rdma_back(&r);
+        loads_end(&r);
+        c = counters(r.runtime);
+        assert_int_equal(2, c.links_made_rdma);
+        assert_int_equal(1, c.links_made_tcp);
+        assert_int_equal(1, c.upgrades);
+        assert_int_equal(1, c.links_up);
+        assert_true(atomic_load(&r.streams_broken) <= TALKERS);
+        rig_end(&r);
+    }
+}
+
+static void
+calls_stay_with_the_second_when_the_device_is_gone(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 2 * SEEDS; seed++) {
+        struct vc_counters c;
+        struct rig r;
+
+        rig_begin_loaded(&r, seed);
+        rdma_lost(&r, seed % 4 < 2 ? LOSS_REMOVE_HERE : LOSS_REMOVE_THERE);
+        fake_sleep_us(TRIED_US);
+        assert_true(is_by_second(&r));
+        loads_end(&r);
+        longest_is(&r, CALM_US);
+        c = counters(r.runtime);
+        assert_int_equal(1, c.links_made_rdma);
+        assert_int_equal(1, c.links_made_tcp);
+        assert_int_equal(0, c.upgrades);
+        rig_end(&r);
+    }
+}
+
+static void
+the_loss_of_what_is_not_used_is_not_noticed(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct rig r;
+
+        rig_begin_loaded(&r, seed);
+        networks_lose(&r.networks, SECOND, (enum networks_loss)(seed % 3));
+        await_good(&r, 200, 20 * S);
+        longest_is(&r, CALM_US);
+        networks_heal(&r.networks, SECOND);
+        rdma_lost(&r, (enum networks_loss)(seed / 3 % 3));
+        rdma_back(&r);
+        loads_end(&r);
+        assert_int_equal(1, counters(r.runtime).upgrades);
+        rig_end(&r);
+    }
+}
+
+/* RDMA is there again, and nobody has tried yet. */
+static void
+calls_go_back_at_once_when_the_second_is_lost(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 3 * SEEDS; seed++) {
+        struct vc_counters c;
+        struct rig r;
+
+        rig_begin_loaded(&r, seed);
+        rdma_lost(&r, LOSS_CUT);
+        networks_heal(&r.networks, FIRST);
+        networks_lose(&r.networks, SECOND, (enum networks_loss)(seed % 3));
+        await_rdma(&r, LOST_US);
+        await_good(&r, 20, S);
+        loads_end(&r);
+        longest_is(&r, LOST_US);
+        c = counters(r.runtime);
+        assert_int_equal(2, c.links_made_rdma);
+        assert_int_equal(1, c.links_made_tcp);
+        rig_end(&r);
+    }
+}
+
+/* --- both are lost ----------------------------------------------------------- */
+
+/* Until both callers and streams have been refused. */
+static void
+await_failures(struct rig *r)
+{
+    unsigned was = atomic_load(&r->failed) + CALLERS;
+    uint64_t until = fake_now_us() + 30 * S;
+
+    while (atomic_load(&r->failed) < was && fake_now_us() < until)
+        fake_sleep_us(LOOK_US);
+    assert_true(atomic_load(&r->failed) >= was);
+}
+
+static void
+both_lost(struct rig *r, unsigned first, enum networks_loss how)
+{
+    atomic_store(&r->may_fail, true);
+    networks_lose(&r->networks, first, how);
+    fake_sleep_us(r->seed * 97 * MS % S);
+    networks_lose(&r->networks, !first, LOSS_CUT);
+    await_failures(r);
+}
+
+static void
+both_return(struct rig *r, unsigned first)
+{
+    networks_heal(&r->networks, first);
+    await(r, first == FIRST ? is_by_rdma : is_by_second,
+          "by what has returned alone", BACK_US);
+    await_good(r, 20, S);
+    networks_heal(&r->networks, !first);
+    await_rdma(r, BACK_US);
+    atomic_store(&r->may_fail, false);
+    /* Calls that had failed meanwhile may still be ending. */
+    await_good(r, 40, S);
+}
+
+static void
+calls_end_when_both_are_lost_and_go_on_when_one_returns(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 2 * SEEDS; seed++) {
+        struct rig r;
+
+        rig_begin_loaded(&r, seed);
+        both_lost(&r, seed % 2 == 0 ? FIRST : SECOND,
+                  (enum networks_loss)(seed % 3));
+        both_return(&r, seed % 4 < 2 ? FIRST : SECOND);
+        loads_end(&r);
+        /* Three attempts to connect, of 2 s each, and waits between them. */
+        longest_is(&r, 10 * S);
+        rig_end(&r);
+    }
+}
+
+/* --- require ----------------------------------------------------------------- */
+
+static void
+require_fails(struct rig *r, unsigned tag)
+{
+    enum vc_outcome outcome;
+    enum vc_status status = sim_echo(r->channel, 64, tag, 8000, &outcome);
+
+    assert_int_equal(VC_UNAVAILABLE, status);
+    if (strstr(vc_error(), "10.9.0.2:7471") == NULL)
+        fail_msg("does not say what cannot be reached: %s", vc_error());
+}
+
+static void
+what_is_required_is_never_replaced(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        unsigned long packets = second_packets();
+        struct rig r;
+
+        rig_begin(&r, seed, "rdma");
+        assert_int_equal(VC_OK, sim_echo(r.channel, 64, 1, 0, NULL));
+        networks_lose(&r.networks, FIRST, (enum networks_loss)(seed % 3));
+        for (unsigned tag = 2; tag < 8; tag++)
+            require_fails(&r, tag);
+        networks_heal(&r.networks, FIRST);
+        fake_sleep_us(BACK_US);
+        assert_int_equal(VC_OK, sim_echo(r.channel, 64, 8, 0, NULL));
+        assert_int_equal(0, counters(r.runtime).links_made_tcp);
+        assert_int_equal(packets, second_packets());
+        for (unsigned tag = 1; tag <= 8; tag++)
+            assert_in_range(atomic_load(&sim_ran[tag]), 0, 1);
+        rig_end(&r);
+    }
+}
+
+/* --- streams ----------------------------------------------------------------- */
+
+static bool
+has_both(struct rig *r)
+{
+    return networks_has(r->channel, "rdma") && networks_has(r->channel, "tcp");
+}
+
+/* Its link waits for it, and carries no calls any more. */
+static void
+a_stream_ends_where_it_began(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+        struct vc_stream *stream;
+        struct rig r;
+
+        rig_begin_loaded(&r, seed);
+        rdma_lost(&r, LOSS_CUT);
+        opts.timeout_ms = VC_NO_DEADLINE;
+        assert_int_equal(VC_OK, suite_streams_talk(r.channel, &opts, &stream));
+        assert_int_equal(VC_OK, talk(stream));
+        networks_heal(&r.networks, FIRST);
+        await(&r, has_both, "by both", BACK_US);
+        fake_sleep_us(TRIED_US);
+        assert_true(has_both(&r));
+        assert_int_equal(VC_OK, talk(stream));
+        assert_int_equal(VC_OK, vc_stream_finish(stream, NULL));
+        vc_stream_close(stream);
+        await_rdma(&r, BACK_US);
+        loads_end(&r);
+        assert_int_equal(1, counters(r.runtime).links_up);
+        rig_end(&r);
+    }
+}
+
+#define T(name) cmocka_unit_test(name)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(rdma_is_taken_first),
+        T(calls_go_on_by_the_second_and_come_back),
+        T(calls_stay_with_the_second_when_the_device_is_gone),
+        T(the_loss_of_what_is_not_used_is_not_noticed),
+        T(calls_go_back_at_once_when_the_second_is_lost),
+        T(calls_end_when_both_are_lost_and_go_on_when_one_returns),
+        T(what_is_required_is_never_replaced),
+        T(a_stream_ends_where_it_began),
+    };
+
+    cmocka_set_test_filter(getenv("VC_TEST_ONLY"));
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
