@@ -87,7 +87,8 @@ struct vc__link {
     bool heard;       /* refused by whatever is there */
     bool has_reject;
     bool has_local;     /* passive: accept.local may be told */
-    bool silent;        /* keepalive took the peer for dead */
+    bool silent;        /* keepalive took the peer for dead, */
+    bool stopped;       /* as its process does not answer, and its host does */
     const char *breach; /* the rule that the peer's frame broke; NULL: none */
     struct vc__error error;
 

@@ -147,6 +147,7 @@ act(struct vc__link *link, enum vc__keepalive_act what)
         probe_send(link);
         break;
     case VC__KEEPALIVE_STOPPED:
+        link->stopped = true;
         dead(link, "its adapter does, so its process is stopped, or has no "
                    "thread in the library (vc_runtime_start())");
         break;

@@ -398,15 +398,23 @@ link_broken(struct vc__pool *p, struct vc__pool_link *pl)
     vc__pool_failed(p, why);
 }
 
+/* Has the peer been silent for too long? At vc:// another transport may lead to
+ * a host that is silent by one of them. */
+static bool
+is_dead(const struct vc__pool *p, const struct vc__link *link)
+{
+    return link->silent && (link->stopped || p->opts.choice.n < 2);
+}
+
 /* A lost link is made up for by another, unless the peer broke the protocol or
- * has been silent for too long, or several in a row brought no reply. Those to
- * a former peer, which we close ourselves, say nothing of the present one. */
+ * is dead, or several in a row brought no reply. Those to a former peer, which
+ * we close ourselves, say nothing of the present one. */
 static bool
 is_resumable(struct vc__pool *p, const struct vc__pool_link *pl)
 {
     if (pl->peer == p->peer && pl->idle_looks < IDLE_LOOKS && !pl->leaving)
         p->barren = pl->useful ? 0 : p->barren + 1;
-    return pl->link.error.status == VC_UNAVAILABLE && !pl->link.silent &&
+    return pl->link.error.status == VC_UNAVAILABLE && !is_dead(p, &pl->link) &&
            p->barren < BARREN_MAX;
 }
 

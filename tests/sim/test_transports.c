@@ -31,7 +31,8 @@
 #define LOST_US (3 * S)
 /* What is better is tried again every 6 s, for 2 s at most. */
 #define BACK_US (10 * S)
-/* It has been tried at least once. */
+/* It has been tried at least once; and a stream that was on the other link has
+ * been looked for again. */
 #define TRIED_US (4 * S)
 /* A call over a network without losses, its neighbours' included. */
 #define CALM_US (100 * MS)
@@ -217,9 +218,11 @@ loads_end(struct rig *r)
 
 /* --- worlds ------------------------------------------------------------------ */
 
-/* Half of the clients have a thread in the library. */
+/* Half of the clients have a thread in the library. What the options do not say
+ * is as always. */
 static void
-rig_begin(struct rig *r, uint64_t seed, const char *require)
+rig_begin(struct rig *r, uint64_t seed, const char *require,
+          uint32_t keepalive_ms)
 {
     struct vc_channel_opts opts = networks_opts();
 
@@ -230,6 +233,7 @@ rig_begin(struct rig *r, uint64_t seed, const char *require)
     r->networks.server.sleep_us = WORK_US;
     networks_serve(&r->networks, 2);
     opts.require = require;
+    opts.keepalive_ms = keepalive_ms;
     assert_int_equal(VC_OK, sim_runtime(&r->runtime, 1));
     assert_int_equal(VC_OK, vc_channel_open(r->runtime, NETWORKS_TARGET, &opts,
                                             &r->channel));
@@ -266,6 +270,12 @@ rig_end(struct rig *r)
 typedef bool rig_condition(struct rig *r);
 
 static bool
+has_rdma(struct rig *r)
+{
+    return networks_has(r->channel, "rdma");
+}
+
+static bool
 is_by_rdma(struct rig *r)
 {
     return networks_only(r->channel, "rdma");
@@ -296,10 +306,12 @@ await(struct rig *r, rig_condition *condition, const char *what, uint64_t us)
     }
 }
 
+/* Streams may keep the other link for a while. */
 static void
 await_rdma(struct rig *r, uint64_t us)
 {
-    await(r, is_by_rdma, "by RDMA alone", us);
+    await(r, has_rdma, "by RDMA", us);
+    await(r, is_by_rdma, "by RDMA alone", TRIED_US);
 }
 
 static void
@@ -327,13 +339,19 @@ await_good(struct rig *r, unsigned n, uint64_t us)
 
 /* Under load, over RDMA. */
 static void
-rig_begin_loaded(struct rig *r, uint64_t seed)
+rig_begin_with(struct rig *r, uint64_t seed, uint32_t keepalive_ms)
 {
-    rig_begin(r, seed, NULL);
+    rig_begin(r, seed, NULL, keepalive_ms);
     loads_start(r);
     await_rdma(r, S);
     await_good(r, 20, S);
     longest_begin(r);
+}
+
+static void
+rig_begin_loaded(struct rig *r, uint64_t seed)
+{
+    rig_begin_with(r, seed, 0);
 }
 
 /* --- one network is lost ----------------------------------------------------- */
@@ -391,6 +409,7 @@ calls_go_on_by_the_second_and_come_back(void **state)
 
         rig_begin_loaded(&r, seed);
         rdma_lost(&r, (enum networks_loss)(seed % 3));
+        fake_sleep_us(seed / 3 % 3 * TRIED_US); /* so often in vain */
         rdma_back(&r);
         loads_end(&r);
         c = counters(r.runtime);
@@ -465,6 +484,24 @@ calls_go_back_at_once_when_the_second_is_lost(void **state)
         c = counters(r.runtime);
         assert_int_equal(2, c.links_made_rdma);
         assert_int_equal(1, c.links_made_tcp);
+        rig_end(&r);
+    }
+}
+
+/* Keepalive takes the network for dead before the adapter does: that is said of
+ * RDMA, and not of the server. */
+static void
+a_network_that_is_silent_is_left_for_the_other(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 2 * SEEDS; seed++) {
+        struct rig r;
+
+        rig_begin_with(&r, seed, 400);
+        rdma_lost(&r, LOSS_CUT);
+        assert_in_range(counters(r.runtime).keepalive_dead, 1, 2);
+        rdma_back(&r);
+        loads_end(&r);
         rig_end(&r);
     }
 }
@@ -546,7 +583,7 @@ what_is_required_is_never_replaced(void **state)
         unsigned long packets = second_packets();
         struct rig r;
 
-        rig_begin(&r, seed, "rdma");
+        rig_begin(&r, seed, "rdma", 0);
         assert_int_equal(VC_OK, sim_echo(r.channel, 64, 1, 0, NULL));
         networks_lose(&r.networks, FIRST, (enum networks_loss)(seed % 3));
         for (unsigned tag = 2; tag < 8; tag++)
@@ -599,6 +636,35 @@ a_stream_ends_where_it_began(void **state)
     }
 }
 
+/* It is silent, and calls are by RDMA. */
+static void
+the_link_of_a_stream_is_lost_alone(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+        struct vc_stream *stream;
+        struct rig r;
+
+        rig_begin_with(&r, seed, 400);
+        rdma_lost(&r, LOSS_CUT);
+        opts.timeout_ms = VC_NO_DEADLINE;
+        assert_int_equal(VC_OK, suite_streams_talk(r.channel, &opts, &stream));
+        networks_heal(&r.networks, FIRST);
+        await(&r, has_both, "by both", BACK_US);
+        await_good(&r, 20, S);
+        longest_begin(&r);
+        networks_lose(&r.networks, SECOND, LOSS_CUT);
+        assert_int_equal(VC_UNAVAILABLE, talk(stream));
+        vc_stream_close(stream);
+        assert_true(is_by_rdma(&r));
+        await_good(&r, 20, S);
+        loads_end(&r);
+        longest_is(&r, CALM_US);
+        rig_end(&r);
+    }
+}
+
 #define T(name) cmocka_unit_test(name)
 
 int
@@ -610,9 +676,11 @@ main(void)
         T(calls_stay_with_the_second_when_the_device_is_gone),
         T(the_loss_of_what_is_not_used_is_not_noticed),
         T(calls_go_back_at_once_when_the_second_is_lost),
+        T(a_network_that_is_silent_is_left_for_the_other),
         T(calls_end_when_both_are_lost_and_go_on_when_one_returns),
         T(what_is_required_is_never_replaced),
         T(a_stream_ends_where_it_began),
+        T(the_link_of_a_stream_is_lost_alone),
     };
 
     cmocka_set_test_filter(getenv("VC_TEST_ONLY"));
