@@ -117,6 +117,15 @@ try(struct vc__dial *d, struct vc__dial_way *w, struct vc__dial_step *step)
     return VC__DIAL_TRY;
 }
 
+/* Where there is little time, the next way has most of it left. */
+static uint64_t
+head_start(const struct vc__dial *d, uint64_t now)
+{
+    uint64_t us = (d->due - now) / 4;
+
+    return us < VC__DIAL_HEAD_START_US ? us : VC__DIAL_HEAD_START_US;
+}
+
 enum vc__dial_what
 vc__dial_next(struct vc__dial *d, uint64_t now, struct vc__dial_step *step)
 {
@@ -130,7 +139,7 @@ vc__dial_next(struct vc__dial *d, uint64_t now, struct vc__dial_step *step)
     if (later != NULL && later->at <= now)
         return try(d, later, step);
     if (fresh != NULL && (n == 0 || d->fresh_at <= now)) {
-        d->fresh_at = now + VC__DIAL_HEAD_START_US;
+        d->fresh_at = now + head_start(d, now);
         return try(d, fresh, step);
     }
     step->at = fresh != NULL ? d->fresh_at : later->at;

@@ -5,8 +5,8 @@
  * failure leads to. A way is an address and the transport that leads there.
  *
  * - The first way that connects wins. The next one is tried as well when
- *   the former has not answered for 250 ms, and at once when it has failed
- *   (RFC 8305, sections 5 and 8, in small).
+ *   the former has not answered for 250 ms, or a quarter of the time that is
+ *   left, and at once when it has failed (RFC 8305, sections 5 and 8, in small).
  * - A refusal for a stale QP number: the same address again, four times.
  * - "busy" and "draining" with a time: again after it and up to half as long
  *   again, if that is before `due`; other addresses meanwhile.

@@ -36,6 +36,21 @@ the_next_address_is_tried_when_the_former_was_silent_for_its_head_start(
 }
 
 static void
+a_head_start_is_a_quarter_of_the_time_at_most(void **state)
+{
+    struct vc__dial d;
+
+    (void)state;
+    begin_until(&d, 3, 1, T0 + 100 * MS);
+    expect_try(&d, T0, 1);
+    expect_wait(&d, T0, T0 + 25 * MS);
+    expect_try(&d, T0 + 25 * MS, 2);
+    expect_wait(&d, T0 + 25 * MS, T0 + 43750);
+    expect_try(&d, T0 + 43750, 3);
+    expect_nothing(&d, T0 + 43750);
+}
+
+static void
 the_next_address_is_tried_at_once_when_one_has_failed(void **state)
 {
     struct vc__dial d;
@@ -404,6 +419,7 @@ main(void)
         cmocka_unit_test(one_address_is_tried_at_once_and_nothing_else_happens),
         cmocka_unit_test(
             the_next_address_is_tried_when_the_former_was_silent_for_its_head_start),
+        cmocka_unit_test(a_head_start_is_a_quarter_of_the_time_at_most),
         cmocka_unit_test(the_next_address_is_tried_at_once_when_one_has_failed),
         cmocka_unit_test(a_late_look_does_not_try_all_addresses_at_once),
         cmocka_unit_test(all_failed_is_the_end),
