@@ -5,7 +5,6 @@
  * calls go on by the other one when it is lost, and come back. Under a load of
  * calls and streams each call runs once at most, and none hangs. TRACE=1 shows
  * what happens. */
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,16 +14,13 @@
 
 #include "tests/sim/networks.h"
 #include "tests/sim/second.h"
+#include "tests/sim/traffic.h"
 
-#define SEEDS    SIM_SHARE(5u)
-#define CALLERS  4u
-#define TALKERS  2u
-#define MESSAGES 4u /* of a stream, each way */
-#define MS       UINT64_C(1000)
-#define S        UINT64_C(1000000)
-#define PACE_US  (40 * MS) /* a caller rests for so long at most */
-#define WORK_US  700u      /* of a handler */
-#define LOOK_US  (5 * MS)
+#define SEEDS   ((1 + SIM_SHARE(5u)) / 2) /* 3; 1 with a sanitizer */
+#define MS      UINT64_C(1000)
+#define S       UINT64_C(1000000)
+#define WORK_US 700u /* of a handler */
+#define LOOK_US (5 * MS)
 
 /* A loss is found within keepalive_ms, and calls go on 2 s later at most;
  * connecting included. */
@@ -37,186 +33,15 @@
 /* A call over a network without losses, its neighbours' included. */
 #define CALM_US (100 * MS)
 
-/* --- a client and its load --------------------------------------------------- */
-
-struct load {
-    struct rig *rig;
-    uint64_t dice;
-    pthread_t thread;
-};
+/* --- worlds ------------------------------------------------------------------ */
 
 struct rig {
     struct networks networks;
     struct vc_runtime *runtime;
     struct vc_channel *channel;
     uint64_t seed;
-    struct load callers[CALLERS], talkers[TALKERS];
-    atomic_bool enough;
-    atomic_bool may_fail; /* both networks are lost, or were a moment ago */
-    atomic_uint next_tag, good, failed;
-    atomic_uint streams_good, streams_broken;
-    atomic_ullong longest_us; /* of the calls since longest_begin() */
+    struct traffic traffic;
 };
-
-static uint64_t
-roll(uint64_t *d, uint64_t n)
-{
-    uint64_t z = *d += UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return (z ^ z >> 31) % n;
-}
-
-static void
-longest_begin(struct rig *r)
-{
-    atomic_store(&r->longest_us, 0);
-}
-
-static void
-longest_note(struct rig *r, uint64_t us)
-{
-    unsigned long long was = atomic_load(&r->longest_us);
-
-    while (us > was &&
-           !atomic_compare_exchange_weak(&r->longest_us, &was, us)) {
-    }
-}
-
-static void
-longest_is(struct rig *r, uint64_t most_us)
-{
-    uint64_t us = atomic_load(&r->longest_us);
-
-    if (us > most_us)
-        fail_msg("seed %llu: a call took %llu us, not %llu",
-                 (unsigned long long)r->seed, (unsigned long long)us,
-                 (unsigned long long)most_us);
-}
-
-/* What is said of a call is true. */
-static void
-call_check(struct rig *r, unsigned tag, enum vc_status status,
-           enum vc_outcome outcome)
-{
-    unsigned ran = atomic_load(&sim_ran[tag]);
-
-    if (status != VC_OK && !atomic_load(&r->may_fail))
-        fail_msg("seed %llu: call %u: %s", (unsigned long long)r->seed, tag,
-                 vc_error());
-    if (ran > 1 || (status == VC_OK && ran != 1) ||
-        (outcome == VC_OUTCOME_NOT_EXECUTED && ran != 0))
-        fail_msg("seed %llu: call %u ran %u times: %s, outcome %d",
-                 (unsigned long long)r->seed, tag, ran, vc_status_name(status),
-                 (int)outcome);
-    if (status != VC_OK)
-        assert_int_not_equal(0, strlen(vc_error()));
-}
-
-static enum vc_status
-call_once(struct load *l)
-{
-    static const size_t sizes[] = {0, 64, 300, 4000, 8200, 40000};
-    struct rig *r = l->rig;
-    unsigned tag = atomic_fetch_add(&r->next_tag, 1) % SIM_TAGS;
-    uint64_t began = fake_now_us();
-    enum vc_outcome outcome;
-    enum vc_status status =
-        sim_echo(r->channel, sizes[roll(&l->dice, 6)], tag, 20000, &outcome);
-
-    longest_note(r, fake_now_us() - began);
-    call_check(r, tag, status, outcome);
-    atomic_fetch_add(status == VC_OK ? &r->good : &r->failed, 1);
-    return status;
-}
-
-static void *
-caller_main(void *arg)
-{
-    struct load *l = arg;
-
-    while (!atomic_load(&l->rig->enough)) {
-        call_once(l);
-        fake_sleep_us(roll(&l->dice, PACE_US));
-    }
-    return NULL;
-}
-
-static enum vc_status
-talk(struct vc_stream *stream)
-{
-    enum vc_status status = VC_OK;
-
-    for (unsigned i = 0; i < MESSAGES && status == VC_OK; i++) {
-        Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
-        Suite__EchoReply *reply = NULL;
-
-        request.tag = 10 + i;
-        status = suite_streams_talk_send(stream, &request);
-        if (status == VC_OK)
-            status = suite_streams_talk_receive(stream, &reply);
-        if (status == VC_OK && (reply == NULL || reply->tag != 10 + i))
-            fail_msg("message %u of a stream is not its own", i);
-        vc_reply_free(reply);
-        fake_sleep_us(MS);
-    }
-    return status;
-}
-
-/* A stream goes with its link, and the next one is good. */
-static void *
-talker_main(void *arg)
-{
-    struct load *l = arg;
-    struct rig *r = l->rig;
-
-    while (!atomic_load(&r->enough)) {
-        struct vc_stream *stream = NULL;
-        enum vc_status status = suite_streams_talk(r->channel, NULL, &stream);
-
-        if (status == VC_OK)
-            status = talk(stream);
-        if (status == VC_OK)
-            status = vc_stream_finish(stream, NULL);
-        if (status != VC_OK && status != VC_UNAVAILABLE)
-            fail_msg("seed %llu: a stream ended with: %s",
-                     (unsigned long long)r->seed, vc_error());
-        vc_stream_close(stream);
-        atomic_fetch_add(
-            status == VC_OK ? &r->streams_good : &r->streams_broken, 1);
-        fake_sleep_us(2 * PACE_US + roll(&l->dice, PACE_US));
-    }
-    return NULL;
-}
-
-static void
-load_start(struct load *l, struct rig *r, void *(*run)(void *), unsigned number)
-{
-    *l = (struct load){.rig = r, .dice = r->seed * 100 + number};
-    assert_int_equal(0, pthread_create(&l->thread, NULL, run, l));
-}
-
-static void
-loads_start(struct rig *r)
-{
-    for (unsigned i = 0; i < CALLERS; i++)
-        load_start(&r->callers[i], r, caller_main, i);
-    for (unsigned i = 0; i < TALKERS; i++)
-        load_start(&r->talkers[i], r, talker_main, CALLERS + i);
-}
-
-static void
-loads_end(struct rig *r)
-{
-    atomic_store(&r->enough, true);
-    for (unsigned i = 0; i < CALLERS; i++)
-        pthread_join(r->callers[i].thread, NULL);
-    for (unsigned i = 0; i < TALKERS; i++)
-        pthread_join(r->talkers[i].thread, NULL);
-}
-
-/* --- worlds ------------------------------------------------------------------ */
 
 /* Half of the clients have a thread in the library. What the options do not say
  * is as always. */
@@ -261,6 +86,7 @@ rig_end(struct rig *r)
     vc_runtime_free(r->runtime);
     assert_true(sim_server_stop(&r->networks.server));
     assert_null(sim_counters_fault(&r->networks.server.last));
+    traffic_ran_once(&r->traffic);
     if (getenv("TRACE") != NULL)
         fputs(fake_trace(), stderr);
     assert_int_equal(0, fake_end());
@@ -295,6 +121,7 @@ await(struct rig *r, rig_condition *condition, const char *what, uint64_t us)
     while (!condition(r)) {
         char text[2048];
 
+        traffic_is_right(&r->traffic);
         if (fake_now_us() < until) {
             fake_sleep_us(LOOK_US);
             continue;
@@ -320,21 +147,28 @@ await_second(struct rig *r, uint64_t us)
     await(r, is_by_second, "by the second transport alone", us);
 }
 
-/* Calls and streams go on: so many more of the first. */
+/* Calls and streams go on. */
 static void
 await_good(struct rig *r, unsigned n, uint64_t us)
 {
-    unsigned calls = atomic_load(&r->good) + n;
-    unsigned streams = atomic_load(&r->streams_good) + 1;
-    uint64_t until = fake_now_us() + us;
+    traffic_await(&r->traffic, n, us);
+}
 
-    while (atomic_load(&r->good) < calls ||
-           atomic_load(&r->streams_good) < streams) {
-        if (fake_now_us() >= until)
-            fail_msg("seed %llu: no call or no stream is good",
-                     (unsigned long long)r->seed);
-        fake_sleep_us(LOOK_US);
-    }
+static void
+longest_begin(struct rig *r)
+{
+    atomic_store(&r->traffic.longest_us, 0);
+}
+
+static void
+longest_is(struct rig *r, uint64_t most_us)
+{
+    uint64_t us = atomic_load(&r->traffic.longest_us);
+
+    if (us > most_us)
+        fail_msg("seed %llu: a call took %llu us, not %llu",
+                 (unsigned long long)r->seed, (unsigned long long)us,
+                 (unsigned long long)most_us);
 }
 
 /* Under load, over RDMA. */
@@ -342,7 +176,7 @@ static void
 rig_begin_with(struct rig *r, uint64_t seed, uint32_t keepalive_ms)
 {
     rig_begin(r, seed, NULL, keepalive_ms);
-    loads_start(r);
+    traffic_start(&r->traffic, r->channel, r->seed);
     await_rdma(r, S);
     await_good(r, 20, S);
     longest_begin(r);
@@ -363,11 +197,11 @@ rdma_is_taken_first(void **state)
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         unsigned long packets = second_packets();
         struct vc_counters c;
-        struct rig r;
+        static struct rig r;
 
         rig_begin_loaded(&r, seed);
         await_good(&r, 200, 20 * S);
-        loads_end(&r);
+        traffic_stop(&r.traffic);
         longest_is(&r, CALM_US);
         c = counters(r.runtime);
         assert_int_equal(1, c.links_made_rdma);
@@ -405,19 +239,19 @@ calls_go_on_by_the_second_and_come_back(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 3 * SEEDS; seed++) {
         struct vc_counters c;
-        struct rig r;
+        static struct rig r;
 
         rig_begin_loaded(&r, seed);
         rdma_lost(&r, (enum networks_loss)(seed % 3));
         fake_sleep_us(seed / 3 % 3 * TRIED_US); /* so often in vain */
         rdma_back(&r);
-        loads_end(&r);
+        traffic_stop(&r.traffic);
         c = counters(r.runtime);
         assert_int_equal(2, c.links_made_rdma);
         assert_int_equal(1, c.links_made_tcp);
         assert_int_equal(1, c.upgrades);
         assert_int_equal(1, c.links_up);
-        assert_true(atomic_load(&r.streams_broken) <= TALKERS);
+        assert_true(atomic_load(&r.traffic.streams_broken) <= TRAFFIC_TALKERS);
         rig_end(&r);
     }
 }
@@ -428,13 +262,13 @@ calls_stay_with_the_second_when_the_device_is_gone(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 2 * SEEDS; seed++) {
         struct vc_counters c;
-        struct rig r;
+        static struct rig r;
 
         rig_begin_loaded(&r, seed);
         rdma_lost(&r, seed % 4 < 2 ? LOSS_REMOVE_HERE : LOSS_REMOVE_THERE);
         fake_sleep_us(TRIED_US);
         assert_true(is_by_second(&r));
-        loads_end(&r);
+        traffic_stop(&r.traffic);
         longest_is(&r, CALM_US);
         c = counters(r.runtime);
         assert_int_equal(1, c.links_made_rdma);
@@ -449,7 +283,7 @@ the_loss_of_what_is_not_used_is_not_noticed(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct rig r;
+        static struct rig r;
 
         rig_begin_loaded(&r, seed);
         networks_lose(&r.networks, SECOND, (enum networks_loss)(seed % 3));
@@ -458,7 +292,7 @@ the_loss_of_what_is_not_used_is_not_noticed(void **state)
         networks_heal(&r.networks, SECOND);
         rdma_lost(&r, (enum networks_loss)(seed / 3 % 3));
         rdma_back(&r);
-        loads_end(&r);
+        traffic_stop(&r.traffic);
         assert_int_equal(1, counters(r.runtime).upgrades);
         rig_end(&r);
     }
@@ -471,7 +305,7 @@ calls_go_back_at_once_when_the_second_is_lost(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 3 * SEEDS; seed++) {
         struct vc_counters c;
-        struct rig r;
+        static struct rig r;
 
         rig_begin_loaded(&r, seed);
         rdma_lost(&r, LOSS_CUT);
@@ -479,7 +313,7 @@ calls_go_back_at_once_when_the_second_is_lost(void **state)
         networks_lose(&r.networks, SECOND, (enum networks_loss)(seed % 3));
         await_rdma(&r, LOST_US);
         await_good(&r, 20, S);
-        loads_end(&r);
+        traffic_stop(&r.traffic);
         longest_is(&r, LOST_US);
         c = counters(r.runtime);
         assert_int_equal(2, c.links_made_rdma);
@@ -495,13 +329,13 @@ a_network_that_is_silent_is_left_for_the_other(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 2 * SEEDS; seed++) {
-        struct rig r;
+        static struct rig r;
 
         rig_begin_with(&r, seed, seed % 2 == 0 ? 150 : 400);
         rdma_lost(&r, LOSS_CUT);
         assert_in_range(counters(r.runtime).keepalive_dead, 1, 2);
         rdma_back(&r);
-        loads_end(&r);
+        traffic_stop(&r.traffic);
         rig_end(&r);
     }
 }
@@ -512,18 +346,18 @@ a_network_that_is_silent_is_left_for_the_other(void **state)
 static void
 await_failures(struct rig *r)
 {
-    unsigned was = atomic_load(&r->failed) + CALLERS;
+    unsigned was = atomic_load(&r->traffic.failed) + TRAFFIC_CALLERS;
     uint64_t until = fake_now_us() + 30 * S;
 
-    while (atomic_load(&r->failed) < was && fake_now_us() < until)
+    while (atomic_load(&r->traffic.failed) < was && fake_now_us() < until)
         fake_sleep_us(LOOK_US);
-    assert_true(atomic_load(&r->failed) >= was);
+    assert_true(atomic_load(&r->traffic.failed) >= was);
 }
 
 static void
 both_lost(struct rig *r, unsigned first, enum networks_loss how)
 {
-    atomic_store(&r->may_fail, true);
+    atomic_store(&r->traffic.may_fail, true);
     networks_lose(&r->networks, first, how);
     fake_sleep_us(r->seed * 97 * MS % S);
     networks_lose(&r->networks, !first, LOSS_CUT);
@@ -539,7 +373,7 @@ both_return(struct rig *r, unsigned first)
     await_good(r, 20, S);
     networks_heal(&r->networks, !first);
     await_rdma(r, BACK_US);
-    atomic_store(&r->may_fail, false);
+    atomic_store(&r->traffic.may_fail, false);
     /* Calls that had failed meanwhile may still be ending. */
     await_good(r, 40, S);
 }
@@ -549,13 +383,13 @@ calls_end_when_both_are_lost_and_go_on_when_one_returns(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 2 * SEEDS; seed++) {
-        struct rig r;
+        static struct rig r;
 
         rig_begin_loaded(&r, seed);
         both_lost(&r, seed % 2 == 0 ? FIRST : SECOND,
                   (enum networks_loss)(seed % 3));
         both_return(&r, seed % 4 < 2 ? FIRST : SECOND);
-        loads_end(&r);
+        traffic_stop(&r.traffic);
         /* Three attempts to connect, of 2 s each, and waits between them. */
         longest_is(&r, 10 * S);
         rig_end(&r);
@@ -581,7 +415,7 @@ what_is_required_is_never_replaced(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         unsigned long packets = second_packets();
-        struct rig r;
+        static struct rig r;
 
         rig_begin(&r, seed, "rdma", 0);
         assert_int_equal(VC_OK, sim_echo(r.channel, 64, 1, 0, NULL));
@@ -615,22 +449,22 @@ a_stream_ends_where_it_began(void **state)
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         struct vc_call_opts opts = VC_CALL_OPTS_INIT;
         struct vc_stream *stream;
-        struct rig r;
+        static struct rig r;
 
         rig_begin_loaded(&r, seed);
         rdma_lost(&r, LOSS_CUT);
         opts.timeout_ms = VC_NO_DEADLINE;
         assert_int_equal(VC_OK, suite_streams_talk(r.channel, &opts, &stream));
-        assert_int_equal(VC_OK, talk(stream));
+        assert_int_equal(VC_OK, traffic_talk(stream));
         networks_heal(&r.networks, FIRST);
         await(&r, has_both, "by both", BACK_US);
         fake_sleep_us(TRIED_US);
         assert_true(has_both(&r));
-        assert_int_equal(VC_OK, talk(stream));
+        assert_int_equal(VC_OK, traffic_talk(stream));
         assert_int_equal(VC_OK, vc_stream_finish(stream, NULL));
         vc_stream_close(stream);
         await_rdma(&r, BACK_US);
-        loads_end(&r);
+        traffic_stop(&r.traffic);
         assert_int_equal(1, counters(r.runtime).links_up);
         rig_end(&r);
     }
@@ -644,7 +478,7 @@ the_link_of_a_stream_is_lost_alone(void **state)
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         struct vc_call_opts opts = VC_CALL_OPTS_INIT;
         struct vc_stream *stream;
-        struct rig r;
+        static struct rig r;
 
         rig_begin_with(&r, seed, 400);
         rdma_lost(&r, LOSS_CUT);
@@ -655,11 +489,11 @@ the_link_of_a_stream_is_lost_alone(void **state)
         await_good(&r, 20, S);
         longest_begin(&r);
         networks_lose(&r.networks, SECOND, LOSS_CUT);
-        assert_int_equal(VC_UNAVAILABLE, talk(stream));
+        assert_int_equal(VC_UNAVAILABLE, traffic_talk(stream));
         vc_stream_close(stream);
         assert_true(is_by_rdma(&r));
         await_good(&r, 20, S);
-        loads_end(&r);
+        traffic_stop(&r.traffic);
         longest_is(&r, CALM_US);
         rig_end(&r);
     }

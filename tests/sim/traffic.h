@@ -1,0 +1,60 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Threads that call one server and talk with it by streams until they are to
+ * stop, and what is wrong with what they came to. */
+#ifndef VC_TESTS_SIM_TRAFFIC_H
+#define VC_TESTS_SIM_TRAFFIC_H
+
+#include <pthread.h>
+
+#include "tests/sim/sim.h"
+
+#define TRAFFIC_CALLERS 4u
+#define TRAFFIC_TALKERS 2u
+#define TRAFFIC_CALLS   16384u /* at most */
+
+struct traffic;
+
+struct traffic_thread {
+    struct traffic *traffic;
+    uint64_t dice;
+    pthread_t thread;
+};
+
+struct traffic {
+    struct vc_channel *channel;
+    struct traffic_thread callers[TRAFFIC_CALLERS], talkers[TRAFFIC_TALKERS];
+    atomic_bool enough;
+    atomic_bool may_fail; /* a call that ends in another way than VC_OK is no
+                           * fault */
+    atomic_uint next_tag, good, failed;
+    atomic_uint streams_good, streams_broken;
+    atomic_ullong longest_us; /* of the calls since it was set to 0 */
+    pthread_mutex_t lock;
+    char wrong[300]; /* lock; the first fault; empty: there is none */
+    struct {
+        enum vc_status status;
+        enum vc_outcome outcome;
+    } ended[TRAFFIC_CALLS]; /* by tag */
+};
+
+/* Zeroes it. The server has Probe, and Streams of tests/suite/streams.h. */
+void traffic_start(struct traffic *t, struct vc_channel *channel,
+                   uint64_t seed);
+/* Waits for the ends of its threads. */
+void traffic_stop(struct traffic *t);
+
+/* Fails the test if a call or a stream of a thread came to what it may not. */
+void traffic_is_right(struct traffic *t);
+/* The same when the server has ended, too: each call ran once at most, once if
+ * it is good, and not at all if that is said. */
+void traffic_ran_once(struct traffic *t);
+
+/* Waits for so many more good calls, and one good stream more. */
+void traffic_await(struct traffic *t, unsigned n, uint64_t us);
+
+/* Some messages each way. */
+enum vc_status traffic_talk(struct vc_stream *stream);
+
+#endif
