@@ -132,7 +132,7 @@ bool
 vc__session_has_stream(const struct vc__session *s)
 {
     for (unsigned i = 0; i < s->n_slots; i++) {
-        if (s->slots[i].busy && s->slots[i].stream != 0)
+        if (s->slots[i].request != NULL && s->slots[i].stream != 0)
             return true;
     }
     return false;

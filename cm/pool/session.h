@@ -138,7 +138,7 @@ void vc__session_add(struct vc__session *s, struct vc__request *r,
 enum vc_outcome vc__session_abandon(struct vc__session *s,
                                     struct vc__request *r);
 
-/* Is a stream under way in it? */
+/* Is a stream under way in it that its caller has not given up? */
 bool vc__session_has_stream(const struct vc__session *s);
 
 /* Takes a request out that is under way; NULL when there is none any more. Its

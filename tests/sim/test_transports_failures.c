@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <verbcall/stream.h>
+
 #include "tests/sim/networks.h"
 #include "tests/sim/second.h"
 
@@ -20,7 +22,7 @@
 #define END_US      (120 * S) /* of the client */
 #define CARRIER_US  (30 * S)  /* until calls are by what leads there */
 #define BETWEEN_US  (100 * MS)
-#define ONE_IN      3u /* failures are played */
+#define ONE_IN      3u /* failures of calls are played */
 #define TAG_CARRIED 3u
 
 struct client {
@@ -34,11 +36,19 @@ struct client {
 struct opening {
     struct vc_runtime *runtime;
     struct vc_channel *channel;
+    struct vc_stream *stream;
 };
 
 typedef enum vc_status client_step(struct opening *o);
 
 /* --- steps ------------------------------------------------------------------- */
+
+/* A handler may give none. */
+static bool
+is_mute(void)
+{
+    return vc_error()[0] == '\0' && vc_error_outcome() != VC_OUTCOME_EXECUTED;
+}
 
 static bool
 try_step(struct client *c, client_step *step, struct opening *o)
@@ -46,7 +56,7 @@ try_step(struct client *c, client_step *step, struct opening *o)
     if (step(o) == VC_OK)
         return true;
     atomic_fetch_add(&c->failures, 1);
-    atomic_fetch_add(&c->mute, vc_error()[0] == '\0');
+    atomic_fetch_add(&c->mute, is_mute());
     return false;
 }
 
@@ -93,6 +103,34 @@ step_large(struct opening *o)
     return sim_echo(o->channel, 50000, 2, 0, NULL);
 }
 
+/* A message each way. */
+static enum vc_status
+stream_begin(struct vc_stream *stream)
+{
+    Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+    Suite__EchoReply *reply = NULL;
+    enum vc_status status = suite_streams_talk_send(stream, &request);
+
+    if (status == VC_OK)
+        status = suite_streams_talk_receive(stream, &reply);
+    vc_reply_free(reply);
+    return status;
+}
+
+static enum vc_status
+step_stream(struct opening *o)
+{
+    enum vc_status status = suite_streams_talk(o->channel, NULL, &o->stream);
+
+    if (status == VC_OK)
+        status = stream_begin(o->stream);
+    if (status != VC_OK) {
+        vc_stream_close(o->stream);
+        o->stream = NULL;
+    }
+    return status;
+}
+
 /* Calls until they are by this transport alone. */
 static bool
 carried_by(struct client *c, struct opening *o, const char *scheme)
@@ -116,7 +154,10 @@ to_and_fro(struct client *c, struct opening *o)
 {
     if (!c->rdma_missed && !carried_by(c, o, "rdma"))
         return "does not come to RDMA";
+    if (!persist(c, step_stream, o))
+        return "never opens a stream";
     networks_lose(c->networks, FIRST, LOSS_CUT);
+    vc_stream_close(o->stream); /* the next link has to say so */
     if (!carried_by(c, o, "tcp"))
         return "does not come to the second transport";
     networks_heal(c->networks, FIRST);
@@ -139,7 +180,7 @@ static void
 client_main(void *arg)
 {
     struct client *c = arg;
-    struct opening o = {NULL, NULL};
+    struct opening o = {NULL, NULL, NULL};
 
     c->stuck = client_live(c, &o);
     vc_channel_close(o.channel);

@@ -354,6 +354,33 @@ ends(struct world *w, uint64_t now)
         sim_server_start(s, w->networks.there[FIRST], 1);
 }
 
+/* A server that began while calls fail may have missed a transport, for as long
+ * as it lives. */
+static bool
+server_misses(const struct world *w)
+{
+    char text[1000];
+
+    vc_server_describe(w->networks.server.server, text, sizeof text);
+    return strstr(text, "not rdma") != NULL;
+}
+
+static void
+heal(struct world *w)
+{
+    struct sim_server *s = &w->networks.server;
+
+    fake_fail_no_more();
+    fake_no_rules();
+    ends(w, UINT64_MAX);
+    if (sim_server_await(s) && server_misses(w)) {
+        fake_process_kill(s->process);
+        sim_server_start(s, w->networks.there[FIRST], 1);
+    }
+    w->healed_us = fake_now_us();
+    atomic_store(&w->healed, true);
+}
+
 static void
 storm(struct world *w)
 {
@@ -365,24 +392,10 @@ storm(struct world *w)
         ends(w, fake_now_us());
         mischief_at_transports(w);
     }
-    fake_fail_no_more();
-    fake_no_rules();
-    ends(w, UINT64_MAX);
-    w->healed_us = fake_now_us();
-    atomic_store(&w->healed, true);
+    heal(w);
 }
 
 /* --- what must be ------------------------------------------------------------ */
-
-/* A server that began while calls fail may have missed a transport. */
-static bool
-server_misses(const struct world *w)
-{
-    char text[1000];
-
-    vc_server_describe(w->networks.server.server, text, sizeof text);
-    return strstr(text, "not rdma") != NULL;
-}
 
 static bool
 all_are_good(const struct world *w)
@@ -397,11 +410,10 @@ all_are_good(const struct world *w)
 static const char *
 best_await(struct world *w)
 {
-    const char *best;
+    const char *best = w->removed[FIRST] ? "tcp" : "rdma";
 
     if (!sim_server_await(&w->networks.server))
         return "the server does not come back";
-    best = w->removed[FIRST] || server_misses(w) ? "tcp" : "rdma";
     while (!networks_only(w->channel, best) || !all_are_good(w)) {
         if (fake_now_us() > w->healed_us + BEST_US)
             return all_are_good(w) ? "calls are not by the best transport"
