@@ -61,9 +61,8 @@ struct caller {
     struct world *world;
     struct dice dice;
     pthread_t thread;
-    atomic_bool is_good; /* a call has been, since the healing */
-    unsigned bad;        /* of those behind it */
-    uint64_t good_us;    /* when it was */
+    uint64_t good_us; /* until a call was good, since the healing; 0: none */
+    unsigned bad;     /* of those behind it */
 };
 
 struct talker {
@@ -84,6 +83,7 @@ struct world {
     uint64_t still_until;   /* the server; 0: it goes on */
     uint64_t killed_until;  /* the same */
     atomic_bool healed, over;
+    atomic_uint n_good; /* callers whose calls are, since it is healed */
     uint64_t healed_us;
     struct caller callers[CALLERS];
     struct talker talkers[TALKERS];
@@ -131,10 +131,10 @@ calls_in_calm(struct caller *c)
         enum vc_status status = call_once(c, 10000);
 
         if (status != VC_OK) {
-            c->bad += atomic_load(&c->is_good);
-        } else if (!atomic_load(&c->is_good)) {
+            c->bad += c->good_us != 0;
+        } else if (c->good_us == 0) {
             c->good_us = fake_now_us() - c->world->healed_us;
-            atomic_store(&c->is_good, true);
+            atomic_fetch_add(&c->world->n_good, 1);
         }
         fake_sleep_us(100 * MS + roll(&c->dice, 100 * MS));
     }
@@ -397,16 +397,6 @@ storm(struct world *w)
 
 /* --- what must be ------------------------------------------------------------ */
 
-static bool
-all_are_good(const struct world *w)
-{
-    bool all = true;
-
-    for (unsigned i = 0; i < CALLERS; i++)
-        all &= atomic_load(&w->callers[i].is_good);
-    return all;
-}
-
 static const char *
 best_await(struct world *w)
 {
@@ -414,10 +404,12 @@ best_await(struct world *w)
 
     if (!sim_server_await(&w->networks.server))
         return "the server does not come back";
-    while (!networks_only(w->channel, best) || !all_are_good(w)) {
+    while (!networks_only(w->channel, best) ||
+           atomic_load(&w->n_good) < CALLERS) {
         if (fake_now_us() > w->healed_us + BEST_US)
-            return all_are_good(w) ? "calls are not by the best transport"
-                                   : "no call succeeds";
+            return atomic_load(&w->n_good) < CALLERS
+                       ? "no call succeeds"
+                       : "calls are not by the best transport";
         fake_sleep_us(50 * MS);
     }
     return NULL;
@@ -426,7 +418,7 @@ best_await(struct world *w)
 static const char *
 caller_check(const struct caller *c)
 {
-    if (!atomic_load(&c->is_good) || c->good_us > GOOD_US)
+    if (c->good_us == 0 || c->good_us > GOOD_US)
         return "a call succeeded late";
     return c->bad > 0 ? "a call failed behind one that was good" : NULL;
 }
