@@ -58,8 +58,10 @@ struct vc_channel_opts {
 
     /* Milliseconds, 100..3600000, default 1000: a server that has not answered
      * for so long is taken for dead, and calls that wait for it end with
-     * VC_UNAVAILABLE. Without calls it may be silent three times as long; this
-     * is found out only while a thread advances the runtime.
+     * VC_UNAVAILABLE; at vc://, when its host is silent, not before another
+     * transport was tried for as long again. Without calls it may be silent
+     * three times as long; this is found out only while a thread advances the
+     * runtime.
      * VC_KEEPALIVE_OFF: calls end by their deadlines only, unless the adapter
      * tells. */
     uint32_t keepalive_ms;
