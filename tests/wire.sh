@@ -14,8 +14,11 @@ export TSAN_OPTIONS="${TSAN_OPTIONS-}:suppressions='$here/tsan.supp'"
 
 # Each guest, with the other's load on few cores: of two processors for each, two would wait for the host's most of the
 # time, and boot half as fast.
-limit=600
+limit=850
 cpus=1
+
+# Tests compare times with a clock that goes slower with the machine: see tests/suite/pace.h.
+export VC_TEST_PACE=1
 
 pids=
 # shellcheck disable=SC2317 # called by trap
@@ -59,20 +62,25 @@ await_file()
     done
 }
 
-# What the client asks for, a word: the wire cut at both ends, at the server's only, and mended; its own machine frozen
-# until the server has found that out. Of each blow the server is notified by the file `struck`.
+# What the client asks for, a word: the wire is cut at both ends or at the server's only, or the server's machine is frozen;
+# all of that is mended; the server's machine is killed; the client's own machine is frozen until the server has found that
+# out. The server is notified by the file `struck` of a blow that it is to find.
 carry_out()
 {
     case $1 in
     cut-both) : >"$folder/struck" && cut=1 && wire_end server off && wire_end client off ;;
     cut-far) : >"$folder/struck" && cut=1 && wire_end server off ;;
-    mend) [ -z "$cut" ] || { cut='' && wire_end server on && wire_end client on; } ;;
+    mend)
+        [ -z "$cut" ] || { cut='' && wire_end server on && wire_end client on; }
+        [ -z "$frozen" ] || { frozen='' && monitor server cont; } ;;
+    freeze-server) frozen=1 && monitor server stop ;;
+    kill-server) killed=1 && monitor server quit ;;
     freeze-client) : >"$folder/struck" && monitor client stop && await_file found && monitor client cont ;;
     *) echo "# wire.sh: asked for $1" ;;
     esac
 }
 
-cut=
+cut='' frozen='' killed=''
 guest server listen serve
 server=$!
 guest client connect call
@@ -93,6 +101,7 @@ cat "$folder/client.log"
 [ $status -ne 0 ] && kill "$server" 2>/dev/null # it may have ended
 wait "$server"
 ended=$?
+[ -z "$killed" ] || ended=0
 pids=
 if [ $status -ne 0 ] || [ $ended -ne 0 ]; then
     echo "# the server's guest ended with status $ended and these words:"

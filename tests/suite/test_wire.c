@@ -2,21 +2,23 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Two machines on a wire that is cut, mended, and made bad while calls run, and
- * machines and devices that die whole. Either end finds within the documented
- * times that the other is dead. What a client is told of a call is true of what
- * the server did, no handler runs twice, and the calls after the mend are good
- * on the same channel. A wire that is bad, and cut for less time than keepalive
- * allows, costs no call.
+ * machines and devices that die whole: over RDMA and over TCP. Either end finds
+ * within the documented times that the other is dead. What a client is told of a
+ * call is true of what the server did, no handler runs twice, and the calls after
+ * the mend are good on the same channel. A wire that is bad, and cut for less time
+ * than the client's keepalive allows, costs no call.
+ *
  * tests/wire.sh runs it in two guests, as `serve` and as `call`, with a folder
  * that both share with the host; the client directs. With VC_TEST_LONG=1 the
- * cuts last until the client hardly tries to connect any more, and more calls
- * meet more cuts on the bad wire. */
+ * cuts last until the client hardly tries to connect any more, more calls meet
+ * more cuts on the bad wire, and in the end the server's machine is killed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "tests/suite/callers.h"
+#include "tests/suite/pace.h"
 #include "tests/suite/wire_load.h"
 #include "tests/suite/wire_watch.h"
 
@@ -32,18 +34,23 @@
 /* Over the bad wire. All calls survive a link that is lost: they have the time
  * for another, and most are in their handlers when the wire is cut. Connecting has
  * the time, too: when the wire loses a hello or its answer the CM says it again
- * after 4 s. */
+ * after 4 s. Over RDMA a cut lasts until the adapter has given the link up; TCP
+ * gives none up that soon, so there it lasts until the server has, whose
+ * keepalive_ms is the default. */
 #define BAD_KEEPALIVE_MS 30000
 #define BAD_CONNECT_MS   30000
 #define BAD_CALL_MS      60000
 #define BAD_HANDLER_MS   30
-#define CUT_FOUND_MS     10000 /* the adapter gives up sooner */
+#define CUT_FOUND_MS     10000
 
 /* Packets that netem has lost here. */
 #define DROPPED                                                                \
     "tc -s qdisc show dev w0 | sed -n 's/.*(dropped \\([0-9]*\\).*/\\1/p'"
 
 static struct vc_runtime *runtime;
+
+/* Of the test that runs. */
+static const char *scheme;
 static struct vc_channel *channel;
 
 static bool
@@ -54,15 +61,10 @@ is_long(void)
     return value != NULL && strcmp(value, "1") == 0;
 }
 
-static void
-channel_open(struct vc_runtime *of, uint16_t port,
-             const struct vc_channel_opts *opts, struct vc_channel **out)
+static bool
+is_rdma(void)
 {
-    char target[80];
-
-    snprintf(target, sizeof target, "rdma://%s:%u", getenv("VC_TEST_PEER"),
-             port);
-    assert_status(VC_OK, vc_channel_open(of, target, opts, out));
+    return strcmp(scheme, "rdma") == 0;
 }
 
 /* Has the host do it: see tests/wire.sh. */
@@ -99,8 +101,8 @@ ends_connect(void)
 {
     for (unsigned i = 0; i < WATCHED; i++) {
         wire_runtime(&ends.runtimes[i]);
-        channel_open(ends.runtimes[i], (uint16_t)WIRE_WATCH_PORT(i), NULL,
-                     &ends.channels[i]);
+        wire_channel(ends.runtimes[i], scheme, (uint16_t)WIRE_WATCH_PORT(i),
+                     NULL, &ends.channels[i]);
         have_server_do(ends.channels[i], WIRE_NOTHING);
     }
     assert_status(VC_OK, vc_runtime_start(ends.runtimes[WATCH_IDLE], 1));
@@ -152,14 +154,16 @@ static void
 ends_assert_call_failed(uint64_t since_ms)
 {
     struct caller *c = &ends.call;
+    unsigned took;
 
     caller_join(c);
     ends.calls = false;
-    printf("# the call ended after %d ms, at most %d: %s\n",
-           (int)(c->ended_ms - since_ms), WATCH_BUSY_MS, c->text);
+    took = (unsigned)pace_between(since_ms, c->ended_ms);
+    printf("# the call ended after %u ms, at most %d: %s\n", took,
+           WATCH_CALL_MS, c->text);
     assert_int_equal(VC_UNAVAILABLE, c->status);
     assert_int_equal(VC_OUTCOME_UNKNOWN, c->outcome);
-    assert_in_range(c->ended_ms - since_ms, 0, WATCH_BUSY_MS);
+    assert_in_range(took, 0, WATCH_CALL_MS);
 }
 
 /* What the server found, too. */
@@ -180,34 +184,47 @@ assert_server_found(void)
     watch_assert_found(&found, "server");
 }
 
-/* --- a wire that is cut ------------------------------------------------ */
+/* --- a wire that is cut, a server that is frozen ------------------------ */
 
-/* Either end finds it; then each thread's calls fail, and none is good. */
+/* What the host does to the wire or the server. */
+struct blow {
+    const char *name;
+    bool server_finds; /* yes: the server finds its client dead, too */
+};
+
 static void
-cut_pass(const char *how)
+blow_strike(const struct blow *b)
 {
     struct watch_found found;
     uint64_t since = fixture_ms();
     struct watch w;
-    unsigned good;
 
     watch_begin(&w, ends.runtimes);
-    host_does(how);
+    host_does(b->name);
     watch_end(&w, since, &found);
     watch_assert_found(&found, "client");
     ends_assert_call_failed(since);
-    assert_server_found();
+    if (b->server_finds)
+        assert_server_found();
+}
+
+/* Either end finds it; then each thread's calls fail, and none is good. */
+static void
+blow_pass(const struct blow *b)
+{
+    unsigned good;
+
+    blow_strike(b);
     load_await_failed();
     good = load_good();
     if (is_long())
         usleep(LONG_CUT_MS * 1000);
     load_await_failed();
     assert_int_equal(good, load_good());
-    host_does("mend");
 }
 
 static void
-cut_and_mend(const char *how)
+strike_and_mend(const struct blow *b)
 {
     const struct load_opts calls = {.channel = channel, .timeout_ms = CALL_MS};
     unsigned first = load_next_tag();
@@ -215,16 +232,17 @@ cut_and_mend(const char *how)
 
     load_start(&calls);
     load_await_good();
-    ends_open(WIRE_WATCH);
-    cut_pass(how);
+    ends_open(b->server_finds ? WIRE_WATCH : WIRE_READY);
+    blow_pass(b);
+    host_does("mend");
     mended = fixture_ms();
     load_await_good();
     took = fixture_ms() - mended;
     load_stop();
     assert_true_endings(channel);
-    assert_in_range(count_endings(how, first, CALL_MS), LOAD_THREADS,
+    assert_in_range(count_endings(b->name, first, CALL_MS), LOAD_THREADS,
                     WIRE_TAGS);
-    printf("# %s: good again %llu ms after the mend\n", how,
+    printf("# %s, %s: good again %llu ms after the mend\n", scheme, b->name,
            (unsigned long long)took);
     assert_in_range(took, 0, RESUME_MS);
 }
@@ -233,7 +251,7 @@ static void
 a_cable_that_was_pulled_is_found_and_outlived(void **state)
 {
     (void)state;
-    cut_and_mend("cut-both");
+    strike_and_mend(&(struct blow){"cut-both", true});
 }
 
 /* The client's own port stays up: only silence tells it. */
@@ -241,10 +259,18 @@ static void
 a_cut_that_only_the_server_sees_is_found_and_outlived(void **state)
 {
     (void)state;
-    cut_and_mend("cut-far");
+    strike_and_mend(&(struct blow){"cut-far", true});
 }
 
-/* The whole of it, adapter included, until the server has found it dead. */
+/* The whole of it, adapter and kernel included. */
+static void
+a_server_whose_machine_is_frozen_is_found_and_outlived(void **state)
+{
+    (void)state;
+    strike_and_mend(&(struct blow){"freeze-server", false});
+}
+
+/* Until the server has found it dead. */
 static void
 a_server_finds_a_client_whose_machine_is_frozen(void **state)
 {
@@ -269,36 +295,60 @@ packets_lost(void)
     return n;
 }
 
-static struct vc_counters
-counters_of(struct vc_runtime *of)
+/* One call is in its handler while the wire is cut, so that the server is busy,
+ * and knows the call when it comes again. */
+static void
+call_hold(struct caller *held, struct vc_channel *over)
 {
-    struct vc_counters c = VC_COUNTERS_INIT;
-
-    vc_runtime_counters(of, &c);
-    return c;
+    *held = (struct caller){
+        .channel = over, .tag = WIRE_HOLD, .timeout_ms = BAD_CALL_MS};
+    file_remove("lost");
+    caller_start(held);
+    wire_file_await("held", true);
 }
 
-/* The wire is cut until the link is lost. One call is in its handler all that
- * time, so that the server knows it when it comes again. */
+static void
+call_release(struct caller *held)
+{
+    file_remove("held");
+    caller_join(held);
+    assert_status(VC_OK, held->status);
+}
+
+/* By this end, or by the server, whose farewell comes when the wire is whole. */
+static uint64_t
+links_lost(struct vc_runtime *of)
+{
+    struct vc_counters c = wire_counters(of);
+
+    return c.links_lost + c.links_left;
+}
+
+static void
+await_link_lost(struct vc_runtime *of, uint64_t lost)
+{
+    uint64_t since = fixture_ms();
+
+    while (links_lost(of) == lost && fixture_ms() - since <= CUT_FOUND_MS)
+        usleep(2000);
+}
+
 static void
 cut_until_link_lost(struct vc_runtime *of, struct vc_channel *over)
 {
-    uint64_t lost = counters_of(of).links_lost, since;
-    struct caller held = {
-        .channel = over, .tag = WIRE_HOLD, .timeout_ms = BAD_CALL_MS};
+    uint64_t lost = links_lost(of);
+    struct caller held;
 
-    caller_start(&held);
-    wire_file_await("held", true);
-    since = fixture_ms();
+    call_hold(&held, over);
     host_does("cut-both");
-    while (counters_of(of).links_lost == lost &&
-           fixture_ms() - since <= CUT_FOUND_MS)
-        usleep(2000);
+    if (is_rdma())
+        await_link_lost(of, lost);
+    else
+        wire_file_await("lost", true);
     host_does("mend");
-    file_remove("held");
-    caller_join(&held);
-    assert_status(VC_OK, held.status);
-    assert_in_range(counters_of(of).links_lost, lost + 1, UINT32_MAX);
+    await_link_lost(of, lost);
+    call_release(&held);
+    assert_in_range(links_lost(of), lost + 1, UINT32_MAX);
 }
 
 /* So many calls, and so many cuts spread over them. */
@@ -314,44 +364,71 @@ bad_wire_pass(struct vc_runtime *of, const struct load_opts *calls,
     load_join();
 }
 
+/* Calls that have come to the server again. */
+static unsigned
+repeats(void)
+{
+    Suite__EchoReply *reply = server_does(channel, WIRE_REPEATS, 0);
+    unsigned n;
+
+    assert_non_null(reply);
+    n = (unsigned)reply->tag;
+    vc_reply_free(reply);
+    return n;
+}
+
+/* Each cut has cost a link, and its calls were resumed by another. */
+static void
+assert_resumed(const struct vc_counters *c, unsigned known, unsigned cuts)
+{
+    unsigned lost = (unsigned)(c->links_lost + c->links_left);
+
+    printf("# bad wire: %u links lost, %u requests sent again, %u of them "
+           "known to the server\n",
+           lost, (unsigned)c->calls_sent_again, known);
+    assert_in_range(known, cuts, UINT32_MAX);
+    assert_in_range(lost, cuts, UINT32_MAX);
+    assert_in_range(c->calls_sent_again, cuts, UINT32_MAX);
+}
+
 static void
 bad_wire_check(struct vc_runtime *of, unsigned first, unsigned n, unsigned cuts)
 {
-    struct vc_counters c = counters_of(of);
-    Suite__EchoReply *reply;
+    struct vc_counters c = wire_counters(of);
 
     assert_int_equal(0, count_endings("bad wire", first, BAD_CALL_MS));
     assert_true_endings(channel);
-    reply = server_does(channel, WIRE_REPEATS, 0);
-    assert_non_null(reply);
-    printf("# bad wire: %u links lost, %u requests sent again, %u of them "
-           "known to the server\n",
-           (unsigned)c.links_lost, (unsigned)c.calls_sent_again,
-           (unsigned)reply->tag);
-    assert_in_range(reply->tag, cuts, UINT32_MAX);
-    vc_reply_free(reply);
     assert_int_equal(n, load_next_tag() - first);
     assert_int_equal(n, load_good());
     assert_int_equal(n + cuts, c.calls_started);
-    assert_in_range(c.links_lost, cuts, UINT32_MAX);
-    assert_in_range(c.calls_sent_again, cuts, UINT32_MAX);
+}
+
+/* So many that the wire loses some of their packets: TCP has fewer. */
+static unsigned
+bad_wire_calls(void)
+{
+    if (is_long())
+        return 600;
+    return is_rdma() ? 48 : 240;
 }
 
 static void
 each_call_over_a_bad_wire_is_good_and_executed_once(void **state)
 {
     struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
-    struct load_opts calls = {.calls = is_long() ? 600 : 48,
+    struct load_opts calls = {.calls = bad_wire_calls(),
                               .timeout_ms = BAD_CALL_MS,
                               .handler_ms = BAD_HANDLER_MS};
     unsigned first = load_next_tag(), cuts = is_long() ? 8 : 2, lost;
+    unsigned known = repeats();
     struct vc_runtime *of;
+    struct vc_counters c;
 
     (void)state;
     opts.keepalive_ms = BAD_KEEPALIVE_MS;
     opts.connect_timeout_ms = BAD_CONNECT_MS;
     wire_runtime(&of);
-    channel_open(of, WIRE_PORT, &opts, &calls.channel);
+    wire_channel(of, scheme, WIRE_PORT, &opts, &calls.channel);
     have_server_do(channel, WIRE_SPOIL);
     assert_int_equal(0, system(WIRE_TC_SPOIL));
     bad_wire_pass(of, &calls, cuts);
@@ -361,6 +438,8 @@ each_call_over_a_bad_wire_is_good_and_executed_once(void **state)
     printf("# bad wire: %u packets of ours were lost\n", lost);
     assert_in_range(lost, 1, UINT32_MAX);
     bad_wire_check(of, first, calls.calls, cuts);
+    c = wire_counters(of);
+    assert_resumed(&c, repeats() - known, cuts);
     vc_channel_close(calls.channel);
     vc_runtime_free(of);
 }
@@ -387,7 +466,29 @@ a_removed_device_of_the_server_is_found(void **state)
     ends_assert_call_failed(since);
 }
 
+/* --- a server that is killed -------------------------------------------- */
+
+/* Its whole machine, for good; in a long run only, as a killed server cannot
+ * tell of leaks. */
+static void
+a_server_whose_machine_is_killed_is_found(void **state)
+{
+    (void)state;
+    ends_open(WIRE_READY);
+    blow_strike(&(struct blow){"kill-server", false});
+    assert_status(VC_UNAVAILABLE, vc_channel_connect(ends.channels[WATCH_IDLE],
+                                                     &suite_probe_service));
+}
+
 /* --- both roles --------------------------------------------------------- */
+
+static int
+begin(void **state)
+{
+    scheme = *state;
+    wire_channel(runtime, scheme, WIRE_PORT, NULL, &channel);
+    return 0;
+}
 
 /* Whatever became of a test: the next one has a wire and no load. */
 static int
@@ -397,6 +498,7 @@ calm(void **state)
     host_does("mend");
     load_stop();
     ends_close();
+    vc_channel_close(channel);
     return 0;
 }
 
@@ -407,7 +509,6 @@ client_start(void **state)
     fixture_board_make();
     wire_file_await("serving", true);
     wire_runtime(&runtime);
-    channel_open(runtime, WIRE_PORT, NULL, &channel);
     return 0;
 }
 
@@ -416,7 +517,6 @@ client_end(void **state)
 {
     (void)state;
     wire_file_make("end", "");
-    vc_channel_close(channel);
     vc_runtime_free(runtime);
     return 0;
 }
@@ -428,7 +528,15 @@ server_serves_until_it_is_told_to_end(void **state)
     wire_serve();
 }
 
-#define T(name) cmocka_unit_test_teardown(name, calm)
+/* The scheme goes before the name, and to begin(). */
+#define OVER(scheme, name_)                                                    \
+    {                                                                          \
+        .name = scheme "_" #name_, .test_func = name_, .setup_func = begin,    \
+        .teardown_func = calm, .initial_state = (char[])                       \
+        {                                                                      \
+            scheme                                                             \
+        }                                                                      \
+    }
 
 int
 main(int argc, char **argv)
@@ -437,18 +545,31 @@ main(int argc, char **argv)
         cmocka_unit_test(server_serves_until_it_is_told_to_end),
     };
     const struct CMUnitTest client[] = {
-        T(a_cable_that_was_pulled_is_found_and_outlived),
-        T(a_cut_that_only_the_server_sees_is_found_and_outlived),
-        T(a_server_finds_a_client_whose_machine_is_frozen),
-        T(each_call_over_a_bad_wire_is_good_and_executed_once),
-        T(a_removed_device_of_the_server_is_found),
+        OVER("rdma", a_cable_that_was_pulled_is_found_and_outlived),
+        OVER("rdma", a_cut_that_only_the_server_sees_is_found_and_outlived),
+        OVER("rdma", a_server_finds_a_client_whose_machine_is_frozen),
+        OVER("rdma", each_call_over_a_bad_wire_is_good_and_executed_once),
+        OVER("tcp", a_cable_that_was_pulled_is_found_and_outlived),
+        OVER("tcp", a_cut_that_only_the_server_sees_is_found_and_outlived),
+        OVER("tcp", a_server_whose_machine_is_frozen_is_found_and_outlived),
+        OVER("tcp", a_server_finds_a_client_whose_machine_is_frozen),
+        OVER("tcp", each_call_over_a_bad_wire_is_good_and_executed_once),
+        OVER("rdma", a_removed_device_of_the_server_is_found),
+    };
+    const struct CMUnitTest killer[] = {
+        OVER("tcp", a_server_whose_machine_is_killed_is_found),
     };
 
     if (argc != 3 || getenv("VC_TEST_PEER") == NULL)
         return fixture_skip_all(sizeof client / sizeof client[0]);
     wire_folder = argv[2];
     fixture_board_make();
+    pace_start();
     if (strcmp(argv[1], "serve") == 0)
         return cmocka_run_group_tests(server, NULL, NULL);
-    return cmocka_run_group_tests(client, client_start, client_end);
+    cmocka_set_test_filter(getenv("VC_TEST_ONLY"));
+    if (!is_long())
+        return cmocka_run_group_tests(client, client_start, client_end);
+    return cmocka_run_group_tests(client, client_start, NULL) +
+           cmocka_run_group_tests(killer, NULL, client_end);
 }

@@ -67,7 +67,36 @@ wire_runtime(struct vc_runtime **runtime)
     assert_status(VC_OK, vc_runtime_new(&opts, runtime));
 }
 
+void
+wire_channel(struct vc_runtime *runtime, const char *scheme, uint16_t port,
+             const struct vc_channel_opts *opts, struct vc_channel **channel)
+{
+    char target[80];
+
+    snprintf(target, sizeof target, "%s://%s:%u", scheme,
+             getenv("VC_TEST_PEER"), port);
+    assert_status(VC_OK, vc_channel_open(runtime, target, opts, channel));
+}
+
+struct vc_counters
+wire_counters(struct vc_runtime *runtime)
+{
+    struct vc_counters c = VC_COUNTERS_INIT;
+
+    vc_runtime_counters(runtime, &c);
+    return c;
+}
+
 /* --- the server -------------------------------------------------------- */
+
+static void
+listen_at(struct vc_server *server, uint16_t port)
+{
+    char target[80];
+
+    snprintf(target, sizeof target, "vc://%s:%u", getenv("VC_TEST_ADDR"), port);
+    assert_status(VC_OK, vc_server_listen(server, target));
+}
 
 static atomic_uchar ran[WIRE_TAGS];
 
@@ -134,13 +163,9 @@ sleep_on(struct vc_call *call, const Suite__SleepRequest *request,
 static bool
 links_ready(unsigned number)
 {
-    for (unsigned i = 0; i < WATCHED; i++) {
-        struct vc_counters c = VC_COUNTERS_INIT;
-
-        vc_runtime_counters(watched[i].runtime, &c);
-        if (c.links_up != 1)
+    for (unsigned i = 0; i < WATCHED; i++)
+        if (wire_counters(watched[i].runtime).links_up != 1)
             return false;
-    }
     return atomic_load(&sleeping) == number;
 }
 
@@ -202,10 +227,7 @@ watch(void)
 static unsigned
 links_of(unsigned which)
 {
-    struct vc_counters c = VC_COUNTERS_INIT;
-
-    vc_runtime_counters(watched[which].runtime, &c);
-    return (unsigned)c.links_server;
+    return (unsigned)wire_counters(watched[which].runtime).links_server;
 }
 
 static void
@@ -224,16 +246,13 @@ device_remove(void)
 static void
 watched_start(const struct suite_probe_methods *methods)
 {
-    char target[80];
-
     for (unsigned i = 0; i < WATCHED; i++) {
         struct watched *w = &watched[i];
 
         wire_runtime(&w->runtime);
         assert_status(VC_OK, vc_server_new(w->runtime, NULL, &w->server));
         assert_status(VC_OK, suite_probe_add(w->server, methods, w->runtime));
-        fixture_target((uint16_t)WIRE_WATCH_PORT(i), target);
-        assert_status(VC_OK, vc_server_listen(w->server, target));
+        listen_at(w->server, (uint16_t)WIRE_WATCH_PORT(i));
         assert_status(VC_OK, vc_runtime_start(w->runtime, 1));
     }
 }
@@ -252,10 +271,24 @@ watched_stop(void)
 static uint64_t
 repeats(struct vc_runtime *runtime)
 {
-    struct vc_counters c = VC_COUNTERS_INIT;
+    struct vc_counters c = wire_counters(runtime);
 
-    vc_runtime_counters(runtime, &c);
     return c.calls_joined + c.calls_answered_again;
+}
+
+/* The client may not be told of a lost link by the wire. */
+static void
+hold(struct vc_runtime *runtime)
+{
+    uint64_t lost = wire_counters(runtime).links_lost;
+    uint64_t due = fixture_ms() + WIRE_BOOT_MS;
+
+    wire_file_make("held", "");
+    while (is_there("held") && fixture_ms() < due) {
+        if (wire_counters(runtime).links_lost > lost && !is_there("lost"))
+            wire_file_make("lost", "");
+        usleep(LOOK_US);
+    }
 }
 
 static enum vc_status
@@ -276,11 +309,11 @@ echo(struct vc_call *call, const Suite__EchoRequest *request,
         reply->tag = repeats(arg);
         return VC_OK;
     case WIRE_HOLD:
-        wire_file_make("held", "");
-        wire_file_await("held", false);
+        hold(arg);
         return VC_OK;
     case WIRE_WATCH:
     case WIRE_REMOVE:
+    case WIRE_READY:
         return have_main_do(call, (unsigned)request->tag, request->reply_size);
     default:
         atomic_fetch_add(&ran[request->tag % WIRE_TAGS], 1);
@@ -301,6 +334,8 @@ main_run(void)
             watch();
         else if (tag == WIRE_REMOVE)
             device_remove();
+        else if (tag == WIRE_READY)
+            atomic_store(&due_tag, 0);
         usleep(LOOK_US);
     }
 }
@@ -312,13 +347,11 @@ wire_serve(void)
                                                 .sleep = sleep_on};
     struct vc_runtime *runtime;
     struct vc_server *server;
-    char target[80];
 
     wire_runtime(&runtime);
     assert_status(VC_OK, vc_server_new(runtime, NULL, &server));
     assert_status(VC_OK, suite_probe_add(server, &methods, runtime));
-    assert_status(VC_OK,
-                  vc_server_listen(server, fixture_target(WIRE_PORT, target)));
+    listen_at(server, WIRE_PORT);
     assert_status(VC_OK, vc_runtime_start(runtime, 1));
     watched_start(&methods);
     wire_file_make("serving", "");

@@ -6,12 +6,15 @@
 #ifndef VC_TESTS_SUITE_WIRE_H
 #define VC_TESTS_SUITE_WIRE_H
 
+#include <verbcall/counters.h>
+
 #include "tests/suite/fixture.h"
 
 #define WIRE_PORT 7471
 #define WIRE_TAGS 16384
 
-/* Servers of the links that are watched: see tests/suite/wire_watch.h. */
+/* All servers listen at vc://, which clients reach by rdma:// and tcp://.
+ * Servers of the links that are watched: see tests/suite/wire_watch.h. */
 #define WIRE_WATCH_PORT(which) (WIRE_PORT + 1 + (which))
 
 /* Tags of Echo by which the client has the server do something else. For the
@@ -24,12 +27,14 @@
 #define WIRE_REMOVE  (WIRE_TAGS + 5) /* remove its device, see there */
 #define WIRE_REPEATS (WIRE_TAGS + 6) /* calls that came again: by reply's tag */
 #define WIRE_HOLD    (WIRE_TAGS + 7) /* make `held`; reply when it is gone */
+#define WIRE_READY   (WIRE_TAGS + 8) /* see that the links to watch are up */
 
 /* Files. `ask`: a word for tests/wire.sh, which removes it when it has done
  * that; `struck`: made when the client's machine is about to be lost to the
  * server, or the server's device to be removed; `found`: how soon the server
  * found it (watch_write()); `held`: of a handler, which runs until the client
- * removes it; `serving`, `end`: of the server. */
+ * removes it; `lost`: the server lost a link while that ran; `serving`, `end`: of
+ * the server. */
 #define WIRE_FILES 300 /* bytes of a file's path */
 
 /* Netem reorders by sending some packets at once while others wait. */
@@ -59,6 +64,13 @@ void wire_file_await(const char *name, bool there);
 
 /* One that does not spin: two guests share few cores. */
 void wire_runtime(struct vc_runtime **runtime);
+
+/* A channel to the server's port, by this scheme. */
+void wire_channel(struct vc_runtime *runtime, const char *scheme, uint16_t port,
+                  const struct vc_channel_opts *opts,
+                  struct vc_channel **channel);
+
+struct vc_counters wire_counters(struct vc_runtime *runtime);
 
 /* Serves, and makes the file `serving`, until there is the file `end`. */
 void wire_serve(void);

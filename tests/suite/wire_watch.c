@@ -8,21 +8,15 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "tests/suite/pace.h"
 #include "tests/suite/stall.h"
+#include "tests/suite/wire.h"
 
 #define LOOK_US 2000
 #define NEVER   UINT_MAX
 
+/* Paced. */
 static const unsigned limits[WATCHED] = {WATCH_BUSY_MS, WATCH_IDLE_MS};
-
-static struct vc_counters
-counters_of(struct vc_runtime *runtime)
-{
-    struct vc_counters c = VC_COUNTERS_INIT;
-
-    vc_runtime_counters(runtime, &c);
-    return c;
-}
 
 static unsigned
 asked(const struct vc_counters *c)
@@ -34,7 +28,7 @@ bool
 watch_ready(struct vc_runtime *const runtimes[WATCHED])
 {
     for (unsigned i = 0; i < WATCHED; i++)
-        if (counters_of(runtimes[i]).links_up != 1)
+        if (wire_counters(runtimes[i]).links_up != 1)
             return false;
     return true;
 }
@@ -43,7 +37,7 @@ void
 watch_begin(struct watch *w, struct vc_runtime *const runtimes[WATCHED])
 {
     for (unsigned i = 0; i < WATCHED; i++) {
-        struct vc_counters c = counters_of(runtimes[i]);
+        struct vc_counters c = wire_counters(runtimes[i]);
 
         w->runtimes[i] = runtimes[i];
         w->asked[i] = asked(&c);
@@ -62,11 +56,11 @@ static void
 look(const struct watch *w, unsigned i, uint64_t since_ms,
      struct watch_found *found)
 {
-    struct vc_counters c = counters_of(w->runtimes[i]);
+    struct vc_counters c = wire_counters(w->runtimes[i]);
 
     if (c.links_up > 0)
         return;
-    found->ms[i] = (unsigned)(fixture_ms() - since_ms);
+    found->ms[i] = (unsigned)pace_since(since_ms);
     found->asked[i] = asked(&c) - w->asked[i];
 }
 
@@ -84,7 +78,7 @@ watch_end(struct watch *w, uint64_t since_ms, struct watch_found *found)
             left += found->ms[i] == NEVER;
         }
         usleep(LOOK_US);
-    } while (left > 0 && fixture_ms() - since_ms <= WATCH_IDLE_MS);
+    } while (left > 0 && pace_since(since_ms) <= WATCH_IDLE_MS);
     found->stalled_ms = stall_end();
 }
 

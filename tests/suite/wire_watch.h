@@ -19,14 +19,16 @@ enum {
 #define WATCH_TEXT 80
 
 /* By include/verbcall/channel.h a peer is found dead within keepalive_ms, 1 s
- * by default, or three times that when the link is idle; in a guest within
- * five times that. */
-#define WATCH_BUSY_MS 5000
-#define WATCH_IDLE_MS 15000
+ * by default, or three times that when the link is idle. A call whose link is
+ * lost, not silent, waits as long again for another link. By tests/suite/pace.h's
+ * clock, and a second more for two guests. */
+#define WATCH_BUSY_MS 2000
+#define WATCH_CALL_MS 3000
+#define WATCH_IDLE_MS 4000
 
 /* What was found of each link. */
 struct watch_found {
-    unsigned ms[WATCHED];    /* from the blow until no link was up */
+    unsigned ms[WATCHED];    /* from the blow until no link was up, paced */
     unsigned asked[WATCHED]; /* times that keepalive had asked by then */
     unsigned stalled_ms;
 };
