@@ -6,7 +6,8 @@
  * within the documented times that the other is dead. What a client is told of a
  * call is true of what the server did, no handler runs twice, and the calls after
  * the mend are good on the same channel. A wire that is bad, and cut for less time
- * than the client's keepalive allows, costs no call.
+ * than the client's keepalive allows, costs no call. RDMA alone is blocked, too, while
+ * TCP lives: tests/suite/wire_failover.h.
  *
  * tests/wire.sh runs it in two guests, as `serve` and as `call`, with a folder
  * that both share with the host; the client directs. With VC_TEST_LONG=1 the
@@ -19,12 +20,14 @@
 
 #include "tests/suite/callers.h"
 #include "tests/suite/pace.h"
+#include "tests/suite/wire_failover.h"
 #include "tests/suite/wire_load.h"
 #include "tests/suite/wire_watch.h"
 
 #define CALL_MS     3000  /* keepalive ends calls sooner */
 #define RESUME_MS   20000 /* from the mend until all threads work */
 #define LONG_CUT_MS 10000 /* a long run's */
+#define LONG_ROUNDS 5     /* the same: of blocking RDMA */
 
 /* A call that nobody answers: longer than all limits here. */
 #define OUTSTANDING_MS 60000
@@ -444,6 +447,17 @@ each_call_over_a_bad_wire_is_good_and_executed_once(void **state)
     vc_runtime_free(of);
 }
 
+/* --- RDMA that is blocked, while TCP lives ------------------------------ */
+
+/* Between the ends of a vc:// channel; this test's own is over TCP, and has the
+ * server block its end. */
+static void
+calls_go_on_over_tcp_while_rdma_is_blocked_and_come_back(void **state)
+{
+    (void)state;
+    failover_pass(channel, is_long() ? LONG_ROUNDS : 1);
+}
+
 /* --- a device that is removed ------------------------------------------- */
 
 /* The server's process and machine go on without it, and the kernel's farewell
@@ -498,6 +512,7 @@ calm(void **state)
     host_does("mend");
     load_stop();
     ends_close();
+    failover_undo(channel);
     vc_channel_close(channel);
     return 0;
 }
@@ -554,6 +569,7 @@ main(int argc, char **argv)
         OVER("tcp", a_server_whose_machine_is_frozen_is_found_and_outlived),
         OVER("tcp", a_server_finds_a_client_whose_machine_is_frozen),
         OVER("tcp", each_call_over_a_bad_wire_is_good_and_executed_once),
+        OVER("tcp", calls_go_on_over_tcp_while_rdma_is_blocked_and_come_back),
         OVER("rdma", a_removed_device_of_the_server_is_found),
     };
     const struct CMUnitTest killer[] = {

@@ -303,6 +303,10 @@ echo(struct vc_call *call, const Suite__EchoRequest *request,
         return command(call, WIRE_TC_SPOIL);
     case WIRE_RESTORE:
         return command(call, WIRE_TC_RESTORE);
+    case WIRE_BLOCK:
+        return command(call, WIRE_TC_BLOCK);
+    case WIRE_ALLOW:
+        return command(call, WIRE_TC_ALLOW);
     case WIRE_NOTHING:
         return VC_OK;
     case WIRE_REPEATS:

@@ -11,9 +11,9 @@
 #include "tests/suite/fixture.h"
 
 #define WIRE_PORT 7471
-#define WIRE_TAGS 16384
+#define WIRE_TAGS 65536
 
-/* All servers listen at vc://, which clients reach by rdma:// and tcp://.
+/* All servers listen at vc://, which clients reach by rdma://, tcp:// and vc://.
  * Servers of the links that are watched: see tests/suite/wire_watch.h. */
 #define WIRE_WATCH_PORT(which) (WIRE_PORT + 1 + (which))
 
@@ -28,6 +28,8 @@
 #define WIRE_REPEATS (WIRE_TAGS + 6) /* calls that came again: by reply's tag */
 #define WIRE_HOLD    (WIRE_TAGS + 7) /* make `held`; reply when it is gone */
 #define WIRE_READY   (WIRE_TAGS + 8) /* see that the links to watch are up */
+#define WIRE_BLOCK   (WIRE_TAGS + 9) /* drop the packets of RoCE that come in */
+#define WIRE_ALLOW   (WIRE_TAGS + 10)
 
 /* Files. `ask`: a word for tests/wire.sh, which removes it when it has done
  * that; `struck`: made when the client's machine is about to be lost to the
@@ -47,6 +49,13 @@
 #define WIRE_DEVICE_REMOVE                                                     \
     "tc qdisc replace dev w0 root netem loss 100% &&"                          \
     "{ rdma link delete rxe1 >/dev/null 2>&1 & }"
+
+/* RoCE and the CM use UDP port 4791: dropped where they come in, they leave the
+ * port up and TCP alone. */
+#define WIRE_TC_BLOCK                                                          \
+    "tc qdisc add dev w0 ingress && tc filter add dev w0 ingress protocol ip " \
+    "flower ip_proto udp dst_port 4791 action drop"
+#define WIRE_TC_ALLOW "tc qdisc del dev w0 ingress || true"
 
 #define WIRE_BOOT_MS 240000 /* the other guest, the host's hand */
 

@@ -288,3 +288,14 @@ count_endings(const char *what, unsigned first, unsigned timeout_ms)
                (unsigned long long)worst->took_ms, worst->error);
     return bad;
 }
+
+unsigned
+load_longest_ms(unsigned first)
+{
+    unsigned n = load_next_tag(), longest = 0;
+
+    for (unsigned tag = first; tag < n; tag++)
+        if (endings[tag].took_ms > longest)
+            longest = (unsigned)endings[tag].took_ms;
+    return longest;
+}

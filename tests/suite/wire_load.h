@@ -54,4 +54,7 @@ void assert_true_endings(struct vc_channel *channel);
  * longer than its timeout allows. How many were not good. */
 unsigned count_endings(const char *what, unsigned first, unsigned timeout_ms);
 
+/* How long the longest of these calls took, in milliseconds. */
+unsigned load_longest_ms(unsigned first);
+
 #endif
