@@ -4,11 +4,13 @@
  * How a socket of this host is connected, from either side, and how the two ends
  * get each other's region. Each failure says what it was and what may help. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "transport/shm/refusal.h"
 #include "transport/shm/wire.h"
 
 /* While so many wait for the listener that it takes no more. */
@@ -44,6 +46,15 @@ fail_connect(struct vc__wire *w, int err)
         return vc__fail(vc__status_of_errno(err), "connecting to %s failed: %s",
                         peer, strerror(err));
     }
+}
+
+static enum vc_status
+fail_socket(struct vc__wire *w, int err)
+{
+    char what[VC__ADDR_TEXT + 16];
+
+    snprintf(what, sizeof what, "connecting to %s", vc__wire_peer(w));
+    return vc__shm_fail(what, "socket(AF_UNIX)", err);
 }
 
 static void
@@ -133,7 +144,7 @@ vc__shm_dial(struct vc__wire *w, uint32_t timeout_ms)
     s->ready.run = on_connected;
     s->source.fd = vc__socket_new(AF_UNIX);
     if (s->source.fd < 0)
-        return fail_connect(w, errno);
+        return fail_socket(w, errno);
     s->owned = true;
     err = connect_try(s);
     return err == 0 ? VC_OK : fail_connect(w, err);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "transport/core/le.h"
+#include "transport/shm/refusal.h"
 #include "transport/shm/wire.h"
 #include "transport/socket/ear.h"
 
@@ -156,6 +157,16 @@ fail_listen(const struct sockaddr *addr, int err)
     }
 }
 
+static enum vc_status
+fail_call(const struct sockaddr *addr, const char *call, int err)
+{
+    char text[VC__ADDR_TEXT], what[VC__ADDR_TEXT + 20];
+
+    vc__addr_text(addr, text);
+    snprintf(what, sizeof what, "cannot listen at %s", text);
+    return vc__shm_fail(what, call, err);
+}
+
 /* A socket's file that is left of a process that was killed: nobody listens. */
 static bool
 is_left_over(const struct sockaddr_un *addr, socklen_t len)
@@ -222,14 +233,18 @@ listen_at(struct vc__socket_ear *e, int fd, const struct sockaddr *addr)
     return err;
 }
 
+/* A server that can make no region would turn all of its clients away. */
 enum vc_status
 vc__shm_listen(struct vc__ear *ear, const struct sockaddr *addr)
 {
     struct vc__socket_ear *e = vc__socket_ear_of(ear);
-    int fd = vc__socket_new(AF_UNIX), err;
+    int err = vc__shm_region_try(), fd;
 
+    if (err != 0)
+        return fail_call(addr, VC__SHM_REGION_CALL, err);
+    fd = vc__socket_new(AF_UNIX);
     if (fd < 0)
-        return fail_listen(addr, errno);
+        return fail_call(addr, "socket(AF_UNIX)", errno);
     e->offer = offer_make;
     err = listen_at(e, fd, addr);
     if (err == 0)

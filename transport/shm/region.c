@@ -51,6 +51,19 @@ vc__shm_region_make(int *fd)
     return NULL;
 }
 
+int
+vc__shm_region_try(void)
+{
+    int fd;
+    struct vc__shm_region *region = vc__shm_region_make(&fd);
+
+    if (region == NULL)
+        return errno;
+    vc__shm_region_unmap(region);
+    close(fd);
+    return 0;
+}
+
 /* Memory of huge pages may not be there when it is read, even if sealed. */
 static bool
 is_region(int fd)

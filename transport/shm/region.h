@@ -52,6 +52,10 @@ struct vc__shm_region {
 
 /* A region of zeros, whose memfd *fd becomes. NULL and errno. */
 struct vc__shm_region *vc__shm_region_make(int *fd);
+#define VC__SHM_REGION_CALL "memfd_create() and its seals"
+
+/* Whether this process can make regions at all: 0 or an errno. */
+int vc__shm_region_try(void);
 
 /* Maps a peer's region to read it. NULL and errno; EPROTO: the descriptor is
  * none of a region: it is no memfd of this size that nobody can shrink, so that

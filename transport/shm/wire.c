@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "transport/shm/refusal.h"
 #include "transport/shm/shm.h"
 #include "transport/socket/ear.h"
 
@@ -261,8 +262,8 @@ wire_prepare(struct vc__wire *w, const struct vc__receives *r)
     err = errno;
     if (s->out.mine == NULL) {
         region_fini(s);
-        return vc__fail(vc__status_of_errno(err),
-                        "cannot make shared memory: %s", strerror(err));
+        return vc__shm_fail("cannot make shared memory", VC__SHM_REGION_CALL,
+                            err);
     }
     w->promised = w->window < r->first ? w->window : r->first;
     return VC_OK;
