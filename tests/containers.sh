@@ -2,8 +2,10 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# tests/containers.sh BUILD: where programs run in containers, in TAP: other namespaces, fewer rights, a root that cannot be
-# written to. Each way works, or ends with an error that says why not. What this machine refuses is skipped.
+# tests/containers.sh BUILD [TESTS]: where programs run in containers, in TAP: other namespaces, fewer rights, a root that
+# cannot be written to, podman's default seccomp profile, and one that refuses shared memory. Each way works, or ends with an
+# error that says why not. What this machine refuses is skipped. With VC_TEST_LONG=1 suites of the build folder TESTS run in
+# a container, too.
 set -u
 
 top=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
@@ -11,6 +13,7 @@ cd -- "$1" || exit 1
 # shellcheck source=examples/servers.sh
 . "$top/examples/servers.sh"
 
+tests=${2-}
 work=$(mktemp -d) && chmod 755 "$work" || exit 1
 one=vc$$a two=vc$$b n=0
 
@@ -23,26 +26,33 @@ clean()
     rm -rf "$work"
 }
 trap clean EXIT
-echo 1..9
+echo 1..17
 
-# NAME COMMAND...
+# NAME COMMAND... The server that it leaves has to end well.
 check()
 {
     n=$((n + 1)) name=$1
     shift
-    if "$@" >"$work/log" 2>&1; then
+    result=0
+    "$@" >"$work/log" 2>&1 || result=1
+    vc_server_stop >>"$work/log" 2>&1 || result=1
+    if [ $result -eq 0 ]; then
         echo "ok $n - $name"
     else
         echo "not ok $n - $name"
         sed 's/^/# /' "$work/log"
     fi
-    vc_server_stop >/dev/null 2>&1
 }
 
+# NAME... WHY
 skip()
 {
-    n=$((n + 1))
-    echo "ok $n - $1 # SKIP $2"
+    for reason; do :; done
+    while [ $# -gt 1 ]; do
+        n=$((n + 1))
+        echo "ok $n - $1 # SKIP $reason"
+        shift
+    done
 }
 
 # serve TARGET COMMAND...: a greeter-server that COMMAND runs
@@ -88,18 +98,18 @@ by_a_name()
         fails 'in this network namespace' ip netns exec "$two"
 }
 
+veth=
 if ip netns add "$one" 2>/dev/null && ip netns add "$two" && ip link add "$one" type veth peer name "$two" &&
     ip link set "$one" netns "$one" && ip link set "$two" netns "$two" &&
     ip -n "$one" addr add 10.77.0.1/24 dev "$one" && ip -n "$two" addr add 10.77.0.2/24 dev "$two" &&
-    ip -n "$one" link set "$one" up && ip -n "$two" link set "$two" up; then
+    ip -n "$one" link set "$one" up && ip -n "$two" link set "$two" up && ip -n "$one" link set lo up; then
+    veth=1
     check tcp_leads_from_one_network_namespace_to_another over_tcp
     check a_path_leads_from_one_network_namespace_to_another by_a_path
     check a_name_does_not_and_the_error_says_so by_a_name
 else
-    for name in tcp_leads_from_one_network_namespace_to_another a_path_leads_from_one_network_namespace_to_another \
-        a_name_does_not_and_the_error_says_so; do
-        skip "$name" 'no network namespaces here'
-    done
+    skip tcp_leads_from_one_network_namespace_to_another a_path_leads_from_one_network_namespace_to_another \
+        a_name_does_not_and_the_error_says_so 'no network namespaces here'
 fi
 
 # --- user namespaces ---
@@ -114,8 +124,8 @@ if unshare --user --map-root-user true 2>/dev/null; then
     check a_path_leads_from_one_user_namespace_to_another users "shm://$work/socket"
     check a_name_leads_from_one_user_namespace_to_another users "shm:test-$$"
 else
-    skip a_path_leads_from_one_user_namespace_to_another 'no user namespaces here'
-    skip a_name_leads_from_one_user_namespace_to_another 'no user namespaces here'
+    skip a_path_leads_from_one_user_namespace_to_another a_name_leads_from_one_user_namespace_to_another \
+        'no user namespaces here'
 fi
 
 # --- fewer rights ---
@@ -132,8 +142,7 @@ if setpriv --bounding-set -all --inh-caps -all --no-new-privs true 2>/dev/null; 
     check tcp_needs_no_rights few_rights tcp://127.0.0.1:0
     check shm_needs_no_rights few_rights "shm:test-$$"
 else
-    skip tcp_needs_no_rights 'setpriv is refused'
-    skip shm_needs_no_rights 'setpriv is refused'
+    skip tcp_needs_no_rights shm_needs_no_rights 'setpriv is refused'
 fi
 
 # --- a root that cannot be written to ---
@@ -162,6 +171,140 @@ if $read_only "$read_only_words" sh true 2>/dev/null; then
     check a_name_needs_no_folder name_on_read_only
     check a_path_in_a_folder_that_cannot_be_written_to_is_told path_on_read_only
 else
-    skip a_name_needs_no_folder 'no mount namespaces here'
-    skip a_path_in_a_folder_that_cannot_be_written_to_is_told 'no mount namespaces here'
+    skip a_name_needs_no_folder a_path_in_a_folder_that_cannot_be_written_to_is_told 'no mount namespaces here'
+fi
+
+# --- podman's default seccomp profile and capabilities ---
+
+root=$work/root
+
+# PROGRAM: into the containers' root, at the path that it has here, with what it is linked with.
+root_add()
+{
+    mkdir -p "$root/lib" "$root/${1%/*}" && cp "$(./libtool --mode=execute echo "$1")" "$root/$1" || return 1
+    ./libtool --mode=execute ldd "$1" | while read -r name arrow path _; do
+        case $name$arrow in
+        *'=>') cp -L "$path" "$root/lib/" ;;
+        /*) mkdir -p "$root/${name%/*}" && cp -L "$name" "$root/$name" ;;
+        esac || return 1
+    done
+}
+
+# A root of few files, and a command that runs podman on it: [OPTION...] "$root" COMMAND...
+pod_make()
+{
+    mkdir -p "$root/tmp" "$root/shared" "$work/shared" || return 1
+    for program in /bin/cat examples/greeter/greeter-server examples/greeter/greeter-client; do
+        root_add "$program" || return 1
+    done
+    cat >"$work/pod" <<'END' && chmod 755 "$work/pod"
+#!/bin/sh
+exec sh "$top/tests/pod.sh" "$work/store" podman run --rm --env LD_LIBRARY_PATH=/lib --volume "$work/shared:/shared" --rootfs "$@"
+END
+}
+
+# No right to lock memory is among those that a container has.
+pod_is_confined()
+{
+    rights=$("$work/pod" --network none "$root" cat /proc/self/status) || return 1
+    echo "$rights"
+    rights=$(printf '%s\n' "$rights" | sed -n 's/^CapEff:[[:space:]]*/0x/p; s/^Seccomp:[[:space:]]*//p' | xargs)
+    [ "${rights#* }" = 2 ] && [ $((${rights% *} >> 14 & 1)) -eq 0 ]
+}
+
+pod_tcp()
+{
+    serve tcp://10.77.0.1:0 "$work/pod" --network "ns:/run/netns/$one" "$root" &&
+        greets "$work/pod" --network "ns:/run/netns/$two" "$root"
+}
+
+pod_best()
+{
+    serve vc://10.77.0.1:0 "$work/pod" --network "ns:/run/netns/$one" "$root" &&
+        greets "$work/pod" --network "ns:/run/netns/$one" "$root" &&
+        greets "$work/pod" --network "ns:/run/netns/$two" "$root"
+}
+
+pod_path()
+{
+    serve shm:///shared/socket "$work/pod" --network none --read-only "$root" &&
+        greets "$work/pod" --network none --read-only "$root"
+}
+
+pod_name()
+{
+    serve "shm:test-$$" "$work/pod" --network "ns:/run/netns/$one" "$root" &&
+        greets "$work/pod" --network "ns:/run/netns/$one" "$root" &&
+        fails 'in this network namespace' "$work/pod" --network none "$root"
+}
+
+# The default profile, but for memfd_create().
+profile_make()
+{
+    profile=$(sh "$top/tests/pod.sh" "$work/store" podman info --format '{{.Host.Security.SECCOMPProfilePath}}') &&
+        sed '/"memfd_create",/d' "$profile" >"$work/profile.json" && ! cmp -s "$profile" "$work/profile.json"
+}
+
+refused_best()
+{
+    profile_make && serve vc://10.77.0.1:0 "$work/pod" --network "ns:/run/netns/$one" \
+        --security-opt "seccomp=$work/profile.json" "$root" &&
+        greets "$work/pod" --network "ns:/run/netns/$one" --security-opt "seccomp=$work/profile.json" "$root"
+}
+
+refused_path()
+{
+    profile_make || return 1
+    said=$(timeout 20 "$work/pod" --network none --security-opt "seccomp=$work/profile.json" "$root" \
+        examples/greeter/greeter-server shm:///shared/refused 2>&1) && return 1
+    echo "$said"
+    case $said in *'memfd_create()'*'seccomp profile'*) ;; *) return 1 ;; esac
+}
+
+# Whole suites, on the root of this machine, to which nothing is written.
+suites()
+{
+    for suite in best shm tcp; do
+        "$work/pod" --network none --volume "$PWD:$PWD" --workdir "$tests" /:O \
+            "$top/tests/one.sh" "tests/suite/test_$suite" || return 1
+    done
+}
+
+export top work
+if ! command -v podman >/dev/null; then
+    why='no podman here'
+elif [ "$(id -u)" -ne 0 ]; then
+    why='containers without root are not tried'
+elif ! pod_make >"$work/log" 2>&1 || ! "$work/pod" --network none "$root" cat /proc/version >"$work/log" 2>&1; then
+    why="podman is refused: $(tail -n 1 "$work/log")"
+else
+    why=
+fi
+if [ -z "$why" ]; then
+    check the_default_profile_is_in_force pod_is_confined
+    check a_path_of_a_volume_leads_from_one_container_to_another pod_path
+    check a_container_without_memfd_create_says_so_at_shm refused_path
+else
+    skip the_default_profile_is_in_force a_path_of_a_volume_leads_from_one_container_to_another \
+        a_container_without_memfd_create_says_so_at_shm "$why"
+fi
+if [ -z "$why" ] && [ -n "$veth" ]; then
+    check tcp_leads_from_one_container_to_another pod_tcp
+    check the_best_leads_from_one_container_to_another pod_best
+    check a_name_leads_to_containers_of_its_network_namespace pod_name
+    check containers_without_memfd_create_call_over_tcp refused_best
+else
+    skip tcp_leads_from_one_container_to_another the_best_leads_from_one_container_to_another \
+        a_name_leads_to_containers_of_its_network_namespace containers_without_memfd_create_call_over_tcp \
+        "${why:-no network namespaces here}"
+fi
+if [ -z "$why" ] && [ -z "${VC_TEST_LONG-}" ]; then
+    why='with --long'
+elif [ -z "$why" ] && ! "$work/pod" --network none /:O true >"$work/log" 2>&1; then
+    why="podman lays nothing over this root: $(tail -n 1 "$work/log")"
+fi
+if [ -z "$why" ]; then
+    check suites_pass_under_the_default_profile suites
+else
+    skip suites_pass_under_the_default_profile "$why"
 fi

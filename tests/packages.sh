@@ -3,7 +3,7 @@
 #
 # Shell functions, to be sourced: which packages the project needs on Debian, Ubuntu and Fedora.
 #
-#   vc_need_packages build|test|fuzz|lint|guest|pages|bench|local|callgrind|cross-s390x|cross-i386...
+#   vc_need_packages build|test|fuzz|lint|guest|containers|image|pages|bench|local|callgrind|cross-s390x|cross-i386...
 #                                                           installs what is missing, saying what and why;
 #                                                           fails with a message when it cannot
 #
@@ -68,6 +68,8 @@ vc_packages()
     debian-lint) vc_packages debian build; echo clang ;;
     debian-guest)
         echo qemu-system-x86 busybox-static cpio iproute2 ibverbs-providers xz-utils zstd ;;
+    debian-containers) echo podman crun netavark ;;
+    debian-image) vc_packages debian containers; echo buildah mmdebstrap ;;
     debian-pages) echo scdoc ;;
     debian-bench) echo perftest rdmacm-utils iproute2 ;;
     debian-local) echo ucx-utils libgrpc++-dev libprotobuf-dev protobuf-compiler-grpc g++ ;;
@@ -90,6 +92,8 @@ vc_packages()
     fedora-lint) vc_packages fedora build; echo clang ;;
     fedora-guest)
         echo qemu-system-x86-core busybox cpio iproute libibverbs xz zstd util-linux ;;
+    fedora-containers) echo podman crun ;;
+    fedora-image) vc_packages fedora containers; echo buildah mmdebstrap ;;
     fedora-pages) echo scdoc ;;
     fedora-bench) echo perftest librdmacm-utils iproute ;;
     fedora-local) echo ucx protobuf-devel grpc-devel grpc-plugins gcc-c++ ;;
@@ -125,6 +129,8 @@ vc_why()
     fuzz) echo 'to try any bytes on what reads them, with libFuzzer' ;;
     lint) echo 'to see that two compilers take it without a warning' ;;
     guest) echo 'to test over RDMA in a QEMU guest, without an RDMA device' ;;
+    containers) echo 'to run it in containers' ;;
+    image) echo 'to build an image with it' ;;
     pages) echo 'to make its man pages' ;;
     bench) echo 'to compare it with the perftest tools' ;;
     local) echo 'to compare it with UCX and gRPC' ;;

@@ -33,7 +33,7 @@ by side.
   shm         the same, by shared memory      devices    a process with two of them
   best *      the same, at vc://              failover   vc:// whose RDMA device goes
   local *     what only these have            judges     the benchmarks' verdicts
-  wire        two guests, wire cut or bad     containers namespaces, few rights
+  wire        two guests, wire cut or bad     containers podman, namespaces, few rights
 --long runs what takes longer, too: more seeds, rounds and fuzzing, tcp, shm and the suites over RDMA
 with the address and undefined behaviour sanitizers, coverage (by gcov), mutants (a sample of small mistakes
 that the tests must notice), cross (unit and inproc on s390x and i386, emulated), former (an older
@@ -106,6 +106,7 @@ esac
 [ -n "$variant" ] || ! wants lint || groups="$groups lint"
 # shellcheck disable=SC2086 # words
 vc_need_packages $groups bench || die 'cannot test it without these packages'
+[ -n "$variant" ] || ! wants containers || vc_need_packages containers || echo 'Verbcall: goes on without podman' >&2
 ! wants dist || vc_need_packages pages || echo 'Verbcall: goes on without man pages' >&2
 
 build=$(vc_build_folder "$here")
@@ -199,7 +200,7 @@ lane_here()
     check lint tests/lint.sh "$build"
     check judges sh bench/test_judges.sh
     check dist tests/dist.sh "$build"
-    check containers tests/containers.sh "$build"
+    check containers tests/containers.sh "$build" "$(folder_of tests)"
     if [ -z "$wanted" ]; then
         # shellcheck disable=SC2086 # words
         run_native asan ${long:+tcp shm best} unit idl fake sim inproc local
