@@ -36,8 +36,9 @@ by side.
   wire        two guests, wire cut or bad     containers podman, namespaces, few rights
 --long runs what takes longer, too: more seeds, rounds and fuzzing, tcp, shm and the suites over RDMA
 with the address and undefined behaviour sanitizers, coverage (by gcov), mutants (a sample of small mistakes
-that the tests must notice), cross (unit and inproc on s390x and i386, emulated), former (an older
-commit and this one, both ways) and figures (those that README promises).
+that the tests must notice), cross (unit and inproc on s390x and i386, emulated), image (that of
+samples/container, by buildah), former (an older commit and this one, both ways) and figures (those that
+README promises).
 Environment: VC_BUILD_DIR=FOLDER builds there instead of in build/, the tests in FOLDER-tests,
 FOLDER-asan and FOLDER-tsan; VC_TEST_GUEST=1 uses the virtual machine in any case.
 END
@@ -50,7 +51,7 @@ die()
 }
 
 native='unit idl fake sim inproc tcp shm best local'
-only_long='coverage mutants cross former figures'
+only_long='coverage mutants cross image former figures'
 over_rdma='calls features connect qp devices failover faithful foreign hostile interop kill alive blows resume leaks'
 
 here=$PWD
@@ -211,6 +212,7 @@ lane_here()
         check_status coverage sh tests/coverage.sh
         check_status mutants sh tests/mutate.sh --count 20
         check cross tests/cross.sh "$build"
+        check image tests/image.sh "$build"
     fi
     return "$failed"
 }
