@@ -12,6 +12,8 @@ top=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 cd -- "$1" || exit 1
 # shellcheck source=examples/servers.sh
 . "$top/examples/servers.sh"
+# shellcheck source=tests/pod_root.sh
+. "$top/tests/pod_root.sh"
 
 tests=${2-}
 work=$(mktemp -d) && chmod 755 "$work" || exit 1
@@ -178,31 +180,6 @@ fi
 
 root=$work/root
 
-# PROGRAM: into the containers' root, at the path that it has here, with what it is linked with.
-root_add()
-{
-    mkdir -p "$root/lib" "$root/${1%/*}" && cp "$(./libtool --mode=execute echo "$1")" "$root/$1" || return 1
-    ./libtool --mode=execute ldd "$1" | while read -r name arrow path _; do
-        case $name$arrow in
-        *'=>') cp -L "$path" "$root/lib/" ;;
-        /*) mkdir -p "$root/${name%/*}" && cp -L "$name" "$root/$name" ;;
-        esac || return 1
-    done
-}
-
-# A root of few files, and a command that runs podman on it: [OPTION...] "$root" COMMAND...
-pod_make()
-{
-    mkdir -p "$root/tmp" "$root/shared" "$work/shared" || return 1
-    for program in /bin/cat examples/greeter/greeter-server examples/greeter/greeter-client; do
-        root_add "$program" || return 1
-    done
-    cat >"$work/pod" <<'END' && chmod 755 "$work/pod"
-#!/bin/sh
-exec sh "$top/tests/pod.sh" "$work/store" podman run --rm --env LD_LIBRARY_PATH=/lib --volume "$work/shared:/shared" --rootfs "$@"
-END
-}
-
 # No right to lock memory is among those that a container has.
 pod_is_confined()
 {
@@ -270,16 +247,7 @@ suites()
     done
 }
 
-export top work
-if ! command -v podman >/dev/null; then
-    why='no podman here'
-elif [ "$(id -u)" -ne 0 ]; then
-    why='containers without root are not tried'
-elif ! pod_make >"$work/log" 2>&1 || ! "$work/pod" --network none "$root" cat /proc/version >"$work/log" 2>&1; then
-    why="podman is refused: $(tail -n 1 "$work/log")"
-else
-    why=
-fi
+why=$(vc_pod_refusal "$work")
 if [ -z "$why" ]; then
     check the_default_profile_is_in_force pod_is_confined
     check a_path_of_a_volume_leads_from_one_container_to_another pod_path

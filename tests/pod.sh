@@ -24,6 +24,8 @@ cgroup_manager = "cgroupfs"
 events_logger = "none"
 lock_type = "file"
 tmp_dir = "$store/tmp"
+[network]
+network_config_dir = "$store/networks"
 END
 }
 
@@ -32,10 +34,10 @@ export CONTAINERS_CONF="$store/containers.conf"
 set -- "$tool" --storage-driver vfs --root "$store/root" --runroot "$store/run" "$@"
 # In a namespace of processes a shell waits for what podman leaves behind, which ends with it: where the first process of the
 # machine is slow to do so, podman waits, too. It passes a SIGTERM on to podman alone, as one of the process group would end
-# podman's own helper that passes it on to the container. crun takes either version of control groups, not both side by side.
+# podman's own helper that passes it on to the container. crun wants control groups of one version, also if it makes none.
 # shellcheck disable=SC2016 # the inner shell expands it
 exec unshare --mount --pid --fork --kill-child --mount-proc sh -c '
-    [ ! -d /sys/fs/cgroup/unified ] || umount /sys/fs/cgroup/unified
+    mount -t cgroup2 none /sys/fs/cgroup
     asked=
     trap "asked=1; kill \$!" TERM
     setsid "$@" &

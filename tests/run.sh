@@ -37,8 +37,8 @@ by side.
 --long runs what takes longer, too: more seeds, rounds and fuzzing, tcp, shm and the suites over RDMA
 with the address and undefined behaviour sanitizers, coverage (by gcov), mutants (a sample of small mistakes
 that the tests must notice), cross (unit and inproc on s390x and i386, emulated), image (that of
-samples/container, by buildah), former (an older commit and this one, both ways) and figures (those that
-README promises).
+samples/container, by buildah), pods (containers that are given RDMA devices), former (an older
+commit and this one, both ways) and figures (those that README promises).
 Environment: VC_BUILD_DIR=FOLDER builds there instead of in build/, the tests in FOLDER-tests,
 FOLDER-asan and FOLDER-tsan; VC_TEST_GUEST=1 uses the virtual machine in any case.
 END
@@ -51,7 +51,7 @@ die()
 }
 
 native='unit idl fake sim inproc tcp shm best local'
-only_long='coverage mutants cross image former figures'
+only_long='coverage mutants cross image pods former figures'
 over_rdma='calls features connect qp devices failover faithful foreign hostile interop kill alive blows resume leaks'
 
 here=$PWD
@@ -225,6 +225,7 @@ lane_rdma()
     [ -z "$long" ] || [ -n "$wanted" ] || run_rdma asan
     check vm tests/vm/selftest
     check examples tests/examples.sh
+    [ -z "$long$wanted" ] || check pods tests/pods.sh "$build"
     [ -z "$long$wanted" ] || check former tests/former.sh "$build"
     return "$failed"
 }
