@@ -27,6 +27,7 @@ missing. Prints lines of name and value, medians of all rounds (default 5):
   T_call_64_beside_N_idle_over_alone, T_idle_N_cpu_percent
                                  beside N idle links; what they cost with a library thread
   ucx_..., grpc_...              ucx_perftest's ucp_am_lat (twice: there and back) and ucp_am_bw; gRPC C++
+  uring_N_over_sockets           N messages of 64 bytes over TCP by io_uring, over what recv() and send() do
   shm_call_64_minus_bare_us, ..._over_...
                                  of two of these in each round
 Let nothing else run beside it.

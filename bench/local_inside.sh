@@ -59,6 +59,7 @@ mkdir -p $peers &&
         "$1/bench/peers/peer.proto" &&
     g++ -O2 -std=c++17 -I$peers -o $peers/grpc_peer "$1/bench/peers/grpc_peer.cc" $peers/peer.pb.cc $peers/peer.grpc.pb.cc \
         $(pkg-config --cflags --libs grpc++ protobuf) || die 'grpc_peer does not build'
+gcc -O2 -D_GNU_SOURCE -o $peers/uring "$1/bench/peers/uring.c" -luring || die 'uring does not build'
 
 round_print()
 {
@@ -74,6 +75,8 @@ round_print()
     ucx_devices=lo
     ucx ucx_tcp_call_64_us tcp ucp_am_lat 3 2 30000
     ucx_devices=
+    timeout 60 $peers/uring 1 200000 || die 'uring failed'
+    timeout 60 $peers/uring 64 3000000 || die 'uring failed'
     ours tcp '' tcp://127.0.0.1:0 call
     ours tcp '' tcp://127.0.0.1:0 rate
     ours tcp '' tcp://127.0.0.1:0 upload

@@ -72,7 +72,7 @@ vc_packages()
     debian-image) vc_packages debian containers; echo buildah mmdebstrap ;;
     debian-pages) echo scdoc ;;
     debian-bench) echo perftest rdmacm-utils iproute2 ;;
-    debian-local) echo ucx-utils libgrpc++-dev libprotobuf-dev protobuf-compiler-grpc g++ ;;
+    debian-local) echo ucx-utils libgrpc++-dev libprotobuf-dev protobuf-compiler-grpc g++ liburing-dev ;;
     debian-callgrind) echo valgrind ;;
     debian-cross-s390x | debian-cross-i386)
         foreign=${2#cross-}
@@ -96,7 +96,7 @@ vc_packages()
     fedora-image) vc_packages fedora containers; echo buildah mmdebstrap ;;
     fedora-pages) echo scdoc ;;
     fedora-bench) echo perftest librdmacm-utils iproute ;;
-    fedora-local) echo ucx protobuf-devel grpc-devel grpc-plugins gcc-c++ ;;
+    fedora-local) echo ucx protobuf-devel grpc-devel grpc-plugins gcc-c++ liburing-devel ;;
     fedora-callgrind) echo valgrind valgrind-devel ;;
     *) echo "Verbcall: no package group '$2'" >&2; return 1 ;;
     esac

@@ -28,6 +28,12 @@
 #define GROUP   1
 #define ENTRIES 64u
 
+/* What an entry of the completion queue is of. */
+enum {
+    SENDS,
+    RECEIVES,
+};
+
 static void
 die(const char *what)
 {
@@ -98,7 +104,7 @@ uring_receive(struct end *e)
     io_uring_prep_recv_multishot(sqe, e->fd, NULL, 0, 0);
     sqe->flags |= IOSQE_BUFFER_SELECT;
     sqe->buf_group = GROUP;
-    sqe->user_data = 1;
+    sqe->user_data = RECEIVES;
 }
 
 static void
@@ -140,7 +146,7 @@ uring_take(struct end *e)
         io_uring_get_events(&e->ring);
         return 0;
     }
-    if (cqe->user_data == 1) {
+    if (cqe->user_data == RECEIVES) {
         if (cqe->res <= 0 && cqe->res != -ENOBUFS)
             exit(0);
         n = cqe->res > 0 ? (size_t)cqe->res : 0;
@@ -159,6 +165,7 @@ uring_say(struct end *e, size_t len)
     struct io_uring_sqe *sqe = io_uring_get_sqe(&e->ring);
 
     io_uring_prep_send(sqe, e->fd, out, len, MSG_NOSIGNAL | MSG_WAITALL);
+    sqe->user_data = SENDS;
     io_uring_submit(&e->ring);
 }
 
