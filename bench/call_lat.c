@@ -89,7 +89,7 @@ serve(const char *target)
         fflush(stdout);
         sigwait(&ends, &signal);
     }
-    vc_server_close(server);
+    vc_server_free(server);
     vc_runtime_free(runtime);
     return result;
 }
@@ -250,7 +250,7 @@ run_turn(const char *target, struct load *load, uint64_t count)
     fflush(stdout);
     vc_channel_close(load->channel);
     load->channel = NULL;
-    vc_server_close(server);
+    vc_server_free(server);
     vc_runtime_free(runtime);
     return result;
 }

@@ -220,7 +220,7 @@ serve(const char *target, const struct vc_runtime_opts *runtime_opts,
         fflush(stdout);
         sigwait(&ends, &signal);
     }
-    vc_server_close(server);
+    vc_server_free(server);
     vc_runtime_free(runtime);
     return result;
 }

@@ -114,7 +114,7 @@ serve(const char *target)
         fflush(stdout);
         sigwait(&ends, &signal);
     }
-    vc_server_close(server);
+    vc_server_free(server);
     vc_runtime_free(runtime);
     return result;
 }

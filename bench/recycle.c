@@ -135,7 +135,7 @@ serve(const char *host)
         sigwait(&signals, &signal);
     }
     for (int kind = FRESH; kind < KINDS; kind++) {
-        vc_server_close(ends[kind].server);
+        vc_server_free(ends[kind].server);
         vc_runtime_free(ends[kind].runtime);
     }
     return result;

@@ -31,7 +31,7 @@ export_commit()
         git rev-parse "$commit" >"$folder/source/.whole"
 }
 
-# program SOURCE BUILT NAME: makes $folder/NAME of what a user has: headers, plugin, library.
+# program SOURCE BUILT NAME [FLAG]: makes $folder/NAME of what a user has: headers, plugin, library.
 program()
 {
     code=$folder/$3.code
@@ -39,7 +39,7 @@ program()
         protoc -I tests/former --plugin=protoc-gen-verbcall="$2/protoc-gen-verbcall" --verbcall_out="$code" former.proto || return 1
     # shellcheck disable=SC2046 # flags
     ${CC:-cc} -O1 -Wall -D_GNU_SOURCE -o "$folder/$3" -I "$code" -I "$1/include" $(pkg-config --cflags libprotobuf-c) \
-        tests/former/former.c tests/former/breaker.c "$code"/*.c -L "$2/.libs" -Wl,-rpath,"$2/.libs" -lverbcall $(pkg-config --libs libprotobuf-c libibverbs)
+        ${4-} tests/former/former.c tests/former/breaker.c "$code"/*.c -L "$2/.libs" -Wl,-rpath,"$2/.libs" -lverbcall $(pkg-config --libs libprotobuf-c libibverbs)
 }
 
 if ! git rev-parse --verify --quiet "$commit^{commit}" >/dev/null; then
@@ -49,7 +49,7 @@ fi
 is_exported || export_commit || die "cannot export $commit"
 (cd "$folder/source" && vc_build "$folder/build" --disable-tests) || die "$commit does not build"
 vc_build "$build" --enable-werror || die 'this library does not build'
-program "$folder/source" "$folder/build" old || die "former.c does not build with $commit"
+program "$folder/source" "$folder/build" old -Dvc_server_free=vc_server_close || die "former.c does not build with $commit"
 program "$top" "$build" new || die 'former.c does not build'
 cd "$folder" || exit 1
 exec "$top/tests/rdma" --timeout 900 --share "$build" -- sh "$top/tests/former/inside.sh" "$folder/old" "$folder/new"

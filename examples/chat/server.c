@@ -167,7 +167,7 @@ main(int argc, char **argv)
         fflush(stdout);
         sigwait(&ends, &signal);
     }
-    vc_server_close(server); /* its handlers are told that all is over */
+    vc_server_free(server); /* its handlers are told that all is over */
     vc_runtime_free(runtime);
     return result;
 }

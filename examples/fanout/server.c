@@ -208,7 +208,7 @@ run(struct back *back, const char *target)
         fflush(stdout);
         sigwait(&ends, &signal);
     }
-    vc_server_close(server); /* before what its handlers use */
+    vc_server_free(server); /* before what its handlers use */
     vc_channel_close(back->greeter);
     vc_channel_close(back->kv);
     vc_runtime_free(runtime);

@@ -89,7 +89,7 @@ serve(struct folder *folder, const char *target, const sigset_t *ends)
         fflush(stdout);
         sigwait(ends, &signal);
     }
-    vc_server_close(server);
+    vc_server_free(server);
     vc_runtime_free(runtime);
     return result;
 }

@@ -41,7 +41,7 @@ main(int argc, char **argv)
     printf("listening on port %d\n", vc_server_port(server));
     fflush(stdout);
     sigwait(&ends, &signal);
-    vc_server_close(server);
+    vc_server_free(server);
     vc_runtime_free(runtime);
     return 0;
 }

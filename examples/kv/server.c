@@ -129,7 +129,7 @@ run(const struct options *options, const struct lines *lines,
         fflush(stdout);
         sigwait(ends, &signal);
     }
-    vc_server_close(server);
+    vc_server_free(server);
     vc_runtime_free(runtime);
     store_free(store);
     return result;

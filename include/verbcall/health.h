@@ -49,7 +49,7 @@ VC_API enum vc_status vc_health_remove(struct vc_health *health,
  * otherwise. Any thread. */
 VC_API void vc_health_stop(struct vc_health *health);
 
-/* vc_health_free - after vc_server_close(), as calls use it until then. NULL
+/* vc_health_free - after vc_server_free(), as calls use it until then. NULL
  * is fine. */
 VC_API void vc_health_free(struct vc_health *health);
 

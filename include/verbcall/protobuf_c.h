@@ -118,7 +118,7 @@ VC_API void vc_closures_free(struct vc_closures *closures);
  * that neither blocks nor waits for others. The message is copied before that
  * returns, and may be freed then; NULL ends the call with VC_INTERNAL. The
  * request lives until both the method has returned and the closure was called:
- * the reply goes then, and vc_server_close() waits until every call has come so
+ * the reply goes then, and vc_server_free() waits until every call has come so
  * far. A method that a generated structure has none for answers
  * VC_UNIMPLEMENTED.
  *

@@ -158,7 +158,7 @@ struct vc_server_opts {
     }
 
 /* vc_server_new - makes a server without services and addresses. opts may be
- * NULL. On VC_OK the caller owns *server and closes it by vc_server_close().
+ * NULL. On VC_OK the caller owns *server and frees it by vc_server_free().
  * VC_INVALID_ARGUMENT   an option is out of its range, or a redirect malformed
  * VC_RESOURCE_EXHAUSTED no memory */
 VC_API enum vc_status vc_server_new(struct vc_runtime *runtime,
@@ -240,7 +240,7 @@ VC_API uint16_t vc_server_port(const struct vc_server *server);
 /* vc_server_describe - writes to text, of size bytes, what the server listens
  * by, one a line, and of vc:// why not by more, "not rdma: " and the reason. For
  * people: programs do not read it. Returns the length of all of it, as
- * snprintf(3) does. Any thread, before vc_server_close(). */
+ * snprintf(3) does. Any thread, before vc_server_free(). */
 VC_API size_t vc_server_describe(const struct vc_server *server, char *text,
                                  size_t size);
 
@@ -250,7 +250,7 @@ VC_API size_t vc_server_describe(const struct vc_server *server, char *text,
  * without running calls are closed. Who connects from
  * now on is refused as draining, or sent to alternative ("vc://ADDRESS:PORT",
  * "rdma://ADDRESS:PORT" or "tcp://ADDRESS:PORT" with a numeric address, "shm:NAME", or "inproc://NAME"), if that is not NULL and is of the
- * same kind as where the client has connected. Afterwards vc_server_close().
+ * same kind as where the client has connected. Afterwards vc_server_free().
  * Any thread but not from a handler.
  * VC_INVALID_ARGUMENT   alternative is malformed
  * VC_DEADLINE_EXCEEDED  some calls still run; it may be called again
@@ -259,13 +259,13 @@ VC_API enum vc_status vc_server_drain(struct vc_server *server,
                                       const char *alternative,
                                       uint32_t timeout_ms);
 
-/* vc_server_close - stops listening, takes all connections down and frees the
+/* vc_server_free - stops listening, takes all connections down and frees the
  * server. Its clients' calls end with VC_UNAVAILABLE; one whose handler ends
  * while it closes may still get its reply. Blocks for running handlers, whose
  * calls are cancelled (vc_call_is_cancelled()), for calls that are to be ended
  * later, and for the handshakes of disconnection, the latter 2 s at most. NULL is fine. Any
  * thread but not from a handler. */
-VC_API void vc_server_close(struct vc_server *server);
+VC_API void vc_server_free(struct vc_server *server);
 
 VC_END_DECLS
 

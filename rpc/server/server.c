@@ -325,7 +325,7 @@ part_close(struct vc__task *task)
 }
 
 void
-vc_server_close(struct vc_server *server)
+vc_server_free(struct vc_server *server)
 {
     if (server == NULL)
         return;

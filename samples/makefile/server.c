@@ -49,7 +49,7 @@ serve(const char *target)
         fflush(stdout);
         status = sigwait(&ends, &signal);
     }
-    vc_server_close(server);
+    vc_server_free(server);
     vc_runtime_free(runtime);
     return status;
 }

@@ -129,7 +129,7 @@ serve(const char *target, const char *alternative)
         result = fail("drain");
     if (ended < 0)
         sigwait(&ends, &ended);
-    vc_server_close(server);
+    vc_server_free(server);
     vc_runtime_free(runtime);
     return result;
 }

@@ -77,7 +77,7 @@ house_main(void *arg)
     sim_await(&h->end, PATIENCE);
     if (h->stops_first)
         vc_runtime_stop(h->runtime);
-    vc_server_close(server);
+    vc_server_free(server);
     vc_channel_close(h->behind);
     vc_runtime_free(h->runtime);
 }

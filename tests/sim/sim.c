@@ -216,7 +216,7 @@ server_run(struct sim_server *s)
     atomic_store(&s->serves, status == VC_OK);
     if (status == VC_OK)
         sim_await(&s->close, FOREVER);
-    vc_server_close(server);
+    vc_server_free(server);
     if (s->end != NULL)
         s->end(s);
     vc_channel_close(s->self);

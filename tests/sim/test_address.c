@@ -243,7 +243,7 @@ why_an_address_cannot_be_listened_at_is_told(void **state)
         if (strncmp(vc_error(), rows[i].text, strlen(rows[i].text)) != 0)
             fail_msg("%s, %s: %s", rows[i].call, strerror(rows[i].err),
                      vc_error());
-        vc_server_close(server);
+        vc_server_free(server);
         vc_runtime_free(runtime);
         assert_int_equal(0, fake_end());
     }

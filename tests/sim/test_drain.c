@@ -95,7 +95,7 @@ first_main(void *arg)
                         s->drain_ms > 0 ? s->drain_ms : 5000);
     sim_tell(&s->drained);
     sim_await(&s->stop, UINT64_C(100000000));
-    vc_server_close(server);
+    vc_server_free(server);
     vc_runtime_free(runtime);
 }
 
@@ -109,7 +109,7 @@ second_main(void *arg)
 
     serve(&place, &runtime, &server);
     sim_await(&s->stop, UINT64_C(100000000));
-    vc_server_close(server);
+    vc_server_free(server);
     vc_runtime_free(runtime);
 }
 

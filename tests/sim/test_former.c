@@ -96,7 +96,7 @@ place_main(void *arg)
     if (atomic_load(&p->stop) == 0)
         place_drain(p, server);
     sim_await(&p->stop, PATIENCE);
-    vc_server_close(server);
+    vc_server_free(server);
     vc_runtime_free(runtime);
 }
 

@@ -384,7 +384,7 @@ listens_first(void *arg)
     assert_int_equal(vc_server_listen(server, "rdma://10.9.0.2:7471"), VC_OK);
     assert_int_equal(vc_server_intercept(server, &table),
                      VC_FAILED_PRECONDITION);
-    vc_server_close(server);
+    vc_server_free(server);
     vc_runtime_free(runtime);
 }
 

@@ -383,7 +383,7 @@ looping_server(void *arg)
     assert_int_equal(VC_OK, vc_server_listen(s, server.target));
     sim_tell(&server.serves);
     sim_await(&server.stop, PATIENCE);
-    vc_server_close(s);
+    vc_server_free(s);
     loop_stop(&server.loop);
     vc_runtime_free(server.runtime);
 }

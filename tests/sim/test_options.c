@@ -132,7 +132,7 @@ server_try(const struct row *r, uint64_t value)
     field_set(&opts, r, value);
     status = vc_server_new(runtime, &opts, &made);
     assert_int_equal(made != NULL, status == VC_OK);
-    vc_server_close(made);
+    vc_server_free(made);
     return status;
 }
 
@@ -256,7 +256,7 @@ name_try(const char *name)
 
     opts.name = name;
     status = vc_server_new(runtime, &opts, &made);
-    vc_server_close(made);
+    vc_server_free(made);
     return status;
 }
 
@@ -419,7 +419,7 @@ what_lies_behind_an_older_structure_is_not_read(void **state)
     assert_int_equal(
         vc_channel_open(runtime, "rdma://10.9.0.2:7471", &c, &channel), VC_OK);
     assert_int_equal(vc_server_new(runtime, &s, &server), VC_OK);
-    vc_server_close(server);
+    vc_server_free(server);
     vc_channel_close(channel);
     vc_runtime_free(runtime);
     assert_int_equal(fake_end(), 0);

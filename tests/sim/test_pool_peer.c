@@ -82,7 +82,7 @@ place_main(void *arg)
         sim_tell(&p->done);
     }
     sim_await(&p->stop, LONG_US);
-    vc_server_close(server);
+    vc_server_free(server);
     vc_runtime_free(runtime);
 }
 

@@ -276,7 +276,7 @@ fixture_start_server(struct fixture *f, unsigned threads,
 void
 fixture_stop_server(struct fixture *f)
 {
-    vc_server_close(f->server);
+    vc_server_free(f->server);
     vc_runtime_free(f->server_runtime);
     f->server = NULL;
     f->server_runtime = NULL;

@@ -203,7 +203,7 @@ malformed_targets_are_invalid_and_the_form_is_shown(void **state)
     assert_status(VC_INVALID_ARGUMENT,
                   vc_server_listen(server, "rdma://localhost:1"));
     assert_non_null(strstr(vc_error(), "give a numeric address"));
-    vc_server_close(server);
+    vc_server_free(server);
     vc_runtime_free(runtime);
 }
 

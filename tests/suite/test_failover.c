@@ -86,7 +86,7 @@ ends_stop(struct ends *e)
 {
     vc_channel_close(e->channel);
     vc_runtime_free(e->here);
-    vc_server_close(e->server);
+    vc_server_free(e->server);
     vc_runtime_free(e->there);
 }
 

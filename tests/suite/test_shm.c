@@ -390,13 +390,13 @@ a_path_has_a_file_while_it_is_listened_at(void **state)
 
     other = serve_at(f, "shm://" PATH, NULL, VC_UNAVAILABLE);
     assert_non_null(strstr(vc_error(), "another process does"));
-    vc_server_close(other);
+    vc_server_free(other);
 
     assert_status(VC_OK,
                   vc_channel_open(f->runtime, "shm://" PATH, NULL, &channel));
     assert_int_equal(VC_UNIMPLEMENTED, fixture_echo(channel, 1, 1)); /* there */
     vc_channel_close(channel);
-    vc_server_close(server);
+    vc_server_free(server);
     assert_int_equal(-1, stat(PATH, &st));
 
     opts.shm_mode = 0660;
@@ -404,16 +404,16 @@ a_path_has_a_file_while_it_is_listened_at(void **state)
     server = serve_at(f, "shm://" PATH, &opts, VC_OK);
     assert_int_equal(0, stat(PATH, &st));
     assert_int_equal(0660, st.st_mode & 0777);
-    vc_server_close(server);
+    vc_server_free(server);
 
     opts.shm_group = "no-such-group";
     server = serve_at(f, "shm://" PATH, &opts, VC_INVALID_ARGUMENT);
     assert_non_null(strstr(vc_error(), "shm_group"));
     assert_int_equal(-1, stat(PATH, &st));
-    vc_server_close(server);
+    vc_server_free(server);
     server = serve_at(f, "shm:///no/such/folder", NULL, VC_UNAVAILABLE);
     assert_non_null(strstr(vc_error(), "its folder is not there"));
-    vc_server_close(server);
+    vc_server_free(server);
 }
 
 /* Of a process that was killed; but not a file that is none. */
@@ -431,13 +431,13 @@ a_file_that_is_left_over_is_replaced(void **state)
     close(fd);
     assert_int_equal(0, stat(PATH, &st));
     server = serve_at(f, "shm://" PATH, NULL, VC_OK);
-    vc_server_close(server);
+    vc_server_free(server);
 
     fd = open(PATH, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
     close(fd);
     server = serve_at(f, "shm://" PATH, NULL, VC_UNAVAILABLE);
     assert_int_equal(0, stat(PATH, &st));
-    vc_server_close(server);
+    vc_server_free(server);
     unlink(PATH);
 }
 

@@ -226,7 +226,7 @@ an_address_that_cannot_be_had_is_said_to_be(void **state)
     assert_int_equal(VC_UNAVAILABLE,
                      vc_server_listen(server, "tcp://192.0.2.1:0"));
     assert_non_null(strstr(vc_error(), "not an address of this machine"));
-    vc_server_close(server);
+    vc_server_free(server);
 }
 
 /* At all addresses of IPv6, which are those of IPv4, too. */

@@ -261,7 +261,7 @@ static void
 watched_stop(void)
 {
     for (unsigned i = 0; i < WATCHED; i++) {
-        vc_server_close(watched[i].server);
+        vc_server_free(watched[i].server);
         vc_runtime_free(watched[i].runtime);
     }
 }
@@ -361,6 +361,6 @@ wire_serve(void)
     wire_file_make("serving", "");
     main_run();
     watched_stop();
-    vc_server_close(server);
+    vc_server_free(server);
     vc_runtime_free(runtime);
 }

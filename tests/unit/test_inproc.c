@@ -34,7 +34,7 @@ a_name_is_listened_at_once(void **state)
     assert_non_null(strstr(vc_error(), f->target));
     assert_status(VC_OK, vc_server_listen(second, "inproc://second"));
     assert_int_equal(0, vc_server_port(second));
-    vc_server_close(second);
+    vc_server_free(second);
 }
 
 static void

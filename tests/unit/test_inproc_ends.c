@@ -113,7 +113,7 @@ a_server_that_closes_turns_away_who_has_asked(void **state)
     (void)state;
     server_start(&f);
     call_begin(&f, &c, NULL);
-    vc_server_close(f.server);
+    vc_server_free(f.server);
     call_await(&f, &c);
     assert_status(VC_UNAVAILABLE, c.status);
     assert_non_null(strstr(c.text, "nothing listens at inproc://ends"));

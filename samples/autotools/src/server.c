@@ -60,7 +60,7 @@ serve(const char *target, struct till *till)
         fflush(stdout);
         status = sigwait(&ends, &signal);
     }
-    vc_server_close(server);
+    vc_server_free(server);
     vc_runtime_free(runtime);
     return status;
 }
