@@ -19,6 +19,7 @@
 #include "rpc/server/server_turn.h"
 #include "rpc/server/stream_server.h"
 #include "rpc/stream/stream_events.h"
+#include "transport/core/crew.h"
 #include "transport/core/thread.h"
 
 #define TOO_SHORT "less time is left than its handler takes, nearly always"
@@ -231,6 +232,7 @@ handler_returned(struct vc_call *call, enum vc_status status,
     if (!mine)
         return;
     if (holds) {
+        vc__habit_was_quick(&call->state->habit);
         call_end(call, status);
         return;
     }
@@ -268,6 +270,8 @@ run_learn(struct vc_call *call, enum vc_status status, uint64_t us, bool blocks)
     else
         vc__adapt_ran(call, us);
     vc__habit_ran(&call->state->habit, blocks ? us : 0);
+    if (us < VC__HABIT_QUICK_US)
+        vc__habit_was_quick(&call->state->habit);
 }
 
 /* On a thread of the crew, perhaps after it has waited for one. */
@@ -291,23 +295,38 @@ call_run_on_crew(struct vc__job *job, struct vc__stint *stint)
     handler_returned(call, status, stint);
 }
 
+/* True when the handler begins on a thread of its own: its method tends to
+ * block; or its runs tend to be taken over, and then it would have one more
+ * thread than its client may have. */
+static bool
+call_begins_apart(const struct vc_call *call, const struct vc__engine *engine)
+{
+    const struct vc__habit *habit = &call->state->habit;
+
+    if (vc__habit_blocks(habit))
+        return true;
+    return vc__habit_is_long(habit) && engine->crew != NULL &&
+           vc__crew_is_short(engine->crew, call->site.session->peer->share);
+}
+
 /* While the handler runs the engine may go on without us: nothing but the
  * call is ours then. It holds its session, which holds the entry. */
 static void
 call_handle(struct vc_call *call, struct vc__service_entry *entry)
 {
     struct vc__engine *engine = &vc__call_part(call)->progress->engine;
-    struct vc__habit *habit = &call->state->habit;
     struct vc__stint *stint;
 
     vc__count(&engine->ledger, VC__COUNT_handlers_started, 1);
     handlers_count(call, 1);
     call->task.run = call_finish;
-    if (vc__habit_blocks(habit) && vc__thread_take(call, call_run_on_crew)) {
+    if (call_begins_apart(call, engine) &&
+        vc__thread_take(call, call_run_on_crew)) {
         vc__overload_apart(&vc__call_part(call)->overload);
         return;
     }
-    stint = vc__engine_release(engine, habit, call->site.session->peer->share);
+    stint = vc__engine_release(engine, &call->state->habit,
+                               call->site.session->peer->share);
     handler_returned(call, run(call, entry), stint);
 }
 

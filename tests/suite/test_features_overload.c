@@ -23,7 +23,10 @@
 #define LONGS    60u /* that do not fit */
 
 static char long_text[2000];
-static atomic_uint begun, ended;  /* handlers of Pour */
+static atomic_uint begun, ended; /* handlers of Pour */
+static atomic_uint burning;      /* handlers of Burn, ever */
+static atomic_uint burn_out;     /* they may end */
+static struct vc_runtime *server_runtime;
 static atomic_uint sheds, quiets; /* what the server told its program */
 static char why[200], total[200];
 
@@ -46,6 +49,33 @@ pour(struct vc_call *call, const Features__Order *order,
     return VC_OK; /* whatever became of it: the client hears how it ended */
 }
 
+static unsigned
+handlers_left(void)
+{
+    struct vc_counters c = VC_COUNTERS_INIT;
+
+    vc_runtime_counters(server_runtime, &c);
+    return (unsigned)c.handlers_left;
+}
+
+/* Taken over each time, and each time while it uses the processor: so its method
+ * is never known to block. */
+static enum vc_status
+burn(struct vc_call *call, const Features__Order *order,
+     Features__Report *report, void *arg)
+{
+    unsigned left = atomic_fetch_add(&burning, 1);
+
+    (void)call;
+    (void)arg;
+    report->tag = order->tag;
+    while (handlers_left() <= left)
+        ;
+    fixture_tell(&begun);
+    fixture_await(&burn_out, 1);
+    return VC_OK;
+}
+
 /* On the thread that advances the engine: the words are there when it tells. */
 static void
 on_overload(bool begins, const char *line, void *arg)
@@ -58,7 +88,8 @@ on_overload(bool begins, const char *line, void *arg)
 static void
 add(struct vc_server *server)
 {
-    static const struct features_hog_methods methods = {.pour = pour};
+    static const struct features_hog_methods methods = {.pour = pour,
+                                                        .burn = burn};
 
     features_add(server, "first");
     assert_status(VC_OK, features_hog_add(server, &methods, NULL));
@@ -84,6 +115,8 @@ house_start(struct house *h)
     memset(h, 0, sizeof *h);
     atomic_store(&begun, 0);
     atomic_store(&ended, 0);
+    atomic_store(&burning, 0);
+    atomic_store(&burn_out, 0);
     atomic_store(&sheds, 0);
     atomic_store(&quiets, 0);
     opts.stream_stall_ms = STALL_MS;
@@ -95,6 +128,7 @@ house_start(struct house *h)
     fixture_handler_threads = THREADS;
     features_start(&h->f, &opts, NULL);
     fixture_handler_threads = 0;
+    server_runtime = h->f.server_runtime;
     assert_status(VC_OK, vc_runtime_start(h->f.runtime, 1));
     assert_status(VC_OK, vc_runtime_new(NULL, &h->other_runtime));
     assert_status(VC_OK,
@@ -179,6 +213,46 @@ handlers_of_one_client_leave_a_thread_to_others(void **state)
     assert_int_equal(c.shed_threads, MANY - SHARE);
     assert_int_equal(c.shed_default, MANY - SHARE);
     assert_int_equal(c.shed_queue + c.shed_memory, 0);
+    house_stop(&h);
+}
+
+/* Each has its thread without having asked for one. */
+static void
+handlers_that_are_taken_over_leave_a_thread_to_others(void **state)
+{
+    Features__Order order = features_order(1, "burns");
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+    static struct features_end ends[MANY];
+    struct house h;
+    unsigned good = 0;
+
+    (void)state;
+    house_start(&h);
+    memset(ends, 0, sizeof ends);
+    opts.timeout_ms = 2000;
+    opts.flags = VC_CALL_NO_RETRY;
+    for (unsigned i = 0; i < MANY; i++) {
+        assert_status(VC_OK,
+                      features_hog_burn_async(h.f.channel, &order, &opts,
+                                              features_done, &ends[i], NULL));
+        if (i < SHARE)
+            fixture_await(&begun, i + 1);
+    }
+    others_are_served(&h);
+    for (unsigned i = SHARE; i < MANY; i++)
+        fixture_await(&ends[i].ends, 1);
+    others_are_served(&h);
+    fixture_tell(&burn_out);
+    for (unsigned i = 0; i < MANY; i++) {
+        fixture_await(&ends[i].ends, 1);
+        good += ends[i].status == VC_OK;
+        if (ends[i].status == VC_OK)
+            continue;
+        assert_int_equal(ends[i].status, VC_RESOURCE_EXHAUSTED);
+        assert_non_null(strstr(ends[i].text, "handler_threads"));
+    }
+    assert_int_equal(good, SHARE);
+    assert_int_equal(handlers_left(), SHARE);
     house_stop(&h);
 }
 
@@ -423,6 +497,7 @@ main(void)
         cmocka_unit_test(handlers_that_wait_for_others_are_limited_by_option),
         cmocka_unit_test(a_handler_that_waits_for_its_deadline_begins_with_any),
         cmocka_unit_test(memory_has_a_limit_and_comes_back),
+        cmocka_unit_test(handlers_that_are_taken_over_leave_a_thread_to_others),
         cmocka_unit_test(streams_that_nobody_reads_end_when_threads_are_short),
         cmocka_unit_test(
             streams_that_nobody_reads_wait_while_threads_are_there),

@@ -61,6 +61,37 @@ what_was_said_once_stays(void **state)
     assert_false(vc__habit_blocks(&never));
 }
 
+static void
+it_is_long_after_a_takeover_until_four_runs_were_quick(void **state)
+{
+    struct vc__habit h;
+
+    (void)state;
+    memset(&h, 0, sizeof h);
+    assert_false(vc__habit_is_long(&h));
+    vc__habit_was_quick(&h);
+    assert_false(vc__habit_is_long(&h));
+    vc__habit_was_long(&h);
+    assert_false(vc__habit_blocks(&h));
+    for (unsigned i = 0; i < VC__HABIT_RUNS; i++) {
+        assert_true(vc__habit_is_long(&h));
+        vc__habit_was_quick(&h);
+    }
+    assert_false(vc__habit_is_long(&h));
+}
+
+static void
+handlers_that_take_turns_are_never_long(void **state)
+{
+    struct vc__habit h;
+
+    (void)state;
+    memset(&h, 0, sizeof h);
+    vc__habit_fix(&h, VC__HABIT_NEVER);
+    vc__habit_was_long(&h);
+    assert_false(vc__habit_is_long(&h));
+}
+
 int
 main(void)
 {
@@ -68,6 +99,9 @@ main(void)
         cmocka_unit_test(a_method_that_never_blocked_does_not),
         cmocka_unit_test(it_blocks_until_four_runs_in_a_row_were_quick),
         cmocka_unit_test(what_was_said_once_stays),
+        cmocka_unit_test(
+            it_is_long_after_a_takeover_until_four_runs_were_quick),
+        cmocka_unit_test(handlers_that_take_turns_are_never_long),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -191,6 +191,15 @@ job_start(struct vc__crew *crew)
         vc__job_requeue(&crew->queue, job);
 }
 
+/* True when a handler runs whose end lets the next job begin: one of a job, or
+ * one of the share that was taken over. Under the lock. */
+static bool
+thread_comes_back(const struct vc__crew *crew, const struct vc__share *share)
+{
+    return (crew->n_working > 0 || vc__share_threads(share) > 0) &&
+           !atomic_load(&crew->stop);
+}
+
 enum vc__job_begin
 vc__crew_begin(struct vc__crew *crew, struct vc__job *job)
 {
@@ -205,7 +214,7 @@ vc__crew_begin(struct vc__crew *crew, struct vc__job *job)
     if (h != NULL) {
         vc__share_hold(job->share);
         hand_run(h, job);
-    } else if (crew->n_working > 0 && !atomic_load(&crew->stop)) {
+    } else if (thread_comes_back(crew, job->share)) {
         vc__job_await(&crew->queue, job);
         job_start(crew);
         begin = job->waits ? VC__JOB_WAITS : VC__JOB_BEGINS;
@@ -323,9 +332,20 @@ vc__crew_rouse(struct vc__crew *crew)
         vc__waiter_hand(&crew->rouse);
 }
 
-/* Without a thread to go on with the engine it stays with the handler. One that
- * uses the processor all the time does not block: to begin the next of its
- * method on threads of their own would have them share it. */
+/* Of a handler that is taken over. One that uses the processor all the time does
+ * not block: to begin the next of its method on threads of their own would have
+ * them share it. */
+static void
+habit_learn(struct vc__habit *habit, bool burns)
+{
+    if (habit == NULL)
+        return;
+    vc__habit_was_long(habit);
+    if (!burns)
+        vc__habit_blocked(habit);
+}
+
+/* Without a thread to go on with the engine it stays with the handler. */
 static void
 crew_take(struct vc__crew *crew, struct vc__engine *e, uint64_t run)
 {
@@ -338,8 +358,7 @@ crew_take(struct vc__crew *crew, struct vc__engine *e, uint64_t run)
     if (h != NULL && vc__engine_take(e, run)) {
         vc__count(&e->ledger, VC__COUNT_handlers_left, 1);
         e->takeovers++;
-        if (e->habit != NULL && !burns)
-            vc__habit_blocked(e->habit);
+        habit_learn(e->habit, burns);
         if (e->share != NULL)
             vc__share_hold(e->share);
         hand_order(h, e, true);
