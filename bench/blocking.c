@@ -54,7 +54,7 @@ echo(struct vc_channel *channel, double *us)
     status = bench_patience_echo(channel, &request, NULL, &reply);
     *us = now_us() - since;
     if (status == VC_OK)
-        vc_reply_free(reply);
+        vc_message_free(reply);
     return status;
 }
 
@@ -77,7 +77,7 @@ on_answer(enum vc_status status, void *reply, void *arg)
     (void)arg;
     if (status != VC_OK)
         atomic_fetch_add(&bad, 1);
-    vc_reply_free(reply);
+    vc_message_free(reply);
     sem_post(&answered);
 }
 

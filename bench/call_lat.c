@@ -151,7 +151,7 @@ measure(const struct load *load, uint64_t count, struct histogram *times)
         status = bench_echo_call(load->channel, &load->request, NULL, &reply);
         if (status != VC_OK)
             return status;
-        vc_reply_free(reply); /* belongs to a call as the call does */
+        vc_message_free(reply); /* belongs to a call as the call does */
         histogram_record(times, now_ns() - start);
     }
     return VC_OK;

@@ -86,7 +86,7 @@ call(struct vc_channel *channel)
     request.data.len = sizeof data;
     status = bench_echo_call(channel, &request, NULL, &reply);
     if (status == VC_OK)
-        vc_reply_free(reply);
+        vc_message_free(reply);
     return status;
 }
 
@@ -206,7 +206,7 @@ servers_cpu_us(struct vc_channel *channel, double *us)
     if (bench_host_work(channel, &request, NULL, &reply) != VC_OK)
         return failed("the server does not answer");
     *us = (double)reply->cpu_us;
-    vc_reply_free(reply);
+    vc_message_free(reply);
     return 0;
 }
 

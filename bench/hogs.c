@@ -191,7 +191,7 @@ count(enum vc_status status, void *reply, void *arg)
         atomic_fetch_add(&shared->other, 1);
     if (status != VC_OK && atomic_load(&shared->other) == 1)
         fprintf(stderr, "hogs: %s\n", vc_error());
-    vc_reply_free(reply);
+    vc_message_free(reply);
 }
 
 static enum vc_status
@@ -264,7 +264,7 @@ quick_p99(struct client *c, unsigned *bad)
         double began = now_us();
 
         if (bench_echo_call(c->channels[0], &request, NULL, &reply) == VC_OK)
-            vc_reply_free(reply);
+            vc_message_free(reply);
         else
             ++*bad;
         us[i] = now_us() - began;
@@ -349,7 +349,7 @@ server_memory(struct client *c, double *now, double *peak)
         return false;
     *now = (double)reply->resident / MIB;
     *peak = (double)reply->peak / MIB;
-    vc_reply_free(reply);
+    vc_message_free(reply);
     return true;
 }
 

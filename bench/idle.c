@@ -64,7 +64,7 @@ servers_work(struct vc_channel *channel, struct work *work)
     if (status == VC_OK) {
         work->cpu_us = reply->cpu_us;
         work->wakeups = reply->wakeups;
-        vc_reply_free(reply);
+        vc_message_free(reply);
     }
     return status;
 }

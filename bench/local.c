@@ -101,7 +101,7 @@ call(void)
     request.data.len = sizeof data;
     if (bench_echo_call(local.channel, &request, NULL, &reply) != VC_OK)
         return false;
-    vc_reply_free(reply);
+    vc_message_free(reply);
     return true;
 }
 
@@ -159,7 +159,7 @@ take(void)
     if (vc_completions_next(local.queue, 10000, &end) != VC_OK ||
         end.status != VC_OK)
         return false;
-    vc_reply_free(end.reply);
+    vc_message_free(end.reply);
     return true;
 }
 
@@ -280,7 +280,7 @@ resident_kib(double kib[2])
     fclose(file);
     kib[0] = (double)reply->resident / 1024;
     kib[1] = (double)pages * 4;
-    vc_reply_free(reply);
+    vc_message_free(reply);
     return true;
 }
 

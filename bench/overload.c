@@ -149,7 +149,7 @@ take(struct client *c, uint32_t ms)
                       end.status != VC_DEADLINE_EXCEEDED &&
                       end.status != VC_RESOURCE_EXHAUSTED;
     if (end.status == VC_OK)
-        vc_reply_free(end.reply);
+        vc_message_free(end.reply);
     return true;
 }
 

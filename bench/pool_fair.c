@@ -61,7 +61,7 @@ small_call(struct worker *w, unsigned session)
            memcmp(reply->data.data, text, sizeof text) == 0;
     if (!good)
         fprintf(stderr, "pool_fair: a reply was wrong\n");
-    vc_reply_free(reply);
+    vc_message_free(reply);
     return good;
 }
 
@@ -88,7 +88,7 @@ large_run(void *arg)
     request.data.len = sizeof data;
     while (w->good && !atomic_load(&w->f->stop)) {
         if (bench_host_drop(w->f->large, &request, NULL, &reply) == VC_OK)
-            vc_reply_free(reply);
+            vc_message_free(reply);
         else
             w->good = fail();
         atomic_fetch_add(&w->f->large_calls, 1);

@@ -145,7 +145,7 @@ up(struct vc_call *call, struct vc_stream *stream, Bench__FlowReply *reply,
     while ((status = bench_flow_up_request(stream, &message)) == VC_OK &&
            message != NULL) {
         reply->messages++;
-        vc_reply_free(message);
+        vc_message_free(message);
     }
     return status;
 }

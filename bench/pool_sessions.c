@@ -60,7 +60,7 @@ call_check(struct vc_channel *channel, size_t session, unsigned n,
     if (reply->data.len != request.data.len ||
         memcmp(reply->data.data, text, request.data.len) != 0)
         atomic_fetch_add(wrong, 1);
-    vc_reply_free(reply);
+    vc_message_free(reply);
     return true;
 }
 
@@ -73,7 +73,7 @@ server_heap(struct vc_channel *channel, uint64_t *bytes)
     if (bench_host_memory(channel, &request, NULL, &reply) != VC_OK)
         return fail();
     *bytes = reply->heap;
-    vc_reply_free(reply);
+    vc_message_free(reply);
     return true;
 }
 

@@ -72,7 +72,7 @@ call_check(struct vc_channel *channel, unsigned i, struct outcome *out)
            memcmp(reply->data.data, text, request.data.len) == 0;
     if (!good)
         snprintf(out->error, sizeof out->error, "a reply was wrong");
-    vc_reply_free(reply);
+    vc_message_free(reply);
     return good;
 }
 
@@ -193,7 +193,7 @@ pinned_print(struct vc_channel *channel)
     if (bench_host_memory(channel, &request, NULL, &reply) != VC_OK)
         return say(vc_error());
     printf("storm_server_pinned_mib %.1f\n", (double)reply->pinned / 1048576);
-    vc_reply_free(reply);
+    vc_message_free(reply);
     return true;
 }
 

@@ -138,7 +138,7 @@ hold(struct vc_channel *channel, const struct vc_call_opts *opts)
         bench_patience_hold(channel, &request, opts, &reply);
 
     if (status == VC_OK)
-        vc_reply_free(reply);
+        vc_message_free(reply);
     return status;
 }
 
@@ -263,7 +263,7 @@ sleeper_main(void *arg)
     s->good =
         bench_patience_sleep(s->channel, &request, &opts, &reply) == VC_OK;
     if (s->good)
-        vc_reply_free(reply);
+        vc_message_free(reply);
     s->ended = true;
     return NULL;
 }
@@ -283,7 +283,7 @@ echoes(struct vc_channel *channel, const char *name, struct sleeper *sleeper)
 
         if (bench_patience_echo(channel, &request, NULL, &reply) != VC_OK)
             return false;
-        vc_reply_free(reply);
+        vc_message_free(reply);
         us[n++] = now_us() - begun;
     }
     print_times(name, us, n);

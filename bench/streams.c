@@ -44,7 +44,7 @@ send_all(struct vc_stream *stream, const struct plan *p)
         return status;
     if (reply->messages != p->messages)
         status = VC_DATA_LOSS;
-    vc_reply_free(reply);
+    vc_message_free(reply);
     return status;
 }
 
@@ -57,7 +57,7 @@ receive_all(struct vc_stream *stream, const struct plan *p)
 
     while ((status = bench_flow_down_receive(stream, &message)) == VC_OK &&
            message != NULL) {
-        vc_reply_free(message);
+        vc_message_free(message);
         n++;
     }
     return status == VC_OK && n != p->messages ? VC_DATA_LOSS : status;

@@ -71,7 +71,7 @@ emit_call(struct text *out, const struct model_service *service,
                            ? " A one-way call, as vc_channel_call(): it "
                              "returns when the request is\n on its way."
                            : " A blocking call, as vc_channel_call(); "
-                             "vc_reply_free() frees the reply.";
+                             "vc_message_free() frees the reply.";
 
     text_add(out, "\n");
     emit_comment(out, "", method->comment,

@@ -55,7 +55,7 @@ hear(struct vc_stream *stream)
         else
             printf("* %s\n", said->text);
         fflush(stdout);
-        vc_reply_free(said);
+        vc_message_free(said);
     }
     return status;
 }

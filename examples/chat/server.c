@@ -79,7 +79,7 @@ welcome(struct vc_call *call, struct vc_stream *stream, struct member **member)
                               "the first message must enter a room");
     else
         status = enter(call, first->enter, member);
-    vc_reply_free(first);
+    vc_message_free(first);
     return status;
 }
 
@@ -106,7 +106,7 @@ listen_to(struct vc_call *call, struct vc_stream *stream, struct member *member)
     while ((status = chat_chat_talk_request(stream, &what)) == VC_OK &&
            what != NULL) {
         status = say(call, member, what);
-        vc_reply_free(what);
+        vc_message_free(what);
         if (status != VC_OK)
             break;
     }

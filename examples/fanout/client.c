@@ -44,7 +44,7 @@ main(int argc, char **argv)
     else
         printf("%s\n%.*s\n", reply->greeting, (int)reply->value.len,
                (const char *)reply->value.data);
-    vc_reply_free(reply);
+    vc_message_free(reply);
     vc_channel_close(channel);
     vc_runtime_free(runtime);
     return status == VC_OK ? 0 : 1;

@@ -156,8 +156,8 @@ welcome(struct vc_call *call, const Fanout__WelcomeRequest *request,
                             "no thread to call the greeter: %s",
                             strerror(error));
     status = conclude(call, &greeting, &value, reply);
-    vc_reply_free(greeting.hello);
-    vc_reply_free(value.value);
+    vc_message_free(greeting.hello);
+    vc_message_free(value.value);
     return status;
 }
 

@@ -89,7 +89,7 @@ send_file(struct transfer *t, int fd, const char *name)
         return fail(t->error);
     if (file_files_put_finish(t->stream, &reply) != VC_OK)
         return fail(vc_error());
-    vc_reply_free(reply);
+    vc_message_free(reply);
     return show(t, name, start);
 }
 

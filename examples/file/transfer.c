@@ -175,7 +175,7 @@ transfer_head(struct transfer *t, char **name)
         if (*name == NULL)
             status = transfer_fail(t, VC_RESOURCE_EXHAUSTED, "out of memory");
     }
-    vc_reply_free(part);
+    vc_message_free(part);
     return status;
 }
 
@@ -249,7 +249,7 @@ transfer_receive(struct transfer *t, int fd)
             status = transfer_fail(t, VC_INVALID_ARGUMENT,
                                    "a part is neither data nor checksum");
         more = part->what_case == FILE__PART__WHAT_DATA;
-        vc_reply_free(part);
+        vc_message_free(part);
         if (status == VC_OK && t->progress != NULL)
             t->progress(t);
     }

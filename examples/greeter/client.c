@@ -25,7 +25,7 @@ main(int argc, char **argv)
         fprintf(stderr, "greeter-client: %s\n", vc_error());
     else
         printf("%s\n", reply->message);
-    vc_reply_free(reply);
+    vc_message_free(reply);
     vc_channel_close(channel);
     vc_runtime_free(runtime);
     return reply != NULL ? 0 : 1;

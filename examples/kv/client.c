@@ -76,7 +76,7 @@ run_get(struct vc_channel *channel, const struct options *options)
     if (reply->value.len > 0)
         fwrite(reply->value.data, 1, reply->value.len, stdout);
     putchar('\n');
-    vc_reply_free(reply);
+    vc_message_free(reply);
     return EXIT_GOOD;
 }
 
@@ -93,7 +93,7 @@ run_put(struct vc_channel *channel, const struct options *options)
     if (kv_key_value_put(channel, &request, &options->call, &reply) != VC_OK)
         return fail();
     puts(reply->existed ? "replaced" : "added");
-    vc_reply_free(reply);
+    vc_message_free(reply);
     return EXIT_GOOD;
 }
 
@@ -106,7 +106,7 @@ run_count(struct vc_channel *channel, const struct options *options)
     if (kv_key_value_count(channel, &request, &options->call, &reply) != VC_OK)
         return fail();
     printf("%" PRIu64 "\n", reply->keys);
-    vc_reply_free(reply);
+    vc_message_free(reply);
     return EXIT_GOOD;
 }
 

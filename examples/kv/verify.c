@@ -95,7 +95,7 @@ check_line(struct worker *worker, size_t i)
         complain(verify, "line %zu: %s: %s", i + 1, vc_status_name(status),
                  vc_error());
     }
-    vc_reply_free(reply);
+    vc_message_free(reply);
 }
 
 static void *

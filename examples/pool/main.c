@@ -136,7 +136,7 @@ session_call(struct client *c, uint64_t i, uint64_t number, uint8_t *data)
          memcmp(reply->data.data, data, c->options.size) != 0))
         atomic_fetch_add(&c->counts.wrong, 1);
     session_works(c, s, reply->instance);
-    vc_reply_free(reply);
+    vc_message_free(reply);
 }
 
 static bool

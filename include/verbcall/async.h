@@ -28,7 +28,7 @@ struct vc_async;
 
 /* Told once that a call is over, on a thread that advances the runtime, never
  * inside of the function that started it. On VC_OK reply is the receiver's,
- * freed by vc_reply_free(); else NULL, and vc_error() and vc_error_outcome()
+ * freed by vc_message_free(); else NULL, and vc_error() and vc_error_outcome()
  * speak of this call. It may block, as handlers of servers may (see
  * vc_runtime_start()), and start calls; it may not close channels. */
 typedef void vc_async_done(enum vc_status status, void *reply, void *arg);
@@ -69,7 +69,7 @@ struct vc_completion {
     void *tag; /* as given when it was started */
     enum vc_status status;
     enum vc_outcome outcome;
-    void *reply;    /* on VC_OK, for vc_reply_free(); else NULL */
+    void *reply;    /* on VC_OK, for vc_message_free(); else NULL */
     char text[256]; /* what vc_error() would say; "" on VC_OK */
 };
 

@@ -191,10 +191,12 @@ struct vc_call_opts {
         sizeof(struct vc_call_opts), 0, 0, NULL, 0, NULL, NULL, NULL, 0, 0     \
     }
 
-/* vc_reply_free - gives a reply back that a client's call returned. Any
- * thread, once; NULL is fine. The channel need not live any more, the runtime
- * must. */
-VC_API void vc_reply_free(void *reply);
+/* vc_message_free - frees a message that the library gave to the program: the
+ * reply of a client's call, and what a stream received, at the client or in a
+ * handler. A handler's `request` and `reply` belong to the call and are not
+ * freed. Any thread, once; NULL is fine. The channel or stream need not live
+ * any more, the runtime must. */
+VC_API void vc_message_free(void *message);
 
 VC_END_DECLS
 

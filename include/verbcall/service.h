@@ -97,7 +97,7 @@ struct vc_service {
 /* vc_channel_call - one blocking unary call of a generated client function.
  * That of a VC_METHOD_ONE_WAY ends with VC_OK when the request has been handed
  * to the adapter: *reply is left as it is, and nobody hears what becomes of it.
- * Any thread. On VC_OK *reply is the caller's and freed by vc_reply_free();
+ * Any thread. On VC_OK *reply is the caller's and freed by vc_message_free();
  * otherwise it is untouched and vc_error() says more. Besides the codes that
  * the handler returns:
  * VC_INVALID_ARGUMENT   the request lacks something that must be set, or the

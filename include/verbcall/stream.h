@@ -66,7 +66,7 @@ VC_API enum vc_status vc_stream_send(struct vc_stream *stream,
                                      const void *message);
 
 /* vc_stream_receive - waits for the next message, on either side; on VC_OK it is
- * in *message and freed by vc_reply_free(), or NULL: there are no more, the
+ * in *message and freed by vc_message_free(), or NULL: there are no more, the
  * call has ended well, or the client has finished sending. Otherwise how the
  * call has ended, once all messages that came before were received; a message
  * that does not fit its type is VC_INTERNAL, on the server
@@ -81,7 +81,7 @@ VC_API enum vc_status vc_stream_half_close(struct vc_stream *stream);
 
 /* vc_stream_finish - ends sending, drops what still comes, waits until the call
  * has ended and says how. When the server does not stream, its message is in
- * *reply on VC_OK, and freed by vc_reply_free(); reply may be NULL. Client
+ * *reply on VC_OK, and freed by vc_message_free(); reply may be NULL. Client
  * only. */
 VC_API enum vc_status vc_stream_finish(struct vc_stream *stream, void **reply);
 
@@ -121,7 +121,7 @@ VC_API void vc_stream_close(struct vc_stream *stream);
 struct vc_stream_events {
     size_t size;
 
-    /* The next message, for vc_reply_free(); at the client also that of the
+    /* The next message, for vc_message_free(); at the client also that of the
      * reply, when the server does not stream. It takes its place in the window
      * until this returns, so a receiver that is slow, or pauses, slows down the
      * sender. NULL: messages are dropped. */

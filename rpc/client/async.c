@@ -242,7 +242,7 @@ attempt_over(struct vc_async *a)
     a->flying = false;
     if (a->state == VC__ASYNC_OVER) { /* its hedge was faster */
         if (a->unary.error.status == VC_OK)
-            vc_reply_free(a->unary.reply);
+            vc_message_free(a->unary.reply);
         vc__unary_release(&a->unary);
         vc__async_put(a);
     } else if (a->unary.error.status == VC_OK) {

@@ -118,7 +118,7 @@ static void
 drop(struct vc_async *a)
 {
     if (a->won->error.status == VC_OK)
-        vc_reply_free(a->won->reply);
+        vc_message_free(a->won->reply);
     vc__async_put(a);
 }
 

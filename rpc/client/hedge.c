@@ -91,7 +91,7 @@ vc__hedge_ended(struct vc_async *a)
         return true;
     }
     if (good)
-        vc_reply_free(h->unary.reply);
+        vc_message_free(h->unary.reply);
     hedge_end(a);
     return false;
 }

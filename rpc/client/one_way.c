@@ -12,7 +12,7 @@ static void
 over(struct vc_async *a)
 {
     if (a->won->error.status == VC_OK)
-        vc_reply_free(a->won->reply);
+        vc_message_free(a->won->reply);
     vc__async_leave(a);
     if (!a->handed) {
         a->failed = a->won->error.status != VC_OK;

@@ -22,7 +22,7 @@ rest_drop(struct vc_stream *s)
     do {
         status = vc_stream_receive(s, &message);
         if (status == VC_OK)
-            vc_reply_free(message);
+            vc_message_free(message);
     } while (status == VC_OK && message != NULL);
     return status;
 }

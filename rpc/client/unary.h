@@ -48,7 +48,7 @@ struct vc__unary {
      * error also inside of start or of vc_channel_close(); once, unless it was
      * abandoned before. Not under a lock. */
     void (*ended)(struct vc__unary *u);
-    void *reply;                 /* by vc_reply_free() */
+    void *reply;                 /* by vc_message_free() */
     struct vc__error error;      /* status VC_OK: there is a reply */
     struct vc__brought *brought; /* its metadata, if wants_all; or NULL */
     bool has_pushback;           /* the server's advice in a failing reply: */

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * vc_reply_free() has only the message's address, so the first allocation,
+ * vc_message_free() has only the message's address, so the first allocation,
  * which protobuf_c_message_unpack() makes for the message itself, has the
  * reply's address in front. */
 #include "rpc/codec/reply.h"
@@ -154,12 +154,12 @@ vc__reply_give(struct vc__reply *r)
 }
 
 void
-vc_reply_free(void *reply)
+vc_message_free(void *message)
 {
     struct vc__reply *r;
 
-    if (reply == NULL)
+    if (message == NULL)
         return;
-    memcpy(&r, (unsigned char *)reply - FRONT, sizeof r);
+    memcpy(&r, (unsigned char *)message - FRONT, sizeof r);
     vc__reply_give(r);
 }

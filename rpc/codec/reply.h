@@ -35,7 +35,7 @@ void vc__replies_init(struct vc__replies *rs);
 void vc__replies_fini(struct vc__replies *rs);
 
 /* An empty one that may take `memory` bytes; NULL without memory. The message
- * unpacked with its allocator is freed by vc_reply_free(). */
+ * unpacked with its allocator is freed by vc_message_free(). */
 struct vc__reply *vc__reply_take(struct vc__replies *rs, size_t memory);
 
 /* One without a message. */

@@ -126,7 +126,7 @@ pending_end(struct pending *p, void *reply)
 
     if (mine)
         closure_run(p, reply);
-    vc_reply_free(reply);
+    vc_message_free(reply);
     vc_async_free(p->call);
     free(p);
     pthread_mutex_lock(&s->lock);

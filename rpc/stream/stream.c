@@ -51,7 +51,7 @@ vc__stream_drop(struct vc_stream *s)
         cds_list_del(&m->node);
         vc__stream_item_free(s, m);
     }
-    vc_reply_free(s->last);
+    vc_message_free(s->last);
     s->last = NULL;
 }
 

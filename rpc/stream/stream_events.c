@@ -117,7 +117,7 @@ message_give(struct vc_stream *s, void *message)
     if (ev->to.on_message != NULL)
         ev->to.on_message(s, message, ev->arg);
     else
-        vc_reply_free(message);
+        vc_message_free(message);
 }
 
 /* One that is none, or for which there is no memory, ends the call, however it

@@ -27,7 +27,7 @@ play(const char *target, uint32_t sides)
         printf("%u\n", spots->spots);
         status = 0;
     }
-    vc_reply_free(spots);
+    vc_message_free(spots);
     vc_channel_close(channel);
     vc_runtime_free(runtime);
     return status;

@@ -54,7 +54,7 @@ join(struct vc_call *call, struct vc_stream *stream, Former__Text *reply,
     while ((status = former_former_join_request(stream, &text)) == VC_OK &&
            text != NULL) {
         reply->text = vc_call_sprintf(call, "%s%s", reply->text, text->text);
-        vc_reply_free(text);
+        vc_message_free(text);
     }
     return status;
 }
@@ -86,7 +86,7 @@ talk(struct vc_call *call, struct vc_stream *stream, void *arg)
     while ((status = former_former_talk_request(stream, &text)) == VC_OK &&
            text != NULL) {
         status = former_former_talk_reply(stream, text);
-        vc_reply_free(text);
+        vc_message_free(text);
         if (status != VC_OK)
             break;
     }
@@ -164,7 +164,7 @@ try_echo(struct vc_channel *channel, const char *text)
     if (former_former_echo(channel, &request, options(), &reply) != VC_OK)
         return fail("echo") == 0;
     good = same("echo", text, reply->text);
-    vc_reply_free(reply);
+    vc_message_free(reply);
     return good;
 }
 
@@ -184,7 +184,7 @@ try_join(struct vc_channel *channel)
         fail("join");
     else
         good = same("join", "ababab", reply->text);
-    vc_reply_free(reply);
+    vc_message_free(reply);
     vc_stream_close(stream);
     return good;
 }
@@ -202,7 +202,7 @@ try_split(struct vc_channel *channel)
         return fail("split") == 0;
     while (former_former_split_receive(stream, &one) == VC_OK && one != NULL) {
         strncat(got, one->text, sizeof got - strlen(got) - 1);
-        vc_reply_free(one);
+        vc_message_free(one);
     }
     good = vc_stream_finish(stream, NULL) == VC_OK;
     if (!good)
@@ -225,7 +225,7 @@ try_talk(struct vc_channel *channel)
                former_former_talk_receive(stream, &back) == VC_OK &&
                back != NULL && same("talk", one.text, back->text);
         if (good)
-            vc_reply_free(back);
+            vc_message_free(back);
     }
     good = good && vc_stream_half_close(stream) == VC_OK &&
            vc_stream_finish(stream, NULL) == VC_OK;

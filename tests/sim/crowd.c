@@ -83,7 +83,7 @@ told(struct crowd_call *call, enum vc_status status, Suite__EchoReply *reply)
     call->status = status;
     if (status == VC_OK && reply->tag != call->tag)
         call->status = VC_DATA_LOSS;
-    vc_reply_free(reply);
+    vc_message_free(reply);
     atomic_fetch_add(&call->ends, 1);
     if (c->at_end != NULL)
         c->at_end(call);

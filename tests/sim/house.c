@@ -124,7 +124,7 @@ guest_call(struct guest *g)
     else
         status = suite_probe_sleep(g->channel, &request, &opts,
                                    (Suite__SleepReply **)&reply);
-    vc_reply_free(reply);
+    vc_message_free(reply);
     return status;
 }
 

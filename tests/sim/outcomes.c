@@ -206,7 +206,7 @@ on_done(enum vc_status status, void *reply, void *arg)
     struct play *p = arg;
 
     play_ended(p, status);
-    vc_reply_free(reply);
+    vc_message_free(reply);
     sim_tell(&p->ended);
 }
 
@@ -218,7 +218,7 @@ call_blocking(struct play *p, const void *request)
                                             request, &p->opts, &reply);
 
     play_ended(p, status);
-    vc_reply_free(reply);
+    vc_message_free(reply);
 }
 
 static void
@@ -252,7 +252,7 @@ call_queued(struct play *p, const void *request)
     p->status = end.status;
     p->outcome = end.outcome;
     text_keep(p, end.text);
-    vc_reply_free(end.reply);
+    vc_message_free(end.reply);
 }
 
 static void *
@@ -312,7 +312,7 @@ other_main(void *arg)
     request.payload.data = (uint8_t *)zeros;
     p->other_status =
         vc_channel_call(p->channel, p->service, ECHO, &request, &opts, &reply);
-    vc_reply_free(reply);
+    vc_message_free(reply);
     return NULL;
 }
 

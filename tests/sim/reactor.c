@@ -83,7 +83,7 @@ static void
 talk_answer(struct served *s, Suite__EchoRequest *request)
 {
     if (reply_try(s, request->tag, request->payload)) {
-        vc_reply_free(request);
+        vc_message_free(request);
         return;
     }
     s->pending = request;
@@ -133,7 +133,7 @@ talk_take(struct served *s, Suite__EchoRequest *request)
         talk_answer(s, request);
         return;
     }
-    vc_reply_free(request);
+    vc_message_free(request);
 }
 
 static void
@@ -149,7 +149,7 @@ on_message(struct vc_stream *stream, void *message, void *arg)
         fault("a message behind the half-close");
     s->sum += request->payload.len;
     if (s->reply != NULL)
-        vc_reply_free(request);
+        vc_message_free(request);
     else
         talk_take(s, request);
     leave(s);
@@ -232,7 +232,7 @@ on_end(struct vc_stream *stream, enum vc_status status, void *arg)
         atomic_store(&reactor_served.last, (int)status);
     if (s->has_later)
         pthread_join(s->later, NULL);
-    vc_reply_free(s->pending);
+    vc_message_free(s->pending);
     free(s);
     atomic_fetch_add(&reactor_served.ended, 1);
 }
@@ -251,7 +251,7 @@ wait_talk(struct vc_stream *stream)
         reply.tag = request->tag;
         reply.payload = request->payload;
         status = vc_stream_send(stream, &reply);
-        vc_reply_free(request);
+        vc_message_free(request);
         if (status != VC_OK)
             break;
     }
@@ -372,7 +372,7 @@ client_message(struct vc_stream *stream, void *message, void *arg)
         client_fault(r, "out of order");
     r->sum = reply->tag;
     r->came++;
-    vc_reply_free(reply);
+    vc_message_free(reply);
     if (r->at_message != NULL)
         r->at_message(r);
     client_leave(r);

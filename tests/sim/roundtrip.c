@@ -176,7 +176,7 @@ echo_all(struct vc_channel *channel, const struct type *type, struct batch *b)
     while ((message = batch_next(b, type)) != NULL) {
         check(type->call(channel, message, &reply) == VC_OK, vc_error());
         batch_put(reply);
-        vc_reply_free(reply);
+        vc_message_free(reply);
         protobuf_c_message_free_unpacked(message, NULL);
     }
 }

@@ -303,7 +303,7 @@ reply_check(const Suite__EchoRequest *request, Suite__EchoReply *reply)
                  memcmp(reply->payload.data, request->payload.data,
                         request->payload.len) == 0);
 
-    vc_reply_free(reply);
+    vc_message_free(reply);
     return good ? VC_OK : VC_DATA_LOSS;
 }
 

@@ -74,7 +74,7 @@ call_blocking(uint64_t *us)
                                             &request, &crowd.opts, &reply);
 
     *us = fake_now_us() - start;
-    vc_reply_free(reply);
+    vc_message_free(reply);
     return status;
 }
 

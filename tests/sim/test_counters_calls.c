@@ -65,7 +65,7 @@ call(struct scene *s, unsigned tag, const struct vc_call_opts *opts)
     request.tag = tag;
     status =
         vc_channel_call(s->channel, &harmless, ECHO, &request, opts, &reply);
-    vc_reply_free(reply);
+    vc_message_free(reply);
     return status;
 }
 
@@ -141,7 +141,7 @@ said(struct vc_stream *stream)
 
     assert_int_equal(VC_OK, suite_streams_talk_send(stream, &request));
     assert_int_equal(VC_OK, suite_streams_talk_receive(stream, &reply));
-    vc_reply_free(reply);
+    vc_message_free(reply);
 }
 
 static void

@@ -43,7 +43,7 @@ allocations(struct scene *s, struct fake_process *p,
         before = fake_allocations(p);
         assert_int_equal(suite_probe_echo(s->channel, request, NULL, &reply),
                          VC_OK);
-        vc_reply_free(reply);
+        vc_message_free(reply);
     }
     return fake_allocations(p) - before;
 }

@@ -59,7 +59,7 @@ check(struct scene *s, const char *service, int *health)
     status = grpc_health_v1_health_check(s->channel, &request, NULL, &reply);
     if (status == VC_OK) {
         *health = (int)reply->status;
-        vc_reply_free(reply);
+        vc_message_free(reply);
     }
     return status;
 }
@@ -233,7 +233,7 @@ assert_told(struct vc_stream *stream, int expected)
     assert_int_equal(grpc_health_v1_health_watch_receive(stream, &said), VC_OK);
     assert_non_null(said);
     assert_int_equal(said->status, expected);
-    vc_reply_free(said);
+    vc_message_free(said);
 }
 
 static void

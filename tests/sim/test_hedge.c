@@ -62,7 +62,7 @@ call(uint32_t timeout_ms, enum vc_status expected)
                                                &request, &opts, &reply));
     echoed = reply;
     assert_true(expected != VC_OK || echoed->tag == 9);
-    vc_reply_free(reply);
+    vc_message_free(reply);
     return fake_now_us() - start;
 }
 

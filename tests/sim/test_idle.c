@@ -34,7 +34,7 @@ talk(struct vc_call *call, struct vc_stream *stream, void *arg)
     (void)arg;
     while ((status = vc_stream_receive(stream, (void **)&request)) == VC_OK &&
            request != NULL)
-        vc_reply_free(request);
+        vc_message_free(request);
     return status;
 }
 

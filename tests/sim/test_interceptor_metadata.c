@@ -175,7 +175,7 @@ call_with(struct scene *s, size_t n, struct vc_result *result)
     status = suite_probe_echo(s->channel, &request, &opts, &reply);
     scene_sync();
     if (status == VC_OK)
-        vc_reply_free(reply);
+        vc_message_free(reply);
     return status;
 }
 

@@ -111,7 +111,7 @@ wait_for(struct scene *s, const Suite__EchoRequest *request,
         vc_channel_call(s->channel, &service, 0, request, opts, &reply);
 
     if (status == VC_OK)
-        vc_reply_free(reply);
+        vc_message_free(reply);
     return status;
 }
 
@@ -125,7 +125,7 @@ on_done(enum vc_status status, void *reply, void *arg)
 {
     struct told *t = arg;
 
-    vc_reply_free(reply);
+    vc_message_free(reply);
     t->status = status;
     sim_tell(&t->done);
 }
@@ -157,7 +157,7 @@ take_from_queue(struct scene *s, const Suite__EchoRequest *request,
                                     queue, NULL, NULL);
     if (status == VC_OK) {
         assert_int_equal(vc_completions_next(queue, 10000, &end), VC_OK);
-        vc_reply_free(end.reply);
+        vc_message_free(end.reply);
         status = end.status;
     }
     vc_completions_free(queue);

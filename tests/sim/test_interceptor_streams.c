@@ -41,7 +41,7 @@ run(struct vc_call *call, const void *methods, const void *request,
     if (request != NULL)
         return VC_OK;
     while (vc_stream_receive(stream, (void **)&r) == VC_OK && r != NULL) {
-        vc_reply_free(r);
+        vc_message_free(r);
         if (kind == 0)
             vc_stream_send(stream, &one);
     }
@@ -262,7 +262,7 @@ streams_of_all_kinds(struct scene *s)
     stream = open_stream(s->channel, UP, NULL);
     send_some(stream, 5);
     assert_int_equal(vc_stream_finish(stream, &reply), VC_OK);
-    vc_reply_free(reply);
+    vc_message_free(reply);
     vc_stream_close(stream);
     assert_seen(5, 1);
 

@@ -190,7 +190,7 @@ queues_one(struct scene *s)
     assert_int_equal(vc_completions_next(queue, 5000, &end), VC_OK);
     scene_sync();
     assert_int_equal(end.status, VC_OK);
-    vc_reply_free(end.reply);
+    vc_message_free(end.reply);
     assert_string_equal(diary, "c1+ c2+ c1> c2> s1+ s2+ s1> s2> handler "
                                "s2< s1< s2- s1- c2< c1< c2- c1- ");
 

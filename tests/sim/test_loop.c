@@ -82,7 +82,7 @@ on_done(enum vc_status status, void *reply, void *arg)
 {
     (void)arg;
     w.status = status;
-    vc_reply_free(reply);
+    vc_message_free(reply);
     atomic_fetch_add(status == VC_OK ? &w.good : &w.bad, 1);
     if (atomic_load(&w.good) + atomic_load(&w.bad) == w.expected)
         sim_tell(&w.over);
@@ -335,7 +335,7 @@ a_queue_fills_while_the_loop_runs(void **state)
             vc_runtime_poll(w.runtime, 0);
             while (vc_completions_next(queue, 0, &end) == VC_OK) {
                 assert_int_equal(VC_OK, end.status);
-                vc_reply_free(end.reply);
+                vc_message_free(end.reply);
                 ended++;
             }
         }
@@ -402,7 +402,7 @@ talk(struct vc_channel *channel)
         assert_int_equal(VC_OK, suite_streams_talk_send(stream, &request));
         assert_int_equal(VC_OK, suite_streams_talk_receive(stream, &reply));
         assert_int_equal(100 + i, reply->tag);
-        vc_reply_free(reply);
+        vc_message_free(reply);
     }
     assert_int_equal(VC_OK, vc_stream_finish(stream, NULL));
     vc_stream_close(stream);

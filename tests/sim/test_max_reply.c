@@ -72,7 +72,7 @@ up(struct vc_call *call, const void *methods, const void *request,
     (void)arg;
     while (vc_stream_receive(stream, (void **)&one) == VC_OK && one != NULL) {
         message->payload.len = one->payload.len;
-        vc_reply_free(one);
+        vc_message_free(one);
     }
     message->payload.data = room;
     return VC_OK;
@@ -213,7 +213,7 @@ call(struct stage *st, unsigned method, size_t length)
     assert_true((status == VC_OK) == (reply != NULL));
     if (reply != NULL) {
         assert_int_equal(length, ((Suite__EchoReply *)reply)->payload.len);
-        vc_reply_free(reply);
+        vc_message_free(reply);
     }
     return status;
 }

@@ -121,7 +121,7 @@ on_done(enum vc_status status, void *reply, void *arg)
 {
     struct end *end = arg;
 
-    vc_reply_free(reply);
+    vc_message_free(reply);
     end->status = status;
     sim_tell(&end->over);
 }
@@ -148,7 +148,7 @@ call_blocking(struct vc_channel *channel, const Suite__EchoRequest *request,
         vc_channel_call(channel, &service, 0, request, opts, &reply);
 
     if (status == VC_OK)
-        vc_reply_free(reply);
+        vc_message_free(reply);
     return status;
 }
 

@@ -314,7 +314,7 @@ done(enum vc_status status, void *reply, void *arg)
 {
     (void)status;
     (void)arg;
-    vc_reply_free(reply);
+    vc_message_free(reply);
 }
 
 static enum vc_status

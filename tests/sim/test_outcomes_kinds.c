@@ -176,7 +176,7 @@ talk_begin(struct play *p)
     stream = talk_open(p);
     assert_int_equal(VC_OK, suite_streams_talk_send(stream, &request));
     assert_int_equal(VC_OK, suite_streams_talk_receive(stream, &reply));
-    vc_reply_free(reply);
+    vc_message_free(reply);
     return stream;
 }
 
@@ -187,7 +187,7 @@ talk_end(struct play *p, struct vc_stream *stream)
     Suite__EchoReply *reply = NULL;
 
     play_ended(p, suite_streams_talk_receive(stream, &reply));
-    vc_reply_free(reply);
+    vc_message_free(reply);
     vc_stream_close(stream);
 }
 

@@ -166,7 +166,7 @@ calls_name(void *arg)
 
     c->status = suite_other_name(c->channel, &request, NULL, &reply);
     if (c->status == VC_OK)
-        vc_reply_free(reply);
+        vc_message_free(reply);
     c->ended_us = fake_now_us();
     return NULL;
 }

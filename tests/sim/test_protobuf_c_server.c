@@ -156,7 +156,7 @@ ask_in(struct scene *s, const char *text, uint32_t timeout_ms)
     if (status != VC_OK)
         return status;
     assert_string_equal(entry->name, text);
-    vc_reply_free(entry);
+    vc_message_free(entry);
     return status;
 }
 
@@ -234,7 +234,7 @@ finish_many(struct vc_completions *queue)
         assert_int_equal(vc_completions_next(queue, 10000, &end), VC_OK);
         if (end.status != VC_OK)
             fail_msg("%s", end.text);
-        vc_reply_free(end.reply);
+        vc_message_free(end.reply);
     }
     vc_completions_free(queue);
 }

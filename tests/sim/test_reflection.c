@@ -66,7 +66,7 @@ assert_names(struct scene *s, const char *const *names, size_t n)
     assert_int_equal(reply->n_services, n);
     for (size_t i = 0; i < n; i++)
         assert_string_equal(reply->services[i]->name, names[i]);
-    vc_reply_free(reply);
+    vc_message_free(reply);
 }
 
 static void
@@ -119,7 +119,7 @@ looks_at_methods(struct scene *s)
     assert_string_equal(probe->methods[0]->reply_type, "suite.EchoReply");
     assert_string_equal(probe->methods[3]->name, "Count");
     assert_string_equal(probe->methods[3]->request_type, "suite.Empty");
-    vc_reply_free(reply);
+    vc_message_free(reply);
 }
 
 static void
@@ -191,7 +191,7 @@ looks_at_kinds(struct scene *s)
     assert_kind(one->methods[1], true, false, false);
     assert_kind(one->methods[2], false, true, false);
     assert_kind(one->methods[3], false, false, true);
-    vc_reply_free(reply);
+    vc_message_free(reply);
 }
 
 static void
@@ -212,7 +212,7 @@ lists_many(struct scene *s)
     for (size_t i = 1; i < reply->n_services; i++)
         assert_true(
             strcmp(reply->services[i - 1]->name, reply->services[i]->name) < 0);
-    vc_reply_free(reply);
+    vc_message_free(reply);
 }
 
 static void
@@ -242,7 +242,7 @@ ask_for_file(struct scene *s, const char *symbol,
         assert_int_equal(reply->file_descriptor_set.len, service->file_length);
         assert_memory_equal(reply->file_descriptor_set.data, service->file,
                             service->file_length);
-        vc_reply_free(reply);
+        vc_message_free(reply);
     }
     return status;
 }

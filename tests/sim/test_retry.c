@@ -104,7 +104,7 @@ caller_call(struct caller *c)
     c->outcome = vc_error_outcome();
     snprintf(c->text, sizeof c->text, "%s", vc_error());
     if (c->status == VC_OK)
-        vc_reply_free(reply);
+        vc_message_free(reply);
 }
 
 static void *

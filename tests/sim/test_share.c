@@ -190,7 +190,7 @@ call_end(struct rig *r)
 
     assert_int_equal(vc_completions_next(r->queue, 10000, &end), VC_OK);
     assert_int_equal(end.status, VC_OK);
-    vc_reply_free(end.reply);
+    vc_message_free(end.reply);
     channel = end.tag;
     return (unsigned)(channel - r->channels);
 }

@@ -43,7 +43,7 @@ talk(struct vc_call *call, struct vc_stream *stream)
             sim_await(&reading, 60000000);
         status = tag == 1 ? vc_call_fail(call, VC_NOT_FOUND, "as asked for")
                           : vc_stream_send(stream, &reply);
-        vc_reply_free(request);
+        vc_message_free(request);
         if (status != VC_OK)
             break;
     }
@@ -75,7 +75,7 @@ up(struct vc_stream *stream, Suite__EchoReply *reply)
     while ((status = vc_stream_receive(stream, (void **)&request)) == VC_OK &&
            request != NULL) {
         reply->tag += request->payload.len;
-        vc_reply_free(request);
+        vc_message_free(request);
     }
     return status;
 }
@@ -182,7 +182,7 @@ hear(struct vc_stream *stream, size_t size, uint64_t tag)
         return status;
     if (reply == NULL || reply->payload.len != size || reply->tag != tag)
         status = VC_DATA_LOSS;
-    vc_reply_free(reply);
+    vc_message_free(reply);
     return status;
 }
 
@@ -266,7 +266,7 @@ up_act(struct scene *s)
     }
     must(vc_stream_finish(stream, (void **)&reply));
     assert_int_equal(reply->tag, sum);
-    vc_reply_free(reply);
+    vc_message_free(reply);
     vc_stream_close(stream);
 }
 
@@ -458,7 +458,7 @@ reader_main(void *arg)
                VC_OK &&
            reply != NULL) {
         r->n++;
-        vc_reply_free(reply);
+        vc_message_free(reply);
     }
     return NULL;
 }

@@ -136,7 +136,7 @@ block_act(struct scene *s)
         must(vc_stream_receive(stream, (void **)&reply));
         assert_non_null(reply);
         assert_int_equal(reply->tag, i);
-        vc_reply_free(reply);
+        vc_message_free(reply);
     }
     must(vc_stream_finish(stream, NULL));
     vc_stream_close(stream);

@@ -124,7 +124,7 @@ late_act(struct client *c)
     if ((status == VC_OK) != (reply != NULL))
         fail_msg("seed %llu: %s, but %s reply", (unsigned long long)c->seed,
                  vc_status_name(status), reply == NULL ? "no" : "a");
-    vc_reply_free(reply);
+    vc_message_free(reply);
     vc_stream_close(stream);
     vc_stream_cancel(idle);
     pthread_join(holder, NULL);
@@ -170,7 +170,7 @@ talker_main(void *arg)
         if (t->status == VC_OK)
             t->status = suite_streams_talk_receive(t->stream, &reply);
         if (t->status == VC_OK)
-            vc_reply_free(reply);
+            vc_message_free(reply);
         atomic_fetch_add(&t->client->begun, 1);
     } while (t->status == VC_OK);
     vc_stream_close(t->stream);
@@ -244,7 +244,7 @@ cut_act(struct client *c)
     stream = open_up(c, 0);
     if (suite_streams_up_finish(stream, &reply) != VC_OK)
         fail_msg("seed %llu: %s", (unsigned long long)c->seed, vc_error());
-    vc_reply_free(reply);
+    vc_message_free(reply);
     vc_stream_close(stream);
 }
 
@@ -355,7 +355,7 @@ early_act(struct client *c)
     fake_sleep_us(c->seed % 50);
     vc_stream_close(down);
     c->ends[suite_streams_up_finish(up, &reply)]++;
-    vc_reply_free(reply);
+    vc_message_free(reply);
     vc_stream_close(up);
 }
 

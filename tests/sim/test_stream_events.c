@@ -159,7 +159,7 @@ blocking_talk(struct scene *s)
         must(vc_stream_receive(stream, (void **)&reply));
         assert_non_null(reply);
         assert_int_equal(reply->payload.len, request.payload.len);
-        vc_reply_free(reply);
+        vc_message_free(reply);
     }
     must(vc_stream_half_close(stream));
     must(vc_stream_receive(stream, &none));

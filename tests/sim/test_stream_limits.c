@@ -396,7 +396,7 @@ starved_act(struct scene *s)
     }
     must(vc_stream_finish(stream, (void **)&reply));
     assert_int_equal(reply->tag, 8 * HALF_SIZE);
-    vc_reply_free(reply);
+    vc_message_free(reply);
     vc_stream_close(stream);
 }
 

@@ -37,7 +37,7 @@ early(struct vc_call *call, struct vc_stream *stream)
            request != NULL) {
         reply.payload = request->payload;
         status = vc_stream_send(stream, &reply);
-        vc_reply_free(request);
+        vc_message_free(request);
     }
     return status == VC_OK ? vc_call_add_initial(call, "late", "1", 1) : status;
 }
@@ -64,7 +64,7 @@ run(struct vc_call *call, const void *methods, const void *request,
     while (request == NULL && status == VC_OK && message != NULL) {
         status = vc_stream_receive(stream, &message);
         if (status == VC_OK)
-            vc_reply_free(message);
+            vc_message_free(message);
     }
     if (status == VC_OK)
         status = told_mirror(NULL, call, &nothing, &ignored);
@@ -139,7 +139,7 @@ stream_with(struct scene *s, unsigned method, size_t size,
         assert_int_equal(vc_stream_send(stream, &request), VC_OK);
     }
     status = vc_stream_finish(stream, &reply);
-    vc_reply_free(reply);
+    vc_message_free(reply);
     assert_int_equal(vc_stream_result(stream, result), VC_OK);
     vc_stream_close(stream);
     return status;
@@ -192,7 +192,7 @@ say(struct vc_stream *stream, size_t size)
     assert_int_equal(vc_stream_receive(stream, (void **)&reply), VC_OK);
     assert_non_null(reply);
     assert_int_equal(reply->payload.len, size);
-    vc_reply_free(reply);
+    vc_message_free(reply);
 }
 
 static void

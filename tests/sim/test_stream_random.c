@@ -152,7 +152,7 @@ wait_talk(struct vc_stream *stream, unsigned n, size_t size)
             status = vc_stream_receive(stream, (void **)&reply);
         if (status == VC_OK && (reply == NULL || reply->tag != i))
             status = VC_DATA_LOSS;
-        vc_reply_free(reply);
+        vc_message_free(reply);
     }
     return status == VC_OK ? vc_stream_finish(stream, NULL) : status;
 }
@@ -168,7 +168,7 @@ wait_down(struct vc_stream *stream, unsigned n)
            reply != NULL) {
         if (reply->tag != came++)
             status = VC_DATA_LOSS;
-        vc_reply_free(reply);
+        vc_message_free(reply);
         if (status != VC_OK)
             break;
     }

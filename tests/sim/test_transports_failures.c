@@ -113,7 +113,7 @@ stream_begin(struct vc_stream *stream)
 
     if (status == VC_OK)
         status = suite_streams_talk_receive(stream, &reply);
-    vc_reply_free(reply);
+    vc_message_free(reply);
     return status;
 }
 

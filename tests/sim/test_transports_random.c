@@ -168,7 +168,7 @@ talk(struct talker *t, struct vc_stream *stream)
             status = suite_streams_talk_receive(stream, &reply);
         if (status == VC_OK && (reply == NULL || reply->tag != 10 + i))
             t->wrong = "a message of a stream is not its own";
-        vc_reply_free(reply);
+        vc_message_free(reply);
         fake_sleep_us(roll(&t->dice, 20 * MS));
     }
     return status == VC_OK ? vc_stream_finish(stream, NULL) : status;

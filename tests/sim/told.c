@@ -49,7 +49,7 @@ told_echo(struct vc_channel *channel, size_t size,
     if (reply->payload.len != size ||
         (size > 0 && memcmp(reply->payload.data, noise, size) != 0))
         status = VC_DATA_LOSS;
-    vc_reply_free(reply);
+    vc_message_free(reply);
     return status;
 }
 

@@ -112,7 +112,7 @@ traffic_talk(struct vc_stream *stream)
             status = suite_streams_talk_receive(stream, &reply);
         if (status == VC_OK && (reply == NULL || reply->tag != 10 + i))
             status = VC_DATA_LOSS;
-        vc_reply_free(reply);
+        vc_message_free(reply);
         fake_sleep_us(MS);
     }
     return status;

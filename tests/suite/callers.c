@@ -26,7 +26,7 @@ call_sleep(struct caller *c, const struct vc_call_opts *opts)
     request.milliseconds = c->sleep_ms;
     status = suite_probe_sleep(c->channel, &request, opts, &reply);
     if (status == VC_OK)
-        vc_reply_free(reply);
+        vc_message_free(reply);
     return status;
 }
 
@@ -47,7 +47,7 @@ call_echo(struct caller *c, const struct vc_call_opts *opts)
         assert_int_equal(c->tag, reply->tag);
         assert_int_equal(c->reply_size != 0 ? c->reply_size : c->size,
                          reply->payload.len);
-        vc_reply_free(reply);
+        vc_message_free(reply);
     }
     return status;
 }

@@ -198,6 +198,6 @@ features_done(enum vc_status status, void *reply, void *arg)
     }
     snprintf(end->text, sizeof end->text, "%s",
              status == VC_OK ? report->text : vc_error());
-    vc_reply_free(reply);
+    vc_message_free(reply);
     fixture_tell(&end->ends);
 }

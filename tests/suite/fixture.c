@@ -402,7 +402,7 @@ fixture_echo(struct vc_channel *channel, size_t size, uint64_t tag)
     if (status == VC_OK) {
         if (!echo_good(reply, size, tag))
             fail_msg("an echo of %zu bytes came back wrong", size);
-        vc_reply_free(reply);
+        vc_message_free(reply);
     }
     return status;
 }

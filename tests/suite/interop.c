@@ -153,7 +153,7 @@ streaming_input_call(struct vc_call *call, struct vc_stream *stream,
         if (request->payload != NULL)
             reply->aggregated_payload_size +=
                 (int32_t)request->payload->body.len;
-        vc_reply_free(request);
+        vc_message_free(request);
     }
     atomic_fetch_sub(&interop_reading, 1);
     return status;
@@ -175,7 +175,7 @@ full_duplex(struct vc_call *call, struct vc_stream *stream)
         status = ends ? end_as_asked(call, request->response_status)
                       : answer(call, request, stream,
                                interop_test_service_full_duplex_call_reply);
-        vc_reply_free(request);
+        vc_message_free(request);
     } while (status == VC_OK && !ends);
     return status;
 }
@@ -209,13 +209,13 @@ half_duplex_call(struct vc_call *call, struct vc_stream *stream, void *arg)
     if (status == VC_OK && request != NULL) {
         status = vc_call_fail(call, VC_RESOURCE_EXHAUSTED,
                               "only %d requests are kept", REQUESTS_MOST);
-        vc_reply_free(request);
+        vc_message_free(request);
     }
     for (size_t i = 0; i < n; i++) {
         if (status == VC_OK)
             status = answer(call, requests[i], stream,
                             interop_test_service_half_duplex_call_reply);
-        vc_reply_free(requests[i]);
+        vc_message_free(requests[i]);
     }
     return status;
 }

@@ -68,7 +68,7 @@ stage_call(struct stage *s, uint64_t *calls)
 
     if (status == VC_OK) {
         *calls = reply->calls;
-        vc_reply_free(reply);
+        vc_message_free(reply);
     }
     return status;
 }

@@ -47,7 +47,7 @@ talk(struct vc_call *call, struct vc_stream *stream, void *arg)
     while ((status = suite_streams_talk_request(stream, &request)) == VC_OK &&
            request != NULL) {
         status = talk_answer(call, stream, request);
-        vc_reply_free(request);
+        vc_message_free(request);
         if (status != VC_OK)
             break;
     }
@@ -81,7 +81,7 @@ up(struct vc_call *call, struct vc_stream *stream, Suite__EchoReply *reply,
     while ((status = suite_streams_up_request(stream, &request)) == VC_OK &&
            request != NULL) {
         reply->tag += request->payload.len;
-        vc_reply_free(request);
+        vc_message_free(request);
     }
     return status;
 }

@@ -89,7 +89,7 @@ a_short_request_may_have_a_long_reply(void **state)
     assert_status(VC_OK, suite_probe_echo(f->channel, &request, NULL, &reply));
 
     assert_int_equal(1000000, reply->payload.len);
-    vc_reply_free(reply);
+    vc_message_free(reply);
 }
 
 static void
@@ -107,7 +107,7 @@ a_reply_outlives_its_channel(void **state)
     f.channel = NULL;
 
     assert_string_equal("other", reply->name);
-    vc_reply_free(reply);
+    vc_message_free(reply);
     fixture_stop(&f);
 }
 
@@ -123,7 +123,7 @@ call_fail(struct fixture *f, unsigned status, char *text)
     request.status = status;
     request.text = text;
     got = suite_probe_fail(f->channel, &request, NULL, &reply);
-    vc_reply_free(reply);
+    vc_message_free(reply);
     return got;
 }
 
@@ -241,7 +241,7 @@ a_message_that_nests_too_deep_is_an_invalid_argument(void **state)
     nested[90].inner = NULL;
     assert_status(VC_OK,
                   suite_probe_nest(f->channel, &nested[0], NULL, &reply));
-    vc_reply_free(reply);
+    vc_message_free(reply);
 }
 
 /* --- deadlines --------------------------------------------------------- */
@@ -260,7 +260,7 @@ call_sleep(struct vc_channel *channel, uint32_t ms, uint32_t timeout_ms,
     status = suite_probe_sleep(channel, &request, &opts, &reply);
     if (status == VC_OK) {
         *deadline_us = reply->deadline_us;
-        vc_reply_free(reply);
+        vc_message_free(reply);
     }
     return status;
 }

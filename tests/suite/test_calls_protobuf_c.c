@@ -246,7 +246,7 @@ a_descriptor_of_protobuf_c_names_a_service_everywhere(void **state)
                   vc_channel_call(p->f.channel, here, 0, &name, NULL, &entry));
     directory_say(entry, text);
     assert_string_equal(DIRECTORY_ANN, text);
-    vc_reply_free(entry);
+    vc_message_free(entry);
 
     assert_status(VC_OK,
                   vc_runtime_service(p->f.server_runtime,
@@ -271,7 +271,7 @@ assert_own_client_is_served(struct vc_channel *channel)
                   lookup_directory_by_name(channel, &name, NULL, &entry));
     directory_say(entry, text);
     assert_string_equal(DIRECTORY_BOB, text);
-    vc_reply_free(entry);
+    vc_message_free(entry);
 }
 
 static void

@@ -16,7 +16,7 @@ two_services_share_a_channel(void **state)
     assert_status(VC_OK, fixture_echo(f->channel, 10, 1));
     assert_status(VC_OK, suite_other_name(f->channel, &request, NULL, &reply));
     assert_string_equal("other", reply->name);
-    vc_reply_free(reply);
+    vc_message_free(reply);
     assert_status(VC_OK, fixture_echo(f->channel, 20, 2));
 }
 
@@ -83,7 +83,7 @@ a_service_may_be_removed_and_added_again(void **state)
     Suite__NameReply *reply;
 
     assert_status(VC_OK, suite_other_name(f->channel, &request, NULL, &reply));
-    vc_reply_free(reply);
+    vc_message_free(reply);
     assert_status(VC_ALREADY_EXISTS, suite_other_add(f->server, &none, NULL));
 
     assert_status(VC_OK, vc_server_remove(f->server, &suite_other_service));
@@ -100,7 +100,7 @@ a_service_may_be_removed_and_added_again(void **state)
     assert_status(VC_OK, suite_other_add(f->server, &again, NULL));
     assert_status(VC_OK, suite_other_name(f->channel, &request, NULL, &reply));
     assert_string_equal(reply->name, "again");
-    vc_reply_free(reply);
+    vc_message_free(reply);
 }
 
 /* The session was opened before the service was there. */
@@ -118,7 +118,7 @@ a_service_may_be_added_after_its_first_call(void **state)
     assert_status(VC_OK, suite_absent_add(f->server, &methods, NULL));
     assert_status(VC_OK,
                   suite_absent_nothing(f->channel, &request, NULL, &reply));
-    vc_reply_free(reply);
+    vc_message_free(reply);
 }
 
 #define T(name)                                                                \

@@ -110,7 +110,7 @@ call_once(const struct load *l)
     request.tag = l->number * CALLS + l->calls;
     assert_status(VC_OK, suite_probe_echo(l->channel, &request, NULL, &reply));
     assert_int_equal(request.tag, reply->tag);
-    vc_reply_free(reply);
+    vc_message_free(reply);
 }
 
 static void *

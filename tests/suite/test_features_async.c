@@ -127,7 +127,7 @@ assert_good_end(const struct vc_completion *end, uint64_t tag)
     assert_status(VC_OK, end->status);
     assert_int_equal(tag, report->tag);
     assert_string_equal("", end->text);
-    vc_reply_free(end->reply);
+    vc_message_free(end->reply);
 }
 
 static void
@@ -346,7 +346,7 @@ poll_inside(enum vc_status status, void *reply, void *arg)
     struct inside *i = arg;
 
     assert_status(VC_OK, status);
-    vc_reply_free(reply);
+    vc_message_free(reply);
     i->polled = vc_runtime_poll(i->runtime, 0);
     fixture_tell(&i->ends);
 }

@@ -42,7 +42,7 @@ a_hedge_answers_before_an_attempt_that_is_slow(void **state)
                   features_work_look(f->channel, &order, &opts, &report));
 
     assert_int_equal(2, report->attempt);
-    vc_reply_free(report);
+    vc_message_free(report);
     assert_int_equal(2, atomic_load(&features_seen.begun));
     fixture_await(&features_seen.cancelled, 1); /* the first is given up */
     counters = counters_of(f->runtime);
@@ -97,7 +97,7 @@ an_idempotent_method_that_failed_is_tried_again(void **state)
                   features_work_again(f->channel, &order, &opts, &report));
 
     assert_int_equal(3, report->attempt);
-    vc_reply_free(report);
+    vc_message_free(report);
     assert_int_equal(3, result.attempts);
     vc_result_clear(&result);
     assert_int_equal(3, atomic_load(&features_seen.begun));
@@ -144,7 +144,7 @@ a_server_puts_the_next_attempt_off(void **state)
 
     assert_true(fixture_ms() - begun >= PUSHBACK_MS);
     assert_int_equal(2, report->attempt);
-    vc_reply_free(report);
+    vc_message_free(report);
 }
 
 static void
@@ -195,7 +195,7 @@ on_answered(enum vc_status status, void *reply, void *arg)
 {
     struct answered *a = arg;
 
-    vc_reply_free(reply);
+    vc_message_free(reply);
     a->status = status;
     a->handlers = atomic_load(&features_seen.ended);
     fixture_tell(&a->ends);
@@ -278,7 +278,7 @@ a_call_with_a_cancelled_canceller_does_not_begin(void **state)
     opts.canceller = canceller;
     assert_status(VC_OK,
                   features_work_once(f->channel, &order, &opts, &report));
-    vc_reply_free(report);
+    vc_message_free(report);
 
     vc_cancel(canceller);
 

@@ -165,7 +165,7 @@ call(struct fixture *f, struct vc_result *result)
     opts.result = result;
     status = features_work_once(f->channel, &order, &opts, &report);
     if (status == VC_OK)
-        vc_reply_free(report);
+        vc_message_free(report);
     return status;
 }
 

@@ -158,7 +158,7 @@ others_are_served(struct house *h)
             assert_status(VC_OK,
                           features_work_wait(h->other, &order, NULL, &report));
         assert_int_equal(report->tag, i);
-        vc_reply_free(report);
+        vc_message_free(report);
     }
 }
 
@@ -302,7 +302,7 @@ handlers_that_wait_for_others_are_limited_by_option(void **state)
     for (unsigned i = 0; i < QUICK; i++) {
         assert_status(VC_OK,
                       features_work_wait(h.other, &order, &opts, &report));
-        vc_reply_free(report);
+        vc_message_free(report);
     }
     house_stop(&h);
 }
@@ -335,7 +335,7 @@ a_handler_that_waits_for_its_deadline_begins_with_any(void **state)
             before = atomic_load(&features_seen.begun);
         /* Its end may come before its caller looks at the clock. */
         if (features_work_wait(h.f.channel, &order, &opts, &report) == VC_OK)
-            vc_reply_free(report);
+            vc_message_free(report);
     }
     assert_in_range(before, POLLS / 2, POLLS);
     assert_in_range(atomic_load(&features_seen.begun), before + TRIES / 2,
@@ -366,7 +366,7 @@ read_all(struct vc_stream *stream, enum vc_status *status)
 
     while ((*status = features_hog_pour_receive(stream, &report)) == VC_OK &&
            report != NULL) {
-        vc_reply_free(report);
+        vc_message_free(report);
         n++;
     }
     return n;
@@ -459,7 +459,7 @@ memory_has_a_limit_and_comes_back(void **state)
         assert_status(VC_OK,
                       features_work_look(h.other, &other, NULL, &report));
         assert_int_equal(report->tag, i);
-        vc_reply_free(report);
+        vc_message_free(report);
     }
     features_gate_open();
     for (unsigned i = 0; i < LONGS; i++) {
@@ -484,7 +484,7 @@ memory_has_a_limit_and_comes_back(void **state)
     for (unsigned i = 0; i < 10; i++) {
         assert_status(VC_OK,
                       features_work_once(h.f.channel, &order, &opts, &report));
-        vc_reply_free(report);
+        vc_message_free(report);
     }
     house_stop(&h);
 }

@@ -43,7 +43,7 @@ server_of_call(struct vc_channel *channel)
     server = strcmp(report->text, "call by first") == 0    ? "first"
              : strcmp(report->text, "call by second") == 0 ? "second"
                                                            : "?";
-    vc_reply_free(report);
+    vc_message_free(report);
     return server;
 }
 
@@ -103,7 +103,7 @@ check(struct fixture *f, const char *service, int *status)
     ended = grpc_health_v1_health_check(f->channel, &request, NULL, &reply);
     if (ended == VC_OK) {
         *status = (int)reply->status;
-        vc_reply_free(reply);
+        vc_message_free(reply);
     }
     return ended;
 }
@@ -147,7 +147,7 @@ assert_watched(struct vc_stream *stream, int expected)
     assert_status(VC_OK, grpc_health_v1_health_watch_receive(stream, &message));
     assert_non_null(message);
     assert_int_equal(expected, message->status);
-    vc_reply_free(message);
+    vc_message_free(message);
 }
 
 static void
@@ -228,7 +228,7 @@ reflection_lists_the_services_and_their_methods(void **state)
     for (unsigned i = 0; i < 5; i++)
         assert_string_equal(names[i], reply->services[i]->name);
     assert_lists_work(reply);
-    vc_reply_free(reply);
+    vc_message_free(reply);
     features_stop(&f);
 }
 
@@ -253,7 +253,7 @@ reflection_has_the_file_of_a_method(void **state)
     assert_memory_equal(features_work_service.file,
                         reply->file_descriptor_set.data,
                         reply->file_descriptor_set.len);
-    vc_reply_free(reply);
+    vc_message_free(reply);
     request.symbol = (char *)"features.Work.None";
     assert_status(VC_NOT_FOUND, verbcall_reflection_v1_reflection_file(
                                     f.channel, &request, NULL, &reply));

@@ -71,7 +71,7 @@ talk_answer(struct served *s, Features__Order *order)
         vc_stream_pause(s->stream);
         return;
     }
-    vc_reply_free(order);
+    vc_message_free(order);
     if (s->half_closed)
         served_end(s, VC_OK);
 }
@@ -95,11 +95,11 @@ on_message(struct vc_stream *stream, void *message, void *arg)
     fixture_tell(&seen.messages);
     seen.out_of_order += s->half_closed;
     if (order->failures > 0) {
-        vc_reply_free(order);
+        vc_message_free(order);
         served_end(s, vc_call_fail(s->call, VC_NOT_FOUND, "as ordered"));
     } else if (s->report != NULL) {
         s->report->tag += order->tag;
-        vc_reply_free(order);
+        vc_message_free(order);
     } else {
         talk_answer(s, order);
     }
@@ -152,7 +152,7 @@ on_end(struct vc_stream *stream, enum vc_status status, void *arg)
 
     (void)stream;
     seen.end_status = status;
-    vc_reply_free(s->pending);
+    vc_message_free(s->pending);
     free(s);
     fixture_tell(&seen.ends);
 }
@@ -264,7 +264,7 @@ client_message(struct vc_stream *stream, void *message, void *arg)
 
     c->out_of_order += report->tag != atomic_load(&c->messages);
     c->last_tag = report->tag;
-    vc_reply_free(report);
+    vc_message_free(report);
     if (atomic_load(&c->messages) + 1 == c->pauses_at)
         vc_stream_pause(stream);
     fixture_tell(&c->messages);
@@ -462,13 +462,13 @@ initial_metadata_come_with_the_first_message(void **state)
     initial = vc_stream_initial(stream, &n);
 
     assert_int_equal(0, report->tag);
-    vc_reply_free(report);
+    vc_message_free(report);
     assert_int_equal(1, n);
     assert_string_equal("server", initial[0].key);
     assert_string_equal("first", initial[0].value);
     assert_status(VC_OK, features_flow_down_receive(stream, &report));
     assert_int_equal(1, report->tag);
-    vc_reply_free(report);
+    vc_message_free(report);
     assert_status(VC_OK, features_flow_down_receive(stream, &report));
     assert_null(report);
     vc_stream_close(stream);

@@ -292,7 +292,7 @@ call(struct stage *s, struct vc_result *result)
     opts.result = result;
     status = suite_probe_count(s->channel, &request, &opts, &reply);
     if (status == VC_OK)
-        vc_reply_free(reply);
+        vc_message_free(reply);
     return status;
 }
 

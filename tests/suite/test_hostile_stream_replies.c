@@ -120,14 +120,14 @@ stream_run(struct stage *s)
                       s->channel, &suite_streams_service, script->method,
                       script->method == DOWN ? &request : NULL, NULL, &stream));
     do {
-        vc_reply_free(reply);
+        vc_message_free(reply);
         reply = NULL;
         status = script->method == UP
                      ? vc_stream_finish(stream, (void **)&reply)
                      : vc_stream_receive(stream, (void **)&reply);
     } while (status == VC_OK && reply != NULL && script->method != UP);
     if (reply != NULL)
-        vc_reply_free(reply);
+        vc_message_free(reply);
     vc_stream_close(stream);
     return status;
 }

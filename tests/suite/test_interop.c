@@ -65,7 +65,7 @@ empty_unary(struct vc_channel *channel)
                                                          NULL, &reply));
     assert_non_null(reply);
     assert_int_equal(0, interop__empty__get_packed_size(reply));
-    vc_reply_free(reply);
+    vc_message_free(reply);
 }
 
 /* VC_DATA_LOSS when the reply is wrong. Any thread. */
@@ -84,7 +84,7 @@ large_call(struct vc_channel *channel, const struct vc_call_opts *opts)
         return status;
     if (!is_zeros(reply->payload, LARGE_REPLY))
         status = VC_DATA_LOSS;
-    vc_reply_free(reply);
+    vc_message_free(reply);
     return status;
 }
 
@@ -150,7 +150,7 @@ expect_reply(struct vc_stream *stream, receive *from, int32_t size)
     assert_status(VC_OK, from(stream, &reply));
     assert_non_null(reply);
     assert_true(is_zeros(reply->payload, size));
-    vc_reply_free(reply);
+    vc_message_free(reply);
 }
 
 /* No more messages, and how the call ended. */
@@ -191,7 +191,7 @@ client_streaming(struct vc_channel *channel)
     assert_status(VC_OK, interop_test_service_streaming_input_call_finish(
                              stream, &reply));
     assert_int_equal(74922, reply->aggregated_payload_size);
-    vc_reply_free(reply);
+    vc_message_free(reply);
     vc_stream_close(stream);
 }
 

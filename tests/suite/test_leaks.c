@@ -163,7 +163,7 @@ plain_cycle(unsigned n)
         assert_status(VC_OK, fixture_echo(f.channel, 500000, 2));
         assert_status(VC_OK,
                       suite_other_name(f.channel, &request, NULL, &reply));
-        vc_reply_free(reply);
+        vc_message_free(reply);
         fixture_stop(&f);
     }
 }

@@ -142,7 +142,7 @@ call_once(struct caller *c, uint32_t tag, uint32_t size)
     if (!same && c->bad++ == 0)
         snprintf(c->text, sizeof c->text, "tag %u, %u bytes: another reply",
                  tag, size);
-    vc_reply_free(reply);
+    vc_message_free(reply);
     return same;
 }
 

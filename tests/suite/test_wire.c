@@ -145,7 +145,7 @@ ends_open(uint64_t tag)
         ends_close();
         ends_connect();
         reply = server_does(channel, tag, watches);
-        vc_reply_free(reply);
+        vc_message_free(reply);
     } while ((reply == NULL || !watch_ready(ends.runtimes)) && ++tries < TRIES);
     if (tries > 0)
         printf("# the links were made anew %u times\n", tries);
@@ -376,7 +376,7 @@ repeats(void)
 
     assert_non_null(reply);
     n = (unsigned)reply->tag;
-    vc_reply_free(reply);
+    vc_message_free(reply);
     return n;
 }
 

@@ -80,7 +80,7 @@ call(unsigned tag, const struct load_opts *l)
         return;
     }
     e->status = reply_check(&request, reply);
-    vc_reply_free(reply);
+    vc_message_free(reply);
 }
 
 /* --- threads ----------------------------------------------------------- */
@@ -222,7 +222,7 @@ have_server_do(struct vc_channel *channel, uint64_t tag)
     Suite__EchoReply *reply = server_does(channel, tag, 0);
 
     assert_non_null(reply);
-    vc_reply_free(reply);
+    vc_message_free(reply);
 }
 
 /* NULL, or what is wrong. */
@@ -260,7 +260,7 @@ assert_true_endings(struct vc_channel *channel)
                      vc_status_name(endings[tag].status),
                      (unsigned long long)endings[tag].took_ms, fault);
     }
-    vc_reply_free(reply);
+    vc_message_free(reply);
 }
 
 unsigned

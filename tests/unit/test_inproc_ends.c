@@ -58,7 +58,7 @@ call_over(enum vc_status status, void *reply, void *arg)
     c->status = status;
     c->outcome = vc_error_outcome();
     strncat(c->text, vc_error(), sizeof c->text - 1);
-    vc_reply_free(reply);
+    vc_message_free(reply);
 }
 
 /* The client has said its hello then, and does not look for an answer. */
@@ -188,7 +188,7 @@ talk_begin(struct talk *t, const char *target)
     assert_status(VC_OK, suite_streams_talk(t->channel, NULL, &t->stream));
     talk_say(t);
     assert_status(VC_OK, suite_streams_talk_receive(t->stream, &reply));
-    vc_reply_free(reply);
+    vc_message_free(reply);
 }
 
 static void

@@ -31,7 +31,7 @@ buy(const char *target, char *name, int64_t cents)
                total->sum != NULL ? total->sum->cents : 0);
         status = 0;
     }
-    vc_reply_free(total);
+    vc_message_free(total);
     vc_channel_close(channel);
     vc_runtime_free(runtime);
     return status;

@@ -25,7 +25,7 @@ demo_greeter_add(struct vc_server *server,
                  const struct demo_greeter_methods *methods, void *arg);
 
 /* Says hello to somebody.
- * A blocking call, as vc_channel_call(); vc_reply_free() frees the reply. */
+ * A blocking call, as vc_channel_call(); vc_message_free() frees the reply. */
 enum vc_status
 demo_greeter_say_hello(struct vc_channel *channel,
                        const Demo__HelloRequest *request,

@@ -36,7 +36,7 @@ flow_flow_add(struct vc_server *server, const struct flow_flow_methods *methods,
               void *arg);
 
 /* One for one.
- * A blocking call, as vc_channel_call(); vc_reply_free() frees the reply. */
+ * A blocking call, as vc_channel_call(); vc_message_free() frees the reply. */
 enum vc_status
 flow_flow_once(struct vc_channel *channel, const Flow__Line *request,
                const struct vc_call_opts *opts, Flow__Sum **reply);
@@ -286,7 +286,7 @@ enum vc_status
 flow_again_add(struct vc_server *server,
                const struct flow_again_methods *methods, void *arg);
 
-/* A blocking call, as vc_channel_call(); vc_reply_free() frees the reply. */
+/* A blocking call, as vc_channel_call(); vc_message_free() frees the reply. */
 enum vc_status
 flow_again_plain(struct vc_channel *channel, const Flow__Line *request,
                  const struct vc_call_opts *opts, Flow__Sum **reply);
