@@ -10,6 +10,7 @@
 #include <urcu/compiler.h>
 
 #include "transport/core/clock.h"
+#include "transport/core/share.h"
 
 /* From here on a block is the system's. */
 #define LARGE 65536u
@@ -18,8 +19,6 @@
 #define KEPT_PART 8
 /* A block serves a request for half of it and more. */
 #define FITS 2
-/* See vc__memory_reserve(). */
-#define SHARE 7
 
 /* In front of a large block. */
 struct vc__block {
@@ -29,14 +28,6 @@ struct vc__block {
 };
 
 /* --- counting ------------------------------------------------------------ */
-
-/* One leaves to others a part of what is left to it; but the first of its own
- * need not. */
-static bool
-share_fits(size_t own, size_t size, size_t left)
-{
-    return own == 0 || own + size <= SHARE * (left - size);
-}
 
 /* Relaxed, here and below: only the numbers count, and `own` may be a moment
  * old. */
@@ -49,7 +40,7 @@ vc__memory_count(struct vc__account *account, size_t size)
 
     do {
         if (used > store->max || size > store->max - used ||
-            (store->shared && !share_fits(own, size, store->max - used)))
+            (store->shared && !vc__share_fits(own, size, store->max - used)))
             return false;
     } while (!atomic_compare_exchange_weak_explicit(
         &store->used, &used, used + size, memory_order_relaxed,
@@ -74,7 +65,8 @@ vc__memory_reserve(struct vc__account *account, size_t size)
         atomic_load_explicit(&account->store->used, memory_order_relaxed);
     size_t own = atomic_load_explicit(&account->used, memory_order_relaxed);
 
-    if (used > max || size > max - used || !share_fits(own, size, max - used))
+    if (used > max || size > max - used ||
+        !vc__share_fits(own, size, max - used))
         return false;
     return vc__memory_count(account, size);
 }
@@ -87,7 +79,7 @@ vc__memory_may_have(const struct vc__account *account, size_t beside)
         atomic_load_explicit(&account->store->used, memory_order_relaxed);
     size_t own = atomic_load_explicit(&account->used, memory_order_relaxed);
 
-    return used < max && share_fits(own + beside, 0, max - used);
+    return used < max && vc__share_fits(own + beside, 0, max - used);
 }
 
 /* --- blocks -------------------------------------------------------------- */

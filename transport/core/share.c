@@ -6,9 +6,6 @@
 
 #include <stdlib.h>
 
-/* A client has so many times as many threads as are left, at most. */
-#define SHARE 7
-
 struct vc__share *
 vc__share_new(void)
 {
@@ -33,7 +30,7 @@ vc__share_put(struct vc__share *share)
 bool
 vc__share_is_fair(unsigned has, unsigned left)
 {
-    return left > 0 && (has == 0 || has < SHARE * (left - 1));
+    return left > 0 && vc__share_fits(has, 1, left);
 }
 
 void

@@ -20,6 +20,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include <urcu/list.h>
 
@@ -49,6 +50,18 @@ struct vc__job {
 struct vc__job_queue {
     struct cds_list_head shares; /* lock; whose jobs wait, by turn */
 };
+
+/* An owner has at most so many times as much as is left to the others. */
+#define VC__SHARE_TIMES 7u
+
+/* True when an owner that has `own` may take `size` more of the `left` that
+ * nobody has; size is no more than left. The first that an owner takes need not
+ * leave anything. */
+static inline bool
+vc__share_fits(size_t own, size_t size, size_t left)
+{
+    return own == 0 || own + size <= VC__SHARE_TIMES * (left - size);
+}
 
 /* NULL without memory. */
 struct vc__share *vc__share_new(void);
