@@ -183,17 +183,3 @@ vc__admission_gone(struct vc__admission *a, bool trusted)
         atomic_fetch_sub(&a->half_open, 1);
     atomic_fetch_sub(&a->links, 1);
 }
-
-void
-vc__admission_rejected(struct vc__admission *a, unsigned reason)
-{
-    if (reason <= VC__ADMISSION_REASON_MAX)
-        atomic_fetch_add(&a->rejects[reason], 1);
-}
-
-uint64_t
-vc__admission_rejects(const struct vc__admission *a, unsigned reason)
-{
-    return reason <= VC__ADMISSION_REASON_MAX ? atomic_load(&a->rejects[reason])
-                                              : 0;
-}

@@ -17,12 +17,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cm/connect/hello.h"
-
 /* Sources that are remembered. The one that was away longest makes room. */
-#define VC__ADMISSION_SOURCES    256u
-#define VC__ADMISSION_RATE_MAX   1000000u
-#define VC__ADMISSION_REASON_MAX VC__REJECT_POOL
+#define VC__ADMISSION_SOURCES  256u
+#define VC__ADMISSION_RATE_MAX 1000000u
 /* No client is sent away for longer: most would give up. */
 #define VC__ADMISSION_RETRY_MS 1000u
 /* A second, while calls are shed; which is so for some time after one was. */
@@ -57,7 +54,6 @@ struct vc__admission {
     atomic_uint links;     /* accepted or about to be */
     atomic_uint half_open; /* of them, those without a good packet yet */
     atomic_ullong shed;    /* when a call was shed last */
-    atomic_ullong rejects[VC__ADMISSION_REASON_MAX + 1];
 };
 
 void vc__admission_init(struct vc__admission *a,
@@ -84,9 +80,5 @@ void vc__admission_trust(struct vc__admission *a);
 
 /* The link is gone, or did not come about. Any thread. */
 void vc__admission_gone(struct vc__admission *a, bool trusted);
-
-/* A request was rejected. Any thread. */
-void vc__admission_rejected(struct vc__admission *a, unsigned reason);
-uint64_t vc__admission_rejects(const struct vc__admission *a, unsigned reason);
 
 #endif

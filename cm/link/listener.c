@@ -67,8 +67,6 @@ on_request(struct vc__ear *ear, const struct vc__incoming *in, const void *data,
         l->request(l, in, &hello);
         return;
     }
-    if (l->turned_away != NULL)
-        l->turned_away(l, reason);
     vc__listener_reject(in->context->engine, in, reason, 0, "%s",
                         vc__said_text(said));
 }

@@ -16,9 +16,6 @@ struct vc__listener {
      * gives it to vc__listener_reject(). On the holder of the engine. */
     void (*request)(struct vc__listener *l, const struct vc__incoming *in,
                     const struct vc__hello *hello);
-
-    /* A request whose hello was not good was rejected; may be NULL. */
-    void (*turned_away)(struct vc__listener *l, enum vc__reject_reason reason);
 };
 
 /* Listens at an address of this transport; opts live as long. Requests may come before it returns.

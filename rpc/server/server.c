@@ -125,7 +125,6 @@ vc__server_on_request(struct vc__listener *l, const struct vc__incoming *in,
             reject_as(&reject, VC__REJECT_BUSY, "out of memory");
             reject.retry_ms = BUSY_RETRY_MS;
         }
-        vc__admission_rejected(&server->admission, reject.reason);
         vc__listener_reject_with(in->context->engine, in, &reject);
         return;
     }
@@ -137,15 +136,6 @@ vc__server_on_request(struct vc__listener *l, const struct vc__incoming *in,
         offer_accept(&o->task);
     else
         vc__engine_post(&o->part->progress->engine, &o->task);
-}
-
-void
-vc__server_on_turned_away(struct vc__listener *l, enum vc__reject_reason reason)
-{
-    struct vc_server *server =
-        caa_container_of(l, struct vc__listening, listener)->server;
-
-    vc__admission_rejected(&server->admission, reason);
 }
 
 /* --- services ---------------------------------------------------------- */

@@ -234,7 +234,6 @@ vc__server_link_accept(struct vc__offer *o)
     const char *fault = accept_try(o, &reason);
 
     if (fault != NULL) {
-        vc__admission_rejected(&o->part->server->admission, reason);
         vc__listener_reject(&o->part->progress->engine, &o->in, reason,
                             reason == VC__REJECT_BUSY ? BUSY_RETRY_MS : 0, "%s",
                             fault);

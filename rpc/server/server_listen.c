@@ -44,7 +44,6 @@ listen_by(struct vc_server *server, const struct vc__transport *transport,
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     l->server = server;
     l->listener.request = vc__server_on_request;
-    l->listener.turned_away = vc__server_on_turned_away;
     status =
         vc__listener_open(&l->listener, listening_cm(server), transport,
                           (const struct sockaddr *)addr, &server->ear_opts);

@@ -23,7 +23,5 @@ void vc__server_deafen(struct vc_server *server);
 void vc__server_on_request(struct vc__listener *l,
                            const struct vc__incoming *in,
                            const struct vc__hello *hello);
-void vc__server_on_turned_away(struct vc__listener *l,
-                               enum vc__reject_reason reason);
 
 #endif

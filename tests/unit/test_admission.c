@@ -341,27 +341,6 @@ no_client_starves_that_comes_when_it_is_told(void **state)
     free(a);
 }
 
-static void
-rejects_are_counted_by_reason(void **state)
-{
-    struct vc__admission *a = admission_new(loose);
-
-    (void)state;
-    for (unsigned i = 0; i < 3; i++)
-        vc__admission_rejected(a, VC__REJECT_BUSY);
-    vc__admission_rejected(a, VC__REJECT_MALFORMED);
-    vc__admission_rejected(a, VC__ADMISSION_REASON_MAX);
-    vc__admission_rejected(a, VC__ADMISSION_REASON_MAX + 1);
-    vc__admission_rejected(a, 77);
-    assert_int_equal(3, vc__admission_rejects(a, VC__REJECT_BUSY));
-    assert_int_equal(1, vc__admission_rejects(a, VC__REJECT_MALFORMED));
-    assert_int_equal(0, vc__admission_rejects(a, VC__REJECT_SERVICE));
-    assert_int_equal(1, vc__admission_rejects(a, VC__ADMISSION_REASON_MAX));
-    assert_int_equal(0, vc__admission_rejects(a, VC__ADMISSION_REASON_MAX + 1));
-    assert_int_equal(0, vc__admission_rejects(a, 77));
-    free(a);
-}
-
 /* Few are let in while calls are shed, but for those who come back; and all
  * once it is over. */
 static void
@@ -415,7 +394,6 @@ main(void)
             those_behind_the_longest_time_are_spread_over_its_second_half),
         cmocka_unit_test(another_seed_spreads_otherwise),
         cmocka_unit_test(no_client_starves_that_comes_when_it_is_told),
-        cmocka_unit_test(rejects_are_counted_by_reason),
         cmocka_unit_test(few_connect_while_calls_are_shed),
     };
 
