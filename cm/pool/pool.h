@@ -132,9 +132,10 @@ struct vc__pool {
     struct vc__task connect, refuse, tidy, close;
     struct vc__attempt attempt;
     struct vc__upgrade upgrade;
-    struct vc__timer look;      /* for idle links */
-    unsigned n_links;           /* alive, down ones included */
-    unsigned barren;            /* links lost in a row that brought no reply */
+    struct vc__timer look; /* for idle links */
+    unsigned n_links;      /* alive, down ones included */
+    unsigned
+        n_unanswered; /* links lost in a row, of this peer, on which no reply came */
     struct vc__waiter *closer;  /* set once the pool is closing */
     struct vc__waiter *closing; /* handed to `close` */
 };

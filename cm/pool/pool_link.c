@@ -14,7 +14,7 @@
  * closed. */
 #define IDLE_LOOKS 4u
 /* Links in a row that may be lost without a reply before calls end. */
-#define BARREN_MAX 3u
+#define UNANSWERED_MAX 3u
 
 /* --- a link comes up --------------------------------------------------- */
 
@@ -47,6 +47,7 @@ peer_for(struct vc__pool *p, struct vc__link *link,
     if (p->peer != NULL)
         vc__pool_peer_drop(p->peer, unknown);
     p->peer = peer;
+    p->n_unanswered = 0;
     return peer;
 }
 
@@ -227,7 +228,7 @@ on_reply(struct vc__pool_link *pl, const struct vc__frame *f)
         vc__pool_refuse(p);
     if (good) {
         pl->useful = true;
-        p->barren = 0;
+        p->n_unanswered = 0;
     }
     if (r != NULL)
         r->replied(r, &reply);
@@ -413,9 +414,9 @@ static bool
 is_resumable(struct vc__pool *p, const struct vc__pool_link *pl)
 {
     if (pl->peer == p->peer && pl->idle_looks < IDLE_LOOKS && !pl->leaving)
-        p->barren = pl->useful ? 0 : p->barren + 1;
+        p->n_unanswered = pl->useful ? 0 : p->n_unanswered + 1;
     return pl->link.error.status == VC_UNAVAILABLE && !is_dead(p, &pl->link) &&
-           p->barren < BARREN_MAX;
+           p->n_unanswered < UNANSWERED_MAX;
 }
 
 /* It was up and could not join: the attempt has failed all the same. One that

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <verbcall/counters.h>
+
 #include "tests/sim/sim.h"
 
 #define CHANNELS 3u
@@ -517,6 +519,53 @@ calls_of_a_killed_server_end_unknown_and_the_next_are_served(void **state)
     assert_true(both > 0);
 }
 
+/* The next line of this process's QP breaks the link; waits for its successor. */
+static void
+link_replace(struct rig *r)
+{
+    uint64_t until = fake_now_us() + PATIENCE;
+    struct vc_counters c = VC_COUNTERS_INIT;
+    uint64_t links;
+
+    vc_runtime_counters(r->runtime, &c);
+    links = c.links_made_rdma;
+    break_next("main qp");
+    while (c.links_made_rdma == links && fake_now_us() < until) {
+        fake_sleep_us(MS);
+        vc_runtime_counters(r->runtime, &c);
+    }
+    assert_int_equal(c.links_made_rdma, links + 1);
+}
+
+/* Three links that are lost in a row without a reply end the calls: those of
+ * one server say nothing of the next. */
+static void
+links_lost_at_a_former_server_do_not_count_for_the_next(void **state)
+{
+    struct rig r;
+    struct caller c;
+
+    (void)state;
+    rig_begin(&r, 1, 0, 1);
+    warm_up(&r);
+    r.server.sleep_us = 3000 * MS;
+    caller_start(&c, &r, 0, 1, 100);
+    await_run(CHANNELS);
+    for (unsigned i = 0; i < 2; i++) /* the first has brought replies */
+        link_replace(&r);
+    fake_process_kill(r.server.process);
+    rig_serve(&r);
+    pthread_join(c.thread, NULL);
+    assert_int_equal(c.status, VC_UNAVAILABLE);
+
+    caller_start(&c, &r, 0, 1, 100);
+    await_run(CHANNELS + 1);
+    link_replace(&r);
+    good(&c);
+    once_each(&r);
+    rig_end(&r);
+}
+
 static void
 a_client_that_comes_back_too_late_begins_anew(void **state)
 {
@@ -594,6 +643,7 @@ main(void)
         T(a_session_closed_while_its_link_is_lost_gives_its_number_back),
         T(one_of_several_links_may_be_lost_without_a_connect),
         T(calls_of_a_killed_server_end_unknown_and_the_next_are_served),
+        T(links_lost_at_a_former_server_do_not_count_for_the_next),
         T(a_client_that_comes_back_too_late_begins_anew),
         T(no_call_hangs_when_memory_fails_during_a_loss),
     };
