@@ -231,13 +231,17 @@ handler_returned(struct vc_call *call, enum vc_status status,
     holds = vc__engine_resume(stint);
     if (!mine)
         return;
-    if (holds) {
+    if (holds)
         vc__habit_was_quick(&call->state->habit);
+    if (holds && call->stream == NULL) {
         call_end(call, status);
         return;
     }
     call->status = status;
-    vc__engine_post(engine, &call->task);
+    if (!holds)
+        vc__engine_post(engine, &call->task);
+    else if (!vc__stream_server_waits(call))
+        call_end(call, status);
 }
 
 /* It may have waited for a thread so long that it is in vain. VC_OK: not yet. */

@@ -118,7 +118,8 @@ refusal(const struct vc_stream *s)
     return s->state == VC__STREAM_ENDED ? VC_CANCELLED : VC_FAILED_PRECONDITION;
 }
 
-/* How long a thread has waited for the window to move. */
+/* How long a thread has waited for its peer: for the window to move, or for a
+ * long message to be taken. */
 struct stall {
     uint32_t end; /* of the window, then */
     uint64_t due; /* the next look; 0: not yet known */
@@ -193,27 +194,24 @@ window_fail(struct vc_stream *s, enum vc_status why)
     }
 }
 
-/* Waits for the last part. When the call ends first, a client leaves the rest
- * to the link, for its server drops it. A server's reply may not come between
- * the parts: its handler waits on until its client has taken them, or is
- * gone. */
+/* Waits until the link has sent the last part. When the call ends first, the
+ * rest is left to the link: a server drops what comes of it, and the reply of a
+ * server waits for it without the handler (vc__stream_server_waits()). */
 static enum vc_status
-gone_await(struct vc_stream *s)
+long_await(struct vc_stream *s)
 {
-    uint64_t until = s->due;
-    bool all;
+    struct stall stall = {0, 0};
+    bool all, ended;
 
     pthread_mutex_lock(&s->lock);
-    while (s->long_out && (s->of_server || s->state != VC__STREAM_ENDED)) {
-        if (vc__stream_wait(s, until))
-            continue;
-        pthread_mutex_unlock(&s->lock);
-        s->ops->expire(s);
-        until = VC__FOREVER;
-        pthread_mutex_lock(&s->lock);
-    }
+    while (s->long_out && s->state != VC__STREAM_ENDED &&
+           window_wait(s, &stall))
+        continue;
     all = !s->long_out;
+    ended = s->state == VC__STREAM_ENDED;
     pthread_mutex_unlock(&s->lock);
+    if (!all && !ended)
+        s->ops->expire(s);
     return all ? VC_OK : send_ended(s);
 }
 
@@ -312,7 +310,7 @@ vc_stream_send(struct vc_stream *s, const void *message)
     if (status != VC_OK)
         return window_fail(s, status);
     status = message_send(s, message, &packing, &is_long);
-    return status == VC_OK && is_long ? gone_await(s) : status;
+    return status == VC_OK && is_long ? long_await(s) : status;
 }
 
 /* Takes room for a message, or has the callbacks told when there is some. If

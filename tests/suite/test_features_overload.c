@@ -16,6 +16,7 @@
 #define SHARE    (THREADS - 2)
 #define STALL_MS 300u
 #define MANY     20u
+#define FEW      3u
 #define QUICK    50u
 #define POURS    200u /* messages, far more than a window */
 #define MEMORY   ((size_t)32 << 20)
@@ -23,7 +24,9 @@
 #define LONGS    60u /* that do not fit */
 
 static char long_text[2000];
+static char longest[LONG + 1];
 static atomic_uint begun, ended; /* handlers of Pour */
+static atomic_uint long_ended;   /* of them, those with long messages */
 static atomic_uint burning;      /* handlers of Burn, ever */
 static atomic_uint burn_out;     /* they may end */
 static struct vc_runtime *server_runtime;
@@ -42,9 +45,11 @@ pour(struct vc_call *call, const Features__Order *order,
     (void)call;
     (void)arg;
     fixture_tell(&begun);
-    report.text = order->text;
+    report.text = order->failures > 0 ? longest : order->text;
     for (; report.tag < order->tag && status == VC_OK; report.tag++)
         status = features_hog_pour_reply(stream, &report);
+    if (order->failures > 0)
+        fixture_tell(&long_ended);
     fixture_tell(&ended);
     return VC_OK; /* whatever became of it: the client hears how it ended */
 }
@@ -145,7 +150,7 @@ house_stop(struct house *h)
 
 /* Calls of the other client, quick ones and such that need a thread. */
 static void
-others_are_served(struct house *h)
+channel_is_served(struct vc_channel *channel)
 {
     for (unsigned i = 0; i < QUICK; i++) {
         Features__Order order = features_order(i, "quick");
@@ -153,13 +158,19 @@ others_are_served(struct house *h)
 
         if (i % 2 == 0)
             assert_status(VC_OK,
-                          features_work_once(h->other, &order, NULL, &report));
+                          features_work_once(channel, &order, NULL, &report));
         else
             assert_status(VC_OK,
-                          features_work_wait(h->other, &order, NULL, &report));
+                          features_work_wait(channel, &order, NULL, &report));
         assert_int_equal(report->tag, i);
         vc_message_free(report);
     }
+}
+
+static void
+others_are_served(struct house *h)
+{
+    channel_is_served(h->other);
 }
 
 /* --- handlers that do not end --------------------------------------------- */
@@ -346,15 +357,23 @@ a_handler_that_waits_for_its_deadline_begins_with_any(void **state)
 /* --- streams that nobody reads -------------------------------------------- */
 
 static void
-open_all(struct house *h, struct vc_stream **streams, unsigned n)
+open_some(struct vc_channel *channel, bool is_long, struct vc_stream **streams,
+          unsigned n)
 {
-    Features__Order order = features_order(POURS, long_text);
+    Features__Order order = features_order(POURS, is_long ? "" : long_text);
     struct vc_call_opts opts = VC_CALL_OPTS_INIT;
 
+    order.failures = is_long;
     opts.timeout_ms = VC_NO_DEADLINE;
     for (unsigned i = 0; i < n; i++)
-        assert_status(
-            VC_OK, features_hog_pour(h->f.channel, &order, &opts, &streams[i]));
+        assert_status(VC_OK,
+                      features_hog_pour(channel, &order, &opts, &streams[i]));
+}
+
+static void
+open_all(struct house *h, struct vc_stream **streams, unsigned n)
+{
+    open_some(h->f.channel, false, streams, n);
 }
 
 /* Reads it to its end; how many messages came. */
@@ -400,6 +419,38 @@ streams_that_nobody_reads_end_when_threads_are_short(void **state)
     house_stop(&h);
 }
 
+/* A client that has no thread in the library, and calls nothing, does not even
+ * take the parts of a message. Its link lets a few calls go at first. */
+static void
+long_messages_that_nobody_takes_end_when_threads_are_short(void **state)
+{
+    struct vc_stream *longs[FEW], *streams[2 * MANY];
+    struct house h;
+
+    (void)state;
+    house_start(&h);
+    memset(longest, 'y', LONG);
+    atomic_store(&long_ended, 0);
+    others_are_served(&h); /* so that both are connected */
+    channel_is_served(h.f.channel);
+    open_some(h.other, true, longs, FEW);
+    fixture_await(&begun, FEW);
+
+    open_all(&h, streams, 2 * MANY);
+    fixture_await(&long_ended, FEW);
+    for (unsigned i = 0; i < FEW; i++) {
+        enum vc_status status;
+
+        assert_in_range(read_all(longs[i], &status), 1, POURS - 1);
+        assert_int_equal(status, VC_RESOURCE_EXHAUSTED);
+        assert_non_null(strstr(vc_error(), "has not taken a message for"));
+        vc_stream_close(longs[i]);
+    }
+    for (unsigned i = 0; i < 2 * MANY; i++)
+        vc_stream_close(streams[i]);
+    house_stop(&h);
+}
+
 static void
 streams_that_nobody_reads_wait_while_threads_are_there(void **state)
 {
@@ -424,8 +475,6 @@ streams_that_nobody_reads_wait_while_threads_are_there(void **state)
 }
 
 /* --- memory --------------------------------------------------------------- */
-
-static char longest[LONG + 1];
 
 static void
 memory_has_a_limit_and_comes_back(void **state)
@@ -499,6 +548,8 @@ main(void)
         cmocka_unit_test(memory_has_a_limit_and_comes_back),
         cmocka_unit_test(handlers_that_are_taken_over_leave_a_thread_to_others),
         cmocka_unit_test(streams_that_nobody_reads_end_when_threads_are_short),
+        cmocka_unit_test(
+            long_messages_that_nobody_takes_end_when_threads_are_short),
         cmocka_unit_test(
             streams_that_nobody_reads_wait_while_threads_are_there),
     };
