@@ -190,6 +190,10 @@ struct vc__transport {
     /* (L) Takes the account of writable(); NULL where that does not come. */
     void (*retire)(struct vc__wire *w, uint32_t ticket);
 
+    /* What probe() found when it was proven, in words for keepalive: "its
+     * adapter answers". */
+    const char *host_is_up;
+
     /* (L) Asks the peer's host without its process; proven() when it has
      * answered this ticket. 0, or an errno: the connection is broken. Both NULL
      * where the host is this one. */

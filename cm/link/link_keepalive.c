@@ -7,6 +7,8 @@
  * all the same. */
 #include "cm/link/link_keepalive.h"
 
+#include <stdio.h>
+
 #include "cm/link/link.h"
 
 static void keepalive_tick(struct vc__timer *timer);
@@ -119,9 +121,10 @@ probe_send(struct vc__link *link)
     err = t->probe == NULL ? 0 : t->probe(link->wire, &link->keepalive.probed);
     vc__link_unlock(link);
     if (err != 0)
-        vc__link_end(link, VC__LINK_EV_BROKEN, VC_UNAVAILABLE,
-                     "the connection to %s broke while asking its adapter",
-                     vc__link_peer(link));
+        vc__link_end(
+            link, VC__LINK_EV_BROKEN, VC_UNAVAILABLE,
+            "the connection to %s broke while keepalive asked its host",
+            vc__link_peer(link));
 }
 
 static void
@@ -137,6 +140,18 @@ dead(struct vc__link *link, const char *why)
 }
 
 static void
+dead_process(struct vc__link *link)
+{
+    char why[160];
+
+    snprintf(why, sizeof why,
+             "%s, so its process is stopped, or has no thread in the library "
+             "(vc_runtime_start())",
+             link->wire->transport->host_is_up);
+    dead(link, why);
+}
+
+static void
 act(struct vc__link *link, enum vc__keepalive_act what)
 {
     switch (what) {
@@ -148,8 +163,7 @@ act(struct vc__link *link, enum vc__keepalive_act what)
         break;
     case VC__KEEPALIVE_STOPPED:
         link->stopped = true;
-        dead(link, "its adapter does, so its process is stopped, or has no "
-                   "thread in the library (vc_runtime_start())");
+        dead_process(link);
         break;
     case VC__KEEPALIVE_LOST:
         dead(link, "its host or the network on the way is down");

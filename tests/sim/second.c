@@ -125,6 +125,7 @@ const struct vc__transport vc__tcp = {
     .reserve = second_reserve,
     .commit = second_commit,
     .retire = second_retire,
+    .host_is_up = "its host answers",
     .probe = second_probe,
     .proven = second_proven,
     .promise = second_promise,

@@ -111,6 +111,8 @@ a_frozen_server_is_found_while_a_call_waits(unsigned round)
     assert_int_equal(VC_UNAVAILABLE, c.status);
     assert_int_equal(VC_OUTCOME_UNKNOWN, c.outcome);
     assert_non_null(strstr(c.text, "its process is stopped"));
+    /* There is none elsewhere. */
+    assert_int_equal(fixture_is_rdma(), strstr(c.text, "adapter") != NULL);
     assert_int_equal(1, counters_of(f.runtime).keepalive_dead);
     fixture_stop_client(&f);
     kill_frozen(server);

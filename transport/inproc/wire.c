@@ -291,6 +291,7 @@ const struct vc__transport vc__inproc = {
     .confirm = wire_confirm,
     .leave = wire_leave,
     .fini = wire_fini,
+    .host_is_up = "it is of this process",
     .reserve = wire_reserve,
     .commit = wire_commit,
     .flush = wire_flush,

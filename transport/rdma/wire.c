@@ -245,6 +245,7 @@ const struct vc__transport vc__rdma = {
     .reserve = wire_reserve,
     .commit = wire_commit,
     .retire = wire_retire,
+    .host_is_up = "its adapter answers",
     .probe = wire_probe,
     .proven = wire_proven,
     .describe = wire_describe,

@@ -342,6 +342,7 @@ const struct vc__transport vc__shm = {
     .commit = wire_commit,
     .flush = wire_flush,
     .retire = wire_retire,
+    .host_is_up = "it is on this host",
     .probe = wire_probe,
     .proven = wire_proven,
     .promise = wire_promise,

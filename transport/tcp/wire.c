@@ -161,6 +161,7 @@ const struct vc__transport vc__tcp = {
     .commit = vc__tcp_commit,
     .flush = vc__tcp_flush,
     .retire = vc__tcp_retire,
+    .host_is_up = "its host acknowledges what is sent",
     .probe = vc__tcp_probe,
     .proven = vc__tcp_proven,
     .describe = wire_describe,
