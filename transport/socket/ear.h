@@ -41,6 +41,7 @@ struct vc__socket_ear {
     struct vc__stranger *strangers; /* VC__EAR_STRANGERS of them */
     struct cds_list_head waiting;   /* the first has waited longest */
     struct cds_list_head free;
+    uint16_t port; /* of TCP: stays when it does not listen any more */
 };
 
 static inline struct vc__socket_ear *

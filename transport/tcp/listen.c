@@ -97,8 +97,10 @@ vc__tcp_listen(struct vc__ear *ear, const struct sockaddr *addr)
     err = socket_bind(fd, addr);
     if (err == 0)
         err = vc__socket_ear_open(e, fd);
-    if (err == 0)
+    if (err == 0) {
+        e->port = port_of(fd);
         return VC_OK;
+    }
     close(fd);
     return fail_bind(addr, err);
 }
@@ -112,6 +114,5 @@ vc__tcp_unlisten(struct vc__ear *ear)
 uint16_t
 vc__tcp_port(const struct vc__ear *ear)
 {
-    return port_of(
-        caa_container_of(ear, const struct vc__socket_ear, ear)->source.fd);
+    return caa_container_of(ear, const struct vc__socket_ear, ear)->port;
 }
