@@ -161,7 +161,7 @@ main(int argc, char **argv)
     }
     sem_init(&answered, 0, 0);
     if (vc_runtime_new(NULL, &runtime) != VC_OK ||
-        vc_runtime_start(runtime, 1) != VC_OK ||
+        vc_runtime_start(runtime) != VC_OK ||
         vc_channel_open(runtime, argv[1], NULL, &channel) != VC_OK)
         result = fail("no channel");
     else

@@ -81,8 +81,7 @@ serve(const char *target)
     sigaddset(&ends, SIGTERM);
     sigprocmask(SIG_BLOCK, &ends, NULL); /* before threads are started */
     if (vc_runtime_new(NULL, &runtime) != VC_OK ||
-        server_open(runtime, target, &server) != VC_OK ||
-        vc_runtime_start(runtime, 1) != VC_OK) {
+        server_open(runtime, target, &server) != VC_OK) {
         result = fail();
     } else {
         printf("listening on port %d\n", vc_server_port(server));

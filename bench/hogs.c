@@ -67,7 +67,7 @@ client_open(struct client *c, const char *target, unsigned channels)
 {
     memset(c, 0, sizeof *c);
     if (vc_runtime_new(NULL, &c->runtime) != VC_OK ||
-        vc_runtime_start(c->runtime, 1) != VC_OK)
+        vc_runtime_start(c->runtime) != VC_OK)
         return false;
     for (unsigned i = 0; i < channels; i++)
         if (vc_channel_open(c->runtime, target, NULL, &c->channels[i]) != VC_OK)

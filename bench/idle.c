@@ -148,16 +148,17 @@ static int
 run(const char *target, const struct plan *p)
 {
     struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+    struct vc_runtime_opts runtime_opts = VC_RUNTIME_OPTS_INIT;
     struct vc_runtime *runtime = NULL;
     struct vc_channel *channel = NULL;
     int result;
 
+    runtime_opts.threads = (unsigned)p->threads;
     opts.min_links = opts.max_links = (unsigned)p->links;
     opts.keepalive_ms =
         p->keepalive_ms != 0 ? (uint32_t)p->keepalive_ms : VC_KEEPALIVE_OFF;
-    if (vc_runtime_new(NULL, &runtime) != VC_OK ||
-        (p->threads != 0 &&
-         vc_runtime_start(runtime, (unsigned)p->threads) != VC_OK) ||
+    if (vc_runtime_new(&runtime_opts, &runtime) != VC_OK ||
+        (p->threads != 0 && vc_runtime_start(runtime) != VC_OK) ||
         vc_channel_open(runtime, target, &opts, &channel) != VC_OK)
         result = failed("no channel");
     else

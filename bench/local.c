@@ -306,7 +306,7 @@ measure_idle(unsigned n)
         return failed("idle");
     printf("%s_call_64_beside_%u_idle_over_alone %.3f\n", local.name, n,
            us[CALLS / 2] / alone);
-    if (vc_runtime_start(local.runtime, 1) != VC_OK)
+    if (vc_runtime_start(local.runtime) != VC_OK)
         return failed("a thread");
     usleep(IDLE_US / 5);
     began = cpu_us();

@@ -3,7 +3,7 @@
  *
  * What most benchmarks call: run `pool_server TARGET`, or
  * `pool_server TARGET MAX_LINKS MAX_HALF_OPEN CONNECTS_PER_SECOND` for one with
- * low limits; before that -e ENGINES for one with so many, and as many threads,
+ * low limits; before that -e THREADS for one with so many library threads,
  * -n for one that never spins, -k for one without keepalive, -c SEATS for one
  * whose waiting handlers wait for so many seats, -a LIMIT for one with that
  * adaptive_limit. It says its port, and what memory and work it
@@ -211,8 +211,7 @@ serve(const char *target, const struct vc_runtime_opts *runtime_opts,
     sigaddset(&ends, SIGTERM);
     sigprocmask(SIG_BLOCK, &ends, NULL); /* before threads are started */
     if (vc_runtime_new(runtime_opts, &runtime) != VC_OK ||
-        server_open(runtime, &server, opts, target) != VC_OK ||
-        vc_runtime_start(runtime, runtime_opts->engines) != VC_OK) {
+        server_open(runtime, &server, opts, target) != VC_OK) {
         fprintf(stderr, "pool_server: %s\n", vc_error());
         result = 1;
     } else {
@@ -230,7 +229,7 @@ main(int argc, char **argv)
 {
     struct vc_runtime_opts runtime = VC_RUNTIME_OPTS_INIT;
     struct vc_server_opts opts = VC_SERVER_OPTS_INIT;
-    uint64_t links = 0, half_open = 0, per_second = 0, engines = 1, mib = 0,
+    uint64_t links = 0, half_open = 0, per_second = 0, threads = 1, mib = 0,
              n_seats = 65536, limit = 0;
     bool fine = true;
     int c;
@@ -242,14 +241,14 @@ main(int argc, char **argv)
             opts.keepalive_ms = VC_KEEPALIVE_OFF;
         fine =
             fine && (c == 'n' || c == 'k' ||
-                     (c == 'e' && number_parse(optarg, 1, 64, &engines)) ||
+                     (c == 'e' && number_parse(optarg, 1, 64, &threads)) ||
                      (c == 'a' && number_parse(optarg, 3, 65536, &limit)) ||
                      (c == 'c' && number_parse(optarg, 1, 65536, &n_seats)) ||
                      (c == 'm' && number_parse(optarg, 16, 65536, &mib)));
     }
     argv += optind - 1;
     argc -= optind - 1;
-    runtime.engines = (unsigned)engines;
+    runtime.threads = (unsigned)threads;
     opts.max_memory = (size_t)mib << 20;
     opts.adaptive_limit = (uint32_t)limit;
     sem_init(&seats, 0, (unsigned)n_seats);

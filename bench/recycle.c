@@ -98,8 +98,6 @@ end_open(struct end *end, enum kind kind, const char *target)
         status = bench_echo_add(end->server, &methods, NULL);
     if (status == VC_OK)
         status = vc_server_listen(end->server, target);
-    if (status == VC_OK)
-        status = vc_runtime_start(end->runtime, 1);
     return status;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Engines and the library's threads. */
+ * A runtime is made of its options, and freed. */
 #include "rpc/runtime.h"
 
 #include <errno.h>
@@ -12,7 +12,6 @@
 
 #include "transport/core/error.h"
 
-#define THREADS_MAX  256u
 #define HANDLERS     256u
 #define WAKEUPS      3u /* that are measured */
 #define HANDLERS_MAX 4096u
@@ -81,14 +80,15 @@ wakeup_measure(void)
 static int
 progress_init(struct vc_runtime *r, const struct vc_runtime_opts *opts)
 {
+    const unsigned n = r->polls_itself ? 1 : opts->threads;
     const struct vc__context_opts context = {.memory = opts->memory_limit,
                                              .warm = opts->warm_qps};
     const uint64_t wakeup_us = opts->spin_us != 0 ? wakeup_measure() : 0;
 
-    r->progress = calloc(opts->engines, sizeof *r->progress);
-    if (r->progress == NULL || vc__crew_init(&r->crew, opts->engines) != 0)
+    r->progress = calloc(n, sizeof *r->progress);
+    if (r->progress == NULL || vc__crew_init(&r->crew, n) != 0)
         return ENOMEM;
-    for (r->n = 0; r->n < opts->engines; r->n++) {
+    for (r->n = 0; r->n < n; r->n++) {
         struct vc__progress *p = &r->progress[r->n];
         int err = vc__engine_init(&p->engine, opts->spin_us);
 
@@ -109,8 +109,8 @@ opts_take(struct vc_runtime_opts *out, const struct vc_runtime_opts *opts)
     memset(out, 0, sizeof *out);
     if (opts != NULL)
         memcpy(out, opts, opts->size < sizeof *out ? opts->size : sizeof *out);
-    if (out->engines == 0)
-        out->engines = 1;
+    if (out->threads == 0)
+        out->threads = 1;
     if (out->spin_us == 0)
         out->spin_us = SPIN_US;
     else if (out->spin_us == VC_SPIN_NEVER)
@@ -132,9 +132,10 @@ opts_take(struct vc_runtime_opts *out, const struct vc_runtime_opts *opts)
     if (out->max_links > LINKS_MAX)
         return vc__fail(VC_INVALID_ARGUMENT, "max_links: %u is not in 1..%u",
                         out->max_links, LINKS_MAX);
-    if (out->engines > VC__ENGINES_MAX)
-        return vc__fail(VC_INVALID_ARGUMENT, "engines: %u is not in 1..%u",
-                        out->engines, VC__ENGINES_MAX);
+    if (out->threads > VC__ENGINES_MAX && out->threads != VC_THREADS_NONE)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "threads: %u is not in 1..%u, nor VC_THREADS_NONE",
+                        out->threads, VC__ENGINES_MAX);
     if (out->spin_us > SPIN_MAX_US)
         return vc__fail(VC_INVALID_ARGUMENT, "spin_us: %u is not in 1..%u",
                         out->spin_us, SPIN_MAX_US);
@@ -165,8 +166,10 @@ vc_runtime_new(const struct vc_runtime_opts *user_opts,
     r->loop_fd = -1;
     vc__replies_init(&r->replies);
     pthread_mutex_init(&r->keeping, NULL);
+    pthread_mutex_init(&r->starting, NULL);
     r->links.max = opts.max_links;
     r->handler_threads = opts.handler_threads;
+    r->polls_itself = opts.threads == VC_THREADS_NONE;
     err = progress_init(r, &opts);
     if (err == 0 && getrandom(r->instance, sizeof r->instance, 0) !=
                         (ssize_t)sizeof r->instance)
@@ -180,34 +183,7 @@ vc_runtime_new(const struct vc_runtime_opts *user_opts,
     return VC_OK;
 }
 
-/* --- threads ----------------------------------------------------------- */
-
-enum vc_status
-vc_runtime_start(struct vc_runtime *r, unsigned n)
-{
-    int err;
-
-    if (n < 1 || n > THREADS_MAX)
-        return vc__fail(VC_INVALID_ARGUMENT, "threads: %u is not in 1..%u", n,
-                        THREADS_MAX);
-    if (r->crew.started)
-        return vc__fail(VC_FAILED_PRECONDITION,
-                        "the runtime's threads have been started before");
-    err = vc__crew_start(&r->crew, n, r->handler_threads);
-    if (err == 0)
-        return VC_OK;
-    return vc__fail(VC_RESOURCE_EXHAUSTED, "cannot start a thread: %s",
-                    strerror(err));
-}
-
-void
-vc_runtime_stop(struct vc_runtime *r)
-{
-    vc__crew_stop(&r->crew);
-    /* Results of handlers that ended after the holders had. */
-    for (unsigned i = 0; i < r->n; i++)
-        vc__engine_settle(&r->progress[i].engine);
-}
+/* --- the end ------------------------------------------------------------ */
 
 static void
 kept_end(struct vc_runtime *r)
@@ -233,6 +209,7 @@ vc_runtime_free(struct vc_runtime *r)
     vc__crew_fini(&r->crew);
     vc__replies_fini(&r->replies);
     kept_end(r);
+    pthread_mutex_destroy(&r->starting);
     pthread_mutex_destroy(&r->keeping);
     free(r);
 }

@@ -28,6 +28,13 @@ struct vc__kept {
     void (*end)(struct vc__kept *k); /* frees it; tells what it is, too */
 };
 
+/* Do the library's threads run? */
+enum vc__threads {
+    VC__THREADS_STOPPED,
+    VC__THREADS_RUN,
+    VC__THREADS_STOP, /* vc_runtime_stop() joins them */
+};
+
 struct vc_runtime {
     unsigned n;                    /* engines */
     struct vc__progress *progress; /* n of them */
@@ -40,10 +47,17 @@ struct vc_runtime {
 
     struct vc__crew crew;
     unsigned handler_threads; /* that it may start */
+    bool polls_itself;        /* option threads is VC_THREADS_NONE */
+    pthread_mutex_t starting;
+    enum vc__threads threads; /* starting */
     int loop_fd; /* for the program's loop; -1 until it is asked for */
 };
 
 void vc__runtime_loop_fini(struct vc_runtime *runtime);
+
+/* A server is about to listen: starts the threads unless they run, or the
+ * program polls for itself. Any thread; fails as vc_runtime_start(). */
+enum vc_status vc__runtime_serve(struct vc_runtime *runtime);
 
 /* An engine's turn to take a channel. */
 struct vc__progress *vc__runtime_progress(struct vc_runtime *runtime);

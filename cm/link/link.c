@@ -61,6 +61,24 @@ vc__link_fini(struct vc__link *link)
 
 /* --- timer ------------------------------------------------------------- */
 
+/* The connect timeout is over. */
+static void
+link_on_silence(struct vc__link *link)
+{
+    if (link->state == VC__LINK_ASKED)
+        vc__link_end(link, VC__LINK_EV_TIMEOUT, VC_UNAVAILABLE,
+                     "%s: connection request sent, no answer within %u ms; is "
+                     "a thread of the server's runtime running (option "
+                     "threads), or does its program call vc_runtime_poll()?",
+                     vc__link_peer(link), link->timeout_ms);
+    else
+        vc__link_end(link, VC__LINK_EV_TIMEOUT, VC_UNAVAILABLE,
+                     "%s: no way there was found within the connect timeout "
+                     "of %u ms; is the address right, its host up, and no "
+                     "firewall between?",
+                     vc__link_peer(link), link->timeout_ms);
+}
+
 static void
 link_on_timer(struct vc__timer *timer)
 {
@@ -69,11 +87,7 @@ link_on_timer(struct vc__timer *timer)
     if (link->state == VC__LINK_LEAVING)
         vc__link_event(link, VC__LINK_EV_TIMEOUT);
     else if (link->active)
-        vc__link_end(link, VC__LINK_EV_TIMEOUT, VC_UNAVAILABLE,
-                     "%s has not answered within the connect timeout of %u ms "
-                     "(it was in state %s)",
-                     vc__link_peer(link), link->timeout_ms,
-                     vc__link_state_name(link->state));
+        link_on_silence(link);
     else
         vc__link_end(link, VC__LINK_EV_TIMEOUT, VC_UNAVAILABLE,
                      "%s has sent no packet within %u ms of its hello",

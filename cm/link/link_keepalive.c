@@ -145,8 +145,8 @@ dead_process(struct vc__link *link)
     char why[160];
 
     snprintf(why, sizeof why,
-             "%s, so its process is stopped, or has no thread in the library "
-             "(vc_runtime_start())",
+             "%s, so its process is stopped, or nothing advances its runtime "
+             "(option threads, or vc_runtime_poll())",
              link->wire->transport->host_is_up);
     dead(link, why);
 }

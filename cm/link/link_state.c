@@ -44,13 +44,3 @@ vc__link_step(enum vc__link_state state, enum vc__link_event event)
         step.next = state;
     return step;
 }
-
-const char *
-vc__link_state_name(enum vc__link_state state)
-{
-    static const char *const names[STATES] = {
-        "new", "dialling", "asked", "offered", "up", "leaving", "gone",
-    };
-
-    return names[state];
-}

@@ -50,6 +50,4 @@ struct vc__link_step {
 struct vc__link_step vc__link_step(enum vc__link_state state,
                                    enum vc__link_event event);
 
-const char *vc__link_state_name(enum vc__link_state state);
-
 #endif

@@ -158,8 +158,7 @@ main(int argc, char **argv)
     if (vc_runtime_new(NULL, &runtime) != VC_OK ||
         vc_server_new(runtime, NULL, &server) != VC_OK ||
         chat_chat_add(server, &methods, NULL) != VC_OK ||
-        vc_server_listen(server, target) != VC_OK ||
-        vc_runtime_start(runtime, 1) != VC_OK) {
+        vc_server_listen(server, target) != VC_OK) {
         fprintf(stderr, "chat-server: %s\n", vc_error());
         result = 1;
     } else {

@@ -181,8 +181,6 @@ start(struct vc_runtime *runtime, struct vc_server *server, struct back *back,
         status = fanout_front_add(server, &methods, back);
     if (status == VC_OK)
         status = vc_server_listen(server, target);
-    if (status == VC_OK)
-        status = vc_runtime_start(runtime, 1);
     return status;
 }
 

@@ -80,8 +80,7 @@ serve(struct folder *folder, const char *target, const sigset_t *ends)
     if (vc_runtime_new(NULL, &runtime) != VC_OK ||
         vc_server_new(runtime, NULL, &server) != VC_OK ||
         file_files_add(server, &methods, folder) != VC_OK ||
-        vc_server_listen(server, target) != VC_OK ||
-        vc_runtime_start(runtime, 1) != VC_OK) {
+        vc_server_listen(server, target) != VC_OK) {
         fprintf(stderr, "file-server: %s\n", vc_error());
         result = 1;
     } else {

@@ -33,8 +33,7 @@ main(int argc, char **argv)
     if (vc_runtime_new(NULL, &runtime) != VC_OK ||
         vc_server_new(runtime, NULL, &server) != VC_OK ||
         demo_greeter_add(server, &methods, NULL) != VC_OK ||
-        vc_server_listen(server, target) != VC_OK ||
-        vc_runtime_start(runtime, 1) != VC_OK) {
+        vc_server_listen(server, target) != VC_OK) {
         fprintf(stderr, "greeter-server: %s\n", vc_error());
         return 1;
     }

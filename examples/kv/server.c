@@ -72,7 +72,7 @@ count(struct vc_call *call, const Kv__CountRequest *request,
 
 /* Starts serving; on an error vc_error() says more. */
 static enum vc_status
-serve(struct vc_runtime *runtime, struct vc_server *server, struct store *store,
+serve(struct vc_server *server, struct store *store,
       const struct options *options)
 {
     const struct kv_key_value_methods methods = {
@@ -81,8 +81,6 @@ serve(struct vc_runtime *runtime, struct vc_server *server, struct store *store,
 
     if (status == VC_OK)
         status = vc_server_listen(server, options->listen);
-    if (status == VC_OK)
-        status = vc_runtime_start(runtime, options->threads);
     return status;
 }
 
@@ -97,7 +95,7 @@ make_server(const struct options *options, const struct lines *lines,
     size_t longest = lines_longest(lines) + MESSAGE_ROOM;
     enum vc_status status;
 
-    runtime_opts.engines = options->threads; /* each thread has its own */
+    runtime_opts.threads = options->threads;
     if (longest > MESSAGE_DEFAULT)
         server_opts.max_message = longest;
     status = vc_runtime_new(&runtime_opts, runtime);
@@ -120,7 +118,7 @@ run(const struct options *options, const struct lines *lines,
         fprintf(stderr, "kv-server: no memory for the store\n");
         result = 1;
     } else if (make_server(options, lines, &runtime, &server) != VC_OK ||
-               serve(runtime, server, store, options) != VC_OK) {
+               serve(server, store, options) != VC_OK) {
         fprintf(stderr, "kv-server: %s\n", vc_error());
         result = 1;
     } else {

@@ -44,8 +44,7 @@ serve(const char *target)
     if (vc_runtime_new(NULL, &runtime) != VC_OK ||
         vc_server_new(runtime, NULL, &server) != VC_OK ||
         pool_pool_add(server, &methods, NULL) != VC_OK ||
-        vc_server_listen(server, target) != VC_OK ||
-        vc_runtime_start(runtime, 1) != VC_OK) {
+        vc_server_listen(server, target) != VC_OK) {
         fprintf(stderr, "verbcall_pool: %s\n", vc_error());
         result = 1;
     } else {

@@ -5,7 +5,7 @@
  * or into a queue.
  *
  * A call goes on while some thread advances the runtime: one of the library's
- * (vc_runtime_start()), one that waits in vc_completions_next() or in a
+ * (vc_runtime_start(), or vc_server_listen()), one that waits in vc_completions_next() or in a
  * blocking call, or a loop of the program's own (vc_runtime_fd()). */
 #ifndef VERBCALL_ASYNC_H
 #define VERBCALL_ASYNC_H

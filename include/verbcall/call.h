@@ -58,7 +58,7 @@ VC_API bool vc_call_is_cancelled(const struct vc_call *call);
  * place, NULL takes it away. When this returns, the former does not run and
  * will not, so a handler whose arg does not outlive it ends by
  * vc_call_on_cancel(call, NULL, NULL). The process hears of a cancellation
- * while threads of vc_runtime_start() advance it.
+ * while threads of the library advance it.
  * VC_RESOURCE_EXHAUSTED  no memory
  * VC_FAILED_PRECONDITION inside of tell(), or on two threads at a time */
 VC_API enum vc_status

@@ -20,10 +20,15 @@ struct vc_runtime;
 struct vc_runtime_opts {
     size_t size; /* sizeof(struct vc_runtime_opts), so that it can grow */
 
-    /* Progress loops, 1..64, default 1. Each has its own completion and
-     * receive queues and is advanced by one thread at a time; a server that
-     * starts n threads wants n engines. */
-    unsigned engines;
+    /* Threads of the library, 1..64, default 1. Each advances an engine of its
+     * own, which is a progress loop with its own completion and receive queues;
+     * connections are spread over the engines. The threads start with the first
+     * vc_server_listen(), so a server needs no other call; a runtime without
+     * servers has none before vc_runtime_start(), as callers that wait advance
+     * the engines themselves. VC_THREADS_NONE: the program polls for itself, by
+     * vc_runtime_poll() or within blocking calls; there is one engine, and no
+     * thread of the library, ever. */
+    unsigned threads;
 
     /* Longest time in microseconds, 1..1000000, that a waiting thread polls
      * before it sleeps; default 2000. All of it under steady traffic; else what
@@ -53,8 +58,8 @@ struct vc_runtime_opts {
      * VC_RESOURCE_EXHAUSTED. */
     unsigned max_links;
 
-    /* Threads, 1..4096, default 256, that may run handlers beside those of
-     * vc_runtime_start(); see there. Fewer than there are engines count as so
+    /* Threads, 1..4096, default 256, that may run handlers beside those of the
+     * option threads; see vc_runtime_start(). Fewer than those count as so
      * many. Each that is started stays. A handler that blocks takes 16 to 20
      * KiB of resident memory beside what it allocates itself (measured with 200
      * and with 50 at a time over inproc://, both ends of their calls included;
@@ -65,8 +70,9 @@ struct vc_runtime_opts {
     unsigned handler_threads;
 };
 
-#define VC_SPIN_NEVER (~0u)
-#define VC_WARM_NONE  (~0u)
+#define VC_THREADS_NONE (~0u)
+#define VC_SPIN_NEVER   (~0u)
+#define VC_WARM_NONE    (~0u)
 
 #define VC_RUNTIME_OPTS_INIT                                                   \
     {                                                                          \
@@ -74,17 +80,19 @@ struct vc_runtime_opts {
     }
 
 /* vc_runtime_new - makes a runtime. opts may be NULL. No device is opened
- * and no thread started yet. On VC_OK the caller owns *runtime and frees it
+ * and no thread started yet (see the option threads). On VC_OK the caller owns *runtime and frees it
  * by vc_runtime_free().
  * VC_INVALID_ARGUMENT   an option is out of its range
  * VC_RESOURCE_EXHAUSTED no memory or no file descriptors left */
 VC_API enum vc_status vc_runtime_new(const struct vc_runtime_opts *opts,
                                      struct vc_runtime **runtime);
 
-/* vc_runtime_start - starts n library threads, 1..256, which advance the
- * engines, one each; more threads than engines stand by. A process that only
- * makes blocking calls needs none: a caller polls for itself while it waits. A
- * server needs at least one for each engine, or its connections starve.
+/* vc_runtime_start - starts the library's threads now, as many as the option
+ * threads says. vc_server_listen() does the same, so a server has no need of it.
+ * A client that only makes blocking calls has none either: a caller polls for
+ * itself while it waits. A client calls it when asynchronous calls, streams with
+ * callbacks and keepalive are to go on while none of its threads waits. When the
+ * threads run already, it does nothing and returns VC_OK. Any thread.
  *
  * One thread more watches the handlers of servers: when one takes long, a
  * further thread takes its engine over (see vc_server_add()), and the next
@@ -95,16 +103,21 @@ VC_API enum vc_status vc_runtime_new(const struct vc_runtime_opts *opts,
  * wait for one another, and everything else goes on; what finds none in time is
  * answered VC_RESOURCE_EXHAUSTED, not executed. The watcher uses no
  * processor while no handler runs.
- * VC_INVALID_ARGUMENT    n is out of range
- * VC_FAILED_PRECONDITION started already
+ *
+ * The threads are of this process: fork() does not copy them. So fork before a
+ * runtime is made, and let the child make its own.
+ * VC_FAILED_PRECONDITION the option threads is VC_THREADS_NONE, or
+ *                        vc_runtime_stop() is ending the threads at this moment
  * VC_RESOURCE_EXHAUSTED  the system gives no thread; none was started. When it
  *                        gives none later on, an engine stays with its handler
  */
-VC_API enum vc_status vc_runtime_start(struct vc_runtime *runtime, unsigned n);
+VC_API enum vc_status vc_runtime_start(struct vc_runtime *runtime);
 
 /* vc_runtime_stop - ends and joins the library's threads, after the handlers
- * that they run. Not from a handler. Links stay up, but nothing advances them
- * until somebody waits or starts threads again. Does nothing when none runs. */
+ * that they run. Not from a handler, and by one thread at a time. Links stay
+ * up, but nothing advances them until a caller waits, or vc_runtime_poll(),
+ * vc_runtime_start() or another vc_server_listen() is called. Does nothing when
+ * none runs. */
 VC_API void vc_runtime_stop(struct vc_runtime *runtime);
 
 /* --- in the program's own loop ------------------------------------------ */
@@ -113,7 +126,8 @@ VC_API void vc_runtime_stop(struct vc_runtime *runtime);
  * readable when vc_runtime_poll() has something to do, be it that something
  * came, a deadline or another timer is due, or another thread has started a call.
  * So a program with a loop of its own needs no threads of the library for
- * asynchronous calls, completion queues and servers:
+ * asynchronous calls, completion queues and servers; if it serves, it sets the
+ * option threads to VC_THREADS_NONE, or threads would serve beside the loop:
  *
  *     struct pollfd fds[] = {{.fd = vc_runtime_fd(runtime), .events = POLLIN},
  *                            {.fd = mine, .events = POLLIN}};
@@ -135,8 +149,8 @@ VC_API int vc_runtime_fd(struct vc_runtime *runtime);
 /* vc_runtime_poll - does what there is to do now, a bounded part of it if there
  * is much, or waits for that first. Handlers of servers and functions of
  * asynchronous calls run on this thread, and keep everything waiting that
- * long, unless vc_runtime_start() has started threads too, which take over from
- * those that take long. One thread at a time. timeout_ms 0: does not wait;
+ * long, unless the library's threads run too, which take over from those that
+ * take long. One thread at a time. timeout_ms 0: does not wait;
  * VC_NO_DEADLINE: waits for ever. VC_OK: there was something, so look after
  * what you wait for.
  * VC_DEADLINE_EXCEEDED   there was nothing in time

@@ -44,8 +44,8 @@ struct vc_server_opts {
 
     /* Milliseconds, 100..3600000, default 1000. A client whose adapter does
      * not answer in that time is disconnected. In turn clients ask whether
-     * this server lives, by keepalive_ms of their channels; the threads of
-     * vc_runtime_start() answer, however long handlers take.
+     * this server lives, by keepalive_ms of their channels; the threads of its
+     * runtime answer, however long handlers take.
      * VC_KEEPALIVE_OFF (see verbcall/channel.h): neither. */
     uint32_t keepalive_ms;
 
@@ -173,8 +173,8 @@ VC_API enum vc_status vc_server_new(struct vc_runtime *runtime,
  * A handler runs on a thread that advances an engine. It may block: when it has
  * run for longer than 0.1 to 1 ms (8 where waking a thread is dear, as in an
  * emulator), another thread takes the engine over, and the next handlers of its
- * method begin on threads of their own, if the runtime's threads were started
- * (see vc_runtime_start()). (verbcall.method).blocking says so beforehand, for
+ * method begin on threads of their own, unless the runtime has no threads
+ * (VC_THREADS_NONE in verbcall/runtime.h). (verbcall.method).blocking says so beforehand, for
  * methods whose first handler, too, is to delay nobody. So handlers of one
  * server, also of one method and one client, run at the same time on several
  * threads, with one engine, too, and must lock what they share. Without such
@@ -224,12 +224,18 @@ VC_API enum vc_status vc_server_limit(struct vc_server *server,
  * letters, digits or .-_, for channels of this process: it needs no device, so
  * a program's own unit tests run on it. May be called again for further
  * addresses. Any thread.
+ *
+ * From the first call on, the library's threads serve (option threads in
+ * verbcall/runtime.h); nothing else is to be called. They are started before
+ * it listens, and stay when it then fails. With VC_THREADS_NONE the program
+ * serves, by vc_runtime_poll(): clients wait until it does.
  * VC_INVALID_ARGUMENT   the target is malformed
  * VC_UNAVAILABLE        the address is not of an RDMA device of this machine,
  *                       or for tcp:// not of this machine, or is in use, or another server has the name;
  *                       vc_error() says which
  * VC_PERMISSION_DENIED  this user may not open the RDMA devices
- * VC_RESOURCE_EXHAUSTED no memory or no file descriptors left */
+ * VC_RESOURCE_EXHAUSTED no memory, no file descriptors or no threads left
+ * VC_FAILED_PRECONDITION vc_runtime_stop() is ending the runtime's threads */
 VC_API enum vc_status vc_server_listen(struct vc_server *server,
                                        const char *target);
 

@@ -139,6 +139,9 @@ vc_server_listen(struct vc_server *server, const char *text)
                         "cannot listen at \"%s\": give a numeric address of "
                         "this machine, [::] or 0.0.0.0",
                         target.host);
+    status = vc__runtime_serve(server->runtime);
+    if (status != VC_OK)
+        return status;
     return target.transport == NULL
                ? listen_by_all(server, &addrs.addr[0])
                : listen_by(server, target.transport, &addrs.addr[0]);

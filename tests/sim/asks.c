@@ -130,7 +130,7 @@ act_with_service(struct scene *s)
 {
     asks_loop = NULL;
     if (with_threads)
-        assert_int_equal(vc_runtime_start(s->runtime, 1), VC_OK);
+        assert_int_equal(vc_runtime_start(s->runtime), VC_OK);
     else
         assert_int_equal(vc_closures_new(s->runtime, &asks_loop), VC_OK);
     asks_service = asks_service_new(s, NULL);

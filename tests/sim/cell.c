@@ -141,7 +141,7 @@ client_main(void *arg)
 
     assert_int_equal(sim_runtime(&runtime, 1), VC_OK);
     if (c->leaver == THE_SERVER) /* it answers between its calls, too */
-        assert_int_equal(vc_runtime_start(runtime, 1), VC_OK);
+        assert_int_equal(vc_runtime_start(runtime), VC_OK);
     assert_int_equal(vc_channel_open(runtime, c->target, NULL, &channel),
                      VC_OK);
     if (!atomic_load(&c->reborn) && !client_begins(c, channel)) {

@@ -66,13 +66,12 @@ house_main(void *arg)
     struct house *h = arg;
     struct vc_server *server;
 
-    assert_int_equal(sim_runtime(&h->runtime, h->engines), VC_OK);
+    assert_int_equal(sim_runtime(&h->runtime, h->threads), VC_OK);
     assert_int_equal(
         vc_channel_open(h->runtime, h->behind_target, NULL, &h->behind), VC_OK);
     assert_int_equal(vc_server_new(h->runtime, NULL, &server), VC_OK);
     assert_int_equal(suite_probe_add(server, &methods, h), VC_OK);
     assert_int_equal(vc_server_listen(server, h->target), VC_OK);
-    assert_int_equal(vc_runtime_start(h->runtime, h->threads), VC_OK);
     atomic_store(&h->serves, true);
     sim_await(&h->end, PATIENCE);
     if (h->stops_first)
@@ -89,8 +88,8 @@ house_begin(struct house *h, uint64_t seed, unsigned switch_every)
 
     sim_begin(seed, switch_every, false);
     host = fake_host_new("there", "10.9.0.2");
-    if (h->engines == 0)
-        h->engines = h->threads = 1;
+    if (h->threads == 0)
+        h->threads = 1;
     sim_target("10.9.0.2", h->target);
     sim_target(h->nests_at_home ? "10.9.0.2" : "10.9.0.9", h->behind_target);
     h->process = fake_process_start(host, "server", house_main, h);

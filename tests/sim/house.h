@@ -18,7 +18,7 @@
 
 /* The server; its handlers find it by arg. */
 struct house {
-    unsigned engines, threads;
+    unsigned threads;
     bool stops_first; /* the threads end before the server does */
     bool nests_at_home;
     char target[80];

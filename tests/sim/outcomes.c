@@ -145,7 +145,7 @@ play_open(struct play *p)
                                             &p->channel_opts, &p->channel));
     assert_int_equal(VC_OK, vc_completions_new(p->runtime, &p->queue));
     if (p->kind == PLAY_FUNCTION)
-        assert_int_equal(VC_OK, vc_runtime_start(p->runtime, 1));
+        assert_int_equal(VC_OK, vc_runtime_start(p->runtime));
     if (p->kind == PLAY_LOOP)
         loop_start(&p->loop, p->runtime);
 }

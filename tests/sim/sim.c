@@ -61,21 +61,21 @@ sim_target(const char *addr, char target[80])
 }
 
 enum vc_status
-sim_runtime_of(struct vc_runtime **runtime, unsigned engines,
+sim_runtime_of(struct vc_runtime **runtime, unsigned threads,
                size_t memory_limit)
 {
     struct vc_runtime_opts opts = VC_RUNTIME_OPTS_INIT;
 
-    opts.engines = engines;
+    opts.threads = threads;
     opts.spin_us = VC_SPIN_NEVER;
     opts.memory_limit = memory_limit;
     return vc_runtime_new(&opts, runtime);
 }
 
 enum vc_status
-sim_runtime(struct vc_runtime **runtime, unsigned engines)
+sim_runtime(struct vc_runtime **runtime, unsigned threads)
 {
-    return sim_runtime_of(runtime, engines, 0);
+    return sim_runtime_of(runtime, threads, 0);
 }
 
 /* --- counters ---------------------------------------------------------- */
@@ -177,8 +177,6 @@ server_open(struct sim_server *s, struct vc_runtime **runtime,
         status = s->add(*server, s);
     if (status == VC_OK)
         status = vc_server_listen(*server, s->target);
-    if (status == VC_OK)
-        status = vc_runtime_start(*runtime, s->threads);
     return status;
 }
 

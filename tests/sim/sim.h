@@ -122,9 +122,9 @@ void sim_service(struct vc_service *service, struct vc_method methods[16],
 void sim_target(const char *addr, char target[80]);
 
 /* A runtime as the simulation wants it: it does not spin. */
-enum vc_status sim_runtime(struct vc_runtime **runtime, unsigned engines);
+enum vc_status sim_runtime(struct vc_runtime **runtime, unsigned threads);
 /* The same with so much pinned memory at most; 0: the default. */
-enum vc_status sim_runtime_of(struct vc_runtime **runtime, unsigned engines,
+enum vc_status sim_runtime_of(struct vc_runtime **runtime, unsigned threads,
                               size_t memory_limit);
 
 /* Do the numbers of a runtime agree with each other, when its channels and

@@ -43,7 +43,7 @@ rig_begin(struct rig *r, unsigned links, uint32_t keepalive_ms)
     sim_server_start(&r->server, fake_host_new("there", "10.9.0.2"), 1);
     assert_true(sim_server_await(&r->server));
     assert_int_equal(VC_OK, sim_runtime(&r->runtime, 1));
-    assert_int_equal(VC_OK, vc_runtime_start(r->runtime, 1));
+    assert_int_equal(VC_OK, vc_runtime_start(r->runtime));
     opts.min_links = opts.max_links = links;
     opts.keepalive_ms = keepalive_ms;
     assert_int_equal(VC_OK, vc_channel_open(r->runtime, r->server.target, &opts,

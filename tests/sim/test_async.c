@@ -53,7 +53,7 @@ the_librarys_threads_bring_them_to_their_end(void **state)
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         crowd_open(&crowd, seed, 2, NULL);
         crowd_serve(&crowd);
-        assert_int_equal(VC_OK, vc_runtime_start(crowd.runtime, 1));
+        assert_int_equal(VC_OK, vc_runtime_start(crowd.runtime));
         for (unsigned i = 0; i < 100; i++)
             crowd_call(&crowd, 64);
         while (atomic_load(&crowd.ended) < 100)
@@ -124,7 +124,7 @@ the_end_of_one_may_make_a_blocking_call(void **state)
         crowd_serve(&crowd);
         crowd.at_end = call_and_wait;
         if (seed % 2 == 0)
-            assert_int_equal(VC_OK, vc_runtime_start(crowd.runtime, 1));
+            assert_int_equal(VC_OK, vc_runtime_start(crowd.runtime));
         for (unsigned i = 0; i < 50; i++)
             crowd_call(&crowd, 64);
         crowd_await(&crowd, 50);
@@ -168,7 +168,7 @@ any_may_be_cancelled_at_any_moment(void **state)
         crowd.server.sleep_us = 50;
         crowd_serve(&crowd);
         if (seed % 2 == 0)
-            assert_int_equal(VC_OK, vc_runtime_start(crowd.runtime, 1));
+            assert_int_equal(VC_OK, vc_runtime_start(crowd.runtime));
         if (seed % 3 == 0)
             vc_channel_connect(crowd.channel, &suite_probe_service);
         for (unsigned i = 0; i < 20; i++)
@@ -285,7 +285,7 @@ closing_the_channel_ends_all_before_it_returns(void **state)
         if (seed % 4 != 0)
             crowd_serve(&crowd);
         if (seed % 2 == 0)
-            assert_int_equal(VC_OK, vc_runtime_start(crowd.runtime, 1));
+            assert_int_equal(VC_OK, vc_runtime_start(crowd.runtime));
         crowd.opts.timeout_ms = seed % 5 == 0 ? 3 : 0;
         crowd.opts.flags = seed % 3 == 0 ? VC_CALL_WAIT_FOR_READY : 0;
         for (unsigned i = 0; i < 50; i++)
@@ -313,7 +313,7 @@ they_wait_for_a_server_that_starts_later(void **state)
         crowd_open(&crowd, seed, 2, NULL);
         crowd.opts.flags = VC_CALL_WAIT_FOR_READY;
         crowd.opts.timeout_ms = 60000;
-        assert_int_equal(VC_OK, vc_runtime_start(crowd.runtime, 1));
+        assert_int_equal(VC_OK, vc_runtime_start(crowd.runtime));
         for (unsigned i = 0; i < 20; i++)
             crowd_call(&crowd, i % 10 == 0 ? LONG : 64);
         fake_sleep_us(4 * S);
@@ -381,7 +381,7 @@ any_may_be_cancelled_between_two_attempts(void **state)
         crowd_open(&crowd, seed, 2, &opts);
         crowd.opts.flags = VC_CALL_WAIT_FOR_READY;
         crowd.opts.timeout_ms = VC_NO_DEADLINE;
-        assert_int_equal(VC_OK, vc_runtime_start(crowd.runtime, 1));
+        assert_int_equal(VC_OK, vc_runtime_start(crowd.runtime));
         for (unsigned i = 0; i < 20; i++)
             crowd_call(&crowd, 64);
         fake_sleep_us(20 * MS);

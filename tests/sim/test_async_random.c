@@ -186,7 +186,7 @@ world(uint64_t seed, unsigned ends[VC_UNAUTHENTICATED + 1])
     crowd.at_end = note_end;
     crowd_serve(&crowd);
     if (chance(2))
-        assert_int_equal(VC_OK, vc_runtime_start(crowd.runtime, 1));
+        assert_int_equal(VC_OK, vc_runtime_start(crowd.runtime));
     else if ((in_a_loop = chance(2)))
         loop_start(&loop, crowd.runtime);
     pthread_create(&starter, NULL, starter_main, NULL);

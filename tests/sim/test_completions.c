@@ -169,7 +169,7 @@ many_threads_may_take_from_one_queue(void **state)
         crowd_open(&crowd, seed, 2, NULL);
         crowd_serve(&crowd);
         if (seed % 2 == 0)
-            assert_int_equal(VC_OK, vc_runtime_start(crowd.runtime, 1));
+            assert_int_equal(VC_OK, vc_runtime_start(crowd.runtime));
         atomic_store(&taken, 0);
         for (unsigned i = 0; i < THREADS; i++)
             pthread_create(&takers[i], NULL, taker_main, NULL);
@@ -338,7 +338,7 @@ the_descriptor_is_readable_while_an_end_is_there(void **state)
 
         crowd_open(&crowd, seed, 2, NULL);
         crowd_serve(&crowd);
-        assert_int_equal(VC_OK, vc_runtime_start(crowd.runtime, 1));
+        assert_int_equal(VC_OK, vc_runtime_start(crowd.runtime));
         fd = vc_completions_fd(crowd.queue);
         assert_true(fd >= 0);
         assert_false(is_readable(fd, 0));
@@ -366,7 +366,7 @@ a_queue_may_be_freed_with_calls_under_way_and_ends_in_it(void **state)
         crowd.server.sleep_us = 100;
         crowd_serve(&crowd);
         if (seed % 2 == 0)
-            assert_int_equal(VC_OK, vc_runtime_start(crowd.runtime, 1));
+            assert_int_equal(VC_OK, vc_runtime_start(crowd.runtime));
         for (unsigned i = 0; i < 20; i++)
             crowd_call_queued(&crowd, 64);
         sim_echo(crowd.channel, 64, 5000, 0, NULL);

@@ -17,7 +17,7 @@ struct scene {
     char first_target[80], second_target[80];
     bool alternative;
     unsigned handler_us;
-    unsigned engines;  /* of the first; 0: one */
+    unsigned threads;  /* of the first; 0: one */
     bool loops;        /* it has no thread of the library */
     unsigned drain_ms; /* 0: 5000 */
     atomic_uint serves, met, drain, drained, go_on, stop;
@@ -52,17 +52,15 @@ serve(struct place *p, struct vc_runtime **runtime, struct vc_server **server)
 {
     const struct suite_probe_methods methods = {.echo = echo};
     struct scene *s = p->scene;
-    unsigned engines = p->which == 0 && s->engines > 0 ? s->engines : 1;
+    unsigned threads = s->loops ? VC_THREADS_NONE : s->threads;
 
-    assert_int_equal(sim_runtime(runtime, engines), VC_OK);
+    assert_int_equal(sim_runtime(runtime, p->which == 0 ? threads : 1), VC_OK);
     assert_int_equal(vc_server_new(*runtime, NULL, server), VC_OK);
     assert_int_equal(suite_probe_add(*server, &methods, p), VC_OK);
     assert_int_equal(vc_server_listen(*server, p->which == 0
                                                    ? s->first_target
                                                    : s->second_target),
                      VC_OK);
-    if (p->which != 0 || !s->loops)
-        assert_int_equal(vc_runtime_start(*runtime, engines), VC_OK);
 }
 
 static void
@@ -321,7 +319,7 @@ an_idle_client_of_one_engine_costs_those_of_others_no_call(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 12; seed++) {
         struct scene s = {.alternative = true,
-                          .engines = 2,
+                          .threads = 2,
                           .loops = seed > 8,
                           .drain_ms = 100,
                           .handler_us = 300};

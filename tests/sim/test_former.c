@@ -90,7 +90,6 @@ place_main(void *arg)
     assert_int_equal(vc_server_new(runtime, &opts, &server), VC_OK);
     assert_int_equal(suite_probe_add(server, &methods, p), VC_OK);
     assert_int_equal(vc_server_listen(server, p->target), VC_OK);
-    assert_int_equal(vc_runtime_start(runtime, 2), VC_OK);
     sim_tell(&p->serves);
     sim_await(&p->drain, PATIENCE);
     if (atomic_load(&p->stop) == 0)

@@ -253,7 +253,7 @@ pools_begin(struct pools *p, uint64_t seed, unsigned n, unsigned links)
     sim_server_start(&p->server, fake_host_new("there", "10.9.0.2"), 1);
     assert_true(sim_server_await(&p->server));
     assert_int_equal(sim_runtime(&p->runtime, 1), VC_OK);
-    assert_int_equal(vc_runtime_start(p->runtime, 1), VC_OK);
+    assert_int_equal(vc_runtime_start(p->runtime), VC_OK);
     pools_open(p);
 }
 

@@ -185,7 +185,7 @@ act_with_interceptor(struct scene *s)
     table.start = on_start;
     table.finish = on_finish;
     assert_int_equal(vc_channel_intercept(s->channel, &table), VC_OK);
-    assert_int_equal(vc_runtime_start(s->runtime, 1), VC_OK);
+    assert_int_equal(vc_runtime_start(s->runtime), VC_OK);
     to_act(s);
 }
 

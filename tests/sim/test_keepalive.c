@@ -64,7 +64,7 @@ client_main(void *arg)
 
     assert_int_equal(sim_runtime(&runtime, 1), VC_OK);
     if (w->serves_itself)
-        assert_int_equal(vc_runtime_start(runtime, 1), VC_OK);
+        assert_int_equal(vc_runtime_start(runtime), VC_OK);
     assert_int_equal(channel_open(w, runtime, &channel), VC_OK);
     if (w->waits)
         assert_int_equal(vc_channel_connect(channel, &suite_probe_service),

@@ -37,7 +37,7 @@ static struct world {
 } w;
 
 static void
-world_open(uint64_t seed, unsigned engines)
+world_open(uint64_t seed, unsigned threads)
 {
     struct vc_runtime_opts opts = VC_RUNTIME_OPTS_INIT;
 
@@ -46,7 +46,7 @@ world_open(uint64_t seed, unsigned engines)
     sim_begin(seed, (unsigned)(seed % 3) * 2, true);
     w.there = fake_host_new("there", "10.9.0.2");
     sim_target("10.9.0.2", w.server.target);
-    opts.engines = engines;
+    opts.threads = threads;
     opts.spin_us = VC_SPIN_NEVER;
     assert_int_equal(VC_OK, vc_runtime_new(&opts, &w.runtime));
     assert_int_equal(
@@ -375,7 +375,7 @@ looping_server(void *arg)
     struct vc_server *s;
 
     (void)arg;
-    assert_int_equal(VC_OK, sim_runtime(&server.runtime, 1));
+    assert_int_equal(VC_OK, sim_runtime(&server.runtime, VC_THREADS_NONE));
     assert_int_equal(VC_OK, vc_server_new(server.runtime, NULL, &s));
     assert_int_equal(VC_OK, suite_probe_add(s, &methods, NULL));
     assert_int_equal(VC_OK, suite_streams_add(s, &streams_methods, NULL));

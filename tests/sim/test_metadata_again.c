@@ -202,7 +202,7 @@ tries_again(struct scene *s)
     static const unsigned sizes[] = {9, 3000, VC_METADATA_MAX};
     struct vc_result result = VC_RESULT_INIT;
 
-    vc_runtime_start(s->runtime, 1);
+    vc_runtime_start(s->runtime);
     for (unsigned i = 0; i < 12; i++) {
         bool async = i % 2 != 0;
         size_t size = i / 2 % 2 == 0 ? 10 : 50000;
@@ -228,7 +228,7 @@ takes_advice(struct scene *s)
 {
     struct vc_result result = VC_RESULT_INIT;
 
-    vc_runtime_start(s->runtime, 1);
+    vc_runtime_start(s->runtime);
     for (unsigned async = 0; async < 2; async++) {
         struct plan plan = {
             .failures = 1, .size = 9, .advises = true, .advice = 700};
@@ -256,7 +256,7 @@ hedges(struct scene *s)
 {
     struct vc_result result = VC_RESULT_INIT;
 
-    vc_runtime_start(s->runtime, 1);
+    vc_runtime_start(s->runtime);
     for (unsigned i = 0; i < 4; i++) {
         const struct plan plan = {.size = i < 2 ? 100 : VC_METADATA_MAX,
                                   .slow = true};

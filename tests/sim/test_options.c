@@ -47,7 +47,7 @@ struct row {
 #define OF_SERVER(...)  ROW(SERVER, vc_server_opts, __VA_ARGS__)
 
 static const struct row rows[] = {
-    OF_RUNTIME(engines, 1, 64, NONE),
+    OF_RUNTIME(threads, 1, 64, VC_THREADS_NONE),
     OF_RUNTIME(spin_us, 1, 1000000, VC_SPIN_NEVER),
     OF_RUNTIME(memory_limit, 384 * KIB, NONE, NONE),
     OF_RUNTIME(warm_qps, 1, 4096, VC_WARM_NONE),
@@ -278,28 +278,6 @@ a_name_has_at_most_63_bytes(void **state)
     assert_int_equal(fake_end(), 0);
 }
 
-static void
-threads_try(unsigned n, enum vc_status expected)
-{
-    assert_int_equal(sim_runtime(&runtime, 1), VC_OK);
-    assert_int_equal(vc_runtime_start(runtime, n), expected);
-    if (expected != VC_OK)
-        assert_named("threads", n);
-    vc_runtime_free(runtime);
-}
-
-static void
-between_1_and_256_threads_are_started(void **state)
-{
-    (void)state;
-    sim_begin(1, 0, false);
-    threads_try(0, VC_INVALID_ARGUMENT);
-    threads_try(1, VC_OK);
-    threads_try(256, VC_OK);
-    threads_try(257, VC_INVALID_ARGUMENT);
-    assert_int_equal(fake_end(), 0);
-}
-
 /* --- the options of calls -------------------------------------------------- */
 
 /* The three ways to begin a call. */
@@ -434,7 +412,6 @@ main(void)
         T(options_are_accepted_within_their_ranges_and_named_when_they_are_not),
         T(min_links_is_at_most_max_links),
         T(a_name_has_at_most_63_bytes),
-        T(between_1_and_256_threads_are_started),
         T(a_call_takes_a_timeout_within_its_range_whatever_begins_it),
         T(what_lies_behind_an_older_structure_is_not_read),
     };

@@ -120,7 +120,7 @@ world(uint64_t seed, unsigned ends[VC_UNAUTHENTICATED + 1])
     opts.keepalive_ms = KEEP_MS;
     crowd_open(&crowd, seed, chance(4) == 0 ? 1 + chance(8) : 0, &opts);
     /* A thread of its own tells the ends: they are as soon as they come. */
-    assert_int_equal(VC_OK, vc_runtime_start(crowd.runtime, 1));
+    assert_int_equal(VC_OK, vc_runtime_start(crowd.runtime));
     crowd.at_end = at_end;
     crowd.server.handle = handle;
     crowd_serve(&crowd);

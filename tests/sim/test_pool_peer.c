@@ -74,7 +74,6 @@ place_main(void *arg)
     if (p->other)
         assert_int_equal(VC_OK, suite_other_add(server, &other, p));
     assert_int_equal(VC_OK, vc_server_listen(server, p->target));
-    assert_int_equal(VC_OK, vc_runtime_start(runtime, 2));
     sim_tell(&p->serves);
     sim_await(&p->ordered, LONG_US);
     if (p->order != NULL && atomic_load(&p->stop) == 0) {

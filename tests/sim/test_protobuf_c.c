@@ -68,7 +68,7 @@ polls(struct scene *s)
     struct pollfd p = {.events = POLLIN};
     struct ask a = {.then = NULL};
 
-    assert_int_equal(vc_runtime_start(s->runtime, 1), VC_OK);
+    assert_int_equal(vc_runtime_start(s->runtime), VC_OK);
     p.fd = vc_closures_fd(asks_loop);
     assert_int_equal(poll(&p, 1, 0), 0);
     ask_start(&a, asks_service, "ann");

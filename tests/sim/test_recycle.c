@@ -432,7 +432,7 @@ waits_for_the_end(struct client *c, unsigned open)
     struct vc_runtime *runtime = runtime_new(c);
     struct vc_channel *channels[2];
 
-    assert_int_equal(vc_runtime_start(runtime, 1), VC_OK);
+    assert_int_equal(vc_runtime_start(runtime), VC_OK);
     for (unsigned i = 0; i < 2; i++)
         channels[i] = channel_new(runtime, c->target);
     for (unsigned i = open; i < 2; i++)

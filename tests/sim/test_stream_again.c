@@ -71,7 +71,7 @@ wait_act(struct scene *s)
     struct reactor talk = {.to_send = 100}, up = {.to_send = 100},
                    down = {.came = 0};
 
-    must(vc_runtime_start(s->runtime, 1));
+    must(vc_runtime_start(s->runtime));
     opts.flags = VC_CALL_WAIT_FOR_READY;
     fake_port_set(s->server.host, false);
     must(reactor_start(&talk, s->channel, TALK, &opts, 0, 100));
@@ -169,7 +169,7 @@ late_act(struct scene *s)
     assert_int_equal(vc_error_outcome(), VC_OUTCOME_NOT_EXECUTED);
     assert_in_range(fake_now_us() - began, 1000 * MS, 1100 * MS);
     vc_stream_close(stream);
-    must(vc_runtime_start(s->runtime, 1));
+    must(vc_runtime_start(s->runtime));
     began = fake_now_us();
     must(reactor_start(&r, s->channel, TALK, &opts, 0, 100));
     reactor_pump(&r);
@@ -233,7 +233,7 @@ parked_act(struct scene *s)
     struct reactor streams[N_PARKED] = {{.came = 0}};
     struct vc_call_opts opts = VC_CALL_OPTS_INIT;
 
-    must(vc_runtime_start(s->runtime, 1));
+    must(vc_runtime_start(s->runtime));
     opts.flags = VC_CALL_WAIT_FOR_READY;
     opts.timeout_ms = VC_NO_DEADLINE;
     fake_port_set(s->server.host, false);
@@ -269,7 +269,7 @@ attempts_act(struct scene *s)
     struct vc_call_opts opts = VC_CALL_OPTS_INIT;
     struct reactor some = {.to_send = 10}, one = {.to_send = 10};
 
-    must(vc_runtime_start(s->runtime, 1));
+    must(vc_runtime_start(s->runtime));
     fake_port_set(s->server.host, false);
     must(reactor_start(&some, s->channel, TALK, NULL, 0, 100));
     reactor_pump(&some);
@@ -295,7 +295,7 @@ refused_act(struct scene *s)
     struct reactor first = {.to_send = 1, .keeps_open = true};
     struct reactor down = {.came = 0}, talk = {.to_send = 1};
 
-    must(vc_runtime_start(s->runtime, 1));
+    must(vc_runtime_start(s->runtime));
     must(reactor_start(&first, s->channel, TALK, NULL, 0, 100));
     must(reactor_pump(&first));
     assert_true(reactor_await_word(&reactor_served.messages, 1));

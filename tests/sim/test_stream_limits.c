@@ -67,7 +67,7 @@ canceller_act(struct scene *s)
     struct waiting w = {.status = VC_OK};
     pthread_t thread;
 
-    must(vc_runtime_start(s->runtime, 1));
+    must(vc_runtime_start(s->runtime));
     must(vc_canceller_new(&opts.canceller));
     opts.timeout_ms = VC_NO_DEADLINE;
     must(vc_stream_open(s->channel, &reactor_service, TALK, NULL, &opts,
@@ -341,7 +341,7 @@ starve(struct scene *s, struct fake_process *p, unsigned method)
 static void
 memory_act(struct scene *s)
 {
-    must(vc_runtime_start(s->runtime, 1));
+    must(vc_runtime_start(s->runtime));
     for (unsigned method = TALK; method <= UP; method++) {
         scene_call(s, 10, 5);
         starve(s, fake_process_self(), method);
@@ -460,7 +460,7 @@ writable_act(struct scene *s)
     struct reactor r = {.to_send = 0};
     unsigned seen, starved = 0;
 
-    must(vc_runtime_start(s->runtime, 1));
+    must(vc_runtime_start(s->runtime));
     scene_call(s, 10, 5);
     must(reactor_start(&r, s->channel, UP, NULL, 0, 0));
     for (unsigned i = 0; i < 50; i++) {

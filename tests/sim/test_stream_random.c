@@ -354,7 +354,7 @@ world_open(uint64_t seed)
     assert_int_equal(VC_OK, sim_runtime(&runtime, 1));
     assert_int_equal(VC_OK,
                      vc_channel_open(runtime, server.target, &opts, &channel));
-    assert_int_equal(VC_OK, vc_runtime_start(runtime, 1));
+    assert_int_equal(VC_OK, vc_runtime_start(runtime));
     serve();
 }
 

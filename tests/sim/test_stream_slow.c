@@ -58,7 +58,7 @@ finish(struct reactor *r, enum vc_status status)
 static void
 runtime_start(struct scene *s)
 {
-    must(vc_runtime_start(s->runtime, 1));
+    must(vc_runtime_start(s->runtime));
 }
 
 /* --- slow readers ---------------------------------------------------------- */

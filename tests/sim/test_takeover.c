@@ -19,11 +19,9 @@ a_long_handler_keeps_its_client_and_delays_no_other(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 10; seed++) {
-        struct house h = {.engines = 1 + (unsigned)seed % 2,
-                          .threads = 1 + (unsigned)seed % 3};
+        struct house h = {.threads = 1 + (unsigned)seed % 2};
         struct guest g = {.n = 1, .block_ms = 5000};
 
-        h.threads = h.threads < h.engines ? h.engines : h.threads;
         house_begin(&h, seed, 0);
         guest_begin(&g, &h, "10.9.0.3");
         house_await_begun(&h, 1);
@@ -83,7 +81,7 @@ many_handlers_block_at_once(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 6; seed++) {
-        struct house h = {.engines = 2, .threads = 2};
+        struct house h = {.threads = 2};
         struct guest a = {.n = MANY, .block_ms = 2000};
         struct guest b = {.n = MANY, .block_ms = 1001};
 
@@ -107,8 +105,7 @@ handlers_that_block_begin_at_once(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 6; seed++) {
-        struct house h = {.engines = 1 + (unsigned)seed % 2,
-                          .threads = 1 + (unsigned)seed % 2};
+        struct house h = {.threads = 1 + (unsigned)seed % 2};
         struct guest g = {.n = MANY, .block_ms = 20};
 
         house_begin(&h, seed, 0);
@@ -146,8 +143,7 @@ a_server_is_closed_while_handlers_block(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
-        struct house h = {.engines = 1 + (unsigned)seed % 2,
-                          .threads = 2,
+        struct house h = {.threads = 1 + (unsigned)seed % 2,
                           .stops_first = seed % 4 > 1};
         struct guest g = {.n = 3, .block_ms = 3000};
 
@@ -188,8 +184,7 @@ a_handler_calls_before_and_after_it_was_taken_over(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 40; seed++) {
-        struct house h = {.engines = 1 + (unsigned)seed % 2,
-                          .threads = 2,
+        struct house h = {.threads = 1 + (unsigned)seed % 2,
                           .nests_at_home = seed % 4 > 1};
         struct sim_server behind = {.sleep_us = seed % 3 == 0 ? 3000 : 0};
         struct guest g = {.n = 5, .counts = true};

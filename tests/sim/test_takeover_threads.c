@@ -56,7 +56,7 @@ give_up_behind(struct guest *g, unsigned n, uint32_t timeout_ms)
     opts.timeout_ms = timeout_ms;
     opts.flags = VC_CALL_NO_RETRY;
     assert_int_equal(sim_runtime(&runtime, 1), VC_OK);
-    assert_int_equal(vc_runtime_start(runtime, 1), VC_OK);
+    assert_int_equal(vc_runtime_start(runtime), VC_OK);
     assert_int_equal(vc_channel_open(runtime, g->house->target, NULL, &channel),
                      VC_OK);
     assert_int_equal(vc_completions_new(runtime, &queue), VC_OK);

@@ -63,7 +63,7 @@ rig_begin(struct rig *r, uint64_t seed, const char *require,
     assert_int_equal(VC_OK, vc_channel_open(r->runtime, NETWORKS_TARGET, &opts,
                                             &r->channel));
     if (seed % 2 == 0)
-        assert_int_equal(VC_OK, vc_runtime_start(r->runtime, 1));
+        assert_int_equal(VC_OK, vc_runtime_start(r->runtime));
 }
 
 static struct vc_counters

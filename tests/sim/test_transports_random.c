@@ -490,7 +490,7 @@ world_open(struct world *w)
     opts.keepalive_ms = roll(&w->dice, 2) == 0 ? 300 : 0;
     assert_int_equal(VC_OK, sim_runtime(&w->runtime, 1));
     if (roll(&w->dice, 2) == 0)
-        assert_int_equal(VC_OK, vc_runtime_start(w->runtime, 1));
+        assert_int_equal(VC_OK, vc_runtime_start(w->runtime));
     assert_int_equal(VC_OK, vc_channel_open(w->runtime, NETWORKS_TARGET, &opts,
                                             &w->channel));
 }

@@ -149,7 +149,7 @@ features_setup(void **state)
     struct fixture *f = calloc(1, sizeof *f);
 
     features_start(f, NULL, NULL);
-    assert_status(VC_OK, vc_runtime_start(f->runtime, 1));
+    assert_status(VC_OK, vc_runtime_start(f->runtime));
     *state = f;
     return 0;
 }

@@ -242,6 +242,15 @@ unsigned fixture_handler_threads;
 void (*fixture_add)(struct vc_server *server);
 
 void
+fixture_runtime_without_threads(struct vc_runtime **runtime)
+{
+    struct vc_runtime_opts opts = VC_RUNTIME_OPTS_INIT;
+
+    opts.threads = VC_THREADS_NONE;
+    assert_status(VC_OK, vc_runtime_new(&opts, runtime));
+}
+
+void
 fixture_start_server_at(struct fixture *f, uint16_t port, unsigned threads,
                         const struct vc_server_opts *opts)
 {
@@ -249,7 +258,7 @@ fixture_start_server_at(struct fixture *f, uint16_t port, unsigned threads,
 
     if (port == 0)
         port = fixture_free_number();
-    runtime_opts.engines = threads;
+    runtime_opts.threads = threads;
     runtime_opts.handler_threads = fixture_handler_threads;
     assert_status(VC_OK, vc_runtime_new(&runtime_opts, &f->server_runtime));
     assert_status(VC_OK, vc_server_new(f->server_runtime, opts, &f->server));
@@ -261,7 +270,6 @@ fixture_start_server_at(struct fixture *f, uint16_t port, unsigned threads,
         fixture_add(f->server);
     assert_status(VC_OK,
                   vc_server_listen(f->server, fixture_target(port, f->target)));
-    assert_status(VC_OK, vc_runtime_start(f->server_runtime, threads));
     f->port = fixture_has_names() ? port : vc_server_port(f->server);
     fixture_target(f->port, f->target);
 }

@@ -75,6 +75,9 @@ void fixture_start(struct fixture *f, unsigned threads,
                    const struct vc_channel_opts *channel_opts);
 void fixture_stop(struct fixture *f);
 
+/* A runtime whose server nobody serves but who calls vc_runtime_poll(). */
+void fixture_runtime_without_threads(struct vc_runtime **runtime);
+
 /* Adds further services to such a server before it listens; or NULL. */
 extern void (*fixture_add)(struct vc_server *server);
 

@@ -98,7 +98,7 @@ server_begin(struct fixture *f, const char *target)
         status = suite_probe_add(f->server, &none, NULL);
     if (status == VC_OK)
         status = vc_server_listen(f->server, target);
-    return status == VC_OK ? vc_runtime_start(f->server_runtime, 1) : status;
+    return status;
 }
 
 int

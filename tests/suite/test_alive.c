@@ -129,7 +129,7 @@ a_frozen_server_is_found_by_an_idle_client(unsigned round)
 
     (void)round;
     client_open(&f);
-    assert_status(VC_OK, vc_runtime_start(f.runtime, 1));
+    assert_status(VC_OK, vc_runtime_start(f.runtime));
     assert_status(VC_OK, fixture_echo(f.channel, 100, 1));
     assert_int_equal(1, counters_of(f.runtime).links_up);
     since = fixture_ms();

@@ -83,7 +83,7 @@ client_run(void *arg, int ready)
     (void)arg;
     fixture_target((uint16_t)atomic_load(&fixture_board->port), f.target);
     assert_status(VC_OK, vc_runtime_new(NULL, &f.runtime));
-    assert_status(VC_OK, vc_runtime_start(f.runtime, 1));
+    assert_status(VC_OK, vc_runtime_start(f.runtime));
     for (unsigned i = 0; i < CHANNELS; i++) {
         assert_status(VC_OK,
                       fixture_open_alone(f.runtime, f.target, &channels[i]));

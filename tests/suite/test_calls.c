@@ -299,7 +299,7 @@ a_call_ends_at_its_deadline_and_its_slot_comes_back(void **state)
 static void
 deaf_start(struct fixture *f)
 {
-    assert_status(VC_OK, vc_runtime_new(NULL, &f->server_runtime));
+    fixture_runtime_without_threads(&f->server_runtime);
     assert_status(VC_OK, vc_server_new(f->server_runtime, NULL, &f->server));
     assert_status(VC_OK,
                   vc_server_listen(f->server, fixture_target(0, f->target)));
@@ -508,7 +508,7 @@ a_client_with_library_threads_works_too(void **state)
 {
     struct fixture *f = *state;
 
-    assert_status(VC_OK, vc_runtime_start(f->runtime, 1));
+    assert_status(VC_OK, vc_runtime_start(f->runtime));
     for (unsigned i = 0; i < 100; i++)
         assert_status(VC_OK, fixture_echo(f->channel, i * 100, i));
     vc_runtime_stop(f->runtime);

@@ -210,7 +210,7 @@ the_end_of_a_call_makes_the_descriptor_readable(void **state)
 
     assert_true(fd >= 0);
     assert_int_equal(fd, vc_closures_fd(loop));
-    assert_status(VC_OK, vc_runtime_start(p->f.runtime, 1));
+    assert_status(VC_OK, vc_runtime_start(p->f.runtime));
     assert_int_equal(0, readable(fd, 0));
 
     lookup__directory__by_name(p->service, &name, directory_told, &answer);

@@ -71,7 +71,7 @@ ends_start(struct ends *e)
     fixture_add = listen_anywhere;
     fixture_start_server(&e->f, 1, NULL);
     assert_status(VC_OK, vc_runtime_new(NULL, &e->f.runtime));
-    assert_status(VC_OK, vc_runtime_start(e->f.runtime, 1));
+    assert_status(VC_OK, vc_runtime_start(e->f.runtime));
     e->f.channel = channel_at(e->f.runtime, getenv("VC_TEST_ADDR"));
     e->second = channel_at(e->f.runtime, DEVICE_SECOND);
 }

@@ -73,7 +73,6 @@ ends_start(struct ends *e)
     assert_status(VC_OK, vc_server_new(e->there, NULL, &e->server));
     assert_status(VC_OK, suite_probe_add(e->server, &methods, NULL));
     assert_status(VC_OK, vc_server_listen(e->server, target));
-    assert_status(VC_OK, vc_runtime_start(e->there, 1));
 
     opts.transports = "rdma,tcp";
     snprintf(target, sizeof target, "vc://" DEVICE_SECOND ":%d", PORT);

@@ -134,7 +134,7 @@ house_start(struct house *h)
     features_start(&h->f, &opts, NULL);
     fixture_handler_threads = 0;
     server_runtime = h->f.server_runtime;
-    assert_status(VC_OK, vc_runtime_start(h->f.runtime, 1));
+    assert_status(VC_OK, vc_runtime_start(h->f.runtime));
     assert_status(VC_OK, vc_runtime_new(NULL, &h->other_runtime));
     assert_status(VC_OK,
                   fixture_open_alone(h->other_runtime, h->f.target, &h->other));

@@ -309,7 +309,7 @@ setup(void **state)
     memset(long_text, 'x', LENGTH);
     fixture_add = add_flow;
     features_start(&f, NULL, NULL);
-    assert_status(VC_OK, vc_runtime_start(f.runtime, 1));
+    assert_status(VC_OK, vc_runtime_start(f.runtime));
     *state = &f;
     return 0;
 }

@@ -187,9 +187,9 @@ engines_cycle(unsigned n)
     struct fixture f = {0};
 
     fixture_start_server(&f, ENGINES, NULL);
-    opts.engines = ENGINES;
+    opts.threads = ENGINES;
     assert_status(VC_OK, vc_runtime_new(&opts, &runtime));
-    assert_status(VC_OK, vc_runtime_start(runtime, ENGINES));
+    assert_status(VC_OK, vc_runtime_start(runtime));
     for (unsigned i = 0; i < n * ENGINES; i++) {
         assert_status(VC_OK,
                       fixture_open_alone(runtime, f.target, &channels[i]));
@@ -483,7 +483,7 @@ threads_end_when_they_are_told(unsigned round)
         struct vc_runtime *runtime;
 
         assert_status(VC_OK, vc_runtime_new(NULL, &runtime));
-        assert_status(VC_OK, vc_runtime_start(runtime, 1));
+        assert_status(VC_OK, vc_runtime_start(runtime));
         usleep(i % 30 * 20);
         vc_runtime_free(runtime);
     }

@@ -87,7 +87,6 @@ server_start(struct fixture *f)
     assert_status(VC_OK, suite_probe_add(f->server, &methods, NULL));
     assert_status(
         VC_OK, vc_server_listen(f->server, fixture_target(number, f->target)));
-    assert_status(VC_OK, vc_runtime_start(f->server_runtime, 1));
     if (!fixture_has_names())
         fixture_target(vc_server_port(f->server), f->target);
 }

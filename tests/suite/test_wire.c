@@ -108,7 +108,7 @@ ends_connect(void)
                      NULL, &ends.channels[i]);
         have_server_do(ends.channels[i], WIRE_NOTHING);
     }
-    assert_status(VC_OK, vc_runtime_start(ends.runtimes[WATCH_IDLE], 1));
+    assert_status(VC_OK, vc_runtime_start(ends.runtimes[WATCH_IDLE]));
     ends.call = (struct caller){.channel = ends.channels[WATCH_BUSY],
                                 .sleep_ms = ++watches,
                                 .timeout_ms = OUTSTANDING_MS};

@@ -253,7 +253,6 @@ watched_start(const struct suite_probe_methods *methods)
         assert_status(VC_OK, vc_server_new(w->runtime, NULL, &w->server));
         assert_status(VC_OK, suite_probe_add(w->server, methods, w->runtime));
         listen_at(w->server, (uint16_t)WIRE_WATCH_PORT(i));
-        assert_status(VC_OK, vc_runtime_start(w->runtime, 1));
     }
 }
 
@@ -356,7 +355,6 @@ wire_serve(void)
     assert_status(VC_OK, vc_server_new(runtime, NULL, &server));
     assert_status(VC_OK, suite_probe_add(server, &methods, runtime));
     listen_at(server, WIRE_PORT);
-    assert_status(VC_OK, vc_runtime_start(runtime, 1));
     watched_start(&methods);
     wire_file_make("serving", "");
     main_run();

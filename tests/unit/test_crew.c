@@ -139,7 +139,7 @@ an_engine_goes_on_while_a_handler_blocks(void **state)
 {
     struct bench *b = *state;
 
-    assert_int_equal(0, vc__crew_start(&b->crew, 1, 1));
+    assert_int_equal(0, vc__crew_start(&b->crew, 1));
     job_post(b, 0, &b->go);
     assert_true(becomes_true(&b->jobs[0].began));
 
@@ -173,7 +173,7 @@ the_last_thread_begins_no_handler_but_goes_on(void **state)
 {
     struct bench *b = *state;
 
-    assert_int_equal(0, vc__crew_start(&b->crew, 1, 2));
+    assert_int_equal(0, vc__crew_start(&b->crew, 2));
     for (unsigned i = 0; i < MANY; i++)
         job_post(b, i, &b->go);
     assert_true(becomes_true(&b->jobs[0].began));
@@ -194,7 +194,7 @@ a_handler_that_waits_lends_the_engine_to_the_next(void **state)
     struct bench *b = *state;
 
     b->jobs[0].awaits = &b->waiter;
-    assert_int_equal(0, vc__crew_start(&b->crew, 1, 4));
+    assert_int_equal(0, vc__crew_start(&b->crew, 4));
     job_post(b, 0, NULL);
     assert_true(becomes_true(&b->jobs[0].began));
     job_post(b, 1, &b->go);
@@ -212,7 +212,7 @@ stopping_waits_for_handlers_and_their_results_are_kept(void **state)
 {
     struct bench *b = *state;
 
-    assert_int_equal(0, vc__crew_start(&b->crew, 1, 4));
+    assert_int_equal(0, vc__crew_start(&b->crew, 4));
     for (unsigned i = 0; i < 3; i++)
         job_post(b, i, &b->go);
     for (unsigned i = 0; i < 3; i++)
@@ -245,7 +245,7 @@ a_crew_has_as_many_threads_as_it_may_and_begins_anew(void **state)
 
     for (unsigned times = 0; times < 2; times++) {
         assert_int_equal(threads_of(&b->crew), 0);
-        assert_int_equal(0, vc__crew_start(&b->crew, 1, 2));
+        assert_int_equal(0, vc__crew_start(&b->crew, 2));
         for (unsigned i = 0; i < MANY; i++)
             job_post(b, i, &b->go);
         assert_true(becomes_true(&b->crew.spent));

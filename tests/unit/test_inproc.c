@@ -97,7 +97,7 @@ a_client_that_waits_for_a_server_that_closes_is_turned_away(void **state)
 
     (void)state;
     fixture_board_make();
-    assert_status(VC_OK, vc_runtime_new(NULL, &f.server_runtime));
+    fixture_runtime_without_threads(&f.server_runtime);
     assert_status(VC_OK, vc_server_new(f.server_runtime, NULL, &f.server));
     assert_status(VC_OK, vc_server_listen(f.server, f.target));
     fixture_start_client(&f, NULL);
@@ -124,7 +124,7 @@ a_server_that_nobody_advances_any_more_is_found_dead(void **state)
     vc_runtime_stop(f.server_runtime);
     assert_status(VC_UNAVAILABLE, fixture_echo(f.channel, 1, 2));
     assert_non_null(strstr(vc_error(), "its process is stopped"));
-    assert_status(VC_OK, vc_runtime_start(f.server_runtime, 1));
+    assert_status(VC_OK, vc_runtime_start(f.server_runtime));
     fixture_stop(&f);
 }
 
@@ -167,7 +167,7 @@ calls_in_flight_go_on_by_another_link(void **state)
     struct vc_counters counters = VC_COUNTERS_INIT;
 
     fixture_board_make();
-    assert_status(VC_OK, vc_runtime_start(f->runtime, 1));
+    assert_status(VC_OK, vc_runtime_start(f->runtime));
     caller_start(&c);
     fixture_await(&fixture_board->sleeping, 1);
     link_break(f->channel);
@@ -238,7 +238,7 @@ both_ends_are_in_one_thread(void **state)
     vc_runtime_stop(f->server_runtime);
     for (unsigned i = 0; i < CALLS; i++)
         assert_status(VC_OK, fixture_echo(channel, 64, i));
-    assert_status(VC_OK, vc_runtime_start(f->server_runtime, 1));
+    assert_status(VC_OK, vc_runtime_start(f->server_runtime));
     vc_channel_close(channel);
 }
 

@@ -26,7 +26,7 @@ server_start(struct fixture *f)
     static const struct suite_probe_methods methods = {.echo = NULL};
 
     strcpy(f->target, "inproc://ends");
-    assert_status(VC_OK, vc_runtime_new(NULL, &f->server_runtime));
+    fixture_runtime_without_threads(&f->server_runtime);
     assert_status(VC_OK, vc_server_new(f->server_runtime, NULL, &f->server));
     assert_status(VC_OK, suite_probe_add(f->server, &methods, NULL));
     assert_status(VC_OK, vc_server_listen(f->server, f->target));

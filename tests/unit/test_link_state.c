@@ -150,14 +150,6 @@ on_every_path_the_end_is_told_once_and_taken_apart_once(void **state)
     walk(VC__LINK_NEW, 0, 0, 6);
 }
 
-static void
-every_state_has_a_name(void **state)
-{
-    (void)state;
-    for (int s = VC__LINK_NEW; s <= VC__LINK_GONE; s++)
-        assert_non_null(vc__link_state_name((enum vc__link_state)s));
-}
-
 int
 main(void)
 {
@@ -171,7 +163,6 @@ main(void)
         cmocka_unit_test(every_state_has_a_way_out),
         cmocka_unit_test(
             on_every_path_the_end_is_told_once_and_taken_apart_once),
-        cmocka_unit_test(every_state_has_a_name),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

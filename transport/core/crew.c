@@ -532,36 +532,47 @@ crew_reset(struct vc__crew *crew)
         crew_kick(crew);
 }
 
+/* A hand for each engine, and the watcher. Under the lock; 0 or an errno. */
 static int
-hands_start(struct vc__crew *crew, unsigned n)
+threads_start(struct vc__crew *crew)
 {
     struct vc__hand *h;
     int err = 0;
 
-    pthread_mutex_lock(&crew->lock);
-    for (unsigned i = 0; i < n && err == 0; i++) {
+    for (unsigned i = 0; i < crew->n_engines && err == 0; i++) {
         err = hand_new(crew, &h);
-        if (err != 0)
-            break;
-        if (i < crew->n_engines)
-            hand_order(h, crew->watched[i].engine, false);
-        else
+        if (err == 0)
             hand_put(h);
     }
-    pthread_mutex_unlock(&crew->lock);
-    return err;
+    return err != 0 ? err
+                    : pthread_create(&crew->watcher, NULL, watcher_main, crew);
 }
 
-int
-vc__crew_start(struct vc__crew *crew, unsigned n, unsigned spares)
+/* Under the lock, after threads_start(): there is a hand for each engine. */
+static void
+engines_serve(struct vc__crew *crew)
 {
+    for (unsigned i = 0; i < crew->n_engines; i++)
+        hand_order(hand_get(crew), crew->watched[i].engine, false);
+}
+
+/* No engine is served before all threads are there: a thread that runs a
+ * handler could not be joined when a later one cannot be started. */
+int
+vc__crew_start(struct vc__crew *crew, unsigned spares)
+{
+    const unsigned n = crew->n_engines;
     int err;
 
+    pthread_mutex_lock(&crew->lock);
     crew->started = true;
-    crew->max = n + (spares > crew->n_engines ? spares : crew->n_engines);
-    err = hands_start(crew, n);
+    crew->max = n + (spares > n ? spares : n);
+    err = threads_start(crew);
     if (err == 0)
-        err = pthread_create(&crew->watcher, NULL, watcher_main, crew);
+        engines_serve(crew);
+    else
+        atomic_store(&crew->stop, true); /* hand_get() lends none of them */
+    pthread_mutex_unlock(&crew->lock);
     if (err != 0) {
         hands_stop(crew);
         crew_reset(crew);

@@ -63,10 +63,10 @@ int vc__crew_init(struct vc__crew *crew, unsigned n_engines);
 void vc__crew_watch(struct vc__crew *crew, unsigned i, struct vc__engine *e);
 void vc__crew_fini(struct vc__crew *crew);
 
-/* Starts n threads, the first of which serve an engine each, and the watcher,
- * which starts up to `spares` more, and at least one for each engine. 0 or an
- * errno, and then there are none. */
-int vc__crew_start(struct vc__crew *crew, unsigned n, unsigned spares);
+/* Starts a thread for each engine, and the watcher, which starts up to
+ * `spares` more, and at least one for each engine. 0 or an errno; then no
+ * thread is left, and none has served an engine. */
+int vc__crew_start(struct vc__crew *crew, unsigned spares);
 
 /* Waits for handlers that run on them, ends and joins them. */
 void vc__crew_stop(struct vc__crew *crew);

@@ -52,8 +52,7 @@ serve(const char *target, struct till *till)
     if (vc_runtime_new(NULL, &runtime) != VC_OK ||
         vc_server_new(runtime, NULL, &server) != VC_OK ||
         shop_till_add(server, &methods, till) != VC_OK ||
-        vc_server_listen(server, target) != VC_OK ||
-        vc_runtime_start(runtime, 1) != VC_OK) {
+        vc_server_listen(server, target) != VC_OK) {
         fprintf(stderr, "till-server: %s\n", vc_error());
     } else {
         printf("listening on port %d\n", vc_server_port(server));

@@ -1,0 +1,89 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * When a runtime's threads run: from the first vc_server_listen() or
+ * vc_runtime_start() on, until vc_runtime_stop(). What they do is in
+ * transport/core/crew.h. */
+#include <string.h>
+
+#include "rpc/runtime.h"
+#include "transport/core/error.h"
+
+/* Handlers may listen, too, so a thread that stops the others does not hold the
+ * lock while it waits for their handlers. */
+static enum vc_status
+threads_start(struct vc_runtime *r)
+{
+    enum vc__threads were;
+    int err = 0;
+
+    pthread_mutex_lock(&r->starting);
+    were = r->threads;
+    if (were == VC__THREADS_STOPPED)
+        err = vc__crew_start(&r->crew, r->handler_threads);
+    if (were == VC__THREADS_STOPPED && err == 0)
+        r->threads = VC__THREADS_RUN;
+    pthread_mutex_unlock(&r->starting);
+    if (were == VC__THREADS_STOP)
+        return vc__fail(VC_FAILED_PRECONDITION,
+                        "vc_runtime_stop() is ending the threads of this "
+                        "runtime: start them when it has returned");
+    if (err == 0)
+        return VC_OK;
+    return vc__fail(VC_RESOURCE_EXHAUSTED,
+                    "cannot start the runtime's threads (option threads: %u, "
+                    "and one that watches them): %s; raise ulimit -u or the "
+                    "container's limit of processes",
+                    r->n, strerror(err));
+}
+
+enum vc_status
+vc_runtime_start(struct vc_runtime *r)
+{
+    if (!r->polls_itself)
+        return threads_start(r);
+    return vc__fail(VC_FAILED_PRECONDITION,
+                    "the runtime's option threads is VC_THREADS_NONE, so it "
+                    "has no threads to start: call vc_runtime_poll() in the "
+                    "program's own loop, or set threads to 1 or more");
+}
+
+enum vc_status
+vc__runtime_serve(struct vc_runtime *r)
+{
+    return r->polls_itself ? VC_OK : threads_start(r);
+}
+
+/* True: the caller is to end them. */
+static bool
+stop_begin(struct vc_runtime *r)
+{
+    bool ran;
+
+    pthread_mutex_lock(&r->starting);
+    ran = r->threads == VC__THREADS_RUN;
+    if (ran)
+        r->threads = VC__THREADS_STOP;
+    pthread_mutex_unlock(&r->starting);
+    return ran;
+}
+
+static void
+stop_end(struct vc_runtime *r)
+{
+    pthread_mutex_lock(&r->starting);
+    r->threads = VC__THREADS_STOPPED;
+    pthread_mutex_unlock(&r->starting);
+}
+
+void
+vc_runtime_stop(struct vc_runtime *r)
+{
+    if (stop_begin(r)) {
+        vc__crew_stop(&r->crew);
+        stop_end(r);
+    }
+    /* Results of handlers that ended after the holders had. */
+    for (unsigned i = 0; i < r->n; i++)
+        vc__engine_settle(&r->progress[i].engine);
+}
