@@ -39,7 +39,7 @@ vc__link_init(struct vc__link *link, struct vc__context *context, void *wire,
     link->wire->context = context;
     link->wire->ops = &wire_ops;
     link->wire->owner = link;
-    link->timeout_ms = timeout_ms;
+    link->timeout_ms = link->said_ms = timeout_ms;
     link->reap.run = link_reap;
     link->broken.run = link_on_broken;
     pthread_mutex_init(&link->lock, NULL);
@@ -70,13 +70,13 @@ link_on_silence(struct vc__link *link)
                      "%s: connection request sent, no answer within %u ms; is "
                      "a thread of the server's runtime running (option "
                      "threads), or does its program call vc_runtime_poll()?",
-                     vc__link_peer(link), link->timeout_ms);
+                     vc__link_peer(link), link->said_ms);
     else
         vc__link_end(link, VC__LINK_EV_TIMEOUT, VC_UNAVAILABLE,
                      "%s: no way there was found within the connect timeout "
                      "of %u ms; is the address right, its host up, and no "
                      "firewall between?",
-                     vc__link_peer(link), link->timeout_ms);
+                     vc__link_peer(link), link->said_ms);
 }
 
 static void

@@ -94,6 +94,7 @@ struct vc__link {
 
     struct vc__timer timer;
     uint32_t timeout_ms; /* of connecting, and of leaving */
+    uint32_t said_ms;    /* that of which timeout_ms is the rest, for texts */
     struct vc__task reap, broken;
 
     /* What was said. On the active side the hello is ours and the accept the

@@ -250,6 +250,28 @@ when_all_fail_the_most_telling_reason_is_told_within_the_timeout(void **state)
     assert_int_equal(0, fake_end());
 }
 
+/* The second address has less of the time than the first. */
+static void
+an_address_that_does_not_answer_ends_with_the_timeout_of_the_channel(
+    void **state)
+{
+    struct sim_server servers[2] = {{.sleep_us = 0}, {.sleep_us = 0}};
+    struct dialled d;
+
+    (void)state;
+    sim_begin(1, 2, true);
+    svc_add("10.9.0.2", &servers[0]);
+    svc_add("10.9.0.3", &servers[1]);
+    fake_rule("server: REP ->", 1, FAKE_DROP, 0);
+    fake_rule("server: REP ->", 2, FAKE_DROP, 0);
+    d = dial_svc();
+    assert_int_equal(VC_UNAVAILABLE, d.status);
+    assert_non_null(strstr(d.text, "no answer within 2000 ms"));
+    assert_true(sim_server_stop(&servers[0]));
+    assert_true(sim_server_stop(&servers[1]));
+    assert_int_equal(0, fake_end());
+}
+
 struct closing {
     struct vc_channel *channel;
     atomic_bool closed;
@@ -489,6 +511,8 @@ main(void)
         cmocka_unit_test(the_first_that_is_up_wins_and_the_other_is_left),
         cmocka_unit_test(
             when_all_fail_the_most_telling_reason_is_told_within_the_timeout),
+        cmocka_unit_test(
+            an_address_that_does_not_answer_ends_with_the_timeout_of_the_channel),
         cmocka_unit_test(a_channel_is_closed_while_several_addresses_are_tried),
         cmocka_unit_test(a_call_of_the_system_that_fails_is_told_as_what_it_is),
         cmocka_unit_test(
