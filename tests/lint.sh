@@ -262,6 +262,21 @@ pages_render()
     done
 }
 
+# What a reader sees of each code block of a page is what the compiler or the shell is to see: scdoc drops a backslash that is
+# not doubled. Spaces do not count.
+code_renders()
+{
+    for page in man/*.scd; do
+        # shellcheck disable=SC2016 # backquotes of scdoc
+        awk '/^```/ { on = !on; next } on' "$page" | sed 's/\\\\/\\/g' | tr -d ' \t' | grep . >"$scratch" || continue
+        scdoc <"$page" | groff -mandoc -Tutf8 -P-cbou -rLL=200n | tr -d ' ' |
+            awk -v page="$page" '
+                FILENAME != "-" { line[++n] = $0; next }
+                at < n && $0 == line[at + 1] { at++ }
+                END { if (at < n) print page ": this line of its code is not shown so: " line[at + 1] }' "$scratch" -
+    done
+}
+
 # The other compiler takes all sources of what users get, the library, the plugin, examples and benchmarks, with the same
 # warnings. It makes no code of them.
 clang_takes_it()
@@ -338,5 +353,10 @@ if command -v scdoc >/dev/null; then
     check every_man_page_renders pages_render
 else
     skip every_man_page_renders 'no scdoc'
+fi
+if command -v scdoc >/dev/null && command -v groff >/dev/null; then
+    check man_pages_show_code_as_it_is code_renders
+else
+    skip man_pages_show_code_as_it_is 'no scdoc or groff'
 fi
 echo "1..$n"

@@ -70,7 +70,7 @@ vc_packages()
         echo qemu-system-x86 busybox-static cpio iproute2 ibverbs-providers xz-utils zstd ;;
     debian-containers) echo podman crun netavark ;;
     debian-image) vc_packages debian containers; echo buildah mmdebstrap ;;
-    debian-pages) echo scdoc ;;
+    debian-pages) echo scdoc groff-base ;;
     debian-bench) echo perftest rdmacm-utils iproute2 ;;
     debian-local) echo ucx-utils libgrpc++-dev libprotobuf-dev protobuf-compiler-grpc g++ liburing-dev ;;
     debian-callgrind) echo valgrind ;;
@@ -94,7 +94,7 @@ vc_packages()
         echo qemu-system-x86-core busybox cpio iproute libibverbs xz zstd util-linux ;;
     fedora-containers) echo podman crun ;;
     fedora-image) vc_packages fedora containers; echo buildah mmdebstrap ;;
-    fedora-pages) echo scdoc ;;
+    fedora-pages) echo scdoc groff-base ;;
     fedora-bench) echo perftest librdmacm-utils iproute ;;
     fedora-local) echo ucx protobuf-devel grpc-devel grpc-plugins gcc-c++ liburing-devel ;;
     fedora-callgrind) echo valgrind valgrind-devel ;;
@@ -131,7 +131,7 @@ vc_why()
     guest) echo 'to test over RDMA in a QEMU guest, without an RDMA device' ;;
     containers) echo 'to run it in containers' ;;
     image) echo 'to build an image with it' ;;
-    pages) echo 'to make its man pages' ;;
+    pages) echo 'to make its man pages, and see what they show' ;;
     bench) echo 'to compare it with the perftest tools' ;;
     local) echo 'to compare it with UCX and gRPC' ;;
     callgrind) echo 'to count instructions' ;;
