@@ -13,6 +13,7 @@ main(int argc, char **argv)
     Demo__HelloReply *reply = NULL;
     struct vc_runtime *runtime = NULL;
     struct vc_channel *channel = NULL;
+    int status = 1;
 
     if (argc != 3) {
         fprintf(stderr, "usage: greeter-client rdma://HOST:PORT NAME\n");
@@ -21,12 +22,14 @@ main(int argc, char **argv)
     request.name = argv[2];
     if (vc_runtime_new(NULL, &runtime) != VC_OK ||
         vc_channel_open(runtime, argv[1], NULL, &channel) != VC_OK ||
-        demo_greeter_say_hello(channel, &request, NULL, &reply) != VC_OK)
+        demo_greeter_say_hello(channel, &request, NULL, &reply) != VC_OK) {
         fprintf(stderr, "greeter-client: %s\n", vc_error());
-    else
+    } else {
         printf("%s\n", reply->message);
+        status = 0;
+    }
     vc_message_free(reply);
     vc_channel_close(channel);
     vc_runtime_free(runtime);
-    return reply != NULL ? 0 : 1;
+    return status;
 }

@@ -129,8 +129,8 @@ VC_API enum vc_status vc_channel_open(struct vc_runtime *runtime,
  * thread, any time; VC_OK at once when connected. Within the channel's
  * connect timeout:
  * VC_UNAVAILABLE        no such host, no route, no listener, no RDMA device,
- *                       peer lost; vc_error() says which and what to do
- *                       or too busy
+ *                       peer lost or too busy; vc_error() says which and what
+ *                       to do
  * VC_UNIMPLEMENTED      the peer does not serve it, speaks no version of the
  *                       protocol that we do, or lacks a feature of it that we
  *                       need (doc/wire.md 2.8)
