@@ -53,6 +53,9 @@ struct vc_runtime {
     int loop_fd; /* for the program's loop; -1 until it is asked for */
 };
 
+/* Is this thread in a handler, or another callback, of the runtime? */
+bool vc__runtime_is_within(const struct vc_runtime *runtime);
+
 void vc__runtime_loop_fini(struct vc_runtime *runtime);
 
 /* A server is about to listen: starts the threads unless they run, or the

@@ -65,8 +65,8 @@ turn(struct vc_runtime *r, int ms)
     return did;
 }
 
-static bool
-is_in_handler(struct vc_runtime *r)
+bool
+vc__runtime_is_within(const struct vc_runtime *r)
 {
     for (unsigned i = 0; i < r->n; i++)
         if (vc__stint_of(&r->progress[i].engine) != NULL)
@@ -80,7 +80,7 @@ vc_runtime_poll(struct vc_runtime *r, uint32_t timeout_ms)
     uint64_t until = vc__due(vc__now(), timeout_ms);
     int ms;
 
-    if (is_in_handler(r))
+    if (vc__runtime_is_within(r))
         return vc__fail(VC_FAILED_PRECONDITION,
                         "vc_runtime_poll() within a handler or done(): return "
                         "from it, or make a blocking call");

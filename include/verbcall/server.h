@@ -235,7 +235,8 @@ VC_API enum vc_status vc_server_limit(struct vc_server *server,
  *                       vc_error() says which
  * VC_PERMISSION_DENIED  this user may not open the RDMA devices
  * VC_RESOURCE_EXHAUSTED no memory, no file descriptors or no threads left
- * VC_FAILED_PRECONDITION vc_runtime_stop() is ending the runtime's threads */
+ * VC_FAILED_PRECONDITION the server has been closed; or vc_runtime_stop() is ending
+ *                        the runtime's threads */
 VC_API enum vc_status vc_server_listen(struct vc_server *server,
                                        const char *target);
 
@@ -250,27 +251,74 @@ VC_API uint16_t vc_server_port(const struct vc_server *server);
 VC_API size_t vc_server_describe(const struct vc_server *server, char *text,
                                  size_t size);
 
+/* Called once when a drain or a close has ended that was started, on a thread
+ * that advances the runtime, never inside of the function that has started it;
+ * vc_error() says more. It may block, as handlers may; what may not be called
+ * in a handler may not be called in it either, but vc_server_free() of a server
+ * that is closed. */
+typedef void vc_server_done(enum vc_status status, void *arg);
+
 /* vc_server_drain - takes the server out of service without losing a call:
- * tells all clients to go elsewhere, and waits until they have ended their
- * running calls and left, timeout_ms milliseconds at most; then connections
- * without running calls are closed. Who connects from
- * now on is refused as draining, or sent to alternative ("vc://ADDRESS:PORT",
- * "rdma://ADDRESS:PORT" or "tcp://ADDRESS:PORT" with a numeric address, "shm:NAME", or "inproc://NAME"), if that is not NULL and is of the
- * same kind as where the client has connected. Afterwards vc_server_free().
- * Any thread but not from a handler.
- * VC_INVALID_ARGUMENT   alternative is malformed
- * VC_DEADLINE_EXCEEDED  some calls still run; it may be called again
- * VC_RESOURCE_EXHAUSTED no memory to tell them */
+ * tells all clients to go elsewhere, once each, and waits until they have ended
+ * their running calls and left, timeout_ms milliseconds at most (VC_NO_DEADLINE:
+ * as long as it takes); then connections without running calls are closed. Who
+ * connects from now on is refused as draining, or sent to alternative
+ * ("vc://ADDRESS:PORT", "rdma://ADDRESS:PORT" or "tcp://ADDRESS:PORT" with a
+ * numeric address, "shm:NAME", or "inproc://NAME"), if that is not NULL and is of
+ * the same kind as where the client has connected. Afterwards vc_server_close()
+ * or vc_server_free(). Any thread.
+ *
+ * Any number of drains may be under way: each ends when all clients have left,
+ * or at its own time. The last alternative that was not NULL counts for all who
+ * connect afterwards. A close ends them: VC_CANCELLED.
+ *
+ * VC_INVALID_ARGUMENT    alternative is malformed
+ * VC_FAILED_PRECONDITION within a handler or done(), which it would wait for
+ * VC_DEADLINE_EXCEEDED   some calls still run; it may be called again
+ * VC_CANCELLED           the server was closed meanwhile
+ * VC_RESOURCE_EXHAUSTED  no memory to tell them */
 VC_API enum vc_status vc_server_drain(struct vc_server *server,
                                       const char *alternative,
                                       uint32_t timeout_ms);
 
-/* vc_server_free - stops listening, takes all connections down and frees the
- * server. Its clients' calls end with VC_UNAVAILABLE; one whose handler ends
- * while it closes may still get its reply. Blocks for running handlers, whose
- * calls are cancelled (vc_call_is_cancelled()), for calls that are to be ended
- * later, and for the handshakes of disconnection, the latter 2 s at most. NULL is fine. Any
- * thread but not from a handler. */
+/* vc_server_drain_start - the same without waiting, for programs with a loop of
+ * their own. On VC_OK done(status, arg) follows with one of these codes;
+ * otherwise nothing does. Any thread, also in a handler.
+ * VC_INVALID_ARGUMENT    alternative is malformed
+ * VC_RESOURCE_EXHAUSTED  no memory */
+VC_API enum vc_status vc_server_drain_start(struct vc_server *server,
+                                            const char *alternative,
+                                            uint32_t timeout_ms,
+                                            vc_server_done *done, void *arg);
+
+/* vc_server_close - stops listening and takes all connections down. Its
+ * clients' calls end with VC_UNAVAILABLE; one whose handler ends while it closes
+ * may still get its reply. It waits timeout_ms milliseconds (VC_NO_DEADLINE: as
+ * long as it takes) for running handlers, whose calls are cancelled
+ * (vc_call_is_cancelled()), for calls that are to be ended later, and for the
+ * handshakes of disconnection, the latter 2 s at most. The server stays valid,
+ * whatever it returns: it may be closed again, and is to be freed. Any thread,
+ * several at a time.
+ * VC_DEADLINE_EXCEEDED   something still runs: vc_error() names the method of
+ *                        the oldest call, and for how long it has run
+ * VC_FAILED_PRECONDITION within a handler or done(), which it would wait for
+ * VC_RESOURCE_EXHAUSTED  no memory */
+VC_API enum vc_status vc_server_close(struct vc_server *server,
+                                      uint32_t timeout_ms);
+
+/* vc_server_close_start - the same without waiting, for programs with a loop of
+ * their own. On VC_OK done(status, arg) follows, with VC_OK or
+ * VC_DEADLINE_EXCEEDED. Any thread, also in a handler.
+ * VC_RESOURCE_EXHAUSTED  no memory */
+VC_API enum vc_status vc_server_close_start(struct vc_server *server,
+                                            uint32_t timeout_ms,
+                                            vc_server_done *done, void *arg);
+
+/* vc_server_free - closes the server, if vc_server_close() has not done so with
+ * success, however long that takes, waits for done() of what was started, and
+ * frees the server. NULL is fine. Any thread; in a handler or done() only of a
+ * server that is closed, and of which no other drain or close is under way:
+ * otherwise it ends the program with a text. */
 VC_API void vc_server_free(struct vc_server *server);
 
 VC_END_DECLS

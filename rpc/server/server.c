@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Admission, and the birth and end of a server. Requests come to engine 0 and
+ * Admission, and the birth of a server. Requests come to engine 0 and
  * are dealt out to all. */
 #include "rpc/server/server.h"
 
@@ -16,8 +16,8 @@
 #include "rpc/server/server_call.h"
 #include "rpc/server/server_link.h"
 #include "rpc/server/server_listen.h"
+#include "rpc/server/server_op.h"
 #include "rpc/server/server_opts.h"
-#include "rpc/server/server_shed.h"
 
 #define BUSY_RETRY_MS 1000u
 
@@ -50,14 +50,20 @@ reject_as(struct vc__reject *reject, enum vc__reject_reason reason,
 }
 
 static bool
-reject_draining(const struct vc_server *server, const struct vc__incoming *in,
+reject_draining(struct vc_server *server, const struct vc__incoming *in,
                 struct vc__reject *reject)
 {
-    if (!server->has_alternative ||
-        !vc__redirect_suits(&server->alternative, in))
+    struct vc__redirect_to to;
+    bool suits;
+
+    pthread_mutex_lock(&server->lock);
+    to = server->alternative;
+    suits = server->has_alternative && vc__redirect_suits(&to, in);
+    pthread_mutex_unlock(&server->lock);
+    if (!suits)
         return reject_as(reject, VC__REJECT_DRAINING, "");
     reject->n_addrs = 1;
-    reject->addrs[0] = server->alternative.addr;
+    reject->addrs[0] = to.addr;
     return reject_as(reject, VC__REJECT_MOVED, "");
 }
 
@@ -169,8 +175,6 @@ vc_server_remove(struct vc_server *server, const struct vc_service *service)
 
 /* --- birth ------------------------------------------------------------- */
 
-static void part_close(struct vc__task *task);
-
 static bool
 parts_make(struct vc_server *server)
 {
@@ -186,7 +190,8 @@ parts_make(struct vc_server *server)
         vc__trimmer_init(&part->trimmer, &server->store,
                          &part->progress->engine.timers);
         CDS_INIT_LIST_HEAD(&part->arrivals);
-        part->close.run = part_close;
+        CDS_INIT_LIST_HEAD(&part->ops);
+        CDS_INIT_LIST_HEAD(&part->orphans);
         CDS_INIT_LIST_HEAD(&part->links);
         CDS_INIT_LIST_HEAD(&part->turns);
         CDS_INIT_LIST_HEAD(&part->stock);
@@ -197,11 +202,12 @@ parts_make(struct vc_server *server)
     return server->parts != NULL;
 }
 
-static void
-server_free(struct vc_server *server)
+void
+vc__server_destroy(struct vc_server *server)
 {
     for (unsigned i = 0; server->parts != NULL && i < server->runtime->n; i++)
         vc__call_free_stock(&server->parts[i]);
+    vc__server_op_free(server->last_op);
     vc__store_fini(&server->store);
     vc__services_fini(&server->services);
     vc__interceptors_put(server->interceptors);
@@ -267,72 +273,20 @@ vc_server_new(struct vc_runtime *runtime,
     pthread_mutex_init(&s->lock, NULL);
     atomic_init(&s->users, 1);
     vc__waiter_init(&s->unused);
+    CDS_INIT_LIST_HEAD(&s->ops);
+    atomic_init(&s->n_ops, 1);
+    vc__waiter_init(&s->no_ops);
     s->services.adaptive_limit = opts.adaptive_limit;
     s->ear_opts.mode = opts.shm_mode;
     s->choice = choice;
     if (opts.shm_group != NULL)
         s->ear_opts.group = strdup(opts.shm_group);
     if ((opts.shm_group != NULL && s->ear_opts.group == NULL) ||
-        !vc__services_init(&s->services) || !parts_make(s)) {
-        server_free(s);
+        !vc__services_init(&s->services) || !parts_make(s) ||
+        (s->last_op = vc__server_op_new(s, NULL)) == NULL) {
+        vc__server_destroy(s);
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     }
     *server = s;
     return VC_OK;
-}
-
-/* --- death ------------------------------------------------------------- */
-
-void
-vc__server_part_check(struct vc__server_part *part)
-{
-    if (part->closer != NULL && part->n_peers == 0)
-        vc__waiter_done(part->closer);
-}
-
-/* On the part's engine. Requests that were dealt to it before have become
- * links by now, for tasks run in order. Every link has a peer, so it is over
- * when the last peer is gone. */
-static void
-part_close(struct vc__task *task)
-{
-    struct vc__server_part *part =
-        caa_container_of(task, struct vc__server_part, close);
-    struct vc__server_link *sl, *next;
-    bool empty;
-
-    vc__server_peers_forget(part);
-    empty = part->n_peers == 0;
-    part->closer = part->closing; /* timers are started no more */
-    vc__trimmer_stop(&part->trimmer);
-    vc__shed_stop(part);
-    vc__timer_stop(&part->progress->engine.timers, &part->stalled);
-    vc__timer_stop(&part->progress->engine.timers, &part->no_turn);
-    cds_list_for_each_entry_safe (sl, next, &part->links, node)
-        vc__link_close(&sl->link, VC_UNAVAILABLE, "the server was closed");
-    if (empty)
-        vc__waiter_done(part->closer);
-}
-
-void
-vc_server_free(struct vc_server *server)
-{
-    if (server == NULL)
-        return;
-    atomic_store(&server->draining, true);
-    vc__server_deafen(server);
-    for (unsigned i = 0; i < server->runtime->n; i++) {
-        struct vc__server_part *part = &server->parts[i];
-        struct vc__waiter waiter;
-
-        vc__waiter_init(&waiter);
-        part->closing = &waiter;
-        vc__engine_post(&part->progress->engine, &part->close);
-        /* Ends with the handlers that run and the handshakes of
-         * disconnecting, which have timers. */
-        vc__engine_wait(&part->progress->engine, &waiter, VC__FOREVER);
-    }
-    vc__server_leave(server);
-    vc__waiter_await(&server->unused);
-    server_free(server);
 }

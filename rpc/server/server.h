@@ -49,10 +49,10 @@ struct vc__server_part {
     uint64_t told; /* and as far as the engine's ledger knows of them */
     struct vc__trimmer trimmer;
     struct vc__shedding shedding;
-    struct vc__task close;
-    struct vc__waiter *drainer; /* waits until the last link has gone */
-    struct vc__waiter *closer;  /* set once the part is closing */
-    struct vc__waiter *closing; /* handed to `close` */
+    struct cds_list_head ops; /* of struct vc__server_op_part, that wait */
+    struct cds_list_head
+        orphans; /* sessions that are closed, whose calls run */
+    bool closing;
 };
 
 struct vc_server {
@@ -76,10 +76,11 @@ struct vc_server {
     struct vc__redirect redirect;
     struct vc__admission admission; /* requests come to engine 0 only */
     atomic_bool draining;
+    atomic_bool shut;                   /* a close has begun */
     struct vc__ear_opts ear_opts;       /* its group is ours to free */
     struct vc__choice choice;           /* of vc:// */
-    bool has_alternative;               /* before draining is set */
-    struct vc__redirect_to alternative; /* for those who connect then */
+    bool has_alternative;               /* lock */
+    struct vc__redirect_to alternative; /* lock; for those who connect then */
     unsigned turn;                 /* part of the next link; engine 0 only */
     struct vc__server_part *parts; /* one an engine */
 
@@ -97,6 +98,15 @@ struct vc_server {
      * be left when it is freed. `unused` is done by the last. */
     atomic_uint users;
     struct vc__waiter unused;
+
+    /* Drains and closes (rpc/server/server_op.h): those under way; and with the
+     * owner those whose done() has not returned, the last of which has done
+     * `no_ops`. */
+    struct cds_list_head ops; /* engine 0 */
+    atomic_uint n_ops;
+    struct vc__waiter no_ops;
+    struct vc__server_op *last_op; /* of vc_server_free() */
+    atomic_bool closed;
 };
 
 /* Around what may outlive the last call. Any thread. */
@@ -115,7 +125,7 @@ vc__server_leave(struct vc_server *server)
         vc__waiter_done(&server->unused);
 }
 
-/* A peer is gone: the closing of its part may be over. */
-void vc__server_part_check(struct vc__server_part *part);
+/* It is closed, and nobody uses it any more. */
+void vc__server_destroy(struct vc_server *server);
 
 #endif

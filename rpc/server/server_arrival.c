@@ -79,7 +79,7 @@ on_stalled(struct vc__timer *timer)
 static void
 stalled_look(struct vc__server_part *part)
 {
-    if (part->closer == NULL)
+    if (!part->closing)
         vc__timer_start(&part->progress->engine.timers, &part->stalled,
                         vc__now() + STALLED_US, on_stalled);
 }

@@ -51,8 +51,9 @@ struct vc_call {
     bool adapts;           /* counts there */
     uint64_t turn;         /* handlers that had begun when it came, */
     uint64_t came;         /* and when that was, as far as is known */
-    atomic_uint later;     /* see rpc/server/server_handler.c */
-    bool queued;           /* in its client's queue, */
+    uint64_t began;    /* its handler, as far as the engine knows the time */
+    atomic_uint later; /* see rpc/server/server_handler.c */
+    bool queued;       /* in its client's queue, */
     struct cds_list_head queue_node;      /* by this */
     uint8_t counted;                      /* see rpc/server/server_limit.c */
     struct vc_interception *interception; /* NULL: none, or not yet */

@@ -324,6 +324,8 @@ call_handle(struct vc_call *call, struct vc__service_entry *entry)
     vc__count(&engine->ledger, VC__COUNT_handlers_started, 1);
     handlers_count(call, 1);
     call->task.run = call_finish;
+    /* Relaxed: a hint, for a text. */
+    call->began = atomic_load_explicit(&engine->looked, memory_order_relaxed);
     if (call_begins_apart(call, engine) &&
         vc__thread_take(call, call_run_on_crew)) {
         vc__overload_apart(&vc__call_part(call)->overload);

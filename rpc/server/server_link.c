@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpc/server/server_op.h"
 #include "rpc/server/server_session.h"
 
 /* A peer that is turned away because we are full may come again after. */
@@ -104,10 +105,8 @@ server_link_free(struct vc__server_link *sl)
     cds_list_del(&sl->node);
     vc__link_fini(&sl->link);
     vc__admission_gone(&sl->part->server->admission, sl->trusted);
-    if (sl->part->drainer != NULL && cds_list_empty(&sl->part->links))
-        vc__waiter_done(sl->part->drainer);
+    vc__server_ops_check(sl->part);
     free(sl);
-    /* Last: it may end the part's closing. */
     vc__server_peer_leave(peer);
 }
 
@@ -205,7 +204,7 @@ accept_try(struct vc__offer *o, enum vc__reject_reason *reason)
     struct vc__server_link *sl = NULL;
     struct vc__context *context;
 
-    if (part->closer != NULL)
+    if (part->closing)
         fault = "closing";
     else if (vc__cm_open(&part->progress->cm, o->in.context->transport,
                          &context) != VC_OK)

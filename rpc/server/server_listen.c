@@ -134,6 +134,11 @@ vc_server_listen(struct vc_server *server, const char *text)
 
     if (status != VC_OK)
         return status;
+    if (atomic_load(&server->shut))
+        return vc__fail(VC_FAILED_PRECONDITION,
+                        "cannot listen at \"%.100s\": the server has been "
+                        "closed; make a new one",
+                        text);
     if (!vc__target_numeric(&target, &addrs) || addrs.n == 0)
         return vc__fail(VC_INVALID_ARGUMENT,
                         "cannot listen at \"%s\": give a numeric address of "
@@ -199,35 +204,26 @@ vc_server_describe(const struct vc_server *server, char *text, size_t size)
 
 /* --- the end --------------------------------------------------------------- */
 
-/* Ends listening, on engine 0. */
-struct deafen {
-    struct vc__task task;
-    struct vc__waiter waiter;
-    struct vc_server *server;
-};
-
-static void
-deafen_run(struct vc__task *task)
+static struct vc__listening *
+listening_take(struct vc_server *server)
 {
-    struct deafen *d = caa_container_of(task, struct deafen, task);
+    struct vc__listening *l;
 
-    while (d->server->listening != NULL) {
-        struct vc__listening *l = d->server->listening;
-
-        d->server->listening = l->next;
-        vc__listener_close(&l->listener);
-        free(l);
-    }
-    vc__waiter_done(&d->waiter);
+    pthread_mutex_lock(&server->lock);
+    l = server->listening;
+    if (l != NULL)
+        server->listening = l->next;
+    pthread_mutex_unlock(&server->lock);
+    return l;
 }
 
 void
 vc__server_deafen(struct vc_server *server)
 {
-    struct vc__engine *engine = &server->runtime->progress[0].engine;
-    struct deafen d = {.task.run = deafen_run, .server = server};
+    struct vc__listening *l;
 
-    vc__waiter_init(&d.waiter);
-    vc__engine_post(engine, &d.task);
-    vc__engine_wait(engine, &d.waiter, VC__FOREVER);
+    while ((l = listening_take(server)) != NULL) {
+        vc__listener_close(&l->listener);
+        free(l);
+    }
 }

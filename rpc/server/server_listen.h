@@ -15,7 +15,7 @@ struct vc__listening {
     struct vc__listening *next;
 };
 
-/* Listens nowhere any more. Not from a handler. */
+/* Listens nowhere any more. On engine 0. */
 void vc__server_deafen(struct vc_server *server);
 
 /* --- server.c: callbacks of the listeners ---------------------------------- */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "rpc/server/server_op.h"
 #include "rpc/server/server_session.h"
 
 /* A client that comes back this long after it lost its last link finds its
@@ -123,7 +124,7 @@ peer_free(struct vc__server_peer *peer)
     free(peer->seats);
     free(peer);
     part->n_peers--;
-    vc__server_part_check(part);
+    vc__server_ops_check(part);
 }
 
 /* Its sessions end; those in which calls run when these are over. */
@@ -170,7 +171,7 @@ vc__server_peer_leave(struct vc__server_peer *peer)
     if (++part->n_lonely > LONELY_MAX)
         peer_forget(
             cds_list_entry(part->lonely.next, struct vc__server_peer, lonely));
-    if (part->closer != NULL || peer->n_sessions == 0 ||
+    if (part->closing || peer->n_sessions == 0 ||
         !vc__timer_start(&part->progress->engine.timers, &peer->forget,
                          vc__after_ms(vc__now(), RESUME_MS), on_forget))
         peer_forget(peer);

@@ -115,8 +115,10 @@ call_over(struct vc__server_session *s)
     struct vc__server_peer *peer = s->peer;
 
     s->n_calls--;
-    if (s->closed && s->n_calls == 0)
+    if (s->closed && s->n_calls == 0) {
+        cds_list_del(&s->node);
         vc__server_session_free(s);
+    }
     vc__server_peer_release(peer);
 }
 
@@ -495,6 +497,8 @@ vc__server_session_close(struct vc__server_session *s)
     s->closed = true;
     if (s->n_calls == 0)
         vc__server_session_free(s);
+    else
+        cds_list_add(&s->node, &peer->part->orphans);
 }
 
 static void

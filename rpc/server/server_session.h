@@ -41,7 +41,7 @@ struct vc__server_slot {
 struct vc__server_session {
     struct vc__server_peer *peer;
     struct vc__server_link *link;  /* NULL: it was lost */
-    struct cds_list_head node;     /* in link->sessions */
+    struct cds_list_head node;     /* in link->sessions, or part->orphans */
     struct vc__opened *opened;     /* the service and its methods */
     struct vc__server_slot *slots; /* &first until there are more */
     struct vc__server_slot first;

@@ -160,7 +160,7 @@ on_look(struct vc__timer *timer)
 void
 vc__thread_look(struct vc__server_part *part)
 {
-    if (part->closer == NULL)
+    if (!part->closing)
         vc__timer_start(&part->progress->engine.timers, &part->no_turn,
                         vc__now() + LOOK_US, on_look);
 }

@@ -1,0 +1,12 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A server is drained by an operation of this kind. */
+#ifndef VC_RPC_SERVER_DRAIN_H
+#define VC_RPC_SERVER_DRAIN_H
+
+#include "rpc/server/server_op.h"
+
+extern const struct vc__server_op_kind vc__server_drain_kind;
+
+#endif

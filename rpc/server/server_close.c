@@ -1,0 +1,248 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The end of a server: it listens no more, its links are closed, and it is over
+ * when its last client has been forgotten, whose calls have ended by then. A
+ * close that takes too long names the oldest of these. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "rpc/server/drain.h"
+#include "rpc/server/server_call.h"
+#include "rpc/server/server_link.h"
+#include "rpc/server/server_listen.h"
+#include "rpc/server/server_shed.h"
+#include "transport/core/misuse.h"
+
+/* --- on a part's engine --------------------------------------------------- */
+
+/* Requests that were dealt to it before have become links by now, for tasks
+ * run in order. Timers are started no more. */
+static void
+part_close(struct vc__server_part *part)
+{
+    struct vc__timers *timers = &part->progress->engine.timers;
+    struct vc__server_link *sl, *next;
+
+    part->closing = true;
+    vc__trimmer_stop(&part->trimmer);
+    vc__shed_stop(part);
+    vc__timer_stop(timers, &part->stalled);
+    vc__timer_stop(timers, &part->no_turn);
+    cds_list_for_each_entry_safe (sl, next, &part->links, node)
+        vc__link_close(&sl->link, VC_UNAVAILABLE, "the server was closed");
+}
+
+static void
+close_begin(struct vc__server_op_part *p)
+{
+    vc__server_peers_forget(p->part);
+    if (!p->part->closing)
+        part_close(p->part);
+}
+
+/* Every link has a peer. */
+static bool
+close_is_over(struct vc__server_part *part)
+{
+    return part->n_peers == 0;
+}
+
+static void
+call_survey(struct vc__server_op_part *p, const struct vc_call *call)
+{
+    if (call->method == NULL)
+        return;
+    if (p->old == NULL || call->began < p->old->began)
+        p->old = call;
+    p->n_calls++;
+}
+
+static void
+session_survey(struct vc__server_op_part *p, const struct vc__server_session *s)
+{
+    for (unsigned i = 0; i < s->n_slots; i++) {
+        if (s->slots[i].state == VC__SLOT_RUNNING)
+            call_survey(p, s->slots[i].call);
+    }
+}
+
+/* The sessions of links that are being taken down have not been closed yet. */
+static void
+peers_survey(struct vc__server_op_part *p)
+{
+    const struct vc__server_peer *peer;
+
+    for (unsigned b = 0; b < VC__SERVER_BUCKETS; b++) {
+        cds_list_for_each_entry (peer, &p->part->peers[b], node) {
+            for (uint32_t i = 0; i < peer->n_seats; i++)
+                if (peer->seats[i].session != NULL)
+                    session_survey(p, peer->seats[i].session);
+        }
+    }
+}
+
+/* Names the oldest call while it is there: on the part's engine. */
+static void
+old_describe(struct vc__server_op_part *p)
+{
+    const struct vc_call *call = p->old;
+    bool later = atomic_load_explicit(&call->later, memory_order_relaxed) != 0;
+
+    p->old_began = call->began;
+    snprintf(p->old_text, sizeof p->old_text, "%.80s.%.60s%s",
+             call->site.session->opened->entry->service->name,
+             call->method->name,
+             later ? " (whose vc_call_end() is missing)" : "");
+}
+
+static void
+close_end(struct vc__server_op_part *p)
+{
+    const struct vc__server_session *s;
+
+    if (close_is_over(p->part))
+        return;
+    p->is_late = true;
+    peers_survey(p);
+    cds_list_for_each_entry (s, &p->part->orphans, node)
+        session_survey(p, s);
+    if (p->old != NULL)
+        old_describe(p);
+}
+
+/* --- on engine 0 ------------------------------------------------------------ */
+
+/* Drains end: there is nobody left whom they wait for. */
+static void
+close_prepare(struct vc__server_op *op)
+{
+    vc__server_deafen(op->server);
+    vc__server_ops_end(op->server, &vc__server_drain_kind, VC_CANCELLED,
+                       "the server was closed before its clients had left");
+}
+
+static void
+calls_result(struct vc__server_op *op, const struct vc__server_op_part *old,
+             unsigned n)
+{
+    uint64_t ms = (vc__now() - old->old_began) / 1000;
+
+    vc__error_put(&op->error, VC_DEADLINE_EXCEEDED,
+                  "the server is not closed after %u ms: %s has run for "
+                  "%" PRIu64 " ms, and %u more calls; close again when they "
+                  "have ended",
+                  op->timeout_ms, old->old_text, ms, n - 1);
+}
+
+static void
+close_result(struct vc__server_op *op)
+{
+    const struct vc__server_op_part *old = NULL;
+    bool late = false;
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < op->server->runtime->n; i++) {
+        const struct vc__server_op_part *p = &op->parts[i];
+
+        late |= p->is_late;
+        n += p->n_calls;
+        if (p->old != NULL && (old == NULL || p->old_began < old->old_began))
+            old = p;
+    }
+    if (old != NULL)
+        calls_result(op, old, n);
+    else if (late)
+        vc__error_put(&op->error, VC_DEADLINE_EXCEEDED,
+                      "the server is not closed after %u ms: its connections "
+                      "are being taken down, which takes 2 s at most; close "
+                      "again",
+                      op->timeout_ms);
+    else
+        atomic_store(&op->server->closed, true);
+}
+
+static const struct vc__server_op_kind close_kind = {
+    .prepare = close_prepare,
+    .begin = close_begin,
+    .is_over = close_is_over,
+    .end = close_end,
+    .result = close_result,
+};
+
+/* --- for the program ----------------------------------------------------- */
+
+/* Nobody connects any more. */
+static void
+server_shut(struct vc_server *server)
+{
+    atomic_store(&server->shut, true);
+    atomic_store(&server->draining, true);
+}
+
+static struct vc__server_op *
+close_new(struct vc_server *server)
+{
+    struct vc__server_op *op = vc__server_op_new(server, &close_kind);
+
+    if (op != NULL)
+        server_shut(server);
+    return op;
+}
+
+enum vc_status
+vc_server_close(struct vc_server *server, uint32_t timeout_ms)
+{
+    enum vc_status status = vc__server_op_may_block(server, "vc_server_close",
+                                                    "vc_server_close_start()");
+    struct vc__server_op *op;
+
+    if (status != VC_OK)
+        return status;
+    op = close_new(server);
+    if (op == NULL)
+        return vc_error_status();
+    status = vc__server_op_run(op, timeout_ms);
+    vc__server_op_free(op);
+    return status;
+}
+
+enum vc_status
+vc_server_close_start(struct vc_server *server, uint32_t timeout_ms,
+                      vc_server_done *done, void *arg)
+{
+    struct vc__server_op *op = close_new(server);
+
+    if (op == NULL)
+        return vc_error_status();
+    vc__server_op_start(op, timeout_ms, done, arg);
+    return VC_OK;
+}
+
+/* It needs no memory, and so cannot fail. */
+static void
+close_at_last(struct vc_server *server)
+{
+    if (vc__runtime_is_within(server->runtime))
+        vc__misuse("vc_server_free() within a handler or done() of a server "
+                   "that is not closed: free it elsewhere, or in done() of "
+                   "vc_server_close_start()");
+    server_shut(server);
+    server->last_op->kind = &close_kind;
+    vc__server_op_run(server->last_op, UINT32_MAX);
+}
+
+void
+vc_server_free(struct vc_server *server)
+{
+    if (server == NULL)
+        return;
+    if (!atomic_load(&server->closed))
+        close_at_last(server);
+    if (!vc__server_ops_await(server))
+        vc__misuse("vc_server_free() within done() while another drain or "
+                   "close of the server has not ended");
+    vc__server_leave(server);
+    vc__waiter_await(&server->unused);
+    vc__server_destroy(server);
+}

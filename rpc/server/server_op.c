@@ -1,0 +1,370 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See rpc/server/server_op.h. All tasks are posted, so they run in the order of
+ * their posting: what a part has posted to engine 0 comes before its end. */
+#include "rpc/server/server_op.h"
+
+#include <stdlib.h>
+
+#include "transport/core/takeover.h"
+
+/* Of several engines each is advanced so long at a time, unless a thread of the
+ * library does: longer than a holder polls, so that it sleeps. */
+#define SLICE_MS 10u
+/* Rounds over all engines before the first that sleeps. */
+#define ROUNDS 4u
+
+/* The operation whose done() this thread is in, the inmost. */
+static _Thread_local struct vc__server_op *delivering;
+
+static struct vc__engine *
+home_of(const struct vc__server_op *op)
+{
+    return &op->server->runtime->progress[0].engine;
+}
+
+/* --- on all parts ------------------------------------------------------- */
+
+static void
+part_post(struct vc__server_op_part *p, struct vc__task *task)
+{
+    atomic_store(&p->busy, true);
+    vc__engine_post(&p->part->progress->engine, task);
+}
+
+static void op_end(struct vc__server_op *op);
+
+/* All parts are over before the time is. */
+static void
+on_over(struct vc__task *task)
+{
+    op_end(caa_container_of(task, struct vc__server_op, task));
+}
+
+/* True for the last one, which goes on on engine 0. */
+static bool
+part_is_last(atomic_uint *left)
+{
+    /* Acquire and release: engine 0 sees what all parts have found. */
+    return atomic_fetch_sub_explicit(left, 1, memory_order_acq_rel) == 1;
+}
+
+static void
+part_over(struct vc__server_op_part *p)
+{
+    struct vc__server_op *op = p->op;
+
+    if (p->waits)
+        cds_list_del(&p->node);
+    p->waits = false;
+    atomic_store(&p->busy, false);
+    if (!part_is_last(&op->left))
+        return;
+    op->task.run = on_over;
+    vc__engine_post(home_of(op), &op->task);
+}
+
+void
+vc__server_ops_check(struct vc__server_part *part)
+{
+    struct vc__server_op_part *p, *next;
+
+    cds_list_for_each_entry_safe (p, next, &part->ops, node) {
+        if (p->op->kind->is_over(part))
+            part_over(p);
+    }
+}
+
+static void
+part_begin(struct vc__task *task)
+{
+    struct vc__server_op_part *p =
+        caa_container_of(task, struct vc__server_op_part, begin);
+
+    p->op->kind->begin(p);
+    if (p->op->kind->is_over(p->part)) {
+        part_over(p);
+        return;
+    }
+    p->waits = true;
+    cds_list_add_tail(&p->node, &p->part->ops);
+}
+
+/* --- the end -------------------------------------------------------------- */
+
+static void
+op_leave(struct vc_server *server)
+{
+    struct vc__engine *home = &server->runtime->progress[0].engine;
+
+    if (!part_is_last(&server->n_ops))
+        return;
+    vc__waiter_done(&server->no_ops);
+    /* Whoever frees the server may be the holder, asleep. The engine is there:
+     * this thread is on its way back into it. */
+    vc__engine_kick(home);
+}
+
+static void
+op_deliver(struct vc__task *task)
+{
+    struct vc__server_op *op =
+        caa_container_of(task, struct vc__server_op, deliver);
+    struct vc__stint *stint = vc__engine_release(home_of(op), NULL, NULL);
+
+    if (op->error.status != VC_OK)
+        vc__error_raise(&op->error);
+    op->outer = delivering;
+    delivering = op;
+    op->done(op->error.status, op->arg);
+    delivering = op->outer;
+    vc__engine_resume(stint);
+    if (op->server != NULL) /* done() has not freed it */
+        op_leave(op->server);
+    free(op);
+}
+
+/* Engine 0. */
+static void
+on_ended(struct vc__task *task)
+{
+    struct vc__server_op *op =
+        caa_container_of(task, struct vc__server_op, ended);
+
+    cds_list_del(&op->node);
+    if (op->error.status == VC_OK)
+        op->kind->result(op);
+    if (op->is_blocking) {
+        op_leave(op->server);
+        vc__waiter_done(&op->over); /* the last look at op */
+        return;
+    }
+    op->deliver.run = op_deliver;
+    vc__engine_handle(home_of(op), &op->deliver);
+}
+
+static void
+part_end(struct vc__task *task)
+{
+    struct vc__server_op_part *p =
+        caa_container_of(task, struct vc__server_op_part, end);
+    struct vc__server_op *op = p->op;
+
+    op->kind->end(p);
+    if (p->waits)
+        cds_list_del(&p->node);
+    p->waits = false;
+    atomic_store(&p->busy, false);
+    if (!part_is_last(&op->ending))
+        return;
+    op->ended.run = on_ended;
+    vc__engine_post(home_of(op), &op->ended);
+}
+
+/* Engine 0; once. The task of on_over() may be posted yet: it runs before the
+ * one of on_ended() is, which every part follows. */
+static void
+op_end(struct vc__server_op *op)
+{
+    if (op->ends)
+        return;
+    op->ends = true;
+    vc__timer_stop(&home_of(op)->timers, &op->timer);
+    for (unsigned i = 0; i < op->server->runtime->n; i++) {
+        op->parts[i].end.run = part_end;
+        part_post(&op->parts[i], &op->parts[i].end);
+    }
+}
+
+void
+vc__server_ops_end(struct vc_server *server,
+                   const struct vc__server_op_kind *kind, enum vc_status status,
+                   const char *text)
+{
+    struct vc__server_op *op;
+
+    cds_list_for_each_entry (op, &server->ops, node) {
+        if (op->kind != kind || op->ends)
+            continue;
+        vc__error_put(&op->error, status, "%s", text);
+        op_end(op);
+    }
+}
+
+/* --- the beginning ---------------------------------------------------------- */
+
+static void
+on_timer(struct vc__timer *timer)
+{
+    op_end(caa_container_of(timer, struct vc__server_op, timer));
+}
+
+static void
+timer_set(struct vc__server_op *op)
+{
+    uint64_t due = vc__due(op->began, op->timeout_ms);
+
+    if (due == VC__FOREVER ||
+        vc__timer_start(&home_of(op)->timers, &op->timer, due, on_timer))
+        return;
+    vc__error_put(&op->error, VC_RESOURCE_EXHAUSTED,
+                  "out of memory for a timer");
+    op_end(op);
+}
+
+static void
+op_begin(struct vc__task *task)
+{
+    struct vc__server_op *op =
+        caa_container_of(task, struct vc__server_op, task);
+
+    cds_list_add_tail(&op->node, &op->server->ops);
+    if (op->kind->prepare != NULL)
+        op->kind->prepare(op);
+    for (unsigned i = 0; i < op->server->runtime->n; i++)
+        part_post(&op->parts[i], &op->parts[i].begin);
+    timer_set(op);
+}
+
+static void
+op_post(struct vc__server_op *op, uint32_t timeout_ms)
+{
+    unsigned n = op->server->runtime->n;
+
+    op->timeout_ms = timeout_ms;
+    op->began = vc__now();
+    op->ends = false;
+    op->error.status = VC_OK;
+    atomic_store(&op->left, n);
+    atomic_store(&op->ending, n);
+    for (unsigned i = 0; i < n; i++) {
+        struct vc__server_op_part *p = &op->parts[i];
+
+        *p = (struct vc__server_op_part){
+            .op = op, .part = &op->server->parts[i], .begin.run = part_begin};
+    }
+    op->task.run = op_begin;
+    atomic_fetch_add(&op->server->n_ops, 1);
+    vc__engine_post(home_of(op), &op->task);
+}
+
+struct vc__server_op *
+vc__server_op_new(struct vc_server *server,
+                  const struct vc__server_op_kind *kind)
+{
+    unsigned n = server->runtime->n;
+    struct vc__server_op *op = calloc(1, sizeof *op + n * sizeof op->parts[0]);
+
+    if (op == NULL) {
+        vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+        return NULL;
+    }
+    op->server = server;
+    op->kind = kind;
+    return op;
+}
+
+void
+vc__server_op_free(struct vc__server_op *op)
+{
+    free(op);
+}
+
+void
+vc__server_op_start(struct vc__server_op *op, uint32_t timeout_ms,
+                    vc_server_done *done, void *arg)
+{
+    op->done = done;
+    op->arg = arg;
+    op_post(op, timeout_ms);
+}
+
+/* --- waiting --------------------------------------------------------------- */
+
+/* Gives each engine that has something to do a turn, or the first one. */
+static void
+op_advance(struct vc__server_op *op, uint32_t slice_ms)
+{
+    unsigned n = op->server->runtime->n;
+    bool any = false;
+
+    for (unsigned i = n; i-- > 0;) {
+        struct vc__engine *e = &op->parts[i].part->progress->engine;
+
+        if (i > 0 ? !atomic_load(&op->parts[i].busy) : any)
+            continue;
+        any = i > 0;
+        vc__engine_wait(e, &op->over, vc__after_ms(vc__now(), slice_ms));
+    }
+}
+
+static void
+op_await(struct vc__server_op *op)
+{
+    if (op->server->runtime->n == 1) {
+        vc__engine_wait(home_of(op), &op->over, VC__FOREVER);
+        return;
+    }
+    for (unsigned i = 0; !vc__waiter_is_done(&op->over); i++)
+        op_advance(op, i < ROUNDS ? 0 : SLICE_MS);
+}
+
+enum vc_status
+vc__server_op_run(struct vc__server_op *op, uint32_t timeout_ms)
+{
+    op->is_blocking = true;
+    vc__waiter_init(&op->over);
+    op_post(op, timeout_ms);
+    op_await(op);
+    return op->error.status == VC_OK ? VC_OK : vc__error_raise(&op->error);
+}
+
+enum vc_status
+vc__server_op_may_block(const struct vc_server *server, const char *what,
+                        const char *instead)
+{
+    if (!vc__runtime_is_within(server->runtime))
+        return VC_OK;
+    return vc__fail(VC_FAILED_PRECONDITION,
+                    "%s() within a handler or done() would wait for itself: "
+                    "call %s",
+                    what, instead);
+}
+
+/* Operations of the server in whose done() this thread is. */
+static unsigned
+delivering_count(const struct vc_server *server)
+{
+    unsigned n = 0;
+
+    for (struct vc__server_op *op = delivering; op != NULL; op = op->outer)
+        n += op->server == server;
+    return n;
+}
+
+static void
+delivering_forget(struct vc_server *server)
+{
+    for (struct vc__server_op *op = delivering; op != NULL; op = op->outer) {
+        if (op->server == server) {
+            op->server = NULL;
+            atomic_fetch_sub(&server->n_ops, 1);
+        }
+    }
+}
+
+bool
+vc__server_ops_await(struct vc_server *server)
+{
+    unsigned mine = delivering_count(server);
+
+    if (vc__runtime_is_within(server->runtime) &&
+        atomic_load(&server->n_ops) != mine + 1) /* and the owner's one */
+        return false;
+    delivering_forget(server);
+    op_leave(server);
+    vc__engine_wait(&server->runtime->progress[0].engine, &server->no_ops,
+                    VC__FOREVER);
+    return true;
+}

@@ -1,0 +1,12 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Misuse of the library by its program, where there is no status to return. */
+#ifndef VC_TRANSPORT_MISUSE_H
+#define VC_TRANSPORT_MISUSE_H
+
+/* Writes "verbcall: " and this text to stderr, one line, and aborts. */
+_Noreturn void vc__misuse(const char *format, ...)
+    __attribute__((format(printf, 1, 2), cold));
+
+#endif
