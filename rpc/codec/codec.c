@@ -6,6 +6,7 @@
 
 #include "rpc/codec/message.h"
 #include "rpc/codec/plain.h"
+#include "rpc/codec/whole.h"
 
 #define MEMORY_FACTOR 4
 #define MEMORY_FLOOR  ((size_t)64 * 1024)
@@ -20,7 +21,7 @@ vc__codec_measure(const struct vc_message_type *type, const void *message,
         type->packed_size == NULL && vc__plain_size(message, &packing->size);
     if (packing->plain)
         return true;
-    if (!protobuf_c_message_check(message))
+    if (!vc__message_is_whole(message))
         return false;
     packing->size = type->packed_size != NULL
                         ? type->packed_size(message)

@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "rpc/codec/whole.h"
+
 enum vc_status
 vc__outgoing_check(const struct vc__outgoing *o, size_t size)
 {
@@ -25,11 +27,17 @@ vc__outgoing_measure(const struct vc__outgoing *o,
                      const struct vc_message_type *type, const void *message,
                      struct vc__packing *packing)
 {
-    if (message == NULL || !vc__codec_measure(type, message, packing))
+    char gap[VC__GAP_TEXT];
+
+    if (message == NULL)
+        return vc__fail(VC_INVALID_ARGUMENT, "the %s of %s is NULL", o->what,
+                        o->method);
+    if (!vc__codec_measure(type, message, packing)) {
+        vc__message_gap(message, gap, sizeof gap);
         return vc__fail(VC_INVALID_ARGUMENT,
-                        "the %s of %s has a field that must be set, or a "
-                        "pointer that is NULL",
-                        o->what, o->method);
+                        "the %s of %s cannot be packed: %s", o->what, o->method,
+                        gap);
+    }
     return vc__outgoing_check(o, packing->size);
 }
 

@@ -29,7 +29,7 @@ bool vc__plain_unpack(const ProtobufCMessageDescriptor *desc,
 
 /* True when the message that a user made is plain and may be packed: *size is
  * what protobuf_c_message_get_packed_size() says. False when the other way
- * must be taken, protobuf_c_message_check() first. */
+ * must be taken, vc__message_is_whole() first. */
 bool vc__plain_size(const ProtobufCMessage *message, size_t *size);
 
 /* Packs one of which vc__plain_size() was true, and which has not been touched

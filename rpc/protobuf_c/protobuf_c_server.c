@@ -16,6 +16,7 @@
 #include <verbcall/server.h>
 
 #include "rpc/codec/outgoing.h"
+#include "rpc/codec/whole.h"
 #include "rpc/protobuf_c/protobuf_c_table.h"
 #include "rpc/server/server.h"
 #include "rpc/server/server_call.h"
@@ -50,16 +51,18 @@ static enum vc_status
 reply_copy(struct vc_call *call, const ProtobufCMessage *message)
 {
     const struct vc_message_type *type = &call->method->reply;
+    char gap[VC__GAP_TEXT];
     struct vc__packing packing;
     const char *fault;
     uint8_t *packed;
     void *copy;
 
-    if (!vc__codec_measure(type, message, &packing))
+    if (!vc__codec_measure(type, message, &packing)) {
+        vc__message_gap(message, gap, sizeof gap);
         return vc_call_fail(call, VC_INTERNAL,
-                            "the service left a field of its reply to %s "
-                            "unset that must be set",
-                            call->method->name);
+                            "the service's reply to %s cannot be packed: %s",
+                            call->method->name, gap);
+    }
     packed = vc__outgoing_pack(type, message, &packing);
     if (packed == NULL)
         return vc_call_fail(call, VC_RESOURCE_EXHAUSTED,

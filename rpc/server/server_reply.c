@@ -10,6 +10,7 @@
 #include <verbcall/call.h>
 
 #include "rpc/codec/outgoing.h"
+#include "rpc/codec/whole.h"
 #include "rpc/server/server_deadline.h"
 #include "rpc/server/server_limit.h"
 #include "rpc/server/stream_server.h"
@@ -143,12 +144,14 @@ reply_message(struct vc_call *call)
 enum vc_status
 vc__reply_measure(struct vc_call *call)
 {
+    char gap[VC__GAP_TEXT];
+
     if (vc__codec_measure(&call->method->reply, call->reply, &call->packing))
         return VC_OK;
+    vc__message_gap(call->reply, gap, sizeof gap);
     return vc_call_fail(call, VC_INTERNAL,
-                        "the handler of %s left a field of its reply unset "
-                        "that must be set",
-                        call->method->name);
+                        "the reply of the handler of %s cannot be packed: %s",
+                        call->method->name, gap);
 }
 
 void

@@ -422,8 +422,8 @@ replies_badly(struct scene *s)
     assert_internal(s, "null",
                     "the service failed ByName and does not say why");
     assert_internal(s, "unset",
-                    "the service left a field of its reply to ByName unset "
-                    "that must be set");
+                    "the service's reply to ByName cannot be packed: "
+                    "lookup.Entry.name: must be set");
     assert_internal(s, "other",
                     "the service's reply to ByName is no lookup.Entry");
     assert_int_equal(ask(s, "good"), VC_OK);

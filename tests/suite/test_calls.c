@@ -199,6 +199,25 @@ a_request_over_the_servers_limit_fails_and_the_link_lives(void **state)
 }
 
 static void
+a_request_with_bytes_and_no_data_is_refused_by_name(void **state)
+{
+    struct fixture f;
+    Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+    Suite__EchoReply *reply = NULL;
+
+    (void)state;
+    fixture_start(&f, 1, NULL, NULL);
+    request.payload.len = 5;
+    assert_status(VC_INVALID_ARGUMENT,
+                  suite_probe_echo(f.channel, &request, NULL, &reply));
+    assert_int_equal(VC_OUTCOME_NOT_EXECUTED, vc_error_outcome());
+    assert_non_null(strstr(
+        vc_error(), "suite.EchoRequest.payload: 5 bytes, and data is NULL"));
+    assert_status(VC_OK, fixture_echo(f.channel, 10, 1));
+    fixture_stop(&f);
+}
+
+static void
 a_reply_over_the_clients_limit_fails_and_the_link_lives(void **state)
 {
     struct fixture f;
@@ -545,6 +564,7 @@ main(void)
         T(a_long_text_is_cut_between_characters),
         cmocka_unit_test(
             a_request_over_the_servers_limit_fails_and_the_link_lives),
+        cmocka_unit_test(a_request_with_bytes_and_no_data_is_refused_by_name),
         cmocka_unit_test(
             a_reply_over_the_clients_limit_fails_and_the_link_lives),
         T(a_message_that_nests_too_deep_is_an_invalid_argument),

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * rpc/codec/message.c: how messages are encoded, and any bytes. */
+#include "rpc/codec/whole.h"
 #include "tests/unit/message_judge.h"
 
 /* --- what is packed is good --- */
@@ -339,6 +340,90 @@ what_is_good_unpacks_within_the_memory_said(void **state)
     assert_in_range(bad, 40000, 160000);
 }
 
+/* --- what can be packed --- */
+
+static void
+whatever_protobuf_c_packs_is_whole(void **state)
+{
+    uint64_t seed = 4;
+
+    (void)state;
+    for (unsigned i = 0; i < 20000; i++) {
+        const ProtobufCMessageDescriptor *desc = types[i % N_TYPES];
+        ProtobufCMessage *message;
+        struct bytes b;
+
+        maker_reset();
+        b = random_packed(desc, &seed);
+        message = protobuf_c_message_unpack(desc, NULL, b.len, b.at);
+        assert_true(vc__message_is_whole(message));
+        protobuf_c_message_free_unpacked(message, NULL);
+    }
+}
+
+/* Where it is not, the field and the reason are named. */
+static void
+assert_gap(const void *message, const char *text)
+{
+    char gap[VC__GAP_TEXT];
+
+    assert_false(vc__message_is_whole(message));
+    vc__message_gap(message, gap, sizeof gap);
+    assert_string_equal(text, gap);
+}
+
+static void
+a_bytes_field_with_a_length_and_no_data_is_named(void **state)
+{
+    Unit__Scalars inner = UNIT__SCALARS__INIT, *inners[] = {&inner};
+    Unit__All all = UNIT__ALL__INIT;
+    Unit__Unpacked unpacked = UNIT__UNPACKED__INIT;
+    Unit__Choice choice = UNIT__CHOICE__INIT;
+    ProtobufCBinaryData none = {.len = 3};
+
+    (void)state;
+    inner.f_bytes.len = 5;
+    assert_gap(&inner, "unit.Scalars.f_bytes: 5 bytes, and data is NULL");
+    all.scalars = &inner;
+    assert_gap(&all, "unit.Scalars.f_bytes: 5 bytes, and data is NULL");
+    unpacked.n_r_scalars = 1;
+    unpacked.r_scalars = inners;
+    assert_gap(&unpacked, "unit.Scalars.f_bytes: 5 bytes, and data is NULL");
+    unpacked.n_r_scalars = 0;
+    unpacked.n_r_bytes = 1;
+    unpacked.r_bytes = &none;
+    assert_gap(&unpacked, "unit.Unpacked.r_bytes: 3 bytes, and data is NULL");
+    choice.kind_case = UNIT__CHOICE__KIND_DATA;
+    choice.data = none;
+    assert_gap(&choice, "unit.Choice.data: 3 bytes, and data is NULL");
+    choice.kind_case = UNIT__CHOICE__KIND_NUMBER;
+    assert_true(vc__message_is_whole(&choice.base));
+}
+
+static void
+a_pointer_that_is_missing_is_named(void **state)
+{
+    Unit2__Outer outer = UNIT2__OUTER__INIT;
+    Unit2__Inner inner = UNIT2__INNER__INIT;
+    Unit__Unpacked unpacked = UNIT__UNPACKED__INIT;
+    char there[] = "there", *strings[] = {there, NULL};
+
+    (void)state;
+    assert_gap(&outer, "unit2.Outer.inner: must be set");
+    outer.inner = &inner;
+    assert_gap(&outer, "unit2.Inner.name: must be set");
+    inner.name = there;
+    assert_gap(&outer, "unit2.Outer.last: must be set");
+    unpacked.n_r_string = 2;
+    assert_gap(&unpacked,
+               "unit.Unpacked.r_string: 2 elements, and the array is NULL");
+    unpacked.r_string = strings;
+    assert_gap(&unpacked, "unit.Unpacked.r_string: must be set");
+    inner.base.descriptor = NULL;
+    assert_gap(&outer,
+               "it, or a message in it, was not initialized by its _INIT");
+}
+
 int
 main(void)
 {
@@ -359,6 +444,9 @@ main(void)
         cmocka_unit_test(a_message_cut_anywhere_is_good_only_between_fields),
         cmocka_unit_test(strings_are_utf8_without_nul),
         cmocka_unit_test(what_is_good_unpacks_within_the_memory_said),
+        cmocka_unit_test(whatever_protobuf_c_packs_is_whole),
+        cmocka_unit_test(a_bytes_field_with_a_length_and_no_data_is_named),
+        cmocka_unit_test(a_pointer_that_is_missing_is_named),
     };
 
     return cmocka_run_group_tests(tests, judge_setup, judge_teardown);
