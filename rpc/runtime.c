@@ -27,7 +27,7 @@
 #define WARM_MAX    4096u
 #define MESSAGE     ((size_t)4 << 20)
 #define MESSAGE_MIN ((size_t)4 << 10)
-#define MESSAGE_MAX ((size_t)1 << 30)
+#define MESSAGE_MAX ((size_t)VC__MESSAGE_MAX) /* cm/link/link.h */
 
 uint8_t
 vc__log2_message(size_t max_message)

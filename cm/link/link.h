@@ -34,8 +34,10 @@
 
 struct vc__link;
 
-/* The longest message that any peer may take: 2^30, see cm/connect/hello.h. */
-#define VC__MESSAGE_MAX (1u << 30)
+/* The longest message that an end may take: what it says is at most that. To
+ * unpack a longer one takes an engine so long that its links die. The wire format
+ * allows for 2^30. */
+#define VC__MESSAGE_MAX (1u << 28)
 
 /* What a CALL's header says of a deadline. */
 uint32_t vc__deadline_left(uint64_t due, uint64_t now);

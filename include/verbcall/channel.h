@@ -33,8 +33,11 @@ struct vc_channel_opts {
      * link is lost. */
     uint32_t call_timeout_ms;
 
-    /* Largest packed request and reply in bytes, 4 KiB..1 GiB, rounded up to
-     * a power of two; default 4 MiB. */
+    /* Largest packed reply and message of a stream that this end takes, in
+     * bytes, 4 KiB..256 MiB, rounded up to a power of two; default 4 MiB. A
+     * call whose request is over the limit of its server ends
+     * VC_RESOURCE_EXHAUSTED and is not tried again: before anything is sent,
+     * once the channel has been connected. */
     size_t max_message;
 
     /* Links to the server, 1..1024, min_links at most max_links; defaults 1

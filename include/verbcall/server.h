@@ -27,8 +27,10 @@ struct vc_service;
 struct vc_server_opts {
     size_t size;
 
-    /* Largest packed request and reply in bytes, 4 KiB..1 GiB, rounded up to
-     * a power of two; default 4 MiB. */
+    /* Largest packed request and message of a stream that the server takes, in
+     * bytes, 4 KiB..256 MiB, rounded up to a power of two; default 4 MiB. A
+     * longer request ends VC_RESOURCE_EXHAUSTED, and is not tried again; replies
+     * go by what the client takes (max_message in verbcall/channel.h). */
     size_t max_message;
 
     /* Connections at a time, 1..65536, default 1024. One more is rejected

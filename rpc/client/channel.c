@@ -47,7 +47,7 @@ opts_check(const struct vc_channel_opts *opts)
                         VC__KEEPALIVE_MIN_MS, VC__KEEPALIVE_MAX_MS);
     if (vc__log2_message(opts->max_message) == 0)
         return vc__fail(VC_INVALID_ARGUMENT,
-                        "max_message: %zu is not in 4 KiB..1 GiB",
+                        "max_message: %zu is not in 4 KiB..256 MiB",
                         opts->max_message);
     if (opts->max_links > LINKS_MAX || opts->min_links > opts->max_links)
         return vc__fail(VC_INVALID_ARGUMENT,
@@ -300,7 +300,7 @@ vc__channel_request_max(const struct vc_channel *c)
     uint32_t max =
         atomic_load_explicit(&c->pool->peer_message_max, memory_order_relaxed);
 
-    return max != 0 ? max : VC__MESSAGE_MAX;
+    return max != 0 && max < VC__MESSAGE_MAX ? max : VC__MESSAGE_MAX;
 }
 
 void

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * What a request becomes: a call that waits for its turn, or a refusal. */
+#include <verbcall/call.h>
+
 #include "rpc/server/server_handler.h"
 #include "rpc/server/server_limit.h"
 #include "rpc/server/server_link.h"
@@ -129,6 +131,9 @@ call_take(struct vc_call *call, const uint8_t *body, uint32_t len,
     return VC_OK;
 }
 
+const char vc__too_long[] =
+    "the request is over the server's limit of messages (max_message)";
+
 const char vc__no_memory[] =
     "the server has no memory left for it (max_memory): try again later";
 
@@ -137,6 +142,8 @@ refuse(struct vc_call *call, enum vc_status status, const char *text)
 {
     if (text == vc__no_memory)
         vc__shed(call, VC__SHED_MEMORY);
+    if (text == vc__too_long)
+        vc_call_pushback(call, -1); /* the next time it is as long */
     vc__reply_refuse(call, status, text);
 }
 

@@ -11,6 +11,8 @@
 #define VC__GIVEN_UP "its caller has given it up"
 /* A call that is refused with this is shed: its client may come again. */
 extern const char vc__no_memory[];
+/* The text of a request that is over max_message: it is not tried again. */
+extern const char vc__too_long[];
 
 /* Unpacks the request and has the handler run, or answers why not. */
 void vc__call_begin(const struct vc__call_site *site, const uint8_t *body,

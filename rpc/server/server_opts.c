@@ -88,7 +88,7 @@ sizes_take(struct vc_server_opts *opts)
 
     if (log2_message == 0)
         return vc__fail(VC_INVALID_ARGUMENT,
-                        "max_message: %zu is not in 4 KiB..1 GiB",
+                        "max_message: %zu is not in 4 KiB..256 MiB",
                         opts->max_message);
     if (opts->max_memory == 0)
         opts->max_memory = memory_default(opts->max_message);

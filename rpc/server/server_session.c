@@ -319,7 +319,7 @@ arrival_done(struct vc__server_session *s, uint16_t i)
     else
         call_refuse(&site, VC_RESOURCE_EXHAUSTED,
                     a->assembly.loss == VC__ASSEMBLY_TOO_LONG
-                        ? "the request is over the server's limit of messages"
+                        ? vc__too_long
                         : vc__no_memory);
     vc__server_arrival_free(peer, a);
     vc__server_peer_release(peer);

@@ -56,7 +56,7 @@ static const struct row rows[] = {
 
     OF_CHANNEL(connect_timeout_ms, 1, 600000, NONE),
     OF_CHANNEL(call_timeout_ms, 1, INT32_MAX, VC_NO_DEADLINE),
-    OF_CHANNEL(max_message, 4 * KIB, GIB, NONE),
+    OF_CHANNEL(max_message, 4 * KIB, GIB / 4, NONE),
     OF_CHANNEL(min_links, 1, 1024, NONE),
     OF_CHANNEL(max_links, 1, 1024, NONE),
     OF_CHANNEL(weight, 1, 256, NONE),
@@ -65,7 +65,7 @@ static const struct row rows[] = {
     OF_CHANNEL(max_attempts, 1, 100, NONE),
     OF_CHANNEL(retry_backoff_ms, 1, 60000, NONE),
 
-    OF_SERVER(max_message, 4 * KIB, GIB, NONE),
+    OF_SERVER(max_message, 4 * KIB, GIB / 4, NONE),
     OF_SERVER(max_links, 1, 65536, NONE),
     OF_SERVER(handshake_timeout_ms, 1, 600000, NONE),
     OF_SERVER(keepalive_ms, 100, 3600000, VC_KEEPALIVE_OFF),

@@ -183,6 +183,7 @@ a_request_over_the_servers_limit_fails_and_the_link_lives(void **state)
     struct fixture f;
     struct vc_server_opts opts = VC_SERVER_OPTS_INIT;
     struct vc_channel_opts channel_opts = VC_CHANNEL_OPTS_INIT;
+    struct vc_counters c = VC_COUNTERS_INIT;
 
     (void)state;
     opts.max_message = 65536;
@@ -194,7 +195,10 @@ a_request_over_the_servers_limit_fails_and_the_link_lives(void **state)
     assert_int_equal(VC_OUTCOME_NOT_EXECUTED, vc_error_outcome());
     assert_status(VC_OK, fixture_echo(f.channel, 60000, 2));
     assert_status(VC_RESOURCE_EXHAUSTED, fixture_echo(f.channel, 70000, 3));
+    assert_non_null(strstr(vc_error(), "the server takes 65536"));
     assert_status(VC_OK, fixture_echo(f.channel, 60000, 4));
+    vc_runtime_counters(f.runtime, &c);
+    assert_int_equal(0, c.calls_retried);
     fixture_stop(&f);
 }
 
