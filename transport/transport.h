@@ -81,6 +81,9 @@ struct vc__wire_ops {
     void (*removed)(struct vc__wire *w, const char *why);
 };
 
+/* An address, and before it the name that a server has given itself. */
+#define VC__PEER_TEXT (VC__ADDR_TEXT + 68)
+
 struct vc__wire {
     const struct vc__transport *transport;
     struct vc__context *context;
@@ -90,7 +93,7 @@ struct vc__wire {
     struct sockaddr_storage source; /* to connect from; AF_UNSPEC: any */
     uint32_t promised;              /* receives that the peer may use */
     uint32_t window;                /* receives that it can ever be promised */
-    char peer_text[VC__ADDR_TEXT];  /* see vc__wire_peer() */
+    char peer_text[VC__PEER_TEXT];  /* see vc__wire_peer() */
 };
 
 /* What prepare() makes room for, in packets at a time. */

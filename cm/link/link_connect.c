@@ -75,6 +75,22 @@ features_take(struct vc__link *link)
     return false;
 }
 
+/* The server's name stands before its address in all texts from now on. */
+static void
+name_take(struct vc__link *link)
+{
+    struct vc__wire *w = link->wire;
+    char name[sizeof link->accept.text], addr[VC__ADDR_TEXT];
+
+    vc__words_put(name, sizeof name, link->accept.text,
+                  strlen(link->accept.text));
+    memcpy(link->accept.text, name, sizeof name);
+    if (name[0] == '\0')
+        return;
+    vc__addr_text((const struct sockaddr *)&w->peer, addr);
+    snprintf(w->peer_text, sizeof w->peer_text, "%s (%s)", name, addr);
+}
+
 void
 vc__link_on_answered(struct vc__wire *w, const void *data, size_t len)
 {
@@ -94,6 +110,7 @@ vc__link_on_answered(struct vc__wire *w, const void *data, size_t len)
                      vc__link_peer(link), fault);
         return;
     }
+    name_take(link);
     if (!features_take(link))
         return;
     status = w->transport->confirm(w);

@@ -25,15 +25,17 @@ vc__pool_missed(struct vc__pool *p, const struct vc__transport *transport,
 static void
 add_link(struct vc__words *w, const struct vc__pool_link *pl)
 {
+    const char *name = pl->link.accept.text;
     char peer[VC__ADDR_TEXT];
 
-    vc__words_add(
-        w, "%s to %s: %u calls under way%s\n", pl->link.wire->transport->scheme,
-        vc__addr_text((const struct sockaddr *)&pl->link.wire->peer, peer),
-        pl->n_busy,
-        pl->scout     ? ", and may carry none"
-        : pl->leaving ? ", and is to be closed"
-                      : "");
+    vc__addr_text((const struct sockaddr *)&pl->link.wire->peer, peer);
+    vc__words_add(w, "%s to %s%s%s%s: %u calls under way%s\n",
+                  pl->link.wire->transport->scheme, name,
+                  name[0] == '\0' ? "" : " (", peer, name[0] == '\0' ? "" : ")",
+                  pl->n_busy,
+                  pl->scout     ? ", and may carry none"
+                  : pl->leaving ? ", and is to be closed"
+                                : "");
 }
 
 static void

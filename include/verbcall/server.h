@@ -41,7 +41,9 @@ struct vc_server_opts {
      * its handshake and its first packet. */
     uint32_t handshake_timeout_ms;
 
-    /* Names the server in its accepts, at most 63 bytes; default none. */
+    /* Names the server, at most 63 bytes of UTF-8, copied; default none. Its
+     * clients have it before the address in their errors, "orders-1
+     * (10.9.0.1:7471) closed the connection", and in vc_channel_describe(). */
     const char *name;
 
     /* Milliseconds, 100..3600000, default 1000. A client whose adapter does

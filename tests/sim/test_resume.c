@@ -74,6 +74,8 @@ rig_open(struct rig *r)
                          VC_OK);
 }
 
+static const struct vc_server_opts *server_opts; /* of the next rig */
+
 static void
 rig_begin(struct rig *r, uint64_t seed, unsigned sleep_us, unsigned links)
 {
@@ -85,6 +87,7 @@ rig_begin(struct rig *r, uint64_t seed, unsigned sleep_us, unsigned links)
     r->opts = opts;
     r->opts.min_links = r->opts.max_links = links;
     r->server.sleep_us = sleep_us;
+    r->server.opts = server_opts;
     sim_begin(seed, 1 + (unsigned)(seed % 7) * 3, getenv("TRACE") != NULL);
     r->there = fake_host_new("there", "10.9.0.2");
     sim_target("10.9.0.2", r->server.target);
@@ -484,6 +487,33 @@ says_both(const char *text)
     return true;
 }
 
+static void
+errors_and_descriptions_say_the_name_of_the_server(void **state)
+{
+    struct vc_server_opts opts = VC_SERVER_OPTS_INIT;
+    char text[200];
+    struct rig r;
+    struct caller c;
+
+    (void)state;
+    opts.name = "orders-1";
+    server_opts = &opts;
+    rig_begin(&r, 1, 3000 * MS, 1);
+    server_opts = NULL;
+    caller_start(&c, &r, 0, 1, 100);
+    await_run(0);
+    vc_channel_describe(r.channels[0], text, sizeof text);
+    assert_string_equal(
+        "rdma to orders-1 (10.9.0.2:7471): 1 calls under way\n", text);
+    fake_process_kill(r.server.process);
+    pthread_join(c.thread, NULL);
+    assert_int_equal(c.status, VC_UNAVAILABLE);
+    assert_int_equal(0,
+                     strncmp(c.text, "orders-1 (10.9.0.2:7471) closed", 31));
+    rig_serve(&r);
+    rig_end(&r);
+}
+
 /* What a killed server had ends as unknown, and goes to no other. */
 static void
 calls_of_a_killed_server_end_unknown_and_the_next_are_served(void **state)
@@ -642,6 +672,7 @@ main(void)
         T(callers_that_give_up_while_a_link_is_lost_leave_their_slots),
         T(a_session_closed_while_its_link_is_lost_gives_its_number_back),
         T(one_of_several_links_may_be_lost_without_a_connect),
+        T(errors_and_descriptions_say_the_name_of_the_server),
         T(calls_of_a_killed_server_end_unknown_and_the_next_are_served),
         T(links_lost_at_a_former_server_do_not_count_for_the_next),
         T(a_client_that_comes_back_too_late_begins_anew),

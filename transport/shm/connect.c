@@ -51,7 +51,7 @@ fail_connect(struct vc__wire *w, int err)
 static enum vc_status
 fail_socket(struct vc__wire *w, int err)
 {
-    char what[VC__ADDR_TEXT + 16];
+    char what[VC__PEER_TEXT + 16];
 
     snprintf(what, sizeof what, "connecting to %s", vc__wire_peer(w));
     return vc__shm_fail(what, "socket(AF_UNIX)", err);
