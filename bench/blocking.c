@@ -72,7 +72,7 @@ static sem_t answered;
 static atomic_uint bad;
 
 static void
-on_answer(enum vc_status status, void *reply, void *arg)
+on_answer(enum vc_status status, Bench__Payload *reply, void *arg)
 {
     (void)arg;
     if (status != VC_OK)

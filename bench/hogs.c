@@ -179,7 +179,7 @@ await_end(void)
 /* --- who takes too much ---------------------------------------------------- */
 
 static void
-count(enum vc_status status, void *reply, void *arg)
+count(enum vc_status status, Bench__Payload *reply, void *arg)
 {
     (void)arg;
     if (status == VC_OK)
@@ -199,7 +199,7 @@ stream_open(struct vc_channel *channel)
 {
     Bench__FlowRequest request = BENCH__FLOW_REQUEST__INIT;
     struct vc_call_opts opts = VC_CALL_OPTS_INIT;
-    struct vc_stream *stream; /* the process ends with it */
+    struct bench_flow_down_client_stream *stream; /* the process ends with it */
 
     request.messages = 100000;
     request.bytes = 1000;

@@ -134,15 +134,15 @@ wait_long(struct vc_call *call, const Bench__LoadRequest *request,
 }
 
 static enum vc_status
-up(struct vc_call *call, struct vc_stream *stream, Bench__FlowReply *reply,
-   void *arg)
+up(struct vc_call *call, struct bench_flow_up_server_stream *stream,
+   Bench__FlowReply *reply, void *arg)
 {
     Bench__Payload *message = NULL;
     enum vc_status status;
 
     (void)call;
     (void)arg;
-    while ((status = bench_flow_up_request(stream, &message)) == VC_OK &&
+    while ((status = bench_flow_up_server_receive(stream, &message)) == VC_OK &&
            message != NULL) {
         reply->messages++;
         vc_message_free(message);
@@ -154,7 +154,7 @@ up(struct vc_call *call, struct vc_stream *stream, Bench__FlowReply *reply,
 
 static enum vc_status
 down(struct vc_call *call, const Bench__FlowRequest *request,
-     struct vc_stream *stream, void *arg)
+     struct bench_flow_down_server_stream *stream, void *arg)
 {
     static uint8_t zeros[FLOW_BYTES];
     Bench__Payload message = BENCH__PAYLOAD__INIT;
@@ -168,7 +168,7 @@ down(struct vc_call *call, const Bench__FlowRequest *request,
     message.data.data = zeros;
     message.data.len = request->bytes;
     for (uint32_t i = 0; i < request->messages && status == VC_OK; i++)
-        status = bench_flow_down_reply(stream, &message);
+        status = bench_flow_down_server_send(stream, &message);
     return status;
 }
 

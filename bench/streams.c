@@ -27,7 +27,7 @@ failed(const char *what)
 }
 
 static enum vc_status
-send_all(struct vc_stream *stream, const struct plan *p)
+send_all(struct bench_flow_up_client_stream *stream, const struct plan *p)
 {
     static uint8_t zeros[BYTES_MOST];
     Bench__Payload message = BENCH__PAYLOAD__INIT;
@@ -49,7 +49,7 @@ send_all(struct vc_stream *stream, const struct plan *p)
 }
 
 static enum vc_status
-receive_all(struct vc_stream *stream, const struct plan *p)
+receive_all(struct bench_flow_down_client_stream *stream, const struct plan *p)
 {
     Bench__Payload *message = NULL;
     enum vc_status status;
@@ -68,12 +68,12 @@ static double
 rate_up(struct vc_channel *channel, const struct plan *p)
 {
     double began = now_us();
-    struct vc_stream *stream = NULL;
+    struct bench_flow_up_client_stream *stream = NULL;
     enum vc_status status = bench_flow_up(channel, NULL, &stream);
 
     if (status == VC_OK)
         status = send_all(stream, p);
-    vc_stream_close(stream);
+    bench_flow_up_close(stream);
     return status == VC_OK ? (double)p->messages * 1e6 / (now_us() - began) : 0;
 }
 
@@ -82,7 +82,7 @@ rate_down(struct vc_channel *channel, const struct plan *p)
 {
     Bench__FlowRequest request = BENCH__FLOW_REQUEST__INIT;
     double began = now_us();
-    struct vc_stream *stream = NULL;
+    struct bench_flow_down_client_stream *stream = NULL;
     enum vc_status status;
 
     request.bytes = (uint32_t)p->bytes;
@@ -90,7 +90,7 @@ rate_down(struct vc_channel *channel, const struct plan *p)
     status = bench_flow_down(channel, &request, NULL, &stream);
     if (status == VC_OK)
         status = receive_all(stream, p);
-    vc_stream_close(stream);
+    bench_flow_down_close(stream);
     return status == VC_OK ? (double)p->messages * 1e6 / (now_us() - began) : 0;
 }
 

@@ -188,7 +188,7 @@ emit_library_call(struct text *out, const char *head,
     const char *all[3 + EMIT_ARGS_MAX] = {
         "channel",
         arena_printf(out->arena, "&%s_service", service->c_prefix),
-        arena_printf(out->arena, "%zu", (size_t)(method - service->methods)),
+        method->c_enum,
     };
 
     for (size_t i = 0; i < n; i++)

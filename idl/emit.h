@@ -54,8 +54,15 @@ void emit_deprecated(struct text *out, const struct model_service *service,
                      const struct model_method *method);
 
 /* In emit_inline.c: the functions of x.vc.h that only give types to the
- * library's of asynchronous calls and streams. */
+ * library's of asynchronous calls. */
 void emit_inline(struct text *out, const struct model_service *service,
+                 const struct model_method *method);
+
+/* In emit_stream.c: a method's types of a stream, which handlers name, and what
+ * may be done with it at either end. */
+void emit_stream_types(struct text *out, const struct model_service *service,
+                       const struct model_method *method);
+void emit_stream(struct text *out, const struct model_service *service,
                  const struct model_method *method);
 
 #endif

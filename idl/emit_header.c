@@ -14,10 +14,34 @@ emit_service(struct text *out, const struct model_service *service)
               service->c_prefix);
 }
 
+/* C has no enum without a name in it. */
+static void
+emit_enum(struct text *out, const struct model_service *service)
+{
+    if (service->n_methods == 0)
+        return;
+    text_addf(out,
+              "\n/* The methods, as functions of the library are told them. */"
+              "\nenum %s_method {\n",
+              service->c_prefix);
+    for (size_t i = 0; i < service->n_methods; i++)
+        text_addf(out, "    %s = %zu,\n", service->methods[i].c_enum, i);
+    text_add(out, "};\n");
+}
+
+static void
+emit_streams(struct text *out, const struct model_service *service)
+{
+    for (size_t i = 0; i < service->n_methods; i++)
+        if (model_method_streams(&service->methods[i]))
+            emit_stream_types(out, service, &service->methods[i]);
+}
+
 /* What a handler gets: no request from a client that streams, no reply to give
  * where the server streams or nobody waits for one. */
 static void
-emit_handler(struct text *out, const struct model_method *method)
+emit_handler(struct text *out, const struct model_service *service,
+             const struct model_method *method)
 {
     const char *args[5] = {"struct vc_call *call"};
     size_t n = 1;
@@ -26,7 +50,9 @@ emit_handler(struct text *out, const struct model_method *method)
         args[n++] = arena_printf(out->arena, "const %s *request",
                                  method->request.c_type);
     if (model_method_streams(method))
-        args[n++] = "struct vc_stream *stream";
+        args[n++] =
+            arena_printf(out->arena, "struct %s_%s_server_stream *stream",
+                         service->c_prefix, method->c_name);
     if (!method->server_streaming && !method->one_way)
         args[n++] = arena_printf(out->arena, "%s *reply", method->reply.c_type);
     args[n++] = "void *arg";
@@ -47,7 +73,7 @@ emit_handlers(struct text *out, const struct model_service *service)
               "\nstruct %s_methods {\n",
               service->c_prefix);
     for (size_t i = 0; i < service->n_methods; i++)
-        emit_handler(out, &service->methods[i]);
+        emit_handler(out, service, &service->methods[i]);
     if (service->n_methods == 0)
         text_add(out, "    char no_methods; /* C has no empty structures */\n");
     text_add(out, "};\n");
@@ -89,6 +115,8 @@ emit_method(struct text *out, const struct model_service *service,
     if (!model_method_streams(method))
         emit_call(out, service, method);
     emit_inline(out, service, method);
+    if (model_method_streams(method))
+        emit_stream(out, service, method);
 }
 
 void
@@ -106,6 +134,8 @@ emit_header(struct text *out, const struct model_file *file)
         const struct model_service *service = &file->services[i];
 
         emit_service(out, service);
+        emit_enum(out, service);
+        emit_streams(out, service);
         emit_handlers(out, service);
         emit_add(out, service);
         for (size_t j = 0; j < service->n_methods; j++)

@@ -55,7 +55,9 @@ emit_run(struct text *out, const struct model_service *service,
         args[n++] = arena_printf(out->arena, "(const %s *)request",
                                  method->request.c_type);
     if (model_method_streams(method))
-        args[n++] = "stream";
+        args[n++] =
+            arena_printf(out->arena, "(struct %s_%s_server_stream *)stream",
+                         service->c_prefix, method->c_name);
     if (!method->server_streaming && !method->one_way)
         args[n++] =
             arena_printf(out->arena, "(%s *)reply", method->reply.c_type);

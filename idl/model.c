@@ -147,6 +147,8 @@ service_build(const struct builder *b, struct model_service *service,
 
         if (problem != NULL)
             return problem;
+        service->methods[i].c_enum = names_enumerator(
+            b->arena, service->c_prefix, service->methods[i].c_name);
     }
     service->fingerprint = service_fingerprint(b->arena, service);
     return NULL;

@@ -26,6 +26,7 @@ struct model_message {
 struct model_method {
     const char *name;    /* "SayHello" */
     const char *c_name;  /* "say_hello" */
+    const char *c_enum;  /* "DEMO_GREETER_SAY_HELLO" */
     const char *comment; /* or NULL */
     const struct place *place;
     bool deprecated;

@@ -243,6 +243,16 @@ names_method(struct arena *arena, const char *name)
 }
 
 char *
+names_enumerator(struct arena *arena, const char *service, const char *method)
+{
+    char *name = arena_printf(arena, "%s_%s", service, method);
+
+    for (char *c = name; *c != '\0'; c++)
+        *c = (char)toupper((unsigned char)*c);
+    return name;
+}
+
+char *
 names_stem(struct arena *arena, const char *file_name)
 {
     static const char *const endings[] = {".protodevel", ".proto"};

@@ -58,6 +58,11 @@ char *names_service(struct arena *arena, const Idl__File *file,
 
 char *names_method(struct arena *arena, const char *name);
 
+/* The method in its service's enum, of both their names in C:
+ * "DEMO_GREETER_SAY_HELLO". */
+char *names_enumerator(struct arena *arena, const char *service,
+                       const char *method);
+
 /* "a/b.proto" without its ending, to which generated files add theirs. */
 char *names_stem(struct arena *arena, const char *file_name);
 

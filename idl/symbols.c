@@ -190,25 +190,30 @@ add_type(struct symbols *symbols, const struct type *type, bool generated)
         add_enum(symbols, type, lower, symbol);
 }
 
-/* The functions of emit_inline.c. */
+/* The functions of emit_inline.c and emit_stream.c. */
 static void
 add_helpers(struct symbols *symbols, const struct model_method *method,
             const char *name, struct symbol symbol)
 {
+    bool async = model_method_has_async(method);
+    bool streams = model_method_streams(method);
+    bool up = method->client_streaming, down = method->server_streaming;
     const struct {
         const char *suffix;
         bool has;
     } helpers[] = {
-        {"_async", model_method_has_async(method)},
-        {"_start", model_method_streams(method)},
-        {"_serve", model_method_streams(method)},
-        {"_send", method->client_streaming},
-        {"_try_send", method->client_streaming},
-        {"_receive", method->server_streaming},
-        {"_finish", method->client_streaming && !method->server_streaming},
-        {"_request", method->client_streaming},
-        {"_reply", method->server_streaming},
-        {"_try_reply", method->server_streaming},
+        {"_async", async},         {"_queued", async},
+        {"__done", async},         {"_start", streams},
+        {"__client_run", streams}, {"_send", up},
+        {"_try_send", up},         {"_half_close", up},
+        {"_receive", down},        {"_pause", down},
+        {"_resume", down},         {"_finish", streams},
+        {"_result", streams},      {"_initial", streams},
+        {"_cancel", streams},      {"_close", streams},
+        {"_serve", streams},       {"__server_run", streams},
+        {"_server_send", down},    {"_server_try_send", down},
+        {"_server_receive", up},   {"_server_pause", up},
+        {"_server_resume", up},
     };
 
     symbol.kind = "a helper of method";
@@ -238,6 +243,8 @@ add_method(struct symbols *symbols, const struct model_service *service,
     symbol.name = name;
     symbols_add(symbols, &symbol);
     symbol.name = arena_printf(symbols->arena, "%s__run", name);
+    symbols_add(symbols, &symbol);
+    symbol.name = method->c_enum;
     symbols_add(symbols, &symbol);
     add_helpers(symbols, method, name, symbol);
 }

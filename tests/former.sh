@@ -49,7 +49,7 @@ fi
 is_exported || export_commit || die "cannot export $commit"
 (cd "$folder/source" && vc_build "$folder/build" --disable-tests) || die "$commit does not build"
 vc_build "$build" --enable-werror || die 'this library does not build'
-program "$folder/source" "$folder/build" old -Dvc_server_free=vc_server_close -Dvc_message_free=vc_reply_free || die "former.c does not build with $commit"
+program "$folder/source" "$folder/build" old "-include tests/former/names.h" || die "former.c does not build with $commit"
 program "$top" "$build" new || die 'former.c does not build'
 cd "$folder" || exit 1
 exec "$top/tests/rdma" --timeout 900 --share "$build" -- sh "$top/tests/former/inside.sh" "$folder/old" "$folder/new"

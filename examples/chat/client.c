@@ -11,7 +11,7 @@
 #include "input.h"
 
 struct mouth {
-    struct vc_stream *stream;
+    struct chat_chat_talk_client_stream *stream;
     struct input input;
 };
 
@@ -36,14 +36,14 @@ say(void *arg)
             status = VC_OK;
         }
     }
-    if (status == VC_OK && vc_stream_half_close(mouth->stream) != VC_OK)
-        vc_stream_cancel(mouth->stream);
+    if (status == VC_OK && chat_chat_talk_half_close(mouth->stream) != VC_OK)
+        chat_chat_talk_cancel(mouth->stream);
     return NULL;
 }
 
 /* Prints what comes until the call has ended. */
 static enum vc_status
-hear(struct vc_stream *stream)
+hear(struct chat_chat_talk_client_stream *stream)
 {
     enum vc_status status;
     Chat__Said *said = NULL;
@@ -61,7 +61,7 @@ hear(struct vc_stream *stream)
 }
 
 static enum vc_status
-enter(struct vc_stream *stream, char *room, char *name)
+enter(struct chat_chat_talk_client_stream *stream, char *room, char *name)
 {
     Chat__Enter who = CHAT__ENTER__INIT;
     Chat__Say what = CHAT__SAY__INIT;
@@ -81,7 +81,7 @@ fail(void)
 }
 
 static int
-talk(struct vc_stream *stream, char *room, char *name)
+talk(struct chat_chat_talk_client_stream *stream, char *room, char *name)
 {
     struct mouth mouth = {.stream = stream};
     pthread_t thread;
@@ -108,7 +108,7 @@ main(int argc, char **argv)
     struct vc_call_opts opts = VC_CALL_OPTS_INIT;
     struct vc_runtime *runtime = NULL;
     struct vc_channel *channel = NULL;
-    struct vc_stream *stream = NULL;
+    struct chat_chat_talk_client_stream *stream = NULL;
     int result;
 
     if (argc != 4) {
@@ -122,7 +122,7 @@ main(int argc, char **argv)
         result = fail();
     else
         result = talk(stream, argv[2], argv[3]);
-    vc_stream_close(stream);
+    chat_chat_talk_close(stream);
     vc_channel_close(channel);
     vc_runtime_free(runtime);
     return result;

@@ -16,7 +16,7 @@
 
 struct ear {
     struct member *member;
-    struct vc_stream *stream;
+    struct chat_chat_talk_server_stream *stream;
 };
 
 /* Until the member has left. A client that is gone is not sent anything more;
@@ -35,7 +35,7 @@ hear(void *arg)
             said.name = line.name;
         said.text = line.text;
         if (status == VC_OK)
-            status = chat_chat_talk_reply(ear->stream, &said);
+            status = chat_chat_talk_server_send(ear->stream, &said);
         line_free(&line);
     }
     return NULL;
@@ -67,10 +67,11 @@ enter(struct vc_call *call, const Chat__Enter *who, struct member **member)
 
 /* The first message of a client. On VC_OK it has a seat. */
 static enum vc_status
-welcome(struct vc_call *call, struct vc_stream *stream, struct member **member)
+welcome(struct vc_call *call, struct chat_chat_talk_server_stream *stream,
+        struct member **member)
 {
     Chat__Say *first;
-    enum vc_status status = chat_chat_talk_request(stream, &first);
+    enum vc_status status = chat_chat_talk_server_receive(stream, &first);
 
     if (status != VC_OK)
         return status;
@@ -98,12 +99,13 @@ say(struct vc_call *call, struct member *member, const Chat__Say *what)
 
 /* VC_OK when the client has said all that it wanted to. */
 static enum vc_status
-listen_to(struct vc_call *call, struct vc_stream *stream, struct member *member)
+listen_to(struct vc_call *call, struct chat_chat_talk_server_stream *stream,
+          struct member *member)
 {
     enum vc_status status;
     Chat__Say *what;
 
-    while ((status = chat_chat_talk_request(stream, &what)) == VC_OK &&
+    while ((status = chat_chat_talk_server_receive(stream, &what)) == VC_OK &&
            what != NULL) {
         status = say(call, member, what);
         vc_message_free(what);
@@ -116,7 +118,8 @@ listen_to(struct vc_call *call, struct vc_stream *stream, struct member *member)
 /* The handler. The thread is joined before it returns: the stream lives no
  * longer. */
 static enum vc_status
-talk(struct vc_call *call, struct vc_stream *stream, void *arg)
+talk(struct vc_call *call, struct chat_chat_talk_server_stream *stream,
+     void *arg)
 {
     struct ear ear = {.stream = stream};
     enum vc_status status = welcome(call, stream, &ear.member);

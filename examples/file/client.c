@@ -80,14 +80,16 @@ cannot(const char *what, const char *path)
 
 /* The server compares with what it has written, and says so in its reply. */
 static int
-send_file(struct transfer *t, int fd, const char *name)
+send_file(struct transfer *t, struct file_files_put_client_stream *stream,
+          int fd, const char *name)
 {
     double start = now();
     File__Sum *reply = NULL;
 
+    t->stream = (struct vc_stream *)stream;
     if (transfer_send(t, fd, name) != VC_OK)
         return fail(t->error);
-    if (file_files_put_finish(t->stream, &reply) != VC_OK)
+    if (file_files_put_finish(stream, &reply) != VC_OK)
         return fail(vc_error());
     vc_message_free(reply);
     return show(t, name, start);
@@ -97,16 +99,17 @@ static int
 put(struct vc_channel *channel, const struct vc_call_opts *opts,
     const char *path, const char *name)
 {
-    struct transfer t = {.send = file_files_put_send, .progress = progress};
+    struct transfer t = {.progress = progress};
+    struct file_files_put_client_stream *stream = NULL;
     int fd = open(path, O_RDONLY | O_CLOEXEC), result;
 
     if (fd < 0)
         return cannot("open", path);
-    if (file_files_put(channel, opts, &t.stream) != VC_OK)
+    if (file_files_put(channel, opts, &stream) != VC_OK)
         result = fail(vc_error());
     else
-        result = send_file(&t, fd, name);
-    vc_stream_close(t.stream);
+        result = send_file(&t, stream, fd, name);
+    file_files_put_close(stream);
     transfer_end(&t);
     close(fd);
     return result;
@@ -116,7 +119,8 @@ put(struct vc_channel *channel, const struct vc_call_opts *opts,
 
 /* Under another name until all of it is there. */
 static int
-receive_file(struct transfer *t, const char *path, const char *part)
+receive_file(struct transfer *t, struct file_files_get_client_stream *stream,
+             const char *path, const char *part)
 {
     int fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     enum vc_status status;
@@ -124,7 +128,7 @@ receive_file(struct transfer *t, const char *path, const char *part)
     if (fd < 0)
         return cannot("make", part);
     status = transfer_receive(t, fd);
-    if (status == VC_OK && vc_stream_finish(t->stream, NULL) != VC_OK)
+    if (status == VC_OK && file_files_get_finish(stream) != VC_OK)
         status = transfer_fail(t, VC_DATA_LOSS, "%s", vc_error());
     if (close(fd) != 0 && status == VC_OK)
         status = transfer_fail(t, VC_INTERNAL, "cannot write %s: %s", part,
@@ -139,7 +143,8 @@ receive_file(struct transfer *t, const char *path, const char *part)
 }
 
 static int
-receive(struct transfer *t, const char *path)
+receive(struct transfer *t, struct file_files_get_client_stream *stream,
+        const char *path)
 {
     double start = now();
     char *name, part[PATH_MAX];
@@ -148,10 +153,11 @@ receive(struct transfer *t, const char *path)
     n = snprintf(part, sizeof part, "%s.%ld.part", path, (long)getpid());
     if (n < 0 || (size_t)n >= sizeof part)
         return fail("the path of the file is too long");
+    t->stream = (struct vc_stream *)stream;
     if (transfer_head(t, &name) != VC_OK)
         result = fail(t->error);
     else
-        result = receive_file(t, path, part);
+        result = receive_file(t, stream, path, part);
     if (result == 0)
         show(t, name, start);
     free(name);
@@ -162,17 +168,17 @@ static int
 get(struct vc_channel *channel, const struct vc_call_opts *opts,
     const char *name, const char *path)
 {
-    struct transfer t = {.receive = file_files_get_receive,
-                         .progress = progress};
+    struct file_files_get_client_stream *stream = NULL;
+    struct transfer t = {.progress = progress};
     File__GetRequest request = FILE__GET_REQUEST__INIT;
     int result;
 
     request.name = (char *)name;
-    if (file_files_get(channel, &request, opts, &t.stream) != VC_OK)
+    if (file_files_get(channel, &request, opts, &stream) != VC_OK)
         result = fail(vc_error());
     else
-        result = receive(&t, path);
-    vc_stream_close(t.stream);
+        result = receive(&t, stream, path);
+    file_files_get_close(stream);
     transfer_end(&t);
     return result;
 }

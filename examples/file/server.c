@@ -29,10 +29,10 @@ receive_file(struct folder *f, struct transfer *t, const char *name)
 }
 
 static enum vc_status
-put(struct vc_call *call, struct vc_stream *stream, File__Sum *reply,
-    void *folder)
+put(struct vc_call *call, struct file_files_put_server_stream *stream,
+    File__Sum *reply, void *folder)
 {
-    struct transfer t = {.stream = stream, .receive = file_files_put_request};
+    struct transfer t = {.stream = (struct vc_stream *)stream};
     enum vc_status status;
     char *name;
 
@@ -52,9 +52,9 @@ put(struct vc_call *call, struct vc_stream *stream, File__Sum *reply,
 
 static enum vc_status
 get(struct vc_call *call, const File__GetRequest *request,
-    struct vc_stream *stream, void *folder)
+    struct file_files_get_server_stream *stream, void *folder)
 {
-    struct transfer t = {.stream = stream, .send = file_files_get_reply};
+    struct transfer t = {.stream = (struct vc_stream *)stream};
     enum vc_status status;
     int fd;
 

@@ -54,7 +54,7 @@ transfer_end(struct transfer *t)
 static enum vc_status
 send_part(struct transfer *t, const File__Part *part)
 {
-    enum vc_status status = t->send(t->stream, part);
+    enum vc_status status = vc_stream_send(t->stream, part);
 
     if (status != VC_OK)
         return fail_stream(t, status);
@@ -140,10 +140,12 @@ transfer_send(struct transfer *t, int fd, const char *name)
 static enum vc_status
 receive_part(struct transfer *t, File__Part **part)
 {
-    enum vc_status status = t->receive(t->stream, part);
+    void *message = NULL;
+    enum vc_status status = vc_stream_receive(t->stream, &message);
 
     if (status != VC_OK)
         return fail_stream(t, status);
+    *part = message;
     if (*part == NULL)
         return transfer_fail(t, VC_DATA_LOSS,
                              "the file ended after %" PRIu64 " bytes without "

@@ -16,10 +16,9 @@
 
 /* One end of a transfer. */
 struct transfer {
+    /* Of either method at either end, which all have types of their own: each
+     * is a struct vc_stream. Its messages are File__Part. */
     struct vc_stream *stream;
-    /* The generated functions of this end; the one that it needs. */
-    enum vc_status (*send)(struct vc_stream *stream, const File__Part *part);
-    enum vc_status (*receive)(struct vc_stream *stream, File__Part **part);
     /* Told after each part; or NULL. */
     void (*progress)(struct transfer *t);
     uint64_t size;               /* that the head says */

@@ -50,6 +50,19 @@ vc_channel_call_async(struct vc_channel *channel,
                       const void *request, const struct vc_call_opts *opts,
                       vc_async_done *done, void *arg, struct vc_async **call);
 
+/* Calls `done` with the types that it has; generated code has one for each
+ * method. */
+typedef void vc_async_run(vc_function *done, enum vc_status status, void *reply,
+                          void *arg);
+
+/* vc_channel_call_typed - as vc_channel_call_async(), with a done() of any type
+ * that run() calls: of generated code, whose X_async() takes a done() with the
+ * type of the method's reply. */
+VC_API enum vc_status vc_channel_call_typed(
+    struct vc_channel *channel, const struct vc_service *service,
+    unsigned method, const void *request, const struct vc_call_opts *opts,
+    vc_async_run *run, vc_function *done, void *arg, struct vc_async **call);
+
 /* vc_async_cancel - ends the call with VC_CANCELLED, soon; done() still runs.
  * Too late when the call is over, then it does nothing. Any thread, also
  * within done(). */

@@ -16,4 +16,12 @@
 #define VC_END_DECLS
 #endif
 
+VC_BEGIN_DECLS
+
+/* Any function: generated code casts callbacks to it, and back to the type that
+ * they have before it calls them. */
+typedef void vc_function(void);
+
+VC_END_DECLS
+
 #endif

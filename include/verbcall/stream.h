@@ -2,7 +2,12 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Streams: calls in which the client, the server, or both send any number of
- * messages. The generated functions wrap these with the types of a method.
+ * messages. Generated code has a type of its own for each method's stream at
+ * either end, demo_chat_talk_client_stream and demo_chat_talk_server_stream,
+ * and functions that wrap these with the types of the method:
+ * demo_chat_talk_send() at the client, demo_chat_talk_server_send() in the
+ * handler. Such a stream is a struct vc_stream: code that serves several
+ * methods may cast its pointer to that, and use the functions below.
  *
  * Each direction holds what was sent and not received yet: at most 64 KiB at
  * each end, or one message that is longer. A sender waits while the window is
@@ -112,6 +117,23 @@ VC_API void vc_stream_close(struct vc_stream *stream);
 
 /* --- streams for which no thread waits ----------------------------------- */
 
+/* Callbacks, by their arguments. Generated code has structures of callbacks
+ * with the types of a method, and a function `run` for each, which calls one of
+ * them with the types that it has. */
+enum vc_stream_callback {
+    VC_STREAM_ON_MESSAGE,
+    VC_STREAM_ON_SIGNAL, /* on_writable(), on_half_close() */
+    VC_STREAM_ON_STATUS, /* on_cancel(), on_end() */
+};
+typedef void vc_stream_on_message(struct vc_stream *stream, void *message,
+                                  void *arg);
+typedef void vc_stream_on_signal(struct vc_stream *stream, void *arg);
+typedef void vc_stream_on_status(struct vc_stream *stream,
+                                 enum vc_status status, void *arg);
+typedef void vc_stream_run(vc_function *callback, enum vc_stream_callback kind,
+                           struct vc_stream *stream, void *message,
+                           enum vc_status status, void *arg);
+
 /* What is called when something has happened to a stream; NULL: the program
  * does not want to know. Each on a thread that advances the runtime, never
  * inside of the function that started the stream, and one after the other:
@@ -125,15 +147,15 @@ struct vc_stream_events {
      * reply, when the server does not stream. It takes its place in the window
      * until this returns, so a receiver that is slow, or pauses, slows down the
      * sender. NULL: messages are dropped. */
-    void (*on_message)(struct vc_stream *stream, void *message, void *arg);
+    vc_stream_on_message *on_message;
 
     /* vc_stream_try_send() had no room for a message, and there is now. Once
      * for all of them since the last time. */
-    void (*on_writable)(struct vc_stream *stream, void *arg);
+    vc_stream_on_signal *on_writable;
 
     /* On the server: the client has finished sending, all messages have been
      * given. */
-    void (*on_half_close)(struct vc_stream *stream, void *arg);
+    vc_stream_on_signal *on_half_close;
 
     /* On the server: nobody waits for the call any more, or it cannot go on.
      * VC_CANCELLED: its client has cancelled it, or is gone;
@@ -141,8 +163,7 @@ struct vc_stream_events {
      * VC_RESOURCE_EXHAUSTED: a message was none, or could not be kept. vc_error()
      * says more. What has come and was not given is dropped, and only on_end()
      * follows: the program ends the call by vc_call_end(). */
-    void (*on_cancel)(struct vc_stream *stream, enum vc_status status,
-                      void *arg);
+    vc_stream_on_status *on_cancel;
 
     /* The last one, always and once. At the client: the call has ended, with
      * vc_error() and vc_stream_result() as after vc_stream_finish(); what came
@@ -150,12 +171,16 @@ struct vc_stream_events {
      * dropped if the status is not VC_OK. On the server: the program has ended
      * the call with this status; the reply goes when this has returned, and
      * nothing of the call and the stream may be used any more. */
-    void (*on_end)(struct vc_stream *stream, enum vc_status status, void *arg);
+    vc_stream_on_status *on_end;
+
+    /* Of generated code: calls all of the above, which have other types.
+     * NULL: they have these. */
+    vc_stream_run *run;
 };
 
 #define VC_STREAM_EVENTS_INIT                                                  \
     {                                                                          \
-        sizeof(struct vc_stream_events), NULL, NULL, NULL, NULL, NULL          \
+        sizeof(struct vc_stream_events), NULL, NULL, NULL, NULL, NULL, NULL    \
     }
 
 /* vc_stream_start - as vc_stream_open(), with callbacks, which are copied: no

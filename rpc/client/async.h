@@ -51,7 +51,8 @@ struct vc_async {
     struct vc_result *result;             /* filled when it is over; or NULL */
 
     struct vc__task deliver;
-    vc_async_done *done;
+    vc_async_run *run; /* calls done() */
+    vc_function *done;
     void *arg; /* or tag */
     struct vc_completions *queue;
     struct cds_list_head node; /* in queue->ended */

@@ -3,6 +3,7 @@
  *
  * How a stream begins at the end that calls. */
 #include <stdlib.h>
+#include <string.h>
 
 #include <verbcall/call.h>
 
@@ -210,13 +211,27 @@ stream_open_seen(struct vc_channel *channel, const struct vc_service *service,
     return VC_OK;
 }
 
+/* The program's pointer may be one to a type of generated code, so that it is
+ * not assigned to: what is copied has any type. */
+static void
+stream_give(struct vc_stream **out, struct vc_stream *stream)
+{
+    memcpy(out, &stream, sizeof stream);
+}
+
 enum vc_status
 vc_stream_open(struct vc_channel *channel, const struct vc_service *service,
                unsigned method, const void *request,
                const struct vc_call_opts *opts, struct vc_stream **stream)
 {
-    return (channel->interceptors == NULL ? stream_open : stream_open_seen)(
-        channel, service, method, request, opts, NULL, stream);
+    struct vc_stream *s = NULL;
+    enum vc_status status =
+        (channel->interceptors == NULL ? stream_open : stream_open_seen)(
+            channel, service, method, request, opts, NULL, &s);
+
+    if (status == VC_OK)
+        stream_give(stream, s);
+    return status;
 }
 
 enum vc_status
@@ -227,15 +242,18 @@ vc_stream_start(struct vc_channel *channel, const struct vc_service *service,
                 struct vc_stream **stream)
 {
     struct vc__stream_events *ev = vc__stream_events_new(events, arg);
+    struct vc_stream *s = NULL;
     enum vc_status status;
 
     if (ev == NULL)
         return vc__error_last()->status;
     status = (channel->interceptors == NULL ? stream_open : stream_open_seen)(
-        channel, service, method, request, opts, ev, stream);
-    if (status == VC_OK)
-        vc__stream_events_open(*stream);
-    else
+        channel, service, method, request, opts, ev, &s);
+    if (status != VC_OK) {
         free(ev);
-    return status;
+        return status;
+    }
+    stream_give(stream, s); /* before the first callback */
+    vc__stream_events_open(s);
+    return VC_OK;
 }

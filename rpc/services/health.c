@@ -111,7 +111,8 @@ watcher_await(struct watcher *w, const char *name, status_word *word)
 }
 
 static enum vc_status
-watcher_run(struct watcher *w, const char *name, struct vc_stream *stream)
+watcher_run(struct watcher *w, const char *name,
+            struct grpc_health_v1_health_watch_server_stream *stream)
 {
     Grpc__Health__V1__HealthCheckResponse said =
         GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__INIT;
@@ -121,7 +122,7 @@ watcher_run(struct watcher *w, const char *name, struct vc_stream *stream)
         enum vc_status status;
 
         said.status = word;
-        status = grpc_health_v1_health_watch_reply(stream, &said);
+        status = grpc_health_v1_health_watch_server_send(stream, &said);
         if (status != VC_OK)
             return status;
     }
@@ -151,7 +152,7 @@ watcher_leave(struct vc_health *h)
 
 static enum vc_status
 watch(struct vc_call *call, const Grpc__Health__V1__HealthCheckRequest *request,
-      struct vc_stream *stream, void *arg)
+      struct grpc_health_v1_health_watch_server_stream *stream, void *arg)
 {
     struct watcher w = {.health = arg};
     enum vc_status status;

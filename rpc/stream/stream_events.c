@@ -103,6 +103,47 @@ due_note(struct vc__stream_events *ev, enum due due)
     ev->over |= due == DUE_END;
 }
 
+/* --- calling them ----------------------------------------------------------- */
+
+static void
+call_message(const struct vc__stream_events *ev, void *message)
+{
+    const struct vc_stream_events *to = &ev->to;
+
+    if (to->on_message == NULL)
+        vc_message_free(message);
+    else if (to->run == NULL)
+        to->on_message(ev->stream, message, ev->arg);
+    else
+        to->run((vc_function *)to->on_message, VC_STREAM_ON_MESSAGE, ev->stream,
+                message, VC_OK, ev->arg);
+}
+
+static void
+call_signal(const struct vc__stream_events *ev, vc_stream_on_signal *callback)
+{
+    if (callback == NULL)
+        return;
+    if (ev->to.run == NULL)
+        callback(ev->stream, ev->arg);
+    else
+        ev->to.run((vc_function *)callback, VC_STREAM_ON_SIGNAL, ev->stream,
+                   NULL, VC_OK, ev->arg);
+}
+
+static void
+call_status(const struct vc__stream_events *ev, vc_stream_on_status *callback,
+            enum vc_status status)
+{
+    if (callback == NULL)
+        return;
+    if (ev->to.run == NULL)
+        callback(ev->stream, status, ev->arg);
+    else
+        ev->to.run((vc_function *)callback, VC_STREAM_ON_STATUS, ev->stream,
+                   NULL, status, ev->arg);
+}
+
 /* --- running them ---------------------------------------------------------- */
 
 static void
@@ -114,10 +155,7 @@ message_give(struct vc_stream *s, void *message)
         vc__interception_message(
             s->interception,
             s->of_server ? VC_MESSAGE_REQUEST : VC_MESSAGE_REPLY, message);
-    if (ev->to.on_message != NULL)
-        ev->to.on_message(s, message, ev->arg);
-    else
-        vc_message_free(message);
+    call_message(ev, message);
 }
 
 /* One that is none, or for which there is no memory, ends the call, however it
@@ -160,8 +198,7 @@ end_give(struct vc_stream *s)
     const struct vc__stream_events *ev = s->events;
     enum vc_status status = s->ops->over(s);
 
-    if (ev->to.on_end != NULL)
-        ev->to.on_end(s, status, ev->arg);
+    call_status(ev, ev->to.on_end, status);
     s->ops->told(s);
 }
 
@@ -180,8 +217,7 @@ static void
 give(struct vc_stream *s, enum due due, struct vc__stream_item *item,
      void *last)
 {
-    const struct vc_stream_events *to = &s->events->to;
-    void *arg = s->events->arg;
+    const struct vc__stream_events *ev = s->events;
 
     if (due == DUE_HALF)
         half_give(s);
@@ -189,12 +225,12 @@ give(struct vc_stream *s, enum due due, struct vc__stream_item *item,
         item_give(s, item);
     else if (due == DUE_LAST)
         message_give(s, last);
-    else if (due == DUE_WRITABLE && to->on_writable != NULL)
-        to->on_writable(s, arg);
-    else if (due == DUE_HALF_CLOSE && to->on_half_close != NULL)
-        to->on_half_close(s, arg);
-    else if (due == DUE_CANCEL && to->on_cancel != NULL)
-        to->on_cancel(s, vc__stream_status(s), arg);
+    else if (due == DUE_WRITABLE)
+        call_signal(ev, ev->to.on_writable);
+    else if (due == DUE_HALF_CLOSE)
+        call_signal(ev, ev->to.on_half_close);
+    else if (due == DUE_CANCEL)
+        call_status(ev, ev->to.on_cancel, vc__stream_status(s));
     else if (due == DUE_END)
         end_give(s);
 }

@@ -44,14 +44,15 @@ echo(struct vc_call *call, const Former__Text *request, Former__Text *reply,
 }
 
 static enum vc_status
-join(struct vc_call *call, struct vc_stream *stream, Former__Text *reply,
-     void *arg)
+join(struct vc_call *call, struct former_former_join_server_stream *stream,
+     Former__Text *reply, void *arg)
 {
     enum vc_status status;
     Former__Text *text;
 
     (void)arg;
-    while ((status = former_former_join_request(stream, &text)) == VC_OK &&
+    while ((status = former_former_join_server_receive(stream, &text)) ==
+               VC_OK &&
            text != NULL) {
         reply->text = vc_call_sprintf(call, "%s%s", reply->text, text->text);
         vc_message_free(text);
@@ -61,7 +62,7 @@ join(struct vc_call *call, struct vc_stream *stream, Former__Text *reply,
 
 static enum vc_status
 split(struct vc_call *call, const Former__Text *request,
-      struct vc_stream *stream, void *arg)
+      struct former_former_split_server_stream *stream, void *arg)
 {
     enum vc_status status = VC_OK;
 
@@ -70,22 +71,24 @@ split(struct vc_call *call, const Former__Text *request,
         Former__Text text = FORMER__TEXT__INIT;
 
         text.text = vc_call_sprintf(call, "%c", *c);
-        status = former_former_split_reply(stream, &text);
+        status = former_former_split_server_send(stream, &text);
     }
     return status;
 }
 
 static enum vc_status
-talk(struct vc_call *call, struct vc_stream *stream, void *arg)
+talk(struct vc_call *call, struct former_former_talk_server_stream *stream,
+     void *arg)
 {
     enum vc_status status;
     Former__Text *text;
 
     (void)call;
     (void)arg;
-    while ((status = former_former_talk_request(stream, &text)) == VC_OK &&
+    while ((status = former_former_talk_server_receive(stream, &text)) ==
+               VC_OK &&
            text != NULL) {
-        status = former_former_talk_reply(stream, text);
+        status = former_former_talk_server_send(stream, text);
         vc_message_free(text);
         if (status != VC_OK)
             break;
@@ -182,7 +185,7 @@ static bool
 try_join(struct vc_channel *channel)
 {
     Former__Text one = FORMER__TEXT__INIT, *reply = NULL;
-    struct vc_stream *stream = NULL;
+    struct former_former_join_client_stream *stream = NULL;
     bool good;
 
     one.text = "ab";
@@ -195,7 +198,7 @@ try_join(struct vc_channel *channel)
     else
         good = same("join", "ababab", reply->text);
     vc_message_free(reply);
-    vc_stream_close(stream);
+    former_former_join_close(stream);
     return good;
 }
 
@@ -203,7 +206,7 @@ static bool
 try_split(struct vc_channel *channel)
 {
     Former__Text request = FORMER__TEXT__INIT, *one;
-    struct vc_stream *stream = NULL;
+    struct former_former_split_client_stream *stream = NULL;
     char got[8] = "";
     bool good;
 
@@ -214,10 +217,10 @@ try_split(struct vc_channel *channel)
         strncat(got, one->text, sizeof got - strlen(got) - 1);
         vc_message_free(one);
     }
-    good = vc_stream_finish(stream, NULL) == VC_OK;
+    good = former_former_split_finish(stream) == VC_OK;
     if (!good)
         fail("split");
-    vc_stream_close(stream);
+    former_former_split_close(stream);
     return good && same("split", "abc", got);
 }
 
@@ -225,7 +228,7 @@ static bool
 try_talk(struct vc_channel *channel)
 {
     Former__Text one = FORMER__TEXT__INIT, *back;
-    struct vc_stream *stream = NULL;
+    struct former_former_talk_client_stream *stream = NULL;
     bool good;
 
     one.text = "to and fro";
@@ -237,11 +240,11 @@ try_talk(struct vc_channel *channel)
         if (good)
             vc_message_free(back);
     }
-    good = good && vc_stream_half_close(stream) == VC_OK &&
-           vc_stream_finish(stream, NULL) == VC_OK;
+    good = good && former_former_talk_half_close(stream) == VC_OK &&
+           former_former_talk_finish(stream) == VC_OK;
     if (!good)
         fail("talk");
-    vc_stream_close(stream);
+    former_former_talk_close(stream);
     return good;
 }
 

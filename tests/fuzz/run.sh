@@ -16,7 +16,7 @@ metadata transport/wire/metadata.c
 hello cm/connect/hello.c
 message transport/core/memory.c transport/core/timer.c rpc/codec/arena.c rpc/codec/codec.c rpc/codec/message.c rpc/codec/plain.c tests/unit/test_message.pb-c.c tests/unit/test_message_proto2.pb-c.c
 request idl/plugin.pb-c.c idl/adapt.c idl/arena.c idl/check.c idl/defaults.c idl/emit.c idl/emit_header.c idl/emit_inline.c \
- idl/emit_source.c idl/file_set.c idl/generate.c idl/members.c idl/model.c idl/names.c idl/place.c idl/request.c \
+ idl/emit_source.c idl/emit_stream.c idl/file_set.c idl/generate.c idl/members.c idl/model.c idl/names.c idl/place.c idl/request.c \
  idl/symbols.c idl/text.c idl/types.c idl/unions.c idl/wire.c
 LIST
 }

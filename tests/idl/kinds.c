@@ -67,7 +67,7 @@ vc_stream_try_send(struct vc_stream *stream, const void *message, bool *sent)
 }
 
 /* What a stream with callbacks was started, or is served, with. */
-static const struct vc_stream_events *started, *served;
+static struct vc_stream_events started, served;
 
 enum vc_status
 vc_stream_start(struct vc_channel *channel, const struct vc_service *service,
@@ -77,7 +77,7 @@ vc_stream_start(struct vc_channel *channel, const struct vc_service *service,
                 struct vc_stream **stream)
 {
     CHECK(arg == &started);
-    started = events;
+    started = *events;
     return vc_stream_open(channel, service, method, request, opts, stream);
 }
 
@@ -86,7 +86,7 @@ vc_stream_serve(struct vc_call *call, struct vc_stream *stream,
                 const struct vc_stream_events *events, void *arg)
 {
     CHECK(call == NULL && stream == &one && arg == &served);
-    served = events;
+    served = *events;
     return VC_OK;
 }
 
@@ -122,24 +122,44 @@ vc_stream_finish(struct vc_stream *stream, void **reply)
     static Flow__Sum sum;
 
     flow__sum__init(&sum);
-    *reply = &sum;
+    if (reply != NULL)
+        *reply = &sum;
     return handler_run(stream, &sum);
 }
 
 /* Ends before it returns, as the real one never does. */
 enum vc_status
-vc_channel_call_async(struct vc_channel *channel,
+vc_channel_call_typed(struct vc_channel *channel,
                       const struct vc_service *service, unsigned method,
                       const void *request, const struct vc_call_opts *opts,
-                      vc_async_done *done, void *arg, struct vc_async **call)
+                      vc_async_run *run, vc_function *done, void *arg,
+                      struct vc_async **call)
 {
     void *reply = NULL;
     enum vc_status status;
 
     CHECK(call == NULL);
     status = vc_channel_call(channel, service, method, request, opts, &reply);
-    done(status, reply, arg);
+    run(done, status, reply, arg);
     return VC_OK;
+}
+
+/* What the queue got. */
+static struct {
+    void *tag, *reply;
+} queued;
+
+enum vc_status
+vc_channel_call_queued(struct vc_channel *channel,
+                       const struct vc_service *service, unsigned method,
+                       const void *request, const struct vc_call_opts *opts,
+                       struct vc_completions *queue, void *tag,
+                       struct vc_async **call)
+{
+    CHECK(queue == NULL && call == NULL);
+    queued.tag = tag;
+    return vc_channel_call(channel, service, method, request, opts,
+                           &queued.reply);
 }
 
 /* The handlers: n is answered by n + 1, n + 2; what comes is added up. */
@@ -155,8 +175,8 @@ once(struct vc_call *call, const Flow__Line *request, Flow__Sum *reply,
 }
 
 static enum vc_status
-watch(struct vc_call *call, const Flow__Line *request, struct vc_stream *stream,
-      void *arg)
+watch(struct vc_call *call, const Flow__Line *request,
+      struct flow_flow_watch_server_stream *stream, void *arg)
 {
     Flow__Line line = FLOW__LINE__INIT;
 
@@ -164,33 +184,37 @@ watch(struct vc_call *call, const Flow__Line *request, struct vc_stream *stream,
     (void)arg;
     for (line.number = request->number + 1; line.number <= request->number + 2;
          line.number++)
-        CHECK(flow_flow_watch_reply(stream, &line) == VC_OK);
+        CHECK(flow_flow_watch_server_send(stream, &line) == VC_OK);
     return VC_OK;
 }
 
 static enum vc_status
-add(struct vc_call *call, struct vc_stream *stream, Flow__Sum *reply, void *arg)
+add(struct vc_call *call, struct flow_flow_add__server_stream *stream,
+    Flow__Sum *reply, void *arg)
 {
     Flow__Line *line;
 
     (void)call;
     (void)arg;
-    while (flow_flow_add__request(stream, &line) == VC_OK && line != NULL)
+    while (flow_flow_add__server_receive(stream, &line) == VC_OK &&
+           line != NULL)
         reply->sum += line->number;
     return VC_OK;
 }
 
 static enum vc_status
-chat(struct vc_call *call, struct vc_stream *stream, void *arg)
+chat(struct vc_call *call, struct flow_flow_chat_server_stream *stream,
+     void *arg)
 {
     Flow__Sum sum = FLOW__SUM__INIT;
     Flow__Line *line;
 
     (void)call;
     (void)arg;
-    while (flow_flow_chat_request(stream, &line) == VC_OK && line != NULL) {
+    while (flow_flow_chat_server_receive(stream, &line) == VC_OK &&
+           line != NULL) {
         sum.sum += line->number;
-        CHECK(flow_flow_chat_reply(stream, &sum) == VC_OK);
+        CHECK(flow_flow_chat_server_send(stream, &sum) == VC_OK);
     }
     return VC_OK;
 }
@@ -219,10 +243,8 @@ start(void)
 }
 
 static void
-once_done(enum vc_status status, void *reply, void *arg)
+once_done(enum vc_status status, Flow__Sum *sum, void *arg)
 {
-    Flow__Sum *sum = reply;
-
     CHECK(status == VC_OK && sum->sum == 42);
     ++*(int *)arg;
     free(sum);
@@ -244,7 +266,7 @@ static void
 test_server_stream(void)
 {
     Flow__Line line = FLOW__LINE__INIT, *got = NULL;
-    struct vc_stream *stream;
+    struct flow_flow_watch_client_stream *stream;
 
     line.number = 5;
     CHECK(flow_flow_watch(&channel, &line, NULL, &stream) == VC_OK);
@@ -257,7 +279,7 @@ static void
 test_client_stream(void)
 {
     Flow__Line line = FLOW__LINE__INIT;
-    struct vc_stream *stream;
+    struct flow_flow_add__client_stream *stream;
     Flow__Sum *sum = NULL;
 
     CHECK(flow_flow_add_(&channel, NULL, &stream) == VC_OK);
@@ -270,7 +292,7 @@ static void
 test_both_stream(void)
 {
     Flow__Line line = FLOW__LINE__INIT;
-    struct vc_stream *stream;
+    struct flow_flow_chat_client_stream *stream;
     Flow__Sum *sum = NULL;
 
     CHECK(flow_flow_chat(&channel, NULL, &stream) == VC_OK);
@@ -282,28 +304,150 @@ test_both_stream(void)
 }
 
 static void
+test_queued(void)
+{
+    Flow__Line line = FLOW__LINE__INIT;
+
+    line.number = 4;
+    CHECK(flow_flow_once_queued(&channel, &line, NULL, NULL, &line, NULL) ==
+          VC_OK);
+    CHECK(queued.tag == &line && ((Flow__Sum *)queued.reply)->sum == 8);
+    free(queued.reply);
+}
+
+/* Callbacks have the types of their method. Each leaves its name. */
+
+static char called[64];
+
+static void
+client_message(struct flow_flow_chat_client_stream *stream, Flow__Sum *sum,
+               void *arg)
+{
+    CHECK((struct vc_stream *)stream == &one && sum->sum == 7 &&
+          arg == &started);
+    strcat(called, "message ");
+}
+
+static void
+client_writable(struct flow_flow_chat_client_stream *stream, void *arg)
+{
+    CHECK((struct vc_stream *)stream == &one && arg == &started);
+    strcat(called, "writable ");
+}
+
+static void
+client_end(struct flow_flow_chat_client_stream *stream, enum vc_status status,
+           void *arg)
+{
+    CHECK((struct vc_stream *)stream == &one && arg == &started);
+    CHECK(status == VC_ABORTED);
+    strcat(called, "end ");
+}
+
+static void
+server_message(struct flow_flow_chat_server_stream *stream, Flow__Line *line,
+               void *arg)
+{
+    CHECK((struct vc_stream *)stream == &one && line->number == 5 &&
+          arg == &served);
+    strcat(called, "request ");
+}
+
+static void
+server_half_close(struct flow_flow_chat_server_stream *stream, void *arg)
+{
+    CHECK((struct vc_stream *)stream == &one && arg == &served);
+    strcat(called, "half ");
+}
+
+static void
+server_cancel(struct flow_flow_chat_server_stream *stream,
+              enum vc_status status, void *arg)
+{
+    CHECK((struct vc_stream *)stream == &one && arg == &served);
+    CHECK(status == VC_CANCELLED);
+    strcat(called, "cancel ");
+}
+
+static void
+call_started(Flow__Sum *sum)
+{
+    const struct vc_stream_events *e = &started;
+
+    e->run((vc_function *)e->on_message, VC_STREAM_ON_MESSAGE, &one, sum, VC_OK,
+           &started);
+    e->run((vc_function *)e->on_writable, VC_STREAM_ON_SIGNAL, &one, NULL,
+           VC_OK, &started);
+    e->run((vc_function *)e->on_end, VC_STREAM_ON_STATUS, &one, NULL,
+           VC_ABORTED, &started);
+    CHECK(e->on_half_close == NULL && e->on_cancel == NULL);
+}
+
+static void
+call_served(Flow__Line *line)
+{
+    const struct vc_stream_events *e = &served;
+
+    e->run((vc_function *)e->on_message, VC_STREAM_ON_MESSAGE, &one, line,
+           VC_OK, &served);
+    e->run((vc_function *)e->on_half_close, VC_STREAM_ON_SIGNAL, &one, NULL,
+           VC_OK, &served);
+    e->run((vc_function *)e->on_cancel, VC_STREAM_ON_STATUS, &one, NULL,
+           VC_CANCELLED, &served);
+    CHECK(e->on_writable == NULL && e->on_end == NULL);
+}
+
+static void
 test_callbacks(void)
 {
-    static const struct vc_stream_events events = VC_STREAM_EVENTS_INIT;
+    static const struct flow_flow_chat_client_events events = {
+        .on_message = client_message,
+        .on_writable = client_writable,
+        .on_end = client_end};
+    static const struct flow_flow_chat_server_events server_events = {
+        .on_message = server_message,
+        .on_half_close = server_half_close,
+        .on_cancel = server_cancel};
+    struct flow_flow_chat_client_stream *stream;
     Flow__Line line = FLOW__LINE__INIT;
     Flow__Sum sum = FLOW__SUM__INIT;
-    struct vc_stream *stream;
+
+    line.number = 5;
+    sum.sum = 7;
+    CHECK(flow_flow_chat_start(&channel, NULL, &events, &started, &stream) ==
+          VC_OK);
+    call_started(&sum);
+    CHECK(flow_flow_chat_serve(NULL,
+                               (struct flow_flow_chat_server_stream *)&one,
+                               &server_events, &served) == VC_OK);
+    call_served(&line);
+    CHECK(strcmp(called, "message writable end request half cancel ") == 0);
+}
+
+static void
+test_try_send(void)
+{
+    struct flow_flow_chat_server_stream *server_stream =
+        (struct flow_flow_chat_server_stream *)&one;
+    static const struct flow_flow_watch_client_events down = {.on_end = NULL};
+    static const struct flow_flow_add__client_events up = {.on_end = NULL};
+    struct flow_flow_watch_client_stream *watched;
+    struct flow_flow_add__client_stream *added;
+    Flow__Line line = FLOW__LINE__INIT;
+    Flow__Sum sum = FLOW__SUM__INIT;
     bool sent = false;
 
     line.number = 5;
-    CHECK(flow_flow_watch_start(&channel, &line, NULL, &events, &started,
-                                &stream) == VC_OK);
-    CHECK(started == &events && stream->out->n == 2);
-    CHECK(flow_flow_add__start(&channel, NULL, &events, &started, &stream) ==
-          VC_OK);
+    CHECK(flow_flow_watch_start(&channel, &line, NULL, &down, &started,
+                                &watched) == VC_OK);
+    CHECK(one.out->n == 2);
+    CHECK(flow_flow_add__start(&channel, NULL, &up, &started, &added) == VC_OK);
     for (unsigned i = 0; i < MESSAGES_MAX; i++)
-        CHECK(flow_flow_add__try_send(stream, &line, &sent) == VC_OK && sent);
-    CHECK(flow_flow_add__try_send(stream, &line, &sent) == VC_OK && !sent);
-    CHECK(flow_flow_chat_start(&channel, NULL, &events, &started, &stream) ==
-          VC_OK);
-    CHECK(flow_flow_chat_try_reply(stream, &sum, &sent) == VC_OK && sent);
-    CHECK(flow_flow_chat_serve(NULL, stream, &events, &served) == VC_OK);
-    CHECK(served == &events);
+        CHECK(flow_flow_add__try_send(added, &line, &sent) == VC_OK && sent);
+    CHECK(flow_flow_add__try_send(added, &line, &sent) == VC_OK && !sent);
+    one.out->n = 0;
+    CHECK(flow_flow_chat_server_try_send(server_stream, &sum, &sent) == VC_OK);
+    CHECK(sent && one.out->n == 1);
 }
 
 static void
@@ -340,6 +484,8 @@ test_table(void)
 {
     const struct vc_method *m = flow_flow_service.methods;
 
+    CHECK(FLOW_FLOW_ONCE == 0 && FLOW_FLOW_TELL == 4);
+    CHECK(strcmp(m[FLOW_FLOW_CHAT].name, "Chat") == 0);
     CHECK(m[0].flags == VC_METHOD_IDEMPOTENT);
     CHECK(m[0].timeout_ms == 250 && m[0].max_calls == 7);
     CHECK(m[1].flags == (VC_METHOD_NO_SIDE_EFFECTS | VC_METHOD_SERVER_STREAM));
@@ -376,7 +522,9 @@ main(int argc, char **argv)
         {"server_stream", test_server_stream},
         {"client_stream", test_client_stream},
         {"both_stream", test_both_stream},
+        {"queued", test_queued},
         {"callbacks", test_callbacks},
+        {"try_send", test_try_send},
         {"no_handler", test_no_handler},
         {"one_way", test_one_way},
         {"table", test_table},

@@ -182,6 +182,41 @@ file_is_set()
         ./kinds file "$1" | cmp - set
 }
 
+# mixed LINE TEXT - a function with this line does not compile, as types differ
+mixed()
+{
+    cat >mixed.c <<END_C || return
+#include "streams.vc.h"
+int mixed(struct vc_call *call, struct flow_flow_watch_client_stream *watched,
+          struct flow_flow_chat_client_stream *chatting, struct flow_flow_chat_server_stream *handler,
+          Flow__Line *line, Flow__Sum *sum, struct vc_channel *channel);
+int mixed(struct vc_call *call, struct flow_flow_watch_client_stream *watched,
+          struct flow_flow_chat_client_stream *chatting, struct flow_flow_chat_server_stream *handler,
+          Flow__Line *line, Flow__Sum *sum, struct vc_channel *channel)
+{
+    (void)call, (void)watched, (void)chatting, (void)handler, (void)line, (void)sum, (void)channel;
+    return $1 == VC_OK;
+}
+END_C
+    if [ "$2" = compiles ]; then
+        compile c11 mixed.c
+    else
+        ! compile c11 mixed.c >refused 2>&1 && grep -q incompatible refused
+    fi
+}
+
+streams_do_not_mix()
+{
+    mixed 'flow_flow_chat_send(chatting, line)' compiles &&
+        mixed 'flow_flow_chat_server_send(handler, sum)' compiles &&
+        mixed 'flow_flow_chat_send(handler, line)' refused &&
+        mixed 'flow_flow_chat_send(chatting, sum)' refused &&
+        mixed 'flow_flow_add__send(chatting, line)' refused &&
+        mixed 'flow_flow_watch_finish(chatting)' refused &&
+        mixed 'flow_flow_chat_server_receive(chatting, &line)' refused &&
+        mixed 'flow_flow_watch(channel, line, NULL, &chatting)' refused
+}
+
 link_run()
 {
     for name in greeter optional levels limits keywords empty_service c_package; do
@@ -222,9 +257,10 @@ check "methods of all kinds are what golden/ has" streams_are_golden
 check "the greeter's object exports the documented names only" greeter_exports
 check "one of streams needs nothing that only some programs call" streams_need
 check "the parameter 'services' leaves messages out" only_services
+check "a stream of another method, or of the other end, does not compile" streams_do_not_mix
 check "comments and marks of deprecation are carried over" eval '
     grep -qF "/* Says hello to somebody. */" good/greeter.vc.h &&
-    test "$(grep -c __attribute__..deprecated good/comments.vc.h)" = 6'
+    test "$(grep -c __attribute__..deprecated good/comments.vc.h)" = 9'
 
 check "a program of it links" link_run
 check "a client function reaches the handler with its argument" ./run handler
@@ -240,7 +276,9 @@ check "an asynchronous call gives its reply to the function" ./kinds async
 check "a server's stream reaches its client" ./kinds server_stream
 check "a client's stream reaches its handler" ./kinds client_stream
 check "two streams of one call reach the other side" ./kinds both_stream
-check "streams have functions for callbacks at either end" ./kinds callbacks
+check "one gives its reply to a queue" ./kinds queued
+check "callbacks of streams have the types of their method at either end" ./kinds callbacks
+check "streams have functions for callbacks at either end" ./kinds try_send
 check "a one-way call reaches its handler" ./kinds one_way
 check "handlers of all kinds that are NULL answer VC_UNIMPLEMENTED" ./kinds no_handler
 check "tables have kinds, timeouts and limits" ./kinds table

@@ -275,9 +275,9 @@ static enum vc_status
 run(struct vc_call *call, const void *methods, const void *message,
     struct vc_stream *stream, void *reply, void *arg)
 {
-    static const struct vc_stream_events events = {sizeof events, on_message,
-                                                   on_writable,   on_half_close,
-                                                   on_cancel,     on_end};
+    static const struct vc_stream_events events = {
+        sizeof events, on_message, on_writable, on_half_close,
+        on_cancel,     on_end,     NULL};
     const Suite__EchoRequest *request = message;
     struct served *s = calloc(1, sizeof *s);
     enum vc_status status;

@@ -134,7 +134,7 @@ hedges_are_counted_and_those_that_won(void **state)
 /* --- streams -------------------------------------------------------------- */
 
 static void
-said(struct vc_stream *stream)
+said(struct suite_streams_talk_client_stream *stream)
 {
     Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
     Suite__EchoReply *reply = NULL;
@@ -147,7 +147,7 @@ said(struct vc_stream *stream)
 static void
 act_streams(struct scene *s)
 {
-    struct vc_stream *streams[3];
+    struct suite_streams_talk_client_stream *streams[3];
 
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(VC_OK,
@@ -157,15 +157,15 @@ act_streams(struct scene *s)
         assert_int_equal(i + 1, scene_server(s).streams_server);
     }
     assert_int_equal(0, scene_server(s).streams_client);
-    assert_int_equal(VC_OK, vc_stream_finish(streams[0], NULL));
+    assert_int_equal(VC_OK, suite_streams_talk_finish(streams[0]));
     assert_int_equal(2, scene_client(s).streams_client);
-    vc_stream_cancel(streams[1]);
+    suite_streams_talk_cancel(streams[1]);
     assert_int_equal(1, scene_client(s).streams_client);
     said(streams[2]);
     while (scene_server(s).streams_server > 1)
         fake_sleep_us(MS);
     for (unsigned i = 0; i < 3; i++)
-        vc_stream_close(streams[i]);
+        suite_streams_talk_close(streams[i]);
     assert_int_equal(0, scene_client(s).streams_client);
     assert_int_equal(3, scene_client(s).streams_client_opened);
     assert_int_equal(3, scene_server(s).streams_server_opened);

@@ -210,13 +210,13 @@ the_names_of_which_a_server_speaks_are_limited(void **state)
 #define SERVICE_UNKNOWN                                                        \
     GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__SERVICE_UNKNOWN
 
-static struct vc_stream *
+static struct grpc_health_v1_health_watch_client_stream *
 watch(struct vc_channel *channel, const char *service)
 {
     Grpc__Health__V1__HealthCheckRequest request =
         GRPC__HEALTH__V1__HEALTH_CHECK_REQUEST__INIT;
     struct vc_call_opts opts = VC_CALL_OPTS_INIT;
-    struct vc_stream *stream;
+    struct grpc_health_v1_health_watch_client_stream *stream;
 
     request.service = (char *)service;
     opts.timeout_ms = VC_NO_DEADLINE;
@@ -226,7 +226,8 @@ watch(struct vc_channel *channel, const char *service)
 }
 
 static void
-assert_told(struct vc_stream *stream, int expected)
+assert_told(struct grpc_health_v1_health_watch_client_stream *stream,
+            int expected)
 {
     Grpc__Health__V1__HealthCheckResponse *said = NULL;
 
@@ -239,7 +240,8 @@ assert_told(struct vc_stream *stream, int expected)
 static void
 watches_probe(struct scene *s)
 {
-    struct vc_stream *stream = watch(s->channel, "suite.Probe");
+    struct grpc_health_v1_health_watch_client_stream *stream =
+        watch(s->channel, "suite.Probe");
 
     assert_told(stream, SERVICE_UNKNOWN);
     scene_have_done(s, unset_server); /* not of it */
@@ -250,7 +252,7 @@ watches_probe(struct scene *s)
     assert_told(stream, NOT_SERVING);
     scene_have_done(s, remove_probe);
     assert_told(stream, SERVICE_UNKNOWN);
-    vc_stream_close(stream);
+    grpc_health_v1_health_watch_close(stream);
 }
 
 static void
@@ -270,8 +272,11 @@ stop_health(void)
 static void
 watches_a_stop(struct scene *s)
 {
-    struct vc_stream *one = watch(s->channel, ""),
-                     *other = watch(s->channel, "suite.Probe");
+    struct grpc_health_v1_health_watch_client_stream *one =
+                                                         watch(s->channel, ""),
+                                                     *other =
+                                                         watch(s->channel,
+                                                               "suite.Probe");
     Grpc__Health__V1__HealthCheckResponse *said = NULL;
 
     assert_told(one, SERVING);
@@ -282,8 +287,8 @@ watches_a_stop(struct scene *s)
                      VC_UNAVAILABLE);
     assert_int_equal(grpc_health_v1_health_watch_receive(other, &said),
                      VC_UNAVAILABLE);
-    vc_stream_close(one);
-    vc_stream_close(other);
+    grpc_health_v1_health_watch_close(one);
+    grpc_health_v1_health_watch_close(other);
     assert_health(s, "", NOT_SERVING);
 }
 
@@ -299,7 +304,7 @@ static void
 leaves_while_it_watches(struct scene *s)
 {
     struct vc_channel *channel;
-    struct vc_stream *stream;
+    struct grpc_health_v1_health_watch_client_stream *stream;
 
     assert_int_equal(
         vc_channel_open(s->runtime, s->server.target, &s->opts, &channel),
@@ -307,13 +312,13 @@ leaves_while_it_watches(struct scene *s)
     stream = watch(channel, "");
     assert_told(stream, SERVING);
     vc_channel_close(channel);
-    vc_stream_close(stream);
+    grpc_health_v1_health_watch_close(stream);
     stream = watch(s->channel, "");
     assert_told(stream, SERVING);
     sim_server_close(&s->server);
     while (atomic_load(&s->server.runtime) != NULL)
         fake_sleep_us(1000);
-    vc_stream_close(stream);
+    grpc_health_v1_health_watch_close(stream);
 }
 
 static void
@@ -326,7 +331,9 @@ a_watch_ends_with_its_client_and_with_the_server(void **state)
 static void
 watches_too_often(struct scene *s)
 {
-    struct vc_stream *streams[VC_HEALTH_WATCHERS_MAX], *more;
+    struct grpc_health_v1_health_watch_client_stream
+        *streams[VC_HEALTH_WATCHERS_MAX],
+        *more;
     Grpc__Health__V1__HealthCheckResponse *said = NULL;
 
     for (unsigned i = 0; i < VC_HEALTH_WATCHERS_MAX; i++) {
@@ -336,9 +343,9 @@ watches_too_often(struct scene *s)
     more = watch(s->channel, "");
     assert_int_equal(grpc_health_v1_health_watch_receive(more, &said),
                      VC_RESOURCE_EXHAUSTED);
-    vc_stream_close(more);
+    grpc_health_v1_health_watch_close(more);
     for (unsigned i = 0; i < VC_HEALTH_WATCHERS_MAX; i++)
-        vc_stream_close(streams[i]);
+        grpc_health_v1_health_watch_close(streams[i]);
 }
 
 static void

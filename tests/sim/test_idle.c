@@ -25,14 +25,16 @@ struct rig {
 };
 
 static enum vc_status
-talk(struct vc_call *call, struct vc_stream *stream, void *arg)
+talk(struct vc_call *call, struct suite_streams_talk_server_stream *stream,
+     void *arg)
 {
     Suite__EchoRequest *request;
     enum vc_status status;
 
     (void)call;
     (void)arg;
-    while ((status = vc_stream_receive(stream, (void **)&request)) == VC_OK &&
+    while ((status = suite_streams_talk_server_receive(stream, &request)) ==
+               VC_OK &&
            request != NULL)
         vc_message_free(request);
     return status;
@@ -132,14 +134,14 @@ idle_link(struct rig *r)
 static void *
 stream_open(void *arg)
 {
-    struct vc_stream *stream = NULL;
+    struct suite_streams_talk_client_stream *stream = NULL;
 
     suite_streams_talk(arg, NULL, &stream);
     return stream;
 }
 
 /* When the link is about to be closed, and what was appended has gone. */
-static struct vc_stream *
+static struct suite_streams_talk_client_stream *
 stream_begin_meanwhile(struct rig *r, struct vc__link *link)
 {
     pthread_t thread;
@@ -159,15 +161,15 @@ stream_begin_meanwhile(struct rig *r, struct vc__link *link)
 static void
 play(uint64_t seed, bool bound)
 {
-    struct vc_stream *stream;
+    struct suite_streams_talk_client_stream *stream;
     struct rig r;
 
     rig_begin(&r, seed);
     links_make(&r, bound);
     stream = stream_begin_meanwhile(&r, idle_link(&r));
-    if (vc_stream_finish(stream, NULL) != VC_OK)
+    if (suite_streams_talk_finish(stream) != VC_OK)
         fail_msg("%s", vc_error());
-    vc_stream_close(stream);
+    suite_streams_talk_close(stream);
     caller_join(&r.callers[0]);
     assert_int_equal(r.callers[0].status, VC_OK);
     assert_int_equal(counters(&r).links_up, 1);

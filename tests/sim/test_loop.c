@@ -391,7 +391,7 @@ looping_server(void *arg)
 static void
 talk(struct vc_channel *channel)
 {
-    struct vc_stream *stream;
+    struct suite_streams_talk_client_stream *stream;
 
     assert_int_equal(VC_OK, suite_streams_talk(channel, NULL, &stream));
     for (unsigned i = 0; i < 20; i++) {
@@ -404,8 +404,8 @@ talk(struct vc_channel *channel)
         assert_int_equal(100 + i, reply->tag);
         vc_message_free(reply);
     }
-    assert_int_equal(VC_OK, vc_stream_finish(stream, NULL));
-    vc_stream_close(stream);
+    assert_int_equal(VC_OK, suite_streams_talk_finish(stream));
+    suite_streams_talk_close(stream);
 }
 
 static void

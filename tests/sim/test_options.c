@@ -288,7 +288,7 @@ blocking_try(struct vc_channel *channel, const struct vc_call_opts *opts)
 }
 
 static void
-done(enum vc_status status, void *reply, void *arg)
+done(enum vc_status status, Suite__EchoReply *reply, void *arg)
 {
     (void)status;
     (void)arg;
@@ -310,11 +310,11 @@ async_try(struct vc_channel *channel, const struct vc_call_opts *opts)
 static enum vc_status
 stream_try(struct vc_channel *channel, const struct vc_call_opts *opts)
 {
-    struct vc_stream *stream = NULL;
+    struct suite_streams_talk_client_stream *stream = NULL;
     enum vc_status status = suite_streams_talk(channel, opts, &stream);
 
     if (stream != NULL)
-        vc_stream_close(stream);
+        suite_streams_talk_close(stream);
     return status;
 }
 

@@ -152,10 +152,10 @@ streams_add(struct vc_server *server, struct sim_server *s)
     return suite_streams_add(server, &streams_methods, NULL);
 }
 
-static struct vc_stream *
+static struct suite_streams_talk_client_stream *
 talk_open(struct play *p)
 {
-    struct vc_stream *stream;
+    struct suite_streams_talk_client_stream *stream;
 
     p->opts.result = NULL;
     if (suite_streams_talk(p->channel, &p->opts, &stream) != VC_OK)
@@ -164,10 +164,10 @@ talk_open(struct play *p)
 }
 
 /* One message there and back. */
-static struct vc_stream *
+static struct suite_streams_talk_client_stream *
 talk_begin(struct play *p)
 {
-    struct vc_stream *stream;
+    struct suite_streams_talk_client_stream *stream;
     Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
     Suite__EchoReply *reply = NULL;
 
@@ -182,13 +182,13 @@ talk_begin(struct play *p)
 
 /* Its end, as one that waits for a message is told it. */
 static void
-talk_end(struct play *p, struct vc_stream *stream)
+talk_end(struct play *p, struct suite_streams_talk_client_stream *stream)
 {
     Suite__EchoReply *reply = NULL;
 
     play_ended(p, suite_streams_talk_receive(stream, &reply));
     vc_message_free(reply);
-    vc_stream_close(stream);
+    suite_streams_talk_close(stream);
 }
 
 /* Handlers of streams are not counted: that of a good one has run. */
@@ -225,9 +225,9 @@ stream_of_an_unknown_service(struct play *p)
 static void
 stream_is_good(struct play *p)
 {
-    struct vc_stream *stream = talk_begin(p);
+    struct suite_streams_talk_client_stream *stream = talk_begin(p);
 
-    assert_int_equal(VC_OK, vc_stream_half_close(stream));
+    assert_int_equal(VC_OK, suite_streams_talk_half_close(stream));
     talk_end(p, stream);
     talk_ran(p);
 }
@@ -235,7 +235,7 @@ stream_is_good(struct play *p)
 static void
 stream_handler_fails(struct play *p)
 {
-    struct vc_stream *stream = talk_begin(p);
+    struct suite_streams_talk_client_stream *stream = talk_begin(p);
     Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
 
     request.tag = 1;
@@ -248,7 +248,7 @@ stream_handler_fails(struct play *p)
 static void
 stream_deadline(struct play *p)
 {
-    struct vc_stream *stream;
+    struct suite_streams_talk_client_stream *stream;
 
     p->opts.timeout_ms = 300;
     stream = talk_begin(p);
@@ -259,16 +259,16 @@ stream_deadline(struct play *p)
 static void
 stream_cancelled(struct play *p)
 {
-    struct vc_stream *stream = talk_begin(p);
+    struct suite_streams_talk_client_stream *stream = talk_begin(p);
 
-    vc_stream_cancel(stream);
+    suite_streams_talk_cancel(stream);
     talk_end(p, stream);
 }
 
 static void
 stream_channel_closed(struct play *p)
 {
-    struct vc_stream *stream = talk_begin(p);
+    struct suite_streams_talk_client_stream *stream = talk_begin(p);
 
     play_close_channel(p);
     talk_end(p, stream);
@@ -277,7 +277,7 @@ stream_channel_closed(struct play *p)
 static void
 stream_link_lost(struct play *p)
 {
-    struct vc_stream *stream = talk_begin(p);
+    struct suite_streams_talk_client_stream *stream = talk_begin(p);
 
     fake_rule("main qp", 1, FAKE_FLUSH, 0); /* a PING */
     talk_end(p, stream);
@@ -286,7 +286,7 @@ stream_link_lost(struct play *p)
 static void
 stream_server_killed(struct play *p)
 {
-    struct vc_stream *stream = talk_begin(p);
+    struct suite_streams_talk_client_stream *stream = talk_begin(p);
 
     play_kill_server(p);
     talk_end(p, stream);
@@ -295,7 +295,7 @@ stream_server_killed(struct play *p)
 static void
 stream_server_silent(struct play *p)
 {
-    struct vc_stream *stream = talk_begin(p);
+    struct suite_streams_talk_client_stream *stream = talk_begin(p);
 
     play_freeze_server(p);
     talk_end(p, stream);

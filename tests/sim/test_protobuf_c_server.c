@@ -487,7 +487,7 @@ static void
 streams(struct scene *s)
 {
     Lookup__Name name = directory_name("ann", 0);
-    struct vc_stream *stream;
+    struct lookup_directory_everyone_client_stream *stream;
     Lookup__Entry *entry;
 
     assert_int_equal(
@@ -497,7 +497,7 @@ streams(struct scene *s)
     assert_string_equal(
         vc_error(),
         "the server has a method of this name that streams otherwise");
-    vc_stream_close(stream);
+    lookup_directory_everyone_close(stream);
     assert_int_equal(ask(s, "good"), VC_OK);
 }
 

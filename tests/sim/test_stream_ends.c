@@ -82,11 +82,11 @@ play(void (*act)(struct client *c), unsigned ends[VC_UNAUTHENTICATED + 1])
 
 static uint8_t bytes[300000];
 
-static struct vc_stream *
+static struct suite_streams_up_client_stream *
 open_up(struct client *c, uint32_t timeout_ms)
 {
     struct vc_call_opts opts = VC_CALL_OPTS_INIT;
-    struct vc_stream *stream;
+    struct suite_streams_up_client_stream *stream;
 
     opts.timeout_ms = timeout_ms;
     if (suite_streams_up(c->channel, &opts, &stream) != VC_OK)
@@ -112,7 +112,8 @@ holder_main(void *arg)
 static void
 late_act(struct client *c)
 {
-    struct vc_stream *idle = open_up(c, 0), *stream = open_up(c, 1);
+    struct suite_streams_up_client_stream *idle = open_up(c, 0),
+                                          *stream = open_up(c, 1);
     Suite__EchoReply *reply = NULL;
     enum vc_status status;
     pthread_t holder;
@@ -125,10 +126,10 @@ late_act(struct client *c)
         fail_msg("seed %llu: %s, but %s reply", (unsigned long long)c->seed,
                  vc_status_name(status), reply == NULL ? "no" : "a");
     vc_message_free(reply);
-    vc_stream_close(stream);
-    vc_stream_cancel(idle);
+    suite_streams_up_close(stream);
+    suite_streams_up_cancel(idle);
     pthread_join(holder, NULL);
-    vc_stream_close(idle);
+    suite_streams_up_close(idle);
     c->ends[status]++;
 }
 
@@ -150,7 +151,7 @@ a_stream_that_ends_at_its_deadline_ends_once(void **state)
 
 struct talker {
     struct client *client;
-    struct vc_stream *stream;
+    struct suite_streams_talk_client_stream *stream;
     enum vc_status status;
     size_t size;
 };
@@ -173,7 +174,7 @@ talker_main(void *arg)
             vc_message_free(reply);
         atomic_fetch_add(&t->client->begun, 1);
     } while (t->status == VC_OK);
-    vc_stream_close(t->stream);
+    suite_streams_talk_close(t->stream);
     return NULL;
 }
 
@@ -236,7 +237,7 @@ link_cut(struct client *c)
 static void
 cut_act(struct client *c)
 {
-    struct vc_stream *stream;
+    struct suite_streams_up_client_stream *stream;
     Suite__EchoReply *reply = NULL;
 
     talk_until(c, link_cut);
@@ -245,7 +246,7 @@ cut_act(struct client *c)
     if (suite_streams_up_finish(stream, &reply) != VC_OK)
         fail_msg("seed %llu: %s", (unsigned long long)c->seed, vc_error());
     vc_message_free(reply);
-    vc_stream_close(stream);
+    suite_streams_up_close(stream);
 }
 
 static void
@@ -263,7 +264,7 @@ a_link_may_be_lost_while_streams_are_used(void **state)
 struct cancelled {
     struct client *client;
     struct vc_call_opts opts; /* with the canceller */
-    struct vc_stream *stream;
+    struct suite_streams_talk_client_stream *stream;
 };
 
 /* Each ends by the canceller, or with the link. */
@@ -271,9 +272,9 @@ static void *
 cancelled_receive(void *arg)
 {
     struct cancelled *x = arg;
-    void *none;
+    Suite__EchoReply *none;
 
-    x->client->ends[vc_stream_receive(x->stream, &none)]++;
+    x->client->ends[suite_streams_talk_receive(x->stream, &none)]++;
     return NULL;
 }
 
@@ -319,7 +320,7 @@ cancel_act(struct client *c)
     for (unsigned i = 0; i < 3; i++)
         pthread_join(threads[i], NULL);
     fake_no_rules();
-    vc_stream_close(x.stream);
+    suite_streams_talk_close(x.stream);
     vc_canceller_free(x.opts.canceller);
 }
 
@@ -345,7 +346,8 @@ early_act(struct client *c)
 {
     Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
     Suite__EchoReply *reply = NULL;
-    struct vc_stream *up = open_up(c, 0), *down;
+    struct suite_streams_up_client_stream *up = open_up(c, 0);
+    struct suite_streams_down_client_stream *down;
 
     request.payload.data = bytes;
     request.payload.len = sizeof bytes;
@@ -353,10 +355,10 @@ early_act(struct client *c)
     if (suite_streams_down(c->channel, &request, NULL, &down) != VC_OK)
         fail_msg("%s", vc_error());
     fake_sleep_us(c->seed % 50);
-    vc_stream_close(down);
+    suite_streams_down_close(down);
     c->ends[suite_streams_up_finish(up, &reply)]++;
     vc_message_free(reply);
-    vc_stream_close(up);
+    suite_streams_up_close(up);
 }
 
 static void

@@ -448,7 +448,7 @@ a_stream_ends_where_it_began(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         struct vc_call_opts opts = VC_CALL_OPTS_INIT;
-        struct vc_stream *stream;
+        struct suite_streams_talk_client_stream *stream;
         static struct rig r;
 
         rig_begin_loaded(&r, seed);
@@ -461,8 +461,8 @@ a_stream_ends_where_it_began(void **state)
         fake_sleep_us(TRIED_US);
         assert_true(has_both(&r));
         assert_int_equal(VC_OK, traffic_talk(stream));
-        assert_int_equal(VC_OK, vc_stream_finish(stream, NULL));
-        vc_stream_close(stream);
+        assert_int_equal(VC_OK, suite_streams_talk_finish(stream));
+        suite_streams_talk_close(stream);
         await_rdma(&r, BACK_US);
         traffic_stop(&r.traffic);
         assert_int_equal(1, counters(r.runtime).links_up);
@@ -477,7 +477,7 @@ the_link_of_a_stream_is_lost_alone(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         struct vc_call_opts opts = VC_CALL_OPTS_INIT;
-        struct vc_stream *stream;
+        struct suite_streams_talk_client_stream *stream;
         static struct rig r;
 
         rig_begin_with(&r, seed, 400);
@@ -490,7 +490,7 @@ the_link_of_a_stream_is_lost_alone(void **state)
         longest_begin(&r);
         networks_lose(&r.networks, SECOND, LOSS_CUT);
         assert_int_equal(VC_UNAVAILABLE, traffic_talk(stream));
-        vc_stream_close(stream);
+        suite_streams_talk_close(stream);
         assert_true(is_by_rdma(&r));
         await_good(&r, 20, S);
         traffic_stop(&r.traffic);

@@ -36,7 +36,7 @@ struct client {
 struct opening {
     struct vc_runtime *runtime;
     struct vc_channel *channel;
-    struct vc_stream *stream;
+    struct suite_streams_talk_client_stream *stream;
 };
 
 typedef enum vc_status client_step(struct opening *o);
@@ -105,7 +105,7 @@ step_large(struct opening *o)
 
 /* A message each way. */
 static enum vc_status
-stream_begin(struct vc_stream *stream)
+stream_begin(struct suite_streams_talk_client_stream *stream)
 {
     Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
     Suite__EchoReply *reply = NULL;
@@ -125,7 +125,7 @@ step_stream(struct opening *o)
     if (status == VC_OK)
         status = stream_begin(o->stream);
     if (status != VC_OK) {
-        vc_stream_close(o->stream);
+        suite_streams_talk_close(o->stream);
         o->stream = NULL;
     }
     return status;
@@ -157,7 +157,7 @@ to_and_fro(struct client *c, struct opening *o)
     if (!persist(c, step_stream, o))
         return "never opens a stream";
     networks_lose(c->networks, FIRST, LOSS_CUT);
-    vc_stream_close(o->stream); /* the next link has to say so */
+    suite_streams_talk_close(o->stream); /* the next link has to say so */
     if (!carried_by(c, o, "tcp"))
         return "does not come to the second transport";
     networks_heal(c->networks, FIRST);

@@ -153,7 +153,7 @@ caller_main(void *arg)
 /* --- streams ----------------------------------------------------------------- */
 
 static enum vc_status
-talk(struct talker *t, struct vc_stream *stream)
+talk(struct talker *t, struct suite_streams_talk_client_stream *stream)
 {
     unsigned n = (unsigned)roll(&t->dice, 6);
     enum vc_status status = VC_OK;
@@ -171,14 +171,14 @@ talk(struct talker *t, struct vc_stream *stream)
         vc_message_free(reply);
         fake_sleep_us(roll(&t->dice, 20 * MS));
     }
-    return status == VC_OK ? vc_stream_finish(stream, NULL) : status;
+    return status == VC_OK ? suite_streams_talk_finish(stream) : status;
 }
 
 static void
 talk_once(struct talker *t)
 {
     struct vc_call_opts opts = VC_CALL_OPTS_INIT;
-    struct vc_stream *stream = NULL;
+    struct suite_streams_talk_client_stream *stream = NULL;
     uint64_t began = fake_now_us();
     enum vc_status status;
 
@@ -191,7 +191,7 @@ talk_once(struct talker *t)
     if (status != VC_OK && status != VC_UNAVAILABLE &&
         status != VC_DEADLINE_EXCEEDED && status != VC_RESOURCE_EXHAUSTED)
         t->wrong = vc_status_name(status);
-    vc_stream_close(stream);
+    suite_streams_talk_close(stream);
     if (status == VC_OK)
         t->good++;
     else

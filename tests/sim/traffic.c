@@ -98,7 +98,7 @@ caller_main(void *arg)
 /* --- streams ----------------------------------------------------------------- */
 
 enum vc_status
-traffic_talk(struct vc_stream *stream)
+traffic_talk(struct suite_streams_talk_client_stream *stream)
 {
     enum vc_status status = VC_OK;
 
@@ -122,16 +122,16 @@ traffic_talk(struct vc_stream *stream)
 static void
 talk_once(struct traffic *t)
 {
-    struct vc_stream *stream = NULL;
+    struct suite_streams_talk_client_stream *stream = NULL;
     enum vc_status status = suite_streams_talk(t->channel, NULL, &stream);
 
     if (status == VC_OK)
         status = traffic_talk(stream);
     if (status == VC_OK)
-        status = vc_stream_finish(stream, NULL);
+        status = suite_streams_talk_finish(stream);
     if (status != VC_OK && status != VC_UNAVAILABLE)
         wrong(t, "a stream failed", vc_status_name(status));
-    vc_stream_close(stream);
+    suite_streams_talk_close(stream);
     atomic_fetch_add(status == VC_OK ? &t->streams_good : &t->streams_broken,
                      1);
 }

@@ -55,6 +55,6 @@ void traffic_ran_once(struct traffic *t);
 void traffic_await(struct traffic *t, unsigned n, uint64_t us);
 
 /* Some messages each way. */
-enum vc_status traffic_talk(struct vc_stream *stream);
+enum vc_status traffic_talk(struct suite_streams_talk_client_stream *stream);
 
 #endif

@@ -184,9 +184,8 @@ features_order(uint64_t tag, const char *text)
 }
 
 void
-features_done(enum vc_status status, void *reply, void *arg)
+features_done(enum vc_status status, Features__Report *report, void *arg)
 {
-    const Features__Report *report = reply;
     struct features_end *end = arg;
 
     end->status = status;
@@ -198,6 +197,6 @@ features_done(enum vc_status status, void *reply, void *arg)
     }
     snprintf(end->text, sizeof end->text, "%s",
              status == VC_OK ? report->text : vc_error());
-    vc_message_free(reply);
+    vc_message_free(report);
     fixture_tell(&end->ends);
 }

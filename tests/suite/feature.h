@@ -54,7 +54,7 @@ struct features_end {
     char text[256]; /* or what vc_error() said */
 };
 
-/* A vc_async_done; arg is a struct features_end. */
-void features_done(enum vc_status status, void *reply, void *arg);
+/* Of calls that give a report; arg is a struct features_end. */
+void features_done(enum vc_status status, Features__Report *report, void *arg);
 
 #endif

@@ -64,14 +64,11 @@ payload_fill(struct vc_call *call, Interop__PayloadType type, int32_t size,
     return VC_OK;
 }
 
-typedef enum vc_status
-send_reply(struct vc_stream *stream,
-           const Interop__StreamingOutputCallResponse *reply);
-
-/* All the answers to one request of a stream. */
+/* All the answers to one request of a stream, which is one of several
+ * methods. */
 static enum vc_status
 answer(struct vc_call *call, const Interop__StreamingOutputCallRequest *request,
-       struct vc_stream *stream, send_reply *send)
+       struct vc_stream *stream)
 {
     enum vc_status status = VC_OK;
 
@@ -87,7 +84,7 @@ answer(struct vc_call *call, const Interop__StreamingOutputCallRequest *request,
         if (status == VC_OK && p->interval_us > 0)
             usleep((useconds_t)p->interval_us);
         if (status == VC_OK)
-            status = send(stream, &reply);
+            status = vc_stream_send(stream, &reply);
     }
     return status;
 }
@@ -126,20 +123,22 @@ unary_call(struct vc_call *call, const Interop__SimpleRequest *request,
 /* --- streams ------------------------------------------------------------ */
 
 static enum vc_status
-streaming_output_call(struct vc_call *call,
-                      const Interop__StreamingOutputCallRequest *request,
-                      struct vc_stream *stream, void *arg)
+streaming_output_call(
+    struct vc_call *call, const Interop__StreamingOutputCallRequest *request,
+    struct interop_test_service_streaming_output_call_server_stream *stream,
+    void *arg)
 {
     (void)arg;
     if (request->response_status != NULL)
         return end_as_asked(call, request->response_status);
-    return answer(call, request, stream,
-                  interop_test_service_streaming_output_call_reply);
+    return answer(call, request, (struct vc_stream *)stream);
 }
 
 static enum vc_status
-streaming_input_call(struct vc_call *call, struct vc_stream *stream,
-                     Interop__StreamingInputCallResponse *reply, void *arg)
+streaming_input_call(
+    struct vc_call *call,
+    struct interop_test_service_streaming_input_call_server_stream *stream,
+    Interop__StreamingInputCallResponse *reply, void *arg)
 {
     Interop__StreamingInputCallRequest *request;
     enum vc_status status;
@@ -147,7 +146,7 @@ streaming_input_call(struct vc_call *call, struct vc_stream *stream,
     (void)call;
     (void)arg;
     atomic_fetch_add(&interop_reading, 1);
-    while ((status = interop_test_service_streaming_input_call_request(
+    while ((status = interop_test_service_streaming_input_call_server_receive(
                 stream, &request)) == VC_OK &&
            request != NULL) {
         if (request->payload != NULL)
@@ -160,28 +159,31 @@ streaming_input_call(struct vc_call *call, struct vc_stream *stream,
 }
 
 static enum vc_status
-full_duplex(struct vc_call *call, struct vc_stream *stream)
+full_duplex(struct vc_call *call,
+            struct interop_test_service_full_duplex_call_server_stream *stream)
 {
     Interop__StreamingOutputCallRequest *request;
     enum vc_status status;
     bool ends = false;
 
     do {
-        status =
-            interop_test_service_full_duplex_call_request(stream, &request);
+        status = interop_test_service_full_duplex_call_server_receive(stream,
+                                                                      &request);
         if (status != VC_OK || request == NULL)
             return status;
         ends = request->response_status != NULL;
         status = ends ? end_as_asked(call, request->response_status)
-                      : answer(call, request, stream,
-                               interop_test_service_full_duplex_call_reply);
+                      : answer(call, request, (struct vc_stream *)stream);
         vc_message_free(request);
     } while (status == VC_OK && !ends);
     return status;
 }
 
 static enum vc_status
-full_duplex_call(struct vc_call *call, struct vc_stream *stream, void *arg)
+full_duplex_call(
+    struct vc_call *call,
+    struct interop_test_service_full_duplex_call_server_stream *stream,
+    void *arg)
 {
     enum vc_status status = echo_metadata(call);
 
@@ -194,7 +196,10 @@ full_duplex_call(struct vc_call *call, struct vc_stream *stream, void *arg)
 }
 
 static enum vc_status
-half_duplex_call(struct vc_call *call, struct vc_stream *stream, void *arg)
+half_duplex_call(
+    struct vc_call *call,
+    struct interop_test_service_half_duplex_call_server_stream *stream,
+    void *arg)
 {
     Interop__StreamingOutputCallRequest *requests[REQUESTS_MOST];
     Interop__StreamingOutputCallRequest *request;
@@ -202,7 +207,7 @@ half_duplex_call(struct vc_call *call, struct vc_stream *stream, void *arg)
     size_t n = 0;
 
     (void)arg;
-    while ((status = interop_test_service_half_duplex_call_request(
+    while ((status = interop_test_service_half_duplex_call_server_receive(
                 stream, &request)) == VC_OK &&
            request != NULL && n < REQUESTS_MOST)
         requests[n++] = request;
@@ -213,8 +218,7 @@ half_duplex_call(struct vc_call *call, struct vc_stream *stream, void *arg)
     }
     for (size_t i = 0; i < n; i++) {
         if (status == VC_OK)
-            status = answer(call, requests[i], stream,
-                            interop_test_service_half_duplex_call_reply);
+            status = answer(call, requests[i], (struct vc_stream *)stream);
         vc_message_free(requests[i]);
     }
     return status;

@@ -8,7 +8,7 @@
 
 /* Until nobody takes it: how that ended. */
 static enum vc_status
-flood(struct vc_stream *stream)
+flood(struct suite_streams_talk_server_stream *stream)
 {
     static uint8_t bytes[8000];
     Suite__EchoReply reply = SUITE__ECHO_REPLY__INIT;
@@ -17,13 +17,14 @@ flood(struct vc_stream *stream)
     reply.payload.data = bytes;
     reply.payload.len = sizeof bytes;
     do {
-        status = suite_streams_talk_reply(stream, &reply);
+        status = suite_streams_talk_server_send(stream, &reply);
     } while (status == VC_OK);
     return status;
 }
 
 static enum vc_status
-talk_answer(struct vc_call *call, struct vc_stream *stream,
+talk_answer(struct vc_call *call,
+            struct suite_streams_talk_server_stream *stream,
             const Suite__EchoRequest *request)
 {
     Suite__EchoReply reply = SUITE__ECHO_REPLY__INIT;
@@ -34,17 +35,19 @@ talk_answer(struct vc_call *call, struct vc_stream *stream,
         return flood(stream);
     reply.tag = request->tag;
     reply.payload = request->payload;
-    return suite_streams_talk_reply(stream, &reply);
+    return suite_streams_talk_server_send(stream, &reply);
 }
 
 static enum vc_status
-talk(struct vc_call *call, struct vc_stream *stream, void *arg)
+talk(struct vc_call *call, struct suite_streams_talk_server_stream *stream,
+     void *arg)
 {
     Suite__EchoRequest *request;
     enum vc_status status;
 
     (void)arg;
-    while ((status = suite_streams_talk_request(stream, &request)) == VC_OK &&
+    while ((status = suite_streams_talk_server_receive(stream, &request)) ==
+               VC_OK &&
            request != NULL) {
         status = talk_answer(call, stream, request);
         vc_message_free(request);
@@ -56,7 +59,7 @@ talk(struct vc_call *call, struct vc_stream *stream, void *arg)
 
 static enum vc_status
 down(struct vc_call *call, const Suite__EchoRequest *request,
-     struct vc_stream *stream, void *arg)
+     struct suite_streams_down_server_stream *stream, void *arg)
 {
     Suite__EchoReply reply = SUITE__ECHO_REPLY__INIT;
     enum vc_status status = VC_OK;
@@ -65,20 +68,21 @@ down(struct vc_call *call, const Suite__EchoRequest *request,
     (void)arg;
     reply.payload = request->payload;
     for (uint32_t i = 0; i < request->reply_size && status == VC_OK; i++)
-        status = suite_streams_down_reply(stream, &reply);
+        status = suite_streams_down_server_send(stream, &reply);
     return status;
 }
 
 static enum vc_status
-up(struct vc_call *call, struct vc_stream *stream, Suite__EchoReply *reply,
-   void *arg)
+up(struct vc_call *call, struct suite_streams_up_server_stream *stream,
+   Suite__EchoReply *reply, void *arg)
 {
     Suite__EchoRequest *request;
     enum vc_status status;
 
     (void)call;
     (void)arg;
-    while ((status = suite_streams_up_request(stream, &request)) == VC_OK &&
+    while ((status = suite_streams_up_server_receive(stream, &request)) ==
+               VC_OK &&
            request != NULL) {
         reply->tag += request->payload.len;
         vc_message_free(request);

@@ -134,7 +134,7 @@ static void
 a_stream_ends_where_it_began(void **state)
 {
     struct fixture f;
-    struct vc_stream *stream;
+    struct suite_streams_talk_client_stream *stream;
 
     (void)state;
     start(&f, NULL, NULL, NULL);
@@ -143,7 +143,7 @@ a_stream_ends_where_it_began(void **state)
     await_says(&f, "shm to");
     assert_says(f.channel, "tcp to 127.0.0.1");
     assert_says(f.channel, "1 calls under way, and is to be closed");
-    vc_stream_close(stream);
+    suite_streams_talk_close(stream);
     while (strstr(words(f.channel), "tcp to") != NULL)
         assert_status(VC_OK, fixture_echo(f.channel, 10, 1));
     fixture_stop(&f);

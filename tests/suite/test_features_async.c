@@ -341,7 +341,7 @@ struct inside {
 };
 
 static void
-poll_inside(enum vc_status status, void *reply, void *arg)
+poll_inside(enum vc_status status, Features__Report *reply, void *arg)
 {
     struct inside *i = arg;
 

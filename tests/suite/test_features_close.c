@@ -227,7 +227,14 @@ start_stubborn(struct fixture *f)
 }
 
 static void
-count_done(enum vc_status status, void *reply, void *arg)
+count_done(enum vc_status status, Suite__CountReply *reply, void *arg)
+{
+    vc_message_free(reply);
+    *(enum vc_status *)arg = status;
+}
+
+static void
+sleep_done(enum vc_status status, Suite__SleepReply *reply, void *arg)
 {
     vc_message_free(reply);
     *(enum vc_status *)arg = status;
@@ -267,7 +274,7 @@ a_close_names_the_call_that_nobody_ends(void **state)
     (void)state;
     start_stubborn(&f);
     assert_status(VC_OK, suite_probe_sleep_async(f.channel, &request, NULL,
-                                                 count_done, &ended, NULL));
+                                                 sleep_done, &ended, NULL));
     fixture_await(&gate.begun, 1);
 
     assert_status(VC_DEADLINE_EXCEEDED, vc_server_close(f.server, SHORT_MS));

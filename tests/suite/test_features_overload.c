@@ -37,7 +37,7 @@ static char why[200], total[200];
 
 static enum vc_status
 pour(struct vc_call *call, const Features__Order *order,
-     struct vc_stream *stream, void *arg)
+     struct features_hog_pour_server_stream *stream, void *arg)
 {
     Features__Report report = FEATURES__REPORT__INIT;
     enum vc_status status = VC_OK;
@@ -47,7 +47,7 @@ pour(struct vc_call *call, const Features__Order *order,
     fixture_tell(&begun);
     report.text = order->failures > 0 ? longest : order->text;
     for (; report.tag < order->tag && status == VC_OK; report.tag++)
-        status = features_hog_pour_reply(stream, &report);
+        status = features_hog_pour_server_send(stream, &report);
     if (order->failures > 0)
         fixture_tell(&long_ended);
     fixture_tell(&ended);
@@ -357,8 +357,8 @@ a_handler_that_waits_for_its_deadline_begins_with_any(void **state)
 /* --- streams that nobody reads -------------------------------------------- */
 
 static void
-open_some(struct vc_channel *channel, bool is_long, struct vc_stream **streams,
-          unsigned n)
+open_some(struct vc_channel *channel, bool is_long,
+          struct features_hog_pour_client_stream **streams, unsigned n)
 {
     Features__Order order = features_order(POURS, is_long ? "" : long_text);
     struct vc_call_opts opts = VC_CALL_OPTS_INIT;
@@ -371,14 +371,15 @@ open_some(struct vc_channel *channel, bool is_long, struct vc_stream **streams,
 }
 
 static void
-open_all(struct house *h, struct vc_stream **streams, unsigned n)
+open_all(struct house *h, struct features_hog_pour_client_stream **streams,
+         unsigned n)
 {
     open_some(h->f.channel, false, streams, n);
 }
 
 /* Reads it to its end; how many messages came. */
 static unsigned
-read_all(struct vc_stream *stream, enum vc_status *status)
+read_all(struct features_hog_pour_client_stream *stream, enum vc_status *status)
 {
     Features__Report *report = NULL;
     unsigned n = 0;
@@ -394,7 +395,7 @@ read_all(struct vc_stream *stream, enum vc_status *status)
 static void
 streams_that_nobody_reads_end_when_threads_are_short(void **state)
 {
-    struct vc_stream *streams[MANY];
+    struct features_hog_pour_client_stream *streams[MANY];
     struct house h;
 
     (void)state;
@@ -415,7 +416,7 @@ streams_that_nobody_reads_end_when_threads_are_short(void **state)
         assert_non_null(strstr(vc_error(), "has not taken a message for"));
     }
     for (unsigned i = 0; i < MANY; i++)
-        vc_stream_close(streams[i]);
+        features_hog_pour_close(streams[i]);
     house_stop(&h);
 }
 
@@ -424,7 +425,7 @@ streams_that_nobody_reads_end_when_threads_are_short(void **state)
 static void
 long_messages_that_nobody_takes_end_when_threads_are_short(void **state)
 {
-    struct vc_stream *longs[FEW], *streams[2 * MANY];
+    struct features_hog_pour_client_stream *longs[FEW], *streams[2 * MANY];
     struct house h;
 
     (void)state;
@@ -444,17 +445,17 @@ long_messages_that_nobody_takes_end_when_threads_are_short(void **state)
         assert_in_range(read_all(longs[i], &status), 1, POURS - 1);
         assert_int_equal(status, VC_RESOURCE_EXHAUSTED);
         assert_non_null(strstr(vc_error(), "has not taken a message for"));
-        vc_stream_close(longs[i]);
+        features_hog_pour_close(longs[i]);
     }
     for (unsigned i = 0; i < 2 * MANY; i++)
-        vc_stream_close(streams[i]);
+        features_hog_pour_close(streams[i]);
     house_stop(&h);
 }
 
 static void
 streams_that_nobody_reads_wait_while_threads_are_there(void **state)
 {
-    struct vc_stream *streams[2];
+    struct features_hog_pour_client_stream *streams[2];
     struct house h;
     uint64_t until;
 
@@ -469,7 +470,7 @@ streams_that_nobody_reads_wait_while_threads_are_there(void **state)
 
         assert_int_equal(read_all(streams[i], &status), POURS);
         assert_int_equal(status, VC_OK);
-        vc_stream_close(streams[i]);
+        features_hog_pour_close(streams[i]);
     }
     house_stop(&h);
 }

@@ -140,7 +140,8 @@ a_health_check_tells_what_the_server_has_set(void **state)
 }
 
 static void
-assert_watched(struct vc_stream *stream, int expected)
+assert_watched(struct grpc_health_v1_health_watch_client_stream *stream,
+               int expected)
 {
     Grpc__Health__V1__HealthCheckResponse *message = NULL;
 
@@ -156,7 +157,7 @@ a_health_watch_sees_each_change_until_the_server_stops(void **state)
     Grpc__Health__V1__HealthCheckRequest request =
         GRPC__HEALTH__V1__HEALTH_CHECK_REQUEST__INIT;
     Grpc__Health__V1__HealthCheckResponse *message;
-    struct vc_stream *stream;
+    struct grpc_health_v1_health_watch_client_stream *stream;
     struct fixture f;
 
     (void)state;
@@ -175,7 +176,7 @@ a_health_watch_sees_each_change_until_the_server_stops(void **state)
     assert_watched(stream, NOT_SERVING);
     assert_status(VC_UNAVAILABLE,
                   grpc_health_v1_health_watch_receive(stream, &message));
-    vc_stream_close(stream);
+    grpc_health_v1_health_watch_close(stream);
     assert_health(&f, "", NOT_SERVING);
     stop_with_health(&f);
 }

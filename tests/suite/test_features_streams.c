@@ -52,8 +52,7 @@ served_try(struct served *s, const Features__Report *report)
 {
     bool sent = true;
 
-    if (features_flow_talk_try_reply(s->stream, report, &sent) == VC_OK &&
-        !sent)
+    if (vc_stream_try_send(s->stream, report, &sent) == VC_OK && !sent)
         fixture_tell(&seen.full);
     return sent;
 }
@@ -157,9 +156,48 @@ on_end(struct vc_stream *stream, enum vc_status status, void *arg)
     fixture_tell(&seen.ends);
 }
 
-static const struct vc_stream_events served_events = {
-    sizeof served_events, on_message, on_writable,
-    on_half_close,        on_cancel,  on_end};
+static const struct vc_stream_events served_events = {sizeof served_events,
+                                                      on_message,
+                                                      on_writable,
+                                                      on_half_close,
+                                                      on_cancel,
+                                                      on_end,
+                                                      NULL};
+
+/* The same with the types of a method, as programs have them. */
+
+static void
+talk_message(struct features_flow_talk_server_stream *stream,
+             Features__Order *order, void *arg)
+{
+    on_message((struct vc_stream *)stream, order, arg);
+}
+
+static void
+talk_writable(struct features_flow_talk_server_stream *stream, void *arg)
+{
+    on_writable((struct vc_stream *)stream, arg);
+}
+
+static void
+talk_half_close(struct features_flow_talk_server_stream *stream, void *arg)
+{
+    on_half_close((struct vc_stream *)stream, arg);
+}
+
+static void
+talk_cancel(struct features_flow_talk_server_stream *stream,
+            enum vc_status status, void *arg)
+{
+    on_cancel((struct vc_stream *)stream, status, arg);
+}
+
+static void
+talk_end(struct features_flow_talk_server_stream *stream, enum vc_status status,
+         void *arg)
+{
+    on_end((struct vc_stream *)stream, status, arg);
+}
 
 static struct served *
 served_new(struct vc_call *call, struct vc_stream *stream)
@@ -173,29 +211,40 @@ served_new(struct vc_call *call, struct vc_stream *stream)
 }
 
 static enum vc_status
-talk(struct vc_call *call, struct vc_stream *stream, void *arg)
+talk(struct vc_call *call, struct features_flow_talk_server_stream *stream,
+     void *arg)
 {
+    const struct features_flow_talk_server_events events = {
+        .on_message = talk_message,
+        .on_writable = talk_writable,
+        .on_half_close = talk_half_close,
+        .on_cancel = talk_cancel,
+        .on_end = talk_end,
+    };
+
     (void)arg;
-    return features_flow_talk_serve(call, stream, &served_events,
-                                    served_new(call, stream));
+    return features_flow_talk_serve(
+        call, stream, &events, served_new(call, (struct vc_stream *)stream));
 }
 
 static enum vc_status
-up(struct vc_call *call, struct vc_stream *stream, Features__Report *report,
-   void *arg)
+up(struct vc_call *call, struct features_flow_up_server_stream *typed,
+   Features__Report *report, void *arg)
 {
+    struct vc_stream *stream = (struct vc_stream *)typed;
     struct served *s = served_new(call, stream);
 
     (void)arg;
     s->report = report;
-    return features_flow_up_serve(call, stream, &served_events, s);
+    return vc_stream_serve(call, stream, &served_events, s);
 }
 
 /* Callbacks begin when the handler has returned, so it may send before. */
 static enum vc_status
 down(struct vc_call *call, const Features__Order *order,
-     struct vc_stream *stream, void *arg)
+     struct features_flow_down_server_stream *typed, void *arg)
 {
+    struct vc_stream *stream = (struct vc_stream *)typed;
     struct served *s = served_new(call, stream);
     enum vc_status status;
 
@@ -205,7 +254,7 @@ down(struct vc_call *call, const Features__Order *order,
     s->left = order->tag;
     vc_call_add_initial(call, "server", "first", 5);
     vc_call_add_trailing(call, "trailing", "later", 5);
-    status = features_flow_down_serve(call, stream, &served_events, s);
+    status = vc_stream_serve(call, stream, &served_events, s);
     down_pour(s);
     return status;
 }
@@ -245,7 +294,7 @@ client_pump(struct client *c)
     while (c->sent < c->to_send && status == VC_OK && sent) {
         Features__Order order = features_order(c->sent, long_text);
 
-        status = features_flow_talk_try_send(c->stream, &order, &sent);
+        status = vc_stream_try_send(c->stream, &order, &sent);
         c->sent += status == VC_OK && sent;
     }
     if (!sent)
@@ -296,7 +345,53 @@ static const struct vc_stream_events client_events = {sizeof client_events,
                                                       client_writable,
                                                       NULL,
                                                       NULL,
-                                                      client_end};
+                                                      client_end,
+                                                      NULL};
+
+static void
+talked_message(struct features_flow_talk_client_stream *stream,
+               Features__Report *report, void *arg)
+{
+    client_message((struct vc_stream *)stream, report, arg);
+}
+
+static void
+talked_writable(struct features_flow_talk_client_stream *stream, void *arg)
+{
+    client_writable((struct vc_stream *)stream, arg);
+}
+
+static void
+talked_end(struct features_flow_talk_client_stream *stream,
+           enum vc_status status, void *arg)
+{
+    client_end((struct vc_stream *)stream, status, arg);
+}
+
+static enum vc_status
+client_talk(struct fixture *f, struct client *c)
+{
+    const struct features_flow_talk_client_events events = {
+        .on_message = talked_message,
+        .on_writable = talked_writable,
+        .on_end = talked_end,
+    };
+    struct features_flow_talk_client_stream *stream = NULL;
+    enum vc_status status =
+        features_flow_talk_start(f->channel, NULL, &events, c, &stream);
+
+    c->stream = (struct vc_stream *)stream;
+    return status;
+}
+
+/* The callbacks are those of all methods, so they have no types of one. */
+static enum vc_status
+client_start(struct fixture *f, enum features_flow_method method,
+             const Features__Order *order, struct client *c)
+{
+    return vc_stream_start(f->channel, &features_flow_service, method, order,
+                           NULL, &client_events, c, &c->stream);
+}
 
 /* --- tests ------------------------------------------------------------- */
 
@@ -329,8 +424,7 @@ both_ends_talk_by_callbacks_and_all_comes_in_order(void **state)
                               .to_send = MESSAGES,
                               .pauses_at = 1};
 
-    assert_status(VC_OK, features_flow_talk_start(
-                             f->channel, NULL, &client_events, &c, &c.stream));
+    assert_status(VC_OK, client_talk(f, &c));
     assert_status(VC_OK, client_pump(&c));
     fixture_await(&c.full, 1); /* it has read one, and then paused */
     fixture_await(&c.messages, 1);
@@ -357,9 +451,7 @@ a_receiver_that_pauses_stops_the_sender_until_it_resumes(void **state)
     Features__Order order = features_order(POURED, long_text);
     static struct client c = {.pauses_at = 1};
 
-    assert_status(VC_OK,
-                  features_flow_down_start(f->channel, &order, NULL,
-                                           &client_events, &c, &c.stream));
+    assert_status(VC_OK, client_start(f, FEATURES_FLOW_DOWN, &order, &c));
     fixture_await(&c.messages, 1);
     fixture_await(&seen.full, 1); /* the window, with what was not read */
     assert_int_equal(1, atomic_load(&c.messages));
@@ -383,8 +475,7 @@ a_server_that_reads_a_stream_answers_with_its_sum(void **state)
     static struct client c = {.pumping = PTHREAD_MUTEX_INITIALIZER,
                               .to_send = 10};
 
-    assert_status(VC_OK, features_flow_up_start(f->channel, NULL,
-                                                &client_events, &c, &c.stream));
+    assert_status(VC_OK, client_start(f, FEATURES_FLOW_UP, NULL, &c));
     assert_status(VC_OK, client_pump(&c));
 
     fixture_await(&c.ends, 1);
@@ -405,9 +496,8 @@ a_cancelled_stream_ends_at_both_ends(void **state)
     static struct client c = {.to_send = 0};
     bool sent;
 
-    assert_status(VC_OK, features_flow_talk_start(
-                             f->channel, NULL, &client_events, &c, &c.stream));
-    assert_status(VC_OK, features_flow_talk_try_send(c.stream, &order, &sent));
+    assert_status(VC_OK, client_talk(f, &c));
+    assert_status(VC_OK, vc_stream_try_send(c.stream, &order, &sent));
     assert_true(sent);
     fixture_await(&c.messages, 1);
 
@@ -432,10 +522,9 @@ a_server_ends_a_stream_with_a_status_and_a_text(void **state)
     bool sent;
 
     order.failures = 1;
-    assert_status(VC_OK, features_flow_talk_start(
-                             f->channel, NULL, &client_events, &c, &c.stream));
+    assert_status(VC_OK, client_talk(f, &c));
 
-    assert_status(VC_OK, features_flow_talk_try_send(c.stream, &order, &sent));
+    assert_status(VC_OK, vc_stream_try_send(c.stream, &order, &sent));
 
     fixture_await(&c.ends, 1);
     assert_status(VC_NOT_FOUND, c.status);
@@ -453,13 +542,13 @@ initial_metadata_come_with_the_first_message(void **state)
     Features__Order order = features_order(2, "blocking");
     const struct vc_metadata *initial;
     Features__Report *report = NULL;
-    struct vc_stream *stream;
+    struct features_flow_down_client_stream *stream;
     size_t n = 9;
 
     assert_status(VC_OK, features_flow_down(f->channel, &order, NULL, &stream));
     assert_status(VC_OK, features_flow_down_receive(stream, &report));
 
-    initial = vc_stream_initial(stream, &n);
+    initial = features_flow_down_initial(stream, &n);
 
     assert_int_equal(0, report->tag);
     vc_message_free(report);
@@ -471,7 +560,7 @@ initial_metadata_come_with_the_first_message(void **state)
     vc_message_free(report);
     assert_status(VC_OK, features_flow_down_receive(stream, &report));
     assert_null(report);
-    vc_stream_close(stream);
+    features_flow_down_close(stream);
 }
 
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

@@ -139,15 +139,14 @@ concurrent_large_unary(struct vc_channel *channel)
 
 /* --- streams ------------------------------------------------------------ */
 
-typedef enum vc_status receive(struct vc_stream *stream,
-                               Interop__StreamingOutputCallResponse **reply);
+/* Streams of several methods, which have the same messages. */
 
 static void
-expect_reply(struct vc_stream *stream, receive *from, int32_t size)
+expect_reply(struct vc_stream *stream, int32_t size)
 {
     Interop__StreamingOutputCallResponse *reply;
 
-    assert_status(VC_OK, from(stream, &reply));
+    assert_status(VC_OK, vc_stream_receive(stream, (void **)&reply));
     assert_non_null(reply);
     assert_true(is_zeros(reply->payload, size));
     vc_message_free(reply);
@@ -155,19 +154,19 @@ expect_reply(struct vc_stream *stream, receive *from, int32_t size)
 
 /* No more messages, and how the call ended. */
 static void
-expect_last(struct vc_stream *stream, receive *from, enum vc_status status)
+expect_last(struct vc_stream *stream, enum vc_status status)
 {
     Interop__StreamingOutputCallResponse *reply = NULL;
 
-    assert_status(status, from(stream, &reply));
+    assert_status(status, vc_stream_receive(stream, (void **)&reply));
     assert_null(reply);
     assert_status(status, vc_stream_finish(stream, NULL));
 }
 
 static void
-expect_end(struct vc_stream *stream, receive *from, enum vc_status status)
+expect_end(struct vc_stream *stream, enum vc_status status)
 {
-    expect_last(stream, from, status);
+    expect_last(stream, status);
     vc_stream_close(stream);
 }
 
@@ -177,7 +176,7 @@ client_streaming(struct vc_channel *channel)
     Interop__StreamingInputCallRequest request =
         INTEROP__STREAMING_INPUT_CALL_REQUEST__INIT;
     Interop__StreamingInputCallResponse *reply = NULL;
-    struct vc_stream *stream;
+    struct interop_test_service_streaming_input_call_client_stream *stream;
 
     assert_status(VC_OK, interop_test_service_streaming_input_call(
                              channel, NULL, &stream));
@@ -192,17 +191,17 @@ client_streaming(struct vc_channel *channel)
                              stream, &reply));
     assert_int_equal(74922, reply->aggregated_payload_size);
     vc_message_free(reply);
-    vc_stream_close(stream);
+    interop_test_service_streaming_input_call_close(stream);
 }
 
 static void
 server_streaming(struct vc_channel *channel)
 {
-    receive *from = interop_test_service_streaming_output_call_receive;
     Interop__StreamingOutputCallRequest request =
         INTEROP__STREAMING_OUTPUT_CALL_REQUEST__INIT;
     Interop__ResponseParameters parameters[N_SENT];
     Interop__ResponseParameters *pointers[N_SENT];
+    struct interop_test_service_streaming_output_call_client_stream *typed;
     struct vc_stream *stream;
 
     for (int i = 0; i < N_SENT; i++) {
@@ -213,21 +212,17 @@ server_streaming(struct vc_channel *channel)
     request.n_response_parameters = N_SENT;
     request.response_parameters = pointers;
     assert_status(VC_OK, interop_test_service_streaming_output_call(
-                             channel, &request, NULL, &stream));
+                             channel, &request, NULL, &typed));
+    stream = (struct vc_stream *)typed;
     for (int i = 0; i < N_SENT; i++)
-        expect_reply(stream, from, got[i]);
-    expect_end(stream, from, VC_OK);
+        expect_reply(stream, got[i]);
+    expect_end(stream, VC_OK);
 }
-
-typedef enum vc_status
-send_request(struct vc_stream *stream,
-             const Interop__StreamingOutputCallRequest *request);
 
 /* Asks for one message of `size` bytes with a payload of `with`; after
  * interval_us. */
 static void
-ask(struct vc_stream *stream, send_request *to, int32_t with, int32_t size,
-    int32_t interval_us)
+ask(struct vc_stream *stream, int32_t with, int32_t size, int32_t interval_us)
 {
     Interop__StreamingOutputCallRequest request =
         INTEROP__STREAMING_OUTPUT_CALL_REQUEST__INIT;
@@ -240,22 +235,17 @@ ask(struct vc_stream *stream, send_request *to, int32_t with, int32_t size,
     request.n_response_parameters = 1;
     request.response_parameters = &pointer;
     request.payload = &payload;
-    assert_status(VC_OK, to(stream, &request));
+    assert_status(VC_OK, vc_stream_send(stream, &request));
 }
-
-static receive *const duplex_from =
-    interop_test_service_full_duplex_call_receive;
-static send_request *const duplex_to =
-    interop_test_service_full_duplex_call_send;
 
 static struct vc_stream *
 duplex_open(struct vc_channel *channel, const struct vc_call_opts *opts)
 {
-    struct vc_stream *stream;
+    struct interop_test_service_full_duplex_call_client_stream *stream;
 
     assert_status(
         VC_OK, interop_test_service_full_duplex_call(channel, opts, &stream));
-    return stream;
+    return (struct vc_stream *)stream;
 }
 
 static void
@@ -264,11 +254,11 @@ ping_pong(struct vc_channel *channel)
     struct vc_stream *stream = duplex_open(channel, NULL);
 
     for (int i = 0; i < N_SENT; i++) {
-        ask(stream, duplex_to, sent[i], got[i], 0);
-        expect_reply(stream, duplex_from, got[i]);
+        ask(stream, sent[i], got[i], 0);
+        expect_reply(stream, got[i]);
     }
     assert_status(VC_OK, vc_stream_half_close(stream));
-    expect_end(stream, duplex_from, VC_OK);
+    expect_end(stream, VC_OK);
 }
 
 static void
@@ -277,25 +267,25 @@ empty_stream(struct vc_channel *channel)
     struct vc_stream *stream = duplex_open(channel, NULL);
 
     assert_status(VC_OK, vc_stream_half_close(stream));
-    expect_end(stream, duplex_from, VC_OK);
+    expect_end(stream, VC_OK);
 }
 
 /* gRPC's clients in C++ and Java have it, the descriptions do not. */
 static void
 half_duplex(struct vc_channel *channel)
 {
-    receive *from = interop_test_service_half_duplex_call_receive;
+    struct interop_test_service_half_duplex_call_client_stream *typed;
     struct vc_stream *stream;
 
-    assert_status(
-        VC_OK, interop_test_service_half_duplex_call(channel, NULL, &stream));
+    assert_status(VC_OK,
+                  interop_test_service_half_duplex_call(channel, NULL, &typed));
+    stream = (struct vc_stream *)typed;
     for (int i = 0; i < N_SENT; i++)
-        ask(stream, interop_test_service_half_duplex_call_send, 0, got[i],
-            i == 1 ? 100 : 0);
+        ask(stream, 0, got[i], i == 1 ? 100 : 0);
     assert_status(VC_OK, vc_stream_half_close(stream));
     for (int i = 0; i < N_SENT; i++)
-        expect_reply(stream, from, got[i]);
-    expect_end(stream, from, VC_OK);
+        expect_reply(stream, got[i]);
+    expect_end(stream, VC_OK);
 }
 
 /* --- metadata ----------------------------------------------------------- */
@@ -342,10 +332,10 @@ custom_metadata(struct vc_channel *channel)
 
     opts.result = NULL;
     stream = duplex_open(channel, &opts);
-    ask(stream, duplex_to, LARGE_REQUEST, LARGE_REPLY, 0);
+    ask(stream, LARGE_REQUEST, LARGE_REPLY, 0);
     assert_status(VC_OK, vc_stream_half_close(stream));
-    expect_reply(stream, duplex_from, LARGE_REPLY);
-    expect_last(stream, duplex_from, VC_OK);
+    expect_reply(stream, LARGE_REPLY);
+    expect_last(stream, VC_OK);
     assert_status(VC_OK, vc_stream_result(stream, &result));
     expect_both(&result);
     vc_stream_close(stream);
@@ -379,9 +369,9 @@ stream_ends(struct vc_channel *channel, char *message)
     how.code = VC_UNKNOWN;
     how.message = message;
     request.response_status = &how;
-    assert_status(VC_OK, duplex_to(stream, &request));
+    assert_status(VC_OK, vc_stream_send(stream, &request));
     assert_status(VC_OK, vc_stream_half_close(stream));
-    expect_end(stream, duplex_from, VC_UNKNOWN);
+    expect_end(stream, VC_UNKNOWN);
     assert_string_equal(message, vc_error());
 }
 
@@ -443,16 +433,16 @@ static void
 cancel_after_begin(struct vc_channel *channel)
 {
     Interop__StreamingInputCallResponse *reply = NULL;
-    struct vc_stream *stream;
+    struct interop_test_service_streaming_input_call_client_stream *stream;
 
     empty_unary(channel); /* connected: the call goes out at once */
     assert_status(VC_OK, interop_test_service_streaming_input_call(
                              channel, NULL, &stream));
-    vc_stream_cancel(stream);
+    interop_test_service_streaming_input_call_cancel(stream);
     assert_status(
         VC_CANCELLED,
         interop_test_service_streaming_input_call_finish(stream, &reply));
-    vc_stream_close(stream);
+    interop_test_service_streaming_input_call_close(stream);
     expect_none_left(channel);
 }
 
@@ -461,10 +451,10 @@ cancel_after_first_response(struct vc_channel *channel)
 {
     struct vc_stream *stream = duplex_open(channel, NULL);
 
-    ask(stream, duplex_to, sent[0], got[0], 0);
-    expect_reply(stream, duplex_from, got[0]);
+    ask(stream, sent[0], got[0], 0);
+    expect_reply(stream, got[0]);
     vc_stream_cancel(stream);
-    expect_end(stream, duplex_from, VC_CANCELLED);
+    expect_end(stream, VC_CANCELLED);
     expect_none_left(channel);
 }
 
@@ -481,10 +471,10 @@ timeout_on_sleeping_server(struct vc_channel *channel)
     opts.timeout_ms = 1;
     request.payload = &payload;
     stream = duplex_open(channel, &opts);
-    status = duplex_to(stream, &request);
+    status = vc_stream_send(stream, &request);
     if (status != VC_OK)
         assert_status(VC_DEADLINE_EXCEEDED, status);
-    expect_end(stream, duplex_from, VC_DEADLINE_EXCEEDED);
+    expect_end(stream, VC_DEADLINE_EXCEEDED);
     expect_none_left(channel);
 }
 

@@ -50,7 +50,7 @@ struct call {
 };
 
 static void
-call_over(enum vc_status status, void *reply, void *arg)
+call_over(enum vc_status status, Suite__CountReply *reply, void *arg)
 {
     struct call *c = arg;
 
@@ -157,7 +157,7 @@ attempts_at_a_deaf_server_leave_no_room_behind(void **state)
 struct talk {
     struct vc_runtime *runtime;
     struct vc_channel *channel;
-    struct vc_stream *stream;
+    struct suite_streams_talk_client_stream *stream;
 };
 
 static void
@@ -165,7 +165,7 @@ talk_say(struct talk *t)
 {
     Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
 
-    vc_stream_send(t->stream, &request);
+    suite_streams_talk_send(t->stream, &request);
 }
 
 /* It looks: the server's end is found gone. */
@@ -194,7 +194,7 @@ talk_begin(struct talk *t, const char *target)
 static void
 talk_free(struct talk *t)
 {
-    vc_stream_close(t->stream);
+    suite_streams_talk_close(t->stream);
     vc_channel_close(t->channel);
     vc_runtime_free(t->runtime);
 }

@@ -78,8 +78,8 @@ demo_greeter_say_hello(struct vc_channel *channel,
     void *message = NULL;
     enum vc_status status;
 
-    status = vc_channel_call(channel, &demo_greeter_service, 0, request, opts,
-                             &message);
+    status = vc_channel_call(channel, &demo_greeter_service,
+                             DEMO_GREETER_SAY_HELLO, request, opts, &message);
     if (status == VC_OK)
         *reply = (Demo__HelloReply *)message;
     return status;

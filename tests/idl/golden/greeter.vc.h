@@ -11,6 +11,11 @@ VC_BEGIN_DECLS
 /* Greets people. */
 extern const struct vc_service demo_greeter_service;
 
+/* The methods, as functions of the library are told them. */
+enum demo_greeter_method {
+    DEMO_GREETER_SAY_HELLO = 0,
+};
+
 /* The handlers; one that is NULL answers VC_UNIMPLEMENTED. */
 struct demo_greeter_methods {
     /* Says hello to somebody. */
@@ -32,17 +37,41 @@ demo_greeter_say_hello(struct vc_channel *channel,
                        const struct vc_call_opts *opts,
                        Demo__HelloReply **reply);
 
-/* Does not wait, as vc_channel_call_async(); the reply is a
+static inline void
+demo_greeter_say_hello__done(vc_function *done, enum vc_status status,
+                             void *reply, void *arg)
+{
+    ((void (*)(enum vc_status, Demo__HelloReply *, void *))
+         done)(status, (Demo__HelloReply *)reply, arg);
+}
+
+/* Does not wait, as vc_channel_call_async(); vc_message_free() frees the
+ * reply. */
+static inline enum vc_status
+demo_greeter_say_hello_async(
+    struct vc_channel *channel, const Demo__HelloRequest *request,
+    const struct vc_call_opts *opts,
+    void (*done)(enum vc_status status, Demo__HelloReply *reply, void *arg),
+    void *arg, struct vc_async **call)
+{
+    return vc_channel_call_typed(channel, &demo_greeter_service,
+                                 DEMO_GREETER_SAY_HELLO, request, opts,
+                                 demo_greeter_say_hello__done,
+                                 (vc_function *)done, arg, call);
+}
+
+/* Its end comes into the queue, as vc_channel_call_queued(); the reply is a
  * Demo__HelloReply. */
 static inline enum vc_status
-demo_greeter_say_hello_async(struct vc_channel *channel,
-                             const Demo__HelloRequest *request,
-                             const struct vc_call_opts *opts,
-                             vc_async_done *done, void *arg,
-                             struct vc_async **call)
+demo_greeter_say_hello_queued(struct vc_channel *channel,
+                              const Demo__HelloRequest *request,
+                              const struct vc_call_opts *opts,
+                              struct vc_completions *queue, void *tag,
+                              struct vc_async **call)
 {
-    return vc_channel_call_async(channel, &demo_greeter_service, 0, request,
-                                 opts, done, arg, call);
+    return vc_channel_call_queued(channel, &demo_greeter_service,
+                                  DEMO_GREETER_SAY_HELLO, request, opts, queue,
+                                  tag, call);
 }
 
 VC_END_DECLS

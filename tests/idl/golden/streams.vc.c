@@ -26,7 +26,8 @@ flow_flow_watch__run(struct vc_call *call, const void *methods,
     (void)reply;
     if (handlers->watch == NULL)
         return vc_call_no_handler(call);
-    return handlers->watch(call, (const Flow__Line *)request, stream, arg);
+    return handlers->watch(call, (const Flow__Line *)request,
+                           (struct flow_flow_watch_server_stream *)stream, arg);
 }
 
 static enum vc_status
@@ -40,7 +41,8 @@ flow_flow_add___run(struct vc_call *call, const void *methods,
     (void)request;
     if (handlers->add_ == NULL)
         return vc_call_no_handler(call);
-    return handlers->add_(call, stream, (Flow__Sum *)reply, arg);
+    return handlers->add_(call, (struct flow_flow_add__server_stream *)stream,
+                          (Flow__Sum *)reply, arg);
 }
 
 static enum vc_status
@@ -55,7 +57,8 @@ flow_flow_chat__run(struct vc_call *call, const void *methods,
     (void)reply;
     if (handlers->chat == NULL)
         return vc_call_no_handler(call);
-    return handlers->chat(call, stream, arg);
+    return handlers->chat(call, (struct flow_flow_chat_server_stream *)stream,
+                          arg);
 }
 
 static enum vc_status
@@ -182,8 +185,8 @@ flow_flow_once(struct vc_channel *channel, const Flow__Line *request,
     void *message = NULL;
     enum vc_status status;
 
-    status = vc_channel_call(channel, &flow_flow_service, 0, request, opts,
-                             &message);
+    status = vc_channel_call(channel, &flow_flow_service, FLOW_FLOW_ONCE,
+                             request, opts, &message);
     if (status == VC_OK)
         *reply = (Flow__Sum *)message;
     return status;
@@ -195,8 +198,8 @@ flow_flow_tell(struct vc_channel *channel, const Flow__Line *request,
 {
     void *none = NULL;
 
-    return vc_channel_call(channel, &flow_flow_service, 4, request, opts,
-                           &none);
+    return vc_channel_call(channel, &flow_flow_service, FLOW_FLOW_TELL, request,
+                           opts, &none);
 }
 
 static enum vc_status
@@ -256,8 +259,8 @@ flow_again_plain(struct vc_channel *channel, const Flow__Line *request,
     void *message = NULL;
     enum vc_status status;
 
-    status = vc_channel_call(channel, &flow_again_service, 0, request, opts,
-                             &message);
+    status = vc_channel_call(channel, &flow_again_service, FLOW_AGAIN_PLAIN,
+                             request, opts, &message);
     if (status == VC_OK)
         *reply = (Flow__Sum *)message;
     return status;

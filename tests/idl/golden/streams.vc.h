@@ -10,6 +10,27 @@ VC_BEGIN_DECLS
 
 extern const struct vc_service flow_flow_service;
 
+/* The methods, as functions of the library are told them. */
+enum flow_flow_method {
+    FLOW_FLOW_ONCE = 0,
+    FLOW_FLOW_WATCH = 1,
+    FLOW_FLOW_ADD_ = 2,
+    FLOW_FLOW_CHAT = 3,
+    FLOW_FLOW_TELL = 4,
+};
+
+/* The stream of Watch at either end; see verbcall/stream.h. */
+struct flow_flow_watch_client_stream;
+struct flow_flow_watch_server_stream;
+
+/* The stream of Add at either end; see verbcall/stream.h. */
+struct flow_flow_add__client_stream;
+struct flow_flow_add__server_stream;
+
+/* The stream of Chat at either end; see verbcall/stream.h. */
+struct flow_flow_chat_client_stream;
+struct flow_flow_chat_server_stream;
+
 /* The handlers; one that is NULL answers VC_UNIMPLEMENTED. */
 struct flow_flow_methods {
     /* One for one. */
@@ -17,13 +38,16 @@ struct flow_flow_methods {
                            Flow__Sum *reply, void *arg);
     /* One for many. */
     enum vc_status (*watch)(struct vc_call *call, const Flow__Line *request,
-                            struct vc_stream *stream, void *arg);
+                            struct flow_flow_watch_server_stream *stream,
+                            void *arg);
     /* Many for one. */
-    enum vc_status (*add_)(struct vc_call *call, struct vc_stream *stream,
+    enum vc_status (*add_)(struct vc_call *call,
+                           struct flow_flow_add__server_stream *stream,
                            Flow__Sum *reply, void *arg);
     /* Many for many.
      * Deprecated. */
-    enum vc_status (*chat)(struct vc_call *call, struct vc_stream *stream,
+    enum vc_status (*chat)(struct vc_call *call,
+                           struct flow_flow_chat_server_stream *stream,
                            void *arg);
     /* One for none. */
     enum vc_status (*tell)(struct vc_call *call, const Flow__Line *request,
@@ -41,141 +65,448 @@ enum vc_status
 flow_flow_once(struct vc_channel *channel, const Flow__Line *request,
                const struct vc_call_opts *opts, Flow__Sum **reply);
 
-/* Does not wait, as vc_channel_call_async(); the reply is a
+static inline void
+flow_flow_once__done(vc_function *done, enum vc_status status, void *reply,
+                     void *arg)
+{
+    ((void (*)(enum vc_status, Flow__Sum *, void *))
+         done)(status, (Flow__Sum *)reply, arg);
+}
+
+/* Does not wait, as vc_channel_call_async(); vc_message_free() frees the
+ * reply. */
+static inline enum vc_status
+flow_flow_once_async(
+    struct vc_channel *channel, const Flow__Line *request,
+    const struct vc_call_opts *opts,
+    void (*done)(enum vc_status status, Flow__Sum *reply, void *arg), void *arg,
+    struct vc_async **call)
+{
+    return vc_channel_call_typed(channel, &flow_flow_service, FLOW_FLOW_ONCE,
+                                 request, opts, flow_flow_once__done,
+                                 (vc_function *)done, arg, call);
+}
+
+/* Its end comes into the queue, as vc_channel_call_queued(); the reply is a
  * Flow__Sum. */
 static inline enum vc_status
-flow_flow_once_async(struct vc_channel *channel, const Flow__Line *request,
-                     const struct vc_call_opts *opts, vc_async_done *done,
-                     void *arg, struct vc_async **call)
+flow_flow_once_queued(struct vc_channel *channel, const Flow__Line *request,
+                      const struct vc_call_opts *opts,
+                      struct vc_completions *queue, void *tag,
+                      struct vc_async **call)
 {
-    return vc_channel_call_async(channel, &flow_flow_service, 0, request, opts,
-                                 done, arg, call);
+    return vc_channel_call_queued(channel, &flow_flow_service, FLOW_FLOW_ONCE,
+                                  request, opts, queue, tag, call);
+}
+
+/* Callbacks of the client, as of struct vc_stream_events; NULL: none. */
+struct flow_flow_watch_client_events {
+    void (*on_message)(struct flow_flow_watch_client_stream *stream,
+                       Flow__Line *message, void *arg);
+    void (*on_end)(struct flow_flow_watch_client_stream *stream,
+                   enum vc_status status, void *arg);
+};
+
+static inline void
+flow_flow_watch__client_run(vc_function *callback, enum vc_stream_callback kind,
+                            struct vc_stream *stream, void *message,
+                            enum vc_status status, void *arg)
+{
+    typedef struct flow_flow_watch_client_stream type;
+    typedef void on_message(type *, Flow__Line *, void *);
+    typedef void on_status(type *, enum vc_status, void *);
+    typedef void on_signal(type *, void *);
+    type *typed = (type *)stream;
+
+    if (kind == VC_STREAM_ON_MESSAGE)
+        ((on_message *)callback)(typed, (Flow__Line *)message, arg);
+    else if (kind == VC_STREAM_ON_STATUS)
+        ((on_status *)callback)(typed, status, arg);
+    else
+        ((on_signal *)callback)(typed, arg);
 }
 
 /* One for many.
  * Opens a stream, as vc_stream_open(). */
 static inline enum vc_status
 flow_flow_watch(struct vc_channel *channel, const Flow__Line *request,
-                const struct vc_call_opts *opts, struct vc_stream **stream)
+                const struct vc_call_opts *opts,
+                struct flow_flow_watch_client_stream **stream)
 {
-    return vc_stream_open(channel, &flow_flow_service, 1, request, opts,
-                          stream);
+    return vc_stream_open(channel, &flow_flow_service, FLOW_FLOW_WATCH, request,
+                          opts, (struct vc_stream **)stream);
 }
 
-/* The same with callbacks, as vc_stream_start(); messages are
- * Flow__Line. */
+/* The same with callbacks, which are copied, as vc_stream_start(). */
 static inline enum vc_status
 flow_flow_watch_start(struct vc_channel *channel, const Flow__Line *request,
                       const struct vc_call_opts *opts,
-                      const struct vc_stream_events *events, void *arg,
-                      struct vc_stream **stream)
+                      const struct flow_flow_watch_client_events *events,
+                      void *arg, struct flow_flow_watch_client_stream **stream)
 {
-    return vc_stream_start(channel, &flow_flow_service, 1, request, opts,
-                           events, arg, stream);
+    struct vc_stream_events untyped = VC_STREAM_EVENTS_INIT;
+
+    untyped.run = flow_flow_watch__client_run;
+    untyped.on_message =
+        (vc_stream_on_message *)(vc_function *)events->on_message;
+    untyped.on_end =
+        (vc_stream_on_status *)(vc_function *)events->on_end;
+    return vc_stream_start(channel, &flow_flow_service, FLOW_FLOW_WATCH,
+                           request, opts, &untyped, arg,
+                           (struct vc_stream **)stream);
 }
 
-/* The handler goes on by callbacks, as vc_stream_serve(). */
+/* The client receives, as vc_stream_receive(); vc_message_free() frees the
+ * message. */
 static inline enum vc_status
-flow_flow_watch_serve(struct vc_call *call, struct vc_stream *stream,
-                      const struct vc_stream_events *events, void *arg)
+flow_flow_watch_receive(struct flow_flow_watch_client_stream *stream,
+                        Flow__Line **message)
 {
-    return vc_stream_serve(call, stream, events, arg);
-}
-
-/* The client receives, as vc_stream_receive(). */
-static inline enum vc_status
-flow_flow_watch_receive(struct vc_stream *stream, Flow__Line **reply)
-{
-    void *message = NULL;
-    enum vc_status status = vc_stream_receive(stream, &message);
+    void *taken = NULL;
+    enum vc_status status =
+        vc_stream_receive((struct vc_stream *)stream, &taken);
 
     if (status == VC_OK)
-        *reply = (Flow__Line *)message;
+        *message = (Flow__Line *)taken;
     return status;
+}
+
+/* The client stops and resumes on_message(), as vc_stream_pause(). */
+static inline void
+flow_flow_watch_pause(struct flow_flow_watch_client_stream *stream)
+{
+    vc_stream_pause((struct vc_stream *)stream);
+}
+static inline void
+flow_flow_watch_resume(struct flow_flow_watch_client_stream *stream)
+{
+    vc_stream_resume((struct vc_stream *)stream);
+}
+
+/* The client waits for the end, as vc_stream_finish(). */
+static inline enum vc_status
+flow_flow_watch_finish(struct flow_flow_watch_client_stream *stream)
+{
+    return vc_stream_finish((struct vc_stream *)stream, NULL);
+}
+
+/* The client learns more, as vc_stream_result() and vc_stream_initial(). */
+static inline enum vc_status
+flow_flow_watch_result(struct flow_flow_watch_client_stream *stream,
+                       struct vc_result *result)
+{
+    return vc_stream_result((struct vc_stream *)stream, result);
+}
+static inline const struct vc_metadata *
+flow_flow_watch_initial(struct flow_flow_watch_client_stream *stream, size_t *n)
+{
+    return vc_stream_initial((struct vc_stream *)stream, n);
+}
+
+/* The client ends the call, as vc_stream_cancel(), and frees the stream,
+ * as vc_stream_close(). */
+static inline void
+flow_flow_watch_cancel(struct flow_flow_watch_client_stream *stream)
+{
+    vc_stream_cancel((struct vc_stream *)stream);
+}
+static inline void
+flow_flow_watch_close(struct flow_flow_watch_client_stream *stream)
+{
+    vc_stream_close((struct vc_stream *)stream);
+}
+
+/* Callbacks of the server, as of struct vc_stream_events; NULL: none. */
+struct flow_flow_watch_server_events {
+    void (*on_writable)(struct flow_flow_watch_server_stream *stream,
+                        void *arg);
+    void (*on_cancel)(struct flow_flow_watch_server_stream *stream,
+                      enum vc_status status, void *arg);
+    void (*on_end)(struct flow_flow_watch_server_stream *stream,
+                   enum vc_status status, void *arg);
+};
+
+static inline void
+flow_flow_watch__server_run(vc_function *callback, enum vc_stream_callback kind,
+                            struct vc_stream *stream, void *message,
+                            enum vc_status status, void *arg)
+{
+    typedef struct flow_flow_watch_server_stream type;
+    typedef void on_status(type *, enum vc_status, void *);
+    typedef void on_signal(type *, void *);
+    type *typed = (type *)stream;
+
+    (void)message;
+    if (kind == VC_STREAM_ON_STATUS)
+        ((on_status *)callback)(typed, status, arg);
+    else
+        ((on_signal *)callback)(typed, arg);
+}
+
+/* The handler goes on by callbacks, which are copied, as vc_stream_serve(). */
+static inline enum vc_status
+flow_flow_watch_serve(struct vc_call *call,
+                      struct flow_flow_watch_server_stream *stream,
+                      const struct flow_flow_watch_server_events *events,
+                      void *arg)
+{
+    struct vc_stream_events untyped = VC_STREAM_EVENTS_INIT;
+
+    untyped.run = flow_flow_watch__server_run;
+    untyped.on_writable =
+        (vc_stream_on_signal *)(vc_function *)events->on_writable;
+    untyped.on_cancel =
+        (vc_stream_on_status *)(vc_function *)events->on_cancel;
+    untyped.on_end =
+        (vc_stream_on_status *)(vc_function *)events->on_end;
+    return vc_stream_serve(call, (struct vc_stream *)stream, &untyped, arg);
 }
 
 /* The handler sends, as vc_stream_send(). */
 static inline enum vc_status
-flow_flow_watch_reply(struct vc_stream *stream, const Flow__Line *reply)
+flow_flow_watch_server_send(struct flow_flow_watch_server_stream *stream,
+                            const Flow__Line *message)
 {
-    return vc_stream_send(stream, reply);
+    return vc_stream_send((struct vc_stream *)stream, message);
 }
 
-/* The same without waiting, as vc_stream_try_send(). */
+/* The handler sends without waiting, as vc_stream_try_send(). */
 static inline enum vc_status
-flow_flow_watch_try_reply(struct vc_stream *stream, const Flow__Line *reply,
-                          bool *sent)
+flow_flow_watch_server_try_send(struct flow_flow_watch_server_stream *stream,
+                                const Flow__Line *message, bool *sent)
 {
-    return vc_stream_try_send(stream, reply, sent);
+    return vc_stream_try_send((struct vc_stream *)stream, message, sent);
+}
+
+/* Callbacks of the client, as of struct vc_stream_events; NULL: none. */
+struct flow_flow_add__client_events {
+    void (*on_message)(struct flow_flow_add__client_stream *stream,
+                       Flow__Sum *message, void *arg);
+    void (*on_writable)(struct flow_flow_add__client_stream *stream,
+                        void *arg);
+    void (*on_end)(struct flow_flow_add__client_stream *stream,
+                   enum vc_status status, void *arg);
+};
+
+static inline void
+flow_flow_add___client_run(vc_function *callback, enum vc_stream_callback kind,
+                           struct vc_stream *stream, void *message,
+                           enum vc_status status, void *arg)
+{
+    typedef struct flow_flow_add__client_stream type;
+    typedef void on_message(type *, Flow__Sum *, void *);
+    typedef void on_status(type *, enum vc_status, void *);
+    typedef void on_signal(type *, void *);
+    type *typed = (type *)stream;
+
+    if (kind == VC_STREAM_ON_MESSAGE)
+        ((on_message *)callback)(typed, (Flow__Sum *)message, arg);
+    else if (kind == VC_STREAM_ON_STATUS)
+        ((on_status *)callback)(typed, status, arg);
+    else
+        ((on_signal *)callback)(typed, arg);
 }
 
 /* Many for one.
  * Opens a stream, as vc_stream_open(). */
 static inline enum vc_status
 flow_flow_add_(struct vc_channel *channel, const struct vc_call_opts *opts,
-               struct vc_stream **stream)
+               struct flow_flow_add__client_stream **stream)
 {
-    return vc_stream_open(channel, &flow_flow_service, 2, NULL, opts, stream);
+    return vc_stream_open(channel, &flow_flow_service, FLOW_FLOW_ADD_, NULL,
+                          opts, (struct vc_stream **)stream);
 }
 
-/* The same with callbacks, as vc_stream_start(); messages are
- * Flow__Sum. */
+/* The same with callbacks, which are copied, as vc_stream_start(). */
 static inline enum vc_status
 flow_flow_add__start(struct vc_channel *channel,
                      const struct vc_call_opts *opts,
-                     const struct vc_stream_events *events, void *arg,
-                     struct vc_stream **stream)
+                     const struct flow_flow_add__client_events *events,
+                     void *arg, struct flow_flow_add__client_stream **stream)
 {
-    return vc_stream_start(channel, &flow_flow_service, 2, NULL, opts, events,
-                           arg, stream);
-}
+    struct vc_stream_events untyped = VC_STREAM_EVENTS_INIT;
 
-/* The handler goes on by callbacks, as vc_stream_serve(); messages are
- * Flow__Line. */
-static inline enum vc_status
-flow_flow_add__serve(struct vc_call *call, struct vc_stream *stream,
-                     const struct vc_stream_events *events, void *arg)
-{
-    return vc_stream_serve(call, stream, events, arg);
+    untyped.run = flow_flow_add___client_run;
+    untyped.on_message =
+        (vc_stream_on_message *)(vc_function *)events->on_message;
+    untyped.on_writable =
+        (vc_stream_on_signal *)(vc_function *)events->on_writable;
+    untyped.on_end =
+        (vc_stream_on_status *)(vc_function *)events->on_end;
+    return vc_stream_start(channel, &flow_flow_service, FLOW_FLOW_ADD_, NULL,
+                           opts, &untyped, arg, (struct vc_stream **)stream);
 }
 
 /* The client sends, as vc_stream_send(). */
 static inline enum vc_status
-flow_flow_add__send(struct vc_stream *stream, const Flow__Line *request)
+flow_flow_add__send(struct flow_flow_add__client_stream *stream,
+                    const Flow__Line *message)
 {
-    return vc_stream_send(stream, request);
+    return vc_stream_send((struct vc_stream *)stream, message);
 }
 
-/* The same without waiting, as vc_stream_try_send(). */
+/* The client sends without waiting, as vc_stream_try_send(). */
 static inline enum vc_status
-flow_flow_add__try_send(struct vc_stream *stream, const Flow__Line *request,
-                        bool *sent)
+flow_flow_add__try_send(struct flow_flow_add__client_stream *stream,
+                        const Flow__Line *message, bool *sent)
 {
-    return vc_stream_try_send(stream, request, sent);
+    return vc_stream_try_send((struct vc_stream *)stream, message, sent);
 }
 
-/* The handler receives, as vc_stream_receive(). */
+/* The client sends no more, as vc_stream_half_close(). */
 static inline enum vc_status
-flow_flow_add__request(struct vc_stream *stream, Flow__Line **request)
+flow_flow_add__half_close(struct flow_flow_add__client_stream *stream)
 {
-    void *message = NULL;
-    enum vc_status status = vc_stream_receive(stream, &message);
+    return vc_stream_half_close((struct vc_stream *)stream);
+}
 
-    if (status == VC_OK)
-        *request = (Flow__Line *)message;
+/* The client has sent all and takes the reply, unless reply is NULL, as
+ * vc_stream_finish(); vc_message_free() frees it. */
+static inline enum vc_status
+flow_flow_add__finish(struct flow_flow_add__client_stream *stream,
+                      Flow__Sum **reply)
+{
+    void *taken = NULL;
+    enum vc_status status = vc_stream_finish(
+        (struct vc_stream *)stream, reply != NULL ? &taken : NULL);
+
+    if (status == VC_OK && reply != NULL)
+        *reply = (Flow__Sum *)taken;
     return status;
 }
 
-/* The client has sent all, as vc_stream_finish(). */
+/* The client learns more, as vc_stream_result() and vc_stream_initial(). */
 static inline enum vc_status
-flow_flow_add__finish(struct vc_stream *stream, Flow__Sum **reply)
+flow_flow_add__result(struct flow_flow_add__client_stream *stream,
+                      struct vc_result *result)
 {
-    void *message = NULL;
-    enum vc_status status = vc_stream_finish(stream, &message);
+    return vc_stream_result((struct vc_stream *)stream, result);
+}
+static inline const struct vc_metadata *
+flow_flow_add__initial(struct flow_flow_add__client_stream *stream, size_t *n)
+{
+    return vc_stream_initial((struct vc_stream *)stream, n);
+}
+
+/* The client ends the call, as vc_stream_cancel(), and frees the stream,
+ * as vc_stream_close(). */
+static inline void
+flow_flow_add__cancel(struct flow_flow_add__client_stream *stream)
+{
+    vc_stream_cancel((struct vc_stream *)stream);
+}
+static inline void
+flow_flow_add__close(struct flow_flow_add__client_stream *stream)
+{
+    vc_stream_close((struct vc_stream *)stream);
+}
+
+/* Callbacks of the server, as of struct vc_stream_events; NULL: none. */
+struct flow_flow_add__server_events {
+    void (*on_message)(struct flow_flow_add__server_stream *stream,
+                       Flow__Line *message, void *arg);
+    void (*on_half_close)(struct flow_flow_add__server_stream *stream,
+                          void *arg);
+    void (*on_cancel)(struct flow_flow_add__server_stream *stream,
+                      enum vc_status status, void *arg);
+    void (*on_end)(struct flow_flow_add__server_stream *stream,
+                   enum vc_status status, void *arg);
+};
+
+static inline void
+flow_flow_add___server_run(vc_function *callback, enum vc_stream_callback kind,
+                           struct vc_stream *stream, void *message,
+                           enum vc_status status, void *arg)
+{
+    typedef struct flow_flow_add__server_stream type;
+    typedef void on_message(type *, Flow__Line *, void *);
+    typedef void on_status(type *, enum vc_status, void *);
+    typedef void on_signal(type *, void *);
+    type *typed = (type *)stream;
+
+    if (kind == VC_STREAM_ON_MESSAGE)
+        ((on_message *)callback)(typed, (Flow__Line *)message, arg);
+    else if (kind == VC_STREAM_ON_STATUS)
+        ((on_status *)callback)(typed, status, arg);
+    else
+        ((on_signal *)callback)(typed, arg);
+}
+
+/* The handler goes on by callbacks, which are copied, as vc_stream_serve(). */
+static inline enum vc_status
+flow_flow_add__serve(struct vc_call *call,
+                     struct flow_flow_add__server_stream *stream,
+                     const struct flow_flow_add__server_events *events,
+                     void *arg)
+{
+    struct vc_stream_events untyped = VC_STREAM_EVENTS_INIT;
+
+    untyped.run = flow_flow_add___server_run;
+    untyped.on_message =
+        (vc_stream_on_message *)(vc_function *)events->on_message;
+    untyped.on_half_close =
+        (vc_stream_on_signal *)(vc_function *)events->on_half_close;
+    untyped.on_cancel =
+        (vc_stream_on_status *)(vc_function *)events->on_cancel;
+    untyped.on_end =
+        (vc_stream_on_status *)(vc_function *)events->on_end;
+    return vc_stream_serve(call, (struct vc_stream *)stream, &untyped, arg);
+}
+
+/* The handler receives, as vc_stream_receive(); vc_message_free() frees the
+ * message. */
+static inline enum vc_status
+flow_flow_add__server_receive(struct flow_flow_add__server_stream *stream,
+                              Flow__Line **message)
+{
+    void *taken = NULL;
+    enum vc_status status =
+        vc_stream_receive((struct vc_stream *)stream, &taken);
 
     if (status == VC_OK)
-        *reply = (Flow__Sum *)message;
+        *message = (Flow__Line *)taken;
     return status;
+}
+
+/* The handler stops and resumes on_message(), as vc_stream_pause(). */
+static inline void
+flow_flow_add__server_pause(struct flow_flow_add__server_stream *stream)
+{
+    vc_stream_pause((struct vc_stream *)stream);
+}
+static inline void
+flow_flow_add__server_resume(struct flow_flow_add__server_stream *stream)
+{
+    vc_stream_resume((struct vc_stream *)stream);
+}
+
+/* Callbacks of the client, as of struct vc_stream_events; NULL: none. */
+struct flow_flow_chat_client_events {
+    void (*on_message)(struct flow_flow_chat_client_stream *stream,
+                       Flow__Sum *message, void *arg);
+    void (*on_writable)(struct flow_flow_chat_client_stream *stream,
+                        void *arg);
+    void (*on_end)(struct flow_flow_chat_client_stream *stream,
+                   enum vc_status status, void *arg);
+};
+
+static inline void
+flow_flow_chat__client_run(vc_function *callback, enum vc_stream_callback kind,
+                           struct vc_stream *stream, void *message,
+                           enum vc_status status, void *arg)
+{
+    typedef struct flow_flow_chat_client_stream type;
+    typedef void on_message(type *, Flow__Sum *, void *);
+    typedef void on_status(type *, enum vc_status, void *);
+    typedef void on_signal(type *, void *);
+    type *typed = (type *)stream;
+
+    if (kind == VC_STREAM_ON_MESSAGE)
+        ((on_message *)callback)(typed, (Flow__Sum *)message, arg);
+    else if (kind == VC_STREAM_ON_STATUS)
+        ((on_status *)callback)(typed, status, arg);
+    else
+        ((on_signal *)callback)(typed, arg);
 }
 
 /* Many for many.
@@ -184,85 +515,213 @@ flow_flow_add__finish(struct vc_stream *stream, Flow__Sum **reply)
 __attribute__((deprecated))
 static inline enum vc_status
 flow_flow_chat(struct vc_channel *channel, const struct vc_call_opts *opts,
-               struct vc_stream **stream)
+               struct flow_flow_chat_client_stream **stream)
 {
-    return vc_stream_open(channel, &flow_flow_service, 3, NULL, opts, stream);
+    return vc_stream_open(channel, &flow_flow_service, FLOW_FLOW_CHAT, NULL,
+                          opts, (struct vc_stream **)stream);
 }
 
-/* The same with callbacks, as vc_stream_start(); messages are
- * Flow__Sum. */
+/* The same with callbacks, which are copied, as vc_stream_start(). */
 __attribute__((deprecated))
 static inline enum vc_status
 flow_flow_chat_start(struct vc_channel *channel,
                      const struct vc_call_opts *opts,
-                     const struct vc_stream_events *events, void *arg,
-                     struct vc_stream **stream)
+                     const struct flow_flow_chat_client_events *events,
+                     void *arg, struct flow_flow_chat_client_stream **stream)
 {
-    return vc_stream_start(channel, &flow_flow_service, 3, NULL, opts, events,
-                           arg, stream);
-}
+    struct vc_stream_events untyped = VC_STREAM_EVENTS_INIT;
 
-/* The handler goes on by callbacks, as vc_stream_serve(); messages are
- * Flow__Line. */
-static inline enum vc_status
-flow_flow_chat_serve(struct vc_call *call, struct vc_stream *stream,
-                     const struct vc_stream_events *events, void *arg)
-{
-    return vc_stream_serve(call, stream, events, arg);
+    untyped.run = flow_flow_chat__client_run;
+    untyped.on_message =
+        (vc_stream_on_message *)(vc_function *)events->on_message;
+    untyped.on_writable =
+        (vc_stream_on_signal *)(vc_function *)events->on_writable;
+    untyped.on_end =
+        (vc_stream_on_status *)(vc_function *)events->on_end;
+    return vc_stream_start(channel, &flow_flow_service, FLOW_FLOW_CHAT, NULL,
+                           opts, &untyped, arg, (struct vc_stream **)stream);
 }
 
 /* The client sends, as vc_stream_send(). */
 static inline enum vc_status
-flow_flow_chat_send(struct vc_stream *stream, const Flow__Line *request)
+flow_flow_chat_send(struct flow_flow_chat_client_stream *stream,
+                    const Flow__Line *message)
 {
-    return vc_stream_send(stream, request);
+    return vc_stream_send((struct vc_stream *)stream, message);
 }
 
-/* The same without waiting, as vc_stream_try_send(). */
+/* The client sends without waiting, as vc_stream_try_send(). */
 static inline enum vc_status
-flow_flow_chat_try_send(struct vc_stream *stream, const Flow__Line *request,
-                        bool *sent)
+flow_flow_chat_try_send(struct flow_flow_chat_client_stream *stream,
+                        const Flow__Line *message, bool *sent)
 {
-    return vc_stream_try_send(stream, request, sent);
+    return vc_stream_try_send((struct vc_stream *)stream, message, sent);
 }
 
-/* The handler receives, as vc_stream_receive(). */
+/* The client receives, as vc_stream_receive(); vc_message_free() frees the
+ * message. */
 static inline enum vc_status
-flow_flow_chat_request(struct vc_stream *stream, Flow__Line **request)
+flow_flow_chat_receive(struct flow_flow_chat_client_stream *stream,
+                       Flow__Sum **message)
 {
-    void *message = NULL;
-    enum vc_status status = vc_stream_receive(stream, &message);
+    void *taken = NULL;
+    enum vc_status status =
+        vc_stream_receive((struct vc_stream *)stream, &taken);
 
     if (status == VC_OK)
-        *request = (Flow__Line *)message;
+        *message = (Flow__Sum *)taken;
     return status;
 }
 
-/* The client receives, as vc_stream_receive(). */
-static inline enum vc_status
-flow_flow_chat_receive(struct vc_stream *stream, Flow__Sum **reply)
+/* The client stops and resumes on_message(), as vc_stream_pause(). */
+static inline void
+flow_flow_chat_pause(struct flow_flow_chat_client_stream *stream)
 {
-    void *message = NULL;
-    enum vc_status status = vc_stream_receive(stream, &message);
+    vc_stream_pause((struct vc_stream *)stream);
+}
+static inline void
+flow_flow_chat_resume(struct flow_flow_chat_client_stream *stream)
+{
+    vc_stream_resume((struct vc_stream *)stream);
+}
 
-    if (status == VC_OK)
-        *reply = (Flow__Sum *)message;
-    return status;
+/* The client sends no more, as vc_stream_half_close(). */
+static inline enum vc_status
+flow_flow_chat_half_close(struct flow_flow_chat_client_stream *stream)
+{
+    return vc_stream_half_close((struct vc_stream *)stream);
+}
+
+/* The client waits for the end, as vc_stream_finish(). */
+static inline enum vc_status
+flow_flow_chat_finish(struct flow_flow_chat_client_stream *stream)
+{
+    return vc_stream_finish((struct vc_stream *)stream, NULL);
+}
+
+/* The client learns more, as vc_stream_result() and vc_stream_initial(). */
+static inline enum vc_status
+flow_flow_chat_result(struct flow_flow_chat_client_stream *stream,
+                      struct vc_result *result)
+{
+    return vc_stream_result((struct vc_stream *)stream, result);
+}
+static inline const struct vc_metadata *
+flow_flow_chat_initial(struct flow_flow_chat_client_stream *stream, size_t *n)
+{
+    return vc_stream_initial((struct vc_stream *)stream, n);
+}
+
+/* The client ends the call, as vc_stream_cancel(), and frees the stream,
+ * as vc_stream_close(). */
+static inline void
+flow_flow_chat_cancel(struct flow_flow_chat_client_stream *stream)
+{
+    vc_stream_cancel((struct vc_stream *)stream);
+}
+static inline void
+flow_flow_chat_close(struct flow_flow_chat_client_stream *stream)
+{
+    vc_stream_close((struct vc_stream *)stream);
+}
+
+/* Callbacks of the server, as of struct vc_stream_events; NULL: none. */
+struct flow_flow_chat_server_events {
+    void (*on_message)(struct flow_flow_chat_server_stream *stream,
+                       Flow__Line *message, void *arg);
+    void (*on_writable)(struct flow_flow_chat_server_stream *stream,
+                        void *arg);
+    void (*on_half_close)(struct flow_flow_chat_server_stream *stream,
+                          void *arg);
+    void (*on_cancel)(struct flow_flow_chat_server_stream *stream,
+                      enum vc_status status, void *arg);
+    void (*on_end)(struct flow_flow_chat_server_stream *stream,
+                   enum vc_status status, void *arg);
+};
+
+static inline void
+flow_flow_chat__server_run(vc_function *callback, enum vc_stream_callback kind,
+                           struct vc_stream *stream, void *message,
+                           enum vc_status status, void *arg)
+{
+    typedef struct flow_flow_chat_server_stream type;
+    typedef void on_message(type *, Flow__Line *, void *);
+    typedef void on_status(type *, enum vc_status, void *);
+    typedef void on_signal(type *, void *);
+    type *typed = (type *)stream;
+
+    if (kind == VC_STREAM_ON_MESSAGE)
+        ((on_message *)callback)(typed, (Flow__Line *)message, arg);
+    else if (kind == VC_STREAM_ON_STATUS)
+        ((on_status *)callback)(typed, status, arg);
+    else
+        ((on_signal *)callback)(typed, arg);
+}
+
+/* The handler goes on by callbacks, which are copied, as vc_stream_serve(). */
+static inline enum vc_status
+flow_flow_chat_serve(struct vc_call *call,
+                     struct flow_flow_chat_server_stream *stream,
+                     const struct flow_flow_chat_server_events *events,
+                     void *arg)
+{
+    struct vc_stream_events untyped = VC_STREAM_EVENTS_INIT;
+
+    untyped.run = flow_flow_chat__server_run;
+    untyped.on_message =
+        (vc_stream_on_message *)(vc_function *)events->on_message;
+    untyped.on_writable =
+        (vc_stream_on_signal *)(vc_function *)events->on_writable;
+    untyped.on_half_close =
+        (vc_stream_on_signal *)(vc_function *)events->on_half_close;
+    untyped.on_cancel =
+        (vc_stream_on_status *)(vc_function *)events->on_cancel;
+    untyped.on_end =
+        (vc_stream_on_status *)(vc_function *)events->on_end;
+    return vc_stream_serve(call, (struct vc_stream *)stream, &untyped, arg);
 }
 
 /* The handler sends, as vc_stream_send(). */
 static inline enum vc_status
-flow_flow_chat_reply(struct vc_stream *stream, const Flow__Sum *reply)
+flow_flow_chat_server_send(struct flow_flow_chat_server_stream *stream,
+                           const Flow__Sum *message)
 {
-    return vc_stream_send(stream, reply);
+    return vc_stream_send((struct vc_stream *)stream, message);
 }
 
-/* The same without waiting, as vc_stream_try_send(). */
+/* The handler sends without waiting, as vc_stream_try_send(). */
 static inline enum vc_status
-flow_flow_chat_try_reply(struct vc_stream *stream, const Flow__Sum *reply,
-                         bool *sent)
+flow_flow_chat_server_try_send(struct flow_flow_chat_server_stream *stream,
+                               const Flow__Sum *message, bool *sent)
 {
-    return vc_stream_try_send(stream, reply, sent);
+    return vc_stream_try_send((struct vc_stream *)stream, message, sent);
+}
+
+/* The handler receives, as vc_stream_receive(); vc_message_free() frees the
+ * message. */
+static inline enum vc_status
+flow_flow_chat_server_receive(struct flow_flow_chat_server_stream *stream,
+                              Flow__Line **message)
+{
+    void *taken = NULL;
+    enum vc_status status =
+        vc_stream_receive((struct vc_stream *)stream, &taken);
+
+    if (status == VC_OK)
+        *message = (Flow__Line *)taken;
+    return status;
+}
+
+/* The handler stops and resumes on_message(), as vc_stream_pause(). */
+static inline void
+flow_flow_chat_server_pause(struct flow_flow_chat_server_stream *stream)
+{
+    vc_stream_pause((struct vc_stream *)stream);
+}
+static inline void
+flow_flow_chat_server_resume(struct flow_flow_chat_server_stream *stream)
+{
+    vc_stream_resume((struct vc_stream *)stream);
 }
 
 /* One for none.
@@ -274,6 +733,11 @@ flow_flow_tell(struct vc_channel *channel, const Flow__Line *request,
 
 /* A second one of the same file. */
 extern const struct vc_service flow_again_service;
+
+/* The methods, as functions of the library are told them. */
+enum flow_again_method {
+    FLOW_AGAIN_PLAIN = 0,
+};
 
 /* The handlers; one that is NULL answers VC_UNIMPLEMENTED. */
 struct flow_again_methods {
@@ -291,15 +755,39 @@ enum vc_status
 flow_again_plain(struct vc_channel *channel, const Flow__Line *request,
                  const struct vc_call_opts *opts, Flow__Sum **reply);
 
-/* Does not wait, as vc_channel_call_async(); the reply is a
+static inline void
+flow_again_plain__done(vc_function *done, enum vc_status status, void *reply,
+                       void *arg)
+{
+    ((void (*)(enum vc_status, Flow__Sum *, void *))
+         done)(status, (Flow__Sum *)reply, arg);
+}
+
+/* Does not wait, as vc_channel_call_async(); vc_message_free() frees the
+ * reply. */
+static inline enum vc_status
+flow_again_plain_async(
+    struct vc_channel *channel, const Flow__Line *request,
+    const struct vc_call_opts *opts,
+    void (*done)(enum vc_status status, Flow__Sum *reply, void *arg), void *arg,
+    struct vc_async **call)
+{
+    return vc_channel_call_typed(channel, &flow_again_service, FLOW_AGAIN_PLAIN,
+                                 request, opts, flow_again_plain__done,
+                                 (vc_function *)done, arg, call);
+}
+
+/* Its end comes into the queue, as vc_channel_call_queued(); the reply is a
  * Flow__Sum. */
 static inline enum vc_status
-flow_again_plain_async(struct vc_channel *channel, const Flow__Line *request,
-                       const struct vc_call_opts *opts, vc_async_done *done,
-                       void *arg, struct vc_async **call)
+flow_again_plain_queued(struct vc_channel *channel, const Flow__Line *request,
+                        const struct vc_call_opts *opts,
+                        struct vc_completions *queue, void *tag,
+                        struct vc_async **call)
 {
-    return vc_channel_call_async(channel, &flow_again_service, 0, request, opts,
-                                 done, arg, call);
+    return vc_channel_call_queued(channel, &flow_again_service,
+                                  FLOW_AGAIN_PLAIN, request, opts, queue, tag,
+                                  call);
 }
 
 VC_END_DECLS

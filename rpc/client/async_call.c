@@ -1,0 +1,68 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Asynchronous calls that end in a function of the program. Generated code has
+ * one for each method that calls it with its own types. */
+#include "rpc/client/async.h"
+
+static void
+deliver(struct vc__task *task)
+{
+    struct vc_async *a = caa_container_of(task, struct vc_async, deliver);
+    struct vc__stint *stint = vc__engine_release(a->engine, NULL, NULL);
+    enum vc_status status = a->won->error.status;
+
+    if (status != VC_OK)
+        vc__error_raise(&a->won->error);
+    a->run(a->done, status, status == VC_OK ? a->won->reply : NULL, a->arg);
+    vc__engine_resume(stint);
+    vc__async_leave(a);
+    vc__async_put(a);
+}
+
+static void
+over_by_function(struct vc_async *a)
+{
+    a->deliver.run = deliver;
+    vc__engine_handle(a->engine, &a->deliver);
+}
+
+enum vc_status
+vc_channel_call_typed(struct vc_channel *channel,
+                      const struct vc_service *service, unsigned method,
+                      const void *request, const struct vc_call_opts *opts,
+                      vc_async_run *run, vc_function *done, void *arg,
+                      struct vc_async **call)
+{
+    struct vc_async *a = vc__async_new_seen(channel, service, method, request,
+                                            opts, over_by_function);
+
+    if (a == NULL)
+        return vc__error_last()->status;
+    a->run = run;
+    a->done = done;
+    a->arg = arg;
+    if (call != NULL) {
+        vc__async_hold(a);
+        *call = a;
+    }
+    vc__async_start(a);
+    vc__async_put(a);
+    return VC_OK;
+}
+
+static void
+untyped_run(vc_function *done, enum vc_status status, void *reply, void *arg)
+{
+    ((vc_async_done *)done)(status, reply, arg);
+}
+
+enum vc_status
+vc_channel_call_async(struct vc_channel *channel,
+                      const struct vc_service *service, unsigned method,
+                      const void *request, const struct vc_call_opts *opts,
+                      vc_async_done *done, void *arg, struct vc_async **call)
+{
+    return vc_channel_call_typed(channel, service, method, request, opts,
+                                 untyped_run, (vc_function *)done, arg, call);
+}
