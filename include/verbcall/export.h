@@ -6,8 +6,6 @@
 #ifndef VERBCALL_EXPORT_H
 #define VERBCALL_EXPORT_H
 
-#define VC_API __attribute__((visibility("default")))
-
 #ifdef __cplusplus
 #define VC_BEGIN_DECLS extern "C" {
 #define VC_END_DECLS   }
@@ -23,5 +21,7 @@ VC_BEGIN_DECLS
 typedef void vc_function(void);
 
 VC_END_DECLS
+
+#define VC_API __attribute__((visibility("default")))
 
 #endif
