@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # verbcall.m4 - for the configure.ac of programs that use Verbcall.
-# serial 1
+# serial 2
 
 # _VERBCALL_FOLDER(VARIABLE, PKG-CONFIG'S, FILE)
 # ----------------------------------------------
@@ -28,7 +28,8 @@ AC_MSG_RESULT([$$1])
 #   VERBCALL_CFLAGS, VERBCALL_LIBS      for compiling and linking
 #   PROTOC, VERBCALL_PLUGIN             the programs; who configures may set them
 #   VERBCALL_PROTODIR                   where verbcall/options.proto is below
-#   VERBCALL_HEADERS, VERBCALL_SOURCES  what is made of $(VERBCALL_PROTOS)
+#   VERBCALL_HEADERS, VERBCALL_SOURCES  what is made of $(VERBCALL_PROTOS), and of
+#                                       $(VERBCALL_IMPORTS), files of elsewhere
 # and lets a line @verbcall_protoc_rules@ in Makefile.am stand for the rules,
 # which are those of verbcall.mk; that file says more. They need GNU make.
 #
@@ -89,7 +90,7 @@ verbcall_protoc_rules=$verbcall_protoc_rules/verbcall.mk
 
 AC_SUBST([VERBCALL_PROTODIR])
 AC_SUBST([VERBCALL_PROTO_DIR], ["m4_default([$1], [.])"])
-AC_SUBST([VERBCALL_HEADERS], ['$(VERBCALL_PROTOS:.proto=.vc.h) $(VERBCALL_PROTOS:.proto=.pb-c.h)'])
-AC_SUBST([VERBCALL_SOURCES], ['$(VERBCALL_PROTOS:.proto=.vc.c) $(VERBCALL_PROTOS:.proto=.pb-c.c)'])
+AC_SUBST([VERBCALL_HEADERS], ['$(VERBCALL_PROTOS:.proto=.vc.h) $(VERBCALL_PROTOS:.proto=.pb-c.h) $(VERBCALL_IMPORTS:.proto=.vc.h) $(VERBCALL_IMPORTS:.proto=.pb-c.h)'])
+AC_SUBST([VERBCALL_SOURCES], ['$(VERBCALL_PROTOS:.proto=.vc.c) $(VERBCALL_PROTOS:.proto=.pb-c.c) $(VERBCALL_IMPORTS:.proto=.vc.c) $(VERBCALL_IMPORTS:.proto=.pb-c.c)'])
 AC_SUBST_FILE([verbcall_protoc_rules])
 ])

@@ -294,7 +294,7 @@ END
 makefiles_are_short()
 {
     lines=$(git ls-files 2>/dev/null | grep -E '\.(am|inc|mk)$' | grep -v '^samples/\|^verbcall\.mk$' | xargs cat | wc -l)
-    [ "$lines" -le 500 ] || echo "what make reads has $lines lines, at most 500 are wanted"
+    [ "$lines" -le 540 ] || echo "what make reads has $lines lines, at most 540 are wanted"
 }
 
 # A row of tests/mutate/equivalent that fits no mutant is left over from code that has changed.

@@ -3,7 +3,7 @@
 #
 # Shell functions, to be sourced: which packages the project needs on Debian, Ubuntu and Fedora.
 #
-#   vc_need_packages build|test|fuzz|lint|guest|containers|image|pages|bench|local|callgrind|cross-s390x|cross-i386...
+#   vc_need_packages build|test|fuzz|lint|guest|containers|image|pages|samples|bench|local|callgrind|cross-s390x|cross-i386...
 #                                                           installs what is missing, saying what and why;
 #                                                           fails with a message when it cannot
 #
@@ -71,6 +71,7 @@ vc_packages()
     debian-containers) echo podman crun netavark ;;
     debian-image) vc_packages debian containers; echo buildah mmdebstrap ;;
     debian-pages) echo scdoc groff-base ;;
+    debian-samples) echo cmake meson ninja-build ;;
     debian-bench) echo perftest rdmacm-utils iproute2 ;;
     debian-local) echo ucx-utils libgrpc++-dev libprotobuf-dev protobuf-compiler-grpc g++ liburing-dev ;;
     debian-callgrind) echo valgrind ;;
@@ -95,6 +96,7 @@ vc_packages()
     fedora-containers) echo podman crun ;;
     fedora-image) vc_packages fedora containers; echo buildah mmdebstrap ;;
     fedora-pages) echo scdoc groff-base ;;
+    fedora-samples) echo cmake meson ninja-build ;;
     fedora-bench) echo perftest librdmacm-utils iproute ;;
     fedora-local) echo ucx protobuf-devel grpc-devel grpc-plugins gcc-c++ liburing-devel ;;
     fedora-callgrind) echo valgrind valgrind-devel ;;
@@ -132,6 +134,7 @@ vc_why()
     containers) echo 'to run it in containers' ;;
     image) echo 'to build an image with it' ;;
     pages) echo 'to make its man pages, and see what they show' ;;
+    samples) echo 'to build the samples on it' ;;
     bench) echo 'to compare it with the perftest tools' ;;
     local) echo 'to compare it with UCX and gRPC' ;;
     callgrind) echo 'to count instructions' ;;

@@ -16,7 +16,7 @@ n=0
 work=$(mktemp -d) || exit 1
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 jobs=$(getconf _NPROCESSORS_ONLN)
-echo 1..9
+echo 1..17
 
 # NAME COMMAND...: one test. What it says is shown when it fails.
 check()
@@ -30,6 +30,12 @@ check()
         echo "not ok $n - $name"
         tail -n 30 "$work/said" | sed 's/^/# /'
     fi
+}
+
+skip()
+{
+    n=$((n + 1))
+    echo "ok $n - $1 # SKIP $2"
 }
 
 # --- helpers --------------------------------------------------------------
@@ -156,6 +162,101 @@ options()
         ran_for dice.proto && grep 4711 dice.vc.c
 }
 
+# Files of elsewhere that are imported: health and reflection are installed, descriptor.proto stands for what protobuf brings.
+imports_of_elsewhere()
+{
+    mkdir "$work/imports" && cd "$work/imports" && cp "$samples/makefile/"* . &&
+        sed -i 's,^VERBCALL_PROTOS.*,&\nVERBCALL_IMPORTS = google/protobuf/descriptor.proto grpc/health/v1/health.proto verbcall/reflection/v1/reflection.proto,' Makefile &&
+        quiet_make VERBCALL_PROTOBUFDIR="$descriptor" &&
+        ran_for descriptor.proto dice.proto health.proto range.proto reflection.proto && programs_start ./dice 6 &&
+        quiet_make VERBCALL_PROTOBUFDIR="$descriptor" && ran_for &&
+        quiet_make clean && ! find . -name '*.vc.[chd]' -o -name '*.pb-c.[ch]' | grep .
+}
+
+automake_imports()
+{
+    cp -r "$samples/autotools" "$work/automake" && cd "$work/automake" &&
+        sed -i -e 's,^VERBCALL_PROTOS.*,&\nVERBCALL_IMPORTS = google/protobuf/descriptor.proto grpc/health/v1/health.proto,' \
+            -e 's,^generated = .*,& $(VERBCALL_IMPORTS:.proto=.vc.c) $(VERBCALL_IMPORTS:.proto=.pb-c.c),' src/Makefile.am &&
+        autoreconf -i && mkdir build && cd build && ../configure -q PROTOC="$work/protoc" &&
+        make -s -j "$jobs" VERBCALL_PROTOBUFDIR="$descriptor" &&
+        ran_for descriptor.proto health.proto money.proto till.proto && programs_start src/till 'tea 250'
+}
+
+cmake_builds()
+{
+    command -v cmake >/dev/null || { echo 'no cmake'; return 1; }
+    cp -r "$samples/cmake" "$work/cmake" && cd "$work/cmake" || return 1
+    for generator in 'Unix Makefiles' Ninja; do
+        [ "$generator" != Ninja ] || command -v ninja >/dev/null || continue
+        rm -rf b && cmake -G "$generator" -B b -DCMAKE_PREFIX_PATH="$stage$prefix" -DVERBCALL_PROTOC="$work/protoc" \
+            -DCMAKE_C_FLAGS='-Wall -Wextra -Werror' && cmake --build b -j "$jobs" && ran_for mass.proto scale.proto &&
+            programs_start b/scale 4 && cmake --build b -j "$jobs" && ran_for &&
+            touch protos/units/mass.proto && cmake --build b -j "$jobs" && ran_for mass.proto scale.proto &&
+            touch protos/scale.proto && cmake --build b -j "$jobs" && ran_for scale.proto &&
+            cmake --build b -j "$jobs" && ran_for || return 1
+    done
+}
+
+# Files of elsewhere, and arguments that cannot be meant.
+cmake_imports()
+{
+    mkdir "$work/cmake imports" && cd "$work/cmake imports" && cp "$samples/cmake/client.c" . &&
+        cp -r "$samples/cmake/protos" . && sed -e '/^add_/,$d' "$samples/cmake/CMakeLists.txt" >top &&
+        cat top - >CMakeLists.txt <<'END' || return 1
+add_executable(both client.c)
+verbcall_generate(TARGET both PROTOS scale.proto units/mass.proto PROTO_DIR protos)
+verbcall_generate(TARGET both PROTOS grpc/health/v1/health.proto google/protobuf/descriptor.proto IMPORT_DIRS ${ELSEWHERE})
+END
+    cmake -B b -DCMAKE_PREFIX_PATH="$stage$prefix" -DELSEWHERE="$descriptor" && cmake --build b && b/both --help || return 1
+    (cat top && echo 'verbcall_generate(TARGET none PROTOS a.proto)') >CMakeLists.txt
+    ! cmake -B b >out 2>&1 && grep "there is no target 'none'" out || return 1
+    sed 's/Verbcall 0.1/Verbcall 0.2/' top >CMakeLists.txt
+    ! cmake -B b >out 2>&1 && grep 'version: 0.1' out
+}
+
+meson_builds()
+{
+    cp -r "$samples/meson" "$work/meson" && cd "$work/meson" && mkdir bin && ln -s "$work/protoc" bin/protoc &&
+        PATH=$PWD/bin:$PATH && meson setup --werror b && ninja -C b && ran_for bell.proto sound.proto &&
+        programs_start b/bell 3 && ninja -C b && ran_for && touch sound.proto && ninja -C b && ran_for bell.proto sound.proto
+}
+
+# What a client is compiled by needs nothing but what it sees: no .pc file of rdma-core or liburcu.
+no_more_packages()
+(
+    mkdir "$work/few" && cp "$stage$prefix/lib/pkgconfig/verbcall.pc" "$work/few" &&
+        cp "$(env -u PKG_CONFIG_PATH -u PKG_CONFIG_SYSROOT_DIR pkg-config --variable=pcfiledir libprotobuf-c)/libprotobuf-c.pc" "$work/few" || exit 1
+    unset PKG_CONFIG_PATH
+    PKG_CONFIG_LIBDIR=$work/few pkg-config --cflags --libs verbcall &&
+        ! grep -E 'infiniband/|rdma/|urcu' -r "$stage$prefix/include/verbcall" &&
+        grep "^dependency_libs=''" "$stage$prefix/lib/libverbcall.la"
+)
+
+# For a shell that stops at whatever is not set or fails; twice is as once.
+environment()
+{
+    env -i PATH=/usr/bin:/bin sh -euc '. "$1"; . "$1"; printf "%s\n" "$PATH" "$LD_LIBRARY_PATH" "$PKG_CONFIG_PATH" "$ACLOCAL_PATH" "$CMAKE_PREFIX_PATH" "$MANPATH"' - \
+        "$stage$prefix/share/verbcall/verbcall.env" | sed '1s,:.*,,' >"$work/shown" &&
+        printf '%s\n' "$prefix/bin" "$prefix/lib" "$prefix/lib/pkgconfig" "$prefix/share/aclocal" "$prefix" "$prefix/share/man:" |
+        diff - "$work/shown" && env -i PATH="$PATH" MANPATH=/a LD_LIBRARY_PATH=/b sh -euc '. "$1"; echo "$MANPATH $LD_LIBRARY_PATH"' - \
+        "$stage$prefix/share/verbcall/verbcall.env" >"$work/shown" && [ "$(cat "$work/shown")" = "$prefix/share/man:/a $prefix/lib:/b" ]
+}
+
+# What there is to read and to copy, and nothing that was built of it.
+documents()
+{
+    docs=$stage$prefix/share/doc/verbcall
+    git ls-files README.md CHANGES.md LICENSE doc examples samples 2>/dev/null | grep -v 'local\.am$' | LC_ALL=C sort >"$work/listed"
+    (cd "$docs" && find . -type f | sed 's,^\./,,' | LC_ALL=C sort) >"$work/there"
+    # Without git there is no list.
+    if [ -s "$work/listed" ]; then diff "$work/listed" "$work/there" || return 1; fi
+    mkdir "$work/greeter" && cp "$docs/examples/greeter/"* "$work/greeter" && cd "$work/greeter" &&
+        protoc --plugin=protoc-gen-verbcall="$stage$prefix/bin/protoc-gen-verbcall" --verbcall_out=. greeter.proto || return 1
+    # shellcheck disable=SC2046 # flags
+    cc $(pkg-config --cflags verbcall) -o greeter-client client.c greeter.vc.c greeter.pb-c.c $(pkg-config --libs verbcall)
+}
+
 autotools()
 {
     cp -r "$samples/autotools" "$work/autotools" && cd "$work/autotools" &&
@@ -166,14 +267,14 @@ autotools()
 
 # A plugin of the pkg-config file that cannot run here, as that of another system.
 foreign_configure()
-{
+(
     mkdir -p "$work/foreign" && cd "$work/foreign" &&
         sed 's,^protoc_plugin=.*,protoc_plugin=/of/another/system,' "$stage$prefix/lib/pkgconfig/verbcall.pc" >verbcall.pc &&
-        cp "$samples/autotools/src/"*.proto . || return 1
+        cp "$samples/autotools/src/"*.proto . || exit 1
     export PKG_CONFIG_PATH="$work/foreign"
     if ! command -v protoc-gen-verbcall >/dev/null; then
         ! ../autotools/configure -q --build=x86_64-pc-linux-gnu --host=x86_64-foreign-linux-gnu CC=cc PKG_CONFIG=pkg-config >out 2>&1 &&
-            grep 'protoc-gen-verbcall does not run here' out || return 1
+            grep 'protoc-gen-verbcall does not run here' out || exit 1
     fi
     ../autotools/configure -q --build=x86_64-pc-linux-gnu --host=x86_64-foreign-linux-gnu CC=cc PKG_CONFIG=pkg-config PATH="$stage$prefix/bin:$PATH" &&
         grep "^VERBCALL_PLUGIN = $stage$prefix/bin/" src/Makefile &&
@@ -182,7 +283,7 @@ foreign_configure()
         grep "^VERBCALL_PLUGIN = $stage$prefix/bin/" src/Makefile &&
         ../autotools/configure -q PROTOC="$work/protoc" VERBCALL_PLUGIN="$stage$prefix/bin/protoc-gen-verbcall" &&
         make -s -C src till.vc.h && ran_for till.proto
-}
+)
 
 prefix=$(sed -n 's/^prefix = //p' "$build/Makefile")
 stage=$work/stage
@@ -203,3 +304,20 @@ check imports_may_be_counted_from_a_folder import_folder
 check options_of_methods_are_found options
 check an_autotools_project_builds_on_it_and_passes_distcheck autotools
 check configure_finds_a_plugin_that_runs_here foreign_configure
+check files_of_elsewhere_are_compiled_by_verbcall_mk imports_of_elsewhere
+check files_of_elsewhere_are_compiled_with_automake automake_imports
+check clients_need_no_package_of_rdma_core no_more_packages
+check verbcall_env_names_every_folder environment
+check documents_examples_and_samples_are_installed documents
+if command -v cmake >/dev/null; then
+    check a_cmake_project_builds_on_it_and_makes_anew_what_has_changed cmake_builds
+    check cmake_finds_files_of_elsewhere_and_says_what_is_wrong cmake_imports
+else
+    skip a_cmake_project_builds_on_it_and_makes_anew_what_has_changed 'no cmake'
+    skip cmake_finds_files_of_elsewhere_and_says_what_is_wrong 'no cmake'
+fi
+if command -v meson >/dev/null; then
+    check a_meson_project_builds_on_it_and_makes_anew_what_has_changed meson_builds
+else
+    skip a_meson_project_builds_on_it_and_makes_anew_what_has_changed 'no meson'
+fi
