@@ -109,7 +109,7 @@ esac
 vc_need_packages $groups bench || die 'cannot test it without these packages'
 [ -n "$variant" ] || ! wants containers || vc_need_packages containers || echo 'Verbcall: goes on without podman' >&2
 { ! wants dist && ! wants lint; } || vc_need_packages pages || echo 'Verbcall: goes on without man pages' >&2
-! wants dist || vc_need_packages samples || echo 'Verbcall: goes on without the samples of CMake and Meson' >&2
+! wants dist || vc_need_packages samples guest || echo 'Verbcall: goes on without the samples of CMake and Meson' >&2
 
 build=$(vc_build_folder "$here")
 mkdir -p "$build" || exit 1
