@@ -139,6 +139,7 @@ struct vc__transport {
     const char *scheme; /* of targets: "rdma" in rdma://HOST:PORT */
     bool named;         /* targets are SCHEME://NAME, of this process */
     bool local;         /* targets are SCHEME:NAME or SCHEME:///PATH */
+    bool no_loopback;   /* its devices have no loopback addresses */
 
     enum vc__count made; /* of its links that came up */
 

@@ -13,6 +13,9 @@
 #include "transport/core/error.h"
 
 #define AFTER_SCHEME "://"
+#define AT_ALL                                                                 \
+    "a server that listens at all addresses says [::], or 0.0.0.0 for those "  \
+    "of IPv4"
 #define NAME_LETTERS                                                           \
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
 
@@ -112,8 +115,12 @@ vc__target_parse(struct vc__target *target, const char *text)
     } else {
         end = port = host + strcspn(host, ":");
     }
-    if (end == host || (size_t)(end - host) >= sizeof target->host)
-        return fail_target(text, "no host, or one longer than 255 bytes");
+    if (end == host)
+        return fail_target(text, "no host; " AT_ALL);
+    if (end - host == 1 && *host == '*')
+        return fail_target(text, "* is no host; " AT_ALL);
+    if ((size_t)(end - host) >= sizeof target->host)
+        return fail_target(text, "a host longer than 255 bytes");
     if (*port != ':' || !port_good(port + 1))
         return fail_target(text, "no port from 0 to 65535");
     snprintf(target->host, sizeof target->host, "%.*s", (int)(end - host),
@@ -166,6 +173,22 @@ vc__target_numeric(const struct vc__target *target, struct vc__addrs *addrs)
 }
 
 enum vc_status
+vc__target_reaches(const struct vc__transport *transport,
+                   const struct sockaddr_storage *addr, const char *what)
+{
+    char text[VC__ADDR_TEXT];
+
+    if (!transport->no_loopback ||
+        !vc__addr_is_loopback((const struct sockaddr *)addr))
+        return VC_OK;
+    return vc__fail(VC_INVALID_ARGUMENT,
+                    "cannot %s %s: RDMA does not reach loopback addresses; use "
+                    "tcp:// for them, or the address of an RDMA device (see "
+                    "`rdma link show`)",
+                    what, vc__addr_text((const struct sockaddr *)addr, text));
+}
+
+enum vc_status
 vc__address_parse(struct sockaddr_storage *addr, const char *text)
 {
     struct vc__target target = {.port = "0"};
@@ -173,6 +196,7 @@ vc__address_parse(struct sockaddr_storage *addr, const char *text)
     int n = snprintf(target.host, sizeof target.host, "%s", text);
 
     if (n <= 0 || (size_t)n >= sizeof target.host ||
+        strcmp(text, "*") == 0 || /* ::1 to getaddrinfo() */
         !vc__target_numeric(&target, &addrs) || addrs.n == 0)
         return vc__fail(VC_INVALID_ARGUMENT,
                         "\"%.100s\" is no numeric address; write 10.9.0.1, "

@@ -38,6 +38,13 @@ struct vc__addrs {
 bool vc__target_numeric(const struct vc__target *target,
                         struct vc__addrs *addrs);
 
+/* May the transport be used at this address? what: "listen at", "connect to".
+ * VC_INVALID_ARGUMENT  a loopback address, of which it knows nothing: rdma_cm
+ *                      would take it for all addresses of all devices */
+enum vc_status vc__target_reaches(const struct vc__transport *transport,
+                                  const struct sockaddr_storage *addr,
+                                  const char *what);
+
 /* An address without a port, "10.9.0.1", "fd09::1", "fe80::1%eth0".
  * VC_INVALID_ARGUMENT  it is none */
 enum vc_status vc__address_parse(struct sockaddr_storage *addr,

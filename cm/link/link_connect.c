@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cm/connect/target.h"
 #include "cm/link/link.h"
 
 /* An operation of the wire failed, and vc__fail() said why. */
@@ -13,6 +14,18 @@ end_failed(struct vc__link *link, enum vc__link_event event)
 {
     vc__link_end(link, event, vc__error_last()->status, "%s",
                  vc__error_last()->text);
+}
+
+/* Begins to look for the way, or ends the link. */
+static void
+dial(struct vc__link *link)
+{
+    struct vc__wire *w = link->wire;
+
+    if (vc__target_reaches(w->transport, &w->peer, "connect to") != VC_OK ||
+        vc__target_reaches(w->transport, &w->source, "connect from") != VC_OK ||
+        w->transport->dial(w, link->timeout_ms) != VC_OK)
+        end_failed(link, VC__LINK_EV_NO_WAY);
 }
 
 void
@@ -24,9 +37,8 @@ vc__link_connect(struct vc__link *link, const struct sockaddr *addr)
     vc__addr_copy(&w->peer, addr);
     vc__link_event(link, VC__LINK_EV_CONNECT);
     vc__link_timer(link, link->timeout_ms);
-    if (link->state == VC__LINK_DIALLING &&
-        w->transport->dial(w, link->timeout_ms) != VC_OK)
-        end_failed(link, VC__LINK_EV_NO_WAY);
+    if (link->state == VC__LINK_DIALLING)
+        dial(link);
 }
 
 void

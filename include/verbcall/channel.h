@@ -110,7 +110,8 @@ struct vc_channel_opts {
  * is on this host, RDMA if that connects within 250 ms, else TCP, and RDMA again
  * a few seconds after it is there again (vc_channel_describe() tells which, and
  * why); "rdma://HOST:PORT" with HOST a name, an IPv4 address or an [IPv6 address], a link-local one with its
- * interface: "rdma://[fe80::1%eth0]:7471"; "tcp://HOST:PORT", the same over TCP;
+ * interface: "rdma://[fe80::1%eth0]:7471", and no loopback address, as RDMA
+ * reaches none; "tcp://HOST:PORT", the same over TCP;
  * "shm:NAME" or "shm:///PATH", a process of this host, through shared memory
  * (at a NAME, of this user or of root: anybody may take a free one); or
  * "inproc://NAME", a server of this process (see vc_server_listen()). Of several addresses the first that
@@ -118,7 +119,9 @@ struct vc_channel_opts {
  * is made by the first call or by vc_channel_connect(), and made anew by the
  * next call when it was lost. opts may be NULL. On VC_OK the caller owns
  * *channel and closes it by vc_channel_close(). Any thread.
- * VC_INVALID_ARGUMENT    the target or an option is malformed
+ * VC_INVALID_ARGUMENT    the target or an option is malformed, or the target is
+ *                        a loopback address at rdma:// (of a name: the first
+ *                        call ends so)
  * VC_FAILED_PRECONDITION VERBCALL_TRANSPORTS leaves nothing of the option
  *                        transports or require
  * VC_RESOURCE_EXHAUSTED  no memory */

@@ -229,11 +229,20 @@ VC_API enum vc_status vc_server_limit(struct vc_server *server,
  * a program's own unit tests run on it. May be called again for further
  * addresses. Any thread.
  *
+ * Loopback addresses are for clients of this host. "tcp://127.0.0.1:PORT" and
+ * "tcp://[::1]:PORT" are reached from here only. "vc://127.0.0.1:PORT" listens
+ * by TCP there and by shared memory, not by RDMA, and vc_server_describe() says
+ * so. RDMA devices have no loopback addresses: "rdma://127.0.0.1:PORT" is
+ * refused. "localhost" is 127.0.0.1 and, where the machine has IPv6, [::1] at
+ * the same port, both or neither; no name server is asked. Other names are
+ * refused, and so is "*": write [::] or 0.0.0.0.
+ *
  * From the first call on, the library's threads serve (option threads in
  * verbcall/runtime.h); nothing else is to be called. They are started before
  * it listens, and stay when it then fails. With VC_THREADS_NONE the program
  * serves, by vc_runtime_poll(): clients wait until it does.
- * VC_INVALID_ARGUMENT   the target is malformed
+ * VC_INVALID_ARGUMENT   the target is malformed, or a loopback address at
+ *                       rdma://
  * VC_UNAVAILABLE        the address is not of an RDMA device of this machine,
  *                       or for tcp:// not of this machine, or is in use, or another server has the name;
  *                       vc_error() says which
@@ -249,8 +258,8 @@ VC_API enum vc_status vc_server_listen(struct vc_server *server,
 VC_API uint16_t vc_server_port(const struct vc_server *server);
 
 /* vc_server_describe - writes to text, of size bytes, what the server listens
- * by, one a line, and of vc:// why not by more, "not rdma: " and the reason. For
- * people: programs do not read it. Returns the length of all of it, as
+ * by and at which address, one a line, and of vc:// why not by more, "not rdma: "
+ * and the reason. For people: programs do not read it. Returns the length of all of it, as
  * snprintf(3) does. Any thread, before vc_server_free(). */
 VC_API size_t vc_server_describe(const struct vc_server *server, char *text,
                                  size_t size);

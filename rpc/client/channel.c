@@ -120,6 +120,20 @@ choice_opts(struct vc__pool_opts *out, const struct vc_channel_opts *opts)
                            : status;
 }
 
+/* A loopback address that a name stands for is found when it is dialled. */
+static enum vc_status
+target_take(struct vc__pool_opts *out, const char *target)
+{
+    enum vc_status status = vc__target_parse(&out->target, target);
+    struct vc__addrs addrs;
+
+    if (status != VC_OK || out->target.transport == NULL ||
+        !vc__target_numeric(&out->target, &addrs) || addrs.n == 0)
+        return status;
+    return vc__target_reaches(out->target.transport, &addrs.addr[0],
+                              "connect to");
+}
+
 static enum vc_status
 pool_opts(struct vc__pool_opts *out, const char *target,
           const struct vc_channel_opts *opts)
@@ -139,7 +153,7 @@ pool_opts(struct vc__pool_opts *out, const char *target,
         if (status != VC_OK)
             return status;
     }
-    status = vc__target_parse(&out->target, target);
+    status = target_take(out, target);
     return status == VC_OK ? choice_opts(out, opts) : status;
 }
 

@@ -51,6 +51,10 @@ vc__redirect_target(struct vc__redirect_to *out, const char *text)
                         "give shm:NAME",
                         text);
     out->transport = target.transport;
+    if (out->transport != NULL &&
+        vc__target_reaches(out->transport, &addrs.addr[0], "redirect to") !=
+            VC_OK)
+        return VC_INVALID_ARGUMENT;
     addr_put(&out->addr, &addrs.addr[0]);
     if (out->addr.port == 0 && out->addr.family != VC__REJECT_NAME)
         return vc__fail(VC_INVALID_ARGUMENT,

@@ -9,7 +9,10 @@
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "cm/connect/target.h"
@@ -23,8 +26,18 @@ listening_cm(struct vc_server *server)
 }
 
 static void
+port_set(struct sockaddr_storage *addr, uint16_t port)
+{
+    if (addr->ss_family == AF_INET6)
+        ((struct sockaddr_in6 *)addr)->sin6_port = htons(port);
+    else if (addr->ss_family == AF_INET)
+        ((struct sockaddr_in *)addr)->sin_port = htons(port);
+}
+
+static void
 listening_add(struct vc_server *server, struct vc__listening *l)
 {
+    port_set(&l->addr, vc__listener_port(&l->listener));
     pthread_mutex_lock(&server->lock);
     l->next = server->listening;
     server->listening = l;
@@ -43,6 +56,7 @@ listen_by(struct vc_server *server, const struct vc__transport *transport,
     if (l == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     l->server = server;
+    l->addr = *addr;
     l->listener.request = vc__server_on_request;
     status =
         vc__listener_open(&l->listener, listening_cm(server), transport,
@@ -89,15 +103,6 @@ listen_local(struct vc_server *server, const struct vc__transport *shm)
         missed(server, shm);
 }
 
-static void
-port_set(struct sockaddr_storage *addr, uint16_t port)
-{
-    if (addr->ss_family == AF_INET6)
-        ((struct sockaddr_in6 *)addr)->sin6_port = htons(port);
-    else
-        ((struct sockaddr_in *)addr)->sin_port = htons(port);
-}
-
 /* TCP comes first: where its port is taken, nothing listens. Without RDMA it is
  * enough. */
 static enum vc_status
@@ -118,11 +123,157 @@ listen_by_all(struct vc_server *server, struct sockaddr_storage *addr)
     if (status != VC_OK || rdma == NULL ||
         !vc__choice_has(&server->choice, rdma))
         return status;
-    status = listen_by(server, rdma, addr);
+    status = vc__target_reaches(rdma, addr, "listen at");
+    if (status == VC_OK)
+        status = listen_by(server, rdma, addr);
     if (status == VC_OK || !by_tcp)
         return status;
     missed(server, rdma);
     return VC_OK;
+}
+
+/* --- the end --------------------------------------------------------------- */
+
+/* One that is to end, unlinked; or NULL. only: at this address; NULL: at any. */
+static struct vc__listening *
+listening_take(struct vc_server *server, const struct sockaddr_storage *only)
+{
+    struct vc__listening **at = &server->listening, *l;
+
+    pthread_mutex_lock(&server->lock);
+    while (*at != NULL && only != NULL &&
+           memcmp(&(*at)->addr, only, sizeof *only) != 0)
+        at = &(*at)->next;
+    l = *at;
+    if (l != NULL)
+        *at = l->next;
+    pthread_mutex_unlock(&server->lock);
+    return l;
+}
+
+static void
+deafen(struct vc_server *server, const struct sockaddr_storage *only)
+{
+    struct vc__listening *l;
+
+    while ((l = listening_take(server, only)) != NULL) {
+        vc__listener_close(&l->listener);
+        free(l);
+    }
+}
+
+void
+vc__server_deafen(struct vc_server *server)
+{
+    deafen(server, NULL);
+}
+
+/* At one address, on engine 0. */
+struct drop {
+    struct vc__task task;
+    struct vc__waiter waiter;
+    struct vc_server *server;
+    const struct sockaddr_storage *addr;
+};
+
+static void
+drop_run(struct vc__task *task)
+{
+    struct drop *d = caa_container_of(task, struct drop, task);
+
+    deafen(d->server, d->addr);
+    vc__waiter_done(&d->waiter);
+}
+
+static void
+listening_drop(struct vc_server *server, const struct sockaddr_storage *addr)
+{
+    struct vc__engine *engine = &server->runtime->progress[0].engine;
+    struct drop d = {.task.run = drop_run, .server = server, .addr = addr};
+
+    vc__waiter_init(&d.waiter);
+    vc__engine_post(engine, &d.task);
+    vc__engine_wait(engine, &d.waiter, VC__FOREVER);
+}
+
+/* --- addresses ----------------------------------------------------------- */
+
+/* Some machines have none of IPv6. */
+static bool
+has_address(const struct sockaddr_storage *addr)
+{
+    int fd = socket(addr->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_storage any_port = *addr;
+    bool has;
+
+    if (fd < 0)
+        return false;
+    port_set(&any_port, 0);
+    has = bind(fd, (struct sockaddr *)&any_port, sizeof(struct sockaddr_in6)) ==
+          0;
+    close(fd);
+    return has;
+}
+
+/* "localhost" is both addresses, as a client may take either. No resolver is
+ * asked: a server's addresses do not depend on one. */
+static bool
+addrs_find(const struct vc__target *target, struct vc__addrs *addrs)
+{
+    struct vc__target local = *target;
+    struct vc__addrs v6;
+
+    if (strcasecmp(target->host, "localhost") != 0 || target->port[0] == '\0')
+        return vc__target_numeric(target, addrs) && addrs->n > 0;
+    strcpy(local.host, "127.0.0.1");
+    if (!vc__target_numeric(&local, addrs) || addrs->n == 0)
+        return false;
+    strcpy(local.host, "::1");
+    if (vc__target_numeric(&local, &v6) && v6.n > 0 && has_address(&v6.addr[0]))
+        addrs->addr[addrs->n++] = v6.addr[0];
+    return true;
+}
+
+static enum vc_status
+listen_at(struct vc_server *server, const struct vc__target *target,
+          struct sockaddr_storage *addr)
+{
+    return target->transport == NULL
+               ? listen_by_all(server, addr)
+               : listen_by(server, target->transport, addr);
+}
+
+/* It does not listen at the first of two, as the second cannot be had; and
+ * vc__error_last() says why. */
+static void
+first_drop(struct vc_server *server, const struct sockaddr_storage *addr,
+           uint16_t port_before)
+{
+    struct vc__error why = *vc__error_last();
+
+    listening_drop(server, addr);
+    pthread_mutex_lock(&server->lock);
+    server->port = port_before;
+    pthread_mutex_unlock(&server->lock);
+    vc__error_raise(&why);
+}
+
+/* At both of localhost, or neither, and at the same port. */
+static enum vc_status
+listen_at_each(struct vc_server *server, const struct vc__target *target,
+               struct vc__addrs *addrs)
+{
+    uint16_t before = vc_server_port(server);
+    enum vc_status status = listen_at(server, target, &addrs->addr[0]);
+
+    for (unsigned i = 1; i < addrs->n && status == VC_OK; i++) {
+        port_set(&addrs->addr[0], vc_server_port(server));
+        port_set(&addrs->addr[i], vc_server_port(server));
+        status = listen_at(server, target, &addrs->addr[i]);
+        if (status != VC_OK)
+            first_drop(server, &addrs->addr[0], before);
+    }
+    return status;
 }
 
 enum vc_status
@@ -139,17 +290,17 @@ vc_server_listen(struct vc_server *server, const char *text)
                         "cannot listen at \"%.100s\": the server has been "
                         "closed; make a new one",
                         text);
-    if (!vc__target_numeric(&target, &addrs) || addrs.n == 0)
+    if (!addrs_find(&target, &addrs))
         return vc__fail(VC_INVALID_ARGUMENT,
                         "cannot listen at \"%s\": give a numeric address of "
-                        "this machine, [::] or 0.0.0.0",
+                        "this machine, localhost, [::] or 0.0.0.0",
                         target.host);
-    status = vc__runtime_serve(server->runtime);
-    if (status != VC_OK)
-        return status;
-    return target.transport == NULL
-               ? listen_by_all(server, &addrs.addr[0])
-               : listen_by(server, target.transport, &addrs.addr[0]);
+    if (target.transport != NULL)
+        status =
+            vc__target_reaches(target.transport, &addrs.addr[0], "listen at");
+    if (status == VC_OK)
+        status = vc__runtime_serve(server->runtime);
+    return status == VC_OK ? listen_at_each(server, &target, &addrs) : status;
 }
 
 uint16_t
@@ -170,6 +321,8 @@ static void
 add_listening(struct vc__words *w, const struct vc__listening *l)
 {
     const struct vc__ear *ear = l->listener.ear;
+    const struct sockaddr *addr = (const struct sockaddr *)&l->addr;
+    char text[VC__ADDR_TEXT];
 
     if (ear->opts.is_drawn)
         vc__words_add(w, "%s: listens for who is told of it\n",
@@ -178,9 +331,10 @@ add_listening(struct vc__words *w, const struct vc__listening *l)
         vc__words_add(w, "%s: listens at a name\n",
                       ear->context->transport->scheme);
     else
-        vc__words_add(w, "%s: listens at port %u\n",
+        vc__words_add(w, "%s: listens at %s%s\n",
                       ear->context->transport->scheme,
-                      vc__listener_port(&l->listener));
+                      vc__addr_text(addr, text),
+                      vc__addr_is_loopback(addr) ? ", for this host only" : "");
 }
 
 size_t
@@ -200,30 +354,4 @@ vc_server_describe(const struct vc_server *server, char *text, size_t size)
     }
     pthread_mutex_unlock(&s->lock);
     return w.len;
-}
-
-/* --- the end --------------------------------------------------------------- */
-
-static struct vc__listening *
-listening_take(struct vc_server *server)
-{
-    struct vc__listening *l;
-
-    pthread_mutex_lock(&server->lock);
-    l = server->listening;
-    if (l != NULL)
-        server->listening = l->next;
-    pthread_mutex_unlock(&server->lock);
-    return l;
-}
-
-void
-vc__server_deafen(struct vc_server *server)
-{
-    struct vc__listening *l;
-
-    while ((l = listening_take(server)) != NULL) {
-        vc__listener_close(&l->listener);
-        free(l);
-    }
 }

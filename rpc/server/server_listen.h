@@ -13,6 +13,7 @@ struct vc__listening {
     struct vc__listener listener;
     struct vc_server *server;
     struct vc__listening *next;
+    struct sockaddr_storage addr; /* with the port that it has */
 };
 
 /* Listens nowhere any more. On engine 0. */

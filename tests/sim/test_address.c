@@ -249,6 +249,126 @@ why_an_address_cannot_be_listened_at_is_told(void **state)
     }
 }
 
+/* --- loopback addresses --------------------------------------------------- */
+
+static const char *const loopback[] = {"127.0.0.1", "127.255.0.9", "[::1]",
+                                       "[::ffff:127.0.0.1]", "localhost"};
+#define LOOPBACK (sizeof loopback / sizeof *loopback)
+
+static const char *
+target_of(const char *host, char target[80])
+{
+    snprintf(target, 80, "rdma://%s:7471", host);
+    return target;
+}
+
+static void
+assert_error_has(const char *words)
+{
+    if (strstr(vc_error(), words) == NULL)
+        fail_msg("\"%s\" is not in: %s", words, vc_error());
+}
+
+/* rdma_cm would take them for all addresses of all devices. */
+static void
+rdma_does_not_listen_at_loopback_addresses(void **state)
+{
+    struct vc_runtime *runtime;
+    struct vc_server *server;
+    char target[80];
+
+    (void)state;
+    sim_begin(1, 0, true);
+    assert_int_equal(VC_OK, sim_runtime(&runtime, 1));
+    assert_int_equal(VC_OK, vc_server_new(runtime, NULL, &server));
+    for (unsigned i = 0; i < LOOPBACK; i++) {
+        assert_int_equal(
+            VC_INVALID_ARGUMENT,
+            vc_server_listen(server, target_of(loopback[i], target)));
+        assert_error_has("RDMA does not reach loopback addresses");
+        assert_error_has("use tcp://");
+    }
+    assert_int_equal(0, vc_server_port(server));
+    vc_server_free(server);
+    vc_runtime_free(runtime);
+    assert_int_equal(0, fake_end());
+}
+
+/* A name is known when it has been looked up. */
+static void
+rdma_does_not_connect_to_loopback_addresses(void **state)
+{
+    struct vc_runtime *runtime;
+    struct vc_channel *channel = NULL;
+    char target[80];
+
+    (void)state;
+    sim_begin(1, 0, true);
+    fake_host_new("loop", "127.0.0.1");
+    assert_int_equal(VC_OK, sim_runtime(&runtime, 1));
+    for (unsigned i = 0; i < LOOPBACK - 1; i++) {
+        assert_int_equal(VC_INVALID_ARGUMENT,
+                         vc_channel_open(runtime,
+                                         target_of(loopback[i], target), NULL,
+                                         &channel));
+        assert_error_has("cannot connect to ");
+        assert_error_has("RDMA does not reach loopback addresses");
+    }
+    assert_int_equal(
+        VC_OK, vc_channel_open(runtime, "rdma://loop:7471", NULL, &channel));
+    assert_int_equal(VC_INVALID_ARGUMENT, sim_echo(channel, 64, 1, 0, NULL));
+    assert_error_has("RDMA does not reach loopback addresses");
+    vc_channel_close(channel);
+    vc_runtime_free(runtime);
+    assert_int_equal(0, fake_end());
+}
+
+static void
+rdma_does_not_connect_from_loopback_addresses(void **state)
+{
+    struct talk t = {.client = "10.9.0.3",
+                     .server = "10.9.0.2",
+                     .listen = "rdma://10.9.0.2:7471",
+                     .target = "rdma://10.9.0.2:7471",
+                     .bind = "127.0.0.1"};
+
+    (void)state;
+    talk(&t);
+    assert_int_equal(VC_INVALID_ARGUMENT, t.status);
+    assert_non_null(strstr(t.text, "cannot connect from 127.0.0.1"));
+}
+
+/* To getaddrinfo() it is ::1. */
+static void
+a_star_is_no_address(void **state)
+{
+    struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+    struct vc_runtime *runtime;
+    struct vc_channel *channel = NULL;
+    struct vc_server *server;
+
+    (void)state;
+    sim_begin(1, 0, true);
+    assert_int_equal(VC_OK, sim_runtime(&runtime, 1));
+    assert_int_equal(VC_OK, vc_server_new(runtime, NULL, &server));
+    assert_int_equal(VC_INVALID_ARGUMENT,
+                     vc_server_listen(server, "rdma://*:7471"));
+    assert_error_has("* is no host");
+    assert_error_has("says [::], or 0.0.0.0");
+    assert_int_equal(VC_INVALID_ARGUMENT,
+                     vc_server_listen(server, "tcp://:7471"));
+    assert_error_has("says [::], or 0.0.0.0");
+    assert_int_equal(VC_INVALID_ARGUMENT,
+                     vc_channel_open(runtime, "vc://*:1", NULL, &channel));
+    opts.bind_address = "*";
+    assert_int_equal(
+        VC_INVALID_ARGUMENT,
+        vc_channel_open(runtime, "rdma://10.9.0.2:1", &opts, &channel));
+    vc_server_free(server);
+    vc_runtime_free(runtime);
+    assert_int_equal(0, fake_end());
+}
+
 int
 main(void)
 {
@@ -262,6 +382,10 @@ main(void)
         cmocka_unit_test(an_address_to_bind_to_of_another_family_is_told),
         cmocka_unit_test(an_address_to_bind_to_that_is_none_is_refused_at_once),
         cmocka_unit_test(why_an_address_cannot_be_listened_at_is_told),
+        cmocka_unit_test(rdma_does_not_listen_at_loopback_addresses),
+        cmocka_unit_test(rdma_does_not_connect_to_loopback_addresses),
+        cmocka_unit_test(rdma_does_not_connect_from_loopback_addresses),
+        cmocka_unit_test(a_star_is_no_address),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

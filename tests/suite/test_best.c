@@ -214,18 +214,52 @@ static void
 a_server_says_what_it_listens_by(void **state)
 {
     struct fixture f;
-    char text[TEXT], port[40];
+    char text[TEXT], port[80];
     size_t len;
 
     (void)state;
     start(&f, NULL, NULL, NULL);
     len = vc_server_describe(f.server, text, sizeof text);
     assert_int_equal(strlen(text), len);
-    snprintf(port, sizeof port, "tcp: listens at port %u\n", f.port);
+    snprintf(port, sizeof port,
+             "tcp: listens at 127.0.0.1:%u, for this host only\n", f.port);
     assert_non_null(strstr(text, port));
     assert_non_null(strstr(text, "shm: listens for who is told of it\n"));
-    assert_true(strstr(text, "rdma: listens at port") != NULL ||
-                strstr(text, "not rdma: ") != NULL);
+    assert_non_null(strstr(text, "not rdma: cannot listen at 127.0.0.1:"));
+    assert_non_null(strstr(text, "RDMA does not reach loopback addresses"));
+    assert_null(strstr(text, "\nrdma: "));
+    fixture_stop(&f);
+}
+
+/* All addresses of both families, without a name server. */
+static void
+a_server_at_localhost_is_reached_by_every_name_of_it(void **state)
+{
+    static const char *const hosts[] = {"127.0.0.1", "[::1]", "localhost"};
+    struct vc_server *server;
+    struct fixture f;
+    char text[TEXT], target[80];
+
+    (void)state;
+    start(&f, NULL, NULL, NULL);
+    assert_status(VC_OK, vc_server_new(f.server_runtime, NULL, &server));
+    assert_status(VC_OK, vc_server_listen(server, "vc://localhost:0"));
+    vc_server_describe(server, text, sizeof text);
+    for (unsigned i = 0; i < 3; i++) {
+        struct vc_channel *channel;
+
+        snprintf(target, sizeof target, "vc://%s:%u", hosts[i],
+                 vc_server_port(server));
+        if (i < 2) {
+            assert_non_null(strstr(text, target + strlen("vc://")));
+        }
+        assert_status(VC_OK,
+                      vc_channel_open(f.runtime, target, NULL, &channel));
+        /* It has no service; so it was reached. */
+        assert_status(VC_UNIMPLEMENTED, fixture_echo(channel, 10, 1));
+        vc_channel_close(channel);
+    }
+    vc_server_free(server);
     fixture_stop(&f);
 }
 
@@ -428,6 +462,7 @@ main(void)
         cmocka_unit_test(the_reason_is_told),
         cmocka_unit_test(a_short_text_is_cut_and_its_length_told),
         cmocka_unit_test(a_server_says_what_it_listens_by),
+        cmocka_unit_test(a_server_at_localhost_is_reached_by_every_name_of_it),
         cmocka_unit_test(what_is_required_is_never_replaced),
         cmocka_unit_test(lists_are_checked),
         cmocka_unit_test(the_environment_allows),

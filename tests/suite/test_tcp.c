@@ -229,6 +229,48 @@ an_address_that_cannot_be_had_is_said_to_be(void **state)
     vc_server_free(server);
 }
 
+/* All of 127.0.0.0/8 is this machine's. */
+static void
+a_server_of_one_address_is_not_reached_at_another(void **state)
+{
+    struct fixture *f = *state;
+    struct vc_channel *channel;
+    char target[80];
+
+    snprintf(target, sizeof target, "tcp://127.0.0.2:%u", f->port);
+    assert_status(VC_OK, vc_channel_open(f->runtime, target, NULL, &channel));
+    assert_int_equal(VC_UNAVAILABLE, fixture_echo(channel, 10, 1));
+    assert_non_null(strstr(vc_error(), "nothing listens at 127.0.0.2:"));
+    vc_channel_close(channel);
+}
+
+/* At both of its addresses, or at neither: ::1 is another's. */
+static void
+localhost_is_listened_at_as_a_whole(void **state)
+{
+    struct fixture *f = *state;
+    struct vc_server *other, *server;
+    char target[80], text[256];
+    uint16_t port;
+
+    assert_status(VC_OK, vc_server_new(f->server_runtime, NULL, &other));
+    assert_status(VC_OK, vc_server_new(f->server_runtime, NULL, &server));
+    assert_status(VC_OK, vc_server_listen(other, "tcp://[::1]:0"));
+    port = vc_server_port(other);
+
+    snprintf(target, sizeof target, "tcp://localhost:%u", port);
+    assert_int_equal(VC_UNAVAILABLE, vc_server_listen(server, target));
+
+    snprintf(target, sizeof target, "[::1]:%u: another socket does", port);
+    assert_non_null(strstr(vc_error(), target));
+    assert_int_equal(0, vc_server_describe(server, text, sizeof text));
+    assert_int_equal(0, vc_server_port(server));
+    snprintf(target, sizeof target, "tcp://127.0.0.1:%u", port);
+    assert_status(VC_OK, vc_server_listen(other, target));
+    vc_server_free(server);
+    vc_server_free(other);
+}
+
 /* At all addresses of IPv6, which are those of IPv4, too. */
 static void
 a_server_hears_both_families(void **state)
@@ -366,6 +408,11 @@ main(void)
         cmocka_unit_test_setup_teardown(
             an_address_that_cannot_be_had_is_said_to_be, fixture_setup,
             fixture_teardown),
+        cmocka_unit_test_setup_teardown(
+            a_server_of_one_address_is_not_reached_at_another, fixture_setup,
+            fixture_teardown),
+        cmocka_unit_test_setup_teardown(localhost_is_listened_at_as_a_whole,
+                                        fixture_setup, fixture_teardown),
         cmocka_unit_test(a_server_hears_both_families),
         cmocka_unit_test_setup_teardown(
             bytes_that_come_one_by_one_are_put_together, fixture_setup,

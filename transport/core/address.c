@@ -81,6 +81,19 @@ vc__addr_copy(struct sockaddr_storage *out, const struct sockaddr *addr)
 }
 
 bool
+vc__addr_is_loopback(const struct sockaddr *addr)
+{
+    const struct sockaddr_in *v4 = (const struct sockaddr_in *)addr;
+    const struct in6_addr *v6 = &((const struct sockaddr_in6 *)addr)->sin6_addr;
+
+    if (addr->sa_family == AF_INET)
+        return ntohl(v4->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+    return addr->sa_family == AF_INET6 &&
+           (IN6_IS_ADDR_LOOPBACK(v6) ||
+            (IN6_IS_ADDR_V4MAPPED(v6) && v6->s6_addr[12] == IN_LOOPBACKNET));
+}
+
+bool
 vc__addr_is_local(const struct sockaddr_storage *addr)
 {
     const struct sockaddr_un *un = (const struct sockaddr_un *)addr;

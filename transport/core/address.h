@@ -21,6 +21,9 @@ const char *vc__addr_text(const struct sockaddr *addr,
 /* Copies the bytes that an address of its family has. */
 void vc__addr_copy(struct sockaddr_storage *out, const struct sockaddr *addr);
 
+/* 127.0.0.0/8, as an address of IPv6, too, or ::1? */
+bool vc__addr_is_loopback(const struct sockaddr *addr);
+
 /* Bytes of a name's key, which is a hash of it. */
 #define VC__ADDR_KEY 8
 

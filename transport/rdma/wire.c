@@ -224,6 +224,7 @@ wire_describe(const struct vc__wire *w, char *out, size_t size)
 
 const struct vc__transport vc__rdma = {
     .scheme = "rdma",
+    .no_loopback = true,
     .made = VC__COUNT_links_made_rdma,
     /* rdma_connect(3), rdma_accept(3) and rdma_reject(3), for RDMA_PS_TCP. */
     .hello_max = 56,

@@ -62,8 +62,9 @@ static void
 put_no_route(struct vc__error *error, struct vc__wire *w, int err)
 {
     vc__error_put(error, VC_UNAVAILABLE,
-                  "no RDMA route to %s (%s): loopback addresses have none on "
-                  "RoCE, use the address of the device",
+                  "no RDMA route to %s (%s): see that the device's link is up "
+                  "(`rdma link show`), and on InfiniBand that a subnet "
+                  "manager runs",
                   vc__wire_peer(w), strerror(err));
 }
 
