@@ -318,9 +318,8 @@ arrival_done(struct vc__server_session *s, uint16_t i)
         call_begin(&site, a->assembly.data, a->assembly.total);
     else
         call_refuse(&site, VC_RESOURCE_EXHAUSTED,
-                    a->assembly.loss == VC__ASSEMBLY_TOO_LONG
-                        ? vc__too_long
-                        : vc__no_memory);
+                    a->assembly.loss == VC__ASSEMBLY_TOO_LONG ? vc__too_long
+                                                              : vc__no_memory);
     vc__server_arrival_free(peer, a);
     vc__server_peer_release(peer);
 }

@@ -503,13 +503,12 @@ errors_and_descriptions_say_the_name_of_the_server(void **state)
     caller_start(&c, &r, 0, 1, 100);
     await_run(0);
     vc_channel_describe(r.channels[0], text, sizeof text);
-    assert_string_equal(
-        "rdma to orders-1 (10.9.0.2:7471): 1 calls under way\n", text);
+    assert_string_equal("rdma to orders-1 (10.9.0.2:7471): 1 calls under way\n",
+                        text);
     fake_process_kill(r.server.process);
     pthread_join(c.thread, NULL);
     assert_int_equal(c.status, VC_UNAVAILABLE);
-    assert_int_equal(0,
-                     strncmp(c.text, "orders-1 (10.9.0.2:7471) closed", 31));
+    assert_int_equal(0, strncmp(c.text, "orders-1 (10.9.0.2:7471) closed", 31));
     rig_serve(&r);
     rig_end(&r);
 }
