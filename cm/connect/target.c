@@ -11,6 +11,7 @@
 
 #include "cm/connect/cm.h"
 #include "transport/core/error.h"
+#include "transport/core/thread.h"
 
 #define AFTER_SCHEME "://"
 #define AT_ALL                                                                 \
@@ -257,7 +258,7 @@ thread_start(struct vc__lookup *l)
     if (pthread_attr_init(&attr) != 0)
         return false;
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    started = pthread_create(&thread, &attr, lookup_thread, l) == 0;
+    started = vc__thread_start(&thread, &attr, lookup_thread, l) == 0;
     pthread_attr_destroy(&attr);
     return started;
 }

@@ -100,7 +100,7 @@ hand_new(struct vc__crew *crew, struct vc__hand **out)
         return ENOMEM;
     h->crew = crew;
     vc__waiter_init(&h->order);
-    err = pthread_create(&h->thread, NULL, hand_main, h);
+    err = vc__thread_start(&h->thread, NULL, hand_main, h);
     if (err != 0) {
         free(h);
         return err;
@@ -544,8 +544,9 @@ threads_start(struct vc__crew *crew)
         if (err == 0)
             hand_put(h);
     }
-    return err != 0 ? err
-                    : pthread_create(&crew->watcher, NULL, watcher_main, crew);
+    return err != 0
+               ? err
+               : vc__thread_start(&crew->watcher, NULL, watcher_main, crew);
 }
 
 /* Under the lock, after threads_start(): there is a hand for each engine. */

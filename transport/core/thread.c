@@ -6,11 +6,27 @@
 #include "transport/core/thread.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+int
+vc__thread_start(pthread_t *thread, const pthread_attr_t *attr,
+                 void *(*body)(void *), void *arg)
+{
+    sigset_t all, before;
+    int err;
+
+    /* The new thread has the mask of the one that makes it. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    err = pthread_create(thread, attr, body, arg);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return err;
+}
 
 int
 vc__thread_number(void)

@@ -1,11 +1,19 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What the system knows of a thread: does it use the processor, or wait? */
+ * Threads of the library, and what the system knows of one: does it use the
+ * processor, or wait? */
 #ifndef VC_TRANSPORT_THREAD_H
 #define VC_TRANSPORT_THREAD_H
 
+#include <pthread.h>
 #include <stdbool.h>
+
+/* pthread_create() of a thread that takes no signal: those of the process are the
+ * program's own threads'. All threads of the library are made by it. 0 or an
+ * errno. */
+int vc__thread_start(pthread_t *thread, const pthread_attr_t *attr,
+                     void *(*body)(void *), void *arg);
 
 /* The system's number of the calling thread. */
 int vc__thread_number(void);

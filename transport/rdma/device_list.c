@@ -10,6 +10,8 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+#include "transport/core/thread.h"
+
 #define DEVICES 64u
 
 /* One was far from others: its place in librdmacm's list is not known. */
@@ -80,7 +82,7 @@ run_apart(void *(*body)(void *), void *arg)
 {
     pthread_t thread;
 
-    if (pthread_create(&thread, NULL, body, arg) == 0)
+    if (vc__thread_start(&thread, NULL, body, arg) == 0)
         pthread_join(thread, NULL);
 }
 
