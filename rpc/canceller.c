@@ -17,6 +17,7 @@ vc__canceller_make(void)
 
     if (c == NULL)
         return NULL;
+    vc__handle_init(&c->handle, VC__CANCELLER);
     atomic_init(&c->refs, 1);
     pthread_mutex_init(&c->lock, NULL);
     CDS_INIT_LIST_HEAD(&c->calls);
@@ -28,6 +29,7 @@ vc__canceller_put(struct vc_canceller *c)
 {
     if (c == NULL || atomic_fetch_sub(&c->refs, 1) > 1)
         return;
+    vc__handle_fini(&c->handle);
     pthread_mutex_destroy(&c->lock);
     free(c);
 }
@@ -46,7 +48,8 @@ vc_canceller_new(struct vc_canceller **canceller)
 void
 vc_canceller_free(struct vc_canceller *canceller)
 {
-    vc__canceller_put(canceller);
+    if (!vc__nothing_to_free(canceller, VC__CANCELLER))
+        vc__canceller_put(canceller);
 }
 
 /* A call that is cancelled stays in its place until it leaves, which takes the
@@ -56,6 +59,7 @@ vc_cancel(struct vc_canceller *canceller)
 {
     struct vc__cancellable *place;
 
+    vc__must(canceller, VC__CANCELLER);
     pthread_mutex_lock(&canceller->lock);
     if (!atomic_exchange(&canceller->cancelled, true))
         cds_list_for_each_entry (place, &canceller->calls, node)

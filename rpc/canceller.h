@@ -19,7 +19,10 @@
 
 #include <verbcall/cancel.h>
 
+#include "transport/core/handle.h"
+
 struct vc_canceller {
+    struct vc__handle handle;
     atomic_uint refs;
     atomic_bool cancelled;      /* set under the lock */
     pthread_mutex_t lock;       /* held while calls are cancelled */

@@ -33,6 +33,7 @@ vc_runtime_counters(struct vc_runtime *runtime, struct vc_counters *out)
     uint64_t sum[VC__COUNTS];
     size_t known = room < sizeof sum ? room : sizeof sum;
 
+    vc__must(runtime, VC__RUNTIME);
     _Static_assert(sizeof *out ==
                        offsetof(struct vc_counters, links_connecting) +
                            sizeof sum,
@@ -48,6 +49,7 @@ vc_runtime_counters_text(struct vc_runtime *runtime, char *text, size_t size)
     uint64_t sum[VC__COUNTS];
     size_t len = 0;
 
+    vc__must(runtime, VC__RUNTIME);
     runtime_sum(runtime, sum);
     for (unsigned i = 0; i < VC__COUNTS; i++) {
         bool fits = len < size;

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "transport/core/error.h"
+#include "transport/core/misuse.h"
 
 #define HANDLERS     256u
 #define WAKEUPS      3u /* that are measured */
@@ -163,6 +164,8 @@ vc_runtime_new(const struct vc_runtime_opts *user_opts,
     r = calloc(1, sizeof *r);
     if (r == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    vc__process_begin();
+    vc__handle_init(&r->handle, VC__RUNTIME);
     r->loop_fd = -1;
     vc__replies_init(&r->replies);
     pthread_mutex_init(&r->keeping, NULL);
@@ -199,8 +202,16 @@ kept_end(struct vc_runtime *r)
 void
 vc_runtime_free(struct vc_runtime *r)
 {
-    if (r == NULL)
+    if (vc__nothing_to_free(r, VC__RUNTIME))
         return;
+    if (vc__runtime_is_within(r))
+        vc__misuse("vc_runtime_free() within a handler or done(): free it "
+                   "elsewhere");
+    if (atomic_load(&r->users) > 0)
+        vc__misuse("vc_runtime_free(): %u channels or servers of the runtime "
+                   "are still there: vc_channel_close() and vc_server_free() "
+                   "come first",
+                   atomic_load(&r->users));
     vc_runtime_stop(r);
     vc__runtime_loop_fini(r);
     for (unsigned i = 0; i < r->n; i++)
@@ -211,5 +222,6 @@ vc_runtime_free(struct vc_runtime *r)
     kept_end(r);
     pthread_mutex_destroy(&r->starting);
     pthread_mutex_destroy(&r->keeping);
+    vc__handle_fini(&r->handle);
     free(r);
 }

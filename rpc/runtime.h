@@ -13,6 +13,7 @@
 #include "rpc/codec/reply.h"
 #include "transport/core/crew.h"
 #include "transport/core/engine.h"
+#include "transport/core/handle.h"
 
 #define VC__ENGINES_MAX 64u
 
@@ -36,6 +37,8 @@ enum vc__threads {
 };
 
 struct vc_runtime {
+    struct vc__handle handle;
+    atomic_uint users;             /* channels and servers that are open */
     unsigned n;                    /* engines */
     struct vc__progress *progress; /* n of them */
     atomic_uint next;              /* engine of the next channel */

@@ -44,6 +44,10 @@ vc_runtime_fd(struct vc_runtime *r)
 {
     int err = r->loop_fd < 0 ? loop_make(r) : 0;
 
+    if (!vc__good(r, VC__RUNTIME)) {
+        vc__bad(r, VC__RUNTIME);
+        return -1;
+    }
     if (err != 0)
         vc__fail(VC_RESOURCE_EXHAUSTED,
                  "no file descriptors for the runtime's loop: %s; raise ulimit "
@@ -80,6 +84,8 @@ vc_runtime_poll(struct vc_runtime *r, uint32_t timeout_ms)
     uint64_t until = vc__due(vc__now(), timeout_ms);
     int ms;
 
+    if (!vc__good(r, VC__RUNTIME))
+        return vc__bad(r, VC__RUNTIME);
     if (vc__runtime_is_within(r))
         return vc__fail(VC_FAILED_PRECONDITION,
                         "vc_runtime_poll() within a handler or done(): return "

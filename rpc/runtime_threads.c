@@ -8,6 +8,7 @@
 
 #include "rpc/runtime.h"
 #include "transport/core/error.h"
+#include "transport/core/misuse.h"
 
 /* Handlers may listen, too, so a thread that stops the others does not hold the
  * lock while it waits for their handlers. */
@@ -40,6 +41,8 @@ threads_start(struct vc_runtime *r)
 enum vc_status
 vc_runtime_start(struct vc_runtime *r)
 {
+    if (!vc__good(r, VC__RUNTIME))
+        return vc__bad(r, VC__RUNTIME);
     if (!r->polls_itself)
         return threads_start(r);
     return vc__fail(VC_FAILED_PRECONDITION,
@@ -79,6 +82,10 @@ stop_end(struct vc_runtime *r)
 void
 vc_runtime_stop(struct vc_runtime *r)
 {
+    vc__must(r, VC__RUNTIME);
+    if (vc__runtime_is_within(r))
+        vc__misuse("vc_runtime_stop() within a handler or done() would wait "
+                   "for itself: call it elsewhere");
     if (stop_begin(r)) {
         vc__crew_stop(&r->crew);
         stop_end(r);

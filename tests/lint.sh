@@ -147,6 +147,18 @@ END
     return 1
 }
 
+# The table of misuses in doc/bad-input.md is that of its tests.
+misuses_agree()
+{
+    # shellcheck disable=SC2016 # backquotes of Markdown
+    told=$(sed -n 's/^| \([a-zA-Z() ]*\) | `\([a-z_]*\)` | [a-zA-Z_]* |$/\1: \2/p' doc/bad-input.md | sort)
+    played=$(cat tests/suite/test_misuse.c tests/suite/test_misuse_places.c | sed -n '/^static const struct misuse cases/,/^};/p' | tr '\n' ' ' |
+        sed 's/row("/\n/g' | sed -n 's/^\([a-zA-Z() ]*\)", .*[, ]\([a-z_]*\)),.*/\1: \2/p' | sort)
+    [ "$told" = "$played" ] && return
+    { printf '%s\n' "$told" | sed 's/^/doc: /'; printf '%s\n' "$played" | sed 's/^/test: /'; } | sort -k 2 | uniq -c -f 1 | grep '^ *1 '
+    return 1
+}
+
 # The table of moments in doc/outcomes.md is that of its test, row by row.
 moments_agree()
 {
@@ -343,6 +355,7 @@ check headers_map_and_library_agree_on_the_symbols symbols_agree
 check every_equivalent_mutant_is_one equivalents_fit
 check documents_name_what_there_is sh tests/names.sh
 check each_row_of_doc_outcomes_has_its_test outcomes_agree
+check the_table_of_misuses_in_doc_bad_input_is_that_of_its_tests misuses_agree
 check the_table_of_moments_in_doc_outcomes_is_that_of_its_test moments_agree
 check the_figures_that_are_checked_are_those_that_readme_promises figures_agree
 check every_exported_function_runs_over_rdma sh tests/exported.sh "$build"

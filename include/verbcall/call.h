@@ -115,6 +115,7 @@ VC_API enum vc_status vc_call_pushback(struct vc_call *call, int32_t ms);
  * returned. Until then its request and reply and all that is said of calls here
  * may be used, by one thread at a time; afterwards nothing of it. status is
  * what the handler would have returned. It holds no thread meanwhile.
+ * A second time ends the program with a text.
  * Every such call must be ended, also when it was cancelled: vc_server_free()
  * waits for it, as for a handler. vc_call_end() does not block, and may be
  * called by what vc_call_on_cancel() has called. A stream whose handler does not

@@ -157,8 +157,13 @@ VC_API size_t vc_channel_describe(const struct vc_channel *channel, char *text,
 /* vc_channel_close - ends the calls that still run with VC_CANCELLED, takes
  * the connection down and frees the channel. No call may be started on it
  * any more. Blocks for the handshake of disconnection, 2 s at most. NULL is
- * fine. Any thread but not from a handler. */
-VC_API void vc_channel_close(struct vc_channel *channel);
+ * fine: VC_OK. Any thread.
+ * VC_FAILED_PRECONDITION within a handler, done() or another callback of the
+ *                        runtime, while asynchronous calls or streams with
+ *                        callbacks of the channel have not ended, for which it
+ *                        would wait: the channel is still open and valid, and is
+ *                        to be closed elsewhere */
+VC_API enum vc_status vc_channel_close(struct vc_channel *channel);
 
 VC_END_DECLS
 

@@ -160,7 +160,9 @@ VC_API enum vc_status vc_runtime_poll(struct vc_runtime *runtime,
                                       uint32_t timeout_ms);
 
 /* vc_runtime_free - stops the threads, then gives back all that the runtime
- * holds. Every channel and server must have been closed. NULL is fine. */
+ * holds. Every channel must have been closed and every server freed, and this is
+ * no handler or other callback of it: otherwise it ends the program with a text.
+ * NULL is fine, and in a child of fork() it does nothing (verbcall(7)). */
 VC_API void vc_runtime_free(struct vc_runtime *runtime);
 
 VC_END_DECLS

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpc/client/call_opts.h"
 #include "rpc/client/channel_intercept.h"
 #include "rpc/client/hedge.h"
 
@@ -24,6 +25,7 @@ vc__async_put(struct vc_async *a)
 {
     if (atomic_fetch_sub(&a->holders, 1) != 1)
         return;
+    vc__handle_fini(&a->handle);
     free(a->hedge);
     free(a);
 }
@@ -378,6 +380,7 @@ async_alloc(void (*over)(struct vc_async *a))
         vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
         return NULL;
     }
+    vc__handle_init(&a->handle, VC__ASYNC);
     atomic_init(&a->holders, 1);
     a->task.run = on_told;
     a->over = over;
@@ -531,12 +534,13 @@ vc__async_start(struct vc_async *a)
 void
 vc_async_cancel(struct vc_async *call)
 {
+    vc__must(call, VC__ASYNC);
     vc__async_tell(call, VC__TOLD_CANCEL);
 }
 
 void
 vc_async_free(struct vc_async *call)
 {
-    if (call != NULL)
+    if (!vc__nothing_to_free(call, VC__ASYNC))
         vc__async_put(call);
 }

@@ -25,8 +25,9 @@ struct vc_async {
     struct vc__unary unary;
     struct vc__again again;
     struct vc__engine *engine; /* also when the channel is gone */
-    atomic_uint holders;       /* frees it when none is left */
-    atomic_uint told;          /* bits; the task is posted while one is set */
+    struct vc__handle handle;
+    atomic_uint holders; /* frees it when none is left */
+    atomic_uint told;    /* bits; the task is posted while one is set */
     struct vc__task task;
 
     /* The holder's of the engine. */

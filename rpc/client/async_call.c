@@ -4,6 +4,7 @@
  * Asynchronous calls that end in a function of the program. Generated code has
  * one for each method that calls it with its own types. */
 #include "rpc/client/async.h"
+#include "rpc/client/call_opts.h"
 
 static void
 deliver(struct vc__task *task)
@@ -34,9 +35,18 @@ vc_channel_call_typed(struct vc_channel *channel,
                       vc_async_run *run, vc_function *done, void *arg,
                       struct vc_async **call)
 {
-    struct vc_async *a = vc__async_new_seen(channel, service, method, request,
-                                            opts, over_by_function);
+    struct vc_async *a;
 
+    if (!vc__good(channel, VC__CHANNEL))
+        return vc__bad(channel, VC__CHANNEL);
+    if (!vc__method_is_unary(service, method))
+        return vc__method_check(service, method, false);
+    if (done == NULL)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "%s.%s: done is NULL; give a function", service->name,
+                        service->methods[method].name);
+    a = vc__async_new_seen(channel, service, method, request, opts,
+                           over_by_function);
     if (a == NULL)
         return vc__error_last()->status;
     a->run = run;

@@ -6,6 +6,7 @@
 #include <verbcall/call.h>
 
 #include "rpc/client/again.h"
+#include "rpc/client/call_opts.h"
 #include "rpc/client/channel_intercept.h"
 #include "rpc/client/hedge.h"
 #include "rpc/client/one_way.h"
@@ -268,6 +269,10 @@ vc_channel_call(struct vc_channel *channel, const struct vc_service *service,
                 unsigned method, const void *request,
                 const struct vc_call_opts *opts, void **reply)
 {
+    if (!vc__good(channel, VC__CHANNEL))
+        return vc__bad(channel, VC__CHANNEL);
+    if (!vc__method_is_unary(service, method))
+        return vc__method_check(service, method, false);
     if (channel->interceptors != NULL)
         return vc__channel_intercept_call(channel, service, method, request,
                                           opts, reply);

@@ -47,3 +47,23 @@ vc__call_opts_take(struct vc_call_opts *out, const struct vc_call_opts *opts,
         out->priority = ((const struct vc__parent *)out->parent)->priority;
     return VC_OK;
 }
+
+enum vc_status
+vc__method_check(const struct vc_service *service, unsigned method,
+                 bool streams)
+{
+    const uint32_t kinds = VC_METHOD_CLIENT_STREAM | VC_METHOD_SERVER_STREAM;
+
+    if (service == NULL)
+        return vc__fail(VC_INVALID_ARGUMENT, "the service of the call is NULL");
+    if (method >= service->n_methods)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "%s has %u methods, and none with the number %u",
+                        service->name, (unsigned)service->n_methods, method);
+    if (((service->methods[method].flags & kinds) != 0) != streams)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        streams ? "%s.%s has no stream: call it"
+                                : "%s.%s streams: open a stream of it",
+                        service->name, service->methods[method].name);
+    return VC_OK;
+}

@@ -11,12 +11,27 @@
 
 #include <verbcall/call.h>
 #include <verbcall/channel.h>
+#include <verbcall/service.h>
 
 /* May a program give these milliseconds to a call? 0 stands for a default. */
 static inline bool
 vc__timeout_is_good(uint32_t ms)
 {
     return ms <= INT32_MAX || ms == VC_NO_DEADLINE;
+}
+
+/* VC_INVALID_ARGUMENT unless there is such a method, which streams or does
+ * not. */
+enum vc_status vc__method_check(const struct vc_service *service,
+                                unsigned method, bool streams);
+
+/* Is there such a method, without streams? */
+static inline bool
+vc__method_is_unary(const struct vc_service *service, unsigned method)
+{
+    return service != NULL && method < service->n_methods &&
+           !(service->methods[method].flags &
+             (VC_METHOD_CLIENT_STREAM | VC_METHOD_SERVER_STREAM));
 }
 
 /* A program's options, which may be NULL, or older and shorter than ours.

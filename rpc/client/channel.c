@@ -167,8 +167,11 @@ vc_channel_open(struct vc_runtime *runtime, const char *target,
     struct vc_channel_opts opts;
     struct vc__pool_opts pool;
     struct vc_channel *c;
-    enum vc_status status = opts_take(&opts, user_opts);
+    enum vc_status status;
 
+    if (!vc__good(runtime, VC__RUNTIME))
+        return vc__bad(runtime, VC__RUNTIME);
+    status = opts_take(&opts, user_opts);
     if (status == VC_OK)
         status = pool_opts(&pool, target, &opts);
     if (status != VC_OK)
@@ -176,6 +179,7 @@ vc_channel_open(struct vc_runtime *runtime, const char *target,
     c = calloc(1, sizeof *c);
     if (c == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    vc__handle_init(&c->handle, VC__CHANNEL);
     c->runtime = runtime;
     c->progress = vc__runtime_progress(runtime);
     c->call_ms = opts.call_timeout_ms;
@@ -197,6 +201,7 @@ vc_channel_open(struct vc_runtime *runtime, const char *target,
         free(c);
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     }
+    atomic_fetch_add(&runtime->users, 1);
     *channel = c;
     return VC_OK;
 }
@@ -206,6 +211,8 @@ vc_channel_connect(struct vc_channel *channel, const struct vc_service *service)
 {
     enum vc_status status;
 
+    if (!vc__good(channel, VC__CHANNEL))
+        return vc__bad(channel, VC__CHANNEL);
     vc__channel_enter(channel);
     status = vc__pool_connect(channel->pool, service, channel);
     vc__channel_leave(channel);
@@ -215,6 +222,7 @@ vc_channel_connect(struct vc_channel *channel, const struct vc_service *service)
 size_t
 vc_channel_describe(const struct vc_channel *channel, char *text, size_t size)
 {
+    vc__must(channel, VC__CHANNEL);
     return vc__pool_describe(channel->pool, text, size);
 }
 
@@ -225,14 +233,22 @@ first_client(struct vc_channel *c)
     return atomic_load_explicit(&c->clients, memory_order_acquire);
 }
 
-void
+enum vc_status
 vc_channel_close(struct vc_channel *channel)
 {
     struct vc__client *cl, *next;
     bool last;
 
-    if (channel == NULL)
-        return;
+    if (vc__nothing_to_free(channel, VC__CHANNEL))
+        return VC_OK;
+    /* Their done() cannot run here, or is what this runs in. */
+    if (vc__runtime_is_within(channel->runtime) &&
+        atomic_load(&channel->asyncs) > 1)
+        return vc__fail(VC_FAILED_PRECONDITION,
+                        "vc_channel_close() within a handler or done(), while "
+                        "asynchronous calls or streams with callbacks of the "
+                        "channel have not ended, would wait for itself: close "
+                        "it elsewhere");
     /* Sequentially consistent, as its counterpart in client_add(): a client
      * that is added this moment is seen here, or sees this. */
     atomic_store(&channel->closing, true);
@@ -255,7 +271,10 @@ vc_channel_close(struct vc_channel *channel)
         vc__pools_end(channel->pool);
     vc__pauses_fini(&channel->pauses);
     vc__interceptors_put(channel->interceptors);
+    atomic_fetch_sub(&channel->runtime->users, 1);
+    vc__handle_fini(&channel->handle);
     free(channel);
+    return VC_OK;
 }
 
 static struct vc__client *

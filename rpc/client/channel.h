@@ -20,6 +20,7 @@
 #include "transport/core/waiter.h"
 
 struct vc_channel {
+    struct vc__handle handle;
     struct vc_runtime *runtime;
     struct vc__progress *progress;
     struct vc__pool *pool;

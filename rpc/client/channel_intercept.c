@@ -15,6 +15,8 @@ enum vc_status
 vc_channel_intercept(struct vc_channel *channel,
                      const struct vc_interceptor *interceptor)
 {
+    if (!vc__good(channel, VC__CHANNEL))
+        return vc__bad(channel, VC__CHANNEL);
     if (atomic_load(&channel->first_used))
         return vc__fail(VC_FAILED_PRECONDITION,
                         "the channel has carried calls already: add its "

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "rpc/client/async.h"
+#include "rpc/client/call_opts.h"
 
 /* With calls on several engines, each is advanced so long at a time, unless a
  * thread of the library does. */
@@ -26,6 +27,7 @@ struct looker {
 };
 
 struct vc_completions {
+    struct vc__handle handle;
     struct vc_runtime *runtime;
     pthread_mutex_t lock;
     struct cds_list_head ended;   /* lock; of struct vc_async */
@@ -64,6 +66,10 @@ vc_completions_fd(struct vc_completions *q)
 {
     int fd;
 
+    if (!vc__good(q, VC__COMPLETIONS)) {
+        vc__bad(q, VC__COMPLETIONS);
+        return -1;
+    }
     pthread_mutex_lock(&q->lock);
     if (q->fd < 0) {
         q->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -84,11 +90,14 @@ vc_completions_fd(struct vc_completions *q)
 enum vc_status
 vc_completions_new(struct vc_runtime *runtime, struct vc_completions **queue)
 {
-    struct vc_completions *q =
-        calloc(1, sizeof *q + runtime->n * sizeof q->under_way[0]);
+    struct vc_completions *q;
 
+    if (!vc__good(runtime, VC__RUNTIME))
+        return vc__bad(runtime, VC__RUNTIME);
+    q = calloc(1, sizeof *q + runtime->n * sizeof q->under_way[0]);
     if (q == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    vc__handle_init(&q->handle, VC__COMPLETIONS);
     q->runtime = runtime;
     q->fd = -1;
     q->holders = 1;
@@ -128,8 +137,9 @@ vc_completions_free(struct vc_completions *q)
     struct vc_async *a, *next;
     CDS_LIST_HEAD(ended);
 
-    if (q == NULL)
+    if (vc__nothing_to_free(q, VC__COMPLETIONS))
         return;
+    vc__handle_fini(&q->handle);
     pthread_mutex_lock(&q->lock);
     q->freed = true;
     cds_list_splice(&q->ended, &ended);
@@ -219,9 +229,16 @@ vc_channel_call_queued(struct vc_channel *channel,
                        struct vc_completions *queue, void *tag,
                        struct vc_async **call)
 {
-    struct vc_async *a = vc__async_new_seen(channel, service, method, request,
-                                            opts, over_by_queue);
+    struct vc_async *a;
 
+    if (!vc__good(channel, VC__CHANNEL))
+        return vc__bad(channel, VC__CHANNEL);
+    if (!vc__good(queue, VC__COMPLETIONS))
+        return vc__bad(queue, VC__COMPLETIONS);
+    if (!vc__method_is_unary(service, method))
+        return vc__method_check(service, method, false);
+    a = vc__async_new_seen(channel, service, method, request, opts,
+                           over_by_queue);
     if (a == NULL)
         return vc__error_last()->status;
     a->arg = tag;
@@ -319,6 +336,8 @@ vc_completions_next(struct vc_completions *q, uint32_t timeout_ms,
 {
     uint64_t until = vc__due(vc__now(), timeout_ms);
 
+    if (!vc__good(q, VC__COMPLETIONS))
+        return vc__bad(q, VC__COMPLETIONS);
     for (;;) {
         struct vc_async *a;
         bool late = until != VC__FOREVER && vc__now() >= until;

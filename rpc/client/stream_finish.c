@@ -33,6 +33,8 @@ vc_stream_finish(struct vc_stream *s, void **reply)
     struct vc__client_stream *c = vc__client_stream_of(s);
     enum vc_status status;
 
+    if (!vc__good(s, VC__STREAM))
+        return vc__bad(s, VC__STREAM);
     if (s->of_server)
         return vc__fail(VC_INVALID_ARGUMENT,
                         "%s: a handler ends its stream by returning",
@@ -66,6 +68,8 @@ vc_stream_result(struct vc_stream *s, struct vc_result *result)
     struct vc__error error;
     bool ended;
 
+    if (!vc__good(s, VC__STREAM))
+        return vc__bad(s, VC__STREAM);
     if (s->of_server || result->size < sizeof *result)
         return vc__fail(VC_INVALID_ARGUMENT,
                         s->of_server ? "a handler's stream has no result"
@@ -90,6 +94,7 @@ vc_stream_initial(struct vc_stream *s, size_t *n)
 {
     const struct vc__brought *b = NULL;
 
+    vc__must(s, VC__STREAM);
     *n = 0;
     if (s->of_server)
         return NULL;
@@ -105,6 +110,7 @@ vc_stream_initial(struct vc_stream *s, size_t *n)
 void
 vc_stream_cancel(struct vc_stream *s)
 {
+    vc__must(s, VC__STREAM);
     if (!s->of_server)
         vc__client_stream_give_up(s, VC_CANCELLED, "it was cancelled");
 }
@@ -112,7 +118,7 @@ vc_stream_cancel(struct vc_stream *s)
 void
 vc_stream_close(struct vc_stream *s)
 {
-    if (s == NULL || s->of_server)
+    if (vc__nothing_to_free(s, VC__STREAM) || s->of_server)
         return;
     vc_stream_cancel(s);
     if (s->events != NULL) {

@@ -161,10 +161,12 @@ stream_open(struct vc_channel *channel, const struct vc_service *service,
     struct vc__client_stream *c;
     struct vc_call_opts opts;
     uint64_t now;
-    enum vc_status status = vc__call_opts_take(
-        &opts, user_opts,
-        vc__channel_call_ms(channel, &service->methods[method]));
+    enum vc_status status = vc__method_check(service, method, true);
 
+    if (status == VC_OK)
+        status = vc__call_opts_take(
+            &opts, user_opts,
+            vc__channel_call_ms(channel, &service->methods[method]));
     if (status != VC_OK)
         return status;
     c = stream_new(channel, service, method);
@@ -225,10 +227,12 @@ vc_stream_open(struct vc_channel *channel, const struct vc_service *service,
                const struct vc_call_opts *opts, struct vc_stream **stream)
 {
     struct vc_stream *s = NULL;
-    enum vc_status status =
-        (channel->interceptors == NULL ? stream_open : stream_open_seen)(
-            channel, service, method, request, opts, NULL, &s);
+    enum vc_status status;
 
+    if (!vc__good(channel, VC__CHANNEL))
+        return vc__bad(channel, VC__CHANNEL);
+    status = (channel->interceptors == NULL ? stream_open : stream_open_seen)(
+        channel, service, method, request, opts, NULL, &s);
     if (status == VC_OK)
         stream_give(stream, s);
     return status;
@@ -241,10 +245,13 @@ vc_stream_start(struct vc_channel *channel, const struct vc_service *service,
                 const struct vc_stream_events *events, void *arg,
                 struct vc_stream **stream)
 {
-    struct vc__stream_events *ev = vc__stream_events_new(events, arg);
+    struct vc__stream_events *ev;
     struct vc_stream *s = NULL;
     enum vc_status status;
 
+    if (!vc__good(channel, VC__CHANNEL))
+        return vc__bad(channel, VC__CHANNEL);
+    ev = vc__stream_events_new(events, arg);
     if (ev == NULL)
         return vc__error_last()->status;
     status = (channel->interceptors == NULL ? stream_open : stream_open_seen)(

@@ -5,6 +5,7 @@
 #include "rpc/codec/outgoing.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "rpc/codec/whole.h"
 
@@ -22,6 +23,32 @@ vc__outgoing_check(const struct vc__outgoing *o, size_t size)
     return VC_OK;
 }
 
+/* Another copy of the generated code has descriptors of its own. */
+bool
+vc__outgoing_is_copy(const ProtobufCMessageDescriptor *desc,
+                     const ProtobufCMessageDescriptor *its)
+{
+    return its != NULL && its->magic == PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC &&
+           its->sizeof_message == desc->sizeof_message &&
+           strcmp(its->name, desc->name) == 0;
+}
+
+static enum vc_status
+type_fail(const struct vc__outgoing *o, const ProtobufCMessageDescriptor *desc,
+          const ProtobufCMessage *message)
+{
+    const ProtobufCMessageDescriptor *its = message->descriptor;
+
+    if (its == NULL || its->magic != PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "the %s of %s is no message: begin it by the __INIT of "
+                        "%.80s",
+                        o->what, o->method, desc->name);
+    return vc__fail(VC_INVALID_ARGUMENT,
+                    "the %s of %s is a %.80s, its type is %.80s", o->what,
+                    o->method, its->name, desc->name);
+}
+
 enum vc_status
 vc__outgoing_measure(const struct vc__outgoing *o,
                      const struct vc_message_type *type, const void *message,
@@ -32,6 +59,8 @@ vc__outgoing_measure(const struct vc__outgoing *o,
     if (message == NULL)
         return vc__fail(VC_INVALID_ARGUMENT, "the %s of %s is NULL", o->what,
                         o->method);
+    if (!vc__outgoing_is_of(type, message))
+        return type_fail(o, type->desc, message);
     if (!vc__codec_measure(type, message, packing)) {
         vc__message_gap(message, gap, sizeof gap);
         return vc__fail(VC_INVALID_ARGUMENT,

@@ -19,6 +19,21 @@ struct vc__outgoing {
     size_t peer_max;    /* bytes that the peer takes */
 };
 
+/* Is it of another copy of the generated code, and of this type? its may be no
+ * descriptor. */
+bool vc__outgoing_is_copy(const ProtobufCMessageDescriptor *desc,
+                          const ProtobufCMessageDescriptor *its)
+    __attribute__((cold));
+
+static inline bool
+vc__outgoing_is_of(const struct vc_message_type *type, const void *message)
+{
+    const ProtobufCMessage *m = message;
+
+    return m->descriptor == type->desc ||
+           vc__outgoing_is_copy(type->desc, m->descriptor);
+}
+
 /* Measures a message; false when vc__outgoing_measure() would refuse it, with
  * this for what the peer takes and no limit of the method: for who builds a
  * struct vc__outgoing only then. */
@@ -26,12 +41,13 @@ static inline bool
 vc__outgoing_fits(const struct vc_message_type *type, const void *message,
                   size_t peer_max, struct vc__packing *packing)
 {
-    return message != NULL && vc__codec_measure(type, message, packing) &&
+    return message != NULL && vc__outgoing_is_of(type, message) &&
+           vc__codec_measure(type, message, packing) &&
            packing->size <= peer_max;
 }
 
-/* VC_INVALID_ARGUMENT when it cannot be packed as a field that must be set is
- * not, or a pointer is NULL; else as vc__outgoing_check(). With vc__fail(). */
+/* VC_INVALID_ARGUMENT when it is of another type, or cannot be packed as a field
+ * that must be set is not, or a pointer is NULL; else as vc__outgoing_check(). With vc__fail(). */
 enum vc_status vc__outgoing_measure(const struct vc__outgoing *o,
                                     const struct vc_message_type *type,
                                     const void *message,

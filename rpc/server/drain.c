@@ -136,10 +136,13 @@ enum vc_status
 vc_server_drain(struct vc_server *server, const char *alternative,
                 uint32_t timeout_ms)
 {
-    enum vc_status status = vc__server_op_may_block(server, "vc_server_drain",
-                                                    "vc_server_drain_start()");
     struct vc__server_op *op;
+    enum vc_status status;
 
+    if (!vc__good(server, VC__SERVER))
+        return vc__bad(server, VC__SERVER);
+    status = vc__server_op_may_block(server, "vc_server_drain",
+                                     "vc_server_drain_start()");
     if (status != VC_OK)
         return status;
     op = drain_new(server, alternative);
@@ -154,8 +157,11 @@ enum vc_status
 vc_server_drain_start(struct vc_server *server, const char *alternative,
                       uint32_t timeout_ms, vc_server_done *done, void *arg)
 {
-    struct vc__server_op *op = drain_new(server, alternative);
+    struct vc__server_op *op;
 
+    if (!vc__good(server, VC__SERVER))
+        return vc__bad(server, VC__SERVER);
+    op = drain_new(server, alternative);
     if (op == NULL)
         return vc_error_status();
     vc__server_op_start(op, timeout_ms, done, arg);

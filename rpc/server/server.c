@@ -160,6 +160,8 @@ enum vc_status
 vc_server_add(struct vc_server *server, const struct vc_service *service,
               const void *methods, size_t methods_size, void *arg)
 {
+    if (!vc__good(server, VC__SERVER))
+        return vc__bad(server, VC__SERVER);
     /* Before: its first call is to be counted. */
     if (limits_calls(service))
         atomic_store(&server->limited, true);
@@ -170,6 +172,8 @@ vc_server_add(struct vc_server *server, const struct vc_service *service,
 enum vc_status
 vc_server_remove(struct vc_server *server, const struct vc_service *service)
 {
+    if (!vc__good(server, VC__SERVER))
+        return vc__bad(server, VC__SERVER);
     return vc__services_remove(&server->services, service->name);
 }
 
@@ -214,6 +218,8 @@ vc__server_destroy(struct vc_server *server)
     free(server->parts);
     pthread_mutex_destroy(&server->lock);
     free((char *)server->ear_opts.group);
+    atomic_fetch_sub(&server->runtime->users, 1);
+    vc__handle_fini(&server->handle);
     free(server);
 }
 
@@ -239,9 +245,12 @@ vc_server_new(struct vc_runtime *runtime,
     struct vc_server_opts opts;
     struct vc__redirect redirect;
     struct vc__choice choice;
-    enum vc_status status = vc__server_opts_take(&opts, user_opts);
     struct vc_server *s;
+    enum vc_status status;
 
+    if (!vc__good(runtime, VC__RUNTIME))
+        return vc__bad(runtime, VC__RUNTIME);
+    status = vc__server_opts_take(&opts, user_opts);
     if (status == VC_OK)
         status = vc__redirect_init(&redirect, &opts);
     if (status == VC_OK)
@@ -252,7 +261,9 @@ vc_server_new(struct vc_runtime *runtime,
     s = calloc(1, sizeof *s);
     if (s == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+    vc__handle_init(&s->handle, VC__SERVER);
     s->runtime = runtime;
+    atomic_fetch_add(&runtime->users, 1);
     s->log2_message = vc__log2_message(opts.max_message);
     s->request_memory = vc__codec_memory((size_t)1 << s->log2_message);
     vc__store_init(&s->store, opts.max_memory, true);

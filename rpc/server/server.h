@@ -56,6 +56,7 @@ struct vc__server_part {
 };
 
 struct vc_server {
+    struct vc__handle handle;
     struct vc_runtime *runtime;
     struct vc__services services;
     uint8_t log2_message;

@@ -27,8 +27,10 @@
 void *
 vc_call_alloc(struct vc_call *call, size_t size)
 {
-    void *p = vc__arena_alloc(&call->arena, size);
+    void *p;
 
+    vc__must(call, VC__CALL);
+    p = vc__arena_alloc(&call->arena, size);
     return p == NULL ? NULL : memset(p, 0, size);
 }
 
@@ -36,8 +38,10 @@ char *
 vc_call_strdup(struct vc_call *call, const char *text)
 {
     size_t size = strlen(text) + 1;
-    char *p = vc__arena_alloc(&call->arena, size);
+    char *p;
 
+    vc__must(call, VC__CALL);
+    p = vc__arena_alloc(&call->arena, size);
     return p == NULL ? NULL : memcpy(p, text, size);
 }
 
@@ -48,6 +52,7 @@ vc_call_sprintf(struct vc_call *call, const char *format, ...)
     char *p = NULL;
     int len;
 
+    vc__must(call, VC__CALL);
     va_start(args, format);
     va_copy(again, args);
     len = vsnprintf(NULL, 0, format, args);
@@ -66,6 +71,7 @@ vc_call_fail(struct vc_call *call, enum vc_status status, const char *format,
 {
     va_list args;
 
+    vc__must(call, VC__CALL);
     va_start(args, format);
     vc__text_format(call->text, sizeof call->text, format, args);
     va_end(args);
@@ -76,6 +82,7 @@ vc_call_fail(struct vc_call *call, enum vc_status status, const char *format,
 enum vc_status
 vc_call_no_handler(struct vc_call *call)
 {
+    vc__must(call, VC__CALL);
     call->refused = true;
     return vc_call_fail(
         call, VC_UNIMPLEMENTED, "the server has no handler for %s.%s",
@@ -126,6 +133,7 @@ vc__call_take(const struct vc__call_site *site)
     }
     if (call != NULL) {
         call->site = *site;
+        vc__handle_init(&call->handle, VC__CALL);
         call->arena.account = &site->session->peer->account;
         call->parent.due = site->due;
         call->parent.priority = VC_PRIORITY_DEFAULT;

@@ -12,6 +12,7 @@
 #include "rpc/server/server_metadata.h"
 #include "rpc/server/server_session.h"
 #include "transport/core/crew.h"
+#include "transport/core/handle.h"
 
 /* What vc_call_later() returns; no status on the wire. */
 #define VC__LATER ((enum vc_status)0x10000)
@@ -31,6 +32,7 @@ struct vc__call_watch;
 struct vc_call {
     struct vc__parent parent; /* of calls that its handler makes */
     struct vc__call_site site;
+    struct vc__handle handle;
     struct vc__task task; /* runs the handler */
     struct vc__job job;   /* the same, on a thread of the crew */
     struct vc__send send; /* the reply */

@@ -181,6 +181,7 @@ vc__call_unwatch(struct vc_call *call)
 bool
 vc_call_is_cancelled(const struct vc_call *call)
 {
+    vc__must(call, VC__CALL);
     return atomic_load(&call->parent.cancelled) ||
            vc_call_deadline_us(call) == 0;
 }
@@ -239,9 +240,12 @@ enum vc_status
 vc_call_on_cancel(struct vc_call *call,
                   void (*tell)(struct vc_call *call, void *arg), void *arg)
 {
-    struct vc__call_watch *w = watch_of(call);
+    struct vc__call_watch *w;
     bool set, late;
 
+    if (!vc__good(call, VC__CALL))
+        return vc__bad(call, VC__CALL);
+    w = watch_of(call);
     if (w == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     atomic_fetch_add(&w->refs, 1);

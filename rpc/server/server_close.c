@@ -193,10 +193,13 @@ close_new(struct vc_server *server)
 enum vc_status
 vc_server_close(struct vc_server *server, uint32_t timeout_ms)
 {
-    enum vc_status status = vc__server_op_may_block(server, "vc_server_close",
-                                                    "vc_server_close_start()");
     struct vc__server_op *op;
+    enum vc_status status;
 
+    if (!vc__good(server, VC__SERVER))
+        return vc__bad(server, VC__SERVER);
+    status = vc__server_op_may_block(server, "vc_server_close",
+                                     "vc_server_close_start()");
     if (status != VC_OK)
         return status;
     op = close_new(server);
@@ -211,8 +214,11 @@ enum vc_status
 vc_server_close_start(struct vc_server *server, uint32_t timeout_ms,
                       vc_server_done *done, void *arg)
 {
-    struct vc__server_op *op = close_new(server);
+    struct vc__server_op *op;
 
+    if (!vc__good(server, VC__SERVER))
+        return vc__bad(server, VC__SERVER);
+    op = close_new(server);
     if (op == NULL)
         return vc_error_status();
     vc__server_op_start(op, timeout_ms, done, arg);
@@ -235,7 +241,7 @@ close_at_last(struct vc_server *server)
 void
 vc_server_free(struct vc_server *server)
 {
-    if (server == NULL)
+    if (vc__nothing_to_free(server, VC__SERVER))
         return;
     if (!atomic_load(&server->closed))
         close_at_last(server);

@@ -20,6 +20,7 @@
 #include "rpc/server/stream_server.h"
 #include "rpc/stream/stream_events.h"
 #include "transport/core/crew.h"
+#include "transport/core/misuse.h"
 #include "transport/core/thread.h"
 
 #define TOO_SHORT "less time is left than its handler takes, nearly always"
@@ -50,6 +51,7 @@ call_skip(struct vc_call *call)
 
     if (call->counted != 0)
         vc__limit_give(call);
+    vc__handle_fini(&call->handle);
     vc__call_release(call);
     vc__server_session_skip(site.session, site.slot);
 }
@@ -126,13 +128,19 @@ later_step(struct vc_call *call, unsigned step)
 {
     /* The release of the first pairs with the acquire of the second, which
      * sees all that was written to the call and its reply. */
-    return atomic_fetch_or_explicit(&call->later, step, memory_order_acq_rel) !=
-           0;
+    unsigned before =
+        atomic_fetch_or_explicit(&call->later, step, memory_order_acq_rel);
+
+    if (before & step)
+        vc__misuse("vc_call_end() of %s a second time: a call is ended once",
+                   call->method->name);
+    return before != 0;
 }
 
 enum vc_status
 vc_call_later(struct vc_call *call)
 {
+    vc__must(call, VC__CALL);
     (void)call;
     return VC__LATER;
 }
@@ -157,6 +165,9 @@ has_callbacks(const struct vc_call *call)
 void
 vc_call_end(struct vc_call *call, enum vc_status status)
 {
+    vc__must(call, VC__CALL);
+    if (atomic_load_explicit(&call->later, memory_order_relaxed) & LATER_ENDED)
+        later_step(call, LATER_ENDED);
     call->status = status;
     if (!later_step(call, LATER_ENDED))
         return;

@@ -15,6 +15,8 @@ vc_server_intercept(struct vc_server *server,
 {
     bool listens;
 
+    if (!vc__good(server, VC__SERVER))
+        return vc__bad(server, VC__SERVER);
     pthread_mutex_lock(&server->lock);
     listens = server->listening != NULL;
     pthread_mutex_unlock(&server->lock);

@@ -115,6 +115,8 @@ vc_server_limit(struct vc_server *server, const struct vc_service *service,
     struct vc__service_entry *e = vc__services_get(
         &server->services, service->name, strlen(service->name));
 
+    if (!vc__good(server, VC__SERVER))
+        return vc__bad(server, VC__SERVER);
     if (e == NULL)
         return vc__fail(VC_NOT_FOUND, "service %s has not been added",
                         service->name);

@@ -281,8 +281,11 @@ vc_server_listen(struct vc_server *server, const char *text)
 {
     struct vc__target target;
     struct vc__addrs addrs;
-    enum vc_status status = vc__target_parse(&target, text);
+    enum vc_status status;
 
+    if (!vc__good(server, VC__SERVER))
+        return vc__bad(server, VC__SERVER);
+    status = vc__target_parse(&target, text);
     if (status != VC_OK)
         return status;
     if (atomic_load(&server->shut))
@@ -309,6 +312,7 @@ vc_server_port(const struct vc_server *server)
     struct vc_server *s = (struct vc_server *)server; /* for its lock */
     uint16_t port;
 
+    vc__must(server, VC__SERVER);
     pthread_mutex_lock(&s->lock);
     port = s->port;
     pthread_mutex_unlock(&s->lock);
@@ -343,6 +347,7 @@ vc_server_describe(const struct vc_server *server, char *text, size_t size)
     struct vc_server *s = (struct vc_server *)server; /* for its lock */
     struct vc__words w;
 
+    vc__must(server, VC__SERVER);
     vc__words_begin(&w, text, size);
     pthread_mutex_lock(&s->lock);
     for (const struct vc__listening *l = s->listening; l != NULL; l = l->next)

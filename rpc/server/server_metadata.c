@@ -70,6 +70,7 @@ vc_call_metadata(const struct vc_call *call, size_t *n)
 {
     const struct vc__call_metadata *own = &call->metadata;
 
+    vc__must(call, VC__CALL);
     *n = own->came.n_initial;
     return own->came.entries;
 }
@@ -79,9 +80,10 @@ vc_call_metadata_find(const struct vc_call *call, const char *key,
                       size_t *length)
 {
     const struct vc__call_metadata *own = &call->metadata;
-    const struct vc_metadata *e =
-        vc__metadata_find(own->came.entries, own->came.n_initial, key);
+    const struct vc_metadata *e;
 
+    vc__must(call, VC__CALL);
+    e = vc__metadata_find(own->came.entries, own->came.n_initial, key);
     if (length != NULL)
         *length = e == NULL ? 0 : e->length;
     return e == NULL ? NULL : e->value;
@@ -90,6 +92,7 @@ vc_call_metadata_find(const struct vc_call *call, const char *key,
 unsigned
 vc_call_attempt(const struct vc_call *call)
 {
+    vc__must(call, VC__CALL);
     return call->metadata.previous + 1;
 }
 
@@ -178,6 +181,8 @@ enum vc_status
 vc_call_add_initial(struct vc_call *call, const char *key, const void *value,
                     size_t length)
 {
+    if (!vc__good(call, VC__CALL))
+        return vc__bad(call, VC__CALL);
     return add(call, key, value, length, false);
 }
 
@@ -185,6 +190,8 @@ enum vc_status
 vc_call_add_trailing(struct vc_call *call, const char *key, const void *value,
                      size_t length)
 {
+    if (!vc__good(call, VC__CALL))
+        return vc__bad(call, VC__CALL);
     return add(call, key, value, length, true);
 }
 
@@ -204,6 +211,8 @@ vc_call_details(struct vc_call *call, const void *bytes, size_t length)
     const struct vc_metadata entry = {
         .key = VC__METADATA_DETAILS, .value = bytes, .length = length};
 
+    if (!vc__good(call, VC__CALL))
+        return vc__bad(call, VC__CALL);
     unsay(call, entry.key);
     return length == 0 ? VC_OK : say_more(call, &entry, true);
 }
@@ -216,6 +225,8 @@ vc_call_pushback(struct vc_call *call, int32_t ms)
     struct vc_metadata entry = {.key = VC__METADATA_PUSHBACK, .value = number};
     enum vc_status status;
 
+    if (!vc__good(call, VC__CALL))
+        return vc__bad(call, VC__CALL);
     if (!is_heard(call))
         return VC_OK; /* advice, no part of the answer */
     entry.length = (size_t)snprintf(number, sizeof number, "%d", (int)ms);

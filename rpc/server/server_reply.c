@@ -5,6 +5,7 @@
  * or an error. */
 #include "rpc/server/server_reply.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include <verbcall/call.h>
@@ -60,6 +61,7 @@ reply_send(struct vc_call *call, enum vc_status status, uint8_t flags,
         .metadata = call->metadata.said,
         .metadata_len = (uint16_t)call->metadata.said_len,
     };
+    vc__handle_fini(&call->handle); /* its handler is through with it */
     vc__server_session_reply(site->session, site->slot);
 }
 
@@ -82,8 +84,9 @@ void
 vc__reply_forget(struct vc_call *call)
 {
     vc__call_long_drop(call);
-    vc_call_fail(call, VC_DEADLINE_EXCEEDED,
-                 "the deadline passed before the reply could go");
+    call->has_text = true;
+    snprintf(call->text, sizeof call->text,
+             "the deadline passed before the reply could go");
     call->send.body = (const uint8_t *)call->text;
     call->send.frame.method = VC_DEADLINE_EXCEEDED;
     call->send.frame.metadata_len = 0;
@@ -146,6 +149,11 @@ vc__reply_measure(struct vc_call *call)
 {
     char gap[VC__GAP_TEXT];
 
+    if (!vc__outgoing_is_of(&call->method->reply, call->reply))
+        return vc_call_fail(call, VC_INTERNAL,
+                            "the handler of %s made its reply a message of "
+                            "another type than %.80s",
+                            call->method->name, call->method->reply.desc->name);
     if (vc__codec_measure(&call->method->reply, call->reply, &call->packing))
         return VC_OK;
     vc__message_gap(call->reply, gap, sizeof gap);

@@ -14,6 +14,7 @@
 
 #include "grpc/health/v1/health.vc.h"
 #include "transport/core/error.h"
+#include "transport/core/handle.h"
 
 /* What is known of one name. */
 struct state {
@@ -23,6 +24,7 @@ struct state {
 };
 
 struct vc_health {
+    struct vc__handle handle;
     pthread_mutex_t lock;
     pthread_cond_t changed; /* something of what follows */
     struct state *states;   /* lock */
@@ -212,6 +214,8 @@ vc_health_set(struct vc_health *health, const char *service, bool serving)
 {
     bool good;
 
+    if (!vc__good(health, VC__HEALTH))
+        return vc__bad(health, VC__HEALTH);
     pthread_mutex_lock(&health->lock);
     good = state_put(health, service, serving);
     pthread_cond_broadcast(&health->changed);
@@ -229,6 +233,8 @@ vc_health_remove(struct vc_health *health, const char *service)
 {
     struct state **at, *s;
 
+    if (!vc__good(health, VC__HEALTH))
+        return vc__bad(health, VC__HEALTH);
     pthread_mutex_lock(&health->lock);
     at = state_at(health, service);
     s = *at;
@@ -248,6 +254,7 @@ vc_health_remove(struct vc_health *health, const char *service)
 void
 vc_health_stop(struct vc_health *health)
 {
+    vc__must(health, VC__HEALTH);
     pthread_mutex_lock(&health->lock);
     health->stopped = true;
     pthread_cond_broadcast(&health->changed);
@@ -261,6 +268,7 @@ health_new(void)
 
     if (h == NULL)
         return NULL;
+    vc__handle_init(&h->handle, VC__HEALTH);
     pthread_mutex_init(&h->lock, NULL);
     pthread_cond_init(&h->changed, NULL);
     if (state_put(h, "", true))
@@ -290,8 +298,9 @@ vc_health_free(struct vc_health *health)
 {
     struct state *s, *next;
 
-    if (health == NULL)
+    if (vc__nothing_to_free(health, VC__HEALTH))
         return;
+    vc__handle_fini(&health->handle);
     for (s = health->states; s != NULL; s = next) {
         next = s->next;
         free(s);

@@ -23,6 +23,7 @@ struct waiting {
 void
 vc__stream_init(struct vc_stream *s, const struct vc__stream_ops *ops)
 {
+    vc__handle_init(&s->handle, VC__STREAM);
     s->ops = ops;
     atomic_init(&s->holders, 1);
     pthread_mutex_init(&s->lock, NULL);
@@ -58,6 +59,7 @@ vc__stream_drop(struct vc_stream *s)
 void
 vc__stream_fini(struct vc_stream *s)
 {
+    vc__handle_fini(&s->handle);
     vc__stream_drop(s);
     free(s->events);
     pthread_mutex_destroy(&s->lock);
@@ -349,6 +351,8 @@ vc_stream_receive(struct vc_stream *s, void **message)
     enum vc_status status;
     bool late;
 
+    if (!vc__good(s, VC__STREAM))
+        return vc__bad(s, VC__STREAM);
     if (s->events != NULL)
         return vc__fail(VC_FAILED_PRECONDITION,
                         "the messages of %s are given to its callbacks",

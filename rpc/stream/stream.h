@@ -26,6 +26,7 @@
 #include "rpc/stream/stream_state.h"
 #include "transport/core/engine.h"
 #include "transport/core/error.h"
+#include "transport/core/handle.h"
 #include "transport/core/memory.h"
 
 struct vc__stream_ops {
@@ -68,6 +69,7 @@ struct vc__stream_item {
 struct vc_stream {
     const struct vc__stream_ops *ops;
     atomic_uint holders;
+    struct vc__handle handle;
     struct vc__engine *engine;
     struct vc__replies *replies;
     const struct vc_message_type *sends, *receives;

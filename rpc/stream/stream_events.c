@@ -483,11 +483,13 @@ paused_set(struct vc_stream *s, bool paused)
 void
 vc_stream_pause(struct vc_stream *s)
 {
+    vc__must(s, VC__STREAM);
     paused_set(s, true);
 }
 
 void
 vc_stream_resume(struct vc_stream *s)
 {
+    vc__must(s, VC__STREAM);
     paused_set(s, false);
 }

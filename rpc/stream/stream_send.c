@@ -301,9 +301,12 @@ enum vc_status
 vc_stream_send(struct vc_stream *s, const void *message)
 {
     struct vc__packing packing;
-    enum vc_status status = measure(s, message, &packing);
+    enum vc_status status;
     bool is_long;
 
+    if (!vc__good(s, VC__STREAM))
+        return vc__bad(s, VC__STREAM);
+    status = measure(s, message, &packing);
     if (status != VC_OK)
         return status;
     status = window_await(s, (uint32_t)packing.size);
@@ -338,6 +341,8 @@ vc_stream_try_send(struct vc_stream *s, const void *message, bool *sent)
     enum vc_status status;
     bool is_long;
 
+    if (!vc__good(s, VC__STREAM))
+        return vc__bad(s, VC__STREAM);
     *sent = false;
     if (s->events == NULL)
         return vc__fail(VC_FAILED_PRECONDITION,
@@ -393,6 +398,8 @@ vc__stream_tell_half(struct vc_stream *s)
 enum vc_status
 vc_stream_half_close(struct vc_stream *s)
 {
+    if (!vc__good(s, VC__STREAM))
+        return vc__bad(s, VC__STREAM);
     if (s->of_server)
         return vc__fail(VC_INVALID_ARGUMENT,
                         "%s: a handler ends its stream by returning",

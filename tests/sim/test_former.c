@@ -300,6 +300,13 @@ a_call_whose_links_bring_no_reply_ends(void **state)
 /* --- calls that end without an answer ---------------------------------- */
 
 static void
+await_told(struct place *p)
+{
+    for (unsigned i = 0; i < 1000 && atomic_load(&p->told_us) == 0; i++)
+        fake_sleep_us(MS);
+}
+
+static void
 a_drained_server_is_told_when_a_channel_with_a_call_there_is_closed(
     void **state)
 {
@@ -320,6 +327,7 @@ a_drained_server_is_told_when_a_channel_with_a_call_there_is_closed(
         vc_channel_close(other);
         caller_join(&held);
         await_drained(&r, channel);
+        await_told(&r.first); /* the handler asks each millisecond */
 
         assert_int_equal(held.status, VC_CANCELLED);
         assert_int_equal(held.outcome, VC_OUTCOME_UNKNOWN);

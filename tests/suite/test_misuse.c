@@ -1,0 +1,493 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Misuse by what a function is given, or by when it is called: none hangs, is
+ * silent or corrupts memory. Where it happens is in test_misuse_places. The
+ * rows are those of doc/bad-input.md. */
+#include <string.h>
+
+#include <verbcall/async.h>
+#include <verbcall/cancel.h>
+#include <verbcall/interceptor.h>
+#include <verbcall/verbcall.h>
+
+#include "tests/suite/misuse.h"
+#include "tests/suite/streams.h"
+
+#define ECHO SUITE_PROBE_ECHO
+
+static enum vc_status
+call_with(struct fixture *f, unsigned method, const void *request)
+{
+    void *reply;
+
+    return vc_channel_call(f->channel, &suite_probe_service, method, request,
+                           NULL, &reply);
+}
+
+static enum vc_status
+call_with_opts(struct fixture *f, const struct vc_call_opts *opts)
+{
+    const Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+    Suite__EchoReply *reply;
+    enum vc_status status =
+        suite_probe_echo(f->channel, &request, opts, &reply);
+
+    if (status == VC_OK)
+        vc_message_free(reply);
+    return status;
+}
+
+static enum vc_status
+open_with(struct fixture *f, const struct vc_channel_opts *opts)
+{
+    struct vc_channel *channel;
+
+    return vc_channel_open(f->runtime, f->target, opts, &channel);
+}
+
+static struct vc_stream *
+talk_open(struct fixture *f)
+{
+    struct vc_stream *s;
+
+    misuse_need(vc_stream_open(f->channel, &suite_streams_service, TALK, NULL,
+                               NULL, &s) == VC_OK);
+    return s;
+}
+
+/* Closes it, and returns this status with its text. */
+static enum vc_status
+close_with(struct vc_stream *s, enum vc_status status)
+{
+    vc_stream_close(s);
+    return status;
+}
+
+/* --- no INIT ---------------------------------------------------------------- */
+
+static enum vc_status
+message_without_init(struct fixture *f)
+{
+    static const Suite__EchoRequest zeros;
+
+    return call_with(f, ECHO, &zeros);
+}
+
+static enum vc_status
+result_without_init(struct fixture *f)
+{
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+    struct vc_result result = {0};
+
+    opts.result = &result;
+    return call_with_opts(f, &opts);
+}
+
+static enum vc_status
+stream_result_without_init(struct fixture *f)
+{
+    struct vc_stream *s = talk_open(f);
+    struct vc_result result = {0};
+
+    return close_with(s, vc_stream_result(s, &result));
+}
+
+static enum vc_status
+events_without_init(struct fixture *f)
+{
+    struct vc_stream_events events = {0};
+    struct vc_stream *s;
+
+    return vc_stream_start(f->channel, &suite_streams_service, TALK, NULL, NULL,
+                           &events, NULL, &s);
+}
+
+static enum vc_status
+interceptor_without_init(struct fixture *f)
+{
+    struct vc_interceptor interceptor = {0};
+
+    return vc_channel_intercept(f->channel, &interceptor);
+}
+
+/* --- wrong type ------------------------------------------------------------- */
+
+static enum vc_status
+request_of_another_method(struct fixture *f)
+{
+    const Suite__FailRequest request = SUITE__FAIL_REQUEST__INIT;
+
+    return call_with(f, ECHO, &request);
+}
+
+static enum vc_status
+message_of_another_stream(struct fixture *f)
+{
+    const Suite__Empty message = SUITE__EMPTY__INIT;
+    struct vc_stream *s = talk_open(f);
+
+    return close_with(s, vc_stream_send(s, &message));
+}
+
+static enum vc_status
+server_for_a_channel(struct fixture *f)
+{
+    return vc_channel_connect((struct vc_channel *)f->server,
+                              &suite_probe_service);
+}
+
+static enum vc_status
+stream_of_a_method_without(struct fixture *f)
+{
+    const Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+    struct vc_stream *s;
+
+    return vc_stream_open(f->channel, &suite_probe_service, ECHO, &request,
+                          NULL, &s);
+}
+
+static enum vc_status
+call_of_a_method_that_streams(struct fixture *f)
+{
+    const Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+    void *reply;
+
+    return vc_channel_call(f->channel, &suite_streams_service, DOWN, &request,
+                           NULL, &reply);
+}
+
+/* --- twice ------------------------------------------------------------------ */
+
+static enum vc_status
+call_end_before_its_handler(struct fixture *f)
+{
+    (void)f;
+    vc_call_end(misuse_call, VC_OK);
+    vc_call_end(misuse_call, VC_OK);
+    return VC_OK;
+}
+
+static enum vc_status
+call_ended_twice(struct fixture *f)
+{
+    misuse_later = true;
+    return misuse_in_handler(f, call_end_before_its_handler);
+}
+
+static enum vc_status
+service_added_twice(struct fixture *f)
+{
+    static const struct suite_other_methods methods;
+
+    return suite_other_add(f->server, &methods, NULL);
+}
+
+static enum vc_status
+runtime_freed_twice(struct fixture *f)
+{
+    struct vc_runtime *runtime;
+
+    (void)f;
+    misuse_need(vc_runtime_new(NULL, &runtime) == VC_OK);
+    vc_runtime_free(runtime);
+    vc_runtime_free(runtime);
+    return VC_OK;
+}
+
+static enum vc_status
+channel_closed_twice(struct fixture *f)
+{
+    vc_channel_close(f->channel);
+    return vc_channel_close(f->channel);
+}
+
+static enum vc_status
+address_listened_at_twice(struct fixture *f)
+{
+    return vc_server_listen(f->server, f->target);
+}
+
+/* --- after free --------------------------------------------------------------- */
+
+static enum vc_status
+call_of_a_closed_channel(struct fixture *f)
+{
+    vc_channel_close(f->channel);
+    return call_with_opts(f, NULL);
+}
+
+static enum vc_status
+port_of_a_freed_server(struct fixture *f)
+{
+    vc_server_free(f->server);
+    return (enum vc_status)vc_server_port(f->server);
+}
+
+static enum vc_status
+send_on_a_closed_stream(struct fixture *f)
+{
+    const Suite__EchoRequest message = SUITE__ECHO_REQUEST__INIT;
+    struct vc_stream *s = talk_open(f);
+
+    vc_stream_close(s);
+    return vc_stream_send(s, &message);
+}
+
+static enum vc_status
+next_of_freed_completions(struct fixture *f)
+{
+    struct vc_completions *queue;
+    struct vc_completion c;
+
+    misuse_need(vc_completions_new(f->runtime, &queue) == VC_OK);
+    vc_completions_free(queue);
+    return vc_completions_next(queue, 0, &c);
+}
+
+static enum vc_status
+cancel_of_a_freed_canceller(struct fixture *f)
+{
+    struct vc_canceller *canceller;
+
+    (void)f;
+    misuse_need(vc_canceller_new(&canceller) == VC_OK);
+    vc_canceller_free(canceller);
+    vc_cancel(canceller);
+    return VC_OK;
+}
+
+/* --- NULL ------------------------------------------------------------------- */
+
+static enum vc_status
+null_channel(struct fixture *f)
+{
+    const Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+    Suite__EchoReply *reply;
+
+    (void)f;
+    return suite_probe_echo(NULL, &request, NULL, &reply);
+}
+
+static enum vc_status
+null_request(struct fixture *f)
+{
+    return call_with(f, ECHO, NULL);
+}
+
+static enum vc_status
+null_server(struct fixture *f)
+{
+    return vc_server_listen(NULL, f->target);
+}
+
+static enum vc_status
+null_runtime(struct fixture *f)
+{
+    (void)f;
+    return vc_runtime_poll(NULL, 0);
+}
+
+static enum vc_status
+null_call(struct fixture *f)
+{
+    (void)f;
+    vc_call_end(NULL, VC_OK);
+    return VC_OK;
+}
+
+static enum vc_status
+null_done(struct fixture *f)
+{
+    const Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+
+    return suite_probe_echo_async(f->channel, &request, NULL, NULL, NULL, NULL);
+}
+
+static enum vc_status
+null_target(struct fixture *f)
+{
+    struct vc_channel *channel;
+
+    return vc_channel_open(f->runtime, NULL, NULL, &channel);
+}
+
+/* --- out of order ----------------------------------------------------------- */
+
+static enum vc_status
+listen_after_close(struct fixture *f)
+{
+    enum vc_status status;
+
+    misuse_need(vc_server_close(f->server, 10000) == VC_OK);
+    status = vc_server_listen(f->server, f->target);
+    vc_channel_close(f->channel);
+    f->channel = NULL;
+    return status;
+}
+
+static enum vc_status
+result_before_the_end(struct fixture *f)
+{
+    struct vc_result result = VC_RESULT_INIT;
+    struct vc_stream *s = talk_open(f);
+
+    return close_with(s, vc_stream_result(s, &result));
+}
+
+static enum vc_status
+interceptor_after_a_call(struct fixture *f)
+{
+    struct vc_interceptor interceptor = VC_INTERCEPTOR_INIT;
+
+    misuse_need(call_with_opts(f, NULL) == VC_OK);
+    return vc_channel_intercept(f->channel, &interceptor);
+}
+
+static enum vc_status
+send_after_half_close(struct fixture *f)
+{
+    const Suite__EchoRequest message = SUITE__ECHO_REQUEST__INIT;
+    struct vc_stream *s = talk_open(f);
+
+    misuse_need(vc_stream_half_close(s) == VC_OK);
+    return close_with(s, vc_stream_send(s, &message));
+}
+
+static enum vc_status
+try_send_without_callbacks(struct fixture *f)
+{
+    const Suite__EchoRequest message = SUITE__ECHO_REQUEST__INIT;
+    struct vc_stream *s = talk_open(f);
+    bool sent;
+
+    return close_with(s, vc_stream_try_send(s, &message, &sent));
+}
+
+/* --- out of range ----------------------------------------------------------- */
+
+static enum vc_status
+timeout_too_long(struct fixture *f)
+{
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+
+    opts.timeout_ms = UINT32_C(1) << 31;
+    return call_with_opts(f, &opts);
+}
+
+static enum vc_status
+method_that_is_none(struct fixture *f)
+{
+    return call_with(f, 99, NULL);
+}
+
+static enum vc_status
+weight_too_high(struct fixture *f)
+{
+    struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+
+    opts.weight = 1000;
+    return open_with(f, &opts);
+}
+
+static enum vc_status
+priority_that_is_none(struct fixture *f)
+{
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+
+    opts.priority = 7;
+    return call_with_opts(f, &opts);
+}
+
+static enum vc_status
+threads_too_many(struct fixture *f)
+{
+    struct vc_runtime_opts opts = VC_RUNTIME_OPTS_INIT;
+    struct vc_runtime *runtime;
+
+    (void)f;
+    opts.handler_threads = 100000;
+    return vc_runtime_new(&opts, &runtime);
+}
+
+/* --- the table ---------------------------------------------------------------- */
+
+#define row(kind, status, says, run)                                           \
+    {                                                                          \
+        kind, #run, status, says, run                                          \
+    }
+#define aborts  VC_OK
+#define refused VC_INVALID_ARGUMENT
+#define state   VC_FAILED_PRECONDITION
+
+static const struct misuse cases[] = {
+    row("no INIT", refused, "suite.EchoRequest", message_without_init),
+    row("no INIT", refused, "VC_RESULT_INIT", result_without_init),
+    row("no INIT", refused, "VC_RESULT_INIT", stream_result_without_init),
+    row("no INIT", refused, "VC_STREAM_EVENTS_INIT", events_without_init),
+    row("no INIT", refused, "VC_INTERCEPTOR_INIT", interceptor_without_init),
+    row("wrong type", refused,
+        "is a suite.FailRequest, its type is suite.EchoR",
+        request_of_another_method),
+    row("wrong type", refused,
+        "is a suite.Empty, its type is suite.EchoRequest",
+        message_of_another_stream),
+    row("wrong type", aborts, "this is no channel", server_for_a_channel),
+    row("wrong type", refused, "suite.Probe.Echo has no stream",
+        stream_of_a_method_without),
+    row("wrong type", refused, "suite.Streams.Down streams",
+        call_of_a_method_that_streams),
+    row("twice", aborts, "vc_call_end() of ", call_ended_twice),
+    row("twice", VC_ALREADY_EXISTS, "suite.Other", service_added_twice),
+    row("twice", aborts, "vc_runtime_free(): this is no runtime",
+        runtime_freed_twice),
+    row("twice", aborts, "vc_channel_close(): this is no channel",
+        channel_closed_twice),
+    row("twice", VC_UNAVAILABLE, "cannot listen at", address_listened_at_twice),
+    row("after free", aborts, "vc_channel_call(): this is no channel",
+        call_of_a_closed_channel),
+    row("after free", aborts, "vc_server_port(): this is no server",
+        port_of_a_freed_server),
+    row("after free", aborts, "vc_stream_send(): this is no stream",
+        send_on_a_closed_stream),
+    row("after free", aborts, "vc_completions_next(): this is no completion",
+        next_of_freed_completions),
+    row("after free", aborts, "vc_cancel(): this is no canceller",
+        cancel_of_a_freed_canceller),
+    row("NULL", refused, "the channel is NULL", null_channel),
+    row("NULL", refused, "Echo is NULL", null_request),
+    row("NULL", refused, "the server is NULL", null_server),
+    row("NULL", refused, "the runtime is NULL", null_runtime),
+    row("NULL", aborts, "the call is NULL", null_call),
+    row("NULL", refused, "done is NULL", null_done),
+    row("NULL", refused, "\"\"", null_target),
+    row("out of order", state, "has been closed", listen_after_close),
+    row("out of order", state, "has not ended", result_before_the_end),
+    row("out of order", state, "before the first", interceptor_after_a_call),
+    row("out of order", state, "", send_after_half_close),
+    row("out of order", state, "has no callbacks", try_send_without_callbacks),
+    row("out of range", refused, "timeout_ms", timeout_too_long),
+    row("out of range", refused, "none with the number 99",
+        method_that_is_none),
+    row("out of range", refused, "weight", weight_too_high),
+    row("out of range", refused, "priority", priority_that_is_none),
+    row("out of range", refused, "handler_threads", threads_too_many),
+};
+
+static void
+no_wrong_argument_or_order_hangs_is_silent_or_corrupts_memory(void **s)
+{
+    (void)s;
+    misuse_run(cases, sizeof cases / sizeof cases[0]);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            no_wrong_argument_or_order_hangs_is_silent_or_corrupts_memory),
+    };
+
+    return fixture_main(tests);
+}
