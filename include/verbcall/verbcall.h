@@ -20,5 +20,6 @@
 #include <verbcall/service.h>
 #include <verbcall/status.h>
 #include <verbcall/stream.h>
+#include <verbcall/version.h>
 
 #endif

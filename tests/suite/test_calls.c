@@ -554,10 +554,18 @@ channels_that_were_never_used_close(void **state)
 #define T(name)                                                                \
     cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
+static void
+the_library_is_of_the_version_of_its_headers(void **state)
+{
+    (void)state;
+    assert_string_equal(VC_VERSION_STRING, vc_version());
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_library_is_of_the_version_of_its_headers),
         T(every_size_comes_back_as_it_went),
         T(every_length_around_a_packet_comes_back),
         T(a_short_request_may_have_a_long_reply),
