@@ -74,10 +74,11 @@ vc_interception_add_metadata(struct vc_interception *call, const char *key,
                         "the request may have gone: add to it in start");
     if (fault != NULL)
         return vc__fail(VC_INVALID_ARGUMENT, "metadata: %s", fault);
-    if (call->added_size + vc__metadata_size(&entry) > VC_METADATA_MAX)
+    if (!vc__metadata_fits(call->added_size, &entry))
         return vc__fail(VC_RESOURCE_EXHAUSTED,
-                        "metadata: all that is added takes more than %d bytes",
-                        VC_METADATA_MAX);
+                        "metadata: with the %zu bytes of %s all that is added "
+                        "takes more than %d bytes",
+                        length, key, VC_METADATA_MAX);
     if (!entry_add(call, &entry))
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     call->added_size += vc__metadata_size(&entry);

@@ -153,9 +153,7 @@ say_more(struct vc_call *call, const struct vc_metadata *entry, bool trailing)
         return vc__fail(VC_FAILED_PRECONDITION,
                         "the client takes no metadata, so %s cannot be added",
                         entry->key);
-    if (entry->length > VC_METADATA_MAX ||
-        own->said_len - own->advice_len + vc__metadata_size(entry) >
-            VC_METADATA_MAX)
+    if (!vc__metadata_fits(own->said_len - own->advice_len, entry))
         return vc__fail(VC_RESOURCE_EXHAUSTED,
                         "with %s the metadata of the reply take more than %u "
                         "bytes; put what is long into the message",

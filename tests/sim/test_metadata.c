@@ -259,12 +259,16 @@ static enum vc_status
 fills_up(struct sim_server *s, struct vc_call *call,
          const Suite__EchoRequest *request, Suite__EchoReply *reply)
 {
+    static const char eight[8000];
     size_t n = 0;
 
     (void)s;
     (void)request;
     (void)reply;
-    if (vc_call_pushback(call, 7) != VC_OK)
+    if (vc_call_pushback(call, 7) != VC_OK ||
+        vc_call_add_initial(call, "x-bin", eight, sizeof eight) !=
+            VC_RESOURCE_EXHAUSTED ||
+        vc_call_details(call, eight, sizeof eight) != VC_RESOURCE_EXHAUSTED)
         return VC_DATA_LOSS;
     while (vc_call_add_trailing(call, "key", "12345678", 8) == VC_OK)
         n++;

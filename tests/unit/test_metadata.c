@@ -217,7 +217,7 @@ keys_that_end_in_bin_carry_any_bytes(void **state)
 }
 
 static void
-a_value_is_there_and_not_longer_than_all_may_be(void **state)
+a_value_is_there_and_one_that_is_too_long_does_not_fit(void **state)
 {
     static uint8_t bytes[VC_METADATA_MAX + 1];
     struct vc_metadata e = {.key = "x-bin", .value = NULL, .length = 0};
@@ -229,10 +229,15 @@ a_value_is_there_and_not_longer_than_all_may_be(void **state)
     e.value = bytes;
     e.length = VC_METADATA_MAX;
     assert_null(vc__metadata_fault(&e));
-    e.length = VC_METADATA_MAX + 1;
-    assert_non_null(strstr(vc__metadata_fault(&e), "longer"));
+    assert_false(vc__metadata_fits(0, &e));
+    e.length = VC_METADATA_MAX - vc__metadata_size(&e) + e.length;
+    assert_true(vc__metadata_fits(0, &e));
+    assert_false(vc__metadata_fits(1, &e));
+    /* No fault, and it is not read. */
     e.length = SIZE_MAX;
-    assert_non_null(vc__metadata_fault(&e));
+    e.key = "x";
+    assert_null(vc__metadata_fault(&e));
+    assert_false(vc__metadata_fits(0, &e));
 }
 
 /* --- on the wire --------------------------------------------------------- */
@@ -563,7 +568,8 @@ main(void)
         cmocka_unit_test(the_librarys_own_keys_are_not_the_programs),
         cmocka_unit_test(texts_are_printable_without_spaces_around_them),
         cmocka_unit_test(keys_that_end_in_bin_carry_any_bytes),
-        cmocka_unit_test(a_value_is_there_and_not_longer_than_all_may_be),
+        cmocka_unit_test(
+            a_value_is_there_and_one_that_is_too_long_does_not_fit),
         cmocka_unit_test(an_entry_is_these_bytes),
         cmocka_unit_test(nothing_is_good_and_has_no_entries),
         cmocka_unit_test(cut_anywhere_but_between_entries_they_are_malformed),

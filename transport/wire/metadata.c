@@ -87,9 +87,8 @@ vc__metadata_fault(const struct vc_metadata *entry)
                "library's own";
     if (entry->value == NULL && entry->length > 0)
         return "its value is NULL, and its length is not 0";
-    if (entry->length > VC_METADATA_MAX)
-        return "its value is longer than all metadata may be together";
-    if (!key_is_binary(entry->key, len) &&
+    /* One that is too long is not read. */
+    if (entry->length <= VC_METADATA_MAX && !key_is_binary(entry->key, len) &&
         !text_fits(entry->value, entry->length))
         return "its value must be printable ASCII without spaces around it: "
                "other bytes need a key that ends in \"-bin\"";
@@ -100,6 +99,13 @@ size_t
 vc__metadata_size(const struct vc_metadata *entry)
 {
     return OVERHEAD + strlen(entry->key) + entry->length;
+}
+
+bool
+vc__metadata_fits(size_t taken, const struct vc_metadata *entry)
+{
+    return entry->length <= VC_METADATA_MAX &&
+           taken + vc__metadata_size(entry) <= VC_METADATA_MAX;
 }
 
 uint8_t *

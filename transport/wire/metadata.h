@@ -49,8 +49,13 @@ const char *vc__metadata_fault(const struct vc_metadata *entry);
 /* Bytes of an entry that has no fault, and its packed form; where the next one
  * goes. */
 size_t vc__metadata_size(const struct vc_metadata *entry);
+
 uint8_t *vc__metadata_put(uint8_t *out, const struct vc_metadata *entry,
                           bool trailing);
+
+/* True when a program that has given `taken` bytes may give this entry, too
+ * (VC_METADATA_MAX); else its status is VC_RESOURCE_EXHAUSTED. */
+bool vc__metadata_fits(size_t taken, const struct vc_metadata *entry);
 
 /* Takes all entries with this key out of checked ones that are `len` bytes;
  * the bytes that are left. */
