@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "rpc/options.h"
 #include "rpc/runtime.h"
 
 static const char *const names[VC__COUNTS] = {
@@ -25,22 +26,32 @@ runtime_sum(struct vc_runtime *runtime, uint64_t sum[VC__COUNTS])
 }
 
 /* A program of another version may know fewer of them, or more. */
-void
+enum vc_status
 vc_runtime_counters(struct vc_runtime *runtime, struct vc_counters *out)
 {
-    const size_t head = offsetof(struct vc_counters, links_connecting);
-    size_t room = out->size > head ? out->size - head : 0;
+    static const struct vc__options kind = {
+        .name = "vc_counters",
+        .macros = "VC_COUNTERS_INIT",
+        .size = sizeof *out,
+        .least = offsetof(struct vc_counters, links_connecting),
+    };
+    const size_t head = kind.least;
     uint64_t sum[VC__COUNTS];
-    size_t known = room < sizeof sum ? room : sizeof sum;
+    size_t room, known;
 
     vc__must(runtime, VC__RUNTIME);
     _Static_assert(sizeof *out ==
                        offsetof(struct vc_counters, links_connecting) +
                            sizeof sum,
                    "the fields are an array");
+    if (vc__options_size_check(&kind, out->size) != VC_OK)
+        return VC_INVALID_ARGUMENT;
+    room = out->size - head;
+    known = room < sizeof sum ? room : sizeof sum;
     runtime_sum(runtime, sum);
     memcpy((char *)out + head, sum, known);
     memset((char *)out + head + known, 0, room - known);
+    return VC_OK;
 }
 
 size_t

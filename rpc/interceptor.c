@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpc/options.h"
 #include "transport/core/clock.h"
 
 static struct vc__interceptors *
@@ -38,13 +39,15 @@ enum vc_status
 vc__interceptors_add(struct vc__interceptors **chain,
                      const struct vc_interceptor *interceptor)
 {
-    struct vc_interceptor *item;
-    size_t size = interceptor->size;
+    static const struct vc__options kind = {
+        .name = "vc_interceptor",
+        .macros = "VC_INTERCEPTOR_INIT or VC_INTERCEPTOR()",
+        .size = sizeof *interceptor,
+    };
+    struct vc_interceptor copy;
 
-    if (size < offsetof(struct vc_interceptor, start) + sizeof(void *))
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "interceptor: size is not set, begin with "
-                        "VC_INTERCEPTOR_INIT");
+    if (vc__options_copy(&copy, &kind, interceptor) != VC_OK)
+        return VC_INVALID_ARGUMENT;
     if (*chain == NULL && (*chain = chain_new()) == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     if ((*chain)->n == VC_INTERCEPTORS_MAX)
@@ -52,8 +55,7 @@ vc__interceptors_add(struct vc__interceptors **chain,
                         "there are %d interceptors already: let one of them "
                         "do the work of several",
                         VC_INTERCEPTORS_MAX);
-    item = &(*chain)->items[(*chain)->n++];
-    memcpy(item, interceptor, size < sizeof *item ? size : sizeof *item);
+    (*chain)->items[(*chain)->n++] = copy;
     return VC_OK;
 }
 

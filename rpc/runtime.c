@@ -10,6 +10,7 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "rpc/options.h"
 #include "transport/core/error.h"
 #include "transport/core/misuse.h"
 
@@ -21,24 +22,17 @@
 #define MEMORY       ((size_t)256 << 20)
 /* What a connection with the smallest window takes: 4 receives and the spare
  * ones of its device are three quarters of it. */
-#define MEMORY_MIN  ((size_t)384 << 10)
-#define WARM        16u
-#define LINKS       4096u
-#define LINKS_MAX   65536u
-#define WARM_MAX    4096u
-#define MESSAGE     ((size_t)4 << 20)
-#define MESSAGE_MIN ((size_t)4 << 10)
-#define MESSAGE_MAX ((size_t)VC__MESSAGE_MAX) /* cm/link/link.h */
+#define MEMORY_MIN ((size_t)384 << 10)
+#define WARM       16u
+#define LINKS      4096u
+#define LINKS_MAX  65536u
+#define WARM_MAX   4096u
 
 uint8_t
 vc__log2_message(size_t max_message)
 {
     uint8_t log2 = 0;
 
-    if (max_message == 0)
-        max_message = MESSAGE;
-    if (max_message < MESSAGE_MIN || max_message > MESSAGE_MAX)
-        return 0;
     while (((size_t)1 << log2) < max_message)
         log2++;
     return log2;
@@ -103,51 +97,37 @@ progress_init(struct vc_runtime *r, const struct vc_runtime_opts *opts)
     return 0;
 }
 
-/* The options with their defaults in place of 0. */
+#define IN(name, otherwise, min, max)                                          \
+    VC__OPTION_IN(vc_runtime_opts, name, otherwise, min, max)
+#define OR(name, otherwise, min, max, constant)                                \
+    VC__OPTION_OR(vc_runtime_opts, name, otherwise, min, max, constant)
+
+static const struct vc__option runtime_numbers[] = {
+    OR(threads, 1, 1, VC__ENGINES_MAX, VC_THREADS_NONE),
+    OR(spin_us, SPIN_US, 1, SPIN_MAX_US, VC_SPIN_NEVER),
+    VC__OPTION_SIZE(vc_runtime_opts, memory_limit, MEMORY, MEMORY_MIN,
+                    SIZE_MAX),
+    OR(warm_qps, WARM, 1, WARM_MAX, VC_WARM_NONE),
+    IN(max_links, LINKS, 1, LINKS_MAX),
+    IN(handler_threads, HANDLERS, 1, HANDLERS_MAX),
+};
+
+static const struct vc__options runtime_opts =
+    VC__OPTIONS(vc_runtime_opts, "VC_RUNTIME_OPTS_INIT or VC_RUNTIME_OPTS()",
+                runtime_numbers);
+
+/* The options with their defaults in place of 0, and 0 for none. */
 static enum vc_status
-opts_take(struct vc_runtime_opts *out, const struct vc_runtime_opts *opts)
+runtime_opts_take(struct vc_runtime_opts *out,
+                  const struct vc_runtime_opts *opts)
 {
-    memset(out, 0, sizeof *out);
-    if (opts != NULL)
-        memcpy(out, opts, opts->size < sizeof *out ? opts->size : sizeof *out);
-    if (out->threads == 0)
-        out->threads = 1;
-    if (out->spin_us == 0)
-        out->spin_us = SPIN_US;
-    else if (out->spin_us == VC_SPIN_NEVER)
+    enum vc_status status = vc__options_take(out, &runtime_opts, opts);
+
+    if (out->spin_us == VC_SPIN_NEVER)
         out->spin_us = 0;
-    if (out->memory_limit == 0)
-        out->memory_limit = MEMORY;
-    if (out->warm_qps == 0)
-        out->warm_qps = WARM;
-    else if (out->warm_qps == VC_WARM_NONE)
+    if (out->warm_qps == VC_WARM_NONE)
         out->warm_qps = 0;
-    if (out->max_links == 0)
-        out->max_links = LINKS;
-    if (out->handler_threads == 0)
-        out->handler_threads = HANDLERS;
-    if (out->handler_threads > HANDLERS_MAX)
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "handler_threads: %u is not in 1..%u",
-                        out->handler_threads, HANDLERS_MAX);
-    if (out->max_links > LINKS_MAX)
-        return vc__fail(VC_INVALID_ARGUMENT, "max_links: %u is not in 1..%u",
-                        out->max_links, LINKS_MAX);
-    if (out->threads > VC__ENGINES_MAX && out->threads != VC_THREADS_NONE)
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "threads: %u is not in 1..%u, nor VC_THREADS_NONE",
-                        out->threads, VC__ENGINES_MAX);
-    if (out->spin_us > SPIN_MAX_US)
-        return vc__fail(VC_INVALID_ARGUMENT, "spin_us: %u is not in 1..%u",
-                        out->spin_us, SPIN_MAX_US);
-    if (out->memory_limit < MEMORY_MIN)
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "memory_limit: %zu bytes are less than %zu",
-                        out->memory_limit, MEMORY_MIN);
-    if (out->warm_qps > WARM_MAX)
-        return vc__fail(VC_INVALID_ARGUMENT, "warm_qps: %u is not in 1..%u",
-                        out->warm_qps, WARM_MAX);
-    return VC_OK;
+    return status;
 }
 
 enum vc_status
@@ -155,7 +135,7 @@ vc_runtime_new(const struct vc_runtime_opts *user_opts,
                struct vc_runtime **runtime)
 {
     struct vc_runtime_opts opts;
-    enum vc_status status = opts_take(&opts, user_opts);
+    enum vc_status status = runtime_opts_take(&opts, user_opts);
     struct vc_runtime *r;
     int err;
 

@@ -68,8 +68,12 @@ enum vc_status vc__runtime_serve(struct vc_runtime *runtime);
 /* An engine's turn to take a channel. */
 struct vc__progress *vc__runtime_progress(struct vc_runtime *runtime);
 
-/* The logarithm of an option that limits messages, rounded up; 0 when it is
- * out of range. Chooses the default for 0. */
+/* The option max_message of channels and servers. */
+#define VC__MAX_MESSAGE     ((size_t)4 << 20) /* by default */
+#define VC__MAX_MESSAGE_MIN ((size_t)4 << 10)
+#define VC__MAX_MESSAGE_MAX ((size_t)VC__MESSAGE_MAX) /* cm/link/link.h */
+
+/* Its logarithm, rounded up. */
 uint8_t vc__log2_message(size_t max_message);
 
 #endif

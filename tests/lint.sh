@@ -123,10 +123,61 @@ alone_in_c()
     alone c "${CC:-cc}" -std=c99 -pedantic && alone c "${CC:-cc}" -std=c11 -pedantic
 }
 
+# LANGUAGE WHAT COMPILER...: options are written as programs write them, without a warning. WHAT is INIT, or ALL with those that
+# are written where they are used.
+options_in()
+{
+    language=$1
+    what=$2
+    shift 2
+    # shellcheck disable=SC2046 # flags
+    "$@" -x "$language" "-DOPTIONS_$what" -Iinclude $(pkg-config --cflags libprotobuf-c) -Wall -Wextra \
+        -Werror -fsyntax-only - <<'END'
+#include <verbcall/verbcall.h>
+extern int take(const struct vc_call_opts *, const struct vc_channel_opts *, const struct vc_server_opts *,
+                const struct vc_runtime_opts *, const struct vc_stream_events *, const struct vc_interceptor *);
+extern int options(int);
+int options(int n)
+{
+    static const struct vc_channel_opts of_channel = VC_CHANNEL_OPTS_INIT;
+    struct vc_call_opts call = VC_CALL_OPTS_INIT;
+    struct vc_server_opts of_server = VC_SERVER_OPTS_INIT;
+    struct vc_runtime_opts runtime = VC_RUNTIME_OPTS_INIT;
+    struct vc_stream_events events = VC_STREAM_EVENTS_INIT;
+    struct vc_interceptor interceptor = VC_INTERCEPTOR_INIT;
+    struct vc_counters counters = VC_COUNTERS_INIT;
+    struct vc_result result = VC_RESULT_INIT;
+
+    call.timeout_ms = (uint32_t)n;
+    call.result = &result;
+    n = take(&call, &of_channel, &of_server, &runtime, &events, &interceptor) + (int)counters.links_up;
+#ifdef OPTIONS_ALL
+    n += take(VC_CALL_OPTS(.timeout_ms = 100, .flags = VC_CALL_NO_RETRY), VC_CHANNEL_OPTS(.require = "rdma"),
+              VC_SERVER_OPTS(.redirect = {"inproc://a", "inproc://b"}, .max_calls = (uint32_t)n), VC_RUNTIME_OPTS(),
+              VC_STREAM_EVENTS(.on_end = NULL), VC_INTERCEPTOR(.arg = &n));
+#endif
+    return n;
+}
+END
+}
+
+options_in_c()
+{
+    for standard in c99 c11 gnu17; do
+        options_in c ALL "$1" "-std=$standard" -pedantic || return 1
+    done
+}
+
+options_in_cpp()
+{
+    options_in c++ INIT "$1" -std=c++98 && options_in c++ INIT "$1" -std=c++11 && options_in c++ ALL "$1" -std=c++17 &&
+        options_in c++ ALL "$1" -std=c++20 -pedantic
+}
+
 # What headers declare is what the map exports is what the library has.
 symbols_agree()
 {
-    declared=$(sed -n '/VC_API/,/;/p' include/verbcall/*.h | grep -o '\bvc_[a-z_]*(' | tr -d '(' | sort -u)
+    declared=$(sed -n '/^VC_API/,/;/p' include/verbcall/*.h | grep -o '\bvc_[a-z_]*(' | tr -d '(' | sort -u)
     mapped=$(grep -o '\bvc_[a-z_]*;' verbcall.map | tr -d ';' | sort -u)
     exported=$(nm -D --defined-only "$build/.libs/libverbcall.so" | sed -n 's/.* T \(vc_[a-z_]*\).*/\1/p' | sort -u)
     [ "$declared" = "$mapped" ] && [ "$mapped" = "$exported" ] || echo "declared: $declared; map: $mapped; exported: $exported"
@@ -345,6 +396,18 @@ if command -v c++ >/dev/null; then
 else
     skip every_public_header_compiles_alone_in_cpp 'no C++ compiler'
 fi
+check options_are_written_in_c_without_a_warning options_in_c "${CC:-cc}"
+for compiler in clang c++ clang++; do
+    case $compiler in
+    *++) name=options_in_cpp ;;
+    *) name=options_in_c ;;
+    esac
+    if command -v "$compiler" >/dev/null; then
+        check "options_are_written_for_${compiler}_without_a_warning" "$name" "$compiler"
+    else
+        skip "options_are_written_for_${compiler}_without_a_warning" "no $compiler"
+    fi
+done
 if command -v clang >/dev/null; then
     check clang_takes_it_without_a_warning clang_takes_it
 else

@@ -13,16 +13,6 @@
 
 static void keepalive_tick(struct vc__timer *timer);
 
-bool
-vc__keepalive_take(uint32_t option, uint32_t *ms)
-{
-    if (option == 0)
-        option = VC__KEEPALIVE_DEFAULT_MS;
-    *ms = option == UINT32_MAX ? 0 : option;
-    return *ms == 0 ||
-           (*ms >= VC__KEEPALIVE_MIN_MS && *ms <= VC__KEEPALIVE_MAX_MS);
-}
-
 void
 vc__link_keepalive_set(struct vc__link *link, uint32_t ms)
 {

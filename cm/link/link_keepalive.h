@@ -35,10 +35,6 @@ struct vc__link_keepalive {
 /* How long may the peer be silent? 0: for ever. Before the link is started. */
 void vc__link_keepalive_set(struct vc__link *link, uint32_t ms);
 
-/* From the option's value to the number that the above and an accept have;
- * false when it is out of range. */
-bool vc__keepalive_take(uint32_t option, uint32_t *ms);
-
 /* The link is up; it carries nothing any more. */
 void vc__link_keepalive_start(struct vc__link *link);
 /* The active side speaks first (iWARP): a PING, when there is nothing else. */

@@ -105,7 +105,6 @@ talk(struct chat_chat_talk_client_stream *stream, char *room, char *name)
 int
 main(int argc, char **argv)
 {
-    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
     struct vc_runtime *runtime = NULL;
     struct vc_channel *channel = NULL;
     struct chat_chat_talk_client_stream *stream = NULL;
@@ -115,10 +114,11 @@ main(int argc, char **argv)
         fprintf(stderr, "usage: chat-client rdma://HOST:PORT ROOM NAME\n");
         return 2;
     }
-    opts.timeout_ms = VC_NO_DEADLINE; /* people talk as long as they like */
     if (vc_runtime_new(NULL, &runtime) != VC_OK ||
         vc_channel_open(runtime, argv[1], NULL, &channel) != VC_OK ||
-        chat_chat_talk(channel, &opts, &stream) != VC_OK)
+        /* People talk as long as they like. */
+        chat_chat_talk(channel, VC_CALL_OPTS(.timeout_ms = VC_NO_DEADLINE),
+                       &stream) != VC_OK)
         result = fail();
     else
         result = talk(stream, argv[2], argv[3]);

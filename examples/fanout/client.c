@@ -20,7 +20,6 @@ int
 main(int argc, char **argv)
 {
     Fanout__WelcomeRequest request = FANOUT__WELCOME_REQUEST__INIT;
-    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
     Fanout__WelcomeReply *reply = NULL;
     struct vc_runtime *runtime = NULL;
     struct vc_channel *channel = NULL;
@@ -32,13 +31,13 @@ main(int argc, char **argv)
         (argc == 5 && !number_parse(argv[4], 1, INT32_MAX, &ms)))
         return usage();
     request.name = argv[2];
-    opts.timeout_ms = (uint32_t)ms;
     if ((status = vc_runtime_new(NULL, &runtime)) != VC_OK ||
         (status = vc_channel_open(runtime, argv[1], NULL, &channel)) != VC_OK ||
         (status = vc_channel_connect(channel, &fanout_front_service)) !=
             VC_OK ||
-        (status = fanout_front_welcome(channel, &request, &opts, &reply)) !=
-            VC_OK)
+        (status = fanout_front_welcome(channel, &request,
+                                       VC_CALL_OPTS(.timeout_ms = (uint32_t)ms),
+                                       &reply)) != VC_OK)
         fprintf(stderr, "fanout-client: %s: %s\n", vc_status_name(status),
                 vc_error());
     else

@@ -169,14 +169,14 @@ start(struct vc_runtime *runtime, struct vc_server *server, struct back *back,
       const char *target)
 {
     const struct fanout_front_methods methods = {.welcome = welcome};
-    struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+    const struct vc_channel_opts *opts =
+        VC_CHANNEL_OPTS(.keepalive_ms = KEEPALIVE_MS);
     enum vc_status status;
 
-    opts.keepalive_ms = KEEPALIVE_MS;
     status =
-        vc_channel_open(runtime, back->greeter_target, &opts, &back->greeter);
+        vc_channel_open(runtime, back->greeter_target, opts, &back->greeter);
     if (status == VC_OK)
-        status = vc_channel_open(runtime, back->kv_target, &opts, &back->kv);
+        status = vc_channel_open(runtime, back->kv_target, opts, &back->kv);
     if (status == VC_OK)
         status = fanout_front_add(server, &methods, back);
     if (status == VC_OK)

@@ -188,20 +188,19 @@ get(struct vc_channel *channel, const struct vc_call_opts *opts,
 static int
 run(const char *target, bool puts, char *from, char *to)
 {
-    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+    const struct vc_call_opts *opts = VC_CALL_OPTS(.timeout_ms = TIMEOUT_MS);
     struct vc_runtime *runtime = NULL;
     struct vc_channel *channel = NULL;
     int result;
 
-    opts.timeout_ms = TIMEOUT_MS;
     if (to == NULL)
         to = basename(from);
     if (vc_runtime_new(NULL, &runtime) != VC_OK ||
         vc_channel_open(runtime, target, NULL, &channel) != VC_OK)
         result = fail(vc_error());
     else
-        result = puts ? put(channel, &opts, from, to)
-                      : get(channel, &opts, from, to);
+        result =
+            puts ? put(channel, opts, from, to) : get(channel, opts, from, to);
     vc_channel_close(channel);
     vc_runtime_free(runtime);
     return result;

@@ -237,14 +237,14 @@ parse(int argc, char **argv, struct options *options,
 static int
 run(const struct command *command, const struct options *options)
 {
-    struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
     struct vc_runtime *runtime = NULL;
     struct vc_channel *channel = NULL;
     int status;
 
-    opts.max_message = MAX_MESSAGE;
     if (vc_runtime_new(NULL, &runtime) != VC_OK ||
-        vc_channel_open(runtime, options->target, &opts, &channel) != VC_OK)
+        vc_channel_open(runtime, options->target,
+                        VC_CHANNEL_OPTS(.max_message = MAX_MESSAGE),
+                        &channel) != VC_OK)
         status = fail();
     else
         status = command->run(channel, options);

@@ -90,17 +90,16 @@ static enum vc_status
 make_server(const struct options *options, const struct lines *lines,
             struct vc_runtime **runtime, struct vc_server **server)
 {
-    struct vc_runtime_opts runtime_opts = VC_RUNTIME_OPTS_INIT;
-    struct vc_server_opts server_opts = VC_SERVER_OPTS_INIT;
     size_t longest = lines_longest(lines) + MESSAGE_ROOM;
     enum vc_status status;
 
-    runtime_opts.threads = options->threads;
-    if (longest > MESSAGE_DEFAULT)
-        server_opts.max_message = longest;
-    status = vc_runtime_new(&runtime_opts, runtime);
+    if (longest <= MESSAGE_DEFAULT)
+        longest = 0; /* the default */
+    status =
+        vc_runtime_new(VC_RUNTIME_OPTS(.threads = options->threads), runtime);
     if (status == VC_OK)
-        status = vc_server_new(*runtime, &server_opts, server);
+        status = vc_server_new(*runtime, VC_SERVER_OPTS(.max_message = longest),
+                               server);
     return status;
 }
 

@@ -240,11 +240,11 @@ fail(void)
 static bool
 sessions_open(struct client *c)
 {
-    struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+    const struct vc_channel_opts *opts =
+        VC_CHANNEL_OPTS(.max_links = (unsigned)c->options.links);
 
-    opts.max_links = (unsigned)c->options.links;
     for (uint64_t i = 0; i < c->options.sessions; i++)
-        if (vc_channel_open(c->runtime, c->target, &opts,
+        if (vc_channel_open(c->runtime, c->target, opts,
                             &c->sessions[i].channel) != VC_OK)
             return fail();
     /* So that a wrong target is told at once. */

@@ -40,7 +40,8 @@ typedef void vc_async_done(enum vc_status status, void *reply, void *arg);
  * *call, unless call is NULL, is the caller's, who frees it by vc_async_free();
  * it is set before done() can run. Of a VC_METHOD_ONE_WAY done() runs when the
  * server has answered. Otherwise there is no call:
- * VC_INVALID_ARGUMENT   the request lacks something that must be set
+ * VC_INVALID_ARGUMENT   the request lacks something that must be set; an option
+ *                       may not be
  * VC_RESOURCE_EXHAUSTED the request is over the limit; no memory
  * VC_CANCELLED          its canceller was cancelled, or its parent
  * VC_DEADLINE_EXCEEDED  the deadline of its parent has passed */

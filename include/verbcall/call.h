@@ -132,17 +132,19 @@ enum vc_priority {
 };
 #define VC_METADATA_PRIORITY "vc-priority"
 
-/* On the client. Set by VC_CALL_OPTS_INIT; 0 in a field means its default. */
+/* On the client. It begins as VC_CALL_OPTS_INIT, or is written where it is used
+ * as VC_CALL_OPTS(.timeout_ms = 100); 0 in a field means its default. A call
+ * with a size of 0 or with a number out of its range ends with
+ * VC_INVALID_ARGUMENT, before anything is sent. */
 struct vc_call_opts {
-    size_t size;
+    size_t size; /* see VC_SIZED in verbcall/export.h */
 
     /* Milliseconds, 1..2^31-1, that the call may take, connecting included;
      * default: the method's (verbcall/options.proto), or else the channel's.
-     * VC_NO_DEADLINE waits for ever, or until the link is lost. Others end the
-     * call with VC_INVALID_ARGUMENT. */
+     * VC_NO_DEADLINE waits for ever, or until the link is lost. */
     uint32_t timeout_ms;
 
-    uint32_t flags; /* VC_CALL_* */
+    uint32_t flags; /* VC_CALL_NO_RETRY, VC_CALL_WAIT_FOR_READY; no others */
 
     /* Metadata that go with the request; read until the call returns. None by
      * default. VC_INVALID_ARGUMENT when one may not be, and
@@ -151,8 +153,8 @@ struct vc_call_opts {
     size_t n_metadata;
 
     /* Takes all that the call came to, when it ends; NULL: nobody wants to
-     * know. Its user calls vc_result_clear() afterwards. Not for streams, see
-     * vc_stream_result(). */
+     * know. Its user calls vc_result_clear() afterwards. A stream refuses one
+     * with VC_INVALID_ARGUMENT, see vc_stream_result(). */
     struct vc_result *result;
 
     /* The call that this one is made for, by its handler: this one ends when
@@ -165,14 +167,14 @@ struct vc_call_opts {
      * NULL: only its time does. */
     struct vc_canceller *canceller;
 
-    /* Milliseconds after which a call that has not been answered yet is made
-     * once more, beside the first; the first good answer is taken, and the
-     * other attempt is given up. Only for methods with idempotency_level
-     * NO_SIDE_EFFECTS, else VC_INVALID_ARGUMENT. Default 0: never. */
+    /* Milliseconds, 1..2^31-1, after which a call that has not been answered
+     * yet is made once more, beside the first; the first good answer is taken,
+     * and the other attempt is given up. Only for methods with
+     * idempotency_level NO_SIDE_EFFECTS that do not stream, else
+     * VC_INVALID_ARGUMENT. Default 0: never. */
     uint32_t hedge_ms;
 
-    /* enum vc_priority; by default that of `parent`, if there is one. Others
-     * end the call with VC_INVALID_ARGUMENT. */
+    /* enum vc_priority; by default that of `parent`, if there is one. */
     uint32_t priority;
 };
 
@@ -187,10 +189,8 @@ struct vc_call_opts {
  * any more, in place of VC_UNAVAILABLE; as long as it has not been executed. */
 #define VC_CALL_WAIT_FOR_READY 0x2u
 
-#define VC_CALL_OPTS_INIT                                                      \
-    {                                                                          \
-        sizeof(struct vc_call_opts), 0, 0, NULL, 0, NULL, NULL, NULL, 0, 0     \
-    }
+#define VC_CALL_OPTS_INIT VC_SIZED_INIT(vc_call_opts)
+#define VC_CALL_OPTS(...) VC_SIZED(vc_call_opts, __VA_ARGS__)
 
 /* vc_message_free - frees a message that the library gave to the program: the
  * reply of a client's call, and what a stream received, at the client or in a

@@ -19,9 +19,10 @@ struct vc_channel;
 struct vc_runtime;
 struct vc_service;
 
-/* Set by VC_CHANNEL_OPTS_INIT; 0 in a field means its default. */
+/* It begins as VC_CHANNEL_OPTS_INIT, or is written where it is used as
+ * VC_CHANNEL_OPTS(.require = "rdma"); 0 in a field means its default. */
 struct vc_channel_opts {
-    size_t size;
+    size_t size; /* see VC_SIZED in verbcall/export.h */
 
     /* Milliseconds, 1..600000, default 2000, in which a connection must be up
      * and agreed upon. A call to a host that is silent takes up to that for
@@ -42,7 +43,8 @@ struct vc_channel_opts {
 
     /* Links to the server, 1..1024, min_links at most max_links; defaults 1
      * and 4. A further one is made while many calls are under way, and one
-     * that was idle for idle_timeout_ms (default 60000) is closed again.
+     * that was idle for idle_timeout_ms (1..2^31-1, default 60000) is closed
+     * again.
      * Channels of a runtime with the same target and the same options down to
      * here share their links, and the sessions of all of them share the
      * links. */
@@ -99,11 +101,8 @@ struct vc_channel_opts {
 #define VC_NO_DEADLINE   UINT32_MAX
 #define VC_KEEPALIVE_OFF UINT32_MAX
 
-#define VC_CHANNEL_OPTS_INIT                                                   \
-    {                                                                          \
-        sizeof(struct vc_channel_opts), 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, \
-            NULL, NULL                                                         \
-    }
+#define VC_CHANNEL_OPTS_INIT VC_SIZED_INIT(vc_channel_opts)
+#define VC_CHANNEL_OPTS(...) VC_SIZED(vc_channel_opts, __VA_ARGS__)
 
 /* vc_channel_open - makes a channel to target: "vc://HOST:PORT", a server that
  * listens at vc://, by the best transport that leads there: shared memory if it
@@ -119,9 +118,10 @@ struct vc_channel_opts {
  * is made by the first call or by vc_channel_connect(), and made anew by the
  * next call when it was lost. opts may be NULL. On VC_OK the caller owns
  * *channel and closes it by vc_channel_close(). Any thread.
- * VC_INVALID_ARGUMENT    the target or an option is malformed, or the target is
- *                        a loopback address at rdma:// (of a name: the first
- *                        call ends so)
+ * VC_INVALID_ARGUMENT    the target is malformed, its port 0, or a loopback
+ *                        address at rdma:// (of a name: the first call ends
+ *                        so); an option is malformed or out of its range; opts
+ *                        have no size
  * VC_FAILED_PRECONDITION VERBCALL_TRANSPORTS leaves nothing of the option
  *                        transports or require
  * VC_RESOURCE_EXHAUSTED  no memory */

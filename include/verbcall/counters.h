@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include <verbcall/export.h>
+#include <verbcall/status.h>
 
 VC_BEGIN_DECLS
 
@@ -147,24 +148,21 @@ struct vc_runtime;
     X(upgrades, "times that a vc:// channel came to a better transport")
 
 struct vc_counters {
-    size_t size; /* sizeof(struct vc_counters), so that it can grow */
+    size_t size; /* by VC_COUNTERS_INIT, so that it can grow */
 #define VC_COUNTER_FIELD(name, what) uint64_t name;
     VC_COUNTERS(VC_COUNTER_FIELD)
 #undef VC_COUNTER_FIELD
 };
 
-#define VC_COUNTER_ZERO(name, what) , 0
-#define VC_COUNTERS_INIT                                                       \
-    {                                                                          \
-        sizeof(struct vc_counters) VC_COUNTERS(VC_COUNTER_ZERO)                \
-    }
+#define VC_COUNTERS_INIT VC_SIZED_INIT(vc_counters)
 
 /* vc_runtime_counters - fills *out, of which VC_COUNTERS_INIT has set the
  * size. Any thread, also from a handler, while the runtime lives. Each number
  * is true by itself; they are not all of one instant. It keeps nobody from
- * calling, but takes its time with many links: not for every call. */
-VC_API void vc_runtime_counters(struct vc_runtime *runtime,
-                                struct vc_counters *out);
+ * calling, but takes its time with many links: not for every call.
+ * VC_INVALID_ARGUMENT   out->size is none, as 0 */
+VC_API enum vc_status vc_runtime_counters(struct vc_runtime *runtime,
+                                          struct vc_counters *out);
 
 /* vc_runtime_counters_text - writes them as lines "name value\n", as much as
  * fits in size bytes with a 0 at the end. Returns the length that all of it

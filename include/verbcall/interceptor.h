@@ -63,9 +63,12 @@ struct vc_interception_end {
  * that do, which may be two at a time; on a client its finish comes with
  * vc_stream_close(), which may be after the channel was closed. The reply and
  * the finish of an asynchronous call are seen on a thread that advances the
- * runtime or begins another call, and must not block it. */
+ * runtime or begins another call, and must not block it.
+ *
+ * It begins as VC_INTERCEPTOR_INIT, or is written where it is used as
+ * VC_INTERCEPTOR(.start = on_start). */
 struct vc_interceptor {
-    size_t size; /* VC_INTERCEPTOR_INIT */
+    size_t size; /* see VC_SIZED in verbcall/export.h */
 
     /* A call begins. Another status than VC_OK refuses it: it ends with that
      * status and outcome "not executed", and neither the interceptors behind
@@ -89,17 +92,15 @@ struct vc_interceptor {
     void *arg;
 };
 
-#define VC_INTERCEPTOR_INIT                                                    \
-    {                                                                          \
-        sizeof(struct vc_interceptor), NULL, NULL, NULL, NULL                  \
-    }
+#define VC_INTERCEPTOR_INIT VC_SIZED_INIT(vc_interceptor)
+#define VC_INTERCEPTOR(...) VC_SIZED(vc_interceptor, __VA_ARGS__)
 
 /* vc_channel_intercept, vc_server_intercept - add an interceptor, which is
  * copied, behind those that are there. Before the channel's first call and the
  * server's vc_server_listen(); one thread at a time. A server's chain sees the
  * calls for which a handler is about to run: none of unknown services and
  * methods, or whose request is malformed or came too late.
- * VC_INVALID_ARGUMENT    its size is not set, take VC_INTERCEPTOR_INIT
+ * VC_INVALID_ARGUMENT    its size is not set, see struct vc_interceptor
  * VC_FAILED_PRECONDITION too late: there was a call, or the server listens
  * VC_RESOURCE_EXHAUSTED  VC_INTERCEPTORS_MAX are there; no memory */
 VC_API enum vc_status

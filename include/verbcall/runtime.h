@@ -16,9 +16,10 @@ VC_BEGIN_DECLS
 
 struct vc_runtime;
 
-/* Set by VC_RUNTIME_OPTS_INIT; 0 in a field means its default. */
+/* It begins as VC_RUNTIME_OPTS_INIT, or is written where it is used as
+ * VC_RUNTIME_OPTS(.spin_us = VC_SPIN_NEVER); 0 in a field means its default. */
 struct vc_runtime_opts {
-    size_t size; /* sizeof(struct vc_runtime_opts), so that it can grow */
+    size_t size; /* see VC_SIZED in verbcall/export.h */
 
     /* Threads of the library, 1..64, default 1. Each advances an engine of its
      * own, which is a progress loop with its own completion and receive queues;
@@ -74,15 +75,13 @@ struct vc_runtime_opts {
 #define VC_SPIN_NEVER   (~0u)
 #define VC_WARM_NONE    (~0u)
 
-#define VC_RUNTIME_OPTS_INIT                                                   \
-    {                                                                          \
-        sizeof(struct vc_runtime_opts), 0, 0, 0, 0, 0, 0                       \
-    }
+#define VC_RUNTIME_OPTS_INIT VC_SIZED_INIT(vc_runtime_opts)
+#define VC_RUNTIME_OPTS(...) VC_SIZED(vc_runtime_opts, __VA_ARGS__)
 
 /* vc_runtime_new - makes a runtime. opts may be NULL. No device is opened
  * and no thread started yet (see the option threads). On VC_OK the caller owns *runtime and frees it
  * by vc_runtime_free().
- * VC_INVALID_ARGUMENT   an option is out of its range
+ * VC_INVALID_ARGUMENT   an option is out of its range; opts have no size
  * VC_RESOURCE_EXHAUSTED no memory or no file descriptors left */
 VC_API enum vc_status vc_runtime_new(const struct vc_runtime_opts *opts,
                                      struct vc_runtime **runtime);

@@ -23,9 +23,10 @@ struct vc_service;
 /* Targets that a client may be sent to. */
 #define VC_REDIRECT_MAX 3
 
-/* Set by VC_SERVER_OPTS_INIT; 0 in a field means its default. */
+/* It begins as VC_SERVER_OPTS_INIT, or is written where it is used as
+ * VC_SERVER_OPTS(.max_calls = 100); 0 in a field means its default. */
 struct vc_server_opts {
-    size_t size;
+    size_t size; /* see VC_SIZED in verbcall/export.h */
 
     /* Largest packed request and message of a stream that the server takes, in
      * bytes, 4 KiB..256 MiB, rounded up to a power of two; default 4 MiB. A
@@ -154,16 +155,13 @@ struct vc_server_opts {
 
 #define VC_STREAM_STALL_OFF (~0u)
 
-#define VC_SERVER_OPTS_INIT                                                    \
-    {                                                                          \
-        sizeof(struct vc_server_opts), 0, 0, 0, NULL, 0, 0, 0, 0, 0,           \
-            {NULL, NULL, NULL}, NULL, NULL, 0, 0, 0, 0, NULL, NULL, 0, 0,      \
-            NULL, NULL                                                         \
-    }
+#define VC_SERVER_OPTS_INIT VC_SIZED_INIT(vc_server_opts)
+#define VC_SERVER_OPTS(...) VC_SIZED(vc_server_opts, __VA_ARGS__)
 
 /* vc_server_new - makes a server without services and addresses. opts may be
  * NULL. On VC_OK the caller owns *server and frees it by vc_server_free().
- * VC_INVALID_ARGUMENT   an option is out of its range, or a redirect malformed
+ * VC_INVALID_ARGUMENT   an option is out of its range, or a redirect malformed;
+ *                       opts have no size
  * VC_RESOURCE_EXHAUSTED no memory */
 VC_API enum vc_status vc_server_new(struct vc_runtime *runtime,
                                     const struct vc_server_opts *opts,

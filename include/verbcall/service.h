@@ -101,7 +101,7 @@ struct vc_service {
  * otherwise it is untouched and vc_error() says more. Besides the codes that
  * the handler returns:
  * VC_INVALID_ARGUMENT   the request lacks something that must be set, or the
- *                       server found it malformed
+ *                       server found it malformed; an option may not be
  * VC_DEADLINE_EXCEEDED  the call's time ran out, or the server knows that it
  *                       would before the handler has ended
  * VC_RESOURCE_EXHAUSTED request or reply are over the limit of an end or of

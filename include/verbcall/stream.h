@@ -46,7 +46,8 @@ struct vc_stream;
  * does, as long as no link was there to take what it has sent. Later it is not,
  * whatever its method says: messages that have gone are not kept. On VC_OK the caller owns *stream and
  * closes it by vc_stream_close(). Any thread.
- * VC_INVALID_ARGUMENT   the request lacks something that must be set
+ * VC_INVALID_ARGUMENT   the request lacks something that must be set; an option
+ *                       may not be, or is none of a stream's
  * VC_RESOURCE_EXHAUSTED the request is over the server's limit; no memory
  * VC_CANCELLED          its canceller was cancelled, or its parent
  * VC_DEADLINE_EXCEEDED  the deadline of its parent has passed */
@@ -139,9 +140,10 @@ typedef void vc_stream_run(vc_function *callback, enum vc_stream_callback kind,
  * inside of the function that started the stream, and one after the other:
  * never two of one stream at a time. They may block, as handlers of servers may
  * (see vc_runtime_start()), use the stream in every way and start calls; they
- * may not close channels. Set by VC_STREAM_EVENTS_INIT. */
+ * may not close channels. It begins as VC_STREAM_EVENTS_INIT, or is written
+ * where it is used as VC_STREAM_EVENTS(.on_end = on_end). */
 struct vc_stream_events {
-    size_t size;
+    size_t size; /* see VC_SIZED in verbcall/export.h */
 
     /* The next message, for vc_message_free(); at the client also that of the
      * reply, when the server does not stream. It takes its place in the window
@@ -178,10 +180,8 @@ struct vc_stream_events {
     vc_stream_run *run;
 };
 
-#define VC_STREAM_EVENTS_INIT                                                  \
-    {                                                                          \
-        sizeof(struct vc_stream_events), NULL, NULL, NULL, NULL, NULL, NULL    \
-    }
+#define VC_STREAM_EVENTS_INIT VC_SIZED_INIT(vc_stream_events)
+#define VC_STREAM_EVENTS(...) VC_SIZED(vc_stream_events, __VA_ARGS__)
 
 /* vc_stream_start - as vc_stream_open(), with callbacks, which are copied: no
  * thread waits for the stream, and the deadline ends it by itself. *stream is

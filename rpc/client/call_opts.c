@@ -4,30 +4,48 @@
  * See rpc/client/call_opts.h. */
 #include "rpc/client/call_opts.h"
 
-#include <string.h>
+#include <stdbool.h>
 
 #include "rpc/canceller.h"
+#include "rpc/client/client_metadata.h"
+#include "rpc/options.h"
 #include "transport/core/error.h"
 
-static enum vc_status
-opts_check(const struct vc_call_opts *opts)
+#define FLAGS (VC_CALL_NO_RETRY | VC_CALL_WAIT_FOR_READY)
+
+static const struct vc__option numbers[] = {
+    VC__OPTION_OR(vc_call_opts, timeout_ms, 0, 1, INT32_MAX, VC_NO_DEADLINE),
+    VC__OPTION(vc_call_opts, flags, 0, 0, FLAGS, 0,
+               "VC_CALL_NO_RETRY and VC_CALL_WAIT_FOR_READY", VC__OPTION_FLAGS),
+    VC__OPTION_IN(vc_call_opts, hedge_ms, 0, 1, INT32_MAX),
+    VC__OPTION_IN(vc_call_opts, priority, 0, VC_PRIORITY_CRITICAL,
+                  VC_PRIORITY_SHEDDABLE),
+};
+
+static const struct vc__options call_opts =
+    VC__OPTIONS(vc_call_opts, "VC_CALL_OPTS_INIT or VC_CALL_OPTS()", numbers);
+
+/* A call pays no more than this when its numbers are as most are: the table
+ * need not look at them. */
+static bool
+numbers_are_usual(const struct vc_call_opts *opts)
 {
-    if (!vc__timeout_is_good(opts->timeout_ms))
-        return vc__fail(VC_INVALID_ARGUMENT, "timeout_ms: %u is not in 1..%d",
-                        opts->timeout_ms, INT32_MAX);
+    return (opts->timeout_ms | opts->hedge_ms) <= INT32_MAX &&
+           (opts->flags & ~FLAGS) == 0 &&
+           opts->priority <= VC_PRIORITY_SHEDDABLE;
+}
+
+static enum vc_status
+opts_check(struct vc_call_opts *opts)
+{
+    if (!numbers_are_usual(opts) &&
+        vc__options_check(opts, &call_opts) != VC_OK)
+        return VC_INVALID_ARGUMENT;
     if (opts->metadata == NULL && opts->n_metadata > 0)
         return vc__fail(VC_INVALID_ARGUMENT,
-                        "metadata: is NULL, and n_metadata is %zu",
+                        "vc_call_opts.metadata: is NULL, and n_metadata is %zu",
                         opts->n_metadata);
-    if (opts->result != NULL && opts->result->size < sizeof *opts->result)
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "result: its size is %zu; set it by VC_RESULT_INIT",
-                        opts->result->size);
-    if (opts->priority > VC_PRIORITY_SHEDDABLE)
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "priority: %u is none of enum vc_priority",
-                        (unsigned)opts->priority);
-    return VC_OK;
+    return opts->result == NULL ? VC_OK : vc__result_check(opts->result);
 }
 
 enum vc_status
@@ -36,9 +54,12 @@ vc__call_opts_take(struct vc_call_opts *out, const struct vc_call_opts *opts,
 {
     static const struct vc_call_opts defaults = VC_CALL_OPTS_INIT;
 
-    *out = defaults;
-    if (opts != NULL)
-        memcpy(out, opts, opts->size < sizeof *out ? opts->size : sizeof *out);
+    if (opts == NULL)
+        *out = defaults;
+    else if (opts->size == sizeof *out)
+        *out = *opts;
+    else if (vc__options_copy(out, &call_opts, opts) != VC_OK)
+        return VC_INVALID_ARGUMENT;
     if (opts != NULL && opts_check(out) != VC_OK)
         return VC_INVALID_ARGUMENT;
     if (out->timeout_ms == 0)

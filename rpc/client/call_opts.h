@@ -13,13 +13,6 @@
 #include <verbcall/channel.h>
 #include <verbcall/service.h>
 
-/* May a program give these milliseconds to a call? 0 stands for a default. */
-static inline bool
-vc__timeout_is_good(uint32_t ms)
-{
-    return ms <= INT32_MAX || ms == VC_NO_DEADLINE;
-}
-
 /* VC_INVALID_ARGUMENT unless there is such a method, which streams or does
  * not. */
 enum vc_status vc__method_check(const struct vc_service *service,

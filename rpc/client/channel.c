@@ -10,9 +10,9 @@
 
 #include "cm/pool/pool.h"
 #include "rpc/client/async.h"
-#include "rpc/client/call_opts.h"
 #include "rpc/codec/codec.h"
 #include "rpc/interceptor.h"
+#include "rpc/options.h"
 #include "rpc/runtime.h"
 #include "transport/core/le.h"
 
@@ -29,74 +29,52 @@
 
 /* --- options ----------------------------------------------------------- */
 
-static enum vc_status
-opts_check(const struct vc_channel_opts *opts)
-{
-    if (opts->connect_timeout_ms > CONNECT_MS_MAX)
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "connect_timeout_ms: %u is not in 1..%u",
-                        opts->connect_timeout_ms, CONNECT_MS_MAX);
-    if (!vc__timeout_is_good(opts->call_timeout_ms))
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "call_timeout_ms: %u is not in 1..%d",
-                        opts->call_timeout_ms, INT32_MAX);
-    if (opts->keepalive_ms != 0 && (opts->keepalive_ms < VC__KEEPALIVE_MIN_MS ||
-                                    opts->keepalive_ms > VC__KEEPALIVE_MAX_MS))
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "keepalive_ms: %u is not in %u..%u", opts->keepalive_ms,
-                        VC__KEEPALIVE_MIN_MS, VC__KEEPALIVE_MAX_MS);
-    if (vc__log2_message(opts->max_message) == 0)
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "max_message: %zu is not in 4 KiB..256 MiB",
-                        opts->max_message);
-    if (opts->max_links > LINKS_MAX || opts->min_links > opts->max_links)
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "min_links, max_links: %u, %u: not 1..%u in order",
-                        opts->min_links, opts->max_links, LINKS_MAX);
-    if (opts->weight > VC__WEIGHT_MAX)
-        return vc__fail(VC_INVALID_ARGUMENT, "weight: %u is not in 1..%u",
-                        opts->weight, VC__WEIGHT_MAX);
-    if (opts->quota > UINT32_MAX)
-        return vc__fail(VC_INVALID_ARGUMENT, "quota: %zu is not below 4 GiB",
-                        opts->quota);
-    if (opts->max_attempts > ATTEMPTS_MAX ||
-        opts->retry_backoff_ms > BACKOFF_MS_MAX)
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "max_attempts, retry_backoff_ms: %u, %u: not 1..%u and "
-                        "1..%u",
-                        opts->max_attempts, opts->retry_backoff_ms,
-                        ATTEMPTS_MAX, BACKOFF_MS_MAX);
-    return VC_OK;
-}
+#define IN(name, otherwise, min, max)                                          \
+    VC__OPTION_IN(vc_channel_opts, name, otherwise, min, max)
+#define SIZE(name, otherwise, min, max)                                        \
+    VC__OPTION_SIZE(vc_channel_opts, name, otherwise, min, max)
+#define OR(name, otherwise, min, max, constant)                                \
+    VC__OPTION_OR(vc_channel_opts, name, otherwise, min, max, constant)
+
+static const struct vc__option channel_numbers[] = {
+    IN(connect_timeout_ms, CONNECT_MS, 1, CONNECT_MS_MAX),
+    OR(call_timeout_ms, CALL_MS, 1, INT32_MAX, VC_NO_DEADLINE),
+    SIZE(max_message, VC__MAX_MESSAGE, VC__MAX_MESSAGE_MIN,
+         VC__MAX_MESSAGE_MAX),
+    IN(min_links, 1, 1, LINKS_MAX),
+    IN(max_links, 0, 1, LINKS_MAX),
+    IN(idle_timeout_ms, IDLE_MS, 1, INT32_MAX),
+    IN(weight, 1, 1, VC__WEIGHT_MAX),
+    SIZE(quota, 0, 1, UINT32_MAX),
+    OR(keepalive_ms, VC__KEEPALIVE_DEFAULT_MS, VC__KEEPALIVE_MIN_MS,
+       VC__KEEPALIVE_MAX_MS, VC_KEEPALIVE_OFF),
+    IN(max_attempts, ATTEMPTS, 1, ATTEMPTS_MAX),
+    IN(retry_backoff_ms, BACKOFF_MS, 1, BACKOFF_MS_MAX),
+};
+
+static const struct vc__options channel_opts =
+    VC__OPTIONS(vc_channel_opts, "VC_CHANNEL_OPTS_INIT or VC_CHANNEL_OPTS()",
+                channel_numbers);
 
 static enum vc_status
-opts_take(struct vc_channel_opts *out, const struct vc_channel_opts *opts)
+channel_opts_take(struct vc_channel_opts *out,
+                  const struct vc_channel_opts *opts)
 {
-    memset(out, 0, sizeof *out);
-    if (opts != NULL)
-        memcpy(out, opts, opts->size < sizeof *out ? opts->size : sizeof *out);
-    if (out->connect_timeout_ms == 0)
-        out->connect_timeout_ms = CONNECT_MS;
-    if (out->call_timeout_ms == 0)
-        out->call_timeout_ms = CALL_MS;
-    if (out->idle_timeout_ms == 0)
-        out->idle_timeout_ms = IDLE_MS;
-    if (out->min_links == 0)
-        out->min_links = 1;
+    enum vc_status status = vc__options_take(out, &channel_opts, opts);
+
+    if (status != VC_OK)
+        return status;
     if (out->max_links == 0)
         out->max_links =
             out->min_links > MAX_LINKS ? out->min_links : MAX_LINKS;
-    if (out->weight == 0)
-        out->weight = 1;
-    if (out->max_attempts == 0)
-        out->max_attempts = ATTEMPTS;
-    if (out->retry_backoff_ms == 0)
-        out->retry_backoff_ms = BACKOFF_MS;
-    if (out->keepalive_ms == 0)
-        out->keepalive_ms = VC__KEEPALIVE_DEFAULT_MS;
-    else if (out->keepalive_ms == VC_KEEPALIVE_OFF)
+    if (out->keepalive_ms == VC_KEEPALIVE_OFF)
         out->keepalive_ms = 0;
-    return opts_check(out);
+    if (out->min_links <= out->max_links)
+        return VC_OK;
+    return vc__fail(VC_INVALID_ARGUMENT,
+                    "vc_channel_opts.min_links: %u is more than max_links, "
+                    "which is %u",
+                    out->min_links, out->max_links);
 }
 
 /* Of vc:// the lists, else the target's one. */
@@ -111,27 +89,35 @@ choice_opts(struct vc__pool_opts *out, const struct vc_channel_opts *opts)
         out->choice.best[0] = out->target.transport;
         return VC_OK;
     }
-    status =
-        vc__choice_make(&out->choice, "transports", opts->transports, allowed);
+    status = vc__choice_make(&out->choice, "vc_channel_opts.transports",
+                             opts->transports, allowed);
     if (status == VC_OK && opts->require != NULL)
-        status =
-            vc__choice_make(&out->require, "require", opts->require, allowed);
+        status = vc__choice_make(&out->require, "vc_channel_opts.require",
+                                 opts->require, allowed);
     return status == VC_OK ? vc__choice_require(&out->choice, &out->require)
                            : status;
 }
 
-/* A loopback address that a name stands for is found when it is dialled. */
+/* Port 0 is for servers, which get one by it. A loopback address that a name
+ * stands for is found when it is dialled. */
 static enum vc_status
-target_take(struct vc__pool_opts *out, const char *target)
+target_take(struct vc__target *out, const char *text)
 {
-    enum vc_status status = vc__target_parse(&out->target, target);
+    enum vc_status status = vc__target_parse(out, text);
     struct vc__addrs addrs;
 
-    if (status != VC_OK || out->target.transport == NULL ||
-        !vc__target_numeric(&out->target, &addrs) || addrs.n == 0)
+    if (status != VC_OK)
         return status;
-    return vc__target_reaches(out->target.transport, &addrs.addr[0],
-                              "connect to");
+    if (out->port[0] != '\0' && atoi(out->port) == 0)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "target \"%.100s\": port 0 leads nowhere, a client's "
+                        "is in 1..65535; vc_server_port() tells which one a "
+                        "server has got",
+                        text);
+    if (out->transport == NULL || !vc__target_numeric(out, &addrs) ||
+        addrs.n == 0)
+        return VC_OK;
+    return vc__target_reaches(out->transport, &addrs.addr[0], "connect to");
 }
 
 static enum vc_status
@@ -151,9 +137,10 @@ pool_opts(struct vc__pool_opts *out, const char *target,
     if (opts->bind_address != NULL) {
         status = vc__address_parse(&out->source, opts->bind_address);
         if (status != VC_OK)
-            return status;
+            return vc__fail(status, "vc_channel_opts.bind_address: %s",
+                            vc_error());
     }
-    status = target_take(out, target);
+    status = target_take(&out->target, target);
     return status == VC_OK ? choice_opts(out, opts) : status;
 }
 
@@ -171,7 +158,7 @@ vc_channel_open(struct vc_runtime *runtime, const char *target,
 
     if (!vc__good(runtime, VC__RUNTIME))
         return vc__bad(runtime, VC__RUNTIME);
-    status = opts_take(&opts, user_opts);
+    status = channel_opts_take(&opts, user_opts);
     if (status == VC_OK)
         status = pool_opts(&pool, target, &opts);
     if (status != VC_OK)

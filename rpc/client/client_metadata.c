@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpc/options.h"
+
 /* --- of a request ------------------------------------------------------ */
 
 /* Bytes that a program's entries take packed. */
@@ -157,6 +159,19 @@ text_keep(struct vc_result *result, struct vc__brought **b, const char *text)
         return;
     snprintf((*b)->text, sizeof(*b)->text, "%s", text);
     result->message = (*b)->text;
+}
+
+enum vc_status
+vc__result_check(const struct vc_result *result)
+{
+    static const struct vc__options kind = {
+        .name = "vc_result",
+        .macros = "VC_RESULT_INIT",
+        .size = sizeof *result,
+        .least = offsetof(struct vc_result, memory) + sizeof result->memory,
+    };
+
+    return vc__options_size_check(&kind, result->size);
 }
 
 void

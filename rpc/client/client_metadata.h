@@ -43,6 +43,9 @@ bool vc__brought_pushback(const struct vc__brought *b, int32_t *ms);
 
 /* --- for the program --------------------------------------------------- */
 
+/* VC_INVALID_ARGUMENT  a program's result has no size */
+enum vc_status vc__result_check(const struct vc_result *result);
+
 /* Fills a result, which may be NULL; b, which may be NULL, is the result's from
  * now on. error->status VC_OK: the call was good. */
 void vc__result_fill(struct vc_result *result, const struct vc__error *error,

@@ -99,12 +99,20 @@ vc__hedge_ended(struct vc_async *a)
 enum vc_status
 vc__hedge_check(const struct vc_method *method, uint32_t hedge_ms)
 {
-    if (hedge_ms == 0 || method->flags & VC_METHOD_NO_SIDE_EFFECTS)
+    if (hedge_ms == 0)
         return VC_OK;
-    return vc__fail(VC_INVALID_ARGUMENT,
-                    "hedge_ms: %s may have side effects: give it option "
-                    "idempotency_level = NO_SIDE_EFFECTS if it has none",
-                    method->name);
+    if (method->flags & (VC_METHOD_CLIENT_STREAM | VC_METHOD_SERVER_STREAM))
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "vc_call_opts.hedge_ms: %s is a stream, and only calls "
+                        "with one reply are hedged; leave it at 0",
+                        method->name);
+    if (method->flags & VC_METHOD_NO_SIDE_EFFECTS)
+        return VC_OK;
+    return vc__fail(
+        VC_INVALID_ARGUMENT,
+        "vc_call_opts.hedge_ms: %s may have side effects: give it option "
+        "idempotency_level = NO_SIDE_EFFECTS if it has none",
+        method->name);
 }
 
 /* --- the blocking call ------------------------------------------------- */

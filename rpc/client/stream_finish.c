@@ -70,10 +70,11 @@ vc_stream_result(struct vc_stream *s, struct vc_result *result)
 
     if (!vc__good(s, VC__STREAM))
         return vc__bad(s, VC__STREAM);
-    if (s->of_server || result->size < sizeof *result)
+    if (s->of_server)
         return vc__fail(VC_INVALID_ARGUMENT,
-                        s->of_server ? "a handler's stream has no result"
-                                     : "set a result by VC_RESULT_INIT");
+                        "a handler's stream has no result");
+    if (vc__result_check(result) != VC_OK)
+        return VC_INVALID_ARGUMENT;
     pthread_mutex_lock(&s->lock);
     ended = s->state == VC__STREAM_ENDED;
     error = s->error;

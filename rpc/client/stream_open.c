@@ -10,6 +10,7 @@
 #include "rpc/client/async.h"
 #include "rpc/client/call_opts.h"
 #include "rpc/client/channel_intercept.h"
+#include "rpc/client/hedge.h"
 #include "rpc/client/stream_client.h"
 #include "rpc/codec/outgoing.h"
 #include "rpc/stream/stream_events.h"
@@ -48,10 +49,6 @@ metadata_pack(struct vc__client_stream *c, const struct vc_call_opts *opts)
     struct vc__frame *f = &c->call.frame;
     enum vc_status status;
 
-    if (opts->result != NULL)
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "result: that of a stream is given by "
-                        "vc_stream_result()");
     if (opts->n_metadata == 0 && opts->priority == VC_PRIORITY_DEFAULT)
         return VC_OK;
     status = vc__metadata_pack(opts->metadata, opts->n_metadata, 1,
@@ -151,6 +148,19 @@ prepare(struct vc__client_stream *c, const struct vc_service *service,
     return vc__client_stream_limit(c, opts, now);
 }
 
+/* What the options of a stream cannot ask for. */
+static enum vc_status
+stream_opts_check(const struct vc_method *method,
+                  const struct vc_call_opts *opts)
+{
+    if (opts->result != NULL)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "vc_call_opts.result: %s is a stream, whose result is "
+                        "had by vc_stream_result() at its end; leave it NULL",
+                        method->name);
+    return vc__hedge_check(method, opts->hedge_ms);
+}
+
 /* The events are the stream's when it is open. */
 static enum vc_status
 stream_open(struct vc_channel *channel, const struct vc_service *service,
@@ -167,6 +177,8 @@ stream_open(struct vc_channel *channel, const struct vc_service *service,
         status = vc__call_opts_take(
             &opts, user_opts,
             vc__channel_call_ms(channel, &service->methods[method]));
+    if (status == VC_OK)
+        status = stream_opts_check(&service->methods[method], &opts);
     if (status != VC_OK)
         return status;
     c = stream_new(channel, service, method);

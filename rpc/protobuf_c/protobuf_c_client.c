@@ -282,11 +282,13 @@ opts_take(struct vc_call_opts *out, const struct vc_call_opts *opts)
 
     if (status == VC_OK && out->result != NULL)
         return vc__fail(VC_INVALID_ARGUMENT,
-                        "result: of which call? closures have vc_error()");
+                        "vc_call_opts.result: of which call? closures have "
+                        "vc_error()");
     if (status == VC_OK && out->hedge_ms != 0)
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "hedge_ms: protobuf-c does not say which methods may "
-                        "run twice");
+        return vc__fail(
+            VC_INVALID_ARGUMENT,
+            "vc_call_opts.hedge_ms: protobuf-c does not say which methods may "
+            "run twice");
     return status;
 }
 

@@ -293,7 +293,8 @@ vc_server_add_protobuf_c(struct vc_server *server, ProtobufCService *service,
 
     if (flags & ~VC_SERVICE_PARALLEL)
         return vc__fail(VC_INVALID_ARGUMENT,
-                        "flags: 0x%x has others than VC_SERVICE_PARALLEL",
+                        "flags: 0x%x has bits that are unknown; known is "
+                        "VC_SERVICE_PARALLEL",
                         (unsigned)flags);
     served.table = vc__table_get(server->runtime, service->descriptor);
     if (served.table == NULL)

@@ -73,7 +73,8 @@ vc__redirect_init(struct vc__redirect *r, const struct vc_server_opts *opts)
             vc__redirect_target(&r->to[r->n], opts->redirect[r->n]);
 
         if (status != VC_OK)
-            return status;
+            return vc__fail(status, "vc_server_opts.redirect[%u]: %s", r->n,
+                            vc_error());
         r->n++;
     }
     return VC_OK;

@@ -254,8 +254,8 @@ vc_server_new(struct vc_runtime *runtime,
     if (status == VC_OK)
         status = vc__redirect_init(&redirect, &opts);
     if (status == VC_OK)
-        status = vc__choice_make(&choice, "transports", opts.transports,
-                                 vc__choice_allowed());
+        status = vc__choice_make(&choice, "vc_server_opts.transports",
+                                 opts.transports, vc__choice_allowed());
     if (status != VC_OK)
         return status;
     s = calloc(1, sizeof *s);

@@ -4,13 +4,15 @@
  * See rpc/server/server_opts.h. */
 #include "rpc/server/server_opts.h"
 
-#include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
+#include <verbcall/channel.h>
+
 #include "cm/connect/admission.h"
 #include "cm/link/link_keepalive.h"
+#include "rpc/options.h"
 #include "rpc/runtime.h"
 #include "rpc/server/gradient.h"
 #include "transport/core/error.h"
@@ -20,49 +22,33 @@
 #define MEMORY_MAX   ((size_t)1 << 30) /* by default */
 #define MESSAGES_MIN 4u                /* of the longest: that fit */
 
-/* A number of 32 bits. */
-struct range {
-    const char *name;
-    size_t offset;
-    uint32_t otherwise; /* when it is 0 */
-    uint32_t min, max;
-    uint32_t off; /* a value that is allowed beside; 0: none */
+#define IN(name, otherwise, min, max)                                          \
+    VC__OPTION_IN(vc_server_opts, name, otherwise, min, max)
+#define SIZE(name, otherwise, min, max)                                        \
+    VC__OPTION_SIZE(vc_server_opts, name, otherwise, min, max)
+#define OR(name, otherwise, min, max, constant)                                \
+    VC__OPTION_OR(vc_server_opts, name, otherwise, min, max, constant)
+
+static const struct vc__option numbers[] = {
+    SIZE(max_message, VC__MAX_MESSAGE, VC__MAX_MESSAGE_MIN,
+         VC__MAX_MESSAGE_MAX),
+    IN(max_links, 1024, 1, LINKS_MAX),
+    IN(handshake_timeout_ms, 2000, 1, 600000),
+    OR(keepalive_ms, VC__KEEPALIVE_DEFAULT_MS, VC__KEEPALIVE_MIN_MS,
+       VC__KEEPALIVE_MAX_MS, VC_KEEPALIVE_OFF),
+    IN(max_half_open, 256, 1, LINKS_MAX),
+    IN(connects_per_second, 0, 1, VC__ADMISSION_RATE_MAX),
+    IN(connects_per_second_source, 0, 1, VC__ADMISSION_RATE_MAX),
+    IN(max_sessions, 16384, 1, 1048576),
+    OR(stream_stall_ms, 30000, 10, 3600000, VC_STREAM_STALL_OFF),
+    SIZE(max_memory, 0, MEMORY_MIN, SIZE_MAX),
+    IN(adaptive_limit, 0, VC__GRADIENT_MIN, 65536),
+    VC__OPTION(vc_server_opts, shm_mode, 0600, 1, 0777, 0, NULL,
+               VC__OPTION_MODE),
 };
 
-#define RANGE(name, otherwise, min, max, off)                                  \
-    {                                                                          \
-#name, offsetof(struct vc_server_opts, name), otherwise, min, max, off \
-    }
-
-static const struct range ranges[] = {
-    RANGE(max_links, 1024, 1, LINKS_MAX, 0),
-    RANGE(max_half_open, 256, 1, LINKS_MAX, 0),
-    RANGE(handshake_timeout_ms, 2000, 1, 600000, 0),
-    RANGE(max_sessions, 16384, 1, 1048576, 0),
-    RANGE(connects_per_second, 0, 0, VC__ADMISSION_RATE_MAX, 0),
-    RANGE(connects_per_second_source, 0, 0, VC__ADMISSION_RATE_MAX, 0),
-    RANGE(stream_stall_ms, 30000, 10, 3600000, VC_STREAM_STALL_OFF),
-    RANGE(adaptive_limit, 0, VC__GRADIENT_MIN, 65536, 0),
-    RANGE(shm_mode, 0600, 1, 0777, 0),
-};
-
-static enum vc_status
-range_take(struct vc_server_opts *opts, const struct range *r)
-{
-    unsigned char *at = (unsigned char *)opts + r->offset;
-    uint32_t value;
-
-    memcpy(&value, at, sizeof value);
-    if (value == 0) {
-        memcpy(at, &r->otherwise, sizeof r->otherwise);
-        return VC_OK;
-    }
-    if ((value < r->min || value > r->max) && (r->off == 0 || value != r->off))
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "%s: %" PRIu32 " is not in %" PRIu32 "..%" PRIu32,
-                        r->name, value, r->min, r->max);
-    return VC_OK;
-}
+static const struct vc__options server_opts = VC__OPTIONS(
+    vc_server_opts, "VC_SERVER_OPTS_INIT or VC_SERVER_OPTS()", numbers);
 
 /* A quarter of the machine's, 1 GiB at most; but enough for four messages. */
 static size_t
@@ -80,35 +66,20 @@ memory_default(size_t max_message)
     return memory < least ? least : memory;
 }
 
-/* The sizes; max_memory counts in messages of the largest size. */
+/* It counts in messages of the largest size. */
 static enum vc_status
-sizes_take(struct vc_server_opts *opts)
+memory_take(struct vc_server_opts *opts)
 {
     uint8_t log2_message = vc__log2_message(opts->max_message);
 
-    if (log2_message == 0)
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "max_message: %zu is not in 4 KiB..256 MiB",
-                        opts->max_message);
     if (opts->max_memory == 0)
         opts->max_memory = memory_default(opts->max_message);
-    if (opts->max_memory < MEMORY_MIN ||
-        opts->max_memory / MESSAGES_MIN < (size_t)1 << log2_message)
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "max_memory: %zu is below 16 MiB, or below four times "
-                        "max_message",
-                        opts->max_memory);
-    return VC_OK;
-}
-
-static enum vc_status
-keepalive_take(struct vc_server_opts *opts)
-{
-    if (vc__keepalive_take(opts->keepalive_ms, &opts->keepalive_ms))
+    if (opts->max_memory / MESSAGES_MIN >= (size_t)1 << log2_message)
         return VC_OK;
-    return vc__fail(VC_INVALID_ARGUMENT, "keepalive_ms: %u is not in %u..%u",
-                    opts->keepalive_ms, VC__KEEPALIVE_MIN_MS,
-                    VC__KEEPALIVE_MAX_MS);
+    return vc__fail(VC_INVALID_ARGUMENT,
+                    "vc_server_opts.max_memory: %zu is less than four times "
+                    "max_message, which is %zu (rounded up to a power of two)",
+                    opts->max_memory, (size_t)1 << log2_message);
 }
 
 static enum vc_status
@@ -118,24 +89,20 @@ name_take(struct vc_server_opts *opts)
         opts->name = "";
     if (strlen(opts->name) <= VC__ACCEPT_TEXT_MAX)
         return VC_OK;
-    return vc__fail(VC_INVALID_ARGUMENT, "name: longer than %d bytes",
-                    VC__ACCEPT_TEXT_MAX);
+    return vc__fail(VC_INVALID_ARGUMENT,
+                    "vc_server_opts.name: %zu bytes are not in 0..%d",
+                    strlen(opts->name), VC__ACCEPT_TEXT_MAX);
 }
 
 enum vc_status
 vc__server_opts_take(struct vc_server_opts *out,
                      const struct vc_server_opts *opts)
 {
-    enum vc_status status;
+    enum vc_status status = vc__options_take(out, &server_opts, opts);
 
-    memset(out, 0, sizeof *out);
-    if (opts != NULL)
-        memcpy(out, opts, opts->size < sizeof *out ? opts->size : sizeof *out);
-    status = sizes_take(out);
-    for (size_t i = 0; status == VC_OK && i < sizeof ranges / sizeof ranges[0];
-         i++)
-        status = range_take(out, &ranges[i]);
     if (status == VC_OK)
-        status = keepalive_take(out);
+        status = memory_take(out);
+    if (out->keepalive_ms == VC_KEEPALIVE_OFF)
+        out->keepalive_ms = 0;
     return status == VC_OK ? name_take(out) : status;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "rpc/interceptor.h"
+#include "rpc/options.h"
 
 /* Callbacks that run before others have their turn. */
 #define BATCH 32u
@@ -388,19 +389,27 @@ turn_begin(struct vc__stream_events *ev)
 struct vc__stream_events *
 vc__stream_events_new(const struct vc_stream_events *to, void *arg)
 {
+    static const struct vc__options kind = {
+        .name = "vc_stream_events",
+        .macros = "VC_STREAM_EVENTS_INIT or VC_STREAM_EVENTS()",
+        .size = sizeof *to,
+    };
     struct vc__stream_events *ev;
+    struct vc_stream_events copy;
 
-    if (to == NULL || to->size < sizeof to->size) {
+    if (to == NULL) {
         vc__fail(VC_INVALID_ARGUMENT,
-                 "events: set them by VC_STREAM_EVENTS_INIT");
+                 "events: NULL; begin with VC_STREAM_EVENTS_INIT");
         return NULL;
     }
+    if (vc__options_copy(&copy, &kind, to) != VC_OK)
+        return NULL;
     ev = calloc(1, sizeof *ev);
     if (ev == NULL) {
         vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
         return NULL;
     }
-    memcpy(&ev->to, to, to->size < sizeof ev->to ? to->size : sizeof ev->to);
+    ev->to = copy;
     ev->arg = arg;
     ev->waits = true;
     return ev;

@@ -59,6 +59,7 @@ static const struct row rows[] = {
     OF_CHANNEL(max_message, 4 * KIB, GIB / 4, NONE),
     OF_CHANNEL(min_links, 1, 1024, NONE),
     OF_CHANNEL(max_links, 1, 1024, NONE),
+    OF_CHANNEL(idle_timeout_ms, 1, INT32_MAX, NONE),
     OF_CHANNEL(weight, 1, 256, NONE),
     OF_CHANNEL(quota, 1, 4 * GIB - 1, NONE),
     OF_CHANNEL(keepalive_ms, 100, 3600000, VC_KEEPALIVE_OFF),
@@ -74,6 +75,7 @@ static const struct row rows[] = {
     OF_SERVER(connects_per_second, 1, 1000000, NONE),
     OF_SERVER(connects_per_second_source, 1, 1000000, NONE),
     OF_SERVER(max_sessions, 1, 1048576, NONE),
+    OF_SERVER(max_memory, 16 * MIB, NONE, NONE),
     OF_SERVER(adaptive_limit, 3, 65536, NONE),
     OF_SERVER(shm_mode, 1, 0777, NONE),
 };
@@ -159,13 +161,14 @@ row_accepts(const struct row *r, uint64_t value)
                  vc_error());
 }
 
-/* The text of a refusal names the option, and the value. */
+/* The text of a refusal names the option, and the value, of a mode in octal. */
 static void
 assert_named(const char *option, uint64_t value)
 {
+    bool is_mode = strcmp(option, "shm_mode") == 0;
     char number[24];
 
-    snprintf(number, sizeof number, "%" PRIu64, value);
+    snprintf(number, sizeof number, is_mode ? "%" PRIo64 : "%" PRIu64, value);
     if (strstr(vc_error(), option) == NULL ||
         strstr(vc_error(), number) == NULL)
         fail_msg("%s: %s is refused by \"%s\"", option, number, vc_error());

@@ -56,7 +56,8 @@ what_has_no_size_is_refused(void **state)
     expect_refused(&events);
 }
 
-/* Takes `size` bytes of a later version's; the last functions it has. */
+/* Takes `size` bytes of a later version's, which sets nothing that is new; the
+ * last functions it has. */
 static void
 expect_taken(size_t size, bool message, bool end)
 {
@@ -66,6 +67,7 @@ expect_taken(size_t size, bool message, bool end)
 
     assert_non_null(events);
     memset(events, 0xa5, sizeof *events);
+    events->on_more = NULL;
     events->now.size = size;
     events->now.on_message = on_message;
     events->now.on_end = on_end;
