@@ -153,15 +153,20 @@ a_name_that_does_not_resolve_is_named(void **state)
     SAYS(&r, VC_UNAVAILABLE, "no-such-host.invalid", "see that");
 }
 
+/* No device is touched yet. */
 static void
 a_port_of_0_leads_nowhere(void **state)
 {
-    char target[80];
-    struct role_report r;
+    struct vc_runtime *runtime;
+    struct vc_channel *channel;
 
     (void)state;
-    r = connect_to(fixture_target(0, target));
-    SAYS(&r, VC_UNAVAILABLE, "port");
+    assert_status(VC_OK, vc_runtime_new(NULL, &runtime));
+    assert_status(
+        VC_INVALID_ARGUMENT,
+        vc_channel_open(runtime, "rdma://10.0.0.1:0", NULL, &channel));
+    assert_non_null(strstr(vc_error(), "port 0 leads nowhere"));
+    vc_runtime_free(runtime);
 }
 
 static const char *const malformed[] = {
