@@ -330,29 +330,47 @@ look(struct vc_completions *q, uint64_t until)
     pthread_mutex_unlock(&q->lock);
 }
 
-enum vc_status
-vc_completions_next(struct vc_completions *q, uint32_t timeout_ms,
-                    struct vc_completion *completion)
+static struct vc_async *
+ended_next(struct vc_completions *q)
 {
-    uint64_t until = vc__due(vc__now(), timeout_ms);
+    struct vc_async *a;
 
-    if (!vc__good(q, VC__COMPLETIONS))
-        return vc__bad(q, VC__COMPLETIONS);
+    pthread_mutex_lock(&q->lock);
+    a = ended_take(q);
+    pthread_mutex_unlock(&q->lock);
+    return a;
+}
+
+/* For one that has ended, looking until then. NULL: none has. */
+static struct vc_async *
+ended_await(struct vc_completions *q, uint64_t until)
+{
     for (;;) {
         struct vc_async *a;
         bool late = until != VC__FOREVER && vc__now() >= until;
 
         /* Even with no time the engine has its turn. */
         look(q, until);
-        pthread_mutex_lock(&q->lock);
-        a = ended_take(q);
-        pthread_mutex_unlock(&q->lock);
-        if (a != NULL) {
-            completion_fill(completion, a);
-            return VC_OK;
-        }
-        if (late)
-            return vc__fail(VC_DEADLINE_EXCEEDED, "no call ended within %u ms",
-                            timeout_ms);
+        a = ended_next(q);
+        if (a != NULL || late)
+            return a;
     }
+}
+
+enum vc_status
+vc_completions_next(struct vc_completions *q, uint32_t timeout_ms,
+                    struct vc_completion *completion)
+{
+    struct vc_async *a;
+
+    if (!vc__good(q, VC__COMPLETIONS))
+        return vc__bad(q, VC__COMPLETIONS);
+    a = ended_next(q);
+    if (a == NULL)
+        a = ended_await(q, vc__due(vc__now(), timeout_ms));
+    if (a == NULL)
+        return vc__fail(VC_DEADLINE_EXCEEDED, "no call ended within %u ms",
+                        timeout_ms);
+    completion_fill(completion, a);
+    return VC_OK;
 }

@@ -288,24 +288,28 @@ flip(const struct making *m, uint32_t from, uint32_t to, unsigned n,
 }
 
 /* Some bits of what the server reads next, before it can see it: one of the
- * index, of the entry or of the headers, or several of the body. How many. */
+ * entry, of newest, of tail or of the headers, or several of the body. How many. */
 static unsigned
 bad_publish(struct bad *b, const struct making *m, uint64_t *seed, bool flips)
 {
     struct vc__shm_entry *e =
         &b->out.mine->entries[b->out.tail % VC__SHM_ENTRIES];
-    uint32_t word[3] = {b->out.at, m->len, ++b->out.tail};
-    unsigned which = flips ? random_below(seed, 6) : 6, n = flips;
+    uint32_t word[4] = {b->out.at, m->len,
+                        vc__shm_newest(b->out.tail, b->out.at, m->len),
+                        b->out.tail + 1};
+    unsigned which = flips ? random_below(seed, 7) : 7, n = flips;
 
-    if (which < 3)
+    b->out.tail++;
+    if (which < 4)
         word[which] ^= 1u << random_below(seed, 32);
-    else if (which < 4 || (flips && m->len == m->body))
+    else if (which < 5 || (flips && m->len == m->body))
         n = flip(m, 0, m->body, 1, seed);
     else if (flips)
         n = flip(m, m->body, m->len, BODY_FLIPS, seed);
     atomic_store(&e->offset, word[0]);
     atomic_store(&e->len, word[1]);
-    atomic_store(&b->out.mine->tail, word[2]);
+    atomic_store(&b->out.mine->newest, word[2]);
+    atomic_store(&b->out.mine->tail, word[3]);
     if (vc__shm_out_wakes(&b->out))
         send(b->fd, "", 1, MSG_NOSIGNAL);
     return n;

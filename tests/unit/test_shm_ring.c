@@ -177,10 +177,15 @@ what_cannot_be_is_noticed(void **state)
     static const struct {
         uint32_t tail, offset, len;
     } bad[] = {
-        {VC__SHM_ENTRIES + 1, 0, 8}, {0xffffffffu, 0, 8},
-        {1, 0, VC__PACKET_MAX + 1},  {1, 0, 0xffffffffu},
-        {1, VC__SHM_DATA, 1},        {1, VC__SHM_DATA - 7, 8},
-        {1, 0xfffffff8u, 16},
+        {VC__SHM_ENTRIES + 1, 0, 8},
+        {0xffffffffu, 0, 8},
+        {1, 0, VC__PACKET_MAX + 1},
+        {1, 0, 0xffffffffu},
+        {1, VC__SHM_DATA, 1},
+        {1, VC__SHM_DATA - 7, 8},
+        {1, 0xffffffc0u, 128},
+        {1, VC__SHM_DATA - 8, 8},
+        {1, 63, 8},
     };
     static uint8_t packet[VC__PACKET_MAX];
 
@@ -192,9 +197,48 @@ what_cannot_be_is_noticed(void **state)
         assert_int_equal(-2, vc__shm_in_take(&p.in, packet));
     }
     atomic_store(&p.mine[0]->tail, 1);
-    atomic_store(&p.mine[0]->entries[0].offset, VC__SHM_DATA - 8);
+    atomic_store(&p.mine[0]->entries[0].offset, VC__SHM_DATA - VC__SHM_ALIGN);
     atomic_store(&p.mine[0]->entries[0].len, 8);
     assert_int_equal(8, vc__shm_in_take(&p.in, packet));
+}
+
+#define NEWEST(n, offset, len)                                                 \
+    (1u << 31 | (n) << 27 | (uint32_t)(len) << 13 | (offset) / VC__SHM_ALIGN)
+
+/* Its number tells whether it is of the packet that is copied next, number 0;
+ * the entry has length 5. */
+static void
+newest_says_where_the_only_packet_is(void **state)
+{
+    static const struct {
+        uint32_t newest;
+        int expected;
+    } rows[] = {
+        {NEWEST(0, 64, 9), 9},
+        {NEWEST(0, VC__SHM_DATA - VC__SHM_ALIGN, 64), 64},
+        {NEWEST(1, 64, 9), 5},
+        {NEWEST(15, 64, 9), 5},
+        {NEWEST(0, 64, 9) & 0x7fffffffu, 5}, /* of nothing */
+        {0, 5},
+        {NEWEST(0, 64, VC__PACKET_MAX + 1), -2},
+        {NEWEST(0, VC__SHM_DATA - VC__SHM_ALIGN, 65), -2},
+        {NEWEST(0, VC__SHM_DATA, 1), -2},
+        {0xffffffffu, 5},
+    };
+    static uint8_t packet[VC__PACKET_MAX];
+
+    (void)state;
+    atomic_store(&p.mine[0]->tail, 1);
+    atomic_store(&p.mine[0]->entries[0].len, 5);
+    for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+        p.in.head = 0;
+        atomic_store(&p.mine[0]->newest, rows[i].newest);
+        assert_int_equal(rows[i].expected, vc__shm_in_take(&p.in, packet));
+    }
+    p.in.head = 0;
+    atomic_store(&p.mine[0]->tail, 2); /* then it is not asked */
+    atomic_store(&p.mine[0]->newest, vc__shm_newest(0, 64, 9));
+    assert_int_equal(5, vc__shm_in_take(&p.in, packet));
 }
 
 /* Nothing is written over for it. */
@@ -256,6 +300,7 @@ main(void)
         WITH_PAIR(more_than_there_is_room_for_waits),
         WITH_PAIR(who_sleeps_is_woken_once),
         WITH_PAIR(what_cannot_be_is_noticed),
+        WITH_PAIR(newest_says_where_the_only_packet_is),
         WITH_PAIR(a_head_that_cannot_be_frees_nothing),
         WITH_PAIR(what_a_burst_has_touched_goes_back),
     };

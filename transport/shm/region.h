@@ -12,7 +12,9 @@
  * its own (two of 64 bytes, as processors fetch them in pairs):
  *
  * word     says                                   written
- * tail     packets that the owner has published   after entry and bytes (release)
+ * tail     packets that the owner has published   after all else of it (release)
+ * newest   the packet before tail: so who copies  before tail (relaxed); who copies
+ *          one fetches no line of an entry        reads it first (acquire)
  * head     packets of the peer's region that the  after their bytes were copied
  *          owner has copied                       (release)
  * asleep   odd: the owner does not look at tail,  before it looks at tail for the
@@ -36,19 +38,32 @@
 /* For a window of the longest packets, and for what the end of the ring wastes. */
 #define VC__SHM_DATA (34u * VC__PACKET_MAX)
 
-/* Where a packet is. */
+/* Where a packet is: at a multiple of VC__SHM_ALIGN. */
 struct vc__shm_entry {
     atomic_uint offset, len;
 };
+#define VC__SHM_ALIGN 64u
 
 struct vc__shm_region {
     _Alignas(VC__SHM_LINE) atomic_uint tail;
+    atomic_uint newest; /* see vc__shm_newest() */
     _Alignas(VC__SHM_LINE) atomic_uint head;
     _Alignas(VC__SHM_LINE) atomic_uint asleep;
     _Alignas(VC__SHM_LINE) struct vc__shm_entry entries[VC__SHM_ENTRIES];
     /* In the first page there is room for what little traffic needs. */
     _Alignas(VC__SHM_LINE) uint8_t data[VC__SHM_DATA];
 };
+
+/* What `newest` says of packet n: all of it is in one word, so that nobody sees
+ * half of it. It never says 0, which is what a region begins with. */
+static inline uint32_t
+vc__shm_newest(uint32_t n, uint32_t offset, uint32_t len)
+{
+    return 1u << 31 | n % 16 << 27 | len << 13 | offset / VC__SHM_ALIGN;
+}
+
+_Static_assert(VC__SHM_DATA / VC__SHM_ALIGN <= 1u << 13, "offsets have room");
+_Static_assert(VC__PACKET_MAX < 1u << 14, "lengths have room");
 
 /* A region of zeros, whose memfd *fd becomes. NULL and errno. */
 struct vc__shm_region *vc__shm_region_make(int *fd);

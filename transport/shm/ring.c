@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#define ALIGN 64u
 /* Packets after which the peer is asked what it has copied: to ask costs what the
  * line takes from the other processor. */
 #define LOOK_EVERY 8u
@@ -69,7 +68,11 @@ vc__shm_out_commit(struct vc__shm_out *out, uint32_t len)
     out->starts[out->tail % VC__SHM_ENTRIES] = out->at;
     atomic_store_explicit(&e->offset, out->at, memory_order_relaxed);
     atomic_store_explicit(&e->len, len, memory_order_relaxed);
-    out->write = out->at + (len + ALIGN - 1) / ALIGN * ALIGN;
+    atomic_store_explicit(&out->mine->newest,
+                          vc__shm_newest(out->tail, out->at, len),
+                          memory_order_relaxed);
+    out->write =
+        out->at + (len + VC__SHM_ALIGN - 1) / VC__SHM_ALIGN * VC__SHM_ALIGN;
     if (out->write > out->high)
         out->high = out->write;
     /* Release: who sees it sees the entry and the bytes. */
@@ -102,28 +105,68 @@ vc__shm_out_trim(struct vc__shm_out *out)
 
 /* --- copying out --------------------------------------------------------- */
 
+/* Where the next packet is. Each word is read once: the peer may change it at any
+ * time. */
+struct place {
+    uint32_t offset, len;
+};
+
+/* `newest` was read before a tail that is one ahead: so it is of the packet
+ * before, of this one or of the next, which its number tells. */
+static struct place
+place_of(const struct vc__shm_in *in, uint32_t tail, uint32_t newest)
+{
+    const struct vc__shm_entry *e =
+        &in->theirs->entries[in->head % VC__SHM_ENTRIES];
+
+    if (tail - in->head == 1 &&
+        newest >> 27 == vc__shm_newest(in->head, 0, 0) >> 27)
+        return (struct place){
+            newest % (1u << 13) * VC__SHM_ALIGN,
+            newest >> 13 & ((1u << 14) - 1),
+        };
+    return (struct place){
+        atomic_load_explicit(&e->offset, memory_order_relaxed),
+        atomic_load_explicit(&e->len, memory_order_relaxed),
+    };
+}
+
+/* Most packets are short: pieces of a known size are copied by a few
+ * instructions. Both ends of it have room for whole pieces. */
+static void
+bytes_copy(uint8_t *restrict to, const uint8_t *restrict from, uint32_t len)
+{
+    if (len > 4 * VC__SHM_ALIGN) {
+        memcpy(to, from, len);
+        return;
+    }
+    for (uint32_t i = 0; i < len; i += VC__SHM_ALIGN)
+        memcpy(to + i, from + i, VC__SHM_ALIGN);
+}
+
 int
 vc__shm_in_take(struct vc__shm_in *in, uint8_t *out)
 {
+    /* Acquire: it is read before tail. */
+    uint32_t newest =
+        atomic_load_explicit(&in->theirs->newest, memory_order_acquire);
     /* Acquire: pairs with vc__shm_out_commit(). */
     uint32_t tail =
         atomic_load_explicit(&in->theirs->tail, memory_order_acquire);
-    const struct vc__shm_entry *e =
-        &in->theirs->entries[in->head % VC__SHM_ENTRIES];
-    uint32_t offset, len;
+    struct place p;
 
     if (tail == in->head)
         return -1;
-    /* Each once: the peer may change it at any time. */
-    offset = atomic_load_explicit(&e->offset, memory_order_relaxed);
-    len = atomic_load_explicit(&e->len, memory_order_relaxed);
-    if (tail - in->head > VC__SHM_ENTRIES || len > VC__PACKET_MAX ||
-        offset > VC__SHM_DATA - len)
+    if (tail - in->head > VC__SHM_ENTRIES)
         return -2;
-    memcpy(out, in->theirs->data + offset, len);
+    p = place_of(in, tail, newest);
+    if (p.len > VC__PACKET_MAX || p.offset % VC__SHM_ALIGN != 0 ||
+        p.offset > VC__SHM_DATA - p.len)
+        return -2;
+    bytes_copy(out, in->theirs->data + p.offset, p.len);
     /* Release: the bytes were read before they may be written again. */
     atomic_store_explicit(&in->mine->head, ++in->head, memory_order_release);
-    return (int)len;
+    return (int)p.len;
 }
 
 static void
