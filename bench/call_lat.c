@@ -235,12 +235,14 @@ open_both(struct vc_runtime *runtime, const char *target,
 static int
 run_turn(const char *target, struct load *load, uint64_t count)
 {
+    const struct vc_runtime_opts *opts =
+        VC_RUNTIME_OPTS(.threads = VC_THREADS_NONE);
     struct vc_runtime *runtime = NULL;
     struct vc_server *server = NULL;
     struct histogram times = {0};
     int result = 0;
 
-    if (vc_runtime_new(NULL, &runtime) != VC_OK ||
+    if (vc_runtime_new(opts, &runtime) != VC_OK ||
         open_both(runtime, target, &server, &load->channel) != VC_OK ||
         connect_and_measure(load, TURN_WARM_UP, count, &times) != VC_OK)
         result = fail();
