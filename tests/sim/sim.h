@@ -54,8 +54,8 @@ struct sim_server {
     struct fake_process *process;
     char target[80];
     unsigned threads;
-    unsigned sleep_us;                    /* of each handler */
-    unsigned long_us;                     /* of one in eight, instead */
+    atomic_uint sleep_us; /* of each handler; tests change it while some run */
+    unsigned long_us;     /* of one in eight, instead */
     void (*inside)(struct sim_server *s); /* in each handler; or NULL */
     const struct vc_service *service;     /* Probe as it serves it; or NULL */
     /* Adds further services; or NULL. */
