@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# tests/native.sh BUILD TOTALS SUITE...: builds and runs the suites unit, idl, fake, sim, inproc, tcp, shm and local of a
+# tests/native.sh BUILD TOTALS SUITE...: builds and runs the suites unit, threads, idl, fake, sim, inproc, tcp, shm and local of a
 # build folder that is configured, by `make check`, one more program side by side than there are processors, as some wait.
 # Prints a line for each suite, with the seconds that its programs took all together, and shows what failed. Numbers and
 # failures go to the end of the files TOTALS and TOTALS.failed, as those of tests/tap.sh do. Exit status 0 when nothing failed.
@@ -20,6 +20,7 @@ programs_of()
 {
     case $1 in
     unit) echo '$(unit_tests)' ;;
+    threads) echo '$(unit_threads)' ;;
     idl) echo tests/idl/test_idl.sh ;;
     fake) echo '$(fake_tests) $(fake_suites)' ;;
     sim) echo '$(sim_tests)' ;;

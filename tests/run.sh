@@ -18,7 +18,8 @@ Without a suite: all of them, then those that are marked * again with the addres
 behaviour sanitizers, and those marked + with the thread sanitizer. With suites: only these, built
 without sanitizers, or with what is asked for. What runs on the device, and what needs none, run side
 by side.
-  unit * +    pure parts                      fake * +   the suites in a simulated world
+  unit *      pure parts                      fake * +   the suites in a simulated world
+  threads +   those that threads share
   idl *       the code generator              sim * +    all that can go wrong, simulated
   calls       calls from end to end           faithful   is the simulation true to the device?
   connect     every way connecting fails      kill       processes killed at any moment
@@ -80,7 +81,7 @@ wants()
     *) return 1 ;;
     esac
 }
-known="$native $over_rdma wire"
+known="$native threads $over_rdma wire"
 [ -n "$variant" ] || known="$known lint judges fuzz dist containers vm examples $only_long"
 for suite in $wanted; do
     case " $known " in
@@ -191,11 +192,11 @@ lane_here()
 {
     if [ -n "$variant" ]; then
         # shellcheck disable=SC2046 # words
-        run_native "$variant" $(wanted_of "$native")
+        run_native "$variant" $(wanted_of "$native${wanted:+ threads}")
         return "$failed"
     fi
     # shellcheck disable=SC2046 # words
-    run_native tests $(wanted_of "$native")
+    run_native tests $(wanted_of "$native${wanted:+ threads}")
     if wants lint || wants dist || wants containers; then
         vc_build "$build" --enable-werror || failed=1
     fi
@@ -206,7 +207,7 @@ lane_here()
     if [ -z "$wanted" ]; then
         # shellcheck disable=SC2086 # words
         run_native asan ${long:+tcp shm best} unit idl fake sim inproc local
-        run_native tsan unit fake sim inproc
+        run_native tsan threads fake sim inproc
     fi
     check fuzz tests/fuzz/run.sh "$build"
     if [ -n "$long$wanted" ]; then
