@@ -7,9 +7,10 @@
 #include <sched.h>
 #include <string.h>
 
-#include <urcu/system.h>
+#include <urcu/system.h> /* CMM_LOAD_SHARED() */
 
 #include "cm/link/link.h"
+#include "transport/core/fence.h"
 #include "transport/core/le.h"
 
 /* --- packing ----------------------------------------------------------- */
@@ -353,7 +354,7 @@ link_leave(struct vc__link *link)
 {
     pthread_mutex_unlock(&link->lock);
     /* Full: the unlocking is seen before the queue is looked at. */
-    cmm_smp_mb();
+    vc__fence();
     return !arrivals_none(link);
 }
 

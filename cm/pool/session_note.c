@@ -50,7 +50,7 @@ vc__note_new(const struct vc__session *s, enum vc__frame_type type, size_t len)
     n->pool = p;
     n->room = room;
     send = &n->send;
-    memset(send, 0, sizeof *send);
+    vc__send_clear(send);
     send->frame.type = (uint8_t)type;
     send->frame.session = s->number;
     send->frame.sequence = s->binding;

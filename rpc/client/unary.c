@@ -65,7 +65,7 @@ long_alloc(struct vc__watch *watch, uint16_t before, uint32_t size)
 
     if (l == NULL)
         return NULL;
-    memset(&l->send, 0, sizeof l->send);
+    vc__send_clear(&l->send);
     atomic_init(&l->holders, 1);
     l->watch = watch;
     if (watch != NULL)
@@ -363,7 +363,7 @@ vc__unary_init(struct vc__unary *u, struct vc_channel *channel,
     u->request.failed = call_failed;
     u->request.message = NULL;
     u->request.send = &u->send;
-    memset(&u->send, 0, sizeof u->send);
+    vc__send_clear(&u->send);
     u->channel = channel;
     u->service = service;
     u->method = &service->methods[method];

@@ -37,9 +37,9 @@ struct vc__unary {
     const struct vc_metadata *metadata; /* until prepare has returned */
     size_t n_metadata;
     uint32_t priority; /* enum vc_priority */
-    unsigned attempt;  /* 1: the first */
     bool wants_all;    /* what the reply brings, for a struct vc_result */
     bool packs;        /* message and metadata may be freed after prepare */
+    unsigned attempt;  /* 1: the first */
     struct vc__watch *watch; /* of a request that is packed; or NULL */
 
     uint8_t *packed; /* metadata of a request that is not long, or NULL */

@@ -60,7 +60,7 @@ send_new(struct vc_stream *s, enum vc__frame_type type, uint16_t before,
 
     if (ss == NULL)
         return NULL;
-    memset(&ss->send, 0, sizeof ss->send);
+    vc__send_clear(&ss->send);
     ss->send.frame.type = (uint8_t)type;
     ss->send.frame.metadata = ss->body;
     ss->send.frame.metadata_len = before;

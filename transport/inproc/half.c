@@ -10,6 +10,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "transport/core/fence.h"
+
 /* Notes that one turn handles at most. */
 #define BATCH 16
 
@@ -70,7 +72,7 @@ vc__inproc_wake(struct vc__inproc_queue *q)
 {
     uint64_t one = 1;
 
-    atomic_thread_fence(memory_order_seq_cst);
+    vc__fence();
     if (atomic_load(&q->armed) && atomic_exchange(&q->armed, false) &&
         write(q->fd, &one, sizeof one) < 0)
         return; /* the counter is full, and that wakes too */
@@ -304,7 +306,7 @@ on_arm(struct vc__source *s)
     atomic_store(&c->queue->armed, true);
     /* Before the engine looks at the queue for the last time, which it does
      * without a barrier. */
-    atomic_thread_fence(memory_order_seq_cst);
+    vc__fence();
 }
 
 /* The first note: the engine's holder begins to look for them in each turn. */

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "transport/core/fence.h"
+
 /* Packets after which the peer is asked what it has copied: to ask costs what the
  * line takes from the other processor. */
 #define LOOK_EVERY 8u
@@ -85,7 +87,7 @@ vc__shm_out_wakes(struct vc__shm_out *out)
     uint32_t asleep;
 
     /* Pairs with that in vc__shm_in_sleep(). */
-    atomic_thread_fence(memory_order_seq_cst);
+    vc__fence();
     asleep = atomic_load_explicit(&out->theirs->asleep, memory_order_relaxed);
     if (asleep % 2 == 0 || asleep == out->woken)
         return false;
@@ -181,7 +183,7 @@ vc__shm_in_sleep(struct vc__shm_in *in)
 {
     asleep_set(in, in->asleep | 1);
     /* Pairs with that in vc__shm_out_wakes(). */
-    atomic_thread_fence(memory_order_seq_cst);
+    vc__fence();
     if (vc__shm_in_is_empty(in))
         return true;
     vc__shm_in_wake(in);
