@@ -52,7 +52,7 @@ cross_run()
         case ${program##*/} in
         *.*) continue ;;
         esac
-        VC_TEST_CALLS_INPROC=1000 VC_TEST_TIMES=20 "$top/tests/one.sh" "qemu-$1" "$program" >one.log
+        VC_TEST_EMULATED=1 VC_TEST_CALLS_INPROC=1000 VC_TEST_TIMES=20 "$top/tests/one.sh" "qemu-$1" "$program" >one.log
         status=$?
         [ "$status" -eq 0 ] || tail -n 30 one.log | sed 's/^/# /'
         result "$status" "$1 ${program##*/}"

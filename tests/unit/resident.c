@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -22,4 +23,10 @@ resident(void)
     assert_int_equal(2, fscanf(f, "%zu %zu", &all, &pages));
     fclose(f);
     return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+bool
+resident_is_known(void)
+{
+    return getenv("VC_TEST_EMULATED") == NULL;
 }

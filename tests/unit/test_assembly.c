@@ -254,7 +254,8 @@ an_announcement_alone_takes_little_memory(void **state)
     allow((size_t)1 << 31);
     assert_true(vc__assembly_begin(&a, &f, 1u << 30, &account));
     assert_int_equal(1u << 30, taken());
-    assert_in_range(resident(), 0, before + 64 * 4096u);
+    if (resident_is_known())
+        assert_in_range(resident(), 0, before + 64 * 4096u);
     vc__assembly_end(&a);
     assert_int_equal(0, taken());
 }

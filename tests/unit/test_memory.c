@@ -57,7 +57,7 @@ close_empty(void)
 static void
 assert_resident(size_t before, size_t more)
 {
-    if (!SANITIZED)
+    if (!SANITIZED && resident_is_known())
         assert_in_range(resident(), 0, before + more);
 }
 
@@ -173,7 +173,7 @@ what_was_given_back_is_kept_for_a_second(void **state)
         assert_non_null(blocks[i]);
         memset(blocks[i], 1, LARGE);
     }
-    assert_true(resident() >= before + MANY * LARGE);
+    assert_true(!resident_is_known() || resident() >= before + MANY * LARGE);
     for (unsigned i = 0; i < MANY; i++)
         vc__memory_give(&one, blocks[i], LARGE);
     assert_in_range(atomic_load(&store.kept), 2 * LARGE, 32 * MIB);
