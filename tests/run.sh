@@ -236,9 +236,12 @@ begin=$(date +%s)
 echo "$where"
 rdma_suites=$(wanted_of "$over_rdma")
 wire_suite=$(wanted_of wire)
-# Both lanes want it.
+# Both lanes want them. The examples are built where the product is, by the options that it was configured with.
 if [ -z "$variant" ] && [ -n "$rdma_suites$wire_suite" ]; then
     build_variant tests check-programs || die 'FAILED: it does not build'
+fi
+if [ -z "$variant" ] && { wants lint || wants dist || wants containers; }; then
+    vc_configured "$build" --enable-werror || die 'FAILED: it cannot be configured'
 fi
 
 # The other lane's words are shown when this one has ended. Whoever stops us stops it, too; a program that it runs then
