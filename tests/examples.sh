@@ -3,13 +3,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # README's first command as a test, in TAP: it succeeds, with VC_TEST_LONG=1 twice, says what was compared, and leaves
-# no example out, neither over TCP nor over RDMA; it needs nothing that it does not install. What each of them must do is in examples/inside.sh and examples/more.sh.
+# no example out, neither over TCP nor over RDMA. What each of them must do is in examples/inside.sh and examples/more.sh.
 set -u
 
 cd -P -- "$(dirname -- "$0")/.." || exit 1
 n=1
 [ -z "${VC_TEST_LONG-}" ] || n=2
-echo "1..$((n + 1))"
+echo "1..$n"
 for n in 1 ${VC_TEST_LONG:+2}; do
     if out=$(sh examples/run.sh 2>&1) && echo "$out" | grep -q 'mismatches *0$' &&
         [ "$(echo "$out" | grep -cE '^== (greeter|kv|pool|chat|file|fanout):')" -eq 14 ] &&
@@ -20,24 +20,3 @@ for n in 1 ${VC_TEST_LONG:+2}; do
         echo "$out" | sed 's/^/# /'
     fi
 done
-
-# Where pkg-config knows no cmocka, which only tests need.
-configures_without_cmocka()
-(
-    . tests/build.sh
-    tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT && mkdir "$tmp/bin" "$tmp/build" || exit 1
-    cat >"$tmp/bin/pkg-config" <<END
-#!/bin/sh
-case "\$*" in *cmocka*) exit 1 ;; esac
-exec $(command -v pkg-config) "\$@"
-END
-    chmod 755 "$tmp/bin/pkg-config"
-    source=$PWD
-    cd "$tmp/build" && PATH=$tmp/bin:$PATH && ! pkg-config --exists cmocka && vc_configure "$source"
-)
-if out=$(configures_without_cmocka 2>&1); then
-    echo "ok $((n + 1)) - it_needs_nothing_that_only_tests_need"
-else
-    echo "not ok $((n + 1)) - it_needs_nothing_that_only_tests_need"
-    echo "$out" | sed 's/^/# /'
-fi

@@ -6,7 +6,7 @@
 
 # objects STANDARD INCLUDES DIR... - compiles all sources of the folders to
 # objects/STANDARD, by the C++ compiler where that is one of C++. What gives a
-# warning has no object.
+# warning has no object. Objects of c11 are linked; the others are empty files.
 objects()
 {
     mkdir -p "objects/$1"
@@ -15,10 +15,15 @@ objects()
     c++*) COMPILE="$CXX -x c++ $COMPILE" ;;
     *) COMPILE="$CC $COMPILE" ;;
     esac
+    [ "$1" = c11 ] || COMPILE="$COMPILE -fsyntax-only"
     export OBJECTS COMPILE VC_INCLUDE
     shift 2
     find "$@" -name '*.c' | sort | xargs -P 2 -n 1 sh -c '
-        $COMPILE "-I$VC_INCLUDE" -o "$OBJECTS/$(echo "$1" | tr / :).o" -c "$1"' compile 2>&1
+        object=$OBJECTS/$(echo "$1" | tr / :).o
+        case $COMPILE in
+        *-fsyntax-only) $COMPILE "-I$VC_INCLUDE" "$1" && : >"$object" ;;
+        *) $COMPILE "-I$VC_INCLUDE" -o "$object" -c "$1" ;;
+        esac' compile 2>&1
 }
 
 # object STANDARD FILE - the one that objects made of it
@@ -49,8 +54,9 @@ made()
     pieces="$stem.vc $stem.pb-c"
     ! grep -q 'pb_c_file).no_generate = true' "$here/$1" || pieces=$stem.vc
     for piece in $pieces; do
-        for object in "$(object c99 "$piece.c")" "$(object c11 "$piece.c")" "$(object c++11 "$piece.c")"; do
-            [ -f "$object" ] || [ -z "${cxx-}${object##*c++*}" ] || { echo "no $object"; return 1; }
+        for std in $standards; do
+            object=$(object $std "$piece.c")
+            [ -f "$object" ] || { echo "no $object"; return 1; }
         done
     done
 }
@@ -99,14 +105,17 @@ exports()
     done
 }
 
-cxx=$(command -v $CXX)
+# What the plugin writes does not depend on how it was built, so once is enough.
+standards='c99 c11 c++11'
+[ "${VC_TEST_COST-}" != no ] || standards=c11
+command -v $CXX >/dev/null || standards=${standards% c++11}
 paths='-Igood -Iknown'
 known=$(cd "$here/foreign/protobuf" && find google -name '*.proto' | sort)
 mkdir known
 check "the well-known types are generated" generate known $protos $known
-check "every good file and the well-known types compile as C99" objects c99 "$paths" good known
-check "and as C11" objects c11 "$paths -fPIC" good known
-[ -z "$cxx" ] || check "and as C++11" objects c++11 "$paths" good known
+for std in $standards; do
+    check "every good file and the well-known types compile as $std" objects $std "$paths -fPIC" good known
+done
 check "the library's names are known" library
 check "all of it links into one library" links good $(find objects/c11 -name '*.o')
 check "sources of services export what their headers declare" exports

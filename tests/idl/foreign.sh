@@ -65,7 +65,7 @@ two_libraries()
 
 check "every file of gRPC's protocols is generated" grpc_generated
 check "protobuf-c's test set is generated" tests_generated
-for std in c99 c11 ${cxx:+c++11}; do
+for std in $standards; do
     check "gRPC's protocols compile as $std" objects $std '-Igrpc -Iknown -fPIC' grpc
     check "protobuf-c's test set compiles as $std" objects $std '-Itests -fPIC' tests
 done

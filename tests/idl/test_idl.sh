@@ -7,7 +7,7 @@
 #   VC_ROUNDTRIP  path of the program tests/sim/roundtrip; without it its tests are skipped
 #   VC_INCLUDE  folder of the public headers; default: that of the sources
 #   srcdir      folder of the sources, or of this script
-#   VC_TEST_COST  "no" leaves out what a service of 1,000 methods costs, which takes long
+#   VC_TEST_COST  "no" leaves out what takes long: what a service of 1,000 methods costs, and standards of C but C11
 #   CC CXX NM PROTOC  programs; defaults: cc c++ nm protoc
 # and needs protoc, protoc-gen-c and libprotobuf-c. Good inputs are in good/,
 # inputs to be refused in bad/ with the words of the refusal behind EXPECT.
