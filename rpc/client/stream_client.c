@@ -13,6 +13,7 @@
 #include "rpc/client/stream_again.h"
 #include "rpc/codec/codec.h"
 #include "rpc/stream/stream_events.h"
+#include "rpc/text.h"
 
 /* --- the end ----------------------------------------------------------- */
 
@@ -117,6 +118,18 @@ metadata_keep(struct vc__client_stream *c, const struct vc__reply_frame *reply,
 }
 
 static void
+error_of_reply(const struct vc__client_stream *c, struct vc__error *error,
+               const struct vc__reply_frame *reply)
+{
+    if (reply->len > 0)
+        vc__text_put(error->text, sizeof error->text, reply->body, reply->len);
+    else
+        vc__error_put(error, error->status, VC__TEXT_BARE, c->stream.service,
+                      c->type->name, vc_status_name(error->status));
+    error->outcome = reply->outcome;
+}
+
+static void
 on_replied(struct vc__request *r, const struct vc__reply_frame *reply)
 {
     struct vc__client_stream *c =
@@ -131,7 +144,7 @@ on_replied(struct vc__request *r, const struct vc__reply_frame *reply)
     if (error.status > VC_UNAUTHENTICATED)
         error.status = VC_UNKNOWN;
     if (error.status != VC_OK)
-        vc__text_put(error.text, sizeof error.text, reply->body, reply->len);
+        error_of_reply(c, &error, reply);
     else if (!vc__client_stream_down(c) && !reply_keep(c, reply, &error))
         error.outcome = VC_OUTCOME_EXECUTED;
     if (!vc__client_stream_again(c, &error))

@@ -274,6 +274,7 @@ vc__stream_server_open(struct vc_call *call)
     ss->stream.replies = &part->server->runtime->replies;
     ss->stream.sends = &call->method->reply;
     ss->stream.receives = &call->method->request;
+    ss->stream.service = call->site.session->opened->entry->service->name;
     ss->stream.method = call->method->name;
     ss->stream.max_reply = call->method->max_reply;
     ss->stream.due = call->site.due;

@@ -73,7 +73,7 @@ struct vc_stream {
     struct vc__engine *engine;
     struct vc__replies *replies;
     const struct vc_message_type *sends, *receives;
-    const char *method;
+    const char *service, *method; /* their names */
     uint64_t due;
     uint64_t stall_us;           /* 0: its peer may take its time */
     size_t memory;               /* of a message that is unpacked */
