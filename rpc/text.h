@@ -10,4 +10,7 @@
  * on with vc_status_name(). */
 #define VC__TEXT_BARE "%s.%s: the handler ended with %s and no text"
 
+/* Of streams, whichever end notices it. */
+#define VC__TEXT_LATE "%s.%s: the deadline has passed"
+
 #endif

@@ -169,8 +169,9 @@ void vc__stream_drop(struct vc_stream *s);
 /* Tells the server that no more will come. False without memory, and it may be
  * tried again. */
 bool vc__stream_tell_half(struct vc_stream *s);
-/* Its time is over: ends it, and says so. */
-enum vc_status vc__stream_late(struct vc_stream *s);
+/* The error of one whose deadline has passed, and that may have been
+ * executed. */
+void vc__stream_late(const struct vc_stream *s, struct vc__error *error);
 
 /* --- for both sides ------------------------------------------------------ */
 
