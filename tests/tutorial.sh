@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # tests/tutorial.sh BUILD [STAGE]: what documents show is true, in TAP. All files of doc/tutorial.md are built on an installed
-# Verbcall, all its commands are run, and they print what it shows; a line's end "..." stands for any text. README's server and
-# client are compiled. BUILD is installed below STAGE already, or else is installed for this.
+# Verbcall, all its commands are run, and they print what it shows; a line's end "..." stands for any text. Examples of README
+# and of man pages are compiled. BUILD is installed below STAGE already, or else is installed for this.
 set -u
 
 cd -- "$(dirname -- "$0")/.." || exit 1
@@ -17,7 +17,7 @@ n=0
 server='' port=''
 work=$(mktemp -d) || exit 1
 trap 'server_kill; chmod -R u+w "$work"; rm -rf "$work"' EXIT
-echo 1..6
+echo 1..9
 
 # NAME COMMAND...: one test. What it says is shown when it fails.
 check()
@@ -211,6 +211,43 @@ pages_prepared()
         protoc "$plugin" -I"$top/examples/file" --verbcall_out=. file.proto
 }
 
+# Each page of sections 3 and 7 has one. The prototypes of its synopsis are held against the headers.
+examples_compile()
+{
+    bad=0
+    for page in man/*.[37].scd; do
+        sed -n '/^# EXAMPLES/,$p' "$page" | grep -q '^```' || { echo "$page has no example"; bad=1; }
+        page_compiles "$page" || bad=1
+    done
+    return $bad
+}
+
+# The .proto file of verbcall(7) is that of the example.
+begins_with_the_greeter()
+{
+    awk -v language=proto -f tests/examples.awk man/verbcall.7.scd | tr -d ' \n' >"$work/greeter" &&
+        sed 's,//.*,,' examples/greeter/greeter.proto | tr -d ' \n' | cmp - "$work/greeter"
+}
+
+# WORD: pages that `man -k` finds by it, or those that say it where man looks.
+found_by()
+{
+    if command -v mandb >/dev/null && [ -d "$work/man" ]; then
+        man -M "$work/man" -k "$1" 2>/dev/null
+    else
+        sed -n '/^# NAME/,/^# SYN/p' man/*.[37].scd | grep -i "$1"
+    fi
+}
+
+topics='callback timeout retry epoll fork signal thread'
+found_by_topic()
+{
+    ! command -v mandb >/dev/null || { cp -r "$stage$prefix/share/man" "$work/man" && mandb -q -c -u "$work/man"; }
+    for topic in $topics; do
+        found_by "$topic" | grep . || { echo "man -k $topic finds nothing"; return 1; }
+    done
+}
+
 stage=${2-}
 if [ -z "$stage" ]; then
     stage=$work/stage
@@ -229,3 +266,6 @@ else
     skip the_tutorials_programs_call_over_rdma_in_verbcall_vm 'no qemu'
 fi
 check readmes_server_and_client_compile page_compiles README.md
+check verbcall_7_begins_with_the_greeter begins_with_the_greeter
+check examples_and_synopses_of_man_pages_compile examples_compile
+check man_finds_pages_by_topic found_by_topic
