@@ -83,6 +83,10 @@ bool fake_process_ended(const struct fake_process *p);
 /* fake_process_self - that of the calling thread. */
 struct fake_process *fake_process_self(void);
 
+/* fake_process_name - what fake_process_start() was told. The text stays until
+ * the world ends. */
+const char *fake_process_name(const struct fake_process *p);
+
 /* fake_now_us, fake_sleep_us - the simulated clock. */
 uint64_t fake_now_us(void);
 void fake_sleep_us(uint64_t us);

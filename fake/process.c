@@ -158,6 +158,12 @@ fake_process_wait(struct fake_process *p, uint64_t us)
     return fake_process_ended(p);
 }
 
+const char *
+fake_process_name(const struct fake_process *p)
+{
+    return p->name;
+}
+
 struct fake_process *
 fake_process_self(void)
 {

@@ -27,6 +27,7 @@
 #define LINKS      4096u
 #define LINKS_MAX  65536u
 #define WARM_MAX   4096u
+#define LOG_LEVEL  "VERBCALL_LOG" /* of the environment */
 
 uint8_t
 vc__log2_message(size_t max_message)
@@ -89,6 +90,7 @@ progress_init(struct vc_runtime *r, const struct vc_runtime_opts *opts)
 
         if (err != 0)
             return err;
+        p->engine.log = &r->log;
         vc__spin_init(&p->engine.spin, opts->spin_us, wakeup_us);
         vc__crew_watch(&r->crew, r->n, &p->engine);
         vc__cm_init(&p->cm, &p->engine, &context);
@@ -100,7 +102,8 @@ progress_init(struct vc_runtime *r, const struct vc_runtime_opts *opts)
 #define IN(name, otherwise, min, max)                                          \
     VC__OPTION_IN(vc_runtime_opts, name, otherwise, min, max)
 #define OR(name, otherwise, min, max, constant)                                \
-    VC__OPTION_OR(vc_runtime_opts, name, otherwise, min, max, constant)
+    VC__OPTION(vc_runtime_opts, name, otherwise, min, max, constant,           \
+               #constant, VC__OPTION_NUMBER)
 
 static const struct vc__option runtime_numbers[] = {
     OR(threads, 1, 1, VC__ENGINES_MAX, VC_THREADS_NONE),
@@ -110,11 +113,31 @@ static const struct vc__option runtime_numbers[] = {
     OR(warm_qps, WARM, 1, WARM_MAX, VC_WARM_NONE),
     IN(max_links, LINKS, 1, LINKS_MAX),
     IN(handler_threads, HANDLERS, 1, HANDLERS_MAX),
+    OR(log_level, 0, VC_LOG_ERROR, VC_LOG_DEBUG, VC_LOG_NONE),
 };
 
 static const struct vc__options runtime_opts =
     VC__OPTIONS(vc_runtime_opts, "VC_RUNTIME_OPTS_INIT or VC_RUNTIME_OPTS()",
                 runtime_numbers);
+
+/* 0 becomes the level that the environment names, and VC_LOG_NONE 0. */
+static enum vc_status
+log_level_take(unsigned *level)
+{
+    const char *name = getenv(LOG_LEVEL);
+
+    if (*level == VC_LOG_NONE) {
+        *level = 0;
+    } else if (*level == 0) {
+        *level = VC_LOG_WARNING;
+        if (name != NULL && name[0] != '\0' && !vc__log_level_find(name, level))
+            return vc__fail(VC_INVALID_ARGUMENT,
+                            LOG_LEVEL " \"%.60s\": it is no level; write "
+                                      "none, error, warning, info or debug",
+                            name);
+    }
+    return VC_OK;
+}
 
 /* The options with their defaults in place of 0, and 0 for none. */
 static enum vc_status
@@ -127,7 +150,7 @@ runtime_opts_take(struct vc_runtime_opts *out,
         out->spin_us = 0;
     if (out->warm_qps == VC_WARM_NONE)
         out->warm_qps = 0;
-    return status;
+    return status == VC_OK ? log_level_take(&out->log_level) : status;
 }
 
 enum vc_status
@@ -146,6 +169,7 @@ vc_runtime_new(const struct vc_runtime_opts *user_opts,
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     vc__process_begin();
     vc__handle_init(&r->handle, VC__RUNTIME);
+    vc__log_init(&r->log, opts.log, opts.log_arg, opts.log_level);
     r->loop_fd = -1;
     vc__replies_init(&r->replies);
     pthread_mutex_init(&r->keeping, NULL);
@@ -202,6 +226,7 @@ vc_runtime_free(struct vc_runtime *r)
     kept_end(r);
     pthread_mutex_destroy(&r->starting);
     pthread_mutex_destroy(&r->keeping);
+    vc__log_fini(&r->log);
     vc__handle_fini(&r->handle);
     free(r);
 }

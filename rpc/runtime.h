@@ -14,6 +14,7 @@
 #include "transport/core/crew.h"
 #include "transport/core/engine.h"
 #include "transport/core/handle.h"
+#include "transport/core/log.h"
 
 #define VC__ENGINES_MAX 64u
 
@@ -43,6 +44,7 @@ struct vc_runtime {
     struct vc__progress *progress; /* n of them */
     atomic_uint next;              /* engine of the next channel */
     uint8_t instance[VC__ID_SIZE];
+    struct vc__log log;
     struct vc__replies replies;
     pthread_mutex_t keeping;
     struct vc__kept *kept;     /* keeping */

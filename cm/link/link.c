@@ -293,11 +293,13 @@ step_count(const struct vc__link *link, enum vc__link_state next,
 void
 vc__link_event(struct vc__link *link, enum vc__link_event event)
 {
-    struct vc__link_step step = vc__link_step(link->state, event);
+    enum vc__link_state was = link->state;
+    struct vc__link_step step = vc__link_step(was, event);
 
     step_count(link, step.next, event);
     link->state = step.next;
     awaiting_count(link);
+    vc__link_log(link, was, event);
     link_act(link, step.action);
 }
 

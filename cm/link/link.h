@@ -232,6 +232,10 @@ vc__link_peer(struct vc__link *link)
     return vc__wire_peer(link->wire);
 }
 
+/* link_log.c: an event has led from the state `was` to that of the link. */
+void vc__link_log(struct vc__link *link, enum vc__link_state was,
+                  enum vc__link_event event);
+
 /* link.c: (re)starts the one timer. */
 void vc__link_timer(struct vc__link *link, uint32_t ms);
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "transport/core/engine.h"
+#include "transport/core/log.h"
 
 /* Reasons and their numbers are in the same order. */
 _Static_assert(VC__COUNT_rejects_busy ==
@@ -24,6 +25,19 @@ reject_count(struct vc__ledger *l, unsigned reason)
         vc__count(l, VC__COUNT_rejects_version + reason - 1, 1);
 }
 
+static void
+reject_log(struct vc__log *log, const struct vc__incoming *in,
+           const struct vc__reject *reject)
+{
+    char peer[VC__ADDR_TEXT];
+
+    if (vc__log_wants(log, VC__LOG_REJECT))
+        vc__log(log, VC__LOG_REJECT, "link from %s: rejected: %s%s%s",
+                vc__addr_text((const struct sockaddr *)&in->peer, peer),
+                vc__reject_reason_text(reject->reason),
+                reject->text[0] == '\0' ? "" : ": ", reject->text);
+}
+
 void
 vc__listener_reject_with(struct vc__engine *engine,
                          const struct vc__incoming *in,
@@ -32,6 +46,7 @@ vc__listener_reject_with(struct vc__engine *engine,
     uint8_t bytes[VC__REJECT_SIZE];
 
     reject_count(&engine->ledger, reject->reason);
+    reject_log(engine->log, in, reject);
     reject->version_min = VC__VERSION_MIN;
     reject->version_max = VC__VERSION_MAX;
     vc__reject_put(bytes, reject);

@@ -489,7 +489,7 @@ peer_close(struct vc__peer *peer)
         struct vc__pool_link *pl =
             cds_list_entry(peer->links.next, struct vc__pool_link, node);
 
-        vc__link_close(&pl->link, VC_CANCELLED, "closed");
+        vc__link_close(&pl->link, VC_CANCELLED, "the channel was closed");
     }
 }
 

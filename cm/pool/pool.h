@@ -90,6 +90,7 @@ struct vc__upgrade {
     struct vc__dialer dialer;
     struct vc__timer timer;
     unsigned failed; /* in a row */
+    unsigned logged; /* rank of the transport that was logged last */
     uint64_t seen;   /* calls begun when it last looked */
 };
 
@@ -244,6 +245,11 @@ void vc__pool_close_check(struct vc__pool *p);
 void vc__attempt_hello(struct vc__pool *p, struct vc__hello *h);
 /* The most that it offers. */
 struct vc__dial_offer vc__attempt_offer(const struct vc__pool *p);
+
+/* Logs which transport of vc:// calls go by, that of this rank, and why not by a
+ * better one. what: "go by", "still go by". The holder. */
+void vc__pool_log_transport(struct vc__pool *p, unsigned rank,
+                            const char *what);
 
 /* upgrade.c. The holder. */
 void vc__upgrade_init(struct vc__pool *p);

@@ -2,7 +2,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A pool in words: its links, and why they are by no better transport. */
+#include <string.h>
+
 #include "cm/pool/pool.h"
+#include "transport/core/log.h"
 #include "transport/core/words.h"
 
 void
@@ -63,6 +66,7 @@ add_links(struct vc__words *w, const struct vc__pool *p, unsigned *rank)
                                                  : "none was needed so far");
 }
 
+/* NULL: it was not tried yet. */
 static const char *
 why_missed(const struct vc__pool *p, unsigned i)
 {
@@ -71,7 +75,7 @@ why_missed(const struct vc__pool *p, unsigned i)
     if (p->opts.choice.best[i]->local && p->peer != NULL && !p->peer->has_local)
         return "the server tells of no socket for its own host, as one does "
                "that listens at vc://";
-    return "it was not tried yet";
+    return NULL;
 }
 
 size_t
@@ -83,9 +87,47 @@ vc__pool_describe(struct vc__pool *p, char *text, size_t size)
     vc__words_begin(&w, text, size);
     pthread_mutex_lock(&p->lock);
     add_links(&w, p, &rank);
-    for (unsigned i = 0; p->missed != NULL && i < rank; i++)
+    for (unsigned i = 0; p->missed != NULL && i < rank; i++) {
+        const char *why = why_missed(p, i);
+
         vc__words_add(&w, "not %s: %s\n", p->opts.choice.best[i]->scheme,
-                      why_missed(p, i));
+                      why != NULL ? why : "it was not tried yet");
+    }
     pthread_mutex_unlock(&p->lock);
     return w.len;
+}
+
+/* --- in the log ---------------------------------------------------------- */
+
+static void
+add_target(struct vc__words *w, const struct vc__target *t)
+{
+    bool v6 = strchr(t->host, ':') != NULL;
+
+    vc__words_add(w, "channel to vc://%s%s%s:%s", v6 ? "[" : "", t->host,
+                  v6 ? "]" : "", t->port);
+}
+
+void
+vc__pool_log_transport(struct vc__pool *p, unsigned rank, const char *what)
+{
+    struct vc__log *log = p->engine->log;
+    char line[VC__LOG_LINE];
+    struct vc__words w;
+
+    if (!vc__log_wants(log, VC__LOG_TRANSPORT))
+        return;
+    vc__words_begin(&w, line, sizeof line);
+    add_target(&w, &p->opts.target);
+    vc__words_add(&w, ": calls %s %s", what, p->opts.choice.best[rank]->scheme);
+    pthread_mutex_lock(&p->lock);
+    for (unsigned i = 0; p->missed != NULL && i < rank; i++) {
+        const char *why = why_missed(p, i);
+
+        if (why != NULL)
+            vc__words_add(&w, "; not %s: %s", p->opts.choice.best[i]->scheme,
+                          why);
+    }
+    pthread_mutex_unlock(&p->lock);
+    vc__log(log, VC__LOG_TRANSPORT, "%s", line);
 }

@@ -104,7 +104,7 @@ on_up(struct vc__link *link)
     pthread_mutex_lock(&p->lock);
     good = !p->closed && link_join(p, pl, &unknown, &error);
     if (p->closed)
-        vc__error_put(&error, VC_CANCELLED, "closed");
+        vc__error_put(&error, VC_CANCELLED, "the channel was closed");
     if (good && !pl->scout)
         vc__pool_waiters_take(p, &connecting);
     pthread_mutex_unlock(&p->lock);
@@ -346,6 +346,8 @@ link_lost(struct vc__pool *p, struct vc__pool_link *pl)
     struct vc__peer *peer = pl->peer;
     bool former;
 
+    if (!pl->leaving)
+        vc__pool_missed(p, pl->link.wire->transport, &pl->link.error);
     pthread_mutex_lock(&p->lock);
     vc__peer_leave(peer, pl);
     former = peer != p->peer;

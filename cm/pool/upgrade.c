@@ -285,12 +285,28 @@ static void
 on_failed(struct vc__dialer *d, const struct vc__error *error)
 {
     struct vc__pool *p = pool_of_dialer(d);
+    unsigned rank = best_rank(p);
 
     p->upgrade.failed++;
-    if (best_rank(p) == p->opts.choice.n)
+    if (rank == p->opts.choice.n) {
         scouts_give_up(p, error->text);
-    else
-        settle(p);
+        return;
+    }
+    if (p->upgrade.failed == 1)
+        vc__pool_log_transport(p, rank, "still go by");
+    settle(p);
+}
+
+/* A link has joined. */
+static void
+transport_log(struct vc__pool *p)
+{
+    unsigned rank = best_rank(p);
+
+    if (rank == p->upgrade.logged || rank == p->opts.choice.n)
+        return;
+    p->upgrade.logged = rank;
+    vc__pool_log_transport(p, rank, "go by");
 }
 
 static const struct vc__dialer_ops dialer_ops = {
@@ -301,6 +317,7 @@ vc__upgrade_init(struct vc__pool *p)
 {
     vc__dialer_init(&p->upgrade.dialer, p->engine, &dialer_ops,
                     &p->opts.source);
+    p->upgrade.logged = p->opts.choice.n;
 }
 
 void
@@ -314,6 +331,7 @@ vc__upgrade_joined(struct vc__pool *p, struct vc__pool_link *pl)
     if (sought)
         vc__pool_count_one(p, VC__POOL_UPGRADES);
     p->upgrade.failed = 0;
+    transport_log(p);
     if (lesser_close(p))
         settle(p);
     if (!sought)

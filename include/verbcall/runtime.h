@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include <verbcall/export.h>
+#include <verbcall/log.h>
 #include <verbcall/status.h>
 
 VC_BEGIN_DECLS
@@ -69,6 +70,18 @@ struct vc_runtime_opts {
      * left; its calls that find none in time are answered
      * VC_RESOURCE_EXHAUSTED, not executed. */
     unsigned handler_threads;
+
+    /* Which lines of the log are wanted (verbcall/log.h): those of this level
+     * and of all that matter more, as VC_LOG_INFO; VC_LOG_NONE: no line. By
+     * default the level that VERBCALL_LOG in the environment names, "none",
+     * "error", "warning", "info" or "debug", or else VC_LOG_WARNING. */
+    unsigned log_level;
+
+    /* The function that gets the lines, and its last argument. Both must stay
+     * until vc_runtime_free() has returned. NULL, the default: they go to
+     * stderr, as "verbcall: warning: LINE". */
+    vc_log_fn *log;
+    void *log_arg;
 };
 
 #define VC_THREADS_NONE (~0u)
@@ -81,7 +94,8 @@ struct vc_runtime_opts {
 /* vc_runtime_new - makes a runtime. opts may be NULL. No device is opened
  * and no thread started yet (see the option threads). On VC_OK the caller owns *runtime and frees it
  * by vc_runtime_free().
- * VC_INVALID_ARGUMENT   an option is out of its range; opts have no size
+ * VC_INVALID_ARGUMENT   an option is out of its range; opts have no size;
+ *                       VERBCALL_LOG names no level
  * VC_RESOURCE_EXHAUSTED no memory or no file descriptors left */
 VC_API enum vc_status vc_runtime_new(const struct vc_runtime_opts *opts,
                                      struct vc_runtime **runtime);

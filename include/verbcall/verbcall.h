@@ -12,6 +12,7 @@
 #include <verbcall/counters.h>
 #include <verbcall/health.h>
 #include <verbcall/interceptor.h>
+#include <verbcall/log.h>
 #include <verbcall/metadata.h>
 #include <verbcall/protobuf_c.h>
 #include <verbcall/reflection.h>

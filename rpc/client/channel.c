@@ -34,7 +34,8 @@
 #define SIZE(name, otherwise, min, max)                                        \
     VC__OPTION_SIZE(vc_channel_opts, name, otherwise, min, max)
 #define OR(name, otherwise, min, max, constant)                                \
-    VC__OPTION_OR(vc_channel_opts, name, otherwise, min, max, constant)
+    VC__OPTION(vc_channel_opts, name, otherwise, min, max, constant,           \
+               #constant, VC__OPTION_NUMBER)
 
 static const struct vc__option channel_numbers[] = {
     IN(connect_timeout_ms, CONNECT_MS, 1, CONNECT_MS_MAX),

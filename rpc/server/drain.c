@@ -9,6 +9,7 @@
 
 #include "rpc/server/redirect.h"
 #include "rpc/server/server_link.h"
+#include "rpc/server/server_log.h"
 
 static void
 goaway_done(struct vc__send *send, enum vc__send_end end)
@@ -89,6 +90,7 @@ drain_result(struct vc__server_op *op)
 }
 
 const struct vc__server_op_kind vc__server_drain_kind = {
+    .done = "drained",
     .begin = drain_begin,
     .is_over = drain_is_over,
     .end = drain_end,
@@ -114,7 +116,11 @@ server_leave_service(struct vc_server *server, const char *alternative)
         server->has_alternative = true;
     }
     pthread_mutex_unlock(&server->lock);
-    atomic_store(&server->draining, true);
+    if (!atomic_exchange(&server->draining, true))
+        vc__server_log(server, VC__LOG_SERVER,
+                       "drains: clients are told to leave%s%s",
+                       alternative == NULL ? "" : " for ",
+                       alternative == NULL ? "" : alternative);
     return VC_OK;
 }
 

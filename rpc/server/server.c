@@ -16,6 +16,7 @@
 #include "rpc/server/server_call.h"
 #include "rpc/server/server_link.h"
 #include "rpc/server/server_listen.h"
+#include "rpc/server/server_log.h"
 #include "rpc/server/server_op.h"
 #include "rpc/server/server_opts.h"
 
@@ -128,6 +129,8 @@ vc__server_on_request(struct vc__listener *l, const struct vc__incoming *in,
     if (o == NULL) {
         if (!refused) {
             vc__admission_gone(&server->admission, false);
+            vc__server_log(server, VC__LOG_STARVED,
+                           "cannot take a client: out of memory");
             reject_as(&reject, VC__REJECT_BUSY, "out of memory");
             reject.retry_ms = BUSY_RETRY_MS;
         }

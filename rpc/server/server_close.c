@@ -163,6 +163,7 @@ close_result(struct vc__server_op *op)
 }
 
 static const struct vc__server_op_kind close_kind = {
+    .done = "closed",
     .prepare = close_prepare,
     .begin = close_begin,
     .is_over = close_is_over,

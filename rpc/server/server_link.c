@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpc/server/server_log.h"
 #include "rpc/server/server_op.h"
 #include "rpc/server/server_session.h"
 
@@ -194,9 +195,10 @@ peer_of(struct vc__offer *o, enum vc__reject_reason *reason, const char **fault)
     return peer;
 }
 
-/* Why it cannot be accepted; NULL when it was. */
+/* Why it cannot be accepted; NULL when it was. *starved: for want of memory,
+ * descriptors or the like, unless *reason is another than BUSY. */
 static const char *
-accept_try(struct vc__offer *o, enum vc__reject_reason *reason)
+accept_try(struct vc__offer *o, enum vc__reject_reason *reason, bool *starved)
 {
     struct vc__server_part *part = o->part;
     const char *fault = "out of memory";
@@ -204,10 +206,12 @@ accept_try(struct vc__offer *o, enum vc__reject_reason *reason)
     struct vc__server_link *sl = NULL;
     struct vc__context *context;
 
-    if (part->closing)
+    *starved = true;
+    if (part->closing) {
         fault = "closing";
-    else if (vc__cm_open(&part->progress->cm, o->in.context->transport,
-                         &context) != VC_OK)
+        *starved = false;
+    } else if (vc__cm_open(&part->progress->cm, o->in.context->transport,
+                           &context) != VC_OK)
         fault = vc_error();
     else
         peer = peer_of(o, reason, &fault);
@@ -223,6 +227,7 @@ accept_try(struct vc__offer *o, enum vc__reject_reason *reason)
     if (vc__link_accept(&sl->link, &o->in, &o->hello) == VC_OK)
         return NULL;
     server_link_free(sl);
+    *starved = vc_error_status() == VC_RESOURCE_EXHAUSTED;
     return vc_error();
 }
 
@@ -230,9 +235,13 @@ void
 vc__server_link_accept(struct vc__offer *o)
 {
     enum vc__reject_reason reason = VC__REJECT_BUSY;
-    const char *fault = accept_try(o, &reason);
+    bool starved;
+    const char *fault = accept_try(o, &reason, &starved);
 
     if (fault != NULL) {
+        if (reason == VC__REJECT_BUSY && starved)
+            vc__server_log(o->part->server, VC__LOG_STARVED,
+                           "cannot take a client: %s", fault);
         vc__listener_reject(&o->part->progress->engine, &o->in, reason,
                             reason == VC__REJECT_BUSY ? BUSY_RETRY_MS : 0, "%s",
                             fault);

@@ -17,6 +17,7 @@
 
 #include "cm/connect/target.h"
 #include "rpc/runtime.h"
+#include "rpc/server/server_log.h"
 #include "transport/core/words.h"
 
 static struct vc__cm *
@@ -34,9 +35,44 @@ port_set(struct sockaddr_storage *addr, uint16_t port)
         ((struct sockaddr_in *)addr)->sin_port = htons(port);
 }
 
+/* Who may connect by it: peers are not authenticated by any transport. */
+static const char *
+openness_of(const struct vc__listening *l)
+{
+    const struct vc__ear *ear = l->listener.ear;
+
+    if (ear->opts.is_drawn)
+        return "for clients that are told of it";
+    if (ear->context->transport->named)
+        return "for this process only";
+    if (ear->context->transport->local)
+        return "for this host only";
+    return vc__addr_is_loopback((const struct sockaddr *)&l->addr)
+               ? "for this host only"
+               : "for every host that reaches it: clients are not "
+                 "authenticated";
+}
+
+/* Before it can be closed. */
+static void
+listening_log(const struct vc__listening *l)
+{
+    const struct vc__ear *ear = l->listener.ear;
+    struct sockaddr_storage addr = l->addr;
+    char text[VC__ADDR_TEXT];
+
+    if (!vc__log_wants(&l->server->runtime->log, VC__LOG_LISTEN))
+        return;
+    port_set(&addr, vc__listener_port(&l->listener));
+    vc__server_log(l->server, VC__LOG_LISTEN, "listens at %s by %s, %s",
+                   vc__addr_text((const struct sockaddr *)&addr, text),
+                   ear->context->transport->scheme, openness_of(l));
+}
+
 static void
 listening_add(struct vc_server *server, struct vc__listening *l)
 {
+    listening_log(l);
     port_set(&l->addr, vc__listener_port(&l->listener));
     pthread_mutex_lock(&server->lock);
     l->next = server->listening;

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "rpc/server/server_log.h"
 #include "transport/core/takeover.h"
 
 /* Of several engines each is advanced so long at a time, unless a thread of the
@@ -125,6 +126,16 @@ op_deliver(struct vc__task *task)
     free(op);
 }
 
+static void
+op_log(const struct vc__server_op *op)
+{
+    if (op->error.status == VC_OK)
+        vc__server_log(op->server, VC__LOG_SERVER, "%s", op->kind->done);
+    else
+        vc__server_log(op->server, VC__LOG_SERVER, "not %s: %s", op->kind->done,
+                       op->error.text);
+}
+
 /* Engine 0. */
 static void
 on_ended(struct vc__task *task)
@@ -135,6 +146,7 @@ on_ended(struct vc__task *task)
     cds_list_del(&op->node);
     if (op->error.status == VC_OK)
         op->kind->result(op);
+    op_log(op);
     if (op->is_blocking) {
         op_leave(op->server);
         vc__waiter_done(&op->over); /* the last look at op */

@@ -32,6 +32,8 @@ struct vc__server_op_part {
 };
 
 struct vc__server_op_kind {
+    const char *done; /* what the server is then: "drained" */
+
     /* On engine 0, before all else; NULL: nothing. */
     void (*prepare)(struct vc__server_op *op);
 

@@ -27,7 +27,8 @@
 #define SIZE(name, otherwise, min, max)                                        \
     VC__OPTION_SIZE(vc_server_opts, name, otherwise, min, max)
 #define OR(name, otherwise, min, max, constant)                                \
-    VC__OPTION_OR(vc_server_opts, name, otherwise, min, max, constant)
+    VC__OPTION(vc_server_opts, name, otherwise, min, max, constant, #constant, \
+               VC__OPTION_NUMBER)
 
 static const struct vc__option numbers[] = {
     SIZE(max_message, VC__MAX_MESSAGE, VC__MAX_MESSAGE_MIN,

@@ -10,6 +10,7 @@
 #include <verbcall/call.h>
 
 #include "rpc/server/server_counts.h"
+#include "rpc/server/server_log.h"
 #include "transport/core/chance.h"
 
 /* A client that is told to come again comes so much later at most. */
@@ -21,8 +22,9 @@
 static void
 tell(struct vc__server_part *part, bool begins, const char *line)
 {
-    const struct vc_server *server = part->server;
+    struct vc_server *server = part->server;
 
+    vc__server_log(server, VC__LOG_OVERLOAD, "%s", line);
     if (server->on_overload != NULL)
         server->on_overload(begins, line, server->overload_arg);
 }

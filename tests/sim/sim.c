@@ -60,6 +60,35 @@ sim_target(const char *addr, char target[80])
     snprintf(target, 80, "rdma://%s:%u", addr, SIM_PORT);
 }
 
+/* --- the log ----------------------------------------------------------- */
+
+static _Atomic(sim_log_see *) log_see;
+
+void
+sim_log_to(sim_log_see *see)
+{
+    atomic_store(&log_see, see);
+}
+
+static void
+log_line(enum vc_log_level level, const char *line, void *arg)
+{
+    sim_log_see *see = atomic_load(&log_see);
+
+    (void)arg;
+    if (see != NULL)
+        see(fake_process_name(fake_process_self()), level, line);
+}
+
+void
+sim_log_opts(struct vc_runtime_opts *opts)
+{
+    opts->log = log_line;
+    opts->log_level = VC_LOG_DEBUG;
+}
+
+/* --- runtimes ---------------------------------------------------------- */
+
 enum vc_status
 sim_runtime_of(struct vc_runtime **runtime, unsigned threads,
                size_t memory_limit)
@@ -69,6 +98,7 @@ sim_runtime_of(struct vc_runtime **runtime, unsigned threads,
     opts.threads = threads;
     opts.spin_us = VC_SPIN_NEVER;
     opts.memory_limit = memory_limit;
+    sim_log_opts(&opts);
     return vc_runtime_new(&opts, runtime);
 }
 

@@ -131,6 +131,19 @@ enum vc_status sim_runtime_of(struct vc_runtime **runtime, unsigned threads,
  * servers are closed? NULL, or what is wrong. */
 const char *sim_counters_fault(const struct vc_counters *c);
 
+/* --- the log ----------------------------------------------------------- */
+
+/* Gets the lines of the log from now on, of all runtimes that have sim_log() for
+ * a function, with the name of the process; NULL: nobody does. One thread of the
+ * world at a time. */
+typedef void sim_log_see(const char *process, enum vc_log_level level,
+                         const char *line);
+void sim_log_to(sim_log_see *see);
+
+/* For the options log and log_level of a runtime: all lines. sim_runtime() sets
+ * them. */
+void sim_log_opts(struct vc_runtime_opts *opts);
+
 /* How many worlds, or whatever takes the time, a test is to make: n, or with
  * VC_TEST_LONG=1 in the environment twenty times as many. */
 uint64_t sim_many(uint64_t n);

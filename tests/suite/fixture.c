@@ -239,6 +239,8 @@ static const struct suite_other_methods other_methods = {.name = other_name};
 /* --- server and client ------------------------------------------------- */
 
 unsigned fixture_handler_threads;
+vc_log_fn *fixture_log;
+void *fixture_log_arg;
 void (*fixture_add)(struct vc_server *server);
 
 void
@@ -248,6 +250,14 @@ fixture_runtime_without_threads(struct vc_runtime **runtime)
 
     opts.threads = VC_THREADS_NONE;
     assert_status(VC_OK, vc_runtime_new(&opts, runtime));
+}
+
+static void
+log_set(struct vc_runtime_opts *opts)
+{
+    opts->log = fixture_log;
+    opts->log_arg = fixture_log_arg;
+    opts->log_level = fixture_log != NULL ? VC_LOG_DEBUG : 0;
 }
 
 void
@@ -260,6 +270,7 @@ fixture_start_server_at(struct fixture *f, uint16_t port, unsigned threads,
         port = fixture_free_number();
     runtime_opts.threads = threads;
     runtime_opts.handler_threads = fixture_handler_threads;
+    log_set(&runtime_opts);
     assert_status(VC_OK, vc_runtime_new(&runtime_opts, &f->server_runtime));
     assert_status(VC_OK, vc_server_new(f->server_runtime, opts, &f->server));
     assert_status(VC_OK, suite_probe_add(f->server, &probe_methods, NULL));
@@ -305,10 +316,12 @@ void
 fixture_start_client(struct fixture *f, const struct vc_channel_opts *opts)
 {
     const struct vc_channel_opts of_tests = patient();
+    struct vc_runtime_opts runtime_opts = VC_RUNTIME_OPTS_INIT;
 
     if (opts == NULL)
         opts = &of_tests;
-    assert_status(VC_OK, vc_runtime_new(NULL, &f->runtime));
+    log_set(&runtime_opts);
+    assert_status(VC_OK, vc_runtime_new(&runtime_opts, &f->runtime));
     assert_status(VC_OK,
                   vc_channel_open(f->runtime, f->target, opts, &f->channel));
 }

@@ -84,6 +84,11 @@ extern void (*fixture_add)(struct vc_server *server);
 /* Of the runtime of such a server; 0: the default. */
 extern unsigned fixture_handler_threads;
 
+/* Gets all lines of the log, with this argument, of runtimes
+ * of servers and clients that are started from now on; or NULL. */
+extern vc_log_fn *fixture_log;
+extern void *fixture_log_arg;
+
 /* Only the server of it, and only the client. */
 void fixture_start_server(struct fixture *f, unsigned threads,
                           const struct vc_server_opts *opts);

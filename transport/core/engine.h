@@ -61,6 +61,7 @@ struct vc__source {
 };
 
 struct vc__habit;
+struct vc__log;
 struct vc__stint;
 
 struct vc__engine {
@@ -119,6 +120,7 @@ struct vc__engine {
     uint64_t quiet, woke; /* since when there is none; the last sleep's end */
     atomic_ullong kicked; /* when another thread last woke it */
     struct vc__ledger ledger; /* what was done; see there who writes */
+    struct vc__log *log;      /* its runtime's; NULL: none */
 };
 
 /* 0, or an errno. */

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "transport/core/error.h"
+#include "transport/core/log.h"
 #include "transport/rdma/device_list.h"
 #include "transport/rdma/qp.h"
 
@@ -331,7 +332,7 @@ async_handle(struct vc__device *d, const struct ibv_async_event *event)
     case IBV_EVENT_CQ_ERR:
     case IBV_EVENT_SRQ_ERR:
     case IBV_EVENT_DEVICE_FATAL:
-        vc__device_doom(d);
+        vc__device_doom(d, "it has failed");
         all_qps_fail(d);
         break;
     case IBV_EVENT_SRQ_LIMIT_REACHED:
@@ -515,6 +516,9 @@ vc__device_new(struct vc__engine *engine, struct ibv_context *verbs,
     }
     receives_watch(d);
     vc__device_account(d);
+    vc__log(engine->log, VC__LOG_DEVICE_OPEN,
+            "device %s: opened, up to %zu KiB of memory may be pinned",
+            ibv_get_device_name(d->verbs->device), memory / 1024);
     *device = d;
     return VC_OK;
 }
@@ -551,8 +555,12 @@ vc__device_put(struct vc__device *d)
 }
 
 void
-vc__device_doom(struct vc__device *d)
+vc__device_doom(struct vc__device *d, const char *why)
 {
+    if (!d->doomed)
+        vc__log(d->engine->log, VC__LOG_DEVICE_LOST,
+                "device %s: lost, and so are its links: %s",
+                ibv_get_device_name(d->verbs->device), why);
     d->doomed = true;
     d->warm.max = 0;
     bury_if_unused(d);

@@ -85,8 +85,8 @@ void vc__device_free(struct vc__device *d);
 void vc__device_get(struct vc__device *d);
 void vc__device_put(struct vc__device *d);
 
-/* It is of no use any more. May come several times. */
-void vc__device_doom(struct vc__device *d);
+/* It is of no use any more. May come several times; why: for the log. */
+void vc__device_doom(struct vc__device *d, const char *why);
 
 /* Posts n more receives for a peer, and takes that promise back. */
 enum vc_status vc__device_grant(struct vc__device *d, unsigned n);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "transport/core/log.h"
 #include "transport/rdma/wire.h"
 
 static struct vc__rdma_ear *
@@ -29,6 +30,19 @@ on_request(struct vc__ear *ear, const struct vc__rdma_event *ev)
     ear->ops->request(ear, &in, ev->data, ev->data_len);
 }
 
+/* It hears no more, and librdmacm keeps a PD for it. */
+static void
+on_removed(struct vc__rdma_ear *r)
+{
+    char text[VC__ADDR_TEXT];
+
+    vc__log(r->ear.context->engine->log, VC__LOG_LISTEN_LOST,
+            "listener at %s: lost with its RDMA device: nobody can connect "
+            "there any more",
+            vc__addr_text(rdma_get_local_addr(r->id), text));
+    vc__rdma_unlisten(&r->ear);
+}
+
 static void
 on_event(struct vc__rdma_handler *h, const struct vc__rdma_event *ev)
 {
@@ -38,10 +52,9 @@ on_event(struct vc__rdma_handler *h, const struct vc__rdma_event *ev)
      * meanwhile shows when it is accepted. */
     if (ev->type == RDMA_CM_EVENT_CONNECT_REQUEST)
         on_request(&r->ear, ev);
-    /* It hears no more, and librdmacm keeps a PD for it. */
     else if (ev->type == RDMA_CM_EVENT_DEVICE_REMOVAL &&
              atomic_load(&r->open) && ev->id == r->id)
-        vc__rdma_unlisten(&r->ear);
+        on_removed(r);
 }
 
 void

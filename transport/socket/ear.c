@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "transport/core/log.h"
+
 /* A stranger's hello comes within this time. */
 #define HELLO_MS 2000u
 /* Without descriptors, connections wait in the kernel's queue for so long. */
@@ -44,9 +46,23 @@ stranger_release(struct vc__stranger *s)
 }
 
 static void
+stranger_log(const struct vc__stranger *s)
+{
+    struct vc__log *log = engine_of(s->ear)->log;
+    char peer[VC__ADDR_TEXT];
+
+    if (vc__log_wants(log, VC__LOG_STRANGER))
+        vc__log(log, VC__LOG_STRANGER,
+                "link from %s: not up: no hello came, %u bytes did",
+                vc__addr_text((const struct sockaddr *)&s->peer, peer),
+                (unsigned)s->len);
+}
+
+static void
 stranger_drop(struct vc__stranger *s)
 {
     vc__count(&engine_of(s->ear)->ledger, VC__COUNT_hellos_missed, 1);
+    stranger_log(s);
     vc__socket_fds_close(&s->fds);
     close(stranger_release(s));
 }
@@ -149,13 +165,26 @@ on_pause(struct vc__timer *timer)
     vc__engine_add(engine_of(e), &e->source);
 }
 
+/* Once, until all that wait have been accepted. */
+static void
+starved_log(struct vc__socket_ear *e, int err)
+{
+    if (!e->starved)
+        vc__log(engine_of(e)->log, VC__LOG_STARVED,
+                "listener by %s, port %u: clients wait, as accept() fails: %s",
+                e->ear.context->transport->scheme, (unsigned)e->port,
+                strerror(err));
+    e->starved = true;
+}
+
 /* There are no descriptors, or no memory: the kernel would tell of those that
  * wait all the time. */
 static void
-pause_begin(struct vc__socket_ear *e)
+pause_begin(struct vc__socket_ear *e, int err)
 {
     struct vc__engine *engine = engine_of(e);
 
+    starved_log(e, err);
     if (vc__timer_start(&engine->timers, &e->pause,
                         vc__after_ms(vc__now(), PAUSE_MS), on_pause))
         vc__engine_remove(engine, &e->source);
@@ -177,9 +206,10 @@ ear_ready(struct vc__source *source)
             stranger_come(e, fd, &peer);
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
                    errno == ENOMEM) {
-            pause_begin(e);
+            pause_begin(e, errno);
             return;
         } else if (errno == EAGAIN) {
+            e->starved = false;
             return;
         } /* else it has gone again */
     }

@@ -42,6 +42,7 @@ struct vc__socket_ear {
     struct cds_list_head waiting;   /* the first has waited longest */
     struct cds_list_head free;
     uint16_t port; /* of TCP: stays when it does not listen any more */
+    bool starved;  /* the last accept() found no descriptors or no memory */
 };
 
 static inline struct vc__socket_ear *

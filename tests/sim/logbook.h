@@ -1,0 +1,21 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The lines of the log of all processes of a world, each as "PROCESS LEVEL:
+ * LINE". */
+#ifndef VC_TESTS_SIM_LOGBOOK_H
+#define VC_TESTS_SIM_LOGBOOK_H
+
+#include "tests/sim/sim.h"
+
+/* Keeps the lines from now on that matter so much, and forgets former ones. */
+void logbook_begin(enum vc_log_level level);
+
+/* Keeps no more. Has all been this, or what tests/sim/golden/NAME.txt says? */
+void logbook_end(const char *lines);
+void logbook_end_as(const char *name);
+
+/* The lines so far. */
+const char *logbook_lines(void);
+
+#endif

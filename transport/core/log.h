@@ -1,0 +1,88 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The log of a runtime (include/verbcall/log.h). Every line is of a kind, which
+ * has a level and a limit of its own: a hostile peer that makes lines of one
+ * kind cannot push lines of the others out. Nothing on the data path logs.
+ *
+ * Any thread may log. Whoever does holds no lock, as the program's function runs
+ * inside of vc__log(). */
+#ifndef VC_TRANSPORT_LOG_H
+#define VC_TRANSPORT_LOG_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <verbcall/log.h>
+
+#define VC__LOG_LINE 512 /* bytes of a line, terminator included */
+#define VC__LOG_MOST 50u /* lines of a kind in a second */
+
+/* Name, level, and what lines of the kind are about. */
+#define VC__LOG_KINDS(X)                                                       \
+    X(LINK_UP, INFO, "links that came up")                                     \
+    X(LINK_CLOSED, INFO, "links that were closed")                             \
+    X(LINK_LOST, WARNING, "links that were lost")                              \
+    X(LINK_FAILED, DEBUG, "links that did not come up")                        \
+    X(TRANSPORT, INFO, "transports that calls go by")                          \
+    X(LISTEN, INFO, "addresses that servers listen at")                        \
+    X(LISTEN_LOST, ERROR, "addresses that servers have lost")                  \
+    X(SERVER, INFO, "servers that are drained or closed")                      \
+    X(OVERLOAD, WARNING, "servers that shed calls")                            \
+    X(REJECT, INFO, "clients that were rejected")                              \
+    X(STARVED, WARNING, "clients that wait for memory or descriptors")         \
+    X(STRANGER, DEBUG, "connections without a hello")                          \
+    X(DEVICE_OPEN, INFO, "devices that were opened")                           \
+    X(DEVICE_LOST, WARNING, "devices that were lost")
+
+enum vc__log_kind {
+#define VC__LOG_KIND_ENUM(name, level, what) VC__LOG_##name,
+    VC__LOG_KINDS(VC__LOG_KIND_ENUM)
+#undef VC__LOG_KIND_ENUM
+    VC__LOG_N_KINDS
+};
+
+/* The lines of a kind in the second that began at `since`. */
+struct vc__log_limit {
+    uint64_t since;
+    unsigned logged;
+    uint64_t left_out;
+};
+
+struct vc__log {
+    unsigned level; /* the least that is logged; 0: nothing */
+    vc_log_fn *fn;
+    void *arg;
+    pthread_mutex_t lock;
+    struct vc__log_limit limits[VC__LOG_N_KINDS]; /* lock */
+};
+
+/* fn: NULL stands for one that writes to stderr. level: of enum vc_log_level,
+ * or 0. */
+void vc__log_init(struct vc__log *log, vc_log_fn *fn, void *arg,
+                  unsigned level);
+/* Says what was left out last. Nobody logs any more. */
+void vc__log_fini(struct vc__log *log);
+
+/* Finds the level of this name, "none" included, which is 0. False: there is no
+ * such level. */
+bool vc__log_level_find(const char *name, unsigned *level);
+
+extern const uint8_t vc__log_levels[VC__LOG_N_KINDS];
+
+/* True when lines of the kind are logged: a caller that has to make a text for
+ * vc__log() asks first. log may be NULL, which logs nothing. */
+static inline bool
+vc__log_wants(const struct vc__log *log, enum vc__log_kind kind)
+{
+    return log != NULL && vc__log_levels[kind] <= log->level;
+}
+
+/* Logs a line, if such are wanted and there were not too many. Leaves errno and
+ * vc_error() alone. */
+void vc__log(struct vc__log *log, enum vc__log_kind kind, const char *format,
+             ...) __attribute__((format(printf, 3, 4), cold));
+
+#endif
