@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # tests/dist.sh BUILD: what users and distributions get of a build folder, in TAP: the tarball, and what is installed
-# (tests/samples.sh).
+# (tests/samples.sh, tests/tutorial.sh).
 set -u
 
 cd -- "$(dirname -- "$0")/.." || exit 1

@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # tests/samples.sh BUILD: what others build on an installed Verbcall, in TAP. BUILD, which is built, is installed under a
-# folder of its own (DESTDIR), and the projects of samples/ are built against that, without a look at this tree.
+# folder of its own (DESTDIR), and the projects of samples/ are built against that, without a look at this tree. What
+# documents show is tried there as well, by tests/tutorial.sh.
 set -u
 
 cd -- "$(dirname -- "$0")/.." || exit 1
@@ -16,7 +17,7 @@ n=0
 work=$(mktemp -d) || exit 1
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 jobs=$(getconf _NPROCESSORS_ONLN)
-echo 1..19
+echo 1..18
 
 # NAME COMMAND...: one test. What it says is shown when it fails.
 check()
@@ -243,22 +244,6 @@ environment()
         "$stage$prefix/share/verbcall/verbcall.env" >"$work/shown" && [ "$(cat "$work/shown")" = "$prefix/share/man:/a $prefix/lib:/b" ]
 }
 
-# The virtual machine of an installed verbcall-vm, from another folder, has a server and a client built on the installed
-# library call over rdma_cm; the exit status is theirs, and the folder can only be read.
-calls_by_vm()
-{
-    mkdir "$work/vm" && cp "$work/elsewhere/dice-server" "$work/elsewhere/dice-client" "$work/vm" && cd "$work/vm" &&
-        cat >both.sh <<'END' || return 1
-./dice-server 'rdma://[::]:7472' >/tmp/said &
-until grep listening /tmp/said; do sleep 0.1; done
-./dice-client "rdma://$VERBCALL_VM_ADDR:7472" 1 && ! touch made && exit 3
-END
-    "$stage$prefix/bin/verbcall-vm" --timeout 400 -- sh both.sh >out 2>err
-    status=$?
-    cat out err
-    [ $status -eq 3 ] && [ "$(tail -n 1 out)" = 1 ]
-}
-
 # It installs nothing by itself: all programs but one are there.
 vm_says_what_is_missing()
 {
@@ -335,10 +320,8 @@ check files_of_elsewhere_are_compiled_with_automake automake_imports
 check clients_need_no_package_of_rdma_core no_more_packages
 check verbcall_env_names_every_folder environment
 if [ "$(uname -m)" = x86_64 ] && command -v qemu-system-x86_64 >/dev/null; then
-    check an_installed_verbcall_vm_runs_programs_over_rdma calls_by_vm
     check verbcall_vm_says_what_is_missing_and_installs_nothing vm_says_what_is_missing
 else
-    skip an_installed_verbcall_vm_runs_programs_over_rdma 'no qemu'
     skip verbcall_vm_says_what_is_missing_and_installs_nothing 'no qemu'
 fi
 check documents_examples_and_samples_are_installed documents
@@ -354,3 +337,4 @@ if command -v meson >/dev/null; then
 else
     skip a_meson_project_builds_on_it_and_makes_anew_what_has_changed 'no meson'
 fi
+"$samples/../tests/tutorial.sh" "$build" "$stage"

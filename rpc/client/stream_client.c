@@ -13,6 +13,7 @@
 #include "rpc/client/stream_again.h"
 #include "rpc/codec/codec.h"
 #include "rpc/stream/stream_events.h"
+#include "rpc/text.h"
 
 /* --- the end ----------------------------------------------------------- */
 
@@ -117,6 +118,20 @@ metadata_keep(struct vc__client_stream *c, const struct vc__reply_frame *reply,
 }
 
 static void
+error_of_reply(const struct vc__client_stream *c, struct vc__error *error,
+               const struct vc__reply_frame *reply)
+{
+    if (error->status == VC_DEADLINE_EXCEEDED && c->stream.due <= vc__now())
+        vc__stream_late(&c->stream, error); /* as if we had noticed first */
+    else if (reply->len > 0)
+        vc__text_put(error->text, sizeof error->text, reply->body, reply->len);
+    else
+        vc__error_put(error, error->status, VC__TEXT_BARE, c->stream.service,
+                      c->type->name, vc_status_name(error->status));
+    error->outcome = reply->outcome;
+}
+
+static void
 on_replied(struct vc__request *r, const struct vc__reply_frame *reply)
 {
     struct vc__client_stream *c =
@@ -131,7 +146,7 @@ on_replied(struct vc__request *r, const struct vc__reply_frame *reply)
     if (error.status > VC_UNAUTHENTICATED)
         error.status = VC_UNKNOWN;
     if (error.status != VC_OK)
-        vc__text_put(error.text, sizeof error.text, reply->body, reply->len);
+        error_of_reply(c, &error, reply);
     else if (!vc__client_stream_down(c) && !reply_keep(c, reply, &error))
         error.outcome = VC_OUTCOME_EXECUTED;
     if (!vc__client_stream_again(c, &error))
@@ -232,15 +247,28 @@ client_give_up(struct vc_stream *s, const struct vc__error *why)
 
 /* Its end may be on its way: waits for that if a thread waits for what it
  * brings. */
+static void
+give_up_await(struct vc_stream *s, const struct vc__error *error)
+{
+    if (!client_give_up(s, error) && s->events == NULL)
+        vc__stream_await_written(s);
+}
+
+static void
+cancelled_put(const struct vc_stream *s, struct vc__error *error)
+{
+    vc__error_put(error, VC_CANCELLED, "%s.%s: the call was cancelled",
+                  s->service, s->method);
+    error->outcome = VC_OUTCOME_UNKNOWN;
+}
+
 void
-vc__client_stream_give_up(struct vc_stream *s, enum vc_status status,
-                          const char *text)
+vc__client_stream_cancel(struct vc_stream *s)
 {
     struct vc__error error;
 
-    vc__error_put(&error, status, "%s: %s", s->method, text);
-    if (!client_give_up(s, &error) && s->events == NULL)
-        vc__stream_await_written(s);
+    cancelled_put(s, &error);
+    give_up_await(s, &error);
 }
 
 /* --- cancelling -------------------------------------------------------- */
@@ -252,8 +280,7 @@ cancel_run(struct vc__task *task)
         caa_container_of(task, struct vc__client_stream, cancel);
     struct vc__error error;
 
-    vc__error_put(&error, VC_CANCELLED, "%s: it was cancelled", c->type->name);
-    error.outcome = VC_OUTCOME_UNKNOWN;
+    cancelled_put(&c->stream, &error);
     client_give_up(&c->stream, &error);
     vc__stream_put(&c->stream);
 }
@@ -358,8 +385,10 @@ client_put(struct vc_stream *s, struct vc__send *send)
 static void
 client_expire(struct vc_stream *s)
 {
-    vc__client_stream_give_up(s, VC_DEADLINE_EXCEEDED,
-                              "the time allowed for it ran out");
+    struct vc__error error;
+
+    vc__stream_late(s, &error);
+    give_up_await(s, &error);
 }
 
 static void

@@ -88,10 +88,9 @@ void vc__client_stream_end(struct vc__client_stream *c,
                            enum vc__stream_event why,
                            const struct vc__error *error);
 
-/* Ends it with this status and text. Waits, unless it has callbacks, when its
- * end is on its way. */
-void vc__client_stream_give_up(struct vc_stream *s, enum vc_status status,
-                               const char *text);
+/* Its program cancels it. Waits, unless it has callbacks, when its end is on
+ * its way. */
+void vc__client_stream_cancel(struct vc_stream *s);
 
 /* The call has ended, and nobody else uses the stream: its interceptors, of
  * which there are some, are told. */

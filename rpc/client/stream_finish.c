@@ -113,7 +113,7 @@ vc_stream_cancel(struct vc_stream *s)
 {
     vc__must(s, VC__STREAM);
     if (!s->of_server)
-        vc__client_stream_give_up(s, VC_CANCELLED, "it was cancelled");
+        vc__client_stream_cancel(s);
 }
 
 void

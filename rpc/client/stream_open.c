@@ -81,6 +81,7 @@ stream_new(struct vc_channel *channel, const struct vc_service *service,
     c->stream.replies = &channel->runtime->replies;
     c->stream.sends = &type->request;
     c->stream.receives = &type->reply;
+    c->stream.service = service->name;
     c->stream.method = type->name;
     c->stream.max_reply = type->max_reply;
     c->stream.memory = channel->reply_memory;

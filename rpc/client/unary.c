@@ -9,6 +9,7 @@
 
 #include "rpc/codec/outgoing.h"
 #include "rpc/codec/reply.h"
+#include "rpc/text.h"
 
 /* --- the request ------------------------------------------------------- */
 
@@ -239,12 +240,18 @@ vc__unary_prepare(struct vc__unary *u)
 /* --- the reply --------------------------------------------------------- */
 
 static void
-error_of_reply(struct vc__error *error, const struct vc__reply_frame *reply)
+error_of_reply(struct vc__unary *u, const struct vc__reply_frame *reply)
 {
+    struct vc__error *error = &u->error;
+
     error->status =
         reply->status > VC_UNAUTHENTICATED ? VC_UNKNOWN : reply->status;
+    if (reply->len == 0)
+        vc__error_put(error, error->status, VC__TEXT_BARE, u->service->name,
+                      u->method->name, vc_status_name(error->status));
+    else
+        vc__text_put(error->text, sizeof error->text, reply->body, reply->len);
     error->outcome = reply->outcome;
-    vc__text_put(error->text, sizeof error->text, reply->body, reply->len);
 }
 
 /* The server has another limit, or none. */
@@ -332,7 +339,7 @@ call_replied(struct vc__request *r, const struct vc__reply_frame *reply)
     if (reply->metadata.len > 0 && !metadata_take(u, reply))
         u->reply = NULL;
     else if (reply->status != VC_OK)
-        error_of_reply(&u->error, reply);
+        error_of_reply(u, reply);
     else if (!vc__codec_reply_fits(u->method, reply->len))
         reply_too_long(u, reply);
     else

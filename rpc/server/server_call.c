@@ -14,6 +14,7 @@
 
 #include "rpc/server/server_deadline.h"
 #include "rpc/server/stream_server.h"
+#include "rpc/text.h"
 #include "transport/core/error.h"
 
 /* Memory that stays with a call in stock, and how many stay. */
@@ -77,6 +78,27 @@ vc_call_fail(struct vc_call *call, enum vc_status status, const char *format,
     va_end(args);
     call->has_text = true;
     return status;
+}
+
+/* A text of this handler's stays. The error of a call that it made, or of
+ * another function, is passed on by returning its status. */
+void
+vc__call_explain(struct vc_call *call, enum vc_status status)
+{
+    const struct vc__error *e = vc__error_within();
+    const char *service = call->site.session->opened->entry->service->name;
+
+    if (call->has_text && call->text[0] != '\0')
+        return;
+    if (e != NULL && e->status == status)
+        vc_call_fail(call, status, "%s", e->text);
+    else if ((unsigned)status > VC_UNAUTHENTICATED)
+        vc_call_fail(call, status,
+                     "%s.%s: the handler ended with %d, which is no status",
+                     service, call->method->name, (int)status);
+    else
+        vc_call_fail(call, status, VC__TEXT_BARE, service, call->method->name,
+                     vc_status_name(status));
 }
 
 enum vc_status

@@ -84,6 +84,10 @@ bool vc__call_may_begin(const struct vc_call *call);
 bool vc__call_stream_open(struct vc_call *call);
 void vc__call_stream_end(struct vc_call *call);
 
+/* Its handler ends it with this error, and the call has a text from now on. Where
+ * that happens: on the handler's thread, or in vc_call_end(). */
+void vc__call_explain(struct vc_call *call, enum vc_status status);
+
 /* Frees the long reply. The holder. */
 void vc__call_long_drop(struct vc_call *call);
 

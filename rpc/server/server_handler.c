@@ -168,6 +168,8 @@ vc_call_end(struct vc_call *call, enum vc_status status)
     vc__must(call, VC__CALL);
     if (atomic_load_explicit(&call->later, memory_order_relaxed) & LATER_ENDED)
         later_step(call, LATER_ENDED);
+    if (status != VC_OK)
+        vc__call_explain(call, status);
     call->status = status;
     if (!later_step(call, LATER_ENDED))
         return;
@@ -205,12 +207,17 @@ enum vc_status
 vc__call_method(struct vc_call *call, const struct vc__service_entry *entry)
 {
     const struct vc_method *method = call->method;
+    enum vc_status status;
 
     if (call->stream != NULL)
-        return method->run_stream(call, entry->methods, call->request,
-                                  call->stream, call->reply, entry->arg);
-    return method->run(call, entry->methods, call->request, call->reply,
-                       entry->arg);
+        status = method->run_stream(call, entry->methods, call->request,
+                                    call->stream, call->reply, entry->arg);
+    else
+        status = method->run(call, entry->methods, call->request, call->reply,
+                             entry->arg);
+    if (status != VC_OK && status != VC__LATER)
+        vc__call_explain(call, status);
+    return status;
 }
 
 static enum vc_status

@@ -19,7 +19,7 @@ struct vc__server_stream {
     struct vc_call *call;          /* the holder's; NULL when it has ended */
     struct vc__task task;          /* hands `outgoing` to the link */
     bool posted;                   /* the stream's lock */
-    bool stalled;                  /* the same: ended for that */
+    bool time_over;                /* the same: ended for that */
     struct cds_list_head outgoing; /* the same; of struct vc__send */
 };
 
@@ -113,20 +113,25 @@ server_put(struct vc_stream *s, struct vc__send *send)
     return good;
 }
 
+/* So is the call, whatever its handler makes of it. */
+static void
+time_over(struct vc_stream *s, const struct vc__error *error)
+{
+    pthread_mutex_lock(&s->lock);
+    server_stream_of(s)->time_over |= s->state != VC__STREAM_ENDED;
+    pthread_mutex_unlock(&s->lock);
+    vc__stream_end(s, VC__STREAM_EV_TIME_OVER, error);
+}
+
 /* The client knows its deadline, too. */
 static void
 server_expire(struct vc_stream *s)
 {
     struct vc__error error;
 
-    vc__error_put(&error, VC_DEADLINE_EXCEEDED,
-                  "the time allowed for %s ran out", s->method);
-    vc__stream_end(s, VC__STREAM_EV_TIME_OVER, &error);
+    vc__stream_late(s, &error);
+    time_over(s, &error);
 }
-
-#define STALLED                                                                \
-    "its client has not taken a message for %u ms, while others waited for "   \
-    "its thread"
 
 /* By the thread of the call. */
 static void
@@ -138,37 +143,47 @@ server_stalled(struct vc_stream *s)
     if (!vc__crew_is_short(s->engine->crew,
                            ss->call->site.session->peer->share))
         return;
-    vc__error_put(&error, VC_RESOURCE_EXHAUSTED, "%s: " STALLED, s->method,
-                  (unsigned)(s->stall_us / 1000));
-    pthread_mutex_lock(&s->lock);
-    ss->stalled = s->state != VC__STREAM_ENDED;
-    pthread_mutex_unlock(&s->lock);
-    vc__stream_end(s, VC__STREAM_EV_TIME_OVER, &error);
+    vc__error_put(&error, VC_RESOURCE_EXHAUSTED,
+                  "%s.%s: its client has not taken a message for %u ms, while "
+                  "others waited for its thread",
+                  s->service, s->method, (unsigned)(s->stall_us / 1000));
+    time_over(s, &error);
+}
+
+/* The client may hear of its deadline by this before it looks at its own
+ * clock. */
+static bool
+is_late(const struct vc_call *call, enum vc_status status)
+{
+    return status != VC_OK && !call->unwanted && call->site.due <= vc__now();
 }
 
 enum vc_status
 vc__stream_server_status(struct vc_call *call, enum vc_status status)
 {
     struct vc__server_stream *ss = server_stream_of(call->stream);
-    bool stalled;
+    struct vc__error error;
+    bool over;
 
     pthread_mutex_lock(&ss->stream.lock);
-    stalled = ss->stalled;
+    over = ss->time_over;
+    if (over)
+        error = ss->stream.error;
     pthread_mutex_unlock(&ss->stream.lock);
-    if (!stalled)
+    if (!over && !is_late(call, status))
         return status;
-    return vc_call_fail(call, VC_RESOURCE_EXHAUSTED, STALLED,
-                        (unsigned)(ss->stream.stall_us / 1000));
+    if (!over)
+        vc__stream_late(&ss->stream, &error);
+    return vc_call_fail(call, error.status, "%s", error.text);
 }
 
 static bool
 server_give_up(struct vc_stream *s, const struct vc__error *error)
 {
-    vc__stream_end(s,
-                   error->status == VC_DEADLINE_EXCEEDED
-                       ? VC__STREAM_EV_TIME_OVER
-                       : VC__STREAM_EV_MESSAGE_LOST,
-                   error);
+    if (error->status == VC_DEADLINE_EXCEEDED)
+        time_over(s, error);
+    else
+        vc__stream_end(s, VC__STREAM_EV_MESSAGE_LOST, error);
     return true;
 }
 
@@ -274,6 +289,7 @@ vc__stream_server_open(struct vc_call *call)
     ss->stream.replies = &part->server->runtime->replies;
     ss->stream.sends = &call->method->reply;
     ss->stream.receives = &call->method->request;
+    ss->stream.service = call->site.session->opened->entry->service->name;
     ss->stream.method = call->method->name;
     ss->stream.max_reply = call->method->max_reply;
     ss->stream.due = call->site.due;

@@ -10,6 +10,7 @@
 #include "rpc/codec/codec.h"
 #include "rpc/interceptor.h"
 #include "rpc/stream/stream_events.h"
+#include "rpc/text.h"
 #include "transport/core/clock.h"
 
 /* A thread that waits for whatever happens next. */
@@ -244,21 +245,12 @@ vc__stream_status(struct vc_stream *s)
     return error.status == VC_OK ? VC_OK : vc__error_raise(&error);
 }
 
-/* Whether its handler ran is as the stream has it: the deadline may have passed
- * before anything was sent. */
-enum vc_status
-vc__stream_late(struct vc_stream *s)
+void
+vc__stream_late(const struct vc_stream *s, struct vc__error *error)
 {
-    struct vc__error error;
-
-    s->ops->expire(s);
-    vc__error_put(&error, VC_DEADLINE_EXCEEDED,
-                  "the time allowed for %s ran out", s->method);
-    pthread_mutex_lock(&s->lock);
-    error.outcome =
-        s->error.status == VC_OK ? VC_OUTCOME_UNKNOWN : s->error.outcome;
-    pthread_mutex_unlock(&s->lock);
-    return vc__error_raise(&error);
+    vc__error_put(error, VC_DEADLINE_EXCEEDED, VC__TEXT_LATE, s->service,
+                  s->method);
+    error->outcome = VC_OUTCOME_UNKNOWN;
 }
 
 /* --- receiving --------------------------------------------------------- */
@@ -358,9 +350,13 @@ vc_stream_receive(struct vc_stream *s, void **message)
                         "the messages of %s are given to its callbacks",
                         s->method);
     m = message_take(s, &late);
+    if (late) { /* or it has ended otherwise meanwhile */
+        s->ops->expire(s);
+        m = message_take(s, &late);
+    }
     if (m == NULL) {
         *message = NULL;
-        return late ? vc__stream_late(s) : vc__stream_status(s);
+        return vc__stream_status(s);
     }
     status = vc__stream_unpack(s, m, message);
     vc__stream_taken(s, m->len);

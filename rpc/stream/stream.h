@@ -73,7 +73,7 @@ struct vc_stream {
     struct vc__engine *engine;
     struct vc__replies *replies;
     const struct vc_message_type *sends, *receives;
-    const char *method;
+    const char *service, *method; /* their names */
     uint64_t due;
     uint64_t stall_us;           /* 0: its peer may take its time */
     size_t memory;               /* of a message that is unpacked */
@@ -169,8 +169,9 @@ void vc__stream_drop(struct vc_stream *s);
 /* Tells the server that no more will come. False without memory, and it may be
  * tried again. */
 bool vc__stream_tell_half(struct vc_stream *s);
-/* Its time is over: ends it, and says so. */
-enum vc_status vc__stream_late(struct vc_stream *s);
+/* The error of one whose deadline has passed, and that may have been
+ * executed. */
+void vc__stream_late(const struct vc_stream *s, struct vc__error *error);
 
 /* --- for both sides ------------------------------------------------------ */
 

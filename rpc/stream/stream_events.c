@@ -334,9 +334,7 @@ on_deadline(struct vc__timer *timer)
         caa_container_of(timer, struct vc__stream_events, timer)->stream;
     struct vc__error error;
 
-    vc__error_put(&error, VC_DEADLINE_EXCEEDED,
-                  "the time allowed for %s ran out", s->method);
-    error.outcome = VC_OUTCOME_UNKNOWN;
+    vc__stream_late(s, &error);
     s->ops->give_up(s, &error);
 }
 

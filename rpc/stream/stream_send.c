@@ -188,7 +188,8 @@ window_fail(struct vc_stream *s, enum vc_status why)
     case VC_CANCELLED:
         return send_ended(s);
     case VC_DEADLINE_EXCEEDED:
-        return vc__stream_late(s);
+        s->ops->expire(s); /* or it has ended otherwise meanwhile */
+        return send_ended(s);
     default:
         return sent_enough(s);
     }

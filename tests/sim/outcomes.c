@@ -457,7 +457,7 @@ play_check(const struct play *p)
     unsigned runs = atomic_load(&p->runs);
 
     if (p->status == p->row->status && p->outcome == p->row->outcome &&
-        outcome_is_true(p, runs))
+        outcome_is_true(p, runs) && (p->status == VC_OK || p->text[0] != '\0'))
         return;
     if (getenv("TRACE") != NULL)
         fputs(fake_trace(), stderr);

@@ -260,6 +260,27 @@ a_status_that_does_not_exist_is_unknown_and_its_link_lives(void **state)
 }
 
 static bool
+play_no_text(struct stage *s)
+{
+    return answer_then_serve(s, VC_NOT_FOUND, "", 0);
+}
+
+static void
+an_error_without_a_text_is_named_and_its_link_lives(void **state)
+{
+    struct stage s = {.len = 0};
+
+    stage_start(&s, *state, play_no_text);
+    stage_call_fails(&s, VC_NOT_FOUND,
+                     "suite.Probe.Count: the handler ended with NOT_FOUND and "
+                     "no text",
+                     "no text");
+    assert_int_equal(VC_OUTCOME_EXECUTED, vc_error_outcome());
+    next_call_is_served(&s);
+    stage_end(&s, "no text");
+}
+
+static bool
 play_too_long(struct stage *s)
 {
     uint8_t *bytes = calloc(1, 100000);
@@ -394,6 +415,7 @@ main(void)
         T(packets_without_credits_end_the_link_and_the_call),
         T(a_malformed_reply_is_an_internal_error_and_its_link_lives),
         T(a_status_that_does_not_exist_is_unknown_and_its_link_lives),
+        T(an_error_without_a_text_is_named_and_its_link_lives),
         T(a_reply_over_the_limit_is_refused_and_its_link_lives),
         T(a_second_reply_to_a_call_ends_the_link),
         T(a_call_that_was_not_sent_cannot_be_answered),

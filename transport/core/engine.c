@@ -159,6 +159,7 @@ vc__engine_release(struct vc__engine *e, struct vc__habit *habit,
 {
     struct vc__stint *s = vc__stint_of(e);
 
+    s->failed = false;
     if (s->lost)
         return s;
     e->habit = habit;

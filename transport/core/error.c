@@ -9,9 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "transport/core/takeover.h"
 #include "transport/core/utf8.h"
 
 static _Thread_local struct vc__error last;
+/* In which handler it came up. Only to be compared: it may be over. */
+static _Thread_local const struct vc__stint *place;
 
 const char *
 vc_status_name(enum vc_status status)
@@ -76,7 +79,12 @@ vc__error_put(struct vc__error *error, enum vc_status status,
 enum vc_status
 vc__error_raise(const struct vc__error *error)
 {
+    struct vc__stint *s = vc__stint_inmost();
+
     last = *error;
+    place = s;
+    if (s != NULL)
+        s->failed = true;
     return error->status;
 }
 
@@ -96,6 +104,14 @@ const struct vc__error *
 vc__error_last(void)
 {
     return &last;
+}
+
+const struct vc__error *
+vc__error_within(void)
+{
+    const struct vc__stint *s = vc__stint_inmost();
+
+    return s != NULL && s->failed && s == place ? &last : NULL;
 }
 
 /* Blanks for control characters but those to keep. */

@@ -35,6 +35,11 @@ enum vc_status vc__fail(enum vc_status status, const char *format, ...)
 /* This thread's last, to carry to another thread. */
 const struct vc__error *vc__error_last(void);
 
+/* The same if it came up since the handler or done() began that this thread is
+ * in, and in no other that ran inside of it: what that ends with may be this
+ * error. Else NULL. */
+const struct vc__error *vc__error_within(void);
+
 /* What vsnprintf() writes, but that a text which is cut ends with a whole
  * character of UTF-8. */
 void vc__text_format(char *text, size_t size, const char *format, va_list args)

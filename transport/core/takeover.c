@@ -22,7 +22,7 @@ vc__stint_open(struct vc__stint *s, struct vc__engine *e)
 {
     s->engine = e;
     s->share = NULL;
-    s->lost = false;
+    s->lost = s->failed = false;
     /* Relaxed: a hint for the watcher. */
     if (number == 0)
         number = vc__thread_number();
@@ -47,6 +47,12 @@ vc__stint_of(const struct vc__engine *e)
     while (s != NULL && s->engine != e)
         s = s->outer;
     return s;
+}
+
+struct vc__stint *
+vc__stint_inmost(void)
+{
+    return inmost;
 }
 
 void

@@ -29,6 +29,7 @@ struct vc__stint {
     struct vc__share *share; /* whose handler it is; NULL: nobody's */
     uint64_t run;            /* the engine's, while the handler runs */
     bool lost;               /* the engine is another's; the share holds it */
+    bool failed;             /* an error came up since its handler began */
 };
 
 /* Around the running of handlers. The calling thread is the holder, and still
@@ -39,6 +40,9 @@ void vc__stint_close(struct vc__stint *s);
 
 /* The calling thread's stint at e; NULL when it runs no handler of e. */
 struct vc__stint *vc__stint_of(const struct vc__engine *e);
+
+/* The innermost one of the calling thread; NULL: it is in no handler. */
+struct vc__stint *vc__stint_inmost(void);
 
 /* Within a stint: the program's code begins, or goes on; it is over, or waits
  * for something of the engine. resume says whether the calling thread is the

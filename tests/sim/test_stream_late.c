@@ -1,0 +1,219 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A stream whose deadline passes ends in one way at its client: whoever notices
+ * it first, whatever the handler makes of it, and whatever the client does. */
+#include <string.h>
+
+#include "tests/sim/scene.h"
+
+#define SEEDS  4u
+#define MS     UINT64_C(1000)
+#define DUE_MS 50u
+#define LATE   "suite.Streams.Talk: the deadline has passed"
+
+/* --- the server ------------------------------------------------------------ */
+
+/* What the handler returns when its stream has failed; or has not. */
+enum handler {
+    PASSES_ON, /* what the stream has failed with */
+    HAS_TEXT,  /* the same with a text of its own */
+    IS_GOOD,   /* VC_OK all the same */
+    FAILS,     /* another status */
+    CANCELLED, /* VC_CANCELLED */
+    HANDLERS
+};
+
+static enum handler handler;
+static bool handler_sleeps; /* over the deadline; else it waits in the stream */
+static atomic_uint handled; /* it has returned */
+
+static enum vc_status
+answer(struct vc_call *call, enum vc_status status)
+{
+    switch (handler) {
+    case PASSES_ON:
+        return status;
+    case HAS_TEXT:
+        return vc_call_fail(call, status, "nothing more came");
+    case FAILS:
+        return VC_ABORTED;
+    case CANCELLED:
+        return VC_CANCELLED;
+    default:
+        return VC_OK;
+    }
+}
+
+static enum vc_status
+talk(struct vc_call *call, struct suite_streams_talk_server_stream *stream,
+     void *arg)
+{
+    Suite__EchoRequest *request = NULL;
+    enum vc_status status;
+
+    (void)arg;
+    if (handler_sleeps)
+        fake_sleep_us(2 * DUE_MS * MS);
+    while ((status = suite_streams_talk_server_receive(stream, &request)) ==
+               VC_OK &&
+           request != NULL)
+        vc_message_free(request);
+    status = answer(call, status);
+    sim_tell(&handled);
+    return status;
+}
+
+static enum vc_status
+streams_add(struct vc_server *server, struct sim_server *s)
+{
+    static const struct suite_streams_methods methods = {.talk = talk};
+
+    (void)s;
+    return suite_streams_add(server, &methods, NULL);
+}
+
+/* --- the client -------------------------------------------------------------- */
+
+enum client {
+    RECEIVES,
+    SENDS, /* until that fails */
+    FINISHES,
+    CLIENTS
+};
+
+static enum client client;
+
+static enum vc_status
+receive_one(struct suite_streams_talk_client_stream *stream)
+{
+    Suite__EchoReply *reply = NULL;
+    enum vc_status status = suite_streams_talk_receive(stream, &reply);
+
+    assert_null(reply);
+    return status;
+}
+
+static enum vc_status
+send_all(struct suite_streams_talk_client_stream *stream)
+{
+    static uint8_t bytes[8000];
+    Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+    enum vc_status status;
+
+    request.payload.data = bytes;
+    request.payload.len = sizeof bytes;
+    do {
+        status = suite_streams_talk_send(stream, &request);
+        fake_sleep_us(1000);
+    } while (status == VC_OK);
+    return status;
+}
+
+static enum vc_status
+use(struct suite_streams_talk_client_stream *stream)
+{
+    switch (client) {
+    case RECEIVES:
+        return receive_one(stream);
+    case SENDS:
+        return send_all(stream);
+    default:
+        return suite_streams_talk_finish(stream);
+    }
+}
+
+static void
+expect_late(struct suite_streams_talk_client_stream *stream,
+            enum vc_status status)
+{
+    if (status != VC_DEADLINE_EXCEEDED || strcmp(vc_error(), LATE) != 0)
+        fail_msg("handler %d, client %d: %s: %s", (int)handler, (int)client,
+                 vc_status_name(status), vc_error());
+    assert_int_equal(suite_streams_talk_finish(stream), VC_DEADLINE_EXCEEDED);
+    assert_string_equal(vc_error(), LATE);
+}
+
+static struct suite_streams_talk_client_stream *
+open_talk(struct scene *s)
+{
+    struct suite_streams_talk_client_stream *stream;
+
+    assert_int_equal(vc_channel_connect(s->channel, &suite_streams_service),
+                     VC_OK);
+    atomic_store(&handled, 0);
+    assert_int_equal(suite_streams_talk(s->channel,
+                                        VC_CALL_OPTS(.timeout_ms = DUE_MS),
+                                        &stream),
+                     VC_OK);
+    return stream;
+}
+
+/* The handler sleeps over the deadline. */
+static void
+act_client_first(struct scene *s)
+{
+    struct suite_streams_talk_client_stream *stream = open_talk(s);
+    enum vc_status status = use(stream);
+
+    assert_int_equal(atomic_load(&handled), 0);
+    expect_late(stream, status);
+    suite_streams_talk_close(stream);
+    assert_true(sim_await(&handled, 10000 * MS));
+}
+
+/* The client sleeps over the deadline, and the reply comes meanwhile. */
+static void
+act_server_first(struct scene *s)
+{
+    struct suite_streams_talk_client_stream *stream;
+
+    assert_int_equal(vc_runtime_start(s->runtime), VC_OK);
+    stream = open_talk(s);
+    fake_sleep_us(2 * DUE_MS * MS);
+    assert_int_equal(atomic_load(&handled), 1);
+    expect_late(stream, use(stream));
+    suite_streams_talk_close(stream);
+}
+
+/* All that handlers and clients may do. */
+static void
+play(void (*act)(struct scene *s), bool sleeps)
+{
+    handler_sleeps = sleeps;
+    for (unsigned i = 0; i < SEEDS * HANDLERS * CLIENTS; i++) {
+        struct scene s = {.opts = VC_CHANNEL_OPTS_INIT, .act = act};
+
+        handler = i % HANDLERS;
+        client = i / HANDLERS % CLIENTS;
+        s.server.add = streams_add;
+        scene_run(&s, 1 + i / (HANDLERS * CLIENTS));
+    }
+}
+
+static void
+a_stream_is_late_in_one_way_if_its_client_notices_first(void **state)
+{
+    (void)state;
+    play(act_client_first, true);
+}
+
+static void
+a_stream_is_late_in_one_way_if_its_server_notices_first(void **state)
+{
+    (void)state;
+    play(act_server_first, false);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            a_stream_is_late_in_one_way_if_its_client_notices_first),
+        cmocka_unit_test(
+            a_stream_is_late_in_one_way_if_its_server_notices_first),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
