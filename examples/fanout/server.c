@@ -12,7 +12,7 @@
 #include "greeter.vc.h"
 #include "kv.vc.h"
 
-#define MAX_LATE_US 500000u /* kept of a call's time to say what was late */
+#define MAX_LATE_MS 500u /* kept of a call's time to say what was late */
 /* A server that is silent is busy, not dead: the callers' deadlines are for
  * that. */
 #define KEEPALIVE_MS 10000u
@@ -92,16 +92,14 @@ static struct vc_call_opts
 opts_of(struct vc_call *call)
 {
     struct vc_call_opts opts = VC_CALL_OPTS_INIT;
-    uint64_t us = vc_call_deadline_us(call), ms;
+    uint32_t ms = vc_call_time_left_ms(call);
 
     opts.parent = call;
     opts.timeout_ms = VC_NO_DEADLINE; /* but for that of the other */
-    if (us == UINT64_MAX)
+    if (ms == VC_NO_DEADLINE)
         return opts;
-    us -= us / 4 < MAX_LATE_US ? us / 4 : MAX_LATE_US;
-    ms = us / 1000;
-    if (ms < INT32_MAX)
-        opts.timeout_ms = ms > 0 ? (uint32_t)ms : 1;
+    ms -= ms / 4 < MAX_LATE_MS ? ms / 4 : MAX_LATE_MS;
+    opts.timeout_ms = ms > 0 ? ms : 1;
     return opts;
 }
 

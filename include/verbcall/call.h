@@ -44,8 +44,29 @@ VC_API enum vc_status vc_call_fail(struct vc_call *call, enum vc_status status,
                                    const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* vc_call_deadline_us - microseconds that the caller still waits for the
- * reply, 0 when it does not any more, UINT64_MAX when it waits for ever. */
+/* vc_call_service, vc_call_method - the names as in the .proto file:
+ * "demo.Greeter" and "SayHello". They live as long as the call. Any thread while
+ * the call has not ended. */
+VC_API const char *vc_call_service(const struct vc_call *call);
+VC_API const char *vc_call_method(const struct vc_call *call);
+
+/* vc_call_peer - where the call has come from, in words, for logs: the
+ * transport, and the client's address there. "tcp://10.9.0.2:41724" or
+ * "rdma://10.9.0.2:41724"; "shm:process 4711 of user 1000"; "inproc:this
+ * process". Programs do not take it apart. It says what the client's connection
+ * was when the call came; the client may use another one later. The text lives
+ * as long as the call. Never NULL. Any thread while the call has not ended. */
+VC_API const char *vc_call_peer(const struct vc_call *call);
+
+/* vc_call_time_left_ms - milliseconds that the caller still waits for the
+ * reply, rounded up; 0 when it does not wait any more, VC_NO_DEADLINE when it
+ * waits for ever, or for longer than 71 minutes, which no request can say. Any
+ * thread while the call has not ended. For calls that the handler makes there is
+ * the option `parent`, which hands the deadline on. */
+VC_API uint32_t vc_call_time_left_ms(const struct vc_call *call);
+
+/* vc_call_deadline_us - the same in microseconds; UINT64_MAX when the caller
+ * waits for ever. */
 VC_API uint64_t vc_call_deadline_us(const struct vc_call *call);
 
 /* vc_call_is_cancelled - true when nobody waits for the reply any more: the

@@ -13,6 +13,7 @@
 #include <verbcall/call.h>
 
 #include "rpc/server/server_deadline.h"
+#include "rpc/server/server_link.h"
 #include "rpc/server/stream_server.h"
 #include "rpc/text.h"
 #include "transport/core/error.h"
@@ -64,6 +65,27 @@ vc_call_sprintf(struct vc_call *call, const char *format, ...)
     va_end(again);
     va_end(args);
     return p;
+}
+
+const char *
+vc_call_service(const struct vc_call *call)
+{
+    vc__must(call, VC__CALL);
+    return call->site.session->opened->entry->service->name;
+}
+
+const char *
+vc_call_method(const struct vc_call *call)
+{
+    vc__must(call, VC__CALL);
+    return call->method->name;
+}
+
+const char *
+vc_call_peer(const struct vc_call *call)
+{
+    vc__must(call, VC__CALL);
+    return call->origin->text;
 }
 
 enum vc_status
@@ -155,6 +177,7 @@ vc__call_take(const struct vc__call_site *site)
     }
     if (call != NULL) {
         call->site = *site;
+        call->origin = vc__origin_get(site->session->link->origin);
         vc__handle_init(&call->handle, VC__CALL);
         call->arena.account = &site->session->peer->account;
         call->parent.due = site->due;
@@ -230,6 +253,7 @@ vc__call_release(struct vc_call *call)
     if (vc__arena_reset(&call->arena) || call->site.kind != 0)
         vc__trimmer_note(&part->trimmer);
     call->site.session->peer->n_held--;
+    vc__origin_put(call->origin);
     if (part->n_stock < STOCK_MAX &&
         !vc__store_is_scarce(&part->server->store)) {
         cds_list_add(&call->node, &part->stock);

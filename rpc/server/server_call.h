@@ -28,10 +28,12 @@ struct vc__call_site {
 };
 
 struct vc__call_watch;
+struct vc__origin;
 
 struct vc_call {
     struct vc__parent parent; /* of calls that its handler makes */
     struct vc__call_site site;
+    struct vc__origin *origin; /* the call holds it */
     struct vc__handle handle;
     struct vc__task task; /* runs the handler */
     struct vc__job job;   /* the same, on a thread of the crew */

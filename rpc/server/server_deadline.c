@@ -4,6 +4,8 @@
  * See rpc/server/server_deadline.h. */
 #include "rpc/server/server_deadline.h"
 
+#include <verbcall/channel.h>
+
 uint64_t
 vc__server_due(struct vc__server_part *part, uint32_t deadline)
 {
@@ -25,6 +27,14 @@ vc_call_deadline_us(const struct vc_call *call)
         return UINT64_MAX;
     now = vc__now();
     return call->site.due > now ? call->site.due - now : 0;
+}
+
+uint32_t
+vc_call_time_left_ms(const struct vc_call *call)
+{
+    uint64_t us = vc_call_deadline_us(call);
+
+    return us == UINT64_MAX ? VC_NO_DEADLINE : (uint32_t)((us + 999) / 1000);
 }
 
 static void

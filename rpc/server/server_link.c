@@ -5,6 +5,7 @@
  * ends the link; what is only a bad request is answered. */
 #include "rpc/server/server_link.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,6 +108,7 @@ server_link_free(struct vc__server_link *sl)
     vc__link_fini(&sl->link);
     vc__admission_gone(&sl->part->server->admission, sl->trusted);
     vc__server_ops_check(sl->part);
+    vc__origin_put(sl->origin);
     free(sl);
     vc__server_peer_leave(peer);
 }
@@ -142,12 +144,47 @@ accept_fill(const struct vc_server *server, const struct vc__hello *hello,
         a->local = server->local;
 }
 
-static struct vc__server_link *
-server_link_new(struct vc__server_part *part, struct vc__server_peer *peer,
-                struct vc__context *context, const struct vc__hello *hello)
+static struct vc__origin *
+origin_new(const struct vc__incoming *in)
 {
+    const struct vc__transport *t = in->context->transport;
+    struct vc__origin *origin = malloc(sizeof *origin);
+    char addr[VC__ADDR_TEXT];
+
+    if (origin == NULL)
+        return NULL;
+    origin->refs = 1;
+    vc__addr_text((const struct sockaddr *)&in->peer, addr);
+    if (t->local) /* "shm:..." it says itself */
+        snprintf(origin->text, sizeof origin->text, "%s", addr);
+    else
+        snprintf(origin->text, sizeof origin->text, "%s:%s%s", t->scheme,
+                 t->named ? "" : "//", addr);
+    return origin;
+}
+
+/* All of it zeros, but its origin. */
+static struct vc__server_link *
+server_link_make(const struct vc__incoming *in, size_t wire_size)
+{
+    struct vc__server_link *sl = calloc(1, sizeof *sl + wire_size);
+
+    if (sl == NULL)
+        return NULL;
+    sl->origin = origin_new(in);
+    if (sl->origin != NULL)
+        return sl;
+    free(sl);
+    return NULL;
+}
+
+static struct vc__server_link *
+server_link_new(const struct vc__offer *o, struct vc__server_peer *peer,
+                struct vc__context *context)
+{
+    struct vc__server_part *part = o->part;
     struct vc__server_link *sl =
-        calloc(1, sizeof *sl + context->transport->wire_size);
+        server_link_make(&o->in, context->transport->wire_size);
 
     if (sl == NULL)
         return NULL;
@@ -158,7 +195,7 @@ server_link_new(struct vc__server_part *part, struct vc__server_peer *peer,
     vc__link_init(&sl->link, context, sl + 1, &server_link_ops,
                   part->server->handshake_ms);
     vc__link_keepalive_set(&sl->link, part->server->keepalive_ms);
-    accept_fill(part->server, hello, &sl->link.accept);
+    accept_fill(part->server, &o->hello, &sl->link.accept);
     sl->link.accept.pool_token = peer->token;
     sl->link.has_local = atomic_load(&part->server->has_local);
     vc__server_peer_join(peer);
@@ -216,7 +253,7 @@ accept_try(struct vc__offer *o, enum vc__reject_reason *reason, bool *starved)
     else
         peer = peer_of(o, reason, &fault);
     if (peer != NULL) {
-        sl = server_link_new(part, peer, context, &o->hello);
+        sl = server_link_new(o, peer, context);
         if (sl == NULL)
             vc__server_peer_unless_used(peer);
     }

@@ -6,6 +6,8 @@
 #ifndef VC_RPC_SERVER_LINK_H
 #define VC_RPC_SERVER_LINK_H
 
+#include <stdlib.h>
+
 #include "cm/link/link.h"
 #include "rpc/server/server_peer.h"
 
@@ -13,11 +15,34 @@
 #define VC__SERVER_NO_SERVICE                                                  \
     "see the service's full name, and that it was added"
 
+/* Where the calls of a link come from, in words. It outlives the link for calls
+ * that came by it and have not ended. The holder counts. */
+#define VC__ORIGIN_TEXT (VC__ADDR_TEXT + 16)
+struct vc__origin {
+    unsigned refs;
+    char text[VC__ORIGIN_TEXT];
+};
+
+static inline struct vc__origin *
+vc__origin_get(struct vc__origin *origin)
+{
+    origin->refs++;
+    return origin;
+}
+
+static inline void
+vc__origin_put(struct vc__origin *origin)
+{
+    if (--origin->refs == 0)
+        free(origin);
+}
+
 /* Its wire is behind it. */
 struct vc__server_link {
     struct vc__link link;
     struct vc__server_part *part;
     struct vc__server_peer *peer;
+    struct vc__origin *origin;     /* it holds one */
     struct cds_list_head node;     /* in part->links */
     struct cds_list_head sessions; /* bound to it */
     bool trusted;                  /* the first packet was good */

@@ -164,6 +164,8 @@ struct parts {
 
 /* What the handler had left of the call's time, in microseconds. */
 static atomic_ullong left;
+static atomic_uint left_ms;      /* a moment later, by vc_call_time_left_ms() */
+static atomic_ullong left_after; /* and again in microseconds */
 
 static enum vc_status
 look_what_is_left(struct sim_server *s, struct vc_call *call,
@@ -171,6 +173,8 @@ look_what_is_left(struct sim_server *s, struct vc_call *call,
 {
     (void)s;
     atomic_store(&left, vc_call_deadline_us(call));
+    atomic_store(&left_ms, vc_call_time_left_ms(call));
+    atomic_store(&left_after, vc_call_deadline_us(call));
     reply->tag = request->tag;
     reply->payload = request->payload;
     return VC_OK;
@@ -220,6 +224,10 @@ left_of_one(uint64_t seed, uint64_t late_us)
     assert_true(fake_process_wait(p.client, 10000 * MS));
     assert_true(sim_server_stop(&p.server));
     assert_int_equal(fake_end(), 0);
+    if (atomic_load(&left) != NOT_RUN)
+        assert_in_range(atomic_load(&left_ms),
+                        (atomic_load(&left_after) + MS - 1) / MS,
+                        (atomic_load(&left) + MS - 1) / MS);
     return atomic_load(&left);
 }
 

@@ -5,6 +5,8 @@
  * pushback, no reply, a canceller, and metadata both ways. */
 #include "tests/suite/feature.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <verbcall/cancel.h>
@@ -364,6 +366,95 @@ metadata_and_details_come_as_they_went(void **state)
     features_stop(&f);
 }
 
+/* --- what a handler may ask of its call ---------------------------------- */
+
+static struct {
+    char service[32], method[32], peer[160];
+    uint32_t left_ms;
+} asked;
+
+static enum vc_status
+ask(struct vc_call *call, const Suite__Empty *request, Suite__Empty *reply,
+    void *arg)
+{
+    (void)request;
+    (void)reply;
+    (void)arg;
+    snprintf(asked.service, sizeof asked.service, "%s", vc_call_service(call));
+    snprintf(asked.method, sizeof asked.method, "%s", vc_call_method(call));
+    snprintf(asked.peer, sizeof asked.peer, "%s", vc_call_peer(call));
+    asked.left_ms = vc_call_time_left_ms(call);
+    return VC_OK;
+}
+
+static void
+add_asking(struct vc_server *server)
+{
+    static const struct suite_absent_methods methods = {.nothing = ask};
+
+    features_add(server, "first");
+    assert_status(VC_OK, suite_absent_add(server, &methods, NULL));
+}
+
+static void
+call_that_is_asked(struct fixture *f, uint32_t timeout_ms)
+{
+    const Suite__Empty request = SUITE__EMPTY__INIT;
+    Suite__Empty *reply;
+
+    memset(&asked, 0, sizeof asked);
+    assert_status(VC_OK, suite_absent_nothing(
+                             f->channel, &request,
+                             VC_CALL_OPTS(.timeout_ms = timeout_ms), &reply));
+    vc_message_free(reply);
+}
+
+static bool
+begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* "tcp://ADDRESS:PORT", with another port than the server's, or "shm:" and
+ * "inproc:" with who it is; at vc:// any of them. */
+static void
+assert_peer(const char *peer)
+{
+    const char *scheme = fixture_scheme(), *port = strrchr(peer, ':') + 1;
+
+    if (fixture_is_inproc())
+        assert_string_equal(peer, "inproc:this process");
+    else if (strcmp(scheme, "shm") == 0)
+        assert_true(begins(peer, "shm:process "));
+    else if (strcmp(scheme, "vc") == 0)
+        assert_true(begins(peer, "shm:process ") || begins(peer, "tcp://") ||
+                    begins(peer, "rdma://"));
+    else
+        assert_true(begins(peer, scheme) && begins(strchr(peer, ':'), "://") &&
+                    atoi(port) > 0);
+}
+
+static void
+a_handler_is_told_what_was_called_from_where_and_for_how_long(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_add = add_asking;
+    features_start(&f, NULL, NULL);
+
+    call_that_is_asked(&f, 60000);
+
+    assert_string_equal(asked.service, "suite.Absent");
+    assert_string_equal(asked.method, "Nothing");
+    assert_peer(asked.peer);
+    assert_in_range(asked.left_ms, 1, 60000);
+
+    call_that_is_asked(&f, VC_NO_DEADLINE);
+    assert_int_equal(asked.left_ms, VC_NO_DEADLINE);
+    features_stop(&f);
+}
+
 #define T(name)                                                                \
     cmocka_unit_test_setup_teardown(name, features_setup, features_teardown)
 
@@ -382,6 +473,8 @@ main(void)
         T(a_canceller_ends_all_its_calls_and_no_others),
         T(a_call_with_a_cancelled_canceller_does_not_begin),
         cmocka_unit_test(metadata_and_details_come_as_they_went),
+        cmocka_unit_test(
+            a_handler_is_told_what_was_called_from_where_and_for_how_long),
     };
 
     return fixture_main(tests);
