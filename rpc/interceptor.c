@@ -180,6 +180,13 @@ vc_interception_call(const struct vc_interception *call)
     return call->call;
 }
 
+/* It may have ended when this call begins to. */
+const struct vc_call *
+vc_interception_parent(const struct vc_interception *call)
+{
+    return call->starting && call->opts != NULL ? call->opts->parent : NULL;
+}
+
 enum vc_status
 vc_interception_fail(struct vc_interception *call, enum vc_status status,
                      const char *format, ...)

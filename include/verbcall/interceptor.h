@@ -123,6 +123,13 @@ VC_API uint64_t vc_interception_deadline_us(const struct vc_interception *call);
  * client NULL. */
 VC_API struct vc_call *vc_interception_call(const struct vc_interception *call);
 
+/* vc_interception_parent - the call that this one is made for, by its handler:
+ * the option `parent` of the caller. In a start on a client; elsewhere, and
+ * without the option, NULL. So a start can pass on what came with the parent:
+ * vc_call_metadata_find() of its trace, and vc_interception_add_metadata(). */
+VC_API const struct vc_call *
+vc_interception_parent(const struct vc_interception *call);
+
 /* vc_interception_metadata - the metadata of the request, *n entries: on a
  * client the caller's and what was added so far, on a server what came. */
 VC_API const struct vc_metadata *

@@ -263,6 +263,132 @@ an_interceptor_is_too_late_after_the_first_call(void **state)
                   vc_server_intercept(f->server, &table));
 }
 
+/* --- a trace ------------------------------------------------------------- */
+
+#define TRACE "00-4bf92f3577b34da6-01"
+
+static struct vc_channel *onward; /* of the handler */
+static atomic_uint traced;        /* calls that came to the server with TRACE */
+static atomic_uint parents_late;  /* that were seen when it was no start */
+
+/* Of the channel that handlers call by. */
+static enum vc_status
+trace_pass(struct vc_interception *call, void **state, void *arg)
+{
+    const struct vc_call *parent = vc_interception_parent(call);
+    const void *trace = NULL;
+    size_t length;
+
+    (void)state;
+    (void)arg;
+    if (parent != NULL)
+        trace = vc_call_metadata_find(parent, "trace", &length);
+    return trace == NULL
+               ? VC_OK
+               : vc_interception_add_metadata(call, "trace", trace, length);
+}
+
+static void
+trace_end(struct vc_interception *call, const struct vc_interception_end *end,
+          void **state, void *arg)
+{
+    (void)end;
+    (void)state;
+    (void)arg;
+    if (vc_interception_parent(call) != NULL)
+        atomic_fetch_add(&parents_late, 1);
+}
+
+/* Of the server. */
+static enum vc_status
+trace_note(struct vc_interception *call, void **state, void *arg)
+{
+    const struct vc_call *on_server = vc_interception_call(call);
+    size_t length = 0;
+    const void *trace = vc_call_metadata_find(on_server, "trace", &length);
+
+    (void)state;
+    (void)arg;
+    if (vc_interception_parent(call) != NULL)
+        atomic_fetch_add(&parents_late, 1);
+    if (length == strlen(TRACE) && memcmp(trace, TRACE, length) == 0)
+        atomic_fetch_add(&traced, 1);
+    return VC_OK;
+}
+
+/* Calls on, once by each kind of call: three in all. */
+static enum vc_status
+call_on(struct vc_call *call, const Suite__Empty *request, Suite__Empty *reply,
+        void *arg)
+{
+    struct vc_call_opts opts = VC_CALL_OPTS_INIT;
+    struct suite_streams_up_client_stream *stream;
+    struct features_end end = {.ends = 0};
+    Features__Order order = features_order(7, "on");
+    Features__Report *report;
+    enum vc_status status;
+
+    (void)request;
+    (void)reply;
+    (void)arg;
+    opts.parent = call;
+    status = features_work_once(onward, &order, &opts, &report);
+    if (status != VC_OK)
+        return status;
+    vc_message_free(report);
+    status = features_work_once_async(onward, &order, &opts, features_done,
+                                      &end, NULL);
+    if (status != VC_OK)
+        return status;
+    fixture_await(&end.ends, 1);
+    status = suite_streams_up(onward, &opts, &stream);
+    if (status != VC_OK)
+        return status;
+    status = suite_streams_up_finish(stream, NULL);
+    suite_streams_up_close(stream);
+    return status;
+}
+
+static void
+add_calling_on(struct vc_server *server)
+{
+    static const struct suite_absent_methods methods = {.nothing = call_on};
+
+    features_add(server, "first");
+    assert_status(VC_OK, suite_absent_add(server, &methods, NULL));
+    assert_status(VC_OK, vc_server_intercept(
+                             server, VC_INTERCEPTOR(.start = trace_note)));
+}
+
+static void
+a_trace_is_passed_on_with_the_calls_of_a_handler(void **state)
+{
+    const struct vc_metadata trace = {"trace", TRACE, strlen(TRACE)};
+    const Suite__Empty request = SUITE__EMPTY__INIT;
+    Suite__Empty *reply;
+    struct fixture f;
+
+    (void)state;
+    fixture_add = add_calling_on;
+    features_start(&f, NULL, NULL);
+    assert_status(VC_OK, vc_runtime_start(f.runtime));
+    assert_status(VC_OK, fixture_open_alone(f.runtime, f.target, &onward));
+    assert_status(VC_OK, vc_channel_intercept(
+                             onward, VC_INTERCEPTOR(.start = trace_pass,
+                                                    .finish = trace_end)));
+
+    assert_status(VC_OK, suite_absent_nothing(
+                             f.channel, &request,
+                             VC_CALL_OPTS(.metadata = &trace, .n_metadata = 1),
+                             &reply));
+
+    vc_message_free(reply);
+    assert_int_equal(1 + 3, atomic_load(&traced));
+    assert_int_equal(0, atomic_load(&parents_late));
+    assert_status(VC_OK, vc_channel_close(onward));
+    features_stop(&f);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int
@@ -274,6 +400,7 @@ main(void)
         T(a_call_that_a_client_refuses_never_leaves_it),
         T(a_call_that_a_server_refuses_does_not_reach_its_handler),
         T(an_interceptor_is_too_late_after_the_first_call),
+        cmocka_unit_test(a_trace_is_passed_on_with_the_calls_of_a_handler),
     };
 
     return fixture_main(tests);
