@@ -42,7 +42,7 @@ struct vc_interception {
     struct vc_metadata *entries;
     size_t n_given, added_size;
 
-    char text[VC__ERROR_TEXT]; /* of who refused it */
+    char text[VC__SAID_TEXT]; /* of who refused it */
     void *states[VC_INTERCEPTORS_MAX];
 };
 

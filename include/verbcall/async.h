@@ -83,8 +83,8 @@ struct vc_completion {
     void *tag; /* as given when it was started */
     enum vc_status status;
     enum vc_outcome outcome;
-    void *reply;    /* on VC_OK, for vc_message_free(); else NULL */
-    char text[256]; /* what vc_error() would say; "" on VC_OK */
+    void *reply;              /* on VC_OK, for vc_message_free(); else NULL */
+    char text[VC_ERROR_SIZE]; /* what vc_error() would say; "" on VC_OK */
 };
 
 /* vc_completions_new - makes a queue for calls of channels of this runtime. On

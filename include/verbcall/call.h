@@ -34,8 +34,9 @@ VC_API char *vc_call_sprintf(struct vc_call *call, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* vc_call_fail - keeps a text for the caller (its vc_error(); UTF-8, cut at
- * 255 bytes) and returns status, so that a handler can say
+ * 1024 bytes) and returns status, so that a handler can say
  * return vc_call_fail(call, VC_NOT_FOUND, "no key %s", key);
+ * What is longer goes into the details of the status: vc_call_details().
  * A handler that fails without it, and returns the status of a call or function
  * of Verbcall that failed in this run of it, passes on that one's vc_error().
  * So does vc_call_end() in the done() of such a call, but not on a thread of the

@@ -148,7 +148,7 @@ VC_API enum vc_status vc_interception_add_metadata(struct vc_interception *call,
                                                    size_t length);
 
 /* vc_interception_fail - keeps a text for the caller (its vc_error(); UTF-8,
- * cut at 255 bytes) and returns status, so that a start can say
+ * cut at 1024 bytes) and returns status, so that a start can say
  * return vc_interception_fail(call, VC_UNAUTHENTICATED, "no token"); */
 VC_API enum vc_status vc_interception_fail(struct vc_interception *call,
                                            enum vc_status status,

@@ -47,6 +47,10 @@ enum vc_outcome {
  * Never NULL; "UNKNOWN" for a number that is no status. Any thread. */
 VC_API const char *vc_status_name(enum vc_status status);
 
+/* Bytes that the words of vc_error() have at most, with their NUL: 1024 of a
+ * handler's text, and what stands before it. */
+#define VC_ERROR_SIZE 1280
+
 /* vc_error - says in words what the last failing Verbcall function on this
  * thread met, and what to do about it. For a call that a handler failed it is
  * the handler's text, with blanks for control characters but tabs and ends of

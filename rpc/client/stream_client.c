@@ -136,9 +136,11 @@ on_replied(struct vc__request *r, const struct vc__reply_frame *reply)
 {
     struct vc__client_stream *c =
         caa_container_of(r, struct vc__client_stream, request);
-    struct vc__error error = {.status = reply->status,
-                              .outcome = reply->outcome};
+    struct vc__error error;
 
+    error.status = reply->status;
+    error.outcome = reply->outcome;
+    error.text[0] = '\0';
     if (!metadata_keep(c, reply, &error)) {
         vc__client_stream_end(c, VC__STREAM_EV_REPLY, &error);
         return;

@@ -63,7 +63,7 @@ struct vc_call {
     struct vc_interception *interception; /* NULL: none, or not yet */
     bool refused;                         /* the handler has not run */
     bool has_text;
-    char text[VC__ERROR_TEXT];
+    char text[VC__SAID_TEXT];
 
     bool unwanted; /* its client has given it up, or is gone */
     _Atomic(struct vc__call_watch *) watch; /* NULL: nobody asked */

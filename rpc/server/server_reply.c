@@ -65,6 +65,11 @@ reply_send(struct vc_call *call, enum vc_status status, uint8_t flags,
     vc__server_session_reply(site->session, site->slot);
 }
 
+/* An error has no parts (doc/wire.md 4.4). The library's own metadata are its
+ * advice when to try again. */
+_Static_assert(VC_METADATA_MAX + 64 + VC__SAID_TEXT <= VC__EAGER_MAX,
+               "the longest text fits beside the most metadata");
+
 static void
 reply_error(struct vc_call *call, enum vc_status status, uint8_t flags)
 {

@@ -21,7 +21,7 @@ struct crowd_call {
     atomic_uint ends; /* how often it was told its end */
     enum vc_status status;
     enum vc_outcome outcome;
-    char text[256];
+    char text[VC_ERROR_SIZE];
 };
 
 struct crowd {

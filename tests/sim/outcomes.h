@@ -102,7 +102,7 @@ struct play {
     uint64_t took_us;
     enum vc_status status;
     enum vc_outcome outcome;
-    char text[256];
+    char text[VC_ERROR_SIZE];
 };
 
 /* The server; the channel; both, connected; and one good call. */

@@ -74,7 +74,7 @@ struct reactor {
     atomic_bool inside;
     enum vc_status status;
     enum vc_outcome outcome;
-    char text[256];
+    char text[VC_ERROR_SIZE];
 };
 
 /* Zeroes all, and starts it. The payload of DOWN has r->size bytes. */

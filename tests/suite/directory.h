@@ -25,7 +25,7 @@ struct directory_answer {
     unsigned calls; /* of the closure */
     enum vc_status status;
     enum vc_outcome outcome;
-    char text[256]; /* of the error, or what the entry says */
+    char text[VC_ERROR_SIZE]; /* of the error, or what the entry says */
 };
 
 /* A closure whose data is a struct directory_answer. */

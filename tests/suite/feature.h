@@ -51,7 +51,7 @@ struct features_end {
     enum vc_outcome outcome;
     uint64_t tag; /* of its report, and so on */
     unsigned attempt;
-    char text[256]; /* or what vc_error() said */
+    char text[VC_ERROR_SIZE]; /* or what vc_error() said */
 };
 
 /* Of calls that give a report; arg is a struct features_end. */

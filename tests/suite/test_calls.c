@@ -150,34 +150,6 @@ a_status_that_does_not_exist_is_unknown(void **state)
 }
 
 static void
-a_long_text_is_cut(void **state)
-{
-    struct fixture *f = *state;
-    char text[1000];
-
-    memset(text, 'x', sizeof text - 1);
-    text[sizeof text - 1] = '\0';
-
-    assert_status(VC_ABORTED, call_fail(f, VC_ABORTED, text));
-
-    assert_int_equal(255, strlen(vc_error()));
-}
-
-static void
-a_long_text_is_cut_between_characters(void **state)
-{
-    struct fixture *f = *state;
-    char text[401] = "";
-
-    for (int i = 0; i < 200; i++)
-        strcat(text, "\xc3\xa4");
-
-    assert_status(VC_ABORTED, call_fail(f, VC_ABORTED, text));
-
-    assert_int_equal(254, strlen(vc_error()));
-}
-
-static void
 a_request_over_the_servers_limit_fails_and_the_link_lives(void **state)
 {
     struct fixture f;
@@ -572,8 +544,6 @@ main(void)
         cmocka_unit_test(a_reply_outlives_its_channel),
         T(a_handlers_status_and_text_reach_the_caller),
         T(a_status_that_does_not_exist_is_unknown),
-        T(a_long_text_is_cut),
-        T(a_long_text_is_cut_between_characters),
         cmocka_unit_test(
             a_request_over_the_servers_limit_fails_and_the_link_lives),
         cmocka_unit_test(a_request_with_bytes_and_no_data_is_refused_by_name),

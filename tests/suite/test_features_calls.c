@@ -366,6 +366,68 @@ metadata_and_details_come_as_they_went(void **state)
     features_stop(&f);
 }
 
+/* --- what a handler says ------------------------------------------------- */
+
+#define TEXT_MAX 1024u
+
+static enum vc_status
+call_fail(struct fixture *f, char *text)
+{
+    Suite__FailRequest request = SUITE__FAIL_REQUEST__INIT;
+    Suite__Empty *reply = NULL;
+
+    request.status = VC_ABORTED;
+    request.text = text;
+    return suite_probe_fail(f->channel, &request, NULL, &reply);
+}
+
+/* Its last characters are "end", and behind them are more if it is long. */
+static char *
+long_text(char *text, size_t size)
+{
+    memset(text, 'x', size - 1);
+    text[size - 1] = '\0';
+    memcpy(text + TEXT_MAX - 3, "end", 3);
+    return text;
+}
+
+static void
+a_text_of_1024_bytes_arrives_whole(void **state)
+{
+    struct fixture *f = *state;
+    char text[TEXT_MAX + 1];
+
+    assert_status(VC_ABORTED, call_fail(f, long_text(text, sizeof text)));
+
+    assert_string_equal(text, vc_error());
+}
+
+static void
+a_longer_text_is_cut(void **state)
+{
+    struct fixture *f = *state;
+    char text[2 * TEXT_MAX];
+
+    assert_status(VC_ABORTED, call_fail(f, long_text(text, sizeof text)));
+
+    text[TEXT_MAX] = '\0';
+    assert_string_equal(text, vc_error());
+}
+
+static void
+a_long_text_is_cut_between_characters(void **state)
+{
+    struct fixture *f = *state;
+    char text[2 * TEXT_MAX + 2] = "x";
+
+    for (unsigned i = 0; i < TEXT_MAX; i++)
+        memcpy(text + 1 + 2 * i, "\xc3\xa4", 3);
+
+    assert_status(VC_ABORTED, call_fail(f, text));
+
+    assert_int_equal(TEXT_MAX - 1, strlen(vc_error()));
+}
+
 /* --- what a handler may ask of its call ---------------------------------- */
 
 static struct {
@@ -473,6 +535,9 @@ main(void)
         T(a_canceller_ends_all_its_calls_and_no_others),
         T(a_call_with_a_cancelled_canceller_does_not_begin),
         cmocka_unit_test(metadata_and_details_come_as_they_went),
+        T(a_text_of_1024_bytes_arrives_whole),
+        T(a_longer_text_is_cut),
+        T(a_long_text_is_cut_between_characters),
         cmocka_unit_test(
             a_handler_is_told_what_was_called_from_where_and_for_how_long),
     };

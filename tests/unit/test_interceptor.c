@@ -171,16 +171,15 @@ static void
 a_text_that_is_cut_ends_with_a_whole_character(void **state)
 {
     struct vc_interception i = {.text = ""};
-    char text[2 * VC__ERROR_TEXT];
+    char text[2 * VC__ERROR_TEXT + 2] = "x";
 
     (void)state;
-    for (size_t n = 0; n + 1 < sizeof text; n++)
-        text[n] = n % 2 == 0 ? '\303' : '\251';
-    text[sizeof text - 1] = '\0';
+    for (unsigned k = 0; k < VC__ERROR_TEXT; k++)
+        memcpy(text + 1 + 2 * k, "\303\251", 3);
     vc_interception_fail(&i, VC_ABORTED, "%s", text);
-    assert_int_equal(strlen(i.text), VC__ERROR_TEXT - 2);
+    assert_int_equal(strlen(i.text), VC__SAID_TEXT - 2);
     vc__fail(VC_ABORTED, "%s", text);
-    assert_int_equal(strlen(vc_error()), VC__ERROR_TEXT - 2);
+    assert_int_equal(strlen(vc_error()), VC__ERROR_TEXT - 1);
 }
 
 static void

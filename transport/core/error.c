@@ -120,7 +120,7 @@ put_without_controls(char *out, size_t size, const char *in, size_t len,
                      const char *keep)
 {
     if (len > size - 1)
-        len = size - 1;
+        len = vc__utf8_whole((const uint8_t *)in, size - 1);
     for (size_t i = 0; i < len; i++) {
         bool control = (unsigned char)in[i] < ' ' || in[i] == 0x7f;
 

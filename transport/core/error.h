@@ -12,7 +12,10 @@
 
 #include <verbcall/status.h>
 
-#define VC__ERROR_TEXT 256 /* bytes, terminator included */
+/* Bytes, terminator included: of what a handler or an interceptor says of its
+ * call, and of an error, which has room for that and what stands before it. */
+#define VC__SAID_TEXT  1025
+#define VC__ERROR_TEXT VC_ERROR_SIZE
 
 struct vc__error {
     enum vc_status status;
