@@ -166,8 +166,9 @@ struct vc_call_opts {
     size_t size; /* see VC_SIZED in verbcall/export.h */
 
     /* Milliseconds, 1..2^31-1, that the call may take, connecting included;
-     * default: the method's (verbcall/options.proto), or else the channel's.
-     * VC_NO_DEADLINE waits for ever, or until the link is lost. */
+     * default: the method's (verbcall/options.proto), or else the channel's,
+     * and of a stream none. VC_NO_DEADLINE waits for ever, or until the link is
+     * lost. */
     uint32_t timeout_ms;
 
     uint32_t flags; /* VC_CALL_NO_RETRY, VC_CALL_WAIT_FOR_READY; no others */

@@ -31,7 +31,8 @@ struct vc_channel_opts {
 
     /* Milliseconds, 1..2^31-1, that a call may take when its own options do
      * not say; default 10000. VC_NO_DEADLINE waits for ever, or until the
-     * link is lost. */
+     * link is lost. It is not for streams: one has no deadline unless its
+     * options or its method say one. */
     uint32_t call_timeout_ms;
 
     /* Largest packed reply and message of a stream that this end takes, in

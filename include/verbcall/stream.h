@@ -9,6 +9,11 @@
  * handler. Such a stream is a struct vc_stream: code that serves several
  * methods may cast its pointer to that, and use the functions below.
  *
+ * A stream has no deadline unless it asks for one, by timeout_ms of its options
+ * or of its method (verbcall/options.proto), or has a parent, whose deadline it
+ * keeps. It ends when either end ends it, or its link is lost; and so does every
+ * wait in it.
+ *
  * Each direction holds what was sent and not received yet: at most 64 KiB at
  * each end, or one message that is longer. A sender waits while the window is
  * full, so a slow reader costs no more than that and delays nobody else.
@@ -39,8 +44,8 @@ struct vc_stream;
  * request is the message of a client that does not stream, else NULL; it is
  * not needed any more when the function returns. It does not wait for the
  * server: that it cannot be reached shows when the stream is used. The
- * deadline is that of the whole stream, and so are opts->parent and
- * opts->canceller. A stream that certainly was not executed is tried again, and
+ * deadline is that of the whole stream, by default none, and so are opts->parent
+ * and opts->canceller. A stream that certainly was not executed is tried again, and
  * waits for its server (VC_CALL_WAIT_FOR_READY), as calls do, while all that it
  * needs is at hand: the request of a client that does not stream; of one that
  * does, as long as no link was there to take what it has sent. Later it is not,

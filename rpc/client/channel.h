@@ -71,11 +71,16 @@ vc__channel_leave(struct vc_channel *c)
         vc__waiter_done(&c->unused);
 }
 
-/* Milliseconds that a call of this method may take whose options say none. */
+/* Milliseconds that a call of this method may take whose options say none. A
+ * stream has no deadline but one that it, or its method, asks for. */
 static inline uint32_t
 vc__channel_call_ms(const struct vc_channel *c, const struct vc_method *method)
 {
-    return method->timeout_ms != 0 ? method->timeout_ms : c->call_ms;
+    const uint32_t streams = VC_METHOD_CLIENT_STREAM | VC_METHOD_SERVER_STREAM;
+
+    if (method->timeout_ms != 0)
+        return method->timeout_ms;
+    return method->flags & streams ? VC_NO_DEADLINE : c->call_ms;
 }
 
 /* --- for an attempt of a call: any thread --------------------------------- */

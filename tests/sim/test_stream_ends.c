@@ -13,7 +13,7 @@
 #define SEEDS    SIM_SHARE(300u)
 #define TALKERS  3u
 #define SLEEP_US 2000u /* of handlers of calls */
-#define PATIENCE 60000000u
+#define PATIENCE 120000000u
 
 struct client {
     char target[80];
@@ -25,11 +25,15 @@ struct client {
     atomic_uint begun;
 };
 
+/* The handlers; those of tests/suite/streams.h but where a test has its own. */
+static const struct suite_streams_methods *serves = &streams_methods;
+static struct vc_channel_opts channel_opts = VC_CHANNEL_OPTS_INIT;
+
 static enum vc_status
 streams_add(struct vc_server *server, struct sim_server *s)
 {
     (void)s;
-    return suite_streams_add(server, &streams_methods, NULL);
+    return suite_streams_add(server, serves, NULL);
 }
 
 static void
@@ -39,8 +43,8 @@ client_main(void *arg)
     struct vc_runtime *runtime;
 
     assert_int_equal(sim_runtime(&runtime, 1), VC_OK);
-    assert_int_equal(vc_channel_open(runtime, c->target, NULL, &c->channel),
-                     VC_OK);
+    assert_int_equal(
+        vc_channel_open(runtime, c->target, &channel_opts, &c->channel), VC_OK);
     assert_int_equal(vc_channel_connect(c->channel, &suite_streams_service),
                      VC_OK);
     c->act(c);
@@ -51,10 +55,11 @@ client_main(void *arg)
 
 /* Each seed in a world of its own; the sum of what streams ended with. */
 static void
-play(void (*act)(struct client *c), unsigned ends[VC_UNAUTHENTICATED + 1])
+play_seeds(void (*act)(struct client *c), unsigned ends[VC_UNAUTHENTICATED + 1],
+           uint64_t seeds)
 {
     memset(ends, 0, sizeof(unsigned) * (VC_UNAUTHENTICATED + 1));
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+    for (uint64_t seed = 1; seed <= seeds; seed++) {
         struct sim_server s = {.add = streams_add, .sleep_us = SLEEP_US};
         struct client c = {.seed = seed, .act = act};
         struct fake_process *p;
@@ -78,6 +83,12 @@ play(void (*act)(struct client *c), unsigned ends[VC_UNAUTHENTICATED + 1])
         for (unsigned i = 0; i <= VC_UNAUTHENTICATED; i++)
             ends[i] += c.ends[i];
     }
+}
+
+static void
+play(void (*act)(struct client *c), unsigned ends[VC_UNAUTHENTICATED + 1])
+{
+    play_seeds(act, ends, SEEDS);
 }
 
 static uint8_t bytes[300000];
@@ -371,6 +382,54 @@ a_long_request_that_is_given_up_harms_no_other_stream(void **state)
     assert_int_equal(ends[VC_OK], SEEDS);
 }
 
+/* --- no deadline ---------------------------------------------------------- */
+
+static atomic_uint left_ms; /* of the call, as its handler is told */
+
+static enum vc_status
+up_told(struct vc_call *call, struct suite_streams_up_server_stream *stream,
+        Suite__EchoReply *reply, void *arg)
+{
+    atomic_store(&left_ms, vc_call_time_left_ms(call));
+    return streams_methods.up(call, stream, reply, arg);
+}
+
+/* Idle for far longer than a call of the channel may take. */
+static void
+idle_act(struct client *c)
+{
+    struct suite_streams_up_client_stream *stream;
+    Suite__EchoReply *reply = NULL;
+    enum vc_status status = suite_streams_up(c->channel, NULL, &stream);
+
+    if (status == VC_OK) {
+        fake_sleep_us(30000000);
+        status = suite_streams_up_finish(stream, &reply);
+    }
+    vc_message_free(reply);
+    suite_streams_up_close(stream);
+    c->ends[status]++;
+}
+
+static void
+a_stream_has_no_deadline_unless_it_is_asked_for(void **state)
+{
+    static const struct suite_streams_methods told = {.up = up_told};
+    unsigned ends[VC_UNAUTHENTICATED + 1];
+
+    (void)state;
+    serves = &told;
+    for (unsigned i = 0; i < 2; i++) {
+        channel_opts.call_timeout_ms = i == 0 ? 0 : 20;
+        atomic_store(&left_ms, 0);
+        play_seeds(idle_act, ends, 3);
+        assert_int_equal(ends[VC_OK], 3);
+        assert_int_equal(atomic_load(&left_ms), VC_NO_DEADLINE);
+    }
+    channel_opts.call_timeout_ms = 0;
+    serves = &streams_methods;
+}
+
 int
 main(void)
 {
@@ -381,6 +440,7 @@ main(void)
         cmocka_unit_test(
             a_link_may_be_lost_while_a_canceller_ends_what_it_carried),
         cmocka_unit_test(a_long_request_that_is_given_up_harms_no_other_stream),
+        cmocka_unit_test(a_stream_has_no_deadline_unless_it_is_asked_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,166 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Uploads: streams of the client that take as long as they take, and handlers
+ * that answer before all has come. */
+#include "tests/suite/feature.h"
+
+#include <verbcall/stream.h>
+
+#define CALL_MS 50u /* that a call of the channel may take */
+
+/* --- the server -------------------------------------------------------- */
+
+/* What the handler of Up does when the first order has come. */
+enum {
+    ALL,   /* takes all others, */
+    EARLY, /* answers, */
+    FAILS, /* or fails */
+};
+
+/* What it returns at the deadline does not matter, but is not VC_OK. */
+static enum vc_status
+up_end(struct vc_call *call, enum vc_status status)
+{
+    return status == VC_OK && vc_call_is_cancelled(call) ? VC_CANCELLED
+                                                         : status;
+}
+
+static enum vc_status
+up_rest(struct vc_call *call, struct features_flow_up_server_stream *stream,
+        Features__Report *report)
+{
+    Features__Order *order = NULL;
+    enum vc_status status;
+
+    while ((status = features_flow_up_server_receive(stream, &order)) ==
+               VC_OK &&
+           order != NULL) {
+        report->tag++;
+        vc_message_free(order);
+    }
+    return up_end(call, status);
+}
+
+static enum vc_status
+up(struct vc_call *call, struct features_flow_up_server_stream *stream,
+   Features__Report *report, void *arg)
+{
+    Features__Order *order = NULL;
+    enum vc_status status = features_flow_up_server_receive(stream, &order);
+    uint64_t what;
+
+    (void)arg;
+    if (status != VC_OK || order == NULL)
+        return up_end(call, status);
+    what = order->tag;
+    vc_message_free(order);
+    report->tag = 1;
+    if (what == FAILS)
+        return vc_call_fail(call, VC_NOT_FOUND, "as ordered");
+    return what == EARLY ? VC_OK : up_rest(call, stream, report);
+}
+
+static void
+add_flow(struct vc_server *server)
+{
+    static const struct features_flow_methods methods = {.up = up};
+
+    features_add(server, "first");
+    assert_status(VC_OK, features_flow_add(server, &methods, NULL));
+}
+
+static int
+setup(void **state)
+{
+    static struct fixture f;
+    struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
+
+    opts.call_timeout_ms = CALL_MS;
+    opts.connect_timeout_ms = opts.keepalive_ms = 8000;
+    fixture_add = add_flow;
+    features_start(&f, NULL, &opts);
+    assert_status(VC_OK, vc_channel_connect(f.channel, &features_flow_service));
+    *state = &f;
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    features_stop(*state);
+    return 0;
+}
+
+/* --- the client -------------------------------------------------------- */
+
+static struct features_flow_up_client_stream *
+open_up(struct fixture *f)
+{
+    struct features_flow_up_client_stream *stream;
+
+    assert_status(VC_OK, features_flow_up(f->channel, NULL, &stream));
+    return stream;
+}
+
+/* Calls until its time is over, which is that of a call of the channel. */
+static void
+let_a_call_run_out_of_time(struct fixture *f)
+{
+    Features__Order order = features_order(1, "held");
+    Features__Report *report = NULL;
+
+    order.holds = 1;
+    assert_status(VC_DEADLINE_EXCEEDED,
+                  features_work_once(f->channel, &order, NULL, &report));
+}
+
+static void
+a_stream_outlives_the_time_of_the_channels_calls(void **state)
+{
+    struct fixture *f = *state;
+    struct features_flow_up_client_stream *stream = open_up(f);
+    Features__Order order = features_order(ALL, "");
+    Features__Report *report = NULL;
+
+    assert_status(VC_OK, features_flow_up_send(stream, &order));
+    let_a_call_run_out_of_time(f);
+
+    assert_status(VC_OK, features_flow_up_send(stream, &order));
+    assert_status(VC_OK, features_flow_up_finish(stream, &report));
+
+    assert_int_equal(2, report->tag);
+    vc_message_free(report);
+    features_flow_up_close(stream);
+}
+
+static void
+a_stream_ends_at_the_time_that_it_has_asked_for(void **state)
+{
+    struct fixture *f = *state;
+    struct features_flow_up_client_stream *stream;
+    Features__Report *report = NULL;
+
+    assert_status(VC_OK, features_flow_up(f->channel,
+                                          VC_CALL_OPTS(.timeout_ms = CALL_MS),
+                                          &stream));
+
+    let_a_call_run_out_of_time(f);
+
+    assert_status(VC_DEADLINE_EXCEEDED,
+                  features_flow_up_finish(stream, &report));
+    features_flow_up_close(stream);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(a_stream_outlives_the_time_of_the_channels_calls),
+        T(a_stream_ends_at_the_time_that_it_has_asked_for),
+    };
+
+    return fixture_main(tests);
+}
