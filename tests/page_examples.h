@@ -28,5 +28,6 @@ extern Demo__HelloRequest request;
 extern Demo__HelloReply *reply;
 extern int my_fd;
 extern void my_work(void);
+extern bool my_next_part(File__Part *part);
 
 #endif

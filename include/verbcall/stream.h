@@ -65,6 +65,12 @@ VC_API enum vc_status vc_stream_open(struct vc_channel *channel,
 /* vc_stream_send - sends one message, on either side. It waits until the window
  * has room. VC_OK: the message is on its way, and not needed any more; it says
  * nothing about whether it arrives.
+ * A handler may answer before it has received all messages. Then the client's
+ * vc_stream_send() fails with VC_FAILED_PRECONDITION, and vc_stream_finish() has
+ * the reply: whatever vc_stream_send() returns, how the call has ended is what
+ * vc_stream_finish() returns. After another failure the call may go on without
+ * the message: a program that cannot do without it closes the stream, as
+ * vc_stream_finish() would have the handler take what has come for all.
  * VC_INVALID_ARGUMENT     the message lacks something that must be set
  * VC_RESOURCE_EXHAUSTED   it is over the other end's limit, or its
  *                         method's; no memory

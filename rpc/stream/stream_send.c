@@ -177,7 +177,8 @@ send_ended(struct vc_stream *s)
     return status != VC_OK
                ? status
                : vc__fail(VC_FAILED_PRECONDITION,
-                          "%s has ended: the other end takes no more messages",
+                          "%s has ended: the other end takes no more "
+                          "messages; vc_stream_finish() has its result",
                           s->method);
 }
 

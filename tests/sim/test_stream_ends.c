@@ -430,6 +430,67 @@ a_stream_has_no_deadline_unless_it_is_asked_for(void **state)
     serves = &streams_methods;
 }
 
+/* --- a handler that needs no more ------------------------------------------ */
+
+/* Answers when the first message has come. */
+static enum vc_status
+up_early(struct vc_call *call, struct suite_streams_up_server_stream *stream,
+         Suite__EchoReply *reply, void *arg)
+{
+    Suite__EchoRequest *request = NULL;
+    enum vc_status status = suite_streams_up_server_receive(stream, &request);
+
+    (void)call;
+    (void)arg;
+    if (status == VC_OK)
+        reply->tag = request->tag;
+    vc_message_free(request);
+    return status;
+}
+
+/* Sends for as long as somebody takes it. */
+static void
+upload_act(struct client *c)
+{
+    static const size_t sizes[] = {1, 3000, 20000, 300000};
+    Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+    struct suite_streams_up_client_stream *stream = open_up(c, 0);
+    Suite__EchoReply *reply = NULL;
+    enum vc_status status;
+
+    request.tag = 7;
+    request.payload.data = bytes;
+    request.payload.len = sizes[c->seed % 4];
+    do {
+        status = suite_streams_up_send(stream, &request);
+        if (c->seed % 3 == 0) /* the reply comes while it does not send */
+            fake_sleep_us(c->seed % 100);
+    } while (status == VC_OK);
+    if (status != VC_FAILED_PRECONDITION)
+        fail_msg("seed %llu: %s: %s", (unsigned long long)c->seed,
+                 vc_status_name(status), vc_error());
+    status = suite_streams_up_finish(stream, &reply);
+    if (status != VC_OK || reply == NULL || reply->tag != 7)
+        fail_msg("seed %llu: %s: %s", (unsigned long long)c->seed,
+                 vc_status_name(status), vc_error());
+    vc_message_free(reply);
+    suite_streams_up_close(stream);
+    c->ends[status]++;
+}
+
+static void
+a_send_that_fails_leaves_the_reply_to_finish(void **state)
+{
+    static const struct suite_streams_methods early = {.up = up_early};
+    unsigned ends[VC_UNAUTHENTICATED + 1];
+
+    (void)state;
+    serves = &early;
+    play_seeds(upload_act, ends, SEEDS / 3);
+    assert_int_equal(ends[VC_OK], SEEDS / 3);
+    serves = &streams_methods;
+}
+
 int
 main(void)
 {
@@ -441,6 +502,7 @@ main(void)
             a_link_may_be_lost_while_a_canceller_ends_what_it_carried),
         cmocka_unit_test(a_long_request_that_is_given_up_harms_no_other_stream),
         cmocka_unit_test(a_stream_has_no_deadline_unless_it_is_asked_for),
+        cmocka_unit_test(a_send_that_fails_leaves_the_reply_to_finish),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,9 +5,12 @@
  * that answer before all has come. */
 #include "tests/suite/feature.h"
 
+#include <string.h>
+
 #include <verbcall/stream.h>
 
-#define CALL_MS 50u /* that a call of the channel may take */
+#define CALL_MS 50u     /* that a call of the channel may take */
+#define LONG    200000u /* bytes: a message that goes in parts */
 
 /* --- the server -------------------------------------------------------- */
 
@@ -152,6 +155,61 @@ a_stream_ends_at_the_time_that_it_has_asked_for(void **state)
     features_flow_up_close(stream);
 }
 
+/* Sends until it is told that nobody takes more, as vc_stream(3) has it. */
+static enum vc_status
+upload(struct features_flow_up_client_stream *stream, uint64_t tag,
+       const char *text, Features__Report **report)
+{
+    const Features__Order order = features_order(tag, text);
+    enum vc_status status;
+
+    do {
+        status = features_flow_up_send(stream, &order);
+    } while (status == VC_OK);
+    if (status == VC_FAILED_PRECONDITION) /* the handler has answered */
+        status = features_flow_up_finish(stream, report);
+    return status;
+}
+
+/* By messages of one packet, by long ones, and by empty ones. */
+static void
+a_handler_that_answers_early_loses_no_reply(void **state)
+{
+    static char long_text[LONG + 1], short_text[2001];
+    const char *texts[] = {"", short_text, long_text};
+    struct fixture *f = *state;
+
+    memset(long_text, 'l', LONG);
+    memset(short_text, 's', sizeof short_text - 1);
+    for (unsigned i = 0; i < 60; i++) {
+        struct features_flow_up_client_stream *stream = open_up(f);
+        Features__Report *report = NULL;
+
+        assert_status(VC_OK, upload(stream, EARLY, texts[i % 3], &report));
+
+        assert_non_null(report);
+        assert_int_equal(1, report->tag);
+        vc_message_free(report);
+        features_flow_up_close(stream);
+    }
+}
+
+static void
+a_handler_that_fails_early_is_heard_by_send_and_finish(void **state)
+{
+    struct fixture *f = *state;
+    struct features_flow_up_client_stream *stream = open_up(f);
+    Features__Report *report = NULL;
+
+    assert_status(VC_NOT_FOUND, upload(stream, FAILS, "", &report));
+    assert_string_equal("as ordered", vc_error());
+
+    assert_status(VC_NOT_FOUND, features_flow_up_finish(stream, &report));
+    assert_string_equal("as ordered", vc_error());
+    assert_null(report);
+    features_flow_up_close(stream);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int
@@ -160,6 +218,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         T(a_stream_outlives_the_time_of_the_channels_calls),
         T(a_stream_ends_at_the_time_that_it_has_asked_for),
+        T(a_handler_that_answers_early_loses_no_reply),
+        T(a_handler_that_fails_early_is_heard_by_send_and_finish),
     };
 
     return fixture_main(tests);
