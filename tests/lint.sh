@@ -183,6 +183,17 @@ symbols_agree()
     [ "$declared" = "$mapped" ] && [ "$mapped" = "$exported" ] || echo "declared: $declared; map: $mapped; exported: $exported"
 }
 
+# What vc_X_new() makes vc_X_free() frees, what vc_X_open() opens vc_X_close() closes, and the other way round. Calls give messages
+# and asynchronous calls; a server is closed before it is freed.
+pairs_match()
+{
+    names=$(grep -o '\bvc_[a-z_]*;' verbcall.map | tr -d ';')
+    wanted=$(printf '%s\n' "$names" | sed -n 's/_new$/_free/p; s/_open$/_close/p' | sort)
+    there=$(printf '%s\n' "$names" | grep -E '_(free|close)$' |
+        grep -vE '^vc_(message_free|async_free|server_close|stream_half_close)$' | sort)
+    [ "$wanted" = "$there" ] || echo "wanted: $wanted; there: $there"
+}
+
 # The rows of doc/outcomes.md are those of its tests, with the same status and outcome.
 outcomes_agree()
 {
@@ -415,6 +426,7 @@ else
 fi
 check makefiles_are_short makefiles_are_short
 check headers_map_and_library_agree_on_the_symbols symbols_agree
+check what_is_made_is_freed_by_the_name_that_matches pairs_match
 check every_equivalent_mutant_is_one equivalents_fit
 check documents_name_what_there_is sh tests/names.sh
 check each_row_of_doc_outcomes_has_its_test outcomes_agree

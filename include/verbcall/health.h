@@ -22,13 +22,14 @@ struct vc_server;
 #define VC_HEALTH_MAX          4096
 #define VC_HEALTH_WATCHERS_MAX 64
 
-/* vc_health_add - adds the service grpc.health.v1.Health to a server. The
- * server as a whole, whose name is "", serves from now on; of services nothing
- * is known until vc_health_set(), and who asks for one is answered NOT_FOUND.
+/* vc_health_new - adds the service grpc.health.v1.Health to a server, with an
+ * object to say its states by. The server as a whole, whose name is "", serves
+ * from now on; of services nothing is known until vc_health_set(), and who asks
+ * for one is answered NOT_FOUND.
  * On VC_OK the caller owns *health. Any thread, at any time.
  * VC_ALREADY_EXISTS     the server has this service
  * VC_RESOURCE_EXHAUSTED no memory */
-VC_API enum vc_status vc_health_add(struct vc_server *server,
+VC_API enum vc_status vc_health_new(struct vc_server *server,
                                     struct vc_health **health);
 
 /* vc_health_set - says whether a service, by its full name as "demo.Greeter",

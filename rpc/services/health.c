@@ -278,7 +278,7 @@ health_new(void)
 }
 
 enum vc_status
-vc_health_add(struct vc_server *server, struct vc_health **health)
+vc_health_new(struct vc_server *server, struct vc_health **health)
 {
     struct vc_health *h = health_new();
     enum vc_status status;

@@ -21,7 +21,7 @@ add_health(struct vc_server *server, struct sim_server *s)
 {
     scene_take_orders(s);
     the_server = server;
-    return vc_health_add(server, &the_health);
+    return vc_health_new(server, &the_health);
 }
 
 static void
@@ -155,7 +155,7 @@ add_again(void)
 {
     struct vc_health *second = NULL;
 
-    assert_int_equal(vc_health_add(the_server, &second), VC_ALREADY_EXISTS);
+    assert_int_equal(vc_health_new(the_server, &second), VC_ALREADY_EXISTS);
     assert_null(second);
 }
 

@@ -18,7 +18,7 @@ add_both(struct vc_server *server, struct sim_server *s)
 {
     scene_take_orders(s);
     the_server = server;
-    assert_int_equal(vc_health_add(server, &the_health), VC_OK); /* one more */
+    assert_int_equal(vc_health_new(server, &the_health), VC_OK); /* one more */
     assert_int_equal(vc_reflection_add(server), VC_OK);
     assert_int_equal(vc_reflection_add(server), VC_ALREADY_EXISTS);
     return VC_OK;

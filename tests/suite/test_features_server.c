@@ -74,7 +74,7 @@ static void
 add_health(struct vc_server *server)
 {
     features_add(server, "first");
-    assert_status(VC_OK, vc_health_add(server, &health));
+    assert_status(VC_OK, vc_health_new(server, &health));
 }
 
 static void
