@@ -44,7 +44,7 @@ vc_runtime_counters(struct vc_runtime *runtime, struct vc_counters *out)
                        offsetof(struct vc_counters, links_connecting) +
                            sizeof sum,
                    "the fields are an array");
-    if (vc__options_size_check(&kind, out->size) != VC_OK)
+    if (vc__options_size_check(&kind, out) != VC_OK)
         return VC_INVALID_ARGUMENT;
     room = out->size - head;
     known = room < sizeof sum ? room : sizeof sum;

@@ -46,7 +46,8 @@ vc__interceptors_add(struct vc__interceptors **chain,
     };
     struct vc_interceptor copy;
 
-    if (vc__options_copy(&copy, &kind, interceptor) != VC_OK)
+    if (vc__options_size_check(&kind, interceptor) != VC_OK ||
+        vc__options_copy(&copy, &kind, interceptor) != VC_OK)
         return VC_INVALID_ARGUMENT;
     if (*chain == NULL && (*chain = chain_new()) == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");

@@ -20,10 +20,15 @@
 /* --- the struct --------------------------------------------------------- */
 
 enum vc_status
-vc__options_size_check(const struct vc__options *kind, size_t size)
+vc__options_size_check(const struct vc__options *kind, const void *from)
 {
-    size_t least = kind->least != 0 ? kind->least : sizeof size;
+    size_t size, least = kind->least != 0 ? kind->least : sizeof size;
 
+    if (from == NULL)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "struct %s is NULL: initialise one by %s", kind->name,
+                        kind->macros);
+    memcpy(&size, from, sizeof size);
     if (size >= least && size <= SIZE_MOST)
         return VC_OK;
     return vc__fail(VC_INVALID_ARGUMENT,
@@ -61,7 +66,7 @@ vc__options_copy(void *out, const struct vc__options *kind, const void *from)
     memset(out, 0, kind->size);
     if (from != NULL) {
         memcpy(&size, from, sizeof size);
-        status = vc__options_size_check(kind, size);
+        status = vc__options_size_check(kind, from);
         if (status == VC_OK)
             status = options_tail_check(kind, from, size);
         if (status != VC_OK)

@@ -63,10 +63,11 @@ struct vc__options {
             sizeof(table) / sizeof((table)[0])                                 \
     }
 
-/* Can a program's struct have this size?
- * VC_INVALID_ARGUMENT  it was not initialised, which is what 0 comes of */
+/* Can a program's struct have the size that it has?
+ * VC_INVALID_ARGUMENT  it was not initialised, which is what 0 comes of; from is
+ *                      NULL */
 enum vc_status vc__options_size_check(const struct vc__options *kind,
-                                      size_t size);
+                                      const void *from);
 
 /* Copies a program's struct to *out, which is of kind->size: what one of an
  * older version lacks is 0, and so must be what a newer one has more. from may

@@ -100,7 +100,8 @@ struct vc_interceptor {
  * server's vc_server_listen(); one thread at a time. A server's chain sees the
  * calls for which a handler is about to run: none of unknown services and
  * methods, or whose request is malformed or came too late.
- * VC_INVALID_ARGUMENT    its size is not set, see struct vc_interceptor
+ * VC_INVALID_ARGUMENT    it is NULL, or its size is not set, see struct
+ *                        vc_interceptor
  * VC_FAILED_PRECONDITION too late: there was a call, or the server listens
  * VC_RESOURCE_EXHAUSTED  VC_INTERCEPTORS_MAX are there; no memory */
 VC_API enum vc_status

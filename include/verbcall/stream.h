@@ -105,6 +105,7 @@ VC_API enum vc_status vc_stream_finish(struct vc_stream *stream, void **reply);
 /* vc_stream_result - all that the stream's call came to, its metadata and
  * details of the status among it: once, a second time there are none. Cleared
  * by vc_result_clear(), also after vc_stream_close(). Client only.
+ * VC_INVALID_ARGUMENT     result is NULL, or has no size
  * VC_FAILED_PRECONDITION  the call has not ended */
 VC_API enum vc_status vc_stream_result(struct vc_stream *stream,
                                        struct vc_result *result);

@@ -171,7 +171,7 @@ vc__result_check(const struct vc_result *result)
         .least = offsetof(struct vc_result, memory) + sizeof result->memory,
     };
 
-    return vc__options_size_check(&kind, result->size);
+    return vc__options_size_check(&kind, result);
 }
 
 void

@@ -395,12 +395,8 @@ vc__stream_events_new(const struct vc_stream_events *to, void *arg)
     struct vc__stream_events *ev;
     struct vc_stream_events copy;
 
-    if (to == NULL) {
-        vc__fail(VC_INVALID_ARGUMENT,
-                 "events: NULL; begin with VC_STREAM_EVENTS_INIT");
-        return NULL;
-    }
-    if (vc__options_copy(&copy, &kind, to) != VC_OK)
+    if (vc__options_size_check(&kind, to) != VC_OK ||
+        vc__options_copy(&copy, &kind, to) != VC_OK)
         return NULL;
     ev = calloc(1, sizeof *ev);
     if (ev == NULL) {

@@ -111,6 +111,49 @@ interceptor_without_init(struct fixture *f)
     return vc_channel_intercept(f->channel, &interceptor);
 }
 
+static enum vc_status
+call_opts_without_init(struct fixture *f)
+{
+    const struct vc_call_opts opts = {.timeout_ms = 100};
+
+    return call_with_opts(f, &opts);
+}
+
+static enum vc_status
+channel_opts_without_init(struct fixture *f)
+{
+    const struct vc_channel_opts opts = {.max_links = 2};
+
+    return open_with(f, &opts);
+}
+
+static enum vc_status
+server_opts_without_init(struct fixture *f)
+{
+    const struct vc_server_opts opts = {.max_message = 4096};
+    struct vc_server *server;
+
+    return vc_server_new(f->server_runtime, &opts, &server);
+}
+
+static enum vc_status
+runtime_opts_without_init(struct fixture *f)
+{
+    const struct vc_runtime_opts opts = {.threads = 2};
+    struct vc_runtime *runtime;
+
+    (void)f;
+    return vc_runtime_new(&opts, &runtime);
+}
+
+static enum vc_status
+counters_without_init(struct fixture *f)
+{
+    struct vc_counters counters = {0};
+
+    return vc_runtime_counters(f->runtime, &counters);
+}
+
 /* --- wrong type ------------------------------------------------------------- */
 
 static enum vc_status
@@ -312,6 +355,44 @@ null_target(struct fixture *f)
     return vc_channel_open(f->runtime, NULL, NULL, &channel);
 }
 
+static enum vc_status
+null_stream(struct fixture *f)
+{
+    struct vc_result result = VC_RESULT_INIT;
+
+    (void)f;
+    return vc_stream_result(NULL, &result);
+}
+
+static enum vc_status
+null_result(struct fixture *f)
+{
+    struct vc_stream *s = talk_open(f);
+
+    return close_with(s, vc_stream_result(s, NULL));
+}
+
+static enum vc_status
+null_events(struct fixture *f)
+{
+    struct vc_stream *s;
+
+    return vc_stream_start(f->channel, &suite_streams_service, TALK, NULL, NULL,
+                           NULL, NULL, &s);
+}
+
+static enum vc_status
+null_interceptor(struct fixture *f)
+{
+    return vc_channel_intercept(f->channel, NULL);
+}
+
+static enum vc_status
+null_counters(struct fixture *f)
+{
+    return vc_runtime_counters(f->runtime, NULL);
+}
+
 /* --- out of order ----------------------------------------------------------- */
 
 static enum vc_status
@@ -426,6 +507,11 @@ static const struct misuse cases[] = {
     row("no INIT", refused, "VC_RESULT_INIT", stream_result_without_init),
     row("no INIT", refused, "VC_STREAM_EVENTS_INIT", events_without_init),
     row("no INIT", refused, "VC_INTERCEPTOR_INIT", interceptor_without_init),
+    row("no INIT", refused, "VC_CALL_OPTS_INIT", call_opts_without_init),
+    row("no INIT", refused, "VC_CHANNEL_OPTS_INIT", channel_opts_without_init),
+    row("no INIT", refused, "VC_SERVER_OPTS_INIT", server_opts_without_init),
+    row("no INIT", refused, "VC_RUNTIME_OPTS_INIT", runtime_opts_without_init),
+    row("no INIT", refused, "VC_COUNTERS_INIT", counters_without_init),
     row("wrong type", refused,
         "is a suite.FailRequest, its type is suite.EchoR",
         request_of_another_method),
@@ -461,6 +547,11 @@ static const struct misuse cases[] = {
     row("NULL", aborts, "the call is NULL", null_call),
     row("NULL", refused, "done is NULL", null_done),
     row("NULL", refused, "\"\"", null_target),
+    row("NULL", refused, "the stream is NULL", null_stream),
+    row("NULL", refused, "vc_result is NULL", null_result),
+    row("NULL", refused, "vc_stream_events is NULL", null_events),
+    row("NULL", refused, "vc_interceptor is NULL", null_interceptor),
+    row("NULL", refused, "vc_counters is NULL", null_counters),
     row("out of order", state, "has been closed", listen_after_close),
     row("out of order", state, "has not ended", result_before_the_end),
     row("out of order", state, "before the first", interceptor_after_a_call),
