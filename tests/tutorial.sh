@@ -239,7 +239,7 @@ found_by()
     fi
 }
 
-topics='callback timeout retry epoll fork signal thread'
+topics='callback timeout retry log epoll fork signal thread'
 found_by_topic()
 {
     ! command -v mandb >/dev/null || { cp -r "$stage$prefix/share/man" "$work/man" && mandb -q -c -u "$work/man"; }
