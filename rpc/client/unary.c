@@ -252,6 +252,7 @@ error_of_reply(struct vc__unary *u, const struct vc__reply_frame *reply)
     else
         vc__text_put(error->text, sizeof error->text, reply->body, reply->len);
     error->outcome = reply->outcome;
+    error->lack = VC__LACK_NOTHING;
 }
 
 /* The server has another limit, or none. */
