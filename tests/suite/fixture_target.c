@@ -28,7 +28,7 @@ fixture_scheme(void)
 {
     const char *scheme = getenv("VC_TEST_SCHEME");
 
-    return scheme != NULL ? scheme : "rdma";
+    return scheme != NULL ? scheme : fixture_is_inproc() ? "inproc" : "rdma";
 }
 
 bool

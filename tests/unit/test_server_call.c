@@ -14,6 +14,7 @@
 #include "cm/connect/features.h"
 #include "rpc/server/server.h"
 #include "rpc/server/server_call.h"
+#include "rpc/server/server_link.h"
 
 #define KEPT 256u /* calls of a part */
 #define MORE 3u
@@ -24,6 +25,8 @@ struct place {
     struct vc__server_part part;
     struct vc__server_peer peer;
     struct vc__server_session session;
+    struct vc__server_link link;
+    struct vc__origin origin;
     struct vc__call_site site;
 };
 
@@ -40,6 +43,9 @@ place_setup(void **state)
     CDS_INIT_LIST_HEAD(&place.part.stock);
     place.peer.part = &place.part;
     place.session.peer = &place.peer;
+    place.origin.refs = 1;
+    place.link.origin = &place.origin;
+    place.session.link = &place.link;
     place.session.slots = &place.session.first;
     place.session.n_slots = 1;
     place.site.session = &place.session;
@@ -51,6 +57,7 @@ place_teardown(void **state)
 {
     (void)state;
     vc__call_free_stock(&place.part);
+    assert_int_equal(place.origin.refs, 1);
     assert_int_equal(atomic_load(&place.server.store.used), 0);
     vc__store_fini(&place.server.store);
     return 0;
