@@ -139,6 +139,7 @@ on_replied(struct vc__request *r, const struct vc__reply_frame *reply)
     struct vc__error error;
 
     error.status = reply->status;
+    error.lack = VC__LACK_NOTHING;
     error.outcome = reply->outcome;
     error.text[0] = '\0';
     if (!metadata_keep(c, reply, &error)) {
