@@ -81,7 +81,10 @@ reply_error(struct vc_call *call, enum vc_status status, uint8_t flags)
 void
 vc__reply_refuse(struct vc_call *call, enum vc_status status, const char *text)
 {
-    vc_call_fail(call, status, "%s", text);
+    if (call->method == NULL) /* the client knows what it asked for */
+        vc_call_fail(call, status, "%s", text);
+    else if (text != call->text)
+        vc__call_fault(call, status, "%s", text);
     reply_error(call, status, VC__FRAME_NOT_EXECUTED);
 }
 
@@ -91,7 +94,9 @@ vc__reply_forget(struct vc_call *call)
     vc__call_long_drop(call);
     call->has_text = true;
     snprintf(call->text, sizeof call->text,
-             "the deadline passed before the reply could go");
+             "%s.%s: the deadline passed before the reply could go",
+             call->site.session->opened->entry->service->name,
+             call->method->name);
     call->send.body = (const uint8_t *)call->text;
     call->send.frame.method = VC_DEADLINE_EXCEEDED;
     call->send.frame.metadata_len = 0;
@@ -103,6 +108,7 @@ reply_check(struct vc_call *call)
 {
     const struct vc__outgoing o = {
         .what = "reply",
+        .service = call->site.session->opened->entry->service->name,
         .method = call->method->name,
         .peer = "client",
         .reply_max = call->method->max_reply,
@@ -122,9 +128,9 @@ reply_pack(struct vc_call *call)
     call->long_reply =
         vc__memory_take(&call->site.session->peer->account, call->packing.size);
     if (call->long_reply == NULL)
-        return vc_call_fail(call, VC_RESOURCE_EXHAUSTED,
-                            "the server has no memory for the reply "
-                            "(max_memory)");
+        return vc__call_fault(call, VC_RESOURCE_EXHAUSTED,
+                              "the server has no memory for the reply "
+                              "(max_memory)");
     vc__codec_pack(&call->method->reply, &call->packing, call->reply,
                    call->long_reply);
     if (call->metadata.said_len == 0) /* else they are there */
@@ -155,16 +161,15 @@ vc__reply_measure(struct vc_call *call)
     char gap[VC__GAP_TEXT];
 
     if (!vc__outgoing_is_of(&call->method->reply, call->reply))
-        return vc_call_fail(call, VC_INTERNAL,
-                            "the handler of %s made its reply a message of "
-                            "another type than %.80s",
-                            call->method->name, call->method->reply.desc->name);
+        return vc__call_fault(call, VC_INTERNAL,
+                              "the handler made its reply a message of another "
+                              "type than %s",
+                              call->method->reply.desc->name);
     if (vc__codec_measure(&call->method->reply, call->reply, &call->packing))
         return VC_OK;
     vc__message_gap(call->reply, gap, sizeof gap);
-    return vc_call_fail(call, VC_INTERNAL,
-                        "the reply of the handler of %s cannot be packed: %s",
-                        call->method->name, gap);
+    return vc__call_fault(call, VC_INTERNAL,
+                          "the reply of the handler cannot be packed: %s", gap);
 }
 
 void

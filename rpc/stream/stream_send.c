@@ -100,8 +100,9 @@ static enum vc_status
 sent_enough(const struct vc_stream *s)
 {
     return vc__fail(VC_FAILED_PRECONDITION,
-                    "%s: nothing can be sent any more, the stream was finished",
-                    s->method);
+                    "%s.%s: nothing can be sent any more, the stream was "
+                    "finished or half-closed",
+                    s->service, s->method);
 }
 
 /* May a message of so many bytes go now? Then it has gone. Under the lock. */
@@ -177,9 +178,9 @@ send_ended(struct vc_stream *s)
     return status != VC_OK
                ? status
                : vc__fail(VC_FAILED_PRECONDITION,
-                          "%s has ended: the other end takes no more "
-                          "messages; vc_stream_finish() has its result",
-                          s->method);
+                          "%s.%s: the call has ended: the other end takes no "
+                          "more messages; vc_stream_finish() has its result",
+                          s->service, s->method);
 }
 
 static enum vc_status
@@ -247,6 +248,7 @@ measure(struct vc_stream *s, const void *message, struct vc__packing *packing)
 {
     struct vc__outgoing o = {
         .what = "message",
+        .service = s->service,
         .method = s->method,
         .peer = s->of_server ? "client" : "server",
         .reply_max = s->of_server ? s->max_reply : 0,
@@ -287,7 +289,8 @@ message_send(struct vc_stream *s, const void *message,
 
     if (ss == NULL) {
         room_return(s, (uint32_t)packing->size);
-        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+        return vc__fail(VC_RESOURCE_EXHAUSTED, "%s.%s: out of memory",
+                        s->service, s->method);
     }
     initial_of(s, ss->body);
     s->began = true;
@@ -348,8 +351,9 @@ vc_stream_try_send(struct vc_stream *s, const void *message, bool *sent)
     *sent = false;
     if (s->events == NULL)
         return vc__fail(VC_FAILED_PRECONDITION,
-                        "%s has no callbacks: vc_stream_send() waits",
-                        s->method);
+                        "%s.%s: the stream has no callbacks: vc_stream_send() "
+                        "waits",
+                        s->service, s->method);
     status = measure(s, message, &packing);
     if (status != VC_OK)
         return status;
@@ -404,9 +408,10 @@ vc_stream_half_close(struct vc_stream *s)
         return vc__bad(s, VC__STREAM);
     if (s->of_server)
         return vc__fail(VC_INVALID_ARGUMENT,
-                        "%s: a handler ends its stream by returning",
-                        s->method);
+                        "%s.%s: a handler ends its stream by returning",
+                        s->service, s->method);
     if (half_begin(s) && !vc__stream_tell_half(s))
-        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+        return vc__fail(VC_RESOURCE_EXHAUSTED, "%s.%s: out of memory",
+                        s->service, s->method);
     return VC_OK;
 }
