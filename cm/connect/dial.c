@@ -359,16 +359,17 @@ answer(struct vc__dial *d, struct vc__dial_way *w, uint64_t now,
         return w->stale++ < VC__DIAL_STALE_MAX && try_again(d, w, now);
     if (f->reject == NULL)
         return false;
-    switch (f->reject->reason) {
-    case VC__REJECT_BUSY:
-    case VC__REJECT_DRAINING:
+    switch (vc__reject_rule(f->reject->reason)->reaction) {
+    case VC__REACTION_WAIT:
         d->fresh_at = now;
         return again_after(d, w, now, f->reject->retry_ms);
-    case VC__REJECT_LIMIT:
+    case VC__REACTION_LOWER:
         return again_with_less(d, w, now, f->reject);
-    default:
-        return false;
+    case VC__REACTION_GIVE_UP:
+    case VC__REACTION_MOVE: /* once this address is given up */
+        break;
     }
+    return false;
 }
 
 void
@@ -387,6 +388,7 @@ vc__dial_failed(struct vc__dial *d, unsigned which, uint64_t now,
     }
     error_note(d, f);
     d->fresh_at = now;
-    if (f->reject != NULL && f->reject->reason == VC__REJECT_MOVED)
+    if (f->reject != NULL &&
+        vc__reject_rule(f->reject->reason)->reaction == VC__REACTION_MOVE)
         follow(d, w, f);
 }

@@ -60,19 +60,6 @@ vc__said_text(enum vc__said said)
     return "unknown finding";
 }
 
-const char *
-vc__reject_reason_text(unsigned reason)
-{
-    switch (reason) {
-#define REASON_TEXT(name, number, text)                                        \
-    case number:                                                               \
-        return text;
-        VC__REJECT_REASONS(REASON_TEXT)
-#undef REASON_TEXT
-    }
-    return "a reason that this version does not know";
-}
-
 static bool
 is_zero(const uint8_t *in, size_t len)
 {

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cm/connect/reject_reason.h"
+
 #define VC__HELLO_SIZE  56
 #define VC__ACCEPT_SIZE 196
 #define VC__REJECT_SIZE 148
@@ -71,25 +73,6 @@ struct vc__accept {
     char text[VC__ACCEPT_TEXT_MAX + 1]; /* server name, UTF-8 */
 };
 
-/* X(name, number, text for people) */
-#define VC__REJECT_REASONS(X)                                                  \
-    X(VERSION, 1, "no protocol version in common")                             \
-    X(SERVICE, 2, "service not served here")                                   \
-    X(SCHEMA, 3, "schemas of the service differ")                              \
-    X(BUSY, 4, "too busy for another connection")                              \
-    X(LIMIT, 5, "offered sizes or credits are not acceptable")                 \
-    X(DRAINING, 6, "going out of service")                                     \
-    X(MOVED, 7, "served elsewhere")                                            \
-    X(SECURITY, 8, "security modes do not match")                              \
-    X(MALFORMED, 9, "hello malformed")                                         \
-    X(POOL, 10, "the pool of that token is not known here")
-
-enum vc__reject_reason {
-#define VC__REJECT_ENUM(name, number, text) VC__REJECT_##name = number,
-    VC__REJECT_REASONS(VC__REJECT_ENUM)
-#undef VC__REJECT_ENUM
-};
-
 /* A family: the key of a name within the process of both ends. */
 #define VC__REJECT_NAME 1
 
@@ -126,7 +109,6 @@ enum vc__said {
 
 /* In words, for people. Never NULL. */
 const char *vc__said_text(enum vc__said said);
-const char *vc__reject_reason_text(unsigned reason);
 
 /* Write the exact bytes, zero tail included. The fields must be in range. */
 void vc__hello_put(uint8_t out[VC__HELLO_SIZE], const struct vc__hello *h);

@@ -136,29 +136,10 @@ vc__link_on_answered(struct vc__wire *w, const void *data, size_t len)
     vc__link_trust(link);
 }
 
-static enum vc_status
-status_of_reason(unsigned reason)
-{
-    switch (reason) {
-    case VC__REJECT_VERSION:
-    case VC__REJECT_SERVICE:
-        return VC_UNIMPLEMENTED;
-    case VC__REJECT_SCHEMA:
-        return VC_FAILED_PRECONDITION;
-    case VC__REJECT_LIMIT:
-        return VC_RESOURCE_EXHAUSTED;
-    case VC__REJECT_SECURITY:
-        return VC_UNAUTHENTICATED;
-    case VC__REJECT_MALFORMED:
-        return VC_INTERNAL;
-    default:
-        return VC_UNAVAILABLE;
-    }
-}
-
 static void
 refused_by_verbcall(struct vc__link *link, const struct vc__reject *r)
 {
+    const struct vc__reject_rule *rule = vc__reject_rule(r->reason);
     char retry[48] = "";
     char words[sizeof r->text];
 
@@ -166,9 +147,8 @@ refused_by_verbcall(struct vc__link *link, const struct vc__reject *r)
     if (r->retry_ms > 0)
         snprintf(retry, sizeof retry, "; it may be tried again after %u ms",
                  (unsigned)r->retry_ms);
-    vc__link_end(link, VC__LINK_EV_REFUSED, status_of_reason(r->reason),
-                 "%s refused: %s%s%s%s", vc__link_peer(link),
-                 vc__reject_reason_text(r->reason),
+    vc__link_end(link, VC__LINK_EV_REFUSED, rule->status,
+                 "%s refused: %s%s%s%s", vc__link_peer(link), rule->text,
                  words[0] == '\0' ? "" : ": ", words, retry);
 }
 

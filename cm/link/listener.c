@@ -10,19 +10,13 @@
 #include "transport/core/engine.h"
 #include "transport/core/log.h"
 
-/* Reasons and their numbers are in the same order. */
-_Static_assert(VC__COUNT_rejects_busy ==
-                   VC__COUNT_rejects_version + VC__REJECT_BUSY - 1,
-               "in order");
-_Static_assert(VC__COUNT_rejects_pool ==
-                   VC__COUNT_rejects_version + VC__REJECT_POOL - 1,
-               "in order");
-
 static void
 reject_count(struct vc__ledger *l, unsigned reason)
 {
-    if (reason >= 1 && reason <= VC__REJECT_POOL)
-        vc__count(l, VC__COUNT_rejects_version + reason - 1, 1);
+    int counter = vc__reject_rule(reason)->counter;
+
+    if (counter >= 0)
+        vc__count(l, (enum vc__count)counter, 1);
 }
 
 static void

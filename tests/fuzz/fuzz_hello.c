@@ -77,7 +77,7 @@ reject_put(uint8_t *out, const union said *s)
 {
     FUZZ_CHECK(memchr(s->reject.text, 0, sizeof s->reject.text) != NULL);
     FUZZ_CHECK(s->reject.n_addrs <= VC__REJECT_ADDRS);
-    FUZZ_CHECK(vc__reject_reason_text(s->reject.reason) != NULL);
+    FUZZ_CHECK(vc__reject_rule(s->reject.reason)->text != NULL);
     vc__reject_put(out, &s->reject);
 }
 

@@ -39,7 +39,7 @@ rejected_for(struct fixture *f, const uint8_t bytes[VC__HELLO_SIZE],
 
     if (reject.reason != reason)
         fail_msg("%s was rejected with \"%s\"", what,
-                 vc__reject_reason_text(reject.reason));
+                 vc__reject_rule(reject.reason)->text);
     assert_true(reject.text[0] != '\0');
 }
 

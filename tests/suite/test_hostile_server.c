@@ -141,7 +141,7 @@ each_reason_of_a_reject_has_its_status_and_words(void **state)
 
         vc__reject_put(bytes, &reject);
         rejected(*state, bytes, sizeof bytes, reasons[i].status,
-                 vc__reject_reason_text(reasons[i].reason));
+                 vc__reject_rule(reasons[i].reason)->text);
         assert_non_null(strstr(vc_error(), "for reasons of ours"));
     }
 }

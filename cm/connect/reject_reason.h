@@ -1,0 +1,59 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The reasons of a reject: what each is called, what a client makes of it, and
+ * where a server counts it (doc/wire.md, sections 2.5 and 2.6). A new reason is
+ * one line here, a counter, and a line of doc/wire.md. Pure; any thread. */
+#ifndef VC_CM_REJECT_REASON_H
+#define VC_CM_REJECT_REASON_H
+
+#include <verbcall/status.h>
+
+/* What the client does about the address that has refused it. */
+enum vc__reaction {
+    VC__REACTION_GIVE_UP,
+    VC__REACTION_WAIT,  /* again after the reject's time; without one: give up */
+    VC__REACTION_LOWER, /* again with what the counter-offer says, once */
+    VC__REACTION_MOVE,  /* to the reject's addresses */
+};
+
+/* X(name, number, status of the calls that wait, reaction, counter of the server, text for people) */
+#define VC__REJECT_REASONS(X)                                                  \
+    X(VERSION, 1, UNIMPLEMENTED, GIVE_UP, rejects_version,                     \
+      "no protocol version in common")                                         \
+    X(SERVICE, 2, UNIMPLEMENTED, GIVE_UP, rejects_service,                     \
+      "service not served here")                                               \
+    X(SCHEMA, 3, FAILED_PRECONDITION, GIVE_UP, rejects_schema,                 \
+      "schemas of the service differ")                                         \
+    X(BUSY, 4, UNAVAILABLE, WAIT, rejects_busy,                                \
+      "too busy for another connection")                                       \
+    X(LIMIT, 5, RESOURCE_EXHAUSTED, LOWER, rejects_limit,                      \
+      "offered sizes or credits are not acceptable")                           \
+    X(DRAINING, 6, UNAVAILABLE, WAIT, rejects_draining,                        \
+      "going out of service")                                                  \
+    X(MOVED, 7, UNAVAILABLE, MOVE, rejects_moved, "served elsewhere")          \
+    X(SECURITY, 8, UNAUTHENTICATED, GIVE_UP, rejects_security,                 \
+      "security modes do not match")                                           \
+    X(MALFORMED, 9, INTERNAL, GIVE_UP, rejects_malformed, "hello malformed")   \
+    X(POOL, 10, UNAVAILABLE, GIVE_UP, rejects_pool,                            \
+      "the pool of that token is not known here")
+
+enum vc__reject_reason {
+#define VC__REJECT_ENUM(name, number, status, reaction, counter, text)         \
+    VC__REJECT_##name = number,
+    VC__REJECT_REASONS(VC__REJECT_ENUM)
+#undef VC__REJECT_ENUM
+};
+
+struct vc__reject_rule {
+    const char *text;
+    enum vc_status status;
+    enum vc__reaction reaction;
+    int counter; /* enum vc__count; below 0: none */
+};
+
+/* Of a reason of any number. A reason of a later version is UNAVAILABLE, and
+ * its address is given up. */
+const struct vc__reject_rule *vc__reject_rule(unsigned reason);
+
+#endif
