@@ -183,8 +183,7 @@ vc_runtime_new(const struct vc_runtime_opts *user_opts,
         err = errno;
     if (err != 0) {
         vc_runtime_free(r);
-        return vc__fail(VC_RESOURCE_EXHAUSTED, "cannot make a runtime: %s",
-                        strerror(err));
+        return vc__fail_errno(err, "cannot make a runtime");
     }
     *runtime = r;
     return VC_OK;

@@ -106,8 +106,9 @@ struct vc__receives {
 struct vc__incoming {
     struct vc__context *context; /* where it came in */
     struct sockaddr_storage peer;
-    void *handle;    /* the transport's own, */
-    uint16_t detail; /* and this */
+    void *handle;       /* the transport's own, */
+    uint16_t detail;    /* and this */
+    enum vc__lack lack; /* what is lacking to accept it: it is to be rejected */
 };
 
 /* What comes up from an ear. (H) of its context's engine. */

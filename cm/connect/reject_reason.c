@@ -17,8 +17,7 @@ static const struct vc__reject_rule rules[] = {
 };
 
 #define ONE_MORE(name, number, status, reaction, counter, text) +1
-_Static_assert(sizeof rules / sizeof rules[0] ==
-                   1 VC__REJECT_REASONS(ONE_MORE),
+_Static_assert(sizeof rules / sizeof rules[0] == 1 VC__REJECT_REASONS(ONE_MORE),
                "no number is left out");
 
 const struct vc__reject_rule *

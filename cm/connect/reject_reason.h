@@ -12,7 +12,7 @@
 /* What the client does about the address that has refused it. */
 enum vc__reaction {
     VC__REACTION_GIVE_UP,
-    VC__REACTION_WAIT,  /* again after the reject's time; without one: give up */
+    VC__REACTION_WAIT, /* again after the reject's time; without one: give up */
     VC__REACTION_LOWER, /* again with what the counter-offer says, once */
     VC__REACTION_MOVE,  /* to the reject's addresses */
 };
@@ -36,7 +36,9 @@ enum vc__reaction {
       "security modes do not match")                                           \
     X(MALFORMED, 9, INTERNAL, GIVE_UP, rejects_malformed, "hello malformed")   \
     X(POOL, 10, UNAVAILABLE, GIVE_UP, rejects_pool,                            \
-      "the pool of that token is not known here")
+      "the pool of that token is not known here")                              \
+    X(UNABLE, 11, UNAVAILABLE, GIVE_UP, rejects_unable,                        \
+      "it cannot take connections")
 
 enum vc__reject_reason {
 #define VC__REJECT_ENUM(name, number, status, reaction, counter, text)         \

@@ -312,6 +312,7 @@ error_keep(struct vc__link *link, enum vc_status status, const char *format,
         return;
     link->error.status = status;
     link->error.outcome = VC_OUTCOME_NOT_EXECUTED;
+    link->error.lack = VC__LACK_NOTHING;
     vc__text_format(link->error.text, sizeof link->error.text, format, args);
 }
 
@@ -326,6 +327,17 @@ vc__link_end(struct vc__link *link, enum vc__link_event event,
     va_start(args, format);
     error_keep(link, status, format, args);
     va_end(args);
+    vc__link_event(link, event);
+}
+
+void
+vc__link_fail(struct vc__link *link, enum vc__link_event event,
+              const struct vc__error *why)
+{
+    if (vc__link_step(link->state, event).action == VC__LINK_DO_NOTHING)
+        return;
+    if (link->error.status == VC_OK)
+        link->error = *why;
     vc__link_event(link, event);
 }
 

@@ -218,6 +218,10 @@ void vc__link_end(struct vc__link *link, enum vc__link_event event,
                   enum vc_status status, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* The same, by an error that says why already. */
+void vc__link_fail(struct vc__link *link, enum vc__link_event event,
+                   const struct vc__error *why);
+
 /* Frames that a packet of the link may have. */
 static inline uint16_t
 vc__link_frames_max(const struct vc__link *link)

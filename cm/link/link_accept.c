@@ -30,8 +30,7 @@ accepted(struct vc__link *link)
     if (link->wire->transport->confirm(link->wire) == VC_OK)
         vc__link_open_io(link, link->hello.credits);
     else
-        vc__link_end(link, VC__LINK_EV_BROKEN, vc__error_last()->status, "%s",
-                     vc__error_last()->text);
+        vc__link_fail(link, VC__LINK_EV_BROKEN, vc__error_last());
 }
 
 enum vc_status
@@ -49,7 +48,7 @@ vc__link_accept(struct vc__link *link, const struct vc__incoming *in,
     if (status != VC_OK) {
         error = *vc__error_last(); /* fini() may bring others up, which fail */
         w->transport->fini(w);
-        return vc__fail(error.status, "%s", error.text);
+        return vc__error_raise(&error);
     }
     vc__link_event(link, VC__LINK_EV_ACCEPT);
     vc__link_timer(link, link->timeout_ms);

@@ -8,14 +8,6 @@
 #include "cm/connect/target.h"
 #include "cm/link/link.h"
 
-/* An operation of the wire failed, and vc__fail() said why. */
-static void
-end_failed(struct vc__link *link, enum vc__link_event event)
-{
-    vc__link_end(link, event, vc__error_last()->status, "%s",
-                 vc__error_last()->text);
-}
-
 /* Begins to look for the way, or ends the link. */
 static void
 dial(struct vc__link *link)
@@ -25,7 +17,7 @@ dial(struct vc__link *link)
     if (vc__target_reaches(w->transport, &w->peer, "connect to") != VC_OK ||
         vc__target_reaches(w->transport, &w->source, "connect from") != VC_OK ||
         w->transport->dial(w, link->timeout_ms) != VC_OK)
-        end_failed(link, VC__LINK_EV_NO_WAY);
+        vc__link_fail(link, VC__LINK_EV_NO_WAY, vc__error_last());
 }
 
 void
@@ -55,7 +47,7 @@ vc__link_ask(struct vc__link *link)
         status = w->transport->hello(w, hello, sizeof hello);
     }
     if (status != VC_OK)
-        end_failed(link, VC__LINK_EV_NO_WAY);
+        vc__link_fail(link, VC__LINK_EV_NO_WAY, vc__error_last());
 }
 
 /* What stands against the peer's accept; NULL when nothing. */
@@ -127,8 +119,10 @@ vc__link_on_answered(struct vc__wire *w, const void *data, size_t len)
         return;
     status = w->transport->confirm(w);
     if (status != VC_OK) {
-        end_failed(link, status == VC_UNAVAILABLE ? VC__LINK_EV_REFUSED
-                                                  : VC__LINK_EV_NO_WAY);
+        vc__link_fail(link,
+                      status == VC_UNAVAILABLE ? VC__LINK_EV_REFUSED
+                                               : VC__LINK_EV_NO_WAY,
+                      vc__error_last());
         return;
     }
     vc__link_open_io(link, a->credits);
@@ -165,13 +159,12 @@ vc__link_on_refused(struct vc__wire *w, const void *data, size_t len,
         refused_by_verbcall(link, &link->reject);
     } else {
         link->stale = again;
-        vc__link_end(link, VC__LINK_EV_REFUSED, why->status, "%s", why->text);
+        vc__link_fail(link, VC__LINK_EV_REFUSED, why);
     }
 }
 
 void
 vc__link_on_unreachable(struct vc__wire *w, const struct vc__error *why)
 {
-    vc__link_end(vc__link_of(w), VC__LINK_EV_NO_WAY, why->status, "%s",
-                 why->text);
+    vc__link_fail(vc__link_of(w), VC__LINK_EV_NO_WAY, why);
 }

@@ -72,6 +72,11 @@ on_request(struct vc__ear *ear, const struct vc__incoming *in, const void *data,
     enum vc__reject_reason reason =
         said == VC__SAID_VERSION ? VC__REJECT_VERSION : VC__REJECT_MALFORMED;
 
+    if (said == VC__SAID_OK && in->lack != VC__LACK_NOTHING) {
+        vc__listener_reject(in->context->engine, in, VC__REJECT_UNABLE, 0, "%s",
+                            vc__lack_text(in->lack));
+        return;
+    }
     if (said == VC__SAID_OK) {
         l->request(l, in, &hello);
         return;

@@ -141,7 +141,8 @@ VC_API enum vc_status vc_channel_open(struct vc_runtime *runtime,
  *                       protocol that we do, or lacks a feature of it that we
  *                       need (doc/wire.md 2.8)
  * VC_PERMISSION_DENIED  this user may not open the RDMA devices
- * VC_RESOURCE_EXHAUSTED pinned memory or queues are too small here
+ * VC_RESOURCE_EXHAUSTED here: no descriptors are left, or pinned memory or
+ *                       queues are too small
  * VC_DEADLINE_EXCEEDED  never: a time-out of connecting is VC_UNAVAILABLE */
 VC_API enum vc_status vc_channel_connect(struct vc_channel *channel,
                                          const struct vc_service *service);

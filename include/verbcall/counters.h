@@ -145,7 +145,9 @@ struct vc_runtime;
     X(links_made_shm, "the same, through shared memory")                       \
     X(links_made_tcp, "the same, over TCP")                                    \
     X(links_made_rdma, "the same, over RDMA")                                  \
-    X(upgrades, "times that a vc:// channel came to a better transport")
+    X(upgrades, "times that a vc:// channel came to a better transport")       \
+    X(rejects_unable, "clients refused: no memory may be pinned, or no "       \
+                      "descriptors are left")
 
 struct vc_counters {
     size_t size; /* by VC_COUNTERS_INIT, so that it can grow */

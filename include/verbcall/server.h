@@ -245,7 +245,9 @@ VC_API enum vc_status vc_server_limit(struct vc_server *server,
  *                       or for tcp:// not of this machine, or is in use, or another server has the name;
  *                       vc_error() says which
  * VC_PERMISSION_DENIED  this user may not open the RDMA devices
- * VC_RESOURCE_EXHAUSTED no memory, no file descriptors or no threads left
+ * VC_RESOURCE_EXHAUSTED no memory, no file descriptors or no threads left; or
+ *                       over RDMA the process may not pin the memory that one
+ *                       connection takes (ulimit -l)
  * VC_FAILED_PRECONDITION the server has been closed; or vc_runtime_stop() is ending
  *                        the runtime's threads */
 VC_API enum vc_status vc_server_listen(struct vc_server *server,

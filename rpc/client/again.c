@@ -71,10 +71,13 @@ vc__again_end(struct vc__again *a)
 
 /* --- the next attempt -------------------------------------------------- */
 
+/* What this end lacks it will lack the next time, too: as a server's advice not
+ * to come again. */
 static struct vc__retry_facts
 facts_of(const struct vc__again *a, const struct vc__unary *u, uint64_t now)
 {
     uint64_t left = a->due > now ? a->due - now : 0;
+    bool lasts = vc__lack_lasts(u->error.lack);
 
     return (struct vc__retry_facts){
         .status = u->error.status,
@@ -82,8 +85,8 @@ facts_of(const struct vc__again *a, const struct vc__unary *u, uint64_t now)
         .method_flags = u->method->flags,
         .call_flags = a->flags,
         .attempt = a->attempt,
-        .has_pushback = u->has_pushback,
-        .pushback_ms = u->pushback_ms,
+        .has_pushback = u->has_pushback || lasts,
+        .pushback_ms = lasts ? -1 : u->pushback_ms,
         .took_us = now - a->began,
         .left_us = a->due == VC__FOREVER ? UINT64_MAX : left,
     };

@@ -47,6 +47,10 @@ policy_allows(struct vc__client_stream *c, const struct vc__error *error,
     if (c->brought != NULL)
         facts.has_pushback =
             vc__brought_pushback(c->brought, &facts.pushback_ms);
+    if (vc__lack_lasts(error->lack)) {
+        facts.has_pushback = true;
+        facts.pushback_ms = -1;
+    }
     retry = vc__retry_again(&channel->retry, &channel->budget, &facts, &seed,
                             wait_us);
     if (retry == VC__RETRY_STARVED)

@@ -244,6 +244,7 @@ error_of_reply(struct vc__error *error, const struct vc__reply_frame *reply)
     error->status =
         reply->status > VC_UNAUTHENTICATED ? VC_UNKNOWN : reply->status;
     error->outcome = reply->outcome;
+    error->lack = VC__LACK_NOTHING;
     vc__text_put(error->text, sizeof error->text, reply->body, reply->len);
 }
 

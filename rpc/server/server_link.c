@@ -195,6 +195,17 @@ peer_of(struct vc__offer *o, enum vc__reject_reason *reason, const char **fault)
     return peer;
 }
 
+/* Of vc__error_last(), in words for the client. */
+static const char *
+fault_of_host(enum vc__reject_reason *reason)
+{
+    enum vc__lack lack = vc__error_last()->lack;
+
+    if (vc__lack_lasts(lack))
+        *reason = VC__REJECT_UNABLE;
+    return lack == VC__LACK_NOTHING ? vc_error() : vc__lack_text(lack);
+}
+
 /* Why it cannot be accepted; NULL when it was. *starved: for want of memory,
  * descriptors or the like, unless *reason is another than BUSY. */
 static const char *
@@ -212,7 +223,7 @@ accept_try(struct vc__offer *o, enum vc__reject_reason *reason, bool *starved)
         *starved = false;
     } else if (vc__cm_open(&part->progress->cm, o->in.context->transport,
                            &context) != VC_OK)
-        fault = vc_error();
+        fault = fault_of_host(reason);
     else
         peer = peer_of(o, reason, &fault);
     if (peer != NULL) {
@@ -226,9 +237,10 @@ accept_try(struct vc__offer *o, enum vc__reject_reason *reason, bool *starved)
     }
     if (vc__link_accept(&sl->link, &o->in, &o->hello) == VC_OK)
         return NULL;
-    server_link_free(sl);
+    fault = fault_of_host(reason);
     *starved = vc_error_status() == VC_RESOURCE_EXHAUSTED;
-    return vc_error();
+    server_link_free(sl);
+    return fault;
 }
 
 void

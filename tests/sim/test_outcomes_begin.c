@@ -331,6 +331,12 @@ refused_pool(struct play *p)
 }
 
 static void
+refused_unable(struct play *p)
+{
+    refused(p, VC__REJECT_UNABLE, 0);
+}
+
+static void
 refused_for_a_reason_of_tomorrow(struct play *p)
 {
     refused(p, 200, 0);
@@ -394,6 +400,7 @@ static const struct row rows[] = {
     ROW(refused_security, UNAUTHENTICATED, NOT_EXECUTED),
     ROW(refused_malformed, INTERNAL, NOT_EXECUTED),
     ROW(refused_pool, UNAVAILABLE, NOT_EXECUTED),
+    ROW(refused_unable, UNAVAILABLE, NOT_EXECUTED),
     ROW(refused_for_a_reason_of_tomorrow, UNAVAILABLE, NOT_EXECUTED),
     ROW(refused_by_a_stranger, UNAVAILABLE, NOT_EXECUTED),
     ROW(accepted_by_a_stranger, INTERNAL, NOT_EXECUTED),

@@ -22,7 +22,7 @@
 #define RESOLVE_MS  1000
 #define DRAIN_MS    100u
 #define PATIENCE    10000000u /* us */
-#define REASONS     10u
+#define REASONS     11u
 #define OF_TOMORROW (REASONS + 1)
 
 /* --- a client by hand ---------------------------------------------------- */
@@ -108,7 +108,7 @@ rejects_get(const struct vc_counters *c, uint64_t out[REASONS + 1])
         c->rejects_version, c->rejects_service,  c->rejects_schema,
         c->rejects_busy,    c->rejects_limit,    c->rejects_draining,
         c->rejects_moved,   c->rejects_security, c->rejects_malformed,
-        c->rejects_pool,    c->rejects_got};
+        c->rejects_pool,    c->rejects_unable,   c->rejects_got};
 
     memcpy(out, all, sizeof all);
 }

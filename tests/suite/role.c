@@ -18,6 +18,7 @@
 #define REPORT_MS 30000
 
 #define NOBODY 65534
+#define PLENTY ((rlim_t)64 << 20) /* bytes of locked memory */
 
 /* What is judged is what a user gets who sets nothing. */
 static const struct vc_channel_opts defaults = VC_CHANNEL_OPTS_INIT;
@@ -43,9 +44,11 @@ role_connect(const char *target)
     enum vc_status status;
     int result;
 
-    snprintf(f.target, sizeof f.target, "%s", target);
-    fixture_start_client(&f, &defaults);
-    status = vc_channel_connect(f.channel, &suite_probe_service);
+    status = vc_runtime_new(NULL, &f.runtime);
+    if (status == VC_OK)
+        status = vc_channel_open(f.runtime, target, &defaults, &f.channel);
+    if (status == VC_OK)
+        status = vc_channel_connect(f.channel, &suite_probe_service);
     result = report_send(&r, status, start);
     fixture_stop_client(&f);
     return result;
@@ -86,6 +89,69 @@ role_pair(const char *target)
     return result;
 }
 
+static bool
+descriptors_limit(rlim_t n)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return false;
+    limit.rlim_cur = n;
+    return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
+static bool
+limits_take(const struct role_limits *limits)
+{
+    rlim_t bytes = (rlim_t)limits->memlock_kib * 1024;
+    struct rlimit memlock = {bytes, bytes};
+
+    if (bytes != 0 && setrlimit(RLIMIT_MEMLOCK, &memlock) != 0)
+        return false;
+    return limits->descriptors == 0 || descriptors_limit(limits->descriptors);
+}
+
+/* The capabilities go with the user, CAP_IPC_LOCK among them. Before anything
+ * is opened: the kernel takes no order for RDMA by a descriptor that another
+ * user has opened. */
+static bool
+rights_leave(const struct role_limits *limits)
+{
+    if (!limits->nobody || geteuid() != 0)
+        return true;
+    return setgroups(0, NULL) == 0 && setgid(NOBODY) == 0 &&
+           setuid(NOBODY) == 0;
+}
+
+/* Of this process, once it listens; or NULL. */
+static const struct role_limits *later;
+
+static bool
+limits_begin(const struct role_limits *limits)
+{
+    const struct rlimit plenty = {PLENTY, PLENTY};
+
+    if (limits->later) {
+        later = limits;
+        setrlimit(RLIMIT_MEMLOCK, &plenty); /* else it may have that anyway */
+    } else if (!limits_take(limits)) {
+        return false;
+    }
+    return rights_leave(limits);
+}
+
+static bool
+limits_take_later(void)
+{
+    struct role_limits limits = *later;
+    int next = dup(STDOUT_FILENO);
+
+    close(next);
+    if (limits.descriptors != 0)
+        limits.descriptors = (unsigned)next;
+    return limits_take(&limits);
+}
+
 static enum vc_status
 server_begin(struct fixture *f, const char *target)
 {
@@ -112,26 +178,13 @@ role_serve(const char *target)
 
     if (status == VC_OK)
         r.port = vc_server_port(f.server);
+    if (status == VC_OK && later != NULL && !limits_take_later())
+        return 1;
     if (report_send(&r, status, start) != 0 ||
         (status == VC_OK && read(STDIN_FILENO, &byte, 1) != 0))
         return 1;
     fixture_stop_server(&f);
     return 0;
-}
-
-static bool
-limits_take(const struct role_limits *limits)
-{
-    rlim_t bytes = (rlim_t)limits->memlock_kib * 1024;
-    struct rlimit memlock = {bytes, bytes};
-
-    if (bytes != 0 && setrlimit(RLIMIT_MEMLOCK, &memlock) != 0)
-        return false;
-    if (!limits->nobody || geteuid() != 0)
-        return true;
-    /* The capabilities go with the user, CAP_IPC_LOCK among them. */
-    return setgroups(0, NULL) == 0 && setgid(NOBODY) == 0 &&
-           setuid(NOBODY) == 0;
 }
 
 /* --- starting and ending them ------------------------------------------ */
@@ -168,7 +221,7 @@ role_start(role_play *play, const char *target,
         dup2(in[0], STDIN_FILENO);
         dup2(out[1], STDOUT_FILENO);
         close(in[1]);
-        _exit(limits == NULL || limits_take(limits) ? play(target) : 1);
+        _exit(limits == NULL || limits_begin(limits) ? play(target) : 1);
     }
     close(in[0]);
     close(out[1]);

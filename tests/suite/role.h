@@ -17,10 +17,13 @@ struct role_report {
     char text[256]; /* vc_error() */
 };
 
-/* How it is limited before it begins. */
+/* How it is limited before it begins; 0: as this process. */
 struct role_limits {
-    unsigned memlock_kib; /* 0: as this process */
+    unsigned memlock_kib;
     bool nobody;          /* without this process's user and capabilities */
+    unsigned descriptors; /* that it may have */
+    bool later;           /* of a server: the other two only once it listens,
+                             and then as many descriptors as it has already */
 };
 
 struct role {

@@ -279,9 +279,12 @@ a_server_of_all_addresses_is_reached_at_each(void **state)
 
 /* --- limits and rights ------------------------------------------------- */
 
-static const struct role_limits nobody = {0, true};
-static const struct role_limits little = {64, true};
-static const struct role_limits enough_for_one = {700, true};
+static const struct role_limits nobody = {.nobody = true};
+static const struct role_limits little = {.memlock_kib = 64, .nobody = true};
+static const struct role_limits little_later = {
+    .memlock_kib = 64, .nobody = true, .later = true};
+static const struct role_limits enough_for_one = {.memlock_kib = 700,
+                                                  .nobody = true};
 
 static void
 a_client_that_may_not_lock_memory_is_told_its_limit(void **state)
@@ -302,19 +305,36 @@ a_client_that_may_not_lock_memory_is_told_its_limit(void **state)
 }
 
 static void
-a_server_that_may_not_lock_memory_is_busy_and_lives(void **state)
+a_server_that_may_not_lock_memory_says_so_when_it_listens(void **state)
+{
+    char target[80];
+    struct role_report r;
+
+    (void)state;
+    r = role_report_of(role_serve, fixture_target(0, target), &little);
+    SAYS(&r, VC_RESOURCE_EXHAUSTED, "cannot listen at", "cannot register",
+         "limit of locked memory is 64 KiB", "ulimit -l");
+    r = role_report_of(role_serve, "rdma://[::]:0", &little);
+    SAYS(&r, VC_RESOURCE_EXHAUSTED, "cannot listen at",
+         "limit of locked memory is 64 KiB");
+}
+
+static void
+a_server_that_may_lock_no_more_memory_says_so_to_clients_and_lives(void **state)
 {
     char target[80];
     struct role server;
 
     (void)state;
-    server = serve_at(fixture_target(0, target), &little);
+    server = serve_at(fixture_target(0, target), &little_later);
     fixture_target(server.report.port, target);
 
     for (int i = 0; i < 3; i++) {
         struct role_report r = connect_to(target);
 
-        SAYS(&r, VC_UNAVAILABLE, "busy", "cannot register", "again after");
+        SAYS(&r, VC_UNAVAILABLE, "refused: it cannot take connections",
+             "the server cannot pin memory: raise its limit (ulimit -l)");
+        assert_null(strstr(r.text, "again"));
     }
     role_end(&server);
 }
@@ -333,7 +353,8 @@ a_server_serves_whom_it_has_memory_for(void **state)
     r = role_report_of(role_pair, fixture_target(server.report.port, target),
                        NULL);
 
-    SAYS(&r, VC_UNAVAILABLE, "busy");
+    SAYS(&r, VC_UNAVAILABLE, "busy",
+         "other connections have all memory that it may pin", "again after");
     role_end(&server);
 }
 
@@ -484,7 +505,10 @@ main(void)
         cmocka_unit_test(an_address_of_another_machine_cannot_be_listened_at),
         cmocka_unit_test(a_server_of_all_addresses_is_reached_at_each),
         cmocka_unit_test(a_client_that_may_not_lock_memory_is_told_its_limit),
-        cmocka_unit_test(a_server_that_may_not_lock_memory_is_busy_and_lives),
+        cmocka_unit_test(
+            a_server_that_may_not_lock_memory_says_so_when_it_listens),
+        cmocka_unit_test(
+            a_server_that_may_lock_no_more_memory_says_so_to_clients_and_lives),
         cmocka_unit_test(a_server_serves_whom_it_has_memory_for),
         cmocka_unit_test(a_port_for_the_privileged_is_refused_to_others),
         cmocka_unit_test_teardown(

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * transport/core/error.h: what a peer says becomes a text for people. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "cm/connect/hello.h"
 #include "transport/core/error.h"
 
 /* These bytes, in memory that ends with the last of them, in a room of `size`.
@@ -50,12 +52,51 @@ what_is_too_long_is_cut(void **state)
     becomes("abcdef", 6, 1, "", "");
 }
 
+/* --- what is lacking ------------------------------------------------------ */
+
+static void
+what_a_server_lacks_fits_its_reject(void **state)
+{
+    (void)state;
+    assert_null(vc__lack_text(VC__LACK_NOTHING));
+    for (int lack = VC__LACK_NOTHING + 1; lack < VC__LACKS; lack++)
+        assert_in_range(strlen(vc__lack_text((enum vc__lack)lack)), 1,
+                        VC__REJECT_TEXT_MAX);
+    assert_false(vc__lack_lasts(VC__LACK_ROOM));
+    assert_true(vc__lack_lasts(VC__LACK_PINNED));
+}
+
+static void
+an_errno_for_want_of_descriptors_says_what_helps(void **state)
+{
+    struct vc__error error;
+
+    (void)state;
+    vc__error_put_errno(&error, EMFILE, "cannot open %s", "it");
+    assert_int_equal(VC_RESOURCE_EXHAUSTED, error.status);
+    assert_int_equal(VC__LACK_DESCRIPTORS, error.lack);
+    assert_string_equal("cannot open it: Too many open files; raise the limit "
+                        "of descriptors (ulimit -n, LimitNOFILE= of systemd)",
+                        error.text);
+    vc__error_put_errno(&error, EACCES, "cannot open %s", "it");
+    assert_int_equal(VC_PERMISSION_DENIED, error.status);
+    assert_int_equal(VC__LACK_NOTHING, error.lack);
+    assert_string_equal("cannot open it: Permission denied", error.text);
+    assert_int_equal(VC_RESOURCE_EXHAUSTED,
+                     vc__fail_errno(EMFILE, "cannot open"));
+    assert_int_equal(VC_OUTCOME_NOT_EXECUTED, vc__error_last()->outcome);
+    vc__fail(VC_UNAVAILABLE, "%s", "another");
+    assert_int_equal(VC__LACK_NOTHING, vc__error_last()->lack);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_peers_words_have_no_control_characters),
         cmocka_unit_test(what_is_too_long_is_cut),
+        cmocka_unit_test(what_a_server_lacks_fits_its_reject),
+        cmocka_unit_test(an_errno_for_want_of_descriptors_says_what_helps),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -384,7 +384,7 @@ every_finding_and_reason_has_a_text(void **state)
     (void)state;
     for (int i = VC__SAID_OK; i <= VC__SAID_FIELD + 1; i++)
         assert_true(strlen(vc__said_text((enum vc__said)i)) > 0);
-    for (unsigned reason = 1; reason <= 10; reason++)
+    for (unsigned reason = 1; reason <= 11; reason++)
         assert_string_not_equal(vc__reject_rule(reason)->text,
                                 vc__reject_rule(0)->text);
     assert_string_equal(vc__reject_rule(VC__REJECT_MOVED)->text,
@@ -392,7 +392,7 @@ every_finding_and_reason_has_a_text(void **state)
     assert_string_equal(vc__reject_rule(1)->text,
                         "no protocol version in common");
     assert_string_equal(vc__reject_rule(9)->text, "hello malformed");
-    assert_string_equal(vc__reject_rule(0)->text, vc__reject_rule(11)->text);
+    assert_string_equal(vc__reject_rule(0)->text, vc__reject_rule(12)->text);
 }
 
 int

@@ -59,6 +59,7 @@ error_vput(struct vc__error *error, enum vc_status status, const char *format,
 {
     error->status = status;
     error->outcome = VC_OUTCOME_NOT_EXECUTED;
+    error->lack = VC__LACK_NOTHING;
     vc__text_format(error->text, sizeof error->text, format, args);
 }
 
@@ -90,6 +91,73 @@ vc__fail(enum vc_status status, const char *format, ...)
     error_vput(&error, status, format, args);
     va_end(args);
     return vc__error_raise(&error);
+}
+
+enum vc_status
+vc__fail_lacking(enum vc__lack lack, const char *format, ...)
+{
+    struct vc__error error;
+    va_list args;
+
+    va_start(args, format);
+    error_vput(&error, VC_RESOURCE_EXHAUSTED, format, args);
+    va_end(args);
+    error.lack = lack;
+    return vc__error_raise(&error);
+}
+
+/* The format has been written. */
+static void
+errno_add(struct vc__error *error, int err)
+{
+    bool lacks = err == EMFILE || err == ENFILE;
+    size_t len = strlen(error->text);
+
+    snprintf(error->text + len, sizeof error->text - len, ": %s%s",
+             strerror(err),
+             lacks ? "; raise the limit of descriptors (ulimit -n, "
+                     "LimitNOFILE= of systemd)"
+                   : "");
+    if (lacks)
+        error->lack = VC__LACK_DESCRIPTORS;
+}
+
+void
+vc__error_put_errno(struct vc__error *error, int err, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    error_vput(error, vc__status_of_errno(err), format, args);
+    va_end(args);
+    errno_add(error, err);
+}
+
+enum vc_status
+vc__fail_errno(int err, const char *format, ...)
+{
+    struct vc__error error;
+    va_list args;
+
+    va_start(args, format);
+    error_vput(&error, vc__status_of_errno(err), format, args);
+    va_end(args);
+    errno_add(&error, err);
+    return vc__error_raise(&error);
+}
+
+const char *
+vc__lack_text(enum vc__lack lack)
+{
+    static const char *const texts[VC__LACKS] = {
+        [VC__LACK_ROOM] = "other connections have all memory that it may pin",
+        [VC__LACK_PINNED] =
+            "the server cannot pin memory: raise its limit (ulimit -l)",
+        [VC__LACK_DESCRIPTORS] =
+            "the server has no descriptors left: raise its ulimit -n",
+    };
+
+    return texts[lack];
 }
 
 const struct vc__error *

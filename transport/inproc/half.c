@@ -335,8 +335,7 @@ vc__inproc_open(struct vc__context *context,
     c->memory = opts->memory;
     c->queue = queue_new();
     if (c->queue == NULL)
-        return vc__fail(VC_RESOURCE_EXHAUSTED,
-                        "out of memory, or of descriptors (ulimit -n)");
+        return vc__fail_errno(errno, "cannot make a queue");
     atomic_init(&c->queue->armed, true);
     c->source.fd = c->queue->fd;
     c->source.ready = on_ready;
@@ -344,8 +343,7 @@ vc__inproc_open(struct vc__context *context,
     if (err == 0)
         return VC_OK;
     queue_put(c->queue);
-    return vc__fail(vc__status_of_errno(err), "cannot watch a queue: %s",
-                    strerror(err));
+    return vc__fail_errno(err, "cannot watch a queue");
 }
 
 /* What came for ends that are over: only their last words matter. Other threads

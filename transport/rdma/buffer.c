@@ -6,6 +6,7 @@
 #include "transport/rdma/buffer.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -50,23 +51,24 @@ vc__buffers_fini(struct vc__buffers *b)
     b->limit = b->budget = 0;
 }
 
-static enum vc_status
-fail_register(const struct vc__buffers *b, size_t size, int err)
+enum vc_status
+vc__fail_pinned(int err, const char *format, ...)
 {
     struct rlimit limit = {0};
+    char what[VC__ERROR_TEXT];
+    va_list args;
 
+    va_start(args, format);
+    vc__text_format(what, sizeof what, format, args);
+    va_end(args);
     getrlimit(RLIMIT_MEMLOCK, &limit);
-    if (err == ENOMEM && limit.rlim_cur != RLIM_INFINITY)
-        return vc__fail(VC_RESOURCE_EXHAUSTED,
-                        "cannot register %zu KiB more for %s buffers: the "
-                        "limit of locked memory is %llu KiB; raise it "
-                        "(ulimit -l, LimitMEMLOCK= of systemd, or "
-                        "/etc/security/limits.conf)",
-                        size / 1024, b->use,
-                        (unsigned long long)limit.rlim_cur / 1024);
-    return vc__fail(VC_RESOURCE_EXHAUSTED,
-                    "cannot register %zu KiB for %s buffers: %s", size / 1024,
-                    b->use, strerror(err));
+    if (err != ENOMEM || limit.rlim_cur == RLIM_INFINITY)
+        return vc__fail_errno(err, "%s", what);
+    return vc__fail_lacking(VC__LACK_PINNED,
+                            "%s: the limit of locked memory is %llu KiB; raise "
+                            "it (ulimit -l, LimitMEMLOCK= of systemd, or "
+                            "/etc/security/limits.conf)",
+                            what, (unsigned long long)limit.rlim_cur / 1024);
 }
 
 /* A slab of n buffers, all of them free. */
@@ -77,11 +79,12 @@ slab_add(struct vc__buffers *b, unsigned n)
     struct vc__slab *slab;
 
     if (size > b->budget)
-        return vc__fail(VC_RESOURCE_EXHAUSTED,
-                        "%zu KiB more for %s buffers are over the budget, of "
-                        "which %zu KiB are left; raise memory_limit of the "
-                        "runtime's options, or have fewer connections",
-                        size / 1024, b->use, b->budget / 1024);
+        return vc__fail_lacking(
+            VC__LACK_ROOM,
+            "%zu KiB more for %s buffers are over the budget, of "
+            "which %zu KiB are left; raise memory_limit of the "
+            "runtime's options, or have fewer connections",
+            size / 1024, b->use, b->budget / 1024);
     slab = calloc(1, sizeof *slab + n * sizeof slab->buffers[0]);
     if (slab == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
@@ -95,7 +98,8 @@ slab_add(struct vc__buffers *b, unsigned n)
     }
     slab->mr = ibv_reg_mr(b->pd, slab->base, size, IBV_ACCESS_LOCAL_WRITE);
     if (slab->mr == NULL) {
-        fail_register(b, size, errno);
+        vc__fail_pinned(errno, "cannot register %zu KiB more for %s buffers",
+                        size / 1024, b->use);
         goto out_map;
     }
     for (unsigned i = 0; i < n; i++) {
@@ -112,7 +116,7 @@ out_map:
     munmap(slab->base, size);
 out_slab:
     free(slab);
-    return VC_RESOURCE_EXHAUSTED;
+    return vc__error_last()->status;
 }
 
 enum vc_status

@@ -35,12 +35,19 @@ struct vc__buffers {
     struct vc__slab *slabs;
 };
 
+/* What needs memory pinned has failed with this errno. The format says what it
+ * was; why follows, and how the limit of locked memory is raised if that is in
+ * the way. */
+enum vc_status vc__fail_pinned(int err, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 void vc__buffers_init(struct vc__buffers *b, struct ibv_pd *pd, const char *use,
                       size_t budget);
 void vc__buffers_fini(struct vc__buffers *b);
 
 /* Makes sure that n buffers can be taken.
- * VC_RESOURCE_EXHAUSTED  over the budget, over RLIMIT_MEMLOCK, or no memory */
+ * VC_RESOURCE_EXHAUSTED  over the budget, over RLIMIT_MEMLOCK, or no memory
+ * others                 the device refuses to register, for another reason */
 enum vc_status vc__buffers_reserve(struct vc__buffers *b, unsigned n);
 
 /* One that was reserved, and back. */

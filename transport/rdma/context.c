@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "transport/core/error.h"
@@ -17,6 +19,9 @@
 
 /* Events that one look at the channel handles at most. */
 #define EVENT_BATCH 8
+/* Descriptors that rdma-core has open at a time, at most, while it looks for
+ * devices. */
+#define FEW 8
 /* Device nodes that are looked for: the kernel's IB_UVERBS_MAX_DEVICES of old,
  * more than which no machine has. */
 #define NODES 32
@@ -187,9 +192,36 @@ errno_of_channel(int err)
                : err;
 }
 
+bool
+vc__rdma_lacks_descriptors(struct vc__error *error)
+{
+    struct rlimit limit = {0};
+    int fd[FEW], n = 0;
+
+    while (n < FEW && (fd[n] = eventfd(0, EFD_CLOEXEC)) >= 0)
+        n++;
+    for (int i = 0; i < n; i++)
+        close(fd[i]);
+    if (n == FEW)
+        return false;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    vc__error_put(
+        error, VC_RESOURCE_EXHAUSTED,
+        "cannot look for RDMA devices: fewer than %d descriptors are "
+        "left of the %llu that this process may have; raise the limit "
+        "(ulimit -n, LimitNOFILE= of systemd)",
+        FEW, (unsigned long long)limit.rlim_cur);
+    error->lack = VC__LACK_DESCRIPTORS;
+    return true;
+}
+
 static enum vc_status
 fail_channel(int err)
 {
+    struct vc__error lacks;
+
+    if (vc__rdma_lacks_descriptors(&lacks))
+        return vc__error_raise(&lacks);
     switch (errno_of_channel(err)) {
     case ENODEV:
         if (access(CM_DEVICE, F_OK) == 0)
@@ -211,8 +243,7 @@ fail_channel(int err)
                         CM_DEVICE " may not be opened: give this user read and "
                                   "write access to it");
     default:
-        return vc__fail(vc__status_of_errno(err),
-                        "cannot open an RDMA event channel: %s", strerror(err));
+        return vc__fail_errno(err, "cannot open an RDMA event channel");
     }
 }
 

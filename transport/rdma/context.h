@@ -60,6 +60,10 @@ void vc__rdma_close(struct vc__context *c);
 #define VC__NODE_TEXT 40
 bool vc__rdma_forbidden(char path[VC__NODE_TEXT], bool all);
 
+/* True, and *error says so, when this process has too few descriptors left for
+ * librdmacm to find devices, which it takes for there being none. */
+bool vc__rdma_lacks_descriptors(struct vc__error *error);
+
 /* The device of an id, for the caller to use until it calls vc__device_put();
  * errors as vc__device_new(). */
 enum vc_status vc__rdma_device(struct vc__rdma_context *c,

@@ -14,17 +14,13 @@
 #include "transport/core/error.h"
 #include "transport/core/log.h"
 #include "transport/rdma/device_list.h"
+#include "transport/rdma/device_queues.h"
 #include "transport/rdma/qp.h"
 
-/* Receives posted beyond what peers were promised: a filled buffer is told to
- * its sender as posted again before it is, by a batch at most. */
-#define SPARE_RECEIVES 32
 /* Fewer left than this, and receives have been lost: a QP that dies in the
  * middle of a message may keep the one it had begun to fill. */
 #define LOW_RECEIVES 8
 #define REPOST_BATCH 8
-#define SRQ_SIZE     16384u
-#define CQ_SIZE      1024u
 /* Asynchronous events that are waiting at a time: more than a few tell of a
  * device that is beyond help, and the bound only keeps us from looping. */
 #define ASYNC_MOST 4096u
@@ -119,7 +115,7 @@ receives_repost(struct vc__device *d)
             if (n > 0)
                 wr[n - 1].next = &wr[n];
         }
-        /* The SRQ holds SRQ_SIZE, and no more are ever taken; what fails now
+        /* The SRQ holds VC__SRQ_SIZE, and no more are ever taken; what fails now
          * is the device, and its removal event ends the links. */
         if (ibv_post_srq_recv(d->srq, wr, &bad) != 0)
             return;
@@ -166,17 +162,18 @@ receives_add(struct vc__device *d, unsigned n)
 enum vc_status
 vc__device_grant(struct vc__device *d, unsigned n)
 {
-    unsigned want = d->granted + n + SPARE_RECEIVES;
-    unsigned max = (unsigned)d->attr.max_srq_wr < SRQ_SIZE
+    unsigned want = d->granted + n + VC__SPARE_RECEIVES;
+    unsigned max = (unsigned)d->attr.max_srq_wr < VC__SRQ_SIZE
                        ? (unsigned)d->attr.max_srq_wr
-                       : SRQ_SIZE;
+                       : VC__SRQ_SIZE;
     enum vc_status status = VC_OK;
 
     if (want > max)
-        return vc__fail(VC_RESOURCE_EXHAUSTED,
-                        "all %u receives of an engine are promised to peers; "
-                        "have more engines or fewer connections",
-                        max);
+        return vc__fail_lacking(
+            VC__LACK_ROOM,
+            "all %u receives of an engine are promised to peers; "
+            "have more engines or fewer connections",
+            max);
     if (want > d->posted)
         status = receives_add(d, want - d->posted);
     if (status == VC_OK)
@@ -205,7 +202,7 @@ receives_watch(struct vc__device *d)
 static void
 receives_replace(struct vc__device *d)
 {
-    receives_add(d, SPARE_RECEIVES);
+    receives_add(d, VC__SPARE_RECEIVES);
     vc__count(&d->engine->ledger, VC__COUNT_receives_low, 1);
     vc__device_account(d);
     receives_watch(d);
@@ -381,47 +378,6 @@ vc__device_drain(struct vc__device *d)
 /* --- birth and death --------------------------------------------------- */
 
 static enum vc_status
-fail_verbs(const struct vc__device *d, const char *what, int err)
-{
-    return vc__fail(vc__status_of_errno(err), "%s: cannot make %s: %s",
-                    ibv_get_device_name(d->verbs->device), what, strerror(err));
-}
-
-static bool
-nonblocking(int fd)
-{
-    return fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) == 0;
-}
-
-static enum vc_status
-queues_make(struct vc__device *d)
-{
-    struct ibv_srq_init_attr srq = {.attr = {.max_sge = 1}};
-
-    srq.attr.max_wr = (unsigned)d->attr.max_srq_wr < SRQ_SIZE
-                          ? (unsigned)d->attr.max_srq_wr
-                          : SRQ_SIZE;
-    d->pd = ibv_alloc_pd(d->verbs);
-    if (d->pd == NULL)
-        return fail_verbs(d, "a protection domain", errno);
-    d->channel = ibv_create_comp_channel(d->verbs);
-    if (d->channel == NULL)
-        return fail_verbs(d, "a completion channel", errno);
-    d->cq = ibv_create_cq(d->verbs,
-                          d->attr.max_cqe < (int)CQ_SIZE ? d->attr.max_cqe
-                                                         : (int)CQ_SIZE,
-                          NULL, d->channel, 0);
-    if (d->cq == NULL)
-        return fail_verbs(d, "a completion queue", errno);
-    d->srq = ibv_create_srq(d->pd, &srq);
-    if (d->srq == NULL)
-        return fail_verbs(d, "a shared receive queue", errno);
-    if (!nonblocking(d->channel->fd) || !nonblocking(d->verbs->async_fd))
-        return fail_verbs(d, "its descriptors non-blocking", errno);
-    return VC_OK;
-}
-
-static enum vc_status
 sources_add(struct vc__device *d)
 {
     int err;
@@ -434,35 +390,13 @@ sources_add(struct vc__device *d)
     d->async.ready = async_ready;
     err = vc__engine_add(d->engine, &d->async);
     if (err != 0)
-        return fail_verbs(d, "a place in epoll", err);
+        return vc__device_fail(d, "a place in epoll", err);
     err = vc__engine_add(d->engine, &d->completions);
     if (err != 0) {
         vc__engine_remove(d->engine, &d->async);
-        return fail_verbs(d, "a place in epoll", err);
+        return vc__device_fail(d, "a place in epoll", err);
     }
     return VC_OK;
-}
-
-static void
-queues_free(struct vc__device *d)
-{
-    vc__qps_forget(&d->warm);
-    if (d->srq != NULL)
-        ibv_destroy_srq(d->srq);
-    if (d->cq != NULL)
-        ibv_destroy_cq(d->cq);
-    if (d->channel != NULL)
-        ibv_destroy_comp_channel(d->channel);
-    vc__buffers_fini(&d->receive);
-    vc__buffers_fini(&d->send);
-    if (d->pd != NULL)
-        ibv_dealloc_pd(d->pd);
-    for (unsigned i = 0; i <= QPN_LOW_MASK; i++)
-        free(d->qps[i]);
-    d->posted = 0; /* with the SRQ */
-    vc__device_account(d);
-    ibv_close_device(d->verbs);
-    free(d);
 }
 
 static void
@@ -481,37 +415,17 @@ enum vc_status
 vc__device_new(struct vc__engine *engine, struct ibv_context *verbs,
                size_t memory, unsigned warm, struct vc__device **device)
 {
-    struct vc__device *d = calloc(1, sizeof *d);
+    struct vc__device *d = vc__device_open(verbs->device, memory, warm);
     enum vc_status status;
 
     if (d == NULL)
-        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+        return vc__error_last()->status;
     d->engine = engine;
     d->users = 1;
     d->bury.run = device_bury;
-    CDS_INIT_LIST_HEAD(&d->node);
-    CDS_INIT_LIST_HEAD(&d->bury.node);
-    vc__qp_cache_init(&d->warm, warm);
-    /* A context of our own: its asynchronous events come to this engine
-     * alone, and it is closed with us, while librdmacm keeps its own open. */
-    d->verbs = ibv_open_device(verbs->device);
-    if (d->verbs == NULL) {
-        status = vc__fail(vc__status_of_errno(errno), "%s: cannot open: %s",
-                          ibv_get_device_name(verbs->device), strerror(errno));
-        free(d);
-        return status;
-    }
-    if (ibv_query_device(d->verbs, &d->attr) != 0)
-        status = fail_verbs(d, "a query", errno);
-    else
-        status = queues_make(d);
-    if (status == VC_OK) {
-        vc__buffers_init(&d->receive, d->pd, "receive", memory / 4 * 3);
-        vc__buffers_init(&d->send, d->pd, "send", memory / 4);
-        status = sources_add(d);
-    }
+    status = sources_add(d);
     if (status != VC_OK) {
-        queues_free(d);
+        vc__device_close(d);
         return status;
     }
     receives_watch(d);
@@ -530,7 +444,7 @@ vc__device_free(struct vc__device *d)
     cds_list_del(&d->bury.node);
     vc__engine_remove(d->engine, &d->completions);
     vc__engine_remove(d->engine, &d->async);
-    queues_free(d);
+    vc__device_close(d);
 }
 
 void
@@ -573,18 +487,18 @@ vc__device_cq_more(struct vc__device *d, unsigned n)
     int size = d->cq->cqe;
 
     if (need > (unsigned)d->attr.max_cqe)
-        return vc__fail(VC_RESOURCE_EXHAUSTED,
-                        "%s: a completion queue of %u entries is full; have "
-                        "more engines or fewer connections",
-                        ibv_get_device_name(d->verbs->device),
-                        (unsigned)d->attr.max_cqe);
+        return vc__fail_lacking(
+            VC__LACK_ROOM,
+            "%s: a completion queue of %u entries is full; have "
+            "more engines or fewer connections",
+            ibv_get_device_name(d->verbs->device), (unsigned)d->attr.max_cqe);
     while ((unsigned)size < need)
         size = size < d->attr.max_cqe - size ? size * 2 : d->attr.max_cqe;
     if (size != d->cq->cqe) {
         int err = ibv_resize_cq(d->cq, size);
 
         if (err != 0)
-            return fail_verbs(d, "a larger completion queue", err);
+            return vc__device_fail(d, "a larger completion queue", err);
     }
     d->cq_need = need;
     return VC_OK;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "transport/core/log.h"
+#include "transport/rdma/device_queues.h"
 #include "transport/rdma/wire.h"
 
 static struct vc__rdma_ear *
@@ -81,6 +82,7 @@ static enum vc_status
 fail_bind(const struct sockaddr *addr, const char *what, int err)
 {
     char text[VC__ADDR_TEXT], node[VC__NODE_TEXT];
+    struct vc__error lacks;
 
     vc__addr_text(addr, text);
     if (err == EADDRNOTAVAIL || err == EADDRINUSE)
@@ -95,6 +97,8 @@ fail_bind(const struct sockaddr *addr, const char *what, int err)
                         "below 1024; take another, or give the program "
                         "CAP_NET_BIND_SERVICE",
                         text);
+    if (err == ENODEV && vc__rdma_lacks_descriptors(&lacks))
+        return vc__error_raise(&lacks);
     if (err == ENODEV && vc__rdma_forbidden(node, false))
         return fail_forbidden(text, node);
     if (err == ENODEV)
@@ -102,8 +106,64 @@ fail_bind(const struct sockaddr *addr, const char *what, int err)
                         "cannot listen at %s: no RDMA device of this machine "
                         "has that address; see `rdma link show`",
                         text);
-    return vc__fail(vc__status_of_errno(err), "cannot %s at %s: %s", what, text,
-                    strerror(err));
+    return vc__fail_errno(err, "cannot %s at %s", what, text);
+}
+
+/* One of them is enough. When there are none, one may come. */
+static enum vc_status
+any_device_try(void)
+{
+    struct ibv_device **list = ibv_get_device_list(NULL);
+    enum vc_status status = VC_OK;
+    struct vc__error lacks;
+    unsigned n;
+
+    for (n = 0; list != NULL && list[n] != NULL; n++) {
+        status = vc__device_try(list[n]);
+        if (status == VC_OK)
+            break;
+    }
+    if (list != NULL)
+        ibv_free_device_list(list);
+    if (n == 0 && vc__rdma_lacks_descriptors(&lacks))
+        return vc__error_raise(&lacks);
+    return status;
+}
+
+/* For what every connection would be refused, that is said before anybody
+ * connects. */
+static enum vc_status
+device_try(struct rdma_cm_id *id, const struct sockaddr *addr)
+{
+    enum vc_status status = id->verbs != NULL
+                                ? vc__device_try(id->verbs->device)
+                                : any_device_try();
+    char text[VC__ADDR_TEXT];
+    struct vc__error error, why;
+
+    if (status == VC_OK)
+        return VC_OK;
+    why = *vc__error_last();
+    vc__error_put(&error, why.status, "cannot listen at %s: %s",
+                  vc__addr_text(addr, text), why.text);
+    error.lack = why.lack;
+    return vc__error_raise(&error);
+}
+
+static enum vc_status
+bind_and_listen(struct vc__rdma_ear *r, const struct sockaddr *addr)
+{
+    enum vc_status status;
+
+    if (rdma_bind_addr(r->id, (struct sockaddr *)addr) != 0)
+        return fail_bind(addr, "bind", errno);
+    status = device_try(r->id, addr);
+    if (status != VC_OK)
+        return status;
+    /* A short backlog drops requests silently, which costs the client
+     * seconds; 0 is the kernel's longest. */
+    return rdma_listen(r->id, 0) == 0 ? VC_OK
+                                      : fail_bind(addr, "listen", errno);
 }
 
 enum vc_status
@@ -111,8 +171,7 @@ vc__rdma_listen(struct vc__ear *ear, const struct sockaddr *addr)
 {
     struct vc__rdma_ear *r = ear_of(ear);
     char text[VC__ADDR_TEXT], node[VC__NODE_TEXT];
-    const char *what = "bind";
-    int err;
+    enum vc_status status;
 
     /* At all addresses librdmacm would listen, and reject every request
      * without a word to us. */
@@ -122,20 +181,15 @@ vc__rdma_listen(struct vc__ear *ear, const struct sockaddr *addr)
     if (rdma_create_id(vc__rdma_context_of(ear->context)->channel, &r->id,
                        &r->handler, RDMA_PS_TCP) != 0)
         return fail_bind(addr, "make an id to listen", errno);
-    if (rdma_bind_addr(r->id, (struct sockaddr *)addr) == 0) {
-        what = "listen";
-        /* A short backlog drops requests silently, which costs the client
-         * seconds; 0 is the kernel's longest. */
-        if (rdma_listen(r->id, 0) == 0) {
-            r->port = ntohs(rdma_get_src_port(r->id));
-            atomic_store(&r->open, true);
-            return VC_OK;
-        }
+    status = bind_and_listen(r, addr);
+    if (status == VC_OK) {
+        r->port = ntohs(rdma_get_src_port(r->id));
+        atomic_store(&r->open, true);
+        return VC_OK;
     }
-    err = errno;
     rdma_destroy_id(r->id);
     r->id = NULL;
-    return fail_bind(addr, what, err);
+    return status;
 }
 
 void

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "transport/core/error.h"
-#include "transport/rdma/device.h"
+#include "transport/rdma/device_queues.h"
 
 /* For the peer's vc__qp_probe(). Nothing of ours is open to it all the same: a
  * WRITE of bytes needs a key of memory that was registered with
@@ -258,8 +258,7 @@ warm_make(struct vc__device *d, uint32_t depth)
     w->depth = depth;
     w->qp = qp_create(d, depth, &w->max_inline);
     if (w->qp == NULL) {
-        vc__fail(vc__status_of_errno(errno), "%s: cannot create a QP: %s",
-                 ibv_get_device_name(d->verbs->device), strerror(errno));
+        vc__device_fail(d, "a QP", errno);
         free(w);
         return NULL;
     }

@@ -160,6 +160,17 @@ unprepare(struct vc__rdma_wire *r)
     r->device = NULL;
 }
 
+/* What others have pinned, this one might get when they leave. */
+static enum vc_status
+fail_prepare(const struct vc__error *why, bool others)
+{
+    struct vc__error error = *why;
+
+    if (error.lack == VC__LACK_PINNED && others)
+        error.lack = VC__LACK_ROOM;
+    return vc__error_raise(&error);
+}
+
 enum vc_status
 vc__rdma_prepare(struct vc__wire *w, const struct vc__receives *receives)
 {
@@ -177,9 +188,14 @@ vc__rdma_prepare(struct vc__wire *w, const struct vc__receives *receives)
         status = prepare_with(r, window, receives->first);
         window /= 2;
     } while (status == VC_RESOURCE_EXHAUSTED && window >= receives->least);
-    if (status != VC_OK)
+    if (status != VC_OK) {
+        const struct vc__error why = *vc__error_last();
+        bool others = r->device->granted > 0;
+
         unprepare(r);
-    return status;
+        return fail_prepare(&why, others);
+    }
+    return VC_OK;
 }
 
 /* The handshake of disconnecting, and everything outstanding flushed. */

@@ -28,8 +28,8 @@ put_errno(struct vc__error *error, struct vc__wire *w, const char *what,
                       "interface has an address and is up",
                       vc__wire_peer(w), what, strerror(err));
     else
-        vc__error_put(error, vc__status_of_errno(err), "%s: cannot %s: %s",
-                      vc__wire_peer(w), what, strerror(err));
+        vc__error_put_errno(error, err, "%s: cannot %s", vc__wire_peer(w),
+                            what);
 }
 
 static enum vc_status
@@ -73,6 +73,9 @@ put_no_address(struct vc__error *error, struct vc__wire *w, int status)
 {
     char node[VC__NODE_TEXT];
 
+    if ((status == -ENODEV || status == -1) &&
+        vc__rdma_lacks_descriptors(error))
+        return;
     if (status == -ENODEV)
         put_errno(error, w, "resolve its address", ENODEV);
     else if (status == -1 && vc__rdma_forbidden(node, false)) /* librdmacm's */
@@ -353,8 +356,7 @@ vc__rdma_accept(struct vc__wire *w, const void *data, size_t len)
     if (err == 0)
         err = accept_send(r, data, len);
     if (err != 0)
-        return vc__fail(vc__status_of_errno(err), "cannot accept %s: %s",
-                        vc__wire_peer(w), strerror(err));
+        return vc__fail_errno(err, "cannot accept %s", vc__wire_peer(w));
     r->id->context = &r->handler;
     r->owned = true;
     return VC_OK;

@@ -43,8 +43,7 @@ fail_connect(struct vc__wire *w, int err)
                         "shm_group of the server's options",
                         peer);
     default:
-        return vc__fail(vc__status_of_errno(err), "connecting to %s failed: %s",
-                        peer, strerror(err));
+        return vc__fail_errno(err, "connecting to %s failed", peer);
     }
 }
 
@@ -58,17 +57,24 @@ fail_socket(struct vc__wire *w, int err)
 }
 
 static void
+refused_for(struct vc__shm_wire *s, const void *data, uint32_t len,
+            const struct vc__error *why)
+{
+    vc__shm_unwatch(s);
+    s->phase = VC__SHM_ENDED;
+    s->wire.ops->refused(&s->wire, data, len, why, false);
+}
+
+static void
 refused(struct vc__shm_wire *s, const char *what)
 {
     struct vc__error why;
 
-    vc__shm_unwatch(s);
-    s->phase = VC__SHM_ENDED;
     vc__error_put(&why, VC_UNAVAILABLE,
                   "%s %s: its process ended, it is no Verbcall server, or this "
                   "user may not connect there (shm_mode of its options)",
                   vc__wire_peer(&s->wire), what);
-    s->wire.ops->refused(&s->wire, NULL, 0, &why, false);
+    refused_for(s, NULL, 0, &why);
 }
 
 /* --- the active side ------------------------------------------------------ */
@@ -183,28 +189,39 @@ region_take(struct vc__socket_fds *fds)
 }
 
 static void
+accept_take(struct vc__shm_wire *s, const uint8_t *body, uint32_t len)
+{
+    bool lost = s->fds.cut && s->fds.n == 0; /* there was no descriptor left */
+    const struct vc__shm_region *region = region_take(&s->fds);
+    struct vc__error why;
+
+    if (region != NULL) {
+        vc__shm_begin(s, region);
+        s->wire.ops->answered(&s->wire, body, len);
+    } else if (lost) {
+        vc__error_put_errno(&why, EMFILE,
+                            "%s accepted, but its memory was lost",
+                            vc__wire_peer(&s->wire));
+        refused_for(s, NULL, 0, &why);
+    } else {
+        refused(s, "accepted without shared memory that can be trusted");
+    }
+}
+
+static void
 answer_take(struct vc__shm_wire *s)
 {
     const uint8_t *body = s->answer + VC__RECORD_HEADER;
     uint32_t len = s->len - VC__RECORD_HEADER;
-    const struct vc__shm_region *region;
     struct vc__error why;
 
-    if (s->answer[0] == VC__RECORD_REJECT) {
-        vc__shm_unwatch(s);
-        s->phase = VC__SHM_ENDED;
-        vc__error_put(&why, VC_UNAVAILABLE, "%s refused without a reason",
-                      vc__wire_peer(&s->wire));
-        s->wire.ops->refused(&s->wire, body, len, &why, false);
+    if (s->answer[0] != VC__RECORD_REJECT) {
+        accept_take(s, body, len);
         return;
     }
-    region = region_take(&s->fds);
-    if (region == NULL) {
-        refused(s, "accepted without shared memory that can be trusted");
-        return;
-    }
-    vc__shm_begin(s, region);
-    s->wire.ops->answered(&s->wire, body, len);
+    vc__error_put(&why, VC_UNAVAILABLE, "%s refused without a reason",
+                  vc__wire_peer(&s->wire));
+    refused_for(s, body, len, &why);
 }
 
 void

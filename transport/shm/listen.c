@@ -95,11 +95,13 @@ offer_make(struct vc__ear *ear, struct vc__incoming *in, int fd,
     if (fds->n == 1 && vc__shm_peer(fd, &offer->pid, &offer->uid) &&
         is_welcome(ear, offer->uid))
         offer->region = vc__shm_region_map(fds->fd[0]);
-    if (offer->region == NULL) {
+    /* Without descriptors that of its memory has been lost. */
+    if (offer->region == NULL && in->lack == VC__LACK_NOTHING) {
         free(offer);
         return false;
     }
-    close(fds->fd[0]);
+    if (fds->n == 1)
+        close(fds->fd[0]);
     peer_name(&in->peer, offer);
     in->handle = offer;
     return true;
@@ -152,8 +154,7 @@ fail_listen(const struct sockaddr *addr, int err)
                         "shm_group",
                         text);
     default:
-        return vc__fail(vc__status_of_errno(err), "cannot listen at %s: %s",
-                        text, strerror(err));
+        return vc__fail_errno(err, "cannot listen at %s", text);
     }
 }
 

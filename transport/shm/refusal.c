@@ -15,9 +15,10 @@ vc__shm_fail(const char *what, const char *call, int err)
 {
     bool refused = err == EPERM || err == ENOSYS || err == EAFNOSUPPORT;
 
-    return vc__fail(refused ? VC_PERMISSION_DENIED : vc__status_of_errno(err),
-                    "%s: %s: %s%s", what, call, strerror(err),
-                    refused ? "; see that the seccomp profile of this process, "
-                              "or of its container, allows it"
-                            : "");
+    if (!refused)
+        return vc__fail_errno(err, "%s: %s", what, call);
+    return vc__fail(VC_PERMISSION_DENIED,
+                    "%s: %s: %s; see that the seccomp profile of this process, "
+                    "or of its container, allows it",
+                    what, call, strerror(err));
 }

@@ -7,6 +7,7 @@
 #include "transport/socket/ear.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,6 +27,25 @@ static struct vc__engine *
 engine_of(const struct vc__socket_ear *e)
 {
     return e->ear.context->engine;
+}
+
+/* --- the spare descriptor -------------------------------------------------- */
+
+/* False when there is none left for it. */
+static bool
+spare_open(struct vc__socket_ear *e)
+{
+    if (e->spare < 0)
+        e->spare = fcntl(e->source.fd, F_DUPFD_CLOEXEC, 0);
+    return e->spare >= 0;
+}
+
+static void
+spare_close(struct vc__socket_ear *e)
+{
+    if (e->spare >= 0)
+        close(e->spare);
+    e->spare = -1;
 }
 
 /* --- strangers ------------------------------------------------------------ */
@@ -81,6 +101,12 @@ stranger_ask(struct vc__stranger *s, uint32_t len)
     struct vc__incoming in = {.context = e->ear.context, .peer = s->peer};
     uint8_t hello[VC__EAR_HELLO];
 
+    if (!spare_open(e))
+        in.lack = VC__LACK_DESCRIPTORS;
+    else if (s->fds.cut) {
+        stranger_drop(s);
+        return;
+    }
     if (!e->offer(&e->ear, &in, s->source.fd, &s->fds)) {
         stranger_drop(s);
         return;
@@ -88,6 +114,7 @@ stranger_ask(struct vc__stranger *s, uint32_t len)
     memcpy(hello, s->bytes + VC__RECORD_HEADER, len);
     stranger_release(s);
     e->ear.ops->request(&e->ear, &in, hello, len);
+    spare_open(e);
 }
 
 /* Not a byte more is read than its hello has: what follows is for the wire. */
@@ -137,7 +164,7 @@ stranger_come(struct vc__socket_ear *e, int fd,
 
     s->ear = e;
     s->len = 0;
-    s->fds.n = 0;
+    s->fds = (struct vc__socket_fds){.n = 0};
     s->peer = *peer;
     vc__socket_addr_plain(&s->peer);
     s->source = (struct vc__source){.fd = fd, .ready = stranger_ready};
@@ -190,6 +217,27 @@ pause_begin(struct vc__socket_ear *e, int err)
         vc__engine_remove(engine, &e->source);
 }
 
+static int
+connection_accept(struct vc__socket_ear *e, struct sockaddr_storage *peer)
+{
+    socklen_t len = sizeof *peer;
+
+    return accept4(e->source.fd, (struct sockaddr *)peer, &len,
+                   SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+/* In place of the spare one, if there are no others. */
+static int
+connection_take(struct vc__socket_ear *e, struct sockaddr_storage *peer)
+{
+    int fd = connection_accept(e, peer);
+
+    if (fd >= 0 || (errno != EMFILE && errno != ENFILE) || e->spare < 0)
+        return fd;
+    spare_close(e);
+    return connection_accept(e, peer);
+}
+
 static void
 ear_ready(struct vc__source *source)
 {
@@ -197,10 +245,9 @@ ear_ready(struct vc__source *source)
         caa_container_of(source, struct vc__socket_ear, source);
     struct sockaddr_storage peer = {.ss_family = AF_UNSPEC};
 
+    spare_open(e);
     for (int i = 0; i < BATCH && e->source.fd >= 0; i++) {
-        socklen_t len = sizeof peer;
-        int fd = accept4(e->source.fd, (struct sockaddr *)&peer, &len,
-                         SOCK_NONBLOCK | SOCK_CLOEXEC);
+        int fd = connection_take(e, &peer);
 
         if (fd >= 0) {
             stranger_come(e, fd, &peer);
@@ -237,10 +284,14 @@ vc__socket_ear_open(struct vc__socket_ear *e, int fd)
         err = ENOMEM;
     e->source.ready = ear_ready;
     e->source.fd = fd;
+    e->spare = -1;
+    if (err == 0 && !spare_open(e))
+        err = errno;
     if (err == 0)
         err = vc__engine_add(engine_of(e), &e->source);
     if (err == 0)
         return 0;
+    spare_close(e);
     free(e->strangers);
     e->strangers = NULL;
     e->source.fd = -1;
@@ -265,6 +316,7 @@ vc__socket_ear_close(struct vc__socket_ear *e)
         vc__socket_fds_close(&s->fds);
         close(stranger_release(s));
     }
+    spare_close(e);
     close(e->source.fd);
     e->source.fd = -1;
     free(e->strangers);

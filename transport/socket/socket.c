@@ -101,12 +101,11 @@ vc__socket_say(int fd, uint8_t kind, const void *data, size_t len,
     return (size_t)n == sizeof header + len ? 0 : ENOBUFS;
 }
 
-/* False: more came than there is room for. */
-static bool
+static void
 control_get(struct msghdr *message, struct vc__socket_fds *fds)
 {
-    bool good = (message->msg_flags & MSG_CTRUNC) == 0;
-
+    if (message->msg_flags & MSG_CTRUNC)
+        fds->cut = true;
     for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c != NULL;
          c = CMSG_NXTHDR(message, c)) {
         size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
@@ -121,11 +120,10 @@ control_get(struct msghdr *message, struct vc__socket_fds *fds)
                 fds->fd[fds->n++] = fd;
             } else {
                 close(fd);
-                good = false;
+                fds->cut = true;
             }
         }
     }
-    return good;
 }
 
 ssize_t
@@ -139,8 +137,7 @@ vc__socket_read(int fd, void *out, size_t size, struct vc__socket_fds *fds)
                              .msg_controllen = sizeof control.bytes};
     ssize_t n = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
-    if (n < 0 || control_get(&message, fds))
-        return n;
-    errno = EPROTO;
-    return -1;
+    if (n >= 0)
+        control_get(&message, fds);
+    return n;
 }

@@ -27,6 +27,7 @@ void vc__socket_tune(int fd);
 struct vc__socket_fds {
     int fd[VC__SOCKET_FDS];
     unsigned n;
+    bool cut; /* more came than there is room for, or this process may have */
 };
 
 void vc__socket_fds_close(struct vc__socket_fds *fds);
@@ -36,8 +37,7 @@ void vc__socket_fds_close(struct vc__socket_fds *fds);
 int vc__socket_say(int fd, uint8_t kind, const void *data, size_t len,
                    const struct vc__socket_fds *fds);
 
-/* As recv(2) without waiting; descriptors that come are added to fds, and of
- * more than there is room for EPROTO says so. */
+/* As recv(2) without waiting; descriptors that come are added to fds. */
 ssize_t vc__socket_read(int fd, void *out, size_t size,
                         struct vc__socket_fds *fds);
 

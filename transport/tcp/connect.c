@@ -54,8 +54,7 @@ put_errno(struct vc__error *error, struct vc__wire *w, int err)
                       peer, strerror(err));
         break;
     default:
-        vc__error_put(error, vc__status_of_errno(err),
-                      "connecting to %s failed: %s", peer, strerror(err));
+        vc__error_put_errno(error, err, "connecting to %s failed", peer);
         break;
     }
 }

@@ -54,8 +54,7 @@ fail_bind(const struct sockaddr *addr, int err)
                         "CAP_NET_BIND_SERVICE",
                         text);
     default:
-        return vc__fail(vc__status_of_errno(err), "cannot listen at %s: %s",
-                        text, strerror(err));
+        return vc__fail_errno(err, "cannot listen at %s", text);
     }
 }
 

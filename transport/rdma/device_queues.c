@@ -1,0 +1,139 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See transport/rdma/device_queues.h. */
+#include "transport/rdma/device_queues.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include "transport/core/error.h"
+#include "transport/rdma/qp.h"
+#include "transport/wire/credit.h"
+
+#define CQ_SIZE 1024u
+
+/* What vc__device_try() wants of memory: about what a first connection takes. */
+#define TRY_MEMORY   ((size_t)1 << 20)
+#define TRY_RECEIVES (VC__SPARE_RECEIVES + VC__CREDIT_MIN)
+
+enum vc_status
+vc__device_fail(const struct vc__device *d, const char *what, int err)
+{
+    return vc__fail_pinned(err, "%s: cannot make %s",
+                           ibv_get_device_name(d->verbs->device), what);
+}
+
+static bool
+nonblocking(int fd)
+{
+    return fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) == 0;
+}
+
+static enum vc_status
+queues_make(struct vc__device *d)
+{
+    struct ibv_srq_init_attr srq = {.attr = {.max_sge = 1}};
+
+    srq.attr.max_wr = (unsigned)d->attr.max_srq_wr < VC__SRQ_SIZE
+                          ? (unsigned)d->attr.max_srq_wr
+                          : VC__SRQ_SIZE;
+    d->pd = ibv_alloc_pd(d->verbs);
+    if (d->pd == NULL)
+        return vc__device_fail(d, "a protection domain", errno);
+    d->channel = ibv_create_comp_channel(d->verbs);
+    if (d->channel == NULL)
+        return vc__device_fail(d, "a completion channel", errno);
+    d->cq = ibv_create_cq(d->verbs,
+                          d->attr.max_cqe < (int)CQ_SIZE ? d->attr.max_cqe
+                                                         : (int)CQ_SIZE,
+                          NULL, d->channel, 0);
+    if (d->cq == NULL)
+        return vc__device_fail(d, "a completion queue", errno);
+    d->srq = ibv_create_srq(d->pd, &srq);
+    if (d->srq == NULL)
+        return vc__device_fail(d, "a shared receive queue", errno);
+    if (!nonblocking(d->channel->fd) || !nonblocking(d->verbs->async_fd))
+        return vc__device_fail(d, "its descriptors non-blocking", errno);
+    return VC_OK;
+}
+
+static enum vc_status
+device_make(struct vc__device *d, size_t memory)
+{
+    enum vc_status status;
+
+    if (ibv_query_device(d->verbs, &d->attr) != 0)
+        return vc__device_fail(d, "a query", errno);
+    status = queues_make(d);
+    if (status != VC_OK)
+        return status;
+    vc__buffers_init(&d->receive, d->pd, "receive", memory / 4 * 3);
+    vc__buffers_init(&d->send, d->pd, "send", memory / 4);
+    return VC_OK;
+}
+
+struct vc__device *
+vc__device_open(struct ibv_device *device, size_t memory, unsigned warm)
+{
+    struct vc__device *d = calloc(1, sizeof *d);
+
+    if (d == NULL) {
+        vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+        return NULL;
+    }
+    CDS_INIT_LIST_HEAD(&d->node);
+    CDS_INIT_LIST_HEAD(&d->bury.node);
+    vc__qp_cache_init(&d->warm, warm);
+    /* A context of our own: its asynchronous events come to this engine
+     * alone, and it is closed with us, while librdmacm keeps its own open. */
+    d->verbs = ibv_open_device(device);
+    if (d->verbs == NULL) {
+        vc__fail_errno(errno, "%s: cannot open", ibv_get_device_name(device));
+        free(d);
+        return NULL;
+    }
+    if (device_make(d, memory) == VC_OK)
+        return d;
+    vc__device_close(d);
+    return NULL;
+}
+
+void
+vc__device_close(struct vc__device *d)
+{
+    vc__qps_forget(&d->warm);
+    if (d->srq != NULL)
+        ibv_destroy_srq(d->srq);
+    if (d->cq != NULL)
+        ibv_destroy_cq(d->cq);
+    if (d->channel != NULL)
+        ibv_destroy_comp_channel(d->channel);
+    vc__buffers_fini(&d->receive);
+    vc__buffers_fini(&d->send);
+    if (d->pd != NULL)
+        ibv_dealloc_pd(d->pd);
+    for (size_t i = 0; i < sizeof d->qps / sizeof d->qps[0]; i++)
+        free(d->qps[i]);
+    d->posted = 0; /* with the SRQ */
+    if (d->engine != NULL)
+        vc__device_account(d);
+    ibv_close_device(d->verbs);
+    free(d);
+}
+
+enum vc_status
+vc__device_try(struct ibv_device *device)
+{
+    struct vc__device *d = vc__device_open(device, TRY_MEMORY, 0);
+    enum vc_status status;
+
+    if (d == NULL)
+        return vc__error_last()->status;
+    status = vc__buffers_reserve(&d->receive, TRY_RECEIVES);
+    if (status == VC_OK)
+        status = vc__buffers_reserve(&d->send, 1);
+    vc__device_close(d);
+    return status;
+}
