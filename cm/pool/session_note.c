@@ -91,6 +91,7 @@ vc__note_open(const struct vc__session *s)
 
     if (send == NULL)
         return NULL;
+    send->frame.method = s->flow.weight;
     out = caa_container_of(send, struct note, send)->body;
     if (s->open != NULL)
         memcpy(out, s->open, len);

@@ -53,7 +53,8 @@ struct vc_channel_opts {
 
     /* This channel's share of the links, 1..256, default 1, when others have
      * something to send as well: sessions take turns by bytes, those of a
-     * channel with twice the weight may send twice as many. */
+     * channel with twice the weight may send twice as many, and get twice as
+     * many of the server's replies and messages of streams. */
     unsigned weight;
 
     /* Bytes of packed requests, below 4 GiB, that may be under way at a time

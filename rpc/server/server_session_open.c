@@ -74,6 +74,16 @@ open_refuse(struct vc__server_link *sl, const struct vc__frame *f)
            vc__server_breach(sl, "an OPEN with a malformed body");
 }
 
+/* Of the session's replies: what the client's channel has for its requests. A
+ * client that was built before it is told says 0. */
+static uint32_t
+weight_of(const struct vc__frame *open)
+{
+    if (open->method == 0)
+        return 1;
+    return open->method < VC__WEIGHT_MAX ? open->method : VC__WEIGHT_MAX;
+}
+
 /* False without memory, or when the frame is malformed. */
 static bool
 session_new(struct vc__server_link *sl, struct vc__server_seat *seat,
@@ -88,7 +98,7 @@ session_new(struct vc__server_link *sl, struct vc__server_seat *seat,
     s->slots = &s->first;
     s->n_slots = 1;
     CDS_INIT_LIST_HEAD(&s->node);
-    vc__flow_init(&s->flow, 1);
+    vc__flow_init(&s->flow, weight_of(f));
     s->opened =
         vc__opened_get(&sl->peer->opened, &s->peer->part->server->services, f);
     if (s->opened == NULL) {

@@ -26,10 +26,11 @@
 /* --- what the client sends ------------------------------------------------- */
 
 static struct seen {
-    unsigned calls;    /* frames */
-    unsigned packets;  /* that have at least one of them */
-    unsigned most;     /* of them in one packet */
-    uint64_t bytes[2]; /* of the bodies, by channel */
+    unsigned calls;      /* frames */
+    unsigned packets;    /* that have at least one of them */
+    unsigned most;       /* of them in one packet */
+    uint64_t bytes[2];   /* of the bodies, by channel */
+    uint64_t replied[2]; /* of those that the server sends */
 } seen;
 
 /* The sessions of the channels. */
@@ -60,6 +61,18 @@ seen_forget(void)
 }
 
 static void
+replies_see(struct vc__packet_reader *r)
+{
+    struct vc__frame f;
+
+    while (vc__frame_next(r, &f) == 1) {
+        if (f.type == VC__FRAME_REPLY)
+            seen.replied[f.session == sessions[1]] += f.body_len;
+    }
+    order();
+}
+
+static void
 on_send(const char *process, const char *host, const void *bytes, size_t len,
         void *arg)
 {
@@ -70,9 +83,13 @@ on_send(const char *process, const char *host, const void *bytes, size_t len,
 
     (void)host;
     (void)arg;
-    if (strcmp(process, "main") != 0 || !vc__packet_open(&r, bytes, len, &p))
+    if (!vc__packet_open(&r, bytes, len, &p))
         return;
     order();
+    if (strcmp(process, "main") != 0) {
+        replies_see(&r);
+        return;
+    }
     while (vc__frame_next(&r, &f) == 1) {
         if (f.type == VC__FRAME_OPEN && n_sessions < 2)
             sessions[n_sessions++] = f.session;
@@ -131,9 +148,10 @@ posted(const struct rig *r)
 
 /* Both channels have their session, on the one link. */
 static void
-rig_begin(struct rig *r, uint64_t seed, unsigned weight)
+rig_begin(struct rig *r, uint64_t seed, unsigned weight, sim_handle *handle)
 {
     memset(r, 0, sizeof *r);
+    r->server.handle = handle;
     sim_begin(seed, 0, false);
     sim_target("10.9.0.2", r->server.target);
     sim_server_start(&r->server, fake_host_new("there", "10.9.0.2"), 1);
@@ -207,7 +225,7 @@ calls_that_wait_for_a_credit_share_a_packet(void **state)
         struct rig r;
         unsigned before, alone;
 
-        rig_begin(&r, seed, 1);
+        rig_begin(&r, seed, 1, NULL);
         before = posted(&r);
         fake_process_freeze(r.server.process);
         for (unsigned i = 0; i < CALLS; i++)
@@ -266,7 +284,7 @@ calls_of_threads_that_find_the_link_taken_share_a_packet(void **state)
         unsigned before;
         struct rig r;
 
-        rig_begin(&r, seed, 1);
+        rig_begin(&r, seed, 1, NULL);
         before = posted(&r);
         link = the_link(&r);
         pthread_mutex_lock(&link->lock);
@@ -291,28 +309,40 @@ calls_of_threads_that_find_the_link_taken_share_a_packet(void **state)
 
 /* --- shares ------------------------------------------------------------------ */
 
-/* Both sessions always have more to send than the link takes. */
+static void
+is_by_weight(const uint64_t bytes[2], uint64_t seed, unsigned weight)
+{
+    double share = (double)bytes[1] / (double)bytes[0];
+
+    if (share < weight * 0.95 || share > weight * 1.05)
+        fail_msg("seed %u: with weight %u it got %.3f times as much",
+                 (unsigned)seed, weight, share);
+}
+
+/* Both sessions always have more on its way than the link takes. */
+static void
+keep_full(struct rig *r, size_t size)
+{
+    for (unsigned i = 0; i < 2 * GREEDY; i++)
+        call_begin(r, i % 2, size);
+    for (unsigned i = 0; i < SETTLE + MEASURED; i++) {
+        if (i == SETTLE)
+            seen_forget();
+        call_begin(r, call_end(r), size);
+    }
+}
+
 static void
 shares(uint64_t seed, unsigned weight)
 {
     struct seen now;
     struct rig r;
-    double share;
 
-    rig_begin(&r, seed, weight);
-    for (unsigned i = 0; i < 2 * GREEDY; i++)
-        call_begin(&r, i % 2, BULK);
-    for (unsigned i = 0; i < SETTLE + MEASURED; i++) {
-        if (i == SETTLE)
-            seen_forget();
-        call_begin(&r, call_end(&r), BULK);
-    }
+    rig_begin(&r, seed, weight, NULL);
+    keep_full(&r, BULK);
     now = seen_now();
-    share = (double)now.bytes[1] / (double)now.bytes[0];
     assert_true(counters(&r).stalls_credits > 0);
-    if (share < weight * 0.95 || share > weight * 1.05)
-        fail_msg("seed %u: with weight %u it sent %.3f times as much",
-                 (unsigned)seed, weight, share);
+    is_by_weight(now.bytes, seed, weight);
     for (unsigned i = 0; i < 2 * GREEDY; i++)
         call_end(&r);
     rig_end(&r);
@@ -328,6 +358,47 @@ sessions_share_a_link_by_the_weights_of_their_channels(void **state)
     }
 }
 
+/* Much comes back of one byte. */
+static enum vc_status
+answer_in_bulk(struct sim_server *s, struct vc_call *call,
+               const Suite__EchoRequest *request, Suite__EchoReply *reply)
+{
+    static uint8_t zeros[BULK];
+
+    (void)s;
+    (void)call;
+    reply->tag = request->tag;
+    reply->payload = request->payload;
+    if (request->payload.len == 1)
+        reply->payload = (ProtobufCBinaryData){.len = BULK, .data = zeros};
+    return VC_OK;
+}
+
+static void
+shares_of_replies(uint64_t seed, unsigned weight)
+{
+    struct seen now;
+    struct rig r;
+
+    rig_begin(&r, seed, weight, answer_in_bulk);
+    keep_full(&r, 1);
+    now = seen_now();
+    is_by_weight(now.replied, seed, weight);
+    for (unsigned i = 0; i < 2 * GREEDY; i++)
+        call_end(&r);
+    rig_end(&r);
+}
+
+static void
+replies_share_a_link_by_the_weights_of_the_clients_channels(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        shares_of_replies(seed, 1);
+        shares_of_replies(seed, 3);
+    }
+}
+
 int
 main(void)
 {
@@ -337,6 +408,8 @@ main(void)
             calls_of_threads_that_find_the_link_taken_share_a_packet),
         cmocka_unit_test(
             sessions_share_a_link_by_the_weights_of_their_channels),
+        cmocka_unit_test(
+            replies_share_a_link_by_the_weights_of_the_clients_channels),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
