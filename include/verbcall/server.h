@@ -104,8 +104,12 @@ struct vc_server_opts {
     /* Milliseconds, 10..3600000, default 30000. A stream whose client has taken
      * no message for so long, while its handler waits in vc_stream_send() and
      * threads are short (see handler_threads in verbcall/runtime.h), is ended
-     * VC_RESOURCE_EXHAUSTED. VC_STREAM_STALL_OFF: it waits for its client to
-     * its deadline. */
+     * VC_RESOURCE_EXHAUSTED. A request, or a message of a stream, that arrives in
+     * parts and of which none has come for so long is not kept: its memory is
+     * given back within 5 s more, and its call is answered
+     * VC_RESOURCE_EXHAUSTED, not executed, when its last part comes. (Where
+     * max_memory is short it is not kept for longer than 5 s.)
+     * VC_STREAM_STALL_OFF: they wait for the client to the call's deadline. */
     uint32_t stream_stall_ms;
 
     /* Bytes, 16 MiB.. and at least four times max_message, default a quarter of

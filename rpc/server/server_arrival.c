@@ -10,7 +10,8 @@
 #include "rpc/server/server_deadline.h"
 #include "rpc/server/server_link.h"
 
-/* Without a part for so long it gives its memory to others that want some. */
+/* Without a part for so long it gives its memory to others that want some; for
+ * as long as a stream may stall it keeps it if nobody does. */
 #define STALLED_US 5000000u
 
 static struct vc__server_part *
@@ -48,19 +49,27 @@ lose(struct vc__server_part *part, struct vc__server_arrival *a)
     holds_since(part, a, before);
 }
 
-/* Those that stand still. */
+/* Those that had no part for so long. */
 static void
-stalled_lose(struct vc__server_part *part, uint64_t now)
+stalled_lose(struct vc__server_part *part, uint64_t now, uint64_t for_us)
 {
     while (!cds_list_empty(&part->arrivals)) {
         struct vc__server_arrival *a = cds_list_entry(
             part->arrivals.next, struct vc__server_arrival, node);
 
-        if (now - a->came < STALLED_US && now < a->due)
+        if (now - a->came < for_us && now < a->due)
             break;
         cds_list_del_init(&a->node);
         lose(part, a);
     }
+}
+
+static uint64_t
+stall_us(const struct vc__server_part *part)
+{
+    uint64_t us = part->server->stream_stall_us;
+
+    return us == 0 ? VC__FOREVER : us;
 }
 
 /* Other engines want memory, too, and see ours only this way. */
@@ -69,9 +78,11 @@ on_stalled(struct vc__timer *timer)
 {
     struct vc__server_part *part =
         caa_container_of(timer, struct vc__server_part, stalled);
+    uint64_t us = stall_us(part);
 
-    if (vc__store_is_scarce(&part->server->store))
-        stalled_lose(part, vc__now());
+    if (us > STALLED_US && vc__store_is_scarce(&part->server->store))
+        us = STALLED_US;
+    stalled_lose(part, vc__now(), us);
     if (!cds_list_empty(&part->arrivals))
         stalled_look(part);
 }
@@ -79,9 +90,12 @@ on_stalled(struct vc__timer *timer)
 static void
 stalled_look(struct vc__server_part *part)
 {
+    uint64_t us = stall_us(part);
+
     if (!part->closing)
         vc__timer_start(&part->progress->engine.timers, &part->stalled,
-                        vc__now() + STALLED_US, on_stalled);
+                        vc__now() + (us < STALLED_US ? us : STALLED_US),
+                        on_stalled);
 }
 
 /* Sets memory aside. NULL: there is none. */
@@ -93,7 +107,7 @@ account_for(struct vc__server_session *s, struct vc__server_arrival *a,
 
     if (!vc__memory_reserve(account, 2 * bytes)) {
         if (vc__store_is_scarce(account->store))
-            stalled_lose(part_of(s), a->came);
+            stalled_lose(part_of(s), a->came, STALLED_US);
         if (!vc__memory_reserve(account, 2 * bytes))
             return NULL;
     }

@@ -5,8 +5,12 @@
  * the server sets aside for them is a share of its memory: others find some, and
  * nothing that arrives well is lost. */
 #include <string.h>
+#include <unistd.h>
+
+#include <verbcall/counters.h>
 
 #include "tests/suite/hostile.h"
+#include "tests/suite/pace.h"
 #include "tests/suite/streams.h"
 #include "transport/core/le.h"
 
@@ -117,6 +121,68 @@ half_sent_requests_take_nothing_from_a_stream(void **state)
     raw_close(&hoard);
 }
 
+/* --- and for how long ------------------------------------------------------ */
+
+#define STALL_MS   10
+#define GIVEN_BACK 2000 /* ms, at the machine's usual pace */
+
+static uint64_t
+bytes_arriving(const struct fixture *f)
+{
+    struct vc_counters c = VC_COUNTERS_INIT;
+
+    vc_runtime_counters(f->server_runtime, &c);
+    return c.requests_arriving;
+}
+
+/* The server is short of nothing. */
+static void
+a_half_sent_request_is_kept_for_a_time_only(void **state)
+{
+    static uint8_t first[4 + 6000], rest[6003];
+    struct vc_server_opts opts = VC_SERVER_OPTS_INIT;
+    struct vc__frame call = {.type = VC__FRAME_CALL,
+                             .flags = VC__FRAME_MORE,
+                             .method = ECHO,
+                             .session = 1,
+                             .sequence = 1,
+                             .deadline = VC__DEADLINE_NONE,
+                             .body = first,
+                             .body_len = sizeof first};
+    struct vc__frame data = {.type = VC__FRAME_DATA,
+                             .session = 1,
+                             .sequence = 1,
+                             .deadline = 6000,
+                             .body = rest,
+                             .body_len = sizeof rest};
+    struct vc__frame reply;
+    struct raw r = {0};
+    struct fixture f;
+    uint64_t start;
+
+    (void)state;
+    opts.stream_stall_ms = STALL_MS;
+    fixture_start(&f, 1, &opts, NULL);
+    vc__put32(first, 12003);
+    hostile_open_session(&f, &r);
+    start = fixture_ms();
+    assert_true(raw_send_frame(&r, call));
+    while (bytes_arriving(&f) == 0 && pace_since(start) < GIVEN_BACK)
+        usleep(1000);
+    while (bytes_arriving(&f) > 0 && pace_since(start) < GIVEN_BACK)
+        usleep(1000);
+    assert_int_equal(0, bytes_arriving(&f));
+
+    assert_true(raw_send_frame(&r, data));
+    assert_true(hostile_await_frame(&r, VC__FRAME_REPLY, &call, &reply));
+    assert_status(VC_RESOURCE_EXHAUSTED, (enum vc_status)reply.method);
+    assert_int_equal(VC__FRAME_NOT_EXECUTED,
+                     reply.flags & VC__FRAME_NOT_EXECUTED);
+    raw_close(&r);
+    hostile_no_harm(&f, "half a request");
+    fixture_stop(&f);
+}
+
 #define T(name) hostile_test(name)
 
 int
@@ -125,6 +191,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         T(half_sent_requests_leave_memory_to_others),
         T(half_sent_requests_take_nothing_from_a_stream),
+        cmocka_unit_test(a_half_sent_request_is_kept_for_a_time_only),
     };
 
     return fixture_main(tests);
