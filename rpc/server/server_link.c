@@ -251,7 +251,8 @@ vc__server_link_accept(struct vc__offer *o)
     const char *fault = accept_try(o, &reason, &starved);
 
     if (fault != NULL) {
-        if (reason == VC__REJECT_BUSY && starved)
+        if (starved &&
+            (reason == VC__REJECT_BUSY || reason == VC__REJECT_UNABLE))
             vc__server_log(o->part->server, VC__LOG_STARVED,
                            "cannot take a client: %s", fault);
         vc__listener_reject(&o->part->progress->engine, &o->in, reason,
