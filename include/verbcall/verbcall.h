@@ -14,6 +14,7 @@
 #include <verbcall/interceptor.h>
 #include <verbcall/metadata.h>
 #include <verbcall/protobuf_c.h>
+#include <verbcall/rdma.h>
 #include <verbcall/reflection.h>
 #include <verbcall/runtime.h>
 #include <verbcall/server.h>

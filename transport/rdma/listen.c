@@ -74,8 +74,8 @@ fail_bind(const struct sockaddr *addr, const char *what, int err)
         return vc__fail(VC_UNAVAILABLE,
                         "cannot listen at %s: the port is in use, or the "
                         "address is not one of this machine's RDMA devices "
-                        "(%s)",
-                        text, strerror(err));
+                        "(%s: %s)",
+                        text, what, strerror(err));
     if (err == EACCES)
         return vc__fail(VC_PERMISSION_DENIED,
                         "cannot listen at %s: this user may not have ports "
@@ -93,12 +93,47 @@ fail_bind(const struct sockaddr *addr, const char *what, int err)
                     strerror(err));
 }
 
+static bool
+option_set(struct rdma_cm_id *id, int option, bool on)
+{
+    int value = on;
+
+    return rdma_set_option(id, RDMA_OPTION_ID, option, &value, sizeof value) ==
+           0;
+}
+
+/* Before it is bound. The system may have another default for IPv6
+ * (net.ipv6.bindv6only). */
+static bool
+options_set(const struct vc__rdma_ear *r, const struct sockaddr *addr)
+{
+    const struct vc__ear_opts *opts = &r->ear.opts;
+
+    return (addr->sa_family != AF_INET6 ||
+            option_set(r->id, RDMA_OPTION_ID_AFONLY, opts->ipv6_only)) &&
+           (!opts->reuse_address ||
+            option_set(r->id, RDMA_OPTION_ID_REUSEADDR, true));
+}
+
+/* NULL, or what could not be done, with errno. */
+static const char *
+ear_open(struct vc__rdma_ear *r, const struct sockaddr *addr)
+{
+    if (!options_set(r, addr))
+        return "set the options of an id to listen";
+    if (rdma_bind_addr(r->id, (struct sockaddr *)addr) != 0)
+        return "bind";
+    /* A short backlog drops requests silently, which costs the client seconds;
+     * 0 is the kernel's longest. */
+    return rdma_listen(r->id, 0) == 0 ? NULL : "listen";
+}
+
 enum vc_status
 vc__rdma_listen(struct vc__ear *ear, const struct sockaddr *addr)
 {
     struct vc__rdma_ear *r = ear_of(ear);
     char text[VC__ADDR_TEXT], node[VC__NODE_TEXT];
-    const char *what = "bind";
+    const char *what;
     int err;
 
     /* At all addresses librdmacm would listen, and reject every request
@@ -109,15 +144,11 @@ vc__rdma_listen(struct vc__ear *ear, const struct sockaddr *addr)
     if (rdma_create_id(vc__rdma_context_of(ear->context)->channel, &r->id,
                        &r->handler, RDMA_PS_TCP) != 0)
         return fail_bind(addr, "make an id to listen", errno);
-    if (rdma_bind_addr(r->id, (struct sockaddr *)addr) == 0) {
-        what = "listen";
-        /* A short backlog drops requests silently, which costs the client
-         * seconds; 0 is the kernel's longest. */
-        if (rdma_listen(r->id, 0) == 0) {
-            r->port = ntohs(rdma_get_src_port(r->id));
-            atomic_store(&r->open, true);
-            return VC_OK;
-        }
+    what = ear_open(r, addr);
+    if (what == NULL) {
+        r->port = ntohs(rdma_get_src_port(r->id));
+        atomic_store(&r->open, true);
+        return VC_OK;
     }
     err = errno;
     rdma_destroy_id(r->id);
