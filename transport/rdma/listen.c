@@ -93,39 +93,47 @@ fail_bind(const struct sockaddr *addr, const char *what, int err)
                     strerror(err));
 }
 
-static bool
+static int
 option_set(struct rdma_cm_id *id, int option, bool on)
 {
     int value = on;
 
-    return rdma_set_option(id, RDMA_OPTION_ID, option, &value, sizeof value) ==
-           0;
+    return vc__rdma_errno(
+        rdma_set_option(id, RDMA_OPTION_ID, option, &value, sizeof value));
 }
 
 /* Before it is bound. The system may have another default for IPv6
  * (net.ipv6.bindv6only). */
-static bool
+static int
 options_set(const struct vc__rdma_ear *r, const struct sockaddr *addr)
 {
     const struct vc__ear_opts *opts = &r->ear.opts;
+    int err = 0;
 
-    return (addr->sa_family != AF_INET6 ||
-            option_set(r->id, RDMA_OPTION_ID_AFONLY, opts->ipv6_only)) &&
-           (!opts->reuse_address ||
-            option_set(r->id, RDMA_OPTION_ID_REUSEADDR, true));
+    if (addr->sa_family == AF_INET6)
+        err = option_set(r->id, RDMA_OPTION_ID_AFONLY, opts->ipv6_only);
+    if (err == 0 && opts->reuse_address)
+        err = option_set(r->id, RDMA_OPTION_ID_REUSEADDR, true);
+    return err;
 }
 
-/* NULL, or what could not be done, with errno. */
-static const char *
-ear_open(struct vc__rdma_ear *r, const struct sockaddr *addr)
+/* 0, or an errno, and in *what the step that failed. */
+static int
+ear_open(struct vc__rdma_ear *r, const struct sockaddr *addr, const char **what)
 {
-    if (!options_set(r, addr))
-        return "set the options of an id to listen";
-    if (rdma_bind_addr(r->id, (struct sockaddr *)addr) != 0)
-        return "bind";
+    int err = options_set(r, addr);
+
+    *what = "set the options of an id to listen";
+    if (err != 0)
+        return err;
+    *what = "bind";
+    err = vc__rdma_errno(rdma_bind_addr(r->id, (struct sockaddr *)addr));
+    if (err != 0)
+        return err;
+    *what = "listen";
     /* A short backlog drops requests silently, which costs the client seconds;
      * 0 is the kernel's longest. */
-    return rdma_listen(r->id, 0) == 0 ? NULL : "listen";
+    return vc__rdma_errno(rdma_listen(r->id, 0));
 }
 
 enum vc_status
@@ -141,16 +149,17 @@ vc__rdma_listen(struct vc__ear *ear, const struct sockaddr *addr)
     if (vc__rdma_forbidden(node, true))
         return fail_forbidden(vc__addr_text(addr, text), node);
     r->handler.event = on_event;
-    if (rdma_create_id(vc__rdma_context_of(ear->context)->channel, &r->id,
-                       &r->handler, RDMA_PS_TCP) != 0)
-        return fail_bind(addr, "make an id to listen", errno);
-    what = ear_open(r, addr);
-    if (what == NULL) {
+    err = vc__rdma_errno(
+        rdma_create_id(vc__rdma_context_of(ear->context)->channel, &r->id,
+                       &r->handler, RDMA_PS_TCP));
+    if (err != 0)
+        return fail_bind(addr, "make an id to listen", err);
+    err = ear_open(r, addr, &what);
+    if (err == 0) {
         r->port = ntohs(rdma_get_src_port(r->id));
         atomic_store(&r->open, true);
         return VC_OK;
     }
-    err = errno;
     rdma_destroy_id(r->id);
     r->id = NULL;
     return fail_bind(addr, what, err);
