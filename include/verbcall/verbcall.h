@@ -13,6 +13,7 @@
 #include <verbcall/health.h>
 #include <verbcall/interceptor.h>
 #include <verbcall/metadata.h>
+#include <verbcall/probe.h>
 #include <verbcall/protobuf_c.h>
 #include <verbcall/rdma.h>
 #include <verbcall/reflection.h>

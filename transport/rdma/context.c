@@ -196,8 +196,8 @@ errno_of_channel(int err)
                : err;
 }
 
-static enum vc_status
-fail_channel(int err)
+enum vc_status
+vc__rdma_fail_channel(int err)
 {
     switch (errno_of_channel(err)) {
     case ENODEV:
@@ -252,7 +252,7 @@ channel_make(struct vc__rdma_context *c)
     int err;
 
     if (channel == NULL)
-        return fail_channel(errno);
+        return vc__rdma_fail_channel(errno);
     /* Before its events can come. */
     c->channel = channel;
     c->source.fd = channel->fd;
@@ -265,7 +265,7 @@ channel_make(struct vc__rdma_context *c)
     if (err == 0)
         return VC_OK;
     rdma_destroy_event_channel(channel);
-    return fail_channel(err);
+    return vc__rdma_fail_channel(err);
 }
 
 enum vc_status
