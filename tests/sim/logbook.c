@@ -30,12 +30,13 @@ order(void)
 static void
 on_line(const char *process, enum vc_log_level level, const char *line)
 {
-    size_t room = ROOM - book.len;
+    size_t room;
     int n;
 
+    order();
     if (level > book.level)
         return;
-    order();
+    room = ROOM - book.len;
     n = snprintf(book.text + book.len, room, "%s %s: %s\n", process,
                  vc_log_level_name(level), line);
     assert_true(n > 0 && (size_t)n < room);
