@@ -38,7 +38,7 @@ logs_of()
     make -s --no-print-directory -C "$build" print-logs TESTS="$(programs_of "$1")" | xargs -n 1 | sed "s,^,$build/,"
 }
 
-# Prints how many tests of these logs passed, failed and were skipped, and the seconds they took.
+# Prints how many tests of these logs passed, failed, were skipped and repeated, and the seconds they took.
 count()
 {
     sed 's/\.log$/.trs/' "$1" | xargs awk '
@@ -47,7 +47,8 @@ count()
         /^:test-result: SKIP/ { skipped++ }
         /^:test-result: (FAIL|XPASS)/ { failed++; failed_here = 1 }
         /^:test-result: ERROR/ && !failed_here { failed++; failed_here = 1 }
-        END { printf "%d %d %d 0 ", passed, failed, skipped }'
+        END { printf "%d %d %d ", passed, failed, skipped }'
+    xargs awk '/^# repeated: / { n++ } END { printf "%d ", n }' <"$1"
     xargs awk '/^# [0-9]+ s, exit status/ { s += $2 } END { print s + 0 }' <"$1"
 }
 
@@ -74,7 +75,9 @@ for suite; do
     set -- $(count "$list")
     [ "$1" -gt 0 ] || set -- 0 $(($2 + 1)) 0 0 0
     echo "$1 $2 $3 $4" >>"$totals"
-    echo "$suite: $1 passed, $2 failed, $3 skipped ($5 s of its programs together)"
+    again=
+    [ "$4" -eq 0 ] || again=", $4 repeated"
+    echo "$suite: $1 passed, $2 failed, $3 skipped$again ($5 s of its programs together)"
     [ "$2" -eq 0 ] && continue
     failed=1
     while read -r log; do

@@ -6,6 +6,10 @@
 # and prints its TAP as automake's driver reads it. A program that has not ended after 900 s ($VC_TEST_TIMEOUT) is killed.
 # Exit status: that of the command.
 #
+# A test that failed while the machine stood still is repeated once, alone. It has to show that: the program prints
+# "# stalled N ms" before the line of that test (tests/suite/pace.h). Where it passes then, its line says so, behind a line
+# "# repeated: NAME ...". No other test is repeated.
+#
 # cmocka 1.1.5 marks a skipped test as "not ok N # SKIP", which is "ok N # SKIP" in TAP.
 set -u
 
@@ -21,6 +25,9 @@ export VERBCALL_LOG="${VERBCALL_LOG-error}"
 
 # Fewer calls where the world is simulated, as each step of it is bookkeeping.
 case $* in
+*/tests/suite/* | tests/suite/*) export VC_TEST_PACE=1 ;;
+esac
+case $* in
 */fake/*) export VC_TEST_CALLS="${VC_TEST_CALLS_FAKE:-1000}" VC_TEST_TIMES="${VC_TEST_TIMES_FAKE:-20}" ;;
 */inproc_*) export VC_TEST_ADDR=inproc VC_TEST_CALLS="${VC_TEST_CALLS_INPROC:-20000}" ;;
 */tcp_* | */test_tcp) export VC_TEST_ADDR=127.0.0.1 VC_TEST_SCHEME=tcp VC_TEST_CALLS="${VC_TEST_CALLS_TCP:-5000}" ;;
@@ -31,9 +38,40 @@ case $* in
     export VC_INCLUDE="$here/../include" srcdir="$here/.." ;;
 esac
 
+log=$(mktemp) || exit 1
+trap 'rm -f "$log" "$log.again"' EXIT
+
+# LOG COMMAND...: exit status of the command.
+run()
+{
+    file=$1
+    shift
+    timeout -k 10 "${VC_TEST_TIMEOUT:-900}" "$@" >"$file" 2>&1 </dev/null
+    run=$?
+    sed -i 's/^not \(ok .* # SKIP\)/\1/' "$file"
+    return $run
+}
+
+# Prints the names of the tests that failed in a stall.
+stalled()
+{
+    awk '
+        /# stalled [0-9]+ ms$/ { stalled = 1; next }
+        /^not ok [0-9]+ - / && stalled && !/ # SKIP/ { print $5 }
+        /^(not )?ok / { stalled = 0 }' "$log"
+}
+
 begin=$(date +%s)
-exec 4>&1
-status=$({ { timeout -k 10 "${VC_TEST_TIMEOUT:-900}" "$@" 2>&1 </dev/null 3>&- 4>&-; echo $? >&3; } |
-    sed -u 's/^not \(ok .* # SKIP\)/\1/' >&4; } 3>&1)
+run "$log" "$@"
+status=$?
+for test in $(stalled); do
+    if VC_TEST_ONLY=$test run "$log.again" "$@"; then
+        sed -i "s/^not \(ok [0-9]* - $test\)\$/# repeated: $test failed in a stall of the machine, and passed alone\n\1/" "$log"
+        [ "$status" -ge 124 ] || status=$(grep -c '^not ok' "$log")
+    else
+        sed 's/^\(not \)\{0,1\}ok /# &/; s/^1\.\./# &/' "$log.again" >>"$log"
+    fi
+done
+cat "$log"
 echo "# $(($(date +%s) - begin)) s, exit status $status"
 exit "$status"

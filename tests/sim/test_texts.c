@@ -105,7 +105,9 @@ on_finish(struct vc_interception *i, const struct vc_interception_end *end,
     (void)i;
     (void)state;
     (void)arg;
+    scene_sync();
     strncpy(seen, end->text, sizeof seen - 1);
+    scene_sync();
 }
 
 static enum vc_status
@@ -211,6 +213,7 @@ act_seen(struct scene *s)
     expect(s, NO_TEXT, VC_NOT_FOUND, BARE);
     scene_sync();
     assert_string_equal(seen, BARE);
+    scene_sync();
     expect(s, PASSES_ON, VC_NOT_FOUND, ORDER);
     scene_sync();
     assert_string_equal(seen, ORDER);

@@ -7,8 +7,8 @@
  * when each has ended. So many steps are so much time at the usual pace: a test
  * can ask for the documented time, not for a multiple that holds on a bad day.
  *
- * It runs where VC_TEST_PACE is set, as tests/inside.sh does; elsewhere, as in
- * the simulated world, time is what it is. */
+ * It runs where VC_TEST_PACE is set, which tests/one.sh does for the programs of
+ * suites; elsewhere, as in the simulated world, time is what it is. */
 #ifndef VC_TESTS_SUITE_PACE_H
 #define VC_TESTS_SUITE_PACE_H
 
@@ -16,7 +16,7 @@
 
 /* A step that took longer than this is a stall. Its length is printed as a TAP
  * comment, "# stalled N ms", before the result of the test that it fell into:
- * tests/tap.sh repeats such a test once if it failed. */
+ * tests/one.sh repeats such a test once if it failed. */
 #define PACE_STALL_MS 300
 
 /* Starts the process, which ends with this one. Called by fixture_main(). */
