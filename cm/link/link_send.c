@@ -222,12 +222,15 @@ credits_tell(struct vc__link *link)
         vc__tally_add(&link->tally, VC__LINK_PACKETS_OF_CREDITS, 1);
 }
 
-/* Sends all that can go. */
+/* Sends all that can go. What has gone told the peer all that there was to tell;
+ * what is handled from then on, its holder looks after (packet_handled()). */
 static void
 queue_flush(struct vc__link *link)
 {
+    bool told = false;
+
     while (packet_send(link))
-        continue;
+        told = true;
     link->round++;
     if (!link->open)
         return;
@@ -237,7 +240,7 @@ queue_flush(struct vc__link *link)
                           ? VC__LINK_STALLS_BUFFERS
                           : VC__LINK_STALLS_CREDITS,
                       1);
-    if (vc__credit_must_tell(&link->credit))
+    if (!told && vc__credit_must_tell(&link->credit))
         credits_tell(link);
     if (link->wire->transport->flush != NULL)
         link->wire->transport->flush(link->wire);

@@ -49,18 +49,14 @@ opts_check(struct vc_call_opts *opts)
 }
 
 enum vc_status
-vc__call_opts_take(struct vc_call_opts *out, const struct vc_call_opts *opts,
-                   uint32_t default_ms)
+vc__call_opts_take_given(struct vc_call_opts *out,
+                         const struct vc_call_opts *opts, uint32_t default_ms)
 {
-    static const struct vc_call_opts defaults = VC_CALL_OPTS_INIT;
-
-    if (opts == NULL)
-        *out = defaults;
-    else if (opts->size == sizeof *out)
+    if (opts->size == sizeof *out)
         *out = *opts;
     else if (vc__options_copy(out, &call_opts, opts) != VC_OK)
         return VC_INVALID_ARGUMENT;
-    if (opts != NULL && opts_check(out) != VC_OK)
+    if (opts_check(out) != VC_OK)
         return VC_INVALID_ARGUMENT;
     if (out->timeout_ms == 0)
         out->timeout_ms = default_ms;

@@ -27,11 +27,23 @@ vc__method_is_unary(const struct vc_service *service, unsigned method)
              (VC_METHOD_CLIENT_STREAM | VC_METHOD_SERVER_STREAM));
 }
 
+/* The same for options that are not NULL. */
+enum vc_status vc__call_opts_take_given(struct vc_call_opts *out,
+                                        const struct vc_call_opts *opts,
+                                        uint32_t default_ms);
+
 /* A program's options, which may be NULL, or older and shorter than ours.
  * default_ms stands for a timeout_ms that is not set.
  * VC_INVALID_ARGUMENT  an option may not be; nothing of them can be used */
-enum vc_status vc__call_opts_take(struct vc_call_opts *out,
-                                  const struct vc_call_opts *opts,
-                                  uint32_t default_ms);
+static inline enum vc_status
+vc__call_opts_take(struct vc_call_opts *out, const struct vc_call_opts *opts,
+                   uint32_t default_ms)
+{
+    if (opts != NULL)
+        return vc__call_opts_take_given(out, opts, default_ms);
+    *out = (struct vc_call_opts)VC_CALL_OPTS_INIT;
+    out->timeout_ms = default_ms;
+    return VC_OK;
+}
 
 #endif

@@ -203,23 +203,6 @@ callbacks_begin(struct vc_call *call, enum vc_status status)
 
 /* --- running ----------------------------------------------------------- */
 
-enum vc_status
-vc__call_method(struct vc_call *call, const struct vc__service_entry *entry)
-{
-    const struct vc_method *method = call->method;
-    enum vc_status status;
-
-    if (call->stream != NULL)
-        status = method->run_stream(call, entry->methods, call->request,
-                                    call->stream, call->reply, entry->arg);
-    else
-        status = method->run(call, entry->methods, call->request, call->reply,
-                             entry->arg);
-    if (status != VC_OK && status != VC__LATER)
-        vc__call_explain(call, status);
-    return status;
-}
-
 static enum vc_status
 run(struct vc_call *call, const struct vc__service_entry *entry)
 {

@@ -26,8 +26,22 @@ void vc__call_refuse(const struct vc__call_site *site, enum vc_status status,
 void vc__call_came(struct vc_call *call);
 
 /* The handler itself, with nothing around it; on its thread. */
-enum vc_status vc__call_method(struct vc_call *call,
-                               const struct vc__service_entry *entry);
+static inline enum vc_status
+vc__call_method(struct vc_call *call, const struct vc__service_entry *entry)
+{
+    const struct vc_method *method = call->method;
+    enum vc_status status;
+
+    if (call->stream != NULL)
+        status = method->run_stream(call, entry->methods, call->request,
+                                    call->stream, call->reply, entry->arg);
+    else
+        status = method->run(call, entry->methods, call->request, call->reply,
+                             entry->arg);
+    if (status != VC_OK && status != VC__LATER)
+        vc__call_explain(call, status);
+    return status;
+}
 
 /* Has its end come to the holder, who answers it as call->status says. Any
  * thread; the call may be gone afterwards. */

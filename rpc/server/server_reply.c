@@ -149,8 +149,9 @@ reply_message(struct vc_call *call)
         reply_error(call, status, 0);
 }
 
-enum vc_status
-vc__reply_measure(struct vc_call *call)
+/* Says why it cannot be sent. */
+static __attribute__((cold)) enum vc_status
+reply_is_unfit(struct vc_call *call)
 {
     char gap[VC__GAP_TEXT];
 
@@ -159,12 +160,21 @@ vc__reply_measure(struct vc_call *call)
                             "the handler of %s made its reply a message of "
                             "another type than %.80s",
                             call->method->name, call->method->reply.desc->name);
-    if (vc__codec_measure(&call->method->reply, call->reply, &call->packing))
-        return VC_OK;
     vc__message_gap(call->reply, gap, sizeof gap);
     return vc_call_fail(call, VC_INTERNAL,
                         "the reply of the handler of %s cannot be packed: %s",
                         call->method->name, gap);
+}
+
+enum vc_status
+vc__reply_measure(struct vc_call *call)
+{
+    const struct vc_message_type *type = &call->method->reply;
+
+    return vc__outgoing_is_of(type, call->reply) &&
+                   vc__codec_measure(type, call->reply, &call->packing)
+               ? VC_OK
+               : reply_is_unfit(call);
 }
 
 void
