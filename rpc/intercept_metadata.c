@@ -64,23 +64,29 @@ vc_interception_add_metadata(struct vc_interception *call, const char *key,
 {
     const struct vc_metadata entry = {key, value, length};
     const char *fault = vc__metadata_fault(&entry);
+    const char *service = call->service->name, *method = call->method->name;
 
     if (call->opts == NULL)
         return vc__fail(VC_FAILED_PRECONDITION,
-                        "on a server, add to the reply: vc_call_add_initial() "
-                        "or vc_call_add_trailing()");
+                        "%s.%s: on a server, add to the reply: "
+                        "vc_call_add_initial() or vc_call_add_trailing()",
+                        service, method);
     if (!call->starting)
         return vc__fail(VC_FAILED_PRECONDITION,
-                        "the request may have gone: add to it in start");
+                        "%s.%s: the request may have been sent: add metadata "
+                        "to it in start",
+                        service, method);
     if (fault != NULL)
-        return vc__fail(VC_INVALID_ARGUMENT, "metadata: %s", fault);
+        return vc__fail(VC_INVALID_ARGUMENT, "%s.%s: metadata %s: %s", service,
+                        method, key == NULL ? "NULL" : key, fault);
     if (!vc__metadata_fits(call->added_size, &entry))
         return vc__fail(VC_RESOURCE_EXHAUSTED,
-                        "metadata: with the %zu bytes of %s all that is added "
-                        "takes more than %d bytes",
-                        length, key, VC_METADATA_MAX);
+                        "%s.%s: metadata: with the %zu bytes of %s all that is "
+                        "added takes more than %d bytes",
+                        service, method, length, key, VC_METADATA_MAX);
     if (!entry_add(call, &entry))
-        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+        return vc__fail(VC_RESOURCE_EXHAUSTED, "%s.%s: out of memory", service,
+                        method);
     call->added_size += vc__metadata_size(&entry);
     return VC_OK;
 }

@@ -110,8 +110,8 @@ vc__interception_start(struct vc_interception *i)
     i->starting = false;
     if (status != VC_OK && i->text[0] == '\0')
         snprintf(i->text, sizeof i->text,
-                 "an interceptor has refused the call of %s.%s",
-                 i->service->name, i->method->name);
+                 "%s.%s: an interceptor has refused the call", i->service->name,
+                 i->method->name);
     return status;
 }
 

@@ -300,8 +300,8 @@ static void
 circle(struct vc__dial *d, const struct vc__error *last)
 {
     vc__error_put(&d->error, VC_UNAVAILABLE,
-                  "moved more than %u times: see that the servers' redirects "
-                  "do not lead in a circle; the last: %.120s",
+                  "the client was moved more than %u times: see that the "
+                  "servers' redirects do not lead in a circle; the last: %s",
                   VC__DIAL_MOVES_MAX, last->text);
 }
 

@@ -130,6 +130,25 @@ vc__target_parse(struct vc__target *target, const char *text)
     return VC_OK;
 }
 
+void
+vc__target_text(const struct vc__target *target, char text[VC__TARGET_TEXT])
+{
+    const char *host = target->host, *scheme = target->transport == NULL
+                                                   ? "vc"
+                                                   : target->transport->scheme;
+
+    if (host[0] == '@')
+        snprintf(text, VC__TARGET_TEXT, "%s:%s", scheme, host + 1);
+    else if (target->port[0] == '\0')
+        snprintf(text, VC__TARGET_TEXT, "%s://%s", scheme, host);
+    else if (strchr(host, ':') != NULL)
+        snprintf(text, VC__TARGET_TEXT, "%s://[%s]:%s", scheme, host,
+                 target->port);
+    else
+        snprintf(text, VC__TARGET_TEXT, "%s://%s:%s", scheme, host,
+                 target->port);
+}
+
 static void
 addrs_copy(struct vc__addrs *out, const struct addrinfo *list)
 {

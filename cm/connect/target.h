@@ -28,6 +28,11 @@ struct vc__target {
  * VC_INVALID_ARGUMENT  and what is wrong with it */
 enum vc_status vc__target_parse(struct vc__target *target, const char *text);
 
+/* The target as it was written, as far as that is kept. */
+#define VC__TARGET_TEXT 300 /* bytes */
+void vc__target_text(const struct vc__target *target,
+                     char text[VC__TARGET_TEXT]);
+
 struct vc__addrs {
     unsigned n;
     struct sockaddr_storage addr[VC__TARGET_ADDRS];

@@ -73,7 +73,7 @@ link_on_silence(struct vc__link *link)
                      vc__link_peer(link), link->said_ms);
     else
         vc__link_end(link, VC__LINK_EV_TIMEOUT, VC_UNAVAILABLE,
-                     "%s: no way there was found within the connect timeout "
+                     "%s: no route to it was found within the connect timeout "
                      "of %u ms; is the address right, its host up, and no "
                      "firewall between?",
                      vc__link_peer(link), link->said_ms);
@@ -103,7 +103,7 @@ vc__link_timer(struct vc__link *link, uint32_t ms)
     if (!vc__timer_start(timers, &link->timer, vc__after_ms(vc__now(), ms),
                          link_on_timer))
         vc__link_end(link, VC__LINK_EV_REMOVED, VC_RESOURCE_EXHAUSTED,
-                     "out of memory");
+                     "%s: out of memory for a timer", vc__link_peer(link));
 }
 
 static void

@@ -29,7 +29,7 @@ timer_set(struct vc__link *link)
     if (!vc__timer_start(&link->engine->timers, &k->timer, k->state.next,
                          keepalive_tick))
         vc__link_end(link, VC__LINK_EV_BROKEN, VC_RESOURCE_EXHAUSTED,
-                     "out of memory");
+                     "%s: out of memory for a timer", vc__link_peer(link));
 }
 
 void

@@ -142,12 +142,13 @@ request_take(struct vc__client *c, struct vc__request *r,
     r->state = VC__REQUEST_WAITING;
     r->exposed = false;
     if (c->closed || c->pool->closed)
-        return fail_with(error, VC_CANCELLED, "the channel is closed");
+        return fail_with(error, VC_CANCELLED, "the channel was closed");
     if (cds_list_empty(&c->waiting))
         got = launch(c, r);
     if (got == LAUNCH_FULL)
         return fail_with(error, VC_RESOURCE_EXHAUSTED,
-                         "the server lets a client have no more sessions");
+                         "the server lets a client have no more sessions "
+                         "(max_sessions of its options)");
     if (got == LAUNCH_NO_MEMORY)
         return fail_with(error, VC_RESOURCE_EXHAUSTED, "out of memory");
     if (got == LAUNCH_WAIT && !vc__pool_want(c->pool, c->service, error))

@@ -48,7 +48,7 @@ streams_fail(struct cds_list_head *broken, const struct vc__error *why)
         cds_list_add_tail(&r->node, r->exposed ? &unknown : &unsent);
     }
     vc__error_put(&error, VC_UNAVAILABLE,
-                  "the connection that carried the stream was lost: %.200s",
+                  "the connection that carried the stream was lost: %s",
                   why->text);
     vc__requests_fail(&unknown, &error, VC_OUTCOME_UNKNOWN);
     vc__requests_fail(&unsent, &error, VC_OUTCOME_NOT_EXECUTED);
@@ -73,7 +73,7 @@ vc__pool_refuse(struct vc__pool *p)
         return;
     vc__error_put(&error, VC_RESOURCE_EXHAUSTED,
                   "out of memory, or the server lets a client have no more "
-                  "sessions");
+                  "sessions (max_sessions of its options)");
     vc__requests_fail(&refused, &error, VC_OUTCOME_NOT_EXECUTED);
 }
 
@@ -427,7 +427,7 @@ connect_join(struct vc__pool *p, const struct vc_service *service,
 
     pthread_mutex_lock(&p->lock);
     if (p->closed) {
-        vc__error_put(&w->error, VC_CANCELLED, "the channel is closed");
+        vc__error_put(&w->error, VC_CANCELLED, "the channel was closed");
     } else if (p->peer == NULL || p->peer->n_links == 0) {
         cds_list_add_tail(&w->node, &p->connecting);
         vc__pool_hurry(p); /* somebody wants to know now */

@@ -35,7 +35,8 @@ peer_for(struct vc__pool *p, struct vc__link *link,
     if (peer != NULL && vc__peer_is(peer, link))
         return peer;
     if (peer != NULL && peer->n_links > 0) {
-        vc__error_put(error, VC_UNAVAILABLE, "%s is another server by now",
+        vc__error_put(error, VC_UNAVAILABLE,
+                      "another server has taken the place of the one at %s",
                       vc__link_peer(link));
         return NULL;
     }
@@ -174,7 +175,7 @@ vc__pool_former_check(struct vc__pool *p)
     struct vc__link *link;
 
     while ((link = former_link(p)) != NULL)
-        vc__link_close(link, VC_UNAVAILABLE, "it goes out of service");
+        vc__link_close(link, VC_UNAVAILABLE, "the server goes out of service");
 }
 
 static bool
@@ -571,7 +572,7 @@ on_look(struct vc__timer *timer)
     struct vc__pool_link *idle = idle_find(p);
 
     if (idle != NULL)
-        vc__link_close(&idle->link, VC_UNAVAILABLE, "it was idle");
+        vc__link_close(&idle->link, VC_UNAVAILABLE, "the connection was idle");
     if (p->n_links > 0)
         vc__pool_look(p);
 }

@@ -36,6 +36,17 @@ struct vc__reply_frame {
     struct vc__metadata metadata; /* not checked */
 };
 
+/* The texts of replies that could not be kept here. */
+extern const char vc__reply_too_long[], vc__reply_no_memory[];
+
+static inline bool
+vc__reply_is_lost(const struct vc__reply_frame *reply)
+{
+    const char *text = (const char *)reply->body;
+
+    return text == vc__reply_too_long || text == vc__reply_no_memory;
+}
+
 /* One outstanding request; lives in the caller's memory until replied(),
  * failed() or vc__client_abandon(). */
 struct vc__request {

@@ -18,16 +18,15 @@ breach(struct vc__session *s, const char *rule)
     return vc__link_breach(&s->link->link, rule);
 }
 
+const char vc__reply_too_long[] =
+    "it is longer than the channel's limit of messages (max_message)";
+const char vc__reply_no_memory[] = "there is no memory for it";
+
 static const char *
 loss_text(enum vc__assembly_loss loss)
 {
-    static const char *const texts[] = {
-        [VC__ASSEMBLY_KEPT] = "",
-        [VC__ASSEMBLY_TOO_LONG] = "the reply is over our limit of messages",
-        [VC__ASSEMBLY_NO_MEMORY] = "too many long replies at a time",
-    };
-
-    return texts[loss];
+    return loss == VC__ASSEMBLY_TOO_LONG ? vc__reply_too_long
+                                         : vc__reply_no_memory;
 }
 
 static void

@@ -54,10 +54,10 @@ VC_API const char *vc_status_name(enum vc_status status);
 /* vc_error - says in words what the last failing Verbcall function on this
  * thread met, and what to do about it. For a call that a handler failed it is
  * the handler's text, with blanks for control characters but tabs and ends of
- * lines; if the handler has none, that of the call which it made and whose
- * status it returned, or one that names service, method and status. Never NULL;
- * never "" after a failure, but when none has failed yet. The text belongs to the
- * library and holds until the next failure on this thread. */
+ * lines; without one, that of the call which it made and whose status it
+ * returned. Other texts of calls begin with "demo.Greeter.SayHello: ". Never
+ * NULL; "" only when nothing has failed yet. The text belongs to the library
+ * and holds until the next failure on this thread. */
 VC_API const char *vc_error(void);
 
 /* vc_error_status - the code of what vc_error() speaks of; VC_OK when nothing

@@ -4,7 +4,7 @@
  * See rpc/client/again.h. */
 #include "rpc/client/again.h"
 
-#include <string.h>
+#include "rpc/text.h"
 
 /* --- limits ------------------------------------------------------------ */
 
@@ -95,13 +95,14 @@ facts_of(const struct vc__again *a, const struct vc__unary *u, uint64_t now)
 bool
 vc__again_in_time(const struct vc__again *a, struct vc__unary *u, uint64_t now)
 {
-    char why[VC__ERROR_TEXT];
+    struct vc__error was;
+    const char *service = u->service->name, *method = u->method->name;
 
     if (now < a->due)
         return true;
-    memcpy(why, u->error.text, sizeof why);
-    vc__error_put(&u->error, VC_DEADLINE_EXCEEDED,
-                  "no server within %u ms: %.200s", a->ms, why);
+    was = u->error;
+    vc__error_put(&u->error, VC_DEADLINE_EXCEEDED, VC__TEXT_NO_SERVER, service,
+                  method, a->ms, vc__text_behind(was.text, service, method));
     return false;
 }
 
@@ -140,10 +141,11 @@ void
 vc__again_expired(const struct vc__again *a, struct vc__unary *u,
                   enum vc_outcome outcome)
 {
-    const struct vc__target *target = vc__channel_target(u->channel);
+    char target[VC__TARGET_TEXT];
 
+    vc__target_text(vc__channel_target(u->channel), target);
     vc__error_put(&u->error, VC_DEADLINE_EXCEEDED,
-                  "%s has not been answered within %u ms by %s:%s",
-                  u->method->name, a->ms, target->host, target->port);
+                  "%s.%s: no answer within %u ms from %s", u->service->name,
+                  u->method->name, a->ms, target);
     u->error.outcome = outcome;
 }

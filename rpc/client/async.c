@@ -10,6 +10,7 @@
 #include "rpc/client/call_opts.h"
 #include "rpc/client/channel_intercept.h"
 #include "rpc/client/hedge.h"
+#include "rpc/text.h"
 
 /* --- holders ----------------------------------------------------------- */
 
@@ -118,9 +119,12 @@ static void
 finish_with(struct vc_async *a, enum vc_status status, enum vc_outcome outcome,
             const char *text)
 {
-    vc__error_put(&a->unary.error, status, "%s", text);
-    a->unary.error.outcome = outcome;
-    finish(a, &a->unary);
+    struct vc__unary *u = &a->unary;
+
+    vc__error_put(&u->error, status, "%s.%s: %s", u->service->name,
+                  u->method->name, text);
+    u->error.outcome = outcome;
+    finish(a, u);
 }
 
 /* Ends the attempt. False: its end is on its way here. */
@@ -218,8 +222,7 @@ pause_for(struct vc_async *a, uint64_t us)
 {
     a->pause.broken = on_broken;
     if (!vc__pause_begin(&a->unary.channel->pauses, &a->pause)) {
-        finish_with(a, VC_CANCELLED, VC_OUTCOME_NOT_EXECUTED,
-                    "the channel was closed");
+        finish_with(a, VC_CANCELLED, VC_OUTCOME_NOT_EXECUTED, VC__TEXT_CLOSED);
         return;
     }
     a->state = VC__ASYNC_PAUSED;
@@ -292,7 +295,7 @@ cancel(struct vc_async *a)
     enum vc_outcome outcome;
 
     if (give_up(a, &outcome))
-        finish_with(a, VC_CANCELLED, outcome, "the call was cancelled");
+        finish_with(a, VC_CANCELLED, outcome, VC__TEXT_CANCELLED);
 }
 
 /* Who waits to hear that it was handed on. */
@@ -324,8 +327,7 @@ on_told(struct vc__task *task)
         hedge_over(a);
     if (bits & VC__TOLD_BROKEN && a->state == VC__ASYNC_PAUSED) {
         vc__pause_end(&a->unary.channel->pauses, &a->pause);
-        finish_with(a, VC_CANCELLED, VC_OUTCOME_NOT_EXECUTED,
-                    "the channel was closed");
+        finish_with(a, VC_CANCELLED, VC_OUTCOME_NOT_EXECUTED, VC__TEXT_CLOSED);
     }
     /* Nobody gives up what is still being started. */
     if (a->cancelled && a->started && a->state != VC__ASYNC_OVER)
@@ -462,8 +464,10 @@ vc__async_new(struct vc_channel *channel, const struct vc_service *service,
             vc__channel_call_ms(channel, &service->methods[method])) != VC_OK)
         return NULL;
     a = async_make(channel, service, method, request, &opts, over);
-    if (a == NULL)
+    if (a == NULL) {
+        vc__text_name_last(service->name, service->methods[method].name);
         vc__result_fill(opts.result, vc__error_last(), 0, NULL);
+    }
     return a;
 }
 

@@ -10,6 +10,7 @@
 #include "rpc/client/channel_intercept.h"
 #include "rpc/client/hedge.h"
 #include "rpc/client/one_way.h"
+#include "rpc/text.h"
 
 struct blocking {
     struct vc__unary unary;
@@ -49,8 +50,8 @@ on_cancel(struct vc__cancelling *c)
 
     if (!vc__unary_abandon(u, &outcome))
         return;
-    vc__error_put(&u->error, VC_CANCELLED, "%s was cancelled by its caller",
-                  u->method->name);
+    vc__error_put(&u->error, VC_CANCELLED, "%s.%s: " VC__TEXT_CANCELLED,
+                  u->service->name, u->method->name);
     u->error.outcome = outcome;
     vc__waiter_done(&b->waiter);
     vc__engine_kick(&u->channel->progress->engine);
@@ -162,12 +163,13 @@ renew(struct blocking *b, const struct what *w)
     vc__unary_release(u);
     if (prepare(b, u->channel, w, b->again.attempt) != VC_OK) {
         u->error = *vc__error_last();
+        vc__text_name(&u->error, u->service->name, u->method->name);
         return false;
     }
     if (attempt_may_begin(b))
         return true;
-    vc__error_put(&u->error, VC_CANCELLED, "%s was cancelled by its caller",
-                  u->method->name);
+    vc__error_put(&u->error, VC_CANCELLED, "%s.%s: " VC__TEXT_CANCELLED,
+                  u->service->name, u->method->name);
     return false;
 }
 
@@ -192,12 +194,13 @@ go_on(struct blocking *b, const struct what *w)
 
 /* The request could not be made; the error is this thread's last. */
 static enum vc_status
-fail_unmade(const struct vc_call_opts *opts)
+fail_unmade(const struct what *w)
 {
-    const struct vc__error *error = vc__error_last();
+    enum vc_status status = vc__text_name_last(
+        w->service->name, w->service->methods[w->method].name);
 
-    vc__result_fill(opts->result, error, 0, NULL);
-    return error->status;
+    vc__result_fill(w->opts->result, vc__error_last(), 0, NULL);
+    return status;
 }
 
 /* Prepared: runs it. False: it could not be begun. */
@@ -232,10 +235,10 @@ call(struct vc_channel *channel, const struct what *w, void **reply)
     struct blocking b;
 
     if (prepare(&b, channel, w, 1) != VC_OK)
-        return fail_unmade(w->opts);
+        return fail_unmade(w);
     if (!run(&b, w)) {
         vc__unary_release(&b.unary);
-        return fail_unmade(w->opts);
+        return fail_unmade(w);
     }
     if (w->opts->result != NULL)
         vc__unary_tell(&b.unary, w->opts->result);

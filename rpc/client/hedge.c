@@ -103,16 +103,14 @@ vc__hedge_check(const struct vc_method *method, uint32_t hedge_ms)
         return VC_OK;
     if (method->flags & (VC_METHOD_CLIENT_STREAM | VC_METHOD_SERVER_STREAM))
         return vc__fail(VC_INVALID_ARGUMENT,
-                        "vc_call_opts.hedge_ms: %s is a stream, and only calls "
-                        "with one reply are hedged; leave it at 0",
-                        method->name);
+                        "vc_call_opts.hedge_ms: this is a stream, and only "
+                        "calls with one reply are hedged; leave it at 0");
     if (method->flags & VC_METHOD_NO_SIDE_EFFECTS)
         return VC_OK;
     return vc__fail(
         VC_INVALID_ARGUMENT,
-        "vc_call_opts.hedge_ms: %s may have side effects: give it option "
-        "idempotency_level = NO_SIDE_EFFECTS if it has none",
-        method->name);
+        "vc_call_opts.hedge_ms: the method may have side effects: give it "
+        "option idempotency_level = NO_SIDE_EFFECTS if it has none");
 }
 
 /* --- the blocking call ------------------------------------------------- */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "rpc/client/async.h"
+#include "rpc/text.h"
 
 /* --- may it be tried again? ------------------------------------------------ */
 
@@ -316,8 +317,11 @@ parked_go(struct vc__client_stream *c)
 void
 vc__client_stream_waited(struct vc__client_stream *c, struct vc__error *error)
 {
-    vc__error_put(error, VC_DEADLINE_EXCEEDED, "no server within %u ms: %.200s",
-                  c->again.ms, c->why.text);
+    const char *service = c->stream.service, *method = c->type->name;
+
+    vc__error_put(error, VC_DEADLINE_EXCEEDED, VC__TEXT_NO_SERVER, service,
+                  method, c->again.ms,
+                  vc__text_behind(c->why.text, service, method));
     error->outcome = VC_OUTCOME_NOT_EXECUTED;
 }
 
@@ -366,7 +370,8 @@ closed(struct vc__client_stream *c)
 {
     struct vc__error error;
 
-    vc__error_put(&error, VC_CANCELLED, "the channel was closed");
+    vc__error_put(&error, VC_CANCELLED, "%s.%s: " VC__TEXT_CLOSED,
+                  c->stream.service, c->type->name);
     error.outcome = VC_OUTCOME_NOT_EXECUTED;
     rest_leave(c);
     vc__client_stream_end(c, VC__STREAM_EV_LINK_LOST, &error);

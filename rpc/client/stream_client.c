@@ -10,6 +10,7 @@
 
 #include "rpc/client/async.h"
 #include "rpc/client/channel_intercept.h"
+#include "rpc/client/reply_error.h"
 #include "rpc/client/stream_again.h"
 #include "rpc/codec/codec.h"
 #include "rpc/stream/stream_events.h"
@@ -60,7 +61,8 @@ reply_unpack(struct vc__client_stream *c, const struct vc__reply_frame *reply,
              struct vc__error *error)
 {
     struct vc__reply *r = vc__reply_take(c->stream.replies, c->stream.memory);
-    const char *fault = "out of memory";
+    struct vc__message_fault fault = {.what = "out of memory"};
+    char why[VC__ERROR_TEXT];
     void *message = NULL;
 
     if (r != NULL)
@@ -73,9 +75,10 @@ reply_unpack(struct vc__client_stream *c, const struct vc__reply_frame *reply,
         pthread_mutex_unlock(&c->stream.lock);
         return true;
     }
+    vc__message_fault_text(&fault, why, sizeof why);
     vc__error_put(error, r == NULL ? VC_RESOURCE_EXHAUSTED : VC_INTERNAL,
-                  "the reply of %s is no %s: %s", c->type->name,
-                  c->type->reply.desc->name, fault);
+                  "%s.%s: the reply is no %s: %s", c->stream.service,
+                  c->type->name, c->type->reply.desc->name, why);
     if (r != NULL)
         vc__reply_give(r);
     return false;
@@ -87,9 +90,9 @@ reply_keep(struct vc__client_stream *c, const struct vc__reply_frame *reply,
 {
     if (vc__codec_reply_fits(c->type, reply->len))
         return reply_unpack(c, reply, error);
-    vc__error_put(error, VC_RESOURCE_EXHAUSTED,
-                  "the reply of %s has %u bytes, its max_reply is %u",
-                  c->type->name, reply->len, c->type->max_reply);
+    vc__error_put(error, VC_RESOURCE_EXHAUSTED, VC__TEXT_MAX_REPLY,
+                  c->stream.service, c->type->name, reply->len,
+                  c->type->max_reply);
     return false;
 }
 
@@ -105,11 +108,12 @@ metadata_keep(struct vc__client_stream *c, const struct vc__reply_frame *reply,
         return true;
     b = vc__brought_new(&reply->metadata, true, &fault);
     if (fault != NULL)
-        vc__error_put(error, VC_INTERNAL, "the reply of %s has %s",
-                      c->type->name, fault);
+        vc__error_put(error, VC_INTERNAL, "%s.%s: the reply has %s",
+                      c->stream.service, c->type->name, fault);
     else if (b == NULL)
         vc__error_put(error, VC_RESOURCE_EXHAUSTED,
-                      "out of memory for the metadata of the reply");
+                      "%s.%s: out of memory for the metadata of the reply",
+                      c->stream.service, c->type->name);
     error->outcome = reply->outcome;
     pthread_mutex_lock(&c->stream.lock);
     c->brought = b;
@@ -117,17 +121,16 @@ metadata_keep(struct vc__client_stream *c, const struct vc__reply_frame *reply,
     return b != NULL;
 }
 
+/* One whose deadline has passed ends as if we had noticed it first. */
 static void
 error_of_reply(const struct vc__client_stream *c, struct vc__error *error,
                const struct vc__reply_frame *reply)
 {
-    if (error->status == VC_DEADLINE_EXCEEDED && c->stream.due <= vc__now())
-        vc__stream_late(&c->stream, error); /* as if we had noticed first */
-    else if (reply->len > 0)
-        vc__text_put(error->text, sizeof error->text, reply->body, reply->len);
-    else
-        vc__error_put(error, error->status, VC__TEXT_BARE, c->stream.service,
-                      c->type->name, vc_status_name(error->status));
+    if (reply->status != VC_DEADLINE_EXCEEDED || c->stream.due > vc__now()) {
+        vc__reply_error(error, reply, c->stream.service, c->type->name);
+        return;
+    }
+    vc__stream_late(&c->stream, error);
     error->outcome = reply->outcome;
 }
 
@@ -146,8 +149,6 @@ on_replied(struct vc__request *r, const struct vc__reply_frame *reply)
         vc__client_stream_end(c, VC__STREAM_EV_REPLY, &error);
         return;
     }
-    if (error.status > VC_UNAUTHENTICATED)
-        error.status = VC_UNKNOWN;
     if (error.status != VC_OK)
         error_of_reply(c, &error, reply);
     else if (!vc__client_stream_down(c) && !reply_keep(c, reply, &error))
@@ -163,6 +164,7 @@ on_failed(struct vc__request *r, const struct vc__error *why)
         caa_container_of(r, struct vc__client_stream, request);
     struct vc__error error = *why;
 
+    vc__text_name(&error, c->stream.service, c->type->name);
     if (!vc__client_stream_again(c, &error))
         vc__client_stream_end(c, VC__STREAM_EV_LINK_LOST, &error);
 }
@@ -260,8 +262,8 @@ give_up_await(struct vc_stream *s, const struct vc__error *error)
 static void
 cancelled_put(const struct vc_stream *s, struct vc__error *error)
 {
-    vc__error_put(error, VC_CANCELLED, "%s.%s: the call was cancelled",
-                  s->service, s->method);
+    vc__error_put(error, VC_CANCELLED, "%s.%s: " VC__TEXT_CANCELLED, s->service,
+                  s->method);
     error->outcome = VC_OUTCOME_UNKNOWN;
 }
 
@@ -440,7 +442,8 @@ client_over(struct vc_stream *s)
 {
     struct vc__error error;
 
-    vc__error_put(&error, VC_CANCELLED, "a message was lost");
+    vc__error_put(&error, VC_CANCELLED, "%s.%s: a message was lost", s->service,
+                  s->method);
     client_give_up(s, &error);
     return vc__stream_status(s);
 }
@@ -482,8 +485,8 @@ initial_keep(struct vc__client_stream *c, const struct vc__metadata *m,
     if (!c->came)
         b = vc__brought_new(m, false, &fault);
     if (fault != NULL) {
-        vc__error_put(&error, VC_INTERNAL, "a message of %s has %s",
-                      c->type->name, fault);
+        vc__error_put(&error, VC_INTERNAL, "%s.%s: a message has %s",
+                      c->stream.service, c->type->name, fault);
         error.outcome = VC_OUTCOME_UNKNOWN;
         vc__stream_end(&c->stream, VC__STREAM_EV_MESSAGE_LOST, &error);
         return false;

@@ -37,11 +37,13 @@ vc_stream_finish(struct vc_stream *s, void **reply)
         return vc__bad(s, VC__STREAM);
     if (s->of_server)
         return vc__fail(VC_INVALID_ARGUMENT,
-                        "%s: a handler ends its stream by returning",
-                        s->method);
+                        "%s.%s: a handler ends its stream by returning",
+                        s->service, s->method);
     if (s->events != NULL)
         return vc__fail(VC_FAILED_PRECONDITION,
-                        "the end of %s is told to its callbacks", s->method);
+                        "%s.%s: the stream has callbacks, and on_end() is "
+                        "called at its end",
+                        s->service, s->method);
     status = vc__client_stream_up(c) ? vc_stream_half_close(s) : VC_OK;
     if (status == VC_OK && vc__client_stream_down(c))
         status = rest_drop(s);
@@ -72,7 +74,8 @@ vc_stream_result(struct vc_stream *s, struct vc_result *result)
         return vc__bad(s, VC__STREAM);
     if (s->of_server)
         return vc__fail(VC_INVALID_ARGUMENT,
-                        "a handler's stream has no result");
+                        "%s.%s: a handler's stream has no result", s->service,
+                        s->method);
     if (vc__result_check(result) != VC_OK)
         return VC_INVALID_ARGUMENT;
     pthread_mutex_lock(&s->lock);
@@ -84,8 +87,9 @@ vc_stream_result(struct vc_stream *s, struct vc_result *result)
     pthread_mutex_unlock(&s->lock);
     if (!ended)
         return vc__fail(VC_FAILED_PRECONDITION,
-                        "%s has not ended: vc_stream_finish() waits for that",
-                        s->method);
+                        "%s.%s: the stream has not ended: vc_stream_finish() "
+                        "waits for that",
+                        s->service, s->method);
     vc__result_fill(result, &error, c->again.attempt, b);
     return VC_OK;
 }

@@ -14,6 +14,7 @@
 #include "rpc/client/stream_client.h"
 #include "rpc/codec/outgoing.h"
 #include "rpc/stream/stream_events.h"
+#include "rpc/text.h"
 
 /* --- opening ----------------------------------------------------------- */
 
@@ -24,7 +25,8 @@ call_pack(struct vc__client_stream *c, const void *request)
     const struct vc_message_type *type = &c->type->request;
     const struct vc__outgoing o = {
         .what = "request",
-        .method = c->type->name,
+        .service = c->stream.service,
+        .method = c->stream.method,
         .peer = "server",
         .peer_max = c->stream.most,
     };
@@ -156,28 +158,25 @@ stream_opts_check(const struct vc_method *method,
 {
     if (opts->result != NULL)
         return vc__fail(VC_INVALID_ARGUMENT,
-                        "vc_call_opts.result: %s is a stream, whose result is "
-                        "had by vc_stream_result() at its end; leave it NULL",
-                        method->name);
+                        "vc_call_opts.result: vc_stream_result() has the "
+                        "result of a stream, at its end; leave it NULL");
     return vc__hedge_check(method, opts->hedge_ms);
 }
 
-/* The events are the stream's when it is open. */
+/* Of a method that streams. */
 static enum vc_status
-stream_open(struct vc_channel *channel, const struct vc_service *service,
-            unsigned method, const void *request,
-            const struct vc_call_opts *user_opts,
-            struct vc__stream_events *events, struct vc_stream **stream)
+stream_begin(struct vc_channel *channel, const struct vc_service *service,
+             unsigned method, const void *request,
+             const struct vc_call_opts *user_opts,
+             struct vc__stream_events *events, struct vc_stream **stream)
 {
     struct vc__client_stream *c;
     struct vc_call_opts opts;
     uint64_t now;
-    enum vc_status status = vc__method_check(service, method, true);
+    enum vc_status status = vc__call_opts_take(
+        &opts, user_opts,
+        vc__channel_call_ms(channel, &service->methods[method]));
 
-    if (status == VC_OK)
-        status = vc__call_opts_take(
-            &opts, user_opts,
-            vc__channel_call_ms(channel, &service->methods[method]));
     if (status == VC_OK)
         status = stream_opts_check(&service->methods[method], &opts);
     if (status != VC_OK)
@@ -197,6 +196,24 @@ stream_open(struct vc_channel *channel, const struct vc_service *service,
     *stream = &c->stream;
     call_start(c, now, events);
     return VC_OK;
+}
+
+/* The events are the stream's when it is open. */
+static enum vc_status
+stream_open(struct vc_channel *channel, const struct vc_service *service,
+            unsigned method, const void *request,
+            const struct vc_call_opts *opts, struct vc__stream_events *events,
+            struct vc_stream **stream)
+{
+    enum vc_status status = vc__method_check(service, method, true);
+
+    if (status != VC_OK)
+        return status;
+    status =
+        stream_begin(channel, service, method, request, opts, events, stream);
+    return status == VC_OK ? VC_OK
+                           : vc__text_name_last(service->name,
+                                                service->methods[method].name);
 }
 
 /* The same through the channel's interceptors. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpc/client/reply_error.h"
 #include "rpc/codec/outgoing.h"
 #include "rpc/codec/reply.h"
 #include "rpc/text.h"
@@ -191,6 +192,7 @@ message_refuse(struct vc__unary *u, size_t peer_max)
 {
     const struct vc__outgoing o = {
         .what = "request",
+        .service = u->service->name,
         .method = u->method->name,
         .peer = "server",
         .peer_max = peer_max,
@@ -239,29 +241,25 @@ vc__unary_prepare(struct vc__unary *u)
 
 /* --- the reply --------------------------------------------------------- */
 
-static void
-error_of_reply(struct vc__unary *u, const struct vc__reply_frame *reply)
-{
-    struct vc__error *error = &u->error;
-
-    error->status =
-        reply->status > VC_UNAUTHENTICATED ? VC_UNKNOWN : reply->status;
-    if (reply->len == 0)
-        vc__error_put(error, error->status, VC__TEXT_BARE, u->service->name,
-                      u->method->name, vc_status_name(error->status));
-    else
-        vc__text_put(error->text, sizeof error->text, reply->body, reply->len);
-    error->outcome = reply->outcome;
-    error->lack = VC__LACK_NOTHING;
-}
-
 /* The server has another limit, or none. */
 static void
 reply_too_long(struct vc__unary *u, const struct vc__reply_frame *reply)
 {
-    vc__error_put(&u->error, VC_RESOURCE_EXHAUSTED,
-                  "the reply of %s has %u bytes, its max_reply is %u",
-                  u->method->name, reply->len, u->method->max_reply);
+    vc__error_put(&u->error, VC_RESOURCE_EXHAUSTED, VC__TEXT_MAX_REPLY,
+                  u->service->name, u->method->name, reply->len,
+                  u->method->max_reply);
+    u->error.outcome = VC_OUTCOME_EXECUTED;
+}
+
+__attribute__((cold)) static void
+reply_malformed(struct vc__unary *u, const struct vc__message_fault *fault)
+{
+    char why[VC__ERROR_TEXT];
+
+    vc__message_fault_text(fault, why, sizeof why);
+    vc__error_put(&u->error, VC_INTERNAL, "%s.%s: the reply is no %s: %s",
+                  u->service->name, u->method->name,
+                  u->method->reply.desc->name, why);
     u->error.outcome = VC_OUTCOME_EXECUTED;
 }
 
@@ -270,11 +268,12 @@ reply_unpack(struct vc__unary *u, const struct vc__reply_frame *reply)
 {
     size_t memory = u->channel->reply_memory;
     struct vc__reply *r = vc__reply_take(&u->channel->runtime->replies, memory);
-    const char *fault;
+    struct vc__message_fault fault;
 
     if (r == NULL) {
         vc__error_put(&u->error, VC_RESOURCE_EXHAUSTED,
-                      "out of memory for the reply");
+                      "%s.%s: out of memory for the reply", u->service->name,
+                      u->method->name);
         u->error.outcome = VC_OUTCOME_EXECUTED;
         return;
     }
@@ -283,9 +282,7 @@ reply_unpack(struct vc__unary *u, const struct vc__reply_frame *reply)
     if (u->reply != NULL)
         return;
     vc__reply_give(r);
-    vc__error_put(&u->error, VC_INTERNAL, "the reply of %s is no %s: %s",
-                  u->method->name, u->method->reply.desc->name, fault);
-    u->error.outcome = VC_OUTCOME_EXECUTED;
+    reply_malformed(u, &fault);
 }
 
 /* False with the error that ends the call. */
@@ -296,11 +293,12 @@ metadata_take(struct vc__unary *u, const struct vc__reply_frame *reply)
     struct vc__brought *b = vc__brought_new(&reply->metadata, true, &fault);
 
     if (fault != NULL)
-        vc__error_put(&u->error, VC_INTERNAL, "the reply of %s has %s",
-                      u->method->name, fault);
+        vc__error_put(&u->error, VC_INTERNAL, "%s.%s: the reply has %s",
+                      u->service->name, u->method->name, fault);
     else if (b == NULL)
         vc__error_put(&u->error, VC_RESOURCE_EXHAUSTED,
-                      "out of memory for the metadata of the reply");
+                      "%s.%s: out of memory for the metadata of the reply",
+                      u->service->name, u->method->name);
     u->error.outcome = reply->outcome;
     if (b == NULL)
         return false;
@@ -340,7 +338,7 @@ call_replied(struct vc__request *r, const struct vc__reply_frame *reply)
     if (reply->metadata.len > 0 && !metadata_take(u, reply))
         u->reply = NULL;
     else if (reply->status != VC_OK)
-        error_of_reply(u, reply);
+        vc__reply_error(&u->error, reply, u->service->name, u->method->name);
     else if (!vc__codec_reply_fits(u->method, reply->len))
         reply_too_long(u, reply);
     else
@@ -355,6 +353,7 @@ call_failed(struct vc__request *r, const struct vc__error *error)
     struct vc__unary *u = caa_container_of(r, struct vc__unary, request);
 
     u->error = *error;
+    vc__text_name(&u->error, u->service->name, u->method->name);
     u->ended(u);
 }
 
@@ -392,7 +391,8 @@ vc__unary_init(struct vc__unary *u, struct vc_channel *channel,
 static void
 fail_unsent(struct vc__unary *u, enum vc_status status, const char *text)
 {
-    vc__error_put(&u->error, status, "%s", text);
+    vc__error_put(&u->error, status, "%s.%s: %s", u->service->name,
+                  u->method->name, text);
     u->error.outcome = VC_OUTCOME_NOT_EXECUTED;
     u->ended(u);
 }

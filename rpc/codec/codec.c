@@ -4,7 +4,6 @@
  * See rpc/codec/codec.h. */
 #include "rpc/codec/codec.h"
 
-#include "rpc/codec/message.h"
 #include "rpc/codec/plain.h"
 #include "rpc/codec/whole.h"
 
@@ -45,16 +44,15 @@ vc__codec_pack(const struct vc_message_type *type,
 void *
 vc__codec_unpack(const struct vc_message_type *type,
                  ProtobufCAllocator *allocator, size_t memory,
-                 const uint8_t *data, size_t len, const char **fault)
+                 const uint8_t *data, size_t len,
+                 struct vc__message_fault *fault)
 {
     const struct vc__message_limits limits = {VC__MESSAGE_DEPTH, memory};
     void *message;
 
-    *fault = NULL;
     if (type->unpack != NULL ||
         !vc__plain_unpack(type->desc, allocator, memory, data, len, &message)) {
-        *fault = vc__message_check(type->desc, data, len, &limits, NULL);
-        if (*fault != NULL)
+        if (!vc__message_is_good(type->desc, data, len, &limits, NULL, fault))
             return NULL;
         message =
             type->unpack != NULL
@@ -62,7 +60,7 @@ vc__codec_unpack(const struct vc_message_type *type,
                 : protobuf_c_message_unpack(type->desc, allocator, len, data);
     }
     if (message == NULL)
-        *fault = vc__codec_no_memory;
+        *fault = (struct vc__message_fault){.what = vc__codec_no_memory};
     return message;
 }
 

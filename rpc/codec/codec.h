@@ -10,6 +10,8 @@
 
 #include <verbcall/service.h>
 
+#include "rpc/codec/message.h"
+
 /* How a message will be packed. */
 struct vc__packing {
     size_t size;
@@ -27,12 +29,13 @@ void vc__codec_pack(const struct vc_message_type *type,
                     uint8_t *out);
 
 /* Checks len bytes from a peer and unpacks them into what the allocator
- * gives, which may be `memory` bytes. NULL with *fault, a static text, when
- * they are no message of this type or too much. */
-extern const char vc__codec_no_memory[]; /* what *fault is then */
+ * gives, which may be `memory` bytes. NULL with *fault when they are no message
+ * of this type or too much. */
+extern const char vc__codec_no_memory[]; /* what fault->what is then */
 void *vc__codec_unpack(const struct vc_message_type *type,
                        ProtobufCAllocator *allocator, size_t memory,
-                       const uint8_t *data, size_t len, const char **fault);
+                       const uint8_t *data, size_t len,
+                       struct vc__message_fault *fault);
 
 /* Bytes that unpacking a message may take where messages are limited to
  * max_message: some types legitimately grow a lot, an attack grows more. */

@@ -14,6 +14,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "rpc/codec/arena.h"
 #include "transport/core/le.h"
@@ -54,8 +55,9 @@ struct member {
 
 /* One vc__message_check(). */
 struct check {
-    unsigned depth; /* most */
-    uint64_t left;  /* memory that may still be used */
+    unsigned depth;                  /* most */
+    uint64_t left;                   /* memory that may still be used */
+    struct vc__message_fault *fault; /* written once: the innermost */
 };
 
 /* What merging a message into another one of its type touches. */
@@ -358,10 +360,11 @@ fields_given(const ProtobufCMessageDescriptor *desc, unsigned first,
     return given;
 }
 
-/* Reads the level again for each 64 fields of which some are required: it
- * needs no memory, and proto3 has none. */
-static bool
-required_given(const ProtobufCMessageDescriptor *desc, struct span s)
+/* A required field that is not there, or NULL. Reads the level again for each
+ * 64 fields of which some are required: it needs no memory, and proto3 has
+ * none. */
+static const ProtobufCFieldDescriptor *
+required_missing(const ProtobufCMessageDescriptor *desc, struct span s)
 {
     for (unsigned first = 0; first < desc->n_fields; first += 64) {
         uint64_t needed = 0;
@@ -369,10 +372,12 @@ required_given(const ProtobufCMessageDescriptor *desc, struct span s)
         for (unsigned i = 0; i < 64 && first + i < desc->n_fields; i++)
             if (must_be_given(&desc->fields[first + i]))
                 needed |= (uint64_t)1 << i;
-        if (needed != 0 && (needed & ~fields_given(desc, first, s)) != 0)
-            return false;
+        if (needed != 0)
+            needed &= ~fields_given(desc, first, s);
+        if (needed != 0)
+            return &desc->fields[first + (unsigned)__builtin_ctzll(needed)];
     }
-    return true;
+    return NULL;
 }
 
 /* --- the walk --- */
@@ -496,7 +501,7 @@ check_value(struct check *c, struct level *l, const ProtobufCFieldDescriptor *f,
     switch (f->type) {
     case PROTOBUF_C_TYPE_STRING:
         if (!vc__utf8_valid(m->data, m->len))
-            return "string is not UTF-8 or has a NUL in it";
+            return "not UTF-8, or a NUL in it";
         return take_piece(c, (uint64_t)m->len + 1) ? NULL : too_large;
     case PROTOBUF_C_TYPE_BYTES:
         return take_piece(c, m->len) ? NULL : too_large;
@@ -539,10 +544,21 @@ check_member(struct check *c, struct level *l, const struct member *m)
     return wrong;
 }
 
+/* Those around it say the same, and are not where it is. */
+static const char *
+wrong_in(const struct check *c, const ProtobufCMessageDescriptor *desc,
+         const ProtobufCFieldDescriptor *field, const char *what)
+{
+    if (c->fault->what == NULL)
+        *c->fault = (struct vc__message_fault){what, desc, field};
+    return what;
+}
+
 static const char *
 check_level(struct check *c, const ProtobufCMessageDescriptor *desc,
             struct span s, unsigned depth, struct joint *joint)
 {
+    const ProtobufCFieldDescriptor *missing;
     struct level l = {.desc = desc,
                       .depth = depth,
                       .slab = SLAB_FIRST,
@@ -552,22 +568,45 @@ check_level(struct check *c, const ProtobufCMessageDescriptor *desc,
     struct member m;
 
     if (depth > c->depth)
-        return "messages are nested too deep";
+        return wrong_in(c, desc, NULL, "messages are nested too deep");
     if (!take_message(c, desc))
-        return too_large;
+        return wrong_in(c, desc, NULL, too_large);
     while (rest.left > 0) {
         const char *wrong = member_next(&rest, &m);
 
-        if (wrong == NULL)
-            wrong = check_member(c, &l, &m);
         if (wrong != NULL)
-            return wrong;
+            return wrong_in(c, desc, NULL, wrong);
+        wrong = check_member(c, &l, &m);
+        if (wrong != NULL)
+            return wrong_in(c, desc, field_of(&l, m.number), wrong);
     }
-    if (!required_given(desc, s))
-        return "a required field is missing";
+    missing = required_missing(desc, s);
+    if (missing != NULL)
+        return wrong_in(c, desc, missing, "must be set");
     joint->arrays = l.arrays + l.below.arrays;
     joint->oneof = l.below.oneof;
     return NULL;
+}
+
+bool
+vc__message_is_good(const ProtobufCMessageDescriptor *desc, const uint8_t *data,
+                    size_t len, const struct vc__message_limits *limits,
+                    size_t *memory, struct vc__message_fault *fault)
+{
+    struct check c = {
+        .depth = limits->depth, .left = limits->memory, .fault = fault};
+    struct span s = {data, len};
+    struct joint joint;
+
+    fault->what = NULL;
+    /* Unpack and its fields count in ints. */
+    if (len > INT_MAX)
+        return wrong_in(&c, desc, NULL, "message is longer than 2 GiB") == NULL;
+    if (check_level(&c, desc, s, 1, &joint) != NULL)
+        return false;
+    if (memory != NULL)
+        *memory = limits->memory - (size_t)c.left;
+    return true;
 }
 
 const char *
@@ -575,16 +614,22 @@ vc__message_check(const ProtobufCMessageDescriptor *desc, const uint8_t *data,
                   size_t len, const struct vc__message_limits *limits,
                   size_t *memory)
 {
-    struct check c = {.depth = limits->depth, .left = limits->memory};
-    struct span s = {data, len};
-    struct joint joint;
-    const char *wrong;
+    struct vc__message_fault fault;
 
-    /* Unpack and its fields count in ints. */
-    if (len > INT_MAX)
-        return "message is longer than 2 GiB";
-    wrong = check_level(&c, desc, s, 1, &joint);
-    if (wrong == NULL && memory != NULL)
-        *memory = limits->memory - (size_t)c.left;
-    return wrong;
+    return vc__message_is_good(desc, data, len, limits, memory, &fault)
+               ? NULL
+               : fault.what;
+}
+
+void
+vc__message_fault_text(const struct vc__message_fault *fault, char *text,
+                       size_t size)
+{
+    if (fault->message == NULL)
+        snprintf(text, size, "%s", fault->what);
+    else if (fault->field == NULL)
+        snprintf(text, size, "%s: %s", fault->message->name, fault->what);
+    else
+        snprintf(text, size, "%s.%s: %s", fault->message->name,
+                 fault->field->name, fault->what);
 }

@@ -8,6 +8,7 @@
 #ifndef VC_RPC_MESSAGE_H
 #define VC_RPC_MESSAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,13 @@
 struct vc__message_limits {
     unsigned depth; /* nested messages, the outermost is 1 */
     size_t memory;  /* bytes that unpacking may allocate */
+};
+
+/* What is wrong, and where. */
+struct vc__message_fault {
+    const char *what;                          /* a static text */
+    const ProtobufCMessageDescriptor *message; /* NULL: in none of them */
+    const ProtobufCFieldDescriptor *field;     /* NULL: in none that it has */
 };
 
 #define VC__MESSAGE_DEPTH 100 /* protobuf's own default */
@@ -27,13 +35,22 @@ struct vc__message_limits {
  * NUL (C could not hold it), required fields there. A sub-message that comes
  * twice is merged, as protobuf has it, and the merging is in the memory; with
  * a oneof in it it is refused, as protobuf-c fails to merge these.
- * NULL when good. Else a static text that says what is wrong, for
- * VC_INVALID_ARGUMENT. *memory, if not NULL, receives an upper bound of what
- * unpacking will allocate from an arena (rpc/codec/arena.h), written only when
- * good. */
+ * False with *fault, for VC_INVALID_ARGUMENT, when they are not. *memory, if
+ * not NULL, receives an upper bound of what unpacking will allocate from an
+ * arena (rpc/codec/arena.h), written only when good. */
+bool vc__message_is_good(const ProtobufCMessageDescriptor *desc,
+                         const uint8_t *data, size_t len,
+                         const struct vc__message_limits *limits,
+                         size_t *memory, struct vc__message_fault *fault);
+
+/* The same; NULL, or what is wrong. */
 const char *vc__message_check(const ProtobufCMessageDescriptor *desc,
                               const uint8_t *data, size_t len,
                               const struct vc__message_limits *limits,
                               size_t *memory);
+
+/* "demo.HelloRequest.name: not UTF-8", or as much of it as fits. */
+void vc__message_fault_text(const struct vc__message_fault *fault, char *text,
+                            size_t size);
 
 #endif

@@ -14,12 +14,14 @@ vc__outgoing_check(const struct vc__outgoing *o, size_t size)
 {
     if (o->reply_max != 0 && size > o->reply_max)
         return vc__fail(VC_RESOURCE_EXHAUSTED,
-                        "the %s of %s has %zu bytes, its max_reply is %zu",
-                        o->what, o->method, size, o->reply_max);
+                        "%s.%s: the %s has %zu bytes, and "
+                        "(verbcall.method).max_reply is %zu",
+                        o->service, o->method, o->what, size, o->reply_max);
     if (size > o->peer_max)
         return vc__fail(VC_RESOURCE_EXHAUSTED,
-                        "the %s of %s has %zu bytes, the %s takes %zu", o->what,
-                        o->method, size, o->peer, o->peer_max);
+                        "%s.%s: the %s has %zu bytes, the %s takes %zu",
+                        o->service, o->method, o->what, size, o->peer,
+                        o->peer_max);
     return VC_OK;
 }
 
@@ -41,12 +43,12 @@ type_fail(const struct vc__outgoing *o, const ProtobufCMessageDescriptor *desc,
 
     if (its == NULL || its->magic != PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC)
         return vc__fail(VC_INVALID_ARGUMENT,
-                        "the %s of %s is no message: begin it by the __INIT of "
-                        "%.80s",
-                        o->what, o->method, desc->name);
+                        "%s.%s: the %s is no message: begin it by the __INIT "
+                        "of %s",
+                        o->service, o->method, o->what, desc->name);
     return vc__fail(VC_INVALID_ARGUMENT,
-                    "the %s of %s is a %.80s, its type is %.80s", o->what,
-                    o->method, its->name, desc->name);
+                    "%s.%s: the %s is a %s, its type is %s", o->service,
+                    o->method, o->what, its->name, desc->name);
 }
 
 enum vc_status
@@ -57,15 +59,15 @@ vc__outgoing_measure(const struct vc__outgoing *o,
     char gap[VC__GAP_TEXT];
 
     if (message == NULL)
-        return vc__fail(VC_INVALID_ARGUMENT, "the %s of %s is NULL", o->what,
-                        o->method);
+        return vc__fail(VC_INVALID_ARGUMENT, "%s.%s: the %s is NULL",
+                        o->service, o->method, o->what);
     if (!vc__outgoing_is_of(type, message))
         return type_fail(o, type->desc, message);
     if (!vc__codec_measure(type, message, packing)) {
         vc__message_gap(message, gap, sizeof gap);
         return vc__fail(VC_INVALID_ARGUMENT,
-                        "the %s of %s cannot be packed: %s", o->what, o->method,
-                        gap);
+                        "%s.%s: the %s cannot be packed: %s", o->service,
+                        o->method, o->what, gap);
     }
     return vc__outgoing_check(o, packing->size);
 }

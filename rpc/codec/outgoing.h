@@ -12,11 +12,11 @@
 
 /* Whose message it is, and what limits it. */
 struct vc__outgoing {
-    const char *what;   /* "request", "reply", "message": for texts */
-    const char *method; /* its name */
-    const char *peer;   /* who takes it: "server", "client" */
-    size_t reply_max;   /* bytes that its method allows; 0: no limit */
-    size_t peer_max;    /* bytes that the peer takes */
+    const char *what;             /* "request", "reply", "message": for texts */
+    const char *service, *method; /* their names */
+    const char *peer;             /* who takes it: "server", "client" */
+    size_t reply_max; /* bytes that its method allows; 0: no limit */
+    size_t peer_max;  /* bytes that the peer takes */
 };
 
 /* Is it of another copy of the generated code, and of this type? its may be no

@@ -53,27 +53,30 @@ reply_copy(struct vc_call *call, const ProtobufCMessage *message)
     const struct vc_message_type *type = &call->method->reply;
     char gap[VC__GAP_TEXT];
     struct vc__packing packing;
-    const char *fault;
+    struct vc__message_fault fault;
+    char why[VC__ERROR_TEXT];
     uint8_t *packed;
     void *copy;
 
     if (!vc__codec_measure(type, message, &packing)) {
         vc__message_gap(message, gap, sizeof gap);
-        return vc_call_fail(call, VC_INTERNAL,
-                            "the service's reply to %s cannot be packed: %s",
-                            call->method->name, gap);
+        return vc__call_fault(call, VC_INTERNAL,
+                              "the reply of the service cannot be packed: %s",
+                              gap);
     }
     packed = vc__outgoing_pack(type, message, &packing);
     if (packed == NULL)
-        return vc_call_fail(call, VC_RESOURCE_EXHAUSTED,
-                            "the server has no memory for the reply");
+        return vc__call_fault(call, VC_RESOURCE_EXHAUSTED,
+                              "the server has no memory for the reply");
     copy = vc__codec_unpack(type, &call->arena.allocator, SIZE_MAX, packed,
                             packing.size, &fault);
     free(packed);
-    if (copy == NULL)
-        return vc_call_fail(call, VC_INTERNAL,
-                            "the service's reply to %s cannot be sent: %s",
-                            call->method->name, fault);
+    if (copy == NULL) {
+        vc__message_fault_text(&fault, why, sizeof why);
+        return vc__call_fault(call, VC_INTERNAL,
+                              "the reply of the service cannot be sent: %s",
+                              why);
+    }
     call->reply = copy;
     return VC_OK;
 }
@@ -82,13 +85,13 @@ static enum vc_status
 reply_take(struct vc_call *call, const ProtobufCMessage *message)
 {
     if (message == NULL)
-        return vc_call_fail(call, VC_INTERNAL,
-                            "the service failed %s and does not say why",
-                            call->method->name);
+        return vc__call_fault(
+            call, VC_INTERNAL,
+            "the service has failed the call, and does not say why");
     if (message->descriptor != call->method->reply.desc)
-        return vc_call_fail(call, VC_INTERNAL,
-                            "the service's reply to %s is no %s",
-                            call->method->name, call->method->reply.desc->name);
+        return vc__call_fault(call, VC_INTERNAL,
+                              "the reply of the service is no %s",
+                              call->method->reply.desc->name);
     return reply_copy(call, message);
 }
 
@@ -206,9 +209,9 @@ static void
 turn_lose(struct turn *t)
 {
     t->call->refused = true;
-    t->status = vc_call_fail(t->call, VC_CANCELLED,
-                             "nobody waited for it any more when it was its "
-                             "turn");
+    t->status =
+        vc__call_fault(t->call, VC_CANCELLED,
+                       "nobody waited for the call any more at its turn");
     turn_step(t, TURN_ANSWERED);
 }
 
@@ -253,8 +256,8 @@ run_in_turn(struct vc_call *call, struct vc__service_entry *entry)
     struct turn *t = turn_new(call, entry);
 
     if (t == NULL)
-        return vc_call_fail(call, VC_RESOURCE_EXHAUSTED,
-                            "the server has no memory for the call");
+        return vc__call_fault(call, VC_RESOURCE_EXHAUSTED,
+                              "the server has no memory for the call");
     /* For turn_run(). Relaxed: the call's session holds it already. */
     atomic_fetch_add_explicit(&entry->refs, 1, memory_order_relaxed);
     if (turn_take(s, t)) {

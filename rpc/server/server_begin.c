@@ -35,25 +35,40 @@ fails(const char **fault, enum vc_status status, const char *text)
     return status;
 }
 
-/* The method that the client means. */
+/* The client knows what it asked for: it names the method in the text. */
+static enum vc_status
+not_found(struct vc_call *call, const char **fault, const char *text)
+{
+    call->method = NULL;
+    return fails(fault, VC_UNIMPLEMENTED, text);
+}
+
+/* The number of the method that the client means, or VC__NO_METHOD. */
+static unsigned
+method_number(const struct vc_call *call)
+{
+    const struct vc__opened *s = call->site.session->opened;
+    unsigned i = call->site.method;
+
+    if (i >= s->n_methods)
+        return VC__NO_METHOD;
+    return s->map != NULL ? s->map[i] : i;
+}
+
 static enum vc_status
 method_find(struct vc_call *call, const char **fault)
 {
     struct vc__server_session *session = call->site.session;
-    unsigned i = call->site.method;
     const struct vc__opened *s;
+    unsigned i;
 
     if (!is_served(session) && !is_served_again(session))
-        return fails(fault, VC_UNIMPLEMENTED,
-                     "the server does not serve this service");
+        return not_found(call, fault, "the server does not serve this service");
     s = session->opened;
-    if (i >= s->n_methods)
-        i = VC__NO_METHOD;
-    else if (s->map != NULL)
-        i = s->map[i];
+    i = method_number(call);
     if (i == VC__NO_METHOD)
-        return fails(fault, VC_UNIMPLEMENTED,
-                     "the server's service has no such method");
+        return not_found(call, fault,
+                         "the server's service has no such method");
     call->method = &s->entry->service->methods[i];
     call->state = &s->entry->methods_state[i];
     if (call->state->kind != call->site.kind)
@@ -70,12 +85,13 @@ call_starve(const struct vc__call_site *site)
     struct vc__server_link *sl = site->session->link;
 
     vc__server_session_skip(site->session, site->slot);
-    vc__link_close(&sl->link, VC_RESOURCE_EXHAUSTED, "out of memory");
+    vc__link_close(&sl->link, VC_RESOURCE_EXHAUSTED,
+                   "the server has no memory for a call");
 }
 
 static bool
 request_unpack(struct vc_call *call, const uint8_t *body, uint32_t len,
-               const char **fault)
+               struct vc__message_fault *fault)
 {
     call->request = NULL;
     if (call->site.kind & VC__FRAME_CLIENT_STREAM)
@@ -86,13 +102,18 @@ request_unpack(struct vc_call *call, const uint8_t *body, uint32_t len,
     return call->request != NULL;
 }
 
-static enum vc_status
-request_fault(const char **fault)
+__attribute__((cold)) static enum vc_status
+request_fault(struct vc_call *call, const struct vc__message_fault *wrong,
+              const char **fault)
 {
-    if (*fault != vc__codec_no_memory)
-        return VC_INVALID_ARGUMENT;
-    *fault = vc__no_memory;
-    return VC_RESOURCE_EXHAUSTED;
+    char text[VC__ERROR_TEXT];
+
+    if (wrong->what == vc__codec_no_memory)
+        return fails(fault, VC_RESOURCE_EXHAUSTED, vc__no_memory);
+    vc__message_fault_text(wrong, text, sizeof text);
+    vc__call_fault(call, VC_INVALID_ARGUMENT, "the request is no %s: %s",
+                   call->method->request.desc->name, text);
+    return fails(fault, VC_INVALID_ARGUMENT, call->text);
 }
 
 /* May there be one more of its client, and is it no more than a limit says? */
@@ -116,6 +137,7 @@ call_take(struct vc_call *call, const uint8_t *body, uint32_t len,
           const char **fault)
 {
     enum vc_status status = method_find(call, fault);
+    struct vc__message_fault wrong;
 
     if (status == VC_OK)
         status = call_admit(call, fault);
@@ -123,8 +145,8 @@ call_take(struct vc_call *call, const uint8_t *body, uint32_t len,
         status = vc__call_metadata_take(call, fault);
     if (status != VC_OK)
         return status;
-    if (!request_unpack(call, body, len, fault))
-        return request_fault(fault);
+    if (!request_unpack(call, body, len, &wrong))
+        return request_fault(call, &wrong, fault);
     if (call->site.kind != 0 && !vc__call_stream_open(call))
         return fails(fault, VC_RESOURCE_EXHAUSTED,
                      "the server has no memory for the stream");
@@ -132,10 +154,11 @@ call_take(struct vc_call *call, const uint8_t *body, uint32_t len,
 }
 
 const char vc__too_long[] =
-    "the request is over the server's limit of messages (max_message)";
+    "the request is longer than the server's limit of messages (max_message)";
 
 const char vc__no_memory[] =
-    "the server has no memory left for it (max_memory): try again later";
+    "the server has no memory left for the request (max_memory): try again "
+    "later";
 
 static void
 refuse(struct vc_call *call, enum vc_status status, const char *text)
@@ -172,9 +195,14 @@ vc__call_refuse(const struct vc__call_site *site, enum vc_status status,
                 const char *text)
 {
     struct vc_call *call = vc__call_take(site);
+    const struct vc__service_entry *entry = site->session->opened->entry;
+    unsigned i;
 
-    if (call == NULL)
+    if (call == NULL) {
         call_starve(site);
-    else
-        refuse(call, status, text);
+        return;
+    }
+    i = entry == NULL ? VC__NO_METHOD : method_number(call);
+    call->method = i == VC__NO_METHOD ? NULL : &entry->service->methods[i];
+    refuse(call, status, text);
 }

@@ -102,25 +102,44 @@ vc_call_fail(struct vc_call *call, enum vc_status status, const char *format,
     return status;
 }
 
+static const char *
+service_name(const struct vc_call *call)
+{
+    return call->site.session->opened->entry->service->name;
+}
+
+enum vc_status
+vc__call_fault(struct vc_call *call, enum vc_status status, const char *format,
+               ...)
+{
+    char text[VC__ERROR_TEXT];
+    va_list args;
+
+    va_start(args, format);
+    vc__text_format(text, sizeof text, format, args);
+    va_end(args);
+    return vc_call_fail(call, status, "%s.%s: %s", service_name(call),
+                        call->method->name, text);
+}
+
 /* A text of this handler's stays. The error of a call that it made, or of
  * another function, is passed on by returning its status. */
 void
 vc__call_explain(struct vc_call *call, enum vc_status status)
 {
     const struct vc__error *e = vc__error_within();
-    const char *service = call->site.session->opened->entry->service->name;
 
     if (call->has_text && call->text[0] != '\0')
         return;
     if (e != NULL && e->status == status)
         vc_call_fail(call, status, "%s", e->text);
     else if ((unsigned)status > VC_UNAUTHENTICATED)
-        vc_call_fail(call, status,
-                     "%s.%s: the handler ended with %d, which is no status",
-                     service, call->method->name, (int)status);
+        vc__call_fault(call, status,
+                       "the handler ended with %d, which is no status",
+                       (int)status);
     else
-        vc_call_fail(call, status, VC__TEXT_BARE, service, call->method->name,
-                     vc_status_name(status));
+        vc_call_fail(call, status, VC__TEXT_BARE, service_name(call),
+                     call->method->name, vc_status_name(status));
 }
 
 enum vc_status
@@ -128,9 +147,8 @@ vc_call_no_handler(struct vc_call *call)
 {
     vc__must(call, VC__CALL);
     call->refused = true;
-    return vc_call_fail(
-        call, VC_UNIMPLEMENTED, "the server has no handler for %s.%s",
-        call->site.session->opened->entry->service->name, call->method->name);
+    return vc__call_fault(call, VC_UNIMPLEMENTED,
+                          "the server has no handler for this method");
 }
 
 /* --- memory ------------------------------------------------------------ */

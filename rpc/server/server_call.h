@@ -86,6 +86,12 @@ bool vc__call_may_begin(const struct vc_call *call);
 bool vc__call_stream_open(struct vc_call *call);
 void vc__call_stream_end(struct vc_call *call);
 
+/* As vc_call_fail(), for texts of the library: the names of service and method
+ * come first. */
+enum vc_status vc__call_fault(struct vc_call *call, enum vc_status status,
+                              const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* Its handler ends it with this error, and the call has a text from now on. Where
  * that happens: on the handler's thread, or in vc_call_end(). */
 void vc__call_explain(struct vc_call *call, enum vc_status status);

@@ -23,7 +23,7 @@
 #include "transport/core/misuse.h"
 #include "transport/core/thread.h"
 
-#define TOO_SHORT "less time is left than its handler takes, nearly always"
+#define TOO_SHORT "less time is left than the handler nearly always takes"
 
 static bool
 server_streams(const struct vc_call *call)
@@ -83,8 +83,8 @@ call_end(struct vc_call *call, enum vc_status status)
         vc__call_unwatch(call);
     vc__parent_end(&call->parent);
     if (ended_by_deadline(call, status))
-        status = vc_call_fail(call, VC_DEADLINE_EXCEEDED,
-                              "its handler was cancelled at its deadline");
+        status = vc__call_fault(call, VC_DEADLINE_EXCEEDED,
+                                "the handler was cancelled at the deadline");
     if (call->stream != NULL)
         status = vc__stream_server_status(call, status);
     vc__reply_result(call, call->unwanted ? VC_CANCELLED : status);
@@ -132,7 +132,8 @@ later_step(struct vc_call *call, unsigned step)
         atomic_fetch_or_explicit(&call->later, step, memory_order_acq_rel);
 
     if (before & step)
-        vc__misuse("vc_call_end() of %s a second time: a call is ended once",
+        vc__misuse("vc_call_end() of %s.%s a second time: a call is ended once",
+                   call->site.session->opened->entry->service->name,
                    call->method->name);
     return before != 0;
 }
@@ -251,11 +252,11 @@ call_in_vain(struct vc_call *call, uint64_t now)
 {
     call->refused = true;
     if (atomic_load(&call->parent.cancelled))
-        return vc_call_fail(call, VC_CANCELLED, VC__GIVEN_UP);
+        return vc__call_fault(call, VC_CANCELLED, VC__GIVEN_UP);
     if (call->site.due <= now)
-        return vc_call_fail(call, VC_DEADLINE_EXCEEDED, VC__SERVER_LATE);
+        return vc__call_fault(call, VC_DEADLINE_EXCEEDED, VC__SERVER_LATE);
     if (vc__usual_is_over(&call->state->usual, call->site.due - now))
-        return vc_call_fail(call, VC_DEADLINE_EXCEEDED, TOO_SHORT);
+        return vc__call_fault(call, VC_DEADLINE_EXCEEDED, TOO_SHORT);
     call->refused = false;
     return VC_OK;
 }

@@ -8,7 +8,7 @@
 
 #include "rpc/server/server_call.h"
 
-#define VC__GIVEN_UP "its caller has given it up"
+#define VC__GIVEN_UP "the caller has given up the call"
 /* A call that is refused with this is shed: its client may come again. */
 extern const char vc__no_memory[];
 /* The text of a request that is over max_message: it is not tried again. */

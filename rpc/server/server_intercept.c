@@ -74,13 +74,6 @@ vc__server_intercept_end(struct vc_call *call, enum vc_status status)
     return status;
 }
 
-static enum vc_status
-refuse(struct vc_call *call, enum vc_status status, const char *text)
-{
-    call->refused = true;
-    return vc_call_fail(call, status, "%s", text);
-}
-
 /* The messages of a stream are seen when they are sent and received. */
 static enum vc_status
 call_pass(struct vc_interception *i, struct vc_call *call,
@@ -100,13 +93,16 @@ vc__server_intercept_run(struct vc_call *call,
     struct vc_interception *i = interception_new(call, entry);
     enum vc_status status;
 
-    if (i == NULL)
-        return refuse(call, VC_RESOURCE_EXHAUSTED,
-                      "the server has no memory for the call");
+    if (i == NULL) {
+        call->refused = true;
+        return vc__call_fault(call, VC_RESOURCE_EXHAUSTED,
+                              "the server has no memory for the call");
+    }
     call->interception = i;
     status = vc__interception_start(i);
     if (status != VC_OK) {
-        refuse(call, status, i->text);
+        call->refused = true;
+        vc_call_fail(call, status, "%s", i->text);
     } else {
         status = call_pass(i, call, entry);
     }

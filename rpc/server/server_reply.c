@@ -81,7 +81,10 @@ reply_error(struct vc_call *call, enum vc_status status, uint8_t flags)
 void
 vc__reply_refuse(struct vc_call *call, enum vc_status status, const char *text)
 {
-    vc_call_fail(call, status, "%s", text);
+    if (call->method == NULL) /* the client knows what it asked for */
+        vc_call_fail(call, status, "%s", text);
+    else if (text != call->text)
+        vc__call_fault(call, status, "%s", text);
     reply_error(call, status, VC__FRAME_NOT_EXECUTED);
 }
 
@@ -91,28 +94,42 @@ vc__reply_forget(struct vc_call *call)
     vc__call_long_drop(call);
     call->has_text = true;
     snprintf(call->text, sizeof call->text,
-             "the deadline passed before the reply could go");
+             "%s.%s: the deadline passed before the reply could go",
+             call->site.session->opened->entry->service->name,
+             call->method->name);
     call->send.body = (const uint8_t *)call->text;
     call->send.frame.method = VC_DEADLINE_EXCEEDED;
     call->send.frame.metadata_len = 0;
     call->send.frame.body_len = (uint32_t)strlen(call->text);
 }
 
+/* A limit keeps the reply from being sent. */
 static enum vc_status
-reply_check(struct vc_call *call)
+reply_deny(struct vc_call *call, size_t peer_max)
 {
     const struct vc__outgoing o = {
         .what = "reply",
+        .service = call->site.session->opened->entry->service->name,
         .method = call->method->name,
         .peer = "client",
         .reply_max = call->method->max_reply,
-        .peer_max = vc__server_peer_message_max(call->site.session->peer,
-                                                call->metadata.said_len),
+        .peer_max = peer_max,
     };
 
-    if (vc__outgoing_check(&o, call->packing.size) == VC_OK)
-        return VC_OK;
+    vc__outgoing_check(&o, call->packing.size);
     return vc_call_fail(call, VC_RESOURCE_EXHAUSTED, "%s", vc_error());
+}
+
+static enum vc_status
+reply_check(struct vc_call *call)
+{
+    size_t size = call->packing.size;
+    size_t peer_max = vc__server_peer_message_max(call->site.session->peer,
+                                                  call->metadata.said_len);
+
+    if (vc__codec_reply_fits(call->method, size) && size <= peer_max)
+        return VC_OK;
+    return reply_deny(call, peer_max);
 }
 
 /* Packs a reply that goes in parts: its handler's message is gone by then. */
@@ -122,9 +139,9 @@ reply_pack(struct vc_call *call)
     call->long_reply =
         vc__memory_take(&call->site.session->peer->account, call->packing.size);
     if (call->long_reply == NULL)
-        return vc_call_fail(call, VC_RESOURCE_EXHAUSTED,
-                            "the server has no memory for the reply "
-                            "(max_memory)");
+        return vc__call_fault(call, VC_RESOURCE_EXHAUSTED,
+                              "the server has no memory for the reply "
+                              "(max_memory)");
     vc__codec_pack(&call->method->reply, &call->packing, call->reply,
                    call->long_reply);
     if (call->metadata.said_len == 0) /* else they are there */
@@ -156,14 +173,13 @@ reply_is_unfit(struct vc_call *call)
     char gap[VC__GAP_TEXT];
 
     if (!vc__outgoing_is_of(&call->method->reply, call->reply))
-        return vc_call_fail(call, VC_INTERNAL,
-                            "the handler of %s made its reply a message of "
-                            "another type than %.80s",
-                            call->method->name, call->method->reply.desc->name);
+        return vc__call_fault(call, VC_INTERNAL,
+                              "the handler made its reply a message of another "
+                              "type than %s",
+                              call->method->reply.desc->name);
     vc__message_gap(call->reply, gap, sizeof gap);
-    return vc_call_fail(call, VC_INTERNAL,
-                        "the reply of the handler of %s cannot be packed: %s",
-                        call->method->name, gap);
+    return vc__call_fault(call, VC_INTERNAL,
+                          "the reply of the handler cannot be packed: %s", gap);
 }
 
 enum vc_status

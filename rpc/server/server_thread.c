@@ -25,7 +25,7 @@ job_end(struct vc_call *call, enum vc_status status, const char *text)
 {
     vc__adapt_forget(call);
     call->refused = true;
-    call->status = vc_call_fail(call, status, "%s", text);
+    call->status = vc__call_fault(call, status, "%s", text);
     vc__engine_defer(engine_of(call), &call->task);
 }
 

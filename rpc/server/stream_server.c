@@ -245,10 +245,9 @@ vc_stream_serve(struct vc_call *call, struct vc_stream *s,
     struct vc__stream_events *ev;
 
     if (call->stream != s || s->events != NULL)
-        return vc_call_fail(call, VC_INTERNAL,
-                            "%s: its handler has chosen callbacks twice, or "
-                            "for another stream",
-                            call->method->name);
+        return vc__call_fault(call, VC_INTERNAL,
+                              "the handler has chosen callbacks twice, or for "
+                              "another stream");
     ev = vc__stream_events_new(events, arg);
     if (ev == NULL)
         return vc_call_fail(call, vc__error_last()->status, "%s", vc_error());
@@ -315,7 +314,8 @@ end_with(struct vc_call *call, enum vc__stream_event why, const char *text)
 {
     struct vc__error error;
 
-    vc__error_put(&error, VC_CANCELLED, "%s: %s", call->method->name, text);
+    vc__error_put(&error, VC_CANCELLED, "%s.%s: %s", call->stream->service,
+                  call->method->name, text);
     vc__stream_end(call->stream, why, &error);
 }
 
@@ -325,7 +325,7 @@ vc__stream_server_end(struct vc_call *call)
     struct vc__server_stream *ss = server_stream_of(call->stream);
 
     flush(ss);
-    end_with(call, VC__STREAM_EV_ENDS, "its handler has returned");
+    end_with(call, VC__STREAM_EV_ENDS, "the handler has returned");
     ss->call = NULL;
     call->stream = NULL;
     vc__stream_put(&ss->stream);
@@ -344,7 +344,7 @@ vc__stream_server_lost(struct vc_call *call)
 void
 vc__stream_server_cancelled(struct vc_call *call)
 {
-    end_with(call, VC__STREAM_EV_CANCEL, "its client has given it up");
+    end_with(call, VC__STREAM_EV_CANCEL, VC__GIVEN_UP);
 }
 
 /* --- frames of sessions ------------------------------------------------- */

@@ -187,8 +187,8 @@ message_lost(struct vc_stream *s, const char *why)
 {
     struct vc__error error;
 
-    vc__error_put(&error, VC_RESOURCE_EXHAUSTED, "a message of %s was lost: %s",
-                  s->method, why);
+    vc__error_put(&error, VC_RESOURCE_EXHAUSTED,
+                  "%s.%s: a message was lost: %s", s->service, s->method, why);
     error.outcome = VC_OUTCOME_UNKNOWN;
     end_with(s, VC__STREAM_EV_MESSAGE_LOST, &error);
 }
@@ -309,8 +309,21 @@ item_check(const struct vc_stream *s, size_t size)
     if (s->max_reply == 0 || s->of_server || size <= s->max_reply)
         return VC_OK;
     return vc__fail(VC_RESOURCE_EXHAUSTED,
-                    "a message of %s has %zu bytes, its max_reply is %u",
-                    s->method, size, s->max_reply);
+                    "%s.%s: a message has %zu bytes, and "
+                    "(verbcall.method).max_reply is %u",
+                    s->service, s->method, size, s->max_reply);
+}
+
+__attribute__((cold)) static enum vc_status
+message_malformed(const struct vc_stream *s,
+                  const struct vc__message_fault *fault)
+{
+    char why[VC__ERROR_TEXT];
+
+    vc__message_fault_text(fault, why, sizeof why);
+    return vc__fail(s->of_server ? VC_INVALID_ARGUMENT : VC_INTERNAL,
+                    "%s.%s: a message is no %s: %s", s->service, s->method,
+                    s->receives->desc->name, why);
 }
 
 enum vc_status
@@ -318,22 +331,22 @@ vc__stream_unpack(struct vc_stream *s, const struct vc__stream_item *m,
                   void **message)
 {
     enum vc_status status = item_check(s, m->len);
+    struct vc__message_fault fault;
     struct vc__reply *r;
-    const char *fault;
 
     if (status != VC_OK)
         return status;
     r = vc__reply_take(s->replies, s->memory);
     if (r == NULL)
-        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+        return vc__fail(VC_RESOURCE_EXHAUSTED,
+                        "%s.%s: out of memory for a message", s->service,
+                        s->method);
     *message = vc__codec_unpack(s->receives, &r->allocator, s->memory, m->body,
                                 m->len, &fault);
     if (*message != NULL)
         return VC_OK;
     vc__reply_give(r);
-    return vc__fail(s->of_server ? VC_INVALID_ARGUMENT : VC_INTERNAL,
-                    "a message of %s is no %s: %s", s->method,
-                    s->receives->desc->name, fault);
+    return message_malformed(s, &fault);
 }
 
 enum vc_status
@@ -347,8 +360,9 @@ vc_stream_receive(struct vc_stream *s, void **message)
         return vc__bad(s, VC__STREAM);
     if (s->events != NULL)
         return vc__fail(VC_FAILED_PRECONDITION,
-                        "the messages of %s are given to its callbacks",
-                        s->method);
+                        "%s.%s: the stream has callbacks, and on_message() "
+                        "is given its messages",
+                        s->service, s->method);
     m = message_take(s, &late);
     if (late) { /* or it has ended otherwise meanwhile */
         s->ops->expire(s);

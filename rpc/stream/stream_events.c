@@ -348,7 +348,8 @@ timer_arm(struct vc__stream_events *ev)
     if (s->due == VC__FOREVER ||
         vc__timer_start(&s->engine->timers, &ev->timer, s->due, on_deadline))
         return;
-    vc__error_put(&error, VC_RESOURCE_EXHAUSTED, "out of memory for a timer");
+    vc__error_put(&error, VC_RESOURCE_EXHAUSTED,
+                  "%s.%s: out of memory for a timer", s->service, s->method);
     error.outcome = VC_OUTCOME_UNKNOWN;
     s->ops->give_up(s, &error);
 }

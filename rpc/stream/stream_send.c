@@ -100,8 +100,9 @@ static enum vc_status
 sent_enough(const struct vc_stream *s)
 {
     return vc__fail(VC_FAILED_PRECONDITION,
-                    "%s: nothing can be sent any more, the stream was finished",
-                    s->method);
+                    "%s.%s: nothing can be sent any more, the stream was "
+                    "finished or half-closed",
+                    s->service, s->method);
 }
 
 /* May a message of so many bytes go now? Then it has gone. Under the lock. */
@@ -177,9 +178,9 @@ send_ended(struct vc_stream *s)
     return status != VC_OK
                ? status
                : vc__fail(VC_FAILED_PRECONDITION,
-                          "%s has ended: the other end takes no more "
-                          "messages; vc_stream_finish() has its result",
-                          s->method);
+                          "%s.%s: the call has ended: the other end takes no "
+                          "more messages; vc_stream_finish() has its result",
+                          s->service, s->method);
 }
 
 static enum vc_status
@@ -242,20 +243,36 @@ message_go(struct vc_stream *s, struct stream_send *ss, bool *is_long)
     return send_ended(s);
 }
 
+/* Why the message cannot be sent. */
 static enum vc_status
-measure(struct vc_stream *s, const void *message, struct vc__packing *packing)
+message_refuse(const struct vc_stream *s, const void *message, size_t peer_max,
+               struct vc__packing *packing)
 {
-    struct vc__outgoing o = {
+    const struct vc__outgoing o = {
         .what = "message",
+        .service = s->service,
         .method = s->method,
         .peer = s->of_server ? "client" : "server",
         .reply_max = s->of_server ? s->max_reply : 0,
+        .peer_max = peer_max,
     };
 
-    pthread_mutex_lock(&s->lock);
-    o.peer_max = s->most;
-    pthread_mutex_unlock(&s->lock);
     return vc__outgoing_measure(&o, s->sends, message, packing);
+}
+
+static enum vc_status
+measure(struct vc_stream *s, const void *message, struct vc__packing *packing)
+{
+    size_t most, peer_max;
+
+    pthread_mutex_lock(&s->lock);
+    most = peer_max = s->most;
+    pthread_mutex_unlock(&s->lock);
+    if (s->of_server && s->max_reply != 0 && s->max_reply < most)
+        most = s->max_reply;
+    if (vc__outgoing_fits(s->sends, message, most, packing))
+        return VC_OK;
+    return message_refuse(s, message, peer_max, packing);
 }
 
 static uint16_t
@@ -287,7 +304,8 @@ message_send(struct vc_stream *s, const void *message,
 
     if (ss == NULL) {
         room_return(s, (uint32_t)packing->size);
-        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+        return vc__fail(VC_RESOURCE_EXHAUSTED, "%s.%s: out of memory",
+                        s->service, s->method);
     }
     initial_of(s, ss->body);
     s->began = true;
@@ -348,8 +366,9 @@ vc_stream_try_send(struct vc_stream *s, const void *message, bool *sent)
     *sent = false;
     if (s->events == NULL)
         return vc__fail(VC_FAILED_PRECONDITION,
-                        "%s has no callbacks: vc_stream_send() waits",
-                        s->method);
+                        "%s.%s: the stream has no callbacks: vc_stream_send() "
+                        "waits",
+                        s->service, s->method);
     status = measure(s, message, &packing);
     if (status != VC_OK)
         return status;
@@ -404,9 +423,10 @@ vc_stream_half_close(struct vc_stream *s)
         return vc__bad(s, VC__STREAM);
     if (s->of_server)
         return vc__fail(VC_INVALID_ARGUMENT,
-                        "%s: a handler ends its stream by returning",
-                        s->method);
+                        "%s.%s: a handler ends its stream by returning",
+                        s->service, s->method);
     if (half_begin(s) && !vc__stream_tell_half(s))
-        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+        return vc__fail(VC_RESOURCE_EXHAUSTED, "%s.%s: out of memory",
+                        s->service, s->method);
     return VC_OK;
 }

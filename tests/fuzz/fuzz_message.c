@@ -130,11 +130,11 @@ codec_check(const struct input *in, size_t room, const struct packed *expected)
 {
     const struct vc_message_type type = {.desc = in->desc};
     bool good = check_within(in, room, NULL) == NULL;
-    const char *fault = NULL;
+    struct vc__message_fault fault = {.what = NULL};
     void *message = vc__codec_unpack(&type, arena_with(room), room, in->data,
                                      in->len, &fault);
 
-    FUZZ_CHECK((message == NULL) == (fault != NULL));
+    FUZZ_CHECK((message == NULL) == (fault.what != NULL));
     FUZZ_CHECK(message != NULL || !good);
     FUZZ_CHECK(vc__arena_taken(&arena) <= room);
     if (message != NULL) {

@@ -201,7 +201,10 @@ only_methods_without_side_effects_may_have_one(void **state)
     begin(1, 0, NULL);
     crowd.service = &suite_probe_service;
     assert_null(crowd_call(&crowd, 64));
-    assert_non_null(strstr(vc_error(), "Echo may have side effects"));
+    assert_non_null(strstr(
+        vc_error(),
+        "suite.Probe.Echo: vc_call_opts.hedge_ms: the method may have side "
+        "effects"));
     crowd_close(&crowd);
 }
 

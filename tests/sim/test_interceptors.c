@@ -283,7 +283,7 @@ is_refused_here(struct scene *s)
 
     here[0].refuses = VC_ABORTED;
     assert_refused(s, VC_ABORTED,
-                   "an interceptor has refused the call of suite.Probe.Echo");
+                   "suite.Probe.Echo: an interceptor has refused the call");
     assert_string_equal(diary, "c1+ c1- ");
 }
 
@@ -309,7 +309,7 @@ is_refused_there(struct scene *s)
     there[0].refuses = VC_ABORTED;
     there[0].sleep_us = 20 * MS;
     assert_refused(s, VC_ABORTED,
-                   "an interceptor has refused the call of suite.Probe.Echo");
+                   "suite.Probe.Echo: an interceptor has refused the call");
     assert_string_equal(diary, "c1+ c2+ c1> c2> s1+ s1- c2- c1- ");
 
     /* What a call leaves behind is not the next one's. */

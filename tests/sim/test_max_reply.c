@@ -229,7 +229,7 @@ each_kind_keeps_to_it(uint32_t max_there, uint32_t max_here)
     for (unsigned i = 0; i < METHODS; i++) {
         assert_int_equal(VC_OK, call(&st, i, FITS));
         assert_int_equal(VC_RESOURCE_EXHAUSTED, call(&st, i, FITS + 1));
-        assert_non_null(strstr(vc_error(), "its max_reply is 50"));
+        assert_non_null(strstr(vc_error(), "max_reply is 50"));
         assert_int_equal(VC_OK, call(&st, i, FITS));
     }
     assert_int_equal(VC_RESOURCE_EXHAUSTED, call(&st, ASK, FITS + 1));

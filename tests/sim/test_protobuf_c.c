@@ -165,8 +165,9 @@ calls_what_is_not_served(struct scene *s)
     of->invoke(of, 4, &name.base, (ProtobufCClosure)ask_told, &a);
     ask_await(&a);
     assert_int_equal(a.answer.status, VC_UNIMPLEMENTED);
-    assert_string_equal(a.answer.text,
-                        "the server's service has no such method");
+    assert_string_equal(
+        a.answer.text,
+        "lookup.Directory.Newer: the server's service has no such method");
     protobuf_c_service_destroy(of);
 
     memset(&a, 0, sizeof a);
@@ -184,7 +185,8 @@ calls_what_is_not_served(struct scene *s)
     assert_int_equal(a.answer.status, VC_UNIMPLEMENTED);
     assert_string_equal(
         a.answer.text,
-        "the server has a method of this name that streams otherwise");
+        "lookup.Directory.Everyone: the server has a method of this name that "
+        "streams otherwise");
     asks_assert_good(asks_service);
 }
 

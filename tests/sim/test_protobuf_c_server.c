@@ -420,12 +420,14 @@ static void
 replies_badly(struct scene *s)
 {
     assert_internal(s, "null",
-                    "the service failed ByName and does not say why");
+                    "lookup.Directory.ByName: the service has failed the call, "
+                    "and does not say why");
     assert_internal(s, "unset",
-                    "the service's reply to ByName cannot be packed: "
-                    "lookup.Entry.name: must be set");
+                    "lookup.Directory.ByName: the reply of the service cannot "
+                    "be packed: lookup.Entry.name: must be set");
     assert_internal(s, "other",
-                    "the service's reply to ByName is no lookup.Entry");
+                    "lookup.Directory.ByName: the reply of the service is no "
+                    "lookup.Entry");
     assert_int_equal(ask(s, "good"), VC_OK);
 }
 
@@ -472,7 +474,8 @@ calls_what_is_not_there(struct scene *s)
         lookup_directory_by_number(s->channel, &phone, NULL, &entry),
         VC_UNIMPLEMENTED);
     assert_string_equal(
-        vc_error(), "the server has no handler for lookup.Directory.ByNumber");
+        vc_error(), "lookup.Directory.ByNumber: the server has no handler for "
+                    "this method");
     assert_int_equal(ask(s, "good"), VC_OK);
 }
 
@@ -496,7 +499,8 @@ streams(struct scene *s)
                      VC_UNIMPLEMENTED);
     assert_string_equal(
         vc_error(),
-        "the server has a method of this name that streams otherwise");
+        "lookup.Directory.Everyone: the server has a method of this name that "
+        "streams otherwise");
     lookup_directory_everyone_close(stream);
     assert_int_equal(ask(s, "good"), VC_OK);
 }

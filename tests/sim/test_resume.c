@@ -479,7 +479,8 @@ says_both(const char *text)
 
     if (then == NULL)
         return false;
-    assert_int_equal(strncmp(text, "10.9.0.2:7471 closed", 20), 0);
+    assert_int_equal(
+        strncmp(text, "suite.Probe.Echo: 10.9.0.2:7471 closed", 38), 0);
     /* It is answered by the next server, or by a host without one yet. */
     if (strncmp(then + 7, "10.9.0.2:7471 refused", 21) != 0 &&
         strncmp(then + 7, "nothing listens at 10.9.0.2:7471", 32) != 0)
@@ -508,7 +509,9 @@ errors_and_descriptions_say_the_name_of_the_server(void **state)
     fake_process_kill(r.server.process);
     pthread_join(c.thread, NULL);
     assert_int_equal(c.status, VC_UNAVAILABLE);
-    assert_int_equal(0, strncmp(c.text, "orders-1 (10.9.0.2:7471) closed", 31));
+    assert_int_equal(
+        0, strncmp(c.text, "suite.Probe.Echo: orders-1 (10.9.0.2:7471) closed",
+                   49));
     rig_serve(&r);
     rig_end(&r);
 }

@@ -327,10 +327,14 @@ static void
 one_that_fails_at_its_deadline_has_waited_for_its_server(void **state)
 {
     static struct vc_channel channel; /* it tries nothing again */
-    static struct vc__client_stream c = {.channel = &channel};
+    static struct vc__client_stream c = {
+        .channel = &channel,
+        .stream.service = "suite.Streams",
+    };
     struct vc__error error;
 
     (void)state;
+    c.type = &suite_streams_service.methods[TALK];
     sim_begin(1, 0, false);
     for (unsigned after = 0; after < 2; after++) {
         c.again.flags = VC_CALL_WAIT_FOR_READY;
@@ -340,7 +344,8 @@ one_that_fails_at_its_deadline_has_waited_for_its_server(void **state)
         error.outcome = VC_OUTCOME_NOT_EXECUTED;
         assert_false(vc__client_stream_again(&c, &error));
         assert_int_equal(error.status, VC_DEADLINE_EXCEEDED);
-        assert_string_equal(error.text, "no server within 70 ms: nobody");
+        assert_string_equal(
+            error.text, "suite.Streams.Talk: no server within 70 ms: nobody");
         assert_int_equal(error.outcome, VC_OUTCOME_NOT_EXECUTED);
     }
     assert_int_equal(fake_end(), 0);

@@ -226,6 +226,76 @@ interceptors_of_the_server_see_the_text(void **state)
     play(act_seen, intercept);
 }
 
+/* --- what the library says ------------------------------------------------- */
+
+static void
+begins(enum vc_status expected, enum vc_status status, const char *text)
+{
+    if (status != expected || strncmp(vc_error(), text, strlen(text)) != 0)
+        fail_msg("%s: %s: it is no %s: %s", vc_status_name(status), vc_error(),
+                 vc_status_name(expected), text);
+}
+
+static enum vc_status
+call(struct vc_channel *channel, const struct vc_service *service,
+     unsigned method)
+{
+    Suite__Empty request = SUITE__EMPTY__INIT;
+    void *reply;
+
+    return vc_channel_call(channel, service, method, &request, NULL, &reply);
+}
+
+static void
+act_refused(struct scene *s)
+{
+    const struct vc_metadata bad = {"Key", "value", 5};
+    const struct vc_call_opts *opts =
+        VC_CALL_OPTS(.metadata = &bad, .n_metadata = 1);
+
+    begins(VC_UNIMPLEMENTED, call(s->channel, &suite_absent_service, 0),
+           "suite.Absent.Nothing: ");
+    begins(VC_UNIMPLEMENTED,
+           call(s->channel, &suite_probe_service, SUITE_PROBE_MISSING),
+           "suite.Probe.Missing: the server has no handler");
+    begins(VC_INVALID_ARGUMENT,
+           sim_echo_opts(s->channel, 64, ECHOES, opts, NULL),
+           "suite.Probe.Echo: metadata[0]: ");
+    sim_echo(s->channel, 64, ECHOES, 0, NULL);
+    fake_port_set(s->server.host, false);
+    begins(VC_DEADLINE_EXCEEDED, sim_echo(s->channel, 64, ECHOES, 50, NULL),
+           "suite.Probe.Echo: no answer within 50 ms from "
+           "rdma://10.9.0.2:7471");
+    fake_port_set(s->server.host, true);
+}
+
+static void
+a_call_that_is_refused_or_lost_is_named(void **state)
+{
+    (void)state;
+    play(act_refused, NULL);
+}
+
+static void
+act_nobody(struct scene *s)
+{
+    struct vc_channel *channel;
+
+    assert_int_equal(
+        vc_channel_open(s->runtime, "rdma://10.9.0.2:7472", NULL, &channel),
+        VC_OK);
+    begins(VC_UNAVAILABLE, sim_echo(channel, 64, ECHOES, 0, NULL),
+           "suite.Probe.Echo: nothing listens at 10.9.0.2:7472: ");
+    vc_channel_close(channel);
+}
+
+static void
+a_call_that_finds_no_server_is_named(void **state)
+{
+    (void)state;
+    play(act_nobody, NULL);
+}
+
 int
 main(void)
 {
@@ -236,6 +306,8 @@ main(void)
         cmocka_unit_test(the_text_of_another_status_is_not_passed_on),
         cmocka_unit_test(the_text_of_a_former_handlers_call_is_not_passed_on),
         cmocka_unit_test(interceptors_of_the_server_see_the_text),
+        cmocka_unit_test(a_call_that_is_refused_or_lost_is_named),
+        cmocka_unit_test(a_call_that_finds_no_server_is_named),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -541,7 +541,7 @@ static const struct misuse cases[] = {
     row("after free", aborts, "vc_cancel(): this is no canceller",
         cancel_of_a_freed_canceller),
     row("NULL", refused, "the channel is NULL", null_channel),
-    row("NULL", refused, "Echo is NULL", null_request),
+    row("NULL", refused, "Echo: the request is NULL", null_request),
     row("NULL", refused, "the server is NULL", null_server),
     row("NULL", refused, "the runtime is NULL", null_runtime),
     row("NULL", aborts, "the call is NULL", null_call),

@@ -294,6 +294,45 @@ strings_are_utf8_without_nul(void **state)
     BAD(unit__unpacked__descriptor, "\x2a\x01\xff");     /* an element */
 }
 
+/* --- what is wrong is named --- */
+
+static void
+assert_fault(const ProtobufCMessageDescriptor *desc, const char *bytes,
+             size_t len, const char *text)
+{
+    struct vc__message_fault fault;
+    char said[VC__GAP_TEXT];
+
+    assert_false(vc__message_is_good(desc, (const uint8_t *)bytes, len, &roomy,
+                                     NULL, &fault));
+    vc__message_fault_text(&fault, said, sizeof said);
+    assert_string_equal(text, said);
+}
+#define FAULT(desc, bytes, text)                                               \
+    assert_fault(&desc, bytes, sizeof bytes - 1, text)
+
+static void
+the_innermost_message_and_its_field_are_named(void **state)
+{
+    const char not_utf8[] = "unit.Scalars.f_string: not UTF-8, or a NUL in it";
+
+    (void)state;
+    FAULT(unit__scalars__descriptor, "\x72\x01\xff", not_utf8);
+    FAULT(unit__all__descriptor, "\x0a\x03\x72\x01\xff", not_utf8);
+    FAULT(unit__all__descriptor, "\x0a\x03\x72\x01z\x0a\x03\x72\x01\xff",
+          not_utf8);
+    FAULT(unit__scalars__descriptor, "\x6a\x00",
+          "unit.Scalars.f_bool: wire type is not that of the field");
+    FAULT(unit__all__descriptor, "\x0a\x01\x72",
+          "unit.Scalars: message ends within a field");
+    FAULT(unit__all__descriptor, "\x0a\x09\x72",
+          "unit.All: message ends within a field");
+    FAULT(unit2__outer__descriptor, "\x08\x01",
+          "unit2.Outer.inner: must be set");
+    FAULT(unit2__outer__descriptor, "\x22\x02\x10\x07",
+          "unit2.Inner.name: must be set");
+}
+
 /* --- any bytes --- */
 
 /* Does the check refuse this although protobuf-c would take it? */
@@ -443,6 +482,7 @@ main(void)
         cmocka_unit_test(a_message_of_2_gib_is_refused_unread),
         cmocka_unit_test(a_message_cut_anywhere_is_good_only_between_fields),
         cmocka_unit_test(strings_are_utf8_without_nul),
+        cmocka_unit_test(the_innermost_message_and_its_field_are_named),
         cmocka_unit_test(what_is_good_unpacks_within_the_memory_said),
         cmocka_unit_test(whatever_protobuf_c_packs_is_whole),
         cmocka_unit_test(a_bytes_field_with_a_length_and_no_data_is_named),

@@ -55,6 +55,26 @@ a_name_is_not_numeric(void **state)
 }
 
 static void
+its_text_is_what_was_parsed(void **state)
+{
+    static const char *const texts[] = {
+        "vc://10.9.0.1:7471", "rdma://a.example:1", "tcp://[fd09::1]:65535",
+        "tcp://127.0.0.1:80", "shm:greeter",        "shm:///run/greeter",
+        "inproc://greeter-1",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        char text[VC__TARGET_TEXT];
+        struct vc__target t;
+
+        assert_int_equal(VC_OK, vc__target_parse(&t, texts[i]));
+        vc__target_text(&t, text);
+        assert_string_equal(texts[i], text);
+    }
+}
+
+static void
 what_is_no_target_is_refused_with_the_form(void **state)
 {
     static const char *const bad[] = {
@@ -222,6 +242,7 @@ main(void)
         cmocka_unit_test(what_is_no_target_is_refused_with_the_form),
         cmocka_unit_test(the_text_that_is_no_target_is_told),
         cmocka_unit_test(a_host_that_is_too_long_is_refused),
+        cmocka_unit_test(its_text_is_what_was_parsed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

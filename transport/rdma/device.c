@@ -171,9 +171,9 @@ vc__device_grant(struct vc__device *d, unsigned n)
     if (want > max)
         return vc__fail_lacking(
             VC__LACK_ROOM,
-            "all %u receives of an engine are promised to peers; "
-            "have more engines or fewer connections",
-            max);
+            "%s: all %u receives of a thread are promised to peers; raise "
+            "threads of the runtime's options, or have fewer connections",
+            ibv_get_device_name(d->verbs->device), max);
     if (want > d->posted)
         status = receives_add(d, want - d->posted);
     if (status == VC_OK)
@@ -489,8 +489,8 @@ vc__device_cq_more(struct vc__device *d, unsigned n)
     if (need > (unsigned)d->attr.max_cqe)
         return vc__fail_lacking(
             VC__LACK_ROOM,
-            "%s: a completion queue of %u entries is full; have "
-            "more engines or fewer connections",
+            "%s: a completion queue of %u entries is full; raise threads of "
+            "the runtime's options, or have fewer connections",
             ibv_get_device_name(d->verbs->device), (unsigned)d->attr.max_cqe);
     while ((unsigned)size < need)
         size = size < d->attr.max_cqe - size ? size * 2 : d->attr.max_cqe;
