@@ -263,7 +263,8 @@ handlers_that_are_taken_over_leave_a_thread_to_others(void **state)
         assert_non_null(strstr(ends[i].text, "handler_threads"));
     }
     assert_int_equal(good, SHARE);
-    assert_int_equal(handlers_left(), SHARE);
+    /* A quick handler is taken over, too, when its thread is held up. */
+    assert_true(handlers_left() >= SHARE);
     house_stop(&h);
 }
 
