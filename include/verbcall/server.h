@@ -215,7 +215,10 @@ VC_API enum vc_status vc_server_limit(struct vc_server *server,
  * transports that this machine has, for clients of vc://, and of rdma:// and
  * tcp:// at the same port. For those of this host it listens at a socket whose
  * name is drawn, and told to them when they connect by TCP or RDMA. It fails
- * where TCP cannot listen; where RDMA cannot, vc_server_describe() says why.
+ * where TCP cannot listen; where RDMA cannot, vc_server_describe() says why, and
+ * it is tried again, first after a second, later each minute. A server also
+ * listens again, within some seconds, when the RDMA device of its address was
+ * removed and is back.
  * Or at "rdma://ADDRESS:PORT"
  * with a numeric address of an RDMA device; [::] for all addresses of both
  * families, 0.0.0.0 for those of IPv4, port 0 for one that the system picks

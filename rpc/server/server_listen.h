@@ -8,12 +8,21 @@
 #include "cm/link/listener.h"
 #include "rpc/server/server.h"
 
-/* An address listened on, by one transport. */
+/* An address listened on, by one transport; or to be listened on again. */
 struct vc__listening {
     struct vc__listener listener;
     struct vc_server *server;
-    struct vc__listening *next;
+    const struct vc__transport *transport;
+    struct vc__listening *next;   /* the server's lock */
     struct sockaddr_storage addr; /* with the port that it has */
+
+    /* See rpc/server/relisten.h. */
+    bool lost;            /* the server's lock: it does not listen now */
+    struct vc__error why; /* the server's lock: while it is lost */
+    bool has_listened;    /* this and the rest: engine 0 */
+    uint32_t wait_ms;
+    struct vc__task begin;
+    struct vc__timer again;
 };
 
 /* Listens nowhere any more. On engine 0. */
