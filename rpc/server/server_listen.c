@@ -54,9 +54,8 @@ openness_of(const struct vc__listening *l)
                  "authenticated";
 }
 
-/* Before it can be closed. */
-static void
-listening_log(const struct vc__listening *l)
+void
+vc__listening_log(const struct vc__listening *l, const char *again)
 {
     const struct vc__ear *ear = l->listener.ear;
     struct sockaddr_storage addr = l->addr;
@@ -65,22 +64,30 @@ listening_log(const struct vc__listening *l)
     if (!vc__log_wants(&l->server->runtime->log, VC__LOG_LISTEN))
         return;
     port_set(&addr, vc__listener_port(&l->listener));
-    vc__server_log(l->server, VC__LOG_LISTEN, "listens at %s by %s, %s",
-                   vc__addr_text((const struct sockaddr *)&addr, text),
+    vc__server_log(l->server, VC__LOG_LISTEN, "listens %sat %s by %s, %s",
+                   again, vc__addr_text((const struct sockaddr *)&addr, text),
                    ear->context->transport->scheme, openness_of(l));
 }
 
-static void
-listening_add(struct vc_server *server, struct vc__listening *l)
+void
+vc__listening_list(struct vc__listening *l)
 {
-    listening_log(l);
+    pthread_mutex_lock(&l->server->lock);
+    l->next = l->server->listening;
+    l->server->listening = l;
+    l->listed = true;
+    if (l->listener.ear != NULL && !l->listener.ear->opts.is_drawn)
+        l->server->port = vc__listener_port(&l->listener);
+    pthread_mutex_unlock(&l->server->lock);
+}
+
+/* It is not closed before it is in the list. */
+static void
+listening_add(struct vc__listening *l)
+{
+    vc__listening_log(l, "");
     port_set(&l->addr, vc__listener_port(&l->listener));
-    pthread_mutex_lock(&server->lock);
-    l->next = server->listening;
-    server->listening = l;
-    if (!l->listener.ear->opts.is_drawn)
-        server->port = vc__listener_port(&l->listener);
-    pthread_mutex_unlock(&server->lock);
+    vc__listening_list(l);
 }
 
 /* NULL, and vc__error_last(), without memory. */
@@ -111,12 +118,11 @@ listen_by(struct vc_server *server, const struct vc__transport *transport,
 
     if (l == NULL)
         return VC_RESOURCE_EXHAUSTED;
-    l->has_listened = true;
     status =
         vc__listener_open(&l->listener, listening_cm(server), transport,
                           (const struct sockaddr *)addr, &server->ear_opts);
     if (status == VC_OK)
-        listening_add(server, l);
+        listening_add(l);
     else
         free(l);
     return status;
@@ -134,7 +140,7 @@ missed(struct vc_server *server, const struct vc__transport *transport)
     pthread_mutex_unlock(&server->lock);
 }
 
-/* By this transport it cannot listen now, and may later. */
+/* It may have the memory, or the descriptors, later. */
 static void
 listen_later(struct vc_server *server, const struct vc__transport *transport,
              const struct sockaddr_storage *addr)
@@ -143,14 +149,9 @@ listen_later(struct vc_server *server, const struct vc__transport *transport,
     struct vc__listening *l = listening_new(server, transport, addr);
 
     if (l == NULL)
-        return;
-    l->lost = true;
-    l->why = why;
-    pthread_mutex_lock(&server->lock);
-    l->next = server->listening;
-    server->listening = l;
-    pthread_mutex_unlock(&server->lock);
-    vc__relisten_later(l, &why);
+        missed(server, transport);
+    else
+        vc__relisten_later(l, &why);
 }
 
 /* Once a server. Before the others listen, so that each of their accepts tells
@@ -196,16 +197,15 @@ listen_by_all(struct vc_server *server, struct sockaddr_storage *addr)
     if (status != VC_OK || rdma == NULL ||
         !vc__choice_has(&server->choice, rdma))
         return status;
-    if (vc__target_reaches(rdma, addr, "listen at") != VC_OK) {
-        if (!by_tcp)
-            return vc__error_last()->status;
-        missed(server, rdma);
-        return VC_OK;
-    }
-    status = listen_by(server, rdma, addr);
+    status = vc__target_reaches(rdma, addr, "listen at");
+    if (status == VC_OK)
+        status = listen_by(server, rdma, addr);
     if (status == VC_OK || !by_tcp)
         return status;
-    listen_later(server, rdma, addr);
+    if (status == VC_RESOURCE_EXHAUSTED)
+        listen_later(server, rdma, addr);
+    else
+        missed(server, rdma);
     return VC_OK;
 }
 
