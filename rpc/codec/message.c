@@ -600,8 +600,10 @@ vc__message_is_good(const ProtobufCMessageDescriptor *desc, const uint8_t *data,
 
     fault->what = NULL;
     /* Unpack and its fields count in ints. */
-    if (len > INT_MAX)
-        return wrong_in(&c, desc, NULL, "message is longer than 2 GiB") == NULL;
+    if (len > INT_MAX) {
+        wrong_in(&c, desc, NULL, "message is longer than 2 GiB");
+        return false;
+    }
     if (check_level(&c, desc, s, 1, &joint) != NULL)
         return false;
     if (memory != NULL)
