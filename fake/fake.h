@@ -153,6 +153,11 @@ void fake_device_remove(struct fake_host *host);
  * 128 each otherwise, as Soft-RoCE. For devices that nobody has opened yet. */
 void fake_device_reads(struct fake_host *host, unsigned in, unsigned out);
 
+/* fake_device_inline - bytes of inline data that a QP of the host's device can
+ * have: ibv_create_qp() refuses more with EINVAL. As many as Soft-RoCE has
+ * otherwise. Only QPs that are made afterwards. */
+void fake_device_inline(struct fake_host *host, unsigned bytes);
+
 /* --- the trace --------------------------------------------------------- */
 
 /* fake_trace - all lines so far, "[ 12.040] client qp 17: SEND 64 B -> server"

@@ -36,6 +36,7 @@ host_add(const char *name, const char *addr, struct fake_host *machine)
     h->index = (unsigned)fake__device_count(machine);
     h->port_up = true;
     h->reads_in = h->reads_out = READS_MAX;
+    h->max_inline = FAKE__MAX_INLINE;
     h->next_port = FIRST_PORT;
     while (*end != NULL)
         end = &(*end)->next;
@@ -193,6 +194,16 @@ fake_device_reads(struct fake_host *host, unsigned in, unsigned out)
         fake__stuck("fake_device_reads: more than 128");
     host->reads_in = (uint8_t)in;
     host->reads_out = (uint8_t)out;
+}
+
+void
+fake_device_inline(struct fake_host *host, unsigned bytes)
+{
+    FAKE_CALL_SAFE("fake_device_inline");
+
+    if (bytes > FAKE__MAX_INLINE)
+        fake__stuck("fake_device_inline: more than adapters have");
+    host->max_inline = bytes;
 }
 
 void

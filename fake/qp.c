@@ -354,6 +354,7 @@ static int
 check_create(struct ibv_pd *pd, const struct ibv_qp_init_attr *init)
 {
     const struct ibv_qp_cap *c = &init->cap;
+    const struct fake_host *host = fake__pd_of(pd)->obj.context->device->host;
     int err = fake__context_err(fake__pd_of(pd)->obj.context);
 
     if (err != 0)
@@ -366,7 +367,7 @@ check_create(struct ibv_pd *pd, const struct ibv_qp_init_attr *init)
         (init->srq != NULL && init->srq->context != pd->context))
         return EINVAL;
     if (c->max_send_wr > FAKE__MAX_WR || c->max_send_sge > FAKE__MAX_SGE ||
-        c->max_inline_data > FAKE__MAX_INLINE)
+        c->max_inline_data > host->max_inline)
         return EINVAL;
     if (init->srq == NULL &&
         (c->max_recv_wr > FAKE__MAX_WR || c->max_recv_sge > FAKE__MAX_SGE))
@@ -376,7 +377,7 @@ check_create(struct ibv_pd *pd, const struct ibv_qp_init_attr *init)
 
 /* Soft-RoCE has inline data and sges in the same place. */
 static void
-cap_round(struct ibv_qp_cap *cap)
+cap_round(struct ibv_qp_cap *cap, const struct fake_host *host)
 {
     uint32_t sges = (cap->max_inline_data + 15) / 16;
 
@@ -385,6 +386,8 @@ cap_round(struct ibv_qp_cap *cap)
     if (cap->max_send_sge < sges)
         cap->max_send_sge = sges;
     cap->max_inline_data = cap->max_send_sge * 16;
+    if (cap->max_inline_data > host->max_inline)
+        cap->max_inline_data = host->max_inline;
 }
 
 static struct fake__qp *
@@ -429,7 +432,7 @@ ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
         errno = err;
         return NULL;
     }
-    cap_round(&init->cap);
+    cap_round(&init->cap, c->device->host);
     h = fake__handle_new(sizeof *h);
     h->qp = qp_new(c->device, pd, init);
     users_add(h->qp, 1);

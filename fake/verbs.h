@@ -9,13 +9,12 @@
 
 #include "fake/world.h"
 
-#define FAKE__MAX_SGE    32
-#define FAKE__MAX_WR     1048576
-#define FAKE__MAX_CQE    32767
-#define FAKE__MAX_INLINE 512
-#define FAKE__MAX_MSG    0x800000u
-#define FAKE__MTU        1024u
-#define FAKE__GRH        40u
+#define FAKE__MAX_SGE 32
+#define FAKE__MAX_WR  1048576
+#define FAKE__MAX_CQE 32767
+#define FAKE__MAX_MSG 0x800000u
+#define FAKE__MTU     1024u
+#define FAKE__GRH     40u
 
 /* --- objects ----------------------------------------------------------- */
 

@@ -30,6 +30,8 @@
 struct fake__device;
 struct fake__id;
 
+#define FAKE__MAX_INLINE 512
+
 /* A host, or a further device of one. */
 struct fake_host {
     char name[32];
@@ -39,6 +41,7 @@ struct fake_host {
     bool port_up;
     bool removed;                /* the device */
     uint8_t reads_in, reads_out; /* RDMA READs at a time, of the device */
+    unsigned max_inline;         /* bytes of a QP of the device */
     struct fake__device *device;
     struct fake_host *next;
     uint16_t next_port;

@@ -210,8 +210,9 @@ struct vc__transport {
     enum vc_status (*promise)(struct vc__wire *w, uint32_t n);
     void (*release)(struct vc__wire *w, uint32_t n);
 
-    /* (H) What carries the packets, for people: "rxe0, QP 17". Empty before
-     * prepare(); NULL where there is nothing to say. */
+    /* (H), or while the wire is up and kept so: what carries the packets, for
+     * people: "rxe0, QP 17, 256 bytes inline". Empty before prepare(); NULL
+     * where there is nothing to say. */
     void (*describe)(const struct vc__wire *w, char *out, size_t size);
 
     /* Memory that the peer reads and writes by itself; NULL: it cannot. No

@@ -29,16 +29,18 @@ static void
 add_link(struct vc__words *w, const struct vc__pool_link *pl)
 {
     const char *name = pl->link.accept.text;
-    char peer[VC__ADDR_TEXT];
+    char peer[VC__ADDR_TEXT], what[VC__WIRE_TEXT];
 
+    vc__wire_describe(pl->link.wire, what);
     vc__addr_text((const struct sockaddr *)&pl->link.wire->peer, peer);
-    vc__words_add(w, "%s to %s%s%s%s: %u calls under way%s\n",
+    vc__words_add(w, "%s to %s%s%s%s: %u calls under way%s%s\n",
                   pl->link.wire->transport->scheme, name,
                   name[0] == '\0' ? "" : " (", peer, name[0] == '\0' ? "" : ")",
                   pl->n_busy,
                   pl->scout     ? ", and may carry none"
                   : pl->leaving ? ", and is to be closed"
-                                : "");
+                                : "",
+                  what);
 }
 
 static void

@@ -151,7 +151,9 @@ VC_API enum vc_status vc_channel_connect(struct vc_channel *channel,
 
 /* vc_channel_describe - writes to text, of size bytes, what the channel's
  * connections are, one a line, "shm to shm of this host: 2 calls under way", with
- * the name of its server (struct vc_server_opts) before the address, and for a vc:// channel why they are by no better transport, "not rdma: " and the
+ * the name of its server (struct vc_server_opts) before the address, and with
+ * what carries it at the end, "(rxe0, QP 17, 256 bytes inline)"; and for a
+ * vc:// channel why they are by no better transport, "not rdma: " and the
  * reason. For people: programs do not read it. Returns the length of all of it,
  * as snprintf(3) does. Any thread. */
 VC_API size_t vc_channel_describe(const struct vc_channel *channel, char *text,

@@ -6,6 +6,7 @@
  * a peer is refused for want of memory nothing is left of it. */
 #include <errno.h>
 #include <rdma/rdma_cma.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -355,6 +356,52 @@ no_more_reads_are_agreed_upon_than_both_devices_can(void **state)
     }
 }
 
+/* --- inline data ------------------------------------------------------------- */
+
+/* What an adapter has at most, and what is asked of it in the end. */
+static const struct inlines {
+    unsigned has, asked;
+} inlines[] = {{512, 256}, {256, 256}, {255, 220}, {220, 220},
+               {219, 124}, {124, 124}, {92, 92},   {60, 60},
+               {28, 28},   {27, 0},    {0, 0}};
+
+/* Soft-RoCE grants up to 16 bytes more than it is asked for. */
+static void
+inline_is_granted(const struct inlines *n)
+{
+    unsigned most = n->has < 256 ? n->has : 256;
+    char text[512], words[64];
+    const struct vc__qp *qp;
+    struct vc__pool *pool;
+    struct ends e;
+
+    ends_begin(&e, 1);
+    fake_device_inline(fake_host_local(), n->has);
+    ends_meet(&e, 0, 0);
+    channel_open(&e, 0);
+    call_is_good(&e, 0);
+    pool = e.channels[0]->pool;
+    qp = link_qp(
+        &cds_list_entry(pool->peer->links.next, struct vc__pool_link, node)
+             ->link);
+    assert_in_range(qp->max_inline, n->asked,
+                    n->asked + 16 < most ? n->asked + 16 : most);
+    snprintf(words, sizeof words, ", %u bytes inline)",
+             (unsigned)qp->max_inline);
+    vc_channel_describe(e.channels[0], text, sizeof text);
+    if (strstr(text, words) == NULL)
+        fail_msg("\"%s\" is not in \"%s\"", words, text);
+    ends_end(&e);
+}
+
+static void
+an_adapter_is_asked_for_less_inline_data_until_it_agrees(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof inlines / sizeof inlines[0]; i++)
+        inline_is_granted(&inlines[i]);
+}
+
 /* Whatever errno was before. */
 static void
 refused_with(struct vc__device *d, int err, enum vc_status status,
@@ -402,6 +449,8 @@ main(void)
         cmocka_unit_test(
             a_server_over_its_memory_limit_is_busy_until_a_client_leaves),
         cmocka_unit_test(no_more_reads_are_agreed_upon_than_both_devices_can),
+        cmocka_unit_test(
+            an_adapter_is_asked_for_less_inline_data_until_it_agrees),
         cmocka_unit_test(a_refused_registration_says_what_stands_in_the_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -491,6 +491,8 @@ says_both(const char *text)
 static void
 errors_and_descriptions_say_the_name_of_the_server(void **state)
 {
+    static const char line[] = "rdma to orders-1 (10.9.0.2:7471): 1 calls "
+                               "under way (rxe0, QP ";
     struct vc_server_opts opts = VC_SERVER_OPTS_INIT;
     char text[200];
     struct rig r;
@@ -504,8 +506,7 @@ errors_and_descriptions_say_the_name_of_the_server(void **state)
     caller_start(&c, &r, 0, 1, 100);
     await_run(0);
     vc_channel_describe(r.channels[0], text, sizeof text);
-    assert_string_equal("rdma to orders-1 (10.9.0.2:7471): 1 calls under way\n",
-                        text);
+    assert_int_equal(0, strncmp(text, line, sizeof line - 1));
     fake_process_kill(r.server.process);
     pthread_join(c.thread, NULL);
     assert_int_equal(c.status, VC_UNAVAILABLE);

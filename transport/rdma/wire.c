@@ -233,9 +233,9 @@ wire_describe(const struct vc__wire *w, char *out, size_t size)
         caa_container_of(w, const struct vc__rdma_wire, wire);
 
     if (rw->qp.qp != NULL)
-        snprintf(out, size, "%s, QP %u",
+        snprintf(out, size, "%s, QP %u, %u bytes inline",
                  ibv_get_device_name(rw->device->verbs->device),
-                 (unsigned)rw->qp.qp->qp_num);
+                 (unsigned)rw->qp.qp->qp_num, (unsigned)rw->qp.max_inline);
 }
 
 const struct vc__transport vc__rdma = {
