@@ -106,6 +106,8 @@ bind_to(struct fake__id *k, const struct sockaddr *addr)
     if (!any && own->removed)
         return ENODEV;
     fake__addr_copy(&k->src, addr);
+    if (addr->sa_family == AF_INET)
+        k->afonly = true;
     err = fake__port_bind(k);
     if (err != 0)
         return err;
@@ -266,6 +268,7 @@ route_done(void *obj, uint64_t n)
     if (k->destroyed || k->state != FAKE__ROUTE_QUERY)
         return;
     k->state = FAKE__ROUTE_RESOLVED;
+    k->path_tos = k->tos;
     fake__cm_tell(k, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
 }
 
@@ -318,6 +321,7 @@ option_set(struct fake__id *k, int optname, const void *optval, size_t optlen)
         return EINVAL;
     switch (optname) {
     case RDMA_OPTION_ID_TOS:
+        k->tos = *(const uint8_t *)optval;
         return 0;
     case RDMA_OPTION_ID_ACK_TIMEOUT:
         k->ack_timeout = *(const uint8_t *)optval;

@@ -93,6 +93,8 @@ struct fake__id {
     uint8_t responder, initiator, retry, rnr;
     uint8_t own_rnr; /* what the peer is to use */
     bool srq;
+    uint8_t flow_control;  /* what it says to the peer */
+    uint8_t tos, path_tos; /* set for it; of the path that it has */
     uint8_t data_len;
     uint8_t data[FAKE__CM_DATA]; /* of the REQ or REP, to be sent again */
 };
@@ -127,7 +129,7 @@ struct fake__message {
     enum rdma_port_space ps;
     struct sockaddr_storage src, dst;
     uint32_t qpn, psn;
-    uint8_t responder, initiator, retry, rnr;
+    uint8_t responder, initiator, retry, rnr, flow_control, tos;
     bool srq;
     uint8_t data_len;
     uint8_t data[FAKE__CM_DATA];

@@ -55,6 +55,7 @@ qp_take(struct fake__id *k, const struct rdma_conn_param *param)
 {
     const struct ibv_qp *qp = k->handle->qp;
 
+    k->flow_control = param != NULL && param->flow_control != 0;
     k->qpn = qp != NULL ? qp->qp_num : param != NULL ? param->qp_num : 0;
     k->srq = qp != NULL ? qp->srq != NULL : param != NULL && param->srq;
 }
@@ -148,6 +149,7 @@ attr_rtr(const struct fake__id *k, struct ibv_qp_attr *attr, int *mask)
     attr->ah_attr.port_num = PORT_ONE;
     attr->ah_attr.grh.sgid_index = 1;
     attr->ah_attr.grh.hop_limit = 64;
+    attr->ah_attr.grh.traffic_class = k->path_tos;
     fake__gid_of(k->remote, &attr->ah_attr.grh.dgid);
     attr->path_mtu = IBV_MTU_1024;
     attr->dest_qp_num = k->peer_qpn;

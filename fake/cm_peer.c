@@ -28,6 +28,7 @@ event_conn(struct rdma_conn_param *conn, const struct fake__message *m)
     conn->retry_count = m->kind == FAKE__REQ ? m->retry : 0;
     conn->rnr_retry_count = m->rnr;
     conn->srq = m->srq;
+    conn->flow_control = m->flow_control;
     conn->qp_num = m->qpn;
 }
 
@@ -97,6 +98,7 @@ child_new(struct fake__id *listener, const struct fake__message *m)
     child->initiator = m->responder;
     child->retry = m->retry;
     child->rnr = m->rnr;
+    child->path_tos = m->tos;
     child->on_device = true;
     child->state = m->kind == FAKE__REQ ? FAKE__REQ_RCVD : FAKE__SIDR_RCVD;
     m->from->peer = child;

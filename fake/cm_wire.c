@@ -128,6 +128,8 @@ message_of(struct fake__id *id, enum fake__message_kind kind, int status)
     m->retry = id->retry;
     m->rnr = id->own_rnr;
     m->srq = id->srq;
+    m->flow_control = id->flow_control;
+    m->tos = id->path_tos;
     return m;
 }
 

@@ -294,7 +294,7 @@ members()
 # The fields of options are in the page of what takes them, and those of methods in the plugin's.
 options_told()
 {
-    for of in 'runtime vc_runtime_opts vc_runtime' 'channel vc_channel_opts vc_channel' \
+    for of in 'runtime vc_runtime_opts vc_runtime' 'channel vc_channel_opts vc_channel' 'rdma vc_rdma_opts vc_channel' \
         'server vc_server_opts vc_server' 'call vc_call_opts vc_call_opts' 'metadata vc_result vc_metadata' \
         'interceptor vc_interceptor vc_interceptor'; do
         # shellcheck disable=SC2086 # words

@@ -81,6 +81,29 @@ struct vc__wire_ops {
     void (*removed)(struct vc__wire *w, const char *why);
 };
 
+/* How a connection is set where its transport has such settings, as RDMA has:
+ * see verbcall/rdma.h, which says why these are the defaults. */
+struct vc__wire_opts {
+    uint8_t reads_in, reads_out; /* RDMA READs at a time */
+    bool flow_control;
+    uint8_t retries, rnr_retries;
+    uint8_t ack_timeout; /* 4.096 us << this */
+    uint8_t rnr_timer;   /* an encoded time */
+    uint8_t tos;         /* 0: the system's */
+};
+
+#define VC__WIRE_READS       16
+#define VC__WIRE_RETRIES     6  /* 7 is for ever: on Soft-RoCE, and for RNR */
+#define VC__WIRE_ACK_TIMEOUT 14 /* 67 ms a try */
+#define VC__WIRE_RNR_TIMER   14 /* 1.28 ms; 0 would be 655 ms */
+#define VC__WIRE_OPTS                                                          \
+    ((struct vc__wire_opts){.reads_in = VC__WIRE_READS,                        \
+                            .reads_out = VC__WIRE_READS,                       \
+                            .retries = VC__WIRE_RETRIES,                       \
+                            .rnr_retries = VC__WIRE_RETRIES,                   \
+                            .ack_timeout = VC__WIRE_ACK_TIMEOUT,               \
+                            .rnr_timer = VC__WIRE_RNR_TIMER})
+
 /* An address, and before it the name that a server has given itself. */
 #define VC__PEER_TEXT (VC__ADDR_TEXT + 68)
 
@@ -91,9 +114,10 @@ struct vc__wire {
     void *owner; /* the link */
     struct sockaddr_storage peer;
     struct sockaddr_storage source; /* to connect from; AF_UNSPEC: any */
-    uint32_t promised;              /* receives that the peer may use */
-    uint32_t window;                /* receives that it can ever be promised */
-    char peer_text[VC__PEER_TEXT];  /* see vc__wire_peer() */
+    struct vc__wire_opts opts;
+    uint32_t promised;             /* receives that the peer may use */
+    uint32_t window;               /* receives that it can ever be promised */
+    char peer_text[VC__PEER_TEXT]; /* see vc__wire_peer() */
 };
 
 /* What prepare() makes room for, in packets at a time. */
@@ -119,8 +143,11 @@ struct vc__ear_ops {
                     const void *data, size_t len);
 };
 
-/* Who may connect to a socket of this host; others do not ask. */
 struct vc__ear_opts {
+    /* Of addresses: those of IPv6 take no IPv4, and RDMA_OPTION_ID_REUSEADDR. */
+    bool ipv6_only, reuse_address;
+
+    /* Who may connect to a socket of this host; others do not ask. */
     uint32_t mode;     /* permissions of its file */
     const char *group; /* of its file; NULL: the process' own */
     bool is_name;      /* the transport's: there is no file */

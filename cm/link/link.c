@@ -39,6 +39,7 @@ vc__link_init(struct vc__link *link, struct vc__context *context, void *wire,
     link->wire->context = context;
     link->wire->ops = &wire_ops;
     link->wire->owner = link;
+    link->wire->opts = VC__WIRE_OPTS;
     link->timeout_ms = link->said_ms = timeout_ms;
     link->reap.run = link_reap;
     link->broken.run = link_on_broken;

@@ -131,7 +131,7 @@ struct vc__link {
 };
 
 /* A link of this context and its engine, in the caller's memory, with its wire
- * in `wire`, zeros of the transport's wire_size. */
+ * in `wire`, zeros of the transport's wire_size; its opts are the defaults. */
 void vc__link_init(struct vc__link *link, struct vc__context *context,
                    void *wire, const struct vc__link_ops *ops,
                    uint32_t timeout_ms);

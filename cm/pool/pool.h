@@ -39,6 +39,7 @@ struct vc__pool_opts {
     unsigned min_links, max_links;
     uint8_t log2_message;
     struct sockaddr_storage source; /* to connect from; AF_UNSPEC: any */
+    struct vc__wire_opts wire;
 };
 
 /* Somebody who waits for a link. */

@@ -510,6 +510,7 @@ vc__pool_link_new(struct vc__pool *p, const struct vc__transport *transport,
     CDS_INIT_LIST_HEAD(&pl->sessions);
     vc__link_init(&pl->link, context, pl + 1, &pool_link_ops, timeout_ms);
     pl->link.said_ms = p->opts.connect_ms;
+    pl->link.wire->opts = p->opts.wire;
     vc__link_keepalive_set(&pl->link, p->opts.keepalive_ms);
     p->n_links++;
     pl->jitter = jitter_draw(p, atomic_fetch_add(&p->cap->n, 1));

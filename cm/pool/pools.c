@@ -41,6 +41,16 @@ same_choice(const struct vc__choice *a, const struct vc__choice *b)
 }
 
 static bool
+same_wire(const struct vc__wire_opts *a, const struct vc__wire_opts *b)
+{
+    return a->reads_in == b->reads_in && a->reads_out == b->reads_out &&
+           a->flow_control == b->flow_control && a->retries == b->retries &&
+           a->rnr_retries == b->rnr_retries &&
+           a->ack_timeout == b->ack_timeout && a->rnr_timer == b->rnr_timer &&
+           a->tos == b->tos;
+}
+
+static bool
 same(const struct vc__pool_opts *a, const struct vc__pool_opts *b)
 {
     return a->target.transport == b->target.transport &&
@@ -50,6 +60,7 @@ same(const struct vc__pool_opts *a, const struct vc__pool_opts *b)
            a->min_links == b->min_links && a->max_links == b->max_links &&
            a->keepalive_ms == b->keepalive_ms &&
            a->log2_message == b->log2_message &&
+           same_wire(&a->wire, &b->wire) &&
            same_choice(&a->choice, &b->choice) &&
            same_choice(&a->require, &b->require) &&
            memcmp(&a->source, &b->source, sizeof a->source) == 0;

@@ -16,6 +16,7 @@
 VC_BEGIN_DECLS
 
 struct vc_channel;
+struct vc_rdma_opts;
 struct vc_runtime;
 struct vc_service;
 
@@ -98,6 +99,10 @@ struct vc_channel_opts {
      * VC_FAILED_PRECONDITION where the server is there. Default: any of
      * `transports`. */
     const char *require;
+
+    /* How its RDMA connections are set: see verbcall/rdma.h. Copied; default:
+     * as said there. Channels share links only if these are the same, too. */
+    const struct vc_rdma_opts *rdma;
 };
 
 #define VC_NO_DEADLINE   UINT32_MAX
@@ -122,8 +127,8 @@ struct vc_channel_opts {
  * *channel and closes it by vc_channel_close(). Any thread.
  * VC_INVALID_ARGUMENT    the target is malformed, its port 0, or a loopback
  *                        address at rdma:// (of a name: the first call ends
- *                        so); an option is malformed or out of its range; opts
- *                        have no size
+ *                        so); an option is malformed or out of its range; opts,
+ *                        or their rdma, have no size
  * VC_FAILED_PRECONDITION VERBCALL_TRANSPORTS leaves nothing of the option
  *                        transports or require
  * VC_RESOURCE_EXHAUSTED  no memory */

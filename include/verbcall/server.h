@@ -15,6 +15,7 @@
 
 VC_BEGIN_DECLS
 
+struct vc_rdma_opts;
 struct vc_runtime;
 struct sockaddr;
 struct vc_server;
@@ -155,6 +156,23 @@ struct vc_server_opts {
      * the default; copied. Those that VERBCALL_TRANSPORTS in the environment
      * leaves out, a list as this one, are not listened by either. */
     const char *transports;
+
+    /* 1: [::] and other addresses of IPv6 take no clients over IPv4, so that
+     * 0.0.0.0 may be listened at with the same port; over TCP and RDMA. Default
+     * 0: [::] is all addresses of both families, whatever the system's
+     * bindv6only says. */
+    uint32_t ipv6_only;
+
+    /* 1: an rdma:// address may be bound though another id of this machine that
+     * has the same option is bound to it (RDMA_OPTION_ID_REUSEADDR); default 0.
+     * Linux still lets one listen only when it is alone there, and then
+     * vc_server_listen() fails as it does without. Not needed to listen again
+     * where a server has listened before. TCP has its own rules. */
+    uint32_t reuse_address;
+
+    /* How its RDMA connections are set: see verbcall/rdma.h. Copied; default:
+     * as said there. */
+    const struct vc_rdma_opts *rdma;
 };
 
 #define VC_STREAM_STALL_OFF (~0u)
@@ -165,7 +183,7 @@ struct vc_server_opts {
 /* vc_server_new - makes a server without services and addresses. opts may be
  * NULL. On VC_OK the caller owns *server and frees it by vc_server_free().
  * VC_INVALID_ARGUMENT   an option is out of its range, or a redirect malformed;
- *                       opts have no size
+ *                       opts, or their rdma, have no size
  * VC_RESOURCE_EXHAUSTED no memory */
 VC_API enum vc_status vc_server_new(struct vc_runtime *runtime,
                                     const struct vc_server_opts *opts,

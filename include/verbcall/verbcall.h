@@ -15,6 +15,7 @@
 #include <verbcall/log.h>
 #include <verbcall/metadata.h>
 #include <verbcall/protobuf_c.h>
+#include <verbcall/rdma.h>
 #include <verbcall/reflection.h>
 #include <verbcall/runtime.h>
 #include <verbcall/server.h>

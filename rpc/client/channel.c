@@ -13,6 +13,7 @@
 #include "rpc/codec/codec.h"
 #include "rpc/interceptor.h"
 #include "rpc/options.h"
+#include "rpc/rdma_opts.h"
 #include "rpc/runtime.h"
 #include "transport/core/le.h"
 
@@ -135,6 +136,9 @@ pool_opts(struct vc__pool_opts *out, const char *target,
     out->max_links = opts->max_links;
     out->log2_message = vc__log2_message(opts->max_message);
     out->source.ss_family = AF_UNSPEC;
+    status = vc__rdma_opts_take(&out->wire, opts->rdma);
+    if (status != VC_OK)
+        return status;
     if (opts->bind_address != NULL) {
         status = vc__address_parse(&out->source, opts->bind_address);
         if (status != VC_OK)

@@ -13,6 +13,7 @@
 #include "cm/connect/target.h"
 #include "rpc/codec/codec.h"
 #include "rpc/interceptor.h"
+#include "rpc/rdma_opts.h"
 #include "rpc/server/server_call.h"
 #include "rpc/server/server_link.h"
 #include "rpc/server/server_listen.h"
@@ -241,6 +242,31 @@ admission_init(struct vc_server *server, const struct vc_server_opts *opts)
     vc__admission_init(&server->admission, &limits, seed);
 }
 
+static void
+opts_keep(struct vc_server *s, const struct vc_server_opts *opts)
+{
+    s->log2_message = vc__log2_message(opts->max_message);
+    s->request_memory = vc__codec_memory((size_t)1 << s->log2_message);
+    vc__store_init(&s->store, opts->max_memory, true);
+    admission_init(s, opts);
+    s->handshake_ms = opts->handshake_timeout_ms;
+    s->max_sessions = opts->max_sessions;
+    s->keepalive_ms = opts->keepalive_ms;
+    s->stream_stall_us = opts->stream_stall_ms == VC_STREAM_STALL_OFF
+                             ? 0
+                             : opts->stream_stall_ms * (uint64_t)1000;
+    s->on_overload = opts->on_overload;
+    s->overload_arg = opts->overload_arg;
+    s->max_calls = opts->max_calls;
+    s->max_calls_session = opts->max_calls_session;
+    atomic_init(&s->limited, s->max_calls != 0 || s->max_calls_session != 0);
+    memcpy(s->name, opts->name, strlen(opts->name) + 1);
+    s->services.adaptive_limit = opts->adaptive_limit;
+    s->ear_opts.mode = opts->shm_mode;
+    s->ear_opts.ipv6_only = opts->ipv6_only != 0;
+    s->ear_opts.reuse_address = opts->reuse_address != 0;
+}
+
 enum vc_status
 vc_server_new(struct vc_runtime *runtime,
               const struct vc_server_opts *user_opts, struct vc_server **server)
@@ -248,12 +274,15 @@ vc_server_new(struct vc_runtime *runtime,
     struct vc_server_opts opts;
     struct vc__redirect redirect;
     struct vc__choice choice;
+    struct vc__wire_opts wire;
     struct vc_server *s;
     enum vc_status status;
 
     if (!vc__good(runtime, VC__RUNTIME))
         return vc__bad(runtime, VC__RUNTIME);
     status = vc__server_opts_take(&opts, user_opts);
+    if (status == VC_OK)
+        status = vc__rdma_opts_take(&wire, opts.rdma);
     if (status == VC_OK)
         status = vc__redirect_init(&redirect, &opts);
     if (status == VC_OK)
@@ -267,32 +296,16 @@ vc_server_new(struct vc_runtime *runtime,
     vc__handle_init(&s->handle, VC__SERVER);
     s->runtime = runtime;
     atomic_fetch_add(&runtime->users, 1);
-    s->log2_message = vc__log2_message(opts.max_message);
-    s->request_memory = vc__codec_memory((size_t)1 << s->log2_message);
-    vc__store_init(&s->store, opts.max_memory, true);
+    opts_keep(s, &opts);
     s->redirect = redirect;
-    admission_init(s, &opts);
-    s->handshake_ms = opts.handshake_timeout_ms;
-    s->max_sessions = opts.max_sessions;
-    s->keepalive_ms = opts.keepalive_ms;
-    s->stream_stall_us = opts.stream_stall_ms == VC_STREAM_STALL_OFF
-                             ? 0
-                             : opts.stream_stall_ms * (uint64_t)1000;
-    s->on_overload = opts.on_overload;
-    s->overload_arg = opts.overload_arg;
-    s->max_calls = opts.max_calls;
-    s->max_calls_session = opts.max_calls_session;
-    atomic_init(&s->limited, s->max_calls != 0 || s->max_calls_session != 0);
-    memcpy(s->name, opts.name, strlen(opts.name) + 1);
     pthread_mutex_init(&s->lock, NULL);
     atomic_init(&s->users, 1);
     vc__waiter_init(&s->unused);
     CDS_INIT_LIST_HEAD(&s->ops);
     atomic_init(&s->n_ops, 1);
     vc__waiter_init(&s->no_ops);
-    s->services.adaptive_limit = opts.adaptive_limit;
-    s->ear_opts.mode = opts.shm_mode;
     s->choice = choice;
+    s->wire_opts = wire;
     if (opts.shm_group != NULL)
         s->ear_opts.group = strdup(opts.shm_group);
     if ((opts.shm_group != NULL && s->ear_opts.group == NULL) ||

@@ -79,6 +79,7 @@ struct vc_server {
     atomic_bool draining;
     atomic_bool shut;                   /* a close has begun */
     struct vc__ear_opts ear_opts;       /* its group is ours to free */
+    struct vc__wire_opts wire_opts;     /* of its links */
     struct vc__choice choice;           /* of vc:// */
     bool has_alternative;               /* lock */
     struct vc__redirect_to alternative; /* lock; for those who connect then */

@@ -195,6 +195,7 @@ server_link_new(const struct vc__offer *o, struct vc__server_peer *peer,
     vc__link_init(&sl->link, context, sl + 1, &server_link_ops,
                   part->server->handshake_ms);
     vc__link_keepalive_set(&sl->link, part->server->keepalive_ms);
+    sl->link.wire->opts = part->server->wire_opts;
     accept_fill(part->server, &o->hello, &sl->link.accept);
     sl->link.accept.pool_token = peer->token;
     sl->link.has_local = atomic_load(&part->server->has_local);

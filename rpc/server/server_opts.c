@@ -44,6 +44,8 @@ static const struct vc__option numbers[] = {
     OR(stream_stall_ms, 30000, 10, 3600000, VC_STREAM_STALL_OFF),
     SIZE(max_memory, 0, MEMORY_MIN, SIZE_MAX),
     IN(adaptive_limit, 0, VC__GRADIENT_MIN, 65536),
+    IN(ipv6_only, 0, 1, 1),
+    IN(reuse_address, 0, 1, 1),
     VC__OPTION(vc_server_opts, shm_mode, 0600, 1, 0777, 0, NULL,
                VC__OPTION_MODE),
 };

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <verbcall/rdma.h>
 #include <verbcall/stream.h>
 
 #include "tests/sim/sim.h"
@@ -24,7 +25,8 @@
 enum object {
     RUNTIME,
     CHANNEL,
-    SERVER
+    SERVER,
+    RDMA /* of a channel and of a server */
 };
 
 /* An integer of one of the structures. 0 stands for the default, so where the
@@ -45,6 +47,7 @@ struct row {
 #define OF_RUNTIME(...) ROW(RUNTIME, vc_runtime_opts, __VA_ARGS__)
 #define OF_CHANNEL(...) ROW(CHANNEL, vc_channel_opts, __VA_ARGS__)
 #define OF_SERVER(...)  ROW(SERVER, vc_server_opts, __VA_ARGS__)
+#define OF_RDMA(...)    ROW(RDMA, vc_rdma_opts, __VA_ARGS__)
 
 static const struct row rows[] = {
     OF_RUNTIME(threads, 1, 64, VC_THREADS_NONE),
@@ -78,6 +81,17 @@ static const struct row rows[] = {
     OF_SERVER(max_memory, 16 * MIB, NONE, NONE),
     OF_SERVER(adaptive_limit, 3, 65536, NONE),
     OF_SERVER(shm_mode, 1, 0777, NONE),
+    OF_SERVER(ipv6_only, 1, 1, NONE),
+    OF_SERVER(reuse_address, 1, 1, NONE),
+
+    OF_RDMA(responder_resources, 1, 255, VC_RDMA_NONE),
+    OF_RDMA(initiator_depth, 1, 255, VC_RDMA_NONE),
+    OF_RDMA(flow_control, 1, 1, NONE),
+    OF_RDMA(retry_count, 1, 6, VC_RDMA_NONE),
+    OF_RDMA(rnr_retry_count, 1, 6, VC_RDMA_NONE),
+    OF_RDMA(ack_timeout, 1, 31, NONE),
+    OF_RDMA(min_rnr_timer, 1, 31, NONE),
+    OF_RDMA(tos, 1, 255, NONE),
 };
 #define ROWS (sizeof rows / sizeof rows[0])
 
@@ -139,6 +153,26 @@ server_try(const struct row *r, uint64_t value)
 }
 
 static enum vc_status
+rdma_try(const struct row *r, uint64_t value)
+{
+    struct vc_rdma_opts opts = VC_RDMA_OPTS_INIT;
+    struct vc_channel *channel = NULL;
+    struct vc_server *server = NULL;
+    enum vc_status status;
+
+    field_set(&opts, r, value);
+    status = vc_channel_open(runtime, "rdma://10.9.0.2:7471",
+                             VC_CHANNEL_OPTS(.rdma = &opts), &channel);
+    assert_int_equal(channel != NULL, status == VC_OK);
+    assert_int_equal(
+        vc_server_new(runtime, VC_SERVER_OPTS(.rdma = &opts), &server), status);
+    assert_int_equal(server != NULL, status == VC_OK);
+    vc_channel_close(channel);
+    vc_server_free(server);
+    return status;
+}
+
+static enum vc_status
 row_try(const struct row *r, uint64_t value)
 {
     switch (r->object) {
@@ -146,6 +180,8 @@ row_try(const struct row *r, uint64_t value)
         return runtime_try(r, value);
     case CHANNEL:
         return channel_try(r, value);
+    case RDMA:
+        return rdma_try(r, value);
     default:
         return server_try(r, value);
     }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <verbcall/counters.h>
+#include <verbcall/rdma.h>
 
 #include "tests/sim/sim.h"
 
@@ -296,7 +297,7 @@ static void
 channels_with_other_options_have_links_of_their_own(void **state)
 {
     struct rig r;
-    struct vc_channel *a, *b, *c;
+    struct vc_channel *a, *b, *c, *d;
 
     (void)state;
     rig_begin(&r, 6, 0, 1, 1);
@@ -308,6 +309,12 @@ channels_with_other_options_have_links_of_their_own(void **state)
     r.opts.max_links = 2;
     c = channel_open(&r);
     assert_int_equal(sim_echo(c, 1, 3, 5000, NULL), VC_OK);
+    assert_int_equal(links(&r), 2);
+    r.opts.rdma = VC_RDMA_OPTS(.tos = 104);
+    d = channel_open(&r);
+    assert_int_equal(sim_echo(d, 1, 5, 5000, NULL), VC_OK);
+    assert_int_equal(links(&r), 3);
+    vc_channel_close(d);
     assert_int_equal(links(&r), 2);
     vc_channel_close(a);
     assert_int_equal(sim_echo(b, 1, 4, 5000, NULL), VC_OK);

@@ -39,6 +39,13 @@ enum raw_event {
     RAW_OTHER,        /* an event of rdma_cm that tests do not wait for */
 };
 
+/* What else an event of rdma_cm says, as seen from the end that gets it. */
+struct raw_parameters {
+    uint8_t reads_in, reads_out; /* that this end may be asked for, and ask */
+    uint8_t flow_control, retry_count, rnr_retry_count, srq;
+    uint32_t qp_num;
+};
+
 struct raw {
     const struct raw_ops *ops; /* NULL: it has not begun */
     void *end;                 /* the connection, as these know it */
@@ -57,6 +64,7 @@ struct raw {
     int event; /* enum raw_event */
     uint8_t said[256];
     size_t said_len;
+    struct raw_parameters parameters; /* over RDMA only */
     bool ended; /* nothing can be sent or received any more */
 
     /* The link's account, and the last packet that was read. */

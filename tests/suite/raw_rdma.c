@@ -31,6 +31,20 @@ channel_open(void)
     return NULL;
 }
 
+static struct raw_parameters
+parameters_of(const struct rdma_conn_param *conn)
+{
+    return (struct raw_parameters){
+        .reads_in = conn->responder_resources,
+        .reads_out = conn->initiator_depth,
+        .flow_control = conn->flow_control,
+        .retry_count = conn->retry_count,
+        .rnr_retry_count = conn->rnr_retry_count,
+        .srq = conn->srq,
+        .qp_num = conn->qp_num,
+    };
+}
+
 /* The next event of a channel, an enum rdma_cm_event_type or RAW_NOTHING; its
  * data go to r, its id to *id. */
 static int
@@ -49,6 +63,7 @@ cm_event(struct rdma_event_channel *events, struct raw *r,
     raw_said(r, e->param.conn.private_data,
              e->param.conn.private_data != NULL ? e->param.conn.private_data_len
                                                 : 0);
+    r->parameters = parameters_of(&e->param.conn);
     *id = e->id;
     rdma_ack_cm_event(e);
     return type;

@@ -32,6 +32,7 @@ stage_start(struct stage *s, struct fixture *f, bool (*play)(struct stage *))
     opts.connect_timeout_ms =
         s->connect_passes ? STAGE_CONNECT_MS : STAGE_PATIENT_MS;
     opts.max_message = 65536;
+    opts.rdma = s->rdma;
     assert_status(VC_OK,
                   vc_channel_open(f->runtime, s->target, &opts, &s->channel));
 }

@@ -29,7 +29,8 @@ struct stage {
     bool (*play)(struct stage *s);
     bool connect_passes; /* the timeout */
     bool good, joined;
-    const void *data; /* what it answers the hello */
+    const struct vc_rdma_opts *rdma; /* of the channel; or NULL */
+    const void *data;                /* what it answers the hello */
     size_t len;
     const struct hostile_packet *packet;
 };

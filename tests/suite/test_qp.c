@@ -5,18 +5,11 @@
  * timers as doc/architecture.md has them ("Connecting"), and RDMA READs at a
  * time, which are the least of both ends' wishes and of what the devices can.
  * The peer is Verbcall, or a raw end that wishes for something else. */
-#include <string.h>
-
 #include <verbcall/counters.h>
 
-#include "cm/pool/pool.h"
-#include "rpc/client/channel.h"
-#include "rpc/server/server.h"
-#include "rpc/server/server_link.h"
+#include "tests/suite/connected.h"
 #include "tests/suite/raw_rdma.h"
-#include "tests/suite/rdma_links.h"
 #include "tests/suite/stage.h"
-#include "transport/rdma/device.h"
 
 /* doc/architecture.md */
 #define RETRY_COUNT     6
@@ -26,87 +19,6 @@
 #define READS           16 /* in each direction */
 
 #define COUNT 3 /* of suite.Probe's methods */
-
-/* --- QPs ------------------------------------------------------------------ */
-
-/* False when the adapter does not say. */
-static bool
-query(struct ibv_qp *qp, struct ibv_qp_attr *attr)
-{
-    const int mask = IBV_QP_STATE | IBV_QP_DEST_QPN | IBV_QP_TIMEOUT |
-                     IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-                     IBV_QP_MIN_RNR_TIMER | IBV_QP_MAX_QP_RD_ATOMIC |
-                     IBV_QP_MAX_DEST_RD_ATOMIC;
-    struct ibv_qp_init_attr init;
-
-    memset(attr, 0, sizeof *attr);
-    return ibv_query_qp(qp, attr, mask, &init) == 0;
-}
-
-/* Of a channel that is connected. */
-static struct vc__link *
-client_link(struct vc_channel *channel)
-{
-    struct vc__pool *p = channel->pool;
-    struct vc__link *link;
-
-    pthread_mutex_lock(&p->lock);
-    assert_false(cds_list_empty(&p->peer->links));
-    link =
-        &cds_list_entry(p->peer->links.next, struct vc__pool_link, node)->link;
-    pthread_mutex_unlock(&p->lock);
-    return link;
-}
-
-/* Looks for a server's QP where the links are: with the holder of its engine. */
-struct search {
-    struct vc__task task;
-    struct vc__waiter over;
-    struct vc__server_part *part;
-    uint32_t peer; /* the number of the QP at the other end */
-    bool found;
-    struct ibv_qp_attr attr;
-};
-
-static void
-search_run(struct vc__task *task)
-{
-    struct search *s = caa_container_of(task, struct search, task);
-    struct vc__server_link *sl;
-
-    cds_list_for_each_entry (sl, &s->part->links, node) {
-        s->found = query(link_qp(&sl->link)->qp, &s->attr) &&
-                   s->attr.dest_qp_num == s->peer;
-        if (s->found)
-            break;
-    }
-    vc__waiter_done(&s->over);
-}
-
-/* The server's end of this QP's connection, which has carried an answer. */
-static struct ibv_qp_attr
-server_qp(struct fixture *f, const struct ibv_qp *client)
-{
-    struct search s = {.task.run = search_run,
-                       .part = &f->server->parts[0],
-                       .peer = client->qp_num};
-
-    vc__waiter_init(&s.over);
-    vc__engine_post(&s.part->progress->engine, &s.task);
-    vc__waiter_await(&s.over);
-    assert_true(s.found);
-    return s.attr;
-}
-
-/* This process's own. */
-static struct ibv_qp_attr
-own_qp(struct ibv_qp *qp)
-{
-    struct ibv_qp_attr attr;
-
-    assert_true(query(qp, &attr));
-    return attr;
-}
 
 /* --- retries and timers ----------------------------------------------------- */
 
@@ -125,10 +37,10 @@ static void
 a_connected_qp_has_the_retries_and_timers_of_the_documents(void **state)
 {
     struct fixture *f = *state;
-    struct ibv_qp *qp = link_qp(client_link(f->channel))->qp;
+    struct ibv_qp *qp = link_qp(connected_link(f->channel))->qp;
 
-    has_timers(own_qp(qp));
-    has_timers(server_qp(f, qp));
+    has_timers(connected_own(qp));
+    has_timers(connected_server(f, qp));
 }
 
 static uint64_t
@@ -152,38 +64,25 @@ a_qp_that_is_used_again_has_them_too(void **state)
                   vc_channel_open(f->runtime, f->target, NULL, &f->channel));
     assert_status(VC_OK, fixture_echo(f->channel, 100, 1));
     assert_int_equal(1, reused(f->runtime));
-    qp = link_qp(client_link(f->channel))->qp;
-    has_timers(own_qp(qp));
-    has_timers(server_qp(f, qp));
+    qp = link_qp(connected_link(f->channel))->qp;
+    has_timers(connected_own(qp));
+    has_timers(connected_server(f, qp));
 }
 
 /* --- READs ------------------------------------------------------------------ */
-
-static uint8_t
-least(unsigned a, unsigned b)
-{
-    return (uint8_t)(a < b ? a : b);
-}
-
-/* So many READs from the peer, and to it. */
-static void
-has_reads(struct ibv_qp_attr attr, uint8_t in, uint8_t out)
-{
-    assert_int_equal(in, attr.max_dest_rd_atomic);
-    assert_int_equal(out, attr.max_rd_atomic);
-}
 
 static void
 two_of_us_take_as_many_reads_as_we_wish_and_the_device_can(void **state)
 {
     struct fixture *f = *state;
-    struct vc__link *link = client_link(f->channel);
+    struct vc__link *link = connected_link(f->channel);
     const struct ibv_device_attr *can = &link_device(link)->attr;
-    uint8_t n = least(READS, least((unsigned)can->max_qp_rd_atom,
-                                   (unsigned)can->max_qp_init_rd_atom));
+    uint8_t n = connected_least(
+        READS, connected_least((unsigned)can->max_qp_rd_atom,
+                               (unsigned)can->max_qp_init_rd_atom));
 
-    has_reads(own_qp(link_qp(link)->qp), n, n);
-    has_reads(server_qp(f, link_qp(link)->qp), n, n);
+    connected_has_reads(connected_own(link_qp(link)->qp), n, n);
+    connected_has_reads(connected_server(f, link_qp(link)->qp), n, n);
 }
 
 /* What a raw end takes from its peer, and sends to it; beside that it asks for
@@ -216,18 +115,19 @@ a_server_takes_and_sends_no_more_reads_than_its_client_offers(void **state)
     struct fixture *f = *state;
 
     for (size_t i = 0; i < WISHES; i++) {
-        uint8_t in = least(READS, wishes[i].out);
-        uint8_t out = least(READS, wishes[i].in);
+        uint8_t in = connected_least(READS, wishes[i].out);
+        uint8_t out = connected_least(READS, wishes[i].in);
         struct raw r = {.wishes = true,
                         .reads_in = wishes[i].in,
                         .reads_out = wishes[i].out};
 
         hostile_open_session(f, &r);
         raw_call(&r);
-        has_reads(server_qp(f, raw_verbs_of(&r)->id->qp), in, out);
-        has_timers(server_qp(f, raw_verbs_of(&r)->id->qp));
+        connected_has_reads(connected_server(f, raw_verbs_of(&r)->id->qp), in,
+                            out);
+        has_timers(connected_server(f, raw_verbs_of(&r)->id->qp));
         /* And the client was told so: its kernel asks nobody else. */
-        has_reads(own_qp(raw_verbs_of(&r)->id->qp), out, in);
+        connected_has_reads(connected_own(raw_verbs_of(&r)->id->qp), out, in);
         raw_close(&r);
     }
 }
@@ -245,7 +145,8 @@ play_wish(struct stage *s)
     struct vc__frame call;
 
     return stage_accept_well(s, RAW_BUFFERS) && stage_take_call(&s->r, &call) &&
-           query(link_qp(client_link(s->channel))->qp, &w->client) &&
+           connected_query(link_qp(connected_link(s->channel))->qp,
+                           &w->client) &&
            raw_send_frame(&s->r, (struct vc__frame){.type = VC__FRAME_REPLY,
                                                     .session = call.session,
                                                     .slot = call.slot,
@@ -270,8 +171,8 @@ a_client_takes_and_sends_no_more_reads_than_its_server_answers(void **state)
         assert_int_equal(7, calls);
         stage_end(&w.stage, "a server with another wish");
         has_timers(w.client);
-        has_reads(w.client, least(READS, wishes[i].out),
-                  least(READS, wishes[i].in));
+        connected_has_reads(w.client, connected_least(READS, wishes[i].out),
+                            connected_least(READS, wishes[i].in));
     }
 }
 

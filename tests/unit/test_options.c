@@ -82,6 +82,18 @@ server_take(const void *opts)
     return status;
 }
 
+static enum vc_status
+channel_rdma_take(const void *opts)
+{
+    return channel_take(VC_CHANNEL_OPTS(.rdma = opts));
+}
+
+static enum vc_status
+server_rdma_take(const void *opts)
+{
+    return server_take(VC_SERVER_OPTS(.rdma = opts));
+}
+
 /* Options that are accepted: nobody is there. */
 static enum vc_status
 call_ended(enum vc_status status)
@@ -217,6 +229,8 @@ static const struct row rows[] = {
     ROW(vc_channel_opts, "VC_CHANNEL_OPTS_INIT or VC_CHANNEL_OPTS()",
         channel_take),
     ROW(vc_server_opts, "VC_SERVER_OPTS_INIT or VC_SERVER_OPTS()", server_take),
+    ROW(vc_rdma_opts, "VC_RDMA_OPTS_INIT or VC_RDMA_OPTS()", channel_rdma_take),
+    ROW(vc_rdma_opts, "VC_RDMA_OPTS_INIT or VC_RDMA_OPTS()", server_rdma_take),
     ROW(vc_call_opts, "VC_CALL_OPTS_INIT or VC_CALL_OPTS()", blocking_take),
     ROW(vc_call_opts, "VC_CALL_OPTS_INIT or VC_CALL_OPTS()", async_take),
     ROW(vc_call_opts, "VC_CALL_OPTS_INIT or VC_CALL_OPTS()", queued_take),
@@ -376,6 +390,11 @@ options_given_by_a_macro_are_heeded(void **state)
     assert_status(VC_INVALID_ARGUMENT,
                   runtime_take(VC_RUNTIME_OPTS(.memory_limit = 1000)));
     assert_said("vc_runtime_opts.memory_limit: 1000 is not in 384 KiB..;");
+    assert_status(VC_INVALID_ARGUMENT,
+                  channel_rdma_take(VC_RDMA_OPTS(.retry_count = 7)));
+    assert_string_equal(vc_error(),
+                        "vc_rdma_opts.retry_count: 7 is not in 1..6, nor "
+                        "VC_RDMA_NONE; 0 stands for the default");
     assert_status(VC_OK, channel_take(VC_CHANNEL_OPTS(.weight = 256)));
 }
 

@@ -89,8 +89,8 @@ fail_bind(const struct sockaddr *addr, const char *what, int err)
         return vc__fail(VC_UNAVAILABLE,
                         "cannot listen at %s: the port is in use, or the "
                         "address is not one of this machine's RDMA devices "
-                        "(%s)",
-                        text, strerror(err));
+                        "(%s: %s)",
+                        text, what, strerror(err));
     if (err == EACCES)
         return vc__fail(VC_PERMISSION_DENIED,
                         "cannot listen at %s: this user may not have ports "
@@ -150,11 +150,35 @@ device_try(struct rdma_cm_id *id, const struct sockaddr *addr)
     return vc__error_raise(&error);
 }
 
+static bool
+option_set(struct rdma_cm_id *id, int option, bool on)
+{
+    int value = on;
+
+    return rdma_set_option(id, RDMA_OPTION_ID, option, &value, sizeof value) ==
+           0;
+}
+
+/* Before it is bound. The system may have another default for IPv6
+ * (net.ipv6.bindv6only). */
+static bool
+options_set(const struct vc__rdma_ear *r, const struct sockaddr *addr)
+{
+    const struct vc__ear_opts *opts = &r->ear.opts;
+
+    return (addr->sa_family != AF_INET6 ||
+            option_set(r->id, RDMA_OPTION_ID_AFONLY, opts->ipv6_only)) &&
+           (!opts->reuse_address ||
+            option_set(r->id, RDMA_OPTION_ID_REUSEADDR, true));
+}
+
 static enum vc_status
 bind_and_listen(struct vc__rdma_ear *r, const struct sockaddr *addr)
 {
     enum vc_status status;
 
+    if (!options_set(r, addr))
+        return fail_bind(addr, "set the options of an id to listen", errno);
     if (rdma_bind_addr(r->id, (struct sockaddr *)addr) != 0)
         return fail_bind(addr, "bind", errno);
     status = device_try(r->id, addr);

@@ -149,7 +149,8 @@ vc__qp_to_init(struct vc__qp *qp, struct rdma_cm_id *id)
 }
 
 int
-vc__qp_to_rtr(struct vc__qp *qp, struct rdma_cm_id *id, uint8_t reads_in)
+vc__qp_to_rtr(struct vc__qp *qp, struct rdma_cm_id *id,
+              const struct vc__wire_opts *opts)
 {
     struct ibv_qp_attr attr;
     int mask;
@@ -157,14 +158,17 @@ vc__qp_to_rtr(struct vc__qp *qp, struct rdma_cm_id *id, uint8_t reads_in)
 
     if (err != 0)
         return err;
-    attr.max_dest_rd_atomic = reads_in;
-    attr.min_rnr_timer = VC__MIN_RNR_TIMER;
+    attr.max_dest_rd_atomic = opts->reads_in;
+    attr.min_rnr_timer = opts->rnr_timer;
+    if (opts->tos != 0) /* else the client's, which is in the path */
+        attr.ah_attr.grh.traffic_class = opts->tos;
     mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
     return ibv_modify_qp(qp->qp, &attr, mask);
 }
 
 int
-vc__qp_to_rts(struct vc__qp *qp, struct rdma_cm_id *id, uint8_t reads_out)
+vc__qp_to_rts(struct vc__qp *qp, struct rdma_cm_id *id,
+              const struct vc__wire_opts *opts)
 {
     struct ibv_qp_attr attr;
     int mask;
@@ -172,10 +176,10 @@ vc__qp_to_rts(struct vc__qp *qp, struct rdma_cm_id *id, uint8_t reads_out)
 
     if (err != 0)
         return err;
-    attr.timeout = VC__ACK_TIMEOUT;
-    attr.retry_cnt = VC__RETRY_COUNT;
-    attr.rnr_retry = VC__RNR_RETRY_COUNT;
-    attr.max_rd_atomic = reads_out;
+    attr.timeout = opts->ack_timeout;
+    attr.retry_cnt = opts->retries;
+    attr.rnr_retry = opts->rnr_retries;
+    attr.max_rd_atomic = opts->reads_out;
     mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
             IBV_QP_MAX_QP_RD_ATOMIC;
     return ibv_modify_qp(qp->qp, &attr, mask);

@@ -17,6 +17,7 @@
 
 #include "transport/rdma/buffer.h"
 #include "transport/rdma/qp_cache.h"
+#include "transport/transport.h"
 
 struct vc__device;
 struct vc__qp;
@@ -84,19 +85,14 @@ void vc__qp_fini(struct vc__qp *qp, bool again);
 /* Destroys those that are kept. */
 void vc__qps_forget(struct vc__qp_cache *cache);
 
-/* Connection parameters of ours (doc/architecture.md, "Connecting"). */
-#define VC__RETRY_COUNT     6  /* 7 means for ever on Soft-RoCE */
-#define VC__RNR_RETRY_COUNT 6  /* 7 means for ever by specification */
-#define VC__ACK_TIMEOUT     14 /* 4.096 us << 14 = 67 ms a try */
-#define VC__MIN_RNR_TIMER   14 /* 1.28 ms; 0 would be 655 ms */
-#define VC__READS_WANTED    16 /* RDMA READs at a time, each direction */
-
 /* Moves it to INIT, RTR, or RTS with the attributes that id knows of the
- * connection. reads_in and reads_out: RDMA READs from and to the peer at a
- * time. 0, or an errno. */
+ * connection, but for what opts say; RDMA READs as both ends agree. 0, or an
+ * errno. */
 int vc__qp_to_init(struct vc__qp *qp, struct rdma_cm_id *id);
-int vc__qp_to_rtr(struct vc__qp *qp, struct rdma_cm_id *id, uint8_t reads_in);
-int vc__qp_to_rts(struct vc__qp *qp, struct rdma_cm_id *id, uint8_t reads_out);
+int vc__qp_to_rtr(struct vc__qp *qp, struct rdma_cm_id *id,
+                  const struct vc__wire_opts *opts);
+int vc__qp_to_rts(struct vc__qp *qp, struct rdma_cm_id *id,
+                  const struct vc__wire_opts *opts);
 
 /* Moves it to ERR: everything outstanding comes back flushed. */
 void vc__qp_to_error(struct vc__qp *qp);

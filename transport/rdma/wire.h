@@ -21,8 +21,8 @@ struct vc__rdma_wire {
     /* The peer has disconnected and we have answered: it sends nothing to our
      * QP any more, so that the QP may be used again. */
     bool left_cleanly;
-    uint32_t resolve_ms; /* for the address, and for the route */
-    uint8_t reads_in, reads_out;
+    uint32_t resolve_ms;         /* for the address, and for the route */
+    uint8_t reads_in, reads_out; /* passive: that the request says */
     struct vc__device *device;
     struct vc__qp qp;
     uint8_t *at; /* where the packet is that was reserved */

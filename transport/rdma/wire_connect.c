@@ -158,15 +158,23 @@ route_resolve(struct vc__rdma_wire *r)
     r->wire.ops->unreachable(&r->wire, &error);
 }
 
+/* RDMA READs at a time: no more than this end wishes and its device can, and the
+ * peer says. */
+static void
+reads_agree(struct vc__rdma_wire *r, unsigned in, unsigned out)
+{
+    const struct ibv_device_attr *attr = &r->device->attr;
+    struct vc__wire_opts *opts = &r->wire.opts;
+
+    opts->reads_in = vc__rdma_reads(opts->reads_in, in, attr->max_qp_rd_atom);
+    opts->reads_out =
+        vc__rdma_reads(opts->reads_out, out, attr->max_qp_init_rd_atom);
+}
+
 static void
 responded(struct vc__rdma_wire *r, const struct vc__rdma_event *ev)
 {
-    const struct ibv_device_attr *attr = &r->device->attr;
-
-    r->reads_in =
-        vc__rdma_reads(r->reads_in, ev->reads_in, attr->max_qp_rd_atom);
-    r->reads_out =
-        vc__rdma_reads(r->reads_out, ev->reads_out, attr->max_qp_init_rd_atom);
+    reads_agree(r, ev->reads_in, ev->reads_out);
     r->wire.ops->answered(&r->wire, ev->data, ev->data_len);
 }
 
@@ -220,6 +228,17 @@ on_event(struct vc__rdma_handler *h, const struct vc__rdma_event *ev)
 
 /* --- the active side ----------------------------------------------------- */
 
+/* Before the route is resolved, which takes it into the path and the request. */
+static bool
+tos_set(const struct vc__rdma_wire *r)
+{
+    uint8_t tos = r->wire.opts.tos;
+
+    return tos == 0 ||
+           rdma_set_option(r->id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos,
+                           sizeof tos) == 0;
+}
+
 enum vc_status
 vc__rdma_dial(struct vc__wire *w, uint32_t timeout_ms)
 {
@@ -235,6 +254,8 @@ vc__rdma_dial(struct vc__wire *w, uint32_t timeout_ms)
                        &r->handler, RDMA_PS_TCP) != 0)
         return fail_errno(w, "make a connection id", errno);
     r->owned = true;
+    if (!tos_set(r))
+        return fail_errno(w, "set the type of service", errno);
     if (source->sa_family == AF_UNSPEC)
         source = NULL;
     if (rdma_resolve_addr(r->id, source, (struct sockaddr *)&w->peer,
@@ -243,15 +264,23 @@ vc__rdma_dial(struct vc__wire *w, uint32_t timeout_ms)
     return VC_OK;
 }
 
-/* What we can do of RDMA READs, and the peer wants of us. */
-static void
-reads_offer(struct vc__rdma_wire *r, unsigned in, unsigned out)
+/* The same of a request and an answer, of which retry_count is ignored. */
+static struct rdma_conn_param
+param_make(const struct vc__rdma_wire *r, const void *data, size_t len)
 {
-    const struct ibv_device_attr *attr = &r->device->attr;
+    const struct vc__wire_opts *opts = &r->wire.opts;
 
-    r->reads_in = vc__rdma_reads(VC__READS_WANTED, in, attr->max_qp_rd_atom);
-    r->reads_out =
-        vc__rdma_reads(VC__READS_WANTED, out, attr->max_qp_init_rd_atom);
+    return (struct rdma_conn_param){
+        .private_data = data,
+        .private_data_len = (uint8_t)len,
+        .responder_resources = opts->reads_in,
+        .initiator_depth = opts->reads_out,
+        .flow_control = opts->flow_control,
+        .retry_count = opts->retries,
+        .rnr_retry_count = opts->rnr_retries,
+        .srq = 1,
+        .qp_num = r->qp.qp->qp_num,
+    };
 }
 
 /* With a QP of our own the id has none, and the answer comes as
@@ -260,21 +289,13 @@ enum vc_status
 vc__rdma_hello(struct vc__wire *w, const void *data, size_t len)
 {
     struct vc__rdma_wire *r = vc__rdma_wire_of(w);
-    struct rdma_conn_param param = {
-        .private_data = data,
-        .private_data_len = (uint8_t)len,
-        .retry_count = VC__RETRY_COUNT,
-        .rnr_retry_count = VC__RNR_RETRY_COUNT,
-        .srq = 1,
-        .qp_num = r->qp.qp->qp_num,
-    };
+    struct rdma_conn_param param;
     int err = vc__qp_to_init(&r->qp, r->id);
 
     if (err != 0)
         return fail_errno(w, "prepare a QP", err);
-    reads_offer(r, VC__READS_WANTED, VC__READS_WANTED);
-    param.responder_resources = r->reads_in;
-    param.initiator_depth = r->reads_out;
+    reads_agree(r, UINT8_MAX, UINT8_MAX);
+    param = param_make(r, data, len);
     r->asked = true;
     if (rdma_connect(r->id, &param) != 0)
         return fail_errno(w, "connect", errno);
@@ -284,10 +305,10 @@ vc__rdma_hello(struct vc__wire *w, const void *data, size_t len)
 static enum vc_status
 confirm_active(struct vc__rdma_wire *r)
 {
-    int err = vc__qp_to_rtr(&r->qp, r->id, r->reads_in);
+    int err = vc__qp_to_rtr(&r->qp, r->id, &r->wire.opts);
 
     if (err == 0)
-        err = vc__qp_to_rts(&r->qp, r->id, r->reads_out);
+        err = vc__qp_to_rts(&r->qp, r->id, &r->wire.opts);
     if (err == 0 && rdma_establish(r->id) != 0)
         err = errno;
     if (err == EINVAL) /* the CM's way to say that it is not so any more */
@@ -327,15 +348,7 @@ id_adopt(struct vc__rdma_wire *r)
 static int
 accept_send(struct vc__rdma_wire *r, const void *data, size_t len)
 {
-    struct rdma_conn_param param = {
-        .private_data = data,
-        .private_data_len = (uint8_t)len,
-        .responder_resources = r->reads_in,
-        .initiator_depth = r->reads_out,
-        .rnr_retry_count = VC__RNR_RETRY_COUNT,
-        .srq = 1,
-        .qp_num = r->qp.qp->qp_num,
-    };
+    struct rdma_conn_param param = param_make(r, data, len);
 
     r->asked = true;
     return rdma_accept(r->id, &param) == 0 ? 0 : errno;
@@ -348,11 +361,11 @@ vc__rdma_accept(struct vc__wire *w, const void *data, size_t len)
     struct vc__rdma_wire *r = vc__rdma_wire_of(w);
     int err = id_adopt(r);
 
-    reads_offer(r, r->reads_in, r->reads_out);
+    reads_agree(r, r->reads_in, r->reads_out);
     if (err == 0)
         err = vc__qp_to_init(&r->qp, r->id);
     if (err == 0)
-        err = vc__qp_to_rtr(&r->qp, r->id, r->reads_in);
+        err = vc__qp_to_rtr(&r->qp, r->id, &r->wire.opts);
     if (err == 0)
         err = accept_send(r, data, len);
     if (err != 0)
@@ -367,7 +380,7 @@ vc__rdma_accept(struct vc__wire *w, const void *data, size_t len)
 static enum vc_status
 confirm_passive(struct vc__rdma_wire *r)
 {
-    int err = vc__qp_to_rts(&r->qp, r->id, r->reads_out);
+    int err = vc__qp_to_rts(&r->qp, r->id, &r->wire.opts);
 
     return err == 0
                ? VC_OK

@@ -70,17 +70,18 @@ port_of(int fd)
     return ntohs(((const struct sockaddr_in *)&addr)->sin_port);
 }
 
-/* Who listens at all addresses of IPv6 does so at those of IPv4, too. */
+/* Who listens at all addresses of IPv6 does so at those of IPv4, too, unless
+ * told otherwise. */
 static int
-socket_bind(int fd, const struct sockaddr *addr)
+socket_bind(int fd, const struct sockaddr *addr, bool ipv6_only)
 {
-    const int on = 1, off = 0;
+    const int on = 1, only = ipv6_only;
     struct sockaddr_storage copy;
 
     vc__addr_copy(&copy, addr);
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (addr->sa_family == AF_INET6)
-        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only, sizeof only);
     return bind(fd, addr, vc__socket_addr_len(&copy)) == 0 ? 0 : errno;
 }
 
@@ -93,7 +94,7 @@ vc__tcp_listen(struct vc__ear *ear, const struct sockaddr *addr)
     if (fd < 0)
         return fail_bind(addr, errno);
     e->offer = offer;
-    err = socket_bind(fd, addr);
+    err = socket_bind(fd, addr, ear->opts.ipv6_only);
     if (err == 0)
         err = vc__socket_ear_open(e, fd);
     if (err == 0) {

@@ -1,0 +1,245 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What the options of verbcall/rdma.h make of the QPs of a connection, as the
+ * adapter says, and of what rdma_cm tells the other end, as its event says. The
+ * peer is Verbcall or a raw end. */
+#include <stdio.h>
+#include <string.h>
+
+#include <verbcall/rdma.h>
+
+#include "tests/suite/connected.h"
+#include "tests/suite/raw_rdma.h"
+#include "tests/suite/stage.h"
+
+/* Powers of two where Soft-RoCE rounds up to them. */
+static const struct vc_rdma_opts of_client = {.size = sizeof of_client,
+                                              .responder_resources = 8,
+                                              .initiator_depth = 2,
+                                              .flow_control = 1,
+                                              .retry_count = 5,
+                                              .rnr_retry_count = 4,
+                                              .ack_timeout = 17,
+                                              .min_rnr_timer = 20,
+                                              .tos = 104};
+static const struct vc_rdma_opts of_server = {.size = sizeof of_server,
+                                              .responder_resources = 4,
+                                              .initiator_depth = 4,
+                                              .flow_control = 1,
+                                              .retry_count = 3,
+                                              .rnr_retry_count = 2,
+                                              .ack_timeout = 16,
+                                              .min_rnr_timer = 10,
+                                              .tos = 32};
+static const struct vc_rdma_opts of_none = {.size = sizeof of_none,
+                                            .responder_resources = VC_RDMA_NONE,
+                                            .initiator_depth = VC_RDMA_NONE,
+                                            .retry_count = VC_RDMA_NONE,
+                                            .rnr_retry_count = VC_RDMA_NONE,
+                                            .ack_timeout = 21};
+static const struct vc_rdma_opts of_much = {
+    .size = sizeof of_much, .responder_resources = 255, .initiator_depth = 255};
+
+/* A server and a channel with these options; a call is answered. */
+static void
+meet(struct fixture *f, const struct vc_rdma_opts *server,
+     const struct vc_rdma_opts *client)
+{
+    struct vc_server_opts server_opts = VC_SERVER_OPTS_INIT;
+    struct vc_channel_opts channel_opts = VC_CHANNEL_OPTS_INIT;
+
+    server_opts.rdma = server;
+    channel_opts.rdma = client;
+    channel_opts.connect_timeout_ms = STAGE_PATIENT_MS;
+    fixture_start(f, 1, &server_opts, &channel_opts);
+    assert_status(VC_OK, fixture_echo(f->channel, 100, 1));
+}
+
+static void
+has_options(struct ibv_qp_attr attr, const struct vc_rdma_opts *opts)
+{
+    assert_int_equal(IBV_QPS_RTS, attr.qp_state);
+    assert_int_equal(opts->retry_count, attr.retry_cnt);
+    assert_int_equal(opts->rnr_retry_count, attr.rnr_retry);
+    assert_int_equal(opts->ack_timeout, attr.timeout);
+    assert_int_equal(opts->min_rnr_timer, attr.min_rnr_timer);
+    assert_int_equal(opts->tos, attr.ah_attr.grh.traffic_class);
+}
+
+static void
+each_end_sets_its_qp_by_its_own_options(void **state)
+{
+    struct ibv_qp_attr client, server;
+    struct fixture f;
+
+    (void)state;
+    meet(&f, &of_server, &of_client);
+    client = connected_own(link_qp(connected_link(f.channel))->qp);
+    server = connected_server(&f, link_qp(connected_link(f.channel))->qp);
+    has_options(client, &of_client);
+    has_options(server, &of_server);
+    connected_has_reads(client, 4, 2);
+    connected_has_reads(server, 2, 4);
+    fixture_stop(&f);
+}
+
+/* Its packets and its client's then look the same to switches. */
+static void
+a_server_without_a_type_of_service_takes_its_clients(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    meet(&f, NULL, &of_client);
+    assert_int_equal(
+        104, connected_server(&f, link_qp(connected_link(f.channel))->qp)
+                 .ah_attr.grh.traffic_class);
+    fixture_stop(&f);
+}
+
+static void
+what_is_said_to_be_none_is_zero(void **state)
+{
+    struct ibv_qp_attr attr;
+    struct fixture f;
+
+    (void)state;
+    meet(&f, &of_none, &of_none);
+    attr = connected_own(link_qp(connected_link(f.channel))->qp);
+    assert_int_equal(0, attr.retry_cnt);
+    assert_int_equal(0, attr.rnr_retry);
+    connected_has_reads(attr, 0, 0);
+    connected_has_reads(
+        connected_server(&f, link_qp(connected_link(f.channel))->qp), 0, 0);
+    fixture_stop(&f);
+}
+
+static void
+more_reads_than_the_device_can_are_as_many_as_it_can(void **state)
+{
+    const struct ibv_device_attr *can;
+    struct vc__link *link;
+    struct fixture f;
+    uint8_t n;
+
+    (void)state;
+    meet(&f, &of_much, &of_much);
+    link = connected_link(f.channel);
+    can = &link_device(link)->attr;
+    n = connected_least((unsigned)can->max_qp_rd_atom,
+                        (unsigned)can->max_qp_init_rd_atom);
+    assert_true(n < 255);
+    connected_has_reads(connected_own(link_qp(link)->qp), n, n);
+    connected_has_reads(connected_server(&f, link_qp(link)->qp), n, n);
+    fixture_stop(&f);
+}
+
+struct stage_of_options {
+    struct stage stage;
+    struct raw_parameters said;
+    uint32_t qp_num; /* of the client */
+};
+
+/* A good server of one call, which keeps what the request said. */
+static bool
+play_options(struct stage *s)
+{
+    struct stage_of_options *o =
+        caa_container_of(s, struct stage_of_options, stage);
+    struct vc__frame call;
+
+    o->said = s->r.parameters;
+    if (!stage_accept_well(s, RAW_BUFFERS) || !stage_take_call(&s->r, &call))
+        return false;
+    o->qp_num = link_qp(connected_link(s->channel))->qp->qp_num;
+    return raw_send_frame(&s->r, (struct vc__frame){.type = VC__FRAME_REPLY,
+                                                    .session = call.session,
+                                                    .slot = call.slot,
+                                                    .sequence = call.sequence,
+                                                    BODY("\x08\x07")});
+}
+
+/* As seen from the server: reads the other way round. */
+static void
+a_request_says_what_the_options_of_the_channel_do(void **state)
+{
+    struct stage_of_options o = {.stage = {.rdma = &of_client}};
+    uint64_t calls = 0;
+
+    stage_start(&o.stage, *state, play_options);
+    assert_status(VC_OK, stage_call(&o.stage, &calls));
+    stage_end(&o.stage, "a channel with options");
+    assert_int_equal(of_client.initiator_depth, o.said.reads_in);
+    assert_int_equal(of_client.responder_resources, o.said.reads_out);
+    assert_int_equal(of_client.flow_control, o.said.flow_control);
+    assert_int_equal(of_client.retry_count, o.said.retry_count);
+    assert_int_equal(of_client.rnr_retry_count, o.said.rnr_retry_count);
+    assert_int_equal(1, o.said.srq);
+    assert_int_equal(o.qp_num, o.said.qp_num);
+}
+
+static void
+an_answer_says_what_the_options_of_the_server_do(void **state)
+{
+    struct raw r = {.wishes = true, .reads_in = 64, .reads_out = 64};
+    struct fixture f;
+
+    (void)state;
+    meet(&f, &of_server, NULL);
+    hostile_open_session(&f, &r);
+    assert_int_equal(of_server.initiator_depth, r.parameters.reads_in);
+    assert_int_equal(of_server.responder_resources, r.parameters.reads_out);
+    assert_int_equal(of_server.flow_control, r.parameters.flow_control);
+    assert_int_equal(of_server.rnr_retry_count, r.parameters.rnr_retry_count);
+    assert_int_equal(1, r.parameters.srq);
+    raw_close(&r);
+    fixture_stop(&f);
+}
+
+/* By default there is none to tell of. */
+static void
+flow_control_is_said_only_if_an_option_says_so(void **state)
+{
+    struct fixture *f = *state;
+    struct raw r = {0};
+
+    hostile_open_session(f, &r);
+    assert_int_equal(0, r.parameters.flow_control);
+    raw_close(&r);
+}
+
+static void
+a_channel_tells_its_qp_and_how_much_goes_inline(void **state)
+{
+    struct fixture *f = *state;
+    const struct vc__qp *qp = link_qp(connected_link(f->channel));
+    char text[1024], words[80];
+
+    vc_channel_describe(f->channel, text, sizeof text);
+    snprintf(words, sizeof words, "QP %u, %u bytes inline)",
+             (unsigned)qp->qp->qp_num, (unsigned)qp->max_inline);
+    if (strstr(text, words) == NULL)
+        fail_msg("\"%s\" is not in \"%s\"", words, text);
+    assert_int_equal(VC__INLINE_MAX, qp->max_inline);
+}
+
+#define T(name)                                                                \
+    cmocka_unit_test_setup_teardown(name, hostile_setup, fixture_teardown)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_end_sets_its_qp_by_its_own_options),
+        cmocka_unit_test(a_server_without_a_type_of_service_takes_its_clients),
+        cmocka_unit_test(what_is_said_to_be_none_is_zero),
+        cmocka_unit_test(more_reads_than_the_device_can_are_as_many_as_it_can),
+        T(a_request_says_what_the_options_of_the_channel_do),
+        cmocka_unit_test(an_answer_says_what_the_options_of_the_server_do),
+        T(flow_control_is_said_only_if_an_option_says_so),
+        T(a_channel_tells_its_qp_and_how_much_goes_inline),
+    };
+
+    return fixture_main(tests);
+}
