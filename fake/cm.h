@@ -173,9 +173,19 @@ fake__id_device(const struct fake__id *id)
 
 /* --- cm.c -------------------------------------------------------------- */
 
+/* The failures of which librdmacm of old returned -errno (rdma_cm(7)). */
+static inline bool
+fake__is_former_failure(int err)
+{
+    return err == ENOMEM || err == ENODEV || err == ENODATA || err == EINVAL ||
+           err == EADDRNOTAVAIL;
+}
+
 static inline int
 fake__fail(int err)
 {
+    if (fake__world.former_cm && fake__is_former_failure(err))
+        return -err;
     errno = err;
     return -1;
 }

@@ -7,6 +7,8 @@
 
 #include "fake/cm.h"
 
+#define POISON 0xdb
+
 /* An event that the program has and has not acknowledged. */
 struct event_handle {
     struct rdma_cm_event event;
@@ -19,6 +21,7 @@ static struct {
     struct fake__id *ids;
     struct fake__cm_channel *channels;
     struct event_handle *got;
+    struct event_handle *acked; /* the last one, poisoned; or NULL */
 } cm;
 
 /* --- ids --------------------------------------------------------------- */
@@ -268,6 +271,25 @@ fake__cm_tell(struct fake__id *id, enum rdma_cm_event_type type, int status)
     fake__cm_event_give(fake__cm_event_new(id, type, status));
 }
 
+void
+fake_cm_event(struct fake_process *p, int event, int status)
+{
+    FAKE_CALL_SAFE("fake_cm_event");
+
+    for (struct fake__id *id = cm.ids; id != NULL; id = id->next) {
+        if (id->process == p && id->state == FAKE__ESTABLISHED)
+            fake__cm_tell(id, (enum rdma_cm_event_type)event, status);
+    }
+}
+
+void
+fake_cm_former(bool former)
+{
+    FAKE_CALL_SAFE("fake_cm_former");
+
+    fake__world.former_cm = former;
+}
+
 static struct event_handle *
 event_handle_new(struct fake__id *id)
 {
@@ -329,6 +351,17 @@ fake__cm_event_open(struct fake__cm_event *ev)
     return &h->event;
 }
 
+/* Whoever still looks at the event, or at its private data, sees garbage; and
+ * the address sanitizer sees him once another was acknowledged. */
+static void
+event_poison(struct event_handle *h)
+{
+    memset(&h->event, POISON, sizeof h->event);
+    memset(h->data, POISON, sizeof h->data);
+    fake__handle_free(cm.acked);
+    cm.acked = h;
+}
+
 void
 fake__cm_event_close(struct rdma_cm_event *event)
 {
@@ -341,7 +374,7 @@ fake__cm_event_close(struct rdma_cm_event *event)
         h->prev->next = h->next;
     else
         cm.got = h->next;
-    fake__handle_free(h);
+    event_poison(h);
     id->got--;
     id->process->census.events--;
     fake__release(id);
@@ -417,5 +450,6 @@ fake__cm_device_gone(struct fake_host *host)
 void
 fake__cm_end(void)
 {
+    fake__handle_free(cm.acked);
     memset(&cm, 0, sizeof cm);
 }

@@ -158,6 +158,15 @@ void fake_device_reads(struct fake_host *host, unsigned in, unsigned out);
  * otherwise. Only QPs that are made afterwards. */
 void fake_device_inline(struct fake_host *host, unsigned bytes);
 
+/* fake_cm_former - from now on librdmacm is one of old: for ENOMEM, ENODEV,
+ * ENODATA, EINVAL and EADDRNOTAVAIL it returns -errno and leaves errno alone. */
+void fake_cm_former(bool former);
+
+/* fake_cm_event - each connected id of the process has this event, an enum
+ * rdma_cm_event_type, as the kernel may send it: ADDR_CHANGE when a bonded
+ * interface fails over, UNREACHABLE while the network is cut. */
+void fake_cm_event(struct fake_process *p, int event, int status);
+
 /* --- the trace --------------------------------------------------------- */
 
 /* fake_trace - all lines so far, "[ 12.040] client qp 17: SEND 64 B -> server"

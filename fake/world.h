@@ -64,7 +64,8 @@ struct fake__task; /* a thread */
 
 extern struct fake__world {
     struct fake_opts opts;
-    uint64_t now; /* ns */
+    bool former_cm; /* librdmacm is an old one */
+    uint64_t now;   /* ns */
     uint64_t steps;
     uint64_t fingerprint;
     struct fake_host *hosts;

@@ -166,5 +166,9 @@ vc__link_on_refused(struct vc__wire *w, const void *data, size_t len,
 void
 vc__link_on_unreachable(struct vc__wire *w, const struct vc__error *why)
 {
-    vc__link_fail(vc__link_of(w), VC__LINK_EV_NO_WAY, why);
+    struct vc__link *link = vc__link_of(w);
+
+    if (link->state == VC__LINK_UP)
+        vc__count(&link->engine->ledger, VC__COUNT_cm_hints, 1);
+    vc__link_fail(link, VC__LINK_EV_NO_WAY, why);
 }

@@ -147,7 +147,11 @@ struct vc_runtime;
     X(links_made_rdma, "the same, over RDMA")                                  \
     X(upgrades, "times that a vc:// channel came to a better transport")       \
     X(rejects_unable, "clients refused: no memory may be pinned, or no "       \
-                      "descriptors are left")
+                      "descriptors are left")                                  \
+    X(cm_hints, "of cm_unreachable those of links that were up, and stay so")  \
+    X(cm_address_changes, "of cm_events ADDR_CHANGE")                          \
+    X(cm_timewaits, "of cm_events TIMEWAIT_EXIT")                              \
+    X(cm_multicast_errors, "of cm_events MULTICAST_ERROR")
 
 struct vc_counters {
     size_t size; /* by VC_COUNTERS_INIT, so that it can grow */

@@ -4,6 +4,7 @@
  * What can go wrong within one host: allocations that fail; and with both ends
  * in one thread, completions that are late or never come, a port that goes
  * down, a device that goes away. */
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -238,6 +239,62 @@ a_dropped_event_is_not_told(void **state)
     end(&p);
 }
 
+/* The private data, too: they lie behind it. */
+static void
+an_acknowledged_event_is_garbage(void **state)
+{
+    struct rdma_cm_event *e;
+    struct pair p;
+
+    (void)state;
+    begin(&p, FAKE_RXE);
+    rdma_disconnect(p.client.id);
+    while (rdma_get_cm_event(p.channel, &e) != 0)
+        fake_sleep_us(100); /* the channel does not block */
+    assert_int_equal(e->event, RDMA_CM_EVENT_DISCONNECTED);
+    assert_ptr_equal(e->id, p.server.id);
+    rdma_ack_cm_event(e);
+    assert_int_not_equal(e->event, RDMA_CM_EVENT_DISCONNECTED);
+    assert_ptr_not_equal(e->id, p.server.id);
+    end(&p);
+}
+
+static void
+librdmacm_of_old_returns_errno_and_leaves_it_alone(void **state)
+{
+    struct rdma_cm_id *id;
+    struct pair p;
+
+    (void)state;
+    begin(&p, FAKE_RXE);
+    fake_cm_former(true);
+    errno = EXDEV;
+    assert_int_equal(rdma_listen(p.listener, 0), -EINVAL);
+    assert_int_equal(errno, EXDEV);
+    fake_fail(NULL, "rdma_create_id", 1, EMFILE); /* none of those failures */
+    assert_int_equal(rdma_create_id(p.channel, &id, NULL, RDMA_PS_TCP), -1);
+    assert_int_equal(errno, EMFILE);
+    end(&p);
+}
+
+static void
+an_event_may_be_made_for_connected_ids(void **state)
+{
+    struct pair p;
+
+    (void)state;
+    begin(&p, FAKE_RXE);
+    while (event_next(&p, 0))
+        continue;
+    fake_cm_event(fake_process_self(), RDMA_CM_EVENT_ADDR_CHANGE, 0);
+    for (int i = 0; i < 2; i++) {
+        assert_true(event_expect(&p, RDMA_CM_EVENT_ADDR_CHANGE));
+        assert_ptr_not_equal(p.last.id, p.listener);
+    }
+    assert_false(event_next(&p, 10));
+    end(&p);
+}
+
 /* --- ports ------------------------------------------------------------- */
 
 static void
@@ -363,6 +420,9 @@ main(void)
         cmocka_unit_test(a_dropped_completion_never_comes),
         cmocka_unit_test(a_flush_ends_the_queue_at_its_packet),
         cmocka_unit_test(a_dropped_event_is_not_told),
+        cmocka_unit_test(an_acknowledged_event_is_garbage),
+        cmocka_unit_test(librdmacm_of_old_returns_errno_and_leaves_it_alone),
+        cmocka_unit_test(an_event_may_be_made_for_connected_ids),
         cmocka_unit_test(a_port_that_goes_down_is_told_and_loses_packets),
         cmocka_unit_test(a_port_that_stays_down_ends_the_tries),
         cmocka_unit_test(soft_roce_fails_a_send_through_a_dead_port),

@@ -150,6 +150,15 @@ event_count(struct vc__ledger *l, enum rdma_cm_event_type type)
     case RDMA_CM_EVENT_DEVICE_REMOVAL:
         vc__count(l, VC__COUNT_cm_removals, 1);
         break;
+    case RDMA_CM_EVENT_ADDR_CHANGE:
+        vc__count(l, VC__COUNT_cm_address_changes, 1);
+        break;
+    case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+        vc__count(l, VC__COUNT_cm_timewaits, 1);
+        break;
+    case RDMA_CM_EVENT_MULTICAST_ERROR:
+        vc__count(l, VC__COUNT_cm_multicast_errors, 1);
+        break;
     default:
         break;
     }

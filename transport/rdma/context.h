@@ -9,6 +9,7 @@
 #ifndef VC_TRANSPORT_RDMA_CONTEXT_H
 #define VC_TRANSPORT_RDMA_CONTEXT_H
 
+#include <errno.h>
 #include <rdma/rdma_cma.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,6 +49,18 @@ static inline struct vc__rdma_context *
 vc__rdma_context_of(struct vc__context *c)
 {
     return caa_container_of(c, struct vc__rdma_context, context);
+}
+
+/* What a call of librdmacm has returned, as an errno, or 0: at once behind the
+ * call. Versions of old return -errno for some failures and leave errno alone
+ * (rdma_cm(7), "RETURN CODES"). Every result whose errno is looked at goes
+ * through this. */
+static inline int
+vc__rdma_errno(int result)
+{
+    if (result == 0)
+        return 0;
+    return result < -1 ? -result : errno;
 }
 
 /* See transport/transport.h. */

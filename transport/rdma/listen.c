@@ -150,44 +150,48 @@ device_try(struct rdma_cm_id *id, const struct sockaddr *addr)
     return vc__error_raise(&error);
 }
 
-static bool
+static int
 option_set(struct rdma_cm_id *id, int option, bool on)
 {
     int value = on;
 
-    return rdma_set_option(id, RDMA_OPTION_ID, option, &value, sizeof value) ==
-           0;
+    return vc__rdma_errno(
+        rdma_set_option(id, RDMA_OPTION_ID, option, &value, sizeof value));
 }
 
 /* Before it is bound. The system may have another default for IPv6
  * (net.ipv6.bindv6only). */
-static bool
+static int
 options_set(const struct vc__rdma_ear *r, const struct sockaddr *addr)
 {
     const struct vc__ear_opts *opts = &r->ear.opts;
+    int err = 0;
 
-    return (addr->sa_family != AF_INET6 ||
-            option_set(r->id, RDMA_OPTION_ID_AFONLY, opts->ipv6_only)) &&
-           (!opts->reuse_address ||
-            option_set(r->id, RDMA_OPTION_ID_REUSEADDR, true));
+    if (addr->sa_family == AF_INET6)
+        err = option_set(r->id, RDMA_OPTION_ID_AFONLY, opts->ipv6_only);
+    if (err == 0 && opts->reuse_address)
+        err = option_set(r->id, RDMA_OPTION_ID_REUSEADDR, true);
+    return err;
 }
 
 static enum vc_status
 bind_and_listen(struct vc__rdma_ear *r, const struct sockaddr *addr)
 {
+    int err = options_set(r, addr);
     enum vc_status status;
 
-    if (!options_set(r, addr))
-        return fail_bind(addr, "set the options of an id to listen", errno);
-    if (rdma_bind_addr(r->id, (struct sockaddr *)addr) != 0)
-        return fail_bind(addr, "bind", errno);
+    if (err != 0)
+        return fail_bind(addr, "set the options of an id to listen", err);
+    err = vc__rdma_errno(rdma_bind_addr(r->id, (struct sockaddr *)addr));
+    if (err != 0)
+        return fail_bind(addr, "bind", err);
     status = device_try(r->id, addr);
     if (status != VC_OK)
         return status;
     /* A short backlog drops requests silently, which costs the client
      * seconds; 0 is the kernel's longest. */
-    return rdma_listen(r->id, 0) == 0 ? VC_OK
-                                      : fail_bind(addr, "listen", errno);
+    err = vc__rdma_errno(rdma_listen(r->id, 0));
+    return err == 0 ? VC_OK : fail_bind(addr, "listen", err);
 }
 
 enum vc_status
@@ -196,15 +200,18 @@ vc__rdma_listen(struct vc__ear *ear, const struct sockaddr *addr)
     struct vc__rdma_ear *r = ear_of(ear);
     char text[VC__ADDR_TEXT], node[VC__NODE_TEXT];
     enum vc_status status;
+    int err;
 
     /* At all addresses librdmacm would listen, and reject every request
      * without a word to us. */
     if (vc__rdma_forbidden(node, true))
         return fail_forbidden(vc__addr_text(addr, text), node);
     r->handler.event = on_event;
-    if (rdma_create_id(vc__rdma_context_of(ear->context)->channel, &r->id,
-                       &r->handler, RDMA_PS_TCP) != 0)
-        return fail_bind(addr, "make an id to listen", errno);
+    err = vc__rdma_errno(
+        rdma_create_id(vc__rdma_context_of(ear->context)->channel, &r->id,
+                       &r->handler, RDMA_PS_TCP));
+    if (err != 0)
+        return fail_bind(addr, "make an id to listen", err);
     status = bind_and_listen(r, addr);
     if (status == VC_OK) {
         r->port = ntohs(rdma_get_src_port(r->id));

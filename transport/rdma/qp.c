@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "transport/core/error.h"
+#include "transport/rdma/context.h"
 #include "transport/rdma/device_queues.h"
 
 /* For the peer's vc__qp_probe(). Nothing of ours is open to it all the same: a
@@ -123,7 +124,7 @@ attr_of(struct rdma_cm_id *id, enum ibv_qp_state state,
 {
     memset(attr, 0, sizeof *attr);
     attr->qp_state = state;
-    return rdma_init_qp_attr(id, attr, mask) == 0 ? 0 : errno;
+    return vc__rdma_errno(rdma_init_qp_attr(id, attr, mask));
 }
 
 int

@@ -148,13 +148,14 @@ static void
 route_resolve(struct vc__rdma_wire *r)
 {
     struct vc__error error;
+    int err = vc__rdma_errno(rdma_resolve_route(r->id, (int)r->resolve_ms));
 
-    if (rdma_resolve_route(r->id, (int)r->resolve_ms) == 0)
+    if (err == 0)
         return;
-    if (errno == ENODEV)
-        put_no_route(&error, &r->wire, errno);
+    if (err == ENODEV)
+        put_no_route(&error, &r->wire, err);
     else
-        put_errno(&error, &r->wire, "resolve the route", errno);
+        put_errno(&error, &r->wire, "resolve the route", err);
     r->wire.ops->unreachable(&r->wire, &error);
 }
 
@@ -221,22 +222,28 @@ on_event(struct vc__rdma_handler *h, const struct vc__rdma_event *ev)
     case RDMA_CM_EVENT_DEVICE_REMOVAL:
         w->ops->removed(w, "the RDMA device was removed");
         break;
-    default: /* ADDR_CHANGE, TIMEWAIT_EXIT and multicast ask for nothing */
+    default:
+        /* ADDR_CHANGE: if it matters, the peer does not answer, which keepalive
+         * finds. TIMEWAIT_EXIT: a QP number may be used again, which waits for
+         * the handshake of disconnecting only. Multicast is not joined. They
+         * are counted. */
         break;
     }
 }
 
 /* --- the active side ----------------------------------------------------- */
 
-/* Before the route is resolved, which takes it into the path and the request. */
-static bool
+/* Before the route is resolved, which takes it into the path and the request. 0,
+ * or an errno. */
+static int
 tos_set(const struct vc__rdma_wire *r)
 {
     uint8_t tos = r->wire.opts.tos;
 
-    return tos == 0 ||
-           rdma_set_option(r->id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos,
-                           sizeof tos) == 0;
+    return tos == 0 ? 0
+                    : vc__rdma_errno(rdma_set_option(r->id, RDMA_OPTION_ID,
+                                                     RDMA_OPTION_ID_TOS, &tos,
+                                                     sizeof tos));
 }
 
 enum vc_status
@@ -244,24 +251,27 @@ vc__rdma_dial(struct vc__wire *w, uint32_t timeout_ms)
 {
     struct vc__rdma_wire *r = vc__rdma_wire_of(w);
     struct sockaddr *source = (struct sockaddr *)&w->source;
+    int err;
 
     vc__device_list_expect();
     r->active = true;
     r->handler.event = on_event;
     /* rdma_cm gives up a little before the link's timer, for it knows why. */
     r->resolve_ms = timeout_ms - timeout_ms / 4;
-    if (rdma_create_id(vc__rdma_context_of(w->context)->channel, &r->id,
-                       &r->handler, RDMA_PS_TCP) != 0)
-        return fail_errno(w, "make a connection id", errno);
+    err =
+        vc__rdma_errno(rdma_create_id(vc__rdma_context_of(w->context)->channel,
+                                      &r->id, &r->handler, RDMA_PS_TCP));
+    if (err != 0)
+        return fail_errno(w, "make a connection id", err);
     r->owned = true;
-    if (!tos_set(r))
-        return fail_errno(w, "set the type of service", errno);
+    err = tos_set(r);
+    if (err != 0)
+        return fail_errno(w, "set the type of service", err);
     if (source->sa_family == AF_UNSPEC)
         source = NULL;
-    if (rdma_resolve_addr(r->id, source, (struct sockaddr *)&w->peer,
-                          (int)r->resolve_ms) != 0)
-        return fail_resolve(w, errno);
-    return VC_OK;
+    err = vc__rdma_errno(rdma_resolve_addr(
+        r->id, source, (struct sockaddr *)&w->peer, (int)r->resolve_ms));
+    return err == 0 ? VC_OK : fail_resolve(w, err);
 }
 
 /* The same of a request and an answer, of which retry_count is ignored. */
@@ -297,9 +307,8 @@ vc__rdma_hello(struct vc__wire *w, const void *data, size_t len)
     reads_agree(r, UINT8_MAX, UINT8_MAX);
     param = param_make(r, data, len);
     r->asked = true;
-    if (rdma_connect(r->id, &param) != 0)
-        return fail_errno(w, "connect", errno);
-    return VC_OK;
+    err = vc__rdma_errno(rdma_connect(r->id, &param));
+    return err == 0 ? VC_OK : fail_errno(w, "connect", err);
 }
 
 static enum vc_status
@@ -309,8 +318,8 @@ confirm_active(struct vc__rdma_wire *r)
 
     if (err == 0)
         err = vc__qp_to_rts(&r->qp, r->id, &r->wire.opts);
-    if (err == 0 && rdma_establish(r->id) != 0)
-        err = errno;
+    if (err == 0)
+        err = vc__rdma_errno(rdma_establish(r->id));
     if (err == EINVAL) /* the CM's way to say that it is not so any more */
         return vc__fail(VC_UNAVAILABLE,
                         "%s accepted and left at once: see that its process "
@@ -340,9 +349,9 @@ id_adopt(struct vc__rdma_wire *r)
     struct rdma_event_channel *channel =
         vc__rdma_context_of(r->wire.context)->channel;
 
-    if (r->id->channel != channel && rdma_migrate_id(r->id, channel) != 0)
-        return errno;
-    return 0;
+    return r->id->channel == channel
+               ? 0
+               : vc__rdma_errno(rdma_migrate_id(r->id, channel));
 }
 
 static int
@@ -351,7 +360,7 @@ accept_send(struct vc__rdma_wire *r, const void *data, size_t len)
     struct rdma_conn_param param = param_make(r, data, len);
 
     r->asked = true;
-    return rdma_accept(r->id, &param) == 0 ? 0 : errno;
+    return vc__rdma_errno(rdma_accept(r->id, &param));
 }
 
 /* The QP is ready to receive before the peer hears of it. */
