@@ -41,10 +41,13 @@ rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id,
 
     if (call.err != 0)
         return fake__fail(call.err);
-    if (channel == NULL) /* the synchronous mode is not simulated */
-        return fake__fail(EINVAL);
-    k = fake__id_new(fake__self(), fake__cm_channel_of(channel), ps);
+    k = fake__id_new(fake__self(),
+                     channel == NULL ? fake__cm_channel_new(fake__self())
+                                     : fake__cm_channel_of(channel),
+                     ps);
     k->adopted = true;
+    if (channel == NULL)
+        fake__sync_open(k);
     fake__id_open(k, context);
     *id = k->handle;
     return 0;
@@ -63,12 +66,16 @@ rdma_destroy_id(struct rdma_cm_id *id)
 {
     FAKE_CALL_SAFE("rdma_destroy_id");
     struct fake__id *k = fake__id_of(id);
+    struct fake__cm_channel *own = k->sync ? k->channel : NULL;
 
     fake__publish(k);
     fake__wire_destroy(k);
     fake__cm_channel_purge(k);
+    fake__sync_close(k);
     events_await(k);
     fake__id_close(k);
+    if (own != NULL)
+        fake__cm_channel_close(own);
     return 0;
 }
 
@@ -256,7 +263,7 @@ rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *src_addr,
     fake__publish(k);
     addr_query(k, timeout_ms);
     fake__id_query(k);
-    return 0;
+    return fake__sync_complete(k);
 }
 
 static void
@@ -290,7 +297,7 @@ rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms)
     fake__publish(k);
     k->state = FAKE__ROUTE_QUERY;
     fake__after(fake__latency(), route_done, k, 0);
-    return 0;
+    return fake__sync_complete(k);
 }
 
 __be16
@@ -408,15 +415,9 @@ event_process(struct fake__id *k, struct rdma_cm_event *e)
     }
 }
 
-int
-rdma_get_cm_event(struct rdma_event_channel *channel,
-                  struct rdma_cm_event **event)
+bool
+fake__cm_event_get(struct fake__cm_channel *c, struct rdma_cm_event **event)
 {
-    FAKE_CALL("rdma_get_cm_event");
-    struct fake__cm_channel *c = fake__cm_channel_of(channel);
-
-    if (call.err != 0)
-        return fake__fail(call.err);
     while (fake__fd_await(c->fd)) {
         struct fake__cm_event *ev = fake__cm_channel_take(c);
         struct rdma_cm_event *e;
@@ -427,11 +428,22 @@ rdma_get_cm_event(struct rdma_event_channel *channel,
         e = fake__cm_event_open(ev);
         if (event_process(fake__id_of(e->id), e)) {
             *event = e;
-            return 0;
+            return true;
         }
         fake__cm_event_close(e);
     }
-    return -1;
+    return false;
+}
+
+int
+rdma_get_cm_event(struct rdma_event_channel *channel,
+                  struct rdma_cm_event **event)
+{
+    FAKE_CALL("rdma_get_cm_event");
+
+    if (call.err != 0)
+        return fake__fail(call.err);
+    return fake__cm_event_get(fake__cm_channel_of(channel), event) ? 0 : -1;
 }
 
 int

@@ -79,6 +79,7 @@ struct fake__id {
     bool told_down;
     bool connect_error; /* librdmacm's: what follows is kept back */
     bool reuseaddr, afonly;
+    bool sync; /* its channel is its own */
     uint8_t ack_timeout;
     unsigned backlog, unread;
     unsigned got; /* events not acknowledged */
@@ -205,6 +206,10 @@ fake__publish(const struct fake__id *id)
         fake__release(id->peer->channel);
 }
 
+/* cm.c: the next event that the program is to see. False with errno. */
+bool fake__cm_event_get(struct fake__cm_channel *c,
+                        struct rdma_cm_event **event);
+
 /* --- cm_conn.c --------------------------------------------------------- */
 
 /* librdmacm's part of an answer that is fetched: moves the QP that the id has,
@@ -212,6 +217,15 @@ fake__publish(const struct fake__id *id)
 bool fake__conn_response(struct fake__id *id);
 /* Its QP to error, if it has one. */
 void fake__conn_qp_error(struct fake__id *id);
+
+/* --- cm_sync.c --------------------------------------------------------- */
+
+void fake__sync_open(struct fake__id *id);
+/* A call has begun what an event will end: waits for it. 0, or as the call
+ * fails. Other ids do not wait. */
+int fake__sync_complete(struct fake__id *id);
+/* Gives the last event back. */
+void fake__sync_close(struct fake__id *id);
 
 /* --- cm_addr.c --------------------------------------------------------- */
 

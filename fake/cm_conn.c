@@ -103,7 +103,7 @@ rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *conn_param)
     k->own_rnr = conn_param == NULL ? 7 : clamp7(conn_param->rnr_retry_count);
     fake__publish(k);
     fake__wire_connect(k);
-    return 0;
+    return fake__sync_complete(k);
 }
 
 /* --- the QP ------------------------------------------------------------ */

@@ -99,6 +99,7 @@ fake__id_query(struct fake__id *id)
     if (id->on_device && h->verbs == NULL) {
         h->verbs = fake__context_of_cm(id->process, fake__id_device(id));
         h->port_num = 1;
+        fake__gid_of(fake__id_device(id), &h->route.addr.addr.ibaddr.sgid);
     }
 }
 

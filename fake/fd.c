@@ -348,10 +348,14 @@ poll_take(struct pollfd *fds, nfds_t n)
 int
 __wrap_poll(struct pollfd *fds, nfds_t n, int ms)
 {
-    FAKE_CALL_SAFE("poll");
+    FAKE_CALL("poll");
     uint64_t until;
     int ready;
 
+    if (call.err != 0) {
+        errno = call.err;
+        return -1;
+    }
     if (!fake__inside() || n == 0 || file_of(fds[0].fd) == NULL)
         return __real_poll(fds, n, ms);
     until = until_of(ms);

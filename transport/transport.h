@@ -161,6 +161,24 @@ struct vc__ear {
     struct vc__ear_opts opts;
 };
 
+/* --- asking without a connection ----------------------------------------- */
+
+/* What was found on the way to an address; 0 and empty where it did not come as
+ * far. */
+struct vc__asked {
+    uint32_t resolve_us, route_us, connect_us; /* how long each step took */
+    struct sockaddr_storage source;            /* of this end */
+    char device[64], gid[40];
+    uint8_t port;
+    uint32_t mtu;  /* bytes */
+    bool answered; /* by the peer's host, */
+    bool accepted; /* by a program */
+    bool nobody;   /* by the host, that nobody listens */
+    int status;    /* of a rejection, the transport's */
+    uint16_t said_len;
+    uint8_t said[256]; /* the bytes of the answer */
+};
+
 /* --- the table ----------------------------------------------------------- */
 
 struct vc__transport {
@@ -245,6 +263,17 @@ struct vc__transport {
     /* Memory that the peer reads and writes by itself; NULL: it cannot. No
      * transport has it yet. */
     const struct vc__bulk *bulk;
+
+    /* Connects to an address, saying these bytes, and leaves at once, all in
+     * the calling thread: no engine and no context is needed. It blocks for
+     * timeout_ms at most, but for what the system takes to open a device. NULL
+     * where it cannot. VC_OK: out->answered. Any thread.
+     * VC_UNAVAILABLE         no device, no way, or no answer in time
+     * VC_PERMISSION_DENIED   this user may not
+     * VC_RESOURCE_EXHAUSTED  no memory or descriptors */
+    enum vc_status (*ask)(const struct sockaddr_storage *addr, const void *data,
+                          size_t len, uint32_t timeout_ms,
+                          struct vc__asked *out);
 
     /* Listens at an address; requests may come before it returns. Any thread.
      * VC_UNAVAILABLE        it cannot be listened at

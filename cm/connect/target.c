@@ -192,6 +192,12 @@ vc__target_numeric(const struct vc__target *target, struct vc__addrs *addrs)
     return true;
 }
 
+int
+vc__target_lookup(const struct vc__target *target, struct vc__addrs *addrs)
+{
+    return lookup(target, 0, addrs);
+}
+
 enum vc_status
 vc__target_reaches(const struct vc__transport *transport,
                    const struct sockaddr_storage *addr, const char *what)

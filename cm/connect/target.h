@@ -43,6 +43,10 @@ struct vc__addrs {
 bool vc__target_numeric(const struct vc__target *target,
                         struct vc__addrs *addrs);
 
+/* The same of names, too, in this thread, for as long as the resolver likes. 0,
+ * or what gai_strerror(3) knows. */
+int vc__target_lookup(const struct vc__target *target, struct vc__addrs *addrs);
+
 /* May the transport be used at this address? what: "listen at", "connect to".
  * VC_INVALID_ARGUMENT  a loopback address, of which it knows nothing: rdma_cm
  *                      would take it for all addresses of all devices */

@@ -224,8 +224,8 @@ vc__rdma_lacks_descriptors(struct vc__error *error)
     return true;
 }
 
-static enum vc_status
-fail_channel(int err)
+enum vc_status
+vc__rdma_fail_channel(int err)
 {
     struct vc__error lacks;
 
@@ -283,7 +283,7 @@ channel_make(struct vc__rdma_context *c)
     int err;
 
     if (channel == NULL)
-        return fail_channel(errno);
+        return vc__rdma_fail_channel(errno);
     /* Before its events can come. */
     c->channel = channel;
     c->source.fd = channel->fd;
@@ -296,7 +296,7 @@ channel_make(struct vc__rdma_context *c)
     if (err == 0)
         return VC_OK;
     rdma_destroy_event_channel(channel);
-    return fail_channel(err);
+    return vc__rdma_fail_channel(err);
 }
 
 enum vc_status

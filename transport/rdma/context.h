@@ -68,6 +68,9 @@ enum vc_status vc__rdma_open(struct vc__context *c,
                              const struct vc__context_opts *opts);
 void vc__rdma_close(struct vc__context *c);
 
+/* No event channel can be had, with this errno: says why, and what to do. */
+enum vc_status vc__rdma_fail_channel(int err);
+
 /* Is there a device that this user may not open, or, when `all`, are there
  * only such? path is the first one's node. */
 #define VC__NODE_TEXT 40

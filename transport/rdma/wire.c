@@ -268,6 +268,7 @@ const struct vc__transport vc__rdma = {
     .describe = wire_describe,
     .promise = wire_promise,
     .release = wire_release,
+    .ask = vc__rdma_ask,
     .listen = vc__rdma_listen,
     .unlisten = vc__rdma_unlisten,
     .port = vc__rdma_port,

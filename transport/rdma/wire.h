@@ -63,6 +63,11 @@ enum vc_status vc__rdma_accept(struct vc__wire *w, const void *data,
                                size_t len);
 enum vc_status vc__rdma_confirm(struct vc__wire *w);
 
+/* ask.c */
+enum vc_status vc__rdma_ask(const struct sockaddr_storage *addr,
+                            const void *data, size_t len, uint32_t timeout_ms,
+                            struct vc__asked *out);
+
 /* listen.c */
 enum vc_status vc__rdma_listen(struct vc__ear *ear,
                                const struct sockaddr *addr);

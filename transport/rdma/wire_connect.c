@@ -8,36 +8,17 @@
 
 #include "transport/rdma/device.h"
 #include "transport/rdma/device_list.h"
+#include "transport/rdma/failure.h"
 #include "transport/rdma/wire.h"
 
-/* Statuses of RDMA_CM_EVENT_REJECTED: InfiniBand specification, volume 1,
- * 12.6.7.2 (REJ reasons). */
-#define REJ_STALE_CONN         10
-#define REJ_INVALID_SERVICE_ID 8
-
 /* --- failures ------------------------------------------------------------ */
-
-static void
-put_errno(struct vc__error *error, struct vc__wire *w, const char *what,
-          int err)
-{
-    if (err == ENODEV || err == ENETUNREACH || err == EADDRNOTAVAIL)
-        vc__error_put(error, VC_UNAVAILABLE,
-                      "no RDMA device of this machine leads to %s (%s: %s): "
-                      "see `rdma link show`, and that the device's network "
-                      "interface has an address and is up",
-                      vc__wire_peer(w), what, strerror(err));
-    else
-        vc__error_put_errno(error, err, "%s: cannot %s", vc__wire_peer(w),
-                            what);
-}
 
 static enum vc_status
 fail_errno(struct vc__wire *w, const char *what, int err)
 {
     struct vc__error error;
 
-    put_errno(&error, w, what, err);
+    vc__rdma_put_errno(&error, vc__wire_peer(w), what, err);
     return vc__error_raise(&error);
 }
 
@@ -58,65 +39,14 @@ fail_resolve(struct vc__wire *w, int err)
                     vc__wire_peer(w), source, strerror(err));
 }
 
-static void
-put_no_route(struct vc__error *error, struct vc__wire *w, int err)
-{
-    vc__error_put(error, VC_UNAVAILABLE,
-                  "no RDMA route to %s (%s): see that the device's link is up "
-                  "(`rdma link show`), and on InfiniBand that a subnet "
-                  "manager runs",
-                  vc__wire_peer(w), strerror(err));
-}
-
-static void
-put_no_address(struct vc__error *error, struct vc__wire *w, int status)
-{
-    char node[VC__NODE_TEXT];
-
-    if ((status == -ENODEV || status == -1) &&
-        vc__rdma_lacks_descriptors(error))
-        return;
-    if (status == -ENODEV)
-        put_errno(error, w, "resolve its address", ENODEV);
-    else if (status == -1 && vc__rdma_forbidden(node, false)) /* librdmacm's */
-        vc__error_put(error, VC_PERMISSION_DENIED,
-                      "%s may not be opened: give this user read and write "
-                      "access to it",
-                      node);
-    else
-        vc__error_put(error, VC_UNAVAILABLE,
-                      "no host answers at %s (%s): see that the address is "
-                      "right and the host is up",
-                      vc__wire_peer(w), strerror(-status));
-}
-
 /* --- events -------------------------------------------------------------- */
 
 static void
 no_way(struct vc__wire *w, const struct vc__rdma_event *ev)
 {
-    int err = ev->status < 0 ? -ev->status : ev->status;
     struct vc__error error;
 
-    switch (ev->type) {
-    case RDMA_CM_EVENT_ADDR_ERROR:
-        put_no_address(&error, w, ev->status);
-        break;
-    case RDMA_CM_EVENT_ROUTE_ERROR:
-        put_no_route(&error, w, err);
-        break;
-    case RDMA_CM_EVENT_UNREACHABLE:
-        vc__error_put(&error, VC_UNAVAILABLE,
-                      "%s does not answer connection requests (%s): see that "
-                      "the host has an RDMA device on that address and lets "
-                      "UDP port 4791 through",
-                      vc__wire_peer(w), strerror(err));
-        break;
-    default:
-        vc__error_put(&error, VC_UNAVAILABLE, "connecting to %s failed: %s",
-                      vc__wire_peer(w), strerror(err));
-        break;
-    }
+    vc__rdma_put_no_way(&error, vc__wire_peer(w), ev->type, ev->status);
     w->ops->unreachable(w, &error);
 }
 
@@ -125,22 +55,9 @@ rejected(struct vc__wire *w, const struct vc__rdma_event *ev)
 {
     struct vc__error why;
 
-    if (ev->status == REJ_INVALID_SERVICE_ID)
-        vc__error_put(&why, VC_UNAVAILABLE,
-                      "nothing listens at %s: see that the server runs and "
-                      "that the port is right",
-                      vc__wire_peer(w));
-    else if (ev->status == REJ_STALE_CONN)
-        vc__error_put(&why, VC_UNAVAILABLE,
-                      "%s still knows a former connection of this QP number",
-                      vc__wire_peer(w));
-    else
-        vc__error_put(&why, VC_UNAVAILABLE,
-                      "%s refused without a reason (CM status %d): its process "
-                      "ended, or it is no Verbcall server",
-                      vc__wire_peer(w), ev->status);
+    vc__rdma_put_rejected(&why, vc__wire_peer(w), ev->status);
     w->ops->refused(w, ev->data, ev->data_len, &why,
-                    ev->status == REJ_STALE_CONN);
+                    ev->status == VC__REJ_STALE_CONN);
 }
 
 /* The address was resolved. */
@@ -152,10 +69,7 @@ route_resolve(struct vc__rdma_wire *r)
 
     if (err == 0)
         return;
-    if (err == ENODEV)
-        put_no_route(&error, &r->wire, err);
-    else
-        put_errno(&error, &r->wire, "resolve the route", err);
+    vc__rdma_put_route(&error, vc__wire_peer(&r->wire), err);
     r->wire.ops->unreachable(&r->wire, &error);
 }
 

@@ -1,0 +1,30 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What rdma_cm says of a connection that does not come about, in words: what it
+ * was and what may help. peer is an address in text. Any thread. */
+#ifndef VC_TRANSPORT_RDMA_FAILURE_H
+#define VC_TRANSPORT_RDMA_FAILURE_H
+
+#include <rdma/rdma_cma.h>
+
+#include "transport/core/error.h"
+
+/* Statuses of RDMA_CM_EVENT_REJECTED: InfiniBand specification, volume 1,
+ * 12.6.7.2 (REJ reasons). */
+#define VC__REJ_INVALID_SERVICE_ID 8
+#define VC__REJ_STALE_CONN         10
+
+/* A call failed with this errno: `what` could not be done. */
+void vc__rdma_put_errno(struct vc__error *error, const char *peer,
+                        const char *what, int err);
+/* The same of rdma_resolve_route(3). */
+void vc__rdma_put_route(struct vc__error *error, const char *peer, int err);
+/* An event said it, of a type that is none of the peer. */
+void vc__rdma_put_no_way(struct vc__error *error, const char *peer,
+                         enum rdma_cm_event_type type, int status);
+/* REJECTED came, without a word of the peer's program. */
+void vc__rdma_put_rejected(struct vc__error *error, const char *peer,
+                           int status);
+
+#endif
