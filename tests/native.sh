@@ -2,10 +2,11 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# tests/native.sh BUILD TOTALS SUITE...: builds and runs the suites unit, threads, idl, fake, sim, inproc, tcp, shm and local of a
-# build folder that is configured, by `make check`, one more program side by side than there are processors, as some wait.
-# Prints a line for each suite, with the seconds that its programs took all together, and shows what failed. Numbers and
-# failures go to the end of the files TOTALS and TOTALS.failed, as those of tests/tap.sh do. Exit status 0 when nothing failed.
+# tests/native.sh BUILD TOTALS SUITE...: builds the programs of the suites that are named, of unit, threads, idl, fake, sim,
+# inproc, tcp, shm, best and local, in a build folder that is configured, and runs them by `make check`, one more program side
+# by side than there are processors, as some wait. Prints a line for each suite, with the seconds that its programs took all
+# together, and shows what failed. Numbers and failures go to the end of the files TOTALS and TOTALS.failed, as those of
+# tests/tap.sh do. Exit status 0 when nothing failed.
 set -u
 
 cd -- "$(dirname -- "$0")/.." || exit 1
@@ -29,6 +30,15 @@ programs_of()
     shm) echo '$(shm_links)' ;;
     best) echo '$(best_links)' ;;
     local) echo '$(local_suites)' ;;
+    esac
+}
+
+# Prints what is to be built for a suite, in make's words.
+parts_of()
+{
+    case $1 in
+    idl) echo 'protoc-gen-verbcall tests/sim/roundtrip' ;;
+    *) programs_of "$1" ;;
     esac
 }
 
@@ -66,8 +76,9 @@ list=$(mktemp) || exit 1
 trap 'rm -f "$list"' EXIT
 for suite; do
     tests="${tests-} $(programs_of "$suite")"
+    parts="${parts-} $(parts_of "$suite")"
 done
-vc_make "$build" native-programs || exit 1
+vc_make "$build" native-programs native_programs="$parts" || exit 1
 make -s -k -j $(($(getconf _NPROCESSORS_ONLN) + 1)) -C "$build" check-TESTS TESTS="$tests" >"$build/native.log" 2>&1
 for suite; do
     logs_of "$suite" >"$list"

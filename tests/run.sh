@@ -14,13 +14,13 @@ machine if it has an RDMA device, otherwise in a virtual machine with Soft-RoCE.
 of each suite and ends with a line of totals; exit status 0 when nothing failed. tests/README.md says
 what is in which suite.
 
-Without a suite: all of them, then those that are marked * again with the address and undefined
-behaviour sanitizers, and those marked + with the thread sanitizer. With suites: only these, built
+Without a suite: all of them, those that are marked * with the address and undefined behaviour
+sanitizers, and those marked + (once more) with the thread sanitizer. With suites: only these, built
 without sanitizers, or with what is asked for. What runs on the device, and what needs none, run side
 by side.
-  unit *      pure parts                      fake * +   the suites in a simulated world
+  unit *      pure parts                      fake *     the suites in a simulated world
   threads +   those that threads share
-  idl *       the code generator              sim * +    all that can go wrong, simulated
+  idl         the code generator              sim *      all that can go wrong, simulated
   calls       calls from end to end           faithful   is the simulation true to the device?
   connect     every way connecting fails      kill       processes killed at any moment
   hostile     peers that break the rules      leaks      what is left after closing
@@ -32,14 +32,15 @@ by side.
   inproc * +  the same, within one process    fuzz       a peer's bytes, by libFuzzer
   tcp         the same, over TCP              qp         what QPs are connected with
   shm         the same, by shared memory      devices    a process with two of them
-  best *      the same, at vc://              failover   vc:// whose RDMA device goes
-  local *     what only these have            judges     the benchmarks' verdicts
+  best        the same, at vc://              failover   vc:// whose RDMA device goes
+  local       what only these have            judges     the benchmarks' verdicts
   wire        two guests, wire cut or bad     containers podman, namespaces, few rights
---long runs what takes longer, too: more seeds, rounds and fuzzing, tcp, shm and the suites over RDMA
-with the address and undefined behaviour sanitizers, coverage (by gcov), mutants (a sample of small mistakes
-that the tests must notice), cross (unit and inproc on s390x and i386, emulated), image (that of
-samples/container, by buildah), pods (containers that are given RDMA devices), former (an older
-commit and this one, both ways) and figures (those that README promises).
+--long runs what takes longer, too: those marked * without sanitizers as well, fake and sim with that
+of threads, idl, local, tcp, shm, best and the suites over RDMA with the other two, more seeds, rounds
+and fuzzing, coverage (by gcov), mutants (a sample of small mistakes that the tests must notice),
+cross (unit and inproc on s390x and i386, emulated), image (that of samples/container, by buildah),
+pods (containers that are given RDMA devices), former (an older commit and this one, both ways) and
+figures (those that README promises).
 Environment: VC_BUILD_DIR=FOLDER builds there instead of in build/, the tests in FOLDER-tests,
 FOLDER-asan and FOLDER-tsan; VC_TEST_GUEST=1 uses the virtual machine in any case.
 END
@@ -144,17 +145,20 @@ folder_of()
     echo "$build-$1"
 }
 
-# VARIANT TARGET: configures the folder of "tests", "asan" or "tsan", and makes these programs.
-build_variant()
+# VARIANT: configures the folder of "tests", "asan" or "tsan".
+configure_variant()
 {
-    set -- "$1" "$2" --enable-werror 'CFLAGS=-g -O1'
     case $1 in
-    tests) set -- "$@" --disable-lto ;;
-    *) set -- "$@" "--enable-$1" ;;
+    tests) kind=--disable-lto ;;
+    *) kind=--enable-$1 ;;
     esac
-    folder=$(folder_of "$1") target=$2
-    shift 2
-    vc_configured "$folder" "$@" && vc_make "$folder" "$target"
+    vc_configured "$(folder_of "$1")" --enable-werror 'CFLAGS=-g -O1' "$kind"
+}
+
+# VARIANT: makes the programs that run on a device.
+build_for_device()
+{
+    configure_variant "$1" && vc_make "$(folder_of "$1")" device-programs
 }
 
 # --- two lanes, side by side ---
@@ -168,7 +172,7 @@ run_native()
     echo "== $one"
     times=20 cost=no
     [ "$one" != tests ] || times=200 cost=
-    build_variant "$one" native-programs &&
+    configure_variant "$one" &&
         VC_TEST_TIMES_FAKE=$times VC_TEST_COST=$cost tests/native.sh "$(folder_of "$one")" "$totals" "$@" || failed=1
 }
 
@@ -178,7 +182,7 @@ run_rdma()
     [ -n "$rdma_suites$wire_suite" ] || return 0
     echo "== $1, over RDMA"
     folder=$(folder_of "$1")
-    build_variant "$1" check-programs || { failed=1; return; }
+    build_for_device "$1" || { failed=1; return; }
     [ "$1" = tests ] || export VC_TEST_CALLS="${VC_TEST_CALLS:-10000}"
     # shellcheck disable=SC2086 # words
     [ -z "$rdma_suites" ] ||
@@ -196,7 +200,11 @@ lane_here()
         return "$failed"
     fi
     # shellcheck disable=SC2046 # words
-    run_native tests $(wanted_of "$native${wanted:+ threads}")
+    if [ -n "$long$wanted" ]; then
+        run_native tests $(wanted_of "$native${wanted:+ threads}")
+    else
+        run_native tests tcp shm best local idl
+    fi
     if wants lint || wants dist || wants containers; then
         vc_build "$build" --enable-werror || failed=1
     fi
@@ -206,8 +214,9 @@ lane_here()
     check containers tests/containers.sh "$build" "$(folder_of tests)"
     if [ -z "$wanted" ]; then
         # shellcheck disable=SC2086 # words
-        run_native asan ${long:+tcp shm best} unit idl fake sim inproc local
-        run_native tsan threads fake sim inproc
+        run_native asan ${long:+tcp shm best local idl} unit fake sim inproc
+        # shellcheck disable=SC2086 # words
+        run_native tsan ${long:+fake sim} threads inproc
     fi
     check fuzz tests/fuzz/run.sh "$build"
     if [ -n "$long$wanted" ]; then
@@ -238,7 +247,7 @@ rdma_suites=$(wanted_of "$over_rdma")
 wire_suite=$(wanted_of wire)
 # Both lanes want them. The examples are built where the product is, by the options that it was configured with.
 if [ -z "$variant" ] && [ -n "$rdma_suites$wire_suite" ]; then
-    build_variant tests check-programs || die 'FAILED: it does not build'
+    build_for_device tests || die 'FAILED: it does not build'
 fi
 if [ -z "$variant" ] && { wants lint || wants dist || wants containers; }; then
     vc_configured "$build" --enable-werror || die 'FAILED: it cannot be configured'
