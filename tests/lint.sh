@@ -288,7 +288,7 @@ pages_agree()
 members()
 {
     sed -n "/^struct $2 {/,/^};/p" "include/verbcall/$1.h" | sed 1d | tr '\n' ' ' | sed 's,/\*[^*]*\*\+\([^/*][^*]*\*\+\)*/,,g' |
-        tr ';' '\n' | sed 's/.*(\*\([a-z_]*\)).*/\1/; s/\[.*//' | tr ',' '\n' | grep -o '[a-z_][a-z_]* *$' | tr -d ' '
+        tr ';' '\n' | sed 's/.*(\*\([a-z_]*\)).*/\1/; s/\[.*//' | tr ',' '\n' | grep -o '[a-z_][a-z0-9_]* *$' | tr -d ' '
 }
 
 # The fields of options are in the page of what takes them, and those of methods in the plugin's.
