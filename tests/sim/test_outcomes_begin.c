@@ -188,11 +188,11 @@ silent_once_accepted(struct play *p)
     play_call(p);
 }
 
-/* It asks for less and less. */
+/* It asks seven times for a queue, for less and less, and again on each dial. */
 static void
 fail_all(const char *function, int err)
 {
-    for (unsigned nth = 1; nth <= 16; nth++)
+    for (unsigned nth = 1; nth <= 64; nth++)
         fake_fail(fake_process_self(), function, nth, err);
 }
 
