@@ -145,8 +145,12 @@ void fake_port_set(struct fake_host *host, bool up);
 /* fake_wire_cut - nothing passes between two hosts, and nobody is told. */
 void fake_wire_cut(struct fake_host *a, struct fake_host *b, bool cut);
 
-/* fake_device_remove - as `rdma link delete`. It does not come back. */
+/* fake_device_remove - as `rdma link delete`. */
 void fake_device_remove(struct fake_host *host);
+
+/* fake_device_return - as `rdma link add` after it: a new device of the same
+ * name and address, without anything of the former one. */
+void fake_device_return(struct fake_host *host);
 
 /* fake_device_reads - how many RDMA READs at a time a QP of the host's device
  * takes from its peer (max_qp_rd_atom) and sends to it (max_qp_init_rd_atom):

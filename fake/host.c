@@ -218,3 +218,15 @@ fake_device_remove(struct fake_host *host)
     fake__device_gone(host->device);
     fake__cm_device_gone(host);
 }
+
+void
+fake_device_return(struct fake_host *host)
+{
+    FAKE_CALL_SAFE("fake_device_return");
+
+    if (!host->removed)
+        return;
+    host->device = fake__device_new(host);
+    host->removed = false;
+    fake__note("%s: device is back", host->name);
+}

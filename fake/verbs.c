@@ -262,6 +262,7 @@ fake__device_new(struct fake_host *host)
     const unsigned n = host->index;
 
     d->host = host;
+    d->former = host->device;
     d->pub.node_type = IBV_NODE_CA;
     d->pub.transport_type = IBV_TRANSPORT_IB;
     snprintf(d->pub.name, sizeof d->pub.name, "rxe%u", n);
@@ -473,19 +474,23 @@ context_exit(struct fake__context *c)
         fake__object_free(c->objects);
 }
 
+static void
+device_exit(struct fake__device *d, const struct fake_process *p)
+{
+    for (struct fake__context *c = d->contexts; c != NULL; c = c->next) {
+        if (c->process == p)
+            context_exit(c);
+    }
+}
+
 void
 fake__verbs_exit(struct fake_process *p)
 {
     struct fake_census *n = &p->census;
 
     for (struct fake_host *h = fake__world.hosts; h != NULL; h = h->next) {
-        struct fake__context *c =
-            h->device == NULL ? NULL : h->device->contexts;
-
-        for (; c != NULL; c = c->next) {
-            if (c->process == p)
-                context_exit(c);
-        }
+        for (struct fake__device *d = h->device; d != NULL; d = d->former)
+            device_exit(d, p);
     }
     n->contexts = n->pds = n->cqs = n->srqs = n->qps = 0;
     n->mrs = n->mws = n->ahs = n->comp_channels = 0;

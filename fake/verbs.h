@@ -59,6 +59,7 @@ struct fake__context {
 struct fake__device {
     struct ibv_device pub; /* first: the program has its address */
     struct fake_host *host;
+    struct fake__device *former; /* was removed, and this one came; or NULL */
     bool gone;
     struct fake__context *contexts;
     struct fake__qp **qps; /* by number - FAKE__FIRST_QPN */

@@ -141,6 +141,8 @@ struct vc__ear_ops {
      * returns. */
     void (*request)(struct vc__ear *ear, const struct vc__incoming *in,
                     const void *data, size_t len);
+    /* It hears no more: its device is gone. */
+    void (*lost)(struct vc__ear *ear, const struct vc__error *why);
 };
 
 struct vc__ear_opts {

@@ -85,7 +85,16 @@ on_request(struct vc__ear *ear, const struct vc__incoming *in, const void *data,
                         vc__said_text(said));
 }
 
-static const struct vc__ear_ops ear_ops = {.request = on_request};
+static void
+on_lost(struct vc__ear *ear, const struct vc__error *why)
+{
+    struct vc__listener *l = ear->owner;
+
+    l->lost(l, why);
+}
+
+static const struct vc__ear_ops ear_ops = {.request = on_request,
+                                           .lost = on_lost};
 
 enum vc_status
 vc__listener_open(struct vc__listener *l, struct vc__cm *cm,

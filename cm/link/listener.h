@@ -16,6 +16,9 @@ struct vc__listener {
      * gives it to vc__listener_reject(). On the holder of the engine. */
     void (*request)(struct vc__listener *l, const struct vc__incoming *in,
                     const struct vc__hello *hello);
+    /* It hears no more, for this reason: it may be closed, but not here, and
+     * opened again. The holder of the engine. */
+    void (*lost)(struct vc__listener *l, const struct vc__error *why);
 };
 
 /* Listens at an address of this transport; opts live as long. Requests may come before it returns.

@@ -233,8 +233,9 @@ VC_API enum vc_status vc_server_limit(struct vc_server *server,
  * transports that this machine has, for clients of vc://, and of rdma:// and
  * tcp:// at the same port. For those of this host it listens at a socket whose
  * name is drawn, and told to them when they connect by TCP or RDMA. It fails
- * where TCP cannot listen; where RDMA cannot, vc_server_describe() says why.
- * Or at "rdma://ADDRESS:PORT"
+ * where TCP cannot listen; where RDMA cannot, vc_server_describe() says why. For
+ * want of memory or descriptors it is tried again, after a second at first, and
+ * each minute later. Or at "rdma://ADDRESS:PORT"
  * with a numeric address of an RDMA device; [::] for all addresses of both
  * families, 0.0.0.0 for those of IPv4, port 0 for one that the system picks
  * (see vc_server_port()). Or at "tcp://ADDRESS:PORT", the same over TCP: a
@@ -256,6 +257,11 @@ VC_API enum vc_status vc_server_limit(struct vc_server *server,
  * refused. "localhost" is 127.0.0.1 and, where the machine has IPv6, [::1] at
  * the same port, both or neither; no name server is asked. Other names are
  * refused, and so is "*": write [::] or 0.0.0.0.
+ *
+ * When the RDMA device of its address is removed, the server tries to listen
+ * there again, at the same port, until it is closed: within 4 s of the device's
+ * return. Links over other devices stay. The log says both, and
+ * vc_server_describe() what holds now.
  *
  * From the first call on, the library's threads serve (option threads in
  * verbcall/runtime.h); nothing else is to be called. They are started before

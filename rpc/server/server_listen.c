@@ -17,6 +17,7 @@
 
 #include "cm/connect/target.h"
 #include "rpc/runtime.h"
+#include "rpc/server/relisten.h"
 #include "rpc/server/server_log.h"
 #include "transport/core/words.h"
 
@@ -53,9 +54,8 @@ openness_of(const struct vc__listening *l)
                  "authenticated";
 }
 
-/* Before it can be closed. */
-static void
-listening_log(const struct vc__listening *l)
+void
+vc__listening_log(const struct vc__listening *l, const char *again)
 {
     const struct vc__ear *ear = l->listener.ear;
     struct sockaddr_storage addr = l->addr;
@@ -64,41 +64,65 @@ listening_log(const struct vc__listening *l)
     if (!vc__log_wants(&l->server->runtime->log, VC__LOG_LISTEN))
         return;
     port_set(&addr, vc__listener_port(&l->listener));
-    vc__server_log(l->server, VC__LOG_LISTEN, "listens at %s by %s, %s",
-                   vc__addr_text((const struct sockaddr *)&addr, text),
+    vc__server_log(l->server, VC__LOG_LISTEN, "listens %sat %s by %s, %s",
+                   again, vc__addr_text((const struct sockaddr *)&addr, text),
                    ear->context->transport->scheme, openness_of(l));
 }
 
-static void
-listening_add(struct vc_server *server, struct vc__listening *l)
+void
+vc__listening_list(struct vc__listening *l)
 {
-    listening_log(l);
+    pthread_mutex_lock(&l->server->lock);
+    l->next = l->server->listening;
+    l->server->listening = l;
+    l->listed = true;
+    if (l->listener.ear != NULL && !l->listener.ear->opts.is_drawn)
+        l->server->port = vc__listener_port(&l->listener);
+    pthread_mutex_unlock(&l->server->lock);
+}
+
+/* It is not closed before it is in the list. */
+static void
+listening_add(struct vc__listening *l)
+{
+    vc__listening_log(l, "");
     port_set(&l->addr, vc__listener_port(&l->listener));
-    pthread_mutex_lock(&server->lock);
-    l->next = server->listening;
-    server->listening = l;
-    if (!l->listener.ear->opts.is_drawn)
-        server->port = vc__listener_port(&l->listener);
-    pthread_mutex_unlock(&server->lock);
+    vc__listening_list(l);
+}
+
+/* NULL, and vc__error_last(), without memory. */
+static struct vc__listening *
+listening_new(struct vc_server *server, const struct vc__transport *transport,
+              const struct sockaddr_storage *addr)
+{
+    struct vc__listening *l = calloc(1, sizeof *l);
+
+    if (l == NULL) {
+        vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
+        return NULL;
+    }
+    l->server = server;
+    l->transport = transport;
+    l->addr = *addr;
+    l->listener.request = vc__server_on_request;
+    l->listener.lost = vc__relisten_lost;
+    return l;
 }
 
 static enum vc_status
 listen_by(struct vc_server *server, const struct vc__transport *transport,
           const struct sockaddr_storage *addr)
 {
-    struct vc__listening *l = calloc(1, sizeof *l);
+    struct vc__listening *l = listening_new(server, transport, addr);
     enum vc_status status;
 
     if (l == NULL)
-        return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
-    l->server = server;
-    l->addr = *addr;
-    l->listener.request = vc__server_on_request;
+        return VC_RESOURCE_EXHAUSTED;
     status =
         vc__listener_open(&l->listener, listening_cm(server), transport,
                           (const struct sockaddr *)addr, &server->ear_opts);
     if (status == VC_OK)
-        listening_add(server, l);
+        listening_add(l);
     else
         free(l);
     return status;
@@ -114,6 +138,20 @@ missed(struct vc_server *server, const struct vc__transport *transport)
     server->missed[vc__choice_rank(&server->choice, transport)] =
         *vc__error_last();
     pthread_mutex_unlock(&server->lock);
+}
+
+/* It may have the memory, or the descriptors, later. */
+static void
+listen_later(struct vc_server *server, const struct vc__transport *transport,
+             const struct sockaddr_storage *addr)
+{
+    const struct vc__error why = *vc__error_last();
+    struct vc__listening *l = listening_new(server, transport, addr);
+
+    if (l == NULL)
+        missed(server, transport);
+    else
+        vc__relisten_later(l, &why);
 }
 
 /* Once a server. Before the others listen, so that each of their accepts tells
@@ -164,7 +202,10 @@ listen_by_all(struct vc_server *server, struct sockaddr_storage *addr)
         status = listen_by(server, rdma, addr);
     if (status == VC_OK || !by_tcp)
         return status;
-    missed(server, rdma);
+    if (status == VC_RESOURCE_EXHAUSTED)
+        listen_later(server, rdma, addr);
+    else
+        missed(server, rdma);
     return VC_OK;
 }
 
@@ -193,6 +234,7 @@ deafen(struct vc_server *server, const struct sockaddr_storage *only)
     struct vc__listening *l;
 
     while ((l = listening_take(server, only)) != NULL) {
+        vc__relisten_stop(l);
         vc__listener_close(&l->listener);
         free(l);
     }
@@ -360,19 +402,18 @@ vc_server_port(const struct vc_server *server)
 static void
 add_listening(struct vc__words *w, const struct vc__listening *l)
 {
-    const struct vc__ear *ear = l->listener.ear;
     const struct sockaddr *addr = (const struct sockaddr *)&l->addr;
+    const char *scheme = l->transport->scheme;
     char text[VC__ADDR_TEXT];
 
-    if (ear->opts.is_drawn)
-        vc__words_add(w, "%s: listens for who is told of it\n",
-                      ear->context->transport->scheme);
+    if (l->lost)
+        vc__words_add(w, "not %s: %s\n", scheme, l->why.text);
+    else if (l->listener.ear->opts.is_drawn)
+        vc__words_add(w, "%s: listens for who is told of it\n", scheme);
     else if (vc__listener_port(&l->listener) == 0)
-        vc__words_add(w, "%s: listens at a name\n",
-                      ear->context->transport->scheme);
+        vc__words_add(w, "%s: listens at a name\n", scheme);
     else
-        vc__words_add(w, "%s: listens at %s%s\n",
-                      ear->context->transport->scheme,
+        vc__words_add(w, "%s: listens at %s%s\n", scheme,
                       vc__addr_text(addr, text),
                       vc__addr_is_loopback(addr) ? ", for this host only" : "");
 }

@@ -410,6 +410,33 @@ after_removal_nothing_new_can_be_made(void **state)
     end(&p);
 }
 
+/* The new one has the former's name, and nothing else of it. */
+static void
+a_device_that_returns_is_a_new_one(void **state)
+{
+    struct ibv_device **former, **list;
+    struct ibv_context *context;
+    struct pair p;
+
+    (void)state;
+    begin(&p, FAKE_RXE);
+    former = ibv_get_device_list(NULL);
+    fake_device_remove(fake_host_local());
+    expect_removal_of_three(&p);
+    fake_device_return(fake_host_local());
+    assert_null(ibv_alloc_pd(p.client.id->verbs));
+    list = ibv_get_device_list(NULL);
+    assert_non_null(list[0]);
+    assert_ptr_not_equal(former[0], list[0]);
+    assert_string_equal("rxe0", ibv_get_device_name(list[0]));
+    context = ibv_open_device(list[0]);
+    assert_non_null(context);
+    assert_int_equal(0, ibv_close_device(context));
+    ibv_free_device_list(list);
+    ibv_free_device_list(former);
+    end(&p);
+}
+
 int
 main(void)
 {
@@ -428,6 +455,7 @@ main(void)
         cmocka_unit_test(soft_roce_fails_a_send_through_a_dead_port),
         cmocka_unit_test(a_removed_device_tells_every_id_and_flushes),
         cmocka_unit_test(after_removal_nothing_new_can_be_made),
+        cmocka_unit_test(a_device_that_returns_is_a_new_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -122,13 +122,15 @@ call_the_removed(struct scene *s)
     call_once(s);
     fake_device_remove(s->server.host);
     fake_sleep_us(SOON);
+    fake_device_return(s->server.host);
+    fake_sleep_us(S);
 }
 
 static void
-a_device_is_lost_with_what_is_listened_at(void **state)
+a_device_is_lost_with_what_is_listened_at_and_is_back(void **state)
 {
     (void)state;
-    play(call_the_removed, VC_LOG_WARNING, "log_device_lost");
+    play(call_the_removed, VC_LOG_INFO, "log_device_lost");
 }
 
 /* --- servers -------------------------------------------------------------------- */
@@ -289,7 +291,7 @@ main(void)
         cmocka_unit_test(a_server_that_stands_still_is_taken_for_dead),
         cmocka_unit_test(a_link_is_lost_when_a_port_is_down),
         cmocka_unit_test(a_link_that_does_not_come_up_is_for_debugging),
-        cmocka_unit_test(a_device_is_lost_with_what_is_listened_at),
+        cmocka_unit_test(a_device_is_lost_with_what_is_listened_at_and_is_back),
         cmocka_unit_test(a_server_is_drained),
         cmocka_unit_test(a_server_without_memory_for_a_client_warns),
         cmocka_unit_test(only_so_many_lines_of_a_kind_are_logged_in_a_second),

@@ -326,6 +326,19 @@ vc__rdma_close(struct vc__context *context)
     rdma_destroy_event_channel(c->channel);
 }
 
+bool
+vc__rdma_has_met(const struct vc__rdma_context *c,
+                 const struct ibv_device *device)
+{
+    const struct vc__device *d;
+
+    cds_list_for_each_entry (d, &c->devices, node) {
+        if (d->verbs->device == device)
+            return true;
+    }
+    return false;
+}
+
 enum vc_status
 vc__rdma_device(struct vc__rdma_context *c, struct rdma_cm_id *id,
                 struct vc__device **device)

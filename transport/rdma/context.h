@@ -80,6 +80,10 @@ bool vc__rdma_forbidden(char path[VC__NODE_TEXT], bool all);
  * librdmacm to find devices, which it takes for there being none. */
 bool vc__rdma_lacks_descriptors(struct vc__error *error);
 
+/* Does it use this device, or has it and not let go of it yet? */
+bool vc__rdma_has_met(const struct vc__rdma_context *c,
+                      const struct ibv_device *device);
+
 /* The device of an id, for the caller to use until it calls vc__device_put();
  * errors as vc__device_new(). */
 enum vc_status vc__rdma_device(struct vc__rdma_context *c,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "transport/core/log.h"
+#include "transport/rdma/device_list.h"
 #include "transport/rdma/device_queues.h"
 #include "transport/rdma/wire.h"
 
@@ -31,17 +32,28 @@ on_request(struct vc__ear *ear, const struct vc__rdma_event *ev)
     ear->ops->request(ear, &in, ev->data, ev->data_len);
 }
 
-/* It hears no more, and librdmacm keeps a PD for it. */
+/* It hears no more, and librdmacm keeps a PD for it; and the device, if no wire
+ * had met it. */
 static void
-on_removed(struct vc__rdma_ear *r)
+on_removal(struct vc__rdma_ear *r)
 {
+    struct vc__rdma_context *c = vc__rdma_context_of(r->ear.context);
+    const struct ibv_device *device = r->id->verbs->device;
     char text[VC__ADDR_TEXT];
+    struct vc__error why;
 
     vc__log(r->ear.context->engine->log, VC__LOG_LISTEN_LOST,
             "listener at %s: lost with its RDMA device: nobody can connect "
-            "there any more",
+            "there until it is back",
             vc__addr_text(rdma_get_local_addr(r->id), text));
+    vc__error_put(&why, VC_UNAVAILABLE,
+                  "the RDMA device %s was removed; this server listens again "
+                  "when it is back",
+                  ibv_get_device_name(r->id->verbs->device));
     vc__rdma_unlisten(&r->ear);
+    if (!vc__rdma_has_met(c, device))
+        vc__device_list_let_go(device);
+    r->ear.ops->lost(&r->ear, &why);
 }
 
 static void
@@ -55,7 +67,7 @@ on_event(struct vc__rdma_handler *h, const struct vc__rdma_event *ev)
         on_request(&r->ear, ev);
     else if (ev->type == RDMA_CM_EVENT_DEVICE_REMOVAL &&
              atomic_load(&r->open) && ev->id == r->id)
-        on_removed(r);
+        on_removal(r);
 }
 
 void
@@ -206,6 +218,7 @@ vc__rdma_listen(struct vc__ear *ear, const struct sockaddr *addr)
      * without a word to us. */
     if (vc__rdma_forbidden(node, true))
         return fail_forbidden(vc__addr_text(addr, text), node);
+    vc__device_list_expect();
     r->handler.event = on_event;
     err = vc__rdma_errno(
         rdma_create_id(vc__rdma_context_of(ear->context)->channel, &r->id,

@@ -1,0 +1,139 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * See rpc/server/relisten.h. */
+#include "rpc/server/relisten.h"
+
+#include "rpc/runtime.h"
+#include "rpc/server/server_log.h"
+
+#define WAIT_FIRST_MS 1000u
+/* Where no device has the address, an attempt ends with the bind. Where memory
+ * is short it opens the device, which takes an engine milliseconds. */
+#define WAIT_LOST_MS 4000u
+#define WAIT_LACK_MS 64000u
+
+static struct vc__progress *
+progress_of(const struct vc__listening *l)
+{
+    return &l->server->runtime->progress[0];
+}
+
+static void
+lost_set(struct vc__listening *l, bool lost, const struct vc__error *why)
+{
+    pthread_mutex_lock(&l->server->lock);
+    l->lost = lost;
+    if (lost)
+        l->why = *why;
+    pthread_mutex_unlock(&l->server->lock);
+}
+
+/* --- the timer ------------------------------------------------------------- */
+
+static void relisten_try(struct vc__timer *timer);
+
+static void
+relisten_after(struct vc__listening *l, uint32_t ms)
+{
+    struct vc__error why;
+
+    l->wait_ms = ms < l->most_ms ? ms : l->most_ms;
+    if (vc__timer_start(&progress_of(l)->engine.timers, &l->again,
+                        vc__after_ms(vc__now(), l->wait_ms), relisten_try))
+        return;
+    vc__error_put(&why, VC_RESOURCE_EXHAUSTED,
+                  "out of memory for a timer: close this server, and make a "
+                  "new one");
+    lost_set(l, true, &why);
+    vc__server_log(l->server, VC__LOG_LISTEN_LOST, "does not listen again: %s",
+                   why.text);
+}
+
+/* The thread that opened the listener puts it into the list and reads it for
+ * the log; until then it stays as it is. */
+static bool
+is_listed(struct vc__listening *l)
+{
+    bool listed;
+
+    pthread_mutex_lock(&l->server->lock);
+    listed = l->listed;
+    pthread_mutex_unlock(&l->server->lock);
+    return listed;
+}
+
+static void
+relisten_try(struct vc__timer *timer)
+{
+    struct vc__listening *l =
+        caa_container_of(timer, struct vc__listening, again);
+    enum vc_status status;
+
+    if (!is_listed(l)) {
+        relisten_after(l, l->wait_ms);
+        return;
+    }
+    vc__listener_close(&l->listener);
+    status = vc__listener_open(&l->listener, &progress_of(l)->cm, l->transport,
+                               (const struct sockaddr *)&l->addr,
+                               &l->server->ear_opts);
+    lost_set(l, status != VC_OK, vc__error_last());
+    if (status == VC_OK)
+        vc__listening_log(l, l->most_ms == WAIT_LOST_MS ? "again " : "");
+    else
+        relisten_after(l, l->wait_ms * 2);
+}
+
+void
+vc__relisten_stop(struct vc__listening *l)
+{
+    vc__timer_stop(&progress_of(l)->engine.timers, &l->again);
+}
+
+/* --- what begins it -------------------------------------------------------- */
+
+void
+vc__relisten_lost(struct vc__listener *listener, const struct vc__error *why)
+{
+    struct vc__listening *l =
+        caa_container_of(listener, struct vc__listening, listener);
+
+    lost_set(l, true, why);
+    l->most_ms = WAIT_LOST_MS;
+    relisten_after(l, WAIT_FIRST_MS);
+}
+
+/* On engine 0: nobody can close the server between the two steps. */
+struct later {
+    struct vc__task task;
+    struct vc__waiter waiter;
+    struct vc__listening *l;
+};
+
+static void
+later_run(struct vc__task *task)
+{
+    struct later *later = caa_container_of(task, struct later, task);
+
+    vc__listening_list(later->l);
+    relisten_after(later->l, WAIT_FIRST_MS);
+    vc__waiter_done(&later->waiter);
+}
+
+void
+vc__relisten_later(struct vc__listening *l, const struct vc__error *why)
+{
+    struct vc__engine *engine = &progress_of(l)->engine;
+    struct later later = {.task.run = later_run, .l = l};
+
+    l->lost = true;
+    l->why = *why;
+    l->most_ms = WAIT_LACK_MS;
+    vc__server_log(l->server, VC__LOG_STARVED,
+                   "does not listen by %s yet: %s; it tries again",
+                   l->transport->scheme, why->text);
+    vc__waiter_init(&later.waiter);
+    vc__engine_post(engine, &later.task);
+    vc__engine_wait(engine, &later.waiter, VC__FOREVER);
+}
