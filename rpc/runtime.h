@@ -10,7 +10,7 @@
 #include "cm/connect/cm.h"
 #include "cm/connect/hello.h"
 #include "cm/pool/pools.h"
-#include "rpc/codec/reply.h"
+#include "rpc/codec/reply_arena.h"
 #include "transport/core/crew.h"
 #include "transport/core/engine.h"
 #include "transport/core/handle.h"

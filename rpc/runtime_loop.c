@@ -11,7 +11,7 @@
 #include "rpc/runtime.h"
 #include "transport/core/clock.h"
 #include "transport/core/error.h"
-#include "transport/core/takeover.h"
+#include "transport/core/handoff.h"
 
 #define EVENTS 16
 
@@ -73,7 +73,7 @@ bool
 vc__runtime_is_within(const struct vc_runtime *r)
 {
     for (unsigned i = 0; i < r->n; i++)
-        if (vc__stint_of(&r->progress[i].engine) != NULL)
+        if (vc__handler_run_of(&r->progress[i].engine) != NULL)
             return true;
     return false;
 }

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "transport/core/chance.h"
+#include "transport/core/random.h"
 
 #define SECOND UINT64_C(1000000)
 #define MS     UINT64_C(1000)
@@ -41,7 +41,7 @@ place(struct vc__admission *a, uint64_t *queue, uint64_t now, uint64_t wait,
 
     if (at - now > longest)
         return VC__ADMISSION_RETRY_MS / 2 +
-               vc__chance_below(&a->seed, VC__ADMISSION_RETRY_MS / 2 + 1);
+               vc__random_below(&a->seed, VC__ADMISSION_RETRY_MS / 2 + 1);
     *queue = at + step;
     return (uint32_t)((at - now + MS - 1) / MS);
 }

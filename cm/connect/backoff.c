@@ -4,7 +4,7 @@
  * See cm/connect/backoff.h. */
 #include "cm/connect/backoff.h"
 
-#include "transport/core/chance.h"
+#include "transport/core/random.h"
 
 uint64_t
 vc__backoff_failed(struct vc__backoff *b)
@@ -19,5 +19,5 @@ vc__backoff_failed(struct vc__backoff *b)
         wait = VC__BACKOFF_MAX_US;
     /* 80..120 % */
     return wait - wait / 5 +
-           vc__chance_below(&b->seed, (uint32_t)(wait / 5 * 2) + 1);
+           vc__random_below(&b->seed, (uint32_t)(wait / 5 * 2) + 1);
 }

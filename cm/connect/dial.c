@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cm/connect/features.h"
-#include "transport/core/chance.h"
+#include "transport/core/random.h"
 
 /* A server's advice of less is taken for this, doubled with each refusal up to
  * the maximum: a hostile one must not have us knock all day. */
@@ -194,7 +194,7 @@ again_after(struct vc__dial *d, struct vc__dial_way *w, uint64_t now,
         wait = least;
     /* 50 % more at most, so that clients who were refused together do not
      * come back together. */
-    wait += wait / 2 * vc__chance_below(&d->seed, 1001) / 1000;
+    wait += wait / 2 * vc__random_below(&d->seed, 1001) / 1000;
     return try_again(d, w, now + wait);
 }
 
@@ -283,7 +283,7 @@ draw(struct vc__dial *d, const struct vc__reject *r, const bool *taken)
 
     for (unsigned i = 0; i < r->n_addrs; i++)
         sum += taken[i] ? 0 : r->addrs[i].weight;
-    at = vc__chance_below(&d->seed, sum);
+    at = vc__random_below(&d->seed, sum);
     for (unsigned i = 0; i < r->n_addrs; i++) {
         if (taken[i])
             continue;

@@ -7,7 +7,7 @@
 #ifndef VC_CM_PEER_H
 #define VC_CM_PEER_H
 
-#include "cm/pool/dialer.h"
+#include "cm/pool/dial_run.h"
 #include "cm/pool/session.h"
 
 struct vc__pool;

@@ -20,7 +20,7 @@
 #include "cm/connect/choice.h"
 #include "cm/connect/cm.h"
 #include "cm/connect/target.h"
-#include "cm/pool/dialer.h"
+#include "cm/pool/dial_run.h"
 #include "cm/pool/peer.h"
 #include "cm/pool/throttle.h"
 
@@ -79,16 +79,16 @@ struct vc__link_cap {
 };
 
 /* Getting one link up: a name, its addresses. */
-struct vc__attempt {
+struct vc__pool_attempt {
     struct vc__lookup *lookup;
     struct vc__timer timer; /* of waiting, then of looking up the name */
-    struct vc__dialer dialer;
+    struct vc__dial_run dial_run;
     uint64_t due; /* it must be over */
 };
 
 /* Seeking a better transport than the present one: cm/pool/upgrade.c. */
 struct vc__upgrade {
-    struct vc__dialer dialer;
+    struct vc__dial_run dial_run;
     struct vc__timer timer;
     unsigned failed; /* in a row */
     unsigned logged; /* rank of the transport that was logged last */
@@ -132,7 +132,7 @@ struct vc__pool {
 
     /* The holder's own. */
     struct vc__task connect, refuse, tidy, close;
-    struct vc__attempt attempt;
+    struct vc__pool_attempt attempt;
     struct vc__upgrade upgrade;
     struct vc__timer look; /* for idle links */
     unsigned n_links;      /* alive, down ones included */
@@ -270,7 +270,7 @@ void vc__pool_missed(struct vc__pool *p, const struct vc__transport *transport,
 /* For vc_channel_describe(). Any thread. */
 size_t vc__pool_describe(struct vc__pool *p, char *text, size_t size);
 
-/* pool_link.c: a link for an attempt, NULL as vc__dialer_ops has it; begins to
+/* pool_link.c: a link for an attempt, NULL as vc__dial_run_ops has it; begins to
  * look for idle ones. */
 struct vc__pool_link *vc__pool_link_new(struct vc__pool *p,
                                         const struct vc__transport *transport,

@@ -2,15 +2,15 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Getting a link up: the name is looked up, its addresses are tried by each
- * transport that may lead there (cm/pool/dialer.h). After a failure the next attempt waits for a while. */
+ * transport that may lead there (cm/pool/dial_run.h). After a failure the next attempt waits for a while. */
 #include <string.h>
 
 #include "cm/pool/pool.h"
 
 static struct vc__pool *
-pool_of_dialer(struct vc__dialer *d)
+pool_of_dial_run(struct vc__dial_run *d)
 {
-    return caa_container_of(d, struct vc__pool, attempt.dialer);
+    return caa_container_of(d, struct vc__pool, attempt.dial_run);
 }
 
 /* A first link names its service; a further one, or one that is to take up
@@ -36,10 +36,10 @@ vc__attempt_hello(struct vc__pool *p, struct vc__hello *h)
 }
 
 static struct vc__try *
-on_link_new(struct vc__dialer *d, const struct vc__transport *transport,
+on_link_new(struct vc__dial_run *d, const struct vc__transport *transport,
             uint32_t ms)
 {
-    struct vc__pool *p = pool_of_dialer(d);
+    struct vc__pool *p = pool_of_dial_run(d);
     struct vc__pool_link *pl = vc__pool_link_new(p, transport, ms);
 
     if (pl == NULL)
@@ -49,26 +49,26 @@ on_link_new(struct vc__dialer *d, const struct vc__transport *transport,
 }
 
 static void
-on_failed(struct vc__dialer *d, const struct vc__error *error)
+on_failed(struct vc__dial_run *d, const struct vc__error *error)
 {
-    vc__pool_failed(pool_of_dialer(d), error);
+    vc__pool_failed(pool_of_dial_run(d), error);
 }
 
 static void
-on_missed(struct vc__dialer *d, const struct vc__transport *transport,
+on_missed(struct vc__dial_run *d, const struct vc__transport *transport,
           const struct vc__error *error)
 {
-    vc__pool_missed(pool_of_dialer(d), transport, error);
+    vc__pool_missed(pool_of_dial_run(d), transport, error);
 }
 
-static const struct vc__dialer_ops dialer_ops = {
+static const struct vc__dial_run_ops dial_run_ops = {
     .link_new = on_link_new, .missed = on_missed, .failed = on_failed};
 
 void
 vc__attempt_init(struct vc__pool *p)
 {
-    vc__dialer_init(&p->attempt.dialer, p->engine, &dialer_ops,
-                    &p->opts.source);
+    vc__dial_run_init(&p->attempt.dial_run, p->engine, &dial_run_ops,
+                      &p->opts.source);
 }
 
 static uint64_t
@@ -169,7 +169,7 @@ dial(struct vc__pool *p, const struct vc__addrs *addrs)
     ways_find(p, addrs, &ways);
     opts.n_places = ways.n_places;
     opts.n_carriers = ways.n_carriers;
-    vc__dialer_start(&p->attempt.dialer, &opts);
+    vc__dial_run_start(&p->attempt.dial_run, &opts);
 }
 
 /* --- names ------------------------------------------------------------- */
@@ -222,7 +222,7 @@ fail_memory(struct vc__pool *p)
 static void
 lookup_begin(struct vc__pool *p)
 {
-    struct vc__attempt *a = &p->attempt;
+    struct vc__pool_attempt *a = &p->attempt;
 
     a->lookup = vc__lookup_start(p->engine, &p->opts.target, on_lookup, p);
     if (a->lookup != NULL &&
@@ -311,17 +311,17 @@ vc__attempt_begin(struct vc__pool *p)
 bool
 vc__attempt_is_under_way(const struct vc__pool *p)
 {
-    return p->attempt.dialer.active || p->attempt.lookup != NULL;
+    return p->attempt.dial_run.active || p->attempt.lookup != NULL;
 }
 
 void
 vc__attempt_cancel(struct vc__pool *p)
 {
-    struct vc__attempt *a = &p->attempt;
+    struct vc__pool_attempt *a = &p->attempt;
 
     if (a->lookup != NULL)
         vc__lookup_cancel(a->lookup);
     a->lookup = NULL;
     vc__timer_stop(&p->engine->timers, &a->timer);
-    vc__dialer_stop(&a->dialer);
+    vc__dial_run_stop(&a->dial_run);
 }

@@ -8,7 +8,7 @@
 
 #include "cm/pool/client.h"
 #include "cm/pool/pool.h"
-#include "transport/core/chance.h"
+#include "transport/core/random.h"
 
 /* How often links are looked at in the time after which an idle one is
  * closed. */
@@ -101,7 +101,7 @@ on_up(struct vc__link *link)
     CDS_LIST_HEAD(unknown);
     bool good;
 
-    vc__dialer_up(&pl->try);
+    vc__dial_run_up(&pl->try);
     pthread_mutex_lock(&p->lock);
     good = !p->closed && link_join(p, pl, &unknown, &error);
     if (p->closed)
@@ -423,7 +423,7 @@ is_resumable(struct vc__pool *p, const struct vc__pool_link *pl)
 }
 
 /* It was up and could not join: the attempt has failed all the same. One that
- * the dialer did not need any more is of no interest. */
+ * the dial run did not need any more is of no interest. */
 static void
 link_unused(struct vc__pool *p, const struct vc__pool_link *pl)
 {
@@ -434,11 +434,11 @@ link_unused(struct vc__pool *p, const struct vc__pool_link *pl)
         return;
     pthread_mutex_lock(&p->lock);
     closed = p->closed;
-    waits = p->attempting && !p->attempt.dialer.active && !closed;
+    waits = p->attempting && !p->attempt.dial_run.active && !closed;
     pthread_mutex_unlock(&p->lock);
-    if (pl->try.dialer == &p->attempt.dialer && waits)
+    if (pl->try.dial_run == &p->attempt.dial_run && waits)
         vc__pool_failed(p, &link->error);
-    else if (pl->try.dialer == &p->upgrade.dialer && !closed)
+    else if (pl->try.dial_run == &p->upgrade.dial_run && !closed)
         vc__upgrade_unused(p);
 }
 
@@ -448,7 +448,7 @@ on_down(struct vc__link *link)
     struct vc__pool_link *pl = pool_link_of(link);
     struct vc__pool *p = pl->pool;
 
-    if (vc__dialer_down(&pl->try))
+    if (vc__dial_run_down(&pl->try))
         return;
     if (pl->peer == NULL)
         link_unused(p, pl);
@@ -488,7 +488,7 @@ jitter_draw(const struct vc__pool *p, unsigned nth)
 
     memcpy(&seed, p->instance, sizeof seed);
     seed ^= (uint64_t)nth << 32;
-    return vc__chance_below(&seed, 2);
+    return vc__random_below(&seed, 2);
 }
 
 struct vc__pool_link *

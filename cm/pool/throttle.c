@@ -4,7 +4,7 @@
  * See cm/pool/throttle.h. */
 #include "cm/pool/throttle.h"
 
-#include "transport/core/chance.h"
+#include "transport/core/random.h"
 
 #define ONE 256u
 /* A quarter of what counts is forgotten each time. */
@@ -81,7 +81,7 @@ vc__throttle_refuses(struct vc__throttle *t, uint64_t now, uint64_t *seed)
     if (asked < get(&t->taken) + ONE / 2) /* nothing was shed for long */
         atomic_store_explicit(&t->on, false, memory_order_relaxed);
     if (asked <= sent ||
-        vc__chance_below(seed, (uint32_t)(asked + FEW)) >= asked - sent)
+        vc__random_below(seed, (uint32_t)(asked + FEW)) >= asked - sent)
         return false;
     atomic_fetch_add_explicit(&t->asked, ONE, memory_order_relaxed);
     return true;

@@ -19,9 +19,9 @@
 #define SETTLE_US UINT64_C(3000000)
 
 static struct vc__pool *
-pool_of_dialer(struct vc__dialer *d)
+pool_of_dial_run(struct vc__dial_run *d)
 {
-    return caa_container_of(d, struct vc__pool, upgrade.dialer);
+    return caa_container_of(d, struct vc__pool, upgrade.dial_run);
 }
 
 static unsigned
@@ -201,11 +201,11 @@ seek(struct vc__pool *p, bool at_once)
         .offer = vc__attempt_offer(p)};
     unsigned rank = best_rank(p);
 
-    if (p->upgrade.dialer.active)
+    if (p->upgrade.dial_run.active)
         return;
     opts.n_places = places_find(p, rank, at_once, places);
     if (opts.n_places > 0)
-        vc__dialer_start(&p->upgrade.dialer, &opts);
+        vc__dial_run_start(&p->upgrade.dial_run, &opts);
     else if (rank == p->opts.choice.n)
         scouts_give_up(p, "the server tells of no socket for its own host, as "
                           "one does that listens at vc://");
@@ -259,13 +259,13 @@ on_settled(struct vc__timer *timer)
         settle(p);
 }
 
-/* --- the dialer ----------------------------------------------------------- */
+/* --- its dial run --------------------------------------------------------- */
 
 static struct vc__try *
-on_link_new(struct vc__dialer *d, const struct vc__transport *transport,
+on_link_new(struct vc__dial_run *d, const struct vc__transport *transport,
             uint32_t ms)
 {
-    struct vc__pool *p = pool_of_dialer(d);
+    struct vc__pool *p = pool_of_dial_run(d);
     struct vc__pool_link *pl = vc__pool_link_new(p, transport, ms);
 
     if (pl == NULL)
@@ -275,16 +275,16 @@ on_link_new(struct vc__dialer *d, const struct vc__transport *transport,
 }
 
 static void
-on_missed(struct vc__dialer *d, const struct vc__transport *transport,
+on_missed(struct vc__dial_run *d, const struct vc__transport *transport,
           const struct vc__error *error)
 {
-    vc__pool_missed(pool_of_dialer(d), transport, error);
+    vc__pool_missed(pool_of_dial_run(d), transport, error);
 }
 
 static void
-on_failed(struct vc__dialer *d, const struct vc__error *error)
+on_failed(struct vc__dial_run *d, const struct vc__error *error)
 {
-    struct vc__pool *p = pool_of_dialer(d);
+    struct vc__pool *p = pool_of_dial_run(d);
     unsigned rank = best_rank(p);
 
     p->upgrade.failed++;
@@ -309,21 +309,21 @@ transport_log(struct vc__pool *p)
     vc__pool_log_transport(p, rank, "go by");
 }
 
-static const struct vc__dialer_ops dialer_ops = {
+static const struct vc__dial_run_ops dial_run_ops = {
     .link_new = on_link_new, .missed = on_missed, .failed = on_failed};
 
 void
 vc__upgrade_init(struct vc__pool *p)
 {
-    vc__dialer_init(&p->upgrade.dialer, p->engine, &dialer_ops,
-                    &p->opts.source);
+    vc__dial_run_init(&p->upgrade.dial_run, p->engine, &dial_run_ops,
+                      &p->opts.source);
     p->upgrade.logged = p->opts.choice.n;
 }
 
 void
 vc__upgrade_joined(struct vc__pool *p, struct vc__pool_link *pl)
 {
-    bool sought = pl->try.dialer == &p->upgrade.dialer;
+    bool sought = pl->try.dial_run == &p->upgrade.dial_run;
 
     if (p->opts.target.transport != NULL)
         return;
@@ -351,5 +351,5 @@ void
 vc__upgrade_cancel(struct vc__pool *p)
 {
     vc__timer_stop(&p->engine->timers, &p->upgrade.timer);
-    vc__dialer_stop(&p->upgrade.dialer);
+    vc__dial_run_stop(&p->upgrade.dial_run);
 }

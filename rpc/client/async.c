@@ -82,7 +82,7 @@ vc__asyncs_await(struct vc_channel *channel)
 /* The interceptors see the reply, if there is one, and how it ended. With them
  * goes their result. */
 static void
-seen_end(struct vc_async *a, const struct vc__unary *won)
+seen_end(struct vc_async *a, const struct vc__attempt *won)
 {
     if (won->error.status == VC_OK && won->reply != NULL)
         vc__interception_message(a->interception, VC_MESSAGE_REPLY, won->reply);
@@ -92,26 +92,26 @@ seen_end(struct vc_async *a, const struct vc__unary *won)
 
 /* It has won, or what is left has failed. */
 static void
-finish(struct vc_async *a, struct vc__unary *won)
+finish(struct vc_async *a, struct vc__attempt *won)
 {
     a->state = VC__ASYNC_OVER;
     a->won = won;
     vc__timer_stop(&a->engine->timers, &a->timer);
-    if (a->again.cancellable)
+    if (a->attempts.cancellable)
         vc__cancelling_end(&a->cancelling);
-    vc__again_end(&a->again);
+    vc__attempts_end(&a->attempts);
     if (won->error.status == VC_OK)
         vc__retry_good(&won->channel->budget);
     else
-        vc__again_settle(&a->again, &won->error);
+        vc__attempts_settle(&a->attempts, &won->error);
     if (a->result != NULL)
-        vc__unary_tell(won, a->result);
+        vc__attempt_tell(won, a->result);
     if (a->interception != NULL)
         seen_end(a, won);
     if (!a->flying)
-        vc__unary_release(&a->unary);
-    if (won != &a->unary)
-        vc__unary_release(won);
+        vc__attempt_release(&a->attempt);
+    if (won != &a->attempt)
+        vc__attempt_release(won);
     a->over(a);
 }
 
@@ -119,7 +119,7 @@ static void
 finish_with(struct vc_async *a, enum vc_status status, enum vc_outcome outcome,
             const char *text)
 {
-    struct vc__unary *u = &a->unary;
+    struct vc__attempt *u = &a->attempt;
 
     vc__error_put(&u->error, status, "%s.%s: %s", u->service->name,
                   u->method->name, text);
@@ -136,7 +136,7 @@ attempt_give_up(struct vc_async *a, enum vc_outcome *outcome)
         return true;
     /* A request that failed inside of start is nobody's to take back. */
     a->flying = (atomic_load(&a->told) & VC__TOLD_ENDED) ||
-                !vc__unary_abandon(&a->unary, outcome);
+                !vc__attempt_abandon(&a->attempt, outcome);
     return !a->flying;
 }
 
@@ -145,7 +145,7 @@ static bool
 give_up(struct vc_async *a, enum vc_outcome *outcome)
 {
     if (a->state == VC__ASYNC_PAUSED)
-        vc__pause_end(&a->unary.channel->pauses, &a->pause);
+        vc__retry_wait_end(&a->unary.channel->retry_waits, &a->retry_wait);
     vc__hedge_give_up(a);
     return attempt_give_up(a, outcome);
 }
@@ -172,8 +172,8 @@ expire(struct vc_async *a)
 
     if (!give_up(a, &outcome))
         return;
-    vc__again_expired(&a->again, &a->unary, outcome);
-    finish(a, &a->unary);
+    vc__attempts_expired(&a->attempts, &a->attempt, outcome);
+    finish(a, &a->attempt);
 }
 
 /* The next attempt. */
@@ -182,17 +182,17 @@ resume(struct vc_async *a)
 {
     uint64_t now = vc__now();
 
-    vc__pause_end(&a->unary.channel->pauses, &a->pause);
+    vc__retry_wait_end(&a->unary.channel->retry_waits, &a->retry_wait);
     a->state = VC__ASYNC_RUNNING;
-    if (!vc__again_in_time(&a->again, &a->unary, now) ||
-        !vc__unary_renew(&a->unary, a->again.attempt)) {
-        finish(a, &a->unary);
+    if (!vc__attempts_in_time(&a->attempts, &a->attempt, now) ||
+        !vc__attempt_renew(&a->attempt, a->attempts.number)) {
+        finish(a, &a->attempt);
         return;
     }
-    a->again.began = now;
+    a->attempts.began = now;
     a->flying = true;
-    vc__unary_start(&a->unary, now, a->again.due);
-    timer_set(a, a->again.due);
+    vc__attempt_start(&a->attempt, now, a->attempts.due);
+    timer_set(a, a->attempts.due);
 }
 
 static void
@@ -202,16 +202,16 @@ on_timer(struct vc__timer *timer)
 
     if (a->state == VC__ASYNC_PAUSED) {
         resume(a);
-    } else if (a->hedge_ms > 0 && vc__now() < a->again.due) {
+    } else if (a->hedge_ms > 0 && vc__now() < a->attempts.due) {
         vc__hedge_begin(a);
-        timer_set(a, a->again.due);
+        timer_set(a, a->attempts.due);
     } else {
         expire(a);
     }
 }
 
 static void
-on_broken(struct vc__pause *p)
+on_broken(struct vc__retry_wait *p)
 {
     vc__async_tell(caa_container_of(p, struct vc_async, pause),
                    VC__TOLD_BROKEN);
@@ -220,8 +220,8 @@ on_broken(struct vc__pause *p)
 static void
 pause_for(struct vc_async *a, uint64_t us)
 {
-    a->pause.broken = on_broken;
-    if (!vc__pause_begin(&a->unary.channel->pauses, &a->pause)) {
+    a->retry_wait.broken = on_broken;
+    if (!vc__retry_wait_begin(&a->unary.channel->retry_waits, &a->retry_wait)) {
         finish_with(a, VC_CANCELLED, VC_OUTCOME_NOT_EXECUTED, VC__TEXT_CLOSED);
         return;
     }
@@ -235,10 +235,11 @@ attempts_failed(struct vc_async *a)
 {
     uint64_t us;
 
-    if (!a->cancelled && !a->handed && vc__again(&a->again, &a->unary, &us))
+    if (!a->cancelled && !a->handed &&
+        vc__attempts_next(&a->attempts, &a->attempt, &us))
         pause_for(a, us);
     else
-        finish(a, &a->unary);
+        finish(a, &a->attempt);
 }
 
 static void
@@ -246,17 +247,17 @@ attempt_over(struct vc_async *a)
 {
     a->flying = false;
     if (a->state == VC__ASYNC_OVER) { /* its hedge was faster */
-        if (a->unary.error.status == VC_OK)
-            vc_message_free(a->unary.reply);
-        vc__unary_release(&a->unary);
+        if (a->attempt.error.status == VC_OK)
+            vc_message_free(a->attempt.reply);
+        vc__attempt_release(&a->attempt);
         vc__async_put(a);
-    } else if (a->unary.error.status == VC_OK) {
+    } else if (a->attempt.error.status == VC_OK) {
         vc__hedge_give_up(a);
-        finish(a, &a->unary);
+        finish(a, &a->attempt);
     } else if (a->hedge == NULL) {
         attempts_failed(a);
     } else {
-        a->again.seen |= a->unary.error.outcome != VC_OUTCOME_NOT_EXECUTED;
+        a->attempts.seen |= a->attempt.error.outcome != VC_OUTCOME_NOT_EXECUTED;
     }
 }
 
@@ -284,9 +285,9 @@ hedge_over(struct vc_async *a)
 static uint64_t
 first_due(const struct vc_async *a)
 {
-    uint64_t hedge = vc__after_ms(a->again.began, a->hedge_ms);
+    uint64_t hedge = vc__after_ms(a->attempts.began, a->hedge_ms);
 
-    return a->hedge_ms > 0 && hedge < a->again.due ? hedge : a->again.due;
+    return a->hedge_ms > 0 && hedge < a->attempts.due ? hedge : a->attempts.due;
 }
 
 static void
@@ -326,7 +327,7 @@ on_told(struct vc__task *task)
     if (bits & VC__TOLD_HEDGE)
         hedge_over(a);
     if (bits & VC__TOLD_BROKEN && a->state == VC__ASYNC_PAUSED) {
-        vc__pause_end(&a->unary.channel->pauses, &a->pause);
+        vc__retry_wait_end(&a->unary.channel->retry_waits, &a->retry_wait);
         finish_with(a, VC_CANCELLED, VC_OUTCOME_NOT_EXECUTED, VC__TEXT_CLOSED);
     }
     /* Nobody gives up what is still being started. */
@@ -336,7 +337,7 @@ on_told(struct vc__task *task)
 }
 
 static void
-on_ended(struct vc__unary *u)
+on_ended(struct vc__attempt *u)
 {
     vc__async_tell(caa_container_of(u, struct vc_async, unary), VC__TOLD_ENDED);
 }
@@ -394,7 +395,7 @@ async_alloc(void (*over)(struct vc_async *a))
 static enum vc_status
 prepare(struct vc_async *a, const struct vc_call_opts *opts)
 {
-    struct vc__unary *u = &a->unary;
+    struct vc__attempt *u = &a->attempt;
 
     a->engine = &u->channel->progress->engine;
     a->hedge_ms = opts->hedge_ms;
@@ -408,24 +409,24 @@ prepare(struct vc_async *a, const struct vc_call_opts *opts)
         a->watch = (struct vc__watch){watch_hold, watch_handed, watch_drop};
         u->watch = &a->watch;
     }
-    return vc__unary_prepare(u);
+    return vc__attempt_prepare(u);
 }
 
 /* What may end it; nothing is left of that when it fails. */
 static enum vc_status
 limit(struct vc_async *a, const struct vc_call_opts *opts)
 {
-    struct vc__again *g = &a->again;
+    struct vc__attempts *g = &a->attempts;
     enum vc_status status;
 
     g->began = vc__now();
-    status = vc__again_begin(g, opts, g->began);
+    status = vc__attempts_begin(g, opts, g->began);
     if (status != VC_OK || !g->cancellable)
         return status;
     status = vc__cancelling_begin(&a->cancelling, g->canceller, g->parent,
                                   on_cancel);
     if (status != VC_OK)
-        vc__again_end(g);
+        vc__attempts_end(g);
     return status;
 }
 
@@ -442,10 +443,10 @@ async_make(struct vc_channel *channel, const struct vc_service *service,
     a = async_alloc(over);
     if (a == NULL)
         return NULL;
-    vc__unary_init(&a->unary, channel, service, method, request, on_ended);
+    vc__attempt_init(&a->attempt, channel, service, method, request, on_ended);
     if (prepare(a, opts) == VC_OK && limit(a, opts) == VC_OK)
         return a;
-    vc__unary_release(&a->unary);
+    vc__attempt_release(&a->attempt);
     vc__async_put(a);
     return NULL;
 }
@@ -529,9 +530,9 @@ vc__async_start(struct vc_async *a)
 {
     vc__async_hold(a);
     vc__asyncs_enter(a->unary.channel);
-    if (a->again.cancellable)
+    if (a->attempts.cancellable)
         vc__cancelling_join(&a->cancelling);
-    vc__unary_start(&a->unary, a->again.began, a->again.due);
+    vc__attempt_start(&a->attempt, a->attempts.began, a->attempts.due);
     vc__async_tell(a, VC__TOLD_STARTED);
 }
 

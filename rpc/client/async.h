@@ -11,7 +11,7 @@
 
 #include <verbcall/async.h>
 
-#include "rpc/client/again.h"
+#include "rpc/client/attempts.h"
 
 struct vc__hedge;
 
@@ -22,8 +22,8 @@ enum vc__async_state {
 };
 
 struct vc_async {
-    struct vc__unary unary;
-    struct vc__again again;
+    struct vc__attempt attempt;
+    struct vc__attempts attempts;
     struct vc__engine *engine; /* also when the channel is gone */
     struct vc__handle handle;
     atomic_uint holders; /* frees it when none is left */
@@ -37,11 +37,11 @@ struct vc_async {
     unsigned heard;         /* bits that are told and not done with yet */
     bool flying;            /* unary is under way, or its end on its way here */
     struct vc__timer timer; /* of the deadline, the pause, or the hedge */
-    struct vc__pause pause;
+    struct vc__retry_wait retry_wait;
 
     uint32_t hedge_ms;       /* 0: none, or it has begun */
     struct vc__hedge *hedge; /* the holder's: while it is under way, or won */
-    struct vc__unary *won;   /* once it is over: with its error or reply */
+    struct vc__attempt *won; /* once it is over: with its error or reply */
 
     /* Runs once, on the holder, when it is over; the channel lives until it
      * has called vc__async_leave(). */

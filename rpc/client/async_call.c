@@ -10,13 +10,14 @@ static void
 deliver(struct vc__task *task)
 {
     struct vc_async *a = caa_container_of(task, struct vc_async, deliver);
-    struct vc__stint *stint = vc__engine_release(a->engine, NULL, NULL);
+    struct vc__handler_run *handler_run =
+        vc__engine_release(a->engine, NULL, NULL);
     enum vc_status status = a->won->error.status;
 
     if (status != VC_OK)
         vc__error_raise(&a->won->error);
     a->run(a->done, status, status == VC_OK ? a->won->reply : NULL, a->arg);
-    vc__engine_resume(stint);
+    vc__engine_resume(handler_run);
     vc__async_leave(a);
     vc__async_put(a);
 }

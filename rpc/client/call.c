@@ -5,7 +5,7 @@
  * the only one who knows its deadline. */
 #include <verbcall/call.h>
 
-#include "rpc/client/again.h"
+#include "rpc/client/attempts.h"
 #include "rpc/client/call_opts.h"
 #include "rpc/client/channel_intercept.h"
 #include "rpc/client/hedge.h"
@@ -13,14 +13,14 @@
 #include "rpc/text.h"
 
 struct blocking {
-    struct vc__unary unary;
+    struct vc__attempt attempt;
     struct vc__waiter waiter;
-    struct vc__again again;
+    struct vc__attempts attempts;
     struct vc__cancelling cancelling; /* if it can be cancelled */
 };
 
 static void
-on_ended(struct vc__unary *u)
+on_ended(struct vc__attempt *u)
 {
     vc__waiter_done(&caa_container_of(u, struct blocking, unary)->waiter);
 }
@@ -31,11 +31,11 @@ on_ended(struct vc__unary *u)
 static void
 expire(struct blocking *b)
 {
-    struct vc__unary *u = &b->unary;
+    struct vc__attempt *u = &b->attempt;
     enum vc_outcome outcome;
 
-    if (vc__unary_abandon(u, &outcome))
-        vc__again_expired(&b->again, u, outcome);
+    if (vc__attempt_abandon(u, &outcome))
+        vc__attempts_expired(&b->attempts, u, outcome);
     else /* Its end is being written this moment. */
         vc__engine_wait(&u->channel->progress->engine, &b->waiter, VC__FOREVER);
 }
@@ -45,10 +45,10 @@ static void
 on_cancel(struct vc__cancelling *c)
 {
     struct blocking *b = caa_container_of(c, struct blocking, cancelling);
-    struct vc__unary *u = &b->unary;
+    struct vc__attempt *u = &b->attempt;
     enum vc_outcome outcome;
 
-    if (!vc__unary_abandon(u, &outcome))
+    if (!vc__attempt_abandon(u, &outcome))
         return;
     vc__error_put(&u->error, VC_CANCELLED, "%s.%s: " VC__TEXT_CANCELLED,
                   u->service->name, u->method->name);
@@ -60,16 +60,16 @@ on_cancel(struct vc__cancelling *c)
 static void
 attempt(struct blocking *b)
 {
-    struct vc__unary *u = &b->unary;
+    struct vc__attempt *u = &b->attempt;
 
     vc__waiter_init(&b->waiter);
-    vc__unary_start(u, b->again.began, b->again.due);
-    if (b->again.cancellable)
+    vc__attempt_start(u, b->attempts.began, b->attempts.due);
+    if (b->attempts.cancellable)
         vc__cancelling_join(&b->cancelling);
     if (!vc__engine_wait(&u->channel->progress->engine, &b->waiter,
-                         b->again.due))
+                         b->attempts.due))
         expire(b);
-    if (b->again.cancellable)
+    if (b->attempts.cancellable)
         vc__cancelling_end(&b->cancelling);
 }
 
@@ -77,22 +77,22 @@ attempt(struct blocking *b)
 static bool
 attempt_may_begin(struct blocking *b)
 {
-    return !b->again.cancellable ||
-           vc__cancelling_begin(&b->cancelling, b->again.canceller,
-                                b->again.parent, on_cancel) == VC_OK;
+    return !b->attempts.cancellable ||
+           vc__cancelling_begin(&b->cancelling, b->attempts.canceller,
+                                b->attempts.parent, on_cancel) == VC_OK;
 }
 
 /* --- further attempts -------------------------------------------------- */
 
 struct blocking_pause {
-    struct vc__pause pause;
+    struct vc__retry_wait retry_wait;
     struct vc__waiter waiter;
     struct vc__cancelling cancelling;
     struct vc__engine *engine;
 };
 
 static void
-on_broken(struct vc__pause *p)
+on_broken(struct vc__retry_wait *p)
 {
     vc__waiter_done(&caa_container_of(p, struct blocking_pause, pause)->waiter);
 }
@@ -113,9 +113,9 @@ static void
 pause_for(struct blocking *b, uint64_t us)
 {
     struct vc_channel *channel = b->unary.channel;
-    struct blocking_pause p = {.pause.broken = on_broken,
+    struct blocking_pause p = {.retry_wait.broken = on_broken,
                                .engine = &channel->progress->engine};
-    const struct vc__again *a = &b->again;
+    const struct vc__attempts *a = &b->attempts;
 
     if (a->cancellable &&
         vc__cancelling_begin(&p.cancelling, a->canceller, a->parent,
@@ -124,9 +124,9 @@ pause_for(struct blocking *b, uint64_t us)
     vc__waiter_init(&p.waiter);
     if (a->cancellable)
         vc__cancelling_join(&p.cancelling);
-    if (vc__pause_begin(&channel->pauses, &p.pause)) {
+    if (vc__retry_wait_begin(&channel->retry_waits, &p.retry_wait)) {
         vc__engine_wait(p.engine, &p.waiter, vc__now() + us);
-        vc__pause_end(&channel->pauses, &p.pause);
+        vc__retry_wait_end(&channel->retry_waits, &p.retry_wait);
     }
     if (a->cancellable)
         vc__cancelling_end(&p.cancelling);
@@ -143,25 +143,25 @@ static enum vc_status
 prepare(struct blocking *b, struct vc_channel *channel, const struct what *w,
         unsigned attempt)
 {
-    struct vc__unary *u = &b->unary;
+    struct vc__attempt *u = &b->attempt;
 
-    vc__unary_init(u, channel, w->service, w->method, w->request, on_ended);
+    vc__attempt_init(u, channel, w->service, w->method, w->request, on_ended);
     u->metadata = w->opts->metadata;
     u->n_metadata = w->opts->n_metadata;
     u->priority = w->opts->priority;
     u->wants_all = w->opts->result != NULL;
     u->attempt = attempt;
-    return vc__unary_prepare(u);
+    return vc__attempt_prepare(u);
 }
 
 /* False: u->error says why not. */
 static bool
 renew(struct blocking *b, const struct what *w)
 {
-    struct vc__unary *u = &b->unary;
+    struct vc__attempt *u = &b->attempt;
 
-    vc__unary_release(u);
-    if (prepare(b, u->channel, w, b->again.attempt) != VC_OK) {
+    vc__attempt_release(u);
+    if (prepare(b, u->channel, w, b->attempts.number) != VC_OK) {
         u->error = *vc__error_last();
         vc__text_name(&u->error, u->service->name, u->method->name);
         return false;
@@ -177,17 +177,19 @@ renew(struct blocking *b, const struct what *w)
 static void
 go_on(struct blocking *b, const struct what *w)
 {
-    struct vc__unary *u = &b->unary;
+    struct vc__attempt *u = &b->attempt;
     uint64_t us;
 
-    while (u->error.status != VC_OK && vc__again(&b->again, u, &us)) {
+    while (u->error.status != VC_OK &&
+           vc__attempts_next(&b->attempts, u, &us)) {
         pause_for(b, us);
-        b->again.began = vc__now();
-        if (!vc__again_in_time(&b->again, u, b->again.began) || !renew(b, w))
+        b->attempts.began = vc__now();
+        if (!vc__attempts_in_time(&b->attempts, u, b->attempts.began) ||
+            !renew(b, w))
             break;
         attempt(b);
     }
-    vc__again_settle(&b->again, &u->error);
+    vc__attempts_settle(&b->attempts, &u->error);
 }
 
 /* --- the call ---------------------------------------------------------- */
@@ -210,20 +212,20 @@ run(struct blocking *b, const struct what *w)
     struct vc_channel *channel = b->unary.channel;
     bool begun;
 
-    b->again.began = vc__now();
-    if (vc__again_begin(&b->again, w->opts, b->again.began) != VC_OK)
+    b->attempts.began = vc__now();
+    if (vc__attempts_begin(&b->attempts, w->opts, b->attempts.began) != VC_OK)
         return false;
     begun = attempt_may_begin(b);
     if (begun) {
         vc__channel_enter(channel);
         attempt(b);
-        if (b->unary.error.status != VC_OK)
+        if (b->attempt.error.status != VC_OK)
             go_on(b, w);
         else
             vc__retry_good(&channel->budget);
         vc__channel_leave(channel);
     }
-    vc__again_end(&b->again);
+    vc__attempts_end(&b->attempts);
     return begun;
 }
 
@@ -237,15 +239,15 @@ call(struct vc_channel *channel, const struct what *w, void **reply)
     if (prepare(&b, channel, w, 1) != VC_OK)
         return fail_unmade(w);
     if (!run(&b, w)) {
-        vc__unary_release(&b.unary);
+        vc__attempt_release(&b.attempt);
         return fail_unmade(w);
     }
     if (w->opts->result != NULL)
-        vc__unary_tell(&b.unary, w->opts->result);
-    vc__unary_release(&b.unary);
-    if (b.unary.error.status != VC_OK)
-        return vc__error_raise(&b.unary.error);
-    *reply = b.unary.reply;
+        vc__attempt_tell(&b.attempt, w->opts->result);
+    vc__attempt_release(&b.attempt);
+    if (b.attempt.error.status != VC_OK)
+        return vc__error_raise(&b.attempt.error);
+    *reply = b.attempt.reply;
     return VC_OK;
 }
 

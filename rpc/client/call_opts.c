@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "rpc/canceller.h"
-#include "rpc/client/client_metadata.h"
+#include "rpc/client/result.h"
 #include "rpc/options.h"
 #include "transport/core/error.h"
 

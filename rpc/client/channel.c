@@ -182,14 +182,14 @@ vc_channel_open(struct vc_runtime *runtime, const char *target,
     c->reply_memory = vc__codec_memory((size_t)1 << pool.log2_message);
     atomic_init(&c->chance, vc__get64(runtime->instance) ^
                                 (uint64_t)atomic_load(&runtime->next) << 32);
-    vc__pauses_init(&c->pauses);
+    vc__retry_waits_init(&c->retry_waits);
     atomic_init(&c->users, 1);
     vc__waiter_init(&c->unused);
     atomic_init(&c->asyncs, 1);
     vc__waiter_init(&c->idle);
     c->pool = vc__pools_get(&c->progress->pools, &pool);
     if (c->pool == NULL) {
-        vc__pauses_fini(&c->pauses);
+        vc__retry_waits_fini(&c->retry_waits);
         free(c);
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     }
@@ -245,7 +245,7 @@ vc_channel_close(struct vc_channel *channel)
      * that is added this moment is seen here, or sees this. */
     atomic_store(&channel->closing, true);
     last = vc__pools_leave(&channel->progress->pools, channel->pool);
-    vc__pauses_break(&channel->pauses);
+    vc__retry_waits_break(&channel->retry_waits);
     for (cl = atomic_load(&channel->clients); cl != NULL; cl = cl->next)
         vc__client_close(cl);
     /* Wakes the engine, too, for those whose pause was broken. */
@@ -261,7 +261,7 @@ vc_channel_close(struct vc_channel *channel)
     }
     if (last)
         vc__pools_end(channel->pool);
-    vc__pauses_fini(&channel->pauses);
+    vc__retry_waits_fini(&channel->retry_waits);
     vc__interceptors_put(channel->interceptors);
     atomic_fetch_sub(&channel->runtime->users, 1);
     vc__handle_fini(&channel->handle);
@@ -300,11 +300,11 @@ client_add(struct vc_channel *c, const struct vc_service *service)
 {
     struct vc__client *cl;
 
-    pthread_mutex_lock(&c->pauses.lock);
+    pthread_mutex_lock(&c->retry_waits.lock);
     cl = client_find(first_client(c), service);
     if (cl == NULL)
         cl = client_make(c, service);
-    pthread_mutex_unlock(&c->pauses.lock);
+    pthread_mutex_unlock(&c->retry_waits.lock);
     if (cl != NULL && atomic_load(&c->closing))
         vc__client_close(cl);
     return cl;

@@ -14,8 +14,8 @@
 
 #include "cm/pool/client.h"
 #include "cm/pool/pool.h"
-#include "rpc/client/pause.h"
 #include "rpc/client/retry.h"
+#include "rpc/client/retry_wait.h"
 #include "rpc/runtime.h"
 #include "transport/core/waiter.h"
 
@@ -29,11 +29,11 @@ struct vc_channel {
     size_t reply_memory;
     struct vc__interceptors *interceptors; /* NULL: none */
 
-    /* rpc/client/again.h */
+    /* rpc/client/attempts.h */
     struct vc__retry_policy retry;
     struct vc__retry_budget budget;
     atomic_ullong chance; /* seeds */
-    struct vc__pauses pauses;
+    struct vc__retry_waits retry_waits;
 
     /* One for each service that it was used for, the last one first; added
      * under the lock of `pauses`, as one more would be a tenth of what an idle

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "rpc/client/call_opts.h"
-#include "rpc/client/client_metadata.h"
+#include "rpc/client/result.h"
 #include "rpc/codec/codec.h"
 
 enum vc_status

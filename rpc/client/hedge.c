@@ -7,19 +7,19 @@
 #include <stdlib.h>
 
 struct vc__hedge {
-    struct vc__unary unary;
+    struct vc__attempt attempt;
     struct vc_async *call; /* which it holds, until it has ended */
     bool unwanted;         /* it ends by itself yet */
 };
 
-struct vc__unary *
+struct vc__attempt *
 vc__hedge_unary(struct vc__hedge *h)
 {
-    return &h->unary;
+    return &h->attempt;
 }
 
 static void
-on_ended(struct vc__unary *u)
+on_ended(struct vc__attempt *u)
 {
     vc__async_tell(caa_container_of(u, struct vc__hedge, unary)->call,
                    VC__TOLD_HEDGE);
@@ -34,7 +34,8 @@ vc__hedge_begin(struct vc_async *a)
     /* Without an attempt under way there is nothing to stand beside. */
     if (h == NULL || !a->flying ||
         vc__throttle_is_on(&a->unary.channel->pool->throttle) ||
-        !vc__unary_copy(&h->unary, &a->unary, a->again.attempt + 1, on_ended)) {
+        !vc__attempt_copy(&h->attempt, &a->attempt, a->attempts.number + 1,
+                          on_ended)) {
         free(h);
         return;
     }
@@ -43,7 +44,7 @@ vc__hedge_begin(struct vc_async *a)
     a->hedge = h;
     vc__async_hold(a);
     vc__count(&a->engine->ledger, VC__COUNT_hedges_started, 1);
-    vc__unary_start(&h->unary, vc__now(), a->again.due);
+    vc__attempt_start(&h->attempt, vc__now(), a->attempts.due);
 }
 
 /* It holds the call no more. */
@@ -52,9 +53,9 @@ hedge_end(struct vc_async *a)
 {
     struct vc__hedge *h = a->hedge;
 
-    vc__unary_release(&h->unary);
-    if (h->unary.error.status != VC_OK)
-        a->again.seen |= h->unary.error.outcome != VC_OUTCOME_NOT_EXECUTED;
+    vc__attempt_release(&h->attempt);
+    if (h->attempt.error.status != VC_OK)
+        a->attempts.seen |= h->attempt.error.outcome != VC_OUTCOME_NOT_EXECUTED;
     a->hedge = NULL;
     free(h);
     vc__async_put(a);
@@ -70,12 +71,12 @@ vc__hedge_give_up(struct vc_async *a)
         return;
     /* As in rpc/client/async.c: what failed inside of start is not taken back. */
     if ((atomic_load(&a->told) | a->heard) & VC__TOLD_HEDGE ||
-        !vc__unary_abandon(&h->unary, &outcome)) {
+        !vc__attempt_abandon(&h->attempt, &outcome)) {
         h->unwanted = true;
         return;
     }
-    h->unary.error.status = VC_CANCELLED;
-    h->unary.error.outcome = outcome;
+    h->attempt.error.status = VC_CANCELLED;
+    h->attempt.error.outcome = outcome;
     hedge_end(a);
 }
 
@@ -83,7 +84,7 @@ bool
 vc__hedge_ended(struct vc_async *a)
 {
     struct vc__hedge *h = a->hedge;
-    bool good = h->unary.error.status == VC_OK;
+    bool good = h->attempt.error.status == VC_OK;
 
     if (good && !h->unwanted) {
         vc__count(&a->engine->ledger, VC__COUNT_hedges_won, 1);
@@ -91,7 +92,7 @@ vc__hedge_ended(struct vc_async *a)
         return true;
     }
     if (good)
-        vc_message_free(h->unary.reply);
+        vc_message_free(h->attempt.reply);
     hedge_end(a);
     return false;
 }

@@ -20,7 +20,7 @@ void vc__hedge_give_up(struct vc_async *a);
  * still waits for. False: it is gone. */
 bool vc__hedge_ended(struct vc_async *a);
 
-struct vc__unary *vc__hedge_unary(struct vc__hedge *h);
+struct vc__attempt *vc__hedge_unary(struct vc__hedge *h);
 
 /* May this method's calls be made twice at a time? Or VC_INVALID_ARGUMENT. */
 enum vc_status vc__hedge_check(const struct vc_method *method,

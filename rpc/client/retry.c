@@ -7,7 +7,7 @@
 #include <verbcall/call.h>
 #include <verbcall/service.h>
 
-#include "transport/core/chance.h"
+#include "transport/core/random.h"
 
 /* Waits double so often: to sixteen times the first. */
 #define DOUBLINGS 4u
@@ -84,7 +84,7 @@ wait_of(const struct vc__retry_policy *p, const struct vc__retry_facts *f,
 
     if (f->has_pushback)
         return (uint64_t)f->pushback_ms * 1000u;
-    return us - us / 5 + vc__chance_below(seed, (uint32_t)(us * 2 / 5) + 1);
+    return us - us / 5 + vc__random_below(seed, (uint32_t)(us * 2 / 5) + 1);
 }
 
 enum vc__retry

@@ -28,7 +28,7 @@ policy_allows(struct vc__client_stream *c, const struct vc__error *error,
               uint64_t now, uint64_t *wait_us)
 {
     struct vc_channel *channel = c->channel;
-    struct vc__again *a = &c->again;
+    struct vc__attempts *a = &c->attempts;
     enum vc__retry retry;
     /* Relaxed: only that each is another. */
     uint64_t seed = now ^ atomic_fetch_add_explicit(
@@ -38,7 +38,7 @@ policy_allows(struct vc__client_stream *c, const struct vc__error *error,
         .status = error->status,
         .outcome = error->outcome,
         .call_flags = a->flags,
-        .attempt = a->attempt,
+        .attempt = a->number,
         .took_us = now - a->began,
         .left_us = a->due == VC__FOREVER ? UINT64_MAX
                    : a->due > now        ? a->due - now
@@ -75,7 +75,7 @@ rest_post(struct vc__client_stream *c)
 
 /* Under the lock of the pauses. */
 static void
-on_broken(struct vc__pause *p)
+on_broken(struct vc__retry_wait *p)
 {
     struct vc__client_stream *c =
         caa_container_of(p, struct vc__client_stream, between);
@@ -129,7 +129,7 @@ rest_take(struct vc__client_stream *c, bool starts)
 static void
 rest_leave(struct vc__client_stream *c)
 {
-    vc__pause_end(&c->channel->pauses, &c->between);
+    vc__retry_wait_end(&c->channel->retry_waits, &c->between);
     vc__asyncs_leave(c->channel, c->stream.engine);
 }
 
@@ -138,8 +138,8 @@ static bool
 is_late(const struct vc__client_stream *c, const struct vc__error *error,
         uint64_t now)
 {
-    return c->again.flags & VC_CALL_WAIT_FOR_READY &&
-           error->status == VC_UNAVAILABLE && now >= c->again.due;
+    return c->attempts.flags & VC_CALL_WAIT_FOR_READY &&
+           error->status == VC_UNAVAILABLE && now >= c->attempts.due;
 }
 
 bool
@@ -158,7 +158,7 @@ vc__client_stream_again(struct vc__client_stream *c, struct vc__error *error)
     if (!policy_allows(c, error, now, &us))
         return false;
     c->between.broken = on_broken;
-    if (!vc__pause_begin(&c->channel->pauses, &c->between))
+    if (!vc__retry_wait_begin(&c->channel->retry_waits, &c->between))
         return false;
     vc__asyncs_enter(c->channel);
     free(c->brought);
@@ -225,7 +225,7 @@ renewed_new(struct vc__client_stream *c)
     uint8_t *ours = NULL;
     uint16_t n = 0;
 
-    if (vc__metadata_pack(NULL, 0, c->again.attempt, 0, &ours, &n) == VC_OK)
+    if (vc__metadata_pack(NULL, 0, c->attempts.number, 0, &ours, &n) == VC_OK)
         r = calloc(1, sizeof *r + n + first->metadata_len);
     if (r != NULL) {
         memcpy(r->metadata, ours, n);
@@ -252,7 +252,7 @@ renew(struct vc__client_stream *c, uint64_t now)
 {
     struct renewed *r;
 
-    c->again.attempt++;
+    c->attempts.number++;
     r = renewed_new(c);
     if (r == NULL)
         return false;
@@ -261,7 +261,7 @@ renew(struct vc__client_stream *c, uint64_t now)
     r->send.fresh = true;
     c->request.send = &r->send;
     c->request.session = NULL;
-    c->again.began = now;
+    c->attempts.began = now;
     return true;
 }
 
@@ -320,7 +320,7 @@ vc__client_stream_waited(struct vc__client_stream *c, struct vc__error *error)
     const char *service = c->stream.service, *method = c->type->name;
 
     vc__error_put(error, VC_DEADLINE_EXCEEDED, VC__TEXT_NO_SERVER, service,
-                  method, c->again.ms,
+                  method, c->attempts.ms,
                   vc__text_behind(c->why.text, service, method));
     error->outcome = VC_OUTCOME_NOT_EXECUTED;
 }
@@ -333,7 +333,7 @@ resume(struct vc__client_stream *c)
     struct vc_channel *channel = c->channel;
     struct vc__error error = c->why;
     uint64_t now = vc__now();
-    bool in_time = now < c->again.due;
+    bool in_time = now < c->attempts.due;
 
     vc__channel_enter(channel);
     rest_leave(c);

@@ -41,9 +41,9 @@ vc__client_stream_end(struct vc__client_stream *c, enum vc__stream_event why,
 {
     struct vc__send *send, *next;
 
-    if (c->again.cancellable)
+    if (c->attempts.cancellable)
         vc__cancelling_end(&c->cancelling);
-    vc__again_end(&c->again);
+    vc__attempts_end(&c->attempts);
     if (error->status == VC_OK)
         vc__retry_good(&c->channel->budget);
     vc__stream_end(&c->stream, why, error);
@@ -307,8 +307,8 @@ enum vc_status
 vc__client_stream_limit(struct vc__client_stream *c,
                         const struct vc_call_opts *opts, uint64_t now)
 {
-    struct vc__again *g = &c->again;
-    enum vc_status status = vc__again_begin(g, opts, now);
+    struct vc__attempts *g = &c->attempts;
+    enum vc_status status = vc__attempts_begin(g, opts, now);
 
     g->began = now;
 
@@ -317,7 +317,7 @@ vc__client_stream_limit(struct vc__client_stream *c,
     status = vc__cancelling_begin(&c->cancelling, g->canceller, g->parent,
                                   on_cancel);
     if (status != VC_OK)
-        vc__again_end(g);
+        vc__attempts_end(g);
     return status;
 }
 
@@ -457,7 +457,7 @@ client_left(struct vc_stream *s)
     struct vc__engine *engine = s->engine;
 
     if (c->paused)
-        vc__pause_end(&channel->pauses, &c->pause);
+        vc__retry_wait_end(&channel->retry_waits, &c->retry_wait);
     vc__stream_put(s);
     vc__asyncs_leave(channel, engine);
 }

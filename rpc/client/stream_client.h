@@ -6,9 +6,9 @@
 #ifndef VC_RPC_STREAM_CLIENT_H
 #define VC_RPC_STREAM_CLIENT_H
 
-#include "rpc/client/again.h"
+#include "rpc/client/attempts.h"
 #include "rpc/client/channel.h"
-#include "rpc/client/client_metadata.h"
+#include "rpc/client/result.h"
 #include "rpc/stream/stream.h"
 
 struct vc__client_stream {
@@ -24,7 +24,7 @@ struct vc__client_stream {
     struct vc__brought *initial; /* the same: what the first message brought */
     bool came;                   /* the pool's lock: a message has */
     struct vc__brought *brought; /* the same: what the reply brought, or NULL */
-    struct vc__again again;      /* when it is to end, and what may end it */
+    struct vc__attempts attempts; /* when it is to end, and what may end it */
     struct vc__cancelling cancelling; /* if it can be, until its end */
     struct vc__task cancel;           /* gives it up, on the holder */
     atomic_bool cancelled;            /* that has been posted */
@@ -35,17 +35,18 @@ struct vc__client_stream {
 
     /* rpc/client/stream_again.c; all but `rested` under the stream's lock. */
     struct vc__task rest;
-    struct vc__timer rested;  /* the holder's */
-    struct vc__pause between; /* two attempts, while it rests */
-    struct vc__error why;     /* the last has failed */
+    struct vc__timer rested;       /* the holder's */
+    struct vc__retry_wait between; /* two attempts, while it rests */
+    struct vc__error why;          /* the last has failed */
     uint64_t rest_until;
     bool resting, rest_posted, rest_broken;
     bool parked;                  /* what is to be sent goes to `parking` */
     struct cds_list_head parking; /* of struct vc__send */
     unsigned starts;              /* attempts that have begun */
 
-    struct vc__pause pause; /* with callbacks: for the closing of the channel */
-    bool paused;            /* it has begun */
+    struct vc__retry_wait
+        retry_wait;    /* with callbacks: for the closing of the channel */
+    bool paused;       /* it has begun */
     atomic_uint users; /* with callbacks: the program, and these; the last one
                         * has the interceptors told the end */
 };

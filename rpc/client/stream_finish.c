@@ -90,7 +90,7 @@ vc_stream_result(struct vc_stream *s, struct vc_result *result)
                         "%s.%s: the stream has not ended: vc_stream_finish() "
                         "waits for that",
                         s->service, s->method);
-    vc__result_fill(result, &error, c->again.attempt, b);
+    vc__result_fill(result, &error, c->attempts.number, b);
     return VC_OK;
 }
 

@@ -97,7 +97,7 @@ stream_new(struct vc_channel *channel, const struct vc_service *service,
 
 /* The channel is being closed. */
 static void
-on_broken(struct vc__pause *p)
+on_broken(struct vc__retry_wait *p)
 {
     vc__stream_events_hurry(
         &caa_container_of(p, struct vc__client_stream, pause)->stream);
@@ -110,8 +110,8 @@ events_join(struct vc__client_stream *c, struct vc__stream_events *events)
     vc__asyncs_enter(c->channel);
     vc__stream_hold(&c->stream);
     vc__stream_events_join(&c->stream, events, false);
-    c->pause.broken = on_broken;
-    c->paused = vc__pause_begin(&c->channel->pauses, &c->pause);
+    c->retry_wait.broken = on_broken;
+    c->paused = vc__retry_wait_begin(&c->channel->retry_waits, &c->retry_wait);
     if (!c->paused)
         vc__stream_events_hurry(&c->stream);
 }
@@ -121,10 +121,10 @@ static void
 call_start(struct vc__client_stream *c, uint64_t now,
            struct vc__stream_events *events)
 {
-    c->stream.due = c->call.due = c->again.due;
+    c->stream.due = c->call.due = c->attempts.due;
     if (events != NULL)
         events_join(c, events);
-    if (c->again.cancellable)
+    if (c->attempts.cancellable)
         vc__cancelling_join(&c->cancelling);
     c->call.frame.deadline = vc__deadline_left(c->call.due, now);
     c->call.fresh = true;

@@ -4,7 +4,7 @@
  * See rpc/codec/codec.h. */
 #include "rpc/codec/codec.h"
 
-#include "rpc/codec/plain.h"
+#include "rpc/codec/fast_codec.h"
 #include "rpc/codec/whole.h"
 
 #define MEMORY_FACTOR 4
@@ -17,7 +17,7 @@ vc__codec_measure(const struct vc_message_type *type, const void *message,
                   struct vc__packing *packing)
 {
     packing->plain =
-        type->packed_size == NULL && vc__plain_size(message, &packing->size);
+        type->packed_size == NULL && vc__fast_size(message, &packing->size);
     if (packing->plain)
         return true;
     if (!vc__message_is_whole(message))
@@ -34,7 +34,7 @@ vc__codec_pack(const struct vc_message_type *type,
                uint8_t *out)
 {
     if (packing->plain)
-        vc__plain_pack(message, out);
+        vc__fast_pack(message, out);
     else if (type->pack != NULL)
         type->pack(message, out);
     else
@@ -51,7 +51,7 @@ vc__codec_unpack(const struct vc_message_type *type,
     void *message;
 
     if (type->unpack != NULL ||
-        !vc__plain_unpack(type->desc, allocator, memory, data, len, &message)) {
+        !vc__fast_unpack(type->desc, allocator, memory, data, len, &message)) {
         if (!vc__message_is_good(type->desc, data, len, &limits, NULL, fault))
             return NULL;
         message =

@@ -10,12 +10,12 @@
 
 #include <verbcall/service.h>
 
-#include "rpc/codec/message.h"
+#include "rpc/codec/validate.h"
 
 /* How a message will be packed. */
 struct vc__packing {
     size_t size;
-    bool plain; /* rpc/codec/plain.h */
+    bool plain; /* rpc/codec/fast_codec.h */
 };
 
 /* False when the message, which a user made, cannot be packed: a field that

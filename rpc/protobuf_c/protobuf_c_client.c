@@ -14,7 +14,7 @@
 #include <verbcall/async.h>
 #include <verbcall/protobuf_c.h>
 
-#include "rpc/client/again.h"
+#include "rpc/client/attempts.h"
 #include "rpc/client/call_opts.h"
 #include "rpc/protobuf_c/protobuf_c_table.h"
 

@@ -222,7 +222,7 @@ turn_run(struct vc__task *task)
 {
     struct turn *t = caa_container_of(task, struct turn, task);
     struct vc__service_entry *entry = t->entry;
-    struct vc__stint *stint = vc__engine_release(
+    struct vc__handler_run *handler_run = vc__engine_release(
         &vc__call_part(t->call)->progress->engine, NULL, NULL);
 
     if (vc_call_is_cancelled(t->call))
@@ -231,7 +231,7 @@ turn_run(struct vc__task *task)
         invoke(entry->methods, t->call, turn_answer, t);
     turn_pass(entry->methods);
     turn_step(t, TURN_RETURNED);
-    vc__engine_resume(stint);
+    vc__engine_resume(handler_run);
     vc__service_put(entry);
 }
 

@@ -217,20 +217,20 @@ run(struct vc_call *call, const struct vc__service_entry *entry)
  * into both who call it: 38 instructions of each call. */
 static inline __attribute__((always_inline)) void
 handler_returned(struct vc_call *call, enum vc_status status,
-                 struct vc__stint *stint)
+                 struct vc__handler_run *handler_run)
 {
     struct vc__engine *engine = &vc__call_part(call)->progress->engine;
     bool holds, mine;
 
     if (has_callbacks(call)) {
         callbacks_begin(call, status);
-        vc__engine_resume(stint);
+        vc__engine_resume(handler_run);
         return;
     }
     mine = status != VC__LATER || later_step(call, LATER_RETURNED);
     if (status == VC__LATER && mine)
         status = vc__server_intercept_end(call, call->status);
-    holds = vc__engine_resume(stint);
+    holds = vc__engine_resume(handler_run);
     if (!mine)
         return;
     if (holds)
@@ -282,7 +282,7 @@ run_learn(struct vc_call *call, enum vc_status status, uint64_t us, bool blocks)
 
 /* On a thread of the crew, perhaps after it has waited for one. */
 static void
-call_run_on_crew(struct vc__job *job, struct vc__stint *stint)
+call_run_on_crew(struct vc__job *job, struct vc__handler_run *handler_run)
 {
     struct vc_call *call = caa_container_of(job, struct vc_call, job);
     struct vc__service_entry *entry = call->site.session->opened->entry;
@@ -298,7 +298,7 @@ call_run_on_crew(struct vc__job *job, struct vc__stint *stint)
     } else {
         vc__adapt_forget(call);
     }
-    handler_returned(call, status, stint);
+    handler_returned(call, status, handler_run);
 }
 
 /* True when the handler begins on a thread of its own: its method tends to
@@ -321,7 +321,7 @@ static void
 call_handle(struct vc_call *call, struct vc__service_entry *entry)
 {
     struct vc__engine *engine = &vc__call_part(call)->progress->engine;
-    struct vc__stint *stint;
+    struct vc__handler_run *handler_run;
 
     vc__count(&engine->ledger, VC__COUNT_handlers_started, 1);
     handlers_count(call, 1);
@@ -333,9 +333,9 @@ call_handle(struct vc_call *call, struct vc__service_entry *entry)
         vc__overload_apart(&vc__call_part(call)->overload);
         return;
     }
-    stint = vc__engine_release(engine, &call->state->habit,
-                               call->site.session->peer->share);
-    handler_returned(call, run(call, entry), stint);
+    handler_run = vc__engine_release(engine, &call->state->habit,
+                                     call->site.session->peer->share);
+    handler_returned(call, run(call, entry), handler_run);
 }
 
 static uint64_t

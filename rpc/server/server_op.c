@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "rpc/server/server_log.h"
-#include "transport/core/takeover.h"
+#include "transport/core/handoff.h"
 
 /* Of several engines each is advanced so long at a time, unless a thread of the
  * library does: longer than a holder polls, so that it sleeps. */
@@ -112,7 +112,8 @@ op_deliver(struct vc__task *task)
 {
     struct vc__server_op *op =
         caa_container_of(task, struct vc__server_op, deliver);
-    struct vc__stint *stint = vc__engine_release(home_of(op), NULL, NULL);
+    struct vc__handler_run *handler_run =
+        vc__engine_release(home_of(op), NULL, NULL);
 
     if (op->error.status != VC_OK)
         vc__error_raise(&op->error);
@@ -120,7 +121,7 @@ op_deliver(struct vc__task *task)
     delivering = op;
     op->done(op->error.status, op->arg);
     delivering = op->outer;
-    vc__engine_resume(stint);
+    vc__engine_resume(handler_run);
     if (op->server != NULL) /* done() has not freed it */
         op_leave(op->server);
     free(op);

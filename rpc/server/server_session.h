@@ -11,7 +11,7 @@
 #define VC_RPC_SERVER_SESSION_H
 
 #include "cm/link/link.h"
-#include "rpc/server/server_open.h"
+#include "rpc/server/method_map.h"
 #include "rpc/server/server_peer.h"
 #include "transport/wire/assembly.h"
 

@@ -11,7 +11,7 @@
 
 #include "rpc/server/server_counts.h"
 #include "rpc/server/server_log.h"
-#include "transport/core/chance.h"
+#include "transport/core/random.h"
 
 /* A client that is told to come again comes so much later at most. */
 #define AGAIN_MS 200u
@@ -108,7 +108,7 @@ vc__shed(struct vc_call *call, enum vc__shed_why why)
     if (why == VC__SHED_QUEUE || why == VC__SHED_ADAPTIVE) {
         vc__admission_shed(&part->server->admission, part->overload.clock);
         vc_call_pushback(
-            call, 1 + (int32_t)vc__chance_below(&part->chance, AGAIN_MS));
+            call, 1 + (int32_t)vc__random_below(&part->chance, AGAIN_MS));
     }
     if (part->shedding.n++ == 0 && !part->shedding.stopped)
         begin(part, why);

@@ -64,7 +64,8 @@ on_no_thread(struct vc__timer *timer)
 
 bool
 vc__thread_take(struct vc_call *call,
-                void (*run)(struct vc__job *job, struct vc__stint *stint))
+                void (*run)(struct vc__job *job,
+                            struct vc__handler_run *handler_run))
 {
     struct vc__engine *engine = engine_of(call);
 

@@ -13,7 +13,8 @@
  * later; or the call is shed, and its task runs with the status in the call.
  * False: there are no threads for jobs. */
 bool vc__thread_take(struct vc_call *call,
-                     void (*run)(struct vc__job *job, struct vc__stint *stint));
+                     void (*run)(struct vc__job *job,
+                                 struct vc__handler_run *handler_run));
 
 /* Calls wait for their turn: when no handler may begin, as all threads are in
  * some, the same limit holds for them. Looks for that from time to time. */

@@ -21,7 +21,7 @@
 #include <verbcall/stream.h>
 
 #include "cm/link/schedule.h"
-#include "rpc/codec/reply.h"
+#include "rpc/codec/reply_arena.h"
 #include "rpc/stream/stream_flow.h"
 #include "rpc/stream/stream_state.h"
 #include "transport/core/engine.h"

@@ -317,10 +317,11 @@ run(struct vc__task *task)
     struct vc__stream_events *ev =
         caa_container_of(task, struct vc__stream_events, task);
     struct vc_stream *s = ev->stream;
-    struct vc__stint *stint = vc__engine_release(s->engine, NULL, NULL);
+    struct vc__handler_run *handler_run =
+        vc__engine_release(s->engine, NULL, NULL);
     enum turn turn = turn_run(s);
 
-    vc__engine_resume(stint);
+    vc__engine_resume(handler_run);
     if (turn == TURN_MORE)
         begin_post(ev);
     else if (turn == TURN_END)

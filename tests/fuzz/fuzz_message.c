@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * rpc/codec/message.h, rpc/codec/plain.h and rpc/codec/codec.h against protobuf-c: what the
+ * rpc/codec/validate.h, rpc/codec/fast_codec.h and rpc/codec/codec.h against protobuf-c: what the
  * check calls good protobuf-c unpacks, into no more memory than the check has
  * said; the short way gives the same message; and what came can be sent on.
  * The first byte chooses the type, the second how much memory there is. */
@@ -10,8 +10,8 @@
 
 #include "rpc/codec/arena.h"
 #include "rpc/codec/codec.h"
-#include "rpc/codec/message.h"
-#include "rpc/codec/plain.h"
+#include "rpc/codec/fast_codec.h"
+#include "rpc/codec/validate.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/message_types.h"
 
@@ -102,8 +102,8 @@ static ProtobufCMessage *
 plain_unpack(const struct input *in, size_t room)
 {
     void *message = NULL;
-    bool plain = vc__plain_unpack(in->desc, arena_with(room), room, in->data,
-                                  in->len, &message);
+    bool plain = vc__fast_unpack(in->desc, arena_with(room), room, in->data,
+                                 in->len, &message);
 
     FUZZ_CHECK(plain == (message != NULL));
     FUZZ_CHECK(plain || vc__arena_taken(&arena) == 0);

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 #include "cm/connect/hello.h"
-#include "rpc/codec/message.h"
+#include "rpc/codec/validate.h"
 #include "tests/fuzz/message_types.h"
 #include "transport/wire/metadata.h"
 #include "transport/wire/packet.h"

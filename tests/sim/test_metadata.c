@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cm/link/schedule.h"
-#include "rpc/client/unary.h"
+#include "rpc/client/attempt.h"
 #include "tests/sim/told.h"
 
 /* --- both ways --------------------------------------------------------- */
@@ -395,12 +395,12 @@ they_go_with_messages_of_any_size(void **state)
 /* --- attempts and advice ------------------------------------------------ */
 
 struct attempt {
-    struct vc__unary unary;
+    struct vc__attempt attempt;
     struct vc__waiter waiter;
 };
 
 static void
-on_ended(struct vc__unary *u)
+on_ended(struct vc__attempt *u)
 {
     vc__waiter_done(&caa_container_of(u, struct attempt, unary)->waiter);
 }
@@ -413,22 +413,23 @@ attempt(struct scene *s, struct attempt *a, unsigned number, size_t size)
     Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
     /* All that may be: the number goes there, too. */
     struct vc_metadata m = told_long(VC_METADATA_MAX);
-    struct vc__unary *u = &a->unary;
+    struct vc__attempt *u = &a->unary;
 
     request.payload.len = size;
     request.payload.data = zeros;
-    vc__unary_init(u, s->channel, &suite_probe_service, 0, &request, on_ended);
+    vc__attempt_init(u, s->channel, &suite_probe_service, 0, &request,
+                     on_ended);
     u->attempt = number;
     u->metadata = &m;
     u->n_metadata = 1;
-    assert_int_equal(vc__unary_prepare(u), VC_OK);
+    assert_int_equal(vc__attempt_prepare(u), VC_OK);
     vc__channel_enter(s->channel);
     vc__waiter_init(&a->waiter);
-    vc__unary_start(u, vc__now(), VC__FOREVER);
+    vc__attempt_start(u, vc__now(), VC__FOREVER);
     assert_true(vc__engine_wait(&s->channel->progress->engine, &a->waiter,
                                 VC__FOREVER));
     vc__channel_leave(s->channel);
-    vc__unary_release(u);
+    vc__attempt_release(u);
 }
 
 /* Tells the attempt's number in its text, and gives advice by it. */

@@ -337,9 +337,9 @@ one_that_fails_at_its_deadline_has_waited_for_its_server(void **state)
     c.type = &suite_streams_service.methods[TALK];
     sim_begin(1, 0, false);
     for (unsigned after = 0; after < 2; after++) {
-        c.again.flags = VC_CALL_WAIT_FOR_READY;
-        c.again.ms = 70;
-        c.again.due = vc__now() - after;
+        c.attempts.flags = VC_CALL_WAIT_FOR_READY;
+        c.attempts.ms = 70;
+        c.attempts.due = vc__now() - after;
         vc__error_put(&error, VC_UNAVAILABLE, "nobody");
         error.outcome = VC_OUTCOME_NOT_EXECUTED;
         assert_false(vc__client_stream_again(&c, &error));

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * rpc/codec/message.c against protobuf-c itself: what the check calls good is unpacked
+ * rpc/codec/validate.c against protobuf-c itself: what the check calls good is unpacked
  * into an arena that may take no more than the check has said, in every single
  * test. */
 #ifndef VC_TESTS_UNIT_MESSAGE_JUDGE_H
@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "rpc/codec/message.h"
+#include "rpc/codec/validate.h"
 #include "tests/unit/message_maker.h"
 #include "tests/unit/test_message.pb-c.h"
 #include "tests/unit/test_message_proto2.pb-c.h"

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The maker of messages; see message_maker.h. It knows the encoding, but not
- * what rpc/codec/message.c refuses. */
+ * what rpc/codec/validate.c refuses. */
 #include "tests/unit/message_maker.h"
 
 #include <setjmp.h>

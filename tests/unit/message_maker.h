@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Makes messages to try rpc/codec/message.c with, in three ways: packed by
+ * Makes messages to try rpc/codec/validate.c with, in three ways: packed by
  * protobuf-c from random ones, written field by field without regard to
  * sense, and mutated. All that is made lives until maker_reset(). */
 #ifndef VC_TESTS_UNIT_MESSAGE_MAKER_H

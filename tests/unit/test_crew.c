@@ -90,14 +90,14 @@ job_run(struct vc__task *task)
     struct job *j = caa_container_of(task, struct job, task);
     struct vc__engine *e = &j->bench->engine;
 
-    struct vc__stint *stint = vc__engine_release(e, NULL, NULL);
+    struct vc__handler_run *handler_run = vc__engine_release(e, NULL, NULL);
 
     atomic_store(&j->began, true);
     if (j->awaits != NULL)
         vc__engine_wait(e, j->awaits, VC__FOREVER);
     if (j->go != NULL)
         becomes_true(j->go);
-    atomic_store(&j->kept, vc__engine_resume(stint));
+    atomic_store(&j->kept, vc__engine_resume(handler_run));
     if (atomic_load(&j->kept))
         atomic_store(&j->done, true);
     else

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * rpc/codec/message.c: how messages are encoded, and any bytes. */
+ * rpc/codec/validate.c: how messages are encoded, and any bytes. */
 #include "rpc/codec/whole.h"
 #include "tests/unit/message_judge.h"
 

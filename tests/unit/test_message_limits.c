@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * rpc/codec/message.c: limits of depth and memory, required fields, and sub-messages
+ * rpc/codec/validate.c: limits of depth and memory, required fields, and sub-messages
  * that come twice. */
 #include "tests/unit/message_judge.h"
 

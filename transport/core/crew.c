@@ -12,9 +12,9 @@
 #include "transport/core/clock.h"
 #include "transport/core/engine.h"
 #include "transport/core/habit.h"
-#include "transport/core/patrol.h"
-#include "transport/core/takeover.h"
+#include "transport/core/handoff.h"
 #include "transport/core/thread.h"
+#include "transport/core/watch_interval.h"
 
 /* A handler that is seen again after so long keeps its engine no more. */
 #define LIMIT_US 100
@@ -255,12 +255,12 @@ static void
 job_run(struct vc__crew *crew, struct vc__job *job)
 {
     struct vc__share *share = job->share;
-    struct vc__stint s;
+    struct vc__handler_run s;
 
-    vc__stint_open(&s, job->engine);
+    vc__handler_run_open(&s, job->engine);
     s.lost = true;
     job->run(job, &s);
-    vc__stint_close(&s);
+    vc__handler_run_close(&s);
     pthread_mutex_lock(&crew->lock);
     crew->n_working--;
     vc__share_put(share);
@@ -408,7 +408,7 @@ crew_sleep(struct vc__crew *crew, uint64_t until)
     vc__waiter_take(&crew->rouse);
 }
 
-/* See vc__stint_release(). */
+/* See vc__handler_run_release(). */
 static void
 crew_rest(struct vc__crew *crew)
 {
@@ -421,12 +421,14 @@ crew_rest(struct vc__crew *crew)
 
 /* Until the next look. */
 static void
-crew_pause(struct vc__crew *crew, struct vc__patrol *patrol, bool soon)
+crew_pause(struct vc__crew *crew, struct vc__watch_interval *interval,
+           bool soon)
 {
-    uint64_t due = vc__now() + (soon ? LIMIT_US : vc__patrol_us(patrol));
+    uint64_t due =
+        vc__now() + (soon ? LIMIT_US : vc__watch_interval_us(interval));
 
     crew_sleep(crew, due);
-    vc__patrol_woke(patrol, due, vc__now());
+    vc__watch_interval_woke(interval, due, vc__now());
 }
 
 /* The look after 100 us is not followed by another so soon, or handlers that
@@ -435,7 +437,7 @@ static void *
 watcher_main(void *arg)
 {
     struct vc__crew *crew = arg;
-    struct vc__patrol patrol = {0};
+    struct vc__watch_interval interval = {0};
     unsigned quiet = 0;
     bool soon = false;
 
@@ -446,7 +448,7 @@ watcher_main(void *arg)
         soon = sight.handler && !soon;
         quiet = sight.moved ? 0 : quiet + 1;
         if (quiet < QUIET_LOOKS)
-            crew_pause(crew, &patrol, soon);
+            crew_pause(crew, &interval, soon);
         else
             crew_rest(crew);
     }

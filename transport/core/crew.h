@@ -6,7 +6,7 @@
  * engine to a thread that is free, or to a new one. When the handler is over,
  * its thread is free.
  *
- * The watcher looks every millisecond or so (transport/core/patrol.h), once more
+ * The watcher looks every millisecond or so (transport/core/watch_interval.h), once more
  * 100 us after it saw a handler, and rests when none has run for twenty looks,
  * until one begins.
  *

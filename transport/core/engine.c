@@ -11,7 +11,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "transport/core/takeover.h"
+#include "transport/core/handoff.h"
 
 /* Polls between two looks at the clock. */
 #define SPIN_BATCH 64
@@ -153,25 +153,25 @@ vc__engine_handle(struct vc__engine *e, struct vc__task *task)
     cds_list_add_tail(&task->node, &e->handlers);
 }
 
-struct vc__stint *
+struct vc__handler_run *
 vc__engine_release(struct vc__engine *e, struct vc__habit *habit,
                    struct vc__share *share)
 {
-    struct vc__stint *s = vc__stint_of(e);
+    struct vc__handler_run *s = vc__handler_run_of(e);
 
     s->failed = false;
     if (s->lost)
         return s;
     e->habit = habit;
     e->share = s->share = share;
-    vc__stint_release(s);
+    vc__handler_run_release(s);
     return s;
 }
 
 bool
-vc__engine_resume(struct vc__stint *s)
+vc__engine_resume(struct vc__handler_run *s)
 {
-    return vc__stint_resume(s);
+    return vc__handler_run_resume(s);
 }
 
 /* Relaxed: when it ceases to be so, the engine is kicked. */
@@ -208,7 +208,7 @@ engine_lend(struct vc__engine *e)
 static bool
 engine_run_handlers(struct vc__engine *e)
 {
-    struct vc__stint s;
+    struct vc__handler_run s;
 
     if (cds_list_empty(&e->handlers))
         return true;
@@ -216,7 +216,7 @@ engine_run_handlers(struct vc__engine *e)
         return !engine_lend(e);
     e->round = 0;
     e->polls_soon = false;
-    vc__stint_open(&s, e);
+    vc__handler_run_open(&s, e);
     while (!s.lost && !e->polls_soon && handler_may_run(e)) {
         struct vc__task *task =
             cds_list_entry(e->handlers.next, struct vc__task, node);
@@ -225,7 +225,7 @@ engine_run_handlers(struct vc__engine *e)
         e->handled++;
         task->run(task);
     }
-    vc__stint_close(&s);
+    vc__handler_run_close(&s);
     return !s.lost;
 }
 
@@ -490,19 +490,19 @@ engine_await(struct vc__engine *e, struct vc__waiter *w, uint64_t until)
 
 /* Back to what the thread was before it waited. */
 static void
-engine_return(struct vc__engine *e, struct vc__stint *s)
+engine_return(struct vc__engine *e, struct vc__handler_run *s)
 {
     if (s != NULL)
         e->depth--;
     if (s != NULL && !s->lost)
-        vc__stint_release(s);
+        vc__handler_run_release(s);
     else
         engine_leave(e);
 }
 
 /* The engine was lent: the handler that waits keeps its thread. */
 static void
-stint_lend(struct vc__stint *s)
+handler_run_lend(struct vc__handler_run *s)
 {
     if (!s->lost && s->share != NULL)
         vc__share_hold(s->share);
@@ -512,13 +512,13 @@ stint_lend(struct vc__stint *s)
 bool
 vc__engine_wait(struct vc__engine *e, struct vc__waiter *w, uint64_t until)
 {
-    struct vc__stint *s;
+    struct vc__handler_run *s;
     bool holds;
 
     if (vc__waiter_is_done(w))
         return true;
-    s = vc__stint_of(e);
-    holds = s != NULL && vc__stint_resume(s);
+    s = vc__handler_run_of(e);
+    holds = s != NULL && vc__handler_run_resume(s);
     while (holds || engine_await(e, w, until)) {
         e->traffic = e->waits = true;
         if (s != NULL)
@@ -529,7 +529,7 @@ vc__engine_wait(struct vc__engine *e, struct vc__waiter *w, uint64_t until)
         }
         holds = false;
         if (s != NULL)
-            stint_lend(s);
+            handler_run_lend(s);
     }
     return vc__waiter_is_done(w);
 }
@@ -539,7 +539,7 @@ vc__engine_catch_up(struct vc__engine *e, uint64_t now)
 {
     struct vc__waiter w;
 
-    if (now < looked_at(e) + CATCH_UP_US || vc__stint_of(e) != NULL)
+    if (now < looked_at(e) + CATCH_UP_US || vc__handler_run_of(e) != NULL)
         return;
     vc__waiter_init(&w);
     if (vc__token_enter(&e->token, &w)) {

@@ -7,7 +7,7 @@
  * the holder, one at a time, so their state needs no lock.
  *
  * A handler does not hold the engine while the program's code runs: when that
- * takes long, another thread becomes the holder (transport/core/takeover.h).
+ * takes long, another thread becomes the holder (transport/core/handoff.h).
  *
  * May run together: wait, post, serve, waiter_done and kick from any threads.
  * Everything else belongs to the holder. */
@@ -62,12 +62,12 @@ struct vc__source {
 
 struct vc__habit;
 struct vc__log;
-struct vc__stint;
+struct vc__handler_run;
 
 struct vc__engine {
     struct vc__token token;
 
-    atomic_ullong run;       /* transport/core/takeover.h */
+    atomic_ullong run;       /* transport/core/handoff.h */
     atomic_int runner;       /* the system's number of the handlers' thread */
     unsigned takeovers;      /* the holder's, and of who becomes it so */
     struct vc__habit *habit; /* of the handler that runs; NULL: nobody asks */
@@ -167,10 +167,10 @@ void vc__engine_defer(struct vc__engine *e, struct vc__task *task);
  * over; `share`, or NULL, has the thread from then on. False: another thread has become the holder, and there is nothing left
  * but to post a task to it and return. */
 void vc__engine_handle(struct vc__engine *e, struct vc__task *task);
-struct vc__stint *vc__engine_release(struct vc__engine *e,
-                                     struct vc__habit *habit,
-                                     struct vc__share *share);
-bool vc__engine_resume(struct vc__stint *s);
+struct vc__handler_run *vc__engine_release(struct vc__engine *e,
+                                           struct vc__habit *habit,
+                                           struct vc__share *share);
+bool vc__engine_resume(struct vc__handler_run *s);
 
 /* A task of vc__engine_handle() knows the time. Others that wait go on after
  * the engine was polled when they have run long enough. */

@@ -9,12 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "transport/core/takeover.h"
+#include "transport/core/handoff.h"
 #include "transport/core/utf8.h"
 
 static _Thread_local struct vc__error last;
 /* In which handler it came up. Only to be compared: it may be over. */
-static _Thread_local const struct vc__stint *place;
+static _Thread_local const struct vc__handler_run *place;
 
 const char *
 vc_status_name(enum vc_status status)
@@ -80,7 +80,7 @@ vc__error_put(struct vc__error *error, enum vc_status status,
 enum vc_status
 vc__error_raise(const struct vc__error *error)
 {
-    struct vc__stint *s = vc__stint_inmost();
+    struct vc__handler_run *s = vc__handler_run_inmost();
 
     last = *error;
     place = s;
@@ -177,7 +177,7 @@ vc__error_last(void)
 const struct vc__error *
 vc__error_within(void)
 {
-    const struct vc__stint *s = vc__stint_inmost();
+    const struct vc__handler_run *s = vc__handler_run_inmost();
 
     return s != NULL && s->failed && s == place ? &last : NULL;
 }

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Whether the handlers of a method tend to block. One that was taken over
- * (transport/core/takeover.h) says so of its method: then the next ones begin
+ * (transport/core/handoff.h) says so of its method: then the next ones begin
  * on a thread of the crew, until some in a row were quick. Or it is said once
  * and for all. Also whether they tend to be taken over at all, as handlers do
  * that use the processor for long. Two bytes a method, written now and then,

@@ -25,7 +25,7 @@
 #include <urcu/list.h>
 
 struct vc__engine;
-struct vc__stint;
+struct vc__handler_run;
 
 /* What one client has of the threads. Lives until its owner and each thread that
  * it has have put it. */
@@ -36,10 +36,10 @@ struct vc__share {
 };
 
 /* A handler that is expected to block: runs on a thread of the crew, which does
- * not hold the engine; within a stint that is lost (transport/core/takeover.h).
+ * not hold the engine; within a handler run that is lost (transport/core/handoff.h).
  * Lives in its owner, which may be gone when run() returns. */
 struct vc__job {
-    void (*run)(struct vc__job *job, struct vc__stint *stint);
+    void (*run)(struct vc__job *job, struct vc__handler_run *handler_run);
     struct vc__engine *engine;
     struct vc__share *share;
     bool waits; /* lock; true while the job is in a queue */

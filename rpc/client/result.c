@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/client/client_metadata.h. */
-#include "rpc/client/client_metadata.h"
+ * See rpc/client/result.h. */
+#include "rpc/client/result.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,8 +12,8 @@
  *
  * May run together: take with everything. The rest belongs to the thread that
  * runs the handler. */
-#ifndef VC_TRANSPORT_TAKEOVER_H
-#define VC_TRANSPORT_TAKEOVER_H
+#ifndef VC_TRANSPORT_HANDOFF_H
+#define VC_TRANSPORT_HANDOFF_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,9 +23,9 @@ struct vc__share;
 
 /* A thread's turn at an engine's handlers, on its stack. One thread may have
  * turns at several engines: the handler of one waits in another. */
-struct vc__stint {
+struct vc__handler_run {
     struct vc__engine *engine;
-    struct vc__stint *outer;
+    struct vc__handler_run *outer;
     struct vc__share *share; /* whose handler it is; NULL: nobody's */
     uint64_t run;            /* the engine's, while the handler runs */
     bool lost;               /* the engine is another's; the share holds it */
@@ -33,22 +33,22 @@ struct vc__stint {
 };
 
 /* Around the running of handlers. The calling thread is the holder, and still
- * is after close unless the stint is lost: then the share has a thread until
+ * is after close unless the handler run is lost: then the share has a thread until
  * there. */
-void vc__stint_open(struct vc__stint *s, struct vc__engine *e);
-void vc__stint_close(struct vc__stint *s);
+void vc__handler_run_open(struct vc__handler_run *s, struct vc__engine *e);
+void vc__handler_run_close(struct vc__handler_run *s);
 
-/* The calling thread's stint at e; NULL when it runs no handler of e. */
-struct vc__stint *vc__stint_of(const struct vc__engine *e);
+/* The calling thread's handler run at e; NULL when it runs no handler of e. */
+struct vc__handler_run *vc__handler_run_of(const struct vc__engine *e);
 
 /* The innermost one of the calling thread; NULL: it is in no handler. */
-struct vc__stint *vc__stint_inmost(void);
+struct vc__handler_run *vc__handler_run_inmost(void);
 
-/* Within a stint: the program's code begins, or goes on; it is over, or waits
+/* Within a handler run: the program's code begins, or goes on; it is over, or waits
  * for something of the engine. resume says whether the calling thread is the
- * holder again; if it is not, the stint is lost and remains so. */
-void vc__stint_release(struct vc__stint *s);
-bool vc__stint_resume(struct vc__stint *s);
+ * holder again; if it is not, the handler run is lost and remains so. */
+void vc__handler_run_release(struct vc__handler_run *s);
+bool vc__handler_run_resume(struct vc__handler_run *s);
 
 /* A handler has run for too long with this number: makes the caller the
  * holder, if it still does. */

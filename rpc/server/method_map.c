@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/server/server_open.h. */
-#include "rpc/server/server_open.h"
+ * See rpc/server/method_map.h. */
+#include "rpc/server/method_map.h"
 
 #include <stdlib.h>
 #include <string.h>

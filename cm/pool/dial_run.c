@@ -1,18 +1,18 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See cm/pool/dialer.h. */
-#include "cm/pool/dialer.h"
+ * See cm/pool/dial_run.h. */
+#include "cm/pool/dial_run.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static void advance(struct vc__dialer *d);
+static void advance(struct vc__dial_run *d);
 
 void
-vc__dialer_init(struct vc__dialer *d, struct vc__engine *engine,
-                const struct vc__dialer_ops *ops,
-                const struct sockaddr_storage *source)
+vc__dial_run_init(struct vc__dial_run *d, struct vc__engine *engine,
+                  const struct vc__dial_run_ops *ops,
+                  const struct sockaddr_storage *source)
 {
     memset(d, 0, sizeof *d);
     d->ops = ops;
@@ -30,7 +30,7 @@ try_remove(struct vc__try *t)
 }
 
 void
-vc__dialer_stop(struct vc__dialer *d)
+vc__dial_run_stop(struct vc__dial_run *d)
 {
     d->active = false;
     vc__timer_stop(&d->engine->timers, &d->timer);
@@ -49,25 +49,25 @@ vc__dialer_stop(struct vc__dialer *d)
 }
 
 static void
-dialer_fail(struct vc__dialer *d, const struct vc__error *why)
+dial_run_fail(struct vc__dial_run *d, const struct vc__error *why)
 {
     const struct vc__error error = *why; /* the plan's, maybe */
 
-    vc__dialer_stop(d);
+    vc__dial_run_stop(d);
     d->ops->failed(d, &error);
 }
 
 static void
-fail_memory(struct vc__dialer *d)
+fail_memory(struct vc__dial_run *d)
 {
     struct vc__error error;
 
     vc__error_put(&error, VC_RESOURCE_EXHAUSTED, "out of memory");
-    dialer_fail(d, &error);
+    dial_run_fail(d, &error);
 }
 
 static void
-missed(struct vc__dialer *d, unsigned which, const struct vc__dial_failure *f)
+missed(struct vc__dial_run *d, unsigned which, const struct vc__dial_failure *f)
 {
     if (d->ops->missed != NULL)
         d->ops->missed(d, d->plan->ways[which].to.transport, f->error);
@@ -75,7 +75,8 @@ missed(struct vc__dialer *d, unsigned which, const struct vc__dial_failure *f)
 }
 
 static void
-try_begin(struct vc__dialer *d, const struct vc__dial_step *step, uint64_t now)
+try_begin(struct vc__dial_run *d, const struct vc__dial_step *step,
+          uint64_t now)
 {
     uint64_t left_ms = (d->plan->due - now + 999) / 1000;
     const struct vc__dial_offer *offer = &step->way->offer;
@@ -89,7 +90,7 @@ try_begin(struct vc__dialer *d, const struct vc__dial_step *step, uint64_t now)
         missed(d, step->which, &failure);
         return;
     }
-    t->dialer = d;
+    t->dial_run = d;
     t->which = step->which;
     t->under_way = true;
     t->link->hello.features = offer->features;
@@ -103,11 +104,11 @@ try_begin(struct vc__dialer *d, const struct vc__dial_step *step, uint64_t now)
 static void
 on_timer(struct vc__timer *timer)
 {
-    advance(caa_container_of(timer, struct vc__dialer, timer));
+    advance(caa_container_of(timer, struct vc__dial_run, timer));
 }
 
 static void
-wait_until(struct vc__dialer *d, uint64_t at)
+wait_until(struct vc__dial_run *d, uint64_t at)
 {
     if (!vc__timer_start(&d->engine->timers, &d->timer, at, on_timer))
         fail_memory(d);
@@ -115,7 +116,7 @@ wait_until(struct vc__dialer *d, uint64_t at)
 
 /* What is next, once all that can begin now has begun. */
 static enum vc__dial_what
-begin_all(struct vc__dialer *d, struct vc__dial_step *step)
+begin_all(struct vc__dial_run *d, struct vc__dial_step *step)
 {
     uint64_t now = vc__now();
     enum vc__dial_what what = vc__dial_next(d->plan, now, step);
@@ -129,7 +130,7 @@ begin_all(struct vc__dialer *d, struct vc__dial_step *step)
 }
 
 static void
-advance(struct vc__dialer *d)
+advance(struct vc__dial_run *d)
 {
     struct vc__dial_step step;
     enum vc__dial_what what;
@@ -140,7 +141,7 @@ advance(struct vc__dialer *d)
     what = begin_all(d, &step);
     d->advancing = false;
     if (!d->active) { /* stopped meanwhile */
-        vc__dialer_stop(d);
+        vc__dial_run_stop(d);
         return;
     }
     switch (what) {
@@ -148,7 +149,7 @@ advance(struct vc__dialer *d)
         wait_until(d, step.at);
         break;
     case VC__DIAL_FAIL:
-        dialer_fail(d, &d->plan->error);
+        dial_run_fail(d, &d->plan->error);
         break;
     case VC__DIAL_TRY: /* all of them have begun */
     case VC__DIAL_NOTHING:
@@ -158,7 +159,7 @@ advance(struct vc__dialer *d)
 }
 
 void
-vc__dialer_start(struct vc__dialer *d, const struct vc__dial_opts *opts)
+vc__dial_run_start(struct vc__dial_run *d, const struct vc__dial_opts *opts)
 {
     struct vc__dial_opts own = *opts;
 
@@ -175,16 +176,16 @@ vc__dialer_start(struct vc__dialer *d, const struct vc__dial_opts *opts)
 }
 
 void
-vc__dialer_up(struct vc__try *t)
+vc__dial_run_up(struct vc__try *t)
 {
     if (t->under_way) {
         try_remove(t);
-        vc__dialer_stop(t->dialer);
+        vc__dial_run_stop(t->dial_run);
     }
 }
 
 bool
-vc__dialer_down(struct vc__try *t)
+vc__dial_run_down(struct vc__try *t)
 {
     const struct vc__link *link = t->link;
     const struct vc__dial_failure failure = {
@@ -197,7 +198,7 @@ vc__dialer_down(struct vc__try *t)
     if (!t->under_way)
         return false;
     try_remove(t);
-    missed(t->dialer, t->which, &failure);
-    advance(t->dialer);
+    missed(t->dial_run, t->which, &failure);
+    advance(t->dial_run);
     return true;
 }

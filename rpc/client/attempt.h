@@ -4,14 +4,14 @@
  * One attempt at a unary call: the request packed and given to a session, the
  * reply unpacked. Who waits for its end, and how long, is the business of the
  * one who owns it: rpc/client/call.c blocks. */
-#ifndef VC_RPC_UNARY_H
-#define VC_RPC_UNARY_H
+#ifndef VC_RPC_ATTEMPT_H
+#define VC_RPC_ATTEMPT_H
 
 #include <verbcall/call.h>
 #include <verbcall/service.h>
 
 #include "rpc/client/channel.h"
-#include "rpc/client/client_metadata.h"
+#include "rpc/client/result.h"
 #include "rpc/codec/codec.h"
 #include "transport/core/error.h"
 
@@ -23,7 +23,7 @@ struct vc__watch {
     void (*drop)(struct vc__watch *w);
 };
 
-struct vc__unary {
+struct vc__attempt {
     struct vc__request request;
     struct vc__send send; /* when the request fits in a packet */
     struct vc_channel *channel;
@@ -47,7 +47,7 @@ struct vc__unary {
     /* It has a reply, or an error: a reply on the holder of the engine, an
      * error also inside of start or of vc_channel_close(); once, unless it was
      * abandoned before. Not under a lock. */
-    void (*ended)(struct vc__unary *u);
+    void (*ended)(struct vc__attempt *u);
     void *reply;                 /* by vc_message_free() */
     struct vc__error error;      /* status VC_OK: there is a reply */
     struct vc__brought *brought; /* its metadata, if wants_all; or NULL */
@@ -55,34 +55,35 @@ struct vc__unary {
     int32_t pushback_ms;         /* when to try again, below 0 for never */
 };
 
-void vc__unary_init(struct vc__unary *u, struct vc_channel *channel,
-                    const struct vc_service *service, unsigned method,
-                    const void *message, void (*ended)(struct vc__unary *u));
+void vc__attempt_init(struct vc__attempt *u, struct vc_channel *channel,
+                      const struct vc_service *service, unsigned method,
+                      const void *message,
+                      void (*ended)(struct vc__attempt *u));
 
 /* Measures the request, and packs it when it is long. VC_INVALID_ARGUMENT or
  * VC_RESOURCE_EXHAUSTED, and then there is nothing to release. */
-enum vc_status vc__unary_prepare(struct vc__unary *u);
-void vc__unary_release(struct vc__unary *u);
+enum vc_status vc__attempt_prepare(struct vc__attempt *u);
+void vc__attempt_release(struct vc__attempt *u);
 
 /* Prepared with `packs`, and ended: may be started again, as this attempt.
  * False without memory, and then it is as it was. */
-bool vc__unary_renew(struct vc__unary *u, unsigned attempt);
+bool vc__attempt_renew(struct vc__attempt *u, unsigned attempt);
 
 /* Makes u another attempt at what `of`, prepared so, is one. False without
  * memory. */
-bool vc__unary_copy(struct vc__unary *u, const struct vc__unary *of,
-                    unsigned attempt, void (*ended)(struct vc__unary *u));
+bool vc__attempt_copy(struct vc__attempt *u, const struct vc__attempt *of,
+                      unsigned attempt, void (*ended)(struct vc__attempt *u));
 
 /* It has ended, or was abandoned and its owner has put the error: fills the
  * program's result, unless that is NULL, with all that came of it. */
-void vc__unary_tell(struct vc__unary *u, struct vc_result *result);
+void vc__attempt_tell(struct vc__attempt *u, struct vc_result *result);
 
 /* Sends it. Any thread that has entered the channel and stays in it until the
  * end. */
-void vc__unary_start(struct vc__unary *u, uint64_t now, uint64_t due);
+void vc__attempt_start(struct vc__attempt *u, uint64_t now, uint64_t due);
 
 /* Its owner wants it no more: true when ended() has not run and will not;
  * *outcome says whether it may have been executed. Any thread. */
-bool vc__unary_abandon(struct vc__unary *u, enum vc_outcome *outcome);
+bool vc__attempt_abandon(struct vc__attempt *u, enum vc_outcome *outcome);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * rpc/client/again.h: when a call is to end that is made for another. */
+ * rpc/client/attempts.h: when a call is to end that is made for another. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,30 +9,30 @@
 
 #include <cmocka.h>
 
-#include "rpc/client/again.h"
+#include "rpc/client/attempts.h"
 
 #define NOW UINT64_C(1000000) /* us */
 
 static enum vc_status
-begin(struct vc__again *a, struct vc__parent *p, uint32_t timeout_ms)
+begin(struct vc__attempts *a, struct vc__parent *p, uint32_t timeout_ms)
 {
     struct vc_call_opts opts = VC_CALL_OPTS_INIT;
 
     opts.timeout_ms = timeout_ms;
     opts.parent = (struct vc_call *)p; /* its first member */
-    return vc__again_begin(a, &opts, NOW);
+    return vc__attempts_begin(a, &opts, NOW);
 }
 
 static void
 ends(uint64_t due, uint32_t timeout_ms, uint64_t want_due, uint32_t want_ms)
 {
     struct vc__parent p = {.due = due};
-    struct vc__again a;
+    struct vc__attempts a;
 
     assert_int_equal(begin(&a, &p, timeout_ms), VC_OK);
     assert_true(a.due == want_due);
     assert_int_equal(a.ms, want_ms);
-    vc__again_end(&a);
+    vc__attempts_end(&a);
     vc__parent_end(&p);
 }
 
@@ -51,7 +51,7 @@ static void
 over(uint64_t due)
 {
     struct vc__parent p = {.due = due};
-    struct vc__again a;
+    struct vc__attempts a;
 
     assert_int_equal(begin(&a, &p, VC_NO_DEADLINE), VC_DEADLINE_EXCEEDED);
     assert_string_equal(vc_error(), "the deadline of the call that this one is "

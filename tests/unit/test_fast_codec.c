@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * rpc/codec/plain.c against the long way: what it takes, the check calls good, and
+ * rpc/codec/fast_codec.c against the long way: what it takes, the check calls good, and
  * protobuf-c makes the same message of it. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #include "rpc/codec/arena.h"
-#include "rpc/codec/message.h"
-#include "rpc/codec/plain.h"
+#include "rpc/codec/fast_codec.h"
+#include "rpc/codec/validate.h"
 #include "tests/unit/message_maker.h"
 #include "tests/unit/test_message.pb-c.h"
 #include "tests/unit/test_message_proto2.pb-c.h"
@@ -59,8 +59,7 @@ try_plain(const ProtobufCMessageDescriptor *desc, const void *bytes, size_t len,
         memcpy(copy, bytes, len);
     vc__arena_reset(&arena);
     vc__arena_set_cap(&arena, memory);
-    plain =
-        vc__plain_unpack(desc, &arena.allocator, memory, copy, len, message);
+    plain = vc__fast_unpack(desc, &arena.allocator, memory, copy, len, message);
     if (!plain)
         assert_int_equal(vc__arena_taken(&arena), 0);
     free(copy);
@@ -87,10 +86,10 @@ assert_packs(const ProtobufCMessage *message)
     size_t size = protobuf_c_message_get_packed_size(message), plain;
     uint8_t *a = malloc(size + 1), *b = malloc(size + 1);
 
-    assert_true(vc__plain_size(message, &plain));
+    assert_true(vc__fast_size(message, &plain));
     assert_int_equal(size, plain);
     protobuf_c_message_pack(message, a);
-    vc__plain_pack(message, b);
+    vc__fast_pack(message, b);
     assert_memory_equal(a, b, size);
     free(a);
     free(b);
@@ -211,8 +210,8 @@ without_memory_it_is_plain_and_there_is_no_message(void **state)
     void *message = &none;
 
     (void)state;
-    assert_true(vc__plain_unpack(&unit__plain__descriptor, &none, ROOM, NULL, 0,
-                                 &message));
+    assert_true(vc__fast_unpack(&unit__plain__descriptor, &none, ROOM, NULL, 0,
+                                &message));
     assert_null(message);
 }
 
@@ -295,14 +294,14 @@ a_message_that_cannot_be_packed_is_not_plain(void **state)
     size_t size = 1;
 
     (void)state;
-    assert_true(vc__plain_size(&plain.base, &size));
+    assert_true(vc__fast_size(&plain.base, &size));
     assert_int_equal(size, 0);
     plain.f_string = NULL; /* protobuf-c takes it for empty */
     plain.f_float = -0.0f;
     assert_packs(&plain.base);
     plain.f_bytes.len = 1;
-    assert_false(vc__plain_size(&plain.base, &size));
-    assert_false(vc__plain_size(&packed.base, &size));
+    assert_false(vc__fast_size(&plain.base, &size));
+    assert_false(vc__fast_size(&packed.base, &size));
 }
 
 int

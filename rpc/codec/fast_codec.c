@@ -4,7 +4,7 @@
  * Unpacking reads the members into a table, which says whether the message is
  * plain and what memory it takes, then stores them. Packing first finds the
  * length, as whoever packs must, and whether the message is plain. */
-#include "rpc/codec/plain.h"
+#include "rpc/codec/fast_codec.h"
 
 #include <limits.h>
 #include <string.h>
@@ -263,9 +263,9 @@ message_make(const ProtobufCMessageDescriptor *desc, ProtobufCAllocator *a,
 }
 
 bool
-vc__plain_unpack(const ProtobufCMessageDescriptor *desc,
-                 ProtobufCAllocator *allocator, size_t memory,
-                 const uint8_t *data, size_t len, void **message)
+vc__fast_unpack(const ProtobufCMessageDescriptor *desc,
+                ProtobufCAllocator *allocator, size_t memory,
+                const uint8_t *data, size_t len, void **message)
 {
     struct value values[VC__PLAIN_FIELDS];
     struct reader r = {data, len > 0 ? data + len : data, desc->fields,
@@ -451,7 +451,7 @@ piece_put(uint8_t *out, const struct piece *p)
 }
 
 bool
-vc__plain_size(const ProtobufCMessage *message, size_t *size)
+vc__fast_size(const ProtobufCMessage *message, size_t *size)
 {
     const ProtobufCMessageDescriptor *desc = message->descriptor;
     const uint8_t *m = (const uint8_t *)message;
@@ -478,7 +478,7 @@ vc__plain_size(const ProtobufCMessage *message, size_t *size)
 }
 
 void
-vc__plain_pack(const ProtobufCMessage *message, uint8_t *out)
+vc__fast_pack(const ProtobufCMessage *message, uint8_t *out)
 {
     const ProtobufCMessageDescriptor *desc = message->descriptor;
     const uint8_t *m = (const uint8_t *)message;

@@ -4,7 +4,7 @@
  * vc_message_free() has only the message's address, so the first allocation,
  * which protobuf_c_message_unpack() makes for the message itself, has the
  * reply's address in front. */
-#include "rpc/codec/reply.h"
+#include "rpc/codec/reply_arena.h"
 
 #include <stdlib.h>
 #include <string.h>

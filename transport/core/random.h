@@ -4,13 +4,13 @@
  * Chance for spreading load and retries, from a seed of the caller's; no
  * secret may depend on it (splitmix64: Steele, Lea, Flood, "Fast splittable
  * pseudorandom number generators", OOPSLA 2014). */
-#ifndef VC_TRANSPORT_CHANCE_H
-#define VC_TRANSPORT_CHANCE_H
+#ifndef VC_TRANSPORT_RANDOM_H
+#define VC_TRANSPORT_RANDOM_H
 
 #include <stdint.h>
 
 static inline uint32_t
-vc__chance(uint64_t *seed)
+vc__random(uint64_t *seed)
 {
     uint64_t z = *seed += UINT64_C(0x9e3779b97f4a7c15);
 
@@ -21,9 +21,9 @@ vc__chance(uint64_t *seed)
 
 /* 0..n-1; 0 when n is 0. */
 static inline uint32_t
-vc__chance_below(uint64_t *seed, uint32_t n)
+vc__random_below(uint64_t *seed, uint32_t n)
 {
-    return (uint32_t)((uint64_t)vc__chance(seed) * n >> 32);
+    return (uint32_t)((uint64_t)vc__random(seed) * n >> 32);
 }
 
 #endif

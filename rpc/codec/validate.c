@@ -9,7 +9,7 @@
  * unpack in this: field numbers are 1..2^29-1, a bool is a varint, a string
  * is UTF-8 without NUL, nesting and memory have limits, and a sub-message
  * with a oneof comes once. */
-#include "rpc/codec/message.h"
+#include "rpc/codec/validate.h"
 
 #include <limits.h>
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/client/again.h. */
-#include "rpc/client/again.h"
+ * See rpc/client/attempts.h. */
+#include "rpc/client/attempts.h"
 
 #include "rpc/text.h"
 
@@ -10,7 +10,7 @@
 
 /* A call that is made for another ends with it, if not before. */
 static enum vc_status
-parent_join(struct vc__again *a, struct vc__parent *parent, uint64_t now)
+parent_join(struct vc__attempts *a, struct vc__parent *parent, uint64_t now)
 {
     uint64_t due = parent->due;
 
@@ -29,7 +29,7 @@ parent_join(struct vc__again *a, struct vc__parent *parent, uint64_t now)
 
 /* Inlined, it cost each call 16 instructions more, with a canceller or not. */
 static __attribute__((noinline)) enum vc_status
-cancellers_join(struct vc__again *a, const struct vc_call_opts *opts,
+cancellers_join(struct vc__attempts *a, const struct vc_call_opts *opts,
                 uint64_t now)
 {
     enum vc_status status = VC_OK;
@@ -48,20 +48,20 @@ cancellers_join(struct vc__again *a, const struct vc_call_opts *opts,
 }
 
 enum vc_status
-vc__again_begin(struct vc__again *a, const struct vc_call_opts *opts,
-                uint64_t now)
+vc__attempts_begin(struct vc__attempts *a, const struct vc_call_opts *opts,
+                   uint64_t now)
 {
     a->ms = opts->timeout_ms;
     a->due = vc__due(now, a->ms);
     a->flags = opts->flags;
-    a->attempt = 1;
+    a->number = 1;
     a->seen = false;
     a->cancellable = opts->canceller != NULL || opts->parent != NULL;
     return a->cancellable ? cancellers_join(a, opts, now) : VC_OK;
 }
 
 void
-vc__again_end(struct vc__again *a)
+vc__attempts_end(struct vc__attempts *a)
 {
     if (!a->cancellable)
         return;
@@ -74,7 +74,8 @@ vc__again_end(struct vc__again *a)
 /* What this end lacks it will lack the next time, too: as a server's advice not
  * to come again. */
 static struct vc__retry_facts
-facts_of(const struct vc__again *a, const struct vc__unary *u, uint64_t now)
+facts_of(const struct vc__attempts *a, const struct vc__attempt *u,
+         uint64_t now)
 {
     uint64_t left = a->due > now ? a->due - now : 0;
     bool lasts = vc__lack_lasts(u->error.lack);
@@ -84,7 +85,7 @@ facts_of(const struct vc__again *a, const struct vc__unary *u, uint64_t now)
         .outcome = u->error.outcome,
         .method_flags = u->method->flags,
         .call_flags = a->flags,
-        .attempt = a->attempt,
+        .attempt = a->number,
         .has_pushback = u->has_pushback || lasts,
         .pushback_ms = lasts ? -1 : u->pushback_ms,
         .took_us = now - a->began,
@@ -93,7 +94,8 @@ facts_of(const struct vc__again *a, const struct vc__unary *u, uint64_t now)
 }
 
 bool
-vc__again_in_time(const struct vc__again *a, struct vc__unary *u, uint64_t now)
+vc__attempts_in_time(const struct vc__attempts *a, struct vc__attempt *u,
+                     uint64_t now)
 {
     struct vc__error was;
     const char *service = u->service->name, *method = u->method->name;
@@ -107,7 +109,8 @@ vc__again_in_time(const struct vc__again *a, struct vc__unary *u, uint64_t now)
 }
 
 bool
-vc__again(struct vc__again *a, struct vc__unary *u, uint64_t *wait_us)
+vc__attempts_next(struct vc__attempts *a, struct vc__attempt *u,
+                  uint64_t *wait_us)
 {
     struct vc_channel *c = u->channel;
     uint64_t now = vc__now();
@@ -125,21 +128,21 @@ vc__again(struct vc__again *a, struct vc__unary *u, uint64_t *wait_us)
     if (retry != VC__RETRY_AGAIN)
         return false;
     vc__channel_count(c, VC__POOL_CALLS_RETRIED);
-    a->attempt++;
+    a->number++;
     a->seen |= u->error.outcome != VC_OUTCOME_NOT_EXECUTED;
     return true;
 }
 
 void
-vc__again_settle(const struct vc__again *a, struct vc__error *error)
+vc__attempts_settle(const struct vc__attempts *a, struct vc__error *error)
 {
     if (a->seen && error->outcome == VC_OUTCOME_NOT_EXECUTED)
         error->outcome = VC_OUTCOME_UNKNOWN;
 }
 
 void
-vc__again_expired(const struct vc__again *a, struct vc__unary *u,
-                  enum vc_outcome outcome)
+vc__attempts_expired(const struct vc__attempts *a, struct vc__attempt *u,
+                     enum vc_outcome outcome)
 {
     char target[VC__TARGET_TEXT];
 

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See transport/core/takeover.h. */
-#include "transport/core/takeover.h"
+ * See transport/core/handoff.h. */
+#include "transport/core/handoff.h"
 
 #include <stddef.h>
 
@@ -12,13 +12,13 @@
 
 /* Eight bytes, which a library may have of the static room even when it is
  * loaded later: each call looks here several times. */
-static _Thread_local struct vc__stint *inmost
+static _Thread_local struct vc__handler_run *inmost
     __attribute__((tls_model("initial-exec")));
 /* The system's number of the thread; 0: not asked yet. */
 static _Thread_local int number __attribute__((tls_model("initial-exec")));
 
 void
-vc__stint_open(struct vc__stint *s, struct vc__engine *e)
+vc__handler_run_open(struct vc__handler_run *s, struct vc__engine *e)
 {
     s->engine = e;
     s->share = NULL;
@@ -32,31 +32,31 @@ vc__stint_open(struct vc__stint *s, struct vc__engine *e)
 }
 
 void
-vc__stint_close(struct vc__stint *s)
+vc__handler_run_close(struct vc__handler_run *s)
 {
     inmost = s->outer;
     if (s->lost && s->share != NULL)
         vc__crew_return(s->engine->crew, s->share);
 }
 
-struct vc__stint *
-vc__stint_of(const struct vc__engine *e)
+struct vc__handler_run *
+vc__handler_run_of(const struct vc__engine *e)
 {
-    struct vc__stint *s = inmost;
+    struct vc__handler_run *s = inmost;
 
     while (s != NULL && s->engine != e)
         s = s->outer;
     return s;
 }
 
-struct vc__stint *
-vc__stint_inmost(void)
+struct vc__handler_run *
+vc__handler_run_inmost(void)
 {
     return inmost;
 }
 
 void
-vc__stint_release(struct vc__stint *s)
+vc__handler_run_release(struct vc__handler_run *s)
 {
     struct vc__engine *e = s->engine;
 
@@ -74,7 +74,7 @@ vc__stint_release(struct vc__stint *s)
 }
 
 bool
-vc__stint_resume(struct vc__stint *s)
+vc__handler_run_resume(struct vc__handler_run *s)
 {
     unsigned long long run = s->run;
 
@@ -89,7 +89,7 @@ vc__engine_take(struct vc__engine *e, uint64_t run)
 {
     unsigned long long seen = run;
 
-    /* Acquire: pairs with the store in vc__stint_release(); without it the
+    /* Acquire: pairs with the store in vc__handler_run_release(); without it the
      * new holder could miss what the old one did. */
     return atomic_compare_exchange_strong(&e->run, &seen, seen + 1);
 }

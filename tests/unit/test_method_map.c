@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * rpc/server/server_open.c: which bodies of OPEN frames are good, and what their lists
+ * rpc/server/method_map.c: which bodies of OPEN frames are good, and what their lists
  * of methods stand for. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "rpc/server/server_open.h"
+#include "rpc/server/method_map.h"
 
 /* The service has two; the last is behind the end of its methods. */
 static const struct vc_method methods[] = {

@@ -7,37 +7,38 @@
  * looking each millisecond made calls a seventh slower. So the watcher takes a
  * 64th of the time, and looks each millisecond where waking up is not dear.
  * Pure. */
-#ifndef VC_TRANSPORT_PATROL_H
-#define VC_TRANSPORT_PATROL_H
+#ifndef VC_TRANSPORT_WATCH_INTERVAL_H
+#define VC_TRANSPORT_WATCH_INTERVAL_H
 
 #include <stdint.h>
 
-#define VC__PATROL_MIN_US 900  /* with a look 100 us later: a millisecond */
-#define VC__PATROL_MAX_US 8000 /* however late */
+#define VC__WATCH_MIN_US 900  /* with a look 100 us later: a millisecond */
+#define VC__WATCH_MAX_US 8000 /* however late */
 
-struct vc__patrol {
+struct vc__watch_interval {
     uint64_t late_us; /* times 8, smoothed */
 };
 
 /* After waking up: how late that was. */
 static inline void
-vc__patrol_woke(struct vc__patrol *p, uint64_t due, uint64_t now)
+vc__watch_interval_woke(struct vc__watch_interval *p, uint64_t due,
+                        uint64_t now)
 {
     uint64_t late = now > due ? now - due : 0;
 
     /* Not for long, when something else had the processor. */
-    if (late > VC__PATROL_MAX_US / 64)
-        late = VC__PATROL_MAX_US / 64;
+    if (late > VC__WATCH_MAX_US / 64)
+        late = VC__WATCH_MAX_US / 64;
     p->late_us = p->late_us - p->late_us / 8 + late;
 }
 
 /* From one look to the next. */
 static inline uint64_t
-vc__patrol_us(const struct vc__patrol *p)
+vc__watch_interval_us(const struct vc__watch_interval *p)
 {
     uint64_t us = p->late_us / 8 * 64;
 
-    return us < VC__PATROL_MIN_US ? VC__PATROL_MIN_US : us;
+    return us < VC__WATCH_MIN_US ? VC__WATCH_MIN_US : us;
 }
 
 #endif

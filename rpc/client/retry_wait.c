@@ -1,11 +1,11 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/client/pause.h. */
-#include "rpc/client/pause.h"
+ * See rpc/client/retry_wait.h. */
+#include "rpc/client/retry_wait.h"
 
 void
-vc__pauses_init(struct vc__pauses *ps)
+vc__retry_waits_init(struct vc__retry_waits *ps)
 {
     pthread_mutex_init(&ps->lock, NULL);
     CDS_INIT_LIST_HEAD(&ps->list);
@@ -13,15 +13,15 @@ vc__pauses_init(struct vc__pauses *ps)
 }
 
 void
-vc__pauses_fini(struct vc__pauses *ps)
+vc__retry_waits_fini(struct vc__retry_waits *ps)
 {
     pthread_mutex_destroy(&ps->lock);
 }
 
 void
-vc__pauses_break(struct vc__pauses *ps)
+vc__retry_waits_break(struct vc__retry_waits *ps)
 {
-    struct vc__pause *p;
+    struct vc__retry_wait *p;
 
     pthread_mutex_lock(&ps->lock);
     ps->ended = true;
@@ -31,7 +31,7 @@ vc__pauses_break(struct vc__pauses *ps)
 }
 
 bool
-vc__pause_begin(struct vc__pauses *ps, struct vc__pause *p)
+vc__retry_wait_begin(struct vc__retry_waits *ps, struct vc__retry_wait *p)
 {
     bool may;
 
@@ -44,7 +44,7 @@ vc__pause_begin(struct vc__pauses *ps, struct vc__pause *p)
 }
 
 void
-vc__pause_end(struct vc__pauses *ps, struct vc__pause *p)
+vc__retry_wait_end(struct vc__retry_waits *ps, struct vc__retry_wait *p)
 {
     pthread_mutex_lock(&ps->lock);
     cds_list_del(&p->node);

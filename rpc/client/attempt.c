@@ -1,15 +1,15 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/client/unary.h. */
-#include "rpc/client/unary.h"
+ * See rpc/client/attempt.h. */
+#include "rpc/client/attempt.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "rpc/client/reply_error.h"
 #include "rpc/codec/outgoing.h"
-#include "rpc/codec/reply.h"
+#include "rpc/codec/reply_arena.h"
 #include "rpc/text.h"
 
 /* --- the request ------------------------------------------------------- */
@@ -54,7 +54,7 @@ long_done(struct vc__send *send, enum vc__send_end end)
 static void
 call_write(struct vc__send *send, uint8_t *out)
 {
-    struct vc__unary *u = caa_container_of(send, struct vc__unary, send);
+    struct vc__attempt *u = caa_container_of(send, struct vc__attempt, send);
 
     vc__codec_pack(&u->method->request, &u->packing, u->message, out);
 }
@@ -82,7 +82,7 @@ long_alloc(struct vc__watch *watch, uint16_t before, uint32_t size)
 }
 
 static struct long_send *
-long_new(const struct vc__unary *u, size_t size)
+long_new(const struct vc__attempt *u, size_t size)
 {
     uint16_t before = u->send.frame.metadata_len;
     struct long_send *l = long_alloc(u->watch, before, (uint32_t)size);
@@ -123,13 +123,13 @@ long_copy(const struct vc__send *send, struct vc__watch *watch,
 }
 
 bool
-vc__unary_renew(struct vc__unary *u, unsigned attempt)
+vc__attempt_renew(struct vc__attempt *u, unsigned attempt)
 {
     struct vc__send *copy = long_copy(u->request.send, u->watch, attempt);
 
     if (copy == NULL)
         return false;
-    vc__unary_release(u);
+    vc__attempt_release(u);
     u->request.send = copy;
     u->attempt = attempt;
     u->has_pushback = false;
@@ -138,15 +138,16 @@ vc__unary_renew(struct vc__unary *u, unsigned attempt)
 }
 
 bool
-vc__unary_copy(struct vc__unary *u, const struct vc__unary *of,
-               unsigned attempt, void (*ended)(struct vc__unary *u))
+vc__attempt_copy(struct vc__attempt *u, const struct vc__attempt *of,
+                 unsigned attempt, void (*ended)(struct vc__attempt *u))
 {
     struct vc__send *copy = long_copy(of->request.send, NULL, attempt);
 
     if (copy == NULL)
         return false;
-    vc__unary_init(u, of->channel, of->service,
-                   (unsigned)(of->method - of->service->methods), NULL, ended);
+    vc__attempt_init(u, of->channel, of->service,
+                     (unsigned)(of->method - of->service->methods), NULL,
+                     ended);
     u->request.send = copy;
     u->attempt = attempt;
     u->wants_all = of->wants_all;
@@ -155,7 +156,7 @@ vc__unary_copy(struct vc__unary *u, const struct vc__unary *of,
 }
 
 static enum vc_status
-metadata_prepare(struct vc__unary *u)
+metadata_prepare(struct vc__attempt *u)
 {
     struct vc__frame *f = &u->send.frame;
     enum vc_status status =
@@ -167,7 +168,7 @@ metadata_prepare(struct vc__unary *u)
 }
 
 static void
-metadata_drop(struct vc__unary *u)
+metadata_drop(struct vc__attempt *u)
 {
     free(u->packed);
     u->packed = NULL;
@@ -175,7 +176,7 @@ metadata_drop(struct vc__unary *u)
 }
 
 void
-vc__unary_release(struct vc__unary *u)
+vc__attempt_release(struct vc__attempt *u)
 {
     if (u->request.send != &u->send)
         long_put(caa_container_of(u->request.send, struct long_send, send));
@@ -183,12 +184,12 @@ vc__unary_release(struct vc__unary *u)
     if (u->packed != NULL)
         metadata_drop(u);
     if (u->brought != NULL)
-        vc__unary_tell(u, NULL);
+        vc__attempt_tell(u, NULL);
 }
 
 /* Why the request cannot be sent. */
 static enum vc_status
-message_refuse(struct vc__unary *u, size_t peer_max)
+message_refuse(struct vc__attempt *u, size_t peer_max)
 {
     const struct vc__outgoing o = {
         .what = "request",
@@ -204,7 +205,7 @@ message_refuse(struct vc__unary *u, size_t peer_max)
 
 /* Where the request's bytes come from. */
 static enum vc_status
-message_prepare(struct vc__unary *u)
+message_prepare(struct vc__attempt *u)
 {
     size_t size, max = vc__channel_request_max(u->channel);
     struct long_send *l;
@@ -225,7 +226,7 @@ message_prepare(struct vc__unary *u)
 }
 
 enum vc_status
-vc__unary_prepare(struct vc__unary *u)
+vc__attempt_prepare(struct vc__attempt *u)
 {
     enum vc_status status;
 
@@ -243,7 +244,7 @@ vc__unary_prepare(struct vc__unary *u)
 
 /* The server has another limit, or none. */
 static void
-reply_too_long(struct vc__unary *u, const struct vc__reply_frame *reply)
+reply_too_long(struct vc__attempt *u, const struct vc__reply_frame *reply)
 {
     vc__error_put(&u->error, VC_RESOURCE_EXHAUSTED, VC__TEXT_MAX_REPLY,
                   u->service->name, u->method->name, reply->len,
@@ -252,7 +253,7 @@ reply_too_long(struct vc__unary *u, const struct vc__reply_frame *reply)
 }
 
 __attribute__((cold)) static void
-reply_malformed(struct vc__unary *u, const struct vc__message_fault *fault)
+reply_malformed(struct vc__attempt *u, const struct vc__message_fault *fault)
 {
     char why[VC__ERROR_TEXT];
 
@@ -264,7 +265,7 @@ reply_malformed(struct vc__unary *u, const struct vc__message_fault *fault)
 }
 
 static void
-reply_unpack(struct vc__unary *u, const struct vc__reply_frame *reply)
+reply_unpack(struct vc__attempt *u, const struct vc__reply_frame *reply)
 {
     size_t memory = u->channel->reply_memory;
     struct vc__reply *r = vc__reply_take(&u->channel->runtime->replies, memory);
@@ -287,7 +288,7 @@ reply_unpack(struct vc__unary *u, const struct vc__reply_frame *reply)
 
 /* False with the error that ends the call. */
 static bool
-metadata_take(struct vc__unary *u, const struct vc__reply_frame *reply)
+metadata_take(struct vc__attempt *u, const struct vc__reply_frame *reply)
 {
     const char *fault;
     struct vc__brought *b = vc__brought_new(&reply->metadata, true, &fault);
@@ -312,7 +313,7 @@ metadata_take(struct vc__unary *u, const struct vc__reply_frame *reply)
 }
 
 void
-vc__unary_tell(struct vc__unary *u, struct vc_result *result)
+vc__attempt_tell(struct vc__attempt *u, struct vc_result *result)
 {
     vc__result_fill(result, &u->error, u->attempt, u->brought);
     u->brought = NULL;
@@ -321,7 +322,7 @@ vc__unary_tell(struct vc__unary *u, struct vc_result *result)
 /* A server that is overloaded says when to come again; one whose limits are
  * reached does not. While it sheds nothing there is nothing to count. */
 static inline void
-throttle_tell(struct vc__unary *u, const struct vc__reply_frame *reply)
+throttle_tell(struct vc__attempt *u, const struct vc__reply_frame *reply)
 {
     bool shed = u->has_pushback && reply->status == VC_RESOURCE_EXHAUSTED &&
                 reply->outcome == VC_OUTCOME_NOT_EXECUTED;
@@ -333,7 +334,7 @@ throttle_tell(struct vc__unary *u, const struct vc__reply_frame *reply)
 static void
 call_replied(struct vc__request *r, const struct vc__reply_frame *reply)
 {
-    struct vc__unary *u = caa_container_of(r, struct vc__unary, request);
+    struct vc__attempt *u = caa_container_of(r, struct vc__attempt, request);
 
     if (reply->metadata.len > 0 && !metadata_take(u, reply))
         u->reply = NULL;
@@ -350,7 +351,7 @@ call_replied(struct vc__request *r, const struct vc__reply_frame *reply)
 static void
 call_failed(struct vc__request *r, const struct vc__error *error)
 {
-    struct vc__unary *u = caa_container_of(r, struct vc__unary, request);
+    struct vc__attempt *u = caa_container_of(r, struct vc__attempt, request);
 
     u->error = *error;
     vc__text_name(&u->error, u->service->name, u->method->name);
@@ -362,9 +363,9 @@ call_failed(struct vc__request *r, const struct vc__error *error)
 /* Field by field: clearing all of it, texts included, would cost as much as
  * packing a small message. */
 void
-vc__unary_init(struct vc__unary *u, struct vc_channel *channel,
-               const struct vc_service *service, unsigned method,
-               const void *message, void (*ended)(struct vc__unary *u))
+vc__attempt_init(struct vc__attempt *u, struct vc_channel *channel,
+                 const struct vc_service *service, unsigned method,
+                 const void *message, void (*ended)(struct vc__attempt *u))
 {
     u->request.replied = call_replied;
     u->request.failed = call_failed;
@@ -389,7 +390,7 @@ vc__unary_init(struct vc__unary *u, struct vc_channel *channel,
 }
 
 static void
-fail_unsent(struct vc__unary *u, enum vc_status status, const char *text)
+fail_unsent(struct vc__attempt *u, enum vc_status status, const char *text)
 {
     vc__error_put(&u->error, status, "%s.%s: %s", u->service->name,
                   u->method->name, text);
@@ -411,7 +412,7 @@ is_throttled(struct vc_channel *channel, uint64_t now)
 }
 
 void
-vc__unary_start(struct vc__unary *u, uint64_t now, uint64_t due)
+vc__attempt_start(struct vc__attempt *u, uint64_t now, uint64_t due)
 {
     struct vc__send *send = u->request.send;
 
@@ -437,7 +438,7 @@ vc__unary_start(struct vc__unary *u, uint64_t now, uint64_t due)
 }
 
 bool
-vc__unary_abandon(struct vc__unary *u, enum vc_outcome *outcome)
+vc__attempt_abandon(struct vc__attempt *u, enum vc_outcome *outcome)
 {
     /* Without a client it has failed. */
     return u->client != NULL &&

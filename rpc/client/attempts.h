@@ -1,0 +1,54 @@
+/* SPDX-FileCopyrightText: 2026 Verbcall authors
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The state that all attempts of one call share, and the decision whether
+ * another attempt follows: joins an attempt (rpc/client/attempt.h) with the
+ * policy (rpc/client/retry.h). */
+#ifndef VC_RPC_ATTEMPTS_H
+#define VC_RPC_ATTEMPTS_H
+
+#include "rpc/canceller.h"
+#include "rpc/client/attempt.h"
+#include "rpc/client/call_opts.h"
+
+struct vc__attempts {
+    uint64_t due;    /* the call's deadline, by vc__now() */
+    uint64_t began;  /* when the present attempt began */
+    uint32_t ms;     /* the call's timeout, as the caller gave it */
+    uint32_t flags;  /* VC_CALL_* */
+    unsigned number; /* of the present attempt; 1: the first */
+    bool seen;       /* true once a failed attempt may have been executed */
+
+    /* Holds references to what may cancel the call. */
+    bool cancellable;
+    struct vc_canceller *canceller, *parent; /* or NULL */
+};
+
+/* Takes the call's limits from complete options; now is when the call begins.
+ * Fails if the parent's deadline has passed or memory is short. Otherwise the
+ * caller must call vc__attempts_end(). */
+enum vc_status vc__attempts_begin(struct vc__attempts *a,
+                                  const struct vc_call_opts *opts,
+                                  uint64_t now);
+void vc__attempts_end(struct vc__attempts *a);
+
+/* Attempt u has failed with u->error. Returns true if another attempt is to
+ * follow after *wait_us; that attempt is then counted in a->number. */
+bool vc__attempts_next(struct vc__attempts *a, struct vc__attempt *u,
+                       uint64_t *wait_us);
+
+/* The wait has elapsed. Returns false if the call's deadline passed meanwhile;
+ * then u->error is set. */
+bool vc__attempts_in_time(const struct vc__attempts *a, struct vc__attempt *u,
+                          uint64_t now);
+
+/* The call fails with this error, and no attempt follows. Sets the error's
+ * outcome to that of all attempts together. */
+void vc__attempts_settle(const struct vc__attempts *a, struct vc__error *error);
+
+/* The deadline has passed and attempt u was abandoned with this outcome: sets
+ * u->error. */
+void vc__attempts_expired(const struct vc__attempts *a, struct vc__attempt *u,
+                          enum vc_outcome outcome);
+
+#endif
