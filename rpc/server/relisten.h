@@ -9,7 +9,7 @@
 #ifndef VC_RPC_SERVER_RELISTEN_H
 #define VC_RPC_SERVER_RELISTEN_H
 
-#include "rpc/server/server_listen.h"
+#include "rpc/server/listening.h"
 
 /* A first attempt to listen failed for this reason: puts l into the server's
  * list, whose it is then, and tries again. Any thread; waits for engine 0. */

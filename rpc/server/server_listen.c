@@ -27,66 +27,12 @@ listening_cm(struct vc_server *server)
     return &server->runtime->progress[0].cm;
 }
 
-static void
-port_set(struct sockaddr_storage *addr, uint16_t port)
-{
-    if (addr->ss_family == AF_INET6)
-        ((struct sockaddr_in6 *)addr)->sin6_port = htons(port);
-    else if (addr->ss_family == AF_INET)
-        ((struct sockaddr_in *)addr)->sin_port = htons(port);
-}
-
-/* Who may connect by it: peers are not authenticated by any transport. */
-static const char *
-openness_of(const struct vc__listening *l)
-{
-    const struct vc__ear *ear = l->listener.ear;
-
-    if (ear->opts.is_drawn)
-        return "for clients that are told of it";
-    if (ear->context->transport->named)
-        return "for this process only";
-    if (ear->context->transport->local)
-        return "for this host only";
-    return vc__addr_is_loopback((const struct sockaddr *)&l->addr)
-               ? "for this host only"
-               : "for every host that reaches it: clients are not "
-                 "authenticated";
-}
-
-void
-vc__listening_log(const struct vc__listening *l, const char *again)
-{
-    const struct vc__ear *ear = l->listener.ear;
-    struct sockaddr_storage addr = l->addr;
-    char text[VC__ADDR_TEXT];
-
-    if (!vc__log_wants(&l->server->runtime->log, VC__LOG_LISTEN))
-        return;
-    port_set(&addr, vc__listener_port(&l->listener));
-    vc__server_log(l->server, VC__LOG_LISTEN, "listens %sat %s by %s, %s",
-                   again, vc__addr_text((const struct sockaddr *)&addr, text),
-                   ear->context->transport->scheme, openness_of(l));
-}
-
-void
-vc__listening_list(struct vc__listening *l)
-{
-    pthread_mutex_lock(&l->server->lock);
-    l->next = l->server->listening;
-    l->server->listening = l;
-    l->listed = true;
-    if (l->listener.ear != NULL && !l->listener.ear->opts.is_drawn)
-        l->server->port = vc__listener_port(&l->listener);
-    pthread_mutex_unlock(&l->server->lock);
-}
-
 /* It is not closed before it is in the list. */
 static void
 listening_add(struct vc__listening *l)
 {
     vc__listening_log(l, "");
-    port_set(&l->addr, vc__listener_port(&l->listener));
+    vc__addr_port_set(&l->addr, vc__listener_port(&l->listener));
     vc__listening_list(l);
 }
 
@@ -132,7 +78,8 @@ listen_by(struct vc_server *server, const struct vc__transport *transport,
 
 /* Why it does not listen by this transport, for vc_server_describe(). */
 static void
-missed(struct vc_server *server, const struct vc__transport *transport)
+server_listen_missed(struct vc_server *server,
+                     const struct vc__transport *transport)
 {
     pthread_mutex_lock(&server->lock);
     server->missed[vc__choice_rank(&server->choice, transport)] =
@@ -149,7 +96,7 @@ listen_later(struct vc_server *server, const struct vc__transport *transport,
     struct vc__listening *l = listening_new(server, transport, addr);
 
     if (l == NULL)
-        missed(server, transport);
+        server_listen_missed(server, transport);
     else
         vc__relisten_later(l, &why);
 }
@@ -167,14 +114,14 @@ listen_local(struct vc_server *server, const struct vc__transport *shm)
     if (getrandom(server->local.name, sizeof server->local.name, 0) !=
         (ssize_t)sizeof server->local.name) {
         vc__fail(VC_UNAVAILABLE, "no random numbers: getrandom() failed");
-        missed(server, shm);
+        server_listen_missed(server, shm);
         return;
     }
     vc__addr_drawn(&addr, server->local.name, server->local.uid);
     if (listen_by(server, shm, &addr) == VC_OK)
         atomic_store(&server->has_local, true);
     else
-        missed(server, shm);
+        server_listen_missed(server, shm);
 }
 
 /* TCP comes first: where its port is taken, nothing listens. Without RDMA it is
@@ -192,7 +139,7 @@ listen_by_all(struct vc_server *server, struct sockaddr_storage *addr)
         listen_local(server, shm);
     if (by_tcp) {
         status = listen_by(server, tcp, addr);
-        port_set(addr, vc_server_port(server));
+        vc__addr_port_set(addr, vc_server_port(server));
     }
     if (status != VC_OK || rdma == NULL ||
         !vc__choice_has(&server->choice, rdma))
@@ -205,7 +152,7 @@ listen_by_all(struct vc_server *server, struct sockaddr_storage *addr)
     if (status == VC_RESOURCE_EXHAUSTED)
         listen_later(server, rdma, addr);
     else
-        missed(server, rdma);
+        server_listen_missed(server, rdma);
     return VC_OK;
 }
 
@@ -229,7 +176,8 @@ listening_take(struct vc_server *server, const struct sockaddr_storage *only)
 }
 
 static void
-deafen(struct vc_server *server, const struct sockaddr_storage *only)
+server_listen_deafen(struct vc_server *server,
+                     const struct sockaddr_storage *only)
 {
     struct vc__listening *l;
 
@@ -243,7 +191,7 @@ deafen(struct vc_server *server, const struct sockaddr_storage *only)
 void
 vc__server_deafen(struct vc_server *server)
 {
-    deafen(server, NULL);
+    server_listen_deafen(server, NULL);
 }
 
 /* At one address, on engine 0. */
@@ -259,7 +207,7 @@ drop_run(struct vc__task *task)
 {
     struct drop *d = caa_container_of(task, struct drop, task);
 
-    deafen(d->server, d->addr);
+    server_listen_deafen(d->server, d->addr);
     vc__waiter_done(&d->waiter);
 }
 
@@ -286,7 +234,7 @@ has_address(const struct sockaddr_storage *addr)
 
     if (fd < 0)
         return false;
-    port_set(&any_port, 0);
+    vc__addr_port_set(&any_port, 0);
     has = bind(fd, (struct sockaddr *)&any_port, sizeof(struct sockaddr_in6)) ==
           0;
     close(fd);
@@ -313,8 +261,8 @@ addrs_find(const struct vc__target *target, struct vc__addrs *addrs)
 }
 
 static enum vc_status
-listen_at(struct vc_server *server, const struct vc__target *target,
-          struct sockaddr_storage *addr)
+server_listen_at(struct vc_server *server, const struct vc__target *target,
+                 struct sockaddr_storage *addr)
 {
     return target->transport == NULL
                ? listen_by_all(server, addr)
@@ -342,12 +290,12 @@ listen_at_each(struct vc_server *server, const struct vc__target *target,
                struct vc__addrs *addrs)
 {
     uint16_t before = vc_server_port(server);
-    enum vc_status status = listen_at(server, target, &addrs->addr[0]);
+    enum vc_status status = server_listen_at(server, target, &addrs->addr[0]);
 
     for (unsigned i = 1; i < addrs->n && status == VC_OK; i++) {
-        port_set(&addrs->addr[0], vc_server_port(server));
-        port_set(&addrs->addr[i], vc_server_port(server));
-        status = listen_at(server, target, &addrs->addr[i]);
+        vc__addr_port_set(&addrs->addr[0], vc_server_port(server));
+        vc__addr_port_set(&addrs->addr[i], vc_server_port(server));
+        status = server_listen_at(server, target, &addrs->addr[i]);
         if (status != VC_OK)
             first_drop(server, &addrs->addr[0], before);
     }

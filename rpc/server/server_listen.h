@@ -5,33 +5,7 @@
 #ifndef VC_RPC_SERVER_LISTEN_H
 #define VC_RPC_SERVER_LISTEN_H
 
-#include "cm/link/listener.h"
-#include "rpc/server/server.h"
-
-/* An address listened on, by one transport; or to be listened on again. The
- * server's, once it is in its list; engine 0 frees it. */
-struct vc__listening {
-    struct vc__listener listener;
-    struct vc_server *server;
-    const struct vc__transport *transport;
-    struct vc__listening *next;   /* the server's lock */
-    struct sockaddr_storage addr; /* with the port that it has */
-    bool listed;                  /* the server's lock: it is in the list */
-
-    /* See rpc/server/relisten.h. */
-    bool lost;            /* the server's lock: it does not listen now */
-    struct vc__error why; /* the server's lock: while it is lost */
-    uint32_t wait_ms;     /* engine 0, as most_ms: before this attempt */
-    uint32_t most_ms;
-    struct vc__timer again;
-};
-
-/* Into the server's list. Any thread. */
-void vc__listening_list(struct vc__listening *l);
-
-/* "listens at": `again` is "" or "again ". It listens, and nobody closes it
- * meanwhile. */
-void vc__listening_log(const struct vc__listening *l, const char *again);
+#include "rpc/server/listening.h"
 
 /* Listens nowhere any more. On engine 0. */
 void vc__server_deafen(struct vc_server *server);

@@ -80,6 +80,15 @@ vc__addr_copy(struct sockaddr_storage *out, const struct sockaddr *addr)
     memcpy(out, addr, addr_size(addr));
 }
 
+void
+vc__addr_port_set(struct sockaddr_storage *addr, uint16_t port)
+{
+    if (addr->ss_family == AF_INET6)
+        ((struct sockaddr_in6 *)addr)->sin6_port = htons(port);
+    else if (addr->ss_family == AF_INET)
+        ((struct sockaddr_in *)addr)->sin_port = htons(port);
+}
+
 bool
 vc__addr_is_loopback(const struct sockaddr *addr)
 {

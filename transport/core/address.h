@@ -21,6 +21,10 @@ const char *vc__addr_text(const struct sockaddr *addr,
 /* Copies the bytes that an address of its family has. */
 void vc__addr_copy(struct sockaddr_storage *out, const struct sockaddr *addr);
 
+/* Sets the port of an IPv4 or IPv6 address; others have none and stay as they
+ * are. */
+void vc__addr_port_set(struct sockaddr_storage *addr, uint16_t port);
+
 /* 127.0.0.0/8, as an address of IPv6, too, or ::1? */
 bool vc__addr_is_loopback(const struct sockaddr *addr);
 
