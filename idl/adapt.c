@@ -59,8 +59,8 @@ adapt_name(struct text *out, struct bytes name)
         text_add(out, "_");
 }
 
-static void adapt(struct text *out, struct bytes bytes, enum adapt_at at,
-                  unsigned depth);
+static void adapt_all(struct text *out, struct bytes bytes, enum adapt_at at,
+                      unsigned depth);
 
 static void
 adapt_field(struct text *out, const struct wire_field *field, enum adapt_at at,
@@ -79,7 +79,7 @@ adapt_field(struct text *out, const struct wire_field *field, enum adapt_at at,
     if (rule->to == ADAPT_NAME)
         adapt_name(&inner, field->value);
     else
-        adapt(&inner, field->value, rule->to, depth + 1);
+        adapt_all(&inner, field->value, rule->to, depth + 1);
     wire_add_message(out, field->number,
                      (struct bytes){(const uint8_t *)inner.data, inner.length});
 }
@@ -87,7 +87,8 @@ adapt_field(struct text *out, const struct wire_field *field, enum adapt_at at,
 /* What is malformed, and what is deeper than request_parse() allows of the
  * fields that it knows, goes on as it is: protoc-gen-c has its own checks. */
 static void
-adapt(struct text *out, struct bytes bytes, enum adapt_at at, unsigned depth)
+adapt_all(struct text *out, struct bytes bytes, enum adapt_at at,
+          unsigned depth)
 {
     struct wire_field field;
     struct bytes rest = bytes;
@@ -102,5 +103,5 @@ adapt(struct text *out, struct bytes bytes, enum adapt_at at, unsigned depth)
 void
 adapt_request(struct text *out, struct bytes request)
 {
-    adapt(out, request, ADAPT_REQUEST, 1);
+    adapt_all(out, request, ADAPT_REQUEST, 1);
 }

@@ -107,13 +107,13 @@ arena_printf(struct arena *arena, const char *format, ...)
 }
 
 static void *
-allocator_alloc(void *arena, size_t size)
+idl_arena_alloc(void *arena, size_t size)
 {
     return arena_alloc(arena, size);
 }
 
 static void
-allocator_free(void *arena, void *data)
+idl_arena_free(void *arena, void *data)
 {
     (void)arena;
     (void)data;
@@ -122,5 +122,5 @@ allocator_free(void *arena, void *data)
 ProtobufCAllocator
 arena_allocator(struct arena *arena)
 {
-    return (ProtobufCAllocator){allocator_alloc, allocator_free, arena};
+    return (ProtobufCAllocator){idl_arena_alloc, idl_arena_free, arena};
 }

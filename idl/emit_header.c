@@ -5,7 +5,7 @@
 #include "idl/emit.h"
 
 static void
-emit_service(struct text *out, const struct model_service *service)
+emit_header_service(struct text *out, const struct model_service *service)
 {
     text_add(out, "\n");
     emit_comment(out, "", service->comment,
@@ -80,7 +80,7 @@ emit_handlers(struct text *out, const struct model_service *service)
 }
 
 static void
-emit_add(struct text *out, const struct model_service *service)
+emit_header_add(struct text *out, const struct model_service *service)
 {
     text_add(out, "\n/* Adds the service to a server, as vc_server_add(); "
                   "methods are copied. */\n"
@@ -89,8 +89,8 @@ emit_add(struct text *out, const struct model_service *service)
 }
 
 static void
-emit_call(struct text *out, const struct model_service *service,
-          const struct model_method *method)
+emit_header_call(struct text *out, const struct model_service *service,
+                 const struct model_method *method)
 {
     bool deprecated = method->deprecated || service->deprecated;
     const char *what = method->one_way
@@ -109,11 +109,11 @@ emit_call(struct text *out, const struct model_service *service,
 }
 
 static void
-emit_method(struct text *out, const struct model_service *service,
-            const struct model_method *method)
+emit_header_method(struct text *out, const struct model_service *service,
+                   const struct model_method *method)
 {
     if (!model_method_streams(method))
-        emit_call(out, service, method);
+        emit_header_call(out, service, method);
     emit_inline(out, service, method);
     if (model_method_streams(method))
         emit_stream(out, service, method);
@@ -133,13 +133,13 @@ emit_header(struct text *out, const struct model_file *file)
     for (size_t i = 0; i < file->n_services; i++) {
         const struct model_service *service = &file->services[i];
 
-        emit_service(out, service);
+        emit_header_service(out, service);
         emit_enum(out, service);
         emit_streams(out, service);
         emit_handlers(out, service);
-        emit_add(out, service);
+        emit_header_add(out, service);
         for (size_t j = 0; j < service->n_methods; j++)
-            emit_method(out, service, &service->methods[j]);
+            emit_header_method(out, service, &service->methods[j]);
     }
     text_add(out, "\nVC_END_DECLS\n\n#endif\n");
 }

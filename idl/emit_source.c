@@ -120,8 +120,8 @@ emit_type(struct text *out, const char *field,
 }
 
 static void
-emit_method(struct text *out, const struct model_service *service,
-            const struct model_method *method)
+emit_source_method(struct text *out, const struct model_service *service,
+                   const struct model_method *method)
 {
     const char *run = arena_printf(out->arena, "%s_%s__run", service->c_prefix,
                                    method->c_name);
@@ -173,13 +173,13 @@ emit_table(struct text *out, const struct model_service *service)
     text_addf(out, "\nstatic const struct vc_method %s__table[] = {\n",
               service->c_prefix);
     for (size_t i = 0; i < service->n_methods; i++)
-        emit_method(out, service, &service->methods[i]);
+        emit_source_method(out, service, &service->methods[i]);
     text_add(out, "};\n");
 }
 
 static void
-emit_service(struct text *out, const struct model_file *file,
-             const struct model_service *service)
+emit_source_service(struct text *out, const struct model_file *file,
+                    const struct model_service *service)
 {
     const char *set = file->services[0].c_prefix;
 
@@ -203,7 +203,7 @@ emit_service(struct text *out, const struct model_file *file,
 }
 
 static void
-emit_add(struct text *out, const struct model_service *service)
+emit_source_add(struct text *out, const struct model_service *service)
 {
     const char *args[] = {
         "server",  arena_printf(out->arena, "&%s_service", service->c_prefix),
@@ -250,8 +250,8 @@ emit_call_unary(struct text *out, const struct model_service *service,
 }
 
 static void
-emit_call(struct text *out, const struct model_service *service,
-          const struct model_method *method)
+emit_source_call(struct text *out, const struct model_service *service,
+                 const struct model_method *method)
 {
     if (model_method_streams(method))
         return; /* those are in the header */
@@ -278,9 +278,9 @@ emit_source(struct text *out, const struct model_file *file)
         for (size_t j = 0; j < service->n_methods; j++)
             emit_run(out, service, &service->methods[j]);
         emit_table(out, service);
-        emit_service(out, file, service);
-        emit_add(out, service);
+        emit_source_service(out, file, service);
+        emit_source_add(out, service);
         for (size_t j = 0; j < service->n_methods; j++)
-            emit_call(out, service, &service->methods[j]);
+            emit_source_call(out, service, &service->methods[j]);
     }
 }

@@ -232,7 +232,7 @@ run_emit(const struct end *e)
 }
 
 static void
-event_copy(const struct end *e, const char *name, const char *kind)
+emit_stream_event_copy(const struct end *e, const char *name, const char *kind)
 {
     text_addf(e->out,
               "    untyped.%s =\n"
@@ -250,14 +250,14 @@ events_copy(const struct end *e)
               "    untyped.run = %s__%s_run;\n",
               e->name, e->side);
     if (has_message(e))
-        event_copy(e, "on_message", "message");
+        emit_stream_event_copy(e, "on_message", "message");
     if (e->sends != NULL)
-        event_copy(e, "on_writable", "signal");
+        emit_stream_event_copy(e, "on_writable", "signal");
     if (e->side[0] == 's' && e->gets != NULL)
-        event_copy(e, "on_half_close", "signal");
+        emit_stream_event_copy(e, "on_half_close", "signal");
     if (e->side[0] == 's')
-        event_copy(e, "on_cancel", "status");
-    event_copy(e, "on_end", "status");
+        emit_stream_event_copy(e, "on_cancel", "status");
+    emit_stream_event_copy(e, "on_end", "status");
 }
 
 /* --- the client ---------------------------------------------------------- */
@@ -438,8 +438,8 @@ server_emit(const struct end *e)
 /* --- both ---------------------------------------------------------------- */
 
 static struct end
-end_of(struct text *out, const struct model_service *service,
-       const struct model_method *method, bool client)
+emit_stream_end_of(struct text *out, const struct model_service *service,
+                   const struct model_method *method, bool client)
 {
     const char *request =
         method->client_streaming ? method->request.c_type : NULL;
@@ -477,8 +477,8 @@ void
 emit_stream(struct text *out, const struct model_service *service,
             const struct model_method *method)
 {
-    struct end client = end_of(out, service, method, true);
-    struct end server = end_of(out, service, method, false);
+    struct end client = emit_stream_end_of(out, service, method, true);
+    struct end server = emit_stream_end_of(out, service, method, false);
 
     client_emit(&client);
     server_emit(&server);

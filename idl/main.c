@@ -56,7 +56,7 @@ response_write(struct arena *arena, const Idl__Response *response)
 
 /* NULL, or what is to be said on standard error. */
 static const char *
-run(struct arena *arena)
+main_run(struct arena *arena)
 {
     Idl__Response response;
     struct bytes bytes;
@@ -69,7 +69,7 @@ run(struct arena *arena)
 
 /* Answers a command line that is not protoc's; -1 when it is. */
 static int
-options(int argc, char **argv)
+main_options(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--version") == 0)
         return printf("%s\n", PROGRAM " " PACKAGE_VERSION) > 0 ? 0 : 1;
@@ -90,13 +90,13 @@ main(int argc, char **argv)
 {
     struct arena arena = {NULL};
     const char *problem;
-    int status = options(argc, argv);
+    int status = main_options(argc, argv);
 
     if (status >= 0)
         return status;
     /* A child or a protoc that went away is told by a failing write. */
     signal(SIGPIPE, SIG_IGN);
-    problem = run(&arena);
+    problem = main_run(&arena);
     if (problem != NULL)
         fprintf(stderr, PROGRAM ": %s\n", problem);
     arena_fini(&arena);

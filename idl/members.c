@@ -118,8 +118,8 @@ member_compare(const void *a, const void *b)
 }
 
 static const char *
-clash_error(const struct members *members, const struct member *first,
-            const struct member *second)
+members_clash_error(const struct members *members, const struct member *first,
+                    const struct member *second)
 {
     if (first->kind == NULL)
         return place_error(
@@ -156,7 +156,7 @@ message_clashes(struct arena *arena, const struct type *type)
             second = m2;
         }
     }
-    return second != NULL ? clash_error(&members, first, second) : NULL;
+    return second != NULL ? members_clash_error(&members, first, second) : NULL;
 }
 
 /* A field of a type that has no C code. */

@@ -283,8 +283,8 @@ symbol_compare(const void *a, const void *b)
 }
 
 static const char *
-clash_error(struct arena *arena, const struct symbol *first,
-            const struct symbol *second)
+symbols_clash_error(struct arena *arena, const struct symbol *first,
+                    const struct symbol *second)
 {
     return place_error(
         arena, second->place,
@@ -334,7 +334,8 @@ symbols_clash(struct symbols *symbols)
             second = b;
         }
     }
-    return second != NULL ? clash_error(symbols->arena, first, second) : NULL;
+    return second != NULL ? symbols_clash_error(symbols->arena, first, second)
+                          : NULL;
 }
 
 const char *

@@ -70,8 +70,9 @@ vc_cancel(struct vc_canceller *canceller)
 /* --- calls ------------------------------------------------------------- */
 
 static void
-place_take(struct vc__cancellable *place, struct vc_canceller *canceller,
-           struct vc__cancelling *call)
+canceller_place_take(struct vc__cancellable *place,
+                     struct vc_canceller *canceller,
+                     struct vc__cancelling *call)
 {
     place->canceller = canceller;
     place->call = call;
@@ -122,8 +123,8 @@ vc__cancelling_begin(struct vc__cancelling *c, struct vc_canceller *canceller,
         return vc__fail(VC_CANCELLED, "%s was cancelled before the call began",
                         is_cancelled(parent) ? "its parent" : "its canceller");
     c->cancel = cancel;
-    place_take(&c->own, canceller, c);
-    place_take(&c->parent, parent, c);
+    canceller_place_take(&c->own, canceller, c);
+    canceller_place_take(&c->parent, parent, c);
     return VC_OK;
 }
 

@@ -95,7 +95,7 @@ option_get(const void *options, const struct vc__option *o)
 }
 
 static void
-option_set(void *options, const struct vc__option *o, uint64_t value)
+options_option_set(void *options, const struct vc__option *o, uint64_t value)
 {
     char *at = (char *)options + o->offset;
     uint32_t narrow = (uint32_t)value;
@@ -172,7 +172,7 @@ vc__options_check(void *out, const struct vc__options *kind)
         uint64_t value = option_get(out, o);
 
         if (value == 0)
-            option_set(out, o, o->otherwise);
+            options_option_set(out, o, o->otherwise);
         else if (!option_fits(o, value))
             return option_fail(kind, o, value);
     }

@@ -65,8 +65,8 @@ address_of(const struct vc__target *target, struct sockaddr_storage *out)
 }
 
 static enum vc_status
-target_take(const char *text, const struct vc__transport **transport,
-            struct sockaddr_storage *addr)
+probe_target_take(const char *text, const struct vc__transport **transport,
+                  struct sockaddr_storage *addr)
 {
     struct vc__target target;
     enum vc_status status = vc__target_parse(&target, text);
@@ -109,7 +109,7 @@ hello_make(uint8_t out[VC__HELLO_SIZE])
 }
 
 static void
-rejected(struct vc_probe_report *r, const struct vc__reject *reject)
+probe_rejected(struct vc_probe_report *r, const struct vc__reject *reject)
 {
     char words[sizeof reject->text];
 
@@ -122,7 +122,7 @@ rejected(struct vc_probe_report *r, const struct vc__reject *reject)
 }
 
 static void
-answered(struct vc_probe_report *r, const struct vc__asked *a)
+probe_answered(struct vc_probe_report *r, const struct vc__asked *a)
 {
     struct vc__accept accept;
     struct vc__reject reject;
@@ -132,7 +132,7 @@ answered(struct vc_probe_report *r, const struct vc__asked *a)
     r->answer_data = a->said_len;
     if (!a->accepted &&
         vc__reject_get(&reject, a->said, a->said_len) == VC__SAID_OK) {
-        rejected(r, &reject);
+        probe_rejected(r, &reject);
     } else if (a->accepted &&
                vc__accept_get(&accept, a->said, a->said_len) == VC__SAID_OK) {
         r->answer = VC_PROBE_SERVER;
@@ -154,15 +154,15 @@ report_make(struct vc_probe_report *r, const struct vc__asked *a)
     r->port = a->port;
     r->mtu = a->mtu;
     if (a->answered)
-        answered(r, a);
+        probe_answered(r, a);
 }
 
 /* --- the whole --------------------------------------------------------------- */
 
 static enum vc_status
-probe(const struct vc__transport *transport,
-      const struct sockaddr_storage *addr, uint32_t timeout_ms,
-      struct vc_probe_report *r)
+probe_run(const struct vc__transport *transport,
+          const struct sockaddr_storage *addr, uint32_t timeout_ms,
+          struct vc_probe_report *r)
 {
     uint8_t hello[VC__HELLO_SIZE];
     struct vc__asked asked = {0};
@@ -205,10 +205,10 @@ vc_probe(const char *target, uint32_t timeout_ms,
                         "vc_probe(): timeout_ms: %u is not in 1..%u; 0 stands "
                         "for %u",
                         timeout_ms, TIMEOUT_MS_MAX, TIMEOUT_MS);
-    status = target_take(target, &transport, &addr);
+    status = probe_target_take(target, &transport, &addr);
     if (status == VC_OK)
-        status = probe(transport, &addr,
-                       timeout_ms == 0 ? TIMEOUT_MS : timeout_ms, &own);
+        status = probe_run(transport, &addr,
+                           timeout_ms == 0 ? TIMEOUT_MS : timeout_ms, &own);
     report_give(report, &own);
     return status;
 }

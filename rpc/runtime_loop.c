@@ -58,7 +58,7 @@ vc_runtime_fd(struct vc_runtime *r)
 
 /* Waits for ms, and gives each engine that tells a turn. */
 static bool
-turn(struct vc_runtime *r, int ms)
+runtime_loop_turn(struct vc_runtime *r, int ms)
 {
     struct epoll_event events[EVENTS];
     int n = epoll_wait(r->loop_fd, events, EVENTS, ms);
@@ -94,7 +94,7 @@ vc_runtime_poll(struct vc_runtime *r, uint32_t timeout_ms)
         return VC_RESOURCE_EXHAUSTED;
     do {
         ms = vc__ms_left(vc__now(), until);
-        if (turn(r, ms))
+        if (runtime_loop_turn(r, ms))
             return VC_OK;
     } while (ms != 0);
     return vc__fail(VC_DEADLINE_EXCEEDED,

@@ -13,7 +13,7 @@
 /* Handlers may listen, too, so a thread that stops the others does not hold the
  * lock while it waits for their handlers. */
 static enum vc_status
-threads_start(struct vc_runtime *r)
+runtime_threads_start(struct vc_runtime *r)
 {
     enum vc__threads were;
     int err = 0;
@@ -44,7 +44,7 @@ vc_runtime_start(struct vc_runtime *r)
     if (!vc__good(r, VC__RUNTIME))
         return vc__bad(r, VC__RUNTIME);
     if (!r->polls_itself)
-        return threads_start(r);
+        return runtime_threads_start(r);
     return vc__fail(VC_FAILED_PRECONDITION,
                     "the runtime's option threads is VC_THREADS_NONE, so it "
                     "has no threads to start: call vc_runtime_poll() in the "
@@ -54,7 +54,7 @@ vc_runtime_start(struct vc_runtime *r)
 enum vc_status
 vc__runtime_serve(struct vc_runtime *r)
 {
-    return r->polls_itself ? VC_OK : threads_start(r);
+    return r->polls_itself ? VC_OK : runtime_threads_start(r);
 }
 
 /* True: the caller is to end them. */

@@ -99,6 +99,20 @@ only_rdma_sees_verbs()
     grep -q '/infiniband/verbs\.h' "$build"/transport/rdma/.deps/*.Plo || echo 'objects do not say what they see'
 }
 
+# Breakpoints, profiles and searches want a name that only one function has: that of a static one names its object, too.
+statics_have_names_of_their_own()
+{
+    find transport cm rpc idl -name '*.c' | sort | xargs awk '
+        /^static/ { is_static = 1; next }
+        is_static && /^[a-z_0-9]+\(/ {
+            name = $0; sub(/\(.*/, "", name)
+            if (name !~ /_/) print FILENAME ": " name "() has one word"
+            if (name in file && file[name] != FILENAME) print FILENAME ": " name "() is in " file[name] ", too"
+            file[name] = FILENAME
+        }
+        { is_static = 0 }'
+}
+
 licensed()
 {
     sources | xargs grep -L 'SPDX-License-Identifier: BSD-2-Clause'
@@ -401,6 +415,7 @@ check no_wing_includes_one_after_it wings_look_down
 check no_wing_calls_one_after_it_nor_in_circles calls_look_down
 check no_file_outside_transport_rdma_sees_verbs only_rdma_sees_verbs
 check every_source_names_its_licence licensed
+check static_functions_have_names_of_their_own statics_have_names_of_their_own
 check every_public_header_compiles_alone_in_c alone_in_c
 if command -v c++ >/dev/null; then
     check every_public_header_compiles_alone_in_cpp alone c++ c++

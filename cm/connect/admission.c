@@ -33,8 +33,8 @@ vc__admission_init(struct vc__admission *a,
 /* The next place of a queue that moves on by `step`, not before now + wait.
  * When it is too far off: any time of the second half of the longest. */
 static uint32_t
-place(struct vc__admission *a, uint64_t *queue, uint64_t now, uint64_t wait,
-      uint64_t step)
+admission_place(struct vc__admission *a, uint64_t *queue, uint64_t now,
+                uint64_t wait, uint64_t step)
 {
     uint64_t longest = VC__ADMISSION_RETRY_MS * MS;
     uint64_t at = *queue > now + wait ? *queue : now + wait;
@@ -49,7 +49,7 @@ place(struct vc__admission *a, uint64_t *queue, uint64_t now, uint64_t wait,
 /* --- rates ------------------------------------------------------------- */
 
 static uint64_t
-interval(uint32_t per_second)
+admission_interval(uint32_t per_second)
 {
     return SECOND / per_second;
 }
@@ -58,7 +58,7 @@ interval(uint32_t per_second)
 static uint64_t
 rate_wait(const struct vc__rate *r, uint64_t now, uint32_t per_second)
 {
-    uint64_t ahead = interval(per_second) * (per_second - 1);
+    uint64_t ahead = admission_interval(per_second) * (per_second - 1);
 
     return r->full > now + ahead ? r->full - ahead - now : 0;
 }
@@ -66,7 +66,7 @@ rate_wait(const struct vc__rate *r, uint64_t now, uint32_t per_second)
 static void
 rate_take(struct vc__rate *r, uint64_t now, uint32_t per_second)
 {
-    r->full = (r->full > now ? r->full : now) + interval(per_second);
+    r->full = (r->full > now ? r->full : now) + admission_interval(per_second);
 }
 
 /* True when there is no limit or it fits; else *retry_ms says when. */
@@ -77,7 +77,8 @@ rate_fits(struct vc__admission *a, struct vc__rate *r, uint64_t now,
     uint64_t wait = per_second == 0 ? 0 : rate_wait(r, now, per_second);
 
     if (wait != 0)
-        *retry_ms = place(a, &r->queue, now, wait, interval(per_second));
+        *retry_ms = admission_place(a, &r->queue, now, wait,
+                                    admission_interval(per_second));
     return wait == 0;
 }
 
@@ -131,7 +132,7 @@ rates_take(struct vc__admission *a, uint64_t now, const uint8_t source[16],
 }
 
 static bool
-sheds(const struct vc__admission *a, uint64_t now)
+admission_sheds(const struct vc__admission *a, uint64_t now)
 {
     uint64_t shed = atomic_load_explicit(&a->shed, memory_order_relaxed);
 
@@ -143,16 +144,17 @@ vc__admission_take(struct vc__admission *a, uint64_t now,
                    const uint8_t source[16], bool resumes, uint32_t *retry_ms,
                    const char **text)
 {
-    bool slow = !resumes && sheds(a, now);
+    bool slow = !resumes && admission_sheds(a, now);
 
     if (atomic_load(&a->links) >= a->limits.links) {
-        *retry_ms = place(a, &a->links_queue, now, LINKS_FIRST, LINKS_STEP);
+        *retry_ms =
+            admission_place(a, &a->links_queue, now, LINKS_FIRST, LINKS_STEP);
         *text = "as many connections as allowed";
         return false;
     }
     if (atomic_load(&a->half_open) >= a->limits.half_open) {
-        *retry_ms =
-            place(a, &a->half_open_queue, now, HALF_OPEN_FIRST, HALF_OPEN_STEP);
+        *retry_ms = admission_place(a, &a->half_open_queue, now,
+                                    HALF_OPEN_FIRST, HALF_OPEN_STEP);
         *text = "as many connections being made as allowed";
         return false;
     }

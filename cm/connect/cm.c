@@ -50,7 +50,7 @@ context_make(struct vc__cm *cm, const struct vc__transport *transport,
 }
 
 static unsigned
-place_of(const struct vc__transport *transport)
+cm_place_of(const struct vc__transport *transport)
 {
     unsigned i = 0;
 
@@ -63,7 +63,7 @@ enum vc_status
 vc__cm_open(struct vc__cm *cm, const struct vc__transport *transport,
             struct vc__context **context)
 {
-    struct vc__context **place = &cm->contexts[place_of(transport)];
+    struct vc__context **place = &cm->contexts[cm_place_of(transport)];
     enum vc_status status = VC_OK;
 
     pthread_mutex_lock(&cm->lock);

@@ -109,7 +109,7 @@ later_way(struct vc__dial *d)
 }
 
 static enum vc__dial_what
-try(struct vc__dial *d, struct vc__dial_way *w, struct vc__dial_step *step)
+dial_try(struct vc__dial *d, struct vc__dial_way *w, struct vc__dial_step *step)
 {
     w->state = VC__DIAL_UNDER_WAY;
     step->which = (unsigned)(w - d->ways);
@@ -137,10 +137,10 @@ vc__dial_next(struct vc__dial *d, uint64_t now, struct vc__dial_step *step)
     if (now >= d->due || (fresh == NULL && later == NULL))
         return n > 0 ? VC__DIAL_NOTHING : VC__DIAL_FAIL;
     if (later != NULL && later->at <= now)
-        return try(d, later, step);
+        return dial_try(d, later, step);
     if (fresh != NULL && (n == 0 || d->fresh_at <= now)) {
         d->fresh_at = now + head_start(d, now);
-        return try(d, fresh, step);
+        return dial_try(d, fresh, step);
     }
     step->at = fresh != NULL ? d->fresh_at : later->at;
     if (later != NULL && later->at < step->at)
@@ -276,7 +276,7 @@ addr_of(const struct vc__reject_addr *a, const struct sockaddr_storage *from,
 
 /* Draws one of those not taken, each with its weight's share. */
 static unsigned
-draw(struct vc__dial *d, const struct vc__reject *r, const bool *taken)
+dial_draw(struct vc__dial *d, const struct vc__reject *r, const bool *taken)
 {
     uint32_t sum = 0, at;
     unsigned last = 0;
@@ -297,7 +297,7 @@ draw(struct vc__dial *d, const struct vc__reject *r, const bool *taken)
 }
 
 static void
-circle(struct vc__dial *d, const struct vc__error *last)
+dial_circle(struct vc__dial *d, const struct vc__error *last)
 {
     vc__error_put(&d->error, VC_UNAVAILABLE,
                   "the client was moved more than %u times: see that the "
@@ -324,8 +324,8 @@ moved_add(struct vc__dial *d, const struct vc__place *from,
 }
 
 static void
-follow(struct vc__dial *d, const struct vc__dial_way *from,
-       const struct vc__dial_failure *f)
+dial_follow(struct vc__dial *d, const struct vc__dial_way *from,
+            const struct vc__dial_failure *f)
 {
     const struct vc__reject *r = f->reject;
     const struct vc__dial_offer offer = from->offer;
@@ -336,12 +336,12 @@ follow(struct vc__dial *d, const struct vc__dial_way *from,
     if (r->n_addrs == 0)
         return;
     if (d->n_moves == VC__DIAL_MOVES_MAX) {
-        circle(d, f->error);
+        dial_circle(d, f->error);
         return;
     }
     d->n_moves++;
     for (unsigned n = 0; n < r->n_addrs; n++) {
-        unsigned i = draw(d, r, taken);
+        unsigned i = dial_draw(d, r, taken);
 
         taken[i] = true;
         moved_add(d, &to, &r->addrs[i], &offer);
@@ -352,8 +352,8 @@ follow(struct vc__dial *d, const struct vc__dial_way *from,
 }
 
 static bool
-answer(struct vc__dial *d, struct vc__dial_way *w, uint64_t now,
-       const struct vc__dial_failure *f)
+dial_answer(struct vc__dial *d, struct vc__dial_way *w, uint64_t now,
+            const struct vc__dial_failure *f)
 {
     if (f->stale)
         return w->stale++ < VC__DIAL_STALE_MAX && try_again(d, w, now);
@@ -380,7 +380,7 @@ vc__dial_failed(struct vc__dial *d, unsigned which, uint64_t now,
     bool met = w->met;
 
     w->state = VC__DIAL_OVER;
-    if (answer(d, w, now, f)) {
+    if (dial_answer(d, w, now, f)) {
         /* A counter-offer that is met is no failure. */
         if (w->met == met)
             error_note(d, f);
@@ -390,5 +390,5 @@ vc__dial_failed(struct vc__dial *d, unsigned which, uint64_t now,
     d->fresh_at = now;
     if (f->reject != NULL &&
         vc__reject_rule(f->reject->reason)->reaction == VC__REACTION_MOVE)
-        follow(d, w, f);
+        dial_follow(d, w, f);
 }

@@ -61,7 +61,7 @@ vc__said_text(enum vc__said said)
 }
 
 static bool
-is_zero(const uint8_t *in, size_t len)
+hello_is_zero(const uint8_t *in, size_t len)
 {
     for (size_t i = 0; i < len; i++)
         if (in[i] != 0)
@@ -107,7 +107,7 @@ range_get(uint8_t *min, uint8_t *max, uint8_t in)
 }
 
 static void
-begin(uint8_t *out, size_t size, size_t length, uint8_t version)
+hello_begin(uint8_t *out, size_t size, size_t length, uint8_t version)
 {
     memset(out, 0, size);
     memcpy(out, magic, sizeof magic);
@@ -134,7 +134,7 @@ look_at_size(const uint8_t *in, size_t len, size_t least, size_t most,
 
     if (length < least || length > most || length > len)
         return VC__SAID_LENGTH;
-    if (!is_zero(in + length, len - length))
+    if (!hello_is_zero(in + length, len - length))
         return VC__SAID_TAIL;
     *own = length;
     return VC__SAID_OK;
@@ -153,8 +153,8 @@ text_get(char *out, const uint8_t *in, size_t len)
 void
 vc__hello_put(uint8_t out[VC__HELLO_SIZE], const struct vc__hello *h)
 {
-    begin(out, VC__HELLO_SIZE, VC__HELLO_SIZE,
-          range_put(h->version_min, h->version_max));
+    hello_begin(out, VC__HELLO_SIZE, VC__HELLO_SIZE,
+                range_put(h->version_min, h->version_max));
     out[6] = h->flags;
     out[7] = h->security;
     vc__put32(out + AT_FEATURES, h->features);
@@ -178,7 +178,7 @@ hello_fits(const struct vc__hello *h)
     return range_fits(h->version_min, h->version_max) &&
            (h->flags & ~flags) == 0 && h->credits >= VC__CREDIT_MIN &&
            eager_fits(h->log2_eager) && message_fits(h->log2_message) &&
-           !is_zero(h->instance, VC__ID_SIZE);
+           !hello_is_zero(h->instance, VC__ID_SIZE);
 }
 
 static void
@@ -236,7 +236,7 @@ vc__accept_put(uint8_t out[VC__ACCEPT_SIZE], const struct vc__accept *a)
     size_t text = strnlen(a->text, VC__ACCEPT_TEXT_MAX);
     size_t fixed = accept_fixed(a->features);
 
-    begin(out, VC__ACCEPT_SIZE, fixed + text, a->version);
+    hello_begin(out, VC__ACCEPT_SIZE, fixed + text, a->version);
     out[AT_KIND] = KIND_ACCEPT;
     vc__put32(out + AT_FEATURES, a->features);
     vc__put16(out + AT_CREDITS, a->credits);
@@ -259,7 +259,7 @@ accept_fits(const struct vc__accept *a)
 {
     return a->credits >= VC__CREDIT_MIN && eager_fits(a->log2_eager) &&
            message_fits(a->log2_message) && a->max_slots >= 1 &&
-           !is_zero(a->instance, VC__ID_SIZE);
+           !hello_is_zero(a->instance, VC__ID_SIZE);
 }
 
 static void
@@ -327,7 +327,7 @@ addr_bytes(uint8_t family)
 }
 
 static void
-addr_put(uint8_t *out, const struct vc__reject_addr *a)
+hello_addr_put(uint8_t *out, const struct vc__reject_addr *a)
 {
     out[0] = a->family;
     out[1] = a->weight;
@@ -345,7 +345,7 @@ addr_get(struct vc__reject_addr *a, const uint8_t *in)
     a->weight = in[1];
     a->port = (uint16_t)(in[2] << 8 | in[3]);
     memcpy(a->addr, in + 4, sizeof a->addr);
-    return used > 0 && is_zero(a->addr + used, sizeof a->addr - used);
+    return used > 0 && hello_is_zero(a->addr + used, sizeof a->addr - used);
 }
 
 void
@@ -354,8 +354,8 @@ vc__reject_put(uint8_t out[VC__REJECT_SIZE], const struct vc__reject *r)
     size_t fixed = REJECT_FIXED + (size_t)r->n_addrs * ADDR_SIZE;
     size_t text = strnlen(r->text, VC__REJECT_TEXT_MAX);
 
-    begin(out, VC__REJECT_SIZE, fixed + text,
-          range_put(r->version_min, r->version_max));
+    hello_begin(out, VC__REJECT_SIZE, fixed + text,
+                range_put(r->version_min, r->version_max));
     out[AT_KIND] = KIND_REJECT;
     out[7] = r->reason;
     vc__put32(out + AT_FEATURES, r->features);
@@ -365,7 +365,7 @@ vc__reject_put(uint8_t out[VC__REJECT_SIZE], const struct vc__reject *r)
     vc__put32(out + 16, r->retry_ms);
     out[20] = r->n_addrs;
     for (size_t i = 0; i < r->n_addrs; i++)
-        addr_put(out + REJECT_FIXED + i * ADDR_SIZE, &r->addrs[i]);
+        hello_addr_put(out + REJECT_FIXED + i * ADDR_SIZE, &r->addrs[i]);
     memcpy(out + fixed, r->text, text);
 }
 
@@ -424,7 +424,8 @@ vc__reject_get(struct vc__reject *out, const void *data, size_t len)
         return said;
 
     reject_read(&r, in);
-    if (in[AT_KIND] != KIND_REJECT || !is_zero(in + 21, 3) || !reject_fits(&r))
+    if (in[AT_KIND] != KIND_REJECT || !hello_is_zero(in + 21, 3) ||
+        !reject_fits(&r))
         return VC__SAID_FIELD;
     said = reject_read_rest(&r, in, own);
     if (said == VC__SAID_OK)

@@ -162,7 +162,8 @@ addrs_copy(struct vc__addrs *out, const struct addrinfo *list)
 }
 
 static int
-lookup(const struct vc__target *target, int flags, struct vc__addrs *addrs)
+target_lookup(const struct vc__target *target, int flags,
+              struct vc__addrs *addrs)
 {
     struct addrinfo hints = {.ai_flags = flags | AI_NUMERICSERV,
                              .ai_socktype = SOCK_STREAM};
@@ -183,7 +184,7 @@ vc__target_numeric(const struct vc__target *target, struct vc__addrs *addrs)
     const struct vc__transport *t = target->transport;
 
     if (t == NULL || (!t->named && !t->local))
-        return lookup(target, AI_NUMERICHOST, addrs) == 0;
+        return target_lookup(target, AI_NUMERICHOST, addrs) == 0;
     addrs->n = 1;
     if (t->local)
         vc__addr_local(&addrs->addr[0], target->host);
@@ -195,7 +196,7 @@ vc__target_numeric(const struct vc__target *target, struct vc__addrs *addrs)
 int
 vc__target_lookup(const struct vc__target *target, struct vc__addrs *addrs)
 {
-    return lookup(target, 0, addrs);
+    return target_lookup(target, 0, addrs);
 }
 
 enum vc_status
@@ -256,7 +257,7 @@ static void *
 lookup_thread(void *arg)
 {
     struct vc__lookup *l = arg;
-    int err = lookup(&l->target, 0, &l->addrs);
+    int err = target_lookup(&l->target, 0, &l->addrs);
     bool cancelled;
 
     snprintf(l->text, sizeof l->text, "%s", err == 0 ? "" : gai_strerror(err));

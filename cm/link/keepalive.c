@@ -69,7 +69,7 @@ round_restart(struct vc__keepalive *k, uint64_t now, bool busy)
 }
 
 static enum vc__keepalive_act
-probe(struct vc__keepalive *k, uint64_t now)
+keepalive_probe(struct vc__keepalive *k, uint64_t now)
 {
     k->probe_out = true;
     k->probed = now;
@@ -78,7 +78,7 @@ probe(struct vc__keepalive *k, uint64_t now)
 
 /* A PING that is still out will be answered as well as a new one would. */
 static enum vc__keepalive_act
-ask(struct vc__keepalive *k, uint64_t now)
+keepalive_ask(struct vc__keepalive *k, uint64_t now)
 {
     k->asking = true;
     k->asked = now;
@@ -97,12 +97,12 @@ process_check(struct vc__keepalive *k, uint64_t now, const struct pace *pace)
 
     if (!k->asking)
         return now - k->heard < pace->ask * k->step ? VC__KEEPALIVE_NOTHING
-                                                    : ask(k, now);
+                                                    : keepalive_ask(k, now);
     if (now - k->asked >= wait)
         return k->reached > k->asked ? VC__KEEPALIVE_STOPPED
                                      : VC__KEEPALIVE_LOST;
     if (!k->probe_out && k->reached <= k->asked && now - k->asked >= wait / 2)
-        return probe(k, now);
+        return keepalive_probe(k, now);
     return VC__KEEPALIVE_NOTHING;
 }
 
@@ -113,7 +113,7 @@ adapter_check(struct vc__keepalive *k, uint64_t now, const struct pace *pace)
         return now - k->probed < pace->wait * k->step ? VC__KEEPALIVE_NOTHING
                                                       : VC__KEEPALIVE_LOST;
     return now - k->reached < pace->ask * k->step ? VC__KEEPALIVE_NOTHING
-                                                  : probe(k, now);
+                                                  : keepalive_probe(k, now);
 }
 
 enum vc__keepalive_act

@@ -252,7 +252,7 @@ gauge_count(struct vc__ledger *l, unsigned gauge, bool active, int64_t n)
 
 /* What a link that was up, or was to come up, has come to by this event. */
 static enum vc__count
-end_of(bool up, enum vc__link_event event)
+link_end_of(bool up, enum vc__link_event event)
 {
     if (event == VC__LINK_EV_CLOSE && up)
         return VC__COUNT_links_closed;
@@ -288,7 +288,7 @@ step_count(const struct vc__link *link, enum vc__link_state next,
     else if (next == VC__LINK_UP)
         made_count(l, link->wire->transport);
     else if (link->state != VC__LINK_LEAVING)
-        vc__count(l, end_of(up, event), 1);
+        vc__count(l, link_end_of(up, event), 1);
 }
 
 void
@@ -367,7 +367,7 @@ link_on_broken(struct vc__task *task)
 /* --- events of the wire -------------------------------------------------- */
 
 static void
-on_ready(struct vc__wire *w)
+link_on_ready(struct vc__wire *w)
 {
     vc__link_event(vc__link_of(w), VC__LINK_EV_READY);
 }
@@ -387,7 +387,7 @@ on_left(struct vc__wire *w)
 }
 
 static void
-on_failed(struct vc__wire *w, const char *why)
+link_on_failed(struct vc__wire *w, const char *why)
 {
     char what[VC__WIRE_TEXT];
 
@@ -405,7 +405,7 @@ on_removed(struct vc__wire *w, const char *why)
 }
 
 static const struct vc__wire_ops wire_ops = {
-    .ready = on_ready,
+    .ready = link_on_ready,
     .answered = vc__link_on_answered,
     .established = on_established,
     .refused = vc__link_on_refused,
@@ -413,6 +413,6 @@ static const struct vc__wire_ops wire_ops = {
     .received = vc__link_on_received,
     .writable = vc__link_on_writable,
     .left = on_left,
-    .failed = on_failed,
+    .failed = link_on_failed,
     .removed = on_removed,
 };

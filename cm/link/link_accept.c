@@ -6,7 +6,7 @@
 #include "cm/link/link.h"
 
 static enum vc_status
-accept_send(struct vc__link *link)
+link_accept_send(struct vc__link *link)
 {
     struct vc__wire *w = link->wire;
     uint8_t accept[VC__ACCEPT_SIZE];
@@ -25,7 +25,7 @@ accept_send(struct vc__link *link)
 
 /* The answer may be that the peer has left. */
 static void
-accepted(struct vc__link *link)
+link_accept_accepted(struct vc__link *link)
 {
     if (link->wire->transport->confirm(link->wire) == VC_OK)
         vc__link_open_io(link, link->hello.credits);
@@ -44,7 +44,7 @@ vc__link_accept(struct vc__link *link, const struct vc__incoming *in,
     link->hello = *hello;
     w->peer = in->peer;
     w->transport->take(w, in);
-    status = accept_send(link);
+    status = link_accept_send(link);
     if (status != VC_OK) {
         error = *vc__error_last(); /* fini() may bring others up, which fail */
         w->transport->fini(w);
@@ -53,6 +53,6 @@ vc__link_accept(struct vc__link *link, const struct vc__incoming *in,
     vc__link_event(link, VC__LINK_EV_ACCEPT);
     vc__link_timer(link, link->timeout_ms);
     if (link->state == VC__LINK_OFFERED)
-        accepted(link);
+        link_accept_accepted(link);
     return VC_OK;
 }

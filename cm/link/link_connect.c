@@ -10,7 +10,7 @@
 
 /* Begins to look for the way, or ends the link. */
 static void
-dial(struct vc__link *link)
+link_connect_dial(struct vc__link *link)
 {
     struct vc__wire *w = link->wire;
 
@@ -30,7 +30,7 @@ vc__link_connect(struct vc__link *link, const struct sockaddr *addr)
     vc__link_event(link, VC__LINK_EV_CONNECT);
     vc__link_timer(link, link->timeout_ms);
     if (link->state == VC__LINK_DIALLING)
-        dial(link);
+        link_connect_dial(link);
 }
 
 void
@@ -81,7 +81,7 @@ features_take(struct vc__link *link)
 
 /* The server's name stands before its address in all texts from now on. */
 static void
-name_take(struct vc__link *link)
+link_connect_name_take(struct vc__link *link)
 {
     struct vc__wire *w = link->wire;
     char name[sizeof link->accept.text], addr[VC__ADDR_TEXT];
@@ -114,7 +114,7 @@ vc__link_on_answered(struct vc__wire *w, const void *data, size_t len)
                      vc__link_peer(link), fault);
         return;
     }
-    name_take(link);
+    link_connect_name_take(link);
     if (!features_take(link))
         return;
     status = w->transport->confirm(w);

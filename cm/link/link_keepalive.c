@@ -22,7 +22,7 @@ vc__link_keepalive_set(struct vc__link *link, uint32_t ms)
 /* --- the timer --------------------------------------------------------- */
 
 static void
-timer_set(struct vc__link *link)
+link_keepalive_timer_set(struct vc__link *link)
 {
     struct vc__link_keepalive *k = &link->keepalive;
 
@@ -41,7 +41,7 @@ vc__link_keepalive_start(struct vc__link *link)
         return;
     k->asks = link->active && link->accept.keepalive_ms != 0;
     vc__keepalive_init(&k->state, vc__now(), (uint64_t)k->wish_ms * 1000);
-    timer_set(link);
+    link_keepalive_timer_set(link);
 }
 
 static void
@@ -77,7 +77,7 @@ ping_send(struct vc__link *link, struct vc__send *s, uint8_t flags,
 }
 
 static void
-ask(struct vc__link *link)
+link_keepalive_ask(struct vc__link *link)
 {
     vc__count(&link->engine->ledger, VC__COUNT_keepalive_pings, 1);
     answer_await(link, true);
@@ -96,7 +96,7 @@ vc__link_greet(struct vc__link *link)
     if (!mute)
         return;
     link->keepalive.state.ping_out = true;
-    ask(link);
+    link_keepalive_ask(link);
 }
 
 static void
@@ -118,7 +118,7 @@ probe_send(struct vc__link *link)
 }
 
 static void
-dead(struct vc__link *link, const char *why)
+link_keepalive_dead(struct vc__link *link, const char *why)
 {
     uint64_t silence = vc__keepalive_silence(&link->keepalive.state, vc__now());
 
@@ -138,15 +138,15 @@ dead_process(struct vc__link *link)
              "%s, so its process is stopped, or nothing advances its runtime "
              "(option threads, or vc_runtime_poll())",
              link->wire->transport->host_is_up);
-    dead(link, why);
+    link_keepalive_dead(link, why);
 }
 
 static void
-act(struct vc__link *link, enum vc__keepalive_act what)
+link_keepalive_act(struct vc__link *link, enum vc__keepalive_act what)
 {
     switch (what) {
     case VC__KEEPALIVE_PING:
-        ask(link);
+        link_keepalive_ask(link);
         break;
     case VC__KEEPALIVE_PROBE:
         probe_send(link);
@@ -156,7 +156,7 @@ act(struct vc__link *link, enum vc__keepalive_act what)
         dead_process(link);
         break;
     case VC__KEEPALIVE_LOST:
-        dead(link, "its host or the network on the way is down");
+        link_keepalive_dead(link, "its host or the network on the way is down");
         break;
     case VC__KEEPALIVE_NOTHING:
         break;
@@ -190,15 +190,16 @@ keepalive_tick(struct vc__timer *timer)
         caa_container_of(timer, struct vc__link, keepalive.timer);
     struct vc__keepalive_news news = news_of(link);
 
-    act(link, vc__keepalive_tick(&link->keepalive.state, vc__now(), &news));
+    link_keepalive_act(
+        link, vc__keepalive_tick(&link->keepalive.state, vc__now(), &news));
     if (link->state == VC__LINK_UP)
-        timer_set(link);
+        link_keepalive_timer_set(link);
 }
 
 /* --- PINGs of the peer ------------------------------------------------- */
 
 static bool
-answer_take(struct vc__link *link, uint32_t sequence)
+link_keepalive_answer_take(struct vc__link *link, uint32_t sequence)
 {
     struct vc__link_keepalive *k = &link->keepalive;
 
@@ -216,7 +217,7 @@ vc__link_ping(struct vc__link *link, const struct vc__frame *f)
     if (!link->active && vc__timer_running(&link->timer))
         vc__link_trust(link);
     if (f->flags & VC__FRAME_ANSWER)
-        return answer_take(link, f->sequence);
+        return link_keepalive_answer_take(link, f->sequence);
     ping_send(link, &link->answer, VC__FRAME_ANSWER, f->sequence);
     return true;
 }

@@ -353,7 +353,7 @@ vc__link_flush(struct vc__link *link)
 /* True when there is more by now. Whoever had the lock looks, for those who
  * did not get it have gone away. */
 static bool
-link_leave(struct vc__link *link)
+link_send_leave(struct vc__link *link)
 {
     pthread_mutex_unlock(&link->lock);
     /* Full: the unlocking is seen before the queue is looked at. */
@@ -364,7 +364,7 @@ link_leave(struct vc__link *link)
 void
 vc__link_unlock(struct vc__link *link)
 {
-    if (link_leave(link))
+    if (link_send_leave(link))
         vc__link_push(link);
 }
 
@@ -379,7 +379,7 @@ vc__link_push(struct vc__link *link)
         if (pthread_mutex_trylock(&link->lock) != 0)
             return;
         took = vc__link_flush(link);
-        more = link_leave(link);
+        more = link_send_leave(link);
         if (more && !took)
             sched_yield();
     } while (more);

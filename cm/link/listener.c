@@ -63,8 +63,8 @@ vc__listener_reject(struct vc__engine *engine, const struct vc__incoming *in,
 }
 
 static void
-on_request(struct vc__ear *ear, const struct vc__incoming *in, const void *data,
-           size_t len)
+listener_on_request(struct vc__ear *ear, const struct vc__incoming *in,
+                    const void *data, size_t len)
 {
     struct vc__listener *l = ear->owner;
     struct vc__hello hello;
@@ -93,7 +93,7 @@ on_lost(struct vc__ear *ear, const struct vc__error *why)
     l->lost(l, why);
 }
 
-static const struct vc__ear_ops ear_ops = {.request = on_request,
+static const struct vc__ear_ops ear_ops = {.request = listener_on_request,
                                            .lost = on_lost};
 
 enum vc_status

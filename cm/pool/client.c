@@ -83,7 +83,7 @@ link_need(struct vc__session *s)
 }
 
 static enum launch
-launch(struct vc__client *c, struct vc__request *r)
+client_launch(struct vc__client *c, struct vc__request *r)
 {
     enum launch got = session_need(c);
 
@@ -107,7 +107,7 @@ vc__client_launch(struct vc__client *c)
 
         cds_list_del(&r->node);
         r->send->fresh = false;
-        got = launch(c, r);
+        got = client_launch(c, r);
         if (got == LAUNCH_WAIT) {
             cds_list_add(&r->node, &c->waiting);
             return;
@@ -134,8 +134,8 @@ fail_with(struct vc__error *error, enum vc_status status, const char *text)
 
 /* Under the lock. False: *error says why it cannot be taken. */
 static bool
-request_take(struct vc__client *c, struct vc__request *r,
-             struct vc__error *error)
+client_request_take(struct vc__client *c, struct vc__request *r,
+                    struct vc__error *error)
 {
     enum launch got = LAUNCH_WAIT;
 
@@ -144,7 +144,7 @@ request_take(struct vc__client *c, struct vc__request *r,
     if (c->closed || c->pool->closed)
         return fail_with(error, VC_CANCELLED, "the channel was closed");
     if (cds_list_empty(&c->waiting))
-        got = launch(c, r);
+        got = client_launch(c, r);
     if (got == LAUNCH_FULL)
         return fail_with(error, VC_RESOURCE_EXHAUSTED,
                          "the server lets a client have no more sessions "
@@ -191,7 +191,7 @@ vc__client_start(struct vc__client *c, struct vc__request *r)
     bool good;
 
     pthread_mutex_lock(&c->pool->lock);
-    good = request_take(c, r, &error);
+    good = client_request_take(c, r, &error);
     if (!good)
         r->state = VC__REQUEST_COMPLETING;
     start_count(c->pool, r);
@@ -300,8 +300,8 @@ vc__client_take(struct vc__client *c, struct cds_list_head *out)
 /* What this session has under way; nothing of it is in its link's queue any
  * more. */
 static void
-session_take(struct vc__session *s, struct cds_list_head *unknown,
-             struct cds_list_head *unsent)
+client_session_take(struct vc__session *s, struct cds_list_head *unknown,
+                    struct cds_list_head *unsent)
 {
     struct vc__request *r;
 
@@ -348,11 +348,11 @@ sessions_take(struct vc__client *c, struct cds_list_head *unknown,
     struct vc__session *s;
 
     if (c->session != NULL)
-        session_take(c->session, unknown, unsent);
+        client_session_take(c->session, unknown, unsent);
     cds_list_for_each_entry (peer, &c->pool->former, node) {
         s = session_at(c, peer);
         if (s != NULL)
-            session_take(s, unknown, unsent);
+            client_session_take(s, unknown, unsent);
     }
 }
 

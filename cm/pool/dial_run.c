@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void advance(struct vc__dial_run *d);
+static void dial_run_advance(struct vc__dial_run *d);
 
 void
 vc__dial_run_init(struct vc__dial_run *d, struct vc__engine *engine,
@@ -58,7 +58,7 @@ dial_run_fail(struct vc__dial_run *d, const struct vc__error *why)
 }
 
 static void
-fail_memory(struct vc__dial_run *d)
+dial_run_fail_memory(struct vc__dial_run *d)
 {
     struct vc__error error;
 
@@ -67,7 +67,8 @@ fail_memory(struct vc__dial_run *d)
 }
 
 static void
-missed(struct vc__dial_run *d, unsigned which, const struct vc__dial_failure *f)
+dial_run_missed(struct vc__dial_run *d, unsigned which,
+                const struct vc__dial_failure *f)
 {
     if (d->ops->missed != NULL)
         d->ops->missed(d, d->plan->ways[which].to.transport, f->error);
@@ -87,7 +88,7 @@ try_begin(struct vc__dial_run *d, const struct vc__dial_step *step,
         const struct vc__error error = *vc__error_last();
         const struct vc__dial_failure failure = {.error = &error};
 
-        missed(d, step->which, &failure);
+        dial_run_missed(d, step->which, &failure);
         return;
     }
     t->dial_run = d;
@@ -102,16 +103,16 @@ try_begin(struct vc__dial_run *d, const struct vc__dial_step *step,
 }
 
 static void
-on_timer(struct vc__timer *timer)
+dial_run_on_timer(struct vc__timer *timer)
 {
-    advance(caa_container_of(timer, struct vc__dial_run, timer));
+    dial_run_advance(caa_container_of(timer, struct vc__dial_run, timer));
 }
 
 static void
 wait_until(struct vc__dial_run *d, uint64_t at)
 {
-    if (!vc__timer_start(&d->engine->timers, &d->timer, at, on_timer))
-        fail_memory(d);
+    if (!vc__timer_start(&d->engine->timers, &d->timer, at, dial_run_on_timer))
+        dial_run_fail_memory(d);
 }
 
 /* What is next, once all that can begin now has begun. */
@@ -130,7 +131,7 @@ begin_all(struct vc__dial_run *d, struct vc__dial_step *step)
 }
 
 static void
-advance(struct vc__dial_run *d)
+dial_run_advance(struct vc__dial_run *d)
 {
     struct vc__dial_step step;
     enum vc__dial_what what;
@@ -166,13 +167,13 @@ vc__dial_run_start(struct vc__dial_run *d, const struct vc__dial_opts *opts)
     if (d->plan == NULL) /* else it was stopped while it begins tries */
         d->plan = malloc(sizeof *d->plan);
     if (d->plan == NULL) {
-        fail_memory(d);
+        dial_run_fail_memory(d);
         return;
     }
     own.family = d->source.ss_family;
     vc__dial_begin(d->plan, &own);
     d->active = true;
-    advance(d);
+    dial_run_advance(d);
 }
 
 void
@@ -198,7 +199,7 @@ vc__dial_run_down(struct vc__try *t)
     if (!t->under_way)
         return false;
     try_remove(t);
-    missed(t->dial_run, t->which, &failure);
-    advance(t->dial_run);
+    dial_run_missed(t->dial_run, t->which, &failure);
+    dial_run_advance(t->dial_run);
     return true;
 }

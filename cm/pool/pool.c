@@ -265,7 +265,7 @@ endings_tell(struct endings *e)
  * that is so for those who wait; what the other has seen may have been
  * executed. Under the lock. */
 static void
-refused(struct vc__pool *p, struct endings *e)
+pool_refused(struct vc__pool *p, struct endings *e)
 {
     e->lost.status = VC_UNAVAILABLE;
     peer_give_up(p, &e->unknown, &e->lost);
@@ -274,7 +274,7 @@ refused(struct vc__pool *p, struct endings *e)
 
 /* Under the lock. */
 static void
-failed(struct vc__pool *p, struct endings *e)
+pool_failed(struct vc__pool *p, struct endings *e)
 {
     struct vc__client *c;
 
@@ -298,12 +298,12 @@ vc__pool_failed(struct vc__pool *p, const struct vc__error *why)
     p->attempting = false;
     further = p->peer != NULL && p->peer->n_links > 0;
     if (why->status == VC_UNIMPLEMENTED && !further && !p->closed) {
-        refused(p, &e);
+        pool_refused(p, &e);
     } else {
         p->not_before = vc__now() + vc__backoff_failed(&p->backoff);
         p->failure = *why;
         if (!further)
-            failed(p, &e);
+            pool_failed(p, &e);
     }
     pthread_mutex_unlock(&p->lock);
     endings_tell(&e);
@@ -385,11 +385,11 @@ pool_connect(struct vc__task *task)
     p->posted = false;
     wanted = p->attempting;
     pthread_mutex_unlock(&p->lock);
-    if (p->closer != NULL || !wanted || vc__attempt_is_under_way(p))
+    if (p->closer != NULL || !wanted || vc__pool_attempt_is_under_way(p))
         return;
     if (!vc__timer_running(&p->look))
         vc__pool_look(p);
-    vc__attempt_begin(p);
+    vc__pool_attempt_begin(p);
 }
 
 bool
@@ -502,7 +502,7 @@ pool_close(struct vc__task *task)
     struct vc__error error;
 
     p->closer = p->closing;
-    vc__attempt_cancel(p);
+    vc__pool_attempt_cancel(p);
     vc__upgrade_cancel(p);
     vc__timer_stop(&p->engine->timers, &p->look);
     vc__trimmer_stop(&p->trimmer);
@@ -534,7 +534,7 @@ vc__pool_init(struct vc__pool *p, struct vc__cm *cm, struct vc__link_cap *cap,
     p->opts = *opts;
     memcpy(p->instance, instance, sizeof p->instance);
     vc__backoff_init(&p->backoff, vc__get64(instance) ^ vc__now());
-    vc__attempt_init(p);
+    vc__pool_attempt_init(p);
     vc__upgrade_init(p);
     vc__store_init(&p->store, VC__REPLY_BUDGET, false);
     vc__account_init(&p->replies, &p->store);

@@ -214,11 +214,11 @@ vc__pool_message_max(const struct vc__pool *p)
 void vc__pool_tally_open(struct vc__pool *p);
 
 /* pool_connect.c: the attempt. The holder. */
-void vc__attempt_init(struct vc__pool *p);
-void vc__attempt_begin(struct vc__pool *p);
-void vc__attempt_cancel(struct vc__pool *p);
+void vc__pool_attempt_init(struct vc__pool *p);
+void vc__pool_attempt_begin(struct vc__pool *p);
+void vc__pool_attempt_cancel(struct vc__pool *p);
 /* Begun, and not only waiting for its time. */
-bool vc__attempt_is_under_way(const struct vc__pool *p);
+bool vc__pool_attempt_is_under_way(const struct vc__pool *p);
 
 /* pool.c: the attempt is over, without a link. */
 void vc__pool_failed(struct vc__pool *p, const struct vc__error *error);
@@ -243,9 +243,9 @@ void vc__pool_waiters_wake(struct cds_list_head *waiters,
 void vc__pool_close_check(struct vc__pool *p);
 
 /* The hello of a link that is to be made. The holder. */
-void vc__attempt_hello(struct vc__pool *p, struct vc__hello *h);
+void vc__pool_attempt_hello(struct vc__pool *p, struct vc__hello *h);
 /* The most that it offers. */
-struct vc__dial_offer vc__attempt_offer(const struct vc__pool *p);
+struct vc__dial_offer vc__pool_attempt_offer(const struct vc__pool *p);
 
 /* Logs which transport of vc:// calls go by, that of this rank, and why not by a
  * better one. what: "go by", "still go by". The holder. */

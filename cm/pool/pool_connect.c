@@ -8,7 +8,7 @@
 #include "cm/pool/pool.h"
 
 static struct vc__pool *
-pool_of_dial_run(struct vc__dial_run *d)
+pool_connect_of_dial_run(struct vc__dial_run *d)
 {
     return caa_container_of(d, struct vc__pool, attempt.dial_run);
 }
@@ -16,7 +16,7 @@ pool_of_dial_run(struct vc__dial_run *d)
 /* A first link names its service; a further one, or one that is to take up
  * what a lost one had, names the peer. */
 void
-vc__attempt_hello(struct vc__pool *p, struct vc__hello *h)
+vc__pool_attempt_hello(struct vc__pool *p, struct vc__hello *h)
 {
     h->version_min = VC__VERSION_MIN;
     h->version_max = VC__VERSION_MAX;
@@ -36,43 +36,46 @@ vc__attempt_hello(struct vc__pool *p, struct vc__hello *h)
 }
 
 static struct vc__try *
-on_link_new(struct vc__dial_run *d, const struct vc__transport *transport,
-            uint32_t ms)
+pool_connect_on_link_new(struct vc__dial_run *d,
+                         const struct vc__transport *transport, uint32_t ms)
 {
-    struct vc__pool *p = pool_of_dial_run(d);
+    struct vc__pool *p = pool_connect_of_dial_run(d);
     struct vc__pool_link *pl = vc__pool_link_new(p, transport, ms);
 
     if (pl == NULL)
         return NULL;
-    vc__attempt_hello(p, &pl->link.hello);
+    vc__pool_attempt_hello(p, &pl->link.hello);
     return &pl->try;
 }
 
 static void
-on_failed(struct vc__dial_run *d, const struct vc__error *error)
+pool_connect_on_failed(struct vc__dial_run *d, const struct vc__error *error)
 {
-    vc__pool_failed(pool_of_dial_run(d), error);
+    vc__pool_failed(pool_connect_of_dial_run(d), error);
 }
 
 static void
-on_missed(struct vc__dial_run *d, const struct vc__transport *transport,
-          const struct vc__error *error)
+pool_connect_on_missed(struct vc__dial_run *d,
+                       const struct vc__transport *transport,
+                       const struct vc__error *error)
 {
-    vc__pool_missed(pool_of_dial_run(d), transport, error);
+    vc__pool_missed(pool_connect_of_dial_run(d), transport, error);
 }
 
 static const struct vc__dial_run_ops dial_run_ops = {
-    .link_new = on_link_new, .missed = on_missed, .failed = on_failed};
+    .link_new = pool_connect_on_link_new,
+    .missed = pool_connect_on_missed,
+    .failed = pool_connect_on_failed};
 
 void
-vc__attempt_init(struct vc__pool *p)
+vc__pool_attempt_init(struct vc__pool *p)
 {
     vc__dial_run_init(&p->attempt.dial_run, p->engine, &dial_run_ops,
                       &p->opts.source);
 }
 
 static uint64_t
-chance(const struct vc__pool *p)
+pool_connect_chance(const struct vc__pool *p)
 {
     uint64_t seed;
 
@@ -81,7 +84,7 @@ chance(const struct vc__pool *p)
 }
 
 struct vc__dial_offer
-vc__attempt_offer(const struct vc__pool *p)
+vc__pool_attempt_offer(const struct vc__pool *p)
 {
     const struct vc__transport *shm = vc__transport_find("shm", 3);
     struct vc__dial_offer offer = {.features = VC__FEATURES_OURS,
@@ -153,14 +156,14 @@ ways_find(struct vc__pool *p, const struct vc__addrs *addrs, struct ways *w)
 }
 
 static void
-dial(struct vc__pool *p, const struct vc__addrs *addrs)
+pool_connect_dial(struct vc__pool *p, const struct vc__addrs *addrs)
 {
     struct ways ways = {.n_places = 0};
     struct vc__dial_opts opts = {.places = ways.places,
                                  .carriers = ways.carriers,
                                  .due = p->attempt.due,
-                                 .seed = chance(p),
-                                 .offer = vc__attempt_offer(p)};
+                                 .seed = pool_connect_chance(p),
+                                 .offer = vc__pool_attempt_offer(p)};
 
     if (!carriers_find(p, &ways)) {
         vc__pool_failed(p, vc__error_last());
@@ -207,11 +210,11 @@ on_lookup(struct vc__lookup *lookup)
     if (addrs.n == 0)
         vc__pool_failed(p, &error);
     else
-        dial(p, &addrs);
+        pool_connect_dial(p, &addrs);
 }
 
 static void
-fail_memory(struct vc__pool *p)
+pool_connect_fail_memory(struct vc__pool *p)
 {
     struct vc__error error;
 
@@ -231,7 +234,7 @@ lookup_begin(struct vc__pool *p)
     if (a->lookup != NULL)
         vc__lookup_cancel(a->lookup);
     a->lookup = NULL;
-    fail_memory(p);
+    pool_connect_fail_memory(p);
 }
 
 /* --- the attempt ------------------------------------------------------- */
@@ -281,7 +284,7 @@ attempt_now(struct vc__pool *p)
     /* From here, for a transport's first use takes its time. */
     p->attempt.due = vc__after_ms(vc__now(), patience_ms(p));
     if (vc__target_numeric(&p->opts.target, &addrs))
-        dial(p, &addrs);
+        pool_connect_dial(p, &addrs);
     else
         lookup_begin(p);
 }
@@ -293,7 +296,7 @@ on_later(struct vc__timer *timer)
 }
 
 void
-vc__attempt_begin(struct vc__pool *p)
+vc__pool_attempt_begin(struct vc__pool *p)
 {
     uint64_t at;
 
@@ -305,17 +308,17 @@ vc__attempt_begin(struct vc__pool *p)
         attempt_now(p);
     else if (!vc__timer_start(&p->engine->timers, &p->attempt.timer, at,
                               on_later))
-        fail_memory(p);
+        pool_connect_fail_memory(p);
 }
 
 bool
-vc__attempt_is_under_way(const struct vc__pool *p)
+vc__pool_attempt_is_under_way(const struct vc__pool *p)
 {
     return p->attempt.dial_run.active || p->attempt.lookup != NULL;
 }
 
 void
-vc__attempt_cancel(struct vc__pool *p)
+vc__pool_attempt_cancel(struct vc__pool *p)
 {
     struct vc__pool_attempt *a = &p->attempt;
 

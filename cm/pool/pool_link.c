@@ -91,7 +91,7 @@ forgotten_fail(struct vc__link *link, struct cds_list_head *requests)
 }
 
 static void
-on_up(struct vc__link *link)
+pool_link_on_up(struct vc__link *link)
 {
     struct vc__pool_link *pl = pool_link_of(link);
     struct vc__pool *p = pl->pool;
@@ -247,7 +247,7 @@ on_reply(struct vc__pool_link *pl, const struct vc__frame *f)
 }
 
 static bool
-on_busy(struct vc__link *link)
+pool_link_on_busy(struct vc__link *link)
 {
     const struct vc__pool_link *pl = pool_link_of(link);
     bool busy;
@@ -261,7 +261,7 @@ on_busy(struct vc__link *link)
 static void
 attempts_cancel(struct vc__pool *p)
 {
-    vc__attempt_cancel(p);
+    vc__pool_attempt_cancel(p);
     vc__upgrade_cancel(p);
 }
 
@@ -310,7 +310,7 @@ on_goaway(struct vc__pool_link *pl)
 }
 
 static bool
-on_frame(struct vc__link *link, const struct vc__frame *f)
+pool_link_on_frame(struct vc__link *link, const struct vc__frame *f)
 {
     struct vc__pool_link *pl = pool_link_of(link);
 
@@ -443,7 +443,7 @@ link_unused(struct vc__pool *p, const struct vc__pool_link *pl)
 }
 
 static void
-on_down(struct vc__link *link)
+pool_link_on_down(struct vc__link *link)
 {
     struct vc__pool_link *pl = pool_link_of(link);
     struct vc__pool *p = pl->pool;
@@ -461,7 +461,7 @@ on_down(struct vc__link *link)
 }
 
 static void
-on_gone(struct vc__link *link)
+pool_link_on_gone(struct vc__link *link)
 {
     struct vc__pool_link *pl = pool_link_of(link);
     struct vc__pool *p = pl->pool;
@@ -473,11 +473,11 @@ on_gone(struct vc__link *link)
     vc__pool_close_check(p);
 }
 
-static const struct vc__link_ops pool_link_ops = {.up = on_up,
-                                                  .frame = on_frame,
-                                                  .busy = on_busy,
-                                                  .down = on_down,
-                                                  .gone = on_gone};
+static const struct vc__link_ops pool_link_ops = {.up = pool_link_on_up,
+                                                  .frame = pool_link_on_frame,
+                                                  .busy = pool_link_on_busy,
+                                                  .down = pool_link_on_down,
+                                                  .gone = pool_link_on_gone};
 
 /* Some links live a look longer than others, so that those that fall idle
  * together are not closed together. nth: other for each of them. */
@@ -554,7 +554,7 @@ idle_find(struct vc__pool *p)
     return idle;
 }
 
-static void on_look(struct vc__timer *timer);
+static void pool_link_on_look(struct vc__timer *timer);
 
 void
 vc__pool_look(struct vc__pool *p)
@@ -563,11 +563,11 @@ vc__pool_look(struct vc__pool *p)
 
     /* Without memory for a timer idle links stay. */
     vc__timer_start(&p->engine->timers, &p->look, vc__timer_beat(vc__now(), us),
-                    on_look);
+                    pool_link_on_look);
 }
 
 static void
-on_look(struct vc__timer *timer)
+pool_link_on_look(struct vc__timer *timer)
 {
     struct vc__pool *p = caa_container_of(timer, struct vc__pool, look);
     struct vc__pool_link *idle = idle_find(p);

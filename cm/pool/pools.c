@@ -51,7 +51,7 @@ same_wire(const struct vc__wire_opts *a, const struct vc__wire_opts *b)
 }
 
 static bool
-same(const struct vc__pool_opts *a, const struct vc__pool_opts *b)
+pools_same(const struct vc__pool_opts *a, const struct vc__pool_opts *b)
 {
     return a->target.transport == b->target.transport &&
            strcmp(a->target.host, b->target.host) == 0 &&
@@ -67,19 +67,19 @@ same(const struct vc__pool_opts *a, const struct vc__pool_opts *b)
 }
 
 static struct entry *
-entry_find(struct vc__pools *ps, const struct vc__pool_opts *opts)
+pools_entry_find(struct vc__pools *ps, const struct vc__pool_opts *opts)
 {
     struct entry *e;
 
     cds_list_for_each_entry (e, &ps->list, node) {
-        if (same(&e->pool.opts, opts))
+        if (pools_same(&e->pool.opts, opts))
             return e;
     }
     return NULL;
 }
 
 static struct entry *
-entry_new(struct vc__pools *ps, const struct vc__pool_opts *opts)
+pools_entry_new(struct vc__pools *ps, const struct vc__pool_opts *opts)
 {
     struct entry *e = calloc(1, sizeof *e);
 
@@ -99,9 +99,9 @@ vc__pools_get(struct vc__pools *ps, const struct vc__pool_opts *opts)
     struct entry *e;
 
     pthread_mutex_lock(&ps->lock);
-    e = entry_find(ps, opts);
+    e = pools_entry_find(ps, opts);
     if (e == NULL)
-        e = entry_new(ps, opts);
+        e = pools_entry_new(ps, opts);
     if (e != NULL)
         e->users++;
     pthread_mutex_unlock(&ps->lock);

@@ -92,7 +92,7 @@ vc__session_new(struct vc__peer *peer, struct vc__client *client, bool *full)
 }
 
 static void
-assembly_drop(struct vc__session *s, struct vc__slot *slot)
+session_assembly_drop(struct vc__session *s, struct vc__slot *slot)
 {
     slot->wasted = false;
     if (slot->assembly == NULL)
@@ -113,7 +113,7 @@ session_end(struct vc__session *s)
         vc__session_unbind(s);
     }
     for (unsigned i = 0; i < s->n_slots; i++)
-        assembly_drop(s, &s->slots[i]);
+        session_assembly_drop(s, &s->slots[i]);
     cds_list_del(&s->node);
     if (s->slots != &s->first)
         free(s->slots);
@@ -151,7 +151,7 @@ slot_free(struct vc__session *s, uint16_t i)
 
 /* Doubles the slots within the peer's limit. */
 static bool
-slots_grow(struct vc__session *s)
+session_slots_grow(struct vc__session *s)
 {
     struct vc__slot *slots, *old = s->slots;
     unsigned n = s->n_slots * 2u;
@@ -178,7 +178,7 @@ slot_take(struct vc__session *s)
 {
     uint16_t i;
 
-    if (s->free_slot == NO_SLOT && !slots_grow(s))
+    if (s->free_slot == NO_SLOT && !session_slots_grow(s))
         return NO_SLOT;
     i = s->free_slot;
     s->free_slot = s->slots[i].next_free;
@@ -213,7 +213,7 @@ vc__session_slot_end(struct vc__session *s, uint16_t slot)
 /* --- binding ----------------------------------------------------------- */
 
 static void
-append(struct vc__session *s, struct vc__send *send)
+session_append(struct vc__session *s, struct vc__send *send)
 {
     send->flow = &s->flow;
     vc__link_append(&s->link->link, send);
@@ -231,7 +231,7 @@ cancel_send(struct vc__session *s, uint16_t i)
     send->frame.slot = i;
     send->frame.sequence = s->slots[i].sequence;
     vc__pool_count(s->peer->pool, VC__POOL_CANCELS_SENT, 1);
-    append(s, send);
+    session_append(s, send);
     return true;
 }
 
@@ -247,7 +247,7 @@ slot_resend(struct vc__session *s, uint16_t i)
     r->send->fresh = false;
     if (r->exposed)
         vc__pool_count(s->peer->pool, VC__POOL_CALLS_SENT_AGAIN, 1);
-    append(s, r->send);
+    session_append(s, r->send);
     return true;
 }
 
@@ -270,7 +270,7 @@ open_send(struct vc__session *s)
 
     if (send == NULL)
         return false;
-    append(s, send);
+    session_append(s, send);
     s->open_here = true;
     return true;
 }
@@ -289,7 +289,7 @@ close_send(struct vc__session *s)
     }
     send = vc__note_new(s, VC__FRAME_CLOSE, 0);
     if (send != NULL)
-        append(s, send);
+        session_append(s, send);
     return send != NULL;
 }
 
@@ -344,7 +344,7 @@ vc__session_unbind(struct vc__session *s)
     for (unsigned i = 0; i < s->n_slots; i++) {
         struct vc__slot *slot = &s->slots[i];
 
-        assembly_drop(s, slot);
+        session_assembly_drop(s, slot);
         if (slot->request != NULL)
             slot->request->exposed = vc__request_is_exposed(slot->request);
         if (slot->request != NULL && slot->stream)
@@ -371,7 +371,7 @@ vc__session_add(struct vc__session *s, struct vc__request *r,
     send->frame.slot = r->slot;
     send->frame.session = s->number;
     send->frame.sequence = s->slots[r->slot].sequence;
-    append(s, send);
+    session_append(s, send);
 }
 
 static void
@@ -404,7 +404,7 @@ vc__session_launch(struct vc__session *s, struct vc__request *r)
     s->bytes += r->send->frame.body_len;
     r->state = VC__REQUEST_SENT;
     busy_more(s);
-    append(s, r->send);
+    session_append(s, r->send);
     if (r->message != NULL)
         queued_add(s, r);
     return true;
@@ -412,7 +412,7 @@ vc__session_launch(struct vc__session *s, struct vc__request *r)
 
 /* Nothing of it has gone: the slot is as if never taken. */
 static void
-slot_rewind(struct vc__session *s, uint16_t i)
+session_slot_rewind(struct vc__session *s, uint16_t i)
 {
     s->slots[i].sequence--;
     slot_free(s, i);
@@ -432,7 +432,7 @@ vc__session_abandon(struct vc__session *s, struct vc__request *r)
 
     s->bytes -= r->send->frame.body_len;
     if (back && !r->exposed) {
-        slot_rewind(s, r->slot);
+        session_slot_rewind(s, r->slot);
         return VC_OUTCOME_NOT_EXECUTED;
     }
     s->slots[r->slot].request = NULL;

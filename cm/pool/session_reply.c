@@ -13,7 +13,7 @@
 
 /* A frame of the server breaks this rule. False. */
 static bool
-breach(struct vc__session *s, const char *rule)
+session_reply_breach(struct vc__session *s, const char *rule)
 {
     return vc__link_breach(&s->link->link, rule);
 }
@@ -41,8 +41,8 @@ reply_lost(enum vc__assembly_loss loss, struct vc__reply_frame *reply)
 
 /* The request has its answer. */
 static void
-request_take(struct vc__session *s, struct vc__slot *slot,
-             struct vc__request **r)
+session_reply_request_take(struct vc__session *s, struct vc__slot *slot,
+                           struct vc__request **r)
 {
     *r = slot->request;
     if (*r != NULL) {
@@ -54,10 +54,10 @@ request_take(struct vc__session *s, struct vc__slot *slot,
 
 /* The reply is whole: its slot is free for the next. */
 static void
-reply_take(struct vc__session *s, const struct vc__frame *f,
-           struct vc__request **r)
+session_reply_take(struct vc__session *s, const struct vc__frame *f,
+                   struct vc__request **r)
 {
-    request_take(s, &s->slots[f->slot], r);
+    session_reply_request_take(s, &s->slots[f->slot], r);
     vc__session_slot_end(s, f->slot);
 }
 
@@ -81,7 +81,7 @@ assembly_begin(struct vc__session *s, struct vc__slot *slot,
            vc__assembly_begin(slot->assembly, f, vc__pool_message_max(p),
                               &p->replies);
     vc__pool_count_replies(p);
-    return good || breach(s, "a first part that is none");
+    return good || session_reply_breach(s, "a first part that is none");
 }
 
 /* Its call ends now; its slot is busy until the last part has come. */
@@ -92,11 +92,11 @@ reply_begin(struct vc__session *s, const struct vc__frame *f,
     struct vc__slot *slot = &s->slots[f->slot];
 
     if (f->method != VC_OK)
-        return breach(s, "an error in parts");
+        return session_reply_breach(s, "an error in parts");
     if (!assembly_begin(s, slot, f))
         return false;
     if (slot->wasted) {
-        request_take(s, slot, r);
+        session_reply_request_take(s, slot, r);
         reply->outcome = VC_OUTCOME_EXECUTED;
         reply->metadata = (struct vc__metadata){.len = 0};
         reply_lost(VC__ASSEMBLY_NO_MEMORY, reply);
@@ -133,20 +133,22 @@ reply_first(struct vc__session *s, const struct vc__frame *f,
     struct vc__slot *slot = &s->slots[f->slot];
 
     if (has_parts(slot))
-        return breach(s, BETWEEN_PARTS);
+        return session_reply_breach(s, BETWEEN_PARTS);
     if (!reply_fits(slot, f))
-        return breach(s, "a reply with a message where the server streams");
+        return session_reply_breach(
+            s, "a reply with a message where the server streams");
     if (f->flags & VC__FRAME_MORE)
         return reply_begin(s, f, r, reply);
     if (f->flags & VC__FRAME_NOT_EXECUTED && f->method == VC_OK)
-        return breach(s, "a good reply of a call that was not executed");
+        return session_reply_breach(
+            s, "a good reply of a call that was not executed");
     reply->status = (enum vc_status)f->method;
     reply->outcome = f->flags & VC__FRAME_NOT_EXECUTED ? VC_OUTCOME_NOT_EXECUTED
                                                        : VC_OUTCOME_EXECUTED;
     reply->body = f->body;
     reply->len = f->body_len;
     reply->metadata = vc__metadata_of(f);
-    reply_take(s, f, r);
+    session_reply_take(s, f, r);
     return true;
 }
 
@@ -159,7 +161,7 @@ message_whole(struct vc__session *s, struct vc__slot *slot,
     /* Nobody waits for it any more. */
     return slot->request == NULL ||
            slot->request->message(slot->request, &m, body, len, loss) ||
-           breach(s, "a MESSAGE over its window");
+           session_reply_breach(s, "a MESSAGE over its window");
 }
 
 static bool
@@ -168,9 +170,10 @@ message_first(struct vc__session *s, const struct vc__frame *f)
     struct vc__slot *slot = &s->slots[f->slot];
 
     if (!(slot->stream & VC__FRAME_SERVER_STREAM))
-        return breach(s, "a MESSAGE of a server that does not stream");
+        return session_reply_breach(
+            s, "a MESSAGE of a server that does not stream");
     if (has_parts(slot))
-        return breach(s, BETWEEN_PARTS);
+        return session_reply_breach(s, BETWEEN_PARTS);
     slot->in_message = true;
     if (f->flags & VC__FRAME_MORE)
         return assembly_begin(s, slot, f) &&
@@ -187,10 +190,10 @@ window_take(struct vc__session *s, const struct vc__slot *slot,
             const struct vc__frame *f)
 {
     if (!slot->stream)
-        return breach(s, "a WINDOW of no stream");
+        return session_reply_breach(s, "a WINDOW of no stream");
     return slot->request == NULL ||
            slot->request->window(slot->request, f->deadline) ||
-           breach(s, "a WINDOW that cannot be");
+           session_reply_breach(s, "a WINDOW that cannot be");
 }
 
 static bool
@@ -218,11 +221,11 @@ reply_more(struct vc__session *s, const struct vc__frame *f,
     if (slot->wasted)
         return part_wasted(s, f);
     if (slot->assembly == NULL)
-        return breach(s, "DATA of no message");
+        return session_reply_breach(s, "DATA of no message");
     got = vc__assembly_add(slot->assembly, f);
     vc__pool_count_replies(s->peer->pool);
     if (got < 0)
-        return breach(s, "DATA that is not the next part");
+        return session_reply_breach(s, "DATA that is not the next part");
     if (got == 0)
         return true;
     *done = *slot->assembly;
@@ -239,7 +242,7 @@ reply_more(struct vc__session *s, const struct vc__frame *f,
         reply->body = done->data;
         reply->len = done->total;
     }
-    reply_take(s, f, r);
+    session_reply_take(s, f, r);
     return true;
 }
 
@@ -257,13 +260,13 @@ vc__session_reply(struct vc__session *s, const struct vc__frame *f,
         return true; /* what was on its way when it was closed */
     if (f->slot >= s->n_slots || !s->slots[f->slot].busy ||
         s->slots[f->slot].sequence != f->sequence)
-        return breach(s, OF_NO_CALL);
+        return session_reply_breach(s, OF_NO_CALL);
     /* What still waits for a credit cannot be answered, and must not end while
      * the link has it in its queue. */
     asked = s->slots[f->slot].request;
     if (asked != NULL &&
         !atomic_load_explicit(&asked->send->gone, memory_order_acquire))
-        return breach(s, OF_NO_CALL);
+        return session_reply_breach(s, OF_NO_CALL);
     s->known = true;
     switch (f->type) {
     case VC__FRAME_REPLY:

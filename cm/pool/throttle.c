@@ -18,7 +18,7 @@
 #define FEW (8 * ONE)
 
 static void
-fade(atomic_uint *n, uint64_t times)
+count_fade(atomic_uint *n, uint64_t times)
 {
     unsigned is = atomic_load_explicit(n, memory_order_relaxed);
 
@@ -40,9 +40,9 @@ throttle_fade(struct vc__throttle *t, uint64_t now)
                           memory_order_relaxed, memory_order_relaxed))
         return;
     times = times < FADE_MOST ? times : FADE_MOST;
-    fade(&t->asked, times);
-    fade(&t->taken, times);
-    fade(&t->shed, times);
+    count_fade(&t->asked, times);
+    count_fade(&t->taken, times);
+    count_fade(&t->shed, times);
 }
 
 void
@@ -56,7 +56,7 @@ vc__throttle_answered(struct vc__throttle *t, bool shed)
 }
 
 static unsigned
-get(const atomic_uint *n)
+throttle_get(const atomic_uint *n)
 {
     return atomic_load_explicit(n, memory_order_relaxed);
 }
@@ -65,7 +65,7 @@ get(const atomic_uint *n)
 static uint64_t
 sent_of(const struct vc__throttle *t)
 {
-    uint64_t taken = get(&t->taken), shed = get(&t->shed);
+    uint64_t taken = throttle_get(&t->taken), shed = throttle_get(&t->shed);
 
     return shed * RARE < taken ? 2 * taken : taken + taken / MORE;
 }
@@ -76,9 +76,10 @@ vc__throttle_refuses(struct vc__throttle *t, uint64_t now, uint64_t *seed)
     uint64_t asked, sent;
 
     throttle_fade(t, now);
-    asked = get(&t->asked);
+    asked = throttle_get(&t->asked);
     sent = sent_of(t);
-    if (asked < get(&t->taken) + ONE / 2) /* nothing was shed for long */
+    if (asked <
+        throttle_get(&t->taken) + ONE / 2) /* nothing was shed for long */
         atomic_store_explicit(&t->on, false, memory_order_relaxed);
     if (asked <= sent ||
         vc__random_below(seed, (uint32_t)(asked + FEW)) >= asked - sent)

@@ -19,7 +19,7 @@
 #define SETTLE_US UINT64_C(3000000)
 
 static struct vc__pool *
-pool_of_dial_run(struct vc__dial_run *d)
+upgrade_pool_of_dial_run(struct vc__dial_run *d)
 {
     return caa_container_of(d, struct vc__pool, upgrade.dial_run);
 }
@@ -159,7 +159,7 @@ static void on_settled(struct vc__timer *timer);
 
 /* Without memory for a timer the links stay as they are. */
 static void
-settle(struct vc__pool *p)
+upgrade_settle(struct vc__pool *p)
 {
     struct vc__upgrade *u = &p->upgrade;
     uint64_t us = u->failed > 1 ? 2 * SETTLE_US : SETTLE_US;
@@ -191,14 +191,14 @@ places_find(struct vc__pool *p, unsigned rank, bool at_once,
 
 /* at_once: what was tried to make the first link is not tried again. */
 static void
-seek(struct vc__pool *p, bool at_once)
+upgrade_seek(struct vc__pool *p, bool at_once)
 {
     struct vc__place places[VC__TRANSPORTS_MAX];
     struct vc__dial_opts opts = {
         .places = places,
         .due = vc__after_ms(vc__now(), p->opts.connect_ms),
         .seed = vc__now(),
-        .offer = vc__attempt_offer(p)};
+        .offer = vc__pool_attempt_offer(p)};
     unsigned rank = best_rank(p);
 
     if (p->upgrade.dial_run.active)
@@ -210,7 +210,7 @@ seek(struct vc__pool *p, bool at_once)
         scouts_give_up(p, "the server tells of no socket for its own host, as "
                           "one does that listens at vc://");
     else if (rank > 0)
-        settle(p);
+        upgrade_settle(p);
 }
 
 /* Has any call begun since it was last looked at, or is under way? */
@@ -252,39 +252,39 @@ on_settled(struct vc__timer *timer)
         return;
     streams = lesser_close(p);
     if (is_used(p))
-        seek(p, false);
+        upgrade_seek(p, false);
     else if (streams || best_rank(p) > 0)
-        settle(p);
+        upgrade_settle(p);
     if (streams && !vc__timer_running(timer))
-        settle(p);
+        upgrade_settle(p);
 }
 
 /* --- its dial run --------------------------------------------------------- */
 
 static struct vc__try *
-on_link_new(struct vc__dial_run *d, const struct vc__transport *transport,
-            uint32_t ms)
+upgrade_on_link_new(struct vc__dial_run *d,
+                    const struct vc__transport *transport, uint32_t ms)
 {
-    struct vc__pool *p = pool_of_dial_run(d);
+    struct vc__pool *p = upgrade_pool_of_dial_run(d);
     struct vc__pool_link *pl = vc__pool_link_new(p, transport, ms);
 
     if (pl == NULL)
         return NULL;
-    vc__attempt_hello(p, &pl->link.hello);
+    vc__pool_attempt_hello(p, &pl->link.hello);
     return &pl->try;
 }
 
 static void
-on_missed(struct vc__dial_run *d, const struct vc__transport *transport,
-          const struct vc__error *error)
+upgrade_on_missed(struct vc__dial_run *d, const struct vc__transport *transport,
+                  const struct vc__error *error)
 {
-    vc__pool_missed(pool_of_dial_run(d), transport, error);
+    vc__pool_missed(upgrade_pool_of_dial_run(d), transport, error);
 }
 
 static void
-on_failed(struct vc__dial_run *d, const struct vc__error *error)
+upgrade_on_failed(struct vc__dial_run *d, const struct vc__error *error)
 {
-    struct vc__pool *p = pool_of_dial_run(d);
+    struct vc__pool *p = upgrade_pool_of_dial_run(d);
     unsigned rank = best_rank(p);
 
     p->upgrade.failed++;
@@ -294,7 +294,7 @@ on_failed(struct vc__dial_run *d, const struct vc__error *error)
     }
     if (p->upgrade.failed == 1)
         vc__pool_log_transport(p, rank, "still go by");
-    settle(p);
+    upgrade_settle(p);
 }
 
 /* A link has joined. */
@@ -310,7 +310,9 @@ transport_log(struct vc__pool *p)
 }
 
 static const struct vc__dial_run_ops dial_run_ops = {
-    .link_new = on_link_new, .missed = on_missed, .failed = on_failed};
+    .link_new = upgrade_on_link_new,
+    .missed = upgrade_on_missed,
+    .failed = upgrade_on_failed};
 
 void
 vc__upgrade_init(struct vc__pool *p)
@@ -333,18 +335,18 @@ vc__upgrade_joined(struct vc__pool *p, struct vc__pool_link *pl)
     p->upgrade.failed = 0;
     transport_log(p);
     if (lesser_close(p))
-        settle(p);
+        upgrade_settle(p);
     if (!sought)
-        seek(p, true);
+        upgrade_seek(p, true);
     else if (best_rank(p) > 0)
-        settle(p);
+        upgrade_settle(p);
 }
 
 void
 vc__upgrade_unused(struct vc__pool *p)
 {
     p->upgrade.failed++;
-    settle(p);
+    upgrade_settle(p);
 }
 
 void

@@ -65,7 +65,7 @@ vc__asyncs_leave(struct vc_channel *c, struct vc__engine *e)
 void
 vc__async_leave(struct vc_async *a)
 {
-    vc__asyncs_leave(a->unary.channel, a->engine);
+    vc__asyncs_leave(a->attempt.channel, a->engine);
 }
 
 void
@@ -92,7 +92,7 @@ seen_end(struct vc_async *a, const struct vc__attempt *won)
 
 /* It has won, or what is left has failed. */
 static void
-finish(struct vc_async *a, struct vc__attempt *won)
+async_finish(struct vc_async *a, struct vc__attempt *won)
 {
     a->state = VC__ASYNC_OVER;
     a->won = won;
@@ -124,7 +124,7 @@ finish_with(struct vc_async *a, enum vc_status status, enum vc_outcome outcome,
     vc__error_put(&u->error, status, "%s.%s: %s", u->service->name,
                   u->method->name, text);
     u->error.outcome = outcome;
-    finish(a, u);
+    async_finish(a, u);
 }
 
 /* Ends the attempt. False: its end is on its way here. */
@@ -145,20 +145,20 @@ static bool
 give_up(struct vc_async *a, enum vc_outcome *outcome)
 {
     if (a->state == VC__ASYNC_PAUSED)
-        vc__retry_wait_end(&a->unary.channel->retry_waits, &a->retry_wait);
+        vc__retry_wait_end(&a->attempt.channel->retry_waits, &a->retry_wait);
     vc__hedge_give_up(a);
     return attempt_give_up(a, outcome);
 }
 
-static void on_timer(struct vc__timer *timer);
+static void async_on_timer(struct vc__timer *timer);
 
 static void
-timer_set(struct vc_async *a, uint64_t due)
+async_timer_set(struct vc_async *a, uint64_t due)
 {
     enum vc_outcome outcome;
 
     if (due == VC__FOREVER ||
-        vc__timer_start(&a->engine->timers, &a->timer, due, on_timer))
+        vc__timer_start(&a->engine->timers, &a->timer, due, async_on_timer))
         return;
     if (give_up(a, &outcome))
         finish_with(a, VC_RESOURCE_EXHAUSTED, outcome,
@@ -166,67 +166,68 @@ timer_set(struct vc_async *a, uint64_t due)
 }
 
 static void
-expire(struct vc_async *a)
+async_expire(struct vc_async *a)
 {
     enum vc_outcome outcome;
 
     if (!give_up(a, &outcome))
         return;
     vc__attempts_expired(&a->attempts, &a->attempt, outcome);
-    finish(a, &a->attempt);
+    async_finish(a, &a->attempt);
 }
 
 /* The next attempt. */
 static void
-resume(struct vc_async *a)
+async_resume(struct vc_async *a)
 {
     uint64_t now = vc__now();
 
-    vc__retry_wait_end(&a->unary.channel->retry_waits, &a->retry_wait);
+    vc__retry_wait_end(&a->attempt.channel->retry_waits, &a->retry_wait);
     a->state = VC__ASYNC_RUNNING;
     if (!vc__attempts_in_time(&a->attempts, &a->attempt, now) ||
         !vc__attempt_renew(&a->attempt, a->attempts.number)) {
-        finish(a, &a->attempt);
+        async_finish(a, &a->attempt);
         return;
     }
     a->attempts.began = now;
     a->flying = true;
     vc__attempt_start(&a->attempt, now, a->attempts.due);
-    timer_set(a, a->attempts.due);
+    async_timer_set(a, a->attempts.due);
 }
 
 static void
-on_timer(struct vc__timer *timer)
+async_on_timer(struct vc__timer *timer)
 {
     struct vc_async *a = caa_container_of(timer, struct vc_async, timer);
 
     if (a->state == VC__ASYNC_PAUSED) {
-        resume(a);
+        async_resume(a);
     } else if (a->hedge_ms > 0 && vc__now() < a->attempts.due) {
         vc__hedge_begin(a);
-        timer_set(a, a->attempts.due);
+        async_timer_set(a, a->attempts.due);
     } else {
-        expire(a);
+        async_expire(a);
     }
 }
 
 static void
-on_broken(struct vc__retry_wait *p)
+async_on_broken(struct vc__retry_wait *p)
 {
-    vc__async_tell(caa_container_of(p, struct vc_async, pause),
+    vc__async_tell(caa_container_of(p, struct vc_async, retry_wait),
                    VC__TOLD_BROKEN);
 }
 
 static void
-pause_for(struct vc_async *a, uint64_t us)
+async_pause_for(struct vc_async *a, uint64_t us)
 {
-    a->retry_wait.broken = on_broken;
-    if (!vc__retry_wait_begin(&a->unary.channel->retry_waits, &a->retry_wait)) {
+    a->retry_wait.broken = async_on_broken;
+    if (!vc__retry_wait_begin(&a->attempt.channel->retry_waits,
+                              &a->retry_wait)) {
         finish_with(a, VC_CANCELLED, VC_OUTCOME_NOT_EXECUTED, VC__TEXT_CLOSED);
         return;
     }
     a->state = VC__ASYNC_PAUSED;
-    timer_set(a, vc__now() + us);
+    async_timer_set(a, vc__now() + us);
 }
 
 /* What is under way no more has failed. */
@@ -237,9 +238,9 @@ attempts_failed(struct vc_async *a)
 
     if (!a->cancelled && !a->handed &&
         vc__attempts_next(&a->attempts, &a->attempt, &us))
-        pause_for(a, us);
+        async_pause_for(a, us);
     else
-        finish(a, &a->attempt);
+        async_finish(a, &a->attempt);
 }
 
 static void
@@ -253,7 +254,7 @@ attempt_over(struct vc_async *a)
         vc__async_put(a);
     } else if (a->attempt.error.status == VC_OK) {
         vc__hedge_give_up(a);
-        finish(a, &a->attempt);
+        async_finish(a, &a->attempt);
     } else if (a->hedge == NULL) {
         attempts_failed(a);
     } else {
@@ -269,7 +270,7 @@ hedge_won(struct vc_async *a)
 
     if (!attempt_give_up(a, &outcome))
         vc__async_hold(a);
-    finish(a, vc__hedge_unary(a->hedge));
+    async_finish(a, vc__hedge_unary(a->hedge));
 }
 
 static void
@@ -291,7 +292,7 @@ first_due(const struct vc_async *a)
 }
 
 static void
-cancel(struct vc_async *a)
+async_cancel(struct vc_async *a)
 {
     enum vc_outcome outcome;
 
@@ -301,7 +302,7 @@ cancel(struct vc_async *a)
 
 /* Who waits to hear that it was handed on. */
 static void
-handed(struct vc_async *a)
+async_handed(struct vc_async *a)
 {
     if (!a->handed && a->state != VC__ASYNC_OVER)
         vc__waiter_done(&a->waiter);
@@ -318,28 +319,29 @@ on_told(struct vc__task *task)
     a->cancelled |= (bits & VC__TOLD_CANCEL) != 0;
     a->started |= (bits & VC__TOLD_STARTED) != 0;
     if (bits & VC__TOLD_HANDED)
-        handed(a);
+        async_handed(a);
     if (bits & VC__TOLD_ENDED)
         attempt_over(a);
     else if (bits & VC__TOLD_STARTED && a->state == VC__ASYNC_RUNNING)
-        timer_set(a, first_due(a));
+        async_timer_set(a, first_due(a));
     a->heard = 0;
     if (bits & VC__TOLD_HEDGE)
         hedge_over(a);
     if (bits & VC__TOLD_BROKEN && a->state == VC__ASYNC_PAUSED) {
-        vc__retry_wait_end(&a->unary.channel->retry_waits, &a->retry_wait);
+        vc__retry_wait_end(&a->attempt.channel->retry_waits, &a->retry_wait);
         finish_with(a, VC_CANCELLED, VC_OUTCOME_NOT_EXECUTED, VC__TEXT_CLOSED);
     }
     /* Nobody gives up what is still being started. */
     if (a->cancelled && a->started && a->state != VC__ASYNC_OVER)
-        cancel(a);
+        async_cancel(a);
     vc__async_put(a);
 }
 
 static void
-on_ended(struct vc__attempt *u)
+async_on_ended(struct vc__attempt *u)
 {
-    vc__async_tell(caa_container_of(u, struct vc_async, unary), VC__TOLD_ENDED);
+    vc__async_tell(caa_container_of(u, struct vc_async, attempt),
+                   VC__TOLD_ENDED);
 }
 
 /* --- the request ------------------------------------------------------- */
@@ -368,7 +370,7 @@ watch_drop(struct vc__watch *w)
 /* --- starting ---------------------------------------------------------- */
 
 static void
-on_cancel(struct vc__cancelling *c)
+async_on_cancel(struct vc__cancelling *c)
 {
     vc__async_tell(caa_container_of(c, struct vc_async, cancelling),
                    VC__TOLD_CANCEL);
@@ -393,7 +395,7 @@ async_alloc(void (*over)(struct vc_async *a))
 }
 
 static enum vc_status
-prepare(struct vc_async *a, const struct vc_call_opts *opts)
+async_prepare(struct vc_async *a, const struct vc_call_opts *opts)
 {
     struct vc__attempt *u = &a->attempt;
 
@@ -414,7 +416,7 @@ prepare(struct vc_async *a, const struct vc_call_opts *opts)
 
 /* What may end it; nothing is left of that when it fails. */
 static enum vc_status
-limit(struct vc_async *a, const struct vc_call_opts *opts)
+async_limit(struct vc_async *a, const struct vc_call_opts *opts)
 {
     struct vc__attempts *g = &a->attempts;
     enum vc_status status;
@@ -424,7 +426,7 @@ limit(struct vc_async *a, const struct vc_call_opts *opts)
     if (status != VC_OK || !g->cancellable)
         return status;
     status = vc__cancelling_begin(&a->cancelling, g->canceller, g->parent,
-                                  on_cancel);
+                                  async_on_cancel);
     if (status != VC_OK)
         vc__attempts_end(g);
     return status;
@@ -443,8 +445,9 @@ async_make(struct vc_channel *channel, const struct vc_service *service,
     a = async_alloc(over);
     if (a == NULL)
         return NULL;
-    vc__attempt_init(&a->attempt, channel, service, method, request, on_ended);
-    if (prepare(a, opts) == VC_OK && limit(a, opts) == VC_OK)
+    vc__attempt_init(&a->attempt, channel, service, method, request,
+                     async_on_ended);
+    if (async_prepare(a, opts) == VC_OK && async_limit(a, opts) == VC_OK)
         return a;
     vc__attempt_release(&a->attempt);
     vc__async_put(a);
@@ -495,7 +498,7 @@ seen_new(struct vc_channel *channel, const struct vc_service *service,
 /* Refused by an interceptor or without memory for them: the program's result
  * says so, too. */
 static void
-refused(const struct vc_call_opts *user_opts)
+async_refused(const struct vc_call_opts *user_opts)
 {
     const struct vc__error error = *vc__error_last();
     struct vc_call_opts opts;
@@ -516,7 +519,7 @@ vc__async_new_seen(struct vc_channel *channel, const struct vc_service *service,
         return vc__async_new(channel, service, method, request, opts, over);
     if (vc__channel_intercept_begin(channel, service, method, opts, &i) !=
         VC_OK) {
-        refused(opts);
+        async_refused(opts);
         return NULL;
     }
     return seen_new(channel, service, method, request, i, over);
@@ -529,7 +532,7 @@ void
 vc__async_start(struct vc_async *a)
 {
     vc__async_hold(a);
-    vc__asyncs_enter(a->unary.channel);
+    vc__asyncs_enter(a->attempt.channel);
     if (a->attempts.cancellable)
         vc__cancelling_join(&a->cancelling);
     vc__attempt_start(&a->attempt, a->attempts.began, a->attempts.due);

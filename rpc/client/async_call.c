@@ -7,7 +7,7 @@
 #include "rpc/client/call_opts.h"
 
 static void
-deliver(struct vc__task *task)
+async_call_deliver(struct vc__task *task)
 {
     struct vc_async *a = caa_container_of(task, struct vc_async, deliver);
     struct vc__handler_run *handler_run =
@@ -25,7 +25,7 @@ deliver(struct vc__task *task)
 static void
 over_by_function(struct vc_async *a)
 {
-    a->deliver.run = deliver;
+    a->deliver.run = async_call_deliver;
     vc__engine_handle(a->engine, &a->deliver);
 }
 

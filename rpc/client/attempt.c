@@ -189,7 +189,7 @@ vc__attempt_release(struct vc__attempt *u)
 
 /* Why the request cannot be sent. */
 static enum vc_status
-message_refuse(struct vc__attempt *u, size_t peer_max)
+attempt_message_refuse(struct vc__attempt *u, size_t peer_max)
 {
     const struct vc__outgoing o = {
         .what = "request",
@@ -211,7 +211,7 @@ message_prepare(struct vc__attempt *u)
     struct long_send *l;
 
     if (!vc__outgoing_fits(&u->method->request, u->message, max, &u->packing))
-        return message_refuse(u, max);
+        return attempt_message_refuse(u, max);
     size = u->packing.size;
     if (!u->packs && !vc__body_is_long(size, u->send.frame.metadata_len)) {
         u->send.write = call_write;
@@ -265,7 +265,7 @@ reply_malformed(struct vc__attempt *u, const struct vc__message_fault *fault)
 }
 
 static void
-reply_unpack(struct vc__attempt *u, const struct vc__reply_frame *reply)
+attempt_reply_unpack(struct vc__attempt *u, const struct vc__reply_frame *reply)
 {
     size_t memory = u->channel->reply_memory;
     struct vc__reply *r = vc__reply_take(&u->channel->runtime->replies, memory);
@@ -343,7 +343,7 @@ call_replied(struct vc__request *r, const struct vc__reply_frame *reply)
     else if (!vc__codec_reply_fits(u->method, reply->len))
         reply_too_long(u, reply);
     else
-        reply_unpack(u, reply);
+        attempt_reply_unpack(u, reply);
     throttle_tell(u, reply);
     u->ended(u);
 }

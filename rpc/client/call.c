@@ -20,16 +20,16 @@ struct blocking {
 };
 
 static void
-on_ended(struct vc__attempt *u)
+call_on_ended(struct vc__attempt *u)
 {
-    vc__waiter_done(&caa_container_of(u, struct blocking, unary)->waiter);
+    vc__waiter_done(&caa_container_of(u, struct blocking, attempt)->waiter);
 }
 
 /* --- one attempt ------------------------------------------------------- */
 
 /* The caller's patience is over. */
 static void
-expire(struct blocking *b)
+call_expire(struct blocking *b)
 {
     struct vc__attempt *u = &b->attempt;
     enum vc_outcome outcome;
@@ -42,7 +42,7 @@ expire(struct blocking *b)
 
 /* On another thread, mostly. The caller may be the holder, asleep. */
 static void
-on_cancel(struct vc__cancelling *c)
+call_on_cancel(struct vc__cancelling *c)
 {
     struct blocking *b = caa_container_of(c, struct blocking, cancelling);
     struct vc__attempt *u = &b->attempt;
@@ -58,7 +58,7 @@ on_cancel(struct vc__cancelling *c)
 }
 
 static void
-attempt(struct blocking *b)
+blocking_attempt(struct blocking *b)
 {
     struct vc__attempt *u = &b->attempt;
 
@@ -68,7 +68,7 @@ attempt(struct blocking *b)
         vc__cancelling_join(&b->cancelling);
     if (!vc__engine_wait(&u->channel->progress->engine, &b->waiter,
                          b->attempts.due))
-        expire(b);
+        call_expire(b);
     if (b->attempts.cancellable)
         vc__cancelling_end(&b->cancelling);
 }
@@ -79,7 +79,7 @@ attempt_may_begin(struct blocking *b)
 {
     return !b->attempts.cancellable ||
            vc__cancelling_begin(&b->cancelling, b->attempts.canceller,
-                                b->attempts.parent, on_cancel) == VC_OK;
+                                b->attempts.parent, call_on_cancel) == VC_OK;
 }
 
 /* --- further attempts -------------------------------------------------- */
@@ -92,9 +92,10 @@ struct blocking_pause {
 };
 
 static void
-on_broken(struct vc__retry_wait *p)
+call_on_broken(struct vc__retry_wait *p)
 {
-    vc__waiter_done(&caa_container_of(p, struct blocking_pause, pause)->waiter);
+    vc__waiter_done(
+        &caa_container_of(p, struct blocking_pause, retry_wait)->waiter);
 }
 
 static void
@@ -110,10 +111,10 @@ on_pause_cancel(struct vc__cancelling *c)
 /* Waits, unless the channel is closed or the call cancelled meanwhile; the next
  * attempt finds that out. */
 static void
-pause_for(struct blocking *b, uint64_t us)
+call_pause_for(struct blocking *b, uint64_t us)
 {
-    struct vc_channel *channel = b->unary.channel;
-    struct blocking_pause p = {.retry_wait.broken = on_broken,
+    struct vc_channel *channel = b->attempt.channel;
+    struct blocking_pause p = {.retry_wait.broken = call_on_broken,
                                .engine = &channel->progress->engine};
     const struct vc__attempts *a = &b->attempts;
 
@@ -140,12 +141,13 @@ struct what {
 };
 
 static enum vc_status
-prepare(struct blocking *b, struct vc_channel *channel, const struct what *w,
-        unsigned attempt)
+call_prepare(struct blocking *b, struct vc_channel *channel,
+             const struct what *w, unsigned attempt)
 {
     struct vc__attempt *u = &b->attempt;
 
-    vc__attempt_init(u, channel, w->service, w->method, w->request, on_ended);
+    vc__attempt_init(u, channel, w->service, w->method, w->request,
+                     call_on_ended);
     u->metadata = w->opts->metadata;
     u->n_metadata = w->opts->n_metadata;
     u->priority = w->opts->priority;
@@ -156,12 +158,12 @@ prepare(struct blocking *b, struct vc_channel *channel, const struct what *w,
 
 /* False: u->error says why not. */
 static bool
-renew(struct blocking *b, const struct what *w)
+call_renew(struct blocking *b, const struct what *w)
 {
     struct vc__attempt *u = &b->attempt;
 
     vc__attempt_release(u);
-    if (prepare(b, u->channel, w, b->attempts.number) != VC_OK) {
+    if (call_prepare(b, u->channel, w, b->attempts.number) != VC_OK) {
         u->error = *vc__error_last();
         vc__text_name(&u->error, u->service->name, u->method->name);
         return false;
@@ -182,12 +184,12 @@ go_on(struct blocking *b, const struct what *w)
 
     while (u->error.status != VC_OK &&
            vc__attempts_next(&b->attempts, u, &us)) {
-        pause_for(b, us);
+        call_pause_for(b, us);
         b->attempts.began = vc__now();
         if (!vc__attempts_in_time(&b->attempts, u, b->attempts.began) ||
-            !renew(b, w))
+            !call_renew(b, w))
             break;
-        attempt(b);
+        blocking_attempt(b);
     }
     vc__attempts_settle(&b->attempts, &u->error);
 }
@@ -207,9 +209,9 @@ fail_unmade(const struct what *w)
 
 /* Prepared: runs it. False: it could not be begun. */
 static bool
-run(struct blocking *b, const struct what *w)
+blocking_run(struct blocking *b, const struct what *w)
 {
-    struct vc_channel *channel = b->unary.channel;
+    struct vc_channel *channel = b->attempt.channel;
     bool begun;
 
     b->attempts.began = vc__now();
@@ -218,7 +220,7 @@ run(struct blocking *b, const struct what *w)
     begun = attempt_may_begin(b);
     if (begun) {
         vc__channel_enter(channel);
-        attempt(b);
+        blocking_attempt(b);
         if (b->attempt.error.status != VC_OK)
             go_on(b, w);
         else
@@ -232,13 +234,13 @@ run(struct blocking *b, const struct what *w)
 /* Inlined in spite of its large frame, for which gcc would not: 40 instructions
  * of each call. */
 static inline __attribute__((always_inline)) enum vc_status
-call(struct vc_channel *channel, const struct what *w, void **reply)
+blocking_call(struct vc_channel *channel, const struct what *w, void **reply)
 {
     struct blocking b;
 
-    if (prepare(&b, channel, w, 1) != VC_OK)
+    if (call_prepare(&b, channel, w, 1) != VC_OK)
         return fail_unmade(w);
-    if (!run(&b, w)) {
+    if (!blocking_run(&b, w)) {
         vc__attempt_release(&b.attempt);
         return fail_unmade(w);
     }
@@ -268,7 +270,7 @@ vc__channel_call(struct vc_channel *channel, const struct vc_service *service,
         return vc__one_way(channel, service, method, request, &opts);
     if (opts.hedge_ms != 0)
         return vc__hedge_call(channel, service, method, request, &opts, reply);
-    return call(channel, &w, reply);
+    return blocking_call(channel, &w, reply);
 }
 
 enum vc_status

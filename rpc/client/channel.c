@@ -103,7 +103,7 @@ choice_opts(struct vc__pool_opts *out, const struct vc_channel_opts *opts)
 /* Port 0 is for servers, which get one by it. A loopback address that a name
  * stands for is found when it is dialled. */
 static enum vc_status
-target_take(struct vc__target *out, const char *text)
+channel_target_take(struct vc__target *out, const char *text)
 {
     enum vc_status status = vc__target_parse(out, text);
     struct vc__addrs addrs;
@@ -145,7 +145,7 @@ pool_opts(struct vc__pool_opts *out, const char *target,
             return vc__fail(status, "vc_channel_opts.bind_address: %s",
                             vc_error());
     }
-    status = target_take(&out->target, target);
+    status = channel_target_take(&out->target, target);
     return status == VC_OK ? choice_opts(out, opts) : status;
 }
 

@@ -26,7 +26,7 @@ vc_channel_intercept(struct vc_channel *channel,
 
 /* What the interceptors have left of the time: 1 ms at least. */
 static uint32_t
-ms_left(const struct vc_interception *i)
+channel_intercept_ms_left(const struct vc_interception *i)
 {
     uint64_t us = vc_interception_deadline_us(i);
 
@@ -37,8 +37,9 @@ ms_left(const struct vc_interception *i)
 
 /* The call itself, between its messages. */
 static enum vc_status
-call_pass(struct vc_interception *i, struct vc_channel *channel,
-          const void *request, void **reply)
+channel_intercept_call_pass(struct vc_interception *i,
+                            struct vc_channel *channel, const void *request,
+                            void **reply)
 {
     struct vc__packing packing;
     void *message = NULL;
@@ -46,7 +47,7 @@ call_pass(struct vc_interception *i, struct vc_channel *channel,
 
     if (vc__codec_measure(&i->method->request, request, &packing))
         vc__interception_message(i, VC_MESSAGE_REQUEST, request);
-    i->opts->timeout_ms = ms_left(i);
+    i->opts->timeout_ms = channel_intercept_ms_left(i);
     status = vc__channel_call(channel, i->service,
                               (unsigned)(i->method - i->service->methods),
                               request, i->opts, &message);
@@ -60,8 +61,9 @@ call_pass(struct vc_interception *i, struct vc_channel *channel,
 /* The end as the caller is told it: kept in *error, as callbacks may fail at
  * other things on this thread. */
 static void
-call_finish(struct vc_interception *i, const struct vc__error *error,
-            const struct vc_result *result)
+channel_intercept_call_finish(struct vc_interception *i,
+                              const struct vc__error *error,
+                              const struct vc_result *result)
 {
     bool good = error->status == VC_OK;
     struct vc_interception_end end = {
@@ -104,10 +106,11 @@ call_lead(struct vc_interception *i, struct vc_channel *channel,
     if (error->status != VC_OK) {
         vc__error_put(error, error->status, "%s", i->text);
         vc__result_fill(i->opts->result, error, 0, NULL);
-    } else if (call_pass(i, channel, request, reply) != VC_OK) {
+    } else if (channel_intercept_call_pass(i, channel, request, reply) !=
+               VC_OK) {
         *error = *vc__error_last();
     }
-    call_finish(i, error, i->opts->result);
+    channel_intercept_call_finish(i, error, i->opts->result);
 }
 
 enum vc_status
@@ -178,7 +181,7 @@ kept_start(struct kept *k, struct vc_interception **i)
         vc__channel_intercept_close(&k->i, &error);
         return vc__error_raise(&error);
     }
-    k->opts.timeout_ms = ms_left(&k->i);
+    k->opts.timeout_ms = channel_intercept_ms_left(&k->i);
     *i = &k->i;
     return VC_OK;
 }
@@ -218,7 +221,7 @@ vc__channel_intercept_close(struct vc_interception *i,
 {
     struct kept *k = caa_container_of(i, struct kept, i);
 
-    call_finish(i, error, k->result);
+    channel_intercept_call_finish(i, error, k->result);
     vc_result_clear(&k->own_result);
     vc__interceptors_put(k->chain);
     free(k);

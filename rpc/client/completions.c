@@ -110,7 +110,7 @@ vc_completions_new(struct vc_runtime *runtime, struct vc_completions **queue)
 
 /* Under the lock, which it lets go of. */
 static void
-queue_put(struct vc_completions *q)
+completions_queue_put(struct vc_completions *q)
 {
     bool last = --q->holders == 0;
 
@@ -124,7 +124,7 @@ queue_put(struct vc_completions *q)
 }
 
 static void
-drop(struct vc_async *a)
+completions_drop(struct vc_async *a)
 {
     if (a->won->error.status == VC_OK)
         vc_message_free(a->won->reply);
@@ -144,9 +144,9 @@ vc_completions_free(struct vc_completions *q)
     q->freed = true;
     cds_list_splice(&q->ended, &ended);
     CDS_INIT_LIST_HEAD(&q->ended);
-    queue_put(q);
+    completions_queue_put(q);
     cds_list_for_each_entry_safe (a, next, &ended, node)
-        drop(a);
+        completions_drop(a);
 }
 
 /* --- calls ------------------------------------------------------------- */
@@ -217,9 +217,9 @@ over_by_queue(struct vc_async *a)
             looker_wake(cds_list_entry(q->lookers.next, struct looker, node),
                         a->engine);
     }
-    queue_put(q);
+    completions_queue_put(q);
     if (freed)
-        drop(a);
+        completions_drop(a);
 }
 
 enum vc_status
@@ -306,7 +306,7 @@ engine_choose(struct vc_completions *q, bool *only)
 
 /* Waits until it is woken, or `until`, or for its slice of time. */
 static void
-look(struct vc_completions *q, uint64_t until)
+completions_look(struct vc_completions *q, uint64_t until)
 {
     struct looker l = {.woken = false};
     uint64_t slice = until;
@@ -350,7 +350,7 @@ ended_await(struct vc_completions *q, uint64_t until)
         bool late = until != VC__FOREVER && vc__now() >= until;
 
         /* Even with no time the engine has its turn. */
-        look(q, until);
+        completions_look(q, until);
         a = ended_next(q);
         if (a != NULL || late)
             return a;

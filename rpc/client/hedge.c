@@ -19,9 +19,9 @@ vc__hedge_unary(struct vc__hedge *h)
 }
 
 static void
-on_ended(struct vc__attempt *u)
+hedge_on_ended(struct vc__attempt *u)
 {
-    vc__async_tell(caa_container_of(u, struct vc__hedge, unary)->call,
+    vc__async_tell(caa_container_of(u, struct vc__hedge, attempt)->call,
                    VC__TOLD_HEDGE);
 }
 
@@ -33,9 +33,9 @@ vc__hedge_begin(struct vc_async *a)
     a->hedge_ms = 0;
     /* Without an attempt under way there is nothing to stand beside. */
     if (h == NULL || !a->flying ||
-        vc__throttle_is_on(&a->unary.channel->pool->throttle) ||
+        vc__throttle_is_on(&a->attempt.channel->pool->throttle) ||
         !vc__attempt_copy(&h->attempt, &a->attempt, a->attempts.number + 1,
-                          on_ended)) {
+                          hedge_on_ended)) {
         free(h);
         return;
     }
@@ -117,7 +117,7 @@ vc__hedge_check(const struct vc_method *method, uint32_t hedge_ms)
 /* --- the blocking call ------------------------------------------------- */
 
 static void
-over(struct vc_async *a)
+hedged_ended(struct vc_async *a)
 {
     vc__async_leave(a);
     vc__waiter_done(&a->waiter);
@@ -130,7 +130,7 @@ vc__hedge_call(struct vc_channel *channel, const struct vc_service *service,
                const struct vc_call_opts *opts, void **reply)
 {
     struct vc_async *a =
-        vc__async_new(channel, service, method, request, opts, over);
+        vc__async_new(channel, service, method, request, opts, hedged_ended);
     enum vc_status status;
 
     if (a == NULL)

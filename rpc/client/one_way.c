@@ -9,7 +9,7 @@
 #include "rpc/client/async.h"
 
 static void
-over(struct vc_async *a)
+one_way_over(struct vc_async *a)
 {
     if (a->won->error.status == VC_OK)
         vc_message_free(a->won->reply);
@@ -33,7 +33,7 @@ vc__one_way(struct vc_channel *channel, const struct vc_service *service,
 
     /* The program's result need not live until it is over. */
     own.result = NULL;
-    a = vc__async_new(channel, service, method, request, &own, over);
+    a = vc__async_new(channel, service, method, request, &own, one_way_over);
     if (a == NULL) {
         vc__result_fill(opts->result, vc__error_last(), 0, NULL);
         return vc__error_last()->status;

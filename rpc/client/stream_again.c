@@ -75,7 +75,7 @@ rest_post(struct vc__client_stream *c)
 
 /* Under the lock of the pauses. */
 static void
-on_broken(struct vc__retry_wait *p)
+stream_again_on_broken(struct vc__retry_wait *p)
 {
     struct vc__client_stream *c =
         caa_container_of(p, struct vc__client_stream, between);
@@ -135,8 +135,8 @@ rest_leave(struct vc__client_stream *c)
 
 /* It has waited for its server to the very end. */
 static bool
-is_late(const struct vc__client_stream *c, const struct vc__error *error,
-        uint64_t now)
+stream_again_is_late(const struct vc__client_stream *c,
+                     const struct vc__error *error, uint64_t now)
 {
     return c->attempts.flags & VC_CALL_WAIT_FOR_READY &&
            error->status == VC_UNAVAILABLE && now >= c->attempts.due;
@@ -150,14 +150,14 @@ vc__client_stream_again(struct vc__client_stream *c, struct vc__error *error)
     if (error->status == VC_OK || error->outcome != VC_OUTCOME_NOT_EXECUTED ||
         !is_at_hand(c))
         return false;
-    if (is_late(c, error, now)) {
+    if (stream_again_is_late(c, error, now)) {
         c->why = *error;
         vc__client_stream_waited(c, error);
         return false;
     }
     if (!policy_allows(c, error, now, &us))
         return false;
-    c->between.broken = on_broken;
+    c->between.broken = stream_again_on_broken;
     if (!vc__retry_wait_begin(&c->channel->retry_waits, &c->between))
         return false;
     vc__asyncs_enter(c->channel);
@@ -248,7 +248,7 @@ renewed_new(struct vc__client_stream *c)
 }
 
 static bool
-renew(struct vc__client_stream *c, uint64_t now)
+stream_again_renew(struct vc__client_stream *c, uint64_t now)
 {
     struct renewed *r;
 
@@ -328,7 +328,7 @@ vc__client_stream_waited(struct vc__client_stream *c, struct vc__error *error)
 /* It has been taken. The channel may go with the call's end, so there is
  * another entry meanwhile. */
 static void
-resume(struct vc__client_stream *c)
+stream_again_resume(struct vc__client_stream *c)
 {
     struct vc_channel *channel = c->channel;
     struct vc__error error = c->why;
@@ -339,7 +339,7 @@ resume(struct vc__client_stream *c)
     rest_leave(c);
     if (!in_time)
         vc__client_stream_waited(c, &error);
-    if (in_time && renew(c, now)) {
+    if (in_time && stream_again_renew(c, now)) {
         vc__client_start(c->client, &c->request);
         vc__client_stream_started(c);
         parked_go(c);
@@ -359,14 +359,14 @@ on_rested(struct vc__timer *timer)
 
     if (!rest_take(c, true))
         return; /* the task is on its way */
-    resume(c);
+    stream_again_resume(c);
     vc__stream_put(&c->stream);
 }
 
 /* --- ends of rests ----------------------------------------------------------- */
 
 static void
-closed(struct vc__client_stream *c)
+stream_again_closed(struct vc__client_stream *c)
 {
     struct vc__error error;
 
@@ -395,9 +395,9 @@ rest_run(struct vc__task *task)
     vc__timer_stop(timers, &c->rested);
     if (rest_take(c, rests)) {
         if (rests) /* without memory for a timer: at once */
-            resume(c);
+            stream_again_resume(c);
         else
-            closed(c);
+            stream_again_closed(c);
     }
     vc__stream_put(&c->stream);
 }

@@ -57,8 +57,9 @@ vc__client_stream_end(struct vc__client_stream *c, enum vc__stream_event why,
 
 /* The reply's message; false with *error. */
 static bool
-reply_unpack(struct vc__client_stream *c, const struct vc__reply_frame *reply,
-             struct vc__error *error)
+stream_client_reply_unpack(struct vc__client_stream *c,
+                           const struct vc__reply_frame *reply,
+                           struct vc__error *error)
 {
     struct vc__reply *r = vc__reply_take(c->stream.replies, c->stream.memory);
     struct vc__message_fault fault = {.what = "out of memory"};
@@ -89,7 +90,7 @@ reply_keep(struct vc__client_stream *c, const struct vc__reply_frame *reply,
            struct vc__error *error)
 {
     if (vc__codec_reply_fits(c->type, reply->len))
-        return reply_unpack(c, reply, error);
+        return stream_client_reply_unpack(c, reply, error);
     vc__error_put(error, VC_RESOURCE_EXHAUSTED, VC__TEXT_MAX_REPLY,
                   c->stream.service, c->type->name, reply->len,
                   c->type->max_reply);
@@ -158,7 +159,7 @@ on_replied(struct vc__request *r, const struct vc__reply_frame *reply)
 }
 
 static void
-on_failed(struct vc__request *r, const struct vc__error *why)
+stream_client_on_failed(struct vc__request *r, const struct vc__error *why)
 {
     struct vc__client_stream *c =
         caa_container_of(r, struct vc__client_stream, request);
@@ -292,7 +293,7 @@ cancel_run(struct vc__task *task)
 
 /* Under a canceller's lock. */
 static void
-on_cancel(struct vc__cancelling *cancelling)
+stream_client_on_cancel(struct vc__cancelling *cancelling)
 {
     struct vc__client_stream *c =
         caa_container_of(cancelling, struct vc__client_stream, cancelling);
@@ -315,7 +316,7 @@ vc__client_stream_limit(struct vc__client_stream *c,
     if (status != VC_OK || !g->cancellable)
         return status;
     status = vc__cancelling_begin(&c->cancelling, g->canceller, g->parent,
-                                  on_cancel);
+                                  stream_client_on_cancel);
     if (status != VC_OK)
         vc__attempts_end(g);
     return status;
@@ -551,7 +552,7 @@ vc__client_stream_new(void)
     vc__client_stream_rest_init(c);
     c->request.send = &c->call;
     c->request.replied = on_replied;
-    c->request.failed = on_failed;
+    c->request.failed = stream_client_on_failed;
     c->request.message = on_message;
     c->request.window = on_window;
     CDS_INIT_LIST_HEAD(&c->request.queued);

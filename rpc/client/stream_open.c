@@ -97,10 +97,10 @@ stream_new(struct vc_channel *channel, const struct vc_service *service,
 
 /* The channel is being closed. */
 static void
-on_broken(struct vc__retry_wait *p)
+stream_open_on_broken(struct vc__retry_wait *p)
 {
     vc__stream_events_hurry(
-        &caa_container_of(p, struct vc__client_stream, pause)->stream);
+        &caa_container_of(p, struct vc__client_stream, retry_wait)->stream);
 }
 
 /* With callbacks it keeps the channel until the last of them. */
@@ -110,7 +110,7 @@ events_join(struct vc__client_stream *c, struct vc__stream_events *events)
     vc__asyncs_enter(c->channel);
     vc__stream_hold(&c->stream);
     vc__stream_events_join(&c->stream, events, false);
-    c->retry_wait.broken = on_broken;
+    c->retry_wait.broken = stream_open_on_broken;
     c->paused = vc__retry_wait_begin(&c->channel->retry_waits, &c->retry_wait);
     if (!c->paused)
         vc__stream_events_hurry(&c->stream);
@@ -136,8 +136,9 @@ call_start(struct vc__client_stream *c, uint64_t now,
 
 /* All that may fail; the channel is entered. */
 static enum vc_status
-prepare(struct vc__client_stream *c, const struct vc_service *service,
-        const void *request, const struct vc_call_opts *opts, uint64_t now)
+stream_open_prepare(struct vc__client_stream *c,
+                    const struct vc_service *service, const void *request,
+                    const struct vc_call_opts *opts, uint64_t now)
 {
     enum vc_status status = metadata_pack(c, opts);
 
@@ -186,7 +187,7 @@ stream_begin(struct vc_channel *channel, const struct vc_service *service,
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     now = vc__now();
     vc__channel_enter(channel);
-    status = prepare(c, service, request, &opts, now);
+    status = stream_open_prepare(c, service, request, &opts, now);
     if (status != VC_OK) {
         vc__channel_leave(channel);
         vc__client_stream_free(c);

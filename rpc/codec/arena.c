@@ -139,13 +139,13 @@ vc__arena_alloc(struct vc__arena *a, size_t size)
 }
 
 static void *
-allocator_alloc(void *arena, size_t size)
+arena_allocator_alloc(void *arena, size_t size)
 {
     return vc__arena_alloc(arena, size);
 }
 
 static void
-allocator_free(void *arena, void *pointer)
+arena_allocator_free(void *arena, void *pointer)
 {
     (void)arena;
     (void)pointer;
@@ -166,8 +166,8 @@ vc__arena_init(struct vc__arena *a, size_t first, size_t cap)
     a->large = NULL;
     a->account = NULL;
     arena_enter(a, c);
-    a->allocator.alloc = allocator_alloc;
-    a->allocator.free = allocator_free;
+    a->allocator.alloc = arena_allocator_alloc;
+    a->allocator.free = arena_allocator_free;
     a->allocator.allocator_data = a;
     return 0;
 }

@@ -31,7 +31,7 @@ struct reader {
 };
 
 static bool
-take(struct reader *r, size_t bytes)
+fast_codec_take(struct reader *r, size_t bytes)
 {
     size_t piece =
         (bytes + VC__ARENA_ALIGN - 1) & ~(size_t)(VC__ARENA_ALIGN - 1);
@@ -61,7 +61,7 @@ varint_long(struct reader *r, unsigned max, uint64_t *value)
 }
 
 static inline bool
-varint(struct reader *r, unsigned max, uint64_t *value)
+fast_codec_varint(struct reader *r, unsigned max, uint64_t *value)
 {
     if (r->at == r->end || *r->at >= 0x80)
         return varint_long(r, max, value);
@@ -70,7 +70,7 @@ varint(struct reader *r, unsigned max, uint64_t *value)
 }
 
 static bool
-fixed(struct reader *r, unsigned size, uint64_t *value)
+fast_codec_fixed(struct reader *r, unsigned size, uint64_t *value)
 {
     if ((size_t)(r->end - r->at) < size)
         return false;
@@ -97,16 +97,17 @@ is_plain(const ProtobufCFieldDescriptor *f)
 }
 
 static bool
-block(struct reader *r, struct value *v)
+fast_codec_block(struct reader *r, struct value *v)
 {
-    if (!varint(r, LENGTH_MAX, &v->number) ||
+    if (!fast_codec_varint(r, LENGTH_MAX, &v->number) ||
         v->number > (size_t)(r->end - r->at))
         return false;
     v->data = r->at;
     r->at += v->number;
     if (v->field->type == PROTOBUF_C_TYPE_STRING)
-        return vc__utf8_valid(v->data, v->number) && take(r, v->number + 1);
-    return v->number == 0 || take(r, v->number);
+        return vc__utf8_valid(v->data, v->number) &&
+               fast_codec_take(r, v->number + 1);
+    return v->number == 0 || fast_codec_take(r, v->number);
 }
 
 /* The value of v->field, which has this wire type. */
@@ -118,18 +119,21 @@ value_read(struct reader *r, struct value *v, unsigned wire)
         return false;
     case PROTOBUF_C_TYPE_STRING:
     case PROTOBUF_C_TYPE_BYTES:
-        return wire == PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED && block(r, v);
+        return wire == PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED &&
+               fast_codec_block(r, v);
     case PROTOBUF_C_TYPE_SFIXED32:
     case PROTOBUF_C_TYPE_FIXED32:
     case PROTOBUF_C_TYPE_FLOAT:
-        return wire == PROTOBUF_C_WIRE_TYPE_32BIT && fixed(r, 4, &v->number);
+        return wire == PROTOBUF_C_WIRE_TYPE_32BIT &&
+               fast_codec_fixed(r, 4, &v->number);
     case PROTOBUF_C_TYPE_SFIXED64:
     case PROTOBUF_C_TYPE_FIXED64:
     case PROTOBUF_C_TYPE_DOUBLE:
-        return wire == PROTOBUF_C_WIRE_TYPE_64BIT && fixed(r, 8, &v->number);
+        return wire == PROTOBUF_C_WIRE_TYPE_64BIT &&
+               fast_codec_fixed(r, 8, &v->number);
     default:
         return wire == PROTOBUF_C_WIRE_TYPE_VARINT &&
-               varint(r, VALUE_MAX, &v->number);
+               fast_codec_varint(r, VALUE_MAX, &v->number);
     }
 }
 
@@ -138,7 +142,7 @@ member_read(struct reader *r, struct value *v)
 {
     uint64_t tag;
 
-    if (!varint(r, TAG_MAX, &tag))
+    if (!fast_codec_varint(r, TAG_MAX, &tag))
         return false;
     v->field = field_find(r, tag >> 3);
     return v->field != NULL && is_plain(v->field) && value_read(r, v, tag & 7);
@@ -273,7 +277,7 @@ vc__fast_unpack(const ProtobufCMessageDescriptor *desc,
     int n;
 
     if (len > INT_MAX || desc->message_init == NULL || has_required(desc) ||
-        !take(&r, desc->sizeof_message))
+        !fast_codec_take(&r, desc->sizeof_message))
         return false;
     n = members_read(&r, values);
     if (n < 0)
@@ -306,7 +310,7 @@ varint_put(uint8_t *out, uint64_t n)
 }
 
 static uint64_t
-get64(const void *member)
+fast_codec_get64(const void *member)
 {
     uint64_t n;
 
@@ -315,7 +319,7 @@ get64(const void *member)
 }
 
 static uint32_t
-get32(const void *member)
+fast_codec_get32(const void *member)
 {
     uint32_t n;
 
@@ -331,20 +335,20 @@ varint_of(ProtobufCType type, const void *member)
 
     switch (type) {
     case PROTOBUF_C_TYPE_UINT32:
-        return get32(member);
+        return fast_codec_get32(member);
     case PROTOBUF_C_TYPE_SINT32:
-        n = get32(member);
+        n = fast_codec_get32(member);
         return (uint32_t)(n << 1 ^ -(n >> 31));
     case PROTOBUF_C_TYPE_SINT64:
-        n = get64(member);
+        n = fast_codec_get64(member);
         return n << 1 ^ -(n >> 63);
     case PROTOBUF_C_TYPE_INT64:
     case PROTOBUF_C_TYPE_UINT64:
-        return get64(member);
+        return fast_codec_get64(member);
     case PROTOBUF_C_TYPE_BOOL:
         return *(const protobuf_c_boolean *)member != 0;
     default: /* int32 and enums are signed, in 64 bits */
-        return (uint64_t)(int64_t)(int32_t)get32(member);
+        return (uint64_t)(int64_t)(int32_t)fast_codec_get32(member);
     }
 }
 
@@ -357,7 +361,7 @@ struct piece {
 
 /* protobuf-c takes a negative zero for zero. */
 static bool
-is_zero(ProtobufCType type, uint64_t number)
+fast_codec_is_zero(ProtobufCType type, uint64_t number)
 {
     if (type == PROTOBUF_C_TYPE_FLOAT)
         return (number & INT32_MAX) == 0;
@@ -373,7 +377,7 @@ piece_given(const ProtobufCFieldDescriptor *f, const uint8_t *message,
             const struct piece *p)
 {
     if (f->label == PROTOBUF_C_LABEL_NONE)
-        return !is_zero(f->type, p->number);
+        return !fast_codec_is_zero(f->type, p->number);
     if (f->type == PROTOBUF_C_TYPE_STRING)
         return p->data != NULL && p->data != f->default_value;
     return *(const protobuf_c_boolean *)(message + f->quantifier_offset) != 0;
@@ -400,13 +404,13 @@ piece_get(const ProtobufCFieldDescriptor *f, const void *member,
     case PROTOBUF_C_TYPE_FIXED32:
     case PROTOBUF_C_TYPE_FLOAT:
         p->wire = PROTOBUF_C_WIRE_TYPE_32BIT;
-        p->number = get32(member);
+        p->number = fast_codec_get32(member);
         break;
     case PROTOBUF_C_TYPE_SFIXED64:
     case PROTOBUF_C_TYPE_FIXED64:
     case PROTOBUF_C_TYPE_DOUBLE:
         p->wire = PROTOBUF_C_WIRE_TYPE_64BIT;
-        p->number = get64(member);
+        p->number = fast_codec_get64(member);
         break;
     default:
         p->wire = PROTOBUF_C_WIRE_TYPE_VARINT;

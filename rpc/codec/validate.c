@@ -208,7 +208,7 @@ is_packable(ProtobufCType type)
 
 /* Of a single value of the type. */
 static unsigned
-wire_of(ProtobufCType type)
+validate_wire_of(ProtobufCType type)
 {
     switch (type) {
     case PROTOBUF_C_TYPE_SFIXED32:
@@ -264,7 +264,7 @@ field_of(const struct level *l, uint32_t number)
 
 /* Part of an allocation whose rounding is counted elsewhere. */
 static bool
-take(struct check *c, uint64_t bytes)
+validate_take(struct check *c, uint64_t bytes)
 {
     if (bytes > c->left)
         return false;
@@ -276,8 +276,8 @@ take(struct check *c, uint64_t bytes)
 static bool
 take_piece(struct check *c, uint64_t bytes)
 {
-    return take(c, (bytes + VC__ARENA_ALIGN - 1) / VC__ARENA_ALIGN *
-                       VC__ARENA_ALIGN);
+    return validate_take(c, (bytes + VC__ARENA_ALIGN - 1) / VC__ARENA_ALIGN *
+                                VC__ARENA_ALIGN);
 }
 
 static bool
@@ -314,7 +314,7 @@ take_elements(struct check *c, struct level *l,
         bytes += VC__ARENA_ALIGN - 1;
     }
     l->arrays += bytes;
-    return take(c, bytes);
+    return validate_take(c, bytes);
 }
 
 /* A field that is not in the type is kept: an entry in an array, and its
@@ -327,7 +327,7 @@ take_unknown(struct check *c, struct level *l, const struct member *m)
     if (!l->unknown)
         entry += VC__ARENA_ALIGN - 1;
     l->unknown = true;
-    return take(c, entry) && take_piece(c, m->whole);
+    return validate_take(c, entry) && take_piece(c, m->whole);
 }
 
 /* --- required fields --- */
@@ -434,7 +434,7 @@ check_joint(struct check *c, struct level *l, const ProtobufCFieldDescriptor *f,
         return NULL;
     if (joint.oneof)
         return "a sub-message with a oneof is given twice";
-    return take(c, l->below.arrays) ? NULL : too_large;
+    return validate_take(c, l->below.arrays) ? NULL : too_large;
 }
 
 static const char *
@@ -476,7 +476,7 @@ static const char *
 check_packed(struct check *c, struct level *l,
              const ProtobufCFieldDescriptor *f, const struct member *m)
 {
-    unsigned wire = wire_of(f->type);
+    unsigned wire = validate_wire_of(f->type);
     size_t fixed = wire == PROTOBUF_C_WIRE_TYPE_32BIT ? 4 : 8;
     size_t count = m->len / fixed;
     const char *wrong = NULL;
@@ -521,7 +521,7 @@ check_field(struct check *c, struct level *l, const ProtobufCFieldDescriptor *f,
     if (repeated && m->wire == PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED &&
         is_packable(f->type))
         return check_packed(c, l, f, m);
-    if (m->wire != wire_of(f->type))
+    if (m->wire != validate_wire_of(f->type))
         return "wire type is not that of the field";
     if (repeated && !take_elements(c, l, f, 1))
         return too_large;

@@ -145,7 +145,8 @@ on_done(enum vc_status status, void *reply, void *arg)
 /* --- its beginning ----------------------------------------------------- */
 
 static enum vc_status
-start(struct pending *p, unsigned method, const ProtobufCMessage *input)
+protobuf_c_client_start(struct pending *p, unsigned method,
+                        const ProtobufCMessage *input)
 {
     struct stub *s = p->stub;
     struct vc_closures *c = s->closures;
@@ -197,8 +198,9 @@ pending_started(struct stub *s, struct pending *unborn)
 }
 
 static enum vc_status
-call(struct stub *s, unsigned method, const ProtobufCMessage *input,
-     ProtobufCClosure closure, void *closure_data)
+protobuf_c_client_call(struct stub *s, unsigned method,
+                       const ProtobufCMessage *input, ProtobufCClosure closure,
+                       void *closure_data)
 {
     struct pending *p;
     enum vc_status status;
@@ -217,7 +219,7 @@ call(struct stub *s, unsigned method, const ProtobufCMessage *input,
         free(p);
         return vc__fail(VC_CANCELLED, "the service was destroyed");
     }
-    status = start(p, method, input);
+    status = protobuf_c_client_start(p, method, input);
     pending_started(s, status == VC_OK ? NULL : p);
     return status;
 }
@@ -229,7 +231,8 @@ stub_invoke(ProtobufCService *service, unsigned method,
 {
     struct stub *s = caa_container_of(service, struct stub, base);
 
-    if (call(s, method, input, closure, closure_data) != VC_OK)
+    if (protobuf_c_client_call(s, method, input, closure, closure_data) !=
+        VC_OK)
         closure(NULL, closure_data);
 }
 
@@ -357,7 +360,7 @@ end_told(struct vc_closures *c, const struct vc_completion *end)
 }
 
 static uint32_t
-ms_left(uint64_t until)
+protobuf_c_client_ms_left(uint64_t until)
 {
     uint64_t now = vc__now();
 
@@ -376,7 +379,7 @@ vc_closures_run(struct vc_closures *c, uint32_t timeout_ms)
 
     do {
         status = vc_completions_next(c->queue, ms, &end);
-        ms = ms_left(until);
+        ms = protobuf_c_client_ms_left(until);
     } while (status == VC_OK && !end_told(c, &end));
     return status;
 }

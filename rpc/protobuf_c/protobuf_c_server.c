@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * See rpc/protobuf_c/protobuf_c_server.h. All calls are answered later as the rest of the
- * library sees it, also those whose closure is called inside of invoke().
+ * library sees it, also those whose closure is called inside of protobuf_c_server_invoke().
  *
  * Services that were written for one dispatch loop lock nothing, so their
  * calls take turns. One that has to wait for its turn holds no thread: it is
@@ -82,7 +82,8 @@ reply_copy(struct vc_call *call, const ProtobufCMessage *message)
 }
 
 static enum vc_status
-reply_take(struct vc_call *call, const ProtobufCMessage *message)
+protobuf_c_server_reply_take(struct vc_call *call,
+                             const ProtobufCMessage *message)
 {
     if (message == NULL)
         return vc__call_fault(
@@ -97,11 +98,11 @@ reply_take(struct vc_call *call, const ProtobufCMessage *message)
 
 /* The closure of a call whose method runs in its handler. */
 static void
-answer(const ProtobufCMessage *message, void *closure_data)
+protobuf_c_server_answer(const ProtobufCMessage *message, void *closure_data)
 {
     struct vc_call *call = closure_data;
 
-    vc_call_end(call, reply_take(call, message));
+    vc_call_end(call, protobuf_c_server_reply_take(call, message));
 }
 
 /* --- the service ------------------------------------------------------- */
@@ -124,8 +125,8 @@ has_function(const struct served *s, unsigned index)
 }
 
 static void
-invoke(const struct served *s, const struct vc_call *call,
-       ProtobufCClosure closure, void *closure_data)
+protobuf_c_server_invoke(const struct served *s, const struct vc_call *call,
+                         ProtobufCClosure closure, void *closure_data)
 {
     s->service->invoke(s->service, index_of(s, call), call->request, closure,
                        closure_data);
@@ -133,7 +134,7 @@ invoke(const struct served *s, const struct vc_call *call,
 
 /* --- turns ------------------------------------------------------------- */
 
-static void turn_run(struct vc__task *task);
+static void protobuf_c_server_turn_run(struct vc__task *task);
 
 /* On the holder: the service's code is run as handlers are. */
 static void
@@ -141,7 +142,7 @@ turn_come(struct vc__task *task)
 {
     struct turn *t = caa_container_of(task, struct turn, task);
 
-    task->run = turn_run;
+    task->run = protobuf_c_server_turn_run;
     vc__engine_handle(&vc__call_part(t->call)->progress->engine, task);
 }
 
@@ -201,7 +202,7 @@ turn_answer(const ProtobufCMessage *message, void *closure_data)
 {
     struct turn *t = closure_data;
 
-    t->status = reply_take(t->call, message);
+    t->status = protobuf_c_server_reply_take(t->call, message);
     turn_step(t, TURN_ANSWERED);
 }
 
@@ -218,7 +219,7 @@ turn_lose(struct turn *t)
 /* Behind the last step the call and its session may be gone: the entry
  * stays. */
 static void
-turn_run(struct vc__task *task)
+protobuf_c_server_turn_run(struct vc__task *task)
 {
     struct turn *t = caa_container_of(task, struct turn, task);
     struct vc__service_entry *entry = t->entry;
@@ -228,7 +229,7 @@ turn_run(struct vc__task *task)
     if (vc_call_is_cancelled(t->call))
         turn_lose(t);
     else
-        invoke(entry->methods, t->call, turn_answer, t);
+        protobuf_c_server_invoke(entry->methods, t->call, turn_answer, t);
     turn_pass(entry->methods);
     turn_step(t, TURN_RETURNED);
     vc__engine_resume(handler_run);
@@ -258,10 +259,10 @@ run_in_turn(struct vc_call *call, struct vc__service_entry *entry)
     if (t == NULL)
         return vc__call_fault(call, VC_RESOURCE_EXHAUSTED,
                               "the server has no memory for the call");
-    /* For turn_run(). Relaxed: the call's session holds it already. */
+    /* For protobuf_c_server_turn_run(). Relaxed: the call's session holds it already. */
     atomic_fetch_add_explicit(&entry->refs, 1, memory_order_relaxed);
     if (turn_take(s, t)) {
-        invoke(s, call, answer, call);
+        protobuf_c_server_invoke(s, call, protobuf_c_server_answer, call);
         turn_pass(s);
         vc__service_put(entry);
     }
@@ -282,7 +283,7 @@ vc__protobuf_c_run(struct vc_call *call, const void *methods,
         return vc_call_no_handler(call);
     if (!(s->flags & VC_SERVICE_PARALLEL))
         return run_in_turn(call, entry);
-    invoke(s, call, answer, call);
+    protobuf_c_server_invoke(s, call, protobuf_c_server_answer, call);
     return vc_call_later(call);
 }
 

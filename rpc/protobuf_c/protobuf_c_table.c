@@ -97,7 +97,7 @@ hash_text(uint32_t hash, const char *text)
 /* As service_fingerprint() of idl/model.c, for a service of which no method
  * streams: nobody here knows which do. */
 static uint32_t
-fingerprint(const ProtobufCServiceDescriptor *d)
+protobuf_c_table_fingerprint(const ProtobufCServiceDescriptor *d)
 {
     uint32_t hash = HASH_32_OF_NOTHING;
 
@@ -140,7 +140,7 @@ table_new(const ProtobufCServiceDescriptor *d)
     table->descriptor = d;
     table->service.name = d->name;
     table->service.id = hash_64(d->name, strlen(d->name));
-    table->service.fingerprint = fingerprint(d);
+    table->service.fingerprint = protobuf_c_table_fingerprint(d);
     table->service.n_methods = d->n_methods;
     table->service.methods = table->methods;
     for (unsigned i = 0; i < d->n_methods; i++)

@@ -130,7 +130,7 @@ round_check(struct vc__gradient *g, uint64_t now)
 /* --- the limit ------------------------------------------------------------- */
 
 static uint32_t
-root(uint32_t n)
+gradient_root(uint32_t n)
 {
     uint32_t r = 0;
 
@@ -149,7 +149,7 @@ limit_by(const struct vc__gradient *g, uint64_t us)
         limit = g->limit / 2;
     if (limit > 2 * (uint64_t)g->limit)
         limit = 2 * (uint64_t)g->limit;
-    limit += root(g->limit);
+    limit += gradient_root(g->limit);
     if (limit < VC__GRADIENT_MIN)
         limit = VC__GRADIENT_MIN;
     return limit > g->most ? g->most : (uint32_t)limit;

@@ -86,8 +86,8 @@ vc__overload_patience(const struct vc__usual *u, uint64_t left_us)
 /* The last one that began has ended since, and so has nothing else but what it
  * cost to come here, when this one waited for it all the time. */
 static void
-run_learn(struct vc__overload *o, uint64_t now,
-          const struct vc__overload_call *call)
+overload_run_learn(struct vc__overload *o, uint64_t now,
+                   const struct vc__overload_call *call)
 {
     int64_t us = (int64_t)(now - o->begun);
 
@@ -122,7 +122,7 @@ vc__overload_judge(struct vc__overload *o, uint64_t now,
                    const struct vc__overload_call *call)
 {
     o->clock = now;
-    run_learn(o, now, call);
+    overload_run_learn(o, now, call);
     o->begun = 0;
     if (o->since == 0)
         o->since = now;

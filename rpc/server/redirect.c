@@ -12,7 +12,8 @@
 #include "transport/core/error.h"
 
 static void
-addr_put(struct vc__reject_addr *out, const struct sockaddr_storage *addr)
+redirect_addr_put(struct vc__reject_addr *out,
+                  const struct sockaddr_storage *addr)
 {
     const struct sockaddr_in *v4 = (const void *)addr;
     const struct sockaddr_in6 *v6 = (const void *)addr;
@@ -55,7 +56,7 @@ vc__redirect_target(struct vc__redirect_to *out, const char *text)
         vc__target_reaches(out->transport, &addrs.addr[0], "redirect to") !=
             VC_OK)
         return VC_INVALID_ARGUMENT;
-    addr_put(&out->addr, &addrs.addr[0]);
+    redirect_addr_put(&out->addr, &addrs.addr[0]);
     if (out->addr.port == 0 && out->addr.family != VC__REJECT_NAME)
         return vc__fail(VC_INVALID_ARGUMENT,
                         "redirect \"%.100s\": port 0 leads nowhere", text);
@@ -100,8 +101,8 @@ addr_add(struct vc__reject *reject, const struct vc__redirect_to *to,
 
 /* False: served here. */
 static bool
-decide(const struct vc__redirect *r, uint64_t service,
-       const struct vc__incoming *in, struct vc__reject *reject)
+redirect_decide(const struct vc__redirect *r, uint64_t service,
+                const struct vc__incoming *in, struct vc__reject *reject)
 {
     const char *targets[VC_REDIRECT_MAX] = {NULL};
     unsigned n =
@@ -120,7 +121,7 @@ bool
 vc__redirect_find(const struct vc__redirect *r, uint64_t service,
                   const struct vc__incoming *in, struct vc__reject *reject)
 {
-    bool moved = r->decide != NULL && decide(r, service, in, reject);
+    bool moved = r->decide != NULL && redirect_decide(r, service, in, reject);
 
     for (unsigned i = 0; i < r->n && !moved; i++)
         addr_add(reject, &r->to[i], in);

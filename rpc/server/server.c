@@ -71,8 +71,8 @@ reject_draining(struct vc_server *server, const struct vc__incoming *in,
 
 /* Is a client turned away, and why? When it is not, it counts as a link. */
 static bool
-turn_away(struct vc_server *server, const struct vc__incoming *in,
-          const struct vc__hello *hello, struct vc__reject *reject)
+server_turn_away(struct vc_server *server, const struct vc__incoming *in,
+                 const struct vc__hello *hello, struct vc__reject *reject)
 {
     uint8_t source[16];
     const char *text;
@@ -124,7 +124,7 @@ vc__server_on_request(struct vc__listener *l, const struct vc__incoming *in,
     struct vc_server *server =
         caa_container_of(l, struct vc__listening, listener)->server;
     struct vc__reject reject;
-    bool refused = turn_away(server, in, hello, &reject);
+    bool refused = server_turn_away(server, in, hello, &reject);
     struct vc__offer *o = refused ? NULL : calloc(1, sizeof *o);
 
     if (o == NULL) {

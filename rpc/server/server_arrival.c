@@ -15,7 +15,7 @@
 #define STALLED_US 5000000u
 
 static struct vc__server_part *
-part_of(const struct vc__server_session *s)
+server_arrival_part_of(const struct vc__server_session *s)
 {
     return s->peer->part;
 }
@@ -40,7 +40,7 @@ vc__server_arrival_unreserve(struct vc__server_arrival *a)
 }
 
 static void
-lose(struct vc__server_part *part, struct vc__server_arrival *a)
+server_arrival_lose(struct vc__server_part *part, struct vc__server_arrival *a)
 {
     size_t before = vc__assembly_holds(&a->assembly);
 
@@ -60,7 +60,7 @@ stalled_lose(struct vc__server_part *part, uint64_t now, uint64_t for_us)
         if (now - a->came < for_us && now < a->due)
             break;
         cds_list_del_init(&a->node);
-        lose(part, a);
+        server_arrival_lose(part, a);
     }
 }
 
@@ -107,7 +107,7 @@ account_for(struct vc__server_session *s, struct vc__server_arrival *a,
 
     if (!vc__memory_reserve(account, 2 * bytes)) {
         if (vc__store_is_scarce(account->store))
-            stalled_lose(part_of(s), a->came, STALLED_US);
+            stalled_lose(server_arrival_part_of(s), a->came, STALLED_US);
         if (!vc__memory_reserve(account, 2 * bytes))
             return NULL;
     }
@@ -123,7 +123,7 @@ vc__server_arrival_begin(struct vc__server_session *s,
 {
     struct vc__server_arrival *a = calloc(1, sizeof *a);
     uint32_t bytes = vc__assembly_announced(f);
-    struct vc__server_part *part = part_of(s);
+    struct vc__server_part *part = server_arrival_part_of(s);
     struct vc__account *account = NULL;
     bool good;
 
@@ -153,7 +153,7 @@ vc__server_arrival_add(struct vc__server_session *s,
 {
     a->came = vc__now();
     cds_list_del(&a->node);
-    cds_list_add_tail(&a->node, &part_of(s)->arrivals);
+    cds_list_add_tail(&a->node, &server_arrival_part_of(s)->arrivals);
     return vc__assembly_add(&a->assembly, f);
 }
 

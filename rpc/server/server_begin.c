@@ -29,7 +29,7 @@ is_served_again(struct vc__server_session *s)
 }
 
 static enum vc_status
-fails(const char **fault, enum vc_status status, const char *text)
+server_begin_fails(const char **fault, enum vc_status status, const char *text)
 {
     *fault = text;
     return status;
@@ -40,7 +40,7 @@ static enum vc_status
 not_found(struct vc_call *call, const char **fault, const char *text)
 {
     call->method = NULL;
-    return fails(fault, VC_UNIMPLEMENTED, text);
+    return server_begin_fails(fault, VC_UNIMPLEMENTED, text);
 }
 
 /* The number of the method that the client means, or VC__NO_METHOD. */
@@ -72,7 +72,7 @@ method_find(struct vc_call *call, const char **fault)
     call->method = &s->entry->service->methods[i];
     call->state = &s->entry->methods_state[i];
     if (call->state->kind != call->site.kind)
-        return fails(
+        return server_begin_fails(
             fault, VC_UNIMPLEMENTED,
             "the server has a method of this name that streams otherwise");
     return VC_OK;
@@ -109,11 +109,11 @@ request_fault(struct vc_call *call, const struct vc__message_fault *wrong,
     char text[VC__ERROR_TEXT];
 
     if (wrong->what == vc__codec_no_memory)
-        return fails(fault, VC_RESOURCE_EXHAUSTED, vc__no_memory);
+        return server_begin_fails(fault, VC_RESOURCE_EXHAUSTED, vc__no_memory);
     vc__message_fault_text(wrong, text, sizeof text);
     vc__call_fault(call, VC_INVALID_ARGUMENT, "the request is no %s: %s",
                    call->method->request.desc->name, text);
-    return fails(fault, VC_INVALID_ARGUMENT, call->text);
+    return server_begin_fails(fault, VC_INVALID_ARGUMENT, call->text);
 }
 
 /* May there be one more of its client, and is it no more than a limit says? */
@@ -125,9 +125,9 @@ call_admit(struct vc_call *call, const char **fault)
 
     if (vc__store_is_scarce(&server->store) &&
         !call->site.session->opened->entry->exempt && !vc__call_may_begin(call))
-        return fails(fault, VC_RESOURCE_EXHAUSTED, vc__no_memory);
+        return server_begin_fails(fault, VC_RESOURCE_EXHAUSTED, vc__no_memory);
     if (vc__limit_is_set(server) && (text = vc__limit_take(call)) != NULL)
-        return fails(fault, VC_RESOURCE_EXHAUSTED, text);
+        return server_begin_fails(fault, VC_RESOURCE_EXHAUSTED, text);
     return VC_OK;
 }
 
@@ -148,8 +148,8 @@ call_take(struct vc_call *call, const uint8_t *body, uint32_t len,
     if (!request_unpack(call, body, len, &wrong))
         return request_fault(call, &wrong, fault);
     if (call->site.kind != 0 && !vc__call_stream_open(call))
-        return fails(fault, VC_RESOURCE_EXHAUSTED,
-                     "the server has no memory for the stream");
+        return server_begin_fails(fault, VC_RESOURCE_EXHAUSTED,
+                                  "the server has no memory for the stream");
     return VC_OK;
 }
 
@@ -161,7 +161,8 @@ const char vc__no_memory[] =
     "later";
 
 static void
-refuse(struct vc_call *call, enum vc_status status, const char *text)
+server_begin_refuse(struct vc_call *call, enum vc_status status,
+                    const char *text)
 {
     if (text == vc__no_memory)
         vc__shed(call, VC__SHED_MEMORY);
@@ -184,7 +185,7 @@ vc__call_begin(const struct vc__call_site *site, const uint8_t *body,
     }
     status = call_take(call, body, len, &fault);
     if (status != VC_OK) {
-        refuse(call, status, fault);
+        server_begin_refuse(call, status, fault);
         return;
     }
     vc__call_came(call);
@@ -204,5 +205,5 @@ vc__call_refuse(const struct vc__call_site *site, enum vc_status status,
     }
     i = entry == NULL ? VC__NO_METHOD : method_number(call);
     call->method = i == VC__NO_METHOD ? NULL : &entry->service->methods[i];
-    refuse(call, status, text);
+    server_begin_refuse(call, status, text);
 }

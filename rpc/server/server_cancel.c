@@ -33,7 +33,7 @@ struct vc__call_watch {
 };
 
 static struct vc__engine *
-engine_of(const struct vc_call *call)
+server_cancel_engine_of(const struct vc_call *call)
 {
     return &vc__call_part(call)->progress->engine;
 }
@@ -146,7 +146,7 @@ vc__call_cancel(struct vc_call *call)
 }
 
 static void
-on_deadline(struct vc__timer *timer)
+server_cancel_on_deadline(struct vc__timer *timer)
 {
     call_tell(caa_container_of(timer, struct vc__call_watch, timer)->call);
 }
@@ -159,8 +159,8 @@ arm_run(struct vc__task *task)
         caa_container_of(task, struct vc__call_watch, arm);
 
     if (!w->over)
-        vc__timer_start(&engine_of(w->call)->timers, &w->timer,
-                        w->call->site.due, on_deadline);
+        vc__timer_start(&server_cancel_engine_of(w->call)->timers, &w->timer,
+                        w->call->site.due, server_cancel_on_deadline);
     watch_put(w);
 }
 
@@ -172,7 +172,7 @@ vc__call_unwatch(struct vc_call *call)
     if (w == NULL)
         return;
     w->over = true;
-    vc__timer_stop(&engine_of(call)->timers, &w->timer);
+    vc__timer_stop(&server_cancel_engine_of(call)->timers, &w->timer);
     watch_put(w);
 }
 
@@ -228,7 +228,7 @@ watch_set(struct vc__call_watch *w,
     w->tell = tell;
     w->arg = arg;
     if (must_arm(w))
-        vc__engine_post(engine_of(w->call), &w->arm);
+        vc__engine_post(server_cancel_engine_of(w->call), &w->arm);
     return true;
 }
 

@@ -93,7 +93,7 @@ call_end(struct vc_call *call, enum vc_status status)
 /* The handler was taken over and has ended, or the call was answered later:
  * back on the holder. */
 static void
-call_finish(struct vc__task *task)
+server_handler_call_finish(struct vc__task *task)
 {
     struct vc_call *call = caa_container_of(task, struct vc_call, task);
 
@@ -205,7 +205,7 @@ callbacks_begin(struct vc_call *call, enum vc_status status)
 /* --- running ----------------------------------------------------------- */
 
 static enum vc_status
-run(struct vc_call *call, const struct vc__service_entry *entry)
+server_handler_run(struct vc_call *call, const struct vc__service_entry *entry)
 {
     if (vc__call_part(call)->server->interceptors != NULL)
         return vc__server_intercept_run(call, entry);
@@ -264,7 +264,8 @@ call_in_vain(struct vc_call *call, uint64_t now)
 /* What its method learns of a run. How long it took says nothing if it went by
  * its deadline, and little if the call ends later. */
 static void
-run_learn(struct vc_call *call, enum vc_status status, uint64_t us, bool blocks)
+server_handler_run_learn(struct vc_call *call, enum vc_status status,
+                         uint64_t us, bool blocks)
 {
     bool asked =
         atomic_load_explicit(&call->parent.asked, memory_order_relaxed);
@@ -292,9 +293,10 @@ call_run_on_crew(struct vc__job *job, struct vc__handler_run *handler_run)
     if (status == VC_OK) {
         long waits = vc__thread_waits();
 
-        status = run(call, entry);
+        status = server_handler_run(call, entry);
         /* One that has used the processor all the time did not block. */
-        run_learn(call, status, vc__now() - now, vc__thread_waits() != waits);
+        server_handler_run_learn(call, status, vc__now() - now,
+                                 vc__thread_waits() != waits);
     } else {
         vc__adapt_forget(call);
     }
@@ -325,7 +327,7 @@ call_handle(struct vc_call *call, struct vc__service_entry *entry)
 
     vc__count(&engine->ledger, VC__COUNT_handlers_started, 1);
     handlers_count(call, 1);
-    call->task.run = call_finish;
+    call->task.run = server_handler_call_finish;
     /* Relaxed: a hint, for a text. */
     call->began = atomic_load_explicit(&engine->looked, memory_order_relaxed);
     if (call_begins_apart(call, engine) &&
@@ -335,7 +337,7 @@ call_handle(struct vc_call *call, struct vc__service_entry *entry)
     }
     handler_run = vc__engine_release(engine, &call->state->habit,
                                      call->site.session->peer->share);
-    handler_returned(call, run(call, entry), handler_run);
+    handler_returned(call, server_handler_run(call, entry), handler_run);
 }
 
 static uint64_t
@@ -382,8 +384,8 @@ vc__call_came(struct vc_call *call)
 /* One that came when nobody knew yet that others are in front of it has waited
  * since then at least. */
 static enum vc__count
-waited(const struct vc__server_part *part, const struct vc_call *call,
-       uint64_t now)
+server_handler_waited(const struct vc__server_part *part,
+                      const struct vc_call *call, uint64_t now)
 {
     uint64_t since = call->came != 0 ? call->came : part->overload.since;
     uint64_t us = since != 0 ? now - since : 0;
@@ -414,7 +416,8 @@ judge_behind_others(struct vc_call *call, struct vc__service_entry *entry)
     uint64_t now = vc__now();
 
     vc__engine_handled(&part->progress->engine, now);
-    vc__server_count(call->site.session, waited(part, call, now), 1);
+    vc__server_count(call->site.session, server_handler_waited(part, call, now),
+                     1);
     return vc__overload_judge(&part->overload, now, &facts);
 }
 

@@ -76,8 +76,8 @@ vc__server_intercept_end(struct vc_call *call, enum vc_status status)
 
 /* The messages of a stream are seen when they are sent and received. */
 static enum vc_status
-call_pass(struct vc_interception *i, struct vc_call *call,
-          const struct vc__service_entry *entry)
+server_intercept_call_pass(struct vc_interception *i, struct vc_call *call,
+                           const struct vc__service_entry *entry)
 {
     if (call->request != NULL)
         vc__interception_message(i, VC_MESSAGE_REQUEST, call->request);
@@ -104,7 +104,7 @@ vc__server_intercept_run(struct vc_call *call,
         call->refused = true;
         vc_call_fail(call, status, "%s", i->text);
     } else {
-        status = call_pass(i, call, entry);
+        status = server_intercept_call_pass(i, call, entry);
     }
     return status == VC__LATER ? status
                                : vc__server_intercept_end(call, status);

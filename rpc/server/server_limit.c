@@ -16,7 +16,7 @@
 /* Relaxed: only the number counts. Two that come at the same moment for the
  * last place may both be refused. */
 static bool
-place_take(atomic_uint *n, unsigned max)
+server_limit_place_take(atomic_uint *n, unsigned max)
 {
     if (atomic_fetch_add_explicit(n, 1, memory_order_relaxed) < max)
         return true;
@@ -31,7 +31,7 @@ server_take(struct vc_call *call)
 
     if (server->max_calls == 0)
         return true;
-    if (!place_take(&server->calls, server->max_calls))
+    if (!server_limit_place_take(&server->calls, server->max_calls))
         return false;
     call->counted |= IN_SERVER;
     return true;
@@ -45,7 +45,7 @@ service_take(struct vc_call *call)
 
     if (max == 0)
         return true;
-    if (!place_take(&e->calls, max))
+    if (!server_limit_place_take(&e->calls, max))
         return false;
     call->counted |= IN_SERVICE;
     return true;
@@ -56,7 +56,7 @@ method_take(struct vc_call *call)
 {
     if (call->method->max_calls == 0)
         return true;
-    if (!place_take(&call->state->calls, call->method->max_calls))
+    if (!server_limit_place_take(&call->state->calls, call->method->max_calls))
         return false;
     call->counted |= IN_METHOD;
     return true;

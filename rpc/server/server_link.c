@@ -48,7 +48,7 @@ frame_handle(struct vc__server_link *sl, const struct vc__frame *f)
 }
 
 static bool
-on_frame(struct vc__link *link, const struct vc__frame *f)
+server_link_on_frame(struct vc__link *link, const struct vc__frame *f)
 {
     struct vc__server_link *sl = server_link_of(link);
 
@@ -77,14 +77,14 @@ on_trusted(struct vc__link *link)
 }
 
 static void
-on_up(struct vc__link *link)
+server_link_on_up(struct vc__link *link)
 {
     (void)link; /* the client speaks first */
 }
 
 /* Calls that run go on, for their client may come back by another link. */
 static void
-on_down(struct vc__link *link)
+server_link_on_down(struct vc__link *link)
 {
     struct vc__server_link *sl = server_link_of(link);
     struct vc__server_session *s, *next;
@@ -94,7 +94,7 @@ on_down(struct vc__link *link)
 }
 
 static bool
-on_busy(struct vc__link *link)
+server_link_on_busy(struct vc__link *link)
 {
     return server_link_of(link)->peer->n_calls > 0;
 }
@@ -114,17 +114,18 @@ server_link_free(struct vc__server_link *sl)
 }
 
 static void
-on_gone(struct vc__link *link)
+server_link_on_gone(struct vc__link *link)
 {
     server_link_free(server_link_of(link));
 }
 
-static const struct vc__link_ops server_link_ops = {.trusted = on_trusted,
-                                                    .up = on_up,
-                                                    .frame = on_frame,
-                                                    .busy = on_busy,
-                                                    .down = on_down,
-                                                    .gone = on_gone};
+static const struct vc__link_ops server_link_ops = {
+    .trusted = on_trusted,
+    .up = server_link_on_up,
+    .frame = server_link_on_frame,
+    .busy = server_link_on_busy,
+    .down = server_link_on_down,
+    .gone = server_link_on_gone};
 
 /* --- accepting --------------------------------------------------------- */
 

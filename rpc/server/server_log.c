@@ -11,7 +11,7 @@
 
 /* Of the last address that it listens at; 0: it has none. */
 static unsigned
-port_of(struct vc_server *server)
+server_log_port_of(struct vc_server *server)
 {
     uint16_t port;
 
@@ -32,7 +32,7 @@ vc__server_log(struct vc_server *server, enum vc__log_kind kind,
 
     if (!vc__log_wants(log, kind))
         return;
-    n = port_of(server);
+    n = server_log_port_of(server);
     if (n != 0)
         snprintf(port, sizeof port, " at port %u", n);
     va_start(args, format);

@@ -130,7 +130,8 @@ is_heard(const struct vc_call *call)
 
 /* Adds an entry that may be. */
 static enum vc_status
-say(struct vc_call *call, const struct vc_metadata *entry, bool trailing)
+server_metadata_say(struct vc_call *call, const struct vc_metadata *entry,
+                    bool trailing)
 {
     struct vc__call_metadata *own = &call->metadata;
     size_t size = vc__metadata_size(entry);
@@ -158,12 +159,12 @@ say_more(struct vc_call *call, const struct vc_metadata *entry, bool trailing)
                         "with %s the metadata of the reply take more than %u "
                         "bytes; put what is long into the message",
                         entry->key, VC_METADATA_MAX);
-    return say(call, entry, trailing);
+    return server_metadata_say(call, entry, trailing);
 }
 
 static enum vc_status
-add(struct vc_call *call, const char *key, const void *value, size_t length,
-    bool trailing)
+server_metadata_add(struct vc_call *call, const char *key, const void *value,
+                    size_t length, bool trailing)
 {
     struct vc_metadata entry = {.key = key, .value = value, .length = length};
     const char *fault = vc__metadata_fault(&entry);
@@ -181,7 +182,7 @@ vc_call_add_initial(struct vc_call *call, const char *key, const void *value,
 {
     if (!vc__good(call, VC__CALL))
         return vc__bad(call, VC__CALL);
-    return add(call, key, value, length, false);
+    return server_metadata_add(call, key, value, length, false);
 }
 
 enum vc_status
@@ -190,12 +191,12 @@ vc_call_add_trailing(struct vc_call *call, const char *key, const void *value,
 {
     if (!vc__good(call, VC__CALL))
         return vc__bad(call, VC__CALL);
-    return add(call, key, value, length, true);
+    return server_metadata_add(call, key, value, length, true);
 }
 
 /* In place of what was said under this key before. */
 static void
-unsay(struct vc_call *call, const char *key)
+server_metadata_unsay(struct vc_call *call, const char *key)
 {
     struct vc__call_metadata *own = &call->metadata;
 
@@ -211,7 +212,7 @@ vc_call_details(struct vc_call *call, const void *bytes, size_t length)
 
     if (!vc__good(call, VC__CALL))
         return vc__bad(call, VC__CALL);
-    unsay(call, entry.key);
+    server_metadata_unsay(call, entry.key);
     return length == 0 ? VC_OK : say_more(call, &entry, true);
 }
 
@@ -228,9 +229,9 @@ vc_call_pushback(struct vc_call *call, int32_t ms)
     if (!is_heard(call))
         return VC_OK; /* advice, no part of the answer */
     entry.length = (size_t)snprintf(number, sizeof number, "%d", (int)ms);
-    unsay(call, entry.key);
+    server_metadata_unsay(call, entry.key);
     call->metadata.advice_len = 0;
-    status = say(call, &entry, true);
+    status = server_metadata_say(call, &entry, true);
     if (status == VC_OK)
         call->metadata.advice_len = vc__metadata_size(&entry);
     return status;

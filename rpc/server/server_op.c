@@ -139,7 +139,7 @@ op_log(const struct vc__server_op *op)
 
 /* Engine 0. */
 static void
-on_ended(struct vc__task *task)
+server_op_on_ended(struct vc__task *task)
 {
     struct vc__server_op *op =
         caa_container_of(task, struct vc__server_op, ended);
@@ -171,12 +171,12 @@ part_end(struct vc__task *task)
     atomic_store(&p->busy, false);
     if (!part_is_last(&op->ending))
         return;
-    op->ended.run = on_ended;
+    op->ended.run = server_op_on_ended;
     vc__engine_post(home_of(op), &op->ended);
 }
 
 /* Engine 0; once. The task of on_over() may be posted yet: it runs before the
- * one of on_ended() is, which every part follows. */
+ * one of server_op_on_ended() is, which every part follows. */
 static void
 op_end(struct vc__server_op *op)
 {
@@ -208,18 +208,18 @@ vc__server_ops_end(struct vc_server *server,
 /* --- the beginning ---------------------------------------------------------- */
 
 static void
-on_timer(struct vc__timer *timer)
+server_op_on_timer(struct vc__timer *timer)
 {
     op_end(caa_container_of(timer, struct vc__server_op, timer));
 }
 
 static void
-timer_set(struct vc__server_op *op)
+server_op_timer_set(struct vc__server_op *op)
 {
     uint64_t due = vc__due(op->began, op->timeout_ms);
 
-    if (due == VC__FOREVER ||
-        vc__timer_start(&home_of(op)->timers, &op->timer, due, on_timer))
+    if (due == VC__FOREVER || vc__timer_start(&home_of(op)->timers, &op->timer,
+                                              due, server_op_on_timer))
         return;
     vc__error_put(&op->error, VC_RESOURCE_EXHAUSTED,
                   "out of memory for a timer");
@@ -237,7 +237,7 @@ op_begin(struct vc__task *task)
         op->kind->prepare(op);
     for (unsigned i = 0; i < op->server->runtime->n; i++)
         part_post(&op->parts[i], &op->parts[i].begin);
-    timer_set(op);
+    server_op_timer_set(op);
 }
 
 static void

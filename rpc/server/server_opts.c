@@ -86,7 +86,7 @@ memory_take(struct vc_server_opts *opts)
 }
 
 static enum vc_status
-name_take(struct vc_server_opts *opts)
+server_opts_name_take(struct vc_server_opts *opts)
 {
     if (opts->name == NULL)
         opts->name = "";
@@ -107,5 +107,5 @@ vc__server_opts_take(struct vc_server_opts *out,
         status = memory_take(out);
     if (out->keepalive_ms == VC_KEEPALIVE_OFF)
         out->keepalive_ms = 0;
-    return status == VC_OK ? name_take(out) : status;
+    return status == VC_OK ? server_opts_name_take(out) : status;
 }

@@ -19,7 +19,7 @@
 #include "transport/core/le.h"
 
 static struct vc__server_part *
-part_of(const struct vc__server_session *s)
+server_session_part_of(const struct vc__server_session *s)
 {
     return s->peer->part;
 }
@@ -27,7 +27,7 @@ part_of(const struct vc__server_session *s)
 /* --- slots ------------------------------------------------------------- */
 
 static bool
-slots_grow(struct vc__server_session *s, uint16_t i)
+server_session_slots_grow(struct vc__server_session *s, uint16_t i)
 {
     struct vc__server_slot *slots, *old = s->slots;
     unsigned n = s->n_slots;
@@ -63,7 +63,8 @@ slot_settle(struct vc__server_session *s, struct vc__server_slot *slot)
 
 /* As if the last call had never come. */
 static void
-slot_rewind(struct vc__server_session *s, struct vc__server_slot *slot)
+server_session_slot_rewind(struct vc__server_session *s,
+                           struct vc__server_slot *slot)
 {
     vc__server_slot_set(s, slot, VC__SLOT_FREE);
     slot->call = NULL;
@@ -175,7 +176,7 @@ vc__server_session_reply(struct vc__server_session *s, uint16_t i)
 void
 vc__server_session_skip(struct vc__server_session *s, uint16_t i)
 {
-    slot_rewind(s, &s->slots[i]);
+    server_session_slot_rewind(s, &s->slots[i]);
     call_over(s);
 }
 
@@ -208,7 +209,8 @@ call_first(struct vc__server_session *s, const struct vc__frame *f)
 {
     struct vc__server_slot *slot = &s->slots[f->slot];
     struct vc__call_site site =
-        site_of(s, f->slot, f->method, vc__server_due(part_of(s), f->deadline));
+        site_of(s, f->slot, f->method,
+                vc__server_due(server_session_part_of(s), f->deadline));
 
     site.metadata = vc__metadata_of(f);
     slot_settle(s, slot);
@@ -218,8 +220,8 @@ call_first(struct vc__server_session *s, const struct vc__frame *f)
     site.kind = f->flags & VC__FRAME_STREAMS;
     if (f->flags & VC__FRAME_MORE) {
         vc__server_slot_set(s, slot, VC__SLOT_ARRIVING);
-        return vc__server_arrival_begin(s, slot, f,
-                                        1u << part_of(s)->server->log2_message);
+        return vc__server_arrival_begin(
+            s, slot, f, 1u << server_session_part_of(s)->server->log2_message);
     }
     if (f->deadline == 0)
         call_refuse(&site, VC_DEADLINE_EXCEEDED, VC__SERVER_LATE);
@@ -256,7 +258,7 @@ slot_for(struct vc__server_session *s, uint16_t i)
         vc__server_breach(s->link, "a slot over the limit");
         return NULL;
     }
-    return slots_grow(s, i) ? &s->slots[i] : NULL;
+    return server_session_slots_grow(s, i) ? &s->slots[i] : NULL;
 }
 
 /* May the slot's next call begin, or be cancelled before it comes? */
@@ -471,7 +473,7 @@ vc__server_session_unbind(struct vc__server_session *s)
         }
         vc__server_arrival_drop(s, slot);
         if (slot->state == VC__SLOT_ARRIVING)
-            slot_rewind(s, slot);
+            server_session_slot_rewind(s, slot);
     }
     cds_list_del_init(&s->node);
     s->link = NULL;
@@ -509,7 +511,7 @@ farewell_done(struct vc__send *send, enum vc__send_end end)
 
 /* The client may use the number again. */
 static bool
-farewell(struct vc__server_link *sl, const struct vc__frame *f)
+server_session_farewell(struct vc__server_link *sl, const struct vc__frame *f)
 {
     struct vc__send *send = calloc(1, sizeof *send);
 
@@ -538,5 +540,5 @@ vc__server_session_leave(struct vc__server_link *sl, const struct vc__frame *f)
     if (seat->session != NULL)
         vc__server_session_close(seat->session);
     seat->binding = f->sequence;
-    return farewell(sl, f);
+    return server_session_farewell(sl, f);
 }

@@ -35,7 +35,7 @@ sessions_make(struct vc__server_peer *peer)
 }
 
 static struct vc__server_session *
-session_take(struct vc__server_peer *peer)
+server_session_open_take(struct vc__server_peer *peer)
 {
     struct vc__server_session *s;
 
@@ -89,7 +89,7 @@ static bool
 session_new(struct vc__server_link *sl, struct vc__server_seat *seat,
             const struct vc__frame *f)
 {
-    struct vc__server_session *s = session_take(sl->peer);
+    struct vc__server_session *s = server_session_open_take(sl->peer);
 
     if (s == NULL)
         return false;

@@ -20,7 +20,7 @@
 #define LINE     160
 
 static void
-tell(struct vc__server_part *part, bool begins, const char *line)
+server_shed_tell(struct vc__server_part *part, bool begins, const char *line)
 {
     struct vc_server *server = part->server;
 
@@ -47,7 +47,7 @@ on_quiet(struct vc__timer *timer)
              "sheds no calls any more: %" PRIu64 " were shed in %" PRIu64 " ms",
              s->n, (vc__now() - QUIET_US - s->since) / 1000);
     s->n = 0;
-    tell(part, false, line);
+    server_shed_tell(part, false, line);
 }
 
 /* Without memory for the timer the next one begins it anew. */
@@ -63,7 +63,7 @@ quiet_await(struct vc__server_part *part)
 }
 
 static void
-begin(struct vc__server_part *part, enum vc__shed_why why)
+server_shed_begin(struct vc__server_part *part, enum vc__shed_why why)
 {
     static const char *const causes[] = {
         [VC__SHED_QUEUE] = "they come faster than their handlers run",
@@ -76,11 +76,11 @@ begin(struct vc__server_part *part, enum vc__shed_why why)
     part->shedding.since = vc__now();
     snprintf(line, sizeof line, "sheds calls: %s", causes[why]);
     quiet_await(part);
-    tell(part, true, line);
+    server_shed_tell(part, true, line);
 }
 
 static void
-count(struct vc_call *call, enum vc__shed_why why)
+server_shed_count(struct vc_call *call, enum vc__shed_why why)
 {
     static const enum vc__count reasons[] = {
         [VC__SHED_QUEUE] = VC__COUNT_shed_queue,
@@ -104,14 +104,14 @@ vc__shed(struct vc_call *call, enum vc__shed_why why)
 {
     struct vc__server_part *part = vc__call_part(call);
 
-    count(call, why);
+    server_shed_count(call, why);
     if (why == VC__SHED_QUEUE || why == VC__SHED_ADAPTIVE) {
         vc__admission_shed(&part->server->admission, part->overload.clock);
         vc_call_pushback(
             call, 1 + (int32_t)vc__random_below(&part->chance, AGAIN_MS));
     }
     if (part->shedding.n++ == 0 && !part->shedding.stopped)
-        begin(part, why);
+        server_shed_begin(part, why);
 }
 
 void

@@ -14,7 +14,7 @@
 #include "rpc/server/server_turn.h"
 
 static struct vc__engine *
-engine_of(const struct vc_call *call)
+server_thread_engine_of(const struct vc_call *call)
 {
     return &vc__call_part(call)->progress->engine;
 }
@@ -26,7 +26,7 @@ job_end(struct vc_call *call, enum vc_status status, const char *text)
     vc__adapt_forget(call);
     call->refused = true;
     call->status = vc__call_fault(call, status, "%s", text);
-    vc__engine_defer(engine_of(call), &call->task);
+    vc__engine_defer(server_thread_engine_of(call), &call->task);
 }
 
 /* Without memory for the timer it waits to its deadline. */
@@ -36,7 +36,7 @@ patience_start(struct vc_call *call, void (*fire)(struct vc__timer *timer))
     uint64_t now = vc__now(),
              left = call->site.due > now ? call->site.due - now : 0;
 
-    vc__timer_start(&engine_of(call)->timers, &call->overdue,
+    vc__timer_start(&server_thread_engine_of(call)->timers, &call->overdue,
                     now + vc__overload_patience(&call->state->usual, left),
                     fire);
 }
@@ -56,7 +56,7 @@ on_no_thread(struct vc__timer *timer)
 {
     struct vc_call *call = caa_container_of(timer, struct vc_call, overdue);
 
-    if (!vc__crew_withdraw(engine_of(call)->crew, &call->job))
+    if (!vc__crew_withdraw(server_thread_engine_of(call)->crew, &call->job))
         return;
     vc__shed(call, VC__SHED_THREADS);
     job_end(call, VC_RESOURCE_EXHAUSTED, NO_THREAD);
@@ -67,7 +67,7 @@ vc__thread_take(struct vc_call *call,
                 void (*run)(struct vc__job *job,
                             struct vc__handler_run *handler_run))
 {
-    struct vc__engine *engine = engine_of(call);
+    struct vc__engine *engine = server_thread_engine_of(call);
 
     if (engine->crew == NULL)
         return false;
@@ -96,7 +96,7 @@ vc__thread_take(struct vc_call *call,
 void
 vc__thread_forgo(struct vc_call *call)
 {
-    struct vc__crew *crew = engine_of(call)->crew;
+    struct vc__crew *crew = server_thread_engine_of(call)->crew;
 
     if (crew != NULL && vc__timer_running(&call->overdue) &&
         vc__crew_withdraw(crew, &call->job))
@@ -145,7 +145,7 @@ all_await(struct vc__server_part *part)
 }
 
 static void
-on_look(struct vc__timer *timer)
+server_thread_on_look(struct vc__timer *timer)
 {
     struct vc__server_part *part =
         caa_container_of(timer, struct vc__server_part, no_turn);
@@ -163,5 +163,5 @@ vc__thread_look(struct vc__server_part *part)
 {
     if (!part->closing)
         vc__timer_start(&part->progress->engine.timers, &part->no_turn,
-                        vc__now() + LOOK_US, on_look);
+                        vc__now() + LOOK_US, server_thread_on_look);
 }

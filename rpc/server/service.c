@@ -50,7 +50,7 @@ entry_match(struct cds_lfht_node *node, const void *arg)
 
 /* Within a read-side critical section. */
 static struct vc__service_entry *
-entry_find(struct vc__services *t, const struct key *key)
+service_entry_find(struct vc__services *t, const struct key *key)
 {
     struct cds_lfht_iter iter;
     struct cds_lfht_node *node;
@@ -67,7 +67,7 @@ vc__services_get(struct vc__services *t, const char *name, size_t len)
     struct vc__service_entry *e;
 
     rcu_read_lock();
-    e = entry_find(t, &key);
+    e = service_entry_find(t, &key);
     /* The table's own reference goes only after a grace period, so the count
      * is not 0 here. */
     if (e != NULL)
@@ -83,7 +83,7 @@ vc__services_has(struct vc__services *t, uint64_t id)
     bool has;
 
     rcu_read_lock();
-    has = entry_find(t, &key) != NULL;
+    has = service_entry_find(t, &key) != NULL;
     rcu_read_unlock();
     return has;
 }
@@ -174,8 +174,9 @@ methods_copy(struct vc__service_entry *e, const void *methods, size_t size)
 }
 
 static struct vc__service_entry *
-entry_new(const struct vc__services *t, const struct vc_service *service,
-          const void *methods, size_t size, bool in_turn)
+service_entry_new(const struct vc__services *t,
+                  const struct vc_service *service, const void *methods,
+                  size_t size, bool in_turn)
 {
     bool exempt = is_never_shed(service);
     struct vc__service_entry *e =
@@ -201,7 +202,8 @@ vc__services_add(struct vc__services *t, const struct vc_service *service,
                  const void *methods, size_t size, void *arg, bool in_turn)
 {
     const struct key key = {service->name, strlen(service->name), service->id};
-    struct vc__service_entry *e = entry_new(t, service, methods, size, in_turn);
+    struct vc__service_entry *e =
+        service_entry_new(t, service, methods, size, in_turn);
     struct cds_lfht_node *node;
 
     if (e == NULL)
@@ -239,7 +241,7 @@ vc__services_remove(struct vc__services *t, const char *name)
     bool mine;
 
     rcu_read_lock();
-    e = entry_find(t, &key);
+    e = service_entry_find(t, &key);
     mine = e != NULL && cds_lfht_del(t->table, &e->node) == 0;
     rcu_read_unlock();
     if (!mine)

@@ -58,7 +58,7 @@ frame_send(const struct vc_call *call, struct vc__link *link,
 }
 
 static void
-flush(struct vc__server_stream *ss)
+stream_server_flush(struct vc__server_stream *ss)
 {
     struct vc__link *link = link_of(ss->call);
     CDS_LIST_HEAD(outgoing);
@@ -88,7 +88,7 @@ flush_run(struct vc__task *task)
     pthread_mutex_lock(&ss->stream.lock);
     ss->posted = false;
     pthread_mutex_unlock(&ss->stream.lock);
-    flush(ss);
+    stream_server_flush(ss);
     vc__stream_put(&ss->stream);
 }
 
@@ -153,7 +153,7 @@ server_stalled(struct vc_stream *s)
 /* The client may hear of its deadline by this before it looks at its own
  * clock. */
 static bool
-is_late(const struct vc_call *call, enum vc_status status)
+stream_server_is_late(const struct vc_call *call, enum vc_status status)
 {
     return status != VC_OK && !call->unwanted && call->site.due <= vc__now();
 }
@@ -170,7 +170,7 @@ vc__stream_server_status(struct vc_call *call, enum vc_status status)
     if (over)
         error = ss->stream.error;
     pthread_mutex_unlock(&ss->stream.lock);
-    if (!over && !is_late(call, status))
+    if (!over && !stream_server_is_late(call, status))
         return status;
     if (!over)
         vc__stream_late(&ss->stream, &error);
@@ -310,7 +310,8 @@ vc__stream_server_open(struct vc_call *call)
 }
 
 static void
-end_with(struct vc_call *call, enum vc__stream_event why, const char *text)
+stream_server_end_with(struct vc_call *call, enum vc__stream_event why,
+                       const char *text)
 {
     struct vc__error error;
 
@@ -324,8 +325,9 @@ vc__stream_server_end(struct vc_call *call)
 {
     struct vc__server_stream *ss = server_stream_of(call->stream);
 
-    flush(ss);
-    end_with(call, VC__STREAM_EV_ENDS, "the handler has returned");
+    stream_server_flush(ss);
+    stream_server_end_with(call, VC__STREAM_EV_ENDS,
+                           "the handler has returned");
     ss->call = NULL;
     call->stream = NULL;
     vc__stream_put(&ss->stream);
@@ -336,28 +338,29 @@ vc__stream_server_lost(struct vc_call *call)
 {
     if (call->stream == NULL)
         return;
-    end_with(call, VC__STREAM_EV_LINK_LOST,
-             "the connection to its client was lost");
-    flush(server_stream_of(call->stream));
+    stream_server_end_with(call, VC__STREAM_EV_LINK_LOST,
+                           "the connection to its client was lost");
+    stream_server_flush(server_stream_of(call->stream));
 }
 
 void
 vc__stream_server_cancelled(struct vc_call *call)
 {
-    end_with(call, VC__STREAM_EV_CANCEL, VC__GIVEN_UP);
+    stream_server_end_with(call, VC__STREAM_EV_CANCEL, VC__GIVEN_UP);
 }
 
 /* --- frames of sessions ------------------------------------------------- */
 
 static struct vc__server_part *
-part_of(const struct vc__server_session *s)
+stream_server_part_of(const struct vc__server_session *s)
 {
     return s->peer->part;
 }
 
 /* The stream does not take a message, or not this one. False. */
 static bool
-message_refuse(struct vc__server_session *s, struct vc_stream *stream)
+stream_server_message_refuse(struct vc__server_session *s,
+                             struct vc_stream *stream)
 {
     return vc__server_breach(s->link,
                              vc__stream_hears(stream)
@@ -379,14 +382,14 @@ vc__server_message_whole(struct vc__server_session *s, uint16_t i,
     else if (a->loss != VC__ASSEMBLY_KEPT)
         loss = "the server has no memory left for long messages";
     return vc__stream_message(call->stream, a->data, a->total, loss) ||
-           message_refuse(s, call->stream);
+           stream_server_message_refuse(s, call->stream);
 }
 
 #define BETWEEN_PARTS "a frame between the parts of a message"
 
 static bool
-message_take(struct vc__server_session *s, uint16_t i,
-             const struct vc__frame *f)
+stream_server_message_take(struct vc__server_session *s, uint16_t i,
+                           const struct vc__frame *f)
 {
     struct vc__server_slot *slot = &s->slots[i];
     struct vc_stream *stream = slot->call->stream;
@@ -395,13 +398,13 @@ message_take(struct vc__server_session *s, uint16_t i,
         return vc__server_breach(s->link, BETWEEN_PARTS);
     if (!(f->flags & VC__FRAME_MORE))
         return vc__stream_message(stream, f->body, f->body_len, NULL) ||
-               message_refuse(s, stream);
-    if (!vc__server_arrival_begin(s, slot, f,
-                                  1u << part_of(s)->server->log2_message))
+               stream_server_message_refuse(s, stream);
+    if (!vc__server_arrival_begin(
+            s, slot, f, 1u << stream_server_part_of(s)->server->log2_message))
         return false;
     slot->arrival->in_message = true;
     return vc__stream_expects(stream, slot->arrival->assembly.total) ||
-           message_refuse(s, stream);
+           stream_server_message_refuse(s, stream);
 }
 
 static bool
@@ -412,7 +415,7 @@ stream_frame(struct vc__server_session *s, uint16_t i,
 
     switch (f->type) {
     case VC__FRAME_MESSAGE:
-        return message_take(s, i, f);
+        return stream_server_message_take(s, i, f);
     case VC__FRAME_WINDOW:
         return vc__stream_window(stream, f->deadline) ||
                vc__server_breach(s->link, "a WINDOW that cannot be");

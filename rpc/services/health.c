@@ -63,8 +63,9 @@ word_of(struct vc_health *h, const char *name)
 /* --- Check ------------------------------------------------------------- */
 
 static enum vc_status
-check(struct vc_call *call, const Grpc__Health__V1__HealthCheckRequest *request,
-      Grpc__Health__V1__HealthCheckResponse *reply, void *arg)
+health_check(struct vc_call *call,
+             const Grpc__Health__V1__HealthCheckRequest *request,
+             Grpc__Health__V1__HealthCheckResponse *reply, void *arg)
 {
     struct vc_health *h = arg;
 
@@ -153,8 +154,10 @@ watcher_leave(struct vc_health *h)
 }
 
 static enum vc_status
-watch(struct vc_call *call, const Grpc__Health__V1__HealthCheckRequest *request,
-      struct grpc_health_v1_health_watch_server_stream *stream, void *arg)
+health_watch(struct vc_call *call,
+             const Grpc__Health__V1__HealthCheckRequest *request,
+             struct grpc_health_v1_health_watch_server_stream *stream,
+             void *arg)
 {
     struct watcher w = {.health = arg};
     enum vc_status status;
@@ -175,8 +178,8 @@ watch(struct vc_call *call, const Grpc__Health__V1__HealthCheckRequest *request,
 }
 
 static const struct grpc_health_v1_health_methods methods = {
-    .check = check,
-    .watch = watch,
+    .check = health_check,
+    .watch = health_watch,
 };
 
 /* --- for the server ---------------------------------------------------- */

@@ -105,8 +105,9 @@ by_name(const void *a, const void *b)
 }
 
 static enum vc_status
-list(struct vc_call *call, const Verbcall__Reflection__V1__ListRequest *request,
-     Verbcall__Reflection__V1__ListReply *reply, void *arg)
+reflection_list(struct vc_call *call,
+                const Verbcall__Reflection__V1__ListRequest *request,
+                Verbcall__Reflection__V1__ListReply *reply, void *arg)
 {
     struct vc_server *server = arg;
     struct listing l = {.call = call};
@@ -156,8 +157,9 @@ service_of(struct vc_server *server, const char *symbol)
 }
 
 static enum vc_status
-file(struct vc_call *call, const Verbcall__Reflection__V1__FileRequest *request,
-     Verbcall__Reflection__V1__FileReply *reply, void *arg)
+reflection_file(struct vc_call *call,
+                const Verbcall__Reflection__V1__FileRequest *request,
+                Verbcall__Reflection__V1__FileReply *reply, void *arg)
 {
     const struct vc_service *service = service_of(arg, request->symbol);
 
@@ -179,8 +181,8 @@ enum vc_status
 vc_reflection_add(struct vc_server *server)
 {
     static const struct verbcall_reflection_v1_reflection_methods methods = {
-        .list = list,
-        .file = file,
+        .list = reflection_list,
+        .file = reflection_file,
     };
 
     return verbcall_reflection_v1_reflection_add(server, &methods, server);

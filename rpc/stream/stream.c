@@ -110,8 +110,8 @@ vc__stream_wait(struct vc_stream *s, uint64_t until)
 /* --- what comes -------------------------------------------------------- */
 
 static void
-end_with(struct vc_stream *s, enum vc__stream_event why,
-         const struct vc__error *error)
+stream_end_with(struct vc_stream *s, enum vc__stream_event why,
+                const struct vc__error *error)
 {
     if (vc__stream_on(s, why) == VC__STREAM_DO_END)
         s->error = *error;
@@ -123,7 +123,7 @@ vc__stream_end(struct vc_stream *s, enum vc__stream_event why,
                const struct vc__error *error)
 {
     pthread_mutex_lock(&s->lock);
-    end_with(s, why, error);
+    stream_end_with(s, why, error);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -190,7 +190,7 @@ message_lost(struct vc_stream *s, const char *why)
     vc__error_put(&error, VC_RESOURCE_EXHAUSTED,
                   "%s.%s: a message was lost: %s", s->service, s->method, why);
     error.outcome = VC_OUTCOME_UNKNOWN;
-    end_with(s, VC__STREAM_EV_MESSAGE_LOST, &error);
+    stream_end_with(s, VC__STREAM_EV_MESSAGE_LOST, &error);
 }
 
 bool
@@ -267,7 +267,7 @@ is_awaited(struct vc_stream *s)
 
 /* The next message; NULL at the end, or *late. */
 static struct vc__stream_item *
-message_take(struct vc_stream *s, bool *late)
+stream_message_take(struct vc_stream *s, bool *late)
 {
     struct vc__stream_item *m = NULL;
 
@@ -363,10 +363,10 @@ vc_stream_receive(struct vc_stream *s, void **message)
                         "%s.%s: the stream has callbacks, and on_message() "
                         "is given its messages",
                         s->service, s->method);
-    m = message_take(s, &late);
+    m = stream_message_take(s, &late);
     if (late) { /* or it has ended otherwise meanwhile */
         s->ops->expire(s);
-        m = message_take(s, &late);
+        m = stream_message_take(s, &late);
     }
     if (m == NULL) {
         *message = NULL;

@@ -162,7 +162,7 @@ message_give(struct vc_stream *s, void *message)
 /* One that is none, or for which there is no memory, ends the call, however it
  * ended else: those behind it would be taken for it. */
 static void
-spoil(struct vc_stream *s)
+stream_events_spoil(struct vc_stream *s)
 {
     struct vc__error error = *vc__error_last();
     bool ends;
@@ -186,7 +186,7 @@ item_give(struct vc_stream *s, struct vc__stream_item *item)
 
     vc__stream_item_free(s, item);
     if (!good) {
-        spoil(s);
+        stream_events_spoil(s);
         return;
     }
     message_give(s, message);
@@ -215,8 +215,8 @@ half_give(struct vc_stream *s)
 }
 
 static void
-give(struct vc_stream *s, enum due due, struct vc__stream_item *item,
-     void *last)
+stream_events_give(struct vc_stream *s, enum due due,
+                   struct vc__stream_item *item, void *last)
 {
     const struct vc__stream_events *ev = s->events;
 
@@ -279,12 +279,12 @@ turn_one(struct vc_stream *s, enum turn *turn)
         vc__stream_drop(s);
     }
     pthread_mutex_unlock(&s->lock);
-    give(s, due, item, last);
+    stream_events_give(s, due, item, last);
     return due;
 }
 
 static enum turn
-turn_run(struct vc_stream *s)
+stream_events_turn_run(struct vc_stream *s)
 {
     enum turn turn = TURN_MORE;
 
@@ -301,25 +301,25 @@ turn_run(struct vc_stream *s)
 
 /* --- turns ----------------------------------------------------------------- */
 
-static void begin(struct vc__task *task);
+static void stream_events_begin(struct vc__task *task);
 
 static void
 begin_post(struct vc__stream_events *ev)
 {
-    ev->task.run = begin;
+    ev->task.run = stream_events_begin;
     vc__engine_post(ev->stream->engine, &ev->task);
 }
 
 /* As a handler. The engine may be another's when it is resumed. */
 static void
-run(struct vc__task *task)
+stream_events_run(struct vc__task *task)
 {
     struct vc__stream_events *ev =
         caa_container_of(task, struct vc__stream_events, task);
     struct vc_stream *s = ev->stream;
     struct vc__handler_run *handler_run =
         vc__engine_release(s->engine, NULL, NULL);
-    enum turn turn = turn_run(s);
+    enum turn turn = stream_events_turn_run(s);
 
     vc__engine_resume(handler_run);
     if (turn == TURN_MORE)
@@ -329,7 +329,7 @@ run(struct vc__task *task)
 }
 
 static void
-on_deadline(struct vc__timer *timer)
+stream_events_on_deadline(struct vc__timer *timer)
 {
     struct vc_stream *s =
         caa_container_of(timer, struct vc__stream_events, timer)->stream;
@@ -347,7 +347,8 @@ timer_arm(struct vc__stream_events *ev)
 
     ev->armed = true;
     if (s->due == VC__FOREVER ||
-        vc__timer_start(&s->engine->timers, &ev->timer, s->due, on_deadline))
+        vc__timer_start(&s->engine->timers, &ev->timer, s->due,
+                        stream_events_on_deadline))
         return;
     vc__error_put(&error, VC_RESOURCE_EXHAUSTED,
                   "%s.%s: out of memory for a timer", s->service, s->method);
@@ -357,7 +358,7 @@ timer_arm(struct vc__stream_events *ev)
 
 /* On the holder: the timer is its. */
 static void
-begin(struct vc__task *task)
+stream_events_begin(struct vc__task *task)
 {
     struct vc__stream_events *ev =
         caa_container_of(task, struct vc__stream_events, task);
@@ -372,7 +373,7 @@ begin(struct vc__task *task)
     pthread_mutex_unlock(&s->lock);
     if (final)
         vc__timer_stop(&s->engine->timers, &ev->timer);
-    ev->task.run = run;
+    ev->task.run = stream_events_run;
     vc__engine_handle(s->engine, &ev->task);
 }
 

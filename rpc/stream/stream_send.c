@@ -107,14 +107,14 @@ sent_enough(const struct vc_stream *s)
 
 /* May a message of so many bytes go now? Then it has gone. Under the lock. */
 static bool
-room_take(struct vc_stream *s, uint32_t len)
+stream_send_room_take(struct vc_stream *s, uint32_t len)
 {
     return !s->long_out && vc__outflow_take(&s->out, vc__stream_cost(len));
 }
 
 /* Why the program may not send: for window_fail(). Under the lock. */
 static enum vc_status
-refusal(const struct vc_stream *s)
+stream_send_refusal(const struct vc_stream *s)
 {
     return s->state == VC__STREAM_ENDED ? VC_CANCELLED : VC_FAILED_PRECONDITION;
 }
@@ -159,8 +159,8 @@ window_await(struct vc_stream *s, uint32_t len)
     pthread_mutex_lock(&s->lock);
     while (status == VC_OK) {
         if (vc__stream_on(s, VC__STREAM_EV_SENDS) != VC__STREAM_DO_IT)
-            status = refusal(s);
-        else if (room_take(s, len))
+            status = stream_send_refusal(s);
+        else if (stream_send_room_take(s, len))
             break;
         else if (!window_wait(s, &stall) && s->state != VC__STREAM_ENDED)
             status = VC_DEADLINE_EXCEEDED;
@@ -245,8 +245,8 @@ message_go(struct vc_stream *s, struct stream_send *ss, bool *is_long)
 
 /* Why the message cannot be sent. */
 static enum vc_status
-message_refuse(const struct vc_stream *s, const void *message, size_t peer_max,
-               struct vc__packing *packing)
+stream_send_message_refuse(const struct vc_stream *s, const void *message,
+                           size_t peer_max, struct vc__packing *packing)
 {
     const struct vc__outgoing o = {
         .what = "message",
@@ -261,7 +261,8 @@ message_refuse(const struct vc_stream *s, const void *message, size_t peer_max,
 }
 
 static enum vc_status
-measure(struct vc_stream *s, const void *message, struct vc__packing *packing)
+stream_send_measure(struct vc_stream *s, const void *message,
+                    struct vc__packing *packing)
 {
     size_t most, peer_max;
 
@@ -272,7 +273,7 @@ measure(struct vc_stream *s, const void *message, struct vc__packing *packing)
         most = s->max_reply;
     if (vc__outgoing_fits(s->sends, message, most, packing))
         return VC_OK;
-    return message_refuse(s, message, peer_max, packing);
+    return stream_send_message_refuse(s, message, peer_max, packing);
 }
 
 static uint16_t
@@ -326,7 +327,7 @@ vc_stream_send(struct vc_stream *s, const void *message)
 
     if (!vc__good(s, VC__STREAM))
         return vc__bad(s, VC__STREAM);
-    status = measure(s, message, &packing);
+    status = stream_send_measure(s, message, &packing);
     if (status != VC_OK)
         return status;
     status = window_await(s, (uint32_t)packing.size);
@@ -345,8 +346,8 @@ window_try(struct vc_stream *s, uint32_t len, bool *sent)
 
     pthread_mutex_lock(&s->lock);
     if (vc__stream_on(s, VC__STREAM_EV_SENDS) != VC__STREAM_DO_IT)
-        status = refusal(s);
-    else if (room_take(s, len))
+        status = stream_send_refusal(s);
+    else if (stream_send_room_take(s, len))
         *sent = true;
     else
         vc__stream_events_want(s, vc__stream_cost(len));
@@ -369,7 +370,7 @@ vc_stream_try_send(struct vc_stream *s, const void *message, bool *sent)
                         "%s.%s: the stream has no callbacks: vc_stream_send() "
                         "waits",
                         s->service, s->method);
-    status = measure(s, message, &packing);
+    status = stream_send_measure(s, message, &packing);
     if (status != VC_OK)
         return status;
     status = window_try(s, (uint32_t)packing.size, sent);

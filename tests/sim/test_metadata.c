@@ -402,7 +402,7 @@ struct attempt {
 static void
 on_ended(struct vc__attempt *u)
 {
-    vc__waiter_done(&caa_container_of(u, struct attempt, unary)->waiter);
+    vc__waiter_done(&caa_container_of(u, struct attempt, attempt)->waiter);
 }
 
 /* As one that tries again makes it. */
@@ -413,7 +413,7 @@ attempt(struct scene *s, struct attempt *a, unsigned number, size_t size)
     Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
     /* All that may be: the number goes there, too. */
     struct vc_metadata m = told_long(VC_METADATA_MAX);
-    struct vc__attempt *u = &a->unary;
+    struct vc__attempt *u = &a->attempt;
 
     request.payload.len = size;
     request.payload.data = zeros;
@@ -463,13 +463,13 @@ makes_attempts(struct scene *s)
         unsigned number = numbers[i / 2];
 
         attempt(s, &a, number, i % 2 == 0 ? 10 : 20000);
-        assert_int_equal(a.unary.error.status, VC_ABORTED);
-        assert_int_equal(strtoul(a.unary.error.text, NULL, 10), number);
-        assert_int_equal(a.unary.has_pushback, number > 1);
+        assert_int_equal(a.attempt.error.status, VC_ABORTED);
+        assert_int_equal(strtoul(a.attempt.error.text, NULL, 10), number);
+        assert_int_equal(a.attempt.has_pushback, number > 1);
         if (number == 2)
-            assert_int_equal(a.unary.pushback_ms, 1500);
+            assert_int_equal(a.attempt.pushback_ms, 1500);
         else if (number > 2)
-            assert_true(a.unary.pushback_ms < 0);
+            assert_true(a.attempt.pushback_ms < 0);
     }
 }
 

@@ -536,7 +536,7 @@ crew_reset(struct vc__crew *crew)
 
 /* A hand for each engine, and the watcher. Under the lock; 0 or an errno. */
 static int
-threads_start(struct vc__crew *crew)
+crew_threads_start(struct vc__crew *crew)
 {
     struct vc__hand *h;
     int err = 0;
@@ -551,7 +551,7 @@ threads_start(struct vc__crew *crew)
                : vc__thread_start(&crew->watcher, NULL, watcher_main, crew);
 }
 
-/* Under the lock, after threads_start(): there is a hand for each engine. */
+/* Under the lock, after crew_threads_start(): there is a hand for each engine. */
 static void
 engines_serve(struct vc__crew *crew)
 {
@@ -570,7 +570,7 @@ vc__crew_start(struct vc__crew *crew, unsigned spares)
     pthread_mutex_lock(&crew->lock);
     crew->started = true;
     crew->max = n + (spares > n ? spares : n);
-    err = threads_start(crew);
+    err = crew_threads_start(crew);
     if (err == 0)
         engines_serve(crew);
     else

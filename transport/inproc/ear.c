@@ -9,7 +9,7 @@
 static CDS_LIST_HEAD(ears); /* vc__inproc_lock() */
 
 static struct vc__inproc_ear *
-ear_of(struct vc__ear *ear)
+inproc_ear_of(struct vc__ear *ear)
 {
     return caa_container_of(ear, struct vc__inproc_ear, ear);
 }
@@ -32,7 +32,7 @@ vc__inproc_find(const struct sockaddr_storage *addr)
 enum vc_status
 vc__inproc_listen(struct vc__ear *ear, const struct sockaddr *addr)
 {
-    struct vc__inproc_ear *e = ear_of(ear);
+    struct vc__inproc_ear *e = inproc_ear_of(ear);
     char text[VC__ADDR_TEXT];
 
     CDS_INIT_LIST_HEAD(&e->asking);
@@ -52,7 +52,7 @@ vc__inproc_listen(struct vc__ear *ear, const struct sockaddr *addr)
 void
 vc__inproc_unlisten(struct vc__ear *ear)
 {
-    struct vc__inproc_ear *e = ear_of(ear);
+    struct vc__inproc_ear *e = inproc_ear_of(ear);
     struct vc__inproc_half *half, *next;
 
     if (!e->listens)
@@ -79,7 +79,7 @@ vc__inproc_port(const struct vc__ear *ear)
 /* --- requests ------------------------------------------------------------ */
 
 static void
-turn_away(struct vc__inproc_half *half, const void *data, size_t len)
+inproc_turn_away(struct vc__inproc_half *half, const void *data, size_t len)
 {
     vc__inproc_lock();
     vc__inproc_tell(half, VC__INPROC_REFUSAL, data, len);
@@ -110,5 +110,5 @@ vc__inproc_request(struct vc__context *c, struct vc__inproc_half *half)
 void
 vc__inproc_reject(const struct vc__incoming *in, const void *data, size_t len)
 {
-    turn_away(in->handle, data, len);
+    inproc_turn_away(in->handle, data, len);
 }

@@ -51,7 +51,7 @@ static void half_free(struct vc__inproc_half *half);
 
 /* Under the lock. */
 static void
-queue_put(struct vc__inproc_queue *q)
+inproc_queue_put(struct vc__inproc_queue *q)
 {
     struct vc__inproc_half *half, *next;
 
@@ -65,7 +65,7 @@ queue_put(struct vc__inproc_queue *q)
     free(q);
 }
 
-/* The fence pairs with that in on_arm(): either the engine that
+/* The fence pairs with that in inproc_on_arm(): either the engine that
  * is about to sleep finds the note, or we see that it sleeps. */
 void
 vc__inproc_wake(struct vc__inproc_queue *q)
@@ -127,7 +127,7 @@ half_put(struct vc__inproc_half *half)
     } else {
         half_free(half);
     }
-    queue_put(q);
+    inproc_queue_put(q);
 }
 
 struct vc__inproc_half *
@@ -165,7 +165,7 @@ void
 vc__inproc_bind(struct vc__inproc_half *half, struct vc__inproc_queue *queue)
 {
     queue->users++;
-    queue_put(half->queue);
+    inproc_queue_put(half->queue);
     half->queue = queue;
 }
 
@@ -283,7 +283,7 @@ note_take(struct vc__inproc_queue *q)
 }
 
 static unsigned
-on_poll(struct vc__source *s)
+inproc_on_poll(struct vc__source *s)
 {
     struct vc__inproc_context *c =
         caa_container_of(s, struct vc__inproc_context, source);
@@ -298,7 +298,7 @@ on_poll(struct vc__source *s)
 }
 
 static void
-on_arm(struct vc__source *s)
+inproc_on_arm(struct vc__source *s)
 {
     struct vc__inproc_context *c =
         caa_container_of(s, struct vc__inproc_context, source);
@@ -311,7 +311,7 @@ on_arm(struct vc__source *s)
 
 /* The first note: the engine's holder begins to look for them in each turn. */
 static void
-on_ready(struct vc__source *s)
+inproc_on_ready(struct vc__source *s)
 {
     struct vc__inproc_context *c =
         caa_container_of(s, struct vc__inproc_context, source);
@@ -320,7 +320,8 @@ on_ready(struct vc__source *s)
     if (read(s->fd, &count, sizeof count) < 0)
         return; /* another look took it */
     if (s->poll == NULL)
-        vc__engine_poll_source(c->context.engine, s, on_poll, on_arm);
+        vc__engine_poll_source(c->context.engine, s, inproc_on_poll,
+                               inproc_on_arm);
 }
 
 /* --- the context --------------------------------------------------------- */
@@ -338,11 +339,11 @@ vc__inproc_open(struct vc__context *context,
         return vc__fail_errno(errno, "cannot make a queue");
     atomic_init(&c->queue->armed, true);
     c->source.fd = c->queue->fd;
-    c->source.ready = on_ready;
+    c->source.ready = inproc_on_ready;
     err = vc__engine_add(context->engine, &c->source);
     if (err == 0)
         return VC_OK;
-    queue_put(c->queue);
+    inproc_queue_put(c->queue);
     return vc__fail_errno(err, "cannot watch a queue");
 }
 
@@ -362,6 +363,6 @@ vc__inproc_close(struct vc__context *context)
     while ((node = __cds_wfcq_dequeue_blocking(&q->head, &q->tail)) != NULL)
         note_handle(c, caa_container_of(node, struct vc__inproc_note, node));
     vc__inproc_lock();
-    queue_put(q);
+    inproc_queue_put(q);
     vc__inproc_unlock();
 }

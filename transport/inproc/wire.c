@@ -65,7 +65,7 @@ const struct vc__inproc_ops vc__inproc_ops = {
 /* --- connecting ---------------------------------------------------------- */
 
 static void
-begin(struct vc__task *task)
+inproc_begin(struct vc__task *task)
 {
     struct vc__inproc_wire *i =
         caa_container_of(task, struct vc__inproc_wire, task);
@@ -76,7 +76,7 @@ begin(struct vc__task *task)
 
 /* Nobody listens. */
 static void
-refuse(struct vc__task *task)
+inproc_refuse(struct vc__task *task)
 {
     struct vc__inproc_wire *i =
         caa_container_of(task, struct vc__inproc_wire, task);
@@ -86,7 +86,7 @@ refuse(struct vc__task *task)
 }
 
 static enum vc_status
-wire_dial(struct vc__wire *w, uint32_t timeout_ms)
+inproc_wire_dial(struct vc__wire *w, uint32_t timeout_ms)
 {
     struct vc__inproc_wire *i = inproc_of(w);
 
@@ -96,19 +96,19 @@ wire_dial(struct vc__wire *w, uint32_t timeout_ms)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     i->owned = i->active = true;
     i->half->wire = i;
-    i->task.run = begin;
+    i->task.run = inproc_begin;
     vc__engine_post(w->context->engine, &i->task);
     return VC_OK;
 }
 
 static void
-wire_take(struct vc__wire *w, const struct vc__incoming *in)
+inproc_wire_take(struct vc__wire *w, const struct vc__incoming *in)
 {
     inproc_of(w)->half = in->handle;
 }
 
 static bool
-room_make(struct vc__inproc_wire *i, uint32_t window)
+inproc_room_make(struct vc__inproc_wire *i, uint32_t window)
 {
     struct vc__inproc_context *c = vc__inproc_context_of(i->wire.context);
     size_t size = window * sizeof(struct vc__inproc_slot);
@@ -121,12 +121,12 @@ room_make(struct vc__inproc_wire *i, uint32_t window)
 }
 
 static enum vc_status
-wire_prepare(struct vc__wire *w, const struct vc__receives *r)
+inproc_wire_prepare(struct vc__wire *w, const struct vc__receives *r)
 {
     struct vc__inproc_wire *i = inproc_of(w);
     uint32_t window = r->most;
 
-    while (!room_make(i, window)) {
+    while (!inproc_room_make(i, window)) {
         window /= 2;
         if (window < r->least)
             return vc__fail(VC_RESOURCE_EXHAUSTED,
@@ -154,7 +154,7 @@ wire_hello(struct vc__wire *w, const void *data, size_t len)
     }
     vc__inproc_unlock();
     if (ear == NULL) {
-        i->task.run = refuse;
+        i->task.run = inproc_refuse;
         vc__engine_post(w->context->engine, &i->task);
     }
     return VC_OK;
@@ -181,7 +181,7 @@ wire_accept(struct vc__wire *w, const void *data, size_t len)
 
 /* The passive side's word is its answer. */
 static enum vc_status
-wire_confirm(struct vc__wire *w)
+inproc_wire_confirm(struct vc__wire *w)
 {
     struct vc__inproc_wire *i = inproc_of(w);
 
@@ -204,7 +204,7 @@ wire_confirm(struct vc__wire *w)
 }
 
 static bool
-wire_leave(struct vc__wire *w)
+inproc_wire_leave(struct vc__wire *w)
 {
     struct vc__inproc_wire *i = inproc_of(w);
     bool heard;
@@ -219,7 +219,7 @@ wire_leave(struct vc__wire *w)
 }
 
 static void
-wire_fini(struct vc__wire *w)
+inproc_wire_fini(struct vc__wire *w)
 {
     struct vc__inproc_wire *i = inproc_of(w);
 
@@ -235,7 +235,7 @@ wire_fini(struct vc__wire *w)
 /* --- packets ------------------------------------------------------------- */
 
 static uint8_t *
-wire_reserve(struct vc__wire *w, uint32_t *room)
+inproc_wire_reserve(struct vc__wire *w, uint32_t *room)
 {
     struct vc__inproc_half *to = inproc_of(w)->half->peer;
 
@@ -244,27 +244,27 @@ wire_reserve(struct vc__wire *w, uint32_t *room)
 }
 
 static int
-wire_commit(struct vc__wire *w, uint32_t len)
+inproc_wire_commit(struct vc__wire *w, uint32_t len)
 {
     vc__inproc_send(inproc_of(w)->half->peer, len);
     return 0;
 }
 
 static void
-wire_flush(struct vc__wire *w)
+inproc_wire_flush(struct vc__wire *w)
 {
     vc__inproc_wake(inproc_of(w)->half->peer->queue);
 }
 
 static enum vc_status
-wire_promise(struct vc__wire *w, uint32_t n)
+inproc_wire_promise(struct vc__wire *w, uint32_t n)
 {
     w->promised += n;
     return VC_OK;
 }
 
 static void
-wire_release(struct vc__wire *w, uint32_t n)
+inproc_wire_release(struct vc__wire *w, uint32_t n)
 {
     w->promised -= n;
 }
@@ -283,20 +283,20 @@ const struct vc__transport vc__inproc = {
     .ear_size = sizeof(struct vc__inproc_ear),
     .open = vc__inproc_open,
     .close = vc__inproc_close,
-    .dial = wire_dial,
-    .take = wire_take,
-    .prepare = wire_prepare,
+    .dial = inproc_wire_dial,
+    .take = inproc_wire_take,
+    .prepare = inproc_wire_prepare,
     .hello = wire_hello,
     .accept = wire_accept,
-    .confirm = wire_confirm,
-    .leave = wire_leave,
-    .fini = wire_fini,
+    .confirm = inproc_wire_confirm,
+    .leave = inproc_wire_leave,
+    .fini = inproc_wire_fini,
     .host_is_up = "it is of this process",
-    .reserve = wire_reserve,
-    .commit = wire_commit,
-    .flush = wire_flush,
-    .promise = wire_promise,
-    .release = wire_release,
+    .reserve = inproc_wire_reserve,
+    .commit = inproc_wire_commit,
+    .flush = inproc_wire_flush,
+    .promise = inproc_wire_promise,
+    .release = inproc_wire_release,
     .listen = vc__inproc_listen,
     .unlisten = vc__inproc_unlisten,
     .port = vc__inproc_port,

@@ -30,7 +30,7 @@ struct ask {
 };
 
 static int
-ms_left(const struct ask *a)
+rdma_ms_left(const struct ask *a)
 {
     uint64_t now = vc__now();
 
@@ -38,7 +38,7 @@ ms_left(const struct ask *a)
 }
 
 static enum vc_status
-fail_errno(const struct ask *a, const char *what, int err)
+ask_fail_errno(const struct ask *a, const char *what, int err)
 {
     struct vc__error error;
 
@@ -80,7 +80,7 @@ address_resolve(struct ask *a, const struct sockaddr_storage *addr)
 {
     struct sockaddr_storage to = *addr;
     uint64_t begun = vc__now();
-    int ms = ms_left(a);
+    int ms = rdma_ms_left(a);
     int err = vc__rdma_errno(
         rdma_resolve_addr(a->id, NULL, (struct sockaddr *)&to, ms));
 
@@ -90,15 +90,15 @@ address_resolve(struct ask *a, const struct sockaddr_storage *addr)
     /* With an event it has begun. */
     return a->id->event != NULL
                ? fail_event(a, RDMA_CM_EVENT_ADDR_ERROR, a->id->event->status)
-               : fail_errno(a, "resolve its address", err);
+               : ask_fail_errno(a, "resolve its address", err);
 }
 
 static enum vc_status
-route_resolve(struct ask *a)
+ask_route_resolve(struct ask *a)
 {
     struct vc__error error;
     uint64_t begun = vc__now();
-    int err = vc__rdma_errno(rdma_resolve_route(a->id, ms_left(a)));
+    int err = vc__rdma_errno(rdma_resolve_route(a->id, rdma_ms_left(a)));
 
     a->out->route_us = (uint32_t)(vc__now() - begun);
     if (err == 0)
@@ -125,10 +125,10 @@ qp_make(struct ask *a)
     if (a->pd != NULL)
         a->cq = ibv_create_cq(a->id->verbs, 2, NULL, NULL, 0);
     if (a->cq == NULL)
-        return fail_errno(a, "make a queue", errno);
+        return ask_fail_errno(a, "make a queue", errno);
     attr.send_cq = attr.recv_cq = a->cq;
     err = vc__rdma_errno(rdma_create_qp(a->id, a->pd, &attr));
-    return err == 0 ? VC_OK : fail_errno(a, "make a QP", err);
+    return err == 0 ? VC_OK : ask_fail_errno(a, "make a QP", err);
 }
 
 /* False when the time is over. A signal does not end it. */
@@ -139,7 +139,7 @@ channel_await(const struct ask *a)
     int n;
 
     do
-        n = poll(&p, 1, ms_left(a));
+        n = poll(&p, 1, rdma_ms_left(a));
     while (n < 0 && errno == EINTR);
     return n > 0;
 }
@@ -156,7 +156,7 @@ event_await(struct ask *a)
 }
 
 static enum vc_status
-answer_take(struct ask *a, const struct rdma_cm_event *e)
+rdma_answer_take(struct ask *a, const struct rdma_cm_event *e)
 {
     const struct rdma_conn_param *conn = &e->param.conn;
     struct vc__asked *out = a->out;
@@ -214,15 +214,15 @@ connect_ask(struct ask *a, const void *data, size_t len, uint32_t timeout_ms)
     int err, fd = a->id->channel->fd;
 
     if (fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) != 0)
-        return fail_errno(a, "wait for its answer", errno);
+        return ask_fail_errno(a, "wait for its answer", errno);
     err = vc__rdma_errno(rdma_connect(a->id, &param));
     e = event_of(a);
     if (err != 0 && err != EAGAIN && e == NULL)
-        return fail_errno(a, "connect", err);
+        return ask_fail_errno(a, "connect", err);
     if (e == NULL)
         e = event_await(a);
     a->out->connect_us = (uint32_t)(vc__now() - begun);
-    return e == NULL ? fail_silent(a, timeout_ms) : answer_take(a, e);
+    return e == NULL ? fail_silent(a, timeout_ms) : rdma_answer_take(a, e);
 }
 
 /* --- the whole ----------------------------------------------------------- */
@@ -258,7 +258,7 @@ vc__rdma_ask(const struct sockaddr_storage *addr, const void *data, size_t len,
     status = address_resolve(&a, addr);
     if (status == VC_OK) {
         device_describe(&a);
-        status = route_resolve(&a);
+        status = ask_route_resolve(&a);
     }
     if (status == VC_OK)
         status = qp_make(&a);

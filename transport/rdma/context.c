@@ -110,7 +110,7 @@ device_removed(struct vc__rdma_context *c, const struct ibv_context *verbs)
 /* --- events ------------------------------------------------------------ */
 
 static void
-event_copy(struct vc__rdma_event *out, const struct rdma_cm_event *in)
+rdma_event_copy(struct vc__rdma_event *out, const struct rdma_cm_event *in)
 {
     const struct rdma_conn_param *conn = &in->param.conn;
 
@@ -177,7 +177,7 @@ events_ready(struct vc__source *s)
 
         if (rdma_get_cm_event(c->channel, &event) != 0)
             return;
-        event_copy(&copy, event);
+        rdma_event_copy(&copy, event);
         handler = copy.id->context;
         rdma_ack_cm_event(event);
         event_count(&c->context.engine->ledger, copy.type);

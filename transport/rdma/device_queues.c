@@ -26,7 +26,7 @@ vc__device_fail(const struct vc__device *d, const char *what, int err)
 }
 
 static bool
-nonblocking(int fd)
+rdma_nonblocking(int fd)
 {
     return fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) == 0;
 }
@@ -54,7 +54,8 @@ queues_make(struct vc__device *d)
     d->srq = ibv_create_srq(d->pd, &srq);
     if (d->srq == NULL)
         return vc__device_fail(d, "a shared receive queue", errno);
-    if (!nonblocking(d->channel->fd) || !nonblocking(d->verbs->async_fd))
+    if (!rdma_nonblocking(d->channel->fd) ||
+        !rdma_nonblocking(d->verbs->async_fd))
         return vc__device_fail(d, "its descriptors non-blocking", errno);
     return VC_OK;
 }

@@ -12,7 +12,7 @@
 #include "transport/rdma/wire.h"
 
 static struct vc__rdma_ear *
-ear_of(struct vc__ear *ear)
+rdma_ear_of(struct vc__ear *ear)
 {
     return caa_container_of(ear, struct vc__rdma_ear, ear);
 }
@@ -20,7 +20,7 @@ ear_of(struct vc__ear *ear)
 /* --- requests ------------------------------------------------------------ */
 
 static void
-on_request(struct vc__ear *ear, const struct vc__rdma_event *ev)
+rdma_on_request(struct vc__ear *ear, const struct vc__rdma_event *ev)
 {
     struct vc__incoming in = {
         .context = ear->context,
@@ -57,14 +57,14 @@ on_removal(struct vc__rdma_ear *r)
 }
 
 static void
-on_event(struct vc__rdma_handler *h, const struct vc__rdma_event *ev)
+listen_on_event(struct vc__rdma_handler *h, const struct vc__rdma_event *ev)
 {
     struct vc__rdma_ear *r = caa_container_of(h, struct vc__rdma_ear, handler);
 
     /* An id that waits for its link inherits our context; what happens to it
      * meanwhile shows when it is accepted. */
     if (ev->type == RDMA_CM_EVENT_CONNECT_REQUEST)
-        on_request(&r->ear, ev);
+        rdma_on_request(&r->ear, ev);
     else if (ev->type == RDMA_CM_EVENT_DEVICE_REMOVAL &&
              atomic_load(&r->open) && ev->id == r->id)
         on_removal(r);
@@ -91,7 +91,7 @@ fail_forbidden(const char *at, const char *node)
 }
 
 static enum vc_status
-fail_bind(const struct sockaddr *addr, const char *what, int err)
+rdma_fail_bind(const struct sockaddr *addr, const char *what, int err)
 {
     char text[VC__ADDR_TEXT], node[VC__NODE_TEXT];
     struct vc__error lacks;
@@ -163,7 +163,7 @@ device_try(struct rdma_cm_id *id, const struct sockaddr *addr)
 }
 
 static int
-option_set(struct rdma_cm_id *id, int option, bool on)
+rdma_option_set(struct rdma_cm_id *id, int option, bool on)
 {
     int value = on;
 
@@ -180,9 +180,9 @@ options_set(const struct vc__rdma_ear *r, const struct sockaddr *addr)
     int err = 0;
 
     if (addr->sa_family == AF_INET6)
-        err = option_set(r->id, RDMA_OPTION_ID_AFONLY, opts->ipv6_only);
+        err = rdma_option_set(r->id, RDMA_OPTION_ID_AFONLY, opts->ipv6_only);
     if (err == 0 && opts->reuse_address)
-        err = option_set(r->id, RDMA_OPTION_ID_REUSEADDR, true);
+        err = rdma_option_set(r->id, RDMA_OPTION_ID_REUSEADDR, true);
     return err;
 }
 
@@ -193,23 +193,23 @@ bind_and_listen(struct vc__rdma_ear *r, const struct sockaddr *addr)
     enum vc_status status;
 
     if (err != 0)
-        return fail_bind(addr, "set the options of an id to listen", err);
+        return rdma_fail_bind(addr, "set the options of an id to listen", err);
     err = vc__rdma_errno(rdma_bind_addr(r->id, (struct sockaddr *)addr));
     if (err != 0)
-        return fail_bind(addr, "bind", err);
+        return rdma_fail_bind(addr, "bind", err);
     status = device_try(r->id, addr);
     if (status != VC_OK)
         return status;
     /* A short backlog drops requests silently, which costs the client
      * seconds; 0 is the kernel's longest. */
     err = vc__rdma_errno(rdma_listen(r->id, 0));
-    return err == 0 ? VC_OK : fail_bind(addr, "listen", err);
+    return err == 0 ? VC_OK : rdma_fail_bind(addr, "listen", err);
 }
 
 enum vc_status
 vc__rdma_listen(struct vc__ear *ear, const struct sockaddr *addr)
 {
-    struct vc__rdma_ear *r = ear_of(ear);
+    struct vc__rdma_ear *r = rdma_ear_of(ear);
     char text[VC__ADDR_TEXT], node[VC__NODE_TEXT];
     enum vc_status status;
     int err;
@@ -219,12 +219,12 @@ vc__rdma_listen(struct vc__ear *ear, const struct sockaddr *addr)
     if (vc__rdma_forbidden(node, true))
         return fail_forbidden(vc__addr_text(addr, text), node);
     vc__device_list_expect();
-    r->handler.event = on_event;
+    r->handler.event = listen_on_event;
     err = vc__rdma_errno(
         rdma_create_id(vc__rdma_context_of(ear->context)->channel, &r->id,
                        &r->handler, RDMA_PS_TCP));
     if (err != 0)
-        return fail_bind(addr, "make an id to listen", err);
+        return rdma_fail_bind(addr, "make an id to listen", err);
     status = bind_and_listen(r, addr);
     if (status == VC_OK) {
         r->port = ntohs(rdma_get_src_port(r->id));
@@ -239,7 +239,7 @@ vc__rdma_listen(struct vc__ear *ear, const struct sockaddr *addr)
 void
 vc__rdma_unlisten(struct vc__ear *ear)
 {
-    struct vc__rdma_ear *r = ear_of(ear);
+    struct vc__rdma_ear *r = rdma_ear_of(ear);
 
     if (r->id != NULL)
         rdma_destroy_id(r->id);

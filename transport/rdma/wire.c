@@ -14,7 +14,7 @@
 /* --- what comes up ------------------------------------------------------- */
 
 static struct vc__wire *
-wire_of(struct vc__qp *qp)
+rdma_wire_of(struct vc__qp *qp)
 {
     return &caa_container_of(qp, struct vc__rdma_wire, qp)->wire;
 }
@@ -22,7 +22,7 @@ wire_of(struct vc__qp *qp)
 static void
 wire_received(struct vc__qp *qp, const uint8_t *data, uint32_t len)
 {
-    struct vc__wire *w = wire_of(qp);
+    struct vc__wire *w = rdma_wire_of(qp);
 
     w->ops->received(w, data, len);
 }
@@ -30,7 +30,7 @@ wire_received(struct vc__qp *qp, const uint8_t *data, uint32_t len)
 static void
 wire_sent(struct vc__qp *qp, uint32_t number)
 {
-    struct vc__wire *w = wire_of(qp);
+    struct vc__wire *w = rdma_wire_of(qp);
 
     w->ops->writable(w, number);
 }
@@ -38,7 +38,7 @@ wire_sent(struct vc__qp *qp, uint32_t number)
 static void
 wire_failed(struct vc__qp *qp, enum ibv_wc_status why)
 {
-    struct vc__wire *w = wire_of(qp);
+    struct vc__wire *w = rdma_wire_of(qp);
 
     w->ops->failed(w, ibv_wc_status_str(why));
 }
@@ -49,7 +49,7 @@ static const struct vc__qp_ops qp_ops = {
 /* --- sending ------------------------------------------------------------- */
 
 static uint8_t *
-wire_reserve(struct vc__wire *w, uint32_t *room)
+rdma_wire_reserve(struct vc__wire *w, uint32_t *room)
 {
     struct vc__rdma_wire *r = vc__rdma_wire_of(w);
 
@@ -66,7 +66,7 @@ wire_reserve(struct vc__wire *w, uint32_t *room)
 }
 
 static int
-wire_commit(struct vc__wire *w, uint32_t len)
+rdma_wire_commit(struct vc__wire *w, uint32_t len)
 {
     struct vc__rdma_wire *r = vc__rdma_wire_of(w);
 
@@ -74,14 +74,14 @@ wire_commit(struct vc__wire *w, uint32_t len)
 }
 
 static void
-wire_retire(struct vc__wire *w, uint32_t ticket)
+rdma_wire_retire(struct vc__wire *w, uint32_t ticket)
 {
     vc__qp_retire(&vc__rdma_wire_of(w)->qp, ticket);
 }
 
 /* Without room for one more, what was signalled last proves the same. */
 static int
-wire_probe(struct vc__wire *w, uint32_t *ticket)
+rdma_wire_probe(struct vc__wire *w, uint32_t *ticket)
 {
     struct vc__qp *qp = &vc__rdma_wire_of(w)->qp;
     int err = vc__qp_has_room(qp) ? vc__qp_probe(qp) : 0;
@@ -91,7 +91,7 @@ wire_probe(struct vc__wire *w, uint32_t *ticket)
 }
 
 static bool
-wire_proven(const struct vc__wire *w, uint32_t ticket)
+rdma_wire_proven(const struct vc__wire *w, uint32_t ticket)
 {
     const struct vc__rdma_wire *r =
         caa_container_of(w, const struct vc__rdma_wire, wire);
@@ -102,7 +102,7 @@ wire_proven(const struct vc__wire *w, uint32_t ticket)
 /* --- receives ------------------------------------------------------------ */
 
 static enum vc_status
-wire_promise(struct vc__wire *w, uint32_t n)
+rdma_wire_promise(struct vc__wire *w, uint32_t n)
 {
     enum vc_status status = vc__device_grant(vc__rdma_wire_of(w)->device, n);
 
@@ -112,7 +112,7 @@ wire_promise(struct vc__wire *w, uint32_t n)
 }
 
 static void
-wire_release(struct vc__wire *w, uint32_t n)
+rdma_wire_release(struct vc__wire *w, uint32_t n)
 {
     vc__device_ungrant(vc__rdma_wire_of(w)->device, n);
     w->promised -= n;
@@ -137,25 +137,25 @@ static enum vc_status
 prepare_with(struct vc__rdma_wire *r, uint32_t window, uint32_t first)
 {
     enum vc_status status =
-        wire_promise(&r->wire, window < first ? window : first);
+        rdma_wire_promise(&r->wire, window < first ? window : first);
 
     if (status != VC_OK)
         return status;
     r->wire.window = window;
     status = vc__qp_init(&r->qp, r->device, &qp_ops, window * 2, window / 2);
     if (status != VC_OK)
-        wire_release(&r->wire, r->wire.promised);
+        rdma_wire_release(&r->wire, r->wire.promised);
     return status;
 }
 
 static void
-unprepare(struct vc__rdma_wire *r)
+rdma_unprepare(struct vc__rdma_wire *r)
 {
     if (r->device == NULL)
         return;
     vc__qp_fini(&r->qp, !r->asked || r->left_cleanly);
     if (r->wire.promised > 0)
-        wire_release(&r->wire, r->wire.promised);
+        rdma_wire_release(&r->wire, r->wire.promised);
     vc__device_put(r->device);
     r->device = NULL;
 }
@@ -192,7 +192,7 @@ vc__rdma_prepare(struct vc__wire *w, const struct vc__receives *receives)
         const struct vc__error why = *vc__error_last();
         bool others = r->device->granted > 0;
 
-        unprepare(r);
+        rdma_unprepare(r);
         return fail_prepare(&why, others);
     }
     return VC_OK;
@@ -217,7 +217,7 @@ vc__rdma_fini(struct vc__wire *w)
 {
     struct vc__rdma_wire *r = vc__rdma_wire_of(w);
 
-    unprepare(r);
+    rdma_unprepare(r);
     if (r->owned)
         rdma_destroy_id(r->id);
     r->owned = false;
@@ -227,7 +227,7 @@ vc__rdma_fini(struct vc__wire *w)
 /* --- the table ----------------------------------------------------------- */
 
 static void
-wire_describe(const struct vc__wire *w, char *out, size_t size)
+rdma_wire_describe(const struct vc__wire *w, char *out, size_t size)
 {
     const struct vc__rdma_wire *rw =
         caa_container_of(w, const struct vc__rdma_wire, wire);
@@ -259,15 +259,15 @@ const struct vc__transport vc__rdma = {
     .confirm = vc__rdma_confirm,
     .leave = vc__rdma_leave,
     .fini = vc__rdma_fini,
-    .reserve = wire_reserve,
-    .commit = wire_commit,
-    .retire = wire_retire,
+    .reserve = rdma_wire_reserve,
+    .commit = rdma_wire_commit,
+    .retire = rdma_wire_retire,
     .host_is_up = "its adapter answers",
-    .probe = wire_probe,
-    .proven = wire_proven,
-    .describe = wire_describe,
-    .promise = wire_promise,
-    .release = wire_release,
+    .probe = rdma_wire_probe,
+    .proven = rdma_wire_proven,
+    .describe = rdma_wire_describe,
+    .promise = rdma_wire_promise,
+    .release = rdma_wire_release,
     .ask = vc__rdma_ask,
     .listen = vc__rdma_listen,
     .unlisten = vc__rdma_unlisten,

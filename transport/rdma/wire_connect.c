@@ -14,7 +14,7 @@
 /* --- failures ------------------------------------------------------------ */
 
 static enum vc_status
-fail_errno(struct vc__wire *w, const char *what, int err)
+wire_connect_fail_errno(struct vc__wire *w, const char *what, int err)
 {
     struct vc__error error;
 
@@ -30,7 +30,7 @@ fail_resolve(struct vc__wire *w, int err)
 
     if (w->source.ss_family == AF_UNSPEC ||
         (err != EADDRNOTAVAIL && err != ENODEV && err != EINVAL))
-        return fail_errno(w, "resolve its address", err);
+        return wire_connect_fail_errno(w, "resolve its address", err);
     vc__addr_text((struct sockaddr *)&w->source, source);
     return vc__fail(VC_UNAVAILABLE,
                     "cannot connect to %s from %s: bind_address must be an "
@@ -51,7 +51,7 @@ no_way(struct vc__wire *w, const struct vc__rdma_event *ev)
 }
 
 static void
-rejected(struct vc__wire *w, const struct vc__rdma_event *ev)
+rdma_rejected(struct vc__wire *w, const struct vc__rdma_event *ev)
 {
     struct vc__error why;
 
@@ -62,7 +62,7 @@ rejected(struct vc__wire *w, const struct vc__rdma_event *ev)
 
 /* The address was resolved. */
 static void
-route_resolve(struct vc__rdma_wire *r)
+wire_connect_route_resolve(struct vc__rdma_wire *r)
 {
     struct vc__error error;
     int err = vc__rdma_errno(rdma_resolve_route(r->id, (int)r->resolve_ms));
@@ -87,14 +87,15 @@ reads_agree(struct vc__rdma_wire *r, unsigned in, unsigned out)
 }
 
 static void
-responded(struct vc__rdma_wire *r, const struct vc__rdma_event *ev)
+rdma_responded(struct vc__rdma_wire *r, const struct vc__rdma_event *ev)
 {
     reads_agree(r, ev->reads_in, ev->reads_out);
     r->wire.ops->answered(&r->wire, ev->data, ev->data_len);
 }
 
 static void
-on_event(struct vc__rdma_handler *h, const struct vc__rdma_event *ev)
+wire_connect_on_event(struct vc__rdma_handler *h,
+                      const struct vc__rdma_event *ev)
 {
     struct vc__rdma_wire *r =
         caa_container_of(h, struct vc__rdma_wire, handler);
@@ -102,13 +103,13 @@ on_event(struct vc__rdma_handler *h, const struct vc__rdma_event *ev)
 
     switch (ev->type) {
     case RDMA_CM_EVENT_ADDR_RESOLVED:
-        route_resolve(r);
+        wire_connect_route_resolve(r);
         break;
     case RDMA_CM_EVENT_ROUTE_RESOLVED:
         w->ops->ready(w);
         break;
     case RDMA_CM_EVENT_CONNECT_RESPONSE:
-        responded(r, ev);
+        rdma_responded(r, ev);
         break;
     case RDMA_CM_EVENT_ESTABLISHED:
         /* What a packet told us before the CM knew it: until now the CM took
@@ -119,7 +120,7 @@ on_event(struct vc__rdma_handler *h, const struct vc__rdma_event *ev)
             w->ops->established(w);
         break;
     case RDMA_CM_EVENT_REJECTED:
-        rejected(w, ev);
+        rdma_rejected(w, ev);
         break;
     case RDMA_CM_EVENT_ADDR_ERROR:
     case RDMA_CM_EVENT_ROUTE_ERROR:
@@ -169,18 +170,18 @@ vc__rdma_dial(struct vc__wire *w, uint32_t timeout_ms)
 
     vc__device_list_expect();
     r->active = true;
-    r->handler.event = on_event;
+    r->handler.event = wire_connect_on_event;
     /* rdma_cm gives up a little before the link's timer, for it knows why. */
     r->resolve_ms = timeout_ms - timeout_ms / 4;
     err =
         vc__rdma_errno(rdma_create_id(vc__rdma_context_of(w->context)->channel,
                                       &r->id, &r->handler, RDMA_PS_TCP));
     if (err != 0)
-        return fail_errno(w, "make a connection id", err);
+        return wire_connect_fail_errno(w, "make a connection id", err);
     r->owned = true;
     err = tos_set(r);
     if (err != 0)
-        return fail_errno(w, "set the type of service", err);
+        return wire_connect_fail_errno(w, "set the type of service", err);
     if (source->sa_family == AF_UNSPEC)
         source = NULL;
     err = vc__rdma_errno(rdma_resolve_addr(
@@ -217,12 +218,12 @@ vc__rdma_hello(struct vc__wire *w, const void *data, size_t len)
     int err = vc__qp_to_init(&r->qp, r->id);
 
     if (err != 0)
-        return fail_errno(w, "prepare a QP", err);
+        return wire_connect_fail_errno(w, "prepare a QP", err);
     reads_agree(r, UINT8_MAX, UINT8_MAX);
     param = param_make(r, data, len);
     r->asked = true;
     err = vc__rdma_errno(rdma_connect(r->id, &param));
-    return err == 0 ? VC_OK : fail_errno(w, "connect", err);
+    return err == 0 ? VC_OK : wire_connect_fail_errno(w, "connect", err);
 }
 
 static enum vc_status
@@ -240,7 +241,8 @@ confirm_active(struct vc__rdma_wire *r)
                         "runs",
                         vc__wire_peer(&r->wire));
     return err == 0 ? VC_OK
-                    : fail_errno(&r->wire, "establish the connection", err);
+                    : wire_connect_fail_errno(&r->wire,
+                                              "establish the connection", err);
 }
 
 /* --- the passive side ---------------------------------------------------- */
@@ -250,7 +252,7 @@ vc__rdma_take(struct vc__wire *w, const struct vc__incoming *in)
 {
     struct vc__rdma_wire *r = vc__rdma_wire_of(w);
 
-    r->handler.event = on_event;
+    r->handler.event = wire_connect_on_event;
     r->id = in->handle;
     r->reads_in = (uint8_t)in->detail;
     r->reads_out = (uint8_t)(in->detail >> 8);
@@ -269,7 +271,7 @@ id_adopt(struct vc__rdma_wire *r)
 }
 
 static int
-accept_send(struct vc__rdma_wire *r, const void *data, size_t len)
+rdma_accept_send(struct vc__rdma_wire *r, const void *data, size_t len)
 {
     struct rdma_conn_param param = param_make(r, data, len);
 
@@ -290,7 +292,7 @@ vc__rdma_accept(struct vc__wire *w, const void *data, size_t len)
     if (err == 0)
         err = vc__qp_to_rtr(&r->qp, r->id, &r->wire.opts);
     if (err == 0)
-        err = accept_send(r, data, len);
+        err = rdma_accept_send(r, data, len);
     if (err != 0)
         return vc__fail_errno(err, "cannot accept %s", vc__wire_peer(w));
     r->id->context = &r->handler;

@@ -66,7 +66,7 @@ refused_for(struct vc__shm_wire *s, const void *data, uint32_t len,
 }
 
 static void
-refused(struct vc__shm_wire *s, const char *what)
+shm_refused(struct vc__shm_wire *s, const char *what)
 {
     struct vc__error why;
 
@@ -204,12 +204,12 @@ accept_take(struct vc__shm_wire *s, const uint8_t *body, uint32_t len)
                             vc__wire_peer(&s->wire));
         refused_for(s, NULL, 0, &why);
     } else {
-        refused(s, "accepted without shared memory that can be trusted");
+        shm_refused(s, "accepted without shared memory that can be trusted");
     }
 }
 
 static void
-answer_take(struct vc__shm_wire *s)
+shm_answer_take(struct vc__shm_wire *s)
 {
     const uint8_t *body = s->answer + VC__RECORD_HEADER;
     uint32_t len = s->len - VC__RECORD_HEADER;
@@ -237,15 +237,15 @@ vc__shm_answered(struct vc__shm_wire *s)
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
             return;
         if (n <= 0) {
-            refused(s, "closed the connection without an answer");
+            shm_refused(s, "closed the connection without an answer");
             return;
         }
         s->len += (uint32_t)n;
     }
     if (wants == 0)
-        refused(s, "does not answer as Verbcall does");
+        shm_refused(s, "does not answer as Verbcall does");
     else
-        answer_take(s);
+        shm_answer_take(s);
 }
 
 /* --- the passive side ----------------------------------------------------- */
@@ -261,7 +261,7 @@ vc__shm_take(struct vc__wire *w, const struct vc__incoming *in)
 
 /* The offer stays the caller's. */
 static enum vc_status
-fail_accept(struct vc__shm_wire *s, int err)
+shm_fail_accept(struct vc__shm_wire *s, int err)
 {
     vc__shm_unwatch(s);
     s->source.fd = -1;
@@ -280,7 +280,7 @@ vc__shm_accept(struct vc__wire *w, const void *data, size_t len)
     if (err == 0)
         err = vc__socket_say(s->source.fd, VC__RECORD_ACCEPT, data, len, &fds);
     if (err != 0)
-        return fail_accept(s, err);
+        return shm_fail_accept(s, err);
     s->owned = true;
     s->offer = NULL;
     vc__shm_begin(s, offer->region);

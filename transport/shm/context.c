@@ -40,7 +40,7 @@ vc__shm_cool(struct vc__shm_wire *s)
 }
 
 static unsigned
-on_poll(struct vc__source *source)
+shm_on_poll(struct vc__source *source)
 {
     struct vc__shm_context *c =
         caa_container_of(source, struct vc__shm_context, source);
@@ -61,7 +61,7 @@ on_poll(struct vc__source *source)
 
 /* Those that stay hot have something. */
 static void
-on_arm(struct vc__source *source)
+shm_on_arm(struct vc__source *source)
 {
     struct vc__shm_context *c =
         caa_container_of(source, struct vc__shm_context, source);
@@ -78,7 +78,8 @@ void
 vc__shm_poll(struct vc__shm_context *c)
 {
     if (!c->polls)
-        vc__engine_poll_source(c->context.engine, &c->source, on_poll, on_arm);
+        vc__engine_poll_source(c->context.engine, &c->source, shm_on_poll,
+                               shm_on_arm);
     c->polls = true;
 }
 

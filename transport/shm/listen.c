@@ -213,7 +213,7 @@ file_set(const struct vc__ear *ear, const char *path)
 }
 
 static int
-listen_at(struct vc__socket_ear *e, int fd, const struct sockaddr *addr)
+shm_listen_at(struct vc__socket_ear *e, int fd, const struct sockaddr *addr)
 {
     const struct sockaddr_storage *storage = (const void *)addr;
     struct sockaddr_un un;
@@ -247,7 +247,7 @@ vc__shm_listen(struct vc__ear *ear, const struct sockaddr *addr)
     if (fd < 0)
         return fail_call(addr, "socket(AF_UNIX)", errno);
     e->offer = offer_make;
-    err = listen_at(e, fd, addr);
+    err = shm_listen_at(e, fd, addr);
     if (err == 0)
         return VC_OK;
     close(fd);

@@ -17,7 +17,7 @@
 #define SEALS_NEEDED (F_SEAL_SHRINK | F_SEAL_GROW)
 
 static void *
-map(int fd, int prot)
+shm_map(int fd, int prot)
 {
     void *at =
         mmap(NULL, sizeof(struct vc__shm_region), prot, MAP_SHARED, fd, 0);
@@ -39,7 +39,7 @@ vc__shm_region_make(int *fd)
     if (*fd < 0)
         return NULL;
     if (ftruncate(*fd, sizeof *region) == 0)
-        region = map(*fd, PROT_READ | PROT_WRITE);
+        region = shm_map(*fd, PROT_READ | PROT_WRITE);
     if (region != NULL &&
         fcntl(*fd, F_ADD_SEALS, SEALS_NEEDED | F_SEAL_SEAL) == 0)
         return region;
@@ -82,7 +82,7 @@ const struct vc__shm_region *
 vc__shm_region_map(int fd)
 {
     if (is_region(fd))
-        return map(fd, PROT_READ);
+        return shm_map(fd, PROT_READ);
     errno = EPROTO;
     return NULL;
 }

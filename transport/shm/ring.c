@@ -116,7 +116,7 @@ struct place {
 /* `newest` was read before a tail that is one ahead: so it is of the packet
  * before, of this one or of the next, which its number tells. */
 static struct place
-place_of(const struct vc__shm_in *in, uint32_t tail, uint32_t newest)
+shm_place_of(const struct vc__shm_in *in, uint32_t tail, uint32_t newest)
 {
     const struct vc__shm_entry *e =
         &in->theirs->entries[in->head % VC__SHM_ENTRIES];
@@ -161,7 +161,7 @@ vc__shm_in_take(struct vc__shm_in *in, uint8_t *out)
         return -1;
     if (tail - in->head > VC__SHM_ENTRIES)
         return -2;
-    p = place_of(in, tail, newest);
+    p = shm_place_of(in, tail, newest);
     if (p.len > VC__PACKET_MAX || p.offset % VC__SHM_ALIGN != 0 ||
         p.offset > VC__SHM_DATA - p.len)
         return -2;

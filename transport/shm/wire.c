@@ -46,7 +46,7 @@ vc__shm_unwatch(struct vc__shm_wire *s)
 
 /* What the peer has published before its end comes first. */
 static void
-ended(struct vc__shm_wire *s, int err)
+shm_ended(struct vc__shm_wire *s, int err)
 {
     struct vc__wire *w = &s->wire;
     bool open = s->phase == VC__SHM_OPEN;
@@ -65,7 +65,7 @@ ended(struct vc__shm_wire *s, int err)
 
 /* Bytes wake, whatever they are; what counts is what the region says. */
 static void
-on_ready(struct vc__source *source)
+shm_on_ready(struct vc__source *source)
 {
     struct vc__shm_wire *s =
         caa_container_of(source, struct vc__shm_wire, source);
@@ -80,7 +80,7 @@ on_ready(struct vc__source *source)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n <= 0) {
-        ended(s, n == 0 ? 0 : errno);
+        shm_ended(s, n == 0 ? 0 : errno);
         return;
     }
     vc__shm_heat(s);
@@ -91,7 +91,7 @@ on_ready(struct vc__source *source)
 /* --- packets ------------------------------------------------------------- */
 
 static void
-malformed(struct vc__shm_wire *s)
+shm_malformed(struct vc__shm_wire *s)
 {
     vc__shm_unwatch(s);
     s->phase = VC__SHM_ENDED;
@@ -109,7 +109,7 @@ vc__shm_read(struct vc__shm_wire *s)
            (len = vc__shm_in_take(&s->in, c->packet)) != -1) {
         n++;
         if (len < 0)
-            malformed(s);
+            shm_malformed(s);
         else
             s->wire.ops->received(&s->wire, c->packet, (uint32_t)len);
     }
@@ -117,14 +117,14 @@ vc__shm_read(struct vc__shm_wire *s)
 }
 
 static uint8_t *
-wire_reserve(struct vc__wire *w, uint32_t *room)
+shm_wire_reserve(struct vc__wire *w, uint32_t *room)
 {
     *room = VC__PACKET_MAX;
     return vc__shm_out_reserve(&vc__shm_wire_of(w)->out);
 }
 
 static int
-wire_commit(struct vc__wire *w, uint32_t len)
+shm_wire_commit(struct vc__wire *w, uint32_t len)
 {
     vc__shm_out_commit(&vc__shm_wire_of(w)->out, len);
     return 0;
@@ -133,7 +133,7 @@ wire_commit(struct vc__wire *w, uint32_t len)
 /* A socket that takes no byte has some that the peer has not read: they wake it,
  * too. That the peer is gone, a read will say. */
 static void
-wire_flush(struct vc__wire *w)
+shm_wire_flush(struct vc__wire *w)
 {
     struct vc__shm_wire *s = vc__shm_wire_of(w);
 
@@ -144,7 +144,7 @@ wire_flush(struct vc__wire *w)
 
 /* It may be that the peer has copied something meanwhile. */
 static void
-wire_retire(struct vc__wire *w, uint32_t ticket)
+shm_wire_retire(struct vc__wire *w, uint32_t ticket)
 {
     (void)w;
     (void)ticket;
@@ -152,7 +152,7 @@ wire_retire(struct vc__wire *w, uint32_t ticket)
 
 /* The host is this one. What is asked when nothing goes on is a good moment. */
 static int
-wire_probe(struct vc__wire *w, uint32_t *ticket)
+shm_wire_probe(struct vc__wire *w, uint32_t *ticket)
 {
     *ticket = 0;
     vc__shm_out_trim(&vc__shm_wire_of(w)->out);
@@ -160,7 +160,7 @@ wire_probe(struct vc__wire *w, uint32_t *ticket)
 }
 
 static bool
-wire_proven(const struct vc__wire *w, uint32_t ticket)
+shm_wire_proven(const struct vc__wire *w, uint32_t ticket)
 {
     (void)w;
     (void)ticket;
@@ -168,14 +168,14 @@ wire_proven(const struct vc__wire *w, uint32_t ticket)
 }
 
 static enum vc_status
-wire_promise(struct vc__wire *w, uint32_t n)
+shm_wire_promise(struct vc__wire *w, uint32_t n)
 {
     w->promised += n;
     return VC_OK;
 }
 
 static void
-wire_release(struct vc__wire *w, uint32_t n)
+shm_wire_release(struct vc__wire *w, uint32_t n)
 {
     w->promised -= n;
 }
@@ -185,21 +185,21 @@ wire_release(struct vc__wire *w, uint32_t n)
 static void
 wire_init(struct vc__shm_wire *s)
 {
-    s->source.ready = on_ready;
+    s->source.ready = shm_on_ready;
     s->source.judges = true;
     s->source.fd = s->memfd = -1;
     vc__shm_poll(vc__shm_context_of(s->wire.context));
 }
 
 static enum vc_status
-wire_dial(struct vc__wire *w, uint32_t timeout_ms)
+shm_wire_dial(struct vc__wire *w, uint32_t timeout_ms)
 {
     wire_init(vc__shm_wire_of(w));
     return vc__shm_dial(w, timeout_ms);
 }
 
 static void
-wire_take(struct vc__wire *w, const struct vc__incoming *in)
+shm_wire_take(struct vc__wire *w, const struct vc__incoming *in)
 {
     wire_init(vc__shm_wire_of(w));
     vc__shm_take(w, in);
@@ -249,7 +249,7 @@ region_fini(struct vc__shm_wire *s)
 }
 
 static enum vc_status
-wire_prepare(struct vc__wire *w, const struct vc__receives *r)
+shm_wire_prepare(struct vc__wire *w, const struct vc__receives *r)
 {
     struct vc__shm_wire *s = vc__shm_wire_of(w);
     int err;
@@ -280,14 +280,14 @@ vc__shm_begin(struct vc__shm_wire *s, const struct vc__shm_region *theirs)
 }
 
 static enum vc_status
-wire_confirm(struct vc__wire *w)
+shm_wire_confirm(struct vc__wire *w)
 {
     (void)w;
     return VC_OK;
 }
 
 static bool
-wire_leave(struct vc__wire *w)
+shm_wire_leave(struct vc__wire *w)
 {
     struct vc__shm_wire *s = vc__shm_wire_of(w);
 
@@ -299,7 +299,7 @@ wire_leave(struct vc__wire *w)
 }
 
 static void
-wire_fini(struct vc__wire *w)
+shm_wire_fini(struct vc__wire *w)
 {
     struct vc__shm_wire *s = vc__shm_wire_of(w);
 
@@ -330,23 +330,23 @@ const struct vc__transport vc__shm = {
     .ear_size = sizeof(struct vc__socket_ear),
     .open = vc__shm_open,
     .close = vc__shm_close,
-    .dial = wire_dial,
-    .take = wire_take,
-    .prepare = wire_prepare,
+    .dial = shm_wire_dial,
+    .take = shm_wire_take,
+    .prepare = shm_wire_prepare,
     .hello = vc__shm_hello,
     .accept = vc__shm_accept,
-    .confirm = wire_confirm,
-    .leave = wire_leave,
-    .fini = wire_fini,
-    .reserve = wire_reserve,
-    .commit = wire_commit,
-    .flush = wire_flush,
-    .retire = wire_retire,
+    .confirm = shm_wire_confirm,
+    .leave = shm_wire_leave,
+    .fini = shm_wire_fini,
+    .reserve = shm_wire_reserve,
+    .commit = shm_wire_commit,
+    .flush = shm_wire_flush,
+    .retire = shm_wire_retire,
     .host_is_up = "it is on this host",
-    .probe = wire_probe,
-    .proven = wire_proven,
-    .promise = wire_promise,
-    .release = wire_release,
+    .probe = shm_wire_probe,
+    .proven = shm_wire_proven,
+    .promise = shm_wire_promise,
+    .release = shm_wire_release,
     .listen = vc__shm_listen,
     .unlisten = vc__shm_unlisten,
     .port = vc__shm_port,

@@ -24,7 +24,7 @@
 #define BATCH 16
 
 static struct vc__engine *
-engine_of(const struct vc__socket_ear *e)
+socket_engine_of(const struct vc__socket_ear *e)
 {
     return e->ear.context->engine;
 }
@@ -54,7 +54,7 @@ spare_close(struct vc__socket_ear *e)
 static int
 stranger_release(struct vc__stranger *s)
 {
-    struct vc__engine *engine = engine_of(s->ear);
+    struct vc__engine *engine = socket_engine_of(s->ear);
     int fd = s->source.fd;
 
     vc__timer_stop(&engine->timers, &s->timer);
@@ -68,7 +68,7 @@ stranger_release(struct vc__stranger *s)
 static void
 stranger_log(const struct vc__stranger *s)
 {
-    struct vc__log *log = engine_of(s->ear)->log;
+    struct vc__log *log = socket_engine_of(s->ear)->log;
     char peer[VC__ADDR_TEXT];
 
     if (vc__log_wants(log, VC__LOG_STRANGER))
@@ -81,7 +81,7 @@ stranger_log(const struct vc__stranger *s)
 static void
 stranger_drop(struct vc__stranger *s)
 {
-    vc__count(&engine_of(s->ear)->ledger, VC__COUNT_hellos_missed, 1);
+    vc__count(&socket_engine_of(s->ear)->ledger, VC__COUNT_hellos_missed, 1);
     stranger_log(s);
     vc__socket_fds_close(&s->fds);
     close(stranger_release(s));
@@ -160,7 +160,7 @@ stranger_come(struct vc__socket_ear *e, int fd,
               const struct sockaddr_storage *peer)
 {
     struct vc__stranger *s = stranger_take(e);
-    struct vc__engine *engine = engine_of(e);
+    struct vc__engine *engine = socket_engine_of(e);
 
     s->ear = e;
     s->len = 0;
@@ -189,7 +189,7 @@ on_pause(struct vc__timer *timer)
     struct vc__socket_ear *e =
         caa_container_of(timer, struct vc__socket_ear, pause);
 
-    vc__engine_add(engine_of(e), &e->source);
+    vc__engine_add(socket_engine_of(e), &e->source);
 }
 
 /* Once, until all that wait have been accepted. */
@@ -197,7 +197,7 @@ static void
 starved_log(struct vc__socket_ear *e, int err)
 {
     if (!e->starved)
-        vc__log(engine_of(e)->log, VC__LOG_STARVED,
+        vc__log(socket_engine_of(e)->log, VC__LOG_STARVED,
                 "listener by %s, port %u: clients wait, as accept() fails: %s",
                 e->ear.context->transport->scheme, (unsigned)e->port,
                 strerror(err));
@@ -209,7 +209,7 @@ starved_log(struct vc__socket_ear *e, int err)
 static void
 pause_begin(struct vc__socket_ear *e, int err)
 {
-    struct vc__engine *engine = engine_of(e);
+    struct vc__engine *engine = socket_engine_of(e);
 
     starved_log(e, err);
     if (vc__timer_start(&engine->timers, &e->pause,
@@ -288,7 +288,7 @@ vc__socket_ear_open(struct vc__socket_ear *e, int fd)
     if (err == 0 && !spare_open(e))
         err = errno;
     if (err == 0)
-        err = vc__engine_add(engine_of(e), &e->source);
+        err = vc__engine_add(socket_engine_of(e), &e->source);
     if (err == 0)
         return 0;
     spare_close(e);
@@ -301,7 +301,7 @@ vc__socket_ear_open(struct vc__socket_ear *e, int fd)
 void
 vc__socket_ear_close(struct vc__socket_ear *e)
 {
-    struct vc__engine *engine = engine_of(e);
+    struct vc__engine *engine = socket_engine_of(e);
 
     if (e->strangers == NULL)
         return;

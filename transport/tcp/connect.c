@@ -60,7 +60,7 @@ put_errno(struct vc__error *error, struct vc__wire *w, int err)
 }
 
 static enum vc_status
-fail_errno(struct vc__wire *w, int err)
+tcp_fail_errno(struct vc__wire *w, int err)
 {
     struct vc__error error;
 
@@ -96,13 +96,13 @@ vc__tcp_dial(struct vc__wire *w, uint32_t timeout_ms)
     (void)timeout_ms;
     t->source.fd = vc__socket_new(w->peer.ss_family);
     if (t->source.fd < 0)
-        return fail_errno(w, errno);
+        return tcp_fail_errno(w, errno);
     t->owned = true;
     err = connect_begin(t);
     if (err == EINPROGRESS)
         err = vc__tcp_watch(t);
     if (err != 0)
-        return fail_errno(w, err);
+        return tcp_fail_errno(w, err);
     vc__engine_await_room(w->context->engine, &t->source, true);
     t->phase = VC__TCP_CONNECTING;
     return VC_OK;
@@ -140,7 +140,7 @@ vc__tcp_hello(struct vc__wire *w, const void *data, size_t len)
     int err = vc__socket_say(t->source.fd, VC__RECORD_HELLO, data, len, NULL);
 
     if (err != 0)
-        return fail_errno(w, err);
+        return tcp_fail_errno(w, err);
     t->phase = VC__TCP_ASKED;
     vc__tcp_heat(t);
     return VC_OK;
@@ -157,7 +157,7 @@ vc__tcp_take(struct vc__wire *w, const struct vc__incoming *in)
 
 /* The socket stays the caller's. */
 static enum vc_status
-fail_accept(struct vc__tcp_wire *t, int err)
+tcp_fail_accept(struct vc__tcp_wire *t, int err)
 {
     vc__tcp_unwatch(t);
     t->source.fd = -1;
@@ -174,7 +174,7 @@ vc__tcp_accept(struct vc__wire *w, const void *data, size_t len)
     if (err == 0)
         err = vc__socket_say(t->source.fd, VC__RECORD_ACCEPT, data, len, NULL);
     if (err != 0)
-        return fail_accept(t, err);
+        return tcp_fail_accept(t, err);
     t->owned = true;
     t->phase = VC__TCP_OPEN;
     vc__tcp_heat(t);

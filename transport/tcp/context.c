@@ -35,12 +35,13 @@ hot_read(struct vc__tcp_context *c)
 }
 
 static unsigned
-on_poll(struct vc__source *s)
+tcp_on_poll(struct vc__source *s)
 {
     struct vc__tcp_context *c =
         caa_container_of(s, struct vc__tcp_context, source);
 
-    if (c->n_hot == 0) /* also while the engine goes to sleep: see on_arm() */
+    if (c->n_hot ==
+        0) /* also while the engine goes to sleep: see tcp_on_arm() */
         return 0;
     if (c->crowded > 0) {
         c->crowded--;
@@ -53,7 +54,7 @@ on_poll(struct vc__source *s)
 
 /* Their descriptors tell. */
 static void
-on_arm(struct vc__source *s)
+tcp_on_arm(struct vc__source *s)
 {
     struct vc__tcp_context *c =
         caa_container_of(s, struct vc__tcp_context, source);
@@ -71,7 +72,8 @@ vc__tcp_heat(struct vc__tcp_wire *t)
     if (t->is_hot || !t->watched)
         return;
     if (!c->polls)
-        vc__engine_poll_source(c->context.engine, &c->source, on_poll, on_arm);
+        vc__engine_poll_source(c->context.engine, &c->source, tcp_on_poll,
+                               tcp_on_arm);
     c->polls = true;
     if (c->n_hot == HOT_MOST) {
         c->crowded = EMPTY_MOST;

@@ -13,8 +13,8 @@
 
 /* The handle of a request is its socket. */
 static bool
-offer(struct vc__ear *ear, struct vc__incoming *in, int fd,
-      const struct vc__socket_fds *fds)
+tcp_offer(struct vc__ear *ear, struct vc__incoming *in, int fd,
+          const struct vc__socket_fds *fds)
 {
     (void)ear;
     (void)fds; /* TCP carries none */
@@ -33,7 +33,7 @@ vc__tcp_reject(const struct vc__incoming *in, const void *data, size_t len)
 }
 
 static enum vc_status
-fail_bind(const struct sockaddr *addr, int err)
+tcp_fail_bind(const struct sockaddr *addr, int err)
 {
     char text[VC__ADDR_TEXT];
 
@@ -59,7 +59,7 @@ fail_bind(const struct sockaddr *addr, int err)
 }
 
 static uint16_t
-port_of(int fd)
+tcp_port_of(int fd)
 {
     struct sockaddr_storage addr;
     socklen_t len = sizeof addr;
@@ -92,17 +92,17 @@ vc__tcp_listen(struct vc__ear *ear, const struct sockaddr *addr)
     int fd = vc__socket_new(addr->sa_family), err;
 
     if (fd < 0)
-        return fail_bind(addr, errno);
-    e->offer = offer;
+        return tcp_fail_bind(addr, errno);
+    e->offer = tcp_offer;
     err = socket_bind(fd, addr, ear->opts.ipv6_only);
     if (err == 0)
         err = vc__socket_ear_open(e, fd);
     if (err == 0) {
-        e->port = port_of(fd);
+        e->port = tcp_port_of(fd);
         return VC_OK;
     }
     close(fd);
-    return fail_bind(addr, err);
+    return tcp_fail_bind(addr, err);
 }
 
 void

@@ -49,7 +49,7 @@ refused_by_end(struct vc__tcp_wire *t, const char *what)
 
 /* The peer sends nothing any more; err: for this reason, or 0. */
 static void
-ended(struct vc__tcp_wire *t, int err)
+tcp_ended(struct vc__tcp_wire *t, int err)
 {
     struct vc__wire *w = &t->wire;
     enum vc__tcp_phase phase = t->phase;
@@ -76,7 +76,7 @@ ended(struct vc__tcp_wire *t, int err)
 
 /* What came is no record, or none that may come now. */
 static void
-malformed(struct vc__tcp_wire *t)
+tcp_malformed(struct vc__tcp_wire *t)
 {
     struct vc__wire *w = &t->wire;
     bool open = t->phase == VC__TCP_OPEN;
@@ -113,7 +113,7 @@ record_take(struct vc__tcp_wire *t, const struct vc__record *r,
                       vc__wire_peer(w));
         w->ops->refused(w, body, r->len, &why, false);
     } else {
-        malformed(t);
+        tcp_malformed(t);
     }
     return t->phase == VC__TCP_OPEN;
 }
@@ -127,7 +127,7 @@ records_take(struct vc__tcp_wire *t, const uint8_t *at, uint32_t len)
 
     while (len - done >= VC__RECORD_HEADER) {
         if (!vc__record_get(at + done, &r)) {
-            malformed(t);
+            tcp_malformed(t);
             return len;
         }
         if (len - done - VC__RECORD_HEADER < r.len)
@@ -171,7 +171,7 @@ bytes_take(struct vc__tcp_wire *t, uint32_t len)
         t->part = NULL;
         t->part_len = 0;
     } else if (!part_keep(t, at + done, len - done)) {
-        ended(t, ENOMEM);
+        tcp_ended(t, ENOMEM);
     }
 }
 
@@ -185,7 +185,7 @@ vc__tcp_read(struct vc__tcp_wire *t)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
     if (n <= 0) {
-        ended(t, n == 0 ? 0 : errno);
+        tcp_ended(t, n == 0 ? 0 : errno);
         return 1;
     }
     vc__tcp_heat(t);

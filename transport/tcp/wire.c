@@ -14,7 +14,7 @@
 /* --- a socket tells ------------------------------------------------------- */
 
 static void
-on_ready(struct vc__source *s)
+tcp_on_ready(struct vc__source *s)
 {
     struct vc__tcp_wire *t = caa_container_of(s, struct vc__tcp_wire, source);
 
@@ -33,19 +33,19 @@ on_ready(struct vc__source *s)
 static void
 source_init(struct vc__tcp_wire *t)
 {
-    t->source.ready = on_ready;
+    t->source.ready = tcp_on_ready;
     t->source.judges = true;
 }
 
 static enum vc_status
-wire_dial(struct vc__wire *w, uint32_t timeout_ms)
+tcp_wire_dial(struct vc__wire *w, uint32_t timeout_ms)
 {
     source_init(vc__tcp_wire_of(w));
     return vc__tcp_dial(w, timeout_ms);
 }
 
 static void
-wire_take(struct vc__wire *w, const struct vc__incoming *in)
+tcp_wire_take(struct vc__wire *w, const struct vc__incoming *in)
 {
     source_init(vc__tcp_wire_of(w));
     vc__tcp_take(w, in);
@@ -54,7 +54,7 @@ wire_take(struct vc__wire *w, const struct vc__incoming *in)
 /* Packets that come are the kernel's until they are read, and credits bound
  * them: there is nothing to lower the window for. */
 static enum vc_status
-wire_prepare(struct vc__wire *w, const struct vc__receives *r)
+tcp_wire_prepare(struct vc__wire *w, const struct vc__receives *r)
 {
     struct vc__tcp_context *c = vc__tcp_context_of(w->context);
 
@@ -70,7 +70,7 @@ wire_prepare(struct vc__wire *w, const struct vc__receives *r)
 }
 
 static enum vc_status
-wire_confirm(struct vc__wire *w)
+tcp_wire_confirm(struct vc__wire *w)
 {
     (void)w;
     return VC_OK;
@@ -78,7 +78,7 @@ wire_confirm(struct vc__wire *w)
 
 /* What is in the block is not sent any more. */
 static bool
-wire_leave(struct vc__wire *w)
+tcp_wire_leave(struct vc__wire *w)
 {
     struct vc__tcp_wire *t = vc__tcp_wire_of(w);
 
@@ -89,7 +89,7 @@ wire_leave(struct vc__wire *w)
 }
 
 static void
-wire_fini(struct vc__wire *w)
+tcp_wire_fini(struct vc__wire *w)
 {
     struct vc__tcp_wire *t = vc__tcp_wire_of(w);
     struct vc__tcp_context *c = vc__tcp_context_of(w->context);
@@ -111,20 +111,20 @@ wire_fini(struct vc__wire *w)
 /* --- the table ------------------------------------------------------------ */
 
 static enum vc_status
-wire_promise(struct vc__wire *w, uint32_t n)
+tcp_wire_promise(struct vc__wire *w, uint32_t n)
 {
     w->promised += n;
     return VC_OK;
 }
 
 static void
-wire_release(struct vc__wire *w, uint32_t n)
+tcp_wire_release(struct vc__wire *w, uint32_t n)
 {
     w->promised -= n;
 }
 
 static void
-wire_describe(const struct vc__wire *w, char *out, size_t size)
+tcp_wire_describe(const struct vc__wire *w, char *out, size_t size)
 {
     const struct vc__tcp_wire *t =
         caa_container_of(w, const struct vc__tcp_wire, wire);
@@ -149,14 +149,14 @@ const struct vc__transport vc__tcp = {
     .ear_size = sizeof(struct vc__socket_ear),
     .open = vc__tcp_open,
     .close = vc__tcp_close,
-    .dial = wire_dial,
-    .take = wire_take,
-    .prepare = wire_prepare,
+    .dial = tcp_wire_dial,
+    .take = tcp_wire_take,
+    .prepare = tcp_wire_prepare,
     .hello = vc__tcp_hello,
     .accept = vc__tcp_accept,
-    .confirm = wire_confirm,
-    .leave = wire_leave,
-    .fini = wire_fini,
+    .confirm = tcp_wire_confirm,
+    .leave = tcp_wire_leave,
+    .fini = tcp_wire_fini,
     .reserve = vc__tcp_reserve,
     .commit = vc__tcp_commit,
     .flush = vc__tcp_flush,
@@ -164,9 +164,9 @@ const struct vc__transport vc__tcp = {
     .host_is_up = "its host acknowledges what is sent",
     .probe = vc__tcp_probe,
     .proven = vc__tcp_proven,
-    .describe = wire_describe,
-    .promise = wire_promise,
-    .release = wire_release,
+    .describe = tcp_wire_describe,
+    .promise = tcp_wire_promise,
+    .release = tcp_wire_release,
     .listen = vc__tcp_listen,
     .unlisten = vc__tcp_unlisten,
     .port = vc__tcp_port,

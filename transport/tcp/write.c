@@ -67,7 +67,7 @@ out_write(struct vc__tcp_wire *t)
 
 /* There is room for the longest packet. */
 static bool
-room_make(struct vc__tcp_wire *t)
+tcp_room_make(struct vc__tcp_wire *t)
 {
     if (t->out == NULL)
         t->out = vc__tcp_pool_get(blocks_of(t));
@@ -88,11 +88,11 @@ vc__tcp_reserve(struct vc__wire *w, uint32_t *room)
 {
     struct vc__tcp_wire *t = vc__tcp_wire_of(w);
 
-    if (!room_make(t)) {
+    if (!tcp_room_make(t)) {
         if (atomic_load_explicit(&t->blocked, memory_order_relaxed))
             return NULL;
         out_write(t);
-        if (!room_make(t))
+        if (!tcp_room_make(t))
             return NULL;
     }
     *room = VC__PACKET_MAX;

@@ -12,7 +12,7 @@
 #define TOTAL_SIZE 4u
 
 static void
-drop(struct vc__assembly *a)
+assembly_drop(struct vc__assembly *a)
 {
     vc__memory_give(a->account, a->metadata, a->metadata_len);
     vc__memory_give(a->account, a->data, a->total);
@@ -21,9 +21,9 @@ drop(struct vc__assembly *a)
 }
 
 static void
-lose(struct vc__assembly *a, enum vc__assembly_loss why)
+assembly_lose(struct vc__assembly *a, enum vc__assembly_loss why)
 {
-    drop(a);
+    assembly_drop(a);
     a->loss = why;
 }
 
@@ -31,22 +31,22 @@ void
 vc__assembly_lose(struct vc__assembly *a)
 {
     if (a->loss == VC__ASSEMBLY_KEPT)
-        lose(a, VC__ASSEMBLY_NO_MEMORY);
+        assembly_lose(a, VC__ASSEMBLY_NO_MEMORY);
 }
 
 static void
-room_take(struct vc__assembly *a, const struct vc__frame *f)
+assembly_room_take(struct vc__assembly *a, const struct vc__frame *f)
 {
     a->data = vc__memory_take(a->account, a->total);
     if (a->data == NULL) {
-        lose(a, VC__ASSEMBLY_NO_MEMORY);
+        assembly_lose(a, VC__ASSEMBLY_NO_MEMORY);
         return;
     }
     if (f->metadata_len == 0)
         return;
     a->metadata = vc__memory_take(a->account, f->metadata_len);
     if (a->metadata == NULL) {
-        lose(a, VC__ASSEMBLY_NO_MEMORY);
+        assembly_lose(a, VC__ASSEMBLY_NO_MEMORY);
         return;
     }
     memcpy(a->metadata, f->metadata, f->metadata_len);
@@ -54,7 +54,7 @@ room_take(struct vc__assembly *a, const struct vc__frame *f)
 }
 
 static void
-keep(struct vc__assembly *a, const uint8_t *part, uint32_t len)
+assembly_keep(struct vc__assembly *a, const uint8_t *part, uint32_t len)
 {
     if (a->data != NULL)
         memcpy(a->data + a->have, part, len);
@@ -87,8 +87,8 @@ vc__assembly_begin(struct vc__assembly *a, const struct vc__frame *f,
     else if (account == NULL)
         a->loss = VC__ASSEMBLY_NO_MEMORY;
     else
-        room_take(a, f);
-    keep(a, f->body + TOTAL_SIZE, f->body_len - TOTAL_SIZE);
+        assembly_room_take(a, f);
+    assembly_keep(a, f->body + TOTAL_SIZE, f->body_len - TOTAL_SIZE);
     return true;
 }
 
@@ -102,13 +102,13 @@ vc__assembly_add(struct vc__assembly *a, const struct vc__frame *f)
         return -1;
     if (last != (f->body_len == a->total - a->have))
         return -1;
-    keep(a, f->body, f->body_len);
+    assembly_keep(a, f->body, f->body_len);
     return last ? 1 : 0;
 }
 
 void
 vc__assembly_end(struct vc__assembly *a)
 {
-    drop(a);
+    assembly_drop(a);
     memset(a, 0, sizeof *a);
 }

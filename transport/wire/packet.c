@@ -130,7 +130,7 @@ frame_breach(const struct vc__frame *f)
 }
 
 static int
-malformed(struct vc__packet_reader *r, const char *breach)
+packet_malformed(struct vc__packet_reader *r, const char *breach)
 {
     r->breach = breach;
     return -1;
@@ -144,20 +144,21 @@ vc__frame_next(struct vc__packet_reader *r, struct vc__frame *f)
     const char *breach;
 
     if (r->left == 0)
-        return room == 0 ? 0 : malformed(r, "bytes after the last frame");
+        return room == 0 ? 0
+                         : packet_malformed(r, "bytes after the last frame");
     if (room < VC__FRAME_HEADER)
-        return malformed(r, "a frame header over the end of its packet");
+        return packet_malformed(r, "a frame header over the end of its packet");
     room -= VC__FRAME_HEADER;
     /* The lengths come first: until they are known to fit, frame_get() would
      * point behind the packet. */
     if (vc__get16(r->at + 14) > room ||
         vc__get32(r->at + 16) > room - vc__get16(r->at + 14))
-        return malformed(r, "a frame over the end of its packet");
+        return packet_malformed(r, "a frame over the end of its packet");
 
     frame_get(&next, r->at);
     breach = frame_breach(&next);
     if (breach != NULL)
-        return malformed(r, breach);
+        return packet_malformed(r, breach);
 
     r->at = next.body + next.body_len;
     r->left--;
