@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See cm/connect/admission.h. Rates are kept as the generic cell rate algorithm does
- * (ITU-T I.371, annex A): one time instead of a number of tokens. */
+ * See cm/connect/admission.h. Rates follow the generic cell rate algorithm
+ * (ITU-T I.371, annex A): the state is one time instead of a number of
+ * tokens. */
 #include "cm/connect/admission.h"
 
 #include <string.h>
@@ -12,8 +13,8 @@
 #define SECOND UINT64_C(1000000)
 #define MS     UINT64_C(1000)
 
-/* A handshake takes a few milliseconds, so half-open links are soon gone;
- * when others go nobody knows. */
+/* A handshake takes a few milliseconds, so half-open links end soon; when other
+ * links end is unknown. */
 #define HALF_OPEN_FIRST (20 * MS)
 #define HALF_OPEN_STEP  (2 * MS)
 #define LINKS_FIRST     (100 * MS)
@@ -30,8 +31,9 @@ vc__admission_init(struct vc__admission *a,
 
 /* --- when to come again ------------------------------------------------ */
 
-/* The next place of a queue that moves on by `step`, not before now + wait.
- * When it is too far off: any time of the second half of the longest. */
+/* Returns the retry time (ms) of the next place in a queue whose places are
+ * `step` apart, not before now + wait. If that is over VC__ADMISSION_RETRY_MS,
+ * returns a random time in the second half of VC__ADMISSION_RETRY_MS. */
 static uint32_t
 admission_place(struct vc__admission *a, uint64_t *queue, uint64_t now,
                 uint64_t wait, uint64_t step)
@@ -54,7 +56,7 @@ admission_interval(uint32_t per_second)
     return SECOND / per_second;
 }
 
-/* How long until one more fits; 0: it does now. */
+/* Microseconds until one more is within the rate; 0: it is now. */
 static uint64_t
 rate_wait(const struct vc__rate *r, uint64_t now, uint32_t per_second)
 {
@@ -69,7 +71,7 @@ rate_take(struct vc__rate *r, uint64_t now, uint32_t per_second)
     r->full = (r->full > now ? r->full : now) + admission_interval(per_second);
 }
 
-/* True when there is no limit or it fits; else *retry_ms says when. */
+/* True if there is no limit or one more is within it; else sets *retry_ms. */
 static bool
 rate_fits(struct vc__admission *a, struct vc__rate *r, uint64_t now,
           uint32_t per_second, uint32_t *retry_ms)

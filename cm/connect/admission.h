@@ -1,15 +1,15 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * How many may connect: links at a time, links that have not proved anything
- * yet, and connects a second, in all and of one source address; and few, while
- * the server sheds calls of those that it has. Who is refused
- * learns when to come again, each another time, so that those who were refused
- * together do not come back together.
+ * Admission control of a server. It limits the links at a time, the half-open
+ * links (no good packet yet), and the connects a second, in all and per source
+ * address. While the server sheds calls of its present clients, it admits only
+ * a few new ones. A refused client is told when to retry; each gets another
+ * time, so that clients refused together do not return together.
  *
- * Pure: the clock (microseconds) and chance come from the caller. The requests
- * are judged by one thread; what says "any thread" may run together with
- * it. */
+ * Pure: the caller passes the clock (microseconds) and the random seed. One
+ * thread judges the requests; functions marked "any thread" may run
+ * concurrently with it. */
 #ifndef VC_CM_ADMISSION_H
 #define VC_CM_ADMISSION_H
 
@@ -17,24 +17,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Sources that are remembered. The one that was away longest makes room. */
+/* Source addresses remembered. A new one replaces the least recently seen. */
 #define VC__ADMISSION_SOURCES  256u
 #define VC__ADMISSION_RATE_MAX 1000000u
-/* No client is sent away for longer: most would give up. */
+/* The longest retry time given to a client; most would give up on a longer
+ * one. */
 #define VC__ADMISSION_RETRY_MS 1000u
-/* A second, while calls are shed; which is so for some time after one was. */
+/* Connects a second while the server sheds calls, which is taken to be so for
+ * VC__ADMISSION_SHEDDING_US after the last shed call. */
 #define VC__ADMISSION_SHEDDING    10u
 #define VC__ADMISSION_SHEDDING_US 200000u
 
-/* A rate, with bursts of one second's worth. */
+/* A rate limit with bursts of up to one second's worth. */
 struct vc__rate {
-    uint64_t full;  /* when all of the burst may be had again */
-    uint64_t queue; /* who is refused now is told to come then */
+    uint64_t full;  /* when the whole burst is available again */
+    uint64_t queue; /* the retry time given to the next refused client */
 };
 
 struct vc__source_rate {
     uint8_t addr[16]; /* IPv4 mapped into IPv6 */
-    uint64_t seen;    /* 0: free */
+    uint64_t seen;    /* when last seen; 0: the entry is free */
     struct vc__rate rate;
 };
 
@@ -51,34 +53,36 @@ struct vc__admission {
     struct vc__source_rate sources[VC__ADMISSION_SOURCES];
 
     /* Any thread. */
-    atomic_uint links;     /* accepted or about to be */
-    atomic_uint half_open; /* of them, those without a good packet yet */
-    atomic_ullong shed;    /* when a call was shed last */
+    atomic_uint links;     /* accepted, or about to be */
+    atomic_uint half_open; /* those of them without a good packet yet */
+    atomic_ullong shed;    /* when a call was last shed */
 };
 
 void vc__admission_init(struct vc__admission *a,
                         const struct vc__admission_limits *limits,
                         uint64_t seed);
 
-/* A request of this source; resumes: of a client whose sessions wait for it.
- * True: it counts as a link, half open. False: it is to be rejected as busy, and
- * try again after *retry_ms; *text says why. */
+/* Judges a connect request from this source. `resumes` is true for a client
+ * whose sessions wait for the link. Returns true if admitted; the request then
+ * counts as a half-open link. Returns false if it must be rejected as busy; the
+ * client may retry after *retry_ms, and *text says why. */
 bool vc__admission_take(struct vc__admission *a, uint64_t now,
                         const uint8_t source[16], bool resumes,
                         uint32_t *retry_ms, const char **text);
 
-/* A call was shed. Any thread. */
+/* Records that a call was shed. Any thread. */
 static inline void
 vc__admission_shed(struct vc__admission *a, uint64_t now)
 {
-    /* Relaxed: only the time counts. */
+    /* Relaxed: only the time itself is needed. */
     atomic_store_explicit(&a->shed, now, memory_order_relaxed);
 }
 
-/* Its first packet was good. Any thread. */
+/* The link's first packet was good: it is no longer half-open. Any thread. */
 void vc__admission_trust(struct vc__admission *a);
 
-/* The link is gone, or did not come about. Any thread. */
+/* The link has ended or never came up. `trusted` is true if
+ * vc__admission_trust() was called for it. Any thread. */
 void vc__admission_gone(struct vc__admission *a, bool trusted);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * How long to wait between one whole attempt to connect and the next: 50 ms,
- * doubled by each failure up to 5 s, 20 % more or less so that clients which
- * lost the same server do not come back all at once. Pure. */
+ * The backoff between one whole attempt to connect and the next: 50 ms, doubled
+ * by each failure up to 5 s. A random 20 % more or less is applied, so that
+ * clients which lost the same server do not reconnect all at once. Pure. */
 #ifndef VC_CM_BACKOFF_H
 #define VC_CM_BACKOFF_H
 
@@ -24,10 +24,11 @@ vc__backoff_init(struct vc__backoff *b, uint64_t seed)
     b->failures = 0;
 }
 
-/* An attempt has failed: microseconds until the next one. */
+/* Records a failed attempt. Returns the microseconds until the next one. */
 uint64_t vc__backoff_failed(struct vc__backoff *b);
 
-/* An attempt was good: the next failure waits the shortest time again. */
+/* Records a successful attempt: the next failure waits the shortest time
+ * again. */
 static inline void
 vc__backoff_reset(struct vc__backoff *b)
 {

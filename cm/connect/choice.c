@@ -148,7 +148,8 @@ vc__choice_require(struct vc__choice *c, const struct vc__choice *require)
             return vc__fail(VC_INVALID_ARGUMENT,
                             "require: none of these is among the transports "
                             "that may be used");
-        /* Where shm may carry calls the others are to find it. */
+        /* If shm may carry calls, the other transports are needed to find
+         * it. */
         if (!has_local(&both))
             *c = both;
     }

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Which transports may carry the calls to vc://HOST:PORT, the best first: what
- * the program's options say, within what VERBCALL_TRANSPORTS allows. */
+ * Which transports may carry the calls to vc://HOST:PORT, the best first. The
+ * program's options list them; VERBCALL_TRANSPORTS may allow only some. */
 #ifndef VC_CM_CHOICE_H
 #define VC_CM_CHOICE_H
 
@@ -17,26 +17,28 @@ struct vc__choice {
     const struct vc__transport *best[VC__TRANSPORTS_MAX];
 };
 
-/* Of a list as "shm,rdma,tcp", which `option` gave; NULL: all of these three,
- * in this order. Then of its transports those that the environment's list has,
- * `allowed`, in the order of `list`, or, where that is NULL, of `allowed`.
- * allowed may be NULL, and is read by whoever calls: vc__choice_allowed().
+/* Fills `choice` from `list`, such as "shm,rdma,tcp", the value of the option
+ * named `option`; NULL means all three in this order. Then keeps the transports
+ * that `allowed`, the environment's list, contains too. The order is that of
+ * `list`, or of `allowed` if `list` is NULL. `allowed` may be NULL; the caller
+ * reads it with vc__choice_allowed().
  * VC_INVALID_ARGUMENT     one of the lists is malformed
- * VC_FAILED_PRECONDITION  they have none in common */
+ * VC_FAILED_PRECONDITION  the lists have no transport in common */
 enum vc_status vc__choice_make(struct vc__choice *choice, const char *option,
                                const char *list, const char *allowed);
 
-/* VERBCALL_TRANSPORTS, or NULL. */
+/* Returns the value of VERBCALL_TRANSPORTS, or NULL if unset or empty. */
 const char *vc__choice_allowed(void);
 
-/* Leaves in `choice` what may carry calls, and, where shm may, what leads to
- * it. `require` may be empty: then nothing is left out.
- * VC_INVALID_ARGUMENT     nothing of `require` is in `choice`, or shm is without
- *                         what leads to it */
+/* Keeps in `choice` only the transports of `require`. If shm is among those,
+ * `choice` is left as it is, because the other transports are needed to find
+ * the shm socket. If `require` is empty, nothing is left out.
+ * VC_INVALID_ARGUMENT     no transport of `require` is in `choice`, or shm is
+ *                         the only one left in `choice` */
 enum vc_status vc__choice_require(struct vc__choice *choice,
                                   const struct vc__choice *require);
 
-/* 0 is the best; choice->n: it is none of them. */
+/* The transport's position in `choice`: 0 is the best; choice->n if absent. */
 unsigned vc__choice_rank(const struct vc__choice *choice,
                          const struct vc__transport *transport);
 

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The transports as one engine uses them: each begins to be used when it is
- * first asked for, so a program that needs one transport does without what the
- * others need. */
+ * The transports as one engine uses them. Each transport is opened on its first
+ * use, so a program that uses one transport does not need what the others
+ * need. */
 #ifndef VC_CM_CM_H
 #define VC_CM_CM_H
 
@@ -11,11 +11,12 @@
 
 #include "transport/transport.h"
 
-/* All there are; the first is RDMA, if this was built with it, and NULL is last. */
+/* All transports of this build, ending with NULL. The first is RDMA, if this
+ * was built with it. */
 extern const struct vc__transport *const vc__transports[];
 #define VC__TRANSPORTS_MAX 4
 
-/* That of this scheme, of `len` letters; NULL when there is none. */
+/* Returns the transport of this scheme, of `len` letters; NULL if none. */
 const struct vc__transport *vc__transport_find(const char *scheme, size_t len);
 
 struct vc__cm {
@@ -28,11 +29,11 @@ struct vc__cm {
 
 void vc__cm_init(struct vc__cm *cm, struct vc__engine *engine,
                  const struct vc__context_opts *opts);
-/* Every wire and ear is gone. */
+/* Every wire and ear must be closed before this call. */
 void vc__cm_fini(struct vc__cm *cm);
 
-/* The context of this transport, which stays until vc__cm_fini(). Any thread.
- * Errors as transport->open(). */
+/* Returns in *context this transport's context, opened on first use; valid
+ * until vc__cm_fini(). Any thread. Errors as transport->open(). */
 enum vc_status vc__cm_open(struct vc__cm *cm,
                            const struct vc__transport *transport,
                            struct vc__context **context);

@@ -11,18 +11,19 @@
 #include "cm/connect/features.h"
 #include "transport/core/random.h"
 
-/* A server's advice of less is taken for this, doubled with each refusal up to
- * the maximum: a hostile one must not have us knock all day. */
+/* The shortest retry time that is accepted from a server; doubled with each
+ * refusal, up to RETRY_MAX_US. So a hostile server cannot make the client retry
+ * without pause. */
 #define RETRY_MIN_US UINT64_C(10000)
 #define RETRY_MAX_US UINT64_C(80000)
 
-/* How telling an error is. */
+/* How informative an error is; higher is more. */
 enum {
     TOLD_NOTHING,
-    TOLD_BY_SILENCE, /* nobody answered, or no way leads there */
-    TOLD_BY_HOST,    /* the host is there and refused */
-    TOLD_BY_US,      /* something is amiss at this end */
-    TOLD_BY_SERVER,  /* the reason is a server's own */
+    TOLD_BY_SILENCE, /* no answer, or no way leads there */
+    TOLD_BY_HOST,    /* the host was reached and refused */
+    TOLD_BY_US,      /* something is wrong at this end */
+    TOLD_BY_SERVER,  /* a server gave the reason */
 };
 
 static void
@@ -77,7 +78,7 @@ under_way(const struct vc__dial *d)
     return n;
 }
 
-/* The addresses of the last move come first. */
+/* The next way not yet tried; ways of the last move come first. */
 static struct vc__dial_way *
 fresh_way(struct vc__dial *d)
 {
@@ -93,7 +94,7 @@ fresh_way(struct vc__dial *d)
     return best;
 }
 
-/* The one that is to be tried again first. */
+/* The way that is to be retried first. */
 static struct vc__dial_way *
 later_way(struct vc__dial *d)
 {
@@ -117,7 +118,8 @@ dial_try(struct vc__dial *d, struct vc__dial_way *w, struct vc__dial_step *step)
     return VC__DIAL_TRY;
 }
 
-/* Where there is little time, the next way has most of it left. */
+/* The delay before the next way is tried too. With little time left it is a
+ * quarter of that, so that most of the time is left for the next way. */
 static uint64_t
 head_start(const struct vc__dial *d, uint64_t now)
 {
@@ -150,7 +152,8 @@ vc__dial_next(struct vc__dial *d, uint64_t now, struct vc__dial_step *step)
 
 /* --- what a failure leads to ------------------------------------------- */
 
-/* Of equals the first stays: whoever knows sooner knows more. */
+/* Keeps the more informative error; on a tie the earlier one, except that a
+ * deciding refusal replaces it. */
 static void
 error_note(struct vc__dial *d, const struct vc__dial_failure *f)
 {
@@ -185,20 +188,21 @@ again_after(struct vc__dial *d, struct vc__dial_way *w, uint64_t now,
     uint64_t wait = (uint64_t)retry_ms * 1000;
     uint64_t least = RETRY_MIN_US;
 
-    if (retry_ms == 0) /* no advice */
+    if (retry_ms == 0) /* the server gave no retry time */
         return false;
     for (unsigned i = 0; i < w->busy && least < RETRY_MAX_US; i++)
         least *= 2;
     w->busy++;
     if (wait < least)
         wait = least;
-    /* 50 % more at most, so that clients who were refused together do not
-     * come back together. */
+    /* Up to 50 % more, so that clients refused together do not return
+     * together. */
     wait += wait / 2 * vc__random_below(&d->seed, 1001) / 1000;
     return try_again(d, w, now + wait);
 }
 
-/* Only less than we can, and only where something changes. */
+/* Lowers the offer to the server's counter-offer. Returns false if that asks
+ * for more than we offered, or changes nothing. */
 static bool
 offer_meet(struct vc__dial_way *w, const struct vc__reject *r)
 {
@@ -238,7 +242,8 @@ again_with_less(struct vc__dial *d, struct vc__dial_way *w, uint64_t now,
 
 /* --- moved ------------------------------------------------------------- */
 
-/* False for what cannot be a server's address. */
+/* Converts an address of a reject. Returns false if it cannot be a server's
+ * address. */
 static bool
 addr_of(const struct vc__reject_addr *a, const struct sockaddr_storage *from,
         struct sockaddr_storage *out)
@@ -247,7 +252,8 @@ addr_of(const struct vc__reject_addr *a, const struct sockaddr_storage *from,
     struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)out;
     const struct sockaddr_in6 *from6 = (const struct sockaddr_in6 *)from;
 
-    /* Names are for those of one process or host, and nothing else is for them. */
+    /* Names are valid only within one process or host, where no other address
+     * is used. */
     if ((a->family == VC__REJECT_NAME) != (from->ss_family == AF_UNIX))
         return false;
     if (a->family == VC__REJECT_NAME) {
@@ -267,14 +273,15 @@ addr_of(const struct vc__reject_addr *a, const struct sockaddr_storage *from,
     v6->sin6_family = AF_INET6;
     v6->sin6_port = htons(a->port);
     memcpy(&v6->sin6_addr, a->addr, 16);
-    /* The scope is ours, not the server's: it is of the same wire. */
+    /* The scope id is local to this host: it is taken from `from`, which is on
+     * the same network. */
     if (IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr) && from6->sin6_family == AF_INET6)
         v6->sin6_scope_id = from6->sin6_scope_id;
     return a->port != 0 && !IN6_IS_ADDR_UNSPECIFIED(&v6->sin6_addr) &&
            !IN6_IS_ADDR_MULTICAST(&v6->sin6_addr);
 }
 
-/* Draws one of those not taken, each with its weight's share. */
+/* Draws an address that is not yet taken, with a probability by its weight. */
 static unsigned
 dial_draw(struct vc__dial *d, const struct vc__reject *r, const bool *taken)
 {
@@ -287,7 +294,7 @@ dial_draw(struct vc__dial *d, const struct vc__reject *r, const bool *taken)
     for (unsigned i = 0; i < r->n_addrs; i++) {
         if (taken[i])
             continue;
-        /* With weight 0 only when no others are left. */
+        /* Weight 0 is drawn only if no others are left. */
         if (sum == 0 || at < r->addrs[i].weight)
             return i;
         at -= r->addrs[i].weight;
@@ -305,7 +312,8 @@ dial_circle(struct vc__dial *d, const struct vc__error *last)
                   VC__DIAL_MOVES_MAX, last->text);
 }
 
-/* A way there by what told it, if that is all we have, or by every carrier. */
+/* Adds ways to the moved address: by each carrier, or, without carriers, by the
+ * transport that carried the reject. */
 static void
 moved_add(struct vc__dial *d, const struct vc__place *from,
           const struct vc__reject_addr *told,
@@ -346,7 +354,7 @@ dial_follow(struct vc__dial *d, const struct vc__dial_way *from,
         taken[i] = true;
         moved_add(d, &to, &r->addrs[i], &offer);
     }
-    /* From here the errors of the new addresses tell more. */
+    /* From here on, errors of the new addresses are more informative. */
     if (d->n_ways > before)
         d->told = TOLD_NOTHING;
 }
@@ -366,7 +374,7 @@ dial_answer(struct vc__dial *d, struct vc__dial_way *w, uint64_t now,
     case VC__REACTION_LOWER:
         return again_with_less(d, w, now, f->reject);
     case VC__REACTION_GIVE_UP:
-    case VC__REACTION_MOVE: /* once this address is given up */
+    case VC__REACTION_MOVE: /* followed after this address is abandoned */
         break;
     }
     return false;
@@ -381,7 +389,7 @@ vc__dial_failed(struct vc__dial *d, unsigned which, uint64_t now,
 
     w->state = VC__DIAL_OVER;
     if (dial_answer(d, w, now, f)) {
-        /* A counter-offer that is met is no failure. */
+        /* A counter-offer that can be met is no failure. */
         if (w->met == met)
             error_note(d, f);
         return;

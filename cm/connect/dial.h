@@ -1,25 +1,30 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The plan of connecting to one target: which way is tried when, and what a
- * failure leads to. A way is an address and the transport that leads there.
+ * The plan for connecting to one target: which way is tried when, and what
+ * happens after a failure. A way is an address and the transport used to reach
+ * it.
  *
- * - The first way that connects wins. The next one is tried as well when
- *   the former has not answered for 250 ms, or a quarter of the time that is
- *   left, and at once when it has failed (RFC 8305, sections 5 and 8, in small).
- * - A refusal for a stale QP number: the same address again, four times.
- * - "busy" and "draining" with a time: again after it and up to half as long
- *   again, if that is before `due`; other addresses meanwhile.
- * - "limit" with a counter-offer that we can meet: again with it, once.
- * - "moved": its addresses next, in an order drawn by their weights, by the
- *   transport that told them, or, if they are of no host's own, by each that
- *   the target may be reached by; three times in all.
- * - A server's refusal that no other address would better (its status is not
- *   UNAVAILABLE) ends everything.
+ * - The first way that connects wins.
+ * - The next way is also tried if the previous one has not answered for 250 ms,
+ *   or for a quarter of the time left. If the previous one failed, the next is
+ *   tried at once (a simplified RFC 8305, sections 5 and 8).
+ * - Rejected for a stale QP number: the same address is retried, four times.
+ * - Rejected as "busy" or "draining" with a retry time: the way is retried
+ *   after that time plus up to half of it, if that is before `due`. Other
+ *   addresses are tried meanwhile.
+ * - Rejected for "limit" with a counter-offer that the client can meet: the way
+ *   is retried with it, once.
+ * - Rejected as "moved": the given addresses are tried next, in a random order
+ *   by their weights, by each of opts->carriers. Without carriers only the
+ *   transport that carried the reject is used. Three moves at most in all.
+ * - Rejected by the server with a status other than UNAVAILABLE: everything
+ *   ends, as no other address would do better.
  *
- * Pure: the clock (microseconds) and chance come from the caller. The owner
- * does what vc__dial_next() says until it says something else than TRY, and
- * calls it again after each vc__dial_failed() and when the time has come. */
+ * Pure: the caller passes the clock (microseconds) and the random seed. The
+ * owner calls vc__dial_next() until it returns something other than TRY. The
+ * owner calls it again after each vc__dial_failed(), and at the time that WAIT
+ * gave. */
 #ifndef VC_CM_DIAL_H
 #define VC_CM_DIAL_H
 
@@ -33,14 +38,14 @@
 #define VC__DIAL_HEAD_START_US UINT64_C(250000)
 #define VC__DIAL_STALE_MAX     4u
 #define VC__DIAL_MOVES_MAX     3u
-/* Transports that one address may be reached by: RDMA and TCP. */
+/* Transports by which one address may be reached: RDMA and TCP. */
 #define VC__DIAL_CARRIERS 2u
 #define VC__DIAL_TOLD_MAX (VC__TARGET_ADDRS + 1u)
 #define VC__DIAL_WAYS_MAX                                                      \
     (VC__DIAL_CARRIERS *                                                       \
      (VC__DIAL_TOLD_MAX + VC__DIAL_MOVES_MAX * VC__REJECT_ADDRS))
 
-/* What our hello offers; a server may want less. */
+/* What our hello offers; a server may accept less. */
 struct vc__dial_offer {
     uint32_t features;
     uint16_t credits;
@@ -51,59 +56,60 @@ struct vc__dial_offer {
 enum vc__dial_state {
     VC__DIAL_FRESH,
     VC__DIAL_UNDER_WAY,
-    VC__DIAL_LATER, /* again at `at` */
+    VC__DIAL_LATER, /* retried at `at` */
     VC__DIAL_OVER,
 };
 
-/* Where a way leads. */
+/* Where a way leads: an address, and the transport used to reach it. */
 struct vc__place {
     const struct vc__transport *transport;
     struct sockaddr_storage addr;
 };
 
-/* A way and what became of it. */
+/* A way and its state. */
 struct vc__dial_way {
     struct vc__place to;
     struct vc__dial_offer offer;
     enum vc__dial_state state;
     uint64_t at;
-    unsigned move; /* that led here; 0 none */
+    unsigned move; /* number of the move that added it; 0: none */
     unsigned stale, busy;
-    bool met; /* a counter-offer */
+    bool met; /* true once a counter-offer was met */
 };
 
 struct vc__dial {
     uint64_t due;
     uint64_t seed;
-    uint64_t fresh_at; /* when the next fresh address is tried */
+    uint64_t fresh_at; /* when the next fresh way is tried */
     sa_family_t family;
     const struct vc__transport *carriers[VC__DIAL_CARRIERS];
     unsigned n_carriers;
     bool decided;
     unsigned n_ways, n_moves;
     struct vc__dial_way ways[VC__DIAL_WAYS_MAX];
-    int told;               /* how telling `error` is */
-    struct vc__error error; /* the most telling one so far */
+    int told;               /* rank of `error` (TOLD_*, dial.c) */
+    struct vc__error error; /* the most informative error so far */
 };
 
 struct vc__dial_opts {
-    const struct vc__place *places; /* in the order of our preference, */
+    const struct vc__place *places; /* best first, at most */
     unsigned n_places;              /* VC__DIAL_CARRIERS * VC__DIAL_TOLD_MAX */
-    /* What leads to the addresses of a move, if not what told them only. */
+    /* The transports to use for addresses of a move. If there are none, the
+     * transport that carried the reject is used. */
     const struct vc__transport *const *carriers;
     unsigned n_carriers;
-    uint64_t due;                /* no try begins at it or later */
-    uint64_t seed;               /* of chance */
-    sa_family_t family;          /* AF_UNSPEC: any; others are left out */
-    struct vc__dial_offer offer; /* the most that we can */
+    uint64_t due;                /* no try begins at this time or later */
+    uint64_t seed;               /* of the random choices */
+    sa_family_t family;          /* AF_UNSPEC: any; else only these */
+    struct vc__dial_offer offer; /* the most that we can do */
 };
 
-/* What the owner is to do now. */
+/* What the owner must do now. */
 enum vc__dial_what {
     VC__DIAL_TRY,     /* connect to step->way's place with its offer */
-    VC__DIAL_WAIT,    /* ask again at step->at */
-    VC__DIAL_NOTHING, /* tries are under way, and end by themselves */
-    VC__DIAL_FAIL,    /* all is over: dial->error */
+    VC__DIAL_WAIT,    /* call vc__dial_next() again at step->at */
+    VC__DIAL_NOTHING, /* tries are in progress; wait for one to end */
+    VC__DIAL_FAIL,    /* connecting has failed: see dial->error */
 };
 
 struct vc__dial_step {
@@ -114,14 +120,14 @@ struct vc__dial_step {
 
 struct vc__dial_failure {
     const struct vc__error *error;
-    const struct vc__reject *reject; /* of Verbcall; NULL if there was none */
-    bool stale;                      /* refused for its QP number */
-    bool heard;                      /* the host refused: it is there */
+    const struct vc__reject *reject; /* Verbcall's reject; NULL if none came */
+    bool stale; /* true if rejected for a stale QP number */
+    bool heard; /* true if the host answered: it is reachable */
 };
 
 void vc__dial_begin(struct vc__dial *d, const struct vc__dial_opts *opts);
 
-/* TRY takes the address as under way. */
+/* Returns what to do next. TRY sets the way's state to VC__DIAL_UNDER_WAY. */
 enum vc__dial_what vc__dial_next(struct vc__dial *d, uint64_t now,
                                  struct vc__dial_step *step);
 

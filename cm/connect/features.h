@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What the packets of a link may contain: the hello offers features, the accept
- * chooses among them (doc/wire.md, section 2.8). Pure; any thread. */
+ * Which features the packets of a link may use: the hello offers features, the
+ * accept chooses among them (doc/wire.md, section 2.8). Pure; any thread. */
 #ifndef VC_CM_FEATURES_H
 #define VC_CM_FEATURES_H
 
@@ -16,22 +16,23 @@
 #define VC__FEATURE_METADATA  0x4u
 #define VC__FEATURE_COALESCED 0x8u /* several frames in a packet */
 
-/* The accept says where the server listens for its own host. */
+/* The accept names the socket on which the server accepts clients of its
+ * host. */
 #define VC__FEATURE_LOCAL 0x10u
 
-/* What every end has that was built before features were said. */
+/* The features of every peer built before features were negotiated. */
 #define VC__FEATURES_FIRST                                                     \
     (VC__FEATURE_LONG | VC__FEATURE_STREAMS | VC__FEATURE_METADATA |           \
      VC__FEATURE_COALESCED)
 
-/* Set when the other bits mean something. */
+/* Set if the other bits are meaningful. */
 #define VC__FEATURES_SAID 0x80000000u
 
-/* What this end offers and chooses among. */
+/* The features that this end offers and chooses among. */
 #define VC__FEATURES_OURS (VC__FEATURES_SAID | VC__FEATURES_FIRST)
 
-/* What an accept says to a hello that offers `offered`; more: what this end can
- * here besides. */
+/* The features for an accept that answers a hello with `offered`. `more`:
+ * further features that this end has on this link. */
 static inline uint32_t
 vc__features_choose(uint32_t offered, uint32_t more)
 {
@@ -39,7 +40,7 @@ vc__features_choose(uint32_t offered, uint32_t more)
                                        : 0;
 }
 
-/* The features of a link whose accept has chosen `chosen`. */
+/* The features of a link whose accept contained `chosen`. */
 static inline uint32_t
 vc__features_of(uint32_t chosen)
 {
@@ -47,19 +48,20 @@ vc__features_of(uint32_t chosen)
                                       : VC__FEATURES_FIRST;
 }
 
-/* Whether a link has all that every frame before features was made of. */
+/* True if the link has all of VC__FEATURES_FIRST; then every frame type and
+ * flag that they cover is allowed. */
 static inline bool
 vc__features_has_first(uint32_t features)
 {
     return (features & VC__FEATURES_FIRST) == VC__FEATURES_FIRST;
 }
 
-/* The first feature that this end, as a client, needs of a link and does not
- * have, in words; NULL when it has all. */
+/* The first feature, in words, that this end as a client needs and the link
+ * does not have; NULL if it has all. */
 const char *vc__features_missing(uint32_t features);
 
-/* The rule that a frame breaks on a link with these features, as it uses
- * another one; NULL when it breaks none. */
+/* The rule that a frame breaks by using a feature that the link does not have;
+ * NULL if none. */
 const char *vc__features_breach(uint32_t features, const struct vc__frame *f);
 
 #endif

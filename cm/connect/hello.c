@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Writes and reads hello, accept and reject, byte for byte as doc/wire.md,
- * section 2, has them. Reading is strict: whatever is read as good is what
- * writing its fields gives, so there is one form for each meaning and nothing
- * hides between the fields. What to answer is decided elsewhere. */
+ * Writes and parses hello, accept and reject, byte for byte as in doc/wire.md,
+ * section 2. Parsing is strict: only what the writer can produce is accepted.
+ * So each meaning has one form, and nothing can hide between the fields. The
+ * answer to a message is decided elsewhere. */
 #include "cm/connect/hello.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "transport/core/utf8.h"
 #include "transport/wire/credit.h"
 
-/* Offsets that all three have in common, then those of each. */
+/* Offsets that all three share. */
 #define AT_LENGTH   4
 #define AT_VERSION  5
 #define AT_KIND     6 /* accept and reject; the flags of a hello */
@@ -23,7 +23,7 @@
 #define AT_EAGER    14
 #define AT_MESSAGE  15
 
-#define KIND_ACCEPT 'A' /* no flags of a hello: bit 6 is never a flag */
+#define KIND_ACCEPT 'A' /* cannot be hello flags: bit 6 is never a flag */
 #define KIND_REJECT 'R'
 
 #define ACCEPT_FIXED 50
@@ -115,8 +115,8 @@ hello_begin(uint8_t *out, size_t size, size_t length, uint8_t version)
     out[AT_VERSION] = version;
 }
 
-/* doc/wire.md 2.1: the first checks; a version that is not ours may have
- * other lengths, so it is looked at before them. */
+/* doc/wire.md 2.1: the first checks. A version that is not ours may have other
+ * lengths, so the version is checked before the length. */
 static enum vc__said
 look_at_head(const uint8_t *in, size_t len)
 {
@@ -125,7 +125,7 @@ look_at_head(const uint8_t *in, size_t len)
     return len <= AT_VERSION ? VC__SAID_LENGTH : VC__SAID_OK;
 }
 
-/* doc/wire.md 2.1: the next two. *own receives the length. */
+/* doc/wire.md 2.1: the next two checks. *own receives the length. */
 static enum vc__said
 look_at_size(const uint8_t *in, size_t len, size_t least, size_t most,
              size_t *own)
@@ -140,7 +140,8 @@ look_at_size(const uint8_t *in, size_t len, size_t least, size_t most,
     return VC__SAID_OK;
 }
 
-/* A text that ends its message; out is all zero and has room for a NUL. */
+/* Reads a text that ends its message. `out` is all zero and has room for a
+ * NUL. */
 static bool
 text_get(char *out, const uint8_t *in, size_t len)
 {

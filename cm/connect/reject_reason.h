@@ -1,23 +1,24 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The reasons of a reject: what each is called, what a client makes of it, and
- * where a server counts it (doc/wire.md, sections 2.5 and 2.6). A new reason is
- * one line here, a counter, and a line of doc/wire.md. Pure; any thread. */
+ * The reasons of a reject: the text, the client's reaction, and the server's
+ * counter of each (doc/wire.md, sections 2.5 and 2.6). A new reason needs one
+ * line here, a counter, and a line in doc/wire.md. Pure; any thread. */
 #ifndef VC_CM_REJECT_REASON_H
 #define VC_CM_REJECT_REASON_H
 
 #include <verbcall/status.h>
 
-/* What the client does about the address that has refused it. */
+/* What the client does about the address that rejected it. */
 enum vc__reaction {
     VC__REACTION_GIVE_UP,
-    VC__REACTION_WAIT, /* again after the reject's time; without one: give up */
-    VC__REACTION_LOWER, /* again with what the counter-offer says, once */
-    VC__REACTION_MOVE,  /* to the reject's addresses */
+    VC__REACTION_WAIT,  /* retry after the reject's time; if none: give up */
+    VC__REACTION_LOWER, /* retry with the counter-offer, once */
+    VC__REACTION_MOVE,  /* try the reject's addresses */
 };
 
-/* X(name, number, status of the calls that wait, reaction, counter of the server, text for people) */
+/* X(name, number, status of the waiting calls, reaction, the server's counter,
+ * text for humans) */
 #define VC__REJECT_REASONS(X)                                                  \
     X(VERSION, 1, UNIMPLEMENTED, GIVE_UP, rejects_version,                     \
       "no protocol version in common")                                         \
@@ -54,8 +55,8 @@ struct vc__reject_rule {
     int counter; /* enum vc__count; below 0: none */
 };
 
-/* Of a reason of any number. A reason of a later version is UNAVAILABLE, and
- * its address is given up. */
+/* The rule of a reason; any number is allowed. For an unknown one, of a later
+ * version, the status is UNAVAILABLE and the client abandons the address. */
 const struct vc__reject_rule *vc__reject_rule(unsigned reason);
 
 #endif

@@ -62,7 +62,7 @@ name_parse(struct vc__target *target, const char *text, const char *name)
     return VC_OK;
 }
 
-/* "NAME", or "///PATH". */
+/* Parses "NAME" or "///PATH". */
 static enum vc_status
 local_parse(struct vc__target *target, const char *text, const char *rest)
 {
@@ -84,7 +84,7 @@ local_parse(struct vc__target *target, const char *text, const char *rest)
     return VC_OK;
 }
 
-/* vc://, of no transport's own. */
+/* True for vc://, which names no transport of its own. */
 static bool
 is_best(const char *text, const char *end)
 {
@@ -240,7 +240,8 @@ lookup_report(struct vc__task *task)
 {
     struct vc__lookup *l = caa_container_of(task, struct vc__lookup, task);
 
-    /* Its thread posted this under the lock; wait until it has left it. */
+    /* The lookup's thread posted this under the lock; wait until it has left
+     * the lock. */
     pthread_mutex_lock(&l->lock);
     pthread_mutex_unlock(&l->lock);
     l->done(l);
@@ -264,8 +265,8 @@ lookup_thread(void *arg)
     pthread_mutex_lock(&l->lock);
     cancelled = l->cancelled;
     l->finished = true;
-    /* Posted under the lock: whoever cancels then knows that the engine is
-     * not touched any more. */
+    /* Posted under the lock, so that a thread that cancels knows afterwards
+     * that the engine is no longer used. */
     if (!cancelled)
         vc__engine_post(l->engine, &l->task);
     pthread_mutex_unlock(&l->lock);
@@ -325,6 +326,6 @@ vc__lookup_cancel(struct vc__lookup *l)
     l->cancelled = true;
     finished = l->finished;
     pthread_mutex_unlock(&l->lock);
-    if (finished) /* its task is posted, and frees it */
+    if (finished) /* its task is posted and frees it */
         l->done = lookup_drop;
 }

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Targets as programs write them, and the addresses they stand for. */
+ * Targets as programs write them, and the addresses to which they resolve. */
 #ifndef VC_CM_TARGET_H
 #define VC_CM_TARGET_H
 
@@ -16,19 +16,19 @@
 #define VC__TARGET_ADDRS 8
 
 struct vc__target {
-    const struct vc__transport *transport; /* NULL: vc://, the best that leads
-                                              there (cm/connect/choice.h) */
+    const struct vc__transport *transport; /* NULL: vc://, the best one
+                                              (cm/connect/choice.h) */
     char host[256];                        /* without brackets */
     char port[6];                          /* decimal, 0..65535 */
 };
 
-/* "vc://HOST:PORT", "rdma://HOST:PORT", "tcp://HOST:PORT", with "[IPV6]" as HOST; "inproc://NAME",
- * which is a host without a port, as are "/PATH" of shm:///PATH and "@NAME" of
- * shm:NAME.
- * VC_INVALID_ARGUMENT  and what is wrong with it */
+/* Parses "vc://HOST:PORT", "rdma://HOST:PORT" or "tcp://HOST:PORT", with
+ * "[IPV6]" as HOST. "inproc://NAME" gives a host without a port; so do
+ * "shm:///PATH" (host "/PATH") and "shm:NAME" (host "@NAME").
+ * VC_INVALID_ARGUMENT  with a text that says what is wrong */
 enum vc_status vc__target_parse(struct vc__target *target, const char *text);
 
-/* The target as it was written, as far as that is kept. */
+/* Writes the target in the form that vc__target_parse() reads. */
 #define VC__TARGET_TEXT 300 /* bytes */
 void vc__target_text(const struct vc__target *target,
                      char text[VC__TARGET_TEXT]);
@@ -38,51 +38,56 @@ struct vc__addrs {
     struct sockaddr_storage addr[VC__TARGET_ADDRS];
 };
 
-/* Addresses of a target whose host is a number, at once. False when it is a
- * name. */
+/* Gets the addresses of a target whose host is numeric, without blocking.
+ * Returns false if the host is a name to be looked up. */
 bool vc__target_numeric(const struct vc__target *target,
                         struct vc__addrs *addrs);
 
-/* The same of names, too, in this thread, for as long as the resolver likes. 0,
- * or what gai_strerror(3) knows. */
+/* The same, also for names. Runs in the calling thread and blocks as long as
+ * the resolver does. Returns 0, or an error code of gai_strerror(3). */
 int vc__target_lookup(const struct vc__target *target, struct vc__addrs *addrs);
 
-/* May the transport be used at this address? what: "listen at", "connect to".
- * VC_INVALID_ARGUMENT  a loopback address, of which it knows nothing: rdma_cm
- *                      would take it for all addresses of all devices */
+/* Checks whether the transport can be used at this address. what: "listen at",
+ * "connect to".
+ * VC_INVALID_ARGUMENT  the transport has no loopback and this is a loopback
+ *                      address: rdma_cm would take it for all addresses of
+ *                      all devices */
 enum vc_status vc__target_reaches(const struct vc__transport *transport,
                                   const struct sockaddr_storage *addr,
                                   const char *what);
 
-/* An address without a port, "10.9.0.1", "fd09::1", "fe80::1%eth0".
- * VC_INVALID_ARGUMENT  it is none */
+/* Parses a numeric address without a port: "10.9.0.1", "fd09::1",
+ * "fe80::1%eth0".
+ * VC_INVALID_ARGUMENT  it is not a numeric address */
 enum vc_status vc__address_parse(struct sockaddr_storage *addr,
                                  const char *text);
 
-/* Looks a name up in a thread of its own, for resolvers block as long as they
- * like. done() runs on the holder of the engine with n == 0 and a text when
- * there is none; it frees the lookup by vc__lookup_free(). */
+/* A name lookup in a thread of its own, because resolvers may block for any
+ * time. done() runs on the holder of the engine and frees the lookup with
+ * vc__lookup_free(). If no address was found, addrs.n is 0 and `text` says
+ * why. */
 struct vc__lookup {
     struct vc__task task;
     struct vc__engine *engine;
     struct vc__target target;
     struct vc__addrs addrs;
-    char text[128]; /* why there is none */
+    char text[128]; /* why no address was found */
     void (*done)(struct vc__lookup *lookup);
     void *owner;
 
     pthread_mutex_t lock;
-    bool cancelled; /* lock: its thread frees it */
-    bool finished;  /* lock */
+    bool cancelled; /* lock: true: freed without done() */
+    bool finished;  /* lock: true once its thread has looked up */
 };
 
-/* NULL without memory or threads. */
+/* Returns NULL if out of memory or threads. */
 struct vc__lookup *vc__lookup_start(struct vc__engine *engine,
                                     const struct vc__target *target,
                                     void (*done)(struct vc__lookup *lookup),
                                     void *owner);
 
-/* Before done() has run: it will not. The holder of the engine. */
+/* Cancels a lookup whose done() has not run: done() will not run, and the
+ * lookup is freed. The holder of the engine. */
 void vc__lookup_cancel(struct vc__lookup *lookup);
 void vc__lookup_free(struct vc__lookup *lookup);
 

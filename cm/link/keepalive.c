@@ -10,16 +10,16 @@
 
 #define STEPS 6u
 
-/* In steps. */
+/* All in steps. */
 struct pace {
     unsigned tick, ask, wait;
 };
 
-/* By cm/link/keepalive.h's table. Of an idle link ask + wait is what three
- * periods leave when silence was noticed a tick late. Asking is all that an
- * idle link costs: so it is done late, and seldom; and an adapter is asked so
- * late that a peer whose PINGs come is not asked at all. A tick may be no
- * longer, for a link that becomes busy is seen to be so by the next one. */
+/* The table of cm/link/keepalive.h. For an idle link ask + wait is what three
+ * periods leave if silence was noticed a tick late. Asking is the only cost of
+ * an idle link, so it is done late and seldom. An adapter is asked so late that
+ * a peer whose PINGs arrive is not asked at all. A tick may be no longer,
+ * because only the next tick notices that a link has become busy. */
 static const struct pace *
 pace_of(const struct vc__keepalive_news *n)
 {
@@ -56,9 +56,9 @@ news_take(struct vc__keepalive *k, uint64_t now,
         k->reached = k->probed = now;
 }
 
-/* We were away: what the peer did meanwhile may not have reached us yet. An
- * idle peer has all its time again; one that somebody waits for is asked at
- * once. */
+/* This process was stopped, so signs of life of the peer may not have been
+ * received yet. An idle peer gets its full time again; one that a call waits
+ * for is asked at once. */
 static void
 round_restart(struct vc__keepalive *k, uint64_t now, bool busy)
 {
@@ -76,7 +76,7 @@ keepalive_probe(struct vc__keepalive *k, uint64_t now)
     return VC__KEEPALIVE_PROBE;
 }
 
-/* A PING that is still out will be answered as well as a new one would. */
+/* A PING that is still unanswered does as well as a new one. */
 static enum vc__keepalive_act
 keepalive_ask(struct vc__keepalive *k, uint64_t now)
 {
@@ -88,8 +88,9 @@ keepalive_ask(struct vc__keepalive *k, uint64_t now)
     return VC__KEEPALIVE_PING;
 }
 
-/* Half-way through, the adapter is asked too: for a PING may wait for a
- * credit, and then nobody would know what has died. */
+/* Half-way through, the adapter is asked too: a PING may be waiting for a
+ * credit, and then it would be unknown whether the process or the host has
+ * died. */
 static enum vc__keepalive_act
 process_check(struct vc__keepalive *k, uint64_t now, const struct pace *pace)
 {
@@ -125,8 +126,8 @@ vc__keepalive_tick(struct vc__keepalive *k, uint64_t now,
     uint64_t wanted = k->next;
 
     k->next = vc__timer_beat(now, pace->tick * k->step);
-    /* Times are those of the ticks, or a timer that was a little late once
-     * would make the next look seem too early. */
+    /* Use the time for which the tick was due; else a timer that was late once
+     * would make the next check seem too early. */
     if (now > wanted && !late)
         now = wanted;
     news_take(k, now, n);

@@ -1,25 +1,26 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * When a silent peer is asked whether it lives, and when it is taken for dead.
- * Time goes in with each tick, what to do comes out: pure, cm/link/link_keepalive.c
- * does it.
+ * Decides when a silent peer is asked for a sign of life, and when it is
+ * declared dead. Pure: each tick takes the time and returns an action, which
+ * cm/link/link_keepalive.c carries out.
  *
- * A peer's adapter and kernel go on when its process is stopped: so its
- * process is asked by a PING, its adapter by a WRITE of nothing. Silence is
- * known to a tick only, as what comes in is not worth a look at the clock; a
- * period P is 6 steps:
+ * A peer's adapter and kernel keep working when its process is stopped. So the
+ * process is asked by a PING, the adapter by an empty RDMA WRITE. Only ticks
+ * measure silence, because reading the clock for each packet would cost too
+ * much. A period P is 6 steps:
  *
  *                   a tick  asked after    dead, unanswered for  silence ended
  *   busy            1 step  1 to 2 steps   4 steps               within P
  *   idle, process   2 steps 10 to 12 steps 6 steps               within 3 P
  *   idle, adapter   2 steps 12 to 14 steps 4 steps               within 3 P
  *
- * The ticks of all links of one period fall on the same multiples of it, so that
- * a process whose links are idle wakes up three times a period for all of them.
+ * The ticks of all links with the same period fall on the same multiples of it.
+ * So a process whose links are idle wakes up three times a period for all of
+ * them.
  *
- * A process that was stopped itself sees the clock jump: a tick that comes
- * more than a step late says nothing of the peer, and the round begins anew. */
+ * If this process itself was stopped, the clock jumps. A tick that is more than
+ * a step late says nothing about the peer, so a new round begins. */
 #ifndef VC_CM_KEEPALIVE_H
 #define VC_CM_KEEPALIVE_H
 
@@ -27,43 +28,42 @@
 #include <stdint.h>
 
 struct vc__keepalive {
-    uint64_t step;    /* us: a sixth of the period */
-    uint64_t next;    /* when the next tick is wanted */
-    uint64_t heard;   /* last packet of its process, or the round's beginning */
-    uint64_t reached; /* the same of its adapter */
-    uint64_t asked;   /* while `asking` */
-    uint64_t probed;  /* while `probe_out` */
-    bool asking;      /* its process must be heard from */
-    bool ping_out;    /* not answered yet; there is never another */
-    bool probe_out;   /* not completed yet */
+    uint64_t step;    /* a sixth of the period, microseconds */
+    uint64_t next;    /* when the next tick is due */
+    uint64_t heard;   /* last packet of its process, or the round's start */
+    uint64_t reached; /* the same for its adapter */
+    uint64_t asked;   /* when asked; while `asking` */
+    uint64_t probed;  /* when probed; while `probe_out` */
+    bool asking;      /* true while its process owes a sign of life */
+    bool ping_out;    /* true while a PING is unanswered; one at a time */
+    bool probe_out;   /* true while a WRITE has not completed */
 };
 
-/* What happened since the last tick, and what is so now. */
+/* What happened since the last tick, and the present state. */
 struct vc__keepalive_news {
-    bool heard;    /* a packet came */
-    bool answered; /* the PING was */
+    bool heard;    /* a packet was received */
+    bool answered; /* the PING was answered */
     bool proven;   /* the WRITE has completed */
-    bool busy;     /* somebody waits for the peer */
-    bool may_ask;  /* its process owes us an answer to a PING; else only its
-                    * adapter is asked */
+    bool busy;     /* a call waits for the peer */
+    bool may_ask;  /* the process must answer PINGs; else ask its adapter */
 };
 
 enum vc__keepalive_act {
     VC__KEEPALIVE_NOTHING,
     VC__KEEPALIVE_PING,
     VC__KEEPALIVE_PROBE,
-    VC__KEEPALIVE_STOPPED, /* dead: its adapter answers, its process does not */
-    VC__KEEPALIVE_LOST,    /* dead: nothing of it answers */
+    VC__KEEPALIVE_STOPPED, /* dead: the adapter answers, the process does not */
+    VC__KEEPALIVE_LOST,    /* dead: neither answers */
 };
 
-/* now and all times: microseconds. period: not 0. */
+/* All times are in microseconds. The period must not be 0. */
 void vc__keepalive_init(struct vc__keepalive *k, uint64_t now, uint64_t period);
 
-/* At k->next, or whenever it became possible. */
+/* Called at k->next, or as soon after it as possible. Returns what to do. */
 enum vc__keepalive_act vc__keepalive_tick(struct vc__keepalive *k, uint64_t now,
                                           const struct vc__keepalive_news *n);
 
-/* How long its process has been silent. */
+/* Microseconds since the last sign of life of its process. */
 uint64_t vc__keepalive_silence(const struct vc__keepalive *k, uint64_t now);
 
 #endif

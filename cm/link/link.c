@@ -1,18 +1,18 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The life of a link: events of its wire and of our own timer go through the
- * table of cm/link/link_state.c, and what it says is done here. What only one side
- * does is in link_connect.c and link_accept.c, what moves packets in
- * link_io.c. */
+ * The life of a link: events of its wire and of its own timer go through the
+ * table of cm/link/link_state.c; the resulting actions are carried out here.
+ * What only one side does is in link_connect.c and link_accept.c, moving
+ * packets in link_io.c. */
 #include "cm/link/link.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-/* The peer has this long to answer our disconnect; rdma_cm itself would wait
- * 102 s for a process that does not react. */
+/* How long the peer may take to confirm our disconnect; rdma_cm itself would
+ * wait 102 s for a process that does not react. */
 #define LEAVE_MS 1000
 
 static const struct vc__wire_ops wire_ops;
@@ -62,7 +62,7 @@ vc__link_fini(struct vc__link *link)
 
 /* --- timer ------------------------------------------------------------- */
 
-/* The connect timeout is over. */
+/* The connect timeout has elapsed. */
 static void
 link_on_silence(struct vc__link *link)
 {
@@ -100,7 +100,7 @@ vc__link_timer(struct vc__link *link, uint32_t ms)
 {
     struct vc__timers *timers = &link->engine->timers;
 
-    /* Without memory for a timer there would be a wait without an end. */
+    /* Without a timer the link could wait for ever. */
     if (!vc__timer_start(timers, &link->timer, vc__after_ms(vc__now(), ms),
                          link_on_timer))
         vc__link_end(link, VC__LINK_EV_REMOVED, VC_RESOURCE_EXHAUSTED,
@@ -140,19 +140,20 @@ static void
 take_apart(struct vc__link *link)
 {
     timer_stop(link);
-    /* Behind `broken`, if that is posted: it must not outlive the link. */
+    /* Posted after `broken`, if that is posted, so that it cannot run after the
+     * link was freed. */
     vc__engine_post(link->engine, &link->reap);
 }
 
-/* Never nested in a callback of the wire, which it destroys. */
+/* Never runs inside a callback of the wire, because it destroys the wire. */
 static void
 link_reap(struct vc__task *task)
 {
     struct vc__link *link = caa_container_of(task, struct vc__link, reap);
 
-    /* A thread that appended before ops->down() is about to see that nothing
-     * goes any more. The last of them posts this again. Acquire: pairs with
-     * vc__link_push_held(). */
+    /* A thread that appended before ops->down() is about to push, and will find
+     * the link closed. The last such thread posts this task again. Acquire:
+     * pairs with vc__link_push_held(). */
     if ((atomic_fetch_or_explicit(&link->pushers, VC__LINK_REAPED,
                                   memory_order_acq_rel) &
          ~VC__LINK_REAPED) > 0)
@@ -167,7 +168,7 @@ link_leave(struct vc__link *link)
     tell_down(link);
     if (link->wire->transport->leave(link->wire))
         vc__link_timer(link, LEAVE_MS);
-    else /* never established, or the device is gone: nobody will answer */
+    else /* not established, or no device: no answer will come */
         vc__link_event(link, VC__LINK_EV_LEFT);
 }
 
@@ -204,7 +205,7 @@ link_act(struct vc__link *link, enum vc__link_action action)
     }
 }
 
-/* True while the next step of the link is an event of its wire. */
+/* True if the link waits for an event of its wire. */
 static bool
 waits_for_wire(enum vc__link_state state)
 {
@@ -225,7 +226,7 @@ awaiting_count(struct vc__link *link)
     link->awaits_wire = awaits;
 }
 
-/* The number that a link in this state is in; 0: in none. */
+/* The gauge that counts a link in this state, plus 1; 0: none. */
 static unsigned
 gauge_of(enum vc__link_state state)
 {
@@ -250,7 +251,8 @@ gauge_count(struct vc__ledger *l, unsigned gauge, bool active, int64_t n)
     vc__count(l, active ? VC__COUNT_links_client : VC__COUNT_links_server, n);
 }
 
-/* What a link that was up, or was to come up, has come to by this event. */
+/* The counter for a link that ends by this event. up: the link was up; else it
+ * has failed to come up. */
 static enum vc__count
 link_end_of(bool up, enum vc__link_event event)
 {
@@ -304,7 +306,7 @@ vc__link_event(struct vc__link *link, enum vc__link_event event)
     link_act(link, step.action);
 }
 
-/* The first reason stays: later ones follow from it. */
+/* Keeps the first reason: later ones are consequences of it. */
 static void __attribute__((format(printf, 3, 0)))
 error_keep(struct vc__link *link, enum vc_status status, const char *format,
            va_list args)
@@ -324,7 +326,7 @@ vc__link_end(struct vc__link *link, enum vc__link_event event,
     va_list args;
 
     if (vc__link_step(link->state, event).action == VC__LINK_DO_NOTHING)
-        return; /* a hint, or too late */
+        return; /* ignored in this state: a hint, or too late */
     va_start(args, format);
     error_keep(link, status, format, args);
     va_end(args);

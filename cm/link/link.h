@@ -1,16 +1,16 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A link: one connection, which a wire carries (transport/transport.h), with
- * its credits and queue of messages to send. Everything belongs to the holder of the engine, except
- * what is marked "lock", which any thread may reach through vc__link_append(),
- * vc__link_push() and vc__link_unsend().
+ * A link: one connection, carried by a wire (transport/transport.h), with its
+ * credits and its queue of messages to send. Everything belongs to the holder
+ * of the engine, except fields marked "lock". Any thread may reach these
+ * through vc__link_append(), vc__link_push() and vc__link_unsend().
  *
- * Messages come in through a queue without a lock; one thread at a time takes
- * all that has come, packs it into as few packets as it fits in, and sends
- * them. So contention makes batches, not waits.
+ * Messages are appended to a lock-free queue. One thread at a time takes all
+ * appended messages, packs them into as few packets as possible, and sends
+ * them. So contention leads to batches, not to waiting.
  *
- * The owner embeds it and frees it from ops->gone() at the earliest. */
+ * The owner embeds the link and frees it in ops->gone() at the earliest. */
 #ifndef VC_CM_LINK_H
 #define VC_CM_LINK_H
 
@@ -34,40 +34,43 @@
 
 struct vc__link;
 
-/* The longest message that an end may take: what it says is at most that. To
- * unpack a longer one takes an engine so long that its links die. The wire format
- * allows for 2^30. */
+/* The longest message that an end may announce as its limit. Unpacking a longer
+ * one blocks an engine so long that its links time out. The wire format allows
+ * 2^30. */
 #define VC__MESSAGE_MAX (1u << 28)
 
-/* What a CALL's header says of a deadline. */
+/* The deadline field of a CALL's header: the microseconds left, or
+ * VC__DEADLINE_NONE. */
 uint32_t vc__deadline_left(uint64_t due, uint64_t now);
 
-/* What comes up, on the holder of the engine. */
+/* Callbacks of a link; they run on the holder of the engine. */
 struct vc__link_ops {
-    /* The first packet was good. The passive side; may be NULL. */
+    /* The first packet was good. Passive side only; may be NULL. */
     void (*trusted)(struct vc__link *link);
 
-    /* Calls may go. The accept or hello of the peer is in the link. */
+    /* The link is up: calls may be sent. The peer's accept or hello is in the
+     * link. */
     void (*up)(struct vc__link *link);
 
-    /* A frame of the peer; false when it breaks the protocol, which ends the
-     * link. */
+    /* A frame was received. Returns false if it breaks the protocol, which ends
+     * the link. */
     bool (*frame)(struct vc__link *link, const struct vc__frame *f);
 
-    /* Does somebody wait for the peer? Now and then; NULL: never. */
+    /* Returns true if a call waits for the peer. Called now and then, for
+     * keepalive; NULL means never. */
     bool (*busy)(struct vc__link *link);
 
-    /* It carries nothing any more, or never will: link->error says why. Once.
-     * Every message in its queue has been done before. */
+    /* The link is down, or will never come up: link->error says why. Called
+     * once, after done() of every message in its queue. */
     void (*down)(struct vc__link *link);
 
-    /* Everything is given back. Last. */
+    /* The last callback: the link has released all its resources. */
     void (*gone)(struct vc__link *link);
 };
 
 #define VC__LINK_REAPED 0x80000000u
 
-/* What is counted under a link's lock. */
+/* Counters kept under a link's lock. */
 enum vc__link_count {
     VC__LINK_PACKETS_SENT,
     VC__LINK_BYTES_SENT,
@@ -82,83 +85,85 @@ struct vc__link {
     struct vc__engine *engine;
     struct vc__wire *wire;
     enum vc__link_state state;
-    bool active;      /* the side that connects */
-    bool stale;       /* refused: another connection may do, at once */
-    bool told;        /* ops->down has run */
-    bool awaits_wire; /* counted in engine->awaiting_wires */
-    bool heard;       /* refused by whatever is there */
+    bool active;      /* true on the side that connects */
+    bool stale;       /* true if rejected, but a retry at once may succeed */
+    bool told;        /* true once ops->down() was called */
+    bool awaits_wire; /* true while counted in engine->awaiting_wires */
+    bool heard;       /* true if rejected: the host is reachable */
     bool has_reject;
-    bool has_local;     /* passive: accept.local may be told */
-    bool silent;        /* keepalive took the peer for dead, */
-    bool stopped;       /* as its process does not answer, and its host does */
-    const char *breach; /* the rule that the peer's frame broke; NULL: none */
+    bool has_local;     /* passive: true if accept.local may be sent */
+    bool silent;        /* true if keepalive declared the peer dead, */
+    bool stopped;       /* because its process is silent, its host is not */
+    const char *breach; /* the rule that the peer's frame broke, or NULL */
     struct vc__error error;
 
     struct vc__timer timer;
-    uint32_t timeout_ms; /* of connecting, and of leaving */
-    uint32_t said_ms;    /* that of which timeout_ms is the rest, for texts */
+    uint32_t timeout_ms; /* of connecting; passive: until the first packet */
+    uint32_t said_ms;    /* whole timeout, for texts; timeout_ms is the rest */
     struct vc__task reap, broken;
 
-    /* What was said. On the active side the hello is ours and the accept the
-     * peer's; on the passive side the other way round. */
+    /* What was negotiated. On the active side the hello is ours and the accept
+     * the peer's; on the passive side the other way round. */
     struct vc__hello hello;
     struct vc__accept accept;
     struct vc__reject reject; /* the peer's, if has_reject */
-    unsigned credits_max; /* receives to promise at most; 0: as we see fit */
-    uint32_t features;    /* VC__FEATURE_*: agreed on when it is up */
+    unsigned credits_max;     /* most receives to promise; 0: as we see fit */
+    uint32_t features;        /* VC__FEATURE_*: valid once the link is up */
 
-    /* Messages that were appended and not yet taken up; any thread appends,
-     * the one with the lock takes up. */
+    /* Messages appended but not yet taken. Any thread appends; the thread with
+     * the lock takes them. */
     struct __cds_wfcq_head arrivals;
     struct cds_wfcq_tail arrivals_tail;
-    /* Threads that will push: the link must stay. VC__LINK_REAPED when only
-     * they keep it. */
+    /* Threads that are about to push; the link must not be freed before they
+     * are done. VC__LINK_REAPED is set when only they keep it. */
     atomic_uint pushers;
 
     struct vc__link_keepalive keepalive;
     struct vc__send ping, answer; /* of keepalive */
 
     pthread_mutex_t lock;
-    bool open;                    /* lock: messages may go */
-    bool ill;                     /* lock: `broken` is posted */
+    bool open;                    /* lock: true while messages may be sent */
+    bool ill;                     /* lock: true once `broken` is posted */
     struct vc__credit credit;     /* lock; see transport/wire/credit.h */
     struct vc__window window;     /* lock */
     uint32_t round;               /* lock: counts rounds of sending */
     struct vc__schedule schedule; /* lock */
-    struct cds_list_head sent;    /* lock: of struct vc__send, want acks */
-    struct vc__flow control;      /* lock: of what belongs to no session */
-    struct vc__tally tally;       /* lock: of enum vc__link_count */
+    struct cds_list_head sent;    /* lock: vc__send, not acknowledged */
+    struct vc__flow control;      /* lock: of messages of no session */
+    struct vc__tally tally;       /* lock: by enum vc__link_count */
 };
 
-/* A link of this context and its engine, in the caller's memory, with its wire
- * in `wire`, zeros of the transport's wire_size; its opts are the defaults. */
+/* Initialises a link of this context and its engine in the caller's memory.
+ * `wire` is zeroed memory of the transport's wire_size; its options are set to
+ * the defaults. */
 void vc__link_init(struct vc__link *link, struct vc__context *context,
                    void *wire, const struct vc__link_ops *ops,
                    uint32_t timeout_ms);
-/* From ops->gone(), or before anything was started. */
+/* Called in ops->gone(), or before anything was started. */
 void vc__link_fini(struct vc__link *link);
 
-/* Connects to addr, from link->wire->source, saying link->hello, which the caller has filled but for
- * credits and sizes of packets. Ends in ops->up() or ops->down(), within the
- * timeout. */
+/* Connects to addr, from link->wire->source, with link->hello. The caller has
+ * filled the hello except its credits and packet size. Ends with ops->up() or
+ * ops->down(), within the timeout. */
 void vc__link_connect(struct vc__link *link, const struct sockaddr *addr);
 
-/* Accepts a request of the same transport: hello is what it said, link->accept
- * filled but for credits, sizes of packets and features. On VC_OK the accept
- * was sent, the link owns the request and ops follow, the first may be
- * ops->down(); otherwise the caller still owns it, to reject it, and nothing
- * will come up. */
+/* Accepts a request of the same transport, whose hello was `hello`. The caller
+ * has filled link->accept except its credits, packet size and features. On
+ * VC_OK the accept was sent and the link owns the request; callbacks follow,
+ * and the first may be ops->down(). On failure the caller still owns the
+ * request, must reject it, and no callback follows. */
 enum vc_status vc__link_accept(struct vc__link *link,
                                const struct vc__incoming *in,
                                const struct vc__hello *hello);
 
-/* Takes it down; ops->down() with this error, unless it was down before. */
+/* Closes the link; ops->down() follows with this error, unless the link was
+ * down before. */
 void vc__link_close(struct vc__link *link, enum vc_status status,
                     const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* For ops->frame(), which returns this: the frame breaks that rule, as
- * link->error will say. False. */
+/* For use in ops->frame(), which returns its result: records the rule that the
+ * frame breaks, for link->error. Returns false. */
 static inline bool
 vc__link_breach(struct vc__link *link, const char *rule)
 {
@@ -166,40 +171,40 @@ vc__link_breach(struct vc__link *link, const char *rule)
     return false;
 }
 
-/* The first packet, or whatever else the timer waited for, was good. */
+/* Stops the timer: the first packet, or whatever it waited for, was good. */
 void vc__link_trust(struct vc__link *link);
 
-/* Appends a message; vc__link_push() must follow. The link is not down, as
- * ops->down() has not run or is kept from running (by a lock that it takes).
- * Any thread, without locks and waits. */
+/* Appends a message; vc__link_push() must follow. The link must not be down:
+ * ops->down() has not run, or a lock that it takes prevents it. Any thread;
+ * takes no lock and never waits. */
 void vc__link_append(struct vc__link *link, struct vc__send *s);
 
-/* Sends what was appended, unless another thread is at it, which then sends
- * that too. */
+/* Sends all appended messages. If another thread is sending, that thread sends
+ * them, and this returns at once. */
 void vc__link_push(struct vc__link *link);
 
-/* For those who append under a lock and push without it: the link stays until
- * vc__link_push_held(). */
+/* For callers that append under a lock and push without it: keeps the link
+ * alive until vc__link_push_held(). */
 static inline void
 vc__link_hold(struct vc__link *link)
 {
-    /* Relaxed: the lock orders it before the link's end. */
+    /* Relaxed: that lock orders this before the link's end. */
     atomic_fetch_add_explicit(&link->pushers, 1, memory_order_relaxed);
 }
 
 void vc__link_push_held(struct vc__link *link);
 
-/* Both. The holder of the engine, before ops->down(). */
+/* Appends and pushes. The holder of the engine, before ops->down(). */
 void vc__link_send(struct vc__link *link, struct vc__send *s);
 
-/* Takes a message back of which nothing has gone: it is done(), lost. False
- * when it is too late. Any thread. */
+/* Takes back a message if no byte of it was sent; done() is then called with
+ * VC__SEND_LOST. Returns false if it is too late. Any thread. */
 bool vc__link_unsend(struct vc__link *link, struct vc__send *s);
 
-/* Takes a message back, or all of a flow, in whatever place they are: they are
- * done(), lost. The first is for the holder, and links of the passive side; the
- * second for any thread; true: an OPEN was among them, of which nothing has
- * gone. */
+/* Take back a message, or all messages of a flow, in whatever state they are;
+ * done() is called with VC__SEND_LOST. vc__link_withdraw() is for the holder,
+ * and for links of the passive side. vc__link_drop() may be called by any
+ * thread; it returns true if an unsent OPEN was among them. */
 void vc__link_withdraw(struct vc__link *link, struct vc__send *s);
 bool vc__link_drop(struct vc__link *link, struct vc__flow *flow);
 
@@ -211,36 +216,36 @@ vc__link_of(const struct vc__wire *w)
     return w->owner;
 }
 
-/* link.c: an event of the state machine. */
+/* link.c: runs an event through the state machine. */
 void vc__link_event(struct vc__link *link, enum vc__link_event event);
-/* The same for an event that ends it, with the reason. */
+/* The same for an event that ends the link, with the reason. */
 void vc__link_end(struct vc__link *link, enum vc__link_event event,
                   enum vc_status status, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* The same, by an error that says why already. */
+/* The same, with an error that contains the reason. */
 void vc__link_fail(struct vc__link *link, enum vc__link_event event,
                    const struct vc__error *why);
 
-/* Frames that a packet of the link may have. */
+/* The most frames that a packet of this link may have. */
 static inline uint16_t
 vc__link_frames_max(const struct vc__link *link)
 {
     return link->features & VC__FEATURE_COALESCED ? UINT16_MAX : 1;
 }
 
-/* The peer's address for people. */
+/* The peer's address for humans. */
 static inline const char *
 vc__link_peer(struct vc__link *link)
 {
     return vc__wire_peer(link->wire);
 }
 
-/* link_log.c: an event has led from the state `was` to that of the link. */
+/* link_log.c: logs that an event has changed the state from `was`. */
 void vc__link_log(struct vc__link *link, enum vc__link_state was,
                   enum vc__link_event event);
 
-/* link.c: (re)starts the one timer. */
+/* link.c: (re)starts the link's only timer. */
 void vc__link_timer(struct vc__link *link, uint32_t ms);
 
 /* link_connect.c: the active side. */
@@ -250,25 +255,26 @@ void vc__link_on_refused(struct vc__wire *w, const void *data, size_t len,
                          const struct vc__error *why, bool again);
 void vc__link_on_unreachable(struct vc__wire *w, const struct vc__error *why);
 
-/* link_send.c, under the link's lock: takes up what has come, and sends what
- * can go; true when something had come. */
+/* link_send.c, under the link's lock: takes the appended messages and sends
+ * what can be sent. Returns true if there were any appended. */
 bool vc__link_flush(struct vc__link *link);
-/* Without the lock: pushes if something has come. */
+/* Without the lock: pushes if a message was appended. */
 void vc__link_push_arrived(struct vc__link *link);
 void vc__link_arrivals_take(struct vc__link *link);
-/* The link has no more use for it. */
+/* The link no longer uses this message. */
 void vc__link_send_end(struct vc__send *s, enum vc__send_end end);
-/* Lets go of the lock, and sees to what came meanwhile. */
+/* Unlocks, then pushes what was appended meanwhile. */
 void vc__link_unlock(struct vc__link *link);
 
 /* link_io.c */
 void vc__link_on_received(struct vc__wire *w, const uint8_t *data,
                           uint32_t len);
 void vc__link_on_writable(struct vc__wire *w, uint32_t ticket);
-/* The wire's memory and queues, with receives promised to the peer. */
+/* Prepares the wire's memory and queues, and the first promised receives. */
 enum vc_status vc__link_prepare(struct vc__link *link);
 void vc__link_open_io(struct vc__link *link, uint32_t peer_credits);
-/* Nothing goes any more; what was under way or comes yet is done(), lost. */
+/* Stops sending: done() is called with VC__SEND_LOST for all queued,
+ * unacknowledged and later messages. */
 void vc__link_close_io(struct vc__link *link);
 
 #endif

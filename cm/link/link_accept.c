@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The passive side of connecting: a request whose hello was found good
- * becomes a link. */
+ * The passive side of connecting: a request with a good hello becomes a
+ * link. */
 #include "cm/link/link.h"
 
 static enum vc_status
@@ -23,7 +23,7 @@ link_accept_send(struct vc__link *link)
     return w->transport->accept(w, accept, sizeof accept);
 }
 
-/* The answer may be that the peer has left. */
+/* Confirms the connection; it fails if the peer has left meanwhile. */
 static void
 link_accept_accepted(struct vc__link *link)
 {
@@ -46,7 +46,7 @@ vc__link_accept(struct vc__link *link, const struct vc__incoming *in,
     w->transport->take(w, in);
     status = link_accept_send(link);
     if (status != VC_OK) {
-        error = *vc__error_last(); /* fini() may bring others up, which fail */
+        error = *vc__error_last(); /* fini() may run other links' callbacks */
         w->transport->fini(w);
         return vc__error_raise(&error);
     }

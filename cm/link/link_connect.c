@@ -1,14 +1,15 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The active side of connecting: the hello, and what the peer answers. */
+ * The active side of connecting: the hello, and the handling of the peer's
+ * answer. */
 #include <stdio.h>
 #include <string.h>
 
 #include "cm/connect/target.h"
 #include "cm/link/link.h"
 
-/* Begins to look for the way, or ends the link. */
+/* Starts to find a route to the peer, or ends the link. */
 static void
 link_connect_dial(struct vc__link *link)
 {
@@ -50,7 +51,7 @@ vc__link_ask(struct vc__link *link)
         vc__link_fail(link, VC__LINK_EV_NO_WAY, vc__error_last());
 }
 
-/* What stands against the peer's accept; NULL when nothing. */
+/* What is wrong with the peer's accept; NULL if nothing. */
 static const char *
 accept_fault(const struct vc__link *link, const struct vc__accept *a)
 {
@@ -63,7 +64,8 @@ accept_fault(const struct vc__link *link, const struct vc__accept *a)
     return NULL;
 }
 
-/* A server does all that a client of ours may ask for. */
+/* Takes over the chosen features. If the server lacks one that this client
+ * needs, ends the link and returns false. */
 static bool
 features_take(struct vc__link *link)
 {
@@ -79,7 +81,7 @@ features_take(struct vc__link *link)
     return false;
 }
 
-/* The server's name stands before its address in all texts from now on. */
+/* Puts the server's name before its address in all later texts. */
 static void
 link_connect_name_take(struct vc__link *link)
 {

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What a link receives: packets are checked for their sequence and credits and
- * handed up frame by frame. And the opening and closing of both directions;
- * sending is in link_send.c. */
+ * Receiving on a link: checks each packet's sequence and credits and passes its
+ * frames up. Also opens and closes both directions; sending is in
+ * link_send.c. */
 #include <string.h>
 
 #include "cm/link/link.h"
@@ -18,7 +18,7 @@ link_malformed(struct vc__link *link, const char *what)
                  "%s broke the protocol: %s", vc__link_peer(link), what);
 }
 
-/* What the peer has handled. */
+/* Ends the messages that the peer has acknowledged. */
 static void
 acks_take(struct vc__link *link)
 {
@@ -33,8 +33,9 @@ acks_take(struct vc__link *link)
     }
 }
 
-/* Receives are promised before the peer hears of it, and taken back when it
- * has used the last that it was told of. */
+/* Adjusts the receives to the window. New receives are posted before the peer
+ * is notified; receives are taken back after the peer has used the last one
+ * announced. */
 static void
 window_follow(struct vc__link *link)
 {
@@ -44,7 +45,7 @@ window_follow(struct vc__link *link)
 
     if (next > w->promised &&
         w->transport->promise(w, next - w->promised) != VC_OK) {
-        link->window.max = c->window; /* there are no more */
+        link->window.max = c->window; /* no more available */
         return;
     }
     c->window = next;
@@ -53,9 +54,9 @@ window_follow(struct vc__link *link)
         w->transport->release(w, w->promised - promised);
 }
 
-/* A packet took a credit and brought some: with them, what waited may go. And
- * what it acknowledges is over before its frames are looked at, for a client
- * calls again when it has the reply. */
+/* A packet used a credit and may have brought new ones, so waiting messages may
+ * be sent. Messages that it acknowledges end before its frames are handled,
+ * because a client calls again when it has the reply. */
 static bool
 packet_arrived(struct vc__link *link, const struct vc__credit_word *word)
 {
@@ -77,8 +78,8 @@ packet_arrived(struct vc__link *link, const struct vc__credit_word *word)
     return good;
 }
 
-/* Its frames have been handled. Only now is the peer told so: it may forget
- * what we have seen. */
+/* The packet's frames were handled. Only now may the peer be notified, because
+ * it may then forget what we have seen. */
 static void
 packet_handled(struct vc__link *link)
 {
@@ -151,7 +152,7 @@ vc__link_on_received(struct vc__wire *w, const uint8_t *data, uint32_t len)
     vc__count(ledger, VC__COUNT_packets_received, 1);
     vc__count(ledger, VC__COUNT_bytes_received, len);
 
-    /* A packet may overtake the ESTABLISHED event, and says the same. */
+    /* A packet may arrive before the ESTABLISHED event, and implies it. */
     if (link->state != VC__LINK_UP)
         vc__link_event(link, VC__LINK_EV_ESTABLISHED);
     if (link->state != VC__LINK_UP)

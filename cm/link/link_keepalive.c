@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Ticks for the rules of cm/link/keepalive.c, and what they ask for. The active
- * side asks its peer's process; the passive side asks its host only, for a
- * client without library threads does not poll between its calls and is well
- * all the same. */
+ * Runs the ticks of cm/link/keepalive.c and does what they ask for. The active
+ * side asks its peer's process. The passive side asks only the host, because a
+ * client without library threads does not poll between its calls and is still
+ * healthy. */
 #include "cm/link/link_keepalive.h"
 
 #include <stdio.h>
@@ -62,9 +62,9 @@ vc__link_keepalive_stop(struct vc__link *link)
 
 /* --- what is asked for ------------------------------------------------- */
 
-/* Both have room of their own in the link, so that there is always some. One
- * that still waits for a credit is overtaken: by the latest answer, or because
- * a broken peer has answered what it has not been asked. */
+/* Both messages are embedded in the link, so sending needs no memory. One that
+ * still waits for a credit is replaced: by the latest answer, or because a
+ * broken peer has answered a PING that was not sent. */
 static void
 ping_send(struct vc__link *link, struct vc__send *s, uint8_t flags,
           uint32_t sequence)
@@ -213,7 +213,7 @@ link_keepalive_answer_take(struct vc__link *link, uint32_t sequence)
 bool
 vc__link_ping(struct vc__link *link, const struct vc__frame *f)
 {
-    /* The passive side's timer runs until the first packet is good. */
+    /* The passive side's timer runs until the first good packet. */
     if (!link->active && vc__timer_running(&link->timer))
         vc__link_trust(link);
     if (f->flags & VC__FRAME_ANSWER)

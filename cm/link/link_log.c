@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The lines of the log about a link: that it is up, and why it is so no more.
- * The texts of errors name the peer, as the line has done already. */
+ * Log lines about a link: that it came up, and why it went down. The error
+ * texts may start with the peer's name, which the line already contains. */
 #include <stdio.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ up_log(struct vc__link *link)
             (unsigned)w->window, keepalive);
 }
 
-/* The reason without the peer's name, where it begins with that. */
+/* Copies the reason, without the peer's name if it starts with that. */
 static void
 reason_put(char out[VC__ERROR_TEXT], struct vc__link *link)
 {

@@ -1,9 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * How a link sends messages: those that wait are packed into as few packets
- * as they fit in, each written straight to where the wire sends it from. A
- * message longer than a packet goes in parts, taking turns with the others. */
+ * How a link sends messages: waiting messages are packed into as few packets as
+ * possible, written directly to the buffer from which the wire sends. A message
+ * longer than a packet is sent in parts, which take turns with other
+ * messages. */
 #include <sched.h>
 #include <string.h>
 
@@ -23,7 +24,7 @@ vc__deadline_left(uint64_t due, uint64_t now)
     return due <= now ? 0 : (uint32_t)(due - now);
 }
 
-/* A frame's header and metadata; where its body goes. */
+/* Writes a frame's header and metadata; returns where its body goes. */
 static uint8_t *
 head_write(uint8_t *out, const struct vc__frame *f)
 {
@@ -47,7 +48,8 @@ write_whole(struct vc__send *s, uint8_t *out)
     s->at = f->body_len;
 }
 
-/* The first part, in `take` bytes; how much of the message is in it. */
+/* Writes the first part of `take` bytes; returns how many bytes of the body it
+ * contains. */
 static uint32_t
 write_first(struct vc__send *s, uint8_t *out, uint32_t take)
 {
@@ -111,8 +113,8 @@ vc__link_send_end(struct vc__send *s, enum vc__send_end end)
         s->done(s, end);
 }
 
-/* s was written, as far as s->take reaches. Without a done() it may be freed
- * at any moment after `gone` is set, with one by that. */
+/* Called when s->take bytes of s were written. If done is NULL, the owner may
+ * free s at any moment after `gone` is set, also by another thread. */
 static void
 send_written(struct vc__link *link, struct vc__send *s)
 {
@@ -126,13 +128,14 @@ send_written(struct vc__link *link, struct vc__send *s)
         s->place = VC__SEND_SENT;
         cds_list_add_tail(&s->node, &link->sent);
     }
-    /* Release: pairs with whoever takes it for gone and reads the rest. */
+    /* Release: pairs with the acquire of a thread that finds `gone` set and
+     * then reads the rest. */
     atomic_store_explicit(&s->gone, true, memory_order_release);
     if (over)
         s->done(s, VC__SEND_HANDED);
 }
 
-/* Under the lock, from any thread: the holder is to end the link. */
+/* Under the lock, any thread: has the holder end the link. */
 static void
 link_is_ill(struct vc__link *link)
 {
@@ -155,7 +158,8 @@ packet_commit(struct vc__link *link, uint32_t len)
     return false;
 }
 
-/* Where the next packet goes; NULL: there is no room even for its header. */
+/* Returns where to write the next packet; NULL if there is not even room for
+ * its header. */
 static uint8_t *
 packet_reserve(struct vc__link *link, uint32_t *room)
 {
@@ -164,8 +168,8 @@ packet_reserve(struct vc__link *link, uint32_t *room)
     return out == NULL || *room < VC__PACKET_HEADER ? NULL : out;
 }
 
-/* Frames of what waits, behind the header of a packet: its length. Of a long
- * message each packet takes one part: it fills the packet. */
+/* Writes waiting frames after the packet's header; returns the packet's length.
+ * A packet takes one part of a long message, which fills it. */
 static uint32_t
 frames_write(struct vc__link *link, uint8_t *out, uint32_t room,
              uint16_t *count)
@@ -186,7 +190,8 @@ frames_write(struct vc__link *link, uint8_t *out, uint32_t room,
     return len;
 }
 
-/* One packet of what waits; false when none can go now. */
+/* Sends one packet of waiting messages; returns false if none can be sent
+ * now. */
 static bool
 packet_send(struct vc__link *link)
 {
@@ -207,8 +212,8 @@ packet_send(struct vc__link *link)
     return packet_commit(link, len);
 }
 
-/* A packet without frames. Without room for it, the completion that brings
- * some leads here again. */
+/* Sends a packet without frames, to report credits. If there is no buffer, the
+ * completion that frees one leads here again. */
 static void
 credits_tell(struct vc__link *link)
 {
@@ -222,8 +227,9 @@ credits_tell(struct vc__link *link)
         vc__tally_add(&link->tally, VC__LINK_PACKETS_OF_CREDITS, 1);
 }
 
-/* Sends all that can go. What has gone told the peer all that there was to tell;
- * what is handled from then on, its holder looks after (packet_handled()). */
+/* Sends all that can be sent. The packets sent carry all credit updates due so
+ * far. For packets handled later, the holder sends updates:
+ * packet_handled(). */
 static void
 queue_flush(struct vc__link *link)
 {
@@ -248,8 +254,9 @@ queue_flush(struct vc__link *link)
 
 /* --- appending and pushing --------------------------------------------- */
 
-/* The thread sanitizer does not see into liburcu: these two tell it that what
- * was written before a message was appended is read after it was taken up. */
+/* ThreadSanitizer does not instrument liburcu. These two functions show it that
+ * data written before a message was appended is read only after it was
+ * taken. */
 #ifdef __SANITIZE_THREAD__
 static atomic_uint appended;
 
@@ -269,7 +276,7 @@ see_appended(void)
 #define see_appended() ((void)0)
 #endif
 
-/* cds_wfcq_empty(), inline: it is asked twice for each packet. */
+/* cds_wfcq_empty(), inline, because it is called twice for each packet. */
 static bool
 arrivals_none(const struct vc__link *link)
 {
@@ -277,8 +284,8 @@ arrivals_none(const struct vc__link *link)
            CMM_LOAD_SHARED(link->arrivals_tail.p) == &link->arrivals.node;
 }
 
-/* The next that was appended; NULL when there is none, or the thread that
- * appends it is not done yet and will push it. */
+/* Removes and returns the next appended message. Returns NULL if there is none,
+ * or the thread that appends it is not done yet; that thread will push it. */
 static struct vc__send *
 arrival_take(struct vc__link *link)
 {
@@ -293,8 +300,8 @@ arrival_take(struct vc__link *link)
     return caa_container_of(node, struct vc__send, arrival);
 }
 
-/* Waits for a thread that is in the middle of appending: what this one has
- * appended may be behind. */
+/* The same, but waits for a thread that is in the middle of appending, because
+ * messages of this thread may come after its message. */
 static struct vc__send *
 arrival_await(struct vc__link *link)
 {
@@ -317,7 +324,7 @@ arrival_put(struct vc__link *link, struct vc__send *s)
         vc__link_send_end(s, VC__SEND_LOST);
 }
 
-/* Under the lock. All that was appended before. */
+/* Takes all messages appended before. Under the lock. */
 void
 vc__link_arrivals_take(struct vc__link *link)
 {
@@ -327,7 +334,8 @@ vc__link_arrivals_take(struct vc__link *link)
         arrival_put(link, s);
 }
 
-/* Under the lock. False when there was none. */
+/* Takes the appended messages that are complete. Returns false if there were
+ * none. Under the lock. */
 static bool
 arrivals_take(struct vc__link *link)
 {
@@ -350,13 +358,13 @@ vc__link_flush(struct vc__link *link)
     return took;
 }
 
-/* True when there is more by now. Whoever had the lock looks, for those who
- * did not get it have gone away. */
+/* Unlocks. Returns true if messages were appended meanwhile: threads that did
+ * not get the lock have returned, so this thread must send them. */
 static bool
 link_send_leave(struct vc__link *link)
 {
     pthread_mutex_unlock(&link->lock);
-    /* Full: the unlocking is seen before the queue is looked at. */
+    /* Full fence: the unlock is visible before the queue is read. */
     vc__fence();
     return !arrivals_none(link);
 }
@@ -368,8 +376,9 @@ vc__link_unlock(struct vc__link *link)
         vc__link_push(link);
 }
 
-/* What is there, but cannot be taken up, is being appended right now by a
- * thread that may have pushed in vain meanwhile: it gets the processor. */
+/* A message that is in the queue but cannot be taken is being appended right
+ * now, by a thread that may have failed to get the lock in its push.
+ * sched_yield() lets that thread finish. */
 void
 vc__link_push(struct vc__link *link)
 {
@@ -421,13 +430,13 @@ void
 vc__link_push_held(struct vc__link *link)
 {
     vc__link_push(link);
-    /* Release: the link's end comes after what was done here. */
+    /* Release: the link ends after everything done here. */
     if (atomic_fetch_sub_explicit(&link->pushers, 1, memory_order_acq_rel) ==
         (VC__LINK_REAPED | 1))
         vc__engine_post(link->engine, &link->reap);
 }
 
-/* With the lock free there is no need to queue for it. */
+/* If the lock is free, the message need not go through the queue. */
 void
 vc__link_send(struct vc__link *link, struct vc__send *s)
 {
@@ -460,9 +469,9 @@ vc__link_unsend(struct vc__link *link, struct vc__send *s)
     return back;
 }
 
-/* Without a flush: nobody else appends to, or locks, the link of a server, so
- * there are no arrivals whose push was in vain; and its reply still waits only
- * when a client breaks the rules, by a call in a slot that is not free. */
+/* Needs no flush: only the holder appends to, or locks, the link of a server,
+ * so no push of another thread has failed. Its reply is still queued only if a
+ * client breaks the rules, by a call in a slot that is not free. */
 void
 vc__link_withdraw(struct vc__link *link, struct vc__send *s)
 {

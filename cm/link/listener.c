@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Listening, and turning away what is no hello of ours. */
+ * Listening, and rejecting requests without a valid hello. */
 #include "cm/link/listener.h"
 
 #include <stdarg.h>

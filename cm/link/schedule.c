@@ -1,15 +1,16 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Turns by bytes. A flow sends while it has bytes left of its turn, even when
- * the last message takes more: what is too much is taken off its next turns
- * (the surplus variant of deficit round robin: no message's length need be
- * known before it is its turn). */
+ * Turns by bytes. A flow sends while it has bytes left of its turn, even if the
+ * last message takes more. The surplus is deducted from its next turns. This is
+ * the surplus variant of deficit round robin: a message's length need not be
+ * known before its turn. */
 #include "cm/link/schedule.h"
 
-/* Bytes of a turn, times the weight. */
+/* Bytes of a turn for weight 1. */
 #define QUANTUM 2048
-/* A part of a long message shorter than this waits for the next packet. */
+/* Fewest body bytes of a part; if the packet has less room, the part waits for
+ * the next packet. */
 #define PART_MIN 512u
 
 void
@@ -33,8 +34,9 @@ vc__flow_init(struct vc__flow *f, uint32_t weight)
 
 /* --- huge ones ---------------------------------------------------------- */
 
-/* It has not begun, and may have to wait. What follows it never does so for its
- * sake: a client cancels it by another frame in its place. */
+/* True if a message is huge and not begun, so it may have to wait. Messages
+ * after it need not wait for it: to cancel it, a client takes it back and sends
+ * another frame in its place. */
 static bool
 is_huge(const struct vc__send *s)
 {
@@ -70,7 +72,8 @@ huge_end(struct vc__send *s)
     s->is_huge = false;
 }
 
-/* Who came first, of those that may go; when huge ones wait. */
+/* The earlier of the flow's next ordinary message and its next huge one, if
+ * that may begin. Called when huge ones wait. */
 static __attribute__((noinline)) struct vc__send *
 send_next_of_both(struct vc__flow *f)
 {
@@ -85,7 +88,7 @@ send_next_of_both(struct vc__flow *f)
     return (int32_t)(huge->stamp - first->stamp) < 0 ? huge : first;
 }
 
-/* Whose turn it is in the flow. */
+/* The flow's next message. */
 static struct vc__send *
 send_next(struct vc__flow *f)
 {
@@ -96,8 +99,8 @@ send_next(struct vc__flow *f)
 
 /* --- flows --------------------------------------------------------------- */
 
-/* It may send, and is not among those that take turns. One with bytes left has
- * its turn still: a long message goes on. */
+/* Adds a flow with messages to the ring. A flow with bytes left still has its
+ * turn, so that a long message continues. */
 static void
 flow_enter(struct vc__schedule *s, struct vc__flow *f)
 {
@@ -107,7 +110,7 @@ flow_enter(struct vc__schedule *s, struct vc__flow *f)
         cds_list_add_tail(&f->node, &s->ring);
 }
 
-/* Kept out of the way of the others. */
+/* Out of line: this case is rare. */
 static __attribute__((noinline)) void
 huge_add(struct vc__schedule *s, struct vc__send *send)
 {
@@ -144,7 +147,7 @@ flow_remove(struct vc__send *send)
     if (!flow_is_idle(f))
         return;
     cds_list_del_init(&f->node);
-    /* What it did not use it does not save up; what it owes it owes on. */
+    /* Unused bytes are lost, overdrawn bytes stay owed. */
     if (f->left > 0)
         f->left = 0;
 }
@@ -156,7 +159,7 @@ vc__schedule_remove(struct vc__send *send)
     flow_remove(send);
 }
 
-/* What stands before the message's bytes in the next part of s. */
+/* Bytes before the body's bytes in the next part of s. */
 static uint32_t
 part_head(const struct vc__send *s)
 {
@@ -165,8 +168,8 @@ part_head(const struct vc__send *s)
                : VC__FRAME_HEADER + s->frame.metadata_len + VC__TOTAL_SIZE;
 }
 
-/* Bytes of the next part of s, with its header, in a packet with `room` left;
- * 0 when it must wait. */
+/* Bytes of the next part of s, with its header, in a packet with `room` bytes
+ * left; 0 if it must wait. */
 static uint32_t
 part_take(const struct vc__send *s, uint32_t room)
 {
@@ -196,7 +199,7 @@ flow_to_the_end(struct vc__schedule *s, struct vc__flow *f)
     cds_list_add_tail(&f->node, &s->ring);
 }
 
-/* The flow whose turn it is. */
+/* Returns the flow whose turn it is. */
 static struct vc__flow *
 flow_next(struct vc__schedule *s)
 {
@@ -214,14 +217,14 @@ flow_next(struct vc__schedule *s)
     }
 }
 
-/* Does more of a long one follow when this part has gone? */
+/* True if more parts of a long message follow this one. */
 static bool
 send_has_more(const struct vc__send *s)
 {
     return s->at + (s->take - part_head(s)) < s->frame.body_len;
 }
 
-/* The flow's turn is paid for; it ends when nothing is left. */
+/* Charges a flow for `take` bytes; its turn ends when no bytes are left. */
 static void
 flow_pay(struct vc__schedule *s, struct vc__flow *f, uint32_t take)
 {
@@ -232,7 +235,7 @@ flow_pay(struct vc__schedule *s, struct vc__flow *f, uint32_t take)
         flow_to_the_end(s, f);
 }
 
-/* A long one is taken out; while more of it follows the flow keeps its turn. */
+/* Removes a long message; while more of it follows, the flow keeps its turn. */
 static void
 part_taken(struct vc__send *send)
 {
@@ -254,8 +257,8 @@ vc__schedule_take(struct vc__schedule *s, uint32_t room)
     struct vc__flow *f;
     struct vc__send *send;
 
-    /* A part of a long message fills its packet: no turn passes while its flow
-     * is not among those that take turns. */
+    /* A part of a long message fills its packet, so no turn passes while its
+     * flow is outside the ring. */
     if (cds_list_empty(&s->ring) || room < VC__FRAME_HEADER)
         return NULL;
     f = flow_next(s);

@@ -1,13 +1,13 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Which message goes next on a link, and how much of it. Each session has a
- * flow; flows that have something to send take turns by weight, counted in
- * bytes (deficit round robin), so a greedy session cannot starve another. Within
- * a flow messages keep their order, but a long one takes turns with those behind
- * it; and of requests and replies that are huge a few go at a time, as each takes
- * memory of the receiver from its first part to its last: others wait here. Pure;
- * the owner serialises. */
+ * Chooses the next message of a link, and how much of it to send. Each session
+ * has a flow. Flows with messages take turns by weight, counted in bytes
+ * (deficit round robin), so a greedy session cannot starve another. Within a
+ * flow messages keep their order, but a long message takes turns with those
+ * after it. Only a few huge requests and replies are sent at a time, because
+ * each takes memory of the receiver from its first part to its last; the others
+ * wait here. Pure; the owner serialises. */
 #ifndef VC_CM_SCHEDULE_H
 #define VC_CM_SCHEDULE_H
 
@@ -20,84 +20,86 @@
 
 #include "transport/wire/packet.h"
 
-/* The longest body, with its metadata, that goes in one packet, for any peer:
- * every one takes packets of VC__PACKET_MAX at least. */
+/* The longest body with metadata that is sent in one packet. It holds for any
+ * peer, as every peer takes packets of at least VC__PACKET_MAX. */
 #define VC__EAGER_MAX (VC__PACKET_MAX - VC__PACKET_HEADER - VC__FRAME_HEADER)
 
-/* The total length that begins the first part of a long message. */
+/* Bytes of the total length, which precedes the first part of a long
+ * message. */
 #define VC__TOTAL_SIZE 4u
 
-/* Bytes of the body of a CALL or REPLY that is huge from there on, and how many
- * of a flow go at a time. */
+/* A CALL or REPLY is huge if its body has at least so many bytes; and how many
+ * huge ones of a flow are sent at a time. */
 #define VC__HUGE      131072u
 #define VC__HUGE_MOST 4u
 
 /* The messages of one session in one direction. */
 struct vc__flow {
-    struct cds_list_head node;  /* among those that take turns; or alone */
+    struct cds_list_head node;  /* in the schedule's ring; or alone */
     struct cds_list_head sends; /* of struct vc__send */
-    struct cds_list_head huge;  /* the same: those that have not begun */
+    struct cds_list_head huge;  /* the same: huge ones not begun */
     uint16_t weight;            /* 1..VC__WEIGHT_MAX: its share */
-    uint8_t n_huge;             /* that have begun */
-    bool urgent;                /* goes before the others */
-    int32_t left; /* bytes of its turn; below 0 it has had too many */
+    uint8_t n_huge;             /* huge ones begun */
+    bool urgent;                /* is sent before the others */
+    int32_t left;               /* bytes left of its turn; below 0: overdrawn */
 };
 
 #define VC__WEIGHT_MAX 256u
 
 enum vc__send_place {
-    VC__SEND_OUT,    /* not in the link's hands */
+    VC__SEND_OUT,    /* not held by the link */
     VC__SEND_QUEUED, /* in its flow */
-    VC__SEND_SENT,   /* waits for word that the peer has handled it */
+    VC__SEND_SENT,   /* sent; waits for its acknowledgement */
 };
 
 enum vc__send_end {
-    VC__SEND_HANDED, /* all of it was handed to the adapter */
+    VC__SEND_HANDED, /* all of it was written into packets */
     VC__SEND_ACKED,  /* the peer has handled it */
-    VC__SEND_LOST,   /* the link died first */
+    VC__SEND_LOST,   /* the link went down first */
 };
 
-/* A message on its way out; lives in its owner until done(). */
+/* A message to be sent; belongs to its owner, who keeps it until done(). */
 struct vc__send {
     union {
-        struct cds_wfcq_node arrival; /* on its way into the queue */
+        struct cds_wfcq_node arrival; /* in the queue of appended messages */
         struct cds_list_head node;
     };
     struct vc__flow *flow;
-    /* Header, with the length of the whole body; and its metadata, which go
-     * with the first part. */
+    /* The header, with the length of the whole body; and the metadata, which
+     * are sent with the first part. */
     struct vc__frame frame;
-    uint64_t due;   /* CALL: when its deadline is, by vc__now() */
-    bool fresh;     /* frame.deadline is right at this moment */
-    bool of_reply;  /* of a server: its parts say so */
-    bool wants_ack; /* done() when the peer has handled it */
+    uint64_t due;   /* CALL: its deadline, in time of vc__now() */
+    bool fresh;     /* true if frame.deadline was just computed */
+    bool of_reply;  /* a server's reply: its parts carry VC__FRAME_OF_REPLY */
+    bool wants_ack; /* true if done() is to follow the acknowledgement */
     uint8_t place;  /* enum vc__send_place */
-    bool is_huge;   /* one of its flow's n_huge */
-    uint32_t round; /* of the link's rounds of sending: it came in */
-    uint32_t stamp; /* when it came to its flow, the last time */
-    /* Something of it has gone: the peer may see it. The last thing that the
-     * link writes, unless there is a done(). */
+    bool is_huge;   /* true if counted in its flow's n_huge */
+    uint32_t round; /* the link's sending round in which it was queued */
+    uint32_t stamp; /* order in which it was added to its flow last */
+    /* Set (release) once any byte was written to a packet: the peer may see it.
+     * If done is NULL, the link does not touch the object after this. */
     atomic_bool gone;
-    uint32_t at;     /* bytes of the body that have gone */
-    uint32_t take;   /* bytes in the packet that is being made */
+    uint32_t at;     /* bytes of the body already sent */
+    uint32_t take;   /* bytes of its frame in the packet being made */
     uint32_t packet; /* sequence of the packet with its last part */
 
-    /* Where the body is. NULL: write() puts all of it to out, at once; only
-     * for what is not long. */
+    /* The body. If NULL, write() writes all of it to out in one call; only for
+     * messages that are not long. */
     const uint8_t *body;
     void (*write)(struct vc__send *s, uint8_t *out);
 
-    /* The link begins to have use for it, and has no more use: once each, in
-     * pairs. done() runs on any thread, under the lock of the link, so that
-     * who takes the message to another link knows it is over on this one; it
-     * must not use the link. It is NULL when the owner may free it as soon as all has gone, without being
-     * told: when a reply to it came, or after ops->down(). */
+    /* hold() is called when the link begins to use the message, done() when it
+     * no longer does: once each, in pairs. done() runs on any thread, under the
+     * link's lock, and must not use the link. The lock lets a thread that moves
+     * the message to another link know that this link is done with it. done is
+     * NULL if the owner may free the message as soon as all of it was sent,
+     * without notification: when its reply came, or after ops->down(). */
     void (*hold)(struct vc__send *s);
     void (*done)(struct vc__send *s, enum vc__send_end end);
 };
 
-/* Nothing of it is set, for its owner to begin with. Field by field: gcc clears
- * all of it by `rep stos`, which takes longer than packing a short message. */
+/* Clears a message for its owner to fill. Field by field: gcc clears the whole
+ * struct by `rep stos`, which takes longer than packing a short message. */
 static inline void
 vc__send_clear(struct vc__send *s)
 {
@@ -116,8 +118,8 @@ vc__send_clear(struct vc__send *s)
 }
 
 struct vc__schedule {
-    struct cds_list_head ring; /* of struct vc__flow, those that may send */
-    uint32_t stamp;            /* of the last one that came */
+    struct cds_list_head ring; /* of struct vc__flow with messages to send */
+    uint32_t stamp;            /* of the last message added */
 };
 
 void vc__schedule_init(struct vc__schedule *s);
@@ -129,24 +131,24 @@ vc__schedule_is_empty(struct vc__schedule *s)
     return cds_list_empty(&s->ring);
 }
 
-/* Behind the others of its flow. */
+/* Adds a message after the others of its flow. */
 void vc__schedule_add(struct vc__schedule *s, struct vc__send *send);
 
-/* Takes the next one out, with send->take set to the bytes of its frame in a
- * packet that has `room` left; NULL when there is none or it must wait for
- * another packet. */
+/* Removes and returns the next message. send->take is set to the bytes of its
+ * frame in a packet that has `room` bytes left. Returns NULL if there is none,
+ * or it must wait for another packet. */
 struct vc__send *vc__schedule_take(struct vc__schedule *s, uint32_t room);
 
-/* Takes this one out. */
+/* Removes this message. */
 void vc__schedule_remove(struct vc__send *send);
 
-/* One of the flow's, NULL when there is none: to be taken out. */
+/* Returns a message of the flow without removing it, or NULL. */
 struct vc__send *vc__flow_any(struct vc__flow *f);
 
-/* Takes any out, NULL when there is none: the link is down. */
+/* Removes and returns any message, or NULL; for a link that is down. */
 struct vc__send *vc__schedule_clear(struct vc__schedule *s);
 
-/* Does a message go in parts? */
+/* True if a message is sent in parts. */
 static inline bool
 vc__body_is_long(size_t body_len, size_t metadata_len)
 {

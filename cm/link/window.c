@@ -1,22 +1,23 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The rule of cm/link/window.h: double when the peer was down to its last quarter,
- * halve when it never needed more than a quarter for a while. A window of few is
- * for peers that send one packet at a time: two at a time are half of it, and
- * would be told of by a packet of its own each time (vc__credit_is_due()). */
+ * The rule of cm/link/window.h: double the window if the peer was down to its
+ * last quarter; halve it if the peer never needed more than a quarter for a
+ * while. A small window is for peers that send one packet at a time. Two at a
+ * time are half of it, so that each time a packet of its own would report them
+ * (vc__credit_is_due()). */
 #include "cm/link/window.h"
 
 #define WHILE 256u /* packets */
 
-/* Was the peer down to so few that it is to have more? */
+/* True if the peer had so few left that its window must grow. */
 static bool
 is_short(const struct vc__credit *c, uint32_t left)
 {
     return left * (c->window < VC__WINDOW_FIRST ? 2 : 4) <= c->window;
 }
 
-/* Would half of it do, when so many were always left? */
+/* True if half the window would be enough, if `least` were always left. */
 static bool
 is_ample(const struct vc__credit *c, uint32_t least)
 {
@@ -32,7 +33,7 @@ vc__window_next(struct vc__window *w, const struct vc__credit *c)
     uint32_t left = end - (vc__credit_next(c) + 1);
     bool first = w->seen == 0;
 
-    /* Not again before the peer was told of the last change. */
+    /* Not again before the peer was notified of the last change. */
     if (is_short(c, left) && c->window < w->max &&
         end - c->rx_told == c->window) {
         w->seen = 0;

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * How many receives a link promises its peer: few while it has little to do,
- * more when it uses up what it has, within what the device can post for all.
- * Pure. */
+ * How many receives a link promises its peer: few while there is little
+ * traffic, more when the peer uses up what it has, within what the device can
+ * post for all links. Pure. */
 #ifndef VC_CM_WINDOW_H
 #define VC_CM_WINDOW_H
 
@@ -17,17 +17,17 @@
 #define VC__WINDOW_MAX   32u
 
 struct vc__window {
-    uint32_t max;   /* for this link */
-    uint32_t least; /* that the peer had left, of late */
-    uint32_t seen;  /* packets since then */
+    uint32_t max;   /* the most for this link */
+    uint32_t least; /* the fewest that the peer had left, of late */
+    uint32_t seen;  /* packets over which `least` was measured */
 };
 
-/* What to change the window to when a packet has arrived, and is not handled
- * yet; c->window when nothing is to be changed. */
+/* Returns the new size of the window, when a packet has arrived and is not
+ * handled yet; c->window if there is no change. */
 uint32_t vc__window_next(struct vc__window *w, const struct vc__credit *c);
 
-/* Receives that are promised, whatever the window is by now, with that of the
- * packet that is being handled. */
+/* Receives that the peer may still use, including that of the packet being
+ * handled. If the window is now larger, the window. */
 static inline uint32_t
 vc__window_promised(const struct vc__credit *c)
 {

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Requests on their way into a session. */
+ * How requests get into a session. */
 #include "cm/pool/client.h"
 
 #include "cm/pool/peer.h"
@@ -28,7 +28,7 @@ vc__client_init(struct vc__client *c, struct vc__pool *pool,
 /* --- placing ----------------------------------------------------------- */
 
 enum launch {
-    LAUNCH_GONE, /* it is in the link's hands */
+    LAUNCH_GONE, /* sent, or queued in the link */
     LAUNCH_WAIT, /* for a link or a slot */
     LAUNCH_FULL, /* the peer allows no more sessions */
     LAUNCH_NO_MEMORY,
@@ -50,8 +50,9 @@ session_need(struct vc__client *c)
     return full ? LAUNCH_FULL : LAUNCH_NO_MEMORY;
 }
 
-/* A session stays on its link while it has something under way there. Else it
- * leaves a link that is to be closed, or is much busier than another. */
+/* True if the session stays on its link, because it has calls in progress
+ * there. Otherwise it leaves a link that is to be closed, or much busier than
+ * another. */
 static bool
 link_will_do(const struct vc__session *s)
 {
@@ -116,7 +117,7 @@ vc__client_launch(struct vc__client *c)
             vc__pool_count(c->pool, VC__POOL_CALLS_WAITING, -1);
             continue;
         }
-        /* Nothing would come by that tries again. */
+        /* Fail it: no event would retry it. */
         vc__request_complete(c->pool, r);
         cds_list_add_tail(&r->node, &c->pool->refused);
     }
@@ -132,7 +133,8 @@ fail_with(struct vc__error *error, enum vc_status status, const char *text)
     return false;
 }
 
-/* Under the lock. False: *error says why it cannot be taken. */
+/* Sends or queues a request. Returns false with *error if it cannot be
+ * accepted. Under the lock. */
 static bool
 client_request_take(struct vc__client *c, struct vc__request *r,
                     struct vc__error *error)
@@ -160,7 +162,8 @@ client_request_take(struct vc__client *c, struct vc__request *r,
     return true;
 }
 
-/* The link to push, which stays until that is done. Under the lock. */
+/* Returns the session's link for the caller to push, and keeps it alive until
+ * then. Under the lock. */
 static struct vc__link *
 link_hold(const struct vc__session *s)
 {
@@ -205,8 +208,8 @@ vc__client_start(struct vc__client *c, struct vc__request *r)
         r->failed(r, &error);
 }
 
-/* Under the lock; the request is in a slot. Its session may be one at a former
- * peer. */
+/* Abandons a request that is in a slot, maybe of a session at a former peer.
+ * Under the lock. */
 static enum vc_outcome
 sent_abandon(struct vc__client *c, struct vc__request *r,
              struct vc__link **cancel)
@@ -268,7 +271,7 @@ vc__client_abandon(struct vc__client *c, struct vc__request *r,
         break;
     }
     if (mine) {
-        r->state = VC__REQUEST_COMPLETING; /* for who abandons it again */
+        r->state = VC__REQUEST_COMPLETING; /* in case of a second call */
         vc__pool_count(c->pool, VC__POOL_CALLS_GIVEN_UP, 1);
         vc__request_count_end(c->pool, r);
     }
@@ -297,8 +300,8 @@ vc__client_take(struct vc__client *c, struct cds_list_head *out)
 
 /* --- closing ----------------------------------------------------------- */
 
-/* What this session has under way; nothing of it is in its link's queue any
- * more. */
+/* Takes all requests in progress of this session. Afterwards none of its
+ * messages is in its link's queue. */
 static void
 client_session_take(struct vc__session *s, struct cds_list_head *unknown,
                     struct cds_list_head *unsent)
@@ -314,7 +317,7 @@ client_session_take(struct vc__session *s, struct cds_list_head *unknown,
     }
 }
 
-/* It has one at most. */
+/* The client's session at this peer; it has one at most. */
 static struct vc__session *
 session_at(const struct vc__client *c, const struct vc__peer *peer)
 {
@@ -325,7 +328,8 @@ session_at(const struct vc__client *c, const struct vc__peer *peer)
     return NULL;
 }
 
-/* That at the present peer, or one at a former, where calls still run. */
+/* The client's session at the present peer, or at a former one where calls
+ * still run. */
 static struct vc__session *
 session_any(const struct vc__client *c)
 {
@@ -339,7 +343,7 @@ session_any(const struct vc__client *c)
     return s;
 }
 
-/* All that is under way, at former peers too. */
+/* Takes all requests in progress, also at former peers. */
 static void
 sessions_take(struct vc__client *c, struct cds_list_head *unknown,
               struct cds_list_head *unsent)
@@ -356,8 +360,8 @@ sessions_take(struct vc__client *c, struct cds_list_head *unknown,
     }
 }
 
-/* Under the lock, which it lets go of to tell a peer: what happens meanwhile to
- * the other sessions is no matter, for nothing of them is under way. */
+/* Closes all sessions. Under the lock, which is released to notify a peer.
+ * Meanwhile the other sessions may change: none of them has requests. */
 static void
 sessions_close(struct vc__client *c)
 {

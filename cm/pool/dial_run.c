@@ -37,10 +37,10 @@ vc__dial_run_stop(struct vc__dial_run *d)
     while (!cds_list_empty(&d->tries)) {
         struct vc__try *t = cds_list_entry(d->tries.next, struct vc__try, node);
 
-        try_remove(t); /* before it goes down, which is not its failure */
+        try_remove(t); /* before its down(), which is then no failure */
         vc__link_close(t->link, VC_CANCELLED, "not needed any more");
     }
-    /* A try that fails while it begins may end in here; then begin_all() still
+    /* A try that fails while it begins may end here; then begin_all() still
      * reads the plan. */
     if (d->advancing)
         return;
@@ -51,7 +51,7 @@ vc__dial_run_stop(struct vc__dial_run *d)
 static void
 dial_run_fail(struct vc__dial_run *d, const struct vc__error *why)
 {
-    const struct vc__error error = *why; /* the plan's, maybe */
+    const struct vc__error error = *why; /* may be the plan's own */
 
     vc__dial_run_stop(d);
     d->ops->failed(d, &error);
@@ -84,7 +84,7 @@ try_begin(struct vc__dial_run *d, const struct vc__dial_step *step,
     struct vc__try *t =
         d->ops->link_new(d, step->way->to.transport, (uint32_t)left_ms);
 
-    if (t == NULL) { /* others may be under way */
+    if (t == NULL) { /* other tries may be in progress */
         const struct vc__error error = *vc__error_last();
         const struct vc__dial_failure failure = {.error = &error};
 
@@ -115,7 +115,7 @@ wait_until(struct vc__dial_run *d, uint64_t at)
         dial_run_fail_memory(d);
 }
 
-/* What is next, once all that can begin now has begun. */
+/* Begins all tries that can begin now; returns what to do next. */
 static enum vc__dial_what
 begin_all(struct vc__dial_run *d, struct vc__dial_step *step)
 {
@@ -164,7 +164,7 @@ vc__dial_run_start(struct vc__dial_run *d, const struct vc__dial_opts *opts)
 {
     struct vc__dial_opts own = *opts;
 
-    if (d->plan == NULL) /* else it was stopped while it begins tries */
+    if (d->plan == NULL) /* else it was stopped while beginning tries */
         d->plan = malloc(sizeof *d->plan);
     if (d->plan == NULL) {
         dial_run_fail_memory(d);

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Carries out a plan of connecting (cm/connect/dial.h): several links may be
- * trying at once, the first that is up wins, and the others are closed. The
- * links are the owner's; each has a struct vc__try beside it. The holder of the
+ * Carries out a plan for connecting (cm/connect/dial.h). Several links may try
+ * at once; the first that is up wins, and the others are closed. The links
+ * belong to the owner, each with a struct vc__try beside it. The holder of the
  * engine only. */
 #ifndef VC_CM_DIAL_RUN_H
 #define VC_CM_DIAL_RUN_H
@@ -16,58 +16,60 @@ struct vc__dial_run;
 struct vc__try {
     struct vc__link *link;
     struct cds_list_head node;
-    struct vc__dial_run *dial_run; /* whose it was */
-    unsigned which;                /* of the plan's ways */
+    struct vc__dial_run *dial_run; /* the one that started the try */
+    unsigned which;                /* index in the plan's ways */
     bool under_way;
 };
 
 struct vc__dial_run_ops {
-    /* A new link by this transport that ends within ms milliseconds, with its
-     * hello filled but for what an offer has; sets try->link. NULL, and
-     * vc__error_last() says why. */
+    /* Returns the try of a new link over this transport, with try->link set.
+     * The link must end within ms milliseconds; its hello is filled except what
+     * an offer contains. NULL on failure, with vc__error_last(). */
     struct vc__try *(*link_new)(struct vc__dial_run *d,
                                 const struct vc__transport *transport,
                                 uint32_t ms);
 
-    /* A way did not lead there, for this reason; others may. NULL: nobody wants
-     * to know. */
+    /* A way has failed, for this reason; others may succeed. NULL: not
+     * reported. */
     void (*missed)(struct vc__dial_run *d,
                    const struct vc__transport *transport,
                    const struct vc__error *error);
 
-    /* No address can be connected to. No try is under way any more. */
+    /* No address could be connected to. No try is in progress any more. */
     void (*failed)(struct vc__dial_run *d, const struct vc__error *error);
 };
 
 struct vc__dial_run {
     const struct vc__dial_run_ops *ops;
     struct vc__engine *engine;
-    struct vc__dial *plan;          /* while it is active */
-    struct sockaddr_storage source; /* to bind to; AF_UNSPEC: any */
+    struct vc__dial *plan;          /* the plan; while active */
+    struct sockaddr_storage source; /* address to bind to; AF_UNSPEC: any */
     struct vc__timer timer;
     struct cds_list_head tries; /* of struct vc__try */
-    bool active;                /* neither up, nor failed, nor stopped */
-    bool advancing;             /* a try may fail while it begins */
+    bool active;                /* true until up, failed or stopped */
+    bool advancing;             /* true while tries begin: one may fail */
 };
 
-/* source may be NULL. */
+/* Initialises a dial run; source may be NULL. */
 void vc__dial_run_init(struct vc__dial_run *d, struct vc__engine *engine,
                        const struct vc__dial_run_ops *ops,
                        const struct sockaddr_storage *source);
 
-/* opts->family is set here. May call ops before it returns. It
- * is not active. */
+/* Starts connecting; sets opts->family itself. It must not be active. May call
+ * ops before it returns. */
 void vc__dial_run_start(struct vc__dial_run *d,
                         const struct vc__dial_opts *opts);
 
-/* Closes the links that try; nothing is called but their own ops. */
+/* Stops connecting and closes the links that try. No callback of d->ops is
+ * called, only those of the links. */
 void vc__dial_run_stop(struct vc__dial_run *d);
 
-/* From the link's ops->up(): it has won. */
+/* For the link's ops->up(): this try has won. */
 void vc__dial_run_up(struct vc__try *t);
 
-/* From the link's ops->down(): true if it was a try, which is seen to here;
- * false if it had won, or was closed by it. */
+/* For the link's ops->down(): returns true if the link was still trying; its
+ * failure is then handled here. Returns false if it had won, or was closed by
+ * the run. */
 bool vc__dial_run_down(struct vc__try *t);
 
 #endif

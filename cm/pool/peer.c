@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Sessions spread over the links to one peer. */
+ * Spreads sessions over the links to one peer. */
 #include "cm/pool/peer.h"
 
 #include <stdlib.h>
@@ -67,13 +67,13 @@ vc__peer_is(const struct vc__peer *peer, const struct vc__link *link)
 
 /* --- links ------------------------------------------------------------- */
 
-/* Those with something under way, or that are to be closed. The others wait
- * for their next call. */
+/* Binds loose sessions that have calls in progress or are to be closed. The
+ * others wait for their next call. */
 static void
 loose_bind(struct vc__peer *peer)
 {
     struct vc__session *s, *next;
-    CDS_LIST_HEAD(loose); /* what cannot be bound for want of memory returns */
+    CDS_LIST_HEAD(loose); /* sessions that find no memory become loose again */
 
     cds_list_splice(&peer->loose, &loose);
     CDS_INIT_LIST_HEAD(&peer->loose);
@@ -103,7 +103,7 @@ vc__peer_leave(struct vc__peer *peer, struct vc__pool_link *pl)
 
     cds_list_del(&pl->node);
     peer->n_links--;
-    /* What was appended since it went down: nothing will be any more. */
+    /* Messages appended since it went down will never be sent. */
     vc__link_close_io(&pl->link);
     cds_list_for_each_entry_safe (s, next, &pl->sessions, node)
         vc__session_unbind(s);

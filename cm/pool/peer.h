@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A server as a client knows it: its links that are up, and the sessions that
- * share them, by number. The pool token that the first link's accept gave
- * names it. All under the lock of the pool; its links belong to the holder. */
+ * share them, by number. The pool token in the first link's accept names it.
+ * All under the lock of the pool; its links belong to the holder. */
 #ifndef VC_CM_PEER_H
 #define VC_CM_PEER_H
 
@@ -12,82 +12,85 @@
 
 struct vc__pool;
 
-/* Calls under way on a link above which another link may be worth it. */
+/* Calls in progress on a link from which on another link is made. */
 #define VC__LINK_BUSY 16u
 
-/* A link of a pool, with its wire behind it. Connecting it has no peer. */
+/* A link of a pool, followed in memory by its wire. While it is connecting,
+ * `peer` is NULL. */
 struct vc__pool_link {
     struct vc__link link;
     struct vc__try try;
     struct vc__pool *pool;
     struct vc__peer *peer;
     struct cds_list_head node;     /* in peer->links */
-    struct cds_list_head sessions; /* bound to it */
-    unsigned n_busy;               /* calls under way */
-    uint32_t n_calls, seen_calls;  /* ever, and when it was last looked at */
-    unsigned idle_looks;           /* that found it idle since the first */
-    unsigned jitter;               /* looks that it may be idle longer */
-    bool useful;                   /* brought a reply */
-    bool leaving;                  /* to be closed: no call begins on it */
-    bool scout;                    /* leaving: it may carry no calls, but has
-                                      shown where the peer is */
+    struct cds_list_head sessions; /* of sessions bound to it */
+    unsigned n_busy;               /* calls in progress */
+    uint32_t n_calls, seen_calls;  /* calls ever, and at the last look */
+    unsigned idle_looks;           /* looks since it fell idle */
+    unsigned jitter;               /* further looks before it is closed */
+    bool useful;                   /* true once a reply came */
+    bool leaving;                  /* no call begins on it: to be closed */
+    bool scout;                    /* true if it may carry no calls */
 };
 
 struct vc__peer {
     struct vc__pool *pool;
     struct cds_list_head node;  /* in pool->former */
-    struct cds_list_head links; /* of struct vc__pool_link, up */
+    struct cds_list_head links; /* of struct vc__pool_link that are up */
     struct cds_list_head loose; /* sessions without a link */
     unsigned n_links;
-    bool breaking; /* all its links are being closed */
+    bool breaking; /* true while all its links are being closed */
     uint8_t instance[VC__ID_SIZE];
     uint64_t token;
     struct vc__place place;       /* of its best link */
-    struct sockaddr_storage home; /* of its first */
+    struct sockaddr_storage home; /* address of its first link */
     bool has_local;
-    struct vc__local local; /* has_local: where its host finds it */
+    struct vc__local local; /* has_local: its socket for clients of its host */
     uint32_t max_sessions;
     uint16_t max_slots;
-    struct vc__session **seats; /* by number - 1 */
+    struct vc__session **seats; /* indexed by number - 1 */
     uint32_t n_seats, n_sessions;
-    uint32_t free_seat; /* none below it is free */
-    uint32_t bindings;  /* ever made */
+    uint32_t free_seat; /* no free seat is below it */
+    uint32_t bindings;  /* bindings ever made */
 };
 
-/* The peer that this link leads to. NULL without memory. */
+/* Makes the peer that this link leads to. NULL if out of memory. */
 struct vc__peer *vc__peer_new(struct vc__pool *pool,
                               const struct vc__link *link);
-/* Without links. Requests have been taken out. */
+/* Frees a peer without links, whose requests have been taken out. */
 void vc__peer_free(struct vc__peer *peer);
 
-/* Does this link lead to it? */
+/* True if this link leads to this peer. */
 bool vc__peer_is(const struct vc__peer *peer, const struct vc__link *link);
 
-/* Its further links are to be made as this one, which is up. */
+/* Further links of the peer are to be made to the same place as this one, which
+ * is up. */
 void vc__peer_place(struct vc__peer *peer, const struct vc__link *link);
 
-/* A link of it is up: sessions that have something under way go on there. */
+/* A link of the peer is up: sessions with calls in progress continue on it. */
 void vc__peer_join(struct vc__peer *peer, struct vc__pool_link *pl);
 
-/* A link of it is down: its sessions go on by others that are up, or wait. */
+/* A link of the peer is down: its sessions continue on other links, or wait. */
 void vc__peer_leave(struct vc__peer *peer, struct vc__pool_link *pl);
 
-/* Has any session something under way? */
+/* True if any session has calls in progress. */
 bool vc__peer_is_busy(const struct vc__peer *peer);
 
-/* Sends what was appended to its links. The holder. */
+/* Pushes all links of the peer. The holder. */
 void vc__peer_push(struct vc__peer *peer);
 
-/* --- for cm/pool/session.c --------------------------------------------------- */
+/* --- for cm/pool/session.c ----------------------------------------------- */
 
-/* Gives a session its number. False: *full, or no memory. */
+/* Gives a session its number. Returns false if there is none left (*full is
+ * true), or out of memory. */
 bool vc__peer_seat(struct vc__peer *peer, struct vc__session *s, bool *full);
 void vc__peer_unseat(struct vc__peer *peer, struct vc__session *s);
-/* Gives its seat to another, or, when that is NULL, to nobody ever. */
+/* Gives the seat of a number to another session, or, if NULL, blocks it for
+ * ever. */
 void vc__peer_reseat(struct vc__peer *peer, uint32_t number,
                      struct vc__session *s);
 
-/* The next binding, never 0. */
+/* Returns the next binding, never 0. */
 uint32_t vc__peer_binding(struct vc__peer *peer);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What a pool is asked for, and what becomes of it when there is no link. The
- * life of its links is in pool_link.c, getting one in pool_connect.c. */
+ * The requests of a pool, and what happens to them without a link. The life of
+ * its links is in pool_link.c, getting a link up in pool_connect.c. */
 #include "cm/pool/pool.h"
 
 #include <stdio.h>
@@ -12,8 +12,8 @@
 #include "cm/pool/client.h"
 #include "transport/core/le.h"
 
-/* A call waits so long for the next attempt to connect, when the last have
- * failed; it fails at once when that is further off. */
+/* The longest that a call waits for the next attempt to connect after the last
+ * have failed; if that is further off, the call fails at once. */
 #define PATIENCE_US 300000u
 
 /* --- requests that end ------------------------------------------------- */
@@ -32,7 +32,7 @@ vc__requests_fail(struct cds_list_head *requests, struct vc__error *error,
     }
 }
 
-/* Streams end with the link that carried them, and say how that went. */
+/* Fails streams whose link was lost, with the reason for that. */
 static void
 streams_fail(struct cds_list_head *broken, const struct vc__error *why)
 {
@@ -118,8 +118,8 @@ vc__pool_waiters_take(struct vc__pool *p, struct cds_list_head *out)
     CDS_INIT_LIST_HEAD(&p->connecting);
 }
 
-/* A session's peer is lost. What the peer may have seen ends; what it has not
- * waits again. */
+/* A session's peer is lost: requests that the peer may have seen end, the
+ * others wait again. */
 static void
 session_drop(struct vc__session *s, struct cds_list_head *unknown)
 {
@@ -140,7 +140,7 @@ session_drop(struct vc__session *s, struct cds_list_head *unknown)
         c->session = NULL;
 }
 
-/* A peer without links that will not come back. */
+/* Drops a peer without links that will not be resumed. */
 void
 vc__pool_peer_drop(struct vc__peer *peer, struct cds_list_head *unknown)
 {
@@ -151,8 +151,8 @@ vc__pool_peer_drop(struct vc__peer *peer, struct cds_list_head *unknown)
     vc__peer_free(peer);
 }
 
-/* What was appended under the lock goes without it. The peer and its links
- * change on this thread only. */
+/* Sends what was appended under the lock; called without it. The peer and its
+ * links change on this thread only. */
 void
 vc__pool_push(struct vc__pool *p)
 {
@@ -170,7 +170,7 @@ vc__pool_launch(struct vc__pool *p)
         vc__client_launch(c);
 }
 
-/* What was lost, and why it cannot be had again. */
+/* Joins the reason of the loss and the reason why it cannot be resumed. */
 static void
 error_join(struct vc__error *error, const struct vc__error *lost)
 {
@@ -181,7 +181,7 @@ error_join(struct vc__error *error, const struct vc__error *lost)
              again);
 }
 
-/* The next service that somebody waits for; NULL when nobody does. */
+/* The next service that a request or waiter needs; NULL if none. */
 static const struct vc_service *
 service_next(struct vc__pool *p)
 {
@@ -197,8 +197,8 @@ service_next(struct vc__pool *p)
         ->service;
 }
 
-/* The server does not serve what the hello asked for: those who want that end,
- * and it is asked for what others want. Under the lock. */
+/* The server does not serve the service of the hello: its requests and waiters
+ * end, and a hello for the next service is sent. Under the lock. */
 static void
 service_refused(struct vc__pool *p, struct cds_list_head *waiting,
                 struct cds_list_head *connecting)
@@ -222,8 +222,8 @@ service_refused(struct vc__pool *p, struct cds_list_head *waiting,
     vc__pool_attempt(p);
 }
 
-/* The peer that was lost is not to be had again: what it may have seen ends,
- * and *error says how it was lost, too. Under the lock. */
+/* The lost peer cannot be reached again: requests that it may have seen end,
+ * and *error also says how it was lost. Under the lock. */
 static void
 peer_give_up(struct vc__pool *p, struct cds_list_head *unknown,
              struct vc__error *error)
@@ -236,10 +236,10 @@ peer_give_up(struct vc__pool *p, struct cds_list_head *unknown,
     p->peer = NULL;
 }
 
-/* Those who end, and how. */
+/* The requests and waiters that end, and their errors. */
 struct endings {
     struct cds_list_head unknown, waiting, connecting;
-    struct vc__error lost; /* of those whose outcome is unknown */
+    struct vc__error lost; /* for requests of unknown outcome */
     struct vc__error error;
 };
 
@@ -261,9 +261,9 @@ endings_tell(struct endings *e)
     vc__pool_waiters_wake(&e->connecting, &e->error);
 }
 
-/* A server that does not serve what was asked for, maybe where another was:
- * that is so for those who wait; what the other has seen may have been
- * executed. Under the lock. */
+/* A server does not serve the service of the hello, maybe in place of one that
+ * did. Waiting requests end with that error. Requests that the former server
+ * has seen may have been executed. Under the lock. */
 static void
 pool_refused(struct vc__pool *p, struct endings *e)
 {
@@ -285,8 +285,8 @@ pool_failed(struct vc__pool *p, struct endings *e)
     vc__pool_waiters_take(p, &e->connecting);
 }
 
-/* There is no link and none can be had: all that waits for one, or was under
- * way on one that was lost, ends. Unless others are up. */
+/* There is no link and none can be made: everything that waits for one, or was
+ * in progress on a lost one, ends. Unless other links are up. */
 void
 vc__pool_failed(struct vc__pool *p, const struct vc__error *why)
 {
@@ -311,7 +311,7 @@ vc__pool_failed(struct vc__pool *p, const struct vc__error *why)
 
 /* --- wanting a link ---------------------------------------------------- */
 
-/* Is there anything that wants a link? Under the lock. */
+/* True if any request or waiter needs a link. Under the lock. */
 bool
 vc__pool_is_wanted(struct vc__pool *p)
 {
@@ -338,7 +338,7 @@ vc__pool_attempt(struct vc__pool *p)
     p->posted = true;
 }
 
-/* An attempt that waits for its time waits no more. Under the lock. */
+/* Ends the backoff of an attempt. Under the lock. */
 void
 vc__pool_hurry(struct vc__pool *p)
 {
@@ -430,7 +430,7 @@ connect_join(struct vc__pool *p, const struct vc_service *service,
         vc__error_put(&w->error, VC_CANCELLED, "the channel was closed");
     } else if (p->peer == NULL || p->peer->n_links == 0) {
         cds_list_add_tail(&w->node, &p->connecting);
-        vc__pool_hurry(p); /* somebody wants to know now */
+        vc__pool_hurry(p); /* the caller wants to know now */
         vc__pool_want(p, service, &w->error);
         wait = true;
     }
@@ -447,7 +447,7 @@ vc__pool_connect(struct vc__pool *p, const struct vc_service *service,
 
     vc__engine_catch_up(p->engine, vc__now());
     vc__waiter_init(&w.waiter);
-    /* Every way that connecting ends is on a timer of its own. */
+    /* Connecting always ends: every step of it has a timer. */
     if (connect_join(p, service, &w))
         vc__engine_wait(p->engine, &w.waiter, VC__FOREVER);
     return w.error.status == VC_OK ? VC_OK : vc__error_raise(&w.error);
@@ -470,7 +470,7 @@ vc__pool_cancel(struct vc__pool *p, const void *owner)
     }
     pthread_mutex_unlock(&p->lock);
     vc__pool_waiters_wake(&cancelled, &error);
-    vc__engine_kick(p->engine); /* one may be the holder, asleep */
+    vc__engine_kick(p->engine); /* one may be the sleeping holder */
 }
 
 /* --- birth and death --------------------------------------------------- */
@@ -569,7 +569,7 @@ vc__pool_fini(struct vc__pool *p)
     vc__waiter_init(&waiter);
     p->closing = &waiter;
     vc__engine_post(p->engine, &p->close);
-    /* Ends with the handshake of disconnecting, which has a timer. */
+    /* Ends with the disconnect handshake, which has a timer. */
     vc__engine_wait(p->engine, &waiter, VC__FOREVER);
     vc__tally_close(&p->tally, &p->engine->ledger);
     vc__store_fini(&p->store);

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Getting a link up: the name is looked up, its addresses are tried by each
- * transport that may lead there (cm/pool/dial_run.h). After a failure the next attempt waits for a while. */
+ * Gets a link up: the name is looked up, and its addresses are tried by each
+ * transport that may lead there (cm/pool/dial_run.h). After a failure the next
+ * attempt waits for the backoff. */
 #include <string.h>
 
 #include "cm/pool/pool.h"
@@ -13,8 +14,8 @@ pool_connect_of_dial_run(struct vc__dial_run *d)
     return caa_container_of(d, struct vc__pool, attempt.dial_run);
 }
 
-/* A first link names its service; a further one, or one that is to take up
- * what a lost one had, names the peer. */
+/* A first link names its service. A further link names the peer. A link that
+ * resumes a lost one names both. */
 void
 vc__pool_attempt_hello(struct vc__pool *p, struct vc__hello *h)
 {
@@ -115,8 +116,8 @@ ways_add(struct ways *w, const struct sockaddr_storage *addr,
     w->places[w->n_places++].addr = *addr;
 }
 
-/* The transports that lead to addresses of hosts, and that this machine has.
- * False, and vc__error_last(), when there are none. */
+/* Finds the transports that lead to host addresses and that this machine has.
+ * Returns false, with vc__error_last(), if there are none. */
 static bool
 carriers_find(struct vc__pool *p, struct ways *w)
 {
@@ -136,8 +137,8 @@ carriers_find(struct vc__pool *p, struct ways *w)
     return w->n_carriers > 0;
 }
 
-/* A peer is where it was: a further link must lead there, and one that resumes
- * had better. */
+/* A further link must lead to the peer's present place. A link that resumes
+ * tries the peer's first address before the others. */
 static void
 ways_find(struct vc__pool *p, const struct vc__addrs *addrs, struct ways *w)
 {
@@ -239,8 +240,8 @@ lookup_begin(struct vc__pool *p)
 
 /* --- the attempt ------------------------------------------------------- */
 
-/* Calls in flight wait for a link that resumes them no longer than for a word
- * of a peer that is silent. */
+/* The time for an attempt. Calls in progress wait for a link that resumes them
+ * no longer than keepalive waits for a silent peer. */
 static uint32_t
 patience_ms(const struct vc__pool *p)
 {
@@ -252,7 +253,7 @@ patience_ms(const struct vc__pool *p)
                : ms;
 }
 
-/* True when the process has no room for another link. */
+/* True if the process may have no more links. */
 static bool
 is_capped(struct vc__pool *p)
 {
@@ -281,7 +282,7 @@ attempt_now(struct vc__pool *p)
         vc__pool_failed(p, vc__error_last());
         return;
     }
-    /* From here, for a transport's first use takes its time. */
+    /* Counted from here, because a transport's first use takes time. */
     p->attempt.due = vc__after_ms(vc__now(), patience_ms(p));
     if (vc__target_numeric(&p->opts.target, &addrs))
         pool_connect_dial(p, &addrs);

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A pool in words: its links, and why they are by no better transport. */
+ * Describes a pool: its links, and why they use no better transport. */
 #include <string.h>
 
 #include "cm/pool/pool.h"
@@ -24,7 +24,8 @@ vc__pool_missed(struct vc__pool *p, const struct vc__transport *transport,
     pthread_mutex_unlock(&p->lock);
 }
 
-/* Under the lock: what is written of a wire does not change while it is up. */
+/* Under the lock. What is written about a wire does not change while it is
+ * up. */
 static void
 add_link(struct vc__words *w, const struct vc__pool_link *pl)
 {
@@ -68,7 +69,7 @@ add_links(struct vc__words *w, const struct vc__pool *p, unsigned *rank)
                                                  : "none was needed so far");
 }
 
-/* NULL: it was not tried yet. */
+/* The reason why transport i is not used; NULL: not tried yet. */
 static const char *
 why_missed(const struct vc__pool *p, unsigned i)
 {

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The links of a pool: they come up, bring frames, go down, and are closed when
- * they are idle. */
+ * The links of a pool: they come up, deliver frames, go down, and are closed
+ * when they are idle. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@
 /* How often links are looked at in the time after which an idle one is
  * closed. */
 #define IDLE_LOOKS 4u
-/* Links in a row that may be lost without a reply before calls end. */
+/* Links in a row that may be lost without a reply, before calls fail. */
 #define UNANSWERED_MAX 3u
 
 /* --- a link comes up --------------------------------------------------- */
@@ -24,8 +24,8 @@ pool_link_of(struct vc__link *link)
     return caa_container_of(link, struct vc__pool_link, link);
 }
 
-/* The peer that this link is to join: the one we have, or a new one, whose
- * predecessor is lost. NULL with *error. Under the lock. */
+/* Returns the peer that this link joins: the present one, or a new one if the
+ * present one has no links. NULL with *error. Under the lock. */
 static struct vc__peer *
 peer_for(struct vc__pool *p, struct vc__link *link,
          struct cds_list_head *unknown, struct vc__error *error)
@@ -52,7 +52,7 @@ peer_for(struct vc__pool *p, struct vc__link *link,
     return peer;
 }
 
-/* Under the lock. False with *error. */
+/* Adds a link to its peer. Returns false with *error. Under the lock. */
 static bool
 link_join(struct vc__pool *p, struct vc__pool_link *pl,
           struct cds_list_head *unknown, struct vc__error *error)
@@ -75,7 +75,7 @@ link_join(struct vc__pool *p, struct vc__pool_link *pl,
     return true;
 }
 
-/* What the former server had of these died with it. */
+/* The requests that the former server had are lost with it. */
 static void
 forgotten_fail(struct vc__link *link, struct cds_list_head *requests)
 {
@@ -134,7 +134,7 @@ session_find(const struct vc__pool_link *pl, uint32_t number)
     return s != NULL && s->link == pl ? s : NULL;
 }
 
-/* Has nothing under way there any more, not even a CLOSE. */
+/* True if nothing is in progress at a peer, not even a CLOSE. */
 static bool
 peer_is_done(const struct vc__peer *peer)
 {
@@ -150,8 +150,7 @@ peer_is_done(const struct vc__peer *peer)
     return !vc__peer_is_busy(peer);
 }
 
-/* A link of a peer that goes out of service and is done with. NULL when there
- * is none. */
+/* A link of a former peer that has nothing in progress; NULL if none. */
 static struct vc__link *
 former_link(struct vc__pool *p)
 {
@@ -168,7 +167,8 @@ former_link(struct vc__pool *p)
     return link;
 }
 
-/* Closing one link may take the others down, and the peer with the last. */
+/* Closing one link may take down the others, and with the last one the peer is
+ * freed. */
 void
 vc__pool_former_check(struct vc__pool *p)
 {
@@ -215,8 +215,9 @@ on_reply(struct vc__pool_link *pl, const struct vc__frame *f)
         good = p->closed ||
                vc__link_breach(&pl->link, "a frame of a session that is not "
                                           "open");
-    /* A slot is free. What goes now is pushed when the packet was handled,
-     * unless the session moves to another link for it. */
+    /* A slot is free: waiting requests can be sent. They are pushed after the
+     * packet was handled, unless the session has moved to another link for
+     * them. */
     if (good && s != NULL && s->client != NULL && s->client->session == s) {
         vc__client_launch(s->client);
         other = s->link;
@@ -265,8 +266,8 @@ attempts_cancel(struct vc__pool *p)
     vc__upgrade_cancel(p);
 }
 
-/* Sessions that have something under way end it; the others go elsewhere at
- * once. Under the lock. */
+/* Sessions with calls in progress finish them at this peer; idle ones are freed
+ * at once. Under the lock. */
 static void
 sessions_detach(struct vc__pool *p, struct vc__peer *peer)
 {
@@ -283,7 +284,7 @@ sessions_detach(struct vc__pool *p, struct vc__peer *peer)
     }
 }
 
-/* The peer goes out of service: new calls go where the next link leads. */
+/* The peer goes out of service (GOAWAY): new calls use the next peer. */
 static bool
 on_goaway(struct vc__pool_link *pl)
 {
@@ -294,7 +295,7 @@ on_goaway(struct vc__pool_link *pl)
         return vc__link_breach(&pl->link,
                                "a GOAWAY of a link that is not used");
     if (peer == p->peer)
-        attempts_cancel(p); /* a further link would be one of that peer */
+        attempts_cancel(p); /* a further link would lead to that peer */
     pthread_mutex_lock(&p->lock);
     if (peer == p->peer) {
         p->peer = NULL;
@@ -327,7 +328,7 @@ pool_link_on_frame(struct vc__link *link, const struct vc__frame *f)
 
 /* --- a link goes down -------------------------------------------------- */
 
-/* A peer that calls only still ran at has lost its last link. */
+/* A former peer has lost its last link. */
 static void
 former_lost(struct vc__pool *p, struct vc__peer *peer, struct vc__error error)
 {
@@ -363,13 +364,13 @@ link_lost(struct vc__pool *p, struct vc__pool_link *pl)
     vc__pool_launch(p);
     pthread_mutex_unlock(&p->lock);
     if (former)
-        vc__peer_push(peer); /* what has moved to its other links */
+        vc__peer_push(peer); /* sessions moved to its other links */
     vc__pool_push(p);
     if (former && peer->n_links == 0)
         former_lost(p, peer, pl->link.error);
 }
 
-/* Whoever takes all links of the peer down goes on with the next. */
+/* The caller is closing all links of the peer and goes on with the next. */
 static void
 link_closed(struct vc__pool *p, struct vc__pool_link *pl)
 {
@@ -379,7 +380,7 @@ link_closed(struct vc__pool *p, struct vc__pool_link *pl)
     vc__pool_refuse(p);
 }
 
-/* A peer that is not to be resumed: all its links go, one after the other, and
+/* A peer that is not to be resumed: closes all its links, one after the other;
  * with the last all calls end. */
 static void
 link_broken(struct vc__pool *p, struct vc__pool_link *pl)
@@ -397,22 +398,22 @@ link_broken(struct vc__pool *p, struct vc__pool_link *pl)
         former_lost(p, peer, *why);
         return;
     }
-    /* A further link would be one of a peer that we have forgotten. */
+    /* A further link would lead to the abandoned peer. */
     attempts_cancel(p);
     vc__pool_failed(p, why);
 }
 
-/* Has the peer been silent for too long? At vc:// another transport may lead to
- * a host that is silent by one of them. */
+/* True if keepalive has found the peer dead. With vc://, a host that is silent
+ * by one transport may be reached by another. */
 static bool
 is_dead(const struct vc__pool *p, const struct vc__link *link)
 {
     return link->silent && (link->stopped || p->opts.choice.n < 2);
 }
 
-/* A lost link is made up for by another, unless the peer broke the protocol or
- * is dead, or several in a row brought no reply. Those to a former peer, which
- * we close ourselves, say nothing of the present one. */
+/* True if a lost link is to be replaced: unless the peer broke the protocol or
+ * is dead, or several links in a row brought no reply. Links to a former peer,
+ * which we close ourselves, are not counted. */
 static bool
 is_resumable(struct vc__pool *p, const struct vc__pool_link *pl)
 {
@@ -422,8 +423,8 @@ is_resumable(struct vc__pool *p, const struct vc__pool_link *pl)
            p->n_unanswered < UNANSWERED_MAX;
 }
 
-/* It was up and could not join: the attempt has failed all the same. One that
- * the dial run did not need any more is of no interest. */
+/* A link was up but could not join, so its attempt has failed. A link that the
+ * dial run no longer needed is ignored. */
 static void
 link_unused(struct vc__pool *p, const struct vc__pool_link *pl)
 {
@@ -479,8 +480,8 @@ static const struct vc__link_ops pool_link_ops = {.up = pool_link_on_up,
                                                   .down = pool_link_on_down,
                                                   .gone = pool_link_on_gone};
 
-/* Some links live a look longer than others, so that those that fall idle
- * together are not closed together. nth: other for each of them. */
+/* Some links live a look longer than others, so that links that fall idle
+ * together are not closed together. nth: different for each link. */
 static unsigned
 jitter_draw(const struct vc__pool *p, unsigned nth)
 {
@@ -519,8 +520,8 @@ vc__pool_link_new(struct vc__pool *p, const struct vc__transport *transport,
 
 /* --- idle links -------------------------------------------------------- */
 
-/* Has it carried no call for as long as idle links may live? IDLE_LOOKS lie
- * between the first look that found it idle and the one that tells. */
+/* True if the link has carried no call for the idle time: IDLE_LOOKS looks
+ * after the first that found it idle. */
 static bool
 link_is_idle(struct vc__pool_link *pl)
 {
@@ -534,7 +535,7 @@ link_is_idle(struct vc__pool_link *pl)
     return pl->idle_looks > IDLE_LOOKS + pl->jitter;
 }
 
-/* One that is idle and goes: no call begins on it any more. NULL when there is
+/* An idle link to be closed: no call begins on it from now on. NULL if there is
  * none. */
 static struct vc__pool_link *
 idle_find(struct vc__pool *p)
@@ -561,7 +562,7 @@ vc__pool_look(struct vc__pool *p)
 {
     uint64_t us = (uint64_t)p->opts.idle_ms * 1000 / IDLE_LOOKS;
 
-    /* Without memory for a timer idle links stay. */
+    /* If out of memory for the timer, idle links stay. */
     vc__timer_start(&p->engine->timers, &p->look, vc__timer_beat(vc__now(), us),
                     pool_link_on_look);
 }

@@ -18,16 +18,17 @@ struct vc__pools {
 
 void vc__pools_init(struct vc__pools *ps, struct vc__cm *cm,
                     const uint8_t *instance, struct vc__link_cap *cap);
-/* Every pool must have been left and ended. */
+/* Every pool must have been left, and ended with vc__pools_end(). */
 void vc__pools_fini(struct vc__pools *ps);
 
-/* The pool for these options, made if there is none. NULL without memory. */
+/* Returns the pool for these options; makes it if there is none. NULL if out of
+ * memory. */
 struct vc__pool *vc__pools_get(struct vc__pools *ps,
                                const struct vc__pool_opts *opts);
 
-/* Leaves the pool. True for the last: it takes no requests any more, and when
- * its clients are closed, vc__pools_end() takes it down, which blocks as
- * vc__pool_fini() does. */
+/* Leaves the pool. Returns true for the last user: the pool then accepts no
+ * more requests. Once its clients are closed, the caller must call
+ * vc__pools_end(), which frees it and blocks as vc__pool_fini() does. */
 bool vc__pools_leave(struct vc__pools *ps, struct vc__pool *pool);
 void vc__pools_end(struct vc__pool *pool);
 

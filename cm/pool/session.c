@@ -46,8 +46,8 @@ session_init(struct vc__session *s, struct vc__peer *peer)
     CDS_INIT_LIST_HEAD(&s->node);
 }
 
-/* Each client has room for one, so that opening the first allocates nothing.
- * It needs another while calls still run at a former peer. */
+/* Each client has memory for one session, so that opening the first allocates
+ * nothing. It needs another while calls still run at a former peer. */
 static struct vc__session *
 session_alloc(struct vc__peer *peer, struct vc__client *client)
 {
@@ -103,7 +103,7 @@ session_assembly_drop(struct vc__session *s, struct vc__slot *slot)
     slot->assembly = NULL;
 }
 
-/* It is bound to nothing any more, and has no seat. */
+/* Ends a session that no longer has a seat. */
 static void
 session_end(struct vc__session *s)
 {
@@ -172,7 +172,7 @@ session_slots_grow(struct vc__session *s)
     return true;
 }
 
-/* NO_SLOT when all are taken. */
+/* Returns a free slot, or NO_SLOT. */
 static uint16_t
 slot_take(struct vc__session *s)
 {
@@ -186,7 +186,7 @@ slot_take(struct vc__session *s)
     return i;
 }
 
-/* One more, or less, is under way. */
+/* Count one call more, or less, in progress. */
 static void
 busy_more(struct vc__session *s)
 {
@@ -219,8 +219,9 @@ session_append(struct vc__session *s, struct vc__send *send)
     vc__link_append(&s->link->link, send);
 }
 
-/* The slot's caller has given up: the peer's handler is told, and the peer's
- * answer tells that the slot is free. False without memory. */
+/* The slot's caller has abandoned the call: the CANCEL notifies the peer's
+ * handler, and the peer's answer frees the slot. Returns false if out of
+ * memory. */
 static bool
 cancel_send(struct vc__session *s, uint16_t i)
 {
@@ -235,8 +236,8 @@ cancel_send(struct vc__session *s, uint16_t i)
     return true;
 }
 
-/* What is under way goes again. A call that nobody waits for any more is
- * cancelled. */
+/* Sends a slot's call again. A call that no caller waits for is cancelled
+ * instead. */
 static bool
 slot_resend(struct vc__session *s, uint16_t i)
 {
@@ -275,8 +276,8 @@ open_send(struct vc__session *s)
     return true;
 }
 
-/* A session that is closing has lost its CLOSE, or the answer to it; or the
- * peer may not have had its OPEN yet. */
+/* Sends the CLOSE again, as it or its answer was lost, or for the first time.
+ * An OPEN precedes it if the peer may have none. */
 static bool
 close_send(struct vc__session *s)
 {
@@ -316,7 +317,7 @@ vc__session_bind(struct vc__session *s, struct vc__pool_link *pl)
     return good;
 }
 
-/* The link that carried a stream is lost, and it ends with it. */
+/* The link of a stream is lost: the stream ends with it. */
 static void
 stream_break(struct vc__session *s, struct vc__slot *slot,
              const struct vc__error *why)
@@ -354,7 +355,8 @@ vc__session_unbind(struct vc__session *s)
 
 /* --- requests ---------------------------------------------------------- */
 
-/* A session that has something under way may have so much, and no more. */
+/* True if a session that has calls in progress would exceed its client's quota
+ * with this one. */
 static bool
 is_over_quota(const struct vc__session *s, const struct vc__request *r)
 {
@@ -410,7 +412,7 @@ vc__session_launch(struct vc__session *s, struct vc__request *r)
     return true;
 }
 
-/* Nothing of it has gone: the slot is as if never taken. */
+/* Nothing of the call was sent: the slot is as if never taken. */
 static void
 session_slot_rewind(struct vc__session *s, uint16_t i)
 {
@@ -420,13 +422,13 @@ session_slot_rewind(struct vc__session *s, uint16_t i)
     vc__pool_tidy(s->peer->pool, s->peer);
 }
 
-/* Else the slot stays busy until the reply comes, for the server may still run
- * it. */
+/* Takes the request back if possible. Otherwise its slot stays busy until the
+ * reply comes, because the server may still run it. */
 enum vc_outcome
 vc__session_abandon(struct vc__session *s, struct vc__request *r)
 {
     bool stream = s->slots[r->slot].stream;
-    /* Messages of a stream may have been queued behind it. */
+    /* Messages of a stream may be queued after it. */
     bool back =
         !stream && s->link != NULL && vc__link_unsend(&s->link->link, r->send);
 
@@ -436,9 +438,9 @@ vc__session_abandon(struct vc__session *s, struct vc__request *r)
         return VC_OUTCOME_NOT_EXECUTED;
     }
     s->slots[r->slot].request = NULL;
-    /* In the same flow, so behind the request or its first part, and before
-     * the slot's next. Without a link the next one will bring it; without
-     * memory the handler runs on until its deadline. */
+    /* It is in the same flow: so it follows the request or its first part, and
+     * precedes the slot's next call. Without a link it is sent when the session
+     * is bound again. Without memory the handler runs until its deadline. */
     if (s->link != NULL)
         cancel_send(s, r->slot);
     return stream || vc__request_is_exposed(r) ? VC_OUTCOME_UNKNOWN
@@ -462,8 +464,8 @@ vc__session_take(struct vc__session *s)
 
 /* --- closing ----------------------------------------------------------- */
 
-/* What is left of a session until the peer has answered that it is closed: its
- * client goes, and what it had with it. */
+/* Makes what remains of a session until the peer has confirmed the CLOSE,
+ * because the client and its memory may be freed before. */
 static struct vc__session *
 session_remains(struct vc__session *s)
 {
@@ -493,7 +495,8 @@ vc__session_close(struct vc__session *s)
         s->link != NULL ? s->link : vc__placement_link(peer);
     struct vc__session *left;
 
-    /* With the pool the links go, and the peer needs no word of one session. */
+    /* If the pool is closed, its links close too, and the peer needs no
+     * CLOSE. */
     if (s->binding == 0 || peer->pool->closed) {
         vc__session_free(s);
         return NULL;
@@ -501,12 +504,12 @@ vc__session_close(struct vc__session *s)
     left = session_remains(s);
     vc__peer_reseat(peer, s->number, left);
     session_end(s);
-    if (left == NULL) { /* its number is not used again */
+    if (left == NULL) { /* its number is never used again */
         vc__pool_count(peer->pool, VC__POOL_SESSIONS, -1);
         return NULL;
     }
     cds_list_add_tail(&left->node, &peer->loose);
-    /* Else it waits for a link that comes up. */
+    /* Without a link the CLOSE waits for one. */
     if (pl == NULL || !vc__session_bind(left, pl))
         return NULL;
     return &pl->link;

@@ -19,7 +19,8 @@ struct note {
     uint8_t body[];
 };
 
-/* The pool keeps one of these, for who opens many sessions. */
+/* The room of the one note that the pool keeps for reuse, for clients that open
+ * many sessions. */
 #define NOTE_ROOM 192u
 
 static void
@@ -28,7 +29,7 @@ note_done(struct vc__send *send, enum vc__send_end end)
     struct note *n = caa_container_of(send, struct note, send);
 
     (void)end;
-    if (n->room == NOTE_ROOM) /* acquire, release: with vc__note_new() */
+    if (n->room == NOTE_ROOM) /* acquire, release: pairs with vc__note_new() */
         n = atomic_exchange_explicit(&n->pool->spare, n, memory_order_acq_rel);
     free(n);
 }

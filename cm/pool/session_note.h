@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Frames of a session that no request owns: OPEN, CLOSE and CANCEL. Each is
- * freed when the link has done with it. Under the lock of the pool. */
+ * Frames of a session that belong to no request: OPEN, CLOSE and CANCEL. Each
+ * is freed when the link no longer uses it. Under the lock of the pool. */
 #ifndef VC_CM_SESSION_NOTE_H
 #define VC_CM_SESSION_NOTE_H
 
@@ -10,7 +10,7 @@
 
 #include "cm/pool/session.h"
 
-/* One with room for a body. NULL without memory. */
+/* Makes a frame with room for a body. NULL if out of memory. */
 struct vc__send *vc__note_new(const struct vc__session *s,
                               enum vc__frame_type type, size_t len);
 
@@ -18,7 +18,7 @@ struct vc__send *vc__note_new(const struct vc__session *s,
 uint32_t vc__note_open_len(const struct vc_service *service);
 void vc__note_open_put(const struct vc_service *service, uint8_t *out);
 
-/* OPEN; of a session that is closing, as it was kept. */
+/* Makes an OPEN; for a closing session from the body it has kept. */
 struct vc__send *vc__note_open(const struct vc__session *s);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What the server sends to a session: replies, and messages of streams. */
+ * Handles what the server sends to a session: replies, and messages of
+ * streams. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@
 
 /* --- replies ----------------------------------------------------------- */
 
-/* A frame of the server breaks this rule. False. */
+/* A frame of the server breaks this rule. Returns false. */
 static bool
 session_reply_breach(struct vc__session *s, const char *rule)
 {
@@ -39,7 +40,7 @@ reply_lost(enum vc__assembly_loss loss, struct vc__reply_frame *reply)
     reply->len = (uint32_t)strlen(text);
 }
 
-/* The request has its answer. */
+/* The request gets its answer. */
 static void
 session_reply_request_take(struct vc__session *s, struct vc__slot *slot,
                            struct vc__request **r)
@@ -52,7 +53,7 @@ session_reply_request_take(struct vc__session *s, struct vc__slot *slot,
     slot->request = NULL;
 }
 
-/* The reply is whole: its slot is free for the next. */
+/* The reply is complete: its slot is free for the next call. */
 static void
 session_reply_take(struct vc__session *s, const struct vc__frame *f,
                    struct vc__request **r)
@@ -67,7 +68,7 @@ has_parts(const struct vc__slot *slot)
     return slot->assembly != NULL || slot->wasted;
 }
 
-/* Without memory for an assembly the parts are let go by, and slot->wasted. */
+/* If out of memory, the parts are dropped and slot->wasted is set. */
 static bool
 assembly_begin(struct vc__session *s, struct vc__slot *slot,
                const struct vc__frame *f)
@@ -84,7 +85,8 @@ assembly_begin(struct vc__session *s, struct vc__slot *slot,
     return good || session_reply_breach(s, "a first part that is none");
 }
 
-/* Its call ends now; its slot is busy until the last part has come. */
+/* Begins a reply in parts. If out of memory, the call ends now; its slot stays
+ * busy until the last part has come. */
 static bool
 reply_begin(struct vc__session *s, const struct vc__frame *f,
             struct vc__request **r, struct vc__reply_frame *reply)
@@ -104,7 +106,7 @@ reply_begin(struct vc__session *s, const struct vc__frame *f,
     return true;
 }
 
-/* A part that is not kept. */
+/* Handles a part that is not kept. */
 static bool
 part_wasted(struct vc__session *s, const struct vc__frame *f)
 {
@@ -116,7 +118,7 @@ part_wasted(struct vc__session *s, const struct vc__frame *f)
     return true;
 }
 
-/* Where the server streams, a good reply has no message. */
+/* If the server streams, a good reply has no message. */
 static bool
 reply_fits(const struct vc__slot *slot, const struct vc__frame *f)
 {
@@ -152,13 +154,13 @@ reply_first(struct vc__session *s, const struct vc__frame *f,
     return true;
 }
 
-/* A message of a stream is whole. */
+/* A message of a stream is complete. */
 static bool
 message_whole(struct vc__session *s, struct vc__slot *slot,
               struct vc__metadata m, const uint8_t *body, uint32_t len,
               const char *loss)
 {
-    /* Nobody waits for it any more. */
+    /* request is NULL if no caller waits any more. */
     return slot->request == NULL ||
            slot->request->message(slot->request, &m, body, len, loss) ||
            session_reply_breach(s, "a MESSAGE over its window");
@@ -257,12 +259,12 @@ vc__session_reply(struct vc__session *s, const struct vc__frame *f,
 
     *r = NULL;
     if (s->client == NULL)
-        return true; /* what was on its way when it was closed */
+        return true; /* sent before the peer saw the CLOSE */
     if (f->slot >= s->n_slots || !s->slots[f->slot].busy ||
         s->slots[f->slot].sequence != f->sequence)
         return session_reply_breach(s, OF_NO_CALL);
-    /* What still waits for a credit cannot be answered, and must not end while
-     * the link has it in its queue. */
+    /* A request that still waits for a credit cannot have an answer, and must
+     * not end while it is in the link's queue. */
     asked = s->slots[f->slot].request;
     if (asked != NULL &&
         !atomic_load_explicit(&asked->send->gone, memory_order_acquire))

@@ -7,14 +7,14 @@
 #include "transport/core/random.h"
 
 #define ONE 256u
-/* A quarter of what counts is forgotten each time. */
+/* Every FADE_US each count loses a quarter; FADE_MOST times set it to 0. */
 #define FADE_US   10000u
 #define FADE_MOST 32u
-/* A quarter more than the server takes is sent; twice as much when it has shed
- * hardly one in sixteen. */
+/* The client sends a quarter more than the server accepts; twice as much if
+ * fewer than one in RARE were shed. */
 #define MORE 4u
 #define RARE 16u
-/* So few calls prove nothing. */
+/* With fewer calls than this the counts are not reliable. */
 #define FEW (8 * ONE)
 
 static void
@@ -27,7 +27,8 @@ count_fade(atomic_uint *n, uint64_t times)
     atomic_store_explicit(n, times >= FADE_MOST ? 0 : is, memory_order_relaxed);
 }
 
-/* One thread does it; what others count meanwhile may be lost. */
+/* Decays the counts. Only one thread does it; counts that others add meanwhile
+ * may be lost. */
 static void
 throttle_fade(struct vc__throttle *t, uint64_t now)
 {
@@ -61,7 +62,7 @@ throttle_get(const atomic_uint *n)
     return atomic_load_explicit(n, memory_order_relaxed);
 }
 
-/* Of those that are asked for, how many are to be sent. */
+/* How many of the program's calls are to be sent. */
 static uint64_t
 sent_of(const struct vc__throttle *t)
 {
@@ -79,7 +80,7 @@ vc__throttle_refuses(struct vc__throttle *t, uint64_t now, uint64_t *seed)
     asked = throttle_get(&t->asked);
     sent = sent_of(t);
     if (asked <
-        throttle_get(&t->taken) + ONE / 2) /* nothing was shed for long */
+        throttle_get(&t->taken) + ONE / 2) /* nothing was shed for a while */
         atomic_store_explicit(&t->on, false, memory_order_relaxed);
     if (asked <= sent ||
         vc__random_below(seed, (uint32_t)(asked + FEW)) >= asked - sent)

@@ -1,12 +1,13 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A server that sheds a client's calls is not sent all of them: what is beyond
- * the calls that it takes and a quarter more is failed here, as to refuse one
- * may cost the server as much as to serve one. The rule is that of "Handling
- * Overload" in B. Beyer et al., "Site Reliability Engineering" (O'Reilly 2016),
- * with K = 5/4; what counts fades within a tenth of a second, so that a client
- * notices soon when the server has time again (doc/overload.md).
+ * The client's throttle: when a server sheds calls, the client does not send
+ * all of its calls. The client sends a quarter more than the server accepts and
+ * fails the rest itself. Refusing a call may cost the server as much as serving
+ * one. The rule is that of "Handling Overload" in B. Beyer et al., "Site
+ * Reliability Engineering" (O'Reilly 2016), with K = 5/4. The counts decay
+ * within a tenth of a second, so that a client soon notices when the server has
+ * capacity again (doc/overload.md).
  *
  * Any thread. Relaxed throughout: the numbers are hints. */
 #ifndef VC_CM_THROTTLE_H
@@ -18,11 +19,11 @@
 
 /* All zero before the first call. Calls are counted 256-fold. */
 struct vc__throttle {
-    atomic_bool on;      /* the server has shed a call lately */
-    atomic_uint asked;   /* calls, those that were failed here included */
-    atomic_uint taken;   /* that the server did not shed */
-    atomic_uint shed;    /* that it did */
-    atomic_ullong faded; /* when they last did */
+    atomic_bool on;      /* true if the server has shed a call lately */
+    atomic_uint asked;   /* calls, including those failed here */
+    atomic_uint taken;   /* calls that the server did not shed */
+    atomic_uint shed;    /* calls that the server shed */
+    atomic_ullong faded; /* when the counts last decayed */
 };
 
 static inline bool
@@ -31,10 +32,11 @@ vc__throttle_is_on(const struct vc__throttle *t)
     return atomic_load_explicit(&t->on, memory_order_relaxed);
 }
 
-/* The server has answered a call. */
+/* Records the server's answer to a call. */
 void vc__throttle_answered(struct vc__throttle *t, bool shed);
 
-/* Of one that is on: is a call to be failed? It counts it then. */
+/* For a throttle that is on: returns true if a call is to be failed, and counts
+ * that call. */
 bool vc__throttle_refuses(struct vc__throttle *t, uint64_t now, uint64_t *seed);
 
 #endif

@@ -1,19 +1,19 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The best transport that leads to a peer of vc://HOST:PORT. The first link is
- * whichever came up first: RDMA, or TCP. Behind it
+ * Moves the calls of vc://HOST:PORT to the best transport that reaches the
+ * peer. The first link is the one that came up first: RDMA or TCP. After that
  *
- * - shared memory is tried at once, where its accept told of a socket, which
- *   this end reaches only on the same host;
- * - what is better than the links that there are is tried again while calls
- *   are made: after SETTLE_US, and then every other SETTLE_US.
+ * - shared memory is tried at once, if the accept named a socket, which only
+ *   clients on the same host can reach;
+ * - transports better than the present links are tried again while calls are
+ *   made: after SETTLE_US, and then every 2 * SETTLE_US.
  *
- * When a better link is up, the lesser ones are closed, and calls that were
- * under way there go on by it as after a lost link. One that carries a stream
- * stays until the stream has ended. A link by a transport that may carry no
- * calls (vc__pool_opts.require) only shows where the peer is; when no other
- * comes up behind it, calls end with the reason. The holder of the engine. */
+ * When a better link is up, the worse ones are closed; calls in progress there
+ * continue on it as after a lost link. A link that carries a stream stays until
+ * the stream has ended. A link by a transport that may carry no calls
+ * (vc__pool_opts.require) only finds the peer. If no other link then comes up,
+ * calls end with the reason. The holder of the engine. */
 #include "cm/pool/pool.h"
 
 #define SETTLE_US UINT64_C(3000000)
@@ -38,8 +38,8 @@ vc__upgrade_suits(const struct vc__pool *p,
            vc__choice_has(&p->opts.require, transport);
 }
 
-/* The best link that may carry calls; NULL when there is none. Under the lock,
- * as the links of a peer are. */
+/* The best link that may carry calls; NULL if there is none. Under the lock,
+ * which protects the links of a peer. */
 static struct vc__pool_link *
 best_link(const struct vc__pool *p)
 {
@@ -54,7 +54,7 @@ best_link(const struct vc__pool *p)
     return best;
 }
 
-/* Transports below this rank are better than what there is. */
+/* The rank of the best link: transports of a lower rank are better. */
 static unsigned
 best_rank(struct vc__pool *p)
 {
@@ -82,7 +82,8 @@ carries_stream(const struct vc__pool_link *pl)
     return false;
 }
 
-/* One that is to be closed now. No call begins on any of them any more. */
+/* A worse link that can be closed now. From now on no call begins on any of
+ * them. */
 static struct vc__link *
 lesser_find(struct vc__pool *p, bool *streams)
 {
@@ -107,7 +108,7 @@ lesser_find(struct vc__pool *p, bool *streams)
     return lesser == NULL ? NULL : &lesser->link;
 }
 
-/* True: some are left, for their streams. */
+/* Returns true if some are left because of their streams. */
 static bool
 lesser_close(struct vc__pool *p)
 {
@@ -139,7 +140,7 @@ scout_find(struct vc__pool *p)
     return link;
 }
 
-/* What was required cannot be had. */
+/* No required transport is available. */
 static void
 scouts_give_up(struct vc__pool *p, const char *why)
 {
@@ -157,7 +158,7 @@ scouts_give_up(struct vc__pool *p, const char *why)
 
 static void on_settled(struct vc__timer *timer);
 
-/* Without memory for a timer the links stay as they are. */
+/* If out of memory for the timer, the links stay as they are. */
 static void
 upgrade_settle(struct vc__pool *p)
 {
@@ -168,7 +169,7 @@ upgrade_settle(struct vc__pool *p)
                     vc__timer_beat(vc__now() + us, SETTLE_US / 8), on_settled);
 }
 
-/* Where transports better than this rank lead. */
+/* The places to which transports better than this rank lead. */
 static unsigned
 places_find(struct vc__pool *p, unsigned rank, bool at_once,
             struct vc__place *places)
@@ -189,7 +190,7 @@ places_find(struct vc__pool *p, unsigned rank, bool at_once,
     return n;
 }
 
-/* at_once: what was tried to make the first link is not tried again. */
+/* at_once: transports tried for the first link are not tried again. */
 static void
 upgrade_seek(struct vc__pool *p, bool at_once)
 {
@@ -213,7 +214,7 @@ upgrade_seek(struct vc__pool *p, bool at_once)
         upgrade_settle(p);
 }
 
-/* Has any call begun since it was last looked at, or is under way? */
+/* True if a call has begun since the last check, or is in progress. */
 static bool
 is_used(struct vc__pool *p)
 {
@@ -248,7 +249,7 @@ on_settled(struct vc__timer *timer)
         caa_container_of(timer, struct vc__pool, upgrade.timer);
     bool streams;
 
-    if (!has_links(p)) /* the next to join begins anew */
+    if (!has_links(p)) /* the next link to join starts again */
         return;
     streams = lesser_close(p);
     if (is_used(p))
@@ -297,7 +298,7 @@ upgrade_on_failed(struct vc__dial_run *d, const struct vc__error *error)
     upgrade_settle(p);
 }
 
-/* A link has joined. */
+/* Logs the transport after a link has joined. */
 static void
 transport_log(struct vc__pool *p)
 {
