@@ -28,7 +28,8 @@ addr_size(const struct sockaddr *addr)
     }
 }
 
-/* Of one without a name there may be a redirect's key. */
+/* The text of an AF_UNIX address. One without a name may have a key, which came
+ * in a redirect. */
 static const char *
 name_text(const struct sockaddr *addr, char text[VC__ADDR_TEXT])
 {

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The clock that timers and waits go by. */
+ * The clock of timers and waits. */
 #ifndef VC_TRANSPORT_CLOCK_H
 #define VC_TRANSPORT_CLOCK_H
 
@@ -11,7 +11,7 @@
 
 #define VC__FOREVER UINT64_MAX
 
-/* Microseconds of a clock that only goes forward. */
+/* Microseconds of the monotonic clock. */
 static inline uint64_t
 vc__now(void)
 {
@@ -21,24 +21,26 @@ vc__now(void)
     return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
 }
 
-/* The kernel may let a thread sleep for so much longer, on purpose. */
+/* Timer slack: the kernel may let a thread sleep for so many microseconds
+ * longer. */
 #define VC__SLACK_US 50u
 
-/* now + ms, without wrapping. */
+/* now + ms; VC__FOREVER if that would overflow. */
 static inline uint64_t
 vc__after_ms(uint64_t now, uint64_t ms)
 {
     return ms > (UINT64_MAX - now) / 1000u ? VC__FOREVER : now + ms * 1000u;
 }
 
-/* The same for a limit of the public interface, in which UINT32_MAX is none. */
+/* The same for a timeout of the public interface, where UINT32_MAX is none. */
 static inline uint64_t
 vc__due(uint64_t now, uint32_t ms)
 {
     return ms == UINT32_MAX ? VC__FOREVER : vc__after_ms(now, ms);
 }
 
-/* What is left until then, for a call of the system that waits: -1 is for ever. */
+/* Milliseconds left until `until`, rounded up, as the timeout of a system call;
+ * -1 is for ever. */
 static inline int
 vc__ms_left(uint64_t now, uint64_t until)
 {

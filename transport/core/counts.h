@@ -1,16 +1,16 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Numbers of include/verbcall/counters.h while they grow. Nobody who counts
- * takes a lock or a locked instruction for it: each word has one writer at a
- * time, by a lock or token that it has anyway, and is read by others as it is.
+ * The counters of include/verbcall/counters.h. Counting takes no lock and no
+ * locked instruction: each word has one writer at a time, by a lock or token
+ * that the writer holds anyway. Other threads read the word at any time.
  *
- * What the holder of an engine does is counted in the engine's ledger. What
- * any thread does under some other lock is counted beside that lock, in a
- * tally; the ledger knows the tallies that live and has the sum of the others.
+ * The holder of an engine counts in the engine's ledger. A thread that has some
+ * other lock counts beside that lock, in a tally. The ledger lists the open
+ * tallies and keeps the sum of the closed ones.
  *
- * What goes down is counted by adding a negative number, modulo 2^64. It is
- * counted up and down in the same word, so no sum is ever seen below 0. */
+ * A gauge is lowered by adding a negative number, modulo 2^64. It goes up and
+ * down in the same word, so no sum is ever seen below 0. */
 #ifndef VC_TRANSPORT_COUNTS_H
 #define VC_TRANSPORT_COUNTS_H
 
@@ -31,36 +31,36 @@ enum vc__count {
 
 #define VC__TALLY_MAX 16
 
-/* Some of the numbers; embedded in their owner. */
+/* Some of the counters; embedded in their owner. */
 struct vc__tally {
-    struct cds_list_head node; /* of the ledger */
-    const uint8_t *which;      /* enum vc__count of each */
+    struct cds_list_head node; /* in ledger->tallies */
+    const uint8_t *which;      /* enum vc__count of each value */
     unsigned n;
     _Atomic uint64_t value[VC__TALLY_MAX];
 };
 
-/* All of an engine's. */
+/* All counters of an engine. */
 struct vc__ledger {
     pthread_mutex_t lock;
     struct cds_list_head tallies; /* lock */
-    uint64_t past[VC__COUNTS];    /* lock; of tallies that are closed */
+    uint64_t past[VC__COUNTS];    /* lock; of closed tallies */
     _Atomic uint64_t held[VC__COUNTS];
 };
 
 void vc__ledger_init(struct vc__ledger *l);
 void vc__ledger_fini(struct vc__ledger *l);
 
-/* Adds all to sum. Any thread. */
+/* Adds all counters to sum. Any thread. */
 void vc__ledger_sum(struct vc__ledger *l, uint64_t sum[VC__COUNTS]);
 
-/* A tally of these n, from 0. Any thread; nobody counts in it after it was
- * closed. */
+/* Opens a tally of the n counters `which`, from 0. Any thread. No thread may
+ * count in a tally after it was closed. */
 void vc__tally_open(struct vc__tally *t, struct vc__ledger *l,
                     const uint8_t *which, unsigned n);
 void vc__tally_close(struct vc__tally *t, struct vc__ledger *l);
 
-/* Relaxed, and not one step: there is one writer, and readers want the number
- * only. */
+/* Relaxed, and not one atomic step: there is one writer, and readers want the
+ * number only. */
 static inline void
 vc__count_add(_Atomic uint64_t *count, uint64_t n)
 {
@@ -69,7 +69,7 @@ vc__count_add(_Atomic uint64_t *count, uint64_t n)
                           memory_order_relaxed);
 }
 
-/* The holder of the engine. */
+/* Called by the holder of the engine. */
 static inline void
 vc__count(struct vc__ledger *l, enum vc__count which, int64_t n)
 {
@@ -82,7 +82,8 @@ vc__count_get(const struct vc__ledger *l, enum vc__count which)
     return atomic_load_explicit(&l->held[which], memory_order_relaxed);
 }
 
-/* Something is `now` and was *told, which follows it. The holder. */
+/* Sets a gauge to `now`; *told is its previous value and is updated. Called by
+ * the holder. */
 static inline void
 vc__count_now(struct vc__ledger *l, enum vc__count which, uint64_t *told,
               uint64_t now)
@@ -92,7 +93,7 @@ vc__count_now(struct vc__ledger *l, enum vc__count which, uint64_t *told,
     *told = now;
 }
 
-/* Whoever has the lock that the tally is under; i as in its `which`. */
+/* Called under the lock that guards the tally; i is an index into `which`. */
 static inline void
 vc__tally_add(struct vc__tally *t, unsigned i, int64_t n)
 {

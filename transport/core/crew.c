@@ -16,11 +16,11 @@
 #include "transport/core/thread.h"
 #include "transport/core/watch_interval.h"
 
-/* A handler that is seen again after so long keeps its engine no more. */
+/* A handler that the watcher sees again after so long loses its engine. */
 #define LIMIT_US 100
-/* Looks at nothing new, after which the watcher rests. */
+/* After so many looks that saw no handler run, the watcher rests. */
 #define QUIET_LOOKS 20
-/* When the system gives no thread, the next try. */
+/* The time to the next try when the system has started no thread. */
 #define RETRY_US 10000
 
 struct vc__watched {
@@ -28,21 +28,22 @@ struct vc__watched {
     uint64_t seen;
 };
 
-/* A thread. */
+/* A thread of the crew. */
 struct vc__hand {
     struct vc__crew *crew;
     struct vc__hand *next;
     pthread_t thread;
     struct vc__waiter order;
     struct vc__job *job;       /* to run; NULL: none */
-    struct vc__engine *engine; /* to serve; both NULL: it is to end */
-    bool holds;                /* it is the holder already */
+    struct vc__engine *engine; /* to serve; both NULL: the thread is to end */
+    bool holds;                /* the thread is the holder already */
     struct cds_list_head node; /* in crew->idle */
 };
 
 /* --- hands; all under the lock ----------------------------------------- */
 
-/* A holder may sleep, and handlers may run now, or it is to stop. */
+/* Wakes the holders, which may sleep: handlers may run now, or the crew is to
+ * stop. */
 static void
 crew_kick(struct vc__crew *crew)
 {
@@ -50,14 +51,14 @@ crew_kick(struct vc__crew *crew)
         vc__engine_kick(crew->watched[i].engine);
 }
 
-/* How many are left for engines whose handlers block. */
+/* Spare threads, started or not: left for engines whose handlers block. */
 static unsigned
 hands_left(const struct vc__crew *crew)
 {
     return crew->n_idle + crew->max - crew->n;
 }
 
-/* After that has changed. */
+/* Updates crew->spent after hands_left() has changed. */
 static void
 crew_count(struct vc__crew *crew)
 {
@@ -89,7 +90,7 @@ hand_put(struct vc__hand *h)
 
 static void *hand_main(void *arg);
 
-/* 0 with a new one in *out, or an errno. */
+/* Returns 0 with a new hand in *out, or an errno. */
 static int
 hand_new(struct vc__crew *crew, struct vc__hand **out)
 {
@@ -112,7 +113,7 @@ hand_new(struct vc__crew *crew, struct vc__hand **out)
     return 0;
 }
 
-/* One that is free, or new; NULL when there is none. */
+/* Takes a free hand, or starts a new one; NULL if neither can be. */
 static struct vc__hand *
 hand_get(struct vc__crew *crew)
 {
@@ -138,7 +139,7 @@ hand_get(struct vc__crew *crew)
 
 /* --- jobs -------------------------------------------------------------- */
 
-/* Threads that engines do not need. Under the lock. */
+/* Spare threads beyond one for each engine. Under the lock. */
 static unsigned
 left_for_jobs(const struct vc__crew *crew)
 {
@@ -160,8 +161,8 @@ vc__crew_is_short(struct vc__crew *crew, const struct vc__share *share)
     return is_short;
 }
 
-/* The next of those that wait, when so many threads are left, as long as the
- * engines have theirs; all jobs of a crew that stops run. Under the lock. */
+/* Takes out the next waiting job when `left` threads are left and the engines
+ * keep theirs. While the crew stops, all jobs run. Under the lock. */
 static struct vc__job *
 job_next(struct vc__crew *crew, unsigned left)
 {
@@ -178,7 +179,7 @@ hand_run(struct vc__hand *h, struct vc__job *job)
     vc__waiter_hand(&h->order);
 }
 
-/* One of those that wait, if there is a hand for it. */
+/* Starts a waiting job, if there is a hand for it. Under the lock. */
 static void
 job_start(struct vc__crew *crew)
 {
@@ -191,8 +192,9 @@ job_start(struct vc__crew *crew)
         vc__job_requeue(&crew->queue, job);
 }
 
-/* True when a handler runs whose end lets the next job begin: one of a job, or
- * one of the share that was taken over. Under the lock. */
+/* True if a handler runs whose end lets the next job begin: one of a job, or
+ * one of the share that was taken over. False while the crew stops. Under the
+ * lock. */
 static bool
 thread_comes_back(const struct vc__crew *crew, const struct vc__share *share)
 {
@@ -225,9 +227,9 @@ vc__crew_begin(struct vc__crew *crew, struct vc__job *job)
     return begin;
 }
 
-/* Under the lock because crew_take() may have given the thread this moment, and
- * not yet held the share for it. The thread need not be one of ours, which look
- * for jobs themselves. */
+/* Takes the lock because crew_take() may have taken the engine a moment ago,
+ * and not yet held the share for the thread. The calling thread need not be a
+ * hand: hands look for jobs themselves. */
 void
 vc__crew_return(struct vc__crew *crew, struct vc__share *share)
 {
@@ -250,7 +252,7 @@ vc__crew_withdraw(struct vc__crew *crew, struct vc__job *job)
     return waits;
 }
 
-/* On a thread that its share has. */
+/* Called on a thread that the job's share has. */
 static void
 job_run(struct vc__crew *crew, struct vc__job *job)
 {
@@ -269,8 +271,8 @@ job_run(struct vc__crew *crew, struct vc__job *job)
 
 /* --- what a hand does -------------------------------------------------- */
 
-/* It has done what it was ordered, does the jobs that wait, and is free. False
- * when it is to end. */
+/* The hand has done its order: runs the jobs that wait, and is free. Returns
+ * false if the thread is to end. */
 static bool
 hand_rest(struct vc__hand *h)
 {
@@ -332,9 +334,9 @@ vc__crew_rouse(struct vc__crew *crew)
         vc__waiter_hand(&crew->rouse);
 }
 
-/* Of a handler that is taken over. One that uses the processor all the time does
- * not block: to begin the next of its method on threads of their own would have
- * them share it. */
+/* Records that a handler was taken over. A handler that uses the processor all
+ * the time does not block: if the next ones of its method began on threads of
+ * their own, they would only share the processor. */
 static void
 habit_learn(struct vc__habit *habit, bool burns)
 {
@@ -345,7 +347,8 @@ habit_learn(struct vc__habit *habit, bool burns)
         vc__habit_blocked(habit);
 }
 
-/* Without a thread to go on with the engine it stays with the handler. */
+/* Gives e to another thread if handler `run` still has it. Without a thread to
+ * go on with it, the engine stays with the handler. */
 static void
 crew_take(struct vc__crew *crew, struct vc__engine *e, uint64_t run)
 {
@@ -369,8 +372,8 @@ crew_take(struct vc__crew *crew, struct vc__engine *e, uint64_t run)
 }
 
 struct sight {
-    bool moved;   /* handlers have run since the last look */
-    bool handler; /* one that was not there then runs */
+    bool moved;   /* a handler runs, or has run since the last look */
+    bool handler; /* a handler runs that did not at the last look */
 };
 
 static struct sight
@@ -408,7 +411,7 @@ crew_sleep(struct vc__crew *crew, uint64_t until)
     vc__waiter_take(&crew->rouse);
 }
 
-/* See vc__handler_run_release(). */
+/* For the memory order see vc__handler_run_release(). */
 static void
 crew_rest(struct vc__crew *crew)
 {
@@ -419,7 +422,7 @@ crew_rest(struct vc__crew *crew)
         crew_sleep(crew, VC__FOREVER);
 }
 
-/* Until the next look. */
+/* Sleeps until the next look. */
 static void
 crew_pause(struct vc__crew *crew, struct vc__watch_interval *interval,
            bool soon)
@@ -431,8 +434,9 @@ crew_pause(struct vc__crew *crew, struct vc__watch_interval *interval,
     vc__watch_interval_woke(interval, due, vc__now());
 }
 
-/* The look after 100 us is not followed by another so soon, or handlers that
- * are short and many would be looked at ten times a millisecond. */
+/* A look after 100 us is not followed by another one so soon. Otherwise
+ * handlers that are short and many would be looked at ten times a
+ * millisecond. */
 static void *
 watcher_main(void *arg)
 {
@@ -455,7 +459,7 @@ watcher_main(void *arg)
     return NULL;
 }
 
-/* --- birth and death --------------------------------------------------- */
+/* --- init, fini, start and stop ---------------------------------------- */
 
 int
 vc__crew_init(struct vc__crew *crew, unsigned n_engines)
@@ -501,7 +505,8 @@ hands_join(struct vc__crew *crew)
     crew->n = 0;
 }
 
-/* All but the watcher. From the lock on no thread is started or lent. */
+/* Stops all hands, but not the watcher. From the lock on no thread is started
+ * or lent. */
 static void
 hands_stop(struct vc__crew *crew)
 {
@@ -534,7 +539,8 @@ crew_reset(struct vc__crew *crew)
         crew_kick(crew);
 }
 
-/* A hand for each engine, and the watcher. Under the lock; 0 or an errno. */
+/* Starts a hand for each engine, and the watcher. Under the lock. Returns 0 or
+ * an errno. */
 static int
 crew_threads_start(struct vc__crew *crew)
 {
@@ -551,7 +557,8 @@ crew_threads_start(struct vc__crew *crew)
                : vc__thread_start(&crew->watcher, NULL, watcher_main, crew);
 }
 
-/* Under the lock, after crew_threads_start(): there is a hand for each engine. */
+/* Has a hand serve each engine. Under the lock, after crew_threads_start():
+ * there is a hand for each engine. */
 static void
 engines_serve(struct vc__crew *crew)
 {
@@ -559,8 +566,8 @@ engines_serve(struct vc__crew *crew)
         hand_order(hand_get(crew), crew->watched[i].engine, false);
 }
 
-/* No engine is served before all threads are there: a thread that runs a
- * handler could not be joined when a later one cannot be started. */
+/* No engine is served before all threads exist: if a later thread cannot be
+ * started, one that runs a handler could not be joined. */
 int
 vc__crew_start(struct vc__crew *crew, unsigned spares)
 {
@@ -574,7 +581,7 @@ vc__crew_start(struct vc__crew *crew, unsigned spares)
     if (err == 0)
         engines_serve(crew);
     else
-        atomic_store(&crew->stop, true); /* hand_get() lends none of them */
+        atomic_store(&crew->stop, true); /* hand_get() returns none of them */
     pthread_mutex_unlock(&crew->lock);
     if (err != 0) {
         hands_stop(crew);

@@ -1,21 +1,21 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The library's threads. Each serves an engine, or is free; and one more, the
- * watcher, looks whether a handler keeps an engine for too long, and gives the
- * engine to a thread that is free, or to a new one. When the handler is over,
- * its thread is free.
+ * The library's threads. Each serves an engine or is free. One more thread, the
+ * watcher, finds handlers that keep an engine for too long. It gives the engine
+ * to a free thread, or to a new one. When the handler returns, its thread is
+ * free.
  *
- * The watcher looks every millisecond or so (transport/core/watch_interval.h), once more
- * 100 us after it saw a handler, and rests when none has run for twenty looks,
- * until one begins.
+ * The watcher looks every millisecond or so (transport/core/watch_interval.h),
+ * and once more 100 us after it saw a new handler. When no handler has run for
+ * twenty looks, it rests until one begins.
  *
- * A handler that is expected to block begins on a thread that is free, or waits
- * for one, in turns of clients; no client gets all threads
+ * A handler that is expected to block begins on a free thread, or waits for
+ * one; the clients take turns. No client gets all threads
  * (transport/core/share.h).
  *
- * So that engines go on when all threads there may be are in handlers, no
- * handler begins while fewer are left than there are engines.
+ * No handler begins while fewer spare threads are left than there are engines.
+ * So engines go on when all other threads are in handlers.
  *
  * May run together: lend, begin, withdraw, is_short, return and rouse from any
  * threads. Init, start, stop and fini exclude each other. */
@@ -36,65 +36,69 @@ struct vc__engine;
 struct vc__hand;
 
 struct vc__crew {
-    /* What holders look at. */
-    atomic_bool resting; /* the watcher waits to be roused */
-    atomic_bool spent;   /* no handler may begin */
-    atomic_bool stop;    /* written under the lock */
+    /* Read by the engines' holders. */
+    atomic_bool resting; /* the watcher sleeps until roused */
+    atomic_bool spent;   /* no handler may begin now */
+    atomic_bool stop;    /* set under the lock */
 
     pthread_mutex_t lock;
-    struct cds_list_head idle;  /* lock; hands that are free */
-    struct vc__hand *hands;     /* lock; all */
+    struct cds_list_head idle;  /* lock; free hands */
+    struct vc__hand *hands;     /* lock; all hands */
     struct vc__job_queue queue; /* lock; jobs that wait for a thread */
     unsigned n_working;         /* lock; hands with a job */
-    unsigned n, n_idle, max;    /* lock */
-    uint64_t retry;             /* lock; no thread is started before */
+    unsigned n, n_idle, max;    /* lock; hands: all, idle, at most */
+    uint64_t retry;             /* lock; no thread is started before then */
 
-    /* The watcher's. */
+    /* Used by the watcher. */
     pthread_t watcher;
     struct vc__waiter rouse;
-    struct vc__watched *watched; /* one an engine */
+    struct vc__watched *watched; /* one per engine */
     bool started;                /* for start and stop */
     unsigned n_engines;
 };
 
-/* 0 or ENOMEM. The engines are told by vc__crew_watch() before anything runs
- * on them. */
+/* Returns 0 or ENOMEM. Each engine is then added by vc__crew_watch(), before
+ * anything runs on it. */
 int vc__crew_init(struct vc__crew *crew, unsigned n_engines);
 void vc__crew_watch(struct vc__crew *crew, unsigned i, struct vc__engine *e);
 void vc__crew_fini(struct vc__crew *crew);
 
-/* Starts a thread for each engine, and the watcher, which starts up to
- * `spares` more, and at least one for each engine. 0 or an errno; then no
+/* Starts the watcher, and a thread for each engine to serve it. The watcher,
+ * lend, begin and return start spare threads when they need them: up to
+ * `spares`, and at least one for each engine. Returns 0 or an errno; then no
  * thread is left, and none has served an engine. */
 int vc__crew_start(struct vc__crew *crew, unsigned spares);
 
-/* Waits for handlers that run on them, ends and joins them. */
+/* Waits for handlers that run on the threads, ends the threads and joins
+ * them. */
 void vc__crew_stop(struct vc__crew *crew);
 
-/* The holder of e gives it to a thread that is free. False when there is
- * none. */
+/* Gives e to a free thread, or to a new one. Called by the holder of e. Returns
+ * false if no thread is free and none can be started, or the crew stops; the
+ * caller remains the holder. */
 bool vc__crew_lend(struct vc__crew *crew, struct vc__engine *e);
 
 enum vc__job_begin {
     VC__JOB_BEGINS,
-    VC__JOB_WAITS,     /* until a thread is free that its share may have */
-    VC__JOB_NO_THREAD, /* there is none for jobs: it is the caller's */
+    VC__JOB_WAITS,     /* until its share may have a thread */
+    VC__JOB_NO_THREAD, /* and none will come free: the caller runs it */
 };
 
-/* Has a thread run the job. The holder. */
+/* Has a thread run the job. Called by the holder. */
 enum vc__job_begin vc__crew_begin(struct vc__crew *crew, struct vc__job *job);
 
-/* True: the job waited, and will not run. */
+/* Returns true if the job was waiting; then it will not run. */
 bool vc__crew_withdraw(struct vc__crew *crew, struct vc__job *job);
 
-/* Has the share as many threads as it may, or does anybody else's job wait for
- * one? */
+/* True if the share has as many threads as it may, or if any job waits for a
+ * thread, also one of the same share. False while the crew is not started. */
 bool vc__crew_is_short(struct vc__crew *crew, const struct vc__share *share);
 
-/* A handler of the share is over, which did not hold its engine any more. */
+/* A handler of the share has returned that no longer held its engine: puts the
+ * share, and starts the next waiting job. */
 void vc__crew_return(struct vc__crew *crew, struct vc__share *share);
 
-/* A handler begins, and the watcher rests. */
+/* Wakes the watcher if it rests; called when a handler begins. */
 void vc__crew_rouse(struct vc__crew *crew);
 
 #endif

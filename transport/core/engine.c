@@ -13,26 +13,29 @@
 
 #include "transport/core/handoff.h"
 
-/* Polls between two looks at the clock. */
+/* Polls between two readings of the clock. */
 #define SPIN_BATCH 64
-/* Polling this long without yielding: a round trip of a local network is over
- * by then, and the kernel's own work on this core can wait as long. */
+/* The holder polls this long without yielding: a round trip of a local network
+ * is over by then, and the kernel's own work on this core can wait as long. */
 #define YIELD_AFTER_US 50
-/* While there is traffic, descriptors are looked at this often. */
+/* While there is traffic, the engine looks at the descriptors this often. */
 #define LOOK_EVERY_US 1000
-/* The same while connections are made or ended: that takes several events, one
- * after the other, and each would wait so long. */
+/* The same while links connect or disconnect, or are not polled (cold_wires).
+ * Connecting takes several events, one after the other, and each would wait
+ * LOOK_EVERY_US. */
 #define LOOK_WIRES_US 20
-/* An engine that nobody has advanced for so long is looked at before a call. */
+/* An engine that no thread has looked at for so long is looked at before a
+ * call. */
 #define CATCH_UP_US 10000
-/* In so many turns at most: what has come meanwhile is more than one handles. */
+/* It catches up in so many turns at most, as one turn may not handle all that
+ * has come meanwhile. */
 #define CATCH_UP_TURNS 16
-/* Handlers in a row may run so long before the engine is polled: what comes
- * meanwhile is not known to wait. */
+/* Handlers may run in a row for so long before the engine is polled: it does
+ * not notice what comes meanwhile. */
 #define HANDLERS_ROW_US 100
-/* Turns of the loop between two looks at the clock, under traffic. */
+/* Turns of the loop between two readings of the clock, under traffic. */
 #define TURNS_PER_CLOCK 64
-/* The same for handlers, which may take long: of a server under load each turn
+/* The same for handlers, which may take long: under load each turn of a server
  * runs many. */
 #define HANDLERS_PER_CLOCK 16
 
@@ -45,7 +48,7 @@
 
 static void engine_park(struct vc__engine *e);
 
-/* Leaves it to whoever waits for it, or free. */
+/* Hands the token to a thread that waits for it, or leaves it free. */
 static void
 engine_leave(struct vc__engine *e)
 {
@@ -70,14 +73,14 @@ vc__engine_kick(struct vc__engine *e)
 
     /* Relaxed: only for measuring. */
     atomic_store_explicit(&e->kicked, vc__now(), memory_order_relaxed);
-    /* It can only fail when the counter is full, and then it wakes too. */
+    /* write() fails only when the counter is full, and then it wakes, too. */
     if (write(e->wake_fd, &one, sizeof one) < 0)
         return;
 }
 
 /* Both sequentially consistent, as are their counterparts in engine_sleep():
- * either the holder sees it before it sleeps, or we see that it sleeps. Without
- * that a task could wait for ever. */
+ * either the holder sees has_inbox before it sleeps, or this thread sees that
+ * the holder sleeps. Without that a task could wait for ever. */
 void
 vc__engine_stir(struct vc__engine *e)
 {
@@ -101,7 +104,8 @@ vc__engine_defer(struct vc__engine *e, struct vc__task *task)
     cds_list_add_tail(&task->node, &e->tasks);
 }
 
-/* True when the holder was told of something, be it no task. */
+/* Returns true if another thread has notified the holder, with or without a
+ * task. */
 static bool
 engine_take_inbox(struct vc__engine *e)
 {
@@ -174,7 +178,7 @@ vc__engine_resume(struct vc__handler_run *s)
     return vc__handler_run_resume(s);
 }
 
-/* Relaxed: when it ceases to be so, the engine is kicked. */
+/* Relaxed: when `spent` becomes false, the engine is kicked. */
 static bool
 handler_may_run(struct vc__engine *e)
 {
@@ -191,7 +195,8 @@ vc__engine_handled(struct vc__engine *e, uint64_t now)
     e->polls_soon = now - e->round >= HANDLERS_ROW_US;
 }
 
-/* A handler waits, and others want to run: they do so on another thread. */
+/* A handler waits while others are ready: they run on another thread, which
+ * becomes the holder. Returns false if there is none. */
 static bool
 engine_lend(struct vc__engine *e)
 {
@@ -204,7 +209,7 @@ engine_lend(struct vc__engine *e)
     return false;
 }
 
-/* False: the engine is another's now. */
+/* Returns false if another thread has the engine now. */
 static bool
 engine_run_handlers(struct vc__engine *e)
 {
@@ -231,8 +236,8 @@ engine_run_handlers(struct vc__engine *e)
 
 /* --- progress ---------------------------------------------------------- */
 
-/* One turn over all that needs no system call but handlers; says how much
- * there was, and is. */
+/* One turn over all work that needs no system call, except handlers. Returns
+ * how much was done, and 1 more if a handler may run. */
 static unsigned
 engine_poll(struct vc__engine *e)
 {
@@ -244,14 +249,14 @@ engine_poll(struct vc__engine *e)
     return n + engine_run_tasks(e) + handler_may_run(e);
 }
 
-/* Relaxed: a hint how stale the engine is, no data hangs on it. */
+/* Relaxed: a hint how stale the engine is, no data depends on it. */
 static uint64_t
 looked_at(struct vc__engine *e)
 {
     return atomic_load_explicit(&e->looked, memory_order_relaxed);
 }
 
-/* What has ended a sleep. */
+/* Why a sleep ended. */
 static enum vc__count
 wakeup_cause(const struct epoll_event *events, int n)
 {
@@ -263,9 +268,9 @@ wakeup_cause(const struct epoll_event *events, int n)
     return cause;
 }
 
-/* Learns what a wake-up costs from one whose time is known: another thread's,
- * or a timer's that was soon due. The kernel may delay a timer by its slack,
- * and by a thousandth of its time. */
+/* Learns what a wake-up costs, if the time of its cause is known: another
+ * thread's kick, or a timer that was soon due. The kernel may delay a timer by
+ * its slack, and by a thousandth of its time. */
 static void
 wakeup_learn(struct vc__engine *e, enum vc__count cause, uint64_t began, int ms)
 {
@@ -280,7 +285,8 @@ wakeup_learn(struct vc__engine *e, enum vc__count cause, uint64_t began, int ms)
         vc__spin_woke(&e->spin, now > due ? now - due : 0);
 }
 
-/* Looks at the descriptors, and sleeps for up to ms, which began so, for one. */
+/* Looks at the descriptors, and sleeps up to `ms` until one has an event; the
+ * sleep begins at `began`. Returns the number of events. */
 static unsigned
 engine_look(struct vc__engine *e, uint64_t began, int ms)
 {
@@ -300,13 +306,13 @@ engine_look(struct vc__engine *e, uint64_t began, int ms)
         struct vc__source *s = events[i].data.ptr;
         uint64_t count;
 
-        /* Those that are polled say themselves what it is. */
+        /* All other sources set e->traffic themselves. */
         if (s != NULL && s->poll == NULL && !s->judges)
             e->traffic = true;
         if (s != NULL)
             s->ready(s);
         else if (read(e->wake_fd, &count, sizeof count) < 0)
-            continue; /* another look took it */
+            continue; /* another look has read it */
     }
     return n > 0 ? (unsigned)n : 0;
 }
@@ -317,8 +323,8 @@ vc__engine_look(struct vc__engine *e)
     return engine_look(e, 0, 0);
 }
 
-/* What came in the meantime goes before what did not come in time: a process
- * that was stopped for a while would else take its peers for silent. */
+/* Runs due timers, but handles first what has come meanwhile: otherwise a
+ * process that was stopped for a while would take its peers for silent. */
 static void
 engine_run_timers(struct vc__engine *e, uint64_t now)
 {
@@ -330,7 +336,8 @@ engine_run_timers(struct vc__engine *e, uint64_t now)
     vc__timers_run(&e->timers, now);
 }
 
-/* What the clock brings: timers, and the descriptors under traffic. */
+/* Reads the clock, runs due timers, and looks at the descriptors if that is
+ * due. Returns the time. */
 static uint64_t
 engine_tick(struct vc__engine *e)
 {
@@ -367,8 +374,8 @@ engine_sleep(struct vc__engine *e, uint64_t until)
 
 /* --- watched by the program ---------------------------------------------- */
 
-/* It is about to have no holder: whatever comes from now on is to make its
- * descriptor readable, as is what is there already. */
+/* The engine is about to have no holder: whatever comes from now on must make
+ * its descriptor readable, as must what is there already. */
 static void
 engine_park(struct vc__engine *e)
 {
@@ -386,8 +393,8 @@ engine_park(struct vc__engine *e)
         vc__engine_kick(e);
 }
 
-/* Traffic has come, by itself or to an engine that slept; or a wait begins,
- * which says nothing of the peer. */
+/* Traffic has come, found by polling or after a sleep; or a wait begins
+ * (`waits`), which says nothing about the peer. */
 static void
 engine_note_traffic(struct vc__engine *e, uint64_t now)
 {
@@ -398,8 +405,9 @@ engine_note_traffic(struct vc__engine *e, uint64_t now)
     e->quiet = now;
 }
 
-/* A PING is answered about as soon as a wake-up takes: with many links the
- * answers to all of them cost one. */
+/* True if the engine polls for answers to PINGs: while each comes within a
+ * wake-up's time of the one before. With many links all answers then cost one
+ * wake-up. */
 static bool
 engine_expects(struct vc__engine *e, uint64_t now)
 {
@@ -412,7 +420,7 @@ engine_expects(struct vc__engine *e, uint64_t now)
            now - e->answers_since < us;
 }
 
-/* After nothing was found. True: it is worth polling on. */
+/* Called after polling found nothing. True if it is worth polling on. */
 static bool
 engine_hopes(struct vc__engine *e, uint64_t now)
 {
@@ -427,8 +435,8 @@ engine_hopes(struct vc__engine *e, uint64_t now)
     return true;
 }
 
-/* Advances the engine: returns when something was done, true; or nothing came
- * until `until`, or something woke it. */
+/* Advances the engine. Returns true when something was done; false when `until`
+ * has passed, after a sleep, or when a look or a timer did something. */
 static bool
 engine_progress(struct vc__engine *e, uint64_t until)
 {
@@ -441,12 +449,12 @@ engine_progress(struct vc__engine *e, uint64_t until)
     for (unsigned i = 1;; i++) {
         if (engine_poll(e) > 0)
             return true;
-        /* What has woken it was no traffic. */
+        /* An engine that was woken without traffic does not spin. */
         if (i % SPIN_BATCH != 0 && (!e->drowsy || e->traffic))
             continue;
         now = engine_tick(e);
-        /* That may be what the caller waits for, or a kick: neither would end
-         * the sleep. */
+        /* The tick may have ended the caller's wait, or read a kick: neither
+         * would end a sleep. */
         if (now >= until || e->stirred)
             break;
         if (!engine_hopes(e, now)) {
@@ -461,8 +469,8 @@ engine_progress(struct vc__engine *e, uint64_t until)
     return false;
 }
 
-/* As the holder, until w is done or the clock passes `until`. False: the
- * engine is another's now. */
+/* Advances the engine as the holder, until w is done or the clock passes
+ * `until`. Returns false if another thread has the engine now. */
 static bool
 engine_advance(struct vc__engine *e, struct vc__waiter *w, uint64_t until)
 {
@@ -478,7 +486,8 @@ engine_advance(struct vc__engine *e, struct vc__waiter *w, uint64_t until)
     return true;
 }
 
-/* True: the token is ours. False: w is done, or the clock passed `until`. */
+/* Returns true if the caller has the token, false if w is done or the clock has
+ * passed `until`. */
 static bool
 engine_await(struct vc__engine *e, struct vc__waiter *w, uint64_t until)
 {
@@ -488,7 +497,8 @@ engine_await(struct vc__engine *e, struct vc__waiter *w, uint64_t until)
     return vc__token_unqueue(&e->token, w);
 }
 
-/* Back to what the thread was before it waited. */
+/* Ends the wait of the holder: a handler that still has the engine releases it
+ * again; any other thread leaves the token. */
 static void
 engine_return(struct vc__engine *e, struct vc__handler_run *s)
 {
@@ -500,7 +510,8 @@ engine_return(struct vc__engine *e, struct vc__handler_run *s)
         engine_leave(e);
 }
 
-/* The engine was lent: the handler that waits keeps its thread. */
+/* The engine was lent: the waiting handler keeps its thread, which its share
+ * then has. */
 static void
 handler_run_lend(struct vc__handler_run *s)
 {

@@ -1,16 +1,16 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The engine: one progress loop. Whoever holds its token advances it: a
- * blocked caller while it waits, or a library thread. What an engine drives
- * (completion queues, file descriptors, timers, tasks) runs its callbacks on
- * the holder, one at a time, so their state needs no lock.
+ * The engine: one progress loop. The thread that holds its token, the holder,
+ * advances it: a blocked caller while it waits, or a library thread. What an
+ * engine drives (completion queues, file descriptors, timers, tasks) runs its
+ * callbacks on the holder, one at a time, so their state needs no lock.
  *
  * A handler does not hold the engine while the program's code runs: when that
  * takes long, another thread becomes the holder (transport/core/handoff.h).
  *
  * May run together: wait, post, serve, waiter_done and kick from any threads.
- * Everything else belongs to the holder. */
+ * Everything else belongs to the holder, unless its comment says otherwise. */
 #ifndef VC_TRANSPORT_ENGINE_H
 #define VC_TRANSPORT_ENGINE_H
 
@@ -29,32 +29,33 @@
 #include "transport/core/token.h"
 #include "transport/core/waiter.h"
 
-/* Something to run once on the holder. Lives in its owner; may be posted
+/* Work to run once on the holder. A task lives in its owner, and may be posted
  * again, or freed, from its own run(). */
 struct vc__task {
     void (*run)(struct vc__task *task);
     struct cds_list_head node;
 };
 
-/* Something that is polled, and whose descriptor wakes a sleeping engine. One
- * that is polled only for a while may be two: the descriptor, and what polls. */
+/* A source of events: its descriptor wakes a sleeping engine, and it may be
+ * polled. What is polled only for a while may be two sources: one for the
+ * descriptor, one that polls. */
 struct vc__source {
     int fd;
 
-    /* Looks for work and does a bounded part of it; says how much. In each turn,
-     * so without a system call, or with a few while they are worth it. NULL when
-     * only the descriptor tells. */
+    /* Looks for work, does a bounded part of it and returns how much. Called in
+     * each turn, so it makes no system call, or a few while they are worth it.
+     * NULL if only the descriptor reports events. */
     unsigned (*poll)(struct vc__source *s);
 
-    /* Before sleeping: makes the descriptor tell of what comes from now on.
-     * There when poll() is. */
+    /* Called before the engine sleeps: makes the descriptor report what comes
+     * from now on. Set if poll() is. */
     void (*arm)(struct vc__source *s);
 
-    /* The descriptor is readable, or what vc__engine_await_room() is for. */
+    /* The descriptor is readable, or what vc__engine_await_room() awaits. */
     void (*ready)(struct vc__source *s);
 
-    /* Whether what it brings is traffic is said by whoever handles that; else
-     * all is that only the descriptor tells. */
+    /* True if the code that handles the events sets engine->traffic itself.
+     * Otherwise each event of a source without poll() is traffic. */
     bool judges;
 
     struct cds_list_head node;
@@ -67,12 +68,12 @@ struct vc__handler_run;
 struct vc__engine {
     struct vc__token token;
 
-    atomic_ullong run;       /* transport/core/handoff.h */
-    atomic_int runner;       /* the system's number of the handlers' thread */
-    unsigned takeovers;      /* the holder's, and of who becomes it so */
-    struct vc__habit *habit; /* of the handler that runs; NULL: nobody asks */
-    struct vc__share *share; /* the same */
-    struct vc__crew *crew;   /* NULL: nobody takes it over */
+    atomic_ullong run;       /* see transport/core/handoff.h */
+    atomic_int runner;       /* thread ID (gettid) of the handlers' thread */
+    unsigned takeovers;      /* the holder's, and the watcher's at a takeover */
+    struct vc__habit *habit; /* of the running handler; NULL: none */
+    struct vc__share *share; /* of the running handler; NULL: none */
+    struct vc__crew *crew;   /* NULL: no thread takes it over */
 
     /* Tasks from other threads, under `inbox_lock`; has_inbox and asleep make
      * the common case free of locks and system calls. */
@@ -82,132 +83,140 @@ struct vc__engine {
     atomic_bool asleep;
     int wake_fd; /* eventfd */
 
-    /* The holder's own. */
+    /* Used by the holder only. */
     int epoll_fd;
     struct cds_list_head sources;  /* those with poll() */
     struct cds_list_head tasks;    /* posted, or deferred by the holder */
-    struct cds_list_head handlers; /* run when the holder is in none */
+    struct cds_list_head handlers; /* run while the holder is in no handler */
     struct vc__timers timers;
-    /* Of one that the program watches: its timers as a descriptor, and when
-     * that tells; where it tells the program, and that it has. */
+    /* For an engine that the program watches: its timers as a descriptor, and
+     * when that fires; the program's epoll, and whether that must be armed
+     * again because it may have reported the engine. */
     struct vc__source alarm_source;
     uint64_t alarm;
     int loop_fd;
     atomic_bool told;
 
-    unsigned depth; /* the holder waits in a handler */
+    unsigned depth; /* above 0: the holder waits in a handler */
     /* Links whose next step is an event of their wire: descriptors are looked
      * at more often (LOOK_WIRES_US). */
     unsigned awaiting_wires;
-    /* Links that may bring packets and of which only descriptors tell: the same. */
+    /* Links that may receive packets which only their descriptors report: the
+     * same. */
     unsigned cold_wires;
-    /* PINGs that are not answered yet; how many there were at the last look, and
-     * since when that has not changed. */
+    /* PINGs not answered yet, how many there were at the last look, and since
+     * when that number has not changed. */
     unsigned awaiting_answers, answers_seen;
     uint64_t answers_since;
-    bool stirred; /* a look or a timer did something nobody counted yet */
-    /* A request, a reply or an event of the CM came, or a caller waits: what
-     * comes next is worth polling for. Not so timers, and what they ask for. */
+    bool stirred; /* a look or a timer did work not yet reported */
+    /* True if a request, a reply, a task or an event of the CM came, or a
+     * caller waits: then the next event is worth polling for. Timers, and what
+     * they request, are not traffic. */
     bool traffic;
-    bool drowsy;      /* it has slept since there was traffic last */
+    bool drowsy;      /* it has slept since the last traffic */
     unsigned handled; /* handlers run since the clock was read */
-    uint64_t round;   /* when one of those that run in a row began; 0: none */
-    bool polls_soon;  /* the row has lasted long enough */
+    uint64_t round;   /* when this row of handlers began; 0: not known */
+    bool polls_soon;  /* the row has lasted long enough: poll next */
     unsigned turns;
     atomic_ullong looked; /* when the descriptors were last looked at */
     struct vc__spin spin;
-    bool waits;           /* somebody has begun to wait since there was none */
-    uint64_t quiet, woke; /* since when there is none; the last sleep's end */
-    atomic_ullong kicked; /* when another thread last woke it */
-    struct vc__ledger ledger; /* what was done; see there who writes */
-    struct vc__log *log;      /* its runtime's; NULL: none */
+    bool waits;           /* a caller began to wait since traffic was noted */
+    uint64_t quiet, woke; /* start of the time without traffic; last wake-up */
+    atomic_ullong kicked; /* when another thread last woke the engine */
+    struct vc__ledger ledger; /* counters; counts.h says who writes them */
+    struct vc__log *log;      /* of its runtime; NULL: none */
 };
 
-/* 0, or an errno. */
+/* Returns 0 or an errno. */
 int vc__engine_init(struct vc__engine *e, uint32_t spin_max_us);
 void vc__engine_fini(struct vc__engine *e);
 
-/* Waits for w, advancing the engine when nobody else does. True when w is
- * done, false when the clock passes `until` first; then the caller must make
- * sure that nobody calls vc__waiter_done() on it any more. Any thread, also
- * from a handler of this engine, whether that was taken over or not. */
+/* Waits for w, and advances the engine while no other thread does. Returns true
+ * when w is done. Returns false when the clock passes `until` first; then the
+ * caller must make sure that no thread calls vc__waiter_done() on w any more.
+ * Any thread, also from a handler of this engine, whether that was taken over
+ * or not. */
 bool vc__engine_wait(struct vc__engine *e, struct vc__waiter *w,
                      uint64_t until);
 
-/* Lets the engine catch up when nobody has advanced it for a while: a client
- * between two calls does not hear that its link was lost. No handler is run:
- * those that come are left to whoever advances it next. Any thread. */
+/* Lets the engine catch up when no thread has advanced it for a while: a client
+ * between two calls does not notice that its link was lost. No handler is run:
+ * handlers that are ready are left to the next thread that advances the engine.
+ * Any thread. */
 void vc__engine_catch_up(struct vc__engine *e, uint64_t now);
 
-/* Advances the engine until *stop, or until it was taken over from a handler;
- * for a library thread, which `holds` it already or waits until it does.
- * Whoever sets *stop calls vc__engine_kick(). */
+/* Advances the engine until *stop, or until it was taken over from a handler.
+ * For a library thread, which `holds` the engine already or waits until it
+ * does. The thread that sets *stop calls vc__engine_kick(). */
 void vc__engine_serve(struct vc__engine *e, atomic_bool *stop, bool holds);
 void vc__engine_kick(struct vc__engine *e);
 
-/* Runs what was posted, if nobody advances the engine. Any thread. */
+/* Runs the posted tasks if no thread advances the engine. Any thread. */
 void vc__engine_settle(struct vc__engine *e);
 
-/* Has a holder that sleeps see whether what it waits for is done: for who does
- * that on another thread. Any thread. */
+/* Has a sleeping holder check whether what it waits for is done. For another
+ * thread that has done that. Any thread. */
 void vc__engine_stir(struct vc__engine *e);
 
 /* Runs task on the holder, soon; in the order of posting. Any thread. */
 void vc__engine_post(struct vc__engine *e, struct vc__task *task);
 
-/* The same, from the holder itself: after the present batch of work, never
- * nested in another callback. */
+/* The same, called by the holder itself: the task runs after the present batch
+ * of work, never nested in another callback. */
 void vc__engine_defer(struct vc__engine *e, struct vc__task *task);
 
-/* The same for what runs code of the program, which may block, and may call
- * vc__engine_wait() in turn: never runs inside of another on one thread, so
- * that the stack stays bounded. The task calls release before that code and
- * resume, with what release gave, behind it; `habit`, or NULL, learns of it when
- * the engine is taken over meanwhile, and lives until the handler's call is
- * over; `share`, or NULL, has the thread from then on. False: another thread has become the holder, and there is nothing left
- * but to post a task to it and return. */
+/* The same for a task that runs code of the program, which may block, and may
+ * call vc__engine_wait() in turn. Such a task never runs inside another one on
+ * one thread, so that the stack stays bounded.
+ *
+ * The task calls release before that code, and after it resume with what
+ * release returned. `habit`, or NULL, is updated if the engine is taken over
+ * meanwhile, and lives until the handler's call has ended. `share`, or NULL,
+ * has the thread from then on. If resume returns false, another thread has
+ * become the holder: the task may only post a task to it and return. */
 void vc__engine_handle(struct vc__engine *e, struct vc__task *task);
 struct vc__handler_run *vc__engine_release(struct vc__engine *e,
                                            struct vc__habit *habit,
                                            struct vc__share *share);
 bool vc__engine_resume(struct vc__handler_run *s);
 
-/* A task of vc__engine_handle() knows the time. Others that wait go on after
- * the engine was polled when they have run long enough. */
+/* Called by a task of vc__engine_handle() that knows the time. If handlers have
+ * run long enough in a row, the next ones wait until the engine was polled. */
 void vc__engine_handled(struct vc__engine *e, uint64_t now);
 
-/* From now on the epoll of this descriptor tells of e (by its data.ptr) when a
- * turn would find something to do, and not while another thread is the holder;
- * so a program can wait for it in a loop of its own. 0 or an errno, and then it
- * may be tried again. Any thread. */
+/* From now on the epoll `loop_fd` reports e (by its data.ptr) when a turn would
+ * find something to do, but not while another thread is the holder. So a
+ * program can wait for the engine in a loop of its own. Returns 0 or an errno,
+ * and then the caller may try again. Any thread. */
 int vc__engine_watch(struct vc__engine *e, int loop_fd);
 
-/* A bounded part of what there is to do now, handlers included; of an engine
- * that has told. False: nothing, or another thread is the holder. Any thread
- * but from a handler of e. */
+/* Does a bounded part of the present work, handlers included, of an engine that
+ * the epoll has reported. Returns false if there was nothing to do, or another
+ * thread is the holder. Any thread, but not from a handler of e. */
 bool vc__engine_turn(struct vc__engine *e);
 
-/* For the engine itself: sets the alarm; it may tell again. */
+/* For the engine itself: sets the timerfd to `due`; arms the program's epoll
+ * again. */
 void vc__engine_alarm(struct vc__engine *e, uint64_t due);
 void vc__engine_rearm(struct vc__engine *e);
 
-/* 0 or an errno. Holder only, but a source that has no poll may be added by
- * any thread. */
+/* Returns 0 or an errno. Holder only, but a source that has no poll may be
+ * added by any thread. */
 int vc__engine_add(struct vc__engine *e, struct vc__source *s);
-/* One that was added without poll() has it, and arm(), from now on. The
+/* Gives a source that was added without poll() one, and arm(), from now on. The
  * holder. */
 void vc__engine_poll_source(struct vc__engine *e, struct vc__source *s,
                             unsigned (*poll)(struct vc__source *s),
                             void (*arm)(struct vc__source *s));
 void vc__engine_remove(struct vc__engine *e, struct vc__source *s);
 
-/* From now on ready() is also for when the descriptor can be written to, or only
- * for reading again. Any thread. */
+/* From now on ready() is also called when the descriptor is writable, or, if
+ * `awaits` is false, only when it is readable. Any thread. */
 void vc__engine_await_room(struct vc__engine *e, struct vc__source *s,
                            bool awaits);
 
-/* Looks at the descriptors now, for a source's poll(), while it has work: not
- * when the engine goes to sleep. How many told. */
+/* Looks at the descriptors now and returns how many had events. For a source's
+ * poll() while it has work, but not when the engine goes to sleep. */
 unsigned vc__engine_look(struct vc__engine *e);
 
 #endif

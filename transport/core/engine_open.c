@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * An engine is made and freed, and what wakes it comes and goes. */
+ * Makes and frees an engine, and adds and removes what wakes it. */
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -11,7 +11,7 @@
 
 #include "transport/core/engine.h"
 
-/* What a wake-up costs, until it was measured. */
+/* What a wake-up costs, until it is measured. */
 #define WAKEUP_US 50
 
 /* --- sources ------------------------------------------------------------ */
@@ -45,7 +45,7 @@ vc__engine_await_room(struct vc__engine *e, struct vc__source *s, bool awaits)
     struct epoll_event event = {.events = awaits ? EPOLLIN | EPOLLOUT : EPOLLIN,
                                 .data.ptr = s};
 
-    /* It fails only for what has been removed. */
+    /* epoll_ctl() fails only for a source that was removed. */
     epoll_ctl(e->epoll_fd, EPOLL_CTL_MOD, s->fd, &event);
 }
 
@@ -56,7 +56,7 @@ vc__engine_remove(struct vc__engine *e, struct vc__source *s)
     cds_list_del(&s->node);
 }
 
-/* --- birth and death --------------------------------------------------- */
+/* --- init and fini ----------------------------------------------------- */
 
 int
 vc__engine_init(struct vc__engine *e, uint32_t spin_max_us)
@@ -116,11 +116,11 @@ vc__engine_alarm(struct vc__engine *e, uint64_t due)
         t.it_value.tv_sec = (time_t)(due / 1000000u);
         t.it_value.tv_nsec = (long)(due % 1000000u) * 1000;
     }
-    /* It fails only for what is no timer. */
+    /* It fails only for a descriptor that is no timer. */
     timerfd_settime(e->alarm_source.fd, TFD_TIMER_ABSTIME, &t, NULL);
 }
 
-/* The timers themselves are looked at in each turn. */
+/* The timers themselves are run in each turn. */
 static void
 on_alarm(struct vc__source *s)
 {
@@ -150,8 +150,9 @@ alarm_open(struct vc__engine *e)
     return err;
 }
 
-/* It tells once, and then when it is told to: while another thread is the
- * holder the program could do nothing about it. */
+/* The program's epoll reports the engine once, and then again only after
+ * vc__engine_rearm(): while another thread is the holder, the program could do
+ * nothing for it. */
 int
 vc__engine_watch(struct vc__engine *e, int loop_fd)
 {
@@ -165,7 +166,7 @@ vc__engine_watch(struct vc__engine *e, int loop_fd)
         return errno;
     e->loop_fd = loop_fd;
     atomic_fetch_or(&e->token.word, VC__TOKEN_WATCHED);
-    vc__engine_kick(e); /* nobody has parked it yet */
+    vc__engine_kick(e); /* no thread has parked it yet */
     return 0;
 }
 
@@ -176,8 +177,9 @@ vc__engine_rearm(struct vc__engine *e)
                                 .data.ptr = e};
 
     /* Sequentially consistent, as are the leaving of the token before this and
-     * the two in vc__engine_turn(): a turn that found the token held is seen
-     * here. Without that the loop would hear nothing any more. */
+     * the two operations in vc__engine_turn(): `told` of a turn that found the
+     * token held is seen here. Without that the program's loop would get no
+     * event any more. */
     if (atomic_load(&e->told) && atomic_exchange(&e->told, false))
         epoll_ctl(e->loop_fd, EPOLL_CTL_MOD, e->epoll_fd, &event);
 }

@@ -13,7 +13,8 @@
 #include "transport/core/utf8.h"
 
 static _Thread_local struct vc__error last;
-/* In which handler it came up. Only to be compared: it may be over. */
+/* The handler run in which the error was raised. Only compared: the run may
+ * have ended. */
 static _Thread_local const struct vc__handler_run *place;
 
 const char *
@@ -114,7 +115,7 @@ vc__fail_lacking(enum vc__lack lack, const char *format, ...)
     return vc__error_raise(&error);
 }
 
-/* The format has been written. */
+/* Appends the errno's text to the formatted text. */
 static void
 errno_add(struct vc__error *error, int err)
 {
@@ -182,7 +183,7 @@ vc__error_within(void)
     return s != NULL && s->failed && s == place ? &last : NULL;
 }
 
-/* Blanks for control characters but those to keep. */
+/* Copies a text, with blanks for control characters except those in `keep`. */
 static void
 put_without_controls(char *out, size_t size, const char *in, size_t len,
                      const char *keep)

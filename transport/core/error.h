@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * How errors are kept: whoever first knows what went wrong says it in words,
- * once. On the thread that asked, vc__fail() keeps the words for vc_error();
- * between threads they travel in a struct vc__error. */
+ * How errors are kept. The function that first knows what went wrong describes
+ * it in words, once. On the thread of the caller, vc__fail() keeps the words
+ * for vc_error(); between threads they travel in a struct vc__error. */
 #ifndef VC_TRANSPORT_ERROR_H
 #define VC_TRANSPORT_ERROR_H
 
@@ -13,16 +13,17 @@
 
 #include <verbcall/status.h>
 
-/* Bytes, terminator included: of what a handler or an interceptor says of its
- * call, and of an error, which has room for that and what stands before it. */
+/* Sizes in bytes, terminator included: of the text that a handler or an
+ * interceptor gives its call, and of an error, which has room for that text and
+ * what stands before it. */
 #define VC__SAID_TEXT  1025
 #define VC__ERROR_TEXT VC_ERROR_SIZE
 
 /* What this process lacks for one more connection. */
 enum vc__lack {
     VC__LACK_NOTHING = 0, /* the failure has another cause */
-    VC__LACK_ROOM,        /* other connections have all that there may be */
-    VC__LACK_PINNED,      /* it may not pin the memory of even one */
+    VC__LACK_ROOM,        /* other connections have all that is allowed */
+    VC__LACK_PINNED,      /* the memory of even one cannot be pinned */
     VC__LACK_DESCRIPTORS,
     VC__LACKS
 };
@@ -42,51 +43,51 @@ void vc__error_put(struct vc__error *error, enum vc_status status,
 /* Makes it this thread's vc_error() and returns its status. */
 enum vc_status vc__error_raise(const struct vc__error *error);
 
-/* Both at once. */
+/* vc__error_put() and vc__error_raise() in one. */
 enum vc_status vc__fail(enum vc_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The same, RESOURCE_EXHAUSTED for want of this. */
+/* The same with RESOURCE_EXHAUSTED, because `lack` is lacking. */
 enum vc_status vc__fail_lacking(enum vc__lack lack, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Of an errno of verbs, rdma_cm or the system: the format says what failed, and
- * the errno's text follows, with what helps if descriptors are lacking. */
+/* For an errno of verbs, rdma_cm or the system. The format says what failed;
+ * the errno's text follows, with a remedy if descriptors are lacking. */
 void vc__error_put_errno(struct vc__error *error, int err, const char *format,
                          ...) __attribute__((format(printf, 3, 4)));
 enum vc_status vc__fail_errno(int err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* What the server lacks, for a client to read; NULL for nothing. It fits the
+/* What the server lacks, as text for a client; NULL for nothing. It fits the
  * text of a reject. */
 const char *vc__lack_text(enum vc__lack lack);
 
-/* True when it stays so until the limits of the process are raised: to try
- * again is of no use. */
+/* True if the lack lasts until the limits of the process are raised: a retry is
+ * of no use. */
 static inline bool
 vc__lack_lasts(enum vc__lack lack)
 {
     return lack >= VC__LACK_PINNED;
 }
 
-/* This thread's last, to carry to another thread. */
+/* This thread's last error, to be passed to another thread. */
 const struct vc__error *vc__error_last(void);
 
-/* The same if it came up since the handler or done() began that this thread is
- * in, and in no other that ran inside of it: what that ends with may be this
- * error. Else NULL. */
+/* The same, if the error was raised in the handler or done() callback that this
+ * thread is in, since that began, and not in another one nested in it. The
+ * handler may then end with this error. Otherwise NULL. */
 const struct vc__error *vc__error_within(void);
 
-/* What vsnprintf() writes, but that a text which is cut ends with a whole
- * character of UTF-8. */
+/* Like vsnprintf(), but a truncated text ends with a whole character of
+ * UTF-8. */
 void vc__text_format(char *text, size_t size, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
 
-/* Writes words of a peer's to out, of `size` bytes: cut to fit, and with blanks
- * for control characters, as errors are shown on terminals. */
+/* Writes a peer's text to out, of `size` bytes: truncated to fit, and with
+ * blanks for control characters, as errors are shown on terminals. */
 void vc__words_put(char *out, size_t size, const void *words, size_t len);
 
-/* The same for the text of a handler, which keeps its tabs and ends of lines. */
+/* The same for a handler's text, which keeps its tabs and line ends. */
 void vc__text_put(char *out, size_t size, const void *text, size_t len);
 
 /* The status that stands for an errno of verbs, rdma_cm or the system. */

@@ -1,11 +1,12 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A full barrier: other threads see what this one wrote before it as soon as
- * this one reads after it. It is what atomic_thread_fence(seq_cst) is, for which
- * gcc 12 and liburcu take mfence on x86-64. An instruction with the prefix lock
- * orders ordinary memory as well (AMD64 manual, volume 2, 7.4.2; Linux' smp_mb()
- * is one), and takes half the time: a call over inproc has four of them. */
+ * A full memory barrier: when this thread reads after it, other threads can see
+ * what this thread wrote before it. It does what atomic_thread_fence(seq_cst)
+ * does, for which gcc 12 and liburcu use mfence on x86-64. An instruction with
+ * the lock prefix orders ordinary memory as well (AMD64 manual, volume 2,
+ * 7.4.2; Linux' smp_mb() is one). It takes half the time, and a call over
+ * inproc has four barriers. */
 #ifndef VC_TRANSPORT_FENCE_H
 #define VC_TRANSPORT_FENCE_H
 

@@ -1,12 +1,12 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Whether the handlers of a method tend to block. One that was taken over
- * (transport/core/handoff.h) says so of its method: then the next ones begin
- * on a thread of the crew, until some in a row were quick. Or it is said once
- * and for all. Also whether they tend to be taken over at all, as handlers do
- * that use the processor for long. Two bytes a method, written now and then,
- * read at each call. */
+ * Records whether the handlers of a method tend to block. After a handler
+ * blocked and was taken over (transport/core/handoff.h), the next ones of its
+ * method begin on a thread of the crew, until some in a row were quick. This
+ * may also be fixed once and for all. A second hint says whether handlers tend
+ * to be taken over at all, as handlers do that use the processor for long. Two
+ * bytes per method, written now and then, read at each call. */
 #ifndef VC_TRANSPORT_HABIT_H
 #define VC_TRANSPORT_HABIT_H
 
@@ -14,24 +14,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Quick runs on the crew, after which a method runs on the engine again. */
+/* After so many quick runs on the crew a method runs on the engine again. */
 #define VC__HABIT_RUNS 4
-/* What is quick: a handler that is taken over is at least as slow. */
+/* A run shorter than this is quick. A handler that is taken over takes at least
+ * as long. */
 #define VC__HABIT_QUICK_US 100u
 
 #define VC__HABIT_ALWAYS ((signed char)127)
 #define VC__HABIT_NEVER  ((signed char)-1)
 
-/* Relaxed: hints, no data hangs on them, and it is no matter when two threads
- * write at once. */
+/* Relaxed: these are hints, no data depends on them, and two threads may write
+ * at once. */
 struct vc__habit {
-    atomic_schar blocks;      /* how many quick runs must follow; or one of the
-                              * two above, which stays */
+    atomic_schar blocks;      /* quick runs that must follow; or one of the two
+                               * values above, which stays */
     atomic_uchar long_lately; /* the same after a run that was taken over and
                               * used the processor, or blocked */
 };
 
-/* Before the first run. */
+/* Called before the first run. */
 static inline void
 vc__habit_fix(struct vc__habit *h, signed char value)
 {
@@ -50,7 +51,7 @@ vc__habit_is_fixed(signed char blocks)
     return blocks == VC__HABIT_ALWAYS || blocks == VC__HABIT_NEVER;
 }
 
-/* True when a run was taken over lately. Not for methods whose handlers may not
+/* True if a run was taken over lately. False for methods whose handlers may not
  * begin on the crew. */
 static inline bool
 vc__habit_is_long(const struct vc__habit *h)
@@ -60,7 +61,7 @@ vc__habit_is_long(const struct vc__habit *h)
                VC__HABIT_NEVER;
 }
 
-/* A run was taken over, whether it blocked or not. */
+/* Records a run that was taken over, whether it blocked or not. */
 static inline void
 vc__habit_was_long(struct vc__habit *h)
 {
@@ -68,7 +69,7 @@ vc__habit_was_long(struct vc__habit *h)
                           memory_order_relaxed);
 }
 
-/* A run was quick, or at least not taken over. */
+/* Records a run that was quick, or at least not taken over. */
 static inline void
 vc__habit_was_quick(struct vc__habit *h)
 {
@@ -80,7 +81,7 @@ vc__habit_was_quick(struct vc__habit *h)
                               memory_order_relaxed);
 }
 
-/* A run was taken over, and blocked. */
+/* Records a run that was taken over, and blocked. */
 static inline void
 vc__habit_blocked(struct vc__habit *h)
 {
@@ -90,7 +91,7 @@ vc__habit_blocked(struct vc__habit *h)
         atomic_store_explicit(&h->blocks, VC__HABIT_RUNS, memory_order_relaxed);
 }
 
-/* A run on the crew took so long. */
+/* Records how long a run on the crew took. */
 static inline void
 vc__habit_ran(struct vc__habit *h, uint64_t us)
 {

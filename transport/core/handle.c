@@ -15,17 +15,18 @@
 
 #define KIND_BITS 8
 #define KIND_MASK ((1u << KIND_BITS) - 1)
-/* In a number, so that what is no handle hardly looks like one. */
+/* Part of a number, so that what is no handle hardly looks like one. */
 #define NUMBER_BASE 0x5ca100u
 
-static atomic_uint number; /* of processes, as far as forked */
-static uint32_t nobody;    /* without a page */
+static atomic_uint number; /* process numbers given, also before a fork() */
+static uint32_t nobody;    /* in place of the page if there is none */
 static uint32_t *page = &nobody;
 
 const volatile uint32_t *vc__process = &nobody;
 
-/* When the library is loaded, so that nobody has to look whether it is there.
- * Where the kernel cannot wipe it a child of fork() is not found. */
+/* Runs when the library is loaded, so that no function has to check for the
+ * page. If the kernel cannot wipe the page, a child of fork() is not
+ * detected. */
 static __attribute__((constructor)) void
 page_make(void)
 {
@@ -39,7 +40,8 @@ page_make(void)
     vc__process = page = p;
 }
 
-/* No lock: a child could find it taken by a thread that it does not have. */
+/* Takes no lock: a child of fork() could find it taken by a thread that the
+ * child does not have. */
 void
 vc__process_begin(void)
 {
@@ -70,7 +72,7 @@ kind_name(enum vc__kind kind)
     return names[kind];
 }
 
-/* Was it made by a process that this one was forked from? */
+/* True if the handle was made by a process that this one was forked from. */
 static bool
 is_parents(const struct vc__handle *h, enum vc__kind kind)
 {

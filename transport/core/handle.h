@@ -1,11 +1,11 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What the program holds begins or goes on with a mark, by which each public
- * function knows that it was given one of the right kind, which has not been
- * freed, and in the process that has made it. A mark is the process' number
- * and the kind. The number stands in a page that a child of fork() finds wiped,
- * so nothing of its parent has a good mark there. Any thread. */
+ * Each object that the program holds contains a mark (struct vc__handle). By it
+ * each public function checks that the object is of the right kind, was not
+ * freed, and was made in this process. A mark is the process's number and the
+ * kind. The number stands in a page that the kernel wipes in a child of fork(),
+ * so no mark of the parent's objects is valid there. Any thread. */
 #ifndef VC_TRANSPORT_HANDLE_H
 #define VC_TRANSPORT_HANDLE_H
 
@@ -30,11 +30,12 @@ struct vc__handle {
     uint32_t mark;
 };
 
-/* The process' number, shifted behind the kinds; 0: nothing was made here. The
- * pointer is constant once the library is loaded. */
+/* The process's number, shifted past the kinds; 0 if nothing was made in this
+ * process. The pointer is constant once the library is loaded. */
 extern const volatile uint32_t *vc__process;
 
-/* This process makes a runtime. */
+/* Called when this process makes a runtime: gives it a number if it has
+ * none. */
 void vc__process_begin(void);
 
 static inline void
@@ -43,11 +44,11 @@ vc__handle_init(struct vc__handle *h, enum vc__kind kind)
     h->mark = *vc__process | (uint32_t)kind;
 }
 
-/* It is freed, or over. */
+/* The object is freed, or has ended. */
 static inline void
 vc__handle_fini(struct vc__handle *h)
 {
-    /* Volatile: a compiler leaves out what is written just before free(). */
+    /* Volatile: compilers drop writes to memory just before free(). */
     *(volatile uint32_t *)&h->mark = 0;
 }
 
@@ -57,18 +58,19 @@ vc__handle_is(const struct vc__handle *h, enum vc__kind kind)
     return __builtin_expect(h->mark == (*vc__process | (uint32_t)kind), 1);
 }
 
-/* Why it is not, h may be NULL: a status and vc_error(), or the end of the
- * program where it was freed, is of another kind, or no handle at all. */
+/* Explains why a handle is not valid; h may be NULL. Returns a status and sets
+ * vc_error() if h is NULL or the parent's. Aborts if it was freed, is of
+ * another kind, or is no handle at all. */
 enum vc_status vc__handle_fail(const struct vc__handle *h, enum vc__kind kind,
                                const char *function) __attribute__((cold));
 
-/* The same where there is no status to return: always the end, but when it is
- * the parent's and `harmless`. */
+/* The same for functions that return no status: always aborts, except for a
+ * handle of the parent's if `harmless`. */
 void vc__handle_misuse(const struct vc__handle *h, enum vc__kind kind,
                        const char *function, bool harmless)
     __attribute__((cold));
 
-/* For an object with a member `handle`, or NULL. */
+/* object: NULL, or has a member `handle`. */
 #define vc__good(object, kind)                                                 \
     ((object) != NULL && vc__handle_is(&(object)->handle, kind))
 #define vc__bad(object, kind)                                                  \
@@ -79,8 +81,8 @@ void vc__handle_misuse(const struct vc__handle *h, enum vc__kind kind,
          : vc__handle_misuse((object) != NULL ? &(object)->handle : NULL,      \
                              kind, __func__, false))
 
-/* For what frees: true when there is nothing to free, be it that the object is
- * the parent's of a child of fork(). */
+/* For functions that free: true if there is nothing to free, also if this is a
+ * child of fork() and the object is the parent's. */
 #define vc__nothing_to_free(object, kind)                                      \
     ((object) == NULL ||                                                       \
      (!vc__handle_is(&(object)->handle, kind) &&                               \

@@ -10,11 +10,11 @@
 #include "transport/core/engine.h"
 #include "transport/core/thread.h"
 
-/* Eight bytes, which a library may have of the static room even when it is
- * loaded later: each call looks here several times. */
+/* Eight bytes of static TLS, which a library may have even when it is loaded
+ * later: each call looks here several times. */
 static _Thread_local struct vc__handler_run *inmost
     __attribute__((tls_model("initial-exec")));
-/* The system's number of the thread; 0: not asked yet. */
+/* The thread's ID, as of gettid(2); 0: not asked yet. */
 static _Thread_local int number __attribute__((tls_model("initial-exec")));
 
 void
@@ -62,12 +62,13 @@ vc__handler_run_release(struct vc__handler_run *s)
 
     if (s->lost)
         return;
-    /* Only the holder writes it while it is even, and that is us. */
+    /* Only the holder, this thread, writes `run` while it is even. */
     s->run = atomic_load_explicit(&e->run, memory_order_relaxed) + 1;
     /* Releases what the holder did to vc__engine_take(). Sequentially
-     * consistent, as are the look at `resting` and their counterparts in
-     * crew_rest(): either the watcher sees the handler before it rests, or we
-     * see that it does. Without that the handler could block for ever. */
+     * consistent, as are the load of `resting` and their counterparts in
+     * crew_rest(): either the watcher sees the handler before it rests, or this
+     * thread sees that it rests. Without that a handler that blocks could keep
+     * the engine for ever. */
     atomic_store(&e->run, s->run);
     if (e->crew != NULL && atomic_load(&e->crew->resting))
         vc__crew_rouse(e->crew);
@@ -89,7 +90,7 @@ vc__engine_take(struct vc__engine *e, uint64_t run)
 {
     unsigned long long seen = run;
 
-    /* Acquire: pairs with the store in vc__handler_run_release(); without it the
-     * new holder could miss what the old one did. */
+    /* Acquire: pairs with the store in vc__handler_run_release(); without it
+     * the new holder could miss what the old one did. */
     return atomic_compare_exchange_strong(&e->run, &seen, seen + 1);
 }

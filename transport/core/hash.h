@@ -1,10 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * FNV-1a, which names services and methods on the wire: for the generator, and
- * for the library, which has the one and looks for the other. Pure. The
- * numbers are those of
- * https://datatracker.ietf.org/doc/draft-eastlake-fnv/, section 5. */
+ * FNV-1a, which identifies services and methods on the wire. For the generator,
+ * and for the library, which matches names with hashes. Pure. The numbers are
+ * those of https://datatracker.ietf.org/doc/draft-eastlake-fnv/, section 5. */
 #ifndef VC_IDL_HASH_H
 #define VC_IDL_HASH_H
 
@@ -13,7 +12,7 @@
 
 #define HASH_32_OF_NOTHING UINT32_C(0x811c9dc5)
 
-/* Goes on from what came before. */
+/* Continues from the hash of what came before. */
 static inline uint32_t
 hash_32_more(uint32_t hash, const char *data, size_t length)
 {

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Little-endian integers at any address: all that is on the wire is made of
- * these. Compilers turn each into one move on little-endian machines. */
+ * Little-endian integers at any address: everything on the wire is made of
+ * these. Compilers turn each function into one move on little-endian
+ * machines. */
 #ifndef VC_TRANSPORT_LE_H
 #define VC_TRANSPORT_LE_H
 

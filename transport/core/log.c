@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * See transport/core/log.h. A second in which lines were left out is reported
- * before the next line of any kind that is logged, so the log needs no timer. */
+ * before the next line of any kind that is logged, so the log needs no
+ * timer. */
 #include "transport/core/log.h"
 
 #include <errno.h>
@@ -69,8 +70,8 @@ vc__log_init(struct vc__log *log, vc_log_fn *fn, void *arg, unsigned level)
 
 /* --- limits ------------------------------------------------------------- */
 
-/* Ends seconds that are over. left_out: of each kind, how many lines are to be
- * reported. Under the lock. */
+/* Ends seconds that are over, or all. left_out: for each kind, how many lines
+ * are to be reported. Under the lock. */
 static void
 seconds_end(struct vc__log *log, uint64_t now, bool all,
             uint64_t left_out[VC__LOG_N_KINDS])
@@ -86,7 +87,7 @@ seconds_end(struct vc__log *log, uint64_t now, bool all,
     }
 }
 
-/* Counts a line; false when there were too many. Under the lock. */
+/* Counts a line. Returns false if there were too many. Under the lock. */
 static bool
 line_admit(struct vc__log_limit *l, uint64_t now)
 {

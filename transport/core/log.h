@@ -2,11 +2,11 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The log of a runtime (include/verbcall/log.h). Every line is of a kind, which
- * has a level and a limit of its own: a hostile peer that makes lines of one
- * kind cannot push lines of the others out. Nothing on the data path logs.
+ * has a level and a rate limit of its own: a hostile peer that causes lines of
+ * one kind cannot push out lines of the others. Nothing on the data path logs.
  *
- * Any thread may log. Whoever does holds no lock, as the program's function runs
- * inside of vc__log(). */
+ * Any thread may log. The caller of vc__log() must hold no lock, as the
+ * program's function runs inside it. */
 #ifndef VC_TRANSPORT_LOG_H
 #define VC_TRANSPORT_LOG_H
 
@@ -52,27 +52,26 @@ struct vc__log_limit {
 };
 
 struct vc__log {
-    unsigned level; /* the least that is logged; 0: nothing */
+    unsigned level; /* the least important one logged; 0: nothing */
     vc_log_fn *fn;
     void *arg;
     pthread_mutex_t lock;
     struct vc__log_limit limits[VC__LOG_N_KINDS]; /* lock */
 };
 
-/* fn: NULL stands for one that writes to stderr. level: of enum vc_log_level,
- * or 0. */
+/* fn: NULL logs to stderr. level: of enum vc_log_level, or 0. */
 void vc__log_init(struct vc__log *log, vc_log_fn *fn, void *arg,
                   unsigned level);
-/* Says what was left out last. Nobody logs any more. */
+/* Logs how many lines were left out last. No thread may log any more. */
 void vc__log_fini(struct vc__log *log);
 
-/* Finds the level of this name, "none" included, which is 0. False: there is no
- * such level. */
+/* Finds the level of this name, "none" included, which is 0. Returns false if
+ * there is no such level. */
 bool vc__log_level_find(const char *name, unsigned *level);
 
 extern const uint8_t vc__log_levels[VC__LOG_N_KINDS];
 
-/* True when lines of the kind are logged: a caller that has to make a text for
+/* True if lines of the kind are logged: a caller that must build a text for
  * vc__log() asks first. log may be NULL, which logs nothing. */
 static inline bool
 vc__log_wants(const struct vc__log *log, enum vc__log_kind kind)
@@ -80,8 +79,8 @@ vc__log_wants(const struct vc__log *log, enum vc__log_kind kind)
     return log != NULL && vc__log_levels[kind] <= log->level;
 }
 
-/* Logs a line, if such are wanted and there were not too many. Leaves errno and
- * vc_error() alone. */
+/* Logs a line, if its kind is logged and its limit was not reached. Leaves
+ * errno and vc_error() unchanged. */
 void vc__log(struct vc__log *log, enum vc__log_kind kind, const char *format,
              ...) __attribute__((format(printf, 3, 4), cold));
 

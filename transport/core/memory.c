@@ -12,24 +12,25 @@
 #include "transport/core/clock.h"
 #include "transport/core/share.h"
 
-/* From here on a block is the system's. */
+/* Blocks of this size and more come from the system. */
 #define LARGE 65536u
-/* Kept blocks, together: at most that much, and that part of the store. */
+/* Kept blocks, together: at most KEPT_MAX bytes, and at most 1/KEPT_PART of the
+ * store. */
 #define KEPT_MAX  ((size_t)32 << 20)
 #define KEPT_PART 8
-/* A block serves a request for half of it and more. */
+/* A block serves requests for 1/FITS of its size and more. */
 #define FITS 2
 
-/* In front of a large block. */
+/* The header in front of a large block. */
 struct vc__block {
-    _Alignas(64) struct vc__block *next; /* while nobody uses it */
-    size_t size;                         /* this included */
+    _Alignas(64) struct vc__block *next; /* while the block is unused */
+    size_t size;                         /* header included */
     uint64_t given;
 };
 
 /* --- counting ------------------------------------------------------------ */
 
-/* Relaxed, here and below: only the numbers count, and `own` may be a moment
+/* Relaxed, here and below: only the numbers matter, and `own` may be a moment
  * old. */
 bool
 vc__memory_count(struct vc__account *account, size_t size)
@@ -102,7 +103,7 @@ block_free(struct vc__block *b)
     munmap(b, b->size);
 }
 
-/* Under the lock: takes one out of the list. */
+/* Takes a block out of the list. Under the lock. */
 static struct vc__block *
 block_unlink(struct vc__store *store, struct vc__block **at)
 {
@@ -113,7 +114,7 @@ block_unlink(struct vc__store *store, struct vc__block **at)
     return b;
 }
 
-/* One of those that are kept, or NULL. */
+/* Takes a kept block that fits, or returns NULL. */
 static struct vc__block *
 kept_take(struct vc__store *store, size_t size)
 {
@@ -130,7 +131,7 @@ kept_take(struct vc__store *store, size_t size)
     return b;
 }
 
-/* False: enough are kept. */
+/* Keeps the block; returns false if enough are kept. */
 static bool
 kept_give(struct vc__store *store, struct vc__block *b)
 {
@@ -161,7 +162,7 @@ vc__store_trim(struct vc__store *store, uint64_t now)
     while (*at != NULL && now - (*at)->given < VC__MEMORY_KEEP_US)
         at = &(*at)->next;
     left = *at != store->blocks;
-    old = *at; /* and all behind it are older */
+    old = *at; /* and all after it are older */
     *at = NULL;
     for (struct vc__block *b = old; b != NULL; b = b->next)
         atomic_fetch_sub_explicit(&store->kept, b->size, memory_order_relaxed);
@@ -184,7 +185,7 @@ on_trim(struct vc__timer *timer)
         vc__trimmer_start(t);
 }
 
-/* Without memory for the timer they stay until the next time. */
+/* If there is no memory for the timer, the blocks stay until the next time. */
 void
 vc__trimmer_start(struct vc__trimmer *t)
 {

@@ -1,12 +1,13 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Memory within a limit: a store, and the accounts of those who take from it.
- * Large blocks come from the system and go back to it (mmap(2)), so that what
- * was used once does not stay; a few are kept for a second, as pages that are
- * new must be zeroed first. Small ones are those of malloc(3), and count alike.
+ * Memory within a limit: a store, and the accounts of its users. Large blocks
+ * come from the system and go back to it (mmap(2)), so that memory that was
+ * used once does not stay. A few unused ones are kept for a second, as new
+ * pages must be zeroed first. Small blocks come from aligned_alloc(3), and
+ * count alike.
  *
- * May run together: everything, from any threads, but for init and fini. */
+ * May run together: everything, from any threads, except init and fini. */
 #ifndef VC_TRANSPORT_MEMORY_H
 #define VC_TRANSPORT_MEMORY_H
 
@@ -16,9 +17,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of every address given. */
+/* Alignment of every address returned. */
 #define VC__MEMORY_ALIGN 16
-/* For so long a large block is kept that nobody uses. */
+/* An unused large block is kept for so long. */
 #define VC__MEMORY_KEEP_US 1000000u
 
 #include "transport/core/timer.h"
@@ -27,29 +28,29 @@ struct vc__block;
 
 struct vc__store {
     size_t max;
-    bool
-        shared; /* among accounts: none gets more than seven times what is left */
-    atomic_size_t used; /* bytes; over max when no more may be taken */
-    atomic_size_t kept; /* bytes of blocks that nobody uses; not in used */
+    bool shared;        /* no account gets more than seven times what is left */
+    atomic_size_t used; /* bytes; may exceed max: nothing more is given then */
+    atomic_size_t kept; /* bytes of unused blocks; not in used */
     pthread_mutex_t lock;
-    struct vc__block *blocks; /* lock; those, the one given last first */
+    struct vc__block *blocks; /* lock; unused ones, the last given back first */
 };
 
-/* What one taker has of a store. */
+/* What one user has of a store. */
 struct vc__account {
     struct vc__store *store;
     atomic_size_t used;
 };
 
 void vc__store_init(struct vc__store *store, size_t max, bool shared);
-/* All has been given back. */
+/* All memory must have been given back. */
 void vc__store_fini(struct vc__store *store);
 
-/* Gives blocks back to the system that nobody has used for a second. True: some
- * are left. */
+/* Returns blocks to the system that were unused for a second. Returns true if
+ * some are left. */
 bool vc__store_trim(struct vc__store *store, uint64_t now);
 
-/* Trims a store a second after blocks were kept. One engine's: its holder. */
+/* Trims a store a second after blocks were kept. Belongs to one engine: for its
+ * holder. */
 struct vc__trimmer {
     struct vc__store *store;
     struct vc__timers *timers;
@@ -66,7 +67,7 @@ vc__trimmer_init(struct vc__trimmer *t, struct vc__store *store,
 void vc__trimmer_start(struct vc__trimmer *t);
 void vc__trimmer_stop(struct vc__trimmer *t);
 
-/* Blocks may have been given back. */
+/* Called when blocks may have been given back. */
 static inline void
 vc__trimmer_note(struct vc__trimmer *t)
 {
@@ -78,12 +79,12 @@ vc__trimmer_note(struct vc__trimmer *t)
 static inline bool
 vc__store_is_full(const struct vc__store *store)
 {
-    /* Relaxed: a hint; who takes finds out. */
+    /* Relaxed: a hint; vc__memory_count() decides. */
     return atomic_load_explicit(&store->used, memory_order_relaxed) >=
            store->max;
 }
 
-/* Is more than half of it used? The same. */
+/* True if more than half of the store is used. Also a hint. */
 static inline bool
 vc__store_is_scarce(const struct vc__store *store)
 {
@@ -91,7 +92,7 @@ vc__store_is_scarce(const struct vc__store *store)
            store->max / 2;
 }
 
-/* Bytes that count, whether there is room for them or not. */
+/* Counts bytes, whether there is room for them or not. */
 static inline void
 vc__store_add(struct vc__store *store, size_t size)
 {
@@ -111,22 +112,24 @@ vc__account_init(struct vc__account *account, struct vc__store *store)
     atomic_init(&account->used, 0);
 }
 
-/* size bytes, aligned for any type, not zeroed; NULL when the store has less, or
- * the system. account NULL: there is no limit. */
+/* Returns size bytes, aligned for any type, not zeroed; NULL if the store or
+ * the system has less. account NULL: there is no limit. */
 void *vc__memory_take(struct vc__account *account, size_t size);
-/* With the size that it was taken with; NULL is fine. */
+/* size: as it was taken with. memory may be NULL. */
 void vc__memory_give(struct vc__account *account, void *memory, size_t size);
 
-/* The same of bytes that somebody else has, or that will be taken later. */
+/* The same for bytes that another allocator owns, or that will be taken later;
+ * only counts them. Returns false if the store has less. */
 bool vc__memory_count(struct vc__account *account, size_t size);
 void vc__memory_discount(struct vc__account *account, size_t size);
 
-/* Counts them for something that has not begun: a quarter of the store is left
- * to what has, and of the rest no account gets more than seven times what is
+/* Counts bytes for work that has not begun. A quarter of the store is left to
+ * work that has; of the rest no account gets more than seven times what is
  * left. */
 bool vc__memory_reserve(struct vc__account *account, size_t size);
 
-/* May so little more be had by one that has so much beside its account? */
+/* True if a user that has `beside` bytes besides those of its account may have
+ * a little more. */
 bool vc__memory_may_have(const struct vc__account *account, size_t beside);
 
 #endif

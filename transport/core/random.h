@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Chance for spreading load and retries, from a seed of the caller's; no
- * secret may depend on it (splitmix64: Steele, Lea, Flood, "Fast splittable
- * pseudorandom number generators", OOPSLA 2014). */
+ * Pseudo-random numbers for spreading load and retries, from a seed of the
+ * caller's; no secret may depend on them (splitmix64: Steele, Lea, Flood, "Fast
+ * splittable pseudorandom number generators", OOPSLA 2014). */
 #ifndef VC_TRANSPORT_RANDOM_H
 #define VC_TRANSPORT_RANDOM_H
 

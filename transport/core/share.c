@@ -21,7 +21,7 @@ vc__share_new(void)
 void
 vc__share_put(struct vc__share *share)
 {
-    /* Release and acquire: the last one sees what all others did. */
+    /* Release and acquire: the last holder sees what all others did. */
     if (atomic_fetch_sub_explicit(&share->holders, 1, memory_order_acq_rel) ==
         1)
         free(share);
@@ -59,7 +59,7 @@ vc__job_unqueue(struct vc__job *job)
     job->waits = false;
 }
 
-/* Of those that may have a thread the one whose turn it is. */
+/* The share whose turn it is, of those that may have a thread. */
 static struct vc__share *
 share_next(struct vc__job_queue *queue, unsigned left)
 {
@@ -88,7 +88,7 @@ vc__job_next(struct vc__job_queue *queue, unsigned left)
     return job;
 }
 
-/* vc__job_next() has made its share the last in turn. */
+/* vc__job_next() has made the share the last in turn. */
 void
 vc__job_requeue(struct vc__job_queue *queue, struct vc__job *job)
 {

@@ -2,15 +2,15 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * How clients share the threads that run handlers, and the queue of handlers
- * that wait for one. Counts and lists only: the caller runs the handlers
- * (transport/core/crew.h).
+ * that wait for one. These are counts and lists only: the caller runs the
+ * handlers (transport/core/crew.h).
  *
  * No client gets all threads: a client that has seven times as many as are left
- * waits until its own handlers end. This is the dynamic threshold of
- * A. Choudhury, E. Hahne, "Dynamic Queue Length Thresholds for Shared-Memory
- * Packet Switches" (IEEE/ACM Transactions on Networking 6-2, 1998). The clients
- * whose handlers wait take turns; handlers of one client begin in the order in
- * which they came.
+ * waits until its own handlers end. This is the dynamic threshold of A.
+ * Choudhury, E. Hahne, "Dynamic Queue Length Thresholds for Shared-Memory
+ * Packet Switches" (IEEE/ACM Transactions on Networking 6-2, 1998). Clients
+ * with waiting handlers take turns; handlers of one client begin in the order
+ * in which they came.
  *
  * May run together: vc__share_new, put, hold and threads, from any threads. The
  * others are called under one lock of the caller, and so is put when it lowers
@@ -27,17 +27,18 @@
 struct vc__engine;
 struct vc__handler_run;
 
-/* What one client has of the threads. Lives until its owner and each thread that
- * it has have put it. */
+/* What one client has of the threads. Lives until its owner, and each thread
+ * that it has, have put it. */
 struct vc__share {
     atomic_uint holders;       /* its owner, and each thread that it has */
-    struct cds_list_head jobs; /* lock; of struct vc__job, those that wait */
-    struct cds_list_head node; /* lock; in queue->shares, if some wait */
+    struct cds_list_head jobs; /* lock; struct vc__job that wait */
+    struct cds_list_head node; /* lock; in queue->shares, if jobs wait */
 };
 
-/* A handler that is expected to block: runs on a thread of the crew, which does
- * not hold the engine; within a handler run that is lost (transport/core/handoff.h).
- * Lives in its owner, which may be gone when run() returns. */
+/* A handler that is expected to block. It runs on a thread of the crew that
+ * does not hold the engine, within a handler run that is lost
+ * (transport/core/handoff.h). A job lives in its owner, which may be freed when
+ * run() returns. */
 struct vc__job {
     void (*run)(struct vc__job *job, struct vc__handler_run *handler_run);
     struct vc__engine *engine;
@@ -48,22 +49,22 @@ struct vc__job {
 
 /* Jobs that wait for a thread. */
 struct vc__job_queue {
-    struct cds_list_head shares; /* lock; whose jobs wait, by turn */
+    struct cds_list_head shares; /* lock; shares whose jobs wait, by turn */
 };
 
-/* An owner has at most so many times as much as is left to the others. */
+/* An owner has at most so many times what is left to the others. */
 #define VC__SHARE_TIMES 7u
 
-/* True when an owner that has `own` may take `size` more of the `left` that
- * nobody has; size is no more than left. The first that an owner takes need not
- * leave anything. */
+/* True if an owner that has `own` may take `size` more of the `left` that are
+ * free; size is at most left. The first that an owner takes need not leave
+ * anything. */
 static inline bool
 vc__share_fits(size_t own, size_t size, size_t left)
 {
     return own == 0 || own + size <= VC__SHARE_TIMES * (left - size);
 }
 
-/* NULL without memory. */
+/* Returns NULL if out of memory. */
 struct vc__share *vc__share_new(void);
 void vc__share_put(struct vc__share *share);
 
@@ -82,12 +83,11 @@ vc__share_threads(const struct vc__share *share)
     return atomic_load_explicit(&share->holders, memory_order_relaxed) - 1;
 }
 
-/* True when a client that has so many of something may have one more, of those
- * that are left: it has none, or fewer than seven times as many as others may
- * have then. */
+/* True if a client that has `has` of something may have one more of the `left`
+ * that are free: it has none, or then has at most seven times what is left. */
 bool vc__share_is_fair(unsigned has, unsigned left);
 
-/* True when jobs of the share wait. */
+/* True if jobs of the share wait. */
 static inline bool
 vc__share_waits(struct vc__share *share)
 {
@@ -102,19 +102,20 @@ vc__job_queue_is_empty(struct vc__job_queue *queue)
     return cds_list_empty(&queue->shares);
 }
 
-/* The job waits, after those of its share. */
+/* Queues the job after those of its share. */
 void vc__job_await(struct vc__job_queue *queue, struct vc__job *job);
 
-/* The job waits no more. */
+/* Removes the job from the queue. */
 void vc__job_unqueue(struct vc__job *job);
 
-/* Takes the job out whose turn it is, of those whose share may have one of so
- * many threads that are left; its share is held for the thread. NULL: none. */
+/* Takes out the job whose turn it is, among the shares that may have one of
+ * `left` threads. Holds its share for the thread. Returns NULL if there is
+ * none. */
 struct vc__job *vc__job_next(struct vc__job_queue *queue, unsigned left);
 
-/* There is no thread after all for the job that vc__job_next() has given last:
- * puts its share, and the job waits as the first of its share, whose turn it is.
- */
+/* Undoes the last vc__job_next() when there is no thread for the job after all:
+ * puts its share, makes the job the first of its share, and the share the next
+ * in turn. */
 void vc__job_requeue(struct vc__job_queue *queue, struct vc__job *job);
 
 #endif

@@ -1,39 +1,48 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * How long it is worth polling before sleeping. Who sleeps pays a wake-up, so
- * polling for as long as that takes costs at most twice what knowing when the
- * next event comes would; half as long each time that it was in vain. When the
- * last event came soon, it is worth five wake-ups: the peer may have slept as
- * well, and to sleep then would have the two wake each other for ever; and an
- * event takes longer to wake a thread than the timers by which that is
- * measured. And when many came soon, one after the other, it is worth all that
- * the program allows: one that is late, as others have the processor for a
- * while, will come all the same.
- * Pure: the holder of an engine says what it saw (transport/core/engine.c). */
+ * How long it is worth polling before sleeping. A thread that sleeps pays for a
+ * wake-up. So polling for as long as a wake-up takes costs at most twice what
+ * knowing the time of the next event would. That time is halved each time that
+ * polling was in vain.
+ *
+ * If the last event came soon, polling is worth five wake-ups. The peer may
+ * have slept as well, and if this end slept then, the two would wake each other
+ * for ever. Besides, an event takes longer to wake a thread than the timers by
+ * which wake-ups are measured.
+ *
+ * If many events came soon, one after the other, polling is worth all that the
+ * program allows: a late event will come all the same, when other threads have
+ * the processor for a while.
+ *
+ * Pure: the holder of an engine reports what it saw
+ * (transport/core/engine.c). */
 #ifndef VC_TRANSPORT_SPIN_H
 #define VC_TRANSPORT_SPIN_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a wake-up is taken to cost: some 5 us on a machine, 100 to 250 in an
- * emulated one; more is the processor being busy, which is no reason to poll. */
+/* Bounds of what a wake-up is taken to cost: some 5 us on a machine, 100 to 250
+ * us on an emulated one. If it takes more, the processor is busy, which is no
+ * reason to poll. */
 #define VC__WAKEUP_MIN_US 10u
 #define VC__WAKEUP_MAX_US 400u
-/* An event came soon if within so many wake-ups. */
+/* An event came soon if it came within so many wake-ups. */
 #define VC__SPIN_SOON 5u
-/* After so many waits in a row that ended by a wake-up it is hardly polled. */
+/* After so many waits in a row that ended by a wake-up there is hardly any
+ * polling. */
 #define VC__SPIN_VAIN 8u
-/* So many events that came soon and were polled for are steady traffic. */
+/* So many events in a row that came soon and were found by polling are steady
+ * traffic. */
 #define VC__SPIN_STEADY 16u
 
 struct vc__spin {
     uint32_t max_us;    /* the program's limit */
-    uint32_t wakeup_us; /* times 64, smoothed */
+    uint32_t wakeup_us; /* a wake-up's cost, times 64, smoothed */
     bool soon;          /* the last event came soon */
-    uint8_t vain;       /* how many were not found by polling, the last ones */
-    uint8_t steady;     /* how many came soon and were, in a row */
+    uint8_t vain;       /* last events in a row not found by polling */
+    uint8_t steady;     /* last ones in a row that came soon and were found */
 };
 
 static inline uint32_t
@@ -58,8 +67,8 @@ vc__spin_wakeup_us(const struct vc__spin *s)
     return s->wakeup_us / 64;
 }
 
-/* A thread woke up so long after it was to. One that was late may have found
- * the processor taken, so such ones count little. */
+/* A thread woke up late_us after it should have. A late one may have found the
+ * processor busy, so late ones count little. */
 static inline void
 vc__spin_woke(struct vc__spin *s, uint64_t late_us)
 {
@@ -71,7 +80,8 @@ vc__spin_woke(struct vc__spin *s, uint64_t late_us)
         s->wakeup_us -= 8 * (known - us);
 }
 
-/* Traffic came so long after the wait for it began, polled for or not. */
+/* Traffic came waited_us after the wait for it began; `polled`: polling found
+ * it. */
 static inline void
 vc__spin_came(struct vc__spin *s, uint64_t waited_us, bool polled)
 {
@@ -86,7 +96,7 @@ vc__spin_came(struct vc__spin *s, uint64_t waited_us, bool polled)
         s->steady++;
 }
 
-/* For how long a wait polls. */
+/* Microseconds for which a wait polls. */
 static inline uint64_t
 vc__spin_us(const struct vc__spin *s)
 {

@@ -20,7 +20,7 @@ vc__thread_start(pthread_t *thread, const pthread_attr_t *attr,
     sigset_t all, before;
     int err;
 
-    /* The new thread has the mask of the one that makes it. */
+    /* The new thread inherits the signal mask of its creator. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     err = pthread_create(thread, attr, body, arg);
@@ -34,7 +34,7 @@ vc__thread_number(void)
     return (int)syscall(SYS_gettid);
 }
 
-/* "NUMBER (NAME) STATE ...", and a name may have any characters. */
+/* The state in "NUMBER (NAME) STATE ..."; a name may have any characters. */
 static char
 state_of(const char *stat)
 {

@@ -1,28 +1,29 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Threads of the library, and what the system knows of one: does it use the
- * processor, or wait? */
+ * Threads of the library, and what the system knows about a thread: whether it
+ * uses the processor, or waits. */
 #ifndef VC_TRANSPORT_THREAD_H
 #define VC_TRANSPORT_THREAD_H
 
 #include <pthread.h>
 #include <stdbool.h>
 
-/* pthread_create() of a thread that takes no signal: those of the process are the
- * program's own threads'. All threads of the library are made by it. 0 or an
- * errno. */
+/* pthread_create() of a thread that takes no signal: the process's signals go
+ * to the program's own threads. All threads of the library are started by it.
+ * Returns 0 or an errno. */
 int vc__thread_start(pthread_t *thread, const pthread_attr_t *attr,
                      void *(*body)(void *), void *arg);
 
-/* The system's number of the calling thread. */
+/* Thread ID of the calling thread, as gettid(2) returns it. */
 int vc__thread_number(void);
 
-/* Does the thread of this process with that number run this moment, or would,
- * had it a processor? False also when it is gone, or nobody knows. */
+/* True if the thread of this process with that ID runs now, or would if it had
+ * a processor. False also if the thread has ended, or the system does not
+ * say. */
 bool vc__thread_burns(int number);
 
-/* How often the calling thread has waited since it began. */
+/* How often the calling thread has waited since it began; 0 if unknown. */
 long vc__thread_waits(void);
 
 #endif

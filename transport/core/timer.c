@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The heap of an engine's timers: heap[0] is the next that is due, the two
- * below heap[i] are heap[2i + 1] and heap[2i + 2]. Each timer knows its place,
- * so that it is stopped or moved in logarithmic time. There is no clock and
- * no lock here. */
+ * The heap of an engine's timers: heap[0] is the next one due, the children of
+ * heap[i] are heap[2i + 1] and heap[2i + 2]. Each timer knows its place, so it
+ * is stopped or moved in logarithmic time. There is no clock and no lock
+ * here. */
 #include "transport/core/timer.h"
 
 #include <stdlib.h>
@@ -96,7 +96,7 @@ vc__timer_start(struct vc__timers *ts, struct vc__timer *t, uint64_t due,
     if (!vc__timer_running(t) && !timers_reserve(ts))
         return false;
 
-    /* While they fire, what is overdue counts as due now: so it comes behind
+    /* While timers fire, an overdue timer counts as due now. So it comes after
      * all that were due before, and vc__timers_run() need not look past it. */
     t->due = due < ts->now ? ts->now : due;
     t->order = ts->order++;

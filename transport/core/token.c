@@ -20,7 +20,8 @@ vc__token_fini(struct vc__token *t)
     pthread_mutex_destroy(&t->lock);
 }
 
-/* Under the lock. Says that somebody waits; false when it became free. */
+/* Sets VC__TOKEN_AWAITED if the token is held; returns false if it became free.
+ * Under the lock. */
 static bool
 token_await(struct vc__token *t)
 {
@@ -72,7 +73,7 @@ vc__token_unqueue(struct vc__token *t, struct vc__waiter *w)
     return got;
 }
 
-/* Under the lock; somebody waits. */
+/* The waiter that gets the token next; there is one. Under the lock. */
 static struct vc__waiter *
 next_of(struct vc__token *t)
 {
@@ -88,15 +89,15 @@ void
 vc__token_pass(struct vc__token *t, _Atomic uint64_t *handovers)
 {
     pthread_mutex_lock(&t->lock);
-    if (cds_list_empty(&t->waiters)) { /* they gave up meanwhile */
+    if (cds_list_empty(&t->waiters)) { /* all stopped waiting meanwhile */
         atomic_fetch_and(&t->word, VC__TOKEN_WATCHED);
     } else {
         struct vc__waiter *w = next_of(t);
 
         waiter_remove(t, w);
         vc__count_add(handovers, 1);
-        /* Told under the lock: vc__token_unqueue() of a waiter that gives up
-         * takes it too, so w still exists. */
+        /* Handed over under the lock: vc__token_unqueue() of a waiter that
+         * stops waiting takes this lock, too, so w still exists. */
         vc__waiter_hand(w);
     }
     pthread_mutex_unlock(&t->lock);

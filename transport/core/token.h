@@ -1,11 +1,12 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The right to advance an engine: one thread has it at a time, and others may
- * wait for it, each with a waiter that it queues. To take a free one and to
- * leave one that nobody waits for is one locked operation each.
+ * The right to advance an engine: one thread holds the token at a time, and
+ * others may wait for it, each with a waiter that it queues. To take a free
+ * token, and to leave one that no thread waits for, is one locked operation
+ * each.
  *
- * Of any thread; what is left, passed or handed over is the holder's. */
+ * For any thread; only the holder drops or passes the token. */
 #ifndef VC_TRANSPORT_TOKEN_H
 #define VC_TRANSPORT_TOKEN_H
 
@@ -20,8 +21,8 @@
 
 #define VC__TOKEN_HELD    1u
 #define VC__TOKEN_AWAITED 2u /* exactly while `waiters` is not empty */
-/* The engine's program watches it, and advances it by turns; once set it stays
- * so. */
+/* The program watches the engine, and advances it by turns; once set the bit
+ * stays so. */
 #define VC__TOKEN_WATCHED 4u
 
 struct vc__token {
@@ -33,8 +34,8 @@ struct vc__token {
 void vc__token_init(struct vc__token *t);
 void vc__token_fini(struct vc__token *t);
 
-/* Takes it if it is free. Acquire: pairs with the release of who left it, so
- * that the former holder's work is seen. */
+/* Takes the token if it is free. Acquire: pairs with the release of the former
+ * holder, so that its work is seen. */
 static inline bool
 vc__token_try(struct vc__token *t)
 {
@@ -50,7 +51,8 @@ vc__token_try(struct vc__token *t)
                memory_order_acquire, memory_order_relaxed);
 }
 
-/* Leaves it free if nobody waits for it and nobody watches the engine. */
+/* Leaves the token free if no thread waits for it and the program does not
+ * watch the engine; otherwise returns false. */
 static inline bool
 vc__token_drop(struct vc__token *t)
 {
@@ -66,8 +68,8 @@ vc__token_is_held(struct vc__token *t)
     return atomic_load(&t->word) & VC__TOKEN_HELD;
 }
 
-/* Relaxed: whether it is watched is seen in time by who began to watch it, as
- * that kicks the engine. */
+/* Relaxed: vc__engine_watch() kicks the engine after it has set the bit, so the
+ * holder sees the bit in time. */
 static inline bool
 vc__token_is_watched(struct vc__token *t)
 {
@@ -75,15 +77,17 @@ vc__token_is_watched(struct vc__token *t)
            VC__TOKEN_WATCHED;
 }
 
-/* True: it is ours. False: w is queued for it. */
+/* Returns true if the caller has the token, false if w is queued for it. */
 bool vc__token_enter(struct vc__token *t, struct vc__waiter *w);
 
-/* Stops waiting for it. True when it was handed over meanwhile. */
+/* Stops waiting for the token. Returns true if w was handed the token
+ * meanwhile. */
 bool vc__token_unqueue(struct vc__token *t, struct vc__waiter *w);
 
-/* Hands it to who waits longest of those whose wait is not over, for they will
- * make something of it; or to who waits longest; or leaves it free. Before it
- * hands it over it counts that. */
+/* Hands the token to the thread that waits longest among the threads whose wait
+ * is not over, for they will use it. If all waits are over, the thread that
+ * waits longest gets it; without waiters it is left free. Counts a handover
+ * before it. */
 void vc__token_pass(struct vc__token *t, _Atomic uint64_t *handovers);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Tells whether a peer's text may become a C string: UTF-8 (RFC 3629) and no
- * NUL in it. It says nothing about control characters: who prints a peer's
- * text must escape them. */
+ * Checks whether a peer's text may become a C string: UTF-8 (RFC 3629) without
+ * NUL. Control characters are not checked: code that prints a peer's text must
+ * escape them. */
 #ifndef VC_TRANSPORT_UTF8_H
 #define VC_TRANSPORT_UTF8_H
 
@@ -12,8 +12,9 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Bytes of the character at s, which is not ASCII; `left` are there. 0 when it
- * is none: cut, overlong, a surrogate, above U+10FFFF (RFC 3629, section 4). */
+/* Bytes of the non-ASCII character at s, where `left` bytes remain. 0 if it is
+ * invalid: truncated, overlong, a surrogate, above U+10FFFF (RFC 3629, section
+ * 4). */
 static inline size_t
 vc__utf8_long(const uint8_t *s, size_t left)
 {
@@ -31,8 +32,8 @@ vc__utf8_long(const uint8_t *s, size_t left)
     return n;
 }
 
-/* True when the eight bytes at s are ASCII and none is NUL: then no byte has
- * its high bit, and none borrows when 1 is taken from each. */
+/* True if the eight bytes at s are ASCII and none is NUL: then no byte has its
+ * high bit set, and none borrows when 1 is subtracted from each. */
 static inline bool
 vc__utf8_plain(const uint8_t *s)
 {
@@ -67,7 +68,7 @@ vc__utf8_valid(const uint8_t *s, size_t len)
 static inline size_t
 vc__utf8_whole(const uint8_t *s, size_t len)
 {
-    size_t back = 1; /* to the last one's lead */
+    size_t back = 1; /* to the last one's lead byte */
 
     while (back < 4 && back < len && (s[len - back] & 0xc0) == 0x80)
         back++;

@@ -27,10 +27,10 @@ futex_wake(atomic_uint *word)
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-/* Sets a bit and wakes the thread if it sleeps. After the exchange the waiter
- * may be gone already; waking an address that is no futex any more is
- * harmless. Release: pairs with the acquire in vc__waiter_is_done(); without
- * it the woken thread could miss the result. */
+/* Sets a bit and wakes the thread if it sleeps. Once the bit is set the waiter
+ * may be freed; waking an address that is no futex any more is harmless.
+ * Release: pairs with the acquire in vc__waiter_is_done(); without it the woken
+ * thread could miss the result. */
 static void
 waiter_tell(struct vc__waiter *w, unsigned bit)
 {

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A thread that waits: for something to happen, or to be handed an engine's
- * token (transport/core/engine.h). Lives on its thread's stack.
+ * A thread that waits for an event, or for an engine's token
+ * (transport/core/engine.h). A waiter lives on its thread's stack.
  *
  * May run together: done and is_done from any threads. */
 #ifndef VC_TRANSPORT_WAITER_H
@@ -17,11 +17,11 @@
 /* Bits of a waiter's word. */
 #define VC__WAITER_DONE   1u /* what it waits for has happened */
 #define VC__WAITER_TOKEN  2u /* it was handed the token */
-#define VC__WAITER_ASLEEP 4u /* it is, or is about to be, in the kernel */
+#define VC__WAITER_ASLEEP 4u /* it sleeps in the kernel, or is about to */
 
 struct vc__waiter {
     atomic_uint word;
-    struct cds_list_head node; /* the engine's */
+    struct cds_list_head node; /* in token->waiters */
 };
 
 static inline void
@@ -30,11 +30,12 @@ vc__waiter_init(struct vc__waiter *w)
     atomic_init(&w->word, 0);
 }
 
-/* The thing has happened: w's thread returns from vc__engine_wait(). The
- * waiter must not be touched afterwards. Any thread. */
+/* The event has happened: w's thread returns from vc__engine_wait(). The caller
+ * must not touch the waiter afterwards. Any thread. */
 void vc__waiter_done(struct vc__waiter *w);
 
-/* Has it? Whoever sees true sees all that was written before done(). */
+/* True if the event has happened. Then the caller sees all that was written
+ * before vc__waiter_done(). */
 static inline bool
 vc__waiter_is_done(struct vc__waiter *w)
 {
@@ -43,16 +44,16 @@ vc__waiter_is_done(struct vc__waiter *w)
            VC__WAITER_DONE;
 }
 
-/* Waits for w and advances nothing: for what other threads do by themselves.
- * A holder that sleeps would not hear of it, and after done() nobody may touch
- * the engine to wake it. */
+/* Waits for w without advancing an engine: for what other threads do by
+ * themselves. A sleeping holder would not notice it, and after done() no thread
+ * may touch the engine to wake it. */
 void vc__waiter_await(struct vc__waiter *w);
 
-/* For the engine. Hands w the token; w may be gone afterwards unless the
- * engine's lock is held. */
+/* For the engine. Hands w the token; w may no longer exist afterwards unless
+ * the token's lock is held. */
 void vc__waiter_hand(struct vc__waiter *w);
 
-/* Was w handed the token? From now on it was not. */
+/* Returns true if w had been handed the token; takes it from w. */
 bool vc__waiter_take(struct vc__waiter *w);
 
 /* Sleeps until w is done, has the token, or the clock passes `until`. */

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A text that is written piece by piece into room that may be too small, as
- * snprintf(3) does with one piece: what does not fit is counted. */
+ * A text that is written piece by piece into a buffer that may be too small, as
+ * snprintf(3) does with one piece: what does not fit is only counted. */
 #ifndef VC_TRANSPORT_WORDS_H
 #define VC_TRANSPORT_WORDS_H
 
@@ -12,7 +12,7 @@
 
 struct vc__words {
     char *text;
-    size_t size, len; /* len: of all of it, without the 0 at the end */
+    size_t size, len; /* len: of the whole text, without the NUL */
 };
 
 /* text may be NULL when size is 0. */

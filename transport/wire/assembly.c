@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Parts of a long message put together. Nothing here trusts the peer: lengths
- * and offsets are checked against what was announced. */
+ * Puts the parts of a long message together. Nothing here trusts the peer:
+ * lengths and offsets are checked against the announced length. */
 #include "transport/wire/assembly.h"
 
 #include <string.h>

@@ -1,18 +1,18 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Sequences and credits of one link (doc/wire.md, section 3): a packet may be
+ * Sequences and credits of one link (doc/wire.md, section 3). A packet may be
  * sent only into a receive buffer that the peer has posted, so RNR never
- * happens. Each packet says which packets of the other direction have been
+ * happens. Each packet reports which packets of the other direction have been
  * handled, and how many beyond those may come. Both are absolute, so any later
- * word makes up for one that was lost, and the number of buffers can follow
- * the load. The last credit is kept for a packet without frames, or two ends
- * that have none left could wait for each other for ever. Pure; the owner
+ * update makes up for a lost one, and the number of buffers can follow the
+ * load. The last credit is kept for a packet without frames: otherwise two ends
+ * without credits could wait for each other for ever. Pure; the owner
  * serialises. Inline, as each packet asks several times.
  *
- * For each packet that came: arrived() with its header, and handled() when its
- * frames were and its buffer is free again. handled() and is_due() need no
- * lock, but are only for the one who receives: what they write and read is
+ * For each packet received: arrived() with its header, and handled() when its
+ * frames were handled and its buffer is free again. handled() and is_due() need
+ * no lock, but are only for the receiving thread: what they write and read is
  * atomic, each word for itself. */
 #ifndef VC_TRANSPORT_CREDIT_H
 #define VC_TRANSPORT_CREDIT_H
@@ -23,30 +23,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Fewest buffers that an end may grant. With two on both sides each packet
- * that gives a credit back would make the peer owe half its window in turn,
- * and an idle link would never fall silent (tests/unit/test_credit.c). */
+/* Fewest buffers that an end may grant. With two on both sides each packet that
+ * returns a credit would make the peer owe half its window in turn, and an idle
+ * link would never fall silent (tests/unit/test_credit.c). */
 #define VC__CREDIT_MIN 3
 
 /* Sequences count packets modulo 2^32. */
 struct vc__credit {
-    uint32_t tx_next;  /* the next packet that we send */
-    uint32_t tx_acked; /* those before it were handled by the peer */
-    uint32_t tx_end;   /* those before it may be sent */
-    uint32_t rx_told;  /* those before it were handled, as the peer was told */
-    uint32_t window;   /* how many we want to be able to come; the receiver's */
-    _Atomic uint32_t rx_next; /* those before it were handled here */
-    _Atomic uint32_t rx_end;  /* those before it may come, as it was told */
+    uint32_t tx_next;         /* the next packet to send */
+    uint32_t tx_acked;        /* packets before it: handled by the peer */
+    uint32_t tx_end;          /* packets before it may be sent */
+    uint32_t rx_told;         /* packets before it: reported as handled */
+    uint32_t window;          /* the window that this end wants; the
+                               * receiver's */
+    _Atomic uint32_t rx_next; /* packets before it were handled here */
+    _Atomic uint32_t rx_end;  /* packets before it may come: so promised */
 };
 
-/* What a header says beside its own sequence. */
+/* What a header reports beside its own sequence. */
 struct vc__credit_word {
     uint32_t ack;    /* packets of the other direction before it: handled */
     uint16_t window; /* so many from there on may come */
 };
 
-/* granted: buffers we posted for the peer; got: what it posted for us; both
- * VC__CREDIT_MIN..65535. */
+/* granted: buffers posted here for the peer; got: those that the peer has
+ * posted; both VC__CREDIT_MIN..65535. */
 static inline void
 vc__credit_init(struct vc__credit *c, uint32_t granted, uint32_t got)
 {
@@ -54,37 +55,39 @@ vc__credit_init(struct vc__credit *c, uint32_t granted, uint32_t got)
         .tx_end = got, .rx_end = granted, .window = granted};
 }
 
-/* Acquire: pairs with vc__credit_handled(); the packets before it are handled,
- * and what that did is seen. */
+/* Sequence of the next packet to handle. Acquire: pairs with
+ * vc__credit_handled(), so that what the handling of the packets before it did
+ * is seen. */
 static inline uint32_t
 vc__credit_next(const struct vc__credit *c)
 {
     return atomic_load_explicit(&c->rx_next, memory_order_acquire);
 }
 
-/* Relaxed: the word alone says all. */
+/* Relaxed: no other data depends on the word. */
 static inline uint32_t
 vc__credit_promised_end(const struct vc__credit *c)
 {
     return atomic_load_explicit(&c->rx_end, memory_order_relaxed);
 }
 
-/* Packets that may go now. */
+/* Packets that may be sent now. */
 static inline uint32_t
 vc__credit_left(const struct vc__credit *c)
 {
     return c->tx_end - c->tx_next;
 }
 
-/* May a packet with frames go now? doc/wire.md 3.2: the last credit is kept
- * for a packet without frames. */
+/* True if a packet with frames may be sent now. doc/wire.md 3.2: the last
+ * credit is kept for a packet without frames. */
 static inline bool
 vc__credit_can_send(const struct vc__credit *c)
 {
     return vc__credit_left(c) >= 2;
 }
 
-/* The end of what may come, if the peer were told now. It never goes back. */
+/* The end of what may come, if the peer were updated now. It never goes
+ * back. */
 static inline uint32_t
 vc__credit_end(const struct vc__credit *c)
 {
@@ -94,25 +97,26 @@ vc__credit_end(const struct vc__credit *c)
     return (int32_t)(end - told) > 0 ? end : told;
 }
 
-/* Is half the window to be told? doc/wire.md 3.3: rounded up, and never less
- * than two, as VC__CREDIT_MIN is three: each packet that tells so is answered
- * by less than one, and silence follows. */
+/* True if half the window or more is unreported. doc/wire.md 3.3: rounded up,
+ * and never less than two, as VC__CREDIT_MIN is three. So each such update is
+ * answered by less than one, and silence follows. */
 static inline bool
 vc__credit_is_due(const struct vc__credit *c)
 {
     return (vc__credit_end(c) - vc__credit_promised_end(c)) * 2 >= c->window;
 }
 
-/* Must a packet without frames go now, because that is due and no packet with
- * frames waits that would carry it, or may not go? */
+/* True if a packet without frames must be sent now: an update is due, and a
+ * credit is left. The caller has made sure that no packet with frames can carry
+ * the update: none waits, or none may be sent. */
 static inline bool
 vc__credit_must_tell(const struct vc__credit *c)
 {
     return vc__credit_left(c) >= 1 && vc__credit_is_due(c);
 }
 
-/* A packet goes: takes its credit and its sequence, and says what else to
- * write in its header. */
+/* A packet is sent: takes its credit, fills *word for its header, and returns
+ * its sequence. */
 static inline uint32_t
 vc__credit_sent(struct vc__credit *c, struct vc__credit_word *word)
 {
@@ -128,8 +132,8 @@ vc__credit_sent(struct vc__credit *c, struct vc__credit_word *word)
     return c->tx_next++;
 }
 
-/* The rule that a packet breaks which came and said this, or NULL. One without
- * a credit took another link's buffer from a shared receive queue. */
+/* The rule that a received packet with this word breaks, or NULL. A packet
+ * without a credit took another link's buffer from a shared receive queue. */
 static inline const char *
 vc__credit_breach(const struct vc__credit *c,
                   const struct vc__credit_word *word)
@@ -145,8 +149,8 @@ vc__credit_breach(const struct vc__credit *c,
     return NULL;
 }
 
-/* A packet came that said this. False when it breaks a rule: the peer is
- * broken, and nothing was taken. */
+/* Takes the word of a received packet. Returns false if it breaks a rule: the
+ * peer is broken, and nothing is changed. */
 static inline bool
 vc__credit_arrived(struct vc__credit *c, const struct vc__credit_word *word)
 {
@@ -157,7 +161,7 @@ vc__credit_arrived(struct vc__credit *c, const struct vc__credit_word *word)
     return true;
 }
 
-/* It was handled. */
+/* The received packet was handled. */
 static inline void
 vc__credit_handled(struct vc__credit *c)
 {
@@ -168,8 +172,8 @@ vc__credit_handled(struct vc__credit *c)
         memory_order_release);
 }
 
-/* Was the packet with this sequence handled by the peer? Only for those sent
- * since. */
+/* True if the peer has handled the packet with this sequence, which was sent
+ * less than 2^31 packets ago. */
 static inline bool
 vc__credit_is_acked(const struct vc__credit *c, uint32_t sequence)
 {

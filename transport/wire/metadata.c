@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Writes, checks and reads metadata, byte for byte as doc/wire.md, section
- * 4.11, has it: for each entry a byte with the length of the key, the key, two
- * bytes with the length of the value, the value. */
+ * Writes, checks and reads metadata, byte for byte as in doc/wire.md, section
+ * 4.11. Each entry has a byte with the length of the key, the key, two bytes
+ * with the length of the value, and the value. */
 #include "transport/wire/metadata.h"
 
 #include <string.h>
@@ -11,10 +11,10 @@
 #include "transport/core/le.h"
 
 #define TRAILING 0x80u
-/* Of an entry, without key and value. */
+/* Bytes of an entry besides its key and value. */
 #define OVERHEAD 3u
 
-/* One entry where it stands. */
+/* One entry; points into the packed bytes. */
 struct entry {
     bool trailing;
     const char *key;
@@ -87,7 +87,7 @@ vc__metadata_fault(const struct vc_metadata *entry)
                "library's own";
     if (entry->value == NULL && entry->length > 0)
         return "its value is NULL, and its length is not 0";
-    /* One that is too long is not read. */
+    /* A value that is too long is not read. */
     if (entry->length <= VC_METADATA_MAX && !key_is_binary(entry->key, len) &&
         !text_fits(entry->value, entry->length))
         return "its value must be printable ASCII without spaces around it: "
@@ -125,7 +125,8 @@ vc__metadata_put(uint8_t *out, const struct vc_metadata *entry, bool trailing)
 
 /* --- reading ----------------------------------------------------------- */
 
-/* The entry at *at, which then is behind it. False when it is not whole. */
+/* Reads the entry at *at, and moves *at past it. Returns false if the entry is
+ * not whole. */
 static bool
 entry_get(struct entry *e, const uint8_t **at, const uint8_t *end)
 {
@@ -149,7 +150,7 @@ entry_get(struct entry *e, const uint8_t **at, const uint8_t *end)
     return true;
 }
 
-/* Of checked entries: false behind the last. */
+/* The same for checked entries; false after the last one. */
 static bool
 entry_next(struct entry *e, const uint8_t **at, const struct vc__metadata *m)
 {
@@ -244,15 +245,15 @@ kind_of(const struct entry *e)
     return e->trailing ? ITS_TRAILING : INITIAL;
 }
 
-/* Two NULs take the place of the three bytes of lengths, so the strings need
- * no more room than they had packed. */
+/* Two NULs take the place of the three bytes of lengths, so the strings need no
+ * more room than when packed. */
 size_t
 vc__metadata_memory(const struct vc__metadata *m, size_t n)
 {
     return n * sizeof(struct vc_metadata) + m->len;
 }
 
-/* len bytes and a NUL to *at, which then is behind them. */
+/* Copies len bytes and a NUL to *at, and moves *at past them. */
 static const char *
 text_copy(char **at, const void *text, size_t len)
 {
@@ -264,7 +265,7 @@ text_copy(char **at, const void *text, size_t len)
     return copy;
 }
 
-/* Those of one kind; how many. */
+/* Unpacks the entries of one kind; returns their number. */
 static size_t
 kind_unpack(struct vc_metadata *out, char **text, const struct vc__metadata *m,
             enum kind kind)

@@ -1,9 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The codec of metadata (doc/wire.md, section 4.11): entries packed one behind
+ * The codec of metadata (doc/wire.md, section 4.11): entries packed one after
  * the other, as they stand in a frame. What a peer sent is checked once, and
- * read only then. Pure: no state but the caller's, no allocation, any thread. */
+ * read only after that. Pure: no state but the caller's, no allocation, any
+ * thread. */
 #ifndef VC_TRANSPORT_METADATA_H
 #define VC_TRANSPORT_METADATA_H
 
@@ -15,15 +16,15 @@
 
 #include "transport/wire/packet.h"
 
-/* Packed bytes of one frame at most: so a packet of the smallest size that
- * peers agree on has room for them and for a first part, or the text of an
- * error. A program may give VC_METADATA_MAX; the rest is for the library's
- * own. */
+/* Most packed bytes of one frame: so a packet of the smallest size that peers
+ * agree on has room for them and for a first part, or the text of an error. A
+ * program may give VC_METADATA_MAX; the rest is for the library's own
+ * entries. */
 #define VC__METADATA_MAX ((size_t)7168)
 
 #define VC__METADATA_KEY_MAX 127u
 
-/* Keys of the library's own. */
+/* Keys of the library's own entries. */
 #define VC__METADATA_ATTEMPTS "grpc-previous-rpc-attempts" /* in requests */
 #define VC__METADATA_PUSHBACK "grpc-retry-pushback-ms"     /* trailing */
 #define VC__METADATA_DETAILS  "grpc-status-details-bin"    /* trailing */
@@ -34,7 +35,7 @@ struct vc__metadata {
     size_t len;
 };
 
-/* Those of a frame; nothing is checked. */
+/* The metadata of a frame, unchecked. */
 static inline struct vc__metadata
 vc__metadata_of(const struct vc__frame *f)
 {
@@ -43,62 +44,62 @@ vc__metadata_of(const struct vc__frame *f)
 
 /* --- writing ----------------------------------------------------------- */
 
-/* What keeps a program from sending this entry, in words; NULL: nothing. */
+/* Why a program may not send this entry, in words; NULL if it may. */
 const char *vc__metadata_fault(const struct vc_metadata *entry);
 
-/* Bytes of an entry that has no fault, and its packed form; where the next one
- * goes. */
+/* Bytes of an entry without fault when it is packed. vc__metadata_put() packs
+ * it to out, and returns where the next one goes. */
 size_t vc__metadata_size(const struct vc_metadata *entry);
 
 uint8_t *vc__metadata_put(uint8_t *out, const struct vc_metadata *entry,
                           bool trailing);
 
-/* True when a program that has given `taken` bytes may give this entry, too
+/* True if a program that has given `taken` bytes may give this entry, too
  * (VC_METADATA_MAX); else its status is VC_RESOURCE_EXHAUSTED. */
 bool vc__metadata_fits(size_t taken, const struct vc_metadata *entry);
 
-/* Takes all entries with this key out of checked ones that are `len` bytes;
- * the bytes that are left. */
+/* Removes all entries with this key from `len` bytes of checked entries;
+ * returns the bytes left. */
 size_t vc__metadata_remove(uint8_t *data, size_t len, const char *key);
 
-/* Copies the initial ones of `len` bytes of checked entries to `out`, unless
- * that is NULL; the bytes that they are. */
+/* Copies the initial entries among `len` bytes of checked ones to `out`, unless
+ * that is NULL; returns their bytes. */
 size_t vc__metadata_initial(const uint8_t *data, size_t len, uint8_t *out);
 
 /* --- reading ----------------------------------------------------------- */
 
-/* What is malformed, in words; NULL when nothing is. Those of a request do not
- * trail. *n are the entries. */
+/* What is malformed, in words; NULL if nothing is. may_trail is false for a
+ * request, which has no trailing entries. *n is the number of entries. */
 const char *vc__metadata_check(const struct vc__metadata *m, bool may_trail,
                                size_t *n);
 
-/* Checked entries unpacked, each kind in its order: `initial` first, then the
- * trailing ones, then the library's own. */
+/* Checked entries unpacked, each kind in its order: initial first, then
+ * trailing, then the library's own. */
 struct vc__metadata_view {
     const struct vc_metadata *entries;
     size_t n_initial, n_trailing, n_own;
 };
 
-/* Bytes that unpacking n entries takes. */
+/* Bytes of memory that unpacking n entries takes. */
 size_t vc__metadata_memory(const struct vc__metadata *m, size_t n);
 
-/* Unpacks checked entries to so many bytes of memory, which is aligned for any
- * type: it holds all that the view points to. */
+/* Unpacks checked entries into vc__metadata_memory() bytes of memory, aligned
+ * for any type: it holds all that the view points to. */
 void vc__metadata_unpack(struct vc__metadata_view *view, void *memory,
                          const struct vc__metadata *m, size_t n);
 
-/* The first with this key among n entries; NULL when there is none. */
+/* The first of n entries with this key; NULL if there is none. */
 const struct vc_metadata *vc__metadata_find(const struct vc_metadata *entries,
                                             size_t n, const char *key);
 
-/* The first of the library's own with this key. */
+/* The first of the library's own entries with this key, or NULL. */
 const struct vc_metadata *
 vc__metadata_find_own(const struct vc__metadata_view *view, const char *key);
 
 /* --- numbers ----------------------------------------------------------- */
 
-/* Reads a value as a decimal number, which may be negative. False when it is
- * none, or beyond 32 bits. */
+/* Reads a value as a decimal number, which may be negative. Returns false if it
+ * is none, or beyond 32 bits. */
 bool vc__metadata_number(const struct vc_metadata *entry, int32_t *number);
 
 #endif

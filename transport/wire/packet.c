@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Writes and reads the headers of packets and frames, byte for byte as
- * doc/wire.md, sections 3 and 4, has them. It knows where a frame ends and
- * what its type allows; what a frame means to a session or a call is decided
- * by whoever reads it. */
+ * Writes and reads the headers of packets and frames, byte for byte as in
+ * doc/wire.md, sections 3 and 4. This codec knows where a frame ends and what
+ * its type allows. Its callers decide what a frame means to a session or a
+ * call. */
 #include "transport/wire/packet.h"
 
 #include "transport/core/le.h"
@@ -149,8 +149,8 @@ vc__frame_next(struct vc__packet_reader *r, struct vc__frame *f)
     if (room < VC__FRAME_HEADER)
         return packet_malformed(r, "a frame header over the end of its packet");
     room -= VC__FRAME_HEADER;
-    /* The lengths come first: until they are known to fit, frame_get() would
-     * point behind the packet. */
+    /* Check the lengths first: unless they fit, frame_get() would point past
+     * the packet. */
     if (vc__get16(r->at + 14) > room ||
         vc__get32(r->at + 16) > room - vc__get16(r->at + 14))
         return packet_malformed(r, "a frame over the end of its packet");

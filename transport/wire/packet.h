@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The codec of packets and frames (doc/wire.md, sections 3 and 4). A packet
- * is one SEND: a header and 1..n frames, each a header, metadata and a body.
- * Pure: no state but the caller's, no allocation, any thread. */
+ * The codec of packets and frames (doc/wire.md, sections 3 and 4). A packet is
+ * one SEND: a header and any number of frames, each a header, metadata and a
+ * body. Pure: no state but the caller's, no allocation, any thread. */
 #ifndef VC_TRANSPORT_PACKET_H
 #define VC_TRANSPORT_PACKET_H
 
@@ -16,14 +16,14 @@
 #define VC__PACKET_HEADER 12 /* bytes on the wire */
 #define VC__FRAME_HEADER  24 /* bytes on the wire */
 
-/* Bytes of a packet, header included, that every end takes. */
+/* Bytes of a packet, header included, that every end can receive. */
 #define VC__PACKET_LOG2 13
 #define VC__PACKET_MAX  (1u << VC__PACKET_LOG2)
 
 struct vc__packet {
     uint32_t sequence; /* counts the packets of one direction of a link */
     struct vc__credit_word word; /* of the other direction */
-    uint16_t count;              /* frames that follow; 0 only gives credits */
+    uint16_t count;              /* frames that follow; 0: only credits */
 };
 
 enum vc__frame_type {
@@ -32,26 +32,26 @@ enum vc__frame_type {
     VC__FRAME_REPLY,    /* a reply, or its first part */
     VC__FRAME_DATA,     /* a further part of a request or reply */
     VC__FRAME_CLOSE,    /* ends a session; answered by another one */
-    VC__FRAME_CANCEL,   /* the caller has given a call up */
+    VC__FRAME_CANCEL,   /* the caller has cancelled the call */
     VC__FRAME_PING,     /* asks whether the process lives, or answers that */
     VC__FRAME_GOAWAY,   /* the server is going out of service */
-    VC__FRAME_MESSAGE,  /* one of a stream, or its first part */
-    VC__FRAME_HALF,     /* the client has no more messages */
-    VC__FRAME_WINDOW,   /* what may be sent of a stream */
+    VC__FRAME_MESSAGE,  /* a message of a stream, or its first part */
+    VC__FRAME_HALF,     /* the client sends no more messages */
+    VC__FRAME_WINDOW,   /* how much of a stream may be sent */
 };
 
 /* CALL, REPLY and MESSAGE: the body is the first part only; it begins with the
- * length of the whole message, 4 bytes. DATA frames bring the rest in
- * order. */
+ * length of the whole message, 4 bytes. DATA frames carry the rest in order;
+ * all but the last have this flag. */
 #define VC__FRAME_MORE 0x01u
 /* REPLY with an error: the handler has not run and will not. */
 #define VC__FRAME_NOT_EXECUTED 0x02u
 /* DATA: a part of what the server sends, not the client. */
 #define VC__FRAME_OF_REPLY 0x04u
-/* PING: it answers the one with this sequence. */
+/* PING: answers the one with this sequence. */
 #define VC__FRAME_ANSWER 0x08u
-/* CALL: the client, or the server, sends messages; else there is one, in the
- * CALL or the REPLY. */
+/* CALL: the client, or the server, sends a stream of messages; otherwise it
+ * sends one, in the CALL or the REPLY. */
 #define VC__FRAME_CLIENT_STREAM 0x10u
 #define VC__FRAME_SERVER_STREAM 0x20u
 #define VC__FRAME_STREAMS       (VC__FRAME_CLIENT_STREAM | VC__FRAME_SERVER_STREAM)
@@ -87,18 +87,19 @@ struct vc__packet_reader {
     const uint8_t *at;
     const uint8_t *end;
     unsigned left;      /* frames that must still follow */
-    const char *breach; /* when a frame is malformed: the rule that it breaks */
+    const char *breach; /* the rule that a malformed frame breaks */
 };
 
-/* Begins to read len bytes at data. False when they hold no packet header. */
+/* Begins to read len bytes at data. Returns false if they hold no packet
+ * header. */
 bool vc__packet_open(struct vc__packet_reader *r, const void *data, size_t len,
                      struct vc__packet *p);
 
-/* 1: *f is the next frame, whole within the packet and of a known type, with
- * flags that this type may have and, when it begins a message of several
- * parts, with that message's length in it; a PING without a body. 0: there was
- * none left and nothing trails. -1: malformed, as r->breach says; so it
- * stays. */
+/* Returns 1 if *f is the next frame, whole within the packet and of a known
+ * type, with flags that this type may have. If it begins a message of several
+ * parts, that message's length is in it; a PING, GOAWAY, HALF or WINDOW has no
+ * body. Returns 0 if no frame was left and no bytes follow. Returns -1 if
+ * malformed, see r->breach; so do all later calls. */
 int vc__frame_next(struct vc__packet_reader *r, struct vc__frame *f);
 
 #endif
