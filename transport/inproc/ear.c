@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Names that are listened at, and requests. */
+ * Names to listen at, and requests. */
 #include <string.h>
 
 #include "transport/inproc/wire.h"
@@ -59,7 +59,7 @@ vc__inproc_unlisten(struct vc__ear *ear)
         return;
     vc__inproc_lock();
     cds_list_del(&e->node);
-    /* Turned away here, as nobody may look at the REQUEST for long. */
+    /* Refuse them here: it may be long before their REQUEST is handled. */
     cds_list_for_each_entry_safe (half, next, &e->asking, asks) {
         half->ear = NULL;
         vc__inproc_tell(half, VC__INPROC_REFUSAL, "", 0);
@@ -68,7 +68,7 @@ vc__inproc_unlisten(struct vc__ear *ear)
     vc__inproc_unlock();
 }
 
-/* Names have none. */
+/* Names have no port. */
 uint16_t
 vc__inproc_port(const struct vc__ear *ear)
 {
@@ -93,14 +93,15 @@ vc__inproc_request(struct vc__context *c, struct vc__inproc_half *half)
     struct vc__incoming in = {.context = c, .handle = half};
     struct vc__inproc_ear *e;
 
-    in.peer.ss_family = AF_UNIX; /* without a name */
+    in.peer.ss_family = AF_UNIX; /* unnamed */
     vc__inproc_lock();
     e = half->ear;
     if (e != NULL)
         cds_list_del(&half->asks);
     half->ear = NULL;
     vc__inproc_unlock();
-    /* Ears of this engine go only by its holder, which this is. */
+    /* Safe without the lock: only the engine's holder, this thread, closes its
+     * ears. */
     if (e == NULL)
         vc__inproc_end(half);
     else

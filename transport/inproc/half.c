@@ -12,7 +12,7 @@
 
 #include "transport/core/fence.h"
 
-/* Notes that one turn handles at most. */
+/* The most notes handled in one turn. */
 #define BATCH 16
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -65,8 +65,8 @@ inproc_queue_put(struct vc__inproc_queue *q)
     free(q);
 }
 
-/* The fence pairs with that in inproc_on_arm(): either the engine that
- * is about to sleep finds the note, or we see that it sleeps. */
+/* The fence pairs with the one in inproc_on_arm(): either the engine that is
+ * about to sleep finds the note, or this thread sees that the engine sleeps. */
 void
 vc__inproc_wake(struct vc__inproc_queue *q)
 {
@@ -82,7 +82,7 @@ static void
 note_put(struct vc__inproc_note *note, uint32_t len)
 {
     cds_wfcq_node_init(&note->node);
-    /* Release: who takes the note sees what was written before. */
+    /* Release: the receiver of the note sees what was written before. */
     atomic_store_explicit(&note->len, len, memory_order_release);
     cds_wfcq_enqueue(&note->to->queue->head, &note->to->queue->tail,
                      &note->node);
@@ -115,7 +115,7 @@ half_free(struct vc__inproc_half *half)
     free(half);
 }
 
-/* Both ends of it are over. Under the lock. */
+/* Frees the half, now or with its queue: both ends are over. Under the lock. */
 static void
 half_put(struct vc__inproc_half *half)
 {
@@ -185,8 +185,8 @@ vc__inproc_tell(struct vc__inproc_half *half, enum vc__inproc_kind kind,
     vc__inproc_wake(peer->queue);
 }
 
-/* Nothing is written into the peer any more. Where nobody will handle our BYE,
- * it is handled here. */
+/* From now on nothing is written into the peer's half. If nobody will handle
+ * our BYE, it is handled here. */
 void
 vc__inproc_end(struct vc__inproc_half *half)
 {
@@ -199,7 +199,7 @@ vc__inproc_end(struct vc__inproc_half *half)
         free(half->slots);
         half->slots = NULL;
     }
-    if (peer->queue == NULL) { /* it has never asked */
+    if (peer->queue == NULL) { /* no hello was sent */
         half->over = true;
         half_put(peer);
     } else if (peer->queue->closed) {
@@ -214,10 +214,10 @@ vc__inproc_end(struct vc__inproc_half *half)
     vc__inproc_unlock();
 }
 
-/* --- notes that come ----------------------------------------------------- */
+/* --- received notes ------------------------------------------------------ */
 
-/* Who is to know; NULL: nobody, or the half has moved to another engine since
- * this was sent, which goes there, too. */
+/* Returns the wire to notify. NULL: none, or the half has moved to the queue of
+ * another engine since the note was sent; the note is forwarded there. */
 static struct vc__inproc_wire *
 bye_handle(const struct vc__inproc_queue *q, struct vc__inproc_note *note)
 {
@@ -269,8 +269,8 @@ note_handle(struct vc__inproc_context *c, struct vc__inproc_note *note)
     }
 }
 
-/* NULL: there is none, or it is being put right now, and its sender will tell.
- */
+/* Returns NULL if there is no note, or one is being added just now; its sender
+ * will wake us. */
 static struct vc__inproc_note *
 note_take(struct vc__inproc_queue *q)
 {
@@ -304,12 +304,13 @@ inproc_on_arm(struct vc__source *s)
         caa_container_of(s, struct vc__inproc_context, source);
 
     atomic_store(&c->queue->armed, true);
-    /* Before the engine looks at the queue for the last time, which it does
-     * without a barrier. */
+    /* Before the engine looks at the queue for the last time, which is without
+     * a barrier. */
     vc__fence();
 }
 
-/* The first note: the engine's holder begins to look for them in each turn. */
+/* Woken by a note. The first time, the holder starts to poll the queue in each
+ * turn. */
 static void
 inproc_on_ready(struct vc__source *s)
 {
@@ -318,7 +319,7 @@ inproc_on_ready(struct vc__source *s)
     uint64_t count;
 
     if (read(s->fd, &count, sizeof count) < 0)
-        return; /* another look took it */
+        return; /* another read has reset the counter */
     if (s->poll == NULL)
         vc__engine_poll_source(c->context.engine, s, inproc_on_poll,
                                inproc_on_arm);
@@ -347,8 +348,9 @@ vc__inproc_open(struct vc__context *context,
     return vc__fail_errno(err, "cannot watch a queue");
 }
 
-/* What came for ends that are over: only their last words matter. Other threads
- * may be putting packets, behind which last words are waited for. */
+/* The notes left are for ends that are over: only a BYE matters. Other threads
+ * may be adding packets; the dequeue waits for them, as a BYE may follow
+ * them. */
 void
 vc__inproc_close(struct vc__context *context)
 {

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * inproc://NAME: between threads of one process, without a device. The one
- * header of this folder that others include. */
+ * inproc://NAME: between threads of one process, without a device. The only
+ * header of this folder that code outside it includes. */
 #ifndef VC_TRANSPORT_INPROC_INPROC_H
 #define VC_TRANSPORT_INPROC_INPROC_H
 

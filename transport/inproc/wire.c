@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The table of inproc. A packet is written straight into the room of the peer's
- * half; credits (transport/wire/credit.h) see to it that there is some, as
- * an end is promised no more receives than the other has room for. */
+ * The operations table of inproc. A packet is written directly into the slots
+ * of the peer's half. Credits (transport/wire/credit.h) ensure that a slot is
+ * free: an end is promised no more receives than the other has slots. */
 #include "transport/inproc/wire.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ inproc_of(struct vc__wire *w)
     return caa_container_of(w, struct vc__inproc_wire, wire);
 }
 
-/* --- what comes up ------------------------------------------------------- */
+/* --- callbacks of the half ----------------------------------------------- */
 
 static void
 on_packet(struct vc__inproc_wire *i, const uint8_t *data, uint32_t len)
@@ -24,7 +24,7 @@ on_packet(struct vc__inproc_wire *i, const uint8_t *data, uint32_t len)
     i->wire.ops->received(&i->wire, data, len);
 }
 
-/* What the peer's program has said, or that there is none. */
+/* Reports the reject of the peer's program, or that nobody listens. */
 static void
 on_refusal(struct vc__inproc_wire *i)
 {
@@ -74,7 +74,7 @@ inproc_begin(struct vc__task *task)
         i->wire.ops->ready(&i->wire);
 }
 
-/* Nobody listens. */
+/* Reports that nobody listens. */
 static void
 inproc_refuse(struct vc__task *task)
 {
@@ -179,7 +179,8 @@ wire_accept(struct vc__wire *w, const void *data, size_t len)
                     vc__wire_peer(w));
 }
 
-/* The passive side's word is its answer. */
+/* Only the active side sends CONFIRM: the passive side has confirmed by its
+ * answer. */
 static enum vc_status
 inproc_wire_confirm(struct vc__wire *w)
 {
@@ -269,7 +270,7 @@ inproc_wire_release(struct vc__wire *w, uint32_t n)
     w->promised -= n;
 }
 
-/* --- the table ----------------------------------------------------------- */
+/* --- the operations table ------------------------------------------------ */
 
 const struct vc__transport vc__inproc = {
     .scheme = "inproc",

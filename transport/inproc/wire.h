@@ -1,8 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Wires and ears of inproc; the operations are told in
- * transport/transport.h. */
+ * Wires and ears of inproc; transport/transport.h describes the operations. */
 #ifndef VC_TRANSPORT_INPROC_WIRE_H
 #define VC_TRANSPORT_INPROC_WIRE_H
 
@@ -13,22 +12,22 @@ struct vc__inproc_wire {
     struct vc__inproc_half *half; /* NULL: none yet */
     bool owned;                   /* the half is ours to end */
     bool active;                  /* the side that connects */
-    bool left;                    /* the peer was told that we leave */
-    struct vc__task task;         /* of connecting */
+    bool left;                    /* LEAVE was sent to the peer */
+    struct vc__task task;         /* reports a dial's or a hello's result */
 };
 
 struct vc__inproc_ear {
     struct vc__ear ear;
-    struct cds_list_head node;   /* lock: among those that listen */
-    struct cds_list_head asking; /* lock: halves whose REQUEST is on its way */
+    struct cds_list_head node;   /* lock: in the list of listeners */
+    struct cds_list_head asking; /* lock: halves with a pending REQUEST */
     struct sockaddr_storage addr;
     bool listens; /* the holder's */
 };
 
-/* ear.c. Under the lock: who listens at this address; NULL: nobody. */
+/* ear.c. Under the lock: the listener at this address; NULL: none. */
 struct vc__inproc_ear *vc__inproc_find(const struct sockaddr_storage *addr);
 
-/* ear.c: a REQUEST has come. */
+/* ear.c: a REQUEST was received. */
 void vc__inproc_request(struct vc__context *c, struct vc__inproc_half *half);
 
 enum vc_status vc__inproc_listen(struct vc__ear *ear,

@@ -2,11 +2,12 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Asks at an address by a synchronous id (rdma_create_id(3) without a channel):
- * each call of rdma_cm blocks until its event is there. Only a server's answer
- * has no limit of its own, so for that one the id's channel does not block, and
- * poll(2) waits. The QP is made for its number, which no other connection has:
- * a number of nobody's could be taken for that of a former one. It carries
- * nothing. Destroying the id disconnects. */
+ * each call of rdma_cm blocks until its event arrives. Only the wait for the
+ * server's answer has no timeout in rdma_cm. So for rdma_connect(3) the channel
+ * is made non-blocking, and poll(2) waits. The QP is created only to get a
+ * number that no other connection has: an invented number could be taken for
+ * that of a former connection. The QP carries nothing. Destroying the id
+ * disconnects. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +27,7 @@ struct ask {
     struct rdma_cm_id *id;
     struct ibv_pd *pd;
     struct ibv_cq *cq;
-    struct rdma_cm_event *event; /* ours to acknowledge; or NULL */
+    struct rdma_cm_event *event; /* to be acknowledged by us; or NULL */
 };
 
 static int
@@ -46,7 +47,7 @@ ask_fail_errno(const struct ask *a, const char *what, int err)
     return vc__error_raise(&error);
 }
 
-/* As the event would say that a synchronous call has made an errno of. */
+/* Reports the event that a synchronous call has turned into an errno. */
 static enum vc_status
 fail_event(const struct ask *a, enum rdma_cm_event_type type, int status)
 {
@@ -56,9 +57,9 @@ fail_event(const struct ask *a, enum rdma_cm_event_type type, int status)
     return vc__error_raise(&error);
 }
 
-/* --- the way ------------------------------------------------------------- */
+/* --- address and route --------------------------------------------------- */
 
-/* Address and port of the device, by which the peer is reached. */
+/* Describes the local device and port by which the peer is reached. */
 static void
 device_describe(const struct ask *a)
 {
@@ -87,7 +88,7 @@ address_resolve(struct ask *a, const struct sockaddr_storage *addr)
     a->out->resolve_us = (uint32_t)(vc__now() - begun);
     if (err == 0)
         return VC_OK;
-    /* With an event it has begun. */
+    /* With an event, resolving had begun. */
     return a->id->event != NULL
                ? fail_event(a, RDMA_CM_EVENT_ADDR_ERROR, a->id->event->status)
                : ask_fail_errno(a, "resolve its address", err);
@@ -107,7 +108,7 @@ ask_route_resolve(struct ask *a)
     return vc__error_raise(&error);
 }
 
-/* --- the question -------------------------------------------------------- */
+/* --- the connection request ---------------------------------------------- */
 
 static enum vc_status
 qp_make(struct ask *a)
@@ -131,7 +132,7 @@ qp_make(struct ask *a)
     return err == 0 ? VC_OK : ask_fail_errno(a, "make a QP", err);
 }
 
-/* False when the time is over. A signal does not end it. */
+/* Waits for an event; false on timeout. A signal does not end the wait. */
 static bool
 channel_await(const struct ask *a)
 {
@@ -144,7 +145,7 @@ channel_await(const struct ask *a)
     return n > 0;
 }
 
-/* The event that rdma_connect() leads to; NULL when none comes in time. */
+/* The event that ends rdma_connect(); NULL on timeout. */
 static const struct rdma_cm_event *
 event_await(struct ask *a)
 {
@@ -189,7 +190,7 @@ fail_silent(const struct ask *a, uint32_t timeout_ms)
                     a->peer, timeout_ms);
 }
 
-/* The event of rdma_connect(), if the id has it already, and not that of the
+/* The event of rdma_connect(), if the id has it already; not the event of the
  * call before. */
 static const struct rdma_cm_event *
 event_of(const struct ask *a)
@@ -199,7 +200,8 @@ event_of(const struct ask *a)
     return e != NULL && e->event != RDMA_CM_EVENT_ROUTE_RESOLVED ? e : NULL;
 }
 
-/* Its event is the id's, or is still to come. */
+/* Connects and takes the answer. The event is in the id already, or still to
+ * come. */
 static enum vc_status
 connect_ask(struct ask *a, const void *data, size_t len, uint32_t timeout_ms)
 {
@@ -225,7 +227,7 @@ connect_ask(struct ask *a, const void *data, size_t len, uint32_t timeout_ms)
     return e == NULL ? fail_silent(a, timeout_ms) : rdma_answer_take(a, e);
 }
 
-/* --- the whole ----------------------------------------------------------- */
+/* --- the call ------------------------------------------------------------ */
 
 static void
 ask_end(struct ask *a)

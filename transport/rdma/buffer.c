@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Slabs of registered memory. A refusal says how much was needed and what
- * stands in the way, for pinned memory is what users run out of first. */
+ * Slabs of registered memory. An error says how much memory was needed and
+ * which limit refused it, because pinned memory is what users run out of
+ * first. */
 #include "transport/rdma/buffer.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@
 
 #include "transport/core/error.h"
 
-/* Buffers that a slab has at least: few registrations, little waste. */
+/* The fewest buffers of a slab: few registrations, little waste. */
 #define SLAB_MIN 16
 
 struct vc__slab {
@@ -71,7 +72,7 @@ vc__fail_pinned(int err, const char *format, ...)
                             what, (unsigned long long)limit.rlim_cur / 1024);
 }
 
-/* A slab of n buffers, all of them free. */
+/* Adds a slab of n buffers, all of them free. */
 static enum vc_status
 slab_add(struct vc__buffers *b, unsigned n)
 {

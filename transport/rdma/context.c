@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Reads the event channel, and knows the devices by their name in verbs. */
+ * Reads the event channel; finds devices by their struct ibv_device. */
 #include "transport/rdma/context.h"
 
 #include <errno.h>
@@ -17,18 +17,18 @@
 #include "transport/rdma/device.h"
 #include "transport/rdma/device_list.h"
 
-/* Events that one look at the channel handles at most. */
+/* Events that are handled each time the channel is readable, at most. */
 #define EVENT_BATCH 8
-/* Descriptors that rdma-core has open at a time, at most, while it looks for
+/* Descriptors that rdma-core has open at a time, at most, while it searches for
  * devices. */
 #define FEW 8
-/* Device nodes that are looked for: the kernel's IB_UVERBS_MAX_DEVICES of old,
- * more than which no machine has. */
+/* Device nodes to search: the kernel's former IB_UVERBS_MAX_DEVICES; no machine
+ * has more. */
 #define NODES 32
 
 /* --- removals ---------------------------------------------------------- */
 
-/* An id bound to a device, which does nothing else. */
+/* An id bound to a device, only to receive its DEVICE_REMOVAL. */
 struct watch {
     struct vc__rdma_handler handler;
     struct cds_list_head node;
@@ -43,7 +43,8 @@ watch_end(struct watch *w)
     free(w);
 }
 
-/* librdmacm keeps a PD for it. */
+/* Ends the watch on removal: while the id exists, librdmacm keeps a PD of the
+ * device. */
 static void
 watch_on_cm(struct vc__rdma_handler *h, const struct vc__rdma_event *ev)
 {
@@ -68,7 +69,7 @@ watch_bind(struct vc__rdma_context *c, struct watch *w, struct rdma_cm_id *of)
 {
     struct sockaddr_storage addr = of->route.addr.src_storage;
 
-    ((struct sockaddr_in *)&addr)->sin_port = 0; /* sin6_port is there, too */
+    ((struct sockaddr_in *)&addr)->sin_port = 0; /* and sin6_port */
     if (rdma_create_id(c->channel, &w->id, &w->handler, RDMA_PS_TCP) != 0)
         return false;
     if (rdma_bind_addr(w->id, (struct sockaddr *)&addr) == 0)
@@ -77,8 +78,8 @@ watch_bind(struct vc__rdma_context *c, struct watch *w, struct rdma_cm_id *of)
     return false;
 }
 
-/* Of the device of this id. Should it fail, the ids of links see the removal
- * as long as there are any. */
+/* Watches the device of this id. If this fails, the ids of links receive the
+ * removal while there are any. */
 static void
 watch_begin(struct vc__rdma_context *c, struct rdma_cm_id *of)
 {
@@ -187,11 +188,11 @@ events_ready(struct vc__source *s)
     }
 }
 
-/* --- the whole --------------------------------------------------------- */
+/* --- opening and closing ----------------------------------------------- */
 
 #define CM_DEVICE "/dev/infiniband/rdma_cm"
 
-/* librdmacm says ENOENT also of a device that is there and may not be
+/* librdmacm reports ENOENT also for a device that exists but may not be
  * opened. */
 static int
 errno_of_channel(int err)
@@ -284,7 +285,7 @@ channel_make(struct vc__rdma_context *c)
 
     if (channel == NULL)
         return vc__rdma_fail_channel(errno);
-    /* Before its events can come. */
+    /* Set before its events can arrive. */
     c->channel = channel;
     c->source.fd = channel->fd;
     c->source.ready = events_ready;

@@ -2,10 +2,11 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * RDMA as one engine uses it: its rdma_cm event channel and the devices that it
- * has met, of which each has an id that sees its removal, for the ids of wires
- * may have ended before. Events are copied and acknowledged at once, so a
- * handler may destroy the id that the event was for (rdma_destroy_id(3) would
- * wait for ever otherwise). The holder of the engine only, except open. */
+ * has used. Each device has an id of its own to receive DEVICE_REMOVAL, because
+ * the ids of its wires may have been destroyed before. Events are copied and
+ * acknowledged at once, so that a handler may destroy the id of its event
+ * (otherwise rdma_destroy_id(3) would wait for ever). The holder of the engine
+ * only, except vc__rdma_open(). */
 #ifndef VC_TRANSPORT_RDMA_CONTEXT_H
 #define VC_TRANSPORT_RDMA_CONTEXT_H
 
@@ -25,18 +26,18 @@ struct vc__rdma_context {
     struct rdma_event_channel *channel;
     struct vc__source source;
     struct cds_list_head devices;
-    struct cds_list_head watches; /* ids that see a device's removal */
+    struct cds_list_head watches; /* ids that receive DEVICE_REMOVAL */
 };
 
-/* An event, copied. */
+/* A copy of a struct rdma_cm_event. */
 struct vc__rdma_event {
     enum rdma_cm_event_type type;
     int status;
     struct rdma_cm_id *id;
-    uint8_t reads_in;  /* responder_resources, as seen from here */
-    uint8_t reads_out; /* initiator_depth, as seen from here */
+    uint8_t reads_in;  /* responder_resources, from our point of view */
+    uint8_t reads_out; /* initiator_depth, from our point of view */
     uint16_t data_len;
-    uint8_t data[256]; /* private data; RDMA_MAX_PRIVATE_DATA */
+    uint8_t data[256]; /* private data; up to RDMA_MAX_PRIVATE_DATA */
 };
 
 /* What rdma_cm_id.context points to. */
@@ -51,10 +52,10 @@ vc__rdma_context_of(struct vc__context *c)
     return caa_container_of(c, struct vc__rdma_context, context);
 }
 
-/* What a call of librdmacm has returned, as an errno, or 0: at once behind the
- * call. Versions of old return -errno for some failures and leave errno alone
- * (rdma_cm(7), "RETURN CODES"). Every result whose errno is looked at goes
- * through this. */
+/* The result of a librdmacm call as an errno, or 0. Must follow the call
+ * directly. Old versions return -errno for some failures and leave errno unset
+ * (rdma_cm(7), "RETURN CODES"), so every result whose errno matters goes
+ * through this function. */
 static inline int
 vc__rdma_errno(int result)
 {
@@ -68,30 +69,34 @@ enum vc_status vc__rdma_open(struct vc__context *c,
                              const struct vc__context_opts *opts);
 void vc__rdma_close(struct vc__context *c);
 
-/* No event channel can be had, with this errno: says why, and what to do. */
+/* Sets the error for an event channel that could not be created with this
+ * errno: the cause and the remedy. */
 enum vc_status vc__rdma_fail_channel(int err);
 
-/* Is there a device that this user may not open, or, when `all`, are there
- * only such? path is the first one's node. */
+/* True if there is a device that this user may not open; with `all`, only if
+ * there is none that this user may open. path is the node of the first such
+ * device. */
 #define VC__NODE_TEXT 40
 bool vc__rdma_forbidden(char path[VC__NODE_TEXT], bool all);
 
-/* True, and *error says so, when this process has too few descriptors left for
- * librdmacm to find devices, which it takes for there being none. */
+/* True, and *error is set, when this process has too few descriptors left for
+ * librdmacm to find devices. librdmacm would report that there are none. */
 bool vc__rdma_lacks_descriptors(struct vc__error *error);
 
-/* Does it use this device, or has it and not let go of it yet? */
+/* True while this context uses the device, or used it and has not closed it
+ * yet. */
 bool vc__rdma_has_met(const struct vc__rdma_context *c,
                       const struct ibv_device *device);
 
-/* The device of an id, for the caller to use until it calls vc__device_put();
- * errors as vc__device_new(). */
+/* Gets the device of an id; the caller uses it until it calls vc__device_put().
+ * Errors as vc__device_new(). */
 enum vc_status vc__rdma_device(struct vc__rdma_context *c,
                                struct rdma_cm_id *id,
                                struct vc__device **device);
 
-/* The number of RDMA READs at a time in one direction: no more than we wish,
- * the peer offers and the device can. The kernel does not do this. */
+/* The number of concurrent RDMA READs in one direction: the least of our wish,
+ * the peer's offer, and the device's limit. The kernel does not compute
+ * this. */
 uint8_t vc__rdma_reads(unsigned wish, unsigned peer, int device);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Completions and receives of one device. Every receive goes to the SRQ;
- * credits (transport/wire/credit.h) see to it that no peer sends into an empty
- * one. */
+ * Completions and receives of one device. Every receive is posted to the SRQ;
+ * credits (transport/wire/credit.h) ensure that no peer sends when it is
+ * empty. */
 #include "transport/rdma/device.h"
 
 #include <errno.h>
@@ -17,18 +17,18 @@
 #include "transport/rdma/device_queues.h"
 #include "transport/rdma/qp.h"
 
-/* Fewer left than this, and receives have been lost: a QP that dies in the
- * middle of a message may keep the one it had begun to fill. */
+/* The SRQ limit: with fewer receives left, some have been lost. A QP that fails
+ * in the middle of a message may keep the receive that it had begun to fill. */
 #define LOW_RECEIVES 8
 #define REPOST_BATCH 8
-/* Asynchronous events that are waiting at a time: more than a few tell of a
- * device that is beyond help, and the bound only keeps us from looping. */
+/* The most asynchronous events handled in one drain. More than a few mean a
+ * failed device; the limit only prevents an endless loop. */
 #define ASYNC_MOST 4096u
 
 #define QPN_LOW_BITS 12
 #define QPN_LOW_MASK ((1u << QPN_LOW_BITS) - 1)
 
-/* --- what is counted --------------------------------------------------- */
+/* --- counters ---------------------------------------------------------- */
 
 void
 vc__device_account(struct vc__device *d)
@@ -91,7 +91,7 @@ vc__device_del_qp(struct vc__device *d, struct vc__qp *qp)
 
 /* --- receives ---------------------------------------------------------- */
 
-/* Posts the chain of filled buffers again. */
+/* Posts the chain of handled buffers again. */
 static void
 receives_repost(struct vc__device *d)
 {
@@ -115,8 +115,9 @@ receives_repost(struct vc__device *d)
             if (n > 0)
                 wr[n - 1].next = &wr[n];
         }
-        /* The SRQ holds VC__SRQ_SIZE, and no more are ever taken; what fails now
-         * is the device, and its removal event ends the links. */
+        /* The SRQ has room for all receives: no more than VC__SRQ_SIZE are ever
+         * taken. A failure means a failed device, whose removal event ends the
+         * links. */
         if (ibv_post_srq_recv(d->srq, wr, &bad) != 0)
             return;
     }
@@ -145,7 +146,7 @@ receives_post(struct vc__device *d, unsigned n)
     return VC_OK;
 }
 
-/* The same, with room for their completions. */
+/* The same, with room in the CQ for their completions. */
 static enum vc_status
 receives_add(struct vc__device *d, unsigned n)
 {
@@ -197,8 +198,8 @@ receives_watch(struct vc__device *d)
     ibv_modify_srq(d->srq, &attr, IBV_SRQ_LIMIT);
 }
 
-/* Receives were lost: posts as many anew. Without memory for them the peers'
- * sends are retried (RNR) until some come back. */
+/* Receives were lost: posts VC__SPARE_RECEIVES new ones. Without memory for
+ * them, the peers' sends are retried (RNR) until some receives come back. */
 static void
 receives_replace(struct vc__device *d)
 {
@@ -216,7 +217,7 @@ receive_handle(struct vc__device *d, struct vc__qp *qp, const struct ibv_wc *wc)
     struct vc__buffer *b = (struct vc__buffer *)(uintptr_t)wc->wr_id;
 
     if (qp == NULL)
-        ; /* its link is gone, the buffer is ours again */
+        ; /* its link is closed; only reuse the buffer */
     else if (wc->status == IBV_WC_SUCCESS)
         qp->ops->received(qp, b->data, wc->byte_len);
     else
@@ -240,8 +241,8 @@ completion_handle(struct vc__device *d, const struct ibv_wc *wc)
         qp->ops->failed(qp, wc->status);
 }
 
-/* What the last poll found, or when all that is handled, what a new one
- * does. */
+/* True if completions of the last poll are unhandled, or a new poll finds
+ * some. */
 static bool
 completions_found(struct vc__device *d)
 {
@@ -254,8 +255,8 @@ completions_found(struct vc__device *d)
     return d->wc_n > 0;
 }
 
-/* One batch at most, so that timers, handlers and other sources get their
- * turn. Filled buffers go back when there is nothing else to do. */
+/* Handles one batch at most, so that timers, handlers and other sources get
+ * their turn. When there is none, reposts the buffers that are left. */
 static unsigned
 completions_poll(struct vc__source *s)
 {
@@ -280,7 +281,8 @@ completions_arm(struct vc__source *s)
 {
     struct vc__device *d = caa_container_of(s, struct vc__device, completions);
 
-    /* It fails only when the device is gone; its removal event tells. */
+    /* Fails only when the device is removed; its removal event is handled
+     * then. */
     ibv_req_notify_cq(d->cq, 0);
 }
 
@@ -335,12 +337,12 @@ async_handle(struct vc__device *d, const struct ibv_async_event *event)
     case IBV_EVENT_SRQ_LIMIT_REACHED:
         receives_replace(d);
         break;
-    default: /* ports and addresses come and go; links find out by themselves */
+    default: /* port and address changes: links detect a failure */
         break;
     }
 }
 
-/* False when there is none. */
+/* Handles one event; false when there is none. */
 static bool
 async_next(struct vc__device *d)
 {
@@ -362,8 +364,8 @@ async_ready(struct vc__source *s)
 void
 vc__device_drain(struct vc__device *d)
 {
-    /* Those polled before, and as many as the queue can hold; what comes later
-     * is of other QPs. */
+    /* The completions polled before, and as many as the CQ can hold; later ones
+     * belong to other QPs. */
     unsigned left = (unsigned)(d->wc_n - d->wc_at) + (unsigned)d->cq->cqe;
     unsigned n;
 
@@ -375,7 +377,7 @@ vc__device_drain(struct vc__device *d)
         continue;
 }
 
-/* --- birth and death --------------------------------------------------- */
+/* --- opening and closing ----------------------------------------------- */
 
 static enum vc_status
 sources_add(struct vc__device *d)
@@ -405,7 +407,7 @@ device_bury(struct vc__task *task)
     struct vc__device *d = caa_container_of(task, struct vc__device, bury);
     const struct ibv_device *removed = d->verbs->device;
 
-    /* run_all() of the engine has taken it out of its list. */
+    /* run_all() of the engine has removed the task from its list. */
     CDS_INIT_LIST_HEAD(&task->node);
     vc__device_free(d);
     vc__device_list_let_go(removed);
@@ -453,7 +455,7 @@ vc__device_get(struct vc__device *d)
     d->users++;
 }
 
-/* Not here and now: an event of the device may be being handled. */
+/* Deferred, because an event of the device may be being handled. */
 static void
 bury_if_unused(struct vc__device *d)
 {

@@ -21,7 +21,7 @@
 
 struct vc__qp;
 
-/* What the engine's ledger knows of a device. */
+/* The values of a device that were last reported to the engine's ledger. */
 struct vc__device_told {
     struct vc__qp_stats warm;
     uint64_t idle, in_use, posted, promised;
@@ -39,73 +39,74 @@ struct vc__device {
     struct ibv_srq *srq;
     struct vc__source completions, async;
 
-    /* A CQ must hold every completion that can come: those of the receives
-     * posted and of the send queues of all QPs. */
+    /* The CQ must have room for every possible completion: those of all posted
+     * receives and of the send queues of all QPs. */
     unsigned cq_need;
 
     struct vc__buffers receive, send;
     unsigned granted; /* receives promised to peers */
-    unsigned posted;  /* receives in the SRQ, or about to be again */
+    unsigned posted;  /* receives in the SRQ or about to be reposted */
 
-    /* Polled but not yet handled; kept here so that a handler that waits
-     * goes on where its interrupted caller stopped. */
+    /* Completions polled but not yet handled. They are kept here so that a
+     * handler that waits continues where its interrupted caller stopped. */
     struct ibv_wc wc[VC__WC_BATCH];
     int wc_at, wc_n;
 
-    /* Filled buffers on their way back to the SRQ. */
+    /* Handled buffers to be posted to the SRQ again. */
     struct vc__buffer *repost;
     unsigned n_repost;
 
-    /* QPs by number, 24 bits: a table of tables. */
+    /* QPs by number (24 bits): a table of tables. */
     struct vc__qp **qps[4096];
     unsigned n_qps;
-    struct vc__qp_cache warm; /* QPs of no number in the table */
+    struct vc__qp_cache warm; /* idle QPs, not in the table */
 
     struct vc__device_told told;
 
-    /* It was removed, or has failed: nobody begins to use it, and it is freed
-     * when nobody does any more. */
+    /* The number of users. doomed: the device was removed or has failed; no new
+     * user may take it, and it is freed when there are no users left. */
     unsigned users;
     bool doomed;
     struct vc__task bury;
 };
 
-/* Opens the device of this verbs context for the engine, with as many bytes of
- * pinned memory and of idle QPs at most. The caller uses it.
- * VC_RESOURCE_EXHAUSTED  queues or memory cannot be had
- * VC_UNAVAILABLE         the device is going away */
+/* Opens the device of this verbs context for the engine, with limits for bytes
+ * of pinned memory and for idle QPs. The caller becomes its first user.
+ * VC_RESOURCE_EXHAUSTED  no queues or memory available
+ * VC_UNAVAILABLE         the device is being removed */
 enum vc_status vc__device_new(struct vc__engine *engine,
                               struct ibv_context *verbs, size_t memory,
                               unsigned warm, struct vc__device **device);
 
-/* Every QP in use must be gone. */
+/* All QPs in use must have been released. */
 void vc__device_free(struct vc__device *d);
 
-/* One more uses it, and one less. */
+/* Adds a user; removes one. */
 void vc__device_get(struct vc__device *d);
 void vc__device_put(struct vc__device *d);
 
-/* It is of no use any more. May come several times; why: for the log. */
+/* Marks the device as removed or failed (doomed). May be called several times;
+ * `why` is for the log. */
 void vc__device_doom(struct vc__device *d, const char *why);
 
-/* Posts n more receives for a peer, and takes that promise back. */
+/* Posts n more receives for a peer; takes that promise back. */
 enum vc_status vc__device_grant(struct vc__device *d, unsigned n);
 void vc__device_ungrant(struct vc__device *d, unsigned n);
 
-/* Makes room for n more completions, and gives it back. */
+/* Makes room in the CQ for n more completions; gives it back. */
 enum vc_status vc__device_cq_more(struct vc__device *d, unsigned n);
 void vc__device_cq_less(struct vc__device *d, unsigned n);
 
-/* Tells the engine's ledger what has changed of its QPs, receives and
- * memory. */
+/* Reports to the engine's ledger what has changed in the device's QPs, receives
+ * and memory. */
 void vc__device_account(struct vc__device *d);
 
-/* The table of QPs. */
+/* Adds a QP to the table of QPs by number; removes it. */
 enum vc_status vc__device_add_qp(struct vc__device *d, struct vc__qp *qp);
 void vc__device_del_qp(struct vc__device *d, struct vc__qp *qp);
 
-/* Handles all completions and asynchronous events that had come when it was
- * called. */
+/* Handles all completions and asynchronous events that had arrived before the
+ * call. */
 void vc__device_drain(struct vc__device *d);
 
 #endif

@@ -14,10 +14,12 @@
 
 #define DEVICES 64u
 
-/* One was far from others: its place in librdmacm's list is not known. */
+/* A device was far from the others: its place in librdmacm's list is not
+ * known. */
 static atomic_bool is_far;
 
-/* Some were removed, and so many were left then. */
+/* misses: a device was removed and none is known to be back. left: the number
+ * of devices after that removal. */
 static atomic_bool misses;
 static atomic_uint left;
 
@@ -33,8 +35,8 @@ vc__device_list_is_near(const uintptr_t *at, unsigned n)
     return n == 0 || last - first <= INT_MAX;
 }
 
-/* How many there are. Adds the removed one, if there is one, to see whether it
- * is near. */
+/* Returns the number of devices. Also checks whether they are near each other,
+ * with the removed one unless it is NULL. */
 static unsigned
 devices_read(const struct ibv_device *removed)
 {

@@ -1,19 +1,19 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * librdmacm's list of devices, which a process has one of. It keeps a device
- * open that was removed until it next compares its list with the system's, and
- * `rdma link delete` waits for that. (It does not while there is no other
- * device: then it keeps it until the process ends.)
+ * librdmacm's list of devices, of which a process has one. librdmacm keeps a
+ * removed device open until it next compares its list with the system's, and
+ * `rdma link delete` waits for that. (If no other device is left, librdmacm
+ * keeps the removed one open until the process ends.)
  *
- * Before rdma-core 52 it sorts by the difference of two pointers, cut to an
- * int (dev_cmp() of its cma.c). Where they are 2 GiB apart or more, as what
- * malloc() gives to the main thread and to another may be, a device that is
- * there is dropped with the one that went, and the next use of librdmacm
- * waits for itself without end. So the system's list is always read by a
- * thread of its own first, whose memory is never the main thread's as long as
- * malloc() has arenas left; and where devices are far apart nothing is done:
- * the removed one stays open. */
+ * Before rdma-core 52, librdmacm sorts the list by the difference of two
+ * pointers, cut to an int (dev_cmp() of its cma.c). Pointers 2 GiB or more
+ * apart, as malloc() may return to the main thread and to another thread, are
+ * sorted wrongly. Then librdmacm drops a present device together with the
+ * removed one, and the next use of librdmacm deadlocks. Therefore a thread of
+ * its own always reads the system's list first: its memory is never the main
+ * thread's while malloc() has arenas left. If devices are far apart, nothing is
+ * done: the removed one stays open. */
 #ifndef VC_TRANSPORT_RDMA_DEVICE_LIST_H
 #define VC_TRANSPORT_RDMA_DEVICE_LIST_H
 
@@ -22,18 +22,19 @@
 
 struct ibv_device;
 
-/* The system's devices become known: before librdmacm is asked for anything.
- * Any thread. */
+/* Makes librdmacm read the system's devices; to be called before any other use
+ * of librdmacm. Any thread. */
 void vc__device_list_read(void);
 
-/* The same when one was removed that may be back now. */
+/* The same, but only if a device was removed that may be back now. */
 void vc__device_list_expect(void);
 
-/* Has librdmacm let go of this one, which was removed; nothing of it is open
- * by us. It may be freed already. Any thread. */
+/* Makes librdmacm close this device, which was removed; we have nothing of it
+ * open. `removed` may be freed already. Any thread. */
 void vc__device_list_let_go(const struct ibv_device *removed);
 
-/* Does it sort these n, at most 2^31 - 1 bytes apart from each other? */
+/* True if dev_cmp() sorts these n pointers correctly: they are at most 2^31 - 1
+ * bytes apart. */
 bool vc__device_list_is_near(const uintptr_t *at, unsigned n);
 
 #endif

@@ -14,7 +14,8 @@
 
 #define CQ_SIZE 1024u
 
-/* What vc__device_try() wants of memory: about what a first connection takes. */
+/* The memory that vc__device_try() needs: about as much as a first
+ * connection. */
 #define TRY_MEMORY   ((size_t)1 << 20)
 #define TRY_RECEIVES (VC__SPARE_RECEIVES + VC__CREDIT_MIN)
 
@@ -87,8 +88,8 @@ vc__device_open(struct ibv_device *device, size_t memory, unsigned warm)
     CDS_INIT_LIST_HEAD(&d->node);
     CDS_INIT_LIST_HEAD(&d->bury.node);
     vc__qp_cache_init(&d->warm, warm);
-    /* A context of our own: its asynchronous events come to this engine
-     * alone, and it is closed with us, while librdmacm keeps its own open. */
+    /* A context of our own: its asynchronous events go to this engine alone,
+     * and it is closed with the device, while librdmacm keeps its own open. */
     d->verbs = ibv_open_device(device);
     if (d->verbs == NULL) {
         vc__fail_errno(errno, "%s: cannot open", ibv_get_device_name(device));
@@ -117,7 +118,7 @@ vc__device_close(struct vc__device *d)
         ibv_dealloc_pd(d->pd);
     for (size_t i = 0; i < sizeof d->qps / sizeof d->qps[0]; i++)
         free(d->qps[i]);
-    d->posted = 0; /* with the SRQ */
+    d->posted = 0; /* destroyed with the SRQ */
     if (d->engine != NULL)
         vc__device_account(d);
     ibv_close_device(d->verbs);

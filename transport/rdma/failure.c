@@ -52,7 +52,7 @@ put_no_address(struct vc__error *error, const char *peer, int status)
         return;
     if (status == -ENODEV)
         vc__rdma_put_errno(error, peer, "resolve its address", ENODEV);
-    else if (status == -1 && vc__rdma_forbidden(node, false)) /* librdmacm's */
+    else if (status == -1 && vc__rdma_forbidden(node, false)) /* by librdmacm */
         vc__error_put(error, VC_PERMISSION_DENIED,
                       "%s may not be opened: give this user read and write "
                       "access to it",

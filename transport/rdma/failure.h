@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What rdma_cm says of a connection that does not come about, in words: what it
- * was and what may help. peer is an address in text. Any thread. */
+ * Error texts for connections that rdma_cm could not establish: the cause and
+ * the remedy. peer is an address in text. Any thread. */
 #ifndef VC_TRANSPORT_RDMA_FAILURE_H
 #define VC_TRANSPORT_RDMA_FAILURE_H
 
@@ -15,15 +15,15 @@
 #define VC__REJ_INVALID_SERVICE_ID 8
 #define VC__REJ_STALE_CONN         10
 
-/* A call failed with this errno: `what` could not be done. */
+/* For a call that failed with this errno: `what` could not be done. */
 void vc__rdma_put_errno(struct vc__error *error, const char *peer,
                         const char *what, int err);
-/* The same of rdma_resolve_route(3). */
+/* The same for rdma_resolve_route(3). */
 void vc__rdma_put_route(struct vc__error *error, const char *peer, int err);
-/* An event said it, of a type that is none of the peer. */
+/* For an event that reports a failure and was not caused by the peer. */
 void vc__rdma_put_no_way(struct vc__error *error, const char *peer,
                          enum rdma_cm_event_type type, int status);
-/* REJECTED came, without a word of the peer's program. */
+/* For REJECTED without private data of the peer's program. */
 void vc__rdma_put_rejected(struct vc__error *error, const char *peer,
                            int status);
 

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A listening id, and requests that are turned away. */
+ * A listening id, and rejected requests. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
@@ -32,8 +32,9 @@ rdma_on_request(struct vc__ear *ear, const struct vc__rdma_event *ev)
     ear->ops->request(ear, &in, ev->data, ev->data_len);
 }
 
-/* It hears no more, and librdmacm keeps a PD for it; and the device, if no wire
- * had met it. */
+/* The device of the listener was removed. The id receives nothing more and is
+ * destroyed, because librdmacm keeps a PD for it. If no wire has used the
+ * device, librdmacm must close the device, too. */
 static void
 on_removal(struct vc__rdma_ear *r)
 {
@@ -61,8 +62,8 @@ listen_on_event(struct vc__rdma_handler *h, const struct vc__rdma_event *ev)
 {
     struct vc__rdma_ear *r = caa_container_of(h, struct vc__rdma_ear, handler);
 
-    /* An id that waits for its link inherits our context; what happens to it
-     * meanwhile shows when it is accepted. */
+    /* The id of a request inherits our context until it is accepted. Other
+     * events of that id are ignored: accepting it fails then. */
     if (ev->type == RDMA_CM_EVENT_CONNECT_REQUEST)
         rdma_on_request(&r->ear, ev);
     else if (ev->type == RDMA_CM_EVENT_DEVICE_REMOVAL &&
@@ -73,8 +74,8 @@ listen_on_event(struct vc__rdma_handler *h, const struct vc__rdma_event *ev)
 void
 vc__rdma_reject(const struct vc__incoming *in, const void *data, size_t len)
 {
-    /* It fails only when the peer has gone, and then there is nobody to
-     * tell. */
+    /* rdma_reject() fails only when the peer has disconnected; then no answer
+     * is needed. */
     rdma_reject(in->handle, data, (uint8_t)len);
     rdma_destroy_id(in->handle);
 }
@@ -121,7 +122,8 @@ rdma_fail_bind(const struct sockaddr *addr, const char *what, int err)
     return vc__fail_errno(err, "cannot %s at %s", what, text);
 }
 
-/* One of them is enough. When there are none, one may come. */
+/* Succeeds if one device passes, or if there is none: one may be added
+ * later. */
 static enum vc_status
 any_device_try(void)
 {
@@ -142,8 +144,7 @@ any_device_try(void)
     return status;
 }
 
-/* For what every connection would be refused, that is said before anybody
- * connects. */
+/* Fails before any client connects if every connection would be refused. */
 static enum vc_status
 device_try(struct rdma_cm_id *id, const struct sockaddr *addr)
 {
@@ -171,8 +172,8 @@ rdma_option_set(struct rdma_cm_id *id, int option, bool on)
         rdma_set_option(id, RDMA_OPTION_ID, option, &value, sizeof value));
 }
 
-/* Before it is bound. The system may have another default for IPv6
- * (net.ipv6.bindv6only). */
+/* Must be called before the id is bound. The system may have another default
+ * for IPv6 (net.ipv6.bindv6only). */
 static int
 options_set(const struct vc__rdma_ear *r, const struct sockaddr *addr)
 {
@@ -200,8 +201,8 @@ bind_and_listen(struct vc__rdma_ear *r, const struct sockaddr *addr)
     status = device_try(r->id, addr);
     if (status != VC_OK)
         return status;
-    /* A short backlog drops requests silently, which costs the client
-     * seconds; 0 is the kernel's longest. */
+    /* A short backlog drops requests silently, which costs the client seconds;
+     * 0 is the kernel's maximum. */
     err = vc__rdma_errno(rdma_listen(r->id, 0));
     return err == 0 ? VC_OK : rdma_fail_bind(addr, "listen", err);
 }
@@ -214,8 +215,8 @@ vc__rdma_listen(struct vc__ear *ear, const struct sockaddr *addr)
     enum vc_status status;
     int err;
 
-    /* At all addresses librdmacm would listen, and reject every request
-     * without a word to us. */
+    /* If no device may be opened, librdmacm would still listen at the wildcard
+     * address, and reject every request without an event for us. */
     if (vc__rdma_forbidden(node, true))
         return fail_forbidden(vc__addr_text(addr, text), node);
     vc__device_list_expect();

@@ -1,9 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The send queue of a QP keeps its own account: real adapters refuse a send
- * queue that is full of unsignalled sends (Soft-RoCE retires them silently),
- * so every n-th send is signalled, and its completion retires all before. */
+ * The send queue of a QP keeps its own account. Real adapters refuse further
+ * sends when the queue is full of unsignalled ones (Soft-RoCE retires them
+ * silently). So every n-th send is signalled, and its completion retires all
+ * before it. */
 #include "transport/rdma/qp.h"
 
 #include <errno.h>
@@ -14,9 +15,9 @@
 #include "transport/rdma/context.h"
 #include "transport/rdma/device_queues.h"
 
-/* For the peer's vc__qp_probe(). Nothing of ours is open to it all the same: a
- * WRITE of bytes needs a key of memory that was registered with
- * IBV_ACCESS_REMOTE_WRITE, and we register none so. */
+/* Allows the peer's vc__qp_probe(). The peer still cannot write to our memory:
+ * a WRITE with bytes needs an rkey of memory that was registered with
+ * IBV_ACCESS_REMOTE_WRITE, and we register none with it. */
 #define ACCESS IBV_ACCESS_REMOTE_WRITE
 
 /* --- sending ----------------------------------------------------------- */
@@ -39,7 +40,8 @@ vc__qp_buffer(struct vc__qp *qp)
     return qp->buffers[qp->buffers_used % qp->n_buffers]->data;
 }
 
-/* Half of the queue, or of the buffers, may go without a signal. */
+/* True if the next send must be signalled: it fills half of the queue, or of
+ * the buffers, with sends since the last signalled one. */
 static bool
 signal_due(const struct vc__qp *qp, bool takes)
 {
@@ -87,9 +89,9 @@ vc__qp_send(struct vc__qp *qp, const uint8_t *data, uint32_t len)
     return err;
 }
 
-/* Its key and address are 0: a responder does not look at them when there are
- * no bytes (Soft-RoCE: check_rkey() in rxe_resp.c; tests/fake/faithful.c, "a
- * write of nothing"). */
+/* The rkey and address are 0: a responder ignores them when there are no bytes
+ * (Soft-RoCE: check_rkey() in rxe_resp.c; tests/fake/faithful.c, "a write of
+ * nothing"). */
 int
 vc__qp_probe(struct vc__qp *qp)
 {
@@ -117,7 +119,8 @@ vc__qp_retire(struct vc__qp *qp, uint32_t number)
 
 /* --- transitions ------------------------------------------------------- */
 
-/* What id knows of the way to `state`. */
+/* Gets the attributes that id has for the transition to `state`. 0, or an
+ * errno. */
 static int
 attr_of(struct rdma_cm_id *id, enum ibv_qp_state state,
         struct ibv_qp_attr *attr, int *mask)
@@ -137,7 +140,7 @@ vc__qp_to_init(struct vc__qp *qp, struct rdma_cm_id *id)
 
     if (err != 0)
         return err;
-    /* As it has been left for this. */
+    /* warm_init() has already moved the QP to INIT with these values. */
     if (w->port == attr.port_num && w->pkey_index == attr.pkey_index)
         return 0;
     attr.qp_access_flags = ACCESS;
@@ -161,7 +164,7 @@ vc__qp_to_rtr(struct vc__qp *qp, struct rdma_cm_id *id,
         return err;
     attr.max_dest_rd_atomic = opts->reads_in;
     attr.min_rnr_timer = opts->rnr_timer;
-    if (opts->tos != 0) /* else the client's, which is in the path */
+    if (opts->tos != 0) /* 0: the client's, from the path */
         attr.ah_attr.grh.traffic_class = opts->tos;
     mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
     return ibv_modify_qp(qp->qp, &attr, mask);
@@ -191,11 +194,11 @@ vc__qp_to_error(struct vc__qp *qp)
 {
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
 
-    /* It fails only when the device is gone, and then it is in error. */
+    /* Fails only when the device is removed; then the QP is in error anyway. */
     ibv_modify_qp(qp->qp, &attr, IBV_QP_STATE);
 }
 
-/* --- birth and death --------------------------------------------------- */
+/* --- creation and destruction ------------------------------------------ */
 
 static enum vc_status
 buffers_take(struct vc__qp *qp, uint32_t n)
@@ -227,15 +230,16 @@ vc__qps_forget(struct vc__qp_cache *cache)
         warm_destroy(cache, w);
 }
 
-/* Bytes of inline data to ask for. Adapters refuse what is over their limit,
- * and say it nowhere: mlx5's grow by 64 bytes, less 4 for a header; those that
- * keep inline data in place of 16-byte sges have 28, 60, 92, 124 or 220. */
+/* Bytes of inline data to ask for, in this order. Adapters refuse a size over
+ * their limit and report the limit nowhere. Sizes of mlx5 grow by 64 bytes,
+ * less 4 for a header; adapters that keep inline data in place of 16-byte sges
+ * have 28, 60, 92, 124 or 220. */
 static const uint16_t inline_steps[] = {
     VC__INLINE_MAX, 220, 124, 92, 60, 28, 0};
 #define INLINE_STEPS (sizeof inline_steps / sizeof inline_steps[0])
 
-/* NULL, with errno, when the adapter refuses it; *max_inline is what it
- * granted. */
+/* Creates a QP. NULL and errno when the adapter refuses; *max_inline is the
+ * size that it granted. */
 static struct ibv_qp *
 qp_create_with(const struct vc__device *d, uint32_t depth, uint32_t wanted,
                uint32_t *max_inline)
@@ -287,7 +291,7 @@ warm_make(struct vc__device *d, uint32_t depth)
     return w;
 }
 
-/* One that has waited for it, or a new one. */
+/* Takes a QP from the cache, or creates one. */
 static enum vc_status
 warm_take(struct vc__qp *qp)
 {
@@ -319,8 +323,8 @@ warm_reset(struct vc__warm_qp *w)
     return ibv_modify_qp(w->qp, &attr, IBV_QP_STATE) == 0;
 }
 
-/* Its next connection most likely leads through the same port: the first of
- * the transitions is made now, when nobody waits for it. */
+/* Moves the QP to INIT now, when no connection waits for it: its next
+ * connection most likely uses the same port. */
 static bool
 warm_init(struct vc__warm_qp *w)
 {
@@ -335,11 +339,12 @@ warm_init(struct vc__warm_qp *w)
                              IBV_QP_ACCESS_FLAGS) == 0;
 }
 
-/* Once the QP is in RESET, or destroyed, the device makes no completion and
- * no event of it any more; those made before are taken out here, while its
- * number is in no table and it has no context. So none of them can come upon
- * who uses the QP, or its number, next. The first draining saves the receives
- * that were flushed: a reset takes their completions away on some devices. */
+/* Releases the QP to the cache, or destroys it. After RESET or destruction, the
+ * device creates no more completions or events for the QP. The earlier ones are
+ * drained here, while the QP is in no table and its qp_context is NULL. So none
+ * of them can reach the next user of the QP or of its number. The first drain
+ * recovers the flushed receives: some devices drop their completions on a
+ * reset. */
 static void
 warm_give(struct vc__qp *qp, bool again)
 {

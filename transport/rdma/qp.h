@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A reliable connected QP: its send queue with the account of what is
- * outstanding, and the transitions that rdma_cm would make for us if it owned
- * the QP. Posting and retiring are serialised by the owner (the link's lock);
- * the rest belongs to the holder of the engine. */
+ * A reliable connected (RC) QP: its send queue, with the account of outstanding
+ * work requests, and the transitions that rdma_cm would make if it owned the
+ * QP. The owner (the link's lock) serialises posting and retiring; all else is
+ * for the holder of the engine. */
 #ifndef VC_TRANSPORT_RDMA_QP_H
 #define VC_TRANSPORT_RDMA_QP_H
 
@@ -22,23 +22,23 @@
 struct vc__device;
 struct vc__qp;
 
-/* Bytes that we ask an adapter to send inline; it may do fewer. */
+/* Inline bytes that we ask an adapter for; it may grant fewer. */
 #define VC__INLINE_MAX 256u
 
-/* What comes up, on the holder of the engine. */
+/* Callbacks to the owner, on the holder of the engine. */
 struct vc__qp_ops {
-    /* A packet; data holds until the function returns. */
+    /* A packet was received; data is valid until the function returns. */
     void (*received)(struct vc__qp *qp, const uint8_t *data, uint32_t len);
-    /* Sends up to this number are done: hand it to vc__qp_retire(). */
+    /* Sends up to this number have completed: pass it to vc__qp_retire(). */
     void (*sent)(struct vc__qp *qp, uint32_t number);
-    /* The QP is of no use any more. May come several times. */
+    /* The QP has failed. May come several times. */
     void (*failed)(struct vc__qp *qp, enum ibv_wc_status why);
 };
 
 struct vc__qp {
     struct ibv_qp *qp;
-    struct vc__warm_qp *warm; /* qp beyond this use of it */
-    bool ill;                 /* it failed by itself: not to be used again */
+    struct vc__warm_qp *warm; /* qp across all its uses */
+    bool ill;                 /* got a fatal event: must not be reused */
     struct vc__device *device;
     const struct vc__qp_ops *ops;
     uint32_t max_inline;
@@ -48,8 +48,8 @@ struct vc__qp {
     uint32_t depth;
     uint32_t posted, retired, signalled;
 
-    /* Send buffers, used in turn. A bit for each work request says whether it
-     * took one. */
+    /* Send buffers, used in turn. took[] says for each work request whether it
+     * uses one. */
     struct vc__buffer **buffers;
     uint32_t n_buffers;
     uint32_t buffers_used, buffers_back, buffers_signalled;
@@ -69,52 +69,53 @@ vc__qp_send_number(uint64_t wr_id)
     return (uint32_t)(wr_id >> 1);
 }
 
-/* A QP, new or used before, with room for depth sends, n_buffers (1..) of them
- * at a time longer than max_inline. Errors as vc__device_grant() and
- * ibv_create_qp(3). */
+/* Sets up a QP, new or reused, with room for depth sends. Up to n_buffers (1..)
+ * of them at a time may be longer than max_inline. Errors as vc__device_grant()
+ * and ibv_create_qp(3). */
 enum vc_status vc__qp_init(struct vc__qp *qp, struct vc__device *device,
                            const struct vc__qp_ops *ops, uint32_t depth,
                            uint32_t n_buffers);
 
-/* Gives it up; nothing comes up any more. Not from one of its callbacks. A
- * zeroed one is fine. It may be used again, by another connection, when no
- * peer can take it for connected still: then it is kept if the device wants
- * it, otherwise it is destroyed. */
+/* Releases the QP; no callbacks follow. Must not be called from one of its
+ * callbacks. A zeroed struct is allowed. again: no peer can still take the QP
+ * for connected, so another connection may reuse it. Then the device's cache
+ * keeps the QP, if it keeps any; otherwise the QP is destroyed. */
 void vc__qp_fini(struct vc__qp *qp, bool again);
 
-/* Destroys those that are kept. */
+/* Destroys all QPs in the cache. */
 void vc__qps_forget(struct vc__qp_cache *cache);
 
-/* Moves it to INIT, RTR, or RTS with the attributes that id knows of the
- * connection, but for what opts say; RDMA READs as both ends agree. 0, or an
- * errno. */
+/* Moves the QP to INIT, RTR, or RTS with the attributes that id has for the
+ * connection, except those that opts set; RDMA READs as both ends agreed. 0, or
+ * an errno. */
 int vc__qp_to_init(struct vc__qp *qp, struct rdma_cm_id *id);
 int vc__qp_to_rtr(struct vc__qp *qp, struct rdma_cm_id *id,
                   const struct vc__wire_opts *opts);
 int vc__qp_to_rts(struct vc__qp *qp, struct rdma_cm_id *id,
                   const struct vc__wire_opts *opts);
 
-/* Moves it to ERR: everything outstanding comes back flushed. */
+/* Moves the QP to ERR: all outstanding work requests complete as flushed. */
 void vc__qp_to_error(struct vc__qp *qp);
 
-/* May a packet be posted now: one that is inline, or any? */
+/* True if a packet can be posted now: an inline packet; any packet. */
 bool vc__qp_has_room(const struct vc__qp *qp);
 bool vc__qp_has_buffer(const struct vc__qp *qp);
 
-/* Where to write the next packet that is not inline: VC__BUFFER_SIZE bytes.
+/* The buffer for the next packet that is not inline: VC__BUFFER_SIZE bytes.
  * Only when vc__qp_has_buffer(). */
 uint8_t *vc__qp_buffer(struct vc__qp *qp);
 
-/* Posts len bytes: from data, inline, when len <= max_inline; else from
- * vc__qp_buffer(), and data is that. 0, or an errno. */
+/* Posts a packet of len bytes. If len <= max_inline, data is sent inline; else
+ * data must be vc__qp_buffer(). 0, or an errno. */
 int vc__qp_send(struct vc__qp *qp, const uint8_t *data, uint32_t len);
 
 /* Posts an RDMA WRITE of no bytes, which the peer's adapter acknowledges
- * without its process: it is done when vc__qp_retire() has come to the number
- * that `posted` has then. Only when vc__qp_has_room(). 0, or an errno. */
+ * without the peer's process. It has completed when vc__qp_retire() has reached
+ * the value that `posted` has after this call. Only when vc__qp_has_room(). 0,
+ * or an errno. */
 int vc__qp_probe(struct vc__qp *qp);
 
-/* Takes the account of ops->sent(). */
+/* Retires all sends up to the number from ops->sent(). */
 void vc__qp_retire(struct vc__qp *qp, uint32_t number);
 
 #endif

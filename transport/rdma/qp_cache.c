@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See transport/rdma/qp_cache.h. There are few classes and few that wait, so
- * one list in the order of their last use is enough. */
+ * See transport/rdma/qp_cache.h. There are few depths and few idle QPs, so one
+ * list in the order of last use is enough. */
 #include "transport/rdma/qp_cache.h"
 
 #include <stddef.h>

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * QPs that wait to be used again: making one is most of what the
- * verbs cost a connection. Pure: who makes, resets and destroys them is in
- * transport/rdma/qp.c. The holder of the engine only. */
+ * A cache of idle QPs for reuse: creating a QP is most of what the verbs of a
+ * connection cost. Pure: transport/rdma/qp.c creates, resets and destroys the
+ * QPs. The holder of the engine only. */
 #ifndef VC_TRANSPORT_RDMA_QP_CACHE_H
 #define VC_TRANSPORT_RDMA_QP_CACHE_H
 
@@ -13,47 +13,46 @@
 
 struct ibv_qp;
 
-/* A QP from its making to its destruction, through all its uses. */
+/* A QP from its creation to its destruction, through all its uses. */
 struct vc__warm_qp {
-    struct cds_list_head node; /* in idle, while nobody uses it */
+    struct cds_list_head node; /* in idle, while unused */
     struct ibv_qp *qp;
-    uint32_t depth; /* of its send queue: its class */
+    uint32_t depth; /* of its send queue; reused only for the same */
     uint32_t max_inline;
 
-    /* It is in INIT already, with these; 0: in RESET. */
+    /* The QP is in INIT already, with these values; port 0: it is in RESET. */
     uint8_t port;
     uint16_t pkey_index;
 };
 
 struct vc__qp_stats {
-    uint64_t made;      /* anew */
-    uint64_t reused;    /* taken from those that waited */
-    uint64_t recycled;  /* put there */
-    uint64_t evicted;   /* destroyed while they waited, for others */
-    uint64_t destroyed; /* in all */
-    unsigned idle;      /* waiting now */
+    uint64_t made;      /* created */
+    uint64_t reused;    /* taken from the cache */
+    uint64_t recycled;  /* put into the cache */
+    uint64_t evicted;   /* removed from the cache to make room */
+    uint64_t destroyed; /* destroyed, all causes */
+    unsigned idle;      /* in the cache now */
 };
 
 struct vc__qp_cache {
     unsigned max;
-    struct cds_list_head idle; /* the one that has waited longest is first */
+    struct cds_list_head idle; /* longest idle first */
     struct vc__qp_stats stats;
 };
 
-/* Keeps max QPs waiting at most. */
+/* Keeps at most max idle QPs. */
 void vc__qp_cache_init(struct vc__qp_cache *c, unsigned max);
 
-/* One of this depth to be used now, or NULL: that which has waited longest,
- * so that as much time as can be lies between two connections of a number,
- * and packets of the former one have died out. */
+/* Takes the QP of this depth that has been idle longest, or NULL. Longest idle
+ * first, so that stray packets to its number have died out. */
 struct vc__warm_qp *vc__qp_cache_take(struct vc__qp_cache *c, uint32_t depth);
 
-/* Has w wait. Returns what there is no room for, to be destroyed: the one that
- * has waited longest, w itself, or NULL. */
+/* Adds w to the cache. Returns the QP that there is no room for, to be
+ * destroyed: the one idle longest, w itself, or NULL. */
 struct vc__warm_qp *vc__qp_cache_put(struct vc__qp_cache *c,
                                      struct vc__warm_qp *w);
 
-/* Any one that waits, to be destroyed; NULL when none is left. */
+/* Takes any QP out of the cache, to be destroyed; NULL when it is empty. */
 struct vc__warm_qp *vc__qp_cache_pop(struct vc__qp_cache *c);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * rdma://HOST:PORT: RC connections that librdmacm makes (RDMA_PS_TCP). The one
- * header of this folder that others include. */
+ * rdma://HOST:PORT: RC connections made by librdmacm (RDMA_PS_TCP). The only
+ * header of this folder that code outside it includes. */
 #ifndef VC_TRANSPORT_RDMA_RDMA_H
 #define VC_TRANSPORT_RDMA_RDMA_H
 

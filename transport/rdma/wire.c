@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The table of RDMA, and what of it moves packets. A packet is written into a
- * registered buffer, or, while all of those are under way, into room for one
- * that is sent inline; a short one is sent inline from either. */
+ * The operations table of RDMA, and moving packets. A packet is written into a
+ * registered buffer or, while all of those are in use, into a small array to be
+ * sent inline. A short packet is sent inline from either. */
 #include "transport/rdma/wire.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "transport/rdma/device.h"
 #include "transport/rdma/rdma.h"
 
-/* --- what comes up ------------------------------------------------------- */
+/* --- callbacks of the QP ------------------------------------------------- */
 
 static struct vc__wire *
 rdma_wire_of(struct vc__qp *qp)
@@ -79,7 +79,8 @@ rdma_wire_retire(struct vc__wire *w, uint32_t ticket)
     vc__qp_retire(&vc__rdma_wire_of(w)->qp, ticket);
 }
 
-/* Without room for one more, what was signalled last proves the same. */
+/* If the queue has no room for a probe, the last signalled send proves the
+ * same. */
 static int
 rdma_wire_probe(struct vc__wire *w, uint32_t *ticket)
 {
@@ -118,10 +119,10 @@ rdma_wire_release(struct vc__wire *w, uint32_t n)
     w->promised -= n;
 }
 
-/* --- beginning and end --------------------------------------------------- */
+/* --- setup and teardown -------------------------------------------------- */
 
-/* Soft-RoCE's completion queue of 32767 entries holds 1024 links, as many as a
- * server takes by default, and some more. */
+/* With these shares, Soft-RoCE's CQ of 32767 entries is enough for 1024 links,
+ * a server's default limit, and some more. */
 uint32_t
 vc__rdma_share(unsigned links)
 {
@@ -132,7 +133,8 @@ vc__rdma_share(unsigned links)
     return window;
 }
 
-/* The queues are made for `window`; the peer gets fewer to begin with. */
+/* The queues are made for `window`; the peer is promised no more than `first`
+ * to begin with. */
 static enum vc_status
 prepare_with(struct vc__rdma_wire *r, uint32_t window, uint32_t first)
 {
@@ -160,7 +162,8 @@ rdma_unprepare(struct vc__rdma_wire *r)
     r->device = NULL;
 }
 
-/* What others have pinned, this one might get when they leave. */
+/* If other links have pinned memory, this link may get it when they close: then
+ * room is lacking, not the limit. */
 static enum vc_status
 fail_prepare(const struct vc__error *why, bool others)
 {
@@ -198,7 +201,8 @@ vc__rdma_prepare(struct vc__wire *w, const struct vc__receives *receives)
     return VC_OK;
 }
 
-/* The handshake of disconnecting, and everything outstanding flushed. */
+/* Starts or answers the disconnect handshake; flushes everything
+ * outstanding. */
 bool
 vc__rdma_leave(struct vc__wire *w)
 {
@@ -224,7 +228,7 @@ vc__rdma_fini(struct vc__wire *w)
     r->id = NULL;
 }
 
-/* --- the table ----------------------------------------------------------- */
+/* --- the operations table ------------------------------------------------ */
 
 static void
 rdma_wire_describe(const struct vc__wire *w, char *out, size_t size)

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A wire over RDMA: an rdma_cm id, and a QP that does not belong to it. Behind
- * the seam; the operations are told in transport/transport.h. */
+ * A wire over RDMA: an rdma_cm id, and a QP that the id does not own. Private
+ * to the transport; transport/transport.h describes the operations. */
 #ifndef VC_TRANSPORT_RDMA_WIRE_H
 #define VC_TRANSPORT_RDMA_WIRE_H
 
@@ -17,24 +17,24 @@ struct vc__rdma_wire {
     bool owned;   /* the id is ours to destroy */
     bool active;  /* the side that connects */
     bool asked;   /* the peer may know our QP's number */
-    bool leaving; /* rdma_disconnect() was called */
-    /* The peer has disconnected and we have answered: it sends nothing to our
-     * QP any more, so that the QP may be used again. */
+    bool leaving; /* leave() has called rdma_disconnect() */
+    /* The disconnect handshake has completed: the peer sends nothing to our QP
+     * any more, so another connection may reuse it. */
     bool left_cleanly;
-    uint32_t resolve_ms;         /* for the address, and for the route */
-    uint8_t reads_in, reads_out; /* passive: that the request says */
+    uint32_t resolve_ms;         /* timeout; of the route, too */
+    uint8_t reads_in, reads_out; /* passive: from the request */
     struct vc__device *device;
     struct vc__qp qp;
-    uint8_t *at; /* where the packet is that was reserved */
+    uint8_t *at; /* the reserved packet */
     uint8_t small[VC__INLINE_MAX];
 };
 
 struct vc__rdma_ear {
     struct vc__ear ear;
     struct vc__rdma_handler handler;
-    struct rdma_cm_id *id; /* NULL also when its device was removed */
+    struct rdma_cm_id *id; /* NULL also after a removal of its device */
     uint16_t port;
-    atomic_bool open; /* id and port are there, and the holder's */
+    atomic_bool open; /* id and port are set, and the holder may use them */
 };
 
 static inline struct vc__rdma_wire *
@@ -43,19 +43,19 @@ vc__rdma_wire_of(struct vc__wire *w)
     return caa_container_of(w, struct vc__rdma_wire, wire);
 }
 
-/* wire.c: what moves packets. */
+/* wire.c: moving packets. */
 enum vc_status vc__rdma_prepare(struct vc__wire *w,
                                 const struct vc__receives *r);
 void vc__rdma_fini(struct vc__wire *w);
 bool vc__rdma_leave(struct vc__wire *w);
 
-/* The most receives for one more connection of a device that has `links`: few
- * get full windows, many share what there is. Pure. */
+/* The largest window for one more connection on a device that has `links`: few
+ * links get full windows, many links share what the device has. Pure. */
 #define VC__RDMA_SHARE_MOST  32u
 #define VC__RDMA_SHARE_LEAST 4u
 uint32_t vc__rdma_share(unsigned links);
 
-/* wire_connect.c: what rdma_cm does. */
+/* wire_connect.c: connecting by rdma_cm. */
 enum vc_status vc__rdma_dial(struct vc__wire *w, uint32_t timeout_ms);
 enum vc_status vc__rdma_hello(struct vc__wire *w, const void *data, size_t len);
 void vc__rdma_take(struct vc__wire *w, const struct vc__incoming *in);

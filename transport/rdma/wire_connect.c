@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * How rdma_cm connects a wire, from either side, and what it says of it. Each
- * failure says what it was and what may help. */
+ * How rdma_cm connects a wire, from either side, and how its events are
+ * reported. Each error text has the cause and the remedy. */
 #include <errno.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ wire_connect_fail_errno(struct vc__wire *w, const char *what, int err)
     return vc__error_raise(&error);
 }
 
-/* What stands against connecting from our source address comes at once. */
+/* Errors of the source address are returned at once, not as an event. */
 static enum vc_status
 fail_resolve(struct vc__wire *w, int err)
 {
@@ -60,7 +60,7 @@ rdma_rejected(struct vc__wire *w, const struct vc__rdma_event *ev)
                     ev->status == VC__REJ_STALE_CONN);
 }
 
-/* The address was resolved. */
+/* After ADDR_RESOLVED. */
 static void
 wire_connect_route_resolve(struct vc__rdma_wire *r)
 {
@@ -73,8 +73,8 @@ wire_connect_route_resolve(struct vc__rdma_wire *r)
     r->wire.ops->unreachable(&r->wire, &error);
 }
 
-/* RDMA READs at a time: no more than this end wishes and its device can, and the
- * peer says. */
+/* Sets the number of concurrent RDMA READs: the least of our wish, the limit of
+ * our device, and the peer's offer. */
 static void
 reads_agree(struct vc__rdma_wire *r, unsigned in, unsigned out)
 {
@@ -112,8 +112,8 @@ wire_connect_on_event(struct vc__rdma_handler *h,
         rdma_responded(r, ev);
         break;
     case RDMA_CM_EVENT_ESTABLISHED:
-        /* What a packet told us before the CM knew it: until now the CM took
-         * our rdma_disconnect() for done and sent no request. */
+        /* The first packet may have shown this before the CM knew. Until now
+         * the CM took our rdma_disconnect() for complete and sent no DREQ. */
         if (r->leaving)
             rdma_disconnect(r->id);
         else
@@ -129,7 +129,7 @@ wire_connect_on_event(struct vc__rdma_handler *h,
         no_way(w, ev);
         break;
     case RDMA_CM_EVENT_DISCONNECTED:
-        /* With a status, it is the kernel that gave up waiting for the peer's
+        /* With a status, the kernel has timed out waiting for the peer's
          * answer. */
         r->left_cleanly = ev->status == 0;
         w->ops->left(w);
@@ -138,18 +138,18 @@ wire_connect_on_event(struct vc__rdma_handler *h,
         w->ops->removed(w, "the RDMA device was removed");
         break;
     default:
-        /* ADDR_CHANGE: if it matters, the peer does not answer, which keepalive
-         * finds. TIMEWAIT_EXIT: a QP number may be used again, which waits for
-         * the handshake of disconnecting only. Multicast is not joined. They
-         * are counted. */
+        /* ADDR_CHANGE: if the peer becomes unreachable, keepalive detects it.
+         * TIMEWAIT_EXIT: a QP number may be reused; we wait for the disconnect
+         * handshake only. We join no multicast group. These events are
+         * counted. */
         break;
     }
 }
 
 /* --- the active side ----------------------------------------------------- */
 
-/* Before the route is resolved, which takes it into the path and the request. 0,
- * or an errno. */
+/* Must be called before the route is resolved, which puts the TOS into the path
+ * and the request. 0, or an errno. */
 static int
 tos_set(const struct vc__rdma_wire *r)
 {
@@ -171,7 +171,8 @@ vc__rdma_dial(struct vc__wire *w, uint32_t timeout_ms)
     vc__device_list_expect();
     r->active = true;
     r->handler.event = wire_connect_on_event;
-    /* rdma_cm gives up a little before the link's timer, for it knows why. */
+    /* rdma_cm times out a little before the link's timer, as its error has the
+     * cause. */
     r->resolve_ms = timeout_ms - timeout_ms / 4;
     err =
         vc__rdma_errno(rdma_create_id(vc__rdma_context_of(w->context)->channel,
@@ -189,7 +190,7 @@ vc__rdma_dial(struct vc__wire *w, uint32_t timeout_ms)
     return err == 0 ? VC_OK : fail_resolve(w, err);
 }
 
-/* The same of a request and an answer, of which retry_count is ignored. */
+/* The parameters of a request and of an accept, which ignores retry_count. */
 static struct rdma_conn_param
 param_make(const struct vc__rdma_wire *r, const void *data, size_t len)
 {
@@ -208,8 +209,8 @@ param_make(const struct vc__rdma_wire *r, const void *data, size_t len)
     };
 }
 
-/* With a QP of our own the id has none, and the answer comes as
- * CONNECT_RESPONSE (rdma_establish(3)). */
+/* The QP is not the id's, so the answer comes as CONNECT_RESPONSE
+ * (rdma_establish(3)). */
 enum vc_status
 vc__rdma_hello(struct vc__wire *w, const void *data, size_t len)
 {
@@ -235,7 +236,7 @@ confirm_active(struct vc__rdma_wire *r)
         err = vc__qp_to_rts(&r->qp, r->id, &r->wire.opts);
     if (err == 0)
         err = vc__rdma_errno(rdma_establish(r->id));
-    if (err == EINVAL) /* the CM's way to say that it is not so any more */
+    if (err == EINVAL) /* the CM: not connected any more */
         return vc__fail(VC_UNAVAILABLE,
                         "%s accepted and left at once: see that its process "
                         "runs",
@@ -258,7 +259,8 @@ vc__rdma_take(struct vc__wire *w, const struct vc__incoming *in)
     r->reads_out = (uint8_t)(in->detail >> 8);
 }
 
-/* The id was born in the listener's event channel. */
+/* Moves the id from the listener's event channel to this engine's. 0, or an
+ * errno. */
 static int
 id_adopt(struct vc__rdma_wire *r)
 {
@@ -279,7 +281,7 @@ rdma_accept_send(struct vc__rdma_wire *r, const void *data, size_t len)
     return vc__rdma_errno(rdma_accept(r->id, &param));
 }
 
-/* The QP is ready to receive before the peer hears of it. */
+/* The QP is ready to receive before the peer gets the accept. */
 enum vc_status
 vc__rdma_accept(struct vc__wire *w, const void *data, size_t len)
 {
@@ -300,8 +302,8 @@ vc__rdma_accept(struct vc__wire *w, const void *data, size_t len)
     return VC_OK;
 }
 
-/* It gets ready to send while the peer's answer is under way: what comes is
- * looked at after that. The answer may be that it has left. */
+/* Moves the QP to RTS while the peer's confirmation is under way; packets are
+ * handled after that. Fails if the peer has disconnected meanwhile. */
 static enum vc_status
 confirm_passive(struct vc__rdma_wire *r)
 {

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * How a socket of this host is connected, from either side, and how the two ends
- * get each other's region. Each failure says what it was and what may help. */
+ * How a socket of this host is connected, from either side, and how the two
+ * ends exchange their regions. Each error text has the cause and the remedy. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "transport/shm/refusal.h"
 #include "transport/shm/wire.h"
 
-/* While so many wait for the listener that it takes no more. */
+/* How long to wait before a retry when the listener's backlog is full. */
 #define AGAIN_US 10000u
 
 /* --- failures ------------------------------------------------------------ */
@@ -90,8 +90,9 @@ on_connected(struct vc__task *task)
 
 static void on_again(struct vc__timer *timer);
 
-/* Anybody may take a name that is free, but nobody a path of another's folder;
- * of one that was drawn an accept has said whose it is. */
+/* True if the listener is trusted. Any user may take a free name, so its owner
+ * must be this user or root. A path is safe, as nobody can put a file into
+ * another user's folder. For a drawn name, an accept has said whose it is. */
 static bool
 is_trusted(const struct vc__shm_wire *s)
 {
@@ -104,7 +105,7 @@ is_trusted(const struct vc__shm_wire *s)
                                       (uid == 0 || uid == geteuid()));
 }
 
-/* 0 or an errno. */
+/* Connects, or starts the timer to retry. 0 or an errno. */
 static int
 connect_try(struct vc__shm_wire *s)
 {
@@ -177,7 +178,7 @@ vc__shm_hello(struct vc__wire *w, const void *data, size_t len)
     return VC_OK;
 }
 
-/* With the accept comes a region, and nothing else. */
+/* An accept must come with a region, and no other descriptor. */
 static const struct vc__shm_region *
 region_take(struct vc__socket_fds *fds)
 {
@@ -191,7 +192,7 @@ region_take(struct vc__socket_fds *fds)
 static void
 accept_take(struct vc__shm_wire *s, const uint8_t *body, uint32_t len)
 {
-    bool lost = s->fds.cut && s->fds.n == 0; /* there was no descriptor left */
+    bool lost = s->fds.cut && s->fds.n == 0; /* no descriptor was left for it */
     const struct vc__shm_region *region = region_take(&s->fds);
     struct vc__error why;
 

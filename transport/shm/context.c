@@ -6,9 +6,10 @@
 
 #include "transport/shm/wire.h"
 
-/* So many are looked at as long as the engine is awake. */
+/* So many wires are polled as long as the engine is awake. */
 #define HOT_MANY 16u
-/* One of more than that is put to sleep when it had nothing so often, on end. */
+/* Empty polls in a row after which a wire sleeps if more than HOT_MANY are
+ * hot. */
 #define EMPTY_MOST 1024u
 
 void
@@ -59,7 +60,7 @@ shm_on_poll(struct vc__source *source)
     return n;
 }
 
-/* Those that stay hot have something. */
+/* Wires that stay hot have packets. */
 static void
 shm_on_arm(struct vc__source *source)
 {
@@ -73,7 +74,7 @@ shm_on_arm(struct vc__source *source)
     }
 }
 
-/* At the first wire, as that is the holder's to do. */
+/* Called at the first wire, because only the holder may add polling. */
 void
 vc__shm_poll(struct vc__shm_context *c)
 {

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Names and paths that are listened at, who may connect there, and requests that
- * are turned away. */
+ * Names and paths to listen at, who may connect there, and rejected
+ * requests. */
 #define _GNU_SOURCE /* struct ucred */
 #include <errno.h>
 #include <grp.h>
@@ -19,12 +19,13 @@
 #include "transport/shm/wire.h"
 #include "transport/socket/ear.h"
 
-#define MODE_ALL 0006u /* anybody may connect */
+#define MODE_ALL 0006u /* all users may connect */
 
 /* --- addresses ------------------------------------------------------------ */
 
-/* "@NAME" stands for an abstract name, which needs no file. It is made of the
- * name's key, as a redirect has no room for more (doc/wire.md, 2.4). */
+/* "@NAME" stands for an abstract name, which needs no file. The socket's name
+ * is made of the name's key, as a redirect has no room for more (doc/wire.md,
+ * 2.4). */
 socklen_t
 vc__shm_sockaddr(const struct sockaddr_storage *addr, struct sockaddr_un *out)
 {
@@ -72,9 +73,10 @@ peer_name(struct sockaddr_storage *addr, const struct vc__shm_offer *offer)
              (unsigned)offer->pid, (unsigned)offer->uid);
 }
 
-/* Files have their own permissions; a name has none, so this user's processes
- * and root's may connect, unless all may. One that was drawn is told to those
- * who are connected otherwise. */
+/* True if this user may connect. Files have permissions of their own. A name
+ * has none, so only this user and root may connect, unless the mode allows all.
+ * A drawn name is open to all: only clients that are connected in another way
+ * learn it. */
 static bool
 is_welcome(const struct vc__ear *ear, uint32_t uid)
 {
@@ -95,7 +97,8 @@ offer_make(struct vc__ear *ear, struct vc__incoming *in, int fd,
     if (fds->n == 1 && vc__shm_peer(fd, &offer->pid, &offer->uid) &&
         is_welcome(ear, offer->uid))
         offer->region = vc__shm_region_map(fds->fd[0]);
-    /* Without descriptors that of its memory has been lost. */
+    /* When this process lacks descriptors, that of the region is lost; the
+     * request is kept to be rejected. */
     if (offer->region == NULL && in->lack == VC__LACK_NOTHING) {
         free(offer);
         return false;
@@ -112,7 +115,7 @@ vc__shm_reject(const struct vc__incoming *in, const void *data, size_t len)
 {
     struct vc__shm_offer *offer = in->handle;
 
-    /* It fails only when the peer has gone, and then there is nobody to tell. */
+    /* Fails only when the peer has disconnected; then no answer is needed. */
     vc__socket_say(offer->fd, VC__RECORD_REJECT, data, len, NULL);
     close(offer->fd);
     vc__shm_region_unmap(offer->region);
@@ -168,7 +171,8 @@ fail_call(const struct sockaddr *addr, const char *call, int err)
     return vc__shm_fail(what, call, err);
 }
 
-/* A socket's file that is left of a process that was killed: nobody listens. */
+/* True if the file is a socket left by a killed process: nobody listens
+ * there. */
 static bool
 is_left_over(const struct sockaddr_un *addr, socklen_t len)
 {
@@ -196,7 +200,7 @@ bind_at(int fd, const struct sockaddr_un *addr, socklen_t len)
     return bind(fd, (const struct sockaddr *)addr, len) == 0 ? 0 : errno;
 }
 
-/* Before it listens, so nobody has connected who may not. */
+/* Called before listen(2), so that no forbidden client connects. */
 static int
 file_set(const struct vc__ear *ear, const char *path)
 {
@@ -234,7 +238,8 @@ shm_listen_at(struct vc__socket_ear *e, int fd, const struct sockaddr *addr)
     return err;
 }
 
-/* A server that can make no region would turn all of its clients away. */
+/* Fails if no region can be made: the server would have to reject every
+ * client. */
 enum vc_status
 vc__shm_listen(struct vc__ear *ear, const struct sockaddr *addr)
 {
@@ -268,7 +273,7 @@ vc__shm_unlisten(struct vc__ear *ear)
     vc__socket_ear_close(e);
 }
 
-/* Names have none. */
+/* Names and paths have no port. */
 uint16_t
 vc__shm_port(const struct vc__ear *ear)
 {

@@ -13,7 +13,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* What a reader needs: what it has mapped stays. */
+/* Seals that a reader needs, so that its mapping stays valid. */
 #define SEALS_NEEDED (F_SEAL_SHRINK | F_SEAL_GROW)
 
 static void *
@@ -24,7 +24,7 @@ shm_map(int fd, int prot)
 
     if (at == MAP_FAILED)
         return NULL;
-    /* A child of fork() has no business there. */
+    /* Children of fork() must not use it. */
     madvise(at, sizeof(struct vc__shm_region), MADV_DONTFORK);
     return at;
 }
@@ -64,7 +64,8 @@ vc__shm_region_try(void)
     return 0;
 }
 
-/* Memory of huge pages may not be there when it is read, even if sealed. */
+/* True if fd is a region. Not memory of huge pages: it may be missing when
+ * read, even if sealed. */
 static bool
 is_region(int fd)
 {
@@ -97,7 +98,7 @@ vc__shm_region_unmap(const struct vc__shm_region *region)
 void
 vc__shm_region_trim(struct vc__shm_region *region)
 {
-    /* If it fails the memory stays. */
+    /* If this fails, the memory stays in use. */
     madvise(region->data + VC__SHM_KEPT, VC__SHM_DATA - VC__SHM_KEPT,
             MADV_REMOVE);
 }

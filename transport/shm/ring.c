@@ -1,21 +1,22 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See transport/shm/ring.h and the words of transport/shm/region.h. */
+ * See transport/shm/ring.h and the table of words in transport/shm/region.h. */
 #include "transport/shm/ring.h"
 
 #include <string.h>
 
 #include "transport/core/fence.h"
 
-/* Packets after which the peer is asked what it has copied: to ask costs what the
- * line takes from the other processor. */
+/* Outstanding packets from which on the peer's head is read: each read fetches
+ * the cache line from the other CPU. */
 #define LOOK_EVERY 8u
 
 /* --- publishing ---------------------------------------------------------- */
 
-/* What the peer has copied. Acquire: the bytes may be written again after it.
- * A peer that says what cannot be spoils what we send to it. */
+/* Reads how many packets the peer has copied. Acquire: their bytes may be
+ * overwritten only after it. Impossible values are ignored; a false one
+ * corrupts only what we send to this peer. */
 static void
 head_look(struct vc__shm_out *out)
 {
@@ -25,12 +26,12 @@ head_look(struct vc__shm_out *out)
     if (out->tail - head <= out->tail - out->head)
         out->head = head;
     if (out->head == out->tail)
-        out->write = 0; /* so little traffic stays in few pages */
+        out->write = 0; /* so that little traffic uses few pages */
 }
 
-/* Offset of room for the longest packet; false: there is none. Behind a packet
- * that is under way `write` never comes to where that begins: equal means that
- * all is free. */
+/* Sets `at` to room for the longest packet; false: there is none. While a
+ * packet is outstanding, `write` never reaches the start of the oldest one from
+ * below: equal means that all is free. */
 static bool
 room_find(struct vc__shm_out *out)
 {
@@ -77,7 +78,7 @@ vc__shm_out_commit(struct vc__shm_out *out, uint32_t len)
         out->at + (len + VC__SHM_ALIGN - 1) / VC__SHM_ALIGN * VC__SHM_ALIGN;
     if (out->write > out->high)
         out->high = out->write;
-    /* Release: who sees it sees the entry and the bytes. */
+    /* Release: a reader of tail sees the entry and the bytes, too. */
     atomic_store_explicit(&out->mine->tail, ++out->tail, memory_order_release);
 }
 
@@ -86,7 +87,7 @@ vc__shm_out_wakes(struct vc__shm_out *out)
 {
     uint32_t asleep;
 
-    /* Pairs with that in vc__shm_in_sleep(). */
+    /* Pairs with the fence in vc__shm_in_sleep(). */
     vc__fence();
     asleep = atomic_load_explicit(&out->theirs->asleep, memory_order_relaxed);
     if (asleep % 2 == 0 || asleep == out->woken)
@@ -107,14 +108,14 @@ vc__shm_out_trim(struct vc__shm_out *out)
 
 /* --- copying out --------------------------------------------------------- */
 
-/* Where the next packet is. Each word is read once: the peer may change it at any
- * time. */
+/* Where the next packet is. Each word is read once, because the peer may change
+ * it at any time. */
 struct place {
     uint32_t offset, len;
 };
 
-/* `newest` was read before a tail that is one ahead: so it is of the packet
- * before, of this one or of the next, which its number tells. */
+/* If tail is one ahead, `newest`, which was read before tail, belongs to the
+ * packet before, to this one or to the next; its number says which. */
 static struct place
 shm_place_of(const struct vc__shm_in *in, uint32_t tail, uint32_t newest)
 {
@@ -133,8 +134,8 @@ shm_place_of(const struct vc__shm_in *in, uint32_t tail, uint32_t newest)
     };
 }
 
-/* Most packets are short: pieces of a known size are copied by a few
- * instructions. Both ends of it have room for whole pieces. */
+/* Most packets are short: copying pieces of constant size takes few
+ * instructions. Source and destination have room for whole pieces. */
 static void
 bytes_copy(uint8_t *restrict to, const uint8_t *restrict from, uint32_t len)
 {
@@ -149,7 +150,7 @@ bytes_copy(uint8_t *restrict to, const uint8_t *restrict from, uint32_t len)
 int
 vc__shm_in_take(struct vc__shm_in *in, uint8_t *out)
 {
-    /* Acquire: it is read before tail. */
+    /* Acquire: must be read before tail. */
     uint32_t newest =
         atomic_load_explicit(&in->theirs->newest, memory_order_acquire);
     /* Acquire: pairs with vc__shm_out_commit(). */
@@ -166,7 +167,7 @@ vc__shm_in_take(struct vc__shm_in *in, uint8_t *out)
         p.offset > VC__SHM_DATA - p.len)
         return -2;
     bytes_copy(out, in->theirs->data + p.offset, p.len);
-    /* Release: the bytes were read before they may be written again. */
+    /* Release: the bytes must be read before the peer may overwrite them. */
     atomic_store_explicit(&in->mine->head, ++in->head, memory_order_release);
     return (int)p.len;
 }
@@ -182,7 +183,7 @@ bool
 vc__shm_in_sleep(struct vc__shm_in *in)
 {
     asleep_set(in, in->asleep | 1);
-    /* Pairs with that in vc__shm_out_wakes(). */
+    /* Pairs with the fence in vc__shm_out_wakes(). */
     vc__fence();
     if (vc__shm_in_is_empty(in))
         return true;

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * shm:NAME and shm:///PATH: between processes of one host, through shared
- * memory. The one header of this folder that others include. */
+ * memory. The only header of this folder that code outside it includes. */
 #ifndef VC_TRANSPORT_SHM_SHM_H
 #define VC_TRANSPORT_SHM_SHM_H
 

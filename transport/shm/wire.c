@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The table of shared memory; packets, and the beginning and end of a wire. */
+ * The operations table of shared memory; packets; setup and teardown of a
+ * wire. */
 #include "transport/shm/wire.h"
 
 #include <errno.h>
@@ -13,9 +14,10 @@
 #include "transport/shm/shm.h"
 #include "transport/socket/ear.h"
 
-/* Packets of a wire that one turn of the engine handles. */
+/* The most packets of a wire that are handled in one turn of the engine. */
 #define BATCH 16u
-/* A link gets no more than this part of the memory that is left. */
+/* A region takes at most 1/SHARE of the memory left, unless its window is the
+ * least. */
 #define SHARE 256
 
 /* --- the socket ---------------------------------------------------------- */
@@ -44,7 +46,8 @@ vc__shm_unwatch(struct vc__shm_wire *s)
     engine->cold_wires--;
 }
 
-/* What the peer has published before its end comes first. */
+/* Handles the packets that the peer has published before its end, then the
+ * end. */
 static void
 shm_ended(struct vc__shm_wire *s, int err)
 {
@@ -55,15 +58,15 @@ shm_ended(struct vc__shm_wire *s, int err)
     while (s->phase == VC__SHM_OPEN && vc__shm_read(s) > 0)
         continue;
     if (open && s->phase == VC__SHM_ENDED)
-        return; /* it has broken the rules in its last words */
+        return; /* one of the last packets was malformed */
     s->phase = VC__SHM_ENDED;
-    if (open && err != 0 && err != ECONNRESET) /* which is an end, too */
+    if (open && err != 0 && err != ECONNRESET) /* a reset is an end, too */
         w->ops->failed(w, strerror(err));
     else
         w->ops->left(w);
 }
 
-/* Bytes wake, whatever they are; what counts is what the region says. */
+/* Any byte is a wakeup; its value is ignored, as the region has the packets. */
 static void
 shm_on_ready(struct vc__source *source)
 {
@@ -130,8 +133,8 @@ shm_wire_commit(struct vc__wire *w, uint32_t len)
     return 0;
 }
 
-/* A socket that takes no byte has some that the peer has not read: they wake it,
- * too. That the peer is gone, a read will say. */
+/* If the socket is full, it has bytes that the peer has not read: they wake the
+ * peer, too. If the peer has ended, a read will report that. */
 static void
 shm_wire_flush(struct vc__wire *w)
 {
@@ -142,7 +145,7 @@ shm_wire_flush(struct vc__wire *w)
         return;
 }
 
-/* It may be that the peer has copied something meanwhile. */
+/* Nothing to do: reserve() sees what the peer has copied meanwhile. */
 static void
 shm_wire_retire(struct vc__wire *w, uint32_t ticket)
 {
@@ -150,7 +153,8 @@ shm_wire_retire(struct vc__wire *w, uint32_t ticket)
     (void)ticket;
 }
 
-/* The host is this one. What is asked when nothing goes on is a good moment. */
+/* The host is this one: nothing is sent. A probe comes when the link is idle, a
+ * good moment to trim the region. */
 static int
 shm_wire_probe(struct vc__wire *w, uint32_t *ticket)
 {
@@ -180,7 +184,7 @@ shm_wire_release(struct vc__wire *w, uint32_t n)
     w->promised -= n;
 }
 
-/* --- beginning and end --------------------------------------------------- */
+/* --- setup and teardown -------------------------------------------------- */
 
 static void
 wire_init(struct vc__shm_wire *s)
@@ -205,9 +209,9 @@ shm_wire_take(struct vc__wire *w, const struct vc__incoming *in)
     vc__shm_take(w, in);
 }
 
-/* What an end can have touched of its region when its peer promises so many
- * receives. Each end takes the other's window for its own, as both choose theirs
- * by the links that they have. */
+/* How much of its region an end can have touched if its peer promises `window`
+ * receives. Each end assumes that the other's window is as large as its own, as
+ * both choose theirs by the number of their links. */
 static size_t
 region_size(uint32_t window)
 {
@@ -215,7 +219,8 @@ region_size(uint32_t window)
            (window + 2) * (size_t)VC__PACKET_MAX;
 }
 
-/* Few links get full windows, many share what there is. */
+/* Few links get full windows; many share the memory. False: not enough is
+ * left. */
 static bool
 window_choose(struct vc__wire *w, const struct vc__receives *r)
 {
@@ -232,8 +237,8 @@ window_choose(struct vc__wire *w, const struct vc__receives *r)
     return true;
 }
 
-/* Without a region, memfd is no descriptor of this wire's: prepare() has failed
- * or never came. */
+/* Without a region, memfd is not this wire's descriptor: prepare() has failed
+ * or was never called. */
 static void
 region_fini(struct vc__shm_wire *s)
 {
@@ -316,7 +321,7 @@ shm_wire_fini(struct vc__wire *w)
     region_fini(s);
 }
 
-/* --- the table ----------------------------------------------------------- */
+/* --- the operations table ------------------------------------------------ */
 
 const struct vc__transport vc__shm = {
     .scheme = "shm",

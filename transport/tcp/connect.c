@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * How a socket is connected, from either side, and what is said of it. Each
- * failure says what it was and what may help. */
+ * How a socket is connected, from either side, and how failures are reported.
+ * Each error text has the cause and the remedy. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -70,7 +70,8 @@ tcp_fail_errno(struct vc__wire *w, int err)
 
 /* --- the active side ------------------------------------------------------ */
 
-/* What connect(2) says at once; EINPROGRESS also if it has done it. */
+/* Starts connect(2) and returns its errno; EINPROGRESS also if it has
+ * succeeded. */
 static int
 connect_begin(struct vc__tcp_wire *t)
 {
@@ -127,7 +128,7 @@ vc__tcp_connected(struct vc__tcp_wire *t)
     vc__tcp_unwatch(t);
     t->phase = VC__TCP_ENDED;
     put_errno(&why, w, err);
-    if (err == ECONNREFUSED) /* so somebody is there */
+    if (err == ECONNREFUSED) /* so the host is reachable */
         vc__tcp_refused(t, &why);
     else
         w->ops->unreachable(w, &why);

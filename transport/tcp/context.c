@@ -8,12 +8,14 @@
 
 #include "transport/tcp/wire.h"
 
-/* So many sockets are read one by one, each turn; of more than that epoll says
- * which have something. */
+/* The most hot sockets, which are read in each turn; with more busy ones, epoll
+ * reports those that have data. */
 #define HOT_MOST 4u
-/* A socket that had nothing so often, on end, is hot no more: some 100 us. */
+/* Empty reads in a row after which a socket is not hot any more: some 100
+ * us. */
 #define EMPTY_MOST 256u
-/* Beside sockets that are hot, epoll is asked for the others each so many turns. */
+/* While there are hot sockets, epoll is asked for the others every so many
+ * turns. */
 #define TURNS_PER_LOOK 16u
 
 /* --- hot sockets --------------------------------------------------------- */
@@ -40,8 +42,7 @@ tcp_on_poll(struct vc__source *s)
     struct vc__tcp_context *c =
         caa_container_of(s, struct vc__tcp_context, source);
 
-    if (c->n_hot ==
-        0) /* also while the engine goes to sleep: see tcp_on_arm() */
+    if (c->n_hot == 0) /* also before the engine sleeps: see tcp_on_arm() */
         return 0;
     if (c->crowded > 0) {
         c->crowded--;
@@ -52,7 +53,7 @@ tcp_on_poll(struct vc__source *s)
     return hot_read(c);
 }
 
-/* Their descriptors tell. */
+/* Before the engine sleeps: epoll will report all sockets. */
 static void
 tcp_on_arm(struct vc__source *s)
 {

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Ports that are listened at, and requests that are turned away. */
+ * Ports to listen at, and rejected requests. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -27,7 +27,7 @@ vc__tcp_reject(const struct vc__incoming *in, const void *data, size_t len)
 {
     int fd = (int)(intptr_t)in->handle;
 
-    /* It fails only when the peer has gone, and then there is nobody to tell. */
+    /* Fails only when the peer has disconnected; then no answer is needed. */
     vc__socket_say(fd, VC__RECORD_REJECT, data, len, NULL);
     close(fd);
 }
@@ -66,12 +66,12 @@ tcp_port_of(int fd)
 
     if (getsockname(fd, (struct sockaddr *)&addr, &len) != 0)
         return 0;
-    /* In the same place in both families. */
+    /* sin6_port is at the same offset. */
     return ntohs(((const struct sockaddr_in *)&addr)->sin_port);
 }
 
-/* Who listens at all addresses of IPv6 does so at those of IPv4, too, unless
- * told otherwise. */
+/* By default, a socket bound to the IPv6 wildcard accepts IPv4 connections,
+ * too. */
 static int
 socket_bind(int fd, const struct sockaddr *addr, bool ipv6_only)
 {

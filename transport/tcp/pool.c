@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* Blocks that are kept. */
+/* The most blocks kept for reuse. */
 #define SPARE_MOST 16u
 
 struct vc__tcp_block {

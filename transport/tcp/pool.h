@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Blocks of memory of one size that sockets have only while they need them. The
- * last one given back is the next to be used, as the processor's caches still
- * have it. Any thread. */
+ * Blocks of memory of one size, which sockets hold only while they need them.
+ * The last block given back is used next, as it is still in the CPU's caches.
+ * Any thread. */
 #ifndef VC_TRANSPORT_TCP_POOL_H
 #define VC_TRANSPORT_TCP_POOL_H
 
@@ -19,12 +19,12 @@ struct vc__tcp_pool {
 };
 
 void vc__tcp_pool_init(struct vc__tcp_pool *pool, size_t size);
-/* All blocks have been put back. */
+/* All blocks must have been put back. */
 void vc__tcp_pool_fini(struct vc__tcp_pool *pool);
 
-/* NULL without memory. */
+/* Returns NULL when out of memory. */
 uint8_t *vc__tcp_pool_get(struct vc__tcp_pool *pool);
-/* NULL is none. */
+/* NULL is allowed. */
 void vc__tcp_pool_put(struct vc__tcp_pool *pool, uint8_t *block);
 
 #endif

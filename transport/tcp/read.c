@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What comes from a socket. Bytes are read to where all wires of the engine read
- * to, and looked at there: the kernel has copied them, no peer can change them
- * any more. Only the beginning of a record whose end has not come is kept. */
+ * What a socket receives. All wires of the engine read into one buffer, and
+ * records are handled there: the kernel has copied them, so no peer can change
+ * them any more. Only the beginning of an incomplete record is kept. */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -47,7 +47,8 @@ refused_by_end(struct vc__tcp_wire *t, const char *what)
     vc__tcp_refused(t, &why);
 }
 
-/* The peer sends nothing any more; err: for this reason, or 0. */
+/* The peer has ended the connection; err: the errno, or 0 for an orderly
+ * end. */
 static void
 tcp_ended(struct vc__tcp_wire *t, int err)
 {
@@ -74,7 +75,7 @@ tcp_ended(struct vc__tcp_wire *t, int err)
     }
 }
 
-/* What came is no record, or none that may come now. */
+/* The peer sent no valid record, or a record that is not allowed now. */
 static void
 tcp_malformed(struct vc__tcp_wire *t)
 {
@@ -91,7 +92,7 @@ tcp_malformed(struct vc__tcp_wire *t)
 
 /* --- records ------------------------------------------------------------- */
 
-/* Reads go on while this is true. */
+/* True while further records may be handled. */
 static bool
 record_take(struct vc__tcp_wire *t, const struct vc__record *r,
             const uint8_t *body)
@@ -118,7 +119,7 @@ record_take(struct vc__tcp_wire *t, const struct vc__record *r,
     return t->phase == VC__TCP_OPEN;
 }
 
-/* Hands up what is whole; how many bytes that was. */
+/* Passes complete records up. Returns the number of bytes handled. */
 static uint32_t
 records_take(struct vc__tcp_wire *t, const uint8_t *at, uint32_t len)
 {
@@ -139,7 +140,7 @@ records_take(struct vc__tcp_wire *t, const uint8_t *at, uint32_t len)
     return done;
 }
 
-/* Its end will come. False: no memory. */
+/* Keeps the beginning of an incomplete record. False: no memory. */
 static bool
 part_keep(struct vc__tcp_wire *t, const uint8_t *at, uint32_t len)
 {
@@ -154,7 +155,7 @@ part_keep(struct vc__tcp_wire *t, const uint8_t *at, uint32_t len)
     return true;
 }
 
-/* len bytes have been read behind where a part has its place. */
+/* Handles len bytes that were read, behind the place of a kept beginning. */
 static void
 bytes_take(struct vc__tcp_wire *t, uint32_t len)
 {

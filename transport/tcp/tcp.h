@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * tcp://HOST:PORT: over TCP sockets, where there is no RDMA device. The one
- * header of this folder that others include. */
+ * tcp://HOST:PORT: over TCP sockets, where there is no RDMA device. The only
+ * header of this folder that code outside it includes. */
 #ifndef VC_TRANSPORT_TCP_TCP_H
 #define VC_TRANSPORT_TCP_TCP_H
 

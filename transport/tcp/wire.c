@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The table of TCP, and the beginning and end of a wire. */
+ * The operations table of TCP, and setup and teardown of a wire. */
 #include "transport/tcp/wire.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "transport/socket/ear.h"
 #include "transport/tcp/tcp.h"
 
-/* --- a socket tells ------------------------------------------------------- */
+/* --- socket events -------------------------------------------------------- */
 
 static void
 tcp_on_ready(struct vc__source *s)
@@ -28,7 +28,7 @@ tcp_on_ready(struct vc__source *s)
         vc__tcp_read(t);
 }
 
-/* --- beginning and end ---------------------------------------------------- */
+/* --- setup and teardown --------------------------------------------------- */
 
 static void
 source_init(struct vc__tcp_wire *t)
@@ -51,8 +51,8 @@ tcp_wire_take(struct vc__wire *w, const struct vc__incoming *in)
     vc__tcp_take(w, in);
 }
 
-/* Packets that come are the kernel's until they are read, and credits bound
- * them: there is nothing to lower the window for. */
+/* The window is never lowered: received packets are in the kernel's buffers
+ * until they are read, and credits bound them. */
 static enum vc_status
 tcp_wire_prepare(struct vc__wire *w, const struct vc__receives *r)
 {
@@ -76,7 +76,7 @@ tcp_wire_confirm(struct vc__wire *w)
     return VC_OK;
 }
 
-/* What is in the block is not sent any more. */
+/* Data left in the block are not sent any more. */
 static bool
 tcp_wire_leave(struct vc__wire *w)
 {
@@ -108,7 +108,7 @@ tcp_wire_fini(struct vc__wire *w)
     w->window = w->promised = 0;
 }
 
-/* --- the table ------------------------------------------------------------ */
+/* --- the operations table ------------------------------------------------- */
 
 static enum vc_status
 tcp_wire_promise(struct vc__wire *w, uint32_t n)
@@ -140,7 +140,7 @@ tcp_wire_describe(const struct vc__wire *w, char *out, size_t size)
 const struct vc__transport vc__tcp = {
     .scheme = "tcp",
     .made = VC__COUNT_links_made_tcp,
-    /* As over RDMA, so that each end says the same over both. */
+    /* As over RDMA, so that each end sends the same over both. */
     .hello_max = 56,
     .accept_max = 196,
     .reject_max = 148,

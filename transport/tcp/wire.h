@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A wire over a TCP socket. Behind the seam; the operations are told in
- * transport/transport.h. */
+ * A wire over a TCP socket. Private to the transport; transport/transport.h
+ * describes the operations. */
 #ifndef VC_TRANSPORT_TCP_WIRE_H
 #define VC_TRANSPORT_TCP_WIRE_H
 
@@ -10,15 +10,15 @@
 
 #include "transport/tcp/context.h"
 
-/* What may come from the peer. */
+/* What the peer may send now. */
 enum vc__tcp_phase {
     VC__TCP_NEW,        /* nothing: there is no socket, or it is not ours */
-    VC__TCP_CONNECTING, /* the socket itself */
-    VC__TCP_READY,      /* nothing, before we have said hello */
+    VC__TCP_CONNECTING, /* no data: connect(2) is in progress */
+    VC__TCP_READY,      /* nothing, until we have sent a hello */
     VC__TCP_ASKED,      /* an accept or a reject */
     VC__TCP_OPEN,       /* packets */
-    VC__TCP_LEAVING,    /* whatever comes is not looked at, but its end */
-    VC__TCP_ENDED       /* nothing: its end has come */
+    VC__TCP_LEAVING,    /* all data is ignored; the end is awaited */
+    VC__TCP_ENDED       /* nothing: the connection has ended */
 };
 
 struct vc__tcp_wire {
@@ -27,21 +27,21 @@ struct vc__tcp_wire {
     enum vc__tcp_phase phase;
     bool owned;   /* the socket is ours to close */
     bool watched; /* the source has been added */
-    bool counted; /* in context->used */
+    bool counted; /* its memory is in context->used */
 
     struct cds_list_head hot; /* if is_hot: transport/tcp/context.h */
     bool is_hot;
-    unsigned empty; /* reads that found nothing, since one that did */
+    unsigned empty; /* empty reads in a row */
 
-    uint8_t *part;     /* the beginning of a record; NULL: of none */
-    uint32_t part_len; /* bytes of it */
+    uint8_t *part;     /* beginning of an incomplete record, or NULL */
+    uint32_t part_len; /* its bytes */
 
-    /* (L) What is to be written: bytes from `sent` to `end` of this block; NULL:
-     * nothing. */
+    /* (L) Data to be written: bytes from `sent` to `end` of this block; NULL:
+     * none. */
     uint8_t *out;
     uint32_t sent, end;
-    bool broken;         /* (L) writing has failed: a read will say why */
-    atomic_bool blocked; /* written under (L): the socket takes no more now */
+    bool broken;         /* (L) a write failed: a read will report why */
+    atomic_bool blocked; /* written under (L): the socket is full */
     uint64_t probed_ms;  /* (L) when the last probe was sent */
 };
 
@@ -51,10 +51,10 @@ vc__tcp_wire_of(struct vc__wire *w)
     return caa_container_of(w, struct vc__tcp_wire, wire);
 }
 
-/* read.c: reads once, and hands up what has come whole; how much there was: 0,
- * or 1. */
+/* read.c: reads once, and passes complete records up. Returns 1 if the read
+ * returned data, an end or an error; else 0. */
 unsigned vc__tcp_read(struct vc__tcp_wire *t);
-/* The socket is waited for: 0 or an errno; and no more. */
+/* Adds the socket to epoll: 0 or an errno; removes it. */
 int vc__tcp_watch(struct vc__tcp_wire *t);
 void vc__tcp_unwatch(struct vc__tcp_wire *t);
 
@@ -71,7 +71,7 @@ enum vc_status vc__tcp_dial(struct vc__wire *w, uint32_t timeout_ms);
 void vc__tcp_take(struct vc__wire *w, const struct vc__incoming *in);
 enum vc_status vc__tcp_hello(struct vc__wire *w, const void *data, size_t len);
 enum vc_status vc__tcp_accept(struct vc__wire *w, const void *data, size_t len);
-/* Active, while nothing is open: its socket can be written to, or has ended. */
+/* Active, while connecting: the socket has become writable or has failed. */
 void vc__tcp_connected(struct vc__tcp_wire *t);
 void vc__tcp_refused(struct vc__tcp_wire *t, const struct vc__error *why);
 

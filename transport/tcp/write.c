@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What goes into a socket. Packets of a round are written one behind the other
- * into a block, and go by one system call. What the kernel does not take stays
- * there, and epoll tells when it takes more. All of it under the lock of the
+ * What is sent to a socket. The packets of a round are written one after the
+ * other into a block and sent by one system call. Data that the kernel does not
+ * take stays there until epoll reports room. All of it under the lock of the
  * wire's link, from any thread. */
 #include <errno.h>
 #include <netinet/in.h>
@@ -13,8 +13,8 @@
 
 #include "transport/tcp/wire.h"
 
-/* What an acknowledgement may seem older than it is: the kernel's clock ticks
- * each 4 ms, or 10. */
+/* How much older than it is an acknowledgement may seem: the kernel's clock
+ * ticks every 4 or 10 ms. */
 #define TICK_MS 20u
 
 static struct vc__tcp_pool *
@@ -28,7 +28,8 @@ blocked_set(struct vc__tcp_wire *t, bool blocked)
 {
     if (atomic_load_explicit(&t->blocked, memory_order_relaxed) == blocked)
         return;
-    /* Relaxed: the descriptor tells after it was asked to. */
+    /* Relaxed: epoll reports the descriptor only after it was asked to,
+     * below. */
     atomic_store_explicit(&t->blocked, blocked, memory_order_relaxed);
     vc__engine_await_room(t->wire.context->engine, &t->source, blocked);
 }
@@ -41,7 +42,7 @@ out_drop(struct vc__tcp_wire *t)
     t->sent = t->end = 0;
 }
 
-/* Writes what the kernel takes. */
+/* Writes as much as the kernel takes. */
 static void
 out_write(struct vc__tcp_wire *t)
 {
@@ -65,13 +66,13 @@ out_write(struct vc__tcp_wire *t)
     blocked_set(t, false);
 }
 
-/* There is room for the longest packet. */
+/* Makes room for the longest packet; false: there is none. */
 static bool
 tcp_room_make(struct vc__tcp_wire *t)
 {
     if (t->out == NULL)
         t->out = vc__tcp_pool_get(blocks_of(t));
-    if (t->out == NULL) { /* epoll tells at once, and it is tried again */
+    if (t->out == NULL) { /* epoll reports room at once: a retry */
         blocked_set(t, true);
         return false;
     }
@@ -133,7 +134,7 @@ vc__tcp_retire(struct vc__wire *w, uint32_t ticket)
         blocked_set(t, false);
 }
 
-/* --- does its host live? ------------------------------------------------- */
+/* --- probes of the host -------------------------------------------------- */
 
 static bool
 info_get(const struct vc__tcp_wire *t, struct tcp_info *info)
@@ -143,8 +144,9 @@ info_get(const struct vc__tcp_wire *t, struct tcp_info *info)
     return getsockopt(t->source.fd, IPPROTO_TCP, TCP_INFO, info, &len) == 0;
 }
 
-/* The peer's kernel acknowledges it, whatever its process does. What it has not
- * acknowledged yet does as well: it is sent again, or its window asked for. */
+/* Sends an empty record, which the peer's kernel acknowledges whatever its
+ * process does. Unacknowledged data serve as well: TCP sends them again, or
+ * probes the window. */
 int
 vc__tcp_probe(struct vc__wire *w, uint32_t *ticket)
 {
