@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Linked into a program that knows nothing of the fake: its whole run is one
- * world, with one host and one process. FAKE_SEED, FAKE_PROFILE=strict and
- * FAKE_SWITCH (another thread at one call in so many) choose which. Something
- * that was not given back makes it fail. */
+ * For linking into a program that knows nothing of the fake: its whole run is
+ * one world, with one host and one process. FAKE_SEED, FAKE_PROFILE=strict and
+ * FAKE_SWITCH (another thread at one call in so many) choose the world. A leak
+ * makes the program fail. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

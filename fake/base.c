@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What all else rests on: chance, memory of the world, and events. */
+ * The base of all other files: random numbers, memory of the world, and
+ * events. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,13 +23,13 @@ struct block {
 struct fake__world fake__world;
 
 static struct {
-    struct event *events; /* a heap */
+    struct event *events; /* a binary heap */
     size_t n_events, room;
     uint64_t order, random;
     struct block *blocks;
 } B;
 
-/* --- chance ------------------------------------------------------------ */
+/* --- random numbers ---------------------------------------------------- */
 
 /* splitmix64 */
 static uint64_t

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The calls of librdmacm, as the library and the kernel's ucma together have
- * them: what they check, in which order, and what they leave behind. */
+ * The calls of librdmacm, as the library and the kernel's ucma implement them
+ * together: what they check, in which order, and which state they leave
+ * behind. */
 #include <errno.h>
 #include <string.h>
 
@@ -98,7 +99,8 @@ rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *channel)
 
 /* --- addresses --------------------------------------------------------- */
 
-/* The id gets a local address, and with one that is no wildcard the device. */
+/* Binds the id to a local address and, unless that is a wildcard, to its
+ * device. */
 static int
 bind_to(struct fake__id *k, const struct sockaddr *addr)
 {
@@ -139,7 +141,8 @@ rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr)
     return fake__result(bind_to(k, addr));
 }
 
-/* An id that is bound to no address takes that of the device. */
+/* Binds an id that is not bound yet: to src, or to the wildcard if src is
+ * NULL. */
 static int
 bind_source(struct fake__id *k, const struct sockaddr *src,
             const struct sockaddr *dst)
@@ -202,7 +205,8 @@ remote_of(const struct fake__id *k, const struct sockaddr *dst)
                                        : fake__host_of_addr(dst);
 }
 
-/* By the routes: the device at that address, or else on that network. */
+/* Routes to dst: by the device at that address, or else the one on that
+ * network. */
 static struct fake_host *
 device_to(struct fake_host *host, const struct sockaddr *dst)
 {
@@ -217,7 +221,8 @@ device_to(struct fake_host *host, const struct sockaddr *dst)
     return host;
 }
 
-/* A host without its device still answers for its address. */
+/* True if dst's host can be resolved. A host answers for its address even after
+ * its device was removed. */
 static bool
 is_neighbour(const struct fake__id *k)
 {
@@ -285,7 +290,7 @@ rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms)
     FAKE_CALL("rdma_resolve_route");
     struct fake__id *k = fake__id_of(id);
 
-    (void)timeout_ms; /* on RoCE there is nobody to ask */
+    (void)timeout_ms; /* on RoCE there is no subnet manager to ask */
     if (call.err != 0)
         return fake__fail(call.err);
     if (k->removed)
@@ -389,8 +394,8 @@ rdma_listen(struct rdma_cm_id *id, int backlog)
 
 /* --- events ------------------------------------------------------------ */
 
-/* What librdmacm does before the program sees the event; false when it shall
- * not see it. */
+/* What librdmacm does before the program sees the event; false if the program
+ * must not see the event. */
 static bool
 event_process(struct fake__id *k, struct rdma_cm_event *e)
 {

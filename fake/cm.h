@@ -1,10 +1,11 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What the files of the simulated rdma_cm share: cm.c has the calls, cm_addr.c
- * addresses and ports, cm_event.c ids, channels and events, cm_wire.c what the
- * kernels say to each other. A fake__id is the kernel's side of an id and
- * lives until the world ends. */
+ * What the files of the simulated rdma_cm share. cm.c and cm_conn.c have the
+ * calls, cm_sync.c synchronous ids, cm_addr.c addresses and ports, cm_event.c
+ * ids, channels and events, cm_wire.c and cm_peer.c the messages between
+ * kernels. A fake__id is the kernel's side of an id and lives until the world
+ * ends. */
 #ifndef FAKE_CM_H
 #define FAKE_CM_H
 
@@ -12,10 +13,10 @@
 
 #include "fake/world.h"
 
-#define FAKE__CM_DATA 224 /* the longest private data, and some */
+#define FAKE__CM_DATA 224 /* more than the longest private data */
 
-/* From FAKE__REQ_SENT on the kernel has a connection for the id, which
- * FAKE__ENDED says is over. */
+/* From FAKE__REQ_SENT on, the kernel has a connection for the id; in
+ * FAKE__ENDED this connection is over. */
 enum fake__id_state {
     FAKE__IDLE,
     FAKE__BOUND,
@@ -39,7 +40,7 @@ enum fake__id_state {
 
 struct fake__cm_event {
     struct fake__cm_event *next;
-    struct fake__id *id;    /* against which it counts: the listener's */
+    struct fake__id *id;    /* counts the event: the listener's */
     struct fake__id *child; /* of CONNECT_REQUEST */
     enum rdma_cm_event_type type;
     int status;
@@ -63,44 +64,44 @@ struct fake__cm_channel {
 struct fake__id {
     struct fake__id *next, *prev;
     struct fake_process *process;
-    struct rdma_cm_id *handle; /* NULL: a request not read, or all gone */
+    struct rdma_cm_id *handle; /* NULL: an unread request, or destroyed */
     struct fake__cm_channel *channel;
     enum rdma_port_space ps;
     enum fake__id_state state;
-    uint64_t round; /* timers of a former one are void */
+    uint64_t round; /* timers of an earlier round are ignored */
     unsigned tries;
 
     bool destroyed;
-    bool closed;    /* and out of the list */
-    bool adopted;   /* events of a child before its accept are dropped */
-    bool removed;   /* its device */
-    bool on_device; /* bound to it */
+    bool closed;    /* destroyed, and out of the list */
+    bool adopted;   /* false: a child not accepted; its events are dropped */
+    bool removed;   /* its device was removed */
+    bool on_device; /* bound to a device */
     bool owns_port;
     bool told_down;
-    bool connect_error; /* librdmacm's: what follows is kept back */
+    bool connect_error; /* librdmacm's: later events are not delivered */
     bool reuseaddr, afonly;
-    bool sync; /* its channel is its own */
+    bool sync; /* synchronous: has its own channel */
     uint8_t ack_timeout;
     unsigned backlog, unread;
-    unsigned got; /* events not acknowledged */
+    unsigned got; /* events read, not yet acknowledged */
 
     struct sockaddr_storage src, dst;
-    struct fake_host *device; /* that it uses; NULL: not known yet */
+    struct fake_host *device; /* in use; NULL: not known yet */
     struct fake_host *remote;
     struct fake__id *peer;
-    uint64_t arrival; /* of the last message sent: they keep their order */
+    uint64_t arrival; /* of the last message sent: later ones arrive later */
 
     uint32_t qpn, peer_qpn, psn, peer_psn;
     uint8_t responder, initiator, retry, rnr;
-    uint8_t own_rnr; /* what the peer is to use */
+    uint8_t own_rnr; /* rnr_retry_count for the peer */
     bool srq;
-    uint8_t flow_control;  /* what it says to the peer */
-    uint8_t tos, path_tos; /* set for it; of the path that it has */
+    uint8_t flow_control;  /* sent to the peer */
+    uint8_t tos, path_tos; /* set by the program; of its path */
     uint8_t data_len;
-    uint8_t data[FAKE__CM_DATA]; /* of the REQ or REP, to be sent again */
+    uint8_t data[FAKE__CM_DATA]; /* of the REQ or REP, for retries */
 };
 
-/* Reasons of REJ. */
+/* REJ reasons. */
 #define FAKE__REJ_TIMEOUT    4
 #define FAKE__REJ_NO_SERVICE 8
 #define FAKE__REJ_STALE      10
@@ -120,12 +121,12 @@ enum fake__message_kind {
     FAKE__SIDR_REP,
 };
 
-/* From kernel to kernel; lives as long as an id. */
+/* A message between kernels; lives as long as an id. */
 struct fake__message {
     enum fake__message_kind kind;
     int status;            /* REJ, SIDR REP */
     struct fake__id *from; /* NULL: the kernel itself */
-    struct fake__id *to;   /* NULL: whom the sender's peer is by then */
+    struct fake__id *to;   /* NULL: the sender's peer at arrival */
     struct fake_host *from_host, *to_host;
     enum rdma_port_space ps;
     struct sockaddr_storage src, dst;
@@ -165,7 +166,7 @@ fake__id_is_ud(const struct fake__id *id)
     return id->ps == RDMA_PS_UDP || id->ps == RDMA_PS_IPOIB;
 }
 
-/* The device that it uses, or else the first of its host. */
+/* The device that the id uses, or else the first of its host. */
 static inline struct fake_host *
 fake__id_device(const struct fake__id *id)
 {
@@ -174,7 +175,7 @@ fake__id_device(const struct fake__id *id)
 
 /* --- cm.c -------------------------------------------------------------- */
 
-/* The failures of which librdmacm of old returned -errno (rdma_cm(7)). */
+/* The errors for which old versions of librdmacm return -errno (rdma_cm(7)). */
 static inline bool
 fake__is_former_failure(int err)
 {
@@ -197,7 +198,8 @@ fake__result(int err)
     return err == 0 ? 0 : fake__fail(err);
 }
 
-/* What this thread did is seen by those who read of it. */
+/* Makes what this thread did visible to readers of the channels of the id and
+ * of its peer (thread sanitizer). */
 static inline void
 fake__publish(const struct fake__id *id)
 {
@@ -206,25 +208,25 @@ fake__publish(const struct fake__id *id)
         fake__release(id->peer->channel);
 }
 
-/* cm.c: the next event that the program is to see. False with errno. */
+/* cm.c: waits for the next event for the program. False with errno. */
 bool fake__cm_event_get(struct fake__cm_channel *c,
                         struct rdma_cm_event **event);
 
 /* --- cm_conn.c --------------------------------------------------------- */
 
-/* librdmacm's part of an answer that is fetched: moves the QP that the id has,
- * and confirms. False when that fails. */
+/* librdmacm's part when a CONNECT_RESPONSE is read: moves the QP of the id, and
+ * confirms. False when that fails. */
 bool fake__conn_response(struct fake__id *id);
-/* Its QP to error, if it has one. */
+/* Moves the id's QP to ERR, if it has one. */
 void fake__conn_qp_error(struct fake__id *id);
 
 /* --- cm_sync.c --------------------------------------------------------- */
 
 void fake__sync_open(struct fake__id *id);
-/* A call has begun what an event will end: waits for it. 0, or as the call
- * fails. Other ids do not wait. */
+/* For synchronous ids: waits for the event that ends the call. 0, or the call's
+ * failure. Returns 0 at once for other ids. */
 int fake__sync_complete(struct fake__id *id);
-/* Gives the last event back. */
+/* Acknowledges the last event of a synchronous id. */
 void fake__sync_close(struct fake__id *id);
 
 /* --- cm_addr.c --------------------------------------------------------- */
@@ -252,16 +254,16 @@ struct fake__id *fake__id_first(void);
 struct fake__id *fake__id_new(struct fake_process *p,
                               struct fake__cm_channel *channel,
                               enum rdma_port_space ps);
-/* The program's side: made, and freed with the id's place in the list. */
+/* Creates the program's handle; frees it, and takes the id out of the list. */
 void fake__id_open(struct fake__id *id, void *context);
 void fake__id_close(struct fake__id *id);
-/* What the kernel knows of addresses and the device, to the handle. */
+/* Copies the kernel's addresses and device to the handle. */
 void fake__id_query(struct fake__id *id);
 struct fake__cm_channel *fake__cm_channel_new(struct fake_process *p);
 void fake__cm_channel_close(struct fake__cm_channel *c);
 struct fake__cm_event *fake__cm_channel_take(struct fake__cm_channel *c);
 void fake__cm_channel_move(struct fake__id *id, struct fake__cm_channel *to);
-/* The id's events that nobody has read go, the requests among them refused. */
+/* Drops the id's unread events; requests among them are rejected. */
 void fake__cm_channel_purge(struct fake__id *id);
 
 struct fake__cm_event *fake__cm_event_new(struct fake__id *id,
@@ -275,36 +277,36 @@ void fake__cm_event_close(struct rdma_cm_event *event);
 
 /* --- cm_wire.c --------------------------------------------------------- */
 
-/* REQ or SIDR REQ, until it is answered. */
+/* Sends REQ or SIDR REQ, until it is answered. */
 void fake__wire_connect(struct fake__id *id);
-/* REP or SIDR REP. */
+/* Sends REP or SIDR REP. */
 void fake__wire_accept(struct fake__id *id);
 /* False when there is nothing to reject. */
 bool fake__wire_reject(struct fake__id *id, const void *data, uint8_t len);
-/* RTU; false when the connection is gone. */
+/* Sends RTU; false when the connection is over. */
 bool fake__wire_establish(struct fake__id *id);
-/* DREQ or DREP, whichever is due. */
+/* Sends DREQ or DREP, according to the state. */
 void fake__wire_disconnect(struct fake__id *id);
-/* The kernel's end of the id, in whatever state it is. */
+/* Ends the kernel's side of the id, in whatever state it is. */
 void fake__wire_destroy(struct fake__id *id);
-/* The id's connection is over without a word. */
+/* Ends the id's connection without a message. */
 void fake__wire_forget(struct fake__id *id);
 
-/* A new state, with which older timers are void. */
+/* Sets a new state; timers of the old one are ignored. */
 void fake__wire_state_set(struct fake__id *id, enum fake__id_state state);
-/* ... and says what it has to say, until there is an answer. */
+/* Sets a new state and sends its message, until there is an answer. */
 void fake__wire_state_say(struct fake__id *id, enum fake__id_state state);
 void fake__wire_timewait_enter(struct fake__id *id);
-/* DISCONNECTED: once, whichever tells it first. */
+/* Gives the event DISCONNECTED, at most once for each id. */
 void fake__wire_tell_down(struct fake__id *id, int status);
 void fake__wire_say(struct fake__id *id, enum fake__message_kind kind);
-/* What a kernel answers that has no id for it. */
+/* Answers a message for which the kernel has no id. */
 void fake__wire_answer(const struct fake__message *m,
                        enum fake__message_kind kind, int status);
 
 /* --- cm_peer.c --------------------------------------------------------- */
 
-/* A message is there: for fake__after(). */
+/* A message arrives: for fake__after(). */
 void fake__wire_arrive(void *message, uint64_t n);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Addresses and ports of the simulated rdma_cm: who has which, and who listens
- * there, by the rules of the kernel's cma.c. */
+ * Addresses and ports of the simulated rdma_cm: which id has which, and which
+ * one listens there, by the rules of the kernel's cma.c. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
@@ -150,7 +150,7 @@ conflict(const struct fake__id *id, const struct fake__id *other,
     if (id->afonly && other->afonly && a->sa_family != b->sa_family)
         return 0;
     if (fake__addr_is_any(a) || fake__addr_is_any(b))
-        return EADDRNOTAVAIL; /* sic */
+        return EADDRNOTAVAIL; /* as in cma.c */
     return fake__addr_same(a, b) ? EADDRINUSE : 0;
 }
 
@@ -185,7 +185,7 @@ fake__port_bind(struct fake__id *id)
 
 enum match {
     NO_MATCH,
-    OTHER_FAMILY, /* :: takes IPv4 as well, or refuses it (AFONLY) */
+    OTHER_FAMILY, /* :: accepts IPv4, too, or refuses it (AFONLY) */
     WILDCARD,
     EXACT,
 };

@@ -1,9 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The calls of librdmacm that make and end connections, and the QPs that it
- * moves on the way, as the library and the kernel's ucma together have them:
- * what they check, in which order, and what they leave behind. */
+ * The calls of librdmacm that make and end connections, and the QPs that
+ * librdmacm moves on the way, as the library and the kernel's ucma implement
+ * them together: what they check, in which order, and which state they leave
+ * behind. */
 #include <errno.h>
 #include <string.h>
 
@@ -19,7 +20,7 @@ depth_is_good(uint8_t depth, uint8_t most)
     return depth <= most || depth == RDMA_MAX_RESP_RES;
 }
 
-/* librdmacm's own check, before the kernel hears of it. */
+/* librdmacm's own check, before it calls the kernel. */
 static bool
 param_is_good(const struct fake__id *k, const struct rdma_conn_param *param)
 {
@@ -60,8 +61,8 @@ qp_take(struct fake__id *k, const struct rdma_conn_param *param)
     k->srq = qp != NULL ? qp->srq != NULL : param != NULL && param->srq;
 }
 
-/* Depths of the request or the answer; `most` stand for "as many as can be",
- * which is what no parameters say, too. */
+/* Sets the depths of the request or the answer. The `most` arguments replace
+ * "as many as possible", which is also the default without parameters. */
 static void
 depths_take(struct fake__id *k, const struct rdma_conn_param *param,
             uint8_t responder_most, uint8_t initiator_most)
@@ -202,7 +203,7 @@ rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *qp_attr,
     return fake__result(attr_of(fake__id_of(id), qp_attr, qp_attr_mask));
 }
 
-/* To the state that attr->qp_state says, with the kernel's attributes. */
+/* Moves the QP to `state`, with the kernel's attributes. */
 static int
 qp_move(struct fake__id *k, enum ibv_qp_state state)
 {
@@ -212,8 +213,8 @@ qp_move(struct fake__id *k, enum ibv_qp_state state)
     return err != 0 ? err : ibv_modify_qp(k->handle->qp, &attr, mask);
 }
 
-/* The access flags are known only now that the depths are: once more INIT, as
- * librdmacm has it. */
+/* Moves the QP to INIT once more, like librdmacm: only now are the depths
+ * known, and with them the access flags. */
 static int
 qp_connect(struct fake__id *k)
 {
@@ -245,7 +246,7 @@ fake__conn_response(struct fake__id *k)
     return false;
 }
 
-/* A datagram QP is ready at once. */
+/* Moves a datagram QP to RTS at once. */
 static int
 qp_ready_ud(struct fake__id *k)
 {
@@ -311,7 +312,8 @@ is_request(const struct fake__id *k)
     return k->state == FAKE__REQ_RCVD || k->state == FAKE__SIDR_RCVD;
 }
 
-/* The kernel's part. When it fails, it has already refused. */
+/* The kernel's part of an accept. Private data that is too long also rejects
+ * the request. */
 static int
 accept_send(struct fake__id *k, const struct rdma_conn_param *param)
 {
@@ -399,8 +401,8 @@ rdma_notify(struct rdma_cm_id *id, enum ibv_event_type event)
     return fake__result(call.err);
 }
 
-/* Once the kernel has a connection for the id, in whatever state, it takes
- * this for done, though nothing may be sent. */
+/* Once the kernel has a connection for the id, in whatever state, this call
+ * succeeds, even if no message is sent. */
 int
 rdma_disconnect(struct rdma_cm_id *id)
 {

@@ -1,15 +1,16 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Ids, event channels and events of the simulated rdma_cm: who has them, what
- * waits in them, and what becomes of them when a process or a device goes. */
+ * Ids, event channels and events of the simulated rdma_cm: their owners and
+ * queues, and what happens to them when a process ends or a device is
+ * removed. */
 #include <string.h>
 
 #include "fake/cm.h"
 
 #define POISON 0xdb
 
-/* An event that the program has and has not acknowledged. */
+/* An event that the program has read and not acknowledged. */
 struct event_handle {
     struct rdma_cm_event event;
     struct event_handle *next, *prev;
@@ -49,7 +50,8 @@ fake__id_new(struct fake_process *p, struct fake__cm_channel *channel,
     return id;
 }
 
-/* Its own links stay, for those who are walking along the list. */
+/* Removes the id from the list; its own links stay, for loops that are at
+ * it. */
 static void
 id_unlink(struct fake__id *id)
 {
@@ -176,7 +178,7 @@ fake__cm_channel_take(struct fake__cm_channel *c)
     return ev;
 }
 
-/* Takes the oldest event of the id out; NULL when there is none. */
+/* Removes and returns the oldest event of the id; NULL when there is none. */
 static struct fake__cm_event *
 channel_pick(struct fake__cm_channel *c, const struct fake__id *id)
 {
@@ -326,7 +328,8 @@ event_fill(struct event_handle *h, const struct fake__cm_event *ev)
     }
 }
 
-/* Other events leave the program's id alone, which other threads may read. */
+/* True if the event updates the program's id. Other events must not, as other
+ * threads may read the id. */
 static bool
 is_news_of_address(enum rdma_cm_event_type type)
 {
@@ -352,8 +355,8 @@ fake__cm_event_open(struct fake__cm_event *ev)
     return &h->event;
 }
 
-/* Whoever still looks at the event, or at its private data, sees garbage; and
- * the address sanitizer sees him once another was acknowledged. */
+/* Fills an acknowledged event and its private data with garbage. A later access
+ * is seen by the address sanitizer once another event was acknowledged. */
 static void
 event_poison(struct event_handle *h)
 {
@@ -382,7 +385,7 @@ fake__cm_event_close(struct rdma_cm_event *event)
     fake__wake(id);
 }
 
-/* --- the end of things ------------------------------------------------- */
+/* --- removal and exit -------------------------------------------------- */
 
 static struct fake__id *
 id_of_process(const struct fake_process *p)

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What a kernel of the simulated hosts makes of a message that arrives. */
+ * How a kernel of the simulated hosts handles a message that arrives. */
 #include <string.h>
 
 #include "fake/cm.h"
@@ -19,7 +19,7 @@ event_give(struct fake__id *id, enum rdma_cm_event_type type, int status,
     fake__cm_event_give(ev);
 }
 
-/* The peer's view is mirrored: what it reads, we serve. */
+/* Mirrors the peer's view: READs that the peer initiates, we respond to. */
 static void
 event_conn(struct rdma_conn_param *conn, const struct fake__message *m)
 {
@@ -46,7 +46,7 @@ event_ud(struct rdma_ud_param *ud, const struct fake__message *m)
 
 /* --- requests ---------------------------------------------------------- */
 
-/* In these states the kernel keeps the peer's QP number as its own. */
+/* True in the states in which the kernel holds the peer's QP number. */
 static bool
 holds_peer_qpn(const struct fake__id *id)
 {
@@ -105,8 +105,8 @@ child_new(struct fake__id *listener, const struct fake__message *m)
     return child;
 }
 
-/* The server's kernel says by MRA that it has the request, and the client's
- * waits for ever. There is none for SIDR. */
+/* The server's kernel confirms the request by MRA, and the client's kernel then
+ * waits without a timeout. SIDR has no MRA. */
 static void
 request_heard(struct fake__id *client)
 {
@@ -319,7 +319,7 @@ on_answer(struct fake__id *id, const struct fake__message *m)
     }
 }
 
-/* Of the connection that the message is of? */
+/* True if the id belongs to the message's connection. */
 static bool
 knows(const struct fake__id *id, const struct fake__message *m)
 {
@@ -344,6 +344,6 @@ fake__wire_arrive(void *obj, uint64_t n)
         on_sidr_req(m);
     else if (knows(id, m))
         on_answer(id, m);
-    else if (m->kind == FAKE__DREQ) /* of a connection that is no more */
+    else if (m->kind == FAKE__DREQ) /* of an ended connection */
         fake__wire_answer(m, FAKE__DREP, 0);
 }

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Synchronous ids, which have no channel of the program's: each has one of its
- * own, and a call that leads to an event waits for it there, as librdmacm does
- * it. Connecting is simulated; listening by rdma_get_request() is not. */
+ * Synchronous ids, which have no channel of the program: each has its own, and
+ * a call that leads to an event waits for it there, as in librdmacm. Connecting
+ * is simulated; listening by rdma_get_request() is not. */
 #include <errno.h>
 
 #include "fake/cm.h"
@@ -24,7 +24,7 @@ event_let_go(struct fake__id *id)
         fake__cm_event_close(e);
 }
 
-/* As the program sees it in errno. */
+/* The errno that the program gets for the event. */
 static int
 errno_of(const struct rdma_cm_event *e)
 {

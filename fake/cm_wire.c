@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What the kernels of the simulated hosts say to each other about connections,
- * how often, and what ends an id on either side: after the kernel's ib_cm. */
+ * Messages about connections between the kernels of the simulated hosts, their
+ * retries, and what ends an id on either side: after the kernel's ib_cm. */
 #include <errno.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@
 
 static const struct {
     const char *name;
-    uint8_t data_len; /* as events tell it */
+    uint8_t data_len; /* as in events */
 } kinds[] = {
     [FAKE__REQ] = {"REQ", REQ_DATA},
     [FAKE__REP] = {"REP", REP_DATA},
@@ -54,7 +54,7 @@ message_alter(struct fake__message *m)
         m->data[fake__random(m->data_len)] ^= (uint8_t)(1 << fake__random(8));
 }
 
-/* One path keeps the order, faults apart. */
+/* Messages of one id stay in order, except for faults. */
 static uint64_t
 message_delay(const struct fake__message *m)
 {
@@ -74,7 +74,7 @@ message_send(struct fake__message *m)
     bool alive = m->from != NULL && !m->from->destroyed;
     struct fake__fate fate = message_note(m);
 
-    /* Who was killed at this very moment has not sent it. */
+    /* A process killed at this moment has not sent the message. */
     if (alive && m->from->destroyed)
         return;
     if (fate.lose || fate.drop || !fake__reaches(m->from_host, m->to_host))
@@ -98,7 +98,7 @@ message_new(enum fake__message_kind kind, struct fake_host *from,
     return m;
 }
 
-/* What a kernel answers that has no id for it. */
+/* Answers a message for which the kernel has no id. */
 void
 fake__wire_answer(const struct fake__message *m, enum fake__message_kind kind,
                   int status)
@@ -189,7 +189,7 @@ fake__wire_timewait_enter(struct fake__id *id)
     fake__after(TIMEWAIT, timewait_over, id, id->round);
 }
 
-/* Once, whichever tells it first. */
+/* Gives DISCONNECTED at most once for each id. */
 void
 fake__wire_tell_down(struct fake__id *id, int status)
 {
@@ -211,7 +211,7 @@ give_up(struct fake__id *id)
     }
 }
 
-/* Says what its state has it say. */
+/* Sends the message of the id's state. */
 static void
 say_state(struct fake__id *id)
 {
@@ -233,7 +233,8 @@ say_state(struct fake__id *id)
     }
 }
 
-/* The kernel misses the neighbour, which is a hint: it goes on trying. */
+/* The kernel reports that the neighbour is unreachable. This is a hint: the
+ * kernel goes on trying. */
 static void
 neighbour_gone(void *obj, uint64_t round)
 {
@@ -267,7 +268,7 @@ retry(void *obj, uint64_t round)
     say_state(id);
 }
 
-/* Says what the new state has it fake__wire_say, until there is an answer. */
+/* Sets the state and sends its message, until there is an answer. */
 void
 fake__wire_state_say(struct fake__id *id, enum fake__id_state state)
 {
@@ -277,7 +278,7 @@ fake__wire_state_say(struct fake__id *id, enum fake__id_state state)
     say_state(id);
 }
 
-/* --- what the program does --------------------------------------------- */
+/* --- calls of the program ---------------------------------------------- */
 
 void
 fake__wire_connect(struct fake__id *id)
@@ -338,7 +339,7 @@ fake__wire_disconnect(struct fake__id *id)
     }
 }
 
-/* An end that is destroyed says so once. */
+/* A destroyed id sends its last message once. */
 static void
 say_goodbye(struct fake__id *id, enum fake__id_state state)
 {

@@ -2,14 +2,16 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The processor of a world. Only one of its threads runs at a time, so all are
- * bound to the same one: a wake-up on another costs ten times as much. */
+ * bound to the same processor: waking a thread on another costs ten times as
+ * much. */
 #define _GNU_SOURCE /* sched_setaffinity() */
 #include <sched.h>
 
 #include "real.h"
 
-/* How often a world looks whether it has its processor for itself, in turns of
- * the baton and in real time; it should run for that share of the time. */
+/* How often a world checks whether it shares its processor: after so many turns
+ * of the baton and so much real time. The world's CPU time should be at least
+ * LOOK_SHARE of the real time. */
 #define LOOK_TURNS 1024
 #define LOOK_NS    (20 * FAKE__MS)
 #define LOOK_SHARE 0.75
@@ -17,12 +19,12 @@
 static struct {
     bool bound;
     cpu_set_t allowed; /* before the world began */
-    int cpu;           /* that of all threads of the world; -1: any */
+    int cpu;           /* of all threads; -1: any */
     unsigned turns;
-    uint64_t real, used; /* at the last look */
+    uint64_t real, used; /* at the last check */
 } C = {.cpu = -1};
 
-/* What the calling thread is bound to: at first what its creator was. */
+/* The processor that the calling thread is bound to; at first its creator's. */
 static _Thread_local int mine = -1;
 
 static uint64_t
@@ -47,7 +49,7 @@ fake__cpu_follow(void)
     mine = C.cpu;
 }
 
-/* Also in a process that is forked from the world. */
+/* Also called in a process forked from the world. */
 void
 fake__cpu_end(void)
 {
@@ -62,7 +64,7 @@ fake__cpu_begin(void)
 {
     static bool forks_known;
 
-    fake__cpu_end(); /* after a test that failed in the midst of its world */
+    fake__cpu_end(); /* after a test that failed within its world */
     if (!forks_known)
         pthread_atfork(NULL, NULL, fake__cpu_end);
     forks_known = true;
@@ -85,8 +87,8 @@ cpu_after(int cpu)
     return cpu;
 }
 
-/* A world that shares its processor with another one goes to the next: one in
- * two times, by the real clock, lest both do so at once. */
+/* A world that shares its processor moves to the next one. It moves in one of
+ * two cases, by the real clock, so that two worlds do not both move at once. */
 void
 fake__cpu_look(void)
 {

@@ -84,7 +84,7 @@ channel_ready(struct fake__channel *ch)
         fake__fd_ready(ch->fd, ch->first != NULL);
 }
 
-/* The CQ is in line once, with however many events. */
+/* The CQ is in the channel's queue once, with any number of events. */
 static void
 channel_event(struct fake__cq *cq)
 {
@@ -141,9 +141,9 @@ ibv_ack_cq_events(struct ibv_cq *cq, unsigned nevents)
     fake__wake(&c->obj);
 }
 
-/* --- what comes into a queue ------------------------------------------- */
+/* --- adding completions ------------------------------------------------ */
 
-/* It grows with what is in it: queues of 32767 stay mostly empty. */
+/* Grows the ring as needed: queues of 32767 stay mostly empty. */
 static void
 ring_grow(struct fake__cq *cq)
 {
@@ -191,8 +191,8 @@ notify(struct fake__cq *cq, const struct fake__cqe *e)
     }
 }
 
-/* A real adapter's library takes completions of a QP out when that is
- * destroyed or reset; Soft-RoCE's leaves them. */
+/* True if the completion must be dropped. A real adapter's library removes the
+ * completions of a QP that is destroyed or reset; Soft-RoCE's leaves them. */
 static bool
 stale(const struct fake__cqe *e)
 {
@@ -227,8 +227,8 @@ add_late(void *obj, uint64_t n)
     add(l->cq, &l->e);
 }
 
-/* Those that come after a late one of the same queue of the QP are no
- * earlier. */
+/* Adds a delayed completion. Later completions of the same queue of the QP come
+ * no earlier. */
 static void
 add_later(struct fake__cq *cq, const struct fake__cqe *e, uint64_t delay)
 {
@@ -323,7 +323,7 @@ fake__req_notify_cq(struct ibv_cq *cq, int solicited_only)
     return 0;
 }
 
-/* --- birth and death --------------------------------------------------- */
+/* --- creation and destruction ------------------------------------------ */
 
 static struct ibv_cq *
 cq_new(struct ibv_context *context, int cqe, void *cq_context,

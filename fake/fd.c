@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Descriptors of the world: epoll, eventfd, timerfd, and those of channels. Numbers
- * from FIRST up are ours, all others the system's. */
+ * Descriptors of the world: epoll, eventfd, timerfd, and those of channels.
+ * Numbers from FIRST up are simulated, all others are the system's. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -43,7 +43,7 @@ struct file {
 static struct {
     struct file **files;
     unsigned n, room;
-    char any; /* whoever waits for descriptors waits for its address */
+    char any; /* its address is the key to wait for descriptors */
 } F;
 
 static struct file *
@@ -57,7 +57,7 @@ file_of(int fd)
     return f->kind == KIND_CLOSED ? NULL : f;
 }
 
-/* The lowest number that is free. */
+/* Creates a descriptor with the lowest free number. */
 static int
 file_new(enum kind kind, struct fake_process *p)
 {
@@ -82,7 +82,7 @@ file_new(enum kind kind, struct fake_process *p)
 
 static bool is_ready(const struct file *f);
 
-/* One epoll may watch another. */
+/* True if a watched descriptor is ready. One epoll may watch another. */
 static bool
 watches_ready(const struct file *f)
 {
@@ -111,7 +111,7 @@ is_ready(const struct file *f)
     }
 }
 
-/* Waits until some descriptor may be ready; false when the time is over. */
+/* Waits until some descriptor may be ready; false on timeout. */
 static bool
 await_any(uint64_t until)
 {
@@ -135,8 +135,8 @@ watch_find(struct file *f, int fd)
     return NULL;
 }
 
-/* No epoll watches a descriptor that is closed, or the next one with its
- * number would seem to be watched. */
+/* Closes a descriptor and removes it from every epoll; otherwise the next one
+ * with its number would seem to be watched. */
 static void
 file_close(unsigned i)
 {
@@ -300,7 +300,7 @@ epoll_take(struct file *f, struct epoll_event *events, int max)
             continue;
         events[n] = w->event;
         events[n++].events = EPOLLIN;
-        if (w->event.events & EPOLLONESHOT) /* until it is changed */
+        if (w->event.events & EPOLLONESHOT) /* until changed by EPOLL_CTL_MOD */
             w->event.events = 0;
     }
     return n;
@@ -396,7 +396,7 @@ __wrap_timerfd_create(int clock, int flags)
     return fd;
 }
 
-/* Absolute, of the clock that only goes forward, and once. */
+/* Only for absolute times of the monotonic clock, without an interval. */
 int
 __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *new,
                        struct itimerspec *old)
@@ -413,7 +413,7 @@ __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *new,
     f->due = (uint64_t) new->it_value.tv_sec * 1000 * FAKE__MS +
              (uint64_t) new->it_value.tv_nsec;
     fake__release(&F.any);
-    fake__wake(&F.any); /* who waits may do so too long */
+    fake__wake(&F.any); /* waiting threads must recompute their timeout */
     return 0;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Memory of the processes: whose a piece is, so that a killed one's can be
- * freed and an honest one's leaks counted, and allocations that fail. */
+ * Memory of the processes: the owner of each block, so that a killed process's
+ * memory can be freed and an ended one's leaks counted; and allocations that
+ * fail. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +12,12 @@
 #include "real.h"
 
 struct piece {
-    void *at; /* NULL: free place */
+    void *at; /* NULL: free slot */
     struct fake_process *owner;
     size_t mapped; /* by mmap(): its length */
 };
 
-/* Open addressing, a power of two. */
+/* A hash table with open addressing; its size is a power of two. */
 static struct {
     struct piece *pieces;
     size_t n, room;
@@ -79,7 +80,7 @@ piece_add(void *at, size_t mapped)
     piece_put((struct piece){at, fake__self(), mapped});
 }
 
-/* Closes the gap that it leaves. */
+/* Removes an entry and closes the gap. */
 static void
 piece_remove(struct piece *piece)
 {
@@ -113,10 +114,10 @@ fake__heap_exit(struct fake_process *p)
                 __real_munmap(piece->at, piece->mapped);
             else
                 __real_free(piece->at);
-            piece_remove(piece); /* which may bring another one here */
+            piece_remove(piece); /* may move another entry here */
         }
     }
-    if (p->census.blocks > 0) /* one came to a place that was passed */
+    if (p->census.blocks > 0) /* one was moved to a slot already visited */
         fake__heap_exit(p);
 }
 
@@ -129,7 +130,7 @@ fake__heap_end(void)
 
 /* --- the calls --------------------------------------------------------- */
 
-/* True when this allocation is to fail. */
+/* True if this allocation must fail. */
 static bool
 strikes(void)
 {
@@ -147,7 +148,7 @@ strikes(void)
 static void *
 keep(void *p, size_t mapped)
 {
-    FAKE_CALL_SAFE(NULL); /* its thread could be killed before p is kept */
+    FAKE_CALL_SAFE(NULL); /* prevents a kill before p is recorded */
 
     if (p != NULL && fake__inside())
         piece_add(p, mapped);

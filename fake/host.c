@@ -11,7 +11,7 @@
 #define FIRST_PORT 40000
 #define READS_MAX  128 /* max_qp_rd_atom of rxe */
 
-/* Wires that are cut; a pair of hosts each. */
+/* Wires that are cut: pairs of hosts. */
 struct cut {
     const struct fake_host *a, *b;
     struct cut *next;
@@ -109,7 +109,7 @@ fake__host_of_addr(const struct sockaddr *addr)
     return NULL;
 }
 
-/* As RoCE has it: an IPv4 address is mapped into IPv6. */
+/* As in RoCE: an IPv4 address is mapped into IPv6. */
 void
 fake__gid_of(const struct fake_host *host, union ibv_gid *gid)
 {

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Keys: memory regions and windows, and what they allow. An adapter that is
- * strict has another rkey than lkey for the same memory. */
+ * Keys: memory regions and windows, and what they allow. A strict adapter has
+ * different rkeys and lkeys for the same memory. */
 #include <errno.h>
 #include <string.h>
 
@@ -83,7 +83,7 @@ key_free(struct fake__key *key)
     fake__object_free(&key->obj);
 }
 
-/* --- what they allow --------------------------------------------------- */
+/* --- access checks ----------------------------------------------------- */
 
 static bool
 covers(const struct fake__key *key, uint64_t addr, uint64_t length)
@@ -173,7 +173,7 @@ may_bind(const struct fake__qp *qp, const struct fake__wqe *w,
 
     if (mw->obj.dead || mw->pd != qp->pd)
         return false;
-    /* Soft-RoCE insists that mw->rkey says what was bound last. */
+    /* Soft-RoCE requires that mw->rkey is the last bound one. */
     if (fake__rxe() && w->mw_rkey != mw->rkey)
         return false;
     if (mw->type == IBV_MW_TYPE_2 && mw->mr != NULL)

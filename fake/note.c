@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The trace, the rules that follow it, and calls that fail. */
+ * The trace, the rules that apply to it, and calls that fail. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,13 +9,13 @@
 #include "real.h"
 
 #define LINE 256
-#define TAIL 4000 /* of the trace, shown when all is lost */
+#define TAIL 4000 /* end of the trace that fake__stuck() prints */
 
 struct rule {
     struct rule *next;
     char text[LINE];
     unsigned nth;  /* 0: every line */
-    unsigned wait; /* how many lines until it strikes */
+    unsigned wait; /* matching lines until it applies */
     bool done;
     enum fake_deed deed;
     uint64_t us;
@@ -27,7 +27,7 @@ struct fault {
     struct fault *next;
     const struct fake_process *process; /* NULL: any */
     char call[48];                      /* "": memory */
-    unsigned nth;                       /* 0: has struck */
+    unsigned nth;                       /* 0: has occurred */
     int err;
 };
 

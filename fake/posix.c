@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The clock, sleeping, threads and locks of the program. Locks are the real
- * ones, so that the thread sanitizer sees them, but nobody ever waits in
- * them: who finds one taken lets others go on. */
+ * ones, so that the thread sanitizer sees them. But no thread blocks in them: a
+ * thread that finds a lock taken lets others run. */
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -50,13 +50,13 @@ int __real_pthread_mutex_lock(pthread_mutex_t *m);
 int __real_pthread_mutex_trylock(pthread_mutex_t *m);
 ssize_t __real_getrandom(void *data, size_t len, unsigned flags);
 
-/* Of a thread: /proc knows none of it, so that it does not matter whether it
- * runs this moment. */
+/* A thread number that /proc does not know, so that it does not matter whether
+ * the thread runs at this moment. */
 #define NO_THREAD INT_MAX
 
 /* --- time -------------------------------------------------------------- */
 
-/* All clocks are one. */
+/* All clocks are the same. */
 int
 __wrap_clock_gettime(clockid_t clock, struct timespec *t)
 {
@@ -112,7 +112,7 @@ __wrap_sched_yield(void)
 
 /* --- futexes ----------------------------------------------------------- */
 
-/* The word is looked at as the kernel does it: with nobody in between. */
+/* Checks the word like the kernel: no other thread runs in between. */
 static long
 futex_wait(unsigned *word, unsigned seen, uint64_t until)
 {
@@ -170,10 +170,10 @@ __wrap_syscall(long number, ...)
                  (const struct timespec *)a[3]);
 }
 
-/* --- threads --------------------------------------------------------------- */
+/* --- threads -------------------------------------------------------------- */
 
-/* Every thread has waited since it was asked last: as only one runs at a time,
- * the system's own figures would tell of the world's making. */
+/* Reports a voluntary switch since each call before. Only one thread runs at a
+ * time, so the system's own figures would show the fake's switches. */
 int
 __wrap_getrusage(int who, struct rusage *usage)
 {
@@ -187,7 +187,7 @@ __wrap_getrusage(int who, struct rusage *usage)
     return 0;
 }
 
-/* --- chance ------------------------------------------------------------ */
+/* --- random numbers ---------------------------------------------------- */
 
 ssize_t
 __wrap_getrandom(void *data, size_t len, unsigned flags)
@@ -270,7 +270,7 @@ __wrap_pthread_mutex_trylock(pthread_mutex_t *m)
     return __real_pthread_mutex_trylock(m);
 }
 
-/* What is unlocked must be locked. Nobody else runs meanwhile. */
+/* Aborts if the mutex is not locked. No other thread runs meanwhile. */
 static void
 must_be_locked(pthread_mutex_t *m)
 {
@@ -278,7 +278,8 @@ must_be_locked(pthread_mutex_t *m)
         fake__stuck("a mutex is unlocked that is not locked");
 }
 
-/* Another thread may go on while it is still locked, and then try in vain. */
+/* Another thread may run while the mutex is still locked, and fail to lock
+ * it. */
 int
 __wrap_pthread_mutex_unlock(pthread_mutex_t *m)
 {
@@ -338,7 +339,7 @@ __wrap_pthread_cond_broadcast(pthread_cond_t *c)
 
 /* --- the rest ---------------------------------------------------------- */
 
-/* Every device may be used by everybody. */
+/* Every device may be opened by every user. */
 int
 __wrap_access(const char *path, int mode)
 {
@@ -359,7 +360,7 @@ address_text(const struct fake_host *h, char text[INET6_ADDRSTRLEN])
                        text, INET6_ADDRSTRLEN, NULL, 0, NI_NUMERICHOST) == 0;
 }
 
-/* The addresses of all hosts of this name, in the order of their making. */
+/* Lists the addresses of all hosts of this name, in the order of creation. */
 static int
 name_find(const char *name, const char *port, const struct addrinfo *numeric,
           struct addrinfo **list)
@@ -373,15 +374,15 @@ name_find(const char *name, const char *port, const struct addrinfo *numeric,
 
         if (strcmp(h->name, name) == 0 && address_text(h, text) &&
             __real_getaddrinfo(text, port, numeric, end) != 0)
-            *end = NULL; /* of a family that is not wanted */
+            *end = NULL; /* of another family than requested */
         while (*end != NULL)
             end = &(*end)->ai_next;
     }
     return *list == NULL ? EAI_NONAME : 0;
 }
 
-/* Addresses are read by the system; names are those of hosts, and take a
- * millisecond to find. */
+/* The system parses addresses. Names are those of hosts; a look-up takes a
+ * millisecond. */
 int
 __wrap_getaddrinfo(const char *host, const char *port,
                    const struct addrinfo *hints, struct addrinfo **list)
@@ -406,7 +407,8 @@ __wrap_getaddrinfo(const char *host, const char *port,
     return name_find(host, port, &numeric, list);
 }
 
-/* One by one, for a list may be made of several of the system's. */
+/* Frees entries one by one, as a list may be made of several of the
+ * system's. */
 void
 __wrap_freeaddrinfo(struct addrinfo *list)
 {

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Processes, from their start to what they leave behind, and the world's
- * beginning and end. */
+ * Processes, from their start to their leaks, and the beginning and end of the
+ * world. */
 #include <string.h>
 
 #include "real.h"
@@ -14,7 +14,7 @@ static struct {
 
 /* --- processes --------------------------------------------------------- */
 
-/* Says what a process did not give back. */
+/* Reports the leaks of a process. */
 static unsigned
 process_leaks(const struct fake_process *p)
 {
@@ -49,7 +49,7 @@ process_leaks(const struct fake_process *p)
     return sum;
 }
 
-/* It ends: by itself, or because it was killed. */
+/* Ends a process that has returned or was killed. */
 void
 fake__process_end(struct fake_process *p)
 {
@@ -215,12 +215,12 @@ fake_sleep_us(uint64_t us)
 void
 fake_begin(const struct fake_opts *opts)
 {
-    fake__notes_end(); /* of a test that failed in the midst of its world */
+    fake__notes_end(); /* of a test that failed within its world */
     memset(&P, 0, sizeof P);
     memset(&fake__world, 0, sizeof fake__world);
     fake__base_begin(opts->seed);
     fake__world.opts = *opts;
-    fake__world.now = FAKE__S; /* some programs take 0 for never */
+    fake__world.now = FAKE__S; /* some programs use 0 for never */
     P.main = process_new(fake_host_new("local", "10.9.0.1"), "main");
     fake__threads_begin(P.main);
 }

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Queue pairs: their life and their states. */
+ * Queue pairs: creation, destruction and states. */
 #include <errno.h>
 #include <string.h>
 
@@ -60,7 +60,7 @@ wc_opcode(enum ibv_wr_opcode opcode)
     }
 }
 
-/* Of a failed one only wr_id, status and qp_num are to be relied on. */
+/* Blurs a failed completion: only wr_id, status and qp_num are valid. */
 static void
 blur(struct ibv_wc *wc)
 {
@@ -348,7 +348,7 @@ ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
     return 0;
 }
 
-/* --- birth and death --------------------------------------------------- */
+/* --- creation and destruction ------------------------------------------ */
 
 static int
 check_create(struct ibv_pd *pd, const struct ibv_qp_init_attr *init)
@@ -375,7 +375,8 @@ check_create(struct ibv_pd *pd, const struct ibv_qp_init_attr *init)
     return 0;
 }
 
-/* Soft-RoCE has inline data and sges in the same place. */
+/* Rounds sizes as Soft-RoCE, which has inline data and sges in the same
+ * place. */
 static void
 cap_round(struct ibv_qp_cap *cap, const struct fake_host *host)
 {

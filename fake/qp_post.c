@@ -36,8 +36,8 @@ opcode_fits(const struct fake__qp *qp, const struct ibv_send_wr *wr)
     return wr->opcode <= IBV_WR_SEND_WITH_INV;
 }
 
-/* Soft-RoCE frees slots by itself, a real adapter when the program has polled
- * a completion that comes after. */
+/* True if the send queue is full. Soft-RoCE frees slots by itself, a real
+ * adapter when the program has polled a later completion. */
 static bool
 sq_full(const struct fake__qp *qp)
 {

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What a work request of one QP does at another: memory is read or written, a
- * receive is taken, or it is refused. */
+ * The effect of a work request of one QP at another: memory is read or written,
+ * a receive is consumed, or the request is refused. */
 #include <arpa/inet.h>
 #include <string.h>
 
@@ -72,7 +72,7 @@ receive_pd(const struct fake__qp *peer)
     return peer->srq != NULL ? peer->srq->pd : peer->pd;
 }
 
-/* What came goes into the receive; the sender's status. */
+/* Copies the data into the receive. Returns the sender's status. */
 static enum ibv_wc_status
 receive_fill(struct fake__qp *peer, struct fake__wqe *r,
              struct fake__piece *from, size_t n, uint32_t length)
@@ -111,7 +111,7 @@ receive_done(struct fake__qp *peer, struct fake__wqe *r,
         e.wc.wc_flags |= IBV_WC_WITH_IMM;
         e.wc.imm_data = w->imm;
     } else if (w->opcode == IBV_WR_SEND_WITH_INV) {
-        /* Soft-RoCE passes the kernel's bit on as it is. */
+        /* Soft-RoCE passes the kernel's bit on unchanged. */
         e.wc.wc_flags |= fake__rxe() ? IBV_WC_IP_CSUM_OK : IBV_WC_WITH_INV;
         e.wc.invalidated_rkey = w->imm;
     }
@@ -147,8 +147,9 @@ has_receive(const struct fake__qp *peer)
     return peer->srq != NULL ? peer->srq->queue.n > 0 : peer->rq.n > 0;
 }
 
-/* What the QP does not allow at all is no request to Soft-RoCE; a key that does
- * not fit is one of no access for everybody. */
+/* Refuses an access. If the QP forbids this access for all keys, Soft-RoCE
+ * reports an invalid request; a key that does not match is an access error in
+ * both profiles. */
 static enum ibv_wc_status
 refuse_access(struct fake__qp *peer, unsigned access)
 {

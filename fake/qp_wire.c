@@ -1,10 +1,11 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * How work requests are carried out: one after another, each in one moment at
- * both ends (the other is in qp_respond.c); its completion follows when the acknowledgement has come. Rules
- * may do anything while something is noted, so that what was known of a QP
- * before holds after only when its epoch is the same. */
+ * Carries out work requests: one after another, each at one moment at both ends
+ * (the responder is in qp_respond.c). The completion follows when the
+ * acknowledgement has come. Rules may do anything while a line is noted, so the
+ * state of a QP from before is valid afterwards only if its epoch is the
+ * same. */
 #include <string.h>
 
 #include "fake/verbs.h"
@@ -94,8 +95,8 @@ acknowledged(void *obj, uint64_t epoch)
         fake__qp_error(qp);
 }
 
-/* The first that was not carried out is: its completion comes after `delay`,
- * and after those before it. */
+/* Finishes the first send that was not carried out: its completion comes after
+ * `delay`, and after those of earlier sends. */
 static void
 finish(struct fake__qp *qp, enum ibv_wc_status status, uint64_t delay)
 {
@@ -112,7 +113,7 @@ finish(struct fake__qp *qp, enum ibv_wc_status status, uint64_t delay)
         step_after(qp, BETWEEN_SENDS);
 }
 
-/* --- trying again ------------------------------------------------------ */
+/* --- retries ----------------------------------------------------------- */
 
 static void
 timed_out(void *obj, uint64_t epoch)
@@ -129,7 +130,7 @@ timed_out(void *obj, uint64_t epoch)
         carry_out(qp);
 }
 
-/* A timeout of 0 is none: what is lost stays lost. */
+/* A packet was lost. A timeout of 0 means no timeout: no retry follows. */
 static void
 lost(struct fake__qp *qp)
 {
@@ -147,7 +148,7 @@ rnr_delay(unsigned timer)
         48,    64,   96,   128,  192,  256,   384,   512,   768,   1024,  1536,
         2048,  3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
     };
-    /* By the specification's table: 1 is 0.01 ms, 14 is 1.28 ms. */
+    /* In the specification's table, 1 is 0.01 ms and 14 is 1.28 ms. */
     return hundredths[timer] * 10 * FAKE__US;
 }
 
@@ -162,7 +163,7 @@ not_ready(struct fake__qp *qp, const struct fake__qp *peer)
         step_after(qp, rnr_delay(peer->attr.min_rnr_timer));
 }
 
-/* --- own memory -------------------------------------------------------- */
+/* --- the sender's memory ----------------------------------------------- */
 
 static bool
 writes_here(enum ibv_wr_opcode opcode)
@@ -171,7 +172,7 @@ writes_here(enum ibv_wr_opcode opcode)
            opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 }
 
-/* The sender's memory; how many pieces, or -1. */
+/* Finds the sender's memory. Returns the number of pieces, or -1. */
 static int
 own_pieces(struct fake__qp *qp, struct fake__wqe *w, struct fake__piece *pieces)
 {
@@ -221,7 +222,7 @@ peer_of(struct fake__qp *qp)
     return peer;
 }
 
-/* Its bytes as they are now, for who wants to see them. */
+/* Shows the send's current bytes to the function of fake_see(). */
 static void
 show(struct fake__qp *qp, const struct fake__wqe *w, const char *to)
 {
@@ -240,7 +241,7 @@ show(struct fake__qp *qp, const struct fake__wqe *w, const char *to)
     see.send(qp->obj.context->process->name, to, bytes, w->length, see.arg);
 }
 
-/* Tells of it once for each time that it goes out; whether it goes on now. */
+/* Notes the send once for each time that it is sent. True if it is sent now. */
 static bool
 passes(struct fake__qp *qp, struct fake__wqe *w)
 {
@@ -251,14 +252,14 @@ passes(struct fake__qp *qp, struct fake__wqe *w)
     if (w->noted)
         return true;
     w->noted = true;
-    qp->busy = true; /* a deed may post */
+    qp->busy = true; /* a rule may post */
     show(qp, w, to == NULL ? "nowhere" : to->name);
     fate = fake__note("%s qp %u: %s %u B -> %s", qp->obj.context->process->name,
                       qp->number, fake__op_name(w->opcode), w->length,
                       to == NULL ? "nowhere" : to->name);
     if (fate.flush)
         fake__qp_error(qp);
-    /* Who was killed at this very moment has not sent it. */
+    /* A process killed at this moment has not sent it. */
     if (!current(qp, epoch) || qp->obj.context->process->doomed)
         return false;
     qp->busy = false;
@@ -298,12 +299,12 @@ rc_carry(struct fake__qp *qp, struct fake__wqe *w, struct fake__piece *own,
     uint64_t epoch = qp->epoch;
     enum ibv_wc_status status;
 
-    w->noted = false; /* should it go out again */
+    w->noted = false; /* note again if sent again */
     if (peer == NULL) {
         lost(qp);
         return;
     }
-    qp->busy = true; /* a deed may post */
+    qp->busy = true; /* a rule may post */
     status = fake__respond(qp, peer, w, own, n);
     if (!current(qp, epoch))
         return;
@@ -342,7 +343,7 @@ ud_carry(struct fake__qp *qp, struct fake__wqe *w, struct fake__piece *own,
         finish(qp, IBV_WC_LOC_LEN_ERR, 0);
         return;
     }
-    qp->busy = true; /* a deed may post */
+    qp->busy = true; /* a rule may post */
     peer = qp_at(qp, &w->dgid, w->remote_qpn);
     if (peer != NULL)
         fake__respond_datagram(qp, peer, w, own, n);

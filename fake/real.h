@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The system's own functions, of which the linker's --wrap gives the program
- * the fake's (wrap.args lists them), and between the files that stand for the
- * system: sched.c, posix.c, heap.c, fd.c, note.c. */
+ * The system's own functions, which the linker's --wrap replaces by the fake's
+ * for the program (wrap.args lists them), and what the files that simulate the
+ * system share: sched.c, posix.c, heap.c, fd.c, note.c. */
 #ifndef FAKE_REAL_H
 #define FAKE_REAL_H
 
@@ -43,12 +43,12 @@ int __real_access(const char *path, int mode);
 
 void fake__base_begin(uint64_t seed);
 void fake__base_end(void);
-uint64_t fake__events_next(void); /* when the next is due */
-bool fake__events_run(void);      /* all that are; true if there was any */
+uint64_t fake__events_next(void); /* when the next event is due */
+bool fake__events_run(void);      /* runs due events; true if any */
 
 /* --- process.c --------------------------------------------------------- */
 
-/* It ends, by itself or because it was killed. */
+/* Ends the process, which has returned or was killed. */
 void fake__process_end(struct fake_process *p);
 
 /* --- sched.c ----------------------------------------------------------- */
@@ -58,26 +58,27 @@ int fake__thread_new(struct fake_process *p, void *(*body)(void *), void *arg,
 /* 0 or an errno, as pthread_join(). */
 int fake__thread_join(pthread_t thread, void **result);
 
-/* The calls of the system, which the thread sanitizer must see for itself: a
- * point where threads change, without its watching being switched off. */
+/* fake__point: a point where threads may change, for system calls that the
+ * thread sanitizer must watch itself: its watching is not switched off. */
 void fake__point(void);
-bool fake__inside(void); /* is this a thread of the world? */
+bool fake__inside(void); /* true in a thread of the world */
 
-void fake__unwatched(bool on); /* by the thread sanitizer */
+void fake__unwatched(bool on); /* no watching by the thread sanitizer */
 
 void fake__threads_begin(struct fake_process *p);
 void fake__threads_kill(struct fake_process *p);
-void fake__threads_thaw(void); /* of whatever process */
+void fake__threads_thaw(void); /* of any process */
 void fake__threads_end(void);
 
-/* The calling thread ends here when its process was killed; nothing in the
- * midst of an event. */
+/* Ends the calling thread if its process was killed; does nothing while events
+ * are run. */
 void fake__die_if_doomed(void);
 
 /* --- cpu.c ------------------------------------------------------------- */
 
-/* The world's threads are bound to one processor until it ends; each follows
- * as it gets the baton, for one that passes it on may have chosen another. */
+/* The world's threads are bound to one processor until the world ends. Each
+ * thread follows when it gets the baton, as the thread before may have chosen
+ * another processor. */
 void fake__cpu_begin(void);
 void fake__cpu_follow(void);
 void fake__cpu_look(void);
@@ -85,7 +86,7 @@ void fake__cpu_end(void);
 
 /* --- heap.c ------------------------------------------------------------ */
 
-/* Everything that a process which has ended still had is given back. */
+/* Frees all memory that an ended process still had. */
 void fake__heap_exit(struct fake_process *p);
 void fake__heap_end(void);
 
@@ -96,13 +97,13 @@ void fake__fds_end(void);
 
 /* --- note.c ------------------------------------------------------------ */
 
-/* The errno of a fault that strikes now, or 0. */
+/* The errno of a fault that occurs at this call, or 0. */
 int fake__fault(struct fake_process *p, const char *call);
 bool fake__memory_fails(struct fake_process *p);
 void fake__notes_end(void);
 
-/* Says why, shows the end of the trace, and aborts: the program under test, or
- * the test, cannot go on. */
+/* Prints the reason and the end of the trace, and aborts: the program under
+ * test, or the test, cannot continue. */
 void fake__stuck(const char *why) __attribute__((noreturn));
 
 #endif

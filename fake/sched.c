@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Threads and the clock. Each thread of the world is
- * a real one, but only the one that holds the baton runs. The baton goes from
- * hand to hand by bare futex calls, which the thread sanitizer does not take
- * for synchronisation: it judges the program as if all ran at once. */
+ * Threads and the clock. Each thread of the world is a real one, but only the
+ * one that holds the baton runs. Threads pass the baton by bare futex calls,
+ * which the thread sanitizer does not take for synchronisation: it judges the
+ * program as if all threads ran at once. */
 #include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +13,12 @@
 #include "real.h"
 
 #define CALL_COST (FAKE__US / 5)
-/* What passes while all threads poll in vain. */
+/* The time that passes while all threads poll in vain. */
 #define IDLE_STEP (2 * FAKE__US)
-/* The one that polled last goes on polling, but one in so many times. */
+/* The thread that polled last continues, except one in so many times. */
 #define IDLE_STAY 16
 
-/* How often and how long a thread that is interrupted is left standing. */
+/* How often and how long an interrupted thread is stalled. */
 #define STALL_ONE_IN 32
 #define STALL_MAX    (2 * FAKE__MS)
 
@@ -37,7 +37,7 @@ struct fake__task {
     struct fake_process *process;
     struct fake__task *next;
     pthread_t thread;
-    unsigned number; /* from 1, in the order of their beginning */
+    unsigned number; /* from 1, in the order of creation */
     int go;          /* futex: enum go */
     enum task_state state;
     const void *key;
@@ -45,18 +45,18 @@ struct fake__task {
     bool timed_out;
     bool idle;   /* polled in vain, and nothing has happened since */
     bool first;  /* of its process */
-    bool joined; /* really */
+    bool joined; /* by pthread_join() */
     unsigned depth;
     void *(*body)(void *);
     void *arg, *result;
 };
 
 static struct {
-    struct fake__task *tasks, **end; /* that live */
-    struct fake__task *gone;         /* that may still have to be joined */
-    uint64_t soonest; /* none that is blocked waits for a time before it */
+    struct fake__task *tasks, **end; /* living */
+    struct fake__task *gone;         /* ended, perhaps still to be joined */
+    uint64_t soonest; /* no blocked task's `until` is before it */
     unsigned numbers;
-    unsigned events; /* being run: the thread that runs them may not die */
+    unsigned events; /* being run: their thread may not die now */
 } S;
 
 static _Thread_local struct fake__task *me;
@@ -121,7 +121,7 @@ task_tell(struct fake__task *t, enum go go)
     __real_syscall(SYS_futex, &t->go, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-/* The thread of a process that was killed ends where it stands. */
+/* Ends the calling thread, whose process was killed. */
 static void
 task_die(void)
 {
@@ -153,8 +153,8 @@ may_run(const struct fake__task *t)
     return t->state == TASK_READY && !t->process->frozen && !t->process->doomed;
 }
 
-/* One of those that may and do not poll in vain, by chance; NULL when there is
- * none. */
+/* Picks at random a task that may run and does not poll in vain; NULL when
+ * there is none. */
 static struct fake__task *
 task_pick(void)
 {
@@ -200,7 +200,7 @@ task_ready(struct fake__task *t, bool timed_out)
     t->idle = false;
 }
 
-/* When something happens without anybody's doing. */
+/* The time of the next event or timeout. */
 static uint64_t
 next_moment(void)
 {
@@ -212,7 +212,7 @@ next_moment(void)
     return next;
 }
 
-/* Those whose time has come. */
+/* Wakes the tasks whose timeout has passed. */
 static void
 tasks_wake(void)
 {
@@ -230,10 +230,10 @@ tasks_wake(void)
 void
 fake__threads_thaw(void)
 {
-    S.soonest = 0; /* their times were not looked at */
+    S.soonest = 0; /* its threads' timeouts were skipped */
 }
 
-/* What is due by now. */
+/* Runs due events and wakes due tasks. */
 static void
 run_due(void)
 {
@@ -260,13 +260,13 @@ static void
 reap(void)
 {
     if (me->process->doomed)
-        return; /* somebody else does */
+        return; /* another thread does */
     for (struct fake_process *p = fake__world.processes; p != NULL; p = p->next)
         if (p->doomed && !p->ended)
             fake__process_end(p);
 }
 
-/* Who ends the process of the calling thread, which was killed. */
+/* Finds a task to end the calling thread's process, which was killed. */
 static struct fake__task *
 task_survivor(void)
 {
@@ -277,8 +277,8 @@ task_survivor(void)
     return t;
 }
 
-/* All that may run poll in vain: one of them, or all, may try again. Mostly the
- * one that has the baton, as it is dear to hand on. */
+/* All tasks that may run poll in vain: lets one or all of them try again.
+ * Mostly the one with the baton, as passing the baton is costly. */
 static void
 idle_end(void)
 {
@@ -288,8 +288,8 @@ idle_end(void)
         tasks_stir();
 }
 
-/* The one that goes on next, if one may. None passes while a process that was
- * killed has not ended. */
+/* The next task to run; NULL if none may. A process that was killed must end
+ * first. */
 static struct fake__task *
 task_that_may(void)
 {
@@ -298,7 +298,7 @@ task_that_may(void)
     return doomed ? task_survivor() : task_pick();
 }
 
-/* The one that goes on next; time passes until there is one. */
+/* The next task to run; time passes until there is one. */
 static struct fake__task *
 task_next(void)
 {
@@ -323,8 +323,9 @@ task_next(void)
     return t;
 }
 
-/* Lets another thread go on, or this one. It may have the baton only to end a
- * process; then it waits on. */
+/* Lets another thread run, or continues this one. A thread of a frozen or
+ * killed process may get the baton only to end a process; then it waits
+ * again. */
 static void
 schedule(void)
 {
@@ -372,8 +373,8 @@ fake__idle(void)
     schedule();
 }
 
-/* Another thread goes on; now and then this one is left standing for a while,
- * as a system does with threads. */
+/* Lets another thread run. Now and then this one is stalled for a while, as an
+ * operating system does. */
 static void
 preempt(void)
 {
@@ -383,7 +384,7 @@ preempt(void)
         schedule();
 }
 
-/* Time passes; what is due happens; another thread may take over. */
+/* Lets time pass; runs what is due; may switch threads. */
 static void
 step(void)
 {
@@ -486,7 +487,7 @@ task_gone(struct fake__task *t)
     fake__wake(t);
 }
 
-/* The baton goes on, and does not come back. */
+/* Passes the baton on for the last time. */
 static void
 task_finish(void)
 {
@@ -562,7 +563,7 @@ thread_kill(struct fake__task *t)
     task_gone(t);
 }
 
-/* All threads of p but the calling one. */
+/* Kills all threads of p except the calling one. */
 void
 fake__threads_kill(struct fake_process *p)
 {
@@ -575,7 +576,7 @@ fake__threads_kill(struct fake_process *p)
     }
 }
 
-/* The calling thread joins the world. */
+/* Makes the calling thread the first of the world. */
 void
 fake__threads_begin(struct fake_process *p)
 {
@@ -588,7 +589,7 @@ fake__threads_begin(struct fake_process *p)
     fake__cpu_begin();
 }
 
-/* And leaves it, as the last. */
+/* Takes the calling thread, the last one, out of the world again. */
 void
 fake__threads_end(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Devices, contexts, and what all objects have in common. */
+ * Devices, contexts, and what all objects share. */
 #include "fake/verbs.h"
 
 #include <endian.h>
@@ -107,7 +107,7 @@ fake__object_free(struct fake__object *o)
     o->handle = NULL;
 }
 
-/* The device forgets it; the program may still hold its handle. */
+/* Removes an object from the device; the program may still hold its handle. */
 static void
 object_die(struct fake__object *o)
 {
@@ -392,7 +392,7 @@ context_open(struct fake_process *p, struct fake_host *host, bool counted)
     h->pub.async_fd = c->async_fd;
     h->pub.num_comp_vectors = 2;
     p->census.contexts += counted;
-    p->census.descriptors -= !counted; /* nobody could close it: no leak */
+    p->census.descriptors -= !counted; /* not the program's: no leak */
     return &h->pub;
 }
 
@@ -419,7 +419,7 @@ fake__context_of_cm(struct fake_process *p, struct fake_host *host)
     return c != NULL ? c->handle : context_open(p, host, false);
 }
 
-/* QPs first: what the others are used for ends with them. */
+/* QPs first, because they use the other objects. */
 static void
 objects_die(struct fake__context *c)
 {
@@ -499,7 +499,7 @@ fake__verbs_exit(struct fake_process *p)
 void
 fake__verbs_end(void)
 {
-    /* Handles went with their processes, the rest goes with the world. */
+    /* Handles were freed with their processes; the world frees the rest. */
 }
 
 /* --- queries ----------------------------------------------------------- */

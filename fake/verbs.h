@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What the files of the simulated libibverbs share. Each object has two
- * sides: a handle, which the program holds and which is freed with it, and
- * the device's side, a struct fake__object, which stays and is dead then. */
+ * What the files of the simulated libibverbs share. Each object has two sides.
+ * The program holds the handle, which is freed when the program destroys the
+ * object. The device's side, a struct fake__object, stays and is dead then. */
 #ifndef FAKE_VERBS_H
 #define FAKE_VERBS_H
 
@@ -34,7 +34,7 @@ struct fake__object {
     bool dead;
     struct fake__context *context;
     void *handle;
-    unsigned users; /* objects that stand on this one */
+    unsigned users; /* objects that depend on this one */
     unsigned async_got, async_acked;
     struct fake__object *next, **link;
 };
@@ -57,9 +57,9 @@ struct fake__context {
 };
 
 struct fake__device {
-    struct ibv_device pub; /* first: the program has its address */
+    struct ibv_device pub; /* first: the program uses its address */
     struct fake_host *host;
-    struct fake__device *former; /* was removed, and this one came; or NULL */
+    struct fake__device *former; /* predecessor that was removed; or NULL */
     bool gone;
     struct fake__context *contexts;
     struct fake__qp **qps; /* by number - FAKE__FIRST_QPN */
@@ -73,21 +73,21 @@ struct fake__device {
 
 struct fake__context *fake__context_of(struct ibv_context *context);
 
-/* Counts and links it; what the program holds of it is `handle`. */
+/* Counts and links the object; `handle` is the program's side. */
 void fake__object_init(struct fake__object *o, enum fake__kind kind,
                        struct fake__context *context, void *handle);
-/* The program's side of it goes. */
+/* Frees the program's side. */
 void fake__object_free(struct fake__object *o);
-/* The errno of making something new: 0, or the device is gone. */
+/* The errno for creating an object: 0, or that of a removed device. */
 int fake__context_err(const struct fake__context *context);
-/* What becomes of n entries that are asked for. */
+/* The size of a queue for which n entries are asked. */
 unsigned fake__queue_size(unsigned n);
-/* A table of pointers has room for one more. */
+/* Returns the table of pointers with room for one more. */
 void *fake__table_grow(void *table, unsigned n, unsigned *size);
 
 void fake__async(struct fake__object *o, enum ibv_event_type type);
-/* Forgets events that nobody has got, and waits until those that somebody
- * got are acknowledged. */
+/* Drops the object's unread events, and waits until those that were read are
+ * acknowledged. */
 void fake__async_settle(struct fake__object *o);
 
 /* --- PDs, AHs ---------------------------------------------------------- */
@@ -119,7 +119,7 @@ fake__pd_of(struct ibv_pd *pd)
 struct fake__channel {
     struct fake__object obj;
     int fd;
-    struct fake__cq *first, *last; /* with events */
+    struct fake__cq *first, *last; /* CQs with events */
 };
 
 struct fake__channel_handle {
@@ -127,13 +127,13 @@ struct fake__channel_handle {
     struct fake__channel *channel;
 };
 
-/* A completion and what the fake knows of it. */
+/* A completion and the fake's data for it. */
 struct fake__cqe {
     struct ibv_wc wc;
     const char *op;
     struct fake__qp *qp;
-    unsigned reset; /* how often its QP had been reset */
-    uint64_t seq;   /* of a send: its number */
+    unsigned reset; /* resets of the QP before it */
+    uint64_t seq;   /* number of a send */
     bool send, solicited;
 };
 
@@ -152,7 +152,7 @@ struct fake__cq {
     enum fake__arm armed;
     bool overrun;
     unsigned comp_pending, comp_got, comp_acked;
-    struct fake__cq *next; /* in its channel */
+    struct fake__cq *next; /* in its channel's list */
 };
 
 struct fake__cq_handle {
@@ -166,9 +166,10 @@ fake__cq_of(struct ibv_cq *cq)
     return ((struct fake__cq_handle *)cq)->cq;
 }
 
-/* Tells of it, and puts it into the queue unless a rule says otherwise. */
+/* Notes the completion, and adds it to the queue unless a rule prevents
+ * that. */
 void fake__cq_complete(struct fake__cq *cq, const struct fake__cqe *e);
-/* Those of a QP are taken out. */
+/* Removes the completions of a QP. */
 void fake__cq_forget(struct fake__cq *cq, const struct fake__qp *qp);
 void fake__cq_die(struct fake__cq *cq);
 const char *fake__status_name(enum ibv_wc_status status);
@@ -183,13 +184,13 @@ struct fake__wqe {
     uint64_t wr_id, seq;
     struct ibv_sge *sge;
     unsigned n_sge, sge_size;
-    uint32_t length; /* of all of it */
+    uint32_t length; /* of all sges */
     enum ibv_wr_opcode opcode;
     unsigned flags;
-    uint32_t imm; /* or the key to invalidate */
+    uint32_t imm; /* or rkey to invalidate */
     uint64_t remote_addr, compare_add, swap;
     uint32_t rkey;
-    union ibv_gid dgid; /* UD: where to */
+    union ibv_gid dgid; /* UD: destination */
     uint32_t remote_qpn, remote_qkey;
     struct fake__key *mw;
     uint32_t mw_rkey, mr_lkey;
@@ -242,30 +243,32 @@ struct fake__key {
     struct fake__pd *pd;
     uint32_t lkey, rkey;
     uint64_t start, length;
-    uint8_t *memory; /* where start is */
+    uint8_t *memory; /* memory at start */
     unsigned access;
-    unsigned windows; /* an MR: bound to it */
-    /* A window: */
+    unsigned windows; /* of an MR: windows bound to it */
+    /* Of a window: */
     enum ibv_mw_type type;
     struct fake__key *mr; /* NULL: not bound */
     struct fake__qp *qp;
 };
 
-/* Bytes of the program's memory. */
+/* A piece of the program's memory. */
 struct fake__piece {
     uint8_t *at;
     size_t length;
 };
 
-/* The memory of sges, at most FAKE__MAX_SGE; false when a key forbids it. */
+/* Finds the memory of the sges, at most FAKE__MAX_SGE; false when a key forbids
+ * it. */
 bool fake__local_pieces(struct fake__device *d, const struct fake__pd *pd,
                         const struct fake__wqe *w, unsigned access,
                         struct fake__piece *pieces);
-/* The memory that a peer may use through qp. */
+/* Finds the memory that a peer may access through qp; false when a key forbids
+ * it. */
 bool fake__remote_piece(struct fake__qp *qp, uint32_t rkey, uint64_t addr,
                         size_t length, unsigned access,
                         struct fake__piece *piece);
-/* False: it is no window that this QP could invalidate. */
+/* False if rkey is not a window that this QP could invalidate. */
 bool fake__key_invalidate(struct fake__qp *qp, uint32_t rkey);
 bool fake__window_bind(struct fake__qp *qp, const struct fake__wqe *w);
 void fake__key_die(struct fake__key *key);
@@ -288,16 +291,16 @@ struct fake__qp {
     enum ibv_qp_type type;
     bool signal_all;
     struct ibv_qp_cap cap;
-    struct ibv_qp_attr attr; /* qp_state: the state it is in */
+    struct ibv_qp_attr attr; /* qp_state: the current state */
     struct fake__queue sq, rq;
     unsigned resets;
-    /* Strict: the number of the next send, and of the first whose slot is
-     * not free again. */
+    /* Strict: the number of the next send, and of the oldest one whose slot is
+     * not free yet. */
     uint64_t posted, retired;
-    uint64_t held[2]; /* no completion comes before: receives, sends */
-    /* The engine: the first send that was not carried out; whether a step of
-     * it is to come; whether it stands still for good. Whatever of it is
-     * under way is void when the epoch is another. */
+    uint64_t held[2]; /* earliest next completion: receives, sends */
+    /* The engine: the first send that is not carried out; whether a step of it
+     * is scheduled; whether it has stopped for good. Scheduled steps of an
+     * older epoch are ignored. */
     struct fake__wqe *out;
     bool busy, stuck;
     uint64_t epoch, ack_at;
@@ -311,7 +314,7 @@ struct fake__qp_handle {
 struct fake__qp *fake__device_qp(struct fake__device *d, uint32_t number);
 void fake__qp_die(struct fake__qp *qp);
 bool fake__qp_receives(const struct fake__qp *qp);
-/* The completions of work requests, which are free then. */
+/* Complete a work request and free it. */
 void fake__qp_sent(struct fake__qp *qp, struct fake__wqe *w,
                    enum ibv_wc_status status);
 void fake__qp_received(struct fake__qp *qp, struct fake__wqe *w,
@@ -322,12 +325,12 @@ int fake__post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 int fake__post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
                     struct ibv_recv_wr **bad);
 
-/* Sends wait: the engine runs. */
+/* Runs the engine, as there are sends to carry out. */
 void fake__wire_kick(struct fake__qp *qp);
 const char *fake__op_name(enum ibv_wr_opcode opcode);
 
-/* Does at the peer what this asks for; own is the sender's memory. The sender's
- * status, or that there was no receive, which is none. */
+/* Carries out the work request at the peer; own is the sender's memory. Returns
+ * the sender's status, or FAKE__NOT_READY if there was no receive. */
 #define FAKE__NOT_READY ((enum ibv_wc_status) - 1)
 enum ibv_wc_status fake__respond(struct fake__qp *qp, struct fake__qp *peer,
                                  struct fake__wqe *w, struct fake__piece *own,
@@ -335,7 +338,7 @@ enum ibv_wc_status fake__respond(struct fake__qp *qp, struct fake__qp *peer,
 void fake__respond_datagram(struct fake__qp *qp, struct fake__qp *peer,
                             struct fake__wqe *w, struct fake__piece *own,
                             size_t n);
-/* What an access to one's own memory that is not allowed ends with. */
+/* The status for a forbidden access to the sender's own memory. */
 enum ibv_wc_status fake__protection(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Protection domains, address handles, and names of numbers. */
+ * Protection domains, address handles, and text names of values. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
@@ -41,7 +41,7 @@ ibv_dealloc_pd(struct ibv_pd *pd)
     return 0;
 }
 
-/* --- keys of partitions ------------------------------------------------- */
+/* --- partition keys ----------------------------------------------------- */
 
 int
 ibv_query_pkey(struct ibv_context *context, uint8_t port_num, int index,

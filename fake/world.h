@@ -1,13 +1,13 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What the files of the fake share. All state is guarded by the fact that one
- * thread of the world runs at a time. What stands for the kernel and the
- * device (QPs, ids, keys, ...) is allocated by fake__alloc() and lives until
- * the world ends, so that events that come late find it and see that it is
- * dead; what the program holds (struct ibv_qp, struct rdma_cm_id, ...) is
- * allocated by fake__handle_new() and freed when the program destroys it, so
- * that the address sanitizer sees its mistakes. */
+ * What the files of the fake share. State needs no lock, because one thread of
+ * the world runs at a time. fake__alloc() allocates what stands for the kernel
+ * and the device (QPs, ids, keys, ...). It lives until the world ends, so that
+ * late events find it and see that it is dead. fake__handle_new() allocates
+ * what the program holds (struct ibv_qp, struct rdma_cm_id, ...). It is freed
+ * when the program destroys it, so that the address sanitizer sees the
+ * program's mistakes. */
 #ifndef FAKE_WORLD_H
 #define FAKE_WORLD_H
 
@@ -35,13 +35,13 @@ struct fake__id;
 /* A host, or a further device of one. */
 struct fake_host {
     char name[32];
-    struct fake_host *machine; /* whose device it is; itself for the first */
+    struct fake_host *machine; /* host that has the device; itself if first */
     unsigned index;            /* of the device */
     struct sockaddr_storage addr;
     bool port_up;
-    bool removed;                /* the device */
-    uint8_t reads_in, reads_out; /* RDMA READs at a time, of the device */
-    unsigned max_inline;         /* bytes of a QP of the device */
+    bool removed;                /* the device was removed */
+    uint8_t reads_in, reads_out; /* RDMA READs at a time; device limits */
+    unsigned max_inline;         /* bytes, for QPs of the device */
     struct fake__device *device;
     struct fake_host *next;
     uint16_t next_port;
@@ -52,7 +52,7 @@ struct fake_process {
     struct fake_host *host;
     int number;
     bool frozen, doomed, ended;
-    bool unclean; /* was killed: what is left is no leak */
+    bool unclean; /* killed: what it still has is no leak */
     unsigned leaks;
     unsigned threads;
     struct fake_census census;
@@ -64,7 +64,7 @@ struct fake__task; /* a thread */
 
 extern struct fake__world {
     struct fake_opts opts;
-    bool former_cm; /* librdmacm is an old one */
+    bool former_cm; /* librdmacm behaves like an old version */
     uint64_t now;   /* ns */
     uint64_t steps;
     uint64_t fingerprint;
@@ -85,17 +85,17 @@ fake__rxe(void)
 /* 0..n-1, from the seed. */
 uint64_t fake__random(uint64_t n);
 
-/* This, too, is part of what was done. */
+/* Adds to the fingerprint. */
 void fake__record(uint64_t what);
 
-/* How long a packet is on its way: some microseconds, from the seed. */
+/* The latency of a packet: some microseconds, from the seed. */
 uint64_t fake__latency(void);
 
-/* May packets pass from one host to the other now? (the same host: yes, while
- * its device is there and its port up) */
+/* True if packets can pass from one host to the other now. Within one host:
+ * while its device is present and its port is up. */
 bool fake__reaches(const struct fake_host *from, const struct fake_host *to);
 
-/* The devices of a host, one after the other; NULL behind the last. */
+/* Iterates over the devices of a host; NULL after the last. */
 struct fake_host *fake__device_next(const struct fake_host *device);
 size_t fake__device_count(const struct fake_host *host);
 struct fake_host *fake__host_of_addr(const struct sockaddr *addr);
@@ -107,12 +107,12 @@ void fake__gid_of(const struct fake_host *host, union ibv_gid *gid);
 /* The first line of each function that the program calls:
  *     FAKE_CALL("ibv_create_qp");
  *     if (call.err != 0) { errno = call.err; return NULL; }
- * It is a point where threads may change and time passes; on the way out, by
- * whatever return, the thread sanitizer watches again. Functions that never
- * fail (destroying, acknowledging) have FAKE_CALL_SAFE. With the name NULL it
- * is no such point: nothing may come between a look and what follows it. */
+ * At this point threads may change and time passes. On every return, the thread
+ * sanitizer watches again. Functions that never fail (destroying,
+ * acknowledging) use FAKE_CALL_SAFE. With the name NULL, threads do not change:
+ * nothing may happen between a check and its use. */
 struct fake__call {
-    int err; /* the fault that strikes */
+    int err; /* errno of a fault; or 0 */
 };
 struct fake__call fake__enter(const char *name, bool may_fail);
 void fake__leave(struct fake__call *call);
@@ -125,23 +125,24 @@ void fake__leave(struct fake__call *call);
 
 /* --- waiting ----------------------------------------------------------- */
 
-/* The calling thread waits until somebody wakes this key, or the time `until`
- * has come: false. Conditions are checked again by the caller. */
+/* Blocks the calling thread until another thread wakes this key. False: the
+ * time `until` came first. The caller must check its condition again. */
 bool fake__block(const void *key, uint64_t until);
 void fake__wake(const void *key);
 
-/* Polling found nothing: somebody else's turn, or time passes. */
+/* Polling found nothing: lets another thread run, or time pass. */
 void fake__idle(void);
 
-/* The thread sanitizer's happens-before: what a thread did before release(x)
- * is seen by one after acquire(x), as a kernel or an adapter has it. */
+/* The thread sanitizer's happens-before: what a thread did before release(x) is
+ * visible to a thread after acquire(x), as a kernel or an adapter ensures
+ * it. */
 void fake__release(const void *x);
 void fake__acquire(const void *x);
 
 /* --- events ------------------------------------------------------------ */
 
-/* Calls fn(obj, n) after `delay` nanoseconds, on whatever thread; those of one
- * moment in the order of their making. obj is from fake__alloc(). */
+/* Calls fn(obj, n) after `delay` nanoseconds, on any thread; calls of one
+ * moment are in the order of creation. obj is from fake__alloc(). */
 void fake__after(uint64_t delay, void (*fn)(void *obj, uint64_t n), void *obj,
                  uint64_t n);
 
@@ -152,8 +153,8 @@ struct fake__fate {
     uint64_t delay; /* ns */
 };
 
-/* Something happens: "client qp 17: SEND 64 B -> server". Call it before it
- * has its effect, and do what the fate says. */
+/* Notes an event, "client qp 17: SEND 64 B -> server". Must be called before
+ * the event takes effect; the caller does what the fate says. */
 struct fake__fate fake__note(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
 
@@ -168,14 +169,14 @@ void fake__handle_free(void *handle);
 
 /* --- descriptors ------------------------------------------------------- */
 
-/* A descriptor that is readable while something is queued behind it: event
- * channels, completion channels, asynchronous events. Its number. */
+/* Creates a descriptor that is readable while something is queued for it: event
+ * channels, completion channels, asynchronous events. Returns its number. */
 int fake__fd_new(struct fake_process *p);
 void fake__fd_close(int fd);
 void fake__fd_ready(int fd, bool ready);
 bool fake__fd_is_nonblocking(int fd);
-/* Waits until it is ready; false with errno = EAGAIN when it is non-blocking
- * and not. */
+/* Waits until the descriptor is ready. False with errno = EAGAIN when it is
+ * non-blocking and not ready. */
 bool fake__fd_await(int fd);
 
 /* --- verbs.c and qp.c -------------------------------------------------- */
@@ -191,24 +192,24 @@ struct ibv_context *fake__context_of_cm(struct fake_process *p,
 
 struct fake__qp *fake__qp_of(struct ibv_qp *qp);
 uint32_t fake__qp_number(const struct fake__qp *qp);
-/* As ibv_modify_qp() to ERR, by the kernel; nothing when it is dead. */
+/* Like ibv_modify_qp() to ERR, by the kernel; does nothing on a dead QP. */
 void fake__qp_error(struct fake__qp *qp);
 
-/* The device is removed: all its QPs go to error. */
+/* The device is removed: moves all its QPs to ERR. */
 void fake__device_gone(struct fake__device *d);
-/* An asynchronous event of the port, to all contexts of the device. */
+/* Gives an asynchronous event of the port to all contexts of the device. */
 void fake__device_port_event(struct fake__device *d, bool up);
 
-/* The process has ended: everything of verbs that it has is destroyed. */
+/* The process has ended: destroys all of its verbs objects. */
 void fake__verbs_exit(struct fake_process *p);
 
 /* --- cm.c -------------------------------------------------------------- */
 
-/* The process has ended: its channels and ids are destroyed, peers told. */
+/* The process has ended: destroys its channels and ids, and notifies peers. */
 void fake__cm_exit(struct fake_process *p);
-/* DEVICE_REMOVAL to every id bound to it. */
+/* Gives DEVICE_REMOVAL to every id bound to the device. */
 void fake__cm_device_gone(struct fake_host *host);
-/* The world ends. */
+/* Frees all at the world's end. */
 void fake__cm_end(void);
 void fake__verbs_end(void);
 
