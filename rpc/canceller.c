@@ -52,8 +52,8 @@ vc_canceller_free(struct vc_canceller *canceller)
         vc__canceller_put(canceller);
 }
 
-/* A call that is cancelled stays in its place until it leaves, which takes the
- * lock: so it is there while its cancel() runs. */
+/* A cancelled call stays in the list until place_leave(), which takes the lock:
+ * so the call exists while its cancel() runs. */
 void
 vc_cancel(struct vc_canceller *canceller)
 {
@@ -142,10 +142,11 @@ vc__cancelling_end(struct vc__cancelling *c)
     place_leave(&c->parent);
 }
 
-/* --- calls that are made for another ------------------------------------- */
+/* --- parents ------------------------------------------------------------- */
 
-/* Sequentially consistent, as are vc__parent_cancel() and what follows it:
- * either the parent's end sees the children, or we see that it is cancelled. */
+/* Sequentially consistent, as are vc__parent_cancel() and
+ * vc__parent_cancel_children(): either they see the children's canceller, or
+ * this function sees that the parent is cancelled. */
 struct vc_canceller *
 vc__parent_children(struct vc__parent *p)
 {
@@ -157,7 +158,7 @@ vc__parent_children(struct vc__parent *p)
         if (c == NULL)
             return NULL;
         if (!atomic_compare_exchange_strong(&p->children, &was, c)) {
-            vc__canceller_put(c); /* another thread was faster */
+            vc__canceller_put(c); /* another thread made one first */
             c = was;
         }
     }

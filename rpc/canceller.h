@@ -1,12 +1,13 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What ends calls of ours from outside: a program's canceller, or the call that
- * they are made for. A call joins both when it has been started, and leaves
- * before it is gone; until then its cancel() may run at any moment.
+ * Cancels calls that this process makes. A call can be cancelled by the
+ * program's canceller, or by its parent: the server's call whose handler makes
+ * it. The call joins both when it starts and leaves both before it is freed; in
+ * between its cancel() may run at any moment.
  *
- * May run together: everything, from any threads. A canceller's lock is taken
- * before that of a pool. */
+ * Any thread may call any of these functions at any time. Lock order: a
+ * canceller's lock before a pool's lock. */
 #ifndef VC_RPC_CANCELLER_H
 #define VC_RPC_CANCELLER_H
 
@@ -29,76 +30,81 @@ struct vc_canceller {
     struct cds_list_head calls; /* lock; of struct vc__cancellable */
 };
 
-/* A call of a server, as those see it that its handler makes: they end with it.
- * The first member of struct vc_call. */
+/* The part of a server's call that the calls made by its handler use: they are
+ * cancelled with it. The first member of struct vc_call. */
 struct vc__parent {
-    uint64_t due;          /* by vc__now() */
+    uint64_t due;          /* deadline, by vc__now() */
     uint32_t priority;     /* enum vc_priority */
-    atomic_bool cancelled; /* by its client, or by its deadline */
-    atomic_bool asked;     /* its handler goes by its deadline: so how long that
-                            * runs says nothing of others */
-    _Atomic(struct vc_canceller *) children; /* NULL: none were made */
+    atomic_bool cancelled; /* by its client or by its deadline */
+    atomic_bool asked;     /* true once the handler has read its deadline, made
+                            * a call, or uses a stream: then its run time says
+                            * nothing about other runs */
+    _Atomic(struct vc_canceller *) children; /* the canceller of its handler's
+                                              * calls; or NULL */
 };
 
 struct vc__cancelling;
 
-/* A call's place in a canceller. */
+/* A call's entry in the list of one canceller. */
 struct vc__cancellable {
-    struct vc_canceller *canceller; /* held; NULL: none */
+    struct vc_canceller *canceller; /* holds a reference; or NULL */
     struct cds_list_head node;      /* canceller->lock */
     struct vc__cancelling *call;
 };
 
-/* A call's places in all that may end it. */
+/* A call's entries in the lists of all cancellers that may cancel it. */
 struct vc__cancelling {
     struct vc__cancellable own, parent;
-    /* Ends it, unless it has ended. Under a canceller's lock; once for each
-     * place at most. */
+    /* Cancels the call, unless it has ended. Called under a canceller's lock,
+     * at most once for each entry. */
     void (*cancel)(struct vc__cancelling *c);
 };
 
-/* Before the call is started; canceller and parent may be NULL.
- * VC_CANCELLED: it need not be started, and there is nothing to end. */
+/* Called before the call starts; canceller and parent may be NULL. Returns
+ * VC_CANCELLED if one is cancelled already: the call must not start, and
+ * vc__cancelling_end() must not be called. */
 enum vc_status vc__cancelling_begin(struct vc__cancelling *c,
                                     struct vc_canceller *canceller,
                                     struct vc_canceller *parent,
                                     void (*cancel)(struct vc__cancelling *c));
 
-/* It has been started. cancel() may run inside of this, too. */
+/* Called when the call starts. cancel() may run before this returns. */
 void vc__cancelling_join(struct vc__cancelling *c);
 
-/* It has ended: cancel() does not run and will not. */
+/* Called when the call ends. After this cancel() does not run and will not. */
 void vc__cancelling_end(struct vc__cancelling *c);
 
-/* What its children join, made for the first of them; NULL without memory. Of
- * its deadline they know themselves. Any thread while it has not ended. */
+/* Returns the canceller that the handler's calls join, made at first use; NULL
+ * if memory is short. Those calls take the parent's deadline into account
+ * themselves. Any thread, while the parent has not ended. */
 struct vc_canceller *vc__parent_children(struct vc__parent *p);
 
-/* True for the first time; then its children are cancelled by
- * vc__parent_cancel_children(), which must not run together with the end. */
+/* Marks the parent as cancelled; returns true the first time. The caller then
+ * cancels the children with vc__parent_cancel_children(), which must not run
+ * together with vc__parent_end(). */
 bool vc__parent_cancel(struct vc__parent *p);
 void vc__parent_cancel_children(struct vc__parent *p);
 
-/* It has ended. */
+/* Called when the parent has ended and has a canceller for its children. */
 void vc__parent_drop(struct vc__parent *p);
 
-/* Any of its threads. */
+/* Sets p->asked. Any thread of the call. */
 static inline void
 vc__parent_ask(struct vc__parent *p)
 {
-    /* Relaxed: a hint, which the next word of the handler's thread orders. */
+    /* Relaxed: a hint, ordered by the handler thread's next synchronisation. */
     atomic_store_explicit(&p->asked, true, memory_order_relaxed);
 }
 
 static inline void
 vc__parent_end(struct vc__parent *p)
 {
-    /* Relaxed: nobody makes children any more. */
+    /* Relaxed: no thread makes children any more. */
     if (atomic_load_explicit(&p->children, memory_order_relaxed) != NULL)
         vc__parent_drop(p);
 }
 
-/* A canceller without a program; NULL without memory. */
+/* Creates a canceller for internal use; NULL if memory is short. */
 struct vc_canceller *vc__canceller_make(void);
 void vc__canceller_put(struct vc_canceller *canceller);
 

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The numbers of all engines together. */
+ * The counters of a runtime: sums over all its engines. */
 #include <verbcall/counters.h>
 
 #include <inttypes.h>
@@ -25,7 +25,7 @@ runtime_sum(struct vc_runtime *runtime, uint64_t sum[VC__COUNTS])
         vc__ledger_sum(&runtime->progress[i].engine.ledger, sum);
 }
 
-/* A program of another version may know fewer of them, or more. */
+/* A program built for another version may know fewer counters, or more. */
 enum vc_status
 vc_runtime_counters(struct vc_runtime *runtime, struct vc_counters *out)
 {

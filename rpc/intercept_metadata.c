@@ -19,7 +19,8 @@ vc_interception_metadata(const struct vc_interception *call, size_t *n)
     return call->opts->metadata;
 }
 
-/* A copy whose key is the beginning of one block; false without memory. */
+/* Copies an entry into one block that begins with the key; false if memory is
+ * short. */
 static bool
 entry_copy(struct vc_metadata *out, const struct vc_metadata *entry)
 {

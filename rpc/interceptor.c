@@ -83,7 +83,7 @@ vc__interception_init(struct vc_interception *i,
     memset(i->states, 0, chain->n * sizeof i->states[0]);
 }
 
-/* --- the way through --------------------------------------------------- */
+/* --- running the chain ------------------------------------------------- */
 
 static enum vc_status
 start_one(struct vc_interception *i, unsigned k)
@@ -181,7 +181,7 @@ vc_interception_call(const struct vc_interception *call)
     return call->call;
 }
 
-/* It may have ended when this call begins to. */
+/* Only during start: later the parent may have ended. */
 const struct vc_call *
 vc_interception_parent(const struct vc_interception *call)
 {

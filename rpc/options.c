@@ -14,7 +14,7 @@
 #include "transport/core/error.h"
 
 #define NUMBER_TEXT 32
-/* No struct of options will ever be as large: the size is none. */
+/* No options struct is as large as this: a larger number is no valid size. */
 #define SIZE_MOST 4096u
 
 /* --- the struct --------------------------------------------------------- */
@@ -36,8 +36,8 @@ vc__options_size_check(const struct vc__options *kind, const void *from)
                     size, kind->macros);
 }
 
-/* A program of a newer version may have fields that are not known here, as
- * long as it does not use them. */
+/* A program built for a newer version may have fields that are unknown here, as
+ * long as they are 0. */
 static enum vc_status
 options_tail_check(const struct vc__options *kind, const void *from,
                    size_t size)
@@ -77,7 +77,7 @@ vc__options_copy(void *out, const struct vc__options *kind, const void *from)
     return VC_OK;
 }
 
-/* --- its numbers -------------------------------------------------------- */
+/* --- the numbers -------------------------------------------------------- */
 
 static uint64_t
 option_get(const void *options, const struct vc__option *o)
@@ -115,7 +115,8 @@ option_fits(const struct vc__option *o, uint64_t value)
            (o->special != 0 && value == o->special);
 }
 
-/* As in the documents: bytes in the largest unit that divides them. */
+/* Writes a number as the documentation does: bytes in the largest unit that
+ * divides them. */
 static const char *
 number_text(char text[NUMBER_TEXT], enum vc__option_unit unit, uint64_t value)
 {

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See verbcall/probe.h. A hello for service 0, which nobody has, is answered by
- * a reject that says so: nothing is made for it at either end. */
+ * See verbcall/probe.h. The probe sends a hello for service 0, which no server
+ * has. A server answers with a reject that says so, and neither end creates a
+ * connection. */
 #include <verbcall/probe.h>
 
 #include <netdb.h>
@@ -26,9 +27,9 @@ static const struct vc__options report_kind = {
     .macros = "VC_PROBE_REPORT_INIT",
     .size = sizeof(struct vc_probe_report)};
 
-/* --- where ----------------------------------------------------------------- */
+/* --- the target ----------------------------------------------------------- */
 
-/* RDMA, of a target that has it. */
+/* Returns the RDMA transport, if the target may use it. */
 static enum vc_status
 transport_of(const struct vc__target *target, const char *text,
              const struct vc__transport **out)
@@ -86,7 +87,7 @@ probe_target_take(const char *text, const struct vc__transport **transport,
                            : status;
 }
 
-/* --- what is said ------------------------------------------------------------ */
+/* --- hello and answer ----------------------------------------------------- */
 
 static enum vc_status
 hello_make(uint8_t out[VC__HELLO_SIZE])
@@ -157,7 +158,7 @@ report_make(struct vc_probe_report *r, const struct vc__asked *a)
         probe_answered(r, a);
 }
 
-/* --- the whole --------------------------------------------------------------- */
+/* --- the probe ------------------------------------------------------------ */
 
 static enum vc_status
 probe_run(const struct vc__transport *transport,
@@ -181,7 +182,7 @@ probe_run(const struct vc__transport *transport,
     return status;
 }
 
-/* A report of an older program is shorter, one of a newer longer. */
+/* An older program's report is shorter, a newer program's is longer. */
 static void
 report_give(struct vc_probe_report *out, struct vc_probe_report *own)
 {

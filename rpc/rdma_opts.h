@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The public options of RDMA connections (verbcall/rdma.h), checked, as the
- * transports take them. */
+ * Checks the public options of RDMA connections (verbcall/rdma.h) and converts
+ * them to those of the transports. */
 #ifndef VC_RPC_RDMA_OPTS_H
 #define VC_RPC_RDMA_OPTS_H
 
@@ -11,8 +11,8 @@
 
 #include "transport/transport.h"
 
-/* opts may be NULL: all is the default. Any thread.
- * VC_INVALID_ARGUMENT  one is out of its range, or they have no size */
+/* opts may be NULL for all defaults. Any thread.
+ * VC_INVALID_ARGUMENT  an option is out of its range, or the size is not set */
 enum vc_status vc__rdma_opts_take(struct vc__wire_opts *out,
                                   const struct vc_rdma_opts *opts);
 

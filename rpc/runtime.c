@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A runtime is made of its options, and freed. */
+ * Creates a runtime from its options, and frees it. */
 #include "rpc/runtime.h"
 
 #include <errno.h>
@@ -15,19 +15,19 @@
 #include "transport/core/misuse.h"
 
 #define HANDLERS     256u
-#define WAKEUPS      3u /* that are measured */
+#define WAKEUPS      3u /* tries of wakeup_measure() */
 #define HANDLERS_MAX 4096u
 #define SPIN_US      2000u
 #define SPIN_MAX_US  1000000u
 #define MEMORY       ((size_t)256 << 20)
-/* What a connection with the smallest window takes: 4 receives and the spare
- * ones of its device are three quarters of it. */
+/* Enough for one connection with the smallest window: its 4 receives and the
+ * spare receives of its device take three quarters of it. */
 #define MEMORY_MIN ((size_t)384 << 10)
 #define WARM       16u
 #define LINKS      4096u
 #define LINKS_MAX  65536u
 #define WARM_MAX   4096u
-#define LOG_LEVEL  "VERBCALL_LOG" /* of the environment */
+#define LOG_LEVEL  "VERBCALL_LOG" /* environment variable */
 
 uint8_t
 vc__log2_message(size_t max_message)
@@ -55,8 +55,9 @@ progress_fini(struct vc__progress *p)
     vc__engine_fini(&p->engine);
 }
 
-/* What it costs this machine now to wake a thread, in microseconds: the least
- * of a few, as others may have the processor for a while. */
+/* Measures how many microseconds this machine takes to wake a thread. Returns
+ * the shortest of a few tries, as other threads may occupy the CPU for a
+ * while. */
 static uint64_t
 wakeup_measure(void)
 {
@@ -120,7 +121,8 @@ static const struct vc__options runtime_opts =
     VC__OPTIONS(vc_runtime_opts, "VC_RUNTIME_OPTS_INIT or VC_RUNTIME_OPTS()",
                 runtime_numbers);
 
-/* 0 becomes the level that the environment names, and VC_LOG_NONE 0. */
+/* Replaces 0 by the level that the environment names, else by the default
+ * (warning); replaces VC_LOG_NONE by 0. */
 static enum vc_status
 log_level_take(unsigned *level)
 {
@@ -139,7 +141,8 @@ log_level_take(unsigned *level)
     return VC_OK;
 }
 
-/* The options with their defaults in place of 0, and 0 for none. */
+/* Copies the options: defaults replace 0, then 0 replaces the constants that
+ * mean none. */
 static enum vc_status
 runtime_opts_take(struct vc_runtime_opts *out,
                   const struct vc_runtime_opts *opts)

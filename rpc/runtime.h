@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The inside of a runtime. */
+ * The internals of a runtime. */
 #ifndef VC_RPC_RUNTIME_H
 #define VC_RPC_RUNTIME_H
 
@@ -24,50 +24,52 @@ struct vc__progress {
     struct vc__pools pools;
 };
 
-/* What others keep here until the runtime ends. */
+/* An object of another part of the library that lives until the runtime
+ * ends. */
 struct vc__kept {
     struct vc__kept *next;
-    void (*end)(struct vc__kept *k); /* frees it; tells what it is, too */
+    void (*end)(struct vc__kept *k); /* frees it; also identifies its type */
 };
 
-/* Do the library's threads run? */
+/* Whether the library's threads run. */
 enum vc__threads {
     VC__THREADS_STOPPED,
     VC__THREADS_RUN,
-    VC__THREADS_STOP, /* vc_runtime_stop() joins them */
+    VC__THREADS_STOP, /* vc_runtime_stop() is joining them */
 };
 
 struct vc_runtime {
     struct vc__handle handle;
-    atomic_uint users;             /* channels and servers that are open */
+    atomic_uint users;             /* open channels and servers */
     unsigned n;                    /* engines */
     struct vc__progress *progress; /* n of them */
-    atomic_uint next;              /* engine of the next channel */
+    atomic_uint next;              /* counts channels: picks the engine */
     uint8_t instance[VC__ID_SIZE];
     struct vc__log log;
     struct vc__replies replies;
     pthread_mutex_t keeping;
     struct vc__kept *kept;     /* keeping */
-    struct vc__link_cap links; /* of its channels */
+    struct vc__link_cap links; /* limit for all its channels */
 
     struct vc__crew crew;
-    unsigned handler_threads; /* that it may start */
+    unsigned handler_threads; /* most that it may start */
     bool polls_itself;        /* option threads is VC_THREADS_NONE */
     pthread_mutex_t starting;
     enum vc__threads threads; /* starting */
-    int loop_fd; /* for the program's loop; -1 until it is asked for */
+    int loop_fd; /* for the program's event loop; -1 until requested */
 };
 
-/* Is this thread in a handler, or another callback, of the runtime? */
+/* True if this thread is in a handler or another callback of the runtime. */
 bool vc__runtime_is_within(const struct vc_runtime *runtime);
 
 void vc__runtime_loop_fini(struct vc_runtime *runtime);
 
-/* A server is about to listen: starts the threads unless they run, or the
- * program polls for itself. Any thread; fails as vc_runtime_start(). */
+/* Called before a server listens: starts the library's threads, unless they run
+ * already or the program polls the runtime itself. Any thread; errors as of
+ * vc_runtime_start(). */
 enum vc_status vc__runtime_serve(struct vc_runtime *runtime);
 
-/* An engine's turn to take a channel. */
+/* Picks the engine for a new channel, in turn. */
 struct vc__progress *vc__runtime_progress(struct vc_runtime *runtime);
 
 /* The option max_message of channels and servers. */
@@ -75,7 +77,7 @@ struct vc__progress *vc__runtime_progress(struct vc_runtime *runtime);
 #define VC__MAX_MESSAGE_MIN ((size_t)4 << 10)
 #define VC__MAX_MESSAGE_MAX ((size_t)VC__MESSAGE_MAX) /* cm/link/link.h */
 
-/* Its logarithm, rounded up. */
+/* The base-2 logarithm of max_message, rounded up. */
 uint8_t vc__log2_message(size_t max_message);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A runtime in a program's own loop: one descriptor stands for those of all
- * engines, their timers among them. */
+ * A runtime in a program's own event loop: one epoll descriptor covers the
+ * descriptors of all engines, and their timers. */
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -56,7 +56,8 @@ vc_runtime_fd(struct vc_runtime *r)
     return r->loop_fd;
 }
 
-/* Waits for ms, and gives each engine that tells a turn. */
+/* Waits up to ms milliseconds and runs one turn of each engine that has
+ * something to do. Returns true if an engine did something. */
 static bool
 runtime_loop_turn(struct vc_runtime *r, int ms)
 {

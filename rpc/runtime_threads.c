@@ -1,17 +1,17 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * When a runtime's threads run: from the first vc_server_listen() or
- * vc_runtime_start() on, until vc_runtime_stop(). What they do is in
- * transport/core/crew.h. */
+ * Starts and stops a runtime's threads. They run from the first
+ * vc_server_listen() or vc_runtime_start() until vc_runtime_stop(). For what
+ * they do see transport/core/crew.h. */
 #include <string.h>
 
 #include "rpc/runtime.h"
 #include "transport/core/error.h"
 #include "transport/core/misuse.h"
 
-/* Handlers may listen, too, so a thread that stops the others does not hold the
- * lock while it waits for their handlers. */
+/* Handlers may call vc_server_listen(), too. So the thread in vc_runtime_stop()
+ * does not hold the lock while it waits for handlers. */
 static enum vc_status
 runtime_threads_start(struct vc_runtime *r)
 {
@@ -57,7 +57,7 @@ vc__runtime_serve(struct vc_runtime *r)
     return r->polls_itself ? VC_OK : runtime_threads_start(r);
 }
 
-/* True: the caller is to end them. */
+/* Returns true if the caller must stop the threads. */
 static bool
 stop_begin(struct vc_runtime *r)
 {
@@ -90,7 +90,7 @@ vc_runtime_stop(struct vc_runtime *r)
         vc__crew_stop(&r->crew);
         stop_end(r);
     }
-    /* Results of handlers that ended after the holders had. */
+    /* Handles results of handlers that ended after the engines' holders had. */
     for (unsigned i = 0; i < r->n; i++)
         vc__engine_settle(&r->progress[i].engine);
 }

@@ -17,7 +17,7 @@
 void
 vc__async_hold(struct vc_async *a)
 {
-    /* Relaxed: whoever holds it already hands it on. */
+    /* Relaxed: the caller has a reference already. */
     atomic_fetch_add_explicit(&a->holders, 1, memory_order_relaxed);
 }
 
@@ -31,8 +31,8 @@ vc__async_put(struct vc_async *a)
     free(a);
 }
 
-/* The posted task holds it too. Acquire, release: what was written before is
- * seen by on_told(). */
+/* The posted task has a reference, too. Acquire, release: on_told() sees what
+ * was written before. */
 void
 vc__async_tell(struct vc_async *a, unsigned bit)
 {
@@ -57,8 +57,8 @@ vc__asyncs_leave(struct vc_channel *c, struct vc__engine *e)
     if (atomic_fetch_sub_explicit(&c->asyncs, 1, memory_order_acq_rel) != 1)
         return;
     vc__waiter_done(&c->idle);
-    /* The one who closes may be the holder, asleep. The engine is there: this
-     * thread is on its way back into it. */
+    /* The closing thread may be the holder, asleep. The engine still exists:
+     * this thread is about to return into it. */
     vc__engine_kick(e);
 }
 
@@ -77,10 +77,10 @@ vc__asyncs_await(struct vc_channel *channel)
     vc__engine_wait(e, &channel->idle, VC__FOREVER);
 }
 
-/* --- its life, on the holder -------------------------------------------- */
+/* --- the call, on the holder -------------------------------------------- */
 
-/* The interceptors see the reply, if there is one, and how it ended. With them
- * goes their result. */
+/* Reports the reply, if there is one, and the end to the interceptors; frees
+ * their result. */
 static void
 seen_end(struct vc_async *a, const struct vc__attempt *won)
 {
@@ -90,7 +90,8 @@ seen_end(struct vc_async *a, const struct vc__attempt *won)
     a->interception = NULL;
 }
 
-/* It has won, or what is left has failed. */
+/* Ends the call with `won`: the attempt that succeeded, or one of those that
+ * failed. */
 static void
 async_finish(struct vc_async *a, struct vc__attempt *won)
 {
@@ -127,20 +128,20 @@ finish_with(struct vc_async *a, enum vc_status status, enum vc_outcome outcome,
     async_finish(a, u);
 }
 
-/* Ends the attempt. False: its end is on its way here. */
+/* Abandons the attempt. False if its end is still to be handled. */
 static bool
 attempt_give_up(struct vc_async *a, enum vc_outcome *outcome)
 {
     *outcome = VC_OUTCOME_NOT_EXECUTED;
     if (!a->flying)
         return true;
-    /* A request that failed inside of start is nobody's to take back. */
+    /* An attempt that failed within start cannot be abandoned. */
     a->flying = (atomic_load(&a->told) & VC__TOLD_ENDED) ||
                 !vc__attempt_abandon(&a->attempt, outcome);
     return !a->flying;
 }
 
-/* Ends the call. False: its end is on its way here. */
+/* Abandons the call. False if an end is still to be handled. */
 static bool
 give_up(struct vc_async *a, enum vc_outcome *outcome)
 {
@@ -176,7 +177,7 @@ async_expire(struct vc_async *a)
     async_finish(a, &a->attempt);
 }
 
-/* The next attempt. */
+/* Starts the next attempt. */
 static void
 async_resume(struct vc_async *a)
 {
@@ -230,7 +231,7 @@ async_pause_for(struct vc_async *a, uint64_t us)
     async_timer_set(a, vc__now() + us);
 }
 
-/* What is under way no more has failed. */
+/* All attempts have failed: tries again, or ends the call. */
 static void
 attempts_failed(struct vc_async *a)
 {
@@ -247,7 +248,7 @@ static void
 attempt_over(struct vc_async *a)
 {
     a->flying = false;
-    if (a->state == VC__ASYNC_OVER) { /* its hedge was faster */
+    if (a->state == VC__ASYNC_OVER) { /* the hedge was faster */
         if (a->attempt.error.status == VC_OK)
             vc_message_free(a->attempt.reply);
         vc__attempt_release(&a->attempt);
@@ -262,7 +263,7 @@ attempt_over(struct vc_async *a)
     }
 }
 
-/* The attempt is given up: or it ends by itself yet, and is held for that. */
+/* Abandons the attempt; if it ends by itself, the call is kept until then. */
 static void
 hedge_won(struct vc_async *a)
 {
@@ -282,7 +283,7 @@ hedge_over(struct vc_async *a)
         attempts_failed(a);
 }
 
-/* When the timer is to fire first. */
+/* When the timer must fire first. */
 static uint64_t
 first_due(const struct vc_async *a)
 {
@@ -300,7 +301,7 @@ async_cancel(struct vc_async *a)
         finish_with(a, VC_CANCELLED, outcome, VC__TEXT_CANCELLED);
 }
 
-/* Who waits to hear that it was handed on. */
+/* Wakes the caller, which waits until the adapter has the request. */
 static void
 async_handed(struct vc_async *a)
 {
@@ -331,7 +332,7 @@ on_told(struct vc__task *task)
         vc__retry_wait_end(&a->attempt.channel->retry_waits, &a->retry_wait);
         finish_with(a, VC_CANCELLED, VC_OUTCOME_NOT_EXECUTED, VC__TEXT_CLOSED);
     }
-    /* Nobody gives up what is still being started. */
+    /* A call that is still being started is not abandoned. */
     if (a->cancelled && a->started && a->state != VC__ASYNC_OVER)
         async_cancel(a);
     vc__async_put(a);
@@ -414,7 +415,7 @@ async_prepare(struct vc_async *a, const struct vc_call_opts *opts)
     return vc__attempt_prepare(u);
 }
 
-/* What may end it; nothing is left of that when it fails. */
+/* Sets the deadline and the cancellers. If it fails, nothing must be undone. */
 static enum vc_status
 async_limit(struct vc_async *a, const struct vc_call_opts *opts)
 {
@@ -432,7 +433,7 @@ async_limit(struct vc_async *a, const struct vc_call_opts *opts)
     return status;
 }
 
-/* NULL: the error is this thread's last. */
+/* Returns NULL with the error as this thread's last. */
 static struct vc_async *
 async_make(struct vc_channel *channel, const struct vc_service *service,
            unsigned method, const void *request,
@@ -495,8 +496,8 @@ seen_new(struct vc_channel *channel, const struct vc_service *service,
     return NULL;
 }
 
-/* Refused by an interceptor or without memory for them: the program's result
- * says so, too. */
+/* An interceptor refused the call, or memory was short: fills the program's
+ * result, too. */
 static void
 async_refused(const struct vc_call_opts *user_opts)
 {
@@ -525,9 +526,9 @@ vc__async_new_seen(struct vc_channel *channel, const struct vc_service *service,
     return seen_new(channel, service, method, request, i, over);
 }
 
-/* What it is held by: who starts it, and the call itself until it is over and
- * delivered. It may be cancelled as soon as it is there: nobody gives up what
- * is being started. */
+/* References: one for the thread that starts it, and one of the call until it
+ * is over and delivered. The call may be cancelled at once, but is not
+ * abandoned while it is being started. */
 void
 vc__async_start(struct vc_async *a)
 {

@@ -1,11 +1,12 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A call that nobody waits for. Whoever wants something of it (to begin, end,
- * cancel or break it) says so by a bit, and posts its task: all that changes it
- * runs on the holder of its engine, one thing at a time.
+ * An asynchronous call. Each event (started, ended, cancelled, ...) sets a bit
+ * in `told` and posts the call's task. So only the holder of the engine changes
+ * the call, one event at a time.
  *
- * May run together: tell, hold, put from any threads. */
+ * Any thread may call vc__async_tell(), vc__async_hold() and vc__async_put() at
+ * any time. */
 #ifndef VC_RPC_ASYNC_H
 #define VC_RPC_ASYNC_H
 
@@ -17,67 +18,68 @@ struct vc__hedge;
 
 enum vc__async_state {
     VC__ASYNC_RUNNING, /* an attempt is under way, or its hedge */
-    VC__ASYNC_PAUSED,  /* between two */
+    VC__ASYNC_PAUSED,  /* waits between two attempts */
     VC__ASYNC_OVER,
 };
 
 struct vc_async {
     struct vc__attempt attempt;
     struct vc__attempts attempts;
-    struct vc__engine *engine; /* also when the channel is gone */
+    struct vc__engine *engine; /* usable after the channel was closed */
     struct vc__handle handle;
-    atomic_uint holders; /* frees it when none is left */
-    atomic_uint told;    /* bits; the task is posted while one is set */
+    atomic_uint holders; /* references: the last one frees the call */
+    atomic_uint told;    /* VC__TOLD_*; the task is posted while any is set */
     struct vc__task task;
 
-    /* The holder's of the engine. */
+    /* Only for the holder of the engine. */
     enum vc__async_state state;
-    bool started;           /* who started it is through with that */
-    bool cancelled;         /* the program wants it no more */
-    unsigned heard;         /* bits that are told and not done with yet */
-    bool flying;            /* unary is under way, or its end on its way here */
-    struct vc__timer timer; /* of the deadline, the pause, or the hedge */
+    bool started;           /* vc__async_start() has returned, or is about to */
+    bool cancelled;         /* a cancel was received */
+    unsigned heard;         /* bits taken from `told` and not handled yet */
+    bool flying;            /* the attempt runs, or its end is not handled */
+    struct vc__timer timer; /* for deadline, pause, or hedge */
     struct vc__retry_wait retry_wait;
 
-    uint32_t hedge_ms;       /* 0: none, or it has begun */
-    struct vc__hedge *hedge; /* the holder's: while it is under way, or won */
-    struct vc__attempt *won; /* once it is over: with its error or reply */
+    uint32_t hedge_ms;       /* 0: no hedge, or it has begun */
+    struct vc__hedge *hedge; /* not NULL while it is under way, or if it won */
+    struct vc__attempt *won; /* when over: the attempt with error or reply */
 
-    /* Runs once, on the holder, when it is over; the channel lives until it
-     * has called vc__async_leave(). */
+    /* Called once, on the holder, when the call is over. The channel stays
+     * there until vc__async_leave(), which must follow. */
     void (*over)(struct vc_async *a);
 
-    struct vc__cancelling cancelling; /* if it can be cancelled, until over */
-    struct vc_interception *interception; /* that sees it, or NULL */
+    struct vc__cancelling cancelling;     /* if cancellable, until over */
+    struct vc_interception *interception; /* of the interceptors, or NULL */
     struct vc_result *result;             /* filled when it is over; or NULL */
 
     struct vc__task deliver;
     vc_async_run *run; /* calls done() */
     vc_function *done;
-    void *arg; /* or tag */
+    void *arg; /* for done(); or the tag */
     struct vc_completions *queue;
     struct cds_list_head node; /* in queue->ended */
 
     /* A call without a reply: rpc/client/one_way.c. */
     struct vc__watch watch;
     struct vc__waiter waiter;
-    atomic_bool gone; /* its request was handed to the link */
-    bool handed;      /* the same, for the holder: it is not tried again */
-    bool failed;      /* before that */
+    atomic_bool gone; /* the request was handed to the adapter */
+    bool handed;      /* the same, for the holder: no further attempt */
+    bool failed;      /* the call failed before that */
 };
 
-/* What a call may be told. */
+/* The events of a call. */
 #define VC__TOLD_STARTED 1u
-#define VC__TOLD_ENDED   2u /* the attempt */
+#define VC__TOLD_ENDED   2u /* the attempt has ended */
 #define VC__TOLD_CANCEL  4u
-#define VC__TOLD_BROKEN  8u  /* the pause: the channel is closing */
-#define VC__TOLD_HANDED  16u /* a one-way request */
-#define VC__TOLD_HEDGE   32u /* its hedge has ended */
+#define VC__TOLD_BROKEN  8u  /* the channel is closing: ends the pause */
+#define VC__TOLD_HANDED  16u /* the adapter has the one-way request */
+#define VC__TOLD_HEDGE   32u /* the hedge has ended */
 
 void vc__async_tell(struct vc_async *a, unsigned bit);
 
-/* Packs the request; opts are the program's. With one holder, the caller; NULL:
- * vc__error_last() says why. */
+/* Creates a call and packs its request; opts are as the program gave them.
+ * Returns it with one reference, the caller's; or NULL, with the error as
+ * vc__error_last(). */
 struct vc_async *vc__async_new(struct vc_channel *channel,
                                const struct vc_service *service,
                                unsigned method, const void *request,
@@ -91,23 +93,23 @@ struct vc_async *vc__async_new_seen(struct vc_channel *channel,
                                     const struct vc_call_opts *opts,
                                     void (*over)(struct vc_async *a));
 
-/* Starts it; over() follows. */
+/* Starts the call; over() follows. */
 void vc__async_start(struct vc_async *a);
 
-/* It is over and has been delivered: the channel may be freed now. Any
- * thread that is in a wait for, or serves, an engine of the runtime. */
+/* The call is over and was delivered; from now on the channel may be freed. Any
+ * thread that serves, or waits in, an engine of the runtime. */
 void vc__async_leave(struct vc_async *a);
 
 void vc__async_hold(struct vc_async *a);
 void vc__async_put(struct vc_async *a);
 
-/* The same for what else runs on an engine until it has been told its end: it
- * keeps the channel between these. */
+/* The same for streams with callbacks and other users that an engine must be
+ * advanced for: the channel is not freed between these two. */
 void vc__asyncs_enter(struct vc_channel *channel);
 void vc__asyncs_leave(struct vc_channel *channel, struct vc__engine *e);
 
-/* For those who close a channel: its calls have been broken. Waits until all
- * have left, advancing the engine. */
+/* For vc_channel_close(), after it ended the channel's calls: drops the owner's
+ * entry and waits until all others have left, advancing the engine. */
 void vc__asyncs_await(struct vc_channel *channel);
 
 #endif

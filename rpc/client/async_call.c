@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Asynchronous calls that end in a function of the program. Generated code has
- * one for each method that calls it with its own types. */
+ * Asynchronous calls that end with a callback of the program. For each method,
+ * generated code has a function that calls the callback with its own types. */
 #include "rpc/client/async.h"
 #include "rpc/client/call_opts.h"
 

@@ -14,13 +14,13 @@
 
 /* --- the request ------------------------------------------------------- */
 
-/* A request that goes in parts. The link may still be sending it when its
- * caller has given up, so both hold it. */
+/* A packed request. The link may still be sending it when its caller has
+ * abandoned the call, so both hold references. */
 struct long_send {
     struct vc__send send;
     atomic_uint holders;
     struct vc__watch *watch;
-    uint16_t own;   /* bytes of the metadata that are the program's, the last */
+    uint16_t own;   /* metadata of the first attempt: the last bytes */
     uint8_t body[]; /* metadata, message */
 };
 
@@ -59,7 +59,7 @@ call_write(struct vc__send *send, uint8_t *out)
     vc__codec_pack(&u->method->request, &u->packing, u->message, out);
 }
 
-/* With room for both parts of the body, which the caller fills. */
+/* Allocates room for both parts of the body, which the caller fills. */
 static struct long_send *
 long_alloc(struct vc__watch *watch, uint16_t before, uint32_t size)
 {
@@ -97,8 +97,8 @@ long_new(const struct vc__attempt *u, size_t size)
     return l;
 }
 
-/* The same request as another attempt: the program's metadata stand behind
- * ours, and leave room for them. */
+/* Copies a request for another attempt. The metadata that this one adds come
+ * first, then those of the first attempt, which leave room for them. */
 static struct vc__send *
 long_copy(const struct vc__send *send, struct vc__watch *watch,
           unsigned attempt)
@@ -187,7 +187,7 @@ vc__attempt_release(struct vc__attempt *u)
         vc__attempt_tell(u, NULL);
 }
 
-/* Why the request cannot be sent. */
+/* Returns why the request cannot be sent. */
 static enum vc_status
 attempt_message_refuse(struct vc__attempt *u, size_t peer_max)
 {
@@ -203,7 +203,8 @@ attempt_message_refuse(struct vc__attempt *u, size_t peer_max)
                                 &u->packing);
 }
 
-/* Where the request's bytes come from. */
+/* Measures the message. Packs it, or has call_write() pack it into the
+ * packet. */
 static enum vc_status
 message_prepare(struct vc__attempt *u)
 {
@@ -242,7 +243,7 @@ vc__attempt_prepare(struct vc__attempt *u)
 
 /* --- the reply --------------------------------------------------------- */
 
-/* The server has another limit, or none. */
+/* The server has another limit for replies, or none. */
 static void
 reply_too_long(struct vc__attempt *u, const struct vc__reply_frame *reply)
 {
@@ -286,7 +287,7 @@ attempt_reply_unpack(struct vc__attempt *u, const struct vc__reply_frame *reply)
     reply_malformed(u, &fault);
 }
 
-/* False with the error that ends the call. */
+/* Takes the reply's metadata. False with u->error set, which ends the call. */
 static bool
 metadata_take(struct vc__attempt *u, const struct vc__reply_frame *reply)
 {
@@ -319,8 +320,9 @@ vc__attempt_tell(struct vc__attempt *u, struct vc_result *result)
     u->brought = NULL;
 }
 
-/* A server that is overloaded says when to come again; one whose limits are
- * reached does not. While it sheds nothing there is nothing to count. */
+/* Reports the reply to the throttle. An overloaded server sends a pushback; one
+ * whose limits are reached does not. While the server sheds no calls nothing is
+ * counted. */
 static inline void
 throttle_tell(struct vc__attempt *u, const struct vc__reply_frame *reply)
 {
@@ -358,7 +360,7 @@ call_failed(struct vc__request *r, const struct vc__error *error)
     u->ended(u);
 }
 
-/* --- starting and giving up -------------------------------------------- */
+/* --- starting and abandoning ------------------------------------------- */
 
 /* Field by field: clearing all of it, texts included, would cost as much as
  * packing a small message. */
@@ -398,7 +400,8 @@ fail_unsent(struct vc__attempt *u, enum vc_status status, const char *text)
     u->ended(u);
 }
 
-/* Most calls of the channel would be shed. */
+/* True if the call must fail here: the server sheds most calls of the
+ * channel. */
 static bool
 is_throttled(struct vc_channel *channel, uint64_t now)
 {
@@ -440,7 +443,7 @@ vc__attempt_start(struct vc__attempt *u, uint64_t now, uint64_t due)
 bool
 vc__attempt_abandon(struct vc__attempt *u, enum vc_outcome *outcome)
 {
-    /* Without a client it has failed. */
+    /* Without a client the attempt has failed. */
     return u->client != NULL &&
            vc__client_abandon(u->client, &u->request, outcome);
 }

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * One attempt at a unary call: the request packed and given to a session, the
- * reply unpacked. Who waits for its end, and how long, is the business of the
- * one who owns it: rpc/client/call.c blocks. */
+ * One attempt of a unary call: packs the request, gives it to a session, and
+ * unpacks the reply. Its owner decides who waits for the end, and how long:
+ * rpc/client/call.c blocks. */
 #ifndef VC_RPC_ATTEMPT_H
 #define VC_RPC_ATTEMPT_H
 
@@ -15,8 +15,9 @@
 #include "rpc/codec/codec.h"
 #include "transport/core/error.h"
 
-/* Whoever wants to know when a request that was packed has been handed to the
- * adapter. Any thread, under the lock of a link; one drop for each hold. */
+/* Notifies an owner that its packed request was handed to the adapter. handed()
+ * is called on any thread, under the lock of a link; drop() once for each
+ * hold(). */
 struct vc__watch {
     void (*hold)(struct vc__watch *w);
     void (*handed)(struct vc__watch *w);
@@ -25,34 +26,34 @@ struct vc__watch {
 
 struct vc__attempt {
     struct vc__request request;
-    struct vc__send send; /* when the request fits in a packet */
+    struct vc__send send; /* used unless prepare packs the request */
     struct vc_channel *channel;
-    struct vc__client *client; /* from start on */
+    struct vc__client *client; /* set by start */
     const struct vc_service *service;
     const struct vc_method *method;
-    const void *message; /* until the request is sent, or it has ended */
+    const void *message; /* used until it was sent, or the attempt has ended */
     struct vc__packing packing;
 
-    /* Set after init, before prepare, by an owner who wants it. */
-    const struct vc_metadata *metadata; /* until prepare has returned */
+    /* The owner may set these between init and prepare. */
+    const struct vc_metadata *metadata; /* used until prepare returns */
     size_t n_metadata;
     uint32_t priority; /* enum vc_priority */
-    bool wants_all;    /* what the reply brings, for a struct vc_result */
-    bool packs;        /* message and metadata may be freed after prepare */
-    unsigned attempt;  /* 1: the first */
-    struct vc__watch *watch; /* of a request that is packed; or NULL */
+    bool wants_all;    /* keep the reply's metadata for a struct vc_result */
+    bool packs;        /* pack in any case: both may be freed after prepare */
+    unsigned attempt;  /* number; 1: the first */
+    struct vc__watch *watch; /* of a packed request; or NULL */
 
-    uint8_t *packed; /* metadata of a request that is not long, or NULL */
+    uint8_t *packed; /* the metadata, packed; or NULL */
 
-    /* It has a reply, or an error: a reply on the holder of the engine, an
-     * error also inside of start or of vc_channel_close(); once, unless it was
-     * abandoned before. Not under a lock. */
+    /* Called once, when there is a reply or an error, unless the attempt was
+     * abandoned before. A reply comes on the holder of the engine; an error
+     * also within start or vc_channel_close(). Not under a lock. */
     void (*ended)(struct vc__attempt *u);
-    void *reply;                 /* by vc_message_free() */
-    struct vc__error error;      /* status VC_OK: there is a reply */
+    void *reply;                 /* freed by vc_message_free() */
+    struct vc__error error;      /* VC_OK: there is a reply */
     struct vc__brought *brought; /* its metadata, if wants_all; or NULL */
-    bool has_pushback;           /* the server's advice in a failing reply: */
-    int32_t pushback_ms;         /* when to try again, below 0 for never */
+    bool has_pushback;           /* a failed reply has the server's pushback: */
+    int32_t pushback_ms;         /* wait so long; below 0: do not retry */
 };
 
 void vc__attempt_init(struct vc__attempt *u, struct vc_channel *channel,
@@ -60,30 +61,32 @@ void vc__attempt_init(struct vc__attempt *u, struct vc_channel *channel,
                       const void *message,
                       void (*ended)(struct vc__attempt *u));
 
-/* Measures the request, and packs it when it is long. VC_INVALID_ARGUMENT or
- * VC_RESOURCE_EXHAUSTED, and then there is nothing to release. */
+/* Measures the request; packs it if it is long or u->packs is set.
+ * VC_INVALID_ARGUMENT or VC_RESOURCE_EXHAUSTED; then nothing must be
+ * released. */
 enum vc_status vc__attempt_prepare(struct vc__attempt *u);
 void vc__attempt_release(struct vc__attempt *u);
 
-/* Prepared with `packs`, and ended: may be started again, as this attempt.
- * False without memory, and then it is as it was. */
+/* Makes an attempt that was prepared with `packs` and has ended ready for
+ * another start, with this number. False, with nothing changed, if memory is
+ * short. */
 bool vc__attempt_renew(struct vc__attempt *u, unsigned attempt);
 
-/* Makes u another attempt at what `of`, prepared so, is one. False without
- * memory. */
+/* Initialises u as another attempt of the same call as `of`, which was prepared
+ * with `packs`. False if memory is short. */
 bool vc__attempt_copy(struct vc__attempt *u, const struct vc__attempt *of,
                       unsigned attempt, void (*ended)(struct vc__attempt *u));
 
-/* It has ended, or was abandoned and its owner has put the error: fills the
- * program's result, unless that is NULL, with all that came of it. */
+/* Fills the program's result, which may be NULL. The attempt has ended, or was
+ * abandoned and its owner has set u->error. */
 void vc__attempt_tell(struct vc__attempt *u, struct vc_result *result);
 
-/* Sends it. Any thread that has entered the channel and stays in it until the
- * end. */
+/* Sends the request. Any thread; the channel must stay entered until the
+ * attempt ends. */
 void vc__attempt_start(struct vc__attempt *u, uint64_t now, uint64_t due);
 
-/* Its owner wants it no more: true when ended() has not run and will not;
- * *outcome says whether it may have been executed. Any thread. */
+/* Abandons the attempt. True if ended() has not run and will not; then *outcome
+ * says whether the call may have been executed. Any thread. */
 bool vc__attempt_abandon(struct vc__attempt *u, enum vc_outcome *outcome);
 
 #endif

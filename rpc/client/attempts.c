@@ -8,7 +8,7 @@
 
 /* --- limits ------------------------------------------------------------ */
 
-/* A call that is made for another ends with it, if not before. */
+/* A call made for another one ends with it, or earlier. */
 static enum vc_status
 parent_join(struct vc__attempts *a, struct vc__parent *parent, uint64_t now)
 {
@@ -71,8 +71,7 @@ vc__attempts_end(struct vc__attempts *a)
 
 /* --- the next attempt -------------------------------------------------- */
 
-/* What this end lacks it will lack the next time, too: as a server's advice not
- * to come again. */
+/* A lack of resources here that lasts counts as a pushback: no retry. */
 static struct vc__retry_facts
 facts_of(const struct vc__attempts *a, const struct vc__attempt *u,
          uint64_t now)
@@ -115,7 +114,7 @@ vc__attempts_next(struct vc__attempts *a, struct vc__attempt *u,
     struct vc_channel *c = u->channel;
     uint64_t now = vc__now();
     struct vc__retry_facts facts = facts_of(a, u, now);
-    /* Relaxed: only that each is another. */
+    /* Relaxed: the values must only differ. */
     uint64_t seed = now ^ atomic_fetch_add_explicit(
                               &c->chance, UINT64_C(0x9e3779b97f4a7c15),
                               memory_order_relaxed);

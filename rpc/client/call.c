@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The blocking unary call: the caller polls until the reply is there, and is
- * the only one who knows its deadline. */
+ * The blocking unary call: the caller polls until the reply is there. No other
+ * thread watches its deadline. */
 #include <verbcall/call.h>
 
 #include "rpc/client/attempts.h"
@@ -27,7 +27,7 @@ call_on_ended(struct vc__attempt *u)
 
 /* --- one attempt ------------------------------------------------------- */
 
-/* The caller's patience is over. */
+/* The deadline has passed. */
 static void
 call_expire(struct blocking *b)
 {
@@ -36,11 +36,11 @@ call_expire(struct blocking *b)
 
     if (vc__attempt_abandon(u, &outcome))
         vc__attempts_expired(&b->attempts, u, outcome);
-    else /* Its end is being written this moment. */
+    else /* Another thread is setting its end right now. */
         vc__engine_wait(&u->channel->progress->engine, &b->waiter, VC__FOREVER);
 }
 
-/* On another thread, mostly. The caller may be the holder, asleep. */
+/* Mostly on another thread. The caller may be the holder, asleep. */
 static void
 call_on_cancel(struct vc__cancelling *c)
 {
@@ -73,7 +73,7 @@ blocking_attempt(struct blocking *b)
         vc__cancelling_end(&b->cancelling);
 }
 
-/* False: it was cancelled before. */
+/* False if the call was cancelled before. */
 static bool
 attempt_may_begin(struct blocking *b)
 {
@@ -109,7 +109,7 @@ on_pause_cancel(struct vc__cancelling *c)
 }
 
 /* Waits, unless the channel is closed or the call cancelled meanwhile; the next
- * attempt finds that out. */
+ * attempt detects that. */
 static void
 call_pause_for(struct blocking *b, uint64_t us)
 {
@@ -156,7 +156,7 @@ call_prepare(struct blocking *b, struct vc_channel *channel,
     return vc__attempt_prepare(u);
 }
 
-/* False: u->error says why not. */
+/* Prepares the next attempt. False with u->error set. */
 static bool
 call_renew(struct blocking *b, const struct what *w)
 {
@@ -175,7 +175,7 @@ call_renew(struct blocking *b, const struct what *w)
     return false;
 }
 
-/* The first attempt has failed. */
+/* The first attempt has failed: makes further ones. */
 static void
 go_on(struct blocking *b, const struct what *w)
 {
@@ -196,7 +196,7 @@ go_on(struct blocking *b, const struct what *w)
 
 /* --- the call ---------------------------------------------------------- */
 
-/* The request could not be made; the error is this thread's last. */
+/* Fails a call that did not begin; the error is this thread's last. */
 static enum vc_status
 fail_unmade(const struct what *w)
 {
@@ -207,7 +207,7 @@ fail_unmade(const struct what *w)
     return status;
 }
 
-/* Prepared: runs it. False: it could not be begun. */
+/* Runs a prepared call. False if it could not begin. */
 static bool
 blocking_run(struct blocking *b, const struct what *w)
 {
@@ -231,8 +231,8 @@ blocking_run(struct blocking *b, const struct what *w)
     return begun;
 }
 
-/* Inlined in spite of its large frame, for which gcc would not: 40 instructions
- * of each call. */
+/* Inlined, though gcc would not as its frame is large: saves 40 instructions
+ * per call. */
 static inline __attribute__((always_inline)) enum vc_status
 blocking_call(struct vc_channel *channel, const struct what *w, void **reply)
 {

@@ -25,8 +25,8 @@ static const struct vc__option numbers[] = {
 static const struct vc__options call_opts =
     VC__OPTIONS(vc_call_opts, "VC_CALL_OPTS_INIT or VC_CALL_OPTS()", numbers);
 
-/* A call pays no more than this when its numbers are as most are: the table
- * need not look at them. */
+/* True for the numbers of most calls. Then the slower check by the table is not
+ * needed. */
 static bool
 numbers_are_usual(const struct vc_call_opts *opts)
 {

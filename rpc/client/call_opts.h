@@ -1,8 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The options of a call as the library has them: whole, with defaults, and
- * checked. Any thread. */
+ * Checks the options of a call and fills in the defaults. Any thread. */
 #ifndef VC_RPC_CALL_OPTS_H
 #define VC_RPC_CALL_OPTS_H
 
@@ -13,12 +12,12 @@
 #include <verbcall/channel.h>
 #include <verbcall/service.h>
 
-/* VC_INVALID_ARGUMENT unless there is such a method, which streams or does
- * not. */
+/* VC_INVALID_ARGUMENT unless the service has this method, and it streams or not
+ * as `streams` says. */
 enum vc_status vc__method_check(const struct vc_service *service,
                                 unsigned method, bool streams);
 
-/* Is there such a method, without streams? */
+/* True if the service has this method and it does not stream. */
 static inline bool
 vc__method_is_unary(const struct vc_service *service, unsigned method)
 {
@@ -27,14 +26,14 @@ vc__method_is_unary(const struct vc_service *service, unsigned method)
              (VC_METHOD_CLIENT_STREAM | VC_METHOD_SERVER_STREAM));
 }
 
-/* The same for options that are not NULL. */
+/* vc__call_opts_take() for options that are not NULL. */
 enum vc_status vc__call_opts_take_given(struct vc_call_opts *out,
                                         const struct vc_call_opts *opts,
                                         uint32_t default_ms);
 
-/* A program's options, which may be NULL, or older and shorter than ours.
- * default_ms stands for a timeout_ms that is not set.
- * VC_INVALID_ARGUMENT  an option may not be; nothing of them can be used */
+/* Copies, checks and completes a program's options. These may be NULL, or an
+ * older and shorter struct. default_ms replaces a timeout_ms that is 0.
+ * VC_INVALID_ARGUMENT  an option is not allowed; *out must not be used */
 static inline enum vc_status
 vc__call_opts_take(struct vc_call_opts *out, const struct vc_call_opts *opts,
                    uint32_t default_ms)

@@ -79,7 +79,7 @@ channel_opts_take(struct vc_channel_opts *out,
                     out->min_links, out->max_links);
 }
 
-/* Of vc:// the lists, else the target's one. */
+/* For vc:// the transports of the lists, else the target's one. */
 static enum vc_status
 choice_opts(struct vc__pool_opts *out, const struct vc_channel_opts *opts)
 {
@@ -100,8 +100,8 @@ choice_opts(struct vc__pool_opts *out, const struct vc_channel_opts *opts)
                            : status;
 }
 
-/* Port 0 is for servers, which get one by it. A loopback address that a name
- * stands for is found when it is dialled. */
+/* Port 0 is for servers, which then get a free one. A name that stands for a
+ * loopback address is detected when the channel connects. */
 static enum vc_status
 channel_target_take(struct vc__target *out, const char *text)
 {
@@ -233,7 +233,7 @@ vc_channel_close(struct vc_channel *channel)
 
     if (vc__nothing_to_free(channel, VC__CHANNEL))
         return VC_OK;
-    /* Their done() cannot run here, or is what this runs in. */
+    /* Their done() cannot run here, or this runs within it. */
     if (vc__runtime_is_within(channel->runtime) &&
         atomic_load(&channel->asyncs) > 1)
         return vc__fail(VC_FAILED_PRECONDITION,
@@ -241,17 +241,19 @@ vc_channel_close(struct vc_channel *channel)
                         "asynchronous calls or streams with callbacks of the "
                         "channel have not ended, would wait for itself: close "
                         "it elsewhere");
-    /* Sequentially consistent, as its counterpart in client_add(): a client
-     * that is added this moment is seen here, or sees this. */
+    /* Sequentially consistent, as the load in client_add(): either this
+     * function sees a client that is being added, or client_add() sees
+     * `closing`. */
     atomic_store(&channel->closing, true);
     last = vc__pools_leave(&channel->progress->pools, channel->pool);
     vc__retry_waits_break(&channel->retry_waits);
     for (cl = atomic_load(&channel->clients); cl != NULL; cl = cl->next)
         vc__client_close(cl);
-    /* Wakes the engine, too, for those whose pause was broken. */
+    /* Also wakes the engine, for the calls whose pause was broken. */
     vc__pool_cancel(channel->pool, channel);
     vc__asyncs_await(channel);
-    /* What they waited for has ended by now, so they leave at once. */
+    /* What the other users waited for has ended by now, so they leave at
+     * once. */
     vc__channel_leave(channel);
     vc__waiter_await(&channel->unused);
     for (cl = first_client(channel); cl != NULL; cl = next) {
@@ -277,7 +279,7 @@ client_find(struct vc__client *from, const struct vc_service *service)
     return from;
 }
 
-/* Under the lock. NULL without memory. */
+/* Under the lock. NULL if memory is short. */
 static struct vc__client *
 client_make(struct vc_channel *c, const struct vc_service *service)
 {
@@ -293,8 +295,8 @@ client_make(struct vc_channel *c, const struct vc_service *service)
     return cl;
 }
 
-/* However many threads make the first call of a service at a time, it has one
- * client, which keeps the channel's quota. */
+/* A service has one client, which keeps the channel's quota, even if several
+ * threads make its first call at a time. */
 static struct vc__client *
 client_add(struct vc_channel *c, const struct vc_service *service)
 {
@@ -321,7 +323,7 @@ vc__channel_pick(struct vc_channel *c, const struct vc_service *service)
 uint32_t
 vc__channel_request_max(const struct vc_channel *c)
 {
-    /* Relaxed: the limit of a former link is as good as none. */
+    /* Relaxed: the limit of an earlier link does as little harm as none. */
     uint32_t max =
         atomic_load_explicit(&c->pool->peer_message_max, memory_order_relaxed);
 

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A channel: a pool of links to its target, and a client of each service that
+ * A channel: a pool of links to its target, and a client for each service that
  * it was used for. */
 #ifndef VC_RPC_CHANNEL_H
 #define VC_RPC_CHANNEL_H
@@ -32,47 +32,47 @@ struct vc_channel {
     /* rpc/client/attempts.h */
     struct vc__retry_policy retry;
     struct vc__retry_budget budget;
-    atomic_ullong chance; /* seeds */
+    atomic_ullong chance; /* seed for random numbers */
     struct vc__retry_waits retry_waits;
 
-    /* One for each service that it was used for, the last one first; added
-     * under the lock of `pauses`, as one more would be a tenth of what an idle
-     * session costs. */
+    /* One for each service used, the newest first. Added under the lock of
+     * `retry_waits`: another lock would be a tenth of what an idle session
+     * costs. */
     _Atomic(struct vc__client *) clients;
     atomic_bool first_used;
-    struct vc__client first; /* needs no allocation */
-    atomic_bool closing;     /* further ones are closed at once */
+    struct vc__client first; /* the first one needs no allocation */
+    atomic_bool closing;     /* further clients are closed at once */
 
-    /* Calls and connects under way, and the owner: none of them may be left
-     * when it is freed. `unused` is done by the last. */
+    /* Calls and connects under way, and the owner. The last one to leave
+     * completes `unused`; only then the channel is freed. */
     atomic_uint users;
     struct vc__waiter unused;
 
-    /* The same for calls that nobody waits for, rpc/client/async.h: they need an
-     * engine that is advanced to end. */
+    /* The same for asynchronous calls (rpc/client/async.h): they end only if
+     * their engine is advanced. */
     atomic_uint asyncs;
     struct vc__waiter idle;
 };
 
-/* Whoever uses the pool does so between these two. Any thread. */
+/* The pool is used only between these two. Any thread. */
 static inline void
 vc__channel_enter(struct vc_channel *c)
 {
-    /* Relaxed: nobody enters a channel that may be freed already. */
+    /* Relaxed: no thread enters a channel that may be freed already. */
     atomic_fetch_add_explicit(&c->users, 1, memory_order_relaxed);
 }
 
 static inline void
 vc__channel_leave(struct vc_channel *c)
 {
-    /* Release, so that the channel is freed after all that its users did, and
-     * acquire for the last of them, who says so. */
+    /* Release: the channel is freed after all that its users did. Acquire: for
+     * the last user, which reports that. */
     if (atomic_fetch_sub_explicit(&c->users, 1, memory_order_acq_rel) == 1)
         vc__waiter_done(&c->unused);
 }
 
-/* Milliseconds that a call of this method may take whose options say none. A
- * stream has no deadline but one that it, or its method, asks for. */
+/* The default timeout of a call of this method, in milliseconds. A stream has
+ * no deadline unless its options or its method set one. */
 static inline uint32_t
 vc__channel_call_ms(const struct vc_channel *c, const struct vc_method *method)
 {
@@ -85,20 +85,20 @@ vc__channel_call_ms(const struct vc_channel *c, const struct vc_method *method)
 
 /* --- for an attempt of a call: any thread --------------------------------- */
 
-/* Chooses the server that one attempt goes to: the channel's client of this
- * service there, made at the first use. NULL without memory. For those who have
- * entered. */
+/* Returns the channel's client for this service, which takes the attempt to a
+ * server; made at first use. NULL if memory is short. The caller must have
+ * entered the channel. */
 struct vc__client *vc__channel_pick(struct vc_channel *c,
                                     const struct vc_service *service);
 
-/* Bytes of the longest request that the server takes, as far as the channel
- * knows. A hint: the server checks for itself. */
+/* The most bytes that the server accepts in a request, as far as the channel
+ * knows. Only a hint: the server checks, too. */
 uint32_t vc__channel_request_max(const struct vc_channel *c);
 
-/* Counts one of these for vc_runtime_counters(). */
+/* Increments a counter of vc_runtime_counters(). */
 void vc__channel_count(struct vc_channel *c, enum vc__pool_count which);
 
-/* Where the channel leads to, for texts. */
+/* The channel's target, for error texts. */
 static inline const struct vc__target *
 vc__channel_target(const struct vc_channel *c)
 {

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/client/channel_intercept.h. The chain is around all that a call does: once
- * its options are good, nothing that fails goes past it. */
+ * See rpc/client/channel_intercept.h. The chain is around all that a call does:
+ * once its options are valid, the interceptors see every failure. */
 #include "rpc/client/channel_intercept.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ vc_channel_intercept(struct vc_channel *channel,
     return vc__interceptors_add(&channel->interceptors, interceptor);
 }
 
-/* What the interceptors have left of the time: 1 ms at least. */
+/* Milliseconds that the interceptors have left of the timeout; at least 1. */
 static uint32_t
 channel_intercept_ms_left(const struct vc_interception *i)
 {
@@ -35,7 +35,7 @@ channel_intercept_ms_left(const struct vc_interception *i)
     return us == 0 ? 1 : (uint32_t)((us + 999) / 1000);
 }
 
-/* The call itself, between its messages. */
+/* Makes the call, and reports its request and its reply. */
 static enum vc_status
 channel_intercept_call_pass(struct vc_interception *i,
                             struct vc_channel *channel, const void *request,
@@ -58,8 +58,8 @@ channel_intercept_call_pass(struct vc_interception *i,
     return status;
 }
 
-/* The end as the caller is told it: kept in *error, as callbacks may fail at
- * other things on this thread. */
+/* Reports the end as the caller gets it. It is kept in *error, as callbacks may
+ * set other errors on this thread. */
 static void
 channel_intercept_call_finish(struct vc_interception *i,
                               const struct vc__error *error,
@@ -76,7 +76,7 @@ channel_intercept_call_finish(struct vc_interception *i,
     vc__interception_finish(i, &end, vc__now());
 }
 
-/* With a copy of the options that interceptors may change. */
+/* Initialises *i with a copy of the options, which interceptors may change. */
 static enum vc_status
 call_init(struct vc_interception *i, struct vc_call_opts *opts,
           const struct vc_channel *channel, const struct vc_service *service,
@@ -97,7 +97,7 @@ call_init(struct vc_interception *i, struct vc_call_opts *opts,
     return VC_OK;
 }
 
-/* All of it, between the first start and the last finish. */
+/* Runs the call, from the first start to the last finish. */
 static void
 call_lead(struct vc_interception *i, struct vc_channel *channel,
           const void *request, void **reply, struct vc__error *error)
@@ -129,7 +129,7 @@ vc__channel_intercept_call(struct vc_channel *channel,
         return error.status;
     if (opts.result == NULL)
         opts.result = &own_result;
-    /* The chain goes with the channel, and is needed to the end. */
+    /* The chain is freed with the channel, and is needed to the end. */
     vc__channel_enter(channel);
     call_lead(&i, channel, request, reply, &error);
     vc__channel_leave(channel);
@@ -137,15 +137,15 @@ vc__channel_intercept_call(struct vc_channel *channel,
     return error.status == VC_OK ? VC_OK : vc__error_raise(&error);
 }
 
-/* --- streams, and calls that nobody waits for ---------------------------- */
+/* --- streams and asynchronous calls -------------------------------------- */
 
-/* Of one, until its end. */
+/* The interception of one of these, until its end. */
 struct kept {
     struct vc_interception i;
     struct vc_call_opts opts;
     struct vc__interceptors *chain;
-    struct vc_result *result;    /* of a call; NULL: it is a stream */
-    struct vc_result own_result; /* in the place of the program's */
+    struct vc_result *result;    /* of a call; NULL for a stream */
+    struct vc_result own_result; /* used if the program has none */
 };
 
 static struct kept *

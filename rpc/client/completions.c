@@ -1,9 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Completion queues: the ends of calls are listed as they are, so that no end
- * can be lost for want of memory. Whoever waits for one advances the engine
- * that calls of this queue are under way on; of several, one after the other. */
+ * Completion queues. A queue lists the ended calls themselves, so that no end
+ * is lost if memory is short. A thread that waits advances the engine that
+ * calls of this queue are under way on; if there are several, one after the
+ * other. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,8 +15,8 @@
 #include "rpc/client/async.h"
 #include "rpc/client/call_opts.h"
 
-/* With calls on several engines, each is advanced so long at a time, unless a
- * thread of the library does. */
+/* With calls on several engines, each is advanced for so long at a time, unless
+ * a thread of the library advances it. */
 #define SLICE_MS 1u
 
 /* A thread in vc_completions_next(). */
@@ -35,7 +36,7 @@ struct vc_completions {
     unsigned holders;             /* lock; the owner, and calls under way */
     unsigned turn;                /* lock; of the engines */
     bool freed;                   /* lock */
-    int fd;                       /* lock; -1 until it is asked for */
+    int fd;                       /* lock; -1 until requested */
     unsigned under_way[];         /* lock; calls on each engine */
 };
 
@@ -47,7 +48,7 @@ fd_raise(struct vc_completions *q)
 {
     uint64_t one = 1;
 
-    /* It can only fail when the counter is full, and then it is readable. */
+    /* It fails only if the counter is full; then the descriptor is readable. */
     if (q->fd >= 0 && write(q->fd, &one, sizeof one) < 0)
         return;
 }
@@ -85,7 +86,7 @@ vc_completions_fd(struct vc_completions *q)
     return fd;
 }
 
-/* --- birth and death --------------------------------------------------- */
+/* --- creating and freeing ---------------------------------------------- */
 
 enum vc_status
 vc_completions_new(struct vc_runtime *runtime, struct vc_completions **queue)
@@ -108,7 +109,7 @@ vc_completions_new(struct vc_runtime *runtime, struct vc_completions **queue)
     return VC_OK;
 }
 
-/* Under the lock, which it lets go of. */
+/* Under the lock, which it releases. */
 static void
 completions_queue_put(struct vc_completions *q)
 {
@@ -160,8 +161,8 @@ engine_number(const struct vc_completions *q, const struct vc__engine *e)
     return (unsigned)(p - q->runtime->progress);
 }
 
-/* Under the lock. A looker that is the holder of its engine sleeps where only
- * a kick wakes it, unless that holder is this thread. */
+/* Under the lock. A looker that is the holder of its engine sleeps where only a
+ * kick wakes it, unless this thread is that holder. */
 static void
 looker_wake(struct looker *l, const struct vc__engine *held)
 {
@@ -174,8 +175,8 @@ looker_wake(struct looker *l, const struct vc__engine *held)
         vc__engine_kick(e);
 }
 
-/* A call begins on an engine on which none of this queue was under way: those
- * who look at others must look at it, too. Under the lock. */
+/* A call begins on an engine that no call of this queue was under way on:
+ * threads that look at other engines must look at it, too. Under the lock. */
 static void
 lookers_move(struct vc_completions *q, const struct vc__engine *e)
 {
@@ -252,7 +253,7 @@ vc_channel_call_queued(struct vc_channel *channel,
     return VC_OK;
 }
 
-/* --- looking ----------------------------------------------------------- */
+/* --- waiting ----------------------------------------------------------- */
 
 static void
 completion_fill(struct vc_completion *c, struct vc_async *a)
@@ -271,7 +272,7 @@ completion_fill(struct vc_completion *c, struct vc_async *a)
     vc__async_put(a);
 }
 
-/* Under the lock. NULL when there is none. */
+/* Under the lock. NULL if there is none. */
 static struct vc_async *
 ended_take(struct vc_completions *q)
 {
@@ -286,8 +287,8 @@ ended_take(struct vc_completions *q)
     return a;
 }
 
-/* Under the lock. The next engine with calls, the first when there is none;
- * *only: no other has any. */
+/* Under the lock. Returns the next engine with calls, or the first if none has
+ * any. *only is set if no other engine has calls. */
 static struct vc__engine *
 engine_choose(struct vc_completions *q, bool *only)
 {
@@ -304,7 +305,7 @@ engine_choose(struct vc_completions *q, bool *only)
     return &q->runtime->progress[chosen].engine;
 }
 
-/* Waits until it is woken, or `until`, or for its slice of time. */
+/* Waits until this thread is woken, until `until`, or for its slice of time. */
 static void
 completions_look(struct vc_completions *q, uint64_t until)
 {
@@ -341,7 +342,7 @@ ended_next(struct vc_completions *q)
     return a;
 }
 
-/* For one that has ended, looking until then. NULL: none has. */
+/* Waits for an ended call, at most until `until`; NULL if there is none. */
 static struct vc_async *
 ended_await(struct vc_completions *q, uint64_t until)
 {
@@ -349,7 +350,7 @@ ended_await(struct vc_completions *q, uint64_t until)
         struct vc_async *a;
         bool late = until != VC__FOREVER && vc__now() >= until;
 
-        /* Even with no time the engine has its turn. */
+        /* Even without time the engine gets a turn. */
         completions_look(q, until);
         a = ended_next(q);
         if (a != NULL || late)

@@ -8,8 +8,8 @@
 
 struct vc__hedge {
     struct vc__attempt attempt;
-    struct vc_async *call; /* which it holds, until it has ended */
-    bool unwanted;         /* it ends by itself yet */
+    struct vc_async *call; /* holds a reference until the hedge has ended */
+    bool unwanted;         /* too late to abandon it: its end will come */
 };
 
 struct vc__attempt *
@@ -31,7 +31,7 @@ vc__hedge_begin(struct vc_async *a)
     struct vc__hedge *h = malloc(sizeof *h);
 
     a->hedge_ms = 0;
-    /* Without an attempt under way there is nothing to stand beside. */
+    /* Without an attempt under way no hedge is needed. */
     if (h == NULL || !a->flying ||
         vc__throttle_is_on(&a->attempt.channel->pool->throttle) ||
         !vc__attempt_copy(&h->attempt, &a->attempt, a->attempts.number + 1,
@@ -47,7 +47,7 @@ vc__hedge_begin(struct vc_async *a)
     vc__attempt_start(&h->attempt, vc__now(), a->attempts.due);
 }
 
-/* It holds the call no more. */
+/* Frees the hedge, with its reference to the call. */
 static void
 hedge_end(struct vc_async *a)
 {
@@ -69,7 +69,8 @@ vc__hedge_give_up(struct vc_async *a)
 
     if (h == NULL || h->unwanted)
         return;
-    /* As in rpc/client/async.c: what failed inside of start is not taken back. */
+    /* As in rpc/client/async.c: an attempt that failed within start cannot be
+     * abandoned. */
     if ((atomic_load(&a->told) | a->heard) & VC__TOLD_HEDGE ||
         !vc__attempt_abandon(&h->attempt, &outcome)) {
         h->unwanted = true;
@@ -88,7 +89,7 @@ vc__hedge_ended(struct vc_async *a)
 
     if (good && !h->unwanted) {
         vc__count(&a->engine->ledger, VC__COUNT_hedges_won, 1);
-        vc__async_put(a); /* the caller holds it, too */
+        vc__async_put(a); /* the caller has a reference, too */
         return true;
     }
     if (good)
@@ -137,7 +138,7 @@ vc__hedge_call(struct vc_channel *channel, const struct vc_service *service,
         return vc__error_last()->status;
     vc__channel_enter(channel);
     vc__async_start(a);
-    /* Its deadline ends the wait. */
+    /* The call's deadline ends the wait. */
     vc__engine_wait(a->engine, &a->waiter, VC__FOREVER);
     vc__channel_leave(channel);
     status = a->won->error.status;

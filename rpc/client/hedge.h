@@ -1,28 +1,29 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A second attempt beside one that takes long (Dean, Barroso, "The tail at
- * scale", CACM 2013): the first good answer is taken. It is part of a call that
- * nobody waits for, which a blocking one with a hedge is inside. The holder of
- * the engine, but for the blocking call. */
+ * Hedging: a second attempt beside one that takes long (Dean, Barroso, "The
+ * tail at scale", CACM 2013); the first good reply is used. A hedge is part of
+ * an asynchronous call; a blocking call with a hedge runs as one. For the
+ * holder of the engine, except vc__hedge_check() and vc__hedge_call(). */
 #ifndef VC_RPC_HEDGE_H
 #define VC_RPC_HEDGE_H
 
 #include "rpc/client/async.h"
 
-/* Begins it; without memory there is none. */
+/* Starts the hedge; if memory is short there is none. */
 void vc__hedge_begin(struct vc_async *a);
 
-/* The call ends by another attempt, or is given up. */
+/* Abandons the hedge, if there is one: the call ends without it. */
 void vc__hedge_give_up(struct vc_async *a);
 
-/* It has ended, as VC__TOLD_HEDGE says. True: with a good answer that the call
- * still waits for. False: it is gone. */
+/* Handles VC__TOLD_HEDGE: the hedge has ended. True if it has a good reply that
+ * the call still waits for. False if the hedge was freed. */
 bool vc__hedge_ended(struct vc_async *a);
 
 struct vc__attempt *vc__hedge_unary(struct vc__hedge *h);
 
-/* May this method's calls be made twice at a time? Or VC_INVALID_ARGUMENT. */
+/* VC_INVALID_ARGUMENT if hedge_ms is set and calls of this method must not run
+ * twice at a time. */
 enum vc_status vc__hedge_check(const struct vc_method *method,
                                uint32_t hedge_ms);
 

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Calls whose caller wants no reply: it goes on when the request has been
- * handed to the adapter. The call keeps its slot until the server has answered,
- * and is sent again when its link is lost, as any other. */
+ * Calls without a reply: the caller returns when the request was handed to the
+ * adapter. As any other, the call keeps its slot until the server has answered,
+ * and is sent again if its link is lost. */
 #include "rpc/client/one_way.h"
 
 #include "rpc/client/async.h"
@@ -31,7 +31,7 @@ vc__one_way(struct vc_channel *channel, const struct vc_service *service,
     struct vc_async *a;
     enum vc_status status = VC_OK;
 
-    /* The program's result need not live until it is over. */
+    /* The program's result may be freed before the call is over. */
     own.result = NULL;
     a = vc__async_new(channel, service, method, request, &own, one_way_over);
     if (a == NULL) {
@@ -40,7 +40,7 @@ vc__one_way(struct vc_channel *channel, const struct vc_service *service,
     }
     vc__channel_enter(channel);
     vc__async_start(a);
-    /* Its deadline ends the wait. */
+    /* The call's deadline ends the wait. */
     if (!atomic_load(&a->gone)) {
         vc__engine_wait(a->engine, &a->waiter, VC__FOREVER);
         if (a->failed)

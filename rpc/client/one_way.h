@@ -10,7 +10,8 @@
 
 #include "rpc/client/channel.h"
 
-/* Returns when the request has been handed to the adapter. opts are whole. */
+/* Returns when the request was handed to the adapter, or the call has failed.
+ * opts are complete. */
 enum vc_status vc__one_way(struct vc_channel *channel,
                            const struct vc_service *service, unsigned method,
                            const void *request,

@@ -12,7 +12,7 @@
 
 /* --- of a request ------------------------------------------------------ */
 
-/* Bytes that a program's entries take packed. */
+/* Checks a program's entries; *size is the bytes that they take if packed. */
 static enum vc_status
 entries_measure(const struct vc_metadata *entries, size_t n, size_t *size)
 {
@@ -34,7 +34,7 @@ entries_measure(const struct vc_metadata *entries, size_t n, size_t *size)
     return VC_OK;
 }
 
-/* What the library says itself, in front of the program's. */
+/* The library's own metadata, in front of the program's. */
 struct own {
     struct vc_metadata entries[2];
     unsigned n;
@@ -63,7 +63,8 @@ own_fill(struct own *o, unsigned attempt, uint32_t priority)
     o->n = (unsigned)(e - o->entries);
 }
 
-/* Room for them and so many bytes; where the others go, or NULL. */
+/* Allocates room for the own metadata and size bytes, and writes the own.
+ * Returns where the others go, or NULL. */
 static uint8_t *
 pack_begin(const struct own *o, size_t size, uint8_t **packed, uint16_t *len)
 {
@@ -149,7 +150,7 @@ brought_show(struct vc_result *result, const struct vc__metadata_view *view)
     }
 }
 
-/* Keeps a copy of the text in b, made for it when there is none yet. */
+/* Keeps a copy of the text in *b, which is made if there is none yet. */
 static void
 text_keep(struct vc_result *result, struct vc__brought **b, const char *text)
 {
@@ -194,7 +195,7 @@ vc__result_fill(struct vc_result *result, const struct vc__error *error,
     result->memory = b;
 }
 
-/* A later version may know more fields than ours: those stay as they are. */
+/* A program of a later version may have more fields: they stay as they are. */
 void
 vc_result_clear(struct vc_result *result)
 {

@@ -13,41 +13,41 @@
 
 /* --- of a request ------------------------------------------------------ */
 
-/* Packs a program's entries, and which attempt (from 1 on) this is and its
- * priority (enum vc_priority), into memory that the caller frees.
- * VC_INVALID_ARGUMENT    an entry may not be
- * VC_RESOURCE_EXHAUSTED  they are more than VC_METADATA_MAX; no memory */
+/* Packs a program's entries, the attempt's number (1: the first) and its
+ * priority (enum vc_priority) into memory that the caller frees.
+ * VC_INVALID_ARGUMENT    an entry is not allowed
+ * VC_RESOURCE_EXHAUSTED  more than VC_METADATA_MAX bytes; no memory */
 enum vc_status vc__metadata_pack(const struct vc_metadata *entries, size_t n,
                                  unsigned attempt, uint32_t priority,
                                  uint8_t **packed, uint16_t *len);
 
 /* --- of a reply -------------------------------------------------------- */
 
-/* What a reply brought, in a block of its own. */
+/* The unpacked metadata of a reply, in a block of its own. */
 struct vc__brought {
     struct vc__metadata_view view;
     char text[VC__ERROR_TEXT];
     struct vc_metadata entries[];
 };
 
-/* Unpacks the metadata of a reply, or of the first message of a stream, which
- * do not trail. *fault tells malformed ones, then NULL is
- * returned; else NULL says that there is no memory. Freed by free(). */
+/* Unpacks the metadata of a reply, or of a stream's first message, which has no
+ * trailing ones. NULL with *fault set: they are malformed. NULL with *fault
+ * NULL: memory is short. Freed by free(). */
 struct vc__brought *vc__brought_new(const struct vc__metadata *m,
                                     bool may_trail, const char **fault);
 
-/* The server's advice in a reply that failed, when there is any: milliseconds
- * until the next attempt, below 0 for none. One that is no number says none,
- * too, as gRPC has it. */
+/* True if a failed reply has the server's pushback. *ms is then the
+ * milliseconds until the next attempt, below 0 for no retry. As in gRPC, a
+ * value that is no number means no retry. */
 bool vc__brought_pushback(const struct vc__brought *b, int32_t *ms);
 
 /* --- for the program --------------------------------------------------- */
 
-/* VC_INVALID_ARGUMENT  a program's result has no size */
+/* VC_INVALID_ARGUMENT  the size of a program's result is not set */
 enum vc_status vc__result_check(const struct vc_result *result);
 
-/* Fills a result, which may be NULL; b, which may be NULL, is the result's from
- * now on. error->status VC_OK: the call was good. */
+/* Fills a result, which may be NULL, and takes ownership of b, which may be
+ * NULL. error->status is VC_OK if the call succeeded. */
 void vc__result_fill(struct vc_result *result, const struct vc__error *error,
                      unsigned attempts, struct vc__brought *b);
 

@@ -9,12 +9,12 @@
 
 #include "transport/core/random.h"
 
-/* Waits double so often: to sixteen times the first. */
+/* How often the wait doubles: up to sixteen times the first. */
 #define DOUBLINGS 4u
 
 /* --- the budget -------------------------------------------------------- */
 
-/* Relaxed, as all of it: a count, no data hangs on it. */
+/* Relaxed, as all accesses: no other data depends on this count. */
 static void
 budget_move(struct vc__retry_budget *b, int by)
 {
@@ -44,7 +44,7 @@ budget_allows(struct vc__retry_budget *b)
 
 /* --- the decision ------------------------------------------------------ */
 
-/* Statuses that may be another one the next time. */
+/* True if the status may be different the next time. */
 static bool
 is_passing(const struct vc__retry_facts *f)
 {
@@ -64,8 +64,8 @@ is_forbidden(const struct vc__retry_facts *f)
     return f->has_pushback && f->pushback_ms < 0;
 }
 
-/* Does the call wait for its server to be there? Then this failure is only a
- * part of its waiting. */
+/* True if the call waits for its server to be ready: then this failure is only
+ * a part of the wait. */
 static bool
 is_waiting(const struct vc__retry_facts *f)
 {

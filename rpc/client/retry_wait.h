@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Calls between two attempts: nothing of them is known to a client or a
- * session, so it is here that the closing of their channel finds them.
+ * The calls that wait between two attempts. No client and no session knows
+ * them, so the closing of their channel finds them here.
  *
- * May run together: all of it. */
+ * Any thread may call any of these functions at any time. */
 #ifndef VC_RPC_RETRY_WAIT_H
 #define VC_RPC_RETRY_WAIT_H
 
@@ -21,18 +21,19 @@ struct vc__retry_waits {
 
 struct vc__retry_wait {
     struct cds_list_head node;
-    /* The channel is being closed. Under the lock: it must not end the pause
-     * itself. */
+    /* The channel is being closed. Called under the lock, so it must not call
+     * vc__retry_wait_end(). */
     void (*broken)(struct vc__retry_wait *p);
 };
 
 void vc__retry_waits_init(struct vc__retry_waits *ps);
 void vc__retry_waits_fini(struct vc__retry_waits *ps);
 
-/* Breaks all, and lets none begin any more. */
+/* Calls broken() of all waits, and lets no other begin. */
 void vc__retry_waits_break(struct vc__retry_waits *ps);
 
-/* False: none may begin any more. Else the end must follow, broken or not. */
+/* False if no wait may begin any more. Otherwise vc__retry_wait_end() must
+ * follow, whether the wait was broken or not. */
 bool vc__retry_wait_begin(struct vc__retry_waits *ps, struct vc__retry_wait *p);
 void vc__retry_wait_end(struct vc__retry_waits *ps, struct vc__retry_wait *p);
 

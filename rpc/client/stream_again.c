@@ -1,10 +1,11 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A stream that has failed before it began is tried again. It rests meanwhile:
- * no client knows of it, and what the program sends is parked. What ends a rest
- * (its time, the deadline, a cancel, the channel's closing) takes `resting`
- * back under the stream's lock; whoever does so goes on with the call. */
+ * Retries a stream that failed before it began. The call rests meanwhile: no
+ * client knows it, and what the program sends is parked. A rest ends by its
+ * timer, the deadline, a cancel, or the channel's closing. Each of these clears
+ * `resting` under the stream's lock; the one that finds it set goes on with the
+ * call. */
 #include "rpc/client/stream_again.h"
 
 #include <stdlib.h>
@@ -13,10 +14,10 @@
 #include "rpc/client/async.h"
 #include "rpc/text.h"
 
-/* --- may it be tried again? ------------------------------------------------ */
+/* --- may it be tried again? ----------------------------------------------- */
 
-/* All that the peer would need of it again. A client's messages are not kept
- * once they were handed to a link. */
+/* True if all that the peer would need again is kept. A client's messages are
+ * not kept once they were handed to a link. */
 static bool
 is_at_hand(const struct vc__client_stream *c)
 {
@@ -30,7 +31,7 @@ policy_allows(struct vc__client_stream *c, const struct vc__error *error,
     struct vc_channel *channel = c->channel;
     struct vc__attempts *a = &c->attempts;
     enum vc__retry retry;
-    /* Relaxed: only that each is another. */
+    /* Relaxed: the values must only differ. */
     uint64_t seed = now ^ atomic_fetch_add_explicit(
                               &channel->chance, UINT64_C(0x9e3779b97f4a7c15),
                               memory_order_relaxed);
@@ -61,7 +62,7 @@ policy_allows(struct vc__client_stream *c, const struct vc__error *error,
     return retry == VC__RETRY_AGAIN;
 }
 
-/* --- resting --------------------------------------------------------------- */
+/* --- resting -------------------------------------------------------------- */
 
 /* Under the lock. */
 static void
@@ -73,7 +74,7 @@ rest_post(struct vc__client_stream *c)
     vc__engine_post(c->stream.engine, &c->rest);
 }
 
-/* Under the lock of the pauses. */
+/* Under the lock of the channel's retry_waits. */
 static void
 stream_again_on_broken(struct vc__retry_wait *p)
 {
@@ -87,7 +88,7 @@ stream_again_on_broken(struct vc__retry_wait *p)
     pthread_mutex_unlock(&c->stream.lock);
 }
 
-/* False: it has been given up, and nobody waits. */
+/* False if the call was cancelled or has ended: there is no rest. */
 static bool
 rest_begin(struct vc__client_stream *c, const struct vc__error *why,
            uint64_t until)
@@ -101,7 +102,7 @@ rest_begin(struct vc__client_stream *c, const struct vc__error *why,
         c->resting = c->parked = true;
         c->rest_until = until;
         c->why = *why;
-        vc__stream_hold(s); /* the task's and the timer's */
+        vc__stream_hold(s); /* for the task and the timer */
         rest_post(c);
         vc__stream_changed(s);
     }
@@ -109,8 +110,8 @@ rest_begin(struct vc__client_stream *c, const struct vc__error *why,
     return rests;
 }
 
-/* Who puts an end to it, so that nobody else does: the call is to be started
- * again, or to end. */
+/* Ends the rest. True for only one caller, which must start the call again
+ * (`starts`) or end it. */
 static bool
 rest_take(struct vc__client_stream *c, bool starts)
 {
@@ -125,7 +126,8 @@ rest_take(struct vc__client_stream *c, bool starts)
     return mine;
 }
 
-/* It has been taken. The channel is still entered by the call. */
+/* For the caller that has ended the rest. The call still keeps the channel
+ * entered. */
 static void
 rest_leave(struct vc__client_stream *c)
 {
@@ -133,7 +135,7 @@ rest_leave(struct vc__client_stream *c)
     vc__asyncs_leave(c->channel, c->stream.engine);
 }
 
-/* It has waited for its server to the very end. */
+/* True if the call has waited for its server until its deadline. */
 static bool
 stream_again_is_late(const struct vc__client_stream *c,
                      const struct vc__error *error, uint64_t now)
@@ -169,10 +171,10 @@ vc__client_stream_again(struct vc__client_stream *c, struct vc__error *error)
     return false;
 }
 
-/* --- the next attempt ------------------------------------------------------ */
+/* --- the next attempt ----------------------------------------------------- */
 
-/* The CALL of a further attempt. The link may have use for it when there is
- * another. */
+/* The CALL of a further attempt. The link may still use it when the next one
+ * has replaced it. */
 struct renewed {
     struct vc__send send;
     atomic_uint holders;
@@ -215,7 +217,7 @@ vc__client_stream_unrenew(struct vc__client_stream *c)
     c->request.send = &c->call;
 }
 
-/* Our own metadata, which say how often it was tried, and behind them the
+/* With our own metadata, which say how often the call was tried, then the
  * program's. */
 static struct renewed *
 renewed_new(struct vc__client_stream *c)
@@ -265,8 +267,8 @@ stream_again_renew(struct vc__client_stream *c, uint64_t now)
     return true;
 }
 
-/* The first of what is parked; NULL when there is none, and then no more is
- * parked. */
+/* Takes the first parked frame. NULL if there is none; then frames are no
+ * longer parked. */
 static struct vc__send *
 parked_take(struct vc__client_stream *c)
 {
@@ -285,7 +287,8 @@ parked_take(struct vc__client_stream *c)
     return send;
 }
 
-/* The call fails again, or has. */
+/* The attempt has failed again: parks the frame, or drops it if the call is
+ * over. */
 static void
 parked_return(struct vc__client_stream *c, struct vc__send *send)
 {
@@ -300,7 +303,7 @@ parked_return(struct vc__client_stream *c, struct vc__send *send)
         send->done(send, VC__SEND_LOST);
 }
 
-/* Behind what waits with the request. */
+/* Sends the parked frames, after those that wait with the request. */
 static void
 parked_go(struct vc__client_stream *c)
 {
@@ -325,8 +328,8 @@ vc__client_stream_waited(struct vc__client_stream *c, struct vc__error *error)
     error->outcome = VC_OUTCOME_NOT_EXECUTED;
 }
 
-/* It has been taken. The channel may go with the call's end, so there is
- * another entry meanwhile. */
+/* For the caller that has ended the rest. The channel may be freed after the
+ * call's end, so it is entered once more meanwhile. */
 static void
 stream_again_resume(struct vc__client_stream *c)
 {
@@ -358,12 +361,12 @@ on_rested(struct vc__timer *timer)
         caa_container_of(timer, struct vc__client_stream, rested);
 
     if (!rest_take(c, true))
-        return; /* the task is on its way */
+        return; /* the task will run */
     stream_again_resume(c);
     vc__stream_put(&c->stream);
 }
 
-/* --- ends of rests ----------------------------------------------------------- */
+/* --- ends of rests -------------------------------------------------------- */
 
 static void
 stream_again_closed(struct vc__client_stream *c)
@@ -377,7 +380,7 @@ stream_again_closed(struct vc__client_stream *c)
     vc__client_stream_end(c, VC__STREAM_EV_LINK_LOST, &error);
 }
 
-/* On the holder: the rest begins, or was ended or broken. */
+/* On the holder: a rest begins, or was ended or broken. */
 static void
 rest_run(struct vc__task *task)
 {
@@ -394,7 +397,7 @@ rest_run(struct vc__task *task)
         return;
     vc__timer_stop(timers, &c->rested);
     if (rest_take(c, rests)) {
-        if (rests) /* without memory for a timer: at once */
+        if (rests) /* no memory for a timer: at once */
             stream_again_resume(c);
         else
             stream_again_closed(c);

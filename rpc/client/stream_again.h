@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Further attempts at a stream that was certainly not executed, while all that
- * they need is at hand: the request of a client that does not stream; the
- * messages of one that does, until the first link has them. */
+ * Retries a stream that was certainly not executed, while the client has all
+ * that another attempt needs. That is the request of a client that does not
+ * stream; otherwise the messages, until the first link has them. */
 #ifndef VC_RPC_STREAM_AGAIN_H
 #define VC_RPC_STREAM_AGAIN_H
 
@@ -11,21 +11,23 @@
 
 void vc__client_stream_rest_init(struct vc__client_stream *c);
 
-/* Its attempt has failed so. True: it is tried again, after a rest; else the
- * call ends with *error, which may be another by then. */
+/* The attempt has failed with *error. True if another one follows after a rest;
+ * otherwise the call ends with *error, which may have changed. */
 bool vc__client_stream_again(struct vc__client_stream *c,
                              struct vc__error *error);
 
-/* It is given up: true when it rests, and then no more; rest_leave() must
- * follow, and the call's end. Under the stream's lock. */
+/* Ends the rest of a call that is cancelled or has expired. True if the call
+ * was resting; then vc__client_stream_rest_leave() and the call's end must
+ * follow. Under the stream's lock. */
 bool vc__client_stream_rest_end(struct vc__client_stream *c);
 void vc__client_stream_rest_leave(struct vc__client_stream *c);
 
-/* Its deadline has passed while it waited for its server. */
+/* Sets the error of a call whose deadline has passed while it waited for its
+ * server. */
 void vc__client_stream_waited(struct vc__client_stream *c,
                               struct vc__error *error);
 
-/* Nobody holds it any more: nor the last attempt. */
+/* Releases the CALL of a further attempt, if there is one. */
 void vc__client_stream_unrenew(struct vc__client_stream *c);
 
 #endif

@@ -18,7 +18,7 @@
 
 /* --- the end ----------------------------------------------------------- */
 
-/* What waits to be sent waits in vain. */
+/* Marks the call as over; parked frames are lost. */
 static void
 over_set(struct vc__client_stream *c)
 {
@@ -48,14 +48,14 @@ vc__client_stream_end(struct vc__client_stream *c, enum vc__stream_event why,
         vc__retry_good(&c->channel->budget);
     vc__stream_end(&c->stream, why, error);
     over_set(c);
-    /* What waited for a link with it. */
+    /* The frames that waited for a link with the request. */
     cds_list_for_each_entry_safe (send, next, &c->request.queued, node)
         send->done(send, VC__SEND_LOST);
     vc__channel_leave(c->channel);
     vc__stream_put(&c->stream);
 }
 
-/* The reply's message; false with *error. */
+/* Keeps the reply's message; false with *error set. */
 static bool
 stream_client_reply_unpack(struct vc__client_stream *c,
                            const struct vc__reply_frame *reply,
@@ -97,7 +97,7 @@ reply_keep(struct vc__client_stream *c, const struct vc__reply_frame *reply,
     return false;
 }
 
-/* The reply's metadata, until somebody asks for them; false with *error. */
+/* Keeps the reply's metadata for vc_stream_result(); false with *error set. */
 static bool
 metadata_keep(struct vc__client_stream *c, const struct vc__reply_frame *reply,
               struct vc__error *error)
@@ -122,7 +122,7 @@ metadata_keep(struct vc__client_stream *c, const struct vc__reply_frame *reply,
     return b != NULL;
 }
 
-/* One whose deadline has passed ends as if we had noticed it first. */
+/* A call whose deadline has passed ends as if this end had noticed it first. */
 static void
 error_of_reply(const struct vc__client_stream *c, struct vc__error *error,
                const struct vc__reply_frame *reply)
@@ -170,8 +170,8 @@ stream_client_on_failed(struct vc__request *r, const struct vc__error *why)
         vc__client_stream_end(c, VC__STREAM_EV_LINK_LOST, &error);
 }
 
-/* Uses the client only while the call has not ended: then the channel may be
- * closed. A stream whose message was lost has ended before its call. */
+/* Enters the channel, unless the call has ended: then the channel may be
+ * closed. A stream whose message was lost ends before its call. */
 static bool
 client_enter(struct vc__client_stream *c)
 {
@@ -185,14 +185,15 @@ client_enter(struct vc__client_stream *c)
     return enters;
 }
 
-/* What is left to be done by who gives it up. */
+/* What the thread that abandons the call must do. */
 enum give_up {
-    GIVE_UP_NOT, /* another one does it */
+    GIVE_UP_NOT, /* another thread does it */
     GIVE_UP_CALL,
-    GIVE_UP_REST, /* no client knows of it */
+    GIVE_UP_REST, /* no client knows the call */
 };
 
-/* Nobody gives up what is being started: that is done when it has been. */
+/* A call that is being started is abandoned later, by
+ * vc__client_stream_started(). */
 static void
 give_up_later(struct vc__client_stream *c, const struct vc__error *error)
 {
@@ -217,7 +218,7 @@ give_up_begin(struct vc__client_stream *c, const struct vc__error *error)
     return what;
 }
 
-/* On any thread. One that waits in the stream may be the holder, asleep. */
+/* Any thread. A thread that waits in the stream may be the holder, asleep. */
 static bool
 client_give_up(struct vc_stream *s, const struct vc__error *why)
 {
@@ -251,8 +252,8 @@ client_give_up(struct vc_stream *s, const struct vc__error *why)
     return mine;
 }
 
-/* Its end may be on its way: waits for that if a thread waits for what it
- * brings. */
+/* If another thread is setting the end, waits for that, unless the stream has
+ * callbacks. */
 static void
 give_up_await(struct vc_stream *s, const struct vc__error *error)
 {
@@ -340,7 +341,8 @@ vc__client_stream_started(struct vc__client_stream *c)
 
 /* --- the stream's operations -------------------------------------------- */
 
-/* It is with its client, and of this attempt; false: it was parked. */
+/* Parks the frame if the call rests; returns true then. *starts identifies the
+ * attempt. */
 static bool
 parked_add(struct vc__client_stream *c, struct vc__send *send, unsigned *starts)
 {
@@ -355,8 +357,8 @@ parked_add(struct vc__client_stream *c, struct vc__send *send, unsigned *starts)
     return parks;
 }
 
-/* The attempt has failed, and what becomes of the call is being decided this
- * moment. */
+/* The attempt has failed: waits until the call rests, is started again, or has
+ * ended. */
 static void
 decision_await(struct vc__client_stream *c, unsigned starts)
 {
@@ -411,7 +413,7 @@ client_free(struct vc_stream *s)
     free(c);
 }
 
-/* --- of its callbacks --- */
+/* --- callbacks ---------- */
 
 void
 vc__client_stream_seen(struct vc_stream *s)
@@ -437,7 +439,7 @@ client_told(struct vc_stream *s)
     vc__client_stream_user_leave(vc__client_stream_of(s));
 }
 
-/* A message that was lost has ended the stream, and not its call. */
+/* A lost message has ended the stream, but not its call. */
 static enum vc_status
 client_over(struct vc_stream *s)
 {
@@ -473,8 +475,8 @@ static const struct vc__stream_ops client_ops = {.put = client_put,
 
 /* --- frames ------------------------------------------------------------ */
 
-/* Those of the first message. False: they end the stream, or *loss says why
- * they could not be kept. */
+/* Keeps the metadata of the first message. False if they end the stream; *loss
+ * says why if they could not be kept. */
 static bool
 initial_keep(struct vc__client_stream *c, const struct vc__metadata *m,
              const char **loss)
@@ -520,7 +522,7 @@ on_window(struct vc__request *r, uint32_t end)
         &caa_container_of(r, struct vc__client_stream, request)->stream, end);
 }
 
-/* The link has use for the call's frame, and no more. */
+/* hold() and done() of the CALL, for the link. */
 static void
 call_hold(struct vc__send *send)
 {
@@ -536,7 +538,7 @@ call_done(struct vc__send *send, enum vc__send_end end)
         &caa_container_of(send, struct vc__client_stream, call)->stream);
 }
 
-/* --- birth --------------------------------------------------------------- */
+/* --- creating and freeing ------------------------------------------------ */
 
 struct vc__client_stream *
 vc__client_stream_new(void)

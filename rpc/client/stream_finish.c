@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What a program does with a stream that it has opened, besides sending and
+ * What a program does with a stream that it has opened, except sending and
  * receiving. */
 #include <verbcall/call.h>
 
@@ -11,7 +11,7 @@
 
 /* --- ending ------------------------------------------------------------- */
 
-/* What still comes is of no interest, but must be taken, or the server waits
+/* Receives and drops the remaining messages; otherwise the server would wait
  * for room. */
 static enum vc_status
 rest_drop(struct vc_stream *s)

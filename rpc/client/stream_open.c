@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * How a stream begins at the end that calls. */
+ * Opens a stream at the client's end. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@
 
 /* --- opening ----------------------------------------------------------- */
 
-/* The request of a call whose client does not stream. */
+/* Packs the request, if the client does not stream. */
 static enum vc_status
 call_pack(struct vc__client_stream *c, const void *request)
 {
@@ -103,7 +103,7 @@ stream_open_on_broken(struct vc__retry_wait *p)
         &caa_container_of(p, struct vc__client_stream, retry_wait)->stream);
 }
 
-/* With callbacks it keeps the channel until the last of them. */
+/* A stream with callbacks keeps the channel until the last callback. */
 static void
 events_join(struct vc__client_stream *c, struct vc__stream_events *events)
 {
@@ -116,7 +116,7 @@ events_join(struct vc__client_stream *c, struct vc__stream_events *events)
         vc__stream_events_hurry(&c->stream);
 }
 
-/* It may be cancelled as soon as it is there. */
+/* The call may be cancelled as soon as it has joined. */
 static void
 call_start(struct vc__client_stream *c, uint64_t now,
            struct vc__stream_events *events)
@@ -129,12 +129,12 @@ call_start(struct vc__client_stream *c, uint64_t now,
     c->call.frame.deadline = vc__deadline_left(c->call.due, now);
     c->call.fresh = true;
     vc__engine_catch_up(c->stream.engine, now);
-    vc__stream_hold(&c->stream); /* the call's */
+    vc__stream_hold(&c->stream); /* for the call */
     vc__client_start(c->client, &c->request);
     vc__client_stream_started(c);
 }
 
-/* All that may fail; the channel is entered. */
+/* Does all that may fail; the channel is entered. */
 static enum vc_status
 stream_open_prepare(struct vc__client_stream *c,
                     const struct vc_service *service, const void *request,
@@ -152,7 +152,7 @@ stream_open_prepare(struct vc__client_stream *c,
     return vc__client_stream_limit(c, opts, now);
 }
 
-/* What the options of a stream cannot ask for. */
+/* Refuses options that a stream cannot have. */
 static enum vc_status
 stream_opts_check(const struct vc_method *method,
                   const struct vc_call_opts *opts)
@@ -164,7 +164,7 @@ stream_opts_check(const struct vc_method *method,
     return vc__hedge_check(method, opts->hedge_ms);
 }
 
-/* Of a method that streams. */
+/* For a method that streams. */
 static enum vc_status
 stream_begin(struct vc_channel *channel, const struct vc_service *service,
              unsigned method, const void *request,
@@ -199,7 +199,7 @@ stream_begin(struct vc_channel *channel, const struct vc_service *service,
     return VC_OK;
 }
 
-/* The events are the stream's when it is open. */
+/* On success the stream owns the events. */
 static enum vc_status
 stream_open(struct vc_channel *channel, const struct vc_service *service,
             unsigned method, const void *request,
@@ -244,8 +244,8 @@ stream_open_seen(struct vc_channel *channel, const struct vc_service *service,
     return VC_OK;
 }
 
-/* The program's pointer may be one to a type of generated code, so that it is
- * not assigned to: what is copied has any type. */
+/* By memcpy(), as the program's pointer may be one to a type of generated code,
+ * which must not be assigned to as a struct vc_stream pointer. */
 static void
 stream_give(struct vc_stream **out, struct vc_stream *stream)
 {

@@ -1,16 +1,17 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Allocates by moving a pointer through a chunk; when the chunk is full a
- * bigger one is taken, and for a large piece one of its own. Nothing is given back piece by piece: what protobuf-c
- * frees while it merges or fails stays taken, and counts, until the reset. */
+ * Allocates by moving a pointer through a chunk. When the chunk is full a
+ * bigger one is allocated; a large piece gets a chunk of its own. No piece is
+ * freed by itself: what protobuf-c frees while it merges or fails stays
+ * allocated, and counts, until the reset. */
 #include "rpc/codec/arena.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Less than size when that is more than a size_t can say. */
+/* Returns less than size if the result does not fit a size_t. */
 static size_t
 round_up(size_t size)
 {
@@ -46,7 +47,7 @@ arena_left(const struct vc__arena *a)
     return a->cap > taken ? a->cap - taken : 0;
 }
 
-/* What may be taken of the newest chunk ends with it, or with the cap. */
+/* Sets a->end: the end of the newest chunk, or where the cap is reached. */
 static void
 arena_limit(struct vc__arena *a)
 {
@@ -65,7 +66,7 @@ arena_enter(struct vc__arena *a, struct vc__arena_chunk *c)
     arena_limit(a);
 }
 
-/* Of a chunk that several pieces share. */
+/* The size up to which chunks grow that several pieces share. */
 #define CHUNK_MAX ((size_t)1 << 20)
 
 static void
@@ -74,8 +75,8 @@ next_double(struct vc__arena *a)
     a->next = a->next < CHUNK_MAX / 2 ? a->next * 2 : CHUNK_MAX;
 }
 
-/* Each chunk is twice the one before up to there, but no larger than what may
- * still be taken: so the room that is lost at the end of chunks stays small. */
+/* Each chunk is twice the one before, up to CHUNK_MAX, but no larger than what
+ * may still be taken: so little room is lost at the end of chunks. */
 static int
 arena_grow(struct vc__arena *a)
 {
@@ -92,8 +93,8 @@ arena_grow(struct vc__arena *a)
     return 0;
 }
 
-/* A piece that is larger than the next chunk has one of its own: what is left of
- * the present one is used further. */
+/* A piece that is larger than the next chunk gets a chunk of its own; the rest
+ * of the present chunk stays in use. */
 static void *
 large_alloc(struct vc__arena *a, size_t piece)
 {
@@ -109,7 +110,7 @@ large_alloc(struct vc__arena *a, size_t piece)
     return c->room;
 }
 
-/* Kept out of the way of the others. */
+/* The slow path, kept out of vc__arena_alloc(). */
 static __attribute__((noinline)) void *
 alloc_beyond(struct vc__arena *a, size_t piece)
 {
@@ -129,7 +130,7 @@ alloc_beyond(struct vc__arena *a, size_t piece)
 void *
 vc__arena_alloc(struct vc__arena *a, size_t size)
 {
-    size_t piece = round_up(size + (size == 0)); /* 0: more than there is */
+    size_t piece = round_up(size + (size == 0)); /* 0 on overflow */
     unsigned char *p = a->at;
 
     if (piece - 1 >= (size_t)(a->end - p))

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The memory of one call: allocated piece by piece, freed at once, kept for
- * the next call. A capped bump allocator over a chain of chunks, with a
- * ProtobufCAllocator's face for unpacking. One thread at a time. */
+ * The memory of one call: allocated piece by piece, freed at once, kept for the
+ * next call. A capped bump allocator over a chain of chunks, with the interface
+ * of a ProtobufCAllocator for unpacking. One thread at a time. */
 #ifndef VC_RPC_ARENA_H
 #define VC_RPC_ARENA_H
 
@@ -14,38 +14,39 @@
 
 #include "transport/core/memory.h"
 
-/* Of every address given; what is taken is rounded up to it. */
+/* Alignment of every address returned; sizes are rounded up to it. */
 #define VC__ARENA_ALIGN VC__MEMORY_ALIGN
 
 struct vc__arena_chunk {
     struct vc__arena_chunk *older;
-    size_t size; /* of room */
+    size_t size; /* bytes of room */
     _Alignas(VC__ARENA_ALIGN) unsigned char room[];
 };
 
-/* Stays where it was initialised: its allocator points to it. */
+/* Must not be moved after init: its allocator points to it. */
 struct vc__arena {
     ProtobufCAllocator allocator;   /* hand &arena->allocator to unpack */
     struct vc__arena_chunk *chunks; /* newest first; the last is kept */
-    struct vc__arena_chunk *large;  /* those of one piece each */
-    unsigned char *at, *end;        /* what may be taken of the newest */
+    struct vc__arena_chunk *large;  /* chunks of one piece each */
+    unsigned char *at, *end;        /* the free part of the newest */
     size_t before;                  /* bytes taken from all others */
     size_t cap;
-    size_t next, first; /* bytes of the next chunk; and of the second one */
-    struct vc__account *account; /* of all chunks but the first; or NULL */
+    size_t next, first; /* sizes of the next chunk, and of the second one */
+    struct vc__account *account; /* charged for all but the first; or NULL */
 };
 
 /* first: bytes of the chunk that is kept across resets (allocated at once);
- * cap: most bytes taken between two resets. 0, or -1 without memory. */
+ * cap: most bytes taken between two resets. Returns 0, or -1 if memory is
+ * short. */
 int vc__arena_init(struct vc__arena *a, size_t first, size_t cap);
 
-/* Gives all memory back. A zeroed arena is fine. */
+/* Frees all memory. A zeroed arena is allowed. */
 void vc__arena_fini(struct vc__arena *a);
 
-/* Forgets every allocation; only the first chunk stays allocated. */
+/* Drops every allocation; only the first chunk stays allocated. */
 void vc__arena_shrink(struct vc__arena *a);
 
-/* The same. False when it had nothing but that chunk. */
+/* The same. False if the arena had nothing but that chunk. */
 static inline bool
 vc__arena_reset(struct vc__arena *a)
 {
@@ -53,7 +54,7 @@ vc__arena_reset(struct vc__arena *a)
         vc__arena_shrink(a);
         return true;
     }
-    a->at = a->chunks->room; /* its end is where it was */
+    a->at = a->chunks->room; /* a->end stays as it is */
     return false;
 }
 
@@ -63,8 +64,8 @@ size_t vc__arena_taken(const struct vc__arena *a);
 /* Changes the cap, which counts from the last reset. */
 void vc__arena_set_cap(struct vc__arena *a, size_t cap);
 
-/* size bytes aligned for any type, not zeroed; NULL over the cap or without
- * memory. size 0 gives a pointer too. */
+/* Returns size bytes aligned for any type, not zeroed; NULL if that would
+ * exceed the cap or memory is short. A size of 0 also gives a pointer. */
 void *vc__arena_alloc(struct vc__arena *a, size_t size);
 
 #endif

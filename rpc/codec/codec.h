@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Packing and unpacking behind one face, whether the message type brings its
- * own functions or leaves it to protobuf-c. Any thread. */
+ * Packs and unpacks messages through one interface, whether the message type
+ * has its own functions or uses those of protobuf-c. Any thread. */
 #ifndef VC_RPC_CODEC_H
 #define VC_RPC_CODEC_H
 
@@ -18,30 +18,30 @@ struct vc__packing {
     bool plain; /* rpc/codec/fast_codec.h */
 };
 
-/* False when the message, which a user made, cannot be packed: a field that
- * must be set is not, or a pointer is NULL. */
+/* Measures a program's message. False if it cannot be packed: a required field
+ * is not set, or a pointer is NULL. */
 bool vc__codec_measure(const struct vc_message_type *type, const void *message,
                        struct vc__packing *packing);
 
-/* Packs a message that was measured, and not touched since. */
+/* Packs a message that was measured and has not changed since. */
 void vc__codec_pack(const struct vc_message_type *type,
                     const struct vc__packing *packing, const void *message,
                     uint8_t *out);
 
-/* Checks len bytes from a peer and unpacks them into what the allocator
- * gives, which may be `memory` bytes. NULL with *fault when they are no message
- * of this type or too much. */
-extern const char vc__codec_no_memory[]; /* what fault->what is then */
+/* Checks len bytes from a peer and unpacks them into memory of the allocator,
+ * at most `memory` bytes. NULL with *fault set if they are no message of this
+ * type or need too much memory. */
+extern const char vc__codec_no_memory[]; /* fault->what if memory is short */
 void *vc__codec_unpack(const struct vc_message_type *type,
                        ProtobufCAllocator *allocator, size_t memory,
                        const uint8_t *data, size_t len,
                        struct vc__message_fault *fault);
 
-/* Bytes that unpacking a message may take where messages are limited to
- * max_message: some types legitimately grow a lot, an attack grows more. */
+/* The most bytes that unpacking may take if messages are limited to max_message
+ * bytes. Some types legitimately grow a lot; an attack grows more. */
 size_t vc__codec_memory(size_t max_message);
 
-/* Whether a reply of so many bytes is one that the method may have. */
+/* True if the method allows a reply of this size. */
 static inline bool
 vc__codec_reply_fits(const struct vc_method *method, size_t size)
 {

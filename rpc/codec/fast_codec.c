@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Unpacking reads the members into a table, which says whether the message is
- * plain and what memory it takes, then stores them. Packing first finds the
- * length, as whoever packs must, and whether the message is plain. */
+ * Unpacking reads the members into a table, which shows whether the message is
+ * plain and how much memory it takes, then stores them. Packing first computes
+ * the length, which is always needed, and whether the message is plain. */
 #include "rpc/codec/fast_codec.h"
 
 #include <limits.h>
@@ -13,7 +13,7 @@
 #include "transport/core/le.h"
 #include "transport/core/utf8.h"
 
-/* Bytes of a varint. */
+/* Most bytes of a varint. */
 #define TAG_MAX    5
 #define LENGTH_MAX 5
 #define VALUE_MAX  10
@@ -21,13 +21,13 @@
 struct value {
     const ProtobufCFieldDescriptor *field;
     const uint8_t *data; /* of a string or bytes */
-    uint64_t number;     /* of anything else, or the length of that */
+    uint64_t number;     /* of other types; else the length */
 };
 
 struct reader {
     const uint8_t *at, *end;
-    const ProtobufCFieldDescriptor *field, *last; /* where to look; behind */
-    size_t memory;                                /* that may still be taken */
+    const ProtobufCFieldDescriptor *field, *last; /* the next to look at; end */
+    size_t memory;                                /* may still be taken */
 };
 
 static bool
@@ -42,7 +42,8 @@ fast_codec_take(struct reader *r, size_t bytes)
     return true;
 }
 
-/* Of at most max bytes; one that is more than 64 bits is not plain. */
+/* Reads a varint of at most max bytes; one of more than 64 bits is not
+ * plain. */
 static bool
 varint_long(struct reader *r, unsigned max, uint64_t *value)
 {
@@ -79,7 +80,7 @@ fast_codec_fixed(struct reader *r, unsigned size, uint64_t *value)
     return true;
 }
 
-/* The next field with this number; they come in order. */
+/* Returns the field with this number, or NULL; fields come in order. */
 static const ProtobufCFieldDescriptor *
 field_find(struct reader *r, uint64_t number)
 {
@@ -110,7 +111,7 @@ fast_codec_block(struct reader *r, struct value *v)
     return v->number == 0 || fast_codec_take(r, v->number);
 }
 
-/* The value of v->field, which has this wire type. */
+/* Reads the value of v->field, which has this wire type. */
 static bool
 value_read(struct reader *r, struct value *v, unsigned wire)
 {
@@ -148,7 +149,7 @@ member_read(struct reader *r, struct value *v)
     return v->field != NULL && is_plain(v->field) && value_read(r, v, tag & 7);
 }
 
-/* How many members there are; -1 when they make no plain message. */
+/* Reads all members; returns how many, or -1 if they make no plain message. */
 static int
 members_read(struct reader *r, struct value values[VC__PLAIN_FIELDS])
 {
@@ -162,7 +163,7 @@ members_read(struct reader *r, struct value values[VC__PLAIN_FIELDS])
     return n;
 }
 
-/* Types of which some field must be given are not plain. */
+/* True if the type has required fields: then it is not plain. */
 static bool
 has_required(const ProtobufCMessageDescriptor *desc)
 {
@@ -249,7 +250,7 @@ member_store(ProtobufCAllocator *a, uint8_t *message, const struct value *v)
     return true;
 }
 
-/* NULL without memory. */
+/* NULL if memory is short. */
 static void *
 message_make(const ProtobufCMessageDescriptor *desc, ProtobufCAllocator *a,
              const struct value *values, int n)
@@ -327,7 +328,7 @@ fast_codec_get32(const void *member)
     return n;
 }
 
-/* What the varint of a member says. */
+/* The value that the varint of a member encodes. */
 static uint64_t
 varint_of(ProtobufCType type, const void *member)
 {
@@ -352,14 +353,14 @@ varint_of(ProtobufCType type, const void *member)
     }
 }
 
-/* One member as it is to be packed. */
+/* One member to be packed. */
 struct piece {
     unsigned wire;
     const void *data; /* of a string or bytes, else not set */
-    uint64_t number;  /* of anything else, or the length of that */
+    uint64_t number;  /* of other types; else the length */
 };
 
-/* protobuf-c takes a negative zero for zero. */
+/* Like protobuf-c, takes a negative zero for zero. */
 static bool
 fast_codec_is_zero(ProtobufCType type, uint64_t number)
 {
@@ -370,8 +371,8 @@ fast_codec_is_zero(ProtobufCType type, uint64_t number)
     return number == 0;
 }
 
-/* False when the member is not to be packed: it has no presence and is zero,
- * or it has and is not there. */
+/* False if the member is not packed: it has no presence and is zero, or it has
+ * presence and is not set. */
 static bool
 piece_given(const ProtobufCFieldDescriptor *f, const uint8_t *message,
             const struct piece *p)

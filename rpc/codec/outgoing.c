@@ -76,7 +76,7 @@ uint8_t *
 vc__outgoing_pack(const struct vc_message_type *type, const void *message,
                   const struct vc__packing *packing)
 {
-    /* One byte at least: an empty message is no lack of memory. */
+    /* At least one byte: for an empty message malloc(0) could return NULL. */
     uint8_t *packed = malloc(packing->size + 1);
 
     if (packed != NULL)

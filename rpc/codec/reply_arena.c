@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * vc_message_free() has only the message's address, so the first allocation,
+ * vc_message_free() gets only the message's address. So the first allocation,
  * which protobuf_c_message_unpack() makes for the message itself, has the
  * reply's address in front. */
 #include "rpc/codec/reply_arena.h"
@@ -11,9 +11,9 @@
 
 #include <verbcall/call.h>
 
-/* In front of the message; keeps its alignment. */
+/* Bytes in front of the message; keeps its alignment. */
 #define FRONT 16
-/* The chunk that stays with a reply in stock, and how many stay. */
+/* Bytes of the chunk that a reply in stock keeps, and most replies in stock. */
 #define CHUNK     4096
 #define STOCK_MAX 64
 
@@ -37,7 +37,7 @@ static void
 reply_free_nothing(void *data, void *pointer)
 {
     (void)data;
-    (void)pointer; /* all at once, when the reply is freed */
+    (void)pointer; /* freed at once, with the reply */
 }
 
 void
@@ -103,7 +103,7 @@ stock_take(struct vc__replies *rs)
     return r;
 }
 
-/* False when it is full. */
+/* False if the stock is full. */
 static bool
 stock_give(struct vc__replies *rs, struct vc__reply *r)
 {
@@ -120,8 +120,8 @@ stock_give(struct vc__replies *rs, struct vc__reply *r)
     return keep;
 }
 
-/* Puts r, which may be NULL, in the place of the spare one. Acquire and
- * release: whoever takes a reply sees what its giver did to it. */
+/* Swaps r, which may be NULL, and the spare reply. Acquire and release: the
+ * thread that takes a reply sees all that the thread did which gave it. */
 static struct vc__reply *
 spare_swap(struct vc__replies *rs, struct vc__reply *r)
 {

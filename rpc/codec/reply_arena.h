@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Replies on the client: each lives in an arena of its own that goes back to
+ * Replies on the client: each lives in an arena of its own, which returns to
  * the runtime's stock when the program frees the reply. Any thread. */
 #ifndef VC_RPC_REPLY_H
 #define VC_RPC_REPLY_H
@@ -15,8 +15,8 @@
 struct vc__reply;
 
 struct vc__replies {
-    /* The one given last: all that a thread which makes one call after the
-     * other needs. */
+    /* The reply given back last. A thread that makes one call after the other
+     * needs no more. */
     _Atomic(struct vc__reply *) spare;
     pthread_mutex_t lock;
     struct vc__reply *stock; /* lock */
@@ -34,11 +34,12 @@ struct vc__reply {
 void vc__replies_init(struct vc__replies *rs);
 void vc__replies_fini(struct vc__replies *rs);
 
-/* An empty one that may take `memory` bytes; NULL without memory. The message
- * unpacked with its allocator is freed by vc_message_free(). */
+/* Takes an empty reply that may use `memory` bytes; NULL if memory is short.
+ * The message unpacked with its allocator is freed by vc_message_free(). */
 struct vc__reply *vc__reply_take(struct vc__replies *rs, size_t memory);
 
-/* One without a message. */
+/* Gives a reply back to the stock. The program calls vc_message_free()
+ * instead. */
 void vc__reply_give(struct vc__reply *r);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Reads a message as protobuf_c_message_unpack() of protobuf-c 1.4.1 will
- * (1.5.2 does the same), without building anything: refuses what unpacking
- * would fail on, and counts what it would allocate. Where the comments say
- * "unpack" they mean that function. It follows
+ * Reads a message as protobuf_c_message_unpack() of protobuf-c 1.4.1 does
+ * (1.5.2 does the same), without building anything. Refuses what unpacking
+ * would fail on, and counts what it would allocate. "Unpack" in the comments is
+ * that function. The check follows
  * https://protobuf.dev/programming-guides/encoding/ and is stricter than
- * unpack in this: field numbers are 1..2^29-1, a bool is a varint, a string
- * is UTF-8 without NUL, nesting and memory have limits, and a sub-message
- * with a oneof comes once. */
+ * unpack: field numbers are 1..2^29-1, a bool is a varint, a string is UTF-8
+ * without NUL, nesting and memory have limits, and a sub-message with a oneof
+ * is given once. */
 #include "rpc/codec/validate.h"
 
 #include <limits.h>
@@ -20,8 +20,9 @@
 #include "transport/core/le.h"
 #include "transport/core/utf8.h"
 
-/* What unpack keeps of each field that it has found: 16 of them on its stack,
- * then in slabs of twice the size of the one before, 22 at most. */
+/* What unpack keeps of each field that it has found. The first 16 are on its
+ * stack; the others are in slabs, at most 22, each twice as large as the one
+ * before. */
 struct scanned {
     uint32_t tag;
     uint8_t wire_type, length_prefix_len;
@@ -33,10 +34,10 @@ struct scanned {
 #define SLAB_FIRST 16
 #define SLAB_LAST  ((uint64_t)SLAB_FIRST << 22)
 
-/* Types with more fields have unpack allocate its bitmap of fields seen. */
+/* For types with more fields, unpack allocates its bitmap of fields seen. */
 #define BITMAP_FIELDS 128
 
-/* Fields of which a level remembers each by itself whether it was given. */
+/* For so many fields, a level remembers individually whether each was given. */
 #define GIVEN_FIELDS 256
 
 struct span {
@@ -48,31 +49,31 @@ struct span {
 struct member {
     uint32_t number;
     unsigned wire;       /* ProtobufCWireType */
-    const uint8_t *data; /* its value, behind the length if it has one */
+    const uint8_t *data; /* its value, after the length if it has one */
     size_t len;          /* of the value */
     size_t whole;        /* of the value and the length before it */
 };
 
 /* One vc__message_check(). */
 struct check {
-    unsigned depth;                  /* most */
+    unsigned depth;                  /* limit */
     uint64_t left;                   /* memory that may still be used */
     struct vc__message_fault *fault; /* written once: the innermost */
 };
 
-/* What merging a message into another one of its type touches. */
+/* What unpack touches when it merges a message into another of its type. */
 struct joint {
     uint64_t arrays; /* bytes of repeated fields, which are copied together */
-    bool oneof;      /* it or what is merged along with it has one */
+    bool oneof;      /* it, or a message merged with it, has one */
 };
 
 /* One message within the walk. */
 struct level {
     const ProtobufCMessageDescriptor *desc;
     unsigned depth;
-    const ProtobufCFieldDescriptor *last; /* field of the member before */
-    uint64_t members, slab, slots;        /* slots: the slabs' together */
-    bool unknown;                         /* one was met */
+    const ProtobufCFieldDescriptor *last; /* field of the previous member */
+    uint64_t members, slab, slots;        /* slots: of all slabs together */
+    bool unknown;                         /* an unknown field was found */
     unsigned runs;                        /* of members of one repeated field */
     uint64_t arrays;                      /* bytes of its repeated fields */
     struct joint below; /* of sub-messages that may be merged */
@@ -86,7 +87,8 @@ static const char bad_varint[] = "varint is longer than 10 bytes or cut";
 
 /* --- bytes to members --- */
 
-/* Bytes of the varint at s; 0 when it is cut or longer than max, 1..10. */
+/* Returns the bytes of the varint at s; 0 if it is cut or longer than max,
+ * which is 1..10. */
 static size_t
 varint_look(const struct span *s, size_t max, uint64_t *value)
 {
@@ -182,7 +184,7 @@ value_next(struct span *s, struct member *m)
     }
 }
 
-/* NULL, and *m is the next of the members that s holds; or what is wrong. */
+/* Reads the next member of s into *m; returns NULL, or what is wrong. */
 static const char *
 member_next(struct span *s, struct member *m)
 {
@@ -206,7 +208,7 @@ is_packable(ProtobufCType type)
            type != PROTOBUF_C_TYPE_MESSAGE;
 }
 
-/* Of a single value of the type. */
+/* The wire type of a single value of this type. */
 static unsigned
 validate_wire_of(ProtobufCType type)
 {
@@ -228,7 +230,7 @@ validate_wire_of(ProtobufCType type)
     }
 }
 
-/* Of an element in the array of a repeated field. */
+/* The size of an element in the array of a repeated field. */
 static size_t
 element_size(ProtobufCType type)
 {
@@ -262,7 +264,7 @@ field_of(const struct level *l, uint32_t number)
 
 /* --- memory --- */
 
-/* Part of an allocation whose rounding is counted elsewhere. */
+/* Counts a part of an allocation whose rounding is counted elsewhere. */
 static bool
 validate_take(struct check *c, uint64_t bytes)
 {
@@ -272,7 +274,7 @@ validate_take(struct check *c, uint64_t bytes)
     return true;
 }
 
-/* One allocation. */
+/* Counts one allocation. */
 static bool
 take_piece(struct check *c, uint64_t bytes)
 {
@@ -288,7 +290,7 @@ take_message(struct check *c, const ProtobufCMessageDescriptor *desc)
             take_piece(c, (desc->n_fields + 7) / 8));
 }
 
-/* One more member of this level; a new slab when the others are full. */
+/* Counts one more member of this level; a new slab if the others are full. */
 static bool
 take_member(struct check *c, struct level *l)
 {
@@ -301,8 +303,8 @@ take_member(struct check *c, struct level *l)
     return take_piece(c, l->slab * sizeof(struct scanned));
 }
 
-/* count more elements of f's array. There is one allocation for each repeated
- * field, and so no more than there are fields, nor than there are runs. */
+/* Counts `count` more elements of f's array. Each repeated field has one
+ * allocation: so there are no more of these than fields, nor than runs. */
 static bool
 take_elements(struct check *c, struct level *l,
               const ProtobufCFieldDescriptor *f, size_t count)
@@ -317,8 +319,8 @@ take_elements(struct check *c, struct level *l,
     return validate_take(c, bytes);
 }
 
-/* A field that is not in the type is kept: an entry in an array, and its
- * value with the length before it. */
+/* Counts a field that is not in the type. Unpack keeps it: an entry in an
+ * array, and its value with the length before it. */
 static bool
 take_unknown(struct check *c, struct level *l, const struct member *m)
 {
@@ -335,12 +337,12 @@ take_unknown(struct check *c, struct level *l, const struct member *m)
 static bool
 must_be_given(const ProtobufCFieldDescriptor *f)
 {
-    /* With a default, unpack takes a message that lacks it. */
+    /* Unpack accepts a message without the field if that has a default. */
     return f->label == PROTOBUF_C_LABEL_REQUIRED && f->default_value == NULL;
 }
 
-/* Which of the 64 fields from `first` on are in a message that was read
- * before and found good. */
+/* Returns which of the 64 fields from `first` on are in a message that was read
+ * before and found valid. */
 static uint64_t
 fields_given(const ProtobufCMessageDescriptor *desc, unsigned first,
              struct span s)
@@ -360,9 +362,9 @@ fields_given(const ProtobufCMessageDescriptor *desc, unsigned first,
     return given;
 }
 
-/* A required field that is not there, or NULL. Reads the level again for each
- * 64 fields of which some are required: it needs no memory, and proto3 has
- * none. */
+/* Returns a required field that is missing, or NULL. Reads the level again for
+ * every 64 fields of which some are required. This needs no memory, and proto3
+ * has no required fields. */
 static const ProtobufCFieldDescriptor *
 required_missing(const ProtobufCMessageDescriptor *desc, struct span s)
 {
@@ -387,9 +389,9 @@ static const char *check_level(struct check *c,
                                struct span s, unsigned depth,
                                struct joint *joint);
 
-/* Was a sub-message given for field i before? Exact for the first
- * GIVEN_FIELDS; of the others those that come out of order are taken for
- * given. No serialiser does that, and what follows errs on the safe side. */
+/* True if a sub-message was given for field i before. Exact for the first
+ * GIVEN_FIELDS; of the other fields, those out of order are taken for given. No
+ * serialiser writes that, and the error is on the safe side. */
 static bool
 given_again(struct level *l, size_t i)
 {
@@ -416,12 +418,12 @@ has_oneof(const ProtobufCMessageDescriptor *desc)
     return false;
 }
 
-/* A sub-message that is neither an element nor in a oneof: if it was given
- * before, unpack merges the two. Each merge copies the arrays of both into
- * new ones, so that many small ones cost as the square of their number. A
- * merge fails when a oneof is set in neither (merge_messages() then looks for
- * the field with number 0). To know that would need memory, so a sub-message
- * with a oneof may not come twice at all. */
+/* Checks a sub-message that is neither an element nor in a oneof. If it was
+ * given before, unpack merges the two. Each merge copies the arrays of both
+ * into new ones, so many small ones cost as the square of their number. A merge
+ * fails if a oneof is set in neither (merge_messages() then looks for the field
+ * with number 0). To detect that would need memory, so a sub-message with a
+ * oneof must not be given twice at all. */
 static const char *
 check_joint(struct check *c, struct level *l, const ProtobufCFieldDescriptor *f,
             struct joint joint)
@@ -453,7 +455,7 @@ check_submessage(struct check *c, struct level *l,
     return check_joint(c, l, f, joint);
 }
 
-/* How many varints the value is made of. */
+/* Counts the varints in the value. */
 static const char *
 count_varints(const struct member *m, size_t *count)
 {
@@ -488,7 +490,7 @@ check_packed(struct check *c, struct level *l,
     if (wrong != NULL)
         return wrong;
 
-    /* Of packed bools unpack counts the bytes. */
+    /* For packed bools unpack counts the bytes. */
     if (f->type == PROTOBUF_C_TYPE_BOOL)
         count = m->len;
     return take_elements(c, l, f, count) ? NULL : too_large;
@@ -544,7 +546,8 @@ check_member(struct check *c, struct level *l, const struct member *m)
     return wrong;
 }
 
-/* Those around it say the same, and are not where it is. */
+/* Keeps the first fault, that of the innermost message: the messages around it
+ * report the same, but the fault is not in them. */
 static const char *
 wrong_in(const struct check *c, const ProtobufCMessageDescriptor *desc,
          const ProtobufCFieldDescriptor *field, const char *what)

@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What stands between a peer's bytes and protobuf-c, which has no limit of
- * depth and can be made to allocate 59 times what it is sent: a walk over the
- * bytes along the descriptor, without recursion that a peer controls beyond
- * the depth limit and without allocation. Pure, any thread. */
+ * Checks a peer's bytes before protobuf-c unpacks them, as protobuf-c has no
+ * limit of depth and can be made to allocate 59 times what it receives. The
+ * check walks over the bytes along the descriptor. It allocates nothing, and a
+ * peer controls its recursion only up to the depth limit. Pure, any thread. */
 #ifndef VC_RPC_MESSAGE_H
 #define VC_RPC_MESSAGE_H
 
@@ -22,34 +22,35 @@ struct vc__message_limits {
 /* What is wrong, and where. */
 struct vc__message_fault {
     const char *what;                          /* a static text */
-    const ProtobufCMessageDescriptor *message; /* NULL: in none of them */
-    const ProtobufCFieldDescriptor *field;     /* NULL: in none that it has */
+    const ProtobufCMessageDescriptor *message; /* NULL: in no message */
+    const ProtobufCFieldDescriptor *field;     /* NULL: in no known field */
 };
 
 #define VC__MESSAGE_DEPTH 100 /* protobuf's own default */
 
 /* Checks that len bytes at data are a well-formed message of type desc which
- * protobuf_c_message_unpack() takes within the limits: field numbers and wire
- * types (a known field with a wire type that is not its type's is malformed),
- * lengths, varints of at most 10 bytes, no groups, strings in UTF-8 without
- * NUL (C could not hold it), required fields there. A sub-message that comes
- * twice is merged, as protobuf has it, and the merging is in the memory; with
- * a oneof in it it is refused, as protobuf-c fails to merge these.
- * False with *fault, for VC_INVALID_ARGUMENT, when they are not. *memory, if
- * not NULL, receives an upper bound of what unpacking will allocate from an
- * arena (rpc/codec/arena.h), written only when good. */
+ * protobuf_c_message_unpack() accepts within the limits. The rules: field
+ * numbers and wire types are valid (a known field with a wire type that is not
+ * its type's is malformed); lengths fit; varints have at most 10 bytes; no
+ * groups; strings are UTF-8 without NUL (C could not hold it); required fields
+ * are present. A sub-message that is given twice is merged, as protobuf
+ * demands, and the merge counts as memory; with a oneof in it it is refused, as
+ * protobuf-c fails to merge these. False with *fault set, for
+ * VC_INVALID_ARGUMENT, if the check fails. If memory is not NULL, *memory
+ * receives, only on success, an upper bound of what unpacking will allocate
+ * from an arena (rpc/codec/arena.h). */
 bool vc__message_is_good(const ProtobufCMessageDescriptor *desc,
                          const uint8_t *data, size_t len,
                          const struct vc__message_limits *limits,
                          size_t *memory, struct vc__message_fault *fault);
 
-/* The same; NULL, or what is wrong. */
+/* The same; returns NULL, or what is wrong. */
 const char *vc__message_check(const ProtobufCMessageDescriptor *desc,
                               const uint8_t *data, size_t len,
                               const struct vc__message_limits *limits,
                               size_t *memory);
 
-/* "demo.HelloRequest.name: not UTF-8", or as much of it as fits. */
+/* Writes "demo.HelloRequest.name: not UTF-8", or as much of it as fits. */
 void vc__message_fault_text(const struct vc__message_fault *fault, char *text,
                             size_t size);
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 struct gap {
-    const ProtobufCMessageDescriptor *message; /* NULL: it is no message */
+    const ProtobufCMessageDescriptor *message; /* NULL: not a message */
     const ProtobufCFieldDescriptor *field;
     const char *why;
     size_t n; /* elements or bytes, for `why` */
@@ -78,8 +78,8 @@ repeated_check(const ProtobufCFieldDescriptor *f, const void *array, size_t n,
     return true;
 }
 
-/* proto3 has no word for bytes without presence: they are there if they have a
- * length. */
+/* Bytes of proto3 without presence have no flag: they are present if their
+ * length is not 0. */
 static bool
 has_bytes(const ProtobufCFieldDescriptor *f, const uint8_t *message)
 {
@@ -117,7 +117,7 @@ field_check(const ProtobufCFieldDescriptor *f, const uint8_t *message,
 {
     const uint8_t *quantifier = message + f->quantifier_offset;
 
-    /* A member of a oneof that is not the one that is set. */
+    /* A member of a oneof that is not the one set. */
     if ((f->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) != 0 &&
         *(const uint32_t *)quantifier != f->id)
         return true;
@@ -141,7 +141,7 @@ message_check(const ProtobufCMessage *m, struct gap *gap)
     for (unsigned i = 0; i < desc->n_fields; i++) {
         if (field_check(&desc->fields[i], (const uint8_t *)m, gap))
             continue;
-        /* The innermost has set it already. */
+        /* Otherwise the innermost message has set it. */
         if (gap->field == NULL) {
             gap->message = desc;
             gap->field = &desc->fields[i];

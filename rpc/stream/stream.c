@@ -13,13 +13,13 @@
 #include "rpc/text.h"
 #include "transport/core/clock.h"
 
-/* A thread that waits for whatever happens next. */
+/* A thread that waits for the next change. */
 struct waiting {
     struct vc__waiter waiter;
     struct cds_list_head node;
 };
 
-/* --- birth and death --------------------------------------------------- */
+/* --- creating and freeing ---------------------------------------------- */
 
 void
 vc__stream_init(struct vc_stream *s, const struct vc__stream_ops *ops)
@@ -69,7 +69,7 @@ vc__stream_fini(struct vc_stream *s)
 void
 vc__stream_put(struct vc_stream *s)
 {
-    /* Release and acquire: the last one sees what all others did. */
+    /* Release and acquire: the last holder sees what all others did. */
     if (atomic_fetch_sub_explicit(&s->holders, 1, memory_order_acq_rel) == 1)
         s->ops->free(s);
 }
@@ -101,13 +101,13 @@ vc__stream_wait(struct vc_stream *s, uint64_t until)
     pthread_mutex_unlock(&s->lock);
     changed = vc__engine_wait(s->engine, &w.waiter, until);
     pthread_mutex_lock(&s->lock);
-    /* After this nobody tells it any more. */
+    /* After this no thread notifies this waiter. */
     if (!changed && !vc__waiter_is_done(&w.waiter))
         cds_list_del(&w.node);
     return changed;
 }
 
-/* --- what comes -------------------------------------------------------- */
+/* --- received frames --------------------------------------------------- */
 
 static void
 stream_end_with(struct vc_stream *s, enum vc__stream_event why,
@@ -180,7 +180,7 @@ message_new(const struct vc_stream *s, const uint8_t *body, uint32_t len)
     return m;
 }
 
-/* A message that is lost ends the call at this end: those after it would be
+/* A lost message ends the call at this end: otherwise a later one would be
  * taken for it. */
 static void
 message_lost(struct vc_stream *s, const char *why)
@@ -232,7 +232,7 @@ vc__stream_window(struct vc_stream *s, uint32_t end)
     return good;
 }
 
-/* --- how it ended ---------------------------------------------------------- */
+/* --- the end -------------------------------------------------------------- */
 
 enum vc_status
 vc__stream_status(struct vc_stream *s)
@@ -255,8 +255,8 @@ vc__stream_late(const struct vc_stream *s, struct vc__error *error)
 
 /* --- receiving --------------------------------------------------------- */
 
-/* May the program ask for another message? A client's does so until it knows
- * how the call has ended. */
+/* True if the program must wait for another message. A client waits until it
+ * knows how the call has ended. */
 static bool
 is_awaited(struct vc_stream *s)
 {
@@ -265,7 +265,8 @@ is_awaited(struct vc_stream *s)
                          : s->state != VC__STREAM_ENDED);
 }
 
-/* The next message; NULL at the end, or *late. */
+/* Takes the next message. NULL at the end of the stream, or at the deadline;
+ * then *late is set. */
 static struct vc__stream_item *
 stream_message_take(struct vc_stream *s, bool *late)
 {
@@ -283,8 +284,8 @@ stream_message_take(struct vc_stream *s, bool *late)
     return m;
 }
 
-/* There is room again for as much. Without memory the sender is told with the
- * next one. */
+/* If memory for the WINDOW frame is short, the sender is notified with the next
+ * one. */
 void
 vc__stream_taken(struct vc_stream *s, uint32_t len)
 {
@@ -364,7 +365,7 @@ vc_stream_receive(struct vc_stream *s, void **message)
                         "is given its messages",
                         s->service, s->method);
     m = stream_message_take(s, &late);
-    if (late) { /* or it has ended otherwise meanwhile */
+    if (late) { /* or it has ended meanwhile */
         s->ops->expire(s);
         m = stream_message_take(s, &late);
     }

@@ -1,16 +1,18 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A stream: the messages of one call, in either direction, while it lasts.
- * This half is the same on both sides: what has come and was not taken yet,
- * what may be sent, and who waits for either. How frames get to the link, and
- * what a call's end is, differ: see rpc/client/stream_client.c, rpc/server/stream_server.c.
+ * A stream: the messages of one call, in either direction. This part is the
+ * same on both sides: the messages that were received and not taken yet, what
+ * may be sent, and the threads that wait for either. How frames get to the
+ * link, and how a call ends, differ: see rpc/client/stream_client.c and
+ * rpc/server/stream_server.c.
  *
- * It lives as long as somebody holds it: the program or the handler, the call,
- * each frame that the link still has.
+ * A stream is reference-counted. The program or the handler, the call, and each
+ * frame that the link still has hold references.
  *
- * Locks: the stream's own is taken under that of a pool or a link, and nothing
- * is taken under it. */
+ * Locks: the stream's own is taken under that of a pool, a link or a struct
+ * vc__retry_waits. Under it only innermost locks are taken: the inbox of the
+ * engine (vc__engine_post()) and those of memory that is given back. */
 #ifndef VC_RPC_STREAM_H
 #define VC_RPC_STREAM_H
 
@@ -30,36 +32,36 @@
 #include "transport/core/memory.h"
 
 struct vc__stream_ops {
-    /* Gives a frame to the link, soon and in order. False: the call has ended,
-     * and the frame is still the caller's. Any thread, without locks. */
+    /* Queues a frame for the link, in order. False if the call has ended; then
+     * the frame is still the caller's. Any thread, without locks. */
     bool (*put)(struct vc_stream *s, struct vc__send *send);
-    /* The call's time is over: ends it, if nothing else has, before it returns.
-     * Any thread, without locks. */
+    /* The call's deadline has passed: ends the call, if nothing else has,
+     * before it returns. Any thread, without locks. */
     void (*expire)(struct vc_stream *s);
-    /* The peer has taken nothing for stall_us, while a thread waits for that, or
-     * for another second: may end it. Any thread, without locks. */
+    /* The peer has taken nothing for stall_us, or for another second, while a
+     * thread waits for that: may end the call. Any thread, without locks. */
     void (*stalled)(struct vc_stream *s);
-    /* Ends it so, if nothing else has. False: that is on its way. Never waits.
-     * Any thread, without locks. */
+    /* Ends the call with this error, if nothing else has. False if another
+     * thread is ending it. Never waits. Any thread, without locks. */
     bool (*give_up)(struct vc_stream *s, const struct vc__error *error);
-    /* The metadata that go with the first message: writes them, unless out is
-     * NULL, and says how many bytes they are. NULL: none. Where vc_stream_send()
-     * runs. */
+    /* Writes the metadata that go with the first message to out, unless that is
+     * NULL; returns their bytes. NULL if there are none. Called where
+     * vc_stream_send() runs. */
     uint16_t (*initial)(const struct vc_stream *s, uint8_t *out);
-    /* Of one with callbacks: what on_end() is told; it has returned. On the
-     * thread that runs it. */
+    /* For streams with callbacks, on the thread that runs these: over() returns
+     * the status for on_end(); told() is called after on_end(). */
     enum vc_status (*over)(struct vc_stream *s);
     void (*told)(struct vc_stream *s);
-    /* The same, with the engine resumed: the stream's hold on what is around
-     * it goes. */
+    /* The same, last, after vc__engine_resume(): ends the stream's hold on its
+     * channel or call. */
     void (*left)(struct vc_stream *s);
-    /* Nobody holds it any more. */
+    /* The last reference was dropped: frees the stream. */
     void (*free)(struct vc_stream *s);
 };
 
 struct vc__stream_events;
 
-/* A message that has come. */
+/* A received message. */
 struct vc__stream_item {
     struct cds_list_head node;
     uint32_t len;
@@ -73,28 +75,29 @@ struct vc_stream {
     struct vc__engine *engine;
     struct vc__replies *replies;
     const struct vc_message_type *sends, *receives;
-    const char *service, *method; /* their names */
+    const char *service, *method; /* the names */
     uint64_t due;
-    uint64_t stall_us;           /* 0: its peer may take its time */
-    size_t memory;               /* of a message that is unpacked */
-    struct vc__account *account; /* of long messages, packed; NULL: nobody's */
-    uint32_t max_reply; /* bytes of one that the server sends; 0: any */
+    uint64_t stall_us;           /* wait before stalled() is called; 0: never */
+    size_t memory;               /* most bytes of an unpacked message */
+    struct vc__account *account; /* charged for long packed messages, or NULL */
+    uint32_t max_reply; /* most bytes of a server's message; 0: no limit */
     bool of_server;
-    bool began; /* the sender's: a message has been sent */
-    struct vc_interception *interception; /* that sees its messages, or NULL */
+    bool began; /* for the sender: a message has been sent */
+    struct vc_interception *interception; /* sees its messages; or NULL */
 
     pthread_mutex_t lock;
-    struct vc__outflow out;      /* lock */
-    struct vc__inflow in;        /* lock */
-    enum vc__stream_state state; /* lock; once it has ended, error says how */
-    struct vc__error error;      /* lock */
-    uint32_t most;           /* lock: bytes of a message that the peer takes */
-    void *last;              /* lock: the message of a good reply */
-    bool long_out;           /* lock: a long message is being sent */
-    struct vc__task *behind; /* lock: to be posted when it has gone */
-    struct cds_list_head inbox;       /* lock: of struct vc__stream_item */
-    struct cds_list_head waiters;     /* lock: of struct waiting */
-    struct vc__stream_events *events; /* NULL: the program waits */
+    struct vc__outflow out;       /* lock */
+    struct vc__inflow in;         /* lock */
+    enum vc__stream_state state;  /* lock; if ENDED, error says how */
+    struct vc__error error;       /* lock */
+    uint32_t most;                /* lock: most bytes of a message to the
+                                   * peer */
+    void *last;                   /* lock: the message of a successful reply */
+    bool long_out;                /* lock: a long message is being sent */
+    struct vc__task *behind;      /* lock: posted when that was sent */
+    struct cds_list_head inbox;   /* lock: of struct vc__stream_item */
+    struct cds_list_head waiters; /* lock: of struct waiting */
+    struct vc__stream_events *events; /* NULL: the program's threads wait */
 };
 
 void vc__stream_init(struct vc_stream *s, const struct vc__stream_ops *ops);
@@ -103,34 +106,34 @@ void vc__stream_fini(struct vc_stream *s);
 static inline void
 vc__stream_hold(struct vc_stream *s)
 {
-    /* Relaxed: whoever holds it gives another hold. */
+    /* Relaxed: the caller has a reference already. */
     atomic_fetch_add_explicit(&s->holders, 1, memory_order_relaxed);
 }
 void vc__stream_put(struct vc_stream *s);
 
-/* --- what comes; the holder of the engine ------------------------------- */
+/* --- receiving; for the holder of the engine ---------------------------- */
 
-/* A message. NULL: it could not be kept, `loss` says why. False: it breaks the
- * protocol. */
+/* A message was received. If body is NULL it could not be kept, and `loss` says
+ * why. False if it breaks the protocol. */
 bool vc__stream_message(struct vc_stream *s, const uint8_t *body, uint32_t len,
                         const char *loss);
-/* The first part of one with so many bytes. False: it breaks the protocol. */
+/* The first part of a message of len bytes was received. False if it breaks the
+ * protocol. */
 bool vc__stream_expects(struct vc_stream *s, uint32_t len);
-/* False: it breaks the protocol. */
+/* A window update was received. False if it breaks the protocol. */
 bool vc__stream_window(struct vc_stream *s, uint32_t end);
-/* No more messages will come. False: it breaks the protocol. */
+/* The peer sends no more messages. False if that breaks the protocol. */
 bool vc__stream_half(struct vc_stream *s);
-/* May the peer send further messages? */
+/* True if the peer may send further messages. */
 bool vc__stream_hears(struct vc_stream *s);
-/* The call has ended; what has come may still be taken. Once, later ones do
- * nothing. */
+/* Ends the stream; the messages received so far may still be taken. Later calls
+ * have no effect. */
 void vc__stream_end(struct vc_stream *s, enum vc__stream_event why,
                     const struct vc__error *error);
 
 /* --- between the files of streams ---------------------------------------- */
 
-/* What has happened leads to another state; what is to be done. Under the
- * lock. */
+/* Applies an event to the state; returns the action. Under the lock. */
 static inline enum vc__stream_action
 vc__stream_on(struct vc_stream *s, enum vc__stream_event event)
 {
@@ -141,8 +144,8 @@ vc__stream_on(struct vc_stream *s, enum vc__stream_event event)
     return step.action;
 }
 
-/* Memory for a packed message, or what goes with it. Short ones are bounded by
- * the window, and do not count. */
+/* Allocations for packed messages are charged to the account from this size on,
+ * in bytes. Shorter ones are bounded by the window. */
 #define VC__STREAM_COUNTED 16384u
 
 static inline struct vc__account *
@@ -153,33 +156,35 @@ vc__stream_account(const struct vc_stream *s, size_t size)
 
 void vc__stream_item_free(struct vc_stream *s, struct vc__stream_item *item);
 
-/* Something is otherwise than it was: for those who wait. Under the lock. */
+/* Wakes all waiting threads and stirs the callbacks after a change. Under the
+ * lock. */
 void vc__stream_changed(struct vc_stream *s);
-/* Waits for that, under the lock, which it leaves meanwhile. False when this
- * time has come. */
+/* Waits for a change, at most until this time; then returns false. Under the
+ * lock, which it releases meanwhile. */
 bool vc__stream_wait(struct vc_stream *s, uint64_t until);
-/* Unpacks a message, which is the caller's. Any errors are raised. */
+/* Unpacks a message, which is then the caller's. Errors become the thread's
+ * last. */
 enum vc_status vc__stream_unpack(struct vc_stream *s,
                                  const struct vc__stream_item *item,
                                  void **message);
-/* The program has taken a message with so many bytes: there is room again. */
+/* The program has taken a message of len bytes: gives its room back. */
 void vc__stream_taken(struct vc_stream *s, uint32_t len);
-/* Drops what has come. Under the lock. */
+/* Drops the received messages. Under the lock. */
 void vc__stream_drop(struct vc_stream *s);
-/* Tells the server that no more will come. False without memory, and it may be
- * tried again. */
+/* Sends a HALF to the server: no more messages follow. False if memory is
+ * short; it may be tried again. */
 bool vc__stream_tell_half(struct vc_stream *s);
-/* The error of one whose deadline has passed, and that may have been
+/* Sets the error of a stream whose deadline has passed and that may have been
  * executed. */
 void vc__stream_late(const struct vc_stream *s, struct vc__error *error);
 
 /* --- for both sides ------------------------------------------------------ */
 
-/* Sends a frame of this type without a body. False without memory, or when the
+/* Sends a frame of this type without a body. False if memory is short or the
  * call has ended. */
 bool vc__stream_tell(struct vc_stream *s, enum vc__frame_type type,
                      uint32_t value);
-/* Has the call, or is what still comes dropped? */
+/* True if the call has ended, or later messages are dropped. */
 static inline bool
 vc__stream_has_ended(struct vc_stream *s)
 {
@@ -190,11 +195,12 @@ vc__stream_has_ended(struct vc_stream *s)
     pthread_mutex_unlock(&s->lock);
     return ended;
 }
-/* Raises how the call ended, as vc__error_raise(). VC_OK when well. */
+/* Raises the call's error, as vc__error_raise(); VC_OK if there is none. */
 enum vc_status vc__stream_status(struct vc_stream *s);
-/* Waits until the call has ended; it ends when its time is over. */
+/* Waits until the call has ended, at the latest by its deadline. */
 void vc__stream_await(struct vc_stream *s);
-/* The same when its end is being written this moment, whatever its time. */
+/* The same if another thread is setting the end right now, without a
+ * deadline. */
 void vc__stream_await_written(struct vc_stream *s);
 
 #endif

@@ -10,13 +10,13 @@
 #include "rpc/interceptor.h"
 #include "rpc/options.h"
 
-/* Callbacks that run before others have their turn. */
+/* Callbacks that run in a row, before others get their turn. */
 #define BATCH 32u
 
-/* What is to run. */
+/* What must run next. */
 enum due {
     DUE_NONE,
-    DUE_HALF, /* nothing of the program: the word that no more will come */
+    DUE_HALF, /* no callback: send a HALF */
     DUE_WRITABLE,
     DUE_MESSAGE,
     DUE_LAST, /* the message of the reply */
@@ -25,7 +25,7 @@ enum due {
     DUE_END,
 };
 
-/* --- what is due; all under the lock --------------------------------------- */
+/* --- what is due; all under the lock -------------------------------------- */
 
 static bool
 is_paused(const struct vc_stream *s)
@@ -33,8 +33,8 @@ is_paused(const struct vc_stream *s)
     return s->events->paused && !s->events->hurried;
 }
 
-/* A pause holds back no bad end, and nothing waits for a program that
- * has closed. */
+/* True if on_end() comes without further messages. A pause does not delay an
+ * error, and nothing waits for a program that has closed. */
 static bool
 is_given_up(const struct vc_stream *s)
 {
@@ -54,7 +54,8 @@ end_due(struct vc_stream *s)
     return s->last != NULL ? DUE_LAST : DUE_END;
 }
 
-/* A server's stream ends when its call does: until then it is only broken. */
+/* True if only the end is left. A server's stream ends when its call does;
+ * before that it is only broken. */
 static bool
 is_final(const struct vc_stream *s)
 {
@@ -93,7 +94,7 @@ due_of(struct vc_stream *s)
                                                            : DUE_NONE;
 }
 
-/* What is due from now on was known. */
+/* Marks what runs now as done. */
 static void
 due_note(struct vc__stream_events *ev, enum due due)
 {
@@ -104,7 +105,7 @@ due_note(struct vc__stream_events *ev, enum due due)
     ev->over |= due == DUE_END;
 }
 
-/* --- calling them ----------------------------------------------------------- */
+/* --- calling them --------------------------------------------------------- */
 
 static void
 call_message(const struct vc__stream_events *ev, void *message)
@@ -145,7 +146,7 @@ call_status(const struct vc__stream_events *ev, vc_stream_on_status *callback,
                    NULL, status, ev->arg);
 }
 
-/* --- running them ---------------------------------------------------------- */
+/* --- running them --------------------------------------------------------- */
 
 static void
 message_give(struct vc_stream *s, void *message)
@@ -159,8 +160,8 @@ message_give(struct vc_stream *s, void *message)
     call_message(ev, message);
 }
 
-/* One that is none, or for which there is no memory, ends the call, however it
- * ended else: those behind it would be taken for it. */
+/* A message that is malformed, or for which memory is short, ends the call,
+ * however it ended otherwise: a later one would be taken for it. */
 static void
 stream_events_spoil(struct vc_stream *s)
 {
@@ -208,7 +209,7 @@ half_give(struct vc_stream *s)
 {
     if (vc__stream_tell_half(s))
         return;
-    pthread_mutex_lock(&s->lock); /* without memory: with the next word */
+    pthread_mutex_lock(&s->lock); /* no memory: it stays due */
     s->events->half_due =
         vc__stream_on(s, VC__STREAM_EV_HALF_CLOSES) == VC__STREAM_DO_IT;
     pthread_mutex_unlock(&s->lock);
@@ -237,9 +238,9 @@ stream_events_give(struct vc_stream *s, enum due due,
 }
 
 enum turn {
-    TURN_OVER, /* nothing is due, and the next to stir it begins anew */
-    TURN_MORE, /* something is, for another turn */
-    TURN_END,  /* and never will be */
+    TURN_OVER, /* nothing is due: the next stir starts a new turn */
+    TURN_MORE, /* something is due, for another turn */
+    TURN_END,  /* nothing will be due any more */
 };
 
 /* Under the lock. */
@@ -299,7 +300,7 @@ stream_events_turn_run(struct vc_stream *s)
     return TURN_MORE;
 }
 
-/* --- turns ----------------------------------------------------------------- */
+/* --- turns ---------------------------------------------------------------- */
 
 static void stream_events_begin(struct vc__task *task);
 
@@ -310,7 +311,8 @@ begin_post(struct vc__stream_events *ev)
     vc__engine_post(ev->stream->engine, &ev->task);
 }
 
-/* As a handler. The engine may be another's when it is resumed. */
+/* Runs as a handler. After vc__engine_resume() another thread may be the
+ * engine's holder. */
 static void
 stream_events_run(struct vc__task *task)
 {
@@ -356,7 +358,7 @@ timer_arm(struct vc__stream_events *ev)
     s->ops->give_up(s, &error);
 }
 
-/* On the holder: the timer is its. */
+/* On the holder, which owns the timer. */
 static void
 stream_events_begin(struct vc__task *task)
 {
@@ -385,7 +387,7 @@ turn_begin(struct vc__stream_events *ev)
     begin_post(ev);
 }
 
-/* --- for the stream -------------------------------------------------------- */
+/* --- for the stream ------------------------------------------------------- */
 
 struct vc__stream_events *
 vc__stream_events_new(const struct vc_stream_events *to, void *arg)
@@ -423,7 +425,7 @@ vc__stream_events_join(struct vc_stream *s, struct vc__stream_events *ev,
     pthread_mutex_unlock(&s->lock);
 }
 
-/* The first turn arms the timer. */
+/* The first turn starts the timer. */
 void
 vc__stream_events_open(struct vc_stream *s)
 {
@@ -473,7 +475,7 @@ vc__stream_events_half(struct vc_stream *s)
     s->events->half_due = true;
 }
 
-/* --- for programs ---------------------------------------------------------- */
+/* --- for programs --------------------------------------------------------- */
 
 static void
 paused_set(struct vc_stream *s, bool paused)

@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What one direction of a stream may have under way: what its receiver holds
- * and the program has not taken yet is at most a window, or half of one and a
- * message that is longer (doc/wire.md, 4.10). Numbers are absolute, modulo
- * 2^32, so a later word makes up for an earlier one. Pure. */
+ * Flow control for one direction of a stream. The receiver holds at most a
+ * window of messages that the program has not taken, or half a window and one
+ * longer message (doc/wire.md, 4.10). Numbers are absolute, modulo 2^32, so a
+ * later update makes up for an earlier one. Pure. */
 #ifndef VC_RPC_STREAM_FLOW_H
 #define VC_RPC_STREAM_FLOW_H
 
@@ -12,18 +12,18 @@
 #include <stdint.h>
 
 #define VC__STREAM_WINDOW 65536u
-/* Of each message, besides its length: empty ones take room, too. */
+/* Cost of each message besides its length: empty messages take room, too. */
 #define VC__STREAM_OVERHEAD 32u
 
 struct vc__outflow {
     uint32_t sent; /* cost of all messages so far */
-    uint32_t end;  /* of what may be sent */
+    uint32_t end;  /* of the window: limits `sent` */
 };
 
 struct vc__inflow {
     uint32_t came;
-    uint32_t taken; /* by the program */
-    uint32_t told;  /* the end that the sender knows */
+    uint32_t taken; /* cost of those that the program has taken */
+    uint32_t told;  /* the end of the window that the sender knows */
 };
 
 static inline void
@@ -38,16 +38,16 @@ vc__inflow_init(struct vc__inflow *i)
     *i = (struct vc__inflow){.told = VC__STREAM_WINDOW};
 }
 
-/* Of a message with so many bytes, at most 2^30. */
+/* The cost of a message of len bytes, at most 2^30. */
 static inline uint32_t
 vc__stream_cost(uint32_t len)
 {
     return len + VC__STREAM_OVERHEAD;
 }
 
-/* Both ends know the rule: what fits may go, and one that is longer when half
- * the window is free. So a receiver that has given back all but less than half
- * of a window never keeps its sender waiting. */
+/* The rule, at both ends: a message may be sent if it fits, and a longer one if
+ * half the window is free. So a receiver that withholds less than half a window
+ * never blocks its sender. */
 static inline bool
 vc__stream_fits(uint32_t sent, uint32_t end, uint32_t cost)
 {
@@ -56,7 +56,7 @@ vc__stream_fits(uint32_t sent, uint32_t end, uint32_t cost)
     return left >= (int32_t)cost || left >= (int32_t)VC__STREAM_WINDOW / 2;
 }
 
-/* May a message of this cost go? If so it has gone. */
+/* Charges `cost` to the window; false if there is no room. */
 static inline bool
 vc__outflow_take(struct vc__outflow *o, uint32_t cost)
 {
@@ -66,14 +66,15 @@ vc__outflow_take(struct vc__outflow *o, uint32_t cost)
     return true;
 }
 
-/* One that was taken does not go after all. */
+/* Gives back the cost of a message that is not sent after all. */
 static inline void
 vc__outflow_return(struct vc__outflow *o, uint32_t cost)
 {
     o->sent -= cost;
 }
 
-/* The receiver says so. False: it takes back, or gives what was never sent. */
+/* Takes a window update of the receiver. False if it moves the end back, or to
+ * more than a window after `sent`. */
 static inline bool
 vc__outflow_window(struct vc__outflow *o, uint32_t end)
 {
@@ -83,14 +84,14 @@ vc__outflow_window(struct vc__outflow *o, uint32_t end)
     return true;
 }
 
-/* May a message of this cost come? */
+/* True if a message of this cost may be received. */
 static inline bool
 vc__inflow_fits(const struct vc__inflow *i, uint32_t cost)
 {
     return vc__stream_fits(i->came, i->told, cost);
 }
 
-/* A message came. False: it might not. */
+/* Charges a received message; false if it may not be received. */
 static inline bool
 vc__inflow_arrived(struct vc__inflow *i, uint32_t cost)
 {
@@ -100,7 +101,8 @@ vc__inflow_arrived(struct vc__inflow *i, uint32_t cost)
     return true;
 }
 
-/* The program has taken it. True: the sender is to be told i->told. */
+/* The program has taken a message of this cost. True if the sender must be
+ * notified of the new i->told. */
 static inline bool
 vc__inflow_taken(struct vc__inflow *i, uint32_t cost)
 {

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * What a stream sends, on either side: its frames, and the messages that the
- * window lets go. */
+ * window allows. */
 #include "rpc/stream/stream.h"
 
 #include <stdlib.h>
@@ -44,7 +44,7 @@ send_done(struct vc__send *send, enum vc__send_end end)
             vc__engine_post(s->engine, s->behind);
         s->behind = NULL;
         vc__stream_changed(s);
-        vc__engine_stir(s->engine); /* whoever pushes the link may do this */
+        vc__engine_stir(s->engine); /* any thread may push the link */
         pthread_mutex_unlock(&s->lock);
     }
     send_free(ss);
@@ -105,14 +105,15 @@ sent_enough(const struct vc_stream *s)
                     s->service, s->method);
 }
 
-/* May a message of so many bytes go now? Then it has gone. Under the lock. */
+/* Charges a message of len bytes to the window; false if it may not be sent
+ * now. Under the lock. */
 static bool
 stream_send_room_take(struct vc_stream *s, uint32_t len)
 {
     return !s->long_out && vc__outflow_take(&s->out, vc__stream_cost(len));
 }
 
-/* Why the program may not send: for window_fail(). Under the lock. */
+/* Returns why the program may not send, for window_fail(). Under the lock. */
 static enum vc_status
 stream_send_refusal(const struct vc_stream *s)
 {
@@ -122,14 +123,13 @@ stream_send_refusal(const struct vc_stream *s)
 /* How long a thread has waited for its peer: for the window to move, or for a
  * long message to be taken. */
 struct stall {
-    uint32_t end; /* of the window, then */
-    uint64_t due; /* the next look; 0: not yet known */
+    uint32_t end; /* of the window, at the last look */
+    uint64_t due; /* of the next look; 0: not yet known */
 };
 
 #define STALL_LOOK_US 1000000u
 
-/* Under the lock: until something has changed. False when the deadline has
- * come. */
+/* Waits for a change, under the lock. False if the deadline has passed. */
 static bool
 window_wait(struct vc_stream *s, struct stall *stall)
 {
@@ -148,8 +148,8 @@ window_wait(struct vc_stream *s, struct stall *stall)
     return true;
 }
 
-/* Waits until the window lets a message of so many bytes go. If not, the status
- * is for window_fail(). */
+/* Waits until the window allows a message of len bytes. Otherwise the status is
+ * for window_fail(). */
 static enum vc_status
 window_await(struct vc_stream *s, uint32_t len)
 {
@@ -169,7 +169,8 @@ window_await(struct vc_stream *s, uint32_t len)
     return status;
 }
 
-/* The call has ended: well, but nobody reads on; or not. */
+/* Returns the error of a call that has ended. If it succeeded, the error is
+ * that the other end takes no more messages. */
 static enum vc_status
 send_ended(struct vc_stream *s)
 {
@@ -190,16 +191,17 @@ window_fail(struct vc_stream *s, enum vc_status why)
     case VC_CANCELLED:
         return send_ended(s);
     case VC_DEADLINE_EXCEEDED:
-        s->ops->expire(s); /* or it has ended otherwise meanwhile */
+        s->ops->expire(s); /* or it has ended meanwhile */
         return send_ended(s);
     default:
         return sent_enough(s);
     }
 }
 
-/* Waits until the link has sent the last part. When the call ends first, the
- * rest is left to the link: a server drops what comes of it, and the reply of a
- * server waits for it without the handler (vc__stream_server_waits()). */
+/* Waits until the link has sent the last part. If the call ends first, the rest
+ * is left to the link: a server drops the parts that it still receives, and a
+ * server's reply waits for the last part without the handler
+ * (vc__stream_server_waits()). */
 static enum vc_status
 long_await(struct vc_stream *s)
 {
@@ -226,9 +228,9 @@ long_set(struct vc_stream *s, bool is_out)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* A long message goes in parts, and no other of the stream may come between:
- * *is_long, and the next waits for its last. When the link is lost it is done,
- * too. */
+/* Gives the message to the link. A long message is sent in parts, and no other
+ * of the stream may come between: *is_long is set, and the next message waits
+ * for the last part. If the link is lost, the send is done, too. */
 static enum vc_status
 message_go(struct vc_stream *s, struct stream_send *ss, bool *is_long)
 {
@@ -243,7 +245,7 @@ message_go(struct vc_stream *s, struct stream_send *ss, bool *is_long)
     return send_ended(s);
 }
 
-/* Why the message cannot be sent. */
+/* Returns why the message cannot be sent. */
 static enum vc_status
 stream_send_message_refuse(const struct vc_stream *s, const void *message,
                            size_t peer_max, struct vc__packing *packing)
@@ -282,8 +284,8 @@ initial_of(const struct vc_stream *s, uint8_t *out)
     return s->began || s->ops->initial == NULL ? 0 : s->ops->initial(s, out);
 }
 
-/* A message that had its room does not go. The callbacks may have found
- * meanwhile that there is none. */
+/* Gives back the room of a message that is not sent. The callbacks may have
+ * found no room meanwhile. */
 static void
 room_return(struct vc_stream *s, uint32_t len)
 {
@@ -294,7 +296,7 @@ room_return(struct vc_stream *s, uint32_t len)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* For one that has its room in the window. */
+/* Sends a message that has its room in the window. */
 static enum vc_status
 message_send(struct vc_stream *s, const void *message,
              struct vc__packing *packing, bool *is_long)
@@ -337,8 +339,8 @@ vc_stream_send(struct vc_stream *s, const void *message)
     return status == VC_OK && is_long ? long_await(s) : status;
 }
 
-/* Takes room for a message, or has the callbacks told when there is some. If
- * not, the status is for window_fail(). */
+/* Takes room for a message, or makes on_writable() due once there is some. If
+ * the program may not send, the status is for window_fail(). */
 static enum vc_status
 window_try(struct vc_stream *s, uint32_t len, bool *sent)
 {
@@ -385,9 +387,8 @@ vc_stream_try_send(struct vc_stream *s, const void *message, bool *sent)
 
 /* --- half-close ---------------------------------------------------------- */
 
-/* The word may not come between the parts of a message: then the callbacks'
- * thread sends it. True: it is to be sent
- * now. */
+/* Half-closes; true if the HALF must be sent now. It must not come between the
+ * parts of a message: then the callbacks' thread sends it later. */
 static bool
 half_begin(struct vc_stream *s)
 {
@@ -411,7 +412,7 @@ vc__stream_tell_half(struct vc_stream *s)
     if (vc__stream_tell(s, VC__FRAME_HALF, 0))
         return true;
     pthread_mutex_lock(&s->lock);
-    /* When it has ended there is nobody to be told. */
+    /* If the call has ended, no HALF is needed. */
     ended = vc__stream_on(s, VC__STREAM_EV_NOT_TOLD) == VC__STREAM_DO_NOTHING;
     pthread_mutex_unlock(&s->lock);
     return ended;

@@ -1,8 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/stream/stream_state.h. The rows are all that happens: what none names does
- * nothing. */
+ * See rpc/stream/stream_state.h. An event that no row names has no effect. */
 #include "rpc/stream/stream_state.h"
 
 #include <stddef.h>
@@ -26,7 +25,7 @@ static const struct {
     enum vc__stream_state next;
     enum vc__stream_action action;
 } rows[] = {
-    /* What happens to each message, first: rows are looked through in order. */
+    /* The rows for each message come first: rows are searched in order. */
     {EV(SENDS), BOTH_SIDES, SENDING, STAY, DO(IT)},
     {EV(MESSAGE), BOTH_SIDES, HEARING, STAY, DO(IT)},
     {EV(WINDOW), BOTH_SIDES, ALIVE, STAY, DO(IT)},
