@@ -1,12 +1,13 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/protobuf_c/protobuf_c_server.h. All calls are answered later as the rest of the
- * library sees it, also those whose closure is called inside of protobuf_c_server_invoke().
+ * See rpc/protobuf_c/protobuf_c_server.h. For the rest of the library every
+ * call is answered later, even if its closure is called inside
+ * protobuf_c_server_invoke().
  *
- * Services that were written for one dispatch loop lock nothing, so their
- * calls take turns. One that has to wait for its turn holds no thread: it is
- * listed, and the one before it posts it to its engine. */
+ * Services that were written for one dispatch loop take no locks, so their
+ * calls take turns. A call that has to wait for its turn holds no thread: it
+ * is put in a list, and the call before it posts it to its engine. */
 #include "rpc/protobuf_c/protobuf_c_server.h"
 
 #include <stdlib.h>
@@ -23,30 +24,31 @@
 
 struct turn;
 
-/* What a server keeps of a service: a copy of it, as of the handlers of any
- * other. */
+/* The server's state of a service; the server keeps a copy of this struct, as
+ * it does of the handlers of any other service. */
 struct served {
     ProtobufCService *service;
     struct vc__table *table;
     uint32_t flags;
-    bool busy;                 /* table->turns: somebody has the turn */
-    struct turn *first, *last; /* table->turns: who waits for it */
+    bool busy;                 /* table->turns; true while a call has the
+                                * turn */
+    struct turn *first, *last; /* table->turns; calls that wait for it */
 };
 
-/* A call that waits for its turn; in the call's memory. */
+/* A call that waits for its turn; allocated in the call's arena. */
 struct turn {
     struct vc__task task;
     struct vc_call *call;
     struct vc__service_entry *entry;
     struct turn *next;
     atomic_uint steps;
-    enum vc_status status; /* the answer */
+    enum vc_status status; /* of the answer */
 };
 
 /* --- the reply --------------------------------------------------------- */
 
-/* The service keeps its reply until the closure has returned, and the reply is
- * packed after that, by the holder of the engine. */
+/* Copies the reply: the service keeps its message only until the closure has
+ * returned, and the holder of the engine packs the reply after that. */
 static enum vc_status
 reply_copy(struct vc_call *call, const ProtobufCMessage *message)
 {
@@ -96,7 +98,7 @@ protobuf_c_server_reply_take(struct vc_call *call,
     return reply_copy(call, message);
 }
 
-/* The closure of a call whose method runs in its handler. */
+/* The closure of a call whose method runs inside its handler. */
 static void
 protobuf_c_server_answer(const ProtobufCMessage *message, void *closure_data)
 {
@@ -113,8 +115,8 @@ index_of(const struct served *s, const struct vc_call *call)
     return (unsigned)(call->method - s->table->methods);
 }
 
-/* Services of generated code have their functions behind them, and call them
- * without a look. */
+/* A generated service has its functions right after the struct in memory, and
+ * calls them without a check for NULL. */
 static bool
 has_function(const struct served *s, unsigned index)
 {
@@ -136,7 +138,7 @@ protobuf_c_server_invoke(const struct served *s, const struct vc_call *call,
 
 static void protobuf_c_server_turn_run(struct vc__task *task);
 
-/* On the holder: the service's code is run as handlers are. */
+/* Runs on the holder: queues the service's code like a handler. */
 static void
 turn_come(struct vc__task *task)
 {
@@ -146,7 +148,7 @@ turn_come(struct vc__task *task)
     vc__engine_handle(&vc__call_part(t->call)->progress->engine, task);
 }
 
-/* False: another call has the turn, and passes it on to this one. */
+/* False: another call has the turn, and will pass it on to this one. */
 static bool
 turn_take(struct served *s, struct turn *t)
 {
@@ -181,22 +183,23 @@ turn_pass(struct served *s)
                         &next->task);
 }
 
-/* The handler of a call that had to wait has returned long ago: such a call is
- * over when its method has returned, too, and its closure was called. Whichever
- * comes second ends it; the other may not touch it any more. */
+/* The handler of a call that had to wait has returned before. Such a call is
+ * over when its method has returned as well, and its closure was called. The
+ * second of these steps ends the call; after the first one the caller must not
+ * touch the call any more. */
 #define TURN_RETURNED 1u
 #define TURN_ANSWERED 2u
 
 static void
 turn_step(struct turn *t, unsigned step)
 {
-    /* The release of the first pairs with the acquire of the second, which
+    /* The release of the first step pairs with the acquire of the second, which
      * sees the answer. */
     if (atomic_fetch_or_explicit(&t->steps, step, memory_order_acq_rel) != 0)
         vc_call_end(t->call, t->status);
 }
 
-/* Its closure. */
+/* The closure of a call that had to wait. */
 static void
 turn_answer(const ProtobufCMessage *message, void *closure_data)
 {
@@ -216,8 +219,8 @@ turn_lose(struct turn *t)
     turn_step(t, TURN_ANSWERED);
 }
 
-/* Behind the last step the call and its session may be gone: the entry
- * stays. */
+/* After the last step the call and its session may be freed; the entry is still
+ * held. */
 static void
 protobuf_c_server_turn_run(struct vc__task *task)
 {
@@ -259,7 +262,8 @@ run_in_turn(struct vc_call *call, struct vc__service_entry *entry)
     if (t == NULL)
         return vc__call_fault(call, VC_RESOURCE_EXHAUSTED,
                               "the server has no memory for the call");
-    /* For protobuf_c_server_turn_run(). Relaxed: the call's session holds it already. */
+    /* A reference for protobuf_c_server_turn_run(). Relaxed: the call's session
+     * holds one already. */
     atomic_fetch_add_explicit(&entry->refs, 1, memory_order_relaxed);
     if (turn_take(s, t)) {
         protobuf_c_server_invoke(s, call, protobuf_c_server_answer, call);

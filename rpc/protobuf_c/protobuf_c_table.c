@@ -15,9 +15,9 @@
 #include "transport/core/error.h"
 #include "transport/core/hash.h"
 
-#define METHODS_MAX 1024u /* as protoc-gen-verbcall has it */
+#define METHODS_MAX 1024u /* the limit of protoc-gen-verbcall, too */
 
-/* --- what protoc-gen-c says -------------------------------------------- */
+/* --- checks of the descriptor ------------------------------------------ */
 
 static uint32_t
 method_hash(const ProtobufCMethodDescriptor *m)
@@ -42,7 +42,7 @@ twins_check(const ProtobufCServiceDescriptor *d)
     return VC_OK;
 }
 
-/* The messages may be of another file than the service. */
+/* The messages may come from another file than the service. */
 static bool
 method_has_names(const ProtobufCMethodDescriptor *m)
 {
@@ -94,8 +94,9 @@ hash_text(uint32_t hash, const char *text)
     return hash_32_more(hash, text, strlen(text));
 }
 
-/* As service_fingerprint() of idl/model.c, for a service of which no method
- * streams: nobody here knows which do. */
+/* The same as service_fingerprint() of idl/model.c, for a service without
+ * streaming methods: the descriptors of protobuf-c do not say which methods
+ * stream. */
 static uint32_t
 protobuf_c_table_fingerprint(const ProtobufCServiceDescriptor *d)
 {
@@ -148,7 +149,7 @@ table_new(const ProtobufCServiceDescriptor *d)
     return table;
 }
 
-/* --- all of them ------------------------------------------------------- */
+/* --- the tables of a runtime ------------------------------------------- */
 
 static void
 table_end(struct vc__kept *k)
@@ -159,7 +160,7 @@ table_end(struct vc__kept *k)
     free(table);
 }
 
-/* Under the lock. */
+/* Called with the lock. */
 static struct vc__table *
 table_find(const struct vc_runtime *r, const ProtobufCServiceDescriptor *d)
 {
@@ -172,7 +173,7 @@ table_find(const struct vc_runtime *r, const ProtobufCServiceDescriptor *d)
     return NULL;
 }
 
-/* Under the lock. */
+/* Called with the lock. */
 static struct vc__table *
 table_need(struct vc_runtime *r, const ProtobufCServiceDescriptor *d)
 {

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Taking a server out of service: GOAWAY to every client, once a link
- * (doc/wire.md 4.8), then waiting until the last has left. */
+ * Drains a server: sends GOAWAY to every client, once on each link
+ * (doc/wire.md 4.8), then waits until the last client has left. */
 #include "rpc/server/drain.h"
 
 #include <stdlib.h>
@@ -53,8 +53,8 @@ drain_is_over(struct vc__server_part *part)
     return cds_list_empty(&part->links);
 }
 
-/* A client that does not poll has not heard of it, and loses nothing: its next
- * call sees that the link is gone before it is sent. */
+/* A client that does not poll has not seen the GOAWAY, and loses nothing:
+ * before its next call is sent, the client notices that the link is gone. */
 static void
 drain_end(struct vc__server_op_part *p)
 {
@@ -68,7 +68,7 @@ drain_end(struct vc__server_op_part *p)
     }
 }
 
-/* --- on engine 0 ------------------------------------------------------------ */
+/* --- on engine 0 ---------------------------------------------------------- */
 
 static void
 drain_result(struct vc__server_op *op)
@@ -99,8 +99,8 @@ const struct vc__server_op_kind vc__server_drain_kind = {
 
 /* --- for the program ----------------------------------------------------- */
 
-/* Who connects from now on is sent to this alternative, or to the former one if
- * there is none. */
+/* Clients that connect from now on are sent to this alternative, or if it is
+ * NULL to the previous one. */
 static enum vc_status
 server_leave_service(struct vc_server *server, const char *alternative)
 {
@@ -124,7 +124,7 @@ server_leave_service(struct vc_server *server, const char *alternative)
     return VC_OK;
 }
 
-/* NULL: it has failed, with vc_error_status(). */
+/* NULL on failure, with vc_error_status(). */
 static struct vc__server_op *
 drain_new(struct vc_server *server, const char *alternative)
 {

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A server is drained by an operation of this kind. */
+ * The kind of operation that drains a server. */
 #ifndef VC_RPC_SERVER_DRAIN_H
 #define VC_RPC_SERVER_DRAIN_H
 

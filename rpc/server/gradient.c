@@ -8,22 +8,23 @@
 
 #include <verbcall/call.h>
 
-/* Runs of a round, and of a window at least. */
+/* Runs in a round, and at least in a window. */
 #define RUNS 32u
-/* Of a round, those that must count: else it is void, as the quickest runs are the
- * likeliest to end while few are under way. */
+/* Runs of a round that must be valid: otherwise the round is void, since the
+ * quickest runs are the likeliest to end while few are under way. */
 #define RUNS_VALID 30u
-/* A window at least. */
+/* The shortest window. */
 #define WINDOW_US 100000u
-/* From one probe to the next, at least; and so many times as long as it took. */
+/* The shortest time from one probe to the next; and this many times the length
+ * of the probe. */
 #define PROBE_US    10000000u
 #define PROBE_TIMES 20u
-/* A round is given up after so much more than so many runs take. */
+/* A round is abandoned after ROUND_US and ROUND_TIMES the baseline. */
 #define ROUND_US    1000000u
 #define ROUND_TIMES 16u
-/* The limit goes one part of so many of the way to what a window says. */
+/* At each window the limit moves by 1/SMOOTH of the way to the new value. */
 #define SMOOTH 4u
-/* Runs that are so much slower than the baseline are well: 5/4. */
+/* Runs may be slower than the baseline by this factor: 5/4. */
 #define WELL(us) ((us) + (us) / 4)
 
 void
@@ -35,7 +36,7 @@ vc__gradient_init(struct vc__gradient *g, uint32_t most)
     g->round.number = 1;
 }
 
-/* How many may run while the baseline is measured. */
+/* Returns how many may run while the baseline is measured. */
 static uint32_t
 probe_limit(const struct vc__gradient *g)
 {
@@ -54,7 +55,7 @@ vc__gradient_left(const struct vc__gradient *g, uint32_t priority, bool first)
     return may > g->running ? may - g->running : 0;
 }
 
-/* --- the baseline ---------------------------------------------------------- */
+/* --- the baseline --------------------------------------------------------- */
 
 static void
 round_begin(struct vc__gradient *g, uint64_t now)
@@ -75,8 +76,8 @@ window_begin(struct vc__gradient *g, uint64_t now)
     g->highest = g->running;
 }
 
-/* The next one is due then. What ran slowly for the sake of it, or quickly,
- * does not count. */
+/* Ends a probe, and sets the time of the next one. Runs that were slow, or
+ * quick, because of the probe do not count. */
 static void
 probe_end(struct vc__gradient *g, uint64_t now)
 {
@@ -87,7 +88,8 @@ probe_end(struct vc__gradient *g, uint64_t now)
     window_begin(g, now);
 }
 
-/* Halfway to the new one: a round of runs that differ much is off by a fifth. */
+/* Moves the baseline halfway to the new one: in a round whose runs differ much,
+ * the mean is off by a fifth. */
 static void
 baseline_learn(struct vc__gradient *g, uint64_t us, uint64_t now)
 {
@@ -98,7 +100,7 @@ baseline_learn(struct vc__gradient *g, uint64_t us, uint64_t now)
         g->baseline_us = (g->baseline_us + us) / 2;
 }
 
-/* One of the round is over. */
+/* A run of the round has ended. */
 static void
 round_count(struct vc__gradient *g, uint64_t now)
 {
@@ -113,8 +115,8 @@ round_count(struct vc__gradient *g, uint64_t now)
     round_begin(g, now);
 }
 
-/* A round that takes too long is given up: one of its runs does not end, or, in a
- * probe, none may begin, as those that run take all places and do not end. */
+/* Abandons a round that takes too long: one of its runs does not end; or, in a
+ * probe, none may begin, since older runs take all places and do not end. */
 static void
 round_check(struct vc__gradient *g, uint64_t now)
 {
@@ -127,7 +129,7 @@ round_check(struct vc__gradient *g, uint64_t now)
     round_begin(g, now);
 }
 
-/* --- the limit ------------------------------------------------------------- */
+/* --- the limit ------------------------------------------------------------ */
 
 static uint32_t
 gradient_root(uint32_t n)
@@ -139,7 +141,7 @@ gradient_root(uint32_t n)
     return r;
 }
 
-/* Half to twice of what it was, and its root. */
+/* Returns the new limit: half to twice the old one, plus its square root. */
 static uint32_t
 limit_by(const struct vc__gradient *g, uint64_t us)
 {
@@ -155,8 +157,9 @@ limit_by(const struct vc__gradient *g, uint64_t us)
     return limit > g->most ? g->most : (uint32_t)limit;
 }
 
-/* The limit follows what a window says; it grows only when it was needed. Before
- * the baseline is known it stays: the first runs to end are the quickest. */
+/* Updates the limit at the end of a window. The limit grows only if more than
+ * half of it was used. Before the baseline is known it stays: the first runs to
+ * end are the quickest. */
 static void
 window_look(struct vc__gradient *g, uint64_t now)
 {
@@ -177,7 +180,7 @@ window_look(struct vc__gradient *g, uint64_t now)
     window_begin(g, now);
 }
 
-/* --- runs ------------------------------------------------------------------- */
+/* --- runs ----------------------------------------------------------------- */
 
 uint32_t
 vc__gradient_begin(struct vc__gradient *g, uint64_t now)
@@ -212,7 +215,7 @@ vc__gradient_ran(struct vc__gradient *g, uint64_t now, uint32_t round,
     bool is_valid = g->running <= probe_limit(g);
 
     g->running--;
-    us++; /* no run takes no time */
+    us++; /* no run takes no time at all */
     g->sum_us += us;
     g->n++;
     if (round == g->round.number) {

@@ -1,45 +1,48 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * How many handlers of a method may wait for others at a time, so that those
- * they wait for are not overloaded: who is asked for more at a time than he can
- * do takes longer, and so do the handlers. Times go in, a number comes out: pure,
- * the owner serialises (doc/overload.md).
+ * Limits how many handlers of a method may wait for others, such as a
+ * database, at a time, so that those others are not overloaded. Given more
+ * requests at a time than it can do, a database takes longer, and so do the
+ * handlers. Pure: times go in, a number comes out; the owner serialises
+ * (doc/overload.md).
  *
- * The number follows the ratio of the time that runs take when few are under way,
- * the baseline, to what they take now, with a quarter more allowed, and room for
- * its square root: the gradient of Netflix' concurrency-limits. There the
- * baseline follows what is measured, so that it creeps up under a load that
- * stays; here it is measured when half as many as may are under way, and if that
- * does not come by itself half as many may for a moment, as in Envoy's adaptive
- * concurrency filter. A round of measuring is so many runs in the order in which
- * they began, as the quickest would else be taken for all. */
+ * The number follows the ratio of two times: what runs take when few are under
+ * way (the baseline), and what runs take now. A quarter more is allowed, and
+ * the number's square root is added: the gradient of Netflix'
+ * concurrency-limits. There the baseline follows the measured times, so it
+ * creeps up under a lasting load. Here it is measured only while at most half
+ * of the limit is under way. If that does not happen by itself, the limit is
+ * halved for a moment (a probe), as in Envoy's adaptive concurrency filter.
+ * One measurement (a round) takes a fixed number of runs in the order in which
+ * they began: otherwise the quickest runs would stand for all. */
 #ifndef VC_RPC_GRADIENT_H
 #define VC_RPC_GRADIENT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The limit at least; and at first. */
+/* The lowest limit; and the first one. */
 #define VC__GRADIENT_MIN   3u
 #define VC__GRADIENT_FIRST 16u
 
-/* Runs of a method that began one after the other, with few under way. */
+/* A round: runs of a method that began one after the other, while few were
+ * under way. */
 struct vc__gradient_round {
     uint32_t number; /* from 1; 0 is none */
     uint32_t begun, ended;
-    uint32_t valid; /* of those that ended: few were under way then, too */
-    uint64_t since; /* the first began, or the probe did */
+    uint32_t valid; /* runs that ended while few were under way, too */
+    uint64_t since; /* when the first began, or the probe did */
     uint64_t sum_us;
 };
 
 struct vc__gradient {
-    uint32_t most; /* the limit at most */
+    uint32_t most; /* the highest limit */
     uint32_t limit;
     uint32_t running;
-    uint32_t highest; /* of `running`, in the window */
-    bool probes;      /* half as many may run, until it is */
-    uint64_t probe;   /* not before */
+    uint32_t highest; /* the most `running`, in the window */
+    bool probes;      /* true in a probe: only half may run */
+    uint64_t probe;   /* no probe before this time */
     uint64_t baseline_us;
     struct vc__gradient_round round;
     /* The window: all runs that ended since. */
@@ -49,23 +52,25 @@ struct vc__gradient {
 
 void vc__gradient_init(struct vc__gradient *g, uint32_t most);
 
-/* How many more may begin, of that priority (enum vc_priority): a quarter less
- * of what is sheddable, a quarter more of what is critical. first: none of its
- * client runs; such a call need not wait until the baseline is measured. */
+/* Returns how many more runs of that priority (enum vc_priority) may begin: a
+ * sheddable call has a limit a quarter lower, a critical one a quarter higher.
+ * first: no handler of the call's client runs; such a call need not wait for
+ * the end of a probe. */
 uint32_t vc__gradient_left(const struct vc__gradient *g, uint32_t priority,
                            bool first);
 
-/* One begins: the number of the round that it is measured for, or 0. */
+/* A run begins. Returns the number of the round that the run is measured for,
+ * or 0. */
 uint32_t vc__gradient_begin(struct vc__gradient *g, uint64_t now);
 
-/* One was turned down. */
+/* A run was turned down. */
 void vc__gradient_turned_down(struct vc__gradient *g, uint64_t now);
 
-/* One that began has run so long. */
+/* A run that began has ended, and took `us`. */
 void vc__gradient_ran(struct vc__gradient *g, uint64_t now, uint32_t round,
                       uint64_t us);
 
-/* It has not run after all, or how long says nothing. */
+/* A run that was counted has not taken place, or its time says nothing. */
 void vc__gradient_forget(struct vc__gradient *g, uint64_t now, uint32_t round);
 
 #endif

@@ -7,7 +7,7 @@
 #include "rpc/runtime.h"
 #include "rpc/server/server_log.h"
 
-/* Who may connect by it: peers are not authenticated by any transport. */
+/* Describes which clients may connect: no transport authenticates its peers. */
 static const char *
 openness_of(const struct vc__listening *l)
 {

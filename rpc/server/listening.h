@@ -15,22 +15,22 @@ struct vc__listening {
     struct vc_server *server;
     const struct vc__transport *transport;
     struct vc__listening *next;   /* the server's lock */
-    struct sockaddr_storage addr; /* with the port that it has */
-    bool listed;                  /* the server's lock: it is in the list */
+    struct sockaddr_storage addr; /* with the actual port */
+    bool listed;                  /* the server's lock: true when in the list */
 
     /* See rpc/server/relisten.h. */
-    bool lost;            /* the server's lock: it does not listen now */
-    struct vc__error why; /* the server's lock: while it is lost */
-    uint32_t wait_ms;     /* engine 0, as most_ms: before this attempt */
+    bool lost;            /* the server's lock: true while it does not listen */
+    struct vc__error why; /* the server's lock: the reason, while `lost` */
+    uint32_t wait_ms;     /* engine 0, as most_ms: wait before this attempt */
     uint32_t most_ms;
     struct vc__timer again;
 };
 
-/* Into the server's list. Any thread. */
+/* Adds l to the server's list. Any thread. */
 void vc__listening_list(struct vc__listening *l);
 
-/* "listens at": `again` is "" or "again ". It listens, and nobody closes it
- * meanwhile. */
+/* Logs "listens at"; `again` is "" or "again ". The listener is open, and no
+ * thread closes it meanwhile. */
 void vc__listening_log(const struct vc__listening *l, const char *again);
 
 #endif

@@ -12,7 +12,7 @@
 /* The shortest body: a name of one byte, and no methods. */
 #define BODY_MIN 5u
 
-/* The body of an OPEN frame, checked. */
+/* The body of an OPEN frame, after it was checked. */
 struct open_body {
     const char *name;
     uint16_t name_len;
@@ -126,7 +126,7 @@ vc__opened_get(struct vc__opened **last, struct vc__services *services,
 {
     struct vc__opened *opened = *last;
 
-    /* A service may have been added, or taken away, since. */
+    /* A service may have been added or removed since the last OPEN. */
     if (opened == NULL || !is_same(opened, f) || opened->entry == NULL ||
         atomic_load(&opened->entry->removed)) {
         opened = opened_new(services, f);

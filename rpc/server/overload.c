@@ -8,7 +8,7 @@
 
 #define USUAL_MAX_US   60000000u
 #define USUAL_FIRST_US 10000u
-/* For a thread, of a call that has long. */
+/* The longest wait for a thread, of a call with much time left. */
 #define PATIENCE_MAX_US 5000000u
 
 void
@@ -32,8 +32,8 @@ standing_us(const struct vc__overload *o)
     return o->given_us < VC__GIVEN_MIN_US ? VC__GIVEN_MIN_US : o->given_us;
 }
 
-/* For how long a call may have waited: what is sheddable goes long before the
- * others have to, what is critical long after. */
+/* Returns how long a call may have waited before it is shed: sheddable calls
+ * are shed long before the others, critical ones long after. */
 static uint64_t
 wait_max_us(const struct vc__overload *o, uint32_t priority)
 {
@@ -54,8 +54,9 @@ vc__overload_standing(const struct vc__overload *o, uint64_t now)
     return stands ? now - o->since : 0;
 }
 
-/* Down by an eighth, up by a 64th: so that eight are longer for one that is
- * shorter. The first proves little: the process may have been stopped. */
+/* Lowers the usual time by an eighth or raises it by a 64th, so that eight in
+ * nine runs are longer. The first run proves little: the process may have been
+ * stopped meanwhile. */
 void
 vc__usual_ran(struct vc__usual *u, uint64_t us)
 {
@@ -83,8 +84,10 @@ vc__overload_patience(const struct vc__usual *u, uint64_t left_us)
     return usual < left_us ? left_us - usual : 0;
 }
 
-/* The last one that began has ended since, and so has nothing else but what it
- * cost to come here, when this one waited for it all the time. */
+/* Learns the run time of the last call that began, which has ended since. If
+ * this call was already waiting then, the engine has run only that call since,
+ * beside the cost of getting here. Learns nothing if the engine was taken over
+ * meanwhile. */
 static void
 overload_run_learn(struct vc__overload *o, uint64_t now,
                    const struct vc__overload_call *call)
@@ -100,14 +103,15 @@ overload_run_learn(struct vc__overload *o, uint64_t now,
     vc__usual_ran(o->usual, (uint64_t)us);
 }
 
-/* As many as others have on average. */
+/* True if the client has at least as many calls waiting as clients have on
+ * average. */
 static bool
 is_greedy(const struct vc__overload *o, const struct vc__overload_call *call)
 {
     return (uint64_t)call->waiting * o->clients >= o->waiting;
 }
 
-/* None of those that are refused says how long it would take. */
+/* Calls that are refused do not show how long they would take. */
 void
 vc__usual_doubt(struct vc__usual *u)
 {

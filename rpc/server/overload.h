@@ -1,19 +1,19 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Which of the calls that wait to begin are not worth beginning. Times go in,
- * a verdict comes out: pure, the holder of an engine asks (doc/overload.md).
+ * Decides which of the waiting calls are not worth beginning. Pure: times go
+ * in, a verdict comes out; the holder of an engine asks (doc/overload.md).
  *
- * A call that cannot end in time is not begun. And a queue that was not empty
- * for as long as its calls are given is standing: what waits may be more than
- * goes. Then those that have waited for half of that are shed, so that those
- * which are begun have time enough; what waits less, as behind callers that are
- * as many all the time, or in a burst, is served. This is the controlled delay
- * of B. Maurer, "Fail at Scale" (ACM Queue 13-8, 2015), by the calls' deadlines
- * in place of its 100 and 5 ms. A client that has fewer calls waiting than the
- * average client is not shed, so that its calls are served whatever others ask
- * for.
- */
+ * A call that cannot end before its deadline is not begun. A queue is standing
+ * when it has not been empty for as long as its calls are given until their
+ * deadlines. Then calls may be coming faster than they are served. From a
+ * standing queue, calls that have waited for half of that time are shed, so
+ * that calls which are begun have time enough. Shorter waits, as in a burst or
+ * with a constant number of callers, are served. This is the controlled delay
+ * of B. Maurer, "Fail at Scale" (ACM Queue 13-8, 2015), with the calls'
+ * deadlines in place of its 100 and 5 ms. A client that has fewer calls
+ * waiting than the average client is exempt: its calls are served whatever
+ * other clients ask for. */
 #ifndef VC_RPC_OVERLOAD_H
 #define VC_RPC_OVERLOAD_H
 
@@ -21,26 +21,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What calls are taken to be given at most; and at least: a shorter queue is
- * none, but a moment in which the thread did not run. */
+/* The most that calls are taken to be given; and the least: a queue that stands
+ * for less is only a moment in which the thread did not run. */
 #define VC__GIVEN_MAX_US 1000000u
 #define VC__GIVEN_MIN_US 5000u
 
-/* What runs of a method usually take at least, in microseconds: eight in nine
- * take longer. Relaxed: a hint, which any thread may write that has run one. */
+/* The least that runs of a method usually take, in microseconds: eight in nine
+ * take longer. Relaxed: a hint, which any thread that has run the method may
+ * write. */
 struct vc__usual {
     atomic_uint us;
 };
 
-/* A run took so long. Any thread. */
+/* A run took `us`. Any thread. */
 void vc__usual_ran(struct vc__usual *u, uint64_t us);
 
-/* Some of those that are said to be in vain are let pass, so that it is learned
- * when runs get shorter. Any thread. */
+/* Lowers the usual time a little, so that some of the calls that would be
+ * refused are let pass: the server learns when runs get shorter. Any thread. */
 void vc__usual_doubt(struct vc__usual *u);
 
-/* Do runs usually take longer than that? Then this one cannot end in time. Any
- * thread. */
+/* True if runs usually take longer than left_us: a call with so little time
+ * left cannot end in time. Then also calls vc__usual_doubt(). Any thread. */
 static inline bool
 vc__usual_is_over(struct vc__usual *u, uint64_t left_us)
 {
@@ -50,42 +51,43 @@ vc__usual_is_over(struct vc__usual *u, uint64_t left_us)
     return true;
 }
 
-/* How long a call may wait for a thread that has so much left: twice as long as
- * its method usually takes, or half of what it has, 5 s at most, whichever is
- * longer; but not until it could not end in time. */
+/* Returns how long a call with left_us until its deadline may wait for a
+ * thread: twice as long as its method usually takes, or half of left_us, 5 s at
+ * most, whichever is longer; but no longer than it could still end in time. */
 uint64_t vc__overload_patience(const struct vc__usual *u, uint64_t left_us);
 
-/* Of the calls of an engine that wait to begin; all zero before the first. */
+/* State of an engine's calls that wait to begin; all zero before the first. */
 struct vc__overload {
     unsigned waiting;        /* calls */
-    unsigned clients;        /* that have some of them */
-    uint64_t clock;          /* as last read */
-    uint64_t since;          /* the queue has not been empty since; 0: it is */
-    uint64_t begun;          /* the last call began; 0: nobody knows */
-    unsigned takeover;       /* the engine's number then */
-    struct vc__usual *usual; /* of its method */
-    uint32_t given_us; /* what calls are given: quick to fall, slow to rise */
-    uint32_t run_us;   /* from one begin to the next; smoothed */
+    unsigned clients;        /* that have calls waiting */
+    uint64_t clock;          /* the time, as last read */
+    uint64_t since;          /* not empty since then, as far as known; 0:
+                              * empty */
+    uint64_t begun;          /* when the last call began; 0: not known */
+    unsigned takeover;       /* the engine's number of takeovers then */
+    struct vc__usual *usual; /* of that call's method */
+    uint32_t given_us; /* time calls are given; quick to fall, slow to rise */
+    uint32_t run_us;   /* from one begin to the next, smoothed */
 };
 
 /* What is known of a call whose turn has come. */
 struct vc__overload_call {
-    uint64_t came, due; /* due: VC__FOREVER for none */
-    unsigned waiting;   /* of its client, itself included */
-    unsigned takeover;  /* how often the engine has left a handler */
+    uint64_t came, due; /* arrival; deadline, VC__FOREVER for none */
+    unsigned waiting;   /* calls of its client that wait, itself included */
+    unsigned takeover;  /* how often the engine was taken over from a handler */
     struct vc__usual *usual;
     uint32_t priority; /* enum vc_priority */
-    bool exempt;       /* is not shed */
+    bool exempt;       /* true if never shed */
 };
 
 enum vc__overload_verdict {
     VC__OVERLOAD_RUN,
     VC__OVERLOAD_LATE,  /* its deadline has passed */
-    VC__OVERLOAD_SHORT, /* it would pass while it runs */
-    VC__OVERLOAD_SHED,  /* others come first */
+    VC__OVERLOAD_SHORT, /* its deadline would pass while it runs */
+    VC__OVERLOAD_SHED,  /* other calls are served first */
 };
 
-/* A call has come, of a client that has *waiting already, and waits. */
+/* A call has come, and waits; its client has *waiting calls already. */
 static inline void
 vc__overload_came(struct vc__overload *o, unsigned *waiting)
 {
@@ -94,7 +96,7 @@ vc__overload_came(struct vc__overload *o, unsigned *waiting)
         o->clients++;
 }
 
-/* It waits no more, whatever becomes of it. */
+/* A call no longer waits, whether it begins or not. */
 static inline void
 vc__overload_left(struct vc__overload *o, unsigned *waiting)
 {
@@ -104,37 +106,39 @@ vc__overload_left(struct vc__overload *o, unsigned *waiting)
         o->since = o->begun = 0;
 }
 
-/* Calls are given so long; of one that others are in front of. */
+/* Learns the time until the deadline, `us`, of a call that came after
+ * others. */
 void vc__overload_given(struct vc__overload *o, uint64_t us);
 
-/* Of a call that others were in front of, before vc__overload_left(). With
- * VC__OVERLOAD_RUN it begins now. */
+/* Judges a call that waited after others, before vc__overload_left(). With
+ * VC__OVERLOAD_RUN the call begins now. */
 enum vc__overload_verdict
 vc__overload_judge(struct vc__overload *o, uint64_t now,
                    const struct vc__overload_call *call);
 
-/* Of a call that nothing was in front of. The clock is not asked: it was when
- * this one came, if it has a deadline; so nothing is known of how long it
- * takes. */
+/* Judges a call that did not wait for others. Does not read the clock: if the
+ * call has a deadline, the clock was read when it came. So the run time of this
+ * call is not learned. */
 static inline enum vc__overload_verdict
 vc__overload_judge_first(struct vc__overload *o, uint64_t due,
                          struct vc__usual *usual)
 {
     o->begun = 0;
-    if (due <= o->clock) /* it has come in parts, slowly */
+    if (due <= o->clock) /* the call came in parts, slowly */
         return VC__OVERLOAD_LATE;
     return vc__usual_is_over(usual, due - o->clock) ? VC__OVERLOAD_SHORT
                                                     : VC__OVERLOAD_RUN;
 }
 
-/* It was begun on another thread, so the next may begin before it has ended. */
+/* The call was begun on another thread, so the next one may begin before this
+ * one has ended. */
 static inline void
 vc__overload_apart(struct vc__overload *o)
 {
     o->begun = 0;
 }
 
-/* For how long the queue has been standing; 0: it is not. */
+/* Returns for how long the queue has been standing; 0: it is not. */
 uint64_t vc__overload_standing(const struct vc__overload *o, uint64_t now);
 
 #endif

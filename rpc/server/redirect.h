@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Where a server sends its clients instead of serving them: always to the same
- * targets, or as the program decides for each. */
+ * targets, or to those that the program chooses for each client. */
 #ifndef VC_RPC_REDIRECT_H
 #define VC_RPC_REDIRECT_H
 
@@ -17,9 +17,9 @@
 _Static_assert(VC_REDIRECT_MAX == VC__REJECT_ADDRS,
                "a reject has room for all targets");
 
-/* Where one target leads. */
+/* The address of one target. */
 struct vc__redirect_to {
-    const struct vc__transport *transport; /* NULL: vc:// */
+    const struct vc__transport *transport; /* NULL: a vc:// target */
     struct vc__reject_addr addr;
 };
 
@@ -36,18 +36,19 @@ struct vc__redirect {
 enum vc_status vc__redirect_init(struct vc__redirect *r,
                                  const struct vc_server_opts *opts);
 
-/* One more fixed target. Errors as above. */
+/* Parses one target. Errors as above. */
 enum vc_status vc__redirect_target(struct vc__redirect_to *out,
                                    const char *text);
 
-/* Does it lead on who has come so? vc:// does those over RDMA and TCP; others
- * those of the same transport. */
+/* True if a client that came by this transport can use the target: a vc://
+ * target serves clients that came by RDMA or TCP; other targets those that came
+ * by the same transport. */
 bool vc__redirect_suits(const struct vc__redirect_to *to,
                         const struct vc__incoming *in);
 
-/* Is a client that asks for this service sent elsewhere? Then reject, which was
- * zeroed, has the reason and the addresses; only those of the transport by which
- * it came, and a text when there is none of these. The listening engine. */
+/* True if a client that asks for this service is sent elsewhere. Then fills in
+ * *reject, which was zeroed: the reason, and the addresses of the transport by
+ * which the client came, or a text if there are none. The listening engine. */
 bool vc__redirect_find(const struct vc__redirect *r, uint64_t service,
                        const struct vc__incoming *in,
                        struct vc__reject *reject);

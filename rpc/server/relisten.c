@@ -8,8 +8,9 @@
 #include "rpc/server/server_log.h"
 
 #define WAIT_FIRST_MS 1000u
-/* Where no device has the address, an attempt ends with the bind. Where memory
- * is short it opens the device, which takes an engine milliseconds. */
+/* The longest waits. Where no device has the address, an attempt ends with the
+ * bind. Where memory is short an attempt opens the device, which takes some
+ * milliseconds of the engine's time. */
 #define WAIT_LOST_MS 4000u
 #define WAIT_LACK_MS 64000u
 
@@ -29,7 +30,7 @@ lost_set(struct vc__listening *l, bool lost, const struct vc__error *why)
     pthread_mutex_unlock(&l->server->lock);
 }
 
-/* --- the timer ------------------------------------------------------------- */
+/* --- the timer ------------------------------------------------------------ */
 
 static void relisten_try(struct vc__timer *timer);
 
@@ -50,8 +51,8 @@ relisten_after(struct vc__listening *l, uint32_t ms)
                    why.text);
 }
 
-/* The thread that opened the listener puts it into the list and reads it for
- * the log; until then it stays as it is. */
+/* The thread that opened the listener adds it to the list and reads it for the
+ * log; the listener must not change before that. */
 static bool
 is_listed(struct vc__listening *l)
 {
@@ -91,7 +92,7 @@ vc__relisten_stop(struct vc__listening *l)
     vc__timer_stop(&progress_of(l)->engine.timers, &l->again);
 }
 
-/* --- what begins it -------------------------------------------------------- */
+/* --- start ---------------------------------------------------------------- */
 
 void
 vc__relisten_lost(struct vc__listener *listener, const struct vc__error *why)
@@ -104,7 +105,8 @@ vc__relisten_lost(struct vc__listener *listener, const struct vc__error *why)
     relisten_after(l, WAIT_FIRST_MS);
 }
 
-/* On engine 0: nobody can close the server between the two steps. */
+/* Runs on engine 0, so that no thread can close the server between the two
+ * steps. */
 struct later {
     struct vc__task task;
     struct vc__waiter waiter;

@@ -1,25 +1,26 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A server listens again where its device was removed; and at a vc:// address
- * it listens by RDMA once it has the memory or descriptors that it lacked at
- * first. It tries after a second, then after twice the time of the last wait,
- * up to a limit. The timer is engine 0's, as the listener is; what closes the
- * listener stops it. */
+ * Lets a server listen again when its device was removed and is back. At a
+ * vc:// address, also starts listening by RDMA once the memory or descriptors
+ * that were missing at first can be had. The first retry comes after a second,
+ * each further one after twice the last wait, up to a limit. The timer belongs
+ * to engine 0, as the listener does; closing the listener stops it. */
 #ifndef VC_RPC_SERVER_RELISTEN_H
 #define VC_RPC_SERVER_RELISTEN_H
 
 #include "rpc/server/listening.h"
 
-/* A first attempt to listen failed for this reason: puts l into the server's
- * list, whose it is then, and tries again. Any thread; waits for engine 0. */
+/* Called when a first attempt to listen has failed with *why: adds l to the
+ * server's list, which owns it from now on, and retries by timer. Any thread;
+ * waits for engine 0. */
 void vc__relisten_later(struct vc__listening *l, const struct vc__error *why);
 
-/* For vc__listener.lost. */
+/* The callback for vc__listener.lost. */
 void vc__relisten_lost(struct vc__listener *listener,
                        const struct vc__error *why);
 
-/* Tries no more. On engine 0. */
+/* Stops the retries. On engine 0. */
 void vc__relisten_stop(struct vc__listening *l);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Admission, and the birth of a server. Requests come to engine 0 and
- * are dealt out to all. */
+ * Admission of clients, and the creation of a server. Connection requests come
+ * to engine 0 and are distributed to all engines. */
 #include "rpc/server/server.h"
 
 #include <netinet/in.h>
@@ -25,7 +25,7 @@
 
 /* --- admission --------------------------------------------------------- */
 
-/* The address that a request comes from; IPv4 mapped into IPv6, zeros for this
+/* Writes the source address of a request: IPv4 mapped into IPv6, zeros for this
  * process. */
 static void
 source_of(const struct sockaddr_storage *addr, uint8_t source[16])
@@ -69,7 +69,8 @@ reject_draining(struct vc_server *server, const struct vc__incoming *in,
     return reject_as(reject, VC__REJECT_MOVED, "");
 }
 
-/* Is a client turned away, and why? When it is not, it counts as a link. */
+/* True if the client is rejected; *reject then says why. Otherwise the client
+ * counts as a link. */
 static bool
 server_turn_away(struct vc_server *server, const struct vc__incoming *in,
                  const struct vc__hello *hello, struct vc__reject *reject)
@@ -88,8 +89,8 @@ server_turn_away(struct vc_server *server, const struct vc__incoming *in,
                          "this server has no security mode");
     if (hello->flags & ~(VC__HELLO_POOL | VC__HELLO_RESUME))
         return reject_as(reject, VC__REJECT_LIMIT, "no datagrams are taken");
-    /* Sessions that are resumed go on when their service was removed; whether
-     * there are any is known where they are: vc__server_link_accept(). */
+    /* Sessions that are resumed go on after their service was removed. Only the
+     * peer's engine knows whether there are any: vc__server_link_accept(). */
     if (!(hello->flags & (VC__HELLO_POOL | VC__HELLO_RESUME)) &&
         !vc__services_has(&server->services, hello->service))
         return reject_as(reject, VC__REJECT_SERVICE, VC__SERVER_NO_SERVICE);
@@ -106,7 +107,8 @@ offer_accept(struct vc__task *task)
     vc__server_link_accept(caa_container_of(task, struct vc__offer, task));
 }
 
-/* A link of a client that is known goes where its others are. */
+/* The link of a known client goes to the engine that has the client's other
+ * links. */
 static struct vc__server_part *
 part_for(struct vc_server *server, const struct vc__hello *hello)
 {
@@ -166,7 +168,7 @@ vc_server_add(struct vc_server *server, const struct vc_service *service,
 {
     if (!vc__good(server, VC__SERVER))
         return vc__bad(server, VC__SERVER);
-    /* Before: its first call is to be counted. */
+    /* Set before the service is added: its first call must be counted. */
     if (limits_calls(service))
         atomic_store(&server->limited, true);
     return vc__services_add(&server->services, service, methods, methods_size,
@@ -181,7 +183,7 @@ vc_server_remove(struct vc_server *server, const struct vc_service *service)
     return vc__services_remove(&server->services, service->name);
 }
 
-/* --- birth ------------------------------------------------------------- */
+/* --- creation ---------------------------------------------------------- */
 
 static bool
 parts_make(struct vc_server *server)

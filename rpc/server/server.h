@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The inside of a server. It has a part for each engine, which owns the links
- * of that engine, so nothing of a link needs a lock. */
+ * The internals of a server. It has a part for each engine, which owns the
+ * links of that engine, so a link's state needs no lock. */
 #ifndef VC_RPC_SERVER_H
 #define VC_RPC_SERVER_H
 
@@ -16,12 +16,12 @@
 #include "rpc/server/redirect.h"
 #include "rpc/server/service.h"
 
-#define VC__SERVER_SLOTS   256 /* a session */
-#define VC__SERVER_BUCKETS 256 /* of peers by token */
+#define VC__SERVER_SLOTS   256 /* of a session */
+#define VC__SERVER_BUCKETS 256 /* hash table of peers by token */
 
-/* Calls of a part that are shed. */
+/* The calls of a part that are shed. */
 struct vc__shedding {
-    uint64_t n, seen; /* since it began; 0: it has not */
+    uint64_t n, seen; /* calls shed since shedding began; 0: not shedding */
     uint64_t since;
     struct vc__timer quiet;
     bool stopped;
@@ -32,26 +32,24 @@ struct vc__server_part {
     struct vc__progress *progress;
     unsigned index;              /* of the engine */
     struct cds_list_head links;  /* of struct vc__server_link */
-    struct cds_list_head lonely; /* of struct vc__server_peer */
+    struct cds_list_head lonely; /* of struct vc__server_peer: without links */
     struct cds_list_head peers[VC__SERVER_BUCKETS];
     unsigned n_peers, n_lonely;
     struct cds_list_head stock; /* of struct vc_call, for reuse */
     unsigned n_stock;
     struct vc__overload overload;
-    struct cds_list_head turns; /* of clients: rpc/server/server_turn.h */
-    struct vc_call *first;      /* that waits, and is in no queue; or NULL */
-    struct vc__timer no_turn;   /* looks whether handlers may begin */
-    uint64_t chance;            /* spreads those who come again */
-    struct cds_list_head
-        arrivals;             /* the one that had no part for longest first */
-    struct vc__timer stalled; /* looks for those that stand still */
-    uint64_t arriving;        /* bytes that they hold, */
-    uint64_t told; /* and as far as the engine's ledger knows of them */
+    struct cds_list_head turns;    /* of peers: rpc/server/server_turn.h */
+    struct vc_call *first;         /* waits without a queue; or NULL */
+    struct vc__timer no_turn;      /* checks whether handlers may begin */
+    uint64_t chance;               /* random state: spreads retries */
+    struct cds_list_head arrivals; /* the longest without a part first */
+    struct vc__timer stalled;      /* checks for stalled arrivals */
+    uint64_t arriving;             /* bytes that arrivals hold */
+    uint64_t told; /* `arriving`, as last reported to the ledger */
     struct vc__trimmer trimmer;
     struct vc__shedding shedding;
-    struct cds_list_head ops; /* of struct vc__server_op_part, that wait */
-    struct cds_list_head
-        orphans; /* sessions that are closed, whose calls run */
+    struct cds_list_head ops;     /* of struct vc__server_op_part, waiting */
+    struct cds_list_head orphans; /* closed sessions whose calls still run */
     bool closing;
 };
 
@@ -64,9 +62,9 @@ struct vc_server {
     uint32_t max_sessions;                 /* of a client */
     uint32_t keepalive_ms;                 /* 0: off */
     uint64_t stream_stall_us;              /* 0: off */
-    uint32_t max_calls, max_calls_session; /* at a time; 0: any */
-    atomic_bool limited;                   /* rpc/server/server_limit.h */
-    atomic_uint calls; /* that run, as far as they are counted */
+    uint32_t max_calls, max_calls_session; /* at a time; 0: no limit */
+    atomic_bool limited;                   /* see rpc/server/server_limit.h */
+    atomic_uint calls; /* running, as far as they are counted */
     char name[VC__ACCEPT_TEXT_MAX + 1];
     size_t request_memory;
     struct vc__store store;
@@ -78,40 +76,40 @@ struct vc_server {
     struct vc__admission admission; /* requests come to engine 0 only */
     atomic_bool draining;
     atomic_bool shut;                   /* a close has begun */
-    struct vc__ear_opts ear_opts;       /* its group is ours to free */
+    struct vc__ear_opts ear_opts;       /* the server frees its group */
     struct vc__wire_opts wire_opts;     /* of its links */
-    struct vc__choice choice;           /* of vc:// */
+    struct vc__choice choice;           /* transports of vc:// */
     bool has_alternative;               /* lock */
-    struct vc__redirect_to alternative; /* lock; for those who connect then */
+    struct vc__redirect_to alternative; /* lock; for later connects */
     unsigned turn;                 /* part of the next link; engine 0 only */
-    struct vc__server_part *parts; /* one an engine */
+    struct vc__server_part *parts; /* one for each engine */
 
     pthread_mutex_t lock;
     struct vc__listening *listening;             /* lock */
-    uint16_t port;                               /* lock; of the last address */
-    struct vc__error missed[VC__TRANSPORTS_MAX]; /* lock; as in `choice` */
+    uint16_t port;                               /* lock; the one added last */
+    struct vc__error missed[VC__TRANSPORTS_MAX]; /* lock; index as `choice` */
 
-    /* The socket of this host that vc:// is found at: written before has_local
-     * is set. */
+    /* The local socket by which clients of this host reach vc://: written
+     * before has_local is set. */
     atomic_bool local_begun, has_local;
     struct vc__local local;
 
-    /* Threads of the program inside of vc_call_end(), and the owner: none may
-     * be left when it is freed. `unused` is done by the last. */
+    /* Program threads inside vc_call_end(), and one for the owner: the server
+     * is freed when it is 0. The last one completes `unused`. */
     atomic_uint users;
     struct vc__waiter unused;
 
-    /* Drains and closes (rpc/server/server_op.h): those under way; and with the
-     * owner those whose done() has not returned, the last of which has done
-     * `no_ops`. */
+    /* Drains and closes (rpc/server/server_op.h). `ops` has those under way.
+     * `n_ops` counts the owner, and those whose done() has not returned; the
+     * last of them completes `no_ops`. */
     struct cds_list_head ops; /* engine 0 */
     atomic_uint n_ops;
     struct vc__waiter no_ops;
-    struct vc__server_op *last_op; /* of vc_server_free() */
+    struct vc__server_op *last_op; /* for vc_server_free() */
     atomic_bool closed;
 };
 
-/* Around what may outlive the last call. Any thread. */
+/* Around code that may run on after the last call has ended. Any thread. */
 static inline void
 vc__server_enter(struct vc_server *server)
 {
@@ -122,12 +120,12 @@ vc__server_enter(struct vc_server *server)
 static inline void
 vc__server_leave(struct vc_server *server)
 {
-    /* Release and acquire: the server is freed behind all this. */
+    /* Release and acquire: the server is freed after all of this. */
     if (atomic_fetch_sub_explicit(&server->users, 1, memory_order_acq_rel) == 1)
         vc__waiter_done(&server->unused);
 }
 
-/* It is closed, and nobody uses it any more. */
+/* Frees a server that is closed, and that no thread uses any more. */
 void vc__server_destroy(struct vc_server *server);
 
 #endif

@@ -4,7 +4,7 @@
  * See rpc/server/server_adapt.h. */
 #include "rpc/server/server_adapt.h"
 
-/* Relaxed: what it guards is under the lock. */
+/* Relaxed: the data that it guards is under the lock. */
 static unsigned
 adapting_add(struct vc_call *call, int n)
 {

@@ -10,8 +10,8 @@
 #include "rpc/server/server_deadline.h"
 #include "rpc/server/server_link.h"
 
-/* Without a part for so long it gives its memory to others that want some; for
- * as long as a stream may stall it keeps it if nobody does. */
+/* An arrival that had no part for this long gives up its memory if memory is
+ * scarce. Otherwise it keeps the memory for stream_stall_us. */
 #define STALLED_US 5000000u
 
 static struct vc__server_part *
@@ -22,7 +22,8 @@ server_arrival_part_of(const struct vc__server_session *s)
 
 static void stalled_look(struct vc__server_part *part);
 
-/* What the assembly holds has changed from this. */
+/* Updates the count of bytes after a change; the assembly held `before`
+ * then. */
 static void
 holds_since(struct vc__server_part *part, const struct vc__server_arrival *a,
             size_t before)
@@ -49,7 +50,8 @@ server_arrival_lose(struct vc__server_part *part, struct vc__server_arrival *a)
     holds_since(part, a, before);
 }
 
-/* Those that had no part for so long. */
+/* Drops the memory of arrivals that had no part for so long, or whose deadline
+ * has passed. */
 static void
 stalled_lose(struct vc__server_part *part, uint64_t now, uint64_t for_us)
 {
@@ -72,7 +74,8 @@ stall_us(const struct vc__server_part *part)
     return us == 0 ? VC__FOREVER : us;
 }
 
-/* Other engines want memory, too, and see ours only this way. */
+/* A timer, since other engines may need the memory too, and cannot reach the
+ * arrivals of this one. */
 static void
 on_stalled(struct vc__timer *timer)
 {
@@ -98,7 +101,7 @@ stalled_look(struct vc__server_part *part)
                         on_stalled);
 }
 
-/* Sets memory aside. NULL: there is none. */
+/* Reserves memory. NULL: there is not enough. */
 static struct vc__account *
 account_for(struct vc__server_session *s, struct vc__server_arrival *a,
             size_t bytes)
@@ -111,7 +114,7 @@ account_for(struct vc__server_session *s, struct vc__server_arrival *a,
         if (!vc__memory_reserve(account, 2 * bytes))
             return NULL;
     }
-    vc__memory_discount(account, bytes); /* the assembly takes them itself */
+    vc__memory_discount(account, bytes); /* the assembly counts these itself */
     a->reserved = bytes;
     return account;
 }

@@ -1,42 +1,47 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Requests, and messages of streams, that come in parts. Memory for one, and
- * for what it becomes when it is unpacked, is set aside when its first part
- * comes, or it is not kept; and when there is none left, those give theirs back
- * that had no part for seconds. The holder of the engine only. */
+ * Requests, and messages of streams, that arrive in parts. Memory for the
+ * parts and for the unpacked message is reserved when the first part comes; if
+ * it cannot be, the message is not kept. When memory is scarce, arrivals that
+ * had no part for some seconds give theirs back. The holder of the engine
+ * only. */
 #ifndef VC_RPC_SERVER_ARRIVAL_H
 #define VC_RPC_SERVER_ARRIVAL_H
 
 #include "rpc/server/server_session.h"
 
-/* One in parts; or one that is sent again in parts, of which nothing is kept. */
+/* A message that arrives in parts; or a request that is sent again in parts, of
+ * which nothing is kept. */
 struct vc__server_arrival {
     struct vc__assembly assembly;
     struct cds_list_head node; /* in part->arrivals */
-    uint64_t due, came;        /* came: its last part */
-    size_t reserved;           /* bytes, for when it is unpacked */
+    uint64_t due, came;        /* deadline; arrival of the last part */
+    size_t reserved;           /* bytes, for the unpacked message */
     uint16_t method;
     uint8_t kind;    /* VC__FRAME_*_STREAM of the call */
-    bool in_message; /* of a stream that runs */
-    bool cancelled;  /* its caller has given it up meanwhile */
+    bool in_message; /* a message of a running stream */
+    bool cancelled;  /* the caller has cancelled the call meanwhile */
 };
 
-/* A message begins, of so many bytes at most; 0: one that is not kept. False:
- * it breaks the protocol, or there is no memory to count its parts. */
+/* The first part of a message; it is kept if it has at most `max` bytes; max 0:
+ * it is not kept. False: the frame breaks the protocol, or there is no memory
+ * to count the parts. */
 bool vc__server_arrival_begin(struct vc__server_session *s,
                               struct vc__server_slot *slot,
                               const struct vc__frame *f, uint32_t max);
 
-/* The next part: as vc__assembly_add(). */
+/* The next part. Returns what vc__assembly_add() returns. */
 int vc__server_arrival_add(struct vc__server_session *s,
                            struct vc__server_arrival *a,
                            const struct vc__frame *f);
 
-/* It is about to be unpacked: what was set aside for that may be taken. */
+/* The message is about to be unpacked: releases the memory reserved for
+ * that. */
 void vc__server_arrival_unreserve(struct vc__server_arrival *a);
 
-/* Frees it, which is in no slot any more; or that of a slot, if there is one. */
+/* Frees an arrival that is no longer in a slot; or that of a slot, if it has
+ * one. */
 void vc__server_arrival_free(struct vc__server_peer *peer,
                              struct vc__server_arrival *a);
 void vc__server_arrival_drop(struct vc__server_session *s,

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What a request becomes: a call that waits for its turn, or a refusal. */
+ * Turns a request into a call that waits for its turn, or refuses it. */
 #include <verbcall/call.h>
 
 #include "rpc/server/server_handler.h"
@@ -18,8 +18,9 @@ is_served(const struct vc__server_session *s)
     return entry != NULL && !atomic_load(&entry->removed);
 }
 
-/* A service that was added since, perhaps in the place of one, serves the
- * sessions that are there once their calls of the former are over. */
+/* True if a service of this name was added again, perhaps in place of a former
+ * one. It serves existing sessions once their calls of the former service have
+ * ended. */
 static bool
 is_served_again(struct vc__server_session *s)
 {
@@ -35,7 +36,7 @@ server_begin_fails(const char **fault, enum vc_status status, const char *text)
     return status;
 }
 
-/* The client knows what it asked for: it names the method in the text. */
+/* The client adds the name of the method to the text. */
 static enum vc_status
 not_found(struct vc_call *call, const char **fault, const char *text)
 {
@@ -43,7 +44,7 @@ not_found(struct vc_call *call, const char **fault, const char *text)
     return server_begin_fails(fault, VC_UNIMPLEMENTED, text);
 }
 
-/* The number of the method that the client means, or VC__NO_METHOD. */
+/* Returns the server's number of the client's method, or VC__NO_METHOD. */
 static unsigned
 method_number(const struct vc_call *call)
 {
@@ -78,7 +79,7 @@ method_find(struct vc_call *call, const char **fault)
     return VC_OK;
 }
 
-/* Without memory for a call there is none for an answer: the link ends. */
+/* Without memory for a call there is none for an answer: closes the link. */
 static void
 call_starve(const struct vc__call_site *site)
 {
@@ -116,7 +117,8 @@ request_fault(struct vc_call *call, const struct vc__message_fault *wrong,
     return server_begin_fails(fault, VC_INVALID_ARGUMENT, call->text);
 }
 
-/* May there be one more of its client, and is it no more than a limit says? */
+/* Checks whether the client may have one more call in memory, and the
+ * limits. */
 static enum vc_status
 call_admit(struct vc_call *call, const char **fault)
 {
@@ -131,7 +133,7 @@ call_admit(struct vc_call *call, const char **fault)
     return VC_OK;
 }
 
-/* VC_OK, or what it is to be refused with. */
+/* Returns VC_OK, or the status to refuse the call with. */
 static enum vc_status
 call_take(struct vc_call *call, const uint8_t *body, uint32_t len,
           const char **fault)
@@ -167,7 +169,7 @@ server_begin_refuse(struct vc_call *call, enum vc_status status,
     if (text == vc__no_memory)
         vc__shed(call, VC__SHED_MEMORY);
     if (text == vc__too_long)
-        vc_call_pushback(call, -1); /* the next time it is as long */
+        vc_call_pushback(call, -1); /* a retry would be as long */
     vc__reply_refuse(call, status, text);
 }
 

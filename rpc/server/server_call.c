@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The memory of calls: an arena that goes back to the part's stock with its
- * call, and what handlers ask of a call and put into it. */
+ * The memory of calls: each has an arena, which goes back to the part's stock
+ * with it. Also the functions by which handlers read and fill in a call. */
 #include "rpc/server/server_call.h"
 
 #include <stdarg.h>
@@ -18,10 +18,10 @@
 #include "rpc/text.h"
 #include "transport/core/error.h"
 
-/* Memory that stays with a call in stock, and how many stay. */
+/* Memory that stays with a call in the stock, and the most calls in it. */
 #define CHUNK     8192
 #define STOCK_MAX 256
-/* What a handler may allocate beyond what its request took. */
+/* What a handler may allocate in addition to its request. */
 #define HANDLER_MEMORY ((size_t)64 << 20)
 
 /* --- for handlers ------------------------------------------------------ */
@@ -122,8 +122,8 @@ vc__call_fault(struct vc_call *call, enum vc_status status, const char *format,
                         call->method->name, text);
 }
 
-/* A text of this handler's stays. The error of a call that it made, or of
- * another function, is passed on by returning its status. */
+/* A text that the handler has set stays. A handler passes on the error of a
+ * call that it made, or of another function, by returning its status. */
 void
 vc__call_explain(struct vc_call *call, enum vc_status status)
 {
@@ -153,7 +153,7 @@ vc_call_no_handler(struct vc_call *call)
 
 /* --- memory ------------------------------------------------------------ */
 
-/* Counted as long as it is there, used or not. */
+/* Counts for as long as the call is allocated, in use or in the stock. */
 #define WHOLE (sizeof(struct vc_call) + CHUNK)
 
 bool
@@ -228,7 +228,7 @@ vc__call_stream_open(struct vc_call *call)
 {
     if (!vc__stream_server_open(call))
         return false;
-    vc__parent_ask(&call->parent); /* how long it takes is its peers' affair */
+    vc__parent_ask(&call->parent); /* its client decides how long it takes */
     vc__count(&vc__call_part(call)->progress->engine.ledger,
               VC__COUNT_streams_server_opened, 1);
     streams_count(call, 1);

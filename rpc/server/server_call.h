@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A call on the server: what is kept of it from its request to the reply that
- * the client has. The holder of the engine only, but for what its handler uses. */
+ * A call on the server: its state from its request until the client has the
+ * reply. The holder of the engine only, except what its handler uses. */
 #ifndef VC_RPC_SERVER_CALL_H
 #define VC_RPC_SERVER_CALL_H
 
@@ -14,17 +14,17 @@
 #include "transport/core/crew.h"
 #include "transport/core/handle.h"
 
-/* What vc_call_later() returns; no status on the wire. */
+/* The return value of vc_call_later(); not a status on the wire. */
 #define VC__LATER ((enum vc_status)0x10000)
 
 /* Where a call came from and what it asks for. */
 struct vc__call_site {
     struct vc__server_session *session;
     uint16_t slot;
-    uint16_t method; /* the client's number of it */
+    uint16_t method; /* as numbered by the client */
     uint64_t due;
-    uint8_t kind;                 /* VC__FRAME_*_STREAM, as its client says */
-    struct vc__metadata metadata; /* not checked; while vc__call_begin() runs */
+    uint8_t kind;                 /* VC__FRAME_*_STREAM, from the client */
+    struct vc__metadata metadata; /* unchecked; valid in vc__call_begin() */
 };
 
 struct vc__call_watch;
@@ -33,40 +33,40 @@ struct vc__origin;
 struct vc_call {
     struct vc__parent parent; /* of calls that its handler makes */
     struct vc__call_site site;
-    struct vc__origin *origin; /* the call holds it */
+    struct vc__origin *origin; /* the call holds a reference */
     struct vc__handle handle;
     struct vc__task task; /* runs the handler */
-    struct vc__job job;   /* the same, on a thread of the crew */
+    struct vc__job job;   /* runs the handler on a thread of the crew */
     struct vc__send send; /* the reply */
     struct vc__arena arena;
-    struct cds_list_head node; /* in the stock */
+    struct cds_list_head node; /* in the part's stock */
 
     const struct vc_method *method;
-    struct vc__method_state *state; /* of it, at this server */
-    const void *request;            /* NULL when its client streams */
-    ProtobufCMessage *reply;        /* NULL when the server streams */
-    struct vc_stream *stream; /* NULL: nobody does, or the handler is over */
+    struct vc__method_state *state; /* of the method, at this server */
+    const void *request;            /* NULL if the client streams */
+    ProtobufCMessage *reply;        /* NULL if the server streams */
+    struct vc_stream *stream; /* NULL: no stream, or the handler is over */
     struct vc__packing packing;
     struct vc__call_metadata metadata;
-    uint8_t *long_reply;      /* packed, when it goes in parts */
-    struct vc__timer overdue; /* of a long reply: its deadline */
-    enum vc_status status; /* the handler's, when it was taken over or later */
-    uint32_t round;        /* see rpc/server/gradient.h */
-    bool adapts;           /* counts there */
-    uint64_t turn;         /* handlers that had begun when it came, */
-    uint64_t came;         /* and when that was, as far as is known */
-    uint64_t began;    /* its handler, as far as the engine knows the time */
-    atomic_uint later; /* see rpc/server/server_handler.c */
-    bool queued;       /* in its client's queue, */
-    struct cds_list_head queue_node;      /* by this */
+    uint8_t *long_reply;      /* packed, if it goes in parts */
+    struct vc__timer overdue; /* ends a long reply, or a wait for a thread */
+    enum vc_status status;    /* the handler's; by takeover or vc_call_end() */
+    uint32_t round;           /* see rpc/server/gradient.h */
+    bool adapts;              /* counted there */
+    uint64_t turn;            /* handlers begun when the call came */
+    uint64_t came;            /* arrival time, as far as known */
+    uint64_t began;           /* when its handler began, as far as known */
+    atomic_uint later;        /* see rpc/server/server_handler.c */
+    bool queued;              /* true when in its client's queue */
+    struct cds_list_head queue_node;      /* in that queue */
     uint8_t counted;                      /* see rpc/server/server_limit.c */
     struct vc_interception *interception; /* NULL: none, or not yet */
-    bool refused;                         /* the handler has not run */
+    bool refused;                         /* true if the handler has not run */
     bool has_text;
     char text[VC__SAID_TEXT];
 
-    bool unwanted; /* its client has given it up, or is gone */
-    _Atomic(struct vc__call_watch *) watch; /* NULL: nobody asked */
+    bool unwanted; /* its client has cancelled it, or is gone */
+    _Atomic(struct vc__call_watch *) watch; /* NULL: not asked for */
 };
 
 static inline struct vc__server_part *
@@ -75,31 +75,33 @@ vc__call_part(const struct vc_call *call)
     return call->site.session->peer->part;
 }
 
-/* One from the stock for what came to this site, in the slot's keeping; NULL
- * without memory. */
+/* Takes a call from the stock, or makes one, for this site; its slot keeps it.
+ * NULL without memory. */
 struct vc_call *vc__call_take(const struct vc__call_site *site);
 
-/* Is there memory for one more of its client, which is short? */
+/* Called when memory is scarce: true if there is enough for one more call of
+ * its client. */
 bool vc__call_may_begin(const struct vc_call *call);
 
-/* Its stream; vc__call_stream_open() is false without memory. The holder. */
+/* Open and end the call's stream; vc__call_stream_open() returns false without
+ * memory. The holder. */
 bool vc__call_stream_open(struct vc_call *call);
 void vc__call_stream_end(struct vc_call *call);
 
 /* As vc_call_fail(), for texts of the library: the names of service and method
- * come first. */
+ * are put in front. */
 enum vc_status vc__call_fault(struct vc_call *call, enum vc_status status,
                               const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Its handler ends it with this error, and the call has a text from now on. Where
- * that happens: on the handler's thread, or in vc_call_end(). */
+/* Gives the call a text if it has none: its handler ends it with this error.
+ * Runs on the handler's thread, or in vc_call_end(). */
 void vc__call_explain(struct vc_call *call, enum vc_status status);
 
 /* Frees the long reply. The holder. */
 void vc__call_long_drop(struct vc_call *call);
 
-/* The client has the reply, or nobody wants it. */
+/* Releases a call whose reply has arrived, or is no longer wanted. */
 void vc__call_release(struct vc_call *call);
 
 /* Frees the stock of a part. */

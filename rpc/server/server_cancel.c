@@ -12,24 +12,24 @@
 #include "rpc/server/server_counts.h"
 #include "rpc/server/server_thread.h"
 
-/* What a handler wants to be told by. The call holds it, and whoever else is
- * about to use it. */
+/* A handler's request to be notified. The call holds a reference, and so does
+ * any thread that is about to use it. */
 struct vc__call_watch {
     atomic_uint refs;
-    struct vc_call *call; /* until it is over */
+    struct vc_call *call; /* valid until the call has ended */
 
     pthread_mutex_t lock;
-    void (*tell)(struct vc_call *call, void *arg); /* lock; NULL: nothing */
+    void (*tell)(struct vc_call *call, void *arg); /* lock; NULL: none set */
     void *arg;                                     /* lock */
-    bool running;                                  /* lock; tell() is */
-    pthread_t runner;                              /* lock; on this thread */
-    struct vc__waiter *unset;                      /* lock; until it is not */
-    bool armed;                                    /* lock */
+    bool running;                                  /* lock; tell() is running */
+    pthread_t runner;                              /* lock; its thread */
+    struct vc__waiter *unset;                      /* lock; waits for its end */
+    bool armed;                                    /* lock; timer requested */
 
     /* The holder's. */
     struct vc__task arm;    /* starts `timer` */
     struct vc__timer timer; /* the deadline */
-    bool over;              /* the call is */
+    bool over;              /* the call has ended */
 };
 
 static struct vc__engine *
@@ -65,7 +65,8 @@ watch_new(struct vc_call *call)
     return w;
 }
 
-/* The call's, made at the first use; NULL without memory. */
+/* Returns the call's watch, which is made at the first use; NULL without
+ * memory. */
 static struct vc__call_watch *
 watch_of(struct vc_call *call)
 {
@@ -82,8 +83,8 @@ watch_of(struct vc_call *call)
     return was;
 }
 
-/* Runs tell(), if there is one, without the lock. The call may be over before
- * that returns, so the caller holds the watch. */
+/* Runs tell(), if it is set, without the lock. The call may end before that
+ * returns, so the caller must hold the watch. */
 static void
 watch_fire(struct vc__call_watch *w)
 {
@@ -112,11 +113,11 @@ watch_fire(struct vc__call_watch *w)
         vc__waiter_done(unset);
 }
 
-/* --- telling ----------------------------------------------------------- */
+/* --- notifying --------------------------------------------------------- */
 
 /* Sequentially consistent, as are vc_call_on_cancel() and
- * vc__parent_children(): either they see that the call is cancelled, or we see
- * its watch and its children. */
+ * vc__parent_children(): either they see that the call is cancelled, or this
+ * function sees its watch and its children. */
 static void
 call_tell(struct vc_call *call)
 {
@@ -151,7 +152,7 @@ server_cancel_on_deadline(struct vc__timer *timer)
     call_tell(caa_container_of(timer, struct vc__call_watch, timer)->call);
 }
 
-/* Without memory for a timer the handler is not told of its deadline. */
+/* Without memory for a timer the handler is not notified of its deadline. */
 static void
 arm_run(struct vc__task *task)
 {
@@ -186,8 +187,8 @@ vc_call_is_cancelled(const struct vc_call *call)
            vc_call_deadline_us(call) == 0;
 }
 
-/* Under the lock. Waits until no function runs, without it; false from inside
- * of one. */
+/* Called with the lock. Waits, without the lock, until no tell() runs. False
+ * inside of tell(), or if another thread waits already. */
 static bool
 watch_still(struct vc__call_watch *w)
 {
@@ -205,7 +206,8 @@ watch_still(struct vc__call_watch *w)
     return true;
 }
 
-/* The deadline's timer is the holder's. */
+/* True if the timer of the deadline must be started, which only the holder may
+ * do; then takes a reference for `arm`. */
 static bool
 must_arm(struct vc__call_watch *w)
 {
@@ -218,7 +220,7 @@ must_arm(struct vc__call_watch *w)
     return arm;
 }
 
-/* Under the lock. False from inside of a function. */
+/* Called with the lock. False as watch_still(). */
 static bool
 watch_set(struct vc__call_watch *w,
           void (*tell)(struct vc_call *call, void *arg), void *arg)
@@ -232,10 +234,11 @@ watch_set(struct vc__call_watch *w,
     return true;
 }
 
-/* When the lock is let go tell() may end the call, and the server with its
- * engine may be gone: only the watch, which is held, is used after that.
- * watch_fire() takes the lock after the call was cancelled, so either it finds
- * tell(), or we see that the call is. */
+/* Once the lock is released tell() may end the call, and the server with its
+ * engine may be freed. After that only the watch is used, to which a
+ * reference is held. watch_fire() takes the lock after the call was
+ * cancelled: so either watch_fire() finds tell(), or this function sees that
+ * the call is cancelled. */
 enum vc_status
 vc_call_on_cancel(struct vc_call *call,
                   void (*tell)(struct vc_call *call, void *arg), void *arg)

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The end of a server: it listens no more, its links are closed, and it is over
- * when its last client has been forgotten, whose calls have ended by then. A
- * close that takes too long names the oldest of these. */
+ * Closes a server: it stops listening, and its links are closed. The close is
+ * over when the last client has been forgotten, whose calls have ended by
+ * then. A close that exceeds its timeout names the oldest running call. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -16,8 +16,8 @@
 
 /* --- on a part's engine --------------------------------------------------- */
 
-/* Requests that were dealt to it before have become links by now, for tasks
- * run in order. Timers are started no more. */
+/* Tasks run in order, so requests passed to this part earlier have become links
+ * by now. No timers are started from now on. */
 static void
 part_close(struct vc__server_part *part)
 {
@@ -67,7 +67,7 @@ session_survey(struct vc__server_op_part *p, const struct vc__server_session *s)
     }
 }
 
-/* The sessions of links that are being taken down have not been closed yet. */
+/* The sessions of links that are being closed are still open. */
 static void
 peers_survey(struct vc__server_op_part *p)
 {
@@ -82,7 +82,7 @@ peers_survey(struct vc__server_op_part *p)
     }
 }
 
-/* Names the oldest call while it is there: on the part's engine. */
+/* Names the oldest call while it exists: on the part's engine. */
 static void
 old_describe(struct vc__server_op_part *p)
 {
@@ -111,9 +111,9 @@ close_end(struct vc__server_op_part *p)
         old_describe(p);
 }
 
-/* --- on engine 0 ------------------------------------------------------------ */
+/* --- on engine 0 ---------------------------------------------------------- */
 
-/* Drains end: there is nobody left whom they wait for. */
+/* Ends the drains: they no longer have clients to wait for. */
 static void
 close_prepare(struct vc__server_op *op)
 {
@@ -173,7 +173,7 @@ static const struct vc__server_op_kind close_kind = {
 
 /* --- for the program ----------------------------------------------------- */
 
-/* Nobody connects any more. */
+/* No client can connect any more. */
 static void
 server_shut(struct vc_server *server)
 {
@@ -226,7 +226,7 @@ vc_server_close_start(struct vc_server *server, uint32_t timeout_ms,
     return VC_OK;
 }
 
-/* It needs no memory, and so cannot fail. */
+/* The operation was allocated with the server, so this cannot fail. */
 static void
 close_at_last(struct vc_server *server)
 {

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What a server's sessions count. The holder of the engine only. */
+ * Counters of a server's sessions. The holder of the engine only. */
 #ifndef VC_RPC_SERVER_COUNTS_H
 #define VC_RPC_SERVER_COUNTS_H
 
@@ -14,7 +14,7 @@ vc__server_count(const struct vc__server_session *s, enum vc__count which,
     vc__count(&s->peer->part->progress->engine.ledger, which, n);
 }
 
-/* part->arriving has changed. */
+/* Reports a change of part->arriving. */
 static inline void
 vc__server_count_arriving(struct vc__server_part *part)
 {
@@ -22,7 +22,7 @@ vc__server_count_arriving(struct vc__server_part *part)
                   &part->told, part->arriving);
 }
 
-/* Every change of a slot's state. */
+/* Sets a slot's state; every change of it goes through here. */
 static inline void
 vc__server_slot_set(const struct vc__server_session *s,
                     struct vc__server_slot *slot, enum vc__slot_state state)

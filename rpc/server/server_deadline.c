@@ -21,7 +21,7 @@ vc_call_deadline_us(const struct vc_call *call)
     uint64_t now;
 
     vc__must(call, VC__CALL);
-    /* No call is constant: it is so for handlers. */
+    /* The const is for handlers only: every call is writable. */
     vc__parent_ask(&((struct vc_call *)call)->parent);
     if (call->site.due == VC__FOREVER)
         return UINT64_MAX;

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * One call after the other through its handler. */
+ * Runs the handlers of calls, one after the other. */
 #include "rpc/server/server_handler.h"
 
 #include <verbcall/call.h>
@@ -43,7 +43,8 @@ reply_new(struct vc_call *call)
     return reply;
 }
 
-/* Nobody is there for the reply; who comes back for it sends it again. */
+/* The client's link is gone. If the client reconnects it sends the call
+ * again. */
 static void
 call_skip(struct vc_call *call)
 {
@@ -63,8 +64,9 @@ handlers_count(struct vc_call *call, int64_t n)
               VC__COUNT_handlers_running, n);
 }
 
-/* Its caller may see our answer before it looks at its own clock, and is to
- * hear of its deadline all the same: handlers take both for a cancellation. */
+/* True if a handler was cancelled by the deadline: handlers do not tell that
+ * from a cancel by the client. The caller may get this reply before it looks at
+ * its own clock, and must see DEADLINE_EXCEEDED all the same. */
 static bool
 ended_by_deadline(const struct vc_call *call, enum vc_status status)
 {
@@ -72,7 +74,7 @@ ended_by_deadline(const struct vc_call *call, enum vc_status status)
            call->site.due <= vc__now();
 }
 
-/* The holder. What nobody waits for any more need not be packed. */
+/* On the holder. The reply of a call that no client waits for is not packed. */
 static void
 call_end(struct vc_call *call, enum vc_status status)
 {
@@ -90,8 +92,8 @@ call_end(struct vc_call *call, enum vc_status status)
     vc__reply_result(call, call->unwanted ? VC_CANCELLED : status);
 }
 
-/* The handler was taken over and has ended, or the call was answered later:
- * back on the holder. */
+/* On the holder again: the handler was taken over and has ended, or the call
+ * was answered by vc_call_end(). */
 static void
 server_handler_call_finish(struct vc__task *task)
 {
@@ -102,8 +104,8 @@ server_handler_call_finish(struct vc__task *task)
         call_end(call, call->status);
 }
 
-/* The call, and the server with it, may be gone when the task has been posted,
- * but not when that has returned. */
+/* Once the task is posted, the call may be freed, and the server closed; but
+ * the server stays until vc__engine_post() has returned. */
 void
 vc__call_finish(struct vc_call *call)
 {
@@ -118,15 +120,15 @@ vc__call_finish(struct vc_call *call)
 /* --- calls that are answered later ------------------------------------- */
 
 /* Such a call is over when its handler has returned and vc_call_end() was
- * called. True for the one that comes second; the other may not touch it any
- * more. */
+ * called. later_step() returns true for the second of these steps; after the
+ * first one the caller must not touch the call any more. */
 #define LATER_RETURNED 1u
 #define LATER_ENDED    2u
 
 static bool
 later_step(struct vc_call *call, unsigned step)
 {
-    /* The release of the first pairs with the acquire of the second, which
+    /* The release of the first step pairs with the acquire of the second, which
      * sees all that was written to the call and its reply. */
     unsigned before =
         atomic_fetch_or_explicit(&call->later, step, memory_order_acq_rel);
@@ -146,7 +148,7 @@ vc_call_later(struct vc_call *call)
     return VC__LATER;
 }
 
-/* Of a stream with callbacks: the call ends behind the last of them. */
+/* For a stream with callbacks: the call ends after the last of them. */
 static void
 callbacks_close(struct vc_call *call)
 {
@@ -182,7 +184,7 @@ vc_call_end(struct vc_call *call, enum vc_status status)
     vc__call_finish(call);
 }
 
-/* The handler has chosen callbacks and returned: they begin. They may end the
+/* The handler has chosen callbacks and returned: starts them. They may end the
  * call before this returns. */
 static void
 callbacks_begin(struct vc_call *call, enum vc_status status)
@@ -212,9 +214,9 @@ server_handler_run(struct vc_call *call, const struct vc__service_entry *entry)
     return vc__call_method(call, entry);
 }
 
-/* What is left to do on the handler's thread, which may not hold the engine any
- * more: then nothing but the call is ours, and the holder does the rest. Inlined
- * into both who call it: 38 instructions of each call. */
+/* The rest of the work on the handler's thread. If the thread no longer holds
+ * the engine, it may use the call only, and the holder does the rest. Inlined
+ * into both callers: that saves 38 instructions per call. */
 static inline __attribute__((always_inline)) void
 handler_returned(struct vc_call *call, enum vc_status status,
                  struct vc__handler_run *handler_run)
@@ -246,7 +248,8 @@ handler_returned(struct vc_call *call, enum vc_status status,
         call_end(call, status);
 }
 
-/* It may have waited for a thread so long that it is in vain. VC_OK: not yet. */
+/* Checks whether the call has waited for a thread so long that it is not worth
+ * running. VC_OK: run it. */
 static enum vc_status
 call_in_vain(struct vc_call *call, uint64_t now)
 {
@@ -261,8 +264,8 @@ call_in_vain(struct vc_call *call, uint64_t now)
     return VC_OK;
 }
 
-/* What its method learns of a run. How long it took says nothing if it went by
- * its deadline, and little if the call ends later. */
+/* Updates what is known of the method. The run time says nothing if the handler
+ * has asked for its deadline, and little if the call ends later. */
 static void
 server_handler_run_learn(struct vc_call *call, enum vc_status status,
                          uint64_t us, bool blocks)
@@ -281,7 +284,7 @@ server_handler_run_learn(struct vc_call *call, enum vc_status status,
         vc__habit_was_quick(&call->state->habit);
 }
 
-/* On a thread of the crew, perhaps after it has waited for one. */
+/* Runs the handler on a thread of the crew, perhaps after a wait for one. */
 static void
 call_run_on_crew(struct vc__job *job, struct vc__handler_run *handler_run)
 {
@@ -294,7 +297,7 @@ call_run_on_crew(struct vc__job *job, struct vc__handler_run *handler_run)
         long waits = vc__thread_waits();
 
         status = server_handler_run(call, entry);
-        /* One that has used the processor all the time did not block. */
+        /* A handler that used the processor all the time did not block. */
         server_handler_run_learn(call, status, vc__now() - now,
                                  vc__thread_waits() != waits);
     } else {
@@ -303,9 +306,9 @@ call_run_on_crew(struct vc__job *job, struct vc__handler_run *handler_run)
     handler_returned(call, status, handler_run);
 }
 
-/* True when the handler begins on a thread of its own: its method tends to
- * block; or its runs tend to be taken over, and then it would have one more
- * thread than its client may have. */
+/* True if the handler must begin on a thread of its own: its method tends to
+ * block; or its runs tend to be taken over, and this one would then take one
+ * more thread than its client may have. */
 static bool
 call_begins_apart(const struct vc_call *call, const struct vc__engine *engine)
 {
@@ -317,8 +320,9 @@ call_begins_apart(const struct vc_call *call, const struct vc__engine *engine)
            vc__crew_is_short(engine->crew, call->site.session->peer->share);
 }
 
-/* While the handler runs the engine may go on without us: nothing but the
- * call is ours then. It holds its session, which holds the entry. */
+/* While the handler runs, another thread may become the holder of the engine:
+ * then this thread may use the call only. The call holds its session, which
+ * holds the entry. */
 static void
 call_handle(struct vc_call *call, struct vc__service_entry *entry)
 {
@@ -328,7 +332,7 @@ call_handle(struct vc_call *call, struct vc__service_entry *entry)
     vc__count(&engine->ledger, VC__COUNT_handlers_started, 1);
     handlers_count(call, 1);
     call->task.run = server_handler_call_finish;
-    /* Relaxed: a hint, for a text. */
+    /* Relaxed: a hint, used in a text only. */
     call->began = atomic_load_explicit(&engine->looked, memory_order_relaxed);
     if (call_begins_apart(call, engine) &&
         vc__thread_take(call, call_run_on_crew)) {
@@ -381,8 +385,8 @@ vc__call_came(struct vc_call *call)
     vc__overload_came(o, &call->site.session->peer->waiting);
 }
 
-/* One that came when nobody knew yet that others are in front of it has waited
- * since then at least. */
+/* Returns the counter for the call's wait. If the arrival time is not known,
+ * the call has waited at least since the queue was first seen. */
 static enum vc__count
 server_handler_waited(const struct vc__server_part *part,
                       const struct vc_call *call, uint64_t now)
@@ -399,7 +403,7 @@ server_handler_waited(const struct vc__server_part *part,
     return us < 1000000 ? VC__COUNT_waits_below_1s : VC__COUNT_waits_longer;
 }
 
-/* The rare case, kept out of the way of the others. */
+/* The rare case, kept out of the common path. */
 static __attribute__((noinline)) enum vc__overload_verdict
 judge_behind_others(struct vc_call *call, struct vc__service_entry *entry)
 {
@@ -421,7 +425,7 @@ judge_behind_others(struct vc_call *call, struct vc__service_entry *entry)
     return vc__overload_judge(&part->overload, now, &facts);
 }
 
-/* The clock is asked only if it had to wait for others. */
+/* Reads the clock only if the call had to wait for others. */
 static enum vc__overload_verdict
 call_judge(struct vc_call *call, struct vc__service_entry *entry)
 {
@@ -431,7 +435,8 @@ call_judge(struct vc_call *call, struct vc__service_entry *entry)
                                     call->site.due, &call->state->usual);
 }
 
-/* What is not begun, or when there is no memory for its reply, is refused. */
+/* Refuses a call that is not begun, or for whose reply there is no memory
+ * (VC__OVERLOAD_RUN). */
 static void
 call_turn_down(struct vc_call *call, enum vc__overload_verdict verdict)
 {
@@ -456,7 +461,7 @@ call_turn_down(struct vc_call *call, enum vc__overload_verdict verdict)
     }
 }
 
-/* Nobody waits for it any more. */
+/* The call was cancelled, or its link is gone. */
 static void
 call_forgo(struct vc_call *call, bool linked)
 {
@@ -477,7 +482,7 @@ call_run(struct vc__task *task)
     enum vc__overload_verdict verdict = VC__OVERLOAD_RUN;
 
     vc__thread_found(call);
-    /* Before it leaves: itself is one of those that wait. */
+    /* Judged before it leaves: it counts among the waiting calls. */
     if (wanted)
         verdict = call_judge(call, entry);
     vc__overload_left(&session->peer->part->overload, &session->peer->waiting);

@@ -1,20 +1,22 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * From the bytes of a request to the handler that has run. The holder of the
- * engine only. */
+ * The way of a call from the bytes of its request until its handler has run.
+ * The holder of the engine only. */
 #ifndef VC_RPC_SERVER_HANDLER_H
 #define VC_RPC_SERVER_HANDLER_H
 
 #include "rpc/server/server_call.h"
 
 #define VC__GIVEN_UP "the caller has given up the call"
-/* A call that is refused with this is shed: its client may come again. */
+/* The text of a call that is shed for lack of memory: its client may try
+ * again. */
 extern const char vc__no_memory[];
-/* The text of a request that is over max_message: it is not tried again. */
+/* The text of a request longer than max_message: it is not retried. */
 extern const char vc__too_long[];
 
-/* Unpacks the request and has the handler run, or answers why not. */
+/* Unpacks the request and queues the call for its handler, or answers with an
+ * error. */
 void vc__call_begin(const struct vc__call_site *site, const uint8_t *body,
                     uint32_t len);
 
@@ -22,10 +24,10 @@ void vc__call_begin(const struct vc__call_site *site, const uint8_t *body,
 void vc__call_refuse(const struct vc__call_site *site, enum vc_status status,
                      const char *text);
 
-/* It has all it needs, and waits for its turn. */
+/* The call is complete: it waits for its turn to run its handler. */
 void vc__call_came(struct vc_call *call);
 
-/* The handler itself, with nothing around it; on its thread. */
+/* Runs the handler itself, without interceptors; on the handler's thread. */
 static inline enum vc_status
 vc__call_method(struct vc_call *call, const struct vc__service_entry *entry)
 {
@@ -43,8 +45,8 @@ vc__call_method(struct vc_call *call, const struct vc__service_entry *entry)
     return status;
 }
 
-/* Has its end come to the holder, who answers it as call->status says. Any
- * thread; the call may be gone afterwards. */
+/* Passes an ended call to the holder of the engine, which answers it with
+ * call->status. Any thread; the call may be freed before this returns. */
 void vc__call_finish(struct vc_call *call);
 
 #endif

@@ -43,7 +43,8 @@ interception_new(struct vc_call *call, const struct vc__service_entry *entry)
     return i;
 }
 
-/* One, of which the handler's return is the end. */
+/* True if the method has one reply message, which is complete when the call
+ * ends. */
 static bool
 has_reply(const struct vc_call *call)
 {
@@ -74,7 +75,8 @@ vc__server_intercept_end(struct vc_call *call, enum vc_status status)
     return status;
 }
 
-/* The messages of a stream are seen when they are sent and received. */
+/* Messages of a stream are passed to the interceptors when they are sent and
+ * received. */
 static enum vc_status
 server_intercept_call_pass(struct vc_interception *i, struct vc_call *call,
                            const struct vc__service_entry *entry)

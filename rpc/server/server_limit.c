@@ -8,13 +8,13 @@
 
 #include "rpc/server/server_counts.h"
 
-/* What a call was counted in: a limit may be set while it runs. */
+/* Where a call was counted: a limit may be set while the call runs. */
 #define IN_SERVER  1u
 #define IN_SERVICE 2u
 #define IN_METHOD  4u
 
-/* Relaxed: only the number counts. Two that come at the same moment for the
- * last place may both be refused. */
+/* Relaxed: only the number matters. Two calls that come at the same moment for
+ * the last place may both be refused. */
 static bool
 server_limit_place_take(atomic_uint *n, unsigned max)
 {
@@ -62,7 +62,7 @@ method_take(struct vc_call *call)
     return true;
 }
 
-/* The session counts it already. */
+/* The session has counted this call already. */
 static bool
 session_has_room(const struct vc_call *call)
 {

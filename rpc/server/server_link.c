@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Frames of a client turned into sessions and calls. What breaks the protocol
- * ends the link; what is only a bad request is answered. */
+ * Turns frames of a client into sessions and calls. A frame that breaks the
+ * protocol ends the link; a request that is merely bad is answered. */
 #include "rpc/server/server_link.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "rpc/server/server_op.h"
 #include "rpc/server/server_session.h"
 
-/* A peer that is turned away because we are full may come again after. */
+/* A client that is rejected because the server is full may retry after this. */
 #define BUSY_RETRY_MS 1000
 
 static struct vc__server_link *
@@ -52,8 +52,7 @@ server_link_on_frame(struct vc__link *link, const struct vc__frame *f)
 {
     struct vc__server_link *sl = server_link_of(link);
 
-    /* The first frame opens a session, or closes one of a link that was
-     * lost. */
+    /* The first frame must open a session, or close one whose link was lost. */
     if (!sl->trusted && f->type != VC__FRAME_OPEN && f->type != VC__FRAME_CLOSE)
         return vc__server_breach(sl, "a first frame that opens no session");
     if (!frame_handle(sl, f))
@@ -70,8 +69,8 @@ on_trusted(struct vc__link *link)
 
     sl->trusted = true;
     vc__admission_trust(&sl->part->server->admission);
-    /* It was accepted, and not up yet, when the draining began. Without memory
-     * it leaves when its client has nothing to do. */
+    /* The link was accepted, but not yet up, when the drain began. Without
+     * memory for GOAWAY the link is closed once its client has no calls. */
     if (atomic_load(&sl->part->server->draining) && !sl->told)
         vc__server_link_goaway(sl);
 }
@@ -79,10 +78,10 @@ on_trusted(struct vc__link *link)
 static void
 server_link_on_up(struct vc__link *link)
 {
-    (void)link; /* the client speaks first */
+    (void)link; /* the client sends first */
 }
 
-/* Calls that run go on, for their client may come back by another link. */
+/* Running calls go on: their client may come back by another link. */
 static void
 server_link_on_down(struct vc__link *link)
 {
@@ -156,7 +155,7 @@ origin_new(const struct vc__incoming *in)
         return NULL;
     origin->refs = 1;
     vc__addr_text((const struct sockaddr *)&in->peer, addr);
-    if (t->local) /* "shm:..." it says itself */
+    if (t->local) /* the text begins with "shm:" already */
         snprintf(origin->text, sizeof origin->text, "%s", addr);
     else
         snprintf(origin->text, sizeof origin->text, "%s:%s%s", t->scheme,
@@ -164,7 +163,7 @@ origin_new(const struct vc__incoming *in)
     return origin;
 }
 
-/* All of it zeros, but its origin. */
+/* Makes a link; all of it is zero, except its origin. */
 static struct vc__server_link *
 server_link_make(const struct vc__incoming *in, size_t wire_size)
 {
@@ -204,7 +203,8 @@ server_link_new(const struct vc__offer *o, struct vc__server_peer *peer,
     return sl;
 }
 
-/* The client's peer, new or known. NULL with the reason of refusal. */
+/* Returns the client's peer, new or known; NULL with the reason of the
+ * reject. */
 static struct vc__server_peer *
 peer_of(struct vc__offer *o, enum vc__reject_reason *reason, const char **fault)
 {
@@ -234,7 +234,7 @@ peer_of(struct vc__offer *o, enum vc__reject_reason *reason, const char **fault)
     return peer;
 }
 
-/* Of vc__error_last(), in words for the client. */
+/* Describes vc__error_last() for the client. */
 static const char *
 fault_of_host(enum vc__reject_reason *reason)
 {
@@ -245,8 +245,9 @@ fault_of_host(enum vc__reject_reason *reason)
     return lack == VC__LACK_NOTHING ? vc_error() : vc__lack_text(lack);
 }
 
-/* Why it cannot be accepted; NULL when it was. *starved: for want of memory,
- * descriptors or the like, unless *reason is another than BUSY. */
+/* Returns why the link cannot be accepted; NULL if it was. *starved: memory,
+ * descriptors or the like are missing; valid only while *reason is BUSY or
+ * UNABLE. */
 static const char *
 accept_try(struct vc__offer *o, enum vc__reject_reason *reason, bool *starved)
 {

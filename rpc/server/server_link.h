@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A link on the server: accepted for a client, new or known, whose sessions
+ * A link on the server: accepted for a new or a known client, whose sessions
  * are bound to it. The holder of the engine only. */
 #ifndef VC_RPC_SERVER_LINK_H
 #define VC_RPC_SERVER_LINK_H
@@ -11,12 +11,12 @@
 #include "cm/link/link.h"
 #include "rpc/server/server_peer.h"
 
-/* Behind the reason of a reject. */
+/* Follows the reason in a reject. */
 #define VC__SERVER_NO_SERVICE                                                  \
     "see the service's full name, and that it was added"
 
-/* Where the calls of a link come from, in words. It outlives the link for calls
- * that came by it and have not ended. The holder counts. */
+/* Where the calls of a link come from, as text. It outlives the link if calls
+ * that came by the link have not ended. refs is the holder's. */
 #define VC__ORIGIN_TEXT (VC__ADDR_TEXT + 16)
 struct vc__origin {
     unsigned refs;
@@ -37,19 +37,19 @@ vc__origin_put(struct vc__origin *origin)
         free(origin);
 }
 
-/* Its wire is behind it. */
+/* A link of the server; its wire follows it in memory. */
 struct vc__server_link {
     struct vc__link link;
     struct vc__server_part *part;
     struct vc__server_peer *peer;
-    struct vc__origin *origin;     /* it holds one */
+    struct vc__origin *origin;     /* holds a reference */
     struct cds_list_head node;     /* in part->links */
-    struct cds_list_head sessions; /* bound to it */
-    bool trusted;                  /* the first packet was good */
-    bool told;                     /* to go away */
+    struct cds_list_head sessions; /* bound to this link */
+    bool trusted;                  /* the first packet was valid */
+    bool told;                     /* GOAWAY was sent */
 };
 
-/* What becomes a link: a request, and what its hello said. */
+/* A connection request and its hello, which may become a link. */
 struct vc__offer {
     struct vc__task task;
     struct vc__server_part *part;
@@ -57,17 +57,18 @@ struct vc__offer {
     struct vc__hello hello;
 };
 
-/* A frame of its client breaks this rule. False. */
+/* A frame of the client breaks this rule of the protocol: ends the link.
+ * Returns false. */
 static inline bool
 vc__server_breach(struct vc__server_link *sl, const char *rule)
 {
     return vc__link_breach(&sl->link, rule);
 }
 
-/* drain.c: sends GOAWAY. False without memory. */
+/* In drain.c: sends GOAWAY. False without memory. */
 bool vc__server_link_goaway(struct vc__server_link *sl);
 
-/* Accepts it, or rejects it with a reason; frees the offer. */
+/* Accepts the offered link, or rejects it with a reason; frees the offer. */
 void vc__server_link_accept(struct vc__offer *offer);
 
 #endif

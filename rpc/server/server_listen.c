@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * See rpc/server/server_listen.h. At vc:// a server listens by every transport
- * that this machine has: over TCP and RDMA at the same port, and at a socket of
- * its host whose name is drawn, and told by accepts to those who ask for it. */
+ * that this machine has: over TCP and RDMA at the same port, and at a local
+ * socket. The socket has a random name, which accepts contain for clients that
+ * ask for it. */
 #include "rpc/server/server_listen.h"
 
 #include <netinet/in.h>
@@ -27,7 +28,7 @@ listening_cm(struct vc_server *server)
     return &server->runtime->progress[0].cm;
 }
 
-/* It is not closed before it is in the list. */
+/* No thread closes the listener before it is in the list. */
 static void
 listening_add(struct vc__listening *l)
 {
@@ -36,7 +37,7 @@ listening_add(struct vc__listening *l)
     vc__listening_list(l);
 }
 
-/* NULL, and vc__error_last(), without memory. */
+/* NULL without memory, with vc__error_last(). */
 static struct vc__listening *
 listening_new(struct vc_server *server, const struct vc__transport *transport,
               const struct sockaddr_storage *addr)
@@ -76,7 +77,8 @@ listen_by(struct vc_server *server, const struct vc__transport *transport,
 
 /* --- vc:// --------------------------------------------------------------- */
 
-/* Why it does not listen by this transport, for vc_server_describe(). */
+/* Stores why the server does not listen by this transport, for
+ * vc_server_describe(). */
 static void
 server_listen_missed(struct vc_server *server,
                      const struct vc__transport *transport)
@@ -87,7 +89,7 @@ server_listen_missed(struct vc_server *server,
     pthread_mutex_unlock(&server->lock);
 }
 
-/* It may have the memory, or the descriptors, later. */
+/* Retries later: memory or descriptors may be there then. */
 static void
 listen_later(struct vc_server *server, const struct vc__transport *transport,
              const struct sockaddr_storage *addr)
@@ -101,8 +103,8 @@ listen_later(struct vc_server *server, const struct vc__transport *transport,
         vc__relisten_later(l, &why);
 }
 
-/* Once a server. Before the others listen, so that each of their accepts tells
- * of it. */
+/* Once per server, and before the server listens by other transports, so that
+ * all accepts over these contain the name. */
 static void
 listen_local(struct vc_server *server, const struct vc__transport *shm)
 {
@@ -124,8 +126,8 @@ listen_local(struct vc_server *server, const struct vc__transport *shm)
         server_listen_missed(server, shm);
 }
 
-/* TCP comes first: where its port is taken, nothing listens. Without RDMA it is
- * enough. */
+/* TCP comes first: if its port is taken, the server does not listen at all. If
+ * RDMA fails, TCP is enough. */
 static enum vc_status
 listen_by_all(struct vc_server *server, struct sockaddr_storage *addr)
 {
@@ -156,9 +158,10 @@ listen_by_all(struct vc_server *server, struct sockaddr_storage *addr)
     return VC_OK;
 }
 
-/* --- the end --------------------------------------------------------------- */
+/* --- the end -------------------------------------------------------------- */
 
-/* One that is to end, unlinked; or NULL. only: at this address; NULL: at any. */
+/* Takes a listener out of the list; NULL if there is none. only: at this
+ * address; NULL: at any. */
 static struct vc__listening *
 listening_take(struct vc_server *server, const struct sockaddr_storage *only)
 {
@@ -194,7 +197,7 @@ vc__server_deafen(struct vc_server *server)
     server_listen_deafen(server, NULL);
 }
 
-/* At one address, on engine 0. */
+/* Closes the listeners at one address, on engine 0. */
 struct drop {
     struct vc__task task;
     struct vc__waiter waiter;
@@ -224,7 +227,7 @@ listening_drop(struct vc_server *server, const struct sockaddr_storage *addr)
 
 /* --- addresses ----------------------------------------------------------- */
 
-/* Some machines have none of IPv6. */
+/* Some machines have no IPv6 addresses. */
 static bool
 has_address(const struct sockaddr_storage *addr)
 {
@@ -241,8 +244,8 @@ has_address(const struct sockaddr_storage *addr)
     return has;
 }
 
-/* "localhost" is both addresses, as a client may take either. No resolver is
- * asked: a server's addresses do not depend on one. */
+/* "localhost" stands for both loopback addresses, as a client may use either.
+ * No resolver is asked: a server's addresses must not depend on one. */
 static bool
 addrs_find(const struct vc__target *target, struct vc__addrs *addrs)
 {
@@ -269,8 +272,8 @@ server_listen_at(struct vc_server *server, const struct vc__target *target,
                : listen_by(server, target->transport, addr);
 }
 
-/* It does not listen at the first of two, as the second cannot be had; and
- * vc__error_last() says why. */
+/* Closes the listeners at the first of two addresses, since the second one
+ * failed; vc__error_last() keeps the reason. */
 static void
 first_drop(struct vc_server *server, const struct sockaddr_storage *addr,
            uint16_t port_before)
@@ -284,7 +287,8 @@ first_drop(struct vc_server *server, const struct sockaddr_storage *addr,
     vc__error_raise(&why);
 }
 
-/* At both of localhost, or neither, and at the same port. */
+/* Listens at both addresses of localhost, or at neither, and at the same
+ * port. */
 static enum vc_status
 listen_at_each(struct vc_server *server, const struct vc__target *target,
                struct vc__addrs *addrs)
@@ -345,7 +349,7 @@ vc_server_port(const struct vc_server *server)
     return port;
 }
 
-/* --- in words ------------------------------------------------------------ */
+/* --- description --------------------------------------------------------- */
 
 static void
 add_listening(struct vc__words *w, const struct vc__listening *l)

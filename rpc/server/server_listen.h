@@ -1,16 +1,16 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Where a server listens. */
+ * The addresses at which a server listens. */
 #ifndef VC_RPC_SERVER_LISTEN_H
 #define VC_RPC_SERVER_LISTEN_H
 
 #include "rpc/server/listening.h"
 
-/* Listens nowhere any more. On engine 0. */
+/* Closes all listeners of the server. On engine 0. */
 void vc__server_deafen(struct vc_server *server);
 
-/* --- server.c: callbacks of the listeners ---------------------------------- */
+/* --- server.c: callbacks of the listeners --------------------------------- */
 
 void vc__server_on_request(struct vc__listener *l,
                            const struct vc__incoming *in,

@@ -9,7 +9,7 @@
 
 #include "transport/core/error.h"
 
-/* Of the last address that it listens at; 0: it has none. */
+/* The port of the last address that the server listens at; 0: none. */
 static unsigned
 server_log_port_of(struct vc_server *server)
 {

@@ -1,15 +1,16 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Lines of the log about a server, which begin with its name and port: "server
- * kv at port 7471". */
+ * Log lines about a server, which begin with its name and port: "server kv at
+ * port 7471". */
 #ifndef VC_RPC_SERVER_LOG_H
 #define VC_RPC_SERVER_LOG_H
 
 #include "rpc/server/server.h"
 #include "transport/core/log.h"
 
-/* Logs "SERVER: " and this. Any thread, without the server's lock. */
+/* Logs "SERVER: " and the formatted text. Any thread, without the server's
+ * lock. */
 void vc__server_log(struct vc_server *server, enum vc__log_kind kind,
                     const char *format, ...)
     __attribute__((format(printf, 3, 4)));

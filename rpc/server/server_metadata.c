@@ -13,7 +13,7 @@
 
 /* --- of the request ---------------------------------------------------- */
 
-/* How often the caller has tried before. */
+/* Reads how often the caller has tried the call before. */
 static bool
 previous_take(struct vc__call_metadata *own)
 {
@@ -27,7 +27,7 @@ previous_take(struct vc__call_metadata *own)
     return true;
 }
 
-/* One that nobody knows is none. */
+/* An unknown priority counts as the default. */
 static uint32_t
 priority_of(const struct vc__call_metadata *own)
 {
@@ -98,8 +98,8 @@ vc_call_attempt(const struct vc_call *call)
 
 /* --- of the reply ------------------------------------------------------ */
 
-/* Makes sure of so many bytes behind what was said; what was too small stays
- * in the arena till the call's end. */
+/* Makes room for `more` bytes of reply metadata; a buffer that was too small
+ * stays in the arena until the call ends. */
 static bool
 said_grow(struct vc_call *call, struct vc__call_metadata *own, size_t more)
 {
@@ -121,14 +121,14 @@ said_grow(struct vc_call *call, struct vc__call_metadata *own, size_t more)
     return true;
 }
 
-/* Whether the client takes metadata (cm/connect/features.h). */
+/* True if the client accepts metadata (cm/connect/features.h). */
 static bool
 is_heard(const struct vc_call *call)
 {
     return (call->site.session->peer->features & VC__FEATURE_METADATA) != 0;
 }
 
-/* Adds an entry that may be. */
+/* Adds an entry that was checked. */
 static enum vc_status
 server_metadata_say(struct vc_call *call, const struct vc_metadata *entry,
                     bool trailing)
@@ -144,7 +144,7 @@ server_metadata_say(struct vc_call *call, const struct vc_metadata *entry,
     return VC_OK;
 }
 
-/* Adds one of the program's. */
+/* Adds an entry of the program, if the client accepts it and it fits. */
 static enum vc_status
 say_more(struct vc_call *call, const struct vc_metadata *entry, bool trailing)
 {
@@ -194,7 +194,7 @@ vc_call_add_trailing(struct vc_call *call, const char *key, const void *value,
     return server_metadata_add(call, key, value, length, true);
 }
 
-/* In place of what was said under this key before. */
+/* Removes the entry with this key, so that another can take its place. */
 static void
 server_metadata_unsay(struct vc_call *call, const char *key)
 {
@@ -216,7 +216,7 @@ vc_call_details(struct vc_call *call, const void *bytes, size_t length)
     return length == 0 ? VC_OK : say_more(call, &entry, true);
 }
 
-/* There is always room for it: it is not one of the program's. */
+/* There is always room for this entry, which is not one of the program's. */
 enum vc_status
 vc_call_pushback(struct vc_call *call, int32_t ms)
 {
@@ -227,7 +227,7 @@ vc_call_pushback(struct vc_call *call, int32_t ms)
     if (!vc__good(call, VC__CALL))
         return vc__bad(call, VC__CALL);
     if (!is_heard(call))
-        return VC_OK; /* advice, no part of the answer */
+        return VC_OK; /* only advice, not part of the answer */
     entry.length = (size_t)snprintf(number, sizeof number, "%d", (int)ms);
     server_metadata_unsay(call, entry.key);
     call->metadata.advice_len = 0;

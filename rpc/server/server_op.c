@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/server/server_op.h. All tasks are posted, so they run in the order of
- * their posting: what a part has posted to engine 0 comes before its end. */
+ * See rpc/server/server_op.h. All tasks are posted, so they run in the order
+ * of posting: the tasks that a part has posted to engine 0 run before the
+ * part's end. */
 #include "rpc/server/server_op.h"
 
 #include <stdlib.h>
@@ -10,13 +11,13 @@
 #include "rpc/server/server_log.h"
 #include "transport/core/handoff.h"
 
-/* Of several engines each is advanced so long at a time, unless a thread of the
- * library does: longer than a holder polls, so that it sleeps. */
+/* With several engines, each one without a thread of the library is advanced
+ * for this long at a time: longer than a holder polls, so that it sleeps. */
 #define SLICE_MS 10u
-/* Rounds over all engines before the first that sleeps. */
+/* Rounds over all engines without sleep, before the first with SLICE_MS. */
 #define ROUNDS 4u
 
-/* The operation whose done() this thread is in, the inmost. */
+/* The operation in whose done() this thread is; the innermost one. */
 static _Thread_local struct vc__server_op *delivering;
 
 static struct vc__engine *
@@ -36,14 +37,14 @@ part_post(struct vc__server_op_part *p, struct vc__task *task)
 
 static void op_end(struct vc__server_op *op);
 
-/* All parts are over before the time is. */
+/* All parts are over before the timeout. */
 static void
 on_over(struct vc__task *task)
 {
     op_end(caa_container_of(task, struct vc__server_op, task));
 }
 
-/* True for the last one, which goes on on engine 0. */
+/* True for the last part; the operation then goes on on engine 0. */
 static bool
 part_is_last(atomic_uint *left)
 {
@@ -102,8 +103,8 @@ op_leave(struct vc_server *server)
     if (!part_is_last(&server->n_ops))
         return;
     vc__waiter_done(&server->no_ops);
-    /* Whoever frees the server may be the holder, asleep. The engine is there:
-     * this thread is on its way back into it. */
+    /* The thread that frees the server may be the holder, asleep. The engine
+     * still exists: this thread is about to return into it. */
     vc__engine_kick(home);
 }
 
@@ -122,7 +123,7 @@ op_deliver(struct vc__task *task)
     op->done(op->error.status, op->arg);
     delivering = op->outer;
     vc__engine_resume(handler_run);
-    if (op->server != NULL) /* done() has not freed it */
+    if (op->server != NULL) /* done() did not free the server */
         op_leave(op->server);
     free(op);
 }
@@ -150,7 +151,7 @@ server_op_on_ended(struct vc__task *task)
     op_log(op);
     if (op->is_blocking) {
         op_leave(op->server);
-        vc__waiter_done(&op->over); /* the last look at op */
+        vc__waiter_done(&op->over); /* op may be freed from here on */
         return;
     }
     op->deliver.run = op_deliver;
@@ -175,8 +176,9 @@ part_end(struct vc__task *task)
     vc__engine_post(home_of(op), &op->ended);
 }
 
-/* Engine 0; once. The task of on_over() may be posted yet: it runs before the
- * one of server_op_on_ended() is, which every part follows. */
+/* Engine 0. Does something at the first call only. The task of on_over() may
+ * still be posted then: it runs before server_op_on_ended() is posted, since
+ * all parts must end first. */
 static void
 op_end(struct vc__server_op *op)
 {
@@ -205,7 +207,7 @@ vc__server_ops_end(struct vc_server *server,
     }
 }
 
-/* --- the beginning ---------------------------------------------------------- */
+/* --- begin ---------------------------------------------------------------- */
 
 static void
 server_op_on_timer(struct vc__timer *timer)
@@ -293,9 +295,9 @@ vc__server_op_start(struct vc__server_op *op, uint32_t timeout_ms,
     op_post(op, timeout_ms);
 }
 
-/* --- waiting --------------------------------------------------------------- */
+/* --- waiting -------------------------------------------------------------- */
 
-/* Gives each engine that has something to do a turn, or the first one. */
+/* Advances each engine that has work to do, or engine 0 if there is none. */
 static void
 op_advance(struct vc__server_op *op, uint32_t slice_ms)
 {
@@ -345,7 +347,7 @@ vc__server_op_may_block(const struct vc_server *server, const char *what,
                     what, instead);
 }
 
-/* Operations of the server in whose done() this thread is. */
+/* Counts the server's operations in whose done() this thread is. */
 static unsigned
 delivering_count(const struct vc_server *server)
 {
@@ -373,7 +375,7 @@ vc__server_ops_await(struct vc_server *server)
     unsigned mine = delivering_count(server);
 
     if (vc__runtime_is_within(server->runtime) &&
-        atomic_load(&server->n_ops) != mine + 1) /* and the owner's one */
+        atomic_load(&server->n_ops) != mine + 1) /* one for the owner */
         return false;
     delivering_forget(server);
     op_leave(server);

@@ -20,7 +20,7 @@
 #define LINKS_MAX    65536u
 #define MEMORY_MIN   ((size_t)16 << 20)
 #define MEMORY_MAX   ((size_t)1 << 30) /* by default */
-#define MESSAGES_MIN 4u                /* of the longest: that fit */
+#define MESSAGES_MIN 4u                /* of the longest messages: must fit */
 
 #define IN(name, otherwise, min, max)                                          \
     VC__OPTION_IN(vc_server_opts, name, otherwise, min, max)
@@ -53,7 +53,8 @@ static const struct vc__option numbers[] = {
 static const struct vc__options server_opts = VC__OPTIONS(
     vc_server_opts, "VC_SERVER_OPTS_INIT or VC_SERVER_OPTS()", numbers);
 
-/* A quarter of the machine's, 1 GiB at most; but enough for four messages. */
+/* A quarter of the machine's memory, 1 GiB at most; but enough for four
+ * messages. */
 static size_t
 memory_default(size_t max_message)
 {
@@ -69,7 +70,7 @@ memory_default(size_t max_message)
     return memory < least ? least : memory;
 }
 
-/* It counts in messages of the largest size. */
+/* max_memory must have room for MESSAGES_MIN messages of the longest size. */
 static enum vc_status
 memory_take(struct vc_server_opts *opts)
 {

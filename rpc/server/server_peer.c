@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Clients by token. A token is random, so that nobody guesses another's, and
- * its low bits name the engine that has the peer. */
+ * Clients by token. A token is random, so that no client can guess another's;
+ * its low bits are the number of the engine that has the peer. */
 #include "rpc/server/server_peer.h"
 
 #include <stdlib.h>
@@ -12,11 +12,12 @@
 #include "rpc/server/server_op.h"
 #include "rpc/server/server_session.h"
 
-/* A client that comes back this long after it lost its last link finds its
- * sessions as they were. Longer than a connect timeout, as that is how long a
- * call in flight waits for a new link. */
+/* A client that reconnects within this time after it lost its last link finds
+ * its sessions as they were. Longer than a connect timeout, since a call in
+ * flight waits that long for a new link. */
 #define RESUME_MS 10000
-/* Peers without a link, each engine. The one that left first is forgotten. */
+/* The most peers without a link, per engine. Beyond that, the one that lost its
+ * last link first is forgotten. */
 #define LONELY_MAX  1024u
 #define PART_BITS   6 /* 64 engines at most */
 #define SEATS_FIRST 4u
@@ -62,7 +63,7 @@ vc__server_peer_agrees(const struct vc__server_peer *peer,
     return peer->features == features_for(hello);
 }
 
-/* 0 when the system has no random numbers. */
+/* Returns 0 if the system has no random numbers. */
 static uint64_t
 token_make(const struct vc__server_part *part)
 {
@@ -127,7 +128,8 @@ peer_free(struct vc__server_peer *peer)
     vc__server_ops_check(part);
 }
 
-/* Its sessions end; those in which calls run when these are over. */
+/* Ends the peer's sessions; sessions with running calls end with the last of
+ * these calls. */
 static void
 peer_forget(struct vc__server_peer *peer)
 {

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What a call is answered with: the message, packed when the link asks for it,
- * or an error. */
+ * Answers calls: with the message, which is packed when the link asks for it,
+ * or with an error. */
 #include "rpc/server/server_reply.h"
 
 #include <stdio.h>
@@ -61,12 +61,12 @@ reply_send(struct vc_call *call, enum vc_status status, uint8_t flags,
         .metadata = call->metadata.said,
         .metadata_len = (uint16_t)call->metadata.said_len,
     };
-    vc__handle_fini(&call->handle); /* its handler is through with it */
+    vc__handle_fini(&call->handle); /* its handler no longer uses it */
     vc__server_session_reply(site->session, site->slot);
 }
 
-/* An error has no parts (doc/wire.md 4.4). The library's own metadata are its
- * advice when to try again. */
+/* An error is never sent in parts (doc/wire.md 4.4). The only metadata of the
+ * library's own is the advice when to retry. */
 _Static_assert(VC_METADATA_MAX + 64 + VC__SAID_TEXT <= VC__EAGER_MAX,
                "the longest text fits beside the most metadata");
 
@@ -81,7 +81,7 @@ reply_error(struct vc_call *call, enum vc_status status, uint8_t flags)
 void
 vc__reply_refuse(struct vc_call *call, enum vc_status status, const char *text)
 {
-    if (call->method == NULL) /* the client knows what it asked for */
+    if (call->method == NULL) /* the client adds the names itself */
         vc_call_fail(call, status, "%s", text);
     else if (text != call->text)
         vc__call_fault(call, status, "%s", text);
@@ -103,7 +103,7 @@ vc__reply_forget(struct vc_call *call)
     call->send.frame.body_len = (uint32_t)strlen(call->text);
 }
 
-/* A limit keeps the reply from being sent. */
+/* Fails a reply that exceeds a limit. */
 static enum vc_status
 reply_deny(struct vc_call *call, size_t peer_max)
 {
@@ -132,7 +132,8 @@ reply_check(struct vc_call *call)
     return reply_deny(call, peer_max);
 }
 
-/* Packs a reply that goes in parts: its handler's message is gone by then. */
+/* Packs a reply that goes in parts: the handler's message is freed before all
+ * parts are sent. */
 static enum vc_status
 reply_pack(struct vc_call *call)
 {
@@ -144,7 +145,7 @@ reply_pack(struct vc_call *call)
                               "(max_memory)");
     vc__codec_pack(&call->method->reply, &call->packing, call->reply,
                    call->long_reply);
-    if (call->metadata.said_len == 0) /* else they are there */
+    if (call->metadata.said_len == 0) /* else the arena has the metadata */
         vc__arena_reset(&call->arena);
     vc__server_deadline_watch(call);
     return VC_OK;
@@ -166,7 +167,7 @@ reply_message(struct vc_call *call)
         reply_error(call, status, 0);
 }
 
-/* Says why it cannot be sent. */
+/* Fails a reply that cannot be packed, with the reason. */
 static __attribute__((cold)) enum vc_status
 reply_is_unfit(struct vc_call *call)
 {

@@ -1,28 +1,29 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The answer to a call on the server. The holder of the engine only. */
+ * Answers a call on the server. The holder of the engine only. */
 #ifndef VC_RPC_SERVER_REPLY_H
 #define VC_RPC_SERVER_REPLY_H
 
 #include "rpc/server/server_call.h"
 
-/* Answers with what the handler has returned and put into the reply. */
+/* Answers with the status that the handler has returned, and the reply that it
+ * filled in. */
 void vc__reply_result(struct vc_call *call, enum vc_status status);
 
-/* Can the reply be packed? VC_INTERNAL with a text when not. Also for the
- * handler's thread. */
+/* Measures the reply. VC_INTERNAL with a text if it cannot be packed. May also
+ * run on the handler's thread. */
 enum vc_status vc__reply_measure(struct vc_call *call);
 
-/* Answers a call that has not run and will not. */
+/* Answers a call whose handler has not run and will not run. */
 void vc__reply_refuse(struct vc_call *call, enum vc_status status,
                       const char *text);
 
-/* Gives a long reply back, of which nothing has gone: an error is the answer
- * from now on. */
+/* Frees a long reply of which nothing has been sent, and puts an error in its
+ * place. */
 void vc__reply_forget(struct vc_call *call);
 
-/* Its reply, on its way to the client. */
+/* Returns the call's reply as the link sends it. */
 struct vc__send *vc__call_send(struct vc_call *call);
 
 #endif

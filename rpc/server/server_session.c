@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Frames of sessions that are open: called, cancelled, closed. What breaks the
- * protocol ends the link; what is only a bad request is answered. */
+ * Frames of open sessions: calls, cancels, closes. A frame that breaks the
+ * protocol ends the link; a request that is merely bad is answered. */
 #include "rpc/server/server_session.h"
 
 #include <stdlib.h>
@@ -47,7 +47,7 @@ server_session_slots_grow(struct vc__server_session *s, uint16_t i)
     return true;
 }
 
-/* The client has the last reply, or does not want it. */
+/* The client has the last reply, or does not want it: frees the slot. */
 static void
 slot_settle(struct vc__server_session *s, struct vc__server_slot *slot)
 {
@@ -61,7 +61,7 @@ slot_settle(struct vc__server_session *s, struct vc__server_slot *slot)
         vc__call_release(call);
 }
 
-/* As if the last call had never come. */
+/* Resets the slot as if the last call had never come. */
 static void
 server_session_slot_rewind(struct vc__server_session *s,
                            struct vc__server_slot *slot)
@@ -71,7 +71,7 @@ server_session_slot_rewind(struct vc__server_session *s,
     slot->sequence--;
 }
 
-/* Hands the reply to the link, now or again. */
+/* Gives the reply to the link, for the first time or again. */
 static void
 reply_go(struct vc__server_session *s, struct vc__server_slot *slot)
 {
@@ -99,7 +99,7 @@ vc__server_session_sent(struct vc__server_session *s, uint16_t i,
     vc__call_release(call);
 }
 
-/* --- calls that run ---------------------------------------------------- */
+/* --- running calls ----------------------------------------------------- */
 
 static void
 call_count(struct vc__server_session *s)
@@ -109,7 +109,7 @@ call_count(struct vc__server_session *s)
     vc__server_count(s, VC__COUNT_calls_received, 1);
 }
 
-/* It runs no more. May free the session, the peer and the part. */
+/* A call no longer runs. May free the session, the peer and the part. */
 static void
 call_over(struct vc__server_session *s)
 {
@@ -149,8 +149,8 @@ call_refuse(const struct vc__call_site *site, enum vc_status status,
     vc__call_refuse(site, status, text);
 }
 
-/* Is the call being sent again in parts? A message of a stream that comes yet is
- * of no use behind the reply. */
+/* True if the call is being sent again in parts. A message of a stream that is
+ * still arriving is dropped, since it is of no use after the reply. */
 static bool
 arrival_of_call(struct vc__server_session *s, struct vc__server_slot *slot)
 {
@@ -230,7 +230,7 @@ call_first(struct vc__server_session *s, const struct vc__frame *f)
     return true;
 }
 
-/* It has been sent before, on a link that was lost. */
+/* The call was sent before, on a link that was lost. */
 static bool
 call_again(struct vc__server_session *s, const struct vc__frame *f)
 {
@@ -249,8 +249,8 @@ call_again(struct vc__server_session *s, const struct vc__frame *f)
     return true;
 }
 
-/* The slot of a CALL or CANCEL. NULL when it is over the limit, or without
- * memory. */
+/* Returns the slot of a CALL or CANCEL; NULL if it is over the limit, or
+ * without memory. */
 static struct vc__server_slot *
 slot_for(struct vc__server_session *s, uint16_t i)
 {
@@ -261,7 +261,7 @@ slot_for(struct vc__server_session *s, uint16_t i)
     return server_session_slots_grow(s, i) ? &s->slots[i] : NULL;
 }
 
-/* May the slot's next call begin, or be cancelled before it comes? */
+/* True if the slot's next call may begin, or be cancelled before it comes. */
 static bool
 slot_is_ready(struct vc__server_session *s, const struct vc__server_slot *slot,
               uint32_t sequence)
@@ -294,7 +294,8 @@ vc__server_session_call(struct vc__server_link *sl, const struct vc__frame *f)
     return slot_is_ready(s, slot, f->sequence) && call_first(s, f);
 }
 
-/* A request is whole, or lost. Its peer lives until it is freed. */
+/* A request is complete, or lost. The peer is held until the arrival is
+ * freed. */
 static void
 arrival_done(struct vc__server_session *s, uint16_t i)
 {
@@ -338,8 +339,8 @@ message_done(struct vc__server_session *s, uint16_t i)
     return good;
 }
 
-/* Parts of a message that the call did not wait for. Its slot may have had
- * another call since. */
+/* True for parts of a message that its call did not wait for: the call has
+ * ended. The slot may have had another call since. */
 static bool
 is_of_ended(const struct vc__server_slot *slot, uint32_t sequence)
 {
@@ -377,9 +378,9 @@ vc__server_session_data(struct vc__server_link *sl, const struct vc__frame *f)
     return got >= 0 || vc__server_breach(sl, "DATA that is not the next part");
 }
 
-/* Nobody waits for the reply any more: if nothing of a long one has gone, its
- * memory is given back, and a short one is there in its place. False: it goes as
- * it is. */
+/* The client no longer waits for the reply. If nothing of a long reply has been
+ * sent, frees its memory and puts a short error in its place. False: the reply
+ * is sent as it is. */
 static bool
 reply_shorten(struct vc__server_session *s, struct vc__server_slot *slot)
 {
@@ -390,7 +391,7 @@ reply_shorten(struct vc__server_session *s, struct vc__server_slot *slot)
          !vc__link_unsend(&s->link->link, vc__call_send(slot->call))))
         return false;
     vc__reply_forget(slot->call);
-    if (replying) { /* it is no answer to a call that came again */
+    if (replying) { /* do not count it as a repeated answer */
         vc__server_slot_set(s, slot, VC__SLOT_RUNNING);
         reply_go(s, slot);
     }
@@ -406,12 +407,12 @@ vc__server_session_overdue(struct vc__server_session *s, uint16_t i)
         reply_shorten(s, slot);
 }
 
-/* The slot's last call is given up. Its reply goes all the same: it tells the
- * client that the slot is free. */
+/* Cancels the slot's last call. Its reply is sent all the same: the client then
+ * knows that the slot is free. */
 static bool
 call_cancel(struct vc__server_session *s, struct vc__server_slot *slot)
 {
-    if (slot->state == VC__SLOT_FREE) /* its reply has been on its way */
+    if (slot->state == VC__SLOT_FREE) /* the reply has crossed the CANCEL */
         return slot->asked || vc__server_breach(s->link, "a CANCEL of no call");
     slot->asked = true;
     if (slot->arrival != NULL)
@@ -459,7 +460,8 @@ vc__server_session_cancel(struct vc__server_link *sl, const struct vc__frame *f)
 void
 vc__server_session_unbind(struct vc__server_session *s)
 {
-    /* Messages of streams that wait there: the flow is the next link's. */
+    /* Drops messages of streams that wait in the flow, which the next link will
+     * use. */
     vc__link_drop(&s->link->link, &s->flow);
     for (unsigned i = 0; i < s->n_slots; i++) {
         struct vc__server_slot *slot = &s->slots[i];
@@ -509,7 +511,7 @@ farewell_done(struct vc__send *send, enum vc__send_end end)
     free(send);
 }
 
-/* The client may use the number again. */
+/* Answers a CLOSE: the client may use the number again. */
 static bool
 server_session_farewell(struct vc__server_link *sl, const struct vc__frame *f)
 {

@@ -3,10 +3,10 @@
  *
  * A session on the server: one service for one client, with its slots. It is
  * bound to one of the client's links and can move to another. (slot, sequence)
- * names a call wherever it comes from, and the last reply of a slot is kept
- * until the client has it: so a call that is sent again, because the link was
- * lost, is joined while it runs, answered when it ran, and run once. The
- * holder of the engine only. */
+ * identifies a call on any link, and the last reply of a slot is kept until
+ * the client has it. When a link is lost the client sends its calls again.
+ * Then a call that runs is joined, a call that has run is answered, and no
+ * call runs twice. The holder of the engine only. */
 #ifndef VC_RPC_SERVER_SESSION_H
 #define VC_RPC_SERVER_SESSION_H
 
@@ -22,8 +22,8 @@ enum vc__slot_state {
     VC__SLOT_FREE,     /* the last reply has arrived, or there was no call */
     VC__SLOT_ARRIVING, /* a request in parts */
     VC__SLOT_RUNNING,  /* the handler runs, or is about to */
-    VC__SLOT_REPLYING, /* the link has the reply */
-    VC__SLOT_KEPT,     /* the link that had it was lost: it may be asked for */
+    VC__SLOT_REPLYING, /* the reply was given to the link */
+    VC__SLOT_KEPT,     /* the link was lost: the client may ask for it */
 };
 
 struct vc__server_arrival;
@@ -34,30 +34,30 @@ struct vc__server_slot {
     struct vc_call *call; /* from RUNNING to KEPT */
     uint32_t sequence;    /* of the last call */
     uint8_t state;        /* enum vc__slot_state */
-    bool asked;           /* the present link has brought that call */
-    bool stream;          /* the client streams, or we do */
+    bool asked;           /* the call came on the present link */
+    bool stream;          /* the client streams, or the server does */
 };
 
 struct vc__server_session {
     struct vc__server_peer *peer;
-    struct vc__server_link *link;  /* NULL: it was lost */
+    struct vc__server_link *link;  /* NULL: the link was lost */
     struct cds_list_head node;     /* in link->sessions, or part->orphans */
     struct vc__opened *opened;     /* the service and its methods */
-    struct vc__server_slot *slots; /* &first until there are more */
+    struct vc__server_slot *slots; /* &first while there is only one */
     struct vc__server_slot first;
     struct vc__flow flow; /* of replies */
     uint32_t number;
     uint16_t n_slots; /* allocated; grows to VC__SERVER_SLOTS */
-    uint16_t n_calls; /* that run */
-    bool closed;      /* freed with the last of them */
+    uint16_t n_calls; /* running ones */
+    bool closed;      /* freed when the last call has ended */
 };
 
-/* All sessions of a peer are over: gives their memory back. */
+/* Frees the memory of all sessions of a peer; none is in use any more. */
 void vc__server_sessions_free(struct vc__server_peer *peer);
 
-/* Each of these says whether the frame keeps the protocol; if not, the link
- * ends. A frame of a session that has been bound to a newer link is too late,
- * and dropped. */
+/* Handle one frame each. False: the frame breaks the protocol, or there is no
+ * memory; the link ends. A frame of a session that has moved to a newer link
+ * comes too late, and is dropped. */
 bool vc__server_session_open(struct vc__server_link *sl,
                              const struct vc__frame *f);
 bool vc__server_session_call(struct vc__server_link *sl,
@@ -69,53 +69,57 @@ bool vc__server_session_cancel(struct vc__server_link *sl,
 bool vc__server_session_leave(struct vc__server_link *sl,
                               const struct vc__frame *f);
 
-/* rpc/server/stream_server.c: MESSAGE, HALF or WINDOW. */
+/* In rpc/server/stream_server.c: handles MESSAGE, HALF or WINDOW. */
 bool vc__server_session_stream(struct vc__server_link *sl,
                                const struct vc__frame *f);
 
-/* Its link is down: what the link had is kept for another. */
+/* The session's link is down: replies that the link had are kept for another
+ * link. */
 void vc__server_session_unbind(struct vc__server_session *s);
 
-/* Ends it: what is kept is dropped, and calls that run are not answered. */
+/* Closes the session: kept replies are dropped, and running calls are cancelled
+ * and not answered. */
 void vc__server_session_close(struct vc__server_session *s);
 
 /* --- for calls ---------------------------------------------------------- */
 
-/* The handler's reply is in call's send: it goes now, or is kept until it is
- * asked for. */
+/* The call's reply is ready to be sent: sends it now, or keeps it until the
+ * client asks for it. */
 void vc__server_session_reply(struct vc__server_session *s, uint16_t slot);
 
-/* The link has no more use for the reply. */
+/* The link has finished with the reply: it was acknowledged, or the link was
+ * lost. */
 void vc__server_session_sent(struct vc__server_session *s, uint16_t slot,
                              enum vc__send_end end);
 
 /* The deadline of a call with a long reply has passed, and the client has not
- * said that it has it. */
+ * acknowledged the reply. */
 void vc__server_session_overdue(struct vc__server_session *s, uint16_t slot);
 
-/* The call need not run: nobody is there for its reply. As if it had never
- * come. */
+/* The call need not run, since its client's link is gone: forgets it as if it
+ * had never come. */
 void vc__server_session_skip(struct vc__server_session *s, uint16_t slot);
 
-/* Looks for its service again: it was not there, or has been removed. No other
- * call of the session runs. */
+/* Looks the session's service up again, which was missing or has been removed.
+ * No other call of the session runs. */
 void vc__server_session_renew(struct vc__server_session *s);
 
 /* --- between the files of the session ------------------------------------ */
 
-/* The open session of this number; NULL with *late when it has moved to
- * another link, and what comes on this one is dropped. */
+/* Returns the open session of this number. NULL with *late set if the session
+ * is closed or has moved to another link: its frames on this link are dropped.
+ * NULL without *late: the frame broke the protocol. */
 struct vc__server_session *vc__server_session_find(struct vc__server_link *sl,
                                                    uint32_t number, bool *late);
 
-/* A message of a stream is whole, or lost. */
+/* A message of a stream is complete, or lost. False: it breaks the protocol. */
 bool vc__server_message_whole(struct vc__server_session *s, uint16_t slot,
                               const struct vc__assembly *a);
 
-/* Gives its memory back to its peer. */
+/* Gives a session's memory back to its peer. */
 void vc__server_session_free(struct vc__server_session *s);
 
-/* Is the seat's binding older than this one, in their order? */
+/* True if the seat's binding is older than this one; the numbers may wrap. */
 static inline bool
 vc__server_seat_is_older(const struct vc__server_seat *seat, uint32_t binding)
 {

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Sessions are opened, and bound to a link. */
+ * Opens sessions, and binds them to a link. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,8 @@
 #include "rpc/server/server_link.h"
 #include "rpc/server/server_session.h"
 
-/* Sessions are made by the dozen, more the more there are. */
+/* Sessions are allocated in slabs: the more sessions, the larger the next
+ * slab. */
 struct vc__server_slab {
     struct vc__server_slab *next;
     struct vc__server_session sessions[];
@@ -66,7 +67,8 @@ vc__server_sessions_free(struct vc__server_peer *peer)
     }
 }
 
-/* Its body is malformed; or else there was no memory. False. */
+/* The OPEN failed: its body is malformed, which breaks the protocol; or there
+ * was no memory. Returns false. */
 static bool
 open_refuse(struct vc__server_link *sl, const struct vc__frame *f)
 {
@@ -74,8 +76,9 @@ open_refuse(struct vc__server_link *sl, const struct vc__frame *f)
            vc__server_breach(sl, "an OPEN with a malformed body");
 }
 
-/* Of the session's replies: what the client's channel has for its requests. A
- * client that was built before it is told says 0. */
+/* Returns the weight of the session's replies: the one that the client's
+ * channel has for its requests. A client built before weights existed sends
+ * 0. */
 static uint32_t
 weight_of(const struct vc__frame *open)
 {
@@ -158,7 +161,7 @@ vc__server_session_renew(struct vc__server_session *s)
     struct vc__opened *now = vc__opened_get(
         &s->peer->opened, &s->peer->part->server->services, &open);
 
-    if (now == NULL) /* without memory it stays as it is */
+    if (now == NULL) /* without memory the session stays as it is */
         return;
     vc__opened_put(s->opened);
     s->opened = now;

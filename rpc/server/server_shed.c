@@ -13,9 +13,9 @@
 #include "rpc/server/server_log.h"
 #include "transport/core/random.h"
 
-/* A client that is told to come again comes so much later at most. */
+/* The longest random wait that a client gets before it retries a shed call. */
 #define AGAIN_MS 200u
-/* It is over when nothing has been shed for so long. */
+/* Shedding is over when no call has been shed for this long. */
 #define QUIET_US 1000000u
 #define LINE     160
 
@@ -50,7 +50,8 @@ on_quiet(struct vc__timer *timer)
     server_shed_tell(part, false, line);
 }
 
-/* Without memory for the timer the next one begins it anew. */
+/* Without memory for the timer, the next shed call counts as a new
+ * beginning. */
 static void
 quiet_await(struct vc__server_part *part)
 {

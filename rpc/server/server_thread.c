@@ -19,7 +19,8 @@ server_thread_engine_of(const struct vc_call *call)
     return &vc__call_part(call)->progress->engine;
 }
 
-/* Its job waited: the end comes from the engine, behind what runs now. */
+/* Ends a call whose job will not run: the call's task runs after the engine's
+ * present batch of work. */
 static void
 job_end(struct vc_call *call, enum vc_status status, const char *text)
 {
@@ -29,7 +30,8 @@ job_end(struct vc_call *call, enum vc_status status, const char *text)
     vc__engine_defer(server_thread_engine_of(call), &call->task);
 }
 
-/* Without memory for the timer it waits to its deadline. */
+/* Without memory for the timer a call that waits for a thread waits until one
+ * is free; a call that waits for its turn gets a timer at the next look. */
 static void
 patience_start(struct vc_call *call, void (*fire)(struct vc__timer *timer))
 {
@@ -105,7 +107,7 @@ vc__thread_forgo(struct vc_call *call)
 
 /* --- its turn ------------------------------------------------------------- */
 
-/* From one look to the next whether handlers may begin at all. */
+/* The time from one look to the next whether handlers may begin at all. */
 #define LOOK_US 100000u
 
 #define NO_TURN                                                                \

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/server/server_turn.h. The engine runs tasks in the order of their
- * coming, each once; so who goes before its turn changes places with the one
- * whose turn it was. */
+ * See rpc/server/server_turn.h. The engine runs tasks in the order in which
+ * they were queued, each once. So a call that begins before its task has come
+ * up changes places with the call whose task it was. */
 #include "rpc/server/server_turn.h"
 
 #include <verbcall/call.h>
@@ -39,7 +39,7 @@ queue_leave(struct vc_call *call)
         cds_list_del(&peer->turn);
 }
 
-/* The others of its client have their next turn behind the other clients'. */
+/* The client's next turn comes after all other clients' turns. */
 static struct vc_call *
 queue_take(struct vc__server_peer *peer)
 {

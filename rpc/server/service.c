@@ -25,10 +25,10 @@ entry_of(struct cds_lfht_node *node)
     return caa_container_of(node, struct vc__service_entry, node);
 }
 
-/* --- finding ----------------------------------------------------------- */
+/* --- lookup ------------------------------------------------------------ */
 
 struct key {
-    const char *name; /* NULL: any of this id */
+    const char *name; /* NULL: any with this id */
     size_t len;
     uint64_t id;
 };
@@ -39,8 +39,8 @@ entry_match(struct cds_lfht_node *node, const void *arg)
     const struct vc__service_entry *e = entry_of(node);
     const struct key *key = arg;
 
-    /* It was filled before the table got it, which orders both; but
-     * ThreadSanitizer knows nothing of liburcu's barriers. */
+    /* The entry was filled in before the table got it, which orders both; but
+     * ThreadSanitizer does not see liburcu's barriers. */
     atomic_load_explicit(&e->removed, memory_order_acquire);
     if (key->name == NULL)
         return e->service->id == key->id;
@@ -48,7 +48,7 @@ entry_match(struct cds_lfht_node *node, const void *arg)
            memcmp(e->service->name, key->name, key->len) == 0;
 }
 
-/* Within a read-side critical section. */
+/* Called within a read-side critical section. */
 static struct vc__service_entry *
 service_entry_find(struct vc__services *t, const struct key *key)
 {
@@ -68,7 +68,7 @@ vc__services_get(struct vc__services *t, const char *name, size_t len)
 
     rcu_read_lock();
     e = service_entry_find(t, &key);
-    /* The table's own reference goes only after a grace period, so the count
+    /* The table drops its own reference only after a grace period, so the count
      * is not 0 here. */
     if (e != NULL)
         atomic_fetch_add_explicit(&e->refs, 1, memory_order_relaxed);
@@ -124,8 +124,8 @@ vc__service_put(struct vc__service_entry *e)
         entry_free(e);
 }
 
-/* Who asks whether a server lives, and what it serves, is answered also when it
- * is overloaded. */
+/* True for the services that say whether a server is alive, and what it serves:
+ * they are answered even under overload. */
 static bool
 is_never_shed(const struct vc_service *service)
 {
@@ -168,7 +168,7 @@ static bool
 methods_copy(struct vc__service_entry *e, const void *methods, size_t size)
 {
     e->methods = malloc(size > 0 ? size : 1);
-    if (e->methods != NULL && size > 0) /* NULL may be given for none */
+    if (e->methods != NULL && size > 0) /* methods may be NULL then */
         memcpy(e->methods, methods, size);
     return e->methods != NULL;
 }
@@ -209,7 +209,8 @@ vc__services_add(struct vc__services *t, const struct vc_service *service,
     if (e == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     e->arg = arg;
-    /* The last write: a reader, who takes no lock, that sees it sees all others. */
+    /* The last write: a reader, which takes no lock, that sees it sees all
+     * others. */
     atomic_store_explicit(&e->removed, false, memory_order_release);
     rcu_read_lock();
     node = cds_lfht_add_unique(t->table, (unsigned long)service->id,
@@ -222,12 +223,12 @@ vc__services_add(struct vc__services *t, const struct vc_service *service,
                     service->name);
 }
 
-/* Takes an entry out of the table and drops the table's reference. */
+/* Drops the table's reference to an entry that is no longer in the table. */
 static void
 entry_retire(struct vc__service_entry *e)
 {
     atomic_store(&e->removed, true);
-    /* No reader that found it in the table is still about to count it. */
+    /* After this no reader that found the entry is still about to count it. */
     synchronize_rcu();
     vc__service_put(e);
 }

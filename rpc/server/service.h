@@ -3,8 +3,9 @@
  *
  * The services of a server: an RCU hash table, so that finding one takes no
  * lock while others are added and removed. Flavour: urcu-bp, which needs no
- * registration of threads; ours may be any thread of the program. Lookups are
- * rare (one a session), so its slower read side does not matter. */
+ * registration of threads; a thread here may be any thread of the program.
+ * Lookups are rare (one per session), so the slower read side of urcu-bp does
+ * not matter. */
 #ifndef VC_RPC_SERVICE_H
 #define VC_RPC_SERVICE_H
 
@@ -23,21 +24,21 @@
 #include "transport/core/habit.h"
 
 struct vc__method_state {
-    atomic_uint calls; /* that run, as far as they are counted */
+    atomic_uint calls; /* running, as far as they are counted */
     struct vc__habit habit;
     struct vc__usual usual;
     uint8_t kind;                  /* VC__FRAME_*_STREAM */
-    struct vc__adaptive *adaptive; /* NULL: as many may wait as want to */
+    struct vc__adaptive *adaptive; /* NULL: no adaptive limit */
 };
 
-/* Of a method, for all engines. */
+/* Of a method, shared by all engines. */
 struct vc__adaptive {
     pthread_mutex_t lock;
     struct vc__gradient gradient;
 };
 
-/* A service as added. Sessions hold it; `methods` and `arg` stay valid while
- * a handler may use them. */
+/* A service as it was added. Sessions hold references; `methods` and `arg` stay
+ * valid while a handler may use them. */
 struct vc__service_entry {
     struct cds_lfht_node node;
     const struct vc_service *service;
@@ -45,10 +46,10 @@ struct vc__service_entry {
     void *arg;
     atomic_uint refs;
     atomic_bool removed;
-    bool exempt;           /* its calls are not shed */
+    bool exempt;           /* true if its calls are never shed */
     atomic_uint max_calls; /* at a time, 0 for any: rpc/server/server_limit.h */
-    atomic_uint calls;     /* that run, as far as they are counted */
-    struct vc__adaptive *adaptives; /* one a method; or NULL */
+    atomic_uint calls;     /* running, as far as they are counted */
+    struct vc__adaptive *adaptives; /* one per method; or NULL */
     struct vc__method_state methods_state[];
 };
 
@@ -59,33 +60,33 @@ struct vc__services {
 
 /* False without memory. */
 bool vc__services_init(struct vc__services *t);
-/* No lookup may run any more. */
+/* No lookup may run at the same time or later. */
 void vc__services_fini(struct vc__services *t);
 
-/* in_turn: its handlers begin in the order of their calls.
+/* Adds a service. in_turn: its handlers begin in the order of their calls.
  * VC_ALREADY_EXISTS, VC_RESOURCE_EXHAUSTED */
 enum vc_status vc__services_add(struct vc__services *t,
                                 const struct vc_service *service,
                                 const void *methods, size_t size, void *arg,
                                 bool in_turn);
-/* VC_NOT_FOUND */
+/* Removes a service. VC_NOT_FOUND */
 enum vc_status vc__services_remove(struct vc__services *t, const char *name);
 
-/* The entry of this name with a reference for the caller, or NULL. */
+/* Returns the entry of this name with a reference for the caller, or NULL. */
 struct vc__service_entry *vc__services_get(struct vc__services *t,
                                            const char *name, size_t len);
 void vc__service_put(struct vc__service_entry *e);
 
-/* Is there one with this id? */
+/* True if there is a service with this id. */
 bool vc__services_has(struct vc__services *t, uint64_t id);
 
-/* Calls fn for one service after the other, in no order, until it returns
- * false. fn must not block, nor add or remove one. */
+/* Calls fn for each service, in no order, until fn returns false. fn must not
+ * block, nor add or remove services. */
 void vc__services_each(struct vc__services *t,
                        bool (*fn)(const struct vc_service *service, void *arg),
                        void *arg);
 
-/* FNV-1a, 64 bits: the id of a service's name. */
+/* Returns the id of a service's name: FNV-1a, 64 bits. */
 uint64_t vc__service_id(const char *name, size_t len);
 
 #endif

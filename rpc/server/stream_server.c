@@ -16,10 +16,10 @@
 
 struct vc__server_stream {
     struct vc_stream stream;
-    struct vc_call *call;          /* the holder's; NULL when it has ended */
-    struct vc__task task;          /* hands `outgoing` to the link */
+    struct vc_call *call;          /* the holder's; NULL after its end */
+    struct vc__task task;          /* passes `outgoing` to the link */
     bool posted;                   /* the stream's lock */
-    bool time_over;                /* the same: ended for that */
+    bool time_over;                /* the same; ended by a timeout */
     struct cds_list_head outgoing; /* the same; of struct vc__send */
 };
 
@@ -29,9 +29,10 @@ server_stream_of(struct vc_stream *s)
     return caa_container_of(s, struct vc__server_stream, stream);
 }
 
-/* --- what the handler sends --------------------------------------------- */
+/* --- sending ------------------------------------------------------------ */
 
-/* The link that the call came by, while that is the session's. */
+/* Returns the link that the call came by, if the session is still bound to it;
+ * else NULL. */
 static struct vc__link *
 link_of(const struct vc_call *call)
 {
@@ -113,7 +114,7 @@ server_put(struct vc_stream *s, struct vc__send *send)
     return good;
 }
 
-/* So is the call, whatever its handler makes of it. */
+/* Ends the stream, and with it the call, whatever its handler returns. */
 static void
 time_over(struct vc_stream *s, const struct vc__error *error)
 {
@@ -123,7 +124,7 @@ time_over(struct vc_stream *s, const struct vc__error *error)
     vc__stream_end(s, VC__STREAM_EV_TIME_OVER, error);
 }
 
-/* The client knows its deadline, too. */
+/* Ends the stream at the deadline, which the client knows, too. */
 static void
 server_expire(struct vc_stream *s)
 {
@@ -133,7 +134,7 @@ server_expire(struct vc_stream *s)
     time_over(s, &error);
 }
 
-/* By the thread of the call. */
+/* Runs on the call's thread. */
 static void
 server_stalled(struct vc_stream *s)
 {
@@ -150,8 +151,8 @@ server_stalled(struct vc_stream *s)
     time_over(s, &error);
 }
 
-/* The client may hear of its deadline by this before it looks at its own
- * clock. */
+/* True if a failed call has passed its deadline: the client may learn of the
+ * deadline by this reply, before it looks at its own clock. */
 static bool
 stream_server_is_late(const struct vc_call *call, enum vc_status status)
 {
@@ -194,7 +195,7 @@ server_free(struct vc_stream *s)
     free(server_stream_of(s));
 }
 
-/* By the thread of the call. */
+/* Runs on the call's thread. */
 static uint16_t
 server_initial(const struct vc_stream *s, uint8_t *out)
 {
@@ -205,7 +206,7 @@ server_initial(const struct vc_stream *s, uint8_t *out)
     return (uint16_t)vc__metadata_initial(m->said, m->said_len, out);
 }
 
-/* --- callbacks: the call is there until it has been left ------------------ */
+/* --- callbacks: the call exists until server_left() ----------------------- */
 
 static enum vc_status
 server_over(struct vc_stream *s)
@@ -272,7 +273,7 @@ vc__stream_server_waits(struct vc_call *call)
     return waits;
 }
 
-/* --- birth and end ------------------------------------------------------ */
+/* --- creation and end --------------------------------------------------- */
 
 bool
 vc__stream_server_open(struct vc_call *call)
@@ -357,7 +358,7 @@ stream_server_part_of(const struct vc__server_session *s)
     return s->peer->part;
 }
 
-/* The stream does not take a message, or not this one. False. */
+/* The stream takes no messages, or not this one: ends the link. False. */
 static bool
 stream_server_message_refuse(struct vc__server_session *s,
                              struct vc_stream *stream)
@@ -430,7 +431,7 @@ stream_frame(struct vc__server_session *s, uint16_t i,
 
 #define OF_NO_STREAM "a frame of no stream"
 
-/* What comes for a call that has ended meanwhile is dropped. */
+/* A frame for a call that has ended meanwhile is dropped. */
 bool
 vc__server_session_stream(struct vc__server_link *sl, const struct vc__frame *f)
 {

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * grpc.health.v1.Health, a service like any other: it uses the public
- * interface only. */
+ * grpc.health.v1.Health, a service like any other: except for errors and
+ * handles it uses only the public interface. */
 #include <verbcall/health.h>
 
 #include <pthread.h>
@@ -16,7 +16,7 @@
 #include "transport/core/error.h"
 #include "transport/core/handle.h"
 
-/* What is known of one name. */
+/* The health of one name. */
 struct state {
     struct state *next;
     bool serving;
@@ -26,7 +26,7 @@ struct state {
 struct vc_health {
     struct vc__handle handle;
     pthread_mutex_t lock;
-    pthread_cond_t changed; /* something of what follows */
+    pthread_cond_t changed; /* signalled when any of these changes */
     struct state *states;   /* lock */
     unsigned n_states;      /* lock */
     unsigned n_watchers;    /* lock */
@@ -38,7 +38,8 @@ typedef Grpc__Health__V1__HealthCheckResponse__ServingStatus status_word;
 #define WORD(name)                                                             \
     GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__##name
 
-/* Where the pointer to it is, or would be. Under the lock. */
+/* Called with the lock. Returns where the pointer to the state is, or where it
+ * would be added. */
 static struct state **
 state_at(struct vc_health *h, const char *name)
 {
@@ -49,7 +50,7 @@ state_at(struct vc_health *h, const char *name)
     return at;
 }
 
-/* Under the lock. */
+/* Called with the lock. */
 static status_word
 word_of(struct vc_health *h, const char *name)
 {
@@ -83,7 +84,7 @@ health_check(struct vc_call *call,
 
 struct watcher {
     struct vc_health *health;
-    bool over; /* health->lock: nobody watches any more */
+    bool over; /* health->lock; true if the client no longer watches */
 };
 
 static void
@@ -98,8 +99,8 @@ watcher_over(struct vc_call *call, void *arg)
     pthread_mutex_unlock(&w->health->lock);
 }
 
-/* Waits until there is something else to say of it than *word. False when the
- * watcher is to end, and has been told the last. */
+/* Waits until the status differs from *word. False: the watch must end; the
+ * last status has been sent. */
 static bool
 watcher_await(struct watcher *w, const char *name, status_word *word)
 {
@@ -119,7 +120,7 @@ watcher_run(struct watcher *w, const char *name,
 {
     Grpc__Health__V1__HealthCheckResponse said =
         GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__INIT;
-    status_word word = WORD(UNKNOWN); /* which is never said */
+    status_word word = WORD(UNKNOWN); /* which is never sent */
 
     while (watcher_await(w, name, &word)) {
         enum vc_status status;
@@ -197,7 +198,7 @@ state_new(const char *name)
     return s;
 }
 
-/* Under the lock. False without memory or room. */
+/* Called with the lock. False without memory, or when all names are used. */
 static bool
 state_put(struct vc_health *h, const char *name, bool serving)
 {

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * verbcall.reflection.v1.Reflection: what the table of services has, in the
- * order of names. Replies point to the services' own tables, which outlive
- * the server. */
+ * verbcall.reflection.v1.Reflection: lists the server's services in the order
+ * of their names. Replies point to the services' own tables, which outlive the
+ * server. */
 #include <verbcall/reflection.h>
 
 #include <stdlib.h>
@@ -134,8 +134,8 @@ has_method(const struct vc_service *service, const char *name)
     return false;
 }
 
-/* The service that is called so, or has a method that is; NULL if there is
- * none. */
+/* Returns the service with this name, or the one with a method of this name;
+ * NULL if there is none. */
 static const struct vc_service *
 service_of(struct vc_server *server, const char *symbol)
 {
