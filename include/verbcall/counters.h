@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What a runtime has done, and has now, as numbers. They are always kept: the
- * library pays a plain store for each. */
+ * Counters and gauges of a runtime. They are always kept: the library pays a
+ * plain store for each. */
 #ifndef VERBCALL_COUNTERS_H
 #define VERBCALL_COUNTERS_H
 
@@ -16,20 +16,21 @@ VC_BEGIN_DECLS
 
 struct vc_runtime;
 
-/* X(name, what it counts). Those "now" go up and down, the others only grow
- * while the runtime lives. New ones come at the end. These are equal whenever
- * nothing changes:
+/* X(name, what it counts). Those "now" are gauges, which go up and down; the
+ * others only grow while the runtime lives. New ones are added at the end.
+ * While nothing changes these equations hold:
  *
  *   links_connecting + links_up + links_leaving = links_client + links_server
- *   links_started = links_connecting + links_made + links_refused + links_failed
+ *   links_started = links_connecting + links_made + links_refused +
+ *     links_failed
  *   links_made = links_up + links_closed + links_left + links_lost
  *   qps_made = qps_in_use + qps_warm + qps_destroyed
  *   qps_recycled = qps_warm + qps_reused + qps_evicted + those that were
  *     destroyed with their device
  *   calls_started = calls_ended + those that wait or are under way
  *
- * Each attempt is a call of its own, and so is a hedge; a stream is a call, too,
- * from its opening until its end has come. */
+ * Each attempt counts as a call of its own, and so does a hedge. A stream
+ * counts as a call, too, from its opening until its end has been received. */
 #define VC_COUNTERS(X)                                                         \
     X(links_connecting, "links being made now")                                \
     X(links_up, "links that carry calls now")                                  \
@@ -154,7 +155,7 @@ struct vc_runtime;
     X(cm_multicast_errors, "of cm_events MULTICAST_ERROR")
 
 struct vc_counters {
-    size_t size; /* by VC_COUNTERS_INIT, so that it can grow */
+    size_t size; /* set by VC_COUNTERS_INIT, so that the struct can grow */
 #define VC_COUNTER_FIELD(name, what) uint64_t name;
     VC_COUNTERS(VC_COUNTER_FIELD)
 #undef VC_COUNTER_FIELD
@@ -162,17 +163,17 @@ struct vc_counters {
 
 #define VC_COUNTERS_INIT VC_SIZED_INIT(vc_counters)
 
-/* vc_runtime_counters - fills *out, of which VC_COUNTERS_INIT has set the
- * size. Any thread, also from a handler, while the runtime lives. Each number
- * is true by itself; they are not all of one instant. It keeps nobody from
- * calling, but takes its time with many links: not for every call.
- * VC_INVALID_ARGUMENT   out->size is none, as 0 */
+/* vc_runtime_counters - fills *out, whose size VC_COUNTERS_INIT has set. Any
+ * thread, also in a handler, while the runtime lives. Each number is exact, but
+ * they are not all taken at one instant. The function blocks no calls, but
+ * takes long with many links: do not call it for every call.
+ * VC_INVALID_ARGUMENT out->size is not set, as 0 */
 VC_API enum vc_status vc_runtime_counters(struct vc_runtime *runtime,
                                           struct vc_counters *out);
 
-/* vc_runtime_counters_text - writes them as lines "name value\n", as much as
- * fits in size bytes with a 0 at the end. Returns the length that all of it
- * has, as snprintf(3) does; text may be NULL when size is 0. */
+/* vc_runtime_counters_text - writes the counters as lines "name value\n", as
+ * much as fits in size bytes with a 0 at the end. Returns the length of the
+ * whole text, as snprintf(3) does; text may be NULL when size is 0. */
 VC_API size_t vc_runtime_counters_text(struct vc_runtime *runtime, char *text,
                                        size_t size);
 

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What every public header needs: the mark of an exported symbol, the linkage
- * of C, and how structs of options begin. Programs include
- * <verbcall/verbcall.h> instead. */
+ * What every public header needs: the mark of exported symbols, C linkage, and
+ * the macros for structs of options. Programs include <verbcall/verbcall.h>
+ * instead. */
 #ifndef VERBCALL_EXPORT_H
 #define VERBCALL_EXPORT_H
 
@@ -17,8 +17,8 @@
 
 VC_BEGIN_DECLS
 
-/* Any function: generated code casts callbacks to it, and back to the type that
- * they have before it calls them. */
+/* Any function: generated code casts callbacks to this type, and back to their
+ * own type before it calls them. */
 typedef void vc_function(void);
 
 VC_END_DECLS
@@ -26,12 +26,12 @@ VC_END_DECLS
 /* Structs of options begin with their size, so that they can grow, and 0 in any
  * other field stands for its default. VC_SIZED_INIT(name) is an initializer of
  * struct name that sets its size. VC_SIZED(name, .field = value, ...) is a
- * pointer to a constant one that has these fields as well: it is valid until
- * the end of the block that it stands in, in C++ until the end of the
- * statement. Programs use them by the macros of each struct, as
+ * pointer to a constant struct that has these fields as well. The pointer is
+ * valid until the end of the enclosing block, in C++ until the end of the
+ * statement. Programs use both by the macros of each struct, as
  * VC_CALL_OPTS_INIT and VC_CALL_OPTS(.timeout_ms = 100). The latter is for C,
  * and for C++ from C++20 on (or as gcc and clang have it since C++11), which
- * wants the fields in their order. */
+ * requires the fields in their order. */
 #ifdef __cplusplus
 extern "C++" {
 template <typename T>

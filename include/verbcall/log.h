@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The log: lines about what happens to connections, servers and devices. A
- * program that does nothing for it gets warnings and errors on stderr. */
+ * The log: lines about events of connections, servers and devices. By default
+ * warnings and errors go to stderr. */
 #ifndef VERBCALL_LOG_H
 #define VERBCALL_LOG_H
 
@@ -10,14 +10,14 @@
 
 VC_BEGIN_DECLS
 
-/* How much a line matters; a lower number matters more.
- * VC_LOG_ERROR    the library cannot mend it: a server lost an address
- * VC_LOG_WARNING  somebody may have to act: a link or a device is lost, a peer
- *                 is dead, clients wait for memory or descriptors, a server
- *                 sheds calls
- * VC_LOG_INFO     what happens in a healthy program: a link is up, a client was
- *                 rejected, a server listens or is drained
- * VC_LOG_DEBUG    attempts that failed, whose errors the callers get, too */
+/* How important a line is; a lower number is more important.
+ * VC_LOG_ERROR   the library cannot repair it: a server lost an address
+ * VC_LOG_WARNING a person may have to act: a link or a device is lost, a peer
+ *                is dead, clients wait for memory or descriptors, a server
+ *                sheds calls
+ * VC_LOG_INFO    events of a healthy program: a link is up, a client was
+ *                rejected, a server listens or is drained
+ * VC_LOG_DEBUG   attempts that failed, whose errors the callers get, too */
 enum vc_log_level {
     VC_LOG_ERROR = 1,
     VC_LOG_WARNING = 2,
@@ -25,7 +25,7 @@ enum vc_log_level {
     VC_LOG_DEBUG = 4
 };
 
-/* For the option log_level: no line at all. */
+/* For the option log_level: no lines at all. */
 #define VC_LOG_NONE (~0u)
 
 /* The program's function for lines of the log: options log and log_arg of a
@@ -46,9 +46,9 @@ enum vc_log_level {
  * were not logged; there are at most 50 a second". */
 typedef void vc_log_fn(enum vc_log_level level, const char *line, void *arg);
 
-/* vc_log_level_name - "error", "warning", "info" or "debug"; "unknown" for other
- * numbers. Never NULL; the text is the library's. Any thread, and within a
- * vc_log_fn. */
+/* vc_log_level_name - returns "error", "warning", "info" or "debug"; "unknown"
+ * for other numbers. Never NULL; the library owns the text. Any thread, also
+ * inside a vc_log_fn. */
 VC_API const char *vc_log_level_name(enum vc_log_level level);
 
 VC_END_DECLS

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A server that says what it serves: for tools that call services of which
- * they have no .proto file. */
+ * Server reflection: for tools that call services without having their .proto
+ * file. */
 #ifndef VERBCALL_REFLECTION_H
 #define VERBCALL_REFLECTION_H
 
@@ -14,10 +14,10 @@ VC_BEGIN_DECLS
 struct vc_server;
 
 /* vc_reflection_add - adds the service verbcall.reflection.v1.Reflection to a
- * server: the names of its services and methods, and the files that they were
- * generated from. Its .proto file is installed in
- * <datadir>/verbcall/verbcall/reflection/v1. It tells of the services that
- * are there when it is asked, whenever they were added. Any thread, at any
+ * server. It returns the names of the server's services and methods, and the
+ * files that they were generated from. Its .proto file is installed in
+ * <datadir>/verbcall/verbcall/reflection/v1. The answer has the services that
+ * the server has when it is asked, whenever they were added. Any thread, at any
  * time.
  * VC_ALREADY_EXISTS     the server has this service
  * VC_RESOURCE_EXHAUSTED no memory */

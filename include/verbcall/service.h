@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What protoc-gen-verbcall generates tables of. Programs use the generated
- * functions and need none of this by name. */
+ * The tables that protoc-gen-verbcall generates. Programs use the generated
+ * functions and need none of these names. */
 #ifndef VERBCALL_SERVICE_H
 #define VERBCALL_SERVICE_H
 
@@ -21,10 +21,10 @@ struct vc_call_opts;
 struct vc_channel;
 struct vc_stream;
 
-/* A message type and the functions that pack and unpack it. NULL stands for
- * protobuf-c's generic ones, which need only desc; a generator that knows the
- * type can give better ones. Peer input reaches unpack only after it was
- * checked against desc. */
+/* A message type and the functions that pack and unpack it. NULL stands for the
+ * generic ones of protobuf-c, which need only desc; a generator that knows the
+ * type can provide faster ones. Data from a peer reaches unpack only after it
+ * was validated against desc. */
 struct vc_message_type {
     const ProtobufCMessageDescriptor *desc;
     size_t (*packed_size)(const ProtobufCMessage *message);
@@ -33,14 +33,14 @@ struct vc_message_type {
                                 const uint8_t *data);
 };
 
-/* Runs one handler: methods is the generated structure of handlers. May run on
+/* Runs one handler; methods is the generated structure of handlers. May run on
  * several threads at a time. */
 typedef enum vc_status vc_method_run(struct vc_call *call, const void *methods,
                                      const void *request, void *reply,
                                      void *arg);
 
 /* Runs one handler of a method that has a stream. request is NULL when the
- * client streams, and reply when the server does. */
+ * client streams, and reply is NULL when the server streams. */
 typedef enum vc_status vc_method_run_stream(struct vc_call *call,
                                             const void *methods,
                                             const void *request,
@@ -49,66 +49,67 @@ typedef enum vc_status vc_method_run_stream(struct vc_call *call,
 
 struct vc_method {
     const char *name; /* as in the .proto file */
-    uint32_t hash;    /* FNV-1a, 32 bits, of name: names it on the wire */
+    uint32_t hash;    /* FNV-1a, 32 bits, of name: its id on the wire */
     uint32_t flags;   /* VC_METHOD_* */
     struct vc_message_type request;
     struct vc_message_type reply;
-    vc_method_run *run;               /* NULL when one side streams or both */
-    vc_method_run_stream *run_stream; /* and this when none does */
-    /* (verbcall.method) of the .proto file; 0: it does not say */
-    uint32_t timeout_ms; /* of a call whose options say none */
-    uint32_t max_calls;  /* that a server runs at a time, see vc_server_add() */
-    uint32_t max_reply;  /* bytes of a packed reply, or of each of a stream */
+    vc_method_run *run;               /* NULL when either side streams */
+    vc_method_run_stream *run_stream; /* NULL when neither does */
+    /* (verbcall.method) of the .proto file; 0: not set there */
+    uint32_t timeout_ms; /* for a call whose options set none */
+    uint32_t max_calls;  /* at a time on a server, see vc_server_add() */
+    uint32_t max_reply;  /* most bytes of a packed reply or stream message */
 };
 
-/* descriptor.proto's idempotency_level */
+/* the idempotency_level of descriptor.proto */
 #define VC_METHOD_NO_SIDE_EFFECTS 0x1u
 #define VC_METHOD_IDEMPOTENT      0x2u
-/* which side sends any number of messages */
+/* the side that sends any number of messages */
 #define VC_METHOD_CLIENT_STREAM 0x4u
 #define VC_METHOD_SERVER_STREAM 0x8u
-/* The client does not wait for the reply; never with a stream. */
+/* The client does not wait for the reply; never set with a stream. */
 #define VC_METHOD_ONE_WAY 0x10u
-/* Its handlers begin on a thread of their own, as they block. */
+/* The handlers block, so each begins on a thread of its own. */
 #define VC_METHOD_BLOCKING 0x20u
 
 struct vc_service {
     const char *name;     /* full name, as "demo.Greeter" */
     uint64_t id;          /* FNV-1a, 64 bits, of name */
-    uint32_t fingerprint; /* FNV-1a, 32 bits, of what the .proto file says */
+    uint32_t fingerprint; /* FNV-1a, 32 bits, of the .proto file's content */
     uint32_t n_methods;
     const struct vc_method *methods;
-    /* A packed google.protobuf.FileDescriptorSet: the service's .proto file, as
-     * the last, behind all that it imports, without comments. NULL when there
-     * is none. */
+    /* A packed google.protobuf.FileDescriptorSet without comments: all imported
+     * files, then the service's .proto file as the last. NULL when there is
+     * none. */
     const uint8_t *file;
     size_t file_length;
 };
 
-/* In front of each initializer of a generated table, which has all fields in
- * their order: C is told their names, and C++, which knows them only since 2020,
- * is not. */
+/* Stands before each initializer of a generated table; the initializers are in
+ * the order of the fields. In C it names the field. In C++ it is empty, as C++
+ * has designated initializers only since 2020. */
 #ifdef __cplusplus
 #define VC_FIELD(name)
 #else
 #define VC_FIELD(name) .name =
 #endif
 
-/* vc_channel_call - one blocking unary call of a generated client function.
- * That of a VC_METHOD_ONE_WAY ends with VC_OK when the request has been handed
- * to the adapter: *reply is left as it is, and nobody hears what becomes of it.
- * Any thread. On VC_OK *reply is the caller's and freed by vc_message_free();
- * otherwise it is untouched and vc_error() says more. Besides the codes that
- * the handler returns:
- * VC_INVALID_ARGUMENT   the request lacks something that must be set, or the
- *                       server found it malformed; an option may not be
- * VC_DEADLINE_EXCEEDED  the call's time ran out, or the server knows that it
- *                       would before the handler has ended
- * VC_RESOURCE_EXHAUSTED request or reply are over the limit of an end or of
- *                       the method; the server has more calls than it may, or
+/* vc_channel_call - makes one blocking unary call for a generated client
+ * function. A call of a VC_METHOD_ONE_WAY ends with VC_OK when the request has
+ * been handed to the adapter: *reply is not changed, and the result of the call
+ * is not reported. Any thread. On VC_OK the caller owns *reply and frees it by
+ * vc_message_free(); otherwise it is not changed and vc_error() says more.
+ * Codes besides those that the handler returns:
+ * VC_INVALID_ARGUMENT   a required field of the request is not set, or the
+ *                       server found it malformed; an option is not allowed
+ * VC_DEADLINE_EXCEEDED  the call's deadline has passed, or the server knows
+ *                       that it would pass before the handler has ended
+ * VC_RESOURCE_EXHAUSTED request or reply are over the limit of an end or of the
+ *                       method; the server has more calls than it may run, or
  *                       than it can serve in time; no memory
  * VC_UNIMPLEMENTED      the peer does not serve the service or the method
- * VC_UNAVAILABLE        no connection within the connect timeout, or lost
+ * VC_UNAVAILABLE        no connection within the connect timeout, or it was
+ *                       lost
  * VC_CANCELLED          the channel was closed, or the call was cancelled
  * VC_INTERNAL           the reply does not fit its type */
 VC_API enum vc_status vc_channel_call(struct vc_channel *channel,
@@ -117,8 +118,8 @@ VC_API enum vc_status vc_channel_call(struct vc_channel *channel,
                                       const struct vc_call_opts *opts,
                                       void **reply);
 
-/* vc_call_no_handler - what a generated method runner answers for a handler
- * that is NULL: VC_UNIMPLEMENTED with a text. */
+/* vc_call_no_handler - called by a generated method runner for a handler that
+ * is NULL. Returns VC_UNIMPLEMENTED and sets a text. */
 VC_API enum vc_status vc_call_no_handler(struct vc_call *call);
 
 VC_END_DECLS

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * How a call, or any other function of the library, ended. The codes and
+ * The status of a call, or of any other function of the library. The codes and
  * their numbers are gRPC's (https://grpc.io/docs/guides/status-codes/). */
 #ifndef VERBCALL_STATUS_H
 #define VERBCALL_STATUS_H
@@ -10,7 +10,7 @@
 
 VC_BEGIN_DECLS
 
-/* X(name, number, what it means when the library itself says it) */
+/* X(name, number, meaning when the library itself returns it) */
 #define VC_STATUSES(X)                                                         \
     X(OK, 0, "success")                                                        \
     X(CANCELLED, 1, "the caller gave the call up")                             \
@@ -38,33 +38,37 @@ enum vc_status {
 
 /* Whether the server's handler ran for a call that ended with an error. */
 enum vc_outcome {
-    VC_OUTCOME_EXECUTED,     /* it ran, and what it returned is the status */
-    VC_OUTCOME_NOT_EXECUTED, /* it has not run and will not */
-    VC_OUTCOME_UNKNOWN,      /* it may have run, be running, or run yet */
+    VC_OUTCOME_EXECUTED,     /* the handler ran, and returned the status */
+    VC_OUTCOME_NOT_EXECUTED, /* the handler has not run and will not */
+    VC_OUTCOME_UNKNOWN,      /* the handler may have run, be running, or run
+                              * later */
 };
 
-/* vc_status_name - "OK", "CANCELLED", ... as gRPC writes them.
- * Never NULL; "UNKNOWN" for a number that is no status. Any thread. */
+/* vc_status_name - returns "OK", "CANCELLED", ... as gRPC writes them. Never
+ * NULL; "UNKNOWN" for a number that is not a status. Any thread. */
 VC_API const char *vc_status_name(enum vc_status status);
 
-/* Bytes that the words of vc_error() have at most, with their NUL: 1024 of a
- * handler's text, and what stands before it. */
+/* Most bytes of the text of vc_error(), with its NUL: 1024 of a handler's text,
+ * and what stands before that. */
 #define VC_ERROR_SIZE 1280
 
-/* vc_error - says in words what the last failing Verbcall function on this
- * thread met, and what to do about it. For a call that a handler failed it is
- * the handler's text, with blanks for control characters but tabs and ends of
- * lines; without one, that of the call which it made and whose status it
- * returned. Other texts of calls begin with "demo.Greeter.SayHello: ". Never
- * NULL; "" only when nothing has failed yet. The text belongs to the library
- * and holds until the next failure on this thread. */
+/* vc_error - returns a text that says how the last failing Verbcall function on
+ * this thread failed, and what to do about it. For a call that a handler failed
+ * it is the handler's text, with blanks for control characters other than tabs
+ * and ends of lines. If the handler gave none, it is the text of a call that
+ * the handler made and whose status it returned. Other texts of calls begin
+ * with "demo.Greeter.SayHello: ". Never NULL; "" only when nothing has failed
+ * yet. The library owns the text, which is valid until the next failure on this
+ * thread. */
 VC_API const char *vc_error(void);
 
-/* vc_error_status - the code of what vc_error() speaks of; VC_OK when nothing
- * has failed yet. For those who were told by NULL. */
+/* vc_error_status - returns the status that belongs to vc_error(); VC_OK when
+ * nothing has failed yet. For functions that report failure by returning
+ * NULL. */
 VC_API enum vc_status vc_error_status(void);
 
-/* vc_error_outcome - whether the call of which vc_error() speaks ran. */
+/* vc_error_outcome - returns whether the handler ran for the call that
+ * vc_error() describes. */
 VC_API enum vc_outcome vc_error_outcome(void);
 
 VC_END_DECLS

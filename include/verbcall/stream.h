@@ -3,24 +3,25 @@
  *
  * Streams: calls in which the client, the server, or both send any number of
  * messages. Generated code has a type of its own for each method's stream at
- * either end, demo_chat_talk_client_stream and demo_chat_talk_server_stream,
- * and functions that wrap these with the types of the method:
+ * either end: demo_chat_talk_client_stream and demo_chat_talk_server_stream. It
+ * also has functions that wrap these with the types of the method:
  * demo_chat_talk_send() at the client, demo_chat_talk_server_send() in the
  * handler. Such a stream is a struct vc_stream: code that serves several
  * methods may cast its pointer to that, and use the functions below.
  *
- * A stream has no deadline unless it asks for one, by timeout_ms of its options
- * or of its method (verbcall/options.proto), or has a parent, whose deadline it
- * keeps. It ends when either end ends it, or its link is lost; and so does every
- * wait in it.
+ * A stream has no deadline unless one is set by timeout_ms of its options or of
+ * its method (verbcall/options.proto), or inherited from a parent. A stream
+ * ends when either end ends it, or its link is lost; then every wait in it
+ * ends, too.
  *
- * Each direction holds what was sent and not received yet: at most 64 KiB at
- * each end, or one message that is longer. A sender waits while the window is
- * full, so a slow reader costs no more than that and delays nobody else.
+ * Each direction buffers messages that were sent and not received yet: at most
+ * 64 KiB at each end, or one message that is longer. A sender waits while the
+ * window is full, so a slow reader costs no more than that and delays nobody
+ * else.
  *
  * One thread at a time sends, and one at a time receives; these two may be
- * different ones. Whoever waits advances the runtime, as in a call. Or nobody
- * waits: callbacks are told what happens, see below. */
+ * different threads. A thread that waits advances the runtime, as in a call. A
+ * program that does not want to wait uses callbacks, see below. */
 #ifndef VERBCALL_STREAM_H
 #define VERBCALL_STREAM_H
 
@@ -41,20 +42,23 @@ struct vc_service;
 struct vc_stream;
 
 /* vc_stream_open - starts a call of a method that streams, on the client.
- * request is the message of a client that does not stream, else NULL; it is
- * not needed any more when the function returns. It does not wait for the
- * server: that it cannot be reached shows when the stream is used. The
- * deadline is that of the whole stream, by default none, and so are opts->parent
- * and opts->canceller. A stream that certainly was not executed is tried again, and
- * waits for its server (VC_CALL_WAIT_FOR_READY), as calls do, while all that it
- * needs is at hand: the request of a client that does not stream; of one that
- * does, as long as no link was there to take what it has sent. Later it is not,
- * whatever its method says: messages that have gone are not kept. On VC_OK the caller owns *stream and
- * closes it by vc_stream_close(). Any thread.
- * VC_INVALID_ARGUMENT   the request lacks something that must be set; an option
- *                       may not be, or is none of a stream's
+ * request is the message of a client that does not stream, else NULL; the
+ * caller may free it when the function returns. The function does not wait for
+ * the server: if the server cannot be reached, later functions of the stream
+ * fail. The deadline, by default none, opts->parent and opts->canceller are
+ * those of the whole stream. On VC_OK the caller owns *stream and closes it by
+ * vc_stream_close(). Any thread.
+ *
+ * As a call, a stream that certainly was not executed is retried, and waits for
+ * its server (VC_CALL_WAIT_FOR_READY), while the library still has all that it
+ * needs to send. If the client does not stream, that is the request. If the
+ * client streams, that holds as long as no link was there to take what it has
+ * sent. Later the stream is not retried, whatever its method says: sent
+ * messages are not kept.
+ * VC_INVALID_ARGUMENT   a required field of the request is not set; an option
+ *                       is not allowed, or not for streams
  * VC_RESOURCE_EXHAUSTED the request is over the server's limit; no memory
- * VC_CANCELLED          its canceller was cancelled, or its parent
+ * VC_CANCELLED          the call's canceller, or its parent, was cancelled
  * VC_DEADLINE_EXCEEDED  the deadline of its parent has passed */
 VC_API enum vc_status vc_stream_open(struct vc_channel *channel,
                                      const struct vc_service *service,
@@ -63,76 +67,79 @@ VC_API enum vc_status vc_stream_open(struct vc_channel *channel,
                                      struct vc_stream **stream);
 
 /* vc_stream_send - sends one message, on either side. It waits until the window
- * has room. VC_OK: the message is on its way, and not needed any more; it says
- * nothing about whether it arrives.
+ * has room. VC_OK: the message was accepted for sending and may be freed; this
+ * does not mean that the peer gets it.
  * A handler may answer before it has received all messages. Then the client's
- * vc_stream_send() fails with VC_FAILED_PRECONDITION, and vc_stream_finish() has
- * the reply: whatever vc_stream_send() returns, how the call has ended is what
- * vc_stream_finish() returns. After another failure the call may go on without
- * the message: a program that cannot do without it closes the stream, as
- * vc_stream_finish() would have the handler take what has come for all.
- * VC_INVALID_ARGUMENT     the message lacks something that must be set
- * VC_RESOURCE_EXHAUSTED   it is over the other end's limit, or its
- *                         method's; no memory
- * VC_FAILED_PRECONDITION  this end has finished sending, or the call has ended
- *                         well
- * VC_DEADLINE_EXCEEDED    the call's time is over
- * others                  how the call has ended; on the server VC_CANCELLED
- *                         when its client is gone, or wants it no more */
+ * vc_stream_send() fails with VC_FAILED_PRECONDITION, and vc_stream_finish()
+ * has the reply. In any case vc_stream_finish(), not vc_stream_send(), returns
+ * how the call has ended. After another failure the call may go on without the
+ * message. A program that needs the message closes the stream; after
+ * vc_stream_finish() the handler would take the messages that arrived for all.
+ * VC_INVALID_ARGUMENT    a required field of the message is not set
+ * VC_RESOURCE_EXHAUSTED  the message is over the other end's limit, or its
+ *                        method's; no memory
+ * VC_FAILED_PRECONDITION this end has finished sending, or the call has ended
+ *                        with VC_OK
+ * VC_DEADLINE_EXCEEDED   the call's deadline has passed
+ * others                 how the call has ended; on the server VC_CANCELLED
+ *                        when its client is gone, or has cancelled it */
 VC_API enum vc_status vc_stream_send(struct vc_stream *stream,
                                      const void *message);
 
-/* vc_stream_receive - waits for the next message, on either side; on VC_OK it is
- * in *message and freed by vc_message_free(), or NULL: there are no more, the
- * call has ended well, or the client has finished sending. Otherwise how the
- * call has ended, once all messages that came before were received; a message
- * that does not fit its type is VC_INTERNAL, on the server
- * VC_INVALID_ARGUMENT; one over its method's limit VC_RESOURCE_EXHAUSTED. */
+/* vc_stream_receive - waits for the next message, on either side. On VC_OK
+ * *message is the message, which the caller frees by vc_message_free(). It is
+ * NULL when there are no more: the call has ended with VC_OK, or the client has
+ * finished sending. Other statuses say how the call has ended; they are
+ * returned once all messages that arrived before were received. A message that
+ * does not fit its type is VC_INTERNAL, on the server VC_INVALID_ARGUMENT; a
+ * message over its method's limit is VC_RESOURCE_EXHAUSTED. */
 VC_API enum vc_status vc_stream_receive(struct vc_stream *stream,
                                         void **message);
 
-/* vc_stream_half_close - tells the server that no more messages will come; it
- * may go on sending. Again: does nothing. Client only.
- * VC_RESOURCE_EXHAUSTED   no memory: try again */
+/* vc_stream_half_close - reports to the server that no more messages will come;
+ * the server may go on sending. A second time does nothing. Client only.
+ * VC_RESOURCE_EXHAUSTED no memory: try again */
 VC_API enum vc_status vc_stream_half_close(struct vc_stream *stream);
 
-/* vc_stream_finish - ends sending, drops what still comes, waits until the call
- * has ended and says how. When the server does not stream, its message is in
- * *reply on VC_OK, and freed by vc_message_free(); reply may be NULL. Client
- * only. */
+/* vc_stream_finish - ends sending, drops messages that still arrive, waits
+ * until the call has ended and returns its status. When the server does not
+ * stream, *reply on VC_OK is its message, which the caller frees by
+ * vc_message_free(); reply may be NULL. Client only. */
 VC_API enum vc_status vc_stream_finish(struct vc_stream *stream, void **reply);
 
-/* vc_stream_result - all that the stream's call came to, its metadata and
- * details of the status among it: once, a second time there are none. Cleared
- * by vc_result_clear(), also after vc_stream_close(). Client only.
- * VC_INVALID_ARGUMENT     result is NULL, or has no size
- * VC_FAILED_PRECONDITION  the call has not ended */
+/* vc_stream_result - fills *result with the full result of the stream's call,
+ * metadata and details of the status included. These are handed out once; a
+ * second time there are none. The caller releases the result by
+ * vc_result_clear(), also after vc_stream_close(). Client only.
+ * VC_INVALID_ARGUMENT    result is NULL, or has no size
+ * VC_FAILED_PRECONDITION the call has not ended */
 VC_API enum vc_status vc_stream_result(struct vc_stream *stream,
                                        struct vc_result *result);
 
-/* vc_stream_initial - the initial metadata that came with the first message of
- * the server: *n entries, which live until vc_stream_close(). NULL when there
- * are none, or no message has come. vc_stream_result() has them all, also those
- * that the handler has added later. Client only. Any thread. */
+/* vc_stream_initial - returns the initial metadata that came with the server's
+ * first message: *n entries, which live until vc_stream_close(). NULL when
+ * there are none, or no message has arrived. vc_stream_result() has all initial
+ * metadata, also those that the handler has added later. Client only. Any
+ * thread. */
 VC_API const struct vc_metadata *vc_stream_initial(struct vc_stream *stream,
                                                    size_t *n);
 
-/* vc_stream_cancel - ends the call with VC_CANCELLED, and tells the server.
- * Whoever waits in another function of the stream returns. Does nothing after
- * the end. Client only. Any thread. */
+/* vc_stream_cancel - ends the call with VC_CANCELLED, and cancels it on the
+ * server. A thread that waits in another function of the stream returns. Does
+ * nothing after the end. Client only. Any thread. */
 VC_API void vc_stream_cancel(struct vc_stream *stream);
 
 /* vc_stream_close - frees the stream; a call that has not ended is cancelled.
- * Nobody else uses the stream any more. NULL is fine. Client only. One with
- * callbacks may be closed inside of them, and at any time; on_end() is all that
- * follows, if it has not run yet. */
+ * No other thread may use the stream any more. NULL is allowed. Client only. A
+ * stream with callbacks may be closed at any time, also inside its callbacks;
+ * after that only on_end() runs, unless it has run already. */
 VC_API void vc_stream_close(struct vc_stream *stream);
 
 /* --- streams for which no thread waits ----------------------------------- */
 
-/* Callbacks, by their arguments. Generated code has structures of callbacks
- * with the types of a method, and a function `run` for each, which calls one of
- * them with the types that it has. */
+/* Kinds of callbacks, by their arguments. Generated code has structures of
+ * callbacks with the types of a method, and a function `run` for each, which
+ * calls a callback with its real type. */
 enum vc_stream_callback {
     VC_STREAM_ON_MESSAGE,
     VC_STREAM_ON_SIGNAL, /* on_writable(), on_half_close() */
@@ -147,48 +154,51 @@ typedef void vc_stream_run(vc_function *callback, enum vc_stream_callback kind,
                            struct vc_stream *stream, void *message,
                            enum vc_status status, void *arg);
 
-/* What is called when something has happened to a stream; NULL: the program
- * does not want to know. Each on a thread that advances the runtime, never
- * inside of the function that started the stream, and one after the other:
- * never two of one stream at a time. They may block, as handlers of servers may
- * (see vc_runtime_start()), use the stream in every way and start calls; they
- * may not close channels. It begins as VC_STREAM_EVENTS_INIT, or is written
- * where it is used as VC_STREAM_EVENTS(.on_end = on_end). */
+/* Callbacks for the events of a stream; NULL: the event is not reported. Each
+ * runs on a thread that advances the runtime, never inside the function that
+ * started the stream. Callbacks of one stream run one after the other, never
+ * two at a time. They may block, as handlers of servers may (see
+ * vc_runtime_start()), call any function of the stream and start calls; they
+ * must not close channels. Initialize it with VC_STREAM_EVENTS_INIT, or write
+ * VC_STREAM_EVENTS(.on_end = on_end) where it is used. */
 struct vc_stream_events {
     size_t size; /* see VC_SIZED in verbcall/export.h */
 
-    /* The next message, for vc_message_free(); at the client also that of the
-     * reply, when the server does not stream. It takes its place in the window
-     * until this returns, so a receiver that is slow, or pauses, slows down the
-     * sender. NULL: messages are dropped. */
+    /* The next message, which the callback frees by vc_message_free(). If the
+     * server does not stream, the client gets the message of the reply here,
+     * too. The message takes its place in the window until the callback
+     * returns, so a receiver that is slow, or pauses, slows down the sender.
+     * NULL: messages are dropped. */
     vc_stream_on_message *on_message;
 
-    /* vc_stream_try_send() had no room for a message, and there is now. Once
-     * for all of them since the last time. */
+    /* vc_stream_try_send() had no room for a message, and there is room now.
+     * Runs once for all such messages since the last time. */
     vc_stream_on_signal *on_writable;
 
-    /* On the server: the client has finished sending, all messages have been
-     * given. */
+    /* On the server: the client has finished sending, and all messages were
+     * passed to on_message(). */
     vc_stream_on_signal *on_half_close;
 
-    /* On the server: nobody waits for the call any more, or it cannot go on.
-     * VC_CANCELLED: its client has cancelled it, or is gone;
-     * VC_DEADLINE_EXCEEDED: its time is over; VC_INVALID_ARGUMENT,
-     * VC_RESOURCE_EXHAUSTED: a message was none, or could not be kept. vc_error()
-     * says more. What has come and was not given is dropped, and only on_end()
-     * follows: the program ends the call by vc_call_end(). */
+    /* On the server: the caller does not wait for the call any more, or the
+     * call cannot go on. VC_CANCELLED: the client has cancelled it, or is gone;
+     * VC_DEADLINE_EXCEEDED: its deadline has passed; VC_INVALID_ARGUMENT,
+     * VC_RESOURCE_EXHAUSTED: a message was malformed, or could not be kept.
+     * vc_error() says more. Messages that arrived and were not passed on are
+     * dropped, and only on_end() follows: the program ends the call by
+     * vc_call_end(). */
     vc_stream_on_status *on_cancel;
 
-    /* The last one, always and once. At the client: the call has ended, with
-     * vc_error() and vc_stream_result() as after vc_stream_finish(); what came
-     * before that has been given, but messages that a pause has kept back are
-     * dropped if the status is not VC_OK. On the server: the program has ended
-     * the call with this status; the reply goes when this has returned, and
-     * nothing of the call and the stream may be used any more. */
+    /* The last callback, which always runs once. At the client: the call has
+     * ended, with vc_error() and vc_stream_result() as after
+     * vc_stream_finish(). Messages that arrived before that were passed on; but
+     * those held back by a pause are dropped if the status is not VC_OK. On the
+     * server: the program has ended the call with this status. The reply is
+     * sent when the callback has returned, and nothing of the call and the
+     * stream may be used any more. */
     vc_stream_on_status *on_end;
 
-    /* Of generated code: calls all of the above, which have other types.
-     * NULL: they have these. */
+    /* Set by generated code: calls all of the above, which have other types.
+     * NULL: they have the types declared here. */
     vc_stream_run *run;
 };
 
@@ -197,11 +207,11 @@ struct vc_stream_events {
 
 /* vc_stream_start - as vc_stream_open(), with callbacks, which are copied: no
  * thread waits for the stream, and the deadline ends it by itself. *stream is
- * set before the first of them runs. On VC_OK the caller owns it; on_end()
- * follows. vc_channel_close() waits for that, and no pause keeps back what comes
- * before it.
- * VC_INVALID_ARGUMENT   events have no size
- * others                as above */
+ * set before the first callback runs. On VC_OK the caller owns it; on_end()
+ * follows. vc_channel_close() waits for on_end(), and ends any pause: what
+ * comes before on_end() is not held back.
+ * VC_INVALID_ARGUMENT events have no size
+ * others              as vc_stream_open() */
 VC_API enum vc_status vc_stream_start(struct vc_channel *channel,
                                       const struct vc_service *service,
                                       unsigned method, const void *request,
@@ -210,29 +220,32 @@ VC_API enum vc_status vc_stream_start(struct vc_channel *channel,
                                       void *arg, struct vc_stream **stream);
 
 /* vc_stream_serve - a handler that ends with
- * return vc_stream_serve(call, stream, &events, arg); has its stream go on by
- * callbacks, which are copied and begin when the handler has returned. It is as
- * vc_call_later(): the call holds no thread, and the program ends it by
- * vc_call_end(), once, on any thread and also inside of callbacks. When that
- * has been called none begins but on_end().
- * When it fails the call ends so: VC_INTERNAL for a stream that is not the
- * call's or has callbacks, VC_RESOURCE_EXHAUSTED without memory. */
+ * return vc_stream_serve(call, stream, &events, arg); continues its stream by
+ * callbacks, which are copied and begin when the handler has returned. As after
+ * vc_call_later() the call holds no thread, and the program ends it by
+ * vc_call_end(), once, on any thread and also inside callbacks. After
+ * vc_call_end() no callback begins but on_end().
+ * If the function fails, the call ends with its status: VC_INTERNAL for a
+ * stream that is not the call's or has callbacks, VC_RESOURCE_EXHAUSTED without
+ * memory. */
 VC_API enum vc_status vc_stream_serve(struct vc_call *call,
                                       struct vc_stream *stream,
                                       const struct vc_stream_events *events,
                                       void *arg);
 
-/* vc_stream_try_send - as vc_stream_send(), of a stream with callbacks, and
- * does not wait. VC_OK: when *sent, the message is on its way; else the window
- * is full, or a message before this one that is longer than a packet has not
- * gone yet: on_writable() follows, or the end of the stream.
- * VC_FAILED_PRECONDITION also when the stream has no callbacks. */
+/* vc_stream_try_send - as vc_stream_send(), for a stream with callbacks,
+ * without waiting. VC_OK and *sent true: the message was accepted for sending.
+ * VC_OK and *sent false: the window is full, or an earlier message that is
+ * longer than a packet was not posted completely yet; on_writable() follows, or
+ * the end of the stream. VC_FAILED_PRECONDITION also when the stream has no
+ * callbacks. */
 VC_API enum vc_status vc_stream_try_send(struct vc_stream *stream,
                                          const void *message, bool *sent);
 
-/* vc_stream_pause, vc_stream_resume - of a stream with callbacks: no call of
- * on_message() begins from now on, until it is resumed. What comes meanwhile
- * takes its place in the window. Any thread; again does nothing. */
+/* vc_stream_pause, vc_stream_resume - for a stream with callbacks: from now on
+ * on_message() is not called until the stream is resumed. Messages that arrive
+ * meanwhile take their place in the window. Any thread; a second call does
+ * nothing. */
 VC_API void vc_stream_pause(struct vc_stream *stream);
 VC_API void vc_stream_resume(struct vc_stream *stream);
 
