@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Our request, made into one that protoc-gen-c takes: a table says which
- * fields are cut out of which message, and in which others to look further. */
+ * Adapts our request to one that protoc-gen-c accepts. A table says which
+ * fields are removed from which message, and which fields are adapted in
+ * turn. */
 #include "idl/adapt.h"
 
 #include <stddef.h>
@@ -14,12 +15,12 @@ enum adapt_at {
     ADAPT_FILE,
     ADAPT_MESSAGE,
     ADAPT_FIELD,
-    ADAPT_NAME, /* of a field: escaped if need be */
+    ADAPT_NAME, /* of a field: escaped if needed */
     ADAPT_DROP,
 };
 
-/* The numbers are those of plugin.proto and descriptor.proto, which our own
- * plugin.proto has not all. */
+/* Field numbers of plugin.proto and descriptor.proto; our own plugin.proto does
+ * not have all of them. */
 static const struct adapt_rule {
     enum adapt_at at;
     uint32_t number;
@@ -47,7 +48,8 @@ rule_find(enum adapt_at at, uint32_t number)
     return NULL;
 }
 
-/* The name itself, and "_" behind a word that protoc-gen-c does not know. */
+/* Appends the name, and a "_" if it is a word that protoc-gen-c does not
+ * escape. */
 static void
 adapt_name(struct text *out, struct bytes name)
 {
@@ -84,8 +86,9 @@ adapt_field(struct text *out, const struct wire_field *field, enum adapt_at at,
                      (struct bytes){(const uint8_t *)inner.data, inner.length});
 }
 
-/* What is malformed, and what is deeper than request_parse() allows of the
- * fields that it knows, goes on as it is: protoc-gen-c has its own checks. */
+/* A field is copied unchanged if it is malformed, or nested deeper than
+ * request_parse() allows for the fields that it knows: protoc-gen-c has its own
+ * checks. */
 static void
 adapt_all(struct text *out, struct bytes bytes, enum adapt_at at,
           unsigned depth)

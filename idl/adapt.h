@@ -1,13 +1,14 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Our request, made into one that protoc-gen-c takes: without our parameter,
- * without services (it would make code of them that nobody needs and that
- * does not compile for some names), and without the mark of proto3 optional
- * fields, which it says it does not know: they are then what protoc made of
- * them, oneofs of one member. Fields named by words of C or C++ that it does
- * not know get the `_` that it gives those it knows. All other bytes stay as they are, those of
- * options and of fields unknown here included. Pure. */
+ * Adapts our request to one that protoc-gen-c accepts. It removes our parameter
+ * and the services: protoc-gen-c would make code of them that nobody needs, and
+ * that does not compile for some names. It also removes the mark of proto3
+ * optional fields, which protoc-gen-c says it does not support: they are then
+ * oneofs of one member, as protoc writes them. A field named by a word of C or
+ * C++ that protoc-gen-c does not escape gets the `_` that others get from it.
+ * All other bytes stay as they are, those of options and of unknown fields
+ * included. Pure. */
 #ifndef VC_IDL_ADAPT_H
 #define VC_IDL_ADAPT_H
 

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * One malloc for each piece, so that the sanitizers see its bounds. */
+ * Each piece is one malloc(), so that the sanitizers see its bounds. */
 #include "idl/arena.h"
 
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 struct arena_block {
     struct arena_block *next;
-    struct arena_block **link; /* that points here */
+    struct arena_block **link; /* the pointer to this block */
     max_align_t data[];
 };
 

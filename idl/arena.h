@@ -1,11 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Memory of one run of the plugin, given back all at once. Running out of it
- * ends the program with a message: there is nothing to save.
- *
- * Names of the plugin's functions have no prefix vc__: it is a program of its
- * own and shares none with the library. */
+ * Memory of one run of the plugin, freed all at once. When memory runs out, the
+ * program ends with a message: there is nothing to save. Functions of the
+ * plugin have no prefix vc__: the plugin is a program of its own and shares
+ * none with the library. */
 #ifndef VC_IDL_ARENA_H
 #define VC_IDL_ARENA_H
 
@@ -16,16 +15,16 @@
 
 struct arena_block;
 
-struct arena { /* zeroed: empty */
+struct arena { /* all zero: empty */
     struct arena_block *blocks;
 };
 
 void arena_fini(struct arena *arena);
 
-/* Zeroed, aligned for any type. */
+/* Allocates memory that is zeroed and aligned for any type. */
 void *arena_alloc(struct arena *arena, size_t size);
 
-/* Gives back what an arena gave, of which there is much; NULL is nothing. */
+/* Frees one allocation of the arena early, for large ones; NULL is allowed. */
 void arena_free(void *data);
 
 /* arena_alloc() of an array. */
@@ -36,7 +35,7 @@ char *arena_printf(struct arena *arena, const char *format, ...)
 char *arena_vprintf(struct arena *arena, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
 
-/* Lets protobuf-c unpack into the arena; its free does nothing. */
+/* Lets protobuf-c unpack into the arena; its free function does nothing. */
 ProtobufCAllocator arena_allocator(struct arena *arena);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * protoc-gen-c as a child process. Both pipes are served as they get ready:
- * a child that writes before it has read everything must not stop us both. */
+ * Runs protoc-gen-c as a child process. Both pipes are served as they become
+ * ready: a child that writes before it has read everything must not cause a
+ * deadlock. */
 #define _POSIX_C_SOURCE 200809L
 #include "idl/chain.h"
 
@@ -45,8 +46,8 @@ chain_system_error(struct arena *arena, const char *what, int error)
                         strerror(error));
 }
 
-/* Writes what the pipe takes. A child that closed it early is judged by how
- * it ends. */
+/* Writes as much as the pipe takes. EPIPE is no error here: the child's exit
+ * status decides. */
 static const char *
 chain_write(struct chain *chain)
 {
@@ -88,7 +89,7 @@ chain_serve(struct chain *chain)
     while (chain->from >= 0 && problem == NULL) {
         struct pollfd fds[2] = {
             {.fd = chain->from, .events = POLLIN},
-            {.fd = chain->to, .events = POLLOUT}, /* -1 is passed over */
+            {.fd = chain->to, .events = POLLOUT}, /* poll() ignores -1 */
         };
 
         if (poll(fds, 2, -1) < 0) {
@@ -104,7 +105,7 @@ chain_serve(struct chain *chain)
     return problem;
 }
 
-/* The child gets SIGPIPE back as it was by default: main() ignores it. */
+/* Restores the default action of SIGPIPE in the child: main() ignores it. */
 static int
 spawn_child(pid_t *pid, int in, int out)
 {
@@ -139,7 +140,7 @@ out_actions:
     return error;
 }
 
-/* Both ends close on exec, and the one that we keep does not block. */
+/* Both ends are close-on-exec, and our end is non-blocking. */
 static int
 pipe_make(int fds[2], int ours)
 {
@@ -179,7 +180,7 @@ chain_start(struct chain *chain)
     return error == 0 ? NULL : spawn_error(chain->arena, error);
 }
 
-/* How the child ended, as an error unless well. */
+/* Returns an error that says how the child ended; NULL if it succeeded. */
 static const char *
 chain_wait(struct chain *chain)
 {

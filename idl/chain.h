@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * protoc-gen-c as a child process, which makes the C code of messages. */
+ * Runs protoc-gen-c, which makes the C code of messages, as a child process. */
 #ifndef VC_IDL_CHAIN_H
 #define VC_IDL_CHAIN_H
 
@@ -9,9 +9,9 @@
 #include "idl/plugin.pb-c.h"
 #include "idl/wire.h"
 
-/* chain_run - runs protoc-gen-c, found by PATH, on a request. NULL and its
- * answer, or why there is none. What it says on standard error goes to ours.
- * Must not run in two threads. */
+/* chain_run - runs protoc-gen-c, found by PATH, on a request. Returns NULL and
+ * its answer, or an error text. The child's standard error goes to ours. Must
+ * not run in two threads at a time. */
 const char *chain_run(struct arena *arena, struct bytes request,
                       Idl__Response **response);
 

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What a .proto file may say and we cannot generate. */
+ * Finds what is valid in a .proto file but cannot be generated. */
 #include "idl/check.h"
 
 #include <inttypes.h>
@@ -69,7 +69,7 @@ check_defaults(struct arena *arena, const struct type *type)
     return NULL;
 }
 
-/* protoc-gen-c looks for the oneof of each field then. */
+/* With this option protoc-gen-c looks up the oneof of every field. */
 static const char *
 check_oneof_names(struct arena *arena, const struct type *type)
 {

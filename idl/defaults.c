@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See defaults.h. Values are as protoc writes them into descriptors. */
+ * See defaults.h. Values are texts as protoc writes them into descriptors. */
 #include "idl/defaults.h"
 
 #include <float.h>
@@ -21,7 +21,8 @@ is_finite_text(const char *value)
     return strstr(value, "inf") == NULL && strstr(value, "nan") == NULL;
 }
 
-/* protoc-gen-c writes so many digits. */
+/* True when the value survives the number of digits that protoc-gen-c
+ * writes. */
 static bool
 is_kept(const char *value, bool is_float)
 {
@@ -51,7 +52,8 @@ number_problem(struct arena *arena, const char *value, bool is_float)
     return NULL;
 }
 
-/* C99 reads two question marks and one of these as another character. */
+/* In C99 two question marks and one of these are a trigraph: one other
+ * character. */
 static bool
 has_trigraph(const char *value)
 {

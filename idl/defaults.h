@@ -8,8 +8,8 @@
 #include "idl/arena.h"
 #include "idl/plugin.pb-c.h"
 
-/* defaults_problem - why the field cannot have its default value, and what to
- * do; NULL when it can, and when it has none. */
+/* defaults_problem - returns why the field's default value cannot be generated,
+ * and what to do; NULL when it can, and when the field has none. */
 const char *defaults_problem(struct arena *arena, const Idl__Field *field);
 
 #endif

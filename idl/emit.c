@@ -9,7 +9,7 @@
 #define COLUMNS 80
 #define INDENT  4
 
-/* Whether c behind the text would open or end a comment, or make a trigraph
+/* True when c after the text would open or end a comment, or make a trigraph
  * that joins two lines. */
 static bool
 comment_harms(const struct text *out, char c)
@@ -21,8 +21,8 @@ comment_harms(const struct text *out, char c)
            (before == '?' && last == '?' && c == '/');
 }
 
-/* Appends a piece of a comment behind its opening, harm taken out of it by
- * spaces. */
+/* Appends a part of a comment after its opening. Spaces break up sequences that
+ * would harm the comment. */
 static void
 comment_add(struct text *out, const char *line, size_t length)
 {
@@ -42,7 +42,8 @@ line_trim(const char *line, size_t length)
 }
 
 /* Appends one line: the first opens the comment, the others begin with " *".
- * Text keeps the space that most comments have before it, or gets one. */
+ * The text keeps the space that most comments have at its start, or gets
+ * one. */
 static void
 comment_line(struct text *out, const char *indent, bool first, const char *line,
              size_t length)
@@ -53,7 +54,7 @@ comment_line(struct text *out, const char *indent, bool first, const char *line,
     comment_add(out, line, length);
 }
 
-/* Appends the lines of text, but no empty ones at its start and end. Returns
+/* Appends the lines of text, without empty ones at its start and end. Returns
  * how many lines the comment has now. */
 static size_t
 comment_lines(struct text *out, const char *indent, const char *text,
@@ -99,7 +100,7 @@ emit_banner(struct text *out, const struct model_file *file)
     text_add(out, ", do not edit. */\n");
 }
 
-/* How far the last line of out goes. */
+/* The length of the last line of out. */
 static size_t
 text_column(const struct text *out)
 {
@@ -110,8 +111,8 @@ text_column(const struct text *out)
     return n;
 }
 
-/* The column in which arguments begin behind head: where it ends, or where a
- * new line is indented to when one of them would not fit there. */
+/* Returns the column in which arguments begin after head. If an argument would
+ * not fit there, they begin on a new line with more indent. */
 static size_t
 list_start(struct text *out, const char *head, const char *const *args,
            size_t n)

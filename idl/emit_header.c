@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * x.vc.h: what a program sees of a file's services. */
+ * x.vc.h: the interface of a file's services for programs. */
 #include "idl/emit.h"
 
 static void
@@ -14,7 +14,7 @@ emit_header_service(struct text *out, const struct model_service *service)
               service->c_prefix);
 }
 
-/* C has no enum without a name in it. */
+/* C requires an enum to have a name in it. */
 static void
 emit_enum(struct text *out, const struct model_service *service)
 {
@@ -37,8 +37,8 @@ emit_streams(struct text *out, const struct model_service *service)
             emit_stream_types(out, service, &service->methods[i]);
 }
 
-/* What a handler gets: no request from a client that streams, no reply to give
- * where the server streams or nobody waits for one. */
+/* The arguments of a handler. A client that streams sends no request; there is
+ * no reply if the server streams or the method is one-way. */
 static void
 emit_handler(struct text *out, const struct model_service *service,
              const struct model_method *method)

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The functions of x.vc.h that only give types to the library's of asynchronous
- * calls. They are inline, and so nothing in a program that calls none of them;
- * what they say is C and C++. */
+ * The functions of x.vc.h that are typed wrappers of the library's asynchronous
+ * calls. They are inline, so they cost nothing in a program that calls none of
+ * them; they are valid C and C++. */
 #include "idl/emit.h"
 
 struct maker {
@@ -13,7 +13,7 @@ struct maker {
     const char *name; /* of the method in C, as "demo_log_watch" */
 };
 
-/* From "static" to what opens the body. */
+/* Emits from "static" to the opening of the body. */
 static void
 emit_head(const struct maker *m, const char *suffix, const char *const *args,
           size_t n)
@@ -29,7 +29,7 @@ emit_note(const struct maker *m, const char *text)
     text_addf(m->out, "\n/* %s */\n", text);
 }
 
-/* Calls done() with the types that it has. */
+/* Emits a function that calls done() with its real types. */
 static void
 emit_done(const struct maker *m)
 {
@@ -47,7 +47,7 @@ emit_done(const struct maker *m)
               m->method->reply.c_type, m->method->reply.c_type);
 }
 
-/* What both kinds of asynchronous calls begin with. */
+/* The first arguments of both kinds of asynchronous calls. */
 static size_t
 call_args(const struct maker *m, const char **args)
 {

@@ -1,16 +1,16 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * x.vc.c: tables that the library reads, and functions that give its untyped
- * calls their types. It is C and C++: so tables have every field, in order. */
+ * x.vc.c: tables that the library reads, and typed wrappers of the library's
+ * untyped calls. It is C and C++: so tables have every field, in order. */
 #include "idl/emit.h"
 
 #include <inttypes.h>
 
 #define SET_LINE 12 /* bytes */
 
-/* The head of what runs a handler, and a cast to void for each argument that
- * this kind of method has no use of. */
+/* Emits the head of a method runner, and a cast to void for each argument that
+ * this kind of method does not use. */
 static void
 emit_run_head(struct text *out, const struct model_service *service,
               const struct model_method *method)
@@ -43,7 +43,7 @@ emit_run_head(struct text *out, const struct model_service *service,
         text_add(out, "    (void)reply;\n");
 }
 
-/* Runs a handler out of the structure of handlers. */
+/* Emits a function that runs a handler of the structure of handlers. */
 static void
 emit_run(struct text *out, const struct model_service *service,
          const struct model_method *method)
@@ -146,7 +146,8 @@ emit_source_method(struct text *out, const struct model_service *service,
               method->timeout_ms, method->max_calls, method->max_reply);
 }
 
-/* The file's set, under the name of its first service. */
+/* Emits the FileDescriptorSet of the file, under the name of its first
+ * service. */
 static void
 emit_set(struct text *out, const struct model_file *file)
 {
@@ -219,7 +220,7 @@ emit_source_add(struct text *out, const struct model_service *service)
     text_add(out, "}\n");
 }
 
-/* The reply of a one-way call never comes. */
+/* A one-way call never returns a reply. */
 static void
 emit_call_one_way(struct text *out, const struct model_service *service,
                   const struct model_method *method)

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The types and functions of x.vc.h for one method's stream: a type of its own
- * at either end, so that a helper of another method does not compile. They are
- * a struct vc_stream to the library, and all of it is inline. */
+ * The types and functions of x.vc.h for one method's stream. Each end has a
+ * type of its own, so that a helper of another method does not compile. To the
+ * library they are a struct vc_stream, and all functions are inline. */
 #include "idl/emit.h"
 
 #include <string.h>
@@ -15,19 +15,19 @@ struct end {
     const struct model_method *method;
     const char *name;   /* of the method in C, as "demo_log_watch" */
     const char *side;   /* "client" or "server" */
-    const char *verbs;  /* what is between name and verb: "" or "server_" */
+    const char *verbs;  /* stands between name and verb: "" or "server_" */
     const char *stream; /* "struct demo_log_watch_client_stream" */
-    const char *sends;  /* the type of a message, NULL: it sends none */
-    const char *gets;   /* the same of what comes */
+    const char *sends;  /* type of a sent message; NULL: it sends none */
+    const char *gets;   /* the same for received ones */
 };
 
 #define SHAPE_MAX 4 /* further arguments */
 
-/* A function that only gives a type to the stream. */
+/* A typed wrapper of a function of the stream. */
 struct shape {
-    const char *type; /* that it returns */
+    const char *type; /* of the return value */
     const char *verb;
-    const char *args[SHAPE_MAX], *values[SHAPE_MAX]; /* behind the stream */
+    const char *args[SHAPE_MAX], *values[SHAPE_MAX]; /* after the stream */
 };
 
 static size_t
@@ -40,7 +40,7 @@ list_length(const char *const *list)
     return n;
 }
 
-/* The head of a function and the opening of its body. */
+/* Emits the head of a function and the opening of its body. */
 static void
 function_head(const struct end *e, const char *type, const char *verb,
               const char *const *args, size_t n)
@@ -51,7 +51,8 @@ function_head(const struct end *e, const char *type, const char *verb,
               args, n, ")\n{\n");
 }
 
-/* What is before a function: whose it is, and what it is in the library. */
+/* Emits the comment before a function: the end that calls it, and the library's
+ * function. */
 static void
 function_note(const struct end *e, const char *what)
 {
@@ -59,7 +60,7 @@ function_note(const struct end *e, const char *what)
               e->side[0] == 'c' ? "client" : "handler", what);
 }
 
-/* The library's function with the stream as it has it. */
+/* Emits a function that calls the library's one with the same stream. */
 static void
 shape_emit(const struct end *e, const struct shape *s)
 {
@@ -142,14 +143,15 @@ messages_emit(const struct end *e)
 
 /* --- callbacks ----------------------------------------------------------- */
 
-/* Which of the library's callbacks an end has: those that can happen to it. */
+/* True when the end has on_message(): it can receive messages. */
 static bool
 has_message(const struct end *e)
 {
     return e->gets != NULL || e->side[0] == 'c';
 }
 
-/* What on_message() of an end gets: at a client also the one reply. */
+/* The message type of on_message(); on a client that includes the single
+ * reply. */
 static const char *
 message_type(const struct end *e)
 {
@@ -193,7 +195,7 @@ events_emit(const struct end *e)
               e->stream);
 }
 
-/* Calls a callback with the types that it has. */
+/* Emits a function that calls a callback with its real type. */
 static void
 run_emit(const struct end *e)
 {
@@ -240,7 +242,7 @@ emit_stream_event_copy(const struct end *e, const char *name, const char *kind)
               name, kind, name);
 }
 
-/* The callbacks as the library takes them. */
+/* Emits the copy of the callbacks into the library's struct. */
 static void
 events_copy(const struct end *e)
 {
@@ -262,7 +264,7 @@ events_copy(const struct end *e)
 
 /* --- the client ---------------------------------------------------------- */
 
-/* The arguments before those that only opening, or starting, has. */
+/* The common first arguments, before those that only open or only start has. */
 static size_t
 begin_args(const struct end *e, const char **args)
 {
@@ -323,7 +325,8 @@ start_emit(const struct end *e)
     text_add(e->out, "}\n");
 }
 
-/* The end of a stream with one reply, for which the program may not care. */
+/* Emits finish() of a stream with one reply; the program may pass NULL for
+ * it. */
 static void
 finish_emit(const struct end *e)
 {
@@ -349,7 +352,7 @@ finish_emit(const struct end *e)
               reply);
 }
 
-/* The same with all that the server has sent. */
+/* The same when the server streams: there is no reply. */
 static void
 finish_bare_emit(const struct end *e)
 {
@@ -361,7 +364,7 @@ finish_bare_emit(const struct end *e)
                      "NULL);\n}\n");
 }
 
-/* What needs no types but that of the stream. */
+/* Emits the functions whose only own type is the stream. */
 static void
 ends_emit(const struct end *e)
 {

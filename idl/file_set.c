@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A file with all that it imports. protoc sends files in an order in which
- * none comes before one that it imports; one that does is not found, which
- * only a broken protoc can notice. */
+ * Collects a file with all that it imports. protoc sends each file after those
+ * that it imports. If a broken protoc sends an import later, it is not
+ * found. */
 #include "idl/file_set.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@
 
 struct import {
     size_t n;
-    size_t *files; /* indices, all of files before it */
+    size_t *files; /* indices of earlier files */
 };
 
 struct files {
@@ -53,7 +53,7 @@ packed_build(struct files *files, struct bytes request)
             files->packed[i++] = file_strip(files->arena, field.value);
 }
 
-/* Adds the import of a name to those of file i. */
+/* Adds the file with this name to the imports of file i. */
 static void
 import_add(struct files *files, size_t i, const char *name)
 {
@@ -82,7 +82,8 @@ imports_build(struct files *files)
     }
 }
 
-/* Marks what the marked ones up to the last one import, one way or another. */
+/* Marks all direct and indirect imports of the marked files, up to file
+ * `last`. */
 static void
 imports_mark(const struct files *files, bool *marked, size_t last)
 {

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A file with all that it imports, as a packed FileDescriptorSet: what
- * reflection tells of a service. The bytes are those of protoc, so that
- * nothing is lost which our plugin.proto does not have; only the locations
+ * reflection returns for a service. The bytes are those of protoc, so that
+ * fields which our plugin.proto does not have are kept. Only the locations
  * (comments among them) are left out. */
 #ifndef VC_IDL_FILE_SET_H
 #define VC_IDL_FILE_SET_H
@@ -13,7 +13,7 @@
 #include "idl/plugin.pb-c.h"
 #include "idl/wire.h"
 
-/* file_sets_build - gives each file of the model that has services its set.
+/* file_sets_build - sets the set of each file of the model that has services.
  * bytes are the request, packed. */
 void file_sets_build(struct arena *arena, struct bytes bytes,
                      const Idl__Request *request, struct model *model);

@@ -24,7 +24,7 @@
 #define FEATURE_PROTO3_OPTIONAL 1
 
 struct params {
-    bool services; /* only .vc files */
+    bool services; /* generate only .vc files */
 };
 
 static const char *
@@ -46,7 +46,7 @@ params_parse(struct arena *arena, const char *text, struct params *params)
     return NULL;
 }
 
-/* One of our files, as emit writes it. */
+/* Makes one of our files; emit writes its content. */
 static Idl__Response__File *
 file_make(struct arena *arena, const struct model_file *file,
           const char *ending,
@@ -65,7 +65,7 @@ file_make(struct arena *arena, const struct model_file *file,
     return made;
 }
 
-/* The files of messages, which may be none, and then ours. */
+/* Puts the files of messages, if any, and then ours into the response. */
 static void
 files_make(struct arena *arena, const Idl__Response *messages,
            const struct model *model, Idl__Response *response)
@@ -101,7 +101,7 @@ messages_make(struct arena *arena, struct bytes bytes, Idl__Response **messages)
     return problem;
 }
 
-/* NULL and the files in response, or what the user is to be told. */
+/* Returns NULL and the files in response, or the error text for the user. */
 static const char *
 files_generate(struct arena *arena, struct bytes bytes,
                const Idl__Request *request, Idl__Response *response)
@@ -133,7 +133,7 @@ files_generate(struct arena *arena, struct bytes bytes,
     return NULL;
 }
 
-/* An error is a line: whatever of the request it tells cannot end it. */
+/* Makes an error one line: nothing that it quotes of the request can end it. */
 static char *
 error_make(struct arena *arena, const char *problem)
 {

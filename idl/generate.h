@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * From protoc's request to our answer. */
+ * From protoc's request to our response. */
 #ifndef VC_IDL_GENERATE_H
 #define VC_IDL_GENERATE_H
 
@@ -9,8 +9,9 @@
 #include "idl/plugin.pb-c.h"
 #include "idl/wire.h"
 
-/* generate - fills response: all files, or the error that the user is told.
- * Besides returns NULL, or what is wrong with bytes that no protoc writes. */
+/* generate - fills response: all files, or the error for the user. Returns
+ * NULL; or an error text, when a working protoc cannot have written these
+ * bytes. */
 const char *generate(struct arena *arena, struct bytes bytes,
                      Idl__Response *response);
 

@@ -3,8 +3,8 @@
  *
  * protoc-gen-verbcall: protoc runs it, writes a CodeGeneratorRequest to its
  * standard input and reads a CodeGeneratorResponse from its standard output.
- * What a user can mend goes into the response as an error, which protoc
- * prints; what only a broken protoc does goes to standard error. */
+ * Errors that a user can fix go into the response, and protoc prints them.
+ * Errors that only a broken protoc causes go to standard error. */
 #define _POSIX_C_SOURCE 200809L
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -54,7 +54,7 @@ response_write(struct arena *arena, const Idl__Response *response)
     return NULL;
 }
 
-/* NULL, or what is to be said on standard error. */
+/* Returns NULL, or the text for standard error. */
 static const char *
 main_run(struct arena *arena)
 {
@@ -67,7 +67,8 @@ main_run(struct arena *arena)
     return problem != NULL ? problem : response_write(arena, &response);
 }
 
-/* Answers a command line that is not protoc's; -1 when it is. */
+/* Handles a command line that is not protoc's and returns the exit status; -1
+ * when it is protoc's. */
 static int
 main_options(int argc, char **argv)
 {
@@ -94,7 +95,7 @@ main(int argc, char **argv)
 
     if (status >= 0)
         return status;
-    /* A child or a protoc that went away is told by a failing write. */
+    /* If the child or protoc has exited, a write fails with EPIPE instead. */
     signal(SIGPIPE, SIG_IGN);
     problem = main_run(&arena);
     if (problem != NULL)

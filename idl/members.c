@@ -15,7 +15,7 @@
 #define MESSAGE_FIELD 2
 #define MESSAGE_ONEOF 8
 
-#define EACH 2 /* members that a field has at most */
+#define EACH 2 /* most members that a field has */
 
 struct member {
     const char *c_name;
@@ -56,7 +56,7 @@ base_name(const Idl__Message *message)
                : "base";
 }
 
-/* Whether protoc-gen-c puts a has_... before the field. */
+/* True when protoc-gen-c puts a has_... member before the field. */
 static bool
 has_presence(const struct members *members, const Idl__Field *field)
 {
@@ -159,7 +159,7 @@ message_clashes(struct arena *arena, const struct type *type)
     return second != NULL ? members_clash_error(&members, first, second) : NULL;
 }
 
-/* A field of a type that has no C code. */
+/* Returns an error for a field whose type has no C code. */
 static const char *
 message_types(struct arena *arena, const struct types *types,
               const struct type *type)

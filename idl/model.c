@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What is generated of a request. */
+ * Builds the model of a request. */
 #include "idl/model.h"
 
 #include <stdlib.h>
@@ -94,11 +94,11 @@ method_compare(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* What both ends must agree on, as text: a line for each method in the order
- * of their names, "SayHello (demo.HelloRequest) returns (demo.HelloReply)\n",
- * with "stream " before a type that is one. Comments, options, the order in
- * the file and the fields of messages are left out: to change them breaks no
- * peer that does not use what changed. */
+/* Returns what both ends must agree on, as text: a line for each method in the
+ * order of their names, "SayHello (demo.HelloRequest) returns
+ * (demo.HelloReply)\n", with "stream " before a type that is streamed.
+ * Comments, options, the order in the file and the fields of messages are left
+ * out: changing them breaks no peer that does not use what changed. */
 static uint32_t
 service_fingerprint(struct arena *arena, const struct model_service *service)
 {
@@ -167,7 +167,7 @@ include_add(struct model_file *file, struct arena *arena,
     file->includes[file->n_includes++] = name;
 }
 
-/* Room for the file's own and two of each method. */
+/* Room for one of the file itself and two of each method. */
 static void
 includes_build(struct model_file *file, struct arena *arena,
                const Idl__File *from)

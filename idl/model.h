@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What is generated of a request: files, services and methods with their
- * names in C, ready to be written out. All of it lives in the arena. */
+ * The model of a request: files, services and methods with their names in C,
+ * ready to be emitted. All of it lives in the arena. */
 #ifndef VC_IDL_MODEL_H
 #define VC_IDL_MODEL_H
 
@@ -20,7 +20,7 @@ struct model_message {
     const char *full_name; /* "demo.HelloRequest" */
     const char *c_type;    /* "Demo__HelloRequest" */
     const char *c_lower;   /* "demo__hello_request" */
-    const Idl__File *file; /* that defines it */
+    const Idl__File *file; /* the file that defines it */
 };
 
 struct model_method {
@@ -33,7 +33,7 @@ struct model_method {
     bool client_streaming, server_streaming;
     bool one_way, blocking;
     Idl__MethodOptions__IdempotencyLevel idempotency;
-    uint32_t timeout_ms, max_calls, max_reply; /* 0: not said */
+    uint32_t timeout_ms, max_calls, max_reply; /* 0: not set */
     uint32_t hash;                             /* of name */
     struct model_message request, reply;
 };
@@ -63,18 +63,19 @@ struct model_file {
 
 struct model {
     size_t n_files;
-    struct model_file *files; /* as protoc asks for them */
+    struct model_file *files; /* in protoc's order */
 };
 
-/* model_build - NULL, or the error of a method whose types cannot be used.
- * The request has passed request_parse() and types are those of it. */
+/* model_build - builds the model. Returns NULL, or the error of a method whose
+ * types cannot be used. The request has passed request_parse() and types are
+ * those of it. */
 const char *model_build(struct model *model, struct arena *arena,
                         const Idl__Request *request, const struct types *types);
 
-/* Whether one side streams, or both. */
+/* True when either side streams, or both. */
 bool model_method_streams(const struct model_method *method);
 
-/* Whether a call can be started without waiting for the one reply. */
+/* True when a call can be started without waiting for its single reply. */
 bool model_method_has_async(const struct model_method *method);
 
 #endif

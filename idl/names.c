@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * From names in .proto files to names in C. All of them are ASCII. */
+ * Makes names in C of names in .proto files. All of them are ASCII. */
 #include "idl/names.h"
 
 #include <ctype.h>
@@ -9,9 +9,8 @@
 
 #include "idl/text.h"
 
-/* Words of C up to C23 and C++ up to C++20, what compilers and standard headers
- * define as macros, and the three of our own. A space before and behind each.
- */
+/* Words of C up to C23 and C++ up to C++20, macros of compilers and standard
+ * headers, and our own three. Each has a space before and after it. */
 static const char reserved[] =
     " "
     "add alignas alignof and and_eq asm assert auto bitand bitor bool break "
@@ -28,9 +27,9 @@ static const char reserved[] =
     "unsigned using va_arg va_copy va_end va_start virtual void volatile "
     "wchar_t while xor xor_eq ";
 
-/* The words that protoc-gen-c escapes when they are fields, and those that it
- * leaves as they are though they do no better: newer words of C and C++, what
- * compilers define, and types that a structure uses in C++. */
+/* First the words that protoc-gen-c escapes as fields. Then those that it does
+ * not escape though it should: newer words of C and C++, macros of compilers,
+ * and types that a structure uses in C++. */
 static const char field_words[] =
     " "
     "and and_eq asm auto bitand bitor bool break case catch char class compl "
@@ -49,10 +48,10 @@ static const char field_words_unknown[] =
     "size_t static_assert stderr stdin stdout thread_local typeof "
     "typeof_unqual uint32_t uint64_t uint8_t unix ";
 
-/* How one piece of a dotted name is written in C. */
+/* Writes one piece of a dotted name in C. */
 typedef void piece_fold(struct text *out, const char *piece, size_t length);
 
-/* protoc-gen-c's ToCamel: get_reply is GetReply. */
+/* protoc-gen-c's ToCamel: get_reply becomes GetReply. */
 static void
 piece_camel(struct text *out, const char *piece, size_t length)
 {
@@ -72,7 +71,7 @@ piece_camel(struct text *out, const char *piece, size_t length)
     }
 }
 
-/* protoc-gen-c's CamelToLower: GetReply is get_reply, HTTPGet is httpget. */
+/* protoc-gen-c's CamelToLower: GetReply becomes get_reply, HTTPGet httpget. */
 static void
 piece_lower(struct text *out, const char *piece, size_t length)
 {
@@ -89,7 +88,7 @@ piece_lower(struct text *out, const char *piece, size_t length)
     }
 }
 
-/* protoc-gen-c's CamelToUpper: GetReply is GET_REPLY. */
+/* protoc-gen-c's CamelToUpper: GetReply becomes GET_REPLY. */
 static void
 piece_upper(struct text *out, const char *piece, size_t length)
 {
@@ -121,7 +120,7 @@ name_override(struct arena *arena, const Idl__File *file, const char *full_name)
                         full_name + strlen(package));
 }
 
-/* Folds each piece of a dotted name and joins them; empty ones are left out,
+/* Folds each piece of a dotted name and joins them; empty pieces are left out,
  * as protoc-gen-c does. */
 static char *
 name_fold(struct arena *arena, const char *name, piece_fold *fold,

@@ -1,20 +1,20 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Where in its .proto file something stands. */
+ * Where an item stands in its .proto file. */
 #include "idl/place.h"
 
 #include <stdlib.h>
 
 #include "idl/wire.h"
 
-/* Messages nest at most WIRE_DEPTH deep, and what is in them once more. */
+/* Messages nest at most WIRE_DEPTH deep; their fields are one level deeper. */
 #define PATH_MAX_LENGTH (2 * (WIRE_DEPTH + 2))
 
 typedef Idl__SourceCodeInfo__Location Location;
 
-/* The locations of a file in the order of their paths, from the first time
- * that one is asked for: a request has several of them for each line. */
+/* The locations of a file, sorted by path when the first one is looked up: a
+ * request has several of them for each line. */
 struct place_lookup {
     struct arena *arena;
     size_t n;

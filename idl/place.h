@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Where in its .proto file something stands: the path that source_code_info
- * uses, kept as a chain, and looked up when a line or a comment is wanted. */
+ * Where an item stands in its .proto file: the path that source_code_info uses,
+ * kept as a chain. It is looked up when a line or a comment is needed. */
 #ifndef VC_IDL_PLACE_H
 #define VC_IDL_PLACE_H
 
@@ -20,21 +20,22 @@ struct place {
     struct place_lookup *lookup; /* that of the file */
     const struct place *parent;  /* NULL for the file itself */
     int32_t field;               /* number in the parent's descriptor */
-    int32_t index;               /* among the repeated ones, or PLACE_ONLY */
+    int32_t index;               /* index in a repeated field, or PLACE_ONLY */
 };
 
 struct place *place_file(struct arena *arena, const Idl__File *file);
 struct place *place_child(struct arena *arena, const struct place *parent,
                           int32_t field, int32_t index);
 
-/* The line, from 1. What has no location of its own, as a map's entry, has
- * that of what it is in; a file without locations is all on line 1. */
+/* Returns the line, from 1. An item without a location of its own, as a map's
+ * entry, has that of its parent; in a file without locations every item is on
+ * line 1. */
 int place_line(const struct place *place);
 
-/* The comment before it, or NULL. */
+/* Returns the comment before the item, or NULL. */
 const char *place_comment(const struct place *place);
 
-/* place_error - "x.proto:12: text", the form of every refusal. */
+/* place_error - returns "x.proto:12: text", the format of every error. */
 char *place_error(struct arena *arena, const struct place *place,
                   const char *format, ...)
     __attribute__((format(printf, 3, 4)));

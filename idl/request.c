@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What protoc sends on standard input. */
+ * Reads what protoc sends on standard input. */
 #include "idl/request.h"
 
 #include <string.h>

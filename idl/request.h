@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What protoc sends on standard input: read, bounded, unpacked, and looked
- * over, so that the rest can rely on it. What fails here never came from a
- * protoc that works; what a user can mend is refused by model.c. */
+ * Reads, bounds, unpacks and validates what protoc sends on standard input, so
+ * that other files can rely on it. An input that fails here never came from a
+ * working protoc. model.c reports errors that a user can fix. */
 #ifndef VC_IDL_REQUEST_H
 #define VC_IDL_REQUEST_H
 
@@ -14,20 +14,20 @@
 #include "idl/plugin.pb-c.h"
 #include "idl/wire.h"
 
-/* request_read - all that comes from in. NULL, or what is wrong. */
+/* request_read - reads all of in. Returns NULL, or an error text. */
 const char *request_read(FILE *in, struct arena *arena, struct bytes *bytes);
 
-/* request_parse - NULL, or what is wrong. Afterwards there are files to
- * generate, each is among proto_file, file names can stand in an #include,
- * everything that has a name has a valid one, and messages are nested at most
- * WIRE_DEPTH deep. */
+/* request_parse - returns NULL, or an error text. On success these hold: there
+ * are files to generate, and each is among proto_file. File names can stand in
+ * an #include, and all names are valid. Messages are nested at most WIRE_DEPTH
+ * deep. */
 const char *request_parse(struct arena *arena, struct bytes bytes,
                           Idl__Request **request);
 
-/* The file of that name, or NULL. */
+/* Returns the file with this name, or NULL. */
 const Idl__File *request_file(const Idl__Request *request, const char *name);
 
-/* Whether the file is one to generate, not only imported by one. */
+/* True when the file is one to generate, not only an import of one. */
 bool request_generates(const Idl__Request *request, const Idl__File *file);
 
 #endif

@@ -23,7 +23,7 @@ struct symbol {
     const char *kind;      /* "message", "method", ... */
     const char *full_name; /* in the .proto file */
     const struct place *place;
-    bool generated; /* in this run, and not in a file imported by one */
+    bool generated; /* generated in this run, not only imported */
     size_t order;
 };
 
@@ -51,7 +51,7 @@ symbols_add(struct symbols *symbols, const struct symbol *symbol)
     symbols->n++;
 }
 
-/* What protoc-gen-c makes of each message behind its lower-case name. */
+/* What protoc-gen-c appends to the lower-case name of each message. */
 static const char *const message_suffixes[] = {
     "__descriptor",     "__init",   "__get_packed_size", "__pack",
     "__pack_to_buffer", "__unpack", "__free_unpacked",
@@ -105,7 +105,7 @@ add_oneofs(struct symbols *symbols, const struct type *type, const char *upper,
     }
 }
 
-/* The variables that have the default values of fields. */
+/* The variables that hold the default values of fields. */
 static void
 add_defaults(struct symbols *symbols, const struct type *type,
              struct symbol symbol)
@@ -249,7 +249,7 @@ add_method(struct symbols *symbols, const struct model_service *service,
     add_helpers(symbols, method, name, symbol);
 }
 
-/* All that emit_header.c and emit_source.c name at file scope. */
+/* All names at file scope of emit_header.c and emit_source.c. */
 static void
 add_service(struct symbols *symbols, const struct model_service *service)
 {

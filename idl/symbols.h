@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The names that the generated C files define, protoc-gen-c's and ours, with
- * what each stands for: finds two things that folding made one of. */
+ * what each stands for. Finds two things that have the same name in C. */
 #ifndef VC_IDL_SYMBOLS_H
 #define VC_IDL_SYMBOLS_H
 
@@ -11,9 +11,9 @@
 #include "idl/plugin.pb-c.h"
 #include "idl/types.h"
 
-/* symbols_check - NULL, or the error of a generated symbol that C cannot
- * have, or of the first that has the name of another before it, one of the
- * two being generated and not only imported. */
+/* symbols_check - returns NULL, or an error. The error is of a generated symbol
+ * that is not allowed in C, or of the first symbol with the name of an earlier
+ * one, if one of the two is generated and not only imported. */
 const char *symbols_check(struct arena *arena, const Idl__Request *request,
                           const struct types *types, const struct model *model);
 

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Doubles when full; what it leaves behind stays in the arena, at most as
- * much again as the text itself. */
+ * The buffer doubles when it is full. The old blocks stay in the arena: at most
+ * as much again as the text itself. */
 #include "idl/text.h"
 
 #include <stdarg.h>

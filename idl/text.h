@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A buffer that grows: generated text, and bytes on their way between the
- * programs. Its memory is the arena's. */
+ * A growing buffer: for generated text, and for bytes passed between the
+ * programs. The arena owns its memory. */
 #ifndef VC_IDL_TEXT_H
 #define VC_IDL_TEXT_H
 
@@ -19,7 +19,7 @@ struct text {
 
 void text_init(struct text *text, struct arena *arena);
 
-/* Makes room for at least more bytes behind length. */
+/* Makes room for at least `more` bytes after length. */
 void text_reserve(struct text *text, size_t more);
 
 void text_add_bytes(struct text *text, const void *data, size_t length);

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Every message and enum of a request. The walk goes as deep as messages
+ * All messages and enums of a request. The walk recurses as deep as messages
  * nest, which request.c has bounded. */
 #include "idl/types.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Every message and enum of a request, those of imported files included,
- * to be walked over in the order of the files or found by name. */
+ * All messages and enums of a request, those of imported files included. They
+ * can be walked in the order of the files or found by name. */
 #ifndef VC_IDL_TYPES_H
 #define VC_IDL_TYPES_H
 
@@ -23,22 +23,22 @@ struct type {
 struct types {
     struct arena *arena;
     size_t n;
-    struct type *items; /* as in the files, outer ones before inner ones */
+    struct type *items; /* in the order of the files, outer before inner */
     struct type **by_name;
 };
 
 void types_build(struct types *types, struct arena *arena,
                  const Idl__Request *request);
 
-/* types_find - the message or enum of a name as fields have it, with a leading
- * dot. NULL when there is none. */
+/* types_find - returns the message or enum with a name as fields have it, with
+ * a leading dot. NULL when there is none. */
 const struct type *types_find(const struct types *types, const char *name);
 
-/* types_message - the message of a name as method descriptors have it, with
- * its leading dot; NULL when there is none. */
+/* types_message - returns the message with a name as method descriptors have
+ * it, with its leading dot; NULL when there is none. */
 const struct type *types_message(const struct types *types, const char *name);
 
-/* Whether protoc-gen-c leaves the file out: (pb_c_file).no_generate. */
+/* True when protoc-gen-c leaves the file out: (pb_c_file).no_generate. */
 bool types_not_generated(const Idl__File *file);
 
 #endif

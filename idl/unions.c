@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See unions.h. Lines of comments are left as they are. */
+ * See unions.h. Lines of comments are left unchanged. */
 #define _GNU_SOURCE /* memmem() */
 #include "idl/unions.h"
 
@@ -17,15 +17,15 @@
 
 struct line {
     const char *data;
-    size_t length; /* with its end */
+    size_t length; /* with its newline */
     size_t indent;
 };
 
 struct marker {
     struct text out;
-    bool opened; /* the next member is a union's first one */
-    /* For each union of the structure at hand, a const char *: what its first
-     * member begins with. */
+    bool opened; /* the next member is the first of a union */
+    /* For each union of the current structure, a const char *: the initializer
+     * of its first member. */
     struct text firsts;
 };
 
@@ -51,7 +51,7 @@ line_begins(const struct line *line, const char *word)
            memcmp(line->data + line->indent, word, n) == 0;
 }
 
-/* All lines of a comment begin with an asterisk. */
+/* Every line of a comment begins with an asterisk. */
 static bool
 is_comment(const struct line *line)
 {
@@ -68,8 +68,9 @@ mark_opening(struct marker *m, const struct line *line)
     m->opened = true;
 }
 
-/* A structure wants braces of its own, and an enum a cast in C++: of what a
- * member can be only these, and pointers, have types in upper case. */
+/* Returns the initializer of a first member. A structure needs braces of its
+ * own, and an enum a cast in C++. Of the possible members only these two, and
+ * pointers, have types in upper case. */
 static const char *
 first_value(struct arena *arena, const struct line *line)
 {
@@ -98,7 +99,7 @@ first_note(struct marker *m, const struct line *line)
     m->opened = false;
 }
 
-/* What the first member of union n begins with. */
+/* Returns the initializer for the first member of union n. */
 static const char *
 first_get(const struct marker *m, size_t n)
 {

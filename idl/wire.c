@@ -6,7 +6,7 @@
 
 #define VARINT_MAX 10 /* bytes */
 
-/* Reads a varint off the front of bytes; 0 or -1. */
+/* Reads a varint from the front of bytes; returns 0, or -1 on error. */
 static int
 varint_take(struct bytes *bytes, uint64_t *value)
 {
@@ -98,7 +98,8 @@ wire_add_message(struct text *text, uint32_t number, struct bytes value)
     text_add_bytes(text, value.data, value.length);
 }
 
-/* The type of a field that is a message in desc and in the bytes, or NULL. */
+/* Returns the type of a field that is a message in desc and in the bytes, or
+ * NULL. */
 static const ProtobufCMessageDescriptor *
 field_message(const ProtobufCMessageDescriptor *desc,
               const struct wire_field *field)

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Protobuf's wire format, field by field: what is needed to look at a message
- * before protobuf-c unpacks it, and to cut fields out of one. Pure. */
+ * Protobuf's wire format, field by field: to check a message before protobuf-c
+ * unpacks it, and to remove fields from one. Pure. */
 #ifndef VC_IDL_WIRE_H
 #define VC_IDL_WIRE_H
 
@@ -21,12 +21,12 @@ struct bytes {
 struct wire_field {
     uint32_t number;
     unsigned type;      /* PROTOBUF_C_WIRE_TYPE_*, no groups */
-    struct bytes whole; /* with its tag */
+    struct bytes whole; /* tag included */
     struct bytes value; /* of length-prefixed fields, else empty */
 };
 
-/* wire_next - takes the next field off the front of bytes. 1 when there was
- * one, 0 at the end, -1 when it is malformed. */
+/* wire_next - takes the next field from the front of bytes. Returns 1 when
+ * there was one, 0 at the end, -1 when it is malformed. */
 int wire_next(struct bytes *bytes, struct wire_field *field);
 
 /* wire_add_message - appends a length-prefixed field. */
@@ -35,9 +35,9 @@ void wire_add_message(struct text *text, uint32_t number, struct bytes value);
 /* protobuf's own limit in C++, which protoc and protoc-gen-c have too */
 #define WIRE_DEPTH 100
 
-/* wire_check - whether bytes are a well-formed message of type desc, nested
+/* wire_check - checks that bytes are a well-formed message of type desc, nested
  * at most WIRE_DEPTH deep, the outermost being 1: protobuf-c's unpacking
- * recurses without a limit. NULL when good, else what is wrong. */
+ * recurses without a limit. Returns NULL when good, else an error text. */
 const char *wire_check(const ProtobufCMessageDescriptor *desc,
                        struct bytes bytes);
 

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * chat-client TARGET ROOM NAME: says each line of standard input in a room, and
- * prints what all in it say. One thread sends and another one receives. */
+ * chat-client TARGET ROOM NAME: sends each line of standard input to a room,
+ * and prints the lines of all its members. One thread sends and another one
+ * receives. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,8 +16,8 @@ struct mouth {
     struct input input;
 };
 
-/* Sends line after line, then says that there are no more. When sending fails
- * the call has ended, and the thread that receives says why. */
+/* Sends line after line, then half-closes the stream. If sending fails, the
+ * call has ended, and the receiving thread reports why. */
 static void *
 say(void *arg)
 {
@@ -41,7 +42,7 @@ say(void *arg)
     return NULL;
 }
 
-/* Prints what comes until the call has ended. */
+/* Prints received messages until the call has ended. */
 static enum vc_status
 hear(struct chat_chat_talk_client_stream *stream)
 {
@@ -96,7 +97,7 @@ talk(struct chat_chat_talk_client_stream *stream, char *room, char *name)
     }
     if (hear(stream) != VC_OK)
         result = fail();
-    input_stop(&mouth.input); /* the server may have ended it */
+    input_stop(&mouth.input); /* the server may have ended the call */
     pthread_join(thread, NULL);
     input_close(&mouth.input);
     return result;
@@ -116,7 +117,7 @@ main(int argc, char **argv)
     }
     if (vc_runtime_new(NULL, &runtime) != VC_OK ||
         vc_channel_open(runtime, argv[1], NULL, &channel) != VC_OK ||
-        /* People talk as long as they like. */
+        /* No deadline: people talk as long as they like. */
         chat_chat_talk(channel, VC_CALL_OPTS(.timeout_ms = VC_NO_DEADLINE),
                        &stream) != VC_OK)
         result = fail();

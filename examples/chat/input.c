@@ -16,7 +16,7 @@ input_open(struct input *in)
     return pipe(in->stop) == 0;
 }
 
-/* Waits for more bytes and takes them; false at the end. */
+/* Waits for more bytes and reads them; false at the end. */
 static bool
 input_fill(struct input *in)
 {
@@ -37,7 +37,7 @@ input_fill(struct input *in)
     return true;
 }
 
-/* Where to cut data that is full: not within a character of UTF-8. */
+/* Where to cut a full buffer: not within a UTF-8 character. */
 static size_t
 input_cut(const struct input *in)
 {
@@ -48,7 +48,7 @@ input_cut(const struct input *in)
     return (in->data[lead] & 0x80) != 0 ? lead : in->n;
 }
 
-/* Whether there is a line; finds its end. */
+/* True when there is a line; sets in->end and in->line. */
 static bool
 input_has_line(struct input *in)
 {

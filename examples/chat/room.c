@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See room.h. One lock for everything: what happens under it is short. */
+ * See room.h. One lock for everything: critical sections are short. */
 #include "room.h"
 
 #include <pthread.h>
@@ -20,7 +20,7 @@ struct member {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all below */
-static struct member *members; /* those who have not left, of all rooms */
+static struct member *members; /* members of all rooms that have not left */
 static size_t n_members;
 
 void
@@ -32,7 +32,7 @@ line_free(struct line *line)
 
 /* --- lines --------------------------------------------------------------- */
 
-/* A line that cannot be kept is lost to this member only. */
+/* If a line cannot be queued, only this member loses it. */
 static void
 member_hear(struct member *m, const char *name, const char *text)
 {
@@ -76,7 +76,8 @@ room_say(struct member *member, const char *text)
     pthread_mutex_unlock(&lock);
 }
 
-/* Says how many lines were lost, once all before them have been taken. */
+/* Makes a line that says how many lines were lost, once all before them have
+ * been taken. */
 static bool
 take_loss(struct member *m, struct line *line)
 {
@@ -132,7 +133,7 @@ member_new(const char *room, const char *name)
     return NULL;
 }
 
-/* Whether somebody of this name is in the room. */
+/* True when a member of this name is in the room. */
 static bool
 is_taken(const char *room, const char *name)
 {

@@ -1,9 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Rooms and who is in them. Each member has a queue of lines that it has not
- * been sent yet. When a slow one's queue is full, further lines are lost to it
- * and counted: it delays nobody else, and needs no more memory. */
+ * Rooms and their members. Each member has a queue of lines that it has not
+ * been sent yet. When the queue of a slow member is full, further lines are
+ * dropped and counted. So the slow member delays nobody else, and needs no more
+ * memory. */
 #ifndef CHAT_ROOM_H
 #define CHAT_ROOM_H
 
@@ -19,36 +20,36 @@ struct member;
 
 enum room_enter {
     ROOM_ENTERED,
-    ROOM_HAS_NAME, /* somebody of this name is there */
-    ROOM_FULL,     /* ROOM_MAX_MEMBERS are there, or there is no memory */
+    ROOM_HAS_NAME, /* the room has a member of this name */
+    ROOM_FULL,     /* ROOM_MAX_MEMBERS reached, or no memory */
 };
 
-/* A line that a member is to be sent; the texts are freed by line_free(). */
+/* A line to send to a member; line_free() frees the texts. */
 struct line {
-    char *name; /* NULL: the room says it */
+    char *name; /* NULL: a line of the room itself */
     char *text;
 };
 
 void line_free(struct line *line);
 
-/* All of them may be called by any thread. */
+/* Any thread may call the functions below. */
 
-/* room_enter - makes a member of the room, and tells all in it. */
+/* room_enter - creates a member of the room, and notifies all members. */
 enum room_enter room_enter(const char *room, const char *name,
                            struct member **member);
 
-/* room_say - says text to all in the member's room. */
+/* room_say - queues text for all members of the member's room. */
 void room_say(struct member *member, const char *text);
 
-/* room_next - waits for the next line that the member is to be sent; false
- * when it has left and has been given all. */
+/* room_next - waits for the next line for the member; false when the member has
+ * left and its queue is empty. */
 bool room_next(struct member *member, struct line *line);
 
-/* room_leave - takes the member out of the room, and tells the others; it is
- * given what is in its queue, and no more. */
+/* room_leave - removes the member from the room, and notifies the others. The
+ * lines in its queue can still be taken; no more are added. */
 void room_leave(struct member *member);
 
-/* room_free - when nobody uses the member any more, which must have left. */
+/* room_free - frees a member that has left and that no thread uses any more. */
 void room_free(struct member *member);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * chat-server TARGET: passes on what is said in rooms, until SIGINT or SIGTERM.
- * A handler reads what its client says, while a thread of its own sends it what
- * all in the room say: a stream has one thread for each direction. */
+ * chat-server TARGET: distributes the lines of chat rooms, until SIGINT or
+ * SIGTERM. A handler receives the lines of its client, while a second thread
+ * sends the client the lines of the room: a stream has one thread for each
+ * direction. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,8 +20,8 @@ struct ear {
     struct chat_chat_talk_server_stream *stream;
 };
 
-/* Until the member has left. A client that is gone is not sent anything more;
- * the handler finds that out for itself. */
+/* Runs until the member has left. After a failed send nothing more is sent; the
+ * handler finds out by itself that the client is gone. */
 static void *
 hear(void *arg)
 {
@@ -65,7 +66,7 @@ enter(struct vc_call *call, const Chat__Enter *who, struct member **member)
     }
 }
 
-/* The first message of a client. On VC_OK it has a seat. */
+/* Receives the first message of a client. On VC_OK *member is in the room. */
 static enum vc_status
 welcome(struct vc_call *call, struct chat_chat_talk_server_stream *stream,
         struct member **member)
@@ -97,7 +98,7 @@ say(struct vc_call *call, struct member *member, const Chat__Say *what)
     return VC_OK;
 }
 
-/* VC_OK when the client has said all that it wanted to. */
+/* Returns VC_OK when the client has half-closed the stream. */
 static enum vc_status
 listen_to(struct vc_call *call, struct chat_chat_talk_server_stream *stream,
           struct member *member)
@@ -115,8 +116,8 @@ listen_to(struct vc_call *call, struct chat_chat_talk_server_stream *stream,
     return status;
 }
 
-/* The handler. The thread is joined before it returns: the stream lives no
- * longer. */
+/* The handler. It joins the thread before it returns, as the stream is valid
+ * only until then. */
 static enum vc_status
 talk(struct vc_call *call, struct chat_chat_talk_server_stream *stream,
      void *arg)
@@ -169,7 +170,7 @@ main(int argc, char **argv)
         fflush(stdout);
         sigwait(&ends, &signal);
     }
-    vc_server_free(server); /* its handlers are told that all is over */
+    vc_server_free(server); /* cancels the calls of its handlers */
     vc_runtime_free(runtime);
     return result;
 }

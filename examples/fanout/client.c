@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * fanout-client TARGET NAME KEY [MS]: has itself greeted and brought a value,
- * within that many milliseconds once it is connected. */
+ * fanout-client TARGET NAME KEY [MS]: gets a greeting and a value, within that
+ * many milliseconds once it is connected. */
 #include <stdio.h>
 
 #include "../kv/number.h"

@@ -12,20 +12,20 @@
 #include "greeter.vc.h"
 #include "kv.vc.h"
 
-#define MAX_LATE_MS 500u /* kept of a call's time to say what was late */
-/* A server that is silent is busy, not dead: the callers' deadlines are for
- * that. */
+#define MAX_LATE_MS 500u /* of a call's time, to report a timeout */
+/* A server that does not answer is considered busy, not dead: the deadlines of
+ * the callers handle that. */
 #define KEEPALIVE_MS 10000u
 
-/* The two that are called. */
+/* The two servers that are called. */
 struct back {
     const char *greeter_target, *kv_target;
     struct vc_channel *greeter, *kv;
 };
 
-/* --- two calls at a time ---------------------------------------------------- */
+/* --- two calls at a time -------------------------------------------------- */
 
-/* A call to one of them. vc_error() is of a thread, so its text is kept. */
+/* A call to one of them. vc_error() is per thread, so its text is copied. */
 struct part {
     const struct back *back;
     const Fanout__WelcomeRequest *request;
@@ -69,7 +69,7 @@ fetch(struct part *p)
              kv_key_value_get(p->back->kv, &request, &p->opts, &p->value));
 }
 
-/* One in a thread of its own, the other one here. */
+/* Makes one call in a second thread, the other one in this thread. */
 static int
 both(struct part *greeting, struct part *value)
 {
@@ -83,11 +83,11 @@ both(struct part *greeting, struct part *value)
     return 0;
 }
 
-/* --- the handler ------------------------------------------------------------- */
+/* --- the handler ---------------------------------------------------------- */
 
-/* A call that is made for another one has its deadline, and ends when its
- * caller gives up. It gets a little less, a quarter at most, so that the caller
- * hears from us which of the two was late. */
+/* A call that is made for another one has the deadline of that one, and ends
+ * when that one is cancelled. Its timeout is a little shorter, by a quarter at
+ * most, so that this server can still report which of the two was late. */
 static struct vc_call_opts
 opts_of(struct vc_call *call)
 {
@@ -95,7 +95,7 @@ opts_of(struct vc_call *call)
     uint32_t ms = vc_call_time_left_ms(call);
 
     opts.parent = call;
-    opts.timeout_ms = VC_NO_DEADLINE; /* but for that of the other */
+    opts.timeout_ms = VC_NO_DEADLINE; /* the parent's deadline still holds */
     if (ms == VC_NO_DEADLINE)
         return opts;
     ms -= ms / 4 < MAX_LATE_MS ? ms / 4 : MAX_LATE_MS;
@@ -103,7 +103,7 @@ opts_of(struct vc_call *call)
     return opts;
 }
 
-/* The reply lives longer than those of the two: it gets copies. */
+/* The reply lives longer than the replies of the two calls: it gets copies. */
 static enum vc_status
 answer(struct vc_call *call, const struct part *greeting,
        const struct part *value, Fanout__WelcomeReply *reply)
@@ -122,7 +122,7 @@ answer(struct vc_call *call, const struct part *greeting,
     return VC_OK;
 }
 
-/* What both have come to. */
+/* Makes one result of both calls. */
 static enum vc_status
 conclude(struct vc_call *call, const struct part *greeting,
          const struct part *value, Fanout__WelcomeReply *reply)
@@ -159,9 +159,9 @@ welcome(struct vc_call *call, const Fanout__WelcomeRequest *request,
     return status;
 }
 
-/* --- the program -------------------------------------------------------------- */
+/* --- the program ---------------------------------------------------------- */
 
-/* The channels are of the server's own runtime. */
+/* The channels use the server's runtime. */
 static enum vc_status
 start(struct vc_runtime *runtime, struct vc_server *server, struct back *back,
       const char *target)
@@ -204,7 +204,7 @@ run(struct back *back, const char *target)
         fflush(stdout);
         sigwait(&ends, &signal);
     }
-    vc_server_free(server); /* before what its handlers use */
+    vc_server_free(server); /* before the channels, which its handlers use */
     vc_channel_close(back->greeter);
     vc_channel_close(back->kv);
     vc_runtime_free(runtime);

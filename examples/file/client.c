@@ -14,7 +14,7 @@
 
 #include "transfer.h"
 
-/* A whole file may take so long. */
+/* Timeout for one whole file. */
 #define TIMEOUT_MS (3600u * 1000)
 
 static const char help[] =
@@ -26,7 +26,7 @@ static const char help[] =
     "file there. A file gets its name when all of it came and its checksum is\n"
     "right. Exit status: 0 all went well, 1 it failed, 2 wrong usage.\n";
 
-/* --- what is shown ----------------------------------------------------------- */
+/* --- what is shown -------------------------------------------------------- */
 
 static double
 now(void)
@@ -37,7 +37,7 @@ now(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Ten times a second, where somebody looks at it. */
+/* Shows progress ten times a second, if standard error is a terminal. */
 static void
 progress(struct transfer *t)
 {
@@ -67,7 +67,7 @@ fail(const char *what)
     return 1;
 }
 
-/* cannot("read", path): with what the system says. */
+/* cannot("read", path): prints this with the system's error text. */
 static int
 cannot(const char *what, const char *path)
 {
@@ -76,9 +76,10 @@ cannot(const char *what, const char *path)
     return 1;
 }
 
-/* --- put ----------------------------------------------------------------------- */
+/* --- put ------------------------------------------------------------------ */
 
-/* The server compares with what it has written, and says so in its reply. */
+/* The server compares this checksum with what it has written, and reports the
+ * result in its reply. */
 static int
 send_file(struct transfer *t, struct file_files_put_client_stream *stream,
           int fd, const char *name)
@@ -115,9 +116,9 @@ put(struct vc_channel *channel, const struct vc_call_opts *opts,
     return result;
 }
 
-/* --- get ----------------------------------------------------------------------- */
+/* --- get ------------------------------------------------------------------ */
 
-/* Under another name until all of it is there. */
+/* Writes to a file of another name until it is complete. */
 static int
 receive_file(struct transfer *t, struct file_files_get_client_stream *stream,
              const char *path, const char *part)
@@ -183,7 +184,7 @@ get(struct vc_channel *channel, const struct vc_call_opts *opts,
     return result;
 }
 
-/* --- the program ---------------------------------------------------------------- */
+/* --- the program ---------------------------------------------------------- */
 
 static int
 run(const char *target, bool puts, char *from, char *to)

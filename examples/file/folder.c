@@ -28,9 +28,10 @@ folder_close(struct folder *f)
     pthread_mutex_destroy(&f->lock);
 }
 
-/* --- names ------------------------------------------------------------------ */
+/* --- names ---------------------------------------------------------------- */
 
-/* A name that begins with a dot would be one of ours, or lead out. */
+/* A name that begins with a dot would be one of our own files, or leave the
+ * folder. */
 static enum vc_status
 name_check(struct transfer *t, const char *name)
 {
@@ -63,10 +64,10 @@ fail_errno(struct transfer *t, const char *what, const char *name)
                          strerror(error));
 }
 
-/* --- getting ---------------------------------------------------------------- */
+/* --- getting -------------------------------------------------------------- */
 
-/* The checksum that came with the file; without one, that of what is read will
- * do. */
+/* Reads the checksum that was stored with the file. If there is none, the
+ * sender computes one of what it reads. */
 static void
 sum_read(const struct folder *f, struct transfer *t, const char *name)
 {
@@ -92,7 +93,7 @@ folder_get(struct folder *f, struct transfer *t, const char *name, int *fd)
     if (status != VC_OK)
         return status;
     pthread_mutex_lock(&f->lock);
-    /* O_NONBLOCK: a pipe of that name must not keep us. */
+    /* O_NONBLOCK: do not block on a FIFO of that name. */
     *fd = openat(f->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (*fd < 0)
         status = fail_errno(t, "open", name);
@@ -107,7 +108,7 @@ folder_get(struct folder *f, struct transfer *t, const char *name, int *fd)
     return status;
 }
 
-/* --- putting ---------------------------------------------------------------- */
+/* --- putting -------------------------------------------------------------- */
 
 enum vc_status
 folder_put(struct folder *f, struct transfer *t, const char *name,
@@ -147,8 +148,8 @@ sum_write(const struct folder *f, const struct transfer *t,
     return close(fd) == 0 && good;
 }
 
-/* Should the machine stop between the two, then the checksum is wrong, and who
- * gets the file is told. */
+/* If the machine crashes between rename and checksum, the checksum is wrong,
+ * and a client that gets the file receives an error. */
 enum vc_status
 folder_keep(struct folder *f, struct transfer *t, struct incoming *in)
 {

@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The server's folder: nothing outside of it is read or written. The checksum
- * of NAME is in .NAME.xxh128, as xxhsum -H128 prints it. A file that is being
- * put is in .NAME.N.part and gets its name when it is whole, so that who gets a
- * file at that time gets the one before. */
+ * of NAME is in .NAME.xxh128, in the format of xxhsum -H128. A file that is
+ * being put is in .NAME.N.part and gets its name when it is complete. A client
+ * that gets the file at that time receives the previous one. */
 #ifndef FILE_FOLDER_H
 #define FILE_FOLDER_H
 
@@ -17,9 +17,8 @@
 
 struct folder {
     int fd;
-    pthread_mutex_t
-        lock;           /* file and checksum change, and are opened, together */
-    unsigned long puts; /* lock: N of the next one */
+    pthread_mutex_t lock; /* taken to change or open a file and its sum */
+    unsigned long puts;   /* lock: N of the next one */
 };
 
 /* A file that is being put. */
@@ -29,26 +28,26 @@ struct incoming {
     char part[FOLDER_MAX_NAME + 32];
 };
 
-/* folder_open - 0, or an error's number (errno.h). */
+/* folder_open - returns 0, or an error number (errno.h). */
 int folder_open(struct folder *f, const char *path);
 void folder_close(struct folder *f);
 
-/* What follows says what is wrong by transfer_fail(). Any thread. */
+/* The functions below report errors by transfer_fail(). Any thread. */
 
-/* folder_get - opens a file that is there; its checksum is in t->digits if it
- * was put by a client. */
+/* folder_get - opens an existing file; its checksum is in t->digits if a client
+ * put it. */
 enum vc_status folder_get(struct folder *f, struct transfer *t,
                           const char *name, int *fd);
 
-/* folder_put - makes a file that is not seen yet. */
+/* folder_put - creates a file that is not visible yet. */
 enum vc_status folder_put(struct folder *f, struct transfer *t,
                           const char *name, struct incoming *in);
 
-/* folder_keep - gives it its name; t->digits is its checksum. */
+/* folder_keep - gives the file its name; t->digits is its checksum. */
 enum vc_status folder_keep(struct folder *f, struct transfer *t,
                            struct incoming *in);
 
-/* folder_drop - removes it instead. */
+/* folder_drop - removes the file instead. */
 void folder_drop(struct folder *f, struct incoming *in);
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "folder.h"
 
-/* --- the service ------------------------------------------------------------ */
+/* --- the service ---------------------------------------------------------- */
 
 static enum vc_status
 receive_file(struct folder *f, struct transfer *t, const char *name)
@@ -67,7 +67,7 @@ get(struct vc_call *call, const File__GetRequest *request,
     return status == VC_OK ? VC_OK : vc_call_fail(call, status, "%s", t.error);
 }
 
-/* --- the program ------------------------------------------------------------ */
+/* --- the program ---------------------------------------------------------- */
 
 static int
 serve(struct folder *folder, const char *target, const sigset_t *ends)

@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Bytes of data in a part: several of them fit the window of a stream (64 KiB),
- * so that the next one is on its way while one is written. */
+/* Bytes of data in a part. Several parts fit the window of a stream (64 KiB),
+ * so that the next one is under way while one is written. */
 #define PART 16000
 
 enum vc_status
@@ -28,7 +28,7 @@ transfer_fail(struct transfer *t, enum vc_status status, const char *format,
     return status;
 }
 
-/* What the library says is what is wrong. */
+/* Takes the error text of the library. */
 static enum vc_status
 fail_stream(struct transfer *t, enum vc_status status)
 {
@@ -49,7 +49,7 @@ transfer_end(struct transfer *t)
     sum_end(&t->sum);
 }
 
-/* --- sending --------------------------------------------------------------- */
+/* --- sending -------------------------------------------------------------- */
 
 static enum vc_status
 send_part(struct transfer *t, const File__Part *part)
@@ -134,9 +134,9 @@ transfer_send(struct transfer *t, int fd, const char *name)
     return status;
 }
 
-/* --- receiving ------------------------------------------------------------- */
+/* --- receiving ------------------------------------------------------------ */
 
-/* On VC_OK there is a part. */
+/* On VC_OK *part is set. */
 static enum vc_status
 receive_part(struct transfer *t, File__Part **part)
 {

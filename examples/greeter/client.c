@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * greeter-client TARGET NAME: has itself greeted. */
+ * greeter-client TARGET NAME: gets a greeting from a server. */
 #include <stdio.h>
 
 #include "greeter.vc.h"

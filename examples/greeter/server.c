@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * greeter-server TARGET: greets whoever calls, until SIGINT or SIGTERM. */
+ * greeter-server TARGET: greets its clients, until SIGINT or SIGTERM. */
 #include <signal.h>
 #include <stdio.h>
 

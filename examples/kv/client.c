@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * kv-client: asks a kv-server, and compares what it has with a file. */
+ * kv-client: gets and puts values of a kv-server, and compares its values with
+ * a file. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -27,7 +28,7 @@ struct options {
     struct vc_call_opts call;
     unsigned threads;
     bool json;
-    char **args; /* of the command, whose name is the first */
+    char **args; /* the command and its arguments */
 };
 
 static const char help[] =
@@ -118,7 +119,7 @@ verify_lines(struct vc_channel *channel, const struct options *options,
 {
     int error;
 
-    /* So that the first call does not measure how long connecting takes. */
+    /* Connect first, so that the first call does not measure the connecting. */
     if (vc_channel_connect(channel, &kv_key_value_service) != VC_OK)
         return fail();
     error =
@@ -157,7 +158,7 @@ run_verify(struct vc_channel *channel, const struct options *options)
 
 static const struct command {
     const char *name;
-    int n_args; /* the name is one */
+    int n_args; /* the name included */
     int (*run)(struct vc_channel *channel, const struct options *options);
 } commands[] = {
     {"verify", 2, run_verify},
@@ -166,7 +167,7 @@ static const struct command {
     {"count", 1, run_count},
 };
 
-/* NULL when the n_args of args are no command. */
+/* Returns NULL when the n_args of args are no command. */
 static const struct command *
 find_command(char **args, int n_args)
 {
@@ -199,12 +200,12 @@ take_option(int option, struct options *options)
             return usage("--timeout takes milliseconds, 1..2^31-1");
         options->call.timeout_ms = (uint32_t)number;
         return EXIT_GOOD;
-    default: /* getopt has said what is wrong */
+    default: /* getopt has printed the error */
         return usage("an option is wrong");
     }
 }
 
-/* On EXIT_GOOD *command is what to run, or NULL when nothing is. */
+/* On EXIT_GOOD *command is the command to run, or NULL if there is none. */
 static int
 parse(int argc, char **argv, struct options *options,
       const struct command **command)

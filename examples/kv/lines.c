@@ -9,7 +9,7 @@
 
 #define FIRST_READ ((size_t)64 << 10)
 
-/* Reads up to the end of the file. On 0 the caller frees *data. */
+/* Reads until the end of the file. On 0 the caller frees *data. */
 static int
 read_all(FILE *file, uint8_t **data, size_t *size)
 {
@@ -51,7 +51,8 @@ read_file(const char *path, uint8_t **data, size_t *size)
     return error;
 }
 
-/* Where the line ends that begins at start: at its newline, or at size. */
+/* Returns the end of the line that begins at start: at its newline, or at
+ * size. */
 static size_t
 line_end(const uint8_t *data, size_t start, size_t size)
 {

@@ -10,15 +10,16 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* number_parse - whether text is a decimal number of min..max and nothing
- * else; if so, it is in *number. */
+/* number_parse - true when text is a decimal number of min..max and nothing
+ * else; then *number is set. */
 static inline bool
 number_parse(const char *text, uint64_t min, uint64_t max, uint64_t *number)
 {
     unsigned long long n;
     char *end;
 
-    if (text[0] < '0' || text[0] > '9') /* strtoull takes signs and spaces */
+    if (text[0] < '0' || text[0] > '9') /* strtoull() also accepts signs and
+                                         * spaces */
         return false;
     errno = 0;
     n = strtoull(text, &end, 10);

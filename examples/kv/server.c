@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * kv-server: serves the lines of a file, and what is put, until SIGINT or
- * SIGTERM. */
+ * kv-server: serves the lines of a file, and values that clients put, until
+ * SIGINT or SIGTERM. */
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,14 +13,14 @@
 #include "store.h"
 
 #define MAX_THREADS 64
-/* What a message has besides its value, generously. */
+/* Most bytes of a message besides its value, rounded up generously. */
 #define MESSAGE_ROOM 64
-/* The library's default limit, with which clients other than ours come. */
+/* The library's default limit, which clients other than ours use. */
 #define MESSAGE_DEFAULT ((size_t)4 << 20)
 
 struct options {
     const char *listen;
-    const char *load; /* NULL: nothing is there at first */
+    const char *load; /* NULL: the store is empty at first */
     unsigned threads;
 };
 
@@ -103,7 +103,7 @@ make_server(const struct options *options, const struct lines *lines,
     return status;
 }
 
-/* Serves until one of the signals comes, which must be blocked. */
+/* Serves until one of the signals arrives, which must be blocked. */
 static int
 run(const struct options *options, const struct lines *lines,
     const sigset_t *ends)
@@ -132,7 +132,7 @@ run(const struct options *options, const struct lines *lines,
     return result;
 }
 
-/* Takes one of getopt's options; says what is wrong with it. */
+/* Handles one option of getopt; prints an error if it is wrong. */
 static bool
 take_option(int option, struct options *options)
 {
@@ -159,7 +159,7 @@ take_option(int option, struct options *options)
     }
 }
 
-/* Returns -1 for the program to go on, or its exit status. */
+/* Returns -1 if the program shall go on, or its exit status. */
 static int
 parse(int argc, char **argv, struct options *options)
 {

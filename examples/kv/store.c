@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What was put is in a table of open addressing that is made at its full size
- * and from which nothing is taken out: it needs no rehashing, and the system
- * gives pages only to what of it is used. */
+ * Values that are put are in a hash table with open addressing. The table is
+ * created at its full size and no key is ever removed. So it needs no
+ * rehashing, and the system allocates only the pages that are used. */
 #include "store.h"
 
 #include <inttypes.h>
@@ -28,10 +28,10 @@ struct slot {
 
 struct store {
     const struct lines *lines;
-    pthread_rwlock_t lock; /* of what follows */
+    pthread_rwlock_t lock; /* of the fields below */
     struct slot *slots;
     size_t n_put;  /* keys in slots */
-    size_t n_more; /* those of them that are no line's */
+    size_t n_more; /* keys in slots that are not those of a line */
     size_t bytes;  /* of the values in slots */
 };
 
@@ -70,11 +70,11 @@ is_line(const struct store *store, uint64_t key)
     return key >= 1 && key <= store->lines->count;
 }
 
-/* The slot of the key, or the empty one where it would be. */
+/* Returns the slot of the key, or the empty slot for it. */
 static struct slot *
 slot_find(const struct store *store, uint64_t key)
 {
-    /* 2^64 over the golden ratio: spreads keys that follow each other. */
+    /* 2^64 divided by the golden ratio: spreads consecutive keys. */
     size_t i = (size_t)(key * 0x9e3779b97f4a7c15u >> (64 - SLOT_BITS));
 
     while (store->slots[i].value != NULL && store->slots[i].key != key)
@@ -84,7 +84,7 @@ slot_find(const struct store *store, uint64_t key)
 
 /* --- get ---------------------------------------------------------------- */
 
-/* Another call may replace a value that was put, so it is copied. */
+/* Another call may replace a value that was put, so the value is copied. */
 static enum vc_status
 get_put_value(struct vc_call *call, const struct value *from,
               ProtobufCBinaryData *to)
@@ -134,8 +134,8 @@ value_make(const ProtobufCBinaryData *from)
     return value;
 }
 
-/* Moves *value into its slot and gets what was there in return; with a limit
- * met it changes nothing. */
+/* Swaps *value with the content of its slot. If a limit is reached, nothing
+ * changes. */
 static enum vc_status
 store_swap(struct store *store, struct vc_call *call, uint64_t key,
            struct value **value, bool *existed)

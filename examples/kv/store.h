@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Values under numbers, in memory. The lines of a file are there from the
- * beginning, the first under 1; what is put is kept beside them. */
+ * A key-value store in memory; keys are numbers. It has the lines of a file
+ * from the start, the first under 1. Values that are put are kept besides
+ * them. */
 #ifndef KV_STORE_H
 #define KV_STORE_H
 
@@ -14,26 +15,28 @@
 
 #include "lines.h"
 
-/* What may be put; lines count for nothing here. */
+/* Limits for values that are put; lines do not count. */
 #define STORE_MAX_KEYS  1000000
 #define STORE_MAX_VALUE ((size_t)1 << 20)
 #define STORE_MAX_BYTES ((size_t)1 << 30) /* of all values together */
 
-/* All functions but new and free may be called by any number of threads at a
- * time. Those with a call return what its handler is to return, with its text
- * kept (vc_call_fail()). */
+/* Any number of threads at a time may call all functions except store_new() and
+ * store_free(). Functions with a call return the status for its handler to
+ * return, and keep its text (vc_call_fail()). */
 struct store;
 
-/* store_new - lines must stay until store_free(). NULL without memory. */
+/* store_new - creates a store; lines must stay valid until store_free(). NULL
+ * without memory. */
 struct store *store_new(const struct lines *lines);
 void store_free(struct store *store);
 
-/* store_get - *value gets the value under key, which lives as long as the
+/* store_get - sets *value to the value of key, which lives as long as the
  * call. */
 enum vc_status store_get(struct store *store, struct vc_call *call,
                          uint64_t key, ProtobufCBinaryData *value);
 
-/* store_put - keeps a copy of value; *existed says whether it replaces one. */
+/* store_put - keeps a copy of value; *existed is true if it replaces a
+ * value. */
 enum vc_status store_put(struct store *store, struct vc_call *call,
                          uint64_t key, const ProtobufCBinaryData *value,
                          bool *existed);

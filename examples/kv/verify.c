@@ -14,12 +14,12 @@
 
 #include "kv.vc.h"
 
-/* What the workers share. */
+/* State that the workers share. */
 struct verify {
     struct vc_channel *channel;
     const struct lines *lines;
     const struct vc_call_opts *opts;
-    /* Counters that order nothing else: relaxed will do. */
+    /* Relaxed: counters that order no other data. */
     atomic_size_t next; /* the first line that no worker has taken */
     atomic_uint failures;
     pthread_mutex_t lock; /* of complaint */
@@ -27,7 +27,7 @@ struct verify {
     size_t complaint_size;
 };
 
-/* What one worker found; read by others after it has been joined. */
+/* The results of one worker; read by others after it was joined. */
 struct worker {
     pthread_t thread;
     struct verify *verify;
@@ -116,7 +116,7 @@ work(void *arg)
     return NULL;
 }
 
-/* Adds up what the first n workers found, which it waits for. */
+/* Waits for the first n workers and adds up their results. */
 static void
 join_workers(struct worker *workers, unsigned n, struct verify_result *result)
 {

@@ -15,21 +15,21 @@
 #include "lines.h"
 
 #define VERIFY_MAX_THREADS 256
-/* So many failed calls end it: the rest would hardly do better. */
+/* Stops after so many failed calls: the rest would probably fail, too. */
 #define VERIFY_MAX_FAILURES 10
 
 struct verify_result {
-    uint64_t calls;      /* made, the failed ones included */
-    uint64_t mismatches; /* values that are not the line */
+    uint64_t calls;      /* failed ones included */
+    uint64_t mismatches; /* values that differ from the line */
     uint64_t failures;   /* calls that failed */
     uint64_t ns;         /* from the first call to the last */
     unsigned threads;
-    struct histogram latency; /* of the calls that did not fail */
-    char complaint[512];      /* the first mismatch or failure in words */
+    struct histogram latency; /* of successful calls */
+    char complaint[512];      /* text of the first mismatch or failure */
 };
 
-/* verify_run - *result must be zeroed. Returns 0, or an error's number
- * (errno.h) when the threads could not be had. */
+/* verify_run - *result must be zeroed. Returns 0, or an error number (errno.h)
+ * when threads could not be created. */
 int verify_run(struct vc_channel *channel, const struct lines *lines,
                const struct vc_call_opts *opts, unsigned threads,
                struct verify_result *result);

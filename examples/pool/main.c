@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * verbcall_pool: many sessions on few connections. A channel has a session of
- * its own, and all channels to one target share its links, so that thousands
- * of them cost little more than one. Restart the server meanwhile to see them
- * move on. */
+ * verbcall_pool: many sessions on few connections. Each channel has a session
+ * of its own, and all channels to one target share its links, so that thousands
+ * of them cost little more than one. Restart the server meanwhile to see how
+ * the sessions move to the new one. */
 #include <getopt.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -28,18 +28,18 @@ struct options {
 
 struct session {
     struct vc_channel *channel;
-    uint64_t instance; /* of the server, in its last reply; 0: none came */
+    uint64_t instance; /* of the server, in its last reply; 0: no reply yet */
     bool failing;      /* its last call failed */
 };
 
-/* All of it is counted by any thread. */
+/* Counted by any thread. */
 struct counts {
     atomic_ullong calls, wrong, failed;
     atomic_ullong open;    /* sessions that got a reply */
-    atomic_ullong resumed; /* that worked again after a call failed */
-    atomic_ullong moved;   /* that were answered by a restarted server */
-    atomic_ullong failing; /* that do not work now */
-    atomic_uint running;   /* threads */
+    atomic_ullong resumed; /* sessions that worked again after a failure */
+    atomic_ullong moved;   /* times that a restarted server answered */
+    atomic_ullong failing; /* sessions that fail now */
+    atomic_uint running;   /* threads that run */
 };
 
 struct client {
@@ -55,7 +55,7 @@ struct client {
 
 struct worker {
     struct client *client;
-    uint64_t first; /* session of it; then every threads-th */
+    uint64_t first; /* first session; then every threads-th */
     pthread_t thread;
 };
 
@@ -84,7 +84,7 @@ now(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* --- a call ---------------------------------------------------------------- */
+/* --- a call --------------------------------------------------------------- */
 
 static void
 session_works(struct client *c, struct session *s, uint64_t instance)
@@ -164,9 +164,9 @@ worker_run(void *arg)
     return NULL;
 }
 
-/* --- what is shown --------------------------------------------------------- */
+/* --- what is shown -------------------------------------------------------- */
 
-/* What the runtime has counted. */
+/* Prints the counters of the runtime. */
 static void
 counters_print(struct vc_runtime *runtime)
 {
@@ -228,7 +228,7 @@ table_print(struct client *c, double seconds)
     counters_print(c->runtime);
 }
 
-/* --- the client ------------------------------------------------------------ */
+/* --- the client ----------------------------------------------------------- */
 
 static bool
 fail(void)
@@ -247,7 +247,7 @@ sessions_open(struct client *c)
         if (vc_channel_open(c->runtime, c->target, opts,
                             &c->sessions[i].channel) != VC_OK)
             return fail();
-    /* So that a wrong target is told at once. */
+    /* Connect now, so that a wrong target is reported at once. */
     return vc_channel_connect(c->sessions[0].channel, &pool_pool_service) ==
                VC_OK ||
            fail();
@@ -314,7 +314,7 @@ client(const struct options *options, const char *target)
     return good ? 0 : 1;
 }
 
-/* --- the program ----------------------------------------------------------- */
+/* --- the program ---------------------------------------------------------- */
 
 static int
 usage(void)

@@ -11,7 +11,7 @@
 
 #include "pool.vc.h"
 
-/* Of this process, among those that served here before. */
+/* Tells this server process from former ones at the same target. */
 static uint64_t instance;
 
 static enum vc_status

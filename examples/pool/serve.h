@@ -5,7 +5,7 @@
 #ifndef POOL_SERVE_H
 #define POOL_SERVE_H
 
-/* serve - serves at target until SIGINT or SIGTERM. The exit status. */
+/* serve - serves at target until SIGINT or SIGTERM. Returns the exit status. */
 int serve(const char *target);
 
 #endif
