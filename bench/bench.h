@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What several benchmarks need: the time, medians, memory. */
+ * Helpers of several benchmarks: the time, medians, memory. */
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H
 
@@ -27,7 +27,7 @@ by_size(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* Sorts them. */
+/* Sorts the values. */
 static inline double
 median(double *values, size_t n)
 {

@@ -1,10 +1,11 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Handlers that block, called at once: run
+ * Concurrent calls to handlers that block: run
  *     blocking TARGET CALLS MS TIMES
- * against `prompt server`. It prints how long it takes until all have answered,
- * the median of TIMES, and what a quick call takes alone and meanwhile. */
+ * against `prompt server`. It prints how long it takes until all calls are
+ * answered, the median of TIMES, and how long a quick call takes alone and
+ * meanwhile. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -25,7 +26,7 @@ struct plan {
     uint64_t calls, ms, times;
 };
 
-/* One thread that makes quick calls until it is told to stop. */
+/* One thread that makes quick calls until `stop` is set. */
 struct quick {
     struct vc_channel *channel;
     atomic_bool stop;
@@ -81,7 +82,7 @@ on_answer(enum vc_status status, Bench__Payload *reply, void *arg)
     sem_post(&answered);
 }
 
-/* All at once; how long until the last has answered. */
+/* Starts all calls at once. *ms is the time until the last is answered. */
 static enum vc_status
 sleep_all(struct vc_channel *channel, const struct plan *p, double *ms)
 {
@@ -103,7 +104,7 @@ sleep_all(struct vc_channel *channel, const struct plan *p, double *ms)
     return atomic_load(&bad) == 0 ? VC_OK : VC_UNKNOWN;
 }
 
-/* The 99th percentile; of them in any order. */
+/* The 99th percentile; sorts us. */
 static double
 p99(double *us, size_t n)
 {

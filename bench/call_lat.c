@@ -1,14 +1,14 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * How long a blocking call takes, request and reply being of one size: run
- * `call_lat server TARGET` and `call_lat client TARGET SIZE COUNT`. All settings
- * are the library's defaults, as a program that sets none has them.
+ * How long a blocking call takes, with request and reply of the same size: run
+ * `call_lat server TARGET` and `call_lat client TARGET SIZE COUNT`. All
+ * settings are the library's defaults, as in a program that sets none.
  *
- * `call_lat turns TARGET SIZE COUNT [NS]` has both ends in one thread, and makes
- * COUNT calls for each line that it reads, so that two programs can take turns
- * (bench/compare.sh). With NS an empty loop makes each call so many nanoseconds
- * longer, a slowdown of known size. */
+ * `call_lat turns TARGET SIZE COUNT [NS]` has both ends in one thread, and
+ * makes COUNT calls for each line that it reads, so that two programs can take
+ * turns (bench/compare.sh). With NS an empty loop makes each call NS
+ * nanoseconds longer, as a slowdown of known size. */
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,15 +22,15 @@
 
 #define MAX_SIZE  ((size_t)4000000)
 #define MAX_COUNT 100000000
-/* Calls before those that count: caches, credits and polling settle. */
+/* Calls before the measured ones: caches, credits and polling settle. */
 #define WARM_UP 1000
-/* In a program that has made some before. */
+/* The same in a program that has made calls before. */
 #define TURN_WARM_UP 200
-/* Under valgrind in an emulator connecting may take longer than the library's
- * timeout the first time, as every function is translated. */
+/* Attempts to connect. Under valgrind in an emulator the first one may take
+ * longer than the library's timeout, as every function is translated. */
 #define CONNECTS 30
-/* The empty loop's pace is measured by so many tries of so many turns: some
- * are not interrupted. */
+/* The speed of the empty loop is measured PROBES times, with PROBE_TURNS turns
+ * each, as some of these are not interrupted. */
 #define PROBES      200
 #define PROBE_TURNS 10000
 
@@ -53,7 +53,7 @@ echo(struct vc_call *call, const Bench__Payload *request, Bench__Payload *reply,
     return VC_OK;
 }
 
-/* A server of this runtime that listens. */
+/* Makes a server of this runtime that listens. */
 static enum vc_status
 server_open(struct vc_runtime *runtime, const char *target,
             struct vc_server **server)
@@ -104,7 +104,7 @@ now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* What the client sends, and how. */
+/* What the client sends. */
 struct load {
     struct vc_channel *channel;
     Bench__Payload request;
@@ -118,7 +118,7 @@ spin(uint64_t turns)
         continue;
 }
 
-/* How many turns take that long, by the fastest of several tries. */
+/* How many turns of the loop take ns, by the fastest of several tries. */
 static uint64_t
 turns_of(uint64_t ns)
 {
@@ -150,7 +150,7 @@ measure(const struct load *load, uint64_t count, struct histogram *times)
         status = bench_echo_call(load->channel, &load->request, NULL, &reply);
         if (status != VC_OK)
             return status;
-        vc_message_free(reply); /* belongs to a call as the call does */
+        vc_message_free(reply); /* part of each call's cost */
         histogram_record(times, now_ns() - start);
     }
     return VC_OK;
@@ -166,7 +166,7 @@ connect_channel(struct vc_channel *channel)
     return status;
 }
 
-/* Makes count calls that count, after warm_up others. */
+/* Makes warm_up calls that are not recorded, then count that are. */
 static enum vc_status
 connect_and_measure(struct load *load, uint64_t warm_up, uint64_t count,
                     struct histogram *times)
@@ -181,8 +181,8 @@ connect_and_measure(struct load *load, uint64_t warm_up, uint64_t count,
     return status;
 }
 
-/* fast_us is the time of a call that nothing disturbed: on a host with other
- * work it moves less than the median. */
+/* fast_us is the time of an undisturbed call: on a host with other load it
+ * varies less than the median. */
 static double
 fast_us(const struct histogram *times)
 {
@@ -212,7 +212,8 @@ run_client(const char *target, struct load *load, uint64_t count)
 
 /* --- both ends in one thread --------------------------------------------- */
 
-/* A target that ends in port 0 gets any; one without ports stays as it is. */
+/* If the target ends in port 0, the channel gets the port that the server has
+ * picked. A target without a port is used as it is. */
 static enum vc_status
 open_both(struct vc_runtime *runtime, const char *target,
           struct vc_server **server, struct vc_channel **channel)
@@ -230,8 +231,8 @@ open_both(struct vc_runtime *runtime, const char *target,
     return vc_channel_open(runtime, to, NULL, channel);
 }
 
-/* A runtime and a connection of its own, as where buffers lie makes one some
- * percent faster or slower than another. */
+/* Each turn has a new runtime and connection, as the addresses of buffers make
+ * one connection some percent faster or slower than another. */
 static int
 run_turn(const char *target, struct load *load, uint64_t count)
 {

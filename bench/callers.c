@@ -1,14 +1,14 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Blocking callers of 64 bytes, many or few: run
+ * Blocking calls of 64 bytes, from many or few callers: run
  *     callers [-n] TARGET NAME PROCESSES THREADS MS RATE
- * against a pool_server. So many processes, each with a channel and so many
- * threads that call, RATE times a second together in each process, or, with 0,
- * as fast as they can. -n: they never spin. It prints lines whose names begin
- * with NAME: the rate of all together, what the slowest thread had of an equal
- * share, percentiles of the process in which they are worst, and the processor
- * time of both ends. */
+ * against a pool_server. It starts PROCESSES processes, each with a channel and
+ * THREADS threads. The threads of a process together make RATE calls a second,
+ * or, with 0, as many as they can. -n: they never spin. It prints lines whose
+ * names begin with NAME: the rate of all together, the slowest thread's part of
+ * an equal share, percentiles of the process in which they are worst, and the
+ * processor time of both ends. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -27,7 +27,7 @@
 #define PROCESSES_MOST 16u
 #define THREADS_MOST   64u
 #define WARM_UP_US     200e3
-/* Of a process, with room for what no machine reaches. */
+/* Recorded calls of a process, more than any machine reaches. */
 #define CALLS_MOST (1u << 22)
 
 struct plan {
@@ -36,11 +36,11 @@ struct plan {
     bool never_spin;
 };
 
-/* One process's part, shared with the one that began them. */
+/* One process's results, in memory shared with the parent. */
 struct result {
-    double from, to; /* the time that was measured */
+    double from, to; /* the measured interval */
     double cpu_us;
-    uint64_t calls, least; /* of its threads, that with the fewest */
+    uint64_t calls, least; /* least: calls of the slowest thread */
     double median, p99, p999;
 };
 
@@ -54,7 +54,7 @@ struct caller {
     const struct plan *plan;
     struct vc_channel *channel;
     double from, to;
-    double *us; /* what each call took */
+    double *us; /* duration of each call */
     size_t n, room;
     enum vc_status status;
 };
@@ -122,7 +122,7 @@ caller_run(void *arg)
     return NULL;
 }
 
-/* Of all threads of a process; sorts them. */
+/* us has the calls of all threads of a process; sorts it. */
 static void
 percentiles(struct result *r, double *us)
 {
@@ -196,7 +196,7 @@ process_run(const struct plan *p, struct result *r)
     return result;
 }
 
-/* What the server has used so far; asks on a runtime of its own. */
+/* The server's processor time so far; the parent asks on its own runtime. */
 static int
 servers_cpu_us(struct vc_channel *channel, double *us)
 {
@@ -237,8 +237,8 @@ tell(const struct plan *p, double server_us)
     printf("%s_cpu_percent_server %.1f\n", p->name, server_us * 100 / us);
 }
 
-/* Between the two looks at the server the measured time lies, and little more:
- * their own calls fall before and after it. */
+/* The two queries of the server enclose the measured time and little more: the
+ * calls of the queries themselves fall before and after it. */
 static int
 measure(const struct plan *p, struct vc_channel *channel)
 {

@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Do the figures that README promises still hold? See usage() below. What runs beside the RDMA device is in check_inside.sh,
-# the promises in promised, the judgement in check.awk.
+# Checks that the figures of README still hold; see usage() below. check_inside.sh is the part that runs where the RDMA device
+# is, the promises are in `promised`, and check.awk compares.
 set -u
 # shellcheck source=bench/common.sh
 . "$(dirname -- "$0")/common.sh"

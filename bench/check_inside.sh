@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# check_inside.sh ROUNDS: the part of check.sh that runs where the RDMA device is, in the build folder. Prints the lines of
-# each benchmark's part, in its short form, after a line "round N".
+# check_inside.sh ROUNDS: the part of check.sh that runs where the RDMA device is, in the build folder. After a line "round N"
+# it prints the lines of each benchmark, in its short form.
 set -u
 bench=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd) || exit 1
 

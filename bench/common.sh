@@ -1,13 +1,13 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Shell functions of the benchmarks, to be sourced at their begin, before they change the folder.
+# Shell functions of the benchmarks, to be sourced at their beginning, before they change the folder.
 #
 #   bench_rounds DEFAULT [ARGUMENT...]   $rounds by the command line, which usage() describes
-#   bench_prepare GROUPS                 installs these groups of packages, in the project's folder, which is $top from now
+#   bench_prepare GROUPS                 installs these groups of packages, in the project's folder, which is $top from then
 #                                        on; $build is the build folder, $where says where the RDMA device is
 #   bench_run NAME GROUPS ARGUMENT...    builds Verbcall, installs these groups of packages, and runs sh bench/ARGUMENT...
-#                                        where the RDMA device is. Its lines are in bench/NAME.out, and we in that folder
+#                                        where the RDMA device is. Changes to the build folder; the output is in bench/NAME.out
 #   bench_awk PROGRAM                    awk with two more functions: add(KEY, NUMBER) and median(KEY), and with n[KEY],
 #                                        how many there are, and names[1..n_names], the keys in the order of their first
 #

@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Is this tree slower than a commit? See usage() below. What runs beside the RDMA device is in compare_inside.sh, what judges
-# the times in ratio.awk, and what makes counting exact in steady.c.
+# Measures whether this tree is slower than a commit; see usage() below. compare_inside.sh is the part that runs where the RDMA
+# device is, ratio.awk evaluates the times, and steady.c makes instruction counts exact.
 set -u
 # shellcheck source=bench/common.sh
 . "$(dirname -- "$0")/common.sh"
@@ -46,7 +46,7 @@ fail()
     exit 3
 }
 
-# export_commit HASH FOLDER: its files are in FOLDER/source.
+# export_commit HASH FOLDER: writes the files of the commit to FOLDER/source.
 export_commit()
 {
     [ ! -e "$2/source/.whole" ] || return 0
@@ -55,12 +55,12 @@ export_commit()
         rm "$2/source.tar" && : >"$2/source/.whole"
 }
 
-# As everybody's build is: without tests, optimised as configure has it.
+# As users build it: without tests, with configure's default optimisation.
 build_both()
 {
     hash=$(git rev-parse --verify --quiet "$commit^{commit}") || fail "there is no commit $commit"
     base=$build/compare/$hash
-    # Of other commits nothing is kept.
+    # Removes builds of other commits.
     for other in "$build"/compare/*/source; do
         [ "$other" = "$base/source" ] || rm -rf "${other%/source}"
     done
@@ -71,7 +71,7 @@ build_both()
         fail 'steady.c does not compile'
 }
 
-# alone BUILD COUNT: prints the instructions of a run over inproc; nothing if that build has none.
+# alone BUILD COUNT: prints the instructions of COUNT calls over inproc; nothing if that build does not have inproc.
 alone()
 {
     program=$1/bench/.libs/call_lat
@@ -80,7 +80,7 @@ alone()
         "$program" turns inproc://call_lat 64 "$2" >/dev/null 2>&1 && sed -n 's/^totals: //p' "$build/compare/alone"
 }
 
-# Of the difference of two lengths, as in compare_inside.sh.
+# Prints the instructions of a call, from the difference of two lengths, as in compare_inside.sh.
 alone_counts()
 {
     for side in "tree $build/compare/tree" "commit $base/build"; do

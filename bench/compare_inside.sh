@@ -15,7 +15,7 @@ count=500           # calls in a turn
 turns=10            # in a block, of each
 look_every=4        # blocks
 short=200 long=1200 # calls in the two runs under callgrind
-spin=''             # nanoseconds that are wasted in each call of the tree
+spin=''             # nanoseconds by which each call of the tree is made longer
 
 die()
 {
@@ -23,7 +23,7 @@ die()
     exit 1
 }
 
-# Prints the path of that build's call_lat: the program itself, not libtool's script, which takes long to start.
+# Prints the path of that build's call_lat: the program itself, not libtool's script, which starts slowly.
 program()
 {
     if [ -x "$1/bench/.libs/call_lat" ]; then
@@ -35,7 +35,7 @@ program()
 
 # --- times ---------------------------------------------------------------
 
-# run BUILD NAME [NS]: a program that makes a turn of calls when a line is written to $tmp/NAME.in.
+# run BUILD NAME [NS]: runs a program that makes a turn of calls for each line that is written to $tmp/NAME.in.
 run()
 {
     folder=$1 name=$2
@@ -73,7 +73,7 @@ turn_tree()
     read -r tree_us <&6 || die "call_lat of $tree failed"
 }
 
-# block N: new processes of both, as blocks must not depend on each other, and their turns in the order ABBA.
+# block N: starts new processes of both, as blocks must be independent, and runs their turns in the order ABBA.
 block()
 {
     steps='start_commit start_tree'
@@ -95,7 +95,7 @@ block()
     wait "$tree_run" || die "call_lat of $tree ended with status $?"
 }
 
-# Sets $spin to $plant percent of a call's time. Both programs have been read from the disk then.
+# Sets $spin to $plant percent of a call's time. By then both programs have been read from the disk.
 choose_spin()
 {
     block 0
@@ -109,7 +109,7 @@ judge()
     awk -v final="$1" -f "$bench/ratio.awk" "$tmp/turns"
 }
 
-# median_of FIELD: of all turns.
+# median_of FIELD: prints the median of all turns.
 median_of()
 {
     awk -v field="$1" '{ print $field }' "$tmp/turns" | sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
@@ -145,7 +145,7 @@ counted()
     sed -n 's/^totals: //p' "$1"
 }
 
-# count_once BUILD CALLS: a server and a client under callgrind, by $mode. Sets $at_client and $at_server.
+# count_once BUILD CALLS: runs a server and a client under callgrind, by $mode. Sets $at_client and $at_server.
 count_once()
 {
     folder=$1 calls=$2
@@ -161,8 +161,8 @@ count_once()
     return 1
 }
 
-# count_calls MODE BUILD: prints the instructions of one call "CLIENT SERVER". The difference of two lengths: starting,
-# connecting and ending cancel.
+# count_calls MODE BUILD: prints the instructions of one call "CLIENT SERVER", from the difference of two lengths: the cost of
+# starting, connecting and ending cancels out.
 count_calls()
 {
     mode=$1
@@ -174,7 +174,7 @@ count_calls()
         awk -v calls=$((long - short)) '{ printf "%.2f %.2f\n", ($1 - $2) / calls, ($3 - $4) / calls }'
 }
 
-# compare_counts MODE: prints both builds' and their ratio.
+# compare_counts MODE: prints the counts of both builds and their ratio.
 compare_counts()
 {
     if ! of_tree=$(count_calls "$1" "$tree") || ! of_commit=$(count_calls "$1" "$commit"); then
@@ -192,7 +192,7 @@ compare_counts()
         { show("client", $1, $3); show("server", $2, $4) }'
 }
 
-trap '' PIPE # that a program has ended is found by what is read from it
+trap '' PIPE # reading from a program shows that it has ended
 tmp=$(mktemp -d) || exit 1
 case $what in
 time) compare_times ;;

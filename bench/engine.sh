@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# What the engine does with many callers, few, and none: see usage() below. What runs beside the RDMA device is in
-# engine_inside.sh.
+# The engine's performance with many callers, few, and none; see usage() below. engine_inside.sh is the part that runs where the
+# RDMA device is.
 set -u
 # shellcheck source=bench/common.sh
 . "$(dirname -- "$0")/common.sh"

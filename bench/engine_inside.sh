@@ -14,8 +14,8 @@ die()
     exit 1
 }
 
-# against SERVER SERVER_OPTIONS CLIENT [OPTION] ARGUMENT...: in the client's arguments TARGET stands for where the server
-# is.
+# against SERVER SERVER_OPTIONS CLIENT [OPTION] ARGUMENT...: runs the client; in its arguments TARGET stands for the server's
+# target.
 against()
 {
     server=$1 options=$2

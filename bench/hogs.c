@@ -1,14 +1,15 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Clients that take more than they are due, against a pool_server: run
+ * Clients that use more than their share, against a pool_server: run
  *     hogs TARGET streams|endless|half
- * and it prints what another client's quick calls take alone, and beside one
- * client with 300 streams that it does not read, or 300 calls to a handler that
- * does not end, or one that was halted with 1,000 long requests under way; or
+ * It prints how long another client's quick calls take alone, and beside one
+ * client that has 300 streams it does not read ("streams"), or 300 calls to a
+ * handler that does not end ("endless"), or that was stopped while it sent
+ * 1,000 long requests ("half"); or
  *     hogs TARGET memory CLIENTS
- * and it prints what becomes of 200 requests of 4 MiB of so many clients at
- * once, and of the server's memory. */
+ * It prints how 200 requests of 4 MiB of CLIENTS concurrent clients end, and
+ * the server's memory. */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -27,7 +28,7 @@
 
 #define STREAMS     300u
 #define ENDLESS     300u
-#define ENDLESS_US  8000000u /* longer than it is measured */
+#define ENDLESS_US  8000000u /* longer than the measurement */
 #define HALF        1000u
 #define HALF_BYTES  (1u << 20)
 #define A_SESSION   250u /* calls of a channel: a session has 256 slots */
@@ -43,7 +44,7 @@
 #define SETTLE_US   2000000u
 #define MIB         1048576.0
 
-/* Of all processes, which are forked before there is a runtime. */
+/* Shared by all processes, which are forked before there is a runtime. */
 static struct shared {
     atomic_uint ready;
     atomic_bool begin, end;
@@ -95,7 +96,7 @@ child_fork(void)
         perror("hogs: fork");
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent) /* it has ended before */
+        if (getppid() != parent) /* the parent has ended already */
             _exit(1);
     }
     return pid;
@@ -136,7 +137,7 @@ have_ended(unsigned n)
 
 static bool child_failed;
 
-/* True when there are no more. */
+/* Returns true when no child is left. */
 static bool
 children_reap(unsigned n)
 {
@@ -149,8 +150,8 @@ children_reap(unsigned n)
     return pid < 0;
 }
 
-/* Waits until is_so(n). False when it is not so in time or a child of this
- * process fails, after a message that says what has not come. */
+/* Waits until is_so(n). Returns false on timeout or when a child of this
+ * process fails, after a message that says what it waited for. */
 static bool
 await(bool (*is_so)(unsigned n), unsigned n, double us, const char *what)
 {
@@ -169,14 +170,14 @@ await(bool (*is_so)(unsigned n), unsigned n, double us, const char *what)
     return true;
 }
 
-/* In a child: longer than its parent waits before the end. */
+/* In a child: waits longer than its parent does. */
 static bool
 await_end(void)
 {
     return await(has_ended, 0, 3 * PATIENCE_US, "the end");
 }
 
-/* --- who takes too much ---------------------------------------------------- */
+/* --- the greedy client --------------------------------------------------- */
 
 static void
 count(enum vc_status status, Bench__Payload *reply, void *arg)
@@ -199,7 +200,7 @@ stream_open(struct vc_channel *channel)
 {
     Bench__FlowRequest request = BENCH__FLOW_REQUEST__INIT;
     struct vc_call_opts opts = VC_CALL_OPTS_INIT;
-    struct bench_flow_down_client_stream *stream; /* the process ends with it */
+    struct bench_flow_down_client_stream *stream; /* freed at process exit */
 
     request.messages = 100000;
     request.bytes = 1000;
@@ -247,9 +248,9 @@ hog(const char *target, const char *what)
     return await_end() ? 0 : 1;
 }
 
-/* --- beside one --------------------------------------------------------- */
+/* --- a quick client beside it ------------------------------------------- */
 
-/* The 99th percentile of quick calls; those that failed in *bad. */
+/* The 99th percentile of quick calls; *bad is how many failed. */
 static double
 quick_p99(struct client *c, unsigned *bad)
 {
@@ -298,7 +299,7 @@ beside(const char *target, const char *what)
             fprintf(stderr, "hogs: the hog has ended by itself\n");
             return 1;
         }
-        kill(pid, SIGSTOP); /* wherever it is: most are under way */
+        kill(pid, SIGSTOP); /* at any point: most requests are in flight */
     } else {
         if (!await(are_ready, 1, PATIENCE_US, "the hog's calls"))
             return 1;
@@ -310,7 +311,7 @@ beside(const char *target, const char *what)
     printf("beside_%s_p99_over_alone %.2f\n", what, besides / alone);
     printf("beside_%s_failed %u\n", what, bad[0] + bad[1]);
     atomic_store(&shared->end, true);
-    kill(pid, SIGKILL); /* its calls would not end */
+    kill(pid, SIGKILL); /* its calls do not end by themselves */
     waitpid(pid, NULL, 0);
     client_close(&c);
     return 0;
@@ -397,7 +398,7 @@ memory(const char *target, unsigned clients)
         return failed("the server's memory");
     began = now_us();
     atomic_store(&shared->begin, true);
-    /* Each call has so long, and some time to begin. */
+    /* Each call may take PATIENCE_US, and some time to begin. */
     if (!await(have_ended, REQUESTS, 2 * PATIENCE_US, "the calls' ends"))
         return 1;
     printf("memory_%u_clients_seconds %.1f\n", clients,

@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What links cost that carry nothing: run
+ * What idle links cost: run
  *     idle TARGET LINKS SECONDS THREADS KEEPALIVE_MS
- * against a pool_server. It makes so many links, lets them idle so long, and
- * prints the processor time and the wake-ups of the server and, when it has
+ * against a pool_server. It opens LINKS links, leaves them idle for SECONDS,
+ * and prints the processor time and the wake-ups of the server and, if it has
  * THREADS library threads, its own. KEEPALIVE_MS 0 means off. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -69,7 +69,7 @@ servers_work(struct vc_channel *channel, struct work *work)
     return status;
 }
 
-/* Without a library thread it is the calls that make the links. */
+/* Without a library thread the calls of servers_work() open the links. */
 static enum vc_status
 links_make(struct vc_runtime *runtime, struct vc_channel *channel,
            uint64_t links)
@@ -124,7 +124,7 @@ measure(struct vc_runtime *runtime, struct vc_channel *channel,
 
     if (links_make(runtime, channel, p->links) != VC_OK)
         return failed("the links do not come up");
-    nap(2e6); /* what they had to do is over */
+    nap(2e6); /* the work after connecting has ended */
     if (servers_work(channel, &there) != VC_OK)
         return failed("the server does not answer");
     nap(1e6);
@@ -133,7 +133,7 @@ measure(struct vc_runtime *runtime, struct vc_channel *channel,
     here_then = own_work(runtime);
     if (servers_work(channel, &there_then) != VC_OK)
         return failed("the server does not answer any more");
-    /* The second between the two looks is the server's, too. */
+    /* The server's two samples enclose the nap of 1 s, too: scale it out. */
     there_then.cpu_us = there.cpu_us + (there_then.cpu_us - there.cpu_us) *
                                            p->seconds / (p->seconds + 1);
     there_then.wakeups = there.wakeups + (there_then.wakeups - there.wakeups) *

@@ -8,7 +8,7 @@ set -u
 # shellcheck source=examples/servers.sh
 . "$(dirname -- "$0")/../examples/servers.sh"
 
-count=${2-5000} # messages there and back, or calls, in one measurement
+count=${2-5000} # round trips, or calls, in one measurement
 port=18533      # of ib_send_lat
 perftest=       # its server
 
@@ -19,7 +19,7 @@ die()
     exit 1
 }
 
-# Waits until somebody listens at our port; at most 20 seconds.
+# Waits until a server listens at the port; at most 20 seconds.
 wait_for_listener()
 {
     tries=0
@@ -29,7 +29,7 @@ wait_for_listener()
     done
 }
 
-# send_lat SIZE: prints what ib_send_lat gives as the typical time of one way.
+# send_lat SIZE: prints the typical time of one way by ib_send_lat.
 send_lat()
 {
     timeout 60 ib_send_lat -R -F -p "$port" -s "$1" -n "$count" >/dev/null 2>&1 &

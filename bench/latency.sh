@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# How long a call takes, beside what the device can do: see usage() below. What runs beside the RDMA device is in
-# inside.sh.
+# How long a call takes, compared with the device itself; see usage() below. inside.sh is the part that runs where the RDMA
+# device is.
 set -u
 # shellcheck source=bench/common.sh
 . "$(dirname -- "$0")/common.sh"
@@ -24,7 +24,7 @@ Let nothing else run beside it.
 END
 }
 
-# Reads inside.sh's lines, prints the results.
+# Reads inside.sh's lines and prints the results.
 summary()
 {
     bench_awk '

@@ -4,12 +4,12 @@
  * Calls between two processes of one machine, against a pool_server: run
  *     local [-n] TARGET NAME call|asleep|rate|upload|beside
  *     local TARGET NAME idle LINKS
- * and it prints lines whose names begin with NAME: what a blocking call of 64
- * bytes takes; the same when both ends sleep in between; how many asynchronous
- * ones a second end with 64 under way; bytes a microsecond of requests of 1 MiB
- * with 4 under way; what a call takes beside an upload of 64 MiB on the same
- * link, over what it takes alone; and what it takes beside so many idle links,
- * over the same, and what they cost. -n never spins. And
+ * It prints lines whose names begin with NAME. call: the time of a blocking
+ * call of 64 bytes; asleep: the same when both ends sleep in between; rate: how
+ * many asynchronous calls a second end with 64 in flight; upload: bytes a
+ * microsecond of requests of 1 MiB with 4 in flight; beside: the time of a call
+ * beside an upload of 64 MiB on the same link, over its time alone; idle: the
+ * same beside LINKS idle links, and what these cost. -n never spins. And
  *     local bare
  * prints what the machine does without Verbcall: two processes that pass a line
  * of flags and one of 64 bytes to and fro, or wake each other by eventfds in
@@ -37,7 +37,7 @@
 #define CALLS     100000u
 #define WARM_UP   5000u
 #define ASLEEP    2000u
-#define BETWEEN   500u /* us: longer than anybody polls with -n */
+#define BETWEEN   500u /* us: longer than a thread polls with -n */
 #define UNDER_WAY 64u
 #define RATE_US   1e6
 #define PIECE     ((size_t)1 << 20)
@@ -105,7 +105,7 @@ call(void)
     return true;
 }
 
-/* n calls; what each took, sorted. NULL: one has failed. */
+/* Makes n calls and returns their durations, sorted; NULL if a call failed. */
 static const double *
 calls(unsigned n, unsigned between_us)
 {
@@ -138,7 +138,7 @@ measure_call(const char *what, unsigned n, unsigned between_us)
     return 0;
 }
 
-/* One that is queued, of so many bytes; DROP has an empty reply. */
+/* Starts a queued call with a request of len bytes; DROP has an empty reply. */
 static bool
 ask(bool drops, void *data, size_t len)
 {
@@ -171,7 +171,7 @@ measure_rate(void)
     double began = now_us(), us;
 
     while ((us = now_us() - began) < 2 * RATE_US) {
-        if (us < RATE_US) /* to warm up */
+        if (us < RATE_US) /* warm-up */
             n = 0;
         for (unsigned i = 0; i < 256; i++) {
             while (under_way < UNDER_WAY && ask(false, data, sizeof data))
@@ -249,7 +249,7 @@ cpu_us(void)
            (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec);
 }
 
-/* Channels that share no link, as no two have the same options. */
+/* Channels that share no link, as their options differ. */
 static unsigned
 links_open(struct vc_channel **channels, unsigned n)
 {
@@ -265,7 +265,7 @@ links_open(struct vc_channel **channels, unsigned n)
     return n;
 }
 
-/* Resident KiB of the server, and of this process. */
+/* Resident KiB of the server and of this process. */
 static bool
 resident_kib(double kib[2])
 {
@@ -335,7 +335,7 @@ pin(unsigned cpu)
     sched_setaffinity(0, sizeof set, &set);
 }
 
-/* n turns of one side: waits for the other's, and answers. */
+/* n turns of one side: waits for the other side's write, and answers. */
 static void
 lines_pass(struct lines *l, unsigned side, unsigned n)
 {
@@ -374,7 +374,7 @@ events_answer(const int *fds, int epoll, unsigned n)
     }
 }
 
-/* What n turns take, sorted. */
+/* Returns the median time of n turns. */
 static double
 events_ask(const int *fds, int epoll, unsigned n)
 {
@@ -421,7 +421,7 @@ copy_speed(void)
     for (size_t at = 0; at < COPIED; at += PIECE)
         memcpy(to + at, from + at, PIECE);
     us = now_us() - began;
-    us += to[COPIED - 1] == 7; /* it is looked at */
+    us += to[COPIED - 1] == 7; /* so that the compiler keeps the copy */
     free(from);
     free(to);
     return (double)COPIED / us;

@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Calls between processes of one machine, through shared memory and over TCP, beside what others do: see usage() below.
+# Calls between processes of one machine, through shared memory and over TCP, compared with other libraries; see usage() below.
 set -u
 # shellcheck source=bench/common.sh
 . "$(dirname -- "$0")/common.sh"

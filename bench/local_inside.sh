@@ -15,7 +15,7 @@ die()
     exit 1
 }
 
-# local NAME SERVER_OPTIONS TARGET ARGUMENT...: a client of a server with these options
+# local NAME SERVER_OPTIONS TARGET ARGUMENT...: runs a client of a server with these options
 ours()
 {
     name=$1 server_options=$2 target=$3
@@ -30,12 +30,12 @@ ours()
     vc_server_stop || die 'pool_server failed'
 }
 
-# ucx NAME TRANSPORTS TEST FIELD FACTOR COUNT: a figure of ucx_perftest
+# ucx NAME TRANSPORTS TEST FIELD FACTOR COUNT: prints a figure of ucx_perftest
 ucx()
 {
     UCX_TLS=$2 UCX_NET_DEVICES=${ucx_devices:-all} taskset -c 0 ucx_perftest -p 13471 >/dev/null 2>&1 &
     ucx_server=$!
-    sleep 0.5 # it says nothing when it listens
+    sleep 0.5 # it prints no line when it listens
     UCX_TLS=$2 UCX_NET_DEVICES=${ucx_devices:-all} timeout 60 taskset -c 1 \
         ucx_perftest -p 13471 127.0.0.1 -t "$3" -s 64 -n "$6" -w 1000 2>/dev/null |
         awk -v name="$1" -v field="$4" -v factor="$5" '$1 == "Final:" { print name, $field * factor }'

@@ -3,16 +3,19 @@
  *
  * More calls than a server can serve: run
  *     overload TARGET NAME METHOD RUN_US LONG_US DEADLINE_MS FLOODS GROUP
- * against a pool_server of that process group. METHOD is burn, or wait. Every hundredth call takes
- * LONG_US, unless that is 0. It measures what a closed loop reaches, and then
- * how many calls are answered in time of half as many, of twice, and of ten
- * times as many, offered at a steady rate without retries. As the machine is not
- * always as quick, the closed loop is measured again after each of them, and they
- * are compared with the mean of what it reached before and after. If FLOODS is not 0 it
- * also measures what becomes of critical calls beside ten times as many sheddable
- * ones, of half as many when the server is halted for a while, and of a polite
- * client beside ten times as many by FLOODS processes. It prints lines whose
- * names begin with NAME. */
+ * against a pool_server of that process group. METHOD is burn, or wait. Every
+ * hundredth call takes LONG_US, unless that is 0.
+ *
+ * It measures the rate of a closed loop, and then how many calls are answered
+ * in time when half, twice, and ten times as many are offered at a steady rate
+ * without retries. As the machine's speed varies, it measures the closed loop
+ * again after each of them, and compares with the mean of the loops before and
+ * after.
+ *
+ * If FLOODS is not 0 it also measures how critical calls end beside ten times
+ * as many sheddable ones, how half as many calls end when the server is stopped
+ * for a while, and how a polite client's calls end beside ten times as many of
+ * FLOODS processes. It prints lines whose names begin with NAME. */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -28,17 +31,17 @@
 #include "bench/bench.h"
 #include "examples/kv/number.h"
 
-#define LOOP_CALLS  16u /* under way in a closed loop */
+#define LOOP_CALLS  16u /* in flight in a closed loop */
 #define LOOP_US     1e6
 #define OFFERED_US  2e6
-#define REST_US     500000u /* between two */
+#define REST_US     500000u /* between two measurements */
 #define PATIENCE_US 120e6
 #define POLITE      400.0 /* calls a second */
-#define CRITICAL    50u   /* one of so many */
+#define CRITICAL    50u   /* every 50th call is critical */
 #define HALT_US     200000u
-#define BACK_US     100000u /* after which all is well again */
+#define BACK_US     100000u /* time that the server has to recover */
 #define FLOODS_MOST 8u
-#define UNDER_WAY   65536u /* calls of a process at a time */
+#define UNDER_WAY   65536u /* calls in flight of a process */
 
 struct plan {
     const char *target, *name;
@@ -46,14 +49,15 @@ struct plan {
     uint64_t run_us, long_us, deadline_ms, floods, group;
 };
 
-/* What became of calls. */
+/* How calls ended. */
 struct tally {
     uint64_t asked, good, expired, refused, other;
 };
 
-/* Of the floods, and of who halts the server, which are forked before there is a
- * runtime; how many calls a second each makes, when it is to begin; whether the
- * server is to be halted; and whether all are to end. */
+/* Shared with the processes of the floods and with the halter, which are forked
+ * before there is a runtime. rate: calls a second of each flood, 0 before it
+ * begins; halt: true when the server is to be stopped; end: true when all are
+ * to end. */
 static struct shared {
     atomic_uint rate;
     atomic_bool halt, end;
@@ -68,8 +72,8 @@ struct client {
     struct vc_completions *queue;
     struct tally tally;
     uint64_t under_way;
-    bool mixes; /* most are sheddable, some critical */
-    uint64_t critical, critical_good, critical_refused; /* of those */
+    bool mixes; /* true: most calls are sheddable, some critical */
+    uint64_t critical, critical_good, critical_refused; /* critical calls */
 };
 
 static int
@@ -98,7 +102,7 @@ client_close(struct client *c)
     vc_runtime_free(c->runtime);
 }
 
-/* As its service counts them. */
+/* Method numbers of the service. */
 enum {
     BURN,
     BURN_LONG,
@@ -130,7 +134,7 @@ ask(struct client *c)
         c->tally.other++;
 }
 
-/* One end, if there is one within so long. */
+/* Takes one completion. Returns false if none arrives within ms. */
 static bool
 take(struct client *c, uint32_t ms)
 {
@@ -160,7 +164,7 @@ take_all(struct client *c)
         take(c, 10000);
 }
 
-/* Calls a second that end well when so many are under way all the time. */
+/* Returns the rate of calls that end with VC_OK, with LOOP_CALLS in flight. */
 static double
 closed_loop(struct client *c)
 {
@@ -177,7 +181,7 @@ closed_loop(struct client *c)
     return us;
 }
 
-/* So many a second for so long, or until *end. */
+/* Makes `rate` calls a second for us microseconds, or until *end. */
 static void
 offer(struct client *c, double rate, double us, atomic_bool *end)
 {
@@ -222,7 +226,7 @@ flood(const struct plan *p, struct tally *tally)
            now_us() < until)
         usleep(10000);
     if (atomic_load(&shared->rate) == 0)
-        return 0; /* not wanted, or who wanted it is gone */
+        return 0; /* not needed, or the parent has ended */
     if (!client_open(&c, p))
         return failed("no flood");
     atomic_fetch_add(&shared->ready, 1);
@@ -232,7 +236,7 @@ flood(const struct plan *p, struct tally *tally)
     return 0;
 }
 
-/* Halts the server's whole group, when it is told to. */
+/* Stops the server's process group when `halt` is set. */
 static int
 halter(const struct plan *p)
 {
@@ -316,7 +320,7 @@ critical_beside_sheddable(const struct plan *p, struct client *c,
     tell(p, "mixed", &c->tally, OFFERED_US / 1e6, 0);
 }
 
-/* Half of what it can. */
+/* The server is stopped for a while at half of its capacity. */
 static void
 halted(const struct plan *p, struct client *c, double capacity)
 {
@@ -330,7 +334,8 @@ halted(const struct plan *p, struct client *c, double capacity)
            (double)c->tally.good / (double)c->tally.asked);
 }
 
-/* So many times what the closed loop has reached; what it reaches after it. */
+/* Offers `times` the rate of the closed loop before. Returns the rate of the
+ * closed loop after it. */
 static double
 beside_closed_loops(struct client *c, double times, const char *name,
                     double before)

@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# What a server does with more calls than it can serve: see usage() below. What runs beside the RDMA device is in
-# overload_inside.sh.
+# The behaviour of a server that gets more calls than it can serve; see usage() below. overload_inside.sh is the part that runs
+# where the RDMA device is.
 set -u
 # shellcheck source=bench/common.sh
 . "$(dirname -- "$0")/common.sh"

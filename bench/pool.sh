@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# What connections cost, and what is saved by keeping them: see usage() below. What runs beside the RDMA device is in
-# pool_inside.sh.
+# The cost of connections, and what keeping them saves; see usage() below. pool_inside.sh is the part that runs where the RDMA
+# device is.
 set -u
 # shellcheck source=bench/common.sh
 . "$(dirname -- "$0")/common.sh"
@@ -51,7 +51,7 @@ Let nothing else run beside it.
 END
 }
 
-# Prints the median of each name of pool_inside.sh's lines, in the order of their first.
+# Prints the median of each name in pool_inside.sh's lines, in the order in which the names first appear.
 summary()
 {
     bench_awk '

@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Whether a greedy session starves others on the same link, with a
- * pool_server: `pool_fair TARGET SECONDS` lets 99 sessions make small calls,
- * first alone, then beside one that keeps many of the largest messages that go
- * in one packet under way. */
+ * Whether a greedy session starves others on the same link, with a pool_server:
+ * `pool_fair TARGET SECONDS` has 99 sessions make small calls, first alone,
+ * then beside one session with many concurrent calls of the largest messages
+ * that fit in one packet. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -16,10 +16,10 @@
 #include "examples/kv/number.h"
 
 #define SMALL   99u
-#define THREADS 9u /* of the small ones, 11 sessions each */
-#define GREEDY  8u /* threads: calls under way */
+#define THREADS 9u /* for the small calls, 11 sessions each */
+#define GREEDY  8u /* threads: calls in flight */
 #define LARGE   8100u
-/* So that neither part has the machine for itself. */
+/* The two measurements alternate in parts, so that both see the same load. */
 #define PARTS 4u
 
 struct fair {
@@ -96,7 +96,7 @@ large_run(void *arg)
     return NULL;
 }
 
-/* Merges the times of small calls into *times. */
+/* Adds the times of the small calls to *times. */
 static bool
 run(struct fair *f, unsigned n_greedy, double seconds, struct histogram *times)
 {

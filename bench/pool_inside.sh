@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # pool_inside.sh ROUNDS [short]: the part of pool.sh that runs where the RDMA device is, in the build folder. Prints lines of
-# name and value, several of a name: one a round. What is long enough runs once.
+# name and value, several of a name: one a round. A measurement that is long enough runs once.
 set -u
 # shellcheck source=examples/servers.sh
 . "$(dirname -- "$0")/../examples/servers.sh"
@@ -25,7 +25,7 @@ die()
     exit 1
 }
 
-# Connecting without Verbcall, with QPs made anew, and with QPs used again. The server says "raw PORT, fresh PORT, ...".
+# Connecting without Verbcall, with new QPs, and with recycled QPs. The server prints "raw PORT, fresh PORT, ...".
 recycle()
 {
     raw=${vc_line#raw }
@@ -34,7 +34,7 @@ recycle()
         die 'recycle failed'
 }
 
-# measure PROGRAM ARGUMENT...: runs it with the pool_server's target in the place of @.
+# measure PROGRAM ARGUMENT...: runs it with the pool_server's target in place of @.
 measure()
 {
     program=$1
@@ -65,7 +65,7 @@ while [ $((round += 1)) -le "$rounds" ]; do
 done
 vc_server_stop || die 'pool_server failed'
 
-# Of a server that gives nothing back meanwhile that others left.
+# A new server, which frees no memory of earlier clients meanwhile.
 echo "bench: $sessions sessions" >&2
 vc_server_start bench/pool_server "$(vc_target 0)" || die 'pool_server does not serve'
 measure pool_sessions many "$sessions"

@@ -1,13 +1,12 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What most benchmarks call: run `pool_server TARGET`, or
- * `pool_server TARGET MAX_LINKS MAX_HALF_OPEN CONNECTS_PER_SECOND` for one with
- * low limits; before that -e THREADS for one with so many library threads,
- * -n for one that never spins, -k for one without keepalive, -c SEATS for one
- * whose waiting handlers wait for so many seats, -a LIMIT for one with that
- * adaptive_limit. It says its port, and what memory and work it
- * has when asked. */
+ * The server that most benchmarks call: run `pool_server TARGET`, or
+ * `pool_server TARGET MAX_LINKS MAX_HALF_OPEN CONNECTS_PER_SECOND` for a server
+ * with low limits. Options before that: -e THREADS: so many library threads;
+ * -n: never spins; -k: no keepalive; -c SEATS: at most SEATS waiting handlers
+ * are served at a time; -a LIMIT: that adaptive_limit. It prints its port, and
+ * a service returns the memory and the processor time it uses. */
 #include <inttypes.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -42,7 +41,7 @@ drop(struct vc_call *call, const Bench__Payload *request, Bench__Payload *reply,
     return VC_OK;
 }
 
-/* What the system has for this process; false when it does not say. */
+/* Reads the memory figures of this process; false if the system has none. */
 static bool
 system_bytes(Bench__MemoryReply *reply)
 {
@@ -116,7 +115,7 @@ burn(struct vc_call *call, const Bench__LoadRequest *request,
     return VC_OK;
 }
 
-/* Who handlers wait for does so many things at a time. */
+/* The simulated backend that handlers wait for serves so many at a time. */
 static sem_t seats;
 
 static enum vc_status
@@ -127,7 +126,7 @@ wait_long(struct vc_call *call, const Bench__LoadRequest *request,
     (void)reply;
     (void)arg;
     while (sem_wait(&seats) != 0)
-        continue; /* a signal */
+        continue; /* interrupted by a signal */
     usleep(request->us);
     sem_post(&seats);
     return VC_OK;

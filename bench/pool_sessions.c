@@ -1,11 +1,11 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Many sessions on few links, with a pool_server: `pool_sessions many TARGET
- * SESSIONS` opens them, calls in each and says how many QPs carry them and how
- * much memory an idle one takes at either end; `pool_sessions open TARGET
- * COUNT` says how long opening one takes, next to a call and next to
- * connecting. */
+ * Many sessions on few links, with a pool_server. `pool_sessions many TARGET
+ * SESSIONS` opens them, makes calls in each, and prints how many QPs carry them
+ * and how much memory an idle session takes at either end. `pool_sessions open
+ * TARGET COUNT` prints how long opening a session takes, compared with a call
+ * and with connecting. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -22,7 +22,7 @@
 #define CALLS    10u   /* in each session */
 #define MAX_MANY 16000 /* a server lets a client have 16384 */
 #define MAX_OPEN 10000
-/* Calls, at most, until all links are up. */
+/* Maximum number of calls until all links are up. */
 #define LINK_CALLS 20000
 /* One new connection for so many new sessions. */
 #define COLD_EVERY 20
@@ -43,7 +43,7 @@ say(const char *what)
 
 /* --- a call ---------------------------------------------------------------- */
 
-/* Of its own text, 64 bytes long. */
+/* The request has its own text of 64 bytes. */
 static bool
 call_check(struct vc_channel *channel, size_t session, unsigned n,
            atomic_ulong *wrong)
@@ -95,7 +95,7 @@ struct worker {
     bool good;
 };
 
-/* QPs of this process that are connected; 0 when the system does not say. */
+/* Connected QPs of this process; 0 if the system does not report them. */
 static unsigned
 links_used(void)
 {
@@ -128,7 +128,7 @@ worker_run(void *arg)
     return NULL;
 }
 
-/* Sessions 1 and up, from a few threads. */
+/* Opens the sessions from 1 on, in a few threads. */
 static bool
 workers_run(struct many *m)
 {
@@ -153,7 +153,7 @@ workers_run(struct many *m)
     return good;
 }
 
-/* The first session, with all that is made only once. */
+/* Opens the first session, and with it everything that is made only once. */
 static bool
 first_open(struct many *m)
 {
@@ -253,7 +253,7 @@ session_open(struct opening *o, size_t i)
     return true;
 }
 
-/* Without the network. */
+/* Opens a channel; no network traffic. */
 static bool
 channel_open(struct opening *o, size_t i)
 {
@@ -276,8 +276,8 @@ old_call(struct opening *o, size_t i)
     return true;
 }
 
-/* What is timed follows calls that are alike, an old session's: after a pause
- * the server would take longer to look again. */
+/* The timed call follows similar calls of an old session: after a pause the
+ * server would take longer to poll again. */
 static bool
 opening_measure(struct opening *o)
 {
@@ -302,8 +302,8 @@ opening_print(struct opening *o)
     double open = median(o->opens, o->n), first = median(o->first, o->n);
     double connect = median(o->connects, o->n_cold);
 
-    /* The session is opened by the first call; the channel it belongs to is a
-     * handle, and made without the network. */
+    /* The first call opens the session. The channel of the session is a handle,
+     * and made without network traffic. */
     printf("pool_call_us %.2f\nsession_open_us %.2f\n"
            "channel_open_us %.2f\nconnect_cold_us %.1f\n"
            "session_open_over_call %.3f\nconnect_over_session_open %.2f\n",

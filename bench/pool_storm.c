@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Many clients that connect to one pool_server at once, in a few processes,
- * each with a pool of its own: `pool_storm all TARGET CLIENTS` lets all of them
- * stay until the last is served; with `pool_storm refused TARGET CLIENTS` the
- * server has low limits, each leaves when it was served, and who is refused
- * tries again. */
+ * each client with a pool of its own. `pool_storm all TARGET CLIENTS`: all
+ * clients stay until the last is served. `pool_storm refused TARGET CLIENTS`:
+ * the server has low limits, each client leaves when it was served, and a
+ * refused client tries again. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,10 +20,11 @@
 #define PROCESSES   4u
 #define CLIENTS_MAX 4000u
 #define STACK       ((size_t)256 << 10)
-/* A pool is of those with the same connect timeout; so each has its own. */
+/* Channels with the same connect timeout share a pool, so each client uses a
+ * different one. */
 #define STAY_MS  60000u
 #define LEAVE_MS 2000u
-/* Nobody is refused for longer. */
+/* No client is refused for longer. */
 #define PATIENCE_US 60e6
 
 struct storm {
@@ -32,7 +33,7 @@ struct storm {
     bool stay;
     pthread_barrier_t ready, served, leave; /* of all clients, and main */
     struct outcome {
-        double us; /* until it was served; 0: never */
+        double us; /* time until it was served; 0: never served */
         unsigned refused;
         char error[160];
     } outcomes[CLIENTS_MAX];
@@ -88,7 +89,7 @@ connect_once(struct vc_channel *channel, struct outcome *out)
     return status;
 }
 
-/* Until it is served, or for as long as anybody would try. */
+/* Tries until the client is served, or PATIENCE_US has passed. */
 static void
 client_try(struct client *c, struct vc_channel *channel, struct outcome *out)
 {
@@ -142,7 +143,7 @@ clients_run(struct storm *s, struct vc_runtime *runtime, unsigned from,
     pthread_attr_setstacksize(&attr, STACK);
     for (unsigned i = from; i < to; i++) {
         clients[i] = (struct client){.storm = s, .runtime = runtime, .i = i};
-        /* The others would wait for ever: all end with this process. */
+        /* The others would wait at the barrier: end them with this process. */
         if (pthread_create(&threads[i], &attr, client_run, &clients[i]) != 0)
             return say("no thread");
     }

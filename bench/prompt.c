@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * How soon calls end whose time is over or which are cancelled, and what a
- * handler that sleeps costs others: run `prompt server TARGET` and `prompt
- * client TARGET [short]`. Settings are the library's defaults. */
+ * How promptly calls end after their deadline or a cancel, and how a handler
+ * that sleeps delays other calls: run `prompt server TARGET` and `prompt client
+ * TARGET [short]`. Settings are the library's defaults. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -18,7 +18,7 @@
 #define CALLERS    4u
 #define MOST_CALLS 1000000u
 
-/* How much is measured. */
+/* Size of the measurement. */
 struct extent {
     unsigned calls; /* of each caller */
     unsigned cancels;
@@ -27,7 +27,7 @@ struct extent {
 
 static const struct extent whole = {500, 500, 5000}, brief = {100, 100, 1000};
 static const struct extent *extent = &whole;
-#define MOST 500u /* of calls and cancels in any extent */
+#define MOST 500u /* maximum of calls and of cancels */
 
 /* --- server -------------------------------------------------------------- */
 
@@ -141,7 +141,7 @@ hold(struct vc_channel *channel, const struct vc_call_opts *opts)
     return status;
 }
 
-/* Deadlines: each caller's calls, of 1 to 20 ms. */
+/* Deadlines: each caller's calls have timeouts of 1 to 20 ms. */
 
 struct caller {
     struct vc_channel *channel;
@@ -191,7 +191,7 @@ deadlines(struct vc_channel *channel)
     return good;
 }
 
-/* Cancelling: from vc_cancel() until the call has returned. */
+/* Cancelling: the time from vc_cancel() until the call has returned. */
 
 struct cancelled {
     struct vc_channel *channel;
@@ -241,7 +241,7 @@ cancels(struct vc_channel *channel)
     return true;
 }
 
-/* Others' calls, alone and while a handler sleeps. */
+/* Calls of other clients, alone and while a handler sleeps. */
 
 struct sleeper {
     struct vc_channel *channel;
@@ -267,7 +267,8 @@ sleeper_main(void *arg)
     return NULL;
 }
 
-/* The times of calls in turn, until its time is over or the sleeper is. */
+/* Records the times of consecutive calls until the time is over or the sleeping
+ * call has ended. */
 static bool
 echoes(struct vc_channel *channel, const char *name, struct sleeper *sleeper)
 {

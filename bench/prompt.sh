@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# How soon calls end that are to, and what a handler that sleeps costs others: see usage() below. What runs beside the RDMA
-# device is in prompt_inside.sh.
+# How promptly calls end after a deadline or a cancel, and how a sleeping handler delays other calls; see usage() below.
+# prompt_inside.sh is the part that runs where the RDMA device is.
 set -u
 # shellcheck source=bench/common.sh
 . "$(dirname -- "$0")/common.sh"

@@ -11,9 +11,9 @@
 #define SENDS      64
 #define INLINE     256
 #define QUEUE      1024
-/* Of the first message: a packet of ours with a PING has so many bytes. */
+/* Bytes of the first message: as many as a Verbcall packet with a PING has. */
 #define FIRST 36
-/* Receives of the end that accepts. */
+/* Receives that the accepting end posts. */
 #define RECEIVES 64
 
 static const struct rdma_conn_param param = {
@@ -36,7 +36,7 @@ receive_post(struct raw_end *end)
     return ibv_post_srq_recv(end->srq, &wr, &bad) == 0;
 }
 
-/* All receives share one buffer: nobody looks at what came. */
+/* All receives share one buffer, as the contents are not read. */
 static bool
 receives_make(struct raw_end *end)
 {
@@ -125,7 +125,7 @@ id_free(struct rdma_cm_id *id)
     rdma_destroy_id(id);
 }
 
-/* --- the end that accepts ---------------------------------------------- */
+/* --- the accepting end -------------------------------------------------- */
 
 static void
 request_answer(struct raw_end *end, struct rdma_cm_id *id)
@@ -136,7 +136,7 @@ request_answer(struct raw_end *end, struct rdma_cm_id *id)
         id_free(id);
 }
 
-/* What was received makes room for as much again. */
+/* Posts a new receive for each one that completed. */
 static void
 receives_renew(struct raw_end *end)
 {
@@ -184,7 +184,7 @@ raw_serve(struct raw_end *end, const struct addrinfo *addr)
     return ntohs(rdma_get_src_port(end->listener));
 }
 
-/* --- the end that connects --------------------------------------------- */
+/* --- the connecting end ------------------------------------------------- */
 
 bool
 raw_open(struct raw_end *end)
@@ -208,7 +208,7 @@ raw_close(struct raw_end *end)
         rdma_destroy_event_channel(end->channel);
 }
 
-/* Waits for an event; false when it is another. */
+/* Waits for an event. Returns false if another event arrives. */
 static bool
 comes(struct raw_end *end, enum rdma_cm_event_type type)
 {
@@ -222,7 +222,8 @@ comes(struct raw_end *end, enum rdma_cm_event_type type)
     return right;
 }
 
-/* The active side sends first: before, the other has nobody to answer. */
+/* The active side sends first: until then the passive side has no connection to
+ * answer on. */
 static bool
 first_send(struct rdma_cm_id *id)
 {

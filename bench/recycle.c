@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * How long connecting takes with QPs made anew, with QPs used again, and
- * without Verbcall: run `recycle server ADDRESS`, which tells of three ports,
- * and `recycle client ADDRESS RAW FRESH RECYCLED COUNT` with these. The kinds
- * take turns, and each has what it needs for itself on either side. */
+ * How long connecting takes with new QPs, with recycled QPs, and without
+ * Verbcall: run `recycle server ADDRESS`, which prints three ports, and
+ * `recycle client ADDRESS RAW FRESH RECYCLED COUNT` with these. The kinds take
+ * turns, and each has resources of its own on either side. */
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,17 +17,17 @@
 #include "examples/kv/number.h"
 
 #define MAX_COUNT 100000
-/* Connections before those that count: devices are opened, caches fill. */
+/* Connections before the measured ones: devices are opened, caches fill. */
 #define WARM_UP 5
-/* Before each: the server has given back what was before it, and the thread
- * that did so polls no more. Without sleeping: from that a guest's processor
- * wakes up when the host likes. */
+/* Busy wait before each connection, until the server has released the former
+ * one and its thread has stopped polling. It does not sleep, as the host
+ * decides how soon a guest's processor wakes from that. */
 #define SETTLE_US 4000
 
 enum kind {
     RAW,      /* rdma_create_qp(), rdma_connect(), a first message */
     FRESH,    /* no QP is kept */
-    RECYCLED, /* as a program has it that sets nothing */
+    RECYCLED, /* the library's default */
     KINDS
 };
 
@@ -149,7 +149,7 @@ struct client {
     double *times[KINDS];
 };
 
-/* Connects once, and says how long that took. */
+/* Connects once; *us is the time that it took. */
 static bool
 connect_verbcall(struct client *c, enum kind kind, double *us)
 {
@@ -198,7 +198,7 @@ connect_all(struct client *c, size_t count)
 
     for (size_t i = 0; i < WARM_UP + count; i++) {
         for (int at = 0; at < KINDS; at++) {
-            /* Now in one order, now in the other: each follows each. */
+            /* Alternates, so that each kind follows each other kind. */
             int kind = i % 2 == 0 ? at : KINDS - 1 - at;
 
             settle();
@@ -226,7 +226,7 @@ connects_print(struct client *c, size_t count)
            raw, fresh, recycled, raw / recycled, fresh / recycled);
 }
 
-/* The QP's own part, of one end: made and destroyed, or reset. */
+/* The cost of the QP alone, at one end: create and destroy, or reset. */
 static bool
 qps_measure(struct client *c, size_t count)
 {

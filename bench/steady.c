@@ -5,12 +5,12 @@
  * --collect-atstart=no`: it makes the number of instructions of a call exact.
  * bench/compare_inside.sh compiles and uses it.
  *
- * How often a thread polls in vain before a packet arrives, and what its clock
- * says meanwhile, depend on the host. So once there is traffic, a polling
- * thread gets one completion at a time, then one empty turn (in which the
- * library gives buffers back to the adapter), and the next poll waits for a
- * completion. The wait is not counted, nor is the provider's own polling. To
- * that thread each wait takes WAIT_NS. Only threads that poll are counted. */
+ * How often a thread polls in vain before a packet arrives, and its clock
+ * meanwhile, depend on the host. So once there is traffic, a polling thread
+ * gets one completion at a time, then one empty turn (in which the library
+ * returns buffers to the adapter), and the next poll waits for a completion.
+ * The wait is not counted, nor is the provider's own polling. By that thread's
+ * clock each wait takes WAIT_NS. Only threads that poll are counted. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <infiniband/verbs.h>
@@ -24,7 +24,7 @@
 /* Completions of a queue before counting begins: connecting is over, and the
  * first buffers are allocated. */
 #define TRAFFIC 200
-/* What a wait takes by the clock of the thread that waits. */
+/* Duration of a wait by the clock of the waiting thread. */
 #define WAIT_NS 10000
 /* A wait without a completion ends after this real time: the calls are over. */
 #define LAST_WAIT_S 3
@@ -35,7 +35,7 @@ struct queue {
     struct ibv_cq *cq;
     unsigned found; /* completions before TRAFFIC */
     bool is_over;
-    bool was_empty; /* in the turn before */
+    bool was_empty; /* true: the turn before found no completion */
 };
 
 static struct queue queues[QUEUES];
@@ -81,7 +81,7 @@ count_begin(void)
     CALLGRIND_TOGGLE_COLLECT;
 }
 
-/* The thread's clock is the real one again, which is later. */
+/* From now on the thread uses the real clock, which is ahead. */
 static void
 count_end(struct queue *q)
 {
@@ -101,7 +101,7 @@ wait_for_one(struct queue *q, struct ibv_wc *wc)
     return n;
 }
 
-/* One turn of a thread that is counted, or is from now on. */
+/* One turn of a thread that is counted; counting begins here. */
 static int
 steady_poll(struct queue *q, struct ibv_wc *wc)
 {
@@ -130,7 +130,7 @@ queue_of(const struct ibv_cq *cq)
         if (queues[i].cq == cq)
             return &queues[i];
     }
-    abort(); /* it was made before us, or by another provider */
+    abort(); /* the CQ is older than this object, or of another provider */
 }
 
 static int

@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * How fast streams go: run
+ * Throughput of streams: run
  *     streams TARGET BYTES MESSAGES
- * against a pool_server. It sends so many messages, has as many sent, and
- * prints the rates and their ratio. */
+ * against a pool_server. It sends MESSAGES messages of BYTES, has the server
+ * send as many, and prints the rates and their ratio. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

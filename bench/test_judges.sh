@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# test_judges.sh: do ratio.awk and check.awk judge right? With times made up, in TAP.
+# test_judges.sh: tests that ratio.awk and check.awk evaluate correctly. With made-up times, in TAP.
 set -u
 bench=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd) || exit 1
 n=0
@@ -19,8 +19,8 @@ is()
     fi
 }
 
-# blocks N RATIO NOISE: blocks of a tree whose times are RATIO times those of the commit. Each process has NOISE, and each
-# turn; one turn in ten is disturbed.
+# blocks N RATIO NOISE: prints blocks of a tree whose times are RATIO times those of the commit. Each process has NOISE, and so
+# has each turn; one turn in ten is disturbed.
 blocks()
 {
     awk -v n="$1" -v ratio="$2" -v noise="$3" '
@@ -61,7 +61,7 @@ is too_few_blocks_decide_nothing undecided "$(word 1 11 1.5 0.01)"
 is much_noise_decides_nothing undecided "$(word 1 40 1.03 0.2)"
 is much_slower_is_seen_in_much_noise slower "$(word 1 40 1.5 0.2)"
 
-# check RELATION VALUE ROUND...: what check.awk says when the rounds measured that.
+# check RELATION VALUE ROUND...: prints check.awk's result for these measured rounds.
 check()
 {
     scratch=$(mktemp) || exit 1

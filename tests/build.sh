@@ -1,18 +1,18 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Shell functions, to be sourced: builds the project without many words. Call them in the project's folder.
+# Shell functions, to be sourced: build the project with little output. Call them in the project's folder.
 #
 #   vc_build_folder HERE           prints where to build: $VC_BUILD_DIR (as seen from the folder HERE), or build/
 #   vc_build FOLDER [OPTION...]    configures there with these options, if need be, and makes everything; without
-#                                  options what has been configured will do, and otherwise no tests are built
+#                                  options any configuration is kept, and a new one builds no tests
 #   vc_configured FOLDER OPTION... only configures
-#   vc_make FOLDER TARGET...       makes more in a folder where one of them has been
+#   vc_make FOLDER TARGET...       makes targets in a folder that one of them has configured
 #
-# Folders are made, and used again. FOLDER/build.log has what the tools say; when they fail its end is shown. Words go
+# Folders are made, and reused. FOLDER/build.log has the output of the tools; when they fail its end is shown. Messages go
 # to standard error. shellcheck shell=sh
 
-# configure, make and libtool run in it; where sh is not bash it takes them a quarter less.
+# configure, make and libtool run in it. Where sh is not bash they need a quarter less time.
 : "${CONFIG_SHELL:=/bin/sh}"
 export CONFIG_SHELL
 
@@ -25,7 +25,7 @@ vc_build_folder()
     esac
 }
 
-# Whether autotools take such a path: they refuse spaces and what a shell could misread.
+# Succeeds if autotools accept this path: they refuse spaces and characters that a shell could interpret.
 vc_is_plain()
 {
     case $1 in
@@ -33,8 +33,8 @@ vc_is_plain()
     esac
 }
 
-# Prints the path of a folder, or if that is not plain of a symbolic link to it. The link stays, as what is built through
-# it remembers it.
+# Prints the path of a folder, or, if autotools refuse it, of a symbolic link to it. The link stays, as builds made through it
+# remember it.
 vc_plain_path()
 (
     folder=$(CDPATH='' cd -P -- "$1" && pwd) || exit 1
@@ -51,7 +51,7 @@ vc_plain_path()
     printf '%s\n' "$folder"
 )
 
-# vc_quietly TITLE COMMAND...: runs it, in the build folder, with its words going to build.log.
+# vc_quietly TITLE COMMAND...: runs it, in the build folder, with its output in build.log.
 vc_quietly()
 {
     echo "Verbcall: $1" >&2
@@ -62,7 +62,7 @@ vc_quietly()
     return 1
 }
 
-# vc_configure_script SOURCE: makes configure when there is none, or an older one than what it is made of.
+# vc_configure_script SOURCE: makes configure if it is missing or older than its sources.
 vc_configure_script()
 (
     exec 8<"$1" && flock 8 || exit 1
@@ -72,7 +72,7 @@ vc_configure_script()
     fi
 )
 
-# vc_is_configured [OPTION...]: whether this folder has been, for this very path and with these options, if any.
+# vc_is_configured [OPTION...]: succeeds if this folder was configured, for this very path and with these options, if any.
 vc_is_configured()
 {
     [ -e Makefile ] && [ -e config.status ] &&
@@ -80,7 +80,7 @@ vc_is_configured()
         { [ $# -eq 0 ] || [ "$(cat .options 2>/dev/null)" = "$*" ]; }
 }
 
-# vc_configure SOURCE [OPTION...]. What was made in another way is made anew.
+# vc_configure SOURCE [OPTION...]. Files that were built with other options are rebuilt.
 vc_configure()
 {
     vc_source=$1
@@ -103,7 +103,7 @@ vc_configured()
     mkdir -p -- "$1" || exit 1
     source=$(vc_plain_path .) && folder=$(vc_plain_path "$1") && cd "$folder" || exit 1
     shift
-    # Two at a time would disturb each other.
+    # Two concurrent runs would disturb each other.
     exec 9<. && flock 9 || exit 1
     vc_configure_script "$source" && vc_configure "$source" "$@"
 )

@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Shows that README names all packages: see usage() below. Not part of tests/run.sh, as it downloads a system.
+# Checks that README names all packages; see usage() below. Not part of tests/run.sh, as it downloads a system.
 set -u
 
 usage()

@@ -2,10 +2,10 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# tests/containers.sh BUILD [TESTS]: where programs run in containers, in TAP: other namespaces, fewer rights, a root that
-# cannot be written to, podman's default seccomp profile, and one that refuses shared memory. Each way works, or ends with an
-# error that says why not. What this machine refuses is skipped. With VC_TEST_LONG=1 suites of the build folder TESTS run in
-# a container, too.
+# tests/containers.sh BUILD [TESTS]: runs programs in containers, in TAP: with other namespaces, fewer privileges, a read-only
+# root, podman's default seccomp profile, and a profile that refuses shared memory. Each case works, or fails with an error that
+# says why. A case that this machine refuses is skipped. With VC_TEST_LONG=1 suites of the build folder TESTS run in a
+# container, too.
 set -u
 
 top=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
@@ -30,7 +30,7 @@ clean()
 trap clean EXIT
 echo 1..17
 
-# NAME COMMAND... The server that it leaves has to end well.
+# NAME COMMAND...: one test. A server that the command leaves must end successfully.
 check()
 {
     n=$((n + 1)) name=$1
@@ -57,7 +57,7 @@ skip()
     done
 }
 
-# serve TARGET COMMAND...: a greeter-server that COMMAND runs
+# serve TARGET COMMAND...: starts a greeter-server by COMMAND
 serve()
 {
     target=$1
@@ -66,13 +66,13 @@ serve()
     case $target in *:0) target=${target%0}$vc_port ;; esac
 }
 
-# greets COMMAND...: a greeter-client that COMMAND runs
+# greets COMMAND...: runs a greeter-client by COMMAND
 greets()
 {
     [ "$(timeout 20 "$@" examples/greeter/greeter-client "$target" world)" = 'Hello, world' ]
 }
 
-# fails TEXT COMMAND...: the same, which fails and says so
+# fails TEXT COMMAND...: the same; the client must fail with this text
 fails()
 {
     text=$1
@@ -130,9 +130,9 @@ else
         'no user namespaces here'
 fi
 
-# --- fewer rights ---
+# --- fewer privileges ---
 
-# Nothing is pinned, so neither CAP_IPC_LOCK nor ulimit -l is needed.
+# No memory is pinned, so neither CAP_IPC_LOCK nor ulimit -l is needed.
 few_rights()
 {
     rights='setpriv --bounding-set -all --inh-caps -all --no-new-privs sh -c'
@@ -147,7 +147,7 @@ else
     skip tcp_needs_no_rights shm_needs_no_rights 'setpriv is refused'
 fi
 
-# --- a root that cannot be written to ---
+# --- a read-only root ---
 
 # In a mount namespace of its own.
 # shellcheck disable=SC2016 # sh expands it
@@ -180,7 +180,7 @@ fi
 
 root=$work/root
 
-# No right to lock memory is among those that a container has.
+# A container has no right to lock memory.
 pod_is_confined()
 {
     rights=$("$work/pod" --network none "$root" cat /proc/self/status) || return 1
@@ -215,7 +215,7 @@ pod_name()
         fails 'in this network namespace' "$work/pod" --network none "$root"
 }
 
-# The default profile, but for memfd_create().
+# Makes the default profile without memfd_create().
 profile_make()
 {
     profile=$(sh "$top/tests/pod.sh" "$work/store" podman info --format '{{.Host.Security.SECCOMPProfilePath}}') &&
@@ -238,7 +238,7 @@ refused_path()
     case $said in *'memfd_create()'*'seccomp profile'*) ;; *) return 1 ;; esac
 }
 
-# Whole suites, on the root of this machine, to which nothing is written.
+# Runs whole suites, on the root of this machine, read-only.
 suites()
 {
     for suite in best shm tcp; do

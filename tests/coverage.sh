@@ -58,7 +58,7 @@ vc_need_packages $groups || die 'cannot test it without these packages'
 
 build=$(vc_build_folder "$here")-coverage
 # Without optimisation, so that lines and branches are those of the source. gcov's library, which is linked last, calls
-# access(), which programs on the fake have from there.
+# access(), which programs on the fake take from there.
 if ! vc_build "$build" --disable-lto 'CFLAGS=-O0 -g --coverage -fprofile-update=atomic' \
     LDFLAGS=-Wl,-u,__wrap_access || ! vc_make "$build" "$programs"; then
     die 'FAILED: it does not build'
@@ -67,12 +67,12 @@ top=$(vc_plain_path .)
 build=$(vc_plain_path "$build")
 cd "$build" || exit 1
 
-# What programs counted while they built others is of no test.
+# Removes counts of programs that ran during the build: they belong to no test.
 find . -name '*.gcda' -exec rm -f {} +
 rm -rf coverage
 mkdir -p coverage/runs || exit 1
 
-# No test at all: every line that there is.
+# A run without tests: it lists every line.
 sh "$top/tests/coverage/counts.sh" "$top" . coverage/runs/none || die 'gcov failed'
 [ -s coverage/runs/none.counts ] || die 'gcov found no code'
 

@@ -2,9 +2,9 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# tests/cross.sh BUILD [ARCHITECTURE...]: builds for other processors by Debian's cross compilers, and runs the suites unit and
-# inproc there under qemu-user: s390x keeps the highest byte first, i386 has pointers of 32 bits. In BUILD it builds for this
-# machine, too, as the code generator runs here. Prints TAP, a test for each program.
+# tests/cross.sh BUILD [ARCHITECTURE...]: builds for other processors with Debian's cross compilers, and runs the suites unit
+# and inproc there under qemu-user: s390x is big-endian, i386 has 32-bit pointers. In BUILD it builds for this machine, too, as
+# the code generator runs here. Prints TAP, a test for each program.
 set -u
 cd -- "$(dirname -- "$0")/.." || exit 1
 . tests/packages.sh
@@ -34,7 +34,7 @@ result()
     fi
 }
 
-# The folders of libraries go by Debian's names.
+# The folders of libraries have Debian's names.
 cross_build()
 {
     folder=$build-$1
@@ -44,7 +44,7 @@ cross_build()
         vc_make "$folder" native-programs
 }
 
-# cross_run ARCHITECTURE: one test for each program. Emulated it makes fewer calls.
+# cross_run ARCHITECTURE: one test for each program. As emulation is slow, the programs make fewer calls.
 cross_run()
 {
     cd "$build-$1" || return 1

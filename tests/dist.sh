@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# tests/dist.sh BUILD: what users and distributions get of a build folder, in TAP: the tarball, and what is installed
+# tests/dist.sh BUILD: tests what users and distributions get from a build folder, in TAP: the tarball, and the installed files
 # (tests/samples.sh, tests/tutorial.sh).
 set -u
 
@@ -35,13 +35,13 @@ tarball()
 complete()
 {
     vc_make "$build" dist && tar -tf "$(tarball "$build")" | sed 's,^[^/]*/,,' | sort >"$work/in_it" || return 1
-    # Without git this is a tarball's tree, which is complete or has not built.
+    # Without git this is a tree from a tarball, which is complete or would not have built.
     [ -e .git ] || return 0
     git ls-files | grep -v '^\.git' | sort | comm -23 - "$work/in_it" >"$work/missing"
     [ ! -s "$work/missing" ] || { echo 'the tarball lacks:'; cat "$work/missing"; return 1; }
 }
 
-# pkg_config_without FOLDER PATTERN: makes one there that knows nothing of what matches.
+# pkg_config_without FOLDER PATTERN: makes a pkg-config in FOLDER that fails for arguments that match PATTERN.
 pkg_config_without()
 {
     mkdir -p "$1" && cat >"$1/pkg-config" <<END && chmod 755 "$1/pkg-config"
@@ -51,8 +51,8 @@ exec $(command -v pkg-config) "\$@"
 END
 }
 
-# As for another system, which it is not, so that the plugin that is built must not be run. There is nothing that only
-# tests need.
+# Configures as for another system, so that configure must not run the plugin that is built. Packages that only tests need are
+# missing.
 configure_for_another_system()
 (
     source=$(echo "$work"/verbcall-*)
@@ -75,7 +75,7 @@ cross_compiles()
         (cd "$work/again" && vc_make_here proto/grpc/health/v1/health.vc.c) && [ -s "$work/plugin.ran" ]
 }
 
-# Another folder, umask and time zone, and made of the tarball itself.
+# Makes the tarball again from its own tree, in another folder, with another umask and time zone.
 same_again()
 (
     umask 077
@@ -83,7 +83,7 @@ same_again()
     cd "$work/again" && vc_make_here dist && cmp "$(tarball "$build")" "$(tarball .)"
 )
 
-# Where pkg-config knows nothing of rdma-core.
+# Where pkg-config does not find rdma-core.
 runs_without_rdma()
 (
     source=$(echo "$work"/verbcall-*)
@@ -96,14 +96,14 @@ runs_without_rdma()
     VC_TEST_ADDR=127.0.0.1 VC_TEST_SCHEME=tcp sh "$source/examples/inside.sh" "$source/README.md" greeter kv
 )
 
-# Without scdoc there are none, unless this is a tarball's tree.
+# Without scdoc there are no man pages, unless this is a tree from a tarball.
 man_pages()
 {
     tar -tf "$(tarball "$build")" | grep -q '/man/verbcall\.7$'
 }
 
-# What is optimised, that there are no warnings, and what tests say is seen in the build folders; that the tarball can build
-# and pass some takes minutes, and is seen with --long.
+# The build folders show optimisation, warnings and test results. That the tarball builds and passes some tests takes minutes,
+# and is tested with --long.
 distcheck()
 {
     # shellcheck disable=SC2016 # make expands it

@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# README's first command as a test, in TAP: it succeeds, with VC_TEST_LONG=1 twice, says what was compared, and leaves
-# no example out, neither over TCP nor over RDMA. What each of them must do is in examples/inside.sh and examples/more.sh.
+# README's first command as a test, in TAP: it succeeds, with VC_TEST_LONG=1 twice, prints what was compared, and leaves no
+# example out, neither over TCP nor over RDMA. examples/inside.sh and examples/more.sh say what each of them must do.
 set -u
 
 cd -P -- "$(dirname -- "$0")/.." || exit 1

@@ -11,7 +11,7 @@ build=$1
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# Leaves the code of C sources: no comments and no strings.
+# Prints the code of C sources without comments and strings.
 code()
 {
     sed 's/\\"//g; s/"[^"]*"//g; s,/\*[^*]*\*\+\([^/*][^*]*\*\+\)*/,,g' "$@" |

@@ -2,9 +2,9 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# tests/former.sh BUILD [COMMIT]: do this library and that of an older commit (e32704c: the last before features were said)
-# understand each other? Builds tests/former/ with both, and has each call, stream, drain and resume with the other, where
-# the RDMA device is. BUILD is where this library has been built. Prints TAP.
+# tests/former.sh BUILD [COMMIT]: tests that this library and that of an older commit work with each other (e32704c: the last
+# one before hellos carried features). Builds tests/former/ with both, and makes calls, streams, drain and resume between them,
+# where the RDMA device is. BUILD is where this library has been built. Prints TAP.
 set -u
 cd -- "$(dirname -- "$0")/.." || exit 1
 . tests/build.sh
@@ -19,7 +19,7 @@ die()
     exit 1
 }
 
-# Whether what is there is that commit, all of it.
+# Succeeds if the folder has all of that commit.
 is_exported()
 {
     [ "$(cat "$folder/source/.whole" 2>/dev/null)" = "$(git rev-parse "$commit")" ]
@@ -31,7 +31,7 @@ export_commit()
         git rev-parse "$commit" >"$folder/source/.whole"
 }
 
-# program SOURCE BUILT NAME [FLAG]: makes $folder/NAME of what a user has: headers, plugin, library.
+# program SOURCE BUILT NAME [FLAG]: makes $folder/NAME from what a user has: headers, plugin, library.
 program()
 {
     code=$folder/$3.code

@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# tests/image.sh BUILD: samples/container/Containerfile, in TAP: buildah makes an image by it of the tarball of BUILD and a
-# Debian that mmdebstrap has made, and containers of that image call each other. Needs root and a mirror of Debian; what
+# tests/image.sh BUILD: tests samples/container/Containerfile, in TAP: buildah makes an image with it from the tarball of BUILD
+# and a Debian that mmdebstrap has made, and containers of that image call each other. Needs root and a mirror of Debian; what
 # this machine refuses is skipped. It takes some minutes.
 set -u
 
@@ -25,7 +25,7 @@ clean()
 }
 trap clean EXIT
 
-# NAME COMMAND... The server that it leaves has to end well.
+# NAME COMMAND...: one test. A server that the command leaves must end successfully.
 check()
 {
     n=$((n + 1)) name=$1 result=0
@@ -51,7 +51,7 @@ pod()
     sh "$top/tests/pod.sh" "$work/store" "$@"
 }
 
-# --- the base: a Debian of nothing but what it needs ---
+# --- the base: a minimal Debian ---
 
 base_make()
 {
@@ -71,13 +71,13 @@ builds()
             --tag localhost/dice "$work/context"
 }
 
-# OPTION... localhost/dice COMMAND...: in a container of the image
+# OPTION... localhost/dice COMMAND...: runs it in a container of the image
 dice()
 {
     timeout 20 sh "$top/tests/pod.sh" "$work/store" podman run --rm --pull never "$@"
 }
 
-# What a die says: 1 to 6.
+# Checks a die's answer: 1 to 6.
 is_roll()
 {
     case $1 in [1-6]) ;; *) echo "no roll: $1"; return 1 ;; esac
@@ -101,7 +101,7 @@ calls_by_volume()
     serve "$@" dice-server shm:///run/verbcall/dice && is_roll "$(dice "$@" dice-client shm:///run/verbcall/dice 6)"
 }
 
-# SCHEME: both containers have one network namespace.
+# SCHEME: both containers share a network namespace.
 calls_in_a_pod()
 {
     target=$1://127.0.0.1

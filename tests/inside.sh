@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # tests/inside.sh BUILD TOTALS SUITE...: runs suites over RDMA of a build folder, one program after the other; exit status 0
-# when nothing failed. They want to be run by tests/rdma; without a device they are skipped.
+# when no test failed. tests/rdma runs it; without a device the suites are skipped.
 set -u
 
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)

@@ -2,14 +2,14 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# tests/lint.sh BUILD: what can be seen without running anything, in TAP. A tool that is missing skips its test.
+# tests/lint.sh BUILD: checks without running the programs, in TAP. If a tool is missing its test is skipped.
 set -u
 
 cd -- "$(dirname -- "$0")/.." || exit 1
 build=$1
 n=0
 
-# NAME COMMAND...: passes when the command succeeds without a word.
+# NAME COMMAND...: passes if the command succeeds and prints nothing.
 check()
 {
     n=$((n + 1))
@@ -47,8 +47,8 @@ layers_look_down()
         ! grep -n '#include \("\.\.\|<\(transport\|cm\|rpc\|idl\|fake\)/\)' -r transport cm rpc idl fake tests bench include
 }
 
-# The wings of doc/architecture.md in their order: a file includes from its own and from those before it, but for the strangers,
-# of whom the first does not know the second.
+# The wings of doc/architecture.md in their order: a file includes files of its own wing and of those before it. In each pair of
+# strangers the first must not include the second.
 wings='transport/core transport/wire transport transport/rdma transport/inproc transport/socket transport/tcp transport/shm cm/connect cm/link cm/pool
     rpc/codec rpc rpc/stream rpc/client rpc/server rpc/services rpc/protobuf_c'
 strangers='rpc/server>rpc/client transport/inproc>transport/rdma transport/socket>transport/rdma
@@ -74,7 +74,7 @@ symbols()
         sed -n 's,^\([^:]*\)/\.libs/libverbcall_core_la-\([^:]*\)\.o:[0-9a-f ]*\([A-Z]\) ,\1/\2.c \3 ,p'
 }
 
-# The circles that doc/architecture.md has a reason for: FILE,FILE,... of each.
+# Prints the circles that doc/architecture.md justifies: FILE,FILE,... of each.
 circles_named()
 {
     sed -n '/^### Circles/,/^## /s/^| \([a-z_/]*\) | \([a-z_, ]*\) | [A-Z].*/\1: \2,/p' doc/architecture.md |
@@ -83,7 +83,7 @@ circles_named()
                print line }'
 }
 
-# By the symbols of the objects: the order of the wings, and no circle without a reason.
+# By the symbols of the objects: checks the order of the wings, and that there are no other circles.
 calls_look_down()
 {
     symbols >"$build/symbols"
@@ -91,7 +91,7 @@ calls_look_down()
     awk -v wings="$wings" -v strangers=" $strangers " -v named="$(circles_named | xargs)" -f tests/calls.awk "$build/symbols"
 }
 
-# By what the compiler read for each object of the library.
+# By the files that the compiler read for each object of the library.
 only_rdma_sees_verbs()
 {
     find "$build/transport" "$build/cm" "$build/rpc" -name '*.Plo' ! -path '*/transport/rdma/*' |
@@ -99,7 +99,7 @@ only_rdma_sees_verbs()
     grep -q '/infiniband/verbs\.h' "$build"/transport/rdma/.deps/*.Plo || echo 'objects do not say what they see'
 }
 
-# Breakpoints, profiles and searches want a name that only one function has: that of a static one names its object, too.
+# Breakpoints, profiles and searches need a name that only one function has: that of a static one names its object, too.
 statics_have_names_of_their_own()
 {
     find transport cm rpc idl -name '*.c' | sort | xargs awk '
@@ -124,7 +124,7 @@ alone()
     language=$1
     shift
     for header in include/verbcall/*.h; do
-        # ISO C wants a declaration in every source.
+        # ISO C requires a declaration in every source.
         # shellcheck disable=SC2046 # flags
         printf '#include "%s"\nextern int something;\n' "$header" |
             "$@" -x "$language" -I. -Iinclude $(pkg-config --cflags libprotobuf-c) -Wall -Wextra -Werror \
@@ -137,8 +137,8 @@ alone_in_c()
     alone c "${CC:-cc}" -std=c99 -pedantic && alone c "${CC:-cc}" -std=c11 -pedantic
 }
 
-# LANGUAGE WHAT COMPILER...: options are written as programs write them, without a warning. WHAT is INIT, or ALL with those that
-# are written where they are used.
+# LANGUAGE WHAT COMPILER...: options compile without a warning as programs write them. WHAT is INIT, or ALL with those that are
+# written where they are used.
 options_in()
 {
     language=$1
@@ -188,7 +188,7 @@ options_in_cpp()
         options_in c++ ALL "$1" -std=c++20 -pedantic
 }
 
-# What headers declare is what the map exports is what the library has.
+# Headers declare, the map exports and the library has the same symbols.
 symbols_agree()
 {
     declared=$(sed -n '/^VC_API/,/;/p' include/verbcall/*.h | grep -o '\bvc_[a-z_]*(' | tr -d '(' | sort -u)
@@ -197,8 +197,8 @@ symbols_agree()
     [ "$declared" = "$mapped" ] && [ "$mapped" = "$exported" ] || echo "declared: $declared; map: $mapped; exported: $exported"
 }
 
-# What vc_X_new() makes vc_X_free() frees, what vc_X_open() opens vc_X_close() closes, and the other way round. Calls give messages
-# and asynchronous calls; a server is closed before it is freed.
+# Each vc_X_new() has its vc_X_free(), each vc_X_open() its vc_X_close(), and the other way round. Messages and asynchronous
+# calls are made by calls; a server is closed before it is freed.
 pairs_match()
 {
     names=$(grep -o '\bvc_[a-z_]*;' verbcall.map | tr -d ';')
@@ -247,7 +247,7 @@ moments_agree()
     return 1
 }
 
-# What bench/check.sh measures is what README promises.
+# bench/check.sh measures what README promises.
 figures_agree()
 {
     promised=$(sed -n '/^[^#]/s/_\(most\|least\|above\|below\) / \1 /p' bench/promised | sort)
@@ -257,7 +257,7 @@ figures_agree()
     return 1
 }
 
-# Joins lines, and leaves one way to write a declaration.
+# Joins lines, and normalises the spaces of declarations.
 flat()
 {
     tr '\n' ' ' | sed 's/  */ /g; s/\([(*]\) /\1/g'
@@ -271,13 +271,13 @@ declarations()
         sed 's/^ *//; s/ *$//; /^$/d'
 }
 
-# PAGE: what its SYNOPSIS declares, in one line.
+# PAGE: prints the declarations of its SYNOPSIS, in one line.
 synopsis()
 {
     sed -n '/^# SYNOPSIS/,/^# DESC/p' "$1" | flat
 }
 
-# Every function is named by a man page that declares it as its header does, and pages name no others.
+# Every function has a man page that declares it as its header does, and pages name no others.
 pages_agree()
 {
     man/aliases.sh man | sed 's/\.3 / /' >"$scratch"
@@ -305,7 +305,7 @@ members()
         tr ';' '\n' | sed 's/.*(\*\([a-z_]*\)).*/\1/; s/\[.*//' | tr ',' '\n' | grep -o '[a-z_][a-z0-9_]* *$' | tr -d ' '
 }
 
-# The fields of options are in the page of what takes them, and those of methods in the plugin's.
+# Each field of an options structure is in the page of the function that takes it, and options of methods are in the plugin's.
 options_told()
 {
     for of in 'runtime vc_runtime_opts vc_runtime' 'channel vc_channel_opts vc_channel' 'rdma vc_rdma_opts vc_channel' \
@@ -325,7 +325,7 @@ options_told()
     done <"$scratch"
 }
 
-# A page that SEE ALSO and the like name is there, or is not ours; each is listed in man/local.am.
+# Pages that SEE ALSO and other sections name exist, or belong to other projects; each page is listed in man/local.am.
 pages_refer()
 {
     {
@@ -341,7 +341,7 @@ pages_refer()
         grep -vxFf "$scratch" || :
 }
 
-# scdoc takes every page, and mandoc, if it is there, what comes of it.
+# scdoc accepts every page, and mandoc, if it is there, accepts the result.
 pages_render()
 {
     for page in man/*.scd; do
@@ -350,8 +350,8 @@ pages_render()
     done
 }
 
-# What a reader sees of each code block of a page is what the compiler or the shell is to see: scdoc drops a backslash that is
-# not doubled. Spaces do not count.
+# Each code block of a page is shown exactly as the compiler or the shell needs it: scdoc drops a backslash that is not doubled.
+# Spaces do not count.
 code_renders()
 {
     for page in man/*.scd; do
@@ -365,8 +365,8 @@ code_renders()
     done
 }
 
-# The other compiler takes all sources of what users get, the library, the plugin, examples and benchmarks, with the same
-# warnings. It makes no code of them.
+# The other compiler accepts all sources that users get, the library, the plugin, examples and benchmarks, with the same
+# warnings. It generates no code.
 clang_takes_it()
 {
     make -s --no-print-directory -j "$(getconf _NPROCESSORS_ONLN)" -C "$build" -f - clang <<'END'
@@ -378,14 +378,14 @@ clang: $(patsubst %.c,%.clang,$(filter-out tests/%,$(filter %.c,$(SOURCES))))
 END
 }
 
-# New tests are words in lists: what make reads stays short.
+# A new test is a word in a list, so makefiles stay short.
 makefiles_are_short()
 {
     lines=$(git ls-files 2>/dev/null | grep -E '\.(am|inc|mk)$' | grep -v '^samples/\|^verbcall\.mk$' | xargs cat | wc -l)
     [ "$lines" -le 540 ] || echo "what make reads has $lines lines, at most 540 are wanted"
 }
 
-# A row of tests/mutate/equivalent that fits no mutant is left over from code that has changed.
+# A row of tests/mutate/equivalent that fits no mutant is stale: the code has changed.
 equivalents_fit()
 {
     grep -v '^#' tests/mutate/equivalent | cut -d ' ' -f 1 | sort -u | while read -r file; do

@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Whether the tests notice mistakes in the product's code: see usage() below.
+# Measures whether the tests detect mistakes in the product's code; see usage() below.
 set -u
 
 usage()
@@ -63,7 +63,7 @@ vc_need_packages test || die 'cannot test it without these packages'
 coverage=$(vc_build_folder "$here")-coverage/coverage
 build=$(vc_build_folder "$here")-mutate
 
-# Newer sources than the coverage's figures, the last of which are in not_covered?
+# Succeeds if sources are newer than the coverage's figures; not_covered is written last.
 coverage_is_old()
 {
     [ ! -s "$coverage/not_covered" ] ||
@@ -71,7 +71,7 @@ coverage_is_old()
 }
 
 top=$(vc_plain_path .) || exit 1
-# By default tests run with these sanitizers, too: they notice who looks behind the end of something.
+# Tests run with these sanitizers by default, too: they detect accesses beyond the end of an object.
 if ! vc_configured "$build" --enable-asan CFLAGS=-O1 || ! vc_make "$build" -f "$top/tests/mutate/mutate.mk" programs; then
     die 'FAILED: it does not build'
 fi
@@ -88,7 +88,7 @@ for folder in rpc cm transport idl; do
     cp -R "$top/$folder" "$work/src" || exit 1
 done
 
-# --- how long each test takes when nothing is wrong ---
+# --- duration of each test without a mutant ---
 
 echo "Verbcall: timing the tests" >&2
 vc_native_list | xargs -n 1 -P "$jobs" --process-slot-var=VC_SLOT sh "$top/tests/mutate/test.sh" "$top" "$work/base" \
@@ -105,14 +105,14 @@ sed -n 's/ .* failed$/ fails without a mutant, and is left out/p' "$work/times.n
 awk -v seed="$seed" -v matching="$matching" -v times="$work/times" -v out="$work/drawn" -f "$top/tests/mutate/draw.awk" "$coverage"/runs/*.counts "$work/candidates" ||
     die 'cannot draw mutants'
 
-# The first two kinds get one more when the count is no multiple of three.
+# If the count is no multiple of three, the first kinds get one more.
 echo "Verbcall: making $count mutants" >&2
 printf '%s\n' "negate $(((count + 2) / 3))" "boundary $(((count + 1) / 3))" "drop $((count / 3))" |
     xargs -n 2 -P "$jobs" sh "$top/tests/mutate/prepare.sh" "$top" "$work"
 
 # --- run ---
 
-# In an order in which the kinds take turns.
+# The kinds alternate.
 (cd "$work/mutants" && find . -mindepth 1 -maxdepth 1) | sed 's/^\.\///' | sort -t- -k2n -k1 |
     xargs -n 1 -P "$jobs" --process-slot-var=VC_SLOT sh "$top/tests/mutate/run.sh" "$top" "$work" | tee "$work/results"
 

@@ -2,11 +2,11 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# tests/native.sh BUILD TOTALS SUITE...: builds the programs of the suites that are named, of unit, threads, idl, fake, sim,
-# inproc, tcp, shm, best and local, in a build folder that is configured, and runs them by `make check`, one more program side
-# by side than there are processors, as some wait. Prints a line for each suite, with the seconds that its programs took all
-# together, and shows what failed. Numbers and failures go to the end of the files TOTALS and TOTALS.failed, as those of
-# tests/tap.sh do. Exit status 0 when nothing failed.
+# tests/native.sh BUILD TOTALS SUITE...: builds the programs of the named suites, of unit, threads, idl, fake, sim, inproc, tcp,
+# shm, best and local, in a configured build folder, and runs them by `make check`. It runs one program more at a time than
+# there are processors, as some wait. Prints a line for each suite, with the total seconds of its programs, and shows failures.
+# Numbers and failures go to the end of the files TOTALS and TOTALS.failed, as those of tests/tap.sh do. Exit status 0 when no
+# test failed.
 set -u
 
 cd -- "$(dirname -- "$0")/.." || exit 1
@@ -16,7 +16,7 @@ totals=$2
 shift 2
 failed=0
 
-# Prints the programs of a suite, in make's words.
+# Prints the programs of a suite, as targets of make.
 programs_of()
 {
     case $1 in
@@ -33,7 +33,7 @@ programs_of()
     esac
 }
 
-# Prints what is to be built for a suite, in make's words.
+# Prints what must be built for a suite, as targets of make.
 parts_of()
 {
     case $1 in

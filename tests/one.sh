@@ -2,29 +2,29 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# tests/one.sh COMMAND...: runs one test program in the build folder, with what test programs find in their environment,
-# and prints its TAP as automake's driver reads it. A program that has not ended after 900 s ($VC_TEST_TIMEOUT) is killed.
-# Exit status: that of the command.
+# tests/one.sh COMMAND...: runs one test program in the build folder, with the environment of test programs, and prints its TAP
+# as automake's driver reads it. A program that has not ended after 900 s ($VC_TEST_TIMEOUT) is killed. Exit status: that of the
+# command.
 #
-# A test that failed while the machine stood still is repeated once, alone. It has to show that: the program prints
-# "# stalled N ms" before the line of that test (tests/suite/pace.h). So are those that failed behind it in the same process,
-# as they ran beside what it left open. Where a test passes then, its line says so, behind a line "# repeated: NAME ...". No
-# other test is repeated.
+# A test that failed while the machine was stalled is repeated once, alone. The program must report the stall: it prints
+# "# stalled N ms" before the line of that test (tests/suite/pace.h). Later failures of the same process are repeated, too, as
+# those tests ran beside what the stalled test left open. If a test then passes, its line says so, after a line
+# "# repeated: NAME ...". No other test is repeated.
 #
 # cmocka 1.1.5 marks a skipped test as "not ok N # SKIP", which is "ok N # SKIP" in TAP.
 set -u
 
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 
-# A leak, a bad access or undefined behaviour ends a program built with sanitizers; TSan knows what it must not judge.
+# A leak, a bad access or undefined behaviour ends a program built with sanitizers; TSan has a list of false positives.
 export ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=1:abort_on_error=0:exitcode=99"
 export UBSAN_OPTIONS="${UBSAN_OPTIONS-}:print_stacktrace=1:halt_on_error=1"
 export TSAN_OPTIONS="${TSAN_OPTIONS-}:suppressions='$here/tsan.supp':exitcode=99:history_size=4"
 export CMOCKA_MESSAGE_OUTPUT=TAP
-# Tests break links on purpose: warnings would be in the way of TAP.
+# Tests break links on purpose: warnings would disturb TAP.
 export VERBCALL_LOG="${VERBCALL_LOG-error}"
 
-# Fewer calls where the world is simulated, as each step of it is bookkeeping.
+# Fewer calls in the simulated world, as each of its steps costs bookkeeping.
 case $* in
 */tests/suite/* | tests/suite/*) export VC_TEST_PACE=1 ;;
 esac
@@ -53,7 +53,7 @@ run()
     return $run
 }
 
-# Prints the names of the tests that failed in a stall, or behind one that did.
+# Prints the names of the tests that failed in a stall, or after such a test.
 stalled()
 {
     awk '

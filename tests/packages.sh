@@ -11,8 +11,7 @@
 # names are from memory; nobody has installed by them yet.
 # shellcheck shell=sh
 
-# Prints the family that this system belongs to, debian or fedora, or fails. A derivative names its
-# parents in ID_LIKE.
+# Prints the family of this system, debian or fedora, or fails. A derivative names its parents in ID_LIKE.
 vc_system()
 (
     ID='' ID_LIKE=''
@@ -27,7 +26,7 @@ vc_system()
     exit 1
 )
 
-# Whether this system's mirrors have the packages of other architectures (Ubuntu's have them in other places).
+# Succeeds if this system's mirrors have the packages of other architectures (Ubuntu's have them in other places).
 vc_has_foreign()
 (
     ID=''
@@ -48,7 +47,7 @@ vc_as_root()
     fi
 }
 
-# Runs apt-get without questions; waits for another apt-get that is at work.
+# Runs apt-get without questions; waits for another apt-get that is running.
 vc_apt_get()
 {
     vc_as_root env DEBIAN_FRONTEND=noninteractive \
@@ -142,7 +141,7 @@ vc_why()
     esac
 }
 
-# vc_add_architectures PACKAGE...: lets dpkg take those of other architectures (NAME:ARCHITECTURE).
+# vc_add_architectures PACKAGE...: adds the architectures of these packages (NAME:ARCHITECTURE) to dpkg.
 vc_add_architectures()
 {
     for package; do

@@ -2,15 +2,15 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# tests/pod.sh STORE podman|buildah ARGUMENT...: the tool with its images and containers in the folder STORE, apart from
-# those of this machine. The seccomp profile and the capabilities of containers are the tool's defaults. The limits of
-# resources and control groups are this machine's own, as root of a virtual machine or container may not set them.
+# tests/pod.sh STORE podman|buildah ARGUMENT...: runs the tool with its images and containers in the folder STORE, apart from
+# those of this machine. The seccomp profile and the capabilities of containers are the tool's defaults. Resource limits and
+# control groups are this machine's own, as root of a virtual machine or container may not set them.
 set -u
 
 store=$1 tool=$2
 shift 2
 
-# A folder of layers needs nothing of the kernel, which may refuse an overlay.
+# Layers as plain folders need no overlay, which the kernel may refuse.
 write_settings()
 {
     # shellcheck disable=SC3045 # every shell has it
@@ -32,9 +32,10 @@ END
 [ -e "$store/containers.conf" ] || write_settings || exit 1
 export CONTAINERS_CONF="$store/containers.conf"
 set -- "$tool" --storage-driver vfs --root "$store/root" --runroot "$store/run" "$@"
-# In a namespace of processes a shell waits for what podman leaves behind, which ends with it: where the first process of the
-# machine is slow to do so, podman waits, too. It passes a SIGTERM on to podman alone, as one of the process group would end
-# podman's own helper that passes it on to the container. crun wants control groups of one version, also if it makes none.
+# The shell is the first process of a PID namespace and reaps podman's orphans, which end with it: podman waits if the first
+# process of the machine is slow to reap them. The shell passes a SIGTERM on to podman alone. A SIGTERM to the process group
+# would end podman's helper, which passes the signal on to the container. crun needs control groups of one version, even if it
+# makes none.
 # shellcheck disable=SC2016 # the inner shell expands it
 exec unshare --mount --pid --fork --kill-child --mount-proc sh -c '
     mount -t cgroup2 none /sys/fs/cgroup

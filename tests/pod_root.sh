@@ -11,7 +11,7 @@
 # shellcheck shell=sh
 export top # for WORK/pod
 
-# vc_pod_add PROGRAM: into the root, with what it is linked with.
+# vc_pod_add PROGRAM: copies it into the root, with the libraries that it is linked with.
 vc_pod_add()
 {
     mkdir -p "$vc_root/lib" "$vc_root/${1%/*}" && cp "$(./libtool --mode=execute echo "$1")" "$vc_root/$1" || return 1

@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# tests/pods.sh BUILD: containers that are given this machine's RDMA devices, or the guest's where there are none, in TAP,
-# under podman's default seccomp profile and capabilities. What is missing is told; at vc:// TCP does without it.
+# tests/pods.sh BUILD: tests containers that get this machine's RDMA devices, or the guest's if there are none, in TAP, under
+# podman's default seccomp profile and capabilities. Missing devices are reported; at vc:// TCP works without them.
 set -u
 
 top=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
@@ -25,7 +25,7 @@ work=$(mktemp -d) && chmod 755 "$work" || exit 1
 root=$work/root n=0
 trap 'vc_server_stop 2>/dev/null; rm -rf "$work"' EXIT
 
-# NAME COMMAND... The server that it leaves has to end well.
+# NAME COMMAND...: one test. A server that the command leaves must end successfully.
 check()
 {
     n=$((n + 1)) name=$1 result=0
@@ -40,7 +40,7 @@ check()
     fi
 }
 
-# A container of the host's network. Limits that are given replace all others.
+# Runs a container on the host's network. Limits that are given replace all others.
 host()
 {
     timeout 30 "$work/pod" --network host --ulimit nproc=100:100 "$@"
@@ -57,7 +57,7 @@ drivers_add()
 devices='--device /dev/infiniband'
 memory='--ulimit memlock=-1:-1'
 
-# SCHEME: a server that has all
+# SCHEME: starts a server with all devices
 serve()
 {
     target=$1://$VC_TEST_ADDR
@@ -66,13 +66,13 @@ serve()
         examples/greeter/greeter-server "$target:0" && target=$target:$vc_port
 }
 
-# OPTION...: a client with these
+# OPTION...: runs a client with these options
 greets()
 {
     [ "$(host "$@" "$root" examples/greeter/greeter-client "$target" world)" = 'Hello, world' ]
 }
 
-# TEXT OPTION...: the same, which fails and says so
+# TEXT OPTION...: the same; the client must fail with this text
 fails()
 {
     text=$1

@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Builds Verbcall and passes its tests: see usage() below.
+# Builds Verbcall and runs its tests; see usage() below.
 set -u
 
 usage()
@@ -91,7 +91,7 @@ for suite in $wanted; do
     esac
 done
 
-# Those of the suites $1 that are wanted.
+# Prints which of the suites $1 were requested.
 wanted_of()
 {
     for suite in $1; do
@@ -121,7 +121,7 @@ rm -f "$totals.failed" "$totals.rdma.failed"
 : >"$totals.rdma"
 failed=0
 
-# One of the tests that are not of a build folder: NAME COMMAND...
+# NAME COMMAND...: runs a test that belongs to no build folder.
 check()
 {
     name=$1
@@ -129,7 +129,7 @@ check()
     ! wants "$name" || VC_TEST_TIMEOUT=1800 tests/tap.sh "$name" "$totals" "$@" || failed=1
 }
 
-# What prints no TAP is one test, which passes by its exit status.
+# A command that prints no TAP is one test, which passes by its exit status.
 # shellcheck disable=SC2016 # sh expands it
 check_status()
 {
@@ -138,8 +138,8 @@ check_status()
     check "$name" sh -c '"$@" && echo "ok 1 - $0" || echo "not ok 1 - $0"; echo 1..1' "$name" "$@"
 }
 
-# Tests are built in folders of their own, by options that make building fast. What users get is built in $build itself,
-# with the defaults: dist, lint and examples look at that.
+# Tests are built in folders of their own, with options that make building fast. $build itself has what users get, with the
+# defaults: dist, lint and examples use that.
 folder_of()
 {
     echo "$build-$1"
@@ -155,7 +155,7 @@ configure_variant()
     vc_configured "$(folder_of "$1")" --enable-werror 'CFLAGS=-g -O1' "$kind"
 }
 
-# VARIANT: makes the programs that run on a device.
+# VARIANT: builds the programs that run on a device.
 build_for_device()
 {
     configure_variant "$1" && vc_make "$(folder_of "$1")" device-programs
@@ -176,7 +176,7 @@ run_native()
         VC_TEST_TIMES_FAKE=$times VC_TEST_COST=$cost tests/native.sh "$(folder_of "$one")" "$totals" "$@" || failed=1
 }
 
-# VARIANT: the suites over RDMA. Sanitizers make calls slow: fewer of them.
+# VARIANT: runs the suites over RDMA. Sanitizers make calls slow: fewer of them.
 run_rdma()
 {
     [ -n "$rdma_suites$wire_suite" ] || return 0
@@ -191,7 +191,7 @@ run_rdma()
     [ -z "$wire_suite" ] || tests/tap.sh wire "$totals" tests/wire.sh "$folder" || failed=1
 }
 
-# What needs no device.
+# The tests that need no device.
 lane_here()
 {
     if [ -n "$variant" ]; then
@@ -228,7 +228,7 @@ lane_here()
     return "$failed"
 }
 
-# What runs on the device, which is most often a guest.
+# The tests that run on the device, which is usually a guest's.
 lane_rdma()
 {
     run_rdma "${variant:-tests}"
@@ -245,7 +245,7 @@ begin=$(date +%s)
 echo "$where"
 rdma_suites=$(wanted_of "$over_rdma")
 wire_suite=$(wanted_of wire)
-# Both lanes want them. The examples are built where the product is, by the options that it was configured with.
+# Both lanes need the examples, which are built in the product's folder, with the options of its configuration.
 if [ -z "$variant" ] && [ -n "$rdma_suites$wire_suite" ]; then
     build_for_device tests || die 'FAILED: it does not build'
 fi
@@ -253,8 +253,8 @@ if [ -z "$variant" ] && { wants lint || wants dist || wants containers; }; then
     vc_configured "$build" --enable-werror || die 'FAILED: it cannot be configured'
 fi
 
-# The other lane's words are shown when this one has ended. Whoever stops us stops it, too; a program that it runs then
-# ends by itself.
+# The other lane's output is shown when this one has ended. A signal that stops this script stops that lane, too; a program that
+# it runs then ends by itself.
 beside=$build/beside.log
 lane_here >"$beside" 2>&1 &
 pid=$!
@@ -262,9 +262,9 @@ trap 'kill "$pid" 2>/dev/null; exit 1' INT TERM HUP
 lane_rdma || failed=1
 wait "$pid" || failed=1
 cat "$beside"
-# Alone, as it is about time.
+# Alone, as it measures times.
 [ -z "$long$wanted" ] || check_status figures sh bench/check.sh
-# Once more, where whoever sees only the end finds it.
+# Repeats the failures at the end of the output.
 cat "$totals.failed" "$totals.rdma.failed" 2>/dev/null
 
 echo "All of it took $(($(date +%s) - begin)) s."

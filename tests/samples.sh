@@ -2,9 +2,9 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# tests/samples.sh BUILD: what others build on an installed Verbcall, in TAP. BUILD, which is built, is installed under a
-# folder of its own (DESTDIR), and the projects of samples/ are built against that, without a look at this tree. What
-# documents show is tried there as well, by tests/tutorial.sh.
+# tests/samples.sh BUILD: tests projects of users on an installed Verbcall, in TAP. BUILD, which is built, is installed under a
+# folder of its own (DESTDIR), and the projects of samples/ are built against that, without access to this tree.
+# tests/tutorial.sh tests what documents show.
 set -u
 
 cd -- "$(dirname -- "$0")/.." || exit 1
@@ -19,7 +19,7 @@ trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 jobs=$(getconf _NPROCESSORS_ONLN)
 echo 1..18
 
-# NAME COMMAND...: one test. What it says is shown when it fails.
+# NAME COMMAND...: one test. Its output is shown when it fails.
 check()
 {
     n=$((n + 1))
@@ -46,7 +46,7 @@ install_it()
     vc_make "$build" install DESTDIR="$stage"
 }
 
-# PREFIX ARGUMENTS: fails if the two programs do not start, or do not say what is wrong when there is no peer.
+# PREFIX ARGUMENTS: fails if the two programs do not start, or print no error when there is no peer.
 programs_start()
 {
     server=$1-server
@@ -62,7 +62,7 @@ programs_start()
     esac
 }
 
-# A protoc that writes down for which file it runs.
+# Makes a protoc that records for which file it runs.
 write_protoc()
 {
     cat >"$work/protoc" <<END
@@ -74,7 +74,7 @@ END
     chmod +x "$work/protoc"
 }
 
-# A pkg-config that does not put PKG_CONFIG_SYSROOT_DIR before variables, as freedesktop's.
+# Makes a pkg-config that does not put PKG_CONFIG_SYSROOT_DIR before variables, as freedesktop's does not.
 write_pkg_config()
 {
     cat >"$work/pkg-config" <<END
@@ -87,7 +87,7 @@ END
     chmod +x "$work/pkg-config"
 }
 
-# FILE...: protoc ran for each of these once since the last time that it was asked, and for no other.
+# FILE...: since the last check protoc ran once for each of these, and for no other.
 ran_for()
 {
     ran=$(sort "$work/runs" 2>/dev/null | xargs)
@@ -100,7 +100,7 @@ quiet_make()
     make -s -j "$jobs" PROTOC="$work/protoc" CFLAGS='-O0 -Wall -Wextra -Werror' "$@"
 }
 
-# Every exported function has a page, of its own or one that it stands in.
+# Every exported function has a page, its own or one that describes it.
 pages_installed()
 {
     for function in $functions; do
@@ -141,7 +141,7 @@ imports()
         quiet_make -f ../source/Makefile VPATH=../source dice.vc.h && ran_for dice.proto
 }
 
-# .proto files in two folders below one that imports are counted from.
+# .proto files in two folders below the one to which imports are relative.
 import_folder()
 {
     mkdir -p "$work/tree/proto/sub" && cd "$work/tree" && cp "$samples/makefile/"*.c . &&
@@ -153,7 +153,7 @@ import_folder()
         quiet_make && ran_for dice.proto range.proto && programs_start ./dice 6
 }
 
-# verbcall/options.proto is found where it is installed; this tree's part of descriptor.proto is for where there is none.
+# verbcall/options.proto is found where it is installed; this tree's part of descriptor.proto is for systems without it.
 options()
 {
     mkdir "$work/options" && cd "$work/options" && cp "$samples/makefile/"* . &&
@@ -163,7 +163,7 @@ options()
         ran_for dice.proto && grep 4711 dice.vc.c
 }
 
-# Files of elsewhere that are imported: health and reflection are installed, descriptor.proto stands for what protobuf brings.
+# Imported files of other packages: health and reflection are installed, descriptor.proto stands for those of protobuf.
 imports_of_elsewhere()
 {
     mkdir "$work/imports" && cd "$work/imports" && cp "$samples/makefile/"* . &&
@@ -199,7 +199,7 @@ cmake_builds()
     done
 }
 
-# Files of elsewhere, and arguments that cannot be meant.
+# Files of other packages, and invalid arguments.
 cmake_imports()
 {
     mkdir "$work/cmake imports" && cd "$work/cmake imports" && cp "$samples/cmake/client.c" . &&
@@ -223,7 +223,7 @@ meson_builds()
         programs_start b/bell 3 && ninja -C b && ran_for && touch sound.proto && ninja -C b && ran_for bell.proto sound.proto
 }
 
-# What a client is compiled by needs nothing but what it sees: no .pc file of rdma-core or liburcu.
+# To compile, a client needs only the headers that it includes: no .pc file of rdma-core or liburcu.
 no_more_packages()
 (
     mkdir "$work/few" && cp "$stage$prefix/lib/pkgconfig/verbcall.pc" "$work/few" &&
@@ -234,7 +234,7 @@ no_more_packages()
         grep "^dependency_libs=''" "$stage$prefix/lib/libverbcall.la"
 )
 
-# For a shell that stops at whatever is not set or fails; twice is as once.
+# Works in a shell that stops at unset variables and failures; sourcing it twice changes nothing.
 environment()
 {
     env -i PATH=/usr/bin:/bin sh -euc '. "$1"; . "$1"; printf "%s\n" "$PATH" "$LD_LIBRARY_PATH" "$PKG_CONFIG_PATH" "$ACLOCAL_PATH" "$CMAKE_PREFIX_PATH" "$MANPATH"' - \
@@ -244,7 +244,7 @@ environment()
         "$stage$prefix/share/verbcall/verbcall.env" >"$work/shown" && [ "$(cat "$work/shown")" = "$prefix/share/man:/a $prefix/lib:/b" ]
 }
 
-# It installs nothing by itself: all programs but one are there.
+# It installs no package by itself: one program is missing.
 vm_says_what_is_missing()
 {
     mkdir "$work/bin" && ln -s /usr/bin/* /bin/* "$work/bin/" 2>/dev/null
@@ -254,13 +254,13 @@ vm_says_what_is_missing()
         "$stage$prefix/bin/verbcall-vm" --help | grep '^usage: verbcall-vm'
 }
 
-# What there is to read and to copy, and nothing that was built of it.
+# The installed documents and examples are complete, without built files.
 documents()
 {
     docs=$stage$prefix/share/doc/verbcall
     git ls-files README.md CHANGES.md LICENSE doc examples samples 2>/dev/null | grep -v 'local\.am$' | LC_ALL=C sort >"$work/listed"
     (cd "$docs" && find . -type f | sed 's,^\./,,' | LC_ALL=C sort) >"$work/there"
-    # Without git there is no list.
+    # Without git there is no list of files.
     if [ -s "$work/listed" ]; then diff "$work/listed" "$work/there" || return 1; fi
     mkdir "$work/greeter" && cp "$docs/examples/greeter/"* "$work/greeter" && cd "$work/greeter" &&
         protoc --plugin=protoc-gen-verbcall="$stage$prefix/bin/protoc-gen-verbcall" --verbcall_out=. greeter.proto || return 1
@@ -276,7 +276,7 @@ autotools()
         newer ../src/money.proto .. && make -s && ran_for money.proto till.proto && make -s distcheck
 }
 
-# A plugin of the pkg-config file that cannot run here, as that of another system.
+# The plugin in the .pc file cannot run here, as if it were of another system.
 foreign_configure()
 (
     mkdir -p "$work/foreign" && cd "$work/foreign" &&

@@ -2,9 +2,9 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# tests/statements.sh [FILE]: the tables of doc/rdma_cm.md, or of FILE, name tests that exist. Prints each row that has no answer,
-# each test that is not there, each number of what is missing that the list at the end does not have, and each entry of that list
-# that no row needs.
+# tests/statements.sh [FILE]: checks that the tables of doc/rdma_cm.md, or of FILE, name tests that exist. Prints each row
+# without an answer, each test that does not exist, each number of a missing statement that is not in the list at the end, and
+# each entry of that list that no row needs.
 set -u
 
 cd -- "$(dirname -- "$0")/.." || exit 1
@@ -12,7 +12,7 @@ document=${1:-doc/rdma_cm.md}
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 
-# "STATEMENT<tab>ANSWER" for each row, of which the numbers go up by one.
+# "STATEMENT<tab>ANSWER" for each row; the numbers must increase by one.
 awk -F ' *[|] *' '
     /^\| [a-z_]+ [0-9]+ \|/ {
         split($2, id, " ")
@@ -24,7 +24,7 @@ awk -F ' *[|] *' '
 [ -s "$scratch/rows" ] || echo "$document has no rows"
 sed -n '/^## What is missing/,$s/^- \([0-9]*\): .*/\1/p' "$document" >"$scratch/missing"
 
-# WHERE NAME: is there such a test?
+# WHERE NAME: succeeds if there is such a test
 is_there()
 {
     case $1 in

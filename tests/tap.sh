@@ -2,12 +2,13 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# tests/tap.sh NAME TOTALS COMMAND...: runs a test program that prints TAP, says in a line how many of its tests passed,
-# failed and were skipped, and shows what failed. Exit status 0 when nothing failed. A program that crashes, hangs (900 s;
-# $VC_TEST_TIMEOUT) or stops before its plan is over has failed, whatever it printed. The plan "1..0 # SKIP why" is one skipped.
+# tests/tap.sh NAME TOTALS COMMAND...: runs a test program that prints TAP, prints a line with how many of its tests passed,
+# failed and were skipped, and shows failures. Exit status 0 when no test failed. A program that crashes, hangs (900 s;
+# $VC_TEST_TIMEOUT) or stops before its plan is complete has failed, whatever it printed. The plan "1..0 # SKIP why" is one
+# skipped test.
 #
-# To the end of the file TOTALS goes a line of four numbers, passed, failed, skipped and repeated (see tests/one.sh); to
-# that of TOTALS.failed what was shown.
+# To the end of the file TOTALS goes a line of four numbers, passed, failed, skipped and repeated (see tests/one.sh); to that of
+# TOTALS.failed the failures shown.
 set -u
 
 name=$1
@@ -17,7 +18,7 @@ here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 log=$(mktemp) || exit 1
 trap 'rm -f "$log" "$log.numbers"' EXIT
 
-# FILE STATUS: prints the numbers of what passed, failed and was skipped.
+# FILE STATUS: prints how many tests passed, failed and were skipped.
 count()
 {
     awk -v status="$2" '

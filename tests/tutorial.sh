@@ -2,9 +2,9 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# tests/tutorial.sh BUILD [STAGE]: what documents show is true, in TAP. All files of doc/tutorial.md are built on an installed
-# Verbcall, all its commands are run, and they print what it shows; a line's end "..." stands for any text. Examples of README
-# and of man pages are compiled. BUILD is installed below STAGE already, or else is installed for this.
+# tests/tutorial.sh BUILD [STAGE]: tests that documents are right, in TAP. All files of doc/tutorial.md are built on an
+# installed Verbcall, all its commands are run, and they must print what it shows; "..." at the end of a line stands for any
+# text. Examples of README and of man pages are compiled. BUILD is installed below STAGE already, or else is installed for this.
 set -u
 
 cd -- "$(dirname -- "$0")/.." || exit 1
@@ -19,7 +19,7 @@ work=$(mktemp -d) || exit 1
 trap 'server_kill; chmod -R u+w "$work"; rm -rf "$work"' EXIT
 echo 1..9
 
-# NAME COMMAND...: one test. What it says is shown when it fails.
+# NAME COMMAND...: one test. Its output is shown when it fails.
 check()
 {
     n=$((n + 1))
@@ -42,7 +42,7 @@ skip()
 
 # --- the tutorial's terminals ---------------------------------------------
 
-# EXPECTED GOT: whether that is what the tutorial shows.
+# EXPECTED GOT: succeeds if the output is what the tutorial shows.
 shown()
 {
     # shellcheck disable=SC2016 # sed's
@@ -55,7 +55,7 @@ shown()
     return 1
 }
 
-# The server has a port that is free, which stands for 7471. It lives for two minutes at most.
+# The server gets a free port, which stands for 7471. It lives for at most two minutes.
 server_start()
 {
     mkfifo "$work/out" || return 1
@@ -70,7 +70,7 @@ server_kill()
     [ -z "$server" ] || kill -s KILL -- "-$server" "$server" 2>/dev/null
 }
 
-# EXPECTED: the server's next line.
+# EXPECTED: checks the server's next line.
 server_says()
 {
     IFS= read -r line <&5 || { echo "the server does not say '$1'"; return 1; }
@@ -80,7 +80,7 @@ server_says()
     shown "$1" "$line"
 }
 
-# All that is typed and read in the terminal of the server.
+# Runs everything that is typed and shown in the terminal of the server.
 server_block()
 {
     while IFS= read -r shows; do
@@ -91,12 +91,12 @@ server_block()
         '^C') kill -s INT "$server" ;;
         *) server_says "$shows" ;;
         esac || { echo "at '$shows'"; return 1; }
-        # The last thing that it says.
+        # Its last line.
         [ "$shows" != stopped ] || { wait "$server" && server='' || return 1; }
     done <"$1"
 }
 
-# COMMAND EXPECTED: the latter is all that it prints.
+# COMMAND EXPECTED: the command must print exactly this.
 run_and_compare()
 {
     echo "\$ $1"
@@ -113,7 +113,7 @@ run_by_vm()
     shown "$2" "$got" && [ $status -eq 3 ]
 }
 
-# What is done with each command, COMMAND EXPECTED, is $2.
+# Calls $2 with each command, COMMAND EXPECTED.
 console_block()
 {
     command='' expected=''
@@ -151,7 +151,7 @@ session()
     [ -z "$server" ] || { echo 'the last server has not been stopped'; return 1; }
 }
 
-# The packages are those of tests/packages.sh, but what examples need; the file to be sourced is there.
+# The packages are those of tests/packages.sh, except for those of examples; the file to source is installed.
 installation()
 {
     vc_packages debian build | tr ' ' '\n' | grep -vE '^(libxxhash-dev|ibverbs-providers)$' | sort >"$work/packages"
@@ -160,7 +160,7 @@ installation()
         [ -e "$stage$prefix/share/verbcall/verbcall.env" ]
 }
 
-# Folders and pages that the tutorial names.
+# Checks the folders and pages that the tutorial names.
 names_what_exists()
 {
     grep -o '](\(\.\./\)\?[a-zA-Z][^)#]*)' doc/tutorial.md | sed 's/](\(.*\))/\1/' | sort -u >"$work/links_named"
@@ -172,7 +172,7 @@ names_what_exists()
     done <"$work/pages_named"
 }
 
-# systemd says what it does not like, but its status is 0.
+# systemd reports problems, but exits with 0.
 unit()
 {
     unit=$work/stock/stock.service
@@ -185,13 +185,13 @@ unit()
     fi
 }
 
-# The programs of the tutorial call over rdma_cm; the exit status is theirs, and what is here can only be read.
+# The programs of the tutorial call over rdma_cm. The exit status is theirs, and this machine's files are read-only there.
 by_vm()
 {
     cd "$work/stock" && console_block blocks/*.vm run_by_vm
 }
 
-# The page and what its examples need.
+# Compiles the page's examples with what they need.
 page_compiles()
 {
     source=$work/pages/$(basename "$1").c
@@ -201,7 +201,7 @@ page_compiles()
         $(pkg-config --cflags verbcall) -c -o "${source%.c}.o" "$source"
 }
 
-# Messages and services of the pages: the greeter's also for plain protobuf-c.
+# Generates the messages and services of the pages: the greeter's also for plain protobuf-c.
 pages_prepared()
 {
     mkdir "$work/pages" && cd "$work/pages" || return 1
@@ -211,7 +211,7 @@ pages_prepared()
         protoc "$plugin" -I"$top/examples/file" --verbcall_out=. file.proto
 }
 
-# Each page of sections 3 and 7 has one. The prototypes of its synopsis are held against the headers.
+# Each page of sections 3 and 7 has an example. The prototypes of its synopsis are compared with the headers.
 examples_compile()
 {
     bad=0
@@ -229,7 +229,7 @@ begins_with_the_greeter()
         sed 's,//.*,,' examples/greeter/greeter.proto | tr -d ' \n' | cmp - "$work/greeter"
 }
 
-# WORD: pages that `man -k` finds by it, or those that say it where man looks.
+# WORD: prints the pages that `man -k` finds by it, or whose NAME section has it.
 found_by()
 {
     if command -v mandb >/dev/null && [ -d "$work/man" ]; then

@@ -2,9 +2,9 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# tests/wire.sh BUILD: a server in one guest and its client in another, joined by a wire that is cut and made bad under
-# them. Prints the TAP of tests/suite/test_wire.c, whose client says what is to happen to the wire or to itself: it makes
-# a file `ask` with a word in it, and we remove that when it is done. VC_TEST_LONG=1 makes it last minutes.
+# tests/wire.sh BUILD: runs a server in one guest and its client in another, joined by a wire that is cut and made unreliable
+# meanwhile. Prints the TAP of tests/suite/test_wire.c. Its client requests what happens to the wire or to itself: it makes a
+# file `ask` with a word in it, and this script removes the file when it has done that. VC_TEST_LONG=1 makes it take minutes.
 set -u
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P) || exit 1
 build=$(CDPATH='' cd -- "$1" && pwd -P) && cd -- "$build" || exit 1
@@ -12,12 +12,12 @@ build=$(CDPATH='' cd -- "$1" && pwd -P) && cd -- "$build" || exit 1
 export UBSAN_OPTIONS="${UBSAN_OPTIONS-}:print_stacktrace=1:halt_on_error=1"
 export TSAN_OPTIONS="${TSAN_OPTIONS-}:suppressions='$here/tsan.supp'"
 
-# Each guest, with the other's load on few cores: of two processors for each, two would wait for the host's most of the
-# time, and boot half as fast.
+# Processors of each guest, which shares few cores with the other. With two each, they would mostly wait for the host's, and
+# boot half as fast.
 limit=850
 cpus=1
 
-# Tests compare times with a clock that goes slower with the machine: see tests/suite/pace.h.
+# Tests compare times with a clock that slows down with the machine: see tests/suite/pace.h.
 export VC_TEST_PACE=1
 
 pids=
@@ -33,7 +33,7 @@ folder=$(mktemp -d "${TMPDIR:-/tmp}/verbcall-wire.XXXXXX") || exit 1
 trap clean_up EXIT
 trap 'exit 1' INT TERM HUP
 
-# guest NAME END ROLE: starts one, with a monitor of that name.
+# guest NAME END ROLE: starts a guest, with a monitor of that name.
 guest()
 {
     mkfifo "$folder/$1.in" "$folder/$1.out" || exit 1
@@ -42,13 +42,14 @@ guest()
     pids="$pids $!"
 }
 
-# A command for the monitor of the guest of this name. Opened for reading, too, a fifo makes nobody wait.
+# Sends a command to the monitor of the guest of this name. The fifo is opened for reading, too, so that opening it does not
+# block.
 monitor()
 {
     echo "$2" 1<>"$folder/$1.in"
 }
 
-# Has the guest of this name turn its end of the wire off or on.
+# Turns the wire off or on at the end of the guest of this name.
 wire_end()
 {
     monitor "$1" "set_link wire $2"
@@ -62,9 +63,9 @@ await_file()
     done
 }
 
-# What the client asks for, a word: the wire is cut at both ends or at the server's only, or the server's machine is frozen;
-# all of that is mended; the server's machine is killed; the client's own machine is frozen until the server has found that
-# out. The server is notified by the file `struck` of a blow that it is to find.
+# Does what the client requests by a word: the wire is cut at both ends or at the server's only, or the server's machine is
+# frozen; all of that is undone; the server's machine is killed; the client's own machine is frozen until the server has
+# detected that. The file `struck` notifies the server of a failure that it has to detect.
 carry_out()
 {
     case $1 in
@@ -86,7 +87,7 @@ server=$!
 guest client connect call
 client=$!
 
-# The client's word is all there when the file has its name.
+# The file is complete when it has its name.
 while kill -0 "$client" 2>/dev/null; do
     if [ -e "$folder/ask" ]; then
         carry_out "$(cat "$folder/ask")"
@@ -97,7 +98,7 @@ done
 wait "$client"
 status=$?
 cat "$folder/client.log"
-# Told by the client to end, the server does it as a program does.
+# When the client asks it to end, the server exits normally.
 [ $status -ne 0 ] && kill "$server" 2>/dev/null # it may have ended
 wait "$server"
 ended=$?

@@ -1,9 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A client that has a ProtobufCService for its channel, and calls of it. It is
- * played twice: closures run in vc_closures_run(), or on a thread of the
- * library. */
+ * A client that calls by a ProtobufCService of its channel. Each test runs
+ * twice: closures run in vc_closures_run(), or on a thread of the library. */
 #ifndef VC_TESTS_SIM_ASKS_H
 #define VC_TESTS_SIM_ASKS_H
 
@@ -14,12 +13,12 @@
 #define PATIENCE (10000 * MS)
 #define SEEDS    3u
 
-/* The client's, of the world that runs. */
+/* Of the client in the running world. */
 extern struct vc_closures *asks_loop; /* NULL: on a thread of the library */
 extern ProtobufCService *asks_service;
 
-/* Has clients do this, in some worlds of both kinds; or in one. The server's
- * ByName is directory_own, but "slow" takes its time. */
+/* Runs act() in a client, in some worlds of both kinds; or in one world. The
+ * server's ByName is directory_own, but "slow" takes its time. */
 void asks_play(void (*act)(struct scene *s));
 void asks_play_once(void (*act)(struct scene *s), uint64_t seed, bool threads);
 
@@ -39,14 +38,14 @@ struct ask {
 void ask_start(struct ask *a, ProtobufCService *of, const char *text);
 /* Waits until its closure was called, once. */
 void ask_await(struct ask *a);
-/* Both; what it came to. */
+/* Starts a call and waits for it; returns its status. */
 enum vc_status ask_of(struct ask *a, ProtobufCService *of, const char *text);
-/* The closure itself; its data is the struct ask. */
+/* The closure; its data is the struct ask. */
 void ask_told(const Lookup__Entry *entry, void *ask);
 
-/* A call that must be good. */
+/* Makes a call that must succeed. */
 void asks_assert_good(ProtobufCService *of);
-/* No closure is called any more. */
+/* Checks that no further closure is called. */
 void asks_assert_calm(void);
 
 #endif

@@ -13,7 +13,7 @@ struct caller {
     struct vc_channel *channel;
     unsigned tag;
     size_t size;
-    uint32_t timeout_ms;            /* 0: for ever */
+    uint32_t timeout_ms;            /* 0: no deadline */
     struct vc_canceller *canceller; /* or NULL; freed at its end */
 
     pthread_t thread;
@@ -22,7 +22,7 @@ struct caller {
     uint64_t ended_at;
 };
 
-/* Starts it; what it calls is set, the rest zero. */
+/* Starts the call. The caller sets what it calls; the rest is zero. */
 void caller_begin(struct caller *c);
 void caller_join(struct caller *c);
 

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A client, a server, and what happens to one of them at a moment of their
+ * A client, a server, and a failure of one of them at a moment of their
  * connection's life. */
 #ifndef VC_TESTS_SIM_CELL_H
 #define VC_TESTS_SIM_CELL_H
@@ -23,7 +23,7 @@ enum blow {
     N_BLOWS
 };
 
-/* Who ends the connection after the call, of itself. */
+/* Which side closes the connection after the call by itself. */
 enum leaver {
     NOBODY,
     THE_CLIENT,
@@ -32,18 +32,19 @@ enum leaver {
 
 struct moment {
     const char *name;
-    const char *line; /* of the fake's trace; NULL: in the handler */
-    unsigned nth;     /* of these */
-    const char *says; /* what else is in it, if it is the right one */
+    const char *line; /* in the fake's trace; NULL: in the handler */
+    unsigned nth;     /* which occurrence of the line */
+    const char *says; /* further text that the right line has */
     enum leaver leaver;
-    bool call_unsent; /* the client has not posted its call yet */
+    bool call_unsent; /* true: the client has not posted its call */
 };
 
 const char *cell_side(enum side side);
 const char *cell_blow(enum blow blow);
 
-/* Plays it: the call's end must be this one, "UNAVAILABLE no" as
- * tests/sim/test_matrix.c has it, and all else as its beginning says. */
+/* Runs the cell. `end` is the expected end of the call, such as "UNAVAILABLE
+ * no", as in tests/sim/test_matrix.c, whose first lines say what else is
+ * checked. */
 void cell_run(const struct moment *m, enum side side, enum blow blow,
               const char *end, uint64_t seed);
 

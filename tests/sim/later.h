@@ -19,21 +19,22 @@ struct later {
     struct vc_call *calls[LATER_MAX]; /* lock; those to end next */
     unsigned n, at;                   /* lock */
     bool stop;                        /* lock */
-    bool works;                       /* it was begun, by later_serve() */
-    enum vc_status status;            /* that they end with */
-    atomic_uint us;                   /* after which each is */
-    atomic_uint hold, go; /* hold: not before `go`, but for `stop` */
+    bool works;                       /* true: begun by later_serve() */
+    enum vc_status status;            /* with which the calls end */
+    atomic_uint us;                   /* delay before each end */
+    atomic_uint hold, go;             /* hold: not before `go` or `stop` */
 };
 
-/* In the server's process. False when it cannot be started. */
+/* Starts the thread, in the server's process. False if that fails. */
 bool later_begin(struct later *l, unsigned us);
-/* Ends what is left at once, and the thread. */
+/* Ends the remaining calls at once, and then the thread. */
 void later_end(struct later *l);
 
-/* Has every process of this server begin and end it. */
+/* Makes every process of this server begin and end it. */
 void later_serve(struct later *l, struct sim_server *s, unsigned us);
 
-/* For a handler: has this call ended; what to return. */
+/* For a handler: leaves this call for the thread to end. Returns the value that
+ * the handler must return. */
 enum vc_status later_take(struct later *l, struct vc_call *call);
 
 #endif

@@ -8,10 +8,12 @@
 
 #include "tests/sim/sim.h"
 
-/* Keeps the lines from now on that matter so much, and forgets former ones. */
+/* Keeps the lines of this level and more important ones from now on, and drops
+ * former lines. */
 void logbook_begin(enum vc_log_level level);
 
-/* Keeps no more. Has all been this, or what tests/sim/golden/NAME.txt says? */
+/* Stop, and check that the lines are these, or those of
+ * tests/sim/golden/NAME.txt. */
 void logbook_end(const char *lines);
 void logbook_end_as(const char *name);
 

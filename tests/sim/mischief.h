@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Faults at random, in a world of some servers and clients. */
+ * Random faults, in a world of some servers and clients. */
 #ifndef VC_TESTS_SIM_MISCHIEF_H
 #define VC_TESTS_SIM_MISCHIEF_H
 
@@ -10,7 +10,7 @@
 #define CAST_SERVERS 2u
 #define CAST_CLIENTS 3u
 
-/* Chance of the test's own, which is not the world's. */
+/* Random numbers of the test, independent of the world's. */
 struct dice {
     uint64_t state;
 };
@@ -27,12 +27,12 @@ struct cast {
         struct fake_host *host;
         struct fake_process *process;
     } clients[CAST_CLIENTS];
-    struct fake_host *removed; /* has lost its device; one at most */
+    struct fake_host *removed; /* has lost its device; at most one host */
 };
 
-/* Something goes wrong, now or soon: a process is killed or stands still, calls
- * or allocations fail, packets or events are lost, a port goes down. What does
- * not end with it, but is not for ever, ends before this returns. */
+/* Injects a fault, now or soon: a process is killed or stopped, calls or
+ * allocations fail, packets or events are lost, a port goes down. Temporary
+ * faults end before this returns, unless they end by themselves. */
 void mischief(struct cast *c);
 
 #endif

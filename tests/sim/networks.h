@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Two hosts on two networks: RDMA leads over the first one, and what stands for
- * TCP (tests/sim/second.h) over the second. A server at vc:// listens on both,
- * and a channel to it has both transports. Each network is lost, and comes back,
- * for itself. */
+ * Two hosts on two networks: RDMA uses the first one, and the stand-in for TCP
+ * (tests/sim/second.h) the second. A server at vc:// listens on both, and a
+ * channel to it has both transports. Each network fails and recovers
+ * separately. */
 #ifndef VC_TESTS_SIM_NETWORKS_H
 #define VC_TESTS_SIM_NETWORKS_H
 
@@ -14,16 +14,16 @@
 
 enum {
     FIRST,  /* of RDMA */
-    SECOND, /* of what stands for TCP */
+    SECOND, /* of the stand-in for TCP */
 };
 
-/* How a network is lost. */
+/* How a network fails. */
 enum networks_loss {
-    LOSS_CUT,          /* nothing passes, and nobody is notified */
+    LOSS_CUT,          /* no packet passes, and no end is notified */
     LOSS_PORT_HERE,    /* the client's port goes down */
     LOSS_PORT_THERE,   /* the server's port goes down */
-    LOSS_REMOVE_HERE,  /* the client's device is removed, for ever */
-    LOSS_REMOVE_THERE, /* the server's device is removed, for ever */
+    LOSS_REMOVE_HERE,  /* the client's device is removed for good */
+    LOSS_REMOVE_THERE, /* the server's device is removed for good */
     LOSSES
 };
 
@@ -33,9 +33,9 @@ struct networks {
     struct vc_server_opts server_opts;
 };
 
-/* Zeroes it. The world has begun; the client's host has the first address, and
- * gets a second device at this address. The server has Probe and Streams, and is
- * not started. */
+/* Zeroes *n and makes it, in a world that has begun. The client's host has the
+ * first address, and gets a second device at second_addr. The server has Probe
+ * and Streams, and is not started. */
 void networks_make(struct networks *n, struct fake_host *here,
                    const char *second_addr);
 
@@ -44,14 +44,14 @@ void networks_serve(struct networks *n, unsigned threads);
 
 void networks_lose(struct networks *n, unsigned network,
                    enum networks_loss how);
-/* Ends a loss that is not for ever. */
+/* Ends a failure that is not permanent. */
 void networks_heal(struct networks *n, unsigned network);
 
-/* The options of a channel: by "rdma,tcp", in this order. */
+/* The options of a channel with the transports "rdma,tcp", in this order. */
 struct vc_channel_opts networks_opts(void);
 
-/* Do the words of vc_channel_describe() have this transport's connection, or
- * only this one's? */
+/* True if the text of vc_channel_describe() has a connection of this transport;
+ * or only of this one. */
 bool networks_has(const struct vc_channel *channel, const char *scheme);
 bool networks_only(const struct vc_channel *channel, const char *scheme);
 

@@ -1,11 +1,11 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The rows of doc/outcomes.md: what happens to a call, and what it comes to.
- * Each row is played with a call that blocks, with one that ends in a function,
- * be it on a thread of the library or in a loop of the program, and with one that
- * ends in a queue, on both of the fake's devices; tests/lint.sh
- * sees that rows and document are the same. */
+ * The rows of doc/outcomes.md: what happens to a call, and how it ends. Each
+ * row runs with a blocking call, with one that ends in a callback, on a thread
+ * of the library or in a loop of the program, and with one that ends in a
+ * queue, on both of the fake's devices. tests/lint.sh checks that rows and
+ * document agree. */
 #ifndef VC_TESTS_SIM_OUTCOMES_H
 #define VC_TESTS_SIM_OUTCOMES_H
 
@@ -19,10 +19,10 @@
 #define MS UINT64_C(1000)
 #define S  UINT64_C(1000000)
 
-/* Whatever happens, it is over by then. */
+/* Timeout of a play, whatever happens. */
 #define PLAY_MS 5000u
 
-/* Tags: of the call that is looked at, one before it, and one beside it, whose
+/* Tags: of the tested call, of one before it, and of one beside it, whose
  * handler waits for `go`. */
 #define PLAY_TAG   7u
 #define PLAY_WARM  8u
@@ -48,8 +48,8 @@ struct row {
 /* How a call is made. */
 enum play_kind {
     PLAY_BLOCKING,
-    PLAY_FUNCTION, /* with a thread of the library */
-    PLAY_LOOP,     /* the same, in a loop of the program */
+    PLAY_FUNCTION, /* callback, on a thread of the library */
+    PLAY_LOOP,     /* callback, in a loop of the program */
     PLAY_QUEUED,
     PLAY_KINDS
 };
@@ -65,12 +65,12 @@ struct play {
     struct vc_server_opts server_opts;
     enum vc_status handler_status; /* what the handler of PLAY_TAG returns */
     size_t reply_size;             /* of its payload; 0: the request's */
-    int32_t pushback_ms;           /* what it advises when it fails; 0: none */
-    bool holds;                    /* it waits for `go` */
-    bool answers_later;            /* another thread ends it */
-    bool slow_once;                /* the first takes 200 ms */
+    int32_t pushback_ms;           /* its pushback when it fails; 0: none */
+    bool holds;                    /* true: it waits for `go` */
+    bool answers_later;            /* true: another thread ends it */
+    bool slow_once;                /* true: the first run takes 200 ms */
     void (*inside)(struct play *p,
-                   Suite__EchoReply *reply); /* in it; or NULL */
+                   Suite__EchoReply *reply); /* in the handler; or NULL */
 
     /* Set before play_open(). */
     char target[80];
@@ -89,7 +89,7 @@ struct play {
 
     atomic_uint begun, go;                    /* of handlers */
     atomic_uint drain, drains, drained, over; /* of the server */
-    atomic_uint runs; /* of the call's handler, whatever method it is */
+    atomic_uint runs; /* of the handler of the call's method */
 
     pthread_t thread, other, helper, drainer;
     struct loop loop;
@@ -105,13 +105,14 @@ struct play {
     char text[VC_ERROR_SIZE];
 };
 
-/* The server; the channel; both, connected; and one good call. */
+/* Start the server; open the channel; do both and connect; do this and make one
+ * successful call. */
 void play_serve(struct play *p);
 void play_open(struct play *p);
 void play_connect(struct play *p);
 void play_meet(struct play *p);
 
-/* The call: its beginning, on a thread of its own, and its end; or both. */
+/* Start the call on a thread of its own, and wait for its end; or do both. */
 void play_begin(struct play *p);
 void play_finish(struct play *p);
 void play_call(struct play *p);
@@ -119,11 +120,13 @@ void play_call(struct play *p);
 /* Waits until a handler runs. */
 void play_await_handler(struct play *p);
 
-/* The call beside it, with a payload of other_size bytes; and its end. */
+/* Starts the call beside it, with a payload of other_size bytes; waits for its
+ * end. */
 void play_other_begin(struct play *p);
 void play_other_end(struct play *p);
 
-/* For calls that are made otherwise: what became of it, by vc_error(). */
+/* For calls that are made in another way: records how it ended, by
+ * vc_error(). */
 void play_ended(struct play *p, enum vc_status status);
 
 /* Gives the call a canceller, and cancels it. */
@@ -133,23 +136,24 @@ void play_cancel(struct play *p);
 /* Closes the channel while others use it. */
 void play_close_channel(struct play *p);
 
-/* Probe with one method changed by the caller, which is PLAY's from now on. */
+/* Returns a copy of Probe's method that the caller changes; it is PLAY's from
+ * now on. */
 struct vc_method *play_method(struct play *p, unsigned method);
 
-/* Has the server drained, by a thread of its own; waits until it has begun. */
+/* Drains the server on a thread of its own; waits until that has begun. */
 void play_drain(struct play *p);
 
-/* Deeds for fake_when(); arg is the play. */
+/* Actions for fake_when(); arg is the play. */
 void play_kill_server(void *arg);
 void play_freeze_server(void *arg);
 void play_cut_wire(void *arg);
 
-/* A world for one play; and its end, all is given back, but fake_end(). */
+/* Makes a world for one play; frees everything, except for fake_end(). */
 void play_setup(struct play *p, const struct row *row, enum play_kind kind,
                 uint64_t seed);
 void play_teardown(struct play *p);
 
-/* Plays all of them; to be returned from main(). */
+/* Runs all rows; main() returns the result. */
 int play_rows(const struct row *rows, unsigned n);
 
 #endif

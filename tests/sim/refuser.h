@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A process that refuses everybody, for one reason, or accepts in a way that is
- * none of Verbcall. */
+ * A process that rejects every client, for one reason, or accepts with data
+ * that is not Verbcall's. */
 #ifndef VC_TESTS_SIM_REFUSER_H
 #define VC_TESTS_SIM_REFUSER_H
 
@@ -10,14 +10,14 @@
 #include "tests/sim/sim.h"
 
 struct refuser {
-    unsigned reason; /* 0: no words of Verbcall */
-    bool accepts;    /* with these */
+    unsigned reason; /* 0: private data that is not Verbcall's */
+    bool accepts;    /* true: accepts with such data */
     uint32_t retry_ms;
     atomic_uint listens, refused, stop;
     struct fake_process *process;
 };
 
-/* At SIM_PORT of this host; waits until it listens. */
+/* Starts it at SIM_PORT of this host, and waits until it listens. */
 void refuser_start(struct refuser *r, struct fake_host *host);
 void refuser_stop(struct refuser *r);
 

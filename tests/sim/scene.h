@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * One server and one client, and what the counters of both say. What the
- * client does is the test's. */
+ * One server and one client, and the counters of both. The test says what the
+ * client does. */
 #ifndef VC_TESTS_SIM_SCENE_H
 #define VC_TESTS_SIM_SCENE_H
 
@@ -17,24 +17,24 @@ struct scene {
     void (*act)(struct scene *s); /* of the client, with its channel open */
 };
 
-/* Runs it. At the end the counters of both must agree with themselves. */
+/* Runs the scene. At the end the counters of both must be consistent. */
 void scene_run(struct scene *s, uint64_t seed);
 
-/* The same with some seeds and these options of the server, or NULL. */
+/* Runs it with some seeds and these options of the server, or NULL. */
 void scene_play(void (*act)(struct scene *s),
                 const struct vc_server_opts *opts);
 
-/* Whoever writes what a thread of another process reads calls this afterwards,
- * and the other before: the world puts them into an order, but TSan does not
- * know it. */
+/* A thread calls this after it has written data that a thread of another
+ * process reads, and that thread before it reads. The world orders the two, but
+ * TSan does not know that. */
 void scene_sync(void);
 
-/* Has the server's process do something, in a handler, and waits for that: for
- * servers that take orders, from when they are added services on. */
+/* Runs what() in the server's process, in a handler, and waits for that. The
+ * server needs scene_take_orders() before services are added. */
 void scene_take_orders(struct sim_server *s);
 void scene_have_done(struct scene *s, void (*what)(void));
 
-/* A call that must be good. */
+/* Makes a call that must succeed. */
 void scene_call(struct scene *s, size_t size, unsigned tag);
 
 /* The counters now. */

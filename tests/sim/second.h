@@ -1,12 +1,12 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A second transport for worlds without sockets: this vc__tcp is RDMA over a
+ * A second transport for worlds without sockets. This vc__tcp is RDMA over a
  * second network, where the host of 10.9.0.X has a device at 10.9.1.X. Above
- * the seam it is TCP: it has its scheme, its rank and its counters, and targets
- * and texts have the addresses of the first network. A program that calls
- * second_packets() is linked with this vc__tcp and not with that of
- * transport/tcp, as the linker takes what libsim has first. */
+ * transport/transport.h it is TCP: it has TCP's scheme, rank and counters, and
+ * targets and texts have the addresses of the first network. A program that
+ * calls second_packets() is linked with this vc__tcp and not with that of
+ * transport/tcp, as the linker takes libsim's first. */
 #ifndef VC_TESTS_SIM_SECOND_H
 #define VC_TESTS_SIM_SECOND_H
 

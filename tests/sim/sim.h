@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Servers and clients of suite.proto as processes of the fake's world
- * (fake/). What they do is on record, so that a test can say afterwards
- * what each call came to. */
+ * Servers and clients of suite.proto as processes of the fake's world (fake/).
+ * Their actions are recorded, so that a test can check afterwards how each call
+ * ended. */
 #ifndef VC_TESTS_SIM_SIM_H
 #define VC_TESTS_SIM_SIM_H
 
@@ -44,7 +44,7 @@
 
 struct sim_server;
 
-/* In place of what Echo does; call is the library's. */
+/* Replaces the handler of Echo; call is the library's. */
 typedef enum vc_status sim_handle(struct sim_server *s, struct vc_call *call,
                                   const Suite__EchoRequest *request,
                                   Suite__EchoReply *reply);
@@ -65,16 +65,16 @@ struct sim_server {
     enum vc_status (*finish)(struct sim_server *s, struct vc_call *call,
                              uint64_t tag);
     void *arg; /* of the test */
-    /* In the process, before it serves and when its server is closed; or
-     * NULL. */
+    /* In the server's process: before it serves, and after its server was
+     * closed; or NULL. */
     void (*begin)(struct sim_server *s), (*end)(struct sim_server *s);
     uint32_t keepalive_ms;             /* 0: the default */
     size_t memory_limit;               /* of its runtime; 0: the default */
     const struct vc_server_opts *opts; /* or NULL */
-    bool calls_itself;                 /* by `self`, from handlers */
+    bool calls_itself;                 /* true: handlers call it, by `self` */
     struct vc_channel *self;
-    atomic_bool serves;      /* it listens */
-    atomic_uint stop, close; /* it is to end; to close its server at once */
+    atomic_bool serves;      /* true: the server listens */
+    atomic_uint stop, close; /* it must end; must close its server at once */
     atomic_uint failures;    /* tries to start that failed */
     atomic_uint failed;      /* runs of the handler of Fail */
     _Atomic(struct vc_runtime *) runtime; /* while it serves */
@@ -84,18 +84,18 @@ struct sim_server {
     void (*closed)(struct sim_server *s); /* in its process; or NULL */
 };
 
-/* Starts one on this host, at SIM_PORT. */
+/* Starts a server on this host, at SIM_PORT. */
 void sim_server_start(struct sim_server *s, struct fake_host *host,
                       unsigned threads);
 /* Waits until it serves; false after 10 s. */
 bool sim_server_await(struct sim_server *s);
-/* Has it end in order; false when it does not within 10 s. */
+/* Makes it end in order; false if it does not within 10 s. */
 bool sim_server_stop(struct sim_server *s);
-/* Has it close its server now, and wait for sim_server_stop(). */
+/* Makes it close its server now, and wait for sim_server_stop(). */
 void sim_server_close(struct sim_server *s);
 
-/* Sets a word, and waits until it is set: us microseconds at most, false if it
- * was not. */
+/* sim_tell() sets *word. sim_await() waits until *word is set: us microseconds
+ * at most; false on timeout. */
 void sim_tell(atomic_uint *word);
 bool sim_await(atomic_uint *word, uint64_t us);
 
@@ -105,11 +105,11 @@ extern atomic_uint sim_ran[SIM_TAGS];
 /* --- calls ------------------------------------------------------------- */
 
 /* Echoes size bytes; a wrong reply is VC_DATA_LOSS. timeout 0: the default.
- * *outcome, if not NULL, is what the library says became of it. */
+ * *outcome, if not NULL, gets the reported outcome. */
 enum vc_status sim_echo(struct vc_channel *channel, size_t size, unsigned tag,
                         unsigned timeout_ms, enum vc_outcome *outcome);
 
-/* The same with all options, for those that sim_echo() has no word for. */
+/* The same with all options of a call. */
 enum vc_status sim_echo_opts(struct vc_channel *channel, size_t size,
                              unsigned tag, const struct vc_call_opts *opts,
                              enum vc_outcome *outcome);
@@ -121,21 +121,21 @@ void sim_service(struct vc_service *service, struct vc_method methods[16],
 /* "rdma://ADDRESS:PORT" of a host. */
 void sim_target(const char *addr, char target[80]);
 
-/* A runtime as the simulation wants it: it does not spin. */
+/* Makes a runtime for the simulation: it does not spin. */
 enum vc_status sim_runtime(struct vc_runtime **runtime, unsigned threads);
 /* The same with so much pinned memory at most; 0: the default. */
 enum vc_status sim_runtime_of(struct vc_runtime **runtime, unsigned threads,
                               size_t memory_limit);
 
-/* Do the numbers of a runtime agree with each other, when its channels and
- * servers are closed? NULL, or what is wrong. */
+/* Checks that the counters of a runtime are consistent when its channels and
+ * servers are closed. Returns NULL, or what is wrong. */
 const char *sim_counters_fault(const struct vc_counters *c);
 
 /* --- the log ----------------------------------------------------------- */
 
-/* Gets the lines of the log from now on, of all runtimes that have sim_log() for
- * a function, with the name of the process; NULL: nobody does. One thread of the
- * world at a time. */
+/* Passes the log lines of all runtimes whose function is sim_log() to `see`
+ * from now on, with the name of the process; NULL: to none. One thread of the
+ * world at a time calls it. */
 typedef void sim_log_see(const char *process, enum vc_log_level level,
                          const char *line);
 void sim_log_to(sim_log_see *see);
@@ -144,11 +144,11 @@ void sim_log_to(sim_log_see *see);
  * them. */
 void sim_log_opts(struct vc_runtime_opts *opts);
 
-/* How many worlds, or whatever takes the time, a test is to make: n, or with
+/* How many worlds, or other units of work, a test runs: n, or with
  * VC_TEST_LONG=1 in the environment twenty times as many. */
 uint64_t sim_many(uint64_t n);
 
-/* A world; its seed. */
+/* Begins a world with this seed. */
 void sim_begin(uint64_t seed, unsigned switch_every, bool trace);
 
 #endif

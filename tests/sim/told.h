@@ -1,18 +1,17 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What goes with calls beside their messages: what tests of metadata and
- * results share. */
+ * Metadata and results of calls: helpers of their tests. */
 #ifndef VC_TESTS_SIM_TOLD_H
 #define VC_TESTS_SIM_TOLD_H
 
 #include "tests/sim/scene.h"
 
-/* A scene with some seeds and this handler. */
+/* Runs a scene with some seeds and this handler. */
 void told_play(void (*act)(struct scene *), sim_handle *handle);
 
-/* A handler that gives all that came back twice, as initial and as trailing
- * metadata, and the payload. */
+/* A handler that returns all received metadata twice, as initial and as
+ * trailing metadata, and the payload. */
 sim_handle told_mirror;
 
 /* Echoes size bytes with these options; a wrong reply is VC_DATA_LOSS. */
@@ -21,14 +20,14 @@ enum vc_status told_echo(struct vc_channel *channel, size_t size,
 
 struct vc_metadata told_text(const char *key, const char *value);
 
-/* One entry that takes so many bytes packed. */
+/* One entry that takes `packed` bytes when it is packed. */
 struct vc_metadata told_long(size_t packed);
 
-/* n entries that came are these, each with a NUL behind. */
+/* Checks that the n received entries are these, each followed by a NUL. */
 void told_assert_same(const struct vc_metadata *came,
                       const struct vc_metadata *m, size_t n);
 
-/* No metadata and no details. */
+/* Checks that there are no metadata and no details. */
 void told_assert_nothing(const struct vc_result *r);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Handlers that wait until they are told that nobody waits for their reply, and
- * callers that give up. */
+ * Handlers that wait until they are notified of a cancellation, and callers
+ * that cancel. */
 #ifndef VC_TESTS_SIM_WAITING_H
 #define VC_TESTS_SIM_WAITING_H
 
@@ -17,20 +17,20 @@
 /* What a handler does, by the tag of its call. */
 enum {
     ECHOES,
-    IS_TOLD,     /* waits until it is told */
-    ASKS,        /* asks until it is so */
-    IS_NOT_TOLD, /* took its function away */
+    IS_TOLD,     /* waits for its callback of vc_call_on_cancel() */
+    ASKS,        /* polls until it is cancelled */
+    IS_NOT_TOLD, /* removed its callback */
     TAGS
 };
 
-/* What handlers saw; of the world that runs. */
+/* What handlers recorded, in the running world. */
 extern struct waiting_seen {
     atomic_uint begun, told, ended;
     atomic_ullong ended_at;
 } waiting_seen;
 
-/* Starts one without a deadline, of so many bytes or of a few; with
- * a canceller of its own, or this one. */
+/* Start a call without a deadline, with so many bytes or with a few; with a
+ * canceller of its own, or this one. */
 void caller_start_long(struct caller *c, struct vc_channel *channel,
                        unsigned tag, size_t size);
 void caller_start(struct caller *c, struct vc_channel *channel, unsigned tag);
@@ -38,13 +38,13 @@ void caller_start_with(struct caller *c, struct vc_channel *channel,
                        unsigned tag, size_t size,
                        struct vc_canceller *canceller);
 
-/* Cancels it: it returns soon, with this outcome. */
+/* Cancels the call, and checks that it returns soon, with this outcome. */
 void caller_cancel(struct caller *c, enum vc_outcome outcome);
 
 /* The server's handler. */
 sim_handle waiting_handle;
 
-/* Has a client do this, in some worlds; quota is its channel's. */
+/* Runs act() in a client, in some worlds; quota is its channel's. */
 void waiting_play(void (*act)(struct scene *s), size_t quota);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Threads that call the server of suite.proto and remember how it ended: for
- * suites in which the other process is killed, stopped or closed under them.
- * Tags are theirs alone, so that the board tells whether a handler ran. */
+ * Threads that call the server of suite.proto and record how each call ended:
+ * for suites in which the other process is killed, stopped or closed meanwhile.
+ * Each caller's tags are its own, so that the board shows whether a handler
+ * ran. */
 #ifndef VC_TESTS_SUITE_CALLERS_H
 #define VC_TESTS_SUITE_CALLERS_H
 
@@ -13,7 +14,7 @@
 
 #define CALLERS_MAX 64
 
-/* The longest payload of an Echo that the default limits take. */
+/* The longest payload of an Echo that the default limits allow. */
 #define CALLER_LONG (((uint32_t)4 << 20) - 32)
 
 /* A call whose peer's death the CM reports ends this soon, whatever its
@@ -22,12 +23,12 @@
 
 struct caller {
     struct vc_channel *channel;
-    uint64_t tag;        /* of Echo, < FIXTURE_TAGS; nobody else's */
+    uint64_t tag;        /* of Echo, < FIXTURE_TAGS; used by no other */
     uint32_t size;       /* of its payload */
-    uint32_t reply_size; /* 0: as long */
+    uint32_t reply_size; /* 0: as `size` */
     uint32_t sleep_ms;   /* not 0: calls Sleep instead */
     uint32_t timeout_ms; /* 0: the channel's */
-    bool again;          /* calls until one fails */
+    bool again;          /* true: calls until one fails */
 
     enum vc_status status; /* of the last call */
     enum vc_outcome outcome;
@@ -36,23 +37,24 @@ struct caller {
     unsigned good; /* calls that ended well */
 
     pthread_t thread;
-    atomic_uint started; /* the thread is about to call */
+    atomic_uint started; /* 1: the thread is about to call */
     atomic_int tid;
 };
 
-/* Calls on this thread. */
+/* Makes the calls on this thread. */
 enum vc_status caller_call(struct caller *c);
 
-/* On one of its own, and the end of that. */
+/* Starts a thread that makes the calls; waits for its end. */
 void caller_start(struct caller *c);
 void caller_join(struct caller *c);
 
-/* Waits until its thread sleeps in the kernel: it has done what it can before
- * the peer does something. */
+/* Waits until its thread sleeps in the kernel: it has done everything it can
+ * before the peer acts. */
 void caller_await_asleep(struct caller *c);
 
-/* Fails the test unless it ended with this status within CALLER_SOON_MS of
- * since_ms, and its outcome is what the board says of its handler. */
+/* Fails the test unless the call ended with this status within CALLER_SOON_MS
+ * of since_ms, and its outcome agrees with the board. caller_assert_true()
+ * checks only the latter. */
 void caller_assert_ended(const struct caller *c, enum vc_status status,
                          uint64_t since_ms);
 void caller_assert_true(const struct caller *c);

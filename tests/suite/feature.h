@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The service of features.proto, and what its handlers have seen. Server and
+ * The service of features.proto, and counters of its handlers. Server and
  * client are in this process, with a runtime each, so that a test sees both
  * ends of a call. */
 #ifndef VC_TESTS_SUITE_FEATURE_H
@@ -10,8 +10,8 @@
 #include "tests/suite/features.vc.h"
 #include "tests/suite/fixture.h"
 
-/* What the handlers of Work have seen since the setup of the test. Each is a
- * word for fixture_await(). */
+/* Counts of the handlers of Work since the setup of the test. Each is a counter
+ * for fixture_await(). */
 struct features_seen {
     atomic_uint begun;     /* handlers that were called */
     atomic_uint ended;     /* handlers that returned */
@@ -20,20 +20,20 @@ struct features_seen {
 };
 extern struct features_seen features_seen;
 
-/* Handlers whose order says so wait at the gate until it is opened, or their
- * call is cancelled. */
+/* Opens the gate. Handlers whose order asks for it wait there, until it is open
+ * or their call is cancelled. */
 void features_gate_open(void);
 
 /* Adds Work, whose reports name this server. */
 void features_add(struct vc_server *server, const char *name);
 
-/* A server named "first", unless fixture_add says otherwise, and its client,
- * whose runtime has no thread. The options may be NULL. */
+/* Starts a server named "first", unless fixture_add says otherwise, and its
+ * client, whose runtime has no thread. The options may be NULL. */
 void features_start(struct fixture *f, const struct vc_server_opts *server_opts,
                     const struct vc_channel_opts *channel_opts);
 void features_stop(struct fixture *f);
 
-/* The same for cmocka, and the client has a thread; *state is the fixture. */
+/* The same for cmocka, with a thread for the client; *state is the fixture. */
 int features_setup(void **state);
 int features_teardown(void **state);
 
@@ -42,19 +42,19 @@ void features_start_second(struct fixture *second);
 
 Features__Order features_order(uint64_t tag, const char *text);
 
-/* --- calls that nobody waits for --------------------------------------- */
+/* --- asynchronous calls ------------------------------------------------- */
 
 /* How a call ended. */
 struct features_end {
-    atomic_uint ends; /* calls of the callback: a word for fixture_await() */
+    atomic_uint ends; /* calls of the callback, for fixture_await() */
     enum vc_status status;
     enum vc_outcome outcome;
-    uint64_t tag; /* of its report, and so on */
+    uint64_t tag; /* tag, attempt and text of its report */
     unsigned attempt;
-    char text[VC_ERROR_SIZE]; /* or what vc_error() said */
+    char text[VC_ERROR_SIZE]; /* or the text of vc_error() */
 };
 
-/* Of calls that give a report; arg is a struct features_end. */
+/* The callback of calls that return a report; arg is a struct features_end. */
 void features_done(enum vc_status status, Features__Report *report, void *arg);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What the tests of bad clients and bad servers share: a server, the reason
- * that it ends a link for, and that nobody else is harmed (doc/bad-input.md). */
+ * Helpers for the tests of bad clients and bad servers: a server, the reason
+ * for which it ends a link, and checks that no other client is harmed
+ * (doc/bad-input.md). */
 #ifndef VC_TESTS_SUITE_HOSTILE_H
 #define VC_TESTS_SUITE_HOSTILE_H
 
@@ -12,10 +13,10 @@
 /* A link that must end does so within this time. */
 #define HOSTILE_CLOSED_MS 10000
 
-/* A test of a suite's table: the body has a fixture as *state, whose server
- * gives new links much longer than that, so that it is not its timer which ends
- * one, and whose channel has carried a call. Behind the body
- * hostile_no_harm() is checked, by which time it has closed its raw ends. */
+/* An entry of a suite's table. The body gets a fixture as *state. The fixture's
+ * server gives new links much longer than HOSTILE_CLOSED_MS, so no timer of its
+ * own ends one; its channel has carried a call. hostile_no_harm() is checked
+ * after the body, which must have closed its raw ends. */
 #define hostile_test(body_)                                                    \
     {                                                                          \
         .name = #body_, .test_func = hostile_run, .setup_func = hostile_setup, \
@@ -32,58 +33,61 @@ void hostile_run(void **state);
 int hostile_setup(void **state);
 int hostile_teardown(void **state);
 
-/* A channel from before and a new one both work. */
+/* Checks that the old channel and a new one both work. */
 void hostile_others_served(struct fixture *f, const char *after);
 
-/* The same, and in the end nothing is left of those who are gone: no handler,
- * stream or link, nothing that arrives, and no call of ours. */
+/* The same, and that the server keeps nothing of clients that have left: no
+ * handler, stream or link, no message that arrives, and no call of ours. */
 void hostile_no_harm(struct fixture *f, const char *after);
 
-/* A raw link by a good hello with these features (cm/connect/features.h). */
+/* Opens a raw link with a good hello of these features
+ * (cm/connect/features.h). */
 void hostile_open_with(struct fixture *f, struct raw *r, uint32_t features);
 
-/* A raw link by a good hello, and one with session 1 open for suite.Probe. */
+/* Open a raw link with a good hello; the second also opens session 1 for
+ * suite.Probe. */
 void hostile_open(struct fixture *f, struct raw *r);
 void hostile_open_session(struct fixture *f, struct raw *r);
 
-/* The server ends this link with an error that has the words of `why`, and no
- * harm is done. The link is closed. The milliseconds that it took to end it. */
+/* Checks that the server ends this link with an error whose text contains
+ * `why`, and that no harm is done. Closes the link. Returns how many
+ * milliseconds the server took. */
 uint64_t hostile_closed(struct fixture *f, struct raw *r, const char *after,
                         const char *why);
 
-/* Does this to each link of a raw client in the server, on its engine. */
+/* Calls visit() for each link of a raw client in the server, on its engine. */
 struct vc__link;
 void hostile_links_visit(struct fixture *f,
                          void (*visit)(struct vc__link *link, void *arg),
                          void *arg);
 
-/* The next frame of this type of a call; others are passed over. False when
- * none comes in time. */
+/* Receives the next frame of this type of a call, and skips others. Returns
+ * false on timeout. */
 bool hostile_await_frame(struct raw *r, uint8_t type,
                          const struct vc__frame *call, struct vc__frame *f);
 
-/* In the end this many handlers run in the server. */
+/* Waits until n handlers run in the server. */
 void hostile_await_handlers(struct fixture *f, uint64_t n);
 
-/* In the end no handler runs in the server any more, and nothing arrives there;
- * the raw client's link may live. */
+/* Waits until no handler runs in the server and no message arrives there; the
+ * raw client's link may live. */
 void hostile_await_no_handler(struct fixture *f, const char *after);
 
-/* A packet, and by what it differs from a good one. */
+/* A packet, and how it differs from a good one. */
 struct hostile_packet {
     const char *what;
     unsigned n;
     struct vc__frame frames[2];
-    int sequence, count; /* more than is right */
-    int ack, window;     /* added to what is right */
-    int longer;          /* zeros behind the packet, or less than it */
-    const char *breach;  /* words of the error that the link ends with */
+    int sequence, count; /* added to the right values */
+    int ack, window;     /* added to the right values */
+    int longer;          /* zeros after the packet, or bytes cut off */
+    const char *breach;  /* text in the link's error */
 };
 
-/* In its tables: a body, and its length. */
+/* For tables of packets: a body and its length. */
 #define BODY(text) .body = (const uint8_t *)(text), .body_len = sizeof(text) - 1
 
-/* False when the connection takes no more. */
+/* Sends the packet; false if the connection accepts no more. */
 bool hostile_send(struct raw *r, const struct hostile_packet *packet);
 
 #endif

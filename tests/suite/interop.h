@@ -10,16 +10,16 @@
 
 #include "tests/suite/interop.vc.h"
 
-/* The longest payload; all of them are of zeros. */
+/* The longest payload; all payloads are zeros. */
 #define INTEROP_MOST (1 << 20)
 extern uint8_t interop_zeros[INTEROP_MOST];
 
-/* Metadata that UnaryCall and FullDuplexCall send back, in front of the answer
- * and behind it. */
+/* Metadata that UnaryCall and FullDuplexCall echo, as initial and as trailing
+ * metadata. */
 #define INTEROP_ECHO_INITIAL  "x-grpc-test-echo-initial"
 #define INTEROP_ECHO_TRAILING "x-grpc-test-echo-trailing-bin"
 
-/* Handlers of StreamingInputCall and FullDuplexCall that run. */
+/* Running handlers of StreamingInputCall and FullDuplexCall. */
 extern atomic_uint interop_reading;
 
 /* Adds TestService, but no UnimplementedService. */

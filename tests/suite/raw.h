@@ -1,13 +1,13 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A raw end of a connection, for tests of bad peers: it connects or listens,
- * and sends whatever bytes it is given as hello, accept, reject and packets.
- * Over RDMA it is made of rdma_cm and verbs (raw_rdma.h), over other
- * transports of a wire of transport/transport.h (raw_wire.c). By itself it
- * keeps the rules of doc/wire.md on sequences and credits; each test breaks
- * those it wants to. Every wait ends: what does not come in time is
- * RAW_NOTHING, NULL or false. One thread uses it at a time. */
+ * A raw end of a connection, for tests of bad peers. It connects or listens,
+ * and sends any bytes it is given as hello, accept, reject and packets. Over
+ * RDMA it uses rdma_cm and verbs (raw_rdma.h), over other transports a wire of
+ * transport/transport.h (raw_wire.c). By default it keeps the rules of
+ * doc/wire.md on sequences and credits; each test breaks those it wants to.
+ * Every wait has a timeout, after which it returns RAW_NOTHING, NULL or false.
+ * Only one thread at a time may use it. */
 #ifndef VC_TESTS_SUITE_RAW_H
 #define VC_TESTS_SUITE_RAW_H
 
@@ -21,41 +21,41 @@
 #include "cm/connect/hello.h"
 #include "transport/wire/packet.h"
 
-#define RAW_SIZE    16384u /* of a buffer: twice what Verbcall takes */
+#define RAW_SIZE    16384u /* of a buffer: twice Verbcall's maximum */
 #define RAW_BUFFERS 32u    /* to receive into, and as many to send from */
-#define RAW_MS      10000  /* patience where nothing else is said */
+#define RAW_MS      10000  /* timeout where no other is given */
 
 struct raw_ops;
 
-/* What becomes of a connection. */
+/* Events of a connection. */
 enum raw_event {
     RAW_NOTHING = -1, /* no event came in time */
-    RAW_REQUEST,      /* passive: a client asks */
+    RAW_REQUEST,      /* passive: a client connects */
     RAW_ACCEPTED,     /* active, without confirming it: the peer has accepted */
     RAW_ESTABLISHED,
     RAW_REJECTED,
-    RAW_FAILED,       /* connecting has */
+    RAW_FAILED,       /* connecting has failed */
     RAW_DISCONNECTED, /* the peer has left, or broke the connection */
     RAW_OTHER,        /* an event of rdma_cm that tests do not wait for */
 };
 
-/* What else an event of rdma_cm says, as seen from the end that gets it. */
+/* Further parameters of an rdma_cm event, as seen from the end that gets it. */
 struct raw_parameters {
-    uint8_t reads_in, reads_out; /* that this end may be asked for, and ask */
+    uint8_t reads_in, reads_out; /* READs that this end accepts, and sends */
     uint8_t flow_control, retry_count, rnr_retry_count, srq;
     uint32_t qp_num;
 };
 
 struct raw {
-    const struct raw_ops *ops; /* NULL: it has not begun */
-    void *end;                 /* the connection, as these know it */
+    const struct raw_ops *ops; /* NULL: not connected yet */
+    void *end;                 /* the connection; its type is that of `ops` */
 
-    bool hoards;      /* receives are not posted again */
-    bool unconfirmed; /* asks, and leaves the accept at that */
-    /* Over RDMA only. Receives that are posted at the beginning; 0 stands for
-     * all. wishes: the end asks for retries without end, and says itself how
-     * many RDMA READs it takes and sends at a time; else 6 retries, and 1 and
-     * 1. */
+    bool hoards;      /* true: receives are not reposted */
+    bool unconfirmed; /* true: does not confirm the accept */
+    /* Over RDMA only. receives: how many are posted at the beginning; 0 means
+     * all. wishes: true if the end requests unlimited retries, and sets itself
+     * how many RDMA READs it accepts and sends at a time; otherwise 6 retries,
+     * and 1 and 1. */
     unsigned receives;
     bool wishes;
     uint8_t reads_in, reads_out;
@@ -65,14 +65,14 @@ struct raw {
     uint8_t said[256];
     size_t said_len;
     struct raw_parameters parameters; /* over RDMA only */
-    bool ended; /* nothing can be sent or received any more */
+    bool ended; /* true: nothing can be sent or received */
 
-    /* The link's account, and the last packet that was read. */
+    /* The link's sequence and credits, and the last packet that was read. */
     uint32_t sequence;
-    uint16_t have;                /* packets that may go */
-    uint16_t window;              /* packets that may come, as we say */
-    uint32_t handled;             /* packets that came, as we say */
-    STAILQ_HEAD(, raw_kept) kept; /* that were not read yet */
+    uint16_t have;    /* credits to send */
+    uint16_t window;  /* credits that this end has granted */
+    uint32_t handled; /* packets that this end reports as received */
+    STAILQ_HEAD(, raw_kept) kept; /* packets not read yet */
     uint8_t packet[RAW_SIZE];
     uint32_t packet_len;
     struct vc__packet_reader reader;
@@ -80,20 +80,21 @@ struct raw {
 
 /* --- connecting ------------------------------------------------------- */
 
-/* A hello that is good in every way. */
+/* A valid hello. */
 struct vc__hello raw_hello(const struct vc_service *service);
 
-/* Connects to a target of any scheme with this hello, as the active end. The
- * answer: RAW_ESTABLISHED, RAW_REJECTED, ... or RAW_NOTHING. r is zeroed but
- * for hoards, unconfirmed, receives and wishes, and closed by raw_close()
- * whatever the answer was. */
+/* Connects to a target of any scheme with this hello, as the active end.
+ * Returns RAW_ESTABLISHED, RAW_REJECTED, ... or RAW_NOTHING. r is zeroed except
+ * for hoards, unconfirmed, receives and wishes. Close it by raw_close()
+ * whatever the result was. */
 int raw_connect(struct raw *r, const char *target, const void *data,
                 size_t len);
 
-/* Connects with this hello, and reads the accept. False if there is none. */
+/* Connects with this hello, and reads the accept. Returns false if there is
+ * none. */
 bool raw_open(struct raw *r, const char *target, const struct vc__hello *hello);
 
-/* The next event within ms. A disconnection is answered. */
+/* Waits ms for the next event. Answers a disconnection. */
 int raw_wait(struct raw *r, int ms);
 
 void raw_close(struct raw *r);
@@ -101,24 +102,24 @@ void raw_close(struct raw *r);
 /* The passive end. */
 struct raw_listener {
     const struct raw_ops *ops;
-    void *ear; /* as these know it */
+    void *ear; /* the listener; its type is that of `ops` */
     uint16_t port;
 };
 
-/* At $VC_TEST_ADDR, at a port or name that nobody else has. */
+/* Listens at $VC_TEST_ADDR, at a port or name that no other process uses. */
 bool raw_listen(struct raw_listener *l);
 void raw_unlisten(struct raw_listener *l);
 
-/* Waits for a request, of which r->said is the hello. */
+/* Waits for a request; r->said is its hello. */
 bool raw_take(struct raw_listener *l, struct raw *r, int ms);
 
-/* Answers it. raw_accept() waits until the connection is there,
+/* Answer the request. raw_accept() waits until the connection is established,
  * raw_accept_only() does not. */
 bool raw_accept_only(struct raw *r, const void *data, size_t len);
 bool raw_accept(struct raw *r, const void *data, size_t len);
 bool raw_reject(struct raw *r, const void *data, size_t len);
 
-/* --- packets in the making -------------------------------------------- */
+/* --- building packets -------------------------------------------------- */
 
 struct raw_packet {
     struct vc__packet head;
@@ -126,11 +127,11 @@ struct raw_packet {
     uint8_t bytes[RAW_SIZE];
 };
 
-/* With the next sequence of r and the credits that it owes; they count as
- * sent. */
+/* Begins a packet with the next sequence of r and the credits that it has to
+ * report; both count as sent. */
 void raw_begin(struct raw *r, struct raw_packet *p);
 
-/* Adds a frame with f.body_len bytes of f.body, behind its metadata unless
+/* Adds a frame with f.body_len bytes of f.body, after its metadata unless
  * f.metadata is NULL. */
 void raw_add(struct raw_packet *p, struct vc__frame f);
 
@@ -138,30 +139,29 @@ void raw_add(struct raw_packet *p, struct vc__frame f);
 void raw_add_open(struct raw_packet *p, uint32_t session,
                   const struct vc_service *service);
 
-/* --- moving bytes ------------------------------------------------------ */
+/* --- sending and receiving ---------------------------------------------- */
 
-/* Sends them as a packet, whatever they are; false when the connection takes
- * no more. */
+/* Sends any bytes as a packet; false if the connection accepts no more. */
 bool raw_send(struct raw *r, const void *bytes, size_t len);
 bool raw_send_packet(struct raw *r, const struct raw_packet *p);
 
-/* The next packet that came, in r->packet; false when there is none in ms.
- * None is lost while others are sent. */
+/* Reads the next received packet into r->packet; false if none arrives in ms.
+ * Packets that arrive during a send are kept. */
 bool raw_receive(struct raw *r, int ms);
 
-/* The next frame, of as many packets as it takes. */
+/* Reads the next frame, from as many packets as needed. */
 bool raw_next_frame(struct raw *r, struct vc__frame *f, int ms);
 
 /* Sends one frame in a packet, waiting for a credit. */
 bool raw_send_frame(struct raw *r, struct vc__frame f);
 
-/* Opens this session for the service, alone in its packet. */
+/* Opens this session for the service, with a packet of its own. */
 bool raw_send_open(struct raw *r, uint32_t session,
                    const struct vc_service *service);
 
-/* Sends len bytes as the message of a CALL, REPLY or MESSAGE, in parts when it
- * is long, waiting for credits. f has all but the body; metadata, if it says
- * that it has any; a MESSAGE of a server has VC__FRAME_OF_REPLY. */
+/* Sends len bytes as the message of a CALL, REPLY or MESSAGE, in parts if it is
+ * long, and waits for credits. f has everything but the body, with metadata if
+ * its flags say so; a server's MESSAGE has VC__FRAME_OF_REPLY. */
 bool raw_send_message(struct raw *r, struct vc__frame f, const uint8_t *data,
                       uint32_t len);
 

@@ -19,7 +19,7 @@ struct raw_verbs {
     struct ibv_mr *mr;
     uint8_t *memory;
     unsigned posted, done; /* sends */
-    enum ibv_wc_status wc; /* the first that was no success */
+    enum ibv_wc_status wc; /* the first that was not IBV_WC_SUCCESS */
 };
 
 static inline struct raw_verbs *
@@ -28,11 +28,11 @@ raw_verbs_of(const struct raw *r)
     return r->end;
 }
 
-/* Registered memory of a packet's size, until the next packet is sent. */
+/* Registered memory of a packet's size, valid until the next packet is sent. */
 uint8_t *raw_room(struct raw *r);
 
-/* Any work request on r's QP; its completion is waited for and returned, or
- * RAW_NOTHING. */
+/* Posts a work request on r's QP, and waits for its completion. Returns the
+ * completion's status, or RAW_NOTHING. */
 int raw_post(struct raw *r, struct ibv_send_wr *wr);
 
 #endif

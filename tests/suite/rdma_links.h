@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * For tests that look behind the seam: the QP and the device of a link, and the
- * devices of an engine. The holder of the engine, or nobody, advances it. */
+ * For tests that look below transport/transport.h: the QP and the device of a
+ * link, and the devices of an engine. No other thread may advance the engine
+ * meanwhile. */
 #ifndef VC_TESTS_SUITE_RDMA_LINKS_H
 #define VC_TESTS_SUITE_RDMA_LINKS_H
 
@@ -28,7 +29,7 @@ qp_link(struct vc__qp *qp)
     return vc__link_of(&caa_container_of(qp, struct vc__rdma_wire, qp)->wire);
 }
 
-/* Of struct vc__device. RDMA is the first transport of the list. */
+/* A list of struct vc__device. RDMA is the first transport of the list. */
 static inline struct cds_list_head *
 cm_devices(const struct vc__cm *cm)
 {

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A raw client that reaches for the server's memory by verbs, over RDMA. */
+ * A raw client that tries to access the server's memory by verbs, over RDMA. */
 #ifndef VC_TESTS_SUITE_REACH_H
 #define VC_TESTS_SUITE_REACH_H
 
@@ -9,15 +9,15 @@
 #include "tests/suite/raw_rdma.h"
 
 /* Memory that the server has registered to send from to a raw client, and does
- * not use yet: where it is, and the key that names it there. */
+ * not use yet: its address and its rkey. */
 struct reach_buffer {
     const uint8_t *data;
     uint32_t key;
 };
 struct reach_buffer reach_server_buffer(struct fixture *f);
 
-/* Reaches for it by its key, from r or to r's eight bytes; keys are no secret,
- * as adapters count them up. As raw_post(). */
+/* Posts an access to it with its rkey; ours is the local end of eight bytes.
+ * rkeys are no secret, as adapters count them up. Returns as raw_post(). */
 int reach_post(struct raw *r, enum ibv_wr_opcode opcode,
                const struct reach_buffer *there, uint8_t ours[8]);
 

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What lies between a client and a server of TCP: passes their bytes on, as
- * well or as badly as the test wants. */
+ * A relay between a TCP client and server. It forwards their bytes, with the
+ * faults that the test sets. */
 #ifndef VC_TESTS_SUITE_RELAY_H
 #define VC_TESTS_SUITE_RELAY_H
 
@@ -15,13 +15,13 @@
 
 struct relay {
     uint16_t port; /* where it listens, on 127.0.0.1 */
-    uint16_t to;   /* where the server does */
-    /* Each byte goes by itself. */
+    uint16_t to;   /* the server's port */
+    /* true: each byte is sent by itself. */
     atomic_bool trickles;
-    /* Nothing is passed on. */
+    /* true: nothing is forwarded. */
     atomic_bool halted;
     /* After so many more bytes, of both directions, all connections are reset;
-     * relay_cut() for now. INT64_MAX: never. */
+     * relay_cut() resets them now. INT64_MAX: never. */
     atomic_llong cut_after;
     atomic_uint cuts; /* connections that were reset */
 
@@ -32,16 +32,17 @@ struct relay {
     unsigned n;
 };
 
-/* In a thread of its own, until relay_end(). */
+/* Runs the relay in a thread of its own, until relay_end(). */
 void relay_begin(struct relay *r, uint16_t to);
 void relay_end(struct relay *r);
 
-/* A socket that has connected to this port of 127.0.0.1; one that listens at any,
- * which *port becomes. They block. */
+/* relay_connect() returns a socket connected to this port of 127.0.0.1,
+ * relay_listen() one that listens at any, which is stored in *port. The sockets
+ * are blocking. */
 int relay_connect(uint16_t port);
 int relay_listen(uint16_t *port);
 
-/* Closes a socket so that its peer is told of a reset. */
+/* Closes a socket with a reset (RST). */
 void relay_reset(int fd);
 
 #endif

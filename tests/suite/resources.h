@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What a process has of an RDMA device, as the kernel lists it: what
- * `rdma resource show` shows, but also while the device is being removed, when
- * that command does not find it any more. */
+ * The RDMA resources of a process, as the kernel lists them. `rdma resource
+ * show` shows the same, but not while the device is being removed, as that
+ * command does not find the device then. */
 #ifndef VC_TESTS_SUITE_RESOURCES_H
 #define VC_TESTS_SUITE_RESOURCES_H
 
@@ -15,12 +15,12 @@ struct resources {
     unsigned qps, cqs, mrs, pds, srqs;
 };
 
-/* The number of a device, by which the kernel knows it as long as anybody has
- * it open. */
+/* The kernel's index of a device, valid as long as any process has it open. */
 uint32_t resources_device(const char *name);
 
-/* What threads of the process have made; 0: of any process. False when the
- * kernel knows no such device any more: then nobody has anything of it. */
+/* Counts what the threads of the process have made; pid 0: any process. Returns
+ * false if the kernel has no such device any more: then no process has
+ * resources of it. */
 bool resources_of(uint32_t device, pid_t pid, struct resources *r);
 
 static inline unsigned

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A bad server for the tests of clients: a raw end on a thread of its own,
- * which takes one connection and plays its part on it, while the test makes
+ * which accepts one connection and runs play() on it, while the test makes
  * calls to it. */
 #ifndef VC_TESTS_SUITE_STAGE_H
 #define VC_TESTS_SUITE_STAGE_H
@@ -11,8 +11,8 @@
 
 #include "tests/suite/hostile.h"
 
-/* The connect timeout of the client: longer than a busy machine may stall, or
- * what is to pass. */
+/* The connect timeout of the client: the first is longer than a busy machine
+ * may stall, the second is meant to expire. */
 #define STAGE_PATIENT_MS 8000
 #define STAGE_CONNECT_MS 1000
 
@@ -24,33 +24,35 @@ struct stage {
     struct raw r;
     struct vc_channel *channel; /* to this server */
 
-    /* What the server does with a request that r has taken; false when the
-     * client does not do its part. */
+    /* What the server does with a request that r has received. Returns false if
+     * the client does not behave as expected. */
     bool (*play)(struct stage *s);
-    bool connect_passes; /* the timeout */
+    bool connect_passes; /* true: the connect timeout expires */
     bool good, joined;
     const struct vc_rdma_opts *rdma; /* of the channel; or NULL */
-    const void *data;                /* what it answers the hello */
+    const void *data;                /* its answer to the hello */
     size_t len;
     const struct hostile_packet *packet;
 };
 
-/* s is zeroed but for what play() needs. */
+/* s is zeroed except for what play() needs. */
 void stage_start(struct stage *s, struct fixture *f,
                  bool (*play)(struct stage *));
 
-/* The play is over, and the client has done its part. */
+/* Waits for the end of play(), and checks that the client behaved as
+ * expected. */
 void stage_join(struct stage *s, const char *what);
 
-/* The same once the channel is closed; no harm is done to f. */
+/* Closes the channel and does the same; checks that no harm is done to f. */
 void stage_end(struct stage *s, const char *what);
 
 /* --- the client's part ------------------------------------------------- */
 
-/* A call of suite.Probe's Count. */
+/* Calls suite.Probe's Count. */
 enum vc_status stage_call(struct stage *s, uint64_t *calls);
 
-/* It ends with this status, and vc_error() has these words. */
+/* Checks that the call ends with this status, and that vc_error() contains
+ * `words`. */
 void stage_call_fails(struct stage *s, enum vc_status expected,
                       const char *words, const char *what);
 
@@ -60,10 +62,10 @@ struct vc__accept stage_accept(void); /* a good one */
 
 bool stage_accept_well(struct stage *s, uint16_t credits);
 
-/* Takes the client's next call. */
+/* Receives the client's next call. */
 bool stage_take_call(struct raw *r, struct vc__frame *call);
 
-/* The client ends the link in time. */
+/* Checks that the client ends the link in time. */
 bool stage_client_leaves(struct raw *r);
 
 #endif

@@ -12,11 +12,11 @@
 /* One measurement at a time in a process. */
 void stall_begin(void);
 
-/* Ends the measurement: the largest gap in milliseconds. */
+/* Ends the measurement; returns the largest gap in milliseconds. */
 unsigned stall_end(void);
 
-/* Prints a gap as `# stalled N ms` when it is so large that it may explain a
- * time. */
+/* Prints a gap as `# stalled N ms` if it is large enough to explain a late
+ * result. */
 void stall_print(unsigned ms);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "tests/suite/suite.vc.h"
 
-/* The places of its methods. */
+/* The numbers of its methods. */
 enum {
     TALK,
     DOWN,

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Plans of connecting for tests: addresses 10.0.0.1 and on, and what they
- * answer. Times are microseconds; a plan begins at T0. */
+ * Connect plans for tests: addresses from 10.0.0.1 on, and their answers. Times
+ * are microseconds; a plan begins at T0. */
 #ifndef VC_TESTS_UNIT_DIAL_MAKER_H
 #define VC_TESTS_UNIT_DIAL_MAKER_H
 
@@ -35,7 +35,7 @@ struct places {
     struct vc__place to[VC__TARGET_ADDRS];
 };
 
-/* 10.0.0.1 and so on, port 7, by no transport that matters. */
+/* 10.0.0.1 and so on, port 7; the transport does not matter. */
 static inline struct places
 places_make(unsigned n)
 {
@@ -70,7 +70,7 @@ begin(struct vc__dial *d, unsigned n, uint64_t seed)
     begin_until(d, n, seed, DUE);
 }
 
-/* The last byte of the address that is tried. */
+/* The last byte of the attempt's address. */
 static inline unsigned
 host_of(const struct vc__dial_way *w)
 {

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A good hello, accept and reject, and reading them as a sanitizer wants it. */
+ * A valid hello, accept and reject, and functions that read them within exact
+ * bounds, for the sanitizer. */
 #ifndef VC_TESTS_UNIT_HELLO_MAKER_H
 #define VC_TESTS_UNIT_HELLO_MAKER_H
 
@@ -21,22 +22,22 @@ extern const struct vc__hello good_hello;
 extern const struct vc__accept good_accept;
 extern const struct vc__reject good_reject;
 
-/* One of the three, seen as bytes in and bytes out. */
+/* One of the three, as bytes in and bytes out. */
 struct kind {
     const char *name;
     size_t size;
-    /* Reads and, when that is good, writes again what was read. */
+    /* Reads the bytes, and writes what was read again if it is valid. */
     enum vc__said (*echo)(uint8_t *out, const void *data, size_t len);
 };
 
 /* Hello, accept, reject. */
 extern const struct kind kinds[3];
 
-/* The bytes of the good one of a kind. */
+/* Writes the bytes of the valid one of a kind. */
 void good_bytes(uint8_t *out, const struct kind *kind);
 
-/* Reads bytes of which the sanitizer knows the end; what is read as good
- * must be written as the same bytes. */
+/* Reads bytes whose end the sanitizer knows; what is read as valid must be
+ * written as the same bytes. */
 enum vc__said read_bytes(const struct kind *kind, const uint8_t *bytes,
                          size_t len);
 

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * rpc/codec/validate.c against protobuf-c itself: what the check calls good is unpacked
- * into an arena that may take no more than the check has said, in every single
- * test. */
+ * Compares rpc/codec/validate.c with protobuf-c. In every test a message that
+ * the check accepts is unpacked into an arena that allows no more memory than
+ * the check has calculated. */
 #ifndef VC_TESTS_UNIT_MESSAGE_JUDGE_H
 #define VC_TESTS_UNIT_MESSAGE_JUDGE_H
 
@@ -23,25 +23,25 @@
 #include "tests/unit/test_message.pb-c.h"
 #include "tests/unit/test_message_proto2.pb-c.h"
 
-/* Types of every kind that there is. */
+/* Message types with fields of every kind. */
 #define N_TYPES 10
 extern const ProtobufCMessageDescriptor *const types[N_TYPES];
 
-/* Limits that nothing here meets. */
+/* Limits that no message here reaches. */
 extern const struct vc__message_limits roomy;
 
 /* For cmocka; maker_setup() and maker_teardown() are in them. */
 int judge_setup(void **state);
 int judge_teardown(void **state);
 
-/* What one check gave. */
+/* The result of one check. */
 struct verdict {
     const char *wrong; /* NULL when good */
-    size_t memory;     /* said */
-    size_t taken;      /* by unpacking */
+    size_t memory;     /* calculated by the check */
+    size_t taken;      /* used by unpacking */
 };
 
-/* Checks bytes in memory of exactly their size, and unpacks what is good. */
+/* Checks bytes in memory of exactly their size, and unpacks them if valid. */
 struct verdict judge(const ProtobufCMessageDescriptor *desc,
                      const uint8_t *bytes, size_t len,
                      const struct vc__message_limits *limits);

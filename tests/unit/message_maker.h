@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Makes messages to try rpc/codec/validate.c with, in three ways: packed by
- * protobuf-c from random ones, written field by field without regard to
- * sense, and mutated. All that is made lives until maker_reset(). */
+ * Makes messages to test rpc/codec/validate.c, in three ways: packed by
+ * protobuf-c from random ones, written field by field at random, and mutated.
+ * All of them live until maker_reset(). */
 #ifndef VC_TESTS_UNIT_MESSAGE_MAKER_H
 #define VC_TESTS_UNIT_MESSAGE_MAKER_H
 
@@ -12,13 +12,13 @@
 
 #include <protobuf-c/protobuf-c.h>
 
-/* A message that grows, within its room. */
+/* A message under construction; `room` is its capacity. */
 struct bytes {
     uint8_t *at;
     size_t len, room;
 };
 
-/* For cmocka: memory for what is made. */
+/* For cmocka: memory for the messages. */
 int maker_setup(void **state);
 int maker_teardown(void **state);
 void maker_reset(void);
@@ -39,16 +39,16 @@ unsigned usual_wire(ProtobufCType type);
 struct bytes random_packed(const ProtobufCMessageDescriptor *desc,
                            uint64_t *seed);
 
-/* That, or fields in a row which may make sense or not, or any bytes; then
- * mutated up to three times. */
+/* Such a message, or a sequence of fields that may be valid or not, or random
+ * bytes; then mutated up to three times. */
 struct bytes any_bytes(const ProtobufCMessageDescriptor *desc, uint64_t *seed);
 
-/* `levels` messages in each other, each but the innermost only holding the
- * next in its field 2. */
+/* `levels` nested messages; each except the innermost holds only the next, in
+ * its field 2. */
 struct bytes nested(unsigned levels);
 
-/* A type with n fields, numbered from 1: int32 but for those from `subs` on,
- * which are messages of type `sub`; protobuf-c initialises it itself. */
+/* A type with n fields, numbered from 1: int32 fields, and from `subs` on
+ * messages of type `sub`; protobuf-c itself initialises it. */
 ProtobufCMessageDescriptor *wide_type(unsigned n, ProtobufCLabel label,
                                       unsigned subs,
                                       const ProtobufCMessageDescriptor *sub);
