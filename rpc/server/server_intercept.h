@@ -11,8 +11,9 @@
 
 /* Runs the method with the server's interceptors around it; returns the status
  * of the call. */
-enum vc_status vc__server_intercept_run(struct vc_call *call,
-                                        const struct vc__service_entry *entry);
+__attribute__((noinline)) enum vc_status
+vc__server_intercept_run(struct vc_call *call,
+                         const struct vc__service_entry *entry);
 
 /* The call has ended; called before its reply is sent. If the handler's call
  * ends after its return, the thread that ends it calls this. Returns the status
