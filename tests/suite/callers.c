@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Looks in a row that must find a thread asleep, 1 ms apart. */
+/* Checks in a row that must find a thread asleep, 1 ms apart. */
 #define ASLEEP_LOOKS 5
 #define ASLEEP_MS    10000
 
@@ -95,8 +95,8 @@ caller_join(struct caller *c)
     assert_int_equal(0, pthread_join(c->thread, NULL));
 }
 
-/* The third word of its stat, behind a name that may hold anything. A thread
- * that has ended has no stat, and sleeps well. */
+/* Reads the third field of the thread's stat, after the name, which may hold
+ * any characters. A thread that has ended has no stat; it counts as asleep. */
 static bool
 is_asleep(int tid)
 {

@@ -38,12 +38,12 @@ connected_link(struct vc_channel *channel)
     return link;
 }
 
-/* Looks for a server's QP where the links are: with the holder of its engine. */
+/* Searches the server's links for a QP, on the holder of their engine. */
 struct search {
     struct vc__task task;
     struct vc__waiter over;
     struct vc__server_part *part;
-    uint32_t peer; /* the number of the QP at the other end */
+    uint32_t peer; /* number of the QP at the other end */
     bool found;
     struct ibv_qp_attr attr;
 };

@@ -13,16 +13,16 @@
 #include "tests/suite/fixture.h"
 
 #define LOOK_US  10000
-#define WORLD_MS 5000 /* the kernel's own time for a port or a device */
+#define WORLD_MS 5000 /* for the kernel to change a port or a device */
 
 static pid_t deleter; /* 0: none runs */
 
-/* To be undone, whatever became of the test. */
+/* True: the device must be restored, even if the test failed. */
 static bool is_changed;
 
 /* --- commands ---------------------------------------------------------- */
 
-/* A command of the shell. */
+/* Starts a shell command. */
 static pid_t
 command_start(const char *text)
 {
@@ -58,7 +58,7 @@ succeeds_within(const char *text, unsigned ms)
     return good;
 }
 
-/* What of the machine may be changed: only the guest's. */
+/* Only the guest may be changed: root, with rxe0 on v0. */
 void
 device_need_guest(void)
 {
@@ -90,7 +90,8 @@ device_port_down(void)
     assert_int_equal(0, command("ip link set v0 down"));
 }
 
-/* As tests/vm/init has made it: IPv6 addresses go with the link. */
+/* As tests/vm/init sets it up; IPv6 addresses are lost when the link goes
+ * down. */
 void
 device_port_up(void)
 {
@@ -128,8 +129,8 @@ deleter_join(void)
         assert_int_equal(0, fixture_wait(ending));
 }
 
-/* Also after the port was down: the QP by which Soft-RoCE's CM talks dies when
- * it sends in that time, for ever. */
+/* Also needed after the port was down: the CM's own QP on Soft-RoCE fails for
+ * good if it sends in that time. */
 void
 device_renew(void)
 {
@@ -151,7 +152,7 @@ device_restore(void)
         device_renew();
 }
 
-/* --- a second one ------------------------------------------------------- */
+/* --- the second device -------------------------------------------------- */
 
 void
 device_second_make(void)
@@ -179,7 +180,7 @@ device_second_renew(void)
     await_active("rxe1");
 }
 
-/* The device goes with its interface. */
+/* The device is removed with its interface. */
 void
 device_second_end(void)
 {

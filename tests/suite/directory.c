@@ -33,7 +33,7 @@ directory_phone(const char *number)
 
 /* --- as for protobuf-c-rpc ---------------------------------------------- */
 
-/* All that it answers by is gone when it returns. */
+/* Everything in the reply is overwritten when this function returns. */
 static void
 plain__by_name(Lookup__Directory_Service *service, const Lookup__Name *name,
                Lookup__Entry_Closure closure, void *closure_data)
@@ -95,7 +95,7 @@ directory_plain(void)
     return (Lookup__Directory_Service)LOOKUP__DIRECTORY__INIT(plain__);
 }
 
-/* --- as ours ------------------------------------------------------------ */
+/* --- as for our generator ----------------------------------------------- */
 
 struct taken {
     struct vc_call *call;
@@ -103,7 +103,7 @@ struct taken {
     enum vc_status status;
 };
 
-/* Copies what the other one answers. */
+/* Copies the answer of plain__by_name() into the reply. */
 static void
 take(const Lookup__Entry *entry, void *arg)
 {

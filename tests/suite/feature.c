@@ -38,7 +38,7 @@ on_cancel(struct vc_call *call, void *arg)
     pthread_mutex_unlock(&lock);
 }
 
-/* False: nobody waits for the call any more. */
+/* False: the call was cancelled while it waited. */
 static bool
 gate_wait(struct vc_call *call)
 {
@@ -65,7 +65,8 @@ work_run(struct vc_call *call, const Features__Order *order,
 {
     unsigned attempt = vc_call_attempt(call);
 
-    /* Its caller may hear of this before it looks at its own clock. */
+    /* The caller may be notified of the deadline before it checks its own
+     * clock. */
     if (attempt <= order->holds && !gate_wait(call))
         return VC_CANCELLED;
     if (attempt <= order->failures) {

@@ -102,7 +102,7 @@ fixture_tell(atomic_uint *word)
     syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* False when the word has not come to n in time. */
+/* False when the word is still below n after ms. */
 static bool
 word_wait(atomic_uint *word, unsigned n, uint64_t ms)
 {
@@ -231,7 +231,7 @@ static const struct suite_probe_methods probe_methods = {
     .nest = probe_nest,
 };
 
-/* What Other.Name answers. */
+/* The reply of Other.Name. */
 static char other_text[] = "other";
 
 static const struct suite_other_methods other_methods = {.name = other_name};
@@ -301,7 +301,8 @@ fixture_stop_server(struct fixture *f)
     f->server_runtime = NULL;
 }
 
-/* A busy machine may stall a server for longer than the defaults allow. */
+/* The options of a channel for a busy machine, which may stall a server for
+ * longer than the defaults allow. */
 static struct vc_channel_opts
 patient(void)
 {
@@ -365,7 +366,8 @@ fixture_setup(void **state)
 static sigjmp_buf teardown_end;
 static pthread_t teardown_thread;
 
-/* abort() goes on after a handler that returns. */
+/* Jumps back into fixture_teardown(): after a handler that returns, abort()
+ * would still end the process. */
 static void
 on_abort(int signal)
 {
@@ -374,8 +376,8 @@ on_abort(int signal)
         siglongjmp(teardown_end, 1);
 }
 
-/* The body of a test that failed has left things open, for which
- * vc_runtime_free() aborts; cmocka has not yet told then what failed. */
+/* A test whose body failed has left objects open. Then vc_runtime_free()
+ * aborts, before cmocka has reported which assertion failed. */
 int
 fixture_teardown(void **state)
 {
@@ -395,8 +397,8 @@ fixture_teardown(void **state)
 
 /* --- echo -------------------------------------------------------------- */
 
-/* Payloads are windows into one block of noise, so that making and comparing
- * them costs little next to the call. */
+/* Payloads are parts of one block of random bytes, so that making and comparing
+ * them costs little compared with the call. */
 #define NOISE_SHIFT 65521u
 #define NOISE_SIZE  (((size_t)4 << 20) + NOISE_SHIFT)
 
@@ -462,8 +464,8 @@ fixture_fork(int (*body)(void *arg, int ready), void *arg)
     char byte;
     pid_t pid;
 
-    /* The providers of verbs are loaded, which takes longer than all else that
-     * most children do. No device is opened by that. */
+    /* Loads the verbs providers once, in the parent: that takes longer than all
+     * other work of most children. No device is opened by this. */
     pthread_once(&once, vc__device_list_read);
     assert_int_equal(0, pipe(ready));
     fflush(NULL);
@@ -471,10 +473,11 @@ fixture_fork(int (*body)(void *arg, int ready), void *arg)
     assert_true(pid >= 0);
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        /* A failed assertion must not go on with the parent's next test. */
+        /* After a failed assertion the child must not continue with the
+         * parent's next test. */
         setenv("CMOCKA_TEST_ABORT", "1", 1);
         close(ready[0]);
-        exit(body(arg, ready[1])); /* not _exit(): leaks are looked for */
+        exit(body(arg, ready[1])); /* not _exit(): the leak check must run */
     }
     close(ready[1]);
     p = (struct pollfd){.fd = ready[0], .events = POLLIN};
@@ -579,7 +582,7 @@ fixture_run_apart(void **story)
     }
     if (ended == 0)
         return;
-    /* Its last line has no end, and TAP is read by lines. */
+    /* The child's last line may be incomplete, and TAP is read by lines. */
     fputc('\n', stderr);
     fail_msg("its process of round %u ended with %d", a.round - 1, ended);
 }

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See tests/suite/fixture.h: what the program runs over, and at which targets. */
+ * See tests/suite/fixture.h: the transport that the program runs over, and its
+ * targets. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -17,7 +17,7 @@
 /* --- tests ------------------------------------------------------------- */
 
 struct hostile_state {
-    struct fixture f; /* first: what a body has for its state */
+    struct fixture f; /* first: a test's *state is used as a struct fixture */
     const struct hostile_body *body;
 };
 
@@ -56,11 +56,11 @@ hostile_teardown(void **state)
 
 /* --- why the server ends a link ---------------------------------------- */
 
-/* The text of the error that the last raw client's link ended with. */
+/* The error text with which the last raw client's link ended. */
 static char ended[VC__ERROR_TEXT];
 static pthread_mutex_t ended_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The callbacks of the server's links, and those that stand in their place for
+/* The callbacks of the server's links, and the callbacks that replace them for
  * the links of raw clients. */
 static const struct vc__link_ops *server_ops;
 static struct vc__link_ops watched_ops;
@@ -74,7 +74,7 @@ watched_down(struct vc__link *link)
     server_ops->down(link);
 }
 
-/* Something is done to each link of a raw client, on its engine. */
+/* A task on an engine that visits each link of a raw client there. */
 struct visit {
     struct vc__task task;
     struct vc__waiter waiter;
@@ -132,7 +132,7 @@ link_watch(struct vc__link *link, void *arg)
     link->ops = &watched_ops;
 }
 
-/* From now on it is noted what the links of raw clients end with. */
+/* Records from now on the error with which links of raw clients end. */
 static void
 links_watch(struct fixture *f)
 {
@@ -170,7 +170,7 @@ hostile_others_served(struct fixture *f, const char *after)
     vc_channel_close(fresh);
 }
 
-/* What the server still has to do for those who are gone, or NULL. */
+/* Names the server's remaining work for disconnected peers, or returns NULL. */
 static const char *
 handler_left(struct fixture *f)
 {
@@ -184,7 +184,7 @@ handler_left(struct fixture *f)
     return s.requests_arriving > 0 ? "a part of a request" : NULL;
 }
 
-/* What is left of them at either end, or NULL. */
+/* Names anything that is left at either end, or returns NULL. */
 static const char *
 anything_left(struct fixture *f)
 {
@@ -204,7 +204,7 @@ anything_left(struct fixture *f)
     return c.calls_started != c.calls_ended ? "a call" : NULL;
 }
 
-/* Until nothing is left, while calls go on. */
+/* Makes calls until nothing is left; fails the test after RAW_MS. */
 static void
 await_nothing(struct fixture *f, const char *(*left_of)(struct fixture *f),
               const char *after)
@@ -267,7 +267,8 @@ hostile_closed(struct fixture *f, struct raw *r, const char *after,
     int event = raw_wait(r, HOSTILE_CLOSED_MS);
     uint64_t took = fixture_ms() - start;
 
-    /* The CM rejects when it ends what has not been confirmed to it yet. */
+    /* The CM sends a REJ when it ends a connection that is not established
+     * yet. */
     if (event != RAW_DISCONNECTED && event != RAW_REJECTED)
         fail_msg("after %s the link lives (event %d)", after, event);
     ended_because(why, after);

@@ -8,17 +8,17 @@
 #include <stddef.h>
 #include <unistd.h>
 
-#define REQUESTS_MOST 64 /* of a HalfDuplexCall, which keeps them */
+#define REQUESTS_MOST 64 /* of a HalfDuplexCall, which stores them */
 
 uint8_t interop_zeros[INTEROP_MOST];
 atomic_uint interop_reading;
 
-/* --- what metadata ask for ---------------------------------------------- */
+/* --- requests by metadata ----------------------------------------------- */
 
 typedef enum vc_status add_to_reply(struct vc_call *call, const char *key,
                                     const void *value, size_t length);
 
-/* One that the caller gave goes back to it. */
+/* Sends back a metadata entry of the caller, if it gave this key. */
 static enum vc_status
 echo(struct vc_call *call, const char *key, add_to_reply *add)
 {
@@ -39,7 +39,7 @@ echo_metadata(struct vc_call *call)
                : echo(call, INTEROP_ECHO_TRAILING, vc_call_add_trailing);
 }
 
-/* --- what requests ask for ---------------------------------------------- */
+/* --- requests by message ------------------------------------------------ */
 
 static enum vc_status
 end_as_asked(struct vc_call *call, const Interop__EchoStatus *how)
@@ -64,7 +64,7 @@ payload_fill(struct vc_call *call, Interop__PayloadType type, int32_t size,
     return VC_OK;
 }
 
-/* All the answers to one request of a stream, which is one of several
+/* Sends all the replies to one request. The stream belongs to one of several
  * methods. */
 static enum vc_status
 answer(struct vc_call *call, const Interop__StreamingOutputCallRequest *request,

@@ -14,12 +14,12 @@
 #define INTEROP_MOST (1 << 20)
 extern uint8_t interop_zeros[INTEROP_MOST];
 
-/* Metadata that UnaryCall and FullDuplexCall echo, as initial and as trailing
- * metadata. */
+/* Metadata keys that UnaryCall and FullDuplexCall echo: before the reply
+ * (initial) and after it (trailing). */
 #define INTEROP_ECHO_INITIAL  "x-grpc-test-echo-initial"
 #define INTEROP_ECHO_TRAILING "x-grpc-test-echo-trailing-bin"
 
-/* Running handlers of StreamingInputCall and FullDuplexCall. */
+/* The number of handlers of StreamingInputCall and FullDuplexCall that run. */
 extern atomic_uint interop_reading;
 
 /* Adds TestService, but no UnimplementedService. */

@@ -36,7 +36,7 @@ qp_break(const struct vc__link *link)
 
 /* --- sockets ------------------------------------------------------------ */
 
-/* -1: its transport has none. */
+/* -1: the transport has no socket. */
 static int
 socket_of(const struct vc__link *link)
 {
@@ -55,7 +55,7 @@ socket_is_whole(int fd)
     return poll(&p, 1, 0) == 0;
 }
 
-/* To connect a socket of TCP to no address resets it. */
+/* For a TCP socket, connect() with AF_UNSPEC resets the connection. */
 static bool
 socket_break(const struct vc__link *link)
 {

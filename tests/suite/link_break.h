@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Breaks the connection of a link below the library, as a bad cable or a
- * failing adapter does, over any transport but inproc. Only the holder of the
- * link's engine may call these functions. */
+ * failing adapter does, over any transport but inproc. Only for the holder of
+ * the link's engine. */
 #ifndef VC_TESTS_SUITE_LINK_BREAK_H
 #define VC_TESTS_SUITE_LINK_BREAK_H
 
@@ -11,13 +11,12 @@
 
 struct vc__link;
 
-/* True when the link carries packets and its connection was not broken
- * before. */
+/* True if the link carries packets, and its connection is not broken. */
 bool link_is_whole(const struct vc__link *link);
 
-/* Over RDMA it moves the QP to the error state, over TCP it resets the
- * connection, through shared memory it shuts down both directions of the
- * socket. The library is not notified. Returns false if the system refused. */
+/* Over RDMA the QP is moved to the error state; over TCP the connection is
+ * reset; over shared memory both directions of the socket are shut down. The
+ * library is not notified. False: the system refused. */
 bool link_break(const struct vc__link *link);
 
 #endif

@@ -17,8 +17,8 @@
 
 #include <verbcall/call.h>
 
-#define CASE_MS 20000 /* it hangs after that */
-#define FAULTY  3     /* exit status of a case that is wrong itself */
+#define CASE_MS 20000 /* after that the case hangs */
+#define FAULTY  3     /* exit status of a case that is itself wrong */
 
 #if defined __SANITIZE_ADDRESS__
 #define SANITIZED true
@@ -29,7 +29,7 @@
 struct vc_call *misuse_call;
 bool misuse_later;
 
-/* What runs elsewhere, and how it ended. */
+/* The function that runs elsewhere, and its result. */
 static struct elsewhere {
     struct fixture *f;
     misuse_what *what;
@@ -178,9 +178,9 @@ misuse_in_child(struct fixture *f, misuse_what *what)
     return (enum vc_status)WEXITSTATUS(status);
 }
 
-/* --- one case --------------------------------------------------------------- */
+/* --- one case ------------------------------------------------------------ */
 
-/* Who goes on is served as before. */
+/* Checks that the process is served as before, and closes everything. */
 static void
 go_on(struct fixture *f)
 {
@@ -224,10 +224,10 @@ case_fork(const struct misuse *m, int out)
     dup2(out, STDERR_FILENO);
     close(out);
     case_main(m);
-    exit(0); /* not _exit(): leaks are looked for */
+    exit(0); /* not _exit(): the leak check must run */
 }
 
-/* All that it says until its end. False: it hangs. */
+/* Reads all output of the case until its end. False: the case hangs. */
 static bool
 case_read(int in, char *said, size_t size)
 {
@@ -248,11 +248,12 @@ case_read(int in, char *said, size_t size)
         len += (size_t)n;
         said[len] = '\0';
         if (len == size - 1)
-            len = size / 2; /* what is too long is cut */
+            len = size / 2; /* longer output is cut */
     }
 }
 
-/* The sanitizer finds the use of freed memory before the library does. */
+/* The address sanitizer detects a use of freed memory before the library
+ * does. */
 static bool
 ends_well(const struct misuse *m, int status, const char *said)
 {

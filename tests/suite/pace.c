@@ -17,15 +17,16 @@
 #include "tests/suite/fixture.h"
 
 #define SLEEP_US 4000u
-/* The work of a step is so long that a quiet guest without KVM does it in a
- * tenth of the sleep; a real processor needs less, and is not judged by it. */
+/* The work of a step: a quiet guest without KVM needs a tenth of the sleep for
+ * it. A real processor needs less, which does not count against it. */
 #define WORK_ROUNDS 50000u
 #define STEP_US     5000u
 
 /* A program that runs for longer than 20 minutes is not measured to its end. */
 #define STEPS_MAX (1u << 18)
 
-/* Each on a processor of its own; further processors are not watched. */
+/* Each pacer runs on a processor of its own; further processors are not
+ * measured. */
 #define PACERS_MAX 4
 
 /* In memory that the processes share. */
@@ -55,7 +56,8 @@ work(void)
         x = x * 1664525u + 1013904223u;
 }
 
-/* One write, so that no line of the test can come between its parts. */
+/* A single write, so that no output of the test comes between parts of the
+ * line. */
 static void
 report(uint64_t ms)
 {
@@ -77,7 +79,7 @@ step(struct steps *s)
     nanosleep(&sleep, NULL);
     work();
     took = now_us() - begin;
-    /* Never faster than real time. */
+    /* A step never takes less than its time at the usual pace. */
     if (took < STEP_US) {
         const struct timespec rest = {.tv_nsec = (long)(STEP_US - took) * 1000};
 
@@ -89,7 +91,7 @@ step(struct steps *s)
         report(took / 1000);
 }
 
-/* Where it cannot be bound to the processor it runs anywhere. */
+/* If the process cannot be bound to the processor, it runs on any. */
 static void
 pacer_run(struct steps *s, int cpu, pid_t parent)
 {
@@ -129,7 +131,8 @@ pace_start(void)
 
     if (getenv("VC_TEST_PACE") == NULL)
         return;
-    /* Lines of the test and of the processes come out in their order. */
+    /* Line buffering keeps the lines of the test and of the processes in
+     * order. */
     setvbuf(stdout, NULL, _IOLBF, 0);
     CPU_ZERO(&all);
     sched_getaffinity(0, sizeof all, &all);
@@ -138,7 +141,7 @@ pace_start(void)
             pacer_start(cpu);
 }
 
-/* How many steps have ended by then. */
+/* The number of steps that have ended by this time. */
 static unsigned
 steps_by(const struct steps *s, uint64_t ms)
 {
@@ -155,8 +158,8 @@ steps_by(const struct steps *s, uint64_t ms)
     return low;
 }
 
-/* By the steps of one processor. The step that was under way counts, as it may
- * just have been due. */
+/* The paced time by the steps of one processor. The step in progress counts in
+ * full, as it may have been about to end. */
 static uint64_t
 paced(const struct steps *s, uint64_t since_ms, uint64_t until_ms)
 {

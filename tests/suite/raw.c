@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See tests/suite/raw.h: connections, whatever carries them. */
+ * See tests/suite/raw.h: connections, over any transport. */
 #include <poll.h>
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Packets that are longer than any may be, of a raw end over a transport that
- * would not carry them: they are written below the seam. Declared in
- * tests/suite/raw_ops.h. */
+ * Packets of raw ends that are longer than the transport allows. The transport
+ * would not send them, so they are written directly to its socket or shared
+ * memory. Declared in tests/suite/raw_ops.h. */
 #include <string.h>
 #include <sys/socket.h>
 
@@ -13,8 +13,8 @@
 #include "transport/tcp/tcp.h"
 #include "transport/tcp/wire.h"
 
-/* The record's header says the true length. The peer may close the connection
- * before it has read all. */
+/* The record's header has the true length. The peer may close the connection
+ * before it has read all bytes. */
 static bool
 tcp_send(struct vc__wire *w, const void *bytes, size_t len)
 {
@@ -26,7 +26,7 @@ tcp_send(struct vc__wire *w, const void *bytes, size_t len)
                 MSG_NOSIGNAL) > 0;
 }
 
-/* There is room behind the place of the longest packet but at the end. */
+/* There is room after the longest packet, except at the end of the memory. */
 static bool
 shm_send(struct vc__wire *w, const void *bytes, size_t len)
 {

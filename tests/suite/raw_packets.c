@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See tests/suite/raw.h: packets in and out. */
+ * See tests/suite/raw.h: sending and receiving packets. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,17 +9,18 @@
 #include "tests/suite/raw_ops.h"
 #include "transport/core/le.h"
 
-/* What a part of a long message takes at most: a packet that all take. */
+/* The longest part of a long message: it fits a packet that all transports
+ * take. */
 #define PART_MAX (8192u - VC__PACKET_HEADER - VC__FRAME_HEADER)
 
-/* A packet that came and was not read yet. */
+/* A packet that was received and not read yet. */
 struct raw_kept {
     STAILQ_ENTRY(raw_kept) next;
     uint32_t len;
     uint8_t bytes[];
 };
 
-/* --- packets in the making --------------------------------------------- */
+/* --- building packets -------------------------------------------------- */
 
 void
 raw_begin(struct raw *r, struct raw_packet *p)
@@ -73,7 +74,7 @@ raw_add_open(struct raw_packet *p, uint32_t session,
                                   .body_len = (uint32_t)(out - body)});
 }
 
-/* --- packets that came -------------------------------------------------- */
+/* --- received packets --------------------------------------------------- */
 
 bool
 raw_keep(struct raw *r, const uint8_t *bytes, uint32_t len)
@@ -94,7 +95,7 @@ raw_keep(struct raw *r, const uint8_t *bytes, uint32_t len)
     return true;
 }
 
-/* False when there is none. */
+/* False when no packet is kept. */
 static bool
 kept_read(struct raw *r)
 {
@@ -157,7 +158,8 @@ raw_send_packet(struct raw *r, const struct raw_packet *p)
     return raw_send(r, p->bytes, p->len);
 }
 
-/* doc/wire.md 3.2: the last credit is for giving credits back. */
+/* Waits for two credits; doc/wire.md 3.2: the last credit is reserved for
+ * returning credits. */
 static bool
 credit_wait(struct raw *r)
 {

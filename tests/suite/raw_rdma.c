@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Raw ends made of rdma_cm and verbs: see tests/suite/raw_rdma.h. */
+ * Raw ends over rdma_cm and verbs: see tests/suite/raw_rdma.h. */
 #include "tests/suite/raw_rdma.h"
 
 #include <arpa/inet.h>
@@ -13,7 +13,7 @@
 #include "tests/suite/fixture.h"
 #include "tests/suite/raw_ops.h"
 
-/* Of an odd wr_id is a send, of an even one a receive. */
+/* The wr_id of a send is odd, that of a receive even. */
 #define SEND_ID(i)    ((uint64_t)(i) << 1 | 1)
 #define RECEIVE_ID(i) ((uint64_t)(i) << 1)
 
@@ -45,8 +45,8 @@ parameters_of(const struct rdma_conn_param *conn)
     };
 }
 
-/* The next event of a channel, an enum rdma_cm_event_type or RAW_NOTHING; its
- * data go to r, its id to *id. */
+/* Returns the next event of a channel, an enum rdma_cm_event_type or
+ * RAW_NOTHING; stores its data in r and its id in *id. */
 static int
 cm_event(struct rdma_event_channel *events, struct raw *r,
          struct rdma_cm_id **id, int ms)
@@ -90,7 +90,7 @@ event_of(int type)
     }
 }
 
-/* Of r's own connection. */
+/* Returns the next event of r's own connection. */
 static int
 own_event(struct raw *r, int ms)
 {
@@ -117,7 +117,7 @@ buffer(struct raw_verbs *v, unsigned i)
     return v->memory + (size_t)i * RAW_SIZE;
 }
 
-/* Lets a packet come into buffer i. */
+/* Posts buffer i to receive a packet. */
 static bool
 receive_post(struct raw_verbs *v, unsigned i)
 {
@@ -143,7 +143,7 @@ receives_post(struct raw *r)
     return good;
 }
 
-/* What the QP is made of. */
+/* Makes the objects that the QP needs. */
 static bool
 resources_make(struct raw_verbs *v)
 {
@@ -332,7 +332,7 @@ verbs_reject(struct raw *r, const void *data, size_t len)
 
 /* --- completions ------------------------------------------------------- */
 
-/* False when none came in time. */
+/* False when there was no completion in time. */
 static bool
 completion_next(struct raw_verbs *v, uint64_t until, struct ibv_wc *wc)
 {
@@ -351,7 +351,7 @@ completion_next(struct raw_verbs *v, uint64_t until, struct ibv_wc *wc)
     return true;
 }
 
-/* A receive is over: its buffer is for the next packet. */
+/* Handles a completed receive: the buffer is posted for the next packet. */
 static void
 received(struct raw *r, const struct ibv_wc *wc)
 {
@@ -360,7 +360,7 @@ received(struct raw *r, const struct ibv_wc *wc)
 
     if (raw_keep(r, buffer(v, i), wc->byte_len) && !r->hoards &&
         !receive_post(v, i))
-        r->handled--; /* it was not given back */
+        r->handled--; /* the receive was not posted again */
 }
 
 static bool
@@ -386,7 +386,7 @@ verbs_step(struct raw *r, uint64_t until)
 
 /* --- sending ----------------------------------------------------------- */
 
-/* Fewer than n sends are under way. */
+/* Waits until fewer than n sends are outstanding; false: not in time. */
 static bool
 sends_below(struct raw *r, unsigned n)
 {
@@ -398,7 +398,7 @@ sends_below(struct raw *r, unsigned n)
     return v->posted - v->done < n;
 }
 
-/* The next buffer to send from. */
+/* The index of the next send buffer. */
 static unsigned
 send_next(const struct raw_verbs *v)
 {

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A raw end over RDMA: a connection of rdma_cm, an RC QP and buffers of its
- * own. For tests that are about verbs themselves. */
+ * A raw end over RDMA: a connection of rdma_cm with its own RC QP and buffers.
+ * For tests that are about verbs themselves. */
 #ifndef VC_TESTS_SUITE_RAW_RDMA_H
 #define VC_TESTS_SUITE_RAW_RDMA_H
 
@@ -19,7 +19,7 @@ struct raw_verbs {
     struct ibv_mr *mr;
     uint8_t *memory;
     unsigned posted, done; /* sends */
-    enum ibv_wc_status wc; /* the first that was not IBV_WC_SUCCESS */
+    enum ibv_wc_status wc; /* the first status other than success */
 };
 
 static inline struct raw_verbs *
@@ -28,11 +28,11 @@ raw_verbs_of(const struct raw *r)
     return r->end;
 }
 
-/* Registered memory of a packet's size, valid until the next packet is sent. */
+/* Registered memory of a packet's size; valid until the next packet is sent. */
 uint8_t *raw_room(struct raw *r);
 
-/* Posts a work request on r's QP, and waits for its completion. Returns the
- * completion's status, or RAW_NOTHING. */
+/* Posts any work request on r's QP and waits for its completion. Returns its
+ * status, or RAW_NOTHING. */
 int raw_post(struct raw *r, struct ibv_send_wr *wr);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Raw ends over any transport of transport/transport.h. A raw end stands where
- * a link does: it has a wire, and an engine of its own, which the test's thread
- * advances while it waits. The transport carries what the raw end says, and
- * reads none of it. */
+ * Raw ends over any transport of transport/transport.h. A raw end takes the
+ * place of a link: it has a wire and an engine of its own, which the test's
+ * thread advances while it waits. The transport carries the bytes of the raw
+ * end unread. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,8 @@
 
 #define MEMORY ((size_t)64 << 20)
 #define EVENTS 8u
-/* Some transports do not notify of room: it is looked for so often. */
+/* Some transports do not notify when there is room again: it is polled at this
+ * interval. */
 #define ROOM_MS 1u
 
 /* --- an engine of its own ---------------------------------------------- */
@@ -22,7 +23,7 @@
 struct loop {
     struct vc__engine engine;
     struct vc__context *context;
-    struct vc__waiter *waiter; /* NULL: nobody waits */
+    struct vc__waiter *waiter; /* NULL: no thread waits */
 };
 
 static bool
@@ -54,7 +55,7 @@ loop_close(struct loop *loop)
     free(loop->context);
 }
 
-/* Something has come up. */
+/* Wakes the waiter, if any: an event was reported. */
 static void
 loop_wake(struct loop *loop)
 {
@@ -65,8 +66,8 @@ loop_wake(struct loop *loop)
         vc__waiter_done(waiter);
 }
 
-/* Advances the engine until something comes up; false: nothing until then, by
- * fixture_ms(). What is there already comes up in any case. */
+/* Advances the engine until an event is reported. False: none before `until`, a
+ * time of fixture_ms(). Pending events are reported in any case. */
 static bool
 loop_step(struct loop *loop, uint64_t until)
 {
@@ -80,15 +81,15 @@ loop_step(struct loop *loop, uint64_t until)
     return woken;
 }
 
-/* --- what comes up ----------------------------------------------------- */
+/* --- events of the wire ------------------------------------------------ */
 
 struct raw_wire {
     struct loop loop;
-    struct vc__wire *wire; /* NULL: there is none yet, or any more */
+    struct vc__wire *wire; /* NULL: not made yet, or freed */
     struct raw *raw;
     struct vc__incoming incoming;
-    bool has_incoming; /* passive: neither accepted nor rejected yet */
-    bool is_ready;     /* active: the hello may be said */
+    bool has_incoming; /* passive: not accepted or rejected yet */
+    bool is_ready;     /* active: the hello may be sent */
     int events[EVENTS];
     unsigned n_events;
 };
@@ -133,7 +134,7 @@ on_answered(struct vc__wire *wire, const void *data, size_t len)
 static void
 on_established(struct vc__wire *wire)
 {
-    (void)wire; /* accept() has said so already */
+    (void)wire; /* wire_accept() has reported it already */
 }
 
 static void
@@ -203,7 +204,7 @@ static const struct vc__wire_ops wire_ops = {
     .removed = on_failed,
 };
 
-/* --- beginning and end ------------------------------------------------- */
+/* --- opening and closing ----------------------------------------------- */
 
 static bool
 wire_make(struct raw *r, const struct vc__transport *transport)
@@ -226,7 +227,7 @@ wire_make(struct raw *r, const struct vc__transport *transport)
     return true;
 }
 
-/* Gives the wire back, which tells the peer. */
+/* Frees the wire, which notifies the peer. */
 static void
 wire_drop(struct raw_wire *w)
 {
@@ -280,7 +281,7 @@ wire_connect(struct raw *r, const struct vc__target *target, const void *data,
            t->hello(w->wire, data, len) == VC_OK;
 }
 
-/* Outside of the wire's callbacks, where it may be given back. */
+/* Runs outside the wire's callbacks, where the wire may be freed. */
 static int
 wire_wait(struct raw *r, int ms)
 {
@@ -301,7 +302,8 @@ wire_wait(struct raw *r, int ms)
 
 /* --- listening --------------------------------------------------------- */
 
-/* Takes one request; those that come before it was taken are rejected. */
+/* A listener that takes one request at a time; a request that arrives before
+ * the last one was taken is rejected. */
 struct wire_ear {
     struct loop loop;
     struct vc__ear *ear;
@@ -423,7 +425,7 @@ wire_step(struct raw *r, uint64_t until)
     return loop_step(&raw_wire_of(r)->loop, until);
 }
 
-/* Where the next packet is to be written; NULL: nowhere in time. */
+/* Returns the address for the next packet; NULL: no room in time. */
 static uint8_t *
 room_find(struct raw *r, uint32_t *room)
 {

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * For tests that look below transport/transport.h: the QP and the device of a
- * link, and the devices of an engine. No other thread may advance the engine
- * meanwhile. */
+ * link, and the devices of an engine. The engine must be held by the caller or
+ * by no thread. */
 #ifndef VC_TESTS_SUITE_RDMA_LINKS_H
 #define VC_TESTS_SUITE_RDMA_LINKS_H
 

@@ -7,7 +7,8 @@
 #include "tests/suite/rdma_links.h"
 #include "transport/rdma/buffer.h"
 
-/* They are used in turn, so the last is not used for the first packets. */
+/* The server's last send buffer: buffers are used in turn, so it is not used
+ * for the first packets. */
 static void
 link_buffer(struct vc__link *link, void *arg)
 {

@@ -82,7 +82,7 @@ all_cut(struct relay *r)
         pair_drop(r, 0, true);
 }
 
-/* False: one of the two has ended. */
+/* Forwards bytes. False: one of the two connections has ended. */
 static bool
 pass(struct relay *r, int from, int to)
 {

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A relay between a TCP client and server. It forwards their bytes, with the
- * faults that the test sets. */
+ * A relay between a client and a server of TCP: forwards their bytes, as well
+ * or as badly as the test wants. */
 #ifndef VC_TESTS_SUITE_RELAY_H
 #define VC_TESTS_SUITE_RELAY_H
 
@@ -14,14 +14,14 @@
 #define RELAY_PAIRS 16
 
 struct relay {
-    uint16_t port; /* where it listens, on 127.0.0.1 */
+    uint16_t port; /* that the relay listens at, on 127.0.0.1 */
     uint16_t to;   /* the server's port */
-    /* true: each byte is sent by itself. */
+    /* True: each byte is sent by itself. */
     atomic_bool trickles;
-    /* true: nothing is forwarded. */
+    /* True: nothing is forwarded. */
     atomic_bool halted;
-    /* After so many more bytes, of both directions, all connections are reset;
-     * relay_cut() resets them now. INT64_MAX: never. */
+    /* After this many more bytes, of both directions together, all connections
+     * are reset; 0: now. INT64_MAX: never. */
     atomic_llong cut_after;
     atomic_uint cuts; /* connections that were reset */
 
@@ -32,17 +32,17 @@ struct relay {
     unsigned n;
 };
 
-/* Runs the relay in a thread of its own, until relay_end(). */
+/* Runs in a thread of its own, until relay_end(). */
 void relay_begin(struct relay *r, uint16_t to);
 void relay_end(struct relay *r);
 
-/* relay_connect() returns a socket connected to this port of 127.0.0.1,
- * relay_listen() one that listens at any, which is stored in *port. The sockets
- * are blocking. */
+/* Return a blocking socket: relay_connect() one connected to this port of
+ * 127.0.0.1, relay_listen() one that listens at any port, which *port is set
+ * to. */
 int relay_connect(uint16_t port);
 int relay_listen(uint16_t *port);
 
-/* Closes a socket with a reset (RST). */
+/* Closes a socket so that its peer receives a reset. */
 void relay_reset(int fd);
 
 #endif

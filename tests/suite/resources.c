@@ -56,7 +56,8 @@ attr_next(const uint8_t **at, const uint8_t *end)
     return a;
 }
 
-/* The kernel remembers the thread that made it. */
+/* True if the object is the process's: the kernel records the thread that made
+ * it. */
 static bool
 is_of(pid_t pid, uint32_t thread)
 {
@@ -68,7 +69,8 @@ is_of(pid_t pid, uint32_t thread)
     return access(path, F_OK) == 0;
 }
 
-/* Entries of a list of resources; each says whose it is, if a process's. */
+/* Counts the process's entries in a list; an entry has an id if a process owns
+ * it. */
 static unsigned
 pid_count(const uint8_t *at, const uint8_t *end, pid_t pid, unsigned depth)
 {
@@ -96,7 +98,7 @@ pid_count(const uint8_t *at, const uint8_t *end, pid_t pid, unsigned depth)
     return n;
 }
 
-/* False after the last message. */
+/* Handles a message of the answer. False after the last one. */
 static bool
 message_take(const struct nlmsghdr *h, pid_t pid, unsigned *n, bool *known)
 {
@@ -113,7 +115,7 @@ message_take(const struct nlmsghdr *h, pid_t pid, unsigned *n, bool *known)
     return true;
 }
 
-/* Adds to *n; false when the device is not known. */
+/* Counts into *n; false when the device is not known. */
 static bool
 count(int command, uint32_t device, pid_t pid, unsigned *n)
 {

@@ -20,7 +20,7 @@
 #define NOBODY 65534
 #define PLENTY ((rlim_t)64 << 20) /* bytes of locked memory */
 
-/* What is judged is what a user gets who sets nothing. */
+/* The tests judge the behaviour with default options. */
 static const struct vc_channel_opts defaults = VC_CHANNEL_OPTS_INIT;
 
 /* --- roles ------------------------------------------------------------- */
@@ -54,7 +54,7 @@ role_connect(const char *target)
     return result;
 }
 
-/* The servers here have no handlers, and say so. */
+/* The servers here have no handlers, and their error says so. */
 static bool
 answers(struct vc_channel *channel)
 {
@@ -72,7 +72,8 @@ role_pair(const char *target)
     uint64_t start;
     int result;
 
-    /* With an option of its own it shares no link with the first. */
+    /* An option of its own keeps the channel from sharing the first one's
+     * link. */
     alone.idle_timeout_ms = 60001;
     snprintf(f.target, sizeof f.target, "%s", target);
     fixture_start_client(&f, &defaults);
@@ -111,9 +112,9 @@ limits_take(const struct role_limits *limits)
     return limits->descriptors == 0 || descriptors_limit(limits->descriptors);
 }
 
-/* The capabilities go with the user, CAP_IPC_LOCK among them. Before anything
- * is opened: the kernel takes no order for RDMA by a descriptor that another
- * user has opened. */
+/* Drops the user and with it all capabilities, CAP_IPC_LOCK included. Called
+ * before anything is opened: the kernel accepts no RDMA commands by a
+ * descriptor that another user has opened. */
 static bool
 rights_leave(const struct role_limits *limits)
 {
@@ -123,7 +124,7 @@ rights_leave(const struct role_limits *limits)
            setuid(NOBODY) == 0;
 }
 
-/* Of this process, once it listens; or NULL. */
+/* Limits of this process, to be set once it listens; or NULL. */
 static const struct role_limits *later;
 
 static bool
@@ -133,7 +134,8 @@ limits_begin(const struct role_limits *limits)
 
     if (limits->later) {
         later = limits;
-        setrlimit(RLIMIT_MEMLOCK, &plenty); /* else it may have that anyway */
+        setrlimit(RLIMIT_MEMLOCK, &plenty); /* if this fails, the limit may
+                                             * suffice */
     } else if (!limits_take(limits)) {
         return false;
     }
@@ -187,16 +189,16 @@ role_serve(const char *target)
     return 0;
 }
 
-/* --- starting and ending them ------------------------------------------ */
+/* --- starting and ending processes ------------------------------------- */
 
-/* Waits for the report; without one the child has failed. */
+/* Waits for the report; a child that sends none has failed. */
 static void
 report_take(struct role_report *r, int from)
 {
     struct pollfd p = {.fd = from, .events = POLLIN};
     ssize_t n = 0;
 
-    /* It is shorter than what a pipe passes on at once. */
+    /* The report is short enough for one read() of a pipe. */
     if (poll(&p, 1, REPORT_MS) == 1)
         n = read(from, r, sizeof *r);
     close(from);

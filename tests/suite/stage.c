@@ -12,7 +12,7 @@ stage_main(void *arg)
     struct stage *s = arg;
 
     s->good = raw_take(&s->listener, &s->r, RAW_MS) && s->play(s);
-    /* A client that closes waits for our answer. */
+    /* A client that closes its link waits for the server's answer. */
     if (s->good && s->r.event == RAW_ESTABLISHED)
         stage_client_leaves(&s->r);
     return NULL;
@@ -25,7 +25,7 @@ stage_start(struct stage *s, struct fixture *f, bool (*play)(struct stage *))
 
     s->f = f;
     s->play = play;
-    opts.max_attempts = 1; /* what one comes to */
+    opts.max_attempts = 1; /* judges the result of a single attempt */
     assert_true(raw_listen(&s->listener));
     fixture_target(s->listener.port, s->target);
     assert_int_equal(0, pthread_create(&s->thread, NULL, stage_main, s));

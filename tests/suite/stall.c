@@ -10,11 +10,11 @@
 
 #include "tests/suite/fixture.h"
 
-#define PRINTED_MS 100 /* a smaller gap explains nothing */
+#define PRINTED_MS 100 /* a smaller gap is irrelevant */
 
 static pthread_t ticker;
 static atomic_bool ends;
-static unsigned most; /* the ticker's until it is joined */
+static unsigned most; /* written by the ticker until it is joined */
 
 static void *
 tick(void *arg)

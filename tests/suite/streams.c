@@ -6,7 +6,7 @@
 
 #include <verbcall/call.h>
 
-/* Until nobody takes it: how that ended. */
+/* Sends until a send fails; returns the status of that. */
 static enum vc_status
 flood(struct suite_streams_talk_server_stream *stream)
 {

@@ -7,7 +7,7 @@
 
 #include "tests/suite/suite.vc.h"
 
-/* The numbers of its methods. */
+/* The indexes of its methods. */
 enum {
     TALK,
     DOWN,

@@ -1,13 +1,14 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Keepalive over rdma_cm and a real adapter: processes that are stopped while
- * their adapter goes on answering for them. A client finds a stopped server in
- * the time that include/verbcall/channel.h promises, by default 1 s while a
- * call is outstanding and 3 s when idle, five times that in a guest. A server
- * asks the adapter of its clients only, so it keeps a client that is stopped.
- * tests/suite/test_wire.c has the machines that die whole. Without keepalive
- * nothing here ends before a deadline that is beyond all limits. */
+ * Keepalive over rdma_cm and a real adapter: processes are stopped while their
+ * adapter still answers for them. A client detects a stopped server within the
+ * time of include/verbcall/channel.h: by default 1 s while a call is
+ * outstanding and 3 s when idle, five times that in a guest. A server probes
+ * only the adapter of its clients, so it keeps a client that is stopped.
+ * tests/suite/test_wire.c has the tests in which a whole machine dies. Without
+ * keepalive no call here would end before its deadline, which is beyond all
+ * limits. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,22 +18,22 @@
 #include "tests/suite/callers.h"
 
 #define KEEPALIVE_MS 1000 /* the default */
-#define GUEST        5    /* the limit is so many times the promise */
+#define GUEST        5    /* limit: this multiple of the promise */
 #define BUSY_MS      (GUEST * KEEPALIVE_MS)
 #define IDLE_MS      (GUEST * 3 * KEEPALIVE_MS)
-#define DEADLINE_MS  40000 /* of a call that keepalive must end */
+#define DEADLINE_MS  40000 /* of a call that keepalive must end earlier */
 #define LOOK_US      1000
 
-/* One probe is out at a time, so all but the last of these were answered. */
+/* One probe is outstanding at a time, so all but the last one were answered. */
 #define PROBES 4
 
-/* The handler of a client that is stopped runs for about that time. */
+/* How long the handler runs for a client that is stopped meanwhile. */
 #define HANDLER_MS 2000
 
-/* Words of the board, each counted up to 1. */
+/* Words of the board; each is set to 1. */
 enum {
     SERVING, /* by the test: the client may connect */
-    THERE,   /* by the client: it is connected, and calls if it is to */
+    THERE,   /* by the client: connected; its call, if any, has started */
     THAWED,  /* by the test */
 };
 
@@ -67,7 +68,7 @@ kill_frozen(pid_t pid)
     assert_int_equal(-SIGKILL, fixture_wait(pid));
 }
 
-/* All defaults but the time to connect, which is not what is judged. */
+/* All options are defaults except the connect timeout, which is not tested. */
 static void
 client_open(struct fixture *f)
 {
@@ -111,7 +112,7 @@ a_frozen_server_is_found_while_a_call_waits(unsigned round)
     assert_int_equal(VC_UNAVAILABLE, c.status);
     assert_int_equal(VC_OUTCOME_UNKNOWN, c.outcome);
     assert_non_null(strstr(c.text, "its process is stopped"));
-    /* There is none elsewhere. */
+    /* Transports other than RDMA have no adapter. */
     assert_int_equal(fixture_is_rdma(), strstr(c.text, "adapter") != NULL);
     assert_int_equal(1, counters_of(f.runtime).keepalive_dead);
     fixture_stop_client(&f);
@@ -147,8 +148,8 @@ a_frozen_server_is_found_by_an_idle_client(unsigned round)
 
 /* --- a stopped client --------------------------------------------------- */
 
-/* It loses no link, and takes its server for dead as little, though it was
- * away for longer than its own keepalive allows. */
+/* The client loses no link and does not regard its server as dead, though it
+ * was stopped for longer than its own keepalive allows. */
 static int
 client_run(void *arg, int ready)
 {
@@ -181,7 +182,7 @@ client_run(void *arg, int ready)
     return 0;
 }
 
-/* The server asks, is answered, and asks again. */
+/* The server probes, gets an answer, and probes again. */
 static void
 assert_asked_and_kept(struct vc_runtime *runtime, const char *what)
 {

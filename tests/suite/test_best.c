@@ -1,10 +1,11 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * vc:// where there is no RDMA device: TCP leads to the server, and shared
- * memory when its accept has told where that is. What carries the calls, and
- * why nothing better does, can be asked; what is required carries them, or they
- * end. With RDMA: tests/suite/test_failover.c. */
+ * vc:// without an RDMA device: the client reaches the server by TCP, and then
+ * by shared memory, whose socket the server's accept names. The channel
+ * describes which transport carries the calls, and why no better one does.
+ * Calls use a transport that is required, or fail. With RDMA:
+ * tests/suite/test_failover.c. */
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -52,7 +53,8 @@ assert_says_not(const struct vc_channel *channel, const char *what)
         fail_msg("\"%s\" is in:\n%s", what, words(channel));
 }
 
-/* This end's thread advances the engine until the channel says so. */
+/* Makes calls, so that this thread advances the engine, until the channel's
+ * description contains `what`. */
 static void
 await_says(struct fixture *f, const char *what)
 {
@@ -73,7 +75,7 @@ counters_of(struct vc_runtime *runtime)
     return c;
 }
 
-/* A server at vc://, and a channel with these lists. */
+/* Starts a server at vc://, and a channel with these lists of transports. */
 static void
 start(struct fixture *f, const char *served, const char *transports,
       const char *require)
@@ -87,7 +89,7 @@ start(struct fixture *f, const char *served, const char *transports,
     fixture_start(f, 1, &server, &opts);
 }
 
-/* --- the best one -------------------------------------------------------- */
+/* --- the best transport -------------------------------------------------- */
 
 static void
 shared_memory_is_found_by_tcp(void **state)
@@ -164,14 +166,14 @@ a_server_that_is_back_is_found_anew(unsigned round)
     assert_int_equal(0, kill(server, SIGKILL));
     assert_int_equal(-SIGKILL, fixture_wait(server));
     fixture_fork_server(port);
-    /* The first may have gone to the old one. */
+    /* The first call may have been sent to the old server. */
     (void)fixture_echo(f.channel, 10, 1);
     await_says(&f, "shm to");
     assert_int_equal(2, counters_of(f.runtime).links_made_shm);
     fixture_stop_client(&f);
 }
 
-/* --- why no better one --------------------------------------------------- */
+/* --- why no better transport --------------------------------------------- */
 
 static void
 the_reason_is_told(void **state)
@@ -231,7 +233,8 @@ a_server_says_what_it_listens_by(void **state)
     fixture_stop(&f);
 }
 
-/* All addresses of both families, without a name server. */
+/* A server at localhost listens at all addresses of both families; no name
+ * server is needed. */
 static void
 a_server_at_localhost_is_reached_by_every_name_of_it(void **state)
 {
@@ -255,7 +258,7 @@ a_server_at_localhost_is_reached_by_every_name_of_it(void **state)
         }
         assert_status(VC_OK,
                       vc_channel_open(f.runtime, target, NULL, &channel));
-        /* It has no service; so it was reached. */
+        /* The server has no service: this status shows that it was reached. */
         assert_status(VC_UNIMPLEMENTED, fixture_echo(channel, 10, 1));
         vc_channel_close(channel);
     }
@@ -263,7 +266,7 @@ a_server_at_localhost_is_reached_by_every_name_of_it(void **state)
     fixture_stop(&f);
 }
 
-/* --- what is required ---------------------------------------------------- */
+/* --- required transports ------------------------------------------------- */
 
 static void
 what_is_required_is_never_replaced(void **state)
@@ -349,7 +352,7 @@ the_environment_allows(void **state)
     unsetenv("VERBCALL_TRANSPORTS");
 }
 
-/* Where there is a device it is RDMA indeed. */
+/* With a device the link must be over RDMA. */
 static void
 rdma_is_there_or_an_error(void **state)
 {
@@ -366,11 +369,11 @@ rdma_is_there_or_an_error(void **state)
     fixture_stop(&f);
 }
 
-/* --- a server that lies ---------------------------------------------------- */
+/* --- a server that lies -------------------------------------------------- */
 
 #define NAME "0123456789abcdef"
 
-/* Accepts over TCP, and tells of a socket of `uid`. */
+/* Accepts over TCP, and names a socket of user `uid`. */
 static int
 accept_lying(int listener, uint32_t uid)
 {
@@ -398,7 +401,7 @@ accept_lying(int listener, uint32_t uid)
     return fd;
 }
 
-/* Where that name is, of this user's. */
+/* Listens at that name as this process's user. */
 static int
 impostor_listen(void)
 {
@@ -421,7 +424,7 @@ call(void *channel)
     return NULL;
 }
 
-/* The name is right and the user is not: it hears nothing. */
+/* The name is right and the user is not: the client sends no hello to it. */
 static void
 an_impostor_hears_no_hello(void **state)
 {
@@ -441,7 +444,7 @@ an_impostor_hears_no_hello(void **state)
     p = (struct pollfd){.fd = impostor, .events = POLLIN};
     assert_int_equal(1, poll(&p, 1, AWAIT_MS));
     shm = accept(impostor, NULL, NULL);
-    assert_int_equal(0, recv(shm, &byte, 1, 0)); /* closed, without a word */
+    assert_int_equal(0, recv(shm, &byte, 1, 0)); /* closed without a byte */
     assert_says(f.channel, "not shm: another user's process");
     close(shm);
     close(impostor);

@@ -1,14 +1,14 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The most telling cells of tests/sim/test_matrix.c on a real kernel: what
- * can happen to either end at a moment of a connection's life. Whatever
- * happens: the client's call ends by its deadline, with a status that
- * doc/architecture.md lists for it and a true outcome; when the world is
- * mended the next call works, and a new client's; whoever survives ends as
- * always.
- * The moments are made by freezing the server, so that no time is guessed.
- * This process only directs: both ends are its children. */
+ * The most important cells of tests/sim/test_matrix.c on a real kernel:
+ * failures of either end at each phase of a connection. In every cell the
+ * client's call ends by its deadline, with a status that doc/architecture.md
+ * lists for it and a true outcome. After the repair the next call succeeds, and
+ * so does a new client's. The surviving ends exit normally.
+ *
+ * The phases are reached by freezing the server, so that no timing is guessed.
+ * This process only coordinates: both ends are its children. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,10 +22,10 @@
 #include "tests/suite/pace.h"
 
 enum moment {
-    CONNECTING, /* the request to connect lies before a frozen server */
-    IDLE,       /* connected; it calls right after the blow */
+    CONNECTING, /* the connection request waits at a frozen server */
+    IDLE,       /* connected; the call starts right after the failure */
     HANDLER,
-    LONG,    /* all is sent that a frozen server has receives for */
+    LONG,    /* sent until a frozen server has no more receives */
     CLOSING, /* the client has asked a frozen server to disconnect */
 };
 
@@ -34,13 +34,13 @@ enum blow {
     SERVER_FROZEN, /* until the call has ended */
     SERVER_CLOSES,
     CLIENT_KILLED,
-    CLIENT_FROZEN, /* until its deadline is over */
-    PORT_FLAPS,    /* no message of the CM must meet it: see device_renew() */
+    CLIENT_FROZEN, /* until the deadline has passed */
+    PORT_FLAPS,    /* no CM message may be sent meanwhile: see device_renew() */
     PORT_DOWN,     /* until the call has ended */
     REMOVED,       /* the device */
 };
 
-/* What a call may end with. */
+/* The statuses that a call may end with. */
 #define OK          (1u << VC_OK)
 #define UNAVAILABLE (1u << VC_UNAVAILABLE)
 #define TOO_LATE    (1u << VC_DEADLINE_EXCEEDED)
@@ -48,34 +48,35 @@ enum blow {
 struct cell {
     enum moment moment;
     enum blow blow;
-    unsigned ends; /* what the call may end with; 0: it does not count */
+    unsigned ends; /* bit set of statuses; 0: the result is not checked */
 };
 
 #define CALL_MS  9000
 #define WHILE_MS 8000 /* longer than a flap takes on a busy machine */
-#define SHORT_MS 1000 /* a frozen end is waited for no longer */
-#define CLOSE_MS 2000 /* what vc_channel_close() promises */
+#define SHORT_MS 1000 /* the timeout of calls in cells with a frozen end */
+#define CLOSE_MS 2000 /* the documented time of vc_channel_close() */
 #define GRACE_MS 1000 /* at the machine's usual pace */
 
-/* The handler sleeps longer than a blow takes to be felt; before a frozen
- * client it answers in time, to nobody. */
+/* The handler sleeps longer than the detection of a failure takes. For a frozen
+ * client the handler replies in time, but the client does not read the
+ * reply. */
 #define HANDLER_MS       4000
 #define HANDLER_SHORT_MS 300
 
-/* A call may be the one that finds out that the link is dead: nothing tells
- * an end whose peer gave up while the wire was cut. The next one works. */
+/* A call may be the one that detects a dead link: an end is not notified if the
+ * peer closed while the network was down. The next call works. */
 #define FINDS_OUT 2
 
 #define FIRST 1 /* tags of calls */
 #define LATER 2
 
-/* Words of the board, each counted up to 1. */
+/* Words of the board; each is set to 1. */
 enum {
-    GO,     /* to the client: come to the moment */
-    THERE,  /* it has */
-    STRUCK, /* to the client */
-    ENDED,  /* its call has */
-    MENDED, /* to the client: go on, or end when the device is gone */
+    GO,     /* to the client: enter the phase */
+    THERE,  /* by the client: the phase is reached */
+    STRUCK, /* to the client: the failure has happened */
+    ENDED,  /* by the client: its call has ended */
+    MENDED, /* to the client: continue, or end when the device is lost */
 };
 
 static atomic_uint *
@@ -84,13 +85,13 @@ word(unsigned which)
     return &fixture_board->words[which];
 }
 
-/* --- the scene --------------------------------------------------------- */
+/* --- shared state ------------------------------------------------------ */
 
-/* The client's first call, where this process sees it. Its channel means
- * something in the client only. */
+/* The client's first call, in memory shared with this process. Its channel is
+ * valid only in the client. */
 static struct caller *first;
 
-/* Whoever is there; 0: nobody. */
+/* The running processes; 0: none. */
 static pid_t server, client;
 static uint16_t port;
 
@@ -113,7 +114,7 @@ server_start(uint16_t at)
     port = (uint16_t)atomic_load(&fixture_board->port);
 }
 
-/* The end of a child, which is as it should be. */
+/* Waits for a child and checks how it ends. */
 static void
 expect_end(pid_t *pid, int how)
 {
@@ -146,7 +147,8 @@ thaw(pid_t pid)
         assert_int_equal(0, kill(pid, SIGCONT));
 }
 
-/* Such a device is not mended but replaced, for which both ends must end. */
+/* True: the device is not repaired but replaced, for which both ends must
+ * end. */
 static bool
 is_final(enum blow blow)
 {
@@ -188,7 +190,7 @@ close_run(void *arg)
     return NULL;
 }
 
-/* Goes as far as the moment is, and is stuck there. */
+/* Brings the client to the cell's phase, where it is blocked. */
 static void
 first_begin(const struct cell *cell, struct fixture *f)
 {
@@ -204,7 +206,7 @@ first_begin(const struct cell *cell, struct fixture *f)
     if (cell->moment == HANDLER)
         first->sleep_ms =
             cell->blow == CLIENT_FROZEN ? HANDLER_SHORT_MS : HANDLER_MS;
-    /* The blow comes while it calls: one of its calls meets it. */
+    /* The failure happens during a loop of calls: one of them is affected. */
     first->again = cell->moment == IDLE && cell->blow == REMOVED;
 
     if (cell->moment == IDLE)
@@ -227,8 +229,8 @@ assert_in_time(const struct caller *c)
                  (unsigned)(c->ended_ms - c->began_ms), c->timeout_ms, c->text);
 }
 
-/* The world is well again: so is the channel, or a new one, by the last of so
- * many calls. */
+/* After the repair, calls succeed on the channel or a new one; `most` limits
+ * the number of calls tried. */
 static void
 call_again(struct fixture *f, unsigned most)
 {
@@ -277,7 +279,7 @@ client_run(void *arg, int ready)
     return 0;
 }
 
-/* A client that comes when all is over. */
+/* A new client after the repair. */
 static int
 fresh_run(void *arg, int ready)
 {
@@ -291,7 +293,7 @@ fresh_run(void *arg, int ready)
     return 0;
 }
 
-/* --- a blow, and what mends it ----------------------------------------- */
+/* --- failures, and their repair ---------------------------------------- */
 
 static void
 strike(enum blow blow)
@@ -301,7 +303,7 @@ strike(enum blow blow)
         assert_int_equal(0, kill(server, SIGKILL));
         expect_end(&server, -SIGKILL);
         break;
-    case SERVER_FROZEN: /* as it is at the moments that this is for */
+    case SERVER_FROZEN: /* already frozen in the phases of this failure */
         break;
     case SERVER_CLOSES:
         fixture_tell(&fixture_board->stop);
@@ -418,7 +420,7 @@ cell_run(void **state)
     client_finish();
     assert_int_equal(0, fixture_wait(fixture_fork(fresh_run, NULL)));
     server_stop();
-    /* Nobody is left who could run it yet. */
+    /* No process is left that could still run the call. */
     if (cell->ends != 0)
         caller_assert_true(first);
 }
@@ -431,7 +433,7 @@ end_at_once(pid_t *pid)
     *pid = 0;
 }
 
-/* After a test that failed in the middle, too: the device is as it was. */
+/* Restores the device, also after a test that failed halfway. */
 static int
 cell_teardown(void **state)
 {

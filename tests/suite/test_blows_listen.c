@@ -1,17 +1,18 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A server listens again at the address of a device that was removed, when it is
- * back: its program does nothing for that. This process only directs. */
+ * A server listens again at the address of a device that was removed, once the
+ * device is back, without any action of its program. This process only
+ * coordinates. */
 #include <stdio.h>
 
 #include "tests/suite/device.h"
 #include "tests/suite/pace.h"
 #include "tests/suite/role.h"
 
-#define LISTENS_MS 15000 /* it tries every 4 s at least */
+#define LISTENS_MS 15000 /* the server tries at least every 4 s */
 
-/* Until a client is served, or the time is over. */
+/* Connects until a client is served, or for LISTENS_MS. */
 static struct role_report
 connect_again_and_again(const char *target)
 {

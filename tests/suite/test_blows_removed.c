@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A device that is removed on a real kernel is left with nothing of a process
- * that lives on, be it a client or a server: `rdma resource` lists none of its
- * QPs, CQs, SRQs, MRs and PDs within a second of RDMA_CM_EVENT_DEVICE_REMOVAL.
- * This process only directs: both ends are its children. */
+ * After a device is removed on a real kernel, a process that still runs, client
+ * or server, keeps none of its objects. `rdma resource` lists none of its QPs,
+ * CQs, SRQs, MRs and PDs within a second of RDMA_CM_EVENT_DEVICE_REMOVAL. This
+ * process only coordinates: both ends are its children. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,17 +17,17 @@
 #define SECOND_MS  1000 /* at the machine's usual pace */
 #define LATEST_MS  10000
 #define ROUNDS     3u
-#define REMOVAL_MS 5000 /* the kernel's own time */
+#define REMOVAL_MS 5000 /* for the kernel */
 #define CHANNELS   3u
 #define LOOK_US    1000
 
 /* Words of the board. */
 enum {
-    CLIENT_TOLD, /* counted up: it got the event */
+    CLIENT_TOLD, /* set to 1: the client received the event */
     SERVER_TOLD,
-    CLIENT_MS, /* when: the clock's lower bits */
+    CLIENT_MS, /* when: lower bits of fixture_ms() */
     SERVER_MS,
-    END, /* counted up: to both */
+    END, /* set to 1, for both ends: end */
 };
 
 static pid_t client, server;
@@ -43,7 +43,7 @@ removals(struct vc_runtime *runtime)
     return c.cm_removals;
 }
 
-/* Lives until it is told to end, and says when the event has come. */
+/* Runs until END is set, and records when the event is received. */
 static void
 live(struct vc_runtime *runtime, unsigned told, unsigned ms)
 {
@@ -73,7 +73,7 @@ server_run(void *arg, int ready)
     return 0;
 }
 
-/* Some links are up, and a thread of the library drives them. */
+/* Has some links up, which a thread of the library advances. */
 static int
 client_run(void *arg, int ready)
 {
@@ -130,7 +130,8 @@ assert_listed(uint32_t device, pid_t pid)
     assert_true(r.cqs >= 1 && r.srqs >= 1 && r.mrs >= 1 && r.pds >= 1);
 }
 
-/* Of this process, soon; true when it is within a second of its event. */
+/* Waits until this process has no objects, LATEST_MS at most; true when that is
+ * within a second of its event. */
 static bool
 none_listed(uint32_t device, pid_t pid, const char *who, unsigned told,
             unsigned ms)
@@ -181,7 +182,8 @@ is_left_with_nothing_in_time(void)
     return in_time;
 }
 
-/* In one of some rounds: a machine that stalls takes what it will. */
+/* One of ROUNDS rounds must succeed, as a stall of the machine can take any
+ * time. */
 static void
 a_removed_device_is_left_with_nothing_within_a_second(void **state)
 {

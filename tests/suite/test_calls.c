@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Unary calls from end to end: what they carry, how they fail, and that very
- * many of them, from one thread and from several, all come back right. */
+ * Unary calls from end to end: their contents, their failures, and that very
+ * many calls from one thread and from several get the right replies. */
 #include "tests/suite/fixture.h"
 #include "tests/suite/pace.h"
 
@@ -13,12 +13,12 @@
 
 #include <verbcall/counters.h>
 
-/* Calls of each long run, unless $VC_TEST_CALLS says another number: a
+/* Calls of each long run, unless $VC_TEST_CALLS sets another number: a
  * sanitizer and the simulated world are slow. */
 #define MANY_CALLS 100000u
 
-#define LARGEST ((size_t)4 << 20) /* the default limit of messages */
-/* An EchoRequest with tag and payload has this much around its payload. */
+#define LARGEST ((size_t)4 << 20) /* the default message limit */
+/* Bytes of an EchoRequest with a tag, besides the payload; rounded up. */
 #define AROUND 32u
 
 static unsigned
@@ -111,7 +111,7 @@ a_reply_outlives_its_channel(void **state)
     fixture_stop(&f);
 }
 
-/* --- how it fails ------------------------------------------------------ */
+/* --- failures ---------------------------------------------------------- */
 
 static enum vc_status
 call_fail(struct fixture *f, unsigned status, char *text)
@@ -162,7 +162,7 @@ a_request_over_the_servers_limit_fails_and_the_link_lives(void **state)
     channel_opts.max_message = 1 << 20;
     fixture_start(&f, 1, &opts, &channel_opts);
 
-    /* The first time only the server knows the limit. */
+    /* For the first call only the server knows the limit. */
     assert_status(VC_RESOURCE_EXHAUSTED, fixture_echo(f.channel, 70000, 1));
     assert_int_equal(VC_OUTCOME_NOT_EXECUTED, vc_error_outcome());
     assert_status(VC_OK, fixture_echo(f.channel, 60000, 2));
@@ -290,7 +290,7 @@ a_call_ends_at_its_deadline_and_its_slot_comes_back(void **state)
     assert_status(VC_OK, fixture_echo(f->channel, 1, 2));
 }
 
-/* A server that nobody advances. */
+/* Starts a server whose engine no thread advances. */
 static void
 deaf_start(struct fixture *f)
 {
@@ -314,7 +314,7 @@ a_call_that_never_reached_a_server_was_not_executed(void **state)
     if (strcmp(fixture_scheme(), "rdma") != 0 || fixture_is_inproc())
         deaf_start(&f);
     else
-        strcpy(f.target, "rdma://10.9.0.77:1"); /* no host has it */
+        strcpy(f.target, "rdma://10.9.0.77:1"); /* no host has this address */
     fixture_start_client(&f, NULL);
     opts.timeout_ms = 50;
 
@@ -327,9 +327,10 @@ a_call_that_never_reached_a_server_was_not_executed(void **state)
         fixture_stop_server(&f);
 }
 
-/* --- very many --------------------------------------------------------- */
+/* --- very many calls --------------------------------------------------- */
 
-/* Mostly short, a few long, now and then the longest; the same every time. */
+/* Mostly short sizes, a few long ones, rarely the longest; the same each
+ * time. */
 static size_t
 mixed_size(uint64_t i)
 {
@@ -366,7 +367,7 @@ load_run(void *arg)
     return NULL;
 }
 
-/* So many calls are made by these threads together: all come back right. */
+/* These threads make many_calls() calls together; all must succeed. */
 static void
 load_with(struct vc_channel *channel, unsigned threads)
 {
@@ -438,7 +439,7 @@ more_callers_than_slots_wait_for_their_turn(void **state)
     struct fixture *f = *state;
     enum {
         CALLERS = 300
-    }; /* the server gives 256 slots */
+    }; /* the server grants 256 slots */
     struct load *loads = calloc(CALLERS, sizeof *loads);
 
     for (unsigned i = 0; i < CALLERS; i++) {
@@ -482,8 +483,8 @@ a_channel_reconnects_after_its_server_came_back(void **state)
 
     fixture_start_server_at(&f, port, 1, NULL);
     assert_status(VC_OK, fixture_echo(f.channel, 10, 3));
-    /* At vc:// each server is reached over TCP and by shared memory, and the first
-     * call may have seen the first of the two only. */
+    /* At vc:// each server is reached by TCP and by shared memory, and the
+     * first call may have used only the first link. */
     assert_in_range(before, 1, 2);
     assert_in_range(links_made(f.runtime), before + 1, 4);
     fixture_stop(&f);

@@ -1,9 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A program as those that were written for protobuf-c-rpc: its own generated
- * files, its functions, its loop; the service here and, as the same
- * ProtobufCService, over there. And both generators' ends with each other. */
+ * A program written for protobuf-c-rpc, with its own generated files, functions
+ * and loop. It calls the service in its own process and, as the same
+ * ProtobufCService, on a server. The clients and servers of both generators
+ * also call each other. */
 #include "tests/suite/fixture.h"
 
 #include <poll.h>
@@ -17,7 +18,7 @@
 
 /* --- the program -------------------------------------------------------- */
 
-/* What runs the loop; nothing for a service in this process. */
+/* Runs the closures of calls; a service in this process needs none. */
 static struct vc_closures *loop;
 
 static void
@@ -40,7 +41,7 @@ ask(ProtobufCService *service, const char *text, uint32_t size)
     return answer;
 }
 
-/* The same of both kinds of service. */
+/* The checks are the same for both kinds of service. */
 static void
 assert_serves(ProtobufCService *service)
 {
@@ -57,7 +58,7 @@ assert_serves(ProtobufCService *service)
     assert_string_equal(DIRECTORY_ANN, answer.text);
 }
 
-/* --- where it runs ------------------------------------------------------ */
+/* --- setup and teardown ------------------------------------------------- */
 
 struct play {
     struct fixture f;
@@ -117,7 +118,7 @@ a_program_for_protobuf_c_rpc_works_as_it_is(void **state)
     assert_int_equal(VC_INTERNAL, ask(p->service, "cid", 0).status);
 }
 
-/* The server was not there for a while. */
+/* Checks calls that wait for the server, which was stopped for a while. */
 static void
 assert_serves_when_ready(struct play *p)
 {
@@ -199,7 +200,7 @@ readable(int fd, int ms)
     return poll(&p, 1, ms);
 }
 
-/* A thread of the library receives the reply, so that this one may sleep. */
+/* A thread of the library receives the reply, so this thread may sleep. */
 static void
 the_end_of_a_call_makes_the_descriptor_readable(void **state)
 {
@@ -216,7 +217,8 @@ the_end_of_a_call_makes_the_descriptor_readable(void **state)
     lookup__directory__by_name(p->service, &name, directory_told, &answer);
 
     assert_int_equal(1, readable(fd, READABLE_MS));
-    assert_int_equal(0, answer.calls); /* not before it is run */
+    assert_int_equal(0, answer.calls); /* the closure waits for
+                                        * vc_closures_run() */
     assert_status(VC_OK, vc_closures_run(loop, 0));
     assert_int_equal(1, answer.calls);
     assert_string_equal(DIRECTORY_ANN, answer.text);

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Services and methods that are there, that are not, and that come and go. */
+ * Services and methods that exist, that do not, and that are added and
+ * removed. */
 #include <string.h>
 
 #include "tests/suite/fixture.h"
@@ -39,12 +40,12 @@ a_service_that_is_not_there_is_unimplemented_and_not_executed(void **state)
     Suite__Empty request = SUITE__EMPTY__INIT;
     Suite__Empty *reply;
 
-    /* Named in the hello, and rejected. */
+    /* The hello names the service, and is rejected. */
     assert_status(VC_UNIMPLEMENTED,
                   suite_absent_nothing(f->channel, &request, NULL, &reply));
     assert_non_null(strstr(vc_error(), "not served"));
     assert_int_equal(VC_OUTCOME_NOT_EXECUTED, vc_error_outcome());
-    /* Named in an OPEN, and answered. */
+    /* An OPEN names the service, and is answered. */
     assert_status(VC_OK, fixture_echo(f->channel, 1, 1));
     assert_status(VC_UNIMPLEMENTED,
                   suite_absent_nothing(f->channel, &request, NULL, &reply));
@@ -93,7 +94,7 @@ a_service_may_be_removed_and_added_again(void **state)
     assert_status(VC_NOT_FOUND,
                   vc_server_remove(f->server, &suite_other_service));
     assert_status(VC_OK, suite_other_add(f->server, &none, NULL));
-    /* By the same session, and another handler. */
+    /* The same session is used, with another handler. */
     assert_status(VC_UNIMPLEMENTED,
                   suite_other_name(f->channel, &request, NULL, &reply));
     assert_status(VC_OK, vc_server_remove(f->server, &suite_other_service));
@@ -103,7 +104,7 @@ a_service_may_be_removed_and_added_again(void **state)
     vc_message_free(reply);
 }
 
-/* The session was opened before the service was there. */
+/* The session is opened before the service is added. */
 static void
 a_service_may_be_added_after_its_first_call(void **state)
 {

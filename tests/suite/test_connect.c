@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Connecting and listening where it cannot work: each way ends in time, and
- * its error says what is wrong and what to do. */
+ * Connecting and listening in cases that cannot work: each attempt ends in
+ * time, and its error says what is wrong and what to do. */
 #include "tests/suite/role.h"
 
 #include <dirent.h>
@@ -13,11 +13,11 @@
 
 #define CONNECT_MS 2000 /* the default */
 #define MARGIN_MS  500  /* at the machine's usual pace */
-#define TRIES      3u   /* where such a machine may change the answer */
+#define TRIES      3u   /* for results that depend on the pace */
 
 /* --- helpers ----------------------------------------------------------- */
 
-/* The status, in time, and each of the words. */
+/* Checks the status, the time, and that the text has each of the words. */
 static void
 says(const struct role_report *r, enum vc_status status,
      const char *const *words)
@@ -57,7 +57,8 @@ serve_at(const char *target, const struct role_limits *limits)
     return c;
 }
 
-/* What of the machine is known and may be changed: only the guest's. */
+/* Skips the test outside the guest: only its configuration is known and may be
+ * changed. */
 static void
 need_guest(void)
 {
@@ -95,7 +96,7 @@ a_host_that_is_not_there_is_not_waited_for_beyond_the_timeout(void **state)
 
     (void)state;
     need_guest();
-    do /* the CM says so a moment before our own timeout */
+    do /* the CM reports this shortly before our own timeout */
         r = connect_to("rdma://10.9.0.77:1");
     while (strstr(r.text, "no host answers") == NULL && ++tries < TRIES);
     SAYS(&r, VC_UNAVAILABLE, "no host answers at 10.9.0.77:1", "see that");
@@ -153,7 +154,7 @@ a_name_that_does_not_resolve_is_named(void **state)
     SAYS(&r, VC_UNAVAILABLE, "no-such-host.invalid", "see that");
 }
 
-/* No device is touched yet. */
+/* The argument is checked before any device is opened. */
 static void
 a_port_of_0_leads_nowhere(void **state)
 {
@@ -196,7 +197,7 @@ static const char *const malformed[] = {
     "rdma://::1:1",
 };
 
-/* No device is touched yet. */
+/* The target is checked before any device is opened. */
 static void
 malformed_targets_are_invalid_and_the_form_is_shown(void **state)
 {
@@ -251,7 +252,7 @@ an_address_of_another_machine_cannot_be_listened_at(void **state)
          "not one of this machine's RDMA devices");
 }
 
-/* A server at `at` is there for a client at `host`. */
+/* Checks that a client at `host` reaches a server at `at`. */
 static void
 reached(const char *at, const char *host)
 {
@@ -347,7 +348,7 @@ a_server_serves_whom_it_has_memory_for(void **state)
     struct role_report r;
 
     (void)state;
-    need_guest(); /* what else is locked depends on the device */
+    need_guest(); /* the amount of other locked memory depends on the device */
     server = serve_at(fixture_target(0, target), &enough_for_one);
 
     r = role_report_of(role_pair, fixture_target(server.report.port, target),
@@ -365,15 +366,15 @@ a_port_for_the_privileged_is_refused_to_others(void **state)
     struct role_report r;
 
     (void)state;
-    need_guest(); /* elsewhere all ports may be free for all */
+    need_guest(); /* elsewhere users may be allowed all ports */
     r = role_report_of(role_serve, fixture_target(99, target), &nobody);
     SAYS(&r, VC_PERMISSION_DENIED, "below 1024", "take another");
 }
 
-/* What has been changed is restored, and nothing else. */
+/* True: a device or a mode was changed and must be restored. */
 static bool changed;
 
-/* Sets the mode of the devices whose names begin so. */
+/* Sets the mode of all devices whose names begin with prefix. */
 static void
 devices_chmod(const char *prefix, mode_t mode)
 {
@@ -404,7 +405,8 @@ devices_restore(void **state)
     return 0;
 }
 
-/* Neither a client nor a server of this target may open the file. */
+/* Checks that neither a client nor a server at this target may open the
+ * file. */
 static void
 assert_closed_to_nobody(const char *file, const char *server_target)
 {

@@ -1,13 +1,13 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Clients and servers that may have few descriptors: each step that lacks one
- * says so, in time, and nothing else is blamed. */
+ * Clients and servers with a low limit of descriptors: each step that lacks one
+ * reports that, in time, and gives no other reason. */
 #include "tests/suite/role.h"
 
 #include <string.h>
 
-#define FEWEST  4u /* beside standard input, output and error */
+#define FEWEST  4u /* besides standard input, output and error */
 #define MOST    64u
 #define SOON_MS 1000
 
@@ -47,7 +47,7 @@ a_client_with_few_descriptors_says_so(void **state)
     role_end(&server);
 }
 
-/* A client of it. */
+/* Connects a client to the server. */
 static enum vc_status
 connects(unsigned n, const char *target)
 {
@@ -85,7 +85,7 @@ a_server_with_few_descriptors_says_so(void **state)
     assert_int_equal(VC_OK, status);
 }
 
-/* It listened when it had some. */
+/* The server has descriptors until it listens. */
 static void
 a_server_without_descriptors_tells_its_clients(void **state)
 {

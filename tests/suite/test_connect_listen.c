@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The options of listening over RDMA: addresses of one family only, and
- * addresses that others are bound to. */
+ * The options for listening over RDMA: addresses of one family only, and
+ * addresses to which other programs are bound. */
 #include <arpa/inet.h>
 #include <rdma/rdma_cma.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "cm/connect/target.h"
 #include "tests/suite/fixture.h"
 
-/* A server that listens at this port of all addresses of a family. */
+/* Makes a server that listens at this port of all addresses of a family. */
 static enum vc_status
 listen_at(struct vc_runtime *runtime, const char *address, uint16_t port,
           uint32_t ipv6_only, struct vc_server **server)
@@ -40,7 +40,7 @@ connect_at(struct vc_runtime *runtime, uint16_t port)
     return status;
 }
 
-/* VC_UNIMPLEMENTED: it is reached, and has no service. */
+/* VC_UNIMPLEMENTED shows that the server is reached; it has no service. */
 static void
 a_server_of_ipv6_only_leaves_ipv4_to_another(void **state)
 {
@@ -65,7 +65,7 @@ a_server_of_ipv6_only_leaves_ipv4_to_another(void **state)
     vc_server_free(six);
 }
 
-/* An id of another program at the address of the tests, which lets others bind
+/* Makes an id of another program at the tests' address, which lets others bind
  * there, too. */
 static struct rdma_cm_id *
 id_bound(struct rdma_event_channel *events)
@@ -83,7 +83,7 @@ id_bound(struct rdma_event_channel *events)
     return id;
 }
 
-/* What failed of listening there. */
+/* Checks that listening there fails, with these words. */
 static void
 listening_fails(struct fixture *f, uint16_t port, uint32_t reuse,
                 const char *words)
@@ -101,7 +101,7 @@ listening_fails(struct fixture *f, uint16_t port, uint32_t reuse,
     vc_server_free(server);
 }
 
-/* Linux lets them share the address only until one listens. */
+/* Linux lets ids share the address only until one of them listens. */
 static void
 an_address_that_others_share_is_bound_and_not_listened_at(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What a probe finds: a server of ours, nobody, other programs; and targets that
- * it does not ask. */
+ * Results of a probe: a Verbcall server, no listener, or another program; and
+ * targets that it does not accept. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ says(const char *text, const char *words)
         fail_msg("\"%s\" is not in \"%s\"", words, text);
 }
 
-/* By which way the address of the tests is reached. */
+/* Checks the reported route to the tests' address. */
 static void
 way_is_found(const struct vc_probe_report *r)
 {
@@ -94,9 +94,9 @@ where_nobody_listens_it_says_so(void **state)
     fixture_start_server(f, 1, NULL);
 }
 
-/* --- other programs ----------------------------------------------------------- */
+/* --- other programs ------------------------------------------------------ */
 
-/* One that takes a request by a thread of its own. */
+/* A program that takes one connection request, on a thread of its own. */
 struct stranger {
     struct raw_listener listener;
     struct raw r;
@@ -137,7 +137,7 @@ rejects(struct raw *r)
     return raw_reject(r, "go away", 7);
 }
 
-/* The probe leaves as soon as it has the answer. */
+/* The probe disconnects as soon as it has the answer. */
 static bool
 accepts(struct raw *r)
 {
@@ -192,7 +192,7 @@ one_that_does_not_answer_is_given_up_in_time(void **state)
     assert_true(r.device[0] != '\0');
 }
 
-/* --- what is not asked ---------------------------------------------------------- */
+/* --- invalid arguments --------------------------------------------------- */
 
 static void
 refused(const char *target, uint32_t ms, const char *words)
@@ -224,7 +224,7 @@ bad_arguments_are_named(void **state)
     says(vc_error(), "VC_PROBE_REPORT_INIT");
 }
 
-/* The RDMA part of it. */
+/* For vc:// the probe uses RDMA. */
 static void
 a_target_of_any_transport_is_asked_over_rdma(void **state)
 {
@@ -237,7 +237,7 @@ a_target_of_any_transport_is_asked_over_rdma(void **state)
     assert_int_equal(VC_PROBE_SERVER, r.answer);
 }
 
-/* What lies behind its structure is not written. */
+/* Bytes after the end of the program's structure are not written. */
 static void
 a_program_of_an_older_version_gets_what_it_knows(void **state)
 {

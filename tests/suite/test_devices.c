@@ -1,10 +1,11 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A process with two RDMA devices on a real kernel, as tests/sim/test_devices.c
- * has it simulated: a server that listens on both, a budget for each, and one
- * that is removed while the other stays.
- * This process only directs: both ends are in a child. */
+ * A process with two RDMA devices on a real kernel; tests/sim/test_devices.c
+ * has the same simulated. A server listens on both devices, each device has a
+ * budget, and one device is removed while the other stays.
+ *
+ * This process only coordinates: both ends are in a child. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,13 +22,13 @@
 #include "transport/rdma/device.h"
 
 #define BUDGET  ((uint64_t)256 << 20) /* of each device, by default */
-#define GONE_MS 1000 /* for what was of a device that is removed */
+#define GONE_MS 1000 /* for freeing the objects of a removed device */
 #define LOOK_US 1000
 #define PORT    17472
 
 /* Words of the board. */
 enum {
-    REMOVED, /* counted up to 1: one is listed no more */
+    REMOVED, /* set to 1: the second device is not listed any more */
 };
 
 static atomic_uint *
@@ -43,7 +44,7 @@ struct ends {
     struct vc_channel *second;
 };
 
-/* Beside the address that the fixture listens at. */
+/* Listens besides the address of the fixture. */
 static void
 listen_anywhere(struct vc_server *server)
 {
@@ -89,7 +90,7 @@ call_is_good(struct vc_channel *channel)
     assert_status(VC_OK, fixture_echo(channel, 20000, 1));
 }
 
-/* The device that carries the channel's only link. */
+/* Checks which device carries the channel's only link. */
 static void
 goes_over(struct vc_channel *channel, const char *device)
 {
@@ -133,7 +134,7 @@ calls_go_over_both(struct ends *e)
     assert_int_equal(2, counters_of(e->f.server_runtime).links_up);
 }
 
-/* The end has given back what it had of the other device. */
+/* Waits until this end has freed its objects of the other device. */
 static void
 has_one_device(struct vc_runtime *runtime, uint64_t since)
 {

@@ -1,10 +1,11 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * vc:// with a real RDMA device that is taken away under load and given back:
- * calls go on over TCP, none is lost and none runs twice, and come back to RDMA.
- * The device is a second one, as librdmacm lets go of a process' only one not
- * before it ends. This process only directs: both ends are in a child. */
+ * vc:// with a real RDMA device that is removed under load and restored. Calls
+ * continue over TCP and return to RDMA; none is lost and none runs twice. The
+ * device is a second one, because librdmacm closes the only device of a process
+ * not before the process ends. This process only coordinates: both ends are in
+ * a child. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,14 +21,14 @@
 #define CALLERS 4
 #define CALLS   1000000u
 #define PORT    17473
-#define GONE_MS 2000  /* until they are over TCP: the kernel tells at once */
-#define BACK_MS 10000 /* until they are over RDMA again */
+#define GONE_MS 2000  /* until calls use TCP: the kernel reports it at once */
+#define BACK_MS 10000 /* until calls use RDMA again */
 #define LOOK_US 10000
 #define TEXT    2048
 
 /* Words of the board. */
 enum {
-    OVER_RDMA, /* counted up each time that they are */
+    OVER_RDMA, /* counted up each time that calls use it again */
     OVER_TCP,
     REMOVED,
     MADE,
@@ -39,7 +40,7 @@ word(unsigned which)
     return &fixture_board->words[which];
 }
 
-/* --- the server, which counts -------------------------------------------- */
+/* --- the server, which counts runs --------------------------------------- */
 
 static atomic_uchar runs[CALLERS][CALLS];
 
@@ -89,7 +90,7 @@ ends_stop(struct ends *e)
     vc_runtime_free(e->there);
 }
 
-/* --- load ------------------------------------------------------------------ */
+/* --- load ---------------------------------------------------------------- */
 
 struct load {
     struct vc_channel *channel;
@@ -154,9 +155,9 @@ loads_end(struct load loads[CALLERS])
     }
 }
 
-/* --- a device that goes and comes ---------------------------------------- */
+/* --- a device that is removed and restored ------------------------------- */
 
-/* Returns how long it took. */
+/* Waits for a link whose description begins with `what`. Returns the time. */
 static uint64_t
 await_over(const struct vc_channel *channel, const char *what, unsigned ms)
 {
@@ -179,7 +180,7 @@ times(void)
     return fixture_many(1, 5);
 }
 
-/* For the nth time. */
+/* The nth removal of the device. */
 static void
 there_and_back(const struct ends *e, unsigned n)
 {

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Calls that no thread waits for: their callbacks, completion queues, and
- * programs with a loop of their own and no thread of the library. */
+ * Asynchronous calls: their callbacks, completion queues, and programs with an
+ * event loop of their own and no thread of the library. */
 #include "tests/suite/feature.h"
 
 #include <poll.h>
@@ -14,7 +14,7 @@
 #define CALLS    20u
 #define AWAIT_MS 30000
 #define IDLE_MS  300u
-/* Wakes of an idle loop that are no fault: what is left of the last call. */
+/* Wakes of an idle loop that are allowed: remaining work of the last call. */
 #define IDLE_WAKES 10u
 
 static void
@@ -84,7 +84,7 @@ a_cancelled_call_ends_and_its_handler_is_notified(void **state)
     assert_status(VC_CANCELLED, held.status);
     assert_int_equal(VC_OUTCOME_UNKNOWN, held.outcome);
     fixture_await(&features_seen.cancelled, 1);
-    vc_async_cancel(call); /* too late: does nothing */
+    vc_async_cancel(call); /* too late: no effect */
     vc_async_free(call);
     assert_int_equal(0, atomic_load(&other.ends));
     features_gate_open();
@@ -161,7 +161,7 @@ ends_wait_in_a_queue_whose_descriptor_is_readable(void **state)
     vc_completions_free(queue);
 }
 
-/* The client has no thread, so that calls go on in here only. */
+/* The client has no thread, so calls advance only in vc_completions_next(). */
 static void
 waiting_for_the_queue_advances_the_calls(void **state)
 {
@@ -189,9 +189,9 @@ waiting_for_the_queue_advances_the_calls(void **state)
     features_stop(&f);
 }
 
-/* --- a loop of the program's own --------------------------------------- */
+/* --- an event loop of the program -------------------------------------- */
 
-/* epoll of the descriptors of one or two runtimes that have no threads. */
+/* An epoll of the descriptors of one or two runtimes without threads. */
 struct loop {
     int epoll;
     unsigned wakes;
@@ -204,7 +204,7 @@ loop_add(struct loop *l, struct vc_runtime *runtime)
     int fd = vc_runtime_fd(runtime);
 
     assert_true(fd >= 0);
-    assert_int_equal(fd, vc_runtime_fd(runtime)); /* one for all times */
+    assert_int_equal(fd, vc_runtime_fd(runtime)); /* it never changes */
     assert_int_equal(0, epoll_ctl(l->epoll, EPOLL_CTL_ADD, fd, &event));
 }
 
@@ -230,7 +230,7 @@ loop_turn(struct loop *l, int ms)
     assert_true(status == VC_OK || status == VC_DEADLINE_EXCEEDED);
 }
 
-/* False when the word has not come to n in time. */
+/* False when the word is still below n after ms. */
 static bool
 loop_until(struct loop *l, atomic_uint *word, unsigned n, unsigned ms)
 {
@@ -271,7 +271,8 @@ a_loop_without_threads_makes_progress_and_sleeps(void **state)
     features_stop(&f);
 }
 
-/* Nothing comes: only the library's timer can make it readable. */
+/* Nothing is received: only the library's timer can make the descriptor
+ * readable. */
 static void
 a_deadline_wakes_the_loop(void **state)
 {
@@ -306,7 +307,7 @@ serve_without_threads(struct fixture *f)
     vc_runtime_stop(f->server_runtime);
 }
 
-/* Handlers and callbacks run in the loop: no other thread is there. */
+/* Handlers and callbacks run in the loop, as there is no other thread. */
 static void
 client_and_server_share_a_loop_of_one_thread(void **state)
 {

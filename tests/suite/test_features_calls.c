@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What a call may ask for: hedging, retries by the method's idempotency,
- * pushback, no reply, a canceller, and metadata both ways. */
+ * Options and features of calls: hedging, retries by the method's idempotency,
+ * pushback, one-way calls, cancellers, and metadata in both directions. */
 #include "tests/suite/feature.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #define HEDGE_MS    20u
 #define PUSHBACK_MS 300
 #define HELD        3u
-#define TELL        3u /* a method of Work */
+#define TELL        3u /* index of a method of Work */
 
 static struct vc_counters
 counters_of(struct vc_runtime *runtime)
@@ -46,7 +46,7 @@ a_hedge_answers_before_an_attempt_that_is_slow(void **state)
     assert_int_equal(2, report->attempt);
     vc_message_free(report);
     assert_int_equal(2, atomic_load(&features_seen.begun));
-    fixture_await(&features_seen.cancelled, 1); /* the first is given up */
+    fixture_await(&features_seen.cancelled, 1); /* the first is cancelled */
     counters = counters_of(f->runtime);
     assert_int_equal(1, counters.hedges_started);
     assert_int_equal(1, counters.hedges_won);
@@ -121,7 +121,7 @@ a_method_that_may_run_once_is_not_tried_again(void **state)
     assert_int_equal(VC_OUTCOME_EXECUTED, vc_error_outcome());
     assert_int_equal(1, atomic_load(&features_seen.begun));
 
-    /* Nor one that may run again, if its caller does not want it. */
+    /* An idempotent method is not retried either, if the caller forbids it. */
     opts.flags = VC_CALL_NO_RETRY;
     assert_status(VC_UNAVAILABLE,
                   features_work_again(f->channel, &order, &opts, &report));
@@ -129,7 +129,7 @@ a_method_that_may_run_once_is_not_tried_again(void **state)
     assert_int_equal(0, counters_of(f->runtime).calls_retried);
 }
 
-/* Without it the second attempt would follow after 100 ms at most. */
+/* Without pushback the second attempt would follow after 100 ms at most. */
 static void
 a_server_puts_the_next_attempt_off(void **state)
 {
@@ -188,7 +188,7 @@ a_one_way_call_returns_while_its_handler_runs(void **state)
 
 struct answered {
     enum vc_status status;
-    unsigned handlers; /* that had returned by then */
+    unsigned handlers; /* that had returned at the callback */
     atomic_uint ends;
 };
 
@@ -293,7 +293,8 @@ a_call_with_a_cancelled_canceller_does_not_begin(void **state)
 
 /* --- metadata and details ---------------------------------------------- */
 
-/* Sends all that came back: as trailing metadata, and how many, as details. */
+/* Sends all received metadata back as trailing metadata, and their count as
+ * details. */
 static enum vc_status
 reflect(struct vc_call *call, const Features__Order *order,
         Features__Report *report, void *arg)
@@ -366,7 +367,7 @@ metadata_and_details_come_as_they_went(void **state)
     features_stop(&f);
 }
 
-/* --- what a handler says ------------------------------------------------- */
+/* --- the error text of a handler ----------------------------------------- */
 
 #define TEXT_MAX 1024u
 
@@ -381,7 +382,8 @@ call_fail(struct fixture *f, char *text)
     return suite_probe_fail(f->channel, &request, NULL, &reply);
 }
 
-/* Its last characters are "end", and behind them are more if it is long. */
+/* The first TEXT_MAX bytes end with "end"; a longer text continues after
+ * them. */
 static char *
 long_text(char *text, size_t size)
 {
@@ -428,12 +430,13 @@ a_long_text_is_cut_between_characters(void **state)
     assert_int_equal(TEXT_MAX - 1, strlen(vc_error()));
 }
 
-/* --- what a handler may ask of its call ---------------------------------- */
+/* --- what a handler can query about its call ----------------------------- */
 
 static struct {
     char service[32], method[32], peer[160];
     uint32_t left_ms;
-    atomic_uint turns; /* of handler and caller: tells the thread sanitizer */
+    atomic_uint turns; /* of handler and caller: orders them for the thread
+                        * sanitizer */
 } asked;
 
 static enum vc_status
@@ -481,8 +484,8 @@ begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* "tcp://ADDRESS:PORT", with another port than the server's, or "shm:" and
- * "inproc:" with who it is; at vc:// any of them. */
+/* Expects "tcp://ADDRESS:PORT" with the client's port, or "shm:" and "inproc:"
+ * with the process; at vc:// any of them. */
 static void
 assert_peer(const char *peer)
 {

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A server is drained and closed: several times, at a time, without waiting, in
- * a program's own loop, from where that cannot succeed, and while calls run
- * that nobody ends. */
+ * Draining and closing a server: several times, concurrently, without waiting,
+ * in a program's own event loop, from a handler, where that must fail, and
+ * while calls run that never end. */
 #include "tests/suite/feature.h"
 
 #include <stdio.h>
@@ -24,7 +24,7 @@ counters_of(struct vc_runtime *runtime)
     return counters;
 }
 
-/* A call whose handler waits at the gate. */
+/* Starts a call whose handler waits at the gate. */
 static void
 start_held(struct fixture *f, struct features_end *end)
 {
@@ -38,12 +38,12 @@ start_held(struct fixture *f, struct features_end *end)
     fixture_await(&features_seen.begun, begun + 1);
 }
 
-/* How a drain or a close has ended. */
+/* How a drain or a close ended. */
 struct end {
     atomic_uint ends;
     enum vc_status status;
     char text[256];
-    struct vc_server *frees; /* in done() */
+    struct vc_server *frees; /* freed in done(); or NULL */
 };
 
 static void
@@ -58,7 +58,7 @@ on_end(enum vc_status status, void *arg)
     fixture_tell(&end->ends);
 }
 
-/* --- drains ----------------------------------------------------------------- */
+/* --- drains -------------------------------------------------------------- */
 
 static void
 a_link_is_told_to_leave_once_however_often_its_server_is_drained(void **state)
@@ -75,7 +75,7 @@ a_link_is_told_to_leave_once_however_often_its_server_is_drained(void **state)
         assert_status(VC_DEADLINE_EXCEEDED,
                       vc_server_drain(f->server, NULL, 0));
 
-    /* Keepalive and credits may have sent some. */
+    /* Keepalive and credit updates may have sent some packets. */
     assert_in_range(counters_of(f->server_runtime).packets_sent - packets, 0,
                     DRAINS / 5);
     features_gate_open();
@@ -164,7 +164,7 @@ a_close_ends_the_drains_of_its_server(void **state)
 
 /* --- closing -------------------------------------------------------------- */
 
-/* Handlers of suite.Probe that nothing but the test ends. */
+/* Handlers of suite.Probe that only the test ends. */
 static struct fixture_gate {
     atomic_uint begun, open;
     struct vc_call *later;
@@ -327,7 +327,7 @@ a_handler_that_would_wait_for_itself_is_refused_at_once(void **state)
     features_stop(&f);
 }
 
-/* --- in a program's own loop --------------------------------------------- */
+/* --- in a program's own event loop --------------------------------------- */
 
 static void
 loop_until(struct vc_runtime *runtime, atomic_uint *word)

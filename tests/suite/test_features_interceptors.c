@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Interceptors of a channel and of a server: what they see of a call, what
- * they add to it, and what they refuse. */
+ * Interceptors of a channel and of a server: what they see of a call, what they
+ * add to it, and which calls they refuse. */
 #include "tests/suite/feature.h"
 
 #include <stdio.h>
@@ -12,8 +12,8 @@
 
 #define TIMEOUT_MS 20000u
 
-/* The events of one end in their order, as "a+ b+ ": + start, > request,
- * < reply, - finish. Those of one end come one after the other. */
+/* The events of one end in order, as "a+ b+ ": + start, > request, < reply, -
+ * finish. The events of one end never run concurrently. */
 struct diary {
     char text[128];
 };
@@ -21,7 +21,7 @@ struct diary {
 struct eye {
     char name;
     struct diary *diary;
-    enum vc_status refuses; /* VC_OK: it does not */
+    enum vc_status refuses; /* VC_OK: refuses no call */
     const char *adds;       /* a value of "added", or NULL */
     uint64_t deadline_us;
     bool has_call;
@@ -34,7 +34,8 @@ struct eye {
 };
 
 static struct diary here, there; /* of the client, of the server */
-static struct eye a, b, s;       /* a and b of the client, s of the server */
+static struct eye a, b, s;       /* interceptors: a and b of the client, s of
+                                  * the server */
 
 static void
 note(struct eye *e, char what)
@@ -176,7 +177,8 @@ both_ends_see_a_call_from_its_start_to_its_finish(void **state)
 
     assert_status(VC_OK, call(f, NULL));
 
-    fixture_await(&s.finished, 1); /* it may come after the reply */
+    fixture_await(&s.finished, 1); /* the server may finish after the client got
+                                    * the reply */
     assert_string_equal("a+ b+ a> b> b< a< b- a- ", here.text);
     assert_string_equal("s+ s> s< s- ", there.text);
     assert_status(VC_OK, a.status);
@@ -228,7 +230,8 @@ a_call_that_a_client_refuses_never_leaves_it(void **state)
     b.refuses = VC_OK;
     assert_status(VC_OK, call(f, NULL));
     fixture_await(&s.finished, 1);
-    assert_string_equal("s+ s> s< s- ", there.text); /* of the second only */
+    assert_string_equal("s+ s> s< s- ", there.text); /* of the second call
+                                                      * only */
 }
 
 static void
@@ -267,11 +270,11 @@ an_interceptor_is_too_late_after_the_first_call(void **state)
 
 #define TRACE "00-4bf92f3577b34da6-01"
 
-static struct vc_channel *onward; /* of the handler */
-static atomic_uint traced;        /* calls that came to the server with TRACE */
-static atomic_uint parents_late;  /* that were seen when it was no start */
+static struct vc_channel *onward; /* the channel by which the handler calls */
+static atomic_uint traced;        /* calls received by the server with TRACE */
+static atomic_uint parents_late;  /* parents seen outside of start() */
 
-/* Of the channel that handlers call by. */
+/* An interceptor of the channel by which handlers call: passes the trace on. */
 static enum vc_status
 trace_pass(struct vc_interception *call, void **state, void *arg)
 {
@@ -299,7 +302,7 @@ trace_end(struct vc_interception *call, const struct vc_interception_end *end,
         atomic_fetch_add(&parents_late, 1);
 }
 
-/* Of the server. */
+/* An interceptor of the server: counts calls with the trace. */
 static enum vc_status
 trace_note(struct vc_interception *call, void **state, void *arg)
 {
@@ -316,7 +319,7 @@ trace_note(struct vc_interception *call, void **state, void *arg)
     return VC_OK;
 }
 
-/* Calls on, once by each kind of call: three in all. */
+/* Makes three calls, one of each kind: synchronous, asynchronous, stream. */
 static enum vc_status
 call_on(struct vc_call *call, const Suite__Empty *request, Suite__Empty *reply,
         void *arg)

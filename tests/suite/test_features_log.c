@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The log of a client and of a server, over each transport: by what a link is
- * up, to whom, and why it is so no more. */
+ * The logs of a client and of a server, over each transport: by which transport
+ * a link is up, to which peer, and why it ended. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 
 #define ROOM 8192u
 
-/* --- the lines of a runtime -------------------------------------------------- */
+/* --- the log lines of a runtime ------------------------------------------ */
 
 struct book {
     pthread_mutex_t lock;
@@ -27,7 +27,7 @@ static struct book books[] = {{.lock = PTHREAD_MUTEX_INITIALIZER},
                               {.lock = PTHREAD_MUTEX_INITIALIZER}};
 static struct book *const of_server = &books[0], *const of_client = &books[1];
 
-/* A line has told that clients wait. */
+/* Counted up when a line says that clients wait. */
 static atomic_uint starved;
 
 static void
@@ -51,7 +51,7 @@ book_empty(struct book *b)
     b->text[0] = '\0';
 }
 
-/* A line begins with this and ends with that. */
+/* Asserts that a line begins with `begin` and ends with `end`. */
 static void
 assert_logged(const struct book *b, const char *begin, const char *end)
 {
@@ -67,7 +67,7 @@ assert_logged(const struct book *b, const char *begin, const char *end)
              b->text);
 }
 
-/* --- a server and a client ---------------------------------------------------- */
+/* --- a server and a client ----------------------------------------------- */
 
 static void
 start(struct fixture *f)
@@ -86,7 +86,7 @@ start(struct fixture *f)
     assert_status(VC_OK, fixture_echo(f->channel, 64, 1));
 }
 
-/* The target without its scheme, unless that is a part of the address. */
+/* The target without its scheme, unless the scheme is part of the address. */
 static const char *
 address_of(const struct fixture *f)
 {
@@ -138,7 +138,8 @@ a_line_says_that_the_server_was_closed(void **state)
     assert_logged(of_server, "info: link from ", ": the server was closed");
 }
 
-/* This process can open one more descriptor. */
+/* Lowers the limit so that this process can open one more descriptor. Returns
+ * the former limit. */
 static struct rlimit
 descriptors_limit(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * One client that takes more than it is due, and another that does not notice:
- * threads, streams that nobody reads, memory. */
+ * One client uses more than its share of a server, and another client is not
+ * affected: threads, streams that the client does not read, memory. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,8 +10,8 @@
 
 #include "tests/suite/feature.h"
 
-/* The server's: one of them is kept back for quick handlers, and one client
- * leaves another one. */
+/* Threads of the server: one is reserved for quick handlers, and one client
+ * must leave one to other clients. */
 #define THREADS  8u
 #define SHARE    (THREADS - 2)
 #define STALL_MS 300u
@@ -21,16 +21,16 @@
 #define POURS    200u /* messages, far more than a window */
 #define MEMORY   ((size_t)32 << 20)
 #define LONG     ((size_t)512 << 10)
-#define LONGS    60u /* that do not fit */
+#define LONGS    60u /* requests that exceed MEMORY together */
 
 static char long_text[2000];
 static char longest[LONG + 1];
 static atomic_uint begun, ended; /* handlers of Pour */
-static atomic_uint long_ended;   /* of them, those with long messages */
-static atomic_uint burning;      /* handlers of Burn, ever */
-static atomic_uint burn_out;     /* they may end */
+static atomic_uint long_ended;   /* of these, handlers with long messages */
+static atomic_uint burning;      /* handlers of Burn so far */
+static atomic_uint burn_out;     /* the handlers of Burn may end */
 static struct vc_runtime *server_runtime;
-static atomic_uint sheds, quiets; /* what the server told its program */
+static atomic_uint sheds, quiets; /* calls of on_overload() */
 static char why[200], total[200];
 
 /* --- the server ---------------------------------------------------------- */
@@ -51,7 +51,7 @@ pour(struct vc_call *call, const Features__Order *order,
     if (order->failures > 0)
         fixture_tell(&long_ended);
     fixture_tell(&ended);
-    return VC_OK; /* whatever became of it: the client hears how it ended */
+    return VC_OK; /* in any case: the client gets the stream's status */
 }
 
 static unsigned
@@ -63,8 +63,8 @@ handlers_left(void)
     return (unsigned)c.handlers_left;
 }
 
-/* Taken over each time, and each time while it uses the processor: so its method
- * is never known to block. */
+/* Each run is taken over, and each time while it uses the processor; so the
+ * library never learns that the method blocks. */
 static enum vc_status
 burn(struct vc_call *call, const Features__Order *order,
      Features__Report *report, void *arg)
@@ -81,7 +81,8 @@ burn(struct vc_call *call, const Features__Order *order,
     return VC_OK;
 }
 
-/* On the thread that advances the engine: the words are there when it tells. */
+/* Called on the thread that advances the engine; the text is written before the
+ * counter is increased. */
 static void
 on_overload(bool begins, const char *line, void *arg)
 {
@@ -103,7 +104,7 @@ add(struct vc_server *server)
 /* --- two clients --------------------------------------------------------- */
 
 struct house {
-    struct fixture f; /* the server, and the client that takes what it can */
+    struct fixture f; /* the server, and the client that uses too much */
     struct vc_runtime *other_runtime;
     struct vc_channel *other;
 };
@@ -148,7 +149,7 @@ house_stop(struct house *h)
     features_stop(&h->f);
 }
 
-/* Calls of the other client, quick ones and such that need a thread. */
+/* Makes calls, in turn quick ones and calls that need a thread. */
 static void
 channel_is_served(struct vc_channel *channel)
 {
@@ -173,7 +174,7 @@ others_are_served(struct house *h)
     channel_is_served(h->other);
 }
 
-/* --- handlers that do not end --------------------------------------------- */
+/* --- handlers that do not end -------------------------------------------- */
 
 static void
 handlers_of_one_client_leave_a_thread_to_others(void **state)
@@ -199,7 +200,8 @@ handlers_of_one_client_leave_a_thread_to_others(void **state)
     fixture_await(&features_seen.begun, SHARE);
     others_are_served(&h);
 
-    /* What finds no thread is told why, long before its deadline. */
+    /* Calls that find no thread fail with the reason, long before their
+     * deadline. */
     for (unsigned i = SHARE; i < MANY; i++)
         fixture_await(&ends[i].ends, 1);
     features_gate_open();
@@ -227,7 +229,7 @@ handlers_of_one_client_leave_a_thread_to_others(void **state)
     house_stop(&h);
 }
 
-/* Each has its thread without having asked for one. */
+/* Each handler gets its thread by a takeover, without having asked for one. */
 static void
 handlers_that_are_taken_over_leave_a_thread_to_others(void **state)
 {
@@ -263,16 +265,17 @@ handlers_that_are_taken_over_leave_a_thread_to_others(void **state)
         assert_non_null(strstr(ends[i].text, "handler_threads"));
     }
     assert_int_equal(good, SHARE);
-    /* A quick handler is taken over, too, when its thread is held up. */
+    /* A quick handler is taken over, too, when its thread is delayed. */
     assert_true(handlers_left() >= SHARE);
     house_stop(&h);
 }
 
-/* --- handlers that wait for others ----------------------------------------- */
+/* --- handlers that wait for other servers -------------------------------- */
 
 #define ADAPTIVE 4u
 
-/* Who is one too many is told at once. One place is left to other clients. */
+/* The call above the limit fails at once. One place is reserved for other
+ * clients. */
 static void
 handlers_that_wait_for_others_are_limited_by_option(void **state)
 {
@@ -309,7 +312,8 @@ handlers_that_wait_for_others_are_limited_by_option(void **state)
     assert_int_equal(c.shed_adaptive, 1);
     assert_int_equal(c.calls_shed, 1);
     assert_non_null(strstr(why, "adaptive_limit"));
-    /* Their places are there again. The client has been told to wait. */
+    /* Their places are free again. The other client calls, as the first one
+     * must back off. */
     order.holds = 0;
     for (unsigned i = 0; i < QUICK; i++) {
         assert_status(VC_OK,
@@ -319,15 +323,15 @@ handlers_that_wait_for_others_are_limited_by_option(void **state)
     house_stop(&h);
 }
 
-/* --- handlers that go by their deadline ------------------------------------ */
+/* --- handlers that run until their deadline ------------------------------ */
 
 #define POLL_MS  60u
 #define SHORT_MS 20u
 #define POLLS    30u
-#define TRIES    50u /* on a busy machine some end before they begin */
+#define TRIES    50u /* a busy machine may end some too soon */
 
-/* They take as long as they are given: that says nothing of one that is given
- * less. */
+/* Such handlers run as long as their deadline allows. From that the server must
+ * not conclude that a call with a shorter deadline cannot be served. */
 static void
 a_handler_that_waits_for_its_deadline_begins_with_any(void **state)
 {
@@ -345,7 +349,7 @@ a_handler_that_waits_for_its_deadline_begins_with_any(void **state)
         opts.timeout_ms = i < POLLS ? POLL_MS : SHORT_MS;
         if (i == POLLS)
             before = atomic_load(&features_seen.begun);
-        /* Its end may come before its caller looks at the clock. */
+        /* The reply may arrive before the caller checks its clock. */
         if (features_work_wait(h.f.channel, &order, &opts, &report) == VC_OK)
             vc_message_free(report);
     }
@@ -355,7 +359,7 @@ a_handler_that_waits_for_its_deadline_begins_with_any(void **state)
     house_stop(&h);
 }
 
-/* --- streams that nobody reads -------------------------------------------- */
+/* --- streams that the client does not read ------------------------------- */
 
 static void
 open_some(struct vc_channel *channel, bool is_long,
@@ -378,7 +382,7 @@ open_all(struct house *h, struct features_hog_pour_client_stream **streams,
     open_some(h->f.channel, false, streams, n);
 }
 
-/* Reads it to its end; how many messages came. */
+/* Reads the stream to its end; returns the number of messages. */
 static unsigned
 read_all(struct features_hog_pour_client_stream *stream, enum vc_status *status)
 {
@@ -404,8 +408,8 @@ streams_that_nobody_reads_end_when_threads_are_short(void **state)
     open_all(&h, streams, MANY);
     fixture_await(&begun, SHARE);
     others_are_served(&h);
-    /* One after the other has its turn, until none is left that waits: the
-     * last ones may stay. */
+    /* Stalled streams end one after the other, so that each stream gets a
+     * thread, until none waits for one: the last streams may stay. */
     fixture_await(&begun, MANY);
     others_are_served(&h);
     fixture_await(&ended, MANY - SHARE);
@@ -421,8 +425,8 @@ streams_that_nobody_reads_end_when_threads_are_short(void **state)
     house_stop(&h);
 }
 
-/* A client that has no thread in the library, and calls nothing, does not even
- * take the parts of a message. Its link lets a few calls go at first. */
+/* A client without a library thread that makes no call does not even receive
+ * the parts of a message. At first its link lets only a few calls be sent. */
 static void
 long_messages_that_nobody_takes_end_when_threads_are_short(void **state)
 {
@@ -495,10 +499,11 @@ memory_has_a_limit_and_comes_back(void **state)
     memset(ends, 0, sizeof ends);
     order = features_order(1, longest);
     order.holds = 1;
-    order.failures = 1; /* its answer is short, in place of an echo */
+    order.failures = 1; /* a short error instead of a long echo */
     order.status = VC_ABORTED;
     opts.flags = VC_CALL_NO_RETRY;
-    /* Few have a thread: the others wait for one, with their memory. */
+    /* Few requests have a thread: the others wait for one, and keep their
+     * memory. */
     for (unsigned i = 0; i < LONGS; i++)
         assert_status(VC_OK,
                       features_work_once_async(h.f.channel, &order, &opts,
@@ -520,7 +525,8 @@ memory_has_a_limit_and_comes_back(void **state)
             continue;
         assert_int_equal(ends[i].status, VC_RESOURCE_EXHAUSTED);
         assert_int_equal(ends[i].outcome, VC_OUTCOME_NOT_EXECUTED);
-        /* On a slow machine some wait for a thread for too long. */
+        /* On a slow machine some fail because they wait too long for a
+         * thread. */
         for_memory += strstr(ends[i].text, "max_memory") != NULL;
     }
     assert_in_range(good, 10, LONGS - 1);
@@ -530,7 +536,7 @@ memory_has_a_limit_and_comes_back(void **state)
     assert_int_equal(c.shed_memory, for_memory);
     assert_int_equal(c.calls_shed, LONGS - good);
 
-    /* All of it is there again. */
+    /* All memory is free again. */
     order.holds = order.failures = 0;
     for (unsigned i = 0; i < 10; i++) {
         assert_status(VC_OK,

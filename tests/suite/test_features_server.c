@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What a server says and does about itself: health, reflection, drain,
+ * What a server reports and does about itself: health, reflection, drain,
  * redirect, limits and counters. */
 #include "tests/suite/feature.h"
 
@@ -20,7 +20,7 @@
 #define DRAIN_MS 20000u
 #define SHORT_MS 100u
 #define AFTER    10u   /* calls after a drain */
-#define MANY     5000u /* during which a client surely hears of it */
+#define MANY     5000u /* calls within which a client surely gets GOAWAY */
 
 static struct vc_counters
 counters_of(struct vc_runtime *runtime)
@@ -31,7 +31,7 @@ counters_of(struct vc_runtime *runtime)
     return counters;
 }
 
-/* Which server has answered a call: "first" or "second". */
+/* Returns which server has answered a call: "first" or "second". */
 static const char *
 server_of_call(struct vc_channel *channel)
 {
@@ -280,7 +280,7 @@ drain_main(void *arg)
     return NULL;
 }
 
-/* Calls until one has gone to the second server. */
+/* Makes calls until one is answered by the second server. */
 static void
 await_second(struct vc_channel *channel)
 {
@@ -307,7 +307,8 @@ a_drained_server_ends_its_calls_and_new_ones_go_elsewhere(void **state)
     await_second(f->channel);
 
     assert_int_equal(0, atomic_load(&held.ends));
-    assert_int_equal(0, atomic_load(&drain.done)); /* it waits for the call */
+    assert_int_equal(0, atomic_load(&drain.done)); /* the drain waits for the
+                                                    * call */
     features_gate_open();
     fixture_await(&held.ends, 1);
     assert_string_equal("held by first", held.text);
@@ -417,7 +418,8 @@ a_server_decides_for_each_client_where_it_goes(void **state)
     features_start(&f, &opts, NULL);
     assert_status(VC_OK, fixture_open_alone(f.runtime, f.target, &other));
 
-    assert_status(VC_OK, fixture_echo(other, 10, 1)); /* suite.Probe stays */
+    assert_status(VC_OK, fixture_echo(other, 10, 1)); /* suite.Probe is not
+                                                       * redirected */
     assert_string_equal("second", server_of_call(f.channel));
 
     assert_int_equal(fixture_has_names()             ? AF_UNIX
@@ -449,7 +451,8 @@ handlers_that_are_said_to_block_begin_on_threads_of_their_own(void **state)
                       features_work_wait_async(f->channel, &order, NULL,
                                                features_done, &ends[i], NULL));
     fixture_await(&features_seen.begun, WAITING);
-    /* Before the quick call, whose handler is taken over if it is held up. */
+    /* Checked before the quick call, whose handler is taken over if it is
+     * delayed. */
     assert_int_equal(0, counters_of(f->server_runtime).handlers_left);
     assert_string_equal("first", server_of_call(f->channel));
 
@@ -484,7 +487,8 @@ a_call_over_the_services_limit_is_refused(void **state)
     assert_int_equal(VC_OUTCOME_NOT_EXECUTED, vc_error_outcome());
     assert_int_equal(1, atomic_load(&features_seen.begun));
     assert_int_equal(1, counters_of(f->server_runtime).calls_limited);
-    assert_status(VC_OK, fixture_echo(f->channel, 1, 1)); /* another service */
+    assert_status(VC_OK, fixture_echo(f->channel, 1, 1)); /* another service has
+                                                           * no limit */
     assert_status(VC_OK, vc_server_limit(f->server, &features_work_service, 0));
     assert_string_equal("first", server_of_call(f->channel));
     assert_int_equal(0, atomic_load(&held.ends));

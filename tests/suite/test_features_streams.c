@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Streams by callbacks, at both ends: no thread waits for them. */
+ * Streams with callbacks at both ends: no thread waits for them. */
 #include "tests/suite/feature.h"
 
 #include <pthread.h>
@@ -14,29 +14,30 @@
 
 #define MESSAGES 300u
 #define POURED   100u
-#define LENGTH   2000u /* of a text: more than a window has room for in all */
+#define LENGTH   2000u /* of a text: all messages exceed a window */
 
 static char long_text[LENGTH + 1];
 
 /* --- the server -------------------------------------------------------- */
 
-/* What its callbacks have seen since the setup; words for fixture_await(). */
+/* What the callbacks have seen since the setup; counters for
+ * fixture_await(). */
 static struct {
     atomic_uint messages, half_closes, cancels, ends;
-    atomic_uint full, writable; /* tries without room; on_writable() */
+    atomic_uint full, writable; /* tries without room; calls of on_writable() */
     enum vc_status cancel_status, end_status;
-    unsigned out_of_order; /* messages behind a half-close */
+    unsigned out_of_order; /* messages after a half-close */
 } seen;
 
-/* One stream that is served. */
+/* The state of a stream at the server. */
 struct served {
     struct vc_call *call;
     struct vc_stream *stream;
-    Features__Order *pending;  /* Talk: its report had no room yet */
+    Features__Order *pending;  /* Talk: no room for its report yet */
     Features__Report *report;  /* Up: the reply */
-    Features__Report to_send;  /* Down: the message, whose tag counts up */
-    uint64_t left;             /* Down: messages */
-    bool half_closed, is_over; /* vc_call_end() was called */
+    Features__Report to_send;  /* Down: the message; its tag counts up */
+    uint64_t left;             /* Down: messages not sent yet */
+    bool half_closed, is_over; /* is_over: vc_call_end() was called */
 };
 
 static void
@@ -46,7 +47,8 @@ served_end(struct served *s, enum vc_status status)
     vc_call_end(s->call, status);
 }
 
-/* False when there was no room. After an error on_cancel() follows. */
+/* Tries to send. False when there was no room. After an error on_cancel()
+ * follows. */
 static bool
 served_try(struct served *s, const Features__Report *report)
 {
@@ -57,7 +59,7 @@ served_try(struct served *s, const Features__Report *report)
     return sent;
 }
 
-/* Takes the next order when this one has its report. */
+/* Answers the order; if there is no room, pauses the stream until there is. */
 static void
 talk_answer(struct served *s, Features__Order *order)
 {
@@ -164,7 +166,7 @@ static const struct vc_stream_events served_events = {sizeof served_events,
                                                       on_end,
                                                       NULL};
 
-/* The same with the types of a method, as programs have them. */
+/* The same callbacks with the types of a method, as programs define them. */
 
 static void
 talk_message(struct features_flow_talk_server_stream *stream,
@@ -239,7 +241,7 @@ up(struct vc_call *call, struct features_flow_up_server_stream *typed,
     return vc_stream_serve(call, stream, &served_events, s);
 }
 
-/* Callbacks begin when the handler has returned, so it may send before. */
+/* Callbacks begin when the handler has returned, so it may send before that. */
 static enum vc_status
 down(struct vc_call *call, const Features__Order *order,
      struct features_flow_down_server_stream *typed, void *arg)
@@ -273,9 +275,9 @@ add_flow(struct vc_server *server)
 /* A stream of the client, and what its callbacks have seen. */
 struct client {
     struct vc_stream *stream;
-    pthread_mutex_t pumping; /* one thread at a time sends */
+    pthread_mutex_t pumping; /* only one thread at a time sends */
     unsigned to_send, sent;
-    unsigned pauses_at; /* pauses itself after so many messages; 0: never */
+    unsigned pauses_at; /* pauses after this many messages; 0: never */
     unsigned out_of_order;
     uint64_t last_tag;
     enum vc_status status;
@@ -283,7 +285,8 @@ struct client {
     atomic_uint messages, full, writable, ends;
 };
 
-/* Sends as many as there is room for; the last one is followed by HALF. */
+/* Sends as many messages as there is room for; after the last one half-closes
+ * the stream. */
 static enum vc_status
 client_pump(struct client *c)
 {
@@ -384,7 +387,7 @@ client_talk(struct fixture *f, struct client *c)
     return status;
 }
 
-/* The callbacks are those of all methods, so they have no types of one. */
+/* The callbacks serve all methods, so they do not have the types of one. */
 static enum vc_status
 client_start(struct fixture *f, enum features_flow_method method,
              const Features__Order *order, struct client *c)
@@ -426,7 +429,8 @@ both_ends_talk_by_callbacks_and_all_comes_in_order(void **state)
 
     assert_status(VC_OK, client_talk(f, &c));
     assert_status(VC_OK, client_pump(&c));
-    fixture_await(&c.full, 1); /* it has read one, and then paused */
+    fixture_await(&c.full, 1); /* the client has read one message, and then
+                                * paused */
     fixture_await(&c.messages, 1);
     vc_stream_resume(c.stream);
 
@@ -453,7 +457,7 @@ a_receiver_that_pauses_stops_the_sender_until_it_resumes(void **state)
 
     assert_status(VC_OK, client_start(f, FEATURES_FLOW_DOWN, &order, &c));
     fixture_await(&c.messages, 1);
-    fixture_await(&seen.full, 1); /* the window, with what was not read */
+    fixture_await(&seen.full, 1); /* the window is full of unread messages */
     assert_int_equal(1, atomic_load(&c.messages));
     assert_int_equal(0, atomic_load(&seen.ends));
 

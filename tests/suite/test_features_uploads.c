@@ -1,27 +1,27 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Uploads: streams of the client that take as long as they take, and handlers
- * that answer before all has come. */
+ * Uploads: client streams without a time limit, and handlers that answer before
+ * all messages are received. */
 #include "tests/suite/feature.h"
 
 #include <string.h>
 
 #include <verbcall/stream.h>
 
-#define CALL_MS 50u     /* that a call of the channel may take */
-#define LONG    200000u /* bytes: a message that goes in parts */
+#define CALL_MS 50u     /* the timeout of the channel's calls */
+#define LONG    200000u /* bytes: a message that is sent in parts */
 
 /* --- the server -------------------------------------------------------- */
 
-/* What the handler of Up does when the first order has come. */
+/* What the handler of Up does after the first order. */
 enum {
-    ALL,   /* takes all others, */
-    EARLY, /* answers, */
-    FAILS, /* or fails */
+    ALL,   /* receives all other orders */
+    EARLY, /* answers at once */
+    FAILS, /* fails at once */
 };
 
-/* What it returns at the deadline does not matter, but is not VC_OK. */
+/* At the deadline the status does not matter, but must not be VC_OK. */
 static enum vc_status
 up_end(struct vc_call *call, enum vc_status status)
 {
@@ -106,7 +106,7 @@ open_up(struct fixture *f)
     return stream;
 }
 
-/* Calls until its time is over, which is that of a call of the channel. */
+/* Makes a call that reaches its deadline, the channel's call timeout. */
 static void
 let_a_call_run_out_of_time(struct fixture *f)
 {
@@ -155,7 +155,8 @@ a_stream_ends_at_the_time_that_it_has_asked_for(void **state)
     features_flow_up_close(stream);
 }
 
-/* Sends until it is told that nobody takes more, as vc_stream(3) has it. */
+/* Sends until send() reports that the handler has ended, as vc_stream(3)
+ * describes. */
 static enum vc_status
 upload(struct features_flow_up_client_stream *stream, uint64_t tag,
        const char *text, Features__Report **report)
@@ -171,7 +172,7 @@ upload(struct features_flow_up_client_stream *stream, uint64_t tag,
     return status;
 }
 
-/* By messages of one packet, by long ones, and by empty ones. */
+/* With empty messages, messages of one packet, and long ones. */
 static void
 a_handler_that_answers_early_loses_no_reply(void **state)
 {

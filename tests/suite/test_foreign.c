@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Programs that speak rdma_cm but not Verbcall, rping, ib_send_lat and
- * rdma_client: at our listener they are turned away and nobody else notices;
- * at theirs our client says that it is no Verbcall server. */
+ * Programs that use rdma_cm without Verbcall: rping, ib_send_lat and
+ * rdma_client. Our listener rejects them, and other clients are not affected.
+ * Our client reports that their servers are not Verbcall servers. */
 #include "tests/suite/fixture.h"
 
 #include <signal.h>
@@ -16,7 +16,7 @@
 
 #include <verbcall/counters.h>
 
-/* The foreign programs get this long to understand a reject. */
+/* The time in which foreign programs must end after a reject. */
 #define PROGRAM_MS   10000u
 #define FOREIGN_PORT 17471
 
@@ -29,7 +29,8 @@ have_program(const char *name)
     return system(command) == 0;
 }
 
-/* A command line: all of these take the address first, then -p and a port. */
+/* Writes a command line: all programs take the address first, then -p and a
+ * port. */
 static void
 program_words(char *out, size_t size, const char *before_addr, unsigned port,
               const char *after)
@@ -38,7 +39,7 @@ program_words(char *out, size_t size, const char *before_addr, unsigned port,
              port, after);
 }
 
-/* Starts a program by a shell's words, quietly. */
+/* Starts a program by a shell command, without output. */
 static pid_t
 program_start(const char *words)
 {
@@ -59,8 +60,8 @@ program_start(const char *words)
     return pid;
 }
 
-/* Requests to connect that the server has had, and those of them that it
- * refused as they had no hello. */
+/* Gets the number of connection requests that the server has received, and of
+ * those it rejected because they had no hello. */
 static void
 requests_count(struct fixture *f, uint64_t *requests, uint64_t *refused)
 {
@@ -71,8 +72,8 @@ requests_count(struct fixture *f, uint64_t *requests, uint64_t *refused)
     *refused = c.rejects_malformed;
 }
 
-/* Calls go on while the program tries. It reaches the listener, is refused for
- * what it says, and ends without success. */
+/* Calls continue while the program runs. The program reaches the listener, is
+ * rejected because of its private data, and ends without success. */
 static void
 turned_away(const char *name, const char *before_addr, const char *after)
 {
@@ -87,7 +88,7 @@ turned_away(const char *name, const char *before_addr, const char *after)
     fixture_start(&f, 1, NULL, NULL);
     assert_status(VC_OK, fixture_echo(f.channel, 10, 1));
     requests_count(&f, &requests, &refused);
-    assert_int_equal(requests, 1); /* the channel's */
+    assert_int_equal(requests, 1); /* the channel's request */
     assert_int_equal(refused, 0);
     program_words(words, sizeof words, before_addr, vc_server_port(f.server),
                   after);
@@ -131,7 +132,7 @@ rdma_client_is_turned_away_and_nobody_else_notices(void **state)
     turned_away("rdma_client", "rdma_client -s", "");
 }
 
-/* A client of ours at a foreign server, until that listens. */
+/* Connects our client to a foreign server, as soon as that listens. */
 static void
 at_a_foreign_server(const char *name, const char *before_addr,
                     const char *after)
@@ -147,7 +148,7 @@ at_a_foreign_server(const char *name, const char *before_addr,
         skip();
     program_words(words, sizeof words, before_addr, FOREIGN_PORT, after);
     pid = program_start(words);
-    opts.connect_timeout_ms = PROGRAM_MS; /* it is all the same time */
+    opts.connect_timeout_ms = PROGRAM_MS; /* the same limit for both */
     fixture_target(FOREIGN_PORT, f.target);
     fixture_start_client(&f, &opts);
     do {

@@ -1,18 +1,18 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Bad clients while connecting: what they say is rejected with a reason, what
- * they do not say is not waited for, and nobody else notices (doc/wire.md, 2).
- * Their packets are in test_hostile_packets.c, their calls in
- * test_hostile_calls.c and test_hostile_half_sent.c, and bad servers in
- * test_hostile_server.c. */
+ * Bad clients while connecting: a bad hello is rejected with a reason, a
+ * missing one is not waited for, and other clients are not affected
+ * (doc/wire.md, 2). Tests of their packets are in test_hostile_packets.c, of
+ * their calls in test_hostile_calls.c and test_hostile_half_sent.c, of bad
+ * servers in test_hostile_server.c. */
 #include "tests/suite/hostile.h"
 
 #include <string.h>
 
 /* --- hellos ------------------------------------------------------------ */
 
-/* The bytes are rejected; what was said is returned. */
+/* Checks that the bytes are rejected; returns the reject. */
 static struct vc__reject
 rejected(struct fixture *f, const void *data, size_t len, const char *what)
 {
@@ -105,7 +105,8 @@ a_hello_cut_anywhere_is_rejected(void **state)
     struct vc__hello hello = raw_hello(&suite_probe_service);
     uint8_t bytes[VC__HELLO_SIZE];
 
-    /* A token behind the cut, so that the padding of the CM differs. */
+    /* A token after the cut, which the zeros of the CM's padding do not
+     * match. */
     hello.pool_token = UINT64_MAX;
     vc__hello_put(bytes, &hello);
     for (size_t len = 8; len < 40; len += 8)
@@ -113,8 +114,8 @@ a_hello_cut_anywhere_is_rejected(void **state)
                          rejected(*state, bytes, len, "a cut hello").reason);
 }
 
-/* The CM pads it with zeros. A record without a body is no hello, and is turned
- * away without a word. */
+/* Over RDMA the CM pads the hello with zeros. On other transports a record
+ * without a body is not a hello; it is rejected without data. */
 static void
 a_hello_without_bytes_is_turned_away(void **state)
 {
@@ -202,7 +203,7 @@ clients_that_vanish_at_once_leave_nothing_behind(void **state)
     for (int i = 0; i < 10; i++) {
         struct raw r = {0};
 
-        if (i % 2 == 0) /* gone before the accept was read, or after it */
+        if (i % 2 == 0) /* closed before or after the accept was read */
             r.unconfirmed = true;
         assert_true(raw_connect(&r, f->target, bytes, sizeof bytes) !=
                     RAW_NOTHING);
@@ -211,7 +212,7 @@ clients_that_vanish_at_once_leave_nothing_behind(void **state)
     hostile_no_harm(f, "clients that vanished");
 }
 
-/* --- time -------------------------------------------------------------- */
+/* --- timeouts ---------------------------------------------------------- */
 
 #define HASTY_MS 1000
 
@@ -265,7 +266,7 @@ a_client_that_never_confirms_is_dropped_in_time(void **state)
     fixture_stop(&f);
 }
 
-/* A channel that waits for a place so long, once. */
+/* Opens a channel that makes one attempt, with this connect timeout. */
 static struct vc_channel *
 fresh_channel(struct fixture *f, uint32_t connect_ms)
 {
@@ -297,7 +298,8 @@ silent_clients_hold_their_places_for_the_handshake_only(void **state)
     assert_non_null(strstr(vc_error(), "as many connections as allowed"));
     assert_int_equal(VC_OUTCOME_NOT_EXECUTED, vc_error_outcome());
     assert_status(VC_OK, fixture_echo(f.channel, 10, 1));
-    /* It comes again when it is told to, by itself. */
+    /* This channel connects again by itself, after the time that the server
+     * gave. */
     assert_status(VC_OK, fixture_echo(patient, 10, 1));
 
     vc_channel_close(hasty);

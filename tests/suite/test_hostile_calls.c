@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Bad requests of clients that otherwise keep the rules: each is answered for
- * itself, and its link lives (doc/wire.md, 5). And clients that are stingy
- * with credits and receives, who harm only themselves. */
+ * Bad requests of clients that otherwise keep the rules: each request is
+ * answered with an error, and its link lives (doc/wire.md, 5). And clients that
+ * grant few credits or post few receives: they harm only themselves. */
 #include "tests/suite/hostile.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "tests/suite/raw_rdma.h"
 #include "transport/core/le.h"
 
-/* The places of its methods in suite.Probe. */
+/* The indexes of suite.Probe's methods. */
 enum {
     ECHO,
     FAIL,
@@ -38,7 +38,7 @@ call_of(uint32_t sequence, uint16_t method)
                               .deadline = VC__DEADLINE_NONE};
 }
 
-/* The answer to this call; false when there is none in time. */
+/* Reads the reply to this call; false when there is none in time. */
 static bool
 reply_take(struct raw *r, const struct vc__frame *call, struct vc__frame *reply)
 {
@@ -47,7 +47,8 @@ reply_take(struct raw *r, const struct vc__frame *call, struct vc__frame *reply)
            reply->sequence == call->sequence;
 }
 
-/* The call with this message is answered with the status and flags. */
+/* Checks that the call with this message is answered with the status and
+ * flags. */
 static void
 answered(struct raw *r, struct vc__frame call, const void *data, uint32_t len,
          enum vc_status status, unsigned flags, const char *what)
@@ -62,7 +63,7 @@ answered(struct raw *r, struct vc__frame call, const void *data, uint32_t len,
         fail_msg("%s was answered by %s with flags %u: %.*s", what,
                  vc_status_name((enum vc_status)reply.method), reply.flags,
                  (int)reply.body_len, (const char *)reply.body);
-    if (status != VC_OK) /* and in words */
+    if (status != VC_OK) /* with an error text */
         assert_true(reply.body_len > 0);
 }
 
@@ -89,7 +90,7 @@ a_raw_client_that_keeps_the_rules_is_served(void **state)
     struct raw r = {0};
 
     hostile_open_session(f, &r);
-    for (uint32_t i = 1; i <= 100; i++) /* more than there are credits */
+    for (uint32_t i = 1; i <= 100; i++) /* more calls than there are credits */
         served(&r, call_of(i, COUNT));
     hostile_others_served(f, "a good client");
     raw_close(&r);
@@ -150,8 +151,8 @@ varint_size(size_t value)
     return n;
 }
 
-/* Nested messages, written from the inside out to the end of `out`; what was
- * written begins at the returned place. */
+/* Writes nested messages from the inside out, ending at `end`; returns the
+ * start of the outermost one. */
 static uint8_t *
 nest(uint8_t *end, unsigned depth)
 {
@@ -178,7 +179,7 @@ a_message_nested_very_deep_is_refused(void **state)
     uint32_t len = (uint32_t)(bytes + MIB - at);
     struct raw r = {0};
 
-    assert_true(len > 3 * 8192); /* it goes in parts */
+    assert_true(len > 3 * 8192); /* it is sent in parts */
     hostile_open_session(f, &r);
 
     refused(&r, call_of(1, NEST), at, len, VC_INVALID_ARGUMENT,
@@ -192,7 +193,7 @@ a_message_nested_very_deep_is_refused(void **state)
     free(bytes);
 }
 
-/* The most memory that this process has had since the last look, in KiB. */
+/* Returns this process's peak memory since the last call, in KiB. */
 static long
 peak_kib(void)
 {
@@ -214,8 +215,8 @@ peak_kib(void)
     return peak;
 }
 
-/* A mebibyte of fields, two bytes each: unpacked they would take 30 times as
- * much. */
+/* A mebibyte of fields of two bytes each: unpacked, they would take 30 times as
+ * much memory. */
 static void
 a_message_of_very_many_empty_fields_costs_no_memory(void **state)
 {
@@ -311,7 +312,7 @@ a_deadline_of_0_has_passed(void **state)
     raw_close(&r);
 }
 
-/* Its caller does not say that it has given up. */
+/* The client sends no CANCEL. */
 static void
 a_handler_cancelled_at_its_deadline_has_exceeded_it(void **state)
 {
@@ -460,9 +461,9 @@ all_sessions_and_slots_that_were_promised_are_there(void **state)
     raw_close(&r);
 }
 
-/* --- stingy clients ---------------------------------------------------- */
+/* --- clients that hold back credits or receives ------------------------ */
 
-/* Replies that have come by now. */
+/* Returns the number of replies received so far. */
 static unsigned
 replies_count(struct raw *r)
 {
@@ -478,7 +479,7 @@ static void
 a_client_that_gives_no_credits_back_gets_what_it_paid_for(void **state)
 {
     enum {
-        CALLS = 7, /* for which the server has receives from the start */
+        CALLS = 7, /* the server has receives for these from the start */
         CREDITS = 4
     };
     struct fixture *f = *state;
@@ -497,7 +498,7 @@ a_client_that_gives_no_credits_back_gets_what_it_paid_for(void **state)
     replies = replies_count(&r);
     assert_in_range(replies, 1, CALLS - 1);
 
-    /* With credits the rest comes. */
+    /* With credits the other replies are received. */
     r.hoards = false;
     r.handled = CREDITS - 1;
     while (replies < CALLS) {
@@ -521,7 +522,7 @@ a_client_that_posts_no_receives_loses_its_link(void **state)
 
     fixture_needs_rdma("a peer that reads nothing stops only who sends to it");
     hostile_open_session(f, &r);
-    /* Otherwise each try of the server would take 0.65 s. */
+    /* With the default timer each retry of the server would take 0.65 s. */
     assert_int_equal(0, ibv_modify_qp(raw_verbs_of(&r)->id->qp, &attr,
                                       IBV_QP_MIN_RNR_TIMER));
     for (uint16_t slot = 0; slot < 6; slot++) {

@@ -1,22 +1,23 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Ends that do without some features of the protocol (doc/wire.md, 2.8): a
- * server keeps to what the client has said, and a client that uses what was not
- * agreed on loses its link. A client needs a server that has them all. */
+ * Peers without some features of the protocol (doc/wire.md, 2.8): a server uses
+ * only the features that the client has named, and a client that uses a feature
+ * without agreement loses its link. A client needs a server that has all
+ * features. */
 #include "cm/connect/features.h"
 #include "cm/link/schedule.h"
 #include "tests/suite/stage.h"
 #include "tests/suite/streams.h"
 
-/* The places of these methods in suite.Probe. */
+/* The indexes of these methods in suite.Probe. */
 #define ECHO  0
 #define COUNT 3
 
 #define SAID VC__FEATURES_SAID
 #define ALL  VC__FEATURES_FIRST
 
-/* A raw link with these features, and session 1. */
+/* Opens a raw link with these features, and session 1. */
 static void
 open_with(struct fixture *f, struct raw *r, uint32_t features)
 {
@@ -67,7 +68,8 @@ what_was_not_agreed_on_ends_the_link(void **state)
     }
 }
 
-/* Two calls at once, and their replies come in a packet each. */
+/* Two calls are sent at once, and each reply is received in a packet of its
+ * own. */
 static void
 a_client_without_any_feature_is_served(void **state)
 {
@@ -92,7 +94,7 @@ a_client_without_any_feature_is_served(void **state)
     raw_close(&r);
 }
 
-/* The server's answer to an Echo of Probe that asks for so many bytes. */
+/* Returns the status of an Echo of Probe that asks for this many bytes. */
 static uint32_t
 status_of_echo(struct raw *r, uint32_t sequence, uint32_t bytes)
 {
@@ -121,7 +123,7 @@ a_reply_that_does_not_fit_a_packet_fails_without_long_messages(void **state)
     raw_close(&r);
 }
 
-/* A Down of two messages of so many bytes ends with this status. */
+/* Checks that a Down of two messages of this size ends with this status. */
 static void
 down_ends(struct fixture *f, uint32_t features, uint32_t bytes,
           enum vc_status status)
@@ -142,7 +144,7 @@ down_ends(struct fixture *f, uint32_t features, uint32_t bytes,
     raw_close(&r);
 }
 
-/* A message leaves room for all metadata that its client may be sent. */
+/* A message leaves room for the most metadata that the client may be sent. */
 static void
 a_message_that_does_not_fit_a_packet_fails_without_long_messages(void **state)
 {

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Clients that send the beginnings of many long requests, and nothing more. What
- * the server sets aside for them is a share of its memory: others find some, and
- * nothing that arrives well is lost. */
+ * Clients that send only the beginnings of many long requests. The server
+ * reserves for them only a share of its memory: other clients find some, and no
+ * message that is received normally is dropped. */
 #include <string.h>
 #include <unistd.h>
 
@@ -14,7 +14,7 @@
 #include "tests/suite/streams.h"
 #include "transport/core/le.h"
 
-/* The places of its methods in suite.Probe. */
+/* The indexes of these methods in suite.Probe. */
 enum {
     ECHO = 0,
     COUNT = 3
@@ -31,7 +31,8 @@ answered_well(struct raw *r, const struct vc__frame *call)
     assert_status(VC_OK, (enum vc_status)reply.method);
 }
 
-/* A thousand half-sent requests of 1 MiB; all of them have come. */
+/* Sends a thousand half-sent requests of 1 MiB, and waits until all are
+ * received. */
 static void
 hoard_open(struct fixture *f, struct raw *r)
 {
@@ -59,7 +60,7 @@ hoard_open(struct fixture *f, struct raw *r)
     answered_well(r, &last);
 }
 
-/* What is set aside for them is a share, and all comes back. */
+/* The memory reserved for them is only a share, and all of it is freed. */
 static void
 half_sent_requests_leave_memory_to_others(void **state)
 {
@@ -73,11 +74,12 @@ half_sent_requests_leave_memory_to_others(void **state)
     raw_close(&r);
 }
 
-/* They are no reason to take the memory of what arrives well. */
+/* Half-sent requests must not take the memory of messages that are received
+ * normally. */
 static void
 half_sent_requests_take_nothing_from_a_stream(void **state)
 {
-    /* An EchoRequest with a payload of so many bytes, in two parts. */
+    /* An EchoRequest with a payload of this many bytes, in two parts. */
     enum {
         PAYLOAD = 12000,
         PART = 6000
@@ -121,7 +123,7 @@ half_sent_requests_take_nothing_from_a_stream(void **state)
     raw_close(&hoard);
 }
 
-/* --- and for how long ------------------------------------------------------ */
+/* --- how long half-sent requests are kept -------------------------------- */
 
 #define STALL_MS   10
 #define GIVEN_BACK 2000 /* ms, at the machine's usual pace */
@@ -135,7 +137,7 @@ bytes_arriving(const struct fixture *f)
     return c.requests_arriving;
 }
 
-/* The server is short of nothing. */
+/* Also a server that is not short of memory drops them. */
 static void
 a_half_sent_request_is_kept_for_a_time_only(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Bad metadata, of clients and of servers that otherwise keep the rules: each
- * ends its own call, and the link and its other calls live (doc/wire.md, 4.11
+ * Bad metadata, of clients and of servers that otherwise keep the rules: they
+ * end only their own call; the link and its other calls live (doc/wire.md, 4.11
  * and 5). */
 #include "tests/suite/stage.h"
 
@@ -13,7 +13,7 @@
 
 #include "transport/wire/metadata.h"
 
-#define COUNT 3 /* the place of this method in suite.Probe */
+#define COUNT 3 /* the index of this method in suite.Probe */
 
 #define PACKED(text) .data = (const uint8_t *)(text), .len = sizeof(text) - 1
 
@@ -56,7 +56,7 @@ static const struct bad_metadata {
 
 #define BAD (sizeof bad_metadata / sizeof bad_metadata[0])
 
-/* One entry that takes so many bytes packed. */
+/* Returns one packed entry of this length. */
 static uint8_t *
 long_metadata(size_t len)
 {
@@ -82,12 +82,12 @@ call_of(uint32_t sequence, const void *metadata, size_t len)
                               .metadata_len = (uint16_t)len};
 }
 
-/* A call with a message of this length, and what it is answered by. */
+/* Checks how a call with a message of this length is answered. */
 static void
 answered(struct raw *r, struct vc__frame call, uint32_t size,
          enum vc_status status, const char *what)
 {
-    /* A field that the type lacks, long or not: 15, of bytes. */
+    /* A field that the type does not have: 15, of bytes. */
     static uint8_t message[40000];
     struct vc__frame reply;
 
@@ -155,7 +155,7 @@ metadata_of_a_request_do_not_trail(void **state)
     raw_close(&r);
 }
 
-/* Says that it is this attempt. */
+/* Makes a call that names this attempt number. */
 static void
 attempts(struct raw *r, uint32_t sequence, const char *number,
          enum vc_status status)
@@ -242,7 +242,7 @@ what_stands_in_the_place_of_metadata_elsewhere_is_skipped(void **state)
 
 /* --- of servers -------------------------------------------------------- */
 
-/* What the next replies have; one play after the other. */
+/* The next reply; one play at a time. */
 static struct answer {
     const void *metadata;
     size_t len;
@@ -261,7 +261,7 @@ reply_to(const struct vc__frame *call)
                               .sequence = call->sequence};
 }
 
-/* Answers one call by this, and the next one well. */
+/* Answers one call with `answer`, and the next one with a good reply. */
 static bool
 play_answer(struct stage *s)
 {
@@ -305,8 +305,8 @@ next_call_is_served(struct stage *s)
     assert_int_equal(7, calls);
 }
 
-/* The answer's metadata are bad: its call ends so, whether or not somebody
- * wants to see them. */
+/* Checks that the answer's bad metadata end its call, whether or not the caller
+ * asks for the metadata. */
 static void
 ends_the_call(struct fixture *f, const char *what, enum vc_outcome outcome)
 {

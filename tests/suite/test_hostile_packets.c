@@ -1,15 +1,16 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Bad clients once they are connected: what breaks the rules of packets and
- * frames ends their link (doc/wire.md, 5), and nobody else notices. */
+ * Bad clients after connecting: a violation of the rules of packets and frames
+ * ends the client's link (doc/wire.md, 5), and other clients are not
+ * affected. */
 #include "tests/suite/reach.h"
 
 #include <string.h>
 
 #include "transport/wire/credit.h"
 
-/* The place of its methods in suite.Probe. */
+/* The index of Count in suite.Probe. */
 #define COUNT 3
 
 /* --- one packet -------------------------------------------------------- */
@@ -23,7 +24,7 @@
     }
 #define GOOD_OPEN OPEN(1, 1, PROBE "\0\0")
 
-/* What the server says of it. */
+/* The server's errors. */
 #define NO_HEADER    "a packet without a header"
 #define NO_OPEN      "a first packet without an OPEN"
 #define OVER_END     "over the end of its packet"
@@ -138,8 +139,8 @@ static const struct hostile_packet first_packets[] = {
      .breach = OLD_OPEN},
 };
 
-/* A server that finds a breach before the CM has told it of the connection
- * must not wait for its timer, which takes a second. */
+/* A server that detects a violation before the CM reports the connection must
+ * not wait for its timer, which takes a second. */
 static void
 a_bad_first_packet_ends_the_link_and_mostly_at_once(void **state)
 {
@@ -178,7 +179,7 @@ a_bad_first_packet_ends_the_link_and_mostly_at_once(void **state)
     }
 #define MORE VC__FRAME_MORE
 
-/* And of these. */
+/* Further errors of the server. */
 #define NO_SLOT     "a slot over the limit"
 #define NOT_FREE    "a slot that is not free"
 #define NOT_IN_TURN "a call out of sequence"
@@ -408,7 +409,7 @@ a_session_that_has_moved_is_deaf_on_its_old_link_which_lives(void **state)
     assert_true(raw_send_frame(&second, open_again(2)));
     call_is_answered(&second, 2);
 
-    late.sequence = 7; /* whatever it is */
+    late.sequence = 7; /* any sequence is ignored */
     assert_true(raw_send_frame(&first, late));
     assert_true(raw_send_frame(&first, open_again(1)));
     assert_true(raw_send_frame(
@@ -465,8 +466,8 @@ a_ping_is_answered(void **state)
     raw_close(&r);
 }
 
-/* Two answers take the credits that it has; the third waits, and is the last
- * one's when there are credits again. */
+/* Two answers use up the server's credits. The next answer waits for credits,
+ * and is then that to the last PING. */
 static void
 pings_beyond_the_credits_have_one_answer_together(void **state)
 {
@@ -483,7 +484,7 @@ pings_beyond_the_credits_have_one_answer_together(void **state)
             &r, (struct vc__frame){.type = VC__FRAME_PING, .sequence = i}));
     expect_answer(&r, 1);
     expect_answer(&r, 2);
-    /* The last credit is for giving credits back. */
+    /* The last credit is reserved for returning credits. */
     assert_true(raw_receive(&r, RAW_MS));
     assert_int_equal(r.packet_len, VC__PACKET_HEADER);
     assert_false(raw_receive(&r, 100));
@@ -524,8 +525,8 @@ a_client_that_floods_beyond_its_credits_loses_its_link(void **state)
 
     hostile_open_session(f, &r);
 
-    /* It never gives a credit back, so the server may tell it of 32 packets
-     * half a window at a time. */
+    /* The client never returns a credit; the server may announce the 32 packets
+     * in steps of half a window. */
     for (int i = 0; took && i < 2000; i++) {
         struct raw_packet p;
 

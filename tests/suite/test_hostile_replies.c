@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Bad servers once they are connected: what breaks the rules ends the link and
- * its calls, what is only a bad reply ends its call, and the client's other
- * channels do not notice. */
+ * Bad servers after connecting: a violation of the rules ends the link and its
+ * calls, a bad reply ends only its call, and the client's other channels are
+ * not affected. */
 #include "tests/suite/stage.h"
 
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 
 /* --- packets that end the link ----------------------------------------- */
 
-/* Answers the first call by the packet; slot, session and sequence of its
- * frames are what they are more than the call's. */
+/* Answers the first call with the packet; slot, session and sequence of its
+ * frames are offsets to those of the call. */
 static bool
 play_packet(struct stage *s)
 {
@@ -199,7 +199,7 @@ reply_to(const struct vc__frame *call, uint16_t status)
                               .method = status};
 }
 
-/* Answers one call by this, and the next one well. */
+/* Answers one call with these, and the next call with a good reply. */
 static bool
 answer_then_serve(struct stage *s, uint16_t status, const void *data,
                   uint32_t len)
@@ -348,7 +348,7 @@ caller_main(void *arg)
     return NULL;
 }
 
-/* So many calls have come; or no more will. */
+/* Calls received so far; larger if no more will be received. */
 static atomic_uint taken;
 
 static bool
@@ -360,19 +360,19 @@ take(struct stage *s, struct vc__frame *call)
     return good;
 }
 
-/* The credits are for two packets, and the third call waits for another. It
- * is in the next slot, and is answered before it was sent. */
+/* The client has credits for two packets, so the third call waits for a credit.
+ * That call is in the next slot, and is answered before it is sent. */
 static bool
 play_prophet(struct stage *s)
 {
     struct vc__frame first, second, reply;
 
-    s->r.hoards = true;      /* and gives no credit back */
-    stage_accept_well(s, 3); /* if not, no call comes */
+    s->r.hoards = true;      /* and returns no credit */
+    stage_accept_well(s, 3); /* if this fails, no call is received */
     if (!take(s, &first) || !take(s, &second))
         return false;
-    /* Nothing says that the third waits; if it does not yet, the reply is as
-     * wrong. */
+    /* The server cannot observe that the third call waits; if it does not yet,
+     * the reply is wrong as well. */
     raw_wait(&s->r, 200);
     reply = reply_to(&second, VC_OK);
     reply.slot = (uint16_t)(2 * second.slot - first.slot);
@@ -390,7 +390,7 @@ a_call_that_was_not_sent_cannot_be_answered(void **state)
     atomic_store(&taken, 0);
     stage_start(&s, *state, play_prophet);
     for (unsigned i = 0; i < 3; i++) {
-        /* Each in a packet of its own. */
+        /* Each call is in a packet of its own. */
         for (int ms = 0; ms < RAW_MS && atomic_load(&taken) < i; ms++)
             usleep(1000);
         callers[i].stage = &s;

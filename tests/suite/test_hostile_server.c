@@ -1,20 +1,20 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Bad servers while connecting: a client that meets one gets an error in words
- * and in time, and its other channels do not notice. What bad servers send
- * later is in test_hostile_replies.c. */
+ * Bad servers while connecting: the client gets an error with a text, in time,
+ * and its other channels are not affected. For bad servers after connecting see
+ * test_hostile_replies.c. */
 #include "tests/suite/pace.h"
 #include "tests/suite/stage.h"
 
 #include <string.h>
 
-/* What a wait may take more, at the machine's usual pace. */
+/* What a wait may take in addition, at the machine's usual pace. */
 #define MARGIN_MS 500
 
 /* --- accepts ----------------------------------------------------------- */
 
-/* The client turns away from what was accepted. */
+/* True if the client refuses the accept. */
 static bool
 play_accept(struct stage *s)
 {
@@ -186,9 +186,9 @@ a_reject_of_garbage_says_that_it_has_no_reason(void **state)
     rejected(*state, "VBCL", 4, VC_UNAVAILABLE, "without a reason");
 }
 
-/* --- silence and haste ------------------------------------------------- */
+/* --- no answer, and early disconnects ---------------------------------- */
 
-/* Until the client gives up. */
+/* Sends nothing until the connect timeout of the client. */
 static bool
 play_silence(struct stage *s)
 {
@@ -226,7 +226,7 @@ play_accept_and_leave(struct stage *s)
     return true;
 }
 
-/* Does not even wait for the client to confirm. */
+/* Closes the connection before the client confirms. */
 static bool
 play_accept_and_vanish(struct stage *s)
 {
@@ -259,7 +259,7 @@ static void
 a_server_that_leaves_right_after_its_accept_is_unavailable(void **state)
 {
     leaves(*state, play_accept_and_leave, 10, "leaving after the accept");
-    /* Each takes the connect timeout. */
+    /* Each attempt takes the connect timeout. */
     leaves(*state, play_accept_and_vanish, 3, "vanishing after the accept");
 }
 

@@ -1,9 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Clients of streams that take nothing: messages wait for them in the server
- * while their sessions move and close, and thousands of streams are opened
- * that nobody reads. */
+ * Clients that do not read their streams: messages wait for them in the server
+ * while their sessions move and close, and they open thousands of streams. */
 #include "tests/suite/hostile.h"
 
 #include <malloc.h>
@@ -46,7 +45,7 @@ say(uint16_t slot, uint32_t sequence, const char *body, uint32_t len)
 
 /* --- messages that wait ------------------------------------------------ */
 
-/* A link that takes four packets and gives no credit back. */
+/* Opens a link that grants four credits and returns none. */
 static void
 open_stingy(struct fixture *f, struct raw *r)
 {
@@ -58,8 +57,8 @@ open_stingy(struct fixture *f, struct raw *r)
     assert_true(raw_send_open(r, 1, &suite_streams_service));
 }
 
-/* Streams whose handlers all send more than can go. Which of them had the first
- * credits is the server's affair. */
+/* Opens streams whose handlers all send more than the credits allow. Which of
+ * them gets the first credits depends on the server. */
 static void
 fill(struct fixture *f, struct raw *r, uint16_t n)
 {
@@ -100,7 +99,7 @@ open_session(struct raw *r, uint32_t binding)
     return raw_send_frame(r, open);
 }
 
-/* A stream that is answered to the end. */
+/* Runs a stream to its good end. */
 static void
 talk_well(struct raw *r, uint16_t slot, uint32_t sequence)
 {
@@ -155,12 +154,13 @@ a_session_closes_while_messages_of_its_streams_wait(void **state)
     fill(f, &r, 3);
     assert_true(raw_send_frame(&r, closed));
     hostile_await_no_handler(f, "a session that closed");
-    /* Its memory is another's now, which has messages, too. */
+    /* The memory of the session is now used by another one, which has messages,
+     * too. */
     assert_true(open_session(&r, 3));
     assert_true(raw_send_frame(&r, talk(0, 1)));
     assert_true(raw_send_frame(&r, say(0, 1, "\x18\x07", 2)));
     r.hoards = false;
-    while (raw_receive(&r, 100)) /* all that may come */
+    while (raw_receive(&r, 100)) /* all packets that the server may send */
         continue;
     r.handled = vc__get32(r.packet) + 1;
     r.window = 16;
@@ -176,7 +176,7 @@ a_session_closes_while_messages_of_its_streams_wait(void **state)
 
 #define SESSIONS 20u
 #define SLOTS    100u
-#define UNREAD   4u /* messages of each, besides the first */
+#define UNREAD   4u /* messages per stream, besides the first */
 
 size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
 
@@ -189,7 +189,7 @@ heap(void)
     return mallinfo2().uordblks;
 }
 
-/* Opens them; the heap that they take. */
+/* Opens the streams; returns the heap memory that they use. */
 static size_t
 unread(struct fixture *f, struct raw *r, unsigned sessions)
 {
@@ -213,7 +213,7 @@ unread(struct fixture *f, struct raw *r, unsigned sessions)
                 assert_true(raw_send_frame(r, more));
         }
     }
-    raw_forget(r); /* what came meanwhile is ours, not the server's */
+    raw_forget(r); /* packets received meanwhile do not count for the server */
     return heap() - before;
 }
 

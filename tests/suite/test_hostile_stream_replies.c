@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Bad servers of streams: what they send to a stream that our client has
- * opened. Each ends as doc/wire.md, 5, says, and the client's other channels
- * do not notice. Bad clients are in test_hostile_streams.c. */
+ * Bad servers of streams: frames for a stream that our client has opened. Each
+ * stream ends as described in doc/wire.md, 5, and the client's other channels
+ * are not affected. Bad clients are in test_hostile_streams.c. */
 #include "tests/suite/pace.h"
 #include "tests/suite/stage.h"
 
@@ -14,7 +14,7 @@
 #define MORE  VC__FRAME_MORE
 #define STEPS 5
 
-/* Slot, session and sequence are what they are more than the call's. */
+/* Slot, session and sequence are offsets to those of the call. */
 #define FRAME(type_, ...)                                                      \
     {                                                                          \
         .type = VC__FRAME_##type_, ##__VA_ARGS__                               \
@@ -30,7 +30,7 @@
           BODY(body))
 #define WINDOW(end)        FRAME(WINDOW, .deadline = (end))
 #define REPLY(status, ...) FRAME(REPLY, .method = (status), ##__VA_ARGS__)
-/* A MESSAGE of so many zeros, in parts. */
+/* A MESSAGE of this many zeros, in parts. */
 #define LONG(len)                                                              \
     {                                                                          \
         .type = LONG_, .body_len = (len)                                       \
@@ -41,11 +41,11 @@ struct script {
     const char *what;
     unsigned method;
     struct vc__frame steps[STEPS];
-    enum vc_status status; /* that the stream ends with, */
-    const char *words;     /* and words of its error */
+    enum vc_status status; /* that the stream ends with */
+    const char *words;     /* text in its error */
 };
 
-static const struct script *script; /* of the stage, one at a time */
+static const struct script *script; /* of the stage; only one at a time */
 
 /* --- the server's part ------------------------------------------------- */
 
@@ -64,7 +64,7 @@ step(struct raw *r, struct vc__frame f, const struct vc__frame *call)
     return raw_send_message(r, f, zeros, f.body_len);
 }
 
-/* Plays the script to the first call that comes. */
+/* Plays the script on the first call. */
 static bool
 play_steps(struct stage *s)
 {
@@ -84,7 +84,7 @@ play_closed(struct stage *s)
     return play_steps(s) && stage_client_leaves(&s->r);
 }
 
-/* And serves a unary call then. */
+/* Plays the script, and then serves a unary call. */
 static bool
 play_lives(struct stage *s)
 {
@@ -106,7 +106,7 @@ play_lives(struct stage *s)
 
 /* --- the client's part ------------------------------------------------- */
 
-/* Reads all that comes: how the stream ends. */
+/* Reads all messages; returns the status of the stream. */
 static enum vc_status
 stream_run(struct stage *s)
 {
@@ -464,9 +464,9 @@ what_is_wrong_within_a_stream_ends_it_and_the_link_lives(void **state)
         play_script(*state, &ending[i], false);
 }
 
-/* --- a server that takes nothing ----------------------------------------- */
+/* --- a server that returns no credits ------------------------------------ */
 
-/* The credits are for two packets. */
+/* The client has credits for two packets. */
 static bool
 play_hoard(struct stage *s)
 {

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Bad clients of streams: frames malformed, repeated, out of state. Each ends
- * as doc/wire.md, 5, says, others are served on, and no handler is left. Bad
- * servers are in test_hostile_stream_replies.c. */
+ * Bad clients of streams: malformed, repeated and unexpected frames. Each case
+ * ends as described in doc/wire.md, 5; other clients are served, and no handler
+ * is left. Bad servers are in test_hostile_stream_replies.c. */
 #include "tests/suite/hostile.h"
 
 #include <string.h>
@@ -12,10 +12,10 @@
 
 /* --- steps ------------------------------------------------------------- */
 
-/* Besides frames a script has these; the numbers are no frame's. */
+/* Steps of a script besides frames; no frame type has these numbers. */
 enum {
-    LONG_ = 0xf0, /* a MESSAGE of so many zeros, in parts */
-    REPLIED_,     /* wait for the reply of this call */
+    LONG_ = 0xf0, /* a MESSAGE of this many zeros, in parts */
+    REPLIED_,     /* wait for the reply to this call */
     SAID_,        /* wait for a message of this call */
 };
 
@@ -56,9 +56,9 @@ enum {
     {                                                                          \
         .type = SAID_, .session = 1, .sequence = 1                             \
     }
-/* A Talk that reads no more, and lasts until it is cancelled. */
+/* A Talk that reads no more, and runs until it is cancelled. */
 #define CALL_BUSY CALL_TALK, SAY("\x18\x02"), SAID
-/* One that has failed. */
+/* A Talk that has failed. */
 #define CALL_OVER CALL_TALK, SAY("\x18\x01"), REPLIED
 
 #define STEPS 7
@@ -68,14 +68,14 @@ struct script {
     struct vc__frame steps[STEPS];
 };
 
-/* One that ends the link, with an error that has these words. */
+/* A script that ends the link, with an error that contains `breach`. */
 struct closing {
     const char *what;
     struct vc__frame steps[STEPS];
     const char *breach;
 };
 
-/* One that is ended by a reply, to the first call of it. */
+/* A script that is ended by a reply to its first call. */
 struct ending {
     const char *what;
     struct vc__frame steps[STEPS];
@@ -103,7 +103,7 @@ step(struct raw *r, const struct vc__frame *s)
     }
 }
 
-/* Session 1 is of suite.Streams, 2 of suite.Probe. */
+/* Opens session 1 for suite.Streams and session 2 for suite.Probe. */
 static void
 open_sessions(struct fixture *f, struct raw *r)
 {
@@ -112,7 +112,7 @@ open_sessions(struct fixture *f, struct raw *r)
     assert_true(raw_send_open(r, 2, &suite_probe_service));
 }
 
-/* False when the link ended on the way. */
+/* Plays a script. False when the link ended during it. */
 static bool
 play(struct fixture *f, struct raw *r, const struct vc__frame *steps)
 {
@@ -123,9 +123,10 @@ play(struct fixture *f, struct raw *r, const struct vc__frame *steps)
     return true;
 }
 
-/* --- ends -------------------------------------------------------------- */
+/* --- results ----------------------------------------------------------- */
 
-/* The link is good for a call of another session, and so are others. */
+/* Checks that the link still serves a call of another session, and that other
+ * clients are not harmed. */
 static void
 lives(struct fixture *f, struct raw *r, const char *after)
 {
@@ -175,7 +176,7 @@ play_ends(struct fixture *f, const struct ending *scripts, size_t n)
         if (!play(f, &r, s->steps) ||
             !hostile_await_frame(&r, VC__FRAME_REPLY, &s->steps[0], &reply))
             fail_msg("%s was not answered", s->what);
-        /* A CANCEL may find the handler not begun yet. */
+        /* The handler may not have begun when the CANCEL arrives. */
         if (reply.method == VC_CANCELLED)
             reply.flags &= s->flags;
         if (reply.method != s->status || reply.flags != s->flags)
@@ -186,7 +187,7 @@ play_ends(struct fixture *f, const struct ending *scripts, size_t n)
     }
 }
 
-/* --- of no stream ------------------------------------------------------ */
+/* --- frames of no stream ----------------------------------------------- */
 
 static const struct closing strays[] = {
     {"a MESSAGE of a session that is not open",
@@ -262,7 +263,7 @@ a_frame_of_no_stream_ends_the_link(void **state)
     play_closed(*state, strays, N(strays));
 }
 
-/* --- out of turn ------------------------------------------------------- */
+/* --- unexpected frames ------------------------------------------------- */
 
 static const struct closing out_of_turn[] = {
     {"a MESSAGE behind a HALF",
@@ -394,7 +395,8 @@ bad_parts_of_a_message_end_the_link(void **state)
 
 /* --- windows ----------------------------------------------------------- */
 
-/* The first message of a busy Talk costs 34; these fill the rest. */
+/* The first message of a busy Talk costs 34 bytes of the window; these fill the
+ * rest. */
 #define FILL_1 LONG(32719)
 #define FILL_2 LONG(32719)
 

@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The clients of gRPC's interoperability tests, after the part "Client" of
- * https://github.com/grpc/grpc/blob/master/doc/interop-test-descriptions.md: the cases
- * have their names there. Left out are those of compression, credentials and
- * caches, which belong to HTTP. Each case runs many times on one channel:
- * VC_TEST_TIMES, by default 40, or 200 with VC_TEST_LONG=1. */
+ * https://github.com/grpc/grpc/blob/master/doc/interop-test-descriptions.md;
+ * the cases have the names used there. The cases of compression, credentials
+ * and caches are left out, as they are about HTTP. Each case runs many times on
+ * one channel: VC_TEST_TIMES, by default 40, or 200 with VC_TEST_LONG=1. */
 #include "tests/suite/fixture.h"
 
 #include <pthread.h>
@@ -14,7 +14,7 @@
 
 #include "tests/suite/interop.h"
 
-/* Fewer under a sanitizer, which slows them down. */
+/* Fewer under a sanitizer, which slows the tests down. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define TIMES 20u
 #else
@@ -25,10 +25,10 @@
 #define LARGE_REQUEST 271828
 #define LARGE_REPLY   314159
 
-/* Until a handler knows that its call was given up. */
+/* Until a handler is notified that its call was cancelled. */
 #define KNOWS_MS 10000
 
-/* What a client sends in a stream, and what comes back. */
+/* The sizes that a client sends in a stream, and the sizes of the replies. */
 static const int32_t sent[] = {27182, 8, 1828, 45904};
 static const int32_t got[] = {31415, 9, 2653, 58979};
 #define N_SENT 4
@@ -68,7 +68,7 @@ empty_unary(struct vc_channel *channel)
     vc_message_free(reply);
 }
 
-/* VC_DATA_LOSS when the reply is wrong. Any thread. */
+/* Returns VC_DATA_LOSS when the reply is wrong. Any thread. */
 static enum vc_status
 large_call(struct vc_channel *channel, const struct vc_call_opts *opts)
 {
@@ -139,7 +139,7 @@ concurrent_large_unary(struct vc_channel *channel)
 
 /* --- streams ------------------------------------------------------------ */
 
-/* Streams of several methods, which have the same messages. */
+/* The streams of several methods, which have the same message types. */
 
 static void
 expect_reply(struct vc_stream *stream, int32_t size)
@@ -152,7 +152,7 @@ expect_reply(struct vc_stream *stream, int32_t size)
     vc_message_free(reply);
 }
 
-/* No more messages, and how the call ended. */
+/* Checks that there are no more messages, and how the call ended. */
 static void
 expect_last(struct vc_stream *stream, enum vc_status status)
 {
@@ -219,8 +219,8 @@ server_streaming(struct vc_channel *channel)
     expect_end(stream, VC_OK);
 }
 
-/* Asks for one message of `size` bytes with a payload of `with`; after
- * interval_us. */
+/* Sends a request with a payload of `with` bytes that asks for one reply of
+ * `size` bytes after interval_us. */
 static void
 ask(struct vc_stream *stream, int32_t with, int32_t size, int32_t interval_us)
 {
@@ -270,7 +270,7 @@ empty_stream(struct vc_channel *channel)
     expect_end(stream, VC_OK);
 }
 
-/* gRPC's clients in C++ and Java have it, the descriptions do not. */
+/* gRPC's clients in C++ and Java have this case; the descriptions do not. */
 static void
 half_duplex(struct vc_channel *channel)
 {
@@ -341,7 +341,7 @@ custom_metadata(struct vc_channel *channel)
     vc_stream_close(stream);
 }
 
-/* --- how calls end ------------------------------------------------------ */
+/* --- statuses ----------------------------------------------------------- */
 
 static void
 unary_ends(struct vc_channel *channel, char *message)
@@ -415,9 +415,10 @@ unimplemented_service(struct vc_channel *channel)
                       channel, &request, NULL, &reply));
 }
 
-/* --- calls given up ----------------------------------------------------- */
+/* --- cancelled calls ---------------------------------------------------- */
 
-/* Their handlers come to know, and the channel is as good as before. */
+/* Waits until the handlers are notified, and checks that the channel works as
+ * before. */
 static void
 expect_none_left(struct vc_channel *channel)
 {
@@ -435,7 +436,7 @@ cancel_after_begin(struct vc_channel *channel)
     Interop__StreamingInputCallResponse *reply = NULL;
     struct interop_test_service_streaming_input_call_client_stream *stream;
 
-    empty_unary(channel); /* connected: the call goes out at once */
+    empty_unary(channel); /* connected, so the call is sent at once */
     assert_status(VC_OK, interop_test_service_streaming_input_call(
                              channel, NULL, &stream));
     interop_test_service_streaming_input_call_cancel(stream);
@@ -482,7 +483,7 @@ timeout_on_sleeping_server(struct vc_channel *channel)
 
 struct interop_case {
     void (*body)(struct vc_channel *channel);
-    unsigned calls; /* that it makes, if many */
+    unsigned calls; /* made by one run of the body */
 };
 
 struct interop {
@@ -512,7 +513,7 @@ teardown(void **state)
     return 0;
 }
 
-/* How often each case runs; an empty variable is as good as none. */
+/* How often each case runs; an empty variable counts as unset. */
 static unsigned
 times_wanted(void)
 {
@@ -525,7 +526,8 @@ times_wanted(void)
     return (unsigned)atoi(text);
 }
 
-/* One of many calls has ten times as many of them as the others. */
+/* A case that makes many calls runs less often, so that it makes ten times as
+ * many calls as the other cases. */
 static void
 many_times(void **state)
 {

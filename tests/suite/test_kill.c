@@ -1,9 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A server that is killed, stopped or closed, before, while and after a client
- * connects and calls: each call ends in time, with UNAVAILABLE and a true
- * outcome, and the client goes on. And a channel closed under its calls. */
+ * A server is killed, stopped or closed before, while and after a client
+ * connects and calls. Each call ends in time, with UNAVAILABLE and a true
+ * outcome, and the client continues to work. Also: a channel that is closed
+ * during its calls. */
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -33,7 +34,7 @@ server_fork(void)
     return s;
 }
 
-/* Returns when it is dead, and says when it was killed. */
+/* Returns when the server is dead; the result is the time of the kill. */
 static uint64_t
 server_kill(const struct server *s)
 {
@@ -61,7 +62,8 @@ server_thaw(const struct server *s)
 
 /* --- clients ----------------------------------------------------------- */
 
-/* A client whose timeouts are long, so that they cannot be why a call ends. */
+/* Opens a client with long timeouts, so that they are not the reason why a call
+ * ends. */
 static void
 client_open(struct fixture *f, const struct server *s)
 {
@@ -83,8 +85,8 @@ links_up(const struct fixture *f)
     return c.links_up;
 }
 
-/* Else a call may go out before its end was heard of, and nobody would know
- * what became of it. */
+/* Waits until the client has detected the loss. Otherwise a call could be sent
+ * on the dead link, and its outcome would be unknown. */
 static void
 loss_await(const struct fixture *f)
 {
@@ -92,7 +94,7 @@ loss_await(const struct fixture *f)
         assert_status(VC_OK, vc_runtime_poll(f->runtime, LOSS_MS));
 }
 
-/* The server is dead and nobody listens in its place. */
+/* Checks a call when the server is dead and no other listens in its place. */
 static void
 assert_nobody_there(struct fixture *f)
 {
@@ -120,7 +122,8 @@ a_server_killed_before_a_client_connects_is_unavailable(unsigned round)
     fixture_stop_client(&f);
 }
 
-/* From when the client begins to resolve to when it has long asked. */
+/* From the start of the client's address resolution to long after its
+ * request. */
 static const unsigned connect_us[] = {0,    500,  1000,  1500,  2000,
                                       3000, 5000, 10000, 20000, 50000};
 #define CONNECT_ROUNDS (sizeof connect_us / sizeof connect_us[0])
@@ -216,7 +219,7 @@ a_call_whose_server_is_killed_in_the_handler_is_unknown(unsigned round)
     fixture_stop_client(&f);
 }
 
-/* Starts n callers that call again and again, of several sizes. */
+/* Starts n callers that call in a loop, with several sizes. */
 static void
 callers_start(struct caller *callers, unsigned n, struct vc_channel *channel,
               unsigned first_tag)
@@ -292,7 +295,7 @@ a_killed_server_does_not_disturb_calls_to_another(unsigned round)
     fixture_stop_client(&f);
 }
 
-/* --- killed in the middle of a long message ---------------------------- */
+/* --- killed during a long message -------------------------------------- */
 
 static void
 a_server_killed_while_a_long_request_comes_has_not_run_it(unsigned round)
@@ -306,7 +309,7 @@ a_server_killed_while_a_long_request_comes_has_not_run_it(unsigned round)
     client_open(&f, &s);
     c.channel = f.channel;
     assert_status(VC_OK, vc_channel_connect(f.channel, &suite_probe_service));
-    /* It takes as many parts as it has receives posted, and no more. */
+    /* The server receives only as many parts as it has receives posted. */
     server_freeze(&s);
     caller_start(&c);
     caller_await_asleep(&c);
@@ -322,8 +325,8 @@ a_server_killed_while_a_long_request_comes_has_not_run_it(unsigned round)
 
 #define LONG_ROUNDS 4
 
-/* Kills the server in the middle, by this round's part of the time that such
- * a call takes. */
+/* Kills the server within such a call, after a part of its usual time that
+ * depends on the round. */
 static void
 kill_within_long_call(unsigned round, uint32_t size, uint32_t reply_size)
 {
@@ -362,9 +365,10 @@ a_long_reply_ends_with_its_server(unsigned round)
     kill_within_long_call(round, 1, CALLER_LONG);
 }
 
-/* --- back again -------------------------------------------------------- */
+/* --- restarted --------------------------------------------------------- */
 
-/* A server that waits to be told before it listens at the board's port. */
+/* A server that waits for a signal of the board before it listens at the
+ * board's port. */
 static int
 serve_later(void *arg, int ready)
 {
@@ -394,7 +398,7 @@ a_channel_serves_again_when_its_server_is_back(unsigned round)
     c.channel = f.channel;
     assert_status(VC_OK, caller_call(&c));
     server_kill(&s);
-    if (round == 1) { /* the loss is met while nobody is there */
+    if (round == 1) { /* the loss is detected while no server listens */
         loss_await(&f);
         assert_nobody_there(&f);
     }
@@ -452,7 +456,8 @@ calls_to_a_frozen_server_end_by_their_deadline(unsigned round)
     server_thaw(&s);
 
     assert_status(VC_OK, fixture_echo(f.channel, CALLER_LONG, 4000));
-    /* Replies come in the order of calls, so all that ran has run. */
+    /* Replies arrive in the order of calls, so all handlers that will run have
+     * run. */
     for (unsigned i = 0; i < THREADS * CALLS; i++)
         caller_assert_true(&callers[i / CALLS][i % CALLS]);
     fixture_stop_client(&f);
@@ -480,7 +485,7 @@ a_server_that_closes_ends_the_calls_of_its_clients(unsigned round)
     fixture_stop_client(&f);
 }
 
-/* --- a channel closed under its calls ---------------------------------- */
+/* --- a channel closed during its calls --------------------------------- */
 
 static void
 closing_a_channel_cancels_its_calls(unsigned round)
@@ -554,7 +559,8 @@ closing_a_channel_cancels_its_connecting(unsigned round)
     assert_int_equal(VC_CANCELLED, connecting.status);
 }
 
-/* The call's thread gives up just when the closing thread ends the call. */
+/* The call's thread reaches its deadline at the moment when the closing thread
+ * ends the call. */
 static void
 a_deadline_may_meet_the_closing_of_its_channel(unsigned round)
 {

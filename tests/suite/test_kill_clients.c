@@ -1,9 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Clients that are killed, before, while and after they connect and call, and
- * one that is stopped: the server's other client, which calls all the time,
- * does not notice, and the server gets everything back that they held. */
+ * Clients are killed before, while and after they connect and call, and one
+ * client is stopped. The server's other client, which calls all the time, is
+ * not affected, and the server frees everything that the killed clients
+ * held. */
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -44,9 +45,9 @@ tell_ready(int ready)
     assert_int_equal(1, write(ready, "r", 1));
 }
 
-/* --- the client that must not notice ----------------------------------- */
+/* --- the client that must not be affected ------------------------------ */
 
-/* Half of its calls' deadline: far from what the machine may be busy for. */
+/* Half of its calls' deadline: far more than a busy machine needs. */
 #define STEADY_LONG_MS 5000
 
 static int
@@ -94,7 +95,8 @@ scene_setup(void **state)
     return 0;
 }
 
-/* It has gone on calling, and no call failed or took long. */
+/* Checks that the steady client still makes calls, and that none failed or took
+ * long. */
 static void
 scene_end(const struct scene *s)
 {
@@ -109,11 +111,11 @@ scene_end(const struct scene *s)
     assert_int_equal(0, fixture_wait(s->server));
 }
 
-/* --- those that are killed --------------------------------------------- */
+/* --- clients that are killed ------------------------------------------- */
 
 struct victim {
-    bool connects;        /* before it says that it is ready */
-    struct caller caller; /* what it calls then; no size: nothing */
+    bool connects;        /* true: before it reports that it is ready */
+    struct caller caller; /* its calls after that; no size: none */
 };
 
 static int
@@ -151,7 +153,7 @@ victim_kill(pid_t pid)
     assert_int_equal(-SIGKILL, fixture_wait(pid));
 }
 
-/* How long the first call of such a client takes, connecting included. */
+/* The time of the first call of such a client, connecting included. */
 static unsigned
 victim_us(struct victim v)
 {
@@ -165,8 +167,8 @@ victim_us(struct victim v)
     return us;
 }
 
-/* Kills n of them at moments spread over the time that their call takes, and
- * somewhat longer. */
+/* Kills n clients at moments spread over the time of their call, and a quarter
+ * longer. */
 static void
 victims_kill(struct victim v, unsigned n)
 {
@@ -216,8 +218,8 @@ clients_may_be_killed_while_their_call_is_in_the_handler(void **state)
 
 #define VICTIMS 50
 
-/* As many connections as the server takes, but one, within 25 s: whatever the
- * dead held is free again. */
+/* Opens all connections that the server allows besides the steady client's,
+ * within 25 s: everything that the killed clients held must be free. */
 static int
 crowd_run(void *arg, int ready)
 {
@@ -263,9 +265,9 @@ clients_may_be_killed_at_any_moment_of_connecting(void **state)
     scene_end(&s);
 }
 
-/* --- with long messages under way -------------------------------------- */
+/* --- with long messages in progress ------------------------------------ */
 
-/* In parts enough to be killed among them. */
+/* Enough parts for a kill between them. */
 #define MIDDLING ((uint32_t)1 << 20)
 
 static int
@@ -288,7 +290,7 @@ long_run(void *arg, int ready)
     return 0;
 }
 
-/* How long a new client takes for some long messages. */
+/* The time that a new client takes for some long messages. */
 static unsigned
 long_us(void)
 {
@@ -305,7 +307,8 @@ receives_are_not_lost_when_clients_die_while_they_send(void **state)
 
     victims_kill(v, 30);
 
-    /* Without receives each packet would wait to be sent again, each time. */
+    /* If the server had lost receives, each packet would wait for a
+     * retransmission, in each run. */
     do
         after = long_us();
     while (after > 4 * before + 500000 && ++tries < 3);

@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * kill -9 at many moments, by chance: of servers whose clients call all the
- * time, and of clients beside one that must not notice. Every call ends, with
- * a true outcome, and the survivor has as many descriptors, mappings and names
- * in /dev/shm in the end as before. */
+ * kill -9 at many random moments: of servers whose clients call all the time,
+ * and of clients beside another one that must not be affected. Every call ends,
+ * with a true outcome. In the end the survivor has no more descriptors,
+ * mappings and names in /dev/shm than before. */
 #include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,11 +17,11 @@
 #define POINTS      25
 #define POINTS_LONG 1000
 
-/* A call that takes so long hangs. */
+/* A call that takes this long hangs. */
 #define HANGS_MS 10000
 
-/* How long after its first call one is killed: somewhat longer than it takes to
- * connect and to call with a long message. */
+/* The delay of a kill after the first call: somewhat longer than connecting and
+ * a call with a long message take. */
 #define LIVES_US 6000
 
 /* Words of the board. */
@@ -32,13 +32,13 @@ enum {
     WRONG
 };
 
-/* --- what a process has -------------------------------------------------- */
+/* --- the resources of a process ------------------------------------------ */
 
 struct things {
     unsigned descriptors, mappings, names;
 };
 
-/* In a folder, those whose names have this in them. */
+/* Counts the entries of a directory whose names contain `with`. */
 static unsigned
 entries(const char *path, const char *with)
 {
@@ -53,7 +53,8 @@ entries(const char *path, const char *with)
     return n;
 }
 
-/* Of memory that it shares with others: transport/shm names it. */
+/* Counts the mappings of shared memory, by the name that transport/shm gives
+ * them. */
 static unsigned
 mappings(pid_t pid)
 {
@@ -82,7 +83,7 @@ things_of(pid_t pid)
     return t;
 }
 
-/* In the end it has no more than before. */
+/* Waits until the process has no more than before. */
 static void
 assert_things_left(pid_t pid, const struct things *before)
 {
@@ -100,7 +101,7 @@ assert_things_left(pid_t pid, const struct things *before)
     assert_in_range(now.names, 0, before->names);
 }
 
-/* --- callers --------------------------------------------------------------- */
+/* --- callers ------------------------------------------------------------- */
 
 #define THREADS 4
 
@@ -115,7 +116,8 @@ client_open(struct fixture *f)
     fixture_start_client(f, &opts);
 }
 
-/* Only a server's death may end a call, at once, and its outcome is true. */
+/* Makes a call. Only a server's death may end the call, at once, and its
+ * outcome must be true. */
 static void
 call_judged(struct caller *c)
 {
@@ -146,8 +148,8 @@ calls_on(void *arg)
     return NULL;
 }
 
-/* A process whose threads call until they are told to stop. Its channel is
- * closed and its runtime freed in the end. */
+/* A process whose threads call until STOP is set. At the end its channel is
+ * closed and its runtime is freed. */
 static int
 callers_run(void *arg, int ready)
 {
@@ -185,9 +187,9 @@ callers_end(pid_t callers)
     assert_int_equal(0, atomic_load(&words[WRONG]));
 }
 
-/* --- tests ----------------------------------------------------------------- */
+/* --- tests --------------------------------------------------------------- */
 
-/* It has served some calls since then, and goes on for a while. */
+/* Waits until some more calls have succeeded, and a random time more. */
 static void
 serves_a_while(uint64_t *dice)
 {
@@ -258,7 +260,8 @@ a_client_may_be_killed_at_any_point(void **state)
     callers = fixture_fork(callers_run, NULL);
     serves_a_while(&dice);
     callers_end(callers);
-    before = things_of(server); /* what it keeps when it had a client */
+    before = things_of(server); /* what the server keeps after it had a
+                                 * client */
     atomic_store(&fixture_board->words[STOP], 0);
     callers = fixture_fork(callers_run, NULL);
     serves_a_while(&dice);

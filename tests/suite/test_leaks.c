@@ -1,13 +1,14 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Nothing stays behind: descriptors, threads and RDMA objects of this process
- * are counted before and after (its heap: test_leaks_heap.c).
+ * No leaks: descriptors, threads and RDMA objects of this process are counted
+ * before and after (for its heap see test_leaks_heap.c).
  *
- * The count before is taken after one cycle of the same, for librdmacm opens
+ * The first count is taken after one cycle of the same work. librdmacm opens
  * its own verbs context and event channel at its first use and keeps them for
  * good, and liburcu and libibverbs keep a little, too. RDMA objects are those
- * that the `rdma` tool shows; without it the tests that count are skipped. */
+ * that the `rdma` tool shows; without the tool the tests that count are
+ * skipped. */
 #include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@
 
 /* --- counting ---------------------------------------------------------- */
 
-/* RDMA objects by the word that the tool has for their numbers. */
+/* RDMA objects by the words that the tool uses for their numbers. */
 static const char *const kinds[] = {"descriptors", "threads", "lqpn", "cm-idn",
                                     "mrn",         "cqn",     "pdn",  "srqn"};
 enum {
@@ -30,11 +31,12 @@ enum {
     KINDS = 8
 };
 
-/* All of them at once: to start the tool takes longer than to ask it. */
+/* Lists all objects with one command, as starting the tool takes longer than
+ * the queries. */
 #define LIST_ALL                                                               \
     "printf 'resource show %s\\n' qp cm_id mr cq pd srq | rdma -b -"
 
-/* A thread that was joined is listed for a moment yet. */
+/* A joined thread may still be listed for a moment. */
 #define SETTLE_MS 2000
 
 struct held {
@@ -54,7 +56,7 @@ entries_of(const char *path)
     return n;
 }
 
-/* A line of the tool names the thread that made the object, none when that
+/* A line of the tool names the thread that made the object, no thread if that
  * has ended, or a part of the kernel in brackets. */
 static bool
 line_is_ours(const char *line)
@@ -70,7 +72,7 @@ line_is_ours(const char *line)
     return access(path, F_OK) == 0;
 }
 
-/* "dev rxe0 mrn 2 ...", "link rxe0/1 lqpn 17 ..." */
+/* Counts a line such as "dev rxe0 mrn 2 ..." or "link rxe0/1 lqpn 17 ...". */
 static void
 line_count(const char *line, struct held *h)
 {
@@ -106,7 +108,7 @@ assert_held(const struct held *before, bool with_threads)
 
     do {
         now = held_now();
-        /* One that was joined may have been listed still. */
+        /* A joined thread may have been counted before. */
         if (!with_threads || now.n[THREADS] < before->n[THREADS])
             now.n[THREADS] = before->n[THREADS];
     } while (memcmp(&now, before, sizeof now) != 0 && fixture_ms() < due);
@@ -118,7 +120,7 @@ assert_held(const struct held *before, bool with_threads)
     assert_memory_equal(before, &now, sizeof now);
 }
 
-/* n times of something leave what one time has left. */
+/* Checks that n cycles leave no more than one cycle does. */
 static void
 assert_leaves_nothing(void (*cycle)(unsigned n), unsigned n)
 {
@@ -130,7 +132,7 @@ assert_leaves_nothing(void (*cycle)(unsigned n), unsigned n)
     assert_held(&before, true);
 }
 
-/* For the table of tests: one that counts. */
+/* For the table of tests: a test that counts. */
 static void
 run_counting(void **story)
 {
@@ -218,8 +220,8 @@ channel_cycle(const struct fixture *f, unsigned i)
     vc_channel_close(channel);
 }
 
-/* As many as on a slow machine may be there at once when one comes after the
- * other: the server keeps QPs and memory for the next ones. */
+/* Opens as many channels at once as may exist at once on a slow machine when
+ * they follow each other: the server keeps QPs and memory for later ones. */
 static void
 channels_at_once(const struct fixture *f)
 {
@@ -234,7 +236,7 @@ channels_at_once(const struct fixture *f)
         vc_channel_close(channels[i]);
 }
 
-/* Neither at the end, nor while the server and the runtime live. */
+/* Counts both at the end, and while the server and the runtime live. */
 static void
 many_channels_leave_nothing(unsigned round)
 {
@@ -252,8 +254,8 @@ many_channels_leave_nothing(unsigned round)
     for (unsigned i = 0; i < 200; i++)
         channel_cycle(&f, i);
 
-    /* A handler that takes long on a slow machine has a thread take over,
-     * which stays until the runtime's threads are stopped. */
+    /* On a slow machine a handler may take so long that a thread takes over.
+     * That thread stays until the runtime's threads are stopped. */
     assert_held(&inside, false);
     fixture_stop(&f);
     assert_held(&outside, true);
@@ -263,7 +265,8 @@ many_channels_leave_nothing(unsigned round)
 
 #define FAILURES 50
 
-/* A client of a target that fails n times, each by a channel of its own. */
+/* A client connects to a target n times without success, each time by a new
+ * channel. */
 static void
 fail_to_connect(struct fixture *f, unsigned n,
                 const struct vc_channel_opts *opts, enum vc_status expected)
@@ -327,7 +330,7 @@ time_out(const char *target, unsigned n)
     fail_to_connect(&f, n, &opts, VC_UNAVAILABLE);
 }
 
-/* The kernel answers for a server that is stopped: wait. */
+/* For a server that is stopped the kernel answers: wait. */
 static void
 silent_cycle(unsigned n)
 {
@@ -363,7 +366,7 @@ addresses_that_time_out_leave_nothing(unsigned round)
     assert_leaves_nothing(no_host_cycle, FAILURES);
 }
 
-/* --- peers that end ---------------------------------------------------- */
+/* --- peers that close or die ------------------------------------------- */
 
 static void
 closed_by_peer_cycle(unsigned n)
@@ -377,7 +380,7 @@ closed_by_peer_cycle(unsigned n)
         assert_status(VC_OK, fixture_open_alone(f.runtime, f.target, &channel));
         assert_status(VC_OK, fixture_echo(channel, 10, 1));
         fixture_stop_server(&f);
-        /* One channel finds out, the other never gets to know. */
+        /* One channel detects the loss, the other one never does. */
         assert_status(VC_UNAVAILABLE, fixture_echo(channel, 10, 2));
         vc_channel_close(channel);
         fixture_stop_client(&f);
@@ -424,7 +427,8 @@ killed_servers_leave_nothing(unsigned round)
     assert_held(&before, true);
 }
 
-/* Waits for the board's port, calls for ever, and tells how often. */
+/* Waits for the board's port, reports its first call to the board, and then
+ * calls until a call fails. */
 static int
 mortal_client(void *arg, int ready)
 {
@@ -471,7 +475,7 @@ killed_clients_leave_nothing(unsigned round)
 
 /* --- threads ----------------------------------------------------------- */
 
-/* At whatever moment of their polling and sleeping they are told. */
+/* The threads are stopped at various moments of their polling and sleeping. */
 static void
 threads_end_when_they_are_told(unsigned round)
 {

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The heap: channels that come and go do not make it grow, and in the steady
- * state a call allocates nothing, on either side. Not under the sanitizers,
- * which have allocators of their own. */
+ * The heap: channels that are opened and closed do not make it grow, and in the
+ * steady state a call allocates nothing, at either end. Not run under the
+ * sanitizers, which have allocators of their own. */
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 
 /* --- memory ------------------------------------------------------------ */
 
-/* Of all, so that they share a connection. */
+/* The same options for all channels, so that they share a connection. */
 static const struct vc_channel_opts channel_opts = VC_CHANNEL_OPTS_INIT;
 
 static void
@@ -33,7 +33,7 @@ channel_cycle(const struct fixture *f, unsigned i)
     vc_channel_close(channel);
 }
 
-/* Bytes that the heap has grown by over 100 channels. */
+/* Returns by how many bytes the heap has grown over 100 channels. */
 static size_t
 heap_growth(struct fixture *f)
 {
@@ -46,8 +46,8 @@ heap_growth(struct fixture *f)
     return after > before ? after - before : 0;
 }
 
-/* The table of QPs takes another page of it now and then, for the adapter
- * gives them ever new numbers: of two runs in a row one is without that. */
+/* The table of QPs needs another page at times, because the adapter gives QPs
+ * ever new numbers. Of two runs in a row one needs no page. */
 static void
 the_heap_does_not_grow(unsigned round)
 {
@@ -71,15 +71,16 @@ the_heap_does_not_grow(unsigned round)
 #define FROM_MAX 8
 #define RUNS     5
 
-/* Set while allocations are counted, with the addresses that asked for the
- * first of them. */
+/* True while allocations are counted; `from` has the addresses that called for
+ * the first of them. */
 static atomic_bool watched;
 static atomic_uint allocations;
 static void *from[FROM_MAX];
 
 #if CAN_WATCH
 
-/* glibc's own, under the names that remain when a program has its own. */
+/* glibc's own functions, by the names that remain when a program defines its
+ * own. */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *old, size_t size);
@@ -127,7 +128,7 @@ aligned_alloc(size_t align, size_t size)
 
 #endif
 
-/* Of 1,000 calls. */
+/* Counts the allocations of 1,000 calls. */
 static unsigned
 allocations_of_calls(struct fixture *f)
 {
@@ -140,9 +141,9 @@ allocations_of_calls(struct fixture *f)
     return atomic_load(&allocations);
 }
 
-/* A handler whose processor was given away may look like one that blocks, so
- * that the server makes another thread, which it keeps: one run of several is
- * without that. */
+/* A handler that lost its processor may look like one that blocks; then the
+ * server makes another thread, which it keeps. One of several runs is without
+ * that. */
 static void
 calls_in_the_steady_state_allocate_nothing(unsigned round)
 {
@@ -159,7 +160,7 @@ calls_in_the_steady_state_allocate_nothing(unsigned round)
         for (unsigned i = 0; i < FROM_MAX && from[i] != NULL; i++)
             print_message("# allocated from %p\n", from[i]);
     assert_in_range(runs, 0, RUNS - 1);
-    /* It does count. */
+    /* Check that allocations are counted at all. */
     atomic_store(&watched, true);
     one = malloc(1);
     free(one);
@@ -167,7 +168,8 @@ calls_in_the_steady_state_allocate_nothing(unsigned round)
     fixture_stop(&f);
 }
 
-/* For the table of tests: the sanitizers have allocators of their own. */
+/* For the table of tests: skipped under the sanitizers, which have allocators
+ * of their own. */
 static void
 run_watching(void **story)
 {

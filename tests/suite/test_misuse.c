@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Misuse by what a function is given, or by when it is called: none hangs, is
- * silent or corrupts memory. Where it happens is in test_misuse_places. The
- * rows are those of doc/bad-input.md. */
+ * Misuse by wrong arguments, or by calls in a wrong order: no case hangs, is
+ * silent or corrupts memory. For misuse in wrong places see
+ * test_misuse_places.c. The rows are those of doc/bad-input.md. */
 #include <string.h>
 
 #include <verbcall/async.h>
@@ -56,7 +56,7 @@ talk_open(struct fixture *f)
     return s;
 }
 
-/* Closes it, and returns this status with its text. */
+/* Closes the stream, and returns this status; its text is kept. */
 static enum vc_status
 close_with(struct vc_stream *s, enum vc_status status)
 {
@@ -64,7 +64,7 @@ close_with(struct vc_stream *s, enum vc_status status)
     return status;
 }
 
-/* --- no INIT ---------------------------------------------------------------- */
+/* --- no INIT ------------------------------------------------------------- */
 
 static enum vc_status
 message_without_init(struct fixture *f)
@@ -154,7 +154,7 @@ counters_without_init(struct fixture *f)
     return vc_runtime_counters(f->runtime, &counters);
 }
 
-/* --- wrong type ------------------------------------------------------------- */
+/* --- wrong type ---------------------------------------------------------- */
 
 static enum vc_status
 request_of_another_method(struct fixture *f)
@@ -200,7 +200,7 @@ call_of_a_method_that_streams(struct fixture *f)
                            NULL, &reply);
 }
 
-/* --- twice ------------------------------------------------------------------ */
+/* --- twice --------------------------------------------------------------- */
 
 static enum vc_status
 call_end_before_its_handler(struct fixture *f)
@@ -251,7 +251,7 @@ address_listened_at_twice(struct fixture *f)
     return vc_server_listen(f->server, f->target);
 }
 
-/* --- after free --------------------------------------------------------------- */
+/* --- after free ---------------------------------------------------------- */
 
 static enum vc_status
 call_of_a_closed_channel(struct fixture *f)
@@ -300,7 +300,7 @@ cancel_of_a_freed_canceller(struct fixture *f)
     return VC_OK;
 }
 
-/* --- NULL ------------------------------------------------------------------- */
+/* --- NULL ---------------------------------------------------------------- */
 
 static enum vc_status
 null_channel(struct fixture *f)
@@ -393,7 +393,7 @@ null_counters(struct fixture *f)
     return vc_runtime_counters(f->runtime, NULL);
 }
 
-/* --- out of order ----------------------------------------------------------- */
+/* --- out of order -------------------------------------------------------- */
 
 static enum vc_status
 listen_after_close(struct fixture *f)
@@ -445,7 +445,7 @@ try_send_without_callbacks(struct fixture *f)
     return close_with(s, vc_stream_try_send(s, &message, &sent));
 }
 
-/* --- out of range ----------------------------------------------------------- */
+/* --- out of range -------------------------------------------------------- */
 
 static enum vc_status
 timeout_too_long(struct fixture *f)
@@ -491,7 +491,7 @@ threads_too_many(struct fixture *f)
     return vc_runtime_new(&opts, &runtime);
 }
 
-/* --- the table ---------------------------------------------------------------- */
+/* --- the table ----------------------------------------------------------- */
 
 #define row(kind, status, says, run)                                           \
     {                                                                          \

@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Misuse by where it happens: in a handler, in done(), in a child of fork(), on
- * another thread; and what is never ended. The rows are those of
- * doc/bad-input.md. Also what a child of fork() may do, and what the library
- * does to signals and to descriptors. */
+ * Misuse by the place of a call: in a handler, in done(), in a child of fork(),
+ * on another thread; and calls or objects that are never ended. The rows are
+ * those of doc/bad-input.md. Also what a child of fork() may do, and what the
+ * library does to signals and descriptors. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -19,7 +19,7 @@
 #include "tests/suite/misuse.h"
 #include "tests/suite/streams.h"
 
-/* --- what happens there ------------------------------------------------------ */
+/* --- functions to be called in a wrong place ----------------------------- */
 
 static enum vc_status
 call(struct fixture *f)
@@ -129,7 +129,7 @@ intercept(struct fixture *f)
     return vc_channel_intercept(f->channel, &interceptor);
 }
 
-/* --- the rows ----------------------------------------------------------------- */
+/* --- the rows ------------------------------------------------------------ */
 
 #define in(place, what)                                                        \
     static enum vc_status place##_##what(struct fixture *f)                    \
@@ -142,7 +142,7 @@ in(handler, server_drain)in(handler, server_close)in(handler, server_free)
             in(child, call)in(child, server_close_soon)in(child, client_poll)
                 in(thread, client_free)in(thread, intercept)
 
-    /* One runtime has both ends here. */
+    /* Here one runtime has both ends. */
     static enum vc_status done_server_close(struct fixture *f)
 {
     struct vc_server *server = f->server;
@@ -188,12 +188,13 @@ child_next(struct fixture *f)
     return status;
 }
 
-/* A call that has ended: the server has answered, so it is no handler's. */
+/* Runs what() for a call that has ended: the server has sent the reply, so no
+ * handler has the call any more. */
 static enum vc_status
 ended(struct fixture *f, misuse_what *what)
 {
     misuse_in_handler(f, NULL);
-    misuse_need(call(f) == VC_OK); /* which acknowledges the reply */
+    misuse_need(call(f) == VC_OK); /* this acknowledges the reply */
     return misuse_in_thread(f, what);
 }
 
@@ -260,7 +261,7 @@ server_that_is_not_freed(struct fixture *f)
     return VC_OK;
 }
 
-/* The channel goes, and the stream ends. */
+/* The channel is closed, which ends the stream. */
 static enum vc_status
 stream_that_is_not_closed(struct fixture *f)
 {
@@ -332,10 +333,10 @@ no_wrong_place_hangs_is_silent_or_corrupts_memory(void **s)
     misuse_run(cases, sizeof cases / sizeof cases[0]);
 }
 
-/* --- fork, exec and signals --------------------------------------------------- */
+/* --- fork, exec and signals ---------------------------------------------- */
 
-/* The child frees all of its parent's, and has a server and a client of its
- * own. */
+/* The child frees all objects of its parent, and runs a server and a client of
+ * its own. */
 static enum vc_status
 free_and_serve(struct fixture *parents)
 {
@@ -380,8 +381,8 @@ is_inherited(int fd)
     return flags >= 0 && !(flags & FD_CLOEXEC);
 }
 
-/* Descriptors that a program would have after exec(), those of before among
- * them. */
+/* Counts the descriptors that a program would inherit by exec(), older ones
+ * included. */
 static unsigned
 inherited(void)
 {
@@ -404,7 +405,7 @@ exec_that_inherits_nothing(struct fixture *f)
     misuse_need(call(&mine) == VC_OK);
     misuse_need(vc_runtime_fd(mine.runtime) >= 0);
     misuse_need(inherited() == before);
-    /* Those of stdin, stdout and stderr, and what the harness has open. */
+    /* Besides stdin, stdout and stderr only the test harness has some open. */
     for (int fd = 3; fd < 1024; fd++)
         if (is_inherited(fd))
             fcntl(fd, F_SETFD, FD_CLOEXEC), before--;
@@ -413,7 +414,8 @@ exec_that_inherits_nothing(struct fixture *f)
     return vc_server_remove(f->server, &suite_absent_service);
 }
 
-/* Of the signals that a program handles, all but those of faults. */
+/* True if the thread blocks the signals that programs handle, except those of
+ * faults. */
 static bool
 thread_blocks_all(const char *number)
 {
@@ -450,7 +452,7 @@ threads_that_block_signals(struct fixture *f)
         n++;
     }
     closedir(tasks);
-    misuse_need(n >= 4); /* an engine's and a watcher for each runtime */
+    misuse_need(n >= 4); /* an engine's thread and a watcher for each runtime */
     misuse_need(!thread_blocks_all("self/../../../thread-self"));
     return vc_server_remove(f->server, &suite_absent_service);
 }
@@ -466,7 +468,7 @@ on_pipe(int number)
 
 #define LONG_REQUEST 100000u
 
-/* Calls to a process that is killed while they are sent: its system resets the
+/* Calls to a process that is killed during them: its kernel resets the
  * connection. */
 static enum vc_status
 peer_that_resets(struct fixture *f)

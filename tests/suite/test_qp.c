@@ -1,32 +1,32 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What the adapter says of a QP that is connected, at both ends: retries and
- * timers as doc/architecture.md has them ("Connecting"), and RDMA READs at a
- * time, which are the least of both ends' wishes and of what the devices can.
- * The peer is Verbcall, or a raw end that wishes for something else. */
+ * The attributes of a connected QP as the adapter reports them, at both ends.
+ * Retries and timers are those of doc/architecture.md ("Connecting"). The
+ * numbers of outstanding RDMA READs are the minimum of both ends' wishes and of
+ * the devices' limits. The peer is Verbcall, or a raw end with other wishes. */
 #include <verbcall/counters.h>
 
 #include "tests/suite/connected.h"
 #include "tests/suite/raw_rdma.h"
 #include "tests/suite/stage.h"
 
-/* doc/architecture.md */
+/* From doc/architecture.md. */
 #define RETRY_COUNT     6
 #define RNR_RETRY_COUNT 6
 #define ACK_TIMEOUT     14 /* 67 ms */
 #define MIN_RNR_TIMER   14 /* 1.28 ms */
 #define READS           16 /* in each direction */
 
-#define COUNT 3 /* of suite.Probe's methods */
+#define COUNT 3 /* the index of this method in suite.Probe */
 
-/* --- retries and timers ----------------------------------------------------- */
+/* --- retries and timers -------------------------------------------------- */
 
 static void
 has_timers(struct ibv_qp_attr attr)
 {
     assert_int_equal(IBV_QPS_RTS, attr.qp_state);
-    /* 7 would be for ever. */
+    /* As an RNR retry count, 7 would mean no limit. */
     assert_int_equal(RETRY_COUNT, attr.retry_cnt);
     assert_int_equal(RNR_RETRY_COUNT, attr.rnr_retry);
     assert_int_equal(ACK_TIMEOUT, attr.timeout);
@@ -52,7 +52,7 @@ reused(struct vc_runtime *runtime)
     return c.qps_reused;
 }
 
-/* It was in RESET meanwhile. */
+/* Meanwhile the QP was in the RESET state. */
 static void
 a_qp_that_is_used_again_has_them_too(void **state)
 {
@@ -69,7 +69,7 @@ a_qp_that_is_used_again_has_them_too(void **state)
     has_timers(connected_server(f, qp));
 }
 
-/* --- READs ------------------------------------------------------------------ */
+/* --- READs --------------------------------------------------------------- */
 
 static void
 two_of_us_take_as_many_reads_as_we_wish_and_the_device_can(void **state)
@@ -85,15 +85,15 @@ two_of_us_take_as_many_reads_as_we_wish_and_the_device_can(void **state)
     connected_has_reads(connected_server(f, link_qp(link)->qp), n, n);
 }
 
-/* What a raw end takes from its peer, and sends to it; beside that it asks for
- * retries without end, which it does not get. These are powers of two,
- * to which Soft-RoCE rounds up. */
+/* The READs that a raw end accepts from its peer, and sends to it. Besides that
+ * it asks for a retry count of 7, which it does not get. All numbers are powers
+ * of two, to which Soft-RoCE rounds up. */
 static const struct wish {
     uint8_t in, out;
 } wishes[] = {{1, 1}, {2, 4}, {4, 2}, {64, 128}, {128, 8}, {0, 0}};
 #define WISHES (sizeof wishes / sizeof wishes[0])
 
-/* A call on session 1 that is answered. */
+/* Makes a call on session 1 that is answered. */
 static void
 raw_call(struct raw *r)
 {
@@ -126,7 +126,8 @@ a_server_takes_and_sends_no_more_reads_than_its_client_offers(void **state)
         connected_has_reads(connected_server(f, raw_verbs_of(&r)->id->qp), in,
                             out);
         has_timers(connected_server(f, raw_verbs_of(&r)->id->qp));
-        /* And the client was told so: its kernel asks nobody else. */
+        /* The client got these numbers: its kernel has no other source for
+         * them. */
         connected_has_reads(connected_own(raw_verbs_of(&r)->id->qp), out, in);
         raw_close(&r);
     }
@@ -137,7 +138,7 @@ struct stage_of_wish {
     struct ibv_qp_attr client;
 };
 
-/* A good server of one call, which looks at the client's QP meanwhile. */
+/* A good server of one call, which queries the client's QP meanwhile. */
 static bool
 play_wish(struct stage *s)
 {
@@ -154,7 +155,8 @@ play_wish(struct stage *s)
                                                     BODY("\x08\x07")});
 }
 
-/* Its kernel would take what the server answers, be it more than was offered. */
+/* The client's kernel would accept the server's answer even if it were more
+ * than was offered. */
 static void
 a_client_takes_and_sends_no_more_reads_than_its_server_answers(void **state)
 {

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What the options of verbcall/rdma.h make of the QPs of a connection, as the
- * adapter says, and of what rdma_cm tells the other end, as its event says. The
- * peer is Verbcall or a raw end. */
+ * The effect of the options of verbcall/rdma.h: on the QPs of a connection, as
+ * the adapter reports them, and on the parameters that rdma_cm sends to the
+ * other end, as its event reports them. The peer is Verbcall or a raw end. */
 #include <stdio.h>
 #include <string.h>
 
@@ -41,7 +41,7 @@ static const struct vc_rdma_opts of_none = {.size = sizeof of_none,
 static const struct vc_rdma_opts of_much = {
     .size = sizeof of_much, .responder_resources = 255, .initiator_depth = 255};
 
-/* A server and a channel with these options; a call is answered. */
+/* Starts a server and a channel with these options, and makes a call. */
 static void
 meet(struct fixture *f, const struct vc_rdma_opts *server,
      const struct vc_rdma_opts *client)
@@ -84,7 +84,7 @@ each_end_sets_its_qp_by_its_own_options(void **state)
     fixture_stop(&f);
 }
 
-/* Its packets and its client's then look the same to switches. */
+/* So switches treat the packets of both directions alike. */
 static void
 a_server_without_a_type_of_service_takes_its_clients(void **state)
 {
@@ -141,7 +141,7 @@ struct stage_of_options {
     uint32_t qp_num; /* of the client */
 };
 
-/* A good server of one call, which keeps what the request said. */
+/* A good server of one call, which stores the parameters of the request. */
 static bool
 play_options(struct stage *s)
 {
@@ -160,7 +160,7 @@ play_options(struct stage *s)
                                                     BODY("\x08\x07")});
 }
 
-/* As seen from the server: reads the other way round. */
+/* As seen from the server: the numbers of READs are exchanged. */
 static void
 a_request_says_what_the_options_of_the_channel_do(void **state)
 {
@@ -197,7 +197,7 @@ an_answer_says_what_the_options_of_the_server_do(void **state)
     fixture_stop(&f);
 }
 
-/* By default there is none to tell of. */
+/* By default there is no flow control to announce. */
 static void
 flow_control_is_said_only_if_an_option_says_so(void **state)
 {

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Processes whose seccomp profile refuses what shared memory needs, as one of a
- * container may: at vc:// their calls go over TCP, at shm: they get an error
- * that says which system call was refused. */
+ * Processes whose seccomp profile refuses what shared memory needs, as that of
+ * a container may. At vc:// their calls use TCP; at shm: they get an error that
+ * names the refused system call. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -19,11 +19,11 @@
 #define AWAIT_MS 10000
 #define TEXT     2048
 
-/* A system call that fails with err where its first argument is this one. */
+/* A system call that fails with err if its first argument has this value. */
 struct refusal {
-    const char *call; /* how errors name it */
+    const char *call; /* its name in error texts */
     unsigned number;
-    unsigned argument; /* ANY: whatever it is */
+    unsigned argument; /* ANY: any value */
     int err;
 };
 #define ANY UINT32_MAX
@@ -38,16 +38,16 @@ static const struct refusal refusals[] = {
 };
 #define N_REFUSALS (sizeof refusals / sizeof *refusals)
 
-/* --- the filter ----------------------------------------------------------- */
+/* --- the filter ---------------------------------------------------------- */
 
-/* The lower half of a call's first argument. */
+/* The lower half of a system call's first argument. */
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #define ARGUMENT (offsetof(struct seccomp_data, args) + 4)
 #else
 #define ARGUMENT offsetof(struct seccomp_data, args)
 #endif
 
-/* From here on, for this thread and all that it starts. */
+/* Installs the filter, for this thread and everything that it starts later. */
 static void
 refuse(const struct refusal *r)
 {
@@ -74,11 +74,11 @@ kernel_has_filters(void)
            errno == EFAULT;
 }
 
-/* --- helpers --------------------------------------------------------------- */
+/* --- helpers ------------------------------------------------------------- */
 
 static const struct refusal *refusal_of_server;
 
-/* In the server's process, before it listens. */
+/* Runs in the server's process, before it listens. */
 static void
 refuse_to_server(struct vc_server *server)
 {
@@ -95,7 +95,8 @@ words(const struct vc_channel *channel)
     return text;
 }
 
-/* Calls go well all the time, until the channel says so. */
+/* Makes calls, which all succeed, until the channel's description has
+ * `what`. */
 static void
 await_says(struct fixture *f, const char *what)
 {
@@ -115,7 +116,7 @@ assert_in(const char *what, const char *text)
         fail_msg("\"%s\" is not in \"%s\"", what, text);
 }
 
-/* Starts a client of the server that has been forked last. */
+/* Starts a client of the server that was forked last. */
 static void
 client_start(struct fixture *f)
 {
@@ -125,7 +126,7 @@ client_start(struct fixture *f)
     fixture_start_client(f, NULL);
 }
 
-/* --- vc:// ----------------------------------------------------------------- */
+/* --- vc:// --------------------------------------------------------------- */
 
 static void
 a_client_that_is_refused_shared_memory_calls_over_tcp(unsigned round)
@@ -161,7 +162,7 @@ a_server_that_is_refused_shared_memory_is_called_over_tcp(unsigned round)
     fixture_stop_client(&f);
 }
 
-/* --- words ----------------------------------------------------------------- */
+/* --- error texts --------------------------------------------------------- */
 
 static void
 a_server_says_what_it_is_refused(unsigned round)
@@ -184,7 +185,7 @@ a_server_says_what_it_is_refused(unsigned round)
     fixture_stop_server(&f);
 }
 
-/* At once, as trying again would not help. */
+/* At once, as a retry would not help. */
 static void
 a_client_says_what_it_is_refused(unsigned round)
 {

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Links die under calls on a real kernel, at either end, hundreds of them, as
- * their QP or socket fails: every call ends well, and its handler runs once. */
+ * Links fail during calls on a real kernel, at either end, hundreds of times,
+ * because their QP or socket fails. Every call succeeds, and its handler runs
+ * once. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -25,18 +26,18 @@
 #define TAGS       (1u << 22)
 #define OF_CALLER  (TAGS / CALLERS)
 #define CALL_MS    30000u
-#define CONNECT_MS 8000u /* below what a server keeps a lost client for */
-/* One handler of so many takes so long that its call is under way when its
- * link dies. */
+#define CONNECT_MS 8000u /* less than a server keeps a lost client */
+/* One of this many handlers takes long enough that its call is in progress when
+ * its link fails. */
 #define SLOW_EACH 8u
 #define SLOW_MS   1u
 #define LOOK_US   200u
 #define LOOK_MS   20000u
 
-/* How often the handler met a tag. */
+/* How often the handler ran with each tag. */
 static atomic_uchar runs[TAGS];
 
-static unsigned errors; /* that are made */
+static unsigned errors; /* number of errors to make */
 
 static uint8_t noise[SIZES + 251];
 
@@ -96,10 +97,10 @@ server_start(struct fixture *f)
 struct caller {
     struct vc_channel *channel;
     pthread_t thread;
-    unsigned first; /* of its tags */
+    unsigned first; /* first of its tags */
     unsigned calls, bad;
     uint64_t longest_ms;
-    char text[256]; /* of the first that went wrong */
+    char text[256]; /* of the first call that failed */
 };
 
 static atomic_uint good;
@@ -165,13 +166,14 @@ caller_run(void *arg)
 
 /* --- errors ------------------------------------------------------------ */
 
-/* Runs on an engine, which owns its links, so that none can vanish. */
+/* Runs on the engine that holds the links, so that no link is freed
+ * meanwhile. */
 struct error {
     struct vc__task task;
     const struct bench *bench;
     bool of_server;
     uint32_t dice;
-    const struct vc__link *chosen; /* of n that could be */
+    const struct vc__link *chosen; /* the choice among n usable links */
     unsigned n;
     bool made;
     atomic_uint done;
@@ -193,7 +195,7 @@ server_links_consider(struct error *e)
         link_consider(e, &sl->link);
 }
 
-/* All channels have one pool, as they are to one target with the same options. */
+/* All channels share one pool, as they have the same target and options. */
 static void
 client_links_consider(struct error *e)
 {
@@ -222,7 +224,7 @@ error_run(struct vc__task *task)
     fixture_tell(&e->done);
 }
 
-/* False when no link is whole there. */
+/* False when no link there is usable. */
 static bool
 error_make(struct error *e)
 {
@@ -236,7 +238,7 @@ error_make(struct error *e)
     return e->made;
 }
 
-/* At either end, whichever the dice say. */
+/* Makes an error at a random end. */
 static void
 error_somewhere(struct error *e)
 {
@@ -252,7 +254,7 @@ error_somewhere(struct error *e)
     }
 }
 
-/* How many of them were of the server's links. */
+/* Returns how many of the errors were at the server's links. */
 static unsigned
 errors_make(const struct bench *b)
 {
@@ -268,7 +270,7 @@ errors_make(const struct bench *b)
     return of_server;
 }
 
-/* --- the account ------------------------------------------------------- */
+/* --- the checks -------------------------------------------------------- */
 
 static void
 tags_check(const struct caller *c)
@@ -292,7 +294,8 @@ callers_check(const struct caller callers[CALLERS])
     }
 }
 
-/* What is told is also what makes the test one: sessions did move. */
+/* Prints counters, and checks that sessions have moved: otherwise the test
+ * would show nothing. */
 static void
 counters_check(const struct fixture *f)
 {
@@ -342,7 +345,8 @@ clients_start(struct bench *b)
 
     opts.min_links = opts.max_links = LINKS;
     opts.call_timeout_ms = CALL_MS;
-    /* It is links that die here, not the server, however busy the machine. */
+    /* Only links shall fail here, not the server, however busy the machine
+     * is. */
     opts.keepalive_ms = CALL_MS;
     opts.connect_timeout_ms = CONNECT_MS;
     assert_status(VC_OK, vc_runtime_new(NULL, &f->runtime));

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What only shared memory has: peers whose descriptors are not what they should
- * be, or who change what they have sent while it is read; files, and who may
- * connect. It harms nobody else. */
+ * Only for shared memory: peers with wrong descriptors, or that change a packet
+ * while the peer reads it; socket files, and the users that may connect. Other
+ * clients are not harmed. */
 #define _GNU_SOURCE /* memfd_create() */
 #include <dirent.h>
 #include <errno.h>
@@ -31,12 +31,12 @@
 #include "transport/shm/wire.h"
 
 #define CLOSED_MS 10000
-/* Some flips leave nothing to be answered. */
+/* After some flips there is nothing to answer. */
 #define ANSWER_MS 20
 #define ACCEPT_MS 5000
 #define PATH      "/tmp/verbcall-test-shm"
 
-/* Bytes of a request, and how many of its bits are flipped. */
+/* Bytes of a request's payload; number of bits flipped in a body. */
 #define BODY       1000u
 #define BODY_FLIPS 32u
 
@@ -80,7 +80,7 @@ hello_make(uint8_t out[VC__HELLO_SIZE], unsigned number)
     vc__hello_put(out, &hello);
 }
 
-/* Hello with these descriptors. */
+/* Sends a hello with these descriptors. */
 static void
 say_hello(int fd, const int *fds, unsigned n)
 {
@@ -94,7 +94,7 @@ say_hello(int fd, const int *fds, unsigned n)
                                        sizeof hello, n > 0 ? &with : NULL));
 }
 
-/* The server closes it, without a word. */
+/* Checks that the server closes the connection without a byte. */
 static void
 expect_closed(int fd)
 {
@@ -159,7 +159,7 @@ what_could_end_the_server_is_refused(void **state)
 
 /* --- bits that change ---------------------------------------------------- */
 
-/* Waits for the accept, and its region. */
+/* Waits for the accept and its region. */
 static void
 bad_open(struct bad *b, const char *target, unsigned number)
 {
@@ -202,7 +202,7 @@ bad_close(struct bad *b)
     vc__shm_region_unmap(b->in.theirs);
 }
 
-/* A packet in the making: what stands in front of its body. */
+/* A packet being built; `body` is where the body of its last frame begins. */
 struct making {
     uint8_t *at;
     uint32_t len, body;
@@ -218,7 +218,7 @@ add_frame(struct making *m, struct vc__frame f, const void *body)
     m->len = m->body + f.body_len;
 }
 
-/* The session that calls are made in. */
+/* Opens the session of the calls. */
 static void
 add_open(struct making *m)
 {
@@ -236,7 +236,7 @@ add_open(struct making *m)
     add_frame(m, f, body);
 }
 
-/* Echo of some bytes. */
+/* An Echo of some bytes. */
 static void
 add_call(struct making *m, uint32_t sequence)
 {
@@ -253,7 +253,7 @@ add_call(struct making *m, uint32_t sequence)
     add_frame(m, f, body);
 }
 
-/* What the server answers by a packet: each fourth is a PING, and the others
+/* Builds a packet that the server answers: every fourth is a PING, the others
  * are calls. */
 static struct making
 packet_make(uint8_t *out, uint32_t sequence)
@@ -263,7 +263,7 @@ packet_make(uint8_t *out, uint32_t sequence)
     struct vc__frame ping = {.type = VC__FRAME_PING, .sequence = sequence + 1};
 
     p.word.window = 32;
-    p.word.ack = sequence; /* each was answered */
+    p.word.ack = sequence; /* all packets before were answered */
     if (sequence == 0) {
         p.count = 2;
         add_open(&m);
@@ -276,7 +276,7 @@ packet_make(uint8_t *out, uint32_t sequence)
     return m;
 }
 
-/* n of the bits from byte `from` to byte `to`. */
+/* Flips n of the bits from byte `from` to byte `to`. */
 static unsigned
 flip(const struct making *m, uint32_t from, uint32_t to, unsigned n,
      uint64_t *seed)
@@ -287,8 +287,9 @@ flip(const struct making *m, uint32_t from, uint32_t to, unsigned n,
     return n;
 }
 
-/* Some bits of what the server reads next, before it can see it: one of the
- * entry, of newest, of tail or of the headers, or several of the body. How many. */
+/* Flips bits of what the server reads next, before publishing it: one bit of
+ * the entry, of newest, of tail or of the headers, or several of the body.
+ * Returns how many. */
 static unsigned
 bad_publish(struct bad *b, const struct making *m, uint64_t *seed, bool flips)
 {
@@ -315,7 +316,7 @@ bad_publish(struct bad *b, const struct making *m, uint64_t *seed, bool flips)
     return n;
 }
 
-/* True: the server has answered, and the connection stands. */
+/* True: the server has answered, and the connection is up. */
 static bool
 bad_answered(struct bad *b)
 {
@@ -329,10 +330,11 @@ bad_answered(struct bad *b)
         if (poll(&p, 1, 0) > 0 && recv(b->fd, bytes, sizeof bytes, 0) <= 0)
             return false;
     }
-    return false; /* it waits for what the flip has made of it */
+    return false; /* the server waits because of the flip */
 }
 
-/* One client after the other, each until the server has closed it. */
+/* The clients run one after the other, each until the server has closed its
+ * link. */
 static void
 bits_that_are_flipped_harm_nobody_else(void **state)
 {
@@ -350,7 +352,7 @@ bits_that_are_flipped_harm_nobody_else(void **state)
                 packet_make(vc__shm_out_reserve(&b.out), sequence);
 
             n += bad_publish(&b, &m, &seed,
-                             sequence > 0); /* the first is good */
+                             sequence > 0); /* the first packet is good */
             sequence++;
         } while (bad_answered(&b) && n < flips);
         bad_close(&b);
@@ -398,7 +400,8 @@ a_path_has_a_file_while_it_is_listened_at(void **state)
 
     assert_status(VC_OK,
                   vc_channel_open(f->runtime, "shm://" PATH, NULL, &channel));
-    assert_int_equal(VC_UNIMPLEMENTED, fixture_echo(channel, 1, 1)); /* there */
+    assert_int_equal(VC_UNIMPLEMENTED,
+                     fixture_echo(channel, 1, 1)); /* reached */
     vc_channel_close(channel);
     vc_server_free(server);
     assert_int_equal(-1, stat(PATH, &st));
@@ -420,7 +423,7 @@ a_path_has_a_file_while_it_is_listened_at(void **state)
     vc_server_free(server);
 }
 
-/* Of a process that was killed; but not a file that is none. */
+/* A socket file of a killed process is replaced, but not a regular file. */
 static void
 a_file_that_is_left_over_is_replaced(void **state)
 {
@@ -445,9 +448,9 @@ a_file_that_is_left_over_is_replaced(void **state)
     unlink(PATH);
 }
 
-/* --- who may connect ------------------------------------------------------ */
+/* --- who may connect ----------------------------------------------------- */
 
-/* As another user: what the server makes of it. */
+/* Calls as another user; returns the status, or 100 or more on a failure. */
 static int
 stranger_calls(const char *target)
 {
@@ -495,7 +498,8 @@ another_user_may_connect_by_the_mode(void **state)
     fixture_stop_server(&f);
 }
 
-/* Whoever has taken the name first: nothing is sent to it. */
+/* Another user's process that has taken the name first: the client must send it
+ * nothing. */
 static int
 impostor_listens(void *arg, int ready)
 {
@@ -575,9 +579,10 @@ targets_that_are_none_are_refused(void **state)
     }
 }
 
-/* --- wires that did not come far ----------------------------------------- */
+/* --- wires in early states ----------------------------------------------- */
 
-/* A wire on an engine of its own, zero but for its head, as a link makes it. */
+/* A wire on an engine of its own, zeroed except for its head, as links make
+ * it. */
 struct lone {
     struct vc__engine engine;
     struct vc__shm_context context;

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What only TCP has: anybody may connect and say anything, bytes come in any
- * pieces, connections are reset in the middle of a packet, peers stop reading.
- * It harms nobody else, and errors say what to do. */
+ * Only for TCP: anyone may connect and send anything, bytes arrive in any
+ * pieces, connections are reset within a packet, peers stop reading. Other
+ * clients are not harmed, and errors say what to do. */
 #include <dirent.h>
 #include <poll.h>
 #include <stdio.h>
@@ -22,9 +22,9 @@
 #define HALF_OPEN 1000u
 #define CLOSED_MS 10000
 
-/* --- strangers ----------------------------------------------------------- */
+/* --- other clients than Verbcall's --------------------------------------- */
 
-/* The server closes the connection. */
+/* Checks that the server closes the connection. */
 static void
 expect_closed(int fd)
 {
@@ -45,7 +45,8 @@ hellos_missed(const struct fixture *f)
     return c.hellos_missed;
 }
 
-/* At once, without waiting for a whole hello; and calls go on. */
+/* The server closes at once, without waiting for a whole hello; other calls
+ * continue. */
 static void
 whoever_says_something_else_is_turned_away_at_once(void **state)
 {
@@ -53,7 +54,7 @@ whoever_says_something_else_is_turned_away_at_once(void **state)
         "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
         "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", /* TLS */
         "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-        "\xc1\x00\x39\x00", /* a hello too long */
+        "\xc1\x00\x39\x00", /* a hello with a wrong length */
         "\xc1\x01\x38\x00", /* no header */
         "\xc4\x00\x0c\x00", /* a packet first */
         "\xc2\x00\x32\x00", /* an accept */
@@ -86,7 +87,7 @@ a_hello_that_does_not_come_is_not_waited_for(void **state)
     assert_int_equal(10, send(half, "\xc1\x00\x38\x00VBCL\x38\x11", 10, 0));
     for (unsigned i = 0; i < 8; i++) {
         assert_int_equal(1, send(slow, "\xc1\x00\x38\x00VBCL" + i, 1, 0));
-        usleep(100000); /* a byte now and then: that is what is tried */
+        usleep(100000); /* the test needs bytes that arrive slowly */
     }
     expect_closed(silent);
     expect_closed(half);
@@ -110,7 +111,7 @@ descriptors(void)
     return n;
 }
 
-/* More than wait at a time: those who came first make room. */
+/* More connections than may wait at a time: the oldest ones are closed. */
 static void
 half_open_connections_keep_nobody_out(void **state)
 {
@@ -135,11 +136,11 @@ half_open_connections_keep_nobody_out(void **state)
     assert_in_range(descriptors(), 0, before + 2);
 }
 
-/* --- what answers is no server ------------------------------------------- */
+/* --- listeners that are no Verbcall server ------------------------------- */
 
 struct other {
     int listener;
-    const char *says; /* NULL: resets */
+    const char *says; /* the answer; NULL: a reset */
     pthread_t thread;
 };
 
@@ -157,7 +158,7 @@ other_answer(const struct other *o, int fd)
     close(fd);
 }
 
-/* Until its listener is shut down. */
+/* Runs until its listener is shut down. */
 static void *
 other_thread(void *arg)
 {
@@ -229,7 +230,7 @@ an_address_that_cannot_be_had_is_said_to_be(void **state)
     vc_server_free(server);
 }
 
-/* All of 127.0.0.0/8 is this machine's. */
+/* All addresses of 127.0.0.0/8 are this machine's. */
 static void
 a_server_of_one_address_is_not_reached_at_another(void **state)
 {
@@ -244,7 +245,7 @@ a_server_of_one_address_is_not_reached_at_another(void **state)
     vc_channel_close(channel);
 }
 
-/* At both of its addresses, or at neither: ::1 is another's. */
+/* localhost means both of its addresses, or none: ::1 is in use here. */
 static void
 localhost_is_listened_at_as_a_whole(void **state)
 {
@@ -271,7 +272,7 @@ localhost_is_listened_at_as_a_whole(void **state)
     vc_server_free(other);
 }
 
-/* At all addresses of IPv6, which are those of IPv4, too. */
+/* A server at all addresses of IPv6 listens at those of IPv4, too. */
 static void
 a_server_hears_both_families(void **state)
 {
@@ -297,7 +298,7 @@ a_server_hears_both_families(void **state)
     fixture_stop_server(&f);
 }
 
-/* --- bytes on their way -------------------------------------------------- */
+/* --- bytes in transit ---------------------------------------------------- */
 
 static struct vc_channel *
 channel_through(struct fixture *f, const struct relay *r)
@@ -327,8 +328,8 @@ bytes_that_come_one_by_one_are_put_together(void **state)
     relay_end(&r);
 }
 
-/* Wherever that is: the call ends in time with a true outcome, and the next one
- * is good. */
+/* Wherever the reset happens, the call ends in time with a true outcome, and
+ * the next call succeeds. */
 static void
 a_connection_may_be_reset_anywhere(void **state)
 {
@@ -364,7 +365,8 @@ a_connection_may_be_reset_anywhere(void **state)
     relay_end(&r);
 }
 
-/* Found by keepalive while calls wait; others notice nothing. */
+/* Keepalive detects the peer while calls wait; other clients are not
+ * affected. */
 static void
 a_peer_that_stops_reading_harms_nobody_else(void **state)
 {

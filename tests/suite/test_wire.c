@@ -1,18 +1,19 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Two machines on a wire that is cut, mended, and made bad while calls run, and
- * machines and devices that die whole: over RDMA and over TCP. Either end finds
- * within the documented times that the other is dead. What a client is told of a
- * call is true of what the server did, no handler runs twice, and the calls after
- * the mend are good on the same channel. A wire that is bad, and cut for less time
- * than the client's keepalive allows, costs no call. RDMA alone is blocked, too, while
- * TCP lives: tests/suite/wire_failover.h.
+ * Two machines on a network that is cut, repaired, and made bad while calls
+ * run, and machines and devices that die: over RDMA and over TCP. Either end
+ * detects within the documented times that the other is dead. The reported
+ * outcome of each call is true, no handler runs twice, and after the repair
+ * calls succeed on the same channel. A bad network, with cuts shorter than the
+ * client's keepalive allows, costs no call. RDMA alone is blocked, too, while
+ * TCP works: tests/suite/wire_failover.h.
  *
- * tests/wire.sh runs it in two guests, as `serve` and as `call`, with a folder
- * that both share with the host; the client directs. With VC_TEST_LONG=1 the
- * cuts last until the client hardly tries to connect any more, more calls meet
- * more cuts on the bad wire, and in the end the server's machine is killed. */
+ * tests/wire.sh runs this program in two guests, as `serve` and as `call`, with
+ * a directory that both share with the host; the client coordinates. With
+ * VC_TEST_LONG=1 the cuts last until the client hardly tries to connect any
+ * more. More calls meet more cuts on the bad network, and at the end the
+ * server's machine is killed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,34 +26,34 @@
 #include "tests/suite/wire_watch.h"
 
 #define CALL_MS     3000  /* keepalive ends calls sooner */
-#define RESUME_MS   20000 /* from the mend until all threads work */
-#define LONG_CUT_MS 10000 /* a long run's */
-#define LONG_ROUNDS 5     /* the same: of blocking RDMA */
+#define RESUME_MS   20000 /* from the repair until all threads succeed */
+#define LONG_CUT_MS 10000 /* in a long run */
+#define LONG_ROUNDS 5     /* in a long run: rounds of blocking RDMA */
 
-/* A call that nobody answers: longer than all limits here. */
+/* The timeout of a call that is never answered: longer than all limits here. */
 #define OUTSTANDING_MS 60000
 
-#define TRIES 3 /* to have the links that are watched up at one time */
+#define TRIES 3 /* to have all watched links up at the same time */
 
-/* Over the bad wire. All calls survive a link that is lost: they have the time
- * for another, and most are in their handlers when the wire is cut. Connecting has
- * the time, too: when the wire loses a hello or its answer the CM says it again
- * after 4 s. Over RDMA a cut lasts until the adapter has given the link up; TCP
- * gives none up that soon, so there it lasts until the server has, whose
- * keepalive_ms is the default. */
+/* For the bad network. All calls survive the loss of a link: their timeout
+ * allows for another link, and most are in their handlers during a cut.
+ * Connecting has enough time, too: when a hello or its answer is lost, the CM
+ * sends it again after 4 s. Over RDMA a cut lasts until the adapter has given
+ * up the link. TCP does not give up so soon, so there a cut lasts until the
+ * server has lost the link; its keepalive_ms is the default. */
 #define BAD_KEEPALIVE_MS 30000
 #define BAD_CONNECT_MS   30000
 #define BAD_CALL_MS      60000
 #define BAD_HANDLER_MS   30
 #define CUT_FOUND_MS     10000
 
-/* Packets that netem has lost here. */
+/* Prints the number of packets that netem has dropped here. */
 #define DROPPED                                                                \
     "tc -s qdisc show dev w0 | sed -n 's/.*(dropped \\([0-9]*\\).*/\\1/p'"
 
 static struct vc_runtime *runtime;
 
-/* Of the test that runs. */
+/* Of the running test. */
 static const char *scheme;
 static struct vc_channel *channel;
 
@@ -70,7 +71,7 @@ is_rdma(void)
     return strcmp(scheme, "rdma") == 0;
 }
 
-/* Has the host do it: see tests/wire.sh. */
+/* Asks the host to do this: see tests/wire.sh. */
 static void
 host_does(const char *what)
 {
@@ -78,12 +79,12 @@ host_does(const char *what)
     wire_file_await("ask", false);
 }
 
-/* --- this machine's ends of the links that are watched ------------------ */
+/* --- this machine's ends of the watched links --------------------------- */
 
 static struct ends {
     struct vc_runtime *runtimes[WATCHED];
     struct vc_channel *channels[WATCHED];
-    struct caller call; /* is outstanding on the busy one */
+    struct caller call; /* outstanding on the busy link */
     bool calls;
 } ends;
 
@@ -98,7 +99,8 @@ file_remove(const char *name)
     unlink(path);
 }
 
-/* A library thread advances the idle one. The call's number goes with it. */
+/* A library thread advances the idle link. The outstanding call carries its
+ * number. */
 static void
 ends_connect(void)
 {
@@ -130,9 +132,9 @@ ends_close(void)
     memset(&ends, 0, sizeof ends);
 }
 
-/* Has both links up, and the server do what this tag says when they are lost.
- * Either machine may stall for longer than keepalive allows, and cost a link
- * before the blow: then both are made anew, once or twice. */
+/* Brings both links up, and prepares the server for their loss by this tag. If
+ * either machine stalls for longer than keepalive allows, a link may be lost
+ * before the failure: then both links are made again, up to twice. */
 static void
 ends_open(uint64_t tag)
 {
@@ -152,7 +154,7 @@ ends_open(uint64_t tag)
     assert_in_range(tries, 0, TRIES - 1);
 }
 
-/* The call has ended for its server was found dead. */
+/* Checks that the call ended because its server was found dead. */
 static void
 ends_assert_call_failed(uint64_t since_ms)
 {
@@ -169,7 +171,7 @@ ends_assert_call_failed(uint64_t since_ms)
     assert_in_range(took, 0, WATCH_CALL_MS);
 }
 
-/* What the server found, too. */
+/* Checks the server's results, too. */
 static void
 assert_server_found(void)
 {
@@ -187,12 +189,12 @@ assert_server_found(void)
     watch_assert_found(&found, "server");
 }
 
-/* --- a wire that is cut, a server that is frozen ------------------------ */
+/* --- a cut network, a frozen server ------------------------------------- */
 
-/* What the host does to the wire or the server. */
+/* What the host does to the network or the server. */
 struct blow {
     const char *name;
-    bool server_finds; /* yes: the server finds its client dead, too */
+    bool server_finds; /* true: the server detects its client's death, too */
 };
 
 static void
@@ -211,7 +213,8 @@ blow_strike(const struct blow *b)
         assert_server_found();
 }
 
-/* Either end finds it; then each thread's calls fail, and none is good. */
+/* The ends detect the failure; then calls of each thread fail, and none
+ * succeeds. */
 static void
 blow_pass(const struct blow *b)
 {
@@ -257,7 +260,7 @@ a_cable_that_was_pulled_is_found_and_outlived(void **state)
     strike_and_mend(&(struct blow){"cut-both", true});
 }
 
-/* The client's own port stays up: only silence tells it. */
+/* The client's own port stays up: only missing answers show the failure. */
 static void
 a_cut_that_only_the_server_sees_is_found_and_outlived(void **state)
 {
@@ -265,7 +268,7 @@ a_cut_that_only_the_server_sees_is_found_and_outlived(void **state)
     strike_and_mend(&(struct blow){"cut-far", true});
 }
 
-/* The whole of it, adapter and kernel included. */
+/* The whole machine, adapter and kernel included. */
 static void
 a_server_whose_machine_is_frozen_is_found_and_outlived(void **state)
 {
@@ -273,7 +276,7 @@ a_server_whose_machine_is_frozen_is_found_and_outlived(void **state)
     strike_and_mend(&(struct blow){"freeze-server", false});
 }
 
-/* Until the server has found it dead. */
+/* The machine is frozen until the server has detected that. */
 static void
 a_server_finds_a_client_whose_machine_is_frozen(void **state)
 {
@@ -284,7 +287,7 @@ a_server_finds_a_client_whose_machine_is_frozen(void **state)
     have_server_do(channel, WIRE_NOTHING);
 }
 
-/* --- a wire that is bad ------------------------------------------------- */
+/* --- a bad network ------------------------------------------------------ */
 
 static unsigned
 packets_lost(void)
@@ -298,8 +301,8 @@ packets_lost(void)
     return n;
 }
 
-/* One call is in its handler while the wire is cut, so that the server is busy,
- * and knows the call when it comes again. */
+/* One call is in its handler during the cut, so that the server is busy, and
+ * recognizes the call when it is sent again. */
 static void
 call_hold(struct caller *held, struct vc_channel *over)
 {
@@ -318,7 +321,8 @@ call_release(struct caller *held)
     assert_status(VC_OK, held->status);
 }
 
-/* By this end, or by the server, whose farewell comes when the wire is whole. */
+/* Links lost by this end, or closed by the server, whose DREQ arrives after the
+ * repair. */
 static uint64_t
 links_lost(struct vc_runtime *of)
 {
@@ -354,7 +358,7 @@ cut_until_link_lost(struct vc_runtime *of, struct vc_channel *over)
     assert_in_range(links_lost(of), lost + 1, UINT32_MAX);
 }
 
-/* So many calls, and so many cuts spread over them. */
+/* Makes all calls, with this many cuts spread over them. */
 static void
 bad_wire_pass(struct vc_runtime *of, const struct load_opts *calls,
               unsigned cuts)
@@ -367,7 +371,7 @@ bad_wire_pass(struct vc_runtime *of, const struct load_opts *calls,
     load_join();
 }
 
-/* Calls that have come to the server again. */
+/* Returns how many calls the server has received again. */
 static unsigned
 repeats(void)
 {
@@ -380,7 +384,8 @@ repeats(void)
     return n;
 }
 
-/* Each cut has cost a link, and its calls were resumed by another. */
+/* Checks that each cut has cost a link, and that its calls were resumed on
+ * another. */
 static void
 assert_resumed(const struct vc_counters *c, unsigned known, unsigned cuts)
 {
@@ -406,7 +411,8 @@ bad_wire_check(struct vc_runtime *of, unsigned first, unsigned n, unsigned cuts)
     assert_int_equal(n + cuts, c.calls_started);
 }
 
-/* So many that the wire loses some of their packets: TCP has fewer. */
+/* Enough calls that the network loses some of their packets: TCP sends
+ * fewer. */
 static unsigned
 bad_wire_calls(void)
 {
@@ -447,10 +453,10 @@ each_call_over_a_bad_wire_is_good_and_executed_once(void **state)
     vc_runtime_free(of);
 }
 
-/* --- RDMA that is blocked, while TCP lives ------------------------------ */
+/* --- RDMA blocked while TCP works --------------------------------------- */
 
-/* Between the ends of a vc:// channel; this test's own is over TCP, and has the
- * server block its end. */
+/* Between the ends of a vc:// channel. This test's own channel is over TCP; by
+ * it the server is asked to block its end. */
 static void
 calls_go_on_over_tcp_while_rdma_is_blocked_and_come_back(void **state)
 {
@@ -460,9 +466,9 @@ calls_go_on_over_tcp_while_rdma_is_blocked_and_come_back(void **state)
 
 /* --- a device that is removed ------------------------------------------- */
 
-/* The server's process and machine go on without it, and the kernel's farewell
- * is lost, so that only keepalive finds it. The last test: the server
- * is of no use afterwards. */
+/* The server's process and machine continue without the device, and the
+ * kernel's DREQ is lost, so only keepalive detects the removal. This is the
+ * last test, as the server cannot be used afterwards. */
 static void
 a_removed_device_of_the_server_is_found(void **state)
 {
@@ -482,8 +488,8 @@ a_removed_device_of_the_server_is_found(void **state)
 
 /* --- a server that is killed -------------------------------------------- */
 
-/* Its whole machine, for good; in a long run only, as a killed server cannot
- * tell of leaks. */
+/* The whole machine is killed for good. Only in a long run, as a killed server
+ * cannot report leaks. */
 static void
 a_server_whose_machine_is_killed_is_found(void **state)
 {
@@ -504,7 +510,8 @@ begin(void **state)
     return 0;
 }
 
-/* Whatever became of a test: the next one has a wire and no load. */
+/* After any result of a test, the next one starts with a good network and no
+ * load. */
 static int
 calm(void **state)
 {
@@ -543,7 +550,7 @@ server_serves_until_it_is_told_to_end(void **state)
     wire_serve();
 }
 
-/* The scheme goes before the name, and to begin(). */
+/* The scheme is put before the test's name, and passed to begin(). */
 #define OVER(scheme, name_)                                                    \
     {                                                                          \
         .name = scheme "_" #name_, .test_func = name_, .setup_func = begin,    \

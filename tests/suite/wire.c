@@ -10,8 +10,8 @@
 
 #include "tests/suite/wire_watch.h"
 
-#define LOOK_US  20000 /* at a file that another machine makes */
-#define READY_MS 10000 /* for the links that are to be watched */
+#define LOOK_US  20000 /* between looks at a file of another machine */
+#define READY_MS 10000 /* for the watched links */
 
 const char *wire_folder;
 
@@ -125,9 +125,9 @@ command(struct vc_call *call, const char *text)
                : vc_call_fail(call, VC_INTERNAL, "%s: %d", text, status);
 }
 
-/* --- links that are watched -------------------------------------------- */
+/* --- watched links ----------------------------------------------------- */
 
-/* A server and a runtime of its own for each of them. */
+/* Each watched link has a server and a runtime of its own. */
 static struct watched {
     struct vc_runtime *runtime;
     struct vc_server *server;
@@ -135,7 +135,7 @@ static struct watched {
 
 static atomic_uint sleeping; /* the number of the last call of Sleep */
 
-/* What the main thread is to do; 0 when it has begun with that. */
+/* The task of the main thread; 0 when it has begun. */
 static atomic_uint due_tag;
 
 static void
@@ -145,7 +145,7 @@ end_call(struct vc_call *call, void *arg)
     vc_call_end(call, VC_CANCELLED);
 }
 
-/* Runs until its client gives it up, or is forgotten. */
+/* Runs until the client cancels the call, or the server drops the client. */
 static enum vc_status
 sleep_on(struct vc_call *call, const Suite__SleepRequest *request,
          Suite__SleepReply *reply, void *arg)
@@ -169,8 +169,8 @@ links_ready(unsigned number)
     return atomic_load(&sleeping) == number;
 }
 
-/* Waits until the call of Sleep with this number has come, each link is up,
- * and the main thread looks after them. */
+/* Waits until the call of Sleep with this number has been received, each link
+ * is up, and the main thread watches them. */
 static enum vc_status
 have_main_do(struct vc_call *call, unsigned tag, unsigned n)
 {
@@ -190,8 +190,8 @@ have_main_do(struct vc_call *call, unsigned tag, unsigned n)
                : vc_call_fail(call, VC_INTERNAL, "the main thread is busy");
 }
 
-/* The main thread has begun. False when there is to be no blow: the client has
- * failed, and asks for the next thing, or ends. */
+/* Called when the main thread has begun. False when no failure will come: the
+ * client has failed, and asks for the next task, or ends. */
 static bool
 await_struck(void)
 {
@@ -223,7 +223,7 @@ watch(void)
     wire_file_make("found", text);
 }
 
-/* Also those that are not up any more, and hold an id of rdma_cm. */
+/* Includes links that are not up any more, but still hold an id of rdma_cm. */
 static unsigned
 links_of(unsigned which)
 {
@@ -236,8 +236,8 @@ device_remove(void)
     if (!await_struck())
         return;
     assert_int_equal(0, system(WIRE_DEVICE_REMOVE));
-    /* The kernel sends a farewell for an id that is destroyed; after that, this
-     * machine is on the wire as before. */
+    /* The kernel sends a DREQ for each id that is destroyed; after that, this
+     * machine's network is restored. */
     while (links_of(WATCH_BUSY) + links_of(WATCH_IDLE) > 0)
         usleep(1000);
     assert_int_equal(0, system(WIRE_TC_RESTORE));
@@ -265,7 +265,7 @@ watched_stop(void)
     }
 }
 
-/* --- what it serves ---------------------------------------------------- */
+/* --- the service ------------------------------------------------------- */
 
 static uint64_t
 repeats(struct vc_runtime *runtime)
@@ -275,7 +275,7 @@ repeats(struct vc_runtime *runtime)
     return c.calls_joined + c.calls_answered_again;
 }
 
-/* The client may not be told of a lost link by the wire. */
+/* Reports a lost link by a file, as the network may not reach the client. */
 static void
 hold(struct vc_runtime *runtime)
 {
@@ -326,7 +326,7 @@ echo(struct vc_call *call, const Suite__EchoRequest *request,
     }
 }
 
-/* tests/wire.sh ends us when the client cannot. */
+/* tests/wire.sh kills this guest when the client cannot make `end`. */
 static void
 main_run(void)
 {

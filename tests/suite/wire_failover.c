@@ -12,20 +12,20 @@
 #include "tests/suite/pace.h"
 #include "tests/suite/wire_load.h"
 
-/* By include/verbcall/channel.h a link that does not answer is found within
- * keepalive_ms, 1 s by default, and RDMA has a head start of 250 ms before
- * TCP; 2 s more for the guests. */
+/* By include/verbcall/channel.h a link that does not answer is detected within
+ * keepalive_ms, 1 s by default, and RDMA has a head start of 250 ms before TCP;
+ * 2 s more for the guests. */
 #define TO_TCP_MS (1000 + 250 + 2000)
 #define BACK_MS   10000
 
 #define CALL_MS    20000
-#define HANDLER_MS 5 /* some calls are in their handlers at any moment */
+#define HANDLER_MS 5 /* some calls are in their handlers at any time */
 #define LOOK_US    5000
 #define MISSED_MS  20000 /* until an attempt by RDMA has failed */
 #define TEXT       2048
 #define UNTRIED    "not rdma: it was not tried yet"
 
-/* --- where calls go ------------------------------------------------------ */
+/* --- the transport of calls ---------------------------------------------- */
 
 static bool
 is_over(const struct vc_channel *channel, const char *what)
@@ -36,7 +36,7 @@ is_over(const struct vc_channel *channel, const char *what)
     return strncmp(text, what, strlen(what)) == 0;
 }
 
-/* Yes: an attempt to connect by RDMA has failed since the link was lost. */
+/* True: an attempt to connect by RDMA has failed since the link was lost. */
 static bool
 has_missed_rdma(const struct vc_channel *channel)
 {
@@ -55,8 +55,8 @@ fail_with_links(const struct vc_channel *channel, const char *what, unsigned ms)
     fail_msg("not %s within %u ms, but:\n%s", what, ms, text);
 }
 
-/* Waits until a call has ended well over a link of this kind, and this long
- * at most after since_ms by the pace of the machine. Returns when that was. */
+/* Waits until a call has succeeded over a link of this kind, limit_ms at most
+ * after since_ms by the machine's pace. Returns the time of that. */
 static uint64_t
 await_good_over(const struct vc_channel *channel, const char *what,
                 uint64_t since_ms, unsigned limit_ms)
@@ -91,7 +91,7 @@ await_missed(const struct vc_channel *channel)
 
 /* --- what is dropped ----------------------------------------------------- */
 
-/* Which machines drop what comes to them. */
+/* The machines that drop incoming packets. */
 struct sides {
     const char *name;
     bool here, there;

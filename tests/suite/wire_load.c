@@ -10,12 +10,12 @@
 #include <unistd.h>
 
 #define GRACE_MS 2000  /* two guests share few cores */
-#define PACE_US  20000 /* a caller that was refused waits so long */
+#define PACE_US  20000 /* a thread waits this long after a failed call */
 
-/* For what the server does, a link that was lost included. */
+/* For a request to the server, the loss of a link included. */
 #define DOES_MS 15000
 
-/* Good calls that a thread makes before a cut and after it. */
+/* Successful calls that a thread makes before a cut and after it. */
 #define SOME 20
 
 /* --- one call ---------------------------------------------------------- */
@@ -25,7 +25,7 @@ static struct ending {
     enum vc_status status;
     enum vc_outcome outcome;
     uint64_t took_ms;
-    char error[256]; /* of one that is not good */
+    char error[256]; /* of a call that failed */
 } endings[WIRE_TAGS];
 static atomic_uint next_tag;
 
@@ -45,7 +45,7 @@ noise_make(void)
     }
 }
 
-/* A wrong reply is VC_DATA_LOSS, which the library itself never gives. */
+/* A wrong reply gives VC_DATA_LOSS, which the library itself never returns. */
 static enum vc_status
 reply_check(const Suite__EchoRequest *request, const Suite__EchoReply *reply)
 {
@@ -85,17 +85,17 @@ call(unsigned tag, const struct load_opts *l)
 
 /* --- threads ----------------------------------------------------------- */
 
-/* Calls of each thread, on the board. */
+/* Counts of each thread's calls, on the board. */
 #define GOOD(thread)   (&fixture_board->words[thread])
 #define FAILED(thread) (&fixture_board->words[LOAD_THREADS + (thread)])
 
 static struct load {
     struct load_opts opts;
     pthread_t threads[LOAD_THREADS];
-    unsigned n; /* of them that run */
+    unsigned n; /* running threads */
     atomic_bool stop;
-    unsigned limit;   /* the first tag that is not called */
-    atomic_uint good; /* calls of all threads */
+    unsigned limit;   /* the first tag that is not used */
+    atomic_uint good; /* successful calls of all threads */
 } load;
 
 static void *
@@ -194,9 +194,9 @@ load_await_good_calls(unsigned n)
     fixture_await(&load.good, n);
 }
 
-/* --- the truth --------------------------------------------------------- */
+/* --- the checks -------------------------------------------------------- */
 
-/* A first call may be the one that finds out that the link is dead. */
+/* The first call may be the one that detects a dead link. */
 Suite__EchoReply *
 server_does(struct vc_channel *channel, uint64_t tag, unsigned n)
 {
@@ -267,7 +267,7 @@ unsigned
 count_endings(const char *what, unsigned first, unsigned timeout_ms)
 {
     unsigned n = load_next_tag(), bad = 0, not_run = 0, late = 0;
-    const struct ending *worst = NULL; /* the slowest that is not good */
+    const struct ending *worst = NULL; /* the slowest that failed */
 
     for (unsigned tag = first; tag < n; tag++) {
         const struct ending *e = &endings[tag];

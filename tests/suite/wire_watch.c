@@ -15,7 +15,7 @@
 #define LOOK_US 2000
 #define NEVER   UINT_MAX
 
-/* Paced. */
+/* In paced milliseconds. */
 static const unsigned limits[WATCHED] = {WATCH_BUSY_MS, WATCH_IDLE_MS};
 
 static unsigned
@@ -51,7 +51,7 @@ watch_give_up(void)
     stall_end();
 }
 
-/* One look at a link whose end has not been found yet. */
+/* Looks once at a link whose loss has not been detected yet. */
 static void
 look(const struct watch *w, unsigned i, uint64_t since_ms,
      struct watch_found *found)
