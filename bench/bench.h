@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Helpers of several benchmarks: the time, medians, memory. */
+ * Helpers that several benchmarks share: the time, medians, memory. */
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H
 
@@ -27,7 +27,7 @@ by_size(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* Sorts the values. */
+/* Returns the median; sorts the values. */
 static inline double
 median(double *values, size_t n)
 {
@@ -35,7 +35,7 @@ median(double *values, size_t n)
     return n % 2 != 0 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-/* Bytes that malloc() has given out in this process. */
+/* Returns the bytes that malloc() has allocated in this process. */
 static inline uint64_t
 heap_bytes(void)
 {

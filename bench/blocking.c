@@ -1,11 +1,11 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Concurrent calls to handlers that block: run
+ * Handlers that block and start at the same time: run
  *     blocking TARGET CALLS MS TIMES
- * against `prompt server`. It prints how long it takes until all calls are
- * answered, the median of TIMES, and how long a quick call takes alone and
- * meanwhile. */
+ * against `prompt server`. The program prints the time until all handlers have
+ * replied (the median of TIMES), and how long a quick call takes alone and
+ * beside them. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -26,7 +26,7 @@ struct plan {
     uint64_t calls, ms, times;
 };
 
-/* One thread that makes quick calls until `stop` is set. */
+/* A thread that makes quick calls until `stop` is set. */
 struct quick {
     struct vc_channel *channel;
     atomic_bool stop;
@@ -82,7 +82,7 @@ on_answer(enum vc_status status, Bench__Payload *reply, void *arg)
     sem_post(&answered);
 }
 
-/* Starts all calls at once. *ms is the time until the last is answered. */
+/* Starts all calls at once; *ms is the time until the last reply. */
 static enum vc_status
 sleep_all(struct vc_channel *channel, const struct plan *p, double *ms)
 {
@@ -104,7 +104,7 @@ sleep_all(struct vc_channel *channel, const struct plan *p, double *ms)
     return atomic_load(&bad) == 0 ? VC_OK : VC_UNKNOWN;
 }
 
-/* The 99th percentile; sorts us. */
+/* Returns the 99th percentile of times in any order; sorts them. */
 static double
 p99(double *us, size_t n)
 {

@@ -1,14 +1,14 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * How long a blocking call takes, with request and reply of the same size: run
- * `call_lat server TARGET` and `call_lat client TARGET SIZE COUNT`. All
- * settings are the library's defaults, as in a program that sets none.
+ * Latency of a blocking call whose request and reply have the same size: run
+ * `call_lat server TARGET` and `call_lat client TARGET SIZE COUNT`. All options
+ * have their defaults.
  *
- * `call_lat turns TARGET SIZE COUNT [NS]` has both ends in one thread, and
- * makes COUNT calls for each line that it reads, so that two programs can take
- * turns (bench/compare.sh). With NS an empty loop makes each call NS
- * nanoseconds longer, as a slowdown of known size. */
+ * `call_lat turns TARGET SIZE COUNT [NS]` has both ends in one thread. It makes
+ * COUNT calls for each line that it reads, so that two programs can take turns
+ * (bench/compare.sh). With NS, an empty loop makes each call so many
+ * nanoseconds longer: a slowdown of known size. */
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,15 +22,15 @@
 
 #define MAX_SIZE  ((size_t)4000000)
 #define MAX_COUNT 100000000
-/* Calls before the measured ones: caches, credits and polling settle. */
+/* Calls before those that are measured: caches, credits and polling settle. */
 #define WARM_UP 1000
-/* The same in a program that has made calls before. */
+/* The same, in a process that has made calls before. */
 #define TURN_WARM_UP 200
-/* Attempts to connect. Under valgrind in an emulator the first one may take
- * longer than the library's timeout, as every function is translated. */
+/* Attempts to connect: under valgrind in an emulator the first may take longer
+ * than the library's timeout, as every function is translated first. */
 #define CONNECTS 30
-/* The speed of the empty loop is measured PROBES times, with PROBE_TURNS turns
- * each, as some of these are not interrupted. */
+/* The pace of the empty loop is measured by PROBES tries of PROBE_TURNS turns;
+ * some of them are not interrupted. */
 #define PROBES      200
 #define PROBE_TURNS 10000
 
@@ -53,7 +53,7 @@ echo(struct vc_call *call, const Bench__Payload *request, Bench__Payload *reply,
     return VC_OK;
 }
 
-/* Makes a server of this runtime that listens. */
+/* Creates a server on this runtime, and listens. */
 static enum vc_status
 server_open(struct vc_runtime *runtime, const char *target,
             struct vc_server **server)
@@ -108,7 +108,7 @@ now_ns(void)
 struct load {
     struct vc_channel *channel;
     Bench__Payload request;
-    uint64_t spin; /* turns of an empty loop before each call */
+    uint64_t spin; /* turns of the empty loop before each call */
 };
 
 static void
@@ -118,7 +118,8 @@ spin(uint64_t turns)
         continue;
 }
 
-/* How many turns of the loop take ns, by the fastest of several tries. */
+/* Returns how many turns take ns nanoseconds, by the fastest of
+ * several tries. */
 static uint64_t
 turns_of(uint64_t ns)
 {
@@ -150,7 +151,7 @@ measure(const struct load *load, uint64_t count, struct histogram *times)
         status = bench_echo_call(load->channel, &load->request, NULL, &reply);
         if (status != VC_OK)
             return status;
-        vc_message_free(reply); /* part of each call's cost */
+        vc_message_free(reply); /* freeing the reply is part of a call */
         histogram_record(times, now_ns() - start);
     }
     return VC_OK;
@@ -166,7 +167,7 @@ connect_channel(struct vc_channel *channel)
     return status;
 }
 
-/* Makes warm_up calls that are not recorded, then count that are. */
+/* Makes count calls that are measured, after warm_up others. */
 static enum vc_status
 connect_and_measure(struct load *load, uint64_t warm_up, uint64_t count,
                     struct histogram *times)
@@ -181,8 +182,8 @@ connect_and_measure(struct load *load, uint64_t warm_up, uint64_t count,
     return status;
 }
 
-/* fast_us is the time of an undisturbed call: on a host with other load it
- * varies less than the median. */
+/* Returns the time of an undisturbed call, the 10th percentile: on a host with
+ * other load it varies less than the median. */
 static double
 fast_us(const struct histogram *times)
 {
@@ -212,8 +213,8 @@ run_client(const char *target, struct load *load, uint64_t count)
 
 /* --- both ends in one thread --------------------------------------------- */
 
-/* If the target ends in port 0, the channel gets the port that the server has
- * picked. A target without a port is used as it is. */
+/* A target with port 0 gets any free port; an inproc target is
+ * used as it is. */
 static enum vc_status
 open_both(struct vc_runtime *runtime, const char *target,
           struct vc_server **server, struct vc_channel **channel)
@@ -231,8 +232,8 @@ open_both(struct vc_runtime *runtime, const char *target,
     return vc_channel_open(runtime, to, NULL, channel);
 }
 
-/* Each turn has a new runtime and connection, as the addresses of buffers make
- * one connection some percent faster or slower than another. */
+/* Each turn has a runtime and a connection of its own: the place of the buffers
+ * in memory makes one some percent faster or slower than another. */
 static int
 run_turn(const char *target, struct load *load, uint64_t count)
 {

@@ -1,14 +1,14 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Blocking calls of 64 bytes, from many or few callers: run
+ * Blocking callers of 64 bytes, many or few: run
  *     callers [-n] TARGET NAME PROCESSES THREADS MS RATE
- * against a pool_server. It starts PROCESSES processes, each with a channel and
- * THREADS threads. The threads of a process together make RATE calls a second,
- * or, with 0, as many as they can. -n: they never spin. It prints lines whose
- * names begin with NAME: the rate of all together, the slowest thread's part of
- * an equal share, percentiles of the process in which they are worst, and the
- * processor time of both ends. */
+ * against a pool_server. Each of PROCESSES has one channel and THREADS threads
+ * that call. The threads of a process make RATE calls a second in all; with
+ * RATE 0 they call as fast as they can. -n: the clients never spin. The program
+ * prints lines whose names begin with NAME. They give the rate of all callers,
+ * the slowest thread's part of an equal share, percentiles of the process in
+ * which they are worst, and the processor time of both ends. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -27,7 +27,7 @@
 #define PROCESSES_MOST 16u
 #define THREADS_MOST   64u
 #define WARM_UP_US     200e3
-/* Recorded calls of a process, more than any machine reaches. */
+/* Calls recorded in a process: more than any machine reaches. */
 #define CALLS_MOST (1u << 22)
 
 struct plan {
@@ -36,11 +36,11 @@ struct plan {
     bool never_spin;
 };
 
-/* One process's results, in memory shared with the parent. */
+/* The results of one process, shared with its parent. */
 struct result {
     double from, to; /* the measured interval */
     double cpu_us;
-    uint64_t calls, least; /* least: calls of the slowest thread */
+    uint64_t calls, least; /* of all threads; of the slowest thread */
     double median, p99, p999;
 };
 
@@ -54,7 +54,7 @@ struct caller {
     const struct plan *plan;
     struct vc_channel *channel;
     double from, to;
-    double *us; /* duration of each call */
+    double *us; /* the time of each call */
     size_t n, room;
     enum vc_status status;
 };
@@ -122,7 +122,7 @@ caller_run(void *arg)
     return NULL;
 }
 
-/* us has the calls of all threads of a process; sorts it. */
+/* Of all threads of a process; sorts the times. */
 static void
 percentiles(struct result *r, double *us)
 {
@@ -196,7 +196,7 @@ process_run(const struct plan *p, struct result *r)
     return result;
 }
 
-/* The server's processor time so far; the parent asks on its own runtime. */
+/* Asks the server for the processor time that it has used so far. */
 static int
 servers_cpu_us(struct vc_channel *channel, double *us)
 {
@@ -237,8 +237,8 @@ tell(const struct plan *p, double server_us)
     printf("%s_cpu_percent_server %.1f\n", p->name, server_us * 100 / us);
 }
 
-/* The two queries of the server enclose the measured time and little more: the
- * calls of the queries themselves fall before and after it. */
+/* The measured time lies between two queries of the server's processor time.
+ * The calls of these queries fall before and after it. */
 static int
 measure(const struct plan *p, struct vc_channel *channel)
 {

@@ -1,14 +1,14 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Clients that use more than their share, against a pool_server: run
+ * Clients that take more than their share, against a pool_server: run
  *     hogs TARGET streams|endless|half
- * It prints how long another client's quick calls take alone, and beside one
- * client that has 300 streams it does not read ("streams"), or 300 calls to a
- * handler that does not end ("endless"), or that was stopped while it sent
- * 1,000 long requests ("half"); or
+ * It prints how long another client's quick calls take, alone and beside one
+ * greedy client. That client has 300 streams that it does not read (streams),
+ * or 300 calls to a handler that does not end (endless), or was stopped with
+ * 1,000 long requests under way (half). Or run
  *     hogs TARGET memory CLIENTS
- * It prints how 200 requests of 4 MiB of CLIENTS concurrent clients end, and
+ * It prints how 200 requests of 4 MiB end, from so many clients at once, and
  * the server's memory. */
 #include <inttypes.h>
 #include <signal.h>
@@ -44,7 +44,7 @@
 #define SETTLE_US   2000000u
 #define MIB         1048576.0
 
-/* Shared by all processes, which are forked before there is a runtime. */
+/* Shared by all processes, which are forked before a runtime exists. */
 static struct shared {
     atomic_uint ready;
     atomic_bool begin, end;
@@ -84,9 +84,9 @@ client_close(struct client *c)
     vc_runtime_free(c->runtime);
 }
 
-/* --- processes, and what they wait for ------------------------------------- */
+/* --- processes, and waiting for them -------------------------------------- */
 
-/* As fork(2), but the child ends when its parent does. */
+/* As fork(2), but the child is killed when its parent ends. */
 static pid_t
 child_fork(void)
 {
@@ -137,7 +137,7 @@ have_ended(unsigned n)
 
 static bool child_failed;
 
-/* Returns true when no child is left. */
+/* Reaps children that have ended. True when no child is left. */
 static bool
 children_reap(unsigned n)
 {
@@ -150,8 +150,8 @@ children_reap(unsigned n)
     return pid < 0;
 }
 
-/* Waits until is_so(n). Returns false on timeout or when a child of this
- * process fails, after a message that says what it waited for. */
+/* Waits until is_so(n). Returns false after the timeout `us`, or when a child
+ * of this process fails; it has then printed `what`. */
 static bool
 await(bool (*is_so)(unsigned n), unsigned n, double us, const char *what)
 {
@@ -170,14 +170,14 @@ await(bool (*is_so)(unsigned n), unsigned n, double us, const char *what)
     return true;
 }
 
-/* In a child: waits longer than its parent does. */
+/* Used in a child: waits longer than the parent does before the end. */
 static bool
 await_end(void)
 {
     return await(has_ended, 0, 3 * PATIENCE_US, "the end");
 }
 
-/* --- the greedy client --------------------------------------------------- */
+/* --- the greedy client ---------------------------------------------------- */
 
 static void
 count(enum vc_status status, Bench__Payload *reply, void *arg)
@@ -200,7 +200,7 @@ stream_open(struct vc_channel *channel)
 {
     Bench__FlowRequest request = BENCH__FLOW_REQUEST__INIT;
     struct vc_call_opts opts = VC_CALL_OPTS_INIT;
-    struct bench_flow_down_client_stream *stream; /* freed at process exit */
+    struct bench_flow_down_client_stream *stream; /* never closed */
 
     request.messages = 100000;
     request.bytes = 1000;
@@ -250,7 +250,7 @@ hog(const char *target, const char *what)
 
 /* --- a quick client beside it ------------------------------------------- */
 
-/* The 99th percentile of quick calls; *bad is how many failed. */
+/* Returns the 99th percentile of quick calls; *bad counts those that failed. */
 static double
 quick_p99(struct client *c, unsigned *bad)
 {
@@ -299,7 +299,7 @@ beside(const char *target, const char *what)
             fprintf(stderr, "hogs: the hog has ended by itself\n");
             return 1;
         }
-        kill(pid, SIGSTOP); /* at any point: most requests are in flight */
+        kill(pid, SIGSTOP); /* at any point: most calls are under way */
     } else {
         if (!await(are_ready, 1, PATIENCE_US, "the hog's calls"))
             return 1;
@@ -311,7 +311,7 @@ beside(const char *target, const char *what)
     printf("beside_%s_p99_over_alone %.2f\n", what, besides / alone);
     printf("beside_%s_failed %u\n", what, bad[0] + bad[1]);
     atomic_store(&shared->end, true);
-    kill(pid, SIGKILL); /* its calls do not end by themselves */
+    kill(pid, SIGKILL); /* its calls would not end */
     waitpid(pid, NULL, 0);
     client_close(&c);
     return 0;
@@ -398,7 +398,8 @@ memory(const char *target, unsigned clients)
         return failed("the server's memory");
     began = now_us();
     atomic_store(&shared->begin, true);
-    /* Each call may take PATIENCE_US, and some time to begin. */
+    /* PATIENCE_US is the deadline of each call; as much again is
+     * for its start. */
     if (!await(have_ended, REQUESTS, 2 * PATIENCE_US, "the calls' ends"))
         return 1;
     printf("memory_%u_clients_seconds %.1f\n", clients,

@@ -1,11 +1,12 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What idle links cost: run
+ * The cost of idle links: run
  *     idle TARGET LINKS SECONDS THREADS KEEPALIVE_MS
- * against a pool_server. It opens LINKS links, leaves them idle for SECONDS,
- * and prints the processor time and the wake-ups of the server and, if it has
- * THREADS library threads, its own. KEEPALIVE_MS 0 means off. */
+ * against a pool_server. The program opens LINKS links and lets them idle for
+ * SECONDS. It prints the processor time and the wake-ups of the server and, if
+ * THREADS (library threads) is not 0, its own. KEEPALIVE_MS 0 turns the
+ * keepalive off. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -69,7 +70,8 @@ servers_work(struct vc_channel *channel, struct work *work)
     return status;
 }
 
-/* Without a library thread the calls of servers_work() open the links. */
+/* Makes calls until all links are up: without a library thread only calls
+ * advance the runtime. */
 static enum vc_status
 links_make(struct vc_runtime *runtime, struct vc_channel *channel,
            uint64_t links)
@@ -124,7 +126,7 @@ measure(struct vc_runtime *runtime, struct vc_channel *channel,
 
     if (links_make(runtime, channel, p->links) != VC_OK)
         return failed("the links do not come up");
-    nap(2e6); /* the work after connecting has ended */
+    nap(2e6); /* the work of connecting has ended */
     if (servers_work(channel, &there) != VC_OK)
         return failed("the server does not answer");
     nap(1e6);
@@ -133,7 +135,7 @@ measure(struct vc_runtime *runtime, struct vc_channel *channel,
     here_then = own_work(runtime);
     if (servers_work(channel, &there_then) != VC_OK)
         return failed("the server does not answer any more");
-    /* The server's two samples enclose the nap of 1 s, too: scale it out. */
+    /* The server's interval is one second longer (the nap before the start). */
     there_then.cpu_us = there.cpu_us + (there_then.cpu_us - there.cpu_us) *
                                            p->seconds / (p->seconds + 1);
     there_then.wakeups = there.wakeups + (there_then.wakeups - there.wakeups) *

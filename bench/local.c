@@ -4,16 +4,20 @@
  * Calls between two processes of one machine, against a pool_server: run
  *     local [-n] TARGET NAME call|asleep|rate|upload|beside
  *     local TARGET NAME idle LINKS
- * It prints lines whose names begin with NAME. call: the time of a blocking
- * call of 64 bytes; asleep: the same when both ends sleep in between; rate: how
- * many asynchronous calls a second end with 64 in flight; upload: bytes a
- * microsecond of requests of 1 MiB with 4 in flight; beside: the time of a call
- * beside an upload of 64 MiB on the same link, over its time alone; idle: the
- * same beside LINKS idle links, and what these cost. -n never spins. And
+ * The program prints lines whose names begin with NAME:
+ * - call: the time of a blocking call of 64 bytes
+ * - asleep: the same when both ends sleep between the calls
+ * - rate: asynchronous calls a second, with 64 under way
+ * - upload: bytes a microsecond of requests of 1 MiB, with 4 under way
+ * - beside: the time of a call beside two uploads of 64 MiB on the same link,
+ *   over its time alone
+ * - idle: the time of a call beside LINKS idle links, over its time alone, and
+ *   the memory and processor time of these links
+ * -n: the client never spins. And
  *     local bare
- * prints what the machine does without Verbcall: two processes that pass a line
+ * prints the speed of the machine without Verbcall. Two processes pass a line
  * of flags and one of 64 bytes to and fro, or wake each other by eventfds in
- * epoll, and copying. */
+ * epoll; and memory is copied. */
 #define _GNU_SOURCE /* sched_setaffinity() */
 #include <sched.h>
 #include <signal.h>
@@ -37,7 +41,7 @@
 #define CALLS     100000u
 #define WARM_UP   5000u
 #define ASLEEP    2000u
-#define BETWEEN   500u /* us: longer than a thread polls with -n */
+#define BETWEEN   500u /* us: longer than either end polls with -n */
 #define UNDER_WAY 64u
 #define RATE_US   1e6
 #define PIECE     ((size_t)1 << 20)
@@ -105,7 +109,7 @@ call(void)
     return true;
 }
 
-/* Makes n calls and returns their durations, sorted; NULL if a call failed. */
+/* Makes n calls; returns their times, sorted. NULL: one has failed. */
 static const double *
 calls(unsigned n, unsigned between_us)
 {
@@ -138,7 +142,7 @@ measure_call(const char *what, unsigned n, unsigned between_us)
     return 0;
 }
 
-/* Starts a queued call with a request of len bytes; DROP has an empty reply. */
+/* Queues a call of len bytes; Drop has an empty reply. */
 static bool
 ask(bool drops, void *data, size_t len)
 {
@@ -171,7 +175,7 @@ measure_rate(void)
     double began = now_us(), us;
 
     while ((us = now_us() - began) < 2 * RATE_US) {
-        if (us < RATE_US) /* warm-up */
+        if (us < RATE_US) /* the warm-up is not counted */
             n = 0;
         for (unsigned i = 0; i < 256; i++) {
             while (under_way < UNDER_WAY && ask(false, data, sizeof data))
@@ -249,7 +253,7 @@ cpu_us(void)
            (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec);
 }
 
-/* Channels that share no link, as their options differ. */
+/* Opens channels that share no link: no two have the same options. */
 static unsigned
 links_open(struct vc_channel **channels, unsigned n)
 {
@@ -265,7 +269,7 @@ links_open(struct vc_channel **channels, unsigned n)
     return n;
 }
 
-/* Resident KiB of the server and of this process. */
+/* Resident KiB of the server ([0]) and of this process ([1]). */
 static bool
 resident_kib(double kib[2])
 {
@@ -335,7 +339,7 @@ pin(unsigned cpu)
     sched_setaffinity(0, sizeof set, &set);
 }
 
-/* n turns of one side: waits for the other side's write, and answers. */
+/* Plays n turns of one side: side 1 writes first, side 0 answers. */
 static void
 lines_pass(struct lines *l, unsigned side, unsigned n)
 {
@@ -357,7 +361,7 @@ lines_pass(struct lines *l, unsigned side, unsigned n)
     }
 }
 
-/* The other side's turns. */
+/* Plays the n turns of the side that answers. */
 static void
 events_answer(const int *fds, int epoll, unsigned n)
 {
@@ -374,7 +378,7 @@ events_answer(const int *fds, int epoll, unsigned n)
     }
 }
 
-/* Returns the median time of n turns. */
+/* Plays the n turns of the side that asks; returns the median time. */
 static double
 events_ask(const int *fds, int epoll, unsigned n)
 {
@@ -421,7 +425,7 @@ copy_speed(void)
     for (size_t at = 0; at < COPIED; at += PIECE)
         memcpy(to + at, from + at, PIECE);
     us = now_us() - began;
-    us += to[COPIED - 1] == 7; /* so that the compiler keeps the copy */
+    us += to[COPIED - 1] == 7; /* keeps the compiler from dropping the copy */
     free(from);
     free(to);
     return (double)COPIED / us;

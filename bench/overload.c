@@ -3,19 +3,20 @@
  *
  * More calls than a server can serve: run
  *     overload TARGET NAME METHOD RUN_US LONG_US DEADLINE_MS FLOODS GROUP
- * against a pool_server of that process group. METHOD is burn, or wait. Every
+ * against a pool_server of that process group. METHOD is burn or wait. Every
  * hundredth call takes LONG_US, unless that is 0.
  *
- * It measures the rate of a closed loop, and then how many calls are answered
- * in time when half, twice, and ten times as many are offered at a steady rate
- * without retries. As the machine's speed varies, it measures the closed loop
- * again after each of them, and compares with the mean of the loops before and
- * after.
+ * The program measures the rate of a closed loop. Then it offers half, twice,
+ * and ten times that rate, steadily and without retries, and measures how many
+ * calls are answered in time. The speed of the machine varies: so the closed
+ * loop is measured again after each load, and the load's result is compared
+ * with the mean of both.
  *
- * If FLOODS is not 0 it also measures how critical calls end beside ten times
- * as many sheddable ones, how half as many calls end when the server is stopped
- * for a while, and how a polite client's calls end beside ten times as many of
- * FLOODS processes. It prints lines whose names begin with NAME. */
+ * If FLOODS is not 0, it also measures three cases. Critical calls are
+ * offered among sheddable ones, at ten times the rate. Half the rate is
+ * offered while the server is stopped for a while. A polite client calls
+ * beside FLOODS processes that offer ten times the rate. It prints lines
+ * whose names begin with NAME. */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -31,17 +32,17 @@
 #include "bench/bench.h"
 #include "examples/kv/number.h"
 
-#define LOOP_CALLS  16u /* in flight in a closed loop */
+#define LOOP_CALLS  16u /* under way in a closed loop */
 #define LOOP_US     1e6
 #define OFFERED_US  2e6
-#define REST_US     500000u /* between two measurements */
+#define REST_US     500000u /* between two loads */
 #define PATIENCE_US 120e6
 #define POLITE      400.0 /* calls a second */
-#define CRITICAL    50u   /* every 50th call is critical */
+#define CRITICAL    50u   /* one of so many calls is critical */
 #define HALT_US     200000u
-#define BACK_US     100000u /* time that the server has to recover */
+#define BACK_US     100000u /* time to recover after the halt */
 #define FLOODS_MOST 8u
-#define UNDER_WAY   65536u /* calls in flight of a process */
+#define UNDER_WAY   65536u /* limit of a process's calls under way */
 
 struct plan {
     const char *target, *name;
@@ -54,10 +55,10 @@ struct tally {
     uint64_t asked, good, expired, refused, other;
 };
 
-/* Shared with the processes of the floods and with the halter, which are forked
- * before there is a runtime. rate: calls a second of each flood, 0 before it
- * begins; halt: true when the server is to be stopped; end: true when all are
- * to end. */
+/* Shared with the flood processes and the process that stops the server, which
+ * are forked before a runtime exists. `rate`: calls a second of each flood,
+ * which starts when it is not 0. `halt`: the server is to be stopped. `end`:
+ * all processes are to end. */
 static struct shared {
     atomic_uint rate;
     atomic_bool halt, end;
@@ -72,8 +73,8 @@ struct client {
     struct vc_completions *queue;
     struct tally tally;
     uint64_t under_way;
-    bool mixes; /* true: most calls are sheddable, some critical */
-    uint64_t critical, critical_good, critical_refused; /* critical calls */
+    bool mixes; /* most calls are sheddable, some critical */
+    uint64_t critical, critical_good, critical_refused; /* of these */
 };
 
 static int
@@ -102,7 +103,7 @@ client_close(struct client *c)
     vc_runtime_free(c->runtime);
 }
 
-/* Method numbers of the service. */
+/* The indexes of the methods in their service. */
 enum {
     BURN,
     BURN_LONG,
@@ -134,7 +135,7 @@ ask(struct client *c)
         c->tally.other++;
 }
 
-/* Takes one completion. Returns false if none arrives within ms. */
+/* Takes one completion; returns false if none came within ms. */
 static bool
 take(struct client *c, uint32_t ms)
 {
@@ -164,7 +165,7 @@ take_all(struct client *c)
         take(c, 10000);
 }
 
-/* Returns the rate of calls that end with VC_OK, with LOOP_CALLS in flight. */
+/* Returns the calls a second that succeed with LOOP_CALLS always under way. */
 static double
 closed_loop(struct client *c)
 {
@@ -181,7 +182,7 @@ closed_loop(struct client *c)
     return us;
 }
 
-/* Makes `rate` calls a second for us microseconds, or until *end. */
+/* Offers `rate` calls a second for `us`, or until *end is set. */
 static void
 offer(struct client *c, double rate, double us, atomic_bool *end)
 {
@@ -226,7 +227,7 @@ flood(const struct plan *p, struct tally *tally)
            now_us() < until)
         usleep(10000);
     if (atomic_load(&shared->rate) == 0)
-        return 0; /* not needed, or the parent has ended */
+        return 0; /* not needed, or the parent has failed */
     if (!client_open(&c, p))
         return failed("no flood");
     atomic_fetch_add(&shared->ready, 1);
@@ -236,7 +237,7 @@ flood(const struct plan *p, struct tally *tally)
     return 0;
 }
 
-/* Stops the server's process group when `halt` is set. */
+/* Stops the server's whole process group for HALT_US, once `halt` is set. */
 static int
 halter(const struct plan *p)
 {
@@ -320,7 +321,7 @@ critical_beside_sheddable(const struct plan *p, struct client *c,
     tell(p, "mixed", &c->tally, OFFERED_US / 1e6, 0);
 }
 
-/* The server is stopped for a while at half of its capacity. */
+/* Offers half the capacity. */
 static void
 halted(const struct plan *p, struct client *c, double capacity)
 {
@@ -334,8 +335,8 @@ halted(const struct plan *p, struct client *c, double capacity)
            (double)c->tally.good / (double)c->tally.asked);
 }
 
-/* Offers `times` the rate of the closed loop before. Returns the rate of the
- * closed loop after it. */
+/* Offers so many times what the closed loop reached; returns what the closed
+ * loop reaches afterwards. */
 static double
 beside_closed_loops(struct client *c, double times, const char *name,
                     double before)

@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Whether a greedy session starves others on the same link, with a pool_server:
- * `pool_fair TARGET SECONDS` has 99 sessions make small calls, first alone,
- * then beside one session with many concurrent calls of the largest messages
- * that fit in one packet. */
+ * Whether a greedy session starves others on the same link, with a pool_server.
+ * `pool_fair TARGET SECONDS` lets 99 sessions make small calls, first alone,
+ * then beside a greedy session. That one keeps 8 calls under way, whose
+ * messages are the largest that fit in one packet. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -16,10 +16,11 @@
 #include "examples/kv/number.h"
 
 #define SMALL   99u
-#define THREADS 9u /* for the small calls, 11 sessions each */
-#define GREEDY  8u /* threads: calls in flight */
+#define THREADS 9u /* of the small calls, 11 sessions each */
+#define GREEDY  8u /* threads, each with one call under way */
 #define LARGE   8100u
-/* The two measurements alternate in parts, so that both see the same load. */
+/* Both measurements run in so many parts, in turn, so that other load on the
+ * machine affects both alike. */
 #define PARTS 4u
 
 struct fair {
@@ -96,7 +97,7 @@ large_run(void *arg)
     return NULL;
 }
 
-/* Adds the times of the small calls to *times. */
+/* Merges the times of small calls into *times. */
 static bool
 run(struct fair *f, unsigned n_greedy, double seconds, struct histogram *times)
 {

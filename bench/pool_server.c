@@ -1,12 +1,16 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The server that most benchmarks call: run `pool_server TARGET`, or
- * `pool_server TARGET MAX_LINKS MAX_HALF_OPEN CONNECTS_PER_SECOND` for a server
- * with low limits. Options before that: -e THREADS: so many library threads;
- * -n: never spins; -k: no keepalive; -c SEATS: at most SEATS waiting handlers
- * are served at a time; -a LIMIT: that adaptive_limit. It prints its port, and
- * a service returns the memory and the processor time it uses. */
+ * The server of most benchmarks: run `pool_server TARGET`, or `pool_server
+ * TARGET MAX_LINKS MAX_HALF_OPEN CONNECTS_PER_SECOND` for one with low limits.
+ * Options come first:
+ * -e THREADS  the number of library threads
+ * -n          never spin
+ * -m MIB      max_memory
+ * -k          no keepalive
+ * -c SEATS    how many handlers of Wait run at a time
+ * -a LIMIT    adaptive_limit
+ * The server prints its port, and reports its memory and work when asked. */
 #include <inttypes.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -41,7 +45,7 @@ drop(struct vc_call *call, const Bench__Payload *request, Bench__Payload *reply,
     return VC_OK;
 }
 
-/* Reads the memory figures of this process; false if the system has none. */
+/* Reads the process's memory from /proc/self/status; false on an error. */
 static bool
 system_bytes(Bench__MemoryReply *reply)
 {
@@ -115,7 +119,7 @@ burn(struct vc_call *call, const Bench__LoadRequest *request,
     return VC_OK;
 }
 
-/* The simulated backend that handlers wait for serves so many at a time. */
+/* The resource that handlers of Wait need; its count is SEATS. */
 static sem_t seats;
 
 static enum vc_status

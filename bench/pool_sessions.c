@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Many sessions on few links, with a pool_server. `pool_sessions many TARGET
- * SESSIONS` opens them, makes calls in each, and prints how many QPs carry them
+ * SESSIONS` opens them and calls in each. It prints how many QPs carry them,
  * and how much memory an idle session takes at either end. `pool_sessions open
- * TARGET COUNT` prints how long opening a session takes, compared with a call
- * and with connecting. */
+ * TARGET COUNT` prints how long opening a session takes, next to a call and
+ * next to connecting. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -20,11 +20,11 @@
 #define LINKS    8
 #define THREADS  4u
 #define CALLS    10u   /* in each session */
-#define MAX_MANY 16000 /* a server lets a client have 16384 */
+#define MAX_MANY 16000 /* a server allows 16384 sessions a client */
 #define MAX_OPEN 10000
-/* Maximum number of calls until all links are up. */
+/* At most so many calls until all links are up. */
 #define LINK_CALLS 20000
-/* One new connection for so many new sessions. */
+/* One new connection for every so many new sessions. */
 #define COLD_EVERY 20
 
 static bool
@@ -43,7 +43,7 @@ say(const char *what)
 
 /* --- a call ---------------------------------------------------------------- */
 
-/* The request has its own text of 64 bytes. */
+/* Makes a call with a text of its own, 64 bytes long, and checks the reply. */
 static bool
 call_check(struct vc_channel *channel, size_t session, unsigned n,
            atomic_ulong *wrong)
@@ -86,7 +86,7 @@ struct many {
     size_t n;
     struct vc_channel_opts opts;
     atomic_ulong wrong;
-    struct vc_channel *host; /* to ask for its memory */
+    struct vc_channel *host; /* to ask the server for its memory */
 };
 
 struct worker {
@@ -95,7 +95,8 @@ struct worker {
     bool good;
 };
 
-/* Connected QPs of this process; 0 if the system does not report them. */
+/* Returns the connected QPs of this process; 0 when rdma(8) does
+ * not list them. */
 static unsigned
 links_used(void)
 {
@@ -128,7 +129,7 @@ worker_run(void *arg)
     return NULL;
 }
 
-/* Opens the sessions from 1 on, in a few threads. */
+/* Opens sessions 1 and up, from a few threads. */
 static bool
 workers_run(struct many *m)
 {
@@ -153,7 +154,7 @@ workers_run(struct many *m)
     return good;
 }
 
-/* Opens the first session, and with it everything that is made only once. */
+/* Opens the first session, and everything that is created only once. */
 static bool
 first_open(struct many *m)
 {
@@ -231,7 +232,7 @@ cold_connect(struct opening *o, size_t i)
     struct vc_channel_opts opts = VC_CHANNEL_OPTS_INIT;
     double start = now_us();
 
-    opts.connect_timeout_ms = 10000 + (uint32_t)i; /* so it shares no link */
+    opts.connect_timeout_ms = 10000 + (uint32_t)i; /* shares no link */
     if (vc_channel_open(o->cold_runtime, o->target, &opts,
                         &o->cold_channels[i]) != VC_OK ||
         vc_channel_connect(o->cold_channels[i], &bench_echo_service) != VC_OK)
@@ -253,7 +254,7 @@ session_open(struct opening *o, size_t i)
     return true;
 }
 
-/* Opens a channel; no network traffic. */
+/* Opens a channel: no packet is sent. */
 static bool
 channel_open(struct opening *o, size_t i)
 {
@@ -276,8 +277,8 @@ old_call(struct opening *o, size_t i)
     return true;
 }
 
-/* The timed call follows similar calls of an old session: after a pause the
- * server would take longer to poll again. */
+/* Before each new session there are calls of an old one, so that both are timed
+ * under the same conditions: after a pause the server polls less often. */
 static bool
 opening_measure(struct opening *o)
 {
@@ -302,8 +303,8 @@ opening_print(struct opening *o)
     double open = median(o->opens, o->n), first = median(o->first, o->n);
     double connect = median(o->connects, o->n_cold);
 
-    /* The first call opens the session. The channel of the session is a handle,
-     * and made without network traffic. */
+    /* The first call opens the session. Its channel is only a handle, which is
+     * created without the network. */
     printf("pool_call_us %.2f\nsession_open_us %.2f\n"
            "channel_open_us %.2f\nconnect_cold_us %.1f\n"
            "session_open_over_call %.3f\nconnect_over_session_open %.2f\n",

@@ -5,7 +5,7 @@
  * each client with a pool of its own. `pool_storm all TARGET CLIENTS`: all
  * clients stay until the last is served. `pool_storm refused TARGET CLIENTS`:
  * the server has low limits, each client leaves when it was served, and a
- * refused client tries again. */
+ * refused client retries. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,11 +20,11 @@
 #define PROCESSES   4u
 #define CLIENTS_MAX 4000u
 #define STACK       ((size_t)256 << 10)
-/* Channels with the same connect timeout share a pool, so each client uses a
- * different one. */
+/* Channels with the same connect timeout share a pool: each client has its
+ * own timeout. */
 #define STAY_MS  60000u
 #define LEAVE_MS 2000u
-/* No client is refused for longer. */
+/* A refused client retries for at most this time. */
 #define PATIENCE_US 60e6
 
 struct storm {
@@ -33,7 +33,7 @@ struct storm {
     bool stay;
     pthread_barrier_t ready, served, leave; /* of all clients, and main */
     struct outcome {
-        double us; /* time until it was served; 0: never served */
+        double us; /* time until it was served; 0: never */
         unsigned refused;
         char error[160];
     } outcomes[CLIENTS_MAX];
@@ -89,7 +89,7 @@ connect_once(struct vc_channel *channel, struct outcome *out)
     return status;
 }
 
-/* Tries until the client is served, or PATIENCE_US has passed. */
+/* Tries until the client is served, or until PATIENCE_US has passed. */
 static void
 client_try(struct client *c, struct vc_channel *channel, struct outcome *out)
 {
@@ -130,7 +130,7 @@ client_run(void *arg)
 
 /* --- a process ------------------------------------------------------------- */
 
-/* Clients from..to-1, each on a thread of its own. */
+/* Runs clients from..to-1, each on a thread of its own. */
 static bool
 clients_run(struct storm *s, struct vc_runtime *runtime, unsigned from,
             unsigned to)
@@ -143,7 +143,7 @@ clients_run(struct storm *s, struct vc_runtime *runtime, unsigned from,
     pthread_attr_setstacksize(&attr, STACK);
     for (unsigned i = from; i < to; i++) {
         clients[i] = (struct client){.storm = s, .runtime = runtime, .i = i};
-        /* The others would wait at the barrier: end them with this process. */
+        /* The barriers would block the others for ever: the process ends. */
         if (pthread_create(&threads[i], &attr, client_run, &clients[i]) != 0)
             return say("no thread");
     }
@@ -184,7 +184,7 @@ barriers_init(struct storm *s)
     return good;
 }
 
-/* What the server has pinned while all are connected. */
+/* Prints what the server has pinned while all clients are connected. */
 static bool
 pinned_print(struct vc_channel *channel)
 {

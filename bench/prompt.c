@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * How promptly calls end after their deadline or a cancel, and how a handler
- * that sleeps delays other calls: run `prompt server TARGET` and `prompt client
- * TARGET [short]`. Settings are the library's defaults. */
+ * How promptly calls end after a deadline or a cancel, and what a sleeping
+ * handler costs other calls: run `prompt server TARGET` and `prompt client
+ * TARGET [short]`. All options have their defaults. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -18,7 +18,7 @@
 #define CALLERS    4u
 #define MOST_CALLS 1000000u
 
-/* Size of the measurement. */
+/* The size of a measurement. */
 struct extent {
     unsigned calls; /* of each caller */
     unsigned cancels;
@@ -27,7 +27,7 @@ struct extent {
 
 static const struct extent whole = {500, 500, 5000}, brief = {100, 100, 1000};
 static const struct extent *extent = &whole;
-#define MOST 500u /* maximum of calls and of cancels */
+#define MOST 500u /* calls or cancels of any extent */
 
 /* --- server -------------------------------------------------------------- */
 
@@ -141,7 +141,7 @@ hold(struct vc_channel *channel, const struct vc_call_opts *opts)
     return status;
 }
 
-/* Deadlines: each caller's calls have timeouts of 1 to 20 ms. */
+/* Deadlines: the calls of each caller, with timeouts of 1 to 20 ms. */
 
 struct caller {
     struct vc_channel *channel;
@@ -241,7 +241,7 @@ cancels(struct vc_channel *channel)
     return true;
 }
 
-/* Calls of other clients, alone and while a handler sleeps. */
+/* Other calls, alone and while a handler sleeps. */
 
 struct sleeper {
     struct vc_channel *channel;
@@ -267,8 +267,7 @@ sleeper_main(void *arg)
     return NULL;
 }
 
-/* Records the times of consecutive calls until the time is over or the sleeping
- * call has ended. */
+/* Times calls in turn, until sleep_ms have passed or the sleeper has ended. */
 static bool
 echoes(struct vc_channel *channel, const char *name, struct sleeper *sleeper)
 {

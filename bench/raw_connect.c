@@ -11,9 +11,9 @@
 #define SENDS      64
 #define INLINE     256
 #define QUEUE      1024
-/* Bytes of the first message: as many as a Verbcall packet with a PING has. */
+/* Bytes of the first message: as a packet of Verbcall with a PING. */
 #define FIRST 36
-/* Receives that the accepting end posts. */
+/* Receives posted by the end that accepts. */
 #define RECEIVES 64
 
 static const struct rdma_conn_param param = {
@@ -23,7 +23,7 @@ static const struct rdma_conn_param param = {
     .rnr_retry_count = 6,
 };
 
-/* --- what both ends do ------------------------------------------------- */
+/* --- both ends --------------------------------------------------------- */
 
 static bool
 receive_post(struct raw_end *end)
@@ -36,7 +36,7 @@ receive_post(struct raw_end *end)
     return ibv_post_srq_recv(end->srq, &wr, &bad) == 0;
 }
 
-/* All receives share one buffer, as the contents are not read. */
+/* All receives share one buffer: the content is not read. */
 static bool
 receives_make(struct raw_end *end)
 {
@@ -125,7 +125,7 @@ id_free(struct rdma_cm_id *id)
     rdma_destroy_id(id);
 }
 
-/* --- the accepting end -------------------------------------------------- */
+/* --- the end that accepts ---------------------------------------------- */
 
 static void
 request_answer(struct raw_end *end, struct rdma_cm_id *id)
@@ -136,7 +136,7 @@ request_answer(struct raw_end *end, struct rdma_cm_id *id)
         id_free(id);
 }
 
-/* Posts a new receive for each one that completed. */
+/* Posts a new receive for each one that has completed. */
 static void
 receives_renew(struct raw_end *end)
 {
@@ -184,7 +184,7 @@ raw_serve(struct raw_end *end, const struct addrinfo *addr)
     return ntohs(rdma_get_src_port(end->listener));
 }
 
-/* --- the connecting end ------------------------------------------------- */
+/* --- the end that connects --------------------------------------------- */
 
 bool
 raw_open(struct raw_end *end)
@@ -208,7 +208,7 @@ raw_close(struct raw_end *end)
         rdma_destroy_event_channel(end->channel);
 }
 
-/* Waits for an event. Returns false if another event arrives. */
+/* Waits for one event; false when the event has another type. */
 static bool
 comes(struct raw_end *end, enum rdma_cm_event_type type)
 {
@@ -222,8 +222,7 @@ comes(struct raw_end *end, enum rdma_cm_event_type type)
     return right;
 }
 
-/* The active side sends first: until then the passive side has no connection to
- * answer on. */
+/* The active side sends first, as the server replies only to requests. */
 static bool
 first_send(struct rdma_cm_id *id)
 {

@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * How long connecting takes with new QPs, with recycled QPs, and without
- * Verbcall: run `recycle server ADDRESS`, which prints three ports, and
+ * How long connecting takes with new QPs, with QPs used again, and without
+ * Verbcall. Run `recycle server ADDRESS`, which prints three ports, and
  * `recycle client ADDRESS RAW FRESH RECYCLED COUNT` with these. The kinds take
- * turns, and each has resources of its own on either side. */
+ * turns, and each has its own runtime and server. */
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,17 +17,18 @@
 #include "examples/kv/number.h"
 
 #define MAX_COUNT 100000
-/* Connections before the measured ones: devices are opened, caches fill. */
+/* Connections before those that are measured: devices are opened,
+ * caches fill. */
 #define WARM_UP 5
-/* Busy wait before each connection, until the server has released the former
- * one and its thread has stopped polling. It does not sleep, as the host
- * decides how soon a guest's processor wakes from that. */
+/* Time before each connection: the server releases the previous one, and the
+ * thread that did so stops polling. The client does not sleep meanwhile: in a
+ * virtual machine the host decides when a sleeping processor wakes up. */
 #define SETTLE_US 4000
 
 enum kind {
     RAW,      /* rdma_create_qp(), rdma_connect(), a first message */
-    FRESH,    /* no QP is kept */
-    RECYCLED, /* the library's default */
+    FRESH,    /* no QP is kept for reuse */
+    RECYCLED, /* all options have their defaults */
     KINDS
 };
 
@@ -149,7 +150,7 @@ struct client {
     double *times[KINDS];
 };
 
-/* Connects once; *us is the time that it took. */
+/* Connects once; *us is the time. */
 static bool
 connect_verbcall(struct client *c, enum kind kind, double *us)
 {
@@ -198,7 +199,7 @@ connect_all(struct client *c, size_t count)
 
     for (size_t i = 0; i < WARM_UP + count; i++) {
         for (int at = 0; at < KINDS; at++) {
-            /* Alternates, so that each kind follows each other kind. */
+            /* The order alternates, so that each kind follows each. */
             int kind = i % 2 == 0 ? at : KINDS - 1 - at;
 
             settle();
@@ -226,7 +227,7 @@ connects_print(struct client *c, size_t count)
            raw, fresh, recycled, raw / recycled, fresh / recycled);
 }
 
-/* The cost of the QP alone, at one end: create and destroy, or reset. */
+/* The QP's own part, at one end: create and destroy, or reset. */
 static bool
 qps_measure(struct client *c, size_t count)
 {

@@ -5,12 +5,12 @@
  * --collect-atstart=no`: it makes the number of instructions of a call exact.
  * bench/compare_inside.sh compiles and uses it.
  *
- * How often a thread polls in vain before a packet arrives, and its clock
- * meanwhile, depend on the host. So once there is traffic, a polling thread
- * gets one completion at a time, then one empty turn (in which the library
- * returns buffers to the adapter), and the next poll waits for a completion.
- * The wait is not counted, nor is the provider's own polling. By that thread's
- * clock each wait takes WAIT_NS. Only threads that poll are counted. */
+ * How often a thread polls in vain before a packet arrives, and the time on its
+ * clock, depend on the host. So once there is traffic, a polling thread gets
+ * one completion at a time, then one empty turn (in which the library gives
+ * buffers back to the adapter). The next poll waits for a completion. Neither
+ * the wait nor the provider's own polling is counted. On the thread's clock
+ * each wait takes WAIT_NS. Only threads that poll are counted. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <infiniband/verbs.h>
@@ -21,12 +21,12 @@
 #include <unistd.h>
 #include <valgrind/callgrind.h>
 
-/* Completions of a queue before counting begins: connecting is over, and the
+/* Completions of a queue before counting begins: connecting has ended, and the
  * first buffers are allocated. */
 #define TRAFFIC 200
-/* Duration of a wait by the clock of the waiting thread. */
+/* The length of a wait on the clock of the waiting thread. */
 #define WAIT_NS 10000
-/* A wait without a completion ends after this real time: the calls are over. */
+/* A wait without a completion ends after this real time: no calls are left. */
 #define LAST_WAIT_S 3
 #define QUEUES      8
 
@@ -35,13 +35,13 @@ struct queue {
     struct ibv_cq *cq;
     unsigned found; /* completions before TRAFFIC */
     bool is_over;
-    bool was_empty; /* true: the turn before found no completion */
+    bool was_empty; /* the previous turn was empty */
 };
 
 static struct queue queues[QUEUES];
 static int (*real_poll)(struct ibv_cq *, int, struct ibv_wc *);
 
-/* Nanoseconds of a thread's clock once it is counted, otherwise 0. */
+/* The thread's clock in nanoseconds once it is counted, otherwise 0. */
 static _Thread_local uint64_t clock_ns;
 
 static int
@@ -81,7 +81,7 @@ count_begin(void)
     CALLGRIND_TOGGLE_COLLECT;
 }
 
-/* From now on the thread uses the real clock, which is ahead. */
+/* Sets the thread's clock back to the real one, which is later. */
 static void
 count_end(struct queue *q)
 {
@@ -101,7 +101,7 @@ wait_for_one(struct queue *q, struct ibv_wc *wc)
     return n;
 }
 
-/* One turn of a thread that is counted; counting begins here. */
+/* One turn of a thread that is counted; begins counting if necessary. */
 static int
 steady_poll(struct queue *q, struct ibv_wc *wc)
 {
@@ -130,7 +130,7 @@ queue_of(const struct ibv_cq *cq)
         if (queues[i].cq == cq)
             return &queues[i];
     }
-    abort(); /* the CQ is older than this object, or of another provider */
+    abort(); /* created before us, by another provider, or a CQ too many */
 }
 
 static int

@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Throughput of streams: run
+ * The throughput of streams: run
  *     streams TARGET BYTES MESSAGES
- * against a pool_server. It sends MESSAGES messages of BYTES, has the server
- * send as many, and prints the rates and their ratio. */
+ * against a pool_server. The program sends so many messages, receives as many,
+ * and prints both rates and their ratio. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -63,7 +63,7 @@ receive_all(struct bench_flow_down_client_stream *stream, const struct plan *p)
     return status == VC_OK && n != p->messages ? VC_DATA_LOSS : status;
 }
 
-/* Messages a second, or 0. */
+/* Returns messages a second, or 0 on an error. */
 static double
 rate_up(struct vc_channel *channel, const struct plan *p)
 {

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 Verbcall authors
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// gRPC C++ doing what bench/local.c does, to compare: run
+// The measurements of bench/local.c with gRPC C++, for comparison: run
 //     grpc_peer server sync|callback ADDRESS
 //     grpc_peer client sync|callback ADDRESS CALLS
-// ADDRESS is as "127.0.0.1:7000". The client prints what a call of 64 bytes takes
-// (median), and how many a second end with 64 under way.
+// ADDRESS looks like "127.0.0.1:7000". The client prints the time of a call of
+// 64 bytes (median), and the calls a second with 64 under way.
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/resource_quota.h>
 
@@ -75,7 +75,7 @@ int serve(bool callback, const std::string &address)
     return 0;
 }
 
-// One blocking call; with callbacks: until its callback has run.
+// Makes one blocking call; with callbacks it waits until the callback has run.
 bool call_once(peer::Echo::Stub &stub, bool callback, const peer::Payload &request)
 {
     grpc::ClientContext context;
@@ -106,7 +106,7 @@ struct Flight {
     std::unique_ptr<grpc::ClientAsyncResponseReader<peer::Payload>> reader;
 };
 
-// By a completion queue, from one thread.
+// Returns calls a second, by a completion queue, from one thread.
 double rate(peer::Echo::Stub &stub, const peer::Payload &request, int calls)
 {
     grpc::CompletionQueue queue;

@@ -2,12 +2,12 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * uring N COUNT: would io_uring make transport/tcp faster? Two processes, each
- * on a processor of its own, pass N messages of 64 B to and fro over TCP on the
- * loopback interface, COUNT times; what has come is answered by one send. Both
- * ends do it as transport/tcp does, with send() and recv() that do not block,
- * and then by io_uring: a multishot receive into provided buffers, whose queue
- * is polled, and a send a time. Prints the messages a second of both, and the
- * ratio. */
+ * pinned to a processor, pass N messages of 64 B to and fro over TCP on the
+ * loopback interface, COUNT times. All bytes of one receive are answered by one
+ * send. Both ends first use non-blocking send() and recv(), as transport/tcp
+ * does. Then they use io_uring: a multishot receive into provided buffers,
+ * whose queue is polled, and one send at a time. The program prints the
+ * messages a second of both, and the ratio. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@
 #define GROUP   1
 #define ENTRIES 64u
 
-/* What an entry of the completion queue is of. */
+/* What a completion queue entry belongs to. */
 enum {
     SENDS,
     RECEIVES,
@@ -61,7 +61,7 @@ now(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* --- an end ---------------------------------------------------------------- */
+/* --- one end -------------------------------------------------------------- */
 
 struct end {
     int fd;
@@ -72,7 +72,7 @@ struct end {
 
 static uint8_t out[BLOCK];
 
-/* Bytes that came; 0: none yet. */
+/* Returns the bytes received; 0: none yet. */
 static size_t
 socket_take(struct end *e)
 {
@@ -80,7 +80,7 @@ socket_take(struct end *e)
     ssize_t n = recv(e->fd, in, sizeof in, 0);
 
     if (n == 0 || (n < 0 && errno != EAGAIN))
-        exit(0); /* the other has ended */
+        exit(0); /* the peer has ended */
     return n < 0 ? 0 : (size_t)n;
 }
 
@@ -169,7 +169,7 @@ uring_say(struct end *e, size_t len)
     io_uring_submit(&e->ring);
 }
 
-/* --- both ------------------------------------------------------------------ */
+/* --- both ends ------------------------------------------------------------ */
 
 struct way {
     size_t (*take)(struct end *e);
@@ -217,7 +217,7 @@ echo(int fd, const struct way *way)
     }
 }
 
-/* Messages a second. */
+/* Returns messages a second. */
 static double
 measure(const struct way *way, unsigned under_way, double count)
 {

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Reads the text that `gcov -t -b -c` prints and prints lines of OUT.counts (see counts.sh), for files of the product.
-# `top` is the folder of the sources, with a slash at its end.
+# Reads the output of `gcov -t -b -c` and prints lines of OUT.counts (see counts.sh), for the product's files. `top` is
+# the folder of the sources, with a slash at its end.
 
 /^ *-: *0:Source:/ {
     file = $0

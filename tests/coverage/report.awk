@@ -1,13 +1,14 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Reads *.counts of all runs (see counts.sh) and prints what of the code was covered. `top` is the folder of the sources;
-# `list` is written: what was not covered. Exits with 1 when less than lines_goal or branches_goal percent were.
+# Reads the *.counts of all runs (see counts.sh) and prints how much of the code was covered. `top` is the folder of the
+# sources. What was not covered is written to `list`. Exits with 1 if the lines or branches covered are below lines_goal
+# or branches_goal percent.
 
 $1 == "l" { key = $2 " " $3; if (!(key in line) || $4) line[key] = $4 }
 $1 == "b" { key = $2 " " $3 " " $4; if (!(key in branch) || $5) branch[key] = $5 }
 
-# Reads the marks of a file: why[LINE] is the reason for which a line need not be covered.
+# Reads the marks of a file: why[LINE] is the reason why a line need not be covered.
 function marks_read(file,    text, n, from, reason)
 {
     from = ""
@@ -47,7 +48,7 @@ function count(what, file, done)
     }
 }
 
-# One line or branch; `at` is "FILE LINE".
+# Counts one line or branch; `at` is "FILE LINE".
 function judge(what, at, done, text,    part, file)
 {
     split(at, part, " ")
@@ -66,7 +67,7 @@ function judge(what, at, done, text,    part, file)
         printf "%s:%05d: %s%s\n", file, part[2], text, source[at] | ("sort >" list)
 }
 
-# Of what there is none, all ran.
+# If `what` does not occur, all of it ran.
 function percent(what, of)
 {
     return all[what, of] ? 100 * ran[what, of] / all[what, of] : 100
@@ -78,7 +79,7 @@ function show(of)
         all["branch", of], ran["branch", of], percent("branch", of)
 }
 
-# The n files with the most lines that did not run.
+# Prints the n files with the most lines that did not run.
 function show_worst(n,    i, file, worst, missing)
 {
     for (i = 0; i < n; i++) {

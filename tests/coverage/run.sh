@@ -2,9 +2,9 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# tests/coverage/run.sh TOP NAME: runs one test in a build folder with gcov's counters (the current folder), and keeps
-# what it ran in coverage/runs/NAME.counts. NAME is one of vc_native_list's, or "rdma SUITE...". A test that fails gets a
-# line in coverage/failed; what it ran counts all the same.
+# tests/coverage/run.sh TOP NAME: runs one test in a build folder with gcov's counters (the current folder), and stores
+# its coverage in coverage/runs/NAME.counts. NAME is one of vc_native_list's, or "rdma SUITE...". A test that fails gets
+# a line in coverage/failed; its coverage counts all the same.
 set -u
 
 top=$1
@@ -14,12 +14,12 @@ name=$2
 run=coverage/runs/$(printf '%s' "${name%% *}" | tr / _)
 mkdir -p "$run"
 
-# The counters of this run alone go to a folder that mirrors this one.
+# The counters of this run go to a folder of its own, which mirrors the current one.
 GCOV_PREFIX=$PWD/$run
 GCOV_PREFIX_STRIP=$(printf '%s' "$PWD" | tr -cd / | wc -c)
 export GCOV_PREFIX GCOV_PREFIX_STRIP
 
-# Threads of a simulated world take turns, which is faster on one processor.
+# Threads of a simulated world run one at a time, which is faster on one processor.
 pinned()
 {
     if [ -n "${VC_SLOT-}" ] && command -v taskset >/dev/null; then

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What a real device and the fake must agree on. Each scenario prints what
- * came of it; tests/fake/faithful.sh runs this program against both and
- * compares. Lines that begin with "~" may differ. */
+ * The common behaviour of a real device and the fake. Each scenario prints its
+ * outcome; tests/fake/faithful.sh runs this program on both and compares. Lines
+ * that begin with "~" may differ. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 #include "scenarios.h"
 
-/* Of a call that sets errno. */
+/* Returns the outcome of a call that sets errno. */
 static const char *
 outcome(int result)
 {
@@ -382,7 +382,7 @@ keys_that_do_not_fit(void)
 
         end_receive(&p.server, 64);
         wr.wr.rdma.remote_addr = (uintptr_t)p.server.memory;
-        wr.wr.rdma.rkey = p.server.mr->rkey; /* without remote access */
+        wr.wr.rdma.rkey = p.server.mr->rkey; /* no remote access */
         ibv_post_send(p.client.id->qp, &wr, &bad);
         say("  write: %s", complete_text(&p.client, 2000));
         say("  receive: %s", complete_text(&p.server, 2000));
@@ -461,8 +461,8 @@ write_nothing(struct end *e)
     return ibv_post_send(e->id->qp, &wr, &bad);
 }
 
-/* Without memory that is open, a key and an address, but not without the
- * right. */
+/* A write of no bytes needs no memory, key or address that is accessible, but
+ * the QP must have the right. */
 static void
 a_write_of_nothing(void)
 {

@@ -287,7 +287,7 @@ pair_accept(struct pair *p, const void *data, uint8_t len)
     return true;
 }
 
-/* Both ends say ESTABLISHED, in either order. */
+/* Both ends get ESTABLISHED, in either order. */
 static bool
 pair_established(struct pair *p)
 {

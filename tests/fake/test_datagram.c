@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Datagrams of the simulated adapter: what arrives with a header of 40 bytes,
- * what is dropped without a word, what is too long. */
+ * Datagrams of the simulated adapter: the header of 40 bytes before a datagram,
+ * silent drops, and datagrams that are too long. */
 #include <arpa/inet.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,10 +22,10 @@
 struct bench {
     struct ibv_context *context;
     struct ibv_pd *pd;
-    struct ibv_cq *cq[2]; /* of the sender, of the receiver */
+    struct ibv_cq *cq[2]; /* [0] of the sender, [1] of the receiver */
     struct ibv_qp *qp[2];
     struct ibv_mr *mr;
-    struct ibv_ah *ah; /* to itself */
+    struct ibv_ah *ah; /* to the host itself */
     uint8_t memory[2 * HALF];
 };
 
@@ -109,7 +109,8 @@ receive(struct bench *b)
     assert_int_equal(ibv_post_recv(b->qp[1], &wr, &bad), 0);
 }
 
-/* The next completion within a millisecond: its status, or -1. */
+/* Returns the status of the next completion, or -1 if none came within a
+ * millisecond. */
 static int
 complete(struct bench *b, int i, struct ibv_wc *wc)
 {
@@ -122,7 +123,7 @@ complete(struct bench *b, int i, struct ibv_wc *wc)
     return -1;
 }
 
-/* The status that the sender sees. */
+/* Sends a datagram; returns the status at the sender. */
 static int
 tell(struct bench *b, uint32_t length, uint32_t qkey)
 {
@@ -168,7 +169,7 @@ a_datagram_comes_after_its_header(void **state)
 
         grh = (struct ibv_grh *)(b.memory + HALF);
         assert_memory_equal(&grh->sgid, &grh->dgid, sizeof grh->sgid);
-        ibv_destroy_ah(b.ah); /* it can be answered */
+        ibv_destroy_ah(b.ah); /* the receiver can answer */
         b.ah = ibv_create_ah_from_wc(b.pd, &wc, grh, 1);
         assert_non_null(b.ah);
         receive(&b);
@@ -213,7 +214,7 @@ the_senders_own_qkey_stands_for_a_privileged_one(void **state)
     bench_close(&b);
 }
 
-/* --- how much ---------------------------------------------------------- */
+/* --- length ------------------------------------------------------------ */
 
 static void
 more_than_the_mtu_vanishes_on_soft_roce_and_fails_if_strict(void **state)

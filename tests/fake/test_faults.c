@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What can go wrong within one host: allocations that fail; and with both ends
- * in one thread, completions that are late or never come, a port that goes
- * down, a device that goes away. */
+ * Failures within one host. Allocations fail; and, with both ends in one
+ * thread, completions are late or never come, a port goes down, a device
+ * is removed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -54,7 +54,7 @@ send_one(struct pair *p, int ms)
     return end_complete(&p->client, &wc, ms);
 }
 
-/* The next asynchronous event of the ends' device, 0 when there is none. */
+/* Returns the next asynchronous event of the ends' device; -1: none. */
 static int
 async_next(struct pair *p)
 {
@@ -78,7 +78,7 @@ blocks_now(void)
     return c.blocks;
 }
 
-/* What each kind of allocation gives: true when it failed. */
+/* Makes an allocation of this kind; true when it failed. */
 static bool
 allocation_fails(int kind)
 {
@@ -213,13 +213,13 @@ a_flush_ends_the_queue_at_its_packet(void **state)
     assert_int_equal(send_one(&p, 100), IBV_WC_SUCCESS);
     assert_int_equal(send_one(&p, 100), IBV_WC_WR_FLUSH_ERR);
     assert_int_equal(end_complete(&p.client, &wc, 100), IBV_WC_WR_FLUSH_ERR);
-    assert_int_equal(wc.wr_id, 2); /* the receive */
+    assert_int_equal(wc.wr_id, 2); /* wr_id of the receive */
     assert_string_equal(state_text(&p.client), "ERR");
     assert_string_equal(state_text(&p.server), "RTS");
     end(&p);
 }
 
-/* --- events that are dropped or late ----------------------------------- */
+/* --- events that are dropped or delayed -------------------------------- */
 
 static void
 a_dropped_event_is_not_told(void **state)
@@ -239,7 +239,7 @@ a_dropped_event_is_not_told(void **state)
     end(&p);
 }
 
-/* The private data, too: they lie behind it. */
+/* So is its private data, which lies after the event. */
 static void
 an_acknowledged_event_is_garbage(void **state)
 {
@@ -271,7 +271,7 @@ librdmacm_of_old_returns_errno_and_leaves_it_alone(void **state)
     errno = EXDEV;
     assert_int_equal(rdma_listen(p.listener, 0), -EINVAL);
     assert_int_equal(errno, EXDEV);
-    fake_fail(NULL, "rdma_create_id", 1, EMFILE); /* none of those failures */
+    fake_fail(NULL, "rdma_create_id", 1, EMFILE); /* not affected */
     assert_int_equal(rdma_create_id(p.channel, &id, NULL, RDMA_PS_TCP), -1);
     assert_int_equal(errno, EMFILE);
     end(&p);
@@ -312,10 +312,10 @@ a_port_that_goes_down_is_told_and_loses_packets(void **state)
     assert_int_equal(ibv_query_port(p.client.id->verbs, 1, &attr), 0);
     assert_int_equal(attr.state, IBV_PORT_DOWN);
     assert_int_equal(send_one(&p, 10), -1);
-    fake_port_set(fake_host_local(), false); /* no news */
+    fake_port_set(fake_host_local(), false); /* no event */
     assert_int_equal(async_next(&p), -1);
 
-    fake_port_set(fake_host_local(), true); /* within the tries */
+    fake_port_set(fake_host_local(), true); /* before the last retry */
     assert_int_equal(async_next(&p), IBV_EVENT_PORT_ACTIVE);
     assert_int_equal(ibv_query_port(p.client.id->verbs, 1, &attr), 0);
     assert_int_equal(attr.state, IBV_PORT_ACTIVE);
@@ -335,7 +335,7 @@ a_port_that_stays_down_ends_the_tries(void **state)
     end(&p);
 }
 
-/* rxe cannot make a packet then, and says so at once. */
+/* rxe cannot make a packet then; the send fails at once. */
 static void
 soft_roce_fails_a_send_through_a_dead_port(void **state)
 {
@@ -410,7 +410,7 @@ after_removal_nothing_new_can_be_made(void **state)
     end(&p);
 }
 
-/* The new one has the former's name, and nothing else of it. */
+/* The new device has only the name of the old one. */
 static void
 a_device_that_returns_is_a_new_one(void **state)
 {

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What keys allow, and to whom; memory windows, atomics, and shared
- * receive queues, under both profiles. Both ends are in one thread. */
+ * Memory keys: what they allow, and which QPs may use them. Also memory
+ * windows, atomics, and shared receive queues, under both profiles. Both ends
+ * are in one thread. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -43,7 +44,7 @@ end(struct pair *p)
     assert_int_equal(fake_end(), 0);
 }
 
-/* The status that posting this and waiting for it comes to. */
+/* Posts the WR and waits; returns the status of its completion. */
 static int
 finish(struct end *e, struct ibv_send_wr *wr)
 {
@@ -55,7 +56,7 @@ finish(struct end *e, struct ibv_send_wr *wr)
     return end_complete(e, &wc, 1000);
 }
 
-/* Eight bytes of the client, against that address and key. */
+/* Applies the opcode to eight bytes of the client, and this address and key. */
 static int
 client_does(struct pair *p, enum ibv_wr_opcode opcode, void *at, uint32_t rkey)
 {
@@ -232,7 +233,8 @@ a_bound_window_is_not_bound_again(void **state)
     }
 }
 
-/* What the program did not write down, only Soft-RoCE misses. */
+/* The program does not store the new key in mw->rkey; only Soft-RoCE
+ * needs it there. */
 static void
 soft_roce_wants_the_rkey_kept(void **state)
 {
@@ -255,7 +257,7 @@ soft_roce_wants_the_rkey_kept(void **state)
     }
 }
 
-/* Another connection, whose server end shares the first's domain. */
+/* Makes another connection, whose server end shares the first one's PD. */
 static void
 second_connection(struct pair *q, struct pair *p)
 {

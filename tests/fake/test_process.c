@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Processes of the simulated world: killed, frozen, ended with something left;
- * and their calls that fail. Bodies of processes assert
- * nothing: they leave what they saw for the test. */
+ * Processes of the simulated world: killed, frozen, or ended with resources
+ * left; and failures of their calls. Bodies of processes assert nothing: they
+ * store their results for the test. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
@@ -42,7 +42,8 @@ census(const struct fake_process *p)
     return c;
 }
 
-/* As rdma_cm opens it: the device's context of this process, not counted. */
+/* Returns the device's context as rdma_cm opens it for this process; it is
+ * not counted. */
 static struct ibv_context *
 context_borrow(const char *addr)
 {
@@ -86,7 +87,7 @@ tick_too(void *arg)
     return NULL;
 }
 
-/* Has something of each kind, and a second thread. */
+/* Allocates one resource of each kind, and starts a second thread. */
 static void
 live(void *arg)
 {
@@ -162,7 +163,7 @@ the_kernel_takes_all_that_a_killed_process_had(void **state)
     fake_process_kill(p);
     left = census(p);
     assert_memory_equal(&left, &none, sizeof none);
-    assert_int_equal(fake_end(), 0); /* it could not help it */
+    assert_int_equal(fake_end(), 0); /* a killed process cannot free */
 }
 
 static void
@@ -183,7 +184,7 @@ fails_once(void *arg)
     uint8_t byte;
 
     atomic_store(&s->reached, 1);
-    (void)!getrandom(&byte, 1, 0); /* fails, of which a line tells */
+    (void)!getrandom(&byte, 1, 0); /* fails, which is logged */
     atomic_store(&s->reached, 2);
 }
 
@@ -236,7 +237,7 @@ what_main_leaves_is_counted(void **state)
     assert_int_equal(fake_end(), 3); /* two descriptors, one channel */
 }
 
-/* --- standing still ---------------------------------------------------- */
+/* --- frozen processes -------------------------------------------------- */
 
 static void
 spin(void *arg)
@@ -296,7 +297,7 @@ a_frozen_process_stands_still_until_it_thaws(void **state)
     assert_int_equal(fake_end(), 0);
 }
 
-/* --- what fails -------------------------------------------------------- */
+/* --- failing calls ----------------------------------------------------- */
 
 static void
 exactly_the_nth_call_fails(void **state)

@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What can go wrong between two hosts: packets and messages that are lost,
- * wires that are cut, peers that die or freeze. The server is a process of its
- * own, the client is main. Bodies of processes assert nothing: they leave what
- * they saw. */
+ * Failures between two hosts: packets and messages that are lost, wires
+ * that are cut, peers that die or freeze. The server is a process of its
+ * own, the client is main. Bodies of processes assert nothing: they store
+ * their results. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@ struct server {
     struct fake_host *host;
     struct fake_process *process;
     atomic_uint port, disconnected, established;
-    bool sends;     /* a packet, as soon as it has a connection */
+    bool sends;     /* send a packet once connected */
     char heard[64]; /* the private data of the request */
 };
 
@@ -53,7 +53,7 @@ server_answer(struct server *s)
     pair_accept(p, "yes", 4);
 }
 
-/* False when it is over. */
+/* Handles one event; returns false at the end of the connection. */
 static bool
 server_event(struct server *s)
 {
@@ -103,7 +103,7 @@ world(struct server *s, enum fake_profile profile)
         fake_sleep_us(10);
 }
 
-/* Up to the request. */
+/* Goes up to the connect request. */
 static void
 client_ask(struct pair *p, struct server *s, const struct wish *wish)
 {
@@ -124,7 +124,7 @@ client_ask(struct pair *p, struct server *s, const struct wish *wish)
     assert_int_equal(rdma_connect(p->client.id, &param), 0);
 }
 
-/* The next event within so many seconds must be this one. */
+/* Expects this event next, within so many seconds. */
 static void
 expect(struct pair *p, enum rdma_cm_event_type type, int seconds)
 {
@@ -141,7 +141,7 @@ client_connect(struct pair *p, struct server *s, const struct wish *wish)
         fake_sleep_us(100);
 }
 
-/* In order, and the world with it. */
+/* Disconnects and ends the simulated world. */
 static void
 client_end(struct pair *p, struct server *s)
 {
@@ -219,7 +219,7 @@ one_seed_is_this_very_trace(void **state)
 
 /* --- packets ----------------------------------------------------------- */
 
-/* How long a send takes until it is known to be good. */
+/* Returns how long a successful send takes until its completion. */
 static uint64_t
 good_send_us(struct pair *p)
 {
@@ -278,7 +278,7 @@ a_cut_wire_ends_the_tries(void **state)
         assert_int_equal(send_one(&p, 1000), IBV_WC_RETRY_EXC_ERR);
         assert_in_range(fake_now_us() - start, 7 * 4194, 7 * 4194 + 200);
         assert_int_equal(lines("SEND 32 B -> there"), 7);
-        assert_false(event_next(&p, 100)); /* nobody is told */
+        assert_false(event_next(&p, 100)); /* no event is reported */
         fake_wire_cut(fake_host_local(), s.host, false);
         client_end(&p, &s);
     }
@@ -348,7 +348,8 @@ an_altered_request_differs_in_one_bit(void **state)
     client_end(&p, &s);
 }
 
-/* Lost once, each is said again, and the connection comes and goes. */
+/* Each message is lost once and sent again; connecting and
+ * disconnecting succeed. */
 static void
 a_lost_message_is_said_again(void **state)
 {
@@ -417,7 +418,7 @@ the_peer_of_a_killed_process_is_told(void **state)
     client_connect(&p, &s, &quick);
     fake_process_kill(s.process);
     expect(&p, RDMA_CM_EVENT_DISCONNECTED, 1);
-    assert_string_equal(state_text(&p.client), "RTS"); /* nothing flushes */
+    assert_string_equal(state_text(&p.client), "RTS"); /* no flush */
     rdma_disconnect(p.client.id);
     pair_close(&p);
     assert_int_equal(fake_end(), 0);
@@ -440,8 +441,8 @@ a_server_killed_as_it_accepts_has_refused(void **state)
     assert_int_equal(fake_end(), 0);
 }
 
-/* A server that is killed as its packet goes out, by its own thread: main
- * sleeps. The packet is so much later on its way. */
+/* The server is killed by its own thread while it sends a packet; main sleeps.
+ * The packet is delayed by delay_us. */
 static void
 kill_as_it_sends(unsigned delay_us)
 {

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Where FAKE_STRICT insists and FAKE_RXE is as lax as Soft-RoCE: queues that
- * are full, attributes, patience. QPs are joined by hand, without rdma_cm. For
- * keys, windows, atomics and shared queues see test_keys.c, for datagrams
+ * Where FAKE_STRICT checks and FAKE_RXE is as lax as Soft-RoCE: full queues,
+ * attributes, retries. QPs are connected by hand, without rdma_cm. For keys,
+ * windows, atomics and shared queues see test_keys.c, for datagrams
  * test_datagram.c. */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@
     (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |                        \
      IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND)
 
-/* QP 0 is joined with 1, 2 with 3; 0 and 2 complete into cq[0], the others
+/* QP 0 is connected to 1, 2 to 3; 0 and 2 complete into cq[0], the others
  * into cq[1]. */
 struct bench {
     struct ibv_context *context;
@@ -37,7 +37,7 @@ struct bench {
     _Alignas(8) uint8_t memory[MEMORY];
 };
 
-/* What may be otherwise about the QPs. */
+/* Attributes of the QPs that differ between tests. */
 struct trait {
     uint8_t retry, rnr_retry, rnr_timer, depth;
 };
@@ -155,7 +155,7 @@ bench_close(struct bench *b)
     assert_int_equal(fake_end(), 0);
 }
 
-/* 8 bytes from the memory's beginning, to or from its middle. */
+/* Posts 8 bytes from the start of the memory, to or from its middle. */
 static int
 post(struct bench *b, int i, enum ibv_wr_opcode opcode, uint32_t rkey)
 {
@@ -193,7 +193,7 @@ receive(struct bench *b, int i, uint32_t length)
     return ibv_post_recv(b->qp[i], &wr, &bad);
 }
 
-/* The next completion within ms: its status, or -1. */
+/* Returns the status of the next completion, or -1 if none came within ms. */
 static int
 complete(struct bench *b, int cq, struct ibv_wc *wc, unsigned ms)
 {
@@ -206,7 +206,7 @@ complete(struct bench *b, int cq, struct ibv_wc *wc, unsigned ms)
     return -1;
 }
 
-/* Posts and waits. */
+/* Posts, and returns the status of the completion. */
 static int
 does(struct bench *b, int i, enum ibv_wr_opcode opcode, uint32_t rkey)
 {
@@ -226,7 +226,7 @@ state_of(struct ibv_qp *qp)
     return attr.qp_state;
 }
 
-/* --- queues that are full ---------------------------------------------- */
+/* --- full queues ------------------------------------------------------- */
 
 static int
 write_quietly(struct bench *b)
@@ -234,7 +234,7 @@ write_quietly(struct bench *b)
     struct ibv_send_wr *bad, wr = {.opcode = IBV_WR_RDMA_WRITE};
     int err = ibv_post_send(b->qp[0], &wr, &bad);
 
-    fake_sleep_us(100); /* it is done long since */
+    fake_sleep_us(100); /* it has completed by then */
     return err;
 }
 
@@ -338,7 +338,8 @@ a_transition_wants_its_attributes(void **state)
 
         bench_open(&b, profile, &usual);
         qp = qp_new(&b, b.cq[0]);
-        /* without access flags; with a timeout, which comes later */
+        /* first without access flags; then with a timeout, which is only
+         * allowed later */
         assert_int_equal(
             ibv_modify_qp(qp, &a,
                           IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT),
@@ -379,7 +380,7 @@ no_state_is_skipped(void **state)
     }
 }
 
-/* --- patience ---------------------------------------------------------- */
+/* --- RNR retries ------------------------------------------------------- */
 
 static void
 each_rnr_retry_waits_for_the_peers_timer(void **state)
@@ -431,7 +432,7 @@ seven_rnr_retries_are_for_ever(void **state)
     }
 }
 
-/* --- what fails how ---------------------------------------------------- */
+/* --- ways to fail ------------------------------------------------------ */
 
 static void
 a_receive_too_short_fails_both_ends(void **state)

@@ -50,7 +50,7 @@ threads_run(void *(*body)(void *), void *arg)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
 }
 
-/* Nanoseconds from one look at the clock to the next. */
+/* Returns the nanoseconds between two readings of the clock. */
 static long
 look_ns(void)
 {
@@ -446,7 +446,7 @@ epoll_sees_an_eventfd_until_it_is_read(void **state)
     pthread_create(&teller, NULL, tell_later, &fd);
     assert_int_equal(epoll_wait(ep, &got, 1, -1), 1);
     assert_int_equal(got.data.u64, 42);
-    assert_int_equal(epoll_wait(ep, &got, 1, 0), 1); /* level */
+    assert_int_equal(epoll_wait(ep, &got, 1, 0), 1); /* level-triggered */
     assert_int_equal(write(fd, &n, sizeof n), sizeof n);
     assert_int_equal(read(fd, &n, sizeof n), sizeof n);
     assert_int_equal(n, 6);
@@ -526,7 +526,7 @@ a_timerfd_is_readable_from_its_moment_on(void **state)
     assert_int_equal(timerfd_settime(fd, TFD_TIMER_ABSTIME, &t, NULL), 0);
     assert_int_equal(epoll_wait(outer, &got, 1, 1000), 1);
     assert_in_range(fake_now_us(), due, due + 20);
-    assert_int_equal(epoll_wait(outer, &got, 1, 0), 0); /* once */
+    assert_int_equal(epoll_wait(outer, &got, 1, 0), 0); /* reported once */
     assert_int_equal(epoll_wait(inner, &got, 1, 0), 1);
     assert_int_equal(epoll_ctl(inner, EPOLL_CTL_MOD, fd, &e), 0);
     assert_int_equal(epoll_wait(inner, &got, 1, 0), 1);

@@ -1,15 +1,15 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Breaks this process's connection as a device would, of a library that is used
- * by its public headers alone. */
+ * Breaks this process's connection as a failing device would. The library is
+ * used by its public headers only. */
 #ifndef TESTS_FORMER_BREAKER_H
 #define TESTS_FORMER_BREAKER_H
 
 #include <stdbool.h>
 
-/* Moves the QP that was created last to its error state. False when there is
- * none. While no other thread creates or destroys QPs. */
+/* Moves the QP that was created last to the error state. Returns false if no QP
+ * exists. No other thread may create or destroy QPs meanwhile. */
 bool breaker_break(void);
 
 #endif

@@ -8,12 +8,12 @@
  *                                        drains after three seconds, and sends
  *                                        its clients there
  *   former client TARGET SECONDS all     calls and streams for so long; each
- *                                        must end well
+ *                                        must succeed
  *   former client TARGET SECONDS broken  calls for so long, each of which must
- *                                        end well though the QP breaks half way
+ *                                        succeed, though the QP breaks half way
  *
- * The client says how often it went through all, how often sessions moved to
- * another link, and how many links were made. */
+ * The client prints the number of rounds, how often sessions moved to another
+ * link, and how many links were made. */
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -103,7 +103,7 @@ fail(const char *what)
     return 1;
 }
 
-/* The older commit's servers have none before they ask for them. */
+/* The older commit's servers have no threads until they start some. */
 static bool
 threads_run(struct vc_runtime *runtime)
 {

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What former.c calls by names of today, for the older commit's library and
- * generated code. */
+ * The current names that former.c uses, mapped to those of the older commit's
+ * library and generated code. */
 #ifndef FORMER_NAMES_H
 #define FORMER_NAMES_H
 

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What the fuzz targets have in common: the function that libFuzzer calls,
- * with bytes in memory of exactly their size, and how a target says that
- * something does not hold. Always on, whatever NDEBUG says. */
+ * What the fuzz targets share: the function that libFuzzer calls, with input
+ * in memory of exactly its size, and a check. The check is always on, also
+ * with NDEBUG. */
 #ifndef VC_TESTS_FUZZ_FUZZ_H
 #define VC_TESTS_FUZZ_FUZZ_H
 
@@ -14,7 +14,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-/* Ends the program, by which libFuzzer keeps the input. */
+/* Aborts the program if the condition is false; libFuzzer then
+ * keeps the input. */
 #define FUZZ_CHECK(holds)                                                      \
     do {                                                                       \
         if (!(holds)) {                                                        \

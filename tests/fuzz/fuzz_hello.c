@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * cm/connect/hello.h: any bytes as a hello, as an accept and as a reject. They are
- * one of the three at most; and what is read as good is what writing it
- * gives, to the byte. */
+ * cm/connect/hello.h: any bytes as a hello, as an accept and as a reject. They
+ * are valid as at most one of the three. If they are valid, writing what was
+ * read gives the same bytes. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -12,7 +12,8 @@
 
 #define LARGEST VC__ACCEPT_SIZE
 
-/* What a reader must not touch when it refuses. */
+/* The readers must not write to memory filled with this byte when
+ * they refuse. */
 #define UNTOUCHED 0x5a
 
 union said {
@@ -91,8 +92,8 @@ static const struct kind {
     {VC__REJECT_SIZE, reject_get, reject_put},
 };
 
-/* Written again it is the same bytes, with nothing but zeros where one of the
- * two is shorter, and read as the same. */
+/* Writes the struct again: the bytes are the same, with zeros where one of the
+ * two is shorter. Reading them again gives the same struct. */
 static void
 check_again(const struct kind *kind, const union said *s, const uint8_t *data,
             size_t len)
@@ -111,7 +112,7 @@ check_again(const struct kind *kind, const union said *s, const uint8_t *data,
     FUZZ_CHECK(memcmp(again, third, kind->size) == 0);
 }
 
-/* True when they are one of this kind. */
+/* Returns true if the bytes are valid as this kind. */
 static bool
 check_as(const struct kind *kind, const uint8_t *data, size_t len)
 {

@@ -1,10 +1,11 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * rpc/codec/validate.h, rpc/codec/fast_codec.h and rpc/codec/codec.h against protobuf-c: what the
- * check calls good protobuf-c unpacks, into no more memory than the check has
- * said; the short way gives the same message; and what came can be sent on.
- * The first byte chooses the type, the second how much memory there is. */
+ * rpc/codec/validate.h, rpc/codec/fast_codec.h and rpc/codec/codec.h against
+ * protobuf-c. protobuf-c unpacks each message that the check accepts, into no
+ * more memory than the check reported. The fast codec gives the same message,
+ * and a received message can be sent on. The first byte chooses the type, the
+ * second the amount of memory. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -17,20 +18,20 @@
 
 #define ROOM ((size_t)64 << 20)
 
-/* What a peer sent as a message of a type. */
+/* A message of a type, as received from a peer. */
 struct input {
     const ProtobufCMessageDescriptor *desc;
     const uint8_t *data;
     size_t len;
 };
 
-/* As it is packed. */
+/* The message, packed. */
 struct packed {
     uint8_t *data;
     size_t len;
 };
 
-static struct vc__arena arena; /* for one unpacking at a time */
+static struct vc__arena arena; /* memory of one unpacked message at a time */
 
 static void *
 allocated(size_t size)
@@ -80,7 +81,7 @@ packs_as(const ProtobufCMessage *message, const struct packed *expected)
     return same;
 }
 
-/* Our own way of packing gives the same bytes. */
+/* The library's codec packs the same bytes. */
 static void
 codec_pack_check(const struct vc_message_type *type,
                  const ProtobufCMessage *message, const struct packed *expected)
@@ -96,8 +97,8 @@ codec_pack_check(const struct vc_message_type *type,
     free(out);
 }
 
-/* The short way, where there is `room`: it is taken only when that is enough.
- * NULL when it is not taken. */
+/* Unpacks by the fast codec, with `room` bytes of memory: it is used only if
+ * they are enough. Returns NULL when it is not used. */
 static ProtobufCMessage *
 plain_unpack(const struct input *in, size_t room)
 {
@@ -123,8 +124,8 @@ plain_check(const struct input *in, const struct packed *expected)
     FUZZ_CHECK(plain_unpack(in, taken - 1) == NULL);
 }
 
-/* Unpacked by whichever way, where there is `room`: what the check finds good
- * is never given up for want of memory. */
+/* Unpacks by either codec, with `room` bytes of memory: a message that the
+ * check accepts never fails for lack of memory. */
 static void
 codec_check(const struct input *in, size_t room, const struct packed *expected)
 {
@@ -143,7 +144,8 @@ codec_check(const struct input *in, size_t room, const struct packed *expected)
     }
 }
 
-/* The bound is where the check changes its mind, and is enough. */
+/* The reported memory is exactly the limit of the check, and enough
+ * for unpacking. */
 static void
 memory_check(const struct input *in, size_t memory)
 {
@@ -154,7 +156,7 @@ memory_check(const struct input *in, size_t memory)
     FUZZ_CHECK(vc__arena_taken(&arena) <= memory);
 }
 
-/* A server that sends a message back is understood, and nothing is lost. */
+/* A message that is sent back is valid, and nothing is lost. */
 static void
 send_on_check(const struct input *in, const struct packed *p)
 {

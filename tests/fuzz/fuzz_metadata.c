@@ -1,16 +1,17 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * transport/wire/metadata.h: any bytes as the metadata of a frame. Each entry is
- * judged a second time here, by doc/wire.md, section 4.11; good ones come out
- * of unpacking each in its place, and are the same bytes when put again. */
+ * transport/wire/metadata.h: any bytes as the metadata of a frame. This
+ * file has a second check of each entry, by doc/wire.md, section 4.11.
+ * Unpacking puts each valid entry in its place, and packing it again gives
+ * the same bytes. */
 #include <stdbool.h>
 #include <string.h>
 
 #include "tests/fuzz/fuzz.h"
 #include "transport/wire/metadata.h"
 
-/* An entry as it stands in the bytes. */
+/* An entry in the bytes. */
 struct seen {
     bool trailing, own;
     const uint8_t *key, *value;
@@ -42,7 +43,8 @@ begins(const struct seen *s, const char *text)
            memcmp(s->key, text, strlen(text)) == 0;
 }
 
-/* The good entry at `at`, of which `room` bytes are there; or false. */
+/* Reads the entry at `at`, with `room` bytes left; returns false if it
+ * is malformed. */
 static bool
 look(struct seen *s, const uint8_t *at, size_t room)
 {
@@ -65,7 +67,8 @@ look(struct seen *s, const uint8_t *at, size_t room)
            is_text(s->value, s->len);
 }
 
-/* Are all good? *n are the entries before the first that is not. */
+/* True when all entries are valid. *n is the number of entries before the first
+ * malformed one. */
 static bool
 all_are_good(const uint8_t *data, size_t len, bool may_trail, size_t *n)
 {
@@ -80,8 +83,8 @@ all_are_good(const uint8_t *data, size_t len, bool may_trail, size_t *n)
     return true;
 }
 
-/* What was unpacked is what stands there; a program could have sent it, unless
- * its key is the library's; and it is the same bytes again. */
+/* The unpacked entry is that of the bytes. A program could have sent it, unless
+ * its key is reserved for the library. Packing gives the same bytes again. */
 static void
 entry_check(const struct vc_metadata *e, const struct seen *s)
 {
@@ -136,7 +139,7 @@ view_check(const struct vc__metadata_view *view, const uint8_t *data,
                own == view->n_own);
 }
 
-/* Without those of one key the others are there, and none of it. */
+/* After removing one key, the other entries are there, and none of that key. */
 static void
 remove_check(const struct vc__metadata *m, const char *key)
 {

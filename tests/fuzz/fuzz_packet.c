@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * transport/wire/packet.h: any bytes as a packet, read to its end. Each frame is
- * judged a second time here, by the tables of doc/wire.md, section 4. */
+ * transport/wire/packet.h: any bytes as a packet, read to its end. This file
+ * has a second check of each frame, by the tables of doc/wire.md, section 4. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -32,7 +32,8 @@ has_body(unsigned type)
            type != VC__FRAME_HALF && type != VC__FRAME_WINDOW;
 }
 
-/* Is there a good frame at `at`, of which `room` bytes are in the packet? */
+/* True if there is a valid frame at `at`, with `room` bytes left in
+ * the packet. */
 static bool
 frame_is_good(const uint8_t *at, size_t room)
 {
@@ -52,8 +53,8 @@ frame_is_good(const uint8_t *at, size_t room)
            (at[1] & VC__FRAME_MORE) == 0;
 }
 
-/* The frame that was read at `at` is as its bytes are, and within the packet.
- * Returns where the next one begins. */
+/* The frame read at `at` agrees with its bytes, and lies within the packet.
+ * Returns where the next frame begins. */
 static const uint8_t *
 frame_check(const struct vc__frame *f, const uint8_t *at, const uint8_t *end)
 {
@@ -78,8 +79,8 @@ header_check(const struct vc__packet *p, const uint8_t *data)
     FUZZ_CHECK(memcmp(again, data, sizeof again) == 0);
 }
 
-/* Reads the frames between `at` and end, until there are no more or one is
- * bad; what was found stays so. */
+/* Reads the frames between `at` and end, until none is left or one is
+ * malformed. Later calls of the reader give the same result again. */
 static void
 frames_check(struct vc__packet_reader *r, unsigned count, const uint8_t *at,
              const uint8_t *end)

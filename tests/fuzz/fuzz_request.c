@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * idl/generate.h: any bytes as what protoc sends to protoc-gen-verbcall, all
- * the way to the files. In place of protoc-gen-c, which would be a process for
- * each, chain_run() looks at the request that it would get, and answers with
- * the bytes themselves as what it wrote. */
+ * idl/generate.h: any bytes as a request of protoc to protoc-gen-verbcall, up
+ * to the generated files. chain_run() replaces protoc-gen-c, which would need a
+ * process for each input. It checks the request for protoc-gen-c, and returns
+ * the input bytes as the generated file. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@
 
 static struct bytes input;
 
-/* What protoc-gen-c must not see is not there, and nothing else is gone. */
+/* The parts that protoc-gen-c must not see are removed, and nothing else. */
 static void
 check_adapted(struct arena *arena, struct bytes request)
 {
@@ -59,7 +59,7 @@ chain_run(struct arena *arena, struct bytes request, Idl__Response **response)
     return NULL;
 }
 
-/* What a .proto file says does not get out of its comment or string. */
+/* Text from a .proto file cannot leave its comment or string. */
 static void
 check_comments(const char *text, size_t length)
 {
@@ -86,7 +86,7 @@ check_comments(const char *text, size_t length)
     FUZZ_CHECK(at == CODE);
 }
 
-/* Text for a compiler: lines that end, and no byte that ends a string. */
+/* A file for a compiler ends with a newline, and has no NUL bytes. */
 static void
 check_file(const Idl__Response__File *file, bool ours)
 {
@@ -95,7 +95,7 @@ check_file(const Idl__Response__File *file, bool ours)
 
     FUZZ_CHECK(file->name != NULL && file->name[0] != '\0');
     FUZZ_CHECK(file->has_content);
-    if (!ours) { /* only more */
+    if (!ours) { /* text was only added */
         FUZZ_CHECK(length >= input.length);
         return;
     }
@@ -104,7 +104,7 @@ check_file(const Idl__Response__File *file, bool ours)
     check_comments((const char *)data, length);
 }
 
-/* "file:line: text" of all that a .proto file can do wrong; one line. */
+/* An error of a .proto file is "file:line: text", in one line. */
 static void
 check_error(const char *error)
 {
@@ -127,7 +127,7 @@ is_equal(const Idl__Response *a, const Idl__Response *b)
 static void
 check_response(const Idl__Response *response)
 {
-    size_t of_messages = response->n_file % 2; /* ours are pairs */
+    size_t of_messages = response->n_file % 2; /* ours come in pairs */
 
     if (response->error != NULL) {
         check_error(response->error);

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The types that fuzz_message.c tries, by the number in an input's first
- * byte. New ones go at the end, or the corpus means something else. */
+ * The types that fuzz_message.c tests, by the number in an input's first byte.
+ * Append new types at the end, or the corpus changes its meaning. */
 #ifndef VC_TESTS_FUZZ_MESSAGE_TYPES_H
 #define VC_TESTS_FUZZ_MESSAGE_TYPES_H
 

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * seeds FOLDER: writes what the fuzz targets begin with, good inputs and bad
- * ones of each kind, as FOLDER/TARGET/NAME. One that is not what its name
- * says ends it with status 1. */
+ * seeds FOLDER: writes the first inputs of the fuzz targets, valid and invalid
+ * ones of each kind, as FOLDER/TARGET/NAME. Exits with status 1 if an input
+ * does not agree with its name. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ seed_open(const char *target, const char *name, char *path, size_t size)
     return fopen(path, "wb");
 }
 
-/* The name says whether it must be good. */
+/* A name with "good_" must belong to a valid input. */
 static void
 write_seed(const char *target, const char *name, bool good, const void *data,
            size_t len)
@@ -384,7 +384,8 @@ write_message(const char *name, enum type type, const void *data, size_t len)
 #define MESSAGE(name, type, bytes)                                             \
     write_message(name, type, bytes, sizeof(bytes) - 1)
 
-/* Each kind of field once, in order; without the last one, a message. */
+/* Fields 1 to 15 of Scalars and of Plain, in order: one of each kind, but for
+ * the enum and the message. */
 #define SCALAR_FIELDS                                                          \
     "\x09\0\0\0\0\0\0\xf0\x3f\x15\0\0\x80\x3f"                                 \
     "\x18\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x20\x05\x28\x06\x30\x07"     \
@@ -446,7 +447,7 @@ bad_messages(void)
     MESSAGE("bad_lacking", OUTER2, "\x08\x01\xc2\x3e\x01l");
 }
 
-/* Trees in trees, each but the innermost only holding the next. */
+/* Nested Trees: each holds only the next one; the innermost is empty. */
 static void
 nested_message(const char *name, unsigned levels)
 {

@@ -3,9 +3,9 @@
  *
  *     cost FILE COMMAND...
  *
- * Runs the command and adds to FILE a line with how many milliseconds of a
- * processor it took, with all that it ran, and how many KiB it or one of them
- * had in memory at most. Exits as it did. */
+ * Runs the command, and adds a line to FILE: the processor time in milliseconds
+ * of the command and all that it ran, and the largest memory in KiB of one of
+ * them. The exit status is that of the command. */
 #define _DEFAULT_SOURCE /* wait4() */
 #include <stdio.h>
 #include <sys/resource.h>

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Runs what was generated for calls that are not waited for, and streams, on
- * library.c and, here, streams in which the handler runs when the client can
- * say no more. Used as run.c; "file SERVICE" writes a service's file out. */
+ * Tests the code generated for asynchronous calls and streams. It uses
+ * library.c, and streams of its own, whose handler runs when the client can
+ * send no more. Used as run.c; "file SERVICE" writes the file of a service. */
 #include "library.h"
 
 #include "imports.vc.h"
@@ -11,17 +11,17 @@
 
 #define MESSAGES_MAX 4
 
-/* A direction's messages, which the generated types are copied from. */
+/* The messages of one direction, with a struct for all generated types. */
 struct queue {
     Flow__Line items[MESSAGES_MAX];
     size_t n, taken;
 };
 
 struct vc_stream {
-    struct vc_server *server; /* NULL when the handler has run */
+    struct vc_server *server; /* NULL after the handler has run */
     const struct vc_method *method;
     struct queue to_handler, to_client;
-    struct queue *in, *out; /* of who calls now */
+    struct queue *in, *out; /* of the current caller */
 };
 
 static struct vc_stream one;
@@ -42,7 +42,7 @@ vc_stream_open(struct vc_channel *channel, const struct vc_service *service,
     *stream = &one;
     if (request == NULL)
         return VC_OK;
-    one.in = NULL; /* a handler which does not receive */
+    one.in = NULL; /* this handler does not receive */
     one.out = &one.to_client;
     CHECK(m->run_stream(NULL, one.server->methods, request, &one, NULL,
                         one.server->arg) == VC_OK);
@@ -66,7 +66,7 @@ vc_stream_try_send(struct vc_stream *stream, const void *message, bool *sent)
     return *sent ? vc_stream_send(stream, message) : VC_OK;
 }
 
-/* What a stream with callbacks was started, or is served, with. */
+/* The callbacks that a stream was started with, or is served with. */
 static struct vc_stream_events started, served;
 
 enum vc_status
@@ -90,7 +90,7 @@ vc_stream_serve(struct vc_call *call, struct vc_stream *stream,
     return VC_OK;
 }
 
-/* Runs the handler of a client that streams. */
+/* Runs the handler of a stream to which the client sends. */
 static enum vc_status
 handler_run(struct vc_stream *stream, void *reply)
 {
@@ -127,7 +127,8 @@ vc_stream_finish(struct vc_stream *stream, void **reply)
     return handler_run(stream, &sum);
 }
 
-/* Ends before it returns, as the real one never does. */
+/* The call ends before this function returns; the real library
+ * never does so. */
 enum vc_status
 vc_channel_call_typed(struct vc_channel *channel,
                       const struct vc_service *service, unsigned method,
@@ -144,7 +145,7 @@ vc_channel_call_typed(struct vc_channel *channel,
     return VC_OK;
 }
 
-/* What the queue got. */
+/* The completion in the queue. */
 static struct {
     void *tag, *reply;
 } queued;
@@ -162,7 +163,8 @@ vc_channel_call_queued(struct vc_channel *channel,
                            &queued.reply);
 }
 
-/* The handlers: n is answered by n + 1, n + 2; what comes is added up. */
+/* The handlers: n is answered by n + 1, n + 2; received numbers
+ * are added up. */
 
 static enum vc_status
 once(struct vc_call *call, const Flow__Line *request, Flow__Sum *reply,
@@ -315,7 +317,7 @@ test_queued(void)
     free(queued.reply);
 }
 
-/* Callbacks have the types of their method. Each leaves its name. */
+/* Callbacks have the types of their method. Each appends its name. */
 
 static char called[64];
 

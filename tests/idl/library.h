@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A library of a few lines that gives a client's call straight to the handler.
- * It has calls that are waited for, and not those that are not, nor streams. */
+ * A library of a few lines that passes a client's call directly to the handler.
+ * It has blocking calls only, no asynchronous calls or streams. */
 #ifndef LIBRARY_H
 #define LIBRARY_H
 

@@ -15,9 +15,9 @@
 #include <string.h>
 
 #define SIZE_MAX_IN    (1u << 20)
-#define PIECE_MAX      64 /* bytes that are cut out, or put in, at once */
-#define CHANGES_MAX    8  /* bytes that are changed at once */
-#define LEVEL_MAX_HEAD 14 /* bytes that one more level of nesting needs */
+#define PIECE_MAX      64 /* bytes cut out or inserted at once */
+#define CHANGES_MAX    8  /* bytes changed at once */
+#define LEVEL_MAX_HEAD 14 /* bytes needed by one more level of nesting */
 
 static uint64_t random_state = 88172645463325252u;
 
@@ -116,7 +116,7 @@ mutate_random(const char *in, const char *dir, size_t count)
     }
 }
 
-/* Puts a byte before what begins at start. */
+/* Puts a byte before `start`. */
 static uint8_t *
 before(uint8_t *start, unsigned byte)
 {
@@ -124,7 +124,7 @@ before(uint8_t *start, unsigned byte)
     return start;
 }
 
-/* Puts the head of a length-prefixed field before its value. */
+/* Puts the head of a length-delimited field before its value. */
 static uint8_t *
 head(uint8_t *start, const uint8_t *end, unsigned number)
 {
@@ -139,7 +139,7 @@ head(uint8_t *start, const uint8_t *end, unsigned number)
     return before(start, number << 3 | 2);
 }
 
-/* Puts a string field before what begins at start. */
+/* Puts a string field before `start`. */
 static uint8_t *
 string(uint8_t *start, unsigned number, const char *value)
 {
@@ -150,7 +150,7 @@ string(uint8_t *start, unsigned number, const char *value)
     return head(start, end, number);
 }
 
-/* Puts an optional int32 of a message before what begins at start. */
+/* Puts an optional int32 field of a message before `start`. */
 static uint8_t *
 int32_field(uint8_t *start, const char *name)
 {

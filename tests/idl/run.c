@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Runs what was generated for methods without streams, on library.c.
- * test_idl.sh runs it with the name of one test; it says on standard error
- * what is wrong and exits with 1. */
+ * Tests the code generated for methods without streams, on library.c.
+ * test_idl.sh runs it with the name of one test. On a failure it prints the
+ * reason to standard error and exits with 1. */
 #include "library.h"
 
 #include "c_package.vc.h"
@@ -68,7 +68,7 @@ fnv_32(const char *text)
     return hash;
 }
 
-/* Method order is the file's; the fingerprint goes by name. */
+/* Methods are in the order of the file; the fingerprint sorts them by name. */
 static void
 test_table(void)
 {
@@ -106,7 +106,7 @@ test_empty(void)
     free(server.methods);
 }
 
-/* The C name follows c_package, the name on the wire does not. */
+/* c_package sets the C name, but not the name on the wire. */
 static void
 test_c_package(void)
 {
@@ -147,7 +147,7 @@ test_keywords(void)
     free(server.methods);
 }
 
-/* proto3 optional: 0 said is not 0 unsaid. */
+/* proto3 optional: 0 that was set differs from 0 that was not set. */
 static void
 test_optional(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A program of two libraries that have the same well-known types. */
+ * A program with two libraries that have the same well-known types. */
 #include <grpc/lb/v1/load_balancer.vc.h>
 #include <wellknown.vc.h>
 

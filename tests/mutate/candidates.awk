@@ -2,18 +2,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Small changes to C code that clang-format has formatted. Reads one source file, `name`, and prints a line for each
-# change that could be made, separated by tabs:
+# possible change, separated by tabs:
 #   NAME LINE LAST KIND NUMBER ORIGINAL CHANGED
 # or, with apply=NUMBER, prints the file with that change made, in as many lines. Kinds are
 #   negate    if (a) to if (!(a)), also while; == to !=, and the other way round
 #   boundary  < to <=, > to >=, and the other way round
 #   drop      a call or an assignment left out
-# It is no parser: it goes by lines, by statements that end in ; { } or :, and by spaces around operators. Comments,
+# This is not a parser: it uses lines, statements that end in ; { } or :, and spaces around operators. Comments,
 # strings, preprocessor lines and assertions are left alone.
 
-# --- what is code ---
+# --- which text is code ---
 
-# The line with all that is no code made blank or, within quotes, "x". in_comment lasts from line to line.
+# Returns the line with everything that is not code made blank or, within quotes, "x". in_comment is kept from
+# line to line.
 function masked(text,    out, i, c, quote)
 {
     if (in_macro || text ~ /^ *#/) {
@@ -66,7 +67,7 @@ function trimmed(text)
 
 # --- edits ---
 
-# A new change; its edits follow.
+# Starts a new change; its edits follow.
 function change(kind, from, to)
 {
     n_changes++
@@ -77,7 +78,7 @@ function change(kind, from, to)
     change_to = to
 }
 
-# In line n, the `len` characters from column `col` become `text`. Later columns are edited first.
+# In line n, `text` replaces the `len` characters from column `col`. Later columns are edited first.
 function edit(n, col, len, text)
 {
     if (apply && apply != n_changes)
@@ -104,7 +105,7 @@ function change_end()
 
 # --- the three kinds ---
 
-# The columns of the condition's parentheses: opened in line `from`, closed in close_line.
+# Finds the columns of the condition's parentheses: opened in line `from`, closed in close_line.
 function find_close(from, to, col,    n, i, c, depth)
 {
     for (n = from; n <= to; n++)
@@ -121,7 +122,7 @@ function find_close(from, to, col,    n, i, c, depth)
     return 0
 }
 
-# A condition that is one comparison by == or != is negated by swapping that.
+# A condition that is a single == or != is negated by swapping the operator.
 function negate_condition(from, to, text)
 {
     if (text ~ / (==|!=) / && text !~ / (&&|\|\|) |\?/)
@@ -137,9 +138,9 @@ function negate_condition(from, to, text)
     change_end()
 }
 
-# Where A and B are equal it is the same which way this goes: A < B ? A : B, A > B ? A - B : 0, or if (A < B) A = B; and
-# so it is for no bytes in if (A > 0) memcpy(.., .., A). Descriptor 0 is the standard input and never one of ours;
-# write() and waitpid() return no 0 for what they are asked here.
+# True if the change has no effect, as both ways give the same result when A equals B: A < B ? A : B, A > B ? A - B : 0,
+# or if (A < B) A = B. The same holds for no bytes in if (A > 0) memcpy(.., .., A). Descriptor 0 is the standard input
+# and never one of ours; write() and waitpid() do not return 0 as they are called here.
 function is_same(n, at, op,    next_code, left, right, rest)
 {
     next_code = trimmed(code[n + 1])
@@ -167,7 +168,7 @@ function is_same(n, at, op,    next_code, left, right, rest)
     return next_code == left " = " right ";" || next_code == right " = " left ";"
 }
 
-# Each operator of a line that has spaces, or the line's end, around it.
+# Swaps each operator of a line that has spaces, or the line's end, around it.
 function swap_operators(n,    at, rest, skipped, op)
 {
     skipped = 0
@@ -185,7 +186,7 @@ function swap_operators(n,    at, rest, skipped, op)
     }
 }
 
-# A lock that memory of all zero bits holds already is initialised to just that, and destroying it frees nothing (glibc).
+# Initialising a lock in zeroed memory changes nothing, and destroying it frees nothing (glibc).
 function is_call(text)
 {
     return text ~ /^(\(void\))?[A-Za-z_][A-Za-z0-9_]*((->|\.)[A-Za-z_][A-Za-z0-9_]*)*\(.*\);$/ &&
@@ -193,7 +194,7 @@ function is_call(text)
         text !~ /^pthread_((mutex|cond)_init\(.*, NULL|(mutex|cond|attr)_destroy\(.*)\);$/
 }
 
-# Is there an operator of assignment after one word? A declaration has two or more.
+# True if there is an assignment operator after one word. A declaration has two words or more.
 function is_assignment(text)
 {
     while (gsub(/\[[^][]*\]/, "", text) || gsub(/\([^()]*\)/, "", text))

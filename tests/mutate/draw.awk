@@ -1,10 +1,10 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Draws changes by chance: `seed` decides. Reads first the counts of test runs (see tests/coverage/counts.sh), then the candidates of
-# candidates.awk, and writes into `out`/KIND those of each kind whose line was run, in the order in which they are drawn. A
-# field is added at the end: the runs that came to the line, each as RUN:SHARE, SHARE being the part of the file's lines
-# that this run came to. Runs of tests that are not in the file `times` do not count.
+# Draws changes at random; `seed` decides. Reads first the counts of test runs (see tests/coverage/counts.sh), then the
+# candidates of candidates.awk. It writes into `out`/KIND the changes of each kind whose line was run, in the order in
+# which they are drawn. A field is added at the end: the runs that reached the line, each as RUN:SHARE; SHARE is the
+# part of the file's lines that the run reached. Runs of tests that are not in the file `times` do not count.
 
 BEGIN {
     FS = "\t"
@@ -34,7 +34,7 @@ FILENAME ~ /\.counts$/ {
     next
 }
 
-# The line itself, or, for a further line of a statement, the one before it that has code.
+# The line itself or, for a later line of a statement, the nearest line before it that has code.
 function runs_at(file, line, n)
 {
     for (n = line; n > line - 8 && n > 0; n--)
@@ -57,7 +57,7 @@ function with_shares(runs, file,    n, list, i, out)
     if (runs != "" && index($0, matching)) {
         n = ++count[$4]
         text[$4, n] = $0
-        # A file may move to another folder of its layer.
+        # A file may be moved to another folder of its layer.
         name = $1
         sub(/^cm\/[a-z_]*\//, "cm/", name)
         sub(/^rpc\/[a-z_]*\//, "rpc/", name)
@@ -68,8 +68,8 @@ function with_shares(runs, file,    n, list, i, out)
     }
 }
 
-# A number that the text and the seed decide: a change keeps its place when code elsewhere is changed, so that samples of
-# two commits have most of it in common.
+# Returns a number that depends on the text and the seed only: a change keeps its place when code elsewhere changes, so
+# that samples of two commits have most changes in common.
 function number_of(what,    i, h)
 {
     h = seed % 2147483646 + 1

@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # The makefile of a build folder with more targets, for tests/mutate.sh:
-#   programs    the native test programs, linked to the library as a shared object, so that a mutant is one object and one
-#               link, whatever tests it: mutate/base/libvc-fake.so, which has the simulated world's functions in place of
-#               the system's, or libvc-device.so. mutate/base/protoc-gen-verbcall is the plugin.
-#   FILE=rpc/client/call.c FOLDER=PATH PATH/rpc/call.c.o PATH/libvc-fake.so ...
-#               the same with the source PATH/rpc/call.c in place of the product's
+#   programs    the native test programs, linked to the library as a shared object. So a mutant is one object and one
+#               link, whatever tests it: mutate/base/libvc-fake.so, which has the simulated world's functions in place
+#               of the system's, or libvc-device.so. mutate/base/protoc-gen-verbcall is the plugin.
+#   FILE=rpc/client/call.c FOLDER=PATH PATH/rpc/client/call.c.o PATH/libvc-fake.so ...
+#               the same with the source PATH/rpc/client/call.c in place of the product's
 mutate_mk := $(lastword $(MAKEFILE_LIST))
 include Makefile
 
-# The programs see all symbols of the library, and the library those of the programs.
+# The programs can use all symbols of the library, and the library those of the programs.
 VISIBILITY_CFLAGS =
 LDFLAGS += -rdynamic
 FOLDER = mutate/base
@@ -24,7 +24,7 @@ $(linked): | mutate/base/libvc-fake.so mutate/base/libvc-device.so
 programs: $(BUILT_SOURCES)
 	@$(MAKE) -f $(mutate_mk) mutate/base/protoc-gen-verbcall $(linked)
 
-# Of the product's objects, that of FILE is replaced.
+# The object of FILE replaces that of the product.
 own = $(FOLDER)/$(FILE).o
 library = $(foreach one,$(libverbcall_core_la_OBJECTS:.lo=.o),$(dir $(one)).libs/$(notdir $(one)))
 library_replaced = $(dir $(FILE)).libs/libverbcall_core_la-$(notdir $(FILE:.c=.o))
@@ -37,7 +37,8 @@ $(own): $(FOLDER)/$(FILE)
 	$(if $(filter $(FILE),$(core_sources) $(protoc_gen_verbcall_SOURCES)),,$(error $(FILE) is of no object))
 	$(CC) $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS) $(flags) -c -o $@.$$$$ $< && mv $@.$$$$ $@
 
-# What it needs of others, the programs have; gcc's own library has a __wrap_pthread_create() of another purpose.
+# The programs have the other symbols that it needs; gcc's own library has a __wrap_pthread_create() for
+# another purpose.
 $(FOLDER)/libvc-fake.so: private wraps = -Wl,@$(srcdir)/fake/wrap.args
 $(FOLDER)/libvc-%.so:
 	$(MKDIR_P) $(@D)

@@ -2,10 +2,10 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# tests/mutate/prepare.sh TOP WORK KIND COUNT: makes the first COUNT mutants of WORK/drawn/KIND, in the build folder. Each
-# has a folder WORK/mutants/KIND-NUMBER with its line of that list in `drawn`, the source, and its object. Those that are
-# listed as equivalent go to WORK/drawn/KIND.equivalent instead; those that do not compile, or to the same code as the
-# original, are left out.
+# tests/mutate/prepare.sh TOP WORK KIND COUNT: makes the first COUNT mutants of WORK/drawn/KIND, in the build folder.
+# Each has a folder WORK/mutants/KIND-NUMBER with its line of that list in `drawn`, the source, and its object. Mutants
+# listed as equivalent go to WORK/drawn/KIND.equivalent instead. Mutants that do not compile, or compile to the code of
+# the original, are left out.
 set -u
 
 top=$1
@@ -15,14 +15,14 @@ count=$4
 tab=$(printf '\t')
 : >"$work/drawn/$kind.equivalent"
 
-# Is this mutant one of tests/mutate/equivalent? A line there is FILE | KIND | ORIGINAL -> CHANGED | REASON.
+# True if this mutant is one of tests/mutate/equivalent. A line there is FILE | KIND | ORIGINAL -> CHANGED | REASON.
 equivalent()
 {
     VC_KEY="$1 | $kind | $2 -> $3 | " awk 'index($0, ENVIRON["VC_KEY"]) == 1 { found = 1 } END { exit !found }' \
         "$top/tests/mutate/equivalent"
 }
 
-# compile FOLDER FILE: makes FOLDER/FILE.o of the source FOLDER/FILE.
+# compile FOLDER FILE: makes FOLDER/FILE.o from the source FOLDER/FILE.
 compile()
 {
     make -s -o Makefile -f "$top/tests/mutate/mutate.mk" FILE="$2" FOLDER="$1" "$1/$2.o" 2>/dev/null

@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# tests/mutate/run.sh TOP WORK MUTANT: links one mutant that prepare.sh has made, and runs the tests that come to its line,
-# those first that soonest notice. Prints whether one did.
+# tests/mutate/run.sh TOP WORK MUTANT: links one mutant that prepare.sh has made, and runs the tests that reach its
+# line. The tests that are likely to fail soonest run first. Prints whether a test failed.
 set -u
 
 top=$1
@@ -12,7 +12,8 @@ mutant=$work/mutants/$3
 tab=$(printf '\t')
 IFS=$tab read -r file line kind from to runs <"$mutant/drawn" || exit 1
 
-# The tests, each with its time: those first that bear the file's name, or take little time for much of the file.
+# Prints the tests, each with its time. Tests with the file's name, and quick tests that reach much of the file,
+# come first.
 in_order()
 {
     printf '%s\n' "$runs" | tr ' ' '\n' | F=$file awk '
@@ -25,13 +26,13 @@ in_order()
         }' "$work/times" - | sort -n | cut -d ' ' -f 2-
 }
 
-# Several times what it takes when nothing is wrong.
+# Prints the time limit: several times the test's usual time.
 limit_of()
 {
     awk -v time="$1" 'BEGIN { print int(10 + 4 * time) }'
 }
 
-# link NAME: libvc-fake.so, libvc-device.so or protoc-gen-verbcall, once for each mutant.
+# link NAME: makes libvc-fake.so, libvc-device.so or protoc-gen-verbcall, once for each mutant.
 link()
 {
     [ -e "$mutant/$1" ] ||
@@ -48,14 +49,14 @@ link_for()
     esac
 }
 
-# run LIBRARY TEST SECONDS: status 0 when it passed, 124 or more when it did not end.
+# run LIBRARY TEST SECONDS: status 0 if the test passed, 124 or more if it did not end.
 run()
 {
     sh "$top/tests/mutate/test.sh" "$top" "$1" "$3" "$2" </dev/null >/dev/null 2>&1
 }
 
-# notices TEST SECONDS: sets `found` when the test fails. One that does not end must end without the mutant, in the same
-# time: otherwise it is the machine that is slow, and the test is repeated.
+# notices TEST SECONDS: sets `found` if the test fails. A test that does not end must end without the mutant, in the
+# same time: otherwise the machine is slow, and the test is repeated.
 notices()
 {
     for attempt in 1 2 3; do

@@ -2,9 +2,9 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# tests/mutate/test.sh TOP LIBRARY LIMIT NAME: runs one native test in the build folder (the current one) with the shared
-# objects and the plugin of the folder LIBRARY. Exit status 0 when it passed within LIMIT seconds, 124 or 137 when it did
-# not end. With the word "time" for a limit it prints "NAME SECONDS passed" or "NAME SECONDS failed", and succeeds.
+# tests/mutate/test.sh TOP LIBRARY LIMIT NAME: runs one native test in the build folder (the current one) with the
+# shared objects and the plugin of the folder LIBRARY. Exit status 0 if it passed within LIMIT seconds, 124 or 137 if it
+# did not end. If LIMIT is "time" it prints "NAME SECONDS passed" or "NAME SECONDS failed", and succeeds.
 set -u
 
 top=$1
@@ -13,11 +13,11 @@ limit=$3
 name=$4
 . "$top/tests/native_list.sh"
 
-# A mutant may crash, ask for all memory, or print without end. (A shell that has no such limits goes without.)
+# A mutant may crash, allocate all memory, or print without end. (A shell without such limits runs it unlimited.)
 # shellcheck disable=SC3045
 ulimit -c 0 2>/dev/null
 # shellcheck disable=SC3045
-[ "$name" != idl ] || ulimit -t 30 2>/dev/null # of a processor, for each program that it runs
+[ "$name" != idl ] || ulimit -t 30 2>/dev/null # seconds of processor time, for each program that it runs
 export ASAN_OPTIONS="hard_rss_limit_mb=8000"
 ulimit -f 400000 2>/dev/null
 
@@ -28,8 +28,8 @@ if [ -n "${VC_SLOT-}" ] && command -v taskset >/dev/null; then
     taskset -pc "$((VC_SLOT % $(getconf _NPROCESSORS_ONLN)))" $$ >/dev/null 2>&1
 fi
 
-# Fails at the first test that fails: a program that goes on is then stopped by its next word. Otherwise the status is the
-# program's, which tests/one.sh prints last.
+# Fails at the first failed test: a program that continues is stopped by its next output. Otherwise the status is that
+# of the program, which tests/one.sh prints last.
 passed()
 {
     vc_native_run "$top" "$name" 2>&1 </dev/null | awk '

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Connect plans for tests: addresses from 10.0.0.1 on, and their answers. Times
- * are microseconds; a plan begins at T0. */
+ * Connection plans (struct vc__dial) for tests: addresses from 10.0.0.1, and
+ * their answers. Times are microseconds; a plan begins at T0. */
 #ifndef VC_TESTS_UNIT_DIAL_MAKER_H
 #define VC_TESTS_UNIT_DIAL_MAKER_H
 
@@ -35,7 +35,7 @@ struct places {
     struct vc__place to[VC__TARGET_ADDRS];
 };
 
-/* 10.0.0.1 and so on, port 7; the transport does not matter. */
+/* Returns n addresses from 10.0.0.1, port 7; the transport does not matter. */
 static inline struct places
 places_make(unsigned n)
 {
@@ -70,7 +70,7 @@ begin(struct vc__dial *d, unsigned n, uint64_t seed)
     begin_until(d, n, seed, DUE);
 }
 
-/* The last byte of the attempt's address. */
+/* Returns the last byte of the address that is tried. */
 static inline unsigned
 host_of(const struct vc__dial_way *w)
 {
@@ -156,7 +156,7 @@ reject_busy(struct vc__dial *d, unsigned which, uint64_t now, uint32_t ms)
     reject(d, which, now, VC_UNAVAILABLE, "busy", &r);
 }
 
-/* To 10.0.0.<host>, with these weights. */
+/* Returns a redirect to the hosts 10.0.0.<host>, with these weights. */
 static inline struct vc__reject
 moved_to(unsigned n, const uint8_t *hosts, const uint8_t *weights)
 {

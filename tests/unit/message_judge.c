@@ -16,7 +16,7 @@ const ProtobufCMessageDescriptor *const types[N_TYPES] = {
 
 const struct vc__message_limits roomy = {VC__MESSAGE_DEPTH, 1u << 30};
 
-static struct vc__arena unpacked; /* what is unpacked, for one check */
+static struct vc__arena unpacked; /* memory of one unpacked message */
 
 int
 judge_setup(void **state)

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Compares rpc/codec/validate.c with protobuf-c. In every test a message that
- * the check accepts is unpacked into an arena that allows no more memory than
- * the check has calculated. */
+ * rpc/codec/validate.c against protobuf-c itself. In every test, a message that
+ * the check accepts is unpacked into an arena. The arena may take no more
+ * memory than the check reported. */
 #ifndef VC_TESTS_UNIT_MESSAGE_JUDGE_H
 #define VC_TESTS_UNIT_MESSAGE_JUDGE_H
 
@@ -23,25 +23,25 @@
 #include "tests/unit/test_message.pb-c.h"
 #include "tests/unit/test_message_proto2.pb-c.h"
 
-/* Message types with fields of every kind. */
+/* Types with fields of every kind. */
 #define N_TYPES 10
 extern const ProtobufCMessageDescriptor *const types[N_TYPES];
 
-/* Limits that no message here reaches. */
+/* Limits that no test reaches. */
 extern const struct vc__message_limits roomy;
 
-/* For cmocka; maker_setup() and maker_teardown() are in them. */
+/* For cmocka; they call maker_setup() and maker_teardown(). */
 int judge_setup(void **state);
 int judge_teardown(void **state);
 
 /* The result of one check. */
 struct verdict {
-    const char *wrong; /* NULL when good */
-    size_t memory;     /* calculated by the check */
-    size_t taken;      /* used by unpacking */
+    const char *wrong; /* NULL if the message is valid */
+    size_t memory;     /* reported by the check */
+    size_t taken;      /* by unpacking */
 };
 
-/* Checks bytes in memory of exactly their size, and unpacks them if valid. */
+/* Checks bytes in memory of exactly their size, and unpacks valid ones. */
 struct verdict judge(const ProtobufCMessageDescriptor *desc,
                      const uint8_t *bytes, size_t len,
                      const struct vc__message_limits *limits);

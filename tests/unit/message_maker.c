@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The maker of messages; see message_maker.h. It knows the encoding, but not
- * what rpc/codec/validate.c refuses. */
+ * Makes messages; see message_maker.h. It knows the encoding, but not what
+ * rpc/codec/validate.c refuses. */
 #include "tests/unit/message_maker.h"
 
 #include <setjmp.h>
@@ -306,7 +306,7 @@ scribbled(const ProtobufCMessageDescriptor *desc, uint64_t *seed)
     return b;
 }
 
-/* --- changing --- */
+/* --- mutations -- */
 
 static void
 mutate(struct bytes *b, uint64_t *seed)
@@ -315,22 +315,22 @@ mutate(struct bytes *b, uint64_t *seed)
     size_t n = random_below(seed, (uint32_t)(b->len - from) + 1);
 
     switch (random_below(seed, 5)) {
-    case 0: /* another byte */
+    case 0: /* change a byte */
         if (from < b->len)
             b->at[from] = (uint8_t)random_next(seed);
         break;
-    case 1: /* another bit */
+    case 1: /* change a bit */
         if (from < b->len)
             b->at[from] ^= (uint8_t)(1 << random_below(seed, 8));
         break;
-    case 2: /* cut off */
+    case 2: /* cut the end off */
         b->len = from;
         break;
-    case 3: /* cut out */
+    case 3: /* cut a part out */
         memmove(b->at + from, b->at + from + n, b->len - from - n);
         b->len -= n;
         break;
-    default: /* a part again at the end */
+    default: /* append a part again */
         if (b->len + n <= b->room)
             memmove(b->at + b->len, b->at + from, n);
         if (b->len + n <= b->room)
@@ -360,14 +360,14 @@ any_bytes(const ProtobufCMessageDescriptor *desc, uint64_t *seed)
     return b;
 }
 
-/* --- made to measure --- */
+/* --- messages of a given */
 
 struct bytes
 nested(unsigned levels)
 {
     struct bytes b = bytes_new((size_t)levels * 6 + 1);
 
-    /* From the inside out, and so from the end. */
+    /* Built from the inside out, and so from the end. */
     b.len = 0;
     for (unsigned i = 1; i < levels; i++) {
         struct bytes head = bytes_new(8);

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Random numbers for tests: the same ones from the same seed on every system
- * (Knuth's 64-bit linear congruential generator, its upper half). */
+ * Random numbers for tests: the same numbers from the same seed on every system
+ * (the upper half of Knuth's 64-bit linear congruential generator). */
 #ifndef VC_TESTS_UNIT_RANDOM_H
 #define VC_TESTS_UNIT_RANDOM_H
 

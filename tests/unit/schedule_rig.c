@@ -32,7 +32,7 @@ rig_add(struct rig *r, unsigned flow, uint32_t len)
     return s;
 }
 
-/* As the link does when it has written s->take bytes. */
+/* Does what the link does after it has written s->take bytes. */
 static void
 written(struct rig *r, struct vc__send *s)
 {

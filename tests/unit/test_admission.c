@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Who may connect, who is refused, and when those come again. */
+ * Which clients may connect, which are refused, and when these retry. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,7 +38,7 @@ source(unsigned n)
     return s;
 }
 
-/* The time that the client is told; 0: it is let in. */
+/* Returns the retry time sent to the client; 0: the client is admitted. */
 static uint32_t
 ask(struct vc__admission *a, uint64_t now, unsigned from)
 {
@@ -97,7 +97,7 @@ half_open_links_are_counted_until_they_are_trusted_or_gone(void **state)
     vc__admission_gone(a, false);
     assert_int_equal(0, ask(a, T0, 4));
     assert_int_not_equal(0, ask(a, T0, 5));
-    /* One that was trusted does not count as half open again. */
+    /* The end of a trusted link does not free a half-open place. */
     vc__admission_gone(a, true);
     assert_int_not_equal(0, ask(a, T0, 5));
     assert_int_equal(2, atomic_load(&a->links));
@@ -115,7 +115,8 @@ without_limits_a_second_takes_any_number(void **state)
     free(a);
 }
 
-/* How many of those who knock every millisecond for so long are let in. */
+/* Tries to connect every millisecond for `us`; returns how often it
+ * was admitted. */
 static unsigned
 knock(struct vc__admission *a, uint64_t from, uint64_t us, unsigned source)
 {
@@ -143,7 +144,7 @@ a_rate_lets_in_a_burst_of_a_second_and_then_so_many_a_second(void **state)
         assert_int_not_equal(0, ask(a, T0, 99));
         assert_in_range(knock(a, T0, 4 * SECOND, 7), 4 * rates[i] - 1,
                         4 * rates[i]);
-        /* After a pause there is a burst again, and no more than one. */
+        /* After a pause there is one burst again. */
         for (unsigned n = 0; n < rates[i]; n++)
             assert_int_equal(0, ask(a, T0 + 100 * SECOND, n));
         assert_int_not_equal(0, ask(a, T0 + 100 * SECOND, 99));
@@ -256,7 +257,7 @@ the_longest_time_is_a_place_like_others(void **state)
     a = admission_new(l);
     assert_int_equal(0, ask(a, T0, 1));
     assert_int_equal(VC__ADMISSION_RETRY_MS, ask(a, T0, 2));
-    /* That place is taken: a second later is the next. */
+    /* That place is taken: the next is a second later. */
     assert_in_range(ask(a, T0 + SECOND - 1, 3), VC__ADMISSION_RETRY_MS / 2,
                     VC__ADMISSION_RETRY_MS);
     assert_int_equal(0, ask(a, T0 + SECOND, 2));
@@ -277,7 +278,7 @@ another_seed_spreads_otherwise(void **state)
     vc__admission_init(&b, &l, 2);
     for (unsigned i = 0; i < 100; i++)
         same += ask(&a, T0, i) == ask(&b, T0, i);
-    assert_in_range(same, 2, 10); /* the first two are told the same */
+    assert_in_range(same, 2, 10); /* the first two get the same time */
 }
 
 static void
@@ -306,7 +307,7 @@ those_behind_the_longest_time_are_spread_over_its_second_half(void **state)
     free(a);
 }
 
-/* A crowd of clients that do as they are told: all are in before long. */
+/* A crowd of clients that retry at the time they got: all are admitted soon. */
 static void
 no_client_starves_that_comes_when_it_is_told(void **state)
 {
@@ -336,13 +337,13 @@ no_client_starves_that_comes_when_it_is_told(void **state)
                                   random_below(&seed, ms * 500); /* jitter */
         left -= ms == 0;
     }
-    /* At the rate it takes 3 s behind the burst. */
+    /* At this rate it takes 3 s after the burst. */
     assert_in_range(last - T0, 3 * SECOND - SECOND / 10, 5 * SECOND);
     free(a);
 }
 
-/* Few are let in while calls are shed, but for those who come back; and all
- * once it is over. */
+/* While calls are shed, few clients are admitted, except those that reconnect;
+ * afterwards all are admitted. */
 static void
 few_connect_while_calls_are_shed(void **state)
 {
@@ -361,7 +362,8 @@ few_connect_while_calls_are_shed(void **state)
     assert_int_equal(VC__ADMISSION_SHEDDING, in);
     assert_true(vc__admission_take(a, T0, s.addr, true, &ms, &text));
 
-    /* A second later, still, one more a tenth of a second. */
+    /* A second later calls are still shed: again ten clients, those of a
+     * second, are admitted. */
     vc__admission_shed(a, T0 + SECOND);
     in = 0;
     for (unsigned i = 0; i < MANY / 2; i++)

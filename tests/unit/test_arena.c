@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * rpc/codec/arena.c: the pieces that it gives. */
+ * rpc/codec/arena.c: the pieces that an arena returns. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -143,7 +143,7 @@ the_cap_may_change_between_pieces(void **state)
     assert_non_null(vc__arena_alloc(&a, 16));
     assert_null(vc__arena_alloc(&a, 16));
 
-    vc__arena_set_cap(&a, 16); /* less than is taken already */
+    vc__arena_set_cap(&a, 16); /* less than is allocated already */
     assert_null(vc__arena_alloc(&a, 16));
     vc__arena_set_cap(&a, 64);
     assert_non_null(vc__arena_alloc(&a, 16));
@@ -165,7 +165,7 @@ a_zeroed_one_gives_nothing_and_may_be_ended(void **state)
     vc__arena_reset(&a);
     vc__arena_fini(&a);
 
-    arena_begin(&a, 64, 64); /* and it is zeroed by its end */
+    arena_begin(&a, 64, 64); /* vc__arena_fini() zeroes it, too */
     vc__arena_fini(&a);
     assert_null(vc__arena_alloc(&a, 0));
     vc__arena_fini(&a);

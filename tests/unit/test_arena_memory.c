@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * rpc/codec/arena.c: how much memory it takes. It is included, and what it takes
- * that from, so that aligned_alloc() can be counted and made to fail;
- * test_arena.c has the tests of the rest. */
+ * rpc/codec/arena.c: how much memory an arena takes. The file and its source of
+ * memory are included, so that aligned_alloc() can be counted and made to fail;
+ * test_arena.c has the other tests. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -33,7 +33,7 @@ counted_aligned_alloc(size_t align, size_t size)
 
 #define aligned_alloc counted_aligned_alloc
 #include "transport/core/memory.c"
-/* The two in this order. */
+/* Include the two in this order. */
 #include "rpc/codec/arena.c"
 #undef aligned_alloc
 

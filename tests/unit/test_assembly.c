@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Long messages in parts: whole ones come out as they went in, and no lie
- * about lengths and offsets is believed. */
+ * Long messages in parts: complete messages come out as they went in, and wrong
+ * lengths and offsets are refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ static uint8_t body[MAX + 8];
 static struct vc__store store;
 static struct vc__account account;
 
-/* So many bytes may be taken. */
+/* Sets the memory limit. */
 static void
 allow(size_t max)
 {
@@ -37,7 +37,7 @@ taken(void)
     return atomic_load(&account.used);
 }
 
-/* The first frame, announcing total, with len bytes of it. */
+/* The first frame of a message of total bytes; it carries len bytes. */
 static struct vc__frame
 first(uint32_t total, uint32_t len)
 {
@@ -98,13 +98,13 @@ lies_of_a_first_part_are_refused(void **state)
 
     (void)state;
     allow(200000);
-    f = first(100, 100); /* whole: needs no parts */
+    f = first(100, 100); /* complete: needs no parts */
     assert_false(vc__assembly_begin(&a, &f, MAX, &account));
     f = first(100, 200); /* more than announced */
     assert_false(vc__assembly_begin(&a, &f, MAX, &account));
     f = first(0, 10);
     assert_false(vc__assembly_begin(&a, &f, MAX, &account));
-    f = first(100, 0); /* nothing but the length */
+    f = first(100, 0); /* only the length */
     assert_false(vc__assembly_begin(&a, &f, MAX, &account));
     f.body_len = 3;
     assert_false(vc__assembly_begin(&a, &f, MAX, &account));
@@ -120,12 +120,12 @@ lies_of_a_further_part_are_refused(void **state)
     struct vc__assembly a = {0};
     struct vc__frame f = first(100, 10);
     struct vc__frame bad[] = {
-        part(10, 91, 1), /* over the end */
-        part(10, 90, 0), /* reaches the end, and says more follows */
-        part(10, 89, 1), /* says it is the last, and is not */
+        part(10, 91, 1), /* past the end */
+        part(10, 90, 0), /* reaches the end, but is not marked last */
+        part(10, 89, 1), /* marked last, but does not reach the end */
         part(11, 10, 0), /* a gap */
         part(9, 10, 0),  /* a repetition */
-        part(10, 0, 0),  /* nothing */
+        part(10, 0, 0),  /* empty */
         part(10, UINT32_MAX, 1),
     };
     struct vc__assembly idle = {0};
@@ -159,7 +159,7 @@ a_message_over_the_limit_is_counted_to_its_end_and_not_kept(void **state)
     vc__assembly_end(&a);
 }
 
-/* Another takes its place. */
+/* Another message takes its memory. */
 static void
 a_message_that_loses_its_memory_is_counted_to_its_end(void **state)
 {
@@ -178,7 +178,7 @@ a_message_that_loses_its_memory_is_counted_to_its_end(void **state)
     assert_int_equal(VC__ASSEMBLY_NO_MEMORY, a.loss);
     vc__assembly_end(&a);
 
-    /* Without an account there is no memory from the first part on. */
+    /* Without an account the message has no memory from the first part on. */
     f = first(60000, 20000);
     assert_true(vc__assembly_begin(&a, &f, MAX, NULL));
     assert_int_equal(VC__ASSEMBLY_NO_MEMORY, a.loss);
@@ -199,7 +199,7 @@ metadata_are_kept_with_the_message_and_within_the_budget(void **state)
     assert_true(vc__assembly_begin(&a, &f, MAX, &account));
     assert_true(taken() >= 20000 + sizeof metadata);
     f = part(20000, 40000, 1);
-    f.metadata = metadata + 1; /* of no meaning there */
+    f.metadata = metadata + 1; /* ignored there */
     f.metadata_len = 10;
     assert_int_equal(1, vc__assembly_add(&a, &f));
     assert_int_equal(vc__assembly_metadata(&a).len, sizeof metadata);
@@ -242,7 +242,7 @@ a_message_that_is_not_kept_keeps_no_metadata(void **state)
     }
 }
 
-/* It counts, but takes no memory. */
+/* The total is charged to the account, but no memory is used yet. */
 static void
 an_announcement_alone_takes_little_memory(void **state)
 {
@@ -260,7 +260,7 @@ an_announcement_alone_takes_little_memory(void **state)
     assert_int_equal(0, taken());
 }
 
-/* What a first part takes of a budget, and whether it is kept. */
+/* What a first part takes of a budget, and whether the message is kept. */
 static void
 a_first_part_takes_what_it_needs_to_the_byte(void **state)
 {

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * rpc/client/attempts.h: when a call is to end that is made for another. */
+ * rpc/client/attempts.h: the deadline of a call that a handler makes for its
+ * own call (its parent). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Waiting between attempts to connect. */
+ * The backoff between attempts to connect. */
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 
 #define SEEDS 1000u
 
-/* The middle of the wait after so many failures before. */
+/* Returns the mean backoff after so many failures before. */
 static uint64_t
 middle(unsigned failures)
 {

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What examples/chat does apart from calls: rooms, and lines of input. */
+ * The parts of examples/chat without calls: rooms, and lines of input. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -27,7 +27,7 @@ come(const char *room, const char *name)
     return member;
 }
 
-/* The next line must be this one. */
+/* Expects this line next. */
 static void
 hears(struct member *member, const char *name, const char *text)
 {
@@ -129,7 +129,7 @@ one_who_does_not_listen_is_told_how_much_was_lost(void **state)
 
 /* --- input --------------------------------------------------------------- */
 
-/* Opens one that reads what is written to *to. */
+/* Opens an input that reads what is written to *to. */
 static void
 open_input(struct input *in, int *to)
 {
@@ -177,7 +177,7 @@ a_long_line_comes_in_pieces_cut_between_characters(void **state)
 
     (void)state;
     memset(text, 'x', ROOM_MAX_TEXT - 1);
-    memcpy(text + ROOM_MAX_TEXT - 1, "\303\251y\n", 4); /* over the end */
+    memcpy(text + ROOM_MAX_TEXT - 1, "\303\251y\n", 4); /* past the end */
     open_input(&in, &to);
     put(to, text, ROOM_MAX_TEXT + 3);
     close(to);

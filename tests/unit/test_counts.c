@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * transport/core/counts.c: what a ledger and its tallies sum up to. */
+ * transport/core/counts.c: the sums of a ledger and its tallies. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -17,7 +17,7 @@
 
 static struct vc__ledger ledger;
 
-/* Memory that is not 0 before. */
+/* Begins with memory that is not zeroed. */
 static int
 begin(void **state)
 {
@@ -35,7 +35,7 @@ end(void **state)
     return 0;
 }
 
-/* All numbers but the first and the last are 0. */
+/* All other numbers must be 0. */
 static void
 assert_sum(uint64_t first, uint64_t last)
 {
@@ -110,7 +110,7 @@ a_tally_begins_at_0_and_counts_while_it_is_open_and_after(void **state)
     vc__count(&ledger, 0, 1000);
     assert_sum(1010, 320);
 
-    /* Each is summed up once, whichever is closed. */
+    /* Each tally is summed up once, whichever of them is closed. */
     vc__tally_close(&a, &ledger);
     assert_sum(1010, 320);
     vc__tally_add(&b, 0, -100);
@@ -161,8 +161,8 @@ a_full_tally_touches_nothing_behind_it(void **state)
     assert_memory_equal(&t.behind, &behind, sizeof behind);
 }
 
-/* The lock may be taken more than once here. One that is given back without
- * having been taken is missing then, and one that is held cannot be destroyed. */
+/* The lock is made recursive here. A lock that was released without having been
+ * taken is missed then, and a held lock cannot be destroyed. */
 static void
 all_that_any_thread_does_takes_the_lock_and_gives_it_back(void **state)
 {

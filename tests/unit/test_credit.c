@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * transport/wire/credit.h: two ends joined by a wire, in every order of events for
- * small windows and in random orders for large ones. The adversary decides
- * when packets go, arrive, and when buffers are posted again. */
+ * transport/wire/credit.h: two ends joined by a wire, in every order of events
+ * for small windows and in random orders for large ones. The model decides when
+ * packets are sent, when they arrive, and when buffers are posted again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -21,8 +21,8 @@
 
 struct end {
     struct vc__credit credit;
-    uint32_t held; /* packets that came and are not yet handled */
-    struct vc__credit_word said[WIRE_MOST]; /* in them */
+    uint32_t held; /* packets received, not handled yet */
+    struct vc__credit_word said[WIRE_MOST]; /* their credit words */
 };
 
 struct pair {
@@ -51,7 +51,7 @@ pair_new(uint32_t a, uint32_t b)
     return p;
 }
 
-/* Is there a posted buffer for each packet under way? */
+/* Asserts that each packet under way has a posted buffer. */
 static void
 assert_no_overrun(const struct pair *p, int to)
 {
@@ -136,8 +136,8 @@ pair_do(struct pair *p, enum event event, int i)
 
 #define TABLE (1u << 20)
 
-/* What is known of a state. CHATTER: whether packets without frames come to
- * an end from there, was asked; DONE: they do. */
+/* What is known of a state. CHATTER: the search for an endless exchange of
+ * packets without frames has visited the state; DONE: there is none. */
 enum known {
     NEW,
     CHATTER = 1,
@@ -154,8 +154,8 @@ struct model {
     unsigned states;
 };
 
-/* Sequences relative to each other: what a word says is what its receiver is
- * told beyond what it knows. */
+/* Sequence numbers are relative: a word counts only by what is new to
+ * its receiver. */
 static uint64_t
 word_key(uint64_t key, const struct vc__credit *c,
          const struct vc__credit_word *w)
@@ -187,7 +187,7 @@ pair_key(const struct pair *p)
     return key;
 }
 
-/* The bits known of this state. */
+/* Returns the known bits of this state. */
 static uint8_t *
 model_of(struct model *m, const struct pair *p)
 {
@@ -204,8 +204,8 @@ model_of(struct model *m, const struct pair *p)
     return &m->table[i].known;
 }
 
-/* True when from here on, without frames, both ends fall silent in whatever
- * order things happen, and each may then send frames. */
+/* True when from this state on, without frames, both ends stop sending in any
+ * order of events, and each may then send frames. */
 static bool
 chatter_ends(struct model *m, const struct pair *p)
 {
@@ -232,7 +232,7 @@ chatter_ends(struct model *m, const struct pair *p)
     return true;
 }
 
-/* The same from every state that can be reached. */
+/* The same for every state that can be reached. */
 static bool
 chatter_always_ends(struct model *m, const struct pair *p)
 {
@@ -296,7 +296,7 @@ windows_of_two_would_never_fall_silent(void **state)
 
 /* --- large windows --- */
 
-/* Packets of one direction; what the last of them says stands for all: later
+/* Packets of one direction. Only the word of the last packet is kept: later
  * words make up for those that were lost. */
 struct flight {
     struct end ends[2];
@@ -323,7 +323,7 @@ flight_arrive(struct flight *f, int to)
     f->ends[to].held++;
 }
 
-/* Of those that came, only the last one's word was not lost. */
+/* Of the packets received, only the last one's word was not lost. */
 static void
 flight_handle(struct flight *f, int i)
 {
@@ -354,7 +354,8 @@ flight_step(struct flight *f, int i, uint32_t event, uint64_t *seed)
         e->credit.window = 3 + random_below(seed, 2000);
 }
 
-/* Without frames, until nothing happens any more. How many packets it took. */
+/* Runs without frames until no event is left; returns how many
+ * packets were sent. */
 static unsigned
 flight_settle(struct flight *f)
 {
@@ -417,7 +418,7 @@ the_last_credit_is_not_for_frames(void **state)
     assert_false(vc__credit_can_send(&c));
 }
 
-/* One packet that knows of nothing new. */
+/* Handles one packet whose word has nothing new. */
 static bool
 one_came(struct vc__credit *c)
 {
@@ -506,7 +507,7 @@ word_of_packets_that_were_never_sent_is_refused(void **state)
     assert_int_equal(vc__credit_left(&c), 10);
     assert_true(vc__credit_is_acked(&c, 2));
     assert_false(vc__credit_is_acked(&c, 3));
-    word.ack = 2; /* from behind */
+    word.ack = 2; /* an old word */
     assert_false(one_handled(&c, &word));
 }
 
@@ -519,7 +520,7 @@ a_credit_that_is_taken_back_is_refused(void **state)
     (void)state;
     vc__credit_init(&c, 4, 10);
     assert_false(one_handled(&c, &word));
-    word.window = 20; /* more are welcome */
+    word.window = 20; /* more credits are allowed */
     assert_true(one_handled(&c, &word));
     assert_int_equal(vc__credit_left(&c), 20);
 }
@@ -553,7 +554,7 @@ a_packet_without_a_credit_is_refused(void **state)
     vc__credit_init(&c, 3, 3);
     for (int i = 0; i < 3; i++)
         assert_true(one_came(&c));
-    assert_false(one_came(&c)); /* handled, but not told yet */
+    assert_false(one_came(&c)); /* handled, but not reported yet */
 
     vc__credit_sent(&c, &word);
     assert_int_equal(word.window, 3);

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The library's threads, real ones: an engine goes on while a handler blocks,
- * as long as there is a thread for it. tests/sim/test_takeover* have the rest. */
+ * The library's threads, real ones: an engine keeps running while a
+ * handler blocks, as long as a thread is left for it.
+ * tests/sim/test_takeover* have the rest. */
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,13 +23,13 @@
 
 struct bench;
 
-/* A handler that blocks until it is let go. */
+/* A handler that blocks until *go is set. */
 struct job {
     struct bench *bench;
     struct vc__task post, task, finish;
     atomic_bool *go;
     atomic_bool began, kept, done;
-    struct vc__waiter *awaits; /* something of the engine, first */
+    struct vc__waiter *awaits; /* awaited first, on the engine */
 };
 
 struct bench {
@@ -161,7 +162,7 @@ a_fast_handler_keeps_its_engine(void **state)
     b->task.run = let_go;
     vc__engine_post(&b->engine, &b->task);
 
-    /* Nobody watches it here. */
+    /* No thread watches the engine here. */
     assert_true(vc__engine_wait(&b->engine, &b->waiter, VC__FOREVER));
     vc__engine_catch_up(&b->engine, VC__FOREVER);
     for (unsigned i = 0; i < MANY; i++)
@@ -181,7 +182,7 @@ the_last_thread_begins_no_handler_but_goes_on(void **state)
     assert_true(becomes_true(&b->crew.spent));
     assert_false(atomic_load(&b->jobs[2].began));
 
-    b->task.run = let_go; /* by the third */
+    b->task.run = let_go; /* by the third thread */
     vc__engine_post(&b->engine, &b->task);
 
     for (unsigned i = 0; i < MANY; i++)
@@ -226,7 +227,7 @@ stopping_waits_for_handlers_and_their_results_are_kept(void **state)
         assert_true(atomic_load(&b->jobs[i].done));
 }
 
-/* Under its lock; the thread that watches is none of them. */
+/* Reads crew->n under its lock; the watching thread is not counted. */
 static unsigned
 threads_of(struct vc__crew *crew)
 {

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Which devices librdmacm sorts by their addresses. That a removed one is let
- * go of, and those that are there stay, is shown by tests/suite/test_failover. */
+ * Which device lists librdmacm can sort by their addresses.
+ * tests/suite/test_failover shows that a removed device is released, and that
+ * the others stay. */
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>

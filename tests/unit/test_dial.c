@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The plan of connecting: when which address is tried, and when again. */
+ * The connection plan: when each address is tried, and when again. */
 #include "tests/unit/dial_maker.h"
 
 /* --- several addresses ------------------------------------------------- */
@@ -226,7 +226,7 @@ stale_for_ever_is_told_in_the_end(void **state)
 
 /* --- busy -------------------------------------------------------------- */
 
-/* When it is tried again. */
+/* Returns the time until the next try. */
 static uint64_t
 wait_of(struct vc__dial *d, uint64_t now)
 {
@@ -406,7 +406,8 @@ busy_for_ever_ends_with_the_time_and_is_told(void **state)
                 now = step.at;
             }
         }
-        /* However short the time that the server gives. */
+        /* The number of tries is small, however short the server's
+         * retry time. */
         assert_in_range(tries, 10, 40);
         expect_fail(&d, now, "busy");
     }

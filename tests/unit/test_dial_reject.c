@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The plan of connecting: what a server's refusal leads to, and how it ends. */
+ * The connection plan: what follows from a server's reject, and how
+ * a plan ends. */
 #include "tests/unit/dial_maker.h"
 #include "tests/unit/random.h"
 
@@ -99,13 +100,13 @@ static void
 a_counter_offer_beyond_what_we_can_is_not_met(void **state)
 {
     const struct vc__reject bad[] = {
-        counter(SAID | 2, 8, 0, 0),   /* a feature that we have not */
-        counter(4, 8, 0, 0),          /* features that are not meant */
+        counter(SAID | 2, 8, 0, 0),   /* a feature that we lack */
+        counter(4, 8, 0, 0),          /* ignored, as SAID is missing */
         counter(SAID | 5, 33, 0, 0),  /* more packets */
         counter(SAID | 5, 8, 15, 0),  /* longer packets */
         counter(SAID | 5, 8, 0, 23),  /* longer messages */
-        counter(SAID | 5, 0, 0, 0),   /* none */
-        counter(SAID | 5, 32, 14, 22) /* what we have said */
+        counter(SAID | 5, 0, 0, 0),   /* no packets */
+        counter(SAID | 5, 32, 14, 22) /* the same as we offered */
     };
     struct vc__dial d;
 
@@ -177,7 +178,7 @@ a_redirect_keeps_family_port_address_and_scope(void **state)
     assert_memory_equal(&to->sin6_addr, r.addrs[0].addr, 16);
 }
 
-/* Whatever the address that was read before it. */
+/* No byte of the address that was read before it remains. */
 static void
 a_redirect_to_ipv4_is_its_family_port_and_address_only(void **state)
 {
@@ -204,7 +205,8 @@ a_redirect_to_ipv4_is_its_family_port_and_address_only(void **state)
     assert_memory_equal(&wanted, &step.way->to.addr, sizeof wanted);
 }
 
-/* By what told it, or by each transport that the target may be reached by. */
+/* The redirect is tried by the transport of the rejected attempt, or by each
+ * transport of the target. */
 static void
 a_redirect_leads_by_every_carrier(void **state)
 {
@@ -238,7 +240,8 @@ a_redirect_leads_by_every_carrier(void **state)
     assert_ptr_equal(&other, step.way->to.transport);
 }
 
-/* A name leads those of its process only, and an address nobody of them. */
+/* A redirect to a name is only for clients of the same process, which came by a
+ * name. They ignore addresses. */
 static void
 a_redirect_to_a_name_is_for_who_came_by_a_name(void **state)
 {
@@ -350,7 +353,7 @@ weights_are_shares_of_the_clients(void **state)
     assert_int_equal(4000, last[12]);
 }
 
-/* The first of the hosts that a redirect leads to, of 4000 clients. */
+/* Counts, for 4000 clients, which host of a redirect they try first. */
 static void
 count_first(const struct vc__reject *r, unsigned first[256])
 {
@@ -505,7 +508,7 @@ a_failure_of_our_own_is_no_end_while_another_way_is_left(void **state)
     assert_int_equal(VC_RESOURCE_EXHAUSTED, d.error.status);
 }
 
-/* --- anything ---------------------------------------------------------- */
+/* --- random plans ------------------------------------------------------ */
 
 static void
 fail_at_random(struct vc__dial *d, unsigned which, uint64_t now, uint64_t *seed)
@@ -533,7 +536,7 @@ fail_at_random(struct vc__dial *d, unsigned which, uint64_t now, uint64_t *seed)
     }
 }
 
-/* One run; how many tries. */
+/* Runs one random plan; returns the number of tries. */
 static unsigned
 run_at_random(uint64_t *seed)
 {

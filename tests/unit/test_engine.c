@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The engine alone: whatever ends a wait, or the serving, ends it at once,
- * also when it comes by a descriptor or a timer while the engine polls. */
+ * An engine alone: every event that ends a wait, or the serving, ends it at
+ * once, also when a descriptor or a timer reports it while the engine polls. */
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,8 +16,8 @@
 
 #include "transport/core/engine.h"
 
-/* It polls this long before it sleeps, so that what comes meanwhile comes
- * while it polls; a sleep that should not be lasts to the deadline. */
+/* The engine polls this long before it sleeps, so that events arrive while it
+ * polls. A sleep that should not happen lasts until the deadline. */
 #define SPIN_US     50000u
 #define DEADLINE_US 5000000u
 #define SOON_US     4000000u
@@ -90,7 +90,8 @@ a_descriptor_ends_a_wait_that_polls(void **state)
     assert_wait_ends_soon(b);
 }
 
-/* As another thread would, while the holder polls; no descriptor tells. */
+/* As another thread would, while the holder polls; no descriptor
+ * becomes readable. */
 static unsigned
 source_stir(struct vc__source *s)
 {
@@ -190,7 +191,8 @@ a_wait_for_nothing_ends_at_its_deadline(void **state)
     assert_in_range(vc__now() - start, SPIN_US * 2, SOON_US);
 }
 
-/* In place of the system's: how often, and how soon after `yields_since`. */
+/* Replaces sched_yield() of the system: counts the calls, and records how soon
+ * after `yields_since` the first comes. */
 static unsigned yields;
 static uint64_t yields_since, yields_soonest;
 
@@ -205,7 +207,7 @@ sched_yield(void)
     return 0;
 }
 
-/* A round trip is over by then (YIELD_AFTER_US). */
+/* A round trip has ended by then (YIELD_AFTER_US). */
 static void
 a_wait_that_polls_yields_after_50_us_and_not_before(void **state)
 {
@@ -225,7 +227,7 @@ a_wait_that_polls_yields_after_50_us_and_not_before(void **state)
 
 /* --- serving ----------------------------------------------------------- */
 
-/* Between two looks at the clock. */
+/* Kicks the engine between two of its clock readings. */
 static unsigned
 source_stop(struct vc__source *s)
 {
@@ -266,7 +268,7 @@ serving_ends_when_it_is_kicked_while_it_polls(void **state)
 
 /* --- catching up ------------------------------------------------------- */
 
-#define SHARES 5u /* in which a source has its work done */
+#define SHARES 5u /* the source does its work in so many parts */
 
 static unsigned
 source_share(struct vc__source *s)

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * An engine in the loop of a program, with the kernel's own epoll and timerfd:
- * its descriptor tells when there is something to do, and not while another
- * thread sees to it. */
+ * An engine in the event loop of a program, with the kernel's own epoll and
+ * timerfd: its descriptor is readable when the engine has work, but not while
+ * another thread does that work. */
 #include <errno.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -19,7 +19,8 @@
 
 #include "transport/core/engine.h"
 
-/* Nothing that is to come takes so long, and nothing comes by itself. */
+/* No event takes longer than PATIENCE_MS to arrive, and none
+ * arrives by itself. */
 #define PATIENCE_MS 10000
 #define QUIET_MS    20
 
@@ -41,13 +42,13 @@ tells(struct bench *b, int ms)
 
     do
         n = epoll_wait(b->loop, &event, 1, ms);
-    while (n < 0 && errno == EINTR); /* this process was stopped for a while */
+    while (n < 0 && errno == EINTR); /* the process was stopped for a while */
     if (n == 1)
         assert_ptr_equal(&b->engine, event.data.ptr);
     return n == 1;
 }
 
-/* Until it has told all it has to tell. */
+/* Runs turns until the descriptor is not readable any more. */
 static void
 settle(struct bench *b)
 {
@@ -107,9 +108,10 @@ timer_fire(struct vc__timer *t)
     atomic_fetch_add(&caa_container_of(t, struct bench, timer)->ran, 1);
 }
 
-/* --- what is told ------------------------------------------------------- */
+/* --- readiness ---------------------------------------------------------- */
 
-/* It tells, a turn does it, and it tells no more. */
+/* The descriptor becomes readable, a turn does the work, and the descriptor is
+ * not readable any more. */
 static void
 is_told_and_done(struct bench *b)
 {
@@ -143,7 +145,7 @@ a_descriptor_is_told(void **state)
     vc__engine_remove(&b->engine, &b->source);
 }
 
-/* Started by a task, as only the holder may. */
+/* Starts the timer in a task, as only the holder may. */
 static void
 timer_start(struct vc__task *t)
 {
@@ -170,7 +172,7 @@ a_timer_is_told_when_it_is_due(void **state)
     assert_int_equal(1, atomic_load(&b->ran));
 }
 
-/* It has something at the very moment at which the engine is left. */
+/* Has work at the very moment at which the engine is left. */
 static unsigned
 source_late(struct vc__source *s)
 {
@@ -219,8 +221,9 @@ wait_main(void *arg)
     return NULL;
 }
 
-/* A caller is blocked, and the holder: what comes is its affair, and the loop is
- * told of it at most once. What it leaves behind is the loop's again. */
+/* The thread of a blocked caller holds the engine and does its work: the
+ * loop is woken at most once. After that thread has left, the loop gets the
+ * work again. */
 static void
 what_a_holder_sees_to_is_not_told_again_and_again(void **state)
 {
@@ -252,7 +255,8 @@ what_a_holder_sees_to_is_not_told_again_and_again(void **state)
     assert_int_equal(21, atomic_load(&b->ran));
 }
 
-/* What vc_runtime_poll() goes by: a program that asks in vain waits on. */
+/* vc_runtime_poll() relies on this: after a turn without work, the program goes
+ * on waiting. */
 static void
 a_turn_that_finds_nothing_to_do_says_so(void **state)
 {
@@ -283,8 +287,8 @@ come_and_go(void *arg)
     return NULL;
 }
 
-/* Whoever takes the token and leaves it between a look of the loop and its turn:
- * no task is left lying. */
+/* Another thread takes and leaves the token, also between the loop's
+ * epoll_wait() and its turn: no task is lost. */
 static void
 nothing_is_lost_while_others_come_and_go(void **state)
 {
@@ -299,7 +303,7 @@ nothing_is_lost_while_others_come_and_go(void **state)
         vc__engine_post(&b->engine, &b->task);
         while (atomic_load(&b->ran) < i) {
             assert_true(vc__now() < until);
-            if (tells(b, QUIET_MS)) /* or the other thread has done it */
+            if (tells(b, QUIET_MS)) /* or the other thread ran it */
                 vc__engine_turn(&b->engine);
         }
     }

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * transport/core/error.h: what a peer says becomes a text for people. */
+ * transport/core/error.h: texts of a peer become texts for people. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,8 +15,8 @@
 #include "cm/connect/hello.h"
 #include "transport/core/error.h"
 
-/* These bytes, in memory that ends with the last of them, in a room of `size`.
- */
+/* Checks these bytes, in memory of exactly their size, with `size`
+ * bytes of room. */
 static void
 becomes(const char *bytes, size_t len, size_t size, const char *words,
         const char *text)
@@ -52,7 +52,7 @@ what_is_too_long_is_cut(void **state)
     becomes("abcdef", 6, 1, "", "");
 }
 
-/* --- what is lacking ------------------------------------------------------ */
+/* --- missing resources ---------------------------------------------------- */
 
 static void
 what_a_server_lacks_fits_its_reject(void **state)

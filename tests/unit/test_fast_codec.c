@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * rpc/codec/fast_codec.c against the long way: what it takes, the check calls good, and
- * protobuf-c makes the same message of it. */
+ * rpc/codec/fast_codec.c against the general codec: what it unpacks is valid
+ * for the check, and protobuf-c unpacks the same message. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -46,7 +46,8 @@ teardown(void **state)
     return maker_teardown(state);
 }
 
-/* Unpacks bytes in memory of exactly their size; true when they are plain. */
+/* Unpacks bytes in memory of exactly their size; true when they are plain, that
+ * is when the fast codec takes them. */
 static bool
 try_plain(const ProtobufCMessageDescriptor *desc, const void *bytes, size_t len,
           size_t memory, void **message)
@@ -79,7 +80,7 @@ is_plain(const ProtobufCMessageDescriptor *desc, const void *bytes, size_t len)
 #define NOT_PLAIN(desc, bytes)                                                 \
     assert_false(is_plain(&(desc), bytes, sizeof(bytes) - 1))
 
-/* How it is packed as a plain message is how protobuf-c packs it. */
+/* The fast codec packs a plain message as protobuf-c does. */
 static void
 assert_packs(const ProtobufCMessage *message)
 {
@@ -215,7 +216,7 @@ without_memory_it_is_plain_and_there_is_no_message(void **state)
     assert_null(message);
 }
 
-/* Field 3 of Plain is an int32, as the next test needs. */
+/* Field 3 of Plain is an int32, which this test relies on. */
 static void
 what_is_unusual_is_left_to_the_long_way(void **state)
 {
@@ -225,8 +226,8 @@ what_is_unusual_is_left_to_the_long_way(void **state)
     (void)state;
     assert_int_equal(f->type, PROTOBUF_C_TYPE_INT32);
     PLAIN(unit__plain__descriptor, "\x18\x01");
-    NOT_PLAIN(unit__plain__descriptor, "\x18\x01\x18\x02");     /* twice */
-    NOT_PLAIN(unit__plain__descriptor, "\x18");                 /* cut */
+    NOT_PLAIN(unit__plain__descriptor, "\x18\x01\x18\x02");     /* repeated */
+    NOT_PLAIN(unit__plain__descriptor, "\x18");                 /* cut off */
     NOT_PLAIN(unit__plain__descriptor, "\x1d\x01\x02\x03\x04"); /* type */
     NOT_PLAIN(unit__plain__descriptor, "\xf8\x7f\x01");         /* unknown */
     NOT_PLAIN(unit__plain__descriptor,
@@ -238,7 +239,7 @@ what_is_unusual_is_left_to_the_long_way(void **state)
     NOT_PLAIN(unit2__outer__descriptor, ""); /* required fields */
 }
 
-/* A type whose last field stands behind the end of its fields. */
+/* Makes a type whose last descriptor lies past the end of its fields. */
 static void
 what_is_behind_the_fields_of_a_type_is_not_one_of_them(void **state)
 {
@@ -296,7 +297,7 @@ a_message_that_cannot_be_packed_is_not_plain(void **state)
     (void)state;
     assert_true(vc__fast_size(&plain.base, &size));
     assert_int_equal(size, 0);
-    plain.f_string = NULL; /* protobuf-c takes it for empty */
+    plain.f_string = NULL; /* protobuf-c packs it as empty */
     plain.f_float = -0.0f;
     assert_packs(&plain.base);
     plain.f_bytes.len = 1;

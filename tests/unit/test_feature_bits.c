@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Which features a link has, and which frames break them (doc/wire.md 2.8). */
+ * Which features a link has, and which frames are an error without them
+ * (doc/wire.md 2.8). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,14 +15,14 @@
 #define SAID VC__FEATURES_SAID
 #define ALL  VC__FEATURES_FIRST
 
-/* What an end built before features says is 0, and it has the first four. */
+/* An end built before features existed sends 0; it has the first four. */
 static void
 ends_from_before_have_the_first(void **state)
 {
     (void)state;
     assert_int_equal(0, vc__features_choose(0, 0));
     assert_int_equal(ALL, vc__features_of(0));
-    /* Without the bit that says so, others mean nothing. */
+    /* Without the bit VC__FEATURES_SAID the other bits are ignored. */
     assert_int_equal(0, vc__features_choose(VC__FEATURE_LONG, 0));
 }
 
@@ -81,7 +82,7 @@ static const struct {
     {{.type = VC__FRAME_REPLY, .metadata_len = 5}, VC__FEATURE_METADATA},
 };
 
-/* Each frame breaks a link without the feature that it needs, and no other. */
+/* Each frame is an error without the feature that it needs, and only then. */
 static void
 frames_need_their_features(void **state)
 {

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The limit of handlers that wait, against a model of who they wait for: he does
- * so many things at a time, and all of them slower when he is asked for more. */
+ * The limit of handlers that wait, against a model of the backend that they
+ * wait for. It does CAPACITY things at a time, and does all of them more slowly
+ * when it is asked for more. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +19,7 @@
 #define MS       1000u
 #define S        1000000u
 #define MOST     256u
-#define CAPACITY 20u /* things that he does at a time */
+#define CAPACITY 20u /* things that the backend does at a time */
 
 struct run {
     uint64_t began, ends;
@@ -29,15 +30,16 @@ static struct model {
     struct vc__gradient gradient;
     struct run runs[MOST];
     unsigned n;
-    uint64_t now, next; /* the next call comes then */
-    uint64_t base_us;   /* what a thing takes him */
-    double per_us;      /* calls that come */
-    bool differ;        /* things: exponentially, around that */
+    uint64_t now, next; /* next: the arrival of the next call */
+    uint64_t base_us;   /* the time of one thing */
+    double per_us;      /* rate of calls */
+    bool differ;        /* exponential, around base_us */
     uint64_t seed;
     unsigned served, refused;
 } m;
 
-/* Of an exponential distribution around 1, by its quantiles. */
+/* Returns a number of an exponential distribution around 1, by
+ * its quantiles. */
 static double
 exponential(void)
 {
@@ -123,7 +125,7 @@ model_run(uint64_t us)
     }
 }
 
-/* As much as he can do, in so long. */
+/* Returns the part of the backend's capacity that was used during `us`. */
 static double
 share_served(uint64_t us)
 {
@@ -151,7 +153,7 @@ whatever_comes_about_what_can_be_done_is_begun(void **state)
     }
 }
 
-/* But at first, when it is not known yet. */
+/* A few are refused at first, before the limit has adapted. */
 static void
 below_what_he_can_do_nothing_is_turned_down(void **state)
 {
@@ -165,7 +167,7 @@ below_what_he_can_do_nothing_is_turned_down(void **state)
     }
 }
 
-/* Else a burst would find a limit that nobody has tried. */
+/* Otherwise a burst would find a limit that was never tested. */
 static void
 a_limit_that_nobody_needs_does_not_grow(void **state)
 {
@@ -175,8 +177,8 @@ a_limit_that_nobody_needs_does_not_grow(void **state)
     assert_int_equal(VC__GRADIENT_FIRST, m.gradient.limit);
 }
 
-/* He is slower for another reason, and quick again: it takes some probes until
- * that is known. */
+/* The backend becomes slower for another reason, and fast again: the limit
+ * needs some probes to adapt. */
 static void
 another_speed_is_learned(void **state)
 {
@@ -197,8 +199,8 @@ another_speed_is_learned(void **state)
     }
 }
 
-/* It began while the baseline was measured, which is given up, and measured
- * without it. */
+/* The run begins while the baseline is measured. That measurement is abandoned,
+ * and made again without the run. */
 static void
 one_that_never_ends_holds_nobody_up(void **state)
 {
@@ -210,7 +212,7 @@ one_that_never_ends_holds_nobody_up(void **state)
     while (!m.gradient.probes);
     while (m.gradient.round.begun == 0)
         model_run(1);
-    m.n--; /* it is not heard of again */
+    m.n--; /* it never ends */
     model_run(5 * S);
     assert_false(m.gradient.probes);
     model_run(60 * S);
@@ -253,7 +255,8 @@ what_is_critical_has_more_room_and_what_is_sheddable_less(void **state)
     assert_int_equal(4, vc__gradient_left(&g, VC_PRIORITY_CRITICAL, false));
 }
 
-/* Else one client whose handlers do not end would keep the others out each time. */
+/* Otherwise one client whose handlers do not end would block the others in
+ * each probe. */
 static void
 who_has_none_may_begin_while_the_baseline_is_measured(void **state)
 {
@@ -268,7 +271,7 @@ who_has_none_may_begin_while_the_baseline_is_measured(void **state)
     assert_int_equal(6, vc__gradient_left(&g, VC_PRIORITY_DEFAULT, true));
 }
 
-/* Handlers that do not end hold more places than a probe allows. */
+/* Handlers that do not end take more places than a probe allows. */
 static void
 a_probe_in_which_none_begins_ends(void **state)
 {
@@ -283,13 +286,13 @@ a_probe_in_which_none_begins_ends(void **state)
         vc__gradient_turned_down(&g, now);
     assert_false(g.probes);
     assert_int_equal(6, vc__gradient_left(&g, VC_PRIORITY_DEFAULT, false));
-    for (; now < 9 * S; now += MS) { /* nor is the next one due at once */
+    for (; now < 9 * S; now += MS) { /* the next probe is not due at once */
         vc__gradient_turned_down(&g, now);
         assert_false(g.probes);
     }
 }
 
-/* However quick the runs are. */
+/* However short the runs are. */
 static void
 the_option_is_the_most(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Whether a method's handlers tend to block. */
+ * Whether a method's handlers usually block. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * cm/connect/hello.c against doc/wire.md, section 2: the bytes, the lengths, and bytes
- * that nobody meant. Everything is read from memory of exactly its size, so
- * that a sanitizer sees any step beyond it. The fields are in
+ * cm/connect/hello.c against doc/wire.md, section 2: the bytes, the lengths,
+ * and invalid bytes. All are read from memory of exactly their size, so that a
+ * sanitizer finds every access past the end. The fields are in
  * test_hello_fields.c. */
 #include "cm/connect/features.h"
 #include "tests/unit/hello_maker.h"
@@ -150,19 +150,19 @@ the_longest_texts_and_most_addresses_fit(void **state)
     assert_string_equal(s.text, r.text);
     assert_memory_equal(s.addrs, r.addrs, sizeof s.addrs);
 
-    strcpy(r.text, "abc"); /* a short one behind all the addresses */
+    strcpy(r.text, "abc"); /* a short text after all the addresses */
     vc__reject_put(bytes, &r);
     assert_int_equal(read_bytes(&kinds[2], bytes, VC__REJECT_SIZE),
                      VC__SAID_OK);
 }
 
-/* Between what every accept has and the text. */
+/* The socket's fields lie between the fixed part of an accept and the text. */
 static void
 an_accept_tells_of_a_socket(void **state)
 {
     static const uint8_t golden[] = {
         's',  'o',  'c',  'k',  'e', 't', ' ', ' ', /* name */
-        'o',  'f',  ' ',  'a',  ' ', 'h', 'o', 's', /* and more of it */
+        'o',  'f',  ' ',  'a',  ' ', 'h', 'o', 's', /* rest of the name */
         0xf4, 0xf3, 0xf2, 0xf1,                     /* user */
         'k',  0xc3, 0xa4, 's',  'e',                /* text */
     };
@@ -186,7 +186,7 @@ an_accept_tells_of_a_socket(void **state)
     assert_int_equal(VC__SAID_OK, vc__accept_get(&b, bytes, VC__ACCEPT_SIZE));
     assert_string_equal(b.text, a.text);
 
-    bytes[4] = 69; /* cut within the user */
+    bytes[4] = 69; /* cut within the user id */
     memset(bytes + 69, 0, sizeof bytes - 69);
     assert_int_equal(VC__SAID_LENGTH,
                      vc__accept_get(&b, bytes, VC__ACCEPT_SIZE));
@@ -376,7 +376,7 @@ what_is_refused_leaves_the_result_alone(void **state)
     assert_int_equal(r.credits, 4711);
 }
 
-/* --- words --- */
+/* --- texts of  */
 
 static void
 every_finding_and_reason_has_a_text(void **state)

@@ -4,7 +4,7 @@
  * cm/connect/hello.c against doc/wire.md, section 2: the range of each field. */
 #include "tests/unit/hello_maker.h"
 
-/* What is said of a good one with the byte at `at` replaced. */
+/* Reads a valid one with the byte at `at` replaced. */
 static enum vc__said
 read_changed(unsigned kind, size_t at, uint8_t byte)
 {
@@ -186,7 +186,7 @@ unused_bytes_are_zero(void **state)
     for (size_t at = 21; at < 24; at++)
         assert_range(2, at, 0, 0, false);
     for (size_t at = 24 + 8; at < 24 + 20; at++)
-        assert_range(2, at, 0, 0, false); /* behind the IPv4 address */
+        assert_range(2, at, 0, 0, false); /* after the IPv4 address */
 }
 
 static void

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * What only inproc:// has, or only it can show: names, links that a test
- * breaks, and both ends in one thread. What it has like every transport is in
- * the suites (inproc_* in tests/suite/local.am). */
+ * breaks, and both ends in one thread. The suites test what all transports
+ * share (inproc_* in tests/suite/local.am). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,7 +51,7 @@ a_name_that_nobody_listens_at_is_unavailable(void **state)
     vc_channel_close(channel);
 }
 
-/* A redirect tells no name, but what the name comes to. */
+/* A redirect carries the key of the name, not the name. */
 static void
 a_name_that_a_client_was_moved_to_is_known_by_its_key(void **state)
 {
@@ -88,7 +88,7 @@ a_name_has_1_to_63_letters_digits_and_signs(void **state)
 
 /* --- ends ---------------------------------------------------------------- */
 
-/* A server that nobody advances has got the request, and is closed. */
+/* The server has the request, but no thread advances it, and it is closed. */
 static void
 a_client_that_waits_for_a_server_that_closes_is_turned_away(void **state)
 {
@@ -148,7 +148,7 @@ blow_run(struct vc__task *task)
     vc__waiter_done(&b->over);
 }
 
-/* The first link of a channel that is connected. */
+/* Breaks the first link of a connected channel. */
 static void
 link_break(struct vc_channel *channel)
 {
@@ -173,7 +173,7 @@ calls_in_flight_go_on_by_another_link(void **state)
     link_break(f->channel);
     caller_join(&c);
     assert_int_equal(VC_OK, c.status);
-    assert_int_equal(1, atomic_load(&fixture_board->sleeping)); /* once */
+    assert_int_equal(1, atomic_load(&fixture_board->sleeping)); /* ran once */
     vc_runtime_counters(f->runtime, &counters);
     assert_int_equal(2, counters.links_made);
     assert_int_equal(1, counters.links_lost);
@@ -195,8 +195,7 @@ calls_make(void *arg)
     return NULL;
 }
 
-/* However long they take: on one processor that others want, too, it is
- * minutes. */
+/* Without a deadline: on one processor with other load this takes minutes. */
 static void
 calls_of_1_to_8_threads_are_all_right(void **state)
 {
@@ -225,8 +224,7 @@ calls_of_1_to_8_threads_are_all_right(void **state)
     vc_channel_close(channel);
 }
 
-/* One runtime without threads of its own has both ends: the caller advances
- * them. */
+/* Both ends share a runtime without threads: the caller advances them. */
 static void
 both_ends_are_in_one_thread(void **state)
 {

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Ends of an inproc:// connection that go while the other end does not look.
- * Runtimes have no threads here, so that each end looks when the test says. */
+ * Ends of an inproc:// connection that close while the other end is
+ * not advanced. Runtimes have no threads here: each end runs when the
+ * test says so. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,7 +33,7 @@ server_start(struct fixture *f)
     assert_status(VC_OK, vc_server_listen(f->server, f->target));
 }
 
-/* Does what there is to do on this end, and no more. */
+/* Does all the work that this end has, and no more. */
 static void
 turn(struct vc_runtime *runtime)
 {
@@ -61,7 +62,8 @@ call_over(enum vc_status status, Suite__CountReply *reply, void *arg)
     vc_message_free(reply);
 }
 
-/* The client has said its hello then, and does not look for an answer. */
+/* When it returns, the client has sent its hello, and is not
+ * advanced further. */
 static void
 call_begin(struct fixture *f, struct call *c,
            const struct vc_channel_opts *opts)
@@ -86,7 +88,7 @@ call_await(struct fixture *f, struct call *c)
     fixture_stop_client(f);
 }
 
-/* Nothing of the call was sent, so it has not run. */
+/* No part of the call was sent, so it has not run. */
 static void
 a_server_that_accepts_and_goes_has_not_run_a_call(void **state)
 {
@@ -103,7 +105,7 @@ a_server_that_accepts_and_goes_has_not_run_a_call(void **state)
     assert_int_equal(VC_OUTCOME_NOT_EXECUTED, c.outcome);
 }
 
-/* Also where nobody looks at the request afterwards. */
+/* Also if the server is not advanced after the request. */
 static void
 a_server_that_closes_turns_away_who_has_asked(void **state)
 {
@@ -122,7 +124,7 @@ a_server_that_closes_turns_away_who_has_asked(void **state)
 
 /* --- memory ---------------------------------------------------------------- */
 
-/* Bytes that malloc() has given; 0 where it is not glibc's. */
+/* Bytes that malloc() has allocated; 0 if it is not glibc's. */
 static size_t
 bytes_used(void)
 {
@@ -131,7 +133,8 @@ bytes_used(void)
     return info.uordblks + info.hblkhd;
 }
 
-/* A connection's room, some 256 KB, goes with the attempt that made it. */
+/* The memory of a connection, some 256 KB, is freed with the attempt that
+ * allocated it. */
 static void
 attempts_at_a_deaf_server_leave_no_room_behind(void **state)
 {
@@ -152,7 +155,7 @@ attempts_at_a_deaf_server_leave_no_room_behind(void **state)
     fixture_stop_server(&f);
 }
 
-/* --- a server that is gone -------------------------------------------------- */
+/* --- a server that is closed ---------------------------------------------- */
 
 struct talk {
     struct vc_runtime *runtime;
@@ -168,7 +171,7 @@ talk_say(struct talk *t)
     suite_streams_talk_send(t->stream, &request);
 }
 
-/* It looks: the server's end is found gone. */
+/* The client advances: it finds the server's end closed. */
 static void
 talk_ends(struct talk *t)
 {
@@ -199,8 +202,8 @@ talk_free(struct talk *t)
     vc_runtime_free(t->runtime);
 }
 
-/* Both links are into one queue: what one of them put there last stays in it
- * when that one is over, and the other puts its packet behind it. */
+/* Both links send into one queue. The last packet of the first link stays there
+ * after that link has ended, and the other link puts its packet after it. */
 static void
 clients_of_a_server_that_is_gone_send_without_harm(void **state)
 {
@@ -231,7 +234,7 @@ main(void)
     };
 
     setenv("VC_TEST_ADDR", "inproc", 1);
-    /* Rooms are pages of their own: what is written to one that was given back
+    /* A connection's memory is in pages of its own: a write after it was freed
      * is a fault. */
     mallopt(M_MMAP_THRESHOLD, 1 << 16);
     return cmocka_run_group_tests(tests, NULL, NULL);

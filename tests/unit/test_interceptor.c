@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * rpc/interceptor.c: which callbacks of a chain come, and in which order. */
+ * rpc/interceptor.c: which callbacks of a chain are called, and in
+ * which order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,15 +20,15 @@ static const struct vc_method method = {.name = "Echo"};
 static const struct vc_service service = {
     .name = "unit.Probe", .n_methods = 1, .methods = &method};
 
-/* What has been called so far, as "a+ b+ a> b> b< a< b- a- ". */
+/* The callbacks so far, as "a+ b+ a> b> b< a< b- a- ". */
 static char diary[512];
 
 /* One interceptor of a test. */
 struct eye {
     char name;
-    enum vc_status status; /* of its start */
+    enum vc_status status; /* returned by start() */
     const char *text;
-    struct vc_interception_end end; /* what its finish was told */
+    struct vc_interception_end end; /* passed to finish() */
 };
 
 static void
@@ -38,7 +39,7 @@ note(const struct eye *e, char what)
     snprintf(diary + n, sizeof diary - n, "%c%c ", e->name, what);
 }
 
-/* Its state is its own, and the same in all callbacks. */
+/* Each interceptor has its own state, the same in all its callbacks. */
 static enum vc_status
 on_start(struct vc_interception *call, void **state, void *arg)
 {
@@ -166,7 +167,7 @@ a_refusal_has_words_of_its_own_and_a_status_that_exists(void **state)
     free(chain);
 }
 
-/* So that a peer may be told. */
+/* So that the text may be sent to a peer. */
 static void
 a_text_that_is_cut_ends_with_a_whole_character(void **state)
 {
@@ -215,7 +216,7 @@ a_chain_has_a_limit(void **state)
     free(chain);
 }
 
-/* From a program of an older header, or one that forgot the size. */
+/* The size is that of an older header, or was never set. */
 static void
 only_the_callbacks_that_size_covers_are_read(void **state)
 {
@@ -237,7 +238,7 @@ only_the_callbacks_that_size_covers_are_read(void **state)
     free(chain);
 }
 
-/* The last to put it gives it back. */
+/* The last reference frees the chain. */
 static void
 a_chain_lives_as_long_as_it_is_held(void **state)
 {
@@ -256,7 +257,7 @@ a_chain_lives_as_long_as_it_is_held(void **state)
     vc__interceptors_put(NULL);
 }
 
-/* In memory of another call. */
+/* The memory was used by another call before. */
 static void
 a_call_begins_with_nothing_of_the_one_before(void **state)
 {
@@ -278,7 +279,7 @@ a_call_begins_with_nothing_of_the_one_before(void **state)
     assert_string_equal(i.text, "");
     assert_null(i.states[0]);
 
-    /* So that a finish without a start calls nobody. */
+    /* A finish() without a start() calls no interceptor. */
     finish(&i, VC_OK, 8);
     assert_string_equal(diary, "");
     vc__interceptors_put(chain);
@@ -320,7 +321,7 @@ the_time_left_ends_at_0_or_never(void **state)
     assert_in_range(left, before + hour - vc__now(), hour);
 }
 
-/* Metadata is added in each callback. */
+/* Adds metadata, in each of the callbacks. */
 static enum vc_status
 add(struct vc_interception *call)
 {

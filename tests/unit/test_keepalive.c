@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * cm/link/keepalive.c against its own table, with a peer that is a few flags. */
+ * cm/link/keepalive.c against its own table; the peer is a few flags. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,9 +22,9 @@ struct world {
     struct vc__keepalive k;
     uint64_t now;
     bool busy, may_ask;
-    bool process, adapter; /* of the peer: it answers */
-    bool talks;            /* it sends something all the time */
-    bool ping, probe;      /* asked, and not answered yet */
+    bool process, adapter; /* of the peer: true when it answers */
+    bool talks;            /* the peer sends all the time */
+    bool ping, probe;      /* sent, and not answered yet */
     unsigned pings, probes;
     enum vc__keepalive_act last;
 };
@@ -45,7 +45,7 @@ is_dead(const struct world *w)
     return w->last == VC__KEEPALIVE_STOPPED || w->last == VC__KEEPALIVE_LOST;
 }
 
-/* One tick, `late` after it was wanted. */
+/* One tick, `late` us after its time. */
 static void
 tick(struct world *w, uint64_t late)
 {
@@ -60,7 +60,7 @@ tick(struct world *w, uint64_t late)
     w->last = vc__keepalive_tick(&w->k, w->now, &n);
     assert_true(w->k.next > w->now);
     if (w->last == VC__KEEPALIVE_PING) {
-        assert_false(w->ping); /* at most one */
+        assert_false(w->ping); /* at most one is under way */
         w->ping = true;
         w->pings++;
     } else if (w->last == VC__KEEPALIVE_PROBE) {
@@ -70,7 +70,7 @@ tick(struct world *w, uint64_t late)
     }
 }
 
-/* Ticks for so long, or until the peer is dead. */
+/* Ticks for `us`, or until the peer is dead. */
 static void
 run(struct world *w, uint64_t us)
 {
@@ -80,7 +80,7 @@ run(struct world *w, uint64_t us)
         tick(w, 0);
 }
 
-/* Until it is dead; after how long. */
+/* Runs until the peer is dead; returns how long that took. */
 static uint64_t
 run_until_dead(struct world *w)
 {
@@ -120,7 +120,8 @@ a_peer_that_talks_is_not_asked(void **state)
     }
 }
 
-/* Whenever between two ticks it stopped, and was last heard. */
+/* The bounds hold wherever between two ticks the process stopped, and was
+ * last heard. */
 static void
 a_stopped_process_is_found_in_a_period_when_busy(void **state)
 {
@@ -135,8 +136,8 @@ a_stopped_process_is_found_in_a_period_when_busy(void **state)
 
     took = run_until_dead(&w);
 
-    /* It was heard up to a sixth of the period before the last tick that
-     * knew. */
+    /* The last packet was received up to a sixth of the period before the tick
+     * that noted it. */
     assert_in_range(took, PERIOD * 4 / 6, PERIOD * 5 / 6 + 5);
     assert_int_equal(w.last, VC__KEEPALIVE_STOPPED);
     assert_int_equal(w.pings, 1);
@@ -175,7 +176,7 @@ a_peer_of_which_nothing_answers_is_lost(void **state)
     }
 }
 
-/* Nobody waited for it when it stopped; then somebody does. */
+/* No call waited when the process stopped; then a call starts. */
 static void
 a_call_on_a_dead_idle_link_ends_within_a_period(void **state)
 {
@@ -217,7 +218,7 @@ who_slept_himself_asks_anew(void **state)
             struct world w;
 
             world_init(&w, true);
-            w.process = false; /* its answers lie unread */
+            w.process = false; /* its answers are not read */
             for (unsigned i = 0; i < at; i++)
                 tick(&w, 0);
             tick(&w, sleeps[s]);
@@ -245,7 +246,7 @@ who_slept_still_finds_a_dead_peer(void **state)
     assert_in_range(run_until_dead(&w), PERIOD * 4 / 6 - 5, PERIOD);
 }
 
-/* A client that only polls while it calls: each of its ticks is late. */
+/* A client that polls only while it calls: each of its ticks is late. */
 static void
 who_looks_now_and_then_does_not_ask(void **state)
 {
@@ -312,8 +313,9 @@ a_probe_is_not_late_for_who_slept(void **state)
     assert_false(is_dead(&w));
 }
 
-/* Other packets came before the answer: it is waited for, not asked for
- * again. tick() asserts that there is one at most. */
+/* Other packets are received before the answer: the link keeps waiting
+ * for the answer, without a second PING. tick() asserts that at most one
+ * is under way. */
 static void
 never_two_pings_are_out(void **state)
 {
@@ -362,19 +364,19 @@ the_shortest_period_has_steps(void **state)
 
 #define STEP UINT64_C(100)
 
-/* What is so at a tick. */
+/* What the tick finds. */
 #define MAY_ASK 1u
 #define PROVEN  2u
 
-/* A tick at a time since the start. */
+/* One tick, at a time since the start. */
 struct moment {
     uint64_t at;
     enum vc__keepalive_act act;
     unsigned news;
 };
 
-/* What is done about a peer that never says anything, whatever was in memory
- * before. The one at 0 ends the moments. */
+/* Checks the acts for a peer that never sends, with memory that was not zeroed.
+ * An entry with at == 0 ends the list. */
 static void
 assert_moments(bool busy, const struct moment *m)
 {
@@ -441,8 +443,8 @@ an_adapter_is_asked_and_dead_at_exact_times(void **state)
     assert_moments(false, idle);
 }
 
-/* The tick at 100 wants the next one at 200. One that is not late counts as
- * that of 200. */
+/* The tick at 100 sets the next one to 200. A tick that is at most one step
+ * late counts as that of 200. */
 static void
 a_tick_is_late_when_more_than_a_step_behind(void **state)
 {
@@ -463,7 +465,7 @@ a_tick_is_late_when_more_than_a_step_behind(void **state)
     assert_moments(true, late);
 }
 
-/* The adapter answered at the same time, not since. */
+/* The adapter's last answer came with the tick before, not since. */
 static void
 an_adapter_that_answered_before_the_question_is_asked_too(void **state)
 {
@@ -480,7 +482,7 @@ an_adapter_that_answered_before_the_question_is_asked_too(void **state)
     assert_moments(true, then_silent);
 }
 
-/* Whenever each of them was made, and however late its timer is. */
+/* Whenever each link was created, and however late its timer is. */
 static void
 ticks_of_all_links_fall_together(void **state)
 {
@@ -504,7 +506,7 @@ ticks_of_all_links_fall_together(void **state)
     }
 }
 
-/* Else a timer's lateness would put off what is due by a whole tick. */
+/* Otherwise a late timer would delay the next question by a whole tick. */
 static void
 a_tick_that_was_late_does_not_put_off_the_next_question(void **state)
 {
@@ -524,7 +526,8 @@ a_tick_that_was_late_does_not_put_off_the_next_question(void **state)
     assert_int_equal(2, w.probes);
 }
 
-/* Each end asks as its ticks say; a PING reaches the other before its next. */
+/* Each end asks by its own ticks; a PING reaches the other end before
+ * its next tick. */
 static void
 a_peer_whose_pings_come_is_not_asked(void **state)
 {
@@ -545,8 +548,8 @@ a_peer_whose_pings_come_is_not_asked(void **state)
     assert_int_equal(0, server.probes);
 }
 
-/* Whatever goes on: a peer that answers is not dead, one that does not is when
- * it was asked in time. */
+/* In any sequence of events: a peer that answers is not dead; a peer that does
+ * not answer is found dead in time. */
 static void
 random_worlds_know_who_lives(void **state)
 {

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The table of link states: its usual ways, and what holds in all of it. */
+ * The table of link states: the usual paths, and rules that hold
+ * in all of it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +12,7 @@
 
 #include "cm/link/link_state.h"
 
-/* One step, with what it should do. */
+/* Makes one step; checks its action. */
 static enum vc__link_state
 step(enum vc__link_state state, enum vc__link_event event,
      enum vc__link_action action)
@@ -89,8 +90,8 @@ nothing_happens_to_a_link_that_is_gone(void **state)
             step(VC__LINK_GONE, (enum vc__link_event)e, VC__LINK_DO_NOTHING));
 }
 
-/* Whatever state, the owner's close, the timer and a removed device lead out
- * within two steps, so that no link can stay for ever. */
+/* In every state the owner's close, the timer and a removed device end the link
+ * within two steps: no link can stay for ever. */
 static void
 every_state_has_a_way_out(void **state)
 {
@@ -110,8 +111,8 @@ every_state_has_a_way_out(void **state)
     }
 }
 
-/* A link tells its owner exactly once that it is down, and is taken apart
- * exactly once: on every path of three events from every state. */
+/* A link reports exactly once that it is down, and is freed exactly once, on
+ * every path of six events from the first state. */
 static int
 tells(enum vc__link_action a)
 {

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * transport/core/log.h: which lines are logged, where they go, and what they
- * look like; and the options of a runtime for it. Limits and what is left out
- * are in tests/sim/test_log.c, where a second is one. */
+ * transport/core/log.h: which lines are logged, where they go, and their form;
+ * and a runtime's options for it. tests/sim/test_log.c, with its simulated
+ * clock, tests the limits and the count of suppressed lines. */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -143,7 +143,7 @@ log_some(void *log)
     return NULL;
 }
 
-/* One of the lines may say how many were left out in a second that is over. */
+/* One more line may count those suppressed in a second that has ended. */
 static void
 threads_may_log_at_a_time(void **state)
 {
@@ -163,7 +163,8 @@ threads_may_log_at_a_time(void **state)
 
 /* --- stderr ------------------------------------------------------------------ */
 
-/* What the log writes to stderr of three lines, at the levels of their kinds. */
+/* Returns what the log writes to stderr for three lines, at the levels of
+ * their kinds. */
 static void
 stderr_of(struct vc__log *log, char text[TEXT])
 {
@@ -199,10 +200,10 @@ without_a_function_lines_go_to_stderr(void **state)
                         text);
 }
 
-/* --- a runtime's ----------------------------------------------------------- */
+/* --- the level of a runtime ----------------------------------------------- */
 
-/* The level that a runtime with this option logs, when the environment says
- * this; NULL: nothing. */
+/* Returns the level of a runtime with this option and this environment
+ * variable; NULL: the variable is not set. */
 static unsigned
 level_of(const char *env, unsigned option)
 {

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Looking names up: what is taken of a resolver's answer, and who is told. The
- * resolver is the one of this file. */
+ * Name lookup: which addresses of a resolver's answer are used, and which
+ * waiters are notified. The resolver is the one in this file. */
 #include <netdb.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -31,13 +31,14 @@ static const struct vc__target target = {.host = "name", .port = "7"};
 static struct {
     int err;
     unsigned freed;
-    pid_t thread; /* the last that asked */
+    pid_t thread; /* the last that called getaddrinfo() */
     struct addrinfo info[ANSWERS];
     unsigned char addr[ANSWERS][LONGEST + 1];
-    pthread_mutex_t gate; /* of all; whoever holds it keeps the answer back */
+    pthread_mutex_t gate; /* guards all; while it is held, no answer comes */
 } resolver = {.gate = PTHREAD_MUTEX_INITIALIZER};
 
-/* n addresses of so many bytes, each of its number, from 1 on. */
+/* Sets an answer of n addresses of len bytes; the bytes of each are its
+ * number, from 1 on. */
 static void
 resolver_answer(unsigned n, size_t len)
 {
@@ -92,7 +93,7 @@ freeaddrinfo(struct addrinfo *list)
     pthread_mutex_unlock(&resolver.gate);
 }
 
-/* --- what is taken ----------------------------------------------------- */
+/* --- which addresses are used ------------------------------------------ */
 
 static void
 as_many_addresses_are_taken_as_there_is_room_for(void **state)
@@ -155,7 +156,7 @@ without_an_answer_there_is_no_address(void **state)
     assert_int_equal(0, resolver.freed);
 }
 
-/* --- who is told ------------------------------------------------------- */
+/* --- who is notified --------------------------------------------------- */
 
 struct asked {
     struct vc__engine engine;
@@ -178,7 +179,7 @@ thread_is_gone(void)
     return thread != 0 && access(path, F_OK) != 0;
 }
 
-/* Of the last lookup. */
+/* Waits until the thread of the last lookup has ended. */
 static void
 await_end_of_thread(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Memory within a limit: nobody gets more than there is, a newcomer finds some,
- * and what was given back is gone. */
+ * Memory within a limit: no account gets more than there is, a new account gets
+ * some, and freed memory goes back to the system. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@
 #define SMALL 1000u
 #define MANY  64u
 
-/* Sanitizers have memory of their own for each page of ours. */
+/* Sanitizers need memory of their own for each page of ours. */
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
 #define SANITIZED true
@@ -53,7 +53,7 @@ close_empty(void)
     vc__store_fini(&store);
 }
 
-/* So much more than before, at most. */
+/* Asserts that at most `more` bytes were added. */
 static void
 assert_resident(size_t before, size_t more)
 {
@@ -93,7 +93,7 @@ nobody_takes_more_than_there_is(void **state)
     close_empty();
 }
 
-/* Which nobody has an account of. */
+/* Memory that belongs to no account. */
 static void
 without_an_account_there_is_no_limit(void **state)
 {
@@ -106,8 +106,8 @@ without_an_account_there_is_no_limit(void **state)
     assert_null(vc__memory_take(NULL, SIZE_MAX));
 }
 
-/* A quarter is left to what has begun; and of the rest one leaves an eighth to
- * the next, which can go on to its own eighth. */
+/* A quarter is left for messages that have begun. Of the rest, one account
+ * leaves an eighth to the next, which can use its own eighth. */
 static void
 a_newcomer_finds_some(void **state)
 {
@@ -122,12 +122,12 @@ a_newcomer_finds_some(void **state)
         got[1] += MIB;
     assert_in_range(got[1], 20 * MIB, 21 * MIB);
     assert_false(vc__memory_reserve(&one, MIB));
-    assert_true(vc__memory_count(&one, 60 * MIB)); /* it has begun */
+    assert_true(vc__memory_count(&one, 60 * MIB)); /* for one that began */
     vc__memory_discount(&one, got[0] + 60 * MIB);
     assert_true(vc__memory_reserve(&other, MIB));
     vc__memory_discount(&other, got[1] + MIB);
 
-    /* The first of an account need not leave any. */
+    /* The first allocation of an account may take all. */
     assert_true(vc__memory_reserve(&one, 192 * MIB));
     assert_false(vc__memory_reserve(&other, MIB));
     vc__memory_discount(&one, 192 * MIB);
@@ -135,7 +135,7 @@ a_newcomer_finds_some(void **state)
     close_empty();
 }
 
-/* Whatever it takes it for. */
+/* For any use of the memory. */
 static void
 of_a_shared_store_one_leaves_an_eighth(void **state)
 {
@@ -179,7 +179,8 @@ what_was_given_back_is_kept_for_a_second(void **state)
     assert_in_range(atomic_load(&store.kept), 2 * LARGE, 32 * MIB);
     assert_resident(before, 33 * MIB);
 
-    /* One that fits is used again, one that is far too large is not. */
+    /* A kept block that fits is used again; one that is far too
+     * large is not. */
     kept = atomic_load(&store.kept);
     again = vc__memory_take(&one, LARGE - 65536);
     assert_true(atomic_load(&store.kept) < kept);
@@ -214,7 +215,7 @@ a_trimmer_trims_a_second_later(void **state)
     assert_in_range(vc__timers_next(&timers), vc__now() + 900000,
                     vc__now() + VC__MEMORY_KEEP_US);
     vc__timers_run(&timers, vc__now() + VC__MEMORY_KEEP_US);
-    assert_true(vc__timer_running(&trimmer.timer)); /* not by vc__now() yet */
+    assert_true(vc__timer_running(&trimmer.timer)); /* vc__now() is earlier */
     vc__trimmer_stop(&trimmer);
     vc__trimmer_note(&trimmer);
     assert_int_equal(UINT64_MAX, vc__timers_next(&timers));

@@ -1,11 +1,11 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * rpc/codec/validate.c: how messages are encoded, and any bytes. */
+ * rpc/codec/validate.c: the encoding of messages, and random bytes. */
 #include "rpc/codec/whole.h"
 #include "tests/unit/message_judge.h"
 
-/* --- what is packed is good --- */
+/* --- packed messages are valid  */
 
 static void
 whatever_protobuf_c_packs_is_good(void **state)
@@ -70,7 +70,7 @@ fields_that_the_type_lacks_are_good_and_kept(void **state)
     }
 }
 
-/* --- what unpacking would refuse or should not see --- */
+/* --- what unpacking would refuse or must not see ----- */
 
 static void
 a_field_has_the_wire_type_of_its_type(void **state)
@@ -85,7 +85,7 @@ a_field_has_the_wire_type_of_its_type(void **state)
             maker_reset();
             b = bytes_new(32);
             put_tag(&b, desc->fields[i].id, wire);
-            /* Good as any: a varint, 4 or 8 bytes, or no bytes. */
+            /* Valid values: a varint, 4 or 8 bytes, or no bytes. */
             put_bytes(&b, "\0\0\0\0\0\0\0\0",
                       wire == 1   ? 8
                       : wire == 5 ? 4
@@ -136,7 +136,7 @@ packed_numbers_fill_their_length(void **state)
     BAD(unit__packed__descriptor, "\x1a\x02\x01\x80");
     BAD(unit__packed__descriptor,
         "\x1a\x0b\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01");
-    /* Two bools in twenty bytes; protobuf-c makes room for twenty. */
+    /* Two bools in twenty bytes; protobuf-c allocates twenty elements. */
     GOOD(unit__packed__descriptor,
          "\x6a\x14\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"
          "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01");
@@ -202,7 +202,7 @@ a_length_stays_within_the_message(void **state)
     BAD(unit__tree__descriptor, "\x12\x02\x12\x01\x08\x01");
 }
 
-/* What is said of the bytes of a type without fields. */
+/* Returns the result for bytes of a type without fields. */
 static const char *
 said_of(const void *bytes, size_t len)
 {
@@ -222,7 +222,7 @@ what_is_cut_is_told_from_what_is_too_long(void **state)
     assert_non_null(strstr(said_of("\x0a\x80\x80\x80\x80", 5), "within"));
     assert_non_null(
         strstr(said_of("\x0a\x80\x80\x80\x80\x80", 6), "length is"));
-    /* The largest tag has a field number that may be, and no wire type. */
+    /* The largest tag has a valid field number, but no valid wire type. */
     assert_null(strstr(said_of("\xff\xff\xff\xff\x0f", 5), "number"));
     assert_non_null(strstr(said_of("\xff\xff\xff\xff\x1f", 5), "number"));
 }
@@ -288,13 +288,13 @@ strings_are_utf8_without_nul(void **state)
     BAD(unit__scalars__descriptor, "\x72\x05\xf8\x88\x80\x80\x80");
     BAD(unit__scalars__descriptor, "\x72\x0a"
                                    "abcdefgh\xe2\x82");
-    GOOD(unit__scalars__descriptor, "\x7a\x02\xff\x00"); /* bytes are free */
+    GOOD(unit__scalars__descriptor, "\x7a\x02\xff\x00"); /* bytes may be any */
     BAD(unit__maps__descriptor, "\x0a\x03\x0a\x01\xff"); /* a map's key */
     BAD(unit__choice__descriptor, "\x1a\x01\xff");       /* in a oneof */
     BAD(unit__unpacked__descriptor, "\x2a\x01\xff");     /* an element */
 }
 
-/* --- what is wrong is named --- */
+/* --- the error text names the f */
 
 static void
 assert_fault(const ProtobufCMessageDescriptor *desc, const char *bytes,
@@ -333,9 +333,9 @@ the_innermost_message_and_its_field_are_named(void **state)
           "unit2.Inner.name: must be set");
 }
 
-/* --- any bytes --- */
+/* --- random bytes  */
 
-/* Does the check refuse this although protobuf-c would take it? */
+/* True if the check refuses this although protobuf-c would accept it. */
 static bool
 is_stricter(const char *wrong)
 {
@@ -375,11 +375,11 @@ what_is_good_unpacks_within_the_memory_said(void **state)
             assert_refused_by_protobuf_c(desc, &b, v.wrong);
         ++*(v.wrong == NULL ? &good : &bad);
     }
-    assert_in_range(good, 40000, 160000); /* or the bytes say little */
+    assert_in_range(good, 40000, 160000); /* else a weak test */
     assert_in_range(bad, 40000, 160000);
 }
 
-/* --- what can be packed --- */
+/* --- messages that can be p */
 
 static void
 whatever_protobuf_c_packs_is_whole(void **state)
@@ -400,7 +400,8 @@ whatever_protobuf_c_packs_is_whole(void **state)
     }
 }
 
-/* Where it is not, the field and the reason are named. */
+/* Asserts that it cannot be packed, and that the text names the field and
+ * the reason. */
 static void
 assert_gap(const void *message, const char *text)
 {

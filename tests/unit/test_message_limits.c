@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * rpc/codec/validate.c: limits of depth and memory, required fields, and sub-messages
- * that come twice. */
+ * rpc/codec/validate.c: limits of depth and memory, required fields, and
+ * sub-messages that occur twice. */
 #include "tests/unit/message_judge.h"
 
 /* --- limits --- */
@@ -62,7 +62,7 @@ a_mebibyte_of_empty_submessages_meets_the_memory_limit(void **state)
 
     v = judge(&unit__empties__descriptor, b.at, b.len, &roomy);
     assert_null(v.wrong);
-    /* At least 30 times as much; with pointers of 32 bits 600 bytes less. */
+    /* At least 30 times the message; with 32-bit pointers 600 bytes less. */
     assert_in_range(v.taken, (30 << 20) - 1024, v.memory);
 }
 
@@ -107,7 +107,7 @@ the_memory_of_many_fields_is_exact(void **state)
     }
 }
 
-/* Each array, and each of unknown fields, may be rounded up once. */
+/* Each array, and each array of unknown fields, may be rounded up once. */
 static void
 the_memory_of_arrays_is_off_by_their_rounding_only(void **state)
 {
@@ -124,7 +124,7 @@ the_memory_of_arrays_is_off_by_their_rounding_only(void **state)
     v = judge(&unit__empty__descriptor, b.at, b.len, &roomy);
     assert_in_range(v.memory, v.taken, v.taken + 15);
 
-    /* Two fields in turns are still two arrays of seven that may be. */
+    /* Two alternating fields are still two of the type's seven arrays. */
     b.len = 0;
     for (unsigned i = 0; i < 100; i++)
         put_bytes(&b, "\x08\x01\x20\x01", 4);
@@ -132,7 +132,7 @@ the_memory_of_arrays_is_off_by_their_rounding_only(void **state)
     assert_in_range(v.memory, v.taken, v.taken + 7 * 15);
 }
 
-/* Refused at every limit below what is said to be needed. */
+/* Asserts that each limit below the reported memory is refused. */
 static void
 assert_needs_all(const ProtobufCMessageDescriptor *desc, const struct bytes *b)
 {
@@ -163,7 +163,7 @@ any_less_memory_than_needed_is_too_little(void **state)
                      &(struct bytes){(uint8_t *)"*\x02xx\x32\x02xx", 8, 8});
 }
 
-/* From 129 fields on, unpack allocates a bitmap of those that it saw. */
+/* From 129 fields on, unpack allocates a bitmap of the fields that it saw. */
 static void
 the_memory_of_types_with_many_fields_is_exact(void **state)
 {
@@ -189,10 +189,11 @@ a_required_field_must_be_there(void **state)
     GOOD(unit2__inner__descriptor, "\x0a\x00");
     BAD(unit2__inner__descriptor, "\x10\x01");
     BAD(unit2__outer__descriptor, "\x08\x01\x22\x02\x0a\x00");
-    /* preset has a default and may lack. */
+    /* preset has a default and may be missing. */
     GOOD(unit2__outer__descriptor, "\x08\x01\x22\x02\x0a\x00\xc2\x3e\x00");
     GOOD(unit2__outer__descriptor, "\xc2\x3e\x00\x22\x02\x0a\x00\x08\x01");
-    /* Each sub-message by itself: that a merge would complete it is late. */
+    /* Each sub-message must be complete by itself, even if a merge would
+     * complete it later. */
     BAD(unit2__outer__descriptor,
         "\x08\x01\x22\x02\x0a\x00\xc2\x3e\x00\x32\x00");
     BAD(unit2__outer__descriptor,
@@ -227,7 +228,7 @@ a_required_field_is_missed_among_any_number(void **state)
     }
 }
 
-/* Of n fields only this one is required, and is all that is given. */
+/* Only one of n fields is required, and only that one is present. */
 static void
 one_required_field_does_not_stand_for_another(void **state)
 {
@@ -264,7 +265,7 @@ a_submessage_given_twice_is_merged(void **state)
                   12, &roomy);
     assert_null(once.wrong);
     assert_null(twice.wrong);
-    /* Two of them and the joint array of four numbers. */
+    /* One more message, and the joined array of four numbers. */
     assert_int_equal(twice.taken - once.taken,
                      (sizeof(Unit__Tree) + 15) / 16 * 16 + 16 + 32);
 }
@@ -283,7 +284,7 @@ merging_many_submessages_meets_the_memory_limit(void **state)
         put_bytes(&b, "\x12\x03*\x01\x01", 5);
     v = judge(&unit__tree__descriptor, b.at, b.len, &limits);
     assert_null(v.wrong);
-    /* 400 of them: some 400 * 400 / 2 numbers are copied. */
+    /* 400 of them: about 400 * 400 / 2 numbers are copied. */
     assert_in_range(v.taken, 600000, v.memory);
 
     while (b.len + 5 <= b.room)
@@ -330,7 +331,7 @@ a_submessage_with_a_oneof_is_not_given_twice(void **state)
     GOOD(unit__all__descriptor, "*\x00");
     BAD(unit__all__descriptor, "*\x00*\x00");
     BAD(unit__all__descriptor, "*\x02\x10\x01*\x02\x10\x01");
-    GOOD(unit__all__descriptor, "\x7a\x00\x7a\x00"); /* elements may */
+    GOOD(unit__all__descriptor, "\x7a\x00\x7a\x00"); /* elements may repeat */
     /* all { choice {} }, twice: the oneof is one level further down. */
     BAD(unit__all__descriptor, "\xfa\x7f\x02*\x00\xfa\x7f\x02*\x00");
     GOOD(unit__all__descriptor, "\xfa\x7f\x02*\x00\xfa\x7f\x00");

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Metadata packed, checked and unpacked: the bytes on the wire, every limit,
- * every form that is malformed. */
+ * every malformed form. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +29,7 @@ entry(const char *key, const char *text)
         .key = key, .value = text, .length = strlen(text)};
 }
 
-/* Packed bytes. */
+/* Packed entries. */
 struct packed {
     uint8_t bytes[VC__METADATA_MAX + 512];
     size_t len;
@@ -44,7 +44,7 @@ add(struct packed *p, struct vc_metadata e, bool trailing)
     p->len += vc__metadata_size(&e);
 }
 
-/* Of a key of any bytes. */
+/* Adds an entry with a key of any bytes. */
 static void
 add_raw(struct packed *p, unsigned first, const char *key, size_t key_len,
         const void *value, size_t len)
@@ -59,7 +59,8 @@ add_raw(struct packed *p, unsigned first, const char *key, size_t key_len,
     p->len += 3 + key_len + len;
 }
 
-/* In memory of just their size, so that no byte behind them is read unseen. */
+/* Checks bytes in memory of exactly their size, so that a sanitizer finds every
+ * read past the end. */
 static const char *
 check(const struct packed *p, bool may_trail, size_t *n)
 {
@@ -97,8 +98,8 @@ assert_good(const struct packed *p, size_t expected)
     assert_int_equal(n, expected);
 }
 
-/* Unpacks checked ones to memory of just the size that is said to be enough;
- * freed by the caller. */
+/* Unpacks checked entries into memory of exactly the size that
+ * vc__metadata_memory() returns; the caller frees it. */
 static void *
 unpack(struct vc__metadata_view *view, const struct packed *p)
 {
@@ -126,7 +127,7 @@ assert_entry(const struct vc_metadata *e, const char *key, const void *value,
     assert_int_equal(((const char *)e->value)[len], 0);
 }
 
-/* --- what a program may send -------------------------------------------- */
+/* --- entries of a program ----------------------------------------------- */
 
 static void
 keys_may_be_1_to_127_of_their_characters(void **state)
@@ -233,7 +234,7 @@ a_value_is_there_and_one_that_is_too_long_does_not_fit(void **state)
     e.length = VC_METADATA_MAX - vc__metadata_size(&e) + e.length;
     assert_true(vc__metadata_fits(0, &e));
     assert_false(vc__metadata_fits(1, &e));
-    /* No fault, and it is not read. */
+    /* The entry is valid, and the value is not read. */
     e.length = SIZE_MAX;
     e.key = "x";
     assert_null(vc__metadata_fault(&e));
@@ -302,7 +303,7 @@ lengths_that_reach_beyond_the_end_are_malformed(void **state)
 
     (void)state;
     add(&p, entry("key", "value"), false);
-    p.bytes[0] = 9; /* to the last byte: no room for a length */
+    p.bytes[0] = 9; /* up to the last byte: no room for a length */
     assert_malformed(&p, "cut", "a key to the end");
     p.bytes[0] = 127;
     assert_malformed(&p, "cut", "a key over the end");
@@ -421,7 +422,7 @@ random_bytes_are_refused_or_unpacked_whole(void **state)
         struct vc__metadata_view view;
         size_t n;
 
-        /* Good ones, and then some bytes that are not. */
+        /* Valid entries, some of whose bytes are then changed. */
         for (unsigned i = random_below(&seed, 5); i > 0; i--)
             add(&p, entry(i % 2 == 0 ? "key" : "grpc-bin", "value"),
                 random_below(&seed, 2) == 0);

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * rpc/server/method_map.c: which bodies of OPEN frames are good, and what their lists
- * of methods stand for. */
+ * rpc/server/method_map.c: which bodies of OPEN frames are valid, and the
+ * mapping of their lists of methods. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,8 @@
 
 #include "rpc/server/method_map.h"
 
-/* The service has two; the last is behind the end of its methods. */
+/* The service has two methods; the last entry lies past the end of
+ * its methods. */
 static const struct vc_method methods[] = {
     {.name = "One", .hash = 0x01010101},
     {.name = "Two", .hash = 0x02020202},
@@ -49,13 +50,13 @@ static const struct body bodies[] = {
     BODY(false, "\1\0"),
     BODY(false, "\1\0x"),
     BODY(false, "\1\0x\0"),
-    /* no name, or one that is longer than all of it */
+    /* no name, or a name longer than the body */
     BODY(false, "\0\0\0\0"),
     BODY(false, "\0\0\0\0\0"),
     BODY(false, "\0\0\1\0" ONE),
     BODY(false, "\2\0x\0\0"),
     BODY(false, "\377\377x\0\0"),
-    /* more methods than there are, or fewer */
+    /* more methods than the body has room for, or fewer */
     BODY(false, "\1\0x\1\0"),
     BODY(false, "\1\0x\1\0\1\1\1"),
     BODY(false, "\1\0x\2\0" ONE),
@@ -66,7 +67,8 @@ static const struct body bodies[] = {
 
 #define N_BODIES (sizeof bodies / sizeof bodies[0])
 
-/* A frame with a copy of these bytes that ends where they end. */
+/* Returns a frame with a copy of these bytes, in memory of exactly
+ * their size. */
 static struct vc__frame
 frame_of(const struct body *body)
 {
@@ -164,7 +166,7 @@ a_list_of_methods_is_mapped_to_the_servers(void **state)
     vc__services_fini(&services);
 }
 
-/* By its name alone, whatever its methods. */
+/* Only the name counts, not the methods. */
 static void
 a_service_is_named_again_by_a_good_body_only(void **state)
 {
@@ -190,8 +192,8 @@ a_service_is_named_again_by_a_good_body_only(void **state)
     vc__services_fini(&services);
 }
 
-/* Sessions that open the same service one after the other share what its body
- * stands for; any other body has its own. */
+/* Sessions that open the same service one after the other share one mapping of
+ * the body; any other body has its own. */
 static void
 the_same_body_again_stands_for_the_same(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Structs of options: their size, the macros that set it, what is refused that
- * has no range in tests/sim/test_options.c; and the version. */
+ * Structs of options: their size, the macros that set it, and refused values
+ * that have no range in tests/sim/test_options.c; and the version. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,7 +41,7 @@ objects_close(void **state)
     return 0;
 }
 
-/* The words are in the text of the last failure. */
+/* Asserts that the text of the last failure contains these words. */
 static void
 assert_said(const char *words)
 {
@@ -49,7 +49,7 @@ assert_said(const char *words)
         fail_msg("\"%s\" is not in \"%s\"", words, vc_error());
 }
 
-/* --- whoever takes a struct ------------------------------------------------ */
+/* --- functions that take a struct ----------------------------------------- */
 
 static enum vc_status
 runtime_take(const void *opts)
@@ -94,7 +94,8 @@ server_rdma_take(const void *opts)
     return server_take(VC_SERVER_OPTS(.rdma = opts));
 }
 
-/* Options that are accepted: nobody is there. */
+/* Accepted options lead to UNAVAILABLE, as no server listens: that
+ * counts as OK. */
 static enum vc_status
 call_ended(enum vc_status status)
 {
@@ -215,7 +216,7 @@ struct row {
     const char *name, *macros;
     enum vc_status (*take)(const void *);
     size_t size;
-    bool is_filled; /* by the library, which leaves the tail alone */
+    bool is_filled; /* an output: the library leaves the tail as it is */
 };
 
 #define ROW(name, macros, take)                                                \
@@ -248,8 +249,8 @@ static const struct row rows[] = {
 };
 #define ROWS (sizeof rows / sizeof rows[0])
 
-/* Zeroed, of this size in memory that ends there, so that ASan sees who reads
- * behind it. */
+/* Returns a zeroed struct with this size field, in memory of `room` bytes: ASan
+ * finds every read past the end. */
 static void *
 struct_new(size_t size, size_t room)
 {
@@ -341,8 +342,8 @@ a_struct_of_a_newer_program_is_taken_if_what_is_unknown_of_it_is_0(void **state)
 
 /* --- the macros --------------------------------------------------------------- */
 
-/* All but the fields that were set is 0, which tests of bytes would not say of
- * padding. */
+/* All fields that were not set are 0. The fields are checked one by one, as
+ * padding need not be 0. */
 static void
 designated_initialisers_set_the_size_and_nothing_else(void **state)
 {
@@ -398,7 +399,7 @@ options_given_by_a_macro_are_heeded(void **state)
     assert_status(VC_OK, channel_take(VC_CHANNEL_OPTS(.weight = 256)));
 }
 
-/* --- what is no range ---------------------------------------------------------- */
+/* --- values without a range ----------------------------------------------- */
 
 static const struct row callers[] = {
     ROW(vc_call_opts, "", blocking_take),
@@ -502,7 +503,8 @@ texts_that_are_options_are_named_when_they_are_refused(void **state)
     assert_said("vc_server_opts.transports");
 }
 
-/* The first value is over the limit alone, the second with the first. */
+/* The first value is over the limit by itself, the second together with the
+ * first entry. */
 static void
 metadata_that_take_too_much_exhaust_a_resource(void **state)
 {

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * rpc/server/overload.c in a model of a server: clients ask at a steady rate or
- * by bursts, one handler runs at a time, and what is refused costs a little. */
+ * rpc/server/overload.c in a model of a server: clients send requests at a
+ * steady rate or in bursts, one handler runs at a time, and refusing a request
+ * has a small cost. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,14 +22,14 @@
 #define MS      UINT64_C(1000)
 #define CLIENTS 5u
 #define ROOM    4096u
-/* What it costs to refuse one, and to take a reply's or a request's message. */
+/* The cost of refusing a request, and of receiving a request or reply. */
 #define REFUSE_US 5u
 #define TAKE_US   2u
 
 struct client {
-    uint32_t every_us; /* 0: asks no more */
-    uint32_t burst;    /* at a time */
-    uint32_t given_us; /* 0: for ever */
+    uint32_t every_us; /* 0: sends no more */
+    uint32_t burst;    /* requests at a time */
+    uint32_t given_us; /* timeout; 0: none */
     uint32_t priority;
     uint32_t runs_us[2];
     uint64_t next;
@@ -42,7 +43,7 @@ struct ask {
     uint64_t sent, came, due;
     uint32_t runs_us;
     unsigned method;
-    bool behind; /* others were in front of it */
+    bool behind; /* other requests were before it in the queue */
 };
 
 struct model {
@@ -99,7 +100,7 @@ ask_take(struct client *c)
     m.now += TAKE_US;
 }
 
-/* What was sent by now. */
+/* Queues the requests that were sent by now. */
 static void
 arrivals(void)
 {
@@ -114,8 +115,8 @@ arrivals(void)
     }
 }
 
-/* Of those that take long the time is known: they run on a thread of their
- * own. */
+/* The run time is recorded only for long runs, which have a thread
+ * of their own. */
 static void
 ask_run(struct ask *a)
 {
@@ -175,8 +176,8 @@ model_run(uint64_t us)
     }
 }
 
-/* What was answered in time, in percent of what can be beside taking and
- * refusing the others. */
+/* Returns the replies in time, in percent of what is possible beside receiving
+ * and refusing the other requests. */
 static unsigned
 goodput(uint64_t us, uint32_t runs_us)
 {
@@ -204,7 +205,7 @@ overloaded_it_serves_nearly_as_many_as_it_can(void **state)
                 uint32_t rate = (uint32_t)(S / runs[j] * times[k] / 10);
                 unsigned got;
 
-                /* Refusing so many would be all it does. */
+                /* Refusing so many would take all the time. */
                 if (runs[j] == 50 && times[k] == 100)
                     continue;
                 model_begin();
@@ -224,8 +225,8 @@ overloaded_it_serves_nearly_as_many_as_it_can(void **state)
     }
 }
 
-/* As many ask at once all the time: there is always one that waits, and none
- * waits too long. */
+/* A closed loop: the same number of requests is always under way. One always
+ * waits, but none waits too long. */
 static void
 a_closed_loop_is_served_whole(void **state)
 {
@@ -238,7 +239,7 @@ a_closed_loop_is_served_whole(void **state)
         model_begin();
         c = client_add(1, given[i], 400);
         for (uint64_t until = m.now + 5 * S; m.now < until;) {
-            /* Each asks again when it was answered. */
+            /* A new request follows each reply. */
             c->next = m.now;
             while (m.n < 16)
                 ask_take(c);
@@ -327,7 +328,8 @@ when_the_flood_is_over_all_are_served_again(void **state)
     }
 }
 
-/* What takes longer than is left is not begun, beside what does not. */
+/* A call that takes longer than the time left does not start;
+ * shorter calls do. */
 static void
 what_cannot_end_in_time_is_not_begun(void **state)
 {
@@ -339,12 +341,13 @@ what_cannot_end_in_time_is_not_begun(void **state)
     c->runs_us[0] = 50;
     c->runs_us[1] = 10000;
     model_run(10 * S);
-    /* All of the long ones are in vain; begun are some to learn by. */
+    /* All long calls would be in vain; only some start, to learn
+     * their run time. */
     assert_in_range(c->begun[1], 1, c->asked / 2 / 8);
     assert_in_range(c->good, c->asked * 40 / 100, c->asked / 2);
 }
 
-/* Of one that came in parts: others have told the time since. */
+/* A request in parts: the clock has moved since its first part. */
 static void
 what_is_late_is_not_begun_though_it_is_the_first(void **state)
 {
@@ -360,7 +363,7 @@ what_is_late_is_not_begun_though_it_is_the_first(void **state)
                      vc__overload_judge_first(&o, 1001, &usual));
 }
 
-/* For a thread. */
+/* Waiting for a thread. */
 static void
 patience_ends_while_there_is_time(void **state)
 {
@@ -368,11 +371,11 @@ patience_ends_while_there_is_time(void **state)
         uint32_t usual;
         uint64_t left, wait;
     } rows[] = {
-        {0, 2000000, 1000000},         /* half of it */
+        {0, 2000000, 1000000},         /* half of the time left */
         {0, UINT64_MAX, 5000000},      /* at most */
         {20000, 50000, 30000},         /* else it could not end in time */
-        {20000, 1000000, 500000},      /* half is longer than twice as usual */
-        {400000, 1200000, 800000},     /* twice as usual is longer */
+        {20000, 1000000, 500000},      /* half exceeds twice the usual time */
+        {400000, 1200000, 800000},     /* twice the usual time exceeds half */
         {8000000, 60000000, 16000000}, /* the same */
         {50000, 50000, 0},
         {50000, 10000, 0},

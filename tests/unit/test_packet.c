@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * transport/wire/packet.c against doc/wire.md, sections 3 and 4. Each packet is
- * read from memory of exactly its size, so that a sanitizer sees any step
- * beyond it. */
+ * read from memory of exactly its size, so that a sanitizer finds every access
+ * past the end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,8 +43,9 @@ build_frame(struct build *b, const struct vc__frame *f)
         b->bytes[b->len++] = (uint8_t)i;
 }
 
-/* Reads len bytes as a packet; what vc__frame_next() said last, 0 or -1, or
- * -2 without a packet header. *frames receives how many frames came. */
+/* Reads len bytes as a packet; returns the last result of
+ * vc__frame_next(), 0 or -1, or -2 without a packet header. *frames
+ * receives the number of frames. */
 static int
 read_all(const uint8_t *bytes, size_t len, unsigned *frames)
 {
@@ -67,7 +68,7 @@ read_all(const uint8_t *bytes, size_t len, unsigned *frames)
     return said;
 }
 
-/* What the reader says of one frame with this type and these flags. */
+/* Returns the reader's result for one frame with this type and these flags. */
 static int
 read_one(uint8_t type, uint8_t flags)
 {

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Tables of services made from what protoc-gen-c generates are those that
+ * Service tables made from the output of protoc-gen-c equal those that
  * protoc-gen-verbcall generates. */
 #include "rpc/protobuf_c/protobuf_c_table.h"
 
@@ -37,7 +37,7 @@ teardown(void **state)
     return 0;
 }
 
-/* --- good ones ---------------------------------------------------------- */
+/* --- valid descriptors -------------------------------------------------- */
 
 static void
 assert_same_methods(const struct vc_service *made,
@@ -105,7 +105,7 @@ a_descriptor_has_one_table(void **state)
                      vc__table_get(runtime, &lookup__directory__descriptor));
 }
 
-/* --- as a program might make them, good and bad -------------------------- */
+/* --- descriptors made by a program, valid and invalid -------------------- */
 
 static ProtobufCMethodDescriptor methods[MANY + 1];
 static unsigned by_name[MANY + 1];
@@ -189,7 +189,7 @@ a_descriptor_without_names_is_refused(void **state)
     assert_bad(&made, "CODE_SIZE");
 }
 
-/* Messages of an imported file that has the option. */
+/* The messages are from an imported file that has the option. */
 static void
 methods_whose_messages_have_no_names_are_refused(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * transport/rdma/qp_cache.c: which QP is used next, and which one goes. */
+ * transport/rdma/qp_cache.c: which QP is used next, and which is evicted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -78,7 +78,7 @@ a_cache_of_none_keeps_none(void **state)
     assert_null(vc__qp_cache_pop(&cache));
 }
 
-/* Each QP is in one place, and the account is right, whatever comes. */
+/* After any operations each QP is in one place, and the counters are right. */
 static void
 no_qp_is_lost_or_there_twice(void **state)
 {

@@ -51,7 +51,7 @@ bodies_have_their_limits(void **state)
     assert_false(vc__record_get(out, &r));
 }
 
-/* Not a byte more is asked for than the record has. */
+/* The reader asks for exactly the bytes of the record. */
 static void
 what_is_wanted_is_known_from_the_header(void **state)
 {

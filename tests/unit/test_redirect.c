@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * rpc/server/redirect.h: which of a server's targets a client is told. */
+ * rpc/server/redirect.h: which of a server's targets are sent to a client. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 #define SOCKET "tcp://10.9.0.1:7472"
 #define NAME   "inproc://a"
 
-/* Clients, by what they come by. */
+/* Clients, by their transport. */
 static struct vc__context by_rdma, by_tcp, by_inproc;
 static const struct vc__incoming of_device = {.context = &by_rdma};
 static const struct vc__incoming of_socket = {.context = &by_tcp};
@@ -33,7 +33,7 @@ group_setup(void **state)
     return 0;
 }
 
-/* What decide() answers. */
+/* The targets that decide() returns. */
 static const char *decided[VC_REDIRECT_MAX];
 
 static unsigned
@@ -64,7 +64,7 @@ fixed(const char *one, const char *two)
     return r;
 }
 
-/* A client is sent to addresses of these families. */
+/* Asserts that the client is sent to addresses of these families. */
 static void
 leads(const struct vc__redirect *r, const struct vc__incoming *in, unsigned n,
       const uint8_t *families)
@@ -93,7 +93,7 @@ a_client_is_told_targets_of_its_own_transport(void **state)
     leads(&name, &of_device, 0, NULL);
 }
 
-/* Their addresses look alike. */
+/* The addresses of both transports look alike. */
 static void
 a_client_over_tcp_is_not_sent_to_an_rdma_port(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Which failed attempts are followed by another, and after how long. */
+ * Which failed attempts are retried, and after which delay. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,8 +30,8 @@
 static const struct vc__retry_policy policy = {.max_attempts = 3,
                                                .backoff_ms = 50};
 
-/* The least wait in milliseconds that a failure is followed by, NEVER for
- * none. The most is half as much again. */
+/* wait_ms is the least delay before the retry in milliseconds, NEVER for no
+ * retry. The longest delay is half as much again. */
 static const struct {
     enum vc_status status;
     enum vc_outcome outcome;
@@ -42,7 +42,7 @@ static const struct {
     uint64_t wait_ms;
     uint64_t took_ms;
 } table[] = {
-    /* what was not executed */
+    /* not executed */
     {VC_UNAVAILABLE, NOT, 0, 0, 1, 0, FOREVER, 40, 0},
     {VC_UNAVAILABLE, NOT, 0, 0, 2, 0, FOREVER, 80, 0},
     {VC_UNAVAILABLE, NOT, 0, 0, 3, 0, FOREVER, NEVER, 0},
@@ -53,7 +53,7 @@ static const struct {
     {VC_DEADLINE_EXCEEDED, NOT, IDEM, 0, 1, 0, FOREVER, NEVER, 0},
     {VC_INTERNAL, NOT, IDEM, 0, 1, 0, FOREVER, NEVER, 0},
     {VC_PERMISSION_DENIED, NOT, IDEM, 0, 1, 0, FOREVER, NEVER, 0},
-    /* what may have been, and what was */
+    /* perhaps executed, and executed */
     {VC_UNAVAILABLE, PERHAPS, 0, 0, 1, 0, FOREVER, NEVER, 0},
     {VC_UNAVAILABLE, PERHAPS, IDEM, 0, 1, 0, FOREVER, 40, 0},
     {VC_UNAVAILABLE, PERHAPS, PURE, 0, 2, 0, FOREVER, 80, 0},
@@ -61,15 +61,15 @@ static const struct {
     {VC_UNAVAILABLE, EXECUTED, IDEM, 0, 1, 0, FOREVER, 40, 0},
     {VC_RESOURCE_EXHAUSTED, EXECUTED, 0, 0, 1, 0, FOREVER, NEVER, 0},
     {VC_ABORTED, EXECUTED, IDEM, 0, 1, 0, FOREVER, NEVER, 0},
-    /* the caller's word */
+    /* the caller forbids retries */
     {VC_UNAVAILABLE, NOT, IDEM, NO_RETRY, 1, 0, FOREVER, NEVER, 0},
-    /* the server's word */
+    /* the server's pushback */
     {VC_UNAVAILABLE, NOT, 0, 0, 1, 700, FOREVER, 700, 0},
     {VC_UNAVAILABLE, NOT, 0, 0, 1, -1, FOREVER, NEVER, 0},
     {VC_UNAVAILABLE, NOT, 0, 0, 3, 700, FOREVER, NEVER, 0},
     {VC_UNAVAILABLE, EXECUTED, 0, 0, 1, 700, FOREVER, NEVER, 0},
     {VC_ABORTED, EXECUTED, IDEM, 0, 1, 700, FOREVER, NEVER, 0},
-    /* time */
+    /* the time left */
     {VC_UNAVAILABLE, NOT, 0, 0, 1, 0, 61, 40, 0},
     {VC_UNAVAILABLE, NOT, 0, 0, 1, 0, 40, NEVER, 0},
     {VC_UNAVAILABLE, NOT, 0, 0, 1, 700, 700, NEVER, 0},
@@ -150,7 +150,7 @@ waits_are_spread_over_the_whole_range(void **state)
     assert_in_range(most, 59 * MS, 60 * MS);
 }
 
-/* The server says how long to wait: so it is known to the microsecond. */
+/* The delay is the server's: so it is exact to the microsecond. */
 static enum vc__retry
 pushed_back(int32_t ms, uint64_t took_us, uint64_t left_us, uint64_t *wait)
 {
@@ -235,7 +235,7 @@ ten_good_calls_pay_for_one_failure(void **state)
     for (unsigned i = 0; i < 10; i++)
         vc__retry_good(&b);
     assert_int_equal(VC__RETRY_STARVED,
-                     fails(&b, 0)); /* it costs what they gave */
+                     fails(&b, 0)); /* costs what they paid back */
     for (unsigned i = 0; i < 11; i++)
         vc__retry_good(&b);
     assert_int_equal(VC__RETRY_AGAIN, fails(&b, 0));

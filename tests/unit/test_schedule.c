@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Whose message is next: order, turns by bytes and weight, long messages in
- * parts, and nobody left out. */
+ * Which message is sent next: order, turns by bytes and weight, long messages
+ * in parts, and no flow starves. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -108,7 +108,7 @@ a_message_that_does_not_fit_behind_its_metadata_goes_in_parts(void **state)
     }
 }
 
-/* Shares of what goes while all have something to send. */
+/* Checks the shares of the flows while all have messages to send. */
 static void
 shares(uint32_t len, unsigned messages, const uint32_t *weights, unsigned n)
 {
@@ -123,7 +123,7 @@ shares(uint32_t len, unsigned messages, const uint32_t *weights, unsigned n)
             rig_add(&r, i, len);
     for (unsigned i = 0; i < 20000; i++) {
         rig_packet(&r, RIG_PACKET);
-        while (r.n_over > 0) { /* a greedy flow: the next is there at once */
+        while (r.n_over > 0) { /* greedy: the next comes at once */
             struct vc__send *s = r.over[--r.n_over];
 
             s->at = 0;
@@ -200,7 +200,7 @@ what_a_flow_owes_it_owes_on_and_saves_up_nothing(void **state)
     rig_add(&r, 1, 10);
     rig_packet(&r, RIG_PACKET);
     assert_int_equal(r.flows[1].left, 0);
-    /* So the other goes first now, several times. */
+    /* So the other flow is first now, several times. */
     rig_add(&r, 0, 10);
     for (unsigned i = 0; i < 3; i++)
         rig_add(&r, 1, 10);
@@ -230,8 +230,8 @@ what_is_taken_out_is_gone_and_the_rest_goes(void **state)
     assert_true(vc__schedule_is_empty(&r.schedule));
 }
 
-/* Whatever comes, in packets of any size: in each round of packets all flows
- * that wait get on, and all that was added goes, once. */
+/* For any messages, in packets of any size: all flows that wait make progress,
+ * and each message is sent once. */
 static void
 nobody_starves(void **state)
 {
@@ -265,7 +265,7 @@ nobody_starves(void **state)
     }
 }
 
-/* A long message of which all but these bytes have gone. */
+/* Adds a long message whose last `rest` bytes are not sent yet. */
 static struct vc__send *
 add_rest(struct rig *r, unsigned flow, uint32_t rest)
 {
@@ -310,7 +310,8 @@ a_send_knows_whether_it_is_queued(void **state)
     assert_int_equal(s->place, VC__SEND_OUT);
 }
 
-/* The least of a long message that is worth a part, unless it is the rest. */
+/* The least part of a long message that is worth a frame, unless it
+ * is the last. */
 #define PART_LEAST 512u
 
 static void

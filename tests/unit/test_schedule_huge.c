@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Huge messages in the schedule: a few of each flow go at a time, those of
- * streams beside them. */
+ * Huge messages in the schedule: a few of each flow are sent at a time, those
+ * of streams beside them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,8 +36,8 @@ begun(const struct rig *r)
     return n;
 }
 
-/* In the order of their coming; short ones do not wait for them, and one that
- * came before them goes before them. */
+/* Huge messages keep their order. Short ones do not wait for them, and a
+ * message that was queued before them is sent before them. */
 static void
 a_few_huge_ones_of_a_flow_go_at_a_time(void **state)
 {
@@ -68,7 +68,7 @@ a_few_huge_ones_of_a_flow_go_at_a_time(void **state)
     }
 }
 
-/* Each flow has its few, and messages of streams are not counted. */
+/* Each flow has its own limit, and messages of streams are not counted. */
 static void
 other_flows_and_streams_have_their_own(void **state)
 {
@@ -89,7 +89,7 @@ other_flows_and_streams_have_their_own(void **state)
     assert_int_equal(r.n_over, 30);
 }
 
-/* Whatever is taken out, the next one begins in its place. */
+/* Whichever message is removed, the next one starts in its place. */
 static void
 a_huge_one_that_is_taken_out_makes_room(void **state)
 {

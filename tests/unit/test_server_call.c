@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * rpc/server/server_call.h: how many calls are kept for others, what a request's
- * metadata say of attempts before it, and a client without metadata. */
+ * rpc/server/server_call.h: how many calls are kept for reuse, the number of
+ * previous attempts in a request's metadata, and a client without metadata. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,10 +16,10 @@
 #include "rpc/server/server_call.h"
 #include "rpc/server/server_link.h"
 
-#define KEPT 256u /* calls of a part */
+#define KEPT 256u /* calls that a server part keeps */
 #define MORE 3u
 
-/* The place of a call, in a server without an engine. */
+/* What a call needs, in a server without an engine. */
 struct place {
     struct vc_server server;
     struct vc__server_part part;
@@ -96,9 +96,9 @@ so_many_calls_stay_for_others(void **state)
     vc__call_release(calls[KEPT - 1]);
 }
 
-/* --- attempts before it ------------------------------------------------ */
+/* --- previous attempts ------------------------------------------------- */
 
-/* What becomes of a request that says this of them. */
+/* Returns the status of a request with this number of previous attempts. */
 static enum vc_status
 said(const char *attempts, unsigned *attempt)
 {

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * How clients share the threads for handlers, and in which order those that wait
- * begin. */
+ * How clients share the handler threads, and the order in which waiting
+ * jobs start. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -59,7 +59,7 @@ bench_teardown(void **state)
     return 0;
 }
 
-/* All jobs of the clients 0..n-1 wait, client by client. */
+/* Queues all jobs of the clients 0..n-1, client by client. */
 static void
 clients_await(struct bench *b, unsigned n)
 {
@@ -68,7 +68,7 @@ clients_await(struct bench *b, unsigned n)
             vc__job_await(&b->queue, &b->jobs[i][k]);
 }
 
-/* The next is job k of client i. */
+/* Asserts that job k of client i is next. */
 static void
 assert_next(struct bench *b, unsigned i, unsigned k)
 {
@@ -88,8 +88,8 @@ assert_nothing_waits(struct bench *b)
         assert_false(vc__share_waits(b->shares[i]));
 }
 
-/* Takes threads out of *left for as long as the share may; how many it has then.
- */
+/* Takes threads out of *left as long as the share is fair; returns the
+ * share's threads. */
 static unsigned
 share_take_all(struct vc__share *share, unsigned *left)
 {
@@ -172,12 +172,12 @@ a_client_that_has_its_share_is_passed_over_and_keeps_its_turn(void **state)
     assert_ptr_equal(vc__job_next(&b->queue, 1), &b->jobs[1][0]);
     assert_next(b, 0, 0);
     assert_next(b, 2, 0);
-    assert_null(vc__job_next(&b->queue, 1)); /* each has one */
+    assert_null(vc__job_next(&b->queue, 1)); /* each client has one */
     assert_null(vc__job_next(&b->queue, 0));
     assert_next(b, 1, 1);
 }
 
-/* --- leaving, and coming back ------------------------------------------ */
+/* --- withdrawing and requeueing ---------------------------------------- */
 
 static void
 a_withdrawn_job_never_begins(void **state)

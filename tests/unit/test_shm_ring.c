@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * transport/shm/ring.h: packets of any lengths come out as they went in, none is
- * written over before it was copied, who sleeps is woken once, and what a peer
- * says that cannot be is noticed. Both ends are in this process, each with its
- * own map of the other's region. */
+ * transport/shm/ring.h: packets of any length come out as they went in, and no
+ * packet is overwritten before it was copied. A sleeping end is woken once, and
+ * impossible values from the peer are detected. Both ends are in this process,
+ * each with its own mapping of the other's region. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -60,7 +60,7 @@ teardown(void **state)
     return 0;
 }
 
-/* The packet with this number. */
+/* Makes the packet with this number; returns its length. */
 static uint32_t
 packet_make(uint32_t number, uint8_t *out)
 {
@@ -113,7 +113,7 @@ packets_come_out_as_they_went_in(void **state)
     assert_int_equal(-1, vc__shm_in_take(&p.in, packet));
 }
 
-/* Of the longest ones as many as any window has. */
+/* There is room for as many of the longest packets as any window has. */
 static void
 there_is_room_for_a_window(void **state)
 {
@@ -158,7 +158,7 @@ who_sleeps_is_woken_once(void **state)
     (void)state;
     publish(0);
     assert_false(vc__shm_out_wakes(&p.out));
-    assert_false(vc__shm_in_sleep(&p.in)); /* something has come */
+    assert_false(vc__shm_in_sleep(&p.in)); /* a packet is there */
     expect(0);
     assert_true(vc__shm_in_sleep(&p.in));
     publish(1);
@@ -171,7 +171,7 @@ who_sleeps_is_woken_once(void **state)
     assert_true(vc__shm_out_wakes(&p.out));
 }
 
-/* Each is the peer's own memory. */
+/* Each row is in the peer's own memory. */
 static void
 what_cannot_be_is_noticed(void **state)
 {
@@ -206,8 +206,8 @@ what_cannot_be_is_noticed(void **state)
 #define NEWEST(n, offset, len)                                                 \
     (1u << 31 | (n) << 27 | (uint32_t)(len) << 13 | (offset) / VC__SHM_ALIGN)
 
-/* Its number tells whether it is of the packet that is copied next, number 0;
- * the entry has length 5. */
+/* `newest` counts only if its number is that of the next packet, number 0. The
+ * entry has length 5. */
 static void
 newest_says_where_the_only_packet_is(void **state)
 {
@@ -219,7 +219,7 @@ newest_says_where_the_only_packet_is(void **state)
         {NEWEST(0, VC__SHM_DATA - VC__SHM_ALIGN, 64), 64},
         {NEWEST(1, 64, 9), 5},
         {NEWEST(15, 64, 9), 5},
-        {NEWEST(0, 64, 9) & 0x7fffffffu, 5}, /* of nothing */
+        {NEWEST(0, 64, 9) & 0x7fffffffu, 5}, /* of no packet: bit 31 is clear */
         {0, 5},
         {NEWEST(0, 64, VC__PACKET_MAX + 1), -2},
         {NEWEST(0, VC__SHM_DATA - VC__SHM_ALIGN, 65), -2},
@@ -237,12 +237,12 @@ newest_says_where_the_only_packet_is(void **state)
         assert_int_equal(rows[i].expected, vc__shm_in_take(&p.in, packet));
     }
     p.in.head = 0;
-    atomic_store(&p.mine[0]->tail, 2); /* then it is not asked */
+    atomic_store(&p.mine[0]->tail, 2); /* then newest is not used */
     atomic_store(&p.mine[0]->newest, vc__shm_newest(0, 64, 9));
     assert_int_equal(5, vc__shm_in_take(&p.in, packet));
 }
 
-/* Nothing is written over for it. */
+/* No packet is overwritten because of it. */
 static void
 a_head_that_cannot_be_frees_nothing(void **state)
 {
@@ -282,7 +282,7 @@ what_a_burst_has_touched_goes_back(void **state)
         vc__shm_out_commit(&p.out, VC__PACKET_MAX);
     }
     assert_true(pages_there(p.mine[0]) > 2 * WINDOW);
-    vc__shm_out_trim(&p.out); /* not before it was copied */
+    vc__shm_out_trim(&p.out); /* no effect before the packets were copied */
     assert_true(pages_there(p.mine[0]) > 2 * WINDOW);
     for (unsigned i = 0; i < WINDOW; i++)
         assert_int_equal(VC__PACKET_MAX, vc__shm_in_take(&p.in, packet));

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Frames of a peer that name a slot or a binding, at either end: those of a
- * slot that there is not break the rules, and what lies behind the slots is not
- * looked at. */
+ * Frames of a peer that name a slot or a binding, at either end: a frame for
+ * a slot that does not exist is a protocol error, and memory past the slots
+ * is not read. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,9 +23,9 @@
 #define SEATS    4u
 #define SEQUENCE 7u
 
-/* --- a server's ---------------------------------------------------------- */
+/* --- at a server --------------------------------------------------------- */
 
-/* A link with one session, of one slot; the other is behind it. */
+/* A link with one session of one slot; the second slot lies past its end. */
 struct served {
     struct vc_server server;
     struct vc__progress progress;
@@ -73,7 +73,7 @@ served_end(struct served *s)
     vc__ledger_fini(&s->progress.engine.ledger);
 }
 
-/* A stream that has ended: what comes for it is late. */
+/* A stream that has ended: a frame for it is late, and no error. */
 static const struct vc__server_slot late = {
     .stream = true, .sequence = SEQUENCE, .state = VC__SLOT_KEPT};
 
@@ -103,8 +103,8 @@ a_server_knows_no_stream_behind_its_slots(void **state)
 
 /* --- CLOSE ------------------------------------------------------------- */
 
-/* What comes with a binding before it, or with its own, is of a link that was
- * lost. */
+/* An OPEN whose binding is not newer than that of the CLOSE is from
+ * a lost link. */
 static void
 a_close_is_remembered_by_its_binding(void **state)
 {
@@ -128,7 +128,7 @@ a_close_is_remembered_by_its_binding(void **state)
     served_end(&s);
 }
 
-/* --- a client's ---------------------------------------------------------- */
+/* --- at a client --------------------------------------------------------- */
 
 struct served_by {
     struct vc__pool pool;
@@ -138,7 +138,7 @@ struct served_by {
     struct vc__session session;
 };
 
-/* One that was given up: what comes for it is let go by. */
+/* An abandoned stream: frames for it are ignored. */
 static const struct vc__slot given_up = {.busy = true,
                                          .sequence = SEQUENCE,
                                          .stream = VC__FRAME_CLIENT_STREAM |
@@ -165,7 +165,7 @@ a_client_knows_no_call_behind_its_slots(void **state)
     memset(&c, 0, sizeof c);
     c.peer.pool = &c.pool;
     c.session.peer = &c.peer;
-    c.session.client = (struct vc__client *)&c; /* only whether there is one */
+    c.session.client = (struct vc__client *)&c; /* only needs to be non-NULL */
     c.session.link = &c.link;
     c.session.slots = c.slots;
     c.session.n_slots = 1;

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * How long polling is worth it. */
+ * How long polling is worthwhile. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,8 +36,8 @@ it_lasts_longer_than_a_wake_up_when_the_last_event_came_soon(void **state)
     assert_int_equal(VC__SPIN_SOON * WAKEUP_US, vc__spin_us(&s));
 }
 
-/* When both ends slept, a wait lasts two wake-ups and what the call takes: it
- * must not be taken for long, or they would sleep for ever. */
+/* When both ends slept, a wait takes two wake-ups and the call's time. It must
+ * not count as long, or both ends would keep sleeping. */
 static void
 two_that_sleep_find_back_to_polling(void **state)
 {

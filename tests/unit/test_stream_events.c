@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What is taken of a program's struct vc_stream_events, of this version, an
- * older or a newer one. */
+ * Which fields of a program's struct vc_stream_events are used, for this
+ * version, an older or a newer one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #include "rpc/stream/stream_events.h"
 #include "transport/core/error.h"
 
-/* A later version's. */
+/* The struct of a later version. */
 struct later {
     struct vc_stream_events now;
     void (*on_more)(void);
@@ -56,8 +56,8 @@ what_has_no_size_is_refused(void **state)
     expect_refused(&events);
 }
 
-/* Takes `size` bytes of a later version's, which sets nothing that is new; the
- * last functions it has. */
+/* Passes a later version's struct with this size; its new fields are 0. The
+ * flags say which functions must be used. */
 static void
 expect_taken(size_t size, bool message, bool end)
 {

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * rpc/stream/stream_flow.h: what a stream may have under way. */
+ * rpc/stream/stream_flow.h: how much a stream may have under way. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -96,7 +96,8 @@ a_sender_that_goes_over_the_window_is_broken(void **state)
     assert_true(vc__inflow_arrived(&i, VC__STREAM_WINDOW / 2 - 1));
 }
 
-/* So the sender is told as seldom as may be, and never stops for it. */
+/* So window updates are as rare as possible, and the sender never stops for
+ * lack of one. */
 static void
 a_sender_is_told_when_half_a_window_was_taken(void **state)
 {
@@ -111,12 +112,12 @@ a_sender_is_told_when_half_a_window_was_taken(void **state)
     assert_int_equal(i.told, VC__STREAM_WINDOW + VC__STREAM_WINDOW / 2);
 }
 
-/* One direction, with a sender, a receiver and what is on its way between. */
+/* One direction: a sender, a receiver, and what is under way between them. */
 struct way {
     struct vc__outflow o;
     struct vc__inflow i;
     uint32_t held[HELD_MAX], n, bytes;
-    bool told; /* i.told is on its way */
+    bool told; /* i.told is under way */
     uint32_t word;
 };
 
@@ -129,8 +130,8 @@ way_take(struct way *w)
         w->held[i] = w->held[i + 1];
 }
 
-/* Whatever is sent and taken in whatever order, the rules agree, the receiver
- * holds no more than it may, and a sender is never stuck once all was taken. */
+/* In any order of sending and receiving, both ends agree. The receiver holds no
+ * more than it may, and the sender can go on once all was taken. */
 static void
 both_ends_agree_and_none_is_stuck(void **state)
 {
@@ -152,7 +153,7 @@ both_ends_agree_and_none_is_stuck(void **state)
 
             if (r % 3 != 0 && w.n < HELD_MAX) {
                 if (!vc__outflow_take(&w.o, cost)) {
-                    assert_true(w.n > 0); /* else it is stuck */
+                    assert_true(w.n > 0); /* else the sender is stuck */
                     continue;
                 }
                 assert_true(vc__inflow_arrived(&w.i, cost));

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The states of streams: all of the table, as it is agreed upon, and lives of
- * streams with their windows under a clock of their own, each as the trace that
- * it must leave. */
+ * The states of streams: the whole table, and the lives of streams with
+ * their windows, under a clock of their own. Each life is compared with its
+ * golden trace. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ static void __attribute__((format(printf, 1, 2))) say(const char *format, ...)
     assert_true(said_len < sizeof said);
 }
 
-/* The first line that differs is told. */
+/* Fails with the first line that differs. */
 static void
 assert_said(const char *golden)
 {
@@ -56,8 +56,8 @@ begin(void)
 
 /* --- the table ------------------------------------------------------------- */
 
-/* A row for each event; a column for each state, what is done in it, and to
- * which state that leads when it is another. */
+/* Prints the table: a row for each event, a column for each state. Each cell
+ * has the action, and the next state. */
 static void
 table_say(enum vc__stream_side side)
 {
@@ -137,16 +137,16 @@ it_begins_where_messages_are_to_be_sent_and_to_come(void **state)
     assert_int_equal(vc__stream_first(false, false), VC__STREAM_HALF_BOTH);
 }
 
-/* --- lives ----------------------------------------------------------------- */
+/* --- lives of streams ----------------------------------------------------- */
 
-/* Beside the table's. */
-#define TAKES (VC__STREAM_EVENTS + 0) /* the program, a message that came */
-#define PASS  (VC__STREAM_EVENTS + 1) /* time */
+/* Events that are not in the table. */
+#define TAKES (VC__STREAM_EVENTS + 0) /* the program takes a message */
+#define PASS  (VC__STREAM_EVENTS + 1) /* time passes */
 
 struct happening {
     unsigned ms; /* when */
     int event;
-    uint32_t n; /* bytes of a message; the end that a WINDOW tells */
+    uint32_t n; /* bytes of a message; the window end in a WINDOW */
 };
 
 struct life {
@@ -164,7 +164,7 @@ struct stream {
     struct vc__inflow in;
 };
 
-/* As rpc/stream/stream*.c do: the state first, then the window. */
+/* As rpc/stream/stream*.c do: first the state, then the window. */
 static const char *
 happen(struct stream *s, int event, uint32_t n)
 {
@@ -202,7 +202,7 @@ happen_say(struct stream *s, unsigned ms, int event, uint32_t n)
         s->in.told);
 }
 
-/* Time passes from one happening to the next, and the deadline in between. */
+/* Prints the life: the events, and the deadline between them. */
 static void
 life_say(const struct life *l)
 {

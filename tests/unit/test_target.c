@@ -165,7 +165,7 @@ a_name_of_this_process_is_an_address_at_once(void **state)
                         vc__addr_text((struct sockaddr *)&addrs.addr[0], text));
 }
 
-/* By its key a name is found, whoever has only that; another one is not. */
+/* The key alone is enough to find the name; another name has another key. */
 static void
 a_name_and_its_key_are_the_same_address(void **state)
 {
@@ -187,7 +187,7 @@ a_name_and_its_key_are_the_same_address(void **state)
                         vc__addr_text((struct sockaddr *)&keyed, text));
 }
 
-/* Negotiation is of one size for all of them. */
+/* All transports carry messages of these sizes. */
 static void
 each_transport_carries_a_hello_an_accept_and_a_reject(void **state)
 {

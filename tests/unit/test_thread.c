@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * transport/core/thread.c: a thread that uses the processor is told from one
+ * transport/core/thread.c: telling a thread that uses the processor from one
  * that waits. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,7 +43,7 @@ sleep_long(void *arg)
     return NULL;
 }
 
-/* Waits until the thread was seen so. */
+/* Waits until the thread is reported so; false after PATIENCE_US. */
 static bool
 is_seen(bool burning)
 {

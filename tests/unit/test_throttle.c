@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * cm/pool/throttle.c beside a server that takes so many calls a second. */
+ * cm/pool/throttle.c against a server that accepts so many calls a second. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,13 +13,13 @@
 #include "cm/pool/throttle.h"
 
 #define S UINT64_C(1000000)
-/* What may wait at the server. */
+/* The longest queue at the server. */
 #define QUEUE_US 20000u
 
 struct world {
     struct vc__throttle t;
     uint64_t now, seed;
-    uint64_t due; /* of the next call that the server can take */
+    uint64_t due; /* when the server can accept the next call */
     unsigned asked, sent, taken;
 };
 
@@ -31,7 +31,7 @@ world_begin(struct world *w)
     w->seed = 1;
 }
 
-/* Calls at a steady rate, of a server that takes so many a second. */
+/* Makes calls at a steady rate to a server that accepts `takes` a second. */
 static void
 run(struct world *w, unsigned rate, unsigned takes, uint64_t us)
 {
@@ -67,7 +67,7 @@ what_the_server_takes_is_sent(void **state)
     assert_false(vc__throttle_is_on(&w.t));
 }
 
-/* Nine calls in ten are taken: nothing is failed here. */
+/* Nine calls in ten are accepted: the client fails none by itself. */
 static void
 a_server_that_takes_most_is_asked_for_all(void **state)
 {
@@ -115,7 +115,8 @@ when_it_takes_all_again_all_are_sent_within_a_second(void **state)
     }
 }
 
-/* It has died, or takes none: it is asked now and then. */
+/* The server has died, or accepts no call: the client still tries
+ * now and then. */
 static void
 a_server_that_takes_none_is_asked_all_the_same(void **state)
 {

@@ -15,7 +15,7 @@
 #include "tests/unit/random.h"
 #include "transport/core/timer.h"
 
-/* A timer that writes its name down when it fires, then does `then`. */
+/* A timer that records its name when it fires, then calls `then`. */
 struct note {
     struct vc__timer timer;
     struct log *log;
@@ -115,7 +115,7 @@ starting_a_running_timer_moves_it(void **state)
     note_start(&log, &n[2], 'c', 30);
     note_start(&log, &n[0], 'a', 25);
     note_start(&log, &n[2], 'c', 5);
-    note_start(&log, &n[1], 'b', 25); /* started after a: ties go to a */
+    note_start(&log, &n[1], 'b', 25); /* started after a: on a tie a is first */
 
     log_run(&log, 100);
     assert_string_equal(log.text, "cab");
@@ -304,8 +304,8 @@ struct model {
 
 static struct model model;
 
-/* Of those that were started before `begun` and are due at `until`, the one
- * that comes first; TIMERS for none. */
+/* Returns the first of the timers that were started before `begun` and are due
+ * at `until`; TIMERS for none. */
 static unsigned
 model_first(uint64_t until, uint64_t begun)
 {

@@ -46,7 +46,7 @@ without_memory_a_timer_stays_as_it_was(void **state)
     assert_false(vc__timer_running(&t[TIMERS_FIRST]));
     assert_int_equal(vc__timers_next(&ts), 100);
 
-    /* Moving and starting again after a stop need none. */
+    /* Moving, and restarting after a stop, need no memory. */
     assert_true(vc__timer_start(&ts, &t[0], 50, no_fire));
     vc__timer_stop(&ts, &t[1]);
     assert_true(vc__timer_start(&ts, &t[TIMERS_FIRST], 1, no_fire));

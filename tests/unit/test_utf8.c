@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * transport/core/utf8.h against a slow decoder that follows RFC 3629, section 3,
- * to the letter: it decodes, and asks whether the number may be so written. */
+ * transport/core/utf8.h against a slow decoder that follows RFC 3629, section
+ * 3: it decodes, and checks whether the character may be encoded so. Unlike the
+ * RFC, both refuse NUL. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +16,7 @@
 #include "transport/core/error.h"
 #include "transport/core/utf8.h"
 
-/* Writes a character as RFC 3629 has it; its length. */
+/* Encodes a character as in RFC 3629; returns its length. */
 static size_t
 encode(uint8_t out[4], uint32_t c)
 {
@@ -36,7 +37,7 @@ may_be_written(uint32_t c)
     return c != 0 && c <= 0x10ffff && (c < 0xd800 || c > 0xdfff);
 }
 
-/* Length of the good character that s begins with; 0 when there is none. */
+/* Returns the length of the valid character at s; 0 for none. */
 static size_t
 decode(const uint8_t *s, size_t left)
 {
@@ -76,7 +77,8 @@ every_character_is_good_and_no_other_number(void **state)
     }
 }
 
-/* All leads, all second bytes, and the third and fourth that matter. */
+/* All lead bytes, all second bytes, and the third and fourth bytes
+ * that matter. */
 static void
 strings_of_up_to_four_bytes_are_judged_as_by_the_rfc(void **state)
 {
@@ -145,7 +147,7 @@ a_text_is_cut_between_characters(void **state)
     for (size_t len = 0; len < sizeof text; len++)
         assert_int_equal(whole[len],
                          vc__utf8_whole((const uint8_t *)text, len));
-    /* What is no UTF-8 in any case stays. */
+    /* Bytes that are not UTF-8 anyway are not cut. */
     assert_int_equal(
         6, vc__utf8_whole((const uint8_t *)"\x80\x80\x80\x80\x80\x80", 6));
 }
@@ -160,7 +162,7 @@ put(char *text, size_t size, const char *format, ...)
     va_end(args);
 }
 
-/* The last character has two bytes: it is there whole, or not at all. */
+/* The last character has two bytes: both are there, or neither. */
 static void
 a_text_that_has_no_room_ends_with_a_whole_character(void **state)
 {

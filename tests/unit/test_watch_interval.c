@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * How often the watcher looks. */
+ * How often the watching thread looks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 #include "transport/core/watch_interval.h"
 
-/* Wakes up n times, so late. */
+/* Wakes up n times, each `late` us after the time. */
 static void
 wake(struct vc__watch_interval *p, int n, uint64_t late)
 {
@@ -28,7 +28,7 @@ it_looks_each_millisecond_where_waking_up_is_cheap(void **state)
     assert_in_range(vc__watch_interval_us(&p), 500, 900);
     wake(&p, 100, 12);
     assert_in_range(vc__watch_interval_us(&p), 500, 900);
-    vc__watch_interval_woke(&p, 5000, 4000); /* roused before it was due */
+    vc__watch_interval_woke(&p, 5000, 4000); /* woken before it was due */
     assert_in_range(vc__watch_interval_us(&p), 500, 900);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * cm/link/window.c: windows follow what peers use. */
+ * cm/link/window.c: windows adapt to what peers use. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@ peer_new(uint32_t window, uint32_t max)
     return p;
 }
 
-/* n packets come, one after the other; then we answer. */
+/* n packets arrive, one after the other; then this end answers. */
 static void
 burst(struct peer *p, unsigned n)
 {
@@ -92,7 +92,7 @@ window_of_bursts(uint32_t from, unsigned n)
     return p.c.window;
 }
 
-/* Half of the window would be told of by a packet of its own, each time. */
+/* Otherwise a packet of its own would report half of the window, each time. */
 static void
 a_peer_that_sends_two_or_three_at_a_time_needs_more_than_the_fewest(
     void **state)
@@ -105,13 +105,14 @@ a_peer_that_sends_two_or_three_at_a_time_needs_more_than_the_fewest(
     }
 }
 
-/* One packet: what is left behind it, what was told of, what was seen. */
+/* One packet: the credits left after it, those reported, and the state before
+ * and after it. */
 struct moment {
     uint32_t window, max, left, told;
     struct {
         uint32_t least, seen;
     } before, after;
-    uint32_t next; /* window */
+    uint32_t next; /* the next window */
 };
 
 static void
@@ -135,11 +136,11 @@ a_window_doubles_with_the_last_quarter(void **state)
     static const struct moment moments[] = {
         {16, 64, 4, 16, {9, 7}, {9, 0}, 32},
         {16, 64, 5, 16, {9, 7}, {5, 8}, 16}, /* more is left */
-        {16, 31, 4, 16, {9, 7}, {9, 0}, 31}, /* not all of it */
+        {16, 31, 4, 16, {9, 7}, {9, 0}, 31}, /* limited by max */
         {16, 32, 4, 16, {9, 7}, {9, 0}, 32},
         {16, 17, 4, 16, {9, 7}, {9, 0}, 17},
-        {16, 16, 4, 16, {9, 7}, {4, 8}, 16}, /* it has the most */
-        {16, 64, 4, 15, {9, 7}, {4, 8}, 16}, /* not told of yet */
+        {16, 16, 4, 16, {9, 7}, {4, 8}, 16}, /* at the limit already */
+        {16, 64, 4, 15, {9, 7}, {4, 8}, 16}, /* not reported yet */
         {16, 64, 4, 17, {9, 7}, {4, 8}, 16},
     };
 
@@ -166,7 +167,7 @@ a_window_is_halved_after_256_packets_with_three_quarters_left(void **state)
         assert_moment(&moments[i]);
 }
 
-/* What was left before the first packet of a while does not count. */
+/* Credits left before the first packet of a period do not count. */
 static void
 the_least_is_that_of_a_while(void **state)
 {
