@@ -428,9 +428,12 @@ enum vc_outcome
 vc__session_abandon(struct vc__session *s, struct vc__request *r)
 {
     bool stream = s->slots[r->slot].stream;
-    /* Messages of a stream may be queued after it. */
+    /* Messages of a client's stream may be queued after its CALL. Every other
+     * CALL that was not begun is taken back: a huge one may wait while later
+     * frames of its flow are sent, so a CANCEL would come before it. */
+    bool alone = !(r->send->frame.flags & VC__FRAME_CLIENT_STREAM);
     bool back =
-        !stream && s->link != NULL && vc__link_unsend(&s->link->link, r->send);
+        alone && s->link != NULL && vc__link_unsend(&s->link->link, r->send);
 
     s->bytes -= r->send->frame.body_len;
     if (back && !r->exposed) {

@@ -350,26 +350,47 @@ a_link_may_be_lost_while_a_canceller_ends_what_it_carried(void **state)
 
 /* --- what is long -------------------------------------------------------- */
 
-/* A stream with a long request is given up while parts of that wait to be
- * sent: others on the link go on. */
+/* More than may be sent side by side (VC__HUGE_MOST), so that some have not
+ * begun. */
+#define LONG_ONES 6u
+/* Streams after that: they take until all the long requests would be sent. */
+#define LATER_ONES 20u
+
+static enum vc_status
+up_and_finish(struct client *c)
+{
+    struct suite_streams_up_client_stream *up = open_up(c, 0);
+    Suite__EchoReply *reply = NULL;
+    enum vc_status status = suite_streams_up_finish(up, &reply);
+
+    vc_message_free(reply);
+    suite_streams_up_close(up);
+    return status;
+}
+
+/* Streams with long requests are cancelled while their requests are sent or
+ * wait for that: the link stays, and later streams find it. */
 static void
 early_act(struct client *c)
 {
     Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
-    Suite__EchoReply *reply = NULL;
-    struct suite_streams_up_client_stream *up = open_up(c, 0);
-    struct suite_streams_down_client_stream *down;
+    struct suite_streams_down_client_stream *down[LONG_ONES];
+    enum vc_status status = VC_OK;
 
     request.payload.data = bytes;
     request.payload.len = sizeof bytes;
     request.reply_size = 1;
-    if (suite_streams_down(c->channel, &request, NULL, &down) != VC_OK)
-        fail_msg("%s", vc_error());
+    assert_int_equal(VC_OK,
+                     vc_channel_connect(c->channel, &suite_streams_service));
+    for (unsigned i = 0; i < LONG_ONES; i++)
+        if (suite_streams_down(c->channel, &request, NULL, &down[i]) != VC_OK)
+            fail_msg("%s", vc_error());
     fake_sleep_us(c->seed % 50);
-    suite_streams_down_close(down);
-    c->ends[suite_streams_up_finish(up, &reply)]++;
-    vc_message_free(reply);
-    suite_streams_up_close(up);
+    for (unsigned i = 0; i < LONG_ONES; i++)
+        suite_streams_down_close(down[(i + c->seed) % LONG_ONES]);
+    for (unsigned i = 0; i < LATER_ONES && status == VC_OK; i++)
+        status = up_and_finish(c);
+    c->ends[status]++;
 }
 
 static void
