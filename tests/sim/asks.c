@@ -92,7 +92,7 @@ asks_assert_good(ProtobufCService *of)
     assert_string_equal(a.answer.text, DIRECTORY_ANN);
 }
 
-/* No closure is called any more. */
+/* No closure is called any more, for 100 ms. */
 void
 asks_assert_calm(void)
 {

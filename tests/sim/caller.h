@@ -14,7 +14,7 @@ struct caller {
     unsigned tag;
     size_t size;
     uint32_t timeout_ms;            /* 0: no deadline */
-    struct vc_canceller *canceller; /* or NULL; freed at its end */
+    struct vc_canceller *canceller; /* or NULL; freed when the call ends */
 
     pthread_t thread;
     enum vc_status status;
@@ -22,7 +22,8 @@ struct caller {
     uint64_t ended_at;
 };
 
-/* Starts the call. The caller sets what it calls; the rest is zero. */
+/* Starts the call. The caller has set the fields down to `canceller`; the
+ * others are zero. */
 void caller_begin(struct caller *c);
 void caller_join(struct caller *c);
 

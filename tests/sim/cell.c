@@ -15,10 +15,10 @@
 #define CALL_MS    3000u
 #define GRACE_MS   50u
 #define LOOK_US    (2 * MS)
-#define HANDLER_US (3 * MS) /* its thread is taken over meanwhile */
+#define HANDLER_US (3 * MS) /* long enough for a takeover of its thread */
 #define MEND_US    (2 * CALL_MS * MS)
-/* A connect that was cut may take the kernel this long to let go of: it asks
- * 15 times. */
+/* After a cut connect the kernel may keep its resources for this long: it sends
+ * the request 15 times. */
 #define PATIENCE 200000000u /* us */
 /* A server forgets a client that has had no link for ten seconds. */
 #define FORGET_US (14000 * MS)
@@ -52,11 +52,11 @@ struct caller {
     struct fake_host *host;
     struct fake_process *process;
     enum leaver leaver;
-    bool closes;             /* a thread of it closes the channel when told */
-    atomic_uint close;       /* now */
-    atomic_bool reborn;      /* its process is another one than at first */
+    bool closes;             /* one of its threads closes the channel */
+    atomic_uint close;       /* set: it closes the channel now */
+    atomic_bool reborn;      /* its process was started a second time */
     atomic_uint mended;      /* the second call may be made */
-    atomic_uint first_ended; /* also when it never will */
+    atomic_uint first_ended; /* stays 0 if that call never ends */
     atomic_int status, outcome, next;
     atomic_uint took_ms;
     const char *fault; /* of its counters */
@@ -64,15 +64,15 @@ struct caller {
 
 struct cell {
     const struct moment *moment;
-    enum side side; /* the blow is on it */
+    enum side side; /* the side that the fault hits */
     enum blow blow;
     struct sim_server s;
     struct caller c;
     struct fake_process *beside;
     atomic_int beside_status;
-    atomic_bool set_up; /* the thread that strikes may read the above */
+    atomic_bool set_up; /* strike() may read the fields above */
     atomic_bool struck, in_handler;
-    bool hit; /* at the line that was meant */
+    bool hit; /* struck at the line that was meant */
 };
 
 static struct cell cell;
@@ -115,7 +115,8 @@ closer_main(void *arg)
     return NULL;
 }
 
-/* Its first call; true when its channel is still open afterwards. */
+/* Makes the first call. Returns true if the channel is still open
+ * afterwards. */
 static bool
 client_begins(struct caller *c, struct vc_channel *channel)
 {
@@ -140,7 +141,7 @@ client_main(void *arg)
     struct vc_counters counters = VC_COUNTERS_INIT;
 
     assert_int_equal(sim_runtime(&runtime, 1), VC_OK);
-    if (c->leaver == THE_SERVER) /* it answers between its calls, too */
+    if (c->leaver == THE_SERVER) /* handles events between its calls */
         assert_int_equal(vc_runtime_start(runtime), VC_OK);
     assert_int_equal(vc_channel_open(runtime, c->target, NULL, &channel),
                      VC_OK);
@@ -157,7 +158,7 @@ client_main(void *arg)
     vc_runtime_free(runtime);
 }
 
-/* Another client, which is well. */
+/* Another client, which no fault hits. */
 static void
 beside_main(void *arg)
 {
@@ -173,9 +174,9 @@ beside_main(void *arg)
     vc_runtime_free(runtime);
 }
 
-/* --- what happens ------------------------------------------------------- */
+/* --- faults ------------------------------------------------------------- */
 
-/* The trace ends with the line of the moment. */
+/* True if the trace ends with the line of the moment. */
 static bool
 is_hit(const struct moment *m)
 {
@@ -190,8 +191,8 @@ is_hit(const struct moment *m)
            strstr(trace + len, m->says) != NULL;
 }
 
-/* Whether the server closes before the client can have sent its call. The
- * client is frozen meanwhile: what it would do next must not race the close. */
+/* True if the server closes before the client can have sent its call. The
+ * client is frozen meanwhile, because its next step must not race the close. */
 static bool
 closes_first(void)
 {
@@ -260,7 +261,8 @@ handle(struct sim_server *s, struct vc_call *call,
     return VC_OK;
 }
 
-/* All is well again, as far as it can be. */
+/* Ends the fault, and starts killed processes again. A removed device stays
+ * removed. */
 static void
 mend(void)
 {
@@ -281,7 +283,7 @@ mend(void)
     }
 }
 
-/* --- what it comes to ---------------------------------------------------- */
+/* --- the result ---------------------------------------------------------- */
 
 static void
 end_put(char *out, size_t size)
@@ -303,9 +305,10 @@ end_put(char *out, size_t size)
                  runs == 0 ? "" : ", but it is not true");
 }
 
-/* When it must have ended, in milliseconds: at once when somebody says so, or
- * when a silent peer is found out: by the connect timeout, by keepalive, by the
- * adapter and an attempt to resume (doc/architecture.md). */
+/* The time by which the call must have ended, in milliseconds. 0: its end is
+ * reported at once. Otherwise a silent peer must be detected: by the connect
+ * timeout, by keepalive, or by the adapter and an attempt to resume
+ * (doc/architecture.md). */
 static unsigned
 limit_ms(void)
 {
@@ -318,7 +321,7 @@ limit_ms(void)
     return cell.blow == FROZEN ? 1000 : 2000;
 }
 
-/* A device does not come back, and nobody listens where a server has closed. */
+/* A removed device does not come back, and after a close no server listens. */
 static enum vc_status
 next_expected(void)
 {
@@ -326,7 +329,7 @@ next_expected(void)
                   (cell.side == server && cell.blow == CLOSED);
 
     if (cell.side == server && cell.blow == KILLED)
-        return VC_OK; /* there is another */
+        return VC_OK; /* a new one was started */
     return cell.blow == REMOVED || closed ? VC_UNAVAILABLE : VC_OK;
 }
 
@@ -345,14 +348,14 @@ expect(bool good, const char *fault)
     fail();
 }
 
-/* Nothing of the clients is left at the server. */
+/* True if the server keeps no link and no session of the clients. */
 static bool
 is_forgotten(void)
 {
     struct vc_counters c = VC_COUNTERS_INIT;
     struct vc_runtime *runtime = atomic_load(&cell.s.runtime);
 
-    if (runtime == NULL) /* closed, and its counters are looked at later */
+    if (runtime == NULL) /* closed; its counters are checked later */
         return true;
     vc_runtime_counters(runtime, &c);
     return c.links_connecting + c.links_up + c.links_leaving +
@@ -362,17 +365,17 @@ is_forgotten(void)
 
 /* --- a cell is played ---------------------------------------------------- */
 
-/* One order of what happens at both ends, whatever the seed: the server is
- * ready before the call comes, and messages are a while on their way. */
+/* Fixes the order of events at both ends, for all seeds: the server is ready
+ * before the call arrives, and messages take a while. */
 static void
 cell_order(void)
 {
     fake_rule("client: RTU ->", 1, FAKE_DELAY, MS / 10);
     fake_rule("client qp", 1, FAKE_DELAY, MS);
     fake_rule("server qp", 2, FAKE_DELAY, MS);
-    if (on_client(CLOSED)) /* before it takes what has come */
+    if (on_client(CLOSED)) /* before it reads what has arrived */
         fake_rule("client qp", 2, FAKE_DELAY, MS);
-    /* Or a server that goes on might look at the farewell first. */
+    /* Without this delay a thawed server might read the DREQ first. */
     if (cell.side == server && cell.blow == FROZEN &&
         cell.moment->leaver == NOBODY)
         fake_rule("client: DREQ ->", 1, FAKE_DELAY, MEND_US);
@@ -399,7 +402,7 @@ cell_setup(uint64_t seed)
         fake_when(cell.moment->line, cell.moment->nth, strike, NULL);
 }
 
-/* Until it has come to the moment. */
+/* Waits until the fault has struck. */
 static void
 cell_await(void)
 {
@@ -421,7 +424,7 @@ cell_await(void)
     expect(cell.hit, "it was another line");
 }
 
-/* Somebody else calls, if it is the client that suffers. */
+/* Another client calls, if the fault hits the client. */
 static void
 others_call(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A client, a server, and a failure of one of them at a moment of their
- * connection's life. */
+ * A client, a server, and a fault that hits one of them at a given moment of
+ * their connection. */
 #ifndef VC_TESTS_SIM_CELL_H
 #define VC_TESTS_SIM_CELL_H
 
@@ -23,7 +23,7 @@ enum blow {
     N_BLOWS
 };
 
-/* Which side closes the connection after the call by itself. */
+/* The side that closes the connection itself, after the call. */
 enum leaver {
     NOBODY,
     THE_CLIENT,
@@ -32,19 +32,19 @@ enum leaver {
 
 struct moment {
     const char *name;
-    const char *line; /* in the fake's trace; NULL: in the handler */
-    unsigned nth;     /* which occurrence of the line */
-    const char *says; /* further text that the right line has */
+    const char *line; /* of the fake's trace; NULL: in the handler */
+    unsigned nth;     /* of these lines, the nth */
+    const char *says; /* text that the right line must contain, too */
     enum leaver leaver;
-    bool call_unsent; /* true: the client has not posted its call */
+    bool call_unsent; /* the client has not posted its call yet */
 };
 
 const char *cell_side(enum side side);
 const char *cell_blow(enum blow blow);
 
-/* Runs the cell. `end` is the expected end of the call, such as "UNAVAILABLE
- * no", as in tests/sim/test_matrix.c, whose first lines say what else is
- * checked. */
+/* Plays one cell. The call must end as `end` says: "UNAVAILABLE no", as in
+ * tests/sim/test_matrix.c. All else must be as the first lines of that file
+ * say. */
 void cell_run(const struct moment *m, enum side side, enum blow blow,
               const char *end, uint64_t seed);
 

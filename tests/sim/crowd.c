@@ -11,7 +11,7 @@
 #define PATIENCE  (100 * S)
 #define SIZE_MAX_ ((size_t)1 << 20)
 
-/* This thread is in a function that starts a call. */
+/* The call that this thread is just starting. */
 static _Thread_local struct crowd_call *starting;
 
 void
@@ -137,7 +137,7 @@ call_start(struct crowd *c, size_t size, bool queued)
         status = vc_channel_call_async(c->channel, c->service, ECHO, &request,
                                        &c->opts, on_done, call, &call->handle);
     starting = outer;
-    /* What was packed is not looked at any more. */
+    /* The library must not read the request any more. */
     memset(&request, 0xff, sizeof request);
     if (status != VC_OK) {
         c->refused++;

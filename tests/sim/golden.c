@@ -21,7 +21,7 @@ static struct {
 
 /* --- lines ------------------------------------------------------------- */
 
-/* On one thread at a time, as all of the world; this tells the thread
+/* The world runs one thread at a time; this shows that order to the thread
  * sanitizer. */
 static void
 order(void)
@@ -127,7 +127,7 @@ frame_put(struct words *w, const struct vc__frame *f)
             f->flags & VC__FRAME_NOT_EXECUTED ? ", not executed" : "");
 }
 
-/* What only gives credits or answers keepalive is noise. */
+/* A packet without frames, with credits or for keepalive only, is not shown. */
 static bool
 is_noise(const struct vc__packet *p)
 {
@@ -183,7 +183,7 @@ file_write(const char *path, const char *text)
     assert_int_equal(0, fclose(file));
 }
 
-/* "" when there is none. */
+/* Returns "" when there is no such file. */
 static const char *
 file_read(const char *path)
 {

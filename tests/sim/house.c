@@ -21,7 +21,7 @@ on_echo(struct vc_call *call, const Suite__EchoRequest *request,
     return VC_OK;
 }
 
-/* Uses the call on both sides of the taking over. */
+/* Uses the call before and after the takeover of its engine. */
 static enum vc_status
 on_sleep(struct vc_call *call, const Suite__SleepRequest *request,
          Suite__SleepReply *reply, void *arg)
@@ -40,7 +40,7 @@ on_sleep(struct vc_call *call, const Suite__SleepRequest *request,
     return VC_OK;
 }
 
-/* Blocks, and then calls another server, or this one. */
+/* Calls another server, or this one, and blocks, in turns. */
 static enum vc_status
 on_count(struct vc_call *call, const Suite__Empty *request,
          Suite__CountReply *reply, void *arg)

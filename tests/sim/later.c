@@ -8,7 +8,7 @@
 
 #define PATIENCE UINT64_C(100000000) /* us */
 
-/* The next call; NULL: it is to stop. Under the lock. */
+/* Returns the next call; NULL: the thread must end. Under the lock. */
 static struct vc_call *
 next(struct later *l)
 {

@@ -17,7 +17,7 @@ static struct {
     char text[ROOM];
 } book;
 
-/* On one thread at a time, as all of the world; this tells the thread
+/* The world runs one thread at a time; this shows that order to the thread
  * sanitizer. */
 static void
 order(void)

@@ -1,18 +1,17 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The lines of the log of all processes of a world, each as "PROCESS LEVEL:
- * LINE". */
+ * The log lines of all processes of a world, each as "PROCESS LEVEL: LINE". */
 #ifndef VC_TESTS_SIM_LOGBOOK_H
 #define VC_TESTS_SIM_LOGBOOK_H
 
 #include "tests/sim/sim.h"
 
-/* Keeps the lines of this level and more important ones from now on, and drops
- * former lines. */
+/* Forgets earlier lines, and keeps lines of this level or more severe ones from
+ * now on. */
 void logbook_begin(enum vc_log_level level);
 
-/* Stop, and check that the lines are these, or those of
+/* Stops keeping lines. All lines must be these, or those of
  * tests/sim/golden/NAME.txt. */
 void logbook_end(const char *lines);
 void logbook_end_as(const char *name);

@@ -27,7 +27,7 @@ loop_close(struct loop *l)
     close(l->wake);
 }
 
-/* One time round; ms: poll's. */
+/* One iteration; ms is the timeout of poll(). */
 static void
 loop_turn(struct loop *l, int ms)
 {
@@ -55,7 +55,7 @@ loop_until(struct loop *l, atomic_uint *word, uint64_t us)
     return atomic_load(word) != 0;
 }
 
-/* Nothing but the descriptors wakes it. */
+/* Only the two descriptors wake this thread. */
 static void *
 loop_main(void *arg)
 {

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Random faults, in a world of some servers and clients. */
+ * Random faults in a world of some servers and clients. */
 #ifndef VC_TESTS_SIM_MISCHIEF_H
 #define VC_TESTS_SIM_MISCHIEF_H
 
@@ -10,12 +10,12 @@
 #define CAST_SERVERS 2u
 #define CAST_CLIENTS 3u
 
-/* Random numbers of the test, independent of the world's. */
+/* The test's own random numbers; the world has its own. */
 struct dice {
     uint64_t state;
 };
 
-/* 0..n-1 */
+/* Returns 0..n-1. */
 uint64_t roll(struct dice *d, uint64_t n);
 
 struct cast {
@@ -27,12 +27,13 @@ struct cast {
         struct fake_host *host;
         struct fake_process *process;
     } clients[CAST_CLIENTS];
-    struct fake_host *removed; /* has lost its device; at most one host */
+    struct fake_host *removed; /* the host that lost its device; at most one */
 };
 
-/* Injects a fault, now or soon: a process is killed or stopped, calls or
- * allocations fail, packets or events are lost, a port goes down. Temporary
- * faults end before this returns, unless they end by themselves. */
+/* Causes a fault, now or soon: a process is killed or frozen, a server stops,
+ * calls or allocations fail, packets or events are lost, delayed or flushed, a
+ * port goes down, a device is removed. Before this returns, frozen processes
+ * run again, and ports and networks are up. */
 void mischief(struct cast *c);
 
 #endif

@@ -14,14 +14,14 @@
 #define PATIENCE  (100 * S)
 #define ROWS_MAX  128u
 #define DRAIN_MS  2000u
-#define SETTLE_US (10 * MS) /* until both ends are at rest */
+#define SETTLE_US (10 * MS) /* until both ends are idle */
 #define SIZE_MAX_ ((size_t)1 << 20)
 
 static const uint8_t zeros[SIZE_MAX_];
 
 /* --- the server -------------------------------------------------------- */
 
-/* The test's of this world. */
+/* The play of the current world. */
 static struct play *playing;
 
 static void
@@ -75,7 +75,8 @@ handle(struct sim_server *s, struct vc_call *call,
     return VC_OK;
 }
 
-/* In the server's process: drains when it is told to, unless that is ending. */
+/* In the server's process: drains the server when play_drain() asks for it,
+ * unless the server is already closing. */
 static void *
 drainer_main(void *arg)
 {
@@ -97,7 +98,7 @@ on_begin(struct sim_server *s)
     pthread_create(&playing->drainer, NULL, drainer_main, playing);
 }
 
-/* When its server is closed. */
+/* Runs after the server was closed. */
 static void
 on_end(struct sim_server *s)
 {
@@ -296,7 +297,7 @@ play_call(struct play *p)
     play_finish(p);
 }
 
-/* --- the call beside it ------------------------------------------------ */
+/* --- the concurrent call ----------------------------------------------- */
 
 static void *
 other_main(void *arg)
@@ -330,7 +331,7 @@ play_other_end(struct play *p)
     pthread_join(p->other, NULL);
 }
 
-/* --- what happens ------------------------------------------------------ */
+/* --- faults ------------------------------------------------------------ */
 
 void
 play_cancellable(struct play *p)
@@ -399,7 +400,7 @@ play_setup(struct play *p, const struct row *row, enum play_kind kind,
     sim_target("10.9.0.2", p->target);
 }
 
-/* The world is mended, and all is given back. */
+/* Ends all faults, and frees everything. */
 void
 play_teardown(struct play *p)
 {
@@ -437,7 +438,7 @@ outcome_name(enum vc_outcome outcome)
     return names[outcome];
 }
 
-/* Does what is said of the handler fit what it did? */
+/* True if the reported outcome fits the handler's runs. */
 static bool
 outcome_is_true(const struct play *p, unsigned runs)
 {
@@ -491,7 +492,7 @@ int
 play_rows(const struct row *rows, unsigned n)
 {
     static struct CMUnitTest tests[ROWS_MAX];
-    static struct row own[ROWS_MAX]; /* what cmocka may be given */
+    static struct row own[ROWS_MAX]; /* cmocka needs non-const data */
 
     assert_true(n <= ROWS_MAX);
     for (unsigned i = 0; i < n; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See random_message.h. One message is made at a time, all of it out of one
- * piece of memory. */
+ * See random_message.h. One message is made at a time, all of it in one block
+ * of memory. */
 #include "tests/sim/random_message.h"
 
 #include <math.h>
@@ -14,12 +14,12 @@
 
 #define DEPTH   3
 #define ROOM    ((size_t)4 << 20)
-#define LONG    20000 /* bytes, of one in LONG_IN */
+#define LONG    20000 /* length limit, of one in LONG_IN */
 #define LONG_IN 400
 
 struct maker {
     uint64_t *seed;
-    uint8_t *room; /* zeroed; the message itself is first */
+    uint8_t *room; /* zeroed; begins with the message itself */
     size_t used;
 };
 
@@ -40,7 +40,7 @@ coin(struct maker *m)
     return random_below(m->seed, 2) == 0;
 }
 
-/* Of any magnitude, and often one of the extremes. */
+/* Returns a number of any magnitude, often one of the extremes. */
 static uint64_t
 number(struct maker *m)
 {
@@ -168,7 +168,7 @@ value(struct maker *m, const ProtobufCFieldDescriptor *f, void *out,
     }
 }
 
-/* Types of fields of a map. */
+/* True for the message types of map fields. */
 static bool
 is_entry(const ProtobufCMessageDescriptor *desc)
 {
@@ -178,7 +178,7 @@ is_entry(const ProtobufCMessageDescriptor *desc)
            strcmp(desc->short_name + n - 5, "Entry") == 0;
 }
 
-/* One map has at most two, the first with a key of no bits. */
+/* A map has at most two entries. The key of the first is zero or empty. */
 static void
 entry_key(ProtobufCMessage *entry, unsigned i)
 {
@@ -260,5 +260,5 @@ random_message_new(const ProtobufCMessageDescriptor *desc, uint64_t *seed)
 void
 random_message_free(ProtobufCMessage *message)
 {
-    free(message); /* the first of the room */
+    free(message); /* the start of the room */
 }

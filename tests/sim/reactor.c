@@ -18,11 +18,11 @@ struct reactor_served reactor_served;
 
 /* --- the service ----------------------------------------------------------- */
 
-/* One that is served. */
+/* One stream at the server. */
 struct served {
     struct vc_call *call;
     struct vc_stream *stream;
-    Suite__EchoRequest *pending; /* TALK: its reply has no room yet */
+    Suite__EchoRequest *pending; /* TALK: no room yet for its reply */
     Suite__EchoReply *reply;     /* UP */
     uint64_t sum;
     uint32_t count, left; /* DOWN */
@@ -75,10 +75,11 @@ reply_try(struct served *s, uint64_t tag, ProtobufCBinaryData payload)
     status = vc_stream_try_send(s->stream, &reply, &sent);
     if (status == VC_RESOURCE_EXHAUSTED)
         end(s, vc_call_fail(s->call, status, "%s", vc_error()));
-    return sent; /* on_writable() follows, or on_cancel() */
+    return sent; /* false: on_writable() or on_cancel() follows */
 }
 
-/* The next message when this has its answer: meanwhile nothing is taken. */
+/* Replies to a message. If there is no room for the reply, no message is taken
+ * until it was sent. */
 static void
 talk_answer(struct served *s, Suite__EchoRequest *request)
 {
@@ -237,7 +238,7 @@ on_end(struct vc_stream *stream, enum vc_status status, void *arg)
     atomic_fetch_add(&reactor_served.ended, 1);
 }
 
-/* The handler that blocks. */
+/* The blocking handler of WAIT. */
 static enum vc_status
 wait_talk(struct vc_stream *stream)
 {
@@ -298,7 +299,7 @@ run(struct vc_call *call, const void *methods, const void *message,
     if (s->is_down) {
         s->count = s->left = request->reply_size;
         s->sum = request->payload.len;
-        down_pour(s); /* nothing runs before the handler has returned */
+        down_pour(s); /* no callback runs before the return */
     }
     return status;
 }
@@ -434,7 +435,7 @@ reactor_start(struct reactor *r, struct vc_channel *channel, unsigned method,
                              method == DOWN ? &request : NULL, opts, &events, r,
                              &r->stream);
     starting = outer;
-    memset(&events, 0xff, sizeof events); /* they were copied */
+    memset(&events, 0xff, sizeof events); /* the library has copied them */
     return status;
 }
 

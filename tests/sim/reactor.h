@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Streams with callbacks at both ends: a service that echoes, sends, or sums
- * up, and clients that record all callbacks. In every test they check that
- * callbacks run one after the other, in the order in which the messages were
- * sent, and that the end is reported once and last. */
+ * Streams by callbacks at both ends: a service with four kinds of methods, and
+ * clients that record all callbacks. In every test they check that callbacks
+ * run one at a time, that messages arrive in the order in which they were sent,
+ * and that the end is reported once and last. */
 #ifndef VC_TESTS_SIM_REACTOR_H
 #define VC_TESTS_SIM_REACTOR_H
 
@@ -15,13 +15,13 @@
 #include "tests/sim/sim.h"
 
 enum {
-    TALK, /* echoes messages, by their tags */
-    DOWN, /* as many messages as reply_size says, each of the payload */
-    UP,   /* replies how many bytes it received */
-    WAIT, /* blocks, and echoes */
+    TALK, /* sends each message back, with its tag */
+    DOWN, /* sends reply_size messages, each with the payload */
+    UP,   /* replies with the number of bytes received */
+    WAIT, /* blocks, and sends each message back */
 };
 
-/* Tags of messages to TALK that have an effect. */
+/* Tags of messages to TALK that are commands. */
 #define REACTOR_FAIL  (UINT64_C(1) << 32) /* ends with VC_NOT_FOUND */
 #define REACTOR_LATER (UINT64_C(2) << 32) /* another thread ends it, VC_OK */
 #define REACTOR_PAUSE (UINT64_C(3) << 32) /* pauses until `resume` is set */
@@ -31,44 +31,44 @@ extern const struct vc_service reactor_service;
 /* For struct sim_server. */
 enum vc_status reactor_add(struct vc_server *server, struct sim_server *s);
 
-/* Counts of the handlers. */
+/* What the handlers count. */
 struct reactor_served {
     atomic_uint began;   /* streams */
     atomic_uint ended;   /* on_end() has run */
     atomic_uint cancels; /* on_cancel() */
     atomic_int last;     /* the status of the last cancel, or else of the end */
     atomic_uint messages; /* received */
-    atomic_uint resume;   /* for sim_tell(): paused streams go on */
+    atomic_uint resume;   /* for sim_tell(): resumes paused streams */
     atomic_uint faults;   /* callbacks that must not happen */
 };
 extern struct reactor_served reactor_served;
 
-/* --- clients --------------------------------------------------------------- */
+/* --- clients -------------------------------------------------------------- */
 
 struct reactor {
     struct vc_stream *stream;
-    /* Set by a test that needs more than the records; they run on the
-     * callback's thread. */
+    /* Set by a test that needs more than the counts; they run on the callback's
+     * thread. */
     void (*at_message)(struct reactor *r);
     void (*at_writable)(struct reactor *r);
     void (*at_end)(struct reactor *r);
     void *arg;
 
-    /* For reactor_pump(): sends so many messages of this size, and then
-     * half-closes. */
+    /* What reactor_pump() sends: to_send messages of this size, and then the
+     * half-close. */
     unsigned to_send;
     size_t size;
     uint64_t tag;  /* of the next message */
-    uint64_t mark; /* of the last message: REACTOR_FAIL and so on */
+    uint64_t mark; /* added to the last tag: REACTOR_FAIL and so on */
     bool keeps_open;
 
-    pthread_mutex_t pumping; /* one thread at a time sends */
+    pthread_mutex_t pumping; /* serializes senders */
     atomic_uint sent;
-    atomic_uint full;     /* attempts without room in the window */
+    atomic_uint full;     /* tries without room */
     atomic_uint writable; /* on_writable() */
-    atomic_uint came;     /* received messages */
-    uint64_t sum;         /* the tag of the last */
-    bool in_order; /* true: replies of TALK or DOWN have tags 0, 1, 2, ... */
+    atomic_uint came;     /* messages received */
+    uint64_t sum;         /* the tag of the last reply */
+    bool in_order; /* replies of TALK or DOWN must have the tags 0, 1, 2, ... */
     atomic_uint ends;
     atomic_uint faults;
     atomic_bool inside;
@@ -77,22 +77,24 @@ struct reactor {
     char text[VC_ERROR_SIZE];
 };
 
-/* Zeroes *r, and starts the stream. The payload of DOWN has r->size bytes. */
+/* Starts a stream; *r is zeroed but for what the test has set. The payload of
+ * DOWN, and of each message, has `size` bytes; `count` is DOWN's number of
+ * messages. */
 enum vc_status reactor_start(struct reactor *r, struct vc_channel *channel,
                              unsigned method, const struct vc_call_opts *opts,
                              uint32_t count, size_t size);
 
-/* Sends the remaining messages as far as there is room. */
+/* Sends the remaining messages, as far as there is room. */
 enum vc_status reactor_pump(struct reactor *r);
 
-/* Waits for the end, while another thread advances the runtime; 60 s at
- * most. */
+/* Waits for the end, at most 60 s, while something else advances the
+ * runtime. */
 bool reactor_await(struct reactor *r);
 
-/* NULL, or what was wrong with the callbacks. */
+/* Returns NULL, or what was wrong with the callbacks. */
 const char *reactor_fault(const struct reactor *r);
 
-/* Waits until *word is at least this, 60 s at most. */
+/* Waits until *word is at least at_least, 60 s at most; false if it is not. */
 bool reactor_await_word(atomic_uint *word, unsigned at_least);
 
 #endif

@@ -12,7 +12,7 @@
 #define LOOK_US  1000u
 #define BACKLOG  16
 
-/* Without a QP there is nothing behind it. */
+/* Accepts without a QP, so the connection leads nowhere. */
 static void
 accept_badly(struct rdma_cm_id *id)
 {

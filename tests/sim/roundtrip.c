@@ -1,15 +1,15 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Random messages, and messages through a generated client and server, for
- * test_idl.sh to compare with what protoc makes of them:
+ * Makes random messages, and sends messages through a generated client and
+ * server. test_idl.sh compares them with what protoc makes of them:
  *
  *     roundtrip make TYPE SEED COUNT  writes a batch of random messages
- *     roundtrip through TYPE          reads one, has each echoed by a server
- *                                     in a simulated world, and writes the
- *                                     replies, packed again
+ *     roundtrip through TYPE          reads a batch, has each message echoed by
+ *                                     a server in a simulated world, and
+ *                                     writes the replies, packed again
  *
- * A batch is a message of which each field 1 is a message of the type. */
+ * A batch is a message in which each field 1 is a message of the type. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,7 @@ struct type {
                            ProtobufCMessage **reply);
 };
 
-/* What is generated for the service of one, at both ends. */
+/* The generated functions of a type's service, at both ends. */
 #define TYPE(package, All)                                                     \
     static enum vc_status package##_handle(                                    \
         struct vc_call *call, const All *request, All *reply, void *arg)       \
@@ -130,7 +130,7 @@ batch_read(void)
     return b;
 }
 
-/* The next one, protobuf-c's; NULL at the end. */
+/* Returns the next message, which protobuf-c allocates; NULL at the end. */
 static ProtobufCMessage *
 batch_next(struct batch *b, const struct type *type)
 {

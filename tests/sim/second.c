@@ -30,8 +30,8 @@ addr_shift(struct sockaddr_storage *addr)
         ((struct sockaddr_in *)addr)->sin_addr.s_addr |= htonl(NETWORK);
 }
 
-/* The wire keeps the address of the first network: the pool goes on from it to
- * other transports. */
+/* The wire keeps the address of the first network, because the pool goes on
+ * from it to other transports. */
 static enum vc_status
 second_dial(struct vc__wire *w, uint32_t timeout_ms)
 {

@@ -22,8 +22,8 @@
 
 atomic_uint sim_ran[SIM_TAGS];
 
-/* What liburcu's own code allocated for a process that was killed: the world
- * does not see it. */
+/* liburcu's own code allocates memory that the world does not see. In a process
+ * that was killed it is never freed. */
 const char *__lsan_default_suppressions(void);
 
 const char *

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Addresses of all kinds, to listen at, to connect to and to connect from. */
+ * Addresses of all kinds: to listen at, to connect to and to connect from. */
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -12,7 +12,7 @@
 
 #define SECOND 1000000u
 
-/* A client on a host with one address, a server on one with another. */
+/* A client on a host with one address, and a server on a host with another. */
 struct talk {
     const char *client, *server; /* addresses of the hosts */
     const char *listen, *target, *bind;
@@ -52,7 +52,7 @@ client_main(void *arg)
     opts.bind_address = t->bind == NULL ? NULL : bind;
     assert_int_equal(VC_OK, sim_runtime(&runtime, 1));
     t->status = vc_channel_open(runtime, t->target, &opts, &channel);
-    memset(bind, 'x', sizeof bind - 1); /* it was copied */
+    memset(bind, 'x', sizeof bind - 1); /* the library has copied it */
     t->opened = t->status == VC_OK;
     if (t->opened)
         t->status = sim_echo(channel, 64, 1, 0, NULL);
@@ -88,7 +88,7 @@ talk_well(struct talk t)
     talk(&t);
     if (t.status != VC_OK)
         fail_msg("%s to %s: %s", t.client, t.target, t.text);
-    /* The interface is the server's matter. */
+    /* The interface is that of the server's host, so it is cut off. */
     t.source[strcspn(t.source, "%")] = '\0';
     assert_string_equal(t.client, t.source);
 }
@@ -269,7 +269,7 @@ assert_error_has(const char *words)
         fail_msg("\"%s\" is not in: %s", words, vc_error());
 }
 
-/* rdma_cm would take them for all addresses of all devices. */
+/* rdma_cm would take a loopback address for all addresses of all devices. */
 static void
 rdma_does_not_listen_at_loopback_addresses(void **state)
 {
@@ -294,7 +294,7 @@ rdma_does_not_listen_at_loopback_addresses(void **state)
     assert_int_equal(0, fake_end());
 }
 
-/* A name is known when it has been looked up. */
+/* Addresses are checked by vc_channel_open(), names when they are resolved. */
 static void
 rdma_does_not_connect_to_loopback_addresses(void **state)
 {
@@ -338,7 +338,7 @@ rdma_does_not_connect_from_loopback_addresses(void **state)
     assert_non_null(strstr(t.text, "cannot connect from 127.0.0.1"));
 }
 
-/* To getaddrinfo() it is ::1. */
+/* getaddrinfo() would take * for ::1. */
 static void
 a_star_is_no_address(void **state)
 {

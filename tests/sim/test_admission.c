@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A crowd of clients connects at once to a server with low limits: who is
- * refused comes again when told, by itself, and all are served in time. */
+ * Many clients connect at once to a server with low limits. A refused client
+ * connects again by itself when the server's reply allows it, and all clients
+ * are served in time. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@
 #define CLIENTS 24u
 #define MS      1000u
 #define SECOND  (1000 * MS)
-#define PATIENT 20000u /* ms */
+#define PATIENT 20000u /* a long connect timeout, ms */
 
 struct client {
     char target[80];
@@ -48,11 +49,11 @@ client_main(void *arg)
 struct crowd {
     struct sim_server server;
     struct client clients[CLIENTS];
-    uint64_t last; /* when the last was served, us */
+    uint64_t last; /* us; when the last client was served */
     unsigned served;
 };
 
-/* All clients at once, each on a host of its own, or all on one. */
+/* Runs all clients at once, each on a host of its own, or all on one host. */
 static void
 crowd_run(struct crowd *crowd, uint64_t seed, const struct vc_server_opts *opts,
           uint32_t connect_ms, bool one_host)
@@ -125,7 +126,7 @@ a_crowd_from_one_address_is_held_to_the_rate_of_a_source(void **state)
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         all_served_between(seed, &opts, true, 2 * SECOND - SECOND / 10,
                            6 * SECOND);
-        /* From an address each there is nothing to wait for. */
+        /* From different addresses no client has to wait. */
         all_served_between(seed, &opts, false, 0, SECOND / 2);
     }
 }
@@ -141,7 +142,7 @@ a_crowd_over_the_half_open_limit_is_served_soon(void **state)
         all_served_between(seed, &opts, false, 20 * MS, SECOND);
 }
 
-/* Each client leaves when it is served, and makes room. */
+/* Each client disconnects after its call, which makes room for another. */
 static void
 a_crowd_over_the_limit_of_links_is_served_as_others_leave(void **state)
 {
@@ -171,7 +172,7 @@ who_has_no_time_to_come_again_is_told_that_it_was_busy(void **state)
             continue;
         if (strstr(c->text, "too busy") != NULL && c->status == VC_UNAVAILABLE)
             busy++;
-        else /* its own patience was over while it waited */
+        else /* its timeout passed while it waited */
             assert_int_equal(VC_DEADLINE_EXCEEDED, c->status);
     }
     assert_true(busy > 0);

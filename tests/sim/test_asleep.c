@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Many idle links, and how often they wake the two processes: no more often
- * than one link does, for the ticks of all of them come together. */
+ * Many idle links, and how often they wake the two processes. They wake them no
+ * more often than one link does, because all their timers expire together. */
 #include <stdio.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ counters_of(struct vc_runtime *runtime)
     return c;
 }
 
-/* The links come up one after the other, at different times. */
+/* The links come up one after another, at different times. */
 static void
 rig_begin(struct rig *r, unsigned links, uint32_t keepalive_ms)
 {

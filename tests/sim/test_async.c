@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Calls that nobody waits for: each is told its end once, whatever happens to
- * it, its link, its server and its channel. */
+ * Asynchronous calls: the end of each is reported once, whatever happens to the
+ * call, its link, its server and its channel. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -63,8 +63,9 @@ the_librarys_threads_bring_them_to_their_end(void **state)
     }
 }
 
-/* Its reply has come, and nobody has looked at it. A program may hold a lock
- * while it starts a call, and take the same when one ends. */
+/* The first call's reply has arrived, but no thread has polled it when the
+ * second call starts. A program may hold a lock while it starts a call, and
+ * take the same lock in the callback. */
 static void
 none_ends_while_another_is_started(void **state)
 {
@@ -84,7 +85,7 @@ none_ends_while_another_is_started(void **state)
     }
 }
 
-/* One after the other, each started at the end of the last. */
+/* Each call is started in the callback of the one before. */
 static void
 start_another(struct crowd_call *c)
 {
@@ -176,7 +177,7 @@ any_may_be_cancelled_at_any_moment(void **state)
         crowd_await(&crowd, (unsigned)(seed % 20));
         for (unsigned i = 0; i < 20; i += 2) {
             vc_async_cancel(crowd.calls[i].handle);
-            if (i % 4 == 0) { /* and is not asked for any more */
+            if (i % 4 == 0) { /* the caller drops its handle, too */
                 vc_async_free(crowd.calls[i].handle);
                 crowd.calls[i].handle = NULL;
             }
@@ -224,7 +225,7 @@ cancelling_what_has_ended_does_nothing(void **state)
     crowd_close(&crowd);
 }
 
-/* --- blows ------------------------------------------------------------- */
+/* --- faults ------------------------------------------------------------ */
 
 static void
 a_killed_server_ends_all_and_none_ran_twice(void **state)
@@ -414,8 +415,8 @@ any_allocation_may_fail(void **state)
         for (unsigned i = 0; i < crowd.n; i++) {
             enum vc_status status = crowd.calls[i].status;
 
-            /* INTERNAL: without memory to note that a reply comes in parts the
-             * link is closed as if that broke the protocol. */
+            /* INTERNAL: when memory to record a reply in parts is lacking, the
+             * link is closed as after a protocol error. */
             if (status != VC_OK && status != VC_UNAVAILABLE &&
                 status != VC_RESOURCE_EXHAUSTED && status != VC_INTERNAL)
                 fail_msg("allocation %u: %s", n, crowd.calls[i].text);

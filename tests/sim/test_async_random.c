@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Calls that nobody waits for, of all sorts, in worlds where chance decides
- * what befalls them: each is told its end once and in time, and runs no more
- * often than it may. */
+ * Asynchronous calls of all kinds in worlds with random faults. The end of each
+ * call is reported once and in time, and the call runs no more often than
+ * allowed. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,23 +14,23 @@
 #define WORLDS 300u
 #define CALLS  60u
 #define LONG   40000u
-/* Where threads take turns at each call, 64 polls, after which an engine looks
- * at the clock, take long. */
+/* An engine reads the clock after 64 polls. These take long where threads
+ * switch at each call. */
 #define GRACE    (100 * MS)
-#define KEEP_MS  300u /* the keepalive, so that silence is found soon */
+#define KEEP_MS  300u /* short, so that silence is detected soon */
 #define ATTEMPTS 3u
 
 static struct crowd crowd;
-/* Methods of three kinds; the calls of the last may have hedges. */
+/* Methods of three kinds. Calls of the third may have hedges. */
 static struct vc_service services[3];
 static struct vc_method methods[3][16];
 
-/* What was asked of each call, and when it ended. */
+/* The options of each call, and when it ended. */
 static struct {
     unsigned kind;
     bool hedged;
     bool queued;
-    bool frees; /* its handle, at once */
+    bool frees; /* frees its handle at once */
     uint64_t started;
     uint64_t ended;
     uint32_t timeout_ms;
@@ -39,7 +39,7 @@ static struct {
 static uint64_t chance_state;
 static pthread_mutex_t chance_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* 0..n-1 */
+/* Returns 0..n-1. */
 static unsigned
 chance(unsigned n)
 {
@@ -100,7 +100,7 @@ starter_main(void *arg)
     return NULL;
 }
 
-/* --- blows ------------------------------------------------------------- */
+/* --- faults ------------------------------------------------------------ */
 
 static void
 strike(void)
@@ -148,8 +148,9 @@ blows_main(void *arg)
 
 /* --- the worlds -------------------------------------------------------- */
 
-/* Nobody advances the engine all the time when the channel is closed early; and
- * an end in the queue is found when it is asked for. */
+/* Ends are not timed if the channel is closed early, because no thread advances
+ * the engine all the time then. Nor are ends in the queue, which is read
+ * late. */
 static bool was_closed;
 
 static void
@@ -193,7 +194,7 @@ world(uint64_t seed, unsigned ends[VC_UNAUTHENTICATED + 1])
     pthread_create(&blows, NULL, blows_main, NULL);
     was_closed = chance(3) == 0;
     if (was_closed) {
-        /* Closed under the last ones. */
+        /* Closes the channel while the last calls are under way. */
         pthread_join(starter, NULL);
         crowd_await(&crowd, chance(CALLS));
         crowd_close_channel(&crowd);
@@ -230,7 +231,7 @@ whatever_happens_each_call_ends_once_and_in_time(void **state)
                                          ends[VC_UNAVAILABLE] +
                                          ends[VC_DEADLINE_EXCEEDED] +
                                          ends[VC_RESOURCE_EXHAUSTED]);
-    /* What waited while the server stood still is shed. */
+    /* Calls that waited while the server was frozen are shed. */
     assert_in_range(ends[VC_RESOURCE_EXHAUSTED], 0, WORLDS * CALLS / 100);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What further attempts carry and heed: their number, the program's metadata,
- * the server's advice, cancellers; blocking and not. */
+ * What further attempts carry and obey: their number, the program's metadata,
+ * the server's pushback, cancellers; with blocking and asynchronous calls. */
 #include <pthread.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ static struct crowd crowd;
 static struct vc_service idempotent;
 static struct vc_method idempotent_methods[16];
 
-/* The handler fails so many attempts, with this advice, unless it is 0. */
+/* The handler fails this many attempts, with this pushback unless it is 0. */
 static unsigned fails;
 static int32_t advice_ms;
 static atomic_uint attempts; /* sum of their numbers */
@@ -90,7 +90,7 @@ call_async(size_t size, uint64_t *us)
     return c->status;
 }
 
-/* Of three kinds. */
+/* Makes a call of one of three kinds, by seed. */
 static enum vc_status
 call_any(uint64_t seed, uint64_t *us)
 {

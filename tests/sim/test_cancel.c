@@ -1,9 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Calls that are cancelled by their program, anywhere on their way: their
- * callers return at once and know what became of them, and their handlers are
- * told. */
+ * Calls that the program cancels at any point of their progress. Their callers
+ * return at once with a true outcome, and their handlers are notified. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,8 +12,8 @@
 #include "rpc/client/channel.h"
 #include "tests/sim/waiting.h"
 
-#define BUFFERS 16u   /* that a link sends from */
-#define LARGE   3000u /* bytes: a message that needs one */
+#define BUFFERS 16u   /* send buffers of a link */
+#define LARGE   3000u /* bytes; a message that needs a send buffer */
 
 static void
 play(void (*act)(struct scene *s))
@@ -69,8 +68,8 @@ a_call_that_waits_for_a_slot_is_cancelled(void **state)
     waiting_play(act_waits_for_a_slot, 1);
 }
 
-/* A server that stands still gives no credits: what is long stays half on its
- * way, and what comes behind it in the queue. */
+/* A frozen server gives no credits. So a long request stays half sent, and the
+ * request after it stays in the queue. */
 static void
 act_waits_for_credits(struct scene *s)
 {
@@ -88,7 +87,7 @@ act_waits_for_credits(struct scene *s)
     caller_cancel(&queued, VC_OUTCOME_NOT_EXECUTED);
     caller_cancel(&half, VC_OUTCOME_UNKNOWN);
     fake_process_thaw(s->server.process);
-    do /* the rest of it goes while calls advance the client */
+    do /* calls advance the client, which sends the rest */
         scene_call(s, 64, ECHOES);
     while (scene_server(s).requests_arriving > 0);
     assert_int_equal(atomic_load(&sim_ran[ASKS]), 0);
@@ -102,7 +101,7 @@ what_has_not_come_whole_when_it_is_cancelled_does_not_run(void **state)
     play(act_waits_for_credits);
 }
 
-/* The adapter is slow to say that what was sent is: no send buffer is left. */
+/* Send completions come late, until no send buffer is left. */
 static void
 buffers_use_up(struct scene *s)
 {
@@ -118,7 +117,7 @@ buffers_use_up(struct scene *s)
         scene_call(s, LARGE, ECHOES);
 }
 
-/* A short request needs no buffer, but it is the second in the queue. */
+/* A short request needs no buffer, but it is second in the queue. */
 static void
 act_waits_for_a_buffer(struct scene *s)
 {
@@ -148,7 +147,7 @@ what_was_behind_a_cancelled_request_goes_at_once(void **state)
     play(act_waits_for_a_buffer);
 }
 
-static unsigned lost; /* messages that were taken back */
+static unsigned lost; /* messages reported as VC__SEND_LOST */
 
 static void
 on_done(struct vc__send *send, enum vc__send_end end)
@@ -166,7 +165,7 @@ link_of(struct scene *s)
                 ->link;
 }
 
-/* The same by the link alone: nobody pushes it afterwards. */
+/* The same with the link alone: the test does not push it afterwards. */
 static void
 act_takes_back(struct scene *s)
 {
@@ -237,7 +236,7 @@ the_handler_of_a_cancelled_call_is_told(void **state)
     play(act_asks_long);
 }
 
-/* The cancelling meets the call anywhere on its way. */
+/* Cancels calls at any point of their progress. */
 static void
 act_races(struct scene *s)
 {
@@ -339,7 +338,7 @@ act_lost_before_the_cancel(struct scene *s)
     caller_cancel(&c, VC_OUTCOME_UNKNOWN);
     fake_sleep_us(100 * MS);
     fake_port_set(s->server.host, true);
-    /* Whoever calls next sees to it that there is a link. */
+    /* The next call makes the client connect again. */
     scene_call(s, 64, ECHOES);
     assert_true(sim_await(&waiting_seen.ended, PATIENCE));
     assert_in_range(waiting_seen.ended_at - now, 0, 5 * S);

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A channel is closed while calls wait on it and while their deadlines pass:
- * each call ends, and touches nothing that closing has freed. */
+ * A channel is closed while calls wait on it and while their deadlines pass.
+ * Each call ends, and uses no memory that closing has freed. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 #define SEEDS    300u
 #define CALLERS  3u
-#define SLEEP_US 700u /* of the handlers, which take turns */
+#define SLEEP_US 700u /* of the handlers, which run one by one */
 #define PATIENCE 60000000u
 
 struct late_caller {
@@ -33,13 +33,13 @@ caller_main(void *arg)
 {
     struct late_caller *c = arg;
 
-    /* The deadline passes at about the time of the closing. */
+    /* The deadline passes at about the time of the close. */
     c->status = sim_echo(c->channel, 64, c->tag, 1, NULL);
     atomic_store(&c->ended, true);
     return NULL;
 }
 
-/* Only calls that have begun may meet the closing. */
+/* True when all calls have begun. Only such calls may meet the close. */
 static bool
 all_begun(struct client *c)
 {
@@ -107,7 +107,7 @@ a_channel_may_be_closed_while_deadlines_pass(void **state)
     assert_true(ends[VC_CANCELLED] > 0 && ends[VC_DEADLINE_EXCEEDED] > 0);
 }
 
-/* Another channel keeps the link that both share. The server is stopped, so no
+/* Another channel keeps the link that both share. The server is frozen, so no
  * packet from it wakes the caller. */
 static void
 act_stopped(struct scene *s)

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Events of rdma_cm that ask for nothing, and those that carry something; and
- * failures as librdmacm of old returned them. */
+ * Events of rdma_cm that need no reaction, and events with private data; and
+ * failures in the form in which old versions of librdmacm returned them. */
 #include <errno.h>
 #include <rdma/rdma_cma.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 #define MS 1000u
 
-/* --- events that ask for nothing ----------------------------------------- */
+/* --- events that need no reaction ---------------------------------------- */
 
 static void
 events_come(struct fake_process *p)
@@ -62,10 +62,10 @@ events_that_ask_for_nothing_are_counted_and_the_link_lives(void **state)
     scene_play(goes_on_calling, NULL);
 }
 
-/* --- events that carry something ------------------------------------------ */
+/* --- events with private data --------------------------------------------- */
 
-/* What the fake's event has is garbage once it is acknowledged: the hello, the
- * accept, and the text of a reject. */
+/* The fake overwrites an event's private data when the event is acknowledged.
+ * So the hello, the accept and the text of the reject must have been copied. */
 static void
 connects_and_is_refused(struct scene *s)
 {
@@ -91,7 +91,7 @@ events_are_copied_before_they_are_acknowledged(void **state)
     scene_play(connects_and_is_refused, NULL);
 }
 
-/* --- failures of old -------------------------------------------------------- */
+/* --- failures of old versions --------------------------------------------- */
 
 static const struct failure {
     const char *function;
@@ -111,7 +111,7 @@ static const struct failure {
 
 #define TEXT 512
 
-/* What a channel, which sets all that may be set, comes to. */
+/* Returns the status of connecting a channel that sets all rdma_cm options. */
 static enum vc_status
 connect_fails(struct scene *s, const struct failure *f, bool former,
               char text[TEXT])
@@ -201,7 +201,7 @@ fails_in_both_ways(struct scene *s)
     scene_call(s, 64, 1);
 }
 
-/* Whatever errno was before. */
+/* The result does not depend on the former value of errno. */
 static void
 a_librdmacm_that_returns_errno_is_understood(void **state)
 {

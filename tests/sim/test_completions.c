@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Completion queues: each end comes out once, to a thread that asks for it,
- * whoever advanced the engine. */
+ * Completion queues: each completion is taken once, by a thread that asks for
+ * it, whichever thread advanced the engine. */
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -89,7 +89,7 @@ an_end_says_what_vc_error_would(void **state)
 
 /* --- several threads --------------------------------------------------- */
 
-/* Asleep until the end of a call comes, which another thread brings. */
+/* Sleeps until a call ends; another thread receives its reply. */
 static void *
 sleeper_main(void *arg)
 {
@@ -109,8 +109,8 @@ caller_main(void *arg)
     return NULL;
 }
 
-/* The blocking caller is the holder first, so the sleeper waits for it; and
- * the other way round. */
+/* With even seeds the blocking caller holds the engine first, and the sleepers
+ * wait for it. With odd seeds a sleeper may hold it first. */
 static void
 a_thread_asleep_in_next_is_woken_by_anothers_work(void **state)
 {
@@ -186,7 +186,7 @@ many_threads_may_take_from_one_queue(void **state)
 
 #define ENGINES 3u
 
-/* A client whose runtime has some engines, with a channel on each. */
+/* A client whose runtime has several engines, with a channel on each. */
 struct several {
     struct vc_runtime *runtime;
     struct vc_channel *own, *channels[ENGINES];
@@ -244,7 +244,8 @@ the_calls_of_several_engines_come_into_one_queue(void **state)
     }
 }
 
-/* Whichever it is, and whichever it was before. */
+/* A waiting thread finds the call on any engine, whichever engine had the last
+ * call. */
 static void
 the_only_engine_with_a_call_is_looked_at(void **state)
 {
@@ -266,8 +267,9 @@ the_only_engine_with_a_call_is_looked_at(void **state)
     several_close(&s);
 }
 
-/* It waits there for as long as it takes. If it looked around each millisecond
- * the world would make 28000 steps in this second, and not 2000. */
+/* The thread waits on that engine until the call ends. If it looked at the
+ * others each millisecond, the world would make 28000 steps in this second, and
+ * not 2000. */
 static void
 a_wait_for_the_only_engine_with_a_call_is_one(void **state)
 {
@@ -298,7 +300,8 @@ late_main(void *arg)
     return NULL;
 }
 
-/* A thread that sleeps on one engine looks at the one where a call begins. */
+/* A thread that sleeps on one engine must notice a call that begins on
+ * another. */
 static void
 a_thread_asleep_hears_of_a_call_on_another_engine(void **state)
 {
@@ -355,7 +358,7 @@ the_descriptor_is_readable_while_an_end_is_there(void **state)
     }
 }
 
-/* --- ends that nobody takes -------------------------------------------- */
+/* --- completions that are not taken ------------------------------------ */
 
 static void
 a_queue_may_be_freed_with_calls_under_way_and_ends_in_it(void **state)

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Counters say what happened: calls, packets, refusals, QPs; and how they are
- * read. What happens when links are lost: test_counters_lost. */
+ * Counters: of calls, packets, refusals and QPs; and how they are read. Lost
+ * links are in test_counters_lost. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,14 +68,15 @@ calls_and_looks_at_packets(struct scene *s)
 
     for (unsigned i = 0; i < CALLS; i++)
         scene_call(s, 64, i);
-    fake_sleep_us(SECOND / 10); /* nothing is on the wire */
+    fake_sleep_us(SECOND / 10); /* until nothing is in flight */
     client = scene_client(s);
     server = scene_server(s);
     assert_int_equal(client.packets_sent, server.packets_received);
     assert_int_equal(client.bytes_sent, server.bytes_received);
     assert_int_equal(server.bytes_sent, client.bytes_received);
     assert_int_equal(server.packets_sent, client.packets_received);
-    /* A packet each, the OPEN goes with the first; some give credits. */
+    /* One packet for each call; the OPEN is in the first. Some packets carry
+     * only credits. */
     assert_in_range(client.packets_sent, CALLS,
                     CALLS + 2 + client.packets_of_credits);
     assert_in_range(client.bytes_sent, CALLS * 64, CALLS * 256);
@@ -94,7 +95,7 @@ what_one_end_sent_the_other_received(void **state)
 static void
 outruns_the_credits(struct scene *s)
 {
-    /* 1 MiB is more packets than any window. */
+    /* 1 MiB takes more packets than any window. */
     scene_call(s, 1 << 20, 1);
     assert_in_range(scene_client(s).stalls_credits +
                         scene_client(s).stalls_buffers,
@@ -125,7 +126,7 @@ watched_main(void *arg)
     return NULL;
 }
 
-/* A long call in another thread, and what is seen of it meanwhile. */
+/* Watches the counters while another thread makes a long call. */
 static void
 watches_a_long_call(struct scene *s)
 {
@@ -165,7 +166,8 @@ long_messages_are_seen_while_they_arrive(void **state)
     }
 }
 
-/* In the handler: of the two packets of its reply the second is lost once. */
+/* Runs in the handler: the second of the two packets of its reply is lost
+ * once. */
 static void
 second_part_lose(struct sim_server *s)
 {
@@ -180,7 +182,7 @@ two_parts_main(void *arg)
     return NULL;
 }
 
-/* After the first part, and after the last. */
+/* Checks replies_arriving after the first part, and after the last. */
 static void
 gets_one_of_two_parts(struct scene *s)
 {
@@ -320,7 +322,7 @@ what_is_over_stays_counted(void **state)
     scene_play(connects_again_and_again, NULL);
 }
 
-/* --- how they are read --------------------------------------------------- */
+/* --- reading them -------------------------------------------------------- */
 
 static const char *const names[] = {
 #define NAME(name, what) #name,
@@ -438,7 +440,7 @@ any_thread_may_read_at_any_time(void **state)
     scene_play(reads_while_it_calls, NULL);
 }
 
-/* Two channels of one pool, the second of which ends it. */
+/* Two channels of one pool; closing the second one ends the pool. */
 static void
 sessions_are_counted_out_with_their_channels(void **state)
 {

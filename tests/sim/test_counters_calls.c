@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Counters of what calls are beyond a request and a reply: further attempts,
- * hedges, streams, cancelling. */
+ * Counters of what happens to calls besides a request and a reply: further
+ * attempts, hedges, streams, cancelling. */
 #include <string.h>
 
 #include <verbcall/cancel.h>
@@ -13,7 +13,7 @@
 
 #define MS   UINT64_C(1000)
 #define ECHO 0u
-#define SLOW 1u /* tag of what is slow when it runs first */
+#define SLOW 1u /* the first run with this tag is slow */
 
 static struct vc_service harmless;
 static struct vc_method harmless_methods[16];
@@ -84,7 +84,7 @@ act_again(struct scene *s)
     assert_int_equal(2, c.calls_retried);
     assert_int_equal(0, c.calls_not_retried);
     assert_int_equal(4, c.calls_started);
-    fails = 100; /* each of these costs tokens, of which ten are there */
+    fails = 100; /* each failure costs a token; ten are left */
     for (unsigned i = 0; i < 5; i++)
         assert_int_equal(VC_UNAVAILABLE, call(s, 0, NULL));
     c = scene_client(s);
@@ -114,7 +114,7 @@ act_hedges(struct scene *s)
     assert_int_equal(1, c.hedges_started);
     assert_int_equal(1, c.hedges_won);
     assert_int_equal(0, c.calls_retried);
-    /* The first is cancelled. */
+    /* The slower attempt is cancelled. */
     assert_int_equal(1, c.cancels_sent);
     atomic_store(&slow_ran, 0);
     opts.hedge_ms = 299;

@@ -1,15 +1,15 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Counters say what happened when links were lost: calls that came again,
- * peers that fell silent, devices that went away. */
+ * Counters after a loss of links: calls that were sent again, peers that became
+ * silent, devices that were removed. */
 #include <pthread.h>
 #include <string.h>
 
 #include "tests/sim/scene.h"
 
 #define SECOND 1000000u /* us */
-#define LOSSES 100u     /* more than a queue has to spare */
+#define LOSSES 100u     /* more than a queue can lose */
 
 /* --- links that are lost ------------------------------------------------ */
 
@@ -25,7 +25,7 @@ kept_watch(void *arg)
     return &most;
 }
 
-/* The reply of the second call ends the server's QP. */
+/* The reply of the second call breaks the server's QP. */
 static void
 loses_a_reply(struct scene *s)
 {
@@ -40,7 +40,7 @@ loses_a_reply(struct scene *s)
     scene_call(s, 64, 2);
     fake_no_rules();
     pthread_join(watch, &most_kept);
-    fake_sleep_us(SECOND / 10); /* the reply is acknowledged */
+    fake_sleep_us(SECOND / 10); /* until the reply is acknowledged */
     assert_int_equal(*(uint64_t *)most_kept, 1);
     client = scene_client(s);
     server = scene_server(s);
@@ -69,7 +69,7 @@ a_call_resumed_on_another_link_is_counted_once_and_as_sent_again(void **state)
     scene_play(loses_a_reply, NULL);
 }
 
-/* Another server, which stands still: to connect to it takes a while, in which
+/* Another server, which is frozen. Connecting to it takes a while, during which
  * the engine goes on. */
 static struct sim_server still;
 
@@ -158,10 +158,12 @@ leaver_main(void *arg)
     assert_int_equal(
         vc_channel_open(runtime, l->scene->server.target, NULL, &channel),
         VC_OK);
-    vc_channel_connect(channel, &suite_probe_service); /* it dies meanwhile */
+    vc_channel_connect(
+        channel, &suite_probe_service); /* the process is killed in this call */
 }
 
-/* The server hears of it before it goes on. */
+/* Kills the client while the server is frozen, so that the server sees the loss
+ * before it does anything else. */
 static void
 leaver_end(void *arg)
 {
@@ -200,7 +202,7 @@ a_client_that_leaves_as_it_is_accepted_is_not_refused(void **state)
     scene_play(is_left_as_it_accepts, NULL);
 }
 
-/* --- peers that fall silent --------------------------------------------- */
+/* --- silent peers ------------------------------------------------------- */
 
 static void
 loses_a_silent_server(struct scene *s)
@@ -241,7 +243,7 @@ sees_the_server_lose_its_device(struct scene *s)
     fake_device_remove(s->server.host);
     fake_sleep_us(SECOND);
     c = scene_server(s);
-    /* of the link, of listening, and of the id that sees removals */
+    /* of the link, the listener, and the id that watches for removals */
     assert_in_range(c.cm_removals, 1, 3);
     assert_int_equal(c.links_lost, 1);
     assert_int_equal(c.links_up, 0);
@@ -288,7 +290,7 @@ connects_and_leaves(struct scene *s)
     assert_int_equal(
         vc_channel_open(s->runtime, s->server.target, &s->opts, &s->channel),
         VC_OK);
-    scene_call(s, 64, 1); /* it looks at what has come */
+    scene_call(s, 64, 1); /* handles what has arrived */
     client = scene_client(s);
     assert_int_equal(client.cm_disconnected, 1);
     assert_int_equal(client.cm_events, 3 + 1 + 3);
@@ -329,8 +331,8 @@ finds_nobody(void *arg)
     return NULL;
 }
 
-/* As it is asked to connect its port goes down: the kernel says so after a
- * while. */
+/* When the host is asked to connect, its port goes down. The kernel reports
+ * that after a while. */
 static void
 a_host_that_is_not_reached_is_counted(void **state)
 {
@@ -369,8 +371,8 @@ a_host_that_is_not_reached_is_counted(void **state)
 
 /* --- receives that are lost ---------------------------------------------- */
 
-/* A completion that never comes takes its receive with it. The link ends, as
- * what comes behind is out of sequence. */
+/* A receive is lost with its completion. The link ends, because the next
+ * message is out of sequence. */
 static void
 loses_receives(struct scene *s, uint64_t until)
 {
@@ -391,7 +393,7 @@ runs_low(struct scene *s)
     loses_receives(s, 1);
     assert_int_equal(scene_server(s).receives_low, 1);
     scene_call(s, 1 << 20, 1);
-    loses_receives(s, 2); /* it is watched again */
+    loses_receives(s, 2); /* the low mark is watched again */
     assert_int_equal(scene_server(s).receives_low, 2);
     scene_call(s, 1 << 20, 1);
 }

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * How far calls overrun their deadlines, and how soon a cancelled one returns,
- * by the clock of the simulated world, with others under way beside them; and
- * how long a request says that it has. */
+ * How far calls overrun their deadlines, and how soon a cancelled call returns,
+ * by the clock of the simulated world and with other calls under way. Also the
+ * time that a request says it has left. */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -17,7 +17,7 @@
 #define CALLERS  4u
 #define CALLS    500u /* of each */
 #define SLEEP_US (30 * MS)
-#define MOST_US  (10 * MS) /* p99.9 of the overrun, and of a cancellation */
+#define MOST_US  (10 * MS) /* limit of the 99.9th percentile: overrun, cancel */
 
 static uint64_t late[CALLERS * CALLS];
 
@@ -34,7 +34,7 @@ by_size(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
-/* The one in a thousand. */
+/* Returns the 99.9th percentile. */
 static uint64_t
 p999(uint64_t *values, size_t n)
 {
@@ -54,7 +54,8 @@ caller_main(void *arg)
         uint64_t took = fake_now_us() - begun;
 
         assert_int_equal(status, VC_DEADLINE_EXCEEDED);
-        /* Or the server knows that its handler would not end in time. */
+        /* Or the server refused it, because its handler would not end in
+         * time. */
         assert_true(took >= ms * MS ||
                     vc_error_outcome() == VC_OUTCOME_NOT_EXECUTED);
         late[c->i * CALLS + k] = took >= ms * MS ? took - ms * MS : 0;
@@ -154,18 +155,18 @@ cancelled_calls_return_within_ten_milliseconds(void **state)
 #define PARTS   3u
 #define NOT_RUN UINT64_MAX
 
-/* A client whose request comes in parts. It stands still when the last has come,
- * so that it cannot cancel the call. */
+/* A client whose request comes in parts. It is frozen when the server gets the
+ * last part, so that it cannot cancel the call. */
 struct parts {
     struct sim_server server;
     struct fake_process *client;
     atomic_uint ready, go;
 };
 
-/* What the handler had left of the call's time, in microseconds. */
+/* Time left of the call when its handler began, in microseconds. */
 static atomic_ullong left;
-static atomic_uint left_ms;      /* a moment later, by vc_call_time_left_ms() */
-static atomic_ullong left_after; /* and again in microseconds */
+static atomic_uint left_ms;      /* read next, by vc_call_time_left_ms() */
+static atomic_ullong left_after; /* read last, in microseconds */
 
 static enum vc_status
 look_what_is_left(struct sim_server *s, struct vc_call *call,
@@ -198,8 +199,8 @@ parts_main(void *arg)
     vc_runtime_free(runtime);
 }
 
-/* The server sees the last part so many microseconds late. What its handler has
- * left then, or NOT_RUN. */
+/* The server sees the last part late_us microseconds late. Returns what is left
+ * of the deadline when the handler begins, or NOT_RUN. */
 static uint64_t
 left_of_one(uint64_t seed, uint64_t late_us)
 {
@@ -231,7 +232,8 @@ left_of_one(uint64_t seed, uint64_t late_us)
     return atomic_load(&left);
 }
 
-/* A microsecond later it is too late. */
+/* Returns the least time left with which the handler still ran: a microsecond
+ * later it does not run. */
 static uint64_t
 least_left(uint64_t seed)
 {
@@ -244,9 +246,9 @@ least_left(uint64_t seed)
     return least;
 }
 
-/* Where no microsecond passes between the look at the clock and the handler's,
- * which is mostly so, one that began at its very deadline would have nothing
- * left. */
+/* Usually no microsecond passes between the server's check of the deadline and
+ * the handler's reading of the clock. Then a handler that began exactly at the
+ * deadline would have 0 us left. */
 static void
 a_request_that_is_whole_at_its_very_deadline_is_too_late(void **state)
 {
@@ -262,11 +264,11 @@ a_request_that_is_whole_at_its_very_deadline_is_too_late(void **state)
     assert_true(soon > 0);
 }
 
-/* --- what a request says ------------------------------------------------ */
+/* --- the time left in a request ----------------------------------------- */
 
-#define BULK 1000000u /* more than a link's credits */
+#define BULK 1000000u /* needs more than a link's credits */
 
-/* What the last CALL in one piece said, in microseconds. */
+/* The time left in the last CALL without parts, in microseconds. */
 static atomic_uint said;
 
 static void
@@ -288,7 +290,7 @@ see_calls(const char *process, const char *host, const void *bytes, size_t len,
     }
 }
 
-/* The clock is not looked at again for it. */
+/* The client does not read the clock again for a call that is sent at once. */
 static void
 act_at_once(struct scene *s)
 {
@@ -324,7 +326,7 @@ behind_main(void *arg)
     return NULL;
 }
 
-/* A server that stands still gives no credits. */
+/* A frozen server gives no credits. */
 static void
 act_held_up(struct scene *s)
 {

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What a device is asked for, and what it gives back: connections as far as
- * memory_limit goes, RDMA READs as far as the devices of both ends go; and when
- * a peer is refused for want of memory nothing is left of it. */
+ * What a process asks of a device, and what it gives back: connections up to
+ * memory_limit, and RDMA READs up to the limits of both devices. When a peer is
+ * refused for lack of memory, nothing of it is left. */
 #include <errno.h>
 #include <rdma/rdma_cma.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@
 
 #define SEEDS    4u
 #define MEMORY   ((size_t)1 << 20)
-#define RECEIVES 28u /* of a peer */
+#define RECEIVES 28u /* of one peer */
 
 struct rig {
     struct vc__engine engine;
@@ -61,7 +61,7 @@ peer_is_refused(struct vc__device *d)
     assert_int_equal(d->posted, posted);
 }
 
-/* More often than a completion queue has entries. */
+/* A peer is refused more often than a completion queue has entries. */
 static void
 a_peer_refused_for_want_of_memory_keeps_no_room_for_completions(void **state)
 {
@@ -76,7 +76,7 @@ a_peer_refused_for_want_of_memory_keeps_no_room_for_completions(void **state)
         for (int i = 0; i < r.device->attr.max_cqe; i++)
             peer_is_refused(r.device);
         assert_int_equal(r.device->cq_need, r.device->posted);
-        /* What is posted already is for the next. */
+        /* The next peer gets the receives that are already posted. */
         vc__device_ungrant(r.device, RECEIVES);
         assert_int_equal(vc__device_grant(r.device, RECEIVES), VC_OK);
         vc__device_ungrant(r.device, n * RECEIVES);
@@ -111,7 +111,7 @@ memory_that_cannot_be_registered_leaves_no_trace(void **state)
 
 /* --- two ends, each with a device ------------------------------------------ */
 
-#define LEAST    ((size_t)384 << 10) /* of memory_limit */
+#define LEAST    ((size_t)384 << 10) /* the least memory_limit */
 #define SOME     ((size_t)4 << 20)
 #define CHANNELS 64u
 
@@ -130,7 +130,7 @@ ends_begin(struct ends *e, uint64_t seed)
     e->server.host = fake_host_new("there", "10.9.0.2");
 }
 
-/* 0: the default. */
+/* A limit of 0 is the default. */
 static void
 ends_meet(struct ends *e, size_t client_memory, size_t server_memory)
 {
@@ -150,7 +150,7 @@ ends_end(struct ends *e)
     assert_int_equal(fake_end(), 0);
 }
 
-/* A connection of its own, once it is needed. */
+/* Opens a channel that does not share links; it connects when it is used. */
 static void
 channel_open(struct ends *e, unsigned i)
 {
@@ -158,7 +158,7 @@ channel_open(struct ends *e, unsigned i)
 
     opts.max_links = 1;
     opts.max_attempts = 1;
-    opts.idle_timeout_ms = 60000 + i; /* as no other has it */
+    opts.idle_timeout_ms = 60000 + i; /* as no other channel has it */
     assert_int_equal(
         vc_channel_open(e->runtime, e->server.target, &opts, &e->channels[i]),
         VC_OK);
@@ -216,7 +216,7 @@ the_least_memory_limit_is_enough_for_a_connection_at_either_end(void **state)
     }
 }
 
-/* The option is named, and others do not suffer. */
+/* The error names the option, and other channels keep their links. */
 static void
 a_client_connects_as_often_as_its_memory_limit_allows(void **state)
 {
@@ -278,7 +278,7 @@ a_server_over_its_memory_limit_is_busy_until_a_client_leaves(void **state)
 /* --- RDMA READs -------------------------------------------------------------- */
 
 /* What the devices take and send at a time, and what the QPs of a connection
- * are then set to: 16 are wished for. */
+ * are then set to. The library asks for 16. */
 static const struct reads {
     unsigned client_in, client_out, server_in, server_out;
     uint8_t to_client, to_server;
@@ -358,14 +358,15 @@ no_more_reads_are_agreed_upon_than_both_devices_can(void **state)
 
 /* --- inline data ------------------------------------------------------------- */
 
-/* What an adapter has at most, and what is asked of it in the end. */
+/* The most inline data that an adapter supports, and what the library asks for
+ * in the end. */
 static const struct inlines {
     unsigned has, asked;
 } inlines[] = {{512, 256}, {256, 256}, {255, 220}, {220, 220},
                {219, 124}, {124, 124}, {92, 92},   {60, 60},
                {28, 28},   {27, 0},    {0, 0}};
 
-/* Soft-RoCE grants up to 16 bytes more than it is asked for. */
+/* Soft-RoCE grants up to 16 bytes more than requested. */
 static void
 inline_is_granted(const struct inlines *n)
 {
@@ -402,7 +403,7 @@ an_adapter_is_asked_for_less_inline_data_until_it_agrees(void **state)
         inline_is_granted(&inlines[i]);
 }
 
-/* Whatever errno was before. */
+/* The result does not depend on the former value of errno. */
 static void
 refused_with(struct vc__device *d, int err, enum vc_status status,
              const char *says)

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Processes with two RDMA devices: a server that listens on both, clients that
- * connect over each, budgets that are each device's own, and one device that
- * goes while the other stays. */
+ * connect over each, a budget for each device, and one device that is removed
+ * while the other stays. */
 #include <rdma/rdma_cma.h>
 #include <string.h>
 
@@ -56,7 +56,7 @@ rig_end(struct rig *r)
     assert_int_equal(fake_end(), 0);
 }
 
-/* bind may be NULL. number: other channels share no link with it. */
+/* bind may be NULL. Channels with different numbers share no links. */
 static struct vc_channel *
 channel_open(struct rig *r, const char *target, const char *bind,
              unsigned number)
@@ -79,7 +79,7 @@ call_is_good(struct vc_channel *c)
         fail_msg("%s", vc_error());
 }
 
-/* The device that carries the channel's link. */
+/* Checks which device carries the channel's link. */
 static void
 goes_over(struct vc_channel *c, const char *device)
 {
@@ -138,7 +138,7 @@ a_wildcard_address_is_listened_on_by_both_devices(void **state)
     }
 }
 
-/* In the server's process, behind its first address. */
+/* Runs in the server's process, after it listens at its first address. */
 static enum vc_status
 listen_too(struct vc_server *server, struct sim_server *s)
 {
@@ -162,7 +162,7 @@ a_server_listens_at_an_address_of_each_device(void **state)
     }
 }
 
-/* Both lead there; the address that a channel is bound to decides. */
+/* Both devices lead to the server; the channel's bind_address selects one. */
 static void
 bind_address_picks_the_device(void **state)
 {
@@ -196,7 +196,8 @@ is_refused(struct vc_channel *c, enum vc_status expected)
                                            : "over the budget"));
 }
 
-/* At the client, or the server: the other has plenty. */
+/* The client, or the server, has memory for one connection for each device; the
+ * other process has plenty. */
 static void
 budgets(uint64_t seed, bool at_client)
 {
@@ -238,7 +239,7 @@ memory_limit_is_for_each_device(void **state)
     }
 }
 
-/* QPs that wait to be used again are kept by the device that they are of. */
+/* Idle QPs are kept by their own device. */
 static void
 a_qp_is_used_again_by_its_own_device_only(void **state)
 {
@@ -266,9 +267,10 @@ a_qp_is_used_again_by_its_own_device_only(void **state)
     }
 }
 
-/* --- one goes ------------------------------------------------------------------ */
+/* --- one device is removed ------------------------------------------------ */
 
-/* What was of the other is given back in the end, while calls are made. */
+/* The memory of the removed device is given back in the end, while calls are
+ * made. */
 static void
 has_one_device(struct vc_runtime *runtime, struct vc_channel *c)
 {
@@ -283,8 +285,8 @@ has_one_device(struct vc_runtime *runtime, struct vc_channel *c)
     assert_int_equal(limit_of(&now), PLENTY);
 }
 
-/* A device of the client, or of the server: the links over the other one do not
- * notice, and further ones come up there. */
+/* Removes a device of the client, or of the server. Links over the other device
+ * are not affected, and new links come up there. */
 static void
 removal(uint64_t seed, bool at_client)
 {
@@ -333,8 +335,8 @@ ids_of(const struct fake_process *p)
     return now.ids;
 }
 
-/* Of all that it had, QPs that wait to be used again are left: no id of a link
- * sees that it goes. */
+/* Of the removed device only idle QPs are left. No id of a link gets the
+ * removal event. */
 static void
 removal_without_links(uint64_t seed, bool at_client)
 {
@@ -355,7 +357,7 @@ removal_without_links(uint64_t seed, bool at_client)
     fake_device_remove(at_client ? r.here_too : r.there_too);
     has_one_device(loser, a);
     assert_int_equal(counters(loser).qps_warm, 0);
-    /* Of the link, of the other device, and of listening. */
+    /* The ids: of the link, of the other device, and of the listener. */
     if (at_client)
         assert_int_equal(ids_of(fake_process_self()), 2);
     else

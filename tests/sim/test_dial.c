@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A name with several addresses: which of them a channel connects to, how
- * soon, and that nothing is left of the others. */
+ * A name with several addresses: which of them a channel connects to, how soon,
+ * and that nothing is left of the others. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <rdma/rdma_cma.h>
@@ -16,11 +16,11 @@
 
 #define SEEDS 20u
 #define MS    1000u
-/* A name is looked up, and a connection made, in less than this. */
+/* Resolving a name and connecting take less than this. */
 #define SOON (30 * MS)
 #define HEAD (250 * MS)
 
-/* A host "svc" with this address; and its server, unless s is NULL. */
+/* Adds a host "svc" with this address, and a server there unless s is NULL. */
 static struct fake_host *
 svc_add(const char *addr, struct sim_server *s)
 {
@@ -36,7 +36,7 @@ svc_add(const char *addr, struct sim_server *s)
     return host;
 }
 
-/* How long it takes to connect to svc. */
+/* The result and the duration of connecting to svc. */
 struct dialled {
     enum vc_status status;
     uint64_t us;
@@ -134,7 +134,8 @@ an_address_of_a_family_that_leads_nowhere_costs_nothing(void **state)
 
 /* --- a server that makes a counter-offer ------------------------------- */
 
-/* It refuses twice: first as too large, then as unknown. */
+/* A server that rejects twice: first with VC__REJECT_LIMIT, then with
+ * VC__REJECT_SERVICE. */
 struct haggler {
     struct vc__hello said[2];
     atomic_bool serves;
@@ -207,10 +208,10 @@ a_counter_offer_is_met_in_the_next_hello(void **state)
     assert_int_equal(0, fake_end());
 }
 
-/* --- several that answer ----------------------------------------------- */
+/* --- several answers --------------------------------------------------- */
 
-/* The first server accepts after the second one has: whatever the slow one
- * answers then, it is told that nobody wants it. */
+/* The first server accepts after the second one. Whatever the slow server sends
+ * then, the client tells it that it does not want the connection. */
 static void
 the_first_that_is_up_wins_and_the_other_is_left(void **state)
 {
@@ -222,7 +223,7 @@ the_first_that_is_up_wins_and_the_other_is_left(void **state)
         sim_begin(seed, 2, true);
         svc_add("10.9.0.2", &slow);
         svc_add("10.9.0.3", &fast);
-        /* About as long as the head start and a connection take. */
+        /* About as long as the head start plus a connection. */
         fake_rule("server: REP ->", 1, FAKE_DELAY, HEAD + seed * 50);
         d = dial_svc();
         assert_int_equal(VC_OK, d.status);
@@ -250,7 +251,7 @@ when_all_fail_the_most_telling_reason_is_told_within_the_timeout(void **state)
     assert_int_equal(0, fake_end());
 }
 
-/* The second address has less of the time than the first. */
+/* The second address has less time left than the first. */
 static void
 an_address_that_does_not_answer_ends_with_the_timeout_of_the_channel(
     void **state)
@@ -288,7 +289,7 @@ close_body(void *arg)
     assert_int_equal(VC_OK, sim_runtime(&runtime, 1));
     assert_int_equal(VC_OK,
                      vc_channel_open(runtime, target, NULL, &c->channel));
-    /* Gives up before the first address has answered. */
+    /* Ends before the first address has answered. */
     assert_int_equal(VC_DEADLINE_EXCEEDED,
                      sim_echo(c->channel, 64, 1, 400, NULL));
     vc_channel_close(c->channel);
@@ -319,8 +320,7 @@ a_channel_is_closed_while_several_addresses_are_tried(void **state)
 
 #define TRIES 4u
 
-/* What the system has no way to, and what it has no means for, are told
- * apart. */
+/* The text distinguishes a missing route or device from missing resources. */
 static void
 a_call_of_the_system_that_fails_is_told_as_what_it_is(void **state)
 {
@@ -373,7 +373,7 @@ a_call_of_the_system_that_fails_is_told_as_what_it_is(void **state)
     }
 }
 
-/* A client that connects until it works. */
+/* A client that connects until it succeeds. */
 struct stubborn {
     atomic_bool good;
     atomic_uint mute; /* errors without a text */
@@ -403,8 +403,8 @@ stubborn_main(void *arg)
     vc_runtime_free(runtime);
 }
 
-/* One address is silent, one busy, one moved; the nth call or allocation
- * fails. False when there is no such one. */
+/* One address is silent, one is busy, one redirects. The nth call or allocation
+ * fails. Returns false when there was no nth one. */
 static bool
 fails_at(unsigned nth, int err)
 {
@@ -416,7 +416,7 @@ fails_at(unsigned nth, int err)
     struct fake_process *p;
     bool struck;
 
-    busy_opts.connects_per_second = 1; /* which the first to come has */
+    busy_opts.connects_per_second = 1; /* used up by the first client */
     moved_opts.redirect[0] = "rdma://10.9.0.9:7471";
     sim_begin(nth, 0, true);
     svc_add("10.9.0.2", &busy);
@@ -463,7 +463,8 @@ any_call_and_allocation_may_fail_while_several_addresses_are_tried(void **state)
 
 /* --- a link that is lost -------------------------------------------------- */
 
-/* Its calls go on at another address, or are told there that they are lost. */
+/* After the loss the client connects to another address. The server there does
+ * not know the call, so the call's outcome is unknown. */
 static void
 a_lost_link_is_made_up_for_at_another_address(void **state)
 {

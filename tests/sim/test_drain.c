@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A server that goes out of service loses no call: those that run end there,
- * those that come go to another server. */
+ * A server that is drained loses no call: running calls end there, and new
+ * calls go to another server. */
 #include <pthread.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ struct scene {
     char first_target[80], second_target[80];
     bool alternative;
     unsigned handler_us;
-    unsigned threads;  /* of the first; 0: one */
+    unsigned threads;  /* of the first server; 0: one */
     bool loops;        /* it has no thread of the library */
     unsigned drain_ms; /* 0: 5000 */
     atomic_uint serves, met, drain, drained, go_on, stop;
@@ -111,7 +111,7 @@ second_main(void *arg)
     vc_runtime_free(runtime);
 }
 
-/* Calls one after the other; in the middle the first server is drained. */
+/* Makes calls one after another. The first server is drained in the middle. */
 static void
 client_main(void *arg)
 {
@@ -207,7 +207,7 @@ idle_main(void *arg)
     assert_int_equal(sim_echo(channel, 10, 1, 0, NULL), VC_OK);
     sim_tell(&s->drain);
     sim_await(&s->drained, UINT64_C(100000000));
-    /* It never heard of it, and is served elsewhere all the same. */
+    /* It never read the GOAWAY, and is served elsewhere all the same. */
     s->good = sim_echo(channel, 10, 2, 0, NULL) == VC_OK;
     vc_channel_close(channel);
     vc_runtime_free(runtime);
@@ -242,8 +242,8 @@ a_client_that_never_polls_does_not_keep_a_server_from_draining(void **state)
 
 /* --- engines ---------------------------------------------------------------- */
 
-/* The first that connects, so it is on the first engine; and does nothing until
- * the server is drained. */
+/* The first client to connect, so its link is on the first engine. It does
+ * nothing until the server is drained. */
 static void
 first_engine_main(void *arg)
 {
@@ -261,7 +261,7 @@ first_engine_main(void *arg)
     vc_runtime_free(runtime);
 }
 
-/* Calls before, while and after the first server is drained. */
+/* Makes calls before, while and after the first server is drained. */
 static void
 second_engine_main(void *arg)
 {
@@ -312,7 +312,7 @@ play_engines(struct scene *s, uint64_t seed)
     assert_int_equal(fake_end(), 0);
 }
 
-/* The client of the second engine has the whole time to leave. */
+/* The client of the second engine has the full drain time to leave. */
 static void
 an_idle_client_of_one_engine_costs_those_of_others_no_call(void **state)
 {

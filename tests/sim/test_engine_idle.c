@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * An engine that has nothing to do sleeps: what a timer does, and the
- * completions of what it asked for, are no reason to poll, and say nothing of
- * how soon the next request will come. Traffic is, and does. The clock and
- * epoll are simulated, for the machine's may stand still meanwhile. */
+ * An engine without work sleeps. A timer and the completions that its work
+ * causes are no reason to poll, and do not predict the next request. Traffic is
+ * such a reason, and does predict it. The clock and epoll are simulated,
+ * because those of the machine may be delayed. */
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,11 +19,13 @@
 #include "transport/core/engine.h"
 
 #define SPIN_US 100000u
-/* So that the next is worth polling for when this was a request. */
+/* So short that polling for the next tick would pay if a tick were a
+ * request. */
 #define TICK_US 1000u
 #define TICKS   50u
 
-/* Far fewer than between two looks at the clock, far more than are needed. */
+/* Far fewer polls than between two readings of the clock, but far more than are
+ * needed. */
 #define POLLS_A_TICK 12u
 
 struct bench {
@@ -32,14 +34,14 @@ struct bench {
     struct vc__timer timer;
     struct vc__waiter waiter;
     unsigned ticks, polls;
-    bool completed; /* what the tick asked for, and the source will find */
+    bool completed; /* by the tick; the source will find it */
     bool traffic;   /* the source finds a request instead */
-    bool asks;      /* the tick sends a PING, */
-    unsigned after; /* whose answer comes after so many polls; 0: never */
-    unsigned since; /* polls since then */
+    bool asks;      /* the tick sends a PING, ... */
+    unsigned after; /* ... answered after so many polls; 0: never */
+    unsigned since; /* polls since the PING */
 };
 
-/* Of the peer. True when it has come. */
+/* Simulates the peer's answer. True when it arrives in this poll. */
 static bool
 answer_comes(struct bench *b)
 {
@@ -86,14 +88,14 @@ source_notify(struct bench *b)
     assert_int_equal(sizeof one, write(b->source.fd, &one, sizeof one));
 }
 
-/* At its last tick the waiter is done. */
+/* The last tick completes the waiter. */
 static void
 tick(struct vc__timer *t)
 {
     struct bench *b = caa_container_of(t, struct bench, timer);
 
     if (b->ticks == 0)
-        b->polls = 0; /* it polled for the waiter */
+        b->polls = 0; /* those were for the waiter */
     if (b->asks) {
         b->engine.awaiting_answers++;
         b->since = 0;
@@ -135,8 +137,8 @@ bench_teardown(void **state)
     return 0;
 }
 
-/* A waiter is traffic: the engine polls for it, and sleeps then, as nothing has
- * come. The ticks begin when it sleeps. */
+/* A waiter counts as traffic: the engine polls for it first, and then sleeps,
+ * as nothing has arrived. The ticks begin when it sleeps. */
 static void
 ticks_run(struct bench *b)
 {
@@ -171,7 +173,8 @@ requests_are_a_reason_to_poll(void **state)
     assert_in_range(b->polls, 10 * TICKS * POLLS_A_TICK, UINT32_MAX);
 }
 
-/* An answer that comes as soon as one can be expected ends no sleep. */
+/* An answer that comes within the expected time is found by polling, so it ends
+ * no sleep. */
 static void
 answers_to_pings_are_polled_for(void **state)
 {
@@ -180,13 +183,14 @@ answers_to_pings_are_polled_for(void **state)
     b->asks = true;
     b->after = 2 * POLLS_A_TICK;
     ticks_run(b);
-    /* The wait is over with the last tick. */
+    /* The wait ends with the last tick. */
     assert_int_equal(1, b->engine.awaiting_answers);
     assert_in_range(b->polls, (TICKS - 1) * b->after, UINT32_MAX);
     assert_int_equal(0, count_of(b, VC__COUNT_wakeups_event));
 }
 
-/* Though it asks again and again, and for a wake-up's time only. */
+/* Though the engine sends a PING each tick, and may poll only as long as a
+ * wake-up takes. */
 static void
 a_peer_that_does_not_answer_lets_the_engine_sleep(void **state)
 {
@@ -197,8 +201,8 @@ a_peer_that_does_not_answer_lets_the_engine_sleep(void **state)
     assert_in_range(count_of(b, VC__COUNT_wakeups_timer), TICKS - 1, TICKS + 1);
 }
 
-/* Each tick ends a sleep, and so does what it asked for unless it was found
- * before. */
+/* Each tick ends a sleep. So does the completion that it causes, unless a poll
+ * found it before. */
 static void
 each_wake_up_is_counted_by_its_cause(void **state)
 {
@@ -222,7 +226,8 @@ finish(void *arg)
     return NULL;
 }
 
-/* One that comes just before the engine sleeps keeps it awake: then again. */
+/* A wake-up that comes just before the engine sleeps keeps it awake; then the
+ * test tries again. */
 static void
 a_wake_up_by_another_thread_is_told_from_others(void **state)
 {

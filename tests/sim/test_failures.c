@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Every allocation, and every call of verbs, rdma_cm and the system that can
- * fail, fails once, on either side, while a channel is opened, makes calls and
- * is closed: nothing crashes, nothing is left, an error is returned or nothing
- * was the matter, and the next try works. */
+ * fail, fails once, on either side. Meanwhile a channel is opened, makes calls
+ * and is closed. Nothing crashes and nothing is left. Either an error is
+ * returned or the failure did no harm, and the next try succeeds. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,8 +17,8 @@
 struct client {
     char target[80];
     atomic_uint failures; /* steps that returned an error */
-    atomic_uint mute;     /* of them, those without a text */
-    atomic_bool good;     /* all was done at last */
+    atomic_uint mute;     /* those of them without an error text */
+    atomic_bool good;     /* all steps have succeeded */
 };
 
 /* Repeats a step until it works. */
@@ -90,10 +90,10 @@ client_main(void *arg)
     vc_runtime_free(o.runtime);
 }
 
-/* What is to fail. */
+/* What fails. */
 struct plan {
-    bool server; /* on this side, else on the client's */
-    int err;     /* of calls; 0: allocations */
+    bool server; /* on the server's side, else on the client's */
+    int err;     /* errno of calls; 0: allocations fail */
 };
 
 static void
@@ -105,7 +105,8 @@ plan_arm(const struct plan *plan, struct fake_process *p, unsigned nth)
         fake_fail(p, "*", nth, plan->err);
 }
 
-/* One world, in which the nth fails; false when there is no such one. */
+/* Runs a world in which the nth call or allocation fails; false when there is
+ * no nth one. */
 static bool
 world_run(const struct plan *plan, unsigned nth)
 {

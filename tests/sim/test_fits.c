@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A message that just fits into a packet is packed there: it takes no memory of
- * its end. One that is a byte longer does. */
+ * A message that just fits into a packet is packed there, and its endpoint
+ * needs no memory for it. A message that is a byte longer needs memory. */
 #include <string.h>
 
 #include <verbcall/call.h>
@@ -11,13 +11,13 @@
 #include "tests/sim/scene.h"
 
 #define WARM 20u
-/* What of a message is not its payload: its key, and its length. */
+/* Bytes of a message besides its payload: the field's key and its length. */
 #define MORE 3u
 #define FITS (VC__EAGER_MAX - MORE)
 
 static uint8_t payload[FITS + 1];
 
-/* As many bytes as the request says. */
+/* Replies with as many bytes as the request asks for. */
 static enum vc_status
 handle(struct sim_server *s, struct vc_call *call,
        const Suite__EchoRequest *request, Suite__EchoReply *reply)
@@ -29,7 +29,7 @@ handle(struct sim_server *s, struct vc_call *call,
     return VC_OK;
 }
 
-/* How many allocations a call makes in this process, when others have gone
+/* Returns the number of allocations of a call in this process, after some calls
  * before it. */
 static unsigned
 allocations(struct scene *s, struct fake_process *p,

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A client and the server that it is leaving, which drains: what still runs
- * there ends, and nothing of it stays. Nobody asks by keepalive: what was not
- * sent when it was due would not be sent. */
+ * A client and the server that it is leaving, which drains. What still runs
+ * there ends, and nothing of it stays. Keepalive is off, so no PING would send
+ * what was not sent in time. */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,8 +15,8 @@
 #define MS       1000u
 #define SECOND   (1000 * MS)
 #define PATIENCE (60 * SECOND)
-#define BUFFERS  16u   /* that a link sends from */
-#define LARGE    3000u /* bytes: a message that needs one */
+#define BUFFERS  16u   /* send buffers of a link */
+#define LARGE    3000u /* bytes; a message that needs a send buffer */
 #define ONE      "10.9.0.2"
 #define TWO      "10.9.0.3"
 
@@ -26,18 +26,18 @@ enum {
     SHORT, /* runs for 300 ms */
     LONG,  /* for 3 s */
     SOME,  /* for 50 ms */
-    HELD   /* until it is told that nobody waits for it */
+    HELD   /* until it sees that the call is cancelled */
 };
 
 /* --- servers ----------------------------------------------------------- */
 
 struct place {
     char target[80];
-    const char *alternative; /* when it drains */
+    const char *alternative; /* target for clients of the drain */
     atomic_uint serves, drain, drained, stop;
-    enum vc_status status; /* of draining */
-    uint64_t drain_us;     /* that it took */
-    atomic_ullong told_us; /* when the call that is held was */
+    enum vc_status status; /* of vc_server_drain() */
+    uint64_t drain_us;     /* its duration */
+    atomic_ullong told_us; /* when HELD saw the cancel */
     struct fake_process *process;
 };
 
@@ -119,7 +119,7 @@ place_stop(struct place *p)
 
 /* --- the client -------------------------------------------------------- */
 
-/* Two servers, and a client of the first, which is to send it on. */
+/* Two servers, and a client of the first, which drains and sends it on. */
 struct rig {
     struct place first, second;
     struct vc_runtime *runtime;
@@ -134,7 +134,7 @@ rig_begin(struct rig *r, uint64_t seed, unsigned links)
     r->opts = opts;
     r->opts.min_links = r->opts.max_links = links;
     r->opts.keepalive_ms = VC_KEEPALIVE_OFF;
-    r->opts.max_attempts = 1; /* what one comes to */
+    r->opts.max_attempts = 1; /* so the result is that of one attempt */
     sim_begin(seed, 2, true);
     place_start(&r->second, TWO, "second");
     place_start(&r->first, ONE, "first");
@@ -151,7 +151,7 @@ rig_end(struct rig *r)
     assert_int_equal(fake_end(), 0);
 }
 
-/* They share their links. */
+/* All channels share their links. */
 static struct vc_channel *
 channel_open(struct rig *r)
 {
@@ -169,7 +169,7 @@ call(struct vc_channel *channel, unsigned tag)
         fail_msg("%s", vc_error());
 }
 
-/* The call runs. */
+/* Starts a call, and waits until it runs. */
 static void
 caller_start(struct caller *c, struct vc_channel *channel, unsigned tag)
 {
@@ -195,8 +195,8 @@ await_links(struct rig *r, struct vc_channel *channel, unsigned n)
         call(channel, QUICK);
 }
 
-/* Until the first server has told that it drains: sessions with nothing under
- * way there are no more. */
+/* Drains the first server, and waits until the client knows: then its sessions
+ * without calls there are closed. */
 static void
 await_former(struct rig *r, unsigned sessions)
 {
@@ -205,7 +205,8 @@ await_former(struct rig *r, unsigned sessions)
         fake_sleep_us(MS);
 }
 
-/* While its engine is advanced by calls to the second. */
+/* Waits for the end of the drain. Calls to the second server advance the
+ * client's engine meanwhile. */
 static void
 await_drained(struct rig *r, struct vc_channel *channel)
 {
@@ -215,8 +216,8 @@ await_drained(struct rig *r, struct vc_channel *channel)
 
 /* --- links that are lost ----------------------------------------------- */
 
-/* Its reply is lost with its link. The other's call runs on its own link, which
- * has nothing to say for long. */
+/* The reply of `moves` is lost with its link. The call of `stays` runs on the
+ * other link, which carries no packet for long. */
 static void
 a_call_goes_on_by_another_link_of_a_drained_server_at_once(void **state)
 {
@@ -250,8 +251,8 @@ a_call_goes_on_by_another_link_of_a_drained_server_at_once(void **state)
     }
 }
 
-/* Links closed without a reply, as nothing was ever asked there, are no sign
- * that the next server is ill. */
+/* The client closed some links without a reply, because it never sent a request
+ * there. They do not indicate a fault of the next server. */
 static void
 links_left_at_a_drained_server_do_not_count_against_the_next(void **state)
 {
@@ -274,7 +275,7 @@ links_left_at_a_drained_server_do_not_count_against_the_next(void **state)
     }
 }
 
-/* Each link breaks with the first reply: another one would not help. */
+/* Each link breaks with its first reply, so another link would not help. */
 static void
 a_call_whose_links_bring_no_reply_ends(void **state)
 {
@@ -327,7 +328,7 @@ a_drained_server_is_told_when_a_channel_with_a_call_there_is_closed(
         vc_channel_close(other);
         caller_join(&held);
         await_drained(&r, channel);
-        await_told(&r.first); /* the handler asks each millisecond */
+        await_told(&r.first); /* the handler polls each millisecond */
 
         assert_int_equal(held.status, VC_CANCELLED);
         assert_int_equal(held.outcome, VC_OUTCOME_UNKNOWN);
@@ -355,7 +356,7 @@ a_call_at_a_drained_server_that_is_killed_ends_at_once(void **state)
         call(channel, QUICK);
         caller_start(&held, other, HELD);
         await_former(&r, 1);
-        call(channel, QUICK); /* at the second */
+        call(channel, QUICK); /* at the second server */
         killed = fake_now_us();
         fake_process_kill(r.first.process);
         caller_join(&held);
@@ -369,8 +370,8 @@ a_call_at_a_drained_server_that_is_killed_ends_at_once(void **state)
     }
 }
 
-/* The adapter is slow to tell that what was sent is: the send buffers are all
- * in use when the last call comes. */
+/* Send completions come late, so all send buffers are in use when the last call
+ * comes. */
 static void
 buffers_use_up(struct vc_channel *channel)
 {

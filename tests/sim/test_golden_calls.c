@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The life of a call from its beginning to its end, on the wire and at both
- * ends, in golden traces under simulated time (tests/sim/golden). */
+ * The life of a call from beginning to end, on the wire and at both endpoints,
+ * as golden traces under simulated time (tests/sim/golden). */
 #include <string.h>
 
 #include "tests/sim/golden.h"
@@ -12,7 +12,7 @@
 #define MISSING 4u
 #define BULK    20000u /* three packets */
 
-/* --- what is told ------------------------------------------------------- */
+/* --- what is recorded --------------------------------------------------- */
 
 static void
 on_handler(struct play *p, Suite__EchoReply *reply)
@@ -48,7 +48,7 @@ call(struct play *p)
     end(p);
 }
 
-/* From here on it is told. */
+/* Makes a first call, and starts recording. */
 static void
 tell(struct play *p)
 {
@@ -56,7 +56,7 @@ tell(struct play *p)
     golden_begin();
 }
 
-/* Its handler holds until it is let go. */
+/* Makes a call whose handler waits until it is let go. */
 static void
 call_held(struct play *p)
 {
@@ -168,7 +168,7 @@ call_cancelled(struct play *p)
     fake_sleep_us(100 * MS);
     golden_say("client: the call is cancelled");
     play_cancel(p);
-    fake_sleep_us(MS); /* the packet is on its way */
+    fake_sleep_us(MS); /* until the packet has arrived */
     end(p);
     let_go(p);
     fake_sleep_us(50 * MS);

@@ -45,7 +45,7 @@ play(void (*act)(struct scene *s))
 
 /* --- Check ------------------------------------------------------------- */
 
-/* What the client is told, VC_OK with *health. */
+/* Returns the status that the client gets; on VC_OK sets *health. */
 static enum vc_status
 check(struct scene *s, const char *service, int *health)
 {
@@ -244,7 +244,7 @@ watches_probe(struct scene *s)
         watch(s->channel, "suite.Probe");
 
     assert_told(stream, SERVICE_UNKNOWN);
-    scene_have_done(s, unset_server); /* not of it */
+    scene_have_done(s, unset_server); /* not what is watched */
     scene_have_done(s, set_probe);
     assert_told(stream, SERVING);
     scene_have_done(s, set_probe); /* no change */
@@ -299,7 +299,8 @@ a_server_that_stops_serves_no_more_and_ends_those_who_watch(void **state)
     play(watches_a_stop);
 }
 
-/* Their ends must reach the server: it closes only when no handler runs. */
+/* The end of each watch must reach the server, because the server closes only
+ * when no handler runs. */
 static void
 leaves_while_it_watches(struct scene *s)
 {

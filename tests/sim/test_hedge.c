@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Calls that are made once more when their answer takes long: the first good
- * answer is taken, once. */
+ * Calls with a hedge, which is a second attempt when the reply takes long. The
+ * first good reply is taken, once. */
 #include <string.h>
 
 #include "tests/sim/crowd.h"
@@ -16,7 +16,7 @@ static struct crowd crowd;
 static struct vc_service pure;
 static struct vc_method pure_methods[16];
 
-/* What the n-th run of the handler takes, in milliseconds. */
+/* The duration of the nth run of the handler, in milliseconds. */
 static const unsigned *sleeps;
 static unsigned n_sleeps;
 static atomic_uint runs;
@@ -46,7 +46,7 @@ begin(uint64_t seed, unsigned n, const unsigned ms[])
                      vc_channel_connect(crowd.channel, &suite_probe_service));
 }
 
-/* A blocking call; how long it took. */
+/* Makes a blocking call; returns its duration. */
 static uint64_t
 call(uint32_t timeout_ms, enum vc_status expected)
 {

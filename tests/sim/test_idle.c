@@ -1,9 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Links that are closed for being idle: when, and not all at the same moment;
- * and a call that begins at the very moment at which its link is. The test stops
- * that moment by the link's lock, which closing needs. */
+ * Links that are closed because they are idle: when this happens, and that it
+ * does not happen to all links at once. Also a call that begins just when its
+ * link is being closed. The test stops at that moment by holding the link's
+ * lock, which closing needs. */
 #include <string.h>
 
 #include <verbcall/counters.h>
@@ -15,7 +16,7 @@
 
 #define SEEDS   4u
 #define MS      1000u
-#define CALLERS 20u /* more than a link has without asking for another */
+#define CALLERS 20u /* so many that another link is made */
 
 struct rig {
     struct sim_server server;
@@ -97,7 +98,8 @@ counters(const struct rig *r)
     return c;
 }
 
-/* Two links: on one a call that runs for long, on the other none any more. */
+/* Makes two links. One carries a call that runs for long, the other none any
+ * more. */
 static void
 links_make(struct rig *r, bool bound)
 {
@@ -140,7 +142,7 @@ stream_open(void *arg)
     return stream;
 }
 
-/* When the link is about to be closed, and what was appended has gone. */
+/* Begins a stream when the link is about to be closed, and flushes the link. */
 static struct suite_streams_talk_client_stream *
 stream_begin_meanwhile(struct rig *r, struct vc__link *link)
 {
@@ -195,24 +197,24 @@ a_session_leaves_the_link_that_is_closed_for_being_idle(void **state)
 /* --- when idle links are closed ---------------------------------------------- */
 
 #define POOLS   16u
-#define LINKS   4u  /* of a pool at most */
-#define FULL    17u /* calls on a link, so that another is made */
+#define LINKS   4u  /* of a pool, at most */
+#define FULL    17u /* calls on a link, so that the pool makes another */
 #define IDLE_MS 400u
 #define LOOK_MS (IDLE_MS / 4)
-/* What the last calls, and the looking of the test, may take. */
+/* Tolerance for the ends of the last calls and for the test's polling. */
 #define SPREAD_MS 10u
 
-/* Pools whose options no other has; a channel and a session for each link. */
+/* Pools with different options, and a channel and a session for each link. */
 struct pools {
     struct sim_server server;
     struct vc_runtime *runtime;
     struct vc_channel *channels[POOLS][LINKS];
     struct caller callers[POOLS][LINKS][FULL];
     unsigned n, links;   /* of each */
-    uint64_t idle_since; /* ms: when the last call has ended */
+    uint64_t idle_since; /* ms; when the last call ended */
 };
 
-/* Its calls stay open until all may end. */
+/* Its calls stay open until `go` is set. */
 static struct later held;
 
 static enum vc_status
@@ -280,14 +282,16 @@ links_up(const struct pools *p)
     return (unsigned)c.links_up;
 }
 
-/* How many calls channel k of a pool makes: the last link is not to be full. */
+/* The number of calls that channel k of a pool makes. The last link must not be
+ * full. */
 static unsigned
 calls_of(const struct pools *p, unsigned k)
 {
     return k + 1 < p->links ? FULL : 1;
 }
 
-/* The k-th link of each pool gets its calls, and there is one more then. */
+/* Starts the calls on the k-th link of each pool; then each pool makes one link
+ * more. */
 static void
 wave(struct pools *p, unsigned k)
 {
@@ -305,8 +309,8 @@ wave(struct pools *p, unsigned k)
         fake_sleep_us(MS);
 }
 
-/* All links carry calls, which end at one moment; it is any between two looks
- * at the links. */
+/* All links carry calls, which all end at one moment. The moment lies anywhere
+ * between two checks for idle links. */
 static void
 pools_use(struct pools *p, uint64_t seed)
 {
@@ -325,8 +329,8 @@ pools_use(struct pools *p, uint64_t seed)
     p->idle_since = fake_now_us() / MS;
 }
 
-/* Waits until links are closed: the milliseconds since all were idle, and how
- * many are at that moment. */
+/* Waits until links are closed. Returns the milliseconds since all links were
+ * idle; *links is how many were closed at that moment. */
 static unsigned
 await_closing(const struct pools *p, unsigned *links)
 {
@@ -338,14 +342,14 @@ await_closing(const struct pools *p, unsigned *links)
     return (unsigned)(fake_now_us() / MS - p->idle_since);
 }
 
-/* Not sooner than idle_timeout_ms, and not later than half as much again. */
+/* Not before idle_timeout_ms, and not after one and a half times as much. */
 static void
 is_in_time(unsigned ms)
 {
     assert_in_range(ms, IDLE_MS - SPREAD_MS, IDLE_MS * 3 / 2 + SPREAD_MS);
 }
 
-/* Some wait one look longer than the others: chance decides which. */
+/* Some links wait for one check more than the others; which ones is random. */
 static void
 links_that_fall_idle_together_are_not_closed_together(void **state)
 {
@@ -388,7 +392,7 @@ a_pool_closes_one_idle_link_after_the_other(void **state)
     }
 }
 
-/* Its last link is not closed for being idle, but may be lost. */
+/* The last link of a pool is not closed when it is idle, but it may be lost. */
 static void
 a_pool_without_links_looks_for_idle_ones_no_more(void **state)
 {

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * However calls end, answered, refused, too late, cancelled, with their link
- * lost: what began in an interceptor ends in it once, as the caller is told. */
+ * Calls end in all ways: with a reply, refused, too late, cancelled, or with a
+ * lost link. What began in an interceptor ends in it once, with the result that
+ * the caller gets. */
 #include <pthread.h>
 #include <string.h>
 
@@ -19,12 +20,12 @@
 /* What one interceptor saw of one call. */
 struct record {
     atomic_uint starts, requests, replies, finishes;
-    atomic_uint tag; /* of its request; 0: none has come */
+    atomic_uint tag; /* of its request; 0: no request seen */
     unsigned status, outcome;
 };
 
-/* One side: the outer interceptor keeps records, the inner one refuses one call
- * in so many. */
+/* One side: the outer interceptor keeps the records, the inner one refuses one
+ * call in refuses_one_in. */
 struct side {
     struct record records[RECORDS];
     atomic_uint n, n_inner;
@@ -34,7 +35,7 @@ struct side {
 
 static struct side here, there;
 
-/* What the callers were told, by tag. */
+/* What the callers got, by tag. */
 static struct {
     unsigned status, outcome;
 } told[RECORDS + 1];
@@ -95,7 +96,7 @@ maybe_refuse(struct vc_interception *call, void **state, void *arg)
                : VC_OK;
 }
 
-/* Those who wait for the call's end have time to go on. */
+/* Gives threads that wait for the call's end time to go on. */
 static void
 linger(struct vc_interception *call, const struct vc_interception_end *end,
        void **state, void *arg)
@@ -198,7 +199,7 @@ callers_join(struct caller *callers)
         pthread_join(callers[i].thread, NULL);
 }
 
-/* --- what must hold ---------------------------------------------------- */
+/* --- checks ------------------------------------------------------------ */
 
 static void
 assert_record(const struct record *r)
@@ -215,8 +216,8 @@ tag_of(const struct record *r)
     return atomic_load(&r->tag);
 }
 
-/* Each call that was made began, and its record says what its caller was
- * told; *counts are by status. */
+/* Each call that was made began, and its record says what its caller got.
+ * *counts are by status. */
 static void
 assert_client(unsigned n_calls, unsigned counts[STATUSES])
 {
@@ -242,8 +243,8 @@ assert_client(unsigned n_calls, unsigned counts[STATUSES])
     assert_int_equal(n_refused, n_told);
 }
 
-/* A handler ran for each call that the server's interceptors let pass, and
- * for no other. */
+/* A handler ran for each call that the server's interceptors let pass, and for
+ * no other. */
 static void
 assert_server(void)
 {
@@ -302,8 +303,8 @@ maybe_later(struct sim_server *s, struct vc_call *call, uint64_t tag)
 
 /* --- scenes ------------------------------------------------------------ */
 
-/* Calls with deadlines of all kinds; links break, and for some seconds nobody
- * can be reached. */
+/* Calls with short and long deadlines. Links break, and for some seconds no
+ * server can be reached. */
 static void
 storm(struct scene *s)
 {
@@ -348,7 +349,7 @@ every_call_that_starts_finishes_once_as_its_caller_is_told(void **state)
     assert_true(counts[VC_PERMISSION_DENIED] > 0);
 }
 
-/* Which ones are refused is chance. */
+/* Which calls are refused is random. */
 static bool
 any_ran(void)
 {
@@ -359,7 +360,8 @@ any_ran(void)
     return false;
 }
 
-/* The interceptors of a channel go with it, but not before its calls. */
+/* The interceptors of a channel are freed with it, but not before its calls
+ * end. */
 static void
 closes_the_channel(struct scene *s)
 {

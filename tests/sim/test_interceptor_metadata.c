@@ -1,20 +1,20 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Interceptors that give and take metadata: a token that a client's adds and a
- * server's asks for, and what both say of the reply. */
+ * Interceptors that add and read metadata: a token that the client's adds and
+ * the server's requires, and what both add about the reply. */
 #include <string.h>
 
 #include "tests/sim/scene.h"
 
 #define TOKEN "x-token"
 
-/* What the interceptors are to do, and what they have seen. */
+/* What the interceptors must do, and what they have seen. */
 static struct {
     const char *token; /* NULL: adds none */
-    size_t n_many;     /* further ones of 100 bytes */
-    size_t last;       /* the length of one more, if not 0 */
-    bool starts_badly; /* tries what may not be */
+    size_t n_many;     /* further entries of 100 bytes */
+    size_t last;       /* length of one more entry; 0: none */
+    bool starts_badly; /* tries what is not allowed */
 
     enum vc_status added[8];
     size_t n_here, n_there; /* entries of the request */
@@ -60,7 +60,7 @@ here_start(struct vc_interception *call, void **state, void *arg)
     return VC_OK;
 }
 
-/* A second one, behind the first. */
+/* A second interceptor, after the first. */
 static enum vc_status
 here_look(struct vc_interception *call, void **state, void *arg)
 {
@@ -158,7 +158,7 @@ play(void (*act)(struct scene *s))
     }
 }
 
-/* A call with metadata of its own, and a result or NULL. */
+/* Makes a call with n entries of its own, and a result or NULL. */
 static enum vc_status
 call_with(struct scene *s, size_t n, struct vc_result *result)
 {
@@ -259,7 +259,7 @@ adds_too_much(struct scene *s)
     seen.n_many = VC_METADATA_MAX / 100;
     assert_int_equal(call_with(s, 0, NULL), VC_OK);
     assert_int_equal(seen.added[0], VC_RESOURCE_EXHAUSTED);
-    /* The token takes 16 bytes, each of the others 107. */
+    /* The token takes 16 bytes, each of the other entries 107. */
     assert_int_equal(seen.n_there, 1 + (VC_METADATA_MAX - 16) / 107);
 }
 

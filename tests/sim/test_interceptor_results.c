@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * However a call is waited for, and whether its program wants to know or not:
- * interceptors see at its end what came with the reply. */
+ * Interceptors see at a call's end what came with the reply, whatever way the
+ * caller waits, and whether or not the program asks for a result. */
 #include <string.h>
 
 #include "tests/sim/scene.h"
@@ -17,13 +17,13 @@ enum {
     IS_SLOW, /* at the first attempt */
 };
 
-/* What the interceptor does and saw; of the world that runs. */
+/* What the interceptor does and saw; of the current world. */
 static struct {
     enum vc_status refuses;
     unsigned finishes;
     enum vc_status status;
     unsigned attempts;
-    char answered; /* the attempt whose reply came, in its metadata; or 0 */
+    char answered; /* the attempt whose reply arrived, or 0 */
     char details[8];
 } seen;
 
@@ -299,7 +299,7 @@ a_hedged_call_has_that_of_the_attempt_that_won(void **state)
     play(is_hedged, VC_METHOD_NO_SIDE_EFFECTS);
 }
 
-/* Who waits for a one-way call does so until it is on its way. */
+/* The blocking caller of a one-way call waits only until the call is sent. */
 static void
 goes_one_way(struct scene *s)
 {

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Interceptors around streams: none gets past them, and each ends once. */
+ * Interceptors around streams: no stream bypasses them, and each ends once. */
 #include <stdio.h>
 #include <string.h>
 
@@ -23,8 +23,8 @@ enum {
 
 static atomic_uint ran;
 
-/* TALK sends back what comes, DOWN three messages; UP counts; TWICE chooses
- * callbacks twice, which is a mistake. */
+/* TALK sends back what it receives, DOWN sends three messages, UP counts. TWICE
+ * chooses callbacks twice, which is an error. */
 static enum vc_status
 run(struct vc_call *call, const void *methods, const void *request,
     struct vc_stream *stream, void *message, void *arg)
@@ -222,7 +222,8 @@ send_some(struct vc_stream *stream, unsigned n)
         assert_int_equal(vc_stream_send(stream, &request), VC_OK);
 }
 
-/* Both have seen one stream, with so many messages, that ended well. */
+/* Both sides have seen one stream, with this many messages, which ended
+ * well. */
 static void
 assert_seen(unsigned n_requests, unsigned n_replies)
 {

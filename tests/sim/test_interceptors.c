@@ -13,7 +13,7 @@
 
 /* --- eyes: interceptors that write a diary ------------------------------- */
 
-/* One call at a time, so both sides write into one. */
+/* There is one call at a time, so both sides write into one diary. */
 static char diary[1024];
 
 struct eye {
@@ -80,7 +80,7 @@ eye_message(struct vc_interception *call, enum vc_message_kind kind,
     }
 }
 
-/* Also fails at something, which must not be taken for the call's error. */
+/* Also makes a call that fails. Its error must not be taken for the call's. */
 static void
 eye_finish(struct vc_interception *call, const struct vc_interception_end *end,
            void **state, void *arg)
@@ -171,7 +171,7 @@ echo(struct vc_channel *channel, size_t size, unsigned tag, unsigned ms,
     return status;
 }
 
-/* --- calls that nobody waits for ---------------------------------------- */
+/* --- asynchronous calls ------------------------------------------------- */
 
 static void
 queues_one(struct scene *s)
@@ -305,14 +305,14 @@ is_refused_there(struct scene *s)
     assert_int_equal(there[0].end.outcome, VC_OUTCOME_NOT_EXECUTED);
     assert_string_equal(there[0].end_text, "not you");
 
-    /* For so long that another thread has the engine by then. */
+    /* So long that another thread has taken over the engine. */
     there[0].refuses = VC_ABORTED;
     there[0].sleep_us = 20 * MS;
     assert_refused(s, VC_ABORTED,
                    "suite.Probe.Echo: an interceptor has refused the call");
     assert_string_equal(diary, "c1+ c2+ c1> c2> s1+ s1- c2- c1- ");
 
-    /* What a call leaves behind is not the next one's. */
+    /* The next call must not see anything of the last one. */
     there[0].refuses = there[1].refuses = VC_OK;
     diary[0] = '\0';
     assert_int_equal(echo(s->channel, 64, 7, 0, NULL), VC_OK);
@@ -326,7 +326,7 @@ a_call_that_the_server_refuses_does_not_run(void **state)
     play(is_refused_there, 0);
 }
 
-/* --- ends of other kinds ----------------------------------------------- */
+/* --- other ends -------------------------------------------------------- */
 
 static void
 is_too_late(struct scene *s)

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * How soon a dead peer is found, and that nobody else is taken for one. */
+ * How soon a dead peer is detected, and that no live peer is taken for dead. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,11 +16,12 @@
 #define FIRST    1u /* tags of calls */
 #define LATER    2u
 
-/* A PING's packet, by its length: no call has one of 32 bytes. */
+/* The packet of a PING, by its length: no request or reply here has 36
+ * bytes. */
 #define A_PING ": SEND 36 B"
 
 enum blow {
-    FROZEN, /* the server */
+    FROZEN, /* of the server */
     PORT_DOWN,
     WIRE_CUT,
 };
@@ -31,15 +32,15 @@ struct scene {
     struct fake_host *here;
     struct fake_process *client;
     uint32_t keepalive_ms; /* the client's */
-    bool serves_itself;    /* a library thread polls in the client */
-    bool waits;            /* it connects, and makes no call before phase_us */
-    uint64_t phase_us;     /* from connecting to the call */
-    unsigned chats;        /* calls meanwhile, 100 ms apart */
+    bool serves_itself;    /* a library thread advances the client */
+    bool waits;            /* it connects, but makes no call before phase_us */
+    uint64_t phase_us;     /* from connecting to the first call */
+    unsigned chats;        /* calls before that, 100 ms apart */
 
     atomic_bool called; /* the first call has ended */
     enum vc_status first, second;
     uint64_t first_ended, down;
-    atomic_uint again; /* the second call is to be made */
+    atomic_uint again; /* set: the client makes the second call */
     unsigned requests, pings, probes;
 };
 
@@ -85,7 +86,7 @@ client_main(void *arg)
     vc_runtime_free(runtime);
 }
 
-/* --- what is seen of it ------------------------------------------------ */
+/* --- what the test sees ------------------------------------------------ */
 
 static void
 on_down(void *arg)
@@ -102,7 +103,7 @@ count(void *arg)
     ++*(unsigned *)arg;
 }
 
-/* With n handlers' microseconds. */
+/* The handlers take handler_us microseconds. */
 static void
 scene_begin(struct scene *w, uint64_t seed, unsigned handler_us)
 {
@@ -160,7 +161,7 @@ mend(struct scene *w)
     fake_wire_cut(w->here, w->s.host, false);
 }
 
-/* The second call, and the end. */
+/* Has the second call made, and ends the world. */
 static void
 scene_end(struct scene *w)
 {
@@ -238,7 +239,8 @@ a_dead_server_is_found_within_three_seconds_without_calls(void **state)
     }
 }
 
-/* Its calls are over; the server's adapter asks the client's. */
+/* The client has no call under way; the server's adapter probes the
+ * client's. */
 static void
 a_server_finds_a_client_that_the_network_lost(void **state)
 {
@@ -259,7 +261,7 @@ a_server_finds_a_client_that_the_network_lost(void **state)
     scene_end(&w);
 }
 
-/* --- live ones --------------------------------------------------------- */
+/* --- live peers -------------------------------------------------------- */
 
 static void
 a_client_that_does_not_poll_is_not_thrown_out(void **state)
@@ -292,11 +294,11 @@ an_idle_link_lives_as_long_as_both_ends(void **state)
         scene_end(&w);
         assert_int_equal(w.second, VC_OK);
         assert_int_equal(w.requests, 1);
-        assert_in_range(w.pings, 30, 130); /* answers included */
+        assert_in_range(w.pings, 30, 130); /* with their answers */
     }
 }
 
-/* Its own clock has jumped, with a PING out or without. */
+/* The client's clock has jumped, with or without a PING in flight. */
 static void
 a_client_that_was_stopped_does_not_take_its_server_for_dead(void **state)
 {
@@ -319,7 +321,8 @@ a_client_that_was_stopped_does_not_take_its_server_for_dead(void **state)
     }
 }
 
-/* Both machines slept: what the clock says is of neither. */
+/* Both machines were suspended, so the time that passed says nothing about
+ * either peer. */
 static void
 two_ends_that_were_stopped_live_on(void **state)
 {
@@ -330,7 +333,7 @@ two_ends_that_were_stopped_live_on(void **state)
         scene_begin(&w, phase + 1, 10 * MS);
         await_ran(FIRST);
         fake_process_freeze(w.s.process);
-        fake_sleep_us(phase * 77 * MS); /* up to when a PING is out */
+        fake_sleep_us(phase * 77 * MS); /* until a PING is in flight */
         fake_process_freeze(w.client);
         fake_sleep_us(3 * S);
         fake_process_thaw(w.client);
@@ -345,8 +348,8 @@ two_ends_that_were_stopped_live_on(void **state)
     }
 }
 
-/* Neither its process nor, by the server, the client's adapter: each packet
- * says that they live. */
+/* The server's process gets no PING, and the client's adapter no probe by the
+ * server: each packet shows that both are alive. */
 static void
 who_is_heard_of_is_not_asked(void **state)
 {
@@ -364,11 +367,11 @@ who_is_heard_of_is_not_asked(void **state)
     }
 }
 
-/* How long after connecting the first packet of a link is out. */
+/* The first packet of a link is sent this long after connecting at most. */
 #define GREETING_US (10 * MS)
 
-/* It is a PING. Without it the server would close the link after 2 s, and the
- * call would want another one. */
+/* The first packet is a PING. Without it the server would close the link after
+ * 2 s, and the call would need another link. */
 static void
 a_link_without_a_call_yet_is_greeted_and_asked_as_others(void **state)
 {
@@ -384,7 +387,7 @@ a_link_without_a_call_yet_is_greeted_and_asked_as_others(void **state)
         while (w.requests == 0 && fake_now_us() < until)
             fake_sleep_us(LOOK_US);
         fake_sleep_us(GREETING_US);
-        assert_int_equal(w.pings, 2); /* its answer included */
+        assert_int_equal(w.pings, 2); /* with its answer */
         await_called(&w);
         assert_int_equal(w.first, VC_OK);
         assert_in_range(w.pings, 2 + 2 * 2, 2 + 2 * 4);
@@ -394,7 +397,7 @@ a_link_without_a_call_yet_is_greeted_and_asked_as_others(void **state)
     }
 }
 
-/* --- other wishes ------------------------------------------------------ */
+/* --- other options ----------------------------------------------------- */
 
 static void
 without_keepalive_nothing_is_asked(void **state)
@@ -414,7 +417,8 @@ without_keepalive_nothing_is_asked(void **state)
     scene_end(&w);
     assert_int_equal(w.second, VC_OK);
     assert_int_equal(w.requests, 1);
-    /* The CANCEL of the first call, and its reply, are as long as a PING. */
+    /* The CANCEL of the first call, and the reply to it, are as long as a
+     * PING. */
     assert_int_equal(w.pings, 2);
     assert_int_equal(w.probes, 0);
 }
@@ -431,7 +435,7 @@ a_server_that_may_not_answer_is_not_asked(void **state)
     scene_end(&w);
     assert_int_equal(w.second, VC_OK);
     assert_int_equal(w.pings, 0);
-    assert_in_range(w.probes, 3, 30); /* but its adapter is */
+    assert_in_range(w.probes, 3, 30); /* but its adapter is probed */
 }
 
 static void

@@ -1,24 +1,24 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Processes that may not pin memory, or have no descriptors left: a server says
- * so when it listens, or to the clients that it refuses; a client's calls end
- * at once. */
+ * Processes that may not pin memory, or have no descriptors left. A server
+ * reports it when it listens, or to the clients that it refuses; a client's
+ * calls end at once. */
 #include <errno.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "tests/sim/scene.h"
 
-#define ENOUGH 64u /* tries, of which each asks for less than the one before */
+#define ENOUGH 64u /* tries; each asks for less than the one before */
 
-/* --- what they lack ------------------------------------------------------ */
+/* --- what is missing ----------------------------------------------------- */
 
 static const struct lack {
     const char *call;
     int err;
-    const char *own;   /* in the words of the process itself */
-    const char *peers; /* in those of a client that it refuses */
+    const char *own;   /* in the error of the process itself */
+    const char *peers; /* in the error of a client that it refuses */
 } lacks[] = {
     {"ibv_reg_mr", ENOMEM, "the limit of locked memory is 64 KiB; raise it",
      "the server cannot pin memory: raise its limit (ulimit -l)"},

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Handlers that return before their calls are over: another thread ends these,
- * whatever has become of their clients meanwhile. */
+ * Handlers that return before their calls have ended. Another thread ends these
+ * calls, whatever has happened to their clients meanwhile. */
 #include <pthread.h>
 #include <string.h>
 
@@ -15,17 +15,17 @@
 #define SEEDS    8u
 #define MANY     300u
 
-/* What a handler does, by the tag of its call; others echo. */
+/* What a handler does, by the tag of its call; other tags echo. */
 enum {
     ECHOES,
-    WAITS,       /* leaves it to the test: seen.call */
-    ENDS_FIRST,  /* is ended before it returns */
-    ENDS_TOLD,   /* is ended when it is cancelled */
-    LATER_FAILS, /* by a thread, with a text */
-    LATER        /* by a thread; and all that follow */
+    WAITS,       /* leaves the call to the test: seen.call */
+    ENDS_FIRST,  /* the call ends before the handler returns */
+    ENDS_TOLD,   /* the call ends when it is cancelled */
+    LATER_FAILS, /* a thread ends it, with an error text */
+    LATER        /* a thread ends it; higher tags as well */
 };
 
-/* What handlers saw; of the world that runs. */
+/* What the handlers saw; of the current world. */
 static struct seen {
     atomic_uint begun, ended;
     struct vc_call *call;
@@ -94,7 +94,7 @@ caller_start(struct caller *c, struct vc_channel *channel, unsigned tag,
     caller_begin(c);
 }
 
-/* One that waits, and will be ended by the test. */
+/* Starts a call that waits until the test ends it. */
 static void
 caller_wait(struct caller *c, struct vc_channel *channel, size_t size)
 {
@@ -103,7 +103,7 @@ caller_wait(struct caller *c, struct vc_channel *channel, size_t size)
     fake_sleep_us(5 * MS);
 }
 
-/* --- as it should be ---------------------------------------------------- */
+/* --- normal operation --------------------------------------------------- */
 
 static void
 act_later(struct scene *s)
@@ -158,7 +158,7 @@ many_calls_are(void **state)
     play(act_many);
 }
 
-/* Calls that wait take no threads. */
+/* Calls that wait need no threads. */
 static void
 act_no_threads(struct scene *s)
 {
@@ -184,7 +184,7 @@ calls_that_wait_keep_nobody_from_running(void **state)
     play(act_no_threads);
 }
 
-/* --- what becomes of their clients -------------------------------------- */
+/* --- lost clients ------------------------------------------------------- */
 
 static void
 act_lost(struct scene *s)
@@ -199,7 +199,8 @@ act_lost(struct scene *s)
     pthread_join(c.thread, NULL);
     assert_int_equal(c.status, VC_OK);
     assert_int_equal(atomic_load(&sim_ran[WAITS]), 1);
-    /* It was sent again, whole before the reply was there or not. */
+    /* The call was sent again. It arrived whole before the reply was ready, or
+     * after. */
     assert_int_equal(
         scene_server(s).calls_joined + scene_server(s).calls_answered_again, 1);
 }
@@ -280,7 +281,7 @@ a_call_that_nobody_waits_for_is_ended_all_the_same(void **state)
     play(act_told);
 }
 
-/* --- servers that end ---------------------------------------------------- */
+/* --- servers that close -------------------------------------------------- */
 
 static void
 act_server_closes(struct scene *s)
@@ -317,8 +318,8 @@ a_server_that_closes_waits_for_it(void **state)
     play(act_server_closes_told);
 }
 
-/* The server is freed while the thread that has ended its last call is still
- * in vc_call_end(). */
+/* The server is freed while the thread that has ended its last call is still in
+ * vc_call_end(). */
 static void
 act_ends_and_closes(struct scene *s)
 {

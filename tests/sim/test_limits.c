@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * As many calls run as may, and no more: the others are told at once, and may
- * come again. */
+ * The allowed number of calls runs, and no more. Other calls are refused at
+ * once, and may be retried. */
 #include <pthread.h>
 #include <string.h>
 
@@ -14,9 +14,9 @@
 #define PATIENCE UINT64_C(100000000) /* us */
 #define SEEDS    8u
 #define HELD     8u /* calls with a lower tag wait for `go` */
-#define LATER    9u /* this is ended by another thread, when it is told to */
+#define LATER    9u /* another thread ends it, on later.go */
 #define FREE     10u
-#define ECHO     0u /* of Probe's methods */
+#define ECHO     0u /* a method of Probe */
 
 static struct seen {
     atomic_uint begun[HELD], go[HELD];
@@ -66,7 +66,7 @@ play(void (*act)(struct scene *s), const struct vc_server_opts *opts)
 
 /* --- callers ----------------------------------------------------------- */
 
-/* One that runs until it is let go. */
+/* Starts a call that runs until caller_let_go(). */
 static void
 caller_hold(struct caller *c, struct vc_channel *channel, unsigned tag)
 {
@@ -116,7 +116,7 @@ another_session(struct scene *s)
     return channel;
 }
 
-/* Of any session. */
+/* The limit counts the calls of all sessions. */
 static void
 act_server(struct scene *s)
 {
@@ -180,7 +180,7 @@ a_session_runs_no_more_calls_than_it_may(void **state)
     play(act_session, &opts);
 }
 
-/* It is set and changed while calls run. */
+/* The limit is set and changed while calls run. */
 static void
 act_service(struct scene *s)
 {
@@ -196,7 +196,7 @@ act_service(struct scene *s)
     assert_int_equal(vc_server_limit(server, &suite_probe_service, 2), VC_OK);
     caller_hold(&c[2], s->channel, 2);
     is_refused(s->channel, "vc_server_limit");
-    /* This was not counted, for there was no limit. */
+    /* This call was not counted, because it began before the limit. */
     caller_let_go(&c[0]);
     is_refused(s->channel, "vc_server_limit");
     caller_let_go(&c[1]);
@@ -229,7 +229,7 @@ another_method(struct vc_channel *channel)
                      VC_NOT_FOUND);
 }
 
-/* Of any session, and of no other method. */
+/* The limit counts the calls of all sessions, but of no other method. */
 static void
 act_method(struct scene *s)
 {
@@ -246,7 +246,7 @@ act_method(struct scene *s)
     another_method(s->channel);
     caller_let_go(&c[1]);
     scene_call(s, 64, FREE);
-    /* What it refuses has no place of the service. */
+    /* Calls that it refuses do not count for the service's limit. */
     assert_int_equal(vc_server_limit(server, &suite_probe_service, 2), VC_OK);
     caller_hold(&c[1], other, 1);
     for (unsigned i = 0; i < 4; i++)
@@ -272,8 +272,8 @@ a_method_runs_no_more_calls_than_its_proto_file_says(void **state)
     play_service(act_method, NULL, &service);
 }
 
-/* What is refused for another reason, is cancelled, or whose client goes, does
- * not count on. */
+/* A call stops counting when it is refused for another reason, is cancelled, or
+ * its client leaves. */
 static void
 act_ends(struct scene *s)
 {

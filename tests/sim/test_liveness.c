@@ -1,10 +1,11 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * After a storm some hosts, the core, are healed, and what ails the others is
- * for ever: each call of the core ends, its new calls succeed, and its clients
- * can close, all within a time. One seed alone, with its trace: test_liveness
- * SEED; others than the first: test_liveness SEED COUNT. */
+ * After a storm the faults of some hosts, the core, are ended; those of the
+ * other hosts are permanent. Each call of the core ends, its new calls succeed,
+ * and its clients can close, all within a time limit. One seed alone, with its
+ * trace: test_liveness SEED; others than the first: test_liveness SEED
+ * COUNT. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,13 +17,14 @@
 
 #define SEEDS    SIM_SHARE(300u)
 #define THREADS  3u
-#define TAIL     3u /* calls behind the first good one: all are to be good */
+#define TAIL     3u /* calls after the first good one; all must succeed */
 #define MS       UINT64_C(1000) /* us */
 #define SECOND   (1000 * MS)
 #define STORM_US (3 * SECOND)
 
-/* From the healing on, by the clock of the world: until all that was under way
- * has ended, until a call has succeeded, and until a client has closed. */
+/* Time limits after the healing, by the clock of the world: until all calls
+ * under way have ended, until a call has succeeded, and until a client has
+ * closed. */
 #define END_US   (15 * SECOND)
 #define GOOD_US  (10 * SECOND)
 #define CLOSE_US (20 * SECOND)
@@ -32,7 +34,7 @@ static uint64_t first = 1, count;
 static const char *program;
 static uint64_t running;
 static unsigned good, bad;                       /* calls in storms */
-static uint64_t most_end, most_good, most_close; /* us, of all worlds */
+static uint64_t most_end, most_good, most_close; /* us, over all worlds */
 
 struct world;
 
@@ -41,12 +43,12 @@ struct caller {
     struct vc_channel *channel;
     struct dice dice;
     pthread_t thread;
-    bool of_core;          /* and its server is */
-    uint64_t ended_us;     /* the last one that had begun before the healing */
-    uint64_t good_us;      /* when a call was good again */
-    unsigned stormy[2];    /* calls before it, that failed and were good */
-    unsigned bad;          /* of those behind it */
-    enum vc_status status; /* of the last of them */
+    bool of_core;          /* both its client and its server are */
+    uint64_t ended_us;     /* when its last call from the storm ended */
+    uint64_t good_us;      /* when a call had succeeded again */
+    unsigned stormy[2];    /* calls in the storm: failed, good */
+    unsigned bad;          /* failures after the first good call */
+    enum vc_status status; /* of the last call */
 };
 
 struct client {
@@ -54,7 +56,7 @@ struct client {
     bool core;
     unsigned n_callers;
     uint64_t closed_us;
-    const char *wrong; /* with its counters */
+    const char *wrong; /* with the counters; or NULL */
     struct caller callers[THREADS];
 };
 
@@ -79,8 +81,8 @@ call(struct caller *c, uint32_t timeout_ms)
                     NULL);
 }
 
-/* Half of them without a deadline: such a call ends by keepalive where its
- * server does not answer any more. */
+/* Half of the calls have no deadline. If the server does not answer any more,
+ * such a call ends by keepalive. */
 static void
 calls_in_storm(struct caller *c)
 {
@@ -122,7 +124,8 @@ caller_main(void *arg)
     return NULL;
 }
 
-/* Each caller has one server; by chance it shares its links with others. */
+/* Each caller has one server. A random choice decides whether it shares its
+ * links with others. */
 static void
 callers_run(struct client *c, struct vc_runtime *runtime)
 {
@@ -171,7 +174,7 @@ client_main(void *arg)
     c->closed_us = fake_now_us();
 }
 
-/* Also one that was killed, or could not begin, comes back. */
+/* Also starts a client again that was killed or could not begin. */
 static void
 client_start(struct world *w, unsigned i)
 {
@@ -218,7 +221,7 @@ world_start(struct world *w)
     }
 }
 
-/* A device does not come back, so that of a core host stays. */
+/* A device that is removed does not come back, so core hosts keep theirs. */
 static void
 storm(struct world *w)
 {
@@ -232,7 +235,7 @@ storm(struct world *w)
     }
 }
 
-/* --- for ever ---------------------------------------------------------- */
+/* --- permanent faults -------------------------------------------------- */
 
 static void
 host_spoil(struct world *w, struct fake_host *host, struct fake_process *p)
@@ -259,7 +262,7 @@ host_spoil(struct world *w, struct fake_host *host, struct fake_process *p)
     }
 }
 
-/* The core is as new: what was killed is started again. */
+/* Ends all faults of the core, and starts killed processes again. */
 static void
 heal(struct world *w)
 {
@@ -281,7 +284,7 @@ heal(struct world *w)
     atomic_store(&w->healed, true);
 }
 
-/* --- what must be ------------------------------------------------------ */
+/* --- checks ------------------------------------------------------------ */
 
 static void
 most(uint64_t *most_us, uint64_t us)
@@ -376,7 +379,8 @@ a_core_that_is_healed_lives_whatever_ails_the_others(void **state)
     for (uint64_t i = 0; i < count; i++)
         world_run(first + i);
     print_message("in storms %u calls were good, %u not\n", good, bad);
-    assert_in_range(bad, good / 20, good); /* neither peace nor ruin */
+    assert_in_range(bad, good / 20,
+                    good); /* some calls must fail, but not most */
     print_message("calls ended %llu ms after the healing at most, were good "
                   "after %llu ms, clients closed after %llu ms\n",
                   (unsigned long long)(most_end / MS),

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What the log says in worlds where it happens: tests/sim/golden has the lines.
- * And that it says nothing of what does not matter, nor too much. */
+ * The log lines of various events; tests/sim/golden has the lines. Also checks
+ * that unimportant events are not logged, and that the log's rate is
+ * limited. */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,14 +14,14 @@
 #define S     UINT64_C(1000000) /* us */
 #define SOON  (S / 10)
 #define EXTRA 17u
-#define LEAST ((size_t)384 << 10) /* of memory_limit */
+#define LEAST ((size_t)384 << 10) /* the least memory_limit */
 
 /* --- a world ---------------------------------------------------------------- */
 
 static struct scene scene;
 
-/* One of seed 1. Its lines of this level are those of a golden file; NULL: there
- * is none. */
+/* Runs a world with seed 1. Its lines of this level must be those of a golden
+ * file; NULL: there is no such file. */
 static void
 play_of(const struct scene *s, enum vc_log_level level, const char *name)
 {
@@ -63,7 +64,7 @@ a_quiet_run_logs_nothing_by_default(void **state)
     play(call_once, VC_LOG_WARNING, NULL);
 }
 
-/* The server stands still for a while. */
+/* The server is frozen for a while. */
 static void
 call_the_frozen(struct scene *s)
 {
@@ -165,7 +166,7 @@ a_server_is_drained(void **state)
     play(call_the_drained, VC_LOG_INFO, "log_server_drained");
 }
 
-/* A connection beside the first one. */
+/* Opens a second connection. */
 static void
 call_twice(struct scene *s)
 {
@@ -174,7 +175,7 @@ call_twice(struct scene *s)
 
     call_once(s);
     opts.max_attempts = 1;
-    opts.idle_timeout_ms = 60001; /* so it shares no link */
+    opts.idle_timeout_ms = 60001; /* so that it shares no link */
     assert_int_equal(
         VC_OK, vc_channel_open(s->runtime, s->server.target, &opts, &other));
     assert_int_not_equal(VC_OK, sim_echo(other, 64, 2, 1000, NULL));
@@ -200,7 +201,7 @@ log_many(struct vc__log *log, enum vc__log_kind kind, unsigned n)
         vc__log(log, kind, "%u", i);
 }
 
-/* The lines of a log by itself. */
+/* Begins a world with a log of its own. */
 static void
 log_begin(struct vc__log *log)
 {

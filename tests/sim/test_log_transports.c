@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What the log says at vc:// when calls change from one transport to another, in
- * a world of two networks (tests/sim/networks.h): tests/sim/golden has the lines. */
+ * The log at vc:// when calls move from one transport to another, in a world of
+ * two networks (tests/sim/networks.h). tests/sim/golden has the lines. */
 #include <string.h>
 
 #include "tests/sim/logbook.h"
@@ -44,7 +44,7 @@ rig_end(struct rig *r)
     assert_int_equal(0, fake_end());
 }
 
-/* Calls until all of them go by this transport. */
+/* Makes calls until the channel uses this transport only. */
 static void
 call_until(struct rig *r, const char *scheme)
 {

@@ -1,18 +1,18 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Clients that vanish: a server keeps what they had for a while, of so many of
- * them. */
+ * Clients that vanish: the server keeps their sessions for a while, but for a
+ * limited number of clients. */
 #include "tests/sim/scene.h"
 
 #define MS       UINT64_C(1000)
 #define PATIENCE (2000 * MS)
 #define KEPT     1024u
-/* RESUME_MS of rpc/server/server_peer.c, and as long as a timer may be late. */
+/* RESUME_MS of rpc/server/server_peer.c, plus the delay of a timer. */
 #define FORGOTTEN (10100 * MS)
-#define CROWD     256u /* clients that come together */
+#define CROWD     256u /* clients that connect together */
 
-/* Clients of one server in one process, which connect for themselves, as their
+/* Clients of one server in one process. They do not share links, because their
  * options differ. */
 struct crowd {
     struct sim_server server;
@@ -46,7 +46,7 @@ counters(struct crowd *c)
     return scene_counters(atomic_load(&c->server.runtime));
 }
 
-/* So many are served, and vanish. */
+/* n clients are served, and are then killed. */
 static void
 crowd_vanishes(struct crowd *c, struct fake_host *host, unsigned n)
 {

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A runtime in the loop of its program: vc_runtime_fd() and
- * vc_runtime_poll(). No thread of the library, and no blocking call unless the
- * test says so, advances it. */
+ * A runtime in the program's own loop: vc_runtime_fd() and vc_runtime_poll().
+ * Unless a test says so, no thread of the library and no blocking call advances
+ * it. */
 #include <poll.h>
 #include <pthread.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static struct world {
     struct vc_call_opts opts;
     struct loop loop;
     atomic_uint begun, good, bad, over;
-    unsigned expected; /* ends, after which it is over */
+    unsigned expected; /* ends of calls, after which `over` is set */
     enum vc_status status;
 } w;
 
@@ -206,7 +206,7 @@ a_dead_server_is_found_in_the_loop(void **state)
     }
 }
 
-/* A link is there, and keepalive looks at it. */
+/* There is a link, and keepalive checks it. */
 static void
 an_idle_loop_hardly_wakes(void **state)
 {
@@ -228,7 +228,7 @@ an_idle_loop_hardly_wakes(void **state)
     }
 }
 
-/* --- beside other threads ---------------------------------------------- */
+/* --- with other threads ------------------------------------------------ */
 
 static void
 a_call_of_another_thread_wakes_the_loop(void **state)
@@ -261,7 +261,7 @@ caller_main(void *arg)
     return NULL;
 }
 
-/* What a blocking caller leaves behind, the loop hears of. */
+/* The loop must be woken for what a blocking caller leaves undone. */
 static void
 blocking_calls_go_on_beside_the_loop(void **state)
 {
@@ -307,7 +307,7 @@ a_channel_may_be_closed_beside_the_loop(void **state)
 
 /* --- completion queues -------------------------------------------------- */
 
-/* Both descriptors in one loop. vc_completions_next() looks at the runtime
+/* Both descriptors are in one loop. vc_completions_next() polls the runtime
  * itself; that must not wake the loop again and again. */
 static void
 a_queue_fills_while_the_loop_runs(void **state)
@@ -351,7 +351,7 @@ a_queue_fills_while_the_loop_runs(void **state)
 static struct {
     atomic_uint serves, stop;
     char target[80];
-    atomic_int inside; /* vc_runtime_poll() in a handler */
+    atomic_int inside; /* status of vc_runtime_poll() in a handler */
     struct vc_runtime *runtime;
     struct loop loop;
 } server;
@@ -424,7 +424,7 @@ a_server_serves_in_a_loop(void **state)
             if (sim_echo(w.channel, i % 5 == 0 ? LONG : 64, i, 0, NULL) !=
                 VC_OK)
                 fail_msg("%s: %s", vc_error(), fake_trace());
-        fake_sleep_us(10 * S); /* keepalive */
+        fake_sleep_us(10 * S); /* time for keepalive */
         assert_int_equal(VC_OK, sim_echo(w.channel, 64, 1, 0, NULL));
         talk(w.channel);
         assert_int_equal(VC_FAILED_PRECONDITION, atomic_load(&server.inside));
@@ -436,7 +436,7 @@ a_server_serves_in_a_loop(void **state)
     }
 }
 
-/* --- what fails ----------------------------------------------------------- */
+/* --- failures ------------------------------------------------------------- */
 
 static void
 without_a_descriptor_it_says_so_and_may_be_asked_again(void **state)

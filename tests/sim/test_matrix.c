@@ -1,13 +1,13 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What can happen to either end at each moment of a connection's life. The
- * moments are lines of the fake's trace. Each cell of the table has one end,
- * whatever the seed and the device: what the call comes to, with its outcome,
- * and how often its handler runs. It ends in time; others are served
- * meanwhile; when the world is mended the next call comes to what it must; and
- * the end that survives gives everything back. The table is in
- * doc/outcomes.md, too, and tests/lint.sh sees that both are the same. */
+ * All faults that can hit either endpoint at each moment of a connection's
+ * life. The moments are lines of the fake's trace. Each cell of the table has
+ * one result, for all seeds and both devices: the call's status, its outcome,
+ * and how often its handler runs. The call ends in time, and other clients are
+ * served meanwhile. After the fault has ended, the next call has the expected
+ * result, and the surviving endpoint frees everything. The table is in
+ * doc/outcomes.md, too, and tests/lint.sh checks that both are the same. */
 #include <stdio.h>
 #include <string.h>
 
@@ -41,10 +41,10 @@ static const struct moment moments[] = {
 
 #define N_MOMENTS (sizeof moments / sizeof moments[0])
 
-/* What the call comes to when the side is killed, frozen, closes, loses its
- * port or its device at that moment: its status, and whether it was executed
- * ("yes", "no", or "?" with how often the handler ran). The call of a process
- * that is killed is "dead". */
+/* The result of the call when the side is killed, frozen, closes, loses its
+ * port or its device at that moment: the status, and whether the call was
+ * executed ("yes", "no", or "?" with the number of handler runs). The call of a
+ * killed process is "dead". */
 struct row {
     const char *moment;
     enum side side;
@@ -58,7 +58,7 @@ struct row {
             __VA_ARGS__                                                        \
         }                                                                      \
     }
-/* A cell that cannot be: who leaves has closed already. */
+/* A cell that is impossible, because that side has closed already. */
 #define IS_CLOSED "is closed already"
 
 static const struct row rows[] = {
@@ -176,8 +176,8 @@ row_play(void **state)
     }
 }
 
-/* The table has each moment for each side, and the cells that cannot be are
- * those of who leaves. */
+/* The table has each moment for each side. Its impossible cells are those of a
+ * side that closes itself. */
 static void
 the_table_is_whole(void **state)
 {
@@ -200,7 +200,7 @@ int
 main(void)
 {
     static struct CMUnitTest tests[1 + N_ROWS];
-    static struct row own[N_ROWS]; /* what cmocka may be given */
+    static struct row own[N_ROWS]; /* cmocka needs non-const data */
     static char names[N_ROWS][80];
 
     tests[0] = (struct CMUnitTest)cmocka_unit_test(the_table_is_whole);

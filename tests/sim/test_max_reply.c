@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The largest reply that a .proto file gives a method: either end keeps to it
- * alone, and a call that meets it costs nothing but itself. */
+ * The largest reply that a .proto file allows for a method. Either endpoint
+ * enforces the limit alone, and a call that exceeds it ends without harm to
+ * others. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,12 +12,12 @@
 
 #include "tests/sim/sim.h"
 
-#define MAX  50u /* bytes of a reply at one end */
-#define FITS 48u /* of a payload whose reply has as many */
-/* The same of what a channel takes, whatever the method. */
+#define MAX  50u /* bytes; limit of one endpoint */
+#define FITS 48u /* bytes; payload of a reply of that size */
+/* The same for the limit of a channel, which holds for all methods. */
 #define TAKES      4096u
 #define TAKES_FITS 4093u
-/* Of what a server takes by default. */
+/* The same for the default limit of a server. */
 #define FULL_FITS ((4u << 20) - 5)
 
 enum {
@@ -26,7 +27,7 @@ enum {
     METHODS
 };
 
-/* --- the service: replies with the payload ------------------------------ */
+/* --- the service: echoes the payload ------------------------------------ */
 
 static enum vc_status
 ask(struct vc_call *call, const void *methods, const void *request, void *reply,
@@ -56,9 +57,9 @@ down(struct vc_call *call, const void *methods, const void *request,
                            : vc_call_fail(call, status, "%s", vc_error());
 }
 
-static uint8_t room[FULL_FITS + 1]; /* what replies of UP point to */
+static uint8_t room[FULL_FITS + 1]; /* payload of UP's replies */
 
-/* The last message decides the length. */
+/* The reply has the length of the last message. */
 static enum vc_status
 up(struct vc_call *call, const void *methods, const void *request,
    struct vc_stream *stream, void *reply, void *arg)
@@ -78,7 +79,7 @@ up(struct vc_call *call, const void *methods, const void *request,
     return VC_OK;
 }
 
-/* One end's table of it. */
+/* The table of one endpoint. */
 struct table {
     struct vc_method methods[METHODS];
     struct vc_service service;
@@ -111,7 +112,7 @@ table_fill(struct table *t, uint32_t max_reply)
                                      .methods = t->methods};
 }
 
-/* --- the two ends ------------------------------------------------------ */
+/* --- the two endpoints ------------------------------------------------- */
 
 struct stage {
     struct table there, here;

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Metadata from a program's point of view: what one end gives is what the other
- * gets, with messages of any size, up to the limits and not beyond. */
+ * Metadata as programs see them: one endpoint gets what the other gives, with
+ * messages of any size, up to the limits and not beyond. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,7 +97,8 @@ a_call_without_metadata_brings_none(void **state)
     told_play(calls_without_any, expects_none);
 }
 
-/* The same memory serves one call after the other. */
+/* The next call must not see the metadata of the last one, though both use the
+ * same memory. */
 static void
 leaves_nothing_to_the_next(struct scene *s)
 {
@@ -137,7 +138,7 @@ finds(struct sim_server *s, struct vc_call *call,
         return vc_call_fail(call, VC_DATA_LOSS, "a: %s", first);
     if (vc_call_metadata_find(call, "b", NULL) != NULL)
         return vc_call_fail(call, VC_DATA_LOSS, "there is no b");
-    /* The library's own is not shown. */
+    /* The library's own metadata are not visible. */
     if (vc_call_metadata_find(call, VC__METADATA_ATTEMPTS, NULL) != NULL)
         return vc_call_fail(call, VC_DATA_LOSS, "shows its own");
     return VC_OK;
@@ -165,7 +166,7 @@ a_handler_finds_the_first_with_a_key(void **state)
 
 /* --- limits ------------------------------------------------------------ */
 
-/* It must end so, without reaching the server. */
+/* The call must end with this status, without reaching the server. */
 static void
 refused(struct scene *s, const struct vc_metadata *m, size_t n,
         enum vc_status status, const char *words)
@@ -181,7 +182,7 @@ refused(struct scene *s, const struct vc_metadata *m, size_t n,
     if (strstr(vc_error(), words) == NULL)
         fail_msg("\"%s\" does not speak of %s", vc_error(), words);
     assert_int_equal(vc_error_outcome(), VC_OUTCOME_NOT_EXECUTED);
-    /* Options that cannot be used leave the result alone. */
+    /* If the options are invalid, the result is not changed. */
     assert_int_equal(result.status, m == NULL ? VC_OK : status);
     assert_int_equal(result.attempts, 0);
     if (m != NULL)
@@ -236,7 +237,7 @@ sends_as_much_as_may_be(struct scene *s)
     opts.n_metadata = 1;
     opts.result = &result;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        /* As the mirror would give it twice: more than may be. */
+        /* The mirror would return the entry twice, which exceeds the limit. */
         assert_int_equal(told_echo(s->channel, sizes[i], &opts),
                          VC_RESOURCE_EXHAUSTED);
         assert_non_null(strstr(result.message, "7000"));
@@ -254,7 +255,7 @@ the_most_that_may_be_goes_and_more_is_refused_to_the_handler(void **state)
     told_play(sends_as_much_as_may_be, told_mirror);
 }
 
-/* All that fits, and an error with the longest text. */
+/* Adds as much as fits, and fails with the longest text. */
 static enum vc_status
 fills_up(struct sim_server *s, struct vc_call *call,
          const Suite__EchoRequest *request, Suite__EchoReply *reply)
@@ -289,7 +290,7 @@ takes_a_full_error(struct scene *s)
 
     opts.result = &result;
     assert_int_equal(told_echo(s->channel, 100, &opts), VC_ABORTED);
-    /* 14 bytes each; the advice does not count. */
+    /* 14 bytes each; the pushback does not count. */
     assert_int_equal(result.n_trailing, VC_METADATA_MAX / 14);
     assert_int_equal(strtoul(result.message, NULL, 10), result.n_trailing);
     assert_int_equal(strlen(result.message), 1024);
@@ -304,11 +305,11 @@ an_error_has_room_for_its_text_behind_any_metadata(void **state)
     told_play(takes_a_full_error, fills_up);
 }
 
-/* The room doubles from 256 bytes on: one byte more than so many needs memory,
- * as does advice that is longer than the one before. */
+/* The buffer doubles from 256 bytes on. One byte more than ROOM needs memory,
+ * and so does a pushback longer than the one before. */
 #define ROOM   4096u
 #define ADVICE (3u + 22u + 1u) /* of one digit, packed */
-#define ENTRY  14u             /* of "key" and eight bytes, packed */
+#define ENTRY  14u             /* "key" and eight bytes, packed */
 
 static enum vc_status
 advises_in_vain(struct sim_server *s, struct vc_call *call,
@@ -371,7 +372,8 @@ goes_with_all_sizes(struct scene *s)
             assert_int_equal(told_echo(s->channel, size, &opts), VC_OK);
             told_assert_same(result.trailing, &m, 1);
         }
-        /* About where a message goes in parts, on the way there and back. */
+        /* Sizes near the limit of one packet, for the request and for the
+         * reply. */
         for (unsigned ways = 1; ways <= 2; ways++) {
             size_t fits = VC__EAGER_MAX - ways * packed[i];
 
@@ -392,7 +394,7 @@ they_go_with_messages_of_any_size(void **state)
     told_play(goes_with_all_sizes, told_mirror);
 }
 
-/* --- attempts and advice ------------------------------------------------ */
+/* --- attempts and pushback ---------------------------------------------- */
 
 struct attempt {
     struct vc__attempt attempt;
@@ -405,13 +407,13 @@ on_ended(struct vc__attempt *u)
     vc__waiter_done(&caa_container_of(u, struct attempt, attempt)->waiter);
 }
 
-/* As one that tries again makes it. */
+/* Makes an attempt with this number, as a retry does. */
 static void
 attempt(struct scene *s, struct attempt *a, unsigned number, size_t size)
 {
     static uint8_t zeros[20000];
     Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
-    /* All that may be: the number goes there, too. */
+    /* The largest metadata; the attempt's number is sent besides. */
     struct vc_metadata m = told_long(VC_METADATA_MAX);
     struct vc__attempt *u = &a->attempt;
 
@@ -432,7 +434,7 @@ attempt(struct scene *s, struct attempt *a, unsigned number, size_t size)
     vc__attempt_release(u);
 }
 
-/* Tells the attempt's number in its text, and gives advice by it. */
+/* Puts the attempt's number into the text, and derives the pushback from it. */
 static enum vc_status
 advises(struct sim_server *s, struct vc_call *call,
         const Suite__EchoRequest *request, Suite__EchoReply *reply)

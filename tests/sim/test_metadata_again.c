@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Metadata and results of calls that take several attempts, or that nobody
- * waits for while they run: each attempt brings the same metadata and its
- * number, the result is that of the attempt which ended the call. */
+ * Metadata and results of calls with several attempts, and of asynchronous
+ * calls. Each attempt carries the same metadata and its number. The result is
+ * that of the attempt which ended the call. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -16,18 +16,19 @@
 
 /* --- the service ------------------------------------------------------- */
 
-/* The wire between client and server is no order of memory. */
+/* The simulated wire does not order memory accesses of client and server, so
+ * they need a lock. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct plan {
-    unsigned failures; /* so many attempts fail */
+    unsigned failures; /* this many attempts fail */
     unsigned size;     /* of the metadata, packed */
-    bool advises;      /* they say when to try again: */
+    bool advises;      /* failing attempts send a pushback: */
     int32_t advice;
-    bool slow; /* the first attempt takes its time */
+    bool slow; /* the first attempt is slow */
 } the_plan;    /* lock */
 
 static atomic_uint ran;
-static _Atomic(uint64_t) began_us[8]; /* each attempt */
+static _Atomic(uint64_t) began_us[8]; /* of each attempt */
 
 static struct plan
 plan_now(void)
@@ -152,8 +153,8 @@ call_blocking(struct vc_channel *channel, const Suite__EchoRequest *request,
     return status;
 }
 
-/* One call by the plan, on a channel of its own: others' failures leave it no
- * attempts. */
+/* Makes one call by the plan. It needs a channel of its own, because failures
+ * of other calls would use up its attempts. */
 static enum vc_status
 call(struct scene *s, const struct plan *plan, bool async, size_t size,
      uint32_t hedge_ms, struct vc_result *result)
@@ -182,7 +183,7 @@ call(struct scene *s, const struct plan *plan, bool async, size_t size,
     return status;
 }
 
-/* The result is of attempt `last`, and says how many were made. */
+/* The result is that of attempt `last`, and has the number of attempts. */
 static void
 assert_result(const struct vc_result *r, enum vc_status status, unsigned last)
 {
@@ -262,7 +263,7 @@ hedges(struct scene *s)
                                   .slow = true};
         assert_int_equal(call(s, &plan, i % 2, 10, 50, &result), VC_OK);
         assert_result(&result, VC_OK, 2);
-        fake_sleep_us(1000 * MS); /* the other is over, too */
+        fake_sleep_us(1000 * MS); /* the other has ended, too */
     }
     vc_result_clear(&result);
 }

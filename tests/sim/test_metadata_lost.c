@@ -1,15 +1,15 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Metadata of many callers at a time, while links are lost, and while memory
- * fails: each call has its own, or an error. */
+ * Metadata of many callers at a time, while links are lost and while memory
+ * fails. Each call gets its own metadata, or an error. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "tests/sim/told.h"
 
-/* --- losses and crowds -------------------------------------------------- */
+/* --- lost links and many callers ---------------------------------------- */
 
 #define CALLERS 6u
 #define CALLS   12u
@@ -21,7 +21,7 @@ struct caller {
     char fault[300];
 };
 
-/* What differs between what was sent and what came back. */
+/* True if the metadata that came back are those that were sent. */
 static bool
 came_back(const struct vc_result *r, const struct vc_metadata *m, size_t n)
 {
@@ -114,8 +114,8 @@ calls_while_links_are_lost(struct scene *s)
     sent_again += scene_client(s).calls_sent_again;
 }
 
-/* A reply that is kept keeps its metadata, a request that is sent again has
- * them again. */
+/* A kept reply keeps its metadata, and a request that is sent again carries its
+ * metadata again. */
 static void
 metadata_survive_the_loss_of_a_link(void **state)
 {
@@ -137,8 +137,8 @@ metadata_survive_the_loss_of_a_link(void **state)
 
 /* --- out of memory ------------------------------------------------------ */
 
-/* One call, in which the nth allocation of p fails; false when it made fewer.
- * Whatever it came to, the result says the same. */
+/* Makes one call in which the nth allocation of p fails; false when p made
+ * fewer. The call's status and its result must agree. */
 static bool
 lacks_memory(struct scene *s, struct fake_process *p, unsigned nth, size_t size)
 {

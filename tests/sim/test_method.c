@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What a .proto file says of a method, and calls keep to. */
+ * What a .proto file says about a method, and that calls obey it. */
 #include <string.h>
 
 #include "tests/sim/sim.h"
@@ -9,7 +9,7 @@
 #define MS   UINT64_C(1000)
 #define ECHO 0u /* a method of Probe */
 
-/* Probe with a timeout of Echo. */
+/* Probe, with a timeout for Echo. */
 struct stage {
     struct vc_service service;
     struct vc_method methods[16];
@@ -52,7 +52,8 @@ stage_close(struct stage *st)
     assert_int_equal(0, fake_end());
 }
 
-/* How long, in milliseconds, a call waits for a reply that comes too late. */
+/* Returns the milliseconds that a call waits for a reply that comes too
+ * late. */
 static uint64_t
 waited_ms(struct stage *st, const struct vc_call_opts *opts)
 {

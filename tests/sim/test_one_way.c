@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Calls whose caller wants no reply: it goes on when the request is on its way,
- * and the server runs it once. */
+ * Calls without a reply: the caller goes on when the request was sent, and the
+ * server runs it once. */
 #include <pthread.h>
 #include <string.h>
 
@@ -36,7 +36,7 @@ say(size_t size, unsigned tag, uint32_t flags, uint32_t timeout_ms)
     return status;
 }
 
-/* Until the handler has run for a tag. */
+/* Waits until the handler has run for a tag. */
 static void
 await_run(unsigned tag)
 {

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The ranges that the headers promise: the least and the largest value of each
- * option are accepted, one beyond either is refused, and the text names the
- * option and the value. */
+ * The ranges that the headers promise. The least and the largest value of each
+ * option are accepted, and a value beyond either is refused. The error text
+ * names the option and the value. */
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 #define MIB   (1024 * KIB)
 #define GIB   (1024 * MIB)
 #define NONE  UINT64_MAX
-#define NAMES 63u /* bytes of a server's name */
+#define NAMES 63u /* longest name of a server, in bytes */
 
 /* --- the table ----------------------------------------------------------- */
 
@@ -26,17 +26,17 @@ enum object {
     RUNTIME,
     CHANNEL,
     SERVER,
-    RDMA /* of a channel and of a server */
+    RDMA /* options of channels and of servers */
 };
 
-/* An integer of one of the structures. 0 stands for the default, so where the
- * least value is 1 there is nothing below it to refuse. */
+/* An integer option of one of the structures. 0 stands for the default, so no
+ * value below a least value of 1 can be refused. */
 struct row {
     enum object object;
     const char *option;
     size_t offset, width;
-    uint64_t least, most; /* most: NONE when there is no largest */
-    uint64_t off;         /* a value of its own beyond them; or NONE */
+    uint64_t least, most; /* most: NONE if unlimited */
+    uint64_t off;         /* a special value beyond the range; or NONE */
 };
 
 #define ROW(object, type, field, least, most, off)                             \
@@ -197,7 +197,7 @@ row_accepts(const struct row *r, uint64_t value)
                  vc_error());
 }
 
-/* The text of a refusal names the option, and the value, of a mode in octal. */
+/* The text of a refusal names the option and the value; a mode is in octal. */
 static void
 assert_named(const char *option, uint64_t value)
 {
@@ -251,7 +251,7 @@ options_are_accepted_within_their_ranges_and_named_when_they_are_not(
     assert_int_equal(fake_end(), 0);
 }
 
-/* --- options that are no numbers, or two ---------------------------------- */
+/* --- other options, and pairs --------------------------------------------- */
 
 static void
 links_try(unsigned min, unsigned max, enum vc_status expected)
@@ -280,7 +280,8 @@ min_links_is_at_most_max_links(void **state)
     links_try(7, 7, VC_OK);
     links_try(8, 7, VC_INVALID_ARGUMENT);
     links_try(1024, 1024, VC_OK);
-    /* More than the default of max_links, which then is as many. */
+    /* This is more than the default of max_links, which is then raised to
+     * it. */
     links_try(5, 0, VC_OK);
     vc_runtime_free(runtime);
     assert_int_equal(fake_end(), 0);
@@ -319,7 +320,7 @@ a_name_has_at_most_63_bytes(void **state)
 
 /* --- the options of calls -------------------------------------------------- */
 
-/* The three ways to begin a call. */
+/* The three ways to start a call. */
 static enum vc_status
 blocking_try(struct vc_channel *channel, const struct vc_call_opts *opts)
 {
@@ -413,8 +414,8 @@ a_call_takes_a_timeout_within_its_range_whatever_begins_it(void **state)
 
 /* --- structures that grow ---------------------------------------------------- */
 
-/* A program that was built with an older header says so by `size`: what lies
- * behind it is not read. */
+/* A program that was built with an older header sets an older `size`. Fields
+ * after that size are not read. */
 static void
 what_lies_behind_an_older_structure_is_not_read(void **state)
 {

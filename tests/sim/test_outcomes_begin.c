@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What calls come to that end before a server has seen them: the first three
- * tables of doc/outcomes.md. */
+ * Calls that end before a server has seen them: the first three tables of
+ * doc/outcomes.md. */
 #include <errno.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@
 
 /* --- at the client, before it is sent ----------------------------------- */
 
-/* FailRequest, as if its text had to be set. */
+/* FailRequest, with its text as a required field. */
 static void
 request_incomplete(struct play *p)
 {
@@ -36,7 +36,7 @@ request_over_our_limit(struct play *p)
 {
     p->server_opts.max_message = 4096;
     p->size = 5000;
-    play_meet(p); /* by which the limit is known */
+    play_meet(p); /* so the client knows the limit */
     play_call(p);
 }
 
@@ -178,7 +178,7 @@ killed_while_connecting(struct play *p)
     play_call(p);
 }
 
-/* Its kernel goes on, and its process has accepted. */
+/* The server's process has accepted, and is then frozen; its kernel goes on. */
 static void
 silent_once_accepted(struct play *p)
 {
@@ -188,7 +188,8 @@ silent_once_accepted(struct play *p)
     play_call(p);
 }
 
-/* It asks seven times for a queue, for less and less, and again on each dial. */
+/* The client asks for a queue seven times, for less each time, and again on
+ * each dial. */
 static void
 fail_all(const char *function, int err)
 {
@@ -219,7 +220,7 @@ own_device_removed_before(struct play *p)
 {
     play_meet(p);
     fake_device_remove(fake_host_local());
-    sim_echo(p->channel, 64, PLAY_WARM, 0, NULL); /* finds out */
+    sim_echo(p->channel, 64, PLAY_WARM, 0, NULL); /* notices it */
     play_call(p);
 }
 
@@ -259,7 +260,7 @@ refused(struct play *p, unsigned reason, uint32_t retry_ms)
     struct refuser r = {.reason = reason, .retry_ms = retry_ms};
 
     meet_refuser(p, &r);
-    /* Only a refusal that says when it may be. */
+    /* Only a refusal with retry_ms says when to try again. */
     assert_int_equal(retry_ms > 0,
                      strstr(p->text, "tried again after") != NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What calls of other kinds come to: those without a reply, with several
+ * How other kinds of calls end: calls without a reply, calls with several
  * attempts, and streams. See doc/outcomes.md. */
 #include <string.h>
 
@@ -15,7 +15,8 @@
 
 /* --- calls without a reply ----------------------------------------------- */
 
-/* Echo by another index, so that the call beside it is not so. */
+/* Makes a one-way copy of Echo with another index, so that the concurrent call
+ * is not one-way. */
 static void
 one_way(struct play *p)
 {
@@ -25,7 +26,8 @@ one_way(struct play *p)
     m->flags |= VC_METHOD_ONE_WAY;
 }
 
-/* What its caller knows. An asynchronous one is told the handler's end. */
+/* A blocking caller learns only that the call was sent. An asynchronous caller
+ * learns the handler's result. */
 static void
 one_way_handed_on(struct play *p)
 {
@@ -71,10 +73,10 @@ kill_it(struct play *p, Suite__EchoReply *reply)
 {
     (void)reply;
     play_kill_server(p);
-    fake_sleep_us(S); /* it is dead by then */
+    fake_sleep_us(S); /* it is killed in this time */
 }
 
-/* The last attempt has not run; the first may have. */
+/* The last attempt was not executed, but the first may have been. */
 static void
 all_attempts_fail(struct play *p)
 {
@@ -140,7 +142,7 @@ killed_under_a_hedge(struct play *p)
         fake_sleep_us(MS);
     play_kill_server(p);
     play_finish(p);
-    atomic_store(&p->runs, 1); /* of each attempt */
+    atomic_store(&p->runs, 1); /* once for each attempt */
 }
 
 /* --- streams -------------------------------------------------------------- */
@@ -163,7 +165,7 @@ talk_open(struct play *p)
     return stream;
 }
 
-/* One message there and back. */
+/* Begins a stream, with one message in each direction. */
 static struct suite_streams_talk_client_stream *
 talk_begin(struct play *p)
 {
@@ -180,7 +182,7 @@ talk_begin(struct play *p)
     return stream;
 }
 
-/* Its end, as one that waits for a message is told it. */
+/* Ends the stream with the status that a receive gets. */
 static void
 talk_end(struct play *p, struct suite_streams_talk_client_stream *stream)
 {
@@ -191,7 +193,8 @@ talk_end(struct play *p, struct suite_streams_talk_client_stream *stream)
     suite_streams_talk_close(stream);
 }
 
-/* Handlers of streams are not counted: that of a good one has run. */
+/* Handlers of streams do not count their runs. So the test counts the run of a
+ * good one. */
 static void
 talk_ran(struct play *p)
 {
@@ -244,7 +247,8 @@ stream_handler_fails(struct play *p)
     talk_ran(p);
 }
 
-/* Else its handler, which sees the same deadline, may have ended it. */
+/* The server is frozen. Otherwise its handler, which has the same deadline,
+ * might end the stream. */
 static void
 stream_deadline(struct play *p)
 {

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What calls come to whose handlers have run: what these return, what becomes of
- * the reply, and what happens on its way back. See doc/outcomes.md. */
+ * How calls end whose handlers have run: the handlers' results, failures with
+ * the reply, and faults on its way back. See doc/outcomes.md. */
 #include <string.h>
 
 #include "tests/sim/outcomes.h"
@@ -52,12 +52,12 @@ handler_is_answered_for_later(struct play *p)
     play_call(p);
 }
 
-/* --- what becomes of the reply ------------------------------------------- */
+/* --- failures with the reply --------------------------------------------- */
 
 static ProtobufCMessageDescriptor strict;
 static ProtobufCFieldDescriptor strict_fields[2];
 
-/* Its payload had to be set, and is not there. */
+/* Makes the payload a required field, and leaves it out. */
 static void
 leave_out(struct play *p, Suite__EchoReply *reply)
 {
@@ -88,7 +88,7 @@ reply_over_our_limit(struct play *p)
     play_call(p);
 }
 
-/* Of bytes that are no such message. */
+/* The client takes the reply for a message of another type. */
 static void
 reply_malformed(struct play *p)
 {
@@ -124,11 +124,11 @@ static void
 no_memory_for_the_reply(struct play *p)
 {
     p->inside = starve_client;
-    play_connect(p); /* else it has kept some of the last reply */
+    play_connect(p); /* a former reply would leave it memory */
     play_call(p);
 }
 
-/* The other calls of its link go on. */
+/* Other calls on the same link go on. */
 static void
 no_memory_to_begin_a_long_reply(struct play *p)
 {
@@ -172,7 +172,7 @@ cut_off(struct play *p, Suite__EchoReply *reply)
     play_cut_wire(p);
 }
 
-/* The wire is back when it is dead. */
+/* The network returns when the server is dead. */
 static void
 killed_as_it_replies(struct play *p)
 {

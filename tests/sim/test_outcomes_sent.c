@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What calls come to that have a link: in its queue, refused by the server, on
- * their way, and while their handlers run. See doc/outcomes.md. */
+ * How calls end that have a link: in its queue, refused by the server, on their
+ * way, and while their handlers run. See doc/outcomes.md. */
 #include <errno.h>
 #include <string.h>
 
@@ -16,9 +16,9 @@
 #define SHORT_MS 300u
 #define BULK     1000000u /* more than a link's credits */
 
-/* --- behind others ------------------------------------------------------- */
+/* --- after others -------------------------------------------------------- */
 
-/* The session may have nothing more under way. */
+/* The quota of the session allows no second call at a time. */
 static void
 behind_another(struct play *p)
 {
@@ -73,7 +73,7 @@ killed_with_it_in_the_queue(struct play *p)
     play_other_end(p);
 }
 
-/* A server that stands still gives no credits. */
+/* A frozen server gives no credits. */
 static void
 begin_without_credits(struct play *p)
 {
@@ -183,7 +183,7 @@ request_malformed(struct play *p)
     play_call(p);
 }
 
-/* The first on its link, when the client does not know the limit. */
+/* The first call on its link, when the client does not know the limit yet. */
 static void
 request_over_their_limit(struct play *p)
 {
@@ -271,8 +271,8 @@ interceptor_of_the_server(struct play *p)
     play_call(p);
 }
 
-/* The link ends for want of a place to count its parts, and the request goes
- * again. */
+/* The server has no memory to count the request's parts. It closes the link,
+ * and the request is sent again. */
 static void
 no_memory_to_begin_a_long_request_there(struct play *p)
 {
@@ -291,13 +291,13 @@ no_memory_for_a_long_request_there(struct play *p)
     play_call(p);
 }
 
-/* There is none for an answer, either: the link ends, and the request goes
- * again. */
+/* There is no memory for a reply, either. The server closes the link, and the
+ * request is sent again. */
 static void
 no_memory_for_a_call_there(struct play *p)
 {
     play_connect(p);
-    play_other_begin(p); /* which has the call that the server had kept */
+    play_other_begin(p); /* takes the call that the server keeps */
     play_await_handler(p);
     fake_fail_memory(p->server.process, 1);
     play_call(p);

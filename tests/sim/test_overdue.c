@@ -1,14 +1,14 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Long replies that wait for a client which stands still are not kept longer
- * than their deadline, if nothing of them has gone. */
+ * Long replies that wait for a client which does not run are freed at their
+ * deadline, if no part of them was sent. */
 #include <string.h>
 
 #include "tests/sim/crowd.h"
 
 #define SEEDS 8u
-#define BULK  1000000u /* more than a link's credits */
+#define BULK  1000000u /* needs more than a link's credits */
 #define CALLS 4u
 
 static struct crowd crowd;
@@ -45,8 +45,8 @@ blocks(void)
     return c.blocks;
 }
 
-/* The client has no thread that advances it, and nobody waits: it takes nothing
- * and gives no credits. */
+/* No thread advances the client, and no thread waits. So the client receives
+ * nothing and gives no credits. */
 static void
 stand_still(uint64_t seed, uint32_t timeout_ms)
 {
@@ -73,19 +73,19 @@ what_has_not_begun_to_go_is_given_back_at_its_deadline(void **state)
 
         stand_still(seed, 500);
         kept = blocks();
-        fake_sleep_us(2 * S); /* the deadline, and a second of quiet */
+        fake_sleep_us(2 * S); /* past the deadline, and idle for a while */
         assert_int_equal(kept - (CALLS - 1), blocks());
         before = counters().bytes_received;
         crowd_await(&crowd, 1 + CALLS);
         late = crowd_count(&crowd, VC_DEADLINE_EXCEEDED);
-        /* The rest of the one that had begun may come before the clock is
-         * looked at. */
+        /* The rest of the reply that was partly sent may arrive before the
+         * client checks the deadline. */
         assert_in_range(late, CALLS - 1, CALLS);
         crowd.opts.timeout_ms = 0;
         crowd_call(&crowd, 64);
         crowd_await(&crowd, 2 + CALLS);
         assert_int_equal(2 + CALLS - late, crowd_count(&crowd, VC_OK));
-        /* The one that had begun, and the last. */
+        /* The reply that was partly sent, and the last one. */
         assert_in_range(counters().bytes_received - before, BULK,
                         2 * BULK + BULK / 2);
         crowd_close(&crowd);

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * More calls than a server can serve: it serves nearly as many as it can, each
- * call ends once and in time with a true outcome, and when the flood is over
- * all are served again. Its handlers use the processor. */
+ * More calls than a server can serve. It serves nearly as many as it can, and
+ * each call ends once and in time with a true outcome. When the overload is
+ * over, all calls are served again. The handlers use the processor. */
 #include <string.h>
 #include <time.h>
 
@@ -11,7 +11,7 @@
 
 #define SEEDS          20u
 #define RUN_US         200u
-#define CAN            (S / RUN_US) /* calls a second, if nothing else were to do */
+#define CAN            (S / RUN_US) /* calls a second, without other work */
 #define GIVEN_MS       20u
 #define LATE_US        (5 * MS)
 #define CRITICAL_EVERY 10u
@@ -20,8 +20,9 @@ static struct crowd crowd;
 static atomic_uint ran;
 static uint64_t asked_at[CROWD_MAX];
 static unsigned too_late;
-static bool mixes; /* critical calls and sheddable ones */
-static atomic_uint ran_before[CROWD_MAX]; /* the call of this tag */
+static bool mixes; /* mixes critical and sheddable calls */
+static atomic_uint
+    ran_before[CROWD_MAX]; /* value of `ran` before this tag's run */
 
 static enum vc_status
 handle(struct sim_server *s, struct vc_call *call,
@@ -34,7 +35,7 @@ handle(struct sim_server *s, struct vc_call *call,
     (void)call;
     atomic_store(&ran_before[request->tag], atomic_load(&ran));
     while (fake_now_us() < until)
-        clock_gettime(CLOCK_MONOTONIC, &t); /* it takes its time */
+        clock_gettime(CLOCK_MONOTONIC, &t); /* uses the processor */
     atomic_fetch_add(&ran, 1);
     reply->tag = request->tag;
     return VC_OK;
@@ -47,7 +48,7 @@ at_end(struct crowd_call *c)
         too_late++;
 }
 
-/* So many a second. */
+/* Starts calls at this rate per second. */
 static void
 offer(uint64_t rate, uint64_t us)
 {
@@ -124,7 +125,8 @@ an_overloaded_server_serves_nearly_as_many_as_it_can(void **state)
     }
 }
 
-/* One call in ten is; the others are sheddable, and three times too many. */
+/* One call in ten is critical. The others are sheddable; all together are three
+ * times the capacity. */
 static void
 what_is_critical_is_served(void **state)
 {

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A server that is overloaded by chance: in bursts, while its handlers are slow
- * or block, while it stands still. Each call ends once and in time, and its
- * outcome is true; and when it is over all are served. */
+ * A server that is overloaded at random: by bursts, by handlers that are slow
+ * or block, or while it is frozen. Each call ends once and in time, with a true
+ * outcome. When the overload is over, all calls are served. */
 #include <string.h>
 #include <time.h>
 
@@ -13,11 +13,11 @@
 #define WORLDS_LONG 10000u
 #define CALLS       150u
 #define PHASES      6u
-#define AFTER       5u /* calls when it is over */
+#define AFTER       5u /* calls after the overload */
 #define QUIET_MS    1200u
-#define KEEP_MS     2000u /* no halt of the server is as long */
-/* Where threads take turns at each call, 64 polls, after which an engine looks
- * at the clock, take long. */
+#define KEEP_MS     2000u /* longer than any freeze of the server */
+/* An engine reads the clock after 64 polls. These take long where threads
+ * switch at each call. */
 #define GRACE     (100 * MS)
 #define BURST_MAX 60u
 
@@ -26,11 +26,11 @@ static struct {
     uint64_t started, ended;
     uint32_t timeout_ms;
 } asked[CALLS + AFTER];
-static atomic_uint run_us, block_us; /* of handlers now */
+static atomic_uint run_us, block_us; /* of the handlers now */
 
 static uint64_t chance_state;
 
-/* 0..n-1; of the test's own thread. */
+/* Returns 0..n-1. Only for the test's own thread. */
 static unsigned
 chance(unsigned n)
 {
@@ -49,7 +49,7 @@ handle(struct sim_server *s, struct vc_call *call,
     (void)s;
     (void)call;
     while (fake_now_us() < until)
-        clock_gettime(CLOCK_MONOTONIC, &t); /* it takes its time */
+        clock_gettime(CLOCK_MONOTONIC, &t); /* uses the processor */
     if (us > 0)
         fake_sleep_us(us);
     reply->tag = request->tag;
@@ -119,7 +119,7 @@ world(uint64_t seed, unsigned ends[VC_UNAUTHENTICATED + 1])
     chance_state = seed;
     opts.keepalive_ms = KEEP_MS;
     crowd_open(&crowd, seed, chance(4) == 0 ? 1 + chance(8) : 0, &opts);
-    /* A thread of its own tells the ends: they are as soon as they come. */
+    /* A library thread reports the ends as soon as they occur. */
     assert_int_equal(VC_OK, vc_runtime_start(crowd.runtime));
     crowd.at_end = at_end;
     crowd.server.handle = handle;

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Calls that handlers make for the call that they handle: they have its
- * deadline and end with it. The server calls itself. */
+ * Calls that handlers make for the call that they handle. Such a call has the
+ * deadline of the outer call and ends with it. The server calls itself. */
 #include <pthread.h>
 #include <string.h>
 
@@ -16,21 +16,21 @@
 /* What a handler does, by the tag of its call. */
 enum {
     ECHOES,
-    CALLS,      /* a call that is told, for as long as that takes */
-    CALLS_LATE, /* one when it has been told itself */
+    CALLS,      /* calls IS_TOLD, and waits for it */
+    CALLS_LATE, /* does so when its own call is cancelled */
     IS_TOLD,
-    ASKS, /* one that notes its priority */
+    ASKS, /* calls NOTES */
     NOTES,
 };
 
-/* What handlers saw; of the world that runs. */
+/* What the handlers saw; of the current world. */
 static struct seen {
     atomic_uint begun, told, inner_ended, ended;
-    uint64_t inner_left; /* of its deadline, when the inner call began */
+    uint64_t inner_left; /* time left when the inner call began, us */
     enum vc_status status;
     enum vc_outcome outcome;
-    char priority[16]; /* that came with NOTES, */
-    atomic_uint noted; /* before this was set */
+    char priority[16]; /* that NOTES received; valid when */
+    atomic_uint noted; /* this is set */
 } seen;
 
 static void
@@ -231,7 +231,7 @@ a_server_that_closes_ends_what_its_handlers_wait_for(void **state)
     play(act_server_closes);
 }
 
-/* --- what else they have of it -------------------------------------------- */
+/* --- other inherited properties ------------------------------------------- */
 
 static void
 act_priorities(struct scene *s)

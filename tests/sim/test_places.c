@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Which of several links a session is on, and that it leaves nothing behind
- * where it was. */
+ * Which of several links a session uses, and that it leaves nothing behind on
+ * its former link. */
 #include <stdio.h>
 
 #include "cm/pool/peer.h"
@@ -60,7 +60,8 @@ link_of(struct vc_channel *c)
     return pl;
 }
 
-/* The client sees what comes there much later, and has no more credits. */
+/* Completions of receives on this link come much later, so the client gets no
+ * credits for it. */
 static void
 link_stick(struct vc__pool_link *pl)
 {
@@ -86,7 +87,7 @@ call_good(struct caller *c)
     assert_int_equal(c->status, VC_OK);
 }
 
-/* Two of this channel, on the link that has less to do. */
+/* Starts two calls of this channel, on the less loaded link. */
 static void
 calls_hold(struct caller c[HELD], struct vc_channel *channel)
 {
@@ -105,9 +106,9 @@ calls_let_go(struct caller c[HELD])
     }
 }
 
-/* The first link is stuck in the midst of a long request when a session is
- * opened there, whose only call gives up. Then it has so much to do that the
- * session goes to the other. */
+/* The first link is stuck in the middle of a long request. A session gets this
+ * link, and its only call times out. Then the link has so many calls that the
+ * session moves to the other link. */
 static void
 moves_before_it_is_open(struct scene *s)
 {

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Channels that share links: pools grow under load, shrink without, and serve
- * each channel as if it were alone. */
+ * Channels that share links. Pools grow under load, shrink without load, and
+ * serve each channel as if it were alone. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ struct rig {
     struct vc_runtime *runtime;
     struct vc_channel_opts opts;
     atomic_uint next_tag;
-    unsigned most; /* QPs ever seen */
+    unsigned most; /* the largest number of links seen */
 };
 
 struct caller {
@@ -33,11 +33,11 @@ struct caller {
     unsigned calls;
     size_t size;
     unsigned good;
-    enum vc_status status; /* of the last that was not good */
+    enum vc_status status; /* of the last call that failed */
     enum vc_outcome outcome;
 };
 
-/* The server's Echo is handle(), or sleeps for so long. */
+/* The server's Echo is handle(), or sleeps for sleep_us. */
 static void
 rig_begin_with(struct rig *r, uint64_t seed, sim_handle *handle,
                unsigned sleep_us, unsigned min, unsigned max)
@@ -85,8 +85,7 @@ channel_open(struct rig *r)
     return c;
 }
 
-/* The links that the server has; those that wait to be used again are the
- * client's alone. */
+/* The number of connected links. It counts ids, so idle QPs do not count. */
 static unsigned
 links(struct rig *r)
 {
@@ -94,7 +93,7 @@ links(struct rig *r)
     unsigned n;
 
     fake_census(fake_process_self(), &census);
-    n = census.ids - census.srqs; /* one sees the removal of the device */
+    n = census.ids - census.srqs; /* one id watches for the device's removal */
     if (n > r->most)
         r->most = n;
     return n;
@@ -152,11 +151,12 @@ pool_grows_under_load_within_its_limit_and_shrinks_when_idle(void **state)
             pthread_join(callers[i].thread, NULL);
             assert_int_equal(callers[i].good, 30);
         }
-        /* The listener's id is the server's; one more may be on its way. */
+        /* The listener's id belongs to the server's process. */
         if (r.most != max)
             fputs(fake_trace(), stderr);
         assert_int_equal(r.most, max);
-        /* A pool shrinks while somebody advances it: here, one who calls. */
+        /* A pool shrinks only while a thread advances it: here, a thread that
+         * calls. */
         quiet = channels[0];
         for (unsigned i = 0; i < 400 && links(&r) > 1; i++) {
             assert_int_equal(sim_echo(quiet, 1, 9, 5000, NULL), VC_OK);
@@ -170,7 +170,7 @@ pool_grows_under_load_within_its_limit_and_shrinks_when_idle(void **state)
     }
 }
 
-/* So many ids, while calls are made. */
+/* Waits until the client has n links, and makes calls meanwhile. */
 static bool
 await_links(struct rig *r, struct vc_channel *channel, unsigned n)
 {
@@ -193,11 +193,11 @@ a_link_below_the_minimum_is_made_up_for(void **state)
     rig_begin(&r, 8, 0, 3, 3);
     channel = channel_open(&r);
     assert_true(await_links(&r, channel, 3));
-    assert_false(await_links(&r, channel, 4)); /* and all of them are up */
-    /* The link that has the session; calls go on at once by another. */
+    assert_false(await_links(&r, channel, 4)); /* and all three are up */
+    /* The link of the session breaks; calls go on at once over another link. */
     fake_rule("main qp", 1, FAKE_FLUSH, 0);
     assert_int_equal(sim_echo(channel, 1, 1, 5000, NULL), VC_OK);
-    assert_false(await_links(&r, channel, 0)); /* time for a connect */
+    assert_false(await_links(&r, channel, 0)); /* time to connect again */
     assert_int_equal(links(&r), 3);
     vc_channel_close(channel);
     rig_end(&r);
@@ -220,8 +220,8 @@ echo_slow(struct sim_server *s, struct vc_call *call,
     return VC_OK;
 }
 
-/* The calls of one channel are of one session, which stays on its link while
- * any of them runs: so the links that the pool adds for them carry none. */
+/* All calls of a channel belong to one session, which stays on its link while
+ * any of them runs. So the links that the pool adds for them carry no calls. */
 static void
 grow_unused_links(struct rig *r, struct vc_channel *channel)
 {
@@ -236,9 +236,9 @@ grow_unused_links(struct rig *r, struct vc_channel *channel)
     assert_int_equal(links(r), 8);
 }
 
-/* Links that never brought a reply are no sign of a server that is ill when
- * they are closed for being idle. While one call runs for four times the idle
- * timeout, no reply comes in between the closings. */
+/* Unused links that are closed when idle do not indicate a faulty server,
+ * though they never received a reply. One call runs for four times the idle
+ * timeout, so no reply comes between the closings. */
 static void
 calls_live_on_when_links_that_were_never_used_are_closed(void **state)
 {
@@ -324,8 +324,7 @@ channels_with_other_options_have_links_of_their_own(void **state)
     rig_end(&r);
 }
 
-/* The connection was asked for on behalf of one service; the first call is of
- * another. */
+/* The client connected for one service; the first call is of another. */
 static void
 any_service_may_be_the_first_on_a_link(void **state)
 {
@@ -345,7 +344,7 @@ any_service_may_be_the_first_on_a_link(void **state)
     rig_end(&r);
 }
 
-/* Until so many calls have begun. */
+/* Waits until n calls have begun. */
 static void
 await_started(const struct rig *r, unsigned n)
 {
@@ -369,7 +368,7 @@ closing_a_channel_ends_its_calls_and_no_others(void **state)
         rig_begin(&r, seed, 50, 1, 1 + (unsigned)(seed % 4));
         for (unsigned i = 0; i < 4; i++)
             channels[i] = channel_open(&r);
-        /* Only calls that have begun may meet the closing. */
+        /* Only calls that have begun may meet the close. */
         for (unsigned i = 0; i < 40; i += 4)
             caller_start(&callers[i], &r, channels[0], 1,
                          i % 3 == 0 ? 30000 : 64);
@@ -378,7 +377,7 @@ closing_a_channel_ends_its_calls_and_no_others(void **state)
             if (i % 4 != 0)
                 caller_start(&callers[i], &r, channels[i % 4], 10,
                              i % 3 == 0 ? 30000 : 64);
-        fake_sleep_us(seed * 37 % 3000); /* any moment will do */
+        fake_sleep_us(seed * 37 % 3000); /* a varying moment */
         vc_channel_close(channels[0]);
         channels[0] = channel_open(&r);
         assert_int_equal(sim_echo(channels[0], 10, 60000, 5000, NULL), VC_OK);
@@ -395,18 +394,18 @@ closing_a_channel_ends_its_calls_and_no_others(void **state)
     }
 }
 
-/* Two channels that share a link; the first has been called by it. */
+/* Two channels that share a link; the first has made a call over it. */
 static void
 pair_begin(struct rig *r, uint64_t seed, struct vc_channel *channels[2])
 {
     rig_begin(r, seed, 0, 1, 1);
-    r->opts.max_attempts = 1; /* a call that fails is seen */
+    r->opts.max_attempts = 1; /* no retries, so that a failed call is seen */
     for (unsigned i = 0; i < 2; i++)
         channels[i] = channel_open(r);
     assert_int_equal(sim_echo(channels[0], 1, 1, 5000, NULL), VC_OK);
 }
 
-/* The first may call on, by so many links until now. */
+/* The first channel can still call, and so many links were made until now. */
 static void
 pair_end(struct rig *r, struct vc_channel *channel, uint64_t links_made)
 {
@@ -422,8 +421,8 @@ pair_end(struct rig *r, struct vc_channel *channel, uint64_t links_made)
     rig_end(r);
 }
 
-/* The OPEN of the second waits for a credit behind a long message when the
- * channel is closed. */
+/* When the second channel is closed, its OPEN still waits for a credit, after a
+ * long message. */
 static void
 a_channel_that_the_server_never_heard_of_may_be_closed(void **state)
 {
@@ -451,7 +450,7 @@ a_channel_that_the_server_never_heard_of_may_be_closed(void **state)
     }
 }
 
-/* Until so many links are lost. */
+/* Waits until n links are lost. */
 static void
 await_lost(const struct rig *r, unsigned n)
 {
@@ -463,7 +462,7 @@ await_lost(const struct rig *r, unsigned n)
     }
 }
 
-/* Its OPEN is lost with the link, and the next one takes a while. */
+/* The OPEN is lost with the link, and the next link takes a while. */
 static void
 a_channel_whose_opening_was_lost_may_be_closed(void **state)
 {
@@ -487,9 +486,9 @@ a_channel_whose_opening_was_lost_may_be_closed(void **state)
 
 /* --- links that are busy ------------------------------------------------- */
 
-#define BUSY 16u /* calls on a link above which its sessions look around */
+#define BUSY 16u /* calls on a link above which its sessions may move */
 
-/* Calls by this channel until so many links are up; how many calls that took. */
+/* Makes calls until n links are up; returns the number of calls. */
 static unsigned
 call_until_up(const struct rig *r, struct vc_channel *channel, unsigned n)
 {
@@ -503,9 +502,9 @@ call_until_up(const struct rig *r, struct vc_channel *channel, unsigned n)
     return (unsigned)c.calls_started;
 }
 
-/* Two links carry so many calls each, which the server does not answer yet,
- * when a channel calls whose session is idle on the first. Has it gone to the
- * second for that? */
+/* Two links carry this many calls each, which the server does not answer yet.
+ * Then a channel calls whose session is idle on the first link. Returns whether
+ * the session has moved to the second link. */
 static bool
 idle_session_moves(unsigned first, unsigned second)
 {
@@ -554,7 +553,7 @@ an_idle_session_leaves_a_busy_link_for_one_that_has_less_than_half_to_do(
 #define SMALL_SIZE 64u
 #define LARGE_SIZE 30000u
 
-/* Handlers that run now, the most that ever ran at a time, and all that began. */
+/* Handlers running now, the maximum at a time, and all that have begun. */
 struct gauge {
     atomic_uint now, most, begun;
 };
@@ -569,7 +568,7 @@ gauge_reset(struct gauge *g)
     atomic_store(&g->begun, 0);
 }
 
-/* How long each of its handlers takes. */
+/* The duration of each of its handlers. */
 static uint64_t gauged_us = 1000;
 
 static enum vc_status
@@ -583,7 +582,7 @@ echo_gauged(struct sim_server *s, struct vc_call *call,
     (void)s;
     (void)call;
     atomic_fetch_add(&g->begun, 1);
-    if (now > atomic_load(&g->most)) /* one thread of the world at a time */
+    if (now > atomic_load(&g->most)) /* the world runs one thread at a time */
         atomic_store(&g->most, now);
     fake_sleep_us(gauged_us);
     atomic_fetch_sub(&g->now, 1);
@@ -592,9 +591,9 @@ echo_gauged(struct sim_server *s, struct vc_call *call,
     return VC_OK;
 }
 
-/* Twenty callers of small calls beside twenty of large ones, each kind on a
- * channel of its own; all calls are served. How many large ones had begun when
- * the last small one ended. */
+/* Twenty callers of small calls and twenty of large ones, each kind on a
+ * channel of its own. All calls are served. Returns the number of large calls
+ * that had begun when the last small one ended. */
 static unsigned
 large_before_small_end(uint64_t seed, size_t quota)
 {
@@ -624,8 +623,9 @@ large_before_small_end(uint64_t seed, size_t quota)
     return begun;
 }
 
-/* Calls over the quota run one at a time, so that fewer of them run before the
- * small calls of another channel. Without a quota they run side by side. */
+/* With a quota the large calls run one at a time, so that fewer of them run
+ * before the small calls of another channel end. Without a quota they run in
+ * parallel. */
 static void
 a_quota_lets_others_pass_and_all_are_served(void **state)
 {
@@ -653,8 +653,8 @@ request_bytes(unsigned tag, size_t size)
     return protobuf_c_message_get_packed_size(&request.base);
 }
 
-/* How many run at a time of one call and a second, which has this tag and size;
- * the quota is what the first takes, and so much more. */
+/* Returns how many run at a time of one call and a second one with this tag and
+ * size. The quota is the size of the first plus `more`. */
 static unsigned
 runs_with_quota(unsigned tag, size_t size, size_t more)
 {
@@ -663,8 +663,7 @@ runs_with_quota(unsigned tag, size_t size, size_t more)
     struct rig r;
 
     gauge_reset(&small_runs);
-    gauged_us =
-        10000; /* the watcher's look falls into it, and then the other */
+    gauged_us = 10000; /* long enough for a takeover and the second call */
     rig_begin_with(&r, 1, echo_gauged, 0, 1, 1);
     r.opts.quota = request_bytes(9, SMALL_SIZE) + more;
     channel = channel_open(&r);
@@ -693,7 +692,7 @@ a_quota_is_kept_to_the_byte(void **state)
     (void)state;
     assert_int_equal(runs_with_quota(1, 10, bytes), 2);
     assert_int_equal(runs_with_quota(1, 10, bytes - 1), 1);
-    /* A request without any bytes fits whenever others do. */
+    /* An empty request fits whenever other requests do. */
     assert_int_equal(request_bytes(0, 0), 0);
     assert_int_equal(runs_with_quota(0, 0, 0), 2);
 }

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A pool whose peer is not what it was: another server has its address, it has
- * lost a service, it goes out of service, or it was not there before. */
+ * A pool whose peer has changed: another server has its address, it has removed
+ * a service, it is drained, or it starts late. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +13,13 @@
 #define MS       1000u
 #define LONG_US  60000000u
 #define CALLERS  6u
-#define LONG_TAG 60000u /* of a call that runs for 3 s */
+#define LONG_TAG 60000u /* the call with this tag runs for 3 s */
 #define ONE      "10.9.0.2"
 #define TWO      "10.9.0.3"
 
 /* --- servers ------------------------------------------------------------- */
 
-/* One that serves what it is told to, and carries out an order. */
+/* A server that serves what its fields say, and runs an order. */
 struct place {
     char target[80];
     bool probe, other;
@@ -117,7 +117,7 @@ client_channel(struct client *c, const char *target, unsigned links)
 
     opts.min_links = opts.max_links = links;
     opts.call_timeout_ms = 60000;
-    opts.max_attempts = 1; /* what one comes to */
+    opts.max_attempts = 1; /* so the result is that of one attempt */
     assert_int_equal(VC_OK,
                      vc_channel_open(c->runtime, target, &opts, &channel));
     return channel;
@@ -187,7 +187,7 @@ callers_join(struct caller *c, unsigned n)
         pthread_join(c[i].thread, NULL);
 }
 
-/* Until handlers run for so many tags. */
+/* Waits until handlers run for the tags 0..n-1. */
 static void
 await_runs(unsigned n)
 {
@@ -205,11 +205,11 @@ see(void *arg)
     seen++;
 }
 
-/* --- services that are gone ---------------------------------------------- */
+/* --- removed services ---------------------------------------------------- */
 
-/* The new server has one of the two services. It listens when the message that
- * asks it to resume comes. Calls of the other service wait for it, or come
- * when all is over. */
+/* The new server has only one of the two services. It listens when the request
+ * to resume arrives. Calls of its service wait for it, or come when all others
+ * have ended. */
 static void
 calls_end_when_the_server_that_is_to_resume_them_lacks_their_service(
     void **state)
@@ -235,7 +235,7 @@ calls_end_when_the_server_that_is_to_resume_them_lacks_their_service(
         fake_rule("main: REQ", 1, FAKE_DELAY, 20 * MS);
         killed = fake_now_us();
         fake_process_kill(first.process);
-        while (seen == 0) /* the link is known to be lost */
+        while (seen == 0) /* the client knows that the link is lost */
             fake_sleep_us(MS);
         callers_start(later, CALLERS, c.channel, calls_echo, CALLERS);
         if (seed % 4 < 2)
@@ -267,7 +267,7 @@ probe_remove(struct place *p, struct vc_server *server)
     p->status = vc_server_remove(server, &suite_probe_service);
 }
 
-/* As vc_server_remove() promises of calls that run. */
+/* vc_server_remove() promises this for running calls. */
 static void
 calls_run_on_when_their_service_is_removed_and_their_link_is_lost(void **state)
 {
@@ -315,7 +315,7 @@ drain(struct place *p, struct vc_server *server)
     p->status = vc_server_drain(server, p->alternative, 5000);
 }
 
-/* A call that is good and not slow. */
+/* Makes a call that must succeed quickly. */
 static void
 call_quickly(struct client *c, unsigned tag)
 {
@@ -325,9 +325,9 @@ call_quickly(struct client *c, unsigned tag)
     assert_in_range(fake_now_us() - begun, 0, 100 * MS);
 }
 
-/* The message of this line, a further link's, is slow, and the first server is
- * drained while it is on its way. No call is lost or waits for it, and all that
- * come then go to the second. */
+/* The client's second link is being made: its message of this line is slow, and
+ * the first server is drained meanwhile. No call is lost or waits for that
+ * link. After the drain all calls go to the second server. */
 static void
 drain_during(const char *line, uint64_t seed)
 {
@@ -425,7 +425,7 @@ a_client_accepted_before_the_server_is_drained_goes_to_the_other(void **state)
     }
 }
 
-/* The handler runs for long after the call of it was given up. */
+/* The handler runs long after its call was abandoned. */
 static void
 a_call_given_up_keeps_no_link_to_a_drained_server_when_its_channel_is_closed(
     void **state)
@@ -464,9 +464,9 @@ a_call_given_up_keeps_no_link_to_a_drained_server_when_its_channel_is_closed(
     }
 }
 
-/* --- not there before ---------------------------------------------------- */
+/* --- servers that start late --------------------------------------------- */
 
-/* The fourth attempt in vain makes the next wait 320 ms at least. */
+/* After the fourth failed attempt the next one waits 320 ms at least. */
 static void
 connect_hurries_an_attempt_that_waits_for_its_time(void **state)
 {
@@ -487,7 +487,7 @@ connect_hurries_an_attempt_that_waits_for_its_time(void **state)
                              sim_echo(c.channel, 64, 0, 0, NULL));
         failed = fake_now_us();
         place_start(&one, host, ONE, "one");
-        /* It waits for an attempt that is nearer than 300 ms. */
+        /* The caller waits for an attempt that is due in less than 300 ms. */
         fake_sleep_us(200 * MS - (fake_now_us() - failed));
         callers_start(&waiting, 1, c.channel, calls_echo, 1);
         fake_sleep_us(10 * MS);

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A pool whose links and services are more than one. */
+ * A pool with several links and several services. */
 #include <pthread.h>
 #include <string.h>
 
@@ -58,7 +58,7 @@ client_with_a_server(void (*run)(struct vc_channel *channel), unsigned links)
     }
 }
 
-/* While the further links come up. */
+/* The other links come up meanwhile. */
 static void
 call_some_times(struct vc_channel *channel)
 {
@@ -75,7 +75,7 @@ a_pool_of_several_links_is_closed_with_all_of_them(void **state)
     client_with_a_server(call_some_times, LINKS);
 }
 
-/* The hello named another. */
+/* The hello named another service. */
 static void
 call_other_first(struct vc_channel *channel)
 {
@@ -95,7 +95,7 @@ the_first_call_on_a_link_may_be_of_another_service_than_it_was_made_for(
     client_with_a_server(call_other_first, 1);
 }
 
-/* --- what a server does not serve ----------------------------------------- */
+/* --- services that a server does not have --------------------------------- */
 
 struct caller {
     struct vc_channel *channel;
@@ -123,7 +123,7 @@ calls_present(void *arg)
     return NULL;
 }
 
-/* All want the first link, and one of them asks for it. */
+/* All callers need the first link, and one of them makes the client connect. */
 static void
 calls_both(void *arg)
 {
@@ -213,7 +213,7 @@ has_two_links(void *arg)
                      sim_echo(channels[2], 64, 0, 0, NULL));
     assert_non_null(strstr(vc_error(), "max_links"));
     vc_channel_close(channels[0]);
-    fake_sleep_us(100 * MS); /* for the next attempt, which is not at once */
+    fake_sleep_us(100 * MS); /* until the next attempt, which has a backoff */
     assert_int_equal(VC_OK, sim_echo(channels[2], 64, 0, 0, NULL));
     vc_channel_close(channels[1]);
     vc_channel_close(channels[2]);
@@ -244,7 +244,7 @@ has_three_sessions(void *arg)
     assert_int_equal(VC_RESOURCE_EXHAUSTED,
                      sim_echo(channels[3], 64, 0, 0, NULL));
     vc_channel_close(channels[0]);
-    /* Until the server has answered that it is closed. */
+    /* Until the server has confirmed the close. */
     do {
         assert_int_equal(VC_OK, sim_echo(channels[1], 64, 0, 0, NULL));
         status = sim_echo(channels[3], 64, 0, 0, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Probes in a world where anything may fail: what they say then, and that they
- * leave nothing behind. */
+ * Probes in a world where any call may fail: their errors, and that they leave
+ * nothing behind. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ things(void)
            c.descriptors + c.blocks;
 }
 
-/* Until none is left to fail. */
+/* Until no call is left to fail. */
 static void
 fails_at_each_call(struct scene *s)
 {
@@ -41,7 +41,7 @@ fails_at_each_call(struct scene *s)
     enum vc_status status;
     unsigned before, struck, n = 0;
 
-    assert_int_equal(probe(s, 500, &r), VC_OK); /* devices are open now */
+    assert_int_equal(probe(s, 500, &r), VC_OK); /* the devices are open now */
     before = things();
     do {
         struck = fake_failed();
@@ -65,7 +65,7 @@ any_call_may_fail_and_nothing_is_left(void **state)
     scene_run(&s, 1);
 }
 
-/* --- the way there -------------------------------------------------------------- */
+/* --- the path ------------------------------------------------------------- */
 
 static void
 says(const char *words)
@@ -147,7 +147,7 @@ prober(void *arg)
     return NULL;
 }
 
-/* Each has a QP number of its own: none is refused as stale. */
+/* Each probe has a QP number of its own, so none is refused as stale. */
 static void
 probes_beside_calls(struct scene *s)
 {

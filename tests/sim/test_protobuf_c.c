@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Clients that have a ProtobufCService for their channel: each closure is
- * called once, and hears what became of its call. */
+ * Clients with a ProtobufCService of their channel: each closure is called
+ * once, with the result of its call. */
 #include <poll.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 #define MANY 1000u
 
-/* --- as it should be ---------------------------------------------------- */
+/* --- normal operation --------------------------------------------------- */
 
 static void
 asks_many(struct scene *s)
@@ -123,7 +123,7 @@ calls_what_cannot_be(struct scene *s)
     (void)s;
     unset.number = NULL;
     lookup__directory__by_number(asks_service, &unset, ask_told, &a);
-    assert_int_equal(a.answer.calls, 1); /* at once */
+    assert_int_equal(a.answer.calls, 1); /* inside the call */
     assert_int_equal(a.answer.status, VC_INVALID_ARGUMENT);
 
     asks_service->invoke(asks_service, 4, &name.base,
@@ -267,7 +267,7 @@ interceptors_see_the_results_of_its_calls(void **state)
     asks_play(asks_watched);
 }
 
-/* --- making one --------------------------------------------------------- */
+/* --- creating a service ------------------------------------------------- */
 
 static void
 makes_bad_ones(struct scene *s)
@@ -298,8 +298,8 @@ options_that_are_for_one_call_only_are_refused(void **state)
     asks_play(makes_bad_ones);
 }
 
-/* Everything that allocates fails in turn: the closure is told, or all is
- * well. */
+/* Each allocation fails in turn. The closure gets an error, or the call
+ * succeeds. */
 static void
 starves(struct scene *s)
 {

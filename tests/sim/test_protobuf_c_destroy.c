@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A ProtobufCService is destroyed while calls are under way: their closures
- * are called, and none later. */
+ * A ProtobufCService is destroyed while calls are under way. Their closures are
+ * called, and none later. */
 #include <string.h>
 
 #include "tests/sim/asks.h"
@@ -173,7 +173,7 @@ closing_the_channel_ends_the_calls_of_its_services(void **state)
     asks_play(closes_the_channel);
 }
 
-/* Its ends come into the queue when nobody asks for them any more. */
+/* The completions reach the queue when no thread reads it any more. */
 static void
 destroys_all(struct scene *s)
 {

@@ -1,9 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Threads that send over one link while they disturb each other at any step:
- * whoever finds the link taken goes away, and what it has appended is sent by
- * whoever had it. Nothing else would: there is no keepalive. */
+ * Threads that send over one link and interrupt each other at any step. A
+ * thread that finds the link locked returns, and the thread that has the lock
+ * sends what the other has appended. Nothing else would send it: there is no
+ * keepalive. */
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/random.h>
@@ -20,18 +21,18 @@ struct client;
 
 struct caller {
     struct client *client;
-    unsigned first; /* tag */
+    unsigned first; /* its first tag */
     unsigned good;
 };
 
 struct client {
     char target[80];
     struct vc_channel *channel;
-    atomic_uint begun; /* calls */
+    atomic_uint begun; /* calls begun */
     struct caller callers[CALLERS];
 };
 
-/* Of the world's chance. */
+/* A random time, from the world's random numbers. */
 static uint64_t
 some_us(void)
 {
@@ -40,8 +41,8 @@ some_us(void)
     return getrandom(&us, sizeof us, 0) == sizeof us ? us / 4u : 0;
 }
 
-/* One call of each at a time: one that is left lying finds no later one to take
- * it along. */
+/* The callers make one call each at a time. So no later call sends a request
+ * that was left in the queue. */
 static void *
 caller_main(void *arg)
 {

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A QP's lives, one connection after the other (transport/rdma/qp.h): what of
- * one is seen by the next, which of its sends ask for a completion, and who
- * learns of an event. tests/sim/test_recycle has runtimes that do it. */
+ * Successive connections of a QP (transport/rdma/qp.h): what the next one sees
+ * of the one before, which sends request a completion, and which owner gets an
+ * event. tests/sim/test_recycle has runtimes that do it. */
 #include "tests/sim/sim.h"
 #include "transport/rdma/device.h"
 #include "transport/rdma/qp.h"
@@ -13,7 +13,7 @@
 struct life {
     struct vc__qp qp;
     unsigned completions;
-    enum ibv_wc_status why; /* of the last that failed */
+    enum ibv_wc_status why; /* of the last failed completion */
 };
 
 static void
@@ -43,7 +43,7 @@ life_failed(struct vc__qp *qp, enum ibv_wc_status why)
 static const struct vc__qp_ops life_ops = {life_received, life_sent,
                                            life_failed};
 
-/* A world of one device without a runtime. */
+/* Runs body() in a world of one device without a runtime. */
 static void
 with_device(uint64_t seed, void (*body)(struct vc__device *))
 {
@@ -63,9 +63,10 @@ with_device(uint64_t seed, void (*body)(struct vc__device *))
     assert_int_equal(fake_end(), 0);
 }
 
-/* --- what of one life is seen by the next ------------------------------ */
+/* --- what the next connection sees ------------------------------------- */
 
-/* One life of a QP ends with sends that nobody has polled, or not handled. */
+/* The first use of a QP ends with send completions that were not polled, or
+ * were polled but not handled. */
 static void
 two_lives(struct vc__device *d, bool polled)
 {
@@ -106,7 +107,7 @@ sends_of_one_life_are_not_seen_in_the_next(void **state)
         with_device(seed, lives_of_both_kinds);
 }
 
-/* As rdma_cm would, with another of this device. */
+/* Connects the QP as rdma_cm would, with another QP of this device. */
 static void
 qp_connect(struct ibv_qp *qp, const struct ibv_qp *peer)
 {
@@ -143,8 +144,9 @@ qp_connect(struct ibv_qp *qp, const struct ibv_qp *peer)
 
 #define MESSAGES 4u
 
-/* Two QPs of a device are connected, and end when messages have come that
- * nobody has polled, or as they come. Who has the QP next sees none. */
+/* Two QPs of a device are connected. One ends while messages that were not
+ * polled have arrived, or are arriving. The next user of the QP sees none of
+ * them. */
 static void
 two_that_end(struct vc__device *d, bool again, unsigned after_us)
 {
@@ -164,7 +166,7 @@ two_that_end(struct vc__device *d, bool again, unsigned after_us)
     vc__device_drain(d);
     assert_int_equal(to.completions, 0);
     assert_int_equal(next.completions, 0);
-    assert_null(d->repost); /* not when there are more of them */
+    assert_null(d->repost); /* no buffer waits for a full batch */
     vc__qp_fini(&next.qp, again);
     vc__qp_fini(&from.qp, again);
 }
@@ -194,7 +196,8 @@ ends_for_another(struct vc__device *d)
     ends_at_any_moment(d, true);
 }
 
-/* Were they lost, others would be posted for them: memory for each. */
+/* If the receives were lost, others would be posted in their place, with memory
+ * for each. */
 static void
 receives_that_nobody_polled_are_posted_again_and_seen_by_nobody(void **state)
 {
@@ -220,7 +223,7 @@ completes(struct vc__device *d, const struct life *life, unsigned n)
     assert_int_equal(life->completions, n);
 }
 
-/* Of `sends` with len bytes each by a QP of depth 8 every n-th has a
+/* A QP of depth 8 sends `sends` messages of len bytes. Every nth one has a
  * completion. */
 static void
 every_nth_is_signalled(struct vc__device *d, uint32_t n_buffers, uint32_t len,
@@ -244,7 +247,7 @@ every_nth_is_signalled(struct vc__device *d, uint32_t n_buffers, uint32_t len,
     vc__device_ungrant(d, sends);
 }
 
-/* Half of the queue; of the buffers half, rounded up. */
+/* Every half of the queue; and every half of the buffers, rounded up. */
 static void
 half_is_signalled(struct vc__device *d)
 {
@@ -264,7 +267,7 @@ a_send_asks_for_a_completion_when_half_have_none(void **state)
 
 /* --- events ------------------------------------------------------------ */
 
-/* A write to where nobody may. */
+/* Writes to an address without access rights. */
 static void
 write_astray(struct ibv_qp *qp)
 {
@@ -306,7 +309,7 @@ an_event_comes_up(struct vc__device *d)
     assert_int_equal(first.completions, 0);
 }
 
-/* Soft-RoCE, odd seeds, has no such event. */
+/* Soft-RoCE, which odd seeds have, has no such event. */
 static void
 an_event_comes_up_to_who_has_the_qp(void **state)
 {
@@ -315,8 +318,8 @@ an_event_comes_up_to_who_has_the_qp(void **state)
         with_device(seed, an_event_comes_up);
 }
 
-/* The table has a page for each 4096 numbers: a QP is in the last of the first
- * and one in the last of all. */
+/* The table has a page for each 4096 numbers. One QP is the last of the first
+ * page, the other the last of the last page. */
 static void
 a_removal_comes_up(struct vc__device *d)
 {
@@ -335,7 +338,7 @@ a_removal_comes_up(struct vc__device *d)
     vc__device_del_qp(d, &last.qp);
 }
 
-/* Here, too, odd seeds have no event. */
+/* With odd seeds there is no event here, either. */
 static void
 a_removal_comes_up_to_qps_of_all_numbers(void **state)
 {

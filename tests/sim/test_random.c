@@ -1,15 +1,14 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Worlds made up from seeds: one or two servers, up to three clients with up
- * to three threads each, whose channels share links or do not and are closed
- * while others call, some of whose calls are cancelled, some ended by
- * another thread than their handler's, and mischief at random
- * moments. Every call ends once,
- * what is said of its outcome is true, and nothing is left. One seed alone,
- * with its trace: test_random SEED; others than the first thousand:
- * test_random SEED COUNT. Some are run again, here and in another process, which
- * must come to the same; test_random --fingerprints SEED COUNT is for that. */
+ * Worlds generated from seeds, with one or two servers and up to three clients
+ * with up to three threads each. The clients' channels may share links, and are
+ * closed while other threads call. Some calls are cancelled, and some are ended
+ * by another thread than their handler's. Faults occur at random moments. Every
+ * call ends once with a true outcome, and nothing is left. One seed alone, with
+ * its trace: test_random SEED; others than the first thousand: test_random SEED
+ * COUNT. Some seeds are run again, here and in another process, and must give
+ * the same trace; test_random --fingerprints SEED COUNT is for that. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -22,7 +21,7 @@
 #include "tests/sim/mischief.h"
 
 #define SEEDS        SIM_SHARE(1000u) /* 200 with the thread sanitizer */
-#define SAME         SIM_SHARE(25u)   /* are run again */
+#define SAME         SIM_SHARE(25u)   /* seeds that are run again */
 #define STEPS        1000u            /* of each world, at least */
 #define SERVERS      CAST_SERVERS
 #define CLIENTS      CAST_CLIENTS
@@ -32,13 +31,13 @@
 #define PATIENCE     400000000u /* us */
 #define REPRODUCTION "again, with its trace: %s %llu\n"
 
-#define LATER_ONE_IN 5 /* calls are ended by another thread */
+#define LATER_ONE_IN 5 /* one call in this many is ended by a thread */
 #define LATER_US     200u
 
 static uint64_t only; /* this seed */
 static bool traced;
 static uint64_t first = 1, count;
-static unsigned good, bad; /* calls that ended so */
+static unsigned good, bad; /* successful and failed calls */
 static const char *program;
 static uint64_t running;
 
@@ -56,7 +55,7 @@ server_finish(struct sim_server *s, struct vc_call *call, uint64_t tag)
 
 struct world;
 
-/* What a call came to. */
+/* How a call ended. */
 struct ending {
     atomic_uint ends; /* how often */
     enum vc_status status;
@@ -74,7 +73,7 @@ struct client {
     struct world *world;
     struct dice dice;
     unsigned server, n_callers, links;
-    const char *wrong; /* with its counters */
+    const char *wrong; /* with the counters; or NULL */
     struct caller callers[THREADS];
 };
 
@@ -94,7 +93,7 @@ some_size(struct dice *d)
     return sizes[roll(d, sizeof sizes / sizeof sizes[0])];
 }
 
-/* Cancels a call at some moment. */
+/* Cancels a call at a random moment. */
 struct impatience {
     struct vc_canceller *canceller;
     uint64_t us;
@@ -164,7 +163,8 @@ caller_main(void *arg)
     return NULL;
 }
 
-/* With up to three links; by chance it shares them with others. */
+/* Opens a channel with up to three links. A random choice decides whether it
+ * shares them with others. */
 static enum vc_status
 channel_open(struct client *c, struct vc_runtime *runtime,
              struct vc_channel **channel)
@@ -181,8 +181,8 @@ channel_open(struct client *c, struct vc_runtime *runtime,
                            &opts, channel);
 }
 
-/* Has channels of its own, one after the other, beside those that others
- * use. */
+/* Opens, uses and closes own channels, one after another, while other threads
+ * use theirs. */
 static void
 channels_come_and_go(struct client *c, struct vc_runtime *runtime)
 {
@@ -274,7 +274,7 @@ servers_start(struct world *w)
     }
 }
 
-/* Those that were killed or stopped come back, where there is a device. */
+/* Starts servers again that were killed or stopped, if they have a device. */
 static void
 servers_renew(struct world *w)
 {
@@ -305,7 +305,7 @@ clients_start(struct world *w)
     }
 }
 
-/* Steps until every client has ended. */
+/* Returns the steps until every client has ended. */
 static uint64_t
 world_live(struct world *w)
 {
@@ -328,7 +328,7 @@ world_live(struct world *w)
     return fake_steps();
 }
 
-/* NULL, or what is wrong. */
+/* Returns NULL, or what is wrong. */
 static const char *
 ending_check(const struct ending *e, unsigned ran)
 {
@@ -417,7 +417,7 @@ every_call_of_a_thousand_worlds_ends_once_and_truly(void **state)
     print_message("%llu steps, %u calls good, %u not\n",
                   (unsigned long long)steps, good, bad);
     assert_in_range(steps, count * STEPS, UINT64_MAX);
-    /* Neither peace nor ruin. */
+    /* Some calls must fail, but not most. */
     assert_in_range(bad, good / 20, good);
 }
 
@@ -439,8 +439,8 @@ fingerprints_print(void)
         printf("%llu\n", (unsigned long long)fingerprint(first + i));
 }
 
-/* Neither addresses, nor the clock of the machine, nor how its threads are
- * scheduled, nor what ran before. */
+/* The run does not depend on addresses, the machine's clock, the scheduling of
+ * its threads, or earlier runs. */
 static void
 a_seed_is_the_same_run_again_and_in_another_process(void **state)
 {
@@ -467,7 +467,7 @@ a_seed_is_the_same_run_again_and_in_another_process(void **state)
     assert_int_equal(pclose(other), 0);
 }
 
-/* --- when it dies ------------------------------------------------------ */
+/* --- when the test is killed ------------------------------------------- */
 
 void __sanitizer_set_death_callback(void (*callback)(void))
     __attribute__((weak));

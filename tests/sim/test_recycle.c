@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * QPs that are used again: which are and which never, that nobody notices,
- * and that a device which is removed is left with nothing of ours. */
+ * Reuse of QPs: which QPs are reused and which never are, that the reuse has no
+ * visible effect, and that the process gives back all objects of a device that
+ * is removed. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,7 +43,7 @@ runtime_new(const struct client *c)
     return runtime;
 }
 
-/* With options of its own, so that it shares no links with others. */
+/* Opens a channel with options of its own, so that it shares no links. */
 static struct vc_channel *
 channel_new(struct vc_runtime *runtime, const char *target)
 {
@@ -57,7 +58,7 @@ channel_new(struct vc_runtime *runtime, const char *target)
     return channel;
 }
 
-/* What became of the QPs of the one device. */
+/* The statistics of the QPs of the only device. */
 static struct vc__qp_stats
 stats_of(struct vc_runtime *runtime)
 {
@@ -78,7 +79,7 @@ qps_now(const struct fake_process *p)
 
 /* --- worlds ------------------------------------------------------------ */
 
-/* A server there, and a client here that does what body says. */
+/* Runs a server on `there`, and a client on `here` that executes body(). */
 static void
 world_run(uint64_t seed, unsigned switch_every, void (*body)(void *),
           struct client *c, struct sim_server *s)
@@ -103,7 +104,7 @@ world_run(uint64_t seed, unsigned switch_every, void (*body)(void *),
         fail_msg("seed %llu: something is left", (unsigned long long)seed);
 }
 
-/* --- used again -------------------------------------------------------- */
+/* --- reused ------------------------------------------------------------ */
 
 static void
 connects_and_closes(void *arg)
@@ -141,7 +142,8 @@ one_connection_after_the_other_takes_the_same_qp(void **state)
     }
 }
 
-/* It waits in INIT: only the ways to RTR and to RTS are left. */
+/* An idle QP is in INIT, so a connection needs only the transitions to RTR and
+ * RTS. */
 static void
 connects_in_two_steps(void *arg)
 {
@@ -249,9 +251,9 @@ no_more_wait_than_the_options_say(void **state)
     }
 }
 
-/* --- never used again -------------------------------------------------- */
+/* --- never reused ------------------------------------------------------ */
 
-/* Ends a connection whose peer will not answer. */
+/* Closes a connection whose peer will not answer. */
 static void
 closes_alone(struct client *c, void (*silence)(struct client *))
 {
@@ -323,7 +325,7 @@ waits_connected(void *arg)
     vc_runtime_free(runtime);
 }
 
-/* The other way round: the server leaves a client. */
+/* The same with exchanged roles: the server leaves a client. */
 static void
 a_server_does_not_use_the_qp_of_a_silent_client_again(void **state)
 {
@@ -368,10 +370,11 @@ is_refused_for_its_qp(void *arg)
     keeper = channel_new(runtime, c->other);
     first = channel_new(runtime, c->target);
     assert_int_equal(sim_echo(first, 64, 0, 0, NULL), VC_OK);
-    /* That host goes on knowing our number, for our answer is lost. */
+    /* The server's host still remembers this QP number, because the DREP is
+     * lost. */
     fake_rule("client: DREP ->", 1, FAKE_LOSE, 0);
     sim_server_close(c->server);
-    /* A call on `first` would connect anew. */
+    /* A call on `first` would connect again. */
     while (stats_of(runtime).recycled == 0)
         assert_int_equal(sim_echo(keeper, 64, 1, 0, NULL), VC_OK);
     next = channel_new(runtime, c->other);
@@ -403,7 +406,8 @@ a_refusal_as_stale_is_answered_by_another_qp(void **state)
 
 /* --- removal ----------------------------------------------------------- */
 
-/* Nor an id: librdmacm keeps a PD of each device that has some. */
+/* The process must have no ids either, because librdmacm keeps a PD of each
+ * device while it has ids. */
 static bool
 has_nothing_of_verbs(const struct fake_process *p)
 {
@@ -414,7 +418,7 @@ has_nothing_of_verbs(const struct fake_process *p)
            0;
 }
 
-/* Within a second, while the process lives. */
+/* Waits for a second; the process must not end. */
 static bool
 gives_all_back(const struct fake_process *p)
 {
@@ -425,7 +429,7 @@ gives_all_back(const struct fake_process *p)
     return has_nothing_of_verbs(p) && !fake_process_ended(p);
 }
 
-/* Two connections, of which `open` stay; a thread drives them. */
+/* Makes two connections, of which `open` stay; a library thread runs. */
 static void
 waits_for_the_end(struct client *c, unsigned open)
 {
@@ -488,7 +492,8 @@ a_removed_device_is_left_with_nothing(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         removed_from_the(false, waits_with_one_open, seed);
-        /* With no id of rdma_cm Soft-RoCE, odd seeds, tells nobody. */
+        /* If the process has no id of rdma_cm, Soft-RoCE (odd seeds) does not
+         * report the removal. */
         if (seed % 2 == 0)
             removed_from_the(false, waits_with_none_open, seed);
         removed_from_the(true, waits_with_one_open, seed);

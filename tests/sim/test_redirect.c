@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Servers that send their clients elsewhere, and clients that go there. */
+ * Servers that redirect their clients, and clients that follow. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #define SEEDS 10u
 #define MS    1000u
 
-/* A server at 10.9.0.<n>. */
+/* Starts a server at 10.9.0.<n>. */
 static void
 serve(struct sim_server *s, unsigned n, const struct vc_server_opts *opts)
 {
@@ -46,7 +46,8 @@ call(unsigned n, char text[256])
     return status;
 }
 
-/* Who has served the calls shows when the others are not there any more. */
+/* When the second server has stopped, a call's error shows that the client was
+ * sent there. */
 static void
 a_client_is_moved_and_served_there(void **state)
 {
@@ -79,9 +80,9 @@ of_several_targets_one_that_is_there_is_found(void **state)
         uint64_t begin;
         char text[256];
 
-        opts.redirect[0] = "rdma://10.9.0.3:7472"; /* nobody listens */
+        opts.redirect[0] = "rdma://10.9.0.3:7472"; /* no server listens */
         opts.redirect[1] = "rdma://10.9.0.3:7471";
-        opts.redirect[2] = "rdma://10.9.0.4:7471"; /* silent */
+        opts.redirect[2] = "rdma://10.9.0.4:7471"; /* its port is down */
         sim_begin(seed, 2, true);
         fake_port_set(fake_host_new("silent", "10.9.0.4"), false);
         serve(&a, 2, &opts);

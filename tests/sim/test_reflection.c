@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What a server says of its services, as a client sees it. */
+ * What a server tells clients about its services. */
 #include <stdio.h>
 #include <string.h>
 
@@ -18,7 +18,8 @@ add_both(struct vc_server *server, struct sim_server *s)
 {
     scene_take_orders(s);
     the_server = server;
-    assert_int_equal(vc_health_new(server, &the_health), VC_OK); /* one more */
+    assert_int_equal(vc_health_new(server, &the_health),
+                     VC_OK); /* one more service */
     assert_int_equal(vc_reflection_add(server), VC_OK);
     assert_int_equal(vc_reflection_add(server), VC_ALREADY_EXISTS);
     return VC_OK;
@@ -129,7 +130,7 @@ reflection_names_methods_and_their_types(void **state)
     play(looks_at_methods);
 }
 
-/* Services as a generator might make them, without their files. */
+/* Services as another generator might make them, without `file`. */
 #define MANY 200
 
 static const struct vc_method kinds[] = {
@@ -224,7 +225,7 @@ reflection_lists_any_number_of_services_in_the_order_of_names(void **state)
 
 /* --- File -------------------------------------------------------------- */
 
-/* When it is VC_OK it must be this service's, byte for byte. */
+/* On VC_OK the file must be that of this service, byte for byte. */
 static enum vc_status
 ask_for_file(struct scene *s, const char *symbol,
              const struct vc_service *service)

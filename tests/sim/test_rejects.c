@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Each reason for which a server refuses a client has a counter of its own,
- * which rises by one, and no other does. The hellos are made by hand. */
+ * Each reason for which a server rejects a client has a counter of its own. A
+ * rejection increments that counter by one, and no other. The test makes the
+ * hellos itself. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -25,7 +26,7 @@
 #define REASONS     11u
 #define OF_TOMORROW (REASONS + 1)
 
-/* --- a client by hand ---------------------------------------------------- */
+/* --- a client without the library ---------------------------------------- */
 
 static struct vc__hello
 hello_good(void)
@@ -65,7 +66,7 @@ resolve(struct rdma_event_channel *channel, struct rdma_cm_id *id,
     rdma_ack_cm_event(event_await(channel, RDMA_CM_EVENT_ROUTE_RESOLVED));
 }
 
-/* Says these bytes there; how that is refused. */
+/* Sends these bytes as a hello to this address; returns the reject. */
 static struct vc__reject
 refused(const char *addr, uint16_t port, const void *data, size_t len)
 {
@@ -100,7 +101,7 @@ hello_refused(const struct vc__hello *hello)
 
 /* --- what is counted ----------------------------------------------------- */
 
-/* Of reason 1 and so on; and what stands behind the last one. */
+/* Copies the counters of all reasons, from reason 1 on, and rejects_got. */
 static void
 rejects_get(const struct vc_counters *c, uint64_t out[REASONS + 1])
 {
@@ -113,8 +114,8 @@ rejects_get(const struct vc_counters *c, uint64_t out[REASONS + 1])
     memcpy(out, all, sizeof all);
 }
 
-/* The counter of this reason has risen by one, and no other, since *before;
- * which follows. */
+/* Since *before, the counter of this reason has risen by one, and no other
+ * counter. Sets *before to *now. */
 static void
 expect_counted(struct vc_counters *before, const struct vc_counters *now,
                unsigned reason)
@@ -171,7 +172,7 @@ is_refused_for_what_it_says(struct scene *s)
     h.credits = 0;
     expect_refused(s, &before, hello_refused(&h), VC__REJECT_MALFORMED);
     scene_call(s, 64, 1);
-    h = hello_good(); /* the second of one */
+    h = hello_good(); /* a second link; max_links is 1 */
     expect_refused(s, &before, hello_refused(&h), VC__REJECT_BUSY);
 }
 
@@ -211,7 +212,7 @@ a_server_counts_whom_it_sends_elsewhere(void **state)
     scene_play(is_sent_elsewhere, &opts);
 }
 
-#define ALLOCATIONS 2u /* of a server for a link, before it accepts it */
+#define ALLOCATIONS 2u /* of a server for a link, before accepting */
 
 static void
 comes_to_one_without_memory(struct scene *s)
@@ -298,7 +299,7 @@ a_server_that_drains_counts_whom_it_refuses(void **state)
     }
 }
 
-/* --- by any number -------------------------------------------------------- */
+/* --- with any number ------------------------------------------------------ */
 
 struct knock {
     pthread_t thread;
@@ -312,7 +313,7 @@ knock_main(void *arg)
     return NULL;
 }
 
-/* Refuses one client of its own for this reason. */
+/* Rejects one client of its own for this reason. */
 static void
 refuse_one(struct scene *s, struct rdma_event_channel *channel, unsigned reason)
 {
@@ -356,7 +357,8 @@ refuses_for_each_reason(struct scene *s)
     rdma_destroy_event_channel(channel);
 }
 
-/* Also of the schema's, for which no server of this version refuses. */
+/* The reasons include VC__REJECT_SCHEMA, with which no server of this version
+ * rejects. */
 static void
 each_reason_has_a_counter_of_its_own(void **state)
 {

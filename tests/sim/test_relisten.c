@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A server listens again when its device is back; and at vc:// by RDMA once it
- * has the memory or descriptors that it lacked at first. Its program does
- * nothing for that. */
+ * A server listens again when its device is back. At vc:// it starts to listen
+ * by RDMA when the memory or descriptors that were missing at first can be had.
+ * The server's program does nothing for that. */
 #include <errno.h>
 #include <string.h>
 
@@ -14,8 +14,8 @@
 
 #define MS       UINT64_C(1000)
 #define S        UINT64_C(1000000)
-#define AGAIN_US (5 * S) /* it tries every 4 s at least */
-/* Then the client does, too. */
+#define AGAIN_US (5 * S) /* the server retries at least every 4 s */
+/* After that the client connects again, too. */
 #define BACK_US (AGAIN_US + 10 * S)
 #define LOOK_US (50 * MS)
 
@@ -29,7 +29,7 @@ says(struct vc_server *server, const char *words)
         fail_msg("\"%s\" is not in: %s", words, text);
 }
 
-/* --- its device goes ------------------------------------------------------- */
+/* --- its device is removed ------------------------------------------------ */
 
 static void
 device_goes_and_returns(struct scene *s, uint64_t us)
@@ -96,7 +96,8 @@ a_server_that_was_closed_does_not_listen_again(void **state)
     scene_play(it_is_closed_before, NULL);
 }
 
-/* Its runtime lives on: what is left of the server there would be seen. */
+/* The runtime stays, so anything that is left of the server there would be
+ * seen. */
 static void
 a_server_that_was_closed_leaves_nothing_in_its_runtime(void **state)
 {
@@ -153,7 +154,7 @@ rig_end(struct rig *r)
     assert_int_equal(0, fake_end());
 }
 
-/* Calls until they go by this transport alone. */
+/* Makes calls until the channel uses this transport only. */
 static void
 calls_come_to(struct rig *r, const char *scheme)
 {
@@ -185,10 +186,10 @@ calls_come_back_to_a_device_that_is_back(void **state)
     rig_end(&r);
 }
 
-/* --- it lacks something ------------------------------------------------------ */
+/* --- memory or descriptors are missing ------------------------------------ */
 
-/* The first of these that RDMA is the cause of: what stands for TCP listens
- * before, and tries its device. */
+/* `first` is the number of the first such call that RDMA makes. The substitute
+ * for TCP listens before, and tries its device. */
 static const struct lack {
     const char *call;
     int err;
@@ -199,7 +200,7 @@ static const struct lack {
 };
 #define LACKS (sizeof lacks / sizeof lacks[0])
 
-/* The server has begun to listen, and lacks it for so many attempts. */
+/* The server has begun to listen, and this many attempts by RDMA fail. */
 static void
 rig_begin_lacking(struct rig *r, const struct lack *lack, unsigned attempts)
 {
@@ -223,7 +224,7 @@ expect_logged(const char *words)
         fail_msg("\"%s\" is not in: %s", words, logbook_lines());
 }
 
-/* It tries after 1 s, and 2 s later. */
+/* The server retries after 1 s, and 2 s later. */
 static void
 has_it_later(const struct lack *lack)
 {
@@ -252,7 +253,7 @@ a_server_at_vc_listens_by_rdma_when_it_has_what_it_lacked(void **state)
         has_it_later(&lacks[i]);
 }
 
-/* After 1, 3, 7, 15, 31, 63 and 127 s, and then each 64 s. */
+/* Retries come after 1, 3, 7, 15, 31, 63 and 127 s, and then every 64 s. */
 static void
 it_tries_ever_more_seldom_but_does_not_give_up(void **state)
 {
@@ -273,7 +274,7 @@ it_tries_ever_more_seldom_but_does_not_give_up(void **state)
     rig_end(&r);
 }
 
-/* Of a server that lacks it for ever the timer goes, too. */
+/* The timer of a server that never listened by RDMA is stopped, too. */
 static void
 a_server_that_lacks_it_still_is_closed(void **state)
 {

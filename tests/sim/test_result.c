@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What callers learn of a call that ended, however it ended: results, and
+ * What callers learn about a call that ended, in whatever way: results, and
  * details of a status. */
 #include <stddef.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ sees_the_details(struct scene *s)
     assert_int_equal(result.n_trailing, 1);
     assert_string_equal(result.trailing[0].key, "late");
     vc_result_clear(&result);
-    /* Who does not want to know is not told. */
+    /* A call without opts.result gets none of these. */
     assert_int_equal(told_echo(s->channel, 100, NULL), VC_NOT_FOUND);
 }
 
@@ -122,7 +122,7 @@ gives_up(struct scene *s)
         told_assert_nothing(&result);
     }
     vc_result_clear(&result);
-    fake_sleep_us(200000); /* the replies come, and are dropped */
+    fake_sleep_us(200000); /* the replies arrive, and are dropped */
 }
 
 static void
@@ -132,7 +132,7 @@ a_result_is_of_the_last_call_and_tells_of_deadlines(void **state)
     told_play(gives_up, takes_its_time);
 }
 
-/* A program that was built when options ended behind timeout_ms. */
+/* A program that was built when timeout_ms was the last option. */
 static void
 has_old_options(struct scene *s)
 {
@@ -152,7 +152,8 @@ options_of_an_older_program_are_read_as_far_as_they_go(void **state)
     told_play(has_old_options, told_mirror);
 }
 
-/* A result of a newer program is left alone where we know nothing of it. */
+/* In the result of a newer program, fields that are unknown here are not
+ * changed. */
 static void
 has_a_newer_result(struct scene *s)
 {

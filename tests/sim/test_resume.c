@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Links are lost, and calls are not: what was under way goes on by another
- * link, runs once, and is answered once. With the thread sanitizer there are
- * fewer worlds and losses: SIM_SHARE(). */
+ * Links are lost, and calls are not: calls under way go on over another link,
+ * run once, and get one reply. With a sanitizer there are fewer worlds and
+ * losses: SIM_SHARE(). */
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ struct rig {
     struct vc_channel_opts opts;
     uint64_t dice;
     uint64_t seed;
-    unsigned timeout_ms; /* of the callers that are started */
+    unsigned timeout_ms; /* of callers that are started */
     atomic_uint next_tag, good, others;
 };
 
@@ -40,7 +40,7 @@ struct caller {
     unsigned calls, done;
     uint64_t dice;
     unsigned timeout_ms;
-    size_t size; /* 0: of some size */
+    size_t size; /* 0: a random size */
     unsigned tag;
     enum vc_status status;
     enum vc_outcome outcome;
@@ -165,7 +165,7 @@ ended(const struct rig *r)
     return atomic_load(&r->good) + atomic_load(&r->others);
 }
 
-/* Until so many calls have ended. */
+/* Waits until n calls have ended. */
 static void
 await_ended(struct rig *r, unsigned n)
 {
@@ -177,7 +177,7 @@ await_ended(struct rig *r, unsigned n)
         fail_msg("seed %llu: calls hang", (unsigned long long)r->seed);
 }
 
-/* Until a handler runs for this tag. */
+/* Waits until a handler runs for this tag. */
 static void
 await_run(unsigned tag)
 {
@@ -188,7 +188,7 @@ await_run(unsigned tag)
     assert_int_equal(atomic_load(&sim_ran[tag]), 1);
 }
 
-/* Every channel has a session at the server. */
+/* Each channel gets a session at the server. */
 static void
 warm_up(struct rig *r)
 {
@@ -221,7 +221,7 @@ strike(void *arg)
     struck++;
 }
 
-/* The QP of one of the next lines of data breaks. */
+/* The QP of one of the next 30 lines of data breaks. */
 static void
 flush_soon(struct rig *r)
 {
@@ -286,8 +286,9 @@ a_thousand_links_are_lost_and_no_call_is(void **state)
                   (unsigned long long)seed);
 }
 
-/* So long that credits run out when all is sent again: the server may be done
- * with a call before it is asked for it on the new link. */
+/* The requests are so long that credits run out when all of them are sent
+ * again. The server may have ended a call before the client asks for it on the
+ * new link. */
 static void
 long_requests_are_resumed_when_credits_are_short(void **state)
 {
@@ -303,7 +304,7 @@ long_requests_are_resumed_when_credits_are_short(void **state)
 
 /* --- one loss at a chosen moment ---------------------------------------- */
 
-/* The next line of this process's QPs breaks one. */
+/* The next such line of the trace breaks its QP. */
 static void
 break_next(const char *line)
 {
@@ -332,7 +333,7 @@ a_call_whose_handler_runs_is_joined(void **state)
         warm_up(&r);
         caller_start(&c, &r, 0, 1, seed % 3 == 0 ? 50000 : 100);
         await_run(CHANNELS);
-        /* Another call, which finds the link broken at either end. */
+        /* Other calls, which find the link broken at either end. */
         break_next(seed % 2 == 0 ? "main qp" : "SEND");
         for (unsigned i = 1; i < CHANNELS; i++) {
             struct caller other;
@@ -346,8 +347,8 @@ a_call_whose_handler_runs_is_joined(void **state)
     }
 }
 
-/* The reply has left the server when the client's end breaks, or breaks the
- * server's end itself; or a part of it has, or of the request. */
+/* The QP of the client or of the server breaks at any line: when the reply was
+ * sent, or a part of it, or a part of the request. */
 static void
 a_message_lost_at_any_line_is_sent_again(void **state)
 {
@@ -372,8 +373,8 @@ a_message_lost_at_any_line_is_sent_again(void **state)
     assert_in_range(struck, SIM_SHARE(200), SIM_SHARE(300));
 }
 
-/* Its slot would be lost with it: as many give up as a session has slots, and
- * more. */
+/* Such a call must not lose its slot. More calls time out than a session has
+ * slots. */
 static void
 callers_that_give_up_while_a_link_is_lost_leave_their_slots(void **state)
 {
@@ -454,7 +455,7 @@ one_of_several_links_may_be_lost_without_a_connect(void **state)
             caller_start(&c[0], &r, 0, 1, 100);
             good(&c[0]);
             fake_census(fake_process_self(), &census);
-        } while (census.ids < 3 + census.srqs); /* an id of each device */
+        } while (census.ids < 3 + census.srqs); /* one id for each device */
         /* No link comes up any more. */
         fake_fail(fake_process_self(), "rdma_resolve_addr", 1, ENOMEM);
         break_next(seed % 2 == 0 ? "main qp" : "server qp");
@@ -468,10 +469,10 @@ one_of_several_links_may_be_lost_without_a_connect(void **state)
     }
 }
 
-/* --- servers that are gone ---------------------------------------------- */
+/* --- servers that were killed ------------------------------------------- */
 
-/* Where a text says two things, the first is how the server was lost, and the
- * second why it cannot be had again. */
+/* If a text has two parts, the first says how the server was lost, and the
+ * second why the client cannot connect again. */
 static bool
 says_both(const char *text)
 {
@@ -481,7 +482,7 @@ says_both(const char *text)
         return false;
     assert_int_equal(
         strncmp(text, "suite.Probe.Echo: 10.9.0.2:7471 closed", 38), 0);
-    /* It is answered by the next server, or by a host without one yet. */
+    /* The next server refuses, or the host has no server yet. */
     if (strncmp(then + 7, "10.9.0.2:7471 refused", 21) != 0 &&
         strncmp(then + 7, "nothing listens at 10.9.0.2:7471", 32) != 0)
         fail_msg("%s", text);
@@ -517,7 +518,8 @@ errors_and_descriptions_say_the_name_of_the_server(void **state)
     rig_end(&r);
 }
 
-/* What a killed server had ends as unknown, and goes to no other. */
+/* Calls of a killed server end as unknown, and are not sent to the next
+ * server. */
 static void
 calls_of_a_killed_server_end_unknown_and_the_next_are_served(void **state)
 {
@@ -533,7 +535,7 @@ calls_of_a_killed_server_end_unknown_and_the_next_are_served(void **state)
             caller_start(&c[i], &r, i % CHANNELS, 1, i % 3 == 0 ? 40000 : 100);
         fake_sleep_us(500 + seed * 31);
         fake_process_kill(r.server.process);
-        if (seed % 2 == 0) /* so that nobody listens yet */
+        if (seed % 2 == 0) /* no server listens in this time */
             fake_sleep_us(20 * MS);
         rig_serve(&r);
         for (unsigned i = 0; i < 12; i++) {
@@ -552,7 +554,8 @@ calls_of_a_killed_server_end_unknown_and_the_next_are_served(void **state)
     assert_true(both > 0);
 }
 
-/* The next line of this process's QP breaks the link; waits for its successor. */
+/* The next line of this process's QP breaks the link. Waits for the next
+ * link. */
 static void
 link_replace(struct rig *r)
 {
@@ -570,8 +573,8 @@ link_replace(struct rig *r)
     assert_int_equal(c.links_made_rdma, links + 1);
 }
 
-/* Three links that are lost in a row without a reply end the calls: those of
- * one server say nothing of the next. */
+/* When three links in a row are lost without a reply, the calls end. Links lost
+ * at one server must not count for the next server. */
 static void
 links_lost_at_a_former_server_do_not_count_for_the_next(void **state)
 {
@@ -584,7 +587,7 @@ links_lost_at_a_former_server_do_not_count_for_the_next(void **state)
     r.server.sleep_us = 3000 * MS;
     caller_start(&c, &r, 0, 1, 100);
     await_run(CHANNELS);
-    for (unsigned i = 0; i < 2; i++) /* the first has brought replies */
+    for (unsigned i = 0; i < 2; i++) /* the first link had received replies */
         link_replace(&r);
     fake_process_kill(r.server.process);
     rig_serve(&r);
@@ -609,7 +612,7 @@ a_client_that_comes_back_too_late_begins_anew(void **state)
     for (uint64_t seed = 1; seed <= SIM_SHARE(20); seed++) {
         rig_begin(&r, seed, 0, 1 + (unsigned)(seed % 2));
         warm_up(&r);
-        /* Idle: nothing is under way that would bring a link. */
+        /* Then no call is under way that would make the client connect. */
         break_next("SEND");
         caller_start(&c, &r, 0, 1, 100);
         good(&c);
@@ -629,8 +632,8 @@ a_client_that_comes_back_too_late_begins_anew(void **state)
 
 /* --- without memory ------------------------------------------------------ */
 
-/* Every call ends, and not by its deadline of a minute: with its reply, or
- * with what was lacking. */
+/* Every call ends before its deadline of a minute: with its reply, or with an
+ * error that names what was missing. */
 static void
 no_call_hangs_when_memory_fails_during_a_loss(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Calls that fail and are tried again, and those that must not be: the server
- * counts how often each was executed. */
+ * Calls that fail and are retried, and calls that must not be retried. The
+ * server counts how often each was executed. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,11 +16,11 @@
 #define ECHO  0u /* methods of Probe */
 #define FAIL  1u
 
-/* Probe, with methods that say that they may run twice. */
+/* Probe, with methods that are marked as safe to run twice. */
 static struct vc_service idempotent;
 static struct vc_method idempotent_methods[16];
 
-/* A client, and the host of the server that it calls. */
+/* A client, and the host of its server. */
 struct stage {
     struct fake_host *there;
     struct sim_server server;
@@ -120,7 +120,7 @@ caller_start(struct caller *c)
     pthread_create(&c->thread, NULL, caller_main, c);
 }
 
-/* --- a server that comes late ------------------------------------------ */
+/* --- a server that starts late ----------------------------------------- */
 
 static void
 a_call_finds_a_server_that_comes_between_two_attempts(void **state)
@@ -166,8 +166,9 @@ a_call_without_a_server_gives_up_after_the_last_attempt(void **state)
     stage_close(&st);
 }
 
-/* Or what the kernel takes to look for it, 1.5 s. It is not spent on an attempt
- * that would not fit into the deadline. */
+/* Each attempt takes the connect timeout, or the 1.5 s after which the kernel
+ * gives up looking for the host. An attempt that would not fit into the
+ * deadline is not made. */
 static void
 a_silent_host_costs_a_connect_timeout_for_each_attempt(void **state)
 {
@@ -286,7 +287,7 @@ a_channel_may_be_closed_while_calls_wait_for_their_next_attempt(void **state)
 
 /* --- what was or may have been executed -------------------------------- */
 
-/* The server dies in the handler, and is there again soon. */
+/* The server is killed in the handler, and is started again soon. */
 static void
 die_under(struct stage *st, struct caller *c, uint64_t seed)
 {

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What calls that share a link have of it: those that wait at the same moment
- * go in one packet, and sessions get what their channels' weights say. The
- * test looks at every packet that the client sends. */
+ * How calls share a link: calls that wait at the same time go in one packet,
+ * and sessions get shares by their channels' weights. The test reads every
+ * packet that the client sends. */
 #include <pthread.h>
 #include <string.h>
 
@@ -17,27 +17,28 @@
 
 #define SEEDS    4u
 #define ECHO     0u
-#define CALLS    48u   /* of 64 bytes: all of them fit in one packet */
-#define GREEDY   200u  /* calls that a greedy session has under way */
-#define BULK     4000u /* bytes of each */
+#define CALLS    48u   /* of 64 bytes; all fit in one packet */
+#define GREEDY   200u  /* calls under way of a greedy session */
+#define BULK     4000u /* bytes of each call */
 #define SETTLE   500u  /* calls before the shares are measured */
 #define MEASURED 800u
 
 /* --- what the client sends ------------------------------------------------- */
 
 static struct seen {
-    unsigned calls;      /* frames */
-    unsigned packets;    /* that have at least one of them */
-    unsigned most;       /* of them in one packet */
-    uint64_t bytes[2];   /* of the bodies, by channel */
-    uint64_t replied[2]; /* of those that the server sends */
+    unsigned calls;      /* CALL frames */
+    unsigned packets;    /* with at least one CALL */
+    unsigned most;       /* CALLs in one packet */
+    uint64_t bytes[2];   /* of the CALLs' bodies, by channel */
+    uint64_t replied[2]; /* of the replies' bodies */
 } seen;
 
 /* The sessions of the channels. */
 static uint32_t sessions[2];
 static unsigned n_sessions;
 
-/* One thread of the world runs at a time; this tells the thread sanitizer. */
+/* The world runs one thread at a time; this shows that order to the thread
+ * sanitizer. */
 static void
 order(void)
 {
@@ -137,7 +138,7 @@ counters(const struct rig *r)
     return c;
 }
 
-/* Packets that the client has posted, without those that only give credits. */
+/* Packets that the client has posted, except those with credits only. */
 static unsigned
 posted(const struct rig *r)
 {
@@ -146,7 +147,7 @@ posted(const struct rig *r)
     return (unsigned)(c.packets_sent - c.packets_of_credits);
 }
 
-/* Both channels have their session, on the one link. */
+/* Both channels have their sessions on one link. */
 static void
 rig_begin(struct rig *r, uint64_t seed, unsigned weight, sim_handle *handle)
 {
@@ -180,7 +181,8 @@ rig_end(struct rig *r)
     assert_int_equal(fake_end(), 0);
 }
 
-/* Starts a call of the channel with this number, whose end the queue tells. */
+/* Starts a call of the channel with this number; its completion goes to the
+ * queue. */
 static void
 call_begin(struct rig *r, unsigned number, size_t size)
 {
@@ -199,7 +201,7 @@ call_begin(struct rig *r, unsigned number, size_t size)
     vc_async_free(handle);
 }
 
-/* The number of the channel one of whose calls has ended. */
+/* Waits for the end of a call; returns the number of its channel. */
 static unsigned
 call_end(struct rig *r)
 {
@@ -213,10 +215,10 @@ call_end(struct rig *r)
     return (unsigned)(channel - r->channels);
 }
 
-/* --- packets that are shared ------------------------------------------------- */
+/* --- shared packets ------------------------------------------------------- */
 
-/* Nothing gives credits while the server stands still: each of the first calls
- * takes one, and those behind wait for the next. */
+/* No credits come while the server is frozen. Each of the first calls takes a
+ * credit, and the calls after them wait for the next. */
 static void
 calls_that_wait_for_a_credit_share_a_packet(void **state)
 {
@@ -272,7 +274,7 @@ the_link(struct rig *r)
     return link;
 }
 
-/* The one that has the link sends what the others, who did not get it, have
+/* The thread that holds the link's lock sends what the other threads have
  * appended. */
 static void
 calls_of_threads_that_find_the_link_taken_share_a_packet(void **state)
@@ -319,7 +321,7 @@ is_by_weight(const uint64_t bytes[2], uint64_t seed, unsigned weight)
                  (unsigned)seed, weight, share);
 }
 
-/* Both sessions always have more on its way than the link takes. */
+/* Both sessions always have more to send than the link takes. */
 static void
 keep_full(struct rig *r, size_t size)
 {
@@ -358,7 +360,7 @@ sessions_share_a_link_by_the_weights_of_their_channels(void **state)
     }
 }
 
-/* Much comes back of one byte. */
+/* Sends a long reply to a request of one byte. */
 static enum vc_status
 answer_in_bulk(struct sim_server *s, struct vc_call *call,
                const Suite__EchoRequest *request, Suite__EchoReply *reply)

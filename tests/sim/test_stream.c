@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Streams on the simulated device, and what ends them. */
+ * Streams on the simulated device, and the ways in which they end. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,11 +21,11 @@ enum {
     UP
 };
 
-static atomic_uint running; /* handlers */
-static atomic_int last;     /* status that a handler's stream ended with */
-static atomic_uint reading; /* may the slow handler read? */
+static atomic_uint running; /* handlers running */
+static atomic_int last;     /* the status with which a handler's stream ended */
+static atomic_uint reading; /* the slow handler may read */
 
-/* Sends back what it gets; tag 1: fails; 2: reads when it may. */
+/* Sends each message back. Tag 1: fails; tag 2: first waits for `reading`. */
 static enum vc_status
 talk(struct vc_call *call, struct vc_stream *stream)
 {
@@ -50,7 +50,7 @@ talk(struct vc_call *call, struct vc_stream *stream)
     return status;
 }
 
-/* As many messages as reply_size says, each of the payload. */
+/* Sends reply_size messages, each with the request's payload. */
 static enum vc_status
 down(const Suite__EchoRequest *request, struct vc_stream *stream)
 {
@@ -65,7 +65,7 @@ down(const Suite__EchoRequest *request, struct vc_stream *stream)
     return status;
 }
 
-/* How many bytes came. */
+/* Replies with the number of bytes received. */
 static enum vc_status
 up(struct vc_stream *stream, Suite__EchoReply *reply)
 {
@@ -193,7 +193,7 @@ must(enum vc_status status)
         fail_msg("%s: %s", vc_status_name(status), vc_error());
 }
 
-/* --- what must hold ---------------------------------------------------- */
+/* --- tests ------------------------------------------------------------- */
 
 static void
 talk_act(struct scene *s)
@@ -239,7 +239,7 @@ down_act(struct scene *s)
         must(hear(stream, LONG, i));
     must(vc_stream_finish(stream, NULL));
     vc_stream_close(stream);
-    stream = open_with(s, DOWN, 1, 0, 0); /* not one */
+    stream = open_with(s, DOWN, 1, 0, 0); /* no messages */
     must(vc_stream_finish(stream, NULL));
     vc_stream_close(stream);
 }
@@ -284,7 +284,7 @@ fail_act(struct scene *s)
 
     must(say(stream, 10, 3));
     must(say(stream, 10, 1));
-    must(hear(stream, 10, 3)); /* what came before the end is not lost */
+    must(hear(stream, 10, 3)); /* messages before the end are not lost */
     assert_int_equal(hear(stream, 0, 0), VC_NOT_FOUND);
     assert_string_equal(vc_error(), "as asked for");
     assert_int_equal(vc_error_outcome(), VC_OUTCOME_EXECUTED);
@@ -326,13 +326,13 @@ cancel_act(struct scene *s)
     await_end(VC_CANCELLED);
 
     atomic_store(&last, -1);
-    stream = open_with(s, DOWN, LONG, 100, 0); /* in the midst of a message */
+    stream = open_with(s, DOWN, LONG, 100, 0); /* in the middle of a message */
     must(hear(stream, LONG, 0));
     vc_stream_close(stream);
     for (unsigned i = 0; i < 100; i++)
         scene_call(s, 10, 5);
     await_end(VC_CANCELLED);
-    vc_stream_close(open_with(s, TALK, 0, 0, 0)); /* at once */
+    vc_stream_close(open_with(s, TALK, 0, 0, 0)); /* without any message */
     scene_call(s, 10, 5);
 }
 
@@ -365,8 +365,7 @@ a_deadline_ends_both_ends(void **state)
     play(deadline_act);
 }
 
-/* A handler that does not read: its client's sends come to a stop, and others
- * go on. */
+/* The handler does not read, so its client's sends stop. Other calls go on. */
 static void
 slow_act(struct scene *s)
 {

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Streams that fail before they began: they wait for their server, are tried
- * again, or are not. */
+ * Streams that fail before they begin: some wait for their server or are
+ * retried, others are not. */
 #include <string.h>
 
 #include <verbcall/call.h>
@@ -78,7 +78,7 @@ wait_act(struct scene *s)
     must(reactor_pump(&talk));
     must(reactor_start(&down, s->channel, DOWN, &opts, 10, 50000));
     must(reactor_start(&up, s->channel, UP, &opts, 0, 3000));
-    must(reactor_pump(&up)); /* more than a window */
+    must(reactor_pump(&up)); /* longer than a window */
     fake_sleep_us(2000 * MS);
     assert_int_equal(atomic_load(&talk.ends) + atomic_load(&up.ends) +
                          atomic_load(&down.ends),
@@ -110,7 +110,7 @@ port_main(void *arg)
     return NULL;
 }
 
-/* Nobody but the one who waits advances the runtime. */
+/* Only the thread that waits advances the runtime. */
 static void
 block_act(struct scene *s)
 {
@@ -130,7 +130,7 @@ block_act(struct scene *s)
     for (unsigned i = 0; i < 10; i++) {
         request.tag = i;
         request.payload.len = i < 9 ? i : sizeof bytes;
-        must(vc_stream_send(stream, &request)); /* the last waits */
+        must(vc_stream_send(stream, &request)); /* the last one waits */
     }
     for (unsigned i = 0; i < 10; i++) {
         must(vc_stream_receive(stream, (void **)&reply));
@@ -204,7 +204,7 @@ ended_act(struct scene *s)
     must(reactor_start(&r, channel, TALK, &opts, 0, 100));
     must(reactor_start(&c, channel, DOWN, &opts, 1, 100));
     must(reactor_pump(&r));
-    for (unsigned i = 0; i < 20; i++) { /* somewhere in their rests */
+    for (unsigned i = 0; i < 20; i++) { /* between two attempts */
         sim_echo(s->channel, 10, 5, 37, NULL);
         fake_sleep_us(11 * MS);
     }
@@ -302,7 +302,7 @@ refused_act(struct scene *s)
     must(reactor_start(&down, s->channel, DOWN, NULL, 10, 100));
     must(reactor_start(&talk, s->channel, TALK, NULL, 0, 100));
     reactor_pump(&talk);
-    /* Its messages are gone. */
+    /* The client no longer has its messages, so it is not retried. */
     finish(&talk, VC_RESOURCE_EXHAUSTED, VC_OUTCOME_NOT_EXECUTED, 1);
     assert_int_equal(atomic_load(&down.ends), 0);
     must(vc_stream_half_close(first.stream));
@@ -322,11 +322,12 @@ one_that_was_refused_is_tried_again_if_its_request_is_at_hand(void **state)
     play(refused_act);
 }
 
-/* From its deadline on, to the microsecond, it has waited. */
+/* At its deadline, or a microsecond later, the stream has waited for its server
+ * to the end. */
 static void
 one_that_fails_at_its_deadline_has_waited_for_its_server(void **state)
 {
-    static struct vc_channel channel; /* it tries nothing again */
+    static struct vc_channel channel; /* its options allow no retries */
     static struct vc__client_stream c = {
         .channel = &channel,
         .stream.service = "suite.Streams",

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Streams end while something else ends them, too: a deadline with the reply,
- * a closed channel with their use, a lost link with a handler that was taken
- * over. Whatever comes first, each end is told once and nothing is left. */
+ * Two events end a stream at the same time: a deadline and the reply, closing
+ * the channel and its use, or a lost link and a handler that was taken over.
+ * Whichever is first, each end is reported once and nothing is left. */
 #include <pthread.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 
 #define SEEDS    SIM_SHARE(300u)
 #define TALKERS  3u
-#define SLEEP_US 2000u /* of handlers of calls */
+#define SLEEP_US 2000u /* of the handlers of calls */
 #define PATIENCE 120000000u
 
 struct client {
@@ -25,7 +25,7 @@ struct client {
     atomic_uint begun;
 };
 
-/* The handlers; those of tests/suite/streams.h but where a test has its own. */
+/* The handlers: those of tests/suite/streams.h, unless a test has its own. */
 static const struct suite_streams_methods *serves = &streams_methods;
 static struct vc_channel_opts channel_opts = VC_CHANNEL_OPTS_INIT;
 
@@ -53,7 +53,7 @@ client_main(void *arg)
     vc_runtime_free(runtime);
 }
 
-/* Each seed in a world of its own; the sum of what streams ended with. */
+/* Runs each seed in a world of its own; counts the statuses of the streams. */
 static void
 play_seeds(void (*act)(struct client *c), unsigned ends[VC_UNAUTHENTICATED + 1],
            uint64_t seeds)
@@ -107,8 +107,8 @@ open_up(struct client *c, uint32_t timeout_ms)
 
 /* --- a deadline and the reply ------------------------------------------- */
 
-/* Waits for what never comes, so that it is not who has the deadline that
- * takes the reply. */
+/* Waits for a message that never comes, and holds the engine. So the thread
+ * with the deadline is not the one that receives the reply. */
 static void *
 holder_main(void *arg)
 {
@@ -119,7 +119,7 @@ holder_main(void *arg)
     return NULL;
 }
 
-/* The deadline passes at about the time that the reply comes. */
+/* The deadline passes at about the time at which the reply comes. */
 static void
 late_act(struct client *c)
 {
@@ -167,7 +167,7 @@ struct talker {
     size_t size;
 };
 
-/* Talks until that ends. */
+/* Sends and receives until the stream ends. */
 static void *
 talker_main(void *arg)
 {
@@ -189,7 +189,7 @@ talker_main(void *arg)
     return NULL;
 }
 
-/* Some talk, of messages short and long; then `end` ends that. */
+/* Some threads talk, with short and long messages; then end() ends that. */
 static void
 talk_until(struct client *c, void (*end)(struct client *c))
 {
@@ -243,8 +243,8 @@ link_cut(struct client *c)
     fake_port_set(c->there, false);
 }
 
-/* The link is lost while handlers are in the middle of messages. Another use
- * of the channel afterwards is good. */
+/* The link is lost while handlers are in the middle of messages. After that the
+ * channel can be used again. */
 static void
 cut_act(struct client *c)
 {
@@ -278,7 +278,7 @@ struct cancelled {
     struct suite_streams_talk_client_stream *stream;
 };
 
-/* Each ends by the canceller, or with the link. */
+/* Both end by the canceller, or with the link. */
 static void *
 cancelled_receive(void *arg)
 {
@@ -309,7 +309,8 @@ link_break(void *arg)
     return NULL;
 }
 
-/* Whoever cancels, and whoever finds the link lost, ends what is under way. */
+/* The thread that cancels, or the thread that finds the link lost, ends the
+ * stream and the call. */
 static void
 cancel_act(struct client *c)
 {
@@ -348,7 +349,7 @@ a_link_may_be_lost_while_a_canceller_ends_what_it_carried(void **state)
     assert_true(ends[VC_CANCELLED] > 0 && ends[VC_UNAVAILABLE] > 0);
 }
 
-/* --- what is long -------------------------------------------------------- */
+/* --- long messages ------------------------------------------------------- */
 
 /* More than may be sent side by side (VC__HUGE_MOST), so that some have not
  * begun. */
@@ -405,7 +406,7 @@ a_long_request_that_is_given_up_harms_no_other_stream(void **state)
 
 /* --- no deadline ---------------------------------------------------------- */
 
-static atomic_uint left_ms; /* of the call, as its handler is told */
+static atomic_uint left_ms; /* of the call, as its handler sees it */
 
 static enum vc_status
 up_told(struct vc_call *call, struct suite_streams_up_server_stream *stream,
@@ -415,7 +416,7 @@ up_told(struct vc_call *call, struct suite_streams_up_server_stream *stream,
     return streams_methods.up(call, stream, reply, arg);
 }
 
-/* Idle for far longer than a call of the channel may take. */
+/* The stream is idle for far longer than the timeout of the channel's calls. */
 static void
 idle_act(struct client *c)
 {
@@ -451,9 +452,9 @@ a_stream_has_no_deadline_unless_it_is_asked_for(void **state)
     serves = &streams_methods;
 }
 
-/* --- a handler that needs no more ------------------------------------------ */
+/* --- a handler that ends early -------------------------------------------- */
 
-/* Answers when the first message has come. */
+/* Replies after the first message. */
 static enum vc_status
 up_early(struct vc_call *call, struct suite_streams_up_server_stream *stream,
          Suite__EchoReply *reply, void *arg)
@@ -469,7 +470,7 @@ up_early(struct vc_call *call, struct suite_streams_up_server_stream *stream,
     return status;
 }
 
-/* Sends for as long as somebody takes it. */
+/* Sends until the stream takes no more. */
 static void
 upload_act(struct client *c)
 {
@@ -484,7 +485,7 @@ upload_act(struct client *c)
     request.payload.len = sizes[c->seed % 4];
     do {
         status = suite_streams_up_send(stream, &request);
-        if (c->seed % 3 == 0) /* the reply comes while it does not send */
+        if (c->seed % 3 == 0) /* the reply comes between two sends */
             fake_sleep_us(c->seed % 100);
     } while (status == VC_OK);
     if (status != VC_FAILED_PRECONDITION)

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Streams by callbacks on the simulated device: what comes, in which order, and
- * what ends them. */
+ * Streams by callbacks on the simulated device: the callbacks, their order, and
+ * the ways in which streams end. */
 #include <string.h>
 
 #include "tests/sim/reactor.h"
@@ -41,7 +41,7 @@ begin(struct scene *s, struct reactor *r, unsigned method, uint32_t count,
     must(reactor_start(r, s->channel, method, NULL, count, size));
 }
 
-/* Waits for it, and closes it. */
+/* Waits for the stream's end, and closes it. */
 static void
 finish(struct reactor *r, enum vc_status status)
 {
@@ -202,7 +202,7 @@ ends_act(struct scene *s)
     begin(s, &f, TALK, 0, 10);
     must(reactor_pump(&f));
     finish(&f, VC_NOT_FOUND);
-    assert_int_equal(f.came, 9); /* what came before the end is not lost */
+    assert_int_equal(f.came, 9); /* messages before the end are not lost */
     assert_string_equal(f.text, "as asked for");
     assert_int_equal(f.outcome, VC_OUTCOME_EXECUTED);
     begin(s, &l, TALK, 0, 10);
@@ -235,7 +235,7 @@ cancel_in(struct scene *s, struct reactor r, unsigned method, size_t size,
           enum vc_status status, bool closes)
 {
     begin(s, &r, method, 50, size);
-    /* Its end may be quicker than this. */
+    /* The stream may have ended already. */
     if (reactor_pump(&r) != VC_OK)
         assert_int_not_equal(vc_error_outcome(), VC_OUTCOME_NOT_EXECUTED);
     if (closes) {
@@ -366,7 +366,7 @@ closing_act(struct scene *s)
     fake_sleep_us(500);
     vc_channel_close(channel);
     for (unsigned i = 0; i < 20; i++) {
-        assert_null(reactor_fault(&r[i])); /* has ended */
+        assert_null(reactor_fault(&r[i])); /* it has ended */
         finish(&r[i], VC_CANCELLED);
     }
 }
@@ -403,7 +403,7 @@ a_server_that_closes_waits_for_the_last_callback(void **state)
     play(server_closes_act);
 }
 
-/* --- what may not be ------------------------------------------------------- */
+/* --- errors of use -------------------------------------------------------- */
 
 static void
 refused_act(struct scene *s)
@@ -429,7 +429,7 @@ refused_act(struct scene *s)
     assert_int_equal(vc_stream_receive(r.stream, &message),
                      VC_FAILED_PRECONDITION);
     assert_int_equal(vc_stream_finish(r.stream, NULL), VC_FAILED_PRECONDITION);
-    must(vc_stream_send(r.stream, &request)); /* may wait, if it likes */
+    must(vc_stream_send(r.stream, &request)); /* a blocking send is allowed */
     must(vc_stream_half_close(r.stream));
     assert_int_equal(vc_stream_try_send(r.stream, &request, &sent),
                      VC_FAILED_PRECONDITION);
@@ -444,7 +444,7 @@ functions_for_the_other_form_are_refused(void **state)
     play(refused_act);
 }
 
-/* --- beside an interceptor ------------------------------------------------- */
+/* --- with an interceptor -------------------------------------------------- */
 
 static atomic_uint finishes;
 
@@ -459,7 +459,8 @@ finish_count(struct vc_interception *call,
     atomic_fetch_add(&finishes, 1);
 }
 
-/* As long afterwards as anything of the stream could take. */
+/* The interceptor's finish() must not run before the stream is closed. The test
+ * waits longer than any event of the stream could take. */
 static void
 intercepted_act(struct scene *s)
 {
@@ -492,8 +493,8 @@ an_interceptor_sees_the_finish_once_with_the_close(void **state)
 
 /* --- turns ------------------------------------------------------------------ */
 
-#define TURN 32u /* callbacks of a stream before others have theirs */
-#define MOST 40u /* messages of each: a turn, and some */
+#define TURN 32u /* callbacks of a stream at a time */
+#define MOST 40u /* messages of each: more than a turn */
 
 static const struct reactor *order[2 * MOST];
 static unsigned n_order;
@@ -513,7 +514,7 @@ assert_order(unsigned from, unsigned n, const struct reactor *r)
         assert_ptr_equal(order[i], r);
 }
 
-/* All has come for both when they go on. */
+/* All messages of both streams have arrived when the streams are resumed. */
 static void
 turns_act(struct scene *s)
 {

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A stream whose deadline passes ends in one way at its client: whoever notices
- * it first, whatever the handler makes of it, and whatever the client does. */
+ * A stream whose deadline passes ends in the same way at its client: whichever
+ * side notices first, whatever the handler returns, and whatever the client
+ * does. */
 #include <string.h>
 
 #include "tests/sim/scene.h"
@@ -14,19 +15,20 @@
 
 /* --- the server ------------------------------------------------------------ */
 
-/* What the handler returns when its stream has failed; or has not. */
+/* What the handler returns, whether or not its stream has failed. */
 enum handler {
-    PASSES_ON, /* what the stream has failed with */
-    HAS_TEXT,  /* the same with a text of its own */
-    IS_GOOD,   /* VC_OK all the same */
+    PASSES_ON, /* the status of the stream */
+    HAS_TEXT,  /* the same, with a text of its own */
+    IS_GOOD,   /* VC_OK */
     FAILS,     /* another status */
     CANCELLED, /* VC_CANCELLED */
     HANDLERS
 };
 
 static enum handler handler;
-static bool handler_sleeps; /* over the deadline; else it waits in the stream */
-static atomic_uint handled; /* it has returned */
+static bool
+    handler_sleeps; /* past the deadline; false: it waits in the stream */
+static atomic_uint handled; /* the handler has returned */
 
 static enum vc_status
 answer(struct vc_call *call, enum vc_status status)
@@ -149,7 +151,7 @@ open_talk(struct scene *s)
     return stream;
 }
 
-/* The handler sleeps over the deadline. */
+/* The handler sleeps past the deadline. */
 static void
 act_client_first(struct scene *s)
 {
@@ -162,7 +164,7 @@ act_client_first(struct scene *s)
     assert_true(sim_await(&handled, 10000 * MS));
 }
 
-/* The client sleeps over the deadline, and the reply comes meanwhile. */
+/* The client sleeps past the deadline, and the reply comes meanwhile. */
 static void
 act_server_first(struct scene *s)
 {
@@ -176,7 +178,7 @@ act_server_first(struct scene *s)
     suite_streams_talk_close(stream);
 }
 
-/* All that handlers and clients may do. */
+/* All combinations of handlers and clients. */
 static void
 play(void (*act)(struct scene *s), bool sleeps)
 {

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What ends streams from outside: cancellers, the call that they are made for,
- * and the link, which tells why. */
+ * What ends streams from outside: cancellers, the parent call, and a lost link,
+ * whose reason is reported. */
 #include <string.h>
 
 #include <verbcall/call.h>
@@ -11,7 +11,7 @@
 #include "tests/sim/reactor.h"
 #include "tests/sim/scene.h"
 
-static atomic_int child_status; /* of the handler's stream, or below 0 */
+static atomic_int child_status; /* of the handler's stream; < 0: none yet */
 static sim_handle *handle;      /* of Echo; or NULL */
 static unsigned switch_every;
 
@@ -86,7 +86,7 @@ canceller_act(struct scene *s)
     vc_stream_close(r.stream);
     assert_true(reactor_await_word(&reactor_served.cancels, 2));
 
-    /* It is so already. */
+    /* The canceller was cancelled before. */
     assert_int_equal(vc_stream_open(s->channel, &reactor_service, TALK, NULL,
                                     &opts, &w.stream),
                      VC_CANCELLED);
@@ -106,7 +106,7 @@ a_canceller_ends_streams_of_both_forms(void **state)
     play(canceller_act);
 }
 
-/* Nobody but the one who waits advances the runtime. */
+/* Only the thread that waits advances the runtime. */
 static void *
 cancel_main(void *arg)
 {
@@ -163,7 +163,7 @@ receiver_main(void *arg)
     return NULL;
 }
 
-/* Until the window is full. */
+/* Sends until the window is full. */
 static void *
 sender_main(void *arg)
 {
@@ -190,8 +190,8 @@ finisher_main(void *arg)
     return NULL;
 }
 
-/* It sleeps as the holder of the engine, and nothing comes that would wake
- * it. */
+/* The thread sleeps as the holder of the engine, and nothing arrives that would
+ * wake it. */
 static void
 sleeper_cancel(struct scene *s, void *(*main)(void *arg))
 {
@@ -240,7 +240,7 @@ cancelling_wakes_whoever_waits_in_the_stream(void **state)
 
 /* --- parents --------------------------------------------------------------- */
 
-/* Waits in a stream that is made for its call. */
+/* Waits in a stream whose parent is its call. */
 static enum vc_status
 echo_by_stream(struct sim_server *s, struct vc_call *call,
                const Suite__EchoRequest *request, Suite__EchoReply *reply)
@@ -306,10 +306,10 @@ a_stream_ends_with_the_call_that_it_is_made_for(void **state)
 
 /* --- memory ---------------------------------------------------------------- */
 
-#define FAILING 120u /* allocations, one in each stream */
+#define FAILING 120u /* failing allocations, one in each stream */
 
-/* Whatever has no memory at one of the ends: it ends once, and the next one is
- * good. */
+/* An allocation fails at one of the endpoints. Each stream ends once, and calls
+ * afterwards succeed. */
 static void
 starve(struct scene *s, struct fake_process *p, unsigned method)
 {
@@ -348,7 +348,7 @@ memory_act(struct scene *s)
         starve(s, s->server.process, method);
     }
     for (unsigned i = 0; i < 20; i++) {
-        sim_echo(s->channel, 10, 5, 0, NULL); /* its link may be lost yet */
+        sim_echo(s->channel, 10, 5, 0, NULL); /* its link may still be lost */
         fake_sleep_us(20000);
     }
     scene_call(s, 10, 5);
@@ -419,7 +419,7 @@ try_send(struct reactor *r, size_t size, bool *sent)
     return vc_stream_try_send(r->stream, &request, sent);
 }
 
-/* Until there is no room. */
+/* Sends until there is no room. */
 static void
 fill(struct reactor *r, unsigned *seen)
 {
@@ -431,9 +431,9 @@ fill(struct reactor *r, unsigned *seen)
     } while (sent);
 }
 
-/* Until there is room, and no memory: true, if that did not strike another
- * thread. *seen is how often on_writable() had run before the last try that had
- * no room. */
+/* Sends until there is room, but no memory. Returns false if the failure hit
+ * another thread instead. *seen is the number of on_writable() runs before the
+ * last try without room. */
 static bool
 starve_once(struct reactor *r, unsigned *seen)
 {
@@ -451,9 +451,9 @@ starve_once(struct reactor *r, unsigned *seen)
     }
 }
 
-/* Three messages fill a window. As soon as the other end gives room, a longer
- * one takes so much that there is none for a moment: in that on_writable() may
- * find that it is not due. */
+/* Three messages fill a window. When the other endpoint gives room, a longer
+ * message reserves so much that there is none for a moment. In that moment
+ * on_writable() may be found not to be due. */
 static void
 writable_act(struct scene *s)
 {
@@ -501,7 +501,7 @@ reason_act(struct scene *s)
     scene_call(s, 10, 5);
     fake_port_set(s->server.host, false);
     assert_int_equal(vc_stream_receive(stream, &message), VC_UNAVAILABLE);
-    /* Which server, and what was the matter with it. */
+    /* The text names the server and the reason. */
     if (strstr(vc_error(), "was lost: ") == NULL ||
         strstr(vc_error(), "10.9.0.2") == NULL)
         fail_msg("it says %s", vc_error());

@@ -17,7 +17,7 @@ enum {
     EARLY
 };
 
-/* Gives the metadata back with the first message, and more with the last. */
+/* Returns the metadata with the first message, and more with the end. */
 static enum vc_status
 early(struct vc_call *call, struct vc_stream *stream)
 {
@@ -42,8 +42,8 @@ early(struct vc_call *call, struct vc_stream *stream)
     return status == VC_OK ? vc_call_add_initial(call, "late", "1", 1) : status;
 }
 
-/* Takes all that comes, and gives the call's metadata back; fails in detail
- * when they say so. */
+/* Receives all messages, and returns the call's metadata; fails with details if
+ * the metadata ask for it. */
 static enum vc_status
 run(struct vc_call *call, const void *methods, const void *request,
     struct vc_stream *stream, void *reply, void *arg)
@@ -113,7 +113,7 @@ play(void (*act)(struct scene *s))
 
 /* --- the client -------------------------------------------------------- */
 
-/* A stream of this method with these metadata, to its end. */
+/* Runs a stream of this method with these metadata, to its end. */
 static enum vc_status
 stream_with(struct scene *s, unsigned method, size_t size,
             const struct vc_metadata *m, size_t n, struct vc_result *result)
@@ -233,7 +233,7 @@ static void
 streams_that_tell_early(struct scene *s)
 {
     early_of(s, 0);
-    early_of(s, 4000); /* alone it would fit one packet */
+    early_of(s, 4000); /* without metadata it would fit one packet */
     early_of(s, 100000);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Streams of all sorts, with callbacks and with threads that wait at either
- * end, in worlds where chance decides what befalls them: each is told its end
- * once and in time, messages come whole and in order, and a good end means that
- * all have come. */
+ * Streams of all kinds, with callbacks and with blocking threads at both ends,
+ * in worlds with random faults. The end of each is reported once and in time,
+ * messages arrive whole and in order, and a good end means that all have
+ * arrived. */
 #include <pthread.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@
 
 #define WORLDS  120u
 #define STREAMS 30u
-#define WAITERS 4u /* threads, each with some streams that wait */
+#define WAITERS 4u /* threads, each with some blocking streams */
 #define ROUNDS  4u
 #define MS      UINT64_C(1000)
 #define GRACE   (100 * MS)
@@ -25,7 +25,7 @@ static struct fake_host *there;
 static struct vc_runtime *runtime;
 static struct vc_channel *channel;
 
-/* What was asked of each stream with callbacks. */
+/* The options of each stream with callbacks. */
 static struct asked {
     struct reactor r;
     bool started;
@@ -33,14 +33,14 @@ static struct asked {
     uint32_t count; /* DOWN */
     uint32_t timeout_ms;
     uint64_t began, ended;
-    unsigned cancels; /* 1 in so many messages; 0: never */
+    unsigned cancels; /* one in this many messages; 0: never */
     unsigned pauses;
 } asked[STREAMS];
 
 static uint64_t chance_state;
 static pthread_mutex_t chance_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* 0..n-1 */
+/* Returns 0..n-1. */
 static unsigned
 chance(unsigned n)
 {
@@ -129,9 +129,10 @@ n_ended(void)
     return n;
 }
 
-/* --- that wait ------------------------------------------------------------- */
+/* --- with blocking threads ------------------------------------------------ */
 
-/* What all came to; a fault of messages is counted as VC_DATA_LOSS. */
+/* The statuses of all blocking streams. Wrong messages count as
+ * VC_DATA_LOSS. */
 static atomic_uint waited[VC_UNAUTHENTICATED + 1];
 
 static enum vc_status
@@ -216,7 +217,7 @@ waiter_main(void *arg)
     return NULL;
 }
 
-/* --- blows ----------------------------------------------------------------- */
+/* --- faults --------------------------------------------------------------- */
 
 static bool was_killed;
 
@@ -276,7 +277,7 @@ blows_main(void *arg)
 
 static bool was_closed;
 
-/* What a good end means. */
+/* True if all messages have arrived, as a good end promises. */
 static bool
 is_whole(const struct asked *a)
 {
@@ -302,7 +303,7 @@ check(const struct asked *a, unsigned i)
     if (r->status == VC_OK && !is_whole(a))
         fail_msg("stream %u, of %u, is good, and %u of %u came", i, a->method,
                  r->came, r->to_send + a->count);
-    /* A pause keeps a good end back. */
+    /* A pause delays a good end. */
     if (r->status == VC_OK && a->pauses > 0)
         return;
     if (!was_closed && a->timeout_ms != 0 && a->timeout_ms != VC_NO_DEADLINE &&
@@ -321,7 +322,7 @@ resume_all(void)
     }
 }
 
-/* One that waits for ever is cancelled in the end. */
+/* Waits until all streams have ended, and resumes paused ones meanwhile. */
 static void
 await_all(void)
 {
@@ -396,7 +397,7 @@ world(uint64_t seed, unsigned ends[VC_UNAUTHENTICATED + 1])
     pthread_join(asker, NULL);
     was_closed = chance(3) == 0;
     if (was_closed) {
-        /* Under the last ones, paused or not. */
+        /* The last streams, paused or not, are still under way. */
         vc_channel_close(channel);
         await_all();
     } else {

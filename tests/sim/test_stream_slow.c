@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Streams by callbacks that are read slowly, or not at all, and many of them:
- * what each costs others, in time, memory and threads. */
+ * Streams by callbacks that are read slowly or not at all, and many streams:
+ * what each costs others in time, memory and threads. */
 #include <string.h>
 
 #include "tests/sim/reactor.h"
@@ -42,7 +42,7 @@ begin(struct scene *s, struct reactor *r, unsigned method, uint32_t count,
     must(reactor_start(r, s->channel, method, NULL, count, size));
 }
 
-/* Waits for it, and closes it. */
+/* Waits for the stream's end, and closes it. */
 static void
 finish(struct reactor *r, enum vc_status status)
 {
@@ -70,7 +70,7 @@ pause_it(struct reactor *r)
         vc_stream_pause(r->stream);
 }
 
-/* Blocks of memory that a process has. */
+/* Memory blocks of a process. */
 static unsigned
 blocks(const struct fake_process *p)
 {
@@ -80,8 +80,8 @@ blocks(const struct fake_process *p)
     return census.blocks;
 }
 
-/* A window is 63 messages of this size, and each takes one block until it is
- * unpacked; besides those of the stream itself. */
+/* A window is 63 messages of this size. Each takes one block until it is
+ * unpacked; the stream itself needs some more. */
 static void
 assert_holds_a_window(unsigned before, unsigned now)
 {
@@ -100,7 +100,7 @@ client_pauses_act(struct scene *s)
     there = blocks(s->server.process);
     begin(s, &r, DOWN, MESSAGES, 1000);
     for (unsigned i = 0; i < 50; i++)
-        scene_call(s, 10, 5); /* delays nobody */
+        scene_call(s, 10, 5); /* other calls are not delayed */
     fake_sleep_us(100000);
     assert_int_equal(r.came, 1);
     assert_holds_a_window(here, blocks(fake_process_self()));
@@ -138,7 +138,7 @@ server_pauses_act(struct scene *s)
     r.tag = r.mark = 0;
     pthread_mutex_unlock(&r.pumping);
     must(reactor_pump(&r));
-    assert_in_range(r.sent, 30, 66); /* thousand bytes */
+    assert_in_range(r.sent, 30, 66); /* messages of 1000 bytes */
     for (unsigned i = 0; i < 50; i++)
         scene_call(s, 10, 5);
     assert_int_equal(r.writable, 0);
@@ -170,7 +170,8 @@ pause_and_end_act(struct scene *s)
     assert_true(reactor_await_word(&reactor_served.ended, 2));
     for (unsigned i = 0; i < 20; i++)
         scene_call(s, 10, 5);
-    assert_int_equal(atomic_load(&good.ends), 0); /* it is not lost */
+    assert_int_equal(atomic_load(&good.ends),
+                     0); /* the end is delayed, not lost */
     vc_stream_resume(good.stream);
     finish(&good, VC_OK);
     assert_int_equal(good.came, 10);
@@ -234,7 +235,7 @@ idle_act(struct scene *s)
     assert_in_range(after.threads, before.threads, before.threads + 1);
     scene_call(s, 10, 5);
     for (unsigned i = 0; i < IDLE; i++) {
-        r[i].to_send = 2; /* nothing has been sent that could be writable */
+        r[i].to_send = 2; /* no earlier send, so on_writable() was not due */
         must(reactor_pump(&r[i]));
     }
     for (unsigned i = 0; i < IDLE; i++) {

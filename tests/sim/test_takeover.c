@@ -1,19 +1,19 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Handlers that take long: others are served meanwhile, their clients do not
- * take the server for dead, and it ends in order whenever it ends. With no
- * threads left for them: test_takeover_threads.c. */
+ * Handlers that run long. Other calls are served meanwhile, the clients do not
+ * take the server for dead, and the server ends in order at any moment. If no
+ * threads are left for them: test_takeover_threads.c. */
 #include "tests/sim/house.h"
 
 #define MANY    40u
 #define SOON_US 100u
-/* Where threads are left standing for up to 2 ms, now and then. */
+/* For seeds where threads are stopped for up to 2 ms now and then. */
 #define STALLS_US 5000u
-/* From one look at the handlers to the next. */
+/* The interval at which handlers are checked. */
 #define LOOKS_US 1000u
 #define PHASES   50u
-/* How far from a look the nearest of the phases may be. */
+/* The largest distance between a check and the nearest phase. */
 #define EDGE_US 80u
 
 static void
@@ -37,7 +37,8 @@ a_long_handler_keeps_its_client_and_delays_no_other(void **state)
     }
 }
 
-/* How long the second of two calls that come together waits for the first. */
+/* Two calls arrive together. Returns the time that the second waits for the
+ * first. */
 static uint64_t
 delay_of(unsigned phase)
 {
@@ -59,7 +60,7 @@ delay_of(unsigned phase)
     return h.begun_at[1] - h.begun_at[0];
 }
 
-/* At whatever moment between two looks it comes. */
+/* At whatever moment between two checks the call arrives. */
 static void
 a_call_that_is_there_when_a_handler_begins_waits_a_millisecond(void **state)
 {
@@ -73,7 +74,8 @@ a_call_that_is_there_when_a_handler_begins_waits_a_millisecond(void **state)
         least = us < least ? us : least;
         most = us > most ? us : most;
     }
-    /* Just before a look, and just behind it. */
+    /* The least delay is that of a call just before a check, the longest that
+     * of a call just after it. */
     assert_in_range(least, SOON_US, SOON_US + EDGE_US);
     assert_in_range(most, DELAY_US - EDGE_US, DELAY_US);
 }
@@ -100,8 +102,8 @@ many_handlers_block_at_once(void **state)
     }
 }
 
-/* From the first takeover on they begin at once: all have slept at once when
- * little more time has passed than one takes. */
+/* After the first takeover handlers begin at once. So all calls end after
+ * little more time than one handler takes. */
 static void
 handlers_that_block_begin_at_once(void **state)
 {
@@ -121,7 +123,7 @@ handlers_that_block_begin_at_once(void **state)
     }
 }
 
-/* Beside many that block a quick one waits for none of them. */
+/* A quick call waits for none of the many blocking handlers. */
 static void
 a_quick_call_beside_handlers_that_block_is_not_delayed(void **state)
 {
@@ -152,7 +154,8 @@ a_server_is_closed_while_handlers_block(void **state)
         house_begin(&h, seed, seed % 3 == 0 ? 8 : 0);
         guest_begin(&g, &h, "10.9.0.3");
         house_await_begun(&h, 3);
-        fake_sleep_us(seed * 37); /* before and after they are taken over */
+        fake_sleep_us(seed *
+                      37); /* before and after their engines are taken over */
         house_end(&h);
         assert_int_equal(atomic_load(&h.ended), 3);
         guest_end(&g);
@@ -174,7 +177,7 @@ a_client_is_killed_while_handlers_block(void **state)
         fake_process_kill(g.process);
         house_call_quickly(&h, 5, seed % 3 == 0 ? STALLS_US : DELAY_US);
         if (seed % 4 < 2)
-            fake_sleep_us(16 * S); /* the peer is forgotten meanwhile */
+            fake_sleep_us(16 * S); /* the server forgets the client meanwhile */
         house_end(&h);
         assert_int_equal(atomic_load(&h.ended), 3);
         assert_int_equal(fake_end(), 0);
@@ -204,7 +207,7 @@ a_handler_calls_before_and_after_it_was_taken_over(void **state)
     }
 }
 
-/* The watcher rests: an hour of nothing has no steps. */
+/* The watcher stops, so an idle hour takes no steps. */
 static void
 an_idle_server_does_nothing(void **state)
 {

@@ -1,16 +1,16 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Handlers that block when there are no threads for them any more: they wait or
- * are shed, clients share the threads, and the server lives. */
+ * Handlers that block when no threads are left for them: they wait or are shed,
+ * clients share the threads, and the server keeps working. */
 #include "tests/sim/house.h"
 
 #define SLEEP 2u /* the number of the method */
 #define MANY  40u
-/* More than that the runtime does not start: include/verbcall/runtime.h */
+/* The runtime does not start more than this: include/verbcall/runtime.h */
 #define SPARES 256u
-/* One of them is left for quick handlers; and a client has seven times as many
- * as are left, at most. */
+/* One thread is left for quick handlers. A client has at most seven times as
+ * many threads as are left. */
 #define SHARE_FIRST  223u /* of the first client */
 #define SHARE_SECOND 28u
 #define SHARE_THIRD  3u
@@ -40,8 +40,8 @@ without_threads_left_handlers_wait_and_the_server_lives(void **state)
     assert_int_equal(fake_end(), 0);
 }
 
-/* n calls of Sleep from here, for which there is no thread: they are shed long
- * before their deadline, or cancelled. */
+/* Makes n calls of Sleep from the test's process, for which there is no thread.
+ * They are shed long before their deadline, or cancelled. */
 static void
 give_up_behind(struct guest *g, unsigned n, uint32_t timeout_ms)
 {
@@ -67,7 +67,7 @@ give_up_behind(struct guest *g, unsigned n, uint32_t timeout_ms)
                          VC_OK);
     fake_sleep_us(S);
     for (unsigned i = 0; i < n; i++) {
-        vc_async_cancel(calls[i]); /* does nothing when it has ended */
+        vc_async_cancel(calls[i]); /* no effect if it has ended */
         vc_async_free(calls[i]);
     }
     for (unsigned i = 0; i < n; i++) {
@@ -84,7 +84,7 @@ give_up_behind(struct guest *g, unsigned n, uint32_t timeout_ms)
     vc_runtime_free(runtime);
 }
 
-/* Four clients take all threads. */
+/* Four clients use all threads. */
 static void
 fill(struct house *h, struct guest *g)
 {
@@ -126,8 +126,8 @@ handlers_that_wait_for_a_thread_and_are_given_up_do_not_run(void **state)
     }
 }
 
-/* A client whose handlers never end leaves threads to others: theirs that block
- * begin at once. */
+/* A client whose handlers never end leaves threads to other clients, whose
+ * blocking handlers begin at once. */
 static void
 a_client_with_all_that_it_may_leaves_threads_to_others(void **state)
 {

@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A call that fails has a text: its handler's; or that of the call which the
- * handler made and whose status it returns; or one that names the method. The
- * server calls itself. */
+ * Each call that fails has an error text. The text is that of its handler, or
+ * that of the call which the handler made and whose status it returns, or one
+ * that names the method. The server calls itself. */
 #include <string.h>
 
 #include "tests/sim/scene.h"
@@ -17,13 +17,13 @@ enum {
     NO_TEXT,    /* NOT_FOUND */
     EMPTY_TEXT, /* NOT_FOUND */
     NO_STATUS,
-    PASSES_ON,       /* the status of a call that FAILS */
-    PASSES_ON_LATER, /* the same behind a call that is good */
-    HAS_OWN_TEXT,    /* and the status of one that FAILS */
+    PASSES_ON,       /* the status of a call of FAILS */
+    PASSES_ON_LATER, /* the same, after a successful call */
+    HAS_OWN_TEXT,    /* with the status of a call of FAILS */
     RETURNS_OTHER,   /* another status */
-    RECOVERS,        /* it is good although a call FAILS */
+    RECOVERS,        /* succeeds although a call of FAILS failed */
     LATER_NO_TEXT,   /* vc_call_later(), and NOT_FOUND */
-    LATER_PASSES_ON, /* what an asynchronous call ends with that FAILS */
+    LATER_PASSES_ON, /* the status of an asynchronous call of FAILS */
 };
 
 #define ORDER      "there is no order 7"
@@ -96,7 +96,7 @@ handle(struct sim_server *s, struct vc_call *call,
 
 /* --- what interceptors see --------------------------------------------------- */
 
-static char seen[256]; /* the text of the last call, at the server */
+static char seen[256]; /* the server's text of the last call */
 
 static void
 on_finish(struct vc_interception *i, const struct vc_interception_end *end,
@@ -192,7 +192,8 @@ the_text_of_another_status_is_not_passed_on(void **state)
     play(act_own, NULL);
 }
 
-/* The handlers run on one thread, whose last error is that of the former. */
+/* The handlers run on one thread. Its last error is that of the earlier
+ * handler. */
 static void
 act_former(struct scene *s)
 {

@@ -12,7 +12,7 @@
 #define TARGET   "rdma://10.9.0.1:7471"
 #define MS       UINT64_C(1000)
 #define S        (1000 * MS)
-#define WATCHERS 1u /* of handlers, one a runtime whose threads run */
+#define WATCHERS 1u /* of handlers; one per runtime with threads */
 #define ECHO     0u
 
 static struct vc_runtime *there, *here;
@@ -125,7 +125,7 @@ a_malformed_target_starts_no_thread(void **state)
     world_close();
 }
 
-/* The first thread, a further one, the one that watches handlers. */
+/* The thread that fails is the first one, a further one, or the watcher. */
 static void
 a_thread_that_cannot_be_had_leaves_nothing_behind(void **state)
 {
@@ -206,7 +206,7 @@ a_client_has_no_threads_until_it_starts_them(void **state)
     world_close();
 }
 
-/* --- programs that poll for themselves ---------------------------------- */
+/* --- programs that poll themselves -------------------------------------- */
 
 static void
 without_threads_the_program_serves(void **state)

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Handlers are told when nobody waits for their replies any more. */
+ * Handlers are notified when no caller waits for their replies any more. */
 #include <malloc.h>
 #include <pthread.h>
 #include <string.h>
@@ -29,7 +29,7 @@ act_deadline(struct scene *s, unsigned tag)
     if (tag != IS_NOT_TOLD)
         assert_in_range(waiting_seen.ended_at - begun, 90 * MS, 110 * MS);
     scene_call(s, 64, ECHOES);
-    /* Who asks may know before anybody tells. */
+    /* A handler that polls may see it before it is notified. */
     if (tag != ASKS)
         assert_int_equal(scene_server(s).calls_cancelled, 1);
 }
@@ -74,7 +74,7 @@ a_function_that_was_taken_away_is_not_called(void **state)
     play(act_taken_away);
 }
 
-/* --- clients that go --------------------------------------------------- */
+/* --- clients that leave ------------------------------------------------ */
 
 static void
 act_closed(struct scene *s)
@@ -165,7 +165,8 @@ handlers_of_a_client_that_died_are_told_when_it_cannot_come_back(void **state)
 
 #define CALLS 100u
 
-/* A thread of the server asks to be told at about the time that it is. */
+/* A thread of the server calls vc_call_on_cancel() at about the time at which
+ * the call is cancelled. */
 static struct {
     pthread_t thread;
     struct vc_call *calls[CALLS];
@@ -214,7 +215,7 @@ asker_end(struct sim_server *s)
     pthread_join(asker.thread, NULL);
 }
 
-/* The deadline has its timer before the asker comes. */
+/* This sets the timer for the deadline before the asker comes. */
 static enum vc_status
 give_to_asker(struct sim_server *s, struct vc_call *call,
               const Suite__EchoRequest *request, Suite__EchoReply *reply)
@@ -238,7 +239,7 @@ act_ended_at_once(struct scene *s)
                          VC_DEADLINE_EXCEEDED);
 }
 
-/* What uses memory that was freed fails without a sanitizer, too. */
+/* Makes the use of freed memory fail without a sanitizer, too. */
 static void
 spoil_freed_memory(bool spoil)
 {

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What goes over the wire when one call is made, line by line; and that a seed
- * is a run. */
+ * The packets of one call, line by line; and that a run depends on its seed
+ * only. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,7 +59,8 @@ many_calls(void *arg)
     vc_runtime_free(runtime);
 }
 
-/* The trace of a world with a server and this client; the caller frees it. */
+/* Returns the trace of a world with a server and this client; the caller frees
+ * it. */
 static char *
 trace_of(uint64_t seed, unsigned switch_every, void (*client)(void *))
 {
@@ -82,7 +83,7 @@ trace_of(uint64_t seed, unsigned switch_every, void (*client)(void *))
     return trace;
 }
 
-/* Cuts the times off, "[  0.214] ". */
+/* Removes the times, "[  0.214] ". */
 static char *
 without_times(char *trace)
 {

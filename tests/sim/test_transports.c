@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * vc:// with two transports that lead to the server: the better one is taken,
- * calls go on by the other one when it is lost, and come back. Under a load of
- * calls and streams each call runs once at most, and none hangs. TRACE=1 shows
+ * vc:// with two transports that reach the server. The better one is used;
+ * calls go on over the other one when it is lost, and return. Under a load of
+ * calls and streams each call runs at most once, and none hangs. TRACE=1 shows
  * what happens. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,15 +22,16 @@
 #define WORK_US 700u /* of a handler */
 #define LOOK_US (5 * MS)
 
-/* A loss is found within keepalive_ms, and calls go on 2 s later at most;
+/* A loss is detected within keepalive_ms. Calls go on at most 2 s later,
  * connecting included. */
 #define LOST_US (3 * S)
-/* What is better is tried again every 6 s, for 2 s at most. */
+/* A better transport is tried again every 6 s, for 2 s at most. */
 #define BACK_US (10 * S)
-/* It has been tried at least once; and a stream that was on the other link has
- * been looked for again. */
+/* Long enough for one attempt, and for another check after a stream has held
+ * the other link. */
 #define TRIED_US (4 * S)
-/* A call over a network without losses, its neighbours' included. */
+/* The limit of a call over a network without losses, with other calls under
+ * way. */
 #define CALM_US (100 * MS)
 
 /* --- worlds ------------------------------------------------------------------ */
@@ -43,8 +44,8 @@ struct rig {
     struct traffic traffic;
 };
 
-/* Half of the clients have a thread in the library. What the options do not say
- * is as always. */
+/* Half of the clients have a library thread. Other options have their
+ * defaults. */
 static void
 rig_begin(struct rig *r, uint64_t seed, const char *require,
           uint32_t keepalive_ms)
@@ -92,7 +93,7 @@ rig_end(struct rig *r)
     assert_int_equal(0, fake_end());
 }
 
-/* What is to be true within a time. */
+/* A condition that must become true within a time. */
 typedef bool rig_condition(struct rig *r);
 
 static bool
@@ -147,7 +148,7 @@ await_second(struct rig *r, uint64_t us)
     await(r, is_by_second, "by the second transport alone", us);
 }
 
-/* Calls and streams go on. */
+/* Calls and streams must succeed. */
 static void
 await_good(struct rig *r, unsigned n, uint64_t us)
 {
@@ -171,7 +172,7 @@ longest_is(struct rig *r, uint64_t most_us)
                  (unsigned long long)most_us);
 }
 
-/* Under load, over RDMA. */
+/* Begins a world with load, over RDMA. */
 static void
 rig_begin_with(struct rig *r, uint64_t seed, uint32_t keepalive_ms)
 {
@@ -212,7 +213,7 @@ rdma_is_taken_first(void **state)
     }
 }
 
-/* Calls of before, during and behind the loss are good, and run once. */
+/* Calls before, during and after the loss succeed, and run once. */
 static void
 rdma_lost(struct rig *r, enum networks_loss how)
 {
@@ -229,7 +230,7 @@ rdma_back(struct rig *r)
     networks_heal(&r->networks, FIRST);
     await_rdma(r, BACK_US);
     await_good(r, 20, S);
-    /* While a link that is up takes the place of another one. */
+    /* Here a link that is up replaces another one. */
     longest_is(r, CALM_US);
 }
 
@@ -243,7 +244,7 @@ calls_go_on_by_the_second_and_come_back(void **state)
 
         rig_begin_loaded(&r, seed);
         rdma_lost(&r, (enum networks_loss)(seed % 3));
-        fake_sleep_us(seed / 3 % 3 * TRIED_US); /* so often in vain */
+        fake_sleep_us(seed / 3 % 3 * TRIED_US); /* time for failed attempts */
         rdma_back(&r);
         traffic_stop(&r.traffic);
         c = counters(r.runtime);
@@ -298,7 +299,7 @@ the_loss_of_what_is_not_used_is_not_noticed(void **state)
     }
 }
 
-/* RDMA is there again, and nobody has tried yet. */
+/* RDMA works again, but the client has not tried it yet. */
 static void
 calls_go_back_at_once_when_the_second_is_lost(void **state)
 {
@@ -322,8 +323,8 @@ calls_go_back_at_once_when_the_second_is_lost(void **state)
     }
 }
 
-/* Keepalive takes the network for dead before the adapter does: that is said of
- * RDMA, and not of the server. */
+/* Keepalive takes the network for dead before the adapter does. The client
+ * concludes that RDMA is dead, not the server. */
 static void
 a_network_that_is_silent_is_left_for_the_other(void **state)
 {
@@ -342,7 +343,7 @@ a_network_that_is_silent_is_left_for_the_other(void **state)
 
 /* --- both are lost ----------------------------------------------------------- */
 
-/* Until both callers and streams have been refused. */
+/* Waits until calls of all callers have failed. */
 static void
 await_failures(struct rig *r)
 {
@@ -374,7 +375,7 @@ both_return(struct rig *r, unsigned first)
     networks_heal(&r->networks, !first);
     await_rdma(r, BACK_US);
     atomic_store(&r->traffic.may_fail, false);
-    /* Calls that had failed meanwhile may still be ending. */
+    /* Calls that failed meanwhile may still be ending. */
     await_good(r, 40, S);
 }
 
@@ -390,7 +391,8 @@ calls_end_when_both_are_lost_and_go_on_when_one_returns(void **state)
                   (enum networks_loss)(seed % 3));
         both_return(&r, seed % 4 < 2 ? FIRST : SECOND);
         traffic_stop(&r.traffic);
-        /* Three attempts to connect, of 2 s each, and waits between them. */
+        /* Three attempts to connect, of 2 s each, and the backoffs between
+         * them. */
         longest_is(&r, 10 * S);
         rig_end(&r);
     }
@@ -441,7 +443,7 @@ has_both(struct rig *r)
     return networks_has(r->channel, "rdma") && networks_has(r->channel, "tcp");
 }
 
-/* Its link waits for it, and carries no calls any more. */
+/* Its link stays for the stream, and carries no calls any more. */
 static void
 a_stream_ends_where_it_began(void **state)
 {
@@ -470,7 +472,7 @@ a_stream_ends_where_it_began(void **state)
     }
 }
 
-/* It is silent, and calls are by RDMA. */
+/* The stream's link is lost, while calls use RDMA. */
 static void
 the_link_of_a_stream_is_lost_alone(void **state)
 {

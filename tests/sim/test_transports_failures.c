@@ -2,10 +2,11 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Every allocation, and every call of verbs, rdma_cm and the system that can
- * fail, fails once, on either side, while a vc:// channel is opened, calls by
- * RDMA, loses that, calls on by the second transport, comes back and is closed:
- * nothing crashes, nothing is left, an error has a text, and what is done again
- * works. Some of them only, all with VC_TEST_LONG=1. */
+ * fail, fails once, on either side. Meanwhile a vc:// channel is opened, calls
+ * by RDMA, loses RDMA, calls by the second transport, returns to RDMA and is
+ * closed. Nothing crashes and nothing is left, an error has a text, and
+ * repeated steps succeed. Only some of the failures are played; all with
+ * VC_TEST_LONG=1. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,17 +21,17 @@
 #define MS          UINT64_C(1000)
 #define S           UINT64_C(1000000)
 #define END_US      (120 * S) /* of the client */
-#define CARRIER_US  (30 * S)  /* until calls are by what leads there */
+#define CARRIER_US  (30 * S)  /* until calls use a given transport */
 #define BETWEEN_US  (100 * MS)
-#define ONE_IN      3u /* failures of calls are played */
+#define ONE_IN      3u /* of these failures, one is played */
 #define TAG_CARRIED 3u
 
 struct client {
     struct networks *networks;
-    bool rdma_missed;     /* the server could not listen by it */
+    bool rdma_missed;     /* the server could not listen by RDMA */
     atomic_uint failures; /* steps that returned an error */
-    atomic_uint mute;     /* of them, those without a text */
-    const char *stuck;    /* in this step; NULL: all was done */
+    atomic_uint mute;     /* those of them without an error text */
+    const char *stuck;    /* the failed step; NULL: all were done */
 };
 
 struct opening {
@@ -43,7 +44,7 @@ typedef enum vc_status client_step(struct opening *o);
 
 /* --- steps ------------------------------------------------------------------- */
 
-/* A handler may give none. */
+/* True if an error has no text. A handler may fail without one. */
 static bool
 is_mute(void)
 {
@@ -103,7 +104,7 @@ step_large(struct opening *o)
     return sim_echo(o->channel, 50000, 2, 0, NULL);
 }
 
-/* A message each way. */
+/* Sends a message each way. */
 static enum vc_status
 stream_begin(struct suite_streams_talk_client_stream *stream)
 {
@@ -131,7 +132,7 @@ step_stream(struct opening *o)
     return status;
 }
 
-/* Calls until they are by this transport alone. */
+/* Makes calls until the channel uses this transport only. */
 static bool
 carried_by(struct client *c, struct opening *o, const char *scheme)
 {
@@ -148,7 +149,8 @@ carried_by(struct client *c, struct opening *o, const char *scheme)
 
 /* --- the client -------------------------------------------------------------- */
 
-/* Over the one, the other, and back; what it is stuck in, or NULL. */
+/* Uses RDMA, the second transport, and RDMA again. Returns the step that
+ * failed, or NULL. */
 static const char *
 to_and_fro(struct client *c, struct opening *o)
 {
@@ -157,7 +159,7 @@ to_and_fro(struct client *c, struct opening *o)
     if (!persist(c, step_stream, o))
         return "never opens a stream";
     networks_lose(c->networks, FIRST, LOSS_CUT);
-    suite_streams_talk_close(o->stream); /* the next link has to say so */
+    suite_streams_talk_close(o->stream); /* the next link tells the server */
     if (!carried_by(c, o, "tcp"))
         return "does not come to the second transport";
     networks_heal(c->networks, FIRST);
@@ -189,10 +191,10 @@ client_main(void *arg)
 
 /* --- worlds ------------------------------------------------------------------ */
 
-/* What is to fail. */
+/* What fails. */
 struct plan {
-    bool server; /* on this side, else on the client's */
-    int err;     /* of calls; 0: allocations */
+    bool server; /* on the server's side, else on the client's */
+    int err;     /* errno of calls; 0: allocations fail */
 };
 
 static void
@@ -220,7 +222,7 @@ server_misses_rdma(const struct sim_server *s)
     return strstr(text, "not rdma") != NULL;
 }
 
-/* Runs both; what is wrong, or NULL. */
+/* Runs both sides; returns what is wrong, or NULL. */
 static const char *
 world_live(struct networks *n, struct client *c, const struct plan *plan,
            unsigned nth)
@@ -243,7 +245,8 @@ world_live(struct networks *n, struct client *c, const struct plan *plan,
     return atomic_load(&c->mute) > 0 ? "an error without a text" : c->stuck;
 }
 
-/* One world, in which the nth fails; false when there is no such one. */
+/* Runs a world in which the nth call or allocation fails; false when there is
+ * no nth one. */
 static bool
 world_run(const struct plan *plan, unsigned nth)
 {
@@ -265,7 +268,7 @@ world_run(const struct plan *plan, unsigned nth)
     return struck;
 }
 
-/* Those that are left out in one run of the tests are so in each. */
+/* Plays the same selection of failures in each run of the tests. */
 static void
 some_of(bool server, int err)
 {

@@ -1,12 +1,13 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * vc:// between two hosts on two networks that chance is cruel to: either is
- * lost for a while or for ever, QPs break, packets are lost, calls and allocations
- * fail, the server is killed and comes back, or stands still. Each call and each
- * stream ends once, in time and truly; when all is healed calls are good again,
- * and by the best transport that there is. One seed alone, with its trace:
- * test_transports_random SEED; others than the first: SEED COUNT. */
+ * vc:// between two hosts on two networks, with random faults. Either network
+ * is lost, for a while or permanently; QPs break, packets are lost, calls and
+ * allocations fail; the server is killed and started again, or is frozen. Each
+ * call and each stream ends once, in time and with a true outcome. After the
+ * faults have ended calls succeed again, over the best transport that works.
+ * One seed alone, with its trace: test_transports_random SEED; others than the
+ * first: SEED COUNT. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -23,20 +24,21 @@
 #include "tests/sim/second.h"
 
 #define SEEDS    SIM_SHARE(100u)
-#define LONGER   5u /* than others a long test is */
+#define LONGER   5u /* factor for a long test */
 #define CALLERS  3u
 #define TALKERS  2u
-#define CALLS    4096u /* of a world, at most */
-#define TAIL     3u    /* calls behind the first good one: all are to be good */
+#define CALLS    4096u          /* of a world, at most */
+#define TAIL     3u             /* calls at the end; all must succeed */
 #define MS       UINT64_C(1000) /* us */
 #define S        (1000 * MS)
 #define STORM_US (3 * S)
-#define LOST_US  (4 * S) /* at most, but for ever */
+#define LOST_US  (4 * S) /* at most, unless permanent */
 #define STILL_US (1500 * MS)
-#define GRACE_US (100 * MS) /* behind a deadline */
+#define GRACE_US (100 * MS) /* after a deadline */
 
-/* From the healing on: until a call is good, and until calls are by the best
- * transport; a stream may hold the other one until it is looked at again. */
+/* Limits from the end of the faults: until a call succeeds, and until calls use
+ * the best transport. A stream may hold the other transport until the next
+ * check. */
 #define GOOD_US (10 * S)
 #define BEST_US (14 * S)
 
@@ -45,11 +47,11 @@ static uint64_t first = 1, count;
 static const char *program;
 static uint64_t running;
 
-/* Of all worlds. */
+/* Sums of all worlds. */
 static unsigned good, bad, streams_good, streams_bad;
 static uint64_t upgrades, by_rdma, by_second;
 
-/* What a call came to. */
+/* How a call ended. */
 struct ending {
     atomic_uint ends; /* how often */
     enum vc_status status;
@@ -61,8 +63,8 @@ struct caller {
     struct world *world;
     struct dice dice;
     pthread_t thread;
-    uint64_t good_us; /* until a call was good, since the healing; 0: none */
-    unsigned bad;     /* of those behind it */
+    uint64_t good_us; /* from the healing to a good call; 0: none */
+    unsigned bad;     /* failures after the first good call */
 };
 
 struct talker {
@@ -79,11 +81,11 @@ struct world {
     struct vc_runtime *runtime;
     struct vc_channel *channel;
     uint64_t lost_until[2]; /* of a network; 0: it is not lost */
-    bool removed[2];        /* a device of it: for ever */
-    uint64_t still_until;   /* the server; 0: it goes on */
-    uint64_t killed_until;  /* the same */
+    bool removed[2];        /* a device of it, permanently */
+    uint64_t still_until;   /* of the frozen server; 0: it runs */
+    uint64_t killed_until;  /* of the killed server; 0: it runs */
     atomic_bool healed, over;
-    atomic_uint n_good; /* callers whose calls are, since it is healed */
+    atomic_uint n_good; /* callers with a good call since the healing */
     uint64_t healed_us;
     struct caller callers[CALLERS];
     struct talker talkers[TALKERS];
@@ -123,7 +125,7 @@ calls_in_storm(struct caller *c)
     }
 }
 
-/* Behind the first good one all are to be good. */
+/* After the first good call all calls must succeed. */
 static void
 calls_in_calm(struct caller *c)
 {
@@ -236,10 +238,11 @@ threads_join(struct world *w)
         pthread_join(w->talkers[i].thread, NULL);
 }
 
-/* --- mischief ---------------------------------------------------------------- */
+/* --- faults --------------------------------------------------------------- */
 
-/* One network at most. A server that is started anew needs its second device:
- * nothing listens where TCP cannot. */
+/* At most one network is lost permanently. The server keeps its device of the
+ * second network, which it needs if it is started again: at vc:// it listens
+ * nowhere if TCP cannot listen. */
 static void
 lose_for_ever(struct world *w, unsigned network)
 {
@@ -336,7 +339,7 @@ is_due(uint64_t *until, uint64_t now)
     return due;
 }
 
-/* Ends what was to end by now. */
+/* Ends the faults that are due to end by now. */
 static void
 ends(struct world *w, uint64_t now)
 {
@@ -348,14 +351,14 @@ ends(struct world *w, uint64_t now)
     }
     if (is_due(&w->still_until, now))
         fake_process_thaw(s->process);
-    /* It may have failed to begin, too. */
+    /* The server may also have failed to start. */
     if (is_due(&w->killed_until, now) ||
         (w->killed_until == 0 && fake_process_ended(s->process)))
         sim_server_start(s, w->networks.there[FIRST], 1);
 }
 
-/* A server that began while calls fail may have missed a transport, for as long
- * as it lives. */
+/* True if the server does not listen by RDMA. If calls failed while it started,
+ * this may last as long as the server. */
 static bool
 server_misses(const struct world *w)
 {
@@ -395,7 +398,7 @@ storm(struct world *w)
     heal(w);
 }
 
-/* --- what must be ------------------------------------------------------------ */
+/* --- checks --------------------------------------------------------------- */
 
 static const char *
 best_await(struct world *w)
@@ -557,7 +560,8 @@ whatever_happens_to_two_networks_calls_end_once_and_come_back(void **state)
                   good, bad, streams_good, streams_bad,
                   (unsigned long long)by_rdma, (unsigned long long)by_second,
                   (unsigned long long)upgrades);
-    /* Neither peace nor ruin; and both transports. */
+    /* Some calls and streams must fail, but not most; and both transports must
+     * be used. */
     assert_in_range(bad, good / 50, good);
     assert_in_range(streams_bad, streams_good / 50, streams_good);
     assert_in_range(upgrades, count / 8, UINT64_MAX);

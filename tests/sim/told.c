@@ -17,7 +17,7 @@ told_play(void (*act)(struct scene *), sim_handle *handle)
     }
 }
 
-/* Bytes of which no two neighbours, or packets, are the same. */
+/* Bytes that differ between neighbours, and from packet to packet. */
 static uint8_t noise[1 << 20];
 
 static void __attribute__((constructor)) noise_make(void)

@@ -12,7 +12,7 @@
 #include "tests/sim/mischief.h"
 
 #define MS         UINT64_C(1000)
-#define PACE_US    (40 * MS) /* a caller rests for so long at most */
+#define PACE_US    (40 * MS) /* longest pause of a caller */
 #define LOOK_US    (5 * MS)
 #define TIMEOUT_MS 20000u
 #define MESSAGES   4u /* of a stream, each way */
@@ -118,7 +118,7 @@ traffic_talk(struct suite_streams_talk_client_stream *stream)
     return status;
 }
 
-/* A stream goes with its link, and the next one is good. */
+/* A stream ends when its link is lost; the next stream must succeed. */
 static void
 talk_once(struct traffic *t)
 {

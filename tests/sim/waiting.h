@@ -1,8 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Handlers that wait until they are notified of a cancellation, and callers
- * that cancel. */
+ * Handlers that wait until their call is cancelled, and callers that cancel. */
 #ifndef VC_TESTS_SIM_WAITING_H
 #define VC_TESTS_SIM_WAITING_H
 
@@ -17,20 +16,20 @@
 /* What a handler does, by the tag of its call. */
 enum {
     ECHOES,
-    IS_TOLD,     /* waits for its callback of vc_call_on_cancel() */
-    ASKS,        /* polls until it is cancelled */
-    IS_NOT_TOLD, /* removed its callback */
+    IS_TOLD,     /* waits for on_cancel */
+    ASKS,        /* polls vc_call_is_cancelled() */
+    IS_NOT_TOLD, /* has removed its on_cancel */
     TAGS
 };
 
-/* What handlers recorded, in the running world. */
+/* What the handlers saw; of the current world. */
 extern struct waiting_seen {
     atomic_uint begun, told, ended;
     atomic_ullong ended_at;
 } waiting_seen;
 
-/* Start a call without a deadline, with so many bytes or with a few; with a
- * canceller of its own, or this one. */
+/* Start a call without a timeout of its own, with `size` or 64 bytes of
+ * payload, and with a new canceller or this one. */
 void caller_start_long(struct caller *c, struct vc_channel *channel,
                        unsigned tag, size_t size);
 void caller_start(struct caller *c, struct vc_channel *channel, unsigned tag);
@@ -38,7 +37,7 @@ void caller_start_with(struct caller *c, struct vc_channel *channel,
                        unsigned tag, size_t size,
                        struct vc_canceller *canceller);
 
-/* Cancels the call, and checks that it returns soon, with this outcome. */
+/* Cancels the call. It must return within 10 ms, with this outcome. */
 void caller_cancel(struct caller *c, enum vc_outcome outcome);
 
 /* The server's handler. */
