@@ -42,12 +42,13 @@ vc__runtime_loop_fini(struct vc_runtime *r)
 int
 vc_runtime_fd(struct vc_runtime *r)
 {
-    int err = r->loop_fd < 0 ? loop_make(r) : 0;
+    int err;
 
     if (!vc__good(r, VC__RUNTIME)) {
         vc__bad(r, VC__RUNTIME);
         return -1;
     }
+    err = r->loop_fd < 0 ? loop_make(r) : 0;
     if (err != 0)
         vc__fail(VC_RESOURCE_EXHAUSTED,
                  "no file descriptors for the runtime's loop: %s; raise ulimit "

@@ -190,6 +190,7 @@ vc_channel_open(struct vc_runtime *runtime, const char *target,
     c->pool = vc__pools_get(&c->progress->pools, &pool);
     if (c->pool == NULL) {
         vc__retry_waits_fini(&c->retry_waits);
+        vc__handle_fini(&c->handle);
         free(c);
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
     }

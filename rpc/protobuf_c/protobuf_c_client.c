@@ -20,6 +20,7 @@
 #include "rpc/protobuf_c/protobuf_c_table.h"
 
 struct vc_closures {
+    struct vc__handle handle;
     struct vc_completions *queue; /* tags: struct pending */
     atomic_uint under_way;        /* calls whose end is in the queue, or will
                                    * be */
@@ -306,10 +307,15 @@ vc_channel_service(struct vc_channel *channel,
                    const struct vc_call_opts *user_opts,
                    struct vc_closures *closures, ProtobufCService **service)
 {
-    struct vc__table *table = vc__table_get(channel->runtime, descriptor);
+    struct vc__table *table;
     struct vc_call_opts opts;
     struct stub *s;
 
+    if (!vc__good(channel, VC__CHANNEL))
+        return vc__bad(channel, VC__CHANNEL);
+    if (closures != NULL && !vc__good(closures, VC__CLOSURES))
+        return vc__bad(closures, VC__CLOSURES);
+    table = vc__table_get(channel->runtime, descriptor);
     if (table == NULL || opts_take(&opts, user_opts) != VC_OK)
         return vc__error_last()->status;
     s = calloc(1, sizeof *s);
@@ -345,6 +351,7 @@ vc_closures_new(struct vc_runtime *runtime, struct vc_closures **closures)
         free(c);
         return status;
     }
+    vc__handle_init(&c->handle, VC__CLOSURES);
     *closures = c;
     return VC_OK;
 }
@@ -382,6 +389,8 @@ vc_closures_run(struct vc_closures *c, uint32_t timeout_ms)
     struct vc_completion end;
     enum vc_status status;
 
+    if (!vc__good(c, VC__CLOSURES))
+        return vc__bad(c, VC__CLOSURES);
     do {
         status = vc_completions_next(c->queue, ms, &end);
         ms = protobuf_c_client_ms_left(until);
@@ -392,6 +401,10 @@ vc_closures_run(struct vc_closures *c, uint32_t timeout_ms)
 int
 vc_closures_fd(struct vc_closures *c)
 {
+    if (!vc__good(c, VC__CLOSURES)) {
+        vc__bad(c, VC__CLOSURES);
+        return -1;
+    }
     return vc_completions_fd(c->queue);
 }
 
@@ -401,11 +414,12 @@ vc_closures_free(struct vc_closures *c)
 {
     struct vc_completion end;
 
-    if (c == NULL)
+    if (vc__nothing_to_free(c, VC__CLOSURES))
         return;
     while (atomic_load(&c->under_way) > 0 &&
            vc_completions_next(c->queue, VC_NO_DEADLINE, &end) == VC_OK)
         end_told(c, &end);
     vc_completions_free(c->queue);
+    vc__handle_fini(&c->handle);
     free(c);
 }

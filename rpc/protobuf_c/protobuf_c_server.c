@@ -299,6 +299,10 @@ vc_server_add_protobuf_c(struct vc_server *server, ProtobufCService *service,
 {
     struct served served = {.service = service, .flags = flags};
 
+    if (!vc__good(server, VC__SERVER))
+        return vc__bad(server, VC__SERVER);
+    if (service == NULL)
+        return vc__fail(VC_INVALID_ARGUMENT, "the service is NULL");
     if (flags & ~VC_SERVICE_PARALLEL)
         return vc__fail(VC_INVALID_ARGUMENT,
                         "flags: 0x%x has bits that are unknown; known is "

@@ -207,8 +207,11 @@ vc_runtime_service(struct vc_runtime *runtime,
                    const ProtobufCServiceDescriptor *descriptor,
                    const struct vc_service **service)
 {
-    struct vc__table *table = vc__table_get(runtime, descriptor);
+    struct vc__table *table;
 
+    if (!vc__good(runtime, VC__RUNTIME))
+        return vc__bad(runtime, VC__RUNTIME);
+    table = vc__table_get(runtime, descriptor);
     if (table == NULL)
         return vc__error_last()->status;
     *service = &table->service;

@@ -112,11 +112,12 @@ enum vc_status
 vc_server_limit(struct vc_server *server, const struct vc_service *service,
                 uint32_t max_calls)
 {
-    struct vc__service_entry *e = vc__services_get(
-        &server->services, service->name, strlen(service->name));
+    struct vc__service_entry *e;
 
     if (!vc__good(server, VC__SERVER))
         return vc__bad(server, VC__SERVER);
+    e = vc__services_get(&server->services, service->name,
+                         strlen(service->name));
     if (e == NULL)
         return vc__fail(VC_NOT_FOUND, "service %s has not been added",
                         service->name);

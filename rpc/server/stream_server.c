@@ -245,6 +245,8 @@ vc_stream_serve(struct vc_call *call, struct vc_stream *s,
 {
     struct vc__stream_events *ev;
 
+    vc__must(call, VC__CALL);
+    vc__must(s, VC__STREAM);
     if (call->stream != s || s->events != NULL)
         return vc__call_fault(call, VC_INTERNAL,
                               "the handler has chosen callbacks twice, or for "

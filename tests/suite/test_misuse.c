@@ -9,8 +9,10 @@
 #include <verbcall/async.h>
 #include <verbcall/cancel.h>
 #include <verbcall/interceptor.h>
+#include <verbcall/protobuf_c.h>
 #include <verbcall/verbcall.h>
 
+#include "tests/suite/lookup.pb-c.h"
 #include "tests/suite/misuse.h"
 #include "tests/suite/streams.h"
 
@@ -332,6 +334,40 @@ null_runtime(struct fixture *f)
 }
 
 static enum vc_status
+null_limited(struct fixture *f)
+{
+    (void)f;
+    return vc_server_limit(NULL, &suite_probe_service, 1);
+}
+
+static enum vc_status
+null_loop(struct fixture *f)
+{
+    (void)f;
+    return vc_runtime_fd(NULL) < 0 ? VC_INVALID_ARGUMENT : VC_OK;
+}
+
+static enum vc_status
+null_for_protobuf_c(struct fixture *f)
+{
+    const ProtobufCServiceDescriptor *d = &lookup__directory__descriptor;
+    const struct vc_service *service;
+    ProtobufCService *stub;
+
+    if (vc_runtime_service(NULL, d, &service) != VC_INVALID_ARGUMENT ||
+        vc_channel_service(NULL, d, NULL, NULL, &stub) != VC_INVALID_ARGUMENT)
+        return VC_OK;
+    return vc_server_add_protobuf_c(f->server, NULL, 0);
+}
+
+static enum vc_status
+null_closures(struct fixture *f)
+{
+    (void)f;
+    return vc_closures_run(NULL, 0);
+}
+
+static enum vc_status
 null_call(struct fixture *f)
 {
     (void)f;
@@ -544,6 +580,10 @@ static const struct misuse cases[] = {
     row("NULL", refused, "Echo: the request is NULL", null_request),
     row("NULL", refused, "the server is NULL", null_server),
     row("NULL", refused, "the runtime is NULL", null_runtime),
+    row("NULL", refused, "the server is NULL", null_limited),
+    row("NULL", refused, "the runtime is NULL", null_loop),
+    row("NULL", refused, "the service is NULL", null_for_protobuf_c),
+    row("NULL", refused, "the closure queue is NULL", null_closures),
     row("NULL", aborts, "the call is NULL", null_call),
     row("NULL", refused, "done is NULL", null_done),
     row("NULL", refused, "\"\"", null_target),

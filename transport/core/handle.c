@@ -67,6 +67,7 @@ kind_name(enum vc__kind kind)
         [VC__COMPLETIONS] = "completion queue",
         [VC__CANCELLER] = "canceller",
         [VC__HEALTH] = "health service",
+        [VC__CLOSURES] = "closure queue",
     };
 
     return names[kind];

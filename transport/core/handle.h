@@ -24,6 +24,7 @@ enum vc__kind {
     VC__COMPLETIONS,
     VC__CANCELLER,
     VC__HEALTH,
+    VC__CLOSURES,
 };
 
 struct vc__handle {

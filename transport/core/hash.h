@@ -4,8 +4,8 @@
  * FNV-1a, which identifies services and methods on the wire. For the generator,
  * and for the library, which matches names with hashes. Pure. The numbers are
  * those of https://datatracker.ietf.org/doc/draft-eastlake-fnv/, section 5. */
-#ifndef VC_IDL_HASH_H
-#define VC_IDL_HASH_H
+#ifndef VC_TRANSPORT_HASH_H
+#define VC_TRANSPORT_HASH_H
 
 #include <stddef.h>
 #include <stdint.h>
