@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
+# tests/native.sh BUILD - SUITE...: only builds what the line below would run.
 # tests/native.sh BUILD TOTALS SUITE...: builds the programs of the named suites, of unit, threads, idl, fake, sim, inproc, tcp,
 # shm, best and local, in a configured build folder, and runs them by `make check`. It runs one program more at a time than
 # there are processors, as some wait. Prints a line for each suite, with the total seconds of its programs, and shows failures.
@@ -79,6 +80,7 @@ for suite; do
     parts="${parts-} $(parts_of "$suite")"
 done
 vc_make "$build" native-programs native_programs="$parts" || exit 1
+[ "$totals" != - ] || exit 0
 make -s -k -j $(($(getconf _NPROCESSORS_ONLN) + 1)) -C "$build" check-TESTS TESTS="$tests" >"$build/native.log" 2>&1
 for suite; do
     logs_of "$suite" >"$list"

@@ -17,7 +17,7 @@ what is in which suite.
 Without a suite: all of them, those that are marked * with the address and undefined behaviour
 sanitizers, and those marked + (once more) with the thread sanitizer. With suites: only these, built
 without sanitizers, or with what is asked for. What runs on the device, and what needs none, run side
-by side.
+by side, but for the suites that measure real time without a device: these run alone at the end.
   unit *      pure parts                      fake *     the suites in a simulated world
   threads +   those that threads share
   idl         the code generator              sim *      all that can go wrong, simulated
@@ -52,7 +52,9 @@ die()
     exit 1
 }
 
-native='unit idl fake sim inproc tcp shm best local'
+untimed='unit idl fake sim'
+timed='tcp shm best local inproc'
+native="$untimed $timed"
 only_long='coverage mutants cross image pods former figures'
 over_rdma='calls features connect qp devices failover faithful foreign hostile interop kill alive blows resume leaks'
 
@@ -176,6 +178,29 @@ run_native()
         VC_TEST_TIMES_FAKE=$times VC_TEST_COST=$cost tests/native.sh "$(folder_of "$one")" "$totals" "$@" || failed=1
 }
 
+# VARIANT SUITE...: builds what run_native would run.
+build_native()
+{
+    one=$1
+    shift
+    [ $# -eq 0 ] || { configure_variant "$one" && tests/native.sh "$(folder_of "$one")" - "$@"; } || failed=1
+}
+
+# Runs a function for each variant with its suites that measure real time: FUNCTION VARIANT SUITE...
+each_timed()
+{
+    # shellcheck disable=SC2046 # words
+    if [ -n "$variant" ]; then
+        "$1" "$variant" $(wanted_of "$timed")
+    elif [ -n "$wanted" ]; then
+        "$1" tests $(wanted_of "$timed")
+    elif [ -n "$long" ]; then
+        "$1" tests $timed && "$1" asan $timed && "$1" tsan inproc
+    else
+        "$1" tests tcp shm best local && "$1" asan inproc && "$1" tsan inproc
+    fi
+}
+
 # VARIANT: runs the suites over RDMA. Sanitizers make calls slow: fewer of them.
 run_rdma()
 {
@@ -196,14 +221,15 @@ lane_here()
 {
     if [ -n "$variant" ]; then
         # shellcheck disable=SC2046 # words
-        run_native "$variant" $(wanted_of "$native${wanted:+ threads}")
+        run_native "$variant" $(wanted_of "$untimed${wanted:+ threads}")
+        each_timed build_native
         return "$failed"
     fi
     # shellcheck disable=SC2046 # words
     if [ -n "$long$wanted" ]; then
-        run_native tests $(wanted_of "$native${wanted:+ threads}")
+        run_native tests $(wanted_of "$untimed${wanted:+ threads}")
     else
-        run_native tests tcp shm best local idl
+        run_native tests idl
     fi
     if wants lint || wants dist || wants containers; then
         vc_build "$build" --enable-werror || failed=1
@@ -214,10 +240,11 @@ lane_here()
     check containers tests/containers.sh "$build" "$(folder_of tests)"
     if [ -z "$wanted" ]; then
         # shellcheck disable=SC2086 # words
-        run_native asan ${long:+tcp shm best local idl} unit fake sim inproc
+        run_native asan ${long:+idl} unit fake sim
         # shellcheck disable=SC2086 # words
-        run_native tsan ${long:+fake sim} threads inproc
+        run_native tsan ${long:+fake sim} threads
     fi
+    each_timed build_native
     check fuzz tests/fuzz/run.sh "$build"
     if [ -n "$long$wanted" ]; then
         check_status coverage sh tests/coverage.sh
@@ -262,6 +289,8 @@ trap 'kill "$pid" 2>/dev/null; exit 1' INT TERM HUP
 lane_rdma || failed=1
 wait "$pid" || failed=1
 cat "$beside"
+# Not beside a guest, whose processors go first.
+each_timed run_native
 # Alone, as it measures times.
 [ -z "$long$wanted" ] || check_status figures sh bench/check.sh
 # Repeats the failures at the end of the output.
