@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 Verbcall authors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Behind add() and median() of common.sh, with engine_ratios.awk: prints the medians of what engine_inside.sh measured, and of the ratios of each
+# Run after add() and median() of common.sh, with engine_ratios.awk: prints the medians of what engine_inside.sh measured, and of the ratios of each
 # round.
 
 $1 == "round" { end_round(); next }

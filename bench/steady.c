@@ -5,7 +5,7 @@
  * --collect-atstart=no`: it makes the number of instructions of a call exact.
  * bench/compare_inside.sh compiles and uses it.
  *
- * How often a thread polls in vain before a packet arrives, and the time on its
+ * How often a thread polls without success before a packet arrives, and the time on its
  * clock, depend on the host. So once there is traffic, a polling thread gets
  * one completion at a time, then one empty turn (in which the library gives
  * buffers back to the adapter). The next poll waits for a completion. Neither

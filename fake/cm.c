@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The calls of librdmacm, as the library and the kernel's ucma implement them
- * together: what they check, in which order, and which state they leave
- * behind. */
+ * together: what they check, in which order, and which state the
+ * objects have after. */
 #include <errno.h>
 #include <string.h>
 

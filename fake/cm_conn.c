@@ -3,8 +3,8 @@
  *
  * The calls of librdmacm that make and end connections, and the QPs that
  * librdmacm moves on the way, as the library and the kernel's ucma implement
- * them together: what they check, in which order, and which state they leave
- * behind. */
+ * them together: what they check, in which order, and which state the
+ * objects have after. */
 #include <errno.h>
 #include <string.h>
 

@@ -13,7 +13,7 @@
 #include "real.h"
 
 #define CALL_COST (FAKE__US / 5)
-/* The time that passes while all threads poll in vain. */
+/* The time that passes while all threads poll and find nothing. */
 #define IDLE_STEP (2 * FAKE__US)
 /* The thread that polled last continues, except one in so many times. */
 #define IDLE_STAY 16
@@ -43,7 +43,7 @@ struct fake__task {
     const void *key;
     uint64_t until;
     bool timed_out;
-    bool idle;   /* polled in vain, and nothing has happened since */
+    bool idle;   /* polled, found nothing, and nothing has happened since */
     bool first;  /* of its process */
     bool joined; /* by pthread_join() */
     unsigned depth;
@@ -153,7 +153,7 @@ may_run(const struct fake__task *t)
     return t->state == TASK_READY && !t->process->frozen && !t->process->doomed;
 }
 
-/* Picks at random a task that may run and does not poll in vain; NULL when
+/* Picks at random a task that may run and does not poll for nothing; NULL if
  * there is none. */
 static struct fake__task *
 task_pick(void)
@@ -277,7 +277,7 @@ task_survivor(void)
     return t;
 }
 
-/* All tasks that may run poll in vain: lets one or all of them try again.
+/* All tasks that may run poll and find nothing: lets one or all of them try again.
  * Mostly the one with the baton, as passing the baton is costly. */
 static void
 idle_end(void)

@@ -385,6 +385,33 @@ makefiles_are_short()
     [ "$lines" -le 540 ] || echo "what make reads has $lines lines, at most 540 are wanted"
 }
 
+# Private words that readers could take for something else; ../CONTRIBUTING.md has the field's words for them.
+words_are_plain()
+{
+    git ls-files 2>/dev/null | grep -E '\.(c|h|md|scd|sh|am|ac|awk)$' | grep -v 'golden/\|^tests/idl/\|^tests/lint\.sh$' |
+        xargs awk -f tests/words.awk -v words='told|brought|given up|behind|(comes|came) to|ill|hasty|parted|stints?|barren|patience|farewell|goodbye|be it|whoever|in vain|(has|have|had) gone'
+}
+
+sentences_are_short()
+{
+    git ls-files 2>/dev/null | grep '\.md$' | grep -v '^CHANGES\.md$' | xargs awk -f tests/sentences.awk
+}
+
+# Of the library and the compiler.
+functions_are_short()
+{
+    # shellcheck disable=SC2046 # words
+    awk '
+        FNR > 600 && !long[FILENAME]++ { print FILENAME " has more than 600 lines" }
+        /^[a-z_]+\(.*[^;]$/ { name = FILENAME ": " $0 }
+        /^\{/ { begin = FNR }
+        /^\}/ && begin { lines = FNR - begin - 1; begin = 0; of[lines]++; n++; if (lines > 60) print name " has " lines " lines" }
+        END {
+            for (median = 0; (sum += of[median]) * 2 < n; median++) { }
+            if (median > 11) print "half of the functions have more than " median - 1 " lines"
+        }' $(git ls-files 2>/dev/null | grep -E '^(rpc|cm|transport|idl)/.*\.[ch]$')
+}
+
 # A row of tests/mutate/equivalent that fits no mutant is stale: the code has changed.
 equivalents_fit()
 {
@@ -443,6 +470,9 @@ check makefiles_are_short makefiles_are_short
 check headers_map_and_library_agree_on_the_symbols symbols_agree
 check what_is_made_is_freed_by_the_name_that_matches pairs_match
 check every_equivalent_mutant_is_one equivalents_fit
+check comments_and_documents_have_plain_words words_are_plain
+check sentences_of_documents_are_short sentences_are_short
+check functions_and_files_are_short functions_are_short
 check documents_name_what_there_is sh tests/names.sh
 check each_row_of_doc_outcomes_has_its_test outcomes_agree
 check the_table_of_misuses_in_doc_bad_input_is_that_of_its_tests misuses_agree

@@ -4,7 +4,7 @@
  * Admission control of a server. It limits the links at a time, the half-open
  * links (no good packet yet), and the connects a second, in all and per source
  * address. While the server sheds calls of its present clients, it admits only
- * a few new ones. A refused client is told when to retry; each gets another
+ * a few new ones. A refused client gets a time to retry; each gets another
  * time, so that clients refused together do not return together.
  *
  * Pure: the caller passes the clock (microseconds) and the random seed. One

@@ -54,7 +54,7 @@ window_follow(struct vc__link *link)
         w->transport->release(w, w->promised - promised);
 }
 
-/* A packet used a credit and may have brought new ones, so waiting messages may
+/* A packet used a credit and may have granted new ones, so waiting messages may
  * be sent. Messages that it acknowledges end before its frames are handled,
  * because a client calls again when it has the reply. */
 static bool

@@ -412,7 +412,7 @@ is_dead(const struct vc__pool *p, const struct vc__link *link)
 }
 
 /* True if a lost link is to be replaced: unless the peer broke the protocol or
- * is dead, or several links in a row brought no reply. Links to a former peer,
+ * is dead, or no reply came by several links in a row. Links to a former peer,
  * which we close ourselves, are not counted. */
 static bool
 is_resumable(struct vc__pool *p, const struct vc__pool_link *pl)

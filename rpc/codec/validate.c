@@ -17,6 +17,7 @@
 #include <stdio.h>
 
 #include "rpc/codec/arena.h"
+#include "rpc/codec/field_type.h"
 #include "transport/core/le.h"
 #include "transport/core/utf8.h"
 
@@ -199,61 +200,6 @@ member_next(struct span *s, struct member *m)
     return NULL;
 }
 
-/* --- types --- */
-
-static bool
-is_packable(ProtobufCType type)
-{
-    return type != PROTOBUF_C_TYPE_STRING && type != PROTOBUF_C_TYPE_BYTES &&
-           type != PROTOBUF_C_TYPE_MESSAGE;
-}
-
-/* The wire type of a single value of this type. */
-static unsigned
-validate_wire_of(ProtobufCType type)
-{
-    switch (type) {
-    case PROTOBUF_C_TYPE_SFIXED32:
-    case PROTOBUF_C_TYPE_FIXED32:
-    case PROTOBUF_C_TYPE_FLOAT:
-        return PROTOBUF_C_WIRE_TYPE_32BIT;
-    case PROTOBUF_C_TYPE_SFIXED64:
-    case PROTOBUF_C_TYPE_FIXED64:
-    case PROTOBUF_C_TYPE_DOUBLE:
-        return PROTOBUF_C_WIRE_TYPE_64BIT;
-    case PROTOBUF_C_TYPE_STRING:
-    case PROTOBUF_C_TYPE_BYTES:
-    case PROTOBUF_C_TYPE_MESSAGE:
-        return PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED;
-    default:
-        return PROTOBUF_C_WIRE_TYPE_VARINT;
-    }
-}
-
-/* The size of an element in the array of a repeated field. */
-static size_t
-element_size(ProtobufCType type)
-{
-    switch (type) {
-    case PROTOBUF_C_TYPE_SINT64:
-    case PROTOBUF_C_TYPE_INT64:
-    case PROTOBUF_C_TYPE_UINT64:
-    case PROTOBUF_C_TYPE_SFIXED64:
-    case PROTOBUF_C_TYPE_FIXED64:
-    case PROTOBUF_C_TYPE_DOUBLE:
-        return 8;
-    case PROTOBUF_C_TYPE_BOOL:
-        return sizeof(protobuf_c_boolean);
-    case PROTOBUF_C_TYPE_STRING:
-    case PROTOBUF_C_TYPE_MESSAGE:
-        return sizeof(void *);
-    case PROTOBUF_C_TYPE_BYTES:
-        return sizeof(ProtobufCBinaryData);
-    default:
-        return 4;
-    }
-}
-
 static const ProtobufCFieldDescriptor *
 field_of(const struct level *l, uint32_t number)
 {
@@ -309,7 +255,7 @@ static bool
 take_elements(struct check *c, struct level *l,
               const ProtobufCFieldDescriptor *f, size_t count)
 {
-    uint64_t bytes = (uint64_t)count * element_size(f->type);
+    uint64_t bytes = (uint64_t)count * vc__field_element_size(f->type);
 
     if (f != l->last && l->runs < l->desc->n_fields) {
         l->runs++;
@@ -478,7 +424,7 @@ static const char *
 check_packed(struct check *c, struct level *l,
              const ProtobufCFieldDescriptor *f, const struct member *m)
 {
-    unsigned wire = validate_wire_of(f->type);
+    unsigned wire = vc__field_wire(f->type);
     size_t fixed = wire == PROTOBUF_C_WIRE_TYPE_32BIT ? 4 : 8;
     size_t count = m->len / fixed;
     const char *wrong = NULL;
@@ -521,9 +467,9 @@ check_field(struct check *c, struct level *l, const ProtobufCFieldDescriptor *f,
     bool repeated = f->label == PROTOBUF_C_LABEL_REPEATED;
 
     if (repeated && m->wire == PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED &&
-        is_packable(f->type))
+        vc__field_is_packable(f->type))
         return check_packed(c, l, f, m);
-    if (m->wire != validate_wire_of(f->type))
+    if (m->wire != vc__field_wire(f->type))
         return "wire type is not that of the field";
     if (repeated && !take_elements(c, l, f, 1))
         return too_large;

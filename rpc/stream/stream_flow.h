@@ -102,7 +102,7 @@ vc__inflow_arrived(struct vc__inflow *i, uint32_t cost)
 }
 
 /* The program has taken a message of this cost. True if the sender must be
- * notified of the new i->told. */
+ * notified of the new end (`told`). */
 static inline bool
 vc__inflow_taken(struct vc__inflow *i, uint32_t cost)
 {

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Run in a build folder, beside an RDMA device: runs the scenarios of faithful.c against the device and against the fake,
-# and says of each, as TAP, whether both came to the same. Lines that begin with "~" may differ: a send queue may take
+# and says of each, as TAP, whether both did the same. Lines that begin with "~" may differ: a send queue may take
 # more than it was asked for.
 set -u
 

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Which of several links a session uses, and that it leaves nothing behind on
+ * Which of several links a session uses, and that it leaves nothing on
  * its former link. */
 #include <stdio.h>
 

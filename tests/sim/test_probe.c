@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Probes in a world where any call may fail: their errors, and that they leave
- * nothing behind. */
+ * Probes in a world where any call may fail: their errors, and that they release
+ * everything. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>

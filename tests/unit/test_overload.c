@@ -341,7 +341,7 @@ what_cannot_end_in_time_is_not_begun(void **state)
     c->runs_us[0] = 50;
     c->runs_us[1] = 10000;
     model_run(10 * S);
-    /* All long calls would be in vain; only some start, to learn
+    /* All long calls would be too late; only some start, to learn
      * their run time. */
     assert_in_range(c->begun[1], 1, c->asked / 2 / 8);
     assert_in_range(c->good, c->asked * 40 / 100, c->asked / 2);

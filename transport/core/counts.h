@@ -82,7 +82,7 @@ vc__count_get(const struct vc__ledger *l, enum vc__count which)
     return atomic_load_explicit(&l->held[which], memory_order_relaxed);
 }
 
-/* Sets a gauge to `now`; *told is its previous value and is updated. Called by
+/* Sets a gauge to `now`; `*told` is its previous value and is updated. Called by
  * the holder. */
 static inline void
 vc__count_now(struct vc__ledger *l, enum vc__count which, uint64_t *told,

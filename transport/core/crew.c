@@ -334,9 +334,8 @@ vc__crew_rouse(struct vc__crew *crew)
         vc__waiter_hand(&crew->rouse);
 }
 
-/* Records that a handler was taken over. A handler that uses the processor all
- * the time does not block: if the next ones of its method began on threads of
- * their own, they would only share the processor. */
+/* Records that a handler was taken over. One that uses the processor all the
+ * time does not block: on threads of their own they would only share it. */
 static void
 habit_learn(struct vc__habit *habit, bool burns)
 {
@@ -347,8 +346,7 @@ habit_learn(struct vc__habit *habit, bool burns)
         vc__habit_blocked(habit);
 }
 
-/* Gives e to another thread if handler `run` still has it. Without a thread to
- * go on with it, the engine stays with the handler. */
+/* Gives e to another thread, if there is one and handler `run` still has e. */
 static void
 crew_take(struct vc__crew *crew, struct vc__engine *e, uint64_t run)
 {
@@ -434,9 +432,8 @@ crew_pause(struct vc__crew *crew, struct vc__watch_interval *interval,
     vc__watch_interval_woke(interval, due, vc__now());
 }
 
-/* A look after 100 us is not followed by another one so soon. Otherwise
- * handlers that are short and many would be looked at ten times a
- * millisecond. */
+/* A look after 100 us is not followed by another one so soon. Otherwise short
+ * handlers would be looked at ten times a millisecond. */
 static void *
 watcher_main(void *arg)
 {
@@ -505,8 +502,7 @@ hands_join(struct vc__crew *crew)
     crew->n = 0;
 }
 
-/* Stops all hands, but not the watcher. From the lock on no thread is started
- * or lent. */
+/* Stops all hands, not the watcher. No thread is started or lent then. */
 static void
 hands_stop(struct vc__crew *crew)
 {
@@ -557,8 +553,7 @@ crew_threads_start(struct vc__crew *crew)
                : vc__thread_start(&crew->watcher, NULL, watcher_main, crew);
 }
 
-/* Has a hand serve each engine. Under the lock, after crew_threads_start():
- * there is a hand for each engine. */
+/* Has a hand serve each engine. Under the lock, after crew_threads_start(). */
 static void
 engines_serve(struct vc__crew *crew)
 {

@@ -4,7 +4,7 @@
  * How long it is worth polling before sleeping. A thread that sleeps pays for a
  * wake-up. So polling for as long as a wake-up takes costs at most twice what
  * knowing the time of the next event would. That time is halved each time that
- * polling was in vain.
+ * polling found nothing.
  *
  * If the last event came soon, polling is worth five wake-ups. The peer may
  * have slept as well, and if this end slept then, the two would wake each other

@@ -21,7 +21,7 @@
  * asleep   odd: the owner does not poll tail,     before the owner reads tail
  *          and must be woken                      for the last time (fence)
  *
- * After publishing, an end reads the other's `asleep` behind a fence: either
+ * After publishing, an end reads the other's `asleep` after a fence: either
  * this end sees that the other sleeps, or the other sees what was published.
  * The rings are those of Tachyon and copyrpc, `asleep` is that of io_uring's
  * SQPOLL. */

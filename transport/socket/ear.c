@@ -258,7 +258,7 @@ ear_ready(struct vc__source *source)
         } else if (errno == EAGAIN) {
             e->starved = false;
             return;
-        } /* else it has gone again */
+        } /* else it was closed again */
     }
 }
 

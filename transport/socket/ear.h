@@ -38,7 +38,7 @@ struct vc__socket_ear {
 
     struct vc__source source; /* its fd is the socket; -1: there is none */
     struct vc__timer pause;   /* runs while there are no descriptors */
-    /* Held to be closed when there are no others, so that clients can be told;
+    /* Held to be closed when there are no others, so that clients can be refused;
      * -1: it is in use for that. */
     int spare;
     struct vc__stranger *strangers; /* VC__EAR_STRANGERS of them */

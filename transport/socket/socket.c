@@ -13,8 +13,8 @@
 
 #include "transport/socket/record.h"
 
-/* Bytes that the kernel holds before they are on their way, at most: what is
- * urgent waits behind no more. */
+/* Bytes that the kernel holds before they are on their way, at most: an urgent
+ * message waits for no more. */
 #define UNSENT 65536
 
 socklen_t

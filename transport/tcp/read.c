@@ -155,7 +155,7 @@ part_keep(struct vc__tcp_wire *t, const uint8_t *at, uint32_t len)
     return true;
 }
 
-/* Handles len bytes that were read, behind the place of a kept beginning. */
+/* Handles len bytes that were read, after the place of a kept beginning. */
 static void
 bytes_take(struct vc__tcp_wire *t, uint32_t len)
 {
