@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "transport/core/invariant.h"
+
 /* How long the peer may take to confirm our disconnect; rdma_cm itself would
  * wait 102 s for a process that does not react. */
 #define LEAVE_MS 1000
@@ -56,6 +58,8 @@ vc__link_init(struct vc__link *link, struct vc__context *context, void *wire,
 void
 vc__link_fini(struct vc__link *link)
 {
+    vc__invariant(cds_list_empty(&link->sent) &&
+                  vc__schedule_is_empty(&link->schedule));
     vc__tally_close(&link->tally, &link->engine->ledger);
     pthread_mutex_destroy(&link->lock);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cm/pool/client.h"
+#include "transport/core/invariant.h"
 #include "transport/core/le.h"
 
 /* The longest that a call waits for the next attempt to connect after the last
@@ -571,6 +572,9 @@ vc__pool_fini(struct vc__pool *p)
     vc__engine_post(p->engine, &p->close);
     /* Ends with the disconnect handshake, which has a timer. */
     vc__engine_wait(p->engine, &waiter, VC__FOREVER);
+    vc__invariant(p->peer == NULL && cds_list_empty(&p->former) &&
+                  cds_list_empty(&p->clients) &&
+                  cds_list_empty(&p->connecting));
     vc__tally_close(&p->tally, &p->engine->ledger);
     vc__store_fini(&p->store);
     free(atomic_load(&p->spare));

@@ -26,6 +26,8 @@
 
 /* Bytes of long replies that may be in assembly at a time. */
 #define VC__REPLY_BUDGET ((size_t)1 << 30)
+_Static_assert(VC__REPLY_BUDGET >= VC__MESSAGE_MAX,
+               "the longest reply fits into the budget");
 
 /* The options of a pool. Channels with equal options share one. */
 struct vc__pool_opts {

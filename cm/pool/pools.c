@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "transport/core/invariant.h"
+
 struct entry {
     struct vc__pool pool;
     struct cds_list_head node;
@@ -27,6 +29,7 @@ vc__pools_init(struct vc__pools *ps, struct vc__cm *cm, const uint8_t *instance,
 void
 vc__pools_fini(struct vc__pools *ps)
 {
+    vc__invariant(cds_list_empty(&ps->list));
     pthread_mutex_destroy(&ps->lock);
 }
 

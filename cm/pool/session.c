@@ -12,6 +12,7 @@
 #include "cm/pool/placement.h"
 #include "cm/pool/pool.h"
 #include "cm/pool/session_note.h"
+#include "transport/core/invariant.h"
 
 #define NO_SLOT UINT16_MAX
 
@@ -123,6 +124,7 @@ session_end(struct vc__session *s)
 void
 vc__session_free(struct vc__session *s)
 {
+    vc__invariant(s->link == NULL && s->bytes == 0);
     vc__peer_unseat(s->peer, s);
     vc__pool_count(s->peer->pool, VC__POOL_SESSIONS, -1);
     session_end(s);

@@ -21,6 +21,8 @@
 #define MEMORY_MIN   ((size_t)16 << 20)
 #define MEMORY_MAX   ((size_t)1 << 30) /* by default */
 #define MESSAGES_MIN 4u                /* of the longest messages: must fit */
+_Static_assert(MEMORY_MAX / MESSAGES_MIN >= VC__MESSAGE_MAX,
+               "they fit by default");
 
 #define IN(name, otherwise, min, max)                                          \
     VC__OPTION_IN(vc_server_opts, name, otherwise, min, max)

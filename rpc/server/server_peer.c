@@ -11,6 +11,7 @@
 
 #include "rpc/server/server_op.h"
 #include "rpc/server/server_session.h"
+#include "transport/core/invariant.h"
 
 /* A client that reconnects within this time after it lost its last link finds
  * its sessions as they were. Longer than a connect timeout, since a call in
@@ -19,8 +20,10 @@
 /* The most peers without a link, per engine. Beyond that, the one that lost its
  * last link first is forgotten. */
 #define LONELY_MAX  1024u
-#define PART_BITS   6 /* 64 engines at most */
+#define PART_BITS   6
 #define SEATS_FIRST 4u
+_Static_assert(VC__ENGINES_MAX <= 1u << PART_BITS,
+               "a token names each engine's part");
 
 static struct cds_list_head *
 bucket_of(struct vc__server_part *part, uint64_t token)
@@ -119,6 +122,7 @@ peer_free(struct vc__server_peer *peer)
 {
     struct vc__server_part *part = peer->part;
 
+    vc__invariant(peer->n_held == 0);
     vc__server_sessions_free(peer);
     vc__opened_put(peer->opened);
     vc__share_put(peer->share);

@@ -4,8 +4,9 @@
  * See transport/core/counts.h. */
 #include "transport/core/counts.h"
 
-#include <assert.h>
 #include <string.h>
+
+#include "transport/core/invariant.h"
 
 _Static_assert(VC__COUNTS <= UINT8_MAX, "which[] has bytes");
 
@@ -49,7 +50,7 @@ void
 vc__tally_open(struct vc__tally *t, struct vc__ledger *l, const uint8_t *which,
                unsigned n)
 {
-    assert(n <= VC__TALLY_MAX);
+    vc__invariant(n <= VC__TALLY_MAX);
     t->which = which;
     t->n = n;
     for (unsigned i = 0; i < n; i++)

@@ -12,7 +12,9 @@
 #include "transport/core/clock.h"
 #include "transport/core/engine.h"
 #include "transport/core/habit.h"
+#include "transport/core/hand.h"
 #include "transport/core/handoff.h"
+#include "transport/core/invariant.h"
 #include "transport/core/thread.h"
 #include "transport/core/watch_interval.h"
 
@@ -20,122 +22,6 @@
 #define LIMIT_US 100
 /* After so many looks that saw no handler run, the watcher rests. */
 #define QUIET_LOOKS 20
-/* The time to the next try when the system has started no thread. */
-#define RETRY_US 10000
-
-struct vc__watched {
-    struct vc__engine *engine;
-    uint64_t seen;
-};
-
-/* A thread of the crew. */
-struct vc__hand {
-    struct vc__crew *crew;
-    struct vc__hand *next;
-    pthread_t thread;
-    struct vc__waiter order;
-    struct vc__job *job;       /* to run; NULL: none */
-    struct vc__engine *engine; /* to serve; both NULL: the thread is to end */
-    bool holds;                /* the thread is the holder already */
-    struct cds_list_head node; /* in crew->idle */
-};
-
-/* --- hands; all under the lock ----------------------------------------- */
-
-/* Wakes the holders, which may sleep: handlers may run now, or the crew is to
- * stop. */
-static void
-crew_kick(struct vc__crew *crew)
-{
-    for (unsigned i = 0; i < crew->n_engines; i++)
-        vc__engine_kick(crew->watched[i].engine);
-}
-
-/* Spare threads, started or not: left for engines whose handlers block. */
-static unsigned
-hands_left(const struct vc__crew *crew)
-{
-    return crew->n_idle + crew->max - crew->n;
-}
-
-/* Updates crew->spent after hands_left() has changed. */
-static void
-crew_count(struct vc__crew *crew)
-{
-    bool spent = hands_left(crew) < crew->n_engines;
-
-    if (spent == atomic_load(&crew->spent))
-        return;
-    atomic_store(&crew->spent, spent);
-    if (!spent)
-        crew_kick(crew);
-}
-
-static void
-hand_order(struct vc__hand *h, struct vc__engine *e, bool holds)
-{
-    h->job = NULL;
-    h->engine = e;
-    h->holds = holds;
-    vc__waiter_hand(&h->order);
-}
-
-static void
-hand_put(struct vc__hand *h)
-{
-    cds_list_add(&h->node, &h->crew->idle);
-    h->crew->n_idle++;
-    crew_count(h->crew);
-}
-
-static void *hand_main(void *arg);
-
-/* Returns 0 with a new hand in *out, or an errno. */
-static int
-hand_new(struct vc__crew *crew, struct vc__hand **out)
-{
-    struct vc__hand *h = calloc(1, sizeof *h);
-    int err;
-
-    if (h == NULL)
-        return ENOMEM;
-    h->crew = crew;
-    vc__waiter_init(&h->order);
-    err = vc__thread_start(&h->thread, NULL, hand_main, h);
-    if (err != 0) {
-        free(h);
-        return err;
-    }
-    h->next = crew->hands;
-    crew->hands = h;
-    crew->n++;
-    *out = h;
-    return 0;
-}
-
-/* Takes a free hand, or starts a new one; NULL if neither can be. */
-static struct vc__hand *
-hand_get(struct vc__crew *crew)
-{
-    struct vc__hand *h;
-
-    if (atomic_load(&crew->stop))
-        return NULL;
-    if (crew->n_idle > 0) {
-        h = cds_list_entry(crew->idle.next, struct vc__hand, node);
-        cds_list_del(&h->node);
-        crew->n_idle--;
-    } else {
-        if (crew->n >= crew->max || vc__now() < crew->retry)
-            return NULL;
-        if (hand_new(crew, &h) != 0) {
-            crew->retry = vc__now() + RETRY_US;
-            return NULL;
-        }
-    }
-    crew_count(crew);
-    return h;
-}
 
 /* --- jobs -------------------------------------------------------------- */
 
@@ -143,7 +29,7 @@ hand_get(struct vc__crew *crew)
 static unsigned
 left_for_jobs(const struct vc__crew *crew)
 {
-    unsigned left = hands_left(crew);
+    unsigned left = vc__hands_left(crew);
 
     return left > crew->n_engines ? left - crew->n_engines : 0;
 }
@@ -183,8 +69,8 @@ hand_run(struct vc__hand *h, struct vc__job *job)
 static void
 job_start(struct vc__crew *crew)
 {
-    struct vc__job *job = job_next(crew, hands_left(crew));
-    struct vc__hand *h = job != NULL ? hand_get(crew) : NULL;
+    struct vc__job *job = job_next(crew, vc__hands_left(crew));
+    struct vc__hand *h = job != NULL ? vc__hand_get(crew) : NULL;
 
     if (h != NULL)
         hand_run(h, job);
@@ -211,7 +97,7 @@ vc__crew_begin(struct vc__crew *crew, struct vc__job *job)
     pthread_mutex_lock(&crew->lock);
     if (!vc__share_waits(job->share) &&
         vc__share_is_fair(vc__share_threads(job->share), left_for_jobs(crew)))
-        h = hand_get(crew);
+        h = vc__hand_get(crew);
     job->waits = false;
     if (h != NULL) {
         vc__share_hold(job->share);
@@ -281,7 +167,7 @@ hand_rest(struct vc__hand *h)
     bool goes_on;
 
     pthread_mutex_lock(&crew->lock);
-    while ((job = job_next(crew, hands_left(crew) + 1)) != NULL) {
+    while ((job = job_next(crew, vc__hands_left(crew) + 1)) != NULL) {
         crew->n_working++;
         pthread_mutex_unlock(&crew->lock);
         job_run(crew, job);
@@ -289,13 +175,13 @@ hand_rest(struct vc__hand *h)
     }
     goes_on = !atomic_load(&crew->stop);
     if (goes_on)
-        hand_put(h);
+        vc__hand_put(h);
     pthread_mutex_unlock(&crew->lock);
     return goes_on;
 }
 
-static void *
-hand_main(void *arg)
+void *
+vc__hand_main(void *arg)
 {
     struct vc__hand *h = arg;
 
@@ -318,9 +204,9 @@ vc__crew_lend(struct vc__crew *crew, struct vc__engine *e)
     struct vc__hand *h;
 
     pthread_mutex_lock(&crew->lock);
-    h = hand_get(crew);
+    h = vc__hand_get(crew);
     if (h != NULL)
-        hand_order(h, e, true);
+        vc__hand_order(h, e, true);
     pthread_mutex_unlock(&crew->lock);
     return h != NULL;
 }
@@ -355,16 +241,16 @@ crew_take(struct vc__crew *crew, struct vc__engine *e, uint64_t run)
     struct vc__hand *h;
 
     pthread_mutex_lock(&crew->lock);
-    h = hand_get(crew);
+    h = vc__hand_get(crew);
     if (h != NULL && vc__engine_take(e, run)) {
         vc__count(&e->ledger, VC__COUNT_handlers_left, 1);
         e->takeovers++;
         habit_learn(e->habit, burns);
         if (e->share != NULL)
             vc__share_hold(e->share);
-        hand_order(h, e, true);
+        vc__hand_order(h, e, true);
     } else if (h != NULL) {
-        hand_put(h);
+        vc__hand_put(h);
     }
     pthread_mutex_unlock(&crew->lock);
 }
@@ -485,6 +371,8 @@ vc__crew_fini(struct vc__crew *crew)
 {
     if (crew->watched == NULL)
         return;
+    vc__invariant(crew->hands == NULL && crew->n_working == 0 &&
+                  vc__job_queue_is_empty(&crew->queue));
     pthread_mutex_destroy(&crew->lock);
     free(crew->watched);
 }
@@ -514,10 +402,10 @@ hands_stop(struct vc__crew *crew)
 
         cds_list_del(&h->node);
         crew->n_idle--;
-        hand_order(h, NULL, false);
+        vc__hand_order(h, NULL, false);
     }
     pthread_mutex_unlock(&crew->lock);
-    crew_kick(crew);
+    vc__crew_kick(crew);
     hands_join(crew);
 }
 
@@ -532,7 +420,7 @@ crew_reset(struct vc__crew *crew)
     atomic_store(&crew->resting, false);
     atomic_store(&crew->stop, false);
     if (atomic_exchange(&crew->spent, false))
-        crew_kick(crew);
+        vc__crew_kick(crew);
 }
 
 /* Starts a hand for each engine, and the watcher. Under the lock. Returns 0 or
@@ -544,9 +432,9 @@ crew_threads_start(struct vc__crew *crew)
     int err = 0;
 
     for (unsigned i = 0; i < crew->n_engines && err == 0; i++) {
-        err = hand_new(crew, &h);
+        err = vc__hand_new(crew, &h);
         if (err == 0)
-            hand_put(h);
+            vc__hand_put(h);
     }
     return err != 0
                ? err
@@ -558,11 +446,11 @@ static void
 engines_serve(struct vc__crew *crew)
 {
     for (unsigned i = 0; i < crew->n_engines; i++)
-        hand_order(hand_get(crew), crew->watched[i].engine, false);
+        vc__hand_order(vc__hand_get(crew), crew->watched[i].engine, false);
 }
 
-/* No engine is served before all threads exist: if a later thread cannot be
- * started, one that runs a handler could not be joined. */
+/* No engine is served before all threads exist: one that runs a handler could
+ * not be joined if a later one cannot be started. */
 int
 vc__crew_start(struct vc__crew *crew, unsigned spares)
 {
@@ -576,7 +464,8 @@ vc__crew_start(struct vc__crew *crew, unsigned spares)
     if (err == 0)
         engines_serve(crew);
     else
-        atomic_store(&crew->stop, true); /* hand_get() returns none of them */
+        atomic_store(&crew->stop,
+                     true); /* vc__hand_get() returns none of them */
     pthread_mutex_unlock(&crew->lock);
     if (err != 0) {
         hands_stop(crew);

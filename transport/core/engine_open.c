@@ -9,6 +9,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "transport/core/invariant.h"
+
 #include "transport/core/engine.h"
 
 /* What a wake-up costs, until it is measured. */
@@ -94,6 +96,9 @@ out_wake:
 void
 vc__engine_fini(struct vc__engine *e)
 {
+    vc__invariant(!vc__token_is_held(&e->token) && e->depth == 0);
+    vc__invariant(cds_list_empty(&e->tasks) && cds_list_empty(&e->inbox) &&
+                  cds_list_empty(&e->handlers));
     vc__ledger_fini(&e->ledger);
     pthread_mutex_destroy(&e->inbox_lock);
     vc__token_fini(&e->token);

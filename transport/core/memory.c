@@ -10,6 +10,7 @@
 #include <urcu/compiler.h>
 
 #include "transport/core/clock.h"
+#include "transport/core/invariant.h"
 #include "transport/core/share.h"
 
 /* Blocks of this size and more come from the system. */
@@ -215,6 +216,7 @@ vc__store_init(struct vc__store *store, size_t max, bool shared)
 void
 vc__store_fini(struct vc__store *store)
 {
+    vc__invariant(atomic_load(&store->used) == 0);
     while (store->blocks != NULL)
         block_free(block_unlink(store, &store->blocks));
     pthread_mutex_destroy(&store->lock);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "transport/core/error.h"
+#include "transport/core/invariant.h"
 #include "transport/core/log.h"
 #include "transport/rdma/device_list.h"
 #include "transport/rdma/device_queues.h"
@@ -442,6 +443,7 @@ vc__device_new(struct vc__engine *engine, struct ibv_context *verbs,
 void
 vc__device_free(struct vc__device *d)
 {
+    vc__invariant(d->n_qps == 0);
     cds_list_del(&d->node);
     cds_list_del(&d->bury.node);
     vc__engine_remove(d->engine, &d->completions);
@@ -466,6 +468,7 @@ bury_if_unused(struct vc__device *d)
 void
 vc__device_put(struct vc__device *d)
 {
+    vc__invariant(d->users > 0);
     d->users--;
     bury_if_unused(d);
 }

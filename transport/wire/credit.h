@@ -17,11 +17,12 @@
 #ifndef VC_TRANSPORT_CREDIT_H
 #define VC_TRANSPORT_CREDIT_H
 
-#include <assert.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "transport/core/invariant.h"
 
 /* Fewest buffers that an end may grant. With two on both sides each packet that
  * returns a credit would make the peer owe half its window in turn, and an idle
@@ -123,8 +124,7 @@ vc__credit_sent(struct vc__credit *c, struct vc__credit_word *word)
     uint32_t next = vc__credit_next(c);
     uint32_t end = vc__credit_end(c);
 
-    assert(vc__credit_left(c) > 0);
-
+    vc__invariant(vc__credit_left(c) > 0);
     atomic_store_explicit(&c->rx_end, end, memory_order_relaxed);
     c->rx_told = next;
     word->ack = next;
