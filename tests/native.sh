@@ -29,6 +29,10 @@ programs_of()
     inproc) echo '$(inproc_suites)' ;;
     tcp) echo '$(tcp_links)' ;;
     shm) echo '$(shm_links)' ;;
+    shm_basic)
+        for part in calls features_calls features_streams alive interop kill kill_clients kill_points hostile hostile_packets resume; do
+            echo "tests/suite/shm_$part"
+        done | xargs ;;
     best) echo '$(best_links)' ;;
     local) echo '$(local_suites)' ;;
     esac

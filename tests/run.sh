@@ -27,7 +27,7 @@ by side, but for the suites that measure real time without a device: these run a
   foreign     peers that are not Verbcall     lint       formatting, headers, symbols
   blows       ports and devices that go       dist       the tarball, and its users
   resume      links that die under calls      examples   README's first command
-  interop     gRPC's interoperability cases   vm         the virtual machine itself
+  interop     gRPC's interoperability cases   shm_basic  fewer suites through shared memory
   features    what calls may ask for          alive      dead peers are found by keepalive
   inproc * +  the same, within one process    fuzz       a peer's bytes, by libFuzzer
   tcp         the same, over TCP              qp         what QPs are connected with
@@ -37,10 +37,10 @@ by side, but for the suites that measure real time without a device: these run a
   wire        two guests, wire cut or bad     containers podman, namespaces, few rights
 --long runs what takes longer, too: those marked * without sanitizers as well, fake and sim with that
 of threads, idl, local, tcp, shm, best and the suites over RDMA with the other two, more seeds, rounds
-and fuzzing, coverage (by gcov), mutants (a sample of small mistakes that the tests must notice),
-cross (unit and inproc on s390x and i386, emulated), image (that of samples/container, by buildah),
-pods (containers that are given RDMA devices), former (an older commit and this one, both ways) and
-figures (those that README promises).
+and fuzzing, distcheck, vm (the virtual machine itself), coverage (by gcov), mutants (a sample of small
+mistakes that the tests must notice), cross (unit and inproc on s390x and i386, emulated), image (that
+of samples/container, by buildah), pods (containers that are given RDMA devices), former (an older
+commit and this one, both ways) and figures (those that README promises).
 Environment: VC_BUILD_DIR=FOLDER builds there instead of in build/, the tests in FOLDER-tests,
 FOLDER-asan and FOLDER-tsan; VC_TEST_GUEST=1 uses the virtual machine in any case.
 END
@@ -55,7 +55,7 @@ die()
 untimed='unit idl fake sim'
 timed='tcp shm best local inproc'
 native="$untimed $timed"
-only_long='coverage mutants cross image pods former figures'
+only_long='vm coverage mutants cross image pods former figures'
 over_rdma='calls features connect qp devices failover faithful foreign hostile interop kill alive blows resume leaks'
 
 here=$PWD
@@ -84,8 +84,8 @@ wants()
     *) return 1 ;;
     esac
 }
-known="$native threads $over_rdma wire"
-[ -n "$variant" ] || known="$known lint judges fuzz dist containers vm examples $only_long"
+known="$native shm_basic threads $over_rdma wire"
+[ -n "$variant" ] || known="$known lint judges fuzz dist containers examples $only_long"
 for suite in $wanted; do
     case " $known " in
     *" $suite "*) ;;
@@ -173,7 +173,7 @@ run_native()
     [ $# -gt 0 ] || return 0
     echo "== $one"
     times=20 cost=no
-    [ "$one" != tests ] || times=200 cost=
+    [ "$one" != tests ] || [ -z "$long$wanted" ] || { times=200 cost=; }
     configure_variant "$one" &&
         VC_TEST_TIMES_FAKE=$times VC_TEST_COST=$cost tests/native.sh "$(folder_of "$one")" "$totals" "$@" || failed=1
 }
@@ -193,11 +193,11 @@ each_timed()
     if [ -n "$variant" ]; then
         "$1" "$variant" $(wanted_of "$timed")
     elif [ -n "$wanted" ]; then
-        "$1" tests $(wanted_of "$timed")
+        "$1" tests $(wanted_of "$timed shm_basic")
     elif [ -n "$long" ]; then
         "$1" tests $timed && "$1" asan $timed && "$1" tsan inproc
     else
-        "$1" tests tcp shm best local && "$1" asan inproc && "$1" tsan inproc
+        "$1" tests tcp shm_basic best local && "$1" asan inproc && "$1" tsan inproc
     fi
 }
 
@@ -261,7 +261,7 @@ lane_rdma()
     run_rdma "${variant:-tests}"
     [ -z "$variant" ] || return "$failed"
     [ -z "$long" ] || [ -n "$wanted" ] || run_rdma asan
-    check vm tests/vm/selftest
+    [ -z "$long$wanted" ] || check vm tests/vm/selftest
     check examples tests/examples.sh
     [ -z "$long$wanted" ] || check pods tests/pods.sh "$build"
     [ -z "$long$wanted" ] || check former tests/former.sh "$build"
