@@ -16,7 +16,7 @@
 #include "idl/wire.h"
 
 /* adapt_request - appends the adapted request to out, which is empty. The
- * request has passed request_parse(). */
+ * request has passed request_parse(). Called by generate(), for chain_run(). */
 void adapt_request(struct text *out, struct bytes request);
 
 #endif

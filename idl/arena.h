@@ -19,6 +19,7 @@ struct arena { /* all zero: empty */
     struct arena_block *blocks;
 };
 
+/* Frees all allocations. */
 void arena_fini(struct arena *arena);
 
 /* Allocates memory that is zeroed and aligned for any type. */
@@ -30,6 +31,7 @@ void arena_free(void *data);
 /* arena_alloc() of an array. */
 void *arena_array(struct arena *arena, size_t n, size_t size);
 
+/* Return a formatted text in the arena. */
 char *arena_printf(struct arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 char *arena_vprintf(struct arena *arena, const char *format, va_list args)

@@ -81,6 +81,7 @@ chain_read(struct chain *chain)
     return NULL;
 }
 
+/* Serves both pipes until the child closes its output. */
 static const char *
 chain_serve(struct chain *chain)
 {
@@ -200,6 +201,7 @@ chain_wait(struct chain *chain)
     return NULL;
 }
 
+/* Unpacks the answer, when the child has ended well. */
 static const char *
 answer_parse(struct arena *arena, struct text *answer, Idl__Response **response)
 {

@@ -1,7 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Runs protoc-gen-c, which makes the C code of messages, as a child process. */
+ * Runs protoc-gen-c, which makes the C code of messages (x.pb-c.h, x.pb-c.c),
+ * as a child process. Called by generate(), unless the parameter is
+ * `services`. */
 #ifndef VC_IDL_CHAIN_H
 #define VC_IDL_CHAIN_H
 

@@ -90,6 +90,7 @@ check_oneof_names(struct arena *arena, const struct type *type)
     return NULL;
 }
 
+/* Refuses option message_set_wire_format. */
 static const char *
 check_set(struct arena *arena, const struct type *type)
 {
@@ -173,6 +174,7 @@ check_hashes(struct arena *arena, const struct model_service *service)
     return NULL;
 }
 
+/* Checks our own options of the methods: one_way, max_reply, timeout_ms. */
 static const char *
 check_options(struct arena *arena, const struct model_service *service)
 {

@@ -13,11 +13,13 @@
 #include "idl/types.h"
 
 /* check_files - checks what must be known before the files are processed: their
- * syntax, and groups, on which protoc-gen-c crashes. Returns NULL when good. */
+ * syntax, and groups, on which protoc-gen-c crashes. Called before the model is
+ * built. Returns NULL when good. */
 const char *check_files(struct arena *arena, const Idl__Request *request,
                         const struct types *types);
 
-/* check_services - checks streams, number of methods, and their hashes. */
+/* check_services - checks streams, number of methods, and their hashes. Called
+ * when the model is built. Returns NULL when good. */
 const char *check_services(struct arena *arena, const struct model *model);
 
 #endif

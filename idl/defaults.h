@@ -9,7 +9,8 @@
 #include "idl/plugin.pb-c.h"
 
 /* defaults_problem - returns why the field's default value cannot be generated,
- * and what to do; NULL when it can, and when the field has none. */
+ * and what to do; NULL when it can, and when the field has none. Called by
+ * check_files(). */
 const char *defaults_problem(struct arena *arena, const Idl__Field *field);
 
 #endif

@@ -13,14 +13,15 @@
 #include "idl/model.h"
 #include "idl/text.h"
 
-/* x.vc.h */
+/* The content of x.vc.h. */
 void emit_header(struct text *out, const struct model_file *file);
 
-/* x.vc.c */
+/* The content of x.vc.c. */
 void emit_source(struct text *out, const struct model_file *file);
 
 /* Helpers of both, in emit.c. */
 
+/* The first line of either. */
 void emit_banner(struct text *out, const struct model_file *file);
 
 /* Appends a comment of a .proto file, made safe so that it cannot end early,
@@ -50,7 +51,8 @@ void emit_library_call(struct text *out, const char *head,
                        const struct model_method *method,
                        const char *const *args, size_t n);
 
-/* Stands before the head of a client's function of a deprecated method. */
+/* Stands in x.vc.h before the head of a client's function of a deprecated
+ * method. */
 void emit_deprecated(struct text *out, const struct model_service *service,
                      const struct model_method *method);
 
@@ -59,8 +61,8 @@ void emit_deprecated(struct text *out, const struct model_service *service,
 void emit_inline(struct text *out, const struct model_service *service,
                  const struct model_method *method);
 
-/* In emit_stream.c: the stream types of a method, which handlers use, and the
- * stream functions of both ends. */
+/* In emit_stream.c, for x.vc.h: the stream types of a method, which handlers
+ * use, and the stream functions of both ends. */
 void emit_stream_types(struct text *out, const struct model_service *service,
                        const struct model_method *method);
 void emit_stream(struct text *out, const struct model_service *service,

@@ -79,6 +79,7 @@ emit_handlers(struct text *out, const struct model_service *service)
     text_add(out, "};\n");
 }
 
+/* Emits the declaration of <service>_add(). */
 static void
 emit_header_add(struct text *out, const struct model_service *service)
 {
@@ -88,6 +89,7 @@ emit_header_add(struct text *out, const struct model_service *service)
     emit_add_head(out, service, ");\n");
 }
 
+/* Emits the declaration of the client's blocking call. */
 static void
 emit_header_call(struct text *out, const struct model_service *service,
                  const struct model_method *method)
@@ -108,6 +110,8 @@ emit_header_call(struct text *out, const struct model_service *service,
     emit_call_head(out, service, method, ");\n");
 }
 
+/* Emits the functions of a method: the client's, and those of its stream at
+ * either end. */
 static void
 emit_header_method(struct text *out, const struct model_service *service,
                    const struct model_method *method)

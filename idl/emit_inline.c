@@ -23,6 +23,7 @@ emit_head(const struct maker *m, const char *suffix, const char *const *args,
               args, n, ")\n{\n");
 }
 
+/* Emits the comment before a function. */
 static void
 emit_note(const struct maker *m, const char *text)
 {
@@ -58,6 +59,7 @@ call_args(const struct maker *m, const char **args)
     return 3;
 }
 
+/* Emits the call that ends with done(). */
 static void
 emit_async(const struct maker *m)
 {
@@ -85,6 +87,7 @@ emit_async(const struct maker *m)
     text_add(m->out, "}\n");
 }
 
+/* Emits the call that ends in a completion queue. */
 static void
 emit_queued(const struct maker *m)
 {

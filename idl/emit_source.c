@@ -108,6 +108,7 @@ emit_flags(struct text *out, const struct model_method *method)
     text_add(out, joint[0] == '\0' ? "0,\n" : ",\n");
 }
 
+/* Emits one message type of a method in the service's table. */
 static void
 emit_type(struct text *out, const char *field,
           const struct model_message *message)
@@ -119,6 +120,7 @@ emit_type(struct text *out, const char *field,
               field, message->c_lower);
 }
 
+/* Emits one method in the service's table. */
 static void
 emit_source_method(struct text *out, const struct model_service *service,
                    const struct model_method *method)
@@ -203,6 +205,7 @@ emit_source_service(struct text *out, const struct model_file *file,
               set, set);
 }
 
+/* Emits <service>_add(). */
 static void
 emit_source_add(struct text *out, const struct model_service *service)
 {
@@ -250,6 +253,7 @@ emit_call_unary(struct text *out, const struct model_service *service,
               method->reply.c_type);
 }
 
+/* Emits the client's blocking call. */
 static void
 emit_source_call(struct text *out, const struct model_service *service,
                  const struct model_method *method)

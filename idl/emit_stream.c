@@ -158,6 +158,7 @@ message_type(const struct end *e)
     return e->gets != NULL ? e->gets : e->method->reply.c_type;
 }
 
+/* Emits the struct of callbacks. */
 static void
 events_emit(const struct end *e)
 {
@@ -233,6 +234,7 @@ run_emit(const struct end *e)
                   "}\n");
 }
 
+/* Emits the copy of one callback. */
 static void
 emit_stream_event_copy(const struct end *e, const char *name, const char *kind)
 {
@@ -278,6 +280,7 @@ begin_args(const struct end *e, const char **args)
     return n;
 }
 
+/* Emits the function that opens a stream for threads that wait. */
 static void
 open_emit(const struct end *e)
 {
@@ -302,6 +305,7 @@ open_emit(const struct end *e)
     text_add(e->out, "}\n");
 }
 
+/* Emits the function that opens a stream with callbacks. */
 static void
 start_emit(const struct end *e)
 {
@@ -352,7 +356,7 @@ finish_emit(const struct end *e)
               reply);
 }
 
-/* The same when the server streams: there is no reply. */
+/* Emits finish() of a stream whose server streams: there is no reply. */
 static void
 finish_bare_emit(const struct end *e)
 {
@@ -408,6 +412,7 @@ client_emit(const struct end *e)
 
 /* --- the server ---------------------------------------------------------- */
 
+/* Emits the function by which a handler sets callbacks. */
 static void
 serve_emit(const struct end *e)
 {

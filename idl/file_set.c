@@ -28,6 +28,7 @@ struct files {
     struct import *imports;
 };
 
+/* Returns the file's descriptor without locations. */
 static struct bytes
 file_strip(struct arena *arena, struct bytes file)
 {
@@ -92,6 +93,7 @@ imports_mark(const struct files *files, bool *marked, size_t last)
             marked[files->imports[i].files[j]] = true;
 }
 
+/* Returns the set of the file with this name. */
 static struct bytes
 set_pack(const struct files *files, const char *name)
 {

@@ -27,6 +27,7 @@ struct params {
     bool services; /* generate only .vc files */
 };
 
+/* Parses the parameters of --verbcall_opt. Returns NULL, or the error text. */
 static const char *
 params_parse(struct arena *arena, const char *text, struct params *params)
 {
@@ -85,6 +86,7 @@ files_make(struct arena *arena, const Idl__Response *messages,
     response->n_file = n;
 }
 
+/* Makes x.pb-c.h and x.pb-c.c of all files, by protoc-gen-c. */
 static const char *
 messages_make(struct arena *arena, struct bytes bytes, Idl__Response **messages)
 {

@@ -11,7 +11,7 @@
 
 /* generate - fills response: all files, or the error for the user. Returns
  * NULL; or an error text, when a working protoc cannot have written these
- * bytes. */
+ * bytes. Called by main.c with what request_read() has read. */
 const char *generate(struct arena *arena, struct bytes bytes,
                      Idl__Response *response);
 

@@ -42,6 +42,8 @@ static const char help[] =
     "    --help     says this\n"
     "    --version  says the version\n";
 
+/* Writes the response, at the end. Returns NULL, or the text for standard
+ * error. */
 static const char *
 response_write(struct arena *arena, const Idl__Response *response)
 {

@@ -46,6 +46,7 @@ member_add(struct members *members, const char *kind, const char *name,
     members->n++;
 }
 
+/* The name of protobuf-c's own member, the first of each structure. */
 static const char *
 base_name(const Idl__Message *message)
 {

@@ -94,9 +94,9 @@ method_compare(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* Returns what both ends must agree on, as text: a line for each method in the
- * order of their names, "SayHello (demo.HelloRequest) returns
- * (demo.HelloReply)\n", with "stream " before a type that is streamed.
+/* Returns the hash of what both ends must agree on. That is a text: a line for
+ * each method in the order of their names, "SayHello (demo.HelloRequest)
+ * returns (demo.HelloReply)\n", with "stream " before a type that is streamed.
  * Comments, options, the order in the file and the fields of messages are left
  * out: changing them breaks no peer that does not use what changed. */
 static uint32_t
@@ -154,6 +154,7 @@ service_build(const struct builder *b, struct model_service *service,
     return NULL;
 }
 
+/* Adds the header of the messages of a .proto file to the file's #includes. */
 static void
 include_add(struct model_file *file, struct arena *arena,
             const char *proto_name)
@@ -167,7 +168,8 @@ include_add(struct model_file *file, struct arena *arena,
     file->includes[file->n_includes++] = name;
 }
 
-/* Room for one of the file itself and two of each method. */
+/* Lists the #includes of x.vc.h. Room for one of the file itself and two of
+ * each method. */
 static void
 includes_build(struct model_file *file, struct arena *arena,
                const Idl__File *from)

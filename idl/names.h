@@ -57,6 +57,7 @@ bool names_type_taken(const char *c_name);
 char *names_service(struct arena *arena, const Idl__File *file,
                     const char *full_name);
 
+/* A method in C, as "say_hello": the end of the names of its functions. */
 char *names_method(struct arena *arena, const char *name);
 
 /* The enumerator of a method in its service's enum, made of both names in C:
@@ -70,8 +71,9 @@ char *names_stem(struct arena *arena, const char *file_name);
 /* An include guard that is unique to the file name. */
 char *names_guard(struct arena *arena, const char *stem);
 
-/* True when name is an identifier, in .proto files as in C;
- * names_valid_dotted(): one or more of them with dots between. */
+/* For request_parse() and symbols_check(): true when name is an identifier, in
+ * .proto files as in C; names_valid_dotted(): one or more of them with dots
+ * between. */
 bool names_valid(const char *name);
 bool names_valid_dotted(const char *name);
 

@@ -23,6 +23,7 @@ struct place {
     int32_t index;               /* index in a repeated field, or PLACE_ONLY */
 };
 
+/* Return the place of a file, and that of an item in its parent. */
 struct place *place_file(struct arena *arena, const Idl__File *file);
 struct place *place_child(struct arena *arena, const struct place *parent,
                           int32_t field, int32_t index);

@@ -14,13 +14,14 @@
 #include "idl/plugin.pb-c.h"
 #include "idl/wire.h"
 
-/* request_read - reads all of in. Returns NULL, or an error text. */
+/* request_read - reads all of in, the first step of a run. Returns NULL, or an
+ * error text. */
 const char *request_read(FILE *in, struct arena *arena, struct bytes *bytes);
 
-/* request_parse - returns NULL, or an error text. On success these hold: there
- * are files to generate, and each is among proto_file. File names can stand in
- * an #include, and all names are valid. Messages are nested at most WIRE_DEPTH
- * deep. */
+/* request_parse - unpacks and checks the request, the first step of generate().
+ * Returns NULL, or an error text. On success these hold: there are files to
+ * generate, and each is among proto_file. File names can stand in an #include,
+ * and all names are valid. Messages are nested at most WIRE_DEPTH deep. */
 const char *request_parse(struct arena *arena, struct bytes bytes,
                           Idl__Request **request);
 

@@ -22,6 +22,7 @@ void text_init(struct text *text, struct arena *arena);
 /* Makes room for at least `more` bytes after length. */
 void text_reserve(struct text *text, size_t more);
 
+/* Append bytes, a string, and a formatted text. */
 void text_add_bytes(struct text *text, const void *data, size_t length);
 void text_add(struct text *text, const char *string);
 void text_addf(struct text *text, const char *format, ...)

@@ -27,6 +27,7 @@ struct types {
     struct type **by_name;
 };
 
+/* types_build - collects them. Called by generate(), after request_parse(). */
 void types_build(struct types *types, struct arena *arena,
                  const Idl__Request *request);
 

@@ -58,6 +58,7 @@ is_comment(const struct line *line)
     return line_begins(line, "*") || line_begins(line, "/*");
 }
 
+/* Copies the line that opens a union, with the mark. */
 static void
 mark_opening(struct marker *m, const struct line *line)
 {
@@ -87,6 +88,7 @@ first_value(struct arena *arena, const struct line *line)
     return arena_printf(arena, "(%.*s)0", (int)n, type);
 }
 
+/* Notes the initializer of a union's first member, which this line may be. */
 static void
 first_note(struct marker *m, const struct line *line)
 {
@@ -110,6 +112,7 @@ first_get(const struct marker *m, size_t n)
     return value;
 }
 
+/* Copies a line, with the initializers of unions in it replaced. */
 static void
 mark_inits(struct marker *m, const struct line *line)
 {

@@ -95,6 +95,7 @@ place_join(struct vc__cancellable *place)
     pthread_mutex_unlock(&c->lock);
 }
 
+/* Waits until no cancel() of this canceller runs. */
 static void
 place_leave(struct vc__cancellable *place)
 {

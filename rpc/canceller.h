@@ -85,7 +85,8 @@ struct vc_canceller *vc__parent_children(struct vc__parent *p);
 bool vc__parent_cancel(struct vc__parent *p);
 void vc__parent_cancel_children(struct vc__parent *p);
 
-/* Called when the parent has ended and has a canceller for its children. */
+/* Called by vc__parent_end() when the parent has a canceller for its
+ * children. */
 void vc__parent_drop(struct vc__parent *p);
 
 /* Sets p->asked. Any thread of the call. */
@@ -96,6 +97,7 @@ vc__parent_ask(struct vc__parent *p)
     atomic_store_explicit(&p->asked, true, memory_order_relaxed);
 }
 
+/* Called by the holder when the handler's call ends. */
 static inline void
 vc__parent_end(struct vc__parent *p)
 {
@@ -106,6 +108,7 @@ vc__parent_end(struct vc__parent *p)
 
 /* Creates a canceller for internal use; NULL if memory is short. */
 struct vc_canceller *vc__canceller_make(void);
+/* Drops a reference; NULL is allowed. */
 void vc__canceller_put(struct vc_canceller *canceller);
 
 static inline void

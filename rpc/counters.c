@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The counters of a runtime: sums over all its engines. */
+ * See verbcall/counters.h. The counters of a runtime: sums over all its
+ * engines. Any thread. */
 #include <verbcall/counters.h>
 
 #include <inttypes.h>

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Metadata as interceptors see and add it. */
+ * Metadata as interceptors see and add it: on the thread that runs their
+ * callbacks. See rpc/interceptor.h. */
 #include <stdlib.h>
 #include <string.h>
 

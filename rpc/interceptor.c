@@ -115,6 +115,7 @@ vc__interception_start(struct vc_interception *i)
     return status;
 }
 
+/* Runs the message callback of interceptor k. */
 static void
 message_one(struct vc_interception *i, unsigned k, enum vc_message_kind kind,
             const ProtobufCMessage *message)

@@ -3,7 +3,11 @@
  *
  * A chain of interceptors, and the order in which a call runs their callbacks.
  * rpc/client/channel_intercept.c and rpc/server/server_intercept.c run calls
- * through it. Only vc_interception_deadline_us() reads the clock. */
+ * through it. Only vc_interception_deadline_us() reads the clock.
+ *
+ * One thread at a time for each interception; only the messages of a stream may
+ * be reported by two. verbcall/interceptor.h says which thread runs the
+ * callbacks. vc__interceptors_hold() and vc__interceptors_put(): any thread. */
 #ifndef VC_RPC_INTERCEPTOR_H
 #define VC_RPC_INTERCEPTOR_H
 
@@ -49,7 +53,7 @@ struct vc_interception {
 
 /* Appends an interceptor. *chain is NULL before the first one, and then has one
  * reference. Errors as of vc_channel_intercept(); the caller has checked that
- * it is not too late. */
+ * it is not too late: no call has begun. One thread at a time. */
 enum vc_status vc__interceptors_add(struct vc__interceptors **chain,
                                     const struct vc_interceptor *interceptor);
 
@@ -69,6 +73,7 @@ void vc__interception_init(struct vc_interception *i,
  * the one that refuses the call, with i->text set. vc__interception_finish()
  * must follow in either case. */
 enum vc_status vc__interception_start(struct vc_interception *i);
+/* Runs the message callbacks; those for a reply in the opposite order. */
 void vc__interception_message(struct vc_interception *i,
                               enum vc_message_kind kind,
                               const ProtobufCMessage *message);
@@ -77,7 +82,8 @@ void vc__interception_message(struct vc_interception *i,
 void vc__interception_finish(struct vc_interception *i,
                              struct vc_interception_end *end, uint64_t now);
 
-/* Frees the metadata that interceptors added: rpc/intercept_metadata.c. */
+/* Frees the metadata that interceptors added; on a server there are none.
+ * Called by vc__interception_finish(). In rpc/intercept_metadata.c. */
 void vc__interception_drop_metadata(struct vc_interception *i);
 
 #endif

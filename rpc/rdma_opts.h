@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Checks the public options of RDMA connections (verbcall/rdma.h) and converts
- * them to those of the transports. */
+ * them to those of the transports. Any thread. */
 #ifndef VC_RPC_RDMA_OPTS_H
 #define VC_RPC_RDMA_OPTS_H
 
@@ -11,7 +11,7 @@
 
 #include "transport/transport.h"
 
-/* opts may be NULL for all defaults. Any thread.
+/* opts may be NULL for all defaults.
  * VC_INVALID_ARGUMENT  an option is out of its range, or the size is not set */
 enum vc_status vc__rdma_opts_take(struct vc__wire_opts *out,
                                   const struct vc_rdma_opts *opts);

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Creates a runtime from its options, and frees it. */
+ * See rpc/runtime.h. Creates a runtime from its options, and frees it, on a
+ * thread of the program: no other uses the runtime then. */
 #include "rpc/runtime.h"
 
 #include <errno.h>
@@ -56,8 +57,8 @@ progress_fini(struct vc__progress *p)
 }
 
 /* Measures how many microseconds this machine takes to wake a thread. Returns
- * the shortest of a few tries, as other threads may occupy the CPU for a
- * while. */
+ * the shortest of a few tries, as other threads may occupy the CPU for a while.
+ * Called when a runtime is made whose threads poll. */
 static uint64_t
 wakeup_measure(void)
 {
@@ -74,6 +75,7 @@ wakeup_measure(void)
     return least > VC__SLACK_US ? least - VC__SLACK_US : 0;
 }
 
+/* Makes the engines. If it fails, vc_runtime_free() ends those made so far. */
 static int
 progress_init(struct vc_runtime *r, const struct vc_runtime_opts *opts)
 {
@@ -194,6 +196,7 @@ vc_runtime_new(const struct vc_runtime_opts *user_opts,
 
 /* --- the end ------------------------------------------------------------ */
 
+/* Called by vc_runtime_free() when the engines have ended. */
 static void
 kept_end(struct vc_runtime *r)
 {

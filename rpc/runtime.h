@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The internals of a runtime. */
+ * The internals of a runtime. Any thread, except vc__runtime_loop_fini(). */
 #ifndef VC_RPC_RUNTIME_H
 #define VC_RPC_RUNTIME_H
 
@@ -62,6 +62,8 @@ struct vc_runtime {
 /* True if this thread is in a handler or another callback of the runtime. */
 bool vc__runtime_is_within(const struct vc_runtime *runtime);
 
+/* Closes loop_fd. Called by vc_runtime_free(), or by vc_runtime_fd() when it
+ * fails; no other thread uses loop_fd then. */
 void vc__runtime_loop_fini(struct vc_runtime *runtime);
 
 /* Called before a server listens: starts the library's threads, unless they run

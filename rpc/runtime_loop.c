@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A runtime in a program's own event loop: one epoll descriptor covers the
- * descriptors of all engines, and their timers. */
+ * descriptors of all engines, and their timers. One thread at a time, that of
+ * the loop; vc__runtime_is_within(): any thread. */
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -15,6 +16,7 @@
 
 #define EVENTS 16
 
+/* Called by the first vc_runtime_fd(). Returns 0 or an errno. */
 static int
 loop_make(struct vc_runtime *r)
 {

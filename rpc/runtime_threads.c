@@ -3,15 +3,17 @@
  *
  * Starts and stops a runtime's threads. They run from the first
  * vc_server_listen() or vc_runtime_start() until vc_runtime_stop(). For what
- * they do see transport/core/crew.h. */
+ * they do see transport/core/crew.h. Any thread; vc_runtime_stop() not from a
+ * handler or done(), and on one thread at a time. */
 #include <string.h>
 
 #include "rpc/runtime.h"
 #include "transport/core/error.h"
 #include "transport/core/misuse.h"
 
-/* Handlers may call vc_server_listen(), too. So the thread in vc_runtime_stop()
- * does not hold the lock while it waits for handlers. */
+/* Called by vc_runtime_start() and vc__runtime_serve(). Handlers may call
+ * vc_server_listen(), too. So the thread in vc_runtime_stop() does not hold the
+ * lock while it waits for handlers. */
 static enum vc_status
 runtime_threads_start(struct vc_runtime *r)
 {
@@ -57,7 +59,8 @@ vc__runtime_serve(struct vc_runtime *r)
     return r->polls_itself ? VC_OK : runtime_threads_start(r);
 }
 
-/* Returns true if the caller must stop the threads. */
+/* Called by vc_runtime_stop(). Returns true if the caller must stop the
+ * threads. */
 static bool
 stop_begin(struct vc_runtime *r)
 {
@@ -71,6 +74,7 @@ stop_begin(struct vc_runtime *r)
     return ran;
 }
 
+/* Called by vc_runtime_stop() when the threads have ended. */
 static void
 stop_end(struct vc_runtime *r)
 {

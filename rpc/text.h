@@ -3,8 +3,8 @@
  *
  * The error texts of calls. They begin with the names of service and method,
  * "demo.Greeter.SayHello: ", except those written by handlers and interceptors.
- * Texts used in more than one place are here, so that one cause has one
- * text. */
+ * Texts used in more than one place are here, so that one cause has one text.
+ * Any thread. */
 #ifndef VC_RPC_TEXT_H
 #define VC_RPC_TEXT_H
 
@@ -35,7 +35,8 @@
 void vc__text_name(struct vc__error *error, const char *service,
                    const char *method);
 
-/* The same for this thread's last error; returns its status. */
+/* Puts the names in front of this thread's last error; returns its status. For
+ * a client's call that could not begin. */
 enum vc_status vc__text_name_last(const char *service, const char *method);
 
 /* Returns the text after the names, or all of it if it has no names. */

@@ -397,6 +397,14 @@ sentences_are_short()
     git ls-files 2>/dev/null | grep '\.md$' | grep -v '^CHANGES\.md$' | xargs awk -f tests/sentences.awk
 }
 
+# The comment at the head of each file of the library says on which thread its functions run, or names the header that does.
+heads_tell_threads()
+{
+    git ls-files 2>/dev/null | grep -E '^(rpc|cm|transport)/.*\.[ch]$' | while read -r file; do
+        sed '/\*\//q' "$file" | tr -d '\n*' | grep -qiE 'holder|thread|pure|under the|See +[a-z_/]+\.h' || echo "$file does not say on which thread its functions run"
+    done
+}
+
 # Of the library and the compiler.
 functions_are_short()
 {
@@ -473,6 +481,7 @@ check every_equivalent_mutant_is_one equivalents_fit
 check comments_and_documents_have_plain_words words_are_plain
 check sentences_of_documents_are_short sentences_are_short
 check functions_and_files_are_short functions_are_short
+check heads_of_files_tell_the_thread heads_tell_threads
 check documents_name_what_there_is sh tests/names.sh
 check each_row_of_doc_outcomes_has_its_test outcomes_agree
 check the_table_of_misuses_in_doc_bad_input_is_that_of_its_tests misuses_agree

@@ -109,6 +109,7 @@ source_find(struct vc__admission *a, uint64_t now, const uint8_t addr[16])
 
 /* --- requests ---------------------------------------------------------- */
 
+/* Judges a request by the rates, and counts it if it is within them. */
 static bool
 rates_take(struct vc__admission *a, uint64_t now, const uint8_t source[16],
            uint32_t *retry_ms, const char **text)
@@ -133,6 +134,7 @@ rates_take(struct vc__admission *a, uint64_t now, const uint8_t source[16],
     return true;
 }
 
+/* True if the server has shed a call a moment ago. */
 static bool
 admission_sheds(const struct vc__admission *a, uint64_t now)
 {

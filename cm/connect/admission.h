@@ -8,8 +8,8 @@
  * time, so that clients refused together do not return together.
  *
  * Pure: the caller passes the clock (microseconds) and the random seed. One
- * thread judges the requests; functions marked "any thread" may run
- * concurrently with it. */
+ * thread judges the requests, the holder of the engine that listens. Functions
+ * marked "any thread" may run concurrently with it. */
 #ifndef VC_CM_ADMISSION_H
 #define VC_CM_ADMISSION_H
 
@@ -58,6 +58,7 @@ struct vc__admission {
     atomic_ullong shed;    /* when a call was last shed */
 };
 
+/* Called when the server is made, before any request. */
 void vc__admission_init(struct vc__admission *a,
                         const struct vc__admission_limits *limits,
                         uint64_t seed);
@@ -65,7 +66,8 @@ void vc__admission_init(struct vc__admission *a,
 /* Judges a connect request from this source. `resumes` is true for a client
  * whose sessions wait for the link. Returns true if admitted; the request then
  * counts as a half-open link. Returns false if it must be rejected as busy; the
- * client may retry after *retry_ms, and *text says why. */
+ * client may retry after *retry_ms, and *text says why. Called for each good
+ * hello. */
 bool vc__admission_take(struct vc__admission *a, uint64_t now,
                         const uint8_t source[16], bool resumes,
                         uint32_t *retry_ms, const char **text);

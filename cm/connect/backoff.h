@@ -3,7 +3,8 @@
  *
  * The backoff between one whole attempt to connect and the next: 50 ms, doubled
  * by each failure up to 5 s. A random 20 % more or less is applied, so that
- * clients which lost the same server do not reconnect all at once. Pure. */
+ * clients which lost the same server do not reconnect all at once. Pure; the
+ * owner serialises. */
 #ifndef VC_CM_BACKOFF_H
 #define VC_CM_BACKOFF_H
 

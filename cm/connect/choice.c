@@ -127,6 +127,7 @@ vc__choice_make(struct vc__choice *c, const char *option, const char *list,
     return status;
 }
 
+/* True if shm is among them. */
 static bool
 has_local(const struct vc__choice *c)
 {

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Which transports may carry the calls to vc://HOST:PORT, the best first. The
- * program's options list them; VERBCALL_TRANSPORTS may allow only some. */
+ * program's options list them; VERBCALL_TRANSPORTS may allow only some. Pure;
+ * any thread. */
 #ifndef VC_CM_CHOICE_H
 #define VC_CM_CHOICE_H
 
@@ -27,7 +28,8 @@ struct vc__choice {
 enum vc_status vc__choice_make(struct vc__choice *choice, const char *option,
                                const char *list, const char *allowed);
 
-/* Returns the value of VERBCALL_TRANSPORTS, or NULL if unset or empty. */
+/* Returns the value of VERBCALL_TRANSPORTS, or NULL if unset or empty. Reads
+ * the environment by getenv(3). */
 const char *vc__choice_allowed(void);
 
 /* Keeps in `choice` only the transports of `require`. If shm is among those,

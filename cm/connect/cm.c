@@ -30,6 +30,7 @@ vc__cm_fini(struct vc__cm *cm)
     pthread_mutex_destroy(&cm->lock);
 }
 
+/* Opens a transport on its first use. Under the lock. */
 static enum vc_status
 context_make(struct vc__cm *cm, const struct vc__transport *transport,
              struct vc__context **context)

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The transports as one engine uses them. Each transport is opened on its first
- * use, so a program that uses one transport does not need what the others
- * need. */
+ * use, so a program that uses one transport does not need what the others need.
+ * Any thread; vc__cm_init() and vc__cm_fini() run alone. */
 #ifndef VC_CM_CM_H
 #define VC_CM_CM_H
 
@@ -27,13 +27,15 @@ struct vc__cm {
                                                          vc__transports */
 };
 
+/* Called when the runtime is made. */
 void vc__cm_init(struct vc__cm *cm, struct vc__engine *engine,
                  const struct vc__context_opts *opts);
-/* Every wire and ear must be closed before this call. */
+/* Called when the runtime is freed. Every wire and ear must be closed before
+ * this call. */
 void vc__cm_fini(struct vc__cm *cm);
 
 /* Returns in *context this transport's context, opened on first use; valid
- * until vc__cm_fini(). Any thread. Errors as transport->open(). */
+ * until vc__cm_fini(). Errors as transport->open(). */
 enum vc_status vc__cm_open(struct vc__cm *cm,
                            const struct vc__transport *transport,
                            struct vc__context **context);

@@ -181,6 +181,7 @@ try_again(struct vc__dial *d, struct vc__dial_way *w, uint64_t at)
     return true;
 }
 
+/* Rejected with a retry time: returns true if the way is retried after it. */
 static bool
 again_after(struct vc__dial *d, struct vc__dial_way *w, uint64_t now,
             uint32_t retry_ms)
@@ -230,6 +231,7 @@ offer_meet(struct vc__dial_way *w, const struct vc__reject *r)
     return true;
 }
 
+/* Rejected with a counter-offer: returns true if the way is retried with it. */
 static bool
 again_with_less(struct vc__dial *d, struct vc__dial_way *w, uint64_t now,
                 const struct vc__reject *r)
@@ -303,6 +305,7 @@ dial_draw(struct vc__dial *d, const struct vc__reject *r, const bool *taken)
     return last;
 }
 
+/* Rejected as moved once too often: sets the plan's error. */
 static void
 dial_circle(struct vc__dial *d, const struct vc__error *last)
 {
@@ -331,6 +334,7 @@ moved_add(struct vc__dial *d, const struct vc__place *from,
     }
 }
 
+/* Rejected as moved: adds ways to the addresses of the reject. */
 static void
 dial_follow(struct vc__dial *d, const struct vc__dial_way *from,
             const struct vc__dial_failure *f)
@@ -359,6 +363,7 @@ dial_follow(struct vc__dial *d, const struct vc__dial_way *from,
         d->told = TOLD_NOTHING;
 }
 
+/* Returns true if the same way is retried after its failure. */
 static bool
 dial_answer(struct vc__dial *d, struct vc__dial_way *w, uint64_t now,
             const struct vc__dial_failure *f)

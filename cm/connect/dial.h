@@ -24,7 +24,7 @@
  * Pure: the caller passes the clock (microseconds) and the random seed. The
  * owner calls vc__dial_next() until it returns something other than TRY. The
  * owner calls it again after each vc__dial_failed(), and at the time that WAIT
- * gave. */
+ * gave. The owner, cm/pool/dial_run.c, runs on the holder of the engine. */
 #ifndef VC_CM_DIAL_H
 #define VC_CM_DIAL_H
 
@@ -125,12 +125,15 @@ struct vc__dial_failure {
     bool heard; /* true if the host answered: it is reachable */
 };
 
+/* Makes a new plan: one way to each place. */
 void vc__dial_begin(struct vc__dial *d, const struct vc__dial_opts *opts);
 
 /* Returns what to do next. TRY sets the way's state to VC__DIAL_UNDER_WAY. */
 enum vc__dial_what vc__dial_next(struct vc__dial *d, uint64_t now,
                                  struct vc__dial_step *step);
 
+/* Records that the try of ways[which] has failed, and decides whether the way
+ * is retried. */
 void vc__dial_failed(struct vc__dial *d, unsigned which, uint64_t now,
                      const struct vc__dial_failure *f);
 

@@ -4,7 +4,7 @@
  * Writes and parses hello, accept and reject, byte for byte as in doc/wire.md,
  * section 2. Parsing is strict: only what the writer can produce is accepted.
  * So each meaning has one form, and nothing can hide between the fields. The
- * answer to a message is decided elsewhere. */
+ * answer to a message is decided elsewhere. See cm/connect/hello.h. */
 #include "cm/connect/hello.h"
 
 #include <string.h>
@@ -393,7 +393,7 @@ reject_read(struct vc__reject *r, const uint8_t *in)
     r->n_addrs = in[20];
 }
 
-/* The addresses and the text, which take the rest of the own length. */
+/* Reads the addresses and the text, which take the rest of the own length. */
 static enum vc__said
 reject_read_rest(struct vc__reject *r, const uint8_t *in, size_t own)
 {

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Parsing targets and looking names up. */
+ * Parsing targets and looking names up. See cm/connect/target.h. */
 #include "cm/connect/target.h"
 
 #include <netdb.h>
@@ -235,6 +235,7 @@ vc__address_parse(struct sockaddr_storage *addr, const char *text)
 
 /* --- names ------------------------------------------------------------- */
 
+/* A task: runs on the holder when the lookup's thread has finished. */
 static void
 lookup_report(struct vc__task *task)
 {
@@ -254,6 +255,7 @@ vc__lookup_free(struct vc__lookup *l)
     free(l);
 }
 
+/* The lookup's own thread. */
 static void *
 lookup_thread(void *arg)
 {
@@ -311,6 +313,7 @@ vc__lookup_start(struct vc__engine *engine, const struct vc__target *target,
     return l;
 }
 
+/* Takes the place of done() when a finished lookup is cancelled. */
 static void
 lookup_drop(struct vc__lookup *l)
 {

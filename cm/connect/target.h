@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Targets as programs write them, and the addresses to which they resolve. */
+ * Targets as programs write them, and the addresses to which they resolve. Any
+ * thread, but a vc__lookup belongs to the holder of the engine. */
 #ifndef VC_CM_TARGET_H
 #define VC_CM_TARGET_H
 
@@ -43,8 +44,9 @@ struct vc__addrs {
 bool vc__target_numeric(const struct vc__target *target,
                         struct vc__addrs *addrs);
 
-/* The same, also for names. Runs in the calling thread and blocks as long as
- * the resolver does. Returns 0, or an error code of gai_strerror(3). */
+/* Gets the addresses of a target, also if its host is a name. Runs in the
+ * calling thread and blocks as long as the resolver does. Returns 0, or an
+ * error code of gai_strerror(3). */
 int vc__target_lookup(const struct vc__target *target, struct vc__addrs *addrs);
 
 /* Checks whether the transport can be used at this address. what: "listen at",
@@ -80,15 +82,18 @@ struct vc__lookup {
     bool finished;  /* lock: true once its thread has looked up */
 };
 
-/* Returns NULL if out of memory or threads. */
+/* Starts a lookup, whose result done() receives. Returns NULL if out of memory
+ * or threads. */
 struct vc__lookup *vc__lookup_start(struct vc__engine *engine,
                                     const struct vc__target *target,
                                     void (*done)(struct vc__lookup *lookup),
                                     void *owner);
 
 /* Cancels a lookup whose done() has not run: done() will not run, and the
- * lookup is freed. The holder of the engine. */
+ * lookup is freed. */
 void vc__lookup_cancel(struct vc__lookup *lookup);
+/* Called by done(). A cancelled lookup is freed by itself, also on its own
+ * thread. */
 void vc__lookup_free(struct vc__lookup *lookup);
 
 #endif

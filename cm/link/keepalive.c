@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The rules of cm/link/keepalive.h. */
+ * The rules; see cm/link/keepalive.h. */
 #include "cm/link/keepalive.h"
 
 #include <string.h>
@@ -40,6 +40,7 @@ vc__keepalive_init(struct vc__keepalive *k, uint64_t now, uint64_t period)
     k->next = vc__timer_beat(now, k->step);
 }
 
+/* Records the signs of life since the last tick. */
 static void
 news_take(struct vc__keepalive *k, uint64_t now,
           const struct vc__keepalive_news *n)
@@ -88,9 +89,9 @@ keepalive_ask(struct vc__keepalive *k, uint64_t now)
     return VC__KEEPALIVE_PING;
 }
 
-/* Half-way through, the adapter is asked too: a PING may be waiting for a
- * credit, and then it would be unknown whether the process or the host has
- * died. */
+/* A tick of a link whose peer's process is asked. Half-way through, the adapter
+ * is asked too: a PING may be waiting for a credit, and then it would be
+ * unknown whether the process or the host has died. */
 static enum vc__keepalive_act
 process_check(struct vc__keepalive *k, uint64_t now, const struct pace *pace)
 {
@@ -107,6 +108,7 @@ process_check(struct vc__keepalive *k, uint64_t now, const struct pace *pace)
     return VC__KEEPALIVE_NOTHING;
 }
 
+/* A tick of a link of which only the peer's adapter is asked. */
 static enum vc__keepalive_act
 adapter_check(struct vc__keepalive *k, uint64_t now, const struct pace *pace)
 {

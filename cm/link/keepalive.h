@@ -3,7 +3,7 @@
  *
  * Decides when a silent peer is asked for a sign of life, and when it is
  * declared dead. Pure: each tick takes the time and returns an action, which
- * cm/link/link_keepalive.c carries out.
+ * cm/link/link_keepalive.c carries out on the holder of the engine.
  *
  * A peer's adapter and kernel keep working when its process is stopped. So the
  * process is asked by a PING, the adapter by an empty RDMA WRITE. Only ticks
@@ -56,7 +56,8 @@ enum vc__keepalive_act {
     VC__KEEPALIVE_LOST,    /* dead: neither answers */
 };
 
-/* All times are in microseconds. The period must not be 0. */
+/* Begins the first round; called when the link is up. All times are in
+ * microseconds. The period must not be 0. */
 void vc__keepalive_init(struct vc__keepalive *k, uint64_t now, uint64_t period);
 
 /* Called at k->next, or as soon after it as possible. Returns what to do. */

@@ -4,7 +4,8 @@
  * The life of a link: events of its wire and of its own timer go through the
  * table of cm/link/link_state.c; the resulting actions are carried out here.
  * What only one side does is in link_connect.c and link_accept.c, moving
- * packets in link_io.c. */
+ * packets in link_io.c. See cm/link/link.h. All of this file runs on the holder
+ * of the engine. */
 #include "cm/link/link.h"
 
 #include <stdarg.h>
@@ -84,6 +85,7 @@ link_on_silence(struct vc__link *link)
                      vc__link_peer(link), link->said_ms);
 }
 
+/* The link's timer fires: of connecting, or of a disconnect. */
 static void
 link_on_timer(struct vc__timer *timer)
 {
@@ -129,6 +131,7 @@ vc__link_trust(struct vc__link *link)
 
 /* --- actions ----------------------------------------------------------- */
 
+/* Calls ops->down(), once. */
 static void
 tell_down(struct vc__link *link)
 {
@@ -140,6 +143,7 @@ tell_down(struct vc__link *link)
     link->ops->down(link);
 }
 
+/* Has link_reap() destroy the wire and call ops->gone(), later. */
 static void
 take_apart(struct vc__link *link)
 {
@@ -149,7 +153,8 @@ take_apart(struct vc__link *link)
     vc__engine_post(link->engine, &link->reap);
 }
 
-/* Never runs inside a callback of the wire, because it destroys the wire. */
+/* A task, so that it never runs inside a callback of the wire, because it
+ * destroys the wire. */
 static void
 link_reap(struct vc__task *task)
 {
@@ -166,6 +171,7 @@ link_reap(struct vc__task *task)
     link->ops->gone(link);
 }
 
+/* Disconnects; the peer's confirmation, or the timer, ends the link. */
 static void
 link_leave(struct vc__link *link)
 {
@@ -217,6 +223,7 @@ waits_for_wire(enum vc__link_state state)
            state != VC__LINK_GONE;
 }
 
+/* Updates engine->awaiting_wires after a change of state. */
 static void
 awaiting_count(struct vc__link *link)
 {
@@ -277,6 +284,7 @@ made_count(struct vc__ledger *l, const struct vc__transport *transport)
     vc__count(l, transport->made, 1);
 }
 
+/* Counts a change of state in the engine's ledger. */
 static void
 step_count(const struct vc__link *link, enum vc__link_state next,
            enum vc__link_event event)
@@ -360,6 +368,7 @@ vc__link_close(struct vc__link *link, enum vc_status status, const char *format,
     vc__link_event(link, VC__LINK_EV_CLOSE);
 }
 
+/* A task: posted by link_is_ill() of the thread whose send failed. */
 static void
 link_on_broken(struct vc__task *task)
 {

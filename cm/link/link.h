@@ -4,7 +4,9 @@
  * A link: one connection, carried by a wire (transport/transport.h), with its
  * credits and its queue of messages to send. Everything belongs to the holder
  * of the engine, except fields marked "lock". Any thread may reach these
- * through vc__link_append(), vc__link_push() and vc__link_unsend().
+ * through vc__link_append(), vc__link_push(), vc__link_hold(),
+ * vc__link_push_held(), vc__link_unsend() and vc__link_drop(). All other
+ * functions are for the holder only, unless their comment says otherwise.
  *
  * Messages are appended to a lock-free queue. One thread at a time takes all
  * appended messages, packs them into as few packets as possible, and sends
@@ -40,7 +42,7 @@ struct vc__link;
 #define VC__MESSAGE_MAX (1u << 28)
 
 /* The deadline field of a CALL's header: the microseconds left, or
- * VC__DEADLINE_NONE. */
+ * VC__DEADLINE_NONE. Pure; any thread. */
 uint32_t vc__deadline_left(uint64_t due, uint64_t now);
 
 /* Callbacks of a link; they run on the holder of the engine. */
@@ -171,7 +173,8 @@ vc__link_breach(struct vc__link *link, const char *rule)
     return false;
 }
 
-/* Stops the timer: the first packet, or whatever it waited for, was good. */
+/* Stops the connect timer and calls ops->trusted(). Called when the peer's
+ * accept, or the passive side's first packet, was found good. */
 void vc__link_trust(struct vc__link *link);
 
 /* Appends a message; vc__link_push() must follow. The link must not be down:
@@ -180,11 +183,12 @@ void vc__link_trust(struct vc__link *link);
 void vc__link_append(struct vc__link *link, struct vc__send *s);
 
 /* Sends all appended messages. If another thread is sending, that thread sends
- * them, and this returns at once. */
+ * them, and this returns at once. Without the lock, on any thread for which the
+ * link stays alive: the holder, or one that calls vc__link_push_held(). */
 void vc__link_push(struct vc__link *link);
 
 /* For callers that append under a lock and push without it: keeps the link
- * alive until vc__link_push_held(). */
+ * alive until vc__link_push_held(). Any thread, under that lock. */
 static inline void
 vc__link_hold(struct vc__link *link)
 {
@@ -192,19 +196,22 @@ vc__link_hold(struct vc__link *link)
     atomic_fetch_add_explicit(&link->pushers, 1, memory_order_relaxed);
 }
 
+/* Pushes, and drops the hold. Any thread, without the lock. */
 void vc__link_push_held(struct vc__link *link);
 
 /* Appends and pushes. The holder of the engine, before ops->down(). */
 void vc__link_send(struct vc__link *link, struct vc__send *s);
 
 /* Takes back a message if no byte of it was sent; done() is then called with
- * VC__SEND_LOST. Returns false if it is too late. Any thread. */
+ * VC__SEND_LOST. Returns false if it is too late. Any thread, without the lock;
+ * the link must not be freed meanwhile. */
 bool vc__link_unsend(struct vc__link *link, struct vc__send *s);
 
 /* Take back a message, or all messages of a flow, in whatever state they are;
  * done() is called with VC__SEND_LOST. vc__link_withdraw() is for the holder,
  * and for links of the passive side. vc__link_drop() may be called by any
- * thread; it returns true if an unsent OPEN was among them. */
+ * thread while the link cannot be freed, as under its pool's lock; it returns
+ * true if an unsent OPEN was among them. */
 void vc__link_withdraw(struct vc__link *link, struct vc__send *s);
 bool vc__link_drop(struct vc__link *link, struct vc__flow *flow);
 
@@ -218,12 +225,14 @@ vc__link_of(const struct vc__wire *w)
 
 /* link.c: runs an event through the state machine. */
 void vc__link_event(struct vc__link *link, enum vc__link_event event);
-/* The same for an event that ends the link, with the reason. */
+/* Runs an event that ends the link through the state machine. The text is the
+ * reason, unless an earlier one is known. Does nothing if the state ignores the
+ * event. */
 void vc__link_end(struct vc__link *link, enum vc__link_event event,
                   enum vc_status status, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* The same, with an error that contains the reason. */
+/* vc__link_end() with an error that contains the reason. */
 void vc__link_fail(struct vc__link *link, enum vc__link_event event,
                    const struct vc__error *why);
 
@@ -245,33 +254,39 @@ vc__link_peer(struct vc__link *link)
 void vc__link_log(struct vc__link *link, enum vc__link_state was,
                   enum vc__link_event event);
 
-/* link.c: (re)starts the link's only timer. */
+/* link.c: (re)starts the link's only timer, which limits connecting and the
+ * disconnect. */
 void vc__link_timer(struct vc__link *link, uint32_t ms);
 
-/* link_connect.c: the active side. */
+/* link_connect.c: the active side. vc__link_ask() sends the hello when the
+ * route is known; the others are callbacks of the wire. */
 void vc__link_ask(struct vc__link *link);
 void vc__link_on_answered(struct vc__wire *w, const void *data, size_t len);
 void vc__link_on_refused(struct vc__wire *w, const void *data, size_t len,
                          const struct vc__error *why, bool again);
 void vc__link_on_unreachable(struct vc__wire *w, const struct vc__error *why);
 
-/* link_send.c, under the link's lock: takes the appended messages and sends
- * what can be sent. Returns true if there were any appended. */
+/* link_send.c: the functions up to vc__link_unlock() run on any thread. This
+ * one takes the appended messages and sends what can be sent, under the link's
+ * lock. Returns true if any message was appended. */
 bool vc__link_flush(struct vc__link *link);
 /* Without the lock: pushes if a message was appended. */
 void vc__link_push_arrived(struct vc__link *link);
+/* Under the link's lock: moves all appended messages to the schedule. */
 void vc__link_arrivals_take(struct vc__link *link);
-/* The link no longer uses this message. */
+/* Under the link's lock: the link no longer uses this message. Calls done(). */
 void vc__link_send_end(struct vc__send *s, enum vc__send_end end);
-/* Unlocks, then pushes what was appended meanwhile. */
+/* Unlocks the link's lock, then pushes what was appended meanwhile. */
 void vc__link_unlock(struct vc__link *link);
 
-/* link_io.c */
+/* link_io.c. The first two are callbacks of the wire. */
 void vc__link_on_received(struct vc__wire *w, const uint8_t *data,
                           uint32_t len);
+/* Sends waiting messages when there is room again. */
 void vc__link_on_writable(struct vc__wire *w, uint32_t ticket);
 /* Prepares the wire's memory and queues, and the first promised receives. */
 enum vc_status vc__link_prepare(struct vc__link *link);
+/* Allows messages to be sent, with the peer's first credits. */
 void vc__link_open_io(struct vc__link *link, uint32_t peer_credits);
 /* Stops sending: done() is called with VC__SEND_LOST for all queued,
  * unacknowledged and later messages. */

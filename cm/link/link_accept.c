@@ -1,10 +1,11 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The passive side of connecting: a request with a good hello becomes a
- * link. */
+ * The passive side of connecting: a request with a good hello becomes a link.
+ * See cm/link/link.h; the holder of the engine only. */
 #include "cm/link/link.h"
 
+/* Prepares the wire and sends the accept. */
 static enum vc_status
 link_accept_send(struct vc__link *link)
 {

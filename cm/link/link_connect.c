@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The active side of connecting: the hello, and the handling of the peer's
- * answer. */
+ * answer. See cm/link/link.h; the holder of the engine only. */
 #include <stdio.h>
 #include <string.h>
 
@@ -34,6 +34,7 @@ vc__link_connect(struct vc__link *link, const struct sockaddr *addr)
         link_connect_dial(link);
 }
 
+/* Called when the route to the peer is known. */
 void
 vc__link_ask(struct vc__link *link)
 {

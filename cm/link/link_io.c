@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Receiving on a link: checks each packet's sequence and credits and passes its
- * frames up. Also opens and closes both directions; sending is in
- * link_send.c. */
+ * frames up. Also opens and closes both directions; sending is in link_send.c.
+ * See cm/link/link.h. All of this file runs on the holder of the engine. */
 #include <string.h>
 
 #include "cm/link/link.h"
@@ -18,7 +18,7 @@ link_malformed(struct vc__link *link, const char *what)
                  "%s broke the protocol: %s", vc__link_peer(link), what);
 }
 
-/* Ends the messages that the peer has acknowledged. */
+/* Ends the messages that the peer has acknowledged. Under the lock. */
 static void
 acks_take(struct vc__link *link)
 {
@@ -35,7 +35,7 @@ acks_take(struct vc__link *link)
 
 /* Adjusts the receives to the window. New receives are posted before the peer
  * is notified; receives are taken back after the peer has used the last one
- * announced. */
+ * announced. Under the lock. */
 static void
 window_follow(struct vc__link *link)
 {
@@ -171,6 +171,7 @@ vc__link_on_received(struct vc__wire *w, const uint8_t *data, uint32_t len)
         packet_handle(link, &reader, &p.word);
 }
 
+/* Called by the wire when there may be room to send again. */
 void
 vc__link_on_writable(struct vc__wire *w, uint32_t ticket)
 {

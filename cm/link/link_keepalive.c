@@ -4,7 +4,7 @@
  * Runs the ticks of cm/link/keepalive.c and does what they ask for. The active
  * side asks its peer's process. The passive side asks only the host, because a
  * client without library threads does not poll between its calls and is still
- * healthy. */
+ * healthy. See cm/link/link_keepalive.h. */
 #include "cm/link/link_keepalive.h"
 
 #include <stdio.h>
@@ -44,6 +44,7 @@ vc__link_keepalive_start(struct vc__link *link)
     link_keepalive_timer_set(link);
 }
 
+/* Counts an unanswered PING in engine->awaiting_answers, or no longer. */
 static void
 answer_await(struct vc__link *link, bool awaits)
 {
@@ -99,6 +100,7 @@ vc__link_greet(struct vc__link *link)
     link_keepalive_ask(link);
 }
 
+/* Asks the peer's host, by the transport's probe. */
 static void
 probe_send(struct vc__link *link)
 {
@@ -165,6 +167,7 @@ link_keepalive_act(struct vc__link *link, enum vc__keepalive_act what)
 
 /* --- a tick ------------------------------------------------------------ */
 
+/* Collects what happened since the last tick, and clears it. */
 static struct vc__keepalive_news
 news_of(struct vc__link *link)
 {
@@ -183,6 +186,7 @@ news_of(struct vc__link *link)
     return n;
 }
 
+/* The keepalive timer fires. */
 static void
 keepalive_tick(struct vc__timer *timer)
 {

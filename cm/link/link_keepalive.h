@@ -36,15 +36,17 @@ struct vc__link_keepalive {
  * started. */
 void vc__link_keepalive_set(struct vc__link *link, uint32_t ms);
 
-/* Starts keepalive when the link is up, stops it when it is down. */
+/* Starts keepalive. Called by link.c when the link is up. */
 void vc__link_keepalive_start(struct vc__link *link);
 /* The active side must send first (iWARP): sends a PING if nothing was sent
  * yet. */
 void vc__link_greet(struct vc__link *link);
 
+/* Stops keepalive. Called by link.c before ops->down(). */
 void vc__link_keepalive_stop(struct vc__link *link);
 
-/* Handles a PING frame; returns false if it breaks the protocol. */
+/* Handles a PING frame, in the handling of its packet; returns false if it
+ * breaks the protocol. */
 bool vc__link_ping(struct vc__link *link, const struct vc__frame *f);
 
 #endif

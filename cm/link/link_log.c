@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Log lines about a link: that it came up, and why it went down. The error
- * texts may start with the peer's name, which the line already contains. */
+ * texts may start with the peer's name, which the line already contains. See
+ * cm/link/link.h; the holder of the engine, without locks. */
 #include <stdio.h>
 #include <string.h>
 

@@ -3,8 +3,9 @@
  *
  * How a link sends messages: waiting messages are packed into as few packets as
  * possible, written directly to the buffer from which the wire sends. A message
- * longer than a packet is sent in parts, which take turns with other
- * messages. */
+ * longer than a packet is sent in parts, which take turns with other messages.
+ * See cm/link/link.h. Static functions run on any thread, under the link's
+ * lock, unless their comment says otherwise. */
 #include <sched.h>
 #include <string.h>
 
@@ -135,7 +136,7 @@ send_written(struct vc__link *link, struct vc__send *s)
         s->done(s, VC__SEND_HANDED);
 }
 
-/* Under the lock, any thread: has the holder end the link. */
+/* A packet could not be sent: has the holder end the link. */
 static void
 link_is_ill(struct vc__link *link)
 {
@@ -276,7 +277,8 @@ see_appended(void)
 #define see_appended() ((void)0)
 #endif
 
-/* cds_wfcq_empty(), inline, because it is called twice for each packet. */
+/* cds_wfcq_empty(), inline, because it is called twice for each packet. Also
+ * without the lock. */
 static bool
 arrivals_none(const struct vc__link *link)
 {
@@ -300,8 +302,9 @@ arrival_take(struct vc__link *link)
     return caa_container_of(node, struct vc__send, arrival);
 }
 
-/* The same, but waits for a thread that is in the middle of appending, because
- * messages of this thread may come after its message. */
+/* Removes and returns the next appended message; NULL if there is none. Waits
+ * for a thread that is in the middle of appending, because messages of this
+ * thread may come after its message. */
 static struct vc__send *
 arrival_await(struct vc__link *link)
 {
@@ -314,6 +317,7 @@ arrival_await(struct vc__link *link)
     return caa_container_of(node, struct vc__send, arrival);
 }
 
+/* A message leaves the queue of appended ones: for the schedule, or lost. */
 static void
 arrival_put(struct vc__link *link, struct vc__send *s)
 {
@@ -324,7 +328,7 @@ arrival_put(struct vc__link *link, struct vc__send *s)
         vc__link_send_end(s, VC__SEND_LOST);
 }
 
-/* Takes all messages appended before. Under the lock. */
+/* Takes all messages appended before this call. */
 void
 vc__link_arrivals_take(struct vc__link *link)
 {
@@ -335,7 +339,7 @@ vc__link_arrivals_take(struct vc__link *link)
 }
 
 /* Takes the appended messages that are complete. Returns false if there were
- * none. Under the lock. */
+ * none. */
 static bool
 arrivals_take(struct vc__link *link)
 {
@@ -376,9 +380,9 @@ vc__link_unlock(struct vc__link *link)
         vc__link_push(link);
 }
 
-/* A message that is in the queue but cannot be taken is being appended right
- * now, by a thread that may have failed to get the lock in its push.
- * sched_yield() lets that thread finish. */
+/* Without the lock. A message that is in the queue but cannot be taken is being
+ * appended right now, by a thread that may have failed to get the lock in its
+ * push. sched_yield() lets that thread finish. */
 void
 vc__link_push(struct vc__link *link)
 {
@@ -401,6 +405,7 @@ vc__link_push_arrived(struct vc__link *link)
         vc__link_push(link);
 }
 
+/* The link begins to use a message. Without the lock. */
 static void
 send_begin(struct vc__send *s)
 {
@@ -411,6 +416,7 @@ send_begin(struct vc__send *s)
     atomic_store_explicit(&s->gone, false, memory_order_relaxed);
 }
 
+/* Adds a message to the lock-free queue. Without the lock. */
 static void
 arrival_add(struct vc__link *link, struct vc__send *s)
 {
@@ -436,7 +442,8 @@ vc__link_push_held(struct vc__link *link)
         vc__engine_post(link->engine, &link->reap);
 }
 
-/* If the lock is free, the message need not go through the queue. */
+/* The holder, without the lock. If the lock is free, the message need not go
+ * through the queue. */
 void
 vc__link_send(struct vc__link *link, struct vc__send *s)
 {
@@ -469,9 +476,10 @@ vc__link_unsend(struct vc__link *link, struct vc__send *s)
     return back;
 }
 
-/* Needs no flush: only the holder appends to, or locks, the link of a server,
- * so no push of another thread has failed. Its reply is still queued only if a
- * client breaks the rules, by a call in a slot that is not free. */
+/* The holder, without the lock. Needs no flush: only the holder appends to, or
+ * locks, the link of a server, so no push of another thread has failed. Its
+ * reply is still queued only if a client breaks the rules, by a call in a slot
+ * that is not free. */
 void
 vc__link_withdraw(struct vc__link *link, struct vc__send *s)
 {

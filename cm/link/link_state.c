@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The table of cm/link/link_state.h. A pair that is not in it changes nothing,
- * because transports repeat events, and events cross with our own decisions. */
+ * The table; see cm/link/link_state.h. A pair that is not in it changes
+ * nothing, because transports repeat events, and events cross with our own
+ * decisions. */
 #include "cm/link/link_state.h"
 
 #define STATES (VC__LINK_GONE + 1)

@@ -47,6 +47,7 @@ struct vc__link_step {
     enum vc__link_action action;
 };
 
+/* Called by link.c for each event of a link. */
 struct vc__link_step vc__link_step(enum vc__link_state state,
                                    enum vc__link_event event);
 

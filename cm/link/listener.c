@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Listening, and rejecting requests without a valid hello. */
+ * Listening, and rejecting requests without a valid hello. See
+ * cm/link/listener.h. */
 #include "cm/link/listener.h"
 
 #include <stdarg.h>
@@ -62,6 +63,7 @@ vc__listener_reject(struct vc__engine *engine, const struct vc__incoming *in,
     vc__listener_reject_with(engine, in, &reject);
 }
 
+/* Called by the ear, on the holder, for each connect request. */
 static void
 listener_on_request(struct vc__ear *ear, const struct vc__incoming *in,
                     const void *data, size_t len)
@@ -85,6 +87,7 @@ listener_on_request(struct vc__ear *ear, const struct vc__incoming *in,
                         vc__said_text(said));
 }
 
+/* Called by the ear, on the holder, when it has stopped listening. */
 static void
 on_lost(struct vc__ear *ear, const struct vc__error *why)
 {

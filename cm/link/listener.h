@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A listener: an address on which a server listens. It reads hellos and rejects
- * bad ones; no memory is allocated before a hello was found good. */
+ * bad ones; no memory is allocated before a hello was found good. The holder of
+ * the engine only, except vc__listener_open() and vc__listener_port(). */
 #ifndef VC_CM_LISTENER_H
 #define VC_CM_LISTENER_H
 
@@ -13,12 +14,11 @@ struct vc__listener {
     struct vc__ear *ear; /* NULL when not open */
 
     /* A request with a good hello. The owner must answer it: accept it, or pass
-     * it to vc__listener_reject(). On the holder of the engine. */
+     * it to vc__listener_reject(). */
     void (*request)(struct vc__listener *l, const struct vc__incoming *in,
                     const struct vc__hello *hello);
     /* The listener has stopped, for this reason. The owner may close it, but
-     * not inside this callback, and open it again. On the holder of the
-     * engine. */
+     * not inside this callback, and open it again. */
     void (*lost)(struct vc__listener *l, const struct vc__error *why);
 };
 
@@ -30,19 +30,20 @@ enum vc_status vc__listener_open(struct vc__listener *l, struct vc__cm *cm,
                                  const struct sockaddr *addr,
                                  const struct vc__ear_opts *opts);
 
-/* The holder of the engine. Does nothing if not open. */
+/* Stops listening. Does nothing if not open. */
 void vc__listener_close(struct vc__listener *l);
 
+/* The port of an open listener, in host order. Any thread. */
 uint16_t vc__listener_port(const struct vc__listener *l);
 
 /* Rejects a request; fills in the versions of the reject. The caller holds
- * `engine`, whose ledger counts it. */
+ * `engine`, which may be another than the listener's; its ledger counts it. */
 void vc__listener_reject_with(struct vc__engine *engine,
                               const struct vc__incoming *in,
                               struct vc__reject *reject);
 
-/* The same with a reason, a retry time and a text only. The text is cut to what
- * fits. */
+/* Rejects a request with a reason, a retry time and a text only. The text is
+ * cut to what fits. `engine` is as for vc__listener_reject_with(). */
 void vc__listener_reject(struct vc__engine *engine,
                          const struct vc__incoming *in,
                          enum vc__reject_reason reason, uint32_t retry_ms,

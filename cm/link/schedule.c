@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Turns by bytes. A flow sends while it has bytes left of its turn, even if the
- * last message takes more. The surplus is deducted from its next turns. This is
- * the surplus variant of deficit round robin: a message's length need not be
- * known before its turn. */
+ * Turns by bytes; see cm/link/schedule.h. A flow sends while it has bytes left
+ * of its turn, even if the last message takes more. The surplus is deducted
+ * from its next turns. This is the surplus variant of deficit round robin: a
+ * message's length need not be known before its turn. */
 #include "cm/link/schedule.h"
 
 /* Bytes of a turn for weight 1. */
@@ -137,6 +137,7 @@ vc__schedule_add(struct vc__schedule *s, struct vc__send *send)
         flow_enter(s, f);
 }
 
+/* Takes a message out of its flow, and a flow without messages off the ring. */
 static void
 flow_remove(struct vc__send *send)
 {
@@ -192,6 +193,7 @@ send_take(const struct vc__send *s, uint32_t room)
     return whole <= room ? whole : 0;
 }
 
+/* The flow's turn ends. */
 static void
 flow_to_the_end(struct vc__schedule *s, struct vc__flow *f)
 {

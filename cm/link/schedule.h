@@ -7,7 +7,7 @@
  * flow messages keep their order, but a long message takes turns with those
  * after it. Only a few huge requests and replies are sent at a time, because
  * each takes memory of the receiver from its first part to its last; the others
- * wait here. Pure; the owner serialises. */
+ * wait here. Pure; the link calls it under its lock, on any thread. */
 #ifndef VC_CM_SCHEDULE_H
 #define VC_CM_SCHEDULE_H
 
@@ -98,8 +98,9 @@ struct vc__send {
     void (*done)(struct vc__send *s, enum vc__send_end end);
 };
 
-/* Clears a message for its owner to fill. Field by field: gcc clears the whole
- * struct by `rep stos`, which takes longer than packing a short message. */
+/* Clears a message for its owner to fill, before the link has it. Field by
+ * field: gcc clears the whole struct by `rep stos`, which takes longer than
+ * packing a short message. */
 static inline void
 vc__send_clear(struct vc__send *s)
 {
@@ -123,6 +124,7 @@ struct vc__schedule {
 };
 
 void vc__schedule_init(struct vc__schedule *s);
+/* Called by the owner of a flow before its first message. */
 void vc__flow_init(struct vc__flow *f, uint32_t weight);
 
 static inline bool
@@ -131,7 +133,8 @@ vc__schedule_is_empty(struct vc__schedule *s)
     return cds_list_empty(&s->ring);
 }
 
-/* Adds a message after the others of its flow. */
+/* Adds a message after the others of its flow, also one of which a part was
+ * sent. */
 void vc__schedule_add(struct vc__schedule *s, struct vc__send *send);
 
 /* Removes and returns the next message. send->take is set to the bytes of its
@@ -139,7 +142,7 @@ void vc__schedule_add(struct vc__schedule *s, struct vc__send *send);
  * or it must wait for another packet. */
 struct vc__send *vc__schedule_take(struct vc__schedule *s, uint32_t room);
 
-/* Removes this message. */
+/* Removes this message, which is in the schedule. */
 void vc__schedule_remove(struct vc__send *send);
 
 /* Returns a message of the flow without removing it, or NULL. */
@@ -148,7 +151,7 @@ struct vc__send *vc__flow_any(struct vc__flow *f);
 /* Removes and returns any message, or NULL; for a link that is down. */
 struct vc__send *vc__schedule_clear(struct vc__schedule *s);
 
-/* True if a message is sent in parts. */
+/* True if a message is sent in parts. Any thread, without the lock. */
 static inline bool
 vc__body_is_long(size_t body_len, size_t metadata_len)
 {

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The rule of cm/link/window.h: double the window if the peer was down to its
+ * The rule; see cm/link/window.h. Double the window if the peer was down to its
  * last quarter; halve it if the peer never needed more than a quarter for a
  * while. A small window is for peers that send one packet at a time. Two at a
  * time are half of it, so that each time a packet of its own would report them

@@ -3,7 +3,7 @@
  *
  * How many receives a link promises its peer: few while there is little
  * traffic, more when the peer uses up what it has, within what the device can
- * post for all links. Pure. */
+ * post for all links. Pure; the link calls it under its lock. */
 #ifndef VC_CM_WINDOW_H
 #define VC_CM_WINDOW_H
 
@@ -22,8 +22,8 @@ struct vc__window {
     uint32_t seen;  /* packets over which `least` was measured */
 };
 
-/* Returns the new size of the window, when a packet has arrived and is not
- * handled yet; c->window if there is no change. */
+/* Returns the new size of the window; c->window if there is no change. Called
+ * when a packet has arrived and is not handled yet. */
 uint32_t vc__window_next(struct vc__window *w, const struct vc__credit *c);
 
 /* Receives that the peer may still use, including that of the packet being

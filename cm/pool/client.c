@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * How requests get into a session. */
+ * How requests get into a session. See cm/pool/client.h. Any thread; static
+ * functions under the pool's lock. */
 #include "cm/pool/client.h"
 
 #include "cm/pool/peer.h"
@@ -34,6 +35,7 @@ enum launch {
     LAUNCH_NO_MEMORY,
 };
 
+/* Makes sure that the client has a session at the present peer. */
 static enum launch
 session_need(struct vc__client *c)
 {
@@ -62,6 +64,7 @@ link_will_do(const struct vc__session *s)
            (s->n_busy > 0 || (pl->n_busy < VC__LINK_BUSY && !pl->leaving));
 }
 
+/* Makes sure that a session is bound to a link that takes calls. */
 static enum launch
 link_need(struct vc__session *s)
 {
@@ -83,6 +86,7 @@ link_need(struct vc__session *s)
     return vc__session_bind(s, best) ? LAUNCH_GONE : LAUNCH_NO_MEMORY;
 }
 
+/* Sends a request, or says why it cannot be sent now. */
 static enum launch
 client_launch(struct vc__client *c, struct vc__request *r)
 {

@@ -3,7 +3,8 @@
  *
  * A client: the calls of one service through a pool, on behalf of one owner. It
  * has a session at the pool's present peer, opened in the packet of its first
- * call, and the requests that wait for a link or a slot. */
+ * call, and the requests that wait for a link or a slot. Any thread, without
+ * the pool's lock unless the comment says otherwise. */
 #ifndef VC_CM_CLIENT_H
 #define VC_CM_CLIENT_H
 
@@ -27,8 +28,7 @@ struct vc__client {
     struct vc__session own; /* lock: memory for one session */
 };
 
-/* Initialises a client in the caller's memory. This and the functions below:
- * any thread, without the pool's lock. */
+/* Initialises a client in the caller's memory. */
 void vc__client_init(struct vc__client *c, struct vc__pool *pool,
                      const struct vc_service *service, uint32_t weight,
                      uint32_t quota);
@@ -38,7 +38,8 @@ void vc__client_init(struct vc__client *c, struct vc__pool *pool,
  * for one of these requests. */
 void vc__client_close(struct vc__client *c);
 
-/* Sends a request, or queues it until it can be sent. */
+/* Sends a request, or queues it until it can be sent. May call failed() before
+ * it returns. */
 void vc__client_start(struct vc__client *c, struct vc__request *r);
 
 /* Abandons a request. Returns false if it is too late: replied() or failed()
@@ -46,17 +47,17 @@ void vc__client_start(struct vc__client *c, struct vc__request *r);
 bool vc__client_abandon(struct vc__client *c, struct vc__request *r,
                         enum vc_outcome *outcome);
 
-/* --- for the pool, under its lock -------------------------------------- */
+/* --- for the pool, under its lock, except vc__client_add() -------------- */
 
 /* Sends as many waiting requests as possible. The caller must push the links
  * afterwards. */
 void vc__client_launch(struct vc__client *c);
 
-/* Moves all waiting requests to `out`. */
+/* Moves all waiting requests to `out`; the caller then fails them. */
 void vc__client_take(struct vc__client *c, struct cds_list_head *out);
 
 /* Sends one more message of a stream, or queues it with its waiting request.
- * Returns false if the request has ended. Any thread. */
+ * Returns false if the request has ended. Without the lock. */
 bool vc__client_add(struct vc__client *c, struct vc__request *r,
                     struct vc__send *send);
 

@@ -22,6 +22,7 @@ vc__dial_run_init(struct vc__dial_run *d, struct vc__engine *engine,
     CDS_INIT_LIST_HEAD(&d->tries);
 }
 
+/* The try has ended, by its own end or by the dial run's. */
 static void
 try_remove(struct vc__try *t)
 {
@@ -66,6 +67,7 @@ dial_run_fail_memory(struct vc__dial_run *d)
     dial_run_fail(d, &error);
 }
 
+/* A way has failed: reports it, and has the plan decide. */
 static void
 dial_run_missed(struct vc__dial_run *d, unsigned which,
                 const struct vc__dial_failure *f)
@@ -130,6 +132,8 @@ begin_all(struct vc__dial_run *d, struct vc__dial_step *step)
     return what;
 }
 
+/* Does what the plan says. Called at the start, after each failed try, and when
+ * the timer fires. */
 static void
 dial_run_advance(struct vc__dial_run *d)
 {

@@ -4,7 +4,7 @@
  * Carries out a plan for connecting (cm/connect/dial.h). Several links may try
  * at once; the first that is up wins, and the others are closed. The links
  * belong to the owner, each with a struct vc__try beside it. The holder of the
- * engine only. */
+ * engine only, except vc__dial_run_init(). */
 #ifndef VC_CM_DIAL_RUN_H
 #define VC_CM_DIAL_RUN_H
 
@@ -50,7 +50,7 @@ struct vc__dial_run {
     bool advancing;             /* true while tries begin: one may fail */
 };
 
-/* Initialises a dial run; source may be NULL. */
+/* Initialises a dial run; source may be NULL. Any thread, before all else. */
 void vc__dial_run_init(struct vc__dial_run *d, struct vc__engine *engine,
                        const struct vc__dial_run_ops *ops,
                        const struct sockaddr_storage *source);

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Spreads sessions over the links to one peer. */
+ * Spreads sessions over the links to one peer. See cm/pool/peer.h. */
 #include "cm/pool/peer.h"
 
 #include <stdlib.h>

@@ -3,7 +3,9 @@
  *
  * A server as a client knows it: its links that are up, and the sessions that
  * share them, by number. The pool token in the first link's accept names it.
- * All under the lock of the pool; its links belong to the holder. */
+ * All functions are called under the pool's lock, except vc__peer_push(). Those
+ * that make or free a peer, or change its links, are for the holder of the
+ * engine; the others for any thread. */
 #ifndef VC_CM_PEER_H
 #define VC_CM_PEER_H
 
@@ -54,29 +56,31 @@ struct vc__peer {
     uint32_t bindings;  /* bindings ever made */
 };
 
-/* Makes the peer that this link leads to. NULL if out of memory. */
+/* Makes the peer that this link leads to. NULL if out of memory. Holder. */
 struct vc__peer *vc__peer_new(struct vc__pool *pool,
                               const struct vc__link *link);
-/* Frees a peer without links, whose requests have been taken out. */
+/* Frees a peer without links, whose requests have been taken out. Holder. */
 void vc__peer_free(struct vc__peer *peer);
 
 /* True if this link leads to this peer. */
 bool vc__peer_is(const struct vc__peer *peer, const struct vc__link *link);
 
 /* Further links of the peer are to be made to the same place as this one, which
- * is up. */
+ * is up. Holder. */
 void vc__peer_place(struct vc__peer *peer, const struct vc__link *link);
 
-/* A link of the peer is up: sessions with calls in progress continue on it. */
+/* A link of the peer is up: sessions with calls in progress continue on it.
+ * Holder. */
 void vc__peer_join(struct vc__peer *peer, struct vc__pool_link *pl);
 
-/* A link of the peer is down: its sessions continue on other links, or wait. */
+/* A link of the peer is down: its sessions continue on other links, or wait.
+ * Holder. */
 void vc__peer_leave(struct vc__peer *peer, struct vc__pool_link *pl);
 
 /* True if any session has calls in progress. */
 bool vc__peer_is_busy(const struct vc__peer *peer);
 
-/* Pushes all links of the peer. The holder. */
+/* Pushes all links of the peer. Holder, without the lock. */
 void vc__peer_push(struct vc__peer *peer);
 
 /* --- for cm/pool/session.c ----------------------------------------------- */
@@ -84,6 +88,7 @@ void vc__peer_push(struct vc__peer *peer);
 /* Gives a session its number. Returns false if there is none left (*full is
  * true), or out of memory. */
 bool vc__peer_seat(struct vc__peer *peer, struct vc__session *s, bool *full);
+/* Frees a session's number. */
 void vc__peer_unseat(struct vc__peer *peer, struct vc__session *s);
 /* Gives the seat of a number to another session, or, if NULL, blocks it for
  * ever. */

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The requests of a pool, and what happens to them without a link. The life of
- * its links is in pool_link.c, getting a link up in pool_connect.c. */
+ * its links is in pool_link.c, getting a link up in pool_connect.c. See
+ * cm/pool/pool.h. Tasks run on the holder of the engine. */
 #include "cm/pool/pool.h"
 
 #include <stdio.h>
@@ -33,7 +34,8 @@ vc__requests_fail(struct cds_list_head *requests, struct vc__error *error,
     }
 }
 
-/* Fails streams whose link was lost, with the reason for that. */
+/* Fails streams whose link was lost, with the reason for that. The holder,
+ * without locks. */
 static void
 streams_fail(struct cds_list_head *broken, const struct vc__error *why)
 {
@@ -78,6 +80,7 @@ vc__pool_refuse(struct vc__pool *p)
     vc__requests_fail(&refused, &error, VC_OUTCOME_NOT_EXECUTED);
 }
 
+/* A task: posted by vc__pool_refuse_soon(). */
 static void
 pool_refuse(struct vc__task *task)
 {
@@ -120,7 +123,7 @@ vc__pool_waiters_take(struct vc__pool *p, struct cds_list_head *out)
 }
 
 /* A session's peer is lost: requests that the peer may have seen end, the
- * others wait again. */
+ * others wait again. Under the lock. */
 static void
 session_drop(struct vc__session *s, struct cds_list_head *unknown)
 {
@@ -182,7 +185,8 @@ error_join(struct vc__error *error, const struct vc__error *lost)
              again);
 }
 
-/* The next service that a request or waiter needs; NULL if none. */
+/* The next service that a request or waiter needs; NULL if none. Under the
+ * lock. */
 static const struct vc_service *
 service_next(struct vc__pool *p)
 {
@@ -273,7 +277,7 @@ pool_refused(struct vc__pool *p, struct endings *e)
     service_refused(p, &e->waiting, &e->connecting);
 }
 
-/* Under the lock. */
+/* No server is reached: everything that waits ends. Under the lock. */
 static void
 pool_failed(struct vc__pool *p, struct endings *e)
 {
@@ -287,7 +291,8 @@ pool_failed(struct vc__pool *p, struct endings *e)
 }
 
 /* There is no link and none can be made: everything that waits for one, or was
- * in progress on a lost one, ends. Unless other links are up. */
+ * in progress on a lost one, ends. Unless other links are up. Called when an
+ * attempt has failed, and when the pool closes. */
 void
 vc__pool_failed(struct vc__pool *p, const struct vc__error *why)
 {
@@ -327,7 +332,7 @@ vc__pool_is_wanted(struct vc__pool *p)
     return !cds_list_empty(&p->connecting);
 }
 
-/* Under the lock. */
+/* Posts the task `connect`. Under the lock. */
 void
 vc__pool_attempt(struct vc__pool *p)
 {
@@ -361,6 +366,7 @@ vc__pool_tidy(struct vc__pool *p, const struct vc__peer *peer)
     vc__engine_post(p->engine, &p->tidy);
 }
 
+/* A task: posted by vc__pool_tidy(). */
 static void
 pool_tidy(struct vc__task *task)
 {
@@ -375,6 +381,7 @@ pool_tidy(struct vc__task *task)
 
 /* --- connecting -------------------------------------------------------- */
 
+/* A task: posted by vc__pool_attempt() and vc__pool_hurry(). */
 static void
 pool_connect(struct vc__task *task)
 {
@@ -420,6 +427,8 @@ vc__pool_grow(struct vc__pool *p)
         vc__pool_attempt(p);
 }
 
+/* Returns true if w must wait for a link; otherwise a link is up, or w->error
+ * says why none will be. */
 static bool
 connect_join(struct vc__pool *p, const struct vc_service *service,
              struct vc__pool_waiter *w)
@@ -494,6 +503,8 @@ peer_close(struct vc__peer *peer)
     }
 }
 
+/* A task: posted by vc__pool_fini(). No other thread uses the pool now, so
+ * peers are dropped without the lock. */
 static void
 pool_close(struct vc__task *task)
 {

@@ -6,9 +6,10 @@
  * stay above a mark; idle ones are closed. When the last link is lost, a new
  * one resumes the sessions.
  *
- * Two threads work on it under its lock: the holder of the engine, which owns
- * the links, and the thread that makes a call. The order of locks is pool,
- * link, engine. */
+ * The holder of the engine owns the links; any thread makes calls. What they
+ * share is under the pool's lock. A function is for the holder, without that
+ * lock, unless its comment or section says otherwise. The order of locks is
+ * pool, link, engine. */
 #ifndef VC_CM_POOL_H
 #define VC_CM_POOL_H
 
@@ -144,7 +145,7 @@ struct vc__pool {
     struct vc__waiter *closing; /* passed to `close` */
 };
 
-/* Initialises a pool. Returns false if out of memory. */
+/* Initialises a pool. Returns false if out of memory. Any thread. */
 bool vc__pool_init(struct vc__pool *p, struct vc__cm *cm,
                    struct vc__link_cap *cap, const struct vc__pool_opts *opts,
                    const uint8_t instance[VC__ID_SIZE]);
@@ -153,7 +154,7 @@ bool vc__pool_init(struct vc__pool *p, struct vc__cm *cm,
 void vc__pool_shut(struct vc__pool *p);
 
 /* Closes the links of a pool after vc__pool_shut(), and blocks until they are
- * closed. All clients are closed. Must not be called by a handler. */
+ * closed. All clients are closed. Any thread, also in a handler. */
 void vc__pool_fini(struct vc__pool *p);
 
 /* Blocks until there is a link; makes one if there is none, with this service
@@ -168,18 +169,19 @@ void vc__pool_cancel(struct vc__pool *p, const void *owner);
 
 /* Fails the requests that vc__client_launch() has put into p->refused because
  * they can get no session, and the streams in p->broken, whose link was lost.
- * The holder, without locks, as their callbacks may do anything. */
+ * Without locks, as their callbacks may do anything. */
 void vc__pool_refuse(struct vc__pool *p);
 
-/* Posts vc__pool_refuse() to the holder if p->refused is not empty. Under the
- * lock. */
+/* Posts vc__pool_refuse() to the holder if p->refused is not empty. Any thread,
+ * under the lock. */
 void vc__pool_refuse_soon(struct vc__pool *p);
 
-/* Fails these requests with this error and outcome. Without locks. */
+/* Fails these requests with this error and outcome. Any thread, without
+ * locks. */
 void vc__requests_fail(struct cds_list_head *requests, struct vc__error *error,
                        enum vc_outcome outcome);
 
-/* --- under the lock ---------------------------------------------------- */
+/* --- any thread, under the lock ----------------------------------------- */
 
 /* A request waits for a link: connects if there is none. Returns false with
  * *error if the last attempts have failed and the next is too far off. */
@@ -193,19 +195,20 @@ void vc__pool_grow(struct vc__pool *p);
  * former peer, the links of that are closed. */
 void vc__pool_tidy(struct vc__pool *p, const struct vc__peer *peer);
 
-/* Adds n to a counter. Under the pool's lock. */
+/* Adds n to a counter. */
 static inline void
 vc__pool_count(struct vc__pool *p, enum vc__pool_count which, int64_t n)
 {
     vc__tally_add(&p->tally, which, n);
 }
 
-/* Adds 1 to a counter, without the lock. Any thread. */
+/* Adds 1 to a counter. Takes the lock itself. */
 void vc__pool_count_one(struct vc__pool *p, enum vc__pool_count which);
 
-/* The memory used by long replies has changed. Under the pool's lock. */
+/* The memory used by long replies has changed: updates its gauge. */
 void vc__pool_count_replies(struct vc__pool *p);
 
+/* The longest message that this end takes. Constant: without the lock, too. */
 static inline uint32_t
 vc__pool_message_max(const struct vc__pool *p)
 {
@@ -214,12 +217,15 @@ vc__pool_message_max(const struct vc__pool *p)
 
 /* --- between the files of the pool -------------------------------------- */
 
-/* pool_counts.c */
+/* pool_counts.c: called by vc__pool_init(). */
 void vc__pool_tally_open(struct vc__pool *p);
 
-/* pool_connect.c: the attempt to get a link up. The holder. */
+/* pool_connect.c: the attempt to get a link up. vc__pool_init() calls
+ * vc__pool_attempt_init(). */
 void vc__pool_attempt_init(struct vc__pool *p);
+/* Begins an attempt, at p->not_before. Called by the task `connect`. */
 void vc__pool_attempt_begin(struct vc__pool *p);
+/* Stops the attempt; vc__pool_failed() is not called. */
 void vc__pool_attempt_cancel(struct vc__pool *p);
 /* True while a name is looked up or connections are tried; false in the
  * backoff. */
@@ -228,45 +234,51 @@ bool vc__pool_attempt_is_under_way(const struct vc__pool *p);
 /* pool.c: the attempt has failed, with this error. */
 void vc__pool_failed(struct vc__pool *p, const struct vc__error *error);
 
-/* pool.c, under the lock: drops a peer without links that will not be resumed.
- * Requests that it may have seen are moved to `unknown`, the others wait
- * again. */
+/* pool.c: drops a peer without links that will not be resumed. Requests that it
+ * may have seen are moved to `unknown`, the others wait again. The holder,
+ * under the lock. */
 void vc__pool_peer_drop(struct vc__peer *peer, struct cds_list_head *unknown);
-/* Sends waiting requests; vc__pool_push() must follow, without the lock. */
+/* Appends waiting requests to links. The holder, under the lock;
+ * vc__pool_push() must follow, without it. */
 void vc__pool_launch(struct vc__pool *p);
+/* Pushes the links of the pool's peer, and calls vc__pool_refuse(). */
 void vc__pool_push(struct vc__pool *p);
-/* True if any request or waiter needs a link. */
+/* The next three: any thread, under the lock. True if any request or waiter
+ * needs a link. */
 bool vc__pool_is_wanted(struct vc__pool *p);
+/* Has the holder make a link, unless one is being made. */
 void vc__pool_attempt(struct vc__pool *p);
+/* Ends the backoff of an attempt that waits. */
 void vc__pool_hurry(struct vc__pool *p);
 
-/* The waiters for a link: taken under the lock, woken without. */
+/* The waiters for a link: taken under the lock, woken without. Any thread. */
 void vc__pool_waiters_take(struct vc__pool *p, struct cds_list_head *out);
 void vc__pool_waiters_wake(struct cds_list_head *waiters,
                            const struct vc__error *error);
 
-/* pool.c: a link was freed, so closing the pool may be complete. */
+/* pool.c: a link was freed, or closing begins: closing may be complete. */
 void vc__pool_close_check(struct vc__pool *p);
 
-/* Fills the hello of a link to be made. The holder. */
+/* pool_connect.c: fills the hello of a link to be made. */
 void vc__pool_attempt_hello(struct vc__pool *p, struct vc__hello *h);
-/* The most that its hello offers. */
+/* The most that its hello offers. Constant. */
 struct vc__dial_offer vc__pool_attempt_offer(const struct vc__pool *p);
 
 /* Logs which transport the calls of a vc:// target use, the one of this rank,
- * and why no better one. what: "go by", "still go by". The holder. */
+ * and why no better one. what: "go by", "still go by". */
 void vc__pool_log_transport(struct vc__pool *p, unsigned rank,
                             const char *what);
 
-/* upgrade.c. The holder. */
+/* upgrade.c. vc__pool_init() calls vc__upgrade_init(). */
 void vc__upgrade_init(struct vc__pool *p);
 /* A link has joined the pool's peer: closes links by worse transports, and
  * looks for a better transport. */
 void vc__upgrade_joined(struct vc__pool *p, struct vc__pool_link *pl);
 /* A better link was up but could not join. */
 void vc__upgrade_unused(struct vc__pool *p);
+/* Stops the search for a better transport. */
 void vc__upgrade_cancel(struct vc__pool *p);
-/* True if the transport may carry calls. */
+/* True if the transport may carry calls. Pure. */
 bool vc__upgrade_suits(const struct vc__pool *p,
                        const struct vc__transport *transport);
 

@@ -3,7 +3,9 @@
  *
  * Gets a link up: the name is looked up, and its addresses are tried by each
  * transport that may lead there (cm/pool/dial_run.h). After a failure the next
- * attempt waits for the backoff. */
+ * attempt waits for the backoff. See cm/pool/pool.h. All of this file runs on
+ * the holder of the engine; functions named pool_connect_on_ are callbacks of
+ * the dial run. */
 #include <string.h>
 
 #include "cm/pool/pool.h"
@@ -156,6 +158,7 @@ ways_find(struct vc__pool *p, const struct vc__addrs *addrs, struct ways *w)
     }
 }
 
+/* The addresses are known: starts the dial run. */
 static void
 pool_connect_dial(struct vc__pool *p, const struct vc__addrs *addrs)
 {
@@ -178,6 +181,7 @@ pool_connect_dial(struct vc__pool *p, const struct vc__addrs *addrs)
 
 /* --- names ------------------------------------------------------------- */
 
+/* A timer: the name lookup has taken all of the attempt's time. */
 static void
 on_lookup_timer(struct vc__timer *timer)
 {
@@ -194,6 +198,7 @@ on_lookup_timer(struct vc__timer *timer)
     vc__pool_failed(p, &error);
 }
 
+/* Called when the name lookup has finished. */
 static void
 on_lookup(struct vc__lookup *lookup)
 {
@@ -290,6 +295,7 @@ attempt_now(struct vc__pool *p)
         lookup_begin(p);
 }
 
+/* A timer: the backoff is over. */
 static void
 on_later(struct vc__timer *timer)
 {

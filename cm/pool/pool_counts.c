@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The counters kept under a pool's lock. */
+ * The counters kept under a pool's lock. See cm/pool/pool.h. */
 #include "cm/pool/pool.h"
 
 static const uint8_t which[VC__POOL_COUNTS] = {

@@ -1,7 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Describes a pool: its links, and why they use no better transport. */
+ * Describes a pool: its links, and why they use no better transport. See
+ * cm/pool/pool.h. Static functions run under the pool's lock, except
+ * add_target(). */
 #include <string.h>
 
 #include "cm/pool/pool.h"

@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The links of a pool: they come up, deliver frames, go down, and are closed
- * when they are idle. */
+ * when they are idle. See cm/pool/pool.h. All of this file runs on the holder
+ * of the engine; functions named on_ and pool_link_on_ are callbacks of
+ * links. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,7 +77,7 @@ link_join(struct vc__pool *p, struct vc__pool_link *pl,
     return true;
 }
 
-/* The requests that the former server had are lost with it. */
+/* The requests that the former server had are lost with it. Without locks. */
 static void
 forgotten_fail(struct vc__link *link, struct cds_list_head *requests)
 {
@@ -178,6 +180,7 @@ vc__pool_former_check(struct vc__pool *p)
         vc__link_close(link, VC_UNAVAILABLE, "the server goes out of service");
 }
 
+/* Handles a CLOSE frame: the peer's answer to ours. */
 static bool
 on_closed(struct vc__pool_link *pl, const struct vc__frame *f)
 {
@@ -196,6 +199,7 @@ on_closed(struct vc__pool_link *pl, const struct vc__frame *f)
     return good;
 }
 
+/* Handles a REPLY, MESSAGE, WINDOW or DATA frame. */
 static bool
 on_reply(struct vc__pool_link *pl, const struct vc__frame *f)
 {
@@ -328,7 +332,7 @@ pool_link_on_frame(struct vc__link *link, const struct vc__frame *f)
 
 /* --- a link goes down -------------------------------------------------- */
 
-/* A former peer has lost its last link. */
+/* A former peer has lost its last link: its calls end. */
 static void
 former_lost(struct vc__pool *p, struct vc__peer *peer, struct vc__error error)
 {
@@ -342,6 +346,7 @@ former_lost(struct vc__pool *p, struct vc__peer *peer, struct vc__error error)
     vc__requests_fail(&unknown, &error, VC_OUTCOME_UNKNOWN);
 }
 
+/* A link is down that is to be replaced. */
 static void
 link_lost(struct vc__pool *p, struct vc__pool_link *pl)
 {
@@ -567,6 +572,7 @@ vc__pool_look(struct vc__pool *p)
                     pool_link_on_look);
 }
 
+/* The timer p->look fires: closes one idle link. */
 static void
 pool_link_on_look(struct vc__timer *timer)
 {

@@ -16,9 +16,11 @@ struct vc__pools {
     struct cds_list_head list; /* lock */
 };
 
+/* Called when the runtime is made. */
 void vc__pools_init(struct vc__pools *ps, struct vc__cm *cm,
                     const uint8_t *instance, struct vc__link_cap *cap);
-/* Every pool must have been left, and ended with vc__pools_end(). */
+/* Called when the runtime is freed. Every pool must have been left, and ended
+ * with vc__pools_end(). */
 void vc__pools_fini(struct vc__pools *ps);
 
 /* Returns the pool for these options; makes it if there is none. NULL if out of
@@ -30,6 +32,7 @@ struct vc__pool *vc__pools_get(struct vc__pools *ps,
  * more requests. Once its clients are closed, the caller must call
  * vc__pools_end(), which frees it and blocks as vc__pool_fini() does. */
 bool vc__pools_leave(struct vc__pools *ps, struct vc__pool *pool);
+/* Closes and frees a pool after the last vc__pools_leave(). */
 void vc__pools_end(struct vc__pool *pool);
 
 #endif

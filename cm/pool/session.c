@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Slots, requests and replies of one session (doc/wire.md, section 4). */
+ * Slots, requests and replies of one session (doc/wire.md, section 4). See
+ * cm/pool/session.h. All of this file runs under the pool's lock. */
 #include "cm/pool/session.h"
 
 #include <stdlib.h>
@@ -12,7 +13,6 @@
 #include "cm/pool/placement.h"
 #include "cm/pool/pool.h"
 #include "cm/pool/session_note.h"
-#include "transport/core/invariant.h"
 
 #define NO_SLOT UINT16_MAX
 
@@ -124,7 +124,6 @@ session_end(struct vc__session *s)
 void
 vc__session_free(struct vc__session *s)
 {
-    vc__invariant(s->link == NULL && s->bytes == 0);
     vc__peer_unseat(s->peer, s);
     vc__pool_count(s->peer->pool, VC__POOL_SESSIONS, -1);
     session_end(s);
@@ -254,6 +253,7 @@ slot_resend(struct vc__session *s, uint16_t i)
     return true;
 }
 
+/* Moves the session to this link, under its next binding. */
 static void
 link_take(struct vc__session *s, struct vc__pool_link *pl)
 {
@@ -424,8 +424,9 @@ session_slot_rewind(struct vc__session *s, uint16_t i)
     vc__pool_tidy(s->peer->pool, s->peer);
 }
 
-/* Takes the request back if possible. Otherwise its slot stays busy until the
- * reply comes, because the server may still run it. */
+/* Called when a caller stops waiting. Takes the request back if possible.
+ * Otherwise its slot stays busy until the reply comes, because the server may
+ * still run it. */
 enum vc_outcome
 vc__session_abandon(struct vc__session *s, struct vc__request *r)
 {

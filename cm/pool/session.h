@@ -4,7 +4,9 @@
  * A session: one client of one service at one peer, with its slots. It is bound
  * to one of the peer's links, and moves to another if that is lost. Requests in
  * progress are then sent again with the same slot and sequence, by which the
- * peer recognises them. All of it is under the lock of the pool. */
+ * peer recognises them. Under the pool's lock, on any thread, but
+ * vc__session_reply() and vc__session_closed() only on the holder of the
+ * engine, as they handle frames. */
 #ifndef VC_CM_SESSION_H
 #define VC_CM_SESSION_H
 
@@ -39,6 +41,7 @@ struct vc__reply_frame {
 /* The texts for replies that could not be kept. */
 extern const char vc__reply_too_long[], vc__reply_no_memory[];
 
+/* True if the reply came but could not be kept. Pure; without the lock. */
 static inline bool
 vc__reply_is_lost(const struct vc__reply_frame *reply)
 {
@@ -58,8 +61,8 @@ struct vc__request {
     /* The reply has come. Called on the holder of the engine, without locks.
      * The body is valid until it returns. */
     void (*replied)(struct vc__request *r, const struct vc__reply_frame *reply);
-    /* The request has failed. Called as replied(), or inside
-     * vc__client_start(). */
+    /* The request has failed. Called without locks: on the holder, or inside
+     * vc__client_start() or vc__client_close(). */
     void (*failed)(struct vc__request *r, const struct vc__error *error);
     /* For a stream, else NULL. message() gets a whole MESSAGE with its
      * unchecked metadata, window() a WINDOW; both return false if it breaks the
@@ -78,7 +81,7 @@ struct vc__request {
     uint16_t slot;
 };
 
-/* True if the peer may have seen some of it. */
+/* True if the peer may have seen some of it. Under the lock. */
 static inline bool
 vc__request_is_exposed(const struct vc__request *r)
 {
@@ -87,10 +90,11 @@ vc__request_is_exposed(const struct vc__request *r)
            atomic_load_explicit(&r->send->gone, memory_order_acquire);
 }
 
-/* Counts the end of a request, whatever its result. Under the lock. */
+/* Counts the end of a request, whatever its result. */
 void vc__request_count_end(struct vc__pool *pool, const struct vc__request *r);
 
-/* Ends a request: replied() or failed() will run. */
+/* Ends a request: the caller has replied() or failed() run once it has left the
+ * lock. */
 void vc__request_complete(struct vc__pool *pool, struct vc__request *r);
 
 struct vc__slot {
@@ -132,6 +136,7 @@ struct vc__session {
  * memory, or if the peer allows no more (*full is true). */
 struct vc__session *vc__session_new(struct vc__peer *peer,
                                     struct vc__client *client, bool *full);
+/* Frees an unbound session without requests, also its number. */
 void vc__session_free(struct vc__session *s);
 
 /* Binds it to this link and sends its requests in progress. Returns false if

@@ -23,6 +23,8 @@ struct note {
  * many sessions. */
 #define NOTE_ROOM 192u
 
+/* Called by the link that has sent or lost the note: on any thread, under the
+ * link's lock. */
 static void
 note_done(struct vc__send *send, enum vc__send_end end)
 {

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Frames of a session that belong to no request: OPEN, CLOSE and CANCEL. Each
- * is freed when the link no longer uses it. Under the lock of the pool. */
+ * is freed when the link no longer uses it. Under the pool's lock; any
+ * thread. */
 #ifndef VC_CM_SESSION_NOTE_H
 #define VC_CM_SESSION_NOTE_H
 
@@ -16,6 +17,7 @@ struct vc__send *vc__note_new(const struct vc__session *s,
 
 /* The body of an OPEN: name length, name, number of methods, their hashes. */
 uint32_t vc__note_open_len(const struct vc_service *service);
+/* Writes that body to out. */
 void vc__note_open_put(const struct vc_service *service, uint8_t *out);
 
 /* Makes an OPEN; for a closing session from the body it has kept. */

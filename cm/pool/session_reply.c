@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Handles what the server sends to a session: replies, and messages of
- * streams. */
+ * Handles what the server sends to a session: replies, and messages of streams.
+ * See cm/pool/session.h. The holder of the engine, under the pool's lock. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,6 +128,7 @@ reply_fits(const struct vc__slot *slot, const struct vc__frame *f)
 
 #define BETWEEN_PARTS "a frame between the parts of a message"
 
+/* Handles a REPLY frame: a whole reply, or its first part. */
 static bool
 reply_first(struct vc__session *s, const struct vc__frame *f,
             struct vc__request **r, struct vc__reply_frame *reply)
@@ -166,6 +167,7 @@ message_whole(struct vc__session *s, struct vc__slot *slot,
            session_reply_breach(s, "a MESSAGE over its window");
 }
 
+/* Handles a MESSAGE frame: a whole message, or its first part. */
 static bool
 message_first(struct vc__session *s, const struct vc__frame *f)
 {
@@ -187,6 +189,7 @@ message_first(struct vc__session *s, const struct vc__frame *f)
                          NULL);
 }
 
+/* Handles a WINDOW frame. */
 static bool
 window_take(struct vc__session *s, const struct vc__slot *slot,
             const struct vc__frame *f)
@@ -198,6 +201,7 @@ window_take(struct vc__session *s, const struct vc__slot *slot,
            session_reply_breach(s, "a WINDOW that cannot be");
 }
 
+/* The last part of a stream's message has come. */
 static bool
 message_more(struct vc__session *s, struct vc__slot *slot,
              struct vc__assembly *done)
@@ -212,6 +216,7 @@ message_more(struct vc__session *s, struct vc__slot *slot,
     return good;
 }
 
+/* Handles a DATA frame: a further part of a reply or message. */
 static bool
 reply_more(struct vc__session *s, const struct vc__frame *f,
            struct vc__request **r, struct vc__reply_frame *reply,

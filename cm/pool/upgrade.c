@@ -13,7 +13,8 @@
  * continue on it as after a lost link. A link that carries a stream stays until
  * the stream has ended. A link by a transport that may carry no calls
  * (vc__pool_opts.require) only finds the peer. If no other link then comes up,
- * calls end with the reason. The holder of the engine. */
+ * calls end with the reason. See cm/pool/pool.h. All of this file runs on the
+ * holder of the engine. */
 #include "cm/pool/pool.h"
 
 #define SETTLE_US UINT64_C(3000000)
@@ -70,6 +71,7 @@ best_rank(struct vc__pool *p)
 
 /* --- lesser links -------------------------------------------------------- */
 
+/* Under the lock. */
 static bool
 carries_stream(const struct vc__pool_link *pl)
 {
@@ -190,7 +192,8 @@ places_find(struct vc__pool *p, unsigned rank, bool at_once,
     return n;
 }
 
-/* at_once: transports tried for the first link are not tried again. */
+/* Looks for a transport better than the best link's. at_once: transports tried
+ * for the first link are not tried again. */
 static void
 upgrade_seek(struct vc__pool *p, bool at_once)
 {
@@ -242,6 +245,8 @@ has_links(struct vc__pool *p)
     return has;
 }
 
+/* The timer fires: closes worse links, and looks for a better transport while
+ * calls are made. */
 static void
 on_settled(struct vc__timer *timer)
 {
@@ -282,6 +287,7 @@ upgrade_on_missed(struct vc__dial_run *d, const struct vc__transport *transport,
     vc__pool_missed(upgrade_pool_of_dial_run(d), transport, error);
 }
 
+/* Called by the dial run when no better transport could be used. */
 static void
 upgrade_on_failed(struct vc__dial_run *d, const struct vc__error *error)
 {

@@ -58,7 +58,7 @@ vc__asyncs_leave(struct vc_channel *c, struct vc__engine *e)
         return;
     vc__waiter_done(&c->idle);
     /* The closing thread may be the holder, asleep. The engine still exists:
-     * this thread is about to return into it. */
+     * this thread is about to return into it, or has entered the channel. */
     vc__engine_kick(e);
 }
 
@@ -77,7 +77,7 @@ vc__asyncs_await(struct vc_channel *channel)
     vc__engine_wait(e, &channel->idle, VC__FOREVER);
 }
 
-/* --- the call, on the holder -------------------------------------------- */
+/* --- the call, on the holder unless noted -------------------------------- */
 
 /* Reports the reply, if there is one, and the end to the interceptors; frees
  * their result. */
@@ -166,6 +166,7 @@ async_timer_set(struct vc_async *a, uint64_t due)
                     "out of memory for a timer");
 }
 
+/* The deadline has passed. */
 static void
 async_expire(struct vc_async *a)
 {
@@ -177,7 +178,7 @@ async_expire(struct vc_async *a)
     async_finish(a, &a->attempt);
 }
 
-/* Starts the next attempt. */
+/* The pause has elapsed: starts the next attempt. */
 static void
 async_resume(struct vc_async *a)
 {
@@ -211,6 +212,7 @@ async_on_timer(struct vc__timer *timer)
     }
 }
 
+/* Any thread, inside vc_channel_close(), under the lock of retry_waits. */
 static void
 async_on_broken(struct vc__retry_wait *p)
 {
@@ -244,6 +246,7 @@ attempts_failed(struct vc_async *a)
         async_finish(a, &a->attempt);
 }
 
+/* Handles VC__TOLD_ENDED. */
 static void
 attempt_over(struct vc_async *a)
 {
@@ -274,6 +277,7 @@ hedge_won(struct vc_async *a)
     async_finish(a, vc__hedge_unary(a->hedge));
 }
 
+/* Handles VC__TOLD_HEDGE. */
 static void
 hedge_over(struct vc_async *a)
 {
@@ -292,6 +296,7 @@ first_due(const struct vc_async *a)
     return a->hedge_ms > 0 && hedge < a->attempts.due ? hedge : a->attempts.due;
 }
 
+/* Handles VC__TOLD_CANCEL, once the call is started. */
 static void
 async_cancel(struct vc_async *a)
 {
@@ -301,7 +306,8 @@ async_cancel(struct vc_async *a)
         finish_with(a, VC_CANCELLED, outcome, VC__TEXT_CANCELLED);
 }
 
-/* Wakes the caller, which waits until the adapter has the request. */
+/* Handles VC__TOLD_HANDED: wakes the caller, which waits until the adapter has
+ * the request. */
 static void
 async_handed(struct vc_async *a)
 {
@@ -310,6 +316,7 @@ async_handed(struct vc_async *a)
     a->handed = true;
 }
 
+/* The call's task: handles the events that vc__async_tell() reported. */
 static void
 on_told(struct vc__task *task)
 {
@@ -338,6 +345,7 @@ on_told(struct vc__task *task)
     vc__async_put(a);
 }
 
+/* Any thread: an attempt may also end inside vc__attempt_start(). */
 static void
 async_on_ended(struct vc__attempt *u)
 {
@@ -347,6 +355,7 @@ async_on_ended(struct vc__attempt *u)
 
 /* --- the request ------------------------------------------------------- */
 
+/* The callbacks of struct vc__watch, for a one-way call: any thread. */
 static void
 watch_hold(struct vc__watch *w)
 {
@@ -370,6 +379,7 @@ watch_drop(struct vc__watch *w)
 
 /* --- starting ---------------------------------------------------------- */
 
+/* Any thread, under a canceller's lock. */
 static void
 async_on_cancel(struct vc__cancelling *c)
 {
@@ -476,6 +486,7 @@ vc__async_new(struct vc_channel *channel, const struct vc_service *service,
     return a;
 }
 
+/* vc__async_new_seen() when the interceptors have accepted the call. */
 static struct vc_async *
 seen_new(struct vc_channel *channel, const struct vc_service *service,
          unsigned method, const void *request, struct vc_interception *i,

@@ -6,7 +6,8 @@
  * the call, one event at a time.
  *
  * Any thread may call vc__async_tell(), vc__async_hold() and vc__async_put() at
- * any time. */
+ * any time. vc__async_new(), vc__async_new_seen() and vc__async_start(): the
+ * thread that makes the call. The others have their rule below. */
 #ifndef VC_RPC_ASYNC_H
 #define VC_RPC_ASYNC_H
 
@@ -75,6 +76,7 @@ struct vc_async {
 #define VC__TOLD_HANDED  16u /* the adapter has the one-way request */
 #define VC__TOLD_HEDGE   32u /* the hedge has ended */
 
+/* Reports an event of the call, which its task handles on the holder. */
 void vc__async_tell(struct vc_async *a, unsigned bit);
 
 /* Creates a call and packs its request; opts are as the program gave them.
@@ -86,25 +88,28 @@ struct vc_async *vc__async_new(struct vc_channel *channel,
                                const struct vc_call_opts *opts,
                                void (*over)(struct vc_async *a));
 
-/* The same through the channel's interceptors, if it has any. */
+/* vc__async_new() through the channel's interceptors, if it has any. */
 struct vc_async *vc__async_new_seen(struct vc_channel *channel,
                                     const struct vc_service *service,
                                     unsigned method, const void *request,
                                     const struct vc_call_opts *opts,
                                     void (*over)(struct vc_async *a));
 
-/* Starts the call; over() follows. */
+/* Starts the call, once; over() follows. */
 void vc__async_start(struct vc_async *a);
 
-/* The call is over and was delivered; from now on the channel may be freed. Any
- * thread that serves, or waits in, an engine of the runtime. */
+/* The call is over and was delivered; from now on the channel may be freed.
+ * Called by over(), or when done() has returned. Any thread that serves, or
+ * waits in, an engine of the runtime. */
 void vc__async_leave(struct vc_async *a);
 
+/* Add and drop a reference. */
 void vc__async_hold(struct vc_async *a);
 void vc__async_put(struct vc_async *a);
 
-/* The same for streams with callbacks and other users that an engine must be
- * advanced for: the channel is not freed between these two. */
+/* For streams with callbacks and other users that an engine must be advanced
+ * for: the channel is not freed between these two. Any thread enters; the one
+ * that leaves serves an engine of the runtime, or has entered the channel. */
 void vc__asyncs_enter(struct vc_channel *channel);
 void vc__asyncs_leave(struct vc_channel *channel, struct vc__engine *e);
 

@@ -2,10 +2,13 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Asynchronous calls that end with a callback of the program. For each method,
- * generated code has a function that calls the callback with its own types. */
+ * generated code has a function that calls the callback with its own types. Any
+ * thread starts a call; over_by_function() and the callback run on the
+ * holder. */
 #include "rpc/client/async.h"
 #include "rpc/client/call_opts.h"
 
+/* Runs as a handler, when the call is over. */
 static void
 async_call_deliver(struct vc__task *task)
 {
@@ -22,6 +25,7 @@ async_call_deliver(struct vc__task *task)
     vc__async_put(a);
 }
 
+/* over() of the call. */
 static void
 over_by_function(struct vc_async *a)
 {
@@ -62,6 +66,7 @@ vc_channel_call_typed(struct vc_channel *channel,
     return VC_OK;
 }
 
+/* Calls a done() that was given to vc_channel_call_async(). */
 static void
 untyped_run(vc_function *done, enum vc_status status, void *reply, void *arg)
 {

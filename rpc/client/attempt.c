@@ -34,6 +34,8 @@ long_put(struct long_send *l)
     free(l);
 }
 
+/* hold() and done() of a packed request, for the link: any thread; done() under
+ * the link's lock. */
 static void
 long_hold(struct vc__send *send)
 {
@@ -51,6 +53,8 @@ long_done(struct vc__send *send, enum vc__send_end end)
     long_put(l);
 }
 
+/* write() of a request that is not packed before: called by the link when it
+ * fills the packet. */
 static void
 call_write(struct vc__send *send, uint8_t *out)
 {
@@ -333,6 +337,7 @@ throttle_tell(struct vc__attempt *u, const struct vc__reply_frame *reply)
         vc__throttle_answered(&u->channel->pool->throttle, shed);
 }
 
+/* On the holder, without locks. */
 static void
 call_replied(struct vc__request *r, const struct vc__reply_frame *reply)
 {
@@ -350,6 +355,7 @@ call_replied(struct vc__request *r, const struct vc__reply_frame *reply)
     u->ended(u);
 }
 
+/* On the holder, or inside vc__client_start() or vc_channel_close(). */
 static void
 call_failed(struct vc__request *r, const struct vc__error *error)
 {
@@ -391,6 +397,7 @@ vc__attempt_init(struct vc__attempt *u, struct vc_channel *channel,
     u->error.status = VC_OK;
 }
 
+/* Ends the attempt inside vc__attempt_start(). */
 static void
 fail_unsent(struct vc__attempt *u, enum vc_status status, const char *text)
 {

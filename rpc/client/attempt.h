@@ -3,7 +3,10 @@
  *
  * One attempt of a unary call: packs the request, gives it to a session, and
  * unpacks the reply. Its owner decides who waits for the end, and how long:
- * rpc/client/call.c blocks. */
+ * rpc/client/call.c blocks.
+ *
+ * For the owner: any thread, one at a time; but vc__attempt_abandon() at any
+ * time after the start. */
 #ifndef VC_RPC_ATTEMPT_H
 #define VC_RPC_ATTEMPT_H
 
@@ -15,9 +18,9 @@
 #include "rpc/codec/codec.h"
 #include "transport/core/error.h"
 
-/* Notifies an owner that its packed request was handed to the adapter. handed()
- * is called on any thread, under the lock of a link; drop() once for each
- * hold(). */
+/* Notifies an owner that its packed request was handed to the adapter. All are
+ * called on any thread: handed() under the lock of a link; drop() with or
+ * without it, once for each hold(). */
 struct vc__watch {
     void (*hold)(struct vc__watch *w);
     void (*handed)(struct vc__watch *w);
@@ -56,6 +59,7 @@ struct vc__attempt {
     int32_t pushback_ms;         /* wait so long; below 0: do not retry */
 };
 
+/* Initialises an attempt for vc__attempt_prepare(). */
 void vc__attempt_init(struct vc__attempt *u, struct vc_channel *channel,
                       const struct vc_service *service, unsigned method,
                       const void *message,
@@ -65,15 +69,17 @@ void vc__attempt_init(struct vc__attempt *u, struct vc_channel *channel,
  * VC_INVALID_ARGUMENT or VC_RESOURCE_EXHAUSTED; then nothing must be
  * released. */
 enum vc_status vc__attempt_prepare(struct vc__attempt *u);
+/* Frees what an attempt has that was not started, has ended or was abandoned;
+ * except the reply. */
 void vc__attempt_release(struct vc__attempt *u);
 
-/* Makes an attempt that was prepared with `packs` and has ended ready for
- * another start, with this number. False, with nothing changed, if memory is
- * short. */
+/* For an asynchronous call: makes an attempt that was prepared with `packs` and
+ * has ended ready for another start, with this number. False, with nothing
+ * changed, if memory is short. */
 bool vc__attempt_renew(struct vc__attempt *u, unsigned attempt);
 
-/* Initialises u as another attempt of the same call as `of`, which was prepared
- * with `packs`. False if memory is short. */
+/* For a hedge: initialises u as another attempt of the same call as `of`, which
+ * was prepared with `packs`. False if memory is short. */
 bool vc__attempt_copy(struct vc__attempt *u, const struct vc__attempt *of,
                       unsigned attempt, void (*ended)(struct vc__attempt *u));
 
@@ -81,12 +87,11 @@ bool vc__attempt_copy(struct vc__attempt *u, const struct vc__attempt *of,
  * abandoned and its owner has set u->error. */
 void vc__attempt_tell(struct vc__attempt *u, struct vc_result *result);
 
-/* Sends the request. Any thread; the channel must stay entered until the
- * attempt ends. */
+/* Sends the request. The channel must stay entered until the attempt ends. */
 void vc__attempt_start(struct vc__attempt *u, uint64_t now, uint64_t due);
 
 /* Abandons the attempt. True if ended() has not run and will not; then *outcome
- * says whether the call may have been executed. Any thread. */
+ * says whether the call may have been executed. */
 bool vc__attempt_abandon(struct vc__attempt *u, enum vc_outcome *outcome);
 
 #endif

@@ -3,7 +3,9 @@
  *
  * The state that all attempts of one call share, and the decision whether
  * another attempt follows: joins an attempt (rpc/client/attempt.h) with the
- * policy (rpc/client/retry.h). */
+ * policy (rpc/client/retry.h).
+ *
+ * Any thread, one at a time for a call: the one that calls, or the holder. */
 #ifndef VC_RPC_ATTEMPTS_H
 #define VC_RPC_ATTEMPTS_H
 
@@ -30,6 +32,7 @@ struct vc__attempts {
 enum vc_status vc__attempts_begin(struct vc__attempts *a,
                                   const struct vc_call_opts *opts,
                                   uint64_t now);
+/* Drops the references to the cancellers. */
 void vc__attempts_end(struct vc__attempts *a);
 
 /* Attempt u has failed with u->error. Returns true if another attempt is to

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The blocking unary call: the caller polls until the reply is there. No other
- * thread watches its deadline. */
+ * thread watches its deadline. All of it runs on the caller's thread, except
+ * the callbacks that say otherwise. */
 #include <verbcall/call.h>
 
 #include "rpc/client/attempts.h"
@@ -19,6 +20,7 @@ struct blocking {
     struct vc__cancelling cancelling; /* if it can be cancelled */
 };
 
+/* Any thread. */
 static void
 call_on_ended(struct vc__attempt *u)
 {
@@ -40,7 +42,8 @@ call_expire(struct blocking *b)
         vc__engine_wait(&u->channel->progress->engine, &b->waiter, VC__FOREVER);
 }
 
-/* Mostly on another thread. The caller may be the holder, asleep. */
+/* Mostly on another thread, under a canceller's lock. The caller may be the
+ * holder, asleep. */
 static void
 call_on_cancel(struct vc__cancelling *c)
 {
@@ -91,6 +94,7 @@ struct blocking_pause {
     struct vc__engine *engine;
 };
 
+/* Any thread, inside vc_channel_close(), under the lock of retry_waits. */
 static void
 call_on_broken(struct vc__retry_wait *p)
 {
@@ -98,6 +102,7 @@ call_on_broken(struct vc__retry_wait *p)
         &caa_container_of(p, struct blocking_pause, retry_wait)->waiter);
 }
 
+/* Any thread, under a canceller's lock. */
 static void
 on_pause_cancel(struct vc__cancelling *c)
 {

@@ -219,6 +219,7 @@ vc_channel_describe(const struct vc_channel *channel, char *text, size_t size)
     return vc__pool_describe(channel->pool, text, size);
 }
 
+/* The newest client, or NULL. */
 static struct vc__client *
 first_client(struct vc_channel *c)
 {
@@ -280,7 +281,7 @@ client_find(struct vc__client *from, const struct vc_service *service)
     return from;
 }
 
-/* Under the lock. NULL if memory is short. */
+/* Under the lock of retry_waits. NULL if memory is short. */
 static struct vc__client *
 client_make(struct vc_channel *c, const struct vc_service *service)
 {
@@ -296,8 +297,8 @@ client_make(struct vc_channel *c, const struct vc_service *service)
     return cl;
 }
 
-/* A service has one client, which keeps the channel's quota, even if several
- * threads make its first call at a time. */
+/* Called by a service's first call. A service has one client, which keeps the
+ * channel's quota, even if several threads make that call at a time. */
 static struct vc__client *
 client_add(struct vc_channel *c, const struct vc_service *service)
 {

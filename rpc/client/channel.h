@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A channel: a pool of links to its target, and a client for each service that
- * it was used for. */
+ * it was used for. Any thread. */
 #ifndef VC_RPC_CHANNEL_H
 #define VC_RPC_CHANNEL_H
 
@@ -48,13 +48,14 @@ struct vc_channel {
     atomic_uint users;
     struct vc__waiter unused;
 
-    /* The same for asynchronous calls (rpc/client/async.h): they end only if
-     * their engine is advanced. */
+    /* Asynchronous calls under way (rpc/client/async.h), and the owner: they
+     * end only if their engine is advanced. The last one to leave completes
+     * `idle`. */
     atomic_uint asyncs;
     struct vc__waiter idle;
 };
 
-/* The pool is used only between these two. Any thread. */
+/* The pool is used only between these two. */
 static inline void
 vc__channel_enter(struct vc_channel *c)
 {
@@ -83,7 +84,7 @@ vc__channel_call_ms(const struct vc_channel *c, const struct vc_method *method)
     return method->flags & streams ? VC_NO_DEADLINE : c->call_ms;
 }
 
-/* --- for an attempt of a call: any thread --------------------------------- */
+/* --- for an attempt of a call --------------------------------------------- */
 
 /* Returns the channel's client for this service, which takes the attempt to a
  * server; made at first use. NULL if memory is short. The caller must have

@@ -169,6 +169,7 @@ kept_new(struct vc_channel *channel, const struct vc_service *service,
     return k;
 }
 
+/* Runs the start callbacks; on a refusal also the end, and frees k. */
 static enum vc_status
 kept_start(struct kept *k, struct vc_interception **i)
 {

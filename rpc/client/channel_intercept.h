@@ -1,7 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Runs a client's calls through the interceptors of their channel. */
+ * Runs a client's calls through the interceptors of their channel. On the
+ * thread that makes the call; vc__channel_intercept_close(): on the one that
+ * ends it, which may be the holder. */
 #ifndef VC_RPC_CHANNEL_INTERCEPT_H
 #define VC_RPC_CHANNEL_INTERCEPT_H
 
@@ -15,30 +17,32 @@ enum vc_status vc__channel_intercept_call(struct vc_channel *channel,
                                           const struct vc_call_opts *opts,
                                           void **reply);
 
-/* The same without interceptors: rpc/client/call.c. */
+/* vc_channel_call() without interceptors: rpc/client/call.c. */
 enum vc_status vc__channel_call(struct vc_channel *channel,
                                 const struct vc_service *service,
                                 unsigned method, const void *request,
                                 const struct vc_call_opts *opts, void **reply);
 
-/* Starts the interception of a stream on such a channel. On VC_OK *i is the
- * interception, which has the stream's options. Otherwise the stream was
- * refused, and there is nothing to close. */
+/* Starts the interception of a stream on a channel that has interceptors. On
+ * VC_OK *i is the interception, which has the stream's options. Otherwise the
+ * stream was refused, and there is nothing to close. */
 enum vc_status vc__channel_intercept_open(struct vc_channel *channel,
                                           const struct vc_service *service,
                                           unsigned method,
                                           const struct vc_call_opts *opts,
                                           struct vc_interception **i);
 
-/* The same for an asynchronous call. i->opts->result is not NULL; the caller
- * fills it before it closes the interception. */
+/* Starts the interception of an asynchronous call, as the above does that of a
+ * stream. i->opts->result is not NULL; the caller fills it before it closes the
+ * interception. */
 enum vc_status vc__channel_intercept_begin(struct vc_channel *channel,
                                            const struct vc_service *service,
                                            unsigned method,
                                            const struct vc_call_opts *opts,
                                            struct vc_interception **i);
 
-/* Ends the interception of either with this error; frees i. */
+/* Ends the interception of a stream or an asynchronous call with this error;
+ * frees i. */
 void vc__channel_intercept_close(struct vc_interception *i,
                                  const struct vc__error *error);
 

@@ -4,7 +4,7 @@
  * Completion queues. A queue lists the ended calls themselves, so that no end
  * is lost if memory is short. A thread that waits advances the engine that
  * calls of this queue are under way on; if there are several, one after the
- * other. */
+ * other. Any thread, except over_by_queue(). */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -53,6 +53,7 @@ fd_raise(struct vc_completions *q)
         return;
 }
 
+/* Under the lock, when the last ended call is taken. */
 static void
 fd_lower(struct vc_completions *q)
 {
@@ -124,6 +125,7 @@ completions_queue_put(struct vc_completions *q)
     free(q);
 }
 
+/* Frees an ended call whose queue was freed. */
 static void
 completions_drop(struct vc_async *a)
 {
@@ -188,6 +190,7 @@ lookers_move(struct vc_completions *q, const struct vc__engine *e)
     }
 }
 
+/* Called before the call starts. */
 static void
 call_join(struct vc_completions *q, struct vc_async *a)
 {
@@ -199,7 +202,7 @@ call_join(struct vc_completions *q, struct vc_async *a)
     pthread_mutex_unlock(&q->lock);
 }
 
-/* On the holder of a's engine. */
+/* over() of the call, on the holder of its engine. */
 static void
 over_by_queue(struct vc_async *a)
 {
@@ -255,6 +258,7 @@ vc_channel_call_queued(struct vc_channel *channel,
 
 /* --- waiting ----------------------------------------------------------- */
 
+/* Fills the program's completion, and drops the call. */
 static void
 completion_fill(struct vc_completion *c, struct vc_async *a)
 {

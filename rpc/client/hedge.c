@@ -18,6 +18,7 @@ vc__hedge_unary(struct vc__hedge *h)
     return &h->attempt;
 }
 
+/* Any thread: the attempt may also end inside vc__attempt_start(). */
 static void
 hedge_on_ended(struct vc__attempt *u)
 {
@@ -47,7 +48,8 @@ vc__hedge_begin(struct vc_async *a)
     vc__attempt_start(&h->attempt, vc__now(), a->attempts.due);
 }
 
-/* Frees the hedge, with its reference to the call. */
+/* On the holder, when the hedge was abandoned or has ended without use: frees
+ * it, with its reference to the call. */
 static void
 hedge_end(struct vc_async *a)
 {
@@ -117,6 +119,7 @@ vc__hedge_check(const struct vc_method *method, uint32_t hedge_ms)
 
 /* --- the blocking call ------------------------------------------------- */
 
+/* over() of the call, on the holder; vc__hedge_call() waits for it. */
 static void
 hedged_ended(struct vc_async *a)
 {

@@ -4,7 +4,8 @@
  * Hedging: a second attempt beside one that takes long (Dean, Barroso, "The
  * tail at scale", CACM 2013); the first good reply is used. A hedge is part of
  * an asynchronous call; a blocking call with a hedge runs as one. For the
- * holder of the engine, except vc__hedge_check() and vc__hedge_call(). */
+ * holder of the engine, except vc__hedge_check() and vc__hedge_call(): any
+ * thread. */
 #ifndef VC_RPC_HEDGE_H
 #define VC_RPC_HEDGE_H
 
@@ -20,6 +21,7 @@ void vc__hedge_give_up(struct vc_async *a);
  * the call still waits for. False if the hedge was freed. */
 bool vc__hedge_ended(struct vc_async *a);
 
+/* The hedge's attempt. */
 struct vc__attempt *vc__hedge_unary(struct vc__hedge *h);
 
 /* VC_INVALID_ARGUMENT if hedge_ms is set and calls of this method must not run

@@ -1,13 +1,14 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Calls without a reply: the caller returns when the request was handed to the
- * adapter. As any other, the call keeps its slot until the server has answered,
- * and is sent again if its link is lost. */
+ * See rpc/client/one_way.h. The caller of a call without a reply returns when
+ * the request was handed to the adapter. As any other, the call keeps its slot
+ * until the server has answered, and is sent again if its link is lost. */
 #include "rpc/client/one_way.h"
 
 #include "rpc/client/async.h"
 
+/* over() of the call, on the holder. */
 static void
 one_way_over(struct vc_async *a)
 {

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Metadata on the client: packed into the request, taken from the reply, given
- * to the program in a struct vc_result. */
+ * to the program in a struct vc_result. Any thread. */
 #ifndef VC_RPC_CLIENT_METADATA_H
 #define VC_RPC_CLIENT_METADATA_H
 

@@ -61,6 +61,7 @@ enum vc__retry vc__retry_again(const struct vc__retry_policy *policy,
                                const struct vc__retry_facts *facts,
                                uint64_t *seed, uint64_t *wait_us);
 
+/* Gives back a tenth of a token. Called by vc__retry_good(). */
 void vc__retry_refill(struct vc__retry_budget *budget);
 
 /* A call has succeeded. */

@@ -4,7 +4,9 @@
  * The calls that wait between two attempts. No client and no session knows
  * them, so the closing of their channel finds them here.
  *
- * Any thread may call any of these functions at any time. */
+ * Any thread may call any of these functions at any time;
+ * vc__retry_waits_init() and vc__retry_waits_fini() when no other uses the
+ * channel. */
 #ifndef VC_RPC_RETRY_WAIT_H
 #define VC_RPC_RETRY_WAIT_H
 
@@ -29,7 +31,8 @@ struct vc__retry_wait {
 void vc__retry_waits_init(struct vc__retry_waits *ps);
 void vc__retry_waits_fini(struct vc__retry_waits *ps);
 
-/* Calls broken() of all waits, and lets no other begin. */
+/* Calls broken() of all waits, and lets no other begin. Called by
+ * vc_channel_close(). */
 void vc__retry_waits_break(struct vc__retry_waits *ps);
 
 /* False if no wait may begin any more. Otherwise vc__retry_wait_end() must

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Retries a stream that failed before it began. The call rests meanwhile: no
+ * See rpc/client/stream_again.h. Between two attempts the call rests: no
  * client knows it, and what the program sends is parked. A rest ends by its
  * timer, the deadline, a cancel, or the channel's closing. Each of these clears
  * `resting` under the stream's lock; the one that finds it set goes on with the
@@ -74,7 +74,7 @@ rest_post(struct vc__client_stream *c)
     vc__engine_post(c->stream.engine, &c->rest);
 }
 
-/* Under the lock of the channel's retry_waits. */
+/* Any thread, inside vc_channel_close(), under the lock of retry_waits. */
 static void
 stream_again_on_broken(struct vc__retry_wait *p)
 {
@@ -189,6 +189,8 @@ renewed_put(struct renewed *r)
         free(r);
 }
 
+/* hold() and done() of a further CALL, for the link: any thread; done() under
+ * the link's lock. */
 static void
 renewed_hold(struct vc__send *send)
 {
@@ -249,6 +251,7 @@ renewed_new(struct vc__client_stream *c)
     return r;
 }
 
+/* Makes the CALL of the next attempt. False if memory is short. */
 static bool
 stream_again_renew(struct vc__client_stream *c, uint64_t now)
 {
@@ -328,8 +331,9 @@ vc__client_stream_waited(struct vc__client_stream *c, struct vc__error *error)
     error->outcome = VC_OUTCOME_NOT_EXECUTED;
 }
 
-/* For the caller that has ended the rest. The channel may be freed after the
- * call's end, so it is entered once more meanwhile. */
+/* On the holder, when it has ended the rest: starts the next attempt, or ends
+ * the call. The channel may be freed after the call's end, so it is entered
+ * once more meanwhile. */
 static void
 stream_again_resume(struct vc__client_stream *c)
 {
@@ -354,6 +358,7 @@ stream_again_resume(struct vc__client_stream *c)
     vc__channel_leave(channel);
 }
 
+/* On the holder. */
 static void
 on_rested(struct vc__timer *timer)
 {
@@ -368,6 +373,7 @@ on_rested(struct vc__timer *timer)
 
 /* --- ends of rests -------------------------------------------------------- */
 
+/* On the holder: the channel was closed during the rest. */
 static void
 stream_again_closed(struct vc__client_stream *c)
 {
@@ -380,7 +386,7 @@ stream_again_closed(struct vc__client_stream *c)
     vc__client_stream_end(c, VC__STREAM_EV_LINK_LOST, &error);
 }
 
-/* On the holder: a rest begins, or was ended or broken. */
+/* A task: runs on the holder, when a rest begins, or was ended or broken. */
 static void
 rest_run(struct vc__task *task)
 {

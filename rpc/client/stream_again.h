@@ -3,23 +3,29 @@
  *
  * Retries a stream that was certainly not executed, while the client has all
  * that another attempt needs. That is the request of a client that does not
- * stream; otherwise the messages, until the first link has them. */
+ * stream; otherwise the messages, until the first link has them.
+ *
+ * Any thread, without the stream's lock; vc__client_stream_rest_end() under
+ * it. */
 #ifndef VC_RPC_STREAM_AGAIN_H
 #define VC_RPC_STREAM_AGAIN_H
 
 #include "rpc/client/stream_client.h"
 
+/* Called when the stream is made. */
 void vc__client_stream_rest_init(struct vc__client_stream *c);
 
-/* The attempt has failed with *error. True if another one follows after a rest;
- * otherwise the call ends with *error, which may have changed. */
+/* Called where the attempt has failed with *error. True if another one follows
+ * after a rest; otherwise the call ends with *error, which may have changed. */
 bool vc__client_stream_again(struct vc__client_stream *c,
                              struct vc__error *error);
 
 /* Ends the rest of a call that is cancelled or has expired. True if the call
  * was resting; then vc__client_stream_rest_leave() and the call's end must
- * follow. Under the stream's lock. */
+ * follow. */
 bool vc__client_stream_rest_end(struct vc__client_stream *c);
+/* Takes the call out of the channel's waits, after
+ * vc__client_stream_rest_end(). */
 void vc__client_stream_rest_leave(struct vc__client_stream *c);
 
 /* Sets the error of a call whose deadline has passed while it waited for its
@@ -27,7 +33,8 @@ void vc__client_stream_rest_leave(struct vc__client_stream *c);
 void vc__client_stream_waited(struct vc__client_stream *c,
                               struct vc__error *error);
 
-/* Releases the CALL of a further attempt, if there is one. */
+/* Releases the CALL of a further attempt, if there is one. Called when another
+ * one replaces it, or the stream is freed. */
 void vc__client_stream_unrenew(struct vc__client_stream *c);
 
 #endif

@@ -18,7 +18,7 @@
 
 /* --- the end ----------------------------------------------------------- */
 
-/* Marks the call as over; parked frames are lost. */
+/* Called at the call's end: marks it as over; parked frames are lost. */
 static void
 over_set(struct vc__client_stream *c)
 {
@@ -135,6 +135,7 @@ error_of_reply(const struct vc__client_stream *c, struct vc__error *error,
     error->outcome = reply->outcome;
 }
 
+/* On the holder, without locks. */
 static void
 on_replied(struct vc__request *r, const struct vc__reply_frame *reply)
 {
@@ -158,6 +159,7 @@ on_replied(struct vc__request *r, const struct vc__reply_frame *reply)
         vc__client_stream_end(c, VC__STREAM_EV_REPLY, &error);
 }
 
+/* On the holder, or inside vc__client_start() or vc_channel_close(). */
 static void
 stream_client_on_failed(struct vc__request *r, const struct vc__error *why)
 {
@@ -261,6 +263,8 @@ give_up_await(struct vc_stream *s, const struct vc__error *error)
         vc__stream_await_written(s);
 }
 
+/* The error of a cancel by the program, on any thread, or by a canceller, on
+ * the holder. client_give_up() replaces the outcome if it knows better. */
 static void
 cancelled_put(const struct vc_stream *s, struct vc__error *error)
 {
@@ -280,6 +284,7 @@ vc__client_stream_cancel(struct vc_stream *s)
 
 /* --- cancelling -------------------------------------------------------- */
 
+/* A task: runs on the holder, after stream_client_on_cancel(). */
 static void
 cancel_run(struct vc__task *task)
 {
@@ -292,7 +297,7 @@ cancel_run(struct vc__task *task)
     vc__stream_put(&c->stream);
 }
 
-/* Under a canceller's lock. */
+/* Any thread, under a canceller's lock. */
 static void
 stream_client_on_cancel(struct vc__cancelling *cancelling)
 {
@@ -339,7 +344,7 @@ vc__client_stream_started(struct vc__client_stream *c)
         client_give_up(&c->stream, &wish);
 }
 
-/* --- the stream's operations -------------------------------------------- */
+/* --- the stream's operations: see struct vc__stream_ops ------------------ */
 
 /* Parks the frame if the call rests; returns true then. *starts identifies the
  * attempt. */
@@ -413,7 +418,7 @@ client_free(struct vc_stream *s)
     free(c);
 }
 
-/* --- callbacks ---------- */
+/* --- its operations for callbacks ---------------------------------------- */
 
 void
 vc__client_stream_seen(struct vc_stream *s)
@@ -433,6 +438,7 @@ vc__client_stream_user_leave(struct vc__client_stream *c)
         vc__client_stream_seen(&c->stream);
 }
 
+/* After on_end(): the callbacks no longer use the stream. */
 static void
 client_told(struct vc_stream *s)
 {
@@ -473,7 +479,7 @@ static const struct vc__stream_ops client_ops = {.put = client_put,
                                                  .left = client_left,
                                                  .free = client_free};
 
-/* --- frames ------------------------------------------------------------ */
+/* --- received frames: on the holder, under the pool's lock --------------- */
 
 /* Keeps the metadata of the first message. False if they end the stream; *loss
  * says why if they could not be kept. */
@@ -522,7 +528,8 @@ on_window(struct vc__request *r, uint32_t end)
         &caa_container_of(r, struct vc__client_stream, request)->stream, end);
 }
 
-/* hold() and done() of the CALL, for the link. */
+/* hold() and done() of the CALL, for the link: any thread; done() under the
+ * link's lock. */
 static void
 call_hold(struct vc__send *send)
 {

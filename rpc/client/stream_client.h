@@ -2,7 +2,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The client's end of a stream. The call holds a reference to the stream, and
- * keeps the channel entered, until the reply has come or there will be none. */
+ * keeps the channel entered, until the reply was received or there will be
+ * none.
+ *
+ * Any thread, without the stream's lock. */
 #ifndef VC_RPC_STREAM_CLIENT_H
 #define VC_RPC_STREAM_CLIENT_H
 
@@ -74,31 +77,33 @@ vc__client_stream_up(const struct vc__client_stream *c)
  * It has one reference, the caller's. NULL if memory is short. */
 struct vc__client_stream *vc__client_stream_new(void);
 
-/* Sets the deadline and the cancellers from complete options. The call can be
- * cancelled once it has joined c->cancelling. On VC_CANCELLED or
- * VC_DEADLINE_EXCEEDED it need not be started. */
+/* Called before the start: sets the deadline and the cancellers from complete
+ * options. The call can be cancelled once it has joined c->cancelling. On
+ * VC_CANCELLED or VC_DEADLINE_EXCEEDED it need not be started. */
 enum vc_status vc__client_stream_limit(struct vc__client_stream *c,
                                        const struct vc_call_opts *opts,
                                        uint64_t now);
 
-/* The client has the request. From now on the call can be cancelled, and is if
- * that was requested meanwhile. */
+/* Called after vc__client_start(): the client has the request. From now on the
+ * call can be cancelled, and is if that was requested meanwhile. */
 void vc__client_stream_started(struct vc__client_stream *c);
 
-/* Ends the call; called once. May free the stream. */
+/* Ends the call; called once, by the thread that decides the end. May free the
+ * stream. */
 void vc__client_stream_end(struct vc__client_stream *c,
                            enum vc__stream_event why,
                            const struct vc__error *error);
 
-/* Cancels the call for the program. If another thread is setting its end, waits
- * for that, unless the stream has callbacks. */
+/* Cancels the call for the program, by vc_stream_cancel(). If another thread is
+ * setting its end, waits for that, unless the stream has callbacks. */
 void vc__client_stream_cancel(struct vc_stream *s);
 
 /* The call has ended, and no other thread uses the stream: reports the end to
  * its interceptors, of which there are some. */
 void vc__client_stream_seen(struct vc_stream *s);
 
-/* Removes one of the users of a stream with callbacks. */
+/* Removes one of the two users of a stream with callbacks: called by
+ * vc_stream_close(), and after on_end(). */
 void vc__client_stream_user_leave(struct vc__client_stream *c);
 
 /* Frees a stream that was never started. */

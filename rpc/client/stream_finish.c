@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * What a program does with a stream that it has opened, except sending and
- * receiving. */
+ * receiving: on its own threads, see verbcall/stream.h. */
 #include <verbcall/call.h>
 
 #include "rpc/client/stream_client.h"

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Opens a stream at the client's end. */
+ * Opens a stream at the client's end: any thread. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,7 +95,7 @@ stream_new(struct vc_channel *channel, const struct vc_service *service,
     return c;
 }
 
-/* The channel is being closed. */
+/* Any thread, inside vc_channel_close(), under the lock of retry_waits. */
 static void
 stream_open_on_broken(struct vc__retry_wait *p)
 {
@@ -164,7 +164,7 @@ stream_opts_check(const struct vc_method *method,
     return vc__hedge_check(method, opts->hedge_ms);
 }
 
-/* For a method that streams. */
+/* stream_open() of a method that streams. */
 static enum vc_status
 stream_begin(struct vc_channel *channel, const struct vc_service *service,
              unsigned method, const void *request,
@@ -217,7 +217,7 @@ stream_open(struct vc_channel *channel, const struct vc_service *service,
                                                 service->methods[method].name);
 }
 
-/* The same through the channel's interceptors. */
+/* stream_open() through the channel's interceptors. */
 static enum vc_status
 stream_open_seen(struct vc_channel *channel, const struct vc_service *service,
                  unsigned method, const void *request,

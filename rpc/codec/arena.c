@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Allocates by moving a pointer through a chunk. When the chunk is full a
- * bigger one is allocated; a large piece gets a chunk of its own. No piece is
- * freed by itself: what protobuf-c frees while it merges or fails stays
- * allocated, and counts, until the reset. */
+ * See rpc/codec/arena.h. Allocates by moving a pointer through a chunk. When
+ * the chunk is full a bigger one is allocated; a large piece gets a chunk of
+ * its own. No piece is freed by itself: what protobuf-c frees while it merges
+ * or fails stays allocated, and counts, until the reset. */
 #include "rpc/codec/arena.h"
 
 #include <stdint.h>
@@ -58,6 +58,7 @@ arena_limit(struct vc__arena *a)
     a->end = a->at + (left < room ? left : room);
 }
 
+/* Makes c the newest chunk. */
 static void
 arena_enter(struct vc__arena *a, struct vc__arena_chunk *c)
 {
@@ -69,6 +70,7 @@ arena_enter(struct vc__arena *a, struct vc__arena_chunk *c)
 /* The size up to which chunks grow that several pieces share. */
 #define CHUNK_MAX ((size_t)1 << 20)
 
+/* Called when a chunk was allocated. */
 static void
 next_double(struct vc__arena *a)
 {
@@ -139,6 +141,7 @@ vc__arena_alloc(struct vc__arena *a, size_t size)
     return p;
 }
 
+/* The functions of a->allocator, which protobuf-c calls. */
 static void *
 arena_allocator_alloc(void *arena, size_t size)
 {

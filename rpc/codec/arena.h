@@ -46,7 +46,8 @@ void vc__arena_fini(struct vc__arena *a);
 /* Drops every allocation; only the first chunk stays allocated. */
 void vc__arena_shrink(struct vc__arena *a);
 
-/* The same. False if the arena had nothing but that chunk. */
+/* Drops every allocation, as vc__arena_shrink(). False if the arena had nothing
+ * but the first chunk. */
 static inline bool
 vc__arena_reset(struct vc__arena *a)
 {

@@ -1,9 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Unpacking reads the members into a table, which shows whether the message is
- * plain and how much memory it takes, then stores them. Packing first computes
- * the length, which is always needed, and whether the message is plain. */
+ * See rpc/codec/fast_codec.h. Unpacking reads the members into a table, which
+ * shows whether the message is plain and how much memory it takes, then stores
+ * them. Packing first computes the length, which is always needed, and whether
+ * the message is plain. */
 #include "rpc/codec/fast_codec.h"
 
 #include <limits.h>
@@ -30,6 +31,7 @@ struct reader {
     size_t memory;                                /* may still be taken */
 };
 
+/* Counts an allocation. False if it is more than may still be taken. */
 static bool
 fast_codec_take(struct reader *r, size_t bytes)
 {

@@ -25,6 +25,8 @@ bool vc__outgoing_is_copy(const ProtobufCMessageDescriptor *desc,
                           const ProtobufCMessageDescriptor *its)
     __attribute__((cold));
 
+/* True if the message is of this type, also by another copy of the generated
+ * code. */
 static inline bool
 vc__outgoing_is_of(const struct vc_message_type *type, const void *message)
 {

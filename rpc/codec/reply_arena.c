@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * vc_message_free() gets only the message's address. So the first allocation,
- * which protobuf_c_message_unpack() makes for the message itself, has the
- * reply's address in front. */
+ * See rpc/codec/reply_arena.h. vc_message_free() gets only the message's
+ * address. So the first allocation, which protobuf_c_message_unpack() makes for
+ * the message itself, has the reply's address in front. */
 #include "rpc/codec/reply_arena.h"
 
 #include <stdlib.h>
@@ -17,6 +17,7 @@
 #define CHUNK     4096
 #define STOCK_MAX 64
 
+/* The functions of a reply's allocator, which protobuf-c calls. */
 static void *
 reply_alloc(void *data, size_t size)
 {

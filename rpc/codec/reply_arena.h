@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Replies on the client: each lives in an arena of its own, which returns to
- * the runtime's stock when the program frees the reply. Any thread. */
+ * the runtime's stock when the program frees the reply. Any thread, except
+ * vc__replies_init() and vc__replies_fini(). */
 #ifndef VC_RPC_REPLY_H
 #define VC_RPC_REPLY_H
 
@@ -31,6 +32,7 @@ struct vc__reply {
     struct vc__reply *next;
 };
 
+/* Called when a runtime is made, and when it is freed. */
 void vc__replies_init(struct vc__replies *rs);
 void vc__replies_fini(struct vc__replies *rs);
 

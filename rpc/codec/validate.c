@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Reads a message as protobuf_c_message_unpack() of protobuf-c 1.4.1 does
- * (1.5.2 does the same), without building anything. Refuses what unpacking
- * would fail on, and counts what it would allocate. "Unpack" in the comments is
- * that function. The check follows
+ * See rpc/codec/validate.h. Reads a message as protobuf_c_message_unpack() of
+ * protobuf-c 1.4.1 does (1.5.2 does the same), without building anything.
+ * Refuses what unpacking would fail on, and counts what it would allocate.
+ * "Unpack" in the comments is that function. The check follows
  * https://protobuf.dev/programming-guides/encoding/ and is stricter than
  * unpack: field numbers are 1..2^29-1, a bool is a varint, a string is UTF-8
  * without NUL, nesting and memory have limits, and a sub-message with a oneof
@@ -55,7 +55,7 @@ struct member {
     size_t whole;        /* of the value and the length before it */
 };
 
-/* One vc__message_check(). */
+/* One vc__message_is_good(). */
 struct check {
     unsigned depth;                  /* limit */
     uint64_t left;                   /* memory that may still be used */

@@ -44,7 +44,7 @@ bool vc__message_is_good(const ProtobufCMessageDescriptor *desc,
                          const struct vc__message_limits *limits,
                          size_t *memory, struct vc__message_fault *fault);
 
-/* The same; returns NULL, or what is wrong. */
+/* vc__message_is_good() for tests: returns NULL, or what is wrong. */
 const char *vc__message_check(const ProtobufCMessageDescriptor *desc,
                               const uint8_t *data, size_t len,
                               const struct vc__message_limits *limits,

@@ -140,6 +140,7 @@ pending_end(struct pending *p, void *reply)
     return mine;
 }
 
+/* The end of a call without a queue: on a thread that advances the runtime. */
 static void
 on_done(enum vc_status status, void *reply, void *arg)
 {
@@ -230,6 +231,7 @@ protobuf_c_client_call(struct stub *s, unsigned method,
     return status;
 }
 
+/* The service's invoke(): any thread. */
 static void
 stub_invoke(ProtobufCService *service, unsigned method,
             const ProtobufCMessage *input, ProtobufCClosure closure,
@@ -265,6 +267,7 @@ pending_cancel(struct stub *s, struct pending *p)
     pthread_mutex_lock(&s->lock);
 }
 
+/* The service's destroy(): waits for closures that run on other threads. */
 static void
 stub_destroy(ProtobufCService *service)
 {

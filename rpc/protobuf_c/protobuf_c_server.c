@@ -167,6 +167,8 @@ turn_take(struct served *s, struct turn *t)
     return mine;
 }
 
+/* The call before is over, or lost: gives the turn to the next one. On the
+ * thread that had the turn. */
 static void
 turn_pass(struct served *s)
 {
@@ -209,6 +211,7 @@ turn_answer(const ProtobufCMessage *message, void *closure_data)
     turn_step(t, TURN_ANSWERED);
 }
 
+/* At its turn the call is cancelled already: ends it without its method. */
 static void
 turn_lose(struct turn *t)
 {
@@ -219,8 +222,8 @@ turn_lose(struct turn *t)
     turn_step(t, TURN_ANSWERED);
 }
 
-/* After the last step the call and its session may be freed; the entry is still
- * held. */
+/* A task, posted by turn_come(), that runs like a handler. After the last step
+ * the call and its session may be freed; the entry is still held. */
 static void
 protobuf_c_server_turn_run(struct vc__task *task)
 {
@@ -253,6 +256,8 @@ turn_new(struct vc_call *call, struct vc__service_entry *entry)
     return t;
 }
 
+/* On the handler's thread: runs the method now, or leaves it to
+ * protobuf_c_server_turn_run(). */
 static enum vc_status
 run_in_turn(struct vc_call *call, struct vc__service_entry *entry)
 {

@@ -151,6 +151,7 @@ table_new(const ProtobufCServiceDescriptor *d)
 
 /* --- the tables of a runtime ------------------------------------------- */
 
+/* Called by vc_runtime_free(). */
 static void
 table_end(struct vc__kept *k)
 {
@@ -160,7 +161,7 @@ table_end(struct vc__kept *k)
     free(table);
 }
 
-/* Called with the lock. */
+/* Called under runtime->keeping. */
 static struct vc__table *
 table_find(const struct vc_runtime *r, const ProtobufCServiceDescriptor *d)
 {
@@ -173,7 +174,7 @@ table_find(const struct vc_runtime *r, const ProtobufCServiceDescriptor *d)
     return NULL;
 }
 
-/* Called with the lock. */
+/* Called under runtime->keeping. */
 static struct vc__table *
 table_need(struct vc_runtime *r, const ProtobufCServiceDescriptor *d)
 {

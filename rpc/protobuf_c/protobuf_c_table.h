@@ -7,7 +7,7 @@
  * So the runtime owns the tables, one for each descriptor, until the runtime
  * is freed.
  *
- * May run together: get from any threads. */
+ * Any thread. */
 #ifndef VC_RPC_PROTOBUF_C_TABLE_H
 #define VC_RPC_PROTOBUF_C_TABLE_H
 

@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Drains a server: sends GOAWAY to every client, once on each link
- * (doc/wire.md 4.8), then waits until the last client has left. */
+ * Drains a server: sends GOAWAY to every client, once on each link (doc/wire.md
+ * 4.8), then waits until the last client has left. See rpc/server/drain.h. The
+ * functions for the program: any thread, as verbcall/server.h says. */
 #include "rpc/server/drain.h"
 
 #include <stdlib.h>

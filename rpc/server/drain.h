@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The kind of operation that drains a server. */
+ * The kind of operation that drains a server. Its callbacks run on the holder
+ * of engine 0, or of a part's engine: see rpc/server/server_op.h. */
 #ifndef VC_RPC_SERVER_DRAIN_H
 #define VC_RPC_SERVER_DRAIN_H
 

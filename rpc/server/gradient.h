@@ -1,11 +1,11 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Limits how many handlers of a method may wait for others, such as a
- * database, at a time, so that those others are not overloaded. Given more
- * requests at a time than it can do, a database takes longer, and so do the
- * handlers. Pure: times go in, a number comes out; the owner serialises
- * (doc/overload.md).
+ * Limits how many handlers of a method may wait for others, such as a database,
+ * at a time, so that those others are not overloaded. Given more requests at a
+ * time than it can do, a database takes longer, and so do the handlers. Pure:
+ * times go in, a number comes out; the owner, rpc/server/server_adapt.c,
+ * serialises by the lock of struct vc__adaptive (doc/overload.md).
  *
  * The number follows the ratio of two times: what runs take when few are under
  * way (the baseline), and what runs take now. A quarter more is allowed, and
@@ -50,6 +50,8 @@ struct vc__gradient {
     uint32_t n;
 };
 
+/* `most` is the option adaptive_limit. Called when the service is added
+ * (rpc/server/service.c), without the lock: no thread knows the method yet. */
 void vc__gradient_init(struct vc__gradient *g, uint32_t most);
 
 /* Returns how many more runs of that priority (enum vc_priority) may begin: a

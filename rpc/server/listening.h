@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * One address at which a server listens, by one transport. */
+ * One address at which a server listens, by one transport. Any thread. */
 #ifndef VC_RPC_LISTENING_H
 #define VC_RPC_LISTENING_H
 
@@ -26,7 +26,7 @@ struct vc__listening {
     struct vc__timer again;
 };
 
-/* Adds l to the server's list. Any thread. */
+/* Adds l to the server's list; takes the server's lock. */
 void vc__listening_list(struct vc__listening *l);
 
 /* Logs "listens at"; `again` is "" or "again ". The listener is open, and no

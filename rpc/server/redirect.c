@@ -99,7 +99,8 @@ addr_add(struct vc__reject *reject, const struct vc__redirect_to *to,
         reject->addrs[reject->n_addrs++] = to->addr;
 }
 
-/* False if the program names no targets: the fixed ones decide then. */
+/* Asks the program's callback. False if it names no targets: the fixed ones
+ * decide then. */
 static bool
 redirect_decide(const struct vc__redirect *r, uint64_t service,
                 const struct vc__incoming *in, struct vc__reject *reject)

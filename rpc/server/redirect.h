@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Where a server sends its clients instead of serving them: always to the same
- * targets, or to those that the program chooses for each client. */
+ * targets, or to those that the program chooses for each client. Any thread,
+ * except vc__redirect_find(). */
 #ifndef VC_RPC_REDIRECT_H
 #define VC_RPC_REDIRECT_H
 
@@ -31,7 +32,7 @@ struct vc__redirect {
     void *arg;
 };
 
-/* Takes the options.
+/* Takes the options. Called by vc_server_new().
  * VC_INVALID_ARGUMENT  a target is malformed, or its address not numeric */
 enum vc_status vc__redirect_init(struct vc__redirect *r,
                                  const struct vc_server_opts *opts);
@@ -48,7 +49,8 @@ bool vc__redirect_suits(const struct vc__redirect_to *to,
 
 /* True if a client that asks for this service is sent elsewhere. Then fills in
  * *reject, which was zeroed: the reason, and the addresses of the transport by
- * which the client came, or a text if there are none. The listening engine. */
+ * which the client came, or a text if there are none. Called for each connect
+ * request, by the holder of engine 0. */
 bool vc__redirect_find(const struct vc__redirect *r, uint64_t service,
                        const struct vc__incoming *in,
                        struct vc__reject *reject);

@@ -34,6 +34,7 @@ lost_set(struct vc__listening *l, bool lost, const struct vc__error *why)
 
 static void relisten_try(struct vc__timer *timer);
 
+/* Starts the timer of relisten_try(). On engine 0. */
 static void
 relisten_after(struct vc__listening *l, uint32_t ms)
 {
@@ -64,6 +65,7 @@ is_listed(struct vc__listening *l)
     return listed;
 }
 
+/* A timer: tries to listen again. */
 static void
 relisten_try(struct vc__timer *timer)
 {
@@ -113,6 +115,7 @@ struct later {
     struct vc__listening *l;
 };
 
+/* A task, posted by vc__relisten_later(). */
 static void
 later_run(struct vc__task *task)
 {

@@ -5,7 +5,8 @@
  * vc:// address, also starts listening by RDMA once the memory or descriptors
  * that were missing at first can be had. The first retry comes after a second,
  * each further one after twice the last wait, up to a limit. The timer belongs
- * to engine 0, as the listener does; closing the listener stops it. */
+ * to engine 0, as the listener does; closing the listener stops it. The holder
+ * of engine 0 only, except vc__relisten_later(). */
 #ifndef VC_RPC_SERVER_RELISTEN_H
 #define VC_RPC_SERVER_RELISTEN_H
 
@@ -20,7 +21,7 @@ void vc__relisten_later(struct vc__listening *l, const struct vc__error *why);
 void vc__relisten_lost(struct vc__listener *listener,
                        const struct vc__error *why);
 
-/* Stops the retries. On engine 0. */
+/* Stops the retries. Called before the listener is closed. */
 void vc__relisten_stop(struct vc__listening *l);
 
 #endif

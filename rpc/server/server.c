@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Admission of clients, and the creation of a server. Connection requests come
- * to engine 0 and are distributed to all engines. */
+ * to engine 0 and are distributed to all engines. Admission runs on the holder
+ * of engine 0. The functions for the program: any thread, as verbcall/server.h
+ * says. */
 #include "rpc/server/server.h"
 
 #include <netinet/in.h>
@@ -51,6 +53,8 @@ reject_as(struct vc__reject *reject, enum vc__reject_reason reason,
     return true;
 }
 
+/* Rejects a client of a server that drains or is closed, with the alternative
+ * if the client can use it. */
 static bool
 reject_draining(struct vc_server *server, const struct vc__incoming *in,
                 struct vc__reject *reject)
@@ -101,6 +105,8 @@ server_turn_away(struct vc_server *server, const struct vc__incoming *in,
            reject_as(reject, VC__REJECT_BUSY, text);
 }
 
+/* A task on the engine of the offer's part; called at once if that is engine
+ * 0. */
 static void
 offer_accept(struct vc__task *task)
 {

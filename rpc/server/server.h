@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The internals of a server. It has a part for each engine, which owns the
- * links of that engine, so a link's state needs no lock. */
+ * links of that engine, so a link's state needs no lock. The functions of this
+ * header: any thread. */
 #ifndef VC_RPC_SERVER_H
 #define VC_RPC_SERVER_H
 
@@ -109,7 +110,8 @@ struct vc_server {
     atomic_bool closed;
 };
 
-/* Around code that may run on after the last call has ended. Any thread. */
+/* vc__server_enter() before, and vc__server_leave() after code that may run on
+ * after the last call has ended. */
 static inline void
 vc__server_enter(struct vc_server *server)
 {
@@ -125,7 +127,8 @@ vc__server_leave(struct vc_server *server)
         vc__waiter_done(&server->unused);
 }
 
-/* Frees a server that is closed, and that no thread uses any more. */
+/* Frees a server that is closed, and that no thread uses any more; or one that
+ * vc_server_new() could not complete. */
 void vc__server_destroy(struct vc_server *server);
 
 #endif

@@ -4,19 +4,20 @@
  * The option adaptive_limit: limits how many handlers of a method wait for
  * others at a time (rpc/server/gradient.h). It counts handlers on threads of
  * the crew; streams, whose time depends on their length, do not count. No
- * client gets all places: the free ones are shared out as threads are. */
+ * client gets all places: the free ones are shared out as threads are. Any
+ * thread, except vc__adapt_take(). */
 #ifndef VC_RPC_SERVER_ADAPT_H
 #define VC_RPC_SERVER_ADAPT_H
 
 #include "rpc/server/server_call.h"
 
-/* Takes a place for the call. False: the call is one too many. True: one of the
- * two functions below follows. */
+/* Takes a place for the call. False: the call is one too many. True:
+ * vc__adapt_ran() or vc__adapt_forget() follows. The holder of the engine. */
 bool vc__adapt_take(struct vc_call *call);
 
-/* Give the place back; any thread. The handler has run for `us`; or it has not
- * run, or its time says nothing. */
+/* Gives the place back: the handler has run for `us`. */
 void vc__adapt_ran(struct vc_call *call, uint64_t us);
+/* Gives the place back: the handler has not run, or its time says nothing. */
 void vc__adapt_forget(struct vc_call *call);
 
 #endif

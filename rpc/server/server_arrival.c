@@ -90,6 +90,7 @@ on_stalled(struct vc__timer *timer)
         stalled_look(part);
 }
 
+/* Starts the timer of on_stalled(), unless the part closes. */
 static void
 stalled_look(struct vc__server_part *part)
 {

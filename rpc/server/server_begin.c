@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Turns a request into a call that waits for its turn, or refuses it. */
+ * Turns a request into a call that waits for its turn, or refuses it. See
+ * rpc/server/server_handler.h. */
 #include <verbcall/call.h>
 
 #include "rpc/server/server_handler.h"

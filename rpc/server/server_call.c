@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The memory of calls: each has an arena, which goes back to the part's stock
- * with it. Also the functions by which handlers read and fill in a call. */
+ * with it. Also the functions by which handlers read and fill in a call. See
+ * rpc/server/server_call.h and, for handlers, verbcall/call.h. */
 #include "rpc/server/server_call.h"
 
 #include <stdarg.h>

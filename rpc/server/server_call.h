@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A call on the server: its state from its request until the client has the
- * reply. The holder of the engine only, except what its handler uses. */
+ * reply. The holder of the engine only, except what its handler uses, and
+ * vc__call_free_stock(). */
 #ifndef VC_RPC_SERVER_CALL_H
 #define VC_RPC_SERVER_CALL_H
 
@@ -84,12 +85,12 @@ struct vc_call *vc__call_take(const struct vc__call_site *site);
 bool vc__call_may_begin(const struct vc_call *call);
 
 /* Open and end the call's stream; vc__call_stream_open() returns false without
- * memory. The holder. */
+ * memory. */
 bool vc__call_stream_open(struct vc_call *call);
 void vc__call_stream_end(struct vc_call *call);
 
 /* As vc_call_fail(), for texts of the library: the names of service and method
- * are put in front. */
+ * are put in front. The holder, or the handler's thread. */
 enum vc_status vc__call_fault(struct vc_call *call, enum vc_status status,
                               const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -98,13 +99,13 @@ enum vc_status vc__call_fault(struct vc_call *call, enum vc_status status,
  * Runs on the handler's thread, or in vc_call_end(). */
 void vc__call_explain(struct vc_call *call, enum vc_status status);
 
-/* Frees the long reply. The holder. */
+/* Frees the long reply. */
 void vc__call_long_drop(struct vc_call *call);
 
 /* Releases a call whose reply has arrived, or is no longer wanted. */
 void vc__call_release(struct vc_call *call);
 
-/* Frees the stock of a part. */
+/* Frees the stock of a part. Called by vc__server_destroy(), on any thread. */
 void vc__call_free_stock(struct vc__server_part *part);
 
 #endif

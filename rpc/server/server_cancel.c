@@ -84,7 +84,8 @@ watch_of(struct vc_call *call)
 }
 
 /* Runs tell(), if it is set, without the lock. The call may end before that
- * returns, so the caller must hold the watch. */
+ * returns, so the caller must hold the watch. On the holder, or in
+ * vc_call_on_cancel(). */
 static void
 watch_fire(struct vc__call_watch *w)
 {
@@ -115,7 +116,8 @@ watch_fire(struct vc__call_watch *w)
 
 /* --- notifying --------------------------------------------------------- */
 
-/* Sequentially consistent, as are vc_call_on_cancel() and
+/* The call was cancelled, or its deadline has passed: notifies the handler,
+ * once. The holder. Sequentially consistent, as are vc_call_on_cancel() and
  * vc__parent_children(): either they see that the call is cancelled, or this
  * function sees its watch and its children. */
 static void
@@ -152,7 +154,8 @@ server_cancel_on_deadline(struct vc__timer *timer)
     call_tell(caa_container_of(timer, struct vc__call_watch, timer)->call);
 }
 
-/* Without memory for a timer the handler is not notified of its deadline. */
+/* A task, posted by watch_set(): starts the timer of the deadline. Without
+ * memory for it the handler is not notified of its deadline. */
 static void
 arm_run(struct vc__task *task)
 {

@@ -2,8 +2,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Closes a server: it stops listening, and its links are closed. The close is
- * over when the last client has been forgotten, whose calls have ended by
- * then. A close that exceeds its timeout names the oldest running call. */
+ * over when the last client has been forgotten, whose calls have ended by then.
+ * A close that exceeds its timeout names the oldest running call. The steps run
+ * where rpc/server/server_op.h says; the functions for the program on any
+ * thread, as verbcall/server.h says. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -16,8 +18,9 @@
 
 /* --- on a part's engine --------------------------------------------------- */
 
-/* Tasks run in order, so requests passed to this part earlier have become links
- * by now. No timers are started from now on. */
+/* Called once, by the first close. Tasks run in order, so requests passed to
+ * this part earlier have become links by now. No timers are started from now
+ * on. */
 static void
 part_close(struct vc__server_part *part)
 {

@@ -20,6 +20,7 @@ uint64_t vc__server_due(struct vc__server_part *part, uint32_t deadline);
  * none of it has been sent by the deadline, the reply is dropped. Without
  * memory for a timer it is kept. */
 void vc__server_deadline_watch(struct vc_call *call);
+/* Stops the timer, if it runs: the long reply is freed. */
 void vc__server_deadline_unwatch(struct vc_call *call);
 
 #endif

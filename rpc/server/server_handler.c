@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Runs the handlers of calls, one after the other. */
+ * Runs the handlers of calls, one after the other. See
+ * rpc/server/server_handler.h. */
 #include "rpc/server/server_handler.h"
 
 #include <verbcall/call.h>
@@ -206,6 +207,8 @@ callbacks_begin(struct vc_call *call, enum vc_status status)
 
 /* --- running ----------------------------------------------------------- */
 
+/* Runs the handler: on the holder, which has released the engine, or on a
+ * thread of the crew. */
 static enum vc_status
 server_handler_run(struct vc_call *call, const struct vc__service_entry *entry)
 {
@@ -355,6 +358,7 @@ handlers_begun(const struct vc_call *call)
 
 static void call_run(struct vc__task *task);
 
+/* Queues a call that came while others wait. */
 static void
 came_behind_others(struct vc_call *call)
 {
@@ -471,6 +475,7 @@ call_forgo(struct vc_call *call, bool linked)
         call_skip(call);
 }
 
+/* A task: the turn of this call has come, or that of another one. */
 static void
 call_run(struct vc__task *task)
 {

@@ -1,9 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Limits the number of calls that may run at a time: of a server, of a
- * service, of a method, of a session. A call counts from its arrival until it
- * has ended. */
+ * Limits the number of calls that may run at a time: of a server, of a service,
+ * of a method, of a session. A call counts from its arrival until it has ended.
+ * The holder of the engine only, except vc__limit_is_set(), which any thread
+ * may call. */
 #ifndef VC_RPC_SERVER_LIMIT_H
 #define VC_RPC_SERVER_LIMIT_H
 
@@ -18,10 +19,10 @@ vc__limit_is_set(const struct vc_server *server)
 }
 
 /* Counts a call whose method is known. Returns NULL, or why the call may not
- * run: a static text. The holder of the engine. */
+ * run: a static text. */
 const char *vc__limit_take(struct vc_call *call);
 
-/* The call ends: takes it out of the counts. The holder of the engine. */
+/* The call ends: takes it out of the counts. */
 void vc__limit_give(struct vc_call *call);
 
 #endif

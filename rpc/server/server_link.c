@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Turns frames of a client into sessions and calls. A frame that breaks the
- * protocol ends the link; a request that is merely bad is answered. */
+ * protocol ends the link; a request that is merely bad is answered. See
+ * rpc/server/server_link.h. */
 #include "rpc/server/server_link.h"
 
 #include <stdio.h>
@@ -98,6 +99,7 @@ server_link_on_busy(struct vc__link *link)
     return server_link_of(link)->peer->n_calls > 0;
 }
 
+/* The link is gone, or could not be accepted. May free the peer. */
 static void
 server_link_free(struct vc__server_link *sl)
 {

@@ -4,7 +4,8 @@
  * See rpc/server/server_listen.h. At vc:// a server listens by every transport
  * that this machine has: over TCP and RDMA at the same port, and at a local
  * socket. The socket has a random name, which accepts contain for clients that
- * ask for it. */
+ * ask for it. The functions for the program: any thread, as verbcall/server.h
+ * says. */
 #include "rpc/server/server_listen.h"
 
 #include <netinet/in.h>
@@ -178,6 +179,7 @@ listening_take(struct vc_server *server, const struct sockaddr_storage *only)
     return l;
 }
 
+/* Closes the listeners at this address, or all if it is NULL. On engine 0. */
 static void
 server_listen_deafen(struct vc_server *server,
                      const struct sockaddr_storage *only)
@@ -214,6 +216,7 @@ drop_run(struct vc__task *task)
     vc__waiter_done(&d->waiter);
 }
 
+/* Has engine 0 close the listeners at this address, and waits for it. */
 static void
 listening_drop(struct vc_server *server, const struct sockaddr_storage *addr)
 {

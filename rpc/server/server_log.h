@@ -2,15 +2,14 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Log lines about a server, which begin with its name and port: "server kv at
- * port 7471". */
+ * port 7471". Any thread, without the server's lock. */
 #ifndef VC_RPC_SERVER_LOG_H
 #define VC_RPC_SERVER_LOG_H
 
 #include "rpc/server/server.h"
 #include "transport/core/log.h"
 
-/* Logs "SERVER: " and the formatted text. Any thread, without the server's
- * lock. */
+/* Logs "SERVER: " and the formatted text. */
 void vc__server_log(struct vc_server *server, enum vc__log_kind kind,
                     const char *format, ...)
     __attribute__((format(printf, 3, 4)));

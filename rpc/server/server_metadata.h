@@ -1,9 +1,11 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Metadata of a call on the server: that of its request, and that of its
- * reply. All of it is in the call's arena, so a reply that is kept keeps its
- * metadata. Called by the thread that runs the call. */
+ * Metadata of a call on the server: that of its request, and that of its reply.
+ * All of it is in the call's arena, so a reply that is kept keeps its metadata.
+ * The holder of the engine only. The functions for handlers (verbcall/call.h):
+ * the thread that runs the call; vc_call_pushback() also the holder, for a call
+ * that is not run. */
 #ifndef VC_RPC_SERVER_METADATA_H
 #define VC_RPC_SERVER_METADATA_H
 

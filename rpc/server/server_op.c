@@ -37,7 +37,7 @@ part_post(struct vc__server_op_part *p, struct vc__task *task)
 
 static void op_end(struct vc__server_op *op);
 
-/* All parts are over before the timeout. */
+/* All parts are over before the timeout. A task on engine 0. */
 static void
 on_over(struct vc__task *task)
 {
@@ -52,6 +52,7 @@ part_is_last(atomic_uint *left)
     return atomic_fetch_sub_explicit(left, 1, memory_order_acq_rel) == 1;
 }
 
+/* The part is over. On its engine. */
 static void
 part_over(struct vc__server_op_part *p)
 {
@@ -78,6 +79,7 @@ vc__server_ops_check(struct vc__server_part *part)
     }
 }
 
+/* A task on the part's engine. */
 static void
 part_begin(struct vc__task *task)
 {
@@ -95,6 +97,7 @@ part_begin(struct vc__task *task)
 
 /* --- the end -------------------------------------------------------------- */
 
+/* The last user in n_ops wakes vc__server_ops_await(). Any thread. */
 static void
 op_leave(struct vc_server *server)
 {
@@ -108,6 +111,7 @@ op_leave(struct vc_server *server)
     vc__engine_kick(home);
 }
 
+/* A task on engine 0, which runs like a handler: calls done(). */
 static void
 op_deliver(struct vc__task *task)
 {
@@ -158,6 +162,7 @@ server_op_on_ended(struct vc__task *task)
     vc__engine_handle(home_of(op), &op->deliver);
 }
 
+/* A task on the part's engine. */
 static void
 part_end(struct vc__task *task)
 {
@@ -228,6 +233,7 @@ server_op_timer_set(struct vc__server_op *op)
     op_end(op);
 }
 
+/* A task on engine 0. */
 static void
 op_begin(struct vc__task *task)
 {
@@ -242,6 +248,7 @@ op_begin(struct vc__task *task)
     server_op_timer_set(op);
 }
 
+/* Begins the operation. Any thread. */
 static void
 op_post(struct vc__server_op *op, uint32_t timeout_ms)
 {
@@ -314,6 +321,7 @@ op_advance(struct vc__server_op *op, uint32_t slice_ms)
     }
 }
 
+/* Waits for op->over on the thread of vc__server_op_run(). */
 static void
 op_await(struct vc__server_op *op)
 {
@@ -358,6 +366,8 @@ delivering_count(const struct vc_server *server)
     return n;
 }
 
+/* Called by vc__server_ops_await() within done(): these operations do not touch
+ * the server any more. */
 static void
 delivering_forget(struct vc_server *server)
 {

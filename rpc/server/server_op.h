@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The common part of draining and closing a server. An operation begins on
- * engine 0, then on the engine of each part. It waits until all parts are
- * over, or until its timeout; then it ends on each part, and at last on engine
- * 0. Any number of operations may be under way. */
+ * engine 0, then on the engine of each part. It waits until all parts are over,
+ * or until its timeout; then it ends on each part, and at last on engine 0. Any
+ * number of operations may be under way. Any thread, except where noted. */
 #ifndef VC_RPC_SERVER_OP_H
 #define VC_RPC_SERVER_OP_H
 

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Clients by token. A token is random, so that no client can guess another's;
- * its low bits are the number of the engine that has the peer. */
+ * its low bits are the number of the engine that has the peer. See
+ * rpc/server/server_peer.h. */
 #include "rpc/server/server_peer.h"
 
 #include <stdlib.h>
@@ -117,6 +118,7 @@ vc__server_peer_message_max(const struct vc__server_peer *peer,
                : whole;
 }
 
+/* Called when a forgotten peer has no running call any more. */
 static void
 peer_free(struct vc__server_peer *peer)
 {
@@ -150,6 +152,7 @@ peer_forget(struct vc__server_peer *peer)
         peer_free(peer);
 }
 
+/* A timer: the client has not come back within RESUME_MS. */
 static void
 on_forget(struct vc__timer *timer)
 {

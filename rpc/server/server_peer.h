@@ -4,7 +4,8 @@
  * A client as a server knows it: the links of one of its pools, and the
  * sessions that share them. The pool token identifies it. A peer outlives its
  * links for a while, so that a client that lost all of them can resume its
- * sessions. The holder of the engine only. */
+ * sessions. The holder of the engine only, except vc__server_peer_part(), which
+ * any thread may call. */
 #ifndef VC_RPC_SERVER_PEER_H
 #define VC_RPC_SERVER_PEER_H
 
@@ -62,7 +63,8 @@ bool vc__server_peer_agrees(const struct vc__server_peer *peer,
 struct vc__server_peer *vc__server_peer_new(struct vc__server_part *part,
                                             const struct vc__hello *hello);
 
-/* Returns the number of the engine that the token names. */
+/* Returns the number of the engine that the token names. Pure; called on engine
+ * 0 for each connect request with a token. */
 unsigned vc__server_peer_part(uint64_t token, unsigned n_parts);
 
 /* A link of the peer was made, or is gone. After the last one a timer is

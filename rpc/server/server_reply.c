@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Answers calls: with the message, which is packed when the link asks for it,
- * or with an error. */
+ * or with an error. See rpc/server/server_reply.h. */
 #include "rpc/server/server_reply.h"
 
 #include <stdio.h>
@@ -16,6 +16,8 @@
 #include "rpc/server/server_limit.h"
 #include "rpc/server/stream_server.h"
 
+/* Called by the link, under its lock: it has finished with the reply. The
+ * holder, as only it sends on a server's links. */
 static void
 reply_done(struct vc__send *send, enum vc__send_end end)
 {
@@ -30,6 +32,7 @@ vc__call_send(struct vc_call *call)
     return &call->send;
 }
 
+/* Called by the link, under its lock, when it sends the reply. */
 static void
 reply_write(struct vc__send *send, uint8_t *out)
 {
@@ -38,6 +41,7 @@ reply_write(struct vc__send *send, uint8_t *out)
     vc__codec_pack(&call->method->reply, &call->packing, call->reply, out);
 }
 
+/* The call no longer runs: gives its reply to the session. */
 static void
 reply_send(struct vc_call *call, enum vc_status status, uint8_t flags,
            uint32_t len)

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Frames of open sessions: calls, cancels, closes. A frame that breaks the
- * protocol ends the link; a request that is merely bad is answered. */
+ * protocol ends the link; a request that is merely bad is answered. See
+ * rpc/server/server_session.h. */
 #include "rpc/server/server_session.h"
 
 #include <stdlib.h>
@@ -130,6 +131,8 @@ site_of(struct vc__server_session *s, uint16_t i, uint16_t method, uint64_t due)
         .session = s, .slot = i, .method = method, .due = due};
 }
 
+/* A request is complete, and in time; whether a handler takes it is decided
+ * later. */
 static void
 call_begin(const struct vc__call_site *site, const uint8_t *body, uint32_t len)
 {
@@ -139,6 +142,7 @@ call_begin(const struct vc__call_site *site, const uint8_t *body, uint32_t len)
     vc__call_begin(site, body, len);
 }
 
+/* A request that no handler gets counts like any other, and is answered. */
 static void
 call_refuse(const struct vc__call_site *site, enum vc_status status,
             const char *text)
@@ -204,6 +208,8 @@ vc__server_session_find(struct vc__server_link *sl, uint32_t number, bool *late)
     return NULL;
 }
 
+/* A CALL with a new sequence number: a new call of the slot, or its first
+ * part. */
 static bool
 call_first(struct vc__server_session *s, const struct vc__frame *f)
 {
@@ -327,6 +333,7 @@ arrival_done(struct vc__server_session *s, uint16_t i)
     vc__server_peer_release(peer);
 }
 
+/* A message of a stream is complete, or lost. */
 static bool
 message_done(struct vc__server_session *s, uint16_t i)
 {

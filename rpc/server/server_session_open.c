@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Opens sessions, and binds them to a link. */
+ * Opens sessions, and binds them to a link. See rpc/server/server_session.h. */
 #include <stdlib.h>
 #include <string.h>
 

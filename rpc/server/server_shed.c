@@ -19,6 +19,7 @@
 #define QUIET_US 1000000u
 #define LINE     160
 
+/* Logs the line, and passes it to on_overload(). The holder. */
 static void
 server_shed_tell(struct vc__server_part *part, bool begins, const char *line)
 {
@@ -31,6 +32,7 @@ server_shed_tell(struct vc__server_part *part, bool begins, const char *line)
 
 static void quiet_await(struct vc__server_part *part);
 
+/* A timer: ends the shedding, unless more calls were shed within QUIET_US. */
 static void
 on_quiet(struct vc__timer *timer)
 {
@@ -63,6 +65,7 @@ quiet_await(struct vc__server_part *part)
         s->n = 0;
 }
 
+/* The first call is shed since shedding ended last. */
 static void
 server_shed_begin(struct vc__server_part *part, enum vc__shed_why why)
 {

@@ -53,6 +53,7 @@ patience_start(struct vc_call *call, void (*fire)(struct vc__timer *timer))
     "as many handlers of the method wait for others as can without delay "     \
     "(adaptive_limit): try again later"
 
+/* The timer of a call that waits for a thread. */
 static void
 on_no_thread(struct vc__timer *timer)
 {
@@ -114,6 +115,7 @@ vc__thread_forgo(struct vc_call *call)
     "handlers have all threads that there may be (handler_threads), and none " \
     "was free in time: try again later"
 
+/* The timer of a call that waits for its turn. */
 static void
 on_no_turn(struct vc__timer *timer)
 {
@@ -132,6 +134,7 @@ await_turn(struct vc_call *call)
         patience_start(call, on_no_turn);
 }
 
+/* No handler may begin: starts a timer for each waiting call that has none. */
 static void
 all_await(struct vc__server_part *part)
 {
@@ -146,6 +149,7 @@ all_await(struct vc__server_part *part)
     }
 }
 
+/* The timer of vc__thread_look(). */
 static void
 server_thread_on_look(struct vc__timer *timer)
 {

@@ -15,7 +15,7 @@
  * already. */
 void vc__turn_await(struct vc_call *call);
 
-/* The same for a call when no other waits: the first call comes next in any
+/* As vc__turn_await(), when no other call waits: this call comes next in any
  * order, so it needs no queue. */
 static inline void
 vc__turn_await_first(struct vc_call *call)

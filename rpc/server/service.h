@@ -5,7 +5,8 @@
  * lock while others are added and removed. Flavour: urcu-bp, which needs no
  * registration of threads; a thread here may be any thread of the program.
  * Lookups are rare (one per session), so the slower read side of urcu-bp does
- * not matter. */
+ * not matter. Any thread, except vc__services_init() and
+ * vc__services_fini(). */
 #ifndef VC_RPC_SERVICE_H
 #define VC_RPC_SERVICE_H
 
@@ -58,9 +59,10 @@ struct vc__services {
     uint32_t adaptive_limit; /* of each method that may block; 0: none */
 };
 
-/* False without memory. */
+/* Called by vc_server_new(). False without memory. */
 bool vc__services_init(struct vc__services *t);
-/* No lookup may run at the same time or later. */
+/* Called by vc__server_destroy(): no lookup may run at the same time or
+ * later. */
 void vc__services_fini(struct vc__services *t);
 
 /* Adds a service. in_turn: its handlers begin in the order of their calls.
@@ -69,12 +71,13 @@ enum vc_status vc__services_add(struct vc__services *t,
                                 const struct vc_service *service,
                                 const void *methods, size_t size, void *arg,
                                 bool in_turn);
-/* Removes a service. VC_NOT_FOUND */
+/* Removes a service; waits for an RCU grace period. VC_NOT_FOUND */
 enum vc_status vc__services_remove(struct vc__services *t, const char *name);
 
 /* Returns the entry of this name with a reference for the caller, or NULL. */
 struct vc__service_entry *vc__services_get(struct vc__services *t,
                                            const char *name, size_t len);
+/* Drops a reference. NULL is allowed. */
 void vc__service_put(struct vc__service_entry *e);
 
 /* True if there is a service with this id. */

@@ -58,6 +58,7 @@ frame_send(const struct vc_call *call, struct vc__link *link,
     vc__link_send(link, send);
 }
 
+/* Passes the queued frames to the link. The holder. */
 static void
 stream_server_flush(struct vc__server_stream *ss)
 {
@@ -80,6 +81,7 @@ stream_server_flush(struct vc__server_stream *ss)
     }
 }
 
+/* A task, posted by server_put(). */
 static void
 flush_run(struct vc__task *task)
 {
@@ -93,6 +95,7 @@ flush_run(struct vc__task *task)
     vc__stream_put(&ss->stream);
 }
 
+/* Queues a frame, which a task passes to the link. Any thread. */
 static bool
 server_put(struct vc_stream *s, struct vc__send *send)
 {

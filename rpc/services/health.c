@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * grpc.health.v1.Health, a service like any other: except for errors and
- * handles it uses only the public interface. */
+ * handles it uses only the public interface. The functions of
+ * verbcall/health.h: any thread. The handlers share the state with them under
+ * the lock. */
 #include <verbcall/health.h>
 
 #include <pthread.h>
@@ -87,6 +89,8 @@ struct watcher {
     bool over; /* health->lock; true if the client no longer watches */
 };
 
+/* Set by vc_call_on_cancel(): the client no longer watches. On a thread that
+ * advances the runtime, or at once within vc_call_on_cancel(). */
 static void
 watcher_over(struct vc_call *call, void *arg)
 {
@@ -154,6 +158,7 @@ watcher_leave(struct vc_health *h)
     pthread_mutex_unlock(&h->lock);
 }
 
+/* A handler; it keeps its thread for as long as the client watches. */
 static enum vc_status
 health_watch(struct vc_call *call,
              const Grpc__Health__V1__HealthCheckRequest *request,

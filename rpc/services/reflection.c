@@ -3,7 +3,8 @@
  *
  * verbcall.reflection.v1.Reflection: lists the server's services in the order
  * of their names. Replies point to the services' own tables, which outlive the
- * server. */
+ * server. Any thread: the handlers find services without a lock
+ * (rpc/server/service.h). */
 #include <verbcall/reflection.h>
 
 #include <stdlib.h>
@@ -82,6 +83,7 @@ listing_grow(struct listing *l)
     return true;
 }
 
+/* Called for each service, within a read-side critical section of RCU. */
 static bool
 listing_add(const struct vc_service *service, void *arg)
 {

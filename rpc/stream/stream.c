@@ -109,6 +109,7 @@ vc__stream_wait(struct vc_stream *s, uint64_t until)
 
 /* --- received frames --------------------------------------------------- */
 
+/* Under the lock. */
 static void
 stream_end_with(struct vc_stream *s, enum vc__stream_event why,
                 const struct vc__error *error)
@@ -181,7 +182,7 @@ message_new(const struct vc_stream *s, const uint8_t *body, uint32_t len)
 }
 
 /* A lost message ends the call at this end: otherwise a later one would be
- * taken for it. */
+ * taken for it. Under the lock. */
 static void
 message_lost(struct vc_stream *s, const char *why)
 {
@@ -256,7 +257,7 @@ vc__stream_late(const struct vc_stream *s, struct vc__error *error)
 /* --- receiving --------------------------------------------------------- */
 
 /* True if the program must wait for another message. A client waits until it
- * knows how the call has ended. */
+ * knows how the call has ended. Under the lock. */
 static bool
 is_awaited(struct vc_stream *s)
 {

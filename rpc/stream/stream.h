@@ -12,7 +12,9 @@
  *
  * Locks: the stream's own is taken under that of a pool, a link or a struct
  * vc__retry_waits. Under it only innermost locks are taken: the inbox of the
- * engine (vc__engine_post()) and those of memory that is given back. */
+ * engine (vc__engine_post()) and those of memory that is given back.
+ *
+ * Any thread, without the stream's lock, if nothing else is said. */
 #ifndef VC_RPC_STREAM_H
 #define VC_RPC_STREAM_H
 
@@ -52,10 +54,10 @@ struct vc__stream_ops {
      * the status for on_end(); told() is called after on_end(). */
     enum vc_status (*over)(struct vc_stream *s);
     void (*told)(struct vc_stream *s);
-    /* The same, last, after vc__engine_resume(): ends the stream's hold on its
-     * channel or call. */
+    /* For streams with callbacks, on the same thread, last, after
+     * vc__engine_resume(): ends the stream's hold on its channel or call. */
     void (*left)(struct vc_stream *s);
-    /* The last reference was dropped: frees the stream. */
+    /* The last reference was dropped: frees the stream. Any thread. */
     void (*free)(struct vc_stream *s);
 };
 
@@ -100,6 +102,8 @@ struct vc_stream {
     struct vc__stream_events *events; /* NULL: the program's threads wait */
 };
 
+/* Called by the client's and the server's part, when they make the stream and
+ * when they free it. */
 void vc__stream_init(struct vc_stream *s, const struct vc__stream_ops *ops);
 void vc__stream_fini(struct vc_stream *s);
 
@@ -109,6 +113,7 @@ vc__stream_hold(struct vc_stream *s)
     /* Relaxed: the caller has a reference already. */
     atomic_fetch_add_explicit(&s->holders, 1, memory_order_relaxed);
 }
+/* Drops a reference; with the last one ops->free() runs. */
 void vc__stream_put(struct vc_stream *s);
 
 /* --- receiving; for the holder of the engine ---------------------------- */
@@ -127,7 +132,7 @@ bool vc__stream_half(struct vc_stream *s);
 /* True if the peer may send further messages. */
 bool vc__stream_hears(struct vc_stream *s);
 /* Ends the stream; the messages received so far may still be taken. Later calls
- * have no effect. */
+ * have no effect. Any thread. */
 void vc__stream_end(struct vc_stream *s, enum vc__stream_event why,
                     const struct vc__error *error);
 
@@ -154,6 +159,7 @@ vc__stream_account(const struct vc_stream *s, size_t size)
     return size < VC__STREAM_COUNTED ? NULL : s->account;
 }
 
+/* Gives the item's memory back; with or without the lock. */
 void vc__stream_item_free(struct vc_stream *s, struct vc__stream_item *item);
 
 /* Wakes all waiting threads and stirs the callbacks after a change. Under the
@@ -199,8 +205,8 @@ vc__stream_has_ended(struct vc_stream *s)
 enum vc_status vc__stream_status(struct vc_stream *s);
 /* Waits until the call has ended, at the latest by its deadline. */
 void vc__stream_await(struct vc_stream *s);
-/* The same if another thread is setting the end right now, without a
- * deadline. */
+/* Waits until the call has ended, without a deadline: another thread is setting
+ * the end right now. */
 void vc__stream_await_written(struct vc_stream *s);
 
 #endif

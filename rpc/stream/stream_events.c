@@ -105,7 +105,7 @@ due_note(struct vc__stream_events *ev, enum due due)
     ev->over |= due == DUE_END;
 }
 
-/* --- calling them --------------------------------------------------------- */
+/* --- calling them: as a handler, without the lock ------------------------ */
 
 static void
 call_message(const struct vc__stream_events *ev, void *message)
@@ -146,7 +146,7 @@ call_status(const struct vc__stream_events *ev, vc_stream_on_status *callback,
                    NULL, status, ev->arg);
 }
 
-/* --- running them --------------------------------------------------------- */
+/* --- running them: as a handler, without the lock unless noted ----------- */
 
 static void
 message_give(struct vc_stream *s, void *message)
@@ -204,6 +204,7 @@ end_give(struct vc_stream *s)
     s->ops->told(s);
 }
 
+/* Sends the HALF that had to wait for the last part of a long message. */
 static void
 half_give(struct vc_stream *s)
 {
@@ -304,6 +305,7 @@ stream_events_turn_run(struct vc_stream *s)
 
 static void stream_events_begin(struct vc__task *task);
 
+/* Any thread: posts the task that begins a turn. */
 static void
 begin_post(struct vc__stream_events *ev)
 {
@@ -311,8 +313,8 @@ begin_post(struct vc__stream_events *ev)
     vc__engine_post(ev->stream->engine, &ev->task);
 }
 
-/* Runs as a handler. After vc__engine_resume() another thread may be the
- * engine's holder. */
+/* The task after stream_events_begin(): runs as a handler. After
+ * vc__engine_resume() another thread may be the engine's holder. */
 static void
 stream_events_run(struct vc__task *task)
 {
@@ -330,6 +332,7 @@ stream_events_run(struct vc__task *task)
         s->ops->left(s);
 }
 
+/* On the holder. */
 static void
 stream_events_on_deadline(struct vc__timer *timer)
 {
@@ -341,6 +344,7 @@ stream_events_on_deadline(struct vc__timer *timer)
     s->ops->give_up(s, &error);
 }
 
+/* On the holder, in the first turn. */
 static void
 timer_arm(struct vc__stream_events *ev)
 {
@@ -358,7 +362,7 @@ timer_arm(struct vc__stream_events *ev)
     s->ops->give_up(s, &error);
 }
 
-/* On the holder, which owns the timer. */
+/* A task: runs on the holder, which owns the timer. */
 static void
 stream_events_begin(struct vc__task *task)
 {

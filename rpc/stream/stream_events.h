@@ -8,7 +8,7 @@
  * none is due.
  *
  * Under the stream's lock: vc__stream_events_stir(), vc__stream_events_want()
- * and vc__stream_events_half(). */
+ * and vc__stream_events_half(). The others: any thread, without it. */
 #ifndef VC_RPC_STREAM_EVENTS_H
 #define VC_RPC_STREAM_EVENTS_H
 
@@ -51,7 +51,8 @@ vc__stream_events_new(const struct vc_stream_events *to, void *arg);
 void vc__stream_events_join(struct vc_stream *s, struct vc__stream_events *ev,
                             bool hears_half);
 
-/* Lets the callbacks run from now on. */
+/* Lets the callbacks run from now on: the client's program has the stream, or
+ * the handler has returned. */
 void vc__stream_events_open(struct vc_stream *s);
 
 /* The program no longer uses the stream: only on_end() follows. Once more has
@@ -59,7 +60,8 @@ void vc__stream_events_open(struct vc_stream *s);
 void vc__stream_events_close(struct vc_stream *s);
 
 /* The channel is being closed and waits for the last callback: pauses are
- * ignored from now on. Any thread. */
+ * ignored from now on. Under the lock of its retry_waits, or when the stream is
+ * opened. */
 void vc__stream_events_hurry(struct vc_stream *s);
 
 /* Posts the task if a callback is due and it is not posted yet. */

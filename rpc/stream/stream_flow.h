@@ -4,7 +4,8 @@
  * Flow control for one direction of a stream. The receiver holds at most a
  * window of messages that the program has not taken, or half a window and one
  * longer message (doc/wire.md, 4.10). Numbers are absolute, modulo 2^32, so a
- * later update makes up for an earlier one. Pure. */
+ * later update makes up for an earlier one. Pure; the stream's lock covers both
+ * structs. */
 #ifndef VC_RPC_STREAM_FLOW_H
 #define VC_RPC_STREAM_FLOW_H
 

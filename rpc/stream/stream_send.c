@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What a stream sends, on either side: its frames, and the messages that the
- * window allows. */
+ * See rpc/stream/stream.h. What a stream sends, on either side: its frames, and
+ * the messages that the window allows. On the threads of the program and of the
+ * callbacks, except send_done(). */
 #include "rpc/stream/stream.h"
 
 #include <stdlib.h>
@@ -29,7 +30,7 @@ send_free(struct stream_send *ss)
     vc__memory_give(vc__stream_account(ss->stream, size), ss, size);
 }
 
-/* Under the lock of the link. */
+/* done() of a frame, for the link: any thread, under the link's lock. */
 static void
 send_done(struct vc__send *send, enum vc__send_end end)
 {
@@ -73,6 +74,7 @@ send_new(struct vc_stream *s, enum vc__frame_type type, uint16_t before,
     return ss;
 }
 
+/* Frees a frame that no link has used. */
 static void
 send_drop(struct stream_send *ss)
 {

@@ -55,6 +55,7 @@ struct vc__stream_step {
 /* The initial state, by which ends stream. */
 enum vc__stream_state vc__stream_first(bool we_stream, bool they_stream);
 
+/* Returns the next state and the action: called by vc__stream_on(). */
 struct vc__stream_step vc__stream_step(enum vc__stream_side side,
                                        enum vc__stream_state state,
                                        enum vc__stream_event event);

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The clock of timers and waits. */
+ * The clock of timers and waits. Any thread. */
 #ifndef VC_TRANSPORT_CLOCK_H
 #define VC_TRANSPORT_CLOCK_H
 
@@ -32,7 +32,7 @@ vc__after_ms(uint64_t now, uint64_t ms)
     return ms > (UINT64_MAX - now) / 1000u ? VC__FOREVER : now + ms * 1000u;
 }
 
-/* The same for a timeout of the public interface, where UINT32_MAX is none. */
+/* now + ms for a timeout of the public interface, where UINT32_MAX is none. */
 static inline uint64_t
 vc__due(uint64_t now, uint32_t ms)
 {

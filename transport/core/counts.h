@@ -10,7 +10,11 @@
  * tallies and keeps the sum of the closed ones.
  *
  * A gauge is lowered by adding a negative number, modulo 2^64. It goes up and
- * down in the same word, so no sum is ever seen below 0. */
+ * down in the same word, so no sum is ever seen below 0.
+ *
+ * vc__count() and vc__count_now() are for the holder, vc__tally_add() and
+ * vc__tally_set() for the thread with the tally's lock. All else: any
+ * thread. */
 #ifndef VC_TRANSPORT_COUNTS_H
 #define VC_TRANSPORT_COUNTS_H
 
@@ -47,20 +51,22 @@ struct vc__ledger {
     _Atomic uint64_t held[VC__COUNTS];
 };
 
+/* Called when the engine is made, and freed. */
 void vc__ledger_init(struct vc__ledger *l);
 void vc__ledger_fini(struct vc__ledger *l);
 
-/* Adds all counters to sum. Any thread. */
+/* Adds all counters to sum. */
 void vc__ledger_sum(struct vc__ledger *l, uint64_t sum[VC__COUNTS]);
 
-/* Opens a tally of the n counters `which`, from 0. Any thread. No thread may
- * count in a tally after it was closed. */
+/* Opens a tally of the n counters `which`, from 0. No thread may count in a
+ * tally after it was closed. */
 void vc__tally_open(struct vc__tally *t, struct vc__ledger *l,
                     const uint8_t *which, unsigned n);
+/* Adds the tally's counters to the sum of the closed ones. */
 void vc__tally_close(struct vc__tally *t, struct vc__ledger *l);
 
-/* Relaxed, and not one atomic step: there is one writer, and readers want the
- * number only. */
+/* Adds n to a word that the calling thread may write. Relaxed, and not one
+ * atomic step: there is one writer, and readers want the number only. */
 static inline void
 vc__count_add(_Atomic uint64_t *count, uint64_t n)
 {
@@ -69,21 +75,21 @@ vc__count_add(_Atomic uint64_t *count, uint64_t n)
                           memory_order_relaxed);
 }
 
-/* Called by the holder of the engine. */
+/* Adds n to a counter of the engine. */
 static inline void
 vc__count(struct vc__ledger *l, enum vc__count which, int64_t n)
 {
     vc__count_add(&l->held[which], (uint64_t)n);
 }
 
+/* Reads a counter of the engine. Any thread. */
 static inline uint64_t
 vc__count_get(const struct vc__ledger *l, enum vc__count which)
 {
     return atomic_load_explicit(&l->held[which], memory_order_relaxed);
 }
 
-/* Sets a gauge to `now`; `*told` is its previous value and is updated. Called by
- * the holder. */
+/* Sets a gauge to `now`; `*told` is its previous value and is updated. */
 static inline void
 vc__count_now(struct vc__ledger *l, enum vc__count which, uint64_t *told,
               uint64_t now)
@@ -93,13 +99,14 @@ vc__count_now(struct vc__ledger *l, enum vc__count which, uint64_t *told,
     *told = now;
 }
 
-/* Called under the lock that guards the tally; i is an index into `which`. */
+/* Adds n to a counter of the tally; i is an index into `which`. */
 static inline void
 vc__tally_add(struct vc__tally *t, unsigned i, int64_t n)
 {
     vc__count_add(&t->value[i], (uint64_t)n);
 }
 
+/* Sets a gauge of the tally. */
 static inline void
 vc__tally_set(struct vc__tally *t, unsigned i, uint64_t n)
 {

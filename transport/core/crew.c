@@ -57,6 +57,7 @@ job_next(struct vc__crew *crew, unsigned left)
                         atomic_load(&crew->stop) ? crew->max : left);
 }
 
+/* Gives an idle hand the job. Under the lock. */
 static void
 hand_run(struct vc__hand *h, struct vc__job *job)
 {
@@ -138,7 +139,7 @@ vc__crew_withdraw(struct vc__crew *crew, struct vc__job *job)
     return waits;
 }
 
-/* Called on a thread that the job's share has. */
+/* Called on a thread that the job's share has, without the lock. */
 static void
 job_run(struct vc__crew *crew, struct vc__job *job)
 {
@@ -260,6 +261,7 @@ struct sight {
     bool handler; /* a handler runs that did not at the last look */
 };
 
+/* A look of the watcher at all engines. */
 static struct sight
 crew_look(struct vc__crew *crew)
 {
@@ -279,6 +281,7 @@ crew_look(struct vc__crew *crew)
     return sight;
 }
 
+/* The watcher's last look before it rests: true if it may not. */
 static bool
 has_moved(const struct vc__crew *crew)
 {
@@ -295,7 +298,8 @@ crew_sleep(struct vc__crew *crew, uint64_t until)
     vc__waiter_take(&crew->rouse);
 }
 
-/* For the memory order see vc__handler_run_release(). */
+/* The watcher sleeps until a handler begins. For the memory order see
+ * vc__handler_run_release(). */
 static void
 crew_rest(struct vc__crew *crew)
 {
@@ -318,8 +322,8 @@ crew_pause(struct vc__crew *crew, struct vc__watch_interval *interval,
     vc__watch_interval_woke(interval, due, vc__now());
 }
 
-/* A look after 100 us is not followed by another one so soon. Otherwise short
- * handlers would be looked at ten times a millisecond. */
+/* The watcher's thread. A look after 100 us is not followed by another one so
+ * soon. Otherwise short handlers would be looked at ten times a millisecond. */
 static void *
 watcher_main(void *arg)
 {
@@ -409,6 +413,7 @@ hands_stop(struct vc__crew *crew)
     hands_join(crew);
 }
 
+/* All threads have ended: the crew may be started again. */
 static void
 crew_reset(struct vc__crew *crew)
 {

@@ -18,7 +18,8 @@
  * So engines go on when all other threads are in handlers.
  *
  * May run together: lend, begin, withdraw, is_short, return and rouse from any
- * threads. Init, start, stop and fini exclude each other. */
+ * threads; lend and begin by the holder of the engine. Init, watch, start, stop
+ * and fini exclude each other. None is called under the crew's lock. */
 #ifndef VC_TRANSPORT_CREW_H
 #define VC_TRANSPORT_CREW_H
 
@@ -57,10 +58,11 @@ struct vc__crew {
     unsigned n_engines;
 };
 
-/* Returns 0 or ENOMEM. Each engine is then added by vc__crew_watch(), before
- * anything runs on it. */
+/* Makes a crew without threads. Returns 0 or ENOMEM. Each engine is then added
+ * by vc__crew_watch(), before anything runs on it. */
 int vc__crew_init(struct vc__crew *crew, unsigned n_engines);
 void vc__crew_watch(struct vc__crew *crew, unsigned i, struct vc__engine *e);
+/* Frees a crew that was stopped; does nothing if vc__crew_init() has failed. */
 void vc__crew_fini(struct vc__crew *crew);
 
 /* Starts the watcher, and a thread for each engine to serve it. The watcher,
@@ -69,13 +71,13 @@ void vc__crew_fini(struct vc__crew *crew);
  * thread is left, and none has served an engine. */
 int vc__crew_start(struct vc__crew *crew, unsigned spares);
 
-/* Waits for handlers that run on the threads, ends the threads and joins
- * them. */
+/* Waits for handlers that run on the threads, ends the threads and joins them.
+ * Not called on one of them. */
 void vc__crew_stop(struct vc__crew *crew);
 
-/* Gives e to a free thread, or to a new one. Called by the holder of e. Returns
- * false if no thread is free and none can be started, or the crew stops; the
- * caller remains the holder. */
+/* Gives e to a free thread, or to a new one, because the holder's handler waits
+ * while others are ready. Returns false if no thread is free and none can be
+ * started, or the crew stops; the caller remains the holder. */
 bool vc__crew_lend(struct vc__crew *crew, struct vc__engine *e);
 
 enum vc__job_begin {
@@ -84,10 +86,10 @@ enum vc__job_begin {
     VC__JOB_NO_THREAD, /* and none will come free: the caller runs it */
 };
 
-/* Has a thread run the job. Called by the holder. */
+/* Has a thread run the job, now or later. */
 enum vc__job_begin vc__crew_begin(struct vc__crew *crew, struct vc__job *job);
 
-/* Returns true if the job was waiting; then it will not run. */
+/* Takes a job back. Returns true if it was waiting; then it will not run. */
 bool vc__crew_withdraw(struct vc__crew *crew, struct vc__job *job);
 
 /* True if the share has as many threads as it may, or if any job waits for a

@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The progress loop (doc/architecture.md, "Who polls"). It knows nothing of
- * RDMA: completion queues and event channels are sources. */
+ * RDMA: completion queues and event channels are sources. See
+ * transport/core/engine.h. Static functions are for the holder, but for
+ * engine_await(), looked_at() and handler_run_lend(). */
 #include "transport/core/engine.h"
 
 #include <errno.h>
@@ -20,9 +22,9 @@
 #define YIELD_AFTER_US 50
 /* While there is traffic, the engine looks at the descriptors this often. */
 #define LOOK_EVERY_US 1000
-/* The same while links connect or disconnect, or are not polled (cold_wires).
- * Connecting takes several events, one after the other, and each would wait
- * LOOK_EVERY_US. */
+/* It looks this often while links connect or disconnect, or are not polled
+ * (cold_wires). Connecting takes several events, one after the other, and each
+ * would wait LOOK_EVERY_US. */
 #define LOOK_WIRES_US 20
 /* An engine that no thread has looked at for so long is looked at before a
  * call. */
@@ -35,8 +37,8 @@
 #define HANDLERS_ROW_US 100
 /* Turns of the loop between two readings of the clock, under traffic. */
 #define TURNS_PER_CLOCK 64
-/* The same for handlers, which may take long: under load each turn of a server
- * runs many. */
+/* Handlers between two readings of the clock; they may take long: under load
+ * each turn of a server runs many. */
 #define HANDLERS_PER_CLOCK 16
 
 #define EVENTS 16
@@ -48,7 +50,8 @@
 
 static void engine_park(struct vc__engine *e);
 
-/* Hands the token to a thread that waits for it, or leaves it free. */
+/* Hands the token to a thread that waits for it, or leaves it free. The caller
+ * is not the holder any more. */
 static void
 engine_leave(struct vc__engine *e)
 {
@@ -103,6 +106,8 @@ run_all(struct cds_list_head *tasks)
     return n;
 }
 
+/* Runs all tasks. Returns how many, and 1 more if another thread has notified
+ * the holder. */
 static unsigned
 engine_run_tasks(struct vc__engine *e)
 {
@@ -140,7 +145,8 @@ vc__engine_resume(struct vc__handler_run *s)
     return vc__handler_run_resume(s);
 }
 
-/* Relaxed: when `spent` becomes false, the engine is kicked. */
+/* True if engine_run_handlers() would run one. Relaxed: when `spent` becomes
+ * false, the engine is kicked. */
 static bool
 handler_may_run(struct vc__engine *e)
 {
@@ -171,7 +177,8 @@ engine_lend(struct vc__engine *e)
     return false;
 }
 
-/* Returns false if another thread has the engine now. */
+/* Runs handlers, until polling is due or none may run. Returns false if another
+ * thread has the engine now. */
 static bool
 engine_run_handlers(struct vc__engine *e)
 {

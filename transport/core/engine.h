@@ -9,8 +9,11 @@
  * A handler does not hold the engine while the program's code runs: when that
  * takes long, another thread becomes the holder (transport/core/handoff.h).
  *
- * May run together: wait, post, serve, waiter_done and kick from any threads.
- * Everything else belongs to the holder, unless its comment says otherwise. */
+ * May run together, from any threads: wait, catch_up, serve, kick, settle,
+ * stir, post, watch, turn and await_room. Release and resume are for the
+ * handler's thread, rearm for the thread that has left the token. Init and fini
+ * run alone. Everything else belongs to the holder, unless its comment says
+ * otherwise. */
 #ifndef VC_TRANSPORT_ENGINE_H
 #define VC_TRANSPORT_ENGINE_H
 
@@ -127,47 +130,47 @@ struct vc__engine {
     struct vc__log *log;      /* of its runtime; NULL: none */
 };
 
-/* Returns 0 or an errno. */
+/* Called when the runtime is made, and freed. Init returns 0 or an errno. */
 int vc__engine_init(struct vc__engine *e, uint32_t spin_max_us);
 void vc__engine_fini(struct vc__engine *e);
 
 /* Waits for w, and advances the engine while no other thread does. Returns true
  * when w is done. Returns false when the clock passes `until` first; then the
  * caller must make sure that no thread calls vc__waiter_done() on w any more.
- * Any thread, also from a handler of this engine, whether that was taken over
- * or not. */
+ * Also from a handler of this engine, whether that was taken over or not. */
 bool vc__engine_wait(struct vc__engine *e, struct vc__waiter *w,
                      uint64_t until);
 
 /* Lets the engine catch up when no thread has advanced it for a while: a client
  * between two calls does not notice that its link was lost. No handler is run:
- * handlers that are ready are left to the next thread that advances the engine.
- * Any thread. */
+ * handlers that are ready are left to the next thread that advances the
+ * engine. */
 void vc__engine_catch_up(struct vc__engine *e, uint64_t now);
 
 /* Advances the engine until *stop, or until it was taken over from a handler.
  * For a library thread, which `holds` the engine already or waits until it
  * does. The thread that sets *stop calls vc__engine_kick(). */
 void vc__engine_serve(struct vc__engine *e, atomic_bool *stop, bool holds);
+/* Wakes a sleeping holder, by a system call. */
 void vc__engine_kick(struct vc__engine *e);
 
-/* Runs the posted tasks if no thread advances the engine. Any thread. */
+/* Runs the posted tasks if no thread advances the engine. */
 void vc__engine_settle(struct vc__engine *e);
 
 /* Has a sleeping holder check whether what it waits for is done. For another
- * thread that has done that. Any thread. */
+ * thread that has done that. */
 void vc__engine_stir(struct vc__engine *e);
 
-/* Runs task on the holder, soon; in the order of posting. Any thread. */
+/* Runs task on the holder, soon; in the order of posting. */
 void vc__engine_post(struct vc__engine *e, struct vc__task *task);
 
-/* The same, called by the holder itself: the task runs after the present batch
- * of work, never nested in another callback. */
+/* Runs task after the present batch of work, never nested in another callback.
+ * Called by the holder itself. */
 void vc__engine_defer(struct vc__engine *e, struct vc__task *task);
 
-/* The same for a task that runs code of the program, which may block, and may
- * call vc__engine_wait() in turn. Such a task never runs inside another one on
- * one thread, so that the stack stays bounded.
+/* Defers a task that runs code of the program, which may block, and may call
+ * vc__engine_wait() in turn. Such a task never runs inside another one on one
+ * thread, so that the stack stays bounded.
  *
  * The task calls release before that code, and after it resume with what
  * release returned. `habit`, or NULL, is updated if the engine is taken over
@@ -187,31 +190,32 @@ void vc__engine_handled(struct vc__engine *e, uint64_t now);
 /* From now on the epoll `loop_fd` reports e (by its data.ptr) when a turn would
  * find something to do, but not while another thread is the holder. So a
  * program can wait for the engine in a loop of its own. Returns 0 or an errno,
- * and then the caller may try again. Any thread. */
+ * and then the caller may try again. */
 int vc__engine_watch(struct vc__engine *e, int loop_fd);
 
 /* Does a bounded part of the present work, handlers included, of an engine that
  * the epoll has reported. Returns false if there was nothing to do, or another
- * thread is the holder. Any thread, but not from a handler of e. */
+ * thread is the holder. Not from a handler of e. */
 bool vc__engine_turn(struct vc__engine *e);
 
 /* For the engine itself: sets the timerfd to `due`; arms the program's epoll
  * again. */
 void vc__engine_alarm(struct vc__engine *e, uint64_t due);
+/* After the holder has left a watched engine: see vc__engine_watch(). */
 void vc__engine_rearm(struct vc__engine *e);
 
 /* Returns 0 or an errno. Holder only, but a source that has no poll may be
  * added by any thread. */
 int vc__engine_add(struct vc__engine *e, struct vc__source *s);
-/* Gives a source that was added without poll() one, and arm(), from now on. The
- * holder. */
+/* Gives a source that was added without poll() one, and arm(), from now on. */
 void vc__engine_poll_source(struct vc__engine *e, struct vc__source *s,
                             unsigned (*poll)(struct vc__source *s),
                             void (*arm)(struct vc__source *s));
+/* Removes a source. */
 void vc__engine_remove(struct vc__engine *e, struct vc__source *s);
 
 /* From now on ready() is also called when the descriptor is writable, or, if
- * `awaits` is false, only when it is readable. Any thread. */
+ * `awaits` is false, only when it is readable. */
 void vc__engine_await_room(struct vc__engine *e, struct vc__source *s,
                            bool awaits);
 

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Makes and frees an engine, and adds and removes what wakes it. */
+ * Makes and frees an engine, and adds and removes what wakes it. See
+ * transport/core/engine.h. */
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -125,7 +126,7 @@ vc__engine_alarm(struct vc__engine *e, uint64_t due)
     timerfd_settime(e->alarm_source.fd, TFD_TIMER_ABSTIME, &t, NULL);
 }
 
-/* The timers themselves are run in each turn. */
+/* The timerfd is readable. The timers themselves are run in each turn. */
 static void
 on_alarm(struct vc__source *s)
 {
@@ -136,6 +137,7 @@ on_alarm(struct vc__source *s)
         e->alarm = VC__FOREVER;
 }
 
+/* Makes the timerfd of an engine that the program begins to watch. */
 static int
 alarm_open(struct vc__engine *e)
 {

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Tasks for an engine, of its holder and of other threads, and how these wake
- * the holder. */
+ * the holder. See transport/core/engine.h. */
 #include "transport/core/engine.h"
 
 #include <unistd.h>

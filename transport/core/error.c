@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The last error of each thread, and the names of statuses. */
+ * The last error of each thread, and the names of statuses. See
+ * transport/core/error.h; for the vc_ functions see verbcall/status.h. */
 #include "transport/core/error.h"
 
 #include <errno.h>

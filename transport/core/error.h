@@ -3,7 +3,8 @@
  *
  * How errors are kept. The function that first knows what went wrong describes
  * it in words, once. On the thread of the caller, vc__fail() keeps the words
- * for vc_error(); between threads they travel in a struct vc__error. */
+ * for vc_error(); between threads they travel in a struct vc__error. Any
+ * thread; the last error is the calling thread's own. */
 #ifndef VC_TRANSPORT_ERROR_H
 #define VC_TRANSPORT_ERROR_H
 
@@ -47,12 +48,13 @@ enum vc_status vc__error_raise(const struct vc__error *error);
 enum vc_status vc__fail(enum vc_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The same with RESOURCE_EXHAUSTED, because `lack` is lacking. */
+/* vc__fail() with RESOURCE_EXHAUSTED, because `lack` is lacking. */
 enum vc_status vc__fail_lacking(enum vc__lack lack, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* For an errno of verbs, rdma_cm or the system. The format says what failed;
- * the errno's text follows, with a remedy if descriptors are lacking. */
+/* Write or raise an error for an errno of verbs, rdma_cm or the system. The
+ * format says what failed; the errno's text follows, with a remedy if
+ * descriptors are lacking. */
 void vc__error_put_errno(struct vc__error *error, int err, const char *format,
                          ...) __attribute__((format(printf, 3, 4)));
 enum vc_status vc__fail_errno(int err, const char *format, ...)
@@ -73,9 +75,9 @@ vc__lack_lasts(enum vc__lack lack)
 /* This thread's last error, to be passed to another thread. */
 const struct vc__error *vc__error_last(void);
 
-/* The same, if the error was raised in the handler or done() callback that this
- * thread is in, since that began, and not in another one nested in it. The
- * handler may then end with this error. Otherwise NULL. */
+/* This thread's last error, if it was raised in the handler or done() callback
+ * that this thread is in, since that began, and not in another one nested in
+ * it. The handler may then end with this error. Otherwise NULL. */
 const struct vc__error *vc__error_within(void);
 
 /* Like vsnprintf(), but a truncated text ends with a whole character of
@@ -87,7 +89,8 @@ void vc__text_format(char *text, size_t size, const char *format, va_list args)
  * blanks for control characters, as errors are shown on terminals. */
 void vc__words_put(char *out, size_t size, const void *words, size_t len);
 
-/* The same for a handler's text, which keeps its tabs and line ends. */
+/* Writes a handler's text as vc__words_put() does, but keeps its tabs and line
+ * ends. */
 void vc__text_put(char *out, size_t size, const void *text, size_t len);
 
 /* The status that stands for an errno of verbs, rdma_cm or the system. */

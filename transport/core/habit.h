@@ -6,7 +6,7 @@
  * method begin on a thread of the crew, until some in a row were quick. This
  * may also be fixed once and for all. A second hint says whether handlers tend
  * to be taken over at all, as handlers do that use the processor for long. Two
- * bytes per method, written now and then, read at each call. */
+ * bytes per method, written now and then, read at each call. Any thread. */
 #ifndef VC_TRANSPORT_HABIT_H
 #define VC_TRANSPORT_HABIT_H
 
@@ -39,6 +39,7 @@ vc__habit_fix(struct vc__habit *h, signed char value)
     atomic_init(&h->blocks, value);
 }
 
+/* True if the next run is to begin on the crew. */
 static inline bool
 vc__habit_blocks(const struct vc__habit *h)
 {

@@ -79,7 +79,6 @@ vc__hand_new(struct vc__crew *crew, struct vc__hand **out)
     return 0;
 }
 
-/* Takes a free hand, or starts a new one; NULL if neither can be. */
 struct vc__hand *
 vc__hand_get(struct vc__crew *crew)
 {

@@ -1,9 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The threads of a crew (transport/core/crew.h). A hand serves an engine, runs a
- * job, or is idle and waits for an order. All functions are called under the
- * crew's lock, but vc__crew_kick() from any thread. */
+ * The threads of a crew (transport/core/crew.h). A hand serves an engine, runs
+ * a job, or is idle and waits for an order. All functions are called under the
+ * crew's lock, on any thread. But vc__crew_kick() needs no lock, and
+ * vc__hand_main() runs without it. */
 #ifndef VC_TRANSPORT_HAND_H
 #define VC_TRANSPORT_HAND_H
 

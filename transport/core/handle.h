@@ -39,6 +39,7 @@ extern const volatile uint32_t *vc__process;
  * none. */
 void vc__process_begin(void);
 
+/* Marks a new object. */
 static inline void
 vc__handle_init(struct vc__handle *h, enum vc__kind kind)
 {
@@ -65,8 +66,8 @@ vc__handle_is(const struct vc__handle *h, enum vc__kind kind)
 enum vc_status vc__handle_fail(const struct vc__handle *h, enum vc__kind kind,
                                const char *function) __attribute__((cold));
 
-/* The same for functions that return no status: always aborts, except for a
- * handle of the parent's if `harmless`. */
+/* Explains why a handle is not valid, for functions that return no status:
+ * always aborts, except for a handle of the parent's if `harmless`. */
 void vc__handle_misuse(const struct vc__handle *h, enum vc__kind kind,
                        const char *function, bool harmless)
     __attribute__((cold));

@@ -59,6 +59,7 @@ bool vc__handler_run_resume(struct vc__handler_run *s);
  * For a handler that has run too long with this number. */
 bool vc__engine_take(struct vc__engine *e, uint64_t run);
 
+/* True if a handler runs, by this number. Pure. */
 static inline bool
 vc__run_is_handler(uint64_t run)
 {

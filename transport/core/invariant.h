@@ -1,9 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Facts that the code relies on and that its comments state. They are checked in
- * every build: a library that goes on after such a fact was found false would
- * corrupt its program's memory. */
+ * Facts that the code relies on and that its comments state. They are checked
+ * in every build: a library that goes on after such a fact was found false
+ * would corrupt its program's memory. Any thread. */
 #ifndef VC_TRANSPORT_INVARIANT_H
 #define VC_TRANSPORT_INVARIANT_H
 

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Little-endian integers at any address: everything on the wire is made of
- * these. Compilers turn each function into one move on little-endian
- * machines. */
+ * these. Compilers turn each function into one move on little-endian machines.
+ * Pure. */
 #ifndef VC_TRANSPORT_LE_H
 #define VC_TRANSPORT_LE_H
 

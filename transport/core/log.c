@@ -131,6 +131,8 @@ vc__log_fini(struct vc__log *log)
 
 /* --- a line --------------------------------------------------------------- */
 
+/* Logs a line of a kind that is logged. Any thread, without locks: calls the
+ * program's function. */
 static void __attribute__((format(printf, 3, 0)))
 line_log(struct vc__log *log, enum vc__log_kind kind, const char *format,
          va_list args)

@@ -59,7 +59,8 @@ struct vc__log {
     struct vc__log_limit limits[VC__LOG_N_KINDS]; /* lock */
 };
 
-/* fn: NULL logs to stderr. level: of enum vc_log_level, or 0. */
+/* Called when the runtime is made. fn: NULL logs to stderr. level: of enum
+ * vc_log_level, or 0. */
 void vc__log_init(struct vc__log *log, vc_log_fn *fn, void *arg,
                   unsigned level);
 /* Logs how many lines were left out last. No thread may log any more. */

@@ -177,6 +177,7 @@ vc__store_trim(struct vc__store *store, uint64_t now)
     return left;
 }
 
+/* The trimmer's timer fires. */
 static void
 on_trim(struct vc__timer *timer)
 {

@@ -7,7 +7,8 @@
  * pages must be zeroed first. Small blocks come from aligned_alloc(3), and
  * count alike.
  *
- * May run together: everything, from any threads, except init and fini. */
+ * May run together: everything, from any threads, except init and fini. But a
+ * trimmer belongs to the holder of its engine. */
 #ifndef VC_TRANSPORT_MEMORY_H
 #define VC_TRANSPORT_MEMORY_H
 
@@ -41,6 +42,7 @@ struct vc__account {
     atomic_size_t used;
 };
 
+/* Makes an empty store of at most max bytes. */
 void vc__store_init(struct vc__store *store, size_t max, bool shared);
 /* All memory must have been given back. */
 void vc__store_fini(struct vc__store *store);
@@ -49,8 +51,7 @@ void vc__store_fini(struct vc__store *store);
  * some are left. */
 bool vc__store_trim(struct vc__store *store, uint64_t now);
 
-/* Trims a store a second after blocks were kept. Belongs to one engine: for its
- * holder. */
+/* Trims a store a second after blocks were kept. Belongs to one engine. */
 struct vc__trimmer {
     struct vc__store *store;
     struct vc__timers *timers;
@@ -58,16 +59,19 @@ struct vc__trimmer {
     bool stopped; /* for good */
 };
 
+/* Called with its owner's init, by any thread. */
 static inline void
 vc__trimmer_init(struct vc__trimmer *t, struct vc__store *store,
                  struct vc__timers *timers)
 {
     *t = (struct vc__trimmer){.store = store, .timers = timers};
 }
+/* Starts the timer; called by vc__trimmer_note() and by the timer itself. */
 void vc__trimmer_start(struct vc__trimmer *t);
+/* Stops the timer for good; called when its owner is closed. */
 void vc__trimmer_stop(struct vc__trimmer *t);
 
-/* Called when blocks may have been given back. */
+/* Called on the holder when blocks may have been given back. */
 static inline void
 vc__trimmer_note(struct vc__trimmer *t)
 {
@@ -99,6 +103,7 @@ vc__store_add(struct vc__store *store, size_t size)
     atomic_fetch_add_explicit(&store->used, size, memory_order_relaxed);
 }
 
+/* Undoes vc__store_add(). */
 static inline void
 vc__store_sub(struct vc__store *store, size_t size)
 {
@@ -115,12 +120,13 @@ vc__account_init(struct vc__account *account, struct vc__store *store)
 /* Returns size bytes, aligned for any type, not zeroed; NULL if the store or
  * the system has less. account NULL: there is no limit. */
 void *vc__memory_take(struct vc__account *account, size_t size);
-/* size: as it was taken with. memory may be NULL. */
+/* Gives memory back. size: as it was taken with. memory may be NULL. */
 void vc__memory_give(struct vc__account *account, void *memory, size_t size);
 
-/* The same for bytes that another allocator owns, or that will be taken later;
- * only counts them. Returns false if the store has less. */
+/* Counts bytes that another allocator owns, or that will be taken later, and
+ * takes no memory. Returns false if the store has less. */
 bool vc__memory_count(struct vc__account *account, size_t size);
+/* Undoes vc__memory_count() or vc__memory_reserve(). */
 void vc__memory_discount(struct vc__account *account, size_t size);
 
 /* Counts bytes for work that has not begun. A quarter of the store is left to

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Misuse of the library by its program, where there is no status to return. */
+ * Misuse of the library by its program, where there is no status to return. Any
+ * thread. */
 #ifndef VC_TRANSPORT_MISUSE_H
 #define VC_TRANSPORT_MISUSE_H
 

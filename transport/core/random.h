@@ -3,7 +3,8 @@
  *
  * Pseudo-random numbers for spreading load and retries, from a seed of the
  * caller's; no secret may depend on them (splitmix64: Steele, Lea, Flood, "Fast
- * splittable pseudorandom number generators", OOPSLA 2014). */
+ * splittable pseudorandom number generators", OOPSLA 2014). Pure; the seed's
+ * owner serialises. */
 #ifndef VC_TRANSPORT_RANDOM_H
 #define VC_TRANSPORT_RANDOM_H
 

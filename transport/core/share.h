@@ -12,9 +12,10 @@
  * with waiting handlers take turns; handlers of one client begin in the order
  * in which they came.
  *
- * May run together: vc__share_new, put, hold and threads, from any threads. The
- * others are called under one lock of the caller, and so is put when it lowers
- * the number of threads. */
+ * May run together: vc__share_new, put, hold and threads, from any threads.
+ * vc__share_fits and is_fair are pure. The others are called under one lock of
+ * the caller, the crew's, and so is put when it lowers the number of
+ * threads. */
 #ifndef VC_TRANSPORT_SHARE_H
 #define VC_TRANSPORT_SHARE_H
 
@@ -64,10 +65,12 @@ vc__share_fits(size_t own, size_t size, size_t left)
     return own == 0 || own + size <= VC__SHARE_TIMES * (left - size);
 }
 
-/* Returns NULL if out of memory. */
+/* Makes the share of a new client. Returns NULL if out of memory. */
 struct vc__share *vc__share_new(void);
+/* Drops one hold, the owner's or a thread's; the last frees the share. */
 void vc__share_put(struct vc__share *share);
 
+/* Holds the share for one more thread. */
 static inline void
 vc__share_hold(struct vc__share *share)
 {

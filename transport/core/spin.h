@@ -53,6 +53,7 @@ vc__spin_clamp(uint64_t us)
                                     : (uint32_t)us;
 }
 
+/* Called when the engine is made. */
 static inline void
 vc__spin_init(struct vc__spin *s, uint32_t max_us, uint64_t wakeup_us)
 {

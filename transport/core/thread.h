@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Threads of the library, and what the system knows about a thread: whether it
- * uses the processor, or waits. */
+ * uses the processor, or waits. Any thread. */
 #ifndef VC_TRANSPORT_THREAD_H
 #define VC_TRANSPORT_THREAD_H
 

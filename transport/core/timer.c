@@ -3,8 +3,8 @@
  *
  * The heap of an engine's timers: heap[0] is the next one due, the children of
  * heap[i] are heap[2i + 1] and heap[2i + 2]. Each timer knows its place, so it
- * is stopped or moved in logarithmic time. There is no clock and no lock
- * here. */
+ * is stopped or moved in logarithmic time. There is no clock and no lock here.
+ * See transport/core/timer.h. */
 #include "transport/core/timer.h"
 
 #include <stdlib.h>

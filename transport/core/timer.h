@@ -1,10 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Timers of one engine: a binary heap ordered by due time, ties by start
- * order. The timer lives in its owner's structure; starting and stopping
- * allocate only when the heap must grow. The clock is the caller's: now is a
- * parameter, in microseconds. One thread at a time. */
+ * Timers of one engine: a binary heap ordered by due time, ties by start order.
+ * The timer lives in its owner's structure; starting and stopping allocate only
+ * when the heap must grow. The clock is the caller's: now is a parameter, in
+ * microseconds. The holder of the engine only; vc__timer_beat() is pure. */
 #ifndef VC_TRANSPORT_TIMER_H
 #define VC_TRANSPORT_TIMER_H
 
@@ -26,6 +26,7 @@ struct vc__timers {
     uint64_t now; /* of the run in progress, else 0 */
 };
 
+/* Called when the engine is made. */
 void vc__timers_init(struct vc__timers *ts);
 
 /* Stops all timers that still run. */

@@ -35,7 +35,7 @@ token_await(struct vc__token *t)
     return false;
 }
 
-/* Under the lock. */
+/* Takes a waiter off the queue. Under the lock. */
 static void
 waiter_remove(struct vc__token *t, struct vc__waiter *w)
 {

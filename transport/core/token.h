@@ -6,7 +6,8 @@
  * token, and to leave one that no thread waits for, is one locked operation
  * each.
  *
- * For any thread; only the holder drops or passes the token. */
+ * For any thread; only the holder drops or passes the token. Only the engine
+ * uses a token. */
 #ifndef VC_TRANSPORT_TOKEN_H
 #define VC_TRANSPORT_TOKEN_H
 
@@ -31,6 +32,7 @@ struct vc__token {
     struct cds_list_head waiters; /* lock */
 };
 
+/* Called when the engine is made, and freed. */
 void vc__token_init(struct vc__token *t);
 void vc__token_fini(struct vc__token *t);
 
@@ -62,6 +64,7 @@ vc__token_drop(struct vc__token *t)
         &t->word, &held, 0, memory_order_release, memory_order_relaxed);
 }
 
+/* True if any thread is the holder, at this moment. Any thread. */
 static inline bool
 vc__token_is_held(struct vc__token *t)
 {
@@ -77,7 +80,8 @@ vc__token_is_watched(struct vc__token *t)
            VC__TOKEN_WATCHED;
 }
 
-/* Returns true if the caller has the token, false if w is queued for it. */
+/* Returns true if the caller has the token, false if w is queued for it; then
+ * vc__token_unqueue() must follow. */
 bool vc__token_enter(struct vc__token *t, struct vc__waiter *w);
 
 /* Stops waiting for the token. Returns true if w was handed the token

@@ -3,7 +3,7 @@
  *
  * Checks whether a peer's text may become a C string: UTF-8 (RFC 3629) without
  * NUL. Control characters are not checked: code that prints a peer's text must
- * escape them. */
+ * escape them. Pure. */
 #ifndef VC_TRANSPORT_UTF8_H
 #define VC_TRANSPORT_UTF8_H
 

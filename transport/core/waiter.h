@@ -4,7 +4,8 @@
  * A thread that waits for an event, or for an engine's token
  * (transport/core/engine.h). A waiter lives on its thread's stack.
  *
- * May run together: done and is_done from any threads. */
+ * May run together: done and is_done from any threads. Await and sleep are for
+ * the waiter's own thread; for hand and take see their comments. */
 #ifndef VC_TRANSPORT_WAITER_H
 #define VC_TRANSPORT_WAITER_H
 
@@ -24,6 +25,7 @@ struct vc__waiter {
     struct cds_list_head node; /* in token->waiters */
 };
 
+/* Called before another thread knows the waiter. */
 static inline void
 vc__waiter_init(struct vc__waiter *w)
 {
@@ -31,7 +33,7 @@ vc__waiter_init(struct vc__waiter *w)
 }
 
 /* The event has happened: w's thread returns from vc__engine_wait(). The caller
- * must not touch the waiter afterwards. Any thread. */
+ * must not touch the waiter afterwards. */
 void vc__waiter_done(struct vc__waiter *w);
 
 /* True if the event has happened. Then the caller sees all that was written
@@ -49,11 +51,12 @@ vc__waiter_is_done(struct vc__waiter *w)
  * may touch the engine to wake it. */
 void vc__waiter_await(struct vc__waiter *w);
 
-/* For the engine. Hands w the token; w may no longer exist afterwards unless
- * the token's lock is held. */
+/* Hands w the token, or wakes a thread of the crew. Any thread. w may no longer
+ * exist afterwards unless the token's lock is held. */
 void vc__waiter_hand(struct vc__waiter *w);
 
-/* Returns true if w had been handed the token; takes it from w. */
+/* Returns true if w had been handed the token, or was woken; takes it from w.
+ * The waiter's own thread. */
 bool vc__waiter_take(struct vc__waiter *w);
 
 /* Sleeps until w is done, has the token, or the clock passes `until`. */

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A text that is written piece by piece into a buffer that may be too small, as
- * snprintf(3) does with one piece: what does not fit is only counted. */
+ * snprintf(3) does with one piece: what does not fit is only counted. Pure. */
 #ifndef VC_TRANSPORT_WORDS_H
 #define VC_TRANSPORT_WORDS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Names to listen at, and requests. */
+ * Names to listen at, and requests. See transport/inproc/wire.h. */
 #include <string.h>
 
 #include "transport/inproc/wire.h"

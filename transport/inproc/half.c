@@ -78,6 +78,7 @@ vc__inproc_wake(struct vc__inproc_queue *q)
         return; /* the counter is full, and that wakes too */
 }
 
+/* Puts a note into the queue of the half that it is for. Any thread. */
 static void
 note_put(struct vc__inproc_note *note, uint32_t len)
 {
@@ -216,8 +217,9 @@ vc__inproc_end(struct vc__inproc_half *half)
 
 /* --- received notes ------------------------------------------------------ */
 
-/* Returns the wire to notify. NULL: none, or the half has moved to the queue of
- * another engine since the note was sent; the note is forwarded there. */
+/* Handles the other end's last note. Returns the wire to notify. NULL: none, or
+ * the half has moved to the queue of another engine since the note was sent;
+ * the note is forwarded there. */
 static struct vc__inproc_wire *
 bye_handle(const struct vc__inproc_queue *q, struct vc__inproc_note *note)
 {
@@ -238,6 +240,7 @@ bye_handle(const struct vc__inproc_queue *q, struct vc__inproc_note *note)
     return wire;
 }
 
+/* On the holder of the queue's engine, or in vc__inproc_close(). */
 static void
 note_handle(struct vc__inproc_context *c, struct vc__inproc_note *note)
 {
@@ -282,6 +285,7 @@ note_take(struct vc__inproc_queue *q)
     return caa_container_of(node, struct vc__inproc_note, node);
 }
 
+/* Called in each turn of the engine. */
 static unsigned
 inproc_on_poll(struct vc__source *s)
 {
@@ -297,6 +301,7 @@ inproc_on_poll(struct vc__source *s)
     return n;
 }
 
+/* Called before the engine sleeps: the next note must signal the descriptor. */
 static void
 inproc_on_arm(struct vc__source *s)
 {

@@ -14,7 +14,11 @@
  *
  * A queue outlives its engine while anybody may put notes into it. Nobody takes
  * those notes out, so halves that are over stay as long as the queue: the
- * queue's notes are members of them. */
+ * queue's notes are members of them.
+ *
+ * vc__inproc_pair(), vc__inproc_room() and vc__inproc_end() are for the holder
+ * of an engine, without the lock. The others: any thread; under a lock if their
+ * comment names it. */
 #ifndef VC_TRANSPORT_INPROC_HALF_H
 #define VC_TRANSPORT_INPROC_HALF_H
 

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * inproc://NAME: between threads of one process, without a device. The only
- * header of this folder that code outside it includes. */
+ * header of this folder that code outside it includes. The table's functions
+ * run on the threads that transport/transport.h names. */
 #ifndef VC_TRANSPORT_INPROC_INPROC_H
 #define VC_TRANSPORT_INPROC_INPROC_H
 

@@ -3,7 +3,8 @@
  *
  * The operations table of inproc. A packet is written directly into the slots
  * of the peer's half. Credits (transport/wire/credit.h) ensure that a slot is
- * free: an end is promised no more receives than the other has slots. */
+ * free: an end is promised no more receives than the other has slots. See
+ * transport/inproc/wire.h. */
 #include "transport/inproc/wire.h"
 
 #include <string.h>
@@ -24,7 +25,8 @@ on_packet(struct vc__inproc_wire *i, const uint8_t *data, uint32_t len)
     i->wire.ops->received(&i->wire, data, len);
 }
 
-/* Reports the reject of the peer's program, or that nobody listens. */
+/* Called for REFUSAL, or by inproc_refuse(). Reports the reject of the peer's
+ * program, or that nobody listens. */
 static void
 on_refusal(struct vc__inproc_wire *i)
 {
@@ -64,6 +66,7 @@ const struct vc__inproc_ops vc__inproc_ops = {
 
 /* --- connecting ---------------------------------------------------------- */
 
+/* A task, posted by dial(): the link may send its hello. */
 static void
 inproc_begin(struct vc__task *task)
 {
@@ -74,7 +77,7 @@ inproc_begin(struct vc__task *task)
         i->wire.ops->ready(&i->wire);
 }
 
-/* Reports that nobody listens. */
+/* A task, posted by hello(). Reports that nobody listens. */
 static void
 inproc_refuse(struct vc__task *task)
 {

@@ -1,7 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Wires and ears of inproc; transport/transport.h describes the operations. */
+ * Wires and ears of inproc; transport/transport.h says of each operation
+ * whether the holder of the engine calls it (H) or any thread under the link's
+ * lock (L). vc__inproc_request(): the holder of the listener's engine. */
 #ifndef VC_TRANSPORT_INPROC_WIRE_H
 #define VC_TRANSPORT_INPROC_WIRE_H
 

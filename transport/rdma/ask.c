@@ -7,7 +7,8 @@
  * is made non-blocking, and poll(2) waits. The QP is created only to get a
  * number that no other connection has: an invented number could be taken for
  * that of a former connection. The QP carries nothing. Destroying the id
- * disconnects. */
+ * disconnects. All of this runs in the calling thread, which may be any; see
+ * transport/rdma/wire.h. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>

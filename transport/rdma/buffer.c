@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Slabs of registered memory. An error says how much memory was needed and
- * which limit refused it, because pinned memory is what users run out of
- * first. */
+ * which limit refused it, because pinned memory is what users run out of first.
+ * See transport/rdma/buffer.h. */
 #include "transport/rdma/buffer.h"
 
 #include <errno.h>

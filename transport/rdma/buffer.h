@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Registered buffers of one size, taken from slabs within a budget. Slabs stay
- * registered until vc__buffers_fini(). The holder of the engine only. */
+ * registered until vc__buffers_fini(). The holder of the engine only, or the
+ * thread that opens or tries a device which no engine uses; vc__fail_pinned():
+ * any thread. */
 #ifndef VC_TRANSPORT_RDMA_BUFFER_H
 #define VC_TRANSPORT_RDMA_BUFFER_H
 
@@ -41,8 +43,10 @@ struct vc__buffers {
 enum vc_status vc__fail_pinned(int err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Registers nothing yet; budget is the limit in bytes. */
 void vc__buffers_init(struct vc__buffers *b, struct ibv_pd *pd, const char *use,
                       size_t budget);
+/* Unregisters and frees all buffers; none of them is posted any more. */
 void vc__buffers_fini(struct vc__buffers *b);
 
 /* Registers memory, if needed, so that n buffers can be taken.

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Reads the event channel; finds devices by their struct ibv_device. */
+ * Reads the event channel; finds devices by their struct ibv_device. See
+ * transport/rdma/context.h. */
 #include "transport/rdma/context.h"
 
 #include <errno.h>
@@ -97,6 +98,7 @@ watch_begin(struct vc__rdma_context *c, struct rdma_cm_id *of)
         free(w);
 }
 
+/* Called for each DEVICE_REMOVAL, before the handler of its id. */
 static void
 device_removed(struct vc__rdma_context *c, const struct ibv_context *verbs)
 {
@@ -165,6 +167,7 @@ event_count(struct vc__ledger *l, enum rdma_cm_event_type type)
     }
 }
 
+/* Called when the event channel is readable. */
 static void
 events_ready(struct vc__source *s)
 {

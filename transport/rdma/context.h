@@ -6,7 +6,8 @@
  * the ids of its wires may have been destroyed before. Events are copied and
  * acknowledged at once, so that a handler may destroy the id of its event
  * (otherwise rdma_destroy_id(3) would wait for ever). The holder of the engine
- * only, except vc__rdma_open(). */
+ * only, except vc__rdma_open() and the functions that use no context: any
+ * thread. */
 #ifndef VC_TRANSPORT_RDMA_CONTEXT_H
 #define VC_TRANSPORT_RDMA_CONTEXT_H
 

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Completions and receives of one device. Every receive is posted to the SRQ;
- * credits (transport/wire/credit.h) ensure that no peer sends when it is
- * empty. */
+ * credits (transport/wire/credit.h) ensure that no peer sends when it is empty.
+ * See transport/rdma/device.h. */
 #include "transport/rdma/device.h"
 
 #include <errno.h>
@@ -124,6 +124,8 @@ receives_repost(struct vc__device *d)
     }
 }
 
+/* Has a free buffer posted, at the latest by the next poll without
+ * completions. */
 static void
 receive_give_back(struct vc__device *d, struct vc__buffer *b)
 {
@@ -133,6 +135,7 @@ receive_give_back(struct vc__device *d, struct vc__buffer *b)
         receives_repost(d);
 }
 
+/* Posts n new receives. */
 static enum vc_status
 receives_post(struct vc__device *d, unsigned n)
 {
@@ -147,7 +150,7 @@ receives_post(struct vc__device *d, unsigned n)
     return VC_OK;
 }
 
-/* The same, with room in the CQ for their completions. */
+/* Posts n new receives, with room in the CQ for their completions. */
 static enum vc_status
 receives_add(struct vc__device *d, unsigned n)
 {
@@ -191,6 +194,7 @@ vc__device_ungrant(struct vc__device *d, unsigned n)
     vc__device_account(d);
 }
 
+/* Has the device report once when fewer than LOW_RECEIVES are left. */
 static void
 receives_watch(struct vc__device *d)
 {
@@ -256,8 +260,9 @@ completions_found(struct vc__device *d)
     return d->wc_n > 0;
 }
 
-/* Handles one batch at most, so that timers, handlers and other sources get
- * their turn. When there is none, reposts the buffers that are left. */
+/* Called in each turn of the engine, and by vc__device_drain(). Handles one
+ * batch at most, so that timers, handlers and other sources get their turn.
+ * When there is none, reposts the buffers that are left. */
 static unsigned
 completions_poll(struct vc__source *s)
 {
@@ -277,6 +282,7 @@ completions_poll(struct vc__source *s)
     return n;
 }
 
+/* Called before the engine sleeps. */
 static void
 completions_arm(struct vc__source *s)
 {
@@ -287,6 +293,8 @@ completions_arm(struct vc__source *s)
     ibv_req_notify_cq(d->cq, 0);
 }
 
+/* Consumes the event of the completion channel; completions_poll() handles the
+ * completions. */
 static void
 completions_ready(struct vc__source *s)
 {
@@ -356,6 +364,7 @@ async_next(struct vc__device *d)
     return true;
 }
 
+/* Called when the device has an asynchronous event. */
 static void
 async_ready(struct vc__source *s)
 {
@@ -402,6 +411,7 @@ sources_add(struct vc__device *d)
     return VC_OK;
 }
 
+/* A task, posted by bury_if_unused(). */
 static void
 device_bury(struct vc__task *task)
 {

@@ -78,7 +78,7 @@ enum vc_status vc__device_new(struct vc__engine *engine,
                               struct ibv_context *verbs, size_t memory,
                               unsigned warm, struct vc__device **device);
 
-/* All QPs in use must have been released. */
+/* Closes and frees the device. All QPs in use must have been released. */
 void vc__device_free(struct vc__device *d);
 
 /* Adds a user; removes one. */

@@ -79,6 +79,8 @@ let_go_main(void *removed)
     return NULL;
 }
 
+/* Runs body on a thread of its own, and waits for its end. If there is no
+ * thread, it does not run. */
 static void
 run_apart(void *(*body)(void *), void *arg)
 {

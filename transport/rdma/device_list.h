@@ -13,7 +13,8 @@
  * removed one, and the next use of librdmacm deadlocks. Therefore a thread of
  * its own always reads the system's list first: its memory is never the main
  * thread's while malloc() has arenas left. If devices are far apart, nothing is
- * done: the removed one stays open. */
+ * done: the removed one stays open. Any thread; the calls may wait for that
+ * thread. vc__device_list_is_near() is pure. */
 #ifndef VC_TRANSPORT_RDMA_DEVICE_LIST_H
 #define VC_TRANSPORT_RDMA_DEVICE_LIST_H
 
@@ -23,14 +24,14 @@
 struct ibv_device;
 
 /* Makes librdmacm read the system's devices; to be called before any other use
- * of librdmacm. Any thread. */
+ * of librdmacm. */
 void vc__device_list_read(void);
 
-/* The same, but only if a device was removed that may be back now. */
+/* Calls vc__device_list_read() if a device was removed that may be back now. */
 void vc__device_list_expect(void);
 
 /* Makes librdmacm close this device, which was removed; we have nothing of it
- * open. `removed` may be freed already. Any thread. */
+ * open. `removed` may be freed already. */
 void vc__device_list_let_go(const struct ibv_device *removed);
 
 /* True if dev_cmp() sorts these n pointers correctly: they are at most 2^31 - 1

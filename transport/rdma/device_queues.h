@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Opens a device with its queues and buffer pools, and closes it: the part of
- * transport/rdma/device.h that needs no engine. */
+ * transport/rdma/device.h that needs no engine. Any thread while no engine uses
+ * the device; then the holder of the engine. */
 #ifndef VC_TRANSPORT_RDMA_DEVICE_QUEUES_H
 #define VC_TRANSPORT_RDMA_DEVICE_QUEUES_H
 
@@ -20,15 +21,15 @@
 enum vc_status vc__device_fail(const struct vc__device *d, const char *what,
                                int err);
 
-/* Any thread. NULL and vc__error_last() on failure; errors as
- * vc__device_new(). */
+/* Returns a device that no engine uses yet. NULL and vc__error_last() on
+ * failure; errors as vc__device_new(). */
 struct vc__device *vc__device_open(struct ibv_device *device, size_t memory,
                                    unsigned warm);
 /* Closes the device; updates the ledger of its engine, if it has one. */
 void vc__device_close(struct vc__device *d);
 
 /* Tests whether a first connection could get what it needs from this device:
- * descriptors, queues, pinned memory. Keeps nothing. Any thread. Errors as
+ * descriptors, queues, pinned memory. Keeps nothing. Errors as
  * vc__device_new(). */
 enum vc_status vc__device_try(struct ibv_device *device);
 

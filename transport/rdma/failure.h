@@ -18,7 +18,7 @@
 /* For a call that failed with this errno: `what` could not be done. */
 void vc__rdma_put_errno(struct vc__error *error, const char *peer,
                         const char *what, int err);
-/* The same for rdma_resolve_route(3). */
+/* For a call of rdma_resolve_route(3) that failed with this errno. */
 void vc__rdma_put_route(struct vc__error *error, const char *peer, int err);
 /* For an event that reports a failure and was not caused by the peer. */
 void vc__rdma_put_no_way(struct vc__error *error, const char *peer,

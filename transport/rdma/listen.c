@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A listening id, and rejected requests. */
+ * A listening id, and rejected requests. See transport/rdma/wire.h. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
@@ -57,6 +57,7 @@ on_removal(struct vc__rdma_ear *r)
     r->ear.ops->lost(&r->ear, &why);
 }
 
+/* Events of the listening id, and of requests that are not accepted yet. */
 static void
 listen_on_event(struct vc__rdma_handler *h, const struct vc__rdma_event *ev)
 {

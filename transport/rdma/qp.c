@@ -4,7 +4,7 @@
  * The send queue of a QP keeps its own account. Real adapters refuse further
  * sends when the queue is full of unsignalled ones (Soft-RoCE retires them
  * silently). So every n-th send is signalled, and its completion retires all
- * before it. */
+ * before it. See transport/rdma/qp.h. */
 #include "transport/rdma/qp.h"
 
 #include <errno.h>

@@ -82,7 +82,8 @@ enum vc_status vc__qp_init(struct vc__qp *qp, struct vc__device *device,
  * keeps the QP, if it keeps any; otherwise the QP is destroyed. */
 void vc__qp_fini(struct vc__qp *qp, bool again);
 
-/* Destroys all QPs in the cache. */
+/* Destroys all QPs in the cache. Called when the device is closed, by the
+ * thread that closes it. */
 void vc__qps_forget(struct vc__qp_cache *cache);
 
 /* Moves the QP to INIT, RTR, or RTS with the attributes that id has for the

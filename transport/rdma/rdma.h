@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * rdma://HOST:PORT: RC connections made by librdmacm (RDMA_PS_TCP). The only
- * header of this folder that code outside it includes. */
+ * header of this folder that code outside it includes. The table's functions
+ * run on the threads that transport/transport.h names. */
 #ifndef VC_TRANSPORT_RDMA_RDMA_H
 #define VC_TRANSPORT_RDMA_RDMA_H
 

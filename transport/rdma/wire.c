@@ -3,7 +3,8 @@
  *
  * The operations table of RDMA, and moving packets. A packet is written into a
  * registered buffer or, while all of those are in use, into a small array to be
- * sent inline. A short packet is sent inline from either. */
+ * sent inline. A short packet is sent inline from either. See
+ * transport/rdma/wire.h. */
 #include "transport/rdma/wire.h"
 
 #include <errno.h>
@@ -150,6 +151,7 @@ prepare_with(struct vc__rdma_wire *r, uint32_t window, uint32_t first)
     return status;
 }
 
+/* Gives back what prepare() has taken, if anything. */
 static void
 rdma_unprepare(struct vc__rdma_wire *r)
 {

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A wire over RDMA: an rdma_cm id, and a QP that the id does not own. Private
- * to the transport; transport/transport.h describes the operations. */
+ * to the transport; transport/transport.h says of each operation whether the
+ * holder of the engine calls it (H) or any thread under the link's lock (L). */
 #ifndef VC_TRANSPORT_RDMA_WIRE_H
 #define VC_TRANSPORT_RDMA_WIRE_H
 

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * How rdma_cm connects a wire, from either side, and how its events are
- * reported. Each error text has the cause and the remedy. */
+ * reported. Each error text has the cause and the remedy. See
+ * transport/rdma/wire.h. */
 #include <errno.h>
 #include <string.h>
 
@@ -41,6 +42,7 @@ fail_resolve(struct vc__wire *w, int err)
 
 /* --- events -------------------------------------------------------------- */
 
+/* An event reports that the peer cannot be reached. */
 static void
 no_way(struct vc__wire *w, const struct vc__rdma_event *ev)
 {
@@ -93,6 +95,7 @@ rdma_responded(struct vc__rdma_wire *r, const struct vc__rdma_event *ev)
     r->wire.ops->answered(&r->wire, ev->data, ev->data_len);
 }
 
+/* All events of the wire's id, from the context's event channel. */
 static void
 wire_connect_on_event(struct vc__rdma_handler *h,
                       const struct vc__rdma_event *ev)

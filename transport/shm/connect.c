@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * How a socket of this host is connected, from either side, and how the two
- * ends exchange their regions. Each error text has the cause and the remedy. */
+ * ends exchange their regions. Each error text has the cause and the remedy.
+ * See transport/shm/wire.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,6 +80,7 @@ shm_refused(struct vc__shm_wire *s, const char *what)
 
 /* --- the active side ------------------------------------------------------ */
 
+/* A task: connect(2) has succeeded. */
 static void
 on_connected(struct vc__task *task)
 {
@@ -128,6 +130,7 @@ connect_try(struct vc__shm_wire *s)
                : ENOMEM;
 }
 
+/* A timer: the listener was busy (EAGAIN) AGAIN_US ago; tries again. */
 static void
 on_again(struct vc__timer *timer)
 {
@@ -189,6 +192,7 @@ region_take(struct vc__socket_fds *fds)
     return region;
 }
 
+/* The answer is an accept. */
 static void
 accept_take(struct vc__shm_wire *s, const uint8_t *body, uint32_t len)
 {
@@ -209,6 +213,7 @@ accept_take(struct vc__shm_wire *s, const uint8_t *body, uint32_t len)
     }
 }
 
+/* The answer is complete. */
 static void
 shm_answer_take(struct vc__shm_wire *s)
 {

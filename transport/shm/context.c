@@ -40,6 +40,7 @@ vc__shm_cool(struct vc__shm_wire *s)
     c->context.engine->cold_wires++;
 }
 
+/* Called in each turn of the engine. */
 static unsigned
 shm_on_poll(struct vc__source *source)
 {
@@ -60,7 +61,7 @@ shm_on_poll(struct vc__source *source)
     return n;
 }
 
-/* Wires that stay hot have packets. */
+/* Called before the engine sleeps. Wires that stay hot have packets. */
 static void
 shm_on_arm(struct vc__source *source)
 {

@@ -8,7 +8,8 @@
  *
  * An eventfd would wake a little faster. But any process that shares it can
  * make our write to it block, by fcntl(2) and a full counter. A socket is
- * written to with MSG_DONTWAIT, which no other process can change. */
+ * written to with MSG_DONTWAIT, which no other process can change. The holder
+ * of the engine only, except vc__shm_open(). */
 #ifndef VC_TRANSPORT_SHM_CONTEXT_H
 #define VC_TRANSPORT_SHM_CONTEXT_H
 
@@ -34,11 +35,12 @@ vc__shm_context_of(struct vc__context *c)
     return caa_container_of(c, struct vc__shm_context, context);
 }
 
+/* See transport/transport.h. */
 enum vc_status vc__shm_open(struct vc__context *c,
                             const struct vc__context_opts *opts);
 void vc__shm_close(struct vc__context *c);
 
-/* Starts polling the wire; stops it, even if it has packets. The holder. */
+/* Starts polling the wire; stops it, even if it has packets. */
 void vc__shm_heat(struct vc__shm_wire *s);
 void vc__shm_cool(struct vc__shm_wire *s);
 

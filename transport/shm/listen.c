@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Names and paths to listen at, who may connect there, and rejected
- * requests. */
+ * Names and paths to listen at, who may connect there, and rejected requests.
+ * See transport/shm/wire.h. */
 #define _GNU_SOURCE /* struct ucred */
 #include <errno.h>
 #include <grp.h>
@@ -62,6 +62,7 @@ vc__shm_peer(int fd, uint32_t *pid, uint32_t *uid)
     return true;
 }
 
+/* Makes an address for texts, as the client's socket has no name. */
 static void
 peer_name(struct sockaddr_storage *addr, const struct vc__shm_offer *offer)
 {
@@ -85,6 +86,8 @@ is_welcome(const struct vc__ear *ear, uint32_t uid)
            uid == 0;
 }
 
+/* Called by the ear, on the holder, when a hello is complete. False: the client
+ * is turned away without an answer. */
 static bool
 offer_make(struct vc__ear *ear, struct vc__incoming *in, int fd,
            const struct vc__socket_fds *fds)

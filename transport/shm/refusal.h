@@ -3,7 +3,7 @@
  *
  * Failed system calls that shared memory needs. A container's seccomp profile
  * may always refuse them with EPERM or ENOSYS, and systemd may refuse sockets
- * of this host with EAFNOSUPPORT. */
+ * of this host with EAFNOSUPPORT. Any thread. */
 #ifndef VC_TRANSPORT_SHM_REFUSAL_H
 #define VC_TRANSPORT_SHM_REFUSAL_H
 

@@ -24,7 +24,11 @@
  * After publishing, an end reads the other's `asleep` after a fence: either
  * this end sees that the other sleeps, or the other sees what was published.
  * The rings are those of Tachyon and copyrpc, `asleep` is that of io_uring's
- * SQPOLL. */
+ * SQPOLL.
+ *
+ * Any thread: the functions have no state of their own. A region is trimmed
+ * under the lock of its link; no other thread may use a region that is
+ * unmapped. */
 #ifndef VC_TRANSPORT_SHM_REGION_H
 #define VC_TRANSPORT_SHM_REGION_H
 

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * shm:NAME and shm:///PATH: between processes of one host, through shared
- * memory. The only header of this folder that code outside it includes. */
+ * memory. The only header of this folder that code outside it includes. The
+ * table's functions run on the threads that transport/transport.h names. */
 #ifndef VC_TRANSPORT_SHM_SHM_H
 #define VC_TRANSPORT_SHM_SHM_H
 

@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The operations table of shared memory; packets; setup and teardown of a
- * wire. */
+ * The operations table of shared memory; packets; setup and teardown of a wire.
+ * See transport/shm/wire.h. */
 #include "transport/shm/wire.h"
 
 #include <errno.h>
@@ -66,7 +66,8 @@ shm_ended(struct vc__shm_wire *s, int err)
         w->ops->left(w);
 }
 
-/* Any byte is a wakeup; its value is ignored, as the region has the packets. */
+/* Called when epoll reports the socket. Any byte is a wakeup; its value is
+ * ignored, as the region has the packets. */
 static void
 shm_on_ready(struct vc__source *source)
 {
@@ -186,6 +187,7 @@ shm_wire_release(struct vc__wire *w, uint32_t n)
 
 /* --- setup and teardown -------------------------------------------------- */
 
+/* Called first by dial() and take(). */
 static void
 wire_init(struct vc__shm_wire *s)
 {

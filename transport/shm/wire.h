@@ -2,7 +2,11 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A wire through shared memory: two regions, and a socket by which the two ends
- * connect, wake each other, and detect each other's end. */
+ * connect, wake each other, and detect each other's end. transport/transport.h
+ * says of each operation whether the holder of the engine calls it (H) or any
+ * thread under the link's lock (L). The other functions: the holder of the
+ * engine only, except vc__shm_peer() and vc__shm_sockaddr(), which any thread
+ * may call. */
 #ifndef VC_TRANSPORT_SHM_WIRE_H
 #define VC_TRANSPORT_SHM_WIRE_H
 
@@ -59,7 +63,8 @@ vc__shm_wire_of(struct vc__wire *w)
     return caa_container_of(w, struct vc__shm_wire, wire);
 }
 
-/* context.c */
+/* context.c: has the engine poll the hot wires. Called for each wire; only the
+ * first call has an effect. */
 void vc__shm_poll(struct vc__shm_context *c);
 
 /* wire.c: passes received packets up; returns their number. */

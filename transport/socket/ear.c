@@ -29,7 +29,7 @@ socket_engine_of(const struct vc__socket_ear *e)
     return e->ear.context->engine;
 }
 
-/* --- the spare descriptor -------------------------------------------------- */
+/* --- the spare descriptor ------------------------------------------------- */
 
 /* False when there is none left for it. */
 static bool
@@ -78,6 +78,7 @@ stranger_log(const struct vc__stranger *s)
                 (unsigned)s->len);
 }
 
+/* Turns the stranger away without an answer. */
 static void
 stranger_drop(struct vc__stranger *s)
 {
@@ -87,6 +88,7 @@ stranger_drop(struct vc__stranger *s)
     close(stranger_release(s));
 }
 
+/* A timer: the hello did not come within HELLO_MS. */
 static void
 on_late(struct vc__timer *timer)
 {
@@ -117,7 +119,8 @@ stranger_ask(struct vc__stranger *s, uint32_t len)
     spare_open(e);
 }
 
-/* Not a byte more is read than its hello has: what follows is for the wire. */
+/* Called when the stranger's socket is readable. Not a byte more is read than
+ * its hello has: what follows is for the wire. */
 static void
 stranger_ready(struct vc__source *source)
 {
@@ -155,6 +158,7 @@ stranger_take(struct vc__socket_ear *e)
     return cds_list_entry(e->free.next, struct vc__stranger, node);
 }
 
+/* A connection was accepted: waits for its hello. */
 static void
 stranger_come(struct vc__socket_ear *e, int fd,
               const struct sockaddr_storage *peer)
@@ -183,6 +187,7 @@ stranger_come(struct vc__socket_ear *e, int fd,
 
 /* --- the ear -------------------------------------------------------------- */
 
+/* A timer: the pause is over, accepts connections again. */
 static void
 on_pause(struct vc__timer *timer)
 {
@@ -238,6 +243,7 @@ connection_take(struct vc__socket_ear *e, struct sockaddr_storage *peer)
     return connection_accept(e, peer);
 }
 
+/* Called when epoll reports that connections wait. */
 static void
 ear_ready(struct vc__source *source)
 {

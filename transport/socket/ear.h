@@ -3,8 +3,9 @@
  *
  * A listening socket, and those who have connected to it and not said their
  * hello yet. They may be anybody: each has a few bytes of memory and 2 s. What
- * the socket is of, and what becomes of one that has said its hello, is known to
- * the transport that embeds it. */
+ * the socket is of, and what becomes of one that has said its hello, is known
+ * to the transport that embeds it. The holder of the engine only, except
+ * vc__socket_ear_open(). */
 #ifndef VC_TRANSPORT_SOCKET_EAR_H
 #define VC_TRANSPORT_SOCKET_EAR_H
 
@@ -57,7 +58,7 @@ vc__socket_ear_of(struct vc__ear *ear)
 /* Listens on this socket, which is bound; takes it if it succeeds. 0 or an
  * errno. Any thread. */
 int vc__socket_ear_open(struct vc__socket_ear *e, int fd);
-/* Closes all. The holder; may come when it does not listen any more. */
+/* Closes all. May be called when it does not listen any more. */
 void vc__socket_ear_close(struct vc__socket_ear *e);
 
 #endif

@@ -30,6 +30,7 @@ struct vc__socket_fds {
     bool cut; /* more came than there is room for, or this process may have */
 };
 
+/* Closes them all; fds is empty then. */
 void vc__socket_fds_close(struct vc__socket_fds *fds);
 
 /* Sends a record, with descriptors unless they are NULL, to who has been sent

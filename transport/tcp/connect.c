@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * How a socket is connected, from either side, and how failures are reported.
- * Each error text has the cause and the remedy. */
+ * Each error text has the cause and the remedy. See transport/tcp/wire.h. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>

@@ -36,6 +36,7 @@ hot_read(struct vc__tcp_context *c)
     return n;
 }
 
+/* Called in each turn of the engine. */
 static unsigned
 tcp_on_poll(struct vc__source *s)
 {

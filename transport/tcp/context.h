@@ -3,7 +3,8 @@
  *
  * TCP as one engine uses it: what its sockets share, and which sockets are
  * polled. A socket that has received something is hot (polled) for a while, as
- * more is likely to come soon. epoll reports the others. */
+ * more is likely to come soon. epoll reports the others. The holder of the
+ * engine only, except vc__tcp_open(). */
 #ifndef VC_TRANSPORT_TCP_CONTEXT_H
 #define VC_TRANSPORT_TCP_CONTEXT_H
 
@@ -44,13 +45,14 @@ vc__tcp_context_of(struct vc__context *c)
     return caa_container_of(c, struct vc__tcp_context, context);
 }
 
+/* See transport/transport.h. */
 enum vc_status vc__tcp_open(struct vc__context *c,
                             const struct vc__context_opts *opts);
 void vc__tcp_close(struct vc__context *c);
 
-/* Something was received from this wire: polls it. The holder, as below. */
+/* Something was received from this wire: polls it. */
 void vc__tcp_heat(struct vc__tcp_wire *t);
-/* Stops polling it: nothing more is expected soon. */
+/* Stops polling the wire: nothing more is expected soon. */
 void vc__tcp_cool(struct vc__tcp_wire *t);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Ports to listen at, and rejected requests. */
+ * Ports to listen at, and rejected requests. See transport/tcp/wire.h. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -11,7 +11,8 @@
 #include "transport/socket/ear.h"
 #include "transport/tcp/wire.h"
 
-/* The handle of a request is its socket. */
+/* Called by the ear, on the holder, when a hello is complete. The handle of a
+ * request is its socket. */
 static bool
 tcp_offer(struct vc__ear *ear, struct vc__incoming *in, int fd,
           const struct vc__socket_fds *fds)

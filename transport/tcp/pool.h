@@ -3,7 +3,8 @@
  *
  * Blocks of memory of one size, which sockets hold only while they need them.
  * The last block given back is used next, as it is still in the CPU's caches.
- * Any thread. */
+ * Any thread; no other thread may use the pool during vc__tcp_pool_init() and
+ * vc__tcp_pool_fini(). */
 #ifndef VC_TRANSPORT_TCP_POOL_H
 #define VC_TRANSPORT_TCP_POOL_H
 

@@ -3,7 +3,8 @@
  *
  * What a socket receives. All wires of the engine read into one buffer, and
  * records are handled there: the kernel has copied them, so no peer can change
- * them any more. Only the beginning of an incomplete record is kept. */
+ * them any more. Only the beginning of an incomplete record is kept. See
+ * transport/tcp/wire.h. */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>

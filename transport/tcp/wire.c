@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The operations table of TCP, and setup and teardown of a wire. */
+ * The operations table of TCP, and setup and teardown of a wire. See
+ * transport/tcp/wire.h. */
 #include "transport/tcp/wire.h"
 
 #include <stdio.h>
@@ -13,6 +14,7 @@
 
 /* --- socket events -------------------------------------------------------- */
 
+/* Called when epoll reports the socket. */
 static void
 tcp_on_ready(struct vc__source *s)
 {

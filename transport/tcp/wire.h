@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A wire over a TCP socket. Private to the transport; transport/transport.h
- * describes the operations. */
+ * says of each operation whether the holder of the engine calls it (H) or any
+ * thread under the link's lock (L). The other functions: the holder of the
+ * engine only. */
 #ifndef VC_TRANSPORT_TCP_WIRE_H
 #define VC_TRANSPORT_TCP_WIRE_H
 
@@ -73,6 +75,8 @@ enum vc_status vc__tcp_hello(struct vc__wire *w, const void *data, size_t len);
 enum vc_status vc__tcp_accept(struct vc__wire *w, const void *data, size_t len);
 /* Active, while connecting: the socket has become writable or has failed. */
 void vc__tcp_connected(struct vc__tcp_wire *t);
+/* Active: reports to the link that the peer has refused, without private
+ * data. */
 void vc__tcp_refused(struct vc__tcp_wire *t, const struct vc__error *why);
 
 /* listen.c */

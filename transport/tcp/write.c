@@ -4,7 +4,7 @@
  * What is sent to a socket. The packets of a round are written one after the
  * other into a block and sent by one system call. Data that the kernel does not
  * take stays there until epoll reports room. All of it under the lock of the
- * wire's link, from any thread. */
+ * wire's link, from any thread. See transport/tcp/wire.h. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -23,6 +23,7 @@ blocks_of(struct vc__tcp_wire *t)
     return &vc__tcp_context_of(t->wire.context)->blocks;
 }
 
+/* Has epoll report when the socket has room, or no longer. */
 static void
 blocked_set(struct vc__tcp_wire *t, bool blocked)
 {
@@ -122,6 +123,7 @@ vc__tcp_flush(struct vc__wire *w)
         out_write(t);
 }
 
+/* Called after ops->writable(): epoll has reported room. */
 void
 vc__tcp_retire(struct vc__wire *w, uint32_t ticket)
 {

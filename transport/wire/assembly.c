@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Puts the parts of a long message together. Nothing here trusts the peer:
- * lengths and offsets are checked against the announced length. */
+ * lengths and offsets are checked against the announced length. See
+ * transport/wire/assembly.h. */
 #include "transport/wire/assembly.h"
 
 #include <string.h>
@@ -11,6 +12,7 @@
 
 #define TOTAL_SIZE 4u
 
+/* Gives the message's memory back to its account. */
 static void
 assembly_drop(struct vc__assembly *a)
 {
@@ -53,6 +55,7 @@ assembly_room_take(struct vc__assembly *a, const struct vc__frame *f)
     a->metadata_len = f->metadata_len;
 }
 
+/* Copies a part, or only counts it if the message is not kept. */
 static void
 assembly_keep(struct vc__assembly *a, const uint8_t *part, uint32_t len)
 {

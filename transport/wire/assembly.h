@@ -4,8 +4,9 @@
  * A long message that arrives in parts (doc/wire.md, section 4). Its announced
  * length counts against an account from the first part on, so that a message
  * that has begun is not lost half-way. Pages that no part has reached take no
- * memory. A message over a limit is counted to its end and not kept. The owner
- * serialises. A zeroed assembly is idle. */
+ * memory. A message over a limit is counted to its end and not kept. A zeroed
+ * assembly is idle. Any thread; the owner serialises: a client by its pool's
+ * lock, a server by its engine's holder. */
 #ifndef VC_TRANSPORT_ASSEMBLY_H
 #define VC_TRANSPORT_ASSEMBLY_H
 

@@ -8,12 +8,12 @@
  * update makes up for a lost one, and the number of buffers can follow the
  * load. The last credit is kept for a packet without frames: otherwise two ends
  * without credits could wait for each other for ever. Pure; the owner
- * serialises. Inline, as each packet asks several times.
+ * serialises, the link by its lock. Inline, as each packet asks several times.
  *
  * For each packet received: arrived() with its header, and handled() when its
- * frames were handled and its buffer is free again. handled() and is_due() need
- * no lock, but are only for the receiving thread: what they write and read is
- * atomic, each word for itself. */
+ * frames were handled and its buffer is free again. The receiving thread may
+ * call next(), handled() and is_due() without the lock: what they write and
+ * read is atomic, each word for itself. */
 #ifndef VC_TRANSPORT_CREDIT_H
 #define VC_TRANSPORT_CREDIT_H
 

@@ -3,7 +3,8 @@
  *
  * Writes, checks and reads metadata, byte for byte as in doc/wire.md, section
  * 4.11. Each entry has a byte with the length of the key, the key, two bytes
- * with the length of the value, and the value. */
+ * with the length of the value, and the value. See
+ * transport/wire/metadata.h. */
 #include "transport/wire/metadata.h"
 
 #include <string.h>
@@ -150,7 +151,7 @@ entry_get(struct entry *e, const uint8_t **at, const uint8_t *end)
     return true;
 }
 
-/* The same for checked entries; false after the last one. */
+/* Reads the next one of checked entries; false after the last one. */
 static bool
 entry_next(struct entry *e, const uint8_t **at, const struct vc__metadata *m)
 {

@@ -47,10 +47,10 @@ vc__metadata_of(const struct vc__frame *f)
 /* Why a program may not send this entry, in words; NULL if it may. */
 const char *vc__metadata_fault(const struct vc_metadata *entry);
 
-/* Bytes of an entry without fault when it is packed. vc__metadata_put() packs
- * it to out, and returns where the next one goes. */
+/* Bytes of an entry without fault when it is packed. */
 size_t vc__metadata_size(const struct vc_metadata *entry);
 
+/* Packs an entry to out, and returns where the next one goes. */
 uint8_t *vc__metadata_put(uint8_t *out, const struct vc_metadata *entry,
                           bool trailing);
 

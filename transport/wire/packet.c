@@ -4,7 +4,7 @@
  * Writes and reads the headers of packets and frames, byte for byte as in
  * doc/wire.md, sections 3 and 4. This codec knows where a frame ends and what
  * its type allows. Its callers decide what a frame means to a session or a
- * call. */
+ * call. See transport/wire/packet.h. */
 #include "transport/wire/packet.h"
 
 #include "transport/core/le.h"
