@@ -30,7 +30,8 @@
 _Static_assert(VC__REPLY_BUDGET >= VC__MESSAGE_MAX,
                "the longest reply fits into the budget");
 
-/* The options of a pool. Channels with equal options share one. */
+/* The options of a pool. Channels of one engine with equal ones share a pool:
+ * pools_same() of cm/pool/pools.c compares all of them. */
 struct vc__pool_opts {
     struct vc__target target;
     /* For vc:// targets; others have one transport, the target's. */

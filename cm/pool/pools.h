@@ -1,8 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The pools of one engine. Channels to the same target with the same options
- * share one. Any thread. */
+ * The pools of one engine. Its channels with equal struct vc__pool_opts share
+ * one. Any thread. */
 #ifndef VC_CM_POOLS_H
 #define VC_CM_POOLS_H
 

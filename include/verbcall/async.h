@@ -32,7 +32,10 @@ struct vc_async;
  * call. On VC_OK the callback owns reply and frees it by vc_message_free().
  * Otherwise reply is NULL, and vc_error() and vc_error_outcome() describe this
  * call. The callback may block, as handlers of servers may (see
- * vc_runtime_start()), and may start calls; it must not close channels. */
+ * vc_runtime_start()), and may start calls. It must not close a channel that
+ * has asynchronous calls or streams with callbacks under way, as this call is
+ * until the callback returns: vc_channel_close() then returns
+ * VC_FAILED_PRECONDITION. */
 typedef void vc_async_done(enum vc_status status, void *reply, void *arg);
 
 /* vc_channel_call_async - starts a call of a generated client function. Any

@@ -49,9 +49,13 @@ struct vc_channel_opts {
      * 4. A further link is opened while many calls are under way. A further
      * link that was idle for idle_timeout_ms (1..2^31-1, default 60000) is
      * closed again.
-     * Channels of a runtime with the same target and the same options down to
-     * here share their links, and the sessions of all of them share the
-     * links. */
+     * Channels of one engine with the same target share their links, and the
+     * sessions of all of them share the links, if these options are the same:
+     * connect_timeout_ms, max_message, min_links, max_links, idle_timeout_ms,
+     * keepalive_ms, bind_address, transports, require and rdma. A runtime deals
+     * its channels to its engines in turn (option threads in
+     * verbcall/runtime.h); with four engines there may be four times max_links
+     * links to a server. */
     unsigned min_links, max_links;
     uint32_t idle_timeout_ms;
 

@@ -29,8 +29,10 @@ struct vc_runtime_opts {
      * vc_server_listen(), so a server needs no other call. A runtime without
      * servers has no threads before vc_runtime_start(), as callers that wait
      * advance the engines themselves. VC_THREADS_NONE: the library never starts
-     * a thread, and there is one engine; the program advances it by
-     * vc_runtime_poll() or within blocking calls. */
+     * a thread that advances an engine, and there is one engine; the program
+     * advances it by vc_runtime_poll() or within blocking calls. In any case
+     * the library has a thread while it looks up a name, and for a moment when
+     * it reads the list of RDMA devices. */
     unsigned threads;
 
     /* Longest time in microseconds, 1..1000000, that a waiting thread polls

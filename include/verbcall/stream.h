@@ -158,9 +158,12 @@ typedef void vc_stream_run(vc_function *callback, enum vc_stream_callback kind,
  * runs on a thread that advances the runtime, never inside the function that
  * started the stream. Callbacks of one stream run one after the other, never
  * two at a time. They may block, as handlers of servers may (see
- * vc_runtime_start()), call any function of the stream and start calls; they
- * must not close channels. Initialize it with VC_STREAM_EVENTS_INIT, or write
- * VC_STREAM_EVENTS(.on_end = on_end) where it is used. */
+ * vc_runtime_start()), call any function of the stream and start calls. They
+ * must not close a channel that has asynchronous calls or streams with
+ * callbacks under way, as a client's stream is until on_end() has returned:
+ * vc_channel_close() then returns VC_FAILED_PRECONDITION. Initialize it with
+ * VC_STREAM_EVENTS_INIT, or write VC_STREAM_EVENTS(.on_end = on_end) where it
+ * is used. */
 struct vc_stream_events {
     size_t size; /* see VC_SIZED in verbcall/export.h */
 
