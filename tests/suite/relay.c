@@ -89,15 +89,19 @@ pass(struct relay *r, int from, int to)
     uint8_t bytes[16384];
     ssize_t n = recv(from, bytes, sizeof bytes, 0);
     long long left = atomic_load(&r->cut_after);
-    size_t step = atomic_load(&r->trickles) ? 1 : (size_t)(n < 0 ? 0 : n);
+    bool trickles = atomic_load(&r->trickles);
+    ssize_t sent;
 
     if (n <= 0)
         return false;
     if (left != INT64_MAX && n > left)
         n = left;
-    for (ssize_t at = 0; at < n; at += (ssize_t)step)
-        if (send(to, bytes + at, step, MSG_NOSIGNAL) < 0)
+    for (ssize_t at = 0; at < n; at += sent) {
+        sent = send(to, bytes + at, trickles ? 1 : (size_t)(n - at),
+                    MSG_NOSIGNAL);
+        if (sent < 0)
             return false;
+    }
     if (left != INT64_MAX)
         atomic_store(&r->cut_after, left - n);
     return true;
