@@ -42,7 +42,7 @@ fd_close(int *fd)
 static const char *
 chain_system_error(struct arena *arena, const char *what, int error)
 {
-    return arena_printf(arena, "%s of " CHAIN_PROGRAM ": %s", what,
+    return arena_printf(arena, "%s " CHAIN_PROGRAM ": %s", what,
                         strerror(error));
 }
 
@@ -54,7 +54,8 @@ chain_write(struct chain *chain)
     ssize_t n = write(chain->to, chain->request.data, chain->request.length);
 
     if (n < 0 && errno != EAGAIN && errno != EINTR && errno != EPIPE)
-        return chain_system_error(chain->arena, "standard input", errno);
+        return chain_system_error(
+            chain->arena, "cannot write to the standard input of", errno);
     if (n > 0) {
         chain->request.data += n;
         chain->request.length -= (size_t)n;
@@ -73,7 +74,8 @@ chain_read(struct chain *chain)
     text_reserve(answer, CHAIN_READ);
     n = read(chain->from, answer->data + answer->length, CHAIN_READ);
     if (n < 0 && errno != EAGAIN && errno != EINTR)
-        return chain_system_error(chain->arena, "standard output", errno);
+        return chain_system_error(chain->arena,
+                                  "cannot read the standard output of", errno);
     if (n > 0)
         answer->length += (size_t)n;
     if (n == 0)
@@ -95,7 +97,8 @@ chain_serve(struct chain *chain)
 
         if (poll(fds, 2, -1) < 0) {
             if (errno != EINTR)
-                problem = chain_system_error(chain->arena, "waiting", errno);
+                problem =
+                    chain_system_error(chain->arena, "cannot wait for", errno);
             continue;
         }
         if (fds[0].revents != 0)
@@ -161,7 +164,7 @@ spawn_error(struct arena *arena, int error)
         return "protoc-gen-c, which makes the C code of messages, is not in "
                "PATH; it comes with the package protobuf-c-compiler of Debian "
                "and Fedora. With the parameter 'services' it is not needed";
-    return chain_system_error(arena, "the start", error);
+    return chain_system_error(arena, "cannot start", error);
 }
 
 static const char *
@@ -189,7 +192,8 @@ chain_wait(struct chain *chain)
 
     while (waitpid(chain->pid, &status, 0) < 0)
         if (errno != EINTR)
-            return chain_system_error(chain->arena, "the end", errno);
+            return chain_system_error(chain->arena,
+                                      "cannot learn the exit status of", errno);
     if (WIFSIGNALED(status))
         return arena_printf(chain->arena,
                             CHAIN_PROGRAM " died of signal %d (%s)",

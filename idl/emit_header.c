@@ -20,10 +20,12 @@ emit_enum(struct text *out, const struct model_service *service)
 {
     if (service->n_methods == 0)
         return;
-    text_addf(out,
-              "\n/* The methods, as functions of the library are told them. */"
-              "\nenum %s_method {\n",
-              service->c_prefix);
+    text_addf(
+        out,
+        "\n"
+        "/* The numbers of the methods, for functions of the library. */\n"
+        "enum %s_method {\n",
+        service->c_prefix);
     for (size_t i = 0; i < service->n_methods; i++)
         text_addf(out, "    %s = %zu,\n", service->methods[i].c_enum, i);
     text_add(out, "};\n");
@@ -69,8 +71,10 @@ static void
 emit_handlers(struct text *out, const struct model_service *service)
 {
     text_addf(out,
-              "\n/* The handlers; one that is NULL answers VC_UNIMPLEMENTED. */"
-              "\nstruct %s_methods {\n",
+              "\n"
+              "/* The handlers. Calls of one that is NULL fail with "
+              "VC_UNIMPLEMENTED. */\n"
+              "struct %s_methods {\n",
               service->c_prefix);
     for (size_t i = 0; i < service->n_methods; i++)
         emit_handler(out, service, &service->methods[i]);

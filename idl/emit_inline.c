@@ -78,8 +78,9 @@ emit_async(const struct maker *m)
                              m->method->reply.c_type);
     args[n++] = "void *arg";
     args[n++] = "struct vc_async **call";
-    emit_note(m, "Does not wait, as vc_channel_call_async(); vc_message_free() "
-                 "frees the\n * reply.");
+    emit_note(m,
+              "Starts the call without waiting, as vc_channel_call_async();\n"
+              " * vc_message_free() frees the reply.");
     emit_deprecated(m->out, m->service, m->method);
     emit_head(m, "_async", args, n);
     emit_library_call(m->out, "    return vc_channel_call_typed(", m->service,
@@ -99,11 +100,12 @@ emit_queued(const struct maker *m)
     args[n++] = "struct vc_completions *queue";
     args[n++] = "void *tag";
     args[n++] = "struct vc_async **call";
-    emit_note(m, arena_printf(m->out->arena,
-                              "Its end comes into the queue, as "
-                              "vc_channel_call_queued(); the reply is a\n"
-                              " * %s.",
-                              m->method->reply.c_type));
+    emit_note(m, arena_printf(
+                     m->out->arena,
+                     "Starts the call; its completion goes to the queue, as\n"
+                     " * vc_channel_call_queued(). The reply is a\n"
+                     " * %s.",
+                     m->method->reply.c_type));
     emit_deprecated(m->out, m->service, m->method);
     emit_head(m, "_queued", args, n);
     emit_library_call(m->out, "    return vc_channel_call_queued(", m->service,

@@ -164,11 +164,12 @@ events_emit(const struct end *e)
 {
     struct text *out = e->out;
 
-    text_addf(out,
-              "\n/* Callbacks of the %s, as of struct vc_stream_events; NULL: "
-              "none. */\n"
-              "struct %s_%s_events {\n",
-              e->side, e->name, e->side);
+    text_addf(
+        out,
+        "\n/* Callbacks of the %s, as those of struct vc_stream_events. NULL: "
+        "none. */\n"
+        "struct %s_%s_events {\n",
+        e->side, e->name, e->side);
     if (has_message(e))
         text_addf(out,
                   "    void (*on_message)(%s *stream,\n"
@@ -319,7 +320,7 @@ start_emit(const struct end *e)
                              e->name, e->side);
     args[n++] = "void *arg";
     args[n++] = arena_printf(e->out->arena, "%s **stream", e->stream);
-    text_add(e->out, "\n/* The same with callbacks, which are copied, as "
+    text_add(e->out, "\n/* Opens a stream with callbacks, which are copied, as "
                      "vc_stream_start(). */\n");
     emit_deprecated(e->out, e->service, e->method);
     function_head(e, "enum vc_status", "start", args, n);
@@ -340,8 +341,11 @@ finish_emit(const struct end *e)
         arena_printf(e->out->arena, "%s **reply", reply),
     };
 
-    function_note(e, "has sent all and takes the reply, unless reply is NULL, "
-                     "as\n * vc_stream_finish(); vc_message_free() frees it.");
+    function_note(
+        e, "half-closes the stream, waits for its end, and receives the\n"
+           " * reply unless reply is NULL, as vc_stream_finish(); "
+           "vc_message_free() frees\n"
+           " * the reply.");
     function_head(e, "enum vc_status", "finish", args, 2);
     text_addf(e->out,
               "    void *taken = NULL;\n"
@@ -362,7 +366,7 @@ finish_bare_emit(const struct end *e)
 {
     const char *args[] = {arena_printf(e->out->arena, "%s *stream", e->stream)};
 
-    function_note(e, "waits for the end, as vc_stream_finish().");
+    function_note(e, "waits for the end of the stream, as vc_stream_finish().");
     function_head(e, "enum vc_status", "finish", args, 1);
     text_add(e->out, "    return vc_stream_finish((struct vc_stream *)stream, "
                      "NULL);\n}\n");
@@ -382,15 +386,15 @@ ends_emit(const struct end *e)
     static const struct shape close = {"void", "close", {NULL}, {NULL}};
 
     if (e->sends != NULL) {
-        function_note(e, "sends no more, as vc_stream_half_close().");
+        function_note(e, "half-closes the stream, as vc_stream_half_close().");
         shape_emit(e, &half_close);
     }
     if (e->gets == NULL)
         finish_emit(e);
     else
         finish_bare_emit(e);
-    function_note(e, "learns more, as vc_stream_result() and "
-                     "vc_stream_initial().");
+    function_note(e, "gets the result and the initial metadata, as\n"
+                     " * vc_stream_result() and vc_stream_initial().");
     shape_emit(e, &result);
     shape_emit(e, &initial);
     function_note(e, "ends the call, as vc_stream_cancel(), and frees the "
@@ -424,7 +428,7 @@ serve_emit(const struct end *e)
         "void *arg",
     };
 
-    text_add(e->out, "\n/* The handler goes on by callbacks, which are copied, "
+    text_add(e->out, "\n/* Serves the stream by callbacks, which are copied, "
                      "as vc_stream_serve(). */\n"
                      "static inline enum vc_status\n");
     emit_list(e->out, arena_printf(e->out->arena, "%s_serve(", e->name), args,

@@ -39,8 +39,8 @@ static const char help[] =
     "\n"
     "If it is not in PATH: protoc --plugin=/path/to/" PROGRAM " ...\n"
     "\n"
-    "    --help     says this\n"
-    "    --version  says the version\n";
+    "    --help     prints this\n"
+    "    --version  prints the version\n";
 
 /* Writes the response, at the end. Returns NULL, or the text for standard
  * error. */
@@ -81,8 +81,9 @@ main_options(int argc, char **argv)
     if (argc == 1 && !isatty(STDIN_FILENO))
         return -1;
     if (argc > 1)
-        fprintf(stderr, PROGRAM ": takes no arguments, as protoc gives none; "
-                                "but --help and --version\n");
+        fprintf(stderr,
+                PROGRAM ": takes no arguments except --help and --version: run "
+                        "protoc with --verbcall_out=DIR\n");
     else
         fputs(help, stderr);
     return EXIT_USAGE;

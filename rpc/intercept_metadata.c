@@ -82,10 +82,11 @@ vc_interception_add_metadata(struct vc_interception *call, const char *key,
         return vc__fail(VC_INVALID_ARGUMENT, "%s.%s: metadata %s: %s", service,
                         method, key == NULL ? "NULL" : key, fault);
     if (!vc__metadata_fits(call->added_size, &entry))
-        return vc__fail(VC_RESOURCE_EXHAUSTED,
-                        "%s.%s: metadata: with the %zu bytes of %s all that is "
-                        "added takes more than %d bytes",
-                        service, method, length, key, VC_METADATA_MAX);
+        return vc__fail(
+            VC_RESOURCE_EXHAUSTED,
+            "%s.%s: metadata: with the %zu bytes of %s the added metadata "
+            "exceed %d bytes; put long values into the message",
+            service, method, length, key, VC_METADATA_MAX);
     if (!entry_add(call, &entry))
         return vc__fail(VC_RESOURCE_EXHAUSTED, "%s.%s: out of memory", service,
                         method);

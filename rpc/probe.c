@@ -38,9 +38,9 @@ transport_of(const struct vc__target *target, const char *text,
 
     if (target->transport != NULL && target->transport->ask == NULL)
         return vc__fail(VC_INVALID_ARGUMENT,
-                        "target \"%.100s\": a probe asks RDMA's connection "
-                        "manager; give an rdma:// or vc:// target, and for "
-                        "others open a channel and call vc_channel_connect()",
+                        "target \"%.100s\": a probe works only over RDMA: give "
+                        "an rdma:// or vc:// target, and for others open a "
+                        "channel and call vc_channel_connect()",
                         text);
     if (rdma == NULL)
         return vc__fail(VC_UNIMPLEMENTED,
@@ -80,7 +80,9 @@ probe_target_take(const char *text, const struct vc__transport **transport,
         status = transport_of(&target, text, transport);
     if (status == VC_OK && atoi(target.port) == 0)
         status = vc__fail(VC_INVALID_ARGUMENT,
-                          "target \"%.100s\": port 0 leads nowhere", text);
+                          "target \"%.100s\": port 0 cannot be probed: give a "
+                          "port in 1..65535",
+                          text);
     if (status == VC_OK)
         status = address_of(&target, addr);
     return status == VC_OK ? vc__target_reaches(*transport, addr, "probe")

@@ -217,10 +217,10 @@ vc_runtime_free(struct vc_runtime *r)
         vc__misuse("vc_runtime_free() within a handler or done(): free it "
                    "elsewhere");
     if (atomic_load(&r->users) > 0)
-        vc__misuse("vc_runtime_free(): %u channels or servers of the runtime "
-                   "are still there: vc_channel_close() and vc_server_free() "
-                   "come first",
-                   atomic_load(&r->users));
+        vc__misuse(
+            "vc_runtime_free(): %u channels or servers of the runtime are "
+            "still open: call vc_channel_close() and vc_server_free() first",
+            atomic_load(&r->users));
     vc_runtime_stop(r);
     vc__runtime_loop_fini(r);
     for (unsigned i = 0; i < r->n; i++)

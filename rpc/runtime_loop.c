@@ -101,6 +101,6 @@ vc_runtime_poll(struct vc_runtime *r, uint32_t timeout_ms)
         if (runtime_loop_turn(r, ms))
             return VC_OK;
     } while (ms != 0);
-    return vc__fail(VC_DEADLINE_EXCEEDED,
-                    "there was nothing to do within %u ms", timeout_ms);
+    return vc__fail(VC_DEADLINE_EXCEEDED, "no work was ready within %u ms",
+                    timeout_ms);
 }

@@ -28,7 +28,8 @@
 /* The reply is longer than its method allows. After the names: the reply's
  * bytes, and the limit. */
 #define VC__TEXT_MAX_REPLY                                                     \
-    "%s.%s: the reply has %u bytes, and (verbcall.method).max_reply is %u"
+    "%s.%s: the reply has %u bytes, more than (verbcall.method).max_reply, "   \
+    "which is %u: see that both ends have the same .proto file"
 
 /* Puts the names in front of the error's text, unless it begins with them. For
  * errors of layers that do not know the names. */

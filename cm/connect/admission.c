@@ -120,11 +120,11 @@ rates_take(struct vc__admission *a, uint64_t now, const uint8_t source[16],
 
     if (s != NULL &&
         !rate_fits(a, &s->rate, now, l->per_second_source, retry_ms)) {
-        *text = "as many connects a second from your address as allowed";
+        *text = "the limit connects_per_second_source of the server is reached";
         return false;
     }
     if (!rate_fits(a, &a->all, now, l->per_second, retry_ms)) {
-        *text = "as many connects a second as allowed";
+        *text = "the limit connects_per_second of the server is reached";
         return false;
     }
     if (s != NULL)
@@ -153,13 +153,13 @@ vc__admission_take(struct vc__admission *a, uint64_t now,
     if (atomic_load(&a->links) >= a->limits.links) {
         *retry_ms =
             admission_place(a, &a->links_queue, now, LINKS_FIRST, LINKS_STEP);
-        *text = "as many connections as allowed";
+        *text = "the limit max_links of the server is reached";
         return false;
     }
     if (atomic_load(&a->half_open) >= a->limits.half_open) {
         *retry_ms = admission_place(a, &a->half_open_queue, now,
                                     HALF_OPEN_FIRST, HALF_OPEN_STEP);
-        *text = "as many connections being made as allowed";
+        *text = "the limit max_half_open of the server is reached";
         return false;
     }
     if (slow &&

@@ -36,10 +36,10 @@ vc__choice_allowed(void)
 static enum vc_status
 fail_list(const char *option, const char *list, const char *why)
 {
-    return vc__fail(VC_INVALID_ARGUMENT,
-                    "%s \"%.60s\": %s; write some of shm,rdma,tcp, the best "
-                    "first",
-                    option, list, why);
+    return vc__fail(
+        VC_INVALID_ARGUMENT,
+        "%s \"%.60s\": %s; list some of shm,rdma,tcp, the best first", option,
+        list, why);
 }
 
 static bool
@@ -63,13 +63,15 @@ list_read(struct vc__choice *c, const char *option, const char *list)
         const struct vc__transport *t = vc__transport_find(name, len);
 
         if (!is_of_all(name, len))
-            return fail_list(option, list, "one of them is unknown");
+            return fail_list(option, list,
+                             "one of these transports is unknown");
         if (t == NULL)
             return fail_list(option, list,
                              "this library was built without RDMA (configure "
                              "--without-rdma)");
         if (vc__choice_has(c, t))
-            return fail_list(option, list, "one of them is there twice");
+            return fail_list(option, list,
+                             "one of these transports is listed twice");
         c->best[c->n++] = t;
         if (name[len] == '\0')
             return VC_OK;
@@ -147,8 +149,8 @@ vc__choice_require(struct vc__choice *c, const struct vc__choice *require)
         keep_common(&both, require);
         if (both.n == 0)
             return vc__fail(VC_INVALID_ARGUMENT,
-                            "require: none of these is among the transports "
-                            "that may be used");
+                            "require: none of these transports is among those "
+                            "of the option transports");
         /* If shm may carry calls, the other transports are needed to find
          * it. */
         if (!has_local(&both))

@@ -60,10 +60,13 @@ vc__dial_begin(struct vc__dial *d, const struct vc__dial_opts *opts)
         way_add(d, &opts->places[i], &opts->offer);
     if (d->n_ways == 0 && opts->n_places > 0)
         vc__error_put(&d->error, VC_UNAVAILABLE,
-                      "the target has no address of bind_address's family");
+                      "the target has no address of bind_address's family "
+                      "(IPv4 or IPv6): use another bind_address, or none");
     else
-        vc__error_put(&d->error, VC_UNAVAILABLE,
-                      "there was no time left to connect");
+        vc__error_put(
+            &d->error, VC_UNAVAILABLE,
+            "the timeout elapsed before an attempt to connect could start: "
+            "raise connect_timeout_ms, or the timeout of the call");
 }
 
 /* --- what to do next --------------------------------------------------- */
@@ -310,7 +313,7 @@ static void
 dial_circle(struct vc__dial *d, const struct vc__error *last)
 {
     vc__error_put(&d->error, VC_UNAVAILABLE,
-                  "the client was moved more than %u times: see that the "
+                  "the client was redirected more than %u times: see that the "
                   "servers' redirects do not lead in a circle; the last: %s",
                   VC__DIAL_MOVES_MAX, last->text);
 }

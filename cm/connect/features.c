@@ -15,7 +15,8 @@ vc__features_missing(uint32_t features)
         return "streams";
     if (!(features & VC__FEATURE_METADATA))
         return "metadata";
-    return features & VC__FEATURE_COALESCED ? NULL : "several frames a packet";
+    return features & VC__FEATURE_COALESCED ? NULL
+                                            : "several frames in a packet";
 }
 
 static bool
@@ -38,10 +39,10 @@ vc__features_breach(uint32_t features, const struct vc__frame *f)
         f->type == VC__FRAME_DATA || (f->flags & VC__FRAME_MORE) != 0;
 
     if (is_part && !(features & VC__FEATURE_LONG))
-        return "a part of a long message, which was not agreed on";
+        return "a part of a long message, a feature that was not negotiated";
     if (is_of_stream(f) && !(features & VC__FEATURE_STREAMS))
-        return "a stream, which was not agreed on";
+        return "a stream, a feature that was not negotiated";
     if (f->metadata_len > 0 && !(features & VC__FEATURE_METADATA))
-        return "metadata, which were not agreed on";
+        return "metadata, a feature that was not negotiated";
     return NULL;
 }

@@ -47,11 +47,11 @@ vc__said_text(enum vc__said said)
     case VC__SAID_OK:
         return "good";
     case VC__SAID_FOREIGN:
-        return "not verbcall's";
+        return "it does not begin as one of Verbcall";
     case VC__SAID_VERSION:
         return "no protocol version in common";
     case VC__SAID_LENGTH:
-        return "its length is impossible or it was cut";
+        return "its length is invalid, or it was truncated";
     case VC__SAID_TAIL:
         return "bytes that are not zero follow it";
     case VC__SAID_FIELD:

@@ -30,16 +30,15 @@ enum vc__reaction {
       "too busy for another connection")                                       \
     X(LIMIT, 5, RESOURCE_EXHAUSTED, LOWER, rejects_limit,                      \
       "offered sizes or credits are not acceptable")                           \
-    X(DRAINING, 6, UNAVAILABLE, WAIT, rejects_draining,                        \
-      "going out of service")                                                  \
+    X(DRAINING, 6, UNAVAILABLE, WAIT, rejects_draining, "draining")            \
     X(MOVED, 7, UNAVAILABLE, MOVE, rejects_moved, "served elsewhere")          \
     X(SECURITY, 8, UNAUTHENTICATED, GIVE_UP, rejects_security,                 \
       "security modes do not match")                                           \
     X(MALFORMED, 9, INTERNAL, GIVE_UP, rejects_malformed, "hello malformed")   \
     X(POOL, 10, UNAVAILABLE, GIVE_UP, rejects_pool,                            \
-      "the pool of that token is not known here")                              \
+      "the connection pool of the client is unknown")                          \
     X(UNABLE, 11, UNAVAILABLE, GIVE_UP, rejects_unable,                        \
-      "it cannot take connections")
+      "it cannot accept connections now")
 
 enum vc__reject_reason {
 #define VC__REJECT_ENUM(name, number, status, reaction, counter, text)         \

@@ -104,7 +104,7 @@ vc__target_parse(struct vc__target *target, const char *text)
     if (target->transport != NULL && target->transport->local)
         return local_parse(target, text, host + 1);
     if (strncmp(host, AFTER_SCHEME, strlen(AFTER_SCHEME)) != 0)
-        return fail_target(text, "no // behind the scheme");
+        return fail_target(text, "no // after the scheme");
     host += strlen(AFTER_SCHEME);
     if (target->transport != NULL && target->transport->named)
         return name_parse(target, text, host);

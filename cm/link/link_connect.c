@@ -76,9 +76,10 @@ features_take(struct vc__link *link)
     missing = vc__features_missing(link->features);
     if (missing == NULL)
         return true;
-    vc__link_end(link, VC__LINK_EV_REFUSED, VC_UNIMPLEMENTED,
-                 "%s has no %s, which this client needs", vc__link_peer(link),
-                 missing);
+    vc__link_end(
+        link, VC__LINK_EV_REFUSED, VC_UNIMPLEMENTED,
+        "%s does not support %s, which this client needs: update the server",
+        vc__link_peer(link), missing);
     return false;
 }
 
@@ -113,8 +114,8 @@ vc__link_on_answered(struct vc__wire *w, const void *data, size_t len)
     fault = said != VC__SAID_OK ? vc__said_text(said) : accept_fault(link, a);
     if (fault != NULL) {
         vc__link_end(link, VC__LINK_EV_REFUSED, VC_INTERNAL,
-                     "%s accepted in a way that Verbcall does not: %s",
-                     vc__link_peer(link), fault);
+                     "%s sent an invalid accept: %s", vc__link_peer(link),
+                     fault);
         return;
     }
     link_connect_name_take(link);

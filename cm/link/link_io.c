@@ -118,7 +118,7 @@ frames_handle(struct vc__link *link, struct vc__packet_reader *reader)
         if (!frame_take(link, &f)) {
             link_malformed(link, link->breach != NULL
                                      ? link->breach
-                                     : "a frame that could not be taken");
+                                     : "a frame that could not be processed");
             return;
         }
         if (link->state != VC__LINK_UP)
@@ -165,8 +165,9 @@ vc__link_on_received(struct vc__wire *w, const uint8_t *data, uint32_t len)
     else if (!link->active && p.sequence == 0 && p.count == 0)
         link_malformed(link, "a first packet without an OPEN");
     else if (p.count > vc__link_frames_max(link))
-        link_malformed(link, "several frames in a packet, which were not "
-                             "agreed on");
+        link_malformed(
+            link,
+            "several frames in a packet, a feature that was not negotiated");
     else
         packet_handle(link, &reader, &p.word);
 }

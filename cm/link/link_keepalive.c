@@ -208,7 +208,7 @@ link_keepalive_answer_take(struct vc__link *link, uint32_t sequence)
     struct vc__link_keepalive *k = &link->keepalive;
 
     if (!k->state.ping_out || k->answered || sequence != k->pings)
-        return vc__link_breach(link, "an answer to no PING");
+        return vc__link_breach(link, "an answer without a PING");
     k->answered = true;
     answer_await(link, false);
     return true;

@@ -30,7 +30,7 @@ up_log(struct vc__link *link)
         snprintf(keepalive, sizeof keepalive, "%u ms",
                  (unsigned)link->keepalive.wish_ms);
     vc__log(log, VC__LOG_LINK_UP,
-            "link %s %s: up, by %s%s, window of %u packets, keepalive %s",
+            "link %s %s: up over %s%s, window of %u packets, keepalive %s",
             direction_of(link), vc__link_peer(link), w->transport->scheme, what,
             (unsigned)w->window, keepalive);
 }

@@ -152,9 +152,10 @@ client_request_take(struct vc__client *c, struct vc__request *r,
     if (cds_list_empty(&c->waiting))
         got = client_launch(c, r);
     if (got == LAUNCH_FULL)
-        return fail_with(error, VC_RESOURCE_EXHAUSTED,
-                         "the server lets a client have no more sessions "
-                         "(max_sessions of its options)");
+        return fail_with(
+            error, VC_RESOURCE_EXHAUSTED,
+            "the client has reached the server's limit of sessions "
+            "(max_sessions of its options): close channels, or raise it");
     if (got == LAUNCH_NO_MEMORY)
         return fail_with(error, VC_RESOURCE_EXHAUSTED, "out of memory");
     if (got == LAUNCH_WAIT && !vc__pool_want(c->pool, c->service, error))

@@ -39,7 +39,8 @@ vc__dial_run_stop(struct vc__dial_run *d)
         struct vc__try *t = cds_list_entry(d->tries.next, struct vc__try, node);
 
         try_remove(t); /* before its down(), which is then no failure */
-        vc__link_close(t->link, VC_CANCELLED, "not needed any more");
+        vc__link_close(t->link, VC_CANCELLED,
+                       "the connection attempt is no longer needed");
     }
     /* A try that fails while it begins may end here; then begin_all() still
      * reads the plan. */

@@ -74,9 +74,10 @@ vc__pool_refuse(struct vc__pool *p)
     streams_fail(&broken, &broken_by);
     if (cds_list_empty(&refused))
         return;
-    vc__error_put(&error, VC_RESOURCE_EXHAUSTED,
-                  "out of memory, or the server lets a client have no more "
-                  "sessions (max_sessions of its options)");
+    vc__error_put(
+        &error, VC_RESOURCE_EXHAUSTED,
+        "out of memory, or the client has reached the server's limit of "
+        "sessions (max_sessions of its options): close channels, or raise it");
     vc__requests_fail(&refused, &error, VC_OUTCOME_NOT_EXECUTED);
 }
 

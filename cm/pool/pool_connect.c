@@ -192,8 +192,8 @@ on_lookup_timer(struct vc__timer *timer)
     vc__lookup_cancel(p->attempt.lookup);
     p->attempt.lookup = NULL;
     vc__error_put(&error, VC_UNAVAILABLE,
-                  "no name server told the address of %s within the connect "
-                  "timeout of %u ms",
+                  "the name %s was not resolved within the connect timeout of "
+                  "%u ms: see that the name servers answer",
                   p->opts.target.host, p->opts.connect_ms);
     vc__pool_failed(p, &error);
 }
@@ -267,9 +267,8 @@ is_capped(struct vc__pool *p)
     if (atomic_load(&p->cap->n) < p->cap->max)
         return false;
     vc__error_put(&error, VC_RESOURCE_EXHAUSTED,
-                  "this process has %u connections to servers, as many as "
-                  "max_links of its runtime allows: close channels, or allow "
-                  "more",
+                  "this process has %u connections to servers, the limit "
+                  "max_links of its runtime: close channels, or raise it",
                   p->cap->max);
     vc__pool_failed(p, &error);
     return true;

@@ -40,8 +40,8 @@ add_link(struct vc__words *w, const struct vc__pool_link *pl)
                   pl->link.wire->transport->scheme, name,
                   name[0] == '\0' ? "" : " (", peer, name[0] == '\0' ? "" : ")",
                   pl->n_busy,
-                  pl->scout     ? ", and may carry none"
-                  : pl->leaving ? ", and is to be closed"
+                  pl->scout     ? ", not used for calls"
+                  : pl->leaving ? ", to be closed"
                                 : "",
                   what);
 }
@@ -64,11 +64,11 @@ add_links(struct vc__words *w, const struct vc__pool *p, unsigned *rank)
     if (w->len > 0)
         return;
     if (p->attempting)
-        vc__words_add(w, "no connection yet: one is being made\n");
+        vc__words_add(w, "no connection yet: connecting\n");
     else
         vc__words_add(w, "no connection: %s\n",
                       p->failure.status != VC_OK ? p->failure.text
-                                                 : "none was needed so far");
+                                                 : "no call has been made yet");
 }
 
 /* The reason why transport i is not used; NULL: not tried yet. */
@@ -78,8 +78,8 @@ why_missed(const struct vc__pool *p, unsigned i)
     if (p->missed[i].status != VC_OK)
         return p->missed[i].text;
     if (p->opts.choice.best[i]->local && p->peer != NULL && !p->peer->has_local)
-        return "the server tells of no socket for its own host, as one does "
-               "that listens at vc://";
+        return "the server has announced no shared-memory socket: let it "
+               "listen at vc:// with shm among its transports";
     return NULL;
 }
 

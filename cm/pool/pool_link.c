@@ -86,8 +86,8 @@ forgotten_fail(struct vc__link *link, struct cds_list_head *requests)
     if (cds_list_empty(requests))
         return;
     vc__error_put(&error, VC_UNAVAILABLE,
-                  "%s was started anew, or has forgotten this client: calls "
-                  "that it had are lost",
+                  "%s has restarted, or has dropped this client's state: the "
+                  "calls that it had received are lost",
                   vc__link_peer(link));
     vc__requests_fail(requests, &error, VC_OUTCOME_UNKNOWN);
 }
@@ -177,7 +177,7 @@ vc__pool_former_check(struct vc__pool *p)
     struct vc__link *link;
 
     while ((link = former_link(p)) != NULL)
-        vc__link_close(link, VC_UNAVAILABLE, "the server goes out of service");
+        vc__link_close(link, VC_UNAVAILABLE, "the server is draining");
 }
 
 /* Handles a CLOSE frame: the peer's answer to ours. */
@@ -193,7 +193,7 @@ on_closed(struct vc__pool_link *pl, const struct vc__frame *f)
     good = s != NULL && vc__session_closed(s, f);
     pthread_mutex_unlock(&p->lock);
     if (!good)
-        vc__link_breach(&pl->link, "an answer to no CLOSE");
+        vc__link_breach(&pl->link, "an answer without a CLOSE");
     if (good && pl->peer != p->peer)
         vc__pool_former_check(p);
     return good;

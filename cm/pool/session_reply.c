@@ -82,7 +82,7 @@ assembly_begin(struct vc__session *s, struct vc__slot *slot,
            vc__assembly_begin(slot->assembly, f, vc__pool_message_max(p),
                               &p->replies);
     vc__pool_count_replies(p);
-    return good || session_reply_breach(s, "a first part that is none");
+    return good || session_reply_breach(s, "an invalid first part");
 }
 
 /* Begins a reply in parts. If out of memory, the call ends now; its slot stays
@@ -94,7 +94,7 @@ reply_begin(struct vc__session *s, const struct vc__frame *f,
     struct vc__slot *slot = &s->slots[f->slot];
 
     if (f->method != VC_OK)
-        return session_reply_breach(s, "an error in parts");
+        return session_reply_breach(s, "an error reply in several parts");
     if (!assembly_begin(s, slot, f))
         return false;
     if (slot->wasted) {
@@ -144,7 +144,7 @@ reply_first(struct vc__session *s, const struct vc__frame *f,
         return reply_begin(s, f, r, reply);
     if (f->flags & VC__FRAME_NOT_EXECUTED && f->method == VC_OK)
         return session_reply_breach(
-            s, "a good reply of a call that was not executed");
+            s, "a reply with OK to a call that was not executed");
     reply->status = (enum vc_status)f->method;
     reply->outcome = f->flags & VC__FRAME_NOT_EXECUTED ? VC_OUTCOME_NOT_EXECUTED
                                                        : VC_OUTCOME_EXECUTED;
@@ -195,10 +195,10 @@ window_take(struct vc__session *s, const struct vc__slot *slot,
             const struct vc__frame *f)
 {
     if (!slot->stream)
-        return session_reply_breach(s, "a WINDOW of no stream");
+        return session_reply_breach(s, "a WINDOW without a stream");
     return slot->request == NULL ||
            slot->request->window(slot->request, f->deadline) ||
-           session_reply_breach(s, "a WINDOW that cannot be");
+           session_reply_breach(s, "a WINDOW with an invalid value");
 }
 
 /* The last part of a stream's message has come. */
@@ -228,7 +228,7 @@ reply_more(struct vc__session *s, const struct vc__frame *f,
     if (slot->wasted)
         return part_wasted(s, f);
     if (slot->assembly == NULL)
-        return session_reply_breach(s, "DATA of no message");
+        return session_reply_breach(s, "DATA without a message");
     got = vc__assembly_add(slot->assembly, f);
     vc__pool_count_replies(s->peer->pool);
     if (got < 0)
@@ -253,7 +253,7 @@ reply_more(struct vc__session *s, const struct vc__frame *f,
     return true;
 }
 
-#define OF_NO_CALL "an answer to no call that is under way"
+#define OF_NO_CALL "an answer to an unknown call"
 
 bool
 vc__session_reply(struct vc__session *s, const struct vc__frame *f,

@@ -119,7 +119,7 @@ lesser_close(struct vc__pool *p)
 
     while ((link = lesser_find(p, &streams)) != NULL)
         vc__link_close(link, VC_UNAVAILABLE,
-                       "calls go on by a better transport");
+                       "calls now use a better transport");
     return streams;
 }
 
@@ -150,8 +150,8 @@ scouts_give_up(struct vc__pool *p, const char *why)
 
     if (link != NULL)
         vc__link_close(link, VC_FAILED_PRECONDITION,
-                       "the option require leaves out %s, which leads there, "
-                       "and %s does not: %.150s",
+                       "the option require excludes %s, which reaches the "
+                       "server, and %s does not reach it: %.150s",
                        link->wire->transport->scheme,
                        p->opts.require.best[0]->scheme, why);
 }
@@ -211,8 +211,9 @@ upgrade_seek(struct vc__pool *p, bool at_once)
     if (opts.n_places > 0)
         vc__dial_run_start(&p->upgrade.dial_run, &opts);
     else if (rank == p->opts.choice.n)
-        scouts_give_up(p, "the server tells of no socket for its own host, as "
-                          "one does that listens at vc://");
+        scouts_give_up(p,
+                       "the server has announced no shared-memory socket: let "
+                       "it listen at vc:// with shm among its transports");
     else if (rank > 0)
         upgrade_settle(p);
 }
@@ -300,7 +301,7 @@ upgrade_on_failed(struct vc__dial_run *d, const struct vc__error *error)
         return;
     }
     if (p->upgrade.failed == 1)
-        vc__pool_log_transport(p, rank, "still go by");
+        vc__pool_log_transport(p, rank, "still use");
     upgrade_settle(p);
 }
 
@@ -313,7 +314,7 @@ transport_log(struct vc__pool *p)
     if (rank == p->upgrade.logged || rank == p->opts.choice.n)
         return;
     p->upgrade.logged = rank;
-    vc__pool_log_transport(p, rank, "go by");
+    vc__pool_log_transport(p, rank, "use");
 }
 
 static const struct vc__dial_run_ops dial_run_ops = {

@@ -13,22 +13,22 @@ VC_BEGIN_DECLS
 /* X(name, number, meaning when the library itself returns it) */
 #define VC_STATUSES(X)                                                         \
     X(OK, 0, "success")                                                        \
-    X(CANCELLED, 1, "the caller gave the call up")                             \
-    X(UNKNOWN, 2, "the handler returned no code that exists")                  \
+    X(CANCELLED, 1, "the caller cancelled the call")                           \
+    X(UNKNOWN, 2, "the handler returned a number that is no code")             \
     X(INVALID_ARGUMENT, 3, "a bad option, target or message")                  \
-    X(DEADLINE_EXCEEDED, 4, "the time allowed for it ran out")                 \
-    X(NOT_FOUND, 5, "said by handlers")                                        \
+    X(DEADLINE_EXCEEDED, 4, "the timeout elapsed")                             \
+    X(NOT_FOUND, 5, "returned by handlers")                                    \
     X(ALREADY_EXISTS, 6, "the service has been added before")                  \
-    X(PERMISSION_DENIED, 7, "the system refuses access to the device")         \
-    X(RESOURCE_EXHAUSTED, 8, "a limit of size, count or memory was met")       \
+    X(PERMISSION_DENIED, 7, "the system refuses access")                       \
+    X(RESOURCE_EXHAUSTED, 8, "a limit of size, count or memory was reached")   \
     X(FAILED_PRECONDITION, 9, "the object is not in a state to do this")       \
-    X(ABORTED, 10, "said by handlers")                                         \
-    X(OUT_OF_RANGE, 11, "said by handlers")                                    \
+    X(ABORTED, 10, "returned by handlers")                                     \
+    X(OUT_OF_RANGE, 11, "returned by handlers")                                \
     X(UNIMPLEMENTED, 12, "the peer does not serve this service or method")     \
-    X(INTERNAL, 13, "the peer broke the protocol, or the library is wrong")    \
-    X(UNAVAILABLE, 14, "no connection, or it was lost; trying again may help") \
-    X(DATA_LOSS, 15, "said by handlers")                                       \
-    X(UNAUTHENTICATED, 16, "said by handlers")
+    X(INTERNAL, 13, "the peer broke the protocol, or the library has a bug")   \
+    X(UNAVAILABLE, 14, "no connection, or it was lost; a retry may help")      \
+    X(DATA_LOSS, 15, "returned by handlers")                                   \
+    X(UNAUTHENTICATED, 16, "returned by handlers")
 
 enum vc_status {
 #define VC_STATUS_ENUM(name, number, text) VC_##name = number,

@@ -263,9 +263,9 @@ reply_malformed(struct vc__attempt *u, const struct vc__message_fault *fault)
     char why[VC__ERROR_TEXT];
 
     vc__message_fault_text(fault, why, sizeof why);
-    vc__error_put(&u->error, VC_INTERNAL, "%s.%s: the reply is no %s: %s",
-                  u->service->name, u->method->name,
-                  u->method->reply.desc->name, why);
+    vc__error_put(
+        &u->error, VC_INTERNAL, "%s.%s: the reply cannot be unpacked as %s: %s",
+        u->service->name, u->method->name, u->method->reply.desc->name, why);
     u->error.outcome = VC_OUTCOME_EXECUTED;
 }
 
@@ -430,8 +430,8 @@ vc__attempt_start(struct vc__attempt *u, uint64_t now, uint64_t due)
         u->priority != VC_PRIORITY_CRITICAL && is_throttled(u->channel, now)) {
         u->client = NULL;
         fail_unsent(u, VC_RESOURCE_EXHAUSTED,
-                    "the call was not sent: the server sheds most of what "
-                    "this channel's target is asked, as it is overloaded");
+                    "the call was not sent, as the server is overloaded and "
+                    "sheds most calls of this process: try again later");
         return;
     }
     u->client = vc__channel_pick(u->channel, u->service);

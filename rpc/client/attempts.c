@@ -15,9 +15,9 @@ parent_join(struct vc__attempts *a, struct vc__parent *parent, uint64_t now)
     uint64_t due = parent->due;
 
     if (now >= due)
-        return vc__fail(VC_DEADLINE_EXCEEDED,
-                        "the deadline of the call that this one is made for "
-                        "has passed");
+        return vc__fail(
+            VC_DEADLINE_EXCEEDED,
+            "the deadline of the parent call (vc_call_opts.parent) has passed");
     if (due < a->due) {
         a->due = due;
         a->ms = (uint32_t)((due - now + 999) / 1000);

@@ -74,13 +74,16 @@ vc__method_check(const struct vc_service *service, unsigned method,
     if (service == NULL)
         return vc__fail(VC_INVALID_ARGUMENT, "the service of the call is NULL");
     if (method >= service->n_methods)
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "%s has %u methods, and none with the number %u",
-                        service->name, (unsigned)service->n_methods, method);
+        return vc__fail(
+            VC_INVALID_ARGUMENT,
+            "%s has %u methods: the method number %u is out of range",
+            service->name, (unsigned)service->n_methods, method);
     if (((service->methods[method].flags & kinds) != 0) != streams)
         return vc__fail(VC_INVALID_ARGUMENT,
-                        streams ? "%s.%s has no stream: call it"
-                                : "%s.%s streams: open a stream of it",
+                        streams ? "%s.%s does not stream: use "
+                                  "vc_channel_call() or the generated call"
+                                : "%s.%s streams: use vc_stream_open() or the "
+                                  "generated function",
                         service->name, service->methods[method].name);
     return VC_OK;
 }

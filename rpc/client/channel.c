@@ -111,11 +111,11 @@ channel_target_take(struct vc__target *out, const char *text)
     if (status != VC_OK)
         return status;
     if (out->port[0] != '\0' && atoi(out->port) == 0)
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "target \"%.100s\": port 0 leads nowhere, a client's "
-                        "is in 1..65535; vc_server_port() tells which one a "
-                        "server has got",
-                        text);
+        return vc__fail(
+            VC_INVALID_ARGUMENT,
+            "target \"%.100s\": port 0 cannot be connected to: give a port in "
+            "1..65535; vc_server_port() returns that of a server",
+            text);
     if (out->transport == NULL || !vc__target_numeric(out, &addrs) ||
         addrs.n == 0)
         return VC_OK;

@@ -14,8 +14,8 @@ vc__reply_error(struct vc__error *error, const struct vc__reply_frame *reply,
         reply->status > VC_UNAUTHENTICATED ? VC_UNKNOWN : reply->status;
 
     if (vc__reply_is_lost(reply))
-        vc__error_put(error, status, "%s.%s: the reply was lost: %s", service,
-                      method, (const char *)reply->body);
+        vc__error_put(error, status, "%s.%s: the reply was dropped: %s",
+                      service, method, (const char *)reply->body);
     else if (reply->len == 0)
         vc__error_put(error, status, VC__TEXT_BARE, service, method,
                       vc_status_name(status));

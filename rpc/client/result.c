@@ -23,12 +23,11 @@ entries_measure(const struct vc_metadata *entries, size_t n, size_t *size)
         if (fault != NULL)
             return vc__fail(VC_INVALID_ARGUMENT, "metadata[%zu]: %s", i, fault);
         if (!vc__metadata_fits(*size, &entries[i]))
-            return vc__fail(VC_RESOURCE_EXHAUSTED,
-                            "metadata[%zu], %s: with its value of %zu bytes "
-                            "all up to it take more than %u bytes; put what is "
-                            "long into the message",
-                            i, entries[i].key, entries[i].length,
-                            VC_METADATA_MAX);
+            return vc__fail(
+                VC_RESOURCE_EXHAUSTED,
+                "metadata[%zu], %s: with its value of %zu bytes the metadata "
+                "exceed %u bytes; put long values into the message",
+                i, entries[i].key, entries[i].length, VC_METADATA_MAX);
         *size += vc__metadata_size(&entries[i]);
     }
     return VC_OK;

@@ -78,8 +78,9 @@ stream_client_reply_unpack(struct vc__client_stream *c,
     }
     vc__message_fault_text(&fault, why, sizeof why);
     vc__error_put(error, r == NULL ? VC_RESOURCE_EXHAUSTED : VC_INTERNAL,
-                  "%s.%s: the reply is no %s: %s", c->stream.service,
-                  c->type->name, c->type->reply.desc->name, why);
+                  "%s.%s: the reply cannot be unpacked as %s: %s",
+                  c->stream.service, c->type->name, c->type->reply.desc->name,
+                  why);
     if (r != NULL)
         vc__reply_give(r);
     return false;
@@ -451,8 +452,8 @@ client_over(struct vc_stream *s)
 {
     struct vc__error error;
 
-    vc__error_put(&error, VC_CANCELLED, "%s.%s: a message was lost", s->service,
-                  s->method);
+    vc__error_put(&error, VC_CANCELLED, "%s.%s: a message was dropped",
+                  s->service, s->method);
     client_give_up(s, &error);
     return vc__stream_status(s);
 }
@@ -487,7 +488,8 @@ static bool
 initial_keep(struct vc__client_stream *c, const struct vc__metadata *m,
              const char **loss)
 {
-    const char *fault = "metadata that do not come with the first of them";
+    const char *fault =
+        "metadata, which only the first message of a stream may have";
     struct vc__brought *b = NULL;
     struct vc__error error;
 

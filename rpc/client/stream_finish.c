@@ -41,8 +41,7 @@ vc_stream_finish(struct vc_stream *s, void **reply)
                         s->service, s->method);
     if (s->events != NULL)
         return vc__fail(VC_FAILED_PRECONDITION,
-                        "%s.%s: the stream has callbacks, and on_end() is "
-                        "called at its end",
+                        "%s.%s: the stream has callbacks: wait for on_end()",
                         s->service, s->method);
     status = vc__client_stream_up(c) ? vc_stream_half_close(s) : VC_OK;
     if (status == VC_OK && vc__client_stream_down(c))

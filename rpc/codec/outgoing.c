@@ -13,13 +13,15 @@ enum vc_status
 vc__outgoing_check(const struct vc__outgoing *o, size_t size)
 {
     if (o->reply_max != 0 && size > o->reply_max)
-        return vc__fail(VC_RESOURCE_EXHAUSTED,
-                        "%s.%s: the %s has %zu bytes, and "
-                        "(verbcall.method).max_reply is %zu",
-                        o->service, o->method, o->what, size, o->reply_max);
+        return vc__fail(
+            VC_RESOURCE_EXHAUSTED,
+            "%s.%s: the %s has %zu bytes, more than "
+            "(verbcall.method).max_reply, which is %zu: send less, or raise it",
+            o->service, o->method, o->what, size, o->reply_max);
     if (size > o->peer_max)
         return vc__fail(VC_RESOURCE_EXHAUSTED,
-                        "%s.%s: the %s has %zu bytes, the %s takes %zu",
+                        "%s.%s: the %s has %zu bytes, the %s accepts %zu at "
+                        "most (its max_message): send less, or raise it",
                         o->service, o->method, o->what, size, o->peer,
                         o->peer_max);
     return VC_OK;
@@ -43,12 +45,12 @@ type_fail(const struct vc__outgoing *o, const ProtobufCMessageDescriptor *desc,
 
     if (its == NULL || its->magic != PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC)
         return vc__fail(VC_INVALID_ARGUMENT,
-                        "%s.%s: the %s is no message: begin it by the __INIT "
-                        "of %s",
+                        "%s.%s: the %s is not initialised: initialise it by "
+                        "the __INIT macro of %s",
                         o->service, o->method, o->what, desc->name);
     return vc__fail(VC_INVALID_ARGUMENT,
-                    "%s.%s: the %s is a %s, its type is %s", o->service,
-                    o->method, o->what, its->name, desc->name);
+                    "%s.%s: the %s is of type %s, and must be of type %s",
+                    o->service, o->method, o->what, its->name, desc->name);
 }
 
 enum vc_status

@@ -84,7 +84,7 @@ struct level {
 
 static const char too_large[] = "message needs more memory than is allowed";
 static const char cut_short[] = "message ends within a field";
-static const char bad_varint[] = "varint is longer than 10 bytes or cut";
+static const char bad_varint[] = "varint is longer than 10 bytes or truncated";
 
 /* --- bytes to members --- */
 
@@ -470,7 +470,8 @@ check_field(struct check *c, struct level *l, const ProtobufCFieldDescriptor *f,
         vc__field_is_packable(f->type))
         return check_packed(c, l, f, m);
     if (m->wire != vc__field_wire(f->type))
-        return "wire type is not that of the field";
+        return "wire type is not that of the field: see that both ends have "
+               "the same .proto file";
     if (repeated && !take_elements(c, l, f, 1))
         return too_large;
     return check_value(c, l, f, m);
@@ -531,7 +532,9 @@ check_level(struct check *c, const ProtobufCMessageDescriptor *desc,
     }
     missing = required_missing(desc, s);
     if (missing != NULL)
-        return wrong_in(c, desc, missing, "must be set");
+        return wrong_in(c, desc, missing,
+                        "the required field is missing: see that both ends "
+                        "have the same .proto file");
     joint->arrays = l.arrays + l.below.arrays;
     joint->oneof = l.below.oneof;
     return NULL;

@@ -35,7 +35,7 @@ bytes_check(const ProtobufCBinaryData *bytes, struct gap *gap)
 static bool
 pointer_check(const void *p, struct gap *gap)
 {
-    return p != NULL || gap_set(gap, 0, "must be set");
+    return p != NULL || gap_set(gap, 0, "NULL, and must be set");
 }
 
 /* --- fields --------------------------------------------------------------- */

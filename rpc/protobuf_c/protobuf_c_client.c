@@ -213,9 +213,10 @@ protobuf_c_client_call(struct stub *s, unsigned method,
     enum vc_status status;
 
     if (method >= s->service->n_methods)
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "service %s has %u methods, and none is number %u",
-                        s->service->name, s->service->n_methods, method);
+        return vc__fail(
+            VC_INVALID_ARGUMENT,
+            "service %s has %u methods: the method number %u is out of range",
+            s->service->name, s->service->n_methods, method);
     p = calloc(1, sizeof *p);
     if (p == NULL)
         return vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
@@ -294,8 +295,8 @@ opts_take(struct vc_call_opts *out, const struct vc_call_opts *opts)
 
     if (status == VC_OK && out->result != NULL)
         return vc__fail(VC_INVALID_ARGUMENT,
-                        "vc_call_opts.result: of which call? closures have "
-                        "vc_error()");
+                        "vc_call_opts.result: the options are for many calls, "
+                        "so leave it NULL; a closure can call vc_error()");
     if (status == VC_OK && out->hedge_ms != 0)
         return vc__fail(
             VC_INVALID_ARGUMENT,

@@ -88,12 +88,12 @@ protobuf_c_server_reply_take(struct vc_call *call,
                              const ProtobufCMessage *message)
 {
     if (message == NULL)
-        return vc__call_fault(
-            call, VC_INTERNAL,
-            "the service has failed the call, and does not say why");
+        return vc__call_fault(call, VC_INTERNAL,
+                              "the method of the service failed, without a "
+                              "reason: it called its closure with NULL");
     if (message->descriptor != call->method->reply.desc)
         return vc__call_fault(call, VC_INTERNAL,
-                              "the reply of the service is no %s",
+                              "the reply of the service is not of type %s",
                               call->method->reply.desc->name);
     return reply_copy(call, message);
 }
@@ -218,7 +218,7 @@ turn_lose(struct turn *t)
     t->call->refused = true;
     t->status =
         vc__call_fault(t->call, VC_CANCELLED,
-                       "nobody waited for the call any more at its turn");
+                       "the call was cancelled before its method could run");
     turn_step(t, TURN_ANSWERED);
 }
 

@@ -71,8 +71,8 @@ descriptor_check(const ProtobufCServiceDescriptor *d)
     if (!has_names(d))
         return vc__fail(VC_INVALID_ARGUMENT,
                         "the service descriptor, or a message of its methods, "
-                        "has no names, which are what peers know it by: take "
-                        "optimize_for = CODE_SIZE out of the .proto file");
+                        "has no names, which the wire protocol needs: remove "
+                        "optimize_for = CODE_SIZE from the .proto file");
     if (strlen(d->name) > UINT16_MAX)
         return vc__fail(VC_INVALID_ARGUMENT,
                         "the name of the service has %zu bytes, and %d are "

@@ -65,7 +65,8 @@ drain_end(struct vc__server_op_part *p)
         if (sl->peer->n_calls > 0)
             p->n_calls += sl->peer->n_calls;
         else
-            vc__link_close(&sl->link, VC_UNAVAILABLE, "it had nothing to do");
+            vc__link_close(&sl->link, VC_UNAVAILABLE,
+                           "the server drains, and no call was in progress");
     }
 }
 
@@ -82,7 +83,7 @@ drain_result(struct vc__server_op *op)
     }
     if (no_memory)
         vc__error_put(&op->error, VC_RESOURCE_EXHAUSTED,
-                      "no memory to tell all clients to leave");
+                      "no memory to notify all clients: drain again");
     else if (busy)
         vc__error_put(&op->error, VC_DEADLINE_EXCEEDED,
                       "some calls still run after %u ms: drain again, or "
@@ -119,7 +120,7 @@ server_leave_service(struct vc_server *server, const char *alternative)
     pthread_mutex_unlock(&server->lock);
     if (!atomic_exchange(&server->draining, true))
         vc__server_log(server, VC__LOG_SERVER,
-                       "drains: clients are told to leave%s%s",
+                       "drains: clients are asked to leave%s%s",
                        alternative == NULL ? "" : " for ",
                        alternative == NULL ? "" : alternative);
     return VC_OK;

@@ -14,7 +14,7 @@ openness_of(const struct vc__listening *l)
     const struct vc__ear *ear = l->listener.ear;
 
     if (ear->opts.is_drawn)
-        return "for clients that are told of it";
+        return "for clients of this host that the server notifies";
     if (ear->context->transport->named)
         return "for this process only";
     if (ear->context->transport->local)
@@ -35,7 +35,7 @@ vc__listening_log(const struct vc__listening *l, const char *again)
     if (!vc__log_wants(&l->server->runtime->log, VC__LOG_LISTEN))
         return;
     vc__addr_port_set(&addr, vc__listener_port(&l->listener));
-    vc__server_log(l->server, VC__LOG_LISTEN, "listens %sat %s by %s, %s",
+    vc__server_log(l->server, VC__LOG_LISTEN, "listens %sat %s over %s, %s",
                    again, vc__addr_text((const struct sockaddr *)&addr, text),
                    ear->context->transport->scheme, openness_of(l));
 }

@@ -59,7 +59,9 @@ vc__redirect_target(struct vc__redirect_to *out, const char *text)
     redirect_addr_put(&out->addr, &addrs.addr[0]);
     if (out->addr.port == 0 && out->addr.family != VC__REJECT_NAME)
         return vc__fail(VC_INVALID_ARGUMENT,
-                        "redirect \"%.100s\": port 0 leads nowhere", text);
+                        "redirect \"%.100s\": port 0 cannot be connected to: "
+                        "give a port in 1..65535",
+                        text);
     return VC_OK;
 }
 
@@ -131,6 +133,6 @@ vc__redirect_find(const struct vc__redirect *r, uint64_t service,
     reject->reason = VC__REJECT_MOVED;
     if (reject->n_addrs == 0)
         snprintf(reject->text, sizeof reject->text,
-                 "the server's program names no good target");
+                 "redirect_decide of the server gave no valid target");
     return true;
 }

@@ -136,7 +136,7 @@ vc__relisten_later(struct vc__listening *l, const struct vc__error *why)
     l->why = *why;
     l->most_ms = WAIT_LACK_MS;
     vc__server_log(l->server, VC__LOG_STARVED,
-                   "does not listen by %s yet: %s; it tries again",
+                   "does not listen over %s yet: %s; it tries again",
                    l->transport->scheme, why->text);
     vc__waiter_init(&later.waiter);
     vc__engine_post(engine, &later.task);

@@ -92,7 +92,8 @@ server_turn_away(struct vc_server *server, const struct vc__incoming *in,
         return reject_as(reject, VC__REJECT_SECURITY,
                          "this server has no security mode");
     if (hello->flags & ~(VC__HELLO_POOL | VC__HELLO_RESUME))
-        return reject_as(reject, VC__REJECT_LIMIT, "no datagrams are taken");
+        return reject_as(reject, VC__REJECT_LIMIT,
+                         "datagrams are not supported");
     /* Sessions that are resumed go on after their service was removed. Only the
      * peer's engine knows whether there are any: vc__server_link_accept(). */
     if (!(hello->flags & (VC__HELLO_POOL | VC__HELLO_RESUME)) &&
@@ -139,7 +140,7 @@ vc__server_on_request(struct vc__listener *l, const struct vc__incoming *in,
         if (!refused) {
             vc__admission_gone(&server->admission, false);
             vc__server_log(server, VC__LOG_STARVED,
-                           "cannot take a client: out of memory");
+                           "cannot accept a client: out of memory");
             reject_as(&reject, VC__REJECT_BUSY, "out of memory");
             reject.retry_ms = BUSY_RETRY_MS;
         }

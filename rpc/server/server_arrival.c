@@ -148,7 +148,7 @@ vc__server_arrival_begin(struct vc__server_session *s,
     if (!vc__timer_running(&part->stalled))
         stalled_look(part);
     holds_since(part, a, 0);
-    return good || vc__server_breach(s->link, "a first part that is none");
+    return good || vc__server_breach(s->link, "an invalid first part");
 }
 
 int

@@ -65,18 +65,22 @@ method_find(struct vc_call *call, const char **fault)
     unsigned i;
 
     if (!is_served(session) && !is_served_again(session))
-        return not_found(call, fault, "the server does not serve this service");
+        return not_found(
+            call, fault,
+            "the server does not serve this service: see that it was added");
     s = session->opened;
     i = method_number(call);
     if (i == VC__NO_METHOD)
         return not_found(call, fault,
-                         "the server's service has no such method");
+                         "the server's service has no such method: see that "
+                         "both ends have the same .proto file");
     call->method = &s->entry->service->methods[i];
     call->state = &s->entry->methods_state[i];
     if (call->state->kind != call->site.kind)
         return server_begin_fails(
             fault, VC_UNIMPLEMENTED,
-            "the server has a method of this name that streams otherwise");
+            "the server's method of this name streams in another way: see that "
+            "both ends have the same .proto file");
     return VC_OK;
 }
 
@@ -113,7 +117,8 @@ request_fault(struct vc_call *call, const struct vc__message_fault *wrong,
     if (wrong->what == vc__codec_no_memory)
         return server_begin_fails(fault, VC_RESOURCE_EXHAUSTED, vc__no_memory);
     vc__message_fault_text(wrong, text, sizeof text);
-    vc__call_fault(call, VC_INVALID_ARGUMENT, "the request is no %s: %s",
+    vc__call_fault(call, VC_INVALID_ARGUMENT,
+                   "the request cannot be unpacked as %s: %s",
                    call->method->request.desc->name, text);
     return server_begin_fails(fault, VC_INVALID_ARGUMENT, call->text);
 }

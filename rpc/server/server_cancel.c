@@ -264,6 +264,6 @@ vc_call_on_cancel(struct vc_call *call,
     watch_put(w);
     return set ? VC_OK
                : vc__fail(VC_FAILED_PRECONDITION,
-                          "vc_call_on_cancel() inside of what it calls, or on "
-                          "two threads");
+                          "vc_call_on_cancel() within its own callback, or on "
+                          "two threads at a time: call it elsewhere");
 }

@@ -95,8 +95,7 @@ old_describe(struct vc__server_op_part *p)
     p->old_began = call->began;
     snprintf(p->old_text, sizeof p->old_text, "%.80s.%.60s%s",
              call->site.session->opened->entry->service->name,
-             call->method->name,
-             later ? " (whose vc_call_end() is missing)" : "");
+             call->method->name, later ? " (waiting for vc_call_end())" : "");
 }
 
 static void
@@ -250,8 +249,9 @@ vc_server_free(struct vc_server *server)
     if (!atomic_load(&server->closed))
         close_at_last(server);
     if (!vc__server_ops_await(server))
-        vc__misuse("vc_server_free() within done() while another drain or "
-                   "close of the server has not ended");
+        vc__misuse(
+            "vc_server_free() within done() while another drain or close of "
+            "the server has not ended: free it when all have ended");
     vc__server_leave(server);
     vc__waiter_await(&server->unused);
     vc__server_destroy(server);

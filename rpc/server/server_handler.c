@@ -24,7 +24,9 @@
 #include "transport/core/misuse.h"
 #include "transport/core/thread.h"
 
-#define TOO_SHORT "less time is left than the handler nearly always takes"
+#define TOO_SHORT                                                              \
+    "the deadline would pass before the handler ends, judged by its earlier "  \
+    "runs: raise the timeout"
 
 static bool
 server_streams(const struct vc_call *call)

@@ -8,7 +8,7 @@
 
 #include "rpc/server/server_call.h"
 
-#define VC__GIVEN_UP "the caller has given up the call"
+#define VC__GIVEN_UP "the caller has cancelled the call"
 /* The text of a call that is shed for lack of memory: its client may try
  * again. */
 extern const char vc__no_memory[];

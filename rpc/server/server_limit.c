@@ -79,16 +79,17 @@ vc__limit_take(struct vc_call *call)
     const char *why = NULL;
 
     if (!session_has_room(call))
-        why = "the session runs as many calls as it may "
+        why = "the session has reached its limit of concurrent calls "
               "(max_calls_session)" AGAIN;
     else if (!server_take(call))
-        why = "the server runs as many calls as it may (max_calls)" AGAIN;
+        why = "the server has reached its limit of concurrent calls "
+              "(max_calls)" AGAIN;
     else if (!service_take(call))
-        why = "the service runs as many calls as it may "
+        why = "the service has reached its limit of concurrent calls "
               "(vc_server_limit())" AGAIN;
     else if (!method_take(call))
-        why = "the method runs as many calls as it may "
-              "(max_calls of its .proto file)" AGAIN;
+        why = "the method has reached its limit of concurrent calls (max_calls "
+              "of its .proto file)" AGAIN;
     if (why != NULL)
         vc__server_count(call->site.session, VC__COUNT_calls_limited, 1);
     return why;

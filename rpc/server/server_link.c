@@ -217,12 +217,12 @@ peer_of(struct vc__offer *o, enum vc__reject_reason *reason, const char **fault)
         return peer;
     if (peer != NULL) {
         *reason = VC__REJECT_LIMIT;
-        *fault = "all links of a pool have to offer the same features";
+        *fault = "all links of a client must offer the same features";
         return NULL;
     }
     if (o->hello.flags & VC__HELLO_POOL) {
         *reason = VC__REJECT_POOL;
-        *fault = "it lost its last link too long ago";
+        *fault = "its last link was lost too long ago: its state was dropped";
         return NULL;
     }
     if (!vc__services_has(&part->server->services, o->hello.service)) {
@@ -296,7 +296,7 @@ vc__server_link_accept(struct vc__offer *o)
         if (starved &&
             (reason == VC__REJECT_BUSY || reason == VC__REJECT_UNABLE))
             vc__server_log(o->part->server, VC__LOG_STARVED,
-                           "cannot take a client: %s", fault);
+                           "cannot accept a client: %s", fault);
         vc__listener_reject(&o->part->progress->engine, &o->in, reason,
                             reason == VC__REJECT_BUSY ? BUSY_RETRY_MS : 0, "%s",
                             fault);

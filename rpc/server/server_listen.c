@@ -364,7 +364,10 @@ add_listening(struct vc__words *w, const struct vc__listening *l)
     if (l->lost)
         vc__words_add(w, "not %s: %s\n", scheme, l->why.text);
     else if (l->listener.ear->opts.is_drawn)
-        vc__words_add(w, "%s: listens for who is told of it\n", scheme);
+        vc__words_add(
+            w,
+            "%s: listens for clients of this host that the server notifies\n",
+            scheme);
     else if (vc__listener_port(&l->listener) == 0)
         vc__words_add(w, "%s: listens at a name\n", scheme);
     else

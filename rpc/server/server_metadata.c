@@ -151,13 +151,14 @@ say_more(struct vc_call *call, const struct vc_metadata *entry, bool trailing)
     const struct vc__call_metadata *own = &call->metadata;
 
     if (!is_heard(call))
-        return vc__fail(VC_FAILED_PRECONDITION,
-                        "the client takes no metadata, so %s cannot be added",
-                        entry->key);
+        return vc__fail(
+            VC_FAILED_PRECONDITION,
+            "the client does not support metadata: %s cannot be added",
+            entry->key);
     if (!vc__metadata_fits(own->said_len - own->advice_len, entry))
         return vc__fail(VC_RESOURCE_EXHAUSTED,
-                        "with %s the metadata of the reply take more than %u "
-                        "bytes; put what is long into the message",
+                        "with %s the metadata of the reply exceed %u bytes; "
+                        "put long values into the message",
                         entry->key, VC_METADATA_MAX);
     return server_metadata_say(call, entry, trailing);
 }

@@ -98,7 +98,7 @@ vc__reply_forget(struct vc_call *call)
     vc__call_long_drop(call);
     call->has_text = true;
     snprintf(call->text, sizeof call->text,
-             "%s.%s: the deadline passed before the reply could go",
+             "%s.%s: the deadline passed before the reply could be sent",
              call->site.session->opened->entry->service->name,
              call->method->name);
     call->send.body = (const uint8_t *)call->text;
@@ -180,8 +180,7 @@ reply_is_unfit(struct vc_call *call)
 
     if (!vc__outgoing_is_of(&call->method->reply, call->reply))
         return vc__call_fault(call, VC_INTERNAL,
-                              "the handler made its reply a message of another "
-                              "type than %s",
+                              "the reply of the handler is not of type %s",
                               call->method->reply.desc->name);
     vc__message_gap(call->reply, gap, sizeof gap);
     return vc__call_fault(call, VC_INTERNAL,

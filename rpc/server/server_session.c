@@ -244,7 +244,7 @@ call_again(struct vc__server_session *s, const struct vc__frame *f)
 
     if (slot->asked || slot->arrival != NULL ||
         (slot->state != VC__SLOT_RUNNING && slot->state != VC__SLOT_KEPT))
-        return vc__server_breach(s->link, "a CALL a second time");
+        return vc__server_breach(s->link, "a duplicate CALL");
     slot->asked = true;
     if (f->flags & VC__FRAME_MORE)
         return vc__server_arrival_begin(s, slot, f, 0);
@@ -356,7 +356,7 @@ is_of_ended(const struct vc__server_slot *slot, uint32_t sequence)
     return slot->stream && slot->state != VC__SLOT_RUNNING;
 }
 
-#define DATA_OF_NONE "DATA of no message"
+#define DATA_OF_NONE "DATA without a message"
 
 bool
 vc__server_session_data(struct vc__server_link *sl, const struct vc__frame *f)
@@ -420,7 +420,8 @@ static bool
 call_cancel(struct vc__server_session *s, struct vc__server_slot *slot)
 {
     if (slot->state == VC__SLOT_FREE) /* the reply has crossed the CANCEL */
-        return slot->asked || vc__server_breach(s->link, "a CANCEL of no call");
+        return slot->asked ||
+               vc__server_breach(s->link, "a CANCEL of an unknown call");
     slot->asked = true;
     if (slot->arrival != NULL)
         slot->arrival->cancelled = true;

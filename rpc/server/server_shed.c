@@ -70,8 +70,9 @@ static void
 server_shed_begin(struct vc__server_part *part, enum vc__shed_why why)
 {
     static const char *const causes[] = {
-        [VC__SHED_QUEUE] = "they come faster than their handlers run",
-        [VC__SHED_ADAPTIVE] = "handlers wait for others (adaptive_limit)",
+        [VC__SHED_QUEUE] = "more calls arrive than their handlers can run",
+        [VC__SHED_ADAPTIVE] =
+            "too many handlers wait at a time (adaptive_limit)",
         [VC__SHED_THREADS] = "no thread is left for handlers (handler_threads)",
         [VC__SHED_MEMORY] = "no memory is left for requests (max_memory)",
     };

@@ -46,12 +46,12 @@ patience_start(struct vc_call *call, void (*fire)(struct vc__timer *timer))
 /* --- a thread of its own -------------------------------------------------- */
 
 #define NO_THREAD                                                              \
-    "the handlers of this client, or of all, have as many threads as they "    \
-    "may (handler_threads), and none was free in time: try again later"
+    "the limit of handler threads is reached (handler_threads), for this "     \
+    "client or in all, and none became free in time: try again later"
 
 #define TOO_MANY                                                               \
-    "as many handlers of the method wait for others as can without delay "     \
-    "(adaptive_limit): try again later"
+    "too many handlers of the method wait at a time (adaptive_limit): try "    \
+    "again later"
 
 /* The timer of a call that waits for a thread. */
 static void
@@ -112,8 +112,8 @@ vc__thread_forgo(struct vc_call *call)
 #define LOOK_US 100000u
 
 #define NO_TURN                                                                \
-    "handlers have all threads that there may be (handler_threads), and none " \
-    "was free in time: try again later"
+    "the limit of handler threads is reached (handler_threads), and none "     \
+    "became free in time: try again later"
 
 /* The timer of a call that waits for its turn. */
 static void

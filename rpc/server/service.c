@@ -219,7 +219,9 @@ vc__services_add(struct vc__services *t, const struct vc_service *service,
     if (node == &e->node)
         return VC_OK;
     entry_free(e);
-    return vc__fail(VC_ALREADY_EXISTS, "service %s has been added before",
+    return vc__fail(VC_ALREADY_EXISTS,
+                    "service %s has been added before: remove it first "
+                    "(vc_server_remove())",
                     service->name);
 }
 
@@ -246,7 +248,7 @@ vc__services_remove(struct vc__services *t, const char *name)
     mine = e != NULL && cds_lfht_del(t->table, &e->node) == 0;
     rcu_read_unlock();
     if (!mine)
-        return vc__fail(VC_NOT_FOUND, "service %s is not there", name);
+        return vc__fail(VC_NOT_FOUND, "service %s has not been added", name);
     entry_retire(e);
     return VC_OK;
 }

@@ -148,8 +148,8 @@ server_stalled(struct vc_stream *s)
                            ss->call->site.session->peer->share))
         return;
     vc__error_put(&error, VC_RESOURCE_EXHAUSTED,
-                  "%s.%s: its client has not taken a message for %u ms, while "
-                  "others waited for its thread",
+                  "%s.%s: its client has received no message for %u ms "
+                  "(stream_stall_ms) while other handlers waited for a thread",
                   s->service, s->method, (unsigned)(s->stall_us / 1000));
     time_over(s, &error);
 }
@@ -251,9 +251,9 @@ vc_stream_serve(struct vc_call *call, struct vc_stream *s,
     vc__must(call, VC__CALL);
     vc__must(s, VC__STREAM);
     if (call->stream != s || s->events != NULL)
-        return vc__call_fault(call, VC_INTERNAL,
-                              "the handler has chosen callbacks twice, or for "
-                              "another stream");
+        return vc__call_fault(
+            call, VC_INTERNAL,
+            "vc_stream_serve() was called twice, or for another call's stream");
     ev = vc__stream_events_new(events, arg);
     if (ev == NULL)
         return vc_call_fail(call, vc__error_last()->status, "%s", vc_error());
@@ -368,10 +368,11 @@ static bool
 stream_server_message_refuse(struct vc__server_session *s,
                              struct vc_stream *stream)
 {
-    return vc__server_breach(s->link,
-                             vc__stream_hears(stream)
-                                 ? "a MESSAGE over its window"
-                                 : "a MESSAGE of a client that sends no more");
+    return vc__server_breach(
+        s->link,
+        vc__stream_hears(stream)
+            ? "a MESSAGE over its window"
+            : "a MESSAGE of a client that has half-closed or does not stream");
 }
 
 bool
@@ -384,9 +385,9 @@ vc__server_message_whole(struct vc__server_session *s, uint16_t i,
     if (call == NULL || call->stream == NULL)
         return true;
     if (a->loss == VC__ASSEMBLY_TOO_LONG)
-        loss = "it is over the server's limit of messages";
+        loss = "it is longer than the server's limit of messages (max_message)";
     else if (a->loss != VC__ASSEMBLY_KEPT)
-        loss = "the server has no memory left for long messages";
+        loss = "the server has no memory left for long messages (max_memory)";
     return vc__stream_message(call->stream, a->data, a->total, loss) ||
            stream_server_message_refuse(s, call->stream);
 }
@@ -424,17 +425,17 @@ stream_frame(struct vc__server_session *s, uint16_t i,
         return stream_server_message_take(s, i, f);
     case VC__FRAME_WINDOW:
         return vc__stream_window(stream, f->deadline) ||
-               vc__server_breach(s->link, "a WINDOW that cannot be");
+               vc__server_breach(s->link, "a WINDOW with an invalid value");
     default:
         if (s->slots[i].arrival != NULL)
             return vc__server_breach(s->link, BETWEEN_PARTS);
         return vc__stream_half(stream) ||
-               vc__server_breach(s->link,
-                                 "a HALF of a client that sends no more");
+               vc__server_breach(s->link, "a HALF of a client that has "
+                                          "half-closed or does not stream");
     }
 }
 
-#define OF_NO_STREAM "a frame of no stream"
+#define OF_NO_STREAM "a frame of an unknown stream"
 
 /* A frame for a call that has ended meanwhile is dropped. */
 bool

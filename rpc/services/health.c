@@ -77,7 +77,7 @@ health_check(struct vc_call *call,
     pthread_mutex_unlock(&h->lock);
     if (reply->status == WORD(SERVICE_UNKNOWN))
         return vc_call_fail(call, VC_NOT_FOUND,
-                            "the server has not said how service %s is",
+                            "the server has set no health state for service %s",
                             request->service);
     return VC_OK;
 }
@@ -170,8 +170,8 @@ health_watch(struct vc_call *call,
 
     if (!watcher_enter(w.health))
         return vc_call_fail(call, VC_RESOURCE_EXHAUSTED,
-                            "%d calls watch the server's health already: ask "
-                            "by Check now and then",
+                            "%d calls of Watch run already, the most there may "
+                            "be: poll with Check instead",
                             VC_HEALTH_WATCHERS_MAX);
     status = vc_call_on_cancel(call, watcher_over, &w);
     if (status == VC_OK)
@@ -254,7 +254,7 @@ vc_health_remove(struct vc_health *health, const char *service)
     }
     pthread_mutex_unlock(&health->lock);
     if (s == NULL)
-        return vc__fail(VC_NOT_FOUND, "nothing was said of service %s",
+        return vc__fail(VC_NOT_FOUND, "service %s has no health state",
                         service);
     free(s);
     return VC_OK;

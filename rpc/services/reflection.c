@@ -167,12 +167,12 @@ reflection_file(struct vc_call *call,
 
     if (service == NULL)
         return vc_call_fail(call, VC_NOT_FOUND,
-                            "no service of the server is or has %s",
+                            "the server has no service or method %s",
                             request->symbol);
     if (service->file == NULL)
         return vc_call_fail(call, VC_FAILED_PRECONDITION,
                             "the server was built without the .proto file of "
-                            "%s: generate its code anew",
+                            "%s: generate its code again",
                             service->name);
     reply->file_descriptor_set.data = (uint8_t *)service->file;
     reply->file_descriptor_set.len = service->file_length;

@@ -189,7 +189,8 @@ message_lost(struct vc_stream *s, const char *why)
     struct vc__error error;
 
     vc__error_put(&error, VC_RESOURCE_EXHAUSTED,
-                  "%s.%s: a message was lost: %s", s->service, s->method, why);
+                  "%s.%s: a message was dropped: %s", s->service, s->method,
+                  why);
     error.outcome = VC_OUTCOME_UNKNOWN;
     stream_end_with(s, VC__STREAM_EV_MESSAGE_LOST, &error);
 }
@@ -311,8 +312,9 @@ item_check(const struct vc_stream *s, size_t size)
     if (s->max_reply == 0 || s->of_server || size <= s->max_reply)
         return VC_OK;
     return vc__fail(VC_RESOURCE_EXHAUSTED,
-                    "%s.%s: a message has %zu bytes, and "
-                    "(verbcall.method).max_reply is %u",
+                    "%s.%s: a message has %zu bytes, more than "
+                    "(verbcall.method).max_reply, which is %u: see that both "
+                    "ends have the same .proto file",
                     s->service, s->method, size, s->max_reply);
 }
 
@@ -324,8 +326,8 @@ message_malformed(const struct vc_stream *s,
 
     vc__message_fault_text(fault, why, sizeof why);
     return vc__fail(s->of_server ? VC_INVALID_ARGUMENT : VC_INTERNAL,
-                    "%s.%s: a message is no %s: %s", s->service, s->method,
-                    s->receives->desc->name, why);
+                    "%s.%s: a message cannot be unpacked as %s: %s", s->service,
+                    s->method, s->receives->desc->name, why);
 }
 
 enum vc_status
@@ -362,8 +364,8 @@ vc_stream_receive(struct vc_stream *s, void **message)
         return vc__bad(s, VC__STREAM);
     if (s->events != NULL)
         return vc__fail(VC_FAILED_PRECONDITION,
-                        "%s.%s: the stream has callbacks, and on_message() "
-                        "is given its messages",
+                        "%s.%s: the stream has callbacks: its messages arrive "
+                        "in on_message()",
                         s->service, s->method);
     m = stream_message_take(s, &late);
     if (late) { /* or it has ended meanwhile */

@@ -102,8 +102,8 @@ static enum vc_status
 sent_enough(const struct vc_stream *s)
 {
     return vc__fail(VC_FAILED_PRECONDITION,
-                    "%s.%s: nothing can be sent any more, the stream was "
-                    "finished or half-closed",
+                    "%s.%s: the stream was finished or half-closed: no message "
+                    "can be sent any more",
                     s->service, s->method);
 }
 
@@ -181,8 +181,8 @@ send_ended(struct vc_stream *s)
     return status != VC_OK
                ? status
                : vc__fail(VC_FAILED_PRECONDITION,
-                          "%s.%s: the call has ended: the other end takes no "
-                          "more messages; vc_stream_finish() has its result",
+                          "%s.%s: the call has ended: no message can be sent "
+                          "any more; vc_stream_finish() returns its result",
                           s->service, s->method);
 }
 
@@ -371,8 +371,8 @@ vc_stream_try_send(struct vc_stream *s, const void *message, bool *sent)
     *sent = false;
     if (s->events == NULL)
         return vc__fail(VC_FAILED_PRECONDITION,
-                        "%s.%s: the stream has no callbacks: vc_stream_send() "
-                        "waits",
+                        "%s.%s: the stream has no callbacks: use "
+                        "vc_stream_send(), which waits",
                         s->service, s->method);
     status = stream_send_measure(s, message, &packing);
     if (status != VC_OK)

@@ -160,7 +160,8 @@ const char *
 vc__lack_text(enum vc__lack lack)
 {
     static const char *const texts[VC__LACKS] = {
-        [VC__LACK_ROOM] = "other connections have all memory that it may pin",
+        [VC__LACK_ROOM] =
+            "other connections use all memory that the server may pin",
         [VC__LACK_PINNED] =
             "the server cannot pin memory: raise its limit (ulimit -l)",
         [VC__LACK_DESCRIPTORS] =

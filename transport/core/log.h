@@ -26,7 +26,7 @@
     X(LINK_CLOSED, INFO, "links that were closed")                             \
     X(LINK_LOST, WARNING, "links that were lost")                              \
     X(LINK_FAILED, DEBUG, "links that did not come up")                        \
-    X(TRANSPORT, INFO, "transports that calls go by")                          \
+    X(TRANSPORT, INFO, "transports that calls use")                            \
     X(LISTEN, INFO, "addresses that servers listen at")                        \
     X(LISTEN_LOST, ERROR, "addresses that servers have lost")                  \
     X(SERVER, INFO, "servers that are drained or closed")                      \

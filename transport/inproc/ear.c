@@ -45,7 +45,8 @@ vc__inproc_listen(struct vc__ear *ear, const struct sockaddr *addr)
     if (e->listens)
         return VC_OK;
     return vc__fail(VC_UNAVAILABLE,
-                    "cannot listen at %s: a server of this process does",
+                    "cannot listen at %s: another server of this process "
+                    "listens there; use another name",
                     vc__addr_text(addr, text));
 }
 

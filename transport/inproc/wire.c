@@ -134,7 +134,8 @@ inproc_wire_prepare(struct vc__wire *w, const struct vc__receives *r)
         if (window < r->least)
             return vc__fail(VC_RESOURCE_EXHAUSTED,
                             "no memory for another connection: all of "
-                            "memory_limit is in use, or of the machine's");
+                            "memory_limit is in use, or all of the machine; "
+                            "raise the limit, or close connections");
     }
     w->promised = window < r->first ? window : r->first;
     return VC_OK;
@@ -178,7 +179,7 @@ wire_accept(struct vc__wire *w, const void *data, size_t len)
     vc__inproc_unlock();
     if (i->owned)
         return VC_OK;
-    return vc__fail(VC_UNAVAILABLE, "cannot accept %s: it has left",
+    return vc__fail(VC_UNAVAILABLE, "cannot accept %s: it has disconnected",
                     vc__wire_peer(w));
 }
 
@@ -203,7 +204,7 @@ inproc_wire_confirm(struct vc__wire *w)
     vc__inproc_unlock();
     if (!left)
         return VC_OK;
-    return vc__fail(VC_UNAVAILABLE, "%s accepted, and has left since",
+    return vc__fail(VC_UNAVAILABLE, "%s accepted, and has disconnected since",
                     vc__wire_peer(w));
 }
 

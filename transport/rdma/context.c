@@ -106,7 +106,7 @@ device_removed(struct vc__rdma_context *c, const struct ibv_context *verbs)
 
     cds_list_for_each_entry (d, &c->devices, node) {
         if (verbs != NULL && d->verbs->device == verbs->device)
-            vc__device_doom(d, "it was removed");
+            vc__device_doom(d, "the device was removed");
     }
 }
 

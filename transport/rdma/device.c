@@ -176,8 +176,8 @@ vc__device_grant(struct vc__device *d, unsigned n)
     if (want > max)
         return vc__fail_lacking(
             VC__LACK_ROOM,
-            "%s: all %u receives of a thread are promised to peers; raise "
-            "threads of the runtime's options, or have fewer connections",
+            "%s: all %u receives of a thread are granted to peers as credits; "
+            "raise threads of the runtime's options, or have fewer connections",
             ibv_get_device_name(d->verbs->device), max);
     if (want > d->posted)
         status = receives_add(d, want - d->posted);
@@ -340,7 +340,7 @@ async_handle(struct vc__device *d, const struct ibv_async_event *event)
     case IBV_EVENT_CQ_ERR:
     case IBV_EVENT_SRQ_ERR:
     case IBV_EVENT_DEVICE_FATAL:
-        vc__device_doom(d, "it has failed");
+        vc__device_doom(d, "the device has failed");
         all_qps_fail(d);
         break;
     case IBV_EVENT_SRQ_LIMIT_REACHED:

@@ -101,7 +101,7 @@ vc__rdma_put_rejected(struct vc__error *error, const char *peer, int status)
                       peer);
     else if (status == VC__REJ_STALE_CONN)
         vc__error_put(error, VC_UNAVAILABLE,
-                      "%s still knows a former connection of this QP number",
+                      "%s still has a stale connection with this QP number",
                       peer);
     else
         vc__error_put(error, VC_UNAVAILABLE,

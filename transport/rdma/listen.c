@@ -106,11 +106,11 @@ rdma_fail_bind(const struct sockaddr *addr, const char *what, int err)
                         "(%s: %s)",
                         text, what, strerror(err));
     if (err == EACCES)
-        return vc__fail(VC_PERMISSION_DENIED,
-                        "cannot listen at %s: this user may not have ports "
-                        "below 1024; take another, or give the program "
-                        "CAP_NET_BIND_SERVICE",
-                        text);
+        return vc__fail(
+            VC_PERMISSION_DENIED,
+            "cannot listen at %s: this user may not use ports below 1024; use "
+            "another port, or give the program CAP_NET_BIND_SERVICE",
+            text);
     if (err == ENODEV && vc__rdma_lacks_descriptors(&lacks))
         return vc__error_raise(&lacks);
     if (err == ENODEV && vc__rdma_forbidden(node, false))

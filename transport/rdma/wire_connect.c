@@ -240,10 +240,10 @@ confirm_active(struct vc__rdma_wire *r)
     if (err == 0)
         err = vc__rdma_errno(rdma_establish(r->id));
     if (err == EINVAL) /* the CM: not connected any more */
-        return vc__fail(VC_UNAVAILABLE,
-                        "%s accepted and left at once: see that its process "
-                        "runs",
-                        vc__wire_peer(&r->wire));
+        return vc__fail(
+            VC_UNAVAILABLE,
+            "%s accepted and disconnected at once: see that its process runs",
+            vc__wire_peer(&r->wire));
     return err == 0 ? VC_OK
                     : wire_connect_fail_errno(&r->wire,
                                               "establish the connection", err);
@@ -312,10 +312,10 @@ confirm_passive(struct vc__rdma_wire *r)
 {
     int err = vc__qp_to_rts(&r->qp, r->id, &r->wire.opts);
 
-    return err == 0
-               ? VC_OK
-               : vc__fail(VC_UNAVAILABLE, "%s has left as it was accepted: %s",
-                          vc__wire_peer(&r->wire), strerror(err));
+    return err == 0 ? VC_OK
+                    : vc__fail(VC_UNAVAILABLE,
+                               "%s disconnected while it was accepted: %s",
+                               vc__wire_peer(&r->wire), strerror(err));
 }
 
 enum vc_status

@@ -209,7 +209,7 @@ accept_take(struct vc__shm_wire *s, const uint8_t *body, uint32_t len)
                             vc__wire_peer(&s->wire));
         refused_for(s, NULL, 0, &why);
     } else {
-        shm_refused(s, "accepted without shared memory that can be trusted");
+        shm_refused(s, "accepted without valid shared memory (a sealed memfd)");
     }
 }
 
@@ -225,8 +225,10 @@ shm_answer_take(struct vc__shm_wire *s)
         accept_take(s, body, len);
         return;
     }
-    vc__error_put(&why, VC_UNAVAILABLE, "%s refused without a reason",
-                  vc__wire_peer(&s->wire));
+    vc__error_put(
+        &why, VC_UNAVAILABLE,
+        "%s refused without a valid reason: see the log of the server",
+        vc__wire_peer(&s->wire));
     refused_for(s, body, len, &why);
 }
 
@@ -249,7 +251,7 @@ vc__shm_answered(struct vc__shm_wire *s)
         s->len += (uint32_t)n;
     }
     if (wants == 0)
-        shm_refused(s, "does not answer as Verbcall does");
+        shm_refused(s, "sent no valid answer of Verbcall");
     else
         shm_answer_take(s);
 }

@@ -135,14 +135,16 @@ fail_listen(const struct sockaddr *addr, int err)
     vc__addr_text(addr, text);
     switch (err) {
     case EADDRINUSE:
-        return vc__fail(VC_UNAVAILABLE,
-                        "cannot listen at %s: another process does, or a file "
-                        "is there that is no socket",
-                        text);
+        return vc__fail(
+            VC_UNAVAILABLE,
+            "cannot listen at %s: another process listens there, or there is a "
+            "file that is no socket; use another name or path",
+            text);
     case ENOENT:
     case ENOTDIR:
-        return vc__fail(VC_UNAVAILABLE,
-                        "cannot listen at %s: its folder is not there", text);
+        return vc__fail(
+            VC_UNAVAILABLE,
+            "cannot listen at %s: its folder does not exist; make it", text);
     case EACCES:
     case EROFS:
         return vc__fail(VC_PERMISSION_DENIED,
@@ -155,10 +157,9 @@ fail_listen(const struct sockaddr *addr, int err)
                         "shm_group",
                         text);
     case EINVAL:
-        return vc__fail(VC_INVALID_ARGUMENT,
-                        "cannot listen at %s: there is no group of the name in "
-                        "shm_group",
-                        text);
+        return vc__fail(
+            VC_INVALID_ARGUMENT,
+            "cannot listen at %s: the group of shm_group does not exist", text);
     default:
         return vc__fail_errno(err, "cannot listen at %s", text);
     }

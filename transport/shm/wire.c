@@ -99,7 +99,7 @@ shm_malformed(struct vc__shm_wire *s)
 {
     vc__shm_unwatch(s);
     s->phase = VC__SHM_ENDED;
-    s->wire.ops->failed(&s->wire, "what its shared memory says cannot be");
+    s->wire.ops->failed(&s->wire, "its shared memory has invalid contents");
 }
 
 unsigned
@@ -256,9 +256,10 @@ shm_wire_prepare(struct vc__wire *w, const struct vc__receives *r)
     int err;
 
     if (!window_choose(w, r))
-        return vc__fail(VC_RESOURCE_EXHAUSTED,
-                        "no memory for another connection: all of "
-                        "memory_limit is in use");
+        return vc__fail(
+            VC_RESOURCE_EXHAUSTED,
+            "no memory for another connection: all of memory_limit is in use; "
+            "raise it in the options of the runtime, or close connections");
     s->out.mine = s->in.mine = vc__shm_region_make(&s->memfd);
     err = errno;
     if (s->out.mine == NULL) {

@@ -73,7 +73,7 @@ stranger_log(const struct vc__stranger *s)
 
     if (vc__log_wants(log, VC__LOG_STRANGER))
         vc__log(log, VC__LOG_STRANGER,
-                "link from %s: not up: no hello came, %u bytes did",
+                "link from %s: not up: no valid hello, %u bytes received",
                 vc__addr_text((const struct sockaddr *)&s->peer, peer),
                 (unsigned)s->len);
 }
@@ -202,10 +202,11 @@ static void
 starved_log(struct vc__socket_ear *e, int err)
 {
     if (!e->starved)
-        vc__log(socket_engine_of(e)->log, VC__LOG_STARVED,
-                "listener by %s, port %u: clients wait, as accept() fails: %s",
-                e->ear.context->transport->scheme, (unsigned)e->port,
-                strerror(err));
+        vc__log(
+            socket_engine_of(e)->log, VC__LOG_STARVED,
+            "listener over %s, port %u: clients wait, as accept() fails: %s",
+            e->ear.context->transport->scheme, (unsigned)e->port,
+            strerror(err));
     e->starved = true;
 }
 

@@ -42,18 +42,19 @@ tcp_fail_bind(const struct sockaddr *addr, int err)
     switch (err) {
     case EADDRINUSE:
         return vc__fail(VC_UNAVAILABLE,
-                        "cannot listen at %s: another socket does", text);
+                        "cannot listen at %s: the port is in use; use another",
+                        text);
     case EADDRNOTAVAIL:
         return vc__fail(VC_UNAVAILABLE,
                         "cannot listen at %s: that is not an address of this "
                         "machine; see `ip addr`",
                         text);
     case EACCES:
-        return vc__fail(VC_PERMISSION_DENIED,
-                        "cannot listen at %s: this user may not have ports "
-                        "below 1024; take another, or give the program "
-                        "CAP_NET_BIND_SERVICE",
-                        text);
+        return vc__fail(
+            VC_PERMISSION_DENIED,
+            "cannot listen at %s: this user may not use ports below 1024; use "
+            "another port, or give the program CAP_NET_BIND_SERVICE",
+            text);
     default:
         return vc__fail_errno(err, "cannot listen at %s", text);
     }

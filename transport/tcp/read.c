@@ -86,9 +86,9 @@ tcp_malformed(struct vc__tcp_wire *t)
     vc__tcp_unwatch(t);
     t->phase = VC__TCP_ENDED;
     if (open)
-        w->ops->failed(w, "what it sends is no record of Verbcall");
+        w->ops->failed(w, "it sent an invalid record");
     else
-        refused_by_end(t, "does not answer as Verbcall does");
+        refused_by_end(t, "sent no valid answer of Verbcall");
 }
 
 /* --- records ------------------------------------------------------------- */
@@ -111,8 +111,10 @@ record_take(struct vc__tcp_wire *t, const struct vc__record *r,
     } else if (t->phase == VC__TCP_ASKED && r->kind == VC__RECORD_REJECT) {
         vc__tcp_unwatch(t);
         t->phase = VC__TCP_ENDED;
-        vc__error_put(&why, VC_UNAVAILABLE, "%s refused without a reason",
-                      vc__wire_peer(w));
+        vc__error_put(
+            &why, VC_UNAVAILABLE,
+            "%s refused without a valid reason: see the log of the server",
+            vc__wire_peer(w));
         w->ops->refused(w, body, r->len, &why, false);
     } else {
         tcp_malformed(t);

@@ -61,9 +61,10 @@ tcp_wire_prepare(struct vc__wire *w, const struct vc__receives *r)
     struct vc__tcp_context *c = vc__tcp_context_of(w->context);
 
     if (VC__TCP_LINK > c->memory - c->used)
-        return vc__fail(VC_RESOURCE_EXHAUSTED,
-                        "no memory for another connection: all of "
-                        "memory_limit is in use");
+        return vc__fail(
+            VC_RESOURCE_EXHAUSTED,
+            "no memory for another connection: all of memory_limit is in use; "
+            "raise it in the options of the runtime, or close connections");
     c->used += VC__TCP_LINK;
     vc__tcp_wire_of(w)->counted = true;
     w->window = r->most;

@@ -142,10 +142,10 @@ vc__credit_breach(const struct vc__credit *c,
         return "a packet without a credit";
     if (word->ack - c->tx_acked > c->tx_next - c->tx_acked)
         return (int32_t)(word->ack - c->tx_acked) < 0
-                   ? "an acknowledgement taken back"
+                   ? "an acknowledgement number that decreases"
                    : "an acknowledgement of packets that were never sent";
     if ((int32_t)(word->ack + word->window - c->tx_end) < 0)
-        return "credits taken back";
+        return "a credit limit that decreases";
     return NULL;
 }
 

@@ -162,9 +162,9 @@ static const char *
 entry_check(const struct entry *e, bool may_trail)
 {
     if (e->trailing && !may_trail)
-        return "metadata of a request that trail";
+        return "trailing metadata in a request";
     if (!key_fits(e->key, e->key_len))
-        return "metadata with a key that may not be";
+        return "metadata with an invalid key";
     if (!key_is_binary(e->key, e->key_len) && !text_fits(e->value, e->len))
         return "metadata with a text that is not printable ASCII, or has "
                "spaces around it";
@@ -178,13 +178,13 @@ vc__metadata_check(const struct vc__metadata *m, bool may_trail, size_t *n)
 
     *n = 0;
     if (m->len > VC__METADATA_MAX)
-        return "more metadata than there may be";
+        return "metadata over the limit";
     while (at < end) {
         const char *fault;
         struct entry e;
 
         if (!entry_get(&e, &at, end))
-            return "metadata that are cut";
+            return "truncated metadata";
         fault = entry_check(&e, may_trail);
         if (fault != NULL)
             return fault;

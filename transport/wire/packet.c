@@ -121,9 +121,9 @@ frame_breach(const struct vc__frame *f)
     if (flags < 0)
         return "a frame of an unknown type";
     if ((f->flags & ~flags) != 0)
-        return "a flag that a frame of its type may not have";
+        return "a flag that is not allowed for the type of its frame";
     if (frame_has_no_body(f->type) && f->body_len > 0)
-        return "a body of a frame that may have none";
+        return "a body that is not allowed for the type of its frame";
     if (frame_begins_message(f) && f->body_len < 4)
         return "a first part without the length of its message";
     return NULL;
@@ -147,13 +147,14 @@ vc__frame_next(struct vc__packet_reader *r, struct vc__frame *f)
         return room == 0 ? 0
                          : packet_malformed(r, "bytes after the last frame");
     if (room < VC__FRAME_HEADER)
-        return packet_malformed(r, "a frame header over the end of its packet");
+        return packet_malformed(r,
+                                "a frame header beyond the end of its packet");
     room -= VC__FRAME_HEADER;
     /* Check the lengths first: unless they fit, frame_get() would point past
      * the packet. */
     if (vc__get16(r->at + 14) > room ||
         vc__get32(r->at + 16) > room - vc__get16(r->at + 14))
-        return packet_malformed(r, "a frame over the end of its packet");
+        return packet_malformed(r, "a frame beyond the end of its packet");
 
     frame_get(&next, r->at);
     breach = frame_breach(&next);
