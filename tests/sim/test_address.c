@@ -219,7 +219,7 @@ why_an_address_cannot_be_listened_at_is_told(void **state)
         {"rdma_bind_addr", EADDRNOTAVAIL, VC_UNAVAILABLE,
          "cannot listen at 10.9.0.1:7471: the port is in use, or "},
         {"rdma_bind_addr", EACCES, VC_PERMISSION_DENIED,
-         "cannot listen at 10.9.0.1:7471: this user may not have ports "},
+         "cannot listen at 10.9.0.1:7471: this user may not use ports "},
         {"rdma_bind_addr", ENODEV, VC_UNAVAILABLE,
          "cannot listen at 10.9.0.1:7471: no RDMA device "},
         {"rdma_bind_addr", ENOMEM, VC_RESOURCE_EXHAUSTED,

@@ -262,9 +262,9 @@ a_server_over_its_memory_limit_is_busy_until_a_client_leaves(void **state)
         channel_open(&e, 1);
         assert_int_equal(sim_echo(e.channels[1], 1, 1, 0, NULL),
                          VC_UNAVAILABLE);
-        assert_non_null(strstr(vc_error(), "busy for another connection: "
-                                           "other connections have all memory "
-                                           "that it may pin"));
+        assert_non_null(strstr(vc_error(),
+                               "busy for another connection: other connections "
+                               "use all memory that the server may pin"));
         assert_true(counters(server).rejects_busy > 0);
         assert_int_equal(counters(server).links_up, 1);
         is_within(server, LEAST);

@@ -192,7 +192,7 @@ is_refused(struct vc_channel *c, enum vc_status expected)
 {
     assert_int_equal(sim_echo(c, 1, 1, 0, NULL), expected);
     assert_non_null(strstr(vc_error(), expected == VC_UNAVAILABLE
-                                           ? "other connections have all memory"
+                                           ? "other connections use all memory"
                                            : "over the budget"));
 }
 

@@ -351,7 +351,7 @@ a_call_of_the_system_that_fails_is_told_as_what_it_is(void **state)
         {"rdma_establish", ENOMEM, VC_RESOURCE_EXHAUSTED,
          "10.9.0.2:7471: cannot establish the connection: "},
         {"rdma_establish", EINVAL, VC_UNAVAILABLE,
-         "10.9.0.2:7471 accepted and left at once"},
+         "10.9.0.2:7471 accepted and disconnected at once"},
     };
 
     (void)state;

@@ -103,7 +103,7 @@ is_refused(struct scene *s)
     lack_begin(s->server.process);
     assert_int_equal(VC_UNAVAILABLE, sim_echo(s->channel, 64, 1, 0, NULL));
     fake_fail_no_more();
-    says("10.9.0.2:7471 refused: it cannot take connections: ");
+    says("10.9.0.2:7471 refused: it cannot accept connections now: ");
     says(lack->peers);
     assert_null(strstr(vc_error(), "tried again"));
     assert_in_range(scene_server(s).rejects_unable, 1, UINT64_MAX);

@@ -52,7 +52,7 @@ call_until(struct rig *r, const char *scheme)
 
     while (!networks_only(r->channel, scheme)) {
         if (fake_now_us() > until)
-            fail_msg("calls do not go by %s:\n%s", scheme, logbook_lines());
+            fail_msg("calls do not use %s:\n%s", scheme, logbook_lines());
         sim_echo(r->channel, 64, 1, 0, NULL);
         fake_sleep_us(10 * MS);
     }

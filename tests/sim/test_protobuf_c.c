@@ -130,9 +130,9 @@ calls_what_cannot_be(struct scene *s)
                          (ProtobufCClosure)ask_told, &a);
     assert_int_equal(a.answer.calls, 2);
     assert_int_equal(a.answer.status, VC_INVALID_ARGUMENT);
-    assert_string_equal(
-        a.answer.text,
-        "service lookup.Directory has 4 methods, and none is number 4");
+    assert_string_equal(a.answer.text,
+                        "service lookup.Directory has 4 methods: the method "
+                        "number 4 is out of range");
     asks_assert_good(asks_service);
     asks_assert_calm();
 }
@@ -167,7 +167,8 @@ calls_what_is_not_served(struct scene *s)
     assert_int_equal(a.answer.status, VC_UNIMPLEMENTED);
     assert_string_equal(
         a.answer.text,
-        "lookup.Directory.Newer: the server's service has no such method");
+        "lookup.Directory.Newer: the server's service has no such method: see "
+        "that both ends have the same .proto file");
     protobuf_c_service_destroy(of);
 
     memset(&a, 0, sizeof a);
@@ -185,8 +186,8 @@ calls_what_is_not_served(struct scene *s)
     assert_int_equal(a.answer.status, VC_UNIMPLEMENTED);
     assert_string_equal(
         a.answer.text,
-        "lookup.Directory.Everyone: the server has a method of this name that "
-        "streams otherwise");
+        "lookup.Directory.Everyone: the server's method of this name streams "
+        "in another way: see that both ends have the same .proto file");
     asks_assert_good(asks_service);
 }
 

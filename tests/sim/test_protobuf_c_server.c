@@ -419,15 +419,17 @@ assert_internal(struct scene *s, const char *text, const char *words)
 static void
 replies_badly(struct scene *s)
 {
-    assert_internal(s, "null",
-                    "lookup.Directory.ByName: the service has failed the call, "
-                    "and does not say why");
+    assert_internal(
+        s, "null",
+        "lookup.Directory.ByName: the method of the service failed, without a "
+        "reason: it called its closure with NULL");
     assert_internal(s, "unset",
                     "lookup.Directory.ByName: the reply of the service cannot "
-                    "be packed: lookup.Entry.name: must be set");
-    assert_internal(s, "other",
-                    "lookup.Directory.ByName: the reply of the service is no "
-                    "lookup.Entry");
+                    "be packed: lookup.Entry.name: NULL, and must be set");
+    assert_internal(
+        s, "other",
+        "lookup.Directory.ByName: the reply of the service is not of "
+        "type lookup.Entry");
     assert_int_equal(ask(s, "good"), VC_OK);
 }
 
@@ -499,8 +501,8 @@ streams(struct scene *s)
                      VC_UNIMPLEMENTED);
     assert_string_equal(
         vc_error(),
-        "lookup.Directory.Everyone: the server has a method of this name that "
-        "streams otherwise");
+        "lookup.Directory.Everyone: the server's method of this name streams "
+        "in another way: see that both ends have the same .proto file");
     lookup_directory_everyone_close(stream);
     assert_int_equal(ask(s, "good"), VC_OK);
 }

@@ -116,7 +116,7 @@ three_moves_in_a_row_are_followed_and_a_fourth_is_not(void **state)
     serve(&s[4], 6, NULL);
     assert_int_equal(VC_OK, call(3, text));
     assert_int_equal(VC_UNAVAILABLE, call(2, text));
-    assert_non_null(strstr(text, "moved more than 3 times"));
+    assert_non_null(strstr(text, "redirected more than 3 times"));
     for (unsigned i = 0; i < 5; i++)
         assert_true(sim_server_stop(&s[i]));
     assert_int_equal(0, fake_end());
@@ -195,7 +195,7 @@ the_program_decides_by_service_and_source(void **state)
     assert_int_equal(3, d.calls);
     d.to = "somewhere";
     assert_int_equal(VC_UNAVAILABLE, call(2, text));
-    assert_non_null(strstr(text, "no good target"));
+    assert_non_null(strstr(text, "no valid target"));
     assert_true(sim_server_stop(&a));
     assert_int_equal(0, fake_end());
 }

@@ -231,14 +231,15 @@ has_it_later(const struct lack *lack)
     struct rig r;
 
     rig_begin_lacking(&r, lack, 2);
-    expect_logged("warning: server at port 7471: does not listen by rdma yet: "
-                  "cannot listen at 10.9.0.2:7471");
+    expect_logged(
+        "warning: server at port 7471: does not listen over rdma yet: "
+        "cannot listen at 10.9.0.2:7471");
     fake_sleep_us(2 * S);
     assert_int_equal(2, fake_failed());
     says(r.networks.server.server, "not rdma: ");
     fake_sleep_us(2 * S);
     says(r.networks.server.server, "rdma: listens at 10.9.0.2:7471\n");
-    expect_logged("server at port 7471: listens at 10.9.0.2:7471 by rdma");
+    expect_logged("server at port 7471: listens at 10.9.0.2:7471 over rdma");
     rig_connect(&r);
     calls_come_to(&r, "rdma");
     sim_log_to(NULL);

@@ -99,7 +99,7 @@ shared_memory_is_found_by_tcp(void **state)
 
     (void)state;
     start(&f, NULL, NULL, NULL);
-    assert_says(f.channel, "no connection: none was needed so far");
+    assert_says(f.channel, "no connection: no call has been made yet");
     await_says(&f, "shm to shm of this host");
     assert_says_not(f.channel, "tcp to");
     assert_says_not(f.channel, "not ");
@@ -144,7 +144,7 @@ a_stream_ends_where_it_began(void **state)
     assert_status(VC_OK, suite_streams_talk(f.channel, NULL, &stream));
     await_says(&f, "shm to");
     assert_says(f.channel, "tcp to 127.0.0.1");
-    assert_says(f.channel, "1 calls under way, and is to be closed");
+    assert_says(f.channel, "1 calls under way, to be closed");
     suite_streams_talk_close(stream);
     while (strstr(words(f.channel), "tcp to") != NULL)
         assert_status(VC_OK, fixture_echo(f.channel, 10, 1));
@@ -183,7 +183,8 @@ the_reason_is_told(void **state)
     (void)state;
     start(&f, "tcp", NULL, NULL);
     await_says(&f, "tcp to 127.0.0.1");
-    assert_says(f.channel, "not shm: the server tells of no socket");
+    assert_says(f.channel,
+                "not shm: the server has announced no shared-memory");
     assert_says(f.channel, "not rdma: ");
     fixture_stop(&f);
 
@@ -226,7 +227,9 @@ a_server_says_what_it_listens_by(void **state)
     snprintf(port, sizeof port,
              "tcp: listens at 127.0.0.1:%u, for this host only\n", f.port);
     assert_non_null(strstr(text, port));
-    assert_non_null(strstr(text, "shm: listens for who is told of it\n"));
+    assert_non_null(strstr(
+        text,
+        "shm: listens for clients of this host that the server notifies\n"));
     assert_non_null(strstr(text, "not rdma: cannot listen at 127.0.0.1:"));
     assert_non_null(strstr(text, "RDMA does not reach loopback addresses"));
     assert_null(strstr(text, "\nrdma: "));
@@ -276,8 +279,9 @@ what_is_required_is_never_replaced(void **state)
     (void)state;
     start(&f, "tcp", NULL, "shm");
     assert_status(VC_FAILED_PRECONDITION, fixture_echo(f.channel, 10, 1));
-    assert_non_null(strstr(vc_error(), "require leaves out tcp"));
-    assert_non_null(strstr(vc_error(), "tells of no socket"));
+    assert_non_null(strstr(vc_error(), "require excludes tcp"));
+    assert_non_null(
+        strstr(vc_error(), "has announced no shared-memory socket"));
     assert_int_equal(0, counters_of(f.server_runtime).handlers_started);
     assert_status(VC_FAILED_PRECONDITION,
                   vc_channel_connect(f.channel, &suite_probe_service));

@@ -278,8 +278,8 @@ a_close_names_the_call_that_nobody_ends(void **state)
     fixture_await(&gate.begun, 1);
 
     assert_status(VC_DEADLINE_EXCEEDED, vc_server_close(f.server, SHORT_MS));
-    assert_non_null(strstr(
-        vc_error(), "suite.Probe.Sleep (whose vc_call_end() is missing)"));
+    assert_non_null(
+        strstr(vc_error(), "suite.Probe.Sleep (waiting for vc_call_end())"));
 
     vc_call_end(gate.later, VC_OK);
     assert_status(VC_OK, vc_server_close(f.server, LONG_MS));

@@ -104,7 +104,7 @@ a_line_says_how_a_link_is_up_and_that_its_channel_was_closed(void **state)
     fixture_stop_client(&f);
     fixture_stop_server(&f);
 
-    snprintf(begin, sizeof begin, "info: link to logs (%s): up, by %s",
+    snprintf(begin, sizeof begin, "info: link to logs (%s): up over %s",
              address_of(&f), fixture_scheme());
     assert_logged(of_client, begin, "ms");
     snprintf(begin, sizeof begin,
@@ -177,10 +177,10 @@ a_listener_without_descriptors_warns(void **state)
     fixture_stop_client(&f);
     fixture_stop_server(&f);
 
-    assert_logged(of_server, "warning: listener by tcp, port ",
+    assert_logged(of_server, "warning: listener over tcp, port ",
                   ": clients wait, as accept() fails: Too many open files");
     assert_logged(of_server, "debug: link from 127.0.0.1:",
-                  ": not up: no hello came, 4 bytes did");
+                  ": not up: no valid hello, 4 bytes received");
 }
 
 int

@@ -158,8 +158,7 @@ at_a_foreign_server(const char *name, const char *before_addr,
 
     print_message("%s: %s, %s\n", name, vc_status_name(status), vc_error());
     assert_int_equal(VC_INTERNAL, status);
-    assert_non_null(
-        strstr(vc_error(), "accepted in a way that Verbcall does not"));
+    assert_non_null(strstr(vc_error(), "sent an invalid accept"));
     fixture_stop_client(&f);
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);

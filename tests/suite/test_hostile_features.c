@@ -38,19 +38,20 @@ static const struct {
     {VC__FEATURE_LONG,
      {"the first part of a long message", .n = 1,
       .frames = {CALL(.flags = VC__FRAME_MORE, BODY("\0\0\1\0x"))},
-      .breach = "a part of a long message, which was not agreed on"}},
+      .breach = "a part of a long message, a feature that was not negotiated"}},
     {VC__FEATURE_STREAMS,
      {"a call that streams", .n = 1,
       .frames = {CALL(.flags = VC__FRAME_CLIENT_STREAM)},
-      .breach = "a stream, which was not agreed on"}},
+      .breach = "a stream, a feature that was not negotiated"}},
     {VC__FEATURE_METADATA,
      {"metadata", .n = 1,
       .frames = {CALL(.metadata = (const uint8_t *)"\1a\1\0v",
                       .metadata_len = 5)},
-      .breach = "metadata, which were not agreed on"}},
+      .breach = "metadata, a feature that was not negotiated"}},
     {VC__FEATURE_COALESCED,
      {"two frames in a packet", .n = 2, .frames = {CALL(), CALL(.slot = 1)},
-      .breach = "several frames in a packet, which were not agreed on"}},
+      .breach =
+          "several frames in a packet, a feature that was not negotiated"}},
 };
 
 static void
@@ -207,7 +208,7 @@ static const struct {
     {VC__FEATURE_STREAMS, "has no streams, which this client needs"},
     {VC__FEATURE_METADATA, "has no metadata, which this client needs"},
     {VC__FEATURE_COALESCED,
-     "has no several frames a packet, which this client needs"},
+     "does not support several frames in a packet, which this client needs"},
 };
 
 static void

@@ -32,7 +32,7 @@
 #define OUT_OF_ORDER "a packet out of sequence"
 #define NEVER_SENT   "an acknowledgement of packets that were never sent"
 #define UNKNOWN_TYPE "a frame of an unknown type"
-#define BAD_FLAG     "a flag that a frame of its type may not have"
+#define BAD_FLAG     "a flag that is not allowed for the type of its frame"
 #define NOT_FIRST    "a first frame that opens no session"
 #define NEVER_OPEN   "a frame of a session that was never open"
 #define NO_NUMBER    "an OPEN of a session out of range"
@@ -74,9 +74,9 @@ static const struct hostile_packet first_packets[] = {
     {"word of a packet that was never sent", .n = 1, .frames = {GOOD_OPEN},
      .ack = 1, .breach = NEVER_SENT},
     {"word of packets from behind", .n = 1, .frames = {GOOD_OPEN}, .ack = -1,
-     .breach = "an acknowledgement taken back"},
+     .breach = "an acknowledgement number that decreases"},
     {"a credit taken back", .n = 1, .frames = {GOOD_OPEN}, .window = -1,
-     .breach = "credits taken back"},
+     .breach = "a credit limit that decreases"},
     {"frame type 0", .n = 1, .frames = {{.type = 0}}, .breach = UNKNOWN_TYPE},
     {"frame type 12", .n = 1, .frames = {{.type = VC__FRAME_WINDOW + 1}},
      .breach = UNKNOWN_TYPE},
@@ -183,12 +183,12 @@ a_bad_first_packet_ends_the_link_and_mostly_at_once(void **state)
 #define NO_SLOT     "a slot over the limit"
 #define NOT_FREE    "a slot that is not free"
 #define NOT_IN_TURN "a call out of sequence"
-#define SECOND_TIME "a CALL a second time"
+#define SECOND_TIME "a duplicate CALL"
 #define NO_LENGTH   "a first part without the length of its message"
-#define NO_PART     "a first part that is none"
-#define OF_NONE     "DATA of no message"
+#define NO_PART     "an invalid first part"
+#define OF_NONE     "DATA without a message"
 #define NOT_NEXT    "DATA that is not the next part"
-#define NO_PING     "an answer to no PING"
+#define NO_PING     "an answer without a PING"
 
 static const struct hostile_packet later_packets[] = {
     {"a link sequence with a gap", .n = 1, .frames = {CALL(1, 0, 1)},
@@ -277,10 +277,10 @@ static const struct hostile_packet later_packets[] = {
      .breach = "a frame that no client sends"},
     {"a PING with a body", .n = 1,
      .frames = {{.type = VC__FRAME_PING, BODY("x")}},
-     .breach = "a body of a frame that may have none"},
+     .breach = "a body that is not allowed for the type of its frame"},
     {"a PING with a flag of others", .n = 1,
      .frames = {{.type = VC__FRAME_PING, .flags = MORE}}, .breach = BAD_FLAG},
-    {"an answer to no PING", .n = 1,
+    {"an answer without a PING", .n = 1,
      .frames = {{.type = VC__FRAME_PING, .flags = VC__FRAME_ANSWER}},
      .breach = NO_PING},
     {"an answer to a PING that will never be", .n = 1,
@@ -299,7 +299,7 @@ static const struct hostile_packet later_packets[] = {
      .frames = {OPEN(1, 2, "\x0b\0suite.Other\0\0")},
      .breach = "an OPEN of another service"},
     {"a CANCEL of what never was", .n = 1, .frames = {CANCEL(1, 0, 0)},
-     .breach = "a CANCEL of no call"},
+     .breach = "a CANCEL of an unknown call"},
     {"a CANCEL with a gap before it", .n = 1, .frames = {CANCEL(1, 0, 2)},
      .breach = NOT_IN_TURN},
     {"a CANCEL in a slot over the limit", .n = 1, .frames = {CANCEL(1, 256, 1)},

@@ -34,8 +34,7 @@ bad_accept(struct fixture *f, const void *data, size_t len, const char *what)
     struct stage s = {.data = data, .len = len};
 
     stage_start(&s, f, play_accept);
-    stage_call_fails(&s, VC_INTERNAL,
-                     "accepted in a way that Verbcall does not", what);
+    stage_call_fails(&s, VC_INTERNAL, "sent an invalid accept", what);
     assert_int_equal(VC_OUTCOME_NOT_EXECUTED, vc_error_outcome());
     stage_end(&s, what);
 }

@@ -315,7 +315,7 @@ static const struct misuse cases[] = {
     row("other thread", aborts, "1 channels or servers", thread_client_free),
     row("other thread", state, "before the first", thread_intercept),
     row("never ended", VC_DEADLINE_EXCEEDED,
-        "suite.Other.Name (whose vc_call_end() is missing) has run for ",
+        "suite.Other.Name (waiting for vc_call_end()) has run for ",
         call_that_is_not_ended),
     row("never ended", VC_DEADLINE_EXCEEDED, "some calls still run",
         drain_of_a_call_that_is_not_ended),

@@ -158,7 +158,7 @@ a_server_that_is_refused_shared_memory_is_called_over_tcp(unsigned round)
 
     await_says(&f, "tcp to 127.0.0.1");
 
-    await_says(&f, "not shm: the server tells of no socket");
+    await_says(&f, "not shm: the server has announced no shared-memory");
     fixture_stop_client(&f);
 }
 

@@ -223,7 +223,7 @@ an_address_that_cannot_be_had_is_said_to_be(void **state)
 
     assert_status(VC_OK, vc_server_new(f->server_runtime, NULL, &server));
     assert_int_equal(VC_UNAVAILABLE, vc_server_listen(server, f->target));
-    assert_non_null(strstr(vc_error(), "another socket does"));
+    assert_non_null(strstr(vc_error(), "the port is in use"));
     assert_int_equal(VC_UNAVAILABLE,
                      vc_server_listen(server, "tcp://192.0.2.1:0"));
     assert_non_null(strstr(vc_error(), "not an address of this machine"));
@@ -262,7 +262,7 @@ localhost_is_listened_at_as_a_whole(void **state)
     snprintf(target, sizeof target, "tcp://localhost:%u", port);
     assert_int_equal(VC_UNAVAILABLE, vc_server_listen(server, target));
 
-    snprintf(target, sizeof target, "[::1]:%u: another socket does", port);
+    snprintf(target, sizeof target, "[::1]:%u: the port is in use", port);
     assert_non_null(strstr(vc_error(), target));
     assert_int_equal(0, vc_server_describe(server, text, sizeof text));
     assert_int_equal(0, vc_server_port(server));

@@ -55,8 +55,9 @@ over(uint64_t due)
     struct vc__attempts a;
 
     assert_int_equal(begin(&a, &p, VC_NO_DEADLINE), VC_DEADLINE_EXCEEDED);
-    assert_string_equal(vc_error(), "the deadline of the call that this one is "
-                                    "made for has passed");
+    assert_string_equal(
+        vc_error(),
+        "the deadline of the parent call (vc_call_opts.parent) has passed");
     assert_null(atomic_load(&p.children));
 }
 

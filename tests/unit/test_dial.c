@@ -119,7 +119,7 @@ no_try_begins_when_the_time_is_over(void **state)
     expect_fail(&d, DUE, "too late");
 
     begin(&d, 1, 1);
-    expect_fail(&d, DUE, "no time");
+    expect_fail(&d, DUE, "the timeout elapsed before an attempt");
 }
 
 static void
@@ -152,7 +152,7 @@ without_an_address_there_was_no_time(void **state)
 
     (void)state;
     begin(&d, 0, 1);
-    expect_fail(&d, T0, "no time");
+    expect_fail(&d, T0, "the timeout elapsed before an attempt");
 }
 
 static void

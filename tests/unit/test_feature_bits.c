@@ -56,7 +56,7 @@ a_client_says_what_it_misses(void **state)
                         vc__features_missing(ALL & ~VC__FEATURE_STREAMS));
     assert_string_equal("metadata",
                         vc__features_missing(ALL & ~VC__FEATURE_METADATA));
-    assert_string_equal("several frames a packet",
+    assert_string_equal("several frames in a packet",
                         vc__features_missing(ALL & ~VC__FEATURE_COALESCED));
 }
 

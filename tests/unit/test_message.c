@@ -322,15 +322,18 @@ the_innermost_message_and_its_field_are_named(void **state)
     FAULT(unit__all__descriptor, "\x0a\x03\x72\x01z\x0a\x03\x72\x01\xff",
           not_utf8);
     FAULT(unit__scalars__descriptor, "\x6a\x00",
-          "unit.Scalars.f_bool: wire type is not that of the field");
+          "unit.Scalars.f_bool: wire type is not that of the field: see that "
+          "both ends have the same .proto file");
     FAULT(unit__all__descriptor, "\x0a\x01\x72",
           "unit.Scalars: message ends within a field");
     FAULT(unit__all__descriptor, "\x0a\x09\x72",
           "unit.All: message ends within a field");
     FAULT(unit2__outer__descriptor, "\x08\x01",
-          "unit2.Outer.inner: must be set");
+          "unit2.Outer.inner: the required field is missing: see that both "
+          "ends have the same .proto file");
     FAULT(unit2__outer__descriptor, "\x22\x02\x10\x07",
-          "unit2.Inner.name: must be set");
+          "unit2.Inner.name: the required field is missing: see that both ends "
+          "have the same .proto file");
 }
 
 /* --- random bytes  */
@@ -449,16 +452,16 @@ a_pointer_that_is_missing_is_named(void **state)
     char there[] = "there", *strings[] = {there, NULL};
 
     (void)state;
-    assert_gap(&outer, "unit2.Outer.inner: must be set");
+    assert_gap(&outer, "unit2.Outer.inner: NULL, and must be set");
     outer.inner = &inner;
-    assert_gap(&outer, "unit2.Inner.name: must be set");
+    assert_gap(&outer, "unit2.Inner.name: NULL, and must be set");
     inner.name = there;
-    assert_gap(&outer, "unit2.Outer.last: must be set");
+    assert_gap(&outer, "unit2.Outer.last: NULL, and must be set");
     unpacked.n_r_string = 2;
     assert_gap(&unpacked,
                "unit.Unpacked.r_string: 2 elements, and the array is NULL");
     unpacked.r_string = strings;
-    assert_gap(&unpacked, "unit.Unpacked.r_string: must be set");
+    assert_gap(&unpacked, "unit.Unpacked.r_string: NULL, and must be set");
     inner.base.descriptor = NULL;
     assert_gap(&outer,
                "it, or a message in it, was not initialized by its _INIT");

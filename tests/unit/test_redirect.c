@@ -77,7 +77,8 @@ leads(const struct vc__redirect *r, const struct vc__incoming *in, unsigned n,
     for (unsigned i = 0; i < n; i++)
         assert_int_equal(reject.addrs[i].family, families[i]);
     assert_string_equal(
-        reject.text, n > 0 ? "" : "the server's program names no good target");
+        reject.text,
+        n > 0 ? "" : "redirect_decide of the server gave no valid target");
 }
 
 static void

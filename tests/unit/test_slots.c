@@ -96,7 +96,7 @@ a_server_knows_no_stream_behind_its_slots(void **state)
         assert_null(s.link.link.breach);
         f.slot = 1;
         assert_false(vc__server_session_stream(&s.link, &f));
-        assert_string_equal(s.link.link.breach, "a frame of no stream");
+        assert_string_equal(s.link.link.breach, "a frame of an unknown stream");
     }
     served_end(&s);
 }
@@ -178,8 +178,7 @@ a_client_knows_no_call_behind_its_slots(void **state)
         assert_null(c.link.link.breach);
         f.slot = 1;
         assert_false(reply(&c, &f));
-        assert_string_equal(c.link.link.breach,
-                            "an answer to no call that is under way");
+        assert_string_equal(c.link.link.breach, "an answer to an unknown call");
     }
 }
 

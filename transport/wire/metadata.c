@@ -162,7 +162,7 @@ static const char *
 entry_check(const struct entry *e, bool may_trail)
 {
     if (e->trailing && !may_trail)
-        return "trailing metadata in a request";
+        return "trailing metadata, which is not allowed here";
     if (!key_fits(e->key, e->key_len))
         return "metadata with an invalid key";
     if (!key_is_binary(e->key, e->key_len) && !text_fits(e->value, e->len))
