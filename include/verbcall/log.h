@@ -30,7 +30,7 @@ enum vc_log_level {
 
 /* The program's function for lines of the log: options log and log_arg of a
  * runtime (verbcall/runtime.h). A line names its object first, as in "link to
- * 10.9.0.1:7471: up, by rdma (rxe0, QP 17)". It is UTF-8 without control
+ * 10.9.0.1:7471: up over rdma (rxe0, QP 17)". It is UTF-8 without control
  * characters, ends without a newline, and is valid until the function returns.
  * Texts of lines may change with any release: they are for people.
  *
