@@ -291,7 +291,7 @@ cut_anywhere_but_between_entries_they_are_malformed(void **state)
         if (p.len == first)
             assert_good(&p, 1);
         else
-            assert_malformed(&p, "cut", "a cut entry");
+            assert_malformed(&p, "truncated", "a cut entry");
     }
     assert_good(&p, 2);
 }
@@ -304,16 +304,16 @@ lengths_that_reach_beyond_the_end_are_malformed(void **state)
     (void)state;
     add(&p, entry("key", "value"), false);
     p.bytes[0] = 9; /* up to the last byte: no room for a length */
-    assert_malformed(&p, "cut", "a key to the end");
+    assert_malformed(&p, "truncated", "a key to the end");
     p.bytes[0] = 127;
-    assert_malformed(&p, "cut", "a key over the end");
+    assert_malformed(&p, "truncated", "a key over the end");
     p.bytes[0] = 3;
     p.bytes[4] = 6;
-    assert_malformed(&p, "cut", "a value over the end");
+    assert_malformed(&p, "truncated", "a value over the end");
     vc__put16(p.bytes + 4, UINT16_MAX);
-    assert_malformed(&p, "cut", "the longest value");
+    assert_malformed(&p, "truncated", "the longest value");
     vc__put16(p.bytes + 4, 4); /* the rest is an entry of one byte */
-    assert_malformed(&p, "cut", "a byte behind");
+    assert_malformed(&p, "truncated", "a byte behind");
 }
 
 static void
@@ -407,7 +407,7 @@ as_many_bytes_as_may_be_are_good_and_one_more_is_not(void **state)
     p.len = 0;
     e.length++;
     add(&p, e, true);
-    assert_malformed(&p, "more", "a byte too many");
+    assert_malformed(&p, "over the limit", "a byte too many");
 }
 
 static void

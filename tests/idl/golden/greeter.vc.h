@@ -11,12 +11,12 @@ VC_BEGIN_DECLS
 /* Greets people. */
 extern const struct vc_service demo_greeter_service;
 
-/* The methods, as functions of the library are told them. */
+/* The numbers of the methods, for functions of the library. */
 enum demo_greeter_method {
     DEMO_GREETER_SAY_HELLO = 0,
 };
 
-/* The handlers; one that is NULL answers VC_UNIMPLEMENTED. */
+/* The handlers. Calls of one that is NULL fail with VC_UNIMPLEMENTED. */
 struct demo_greeter_methods {
     /* Says hello to somebody. */
     enum vc_status (*say_hello)(struct vc_call *call,
@@ -45,8 +45,8 @@ demo_greeter_say_hello__done(vc_function *done, enum vc_status status,
          done)(status, (Demo__HelloReply *)reply, arg);
 }
 
-/* Does not wait, as vc_channel_call_async(); vc_message_free() frees the
- * reply. */
+/* Starts the call without waiting, as vc_channel_call_async();
+ * vc_message_free() frees the reply. */
 static inline enum vc_status
 demo_greeter_say_hello_async(
     struct vc_channel *channel, const Demo__HelloRequest *request,
@@ -60,7 +60,8 @@ demo_greeter_say_hello_async(
                                  (vc_function *)done, arg, call);
 }
 
-/* Its end comes into the queue, as vc_channel_call_queued(); the reply is a
+/* Starts the call; its completion goes to the queue, as
+ * vc_channel_call_queued(). The reply is a
  * Demo__HelloReply. */
 static inline enum vc_status
 demo_greeter_say_hello_queued(struct vc_channel *channel,

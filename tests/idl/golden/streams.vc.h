@@ -10,7 +10,7 @@ VC_BEGIN_DECLS
 
 extern const struct vc_service flow_flow_service;
 
-/* The methods, as functions of the library are told them. */
+/* The numbers of the methods, for functions of the library. */
 enum flow_flow_method {
     FLOW_FLOW_ONCE = 0,
     FLOW_FLOW_WATCH = 1,
@@ -31,7 +31,7 @@ struct flow_flow_add__server_stream;
 struct flow_flow_chat_client_stream;
 struct flow_flow_chat_server_stream;
 
-/* The handlers; one that is NULL answers VC_UNIMPLEMENTED. */
+/* The handlers. Calls of one that is NULL fail with VC_UNIMPLEMENTED. */
 struct flow_flow_methods {
     /* One for one. */
     enum vc_status (*once)(struct vc_call *call, const Flow__Line *request,
@@ -73,8 +73,8 @@ flow_flow_once__done(vc_function *done, enum vc_status status, void *reply,
          done)(status, (Flow__Sum *)reply, arg);
 }
 
-/* Does not wait, as vc_channel_call_async(); vc_message_free() frees the
- * reply. */
+/* Starts the call without waiting, as vc_channel_call_async();
+ * vc_message_free() frees the reply. */
 static inline enum vc_status
 flow_flow_once_async(
     struct vc_channel *channel, const Flow__Line *request,
@@ -87,7 +87,8 @@ flow_flow_once_async(
                                  (vc_function *)done, arg, call);
 }
 
-/* Its end comes into the queue, as vc_channel_call_queued(); the reply is a
+/* Starts the call; its completion goes to the queue, as
+ * vc_channel_call_queued(). The reply is a
  * Flow__Sum. */
 static inline enum vc_status
 flow_flow_once_queued(struct vc_channel *channel, const Flow__Line *request,
@@ -99,7 +100,7 @@ flow_flow_once_queued(struct vc_channel *channel, const Flow__Line *request,
                                   request, opts, queue, tag, call);
 }
 
-/* Callbacks of the client, as of struct vc_stream_events; NULL: none. */
+/* Callbacks of the client, as those of struct vc_stream_events. NULL: none. */
 struct flow_flow_watch_client_events {
     void (*on_message)(struct flow_flow_watch_client_stream *stream,
                        Flow__Line *message, void *arg);
@@ -137,7 +138,7 @@ flow_flow_watch(struct vc_channel *channel, const Flow__Line *request,
                           opts, (struct vc_stream **)stream);
 }
 
-/* The same with callbacks, which are copied, as vc_stream_start(). */
+/* Opens a stream with callbacks, which are copied, as vc_stream_start(). */
 static inline enum vc_status
 flow_flow_watch_start(struct vc_channel *channel, const Flow__Line *request,
                       const struct vc_call_opts *opts,
@@ -183,14 +184,15 @@ flow_flow_watch_resume(struct flow_flow_watch_client_stream *stream)
     vc_stream_resume((struct vc_stream *)stream);
 }
 
-/* The client waits for the end, as vc_stream_finish(). */
+/* The client waits for the end of the stream, as vc_stream_finish(). */
 static inline enum vc_status
 flow_flow_watch_finish(struct flow_flow_watch_client_stream *stream)
 {
     return vc_stream_finish((struct vc_stream *)stream, NULL);
 }
 
-/* The client learns more, as vc_stream_result() and vc_stream_initial(). */
+/* The client gets the result and the initial metadata, as
+ * vc_stream_result() and vc_stream_initial(). */
 static inline enum vc_status
 flow_flow_watch_result(struct flow_flow_watch_client_stream *stream,
                        struct vc_result *result)
@@ -216,7 +218,7 @@ flow_flow_watch_close(struct flow_flow_watch_client_stream *stream)
     vc_stream_close((struct vc_stream *)stream);
 }
 
-/* Callbacks of the server, as of struct vc_stream_events; NULL: none. */
+/* Callbacks of the server, as those of struct vc_stream_events. NULL: none. */
 struct flow_flow_watch_server_events {
     void (*on_writable)(struct flow_flow_watch_server_stream *stream,
                         void *arg);
@@ -243,7 +245,7 @@ flow_flow_watch__server_run(vc_function *callback, enum vc_stream_callback kind,
         ((on_signal *)callback)(typed, arg);
 }
 
-/* The handler goes on by callbacks, which are copied, as vc_stream_serve(). */
+/* Serves the stream by callbacks, which are copied, as vc_stream_serve(). */
 static inline enum vc_status
 flow_flow_watch_serve(struct vc_call *call,
                       struct flow_flow_watch_server_stream *stream,
@@ -278,7 +280,7 @@ flow_flow_watch_server_try_send(struct flow_flow_watch_server_stream *stream,
     return vc_stream_try_send((struct vc_stream *)stream, message, sent);
 }
 
-/* Callbacks of the client, as of struct vc_stream_events; NULL: none. */
+/* Callbacks of the client, as those of struct vc_stream_events. NULL: none. */
 struct flow_flow_add__client_events {
     void (*on_message)(struct flow_flow_add__client_stream *stream,
                        Flow__Sum *message, void *arg);
@@ -317,7 +319,7 @@ flow_flow_add_(struct vc_channel *channel, const struct vc_call_opts *opts,
                           opts, (struct vc_stream **)stream);
 }
 
-/* The same with callbacks, which are copied, as vc_stream_start(). */
+/* Opens a stream with callbacks, which are copied, as vc_stream_start(). */
 static inline enum vc_status
 flow_flow_add__start(struct vc_channel *channel,
                      const struct vc_call_opts *opts,
@@ -353,15 +355,16 @@ flow_flow_add__try_send(struct flow_flow_add__client_stream *stream,
     return vc_stream_try_send((struct vc_stream *)stream, message, sent);
 }
 
-/* The client sends no more, as vc_stream_half_close(). */
+/* The client half-closes the stream, as vc_stream_half_close(). */
 static inline enum vc_status
 flow_flow_add__half_close(struct flow_flow_add__client_stream *stream)
 {
     return vc_stream_half_close((struct vc_stream *)stream);
 }
 
-/* The client has sent all and takes the reply, unless reply is NULL, as
- * vc_stream_finish(); vc_message_free() frees it. */
+/* The client half-closes the stream, waits for its end, and receives the
+ * reply unless reply is NULL, as vc_stream_finish(); vc_message_free() frees
+ * the reply. */
 static inline enum vc_status
 flow_flow_add__finish(struct flow_flow_add__client_stream *stream,
                       Flow__Sum **reply)
@@ -375,7 +378,8 @@ flow_flow_add__finish(struct flow_flow_add__client_stream *stream,
     return status;
 }
 
-/* The client learns more, as vc_stream_result() and vc_stream_initial(). */
+/* The client gets the result and the initial metadata, as
+ * vc_stream_result() and vc_stream_initial(). */
 static inline enum vc_status
 flow_flow_add__result(struct flow_flow_add__client_stream *stream,
                       struct vc_result *result)
@@ -401,7 +405,7 @@ flow_flow_add__close(struct flow_flow_add__client_stream *stream)
     vc_stream_close((struct vc_stream *)stream);
 }
 
-/* Callbacks of the server, as of struct vc_stream_events; NULL: none. */
+/* Callbacks of the server, as those of struct vc_stream_events. NULL: none. */
 struct flow_flow_add__server_events {
     void (*on_message)(struct flow_flow_add__server_stream *stream,
                        Flow__Line *message, void *arg);
@@ -432,7 +436,7 @@ flow_flow_add___server_run(vc_function *callback, enum vc_stream_callback kind,
         ((on_signal *)callback)(typed, arg);
 }
 
-/* The handler goes on by callbacks, which are copied, as vc_stream_serve(). */
+/* Serves the stream by callbacks, which are copied, as vc_stream_serve(). */
 static inline enum vc_status
 flow_flow_add__serve(struct vc_call *call,
                      struct flow_flow_add__server_stream *stream,
@@ -480,7 +484,7 @@ flow_flow_add__server_resume(struct flow_flow_add__server_stream *stream)
     vc_stream_resume((struct vc_stream *)stream);
 }
 
-/* Callbacks of the client, as of struct vc_stream_events; NULL: none. */
+/* Callbacks of the client, as those of struct vc_stream_events. NULL: none. */
 struct flow_flow_chat_client_events {
     void (*on_message)(struct flow_flow_chat_client_stream *stream,
                        Flow__Sum *message, void *arg);
@@ -521,7 +525,7 @@ flow_flow_chat(struct vc_channel *channel, const struct vc_call_opts *opts,
                           opts, (struct vc_stream **)stream);
 }
 
-/* The same with callbacks, which are copied, as vc_stream_start(). */
+/* Opens a stream with callbacks, which are copied, as vc_stream_start(). */
 __attribute__((deprecated))
 static inline enum vc_status
 flow_flow_chat_start(struct vc_channel *channel,
@@ -585,21 +589,22 @@ flow_flow_chat_resume(struct flow_flow_chat_client_stream *stream)
     vc_stream_resume((struct vc_stream *)stream);
 }
 
-/* The client sends no more, as vc_stream_half_close(). */
+/* The client half-closes the stream, as vc_stream_half_close(). */
 static inline enum vc_status
 flow_flow_chat_half_close(struct flow_flow_chat_client_stream *stream)
 {
     return vc_stream_half_close((struct vc_stream *)stream);
 }
 
-/* The client waits for the end, as vc_stream_finish(). */
+/* The client waits for the end of the stream, as vc_stream_finish(). */
 static inline enum vc_status
 flow_flow_chat_finish(struct flow_flow_chat_client_stream *stream)
 {
     return vc_stream_finish((struct vc_stream *)stream, NULL);
 }
 
-/* The client learns more, as vc_stream_result() and vc_stream_initial(). */
+/* The client gets the result and the initial metadata, as
+ * vc_stream_result() and vc_stream_initial(). */
 static inline enum vc_status
 flow_flow_chat_result(struct flow_flow_chat_client_stream *stream,
                       struct vc_result *result)
@@ -625,7 +630,7 @@ flow_flow_chat_close(struct flow_flow_chat_client_stream *stream)
     vc_stream_close((struct vc_stream *)stream);
 }
 
-/* Callbacks of the server, as of struct vc_stream_events; NULL: none. */
+/* Callbacks of the server, as those of struct vc_stream_events. NULL: none. */
 struct flow_flow_chat_server_events {
     void (*on_message)(struct flow_flow_chat_server_stream *stream,
                        Flow__Line *message, void *arg);
@@ -658,7 +663,7 @@ flow_flow_chat__server_run(vc_function *callback, enum vc_stream_callback kind,
         ((on_signal *)callback)(typed, arg);
 }
 
-/* The handler goes on by callbacks, which are copied, as vc_stream_serve(). */
+/* Serves the stream by callbacks, which are copied, as vc_stream_serve(). */
 static inline enum vc_status
 flow_flow_chat_serve(struct vc_call *call,
                      struct flow_flow_chat_server_stream *stream,
@@ -734,12 +739,12 @@ flow_flow_tell(struct vc_channel *channel, const Flow__Line *request,
 /* A second one of the same file. */
 extern const struct vc_service flow_again_service;
 
-/* The methods, as functions of the library are told them. */
+/* The numbers of the methods, for functions of the library. */
 enum flow_again_method {
     FLOW_AGAIN_PLAIN = 0,
 };
 
-/* The handlers; one that is NULL answers VC_UNIMPLEMENTED. */
+/* The handlers. Calls of one that is NULL fail with VC_UNIMPLEMENTED. */
 struct flow_again_methods {
     enum vc_status (*plain)(struct vc_call *call, const Flow__Line *request,
                             Flow__Sum *reply, void *arg);
@@ -763,8 +768,8 @@ flow_again_plain__done(vc_function *done, enum vc_status status, void *reply,
          done)(status, (Flow__Sum *)reply, arg);
 }
 
-/* Does not wait, as vc_channel_call_async(); vc_message_free() frees the
- * reply. */
+/* Starts the call without waiting, as vc_channel_call_async();
+ * vc_message_free() frees the reply. */
 static inline enum vc_status
 flow_again_plain_async(
     struct vc_channel *channel, const Flow__Line *request,
@@ -777,7 +782,8 @@ flow_again_plain_async(
                                  (vc_function *)done, arg, call);
 }
 
-/* Its end comes into the queue, as vc_channel_call_queued(); the reply is a
+/* Starts the call; its completion goes to the queue, as
+ * vc_channel_call_queued(). The reply is a
  * Flow__Sum. */
 static inline enum vc_status
 flow_again_plain_queued(struct vc_channel *channel, const Flow__Line *request,
