@@ -502,7 +502,7 @@ reason_act(struct scene *s)
     fake_port_set(s->server.host, false);
     assert_int_equal(vc_stream_receive(stream, &message), VC_UNAVAILABLE);
     /* The text names the server and the reason. */
-    if (strstr(vc_error(), "was dropped: ") == NULL ||
+    if (strstr(vc_error(), "was lost: ") == NULL ||
         strstr(vc_error(), "10.9.0.2") == NULL)
         fail_msg("it says %s", vc_error());
     vc_stream_close(stream);

@@ -167,7 +167,7 @@ a_request_over_the_servers_limit_fails_and_the_link_lives(void **state)
     assert_int_equal(VC_OUTCOME_NOT_EXECUTED, vc_error_outcome());
     assert_status(VC_OK, fixture_echo(f.channel, 60000, 2));
     assert_status(VC_RESOURCE_EXHAUSTED, fixture_echo(f.channel, 70000, 3));
-    assert_non_null(strstr(vc_error(), "the server takes 65536"));
+    assert_non_null(strstr(vc_error(), "the server accepts 65536"));
     assert_status(VC_OK, fixture_echo(f.channel, 60000, 4));
     vc_runtime_counters(f.runtime, &c);
     assert_int_equal(0, c.calls_retried);

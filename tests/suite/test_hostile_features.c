@@ -204,9 +204,11 @@ static const struct {
     uint32_t lacks;
     const char *words;
 } needs[] = {
-    {VC__FEATURE_LONG, "has no long messages, which this client needs"},
-    {VC__FEATURE_STREAMS, "has no streams, which this client needs"},
-    {VC__FEATURE_METADATA, "has no metadata, which this client needs"},
+    {VC__FEATURE_LONG,
+     "does not support long messages, which this client needs"},
+    {VC__FEATURE_STREAMS, "does not support streams, which this client needs"},
+    {VC__FEATURE_METADATA,
+     "does not support metadata, which this client needs"},
     {VC__FEATURE_COALESCED,
      "does not support several frames in a packet, which this client needs"},
 };

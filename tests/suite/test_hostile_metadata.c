@@ -409,7 +409,8 @@ a_bad_reply_with_good_metadata_shows_them_all_the_same(void **state)
                              .body_len = 1};
     stage_start(&s, *state, play_answer);
     assert_int_equal(VC_INTERNAL, call(&s, &result));
-    assert_non_null(strstr(vc_error(), "is no suite.CountReply"));
+    assert_non_null(
+        strstr(vc_error(), "cannot be unpacked as suite.CountReply"));
     assert_int_equal(1, result.n_trailing);
     assert_string_equal("v", result.trailing[0].value);
     vc_result_clear(&result);

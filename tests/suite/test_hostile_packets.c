@@ -27,7 +27,7 @@
 /* The server's errors. */
 #define NO_HEADER    "a packet without a header"
 #define NO_OPEN      "a first packet without an OPEN"
-#define OVER_END     "over the end of its packet"
+#define OVER_END     "beyond the end of its packet"
 #define BEHIND_LAST  "bytes after the last frame"
 #define OUT_OF_ORDER "a packet out of sequence"
 #define NEVER_SENT   "an acknowledgement of packets that were never sent"

@@ -234,7 +234,8 @@ a_malformed_reply_is_an_internal_error_and_its_link_lives(void **state)
     struct stage s = {.len = 0};
 
     stage_start(&s, *state, play_malformed);
-    stage_call_fails(&s, VC_INTERNAL, "is no suite.CountReply", "a bad reply");
+    stage_call_fails(&s, VC_INTERNAL, "cannot be unpacked as suite.CountReply",
+                     "a bad reply");
     assert_int_equal(VC_OUTCOME_EXECUTED, vc_error_outcome());
     next_call_is_served(&s);
     stage_end(&s, "a malformed reply");
