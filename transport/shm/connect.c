@@ -225,10 +225,9 @@ shm_answer_take(struct vc__shm_wire *s)
         accept_take(s, body, len);
         return;
     }
-    vc__error_put(
-        &why, VC_UNAVAILABLE,
-        "%s refused without a valid reason: see the log of the server",
-        vc__wire_peer(&s->wire));
+    vc__error_put(&why, VC_UNAVAILABLE,
+                  "%s refused without a reason: see the log of the server",
+                  vc__wire_peer(&s->wire));
     refused_for(s, body, len, &why);
 }
 

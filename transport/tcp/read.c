@@ -111,10 +111,9 @@ record_take(struct vc__tcp_wire *t, const struct vc__record *r,
     } else if (t->phase == VC__TCP_ASKED && r->kind == VC__RECORD_REJECT) {
         vc__tcp_unwatch(t);
         t->phase = VC__TCP_ENDED;
-        vc__error_put(
-            &why, VC_UNAVAILABLE,
-            "%s refused without a valid reason: see the log of the server",
-            vc__wire_peer(w));
+        vc__error_put(&why, VC_UNAVAILABLE,
+                      "%s refused without a reason: see the log of the server",
+                      vc__wire_peer(w));
         w->ops->refused(w, body, r->len, &why, false);
     } else {
         tcp_malformed(t);
