@@ -13,7 +13,7 @@
 #include "rpc/runtime.h"
 
 static const char *const names[VC__COUNTS] = {
-#define NAME(name, what) #name,
+#define NAME(name, kind, unit, what) #name,
     VC_COUNTERS(NAME)
 #undef NAME
 };

@@ -325,7 +325,7 @@ what_is_over_stays_counted(void **state)
 /* --- reading them -------------------------------------------------------- */
 
 static const char *const names[] = {
-#define NAME(name, what) #name,
+#define NAME(name, kind, unit, what) #name,
     VC_COUNTERS(NAME)
 #undef NAME
 };

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include <sys/socket.h>
 
 #include <verbcall/counters.h>
@@ -500,6 +501,32 @@ a_call_over_the_services_limit_is_refused(void **state)
 }
 
 static void
+counters_of_kind_counter_only_grow(void **state)
+{
+    enum { GAUGE, COUNTER };
+    struct fixture *f = *state;
+    struct vc_counters before, after;
+
+    server_of_call(f->channel);
+    before = counters_of(f->server_runtime);
+    assert_int_equal(1, before.links_up);
+    for (unsigned i = 0; i < AFTER; i++)
+        server_of_call(f->channel);
+    vc_channel_close(f->channel);
+    f->channel = NULL;
+    while (counters_of(f->server_runtime).links_up > 0)
+        usleep(1000);
+
+    after = counters_of(f->server_runtime);
+
+#define GROWS(name, kind, unit, what)                                          \
+    if (kind == COUNTER && after.name < before.name)                           \
+        fail_msg("%s has become less", #name);
+    VC_COUNTERS(GROWS)
+#undef GROWS
+}
+
+static void
 counters_are_written_as_lines(void **state)
 {
     struct fixture *f = *state;
@@ -516,7 +543,7 @@ counters_are_written_as_lines(void **state)
     counters = counters_of(f->runtime);
     assert_int_equal(strlen(text), length);
     assert_int_equal(AFTER, counters.calls_started);
-#define LINE(name, what)                                                       \
+#define LINE(name, kind, unit, what)                                           \
     snprintf(line, sizeof line, #name " %llu\n",                               \
              (unsigned long long)counters.name);                               \
     assert_non_null(strstr(text, line));
@@ -546,6 +573,7 @@ main(void)
         cmocka_unit_test(a_server_decides_for_each_client_where_it_goes),
         T(handlers_that_are_said_to_block_begin_on_threads_of_their_own),
         T(a_call_over_the_services_limit_is_refused),
+        T(counters_of_kind_counter_only_grow),
         T(counters_are_written_as_lines),
     };
 

@@ -27,7 +27,7 @@
 #include <verbcall/counters.h>
 
 enum vc__count {
-#define VC__COUNT_ENUM(name, what) VC__COUNT_##name,
+#define VC__COUNT_ENUM(name, kind, unit, what) VC__COUNT_##name,
     VC_COUNTERS(VC__COUNT_ENUM)
 #undef VC__COUNT_ENUM
     VC__COUNTS
