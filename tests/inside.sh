@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # tests/inside.sh BUILD TOTALS SUITE...: runs suites over RDMA of a build folder, one program after the other; exit status 0
-# when no test failed. tests/rdma runs it; without a device the suites are skipped.
+# when no test failed. A suite is all programs test_SUITE and test_SUITE_*; with "=" before it, it is only the first. tests/rdma
+# runs it; without a device the suites are skipped.
 set -u
 
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
@@ -19,7 +20,11 @@ for suite; do
         "$here/tap.sh" faithful "$totals" "$here/fake/faithful.sh" || failed=1
         continue
     fi
-    for program in "tests/suite/test_$suite" "tests/suite/test_${suite}"_*; do
+    case $suite in
+    =*) programs="tests/suite/test_${suite#=}" ;;
+    *) programs=$(echo "tests/suite/test_$suite" "tests/suite/test_${suite}"_*) ;;
+    esac
+    for program in $programs; do
         case $program in
         *.*) continue ;;
         esac
