@@ -97,8 +97,8 @@ pass(struct relay *r, int from, int to)
     if (left != INT64_MAX && n > left)
         n = left;
     for (ssize_t at = 0; at < n; at += sent) {
-        sent = send(to, bytes + at, trickles ? 1 : (size_t)(n - at),
-                    MSG_NOSIGNAL);
+        sent =
+            send(to, bytes + at, trickles ? 1 : (size_t)(n - at), MSG_NOSIGNAL);
         if (sent < 0)
             return false;
     }

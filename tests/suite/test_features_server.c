@@ -8,8 +8,8 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <verbcall/counters.h>
 #include <verbcall/health.h>
@@ -503,7 +503,10 @@ a_call_over_the_services_limit_is_refused(void **state)
 static void
 counters_of_kind_counter_only_grow(void **state)
 {
-    enum { GAUGE, COUNTER };
+    enum {
+        GAUGE,
+        COUNTER
+    };
     struct fixture *f = *state;
     struct vc_counters before, after;
 
