@@ -209,7 +209,11 @@ run_rdma()
     echo "== $1, over RDMA"
     folder=$(folder_of "$1")
     build_for_device "$1" || { failed=1; return; }
-    [ "$1" = tests ] || export VC_TEST_CALLS="${VC_TEST_CALLS:-10000}"
+    if [ "$1" != tests ]; then
+        export VC_TEST_CALLS="${VC_TEST_CALLS:-10000}"
+    elif [ -z "$long$wanted" ]; then
+        export VC_TEST_CALLS="${VC_TEST_CALLS:-20000}"
+    fi
     # shellcheck disable=SC2086 # words
     [ -z "$rdma_suites" ] ||
         tests/rdma --timeout 2400 --share "$folder" --share "$build" -- \
