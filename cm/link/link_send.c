@@ -97,6 +97,8 @@ send_write(const struct vc__link *link, struct vc__send *s, uint8_t *out)
         write_whole(s, out);
 }
 
+/* Writes the header of a packet with this many frames (0: the packet only
+ * reports credits), and takes the credit that the packet costs. */
 static void
 header_write(struct vc__link *link, uint8_t *out, uint16_t count)
 {

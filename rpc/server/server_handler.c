@@ -162,6 +162,9 @@ callbacks_close(struct vc_call *call)
     vc__server_leave(server);
 }
 
+/* True if the handler has chosen callbacks for its stream: the call then ends
+ * after the last of them. Called when the handler has returned, on its thread,
+ * and by vc_call_end(), on any thread. */
 static bool
 has_callbacks(const struct vc_call *call)
 {

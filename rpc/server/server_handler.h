@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The way of a call from the bytes of its request until its handler has run.
- * The holder of the engine only. */
+ * The holder of the engine only, unless a comment says otherwise. */
 #ifndef VC_RPC_SERVER_HANDLER_H
 #define VC_RPC_SERVER_HANDLER_H
 

@@ -5,7 +5,8 @@
  * that this machine has: over TCP and RDMA at the same port, and at a local
  * socket. The socket has a random name, which accepts contain for clients that
  * ask for it. The functions for the program: any thread, as verbcall/server.h
- * says. */
+ * says. vc_server_listen() opens the listeners on that thread; the holder of
+ * engine 0 takes their requests, and closes them. */
 #include "rpc/server/server_listen.h"
 
 #include <netinet/in.h>

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The addresses at which a server listens. The holder of engine 0 only. */
+ * Closing the listeners of a server, and their requests. The holder of engine 0
+ * only. */
 #ifndef VC_RPC_SERVER_LISTEN_H
 #define VC_RPC_SERVER_LISTEN_H
 

@@ -306,6 +306,8 @@ vc__stream_taken(struct vc_stream *s, uint32_t len)
     pthread_mutex_unlock(&s->lock);
 }
 
+/* Called before a message is unpacked, not when it is received: a client refuses
+ * one that is longer than the max_reply of the method (0: no limit). */
 static enum vc_status
 item_check(const struct vc_stream *s, size_t size)
 {

@@ -26,7 +26,8 @@ struct vc__inproc_ear {
     bool listens; /* the holder's */
 };
 
-/* ear.c. Under the lock: the listener at this address; NULL: none. */
+/* ear.c. The listener at this address; NULL: none. Any thread, under
+ * vc__inproc_lock(). */
 struct vc__inproc_ear *vc__inproc_find(const struct sockaddr_storage *addr);
 
 /* ear.c: a REQUEST was received. */

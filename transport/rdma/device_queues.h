@@ -29,8 +29,10 @@ struct vc__device *vc__device_open(struct ibv_device *device, size_t memory,
 void vc__device_close(struct vc__device *d);
 
 /* Tests whether a first connection could get what it needs from this device:
- * descriptors, queues, pinned memory. Keeps nothing. Errors as
- * vc__device_new(). */
+ * descriptors, queues, pinned memory. Keeps nothing. Called before a server
+ * listens, so that vc_server_listen() fails rather than each later client: on
+ * the program's thread, or by the holder of engine 0 that listens again. Errors
+ * as vc__device_new(). */
 enum vc_status vc__device_try(struct ibv_device *device);
 
 #endif
