@@ -14,10 +14,10 @@ machine if it has an RDMA device, otherwise in a virtual machine with Soft-RoCE.
 of each suite and ends with a line of totals; exit status 0 when nothing failed. tests/README.md says
 what is in which suite.
 
-Without a suite: all of them, those that are marked * with the address and undefined behaviour
-sanitizers, and those marked + (once more) with the thread sanitizer. With suites: only these, built
-without sanitizers, or with what is asked for. What runs on the device, and what needs none, run side
-by side, but for the suites that measure real time without a device: these run alone at the end.
+Without a suite: all but those marked -, those marked * with the address and undefined behaviour
+sanitizers, and those marked + with the thread sanitizer. With suites: only these, built without
+sanitizers, or with what is asked for. What runs on the device, and what needs none, run side by side,
+but for the suites that measure real time without a device: these run alone at the end.
   unit *      pure parts                      fake *     the suites in a simulated world
   threads +   those that threads share
   idl         the code generator              sim *      all that can go wrong, simulated
@@ -27,21 +27,21 @@ by side, but for the suites that measure real time without a device: these run a
   foreign     peers that are not Verbcall     lint       formatting, headers, symbols
   blows       ports and devices that go       dist       the tarball, and its users
   resume      links that die under calls      examples   README's first command
-  interop     gRPC's interoperability cases   shm_basic  fewer suites through shared memory
+  interop -   gRPC's interoperability cases   shm_basic  fewer suites through shared memory
   features    what calls may ask for          alive      dead peers are found by keepalive
   inproc *    the same, within one process    fuzz       a peer's bytes, by libFuzzer
   tcp         the same, over TCP              qp         what QPs are connected with
-  shm         the same, by shared memory      devices    a process with two of them
+  shm -       the same, by shared memory      devices    a process with two of them
   best        the same, at vc://              failover   vc:// whose RDMA device goes
   local       what only these have            judges     the benchmarks' verdicts
-  wire        two guests, wire cut or bad     containers podman, namespaces, few rights
---long runs what takes longer, too: those marked * without sanitizers as well, fake and sim with that
-of threads, inproc too, idl, local, tcp, shm, best and the suites over RDMA with the other two, all of
-hostile over RDMA, more seeds, rounds and fuzzing, distcheck, vm (the virtual machine itself),
-coverage (by gcov), mutants (a sample of small mistakes that the tests must notice), cross (unit and
-inproc on s390x and i386, emulated), image (that of samples/container, by buildah), pods (containers
-that are given RDMA devices), former (an older commit and this one, both ways) and figures (those that
-README promises).
+  wire -      two guests, wire cut or bad     containers podman, namespaces, few rights
+--long runs what takes longer, too: those marked -, those marked * without sanitizers as well, fake,
+sim and inproc with the thread sanitizer, idl, local, tcp, shm, best and the suites over RDMA with the
+other two, all of hostile over RDMA, more seeds, rounds and fuzzing, distcheck, vm (the virtual machine
+itself), coverage (by gcov), mutants (a sample of small mistakes that the tests must notice), cross
+(unit and inproc on s390x and i386, emulated), image (that of samples/container, by buildah), pods
+(containers that are given RDMA devices), former (an older commit and this one, both ways) and figures
+(those that README promises).
 Environment: VC_BUILD_DIR=FOLDER builds there instead of in build/, the tests in FOLDER-tests,
 FOLDER-asan and FOLDER-tsan; VC_TEST_GUEST=1 uses the virtual machine in any case.
 END
@@ -276,10 +276,11 @@ lane_rdma()
 begin=$(date +%s)
 echo "$where"
 rdma_suites=$(wanted_of "$over_rdma")
-# The other hostile peers are tried over TCP, as the packets are the same.
+# The other hostile peers and gRPC's cases are tried over TCP, as the packets are the same.
 [ -n "$long$wanted$variant" ] ||
-    rdma_suites=$(echo "$rdma_suites" | sed 's/^hostile$/=hostile =hostile_calls =hostile_half_sent =hostile_packets/')
-wire_suite=$(wanted_of wire)
+    rdma_suites=$(echo "$rdma_suites" | sed 's/^hostile$/=hostile =hostile_calls =hostile_half_sent =hostile_packets/; /^interop$/d')
+wire_suite=
+[ -z "$long$wanted" ] || wire_suite=$(wanted_of wire)
 # Both lanes need the examples, which are built in the product's folder, with the options of its configuration.
 if [ -z "$variant" ] && [ -n "$rdma_suites$wire_suite" ]; then
     build_for_device tests || die 'FAILED: it does not build'

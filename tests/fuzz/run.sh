@@ -23,7 +23,7 @@ LIST
 
 root=$(CDPATH='' cd -P -- "$(dirname -- "$0")/../.." && pwd) || exit 1
 corpus=$root/tests/fuzz/corpus
-seconds=10
+seconds=5
 [ -z "${VC_TEST_LONG-}" ] || seconds=120
 seconds=${VC_FUZZ_SECONDS:-$seconds}
 mkdir -p -- "$1/fuzz" && cd -- "$1/fuzz" || exit 1
