@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # tests/fuzz/run.sh BUILD [TARGET...]: builds the fuzz targets in BUILD/fuzz with clang, and runs each, or those named, for
-# 10 s ($VC_FUZZ_SECONDS; two minutes with VC_TEST_LONG=1), two at a time, in TAP. What breaks a target is kept there, and how to run it again is printed.
+# 5 s ($VC_FUZZ_SECONDS; two minutes with VC_TEST_LONG=1), two at a time, in TAP. What breaks a target is kept there, and how to run it again is printed.
 # tests/fuzz/run.sh BUILD --seeds: writes the seeds of the corpora anew, after a change of the formats or of seeds.c.
 set -u
 
@@ -14,7 +14,7 @@ targets()
 packet transport/wire/packet.c
 metadata transport/wire/metadata.c
 hello cm/connect/hello.c cm/connect/reject_reason.c
-message transport/core/memory.c transport/core/timer.c rpc/codec/arena.c rpc/codec/codec.c rpc/codec/validate.c rpc/codec/fast_codec.c rpc/codec/whole.c tests/unit/test_message.pb-c.c tests/unit/test_message_proto2.pb-c.c
+message transport/core/memory.c transport/core/misuse.c transport/core/timer.c rpc/codec/arena.c rpc/codec/codec.c rpc/codec/validate.c rpc/codec/fast_codec.c rpc/codec/whole.c tests/unit/test_message.pb-c.c tests/unit/test_message_proto2.pb-c.c
 request idl/plugin.pb-c.c idl/adapt.c idl/arena.c idl/check.c idl/defaults.c idl/emit.c idl/emit_header.c idl/emit_inline.c \
  idl/emit_source.c idl/emit_stream.c idl/file_set.c idl/generate.c idl/members.c idl/model.c idl/names.c idl/place.c idl/request.c \
  idl/symbols.c idl/text.c idl/types.c idl/unions.c idl/wire.c
