@@ -4,6 +4,7 @@
  * What a server reports and does about itself: health, reflection, drain,
  * redirect, limits and counters. */
 #include "tests/suite/feature.h"
+#include "tests/suite/pace.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -500,6 +501,8 @@ a_call_over_the_services_limit_is_refused(void **state)
                   vc_server_limit(f->server, &suite_absent_service, 1));
 }
 
+#define CLOSES_MS 5000 /* the server notices the end of its client's link */
+
 static void
 counters_of_kind_counter_only_grow(void **state)
 {
@@ -509,6 +512,7 @@ counters_of_kind_counter_only_grow(void **state)
     };
     struct fixture *f = *state;
     struct vc_counters before, after;
+    uint64_t start;
 
     server_of_call(f->channel);
     before = counters_of(f->server_runtime);
@@ -517,8 +521,11 @@ counters_of_kind_counter_only_grow(void **state)
         server_of_call(f->channel);
     vc_channel_close(f->channel);
     f->channel = NULL;
-    while (counters_of(f->server_runtime).links_up > 0)
+    start = fixture_ms();
+    while (counters_of(f->server_runtime).links_up > 0) {
+        assert_in_range(pace_since(start), 0, CLOSES_MS);
         usleep(1000);
+    }
 
     after = counters_of(f->server_runtime);
 

@@ -4,10 +4,13 @@
  * Memory within a limit: no account gets more than there is, a new account gets
  * some, and freed memory goes back to the system. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -223,6 +226,49 @@ a_trimmer_trims_a_second_later(void **state)
     close_empty();
 }
 
+/* The child's, whose standard error is the pipe; returns only if the library
+ * does not abort. */
+static void
+store_end_in_use(int out)
+{
+    struct vc__store broken;
+    struct vc__account account;
+
+    dup2(out, STDERR_FILENO);
+    vc__store_init(&broken, 64 * MIB, false);
+    vc__account_init(&account, &broken);
+    if (vc__memory_take(&account, SMALL) != NULL)
+        vc__store_fini(&broken);
+    _exit(0);
+}
+
+/* As every vc__invariant() that is false. */
+static void
+a_store_that_is_in_use_is_not_freed(void **state)
+{
+    int ends[2], status;
+    char said[512] = "";
+    pid_t child;
+
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        signal(SIGABRT, SIG_DFL); /* not cmocka's */
+        store_end_in_use(ends[1]);
+    }
+    close(ends[1]);
+
+    assert_true(read(ends[0], said, sizeof said - 1) > 0);
+
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    assert_non_null(strstr(said, "verbcall: a fault of the library"));
+    assert_non_null(strstr(said, "memory.c:"));
+    close(ends[0]);
+}
+
 int
 main(void)
 {
@@ -233,6 +279,7 @@ main(void)
         cmocka_unit_test(of_a_shared_store_one_leaves_an_eighth),
         cmocka_unit_test(what_was_given_back_is_kept_for_a_second),
         cmocka_unit_test(a_trimmer_trims_a_second_later),
+        cmocka_unit_test(a_store_that_is_in_use_is_not_freed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
