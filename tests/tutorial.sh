@@ -55,11 +55,13 @@ shown()
     return 1
 }
 
-# The server gets a free port, which stands for 7471. It lives for at most two minutes.
+# The server gets a free port, which stands for 7471. It lives for at most two minutes. Its own process id is kept as well: a
+# signal that timeout passes on reaches the server twice, and a program with a loop may see both.
 server_start()
 {
     mkfifo "$work/out" || return 1
-    timeout 120 "$1" 'vc://127.0.0.1:0' >"$work/out" 2>&1 &
+    # shellcheck disable=SC2016 # of the inner shell
+    timeout 120 sh -c 'echo $$ >"$0" && exec "$@"' "$work/pid" "$1" 'vc://127.0.0.1:0' >"$work/out" 2>&1 &
     server=$!
     exec 5<"$work/out"
     rm "$work/out"
@@ -88,7 +90,7 @@ server_block()
         '$ fg') kill -s CONT -- "-$server" ;;
         '$ '*) server_start "${shows#'$ '}" ;;
         '^Z') kill -s STOP -- "-$server" ;;
-        '^C') kill -s INT "$server" ;;
+        '^C') kill -s INT "$(cat "$work/pid")" ;;
         *) server_says "$shows" ;;
         esac || { echo "at '$shows'"; return 1; }
         # Its last line.
