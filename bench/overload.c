@@ -374,6 +374,8 @@ measure(const struct plan *p)
         capacity = beside_closed_loops(&c, times[i], names[i], capacity);
     offer(&c, 10 * capacity, 1e6, NULL);
     offer(&c, 0.2 * capacity, 1e6, NULL);
+    tell(p, "recovery", &c.tally, 1, 0);
+    offer(&c, 0.2 * capacity, 1e6, NULL);
     tell(p, "after", &c.tally, 1, 0);
     if (p->floods > 0) {
         critical_beside_sheddable(p, &c, capacity);

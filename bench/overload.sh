@@ -25,7 +25,8 @@ wait so long):
   NAME_goodput_2x_over_capacity, NAME_goodput_10x_over_capacity
                                  answered in time over what the closed loop reaches (the mean of one before
                                  and one after)
-  NAME_after_...                 of a fifth of the capacity, at once after that
+  NAME_recovery_..., NAME_after_...
+                                 of a fifth of the capacity, in the second after that load, and in the next
   NAME_polite_share_beside_N_floods
                                  of 400 calls a second, those answered in time while N clients offer ten
                                  times the capacity together
