@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # tests/one.sh COMMAND...: runs one test program in the build folder, with the environment of test programs, and prints its TAP
-# as automake's driver reads it. A program that has not ended after 900 s ($VC_TEST_TIMEOUT) is killed. Exit status: that of the
-# command.
+# as automake's driver reads it. A program that has not ended after 900 s ($VC_TEST_TIMEOUT), or an hour when $VC_TEST_LONG has it
+# go through 20 times as much, is taken to hang and killed. Exit status: that of the command.
 #
 # A test that failed while the machine was stalled is repeated once, alone. The program must report the stall: it prints
 # "# stalled N ms" before the line of that test (tests/suite/pace.h). Later failures of the same process are repeated, too, as
@@ -42,12 +42,15 @@ esac
 log=$(mktemp) || exit 1
 trap 'rm -f "$log" "$log.again"' EXIT
 
+limit=900
+[ "${VC_TEST_LONG-}" != 1 ] || limit=3600
+
 # LOG COMMAND...: exit status of the command.
 run()
 {
     file=$1
     shift
-    timeout -k 10 "${VC_TEST_TIMEOUT:-900}" "$@" >"$file" 2>&1 </dev/null
+    timeout -k 10 "${VC_TEST_TIMEOUT:-$limit}" "$@" >"$file" 2>&1 </dev/null
     run=$?
     sed -i 's/^not \(ok .* # SKIP\)/\1/' "$file"
     return $run

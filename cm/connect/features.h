@@ -20,6 +20,10 @@
  * host. */
 #define VC__FEATURE_LOCAL 0x10u
 
+/* A request in parts may be answered before its last part, and a CANCEL ends
+ * it early. */
+#define VC__FEATURE_CUT 0x20u
+
 /* The features of every peer built before features were negotiated. */
 #define VC__FEATURES_FIRST                                                     \
     (VC__FEATURE_LONG | VC__FEATURE_STREAMS | VC__FEATURE_METADATA |           \
@@ -29,7 +33,8 @@
 #define VC__FEATURES_SAID 0x80000000u
 
 /* The features that this end offers and chooses among. */
-#define VC__FEATURES_OURS (VC__FEATURES_SAID | VC__FEATURES_FIRST)
+#define VC__FEATURES_OURS                                                      \
+    (VC__FEATURES_SAID | VC__FEATURES_FIRST | VC__FEATURE_CUT)
 
 /* The features for an accept that answers a hello with `offered`. `more`:
  * further features that this end has on this link. */

@@ -207,6 +207,10 @@ void vc__link_send(struct vc__link *link, struct vc__send *s);
  * the link must not be freed meanwhile. */
 bool vc__link_unsend(struct vc__link *link, struct vc__send *s);
 
+/* Takes back what is left of a message in parts; done() is then called with
+ * VC__SEND_LOST. Returns false if all of it was sent. Threads as above. */
+bool vc__link_cut(struct vc__link *link, struct vc__send *s);
+
 /* Take back a message, or all messages of a flow, in whatever state they are;
  * done() is called with VC__SEND_LOST. vc__link_withdraw() is for the holder,
  * and for links of the passive side. vc__link_drop() may be called by any

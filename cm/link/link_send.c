@@ -461,14 +461,16 @@ vc__link_send(struct vc__link *link, struct vc__send *s)
     vc__link_unlock(link);
 }
 
-bool
-vc__link_unsend(struct vc__link *link, struct vc__send *s)
+/* Takes back a message of which no byte was sent; or, with `begun`, of which
+ * a byte is left. */
+static bool
+take_back(struct vc__link *link, struct vc__send *s, bool begun)
 {
     bool back;
 
     pthread_mutex_lock(&link->lock);
     vc__link_arrivals_take(link);
-    back = s->place == VC__SEND_QUEUED && !atomic_load(&s->gone);
+    back = s->place == VC__SEND_QUEUED && (begun || !atomic_load(&s->gone));
     if (back) {
         vc__schedule_remove(s);
         vc__link_send_end(s, VC__SEND_LOST);
@@ -476,6 +478,18 @@ vc__link_unsend(struct vc__link *link, struct vc__send *s)
     queue_flush(link);
     vc__link_unlock(link);
     return back;
+}
+
+bool
+vc__link_unsend(struct vc__link *link, struct vc__send *s)
+{
+    return take_back(link, s, false);
+}
+
+bool
+vc__link_cut(struct vc__link *link, struct vc__send *s)
+{
+    return take_back(link, s, true);
 }
 
 /* The holder, without the lock. Needs no flush: only the holder appends to, or

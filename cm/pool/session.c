@@ -220,21 +220,51 @@ session_append(struct vc__session *s, struct vc__send *send)
     vc__link_append(&s->link->link, send);
 }
 
+/* A CANCEL of the slot's call; NULL if out of memory. */
+static struct vc__send *
+cancel_new(struct vc__session *s, uint16_t i)
+{
+    struct vc__send *send = vc__note_new(s, VC__FRAME_CANCEL, 0);
+
+    if (send == NULL)
+        return NULL;
+    send->frame.slot = i;
+    send->frame.sequence = s->slots[i].sequence;
+    vc__pool_count(s->peer->pool, VC__POOL_CANCELS_SENT, 1);
+    return send;
+}
+
 /* The slot's caller has abandoned the call: the CANCEL notifies the peer's
  * handler, and the peer's answer frees the slot. Returns false if out of
  * memory. */
 static bool
 cancel_send(struct vc__session *s, uint16_t i)
 {
-    struct vc__send *send = vc__note_new(s, VC__FRAME_CANCEL, 0);
+    struct vc__send *send = cancel_new(s, i);
 
-    if (send == NULL)
-        return false;
-    send->frame.slot = i;
-    send->frame.sequence = s->slots[i].sequence;
-    vc__pool_count(s->peer->pool, VC__POOL_CANCELS_SENT, 1);
-    session_append(s, send);
-    return true;
+    if (send != NULL)
+        session_append(s, send);
+    return send != NULL;
+}
+
+/* Drops the parts of a request that the link has not sent yet. The caller then
+ * sends a CANCEL, which tells the peer that no more parts come. Returns false
+ * if none was left, or the peer needs all of them. */
+static bool
+request_cut(struct vc__session *s, const struct vc__request *r)
+{
+    struct vc__link *link = &s->link->link;
+
+    return vc__send_is_long(r->send) && link->features & VC__FEATURE_CUT &&
+           vc__link_cut(link, r->send);
+}
+
+bool
+vc__session_request_stop(struct vc__session *s, uint16_t i)
+{
+    const struct vc__request *r = s->slots[i].request;
+
+    return r == NULL || !request_cut(s, r) || cancel_send(s, i);
 }
 
 /* Sends a slot's call again. A call that no caller waits for is cancelled
@@ -437,18 +467,24 @@ vc__session_abandon(struct vc__session *s, struct vc__request *r)
     bool alone = !(r->send->frame.flags & VC__FRAME_CLIENT_STREAM);
     bool back =
         alone && s->link != NULL && vc__link_unsend(&s->link->link, r->send);
+    struct vc__send *cancel;
+    bool cut;
 
     s->bytes -= r->send->frame.body_len;
     if (back && !r->exposed) {
         session_slot_rewind(s, r->slot);
         return VC_OUTCOME_NOT_EXECUTED;
     }
-    s->slots[r->slot].request = NULL;
     /* It is in the same flow: so it follows the request or its first part, and
      * precedes the slot's next call. Without a link it is sent when the session
      * is bound again. Without memory the handler runs until its deadline. */
-    if (s->link != NULL)
-        cancel_send(s, r->slot);
+    cancel = s->link != NULL ? cancel_new(s, r->slot) : NULL;
+    cut = alone && cancel != NULL && request_cut(s, r);
+    s->slots[r->slot].request = NULL;
+    if (cancel != NULL)
+        session_append(s, cancel);
+    if (cut && !r->exposed) /* the peer never has all of it */
+        return VC_OUTCOME_NOT_EXECUTED;
     return stream || vc__request_is_exposed(r) ? VC_OUTCOME_UNKNOWN
                                                : VC_OUTCOME_NOT_EXECUTED;
 }

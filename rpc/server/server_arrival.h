@@ -22,6 +22,7 @@ struct vc__server_arrival {
     uint8_t kind;    /* VC__FRAME_*_STREAM of the call */
     bool in_message; /* a message of a running stream */
     bool cancelled;  /* the caller has cancelled the call meanwhile */
+    bool refused;    /* the call was answered before its last part */
 };
 
 /* The first part of a message; it is kept if it has at most `max` bytes; max 0:

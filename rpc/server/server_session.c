@@ -153,14 +153,15 @@ call_refuse(const struct vc__call_site *site, enum vc_status status,
     vc__call_refuse(site, status, text);
 }
 
-/* True if the call is being sent again in parts. A message of a stream that is
- * still arriving is dropped, since it is of no use after the reply. */
+/* True if the call is being sent again in parts, so that its answer waits for
+ * the last one. A message of a stream that is still arriving is dropped, since
+ * it is of no use after the reply. */
 static bool
 arrival_of_call(struct vc__server_session *s, struct vc__server_slot *slot)
 {
     if (slot->arrival != NULL && slot->arrival->in_message)
         vc__server_arrival_drop(s, slot);
-    return slot->arrival != NULL;
+    return slot->arrival != NULL && !slot->arrival->refused;
 }
 
 void
@@ -186,8 +187,6 @@ vc__server_session_skip(struct vc__server_session *s, uint16_t i)
 
 /* --- CALL, DATA and CANCEL --------------------------------------------- */
 
-#define NEVER_OPEN "a frame of a session that was never open"
-
 struct vc__server_session *
 vc__server_session_find(struct vc__server_link *sl, uint32_t number, bool *late)
 {
@@ -196,7 +195,7 @@ vc__server_session_find(struct vc__server_link *sl, uint32_t number, bool *late)
 
     *late = false;
     if (number < 1 || number > peer->n_seats) {
-        vc__server_breach(sl, NEVER_OPEN);
+        vc__server_breach(sl, VC__NEVER_OPEN);
         return NULL;
     }
     seat = &peer->seats[number - 1];
@@ -204,8 +203,47 @@ vc__server_session_find(struct vc__server_link *sl, uint32_t number, bool *late)
         return seat->session;
     *late = seat->binding != 0;
     if (!*late)
-        vc__server_breach(sl, NEVER_OPEN);
+        vc__server_breach(sl, VC__NEVER_OPEN);
     return NULL;
+}
+
+/* True if requests in parts may be answered, and cancelled, before their last
+ * part. */
+static bool
+has_cuts(const struct vc__server_session *s)
+{
+    return (s->peer->features & VC__FEATURE_CUT) != 0;
+}
+
+static const char *
+arrival_loss_text(const struct vc__server_arrival *a)
+{
+    return a->assembly.loss == VC__ASSEMBLY_TOO_LONG ? vc__too_long
+                                                     : vc__no_memory;
+}
+
+/* The first part of a request has come. If the call cannot begin in any case,
+ * it is answered now, so that its client need not send the rest. */
+static bool
+call_first_part(const struct vc__call_site *site, const struct vc__frame *f)
+{
+    struct vc__server_session *s = site->session;
+    struct vc__server_slot *slot = &s->slots[site->slot];
+    uint32_t max = 1u << server_session_part_of(s)->server->log2_message;
+    bool late = f->deadline == 0;
+
+    vc__server_slot_set(s, slot, VC__SLOT_ARRIVING);
+    if (!vc__server_arrival_begin(s, slot, f, late ? 0 : max))
+        return false;
+    if (slot->arrival->assembly.loss == VC__ASSEMBLY_KEPT || !has_cuts(s))
+        return true;
+    slot->arrival->refused = true;
+    if (late)
+        call_refuse(site, VC_DEADLINE_EXCEEDED, VC__SERVER_LATE);
+    else
+        call_refuse(site, VC_RESOURCE_EXHAUSTED,
+                    arrival_loss_text(slot->arrival));
+    return true;
 }
 
 /* A CALL with a new sequence number: a new call of the slot, or its first
@@ -224,11 +262,8 @@ call_first(struct vc__server_session *s, const struct vc__frame *f)
     slot->asked = true;
     slot->stream = f->flags & VC__FRAME_STREAMS;
     site.kind = f->flags & VC__FRAME_STREAMS;
-    if (f->flags & VC__FRAME_MORE) {
-        vc__server_slot_set(s, slot, VC__SLOT_ARRIVING);
-        return vc__server_arrival_begin(
-            s, slot, f, 1u << server_session_part_of(s)->server->log2_message);
-    }
+    if (f->flags & VC__FRAME_MORE)
+        return call_first_part(&site, f);
     if (f->deadline == 0)
         call_refuse(&site, VC_DEADLINE_EXCEEDED, VC__SERVER_LATE);
     else
@@ -300,8 +335,8 @@ vc__server_session_call(struct vc__server_link *sl, const struct vc__frame *f)
     return slot_is_ready(s, slot, f->sequence) && call_first(s, f);
 }
 
-/* A request is complete, or lost. The peer is held until the arrival is
- * freed. */
+/* A request is complete, lost or cancelled. The peer is held until the arrival
+ * is freed. */
 static void
 arrival_done(struct vc__server_session *s, uint16_t i)
 {
@@ -326,11 +361,19 @@ arrival_done(struct vc__server_session *s, uint16_t i)
     else if (a->assembly.loss == VC__ASSEMBLY_KEPT)
         call_begin(&site, a->assembly.data, a->assembly.total);
     else
-        call_refuse(&site, VC_RESOURCE_EXHAUSTED,
-                    a->assembly.loss == VC__ASSEMBLY_TOO_LONG ? vc__too_long
-                                                              : vc__no_memory);
+        call_refuse(&site, VC_RESOURCE_EXHAUSTED, arrival_loss_text(a));
     vc__server_arrival_free(peer, a);
     vc__server_peer_release(peer);
+}
+
+/* No more parts of a request come. */
+static void
+request_end(struct vc__server_session *s, uint16_t i)
+{
+    if (s->slots[i].arrival->refused)
+        vc__server_arrival_drop(s, &s->slots[i]);
+    else
+        arrival_done(s, i);
 }
 
 /* A message of a stream is complete, or lost. */
@@ -381,7 +424,7 @@ vc__server_session_data(struct vc__server_link *sl, const struct vc__frame *f)
     if (got > 0 && slot->arrival->in_message)
         return message_done(s, f->slot);
     if (got > 0)
-        arrival_done(s, f->slot);
+        request_end(s, f->slot);
     return got >= 0 || vc__server_breach(sl, "DATA that is not the next part");
 }
 
@@ -414,17 +457,32 @@ vc__server_session_overdue(struct vc__server_session *s, uint16_t i)
         reply_shorten(s, slot);
 }
 
+/* A request in parts is cancelled: with cuts, no more parts come. */
+static void
+arrival_cancel(struct vc__server_session *s, uint16_t i)
+{
+    s->slots[i].arrival->cancelled = true;
+    if (has_cuts(s) && !s->slots[i].arrival->in_message)
+        request_end(s, i);
+}
+
 /* Cancels the slot's last call. Its reply is sent all the same: the client then
  * knows that the slot is free. */
 static bool
-call_cancel(struct vc__server_session *s, struct vc__server_slot *slot)
+call_cancel(struct vc__server_session *s, uint16_t i)
 {
+    struct vc__server_slot *slot = &s->slots[i];
+
+    if (slot->arrival != NULL && slot->arrival->refused) {
+        arrival_cancel(s, i);
+        return true;
+    }
     if (slot->state == VC__SLOT_FREE) /* the reply has crossed the CANCEL */
         return slot->asked ||
                vc__server_breach(s->link, "a CANCEL of an unknown call");
     slot->asked = true;
     if (slot->arrival != NULL)
-        slot->arrival->cancelled = true;
+        arrival_cancel(s, i);
     else if (slot->state == VC__SLOT_REPLYING)
         reply_shorten(s, slot);
     else if (slot->state == VC__SLOT_KEPT) {
@@ -452,7 +510,7 @@ vc__server_session_cancel(struct vc__server_link *sl, const struct vc__frame *f)
     if (slot == NULL)
         return false;
     if (f->sequence == slot->sequence)
-        return call_cancel(s, slot);
+        return call_cancel(s, f->slot);
     if (!slot_is_ready(s, slot, f->sequence))
         return false;
     slot_settle(s, slot);
@@ -510,45 +568,4 @@ vc__server_session_close(struct vc__server_session *s)
         vc__server_session_free(s);
     else
         cds_list_add(&s->node, &peer->part->orphans);
-}
-
-static void
-farewell_done(struct vc__send *send, enum vc__send_end end)
-{
-    (void)end;
-    free(send);
-}
-
-/* Answers a CLOSE: the client may use the number again. */
-static bool
-server_session_farewell(struct vc__server_link *sl, const struct vc__frame *f)
-{
-    struct vc__send *send = calloc(1, sizeof *send);
-
-    if (send == NULL)
-        return false;
-    send->flow = &sl->link.control;
-    send->frame.type = VC__FRAME_CLOSE;
-    send->frame.session = f->session;
-    send->frame.sequence = f->sequence;
-    send->done = farewell_done;
-    vc__link_send(&sl->link, send);
-    return true;
-}
-
-bool
-vc__server_session_leave(struct vc__server_link *sl, const struct vc__frame *f)
-{
-    struct vc__server_seat *seat = vc__server_peer_seat(sl->peer, f->session);
-
-    if (seat == NULL || seat->binding == 0)
-        return vc__server_breach(sl, NEVER_OPEN);
-    if (!vc__server_seat_is_older(seat,
-                                  f->sequence)) /* from a link that was lost */
-        return seat->session == NULL || seat->session->link != sl ||
-               vc__server_breach(sl, "a CLOSE with an old binding");
-    if (seat->session != NULL)
-        vc__server_session_close(seat->session);
-    seat->binding = f->sequence;
-    return server_session_farewell(sl, f);
 }

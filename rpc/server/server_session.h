@@ -28,6 +28,9 @@ enum vc__slot_state {
 
 struct vc__server_arrival;
 
+/* The rule that a frame breaks if its session was never open. */
+#define VC__NEVER_OPEN "a frame of a session that was never open"
+
 /* Room for one call at a time. */
 struct vc__server_slot {
     struct vc__server_arrival *arrival;

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Opens sessions, and binds them to a link. See rpc/server/server_session.h. */
+ * OPEN and CLOSE: opens sessions, binds them to a link, and answers when a
+ * client closes one. See rpc/server/server_session.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -165,4 +166,45 @@ vc__server_session_renew(struct vc__server_session *s)
         return;
     vc__opened_put(s->opened);
     s->opened = now;
+}
+
+static void
+farewell_done(struct vc__send *send, enum vc__send_end end)
+{
+    (void)end;
+    free(send);
+}
+
+/* Answers a CLOSE: the client may use the number again. */
+static bool
+server_session_farewell(struct vc__server_link *sl, const struct vc__frame *f)
+{
+    struct vc__send *send = calloc(1, sizeof *send);
+
+    if (send == NULL)
+        return false;
+    send->flow = &sl->link.control;
+    send->frame.type = VC__FRAME_CLOSE;
+    send->frame.session = f->session;
+    send->frame.sequence = f->sequence;
+    send->done = farewell_done;
+    vc__link_send(&sl->link, send);
+    return true;
+}
+
+bool
+vc__server_session_leave(struct vc__server_link *sl, const struct vc__frame *f)
+{
+    struct vc__server_seat *seat = vc__server_peer_seat(sl->peer, f->session);
+
+    if (seat == NULL || seat->binding == 0)
+        return vc__server_breach(sl, VC__NEVER_OPEN);
+    if (!vc__server_seat_is_older(seat,
+                                  f->sequence)) /* from a link that was lost */
+        return seat->session == NULL || seat->session->link != sl ||
+               vc__server_breach(sl, "a CLOSE with an old binding");
+    if (seat->session != NULL)
+        vc__server_session_close(seat->session);
+    seat->binding = f->sequence;
+    return server_session_farewell(sl, f);
 }

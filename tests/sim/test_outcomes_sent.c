@@ -510,7 +510,7 @@ static const struct row rows[] = {
     ROW(link_lost_with_the_request, OK, EXECUTED),
     ROW(killed_before_the_request_arrived, UNAVAILABLE, UNKNOWN),
     ROW(deadline_on_the_way, DEADLINE_EXCEEDED, UNKNOWN),
-    ROW(deadline_half_sent, DEADLINE_EXCEEDED, UNKNOWN),
+    ROW(deadline_half_sent, DEADLINE_EXCEEDED, NOT_EXECUTED),
 
     ROW(deadline_while_it_runs, DEADLINE_EXCEEDED, UNKNOWN),
     ROW(cancelled_while_it_runs, CANCELLED, UNKNOWN),

@@ -110,6 +110,8 @@ caller_cancel(struct caller *c, enum vc_outcome outcome)
     assert_in_range(c->ended_at - now, 0, 10 * MS);
 }
 
+const struct vc_server_opts *waiting_server_opts;
+
 void
 waiting_play(void (*act)(struct scene *s), size_t quota)
 {
@@ -118,6 +120,7 @@ waiting_play(void (*act)(struct scene *s), size_t quota)
 
         memset(&waiting_seen, 0, sizeof waiting_seen);
         s.server.handle = waiting_handle;
+        s.server.opts = waiting_server_opts;
         s.opts.quota = quota;
         scene_run(&s, seed);
     }

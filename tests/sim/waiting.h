@@ -43,6 +43,9 @@ void caller_cancel(struct caller *c, enum vc_outcome outcome);
 /* The server's handler. */
 sim_handle waiting_handle;
 
+/* The server's options, or NULL. */
+extern const struct vc_server_opts *waiting_server_opts;
+
 /* Runs act() in a client, in some worlds; quota is its channel's. */
 void waiting_play(void (*act)(struct scene *s), size_t quota);
 

@@ -535,6 +535,9 @@ memory_has_a_limit_and_comes_back(void **state)
     vc_runtime_counters(h.f.server_runtime, &c);
     assert_int_equal(c.shed_memory, for_memory);
     assert_int_equal(c.calls_shed, LONGS - good);
+    /* A request that is refused is not sent to its end. */
+    vc_runtime_counters(h.f.runtime, &c);
+    assert_in_range(c.bytes_sent, good * LONG, (LONGS - 1) * LONG);
 
     /* All memory is free again. */
     order.holds = order.failures = 0;
