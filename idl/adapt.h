@@ -8,7 +8,9 @@
  * oneofs of one member, as protoc writes them. A field named by a word of C or
  * C++ that protoc-gen-c does not escape gets the `_` that others get from it.
  * All other bytes stay as they are, those of options and of unknown fields
- * included. Pure. */
+ * included. Pure.
+ *
+ * Called by: generate.c (request). */
 #ifndef VC_IDL_ADAPT_H
 #define VC_IDL_ADAPT_H
 

@@ -4,7 +4,11 @@
  * Memory of one run of the plugin, freed all at once. When memory runs out, the
  * program ends with a message: there is nothing to save. Functions of the
  * plugin have no prefix vc__: the plugin is a program of its own and shares
- * none with the library. */
+ * none with the library.
+ *
+ * Called by: main.c (fini, alloc), generate.c (alloc), place.c (alloc,
+ * vprintf), text.c (alloc, free, vprintf), chain.c (free, allocator), unions.c
+ * (free), request.c (allocator), many files (array, printf). */
 #ifndef VC_IDL_ARENA_H
 #define VC_IDL_ARENA_H
 

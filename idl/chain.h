@@ -3,7 +3,9 @@
  *
  * Runs protoc-gen-c, which makes the C code of messages (x.pb-c.h, x.pb-c.c),
  * as a child process. Called by generate(), unless the parameter is
- * `services`. */
+ * `services`.
+ *
+ * Called by: generate.c (run). */
 #ifndef VC_IDL_CHAIN_H
 #define VC_IDL_CHAIN_H
 

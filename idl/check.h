@@ -3,7 +3,9 @@
  *
  * Finds what is valid in a .proto file but cannot be generated. Each error
  * begins with the place and says what to write instead. For name clashes see
- * symbols.h. */
+ * symbols.h.
+ *
+ * Called by: generate.c (all). */
 #ifndef VC_IDL_CHECK_H
 #define VC_IDL_CHECK_H
 

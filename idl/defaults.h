@@ -1,7 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Default values (proto2) that protoc-gen-c does not write as C. */
+ * Default values (proto2) that protoc-gen-c does not write as C.
+ *
+ * Called by: check.c (problem). */
 #ifndef VC_IDL_DEFAULTS_H
 #define VC_IDL_DEFAULTS_H
 

@@ -3,7 +3,13 @@
  *
  * Writes the model as C. The header and the source are C99, C11 and C++;
  * neither causes a warning with -Wall -Wextra -pedantic. Equal models give
- * equal bytes. */
+ * equal bytes.
+ *
+ * Called by: generate.c (header, source), emit_header.c (banner, comment, list,
+ * add_head, call_head, deprecated, inline, stream_types, stream), emit_source.c
+ * (banner, list, add_head, call_head, library_call), emit_stream.c (comment,
+ * list, library_call, deprecated), emit_inline.c (list, library_call,
+ * deprecated). */
 #ifndef VC_IDL_EMIT_H
 #define VC_IDL_EMIT_H
 

@@ -1,7 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * From protoc's request to our response. */
+ * From protoc's request to our response.
+ *
+ * Called by: main.c (generate). */
 #ifndef VC_IDL_GENERATE_H
 #define VC_IDL_GENERATE_H
 

@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The structures that protoc-gen-c makes of messages. protoc-gen-c does not
- * check that all members have different names, nor that their types exist. */
+ * check that all members have different names, nor that their types exist.
+ *
+ * Called by: generate.c (check). */
 #ifndef VC_IDL_MEMBERS_H
 #define VC_IDL_MEMBERS_H
 

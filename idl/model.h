@@ -2,7 +2,11 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The model of a request: files, services and methods with their names in C,
- * ready to be emitted. All of it lives in the arena. */
+ * ready to be emitted. All of it lives in the arena.
+ *
+ * Called by: generate.c (build), check.c (method_streams), emit_header.c
+ * (method_streams), emit_source.c (method_streams), symbols.c (method_streams,
+ * method_has_async), emit_inline.c (method_has_async). */
 #ifndef VC_IDL_MODEL_H
 #define VC_IDL_MODEL_H
 

@@ -14,7 +14,12 @@
  *
  * A method's name that is a word of C or C++, or that we use ourselves (add,
  * methods, service), gets a `_` at its end. symbols.c finds names that still
- * clash. */
+ * clash.
+ *
+ * Called by: model.c (type, type_lower, service, method, enumerator, stem,
+ * guard), symbols.c (type, type_lower, type_upper, upper, field_unknown_word,
+ * type_taken, valid), members.c (lower, field), adapt.c (field_unknown_word),
+ * request.c (valid, valid_dotted). */
 #ifndef VC_IDL_NAMES_H
 #define VC_IDL_NAMES_H
 

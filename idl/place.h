@@ -2,7 +2,11 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Where an item stands in its .proto file: the path that source_code_info uses,
- * kept as a chain. It is looked up when a line or a comment is needed. */
+ * kept as a chain. It is looked up when a line or a comment is needed.
+ *
+ * Called by: check.c (file, child, error), model.c (file, child, comment,
+ * error), types.c (file, child), members.c (child, line, error), symbols.c
+ * (child, line, error). */
 #ifndef VC_IDL_PLACE_H
 #define VC_IDL_PLACE_H
 

@@ -3,7 +3,10 @@
  *
  * Reads, bounds, unpacks and validates what protoc sends on standard input, so
  * that other files can rely on it. An input that fails here never came from a
- * working protoc. model.c reports errors that a user can fix. */
+ * working protoc. model.c reports errors that a user can fix.
+ *
+ * Called by: main.c (read), generate.c (parse), model.c (file), check.c
+ * (generates), members.c (generates), symbols.c (generates). */
 #ifndef VC_IDL_REQUEST_H
 #define VC_IDL_REQUEST_H
 

@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The names that the generated C files define, protoc-gen-c's and ours, with
- * what each stands for. Finds two things that have the same name in C. */
+ * what each stands for. Finds two things that have the same name in C.
+ *
+ * Called by: generate.c (check). */
 #ifndef VC_IDL_SYMBOLS_H
 #define VC_IDL_SYMBOLS_H
 

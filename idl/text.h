@@ -2,7 +2,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A growing buffer: for generated text, and for bytes passed between the
- * programs. The arena owns its memory. */
+ * programs. The arena owns its memory.
+ *
+ * Called by: chain.c (reserve), request.c (reserve), many files (init,
+ * add_bytes, add, addf). */
 #ifndef VC_IDL_TEXT_H
 #define VC_IDL_TEXT_H
 

@@ -2,7 +2,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * All messages and enums of a request, those of imported files included. They
- * can be walked in the order of the files or found by name. */
+ * can be walked in the order of the files or found by name.
+ *
+ * Called by: generate.c (build), members.c (find, not_generated), model.c
+ * (message, not_generated), symbols.c (not_generated). */
 #ifndef VC_IDL_TYPES_H
 #define VC_IDL_TYPES_H
 

@@ -5,7 +5,9 @@
  * compiler warns about it. The unnamed union of the oneof's fields, which is
  * not C99, is marked __extension__. The union's initializer, which is {0}, gets
  * braces if the first field is a structure (bytes), and a cast if it is an
- * enum, which C++ requires. */
+ * enum, which C++ requires.
+ *
+ * Called by: generate.c (mark). */
 #ifndef VC_IDL_UNIONS_H
 #define VC_IDL_UNIONS_H
 

@@ -2,7 +2,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Protobuf's wire format, field by field: to check a message before protobuf-c
- * unpacks it, and to remove fields from one. Pure. */
+ * unpacks it, and to remove fields from one. Pure.
+ *
+ * Called by: adapt.c (next, add_message), file_set.c (next, add_message),
+ * chain.c (check), request.c (check). */
 #ifndef VC_IDL_WIRE_H
 #define VC_IDL_WIRE_H
 

@@ -7,7 +7,17 @@
  * between its cancel() may run at any moment.
  *
  * Any thread may call any of these functions at any time. Lock order: a
- * canceller's lock before a pool's lock. */
+ * canceller's lock before a pool's lock.
+ *
+ * Called by: rpc/client/async.c (cancelling_begin, cancelling_join,
+ * cancelling_end), rpc/client/call.c (cancelling_begin, cancelling_join,
+ * cancelling_end), rpc/client/stream_client.c (cancelling_begin,
+ * cancelling_end), rpc/client/stream_open.c (cancelling_join),
+ * rpc/client/attempts.c (parent_children, put, hold),
+ * rpc/server/server_cancel.c (parent_cancel, parent_cancel_children),
+ * canceller.c (parent_ask, make, hold), rpc/server/server_call.c (parent_ask),
+ * rpc/server/server_deadline.c (parent_ask), rpc/server/server_handler.c
+ * (parent_end). */
 #ifndef VC_RPC_CANCELLER_H
 #define VC_RPC_CANCELLER_H
 

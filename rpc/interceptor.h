@@ -7,7 +7,15 @@
  *
  * One thread at a time for each interception; only the messages of a stream may
  * be reported by two. verbcall/interceptor.h says which thread runs the
- * callbacks. vc__interceptors_hold() and vc__interceptors_put(): any thread. */
+ * callbacks. vc__interceptors_hold() and vc__interceptors_put(): any thread.
+ *
+ * Called by: rpc/client/channel_intercept.c (interceptors_add,
+ * interceptors_hold, interceptors_put, interception_init, interception_start,
+ * interception_finish), rpc/server/server_intercept.c (interceptors_add,
+ * interception_init, interception_start, interception_finish),
+ * rpc/client/channel.c (interceptors_put), rpc/server/server.c
+ * (interceptors_put), interceptor.c (interception_drop_metadata), many files
+ * (interception_message). */
 #ifndef VC_RPC_INTERCEPTOR_H
 #define VC_RPC_INTERCEPTOR_H
 

@@ -4,7 +4,12 @@
  * The error texts of calls. They begin with the names of service and method,
  * "demo.Greeter.SayHello: ", except those written by handlers and interceptors.
  * Texts used in more than one place are here, so that one cause has one text.
- * Any thread. */
+ * Any thread.
+ *
+ * Called by: rpc/client/attempt.c (name), rpc/client/call.c (name, name_last),
+ * rpc/client/reply_error.c (name), rpc/client/stream_client.c (name),
+ * rpc/client/async.c (name_last), rpc/client/stream_open.c (name_last),
+ * rpc/client/attempts.c (behind), rpc/client/stream_again.c (behind). */
 #ifndef VC_RPC_TEXT_H
 #define VC_RPC_TEXT_H
 

@@ -397,6 +397,13 @@ sentences_are_short()
     git ls-files 2>/dev/null | grep '\.md$' | grep -v '^CHANGES\.md$' | xargs awk -f tests/sentences.awk
 }
 
+# Without git, as in a tarball, there is nothing to compare.
+callers_fit()
+{
+    wrong=$(sh tests/callers.sh --check) || return 1
+    [ -z "$wrong" ] || { echo "$wrong"; return 1; }
+}
+
 # The comment at the head of each file of the library says on which thread its functions run, or names the header that does.
 heads_tell_threads()
 {
@@ -482,6 +489,7 @@ check comments_and_documents_have_plain_words words_are_plain
 check sentences_of_documents_are_short sentences_are_short
 check functions_and_files_are_short functions_are_short
 check heads_of_files_tell_the_thread heads_tell_threads
+check headers_list_those_who_call_them callers_fit
 check documents_name_what_there_is sh tests/names.sh
 check each_row_of_doc_outcomes_has_its_test outcomes_agree
 check the_table_of_misuses_in_doc_bad_input_is_that_of_its_tests misuses_agree

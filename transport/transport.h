@@ -17,7 +17,11 @@
  * of the wire's link; the operation never blocks. Operations that fail return a
  * status and set the error as vc__fail() does. Callbacks run from the engine's
  * loop, never from inside an operation. The exception is fini(), which may have
- * to process what arrived for other wires. */
+ * to process what arrived for other wires.
+ *
+ * Called by: cm/link/link.c (wire_describe), cm/link/link_log.c
+ * (wire_describe), cm/pool/pool_describe.c (wire_describe), many files
+ * (wire_peer). */
 #ifndef VC_TRANSPORT_TRANSPORT_H
 #define VC_TRANSPORT_TRANSPORT_H
 

@@ -9,7 +9,10 @@
  *
  * Pure: the caller passes the clock (microseconds) and the random seed. One
  * thread judges the requests, the holder of the engine that listens. Functions
- * marked "any thread" may run concurrently with it. */
+ * marked "any thread" may run concurrently with it.
+ *
+ * Called by: rpc/server/server.c (init, take, gone), rpc/server/server_shed.c
+ * (shed), rpc/server/server_link.c (trust, gone). */
 #ifndef VC_CM_ADMISSION_H
 #define VC_CM_ADMISSION_H
 

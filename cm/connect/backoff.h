@@ -4,7 +4,9 @@
  * The backoff between one whole attempt to connect and the next: 50 ms, doubled
  * by each failure up to 5 s. A random 20 % more or less is applied, so that
  * clients which lost the same server do not reconnect all at once. Pure; the
- * owner serialises. */
+ * owner serialises.
+ *
+ * Called by: cm/pool/pool.c (init, failed), cm/pool/pool_link.c (reset). */
 #ifndef VC_CM_BACKOFF_H
 #define VC_CM_BACKOFF_H
 

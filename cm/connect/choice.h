@@ -3,7 +3,12 @@
  *
  * Which transports may carry the calls to vc://HOST:PORT, the best first. The
  * program's options list them; VERBCALL_TRANSPORTS may allow only some. Pure;
- * any thread. */
+ * any thread.
+ *
+ * Called by: rpc/client/channel.c (make, allowed, require), rpc/server/server.c
+ * (make, allowed), cm/pool/pool_describe.c (rank), cm/pool/upgrade.c (rank,
+ * has), rpc/server/server_listen.c (rank, has), choice.c (has),
+ * cm/pool/pool_connect.c (has). */
 #ifndef VC_CM_CHOICE_H
 #define VC_CM_CHOICE_H
 

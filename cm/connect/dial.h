@@ -24,7 +24,9 @@
  * Pure: the caller passes the clock (microseconds) and the random seed. The
  * owner calls vc__dial_next() until it returns something other than TRY. The
  * owner calls it again after each vc__dial_failed(), and at the time that WAIT
- * gave. The owner, cm/pool/dial_run.c, runs on the holder of the engine. */
+ * gave. The owner, cm/pool/dial_run.c, runs on the holder of the engine.
+ *
+ * Called by: cm/pool/dial_run.c (all). */
 #ifndef VC_CM_DIAL_H
 #define VC_CM_DIAL_H
 

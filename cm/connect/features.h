@@ -2,7 +2,11 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Which features the packets of a link may use: the hello offers features, the
- * accept chooses among them (doc/wire.md, section 2.8). Pure; any thread. */
+ * accept chooses among them (doc/wire.md, section 2.8). Pure; any thread.
+ *
+ * Called by: cm/link/link_accept.c (choose, of), rpc/server/server_peer.c
+ * (choose, of), cm/link/link_connect.c (of, missing), cm/link/link_io.c
+ * (has_first, breach). */
 #ifndef VC_CM_FEATURES_H
 #define VC_CM_FEATURES_H
 

@@ -5,7 +5,11 @@
  * on connect), accept (196), reject (148). See doc/wire.md, section 2, and for
  * the limits rdma_connect(3), rdma_accept(3) and rdma_reject(3). The CM pads
  * with zeros and reports the full size, so each message carries its own length.
- * Pure: no state, no allocation, any thread. */
+ * Pure: no state, no allocation, any thread.
+ *
+ * Called by: cm/link/link_connect.c (said_text, put, accept_get, reject_get),
+ * cm/link/listener.c (said_text, reject_put, get), rpc/probe.c (put,
+ * accept_get, reject_get), cm/link/link_accept.c (accept_put). */
 #ifndef VC_CM_HELLO_H
 #define VC_CM_HELLO_H
 

@@ -20,7 +20,9 @@
  * them.
  *
  * If this process itself was stopped, the clock jumps. A tick that is more than
- * a step late says nothing about the peer, so a new round begins. */
+ * a step late says nothing about the peer, so a new round begins.
+ *
+ * Called by: link_keepalive.c (all). */
 #ifndef VC_CM_KEEPALIVE_H
 #define VC_CM_KEEPALIVE_H
 

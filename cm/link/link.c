@@ -5,7 +5,8 @@
  * table of cm/link/link_state.c; the resulting actions are carried out here.
  * What only one side does is in link_connect.c and link_accept.c, moving
  * packets in link_io.c. See cm/link/link.h. All of this file runs on the holder
- * of the engine. */
+ * of the engine. Functions named on_ and link_on_ are callbacks of the wire,
+ * which its transport calls. */
 #include "cm/link/link.h"
 
 #include <stdarg.h>

@@ -2,7 +2,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The keepalive state of a link; embedded in it. The holder of the engine
- * only. */
+ * only.
+ *
+ * Called by: cm/pool/pool_link.c (set), rpc/server/server_link.c (set), link.c
+ * (start, link_greet, stop), link_io.c (link_ping). */
 #ifndef VC_CM_LINK_KEEPALIVE_H
 #define VC_CM_LINK_KEEPALIVE_H
 

@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The states of a link as a table: for each state and event the next state and
- * the action. Pure; cm/link/link.c carries out the actions. */
+ * the action. Pure; cm/link/link.c carries out the actions.
+ *
+ * Called by: link.c (link_step). */
 #ifndef VC_CM_LINK_STATE_H
 #define VC_CM_LINK_STATE_H
 

@@ -3,7 +3,11 @@
  *
  * A listener: an address on which a server listens. It reads hellos and rejects
  * bad ones; no memory is allocated before a hello was found good. The holder of
- * the engine only, except vc__listener_open() and vc__listener_port(). */
+ * the engine only, except vc__listener_open() and vc__listener_port().
+ *
+ * Called by: rpc/server/relisten.c (open, close), rpc/server/server_listen.c
+ * (open, close, port), rpc/server/listening.c (port), rpc/server/server.c
+ * (reject_with), rpc/server/server_link.c (reject). */
 #ifndef VC_CM_LISTENER_H
 #define VC_CM_LISTENER_H
 

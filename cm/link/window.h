@@ -3,7 +3,9 @@
  *
  * How many receives a link promises its peer: few while there is little
  * traffic, more when the peer uses up what it has, within what the device can
- * post for all links. Pure; the link calls it under its lock. */
+ * post for all links. Pure; the link calls it under its lock.
+ *
+ * Called by: link_io.c (all). */
 #ifndef VC_CM_WINDOW_H
 #define VC_CM_WINDOW_H
 

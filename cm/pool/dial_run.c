@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See cm/pool/dial_run.h. */
+ * See cm/pool/dial_run.h. All of this file runs on the holder of the engine. */
 #include "cm/pool/dial_run.h"
 
 #include <stdlib.h>
@@ -105,6 +105,7 @@ try_begin(struct vc__dial_run *d, const struct vc__dial_step *step,
     vc__link_connect(t->link, (const struct sockaddr *)&step->way->to.addr);
 }
 
+/* The next address is due, or the time for all of them is over. */
 static void
 dial_run_on_timer(struct vc__timer *timer)
 {

@@ -4,7 +4,10 @@
  * Carries out a plan for connecting (cm/connect/dial.h). Several links may try
  * at once; the first that is up wins, and the others are closed. The links
  * belong to the owner, each with a struct vc__try beside it. The holder of the
- * engine only, except vc__dial_run_init(). */
+ * engine only, except vc__dial_run_init().
+ *
+ * Called by: pool_connect.c (init, start, stop), upgrade.c (init, start, stop),
+ * pool_link.c (up, down). */
 #ifndef VC_CM_DIAL_RUN_H
 #define VC_CM_DIAL_RUN_H
 

@@ -5,7 +5,11 @@
  * share them, by number. The pool token in the first link's accept names it.
  * All functions are called under the pool's lock, except vc__peer_push(). Those
  * that make or free a peer, or change its links, are for the holder of the
- * engine; the others for any thread. */
+ * engine; the others for any thread.
+ *
+ * Called by: pool_link.c (new, is, join, leave, is_busy, push), pool.c (free,
+ * is_busy, push), upgrade.c (place, is_busy), session.c (seat, unseat, reseat,
+ * binding). */
 #ifndef VC_CM_PEER_H
 #define VC_CM_PEER_H
 

@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Chooses the link of a peer for a session. Under the pool's lock; any
- * thread. */
+ * thread.
+ *
+ * Called by: client.c (link), peer.c (link), session.c (link). */
 #ifndef VC_CM_PLACEMENT_H
 #define VC_CM_PLACEMENT_H
 

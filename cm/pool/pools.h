@@ -2,7 +2,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The pools of one engine. Its channels with equal struct vc__pool_opts share
- * one. Any thread. */
+ * one. Any thread.
+ *
+ * Called by: rpc/runtime.c (init, fini), rpc/client/channel.c (get, leave,
+ * end). */
 #ifndef VC_CM_POOLS_H
 #define VC_CM_POOLS_H
 

@@ -6,7 +6,14 @@
  * progress are then sent again with the same slot and sequence, by which the
  * peer recognises them. Under the pool's lock, on any thread, but
  * vc__session_reply() and vc__session_closed() only on the holder of the
- * engine, as they handle frames. */
+ * engine, as they handle frames.
+ *
+ * Called by: rpc/client/reply_error.c (reply_is_lost), client.c
+ * (request_is_exposed, request_count_end, request_complete, new, bind, unbind,
+ * launch, add, abandon, take, close), pool.c (request_is_exposed,
+ * request_complete, take), session.c (request_is_exposed), session_reply.c
+ * (request_complete, request_stop, slot_end), peer.c (free, bind, unbind),
+ * pool_link.c (free, closed, reply), upgrade.c (has_stream). */
 #ifndef VC_CM_SESSION_H
 #define VC_CM_SESSION_H
 

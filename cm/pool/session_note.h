@@ -3,7 +3,9 @@
  *
  * Frames of a session that belong to no request: OPEN, CLOSE and CANCEL. Each
  * is freed when the link no longer uses it. Under the pool's lock; any
- * thread. */
+ * thread.
+ *
+ * Called by: session.c (all). */
 #ifndef VC_CM_SESSION_NOTE_H
 #define VC_CM_SESSION_NOTE_H
 

@@ -9,7 +9,9 @@
  * within a tenth of a second, so that a client soon notices when the server has
  * capacity again (doc/overload.md).
  *
- * Any thread. Relaxed throughout: the numbers are hints. */
+ * Any thread. Relaxed throughout: the numbers are hints.
+ *
+ * Called by: rpc/client/attempt.c (all), rpc/client/hedge.c (is_on). */
 #ifndef VC_CM_THROTTLE_H
 #define VC_CM_THROTTLE_H
 

@@ -14,7 +14,8 @@
  * the stream has ended. A link by a transport that may carry no calls
  * (vc__pool_opts.require) only finds the peer. If no other link then comes up,
  * calls end with the reason. See cm/pool/pool.h. All of this file runs on the
- * holder of the engine. */
+ * holder of the engine. Functions named upgrade_on_ are callbacks of the dial
+ * run. */
 #include "cm/pool/pool.h"
 
 #define SETTLE_US UINT64_C(3000000)

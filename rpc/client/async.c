@@ -197,6 +197,8 @@ async_resume(struct vc_async *a)
     async_timer_set(a, a->attempts.due);
 }
 
+/* The deadline, the next attempt or the hedge is due. The holder of the
+ * engine. */
 static void
 async_on_timer(struct vc__timer *timer)
 {

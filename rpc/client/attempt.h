@@ -6,7 +6,11 @@
  * rpc/client/call.c blocks.
  *
  * For the owner: any thread, one at a time; but vc__attempt_abandon() at any
- * time after the start. */
+ * time after the start.
+ *
+ * Called by: async.c (init, prepare, release, renew, tell, start, abandon),
+ * call.c (init, prepare, release, tell, start, abandon), hedge.c (release,
+ * copy, start, abandon). */
 #ifndef VC_RPC_ATTEMPT_H
 #define VC_RPC_ATTEMPT_H
 

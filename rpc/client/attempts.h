@@ -5,7 +5,9 @@
  * another attempt follows: joins an attempt (rpc/client/attempt.h) with the
  * policy (rpc/client/retry.h).
  *
- * Any thread, one at a time for a call: the one that calls, or the holder. */
+ * Any thread, one at a time for a call: the one that calls, or the holder.
+ *
+ * Called by: async.c (all), call.c (all), stream_client.c (begin, end). */
 #ifndef VC_RPC_ATTEMPTS_H
 #define VC_RPC_ATTEMPTS_H
 

@@ -1,7 +1,12 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Checks the options of a call and fills in the defaults. Any thread. */
+ * Checks the options of a call and fills in the defaults. Any thread.
+ *
+ * Called by: async_call.c (method_check, method_is_unary), call.c (all),
+ * completions.c (method_check, method_is_unary), stream_open.c (method_check,
+ * take), async.c (take), channel_intercept.c (take),
+ * rpc/protobuf_c/protobuf_c_client.c (take). */
 #ifndef VC_RPC_CALL_OPTS_H
 #define VC_RPC_CALL_OPTS_H
 

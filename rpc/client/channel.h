@@ -2,7 +2,12 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A channel: a pool of links to its target, and a client for each service that
- * it was used for. Any thread. */
+ * it was used for. Any thread.
+ *
+ * Called by: async.c (call_ms), call.c (call_ms), channel_intercept.c
+ * (call_ms), stream_open.c (call_ms, pick, request_max), attempt.c (pick,
+ * request_max, count), attempts.c (count, target), stream_again.c (count), many
+ * files (enter, leave). */
 #ifndef VC_RPC_CHANNEL_H
 #define VC_RPC_CHANNEL_H
 

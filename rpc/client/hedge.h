@@ -5,7 +5,10 @@
  * tail at scale", CACM 2013); the first good reply is used. A hedge is part of
  * an asynchronous call; a blocking call with a hedge runs as one. For the
  * holder of the engine, except vc__hedge_check() and vc__hedge_call(): any
- * thread. */
+ * thread.
+ *
+ * Called by: async.c (begin, give_up, ended, unary, check), stream_open.c
+ * (check), call.c (call). */
 #ifndef VC_RPC_HEDGE_H
 #define VC_RPC_HEDGE_H
 

@@ -1,7 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Converts a reply that is an error to one for the program. Any thread. */
+ * Converts a reply that is an error to one for the program. Any thread.
+ *
+ * Called by: attempt.c (reply_error), stream_client.c (reply_error). */
 #ifndef VC_RPC_REPLY_ERROR_H
 #define VC_RPC_REPLY_ERROR_H
 

@@ -2,7 +2,12 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Metadata on the client: packed into the request, taken from the reply, given
- * to the program in a struct vc_result. Any thread. */
+ * to the program in a struct vc_result. Any thread.
+ *
+ * Called by: attempt.c (metadata_pack, brought_new, brought_pushback),
+ * stream_again.c (metadata_pack, brought_pushback), stream_open.c
+ * (metadata_pack), stream_client.c (brought_new), call_opts.c (check),
+ * stream_finish.c (check), many files (fill). */
 #ifndef VC_RPC_CLIENT_METADATA_H
 #define VC_RPC_CLIENT_METADATA_H
 

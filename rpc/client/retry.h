@@ -6,7 +6,10 @@
  * only if its method says that this does no harm. Each wait is twice the one
  * before, with 20 % of jitter. A channel whose calls mostly fail stops
  * retrying, so that retries do not bring down an overloaded server (as gRPC's
- * retryThrottling). Pure; any threads may use a budget at the same time. */
+ * retryThrottling). Pure; any threads may use a budget at the same time.
+ *
+ * Called by: attempts.c (again), stream_again.c (again), async.c (good), call.c
+ * (good), stream_client.c (good). */
 #ifndef VC_RPC_RETRY_H
 #define VC_RPC_RETRY_H
 

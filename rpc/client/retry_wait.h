@@ -6,7 +6,11 @@
  *
  * Any thread may call any of these functions at any time;
  * vc__retry_waits_init() and vc__retry_waits_fini() when no other uses the
- * channel. */
+ * channel.
+ *
+ * Called by: channel.c (retry_waits_init, retry_waits_fini, retry_waits_break),
+ * async.c (begin, end), call.c (begin, end), stream_again.c (begin, end),
+ * stream_open.c (begin), stream_client.c (end). */
 #ifndef VC_RPC_RETRY_WAIT_H
 #define VC_RPC_RETRY_WAIT_H
 

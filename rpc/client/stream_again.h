@@ -6,7 +6,9 @@
  * stream; otherwise the messages, until the first link has them.
  *
  * Any thread, without the stream's lock; vc__client_stream_rest_end() under
- * it. */
+ * it.
+ *
+ * Called by: stream_client.c (all). */
 #ifndef VC_RPC_STREAM_AGAIN_H
 #define VC_RPC_STREAM_AGAIN_H
 

@@ -1,7 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/client/stream_client.h. */
+ * See rpc/client/stream_client.h. Functions of the table client_ops are called
+ * from rpc/stream as struct vc__stream_ops says, on_message() and on_window()
+ * from the pool as struct vc__request says. */
 #include "rpc/client/stream_client.h"
 
 #include <stdlib.h>

@@ -5,7 +5,15 @@
  * keeps the channel entered, until the reply was received or there will be
  * none.
  *
- * Any thread, without the stream's lock. */
+ * Any thread, without the stream's lock.
+ *
+ * Called by: stream_client.c (client_stream_of, client_stream_down),
+ * stream_finish.c (client_stream_of, client_stream_down, client_stream_up,
+ * client_stream_cancel, client_stream_seen, client_stream_user_leave),
+ * stream_open.c (client_stream_of, client_stream_down, client_stream_up,
+ * client_stream_new, client_stream_limit, client_stream_started,
+ * client_stream_free), stream_again.c (client_stream_up, client_stream_started,
+ * client_stream_end). */
 #ifndef VC_RPC_STREAM_CLIENT_H
 #define VC_RPC_STREAM_CLIENT_H
 

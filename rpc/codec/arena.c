@@ -148,6 +148,7 @@ arena_allocator_alloc(void *arena, size_t size)
     return vc__arena_alloc(arena, size);
 }
 
+/* Called by protobuf-c for memory of the arena, which is freed as a whole. */
 static void
 arena_allocator_free(void *arena, void *pointer)
 {

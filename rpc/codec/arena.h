@@ -3,7 +3,13 @@
  *
  * The memory of one call: allocated piece by piece, freed at once, kept for the
  * next call. A capped bump allocator over a chain of chunks, with the interface
- * of a ProtobufCAllocator for unpacking. One thread at a time. */
+ * of a ProtobufCAllocator for unpacking. One thread at a time.
+ *
+ * Called by: reply_arena.c (init, fini, reset, set_cap, alloc),
+ * rpc/server/server_call.c (init, fini, reset, alloc), arena.c (reset, taken),
+ * rpc/server/server_reply.c (reset), rpc/server/server_handler.c (alloc),
+ * rpc/server/server_intercept.c (alloc), rpc/server/server_metadata.c (alloc).
+ */
 #ifndef VC_RPC_ARENA_H
 #define VC_RPC_ARENA_H
 

@@ -6,7 +6,9 @@
  * a message. It is checked and unpacked in one pass, for a third of what the
  * check (rpc/codec/validate.h) and protobuf_c_message_unpack() cost together,
  * and packed for half of what protobuf-c takes. Other messages are left to
- * those two, which also report what is wrong. Pure, any thread. */
+ * those two, which also report what is wrong. Pure, any thread.
+ *
+ * Called by: codec.c (all). */
 #ifndef VC_RPC_PLAIN_H
 #define VC_RPC_PLAIN_H
 

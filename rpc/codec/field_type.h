@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * How a field's type is encoded and kept in memory:
- * https://protobuf.dev/programming-guides/encoding/ and protobuf-c.h. Pure. */
+ * https://protobuf.dev/programming-guides/encoding/ and protobuf-c.h. Pure.
+ *
+ * Called by: validate.c (all). */
 #ifndef VC_RPC_FIELD_TYPE_H
 #define VC_RPC_FIELD_TYPE_H
 

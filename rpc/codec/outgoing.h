@@ -3,7 +3,12 @@
  *
  * An outgoing message: a request, a reply or one of a stream. It is measured,
  * checked against the limits of its method and of the peer, and sent in one
- * packet or in parts. Any thread. */
+ * packet or in parts. Any thread.
+ *
+ * Called by: outgoing.c (is_of), rpc/server/server_reply.c (is_of, check),
+ * rpc/client/attempt.c (fits, measure), rpc/stream/stream_send.c (fits,
+ * measure), rpc/client/stream_open.c (measure, pack),
+ * rpc/protobuf_c/protobuf_c_server.c (pack). */
 #ifndef VC_RPC_OUTGOING_H
 #define VC_RPC_OUTGOING_H
 

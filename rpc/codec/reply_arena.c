@@ -34,6 +34,7 @@ reply_alloc(void *data, size_t size)
     return front + FRONT;
 }
 
+/* Called by protobuf-c: the reply is freed as a whole. */
 static void
 reply_free_nothing(void *data, void *pointer)
 {

@@ -3,7 +3,11 @@
  *
  * Replies on the client: each lives in an arena of its own, which returns to
  * the runtime's stock when the program frees the reply. Any thread, except
- * vc__replies_init() and vc__replies_fini(). */
+ * vc__replies_init() and vc__replies_fini().
+ *
+ * Called by: rpc/runtime.c (replies_init, replies_fini), rpc/client/attempt.c
+ * (reply_take, reply_give), rpc/client/stream_client.c (reply_take,
+ * reply_give), rpc/stream/stream.c (reply_take, reply_give). */
 #ifndef VC_RPC_REPLY_H
 #define VC_RPC_REPLY_H
 

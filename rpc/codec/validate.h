@@ -4,7 +4,13 @@
  * Checks a peer's bytes before protobuf-c unpacks them, as protobuf-c has no
  * limit of depth and can be made to allocate 59 times what it receives. The
  * check walks over the bytes along the descriptor. It allocates nothing, and a
- * peer controls its recursion only up to the depth limit. Pure, any thread. */
+ * peer controls its recursion only up to the depth limit. Pure, any thread.
+ *
+ * Called by: codec.c (message_is_good), rpc/client/attempt.c
+ * (message_fault_text), rpc/client/stream_client.c (message_fault_text),
+ * rpc/protobuf_c/protobuf_c_server.c (message_fault_text),
+ * rpc/server/server_begin.c (message_fault_text), rpc/stream/stream.c
+ * (message_fault_text). */
 #ifndef VC_RPC_MESSAGE_H
 #define VC_RPC_MESSAGE_H
 

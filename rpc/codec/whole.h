@@ -4,7 +4,11 @@
  * Checks whether a program's message can be packed. This includes all that
  * protobuf_c_message_check() checks, and more: protobuf-c 1.4.1 accepts a bytes
  * field of proto3 that has a length and no data, and reads from address 0 when
- * it packs that. Pure, any thread. */
+ * it packs that. Pure, any thread.
+ *
+ * Called by: codec.c (message_is_whole), outgoing.c (message_gap),
+ * rpc/protobuf_c/protobuf_c_server.c (message_gap), rpc/server/server_reply.c
+ * (message_gap). */
 #ifndef VC_RPC_WHOLE_H
 #define VC_RPC_WHOLE_H
 

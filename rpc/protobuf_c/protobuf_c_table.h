@@ -7,7 +7,10 @@
  * So the runtime owns the tables, one for each descriptor, until the runtime
  * is freed.
  *
- * Any thread. */
+ * Any thread.
+ *
+ * Called by: protobuf_c_client.c (table_get), protobuf_c_server.c (table_get).
+ */
 #ifndef VC_RPC_PROTOBUF_C_TABLE_H
 #define VC_RPC_PROTOBUF_C_TABLE_H
 

@@ -3,7 +3,9 @@
  *
  * Drains a server: sends GOAWAY to every client, once on each link (doc/wire.md
  * 4.8), then waits until the last client has left. See rpc/server/drain.h. The
- * functions for the program: any thread, as verbcall/server.h says. */
+ * functions for the program: any thread, as verbcall/server.h says. The steps
+ * of a drain are called by rpc/server/server_op.c, on the engines that
+ * rpc/server/server_op.h names. */
 #include "rpc/server/drain.h"
 
 #include <stdlib.h>
@@ -12,6 +14,7 @@
 #include "rpc/server/server_link.h"
 #include "rpc/server/server_log.h"
 
+/* The link no longer uses the GOAWAY. Any thread, under the link's lock. */
 static void
 goaway_done(struct vc__send *send, enum vc__send_end end)
 {

@@ -15,7 +15,10 @@
  * of the limit is under way. If that does not happen by itself, the limit is
  * halved for a moment (a probe), as in Envoy's adaptive concurrency filter.
  * One measurement (a round) takes a fixed number of runs in the order in which
- * they began: otherwise the quickest runs would stand for all. */
+ * they began: otherwise the quickest runs would stand for all.
+ *
+ * Called by: service.c (init), server_adapt.c (left, begin, turned_down, ran,
+ * forget). */
 #ifndef VC_RPC_GRADIENT_H
 #define VC_RPC_GRADIENT_H
 

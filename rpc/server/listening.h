@@ -1,7 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * One address at which a server listens, by one transport. Any thread. */
+ * One address at which a server listens, by one transport. Any thread.
+ *
+ * Called by: relisten.c (all), server_listen.c (all). */
 #ifndef VC_RPC_LISTENING_H
 #define VC_RPC_LISTENING_H
 

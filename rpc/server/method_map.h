@@ -4,7 +4,9 @@
  * The parsed body of an OPEN frame (doc/wire.md 4.2): a service, and the
  * client's numbers of its methods. Clients often open many sessions of the
  * same service one after the other: these sessions share one. The holder of
- * the engine only. */
+ * the engine only.
+ *
+ * Called by: server_session_open.c (all), server_peer.c (opened_put). */
 #ifndef VC_RPC_SERVER_OPEN_H
 #define VC_RPC_SERVER_OPEN_H
 

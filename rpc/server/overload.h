@@ -13,7 +13,11 @@
  * of B. Maurer, "Fail at Scale" (ACM Queue 13-8, 2015), with the calls'
  * deadlines in place of its 100 and 5 ms. A client that has fewer calls
  * waiting than the average client is exempt: its calls are served whatever
- * other clients ask for. */
+ * other clients ask for.
+ *
+ * Called by: server_handler.c (usual_ran, usual_is_over, came, left, given,
+ * judge, judge_first, apart), overload.c (usual_is_over, standing),
+ * server_thread.c (patience), server_turn.c (left). */
 #ifndef VC_RPC_OVERLOAD_H
 #define VC_RPC_OVERLOAD_H
 

@@ -3,7 +3,9 @@
  *
  * Where a server sends its clients instead of serving them: always to the same
  * targets, or to those that the program chooses for each client. Any thread,
- * except vc__redirect_find(). */
+ * except vc__redirect_find().
+ *
+ * Called by: server.c (init, suits, find), drain.c (target). */
 #ifndef VC_RPC_REDIRECT_H
 #define VC_RPC_REDIRECT_H
 

@@ -6,7 +6,9 @@
  * that were missing at first can be had. The first retry comes after a second,
  * each further one after twice the last wait, up to a limit. The timer belongs
  * to engine 0, as the listener does; closing the listener stops it. The holder
- * of engine 0 only, except vc__relisten_later(). */
+ * of engine 0 only, except vc__relisten_later().
+ *
+ * Called by: server_listen.c (all). */
 #ifndef VC_RPC_SERVER_RELISTEN_H
 #define VC_RPC_SERVER_RELISTEN_H
 

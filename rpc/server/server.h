@@ -3,7 +3,10 @@
  *
  * The internals of a server. It has a part for each engine, which owns the
  * links of that engine, so a link's state needs no lock. The functions of this
- * header: any thread. */
+ * header: any thread.
+ *
+ * Called by: server_handler.c (enter, leave), server_close.c (leave, destroy).
+ */
 #ifndef VC_RPC_SERVER_H
 #define VC_RPC_SERVER_H
 

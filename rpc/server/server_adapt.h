@@ -5,7 +5,10 @@
  * others at a time (rpc/server/gradient.h). It counts handlers on threads of
  * the crew; streams, whose time depends on their length, do not count. No
  * client gets all places: the free ones are shared out as threads are. Any
- * thread, except vc__adapt_take(). */
+ * thread, except vc__adapt_take().
+ *
+ * Called by: server_thread.c (adapt_take, adapt_forget), server_handler.c
+ * (adapt_ran, adapt_forget). */
 #ifndef VC_RPC_SERVER_ADAPT_H
 #define VC_RPC_SERVER_ADAPT_H
 

@@ -5,7 +5,9 @@
  * parts and for the unpacked message is reserved when the first part comes; if
  * it cannot be, the message is not kept. When memory is scarce, arrivals that
  * had no part for some seconds give theirs back. The holder of the engine
- * only. */
+ * only.
+ *
+ * Called by: server_session.c (all), stream_server.c (begin). */
 #ifndef VC_RPC_SERVER_ARRIVAL_H
 #define VC_RPC_SERVER_ARRIVAL_H
 

@@ -148,6 +148,8 @@ vc__call_cancel(struct vc_call *call)
     vc__thread_forgo(call);
 }
 
+/* The deadline of the call has passed: notifies its handler. The holder of
+ * the engine. */
 static void
 server_cancel_on_deadline(struct vc__timer *timer)
 {

@@ -7,7 +7,10 @@
  *
  * May run together: vc_call_is_cancelled() and vc_call_on_cancel() of
  * verbcall/call.h with everything, while the call has not ended. The rest
- * belongs to the holder of the engine. */
+ * belongs to the holder of the engine.
+ *
+ * Called by: server_session.c (call_cancel), server_handler.c (call_unwatch).
+ */
 #ifndef VC_RPC_SERVER_CANCEL_H
 #define VC_RPC_SERVER_CANCEL_H
 

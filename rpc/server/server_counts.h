@@ -1,7 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Counters of a server's sessions. The holder of the engine only. */
+ * Counters of a server's sessions. The holder of the engine only.
+ *
+ * Called by: server_arrival.c (server_count_arriving), server_session.c
+ * (server_slot_set), many files (server_count). */
 #ifndef VC_RPC_SERVER_COUNTS_H
 #define VC_RPC_SERVER_COUNTS_H
 

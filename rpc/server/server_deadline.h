@@ -4,7 +4,10 @@
  * The deadline of a call at the server. It is taken from the header of the
  * CALL frame when that comes, and decides whether the handler begins. The
  * handler can ask for it (vc_call_deadline_us()). It also ends a long reply
- * that waits to be sent. The holder of the engine, except what handlers use. */
+ * that waits to be sent. The holder of the engine, except what handlers use.
+ *
+ * Called by: server_arrival.c (server_due), server_session.c (server_due),
+ * server_reply.c (watch), server_call.c (unwatch). */
 #ifndef VC_RPC_SERVER_DEADLINE_H
 #define VC_RPC_SERVER_DEADLINE_H
 

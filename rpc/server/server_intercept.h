@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Runs a server's calls through its interceptors. On the handler's thread,
- * which need not be the holder of the engine. */
+ * which need not be the holder of the engine.
+ *
+ * Called by: server_handler.c (all), stream_server.c (end). */
 #ifndef VC_RPC_SERVER_INTERCEPT_H
 #define VC_RPC_SERVER_INTERCEPT_H
 

@@ -4,7 +4,10 @@
  * Limits the number of calls that may run at a time: of a server, of a service,
  * of a method, of a session. A call counts from its arrival until it has ended.
  * The holder of the engine only, except vc__limit_is_set(), which any thread
- * may call. */
+ * may call.
+ *
+ * Called by: server_begin.c (limit_is_set, limit_take), server_handler.c
+ * (limit_give), server_reply.c (limit_give). */
 #ifndef VC_RPC_SERVER_LIMIT_H
 #define VC_RPC_SERVER_LIMIT_H
 

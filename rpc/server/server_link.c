@@ -3,7 +3,8 @@
  *
  * Turns frames of a client into sessions and calls. A frame that breaks the
  * protocol ends the link; a request that is merely bad is answered. See
- * rpc/server/server_link.h. */
+ * rpc/server/server_link.h. All of this file runs on the holder of the engine;
+ * functions named on_ and server_link_on_ are callbacks of links. */
 #include "rpc/server/server_link.h"
 
 #include <stdio.h>

@@ -2,7 +2,12 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A link on the server: accepted for a new or a known client, whose sessions
- * are bound to it. The holder of the engine only. */
+ * are bound to it. The holder of the engine only.
+ *
+ * Called by: server_call.c (origin_get, origin_put), server_link.c (origin_put,
+ * server_breach, goaway), server_arrival.c (server_breach), server_session.c
+ * (server_breach), server_session_open.c (server_breach), stream_server.c
+ * (server_breach), server.c (accept). */
 #ifndef VC_RPC_SERVER_LINK_H
 #define VC_RPC_SERVER_LINK_H
 

@@ -208,6 +208,7 @@ struct drop {
     const struct sockaddr_storage *addr;
 };
 
+/* The task, on the holder of engine 0; the thread that posted it waits. */
 static void
 drop_run(struct vc__task *task)
 {

@@ -2,7 +2,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Closing the listeners of a server, and their requests. The holder of engine 0
- * only. */
+ * only.
+ *
+ * Called by: server_close.c (server_deafen), server_listen.c
+ * (server_on_request). */
 #ifndef VC_RPC_SERVER_LISTEN_H
 #define VC_RPC_SERVER_LISTEN_H
 

@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Log lines about a server, which begin with its name and port: "server kv at
- * port 7471". Any thread, without the server's lock. */
+ * port 7471". Any thread, without the server's lock.
+ *
+ * Called by: many files (server_log). */
 #ifndef VC_RPC_SERVER_LOG_H
 #define VC_RPC_SERVER_LOG_H
 

@@ -5,7 +5,10 @@
  * All of it is in the call's arena, so a reply that is kept keeps its metadata.
  * The holder of the engine only. The functions for handlers (verbcall/call.h):
  * the thread that runs the call; vc_call_pushback() also the holder, for a call
- * that is not run. */
+ * that is not run.
+ *
+ * Called by: server_begin.c (call_metadata_take), server_call.c
+ * (call_metadata_reset). */
 #ifndef VC_RPC_SERVER_METADATA_H
 #define VC_RPC_SERVER_METADATA_H
 

@@ -214,6 +214,7 @@ vc__server_ops_end(struct vc_server *server,
 
 /* --- begin ---------------------------------------------------------------- */
 
+/* The operation's timeout: it ends unfinished. The holder of engine 0. */
 static void
 server_op_on_timer(struct vc__timer *timer)
 {

@@ -4,7 +4,12 @@
  * The common part of draining and closing a server. An operation begins on
  * engine 0, then on the engine of each part. It waits until all parts are over,
  * or until its timeout; then it ends on each part, and at last on engine 0. Any
- * number of operations may be under way. Any thread, except where noted. */
+ * number of operations may be under way. Any thread, except where noted.
+ *
+ * Called by: drain.c (new, free, start, run, may_block), server.c (new, free),
+ * server_close.c (new, free, start, run, may_block, server_ops_end,
+ * server_ops_await), server_link.c (server_ops_check), server_peer.c
+ * (server_ops_check). */
 #ifndef VC_RPC_SERVER_OP_H
 #define VC_RPC_SERVER_OP_H
 

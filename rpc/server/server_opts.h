@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The options of a server: an option that is not given has its default, and
- * each must be in its range. Any thread. */
+ * each must be in its range. Any thread.
+ *
+ * Called by: server.c (take). */
 #ifndef VC_RPC_SERVER_OPTS_H
 #define VC_RPC_SERVER_OPTS_H
 

@@ -5,7 +5,12 @@
  * sessions that share them. The pool token identifies it. A peer outlives its
  * links for a while, so that a client that lost all of them can resume its
  * sessions. The holder of the engine only, except vc__server_peer_part(), which
- * any thread may call. */
+ * any thread may call.
+ *
+ * Called by: server_link.c (find, agrees, new, join, leave, unless_used),
+ * server.c (part), server_session.c (release), server_reply.c (message_max),
+ * stream_server.c (message_max), server_session_open.c (may_have, seat),
+ * server_close.c (server_peers_forget). */
 #ifndef VC_RPC_SERVER_PEER_H
 #define VC_RPC_SERVER_PEER_H
 

@@ -1,7 +1,11 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Answers a call on the server. The holder of the engine only. */
+ * Answers a call on the server. The holder of the engine only.
+ *
+ * Called by: server_handler.c (reply_result, reply_refuse), server_intercept.c
+ * (reply_measure), server_begin.c (reply_refuse), server_thread.c
+ * (reply_refuse), server_session.c (reply_forget, call_send). */
 #ifndef VC_RPC_SERVER_REPLY_H
 #define VC_RPC_SERVER_REPLY_H
 

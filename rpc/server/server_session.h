@@ -6,7 +6,13 @@
  * identifies a call on any link, and the last reply of a slot is kept until
  * the client has it. When a link is lost the client sends its calls again.
  * Then a call that runs is joined, a call that has run is answered, and no
- * call runs twice. The holder of the engine only. */
+ * call runs twice. The holder of the engine only.
+ *
+ * Called by: server_peer.c (server_sessions_free, close), server_link.c (open,
+ * call, data, cancel, leave, stream, unbind), server_session_open.c (unbind,
+ * close, server_seat_is_older), server_reply.c (reply, sent), server_deadline.c
+ * (overdue), server_begin.c (skip, renew), server_handler.c (skip),
+ * stream_server.c (find), server_session.c (server_message_whole, free). */
 #ifndef VC_RPC_SERVER_SESSION_H
 #define VC_RPC_SERVER_SESSION_H
 

@@ -168,6 +168,7 @@ vc__server_session_renew(struct vc__server_session *s)
     s->opened = now;
 }
 
+/* The link no longer uses the CLOSE. Any thread, under the link's lock. */
 static void
 farewell_done(struct vc__send *send, enum vc__send_end end)
 {

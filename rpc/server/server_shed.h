@@ -2,7 +2,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Sheds a call: counts it by reason and by priority, and notifies the program
- * when shedding begins and when it ends. The holder of the engine only. */
+ * when shedding begins and when it ends. The holder of the engine only.
+ *
+ * Called by: server_begin.c (shed), server_handler.c (shed), server_thread.c
+ * (shed), server_close.c (shed_stop). */
 #ifndef VC_RPC_SERVER_SHED_H
 #define VC_RPC_SERVER_SHED_H
 

@@ -4,7 +4,10 @@
  * Finds a thread for a handler that tends to block, or ends the wait for one.
  * A call that gets no thread in time (vc__overload_patience()) is shed, so
  * that its client may try again, or try another server. The holder of the
- * engine only. */
+ * engine only.
+ *
+ * Called by: server_handler.c (thread_take, thread_look, thread_found),
+ * server_cancel.c (thread_forgo). */
 #ifndef VC_RPC_SERVER_THREAD_H
 #define VC_RPC_SERVER_THREAD_H
 

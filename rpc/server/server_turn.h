@@ -5,7 +5,10 @@
  * client begin in the order in which they came, but critical ones first. So
  * the call of a client that sends few calls waits for one call of each other
  * client, however many calls those have waiting. The holder of the engine
- * only. */
+ * only.
+ *
+ * Called by: server_handler.c (turn_await, turn_await_first, turn_take),
+ * server_thread.c (turn_leave). */
 #ifndef VC_RPC_SERVER_TURN_H
 #define VC_RPC_SERVER_TURN_H
 

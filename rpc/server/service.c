@@ -33,6 +33,7 @@ struct key {
     uint64_t id;
 };
 
+/* Called by cds_lfht_lookup(): not 0 if the entry has the key. */
 static int
 entry_match(struct cds_lfht_node *node, const void *arg)
 {

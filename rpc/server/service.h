@@ -6,7 +6,13 @@
  * registration of threads; a thread here may be any thread of the program.
  * Lookups are rare (one per session), so the slower read side of urcu-bp does
  * not matter. Any thread, except vc__services_init() and
- * vc__services_fini(). */
+ * vc__services_fini().
+ *
+ * Called by: server.c (services_init, services_fini, services_add,
+ * services_remove, services_has), rpc/protobuf_c/protobuf_c_server.c
+ * (services_add, put), method_map.c (services_get, put), server_limit.c
+ * (services_get, put), rpc/services/reflection.c (services_get, put,
+ * services_each), server_link.c (services_has), service.c (id). */
 #ifndef VC_RPC_SERVICE_H
 #define VC_RPC_SERVICE_H
 

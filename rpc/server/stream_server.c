@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/server/stream_server.h. */
+ * See rpc/server/stream_server.h. Functions of the table server_ops are called
+ * from rpc/stream as struct vc__stream_ops says. */
 #include "rpc/server/stream_server.h"
 
 #include <stdlib.h>

@@ -3,7 +3,10 @@
  *
  * The server's end of a stream. Everything belongs to the holder of the
  * engine, except functions that the handler calls. A task passes on a frame
- * that the handler sends, unless the handler's thread is the holder again. */
+ * that the handler sends, unless the handler's thread is the holder again.
+ *
+ * Called by: server_session.c (stream_call_fits, lost), server_call.c (open,
+ * end), server_handler.c (status, waits), server_cancel.c (cancelled). */
 #ifndef VC_RPC_STREAM_SERVER_H
 #define VC_RPC_STREAM_SERVER_H
 

@@ -65,6 +65,7 @@ word_of(struct vc_health *h, const char *name)
 
 /* --- Check ------------------------------------------------------------- */
 
+/* The handler of Check, on any thread that runs handlers. */
 static enum vc_status
 health_check(struct vc_call *call,
              const Grpc__Health__V1__HealthCheckRequest *request,

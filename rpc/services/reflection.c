@@ -106,6 +106,7 @@ by_name(const void *a, const void *b)
     return strcmp((*x)->name, (*y)->name);
 }
 
+/* The handler of List, on any thread that runs handlers. */
 static enum vc_status
 reflection_list(struct vc_call *call,
                 const Verbcall__Reflection__V1__ListRequest *request,
@@ -158,6 +159,7 @@ service_of(struct vc_server *server, const char *symbol)
     return service;
 }
 
+/* The handler of File, on any thread that runs handlers. */
 static enum vc_status
 reflection_file(struct vc_call *call,
                 const Verbcall__Reflection__V1__FileRequest *request,

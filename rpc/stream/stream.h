@@ -14,7 +14,16 @@
  * vc__retry_waits. Under it only innermost locks are taken: the inbox of the
  * engine (vc__engine_post()) and those of memory that is given back.
  *
- * Any thread, without the stream's lock, if nothing else is said. */
+ * Any thread, without the stream's lock, if nothing else is said.
+ *
+ * Called by: rpc/client/stream_client.c (init, fini, hold, put, message,
+ * window, end, wait, late, has_ended, status, await_written),
+ * rpc/server/stream_server.c (init, fini, hold, put, message, expects, window,
+ * half, hears, end, late), rpc/client/stream_again.c (hold, put, changed),
+ * rpc/client/stream_open.c (hold), stream_send.c (hold, put, on, account,
+ * changed, wait, status), rpc/client/stream_finish.c (put, status, await),
+ * stream.c (on, account, tell), stream_events.c (on, item_free, changed,
+ * unpack, taken, drop, tell_half, late, status). */
 #ifndef VC_RPC_STREAM_H
 #define VC_RPC_STREAM_H
 

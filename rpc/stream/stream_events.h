@@ -8,7 +8,12 @@
  * none is due.
  *
  * Under the stream's lock: vc__stream_events_stir(), vc__stream_events_want()
- * and vc__stream_events_half(). The others: any thread, without it. */
+ * and vc__stream_events_half(). The others: any thread, without it.
+ *
+ * Called by: rpc/client/stream_open.c (new, join, open, hurry),
+ * rpc/server/stream_server.c (new, join), rpc/server/server_handler.c (open,
+ * close), rpc/client/stream_finish.c (close), stream.c (stir), stream_send.c
+ * (stir, want, half). */
 #ifndef VC_RPC_STREAM_EVENTS_H
 #define VC_RPC_STREAM_EVENTS_H
 

@@ -5,7 +5,11 @@
  * window of messages that the program has not taken, or half a window and one
  * longer message (doc/wire.md, 4.10). Numbers are absolute, modulo 2^32, so a
  * later update makes up for an earlier one. Pure; the stream's lock covers both
- * structs. */
+ * structs.
+ *
+ * Called by: stream.c (outflow_init, inflow_init, stream_cost, outflow_window,
+ * inflow_fits, inflow_arrived, inflow_taken), stream_send.c (stream_cost,
+ * outflow_take, outflow_return), stream_events.c (stream_fits). */
 #ifndef VC_RPC_STREAM_FLOW_H
 #define VC_RPC_STREAM_FLOW_H
 

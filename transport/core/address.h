@@ -5,7 +5,18 @@
  * a name within this process. If sun_path begins with '/' or '@', the address
  * stands for a path or a name of this host. A name within the process may also
  * be known by its key only: then sun_path begins with 0, and the key follows.
- * Any thread. */
+ * Any thread.
+ *
+ * Called by: cm/link/link_connect.c (addr_copy), transport/inproc/ear.c
+ * (addr_copy, addr_key), transport/rdma/ask.c (addr_copy),
+ * transport/rdma/listen.c (addr_copy), transport/tcp/listen.c (addr_copy),
+ * rpc/server/listening.c (addr_port_set, addr_is_loopback),
+ * rpc/server/server_listen.c (addr_port_set, addr_is_loopback, addr_drawn),
+ * cm/connect/target.c (addr_is_loopback, addr_local, addr_name),
+ * cm/connect/dial.c (addr_is_local, addr_local_of_key, addr_of_key),
+ * cm/pool/upgrade.c (addr_drawn), transport/shm/connect.c (addr_is_drawn),
+ * transport/shm/listen.c (addr_is_drawn, addr_key), rpc/server/redirect.c
+ * (addr_key), many files (addr_text). */
 #ifndef VC_TRANSPORT_ADDRESS_H
 #define VC_TRANSPORT_ADDRESS_H
 

@@ -1,7 +1,12 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The clock of timers and waits. Any thread. */
+ * The clock of timers and waits. Any thread.
+ *
+ * Called by: rpc/client/attempts.c (due), rpc/client/completions.c (due),
+ * rpc/protobuf_c/protobuf_c_client.c (due), rpc/runtime_loop.c (due, ms_left),
+ * rpc/server/server_op.c (due), engine.c (ms_left), many files (now, after_ms).
+ */
 #ifndef VC_TRANSPORT_CLOCK_H
 #define VC_TRANSPORT_CLOCK_H
 

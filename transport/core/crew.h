@@ -19,7 +19,12 @@
  *
  * May run together: lend, begin, withdraw, is_short, return and rouse from any
  * threads; lend and begin by the holder of the engine. Init, watch, start, stop
- * and fini exclude each other. None is called under the crew's lock. */
+ * and fini exclude each other. None is called under the crew's lock.
+ *
+ * Called by: rpc/runtime.c (init, watch, fini), rpc/runtime_threads.c (start,
+ * stop), engine.c (lend), rpc/server/server_thread.c (begin, withdraw),
+ * rpc/server/server_handler.c (is_short), rpc/server/stream_server.c
+ * (is_short), handoff.c (return, rouse). */
 #ifndef VC_TRANSPORT_CREW_H
 #define VC_TRANSPORT_CREW_H
 

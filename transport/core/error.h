@@ -4,7 +4,17 @@
  * How errors are kept. The function that first knows what went wrong describes
  * it in words, once. On the thread of the caller, vc__fail() keeps the words
  * for vc_error(); between threads they travel in a struct vc__error. Any
- * thread; the last error is the calling thread's own. */
+ * thread; the last error is the calling thread's own.
+ *
+ * Called by: transport/rdma/buffer.c (fail_lacking), transport/rdma/device.c
+ * (fail_lacking), transport/rdma/failure.c (put_errno), transport/shm/connect.c
+ * (put_errno), transport/tcp/connect.c (put_errno), cm/link/listener.c
+ * (lack_text), rpc/server/server_link.c (lack_text, lack_lasts),
+ * rpc/client/attempts.c (lack_lasts), rpc/client/stream_again.c (lack_lasts),
+ * rpc/server/server_call.c (within), cm/link/link_connect.c (words_put),
+ * rpc/probe.c (words_put), log.c (words_put), rpc/client/reply_error.c
+ * (text_put), error.c (status_of_errno), many files (put, raise, fail,
+ * fail_errno, last, text_format). */
 #ifndef VC_TRANSPORT_ERROR_H
 #define VC_TRANSPORT_ERROR_H
 

@@ -6,7 +6,10 @@
  * does, for which gcc 12 and liburcu use mfence on x86-64. An instruction with
  * the lock prefix orders ordinary memory as well (AMD64 manual, volume 2,
  * 7.4.2; Linux' smp_mb() is one). It takes half the time, and a call over
- * inproc has four barriers. Any thread. */
+ * inproc has four barriers. Any thread.
+ *
+ * Called by: cm/link/link_send.c (fence), transport/inproc/half.c (fence),
+ * transport/shm/ring.c (fence). */
 #ifndef VC_TRANSPORT_FENCE_H
 #define VC_TRANSPORT_FENCE_H
 

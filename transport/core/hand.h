@@ -4,7 +4,10 @@
  * The threads of a crew (transport/core/crew.h). A hand serves an engine, runs
  * a job, or is idle and waits for an order. All functions are called under the
  * crew's lock, on any thread. But vc__crew_kick() needs no lock, and
- * vc__hand_main() runs without it. */
+ * vc__hand_main() runs without it.
+ *
+ * Called by: crew.c (crew_kick, hands_left, order, put, new, get), hand.c
+ * (main). */
 #ifndef VC_TRANSPORT_HAND_H
 #define VC_TRANSPORT_HAND_H
 

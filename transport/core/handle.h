@@ -5,7 +5,10 @@
  * each public function checks that the object is of the right kind, was not
  * freed, and was made in this process. A mark is the process's number and the
  * kind. The number stands in a page that the kernel wipes in a child of fork(),
- * so no mark of the parent's objects is valid there. Any thread. */
+ * so no mark of the parent's objects is valid there. Any thread.
+ *
+ * Called by: rpc/runtime.c (process_begin), handle.c (fail), many files (init,
+ * fini). */
 #ifndef VC_TRANSPORT_HANDLE_H
 #define VC_TRANSPORT_HANDLE_H
 

@@ -6,7 +6,10 @@
  * one kind cannot push out lines of the others. Nothing on the data path logs.
  *
  * Any thread may log. The caller of vc__log() must hold no lock, as the
- * program's function runs inside it. */
+ * program's function runs inside it.
+ *
+ * Called by: rpc/runtime.c (init, fini, level_find), many files (wants, log).
+ */
 #ifndef VC_TRANSPORT_LOG_H
 #define VC_TRANSPORT_LOG_H
 

@@ -2,7 +2,11 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Misuse of the library by its program, where there is no status to return. Any
- * thread. */
+ * thread.
+ *
+ * Called by: rpc/runtime.c (misuse), rpc/runtime_threads.c (misuse),
+ * rpc/server/server_close.c (misuse), rpc/server/server_handler.c (misuse),
+ * handle.c (misuse). */
 #ifndef VC_TRANSPORT_MISUSE_H
 #define VC_TRANSPORT_MISUSE_H
 

@@ -4,7 +4,9 @@
  * Pseudo-random numbers for spreading load and retries, from a seed of the
  * caller's; no secret may depend on them (splitmix64: Steele, Lea, Flood, "Fast
  * splittable pseudorandom number generators", OOPSLA 2014). Pure; the seed's
- * owner serialises. */
+ * owner serialises.
+ *
+ * Called by: many files (below). */
 #ifndef VC_TRANSPORT_RANDOM_H
 #define VC_TRANSPORT_RANDOM_H
 

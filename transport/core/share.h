@@ -15,7 +15,12 @@
  * May run together: vc__share_new, put, hold and threads, from any threads.
  * vc__share_fits and is_fair are pure. The others are called under one lock of
  * the caller, the crew's, and so is put when it lowers the number of
- * threads. */
+ * threads.
+ *
+ * Called by: memory.c (fits), share.c (fits, hold, threads, waits),
+ * rpc/server/server_peer.c (new, put), crew.c (put, hold, threads, is_fair,
+ * waits, job_queue_init, job_queue_is_empty, job_await, job_unqueue, job_next,
+ * job_requeue), engine.c (hold), rpc/server/server_adapt.c (is_fair). */
 #ifndef VC_TRANSPORT_SHARE_H
 #define VC_TRANSPORT_SHARE_H
 

@@ -16,7 +16,10 @@
  * the processor for a while.
  *
  * Pure: the holder of an engine reports what it saw
- * (transport/core/engine.c). */
+ * (transport/core/engine.c).
+ *
+ * Called by: rpc/runtime.c (init), engine_open.c (init), engine.c (wakeup_us,
+ * woke, came, us). */
 #ifndef VC_TRANSPORT_SPIN_H
 #define VC_TRANSPORT_SPIN_H
 

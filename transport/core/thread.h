@@ -2,7 +2,11 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Threads of the library, and what the system knows about a thread: whether it
- * uses the processor, or waits. Any thread. */
+ * uses the processor, or waits. Any thread.
+ *
+ * Called by: cm/connect/target.c (start), crew.c (start, burns), hand.c
+ * (start), transport/rdma/device_list.c (start), handoff.c (number),
+ * rpc/server/server_handler.c (waits). */
 #ifndef VC_TRANSPORT_THREAD_H
 #define VC_TRANSPORT_THREAD_H
 

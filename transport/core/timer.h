@@ -4,7 +4,11 @@
  * Timers of one engine: a binary heap ordered by due time, ties by start order.
  * The timer lives in its owner's structure; starting and stopping allocate only
  * when the heap must grow. The clock is the caller's: now is a parameter, in
- * microseconds. The holder of the engine only; vc__timer_beat() is pure. */
+ * microseconds. The holder of the engine only; vc__timer_beat() is pure.
+ *
+ * Called by: engine_open.c (timers_init, timers_fini), engine.c (timers_run,
+ * timers_next), cm/link/keepalive.c (beat), cm/pool/pool_link.c (beat),
+ * cm/pool/upgrade.c (beat), many files (start, stop, running). */
 #ifndef VC_TRANSPORT_TIMER_H
 #define VC_TRANSPORT_TIMER_H
 

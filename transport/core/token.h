@@ -7,7 +7,10 @@
  * each.
  *
  * For any thread; only the holder drops or passes the token. Only the engine
- * uses a token. */
+ * uses a token.
+ *
+ * Called by: engine_open.c (init, fini, is_held), engine.c (try, drop, is_held,
+ * is_watched, enter, unqueue, pass), token.c (try). */
 #ifndef VC_TRANSPORT_TOKEN_H
 #define VC_TRANSPORT_TOKEN_H
 

@@ -3,7 +3,10 @@
  *
  * Checks whether a peer's text may become a C string: UTF-8 (RFC 3629) without
  * NUL. Control characters are not checked: code that prints a peer's text must
- * escape them. Pure. */
+ * escape them. Pure.
+ *
+ * Called by: cm/connect/hello.c (valid), rpc/codec/fast_codec.c (valid),
+ * rpc/codec/validate.c (valid), error.c (whole). */
 #ifndef VC_TRANSPORT_UTF8_H
 #define VC_TRANSPORT_UTF8_H
 

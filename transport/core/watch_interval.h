@@ -6,7 +6,9 @@
  * late: some 10 us on a machine, 100 us and more on an emulated one. There, a
  * look each millisecond made calls a seventh slower. So the watcher takes a
  * 64th of the time, and looks each millisecond where wake-ups are cheap.
- * Pure. */
+ * Pure.
+ *
+ * Called by: crew.c (all). */
 #ifndef VC_TRANSPORT_WATCH_INTERVAL_H
 #define VC_TRANSPORT_WATCH_INTERVAL_H
 

@@ -2,7 +2,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A text that is written piece by piece into a buffer that may be too small, as
- * snprintf(3) does with one piece: what does not fit is only counted. Pure. */
+ * snprintf(3) does with one piece: what does not fit is only counted. Pure.
+ *
+ * Called by: cm/pool/pool_describe.c (all), rpc/server/server_listen.c (all).
+ */
 #ifndef VC_TRANSPORT_WORDS_H
 #define VC_TRANSPORT_WORDS_H
 

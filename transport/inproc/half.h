@@ -18,7 +18,10 @@
  *
  * vc__inproc_pair(), vc__inproc_room() and vc__inproc_end() are for the holder
  * of an engine, without the lock. The others: any thread; under a lock if their
- * comment names it. */
+ * comment names it.
+ *
+ * Called by: half.c (inproc_context_of), wire.c (all), ear.c (inproc_lock,
+ * inproc_unlock, inproc_tell, inproc_end). */
 #ifndef VC_TRANSPORT_INPROC_HALF_H
 #define VC_TRANSPORT_INPROC_HALF_H
 

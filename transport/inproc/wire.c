@@ -4,7 +4,8 @@
  * The operations table of inproc. A packet is written directly into the slots
  * of the peer's half. Credits (transport/wire/credit.h) ensure that a slot is
  * free: an end is promised no more receives than the other has slots. See
- * transport/inproc/wire.h. */
+ * transport/inproc/wire.h. The link layer calls the operations as
+ * transport/transport.h says. */
 #include "transport/inproc/wire.h"
 
 #include <string.h>

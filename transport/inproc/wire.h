@@ -3,7 +3,9 @@
  *
  * Wires and ears of inproc; transport/transport.h says of each operation
  * whether the holder of the engine calls it (H) or any thread under the link's
- * lock (L). vc__inproc_request(): the holder of the listener's engine. */
+ * lock (L). vc__inproc_request(): the holder of the listener's engine.
+ *
+ * Called by: wire.c (all). */
 #ifndef VC_TRANSPORT_INPROC_WIRE_H
 #define VC_TRANSPORT_INPROC_WIRE_H
 

@@ -4,7 +4,11 @@
  * Registered buffers of one size, taken from slabs within a budget. Slabs stay
  * registered until vc__buffers_fini(). The holder of the engine only, or the
  * thread that opens or tries a device which no engine uses; vc__fail_pinned():
- * any thread. */
+ * any thread.
+ *
+ * Called by: device_queues.c (fail_pinned, buffers_init, buffers_fini,
+ * buffers_reserve), device.c (buffers_reserve, buffers_take), qp.c
+ * (buffers_reserve, buffers_take, buffers_give). */
 #ifndef VC_TRANSPORT_RDMA_BUFFER_H
 #define VC_TRANSPORT_RDMA_BUFFER_H
 

@@ -7,7 +7,14 @@
  * acknowledged at once, so that a handler may destroy the id of its event
  * (otherwise rdma_destroy_id(3) would wait for ever). The holder of the engine
  * only, except vc__rdma_open() and the functions that use no context: any
- * thread. */
+ * thread.
+ *
+ * Called by: context.c (rdma_context_of), listen.c (rdma_context_of,
+ * rdma_errno, rdma_forbidden, rdma_lacks_descriptors, rdma_has_met), wire.c
+ * (rdma_context_of, rdma_open, rdma_close, rdma_device), wire_connect.c
+ * (rdma_context_of, rdma_errno, rdma_reads), ask.c (rdma_errno,
+ * rdma_fail_channel), qp.c (rdma_errno), failure.c (rdma_forbidden,
+ * rdma_lacks_descriptors). */
 #ifndef VC_TRANSPORT_RDMA_CONTEXT_H
 #define VC_TRANSPORT_RDMA_CONTEXT_H
 

@@ -3,7 +3,11 @@
  *
  * One RDMA device as one engine uses it: protection domain, completion queue,
  * shared receive queue, registered buffers, and the QPs bound to them. The
- * holder of the engine only. */
+ * holder of the engine only.
+ *
+ * Called by: context.c (new, free, get, doom), wire.c (put, grant, ungrant),
+ * qp.c (cq_more, cq_less, account, add_qp, del_qp, drain), device_queues.c
+ * (account). */
 #ifndef VC_TRANSPORT_RDMA_DEVICE_H
 #define VC_TRANSPORT_RDMA_DEVICE_H
 

@@ -55,6 +55,7 @@ devices_read(const struct ibv_device *removed)
     return removed != NULL ? n - 1 : n;
 }
 
+/* Main function of the thread that reads the list. */
 static void *
 read_main(void *arg)
 {
@@ -64,6 +65,7 @@ read_main(void *arg)
     return NULL;
 }
 
+/* Main function of the thread that has librdmacm compare its list. */
 static void *
 let_go_main(void *removed)
 {

@@ -14,7 +14,10 @@
  * its own always reads the system's list first: its memory is never the main
  * thread's while malloc() has arenas left. If devices are far apart, nothing is
  * done: the removed one stays open. Any thread; the calls may wait for that
- * thread. vc__device_list_is_near() is pure. */
+ * thread. vc__device_list_is_near() is pure.
+ *
+ * Called by: ask.c (read, expect), context.c (read), listen.c (expect, let_go),
+ * wire_connect.c (expect), device.c (let_go), device_list.c (is_near). */
 #ifndef VC_TRANSPORT_RDMA_DEVICE_LIST_H
 #define VC_TRANSPORT_RDMA_DEVICE_LIST_H
 

@@ -4,7 +4,11 @@
  * A reliable connected (RC) QP: its send queue, with the account of outstanding
  * work requests, and the transitions that rdma_cm would make if it owned the
  * QP. The owner (the link's lock) serialises posting and retiring; all else is
- * for the holder of the engine. */
+ * for the holder of the engine.
+ *
+ * Called by: device.c (is_send, send_number), wire.c (init, fini, to_error,
+ * has_room, has_buffer, buffer, send, probe, retire), device_queues.c
+ * (qps_forget), wire_connect.c (to_init, to_rtr, to_rts). */
 #ifndef VC_TRANSPORT_RDMA_QP_H
 #define VC_TRANSPORT_RDMA_QP_H
 

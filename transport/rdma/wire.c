@@ -4,7 +4,8 @@
  * The operations table of RDMA, and moving packets. A packet is written into a
  * registered buffer or, while all of those are in use, into a small array to be
  * sent inline. A short packet is sent inline from either. See
- * transport/rdma/wire.h. */
+ * transport/rdma/wire.h. The link layer calls the operations as
+ * transport/transport.h says. */
 #include "transport/rdma/wire.h"
 
 #include <errno.h>

@@ -3,7 +3,9 @@
  *
  * A wire over RDMA: an rdma_cm id, and a QP that the id does not own. Private
  * to the transport; transport/transport.h says of each operation whether the
- * holder of the engine calls it (H) or any thread under the link's lock (L). */
+ * holder of the engine calls it (H) or any thread under the link's lock (L).
+ *
+ * Called by: wire.c (all), wire_connect.c (rdma_wire_of). */
 #ifndef VC_TRANSPORT_RDMA_WIRE_H
 #define VC_TRANSPORT_RDMA_WIRE_H
 

@@ -9,7 +9,9 @@
  * An eventfd would wake a little faster. But any process that shares it can
  * make our write to it block, by fcntl(2) and a full counter. A socket is
  * written to with MSG_DONTWAIT, which no other process can change. The holder
- * of the engine only, except vc__shm_open(). */
+ * of the engine only, except vc__shm_open().
+ *
+ * Called by: context.c (shm_context_of), wire.c (all). */
 #ifndef VC_TRANSPORT_SHM_CONTEXT_H
 #define VC_TRANSPORT_SHM_CONTEXT_H
 

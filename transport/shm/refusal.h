@@ -3,7 +3,9 @@
  *
  * Failed system calls that shared memory needs. A container's seccomp profile
  * may always refuse them with EPERM or ENOSYS, and systemd may refuse sockets
- * of this host with EAFNOSUPPORT. Any thread. */
+ * of this host with EAFNOSUPPORT. Any thread.
+ *
+ * Called by: connect.c (shm_fail), listen.c (shm_fail), wire.c (shm_fail). */
 #ifndef VC_TRANSPORT_SHM_REFUSAL_H
 #define VC_TRANSPORT_SHM_REFUSAL_H
 

@@ -28,7 +28,11 @@
  *
  * Any thread: the functions have no state of their own. A region is trimmed
  * under the lock of its link; no other thread may use a region that is
- * unmapped. */
+ * unmapped.
+ *
+ * Called by: ring.c (shm_newest, shm_region_trim), wire.c (shm_region_make,
+ * shm_region_unmap), listen.c (shm_region_try, shm_region_map,
+ * shm_region_unmap), connect.c (shm_region_map). */
 #ifndef VC_TRANSPORT_SHM_REGION_H
 #define VC_TRANSPORT_SHM_REGION_H
 

@@ -3,7 +3,11 @@
  *
  * The two halves of a ring in a region. The publishing half is used under the
  * lock of a link, the copying half by the holder of the engine. A word of a
- * peer's region is read once, and checked before use. */
+ * peer's region is read once, and checked before use.
+ *
+ * Called by: wire.c (shm_out_reserve, shm_out_commit, shm_out_wakes,
+ * shm_out_trim, shm_in_take), ring.c (shm_in_is_empty), context.c
+ * (shm_in_sleep, shm_in_wake). */
 #ifndef VC_TRANSPORT_SHM_RING_H
 #define VC_TRANSPORT_SHM_RING_H
 

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The operations table of shared memory; packets; setup and teardown of a wire.
- * See transport/shm/wire.h. */
+ * See transport/shm/wire.h. The link layer calls the operations as
+ * transport/transport.h says. */
 #include "transport/shm/wire.h"
 
 #include <errno.h>

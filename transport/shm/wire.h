@@ -6,7 +6,12 @@
  * says of each operation whether the holder of the engine calls it (H) or any
  * thread under the link's lock (L). The other functions: the holder of the
  * engine only, except vc__shm_peer() and vc__shm_sockaddr(), which any thread
- * may call. */
+ * may call.
+ *
+ * Called by: connect.c (shm_wire_of, shm_watch, shm_unwatch, shm_begin,
+ * shm_peer, shm_sockaddr), wire.c (shm_wire_of, shm_poll, shm_dial, shm_take,
+ * shm_hello, shm_accept, shm_answered, shm_listen, shm_unlisten, shm_port,
+ * shm_reject), context.c (shm_read). */
 #ifndef VC_TRANSPORT_SHM_WIRE_H
 #define VC_TRANSPORT_SHM_WIRE_H
 

@@ -5,7 +5,9 @@
  * hello yet. They may be anybody: each has a few bytes of memory and 2 s. What
  * the socket is of, and what becomes of one that has said its hello, is known
  * to the transport that embeds it. The holder of the engine only, except
- * vc__socket_ear_open(). */
+ * vc__socket_ear_open().
+ *
+ * Called by: transport/shm/listen.c (all), transport/tcp/listen.c (all). */
 #ifndef VC_TRANSPORT_SOCKET_EAR_H
 #define VC_TRANSPORT_SOCKET_EAR_H
 

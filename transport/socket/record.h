@@ -2,7 +2,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * How what two ends say is cut out of a stream of bytes (doc/wire.md, section
- * 2.9): each record is a header of 4 bytes and a body. Pure, any thread. */
+ * 2.9): each record is a header of 4 bytes and a body. Pure, any thread.
+ *
+ * Called by: socket.c (put), transport/tcp/write.c (put), transport/tcp/read.c
+ * (get), transport/shm/connect.c (wants), ear.c (wants). */
 #ifndef VC_TRANSPORT_SOCKET_RECORD_H
 #define VC_TRANSPORT_SOCKET_RECORD_H
 

@@ -1,7 +1,12 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Sockets as wires and ears want them. Any thread. */
+ * Sockets as wires and ears want them. Any thread.
+ *
+ * Called by: transport/tcp/connect.c (addr_len, new, tune, say),
+ * transport/tcp/listen.c (addr_len, new, say), ear.c (addr_plain, tune,
+ * fds_close, read), transport/shm/connect.c (new, fds_close, say, read),
+ * transport/shm/listen.c (new, say), transport/shm/wire.c (fds_close). */
 #ifndef VC_TRANSPORT_SOCKET_SOCKET_H
 #define VC_TRANSPORT_SOCKET_SOCKET_H
 

@@ -4,7 +4,11 @@
  * TCP as one engine uses it: what its sockets share, and which sockets are
  * polled. A socket that has received something is hot (polled) for a while, as
  * more is likely to come soon. epoll reports the others. The holder of the
- * engine only, except vc__tcp_open(). */
+ * engine only, except vc__tcp_open().
+ *
+ * Called by: context.c (tcp_context_of), read.c (tcp_context_of, tcp_heat,
+ * tcp_cool), wire.c (tcp_context_of, tcp_open, tcp_close), write.c
+ * (tcp_context_of), connect.c (tcp_heat). */
 #ifndef VC_TRANSPORT_TCP_CONTEXT_H
 #define VC_TRANSPORT_TCP_CONTEXT_H
 

@@ -4,7 +4,11 @@
  * Blocks of memory of one size, which sockets hold only while they need them.
  * The last block given back is used next, as it is still in the CPU's caches.
  * Any thread; no other thread may use the pool during vc__tcp_pool_init() and
- * vc__tcp_pool_fini(). */
+ * vc__tcp_pool_fini().
+ *
+ * Called by: context.c (tcp_pool_init, tcp_pool_fini), read.c (tcp_pool_get,
+ * tcp_pool_put), write.c (tcp_pool_get, tcp_pool_put), wire.c (tcp_pool_put).
+ */
 #ifndef VC_TRANSPORT_TCP_POOL_H
 #define VC_TRANSPORT_TCP_POOL_H
 

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The operations table of TCP, and setup and teardown of a wire. See
- * transport/tcp/wire.h. */
+ * transport/tcp/wire.h. The link layer calls the operations as
+ * transport/transport.h says. */
 #include "transport/tcp/wire.h"
 
 #include <stdio.h>

@@ -6,7 +6,12 @@
  * that has begun is not lost half-way. Pages that no part has reached take no
  * memory. A message over a limit is counted to its end and not kept. A zeroed
  * assembly is idle. Any thread; the owner serialises: a client by its pool's
- * lock, a server by its engine's holder. */
+ * lock, a server by its engine's holder.
+ *
+ * Called by: rpc/server/server_arrival.c (announced, begin, add, lose, holds,
+ * end), cm/pool/session_reply.c (begin, add, metadata, end),
+ * rpc/server/server_session.c (metadata), cm/pool/pool_link.c (end),
+ * cm/pool/session.c (end). */
 #ifndef VC_TRANSPORT_ASSEMBLY_H
 #define VC_TRANSPORT_ASSEMBLY_H
 

@@ -13,7 +13,11 @@
  * For each packet received: arrived() with its header, and handled() when its
  * frames were handled and its buffer is free again. The receiving thread may
  * call next(), handled() and is_due() without the lock: what they write and
- * read is atomic, each word for itself. */
+ * read is atomic, each word for itself.
+ *
+ * Called by: cm/link/link_io.c (init, next, is_due, breach, arrived, handled,
+ * is_acked), cm/link/window.c (next, promised_end), cm/link/window.h (next,
+ * promised_end), cm/link/link_send.c (can_send, must_tell, sent). */
 #ifndef VC_TRANSPORT_CREDIT_H
 #define VC_TRANSPORT_CREDIT_H
 

@@ -3,7 +3,10 @@
  *
  * The codec of packets and frames (doc/wire.md, sections 3 and 4). A packet is
  * one SEND: a header and any number of frames, each a header, metadata and a
- * body. Pure: no state but the caller's, no allocation, any thread. */
+ * body. Pure: no state but the caller's, no allocation, any thread.
+ *
+ * Called by: cm/link/link_send.c (put, frame_put), cm/link/link_io.c (open,
+ * frame_next). */
 #ifndef VC_TRANSPORT_PACKET_H
 #define VC_TRANSPORT_PACKET_H
 
