@@ -8,7 +8,8 @@
 #include <string.h>
 
 const char *
-vc__text_behind(const char *text, const char *service, const char *method)
+vc__text_without_names(const char *text, const char *service,
+                       const char *method)
 {
     size_t s = strlen(service), m = strlen(method);
     bool named = strncmp(text, service, s) == 0 && text[s] == '.' &&
@@ -23,7 +24,7 @@ vc__text_name(struct vc__error *error, const char *service, const char *method)
 {
     struct vc__error was = *error;
 
-    if (vc__text_behind(was.text, service, method) != was.text)
+    if (vc__text_without_names(was.text, service, method) != was.text)
         return;
     vc__error_put(error, was.status, "%s.%s: %s", service, method, was.text);
     error->outcome = was.outcome;

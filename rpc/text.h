@@ -9,7 +9,8 @@
  * Called by: rpc/client/attempt.c (name), rpc/client/call.c (name, name_last),
  * rpc/client/reply_error.c (name), rpc/client/stream_client.c (name),
  * rpc/client/async.c (name_last), rpc/client/stream_open.c (name_last),
- * rpc/client/attempts.c (behind), rpc/client/stream_again.c (behind). */
+ * rpc/client/attempts.c (without_names), rpc/client/stream_again.c
+ * (without_names). */
 #ifndef VC_RPC_TEXT_H
 #define VC_RPC_TEXT_H
 
@@ -46,7 +47,7 @@ void vc__text_name(struct vc__error *error, const char *service,
 enum vc_status vc__text_name_last(const char *service, const char *method);
 
 /* Returns the text after the names, or all of it if it has no names. */
-const char *vc__text_behind(const char *text, const char *service,
-                            const char *method);
+const char *vc__text_without_names(const char *text, const char *service,
+                                   const char *method);
 
 #endif

@@ -19,11 +19,11 @@
 
 /* How informative an error is; higher is more. */
 enum {
-    TOLD_NOTHING,
-    TOLD_BY_SILENCE, /* no answer, or no way leads there */
-    TOLD_BY_HOST,    /* the host was reached and refused */
-    TOLD_BY_US,      /* something is wrong at this end */
-    TOLD_BY_SERVER,  /* a server gave the reason */
+    REASON_NOTHING,
+    REASON_BY_SILENCE, /* no answer, or no way leads there */
+    REASON_BY_HOST,    /* the host was reached and refused */
+    REASON_BY_US,      /* something is wrong at this end */
+    REASON_BY_SERVER,  /* a server gave the reason */
 };
 
 static void
@@ -52,7 +52,7 @@ vc__dial_begin(struct vc__dial *d, const struct vc__dial_opts *opts)
     d->family = opts->family;
     d->decided = false;
     d->n_ways = d->n_moves = 0;
-    d->told = TOLD_NOTHING;
+    d->reason_rank = REASON_NOTHING;
     d->n_carriers = opts->n_carriers;
     for (unsigned i = 0; i < opts->n_carriers; i++)
         d->carriers[i] = opts->carriers[i];
@@ -161,16 +161,16 @@ static void
 error_note(struct vc__dial *d, const struct vc__dial_failure *f)
 {
     bool other = f->error->status != VC_UNAVAILABLE;
-    int told = f->reject != NULL ? TOLD_BY_SERVER
-               : other           ? TOLD_BY_US
-               : f->heard        ? TOLD_BY_HOST
-                                 : TOLD_BY_SILENCE;
+    int reason_rank = f->reject != NULL ? REASON_BY_SERVER
+                      : other           ? REASON_BY_US
+                      : f->heard        ? REASON_BY_HOST
+                                        : REASON_BY_SILENCE;
 
     if (f->reject != NULL && other)
         d->decided = true;
-    if (told > d->told || d->decided) {
+    if (reason_rank > d->reason_rank || d->decided) {
         d->error = *f->error;
-        d->told = told;
+        d->reason_rank = reason_rank;
     }
 }
 
@@ -322,12 +322,12 @@ dial_circle(struct vc__dial *d, const struct vc__error *last)
  * transport that carried the reject. */
 static void
 moved_add(struct vc__dial *d, const struct vc__place *from,
-          const struct vc__reject_addr *told,
+          const struct vc__reject_addr *there,
           const struct vc__dial_offer *offer)
 {
     struct vc__place to = {.transport = from->transport};
 
-    if (!addr_of(told, &from->addr, &to.addr))
+    if (!addr_of(there, &from->addr, &to.addr))
         return;
     if (d->n_carriers == 0)
         way_add(d, &to, offer);
@@ -363,7 +363,7 @@ dial_follow(struct vc__dial *d, const struct vc__dial_way *from,
     }
     /* From here on, errors of the new addresses are more informative. */
     if (d->n_ways > before)
-        d->told = TOLD_NOTHING;
+        d->reason_rank = REASON_NOTHING;
 }
 
 /* Returns true if the same way is retried after its failure. */

@@ -89,7 +89,7 @@ struct vc__dial {
     bool decided;
     unsigned n_ways, n_moves;
     struct vc__dial_way ways[VC__DIAL_WAYS_MAX];
-    int told;               /* rank of `error` (TOLD_*, dial.c) */
+    int reason_rank;        /* rank of `error` (REASON_*, dial.c) */
     struct vc__error error; /* the most informative error so far */
 };
 

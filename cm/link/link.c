@@ -136,9 +136,9 @@ vc__link_trust(struct vc__link *link)
 static void
 tell_down(struct vc__link *link)
 {
-    if (link->told)
+    if (link->is_down)
         return;
-    link->told = true;
+    link->is_down = true;
     vc__link_keepalive_stop(link);
     vc__link_close_io(link);
     link->ops->down(link);

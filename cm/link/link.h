@@ -105,7 +105,7 @@ struct vc__link {
     enum vc__link_state state;
     bool active;      /* true on the side that connects */
     bool stale;       /* true if rejected, but a retry at once may succeed */
-    bool told;        /* true once ops->down() was called */
+    bool is_down;     /* true once ops->down() was called */
     bool awaits_wire; /* true while counted in engine->awaiting_wires */
     bool heard;       /* true if rejected: the host is reachable */
     bool has_reject;

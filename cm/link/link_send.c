@@ -236,10 +236,10 @@ credits_tell(struct vc__link *link)
 static void
 queue_flush(struct vc__link *link)
 {
-    bool told = false;
+    bool sent = false;
 
     while (packet_send(link))
-        told = true;
+        sent = true;
     link->round++;
     if (!link->open)
         return;
@@ -249,7 +249,7 @@ queue_flush(struct vc__link *link)
                           ? VC__LINK_STALLS_BUFFERS
                           : VC__LINK_STALLS_CREDITS,
                       1);
-    if (!told && vc__credit_must_tell(&link->credit))
+    if (!sent && vc__credit_must_tell(&link->credit))
         credits_tell(link);
     if (link->wire->transport->flush != NULL)
         link->wire->transport->flush(link->wire);

@@ -35,7 +35,7 @@ vc__window_next(struct vc__window *w, const struct vc__credit *c)
 
     /* Not again before the peer was notified of the last change. */
     if (is_short(c, left) && c->window < w->max &&
-        end - c->rx_told == c->window) {
+        end - c->rx_reported == c->window) {
         w->seen = 0;
         return c->window * 2 < w->max ? c->window * 2 : w->max;
     }

@@ -248,7 +248,7 @@ lookup_begin(struct vc__pool *p)
 /* The time for an attempt. Calls in progress wait for a link that resumes them
  * no longer than keepalive waits for a silent peer. */
 static uint32_t
-patience_ms(const struct vc__pool *p)
+connect_time_ms(const struct vc__pool *p)
 {
     uint32_t ms = p->opts.connect_ms;
 
@@ -287,7 +287,7 @@ attempt_now(struct vc__pool *p)
         return;
     }
     /* Counted from here, because a transport's first use takes time. */
-    p->attempt.due = vc__after_ms(vc__now(), patience_ms(p));
+    p->attempt.due = vc__after_ms(vc__now(), connect_time_ms(p));
     if (vc__target_numeric(&p->opts.target, &addrs))
         pool_connect_dial(p, &addrs);
     else

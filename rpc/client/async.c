@@ -36,7 +36,7 @@ vc__async_put(struct vc_async *a)
 void
 vc__async_tell(struct vc_async *a, unsigned bit)
 {
-    if (atomic_fetch_or(&a->told, bit) != 0)
+    if (atomic_fetch_or(&a->events, bit) != 0)
         return;
     vc__async_hold(a);
     vc__engine_post(a->engine, &a->task);
@@ -136,7 +136,7 @@ attempt_give_up(struct vc_async *a, enum vc_outcome *outcome)
     if (!a->flying)
         return true;
     /* An attempt that failed within start cannot be abandoned. */
-    a->flying = (atomic_load(&a->told) & VC__TOLD_ENDED) ||
+    a->flying = (atomic_load(&a->events) & VC__ASYNC_EV_ENDED) ||
                 !vc__attempt_abandon(&a->attempt, outcome);
     return !a->flying;
 }
@@ -219,7 +219,7 @@ static void
 async_on_broken(struct vc__retry_wait *p)
 {
     vc__async_tell(caa_container_of(p, struct vc_async, retry_wait),
-                   VC__TOLD_BROKEN);
+                   VC__ASYNC_EV_BROKEN);
 }
 
 static void
@@ -248,7 +248,7 @@ attempts_failed(struct vc_async *a)
         async_finish(a, &a->attempt);
 }
 
-/* Handles VC__TOLD_ENDED. */
+/* Handles VC__ASYNC_EV_ENDED. */
 static void
 attempt_over(struct vc_async *a)
 {
@@ -279,7 +279,7 @@ hedge_won(struct vc_async *a)
     async_finish(a, vc__hedge_unary(a->hedge));
 }
 
-/* Handles VC__TOLD_HEDGE. */
+/* Handles VC__ASYNC_EV_HEDGE. */
 static void
 hedge_over(struct vc_async *a)
 {
@@ -298,7 +298,7 @@ first_due(const struct vc_async *a)
     return a->hedge_ms > 0 && hedge < a->attempts.due ? hedge : a->attempts.due;
 }
 
-/* Handles VC__TOLD_CANCEL, once the call is started. */
+/* Handles VC__ASYNC_EV_CANCEL, once the call is started. */
 static void
 async_cancel(struct vc_async *a)
 {
@@ -308,7 +308,7 @@ async_cancel(struct vc_async *a)
         finish_with(a, VC_CANCELLED, outcome, VC__TEXT_CANCELLED);
 }
 
-/* Handles VC__TOLD_HANDED: wakes the caller, which waits until the adapter has
+/* Handles VC__ASYNC_EV_HANDED: wakes the caller, which waits until the adapter has
  * the request. */
 static void
 async_handed(struct vc_async *a)
@@ -323,21 +323,21 @@ static void
 on_told(struct vc__task *task)
 {
     struct vc_async *a = caa_container_of(task, struct vc_async, task);
-    unsigned bits = atomic_exchange(&a->told, 0);
+    unsigned bits = atomic_exchange(&a->events, 0);
 
     a->heard = bits;
-    a->cancelled |= (bits & VC__TOLD_CANCEL) != 0;
-    a->started |= (bits & VC__TOLD_STARTED) != 0;
-    if (bits & VC__TOLD_HANDED)
+    a->cancelled |= (bits & VC__ASYNC_EV_CANCEL) != 0;
+    a->started |= (bits & VC__ASYNC_EV_STARTED) != 0;
+    if (bits & VC__ASYNC_EV_HANDED)
         async_handed(a);
-    if (bits & VC__TOLD_ENDED)
+    if (bits & VC__ASYNC_EV_ENDED)
         attempt_over(a);
-    else if (bits & VC__TOLD_STARTED && a->state == VC__ASYNC_RUNNING)
+    else if (bits & VC__ASYNC_EV_STARTED && a->state == VC__ASYNC_RUNNING)
         async_timer_set(a, first_due(a));
     a->heard = 0;
-    if (bits & VC__TOLD_HEDGE)
+    if (bits & VC__ASYNC_EV_HEDGE)
         hedge_over(a);
-    if (bits & VC__TOLD_BROKEN && a->state == VC__ASYNC_PAUSED) {
+    if (bits & VC__ASYNC_EV_BROKEN && a->state == VC__ASYNC_PAUSED) {
         vc__retry_wait_end(&a->attempt.channel->retry_waits, &a->retry_wait);
         finish_with(a, VC_CANCELLED, VC_OUTCOME_NOT_EXECUTED, VC__TEXT_CLOSED);
     }
@@ -352,7 +352,7 @@ static void
 async_on_ended(struct vc__attempt *u)
 {
     vc__async_tell(caa_container_of(u, struct vc_async, attempt),
-                   VC__TOLD_ENDED);
+                   VC__ASYNC_EV_ENDED);
 }
 
 /* --- the request ------------------------------------------------------- */
@@ -370,7 +370,7 @@ watch_handed(struct vc__watch *w)
     struct vc_async *a = caa_container_of(w, struct vc_async, watch);
 
     atomic_store(&a->gone, true);
-    vc__async_tell(a, VC__TOLD_HANDED);
+    vc__async_tell(a, VC__ASYNC_EV_HANDED);
 }
 
 static void
@@ -386,7 +386,7 @@ static void
 async_on_cancel(struct vc__cancelling *c)
 {
     vc__async_tell(caa_container_of(c, struct vc_async, cancelling),
-                   VC__TOLD_CANCEL);
+                   VC__ASYNC_EV_CANCEL);
 }
 
 static struct vc_async *
@@ -550,14 +550,14 @@ vc__async_start(struct vc_async *a)
     if (a->attempts.cancellable)
         vc__cancelling_join(&a->cancelling);
     vc__attempt_start(&a->attempt, a->attempts.began, a->attempts.due);
-    vc__async_tell(a, VC__TOLD_STARTED);
+    vc__async_tell(a, VC__ASYNC_EV_STARTED);
 }
 
 void
 vc_async_cancel(struct vc_async *call)
 {
     vc__must(call, VC__ASYNC);
-    vc__async_tell(call, VC__TOLD_CANCEL);
+    vc__async_tell(call, VC__ASYNC_EV_CANCEL);
 }
 
 void

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * An asynchronous call. Each event (started, ended, cancelled, ...) sets a bit
- * in `told` and posts the call's task. So only the holder of the engine changes
+ * in `events` and posts the call's task. So only the holder of the engine changes
  * the call, one event at a time.
  *
  * Any thread may call vc__async_tell(), vc__async_hold() and vc__async_put() at
@@ -35,14 +35,14 @@ struct vc_async {
     struct vc__engine *engine; /* usable after the channel was closed */
     struct vc__handle handle;
     atomic_uint holders; /* references: the last one frees the call */
-    atomic_uint told;    /* VC__TOLD_*; the task is posted while any is set */
+    atomic_uint events;  /* VC__ASYNC_*; the task is posted while any is set */
     struct vc__task task;
 
     /* Only for the holder of the engine. */
     enum vc__async_state state;
     bool started;           /* vc__async_start() has returned, or is about to */
     bool cancelled;         /* a cancel was received */
-    unsigned heard;         /* bits taken from `told` and not handled yet */
+    unsigned heard;         /* bits taken from `events` and not handled yet */
     bool flying;            /* the attempt runs, or its end is not handled */
     struct vc__timer timer; /* for deadline, pause, or hedge */
     struct vc__retry_wait retry_wait;
@@ -75,12 +75,12 @@ struct vc_async {
 };
 
 /* The events of a call. */
-#define VC__TOLD_STARTED 1u
-#define VC__TOLD_ENDED   2u /* the attempt has ended */
-#define VC__TOLD_CANCEL  4u
-#define VC__TOLD_BROKEN  8u  /* the channel is closing: ends the pause */
-#define VC__TOLD_HANDED  16u /* the adapter has the one-way request */
-#define VC__TOLD_HEDGE   32u /* the hedge has ended */
+#define VC__ASYNC_EV_STARTED 1u
+#define VC__ASYNC_EV_ENDED   2u /* the attempt has ended */
+#define VC__ASYNC_EV_CANCEL  4u
+#define VC__ASYNC_EV_BROKEN  8u  /* the channel is closing: ends the pause */
+#define VC__ASYNC_EV_HANDED  16u /* the adapter has the one-way request */
+#define VC__ASYNC_EV_HEDGE   32u /* the hedge has ended */
 
 /* Reports an event of the call, which its task handles on the holder. */
 void vc__async_tell(struct vc_async *a, unsigned bit);

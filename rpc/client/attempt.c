@@ -187,7 +187,7 @@ vc__attempt_release(struct vc__attempt *u)
     u->request.send = &u->send;
     if (u->packed != NULL)
         metadata_drop(u);
-    if (u->brought != NULL)
+    if (u->reply_metadata != NULL)
         vc__attempt_tell(u, NULL);
 }
 
@@ -296,7 +296,8 @@ static bool
 metadata_take(struct vc__attempt *u, const struct vc__reply_frame *reply)
 {
     const char *fault;
-    struct vc__brought *b = vc__brought_new(&reply->metadata, true, &fault);
+    struct vc__reply_metadata *b =
+        vc__reply_metadata_new(&reply->metadata, true, &fault);
 
     if (fault != NULL)
         vc__error_put(&u->error, VC_INTERNAL, "%s.%s: the reply has %s",
@@ -309,9 +310,9 @@ metadata_take(struct vc__attempt *u, const struct vc__reply_frame *reply)
     if (b == NULL)
         return false;
     if (reply->status != VC_OK)
-        u->has_pushback = vc__brought_pushback(b, &u->pushback_ms);
+        u->has_pushback = vc__reply_metadata_pushback(b, &u->pushback_ms);
     if (u->wants_all)
-        u->brought = b;
+        u->reply_metadata = b;
     else
         free(b);
     return true;
@@ -320,8 +321,8 @@ metadata_take(struct vc__attempt *u, const struct vc__reply_frame *reply)
 void
 vc__attempt_tell(struct vc__attempt *u, struct vc_result *result)
 {
-    vc__result_fill(result, &u->error, u->attempt, u->brought);
-    u->brought = NULL;
+    vc__result_fill(result, &u->error, u->attempt, u->reply_metadata);
+    u->reply_metadata = NULL;
 }
 
 /* Reports the reply to the throttle. An overloaded server sends a pushback; one
@@ -392,7 +393,7 @@ vc__attempt_init(struct vc__attempt *u, struct vc_channel *channel,
     u->packs = false;
     u->watch = NULL;
     u->packed = NULL;
-    u->brought = NULL;
+    u->reply_metadata = NULL;
     u->has_pushback = false;
     u->error.status = VC_OK;
 }

@@ -56,11 +56,12 @@ struct vc__attempt {
      * abandoned before. A reply comes on the holder of the engine; an error
      * also within start or vc_channel_close(). Not under a lock. */
     void (*ended)(struct vc__attempt *u);
-    void *reply;                 /* freed by vc_message_free() */
-    struct vc__error error;      /* VC_OK: there is a reply */
-    struct vc__brought *brought; /* its metadata, if wants_all; or NULL */
-    bool has_pushback;           /* a failed reply has the server's pushback: */
-    int32_t pushback_ms;         /* wait so long; below 0: do not retry */
+    void *reply;            /* freed by vc_message_free() */
+    struct vc__error error; /* VC_OK: there is a reply */
+    struct vc__reply_metadata
+        *reply_metadata; /* its metadata, if wants_all; or NULL */
+    bool has_pushback;   /* a failed reply has the server's pushback: */
+    int32_t pushback_ms; /* wait so long; below 0: do not retry */
 };
 
 /* Initialises an attempt for vc__attempt_prepare(). */

@@ -103,7 +103,8 @@ vc__attempts_in_time(const struct vc__attempts *a, struct vc__attempt *u,
         return true;
     was = u->error;
     vc__error_put(&u->error, VC_DEADLINE_EXCEEDED, VC__TEXT_NO_SERVER, service,
-                  method, a->ms, vc__text_behind(was.text, service, method));
+                  method, a->ms,
+                  vc__text_without_names(was.text, service, method));
     return false;
 }
 

@@ -23,7 +23,7 @@ static void
 hedge_on_ended(struct vc__attempt *u)
 {
     vc__async_tell(caa_container_of(u, struct vc__hedge, attempt)->call,
-                   VC__TOLD_HEDGE);
+                   VC__ASYNC_EV_HEDGE);
 }
 
 void
@@ -73,7 +73,7 @@ vc__hedge_give_up(struct vc_async *a)
         return;
     /* As in rpc/client/async.c: an attempt that failed within start cannot be
      * abandoned. */
-    if ((atomic_load(&a->told) | a->heard) & VC__TOLD_HEDGE ||
+    if ((atomic_load(&a->events) | a->heard) & VC__ASYNC_EV_HEDGE ||
         !vc__attempt_abandon(&h->attempt, &outcome)) {
         h->unwanted = true;
         return;

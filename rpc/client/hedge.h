@@ -20,7 +20,7 @@ void vc__hedge_begin(struct vc_async *a);
 /* Abandons the hedge, if there is one: the call ends without it. */
 void vc__hedge_give_up(struct vc_async *a);
 
-/* Handles VC__TOLD_HEDGE: the hedge has ended. True if it has a good reply that
+/* Handles VC__ASYNC_EV_HEDGE: the hedge has ended. True if it has a good reply that
  * the call still waits for. False if the hedge was freed. */
 bool vc__hedge_ended(struct vc_async *a);
 

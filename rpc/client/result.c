@@ -102,11 +102,11 @@ vc__metadata_pack(const struct vc_metadata *entries, size_t n, unsigned attempt,
 
 /* --- of a reply -------------------------------------------------------- */
 
-struct vc__brought *
-vc__brought_new(const struct vc__metadata *m, bool may_trail,
-                const char **fault)
+struct vc__reply_metadata *
+vc__reply_metadata_new(const struct vc__metadata *m, bool may_trail,
+                       const char **fault)
 {
-    struct vc__brought *b;
+    struct vc__reply_metadata *b;
     size_t n;
 
     *fault = vc__metadata_check(m, may_trail, &n);
@@ -121,7 +121,7 @@ vc__brought_new(const struct vc__metadata *m, bool may_trail,
 }
 
 bool
-vc__brought_pushback(const struct vc__brought *b, int32_t *ms)
+vc__reply_metadata_pushback(const struct vc__reply_metadata *b, int32_t *ms)
 {
     const struct vc_metadata *e =
         vc__metadata_find_own(&b->view, VC__METADATA_PUSHBACK);
@@ -134,7 +134,8 @@ vc__brought_pushback(const struct vc__brought *b, int32_t *ms)
 /* --- for the program --------------------------------------------------- */
 
 static void
-brought_show(struct vc_result *result, const struct vc__metadata_view *view)
+reply_metadata_show(struct vc_result *result,
+                    const struct vc__metadata_view *view)
 {
     const struct vc_metadata *details =
         vc__metadata_find_own(view, VC__METADATA_DETAILS);
@@ -151,7 +152,8 @@ brought_show(struct vc_result *result, const struct vc__metadata_view *view)
 
 /* Keeps a copy of the text in *b, which is made if there is none yet. */
 static void
-text_keep(struct vc_result *result, struct vc__brought **b, const char *text)
+text_keep(struct vc_result *result, struct vc__reply_metadata **b,
+          const char *text)
 {
     if (*b == NULL)
         *b = calloc(1, sizeof **b);
@@ -176,7 +178,7 @@ vc__result_check(const struct vc_result *result)
 
 void
 vc__result_fill(struct vc_result *result, const struct vc__error *error,
-                unsigned attempts, struct vc__brought *b)
+                unsigned attempts, struct vc__reply_metadata *b)
 {
     if (result == NULL) {
         free(b);
@@ -188,7 +190,7 @@ vc__result_fill(struct vc_result *result, const struct vc__error *error,
         error->status == VC_OK ? VC_OUTCOME_EXECUTED : error->outcome;
     result->attempts = attempts;
     if (b != NULL)
-        brought_show(result, &b->view);
+        reply_metadata_show(result, &b->view);
     if (error->status != VC_OK)
         text_keep(result, &b, error->text);
     result->memory = b;

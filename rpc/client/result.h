@@ -4,10 +4,11 @@
  * Metadata on the client: packed into the request, taken from the reply, given
  * to the program in a struct vc_result. Any thread.
  *
- * Called by: attempt.c (metadata_pack, brought_new, brought_pushback),
- * stream_again.c (metadata_pack, brought_pushback), stream_open.c
- * (metadata_pack), stream_client.c (brought_new), call_opts.c (check),
- * stream_finish.c (check), many files (fill). */
+ * Called by: attempt.c (metadata_pack, reply_metadata_new,
+ * reply_metadata_pushback), stream_again.c (metadata_pack,
+ * reply_metadata_pushback), stream_open.c (metadata_pack), stream_client.c
+ * (reply_metadata_new), call_opts.c (check), stream_finish.c (check), many
+ * files (fill). */
 #ifndef VC_RPC_CLIENT_METADATA_H
 #define VC_RPC_CLIENT_METADATA_H
 
@@ -29,7 +30,7 @@ enum vc_status vc__metadata_pack(const struct vc_metadata *entries, size_t n,
 /* --- of a reply -------------------------------------------------------- */
 
 /* The unpacked metadata of a reply, in a block of its own. */
-struct vc__brought {
+struct vc__reply_metadata {
     struct vc__metadata_view view;
     char text[VC__ERROR_TEXT];
     struct vc_metadata entries[];
@@ -38,13 +39,15 @@ struct vc__brought {
 /* Unpacks the metadata of a reply, or of a stream's first message, which has no
  * trailing ones. NULL with *fault set: they are malformed. NULL with *fault
  * NULL: memory is short. Freed by free(). */
-struct vc__brought *vc__brought_new(const struct vc__metadata *m,
-                                    bool may_trail, const char **fault);
+struct vc__reply_metadata *vc__reply_metadata_new(const struct vc__metadata *m,
+                                                  bool may_trail,
+                                                  const char **fault);
 
 /* True if a failed reply has the server's pushback. *ms is then the
  * milliseconds until the next attempt, below 0 for no retry. As in gRPC, a
  * value that is no number means no retry. */
-bool vc__brought_pushback(const struct vc__brought *b, int32_t *ms);
+bool vc__reply_metadata_pushback(const struct vc__reply_metadata *b,
+                                 int32_t *ms);
 
 /* --- for the program --------------------------------------------------- */
 
@@ -54,6 +57,6 @@ enum vc_status vc__result_check(const struct vc_result *result);
 /* Fills a result, which may be NULL, and takes ownership of b, which may be
  * NULL. error->status is VC_OK if the call succeeded. */
 void vc__result_fill(struct vc_result *result, const struct vc__error *error,
-                     unsigned attempts, struct vc__brought *b);
+                     unsigned attempts, struct vc__reply_metadata *b);
 
 #endif

@@ -46,9 +46,9 @@ policy_allows(struct vc__client_stream *c, const struct vc__error *error,
                                          : 0,
     };
 
-    if (c->brought != NULL)
+    if (c->reply_metadata != NULL)
         facts.has_pushback =
-            vc__brought_pushback(c->brought, &facts.pushback_ms);
+            vc__reply_metadata_pushback(c->reply_metadata, &facts.pushback_ms);
     if (vc__lack_lasts(error->lack)) {
         facts.has_pushback = true;
         facts.pushback_ms = -1;
@@ -163,8 +163,8 @@ vc__client_stream_again(struct vc__client_stream *c, struct vc__error *error)
     if (!vc__retry_wait_begin(&c->channel->retry_waits, &c->between))
         return false;
     vc__asyncs_enter(c->channel);
-    free(c->brought);
-    c->brought = NULL;
+    free(c->reply_metadata);
+    c->reply_metadata = NULL;
     if (rest_begin(c, error, now + us))
         return true;
     rest_leave(c);
@@ -327,7 +327,7 @@ vc__client_stream_waited(struct vc__client_stream *c, struct vc__error *error)
 
     vc__error_put(error, VC_DEADLINE_EXCEEDED, VC__TEXT_NO_SERVER, service,
                   method, c->attempts.ms,
-                  vc__text_behind(c->why.text, service, method));
+                  vc__text_without_names(c->why.text, service, method));
     error->outcome = VC_OUTCOME_NOT_EXECUTED;
 }
 

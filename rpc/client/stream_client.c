@@ -106,11 +106,11 @@ metadata_keep(struct vc__client_stream *c, const struct vc__reply_frame *reply,
               struct vc__error *error)
 {
     const char *fault = NULL;
-    struct vc__brought *b = NULL;
+    struct vc__reply_metadata *b = NULL;
 
     if (reply->metadata.len == 0)
         return true;
-    b = vc__brought_new(&reply->metadata, true, &fault);
+    b = vc__reply_metadata_new(&reply->metadata, true, &fault);
     if (fault != NULL)
         vc__error_put(error, VC_INTERNAL, "%s.%s: the reply has %s",
                       c->stream.service, c->type->name, fault);
@@ -120,7 +120,7 @@ metadata_keep(struct vc__client_stream *c, const struct vc__reply_frame *reply,
                       c->stream.service, c->type->name);
     error->outcome = reply->outcome;
     pthread_mutex_lock(&c->stream.lock);
-    c->brought = b;
+    c->reply_metadata = b;
     pthread_mutex_unlock(&c->stream.lock);
     return b != NULL;
 }
@@ -415,7 +415,7 @@ client_free(struct vc_stream *s)
     vc__stream_fini(s);
     vc__client_stream_unrenew(c);
     free(c->metadata);
-    free(c->brought);
+    free(c->reply_metadata);
     free(c->initial);
     free(c->body);
     free(c);
@@ -443,7 +443,7 @@ vc__client_stream_user_leave(struct vc__client_stream *c)
 
 /* After on_end(): the callbacks no longer use the stream. */
 static void
-client_told(struct vc_stream *s)
+client_ended(struct vc_stream *s)
 {
     vc__client_stream_user_leave(vc__client_stream_of(s));
 }
@@ -478,7 +478,7 @@ static const struct vc__stream_ops client_ops = {.put = client_put,
                                                  .expire = client_expire,
                                                  .give_up = client_give_up,
                                                  .over = client_over,
-                                                 .told = client_told,
+                                                 .ended = client_ended,
                                                  .left = client_left,
                                                  .free = client_free};
 
@@ -492,11 +492,11 @@ initial_keep(struct vc__client_stream *c, const struct vc__metadata *m,
 {
     const char *fault =
         "metadata, which only the first message of a stream may have";
-    struct vc__brought *b = NULL;
+    struct vc__reply_metadata *b = NULL;
     struct vc__error error;
 
     if (!c->came)
-        b = vc__brought_new(m, false, &fault);
+        b = vc__reply_metadata_new(m, false, &fault);
     if (fault != NULL) {
         vc__error_put(&error, VC_INTERNAL, "%s.%s: a message has %s",
                       c->stream.service, c->type->name, fault);

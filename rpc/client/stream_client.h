@@ -31,10 +31,12 @@ struct vc__client_stream {
     struct vc_channel *channel;
     struct vc__client *client;
     const struct vc_method *type;
-    bool given_up;                /* the stream's lock: cancelled or expired */
-    struct vc__brought *initial;  /* the same: metadata of the first message */
-    bool came;                    /* the pool's lock: a message was received */
-    struct vc__brought *brought;  /* the same: metadata of the reply, or NULL */
+    bool given_up; /* the stream's lock: cancelled or expired */
+    struct vc__reply_metadata
+        *initial; /* the same: metadata of the first message */
+    bool came;    /* the pool's lock: a message was received */
+    struct vc__reply_metadata
+        *reply_metadata;          /* the same: metadata of the reply, or NULL */
     struct vc__attempts attempts; /* deadline, retries, and cancellers */
     struct vc__cancelling cancelling; /* if cancellable, until its end */
     struct vc__task cancel;           /* cancels the call, on the holder */

@@ -65,7 +65,7 @@ enum vc_status
 vc_stream_result(struct vc_stream *s, struct vc_result *result)
 {
     struct vc__client_stream *c = vc__client_stream_of(s);
-    struct vc__brought *b;
+    struct vc__reply_metadata *b;
     struct vc__error error;
     bool ended;
 
@@ -80,9 +80,9 @@ vc_stream_result(struct vc_stream *s, struct vc_result *result)
     pthread_mutex_lock(&s->lock);
     ended = s->state == VC__STREAM_ENDED;
     error = s->error;
-    b = ended ? c->brought : NULL;
+    b = ended ? c->reply_metadata : NULL;
     if (ended)
-        c->brought = NULL;
+        c->reply_metadata = NULL;
     pthread_mutex_unlock(&s->lock);
     if (!ended)
         return vc__fail(VC_FAILED_PRECONDITION,
@@ -96,7 +96,7 @@ vc_stream_result(struct vc_stream *s, struct vc_result *result)
 const struct vc_metadata *
 vc_stream_initial(struct vc_stream *s, size_t *n)
 {
-    const struct vc__brought *b = NULL;
+    const struct vc__reply_metadata *b = NULL;
 
     vc__must(s, VC__STREAM);
     *n = 0;

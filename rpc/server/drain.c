@@ -32,7 +32,7 @@ vc__server_link_goaway(struct vc__server_link *sl)
     send->flow = &sl->link.control;
     send->frame.type = VC__FRAME_GOAWAY;
     send->done = goaway_done;
-    sl->told = true;
+    sl->goaway_sent = true;
     vc__link_send(&sl->link, send);
     return true;
 }
@@ -45,7 +45,7 @@ drain_begin(struct vc__server_op_part *p)
     struct vc__server_link *sl;
 
     cds_list_for_each_entry (sl, &p->part->links, node) {
-        if (sl->link.state == VC__LINK_UP && !sl->told &&
+        if (sl->link.state == VC__LINK_UP && !sl->goaway_sent &&
             !vc__server_link_goaway(sl))
             p->no_memory = true;
     }

@@ -72,7 +72,7 @@ vc__usual_ran(struct vc__usual *u, uint64_t us)
 }
 
 uint64_t
-vc__overload_patience(const struct vc__usual *u, uint64_t left_us)
+vc__overload_thread_wait(const struct vc__usual *u, uint64_t left_us)
 {
     uint64_t usual = atomic_load_explicit(&u->us, memory_order_relaxed),
              half =

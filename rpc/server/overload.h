@@ -17,7 +17,7 @@
  *
  * Called by: server_handler.c (usual_ran, usual_is_over, came, left, given,
  * judge, judge_first, apart), overload.c (usual_is_over, standing),
- * server_thread.c (patience), server_turn.c (left). */
+ * server_thread.c (thread_wait), server_turn.c (left). */
 #ifndef VC_RPC_OVERLOAD_H
 #define VC_RPC_OVERLOAD_H
 
@@ -58,7 +58,7 @@ vc__usual_is_over(struct vc__usual *u, uint64_t left_us)
 /* Returns how long a call with left_us until its deadline may wait for a
  * thread: twice as long as its method usually takes, or half of left_us, 5 s at
  * most, whichever is longer; but no longer than it could still end in time. */
-uint64_t vc__overload_patience(const struct vc__usual *u, uint64_t left_us);
+uint64_t vc__overload_thread_wait(const struct vc__usual *u, uint64_t left_us);
 
 /* State of an engine's calls that wait to begin; all zero before the first. */
 struct vc__overload {

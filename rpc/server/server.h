@@ -49,7 +49,7 @@ struct vc__server_part {
     struct cds_list_head arrivals; /* the longest without a part first */
     struct vc__timer stalled;      /* checks for stalled arrivals */
     uint64_t arriving;             /* bytes that arrivals hold */
-    uint64_t told; /* `arriving`, as last reported to the ledger */
+    uint64_t arriving_counted; /* `arriving`, as last reported to the ledger */
     struct vc__trimmer trimmer;
     struct vc__shedding shedding;
     struct cds_list_head ops;     /* of struct vc__server_op_part, waiting */

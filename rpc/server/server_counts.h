@@ -22,7 +22,7 @@ static inline void
 vc__server_count_arriving(struct vc__server_part *part)
 {
     vc__count_now(&part->progress->engine.ledger, VC__COUNT_requests_arriving,
-                  &part->told, part->arriving);
+                  &part->arriving_counted, part->arriving);
 }
 
 /* Sets a slot's state; every change of it goes through here. */

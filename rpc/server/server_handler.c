@@ -365,7 +365,7 @@ static void call_run(struct vc__task *task);
 
 /* Queues a call that came while others wait. */
 static void
-came_behind_others(struct vc_call *call)
+came_after_others(struct vc_call *call)
 {
     struct vc__server_part *part = vc__call_part(call);
     struct vc__overload *o = &part->overload;
@@ -388,7 +388,7 @@ vc__call_came(struct vc_call *call)
     call->turn = handlers_begun(call);
     call->came = 0;
     if (o->waiting > 0)
-        came_behind_others(call);
+        came_after_others(call);
     else
         vc__turn_await_first(call);
     vc__overload_came(o, &call->site.session->peer->waiting);
@@ -414,7 +414,7 @@ server_handler_waited(const struct vc__server_part *part,
 
 /* The rare case, kept out of the common path. */
 static __attribute__((noinline)) enum vc__overload_verdict
-judge_behind_others(struct vc_call *call, struct vc__service_entry *entry)
+judge_after_others(struct vc_call *call, struct vc__service_entry *entry)
 {
     struct vc__server_part *part = vc__call_part(call);
     const struct vc__overload_call facts = {
@@ -439,7 +439,7 @@ static enum vc__overload_verdict
 call_judge(struct vc_call *call, struct vc__service_entry *entry)
 {
     if (handlers_begun(call) != call->turn)
-        return judge_behind_others(call, entry);
+        return judge_after_others(call, entry);
     return vc__overload_judge_first(&vc__call_part(call)->overload,
                                     call->site.due, &call->state->usual);
 }

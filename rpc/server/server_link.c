@@ -73,7 +73,7 @@ on_trusted(struct vc__link *link)
     vc__admission_trust(&sl->part->server->admission);
     /* The link was accepted, but not yet up, when the drain began. Without
      * memory for GOAWAY the link is closed once its client has no calls. */
-    if (atomic_load(&sl->part->server->draining) && !sl->told)
+    if (atomic_load(&sl->part->server->draining) && !sl->goaway_sent)
         vc__server_link_goaway(sl);
 }
 

@@ -51,7 +51,7 @@ struct vc__server_link {
     struct cds_list_head node;     /* in part->links */
     struct cds_list_head sessions; /* bound to this link */
     bool trusted;                  /* the first packet was valid */
-    bool told;                     /* GOAWAY was sent */
+    bool goaway_sent;
 };
 
 /* A connection request and its hello, which may become a link. */

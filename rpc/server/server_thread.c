@@ -33,13 +33,13 @@ job_end(struct vc_call *call, enum vc_status status, const char *text)
 /* Without memory for the timer a call that waits for a thread waits until one
  * is free; a call that waits for its turn gets a timer at the next look. */
 static void
-patience_start(struct vc_call *call, void (*fire)(struct vc__timer *timer))
+thread_wait_start(struct vc_call *call, void (*fire)(struct vc__timer *timer))
 {
     uint64_t now = vc__now(),
              left = call->site.due > now ? call->site.due - now : 0;
 
     vc__timer_start(&server_thread_engine_of(call)->timers, &call->overdue,
-                    now + vc__overload_patience(&call->state->usual, left),
+                    now + vc__overload_thread_wait(&call->state->usual, left),
                     fire);
 }
 
@@ -84,7 +84,7 @@ vc__thread_take(struct vc_call *call,
     call->job.share = call->site.session->peer->share;
     switch (vc__crew_begin(engine->crew, &call->job)) {
     case VC__JOB_WAITS:
-        patience_start(call, on_no_thread);
+        thread_wait_start(call, on_no_thread);
         break;
     case VC__JOB_NO_THREAD:
         vc__adapt_forget(call);
@@ -131,7 +131,7 @@ await_turn(struct vc_call *call)
 {
     if (!vc__timer_running(&call->overdue) &&
         !call->site.session->opened->entry->exempt)
-        patience_start(call, on_no_turn);
+        thread_wait_start(call, on_no_turn);
 }
 
 /* No handler may begin: starts a timer for each waiting call that has none. */

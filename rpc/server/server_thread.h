@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Finds a thread for a handler that tends to block, or ends the wait for one.
- * A call that gets no thread in time (vc__overload_patience()) is shed, so
+ * A call that gets no thread in time (vc__overload_thread_wait()) is shed, so
  * that its client may try again, or try another server. The holder of the
  * engine only.
  *

@@ -222,7 +222,7 @@ server_over(struct vc_stream *s)
 }
 
 static void
-server_told(struct vc_stream *s)
+server_ended(struct vc_stream *s)
 {
     (void)s;
 }
@@ -239,7 +239,7 @@ static const struct vc__stream_ops server_ops = {.put = server_put,
                                                  .stalled = server_stalled,
                                                  .give_up = server_give_up,
                                                  .over = server_over,
-                                                 .told = server_told,
+                                                 .ended = server_ended,
                                                  .left = server_left,
                                                  .free = server_free};
 

@@ -291,18 +291,18 @@ stream_message_take(struct vc_stream *s, bool *late)
 void
 vc__stream_taken(struct vc_stream *s, uint32_t len)
 {
-    uint32_t cost = vc__stream_cost(len), told, end;
+    uint32_t cost = vc__stream_cost(len), promised, end;
     bool tell;
 
     pthread_mutex_lock(&s->lock);
-    told = s->in.told;
+    promised = s->in.promised;
     tell = vc__inflow_taken(&s->in, cost) && !vc__stream_is_heard(s->state);
-    end = s->in.told;
+    end = s->in.promised;
     pthread_mutex_unlock(&s->lock);
     if (!tell || vc__stream_tell(s, VC__FRAME_WINDOW, end))
         return;
     pthread_mutex_lock(&s->lock);
-    s->in.told = told;
+    s->in.promised = promised;
     pthread_mutex_unlock(&s->lock);
 }
 

@@ -60,9 +60,9 @@ struct vc__stream_ops {
      * vc_stream_send() runs. */
     uint16_t (*initial)(const struct vc_stream *s, uint8_t *out);
     /* For streams with callbacks, on the thread that runs these: over() returns
-     * the status for on_end(); told() is called after on_end(). */
+     * the status for on_end(); ended() is called after on_end(). */
     enum vc_status (*over)(struct vc_stream *s);
-    void (*told)(struct vc_stream *s);
+    void (*ended)(struct vc_stream *s);
     /* For streams with callbacks, on the same thread, last, after
      * vc__engine_resume(): ends the stream's hold on its channel or call. */
     void (*left)(struct vc_stream *s);

@@ -90,8 +90,8 @@ due_of(struct vc_stream *s)
         return DUE_WRITABLE;
     if (!cds_list_empty(&s->inbox))
         return is_paused(s) ? DUE_NONE : DUE_MESSAGE;
-    return vc__stream_is_heard(s->state) && !ev->half_told ? DUE_HALF_CLOSE
-                                                           : DUE_NONE;
+    return vc__stream_is_heard(s->state) && !ev->half_reported ? DUE_HALF_CLOSE
+                                                               : DUE_NONE;
 }
 
 /* Marks what runs now as done. */
@@ -100,7 +100,7 @@ due_note(struct vc__stream_events *ev, enum due due)
 {
     ev->half_due &= due != DUE_HALF;
     ev->wants &= due != DUE_WRITABLE;
-    ev->half_told |= due == DUE_HALF_CLOSE;
+    ev->half_reported |= due == DUE_HALF_CLOSE;
     ev->cancelled |= due == DUE_CANCEL;
     ev->over |= due == DUE_END;
 }
@@ -201,7 +201,7 @@ end_give(struct vc_stream *s)
     enum vc_status status = s->ops->over(s);
 
     call_status(ev, ev->to.on_end, status);
-    s->ops->told(s);
+    s->ops->ended(s);
 }
 
 /* Sends the HALF that had to wait for the last part of a long message. */
@@ -423,7 +423,7 @@ vc__stream_events_join(struct vc_stream *s, struct vc__stream_events *ev,
                        bool hears_half)
 {
     ev->stream = s;
-    ev->half_told = !hears_half;
+    ev->half_reported = !hears_half;
     pthread_mutex_lock(&s->lock);
     s->events = ev;
     pthread_mutex_unlock(&s->lock);

@@ -27,8 +27,8 @@ struct vc__outflow {
 
 struct vc__inflow {
     uint32_t came;
-    uint32_t taken; /* cost of those that the program has taken */
-    uint32_t told;  /* the end of the window that the sender knows */
+    uint32_t taken;    /* cost of those that the program has taken */
+    uint32_t promised; /* the end of the window that the sender knows */
 };
 
 static inline void
@@ -40,7 +40,7 @@ vc__outflow_init(struct vc__outflow *o)
 static inline void
 vc__inflow_init(struct vc__inflow *i)
 {
-    *i = (struct vc__inflow){.told = VC__STREAM_WINDOW};
+    *i = (struct vc__inflow){.promised = VC__STREAM_WINDOW};
 }
 
 /* The cost of a message of len bytes, at most 2^30. */
@@ -93,7 +93,7 @@ vc__outflow_window(struct vc__outflow *o, uint32_t end)
 static inline bool
 vc__inflow_fits(const struct vc__inflow *i, uint32_t cost)
 {
-    return vc__stream_fits(i->came, i->told, cost);
+    return vc__stream_fits(i->came, i->promised, cost);
 }
 
 /* Charges a received message; false if it may not be received. */
@@ -107,7 +107,7 @@ vc__inflow_arrived(struct vc__inflow *i, uint32_t cost)
 }
 
 /* The program has taken a message of this cost. True if the sender must be
- * notified of the new end (`told`). */
+ * notified of the new end (`promised`). */
 static inline bool
 vc__inflow_taken(struct vc__inflow *i, uint32_t cost)
 {
@@ -115,9 +115,9 @@ vc__inflow_taken(struct vc__inflow *i, uint32_t cost)
 
     i->taken += cost;
     end = i->taken + VC__STREAM_WINDOW;
-    if (end - i->told < VC__STREAM_WINDOW / 2)
+    if (end - i->promised < VC__STREAM_WINDOW / 2)
         return false;
-    i->told = end;
+    i->promised = end;
     return true;
 }
 

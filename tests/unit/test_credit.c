@@ -175,7 +175,7 @@ pair_key(const struct pair *p)
         key = key * 31 + (c->tx_end - c->tx_next);
         key = key * 31 + (c->tx_next - c->tx_acked);
         key = key * 31 + (c->rx_end - c->rx_next);
-        key = key * 31 + (c->rx_next - c->rx_told);
+        key = key * 31 + (c->rx_next - c->rx_reported);
         key = key * 31 + c->window;
         key = key * 31 + p->ends[i].held;
         key = key * 31 + p->on_wire[i];

@@ -386,7 +386,7 @@ patience_ends_while_there_is_time(void **state)
         struct vc__usual usual = {rows[i].usual};
 
         assert_int_equal(rows[i].wait,
-                         vc__overload_patience(&usual, rows[i].left));
+                         vc__overload_thread_wait(&usual, rows[i].left));
     }
 }
 

@@ -107,9 +107,9 @@ a_sender_is_told_when_half_a_window_was_taken(void **state)
     vc__inflow_init(&i);
     assert_true(vc__inflow_arrived(&i, VC__STREAM_WINDOW));
     assert_false(vc__inflow_taken(&i, VC__STREAM_WINDOW / 2 - 1));
-    assert_int_equal(i.told, VC__STREAM_WINDOW);
+    assert_int_equal(i.promised, VC__STREAM_WINDOW);
     assert_true(vc__inflow_taken(&i, 1));
-    assert_int_equal(i.told, VC__STREAM_WINDOW + VC__STREAM_WINDOW / 2);
+    assert_int_equal(i.promised, VC__STREAM_WINDOW + VC__STREAM_WINDOW / 2);
 }
 
 /* One direction: a sender, a receiver, and what is under way between them. */
@@ -117,7 +117,7 @@ struct way {
     struct vc__outflow o;
     struct vc__inflow i;
     uint32_t held[HELD_MAX], n, bytes;
-    bool told; /* i.told is under way */
+    bool told; /* i.promised is under way */
     uint32_t word;
 };
 
@@ -145,7 +145,7 @@ both_ends_agree_and_none_is_stuck(void **state)
         vc__outflow_init(&w.o);
         vc__inflow_init(&w.i);
         w.o.sent = w.i.came = w.i.taken = 0u - round * 1000;
-        w.o.end = w.i.told = w.o.sent + VC__STREAM_WINDOW;
+        w.o.end = w.i.promised = w.o.sent + VC__STREAM_WINDOW;
         for (unsigned step = 0; step < 2000; step++) {
             uint32_t r = random_next(&seed);
             uint32_t cost =
@@ -164,7 +164,7 @@ both_ends_agree_and_none_is_stuck(void **state)
                 cost = w.held[0];
                 way_take(&w);
                 if (vc__inflow_taken(&w.i, cost))
-                    assert_true(vc__outflow_window(&w.o, w.i.told));
+                    assert_true(vc__outflow_window(&w.o, w.i.promised));
             }
             assert_true(w.bytes <= VC__STREAM_WINDOW ||
                         w.bytes <= VC__STREAM_WINDOW / 2 + most);

@@ -199,7 +199,7 @@ happen_say(struct stream *s, unsigned ms, int event, uint32_t n)
 
     say("%3u %-12s %6u %-8s %-11s out %u/%u in %u/%u\n", ms, what, n, action,
         vc__stream_state_name(s->state), s->out.sent, s->out.end, s->in.came,
-        s->in.told);
+        s->in.promised);
 }
 
 /* Prints the life: the events, and the deadline between them. */

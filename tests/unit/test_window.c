@@ -119,7 +119,7 @@ static void
 assert_moment(const struct moment *m)
 {
     struct vc__credit c = {.window = m->window,
-                           .rx_told = 1000 - m->told,
+                           .rx_reported = 1000 - m->told,
                            .rx_next = 999 - m->left,
                            .rx_end = 1000};
     struct vc__window w = {m->max, m->before.least, m->before.seen};

@@ -97,14 +97,14 @@ vc__count_get(const struct vc__ledger *l, enum vc__count which)
     return atomic_load_explicit(&l->held[which], memory_order_relaxed);
 }
 
-/* Sets a gauge to `now`; `*told` is its previous value and is updated. */
+/* Sets a gauge to `now`; `*last` is its previous value and is updated. */
 static inline void
-vc__count_now(struct vc__ledger *l, enum vc__count which, uint64_t *told,
+vc__count_now(struct vc__ledger *l, enum vc__count which, uint64_t *last,
               uint64_t now)
 {
-    if (now != *told)
-        vc__count_add(&l->held[which], now - *told);
-    *told = now;
+    if (now != *last)
+        vc__count_add(&l->held[which], now - *last);
+    *last = now;
 }
 
 /* Adds n to a counter of the tally; i is an index into `which`. */

@@ -111,9 +111,9 @@ run_all(struct cds_list_head *tasks)
 static unsigned
 engine_run_tasks(struct vc__engine *e)
 {
-    bool told = engine_take_inbox(e);
+    bool took = engine_take_inbox(e);
 
-    return run_all(&e->tasks) + told;
+    return run_all(&e->tasks) + took;
 }
 
 /* --- handlers ---------------------------------------------------------- */
@@ -564,7 +564,7 @@ vc__engine_turn(struct vc__engine *e)
     bool did;
 
     /* In this order: see vc__engine_rearm(). */
-    atomic_store(&e->told, true);
+    atomic_store(&e->must_rearm, true);
     if (vc__token_is_held(&e->token) || !vc__token_try(&e->token))
         return false;
     e->stirred = false;

@@ -112,7 +112,7 @@ struct vc__engine {
     struct vc__source alarm_source;
     uint64_t alarm;
     int loop_fd;
-    atomic_bool told;
+    atomic_bool must_rearm;
 
     unsigned depth; /* above 0: the holder waits in a handler */
     /* Links whose next step is an event of their wire: descriptors are looked

@@ -36,7 +36,7 @@ vc__device_account(struct vc__device *d)
 {
     struct vc__ledger *l = &d->engine->ledger;
     const struct vc__qp_stats *warm = &d->warm.stats;
-    struct vc__device_told *t = &d->told;
+    struct vc__device_counted *t = &d->counted;
 
     vc__count_now(l, VC__COUNT_qps_made, &t->warm.made, warm->made);
     vc__count_now(l, VC__COUNT_qps_reused, &t->warm.reused, warm->reused);

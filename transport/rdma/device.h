@@ -26,7 +26,7 @@
 struct vc__qp;
 
 /* The values of a device that were last reported to the engine's ledger. */
-struct vc__device_told {
+struct vc__device_counted {
     struct vc__qp_stats warm;
     uint64_t idle, in_use, posted, promised;
     uint64_t receive, receive_limit, send, send_limit;
@@ -65,7 +65,7 @@ struct vc__device {
     unsigned n_qps;
     struct vc__qp_cache warm; /* idle QPs, not in the table */
 
-    struct vc__device_told told;
+    struct vc__device_counted counted;
 
     /* The number of users. doomed: the device was removed or has failed; no new
      * user may take it, and it is freed when there are no users left. */

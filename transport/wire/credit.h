@@ -38,7 +38,7 @@ struct vc__credit {
     uint32_t tx_next;         /* the next packet to send */
     uint32_t tx_acked;        /* packets before it: handled by the peer */
     uint32_t tx_end;          /* packets before it may be sent */
-    uint32_t rx_told;         /* packets before it: reported as handled */
+    uint32_t rx_reported;     /* packets before it: reported as handled */
     uint32_t window;          /* the window that this end wants; the
                                * receiver's */
     _Atomic uint32_t rx_next; /* packets before it were handled here */
@@ -97,9 +97,9 @@ static inline uint32_t
 vc__credit_end(const struct vc__credit *c)
 {
     uint32_t end = vc__credit_next(c) + c->window;
-    uint32_t told = vc__credit_promised_end(c);
+    uint32_t promised = vc__credit_promised_end(c);
 
-    return (int32_t)(end - told) > 0 ? end : told;
+    return (int32_t)(end - promised) > 0 ? end : promised;
 }
 
 /* True if half the window or more is unreported. doc/wire.md 3.3: rounded up,
@@ -130,7 +130,7 @@ vc__credit_sent(struct vc__credit *c, struct vc__credit_word *word)
 
     vc__invariant(vc__credit_left(c) > 0);
     atomic_store_explicit(&c->rx_end, end, memory_order_relaxed);
-    c->rx_told = next;
+    c->rx_reported = next;
     word->ack = next;
     word->window = (uint16_t)(end - next);
     return c->tx_next++;
