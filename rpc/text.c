@@ -7,6 +7,24 @@
 #include <stdbool.h>
 #include <string.h>
 
+void
+vc__text_of_method(char *out, size_t size, const char *service,
+                   const char *method, const char *text)
+{
+    const char *const parts[] = {service, ".", method, ": ", text};
+    size_t at = 0;
+
+    for (unsigned i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        size_t len = strlen(parts[i]);
+
+        if (len > size - 1 - at)
+            len = size - 1 - at;
+        memcpy(out + at, parts[i], len);
+        at += len;
+    }
+    out[at] = '\0';
+}
+
 const char *
 vc__text_without_names(const char *text, const char *service,
                        const char *method)
@@ -22,10 +40,11 @@ vc__text_without_names(const char *text, const char *service,
 void
 vc__text_name(struct vc__error *error, const char *service, const char *method)
 {
-    struct vc__error was = *error;
+    struct vc__error was;
 
-    if (vc__text_without_names(was.text, service, method) != was.text)
+    if (vc__text_without_names(error->text, service, method) != error->text)
         return;
+    vc__error_copy(&was, error);
     vc__error_put(error, was.status, "%s.%s: %s", service, method, was.text);
     error->outcome = was.outcome;
     error->lack = was.lack;

@@ -6,11 +6,11 @@
  * Texts used in more than one place are here, so that one cause has one text.
  * Any thread.
  *
- * Called by: rpc/client/attempt.c (name), rpc/client/call.c (name, name_last),
- * rpc/client/reply_error.c (name), rpc/client/stream_client.c (name),
- * rpc/client/async.c (name_last), rpc/client/stream_open.c (name_last),
- * rpc/client/attempts.c (without_names), rpc/client/stream_again.c
- * (without_names). */
+ * Called by: rpc/client/attempt.c (of_method, name), rpc/server/server_reply.c
+ * (of_method), rpc/client/call.c (name, name_last), rpc/client/reply_error.c
+ * (name), rpc/client/stream_client.c (name), rpc/client/async.c (name_last),
+ * rpc/client/stream_open.c (name_last), rpc/client/attempts.c (without_names),
+ * rpc/client/stream_again.c (without_names). */
 #ifndef VC_RPC_TEXT_H
 #define VC_RPC_TEXT_H
 
@@ -36,6 +36,11 @@
 #define VC__TEXT_MAX_REPLY                                                     \
     "%s.%s: the reply has %u bytes, more than (verbcall.method).max_reply, "   \
     "which is %u: see that both ends have the same .proto file"
+
+/* Writes "SERVICE.METHOD: text" to out, cut to its size. For the errors of an
+ * overload, where printf() would be most of what a refused call costs. */
+void vc__text_of_method(char *out, size_t size, const char *service,
+                        const char *method, const char *text);
 
 /* Puts the names in front of the error's text, unless it begins with them. For
  * errors of layers that do not know the names. */

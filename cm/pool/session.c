@@ -262,9 +262,7 @@ request_cut(struct vc__session *s, const struct vc__request *r)
 bool
 vc__session_request_stop(struct vc__session *s, uint16_t i)
 {
-    const struct vc__request *r = s->slots[i].request;
-
-    return r == NULL || !request_cut(s, r) || cancel_send(s, i);
+    return !request_cut(s, s->slots[i].request) || cancel_send(s, i);
 }
 
 /* Sends a slot's call again. A call that no caller waits for is cancelled

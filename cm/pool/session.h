@@ -189,8 +189,8 @@ bool vc__session_reply(struct vc__session *s, const struct vc__frame *f,
 
 /* --- between the files of the session ------------------------------------ */
 
-/* The slot's request gets its reply, perhaps before all of its parts were sent:
- * those left are not sent. Returns false if out of memory. */
+/* The slot's request, a long one, gets its reply, perhaps before all of its
+ * parts were sent: those left are not sent. Returns false if out of memory. */
 bool vc__session_request_stop(struct vc__session *s, uint16_t slot);
 
 /* Frees a slot whose reply has come. */

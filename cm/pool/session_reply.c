@@ -135,7 +135,8 @@ reply_first(struct vc__session *s, const struct vc__frame *f,
 {
     struct vc__slot *slot = &s->slots[f->slot];
 
-    if (!vc__session_request_stop(s, f->slot))
+    if (slot->request != NULL && vc__send_is_long(slot->request->send) &&
+        !vc__session_request_stop(s, f->slot))
         return false;
     if (has_parts(slot))
         return session_reply_breach(s, BETWEEN_PARTS);

@@ -389,15 +389,18 @@ async_on_cancel(struct vc__cancelling *c)
                    VC__ASYNC_EV_CANCEL);
 }
 
+/* The attempt is not cleared here: vc__attempt_init() sets what is used of it,
+ * and not the text, which is most of the object. */
 static struct vc_async *
 async_alloc(void (*over)(struct vc_async *a))
 {
-    struct vc_async *a = calloc(1, sizeof *a);
+    struct vc_async *a = malloc(sizeof *a);
 
     if (a == NULL) {
         vc__fail(VC_RESOURCE_EXHAUSTED, "out of memory");
         return NULL;
     }
+    memset(&a->attempts, 0, sizeof *a - offsetof(struct vc_async, attempts));
     vc__handle_init(&a->handle, VC__ASYNC);
     atomic_init(&a->holders, 1);
     a->task.run = on_told;

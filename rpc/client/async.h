@@ -31,8 +31,8 @@ enum vc__async_state {
 
 struct vc_async {
     struct vc__attempt attempt;
-    struct vc__attempts attempts;
-    struct vc__engine *engine; /* usable after the channel was closed */
+    struct vc__attempts attempts; /* all from here on is cleared at first */
+    struct vc__engine *engine;    /* usable after the channel was closed */
     struct vc__handle handle;
     atomic_uint holders; /* references: the last one frees the call */
     atomic_uint events;  /* VC__ASYNC_*; the task is posted while any is set */

@@ -362,7 +362,7 @@ call_failed(struct vc__request *r, const struct vc__error *error)
 {
     struct vc__attempt *u = caa_container_of(r, struct vc__attempt, request);
 
-    u->error = *error;
+    vc__error_copy(&u->error, error);
     vc__text_name(&u->error, u->service->name, u->method->name);
     u->ended(u);
 }
@@ -393,6 +393,7 @@ vc__attempt_init(struct vc__attempt *u, struct vc_channel *channel,
     u->packs = false;
     u->watch = NULL;
     u->packed = NULL;
+    u->reply = NULL;
     u->reply_metadata = NULL;
     u->has_pushback = false;
     u->error.status = VC_OK;
@@ -402,9 +403,11 @@ vc__attempt_init(struct vc__attempt *u, struct vc_channel *channel,
 static void
 fail_unsent(struct vc__attempt *u, enum vc_status status, const char *text)
 {
-    vc__error_put(&u->error, status, "%s.%s: %s", u->service->name,
-                  u->method->name, text);
+    u->error.status = status;
     u->error.outcome = VC_OUTCOME_NOT_EXECUTED;
+    u->error.lack = VC__LACK_NOTHING;
+    vc__text_of_method(u->error.text, sizeof u->error.text, u->service->name,
+                       u->method->name, text);
     u->ended(u);
 }
 

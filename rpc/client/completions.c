@@ -272,7 +272,7 @@ completion_fill(struct vc_completion *c, struct vc_async *a)
     c->reply = good ? a->won->reply : NULL;
     c->text[0] = '\0';
     if (!good)
-        memcpy(c->text, error->text, sizeof c->text);
+        memcpy(c->text, error->text, strlen(error->text) + 1);
     vc__async_put(a);
 }
 
@@ -373,6 +373,8 @@ vc_completions_next(struct vc_completions *q, uint32_t timeout_ms,
     a = ended_next(q);
     if (a == NULL)
         a = ended_await(q, vc__due(vc__now(), timeout_ms));
+    if (a == NULL && timeout_ms == 0)
+        return vc__fail(VC_DEADLINE_EXCEEDED, "no call has ended");
     if (a == NULL)
         return vc__fail(VC_DEADLINE_EXCEEDED, "no call ended within %u ms",
                         timeout_ms);

@@ -217,19 +217,37 @@ vc_call_details(struct vc_call *call, const void *bytes, size_t length)
     return length == 0 ? VC_OK : say_more(call, &entry, true);
 }
 
+/* Writes the number to the end of out; returns where it begins. Each refused
+ * call has one, and snprintf() would take a quarter of its time. */
+static const char *
+number_put(char *out, size_t size, int32_t number)
+{
+    uint32_t rest = number < 0 ? 0u - (uint32_t)number : (uint32_t)number;
+    char *at = out + size - 1;
+
+    *at = '\0';
+    do
+        *--at = (char)('0' + rest % 10);
+    while ((rest /= 10) > 0);
+    if (number < 0)
+        *--at = '-';
+    return at;
+}
+
 /* There is always room for this entry, which is not one of the program's. */
 enum vc_status
 vc_call_pushback(struct vc_call *call, int32_t ms)
 {
-    char number[16];
-    struct vc_metadata entry = {.key = VC__METADATA_PUSHBACK, .value = number};
+    char digits[16];
+    struct vc_metadata entry = {.key = VC__METADATA_PUSHBACK};
     enum vc_status status;
 
     if (!vc__good(call, VC__CALL))
         return vc__bad(call, VC__CALL);
     if (!is_heard(call))
         return VC_OK; /* only advice, not part of the answer */
-    entry.length = (size_t)snprintf(number, sizeof number, "%d", (int)ms);
+    entry.value = number_put(digits, sizeof digits, ms);
+    entry.length = strlen(entry.value);
     server_metadata_unsay(call, entry.key);
     call->metadata.advice_len = 0;
     status = server_metadata_say(call, &entry, true);

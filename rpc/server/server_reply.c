@@ -15,6 +15,7 @@
 #include "rpc/server/server_deadline.h"
 #include "rpc/server/server_limit.h"
 #include "rpc/server/stream_server.h"
+#include "rpc/text.h"
 
 /* Called by the link, under its lock: it has finished with the reply. The
  * holder, as only it sends on a server's links. */
@@ -88,7 +89,10 @@ vc__reply_refuse(struct vc_call *call, enum vc_status status, const char *text)
     if (call->method == NULL) /* the client adds the names itself */
         vc_call_fail(call, status, "%s", text);
     else if (text != call->text)
-        vc__call_fault(call, status, "%s", text);
+        vc__text_of_method(call->text, sizeof call->text,
+                           call->site.session->opened->entry->service->name,
+                           call->method->name, text);
+    call->has_text = true;
     reply_error(call, status, VC__FRAME_NOT_EXECUTED);
 }
 

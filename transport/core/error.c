@@ -84,7 +84,7 @@ vc__error_raise(const struct vc__error *error)
 {
     struct vc__handler_run *s = vc__handler_run_inmost();
 
-    last = *error;
+    vc__error_copy(&last, error);
     place = s;
     if (s != NULL)
         s->failed = true;

@@ -6,14 +6,15 @@
  * for vc_error(); between threads they travel in a struct vc__error. Any
  * thread; the last error is the calling thread's own.
  *
- * Called by: transport/rdma/buffer.c (fail_lacking), transport/rdma/device.c
- * (fail_lacking), transport/rdma/failure.c (put_errno), transport/shm/connect.c
- * (put_errno), transport/tcp/connect.c (put_errno), cm/link/listener.c
- * (lack_text), rpc/server/server_link.c (lack_text, lack_lasts),
- * rpc/client/attempts.c (lack_lasts), rpc/client/stream_again.c (lack_lasts),
- * rpc/server/server_call.c (within), cm/link/link_connect.c (words_put),
- * rpc/probe.c (words_put), log.c (words_put), rpc/client/reply_error.c
- * (text_put), error.c (status_of_errno), many files (put, raise, fail,
+ * Called by: rpc/client/attempt.c (copy), rpc/text.c (copy), error.c (copy,
+ * status_of_errno), transport/rdma/buffer.c (fail_lacking),
+ * transport/rdma/device.c (fail_lacking), transport/rdma/failure.c (put_errno),
+ * transport/shm/connect.c (put_errno), transport/tcp/connect.c (put_errno),
+ * cm/link/listener.c (lack_text), rpc/server/server_link.c (lack_text,
+ * lack_lasts), rpc/client/attempts.c (lack_lasts), rpc/client/stream_again.c
+ * (lack_lasts), rpc/server/server_call.c (within), cm/link/link_connect.c
+ * (words_put), rpc/probe.c (words_put), log.c (words_put),
+ * rpc/client/reply_error.c (text_put), many files (put, raise, fail,
  * fail_errno, last, text_format). */
 #ifndef VC_TRANSPORT_ERROR_H
 #define VC_TRANSPORT_ERROR_H
@@ -21,6 +22,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <verbcall/status.h>
 
@@ -45,6 +47,13 @@ struct vc__error {
     enum vc__lack lack;
     char text[VC__ERROR_TEXT];
 };
+
+/* Copies no more of the text than there is: it has room for far more. */
+static inline void
+vc__error_copy(struct vc__error *to, const struct vc__error *from)
+{
+    memcpy(to, from, offsetof(struct vc__error, text) + strlen(from->text) + 1);
+}
 
 /* Writes an error; the outcome is "not executed", and nothing is lacking. */
 void vc__error_put(struct vc__error *error, enum vc_status status,
