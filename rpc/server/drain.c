@@ -3,9 +3,9 @@
  *
  * Drains a server: sends GOAWAY to every client, once on each link (doc/wire.md
  * 4.8), then waits until the last client has left. See rpc/server/drain.h. The
- * functions for the program: any thread, as verbcall/server.h says. The steps
- * of a drain are called by rpc/server/server_op.c, on the engines that
- * rpc/server/server_op.h names. */
+ * functions for the program: any thread, as verbcall/server.h says. The steps:
+ * only rpc/server/server_op.c calls them, through vc__server_drain_kind, on the
+ * holder of the engine that the section names. */
 #include "rpc/server/drain.h"
 
 #include <stdlib.h>
@@ -14,7 +14,8 @@
 #include "rpc/server/server_link.h"
 #include "rpc/server/server_log.h"
 
-/* The link no longer uses the GOAWAY. Any thread, under the link's lock. */
+/* Called by the link, under its lock, when the GOAWAY was sent or the link was
+ * lost. */
 static void
 goaway_done(struct vc__send *send, enum vc__send_end end)
 {
@@ -39,6 +40,7 @@ vc__server_link_goaway(struct vc__server_link *sl)
 
 /* --- on a part's engine --------------------------------------------------- */
 
+/* The first step. */
 static void
 drain_begin(struct vc__server_op_part *p)
 {
@@ -51,14 +53,17 @@ drain_begin(struct vc__server_op_part *p)
     }
 }
 
+/* True when the part has no links any more. Asked after drain_begin(), and when
+ * a link or a client of the part is gone. */
 static bool
 drain_is_over(struct vc__server_part *part)
 {
     return cds_list_empty(&part->links);
 }
 
-/* A client that does not poll has not seen the GOAWAY, and loses nothing:
- * before its next call is sent, the client notices that the link is gone. */
+/* The last step: closes the links without calls. A client that does not poll
+ * has not seen the GOAWAY, and loses nothing: before its next call is sent, the
+ * client notices that the link is gone. */
 static void
 drain_end(struct vc__server_op_part *p)
 {
@@ -75,6 +80,7 @@ drain_end(struct vc__server_op_part *p)
 
 /* --- on engine 0 ---------------------------------------------------------- */
 
+/* Called once, after all parts have ended: sets op->error on failure. */
 static void
 drain_result(struct vc__server_op *op)
 {
@@ -105,7 +111,8 @@ const struct vc__server_op_kind vc__server_drain_kind = {
 /* --- for the program ----------------------------------------------------- */
 
 /* Clients that connect from now on are sent to this alternative, or if it is
- * NULL to the previous one. */
+ * NULL to the previous one. VC_OK; VC_INVALID_ARGUMENT: the alternative is
+ * malformed, and nothing changes. */
 static enum vc_status
 server_leave_service(struct vc_server *server, const char *alternative)
 {

@@ -57,6 +57,7 @@ vc__gradient_left(const struct vc__gradient *g, uint32_t priority, bool first)
 
 /* --- the baseline --------------------------------------------------------- */
 
+/* Begins a new round, of the next number. */
 static void
 round_begin(struct vc__gradient *g, uint64_t now)
 {
@@ -68,6 +69,7 @@ round_begin(struct vc__gradient *g, uint64_t now)
     };
 }
 
+/* Begins a new window. */
 static void
 window_begin(struct vc__gradient *g, uint64_t now)
 {
@@ -131,6 +133,7 @@ round_check(struct vc__gradient *g, uint64_t now)
 
 /* --- the limit ------------------------------------------------------------ */
 
+/* Returns the square root, rounded down. */
 static uint32_t
 gradient_root(uint32_t n)
 {

@@ -4,8 +4,12 @@
  * Limits how many handlers of a method may wait for others, such as a database,
  * at a time, so that those others are not overloaded. Given more requests at a
  * time than it can do, a database takes longer, and so do the handlers. Pure:
- * times go in, a number comes out; the owner, rpc/server/server_adapt.c,
- * serialises by the lock of struct vc__adaptive (doc/overload.md).
+ * times go in, a number comes out (doc/overload.md). Only
+ * rpc/server/server_adapt.c calls these functions, except vc__gradient_init(),
+ * all under the lock of struct vc__adaptive: left, begin and turned_down in
+ * vc__adapt_take(), on the holder of an engine; ran in vc__adapt_ran() and
+ * forget in vc__adapt_forget(), on any thread. Times are in microseconds; `now`
+ * is vc__now().
  *
  * The number follows the ratio of two times: what runs take when few are under
  * way (the baseline), and what runs take now. A quarter more is allowed, and
@@ -13,12 +17,12 @@
  * concurrency-limits. There the baseline follows the measured times, so it
  * creeps up under a lasting load. Here it is measured only while at most half
  * of the limit is under way. If that does not happen by itself, the limit is
- * halved for a moment (a probe), as in Envoy's adaptive concurrency filter.
- * One measurement (a round) takes a fixed number of runs in the order in which
- * they began: otherwise the quickest runs would stand for all.
+ * halved for a moment (a probe), as in Envoy's adaptive concurrency filter. One
+ * measurement (a round) takes a fixed number of runs in the order in which they
+ * began: otherwise the quickest runs would stand for all.
  *
- * Called by: service.c (init), server_adapt.c (left, begin, turned_down, ran,
- * forget). */
+ * Called by: service.c (init, init, init), server_adapt.c (left, begin,
+ * turned_down, ran, forget). */
 #ifndef VC_RPC_GRADIENT_H
 #define VC_RPC_GRADIENT_H
 
@@ -57,21 +61,22 @@ struct vc__gradient {
  * (rpc/server/service.c), without the lock: no thread knows the method yet. */
 void vc__gradient_init(struct vc__gradient *g, uint32_t most);
 
-/* Returns how many more runs of that priority (enum vc_priority) may begin: a
- * sheddable call has a limit a quarter lower, a critical one a quarter higher.
- * first: no handler of the call's client runs; such a call need not wait for
- * the end of a probe. */
+/* Returns how many more runs of that priority (enum vc_priority) may begin, 0
+ * for none: a sheddable call has a limit a quarter lower, a critical one a
+ * quarter higher. first: no handler of the call's client runs; such a call need
+ * not wait for the end of a probe. */
 uint32_t vc__gradient_left(const struct vc__gradient *g, uint32_t priority,
                            bool first);
 
 /* A run begins. Returns the number of the round that the run is measured for,
- * or 0. */
+ * or 0 for none: the caller passes it to ran or forget. */
 uint32_t vc__gradient_begin(struct vc__gradient *g, uint64_t now);
 
-/* A run was turned down. */
+/* A run was turned down, since vc__gradient_left() has left it no place. May
+ * begin a probe. */
 void vc__gradient_turned_down(struct vc__gradient *g, uint64_t now);
 
-/* A run that began has ended, and took `us`. */
+/* A run that began has ended, and took `us`. May change the limit. */
 void vc__gradient_ran(struct vc__gradient *g, uint64_t now, uint32_t round,
                       uint64_t us);
 

@@ -1,9 +1,12 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * One address at which a server listens, by one transport. Any thread.
+ * One address at which a server listens, by one transport. Any thread: that of
+ * vc_server_listen() at first, then the holder of engine 0, which listens again
+ * (rpc/server/relisten.c).
  *
- * Called by: relisten.c (all), server_listen.c (all). */
+ * Called by: relisten.c (all), server_listen.c (list, list, list, log, log,
+ * log). */
 #ifndef VC_RPC_LISTENING_H
 #define VC_RPC_LISTENING_H
 
@@ -28,11 +31,14 @@ struct vc__listening {
     struct vc__timer again;
 };
 
-/* Adds l to the server's list; takes the server's lock. */
+/* Adds l to the server's list; takes the server's lock. Called once for each l:
+ * by vc_server_listen() when the listener is open (listening_add()), or by the
+ * task of vc__relisten_later(). */
 void vc__listening_list(struct vc__listening *l);
 
 /* Logs "listens at"; `again` is "" or "again ". The listener is open, and no
- * thread closes it meanwhile. */
+ * thread closes it meanwhile. Called by listening_add() and relisten_try(),
+ * when the listener was opened; without the server's lock. */
 void vc__listening_log(const struct vc__listening *l, const char *again);
 
 #endif

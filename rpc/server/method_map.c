@@ -20,6 +20,7 @@ struct open_body {
     const uint8_t *hashes;
 };
 
+/* Fills in *o, which refers to the frame's body. False if that is malformed. */
 static bool
 open_parse(struct open_body *o, const struct vc__frame *f)
 {
@@ -36,6 +37,7 @@ open_parse(struct open_body *o, const struct vc__frame *f)
     return len - 4 - o->name_len == 4u * o->n_methods;
 }
 
+/* Returns the server's number of the method, or VC__NO_METHOD. */
 static uint16_t
 method_by_hash(const struct vc_service *service, uint32_t hash)
 {
@@ -46,6 +48,7 @@ method_by_hash(const struct vc_service *service, uint32_t hash)
     return VC__NO_METHOD;
 }
 
+/* True if client and server number the methods alike: no map is needed. */
 static bool
 same_methods(const struct vc_service *service, const struct open_body *o)
 {
@@ -72,6 +75,7 @@ map_make(struct vc__opened *opened, const struct open_body *o)
     return true;
 }
 
+/* With one reference; NULL if the frame is malformed, or without memory. */
 static struct vc__opened *
 opened_new(struct vc__services *services, const struct vc__frame *f)
 {
@@ -95,6 +99,7 @@ opened_new(struct vc__services *services, const struct vc__frame *f)
     return opened;
 }
 
+/* True if the frame has the same body. */
 static bool
 is_same(const struct vc__opened *opened, const struct vc__frame *f)
 {

@@ -2,11 +2,15 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The parsed body of an OPEN frame (doc/wire.md 4.2): a service, and the
- * client's numbers of its methods. Clients often open many sessions of the
- * same service one after the other: these sessions share one. The holder of
- * the engine only.
+ * client's numbers of its methods. Clients often open many sessions of the same
+ * service one after the other: these sessions share one. Called by
+ * rpc/server/server_session_open.c when an OPEN has come; vc__opened_put() also
+ * when a session or a peer is freed. The holder of the engine only.
  *
- * Called by: server_session_open.c (all), server_peer.c (opened_put). */
+ * Called by: server_session_open.c (opened_get, opened_get, opened_get,
+ * opened_put, opened_put, opened_put, opened_is_whole, opened_is_whole,
+ * opened_is_whole, opened_names, opened_names, opened_names), server_peer.c
+ * (opened_put). */
 #ifndef VC_RPC_SERVER_OPEN_H
 #define VC_RPC_SERVER_OPEN_H
 
@@ -27,18 +31,22 @@ struct vc__opened {
 };
 
 /* Returns the parsed body of this frame, with a reference for the caller. *last
- * is that of the previous frame, or NULL, and holds a reference of its own.
- * Returns NULL if the frame is malformed, or without memory. */
+ * is that of the previous frame, or NULL; it holds a reference of its own, and
+ * becomes the one returned. Returns NULL if the frame is malformed, or without
+ * memory; *last stays. Called for a new session, and by
+ * vc__server_session_renew(). */
 struct vc__opened *vc__opened_get(struct vc__opened **last,
                                   struct vc__services *services,
                                   const struct vc__frame *f);
-/* NULL is allowed. */
+/* Drops a reference; the last one frees the body. NULL is allowed. */
 void vc__opened_put(struct vc__opened *opened);
 
-/* True if the body of the frame is well-formed. */
+/* True if the body of the frame is well-formed. Asked for an OPEN that has
+ * failed: a malformed one breaks the protocol. */
 bool vc__opened_is_whole(const struct vc__frame *f);
 
-/* True if the body of the frame is well-formed and names the same service. */
+/* True if the body of the frame is well-formed and names the same service.
+ * Asked for an OPEN of a session that is open, and moves to this link. */
 bool vc__opened_names(const struct vc__opened *opened,
                       const struct vc__frame *f);
 

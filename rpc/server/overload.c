@@ -24,6 +24,7 @@ vc__overload_given(struct vc__overload *o, uint64_t us)
         o->given_us += (given - o->given_us) / 256;
 }
 
+/* Returns for how long a queue must not have been empty to be standing. */
 static uint32_t
 standing_us(const struct vc__overload *o)
 {

@@ -2,7 +2,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Decides which of the waiting calls are not worth beginning. Pure: times go
- * in, a verdict comes out; the holder of an engine asks (doc/overload.md).
+ * in, a verdict comes out (doc/overload.md). Times are in microseconds; `now`
+ * is vc__now(). Functions of struct vc__overload are called by
+ * rpc/server/server_handler.c on the holder of the engine, unless said
+ * otherwise.
  *
  * A call that cannot end before its deadline is not begun. A queue is standing
  * when it has not been empty for as long as its calls are given until their
@@ -11,9 +14,9 @@
  * that calls which are begun have time enough. Shorter waits, as in a burst or
  * with a constant number of callers, are served. This is the controlled delay
  * of B. Maurer, "Fail at Scale" (ACM Queue 13-8, 2015), with the calls'
- * deadlines in place of its 100 and 5 ms. A client that has fewer calls
- * waiting than the average client is exempt: its calls are served whatever
- * other clients ask for.
+ * deadlines in place of its 100 and 5 ms. A client that has fewer calls waiting
+ * than the average client is exempt: its calls are served whatever other
+ * clients ask for.
  *
  * Called by: server_handler.c (usual_ran, usual_is_over, came, left, given,
  * judge, judge_first, apart), overload.c (usual_is_over, standing),
@@ -37,15 +40,19 @@ struct vc__usual {
     atomic_uint us;
 };
 
-/* A run took `us`. Any thread. */
+/* A run took `us`. Called on the holder by vc__overload_judge(), and on the
+ * handler's thread when that is one of the crew. Any thread. */
 void vc__usual_ran(struct vc__usual *u, uint64_t us);
 
 /* Lowers the usual time a little, so that some of the calls that would be
- * refused are let pass: the server learns when runs get shorter. Any thread. */
+ * refused are let pass: the server learns when runs get shorter. Called by
+ * vc__usual_is_over() for each such call. Any thread. */
 void vc__usual_doubt(struct vc__usual *u);
 
 /* True if runs usually take longer than left_us: a call with so little time
- * left cannot end in time. Then also calls vc__usual_doubt(). Any thread. */
+ * left cannot end in time. Then also calls vc__usual_doubt(). Called when a
+ * call is judged on the holder, and again on the thread of the crew that is
+ * about to run it (rpc/server/server_handler.c). Any thread. */
 static inline bool
 vc__usual_is_over(struct vc__usual *u, uint64_t left_us)
 {
@@ -56,8 +63,10 @@ vc__usual_is_over(struct vc__usual *u, uint64_t left_us)
 }
 
 /* Returns how long a call with left_us until its deadline may wait for a
- * thread: twice as long as its method usually takes, or half of left_us, 5 s at
- * most, whichever is longer; but no longer than it could still end in time. */
+ * thread; 0: it cannot end in time. Called by rpc/server/server_thread.c on the
+ * holder, when the wait begins. The time is twice as long as its method usually
+ * takes, or half of left_us, 5 s at most, whichever is longer; but no longer
+ * than it could still end in time. */
 uint64_t vc__overload_thread_wait(const struct vc__usual *u, uint64_t left_us);
 
 /* State of an engine's calls that wait to begin; all zero before the first. */
@@ -91,7 +100,8 @@ enum vc__overload_verdict {
     VC__OVERLOAD_SHED,  /* other calls are served first */
 };
 
-/* A call has come, and waits; its client has *waiting calls already. */
+/* A call has come, and waits; its client has *waiting calls already. Called by
+ * vc__call_came(). */
 static inline void
 vc__overload_came(struct vc__overload *o, unsigned *waiting)
 {
@@ -100,7 +110,8 @@ vc__overload_came(struct vc__overload *o, unsigned *waiting)
         o->clients++;
 }
 
-/* A call no longer waits, whether it begins or not. */
+/* A call no longer waits, whether it begins or not. Called by the task whose
+ * turn it is (call_run()), and by vc__turn_leave(). */
 static inline void
 vc__overload_left(struct vc__overload *o, unsigned *waiting)
 {
@@ -114,15 +125,16 @@ vc__overload_left(struct vc__overload *o, unsigned *waiting)
  * others. */
 void vc__overload_given(struct vc__overload *o, uint64_t us);
 
-/* Judges a call that waited after others, before vc__overload_left(). With
- * VC__OVERLOAD_RUN the call begins now. */
+/* Judges a call whose turn has come, and that waited after others, before
+ * vc__overload_left(). With VC__OVERLOAD_RUN the call begins now; with any
+ * other verdict the caller refuses it. */
 enum vc__overload_verdict
 vc__overload_judge(struct vc__overload *o, uint64_t now,
                    const struct vc__overload_call *call);
 
-/* Judges a call that did not wait for others. Does not read the clock: if the
- * call has a deadline, the clock was read when it came. So the run time of this
- * call is not learned. */
+/* Judges a call whose turn has come, and that did not wait for others: never
+ * VC__OVERLOAD_SHED. Does not read the clock: if the call has a deadline, the
+ * clock was read when it came. So the run time of this call is not learned. */
 static inline enum vc__overload_verdict
 vc__overload_judge_first(struct vc__overload *o, uint64_t due,
                          struct vc__usual *usual)
@@ -135,14 +147,15 @@ vc__overload_judge_first(struct vc__overload *o, uint64_t due,
 }
 
 /* The call was begun on another thread, so the next one may begin before this
- * one has ended. */
+ * one has ended; or the call has ended, and its time says nothing. */
 static inline void
 vc__overload_apart(struct vc__overload *o)
 {
     o->begun = 0;
 }
 
-/* Returns for how long the queue has been standing; 0: it is not. */
+/* Returns for how long the queue has been standing; 0: it is not. Called by
+ * vc__overload_judge(). */
 uint64_t vc__overload_standing(const struct vc__overload *o, uint64_t now);
 
 #endif

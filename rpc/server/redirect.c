@@ -11,6 +11,7 @@
 #include "cm/connect/target.h"
 #include "transport/core/error.h"
 
+/* Fills in *out with the address, as a reject has it. */
 static void
 redirect_addr_put(struct vc__reject_addr *out,
                   const struct sockaddr_storage *addr)
@@ -93,6 +94,7 @@ vc__redirect_suits(const struct vc__redirect_to *to,
                                  : to->transport == its;
 }
 
+/* Adds the target to the reject, if the client can use it. */
 static void
 addr_add(struct vc__reject *reject, const struct vc__redirect_to *to,
          const struct vc__incoming *in)
@@ -101,8 +103,8 @@ addr_add(struct vc__reject *reject, const struct vc__redirect_to *to,
         reject->addrs[reject->n_addrs++] = to->addr;
 }
 
-/* Asks the program's callback. False if it names no targets: the fixed ones
- * decide then. */
+/* Asks the program's callback, and adds its valid targets to the reject. False
+ * if it names no targets: the fixed ones decide then. */
 static bool
 redirect_decide(const struct vc__redirect *r, uint64_t service,
                 const struct vc__incoming *in, struct vc__reject *reject)

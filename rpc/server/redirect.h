@@ -3,9 +3,9 @@
  *
  * Where a server sends its clients instead of serving them: always to the same
  * targets, or to those that the program chooses for each client. Any thread,
- * except vc__redirect_find().
+ * without a lock, except where noted.
  *
- * Called by: server.c (init, suits, find), drain.c (target). */
+ * Called by: server.c (init, suits, find), drain.c (target, target, target). */
 #ifndef VC_RPC_REDIRECT_H
 #define VC_RPC_REDIRECT_H
 
@@ -34,25 +34,32 @@ struct vc__redirect {
     void *arg;
 };
 
-/* Takes the options. Called by vc_server_new().
+/* Takes the options into *r. Called by vc_server_new(), on the program's
+ * thread.
  * VC_INVALID_ARGUMENT  a target is malformed, or its address not numeric */
 enum vc_status vc__redirect_init(struct vc__redirect *r,
                                  const struct vc_server_opts *opts);
 
-/* Parses one target. Errors as above. */
+/* Parses one target into *out. Called for each target of the options, for the
+ * alternative of a drain, both on the program's thread; and for each target
+ * that the program chooses, on the holder of engine 0. VC_OK; errors as above,
+ * and then *out is not valid. */
 enum vc_status vc__redirect_target(struct vc__redirect_to *out,
                                    const char *text);
 
 /* True if a client that came by this transport can use the target: a vc://
  * target serves clients that came by RDMA or TCP; other targets those that came
- * by the same transport. */
+ * by the same transport. Called when a client is sent elsewhere: by
+ * vc__redirect_find(), and for the alternative of a drain by reject_draining()
+ * (rpc/server/server.c), under the server's lock. The holder of engine 0. */
 bool vc__redirect_suits(const struct vc__redirect_to *to,
                         const struct vc__incoming *in);
 
 /* True if a client that asks for this service is sent elsewhere. Then fills in
  * *reject, which was zeroed: the reason, and the addresses of the transport by
  * which the client came, or a text if there are none. Called for each connect
- * request, by the holder of engine 0. */
+ * request of a client without a pool here, by server_turn_away()
+ * (rpc/server/server.c), on the holder of engine 0. */
 bool vc__redirect_find(const struct vc__redirect *r, uint64_t service,
                        const struct vc__incoming *in,
                        struct vc__reject *reject);

@@ -14,12 +14,15 @@
 #define WAIT_LOST_MS 4000u
 #define WAIT_LACK_MS 64000u
 
+/* Returns engine 0 of the runtime, which has the listeners. */
 static struct vc__progress *
 progress_of(const struct vc__listening *l)
 {
     return &l->server->runtime->progress[0];
 }
 
+/* Sets whether l listens, and if not why, under the server's lock: the program
+ * may read both (vc_server_describe()). */
 static void
 lost_set(struct vc__listening *l, bool lost, const struct vc__error *why)
 {
@@ -52,8 +55,9 @@ relisten_after(struct vc__listening *l, uint32_t ms)
                    why.text);
 }
 
-/* The thread that opened the listener adds it to the list and reads it for the
- * log; the listener must not change before that. */
+/* True if l is in the server's list. The thread that opened the listener adds
+ * it to the list and reads it for the log; the listener must not change before
+ * that. */
 static bool
 is_listed(struct vc__listening *l)
 {
@@ -65,7 +69,7 @@ is_listed(struct vc__listening *l)
     return listed;
 }
 
-/* A timer: tries to listen again. */
+/* The timer of relisten_after(), on engine 0: tries to listen again. */
 static void
 relisten_try(struct vc__timer *timer)
 {

@@ -8,22 +8,26 @@
  * to engine 0, as the listener does; closing the listener stops it. The holder
  * of engine 0 only, except vc__relisten_later().
  *
- * Called by: server_listen.c (all). */
+ * Called by: server_listen.c (later, later, later, lost, lost, lost, stop,
+ * stop, stop). */
 #ifndef VC_RPC_SERVER_RELISTEN_H
 #define VC_RPC_SERVER_RELISTEN_H
 
 #include "rpc/server/listening.h"
 
-/* Called when a first attempt to listen has failed with *why: adds l to the
- * server's list, which owns it from now on, and retries by timer. Any thread;
- * waits for engine 0. */
+/* Called by listen_later() (rpc/server/server_listen.c), within
+ * vc_server_listen(), when a first attempt to listen has failed with *why: adds
+ * l to the server's list, which owns it from now on, and retries by timer. Any
+ * thread; waits until engine 0 has done so. */
 void vc__relisten_later(struct vc__listening *l, const struct vc__error *why);
 
-/* The callback for vc__listener.lost. */
+/* The callback for vc__listener.lost: the listener has stopped, for the reason
+ * *why, mostly as its device was removed. Starts the timer. */
 void vc__relisten_lost(struct vc__listener *listener,
                        const struct vc__error *why);
 
-/* Stops the retries. Called before the listener is closed. */
+/* Stops the retries. Called by server_listen_deafen()
+ * (rpc/server/server_listen.c), before the listener is closed for good. */
 void vc__relisten_stop(struct vc__listening *l);
 
 #endif

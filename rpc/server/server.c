@@ -44,6 +44,8 @@ source_of(const struct sockaddr_storage *addr, uint8_t source[16])
     }
 }
 
+/* Fills in *reject; returns true, as its callers do for a client that is
+ * rejected. */
 static bool
 reject_as(struct vc__reject *reject, enum vc__reject_reason reason,
           const char *text)
@@ -54,7 +56,7 @@ reject_as(struct vc__reject *reject, enum vc__reject_reason reason,
 }
 
 /* Rejects a client of a server that drains or is closed, with the alternative
- * if the client can use it. */
+ * if the client can use it. Returns true. */
 static bool
 reject_draining(struct vc_server *server, const struct vc__incoming *in,
                 struct vc__reject *reject)
@@ -159,6 +161,7 @@ vc__server_on_request(struct vc__listener *l, const struct vc__incoming *in,
 
 /* --- services ---------------------------------------------------------- */
 
+/* True if a method of the service has a limit of calls (max_calls). */
 static bool
 limits_calls(const struct vc_service *service)
 {
@@ -192,6 +195,7 @@ vc_server_remove(struct vc_server *server, const struct vc_service *service)
 
 /* --- creation ---------------------------------------------------------- */
 
+/* False without memory. */
 static bool
 parts_make(struct vc_server *server)
 {

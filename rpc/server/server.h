@@ -3,7 +3,7 @@
  *
  * The internals of a server. It has a part for each engine, which owns the
  * links of that engine, so a link's state needs no lock. The functions of this
- * header: any thread.
+ * header: any thread, without the server's lock.
  *
  * Called by: server_handler.c (enter, leave), server_close.c (leave, destroy).
  */
@@ -114,7 +114,9 @@ struct vc_server {
 };
 
 /* vc__server_enter() before, and vc__server_leave() after code that may run on
- * after the last call has ended. */
+ * after the last call has ended: vc__call_finish(), and the start and the end
+ * of a stream's callbacks (rpc/server/server_handler.c). vc_server_free()
+ * leaves once, for the owner. */
 static inline void
 vc__server_enter(struct vc_server *server)
 {
@@ -130,8 +132,9 @@ vc__server_leave(struct vc_server *server)
         vc__waiter_done(&server->unused);
 }
 
-/* Frees a server that is closed, and that no thread uses any more; or one that
- * vc_server_new() could not complete. */
+/* Frees a server that is closed, and that no thread uses any more: called by
+ * vc_server_free(). Or frees one that vc_server_new() could not complete:
+ * called by that. */
 void vc__server_destroy(struct vc_server *server);
 
 #endif

@@ -4,7 +4,8 @@
  * See rpc/server/server_adapt.h. */
 #include "rpc/server/server_adapt.h"
 
-/* Relaxed: the data that it guards is under the lock. */
+/* Adds n to the client's runs that count; returns how many there were before.
+ * Relaxed: the data that it guards is under the lock. */
 static unsigned
 adapting_add(struct vc_call *call, int n)
 {

@@ -14,13 +14,19 @@
 
 #include "rpc/server/server_call.h"
 
-/* Takes a place for the call. False: the call is one too many. True:
- * vc__adapt_ran() or vc__adapt_forget() follows. The holder of the engine. */
+/* Takes a place for the call. False: the call is one too many, and must be
+ * shed. True: vc__adapt_ran() or vc__adapt_forget() follows. Called by
+ * vc__thread_take(), before a thread is looked for. The holder of the
+ * engine. */
 bool vc__adapt_take(struct vc_call *call);
 
-/* Gives the place back: the handler has run for `us`. */
+/* Gives the place back: the handler has run for `us` microseconds. Called by
+ * call_run_on_crew() (rpc/server/server_handler.c) on the handler's thread.
+ * Does nothing for a call that does not count. */
 void vc__adapt_ran(struct vc_call *call, uint64_t us);
-/* Gives the place back: the handler has not run, or its time says nothing. */
+/* Gives the place back: the handler has not run, or its time says nothing.
+ * Called like vc__adapt_ran(), and by rpc/server/server_thread.c on the holder
+ * for a call that gets no thread. */
 void vc__adapt_forget(struct vc_call *call);
 
 #endif

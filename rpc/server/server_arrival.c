@@ -40,6 +40,7 @@ vc__server_arrival_unreserve(struct vc__server_arrival *a)
     a->reserved = 0;
 }
 
+/* Drops the memory of an arrival; the rest of its parts are only counted. */
 static void
 server_arrival_lose(struct vc__server_part *part, struct vc__server_arrival *a)
 {
@@ -66,6 +67,8 @@ stalled_lose(struct vc__server_part *part, uint64_t now, uint64_t for_us)
     }
 }
 
+/* Returns after how long without a part an arrival is lost; VC__FOREVER:
+ * never. */
 static uint64_t
 stall_us(const struct vc__server_part *part)
 {
@@ -74,7 +77,8 @@ stall_us(const struct vc__server_part *part)
     return us == 0 ? VC__FOREVER : us;
 }
 
-/* A timer, since other engines may need the memory too, and cannot reach the
+/* The timer of stalled_look(), on the holder: loses arrivals that stalled. A
+ * timer, since other engines may need the memory too, and cannot reach the
  * arrivals of this one. */
 static void
 on_stalled(struct vc__timer *timer)

@@ -1,13 +1,16 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Requests, and messages of streams, that arrive in parts. Memory for the
- * parts and for the unpacked message is reserved when the first part comes; if
- * it cannot be, the message is not kept. When memory is scarce, arrivals that
- * had no part for some seconds give theirs back. The holder of the engine
- * only.
+ * Requests, and messages of streams, that arrive in parts. Memory for the parts
+ * and for the unpacked message is reserved when the first part comes; if it
+ * cannot be, the message is not kept. When memory is scarce, arrivals that had
+ * no part for some seconds give theirs back. Called by
+ * rpc/server/server_session.c, and for messages of streams by
+ * rpc/server/stream_server.c, when a frame has come or a session loses its
+ * link. The holder of the engine only.
  *
- * Called by: server_session.c (all), stream_server.c (begin). */
+ * Called by: server_session.c (add, add, add, unreserve, unreserve, unreserve,
+ * free, free, free, drop, drop, drop), many files (begin). */
 #ifndef VC_RPC_SERVER_ARRIVAL_H
 #define VC_RPC_SERVER_ARRIVAL_H
 
@@ -28,13 +31,16 @@ struct vc__server_arrival {
 };
 
 /* The first part of a message; it is kept if it has at most `max` bytes; max 0:
- * it is not kept. False: the frame breaks the protocol, or there is no memory
- * to count the parts. */
+ * it is not kept. slot->arrival is it from now on. True also if the message is
+ * not kept. False: the frame breaks the protocol, or there is no memory to
+ * count the parts; the link ends. */
 bool vc__server_arrival_begin(struct vc__server_session *s,
                               struct vc__server_slot *slot,
                               const struct vc__frame *f, uint32_t max);
 
-/* The next part. Returns what vc__assembly_add() returns. */
+/* The next part, of a DATA frame. Returns what vc__assembly_add() returns: 1 if
+ * the message is whole or lost, 0 if parts are missing, -1 if the frame is
+ * malformed. */
 int vc__server_arrival_add(struct vc__server_session *s,
                            struct vc__server_arrival *a,
                            const struct vc__frame *f);
@@ -43,8 +49,9 @@ int vc__server_arrival_add(struct vc__server_session *s,
  * that. */
 void vc__server_arrival_unreserve(struct vc__server_arrival *a);
 
-/* Frees an arrival that is no longer in a slot; or that of a slot, if it has
- * one. */
+/* free: frees an arrival that is no longer in a slot, when its request was
+ * handed on. drop: frees that of a slot, if it has one: its message is handled
+ * or of no use any more, or the link was lost. */
 void vc__server_arrival_free(struct vc__server_peer *peer,
                              struct vc__server_arrival *a);
 void vc__server_arrival_drop(struct vc__server_session *s,

@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Turns a request into a call that waits for its turn, or refuses it. See
- * rpc/server/server_handler.h. */
+ * rpc/server/server_handler.h. All of this file runs on the holder of the
+ * engine, when a request is complete or refused. The steps return VC_OK, or the
+ * status to refuse the call with; then *fault is the text. */
 #include <verbcall/call.h>
 
 #include "rpc/server/server_handler.h"
@@ -11,6 +13,7 @@
 #include "rpc/server/server_reply.h"
 #include "rpc/server/server_shed.h"
 
+/* True if the service that the session was opened for is still the server's. */
 static bool
 is_served(const struct vc__server_session *s)
 {
@@ -30,6 +33,7 @@ is_served_again(struct vc__server_session *s)
     return is_served(s);
 }
 
+/* Sets *fault; returns status. */
 static enum vc_status
 server_begin_fails(const char **fault, enum vc_status status, const char *text)
 {
@@ -57,6 +61,8 @@ method_number(const struct vc_call *call)
     return s->map != NULL ? s->map[i] : i;
 }
 
+/* Finds the method in the server's table, and sets call->method and
+ * call->state. */
 static enum vc_status
 method_find(struct vc_call *call, const char **fault)
 {
@@ -95,6 +101,8 @@ call_starve(const struct vc__call_site *site)
                    "the server has no memory for a call");
 }
 
+/* Unpacks the request into the call's arena, if the call has one. False, with
+ * the reason in *fault, if that fails. */
 static bool
 request_unpack(struct vc_call *call, const uint8_t *body, uint32_t len,
                struct vc__message_fault *fault)
@@ -123,8 +131,8 @@ request_fault(struct vc_call *call, const struct vc__message_fault *wrong,
     return server_begin_fails(fault, VC_INVALID_ARGUMENT, call->text);
 }
 
-/* Checks whether the client may have one more call in memory, and the
- * limits. */
+/* Checks whether the client may have one more call in memory, and the limits.
+ * Counts the call in these. */
 static enum vc_status
 call_admit(struct vc_call *call, const char **fault)
 {
@@ -139,7 +147,7 @@ call_admit(struct vc_call *call, const char **fault)
     return VC_OK;
 }
 
-/* Returns VC_OK, or the status to refuse the call with. */
+/* All steps, before the call waits for its turn. */
 static enum vc_status
 call_take(struct vc_call *call, const uint8_t *body, uint32_t len,
           const char **fault)
@@ -168,6 +176,7 @@ const char vc__no_memory[] =
     "the server has no memory left for the request (max_memory): try again "
     "later";
 
+/* Answers a request that is refused; `text` is the library's, or call->text. */
 static void
 server_begin_refuse(struct vc_call *call, enum vc_status status,
                     const char *text)

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The memory of calls: each has an arena, which goes back to the part's stock
- * with it. Also the functions by which handlers read and fill in a call. See
+ * with it. Also the functions by which handlers read and fill in a call. The
+ * section "memory" runs on the holder, except vc__call_free_stock(). See
  * rpc/server/server_call.h and, for handlers, verbcall/call.h. */
 #include "rpc/server/server_call.h"
 
@@ -103,6 +104,7 @@ vc_call_fail(struct vc_call *call, enum vc_status status, const char *format,
     return status;
 }
 
+/* Returns the name of the call's service. */
 static const char *
 service_name(const struct vc_call *call)
 {
@@ -165,6 +167,7 @@ vc__call_may_begin(const struct vc_call *call)
     return vc__memory_may_have(&peer->account, peer->n_held * WHOLE);
 }
 
+/* NULL without memory. */
 static struct vc_call *
 call_make(struct vc_server *server)
 {

@@ -2,14 +2,14 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A call on the server: its state from its request until the client has the
- * reply. The holder of the engine only, except what its handler uses, and
- * vc__call_free_stock().
+ * reply. The holder of the engine only, except what its handler uses, and where
+ * noted.
  *
  * Called by: server_begin.c (call_take, call_may_begin, call_stream_open),
  * server_reply.c (call_stream_end, call_long_drop), server_handler.c
  * (call_explain, call_release), server_handler.h (call_explain),
- * server_session.c (call_release), server.c (call_free_stock), many files
- * (call_part, call_fault). */
+ * server_session.c (call_release, call_release, call_release), server.c
+ * (call_free_stock), many files (call_part, call_fault). */
 #ifndef VC_RPC_SERVER_CALL_H
 #define VC_RPC_SERVER_CALL_H
 
@@ -76,6 +76,8 @@ struct vc_call {
     _Atomic(struct vc__call_watch *) watch; /* NULL: not asked for */
 };
 
+/* Returns the part that the call belongs to. Any thread while the call has not
+ * ended. */
 static inline struct vc__server_part *
 vc__call_part(const struct vc_call *call)
 {
@@ -83,32 +85,39 @@ vc__call_part(const struct vc_call *call)
 }
 
 /* Takes a call from the stock, or makes one, for this site; its slot keeps it.
- * NULL without memory. */
+ * NULL without memory. Called by vc__call_begin() and vc__call_refuse(). */
 struct vc_call *vc__call_take(const struct vc__call_site *site);
 
-/* Called when memory is scarce: true if there is enough for one more call of
- * its client. */
+/* Called by call_admit() (rpc/server/server_begin.c) for a new call when memory
+ * is scarce: true if there is enough for one more call of its client. */
 bool vc__call_may_begin(const struct vc_call *call);
 
 /* Open and end the call's stream; vc__call_stream_open() returns false without
- * memory. */
+ * memory. Called when the call's request was taken (rpc/server/server_begin.c),
+ * and when its reply is about to be sent, or the call is released. */
 bool vc__call_stream_open(struct vc_call *call);
 void vc__call_stream_end(struct vc_call *call);
 
 /* As vc_call_fail(), for texts of the library: the names of service and method
- * are put in front. The holder, or the handler's thread. */
+ * are put in front. Returns `status`. Called wherever the library refuses or
+ * fails a call, also in rpc/protobuf_c. The holder, or the handler's thread, or
+ * the thread of vc_call_end(). */
 enum vc_status vc__call_fault(struct vc_call *call, enum vc_status status,
                               const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Gives the call a text if it has none: its handler ends it with this error.
- * Runs on the handler's thread, or in vc_call_end(). */
+ * Called by vc__call_method() on the handler's thread, and by vc_call_end() on
+ * any thread. */
 void vc__call_explain(struct vc_call *call, enum vc_status status);
 
-/* Frees the long reply. */
+/* Frees the long reply, which the call has. Called when the call is released,
+ * and by vc__reply_forget(). */
 void vc__call_long_drop(struct vc_call *call);
 
-/* Releases a call whose reply has arrived, or is no longer wanted. */
+/* Releases a call whose reply has arrived, or is no longer wanted: back to the
+ * stock, or freed. Called by rpc/server/server_session.c, also under the link's
+ * lock, and for a call that is skipped by rpc/server/server_handler.c. */
 void vc__call_release(struct vc_call *call);
 
 /* Frees the stock of a part. Called by vc__server_destroy(), on any thread. */

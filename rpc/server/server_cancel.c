@@ -40,6 +40,7 @@ server_cancel_engine_of(const struct vc_call *call)
 
 /* --- watches ----------------------------------------------------------- */
 
+/* Drops a reference; the last one frees the watch. Any thread. */
 static void
 watch_put(struct vc__call_watch *w)
 {
@@ -51,6 +52,7 @@ watch_put(struct vc__call_watch *w)
 
 static void arm_run(struct vc__task *task);
 
+/* NULL without memory. */
 static struct vc__call_watch *
 watch_new(struct vc_call *call)
 {
@@ -148,16 +150,16 @@ vc__call_cancel(struct vc_call *call)
     vc__thread_forgo(call);
 }
 
-/* The deadline of the call has passed: notifies its handler. The holder of
- * the engine. */
+/* The timer of arm_run(), on the holder: the call's deadline has passed. */
 static void
 server_cancel_on_deadline(struct vc__timer *timer)
 {
     call_tell(caa_container_of(timer, struct vc__call_watch, timer)->call);
 }
 
-/* A task, posted by watch_set(): starts the timer of the deadline. Without
- * memory for it the handler is not notified of its deadline. */
+/* A task, posted by watch_set(), on the holder: starts the timer of the
+ * deadline. Without memory for it the handler is not notified of its
+ * deadline. */
 static void
 arm_run(struct vc__task *task)
 {
@@ -225,7 +227,7 @@ must_arm(struct vc__call_watch *w)
     return arm;
 }
 
-/* Called with the lock. False as watch_still(). */
+/* Called with the lock, by vc_call_on_cancel(). False as watch_still(). */
 static bool
 watch_set(struct vc__call_watch *w,
           void (*tell)(struct vc_call *call, void *arg), void *arg)

@@ -9,18 +9,21 @@
  * verbcall/call.h with everything, while the call has not ended. The rest
  * belongs to the holder of the engine.
  *
- * Called by: server_session.c (call_cancel), server_handler.c (call_unwatch).
- */
+ * Called by: server_session.c (call_cancel, call_cancel, call_cancel),
+ * server_handler.c (call_unwatch). */
 #ifndef VC_RPC_SERVER_CANCEL_H
 #define VC_RPC_SERVER_CANCEL_H
 
 #include "rpc/server/server_call.h"
 
 /* The client has cancelled the call, or is gone: notifies the handler. A second
- * time does nothing. */
+ * time does nothing. Called by rpc/server/server_session.c for a CANCEL of a
+ * call that runs, and for each such call of a session that is closed. */
 void vc__call_cancel(struct vc_call *call);
 
-/* The call has ended: its handler is not notified any more. */
+/* The call has ended: its handler is not notified any more. Called by
+ * call_end() (rpc/server/server_handler.c) if the handler has asked to be
+ * notified. */
 void vc__call_unwatch(struct vc_call *call);
 
 #endif

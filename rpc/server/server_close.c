@@ -4,8 +4,9 @@
  * Closes a server: it stops listening, and its links are closed. The close is
  * over when the last client has been forgotten, whose calls have ended by then.
  * A close that exceeds its timeout names the oldest running call. The steps run
- * where rpc/server/server_op.h says; the functions for the program on any
- * thread, as verbcall/server.h says. */
+ * where rpc/server/server_op.h says; only rpc/server/server_op.c calls them,
+ * through close_kind. The functions for the program: any thread, as
+ * verbcall/server.h says. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -36,6 +37,7 @@ part_close(struct vc__server_part *part)
         vc__link_close(&sl->link, VC_UNAVAILABLE, "the server was closed");
 }
 
+/* The first step. */
 static void
 close_begin(struct vc__server_op_part *p)
 {
@@ -44,13 +46,15 @@ close_begin(struct vc__server_op_part *p)
         part_close(p->part);
 }
 
-/* Every link has a peer. */
+/* True when the part has no peers any more; every link has one. Asked after
+ * close_begin(), and when a link or a client of the part is gone. */
 static bool
 close_is_over(struct vc__server_part *part)
 {
     return part->n_peers == 0;
 }
 
+/* Counts a call that still runs, and notes the oldest. */
 static void
 call_survey(struct vc__server_op_part *p, const struct vc_call *call)
 {
@@ -98,6 +102,7 @@ old_describe(struct vc__server_op_part *p)
              call->method->name, later ? " (waiting for vc_call_end())" : "");
 }
 
+/* The last step: when all parts are over, or the timeout has elapsed. */
 static void
 close_end(struct vc__server_op_part *p)
 {
@@ -115,7 +120,8 @@ close_end(struct vc__server_op_part *p)
 
 /* --- on engine 0 ---------------------------------------------------------- */
 
-/* Ends the drains: they no longer have clients to wait for. */
+/* Before all else: stops listening, and ends the drains: they no longer have
+ * clients to wait for. */
 static void
 close_prepare(struct vc__server_op *op)
 {
@@ -124,6 +130,7 @@ close_prepare(struct vc__server_op *op)
                        "the server was closed before its clients had left");
 }
 
+/* The error of a close with n calls that still run; `old` names the oldest. */
 static void
 calls_result(struct vc__server_op *op, const struct vc__server_op_part *old,
              unsigned n)
@@ -137,6 +144,8 @@ calls_result(struct vc__server_op *op, const struct vc__server_op_part *old,
                   op->timeout_ms, old->old_text, ms, n - 1);
 }
 
+/* Called once, after all parts have ended: sets op->error on failure, or else
+ * server->closed. */
 static void
 close_result(struct vc__server_op *op)
 {
@@ -183,6 +192,7 @@ server_shut(struct vc_server *server)
     atomic_store(&server->draining, true);
 }
 
+/* NULL without memory, with vc_error_status(); then nothing changes. */
 static struct vc__server_op *
 close_new(struct vc_server *server)
 {

@@ -1,15 +1,17 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Counters of a server's sessions. The holder of the engine only.
+ * Counters of a server's sessions, in the ledger of their engine. The holder of
+ * the engine only, in rpc/server.
  *
- * Called by: server_arrival.c (server_count_arriving), server_session.c
- * (server_slot_set), many files (server_count). */
+ * Called by: server_arrival.c (server_count_arriving), server_session.c (all),
+ * many files (server_count). */
 #ifndef VC_RPC_SERVER_COUNTS_H
 #define VC_RPC_SERVER_COUNTS_H
 
 #include "rpc/server/server_session.h"
 
+/* Adds n, which may be negative, to this counter. */
 static inline void
 vc__server_count(const struct vc__server_session *s, enum vc__count which,
                  int64_t n)
@@ -17,7 +19,7 @@ vc__server_count(const struct vc__server_session *s, enum vc__count which,
     vc__count(&s->peer->part->progress->engine.ledger, which, n);
 }
 
-/* Reports a change of part->arriving. */
+/* Reports a change of part->arriving. Called by rpc/server/server_arrival.c. */
 static inline void
 vc__server_count_arriving(struct vc__server_part *part)
 {

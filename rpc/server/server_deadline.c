@@ -37,7 +37,7 @@ vc_call_time_left_ms(const struct vc_call *call)
     return us == UINT64_MAX ? VC_NO_DEADLINE : (uint32_t)((us + 999) / 1000);
 }
 
-/* The timer of vc__server_deadline_watch(). */
+/* The timer of vc__server_deadline_watch(), on the holder. */
 static void
 on_overdue(struct vc__timer *timer)
 {

@@ -6,7 +6,7 @@
  * handler can ask for it (vc_call_deadline_us()). It also ends a long reply
  * that waits to be sent. The holder of the engine, except what handlers use.
  *
- * Called by: server_arrival.c (server_due), server_session.c (server_due),
+ * Called by: server_arrival.c (server_due), server_session.c (all),
  * server_reply.c (watch), server_call.c (unwatch). */
 #ifndef VC_RPC_SERVER_DEADLINE_H
 #define VC_RPC_SERVER_DEADLINE_H
@@ -16,14 +16,19 @@
 /* The text for a call that is refused because its deadline has passed. */
 #define VC__SERVER_LATE "the deadline passed before the handler could run"
 
-/* Returns the deadline, by vc__now(), from the microseconds left in a CALL. */
+/* Returns the deadline, by vc__now(), from the microseconds left in a CALL;
+ * VC__FOREVER: it has none. Also stores the present time in the part's
+ * overload.clock, if there is one. Called when the first frame of a CALL has
+ * come. */
 uint64_t vc__server_due(struct vc__server_part *part, uint32_t deadline);
 
 /* A long reply may have to wait for credits of a client that stands still. If
  * none of it has been sent by the deadline, the reply is dropped. Without
- * memory for a timer it is kept. */
+ * memory for a timer it is kept. Called by reply_pack()
+ * (rpc/server/server_reply.c), which has just made the long reply. */
 void vc__server_deadline_watch(struct vc_call *call);
-/* Stops the timer, if it runs: the long reply is freed. */
+/* Stops the timer, if it runs. Called by vc__call_long_drop(), which frees the
+ * long reply. */
 void vc__server_deadline_unwatch(struct vc_call *call);
 
 #endif

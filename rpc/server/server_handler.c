@@ -1,7 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Runs the handlers of calls, one after the other. See
+ * Runs the handlers of calls, one after the other. All of this file runs on the
+ * holder of the engine, except: the handler's thread runs server_handler_run()
+ * and what follows until vc__engine_resume(), and all of call_run_on_crew();
+ * any thread calls vc_call_end(), vc__call_finish() and what these call. See
  * rpc/server/server_handler.h. */
 #include "rpc/server/server_handler.h"
 
@@ -28,12 +31,14 @@
     "the deadline would pass before the handler ends, judged by its earlier "  \
     "runs: raise the timeout"
 
+/* True if the server streams: the call has no reply message. */
 static bool
 server_streams(const struct vc_call *call)
 {
     return call->method->flags & VC_METHOD_SERVER_STREAM;
 }
 
+/* Returns the reply that the handler fills in; NULL without memory. */
 static ProtobufCMessage *
 reply_new(struct vc_call *call)
 {
@@ -60,6 +65,7 @@ call_skip(struct vc_call *call)
     vc__server_session_skip(site.session, site.slot);
 }
 
+/* Adds n to the counter of handlers that run. */
 static void
 handlers_count(struct vc_call *call, int64_t n)
 {
@@ -77,7 +83,8 @@ ended_by_deadline(const struct vc_call *call, enum vc_status status)
            call->site.due <= vc__now();
 }
 
-/* On the holder. The reply of a call that no client waits for is not packed. */
+/* On the holder: the call has ended; answers it. The reply of a call that no
+ * client waits for is not packed. */
 static void
 call_end(struct vc_call *call, enum vc_status status)
 {
@@ -95,8 +102,10 @@ call_end(struct vc_call *call, enum vc_status status)
     vc__reply_result(call, call->unwanted ? VC_CANCELLED : status);
 }
 
-/* On the holder again: the handler was taken over and has ended, or the call
- * was answered by vc_call_end(). */
+/* A task of the call, on the holder again: the handler was taken over and has
+ * ended, or got no thread, or the call was answered by vc_call_end(). Posted by
+ * the handler's thread, vc__call_finish() or job_end(), or by the stream whose
+ * last message has been sent. */
 static void
 server_handler_call_finish(struct vc__task *task)
 {
@@ -292,7 +301,8 @@ server_handler_run_learn(struct vc_call *call, enum vc_status status,
         vc__habit_was_quick(&call->state->habit);
 }
 
-/* Runs the handler on a thread of the crew, perhaps after a wait for one. */
+/* call->job.run, which the crew calls on one of its threads, perhaps after a
+ * wait for one: runs the handler there. */
 static void
 call_run_on_crew(struct vc__job *job, struct vc__handler_run *handler_run)
 {
@@ -352,6 +362,7 @@ call_handle(struct vc_call *call, struct vc__service_entry *entry)
     handler_returned(call, server_handler_run(call, entry), handler_run);
 }
 
+/* Returns how many handlers the engine has begun. */
 static uint64_t
 handlers_begun(const struct vc_call *call)
 {
@@ -363,7 +374,7 @@ handlers_begun(const struct vc_call *call)
 
 static void call_run(struct vc__task *task);
 
-/* Queues a call that came while others wait. */
+/* Called by vc__call_came(): queues a call that came while others wait. */
 static void
 came_after_others(struct vc_call *call)
 {
@@ -412,7 +423,8 @@ server_handler_waited(const struct vc__server_part *part,
     return us < 1000000 ? VC__COUNT_waits_below_1s : VC__COUNT_waits_longer;
 }
 
-/* The rare case, kept out of the common path. */
+/* Judges a call since whose arrival other handlers have begun. The rare case,
+ * kept out of the common path. */
 static __attribute__((noinline)) enum vc__overload_verdict
 judge_after_others(struct vc_call *call, struct vc__service_entry *entry)
 {
@@ -434,7 +446,8 @@ judge_after_others(struct vc_call *call, struct vc__service_entry *entry)
     return vc__overload_judge(&part->overload, now, &facts);
 }
 
-/* Reads the clock only if the call had to wait for others. */
+/* Returns whether the call is worth beginning. Reads the clock only if the call
+ * had to wait for others. */
 static enum vc__overload_verdict
 call_judge(struct vc_call *call, struct vc__service_entry *entry)
 {
@@ -470,7 +483,8 @@ call_turn_down(struct vc_call *call, enum vc__overload_verdict verdict)
     }
 }
 
-/* The call was cancelled, or its link is gone. */
+/* The call's turn has come, but it was cancelled, or its link is gone (`linked`
+ * is false). */
 static void
 call_forgo(struct vc_call *call, bool linked)
 {
@@ -480,7 +494,8 @@ call_forgo(struct vc_call *call, bool linked)
         call_skip(call);
 }
 
-/* A task: the turn of this call has come, or that of another one. */
+/* A task, queued by vc__turn_await() or vc__turn_await_first(): the turn of
+ * this call has come, or that of another one. */
 static void
 call_run(struct vc__task *task)
 {

@@ -4,9 +4,10 @@
  * The way of a call from the bytes of its request until its handler has run.
  * The holder of the engine only, unless a comment says otherwise.
  *
- * Called by: server_session.c (call_begin, call_refuse), server_begin.c
- * (call_came), server_handler.c (call_method), server_intercept.c
- * (call_method), stream_server.c (call_finish). */
+ * Called by: server_session.c (call_begin, call_begin, call_begin, call_refuse,
+ * call_refuse, call_refuse), server_begin.c (call_came), server_handler.c
+ * (call_method), server_intercept.c (call_method), stream_server.c
+ * (call_finish, call_finish, call_finish). */
 #ifndef VC_RPC_SERVER_HANDLER_H
 #define VC_RPC_SERVER_HANDLER_H
 
@@ -20,18 +21,23 @@ extern const char vc__no_memory[];
 extern const char vc__too_long[];
 
 /* Unpacks the request and queues the call for its handler, or answers with an
- * error. */
+ * error. Called by call_begin() (rpc/server/server_session.c) when a request is
+ * complete; `body` is valid only meanwhile. */
 void vc__call_begin(const struct vc__call_site *site, const uint8_t *body,
                     uint32_t len);
 
-/* Answers a request that could not be kept. */
+/* Answers a request that was not kept, or is late or cancelled, with this
+ * status and text. Called by call_refuse() (rpc/server/server_session.c). */
 void vc__call_refuse(const struct vc__call_site *site, enum vc_status status,
                      const char *text);
 
-/* The call is complete: it waits for its turn to run its handler. */
+/* The call is complete: it waits for its turn to run its handler. Called by
+ * vc__call_begin(). */
 void vc__call_came(struct vc_call *call);
 
-/* Runs the handler itself, without interceptors; on the handler's thread. */
+/* Runs the handler itself, without interceptors; on the handler's thread.
+ * Called by server_handler_run(), or by the server's interceptors in its place.
+ * Returns what the handler returns: its status, or VC__LATER. */
 static inline enum vc_status
 vc__call_method(struct vc_call *call, const struct vc__service_entry *entry)
 {
@@ -50,7 +56,8 @@ vc__call_method(struct vc_call *call, const struct vc__service_entry *entry)
 }
 
 /* Passes an ended call to the holder of the engine, which answers it with
- * call->status. Any thread; the call may be freed before this returns. */
+ * call->status. Called by vc_call_end() on any thread, and after the last
+ * callback of a stream; the call may be freed before this returns. */
 void vc__call_finish(struct vc_call *call);
 
 #endif

@@ -27,6 +27,7 @@ vc_server_intercept(struct vc_server *server,
     return vc__interceptors_add(&server->interceptors, interceptor);
 }
 
+/* In the call's arena; NULL without memory. */
 static struct vc_interception *
 interception_new(struct vc_call *call, const struct vc__service_entry *entry)
 {

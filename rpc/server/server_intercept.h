@@ -4,7 +4,7 @@
  * Runs a server's calls through its interceptors. On the handler's thread,
  * which need not be the holder of the engine.
  *
- * Called by: server_handler.c (all), stream_server.c (end). */
+ * Called by: server_handler.c (all), stream_server.c (end, end, end). */
 #ifndef VC_RPC_SERVER_INTERCEPT_H
 #define VC_RPC_SERVER_INTERCEPT_H
 
@@ -12,14 +12,18 @@
 #include "rpc/server/server_call.h"
 
 /* Runs the method with the server's interceptors around it; returns the status
- * of the call. */
+ * of the call, or VC__LATER if it ends later. Called by server_handler_run()
+ * (rpc/server/server_handler.c) if the server has interceptors. Without memory,
+ * or if an interceptor refuses the call, the handler does not run. */
 __attribute__((noinline)) enum vc_status
 vc__server_intercept_run(struct vc_call *call,
                          const struct vc__service_entry *entry);
 
-/* The call has ended; called before its reply is sent. If the handler's call
- * ends after its return, the thread that ends it calls this. Returns the status
- * of the call. Does nothing without interceptors. */
+/* The call has ended with `status`; called before its reply is sent, by the
+ * thread that does the last step: the handler's; or, if the call ends after the
+ * handler's return, that of vc_call_end() or of the stream's last callback.
+ * Returns the status of the call: another one if `status` is none, or the reply
+ * cannot be packed. Without interceptors returns `status` and does nothing. */
 enum vc_status vc__server_intercept_end(struct vc_call *call,
                                         enum vc_status status);
 

@@ -13,8 +13,9 @@
 #define IN_SERVICE 2u
 #define IN_METHOD  4u
 
-/* Relaxed: only the number matters. Two calls that come at the same moment for
- * the last place may both be refused. */
+/* Adds one to *n. False, and *n is as before, if it is `max` already. Relaxed:
+ * only the number matters. Two calls that come at the same moment for the last
+ * place may both be refused. */
 static bool
 server_limit_place_take(atomic_uint *n, unsigned max)
 {
@@ -24,6 +25,7 @@ server_limit_place_take(atomic_uint *n, unsigned max)
     return false;
 }
 
+/* Count the call in one of the limits, if that is set. False: it is reached. */
 static bool
 server_take(struct vc_call *call)
 {
@@ -62,7 +64,8 @@ method_take(struct vc_call *call)
     return true;
 }
 
-/* The session has counted this call already. */
+/* True if the session's limit allows the call, which the session has counted
+ * already. */
 static bool
 session_has_room(const struct vc_call *call)
 {

@@ -13,8 +13,8 @@
 
 #include "rpc/server/server_call.h"
 
-/* True if any limit is set. Relaxed: a limit that was set at this moment holds
- * only from a later call on. */
+/* True if any limit of the server is set. Relaxed: a limit that was set at this
+ * moment holds only from a later call on. */
 static inline bool
 vc__limit_is_set(const struct vc_server *server)
 {
@@ -22,10 +22,13 @@ vc__limit_is_set(const struct vc_server *server)
 }
 
 /* Counts a call whose method is known. Returns NULL, or why the call may not
- * run: a static text. */
+ * run: a static text, with which it is refused. Called by call_admit()
+ * (rpc/server/server_begin.c) for each new call if vc__limit_is_set(). */
 const char *vc__limit_take(struct vc_call *call);
 
-/* The call ends: takes it out of the counts. */
+/* The call ends: takes it out of the counts that it is in. Called when its
+ * reply is given to the session, and by call_skip()
+ * (rpc/server/server_handler.c). */
 void vc__limit_give(struct vc_call *call);
 
 #endif

@@ -26,6 +26,10 @@ server_link_of(struct vc__link *link)
 
 /* --- callbacks of the link --------------------------------------------- */
 
+/* cm/link calls them on the holder, through server_link_ops. */
+
+/* False: the frame breaks the protocol, or there is no memory; the link
+ * ends. */
 static bool
 frame_handle(struct vc__server_link *sl, const struct vc__frame *f)
 {
@@ -49,6 +53,7 @@ frame_handle(struct vc__server_link *sl, const struct vc__frame *f)
     }
 }
 
+/* A frame was received. False as frame_handle(). */
 static bool
 server_link_on_frame(struct vc__link *link, const struct vc__frame *f)
 {
@@ -64,6 +69,8 @@ server_link_on_frame(struct vc__link *link, const struct vc__frame *f)
     return true;
 }
 
+/* Called by vc__link_trust() in server_link_on_frame(): the first frame was
+ * valid, so the link no longer counts as half open. */
 static void
 on_trusted(struct vc__link *link)
 {
@@ -83,7 +90,8 @@ server_link_on_up(struct vc__link *link)
     (void)link; /* the client sends first */
 }
 
-/* Running calls go on: their client may come back by another link. */
+/* The link is down, or will never be up. Running calls go on: their client may
+ * come back by another link. */
 static void
 server_link_on_down(struct vc__link *link)
 {
@@ -94,6 +102,7 @@ server_link_on_down(struct vc__link *link)
         vc__server_session_unbind(s);
 }
 
+/* Asked by keepalive: true if a call of the client runs. */
 static bool
 server_link_on_busy(struct vc__link *link)
 {
@@ -115,6 +124,7 @@ server_link_free(struct vc__server_link *sl)
     vc__server_peer_leave(peer);
 }
 
+/* The last callback: the link has released all of its resources. */
 static void
 server_link_on_gone(struct vc__link *link)
 {
@@ -131,6 +141,9 @@ static const struct vc__link_ops server_link_ops = {
 
 /* --- accepting --------------------------------------------------------- */
 
+/* The holder of the part's engine, within vc__server_link_accept(). */
+
+/* Fills in the accept, except the token. */
 static void
 accept_fill(const struct vc_server *server, const struct vc__hello *hello,
             struct vc__accept *a)
@@ -147,6 +160,7 @@ accept_fill(const struct vc_server *server, const struct vc__hello *hello,
         a->local = server->local;
 }
 
+/* With a reference for the caller; NULL without memory. */
 static struct vc__origin *
 origin_new(const struct vc__incoming *in)
 {
@@ -166,7 +180,7 @@ origin_new(const struct vc__incoming *in)
     return origin;
 }
 
-/* Makes a link; all of it is zero, except its origin. */
+/* Makes a link; all of it is zero, except its origin. NULL without memory. */
 static struct vc__server_link *
 server_link_make(const struct vc__incoming *in, size_t wire_size)
 {
@@ -181,6 +195,8 @@ server_link_make(const struct vc__incoming *in, size_t wire_size)
     return NULL;
 }
 
+/* Makes a link of this peer, ready for vc__link_accept(). NULL without
+ * memory. */
 static struct vc__server_link *
 server_link_new(const struct vc__offer *o, struct vc__server_peer *peer,
                 struct vc__context *context)
@@ -237,7 +253,8 @@ peer_of(struct vc__offer *o, enum vc__reject_reason *reason, const char **fault)
     return peer;
 }
 
-/* Describes vc__error_last() for the client. */
+/* Describes vc__error_last() for the client. *reason is set if a retry would
+ * not help soon. */
 static const char *
 fault_of_host(enum vc__reject_reason *reason)
 {

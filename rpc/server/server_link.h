@@ -5,9 +5,7 @@
  * are bound to it. The holder of the engine only.
  *
  * Called by: server_call.c (origin_get, origin_put), server_link.c (origin_put,
- * server_breach, goaway), server_arrival.c (server_breach), server_session.c
- * (server_breach), server_session_open.c (server_breach), stream_server.c
- * (server_breach), server.c (accept). */
+ * goaway), server.c (accept), many files (server_breach). */
 #ifndef VC_RPC_SERVER_LINK_H
 #define VC_RPC_SERVER_LINK_H
 
@@ -28,6 +26,7 @@ struct vc__origin {
     char text[VC__ORIGIN_TEXT];
 };
 
+/* Takes a reference, for a new call; returns origin. */
 static inline struct vc__origin *
 vc__origin_get(struct vc__origin *origin)
 {
@@ -35,6 +34,8 @@ vc__origin_get(struct vc__origin *origin)
     return origin;
 }
 
+/* Drops a reference, of a call that is released or a link that is gone; the
+ * last one frees the origin. */
 static inline void
 vc__origin_put(struct vc__origin *origin)
 {
@@ -63,17 +64,22 @@ struct vc__offer {
 };
 
 /* A frame of the client breaks this rule of the protocol: ends the link.
- * Returns false. */
+ * Returns false. Called by the code that handles frames: sessions, streams,
+ * arrivals. */
 static inline bool
 vc__server_breach(struct vc__server_link *sl, const char *rule)
 {
     return vc__link_breach(&sl->link, rule);
 }
 
-/* In drain.c: sends GOAWAY. False without memory. */
+/* In drain.c: sends GOAWAY. False without memory. Called when a drain begins,
+ * for each link that is up, and by on_trusted() (rpc/server/server_link.c) for
+ * a link that comes up while the server drains. */
 bool vc__server_link_goaway(struct vc__server_link *sl);
 
-/* Accepts the offered link, or rejects it with a reason; frees the offer. */
+/* Accepts the offered link, or rejects it with a reason; frees the offer.
+ * Called by offer_accept() (rpc/server/server.c), a task of
+ * vc__server_on_request(), on the holder of the engine of the offer's part. */
 void vc__server_link_accept(struct vc__offer *offer);
 
 #endif

@@ -24,13 +24,15 @@
 #include "rpc/server/server_log.h"
 #include "transport/core/words.h"
 
+/* Returns the CM of engine 0, which has the listeners. */
 static struct vc__cm *
 listening_cm(struct vc_server *server)
 {
     return &server->runtime->progress[0].cm;
 }
 
-/* No thread closes the listener before it is in the list. */
+/* Logs an open listener and adds it to the list. No thread closes it before it
+ * is in the list. */
 static void
 listening_add(struct vc__listening *l)
 {
@@ -58,6 +60,7 @@ listening_new(struct vc_server *server, const struct vc__transport *transport,
     return l;
 }
 
+/* Listens by one transport. Errors as vc__listener_open(). */
 static enum vc_status
 listen_by(struct vc_server *server, const struct vc__transport *transport,
           const struct sockaddr_storage *addr)
@@ -208,7 +211,7 @@ struct drop {
     const struct sockaddr_storage *addr;
 };
 
-/* The task, on the holder of engine 0; the thread that posted it waits. */
+/* A task on engine 0, posted by listening_drop(), whose thread waits. */
 static void
 drop_run(struct vc__task *task)
 {
@@ -232,7 +235,7 @@ listening_drop(struct vc_server *server, const struct sockaddr_storage *addr)
 
 /* --- addresses ----------------------------------------------------------- */
 
-/* Some machines have no IPv6 addresses. */
+/* True if this machine has the address: some have no IPv6 addresses. */
 static bool
 has_address(const struct sockaddr_storage *addr)
 {
@@ -249,8 +252,10 @@ has_address(const struct sockaddr_storage *addr)
     return has;
 }
 
-/* "localhost" stands for both loopback addresses, as a client may use either.
- * No resolver is asked: a server's addresses must not depend on one. */
+/* Finds the addresses of the target. False if it is neither numeric nor
+ * localhost. "localhost" stands for both loopback addresses, as a client may
+ * use either. No resolver is asked: a server's addresses must not depend on
+ * one. */
 static bool
 addrs_find(const struct vc__target *target, struct vc__addrs *addrs)
 {
@@ -268,6 +273,7 @@ addrs_find(const struct vc__target *target, struct vc__addrs *addrs)
     return true;
 }
 
+/* Listens at one address, by the target's transport, or by all for vc://. */
 static enum vc_status
 server_listen_at(struct vc_server *server, const struct vc__target *target,
                  struct sockaddr_storage *addr)
@@ -356,6 +362,7 @@ vc_server_port(const struct vc_server *server)
 
 /* --- description --------------------------------------------------------- */
 
+/* Called under the server's lock, by vc_server_describe(). */
 static void
 add_listening(struct vc__words *w, const struct vc__listening *l)
 {

@@ -5,19 +5,21 @@
  * only.
  *
  * Called by: server_close.c (server_deafen), server_listen.c
- * (server_on_request). */
+ * (server_on_request, server_on_request, server_on_request). */
 #ifndef VC_RPC_SERVER_LISTEN_H
 #define VC_RPC_SERVER_LISTEN_H
 
 #include "rpc/server/listening.h"
 
-/* Closes all listeners of the server. Called when a close begins. */
+/* Closes all listeners of the server. Called when a close begins, by
+ * close_prepare() (rpc/server/server_close.c). */
 void vc__server_deafen(struct vc_server *server);
 
 /* --- server.c: callbacks of the listeners --------------------------------- */
 
-/* A client asks to connect: rejects it, or passes it to the engine of its
- * part. */
+/* The callback for vc__listener.request, called by cm/link/listener.c: a client
+ * asks to connect, with a good hello. Rejects it, or passes it to the engine of
+ * its part, which accepts or rejects it. */
 void vc__server_on_request(struct vc__listener *l,
                            const struct vc__incoming *in,
                            const struct vc__hello *hello);

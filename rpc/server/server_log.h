@@ -11,7 +11,9 @@
 #include "rpc/server/server.h"
 #include "transport/core/log.h"
 
-/* Logs "SERVER: " and the formatted text. */
+/* Logs "SERVER: " and the formatted text, if the runtime's log wants this kind.
+ * Called for listeners, drains, closes and shedding of the server, and when it
+ * cannot accept a client. */
 void vc__server_log(struct vc_server *server, enum vc__log_kind kind,
                     const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -13,7 +13,8 @@
 
 /* --- of the request ---------------------------------------------------- */
 
-/* Reads how often the caller has tried the call before. */
+/* Reads how often the caller has tried the call before. False: it is
+ * malformed. */
 static bool
 previous_take(struct vc__call_metadata *own)
 {
@@ -99,7 +100,7 @@ vc_call_attempt(const struct vc_call *call)
 /* --- of the reply ------------------------------------------------------ */
 
 /* Makes room for `more` bytes of reply metadata; a buffer that was too small
- * stays in the arena until the call ends. */
+ * stays in the arena until the call ends. False without memory. */
 static bool
 said_grow(struct vc_call *call, struct vc__call_metadata *own, size_t more)
 {
@@ -128,7 +129,7 @@ is_heard(const struct vc_call *call)
     return (call->site.session->peer->features & VC__FEATURE_METADATA) != 0;
 }
 
-/* Adds an entry that was checked. */
+/* Adds an entry that was checked. VC_RESOURCE_EXHAUSTED without memory. */
 static enum vc_status
 server_metadata_say(struct vc_call *call, const struct vc_metadata *entry,
                     bool trailing)

@@ -26,11 +26,14 @@ struct vc__call_metadata {
     size_t advice_len; /* of them, for vc_call_pushback() */
 };
 
-/* Unpacks the request's metadata. On failure returns the status to answer with,
- * and *text says why. */
+/* Unpacks the request's metadata, and takes the call's priority from it. Called
+ * by call_take() (rpc/server/server_begin.c) for a new call with metadata.
+ * VC_OK: *text is not valid. On failure returns the status to answer with, and
+ * *text says why: a static text. */
 enum vc_status vc__call_metadata_take(struct vc_call *call, const char **text);
 
-/* The call has ended, and its arena is reset. */
+/* Called by vc__call_release(): the call has ended, and its arena is about to
+ * be reset. */
 static inline void
 vc__call_metadata_reset(struct vc__call_metadata *m)
 {

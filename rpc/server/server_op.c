@@ -20,6 +20,7 @@
 /* The operation in whose done() this thread is; the innermost one. */
 static _Thread_local struct vc__server_op *delivering;
 
+/* Returns engine 0. */
 static struct vc__engine *
 home_of(const struct vc__server_op *op)
 {
@@ -28,6 +29,7 @@ home_of(const struct vc__server_op *op)
 
 /* --- on all parts ------------------------------------------------------- */
 
+/* Posts a task to the part's engine. On engine 0. */
 static void
 part_post(struct vc__server_op_part *p, struct vc__task *task)
 {
@@ -111,7 +113,8 @@ op_leave(struct vc_server *server)
     vc__engine_kick(home);
 }
 
-/* A task on engine 0, which runs like a handler: calls done(). */
+/* A task on engine 0, which runs like a handler: calls done(), of an operation
+ * that vc__server_op_start() has started. */
 static void
 op_deliver(struct vc__task *task)
 {
@@ -132,6 +135,7 @@ op_deliver(struct vc__task *task)
     free(op);
 }
 
+/* Logs how the operation has ended. On engine 0. */
 static void
 op_log(const struct vc__server_op *op)
 {
@@ -142,7 +146,8 @@ op_log(const struct vc__server_op *op)
                        op->error.text);
 }
 
-/* Engine 0. */
+/* A task on engine 0, posted by the last part_end(): the operation has
+ * ended. */
 static void
 server_op_on_ended(struct vc__task *task)
 {
@@ -214,13 +219,14 @@ vc__server_ops_end(struct vc_server *server,
 
 /* --- begin ---------------------------------------------------------------- */
 
-/* The operation's timeout: it ends unfinished. The holder of engine 0. */
+/* A timer on engine 0: the timeout has elapsed. */
 static void
 server_op_on_timer(struct vc__timer *timer)
 {
     op_end(caa_container_of(timer, struct vc__server_op, timer));
 }
 
+/* On engine 0. Without memory for the timer the operation fails. */
 static void
 server_op_timer_set(struct vc__server_op *op)
 {

@@ -4,9 +4,12 @@
  * The common part of draining and closing a server. An operation begins on
  * engine 0, then on the engine of each part. It waits until all parts are over,
  * or until its timeout; then it ends on each part, and at last on engine 0. Any
- * number of operations may be under way. Any thread, except where noted.
+ * number of operations may be under way. Called by rpc/server/drain.c and
+ * rpc/server/server_close.c, in the functions for the program. Any thread,
+ * except where noted.
  *
- * Called by: drain.c (new, free, start, run, may_block), server.c (new, free),
+ * Called by: drain.c (new, new, new, free, free, free, start, start, start,
+ * run, run, run, may_block, may_block, may_block), server.c (new, free),
  * server_close.c (new, free, start, run, may_block, server_ops_end,
  * server_ops_await), server_link.c (server_ops_check), server_peer.c
  * (server_ops_check). */
@@ -36,6 +39,8 @@ struct vc__server_op_part {
     char old_text[192]; /* names that call */
 };
 
+/* The steps of drain.c and of server_close.c; only server_op.c calls them, in
+ * tasks, on the holder of the engine that is named. */
 struct vc__server_op_kind {
     const char *done; /* the server's state afterwards: "drained" */
 
@@ -76,37 +81,50 @@ struct vc__server_op {
     struct vc__server_op_part parts[]; /* one for each engine */
 };
 
-/* NULL without memory, with vc_error(). */
+/* new: makes an operation that has not started; NULL without memory, with
+ * vc_error(). Also called by vc_server_new(), for the close that
+ * vc_server_free() makes; its kind is set later.
+ * free: frees one that has not started, or that vc__server_op_run() has run.
+ * NULL is allowed. */
 struct vc__server_op *vc__server_op_new(struct vc_server *server,
                                         const struct vc__server_op_kind *kind);
 void vc__server_op_free(struct vc__server_op *op);
 
-/* Starts the operation. done(status, arg) is called on a thread that advances
- * the runtime. Any thread. */
+/* Starts the operation, which frees itself after done(). done(status, arg) is
+ * called on a thread that advances the runtime. Called by
+ * vc_server_drain_start() and vc_server_close_start(). */
 void vc__server_op_start(struct vc__server_op *op, uint32_t timeout_ms,
                          vc_server_done *done, void *arg);
 
 /* Runs the operation to its end on this thread, which must not be in a callback
- * of the runtime. The caller owns the operation again afterwards. */
+ * of the runtime. The caller owns the operation again afterwards. Returns the
+ * operation's status: VC_OK, or that of op->error, with vc_error(). Called by
+ * vc_server_drain(), vc_server_close() and vc_server_free(). */
 enum vc_status vc__server_op_run(struct vc__server_op *op, uint32_t timeout_ms);
 
-/* Returns VC_FAILED_PRECONDITION with a text inside a callback of the runtime,
- * where the blocking function `what` cannot succeed. */
+/* Called first by vc_server_drain() and vc_server_close(). Returns
+ * VC_FAILED_PRECONDITION with a text inside a callback of the runtime, where
+ * the blocking function `what` cannot succeed; else VC_OK. The text names
+ * `instead`, which does not block. */
 enum vc_status vc__server_op_may_block(const struct vc_server *server,
                                        const char *what, const char *instead);
 
-/* Ends all operations of this kind early, with this error. Engine 0. */
+/* Ends all operations of this kind early, with this error. Called when a close
+ * begins, for the drains, by close_prepare() (rpc/server/server_close.c). The
+ * holder of engine 0. */
 void vc__server_ops_end(struct vc_server *server,
                         const struct vc__server_op_kind *kind,
                         enum vc_status status, const char *text);
 
 /* A link or a client of the part is gone: checks whether operations are over.
- * The part's engine. */
+ * Called by server_link_free() and peer_free(). The holder of the part's
+ * engine. */
 void vc__server_ops_check(struct vc__server_part *part);
 
 /* Waits until done() of each operation has returned, except operations in whose
  * done() this thread is: these no longer touch the server. False: this thread
- * is in a callback, where it cannot wait for other operations. */
+ * is in a callback, where it cannot wait for other operations. Called by
+ * vc_server_free(), once the server is closed. */
 bool vc__server_ops_await(struct vc_server *server);
 
 #endif

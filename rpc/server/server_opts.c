@@ -88,6 +88,7 @@ memory_take(struct vc_server_opts *opts)
                     opts->max_memory, (size_t)1 << log2_message);
 }
 
+/* VC_INVALID_ARGUMENT: the name is too long. */
 static enum vc_status
 server_opts_name_take(struct vc_server_opts *opts)
 {

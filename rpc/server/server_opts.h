@@ -10,8 +10,10 @@
 
 #include <verbcall/server.h>
 
-/* opts may be NULL, or come from a program that knows fewer options.
- * VC_INVALID_ARGUMENT: an option is out of its range; the text says which. */
+/* Called by vc_server_new(). Fills in *out. opts may be NULL, or come from a
+ * program that knows fewer options.
+ * VC_INVALID_ARGUMENT: an option is out of its range, and *out is not valid;
+ * the text says which. */
 enum vc_status vc__server_opts_take(struct vc_server_opts *out,
                                     const struct vc_server_opts *opts);
 

@@ -26,6 +26,7 @@
 _Static_assert(VC__ENGINES_MAX <= 1u << PART_BITS,
                "a token names each engine's part");
 
+/* Returns the list in the part's hash table that a peer of this token is in. */
 static struct cds_list_head *
 bucket_of(struct vc__server_part *part, uint64_t token)
 {
@@ -54,6 +55,7 @@ vc__server_peer_find(struct vc__server_part *part,
     return NULL;
 }
 
+/* Returns the features that links of such a hello have. */
 static uint32_t
 features_for(const struct vc__hello *hello)
 {
@@ -152,7 +154,8 @@ peer_forget(struct vc__server_peer *peer)
         peer_free(peer);
 }
 
-/* A timer: the client has not come back within RESUME_MS. */
+/* The timer of vc__server_peer_leave(), on the holder: the client has not come
+ * back within RESUME_MS. */
 static void
 on_forget(struct vc__timer *timer)
 {

@@ -4,12 +4,15 @@
  * A client as a server knows it: the links of one of its pools, and the
  * sessions that share them. The pool token identifies it. A peer outlives its
  * links for a while, so that a client that lost all of them can resume its
- * sessions. The holder of the engine only, except vc__server_peer_part(), which
- * any thread may call.
+ * sessions. Called by rpc/server/server_link.c when a link is accepted or gone,
+ * and by the files of sessions when a frame has come, unless said otherwise.
+ * The holder of the engine only, except vc__server_peer_part(), which any
+ * thread may call.
  *
  * Called by: server_link.c (find, agrees, new, join, leave, unless_used),
- * server.c (part), server_session.c (release), server_reply.c (message_max),
- * stream_server.c (message_max), server_session_open.c (may_have, seat),
+ * server.c (part), server_session.c (release, release, release), server_reply.c
+ * (message_max), stream_server.c (message_max, message_max, message_max),
+ * server_session_open.c (may_have, may_have, may_have, seat, seat, seat),
  * server_close.c (server_peers_forget). */
 #ifndef VC_RPC_SERVER_PEER_H
 #define VC_RPC_SERVER_PEER_H
@@ -55,49 +58,60 @@ struct vc__server_peer {
     struct vc__timer forget;
 };
 
-/* Returns the peer that this hello names; NULL if there is none. */
+/* Returns the peer that this hello names by its token and instance; NULL if
+ * there is none. */
 struct vc__server_peer *vc__server_peer_find(struct vc__server_part *part,
                                              const struct vc__hello *hello);
 
 /* True if a link with this hello has the same features as the peer's other
- * links. */
+ * links; else it is rejected. */
 bool vc__server_peer_agrees(const struct vc__server_peer *peer,
                             const struct vc__hello *hello);
 
-/* Makes a peer without links; NULL without memory or random numbers. */
+/* Makes a peer without links, for a client that is not known; NULL without
+ * memory or random numbers. */
 struct vc__server_peer *vc__server_peer_new(struct vc__server_part *part,
                                             const struct vc__hello *hello);
 
 /* Returns the number of the engine that the token names. Pure; called on engine
- * 0 for each connect request with a token. */
+ * 0 for each connect request with a token, by part_for()
+ * (rpc/server/server.c). */
 unsigned vc__server_peer_part(uint64_t token, unsigned n_parts);
 
 /* A link of the peer was made, or is gone. After the last one a timer is
- * started, after which the peer is forgotten. */
+ * started, after which the peer is forgotten; without sessions, while the part
+ * closes, or without memory for the timer it is forgotten at once. */
 void vc__server_peer_join(struct vc__server_peer *peer);
 void vc__server_peer_leave(struct vc__server_peer *peer);
 
-/* Forgets a peer that has neither links nor sessions. */
+/* Forgets a peer that has neither links nor sessions. Called when no link could
+ * be made for it. */
 void vc__server_peer_unless_used(struct vc__server_peer *peer);
 
-/* A call that held the peer has ended. */
+/* A call that held the peer has ended, or the function that held it while it
+ * handled a complete request is done: the last one frees a peer that is
+ * forgotten. Called by call_over() and arrival_done()
+ * (rpc/server/server_session.c). */
 void vc__server_peer_release(struct vc__server_peer *peer);
 
 /* Returns the bytes of the longest message that the client takes beside
- * metadata of this length. */
+ * metadata of this length. Called for a reply that is about to be sent, and for
+ * a new stream. */
 size_t vc__server_peer_message_max(const struct vc__server_peer *peer,
                                    size_t metadata_len);
 
-/* True if the client may have a session of this number. */
+/* True if the client may have a session of this number: it is in the server's
+ * range (max_sessions). */
 bool vc__server_peer_may_have(const struct vc__server_peer *peer,
                               uint32_t number);
 
-/* Returns the seat of this number; NULL if the number is out of range, or
- * without memory. */
+/* Returns the seat of this number, for an OPEN or a CLOSE; NULL if the number
+ * is out of range, or without memory. Valid until the next call. */
 struct vc__server_seat *vc__server_peer_seat(struct vc__server_peer *peer,
                                              uint32_t number);
 
-/* Forgets all peers without links. */
+/* Forgets all peers without links. Called by close_begin()
+ * (rpc/server/server_close.c) when a close begins on this part. */
 void vc__server_peers_forget(struct vc__server_part *part);
 
 #endif

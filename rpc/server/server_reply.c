@@ -17,8 +17,8 @@
 #include "rpc/server/stream_server.h"
 #include "rpc/text.h"
 
-/* Called by the link, under its lock: it has finished with the reply. The
- * holder, as only it sends on a server's links. */
+/* send->done, called by the link, under its lock: it has finished with the
+ * reply. The holder, as only it sends on a server's links. */
 static void
 reply_done(struct vc__send *send, enum vc__send_end end)
 {
@@ -33,7 +33,8 @@ vc__call_send(struct vc_call *call)
     return &call->send;
 }
 
-/* Called by the link, under its lock, when it sends the reply. */
+/* send->write, called by the link, under its lock, on the holder, when it sends
+ * the reply: packs it into out, which has room. */
 static void
 reply_write(struct vc__send *send, uint8_t *out)
 {
@@ -75,6 +76,7 @@ reply_send(struct vc_call *call, enum vc_status status, uint8_t flags,
 _Static_assert(VC_METADATA_MAX + 64 + VC__SAID_TEXT <= VC__EAGER_MAX,
                "the longest text fits beside the most metadata");
 
+/* Answers with an error, and the call's text if it has one. */
 static void
 reply_error(struct vc_call *call, enum vc_status status, uint8_t flags)
 {
@@ -111,7 +113,7 @@ vc__reply_forget(struct vc_call *call)
     call->send.frame.body_len = (uint32_t)strlen(call->text);
 }
 
-/* Fails a reply that exceeds a limit. */
+/* Fails a reply that exceeds a limit. Returns VC_RESOURCE_EXHAUSTED. */
 static enum vc_status
 reply_deny(struct vc_call *call, size_t peer_max)
 {
@@ -128,6 +130,7 @@ reply_deny(struct vc_call *call, size_t peer_max)
     return vc_call_fail(call, VC_RESOURCE_EXHAUSTED, "%s", vc_error());
 }
 
+/* VC_OK: the reply, which was measured, is short enough for both ends. */
 static enum vc_status
 reply_check(struct vc_call *call)
 {
@@ -141,7 +144,7 @@ reply_check(struct vc_call *call)
 }
 
 /* Packs a reply that goes in parts: the handler's message is freed before all
- * parts are sent. */
+ * parts are sent. VC_OK; VC_RESOURCE_EXHAUSTED without memory. */
 static enum vc_status
 reply_pack(struct vc_call *call)
 {
@@ -159,6 +162,7 @@ reply_pack(struct vc_call *call)
     return VC_OK;
 }
 
+/* Answers with the reply, which was measured; or with an error. */
 static void
 reply_message(struct vc_call *call)
 {
@@ -175,8 +179,8 @@ reply_message(struct vc_call *call)
         reply_error(call, status, 0);
 }
 
-/* Fails a reply that cannot be packed, with the reason. Not inlined: else every
- * reply pays for its frame, 16 instructions. */
+/* Fails a reply that cannot be packed, with the reason. Returns VC_INTERNAL.
+ * Not inlined: else every reply pays for its frame, 16 instructions. */
 static __attribute__((cold, noinline)) enum vc_status
 reply_is_unfit(struct vc_call *call)
 {

@@ -5,29 +5,37 @@
  *
  * Called by: server_handler.c (reply_result, reply_refuse), server_intercept.c
  * (reply_measure), server_begin.c (reply_refuse), server_thread.c
- * (reply_refuse), server_session.c (reply_forget, call_send). */
+ * (reply_refuse), server_session.c (reply_forget, reply_forget, reply_forget,
+ * call_send, call_send, call_send). */
 #ifndef VC_RPC_SERVER_REPLY_H
 #define VC_RPC_SERVER_REPLY_H
 
 #include "rpc/server/server_call.h"
 
 /* Answers with the status that the handler has returned, and the reply that it
- * filled in. */
+ * filled in. Called by call_end() (rpc/server/server_handler.c); the call no
+ * longer runs then, and may be freed. */
 void vc__reply_result(struct vc_call *call, enum vc_status status);
 
-/* Measures the reply. VC_INTERNAL with a text if it cannot be packed. May also
- * run on the handler's thread. */
+/* Measures the reply. VC_OK: call->packing is valid. VC_INTERNAL with a text if
+ * it cannot be packed. Called by vc__reply_result(); before that also by
+ * vc__server_intercept_end(), on the thread of that. */
 enum vc_status vc__reply_measure(struct vc_call *call);
 
-/* Answers a call whose handler has not run and will not run. */
+/* Answers a call whose handler has not run and will not run, with this status
+ * and text. Called for a request that is refused (rpc/server/server_begin.c),
+ * and for a call that is turned down when or before its turn comes
+ * (rpc/server/server_handler.c, rpc/server/server_thread.c). */
 void vc__reply_refuse(struct vc_call *call, enum vc_status status,
                       const char *text);
 
 /* Frees a long reply of which nothing has been sent, and puts an error in its
- * place. */
+ * place. Called by reply_shorten() (rpc/server/server_session.c), when the
+ * client has cancelled the call or its deadline has passed. */
 void vc__reply_forget(struct vc_call *call);
 
-/* Returns the call's reply as the link sends it. */
+/* Returns the call's reply as the link sends it. Called by
+ * rpc/server/server_session.c, which gives it to the link and takes it back. */
 struct vc__send *vc__call_send(struct vc_call *call);
 
 #endif

@@ -27,6 +27,7 @@ server_session_part_of(const struct vc__server_session *s)
 
 /* --- slots ------------------------------------------------------------- */
 
+/* Makes slot i exist. False without memory. */
 static bool
 server_session_slots_grow(struct vc__server_session *s, uint16_t i)
 {
@@ -102,6 +103,7 @@ vc__server_session_sent(struct vc__server_session *s, uint16_t i,
 
 /* --- running calls ----------------------------------------------------- */
 
+/* A call runs from now on, as far as sessions count. */
 static void
 call_count(struct vc__server_session *s)
 {
@@ -124,6 +126,7 @@ call_over(struct vc__server_session *s)
     vc__server_peer_release(peer);
 }
 
+/* Returns a site without streams or metadata. */
 static struct vc__call_site
 site_of(struct vc__server_session *s, uint16_t i, uint16_t method, uint64_t due)
 {
@@ -246,8 +249,8 @@ call_first_part(const struct vc__call_site *site, const struct vc__frame *f)
     return true;
 }
 
-/* A CALL with a new sequence number: a new call of the slot, or its first
- * part. */
+/* A CALL with a new sequence number: a new call of the slot, or its first part.
+ * False: the link ends. */
 static bool
 call_first(struct vc__server_session *s, const struct vc__frame *f)
 {
@@ -271,7 +274,8 @@ call_first(struct vc__server_session *s, const struct vc__frame *f)
     return true;
 }
 
-/* The call was sent before, on a link that was lost. */
+/* The call was sent before, on a link that was lost: joins or answers it.
+ * False: the link ends. */
 static bool
 call_again(struct vc__server_session *s, const struct vc__frame *f)
 {
@@ -302,7 +306,8 @@ slot_for(struct vc__server_session *s, uint16_t i)
     return server_session_slots_grow(s, i) ? &s->slots[i] : NULL;
 }
 
-/* True if the slot's next call may begin, or be cancelled before it comes. */
+/* True if the slot's next call may begin, or be cancelled before it comes.
+ * False: the frame breaks the protocol. */
 static bool
 slot_is_ready(struct vc__server_session *s, const struct vc__server_slot *slot,
               uint32_t sequence)
@@ -376,7 +381,7 @@ request_end(struct vc__server_session *s, uint16_t i)
         arrival_done(s, i);
 }
 
-/* A message of a stream is complete, or lost. */
+/* A message of a stream is complete, or lost. False: it breaks the protocol. */
 static bool
 message_done(struct vc__server_session *s, uint16_t i)
 {

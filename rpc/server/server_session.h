@@ -10,9 +10,12 @@
  *
  * Called by: server_peer.c (server_sessions_free, close), server_link.c (open,
  * call, data, cancel, leave, stream, unbind), server_session_open.c (unbind,
- * close, server_seat_is_older), server_reply.c (reply, sent), server_deadline.c
- * (overdue), server_begin.c (skip, renew), server_handler.c (skip),
- * stream_server.c (find), server_session.c (server_message_whole, free). */
+ * unbind, unbind, close, close, close, server_seat_is_older,
+ * server_seat_is_older, server_seat_is_older), server_reply.c (reply, sent),
+ * server_deadline.c (overdue), server_begin.c (skip, renew), server_handler.c
+ * (skip), stream_server.c (find, find, find), server_session.c
+ * (server_message_whole, server_message_whole, server_message_whole, free,
+ * free, free). */
 #ifndef VC_RPC_SERVER_SESSION_H
 #define VC_RPC_SERVER_SESSION_H
 
@@ -61,12 +64,14 @@ struct vc__server_session {
     bool closed;      /* freed when the last call has ended */
 };
 
-/* Frees the memory of all sessions of a peer; none is in use any more. */
+/* Frees the memory of all sessions of a peer; none is in use any more. Called
+ * when the peer is freed. */
 void vc__server_sessions_free(struct vc__server_peer *peer);
 
-/* Handle one frame each. False: the frame breaks the protocol, or there is no
- * memory; the link ends. A frame of a session that has moved to a newer link
- * comes too late, and is dropped. */
+/* Handle one frame each; called by frame_handle() (rpc/server/server_link.c)
+ * when the link has received it. True: the link goes on. False: the frame
+ * breaks the protocol, or there is no memory; the link ends. A frame of a
+ * session that has moved to a newer link comes too late, and is dropped. */
 bool vc__server_session_open(struct vc__server_link *sl,
                              const struct vc__frame *f);
 bool vc__server_session_call(struct vc__server_link *sl,
@@ -78,57 +83,73 @@ bool vc__server_session_cancel(struct vc__server_link *sl,
 bool vc__server_session_leave(struct vc__server_link *sl,
                               const struct vc__frame *f);
 
-/* In rpc/server/stream_server.c: handles MESSAGE, HALF or WINDOW. */
+/* In rpc/server/stream_server.c: handles MESSAGE, HALF or WINDOW; as above. */
 bool vc__server_session_stream(struct vc__server_link *sl,
                                const struct vc__frame *f);
 
 /* The session's link is down: replies that the link had are kept for another
- * link. */
+ * link. Called when the link is down, and before the session moves to another
+ * link or is closed. */
 void vc__server_session_unbind(struct vc__server_session *s);
 
 /* Closes the session: kept replies are dropped, and running calls are cancelled
- * and not answered. */
+ * and not answered. Frees the session, at once or with its last call. Called
+ * for a CLOSE, and when the peer is forgotten. */
 void vc__server_session_close(struct vc__server_session *s);
 
 /* --- for calls ---------------------------------------------------------- */
 
 /* The call's reply is ready to be sent: sends it now, or keeps it until the
- * client asks for it. */
+ * client asks for it. The call no longer runs: may free the session and the
+ * peer. Called by reply_send() (rpc/server/server_reply.c). */
 void vc__server_session_reply(struct vc__server_session *s, uint16_t slot);
 
-/* The link has finished with the reply: it was acknowledged, or the link was
- * lost. */
+/* The link has finished with the reply: it was acknowledged (VC__SEND_ACKED),
+ * and the call is released; or the link was lost or the reply taken back, and
+ * the reply is kept. Called by reply_done() (rpc/server/server_reply.c), under
+ * the link's lock. */
 void vc__server_session_sent(struct vc__server_session *s, uint16_t slot,
                              enum vc__send_end end);
 
 /* The deadline of a call with a long reply has passed, and the client has not
- * acknowledged the reply. */
+ * acknowledged the reply. Called by the timer of
+ * vc__server_deadline_watch(). */
 void vc__server_session_overdue(struct vc__server_session *s, uint16_t slot);
 
-/* The call need not run, since its client's link is gone: forgets it as if it
- * had never come. */
+/* The call need not run, since its client's link is gone, or there is no memory
+ * for it: forgets it as if it had never come. Called by call_skip()
+ * (rpc/server/server_handler.c) and call_starve() (rpc/server/server_begin.c).
+ * May free the session and the peer. */
 void vc__server_session_skip(struct vc__server_session *s, uint16_t slot);
 
 /* Looks the session's service up again, which was missing or has been removed.
- * No other call of the session runs. */
+ * No other call of the session runs. Called by is_served_again()
+ * (rpc/server/server_begin.c) for a new call; without memory nothing
+ * changes. */
 void vc__server_session_renew(struct vc__server_session *s);
 
 /* --- between the files of the session ------------------------------------ */
 
-/* Returns the open session of this number. NULL with *late set if the session
- * is closed or has moved to another link: its frames on this link are dropped.
- * NULL without *late: the frame broke the protocol. */
+/* Returns the open session of this number that is bound to the link; called
+ * first for each CALL, DATA, CANCEL, and frame of a stream. NULL with *late set
+ * if the session is closed or has moved to another link: its frames on this
+ * link are dropped. NULL without *late: the frame broke the protocol, and the
+ * link ends. */
 struct vc__server_session *vc__server_session_find(struct vc__server_link *sl,
                                                    uint32_t number, bool *late);
 
-/* A message of a stream is complete, or lost. False: it breaks the protocol. */
+/* A message of a stream is complete, or lost: gives it to the stream. False: it
+ * breaks the protocol, and the link ends. In rpc/server/stream_server.c; called
+ * by message_done() (rpc/server/server_session.c) for the last part. */
 bool vc__server_message_whole(struct vc__server_session *s, uint16_t slot,
                               const struct vc__assembly *a);
 
-/* Gives a session's memory back to its peer. */
+/* Gives a session's memory back to its peer. Called for a closed session
+ * without calls, and for one that could not be opened. */
 void vc__server_session_free(struct vc__server_session *s);
 
-/* True if the seat's binding is older than this one; the numbers may wrap. */
+/* True if the seat's binding is older than this one, of an OPEN or CLOSE that
+ * has come; the numbers may wrap. */
 static inline bool
 vc__server_seat_is_older(const struct vc__server_seat *seat, uint32_t binding)
 {

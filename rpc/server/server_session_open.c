@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * OPEN and CLOSE: opens sessions, binds them to a link, and answers when a
- * client closes one. See rpc/server/server_session.h. */
+ * client closes one. The holder of the engine only. See
+ * rpc/server/server_session.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@ struct vc__server_slab {
 
 #define SLAB_MAX 64u
 
+/* Adds spare sessions to the peer. False without memory. */
 static bool
 sessions_make(struct vc__server_peer *peer)
 {
@@ -36,6 +38,7 @@ sessions_make(struct vc__server_peer *peer)
     return true;
 }
 
+/* Takes a spare session, zeroed; NULL without memory. */
 static struct vc__server_session *
 server_session_open_take(struct vc__server_peer *peer)
 {
@@ -88,7 +91,8 @@ weight_of(const struct vc__frame *open)
     return open->method < VC__WEIGHT_MAX ? open->method : VC__WEIGHT_MAX;
 }
 
-/* False without memory, or when the frame is malformed. */
+/* Makes a session for the seat. False without memory, or when the frame is
+ * malformed. */
 static bool
 session_new(struct vc__server_link *sl, struct vc__server_seat *seat,
             const struct vc__frame *f)
@@ -168,7 +172,8 @@ vc__server_session_renew(struct vc__server_session *s)
     s->opened = now;
 }
 
-/* The link no longer uses the CLOSE. Any thread, under the link's lock. */
+/* send->done, called by the link, under its lock: the answer to the CLOSE was
+ * sent, or the link was lost. */
 static void
 farewell_done(struct vc__send *send, enum vc__send_end end)
 {
@@ -176,7 +181,8 @@ farewell_done(struct vc__send *send, enum vc__send_end end)
     free(send);
 }
 
-/* Answers a CLOSE: the client may use the number again. */
+/* Answers a CLOSE: the client may use the number again. False without
+ * memory. */
 static bool
 server_session_farewell(struct vc__server_link *sl, const struct vc__frame *f)
 {

@@ -32,7 +32,8 @@ server_shed_tell(struct vc__server_part *part, bool begins, const char *line)
 
 static void quiet_await(struct vc__server_part *part);
 
-/* A timer: ends the shedding, unless more calls were shed within QUIET_US. */
+/* The timer of quiet_await(), on the holder: ends the shedding, unless more
+ * calls were shed within QUIET_US. */
 static void
 on_quiet(struct vc__timer *timer)
 {
@@ -52,8 +53,8 @@ on_quiet(struct vc__timer *timer)
     server_shed_tell(part, false, line);
 }
 
-/* Without memory for the timer, the next shed call counts as a new
- * beginning. */
+/* Starts the timer of on_quiet(). Without memory for it, the next shed call
+ * counts as a new beginning. */
 static void
 quiet_await(struct vc__server_part *part)
 {

@@ -19,10 +19,12 @@ enum vc__shed_why {
 };
 
 /* Counts the call, and adds a retry time for its client if too many calls wait.
- * Called before the call is refused. */
+ * Called before the call is refused, by the code that decides that: at its
+ * arrival, at its turn, or while it waits for a thread. */
 void vc__shed(struct vc_call *call, enum vc__shed_why why);
 
-/* The part closes: the program is not notified any more. */
+/* The part closes: the program is not notified any more. Called by part_close()
+ * (rpc/server/server_close.c). */
 void vc__shed_stop(struct vc__server_part *part);
 
 #endif

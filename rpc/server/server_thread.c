@@ -53,7 +53,8 @@ thread_wait_start(struct vc_call *call, void (*fire)(struct vc__timer *timer))
     "too many handlers of the method wait at a time (adaptive_limit): try "    \
     "again later"
 
-/* The timer of a call that waits for a thread. */
+/* The timer of a call that waits for a thread, on the holder: sheds it, unless
+ * the crew has just found a thread. */
 static void
 on_no_thread(struct vc__timer *timer)
 {
@@ -115,7 +116,7 @@ vc__thread_forgo(struct vc_call *call)
     "the limit of handler threads is reached (handler_threads), and none "     \
     "became free in time: try again later"
 
-/* The timer of a call that waits for its turn. */
+/* The timer of a call that waits for its turn, on the holder: sheds it. */
 static void
 on_no_turn(struct vc__timer *timer)
 {
@@ -126,6 +127,8 @@ on_no_turn(struct vc__timer *timer)
     vc__reply_refuse(call, VC_RESOURCE_EXHAUSTED, NO_TURN);
 }
 
+/* Starts the timer of on_no_turn() for a waiting call that has none and may be
+ * shed. */
 static void
 await_turn(struct vc_call *call)
 {
@@ -149,7 +152,7 @@ all_await(struct vc__server_part *part)
     }
 }
 
-/* The timer of vc__thread_look(). */
+/* The timer of vc__thread_look(), on the holder. */
 static void
 server_thread_on_look(struct vc__timer *timer)
 {

@@ -7,28 +7,35 @@
  * engine only.
  *
  * Called by: server_handler.c (thread_take, thread_look, thread_found),
- * server_cancel.c (thread_forgo). */
+ * server_cancel.c (thread_forgo, thread_forgo, thread_forgo). */
 #ifndef VC_RPC_SERVER_THREAD_H
 #define VC_RPC_SERVER_THREAD_H
 
 #include "rpc/server/server_call.h"
 
-/* Called if the method tends to block. True: run() will run on a thread, with
- * call->job, now or later; or the call is shed, and its task will run with the
- * status in the call. False: there are no threads for jobs. */
+/* Called by call_handle() (rpc/server/server_handler.c) if the handler must
+ * begin on a thread of its own, since the method tends to block or its runs
+ * tend to be taken over. True: run() will run on a thread, with call->job, now
+ * or later; or the call is shed, and its task will run with the status in the
+ * call. False: there are no threads for jobs, and the caller runs the handler
+ * itself. */
 bool vc__thread_take(struct vc_call *call,
                      void (*run)(struct vc__job *job,
                                  struct vc__handler_run *handler_run));
 
-/* Called while calls wait for their turn: starts a timer that checks from time
- * to time whether handlers may begin. If all threads are in handlers, the same
- * time limit holds for calls that wait for their turn. */
+/* Called when a call is queued after others, and by its own timer while calls
+ * wait for their turn: starts a timer that checks from time to time whether
+ * handlers may begin. If all threads are in handlers, the same time limit holds
+ * for calls that wait for their turn. */
 void vc__thread_look(struct vc__server_part *part);
 
-/* The call was cancelled: it stops waiting for a thread, if it does. */
+/* The call was cancelled: it stops waiting for a thread, if it does, and its
+ * task ends it. Called by vc__call_cancel(). */
 void vc__thread_forgo(struct vc_call *call);
 
-/* The call no longer waits: stops its timer. */
+/* The call no longer waits: stops its timer. Called by both kinds of its task,
+ * when its turn has come and when its handler has ended
+ * (rpc/server/server_handler.c). */
 static inline void
 vc__thread_found(struct vc_call *call)
 {

@@ -26,6 +26,7 @@ vc__turn_await(struct vc_call *call)
     vc__engine_handle(&part->progress->engine, &call->task);
 }
 
+/* Takes the call out of its client's queue. */
 static void
 queue_leave(struct vc_call *call)
 {
@@ -39,7 +40,8 @@ queue_leave(struct vc_call *call)
         cds_list_del(&peer->turn);
 }
 
-/* The client's next turn comes after all other clients' turns. */
+/* Takes the first call of the client's queue and returns it. The client's next
+ * turn comes after all other clients' turns. */
 static struct vc_call *
 queue_take(struct vc__server_peer *peer)
 {

@@ -2,9 +2,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The order in which waiting calls begin. Clients take turns; calls of one
- * client begin in the order in which they came, but critical ones first. So
- * the call of a client that sends few calls waits for one call of each other
- * client, however many calls those have waiting. The holder of the engine
+ * client begin in the order in which they came, but critical ones first. So the
+ * call of a client that sends few calls waits for one call of each other
+ * client, however many calls those have waiting. Called by
+ * rpc/server/server_handler.c, unless said otherwise. The holder of the engine
  * only.
  *
  * Called by: server_handler.c (turn_await, turn_await_first, turn_take),
@@ -14,8 +15,8 @@
 
 #include "rpc/server/server_call.h"
 
-/* Queues the call: its task runs when its turn has come. Other calls wait
- * already. */
+/* Queues the call, which has just come: its task runs when its turn has come.
+ * Other calls wait already. */
 void vc__turn_await(struct vc_call *call);
 
 /* As vc__turn_await(), when no other call waits: this call comes next in any
@@ -30,11 +31,12 @@ vc__turn_await_first(struct vc_call *call)
     vc__engine_handle(&part->progress->engine, &call->task);
 }
 
-/* Called from the task of a waiting call. Returns the call whose turn it is; if
- * that is another one, the two exchange their tasks' places. */
+/* Called from the task of a waiting call, call_run(). Returns the call whose
+ * turn it is; if that is another one, the two exchange their tasks' places. */
 struct vc_call *vc__turn_take(struct vc_call *call);
 
-/* Removes a waiting call, which will not begin. */
+/* Removes a waiting call, which will not begin. Called by on_no_turn()
+ * (rpc/server/server_thread.c), a timer, before the call is refused. */
 void vc__turn_leave(struct vc_call *call);
 
 #endif

@@ -33,7 +33,8 @@ struct key {
     uint64_t id;
 };
 
-/* Called by cds_lfht_lookup(): not 0 if the entry has the key. */
+/* Called by the table, in lookups and additions, on the calling thread; `arg`
+ * is the key. Not 0 if the entry has this name, or this id. */
 static int
 entry_match(struct cds_lfht_node *node, const void *arg)
 {
@@ -49,7 +50,8 @@ entry_match(struct cds_lfht_node *node, const void *arg)
            memcmp(e->service->name, key->name, key->len) == 0;
 }
 
-/* Called within a read-side critical section. */
+/* Called within a read-side critical section. NULL if there is no such
+ * entry. */
 static struct vc__service_entry *
 service_entry_find(struct vc__services *t, const struct key *key)
 {
@@ -134,6 +136,7 @@ is_never_shed(const struct vc_service *service)
            strcmp(service->name, "verbcall.reflection.v1.Reflection") == 0;
 }
 
+/* flags: VC_METHOD_*. in_turn: handlers never begin on threads of their own. */
 static void
 method_init(struct vc__method_state *m, uint32_t flags, bool in_turn)
 {
@@ -147,7 +150,7 @@ method_init(struct vc__method_state *m, uint32_t flags, bool in_turn)
         m->kind |= VC__FRAME_SERVER_STREAM;
 }
 
-/* False without memory. */
+/* Makes the adaptive limits, if `most` is not 0. False without memory. */
 static bool
 adaptives_make(struct vc__service_entry *e, uint32_t most)
 {
@@ -174,6 +177,7 @@ methods_copy(struct vc__service_entry *e, const void *methods, size_t size)
     return e->methods != NULL;
 }
 
+/* With a reference for the table; NULL without memory. */
 static struct vc__service_entry *
 service_entry_new(const struct vc__services *t,
                   const struct vc_service *service, const void *methods,

@@ -5,7 +5,7 @@
  * lock while others are added and removed. Flavour: urcu-bp, which needs no
  * registration of threads; a thread here may be any thread of the program.
  * Lookups are rare (one per session), so the slower read side of urcu-bp does
- * not matter. Any thread, except vc__services_init() and
+ * not matter. Any thread, without a lock, except vc__services_init() and
  * vc__services_fini().
  *
  * Called by: server.c (services_init, services_fini, services_add,
@@ -72,30 +72,40 @@ bool vc__services_init(struct vc__services *t);
 void vc__services_fini(struct vc__services *t);
 
 /* Adds a service. in_turn: its handlers begin in the order of their calls.
- * VC_ALREADY_EXISTS, VC_RESOURCE_EXHAUSTED */
+ * Called by vc_server_add() and vc_server_add_protobuf_c().
+ * VC_ALREADY_EXISTS      a service of this name is in the table
+ * VC_RESOURCE_EXHAUSTED  no memory */
 enum vc_status vc__services_add(struct vc__services *t,
                                 const struct vc_service *service,
                                 const void *methods, size_t size, void *arg,
                                 bool in_turn);
-/* Removes a service; waits for an RCU grace period. VC_NOT_FOUND */
+/* Removes a service; waits for an RCU grace period. Called by
+ * vc_server_remove().
+ * VC_NOT_FOUND  no service of this name is in the table */
 enum vc_status vc__services_remove(struct vc__services *t, const char *name);
 
-/* Returns the entry of this name with a reference for the caller, or NULL. */
+/* Returns the entry of this name with a reference for the caller, or NULL if
+ * there is none. Called for an OPEN on the holder (rpc/server/method_map.c), by
+ * vc_server_limit(), and by the reflection service in its handler. */
 struct vc__service_entry *vc__services_get(struct vc__services *t,
                                            const char *name, size_t len);
-/* Drops a reference. NULL is allowed. */
+/* Drops a reference: the table's, a session's, or one that a caller took. The
+ * last one frees the entry. NULL is allowed. */
 void vc__service_put(struct vc__service_entry *e);
 
-/* True if there is a service with this id. */
+/* True if there is a service with this id. Called for a client that connects:
+ * on engine 0, and on the engine of its part. */
 bool vc__services_has(struct vc__services *t, uint64_t id);
 
 /* Calls fn for each service, in no order, until fn returns false. fn must not
- * block, nor add or remove services. */
+ * block, nor add or remove services. Called by the reflection service, on its
+ * handler's thread. */
 void vc__services_each(struct vc__services *t,
                        bool (*fn)(const struct vc_service *service, void *arg),
                        void *arg);
 
-/* Returns the id of a service's name: FNV-1a, 64 bits. */
+/* Returns the id of a service's name: FNV-1a, 64 bits. Pure; called for lookups
+ * by name. */
 uint64_t vc__service_id(const char *name, size_t len);
 
 #endif

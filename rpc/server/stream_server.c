@@ -1,8 +1,9 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See rpc/server/stream_server.h. Functions of the table server_ops are called
- * from rpc/stream as struct vc__stream_ops says. */
+ * See rpc/server/stream_server.h. rpc/stream calls the functions of server_ops,
+ * without the stream's lock. The rest of this file runs on the holder, except
+ * what server_ops uses, and vc_stream_serve(), which a handler calls. */
 #include "rpc/server/stream_server.h"
 
 #include <stdlib.h>
@@ -46,6 +47,8 @@ link_of(const struct vc_call *call)
                                                               : NULL;
 }
 
+/* Fills in the names of the call and gives the frame to the link. The
+ * holder. */
 static void
 frame_send(const struct vc_call *call, struct vc__link *link,
            struct vc__send *send)
@@ -82,7 +85,7 @@ stream_server_flush(struct vc__server_stream *ss)
     }
 }
 
-/* A task, posted by server_put(). */
+/* A task on the holder, posted by server_put(). */
 static void
 flush_run(struct vc__task *task)
 {
@@ -96,7 +99,8 @@ flush_run(struct vc__task *task)
     vc__stream_put(&ss->stream);
 }
 
-/* Queues a frame, which a task passes to the link. Any thread. */
+/* ops->put: queues a frame, which a task passes to the link. False: the stream
+ * has ended, and the frame is still the caller's. Any thread. */
 static bool
 server_put(struct vc_stream *s, struct vc__send *send)
 {
@@ -118,7 +122,8 @@ server_put(struct vc_stream *s, struct vc__send *send)
     return good;
 }
 
-/* Ends the stream, and with it the call, whatever its handler returns. */
+/* Ends the stream, and with it the call, whatever its handler returns. Without
+ * the stream's lock. */
 static void
 time_over(struct vc_stream *s, const struct vc__error *error)
 {
@@ -128,7 +133,8 @@ time_over(struct vc_stream *s, const struct vc__error *error)
     vc__stream_end(s, VC__STREAM_EV_TIME_OVER, error);
 }
 
-/* Ends the stream at the deadline, which the client knows, too. */
+/* ops->expire: ends the stream at the deadline, which the client knows, too.
+ * Called on the thread that waits in the stream, mostly the handler's. */
 static void
 server_expire(struct vc_stream *s)
 {
@@ -138,7 +144,8 @@ server_expire(struct vc_stream *s)
     time_over(s, &error);
 }
 
-/* Runs on the call's thread. */
+/* ops->stalled: the client takes no messages while the call's thread, on which
+ * this runs, waits to send. Ends the stream if threads are short. */
 static void
 server_stalled(struct vc_stream *s)
 {
@@ -182,6 +189,9 @@ vc__stream_server_status(struct vc_call *call, enum vc_status status)
     return vc_call_fail(call, error.status, "%s", error.text);
 }
 
+/* ops->give_up, for streams with callbacks: ends the stream at its deadline, or
+ * without memory for its timer. Called on the holder. Always true: the stream
+ * ends. */
 static bool
 server_give_up(struct vc_stream *s, const struct vc__error *error)
 {
@@ -192,6 +202,7 @@ server_give_up(struct vc_stream *s, const struct vc__error *error)
     return true;
 }
 
+/* ops->free: the last reference was dropped. Any thread. */
 static void
 server_free(struct vc_stream *s)
 {
@@ -199,7 +210,9 @@ server_free(struct vc_stream *s)
     free(server_stream_of(s));
 }
 
-/* Runs on the call's thread. */
+/* ops->initial: copies the reply's initial metadata to out, unless that is
+ * NULL; returns their bytes. Runs on the call's thread, before its first
+ * message. */
 static uint16_t
 server_initial(const struct vc_stream *s, uint8_t *out)
 {
@@ -212,6 +225,11 @@ server_initial(const struct vc_stream *s, uint8_t *out)
 
 /* --- callbacks: the call exists until server_left() ----------------------- */
 
+/* rpc/stream/stream_events.c calls these for a stream with callbacks, on the
+ * thread that runs its last callback. */
+
+/* ops->over: the stream has ended, and on_end() comes next. Returns the status
+ * of the call, for on_end(). */
 static enum vc_status
 server_over(struct vc_stream *s)
 {
@@ -221,12 +239,14 @@ server_over(struct vc_stream *s)
     return call->status;
 }
 
+/* Called after on_end() has returned. */
 static void
 server_ended(struct vc_stream *s)
 {
     (void)s;
 }
 
+/* ops->left: no more callbacks; answers the call. */
 static void
 server_left(struct vc_stream *s)
 {
@@ -316,6 +336,7 @@ vc__stream_server_open(struct vc_call *call)
     return true;
 }
 
+/* Ends the call's stream for the reason `why`, as cancelled with this text. */
 static void
 stream_server_end_with(struct vc_call *call, enum vc__stream_event why,
                        const char *text)
@@ -395,6 +416,7 @@ vc__server_message_whole(struct vc__server_session *s, uint16_t i,
 
 #define BETWEEN_PARTS "a frame between the parts of a message"
 
+/* A MESSAGE: all of a message, or its first part. False: the link ends. */
 static bool
 stream_server_message_take(struct vc__server_session *s, uint16_t i,
                            const struct vc__frame *f)
@@ -415,6 +437,7 @@ stream_server_message_take(struct vc__server_session *s, uint16_t i,
            stream_server_message_refuse(s, stream);
 }
 
+/* A frame of the stream of a call that runs. False: the link ends. */
 static bool
 stream_frame(struct vc__server_session *s, uint16_t i,
              const struct vc__frame *f)
