@@ -14,8 +14,7 @@
  * cancelling_end), rpc/client/stream_client.c (cancelling_begin,
  * cancelling_end), rpc/client/stream_open.c (cancelling_join),
  * rpc/client/attempts.c (parent_children, put, hold),
- * rpc/server/server_cancel.c (parent_cancel, parent_cancel, parent_cancel,
- * parent_cancel_children, parent_cancel_children, parent_cancel_children),
+ * rpc/server/server_cancel.c (parent_cancel, parent_cancel_children),
  * canceller.c (parent_ask, make, hold), rpc/server/server_call.c (parent_ask),
  * rpc/server/server_deadline.c (parent_ask), rpc/server/server_handler.c
  * (parent_end). */

@@ -6,8 +6,9 @@
  * any thread.
  *
  * Called by: rpc/client/channel.c (make, allowed, require), rpc/server/server.c
- * (make, allowed), cm/pool/pool_describe.c (rank), cm/pool/upgrade.c (rank),
- * rpc/server/server_listen.c (rank, rank, rank), many files (has). */
+ * (make, allowed), cm/pool/pool_describe.c (rank), cm/pool/upgrade.c (rank,
+ * has), rpc/server/server_listen.c (rank, has), choice.c (has),
+ * cm/pool/pool_connect.c (has). */
 #ifndef VC_CM_CHOICE_H
 #define VC_CM_CHOICE_H
 

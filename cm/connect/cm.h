@@ -5,9 +5,11 @@
  * use, so a program that uses one transport does not need what the others need.
  * Any thread; vc__cm_init() and vc__cm_fini() run alone.
  *
- * Called by: rpc/runtime.c (init, fini), cm/link/listener.c (open),
- * cm/pool/pool_connect.c (open), cm/pool/pool_link.c (open),
- * rpc/server/server_link.c (open), many files (transport_find). */
+ * Called by: choice.c (transport_find), target.c (transport_find),
+ * cm/pool/pool_connect.c (transport_find, open), rpc/probe.c (transport_find),
+ * rpc/server/server_listen.c (transport_find), rpc/runtime.c (init, fini),
+ * cm/link/listener.c (open), cm/pool/pool_link.c (open),
+ * rpc/server/server_link.c (open). */
 #ifndef VC_CM_CM_H
 #define VC_CM_CM_H
 

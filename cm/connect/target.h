@@ -4,9 +4,11 @@
  * Targets as programs write them, and the addresses to which they resolve. Any
  * thread, but a vc__lookup belongs to the holder of the engine.
  *
- * Called by: rpc/client/attempts.c (text), rpc/probe.c (lookup),
- * rpc/client/channel.c (address_parse), cm/pool/pool_connect.c (lookup_start,
- * lookup_cancel, lookup_free), many files (parse, numeric, reaches). */
+ * Called by: rpc/client/channel.c (parse, numeric, reaches, address_parse),
+ * rpc/probe.c (parse, lookup, reaches), rpc/server/redirect.c (parse, numeric,
+ * reaches), rpc/server/server_listen.c (parse, numeric, reaches),
+ * rpc/client/attempts.c (text), cm/pool/pool_connect.c (numeric, lookup_start,
+ * lookup_cancel, lookup_free), cm/link/link_connect.c (reaches). */
 #ifndef VC_CM_TARGET_H
 #define VC_CM_TARGET_H
 

@@ -6,9 +6,8 @@
  * the engine only, except vc__listener_open() and vc__listener_port().
  *
  * Called by: rpc/server/relisten.c (open, close), rpc/server/server_listen.c
- * (open, open, open, close, close, close, port, port, port),
- * rpc/server/listening.c (port), rpc/server/server.c (reject_with),
- * rpc/server/server_link.c (reject). */
+ * (open, close, port), rpc/server/listening.c (port), rpc/server/server.c
+ * (reject_with), rpc/server/server_link.c (reject). */
 #ifndef VC_CM_LISTENER_H
 #define VC_CM_LISTENER_H
 

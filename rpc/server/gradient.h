@@ -21,8 +21,8 @@
  * measurement (a round) takes a fixed number of runs in the order in which they
  * began: otherwise the quickest runs would stand for all.
  *
- * Called by: service.c (init, init, init), server_adapt.c (left, begin,
- * turned_down, ran, forget). */
+ * Called by: service.c (init), server_adapt.c (left, begin, turned_down, ran,
+ * forget). */
 #ifndef VC_RPC_GRADIENT_H
 #define VC_RPC_GRADIENT_H
 

@@ -5,8 +5,7 @@
  * vc_server_listen() at first, then the holder of engine 0, which listens again
  * (rpc/server/relisten.c).
  *
- * Called by: relisten.c (all), server_listen.c (list, list, list, log, log,
- * log). */
+ * Called by: relisten.c (all), server_listen.c (all). */
 #ifndef VC_RPC_LISTENING_H
 #define VC_RPC_LISTENING_H
 

@@ -7,10 +7,7 @@
  * rpc/server/server_session_open.c when an OPEN has come; vc__opened_put() also
  * when a session or a peer is freed. The holder of the engine only.
  *
- * Called by: server_session_open.c (opened_get, opened_get, opened_get,
- * opened_put, opened_put, opened_put, opened_is_whole, opened_is_whole,
- * opened_is_whole, opened_names, opened_names, opened_names), server_peer.c
- * (opened_put). */
+ * Called by: server_session_open.c (all), server_peer.c (opened_put). */
 #ifndef VC_RPC_SERVER_OPEN_H
 #define VC_RPC_SERVER_OPEN_H
 

@@ -8,8 +8,7 @@
  * to engine 0, as the listener does; closing the listener stops it. The holder
  * of engine 0 only, except vc__relisten_later().
  *
- * Called by: server_listen.c (later, later, later, lost, lost, lost, stop,
- * stop, stop). */
+ * Called by: server_listen.c (all). */
 #ifndef VC_RPC_SERVER_RELISTEN_H
 #define VC_RPC_SERVER_RELISTEN_H
 

@@ -9,8 +9,7 @@
  * rpc/server/stream_server.c, when a frame has come or a session loses its
  * link. The holder of the engine only.
  *
- * Called by: server_session.c (add, add, add, unreserve, unreserve, unreserve,
- * free, free, free, drop, drop, drop), many files (begin). */
+ * Called by: server_session.c (all), stream_server.c (begin). */
 #ifndef VC_RPC_SERVER_ARRIVAL_H
 #define VC_RPC_SERVER_ARRIVAL_H
 

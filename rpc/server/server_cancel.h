@@ -9,8 +9,8 @@
  * verbcall/call.h with everything, while the call has not ended. The rest
  * belongs to the holder of the engine.
  *
- * Called by: server_session.c (call_cancel, call_cancel, call_cancel),
- * server_handler.c (call_unwatch). */
+ * Called by: server_session.c (call_cancel), server_handler.c (call_unwatch).
+ */
 #ifndef VC_RPC_SERVER_CANCEL_H
 #define VC_RPC_SERVER_CANCEL_H
 

@@ -4,8 +4,8 @@
  * Counters of a server's sessions, in the ledger of their engine. The holder of
  * the engine only, in rpc/server.
  *
- * Called by: server_arrival.c (server_count_arriving), server_session.c (all),
- * many files (server_count). */
+ * Called by: server_arrival.c (server_count_arriving), server_session.c
+ * (server_slot_set), many files (server_count). */
 #ifndef VC_RPC_SERVER_COUNTS_H
 #define VC_RPC_SERVER_COUNTS_H
 

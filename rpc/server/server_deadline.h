@@ -6,7 +6,7 @@
  * handler can ask for it (vc_call_deadline_us()). It also ends a long reply
  * that waits to be sent. The holder of the engine, except what handlers use.
  *
- * Called by: server_arrival.c (server_due), server_session.c (all),
+ * Called by: server_arrival.c (server_due), server_session.c (server_due),
  * server_reply.c (watch), server_call.c (unwatch). */
 #ifndef VC_RPC_SERVER_DEADLINE_H
 #define VC_RPC_SERVER_DEADLINE_H

@@ -4,10 +4,9 @@
  * The way of a call from the bytes of its request until its handler has run.
  * The holder of the engine only, unless a comment says otherwise.
  *
- * Called by: server_session.c (call_begin, call_begin, call_begin, call_refuse,
- * call_refuse, call_refuse), server_begin.c (call_came), server_handler.c
- * (call_method), server_intercept.c (call_method), stream_server.c
- * (call_finish, call_finish, call_finish). */
+ * Called by: server_session.c (call_begin, call_refuse), server_begin.c
+ * (call_came), server_handler.c (call_method), server_intercept.c
+ * (call_method), stream_server.c (call_finish). */
 #ifndef VC_RPC_SERVER_HANDLER_H
 #define VC_RPC_SERVER_HANDLER_H
 

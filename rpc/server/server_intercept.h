@@ -4,7 +4,7 @@
  * Runs a server's calls through its interceptors. On the handler's thread,
  * which need not be the holder of the engine.
  *
- * Called by: server_handler.c (all), stream_server.c (end, end, end). */
+ * Called by: server_handler.c (all), stream_server.c (end). */
 #ifndef VC_RPC_SERVER_INTERCEPT_H
 #define VC_RPC_SERVER_INTERCEPT_H
 

@@ -5,7 +5,7 @@
  * only.
  *
  * Called by: server_close.c (server_deafen), server_listen.c
- * (server_on_request, server_on_request, server_on_request). */
+ * (server_on_request). */
 #ifndef VC_RPC_SERVER_LISTEN_H
 #define VC_RPC_SERVER_LISTEN_H
 

@@ -8,8 +8,7 @@
  * rpc/server/server_close.c, in the functions for the program. Any thread,
  * except where noted.
  *
- * Called by: drain.c (new, new, new, free, free, free, start, start, start,
- * run, run, run, may_block, may_block, may_block), server.c (new, free),
+ * Called by: drain.c (new, free, start, run, may_block), server.c (new, free),
  * server_close.c (new, free, start, run, may_block, server_ops_end,
  * server_ops_await), server_link.c (server_ops_check), server_peer.c
  * (server_ops_check). */

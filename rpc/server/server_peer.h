@@ -10,9 +10,8 @@
  * thread may call.
  *
  * Called by: server_link.c (find, agrees, new, join, leave, unless_used),
- * server.c (part), server_session.c (release, release, release), server_reply.c
- * (message_max), stream_server.c (message_max, message_max, message_max),
- * server_session_open.c (may_have, may_have, may_have, seat, seat, seat),
+ * server.c (part), server_session.c (release), server_reply.c (message_max),
+ * stream_server.c (message_max), server_session_open.c (may_have, seat),
  * server_close.c (server_peers_forget). */
 #ifndef VC_RPC_SERVER_PEER_H
 #define VC_RPC_SERVER_PEER_H

@@ -10,12 +10,9 @@
  *
  * Called by: server_peer.c (server_sessions_free, close), server_link.c (open,
  * call, data, cancel, leave, stream, unbind), server_session_open.c (unbind,
- * unbind, unbind, close, close, close, server_seat_is_older,
- * server_seat_is_older, server_seat_is_older), server_reply.c (reply, sent),
- * server_deadline.c (overdue), server_begin.c (skip, renew), server_handler.c
- * (skip), stream_server.c (find, find, find), server_session.c
- * (server_message_whole, server_message_whole, server_message_whole, free,
- * free, free). */
+ * close, server_seat_is_older), server_reply.c (reply, sent), server_deadline.c
+ * (overdue), server_begin.c (skip, renew), server_handler.c (skip),
+ * stream_server.c (find), server_session.c (server_message_whole, free). */
 #ifndef VC_RPC_SERVER_SESSION_H
 #define VC_RPC_SERVER_SESSION_H
 

@@ -7,10 +7,8 @@
  * again. The functions of this header are called by other files of rpc/server,
  * on the holder, without the stream's lock.
  *
- * Called by: server_session.c (stream_call_fits, stream_call_fits,
- * stream_call_fits, lost, lost, lost), server_call.c (open, end),
- * server_handler.c (status, waits), server_cancel.c (cancelled, cancelled,
- * cancelled). */
+ * Called by: server_session.c (stream_call_fits, lost), server_call.c (open,
+ * end), server_handler.c (status, waits), server_cancel.c (cancelled). */
 #ifndef VC_RPC_STREAM_SERVER_H
 #define VC_RPC_STREAM_SERVER_H
 

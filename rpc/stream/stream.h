@@ -16,15 +16,14 @@
  *
  * Any thread, without the stream's lock, if nothing else is said.
  *
- * Called by: rpc/client/stream_client.c (init, fini, message, window, end,
- * wait, late, has_ended, status, await_written), rpc/server/stream_server.c
- * (init, init, init, fini, fini, fini, message, message, message, expects,
- * expects, expects, window, window, window, half, half, half, hears, hears,
- * hears, end, end, end, late, late, late), stream.c (on, account, tell),
- * stream_events.c (on, item_free, changed, unpack, taken, drop, tell_half,
- * late, status), stream_send.c (on, account, changed, wait, status),
- * rpc/client/stream_again.c (changed), rpc/client/stream_finish.c (status,
- * await), many files (hold, put). */
+ * Called by: rpc/client/stream_client.c (init, fini, hold, put, message,
+ * window, end, wait, late, has_ended, status, await_written),
+ * rpc/server/stream_server.c (init, fini, hold, put, message, expects, window,
+ * half, hears, end, late), rpc/client/stream_again.c (hold, put, changed),
+ * rpc/client/stream_open.c (hold), stream_send.c (hold, put, on, account,
+ * changed, wait, status), rpc/client/stream_finish.c (put, status, await),
+ * stream.c (on, account, tell), stream_events.c (on, item_free, changed,
+ * unpack, taken, drop, tell_half, late, status). */
 #ifndef VC_RPC_STREAM_H
 #define VC_RPC_STREAM_H
 

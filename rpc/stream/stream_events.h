@@ -11,9 +11,9 @@
  * and vc__stream_events_half(). The others: any thread, without it.
  *
  * Called by: rpc/client/stream_open.c (new, join, open, hurry),
- * rpc/server/stream_server.c (new, new, new, join, join, join),
- * rpc/server/server_handler.c (open, close), rpc/client/stream_finish.c
- * (close), stream.c (stir), stream_send.c (stir, want, half). */
+ * rpc/server/stream_server.c (new, join), rpc/server/server_handler.c (open,
+ * close), rpc/client/stream_finish.c (close), stream.c (stir), stream_send.c
+ * (stir, want, half). */
 #ifndef VC_RPC_STREAM_EVENTS_H
 #define VC_RPC_STREAM_EVENTS_H
 

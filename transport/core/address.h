@@ -11,9 +11,8 @@
  * (addr_copy, addr_key), transport/rdma/ask.c (addr_copy),
  * transport/rdma/listen.c (addr_copy), transport/tcp/listen.c (addr_copy),
  * rpc/server/listening.c (addr_port_set, addr_is_loopback),
- * rpc/server/server_listen.c (addr_port_set, addr_port_set, addr_port_set,
- * addr_is_loopback, addr_is_loopback, addr_is_loopback, addr_drawn, addr_drawn,
- * addr_drawn), cm/connect/target.c (addr_is_loopback, addr_local, addr_name),
+ * rpc/server/server_listen.c (addr_port_set, addr_is_loopback, addr_drawn),
+ * cm/connect/target.c (addr_is_loopback, addr_local, addr_name),
  * cm/connect/dial.c (addr_is_local, addr_local_of_key, addr_of_key),
  * cm/pool/upgrade.c (addr_drawn), transport/shm/connect.c (addr_is_drawn),
  * transport/shm/listen.c (addr_is_drawn, addr_key), rpc/server/redirect.c

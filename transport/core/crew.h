@@ -23,8 +23,8 @@
  *
  * Called by: rpc/runtime.c (init, watch, fini), rpc/runtime_threads.c (start,
  * stop), engine.c (lend), rpc/server/server_thread.c (begin, withdraw),
- * rpc/server/server_handler.c (is_short), rpc/server/stream_server.c (is_short,
- * is_short, is_short), handoff.c (return, rouse). */
+ * rpc/server/server_handler.c (is_short), rpc/server/stream_server.c
+ * (is_short), handoff.c (return, rouse). */
 #ifndef VC_TRANSPORT_CREW_H
 #define VC_TRANSPORT_CREW_H
 

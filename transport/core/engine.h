@@ -19,12 +19,15 @@
  * rpc/client/attempt.c (catch_up), rpc/client/stream_open.c (catch_up), crew.c
  * (serve), rpc/runtime_threads.c (settle), rpc/stream/stream_send.c (stir),
  * rpc/server/server_thread.c (defer), transport/rdma/device.c (defer),
- * transport/shm/connect.c (defer), rpc/server/server_handler.c (handled),
- * rpc/runtime_loop.c (watch, turn), engine.c (alarm, rearm),
+ * transport/shm/connect.c (defer), rpc/client/async_call.c (release, resume),
+ * rpc/protobuf_c/protobuf_c_server.c (release, resume),
+ * rpc/server/server_handler.c (release, resume, handled),
+ * rpc/server/server_op.c (release, resume), rpc/stream/stream_events.c
+ * (release, resume), rpc/runtime_loop.c (watch, turn), engine.c (alarm, rearm),
  * transport/inproc/half.c (poll_source), transport/shm/context.c (poll_source),
  * transport/tcp/context.c (poll_source, look), transport/tcp/connect.c
  * (await_room), transport/tcp/write.c (await_room), many files (wait, kick,
- * post, handle, release, resume, add, remove). */
+ * post, handle, add, remove). */
 #ifndef VC_TRANSPORT_ENGINE_H
 #define VC_TRANSPORT_ENGINE_H
 

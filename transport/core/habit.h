@@ -8,8 +8,8 @@
  * to be taken over at all, as handlers do that use the processor for long. Two
  * bytes per method, written now and then, read at each call. Any thread.
  *
- * Called by: rpc/server/service.c (fix, fix, fix), rpc/server/server_handler.c
- * (blocks, is_long, was_quick, ran), crew.c (was_long, blocked). */
+ * Called by: rpc/server/service.c (fix), rpc/server/server_handler.c (blocks,
+ * is_long, was_quick, ran), crew.c (was_long, blocked). */
 #ifndef VC_TRANSPORT_HABIT_H
 #define VC_TRANSPORT_HABIT_H
 

@@ -5,8 +5,8 @@
  * and for the library, which matches names with hashes. Pure. The numbers are
  * those of https://datatracker.ietf.org/doc/draft-eastlake-fnv/, section 5.
  *
- * Called by: rpc/protobuf_c/protobuf_c_table.c (hash_32_more, hash_32),
- * idl/model.c (hash_32), many files (hash_64). */
+ * Called by: rpc/protobuf_c/protobuf_c_table.c (all), idl/model.c (hash_32,
+ * hash_64), rpc/server/service.c (hash_64), address.c (hash_64). */
 #ifndef VC_TRANSPORT_HASH_H
 #define VC_TRANSPORT_HASH_H
 

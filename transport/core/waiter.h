@@ -7,10 +7,11 @@
  * May run together: done and is_done from any threads. Await and sleep are for
  * the waiter's own thread; for hand and take see their comments.
  *
- * Called by: rpc/client/channel.c (await), rpc/server/server_cancel.c (await,
- * await, await), rpc/server/server_close.c (await), crew.c (hand, take, sleep),
- * hand.c (hand), token.c (hand, take), engine.c (sleep), many files (init,
- * done, is_done). */
+ * Called by: rpc/server/server_op.c (is_done), rpc/stream/stream.c (is_done),
+ * engine.c (is_done, sleep), token.c (is_done, hand, take), waiter.c (is_done),
+ * rpc/client/channel.c (await), rpc/server/server_cancel.c (await),
+ * rpc/server/server_close.c (await), crew.c (hand, take, sleep), hand.c (hand),
+ * many files (init, done). */
 #ifndef VC_TRANSPORT_WAITER_H
 #define VC_TRANSPORT_WAITER_H
 

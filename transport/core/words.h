@@ -4,8 +4,8 @@
  * A text that is written piece by piece into a buffer that may be too small, as
  * snprintf(3) does with one piece: what does not fit is only counted. Pure.
  *
- * Called by: cm/pool/pool_describe.c (all), rpc/server/server_listen.c (begin,
- * begin, begin, add, add, add). */
+ * Called by: cm/pool/pool_describe.c (all), rpc/server/server_listen.c (all).
+ */
 #ifndef VC_TRANSPORT_WORDS_H
 #define VC_TRANSPORT_WORDS_H
 

@@ -10,8 +10,8 @@
  *
  * Called by: rpc/server/server_arrival.c (announced, begin, add, lose, holds,
  * end), cm/pool/session_reply.c (begin, add, metadata, end),
- * rpc/server/server_session.c (metadata, metadata, metadata),
- * cm/pool/pool_link.c (end), cm/pool/session.c (end). */
+ * rpc/server/server_session.c (metadata), cm/pool/pool_link.c (end),
+ * cm/pool/session.c (end). */
 #ifndef VC_TRANSPORT_ASSEMBLY_H
 #define VC_TRANSPORT_ASSEMBLY_H
 

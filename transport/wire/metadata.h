@@ -6,12 +6,11 @@
  * read only after that. Pure: no state but the caller's, no allocation, any
  * thread.
  *
- * Called by: cm/pool/session_reply.c (of), rpc/server/server_session.c (of, of,
- * of), rpc/client/result.c (fault, size, put, fits, check, memory, unpack,
- * find_own, number), rpc/intercept_metadata.c (fault, size, fits),
+ * Called by: cm/pool/session_reply.c (of), rpc/server/server_session.c (of),
+ * rpc/client/result.c (fault, size, put, fits, check, memory, unpack, find_own,
+ * number), rpc/intercept_metadata.c (fault, size, fits),
  * rpc/server/server_metadata.c (fault, size, put, fits, remove, check, memory,
- * unpack, find, find_own, number), rpc/server/stream_server.c (initial,
- * initial, initial). */
+ * unpack, find, find_own, number), rpc/server/stream_server.c (initial). */
 #ifndef VC_TRANSPORT_METADATA_H
 #define VC_TRANSPORT_METADATA_H
 
