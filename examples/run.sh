@@ -64,6 +64,7 @@ esac
 
 CDPATH='' cd -P -- "$(dirname -- "$0")/.." || exit 1
 top=$PWD
+[ -f tests/packages.sh ] || die 'builds Verbcall first: run it in a checkout of the sources'
 . tests/packages.sh
 . tests/build.sh
 build=$(vc_build_folder "$here")

@@ -110,8 +110,10 @@ VC_API enum vc_status vc_runtime_new(const struct vc_runtime_opts *opts,
  * A client that only makes blocking calls need not call it either: a caller
  * polls for itself while it waits. A client calls it when asynchronous calls,
  * streams with callbacks and keepalive are to make progress while none of its
- * threads waits. When the threads run already, it does nothing and returns
- * VC_OK. Any thread.
+ * threads waits; also when it rests between the messages that it sends on a
+ * stream, which may else be sent only when a function that waits is called.
+ * When the threads run already, it does nothing and returns VC_OK. Any
+ * thread.
  *
  * One more thread, the watcher, watches the handlers of servers. When a handler
  * takes long, a further thread takes over its engine (see vc_server_add()). The
