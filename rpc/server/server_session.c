@@ -225,27 +225,23 @@ arrival_loss_text(const struct vc__server_arrival *a)
                                                      : vc__no_memory;
 }
 
-/* The first part of a request has come. If the call cannot begin in any case,
- * it is answered now, so that its client need not send the rest. */
+/* The first part of a request has come. If the message is not kept, the call is
+ * answered now, so that its client need not send the rest. False: the link
+ * ends. */
 static bool
 call_first_part(const struct vc__call_site *site, const struct vc__frame *f)
 {
     struct vc__server_session *s = site->session;
     struct vc__server_slot *slot = &s->slots[site->slot];
     uint32_t max = 1u << server_session_part_of(s)->server->log2_message;
-    bool late = f->deadline == 0;
 
     vc__server_slot_set(s, slot, VC__SLOT_ARRIVING);
-    if (!vc__server_arrival_begin(s, slot, f, late ? 0 : max))
+    if (!vc__server_arrival_begin(s, slot, f, max))
         return false;
     if (slot->arrival->assembly.loss == VC__ASSEMBLY_KEPT || !has_cuts(s))
         return true;
     slot->arrival->refused = true;
-    if (late)
-        call_refuse(site, VC_DEADLINE_EXCEEDED, VC__SERVER_LATE);
-    else
-        call_refuse(site, VC_RESOURCE_EXHAUSTED,
-                    arrival_loss_text(slot->arrival));
+    call_refuse(site, VC_RESOURCE_EXHAUSTED, arrival_loss_text(slot->arrival));
     return true;
 }
 
@@ -478,24 +474,22 @@ call_cancel(struct vc__server_session *s, uint16_t i)
 {
     struct vc__server_slot *slot = &s->slots[i];
 
-    if (slot->arrival != NULL && slot->arrival->refused) {
-        arrival_cancel(s, i);
-        return true;
-    }
-    if (slot->state == VC__SLOT_FREE) /* the reply has crossed the CANCEL */
+    /* The reply has crossed the CANCEL; perhaps the parts go on. */
+    if (slot->state == VC__SLOT_FREE && slot->arrival == NULL)
         return slot->asked ||
                vc__server_breach(s->link, "a CANCEL of an unknown call");
     slot->asked = true;
+    if (slot->state == VC__SLOT_RUNNING) {
+        vc__call_cancel(slot->call);
+    } else if (slot->arrival == NULL) {
+        bool kept = slot->state == VC__SLOT_KEPT;
+
+        reply_shorten(s, slot);
+        if (kept)
+            reply_go(s, slot);
+    }
     if (slot->arrival != NULL)
         arrival_cancel(s, i);
-    else if (slot->state == VC__SLOT_REPLYING)
-        reply_shorten(s, slot);
-    else if (slot->state == VC__SLOT_KEPT) {
-        reply_shorten(s, slot);
-        reply_go(s, slot);
-    }
-    if (slot->state == VC__SLOT_RUNNING)
-        vc__call_cancel(slot->call);
     return true;
 }
 

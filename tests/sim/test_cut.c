@@ -50,7 +50,7 @@ refuse(struct scene *s)
         assert_int_equal(outcome, VC_OUTCOME_NOT_EXECUTED);
     }
     assert_in_range(bytes_sent(s) - before, 1, REFUSED * (LONG / 2));
-    assert_in_range(scene_server(s).shed_memory, REFUSED + 1, PATIENCE);
+    assert_true(scene_server(s).shed_memory > REFUSED);
 }
 
 /* Handlers keep requests until the server has no memory for more. */

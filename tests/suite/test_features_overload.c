@@ -482,42 +482,35 @@ streams_that_nobody_reads_wait_while_threads_are_there(void **state)
 
 /* --- memory --------------------------------------------------------------- */
 
+/* Sends requests that exceed the server's memory together. Few have a thread:
+ * the others wait for one, and keep their memory. */
 static void
-memory_has_a_limit_and_comes_back(void **state)
+longs_ask(struct house *h, Features__Order *order, struct features_end *ends)
 {
-    struct vc_counters c = VC_COUNTERS_INIT;
-    static struct features_end ends[LONGS];
     struct vc_call_opts opts = VC_CALL_OPTS_INIT;
-    Features__Order order;
-    Features__Report *report;
-    unsigned good = 0, for_memory = 0;
-    struct house h;
 
-    (void)state;
-    house_start(&h);
-    memset(longest, 'y', LONG);
-    memset(ends, 0, sizeof ends);
-    order = features_order(1, longest);
-    order.holds = 1;
-    order.failures = 1; /* a short error instead of a long echo */
-    order.status = VC_ABORTED;
     opts.flags = VC_CALL_NO_RETRY;
-    /* Few requests have a thread: the others wait for one, and keep their
-     * memory. */
+    memset(longest, 'y', LONG);
+    memset(ends, 0, LONGS * sizeof *ends);
+    *order = features_order(1, longest);
+    order->holds = 1;
+    order->failures = 1; /* a short error instead of a long echo */
+    order->status = VC_ABORTED;
     for (unsigned i = 0; i < LONGS; i++)
         assert_status(VC_OK,
-                      features_work_once_async(h.f.channel, &order, &opts,
+                      features_work_once_async(h->f.channel, order, &opts,
                                                features_done, &ends[i], NULL));
-    fixture_await(&sheds, 1);
-    for (unsigned i = 0; i < 3; i++) {
-        Features__Order other = features_order(i, longest);
+}
 
-        assert_status(VC_OK,
-                      features_work_look(h.other, &other, NULL, &report));
-        assert_int_equal(report->tag, i);
-        vc_message_free(report);
-    }
-    features_gate_open();
+/* Waits for their ends. Returns how many ran; *for_memory: how many were
+ * refused for want of memory. On a slow machine some fail because they wait too
+ * long for a thread. */
+static unsigned
+longs_await(struct features_end *ends, unsigned *for_memory)
+{
+    unsigned good = 0;
+
+    *for_memory = 0;
     for (unsigned i = 0; i < LONGS; i++) {
         fixture_await(&ends[i].ends, 1);
         good += ends[i].status == VC_ABORTED;
@@ -525,10 +518,42 @@ memory_has_a_limit_and_comes_back(void **state)
             continue;
         assert_int_equal(ends[i].status, VC_RESOURCE_EXHAUSTED);
         assert_int_equal(ends[i].outcome, VC_OUTCOME_NOT_EXECUTED);
-        /* On a slow machine some fail because they wait too long for a
-         * thread. */
-        for_memory += strstr(ends[i].text, "max_memory") != NULL;
+        *for_memory += strstr(ends[i].text, "max_memory") != NULL;
     }
+    return good;
+}
+
+static void
+longs_are_served(struct vc_channel *channel, unsigned n)
+{
+    Features__Order order = features_order(1, longest);
+    Features__Report *report;
+
+    for (unsigned i = 0; i < n; i++) {
+        order.tag = i;
+        assert_status(VC_OK,
+                      features_work_look(channel, &order, NULL, &report));
+        assert_int_equal(report->tag, i);
+        vc_message_free(report);
+    }
+}
+
+static void
+memory_has_a_limit_and_comes_back(void **state)
+{
+    struct vc_counters c = VC_COUNTERS_INIT;
+    static struct features_end ends[LONGS];
+    Features__Order order;
+    unsigned good, for_memory;
+    struct house h;
+
+    (void)state;
+    house_start(&h);
+    longs_ask(&h, &order, ends);
+    fixture_await(&sheds, 1);
+    longs_are_served(h.other, 3);
+    features_gate_open();
+    good = longs_await(ends, &for_memory);
     assert_in_range(good, 10, LONGS - 1);
     assert_in_range(for_memory, 1, LONGS - good);
     assert_non_null(strstr(why, "max_memory"));
@@ -538,14 +563,7 @@ memory_has_a_limit_and_comes_back(void **state)
     /* A request that is refused is not sent to its end. */
     vc_runtime_counters(h.f.runtime, &c);
     assert_in_range(c.bytes_sent, good * LONG, (LONGS - 1) * LONG);
-
-    /* All memory is free again. */
-    order.holds = order.failures = 0;
-    for (unsigned i = 0; i < 10; i++) {
-        assert_status(VC_OK,
-                      features_work_once(h.f.channel, &order, &opts, &report));
-        vc_message_free(report);
-    }
+    longs_are_served(h.f.channel, 10); /* all memory is free again */
     house_stop(&h);
 }
 
