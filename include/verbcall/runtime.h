@@ -110,8 +110,9 @@ VC_API enum vc_status vc_runtime_new(const struct vc_runtime_opts *opts,
  * A client that only makes blocking calls need not call it either: a caller
  * polls for itself while it waits. A client calls it when asynchronous calls,
  * streams with callbacks and keepalive are to make progress while none of its
- * threads waits; also when it rests between the messages that it sends on a
- * stream, which may else be sent only when a function that waits is called.
+ * threads waits; also when it sends many messages on a stream at once and then
+ * rests: what exceeds the credits of the link is sent when the next function of
+ * the stream is called.
  * When the threads run already, it does nothing and returns VC_OK. Any
  * thread.
  *

@@ -244,6 +244,21 @@ stream_open_seen(struct vc_channel *channel, const struct vc_service *service,
     return VC_OK;
 }
 
+void
+vc__client_stream_await_link(struct vc_stream *s)
+{
+    struct vc__client_stream *c = vc__client_stream_of(s);
+
+    if (c->linked)
+        return;
+    c->linked = true;
+    pthread_mutex_lock(&s->lock);
+    while (!c->has_link && s->state != VC__STREAM_ENDED &&
+           vc__stream_wait(s, s->due))
+        continue;
+    pthread_mutex_unlock(&s->lock);
+}
+
 /* By memcpy(), as the program's pointer may be one to a type of generated code,
  * which must not be assigned to as a struct vc_stream pointer. */
 static void

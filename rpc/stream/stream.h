@@ -17,10 +17,10 @@
  * Any thread, without the stream's lock, if nothing else is said.
  *
  * Called by: rpc/client/stream_client.c (init, fini, hold, put, message,
- * window, end, wait, late, has_ended, status, await_written),
+ * window, end, changed, wait, late, has_ended, status, await_written),
  * rpc/server/stream_server.c (init, fini, hold, put, message, expects, window,
  * half, hears, end, late), rpc/client/stream_again.c (hold, put, changed),
- * rpc/client/stream_open.c (hold), stream_send.c (hold, put, on, account,
+ * rpc/client/stream_open.c (hold, wait), stream_send.c (hold, put, on, account,
  * changed, wait, status), rpc/client/stream_finish.c (put, status, await),
  * stream.c (on, account, tell), stream_events.c (on, item_free, changed,
  * unpack, taken, drop, tell_half, late, status). */
@@ -46,6 +46,11 @@ struct vc__stream_ops {
     /* Queues a frame for the link, in order. False if the call has ended; then
      * the frame is still the caller's. Any thread, without locks. */
     bool (*put)(struct vc_stream *s, struct vc__send *send);
+    /* Called by vc_stream_send() after a message was queued: waits until a link
+     * has the call, which may have to be made first. The sender may rest after
+     * that, and perhaps no other thread advances the engine. NULL: the call has
+     * a link. Without locks. */
+    void (*await_link)(struct vc_stream *s);
     /* The call's deadline has passed: ends the call, if nothing else has,
      * before it returns. Any thread, without locks. */
     void (*expire)(struct vc_stream *s);

@@ -334,11 +334,18 @@ vc_stream_send(struct vc_stream *s, const void *message)
     status = stream_send_measure(s, message, &packing);
     if (status != VC_OK)
         return status;
+    /* What came while the sender rested may allow it to send. */
+    if (!s->of_server)
+        vc__engine_catch_up(s->engine, vc__now());
     status = window_await(s, (uint32_t)packing.size);
     if (status != VC_OK)
         return window_fail(s, status);
     status = message_send(s, message, &packing, &is_long);
-    return status == VC_OK && is_long ? long_await(s) : status;
+    if (status != VC_OK)
+        return status;
+    if (s->ops->await_link != NULL)
+        s->ops->await_link(s);
+    return is_long ? long_await(s) : VC_OK;
 }
 
 /* Takes room for a message, or makes on_writable() due once there is some. If

@@ -6,10 +6,13 @@
 #include "tests/suite/feature.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include <verbcall/stream.h>
 
-#define CALL_MS 50u     /* the timeout of the channel's calls */
+#define CALL_MS 50u /* the timeout of the channel's calls */
+#define RESTS   70u /* more than a link has credits */
+#define REST_US 11000u
 #define LONG    200000u /* bytes: a message that is sent in parts */
 
 /* --- the server -------------------------------------------------------- */
@@ -20,6 +23,8 @@ enum {
     EARLY, /* answers at once */
     FAILS, /* fails at once */
 };
+
+static atomic_uint came; /* orders, at all handlers of Up */
 
 /* At the deadline the status does not matter, but must not be VC_OK. */
 static enum vc_status
@@ -39,6 +44,7 @@ up_rest(struct vc_call *call, struct features_flow_up_server_stream *stream,
     while ((status = features_flow_up_server_receive(stream, &order)) ==
                VC_OK &&
            order != NULL) {
+        fixture_tell(&came);
         report->tag++;
         vc_message_free(order);
     }
@@ -56,6 +62,7 @@ up(struct vc_call *call, struct features_flow_up_server_stream *stream,
     (void)arg;
     if (status != VC_OK || order == NULL)
         return up_end(call, status);
+    fixture_tell(&came);
     what = order->tag;
     vc_message_free(order);
     report->tag = 1;
@@ -135,6 +142,32 @@ a_stream_outlives_the_time_of_the_channels_calls(void **state)
     assert_int_equal(2, report->tag);
     vc_message_free(report);
     features_flow_up_close(stream);
+}
+
+/* The client has no threads, and its channel is not connected yet. */
+static void
+a_message_arrives_while_its_sender_rests(void **state)
+{
+    struct fixture *f = *state;
+    struct fixture fresh = *f;
+    struct features_flow_up_client_stream *stream;
+    Features__Order order = features_order(ALL, "");
+    Features__Report *report = NULL;
+
+    fixture_start_client(&fresh, NULL);
+    stream = open_up(&fresh);
+    atomic_store(&came, 0);
+    for (unsigned i = 1; i <= RESTS; i++) {
+        assert_status(VC_OK, features_flow_up_send(stream, &order));
+        fixture_await(&came, i);
+        usleep(REST_US);
+    }
+    assert_status(VC_OK, features_flow_up_finish(stream, &report));
+
+    assert_int_equal(RESTS, report->tag);
+    vc_message_free(report);
+    features_flow_up_close(stream);
+    fixture_stop_client(&fresh);
 }
 
 static void
@@ -218,6 +251,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         T(a_stream_outlives_the_time_of_the_channels_calls),
+        T(a_message_arrives_while_its_sender_rests),
         T(a_stream_ends_at_the_time_that_it_has_asked_for),
         T(a_handler_that_answers_early_loses_no_reply),
         T(a_handler_that_fails_early_is_heard_by_send_and_finish),
