@@ -228,8 +228,10 @@ struct vc_call_opts {
 /* vc_message_free - frees a message that the library gave to the program: the
  * reply of a client's call, or a message that a stream received, at the client
  * or in a handler. A handler's `request` and `reply` belong to the call and
- * must not be freed. Any thread, once; NULL is allowed. The channel and the
- * stream may be freed before; the runtime must still exist. */
+ * must not be freed. Any thread, once; NULL is allowed. A message that was
+ * freed already, or is none of these, makes it write a line to stderr and
+ * abort(). The channel and the stream may be freed before; the runtime must
+ * still exist. */
 VC_API void vc_message_free(void *message);
 
 VC_END_DECLS

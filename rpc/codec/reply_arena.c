@@ -3,7 +3,7 @@
  *
  * See rpc/codec/reply_arena.h. vc_message_free() gets only the message's
  * address. So the first allocation, which protobuf_c_message_unpack() makes for
- * the message itself, has the reply's address in front. */
+ * the message itself, has a struct front before it. */
 #include "rpc/codec/reply_arena.h"
 
 #include <stdlib.h>
@@ -11,8 +11,17 @@
 
 #include <verbcall/call.h>
 
-/* Bytes in front of the message; keeps its alignment. */
-#define FRONT 16
+#include "transport/core/handle.h"
+
+/* What stands before a message. The handle tells it from the messages that the
+ * program makes itself, and from one that was freed. */
+struct front {
+    struct vc__reply *reply;
+    struct vc__handle handle;
+};
+#define FRONT sizeof(struct front)
+_Static_assert(FRONT % 16 == 0, "the message keeps its alignment");
+
 /* Bytes of the chunk that a reply in stock keeps, and most replies in stock. */
 #define CHUNK     4096
 #define STOCK_MAX 64
@@ -22,7 +31,7 @@ static void *
 reply_alloc(void *data, size_t size)
 {
     struct vc__reply *r = data;
-    unsigned char *front;
+    struct front *front;
 
     if (!r->first)
         return vc__arena_alloc(&r->arena, size);
@@ -30,8 +39,9 @@ reply_alloc(void *data, size_t size)
     if (front == NULL)
         return NULL;
     r->first = false;
-    memcpy(front, &r, sizeof r);
-    return front + FRONT;
+    front->reply = r;
+    vc__handle_init(&front->handle, VC__MESSAGE);
+    return front + 1;
 }
 
 /* Called by protobuf-c: the reply is freed as a whole. */
@@ -158,10 +168,14 @@ vc__reply_give(struct vc__reply *r)
 void
 vc_message_free(void *message)
 {
-    struct vc__reply *r;
+    struct front *front = (struct front *)message - 1;
 
     if (message == NULL)
         return;
-    memcpy(&r, (unsigned char *)message - FRONT, sizeof r);
-    vc__reply_give(r);
+    if (!vc__handle_is(&front->handle, VC__MESSAGE)) {
+        vc__handle_misuse(&front->handle, VC__MESSAGE, __func__, true);
+        return;
+    }
+    vc__handle_fini(&front->handle);
+    vc__reply_give(front->reply);
 }

@@ -48,6 +48,20 @@ open_with(struct fixture *f, const struct vc_channel_opts *opts)
     return vc_channel_open(f->runtime, f->target, opts, &channel);
 }
 
+/* As a program's own message may lie in memory. */
+static enum vc_status
+free_own_message(struct fixture *f)
+{
+    static struct {
+        uint64_t before[2];
+        Suite__EchoReply reply;
+    } own = {.reply = SUITE__ECHO_REPLY__INIT};
+
+    (void)f;
+    vc_message_free(&own.reply);
+    return VC_OK;
+}
+
 static struct vc_stream *
 talk_open(struct fixture *f)
 {
@@ -245,6 +259,18 @@ channel_closed_twice(struct fixture *f)
 {
     vc_channel_close(f->channel);
     return vc_channel_close(f->channel);
+}
+
+static enum vc_status
+message_freed_twice(struct fixture *f)
+{
+    const Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+    Suite__EchoReply *reply;
+
+    misuse_need(suite_probe_echo(f->channel, &request, NULL, &reply) == VC_OK);
+    vc_message_free(reply);
+    vc_message_free(reply);
+    return VC_OK;
 }
 
 static enum vc_status
@@ -557,12 +583,18 @@ static const struct misuse cases[] = {
         stream_of_a_method_without),
     row("wrong type", refused, "suite.Streams.Down streams",
         call_of_a_method_that_streams),
+    row("wrong type", aborts,
+        "vc_message_free(): this is no message that was received",
+        free_own_message),
     row("twice", aborts, "vc_call_end() of ", call_ended_twice),
     row("twice", VC_ALREADY_EXISTS, "suite.Other", service_added_twice),
     row("twice", aborts, "vc_runtime_free(): this is no runtime",
         runtime_freed_twice),
     row("twice", aborts, "vc_channel_close(): this is no channel",
         channel_closed_twice),
+    row("twice", aborts,
+        "vc_message_free(): this is no message that was received",
+        message_freed_twice),
     row("twice", VC_UNAVAILABLE, "cannot listen at", address_listened_at_twice),
     row("after free", aborts, "vc_channel_call(): this is no channel",
         call_of_a_closed_channel),

@@ -7,8 +7,8 @@
  * kind. The number stands in a page that the kernel wipes in a child of fork(),
  * so no mark of the parent's objects is valid there. Any thread.
  *
- * Called by: rpc/runtime.c (process_begin), handle.c (fail), many files (init,
- * fini). */
+ * Called by: rpc/runtime.c (process_begin), rpc/codec/reply_arena.c (is,
+ * misuse), handle.c (fail), many files (init, fini). */
 #ifndef VC_TRANSPORT_HANDLE_H
 #define VC_TRANSPORT_HANDLE_H
 
@@ -28,6 +28,7 @@ enum vc__kind {
     VC__CANCELLER,
     VC__HEALTH,
     VC__CLOSURES,
+    VC__MESSAGE, /* that the program received */
 };
 
 struct vc__handle {
