@@ -112,7 +112,7 @@ main(int argc, char **argv)
     int result;
 
     if (argc != 4) {
-        fprintf(stderr, "usage: chat-client rdma://HOST:PORT ROOM NAME\n");
+        fprintf(stderr, "usage: chat-client vc://HOST:PORT ROOM NAME\n");
         return 2;
     }
     if (vc_runtime_new(NULL, &runtime) != VC_OK ||

@@ -148,7 +148,7 @@ talk(struct vc_call *call, struct chat_chat_talk_server_stream *stream,
 int
 main(int argc, char **argv)
 {
-    const char *target = argc > 1 ? argv[1] : "rdma://[::]:7473";
+    const char *target = argc > 1 ? argv[1] : "vc://[::]:7473";
     const struct chat_chat_methods methods = {.talk = talk};
     struct vc_runtime *runtime = NULL;
     struct vc_server *server = NULL;

@@ -12,7 +12,7 @@ static int
 usage(void)
 {
     fprintf(stderr,
-            "usage: fanout-client rdma://HOST:PORT NAME KEY [MILLISECONDS]\n");
+            "usage: fanout-client vc://HOST:PORT NAME KEY [MILLISECONDS]\n");
     return 2;
 }
 

@@ -218,10 +218,10 @@ main(int argc, char **argv)
 
     if (argc < 3 || argc > 4) {
         fprintf(stderr, "usage: fanout-server GREETER KV [TARGET]\n"
-                        "each of them rdma://HOST:PORT\n");
+                        "each of them vc://HOST:PORT\n");
         return 2;
     }
     back.greeter_target = argv[1];
     back.kv_target = argv[2];
-    return run(&back, argc > 3 ? argv[3] : "rdma://[::]:7475");
+    return run(&back, argc > 3 ? argv[3] : "vc://[::]:7475");
 }

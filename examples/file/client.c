@@ -20,7 +20,7 @@
 static const char help[] =
     "usage: file-client TARGET put FILE [NAME]\n"
     "       file-client TARGET get NAME [FILE]\n"
-    "Puts a file on the file-server at TARGET, rdma://HOST:PORT, or gets one\n"
+    "Puts a file on the file-server at TARGET, vc://HOST:PORT, or gets one\n"
     "from there. Without NAME it is that of the file, without FILE that of "
     "the\n"
     "file there. A file gets its name when all of it came and its checksum is\n"

@@ -101,7 +101,7 @@ main(int argc, char **argv)
     int result;
 
     if (argc < 2 || argc > 3) {
-        fprintf(stderr, "usage: file-server FOLDER [rdma://ADDRESS:PORT]\n");
+        fprintf(stderr, "usage: file-server FOLDER [vc://ADDRESS:PORT]\n");
         return 2;
     }
     result = folder_open(&folder, argv[1]);
@@ -114,7 +114,7 @@ main(int argc, char **argv)
     sigaddset(&ends, SIGINT);
     sigaddset(&ends, SIGTERM);
     sigprocmask(SIG_BLOCK, &ends, NULL); /* before threads are started */
-    result = serve(&folder, argc > 2 ? argv[2] : "rdma://[::]:7474", &ends);
+    result = serve(&folder, argc > 2 ? argv[2] : "vc://[::]:7474", &ends);
     folder_close(&folder);
     return result;
 }

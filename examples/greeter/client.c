@@ -16,7 +16,7 @@ main(int argc, char **argv)
     int status = 1;
 
     if (argc != 3) {
-        fprintf(stderr, "usage: greeter-client rdma://HOST:PORT NAME\n");
+        fprintf(stderr, "usage: greeter-client vc://HOST:PORT NAME\n");
         return 2;
     }
     request.name = argv[2];

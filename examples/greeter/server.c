@@ -19,7 +19,7 @@ say_hello(struct vc_call *call, const Demo__HelloRequest *request,
 int
 main(int argc, char **argv)
 {
-    const char *target = argc > 1 ? argv[1] : "rdma://[::]:7471";
+    const char *target = argc > 1 ? argv[1] : "vc://[::]:7471";
     const struct demo_greeter_methods methods = {.say_hello = say_hello};
     struct vc_runtime *runtime = NULL;
     struct vc_server *server = NULL;

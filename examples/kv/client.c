@@ -40,7 +40,7 @@ static const char help[] =
     "loaded back and compares them; it tells how many calls it made, how many\n"
     "differ, and how long they took.\n"
     "\n"
-    "  --target TARGET  the server, rdma://HOST:PORT (default: $KV_TARGET)\n"
+    "  --target TARGET  the server, vc://HOST:PORT (default: $KV_TARGET)\n"
     "  --timeout MS     how long a call may take (default 10000)\n"
     "  --threads N      threads of verify, 1..256 (default 1)\n"
     "  --json           verify prints JSON\n"
@@ -231,7 +231,7 @@ parse(int argc, char **argv, struct options *options,
     if (*command == NULL)
         return usage("it takes a command and what belongs to it");
     if (options->target == NULL)
-        return usage("say where the server is: --target rdma://HOST:PORT");
+        return usage("say where the server is: --target vc://HOST:PORT");
     return EXIT_GOOD;
 }
 

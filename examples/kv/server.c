@@ -28,8 +28,8 @@ static const char help[] =
     "usage: kv-server [--listen TARGET] [--threads N] [--load FILE]\n"
     "Serves values under numbers over RDMA until SIGINT or SIGTERM.\n"
     "\n"
-    "  --listen TARGET  where to listen, rdma://ADDRESS:PORT (default\n"
-    "                   rdma://[::]:7472: all addresses; port 0: any port)\n"
+    "  --listen TARGET  where to listen, vc://ADDRESS:PORT (default\n"
+    "                   vc://[::]:7472: all addresses; port 0: any port)\n"
     "  --threads N      threads that serve, 1..64 (default 1)\n"
     "  --load FILE      serve each line of the file under its number; the\n"
     "                   first is 1\n"
@@ -199,7 +199,7 @@ load(const char *path, struct lines *lines)
 int
 main(int argc, char **argv)
 {
-    struct options options = {.listen = "rdma://[::]:7472", .threads = 1};
+    struct options options = {.listen = "vc://[::]:7472", .threads = 1};
     struct lines lines = {0};
     sigset_t ends;
     int result = parse(argc, argv, &options);

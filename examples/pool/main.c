@@ -362,7 +362,7 @@ main(int argc, char **argv)
     int option;
 
     if (argc > 1 && argc < 4 && strcmp(argv[1], "server") == 0)
-        return serve(argc > 2 ? argv[2] : "rdma://[::]:7471");
+        return serve(argc > 2 ? argv[2] : "vc://[::]:7471");
     while ((option = getopt_long(argc, argv, "", longs, NULL)) != -1) {
         if (option == 'h')
             return fputs(help, stdout) < 0 ? 1 : 0;

@@ -37,7 +37,7 @@ int
 main(int argc, char **argv)
 {
     if (argc != 3) {
-        printf("usage: dice-client rdma://HOST:PORT SIDES\n");
+        printf("usage: dice-client vc://HOST:PORT SIDES\n");
         return argc == 2 && strcmp(argv[1], "--help") == 0 ? 0 : 2;
     }
     return play(argv[1], (uint32_t)strtoul(argv[2], NULL, 10));

@@ -56,10 +56,10 @@ serve(const char *target)
 int
 main(int argc, char **argv)
 {
-    const char *target = argc > 1 ? argv[1] : "rdma://[::]:7472";
+    const char *target = argc > 1 ? argv[1] : "vc://[::]:7472";
 
     if (argc > 2 || target[0] == '-') {
-        printf("usage: dice-server [rdma://ADDRESS:PORT]\n");
+        printf("usage: dice-server [vc://ADDRESS:PORT]\n");
         return argc == 2 && strcmp(target, "--help") == 0 ? 0 : 2;
     }
     return serve(target);

@@ -41,7 +41,7 @@ int
 main(int argc, char **argv)
 {
     if (argc != 4) {
-        printf("usage: till-client rdma://HOST:PORT ITEM CENTS\n");
+        printf("usage: till-client vc://HOST:PORT ITEM CENTS\n");
         return argc == 2 && strcmp(argv[1], "--help") == 0 ? 0 : 2;
     }
     return buy(argv[1], argv[2], strtoll(argv[3], NULL, 10));

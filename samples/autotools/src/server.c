@@ -68,10 +68,10 @@ int
 main(int argc, char **argv)
 {
     struct till till = {.lock = PTHREAD_MUTEX_INITIALIZER};
-    const char *target = argc > 1 ? argv[1] : "rdma://[::]:7471";
+    const char *target = argc > 1 ? argv[1] : "vc://[::]:7471";
 
     if (argc > 2 || target[0] == '-') {
-        printf("usage: till-server [rdma://ADDRESS:PORT]\n");
+        printf("usage: till-server [vc://ADDRESS:PORT]\n");
         return argc == 2 && strcmp(target, "--help") == 0 ? 0 : 2;
     }
     return serve(target, &till);
