@@ -42,6 +42,9 @@
 #define HOGS_MOST   20u
 #define HALT_US     700000u
 #define SETTLE_US   2000000u
+/* Between two looks at what is awaited: 20 processes that looked each
+ * millisecond would take the processors from the server. */
+#define LOOK_US     20000u
 #define MIB         1048576.0
 
 /* Shared by all processes, which are forked before a runtime exists. */
@@ -165,7 +168,7 @@ await(bool (*is_so)(unsigned n), unsigned n, double us, const char *what)
                                  : "not in time");
             return false;
         }
-        usleep(1000);
+        usleep(LOOK_US);
     }
     return true;
 }

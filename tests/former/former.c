@@ -5,8 +5,8 @@
  * an older one, by public headers alone:
  *
  *   former server TARGET [ALTERNATIVE]   until SIGTERM; with ALTERNATIVE it
- *                                        drains after three seconds, and sends
- *                                        its clients there
+ *                                        drains a second after its first call,
+ *                                        and sends its clients there
  *   former client TARGET SECONDS all     calls and streams for so long; each
  *                                        must succeed
  *   former client TARGET SECONDS broken  calls for so long, each of which must
@@ -15,11 +15,13 @@
  * The client prints the number of rounds, how often sessions moved to another
  * link, and how many links were made. */
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <verbcall/counters.h>
 
@@ -29,7 +31,8 @@
 #define LONG_BYTES    300000
 #define CALL_MS       30000u
 #define DRAIN_MS      30000u
-#define DRAIN_AFTER_S 3
+#define DRAIN_AFTER_S 1
+#define FIRST_CALL    SIGUSR1 /* the program sends it to itself */
 
 /* --- server -------------------------------------------------------------- */
 
@@ -37,8 +40,12 @@ static enum vc_status
 echo(struct vc_call *call, const Former__Text *request, Former__Text *reply,
      void *arg)
 {
+    static atomic_flag called = ATOMIC_FLAG_INIT;
+
     (void)call;
     (void)arg;
+    if (!atomic_flag_test_and_set(&called))
+        kill(getpid(), FIRST_CALL);
     reply->text = request->text;
     return VC_OK;
 }
@@ -123,11 +130,13 @@ serve(const char *target, const char *alternative)
     struct vc_server *server = NULL;
     const struct timespec before_drain = {.tv_sec = DRAIN_AFTER_S};
     int result = 0, ended = -1;
-    sigset_t ends;
+    sigset_t ends, first;
 
     sigemptyset(&ends);
     sigaddset(&ends, SIGTERM);
-    sigprocmask(SIG_BLOCK, &ends, NULL); /* before threads are started */
+    first = ends;
+    sigaddset(&first, FIRST_CALL);
+    sigprocmask(SIG_BLOCK, &first, NULL); /* before threads are started */
     if (vc_runtime_new(NULL, &runtime) != VC_OK ||
         vc_server_new(runtime, NULL, &server) != VC_OK ||
         former_former_add(server, &methods, NULL) != VC_OK ||
@@ -135,8 +144,11 @@ serve(const char *target, const char *alternative)
         return fail("cannot serve");
     printf("listening on port %d\n", vc_server_port(server));
     fflush(stdout);
-    if (alternative != NULL)
-        ended = sigtimedwait(&ends, NULL, &before_drain);
+    if (alternative != NULL) {
+        sigwait(&first, &ended);
+        if (ended == FIRST_CALL)
+            ended = sigtimedwait(&ends, NULL, &before_drain);
+    }
     if (alternative != NULL && ended < 0 &&
         vc_server_drain(server, alternative, DRAIN_MS) != VC_OK)
         result = fail("drain");

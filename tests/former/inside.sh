@@ -47,7 +47,7 @@ calls_and_streams()
     client 3 all && says 0 1 && vc_server_stop
 }
 
-# The second one drains after three seconds, and sends its client to the first, while it calls.
+# The second one drains a second after its first call, and sends its client to the first, while it calls.
 drain()
 {
     serve
