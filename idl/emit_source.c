@@ -239,7 +239,8 @@ static void
 emit_call_unary(struct text *out, const struct model_service *service,
                 const struct model_method *method)
 {
-    static const char *const args[] = {"request", "opts", "&message"};
+    static const char *const args[] = {"request", "opts",
+                                       "reply == NULL ? NULL : &message"};
 
     text_add(out, "    void *message = NULL;\n"
                   "    enum vc_status status;\n"

@@ -75,8 +75,9 @@ link_on_silence(struct vc__link *link)
     if (link->state == VC__LINK_ASKED)
         vc__link_end(link, VC__LINK_EV_TIMEOUT, VC_UNAVAILABLE,
                      "%s: connection request sent, no answer within %u ms; is "
-                     "a thread of the server's runtime running (option "
-                     "threads), or does its program call vc_runtime_poll()?",
+                     "it a Verbcall server, and is a thread of its runtime "
+                     "running (option threads), or does its program call "
+                     "vc_runtime_poll()?",
                      vc__link_peer(link), link->said_ms);
     else
         vc__link_end(link, VC__LINK_EV_TIMEOUT, VC_UNAVAILABLE,

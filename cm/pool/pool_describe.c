@@ -95,8 +95,11 @@ vc__pool_describe(struct vc__pool *p, char *text, size_t size)
     for (unsigned i = 0; p->missed != NULL && i < rank; i++) {
         const char *why = why_missed(p, i);
 
-        vc__words_add(&w, "not %s: %s\n", p->opts.choice.best[i]->scheme,
-                      why != NULL ? why : "it was not tried yet");
+        if (why == NULL && !p->attempting)
+            why = "it was not tried yet";
+        if (why != NULL)
+            vc__words_add(&w, "not %s: %s\n", p->opts.choice.best[i]->scheme,
+                          why);
     }
     pthread_mutex_unlock(&p->lock);
     return w.len;

@@ -82,7 +82,8 @@ VC_API enum vc_status vc_stream_open(struct vc_channel *channel,
  *                        with VC_OK
  * VC_DEADLINE_EXCEEDED   the call's deadline has passed
  * others                 how the call has ended; on the server VC_CANCELLED
- *                        when its client is gone, or has cancelled it */
+ *                        when its client is gone, or has cancelled it, as it
+ *                        does at its deadline */
 VC_API enum vc_status vc_stream_send(struct vc_stream *stream,
                                      const void *message);
 
@@ -125,8 +126,9 @@ VC_API const struct vc_metadata *vc_stream_initial(struct vc_stream *stream,
                                                    size_t *n);
 
 /* vc_stream_cancel - ends the call with VC_CANCELLED, and cancels it on the
- * server. A thread that waits in another function of the stream returns. Does
- * nothing after the end. Client only. Any thread. */
+ * server. A thread that waits in another function of the stream returns.
+ * Messages that had arrived before can still be received. Does nothing after
+ * the end. Client only. Any thread. */
 VC_API void vc_stream_cancel(struct vc_stream *stream);
 
 /* vc_stream_close - frees the stream; a call that has not ended is cancelled.

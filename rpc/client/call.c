@@ -285,6 +285,9 @@ vc_channel_call(struct vc_channel *channel, const struct vc_service *service,
 {
     if (!vc__good(channel, VC__CHANNEL))
         return vc__bad(channel, VC__CHANNEL);
+    if (reply == NULL)
+        return vc__fail(VC_INVALID_ARGUMENT,
+                        "vc_channel_call(): reply is NULL");
     if (!vc__method_is_unary(service, method))
         return vc__method_check(service, method, false);
     if (channel->interceptors != NULL)

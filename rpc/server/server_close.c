@@ -14,6 +14,7 @@
 #include "rpc/server/server_call.h"
 #include "rpc/server/server_link.h"
 #include "rpc/server/server_listen.h"
+#include "rpc/server/server_log.h"
 #include "rpc/server/server_shed.h"
 #include "transport/core/misuse.h"
 
@@ -139,8 +140,8 @@ calls_result(struct vc__server_op *op, const struct vc__server_op_part *old,
 
     vc__error_put(&op->error, VC_DEADLINE_EXCEEDED,
                   "the server is not closed after %u ms: %s has run for "
-                  "%" PRIu64 " ms, and %u more calls; close again when they "
-                  "have ended",
+                  "%" PRIu64 " ms, and %u more calls; it closes when they have "
+                  "ended",
                   op->timeout_ms, old->old_text, ms, n - 1);
 }
 
@@ -181,6 +182,9 @@ static const struct vc__server_op_kind close_kind = {
     .end = close_end,
     .result = close_result,
 };
+
+/* vc_server_free() logs a warning when it has waited so long. */
+#define CLOSE_SAYS_MS 5000u
 
 /* --- for the program ----------------------------------------------------- */
 
@@ -238,7 +242,22 @@ vc_server_close_start(struct vc_server *server, uint32_t timeout_ms,
     return VC_OK;
 }
 
-/* The operation was allocated with the server, so this cannot fail. */
+/* Closes the server within CLOSE_SAYS_MS, or logs which call has not ended. */
+static void
+close_or_say(struct vc_server *server)
+{
+    struct vc__server_op *op = vc__server_op_new(server, &close_kind);
+
+    if (op == NULL)
+        return;
+    if (vc__server_op_run(op, CLOSE_SAYS_MS) != VC_OK)
+        vc__server_log(server, VC__LOG_WAITS,
+                       "vc_server_free() waits for a call: %s", vc_error());
+    vc__server_op_free(op);
+}
+
+/* Waits as long as a call runs. The last operation was allocated with the
+ * server, so this cannot fail. */
 static void
 close_at_last(struct vc_server *server)
 {
@@ -247,6 +266,9 @@ close_at_last(struct vc_server *server)
                    "that is not closed: free it elsewhere, or in done() of "
                    "vc_server_close_start()");
     server_shut(server);
+    close_or_say(server);
+    if (atomic_load(&server->closed))
+        return;
     server->last_op->kind = &close_kind;
     vc__server_op_run(server->last_op, UINT32_MAX);
 }

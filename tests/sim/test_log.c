@@ -166,6 +166,36 @@ a_server_is_drained(void **state)
     play(call_the_drained, VC_LOG_INFO, "log_server_drained");
 }
 
+/* The handler runs on after its call's deadline, and while its server closes. */
+static enum vc_status
+linger(struct sim_server *s, struct vc_call *call,
+       const Suite__EchoRequest *request, Suite__EchoReply *reply)
+{
+    (void)call;
+    (void)request;
+    (void)reply;
+    (void)s;
+    fake_sleep_us(7 * S);
+    return VC_OK;
+}
+
+static void
+call_what_lingers(struct scene *s)
+{
+    assert_int_equal(VC_DEADLINE_EXCEEDED,
+                     sim_echo(s->channel, 64, 1, 100, NULL));
+}
+
+static void
+a_server_that_waits_for_its_end_names_the_call(void **state)
+{
+    struct scene s = {.opts = VC_CHANNEL_OPTS_INIT, .act = call_what_lingers};
+
+    (void)state;
+    s.server.handle = linger;
+    play_of(&s, VC_LOG_WARNING, "log_server_waits");
+}
+
 /* Opens a second connection. */
 static void
 call_twice(struct scene *s)
@@ -294,6 +324,7 @@ main(void)
         cmocka_unit_test(a_link_that_does_not_come_up_is_for_debugging),
         cmocka_unit_test(a_device_is_lost_with_what_is_listened_at_and_is_back),
         cmocka_unit_test(a_server_is_drained),
+        cmocka_unit_test(a_server_that_waits_for_its_end_names_the_call),
         cmocka_unit_test(a_server_without_memory_for_a_client_warns),
         cmocka_unit_test(only_so_many_lines_of_a_kind_are_logged_in_a_second),
         cmocka_unit_test(

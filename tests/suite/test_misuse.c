@@ -347,6 +347,14 @@ null_request(struct fixture *f)
 }
 
 static enum vc_status
+null_reply(struct fixture *f)
+{
+    const Suite__EchoRequest request = SUITE__ECHO_REQUEST__INIT;
+
+    return suite_probe_echo(f->channel, &request, NULL, NULL);
+}
+
+static enum vc_status
 null_server(struct fixture *f)
 {
     return vc_server_listen(NULL, f->target);
@@ -608,6 +616,7 @@ static const struct misuse cases[] = {
         cancel_of_a_freed_canceller),
     row("NULL", refused, "the channel is NULL", null_channel),
     row("NULL", refused, "Echo: the request is NULL", null_request),
+    row("NULL", refused, "reply is NULL", null_reply),
     row("NULL", refused, "the server is NULL", null_server),
     row("NULL", refused, "the runtime is NULL", null_runtime),
     row("NULL", refused, "the server is NULL", null_limited),

@@ -33,6 +33,7 @@
     X(LISTEN, INFO, "addresses that servers listen at")                        \
     X(LISTEN_LOST, ERROR, "addresses that servers have lost")                  \
     X(SERVER, INFO, "servers that are drained or closed")                      \
+    X(WAITS, WARNING, "servers whose end waits for calls")                     \
     X(OVERLOAD, WARNING, "servers that shed calls")                            \
     X(REJECT, INFO, "clients that were rejected")                              \
     X(STARVED, WARNING, "clients that wait for memory or descriptors")         \

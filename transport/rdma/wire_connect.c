@@ -298,6 +298,9 @@ vc__rdma_accept(struct vc__wire *w, const void *data, size_t len)
         err = vc__qp_to_rtr(&r->qp, r->id, &r->wire.opts);
     if (err == 0)
         err = rdma_accept_send(r, data, len);
+    if (err == EINVAL) /* the id has no request any more */
+        return vc__fail(VC_UNAVAILABLE, "cannot accept %s: it has disconnected",
+                        vc__wire_peer(w));
     if (err != 0)
         return vc__fail_errno(err, "cannot accept %s", vc__wire_peer(w));
     r->id->context = &r->handler;

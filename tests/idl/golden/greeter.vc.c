@@ -79,7 +79,8 @@ demo_greeter_say_hello(struct vc_channel *channel,
     enum vc_status status;
 
     status = vc_channel_call(channel, &demo_greeter_service,
-                             DEMO_GREETER_SAY_HELLO, request, opts, &message);
+                             DEMO_GREETER_SAY_HELLO, request, opts,
+                             reply == NULL ? NULL : &message);
     if (status == VC_OK)
         *reply = (Demo__HelloReply *)message;
     return status;

@@ -186,7 +186,7 @@ flow_flow_once(struct vc_channel *channel, const Flow__Line *request,
     enum vc_status status;
 
     status = vc_channel_call(channel, &flow_flow_service, FLOW_FLOW_ONCE,
-                             request, opts, &message);
+                             request, opts, reply == NULL ? NULL : &message);
     if (status == VC_OK)
         *reply = (Flow__Sum *)message;
     return status;
@@ -260,7 +260,7 @@ flow_again_plain(struct vc_channel *channel, const Flow__Line *request,
     enum vc_status status;
 
     status = vc_channel_call(channel, &flow_again_service, FLOW_AGAIN_PLAIN,
-                             request, opts, &message);
+                             request, opts, reply == NULL ? NULL : &message);
     if (status == VC_OK)
         *reply = (Flow__Sum *)message;
     return status;
