@@ -47,7 +47,7 @@ struct vc__client_stream {
     struct vc__error wish; /* the same: the error for that */
     bool over; /* the same: the call has ended, and the channel may be closed */
     bool has_link; /* the same: a link was given the CALL, once at least */
-    bool linked;   /* the sender's: it has awaited that */
+    bool linked;   /* the sender's: it has seen that */
 
     /* For rpc/client/stream_again.c; all but `rested` under the stream's
      * lock. */
@@ -122,9 +122,9 @@ void vc__client_stream_user_leave(struct vc__client_stream *c);
 /* A link is given the CALL: hold() of the CALL, on any thread. */
 void vc__client_stream_has_link(struct vc__client_stream *c);
 
-/* The stream's operation await_link(): once, waits for that, for the end of the
- * call, or its deadline. */
-void vc__client_stream_await_link(struct vc_stream *s);
+/* The stream's operation await_link(): waits for that, for the end of the call,
+ * or its deadline. Returns true if a link was given the CALL. */
+bool vc__client_stream_await_link(struct vc_stream *s);
 
 /* Frees a stream that was never started. */
 void vc__client_stream_free(struct vc__client_stream *c);

@@ -16,11 +16,10 @@
 /* What stands before a message. The handle tells it from the messages that the
  * program makes itself, and from one that was freed. */
 struct front {
-    struct vc__reply *reply;
+    _Alignas(16) struct vc__reply *reply; /* the message keeps its alignment */
     struct vc__handle handle;
 };
 #define FRONT sizeof(struct front)
-_Static_assert(FRONT % 16 == 0, "the message keeps its alignment");
 
 /* Bytes of the chunk that a reply in stock keeps, and most replies in stock. */
 #define CHUNK     4096

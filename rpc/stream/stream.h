@@ -48,9 +48,9 @@ struct vc__stream_ops {
     bool (*put)(struct vc_stream *s, struct vc__send *send);
     /* Called by vc_stream_send() after a message was queued: waits until a link
      * has the call, which may have to be made first. The sender may rest after
-     * that, and perhaps no other thread advances the engine. NULL: the call has
-     * a link. Without locks. */
-    void (*await_link)(struct vc_stream *s);
+     * that, and perhaps no other thread advances the engine. False if the call
+     * has ended without one. NULL: the call has a link. Without locks. */
+    bool (*await_link)(struct vc_stream *s);
     /* The call's deadline has passed: ends the call, if nothing else has,
      * before it returns. Any thread, without locks. */
     void (*expire)(struct vc_stream *s);

@@ -343,8 +343,8 @@ vc_stream_send(struct vc_stream *s, const void *message)
     status = message_send(s, message, &packing, &is_long);
     if (status != VC_OK)
         return status;
-    if (s->ops->await_link != NULL)
-        s->ops->await_link(s);
+    if (s->ops->await_link != NULL && !s->ops->await_link(s))
+        return send_ended(s);
     return is_long ? long_await(s) : VC_OK;
 }
 
