@@ -43,11 +43,13 @@ struct vc__buffers {
 
 /* Sets the error for an operation that needs pinned memory and failed with this
  * errno. The format names the operation; the text adds the cause and, if the
- * limit of locked memory may be the cause, how to raise it. */
+ * limit of locked memory may be the cause, how to raise it. Returns the error's
+ * status. */
 enum vc_status vc__fail_pinned(int err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Registers nothing yet; budget is the limit in bytes. */
+/* Init when the device is opened, fini when it is closed (device_queues.c).
+ * Registers nothing yet; budget is the limit in bytes. */
 void vc__buffers_init(struct vc__buffers *b, struct ibv_pd *pd, const char *use,
                       size_t budget);
 /* Unregisters and frees all buffers; none of them is posted any more. */
@@ -58,7 +60,8 @@ void vc__buffers_fini(struct vc__buffers *b);
  * others                 the device refuses to register, for another reason */
 enum vc_status vc__buffers_reserve(struct vc__buffers *b, unsigned n);
 
-/* Takes a buffer that was reserved; gives one back. */
+/* Takes a buffer that was reserved, never NULL: for a receive (device.c), or
+ * for a QP that is set up (qp.c). Gives one back: when the QP is released. */
 struct vc__buffer *vc__buffers_take(struct vc__buffers *b);
 void vc__buffers_give(struct vc__buffers *b, struct vc__buffer *buffer);
 

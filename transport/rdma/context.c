@@ -44,7 +44,8 @@ watch_end(struct watch *w)
     free(w);
 }
 
-/* Ends the watch on removal: while the id exists, librdmacm keeps a PD of the
+/* Called by events_ready() for events of the watch's id. Ends the watch on
+ * removal: while the id exists, librdmacm keeps a PD of the
  * device. */
 static void
 watch_on_cm(struct vc__rdma_handler *h, const struct vc__rdma_event *ev)
@@ -167,7 +168,8 @@ event_count(struct vc__ledger *l, enum rdma_cm_event_type type)
     }
 }
 
-/* Called when the event channel is readable. */
+/* Called by the holder of the engine when the event channel is readable
+ * (source.ready). */
 static void
 events_ready(struct vc__source *s)
 {

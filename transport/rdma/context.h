@@ -48,7 +48,8 @@ struct vc__rdma_event {
     uint8_t data[256]; /* private data; up to RDMA_MAX_PRIVATE_DATA */
 };
 
-/* What rdma_cm_id.context points to. */
+/* What rdma_cm_id.context points to. The context calls event() on the holder of
+ * the engine for each event of the id, when the channel is readable. */
 struct vc__rdma_handler {
     void (*event)(struct vc__rdma_handler *h,
                   const struct vc__rdma_event *event);
@@ -72,39 +73,44 @@ vc__rdma_errno(int result)
     return result < -1 ? -result : errno;
 }
 
-/* See transport/transport.h. */
+/* Entries of the table vc__rdma (transport/transport.h). Called by
+ * cm/connect/cm.c when an engine begins to use RDMA, on any thread under its
+ * lock, and when the runtime ends. On failure of open, nothing is left open. */
 enum vc_status vc__rdma_open(struct vc__context *c,
                              const struct vc__context_opts *opts);
 void vc__rdma_close(struct vc__context *c);
 
 /* Sets the error for an event channel that could not be created with this
- * errno: the cause and the remedy. */
+ * errno: the cause and the remedy. Returns the status of that error. Called by
+ * vc__rdma_open() and vc__rdma_ask(). */
 enum vc_status vc__rdma_fail_channel(int err);
 
 /* True if there is a device that this user may not open; with `all`, only if
  * there is none that this user may open. path is the node of the first such
- * device. */
+ * device. Called to explain errors, and before listening, with `all`. */
 #define VC__NODE_TEXT 40
 bool vc__rdma_forbidden(char path[VC__NODE_TEXT], bool all);
 
 /* True, and *error is set, when this process has too few descriptors left for
- * librdmacm to find devices. librdmacm would report that there are none. */
+ * librdmacm to find devices. librdmacm would report that there are none. Called
+ * to explain errors. */
 bool vc__rdma_lacks_descriptors(struct vc__error *error);
 
 /* True while this context uses the device, or used it and has not closed it
- * yet. */
+ * yet. Called when a listener's device was removed. */
 bool vc__rdma_has_met(const struct vc__rdma_context *c,
                       const struct ibv_device *device);
 
 /* Gets the device of an id; the caller uses it until it calls vc__device_put().
- * Errors as vc__device_new(). */
+ * Called by vc__rdma_prepare(). *device is set on VC_OK only; errors as
+ * vc__device_new(). */
 enum vc_status vc__rdma_device(struct vc__rdma_context *c,
                                struct rdma_cm_id *id,
                                struct vc__device **device);
 
 /* The number of concurrent RDMA READs in one direction: the least of our wish,
  * the peer's offer, and the device's limit. The kernel does not compute
- * this. */
+ * this. Pure; called by wire_connect.c when a connection is made. */
 uint8_t vc__rdma_reads(unsigned wish, unsigned peer, int device);
 
 #endif

@@ -260,7 +260,8 @@ completions_found(struct vc__device *d)
     return d->wc_n > 0;
 }
 
-/* Called in each turn of the engine, and by vc__device_drain(). Handles one
+/* Called by the holder of the engine in each turn (source.poll), and by
+ * vc__device_drain(). Returns the number of completions handled. Handles one
  * batch at most, so that timers, handlers and other sources get their turn.
  * When there is none, reposts the buffers that are left. */
 static unsigned
@@ -282,7 +283,7 @@ completions_poll(struct vc__source *s)
     return n;
 }
 
-/* Called before the engine sleeps. */
+/* Called by the engine, through the source, before it sleeps. */
 static void
 completions_arm(struct vc__source *s)
 {
@@ -293,8 +294,9 @@ completions_arm(struct vc__source *s)
     ibv_req_notify_cq(d->cq, 0);
 }
 
-/* Consumes the event of the completion channel; completions_poll() handles the
- * completions. */
+/* Called by the holder of the engine when the channel is readable
+ * (source.ready). Consumes the event of the completion channel;
+ * completions_poll() handles the completions. */
 static void
 completions_ready(struct vc__source *s)
 {
@@ -364,7 +366,8 @@ async_next(struct vc__device *d)
     return true;
 }
 
-/* Called when the device has an asynchronous event. */
+/* Called by the holder of the engine when the device has an asynchronous event
+ * (source.ready). */
 static void
 async_ready(struct vc__source *s)
 {
@@ -411,7 +414,7 @@ sources_add(struct vc__device *d)
     return VC_OK;
 }
 
-/* A task, posted by bury_if_unused(). */
+/* A task, deferred by bury_if_unused(); runs on the holder of the engine. */
 static void
 device_bury(struct vc__task *task)
 {

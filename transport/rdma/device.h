@@ -74,7 +74,8 @@ struct vc__device {
     struct vc__task bury;
 };
 
-/* Opens the device of this verbs context for the engine, with limits for bytes
+/* Called by vc__rdma_device(), for the first wire on a device.
+ * Opens the device of this verbs context for the engine, with limits for bytes
  * of pinned memory and for idle QPs. The caller becomes its first user.
  * VC_RESOURCE_EXHAUSTED  no queues or memory available
  * VC_UNAVAILABLE         the device is being removed */
@@ -82,35 +83,45 @@ enum vc_status vc__device_new(struct vc__engine *engine,
                               struct ibv_context *verbs, size_t memory,
                               unsigned warm, struct vc__device **device);
 
-/* Closes and frees the device. All QPs in use must have been released. */
+/* Closes and frees the device. All QPs in use must have been released. Called
+ * by vc__rdma_close(), and by a task when a doomed device has no users left. */
 void vc__device_free(struct vc__device *d);
 
-/* Adds a user; removes one. */
+/* Adds a user: called by vc__rdma_device() for each further wire. Removes one:
+ * called when a wire is freed, or could not be prepared. */
 void vc__device_get(struct vc__device *d);
 void vc__device_put(struct vc__device *d);
 
 /* Marks the device as removed or failed (doomed). May be called several times;
- * `why` is for the log. */
+ * `why` is for the log. Called for each DEVICE_REMOVAL (context.c) and for a
+ * fatal asynchronous event (device.c). */
 void vc__device_doom(struct vc__device *d, const char *why);
 
-/* Posts n more receives for a peer; takes that promise back. */
+/* Posts n more receives for a peer; takes that promise back. Called by
+ * promise() and release() of the wire. VC_RESOURCE_EXHAUSTED, and nothing is
+ * promised: the receives, the CQ or the memory are used up. */
 enum vc_status vc__device_grant(struct vc__device *d, unsigned n);
 void vc__device_ungrant(struct vc__device *d, unsigned n);
 
-/* Makes room in the CQ for n more completions; gives it back. */
+/* Makes room in the CQ for n more completions; gives it back. Called for the
+ * send queue of each QP (vc__qp_init(), vc__qp_fini()), and for new receives.
+ * On failure the room is as before; VC_RESOURCE_EXHAUSTED: the CQ is full. */
 enum vc_status vc__device_cq_more(struct vc__device *d, unsigned n);
 void vc__device_cq_less(struct vc__device *d, unsigned n);
 
 /* Reports to the engine's ledger what has changed in the device's QPs, receives
- * and memory. */
+ * and memory. Called after each change of them: grants, QPs set up or released,
+ * the device opened or closed. */
 void vc__device_account(struct vc__device *d);
 
-/* Adds a QP to the table of QPs by number; removes it. */
+/* Adds a QP to the table of QPs by number; removes it. Called by qp.c when a
+ * connection takes a QP and when it releases it. VC_RESOURCE_EXHAUSTED: no
+ * memory for the table. */
 enum vc_status vc__device_add_qp(struct vc__device *d, struct vc__qp *qp);
 void vc__device_del_qp(struct vc__device *d, struct vc__qp *qp);
 
 /* Handles all completions and asynchronous events that had arrived before the
- * call. */
+ * call. Called by vc__qp_fini() before a QP is reused or destroyed. */
 void vc__device_drain(struct vc__device *d);
 
 #endif

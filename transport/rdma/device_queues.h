@@ -20,12 +20,13 @@
 #define VC__SPARE_RECEIVES 32u
 
 /* Sets the error for an operation on the device that failed with this errno:
- * "rxe0: cannot make WHAT", and the cause. */
+ * "rxe0: cannot make WHAT", and the cause. Returns the error's status. */
 enum vc_status vc__device_fail(const struct vc__device *d, const char *what,
                                int err);
 
 /* Returns a device that no engine uses yet. NULL and vc__error_last() on
- * failure; errors as vc__device_new(). */
+ * failure; errors as vc__device_new(). Called by vc__device_new() and
+ * vc__device_try(). */
 struct vc__device *vc__device_open(struct ibv_device *device, size_t memory,
                                    unsigned warm);
 /* Closes the device; updates the ledger of its engine, if it has one. */

@@ -18,6 +18,9 @@
 #define VC__REJ_INVALID_SERVICE_ID 8
 #define VC__REJ_STALE_CONN         10
 
+/* All set *error. Called in ask.c on the thread that asks, in wire_connect.c on
+ * the holder of the engine. */
+
 /* For a call that failed with this errno: `what` could not be done. */
 void vc__rdma_put_errno(struct vc__error *error, const char *peer,
                         const char *what, int err);

@@ -57,7 +57,8 @@ on_removal(struct vc__rdma_ear *r)
     r->ear.ops->lost(&r->ear, &why);
 }
 
-/* Events of the listening id, and of requests that are not accepted yet. */
+/* Events of the listening id, and of requests that are not accepted yet. Called
+ * by the context (events_ready()) on the holder of the ear's engine. */
 static void
 listen_on_event(struct vc__rdma_handler *h, const struct vc__rdma_event *ev)
 {

@@ -29,7 +29,8 @@ struct vc__qp;
 /* Inline bytes that we ask an adapter for; it may grant fewer. */
 #define VC__INLINE_MAX 256u
 
-/* Callbacks to the owner, on the holder of the engine. */
+/* Callbacks to the owner, the wire (wire.c sets them), on the holder of the
+ * engine. Called by device.c for completions and asynchronous events. */
 struct vc__qp_ops {
     /* A packet was received; data is valid until the function returns. */
     void (*received)(struct vc__qp *qp, const uint8_t *data, uint32_t len);
@@ -73,17 +74,19 @@ vc__qp_send_number(uint64_t wr_id)
     return (uint32_t)(wr_id >> 1);
 }
 
-/* Sets up a QP, new or reused, with room for depth sends. Up to n_buffers (1..)
+/* Called when a wire is prepared (wire.c).
+ * Sets up a QP, new or reused, with room for depth sends. Up to n_buffers (1..)
  * of them at a time may be longer than max_inline. Errors as vc__device_grant()
  * and ibv_create_qp(3). */
 enum vc_status vc__qp_init(struct vc__qp *qp, struct vc__device *device,
                            const struct vc__qp_ops *ops, uint32_t depth,
                            uint32_t n_buffers);
 
-/* Releases the QP; no callbacks follow. Must not be called from one of its
- * callbacks. A zeroed struct is allowed. again: no peer can still take the QP
- * for connected, so another connection may reuse it. Then the device's cache
- * keeps the QP, if it keeps any; otherwise the QP is destroyed. */
+/* Called when a wire is freed or its preparation fails, and by a vc__qp_init()
+ * that fails. Releases the QP; no callbacks follow. Must not be called from one
+ * of its callbacks. A zeroed struct is allowed. again: no peer can still take
+ * the QP for connected, so another connection may reuse it. Then the device's
+ * cache keeps the QP, if it keeps any; otherwise the QP is destroyed. */
 void vc__qp_fini(struct vc__qp *qp, bool again);
 
 /* Destroys all QPs in the cache. Called when the device is closed, by the
@@ -92,15 +95,20 @@ void vc__qps_forget(struct vc__qp_cache *cache);
 
 /* Moves the QP to INIT, RTR, or RTS with the attributes that id has for the
  * connection, except those that opts set; RDMA READs as both ends agreed. 0, or
- * an errno. */
+ * an errno. Called by wire_connect.c: INIT before the request or the accept is
+ * sent, RTR and RTS in confirm(), but RTR of the passive side in accept(). */
 int vc__qp_to_init(struct vc__qp *qp, struct rdma_cm_id *id);
 int vc__qp_to_rtr(struct vc__qp *qp, struct rdma_cm_id *id,
                   const struct vc__wire_opts *opts);
 int vc__qp_to_rts(struct vc__qp *qp, struct rdma_cm_id *id,
                   const struct vc__wire_opts *opts);
 
-/* Moves the QP to ERR: all outstanding work requests complete as flushed. */
+/* Moves the QP to ERR: all outstanding work requests complete as flushed.
+ * Called when the wire leaves. */
 void vc__qp_to_error(struct vc__qp *qp);
+
+/* From here on, wire.c calls for the operations of the wire, under the link's
+ * lock, on any thread. */
 
 /* True if a packet can be posted now: an inline packet; any packet. */
 bool vc__qp_has_room(const struct vc__qp *qp);
@@ -120,7 +128,8 @@ int vc__qp_send(struct vc__qp *qp, const uint8_t *data, uint32_t len);
  * or an errno. */
 int vc__qp_probe(struct vc__qp *qp);
 
-/* Retires all sends up to the number from ops->sent(). */
+/* Retires all sends up to the number from ops->sent(). The link does so when
+ * the wire reports writable(). */
 void vc__qp_retire(struct vc__qp *qp, uint32_t number);
 
 #endif

@@ -43,10 +43,11 @@ struct vc__qp_cache {
     struct vc__qp_stats stats;
 };
 
-/* Keeps at most max idle QPs. */
+/* Keeps at most max idle QPs. Called when the device is opened. */
 void vc__qp_cache_init(struct vc__qp_cache *c, unsigned max);
 
-/* Takes the QP of this depth that has been idle longest, or NULL. Longest idle
+/* Called when a connection needs a QP (take) and when it releases one (put).
+ * Takes the QP of this depth that has been idle longest, or NULL. Longest idle
  * first, so that stray packets to its number have died out. */
 struct vc__warm_qp *vc__qp_cache_take(struct vc__qp_cache *c, uint32_t depth);
 
@@ -55,7 +56,8 @@ struct vc__warm_qp *vc__qp_cache_take(struct vc__qp_cache *c, uint32_t depth);
 struct vc__warm_qp *vc__qp_cache_put(struct vc__qp_cache *c,
                                      struct vc__warm_qp *w);
 
-/* Takes any QP out of the cache, to be destroyed; NULL when it is empty. */
+/* Takes the QP idle longest out of the cache, to be destroyed; NULL when it is
+ * empty. Called by vc__qps_forget(), and by put when the cache is full. */
 struct vc__warm_qp *vc__qp_cache_pop(struct vc__qp_cache *c);
 
 #endif

@@ -15,6 +15,9 @@
 
 /* --- callbacks of the QP ------------------------------------------------- */
 
+/* Called by device.c through qp_ops, on the holder of the engine. They pass the
+ * event to the link by the wire's ops. */
+
 static struct vc__wire *
 rdma_wire_of(struct vc__qp *qp)
 {
@@ -49,6 +52,10 @@ static const struct vc__qp_ops qp_ops = {
     .received = wire_received, .sent = wire_sent, .failed = wire_failed};
 
 /* --- sending ------------------------------------------------------------- */
+
+/* Entries of the table vc__rdma: the link calls them under its lock, on any
+ * thread. Their results are those of the table: an errno from commit or probe
+ * means a broken connection; NULL from reserve means no room now. */
 
 static uint8_t *
 rdma_wire_reserve(struct vc__wire *w, uint32_t *room)
@@ -103,6 +110,9 @@ rdma_wire_proven(const struct vc__wire *w, uint32_t ticket)
 }
 
 /* --- receives ------------------------------------------------------------ */
+
+/* Entries of the table vc__rdma: the link calls them on the holder of the
+ * engine, to promise the peer n receives more, or n less. */
 
 static enum vc_status
 rdma_wire_promise(struct vc__wire *w, uint32_t n)
@@ -233,6 +243,8 @@ vc__rdma_fini(struct vc__wire *w)
 
 /* --- the operations table ------------------------------------------------ */
 
+/* Called through the table by vc__wire_describe(); writes nothing before
+ * prepare(). */
 static void
 rdma_wire_describe(const struct vc__wire *w, char *out, size_t size)
 {

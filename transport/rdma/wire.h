@@ -46,6 +46,11 @@ vc__rdma_wire_of(struct vc__wire *w)
     return caa_container_of(w, struct vc__rdma_wire, wire);
 }
 
+/* What follows are entries of the table vc__rdma. Their results are those of
+ * the table. The link layer calls them through wire->transport, on the holder
+ * of the wire's engine: prepare from link_io.c, fini and leave from link.c (all
+ * in cm/link). Leave returns false if left() does not follow. */
+
 /* wire.c: moving packets. */
 enum vc_status vc__rdma_prepare(struct vc__wire *w,
                                 const struct vc__receives *r);
@@ -53,12 +58,15 @@ void vc__rdma_fini(struct vc__wire *w);
 bool vc__rdma_leave(struct vc__wire *w);
 
 /* The largest window for one more connection on a device that has `links`: few
- * links get full windows, many links share what the device has. Pure. */
+ * links get full windows, many links share what the device has. Returns a
+ * number of packets. Pure; called by vc__rdma_prepare(). */
 #define VC__RDMA_SHARE_MOST  32u
 #define VC__RDMA_SHARE_LEAST 4u
 uint32_t vc__rdma_share(unsigned links);
 
-/* wire_connect.c: connecting by rdma_cm. */
+/* wire_connect.c: connecting by rdma_cm. The holder of the wire's engine. Dial,
+ * hello and confirm on the active side: from cm/link/link_connect.c. Take,
+ * accept and confirm on the passive side: from cm/link/link_accept.c. */
 enum vc_status vc__rdma_dial(struct vc__wire *w, uint32_t timeout_ms);
 enum vc_status vc__rdma_hello(struct vc__wire *w, const void *data, size_t len);
 void vc__rdma_take(struct vc__wire *w, const struct vc__incoming *in);
@@ -66,12 +74,16 @@ enum vc_status vc__rdma_accept(struct vc__wire *w, const void *data,
                                size_t len);
 enum vc_status vc__rdma_confirm(struct vc__wire *w);
 
-/* ask.c */
+/* ask.c. Called by rpc/probe.c on the program's thread, which it blocks. VC_OK:
+ * the peer's host has answered, and *out is filled in. Otherwise *out has what
+ * was found out before the failure. */
 enum vc_status vc__rdma_ask(const struct sockaddr_storage *addr,
                             const void *data, size_t len, uint32_t timeout_ms,
                             struct vc__asked *out);
 
-/* listen.c */
+/* listen.c. Called by cm/link/listener.c. Listen: any thread. Port is
+ * in host byte order. Unlisten: the holder of the ear's engine, also from this
+ * file when the device is removed. Reject: the holder of any engine. */
 enum vc_status vc__rdma_listen(struct vc__ear *ear,
                                const struct sockaddr *addr);
 void vc__rdma_unlisten(struct vc__ear *ear);

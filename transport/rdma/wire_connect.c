@@ -95,7 +95,8 @@ rdma_responded(struct vc__rdma_wire *r, const struct vc__rdma_event *ev)
     r->wire.ops->answered(&r->wire, ev->data, ev->data_len);
 }
 
-/* All events of the wire's id, from the context's event channel. */
+/* All events of the wire's id. Called by the context (events_ready()) on the
+ * holder of the engine. */
 static void
 wire_connect_on_event(struct vc__rdma_handler *h,
                       const struct vc__rdma_event *ev)

@@ -37,7 +37,8 @@ vc__shm_context_of(struct vc__context *c)
     return caa_container_of(c, struct vc__shm_context, context);
 }
 
-/* See transport/transport.h. */
+/* Entries of the table, called by cm/connect/cm.c: open under its lock, on any
+ * thread; close when the engine's contexts are freed. */
 enum vc_status vc__shm_open(struct vc__context *c,
                             const struct vc__context_opts *opts);
 void vc__shm_close(struct vc__context *c);

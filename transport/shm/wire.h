@@ -72,7 +72,8 @@ vc__shm_wire_of(struct vc__wire *w)
  * first call has an effect. */
 void vc__shm_poll(struct vc__shm_context *c);
 
-/* wire.c: passes received packets up; returns their number. */
+/* wire.c: passes received packets up; returns their number. Called when the
+ * wire is polled (context.c), when its socket is readable, and when it ends. */
 unsigned vc__shm_read(struct vc__shm_wire *s);
 /* Adds the socket to epoll: 0 or an errno; removes it. */
 int vc__shm_watch(struct vc__shm_wire *s);
@@ -81,15 +82,21 @@ void vc__shm_unwatch(struct vc__shm_wire *s);
  * arrive. */
 void vc__shm_begin(struct vc__shm_wire *s, const struct vc__shm_region *theirs);
 
-/* connect.c */
+/* connect.c. Entries of the table: called by the link layer, on the holder of
+ * the wire's engine (dial, hello: active side, cm/link/link_connect.c; take,
+ * accept: passive side, cm/link/link_accept.c). Results as in
+ * transport/transport.h. */
 enum vc_status vc__shm_dial(struct vc__wire *w, uint32_t timeout_ms);
 void vc__shm_take(struct vc__wire *w, const struct vc__incoming *in);
 enum vc_status vc__shm_hello(struct vc__wire *w, const void *data, size_t len);
 enum vc_status vc__shm_accept(struct vc__wire *w, const void *data, size_t len);
-/* In phase ASKED: the socket is readable. */
+/* In phase ASKED: the socket is readable. Called by the source's ready() in
+ * wire.c. */
 void vc__shm_answered(struct vc__shm_wire *s);
 
-/* listen.c */
+/* listen.c. Called by cm/link/listener.c through the table. Listen: any thread.
+ * Unlisten: the holder of the ear's engine. Reject: the holder of any engine.
+ */
 enum vc_status vc__shm_listen(struct vc__ear *ear, const struct sockaddr *addr);
 void vc__shm_unlisten(struct vc__ear *ear);
 uint16_t vc__shm_port(const struct vc__ear *ear);

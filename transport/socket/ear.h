@@ -58,9 +58,10 @@ vc__socket_ear_of(struct vc__ear *ear)
 }
 
 /* Listens on this socket, which is bound; takes it if it succeeds. 0 or an
- * errno. Any thread. */
+ * errno. Any thread; called by listen() of TCP and of shared memory. */
 int vc__socket_ear_open(struct vc__socket_ear *e, int fd);
-/* Closes all. May be called when it does not listen any more. */
+/* Called by unlisten() of TCP and of shared memory. Closes all. May be called
+ * when it does not listen any more. */
 void vc__socket_ear_close(struct vc__socket_ear *e);
 
 #endif

@@ -21,7 +21,8 @@ socklen_t vc__socket_addr_len(const struct sockaddr_storage *addr);
 /* An IPv4 address in the form of an IPv6 one becomes itself. */
 void vc__socket_addr_plain(struct sockaddr_storage *addr);
 
-/* A socket that does not block, nor outlives an exec. -1 and errno. */
+/* Returns a socket that does not block, nor outlives an exec; on failure -1,
+ * and errno is set. */
 int vc__socket_new(int family);
 
 /* What a connected socket is set to. It fails for none of ours. */
@@ -39,11 +40,14 @@ struct vc__socket_fds {
 void vc__socket_fds_close(struct vc__socket_fds *fds);
 
 /* Sends a record, with descriptors unless they are NULL, to who has been sent
- * little yet: it goes whole. 0 or an errno. */
+ * little yet: it goes whole. 0 or an errno. Called to say hello, to accept and
+ * to reject. */
 int vc__socket_say(int fd, uint8_t kind, const void *data, size_t len,
                    const struct vc__socket_fds *fds);
 
-/* As recv(2) without waiting; descriptors that come are added to fds. */
+/* As recv(2) without waiting; descriptors that come are added to fds.
+ * Called by ears for a hello, and by shared memory for the answer. Returns the
+ * number of bytes, 0 at the end, or -1 and errno. */
 ssize_t vc__socket_read(int fd, void *out, size_t size,
                         struct vc__socket_fds *fds);
 

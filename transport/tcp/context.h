@@ -49,7 +49,8 @@ vc__tcp_context_of(struct vc__context *c)
     return caa_container_of(c, struct vc__tcp_context, context);
 }
 
-/* See transport/transport.h. */
+/* Entries of the table, called by cm/connect/cm.c: open under its lock, on any
+ * thread; close when the engine's contexts are freed. */
 enum vc_status vc__tcp_open(struct vc__context *c,
                             const struct vc__context_opts *opts);
 void vc__tcp_close(struct vc__context *c);

@@ -60,13 +60,15 @@ vc__tcp_wire_of(struct vc__wire *w)
 }
 
 /* read.c: reads once, and passes complete records up. Returns 1 if the read
- * returned data, an end or an error; else 0. */
+ * returned data, an end or an error; else 0. Called when the socket is readable
+ * (wire.c) or hot (context.c). */
 unsigned vc__tcp_read(struct vc__tcp_wire *t);
 /* Adds the socket to epoll: 0 or an errno; removes it. */
 int vc__tcp_watch(struct vc__tcp_wire *t);
 void vc__tcp_unwatch(struct vc__tcp_wire *t);
 
-/* write.c, (L). */
+/* write.c, (L): entries of the table, called by the link. NULL from reserve: no
+ * room now. An errno from commit or probe: the connection is broken. */
 uint8_t *vc__tcp_reserve(struct vc__wire *w, uint32_t *room);
 int vc__tcp_commit(struct vc__wire *w, uint32_t len);
 void vc__tcp_flush(struct vc__wire *w);
@@ -74,18 +76,24 @@ void vc__tcp_retire(struct vc__wire *w, uint32_t ticket);
 int vc__tcp_probe(struct vc__wire *w, uint32_t *ticket);
 bool vc__tcp_proven(const struct vc__wire *w, uint32_t ticket);
 
-/* connect.c */
+/* connect.c. Entries of the table: called by the link layer, on the holder of
+ * the wire's engine (dial, hello: active side, cm/link/link_connect.c; take,
+ * accept: passive side, cm/link/link_accept.c). Results as in
+ * transport/transport.h. */
 enum vc_status vc__tcp_dial(struct vc__wire *w, uint32_t timeout_ms);
 void vc__tcp_take(struct vc__wire *w, const struct vc__incoming *in);
 enum vc_status vc__tcp_hello(struct vc__wire *w, const void *data, size_t len);
 enum vc_status vc__tcp_accept(struct vc__wire *w, const void *data, size_t len);
-/* Active, while connecting: the socket has become writable or has failed. */
+/* Active, while connecting: the socket has become writable or has failed.
+ * Called by the source's ready() in wire.c. */
 void vc__tcp_connected(struct vc__tcp_wire *t);
 /* Active: reports to the link that the peer has refused, without private
  * data. */
 void vc__tcp_refused(struct vc__tcp_wire *t, const struct vc__error *why);
 
-/* listen.c */
+/* listen.c. Called by cm/link/listener.c through the table. Listen: any thread.
+ * Unlisten: the holder of the ear's engine. Reject: the holder of any engine.
+ */
 enum vc_status vc__tcp_listen(struct vc__ear *ear, const struct sockaddr *addr);
 void vc__tcp_unlisten(struct vc__ear *ear);
 uint16_t vc__tcp_port(const struct vc__ear *ear);
