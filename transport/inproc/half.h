@@ -117,16 +117,18 @@ vc__inproc_context_of(struct vc__context *c)
 void vc__inproc_lock(void);
 void vc__inproc_unlock(void);
 
-/* See transport/transport.h. */
+/* Entries of the table, called by cm/connect/cm.c: open under its lock, on any
+ * thread; close when the engine's contexts are freed. */
 enum vc_status vc__inproc_open(struct vc__context *c,
                                const struct vc__context_opts *opts);
 void vc__inproc_close(struct vc__context *c);
 
-/* Creates two halves; the first belongs to this context, the other to none yet.
- * NULL when out of memory. */
+/* Called by the wire's dial(). Creates two halves; the first belongs to this
+ * context, the other to none yet. NULL when out of memory. */
 struct vc__inproc_half *vc__inproc_pair(struct vc__inproc_context *c);
 
-/* Allocates room for n packets to this half. False when out of memory. */
+/* Called by the wire's prepare(). Allocates room for n packets to this half.
+ * False when out of memory. */
 bool vc__inproc_room(struct vc__inproc_half *half, uint32_t n);
 
 /* Sends a note to the peer of this half, with `said` unless it is NULL. Under
@@ -134,16 +136,17 @@ bool vc__inproc_room(struct vc__inproc_half *half, uint32_t n);
 void vc__inproc_tell(struct vc__inproc_half *half, enum vc__inproc_kind kind,
                      const void *said, size_t len);
 
-/* Moves the half to this queue: its notes go there from now on. Under the
- * lock. */
+/* Moves the half to this queue: its notes go there from now on. Under the lock.
+ * Called when a half is created, and by the wire's hello() and accept(). */
 void vc__inproc_bind(struct vc__inproc_half *half,
                      struct vc__inproc_queue *queue);
 
-/* Ends the half's own end and notifies the peer (BYE). May free the half. */
+/* Ends the half's own end and notifies the peer (BYE). May free the half.
+ * Called when a wire is freed, and when a request is rejected. */
 void vc__inproc_end(struct vc__inproc_half *half);
 
 /* Sends the packet of len bytes in the next slot of `to`. Under the lock of the
- * sender's link. */
+ * sender's link; called by the wire's commit(). */
 void vc__inproc_send(struct vc__inproc_half *to, uint32_t len);
 
 /* Wakes the engine of this queue if it sleeps. */

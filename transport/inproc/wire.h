@@ -32,9 +32,12 @@ struct vc__inproc_ear {
  * vc__inproc_lock(). */
 struct vc__inproc_ear *vc__inproc_find(const struct sockaddr_storage *addr);
 
-/* ear.c: a REQUEST was received. */
+/* ear.c: a REQUEST was received. Called by half.c through vc__inproc_ops. */
 void vc__inproc_request(struct vc__context *c, struct vc__inproc_half *half);
 
+/* ear.c. Called by cm/link/listener.c through the table. Listen: any thread.
+ * Unlisten: the holder of the ear's engine. Reject: the holder of any engine.
+ * */
 enum vc_status vc__inproc_listen(struct vc__ear *ear,
                                  const struct sockaddr *addr);
 void vc__inproc_unlisten(struct vc__ear *ear);

@@ -12,7 +12,8 @@
 #include <verbcall/status.h>
 
 /* Sets the thread's error: `what` could not be done, as `call` failed with err.
- * A refused call gives VC_PERMISSION_DENIED, so that it is not retried. */
+ * A refused call gives VC_PERMISSION_DENIED, so that it is not retried.
+ * Returns the error's status. */
 enum vc_status vc__shm_fail(const char *what, const char *call, int err);
 
 #endif

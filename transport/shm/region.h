@@ -76,11 +76,13 @@ vc__shm_newest(uint32_t n, uint32_t offset, uint32_t len)
 _Static_assert(VC__SHM_DATA / VC__SHM_ALIGN <= 1u << 13, "offsets have room");
 _Static_assert(VC__PACKET_MAX < 1u << 14, "lengths have room");
 
-/* Creates a region of zeros, and its memfd *fd. NULL and errno on failure. */
+/* Creates a region of zeros, and its memfd *fd. NULL and errno on failure.
+ * Called when a wire is prepared. */
 struct vc__shm_region *vc__shm_region_make(int *fd);
 #define VC__SHM_REGION_CALL "memfd_create() and its seals"
 
-/* Tests whether this process can create regions: 0 or an errno. */
+/* Tests whether this process can create regions: 0 or an errno. Called
+ * by vc__shm_listen(). */
 int vc__shm_region_try(void);
 
 /* Maps a peer's region for reading. NULL and errno on failure. EPROTO: fd is

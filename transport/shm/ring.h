@@ -26,6 +26,9 @@ struct vc__shm_out {
     uint32_t starts[VC__SHM_ENTRIES];
 };
 
+/* Called by the wire's reserve(), commit(), flush() and probe(), in this order,
+ * under the link's lock. */
+
 /* Room for the longest packet; NULL: the peer must copy earlier ones first. */
 uint8_t *vc__shm_out_reserve(struct vc__shm_out *out);
 /* Publishes the reserved packet. */
@@ -53,14 +56,16 @@ vc__shm_in_is_empty(const struct vc__shm_in *in)
            in->head;
 }
 
-/* Copies the next packet to out, of VC__PACKET_MAX bytes, and returns its
- * length. -1: there is none. -2: the values in the region are invalid. */
+/* Called by vc__shm_read(). Copies the next packet to out, of VC__PACKET_MAX
+ * bytes, and returns its length. -1: there is none. -2: the values in the
+ * region are invalid. */
 int vc__shm_in_take(struct vc__shm_in *in, uint8_t *out);
 
 /* Stops polling: the peer must wake the owner. False: a packet was published
- * meanwhile, so the owner keeps polling. */
+ * meanwhile, so the owner keeps polling. Called by context.c, before the
+ * engine sleeps or when nothing comes. */
 bool vc__shm_in_sleep(struct vc__shm_in *in);
-/* The owner polls again. */
+/* The owner polls again. Called by vc__shm_heat(). */
 void vc__shm_in_wake(struct vc__shm_in *in);
 
 #endif
