@@ -302,8 +302,10 @@ struct vc__transport {
     void (*reject)(const struct vc__incoming *in, const void *data, size_t len);
 };
 
-/* The peer's address for people. The text is made on first use, as most wires
- * never need it. (H) */
+/* Returns the peer's address for people, valid as long as the wire. The text is
+ * made on first use, as most wires never need it. For errors and log lines;
+ * called by the transports, by the wire's callbacks in cm/link/link.c, and by
+ * vc__link_peer(). (H) */
 static inline const char *
 vc__wire_peer(struct vc__wire *w)
 {
@@ -313,7 +315,9 @@ vc__wire_peer(struct vc__wire *w)
 }
 
 /* Writes what carries the packets, in parentheses after a blank, to be appended
- * to a sentence; empty if the transport has nothing to describe. (H) */
+ * to a sentence; empty if the transport has nothing to describe. Called by (H)
+ * up_log() and link_on_failed() of cm/link; and, for a wire that is up, by
+ * vc__pool_describe(): any thread, under the pool's lock. */
 #define VC__WIRE_TEXT 64
 static inline void
 vc__wire_describe(const struct vc__wire *w, char out[VC__WIRE_TEXT])

@@ -1,7 +1,10 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * See transport/core/crew.h. */
+ * See transport/core/crew.h. Static functions about jobs and about starting and
+ * stopping run on the threads of the functions that call them. Those of a hand
+ * run on the hand's own thread, those of the watcher on the watcher's, without
+ * the lock unless said otherwise. */
 #include "transport/core/crew.h"
 
 #include <errno.h>
@@ -181,6 +184,7 @@ hand_rest(struct vc__hand *h)
     return goes_on;
 }
 
+/* Each round carries out one order: of vc__hand_order(), or of hand_run(). */
 void *
 vc__hand_main(void *arg)
 {
@@ -221,8 +225,9 @@ vc__crew_rouse(struct vc__crew *crew)
         vc__waiter_hand(&crew->rouse);
 }
 
-/* Records that a handler was taken over. One that uses the processor all the
- * time does not block: on threads of their own they would only share it. */
+/* Records that a handler was taken over; `habit` is of its method, or NULL. One
+ * that uses the processor all the time does not block: on threads of their own
+ * they would only share it. Under the lock. */
 static void
 habit_learn(struct vc__habit *habit, bool burns)
 {
@@ -233,7 +238,8 @@ habit_learn(struct vc__habit *habit, bool burns)
         vc__habit_blocked(habit);
 }
 
-/* Gives e to another thread, if there is one and handler `run` still has e. */
+/* Gives e to another thread, if there is one and handler `run` still has e. The
+ * watcher is the holder from vc__engine_take() to vc__hand_order(). */
 static void
 crew_take(struct vc__crew *crew, struct vc__engine *e, uint64_t run)
 {
@@ -291,6 +297,7 @@ has_moved(const struct vc__crew *crew)
     return atomic_load(&crew->stop);
 }
 
+/* Sleeps until `until`, or until the watcher is woken. */
 static void
 crew_sleep(struct vc__crew *crew, uint64_t until)
 {
@@ -322,8 +329,9 @@ crew_pause(struct vc__crew *crew, struct vc__watch_interval *interval,
     vc__watch_interval_woke(interval, due, vc__now());
 }
 
-/* The watcher's thread. A look after 100 us is not followed by another one so
- * soon. Otherwise short handlers would be looked at ten times a millisecond. */
+/* What the watcher's thread runs, from vc__crew_start() to vc__crew_stop();
+ * returns NULL. A look after 100 us is not followed by another one so soon.
+ * Otherwise short handlers would be looked at ten times a millisecond. */
 static void *
 watcher_main(void *arg)
 {
@@ -381,6 +389,7 @@ vc__crew_fini(struct vc__crew *crew)
     free(crew->watched);
 }
 
+/* Joins and frees all hands; none is started any more. Without the lock. */
 static void
 hands_join(struct vc__crew *crew)
 {

@@ -64,48 +64,61 @@ struct vc__crew {
 };
 
 /* Makes a crew without threads. Returns 0 or ENOMEM. Each engine is then added
- * by vc__crew_watch(), before anything runs on it. */
+ * by vc__crew_watch(), as engine i, before anything runs on it. Both are called
+ * inside vc_runtime_new(). */
 int vc__crew_init(struct vc__crew *crew, unsigned n_engines);
 void vc__crew_watch(struct vc__crew *crew, unsigned i, struct vc__engine *e);
-/* Frees a crew that was stopped; does nothing if vc__crew_init() has failed. */
+/* Frees a crew that was stopped; does nothing if vc__crew_init() has failed.
+ * Called by vc_runtime_free(). */
 void vc__crew_fini(struct vc__crew *crew);
 
 /* Starts the watcher, and a thread for each engine to serve it. The watcher,
  * lend, begin and return start spare threads when they need them: up to
- * `spares`, and at least one for each engine. Returns 0 or an errno; then no
- * thread is left, and none has served an engine. */
+ * `spares`, and at least one for each engine. Returns 0 or an errno; with an
+ * errno no thread is left, and none has served an engine. Called by
+ * vc_runtime_start() or the first vc_server_listen(), on any thread, under the
+ * runtime's lock `starting`. */
 int vc__crew_start(struct vc__crew *crew, unsigned spares);
 
 /* Waits for handlers that run on the threads, ends the threads and joins them.
- * Not called on one of them. */
+ * Called by vc_runtime_stop(), without locks and not on one of them. */
 void vc__crew_stop(struct vc__crew *crew);
 
 /* Gives e to a free thread, or to a new one, because the holder's handler waits
- * while others are ready. Returns false if no thread is free and none can be
- * started, or the crew stops; the caller remains the holder. */
+ * while others are ready. Called by engine_lend(), on the holder. Returns true
+ * if the other thread is the holder now; false if no thread is free and none
+ * can be started, or the crew stops: the caller remains the holder. */
 bool vc__crew_lend(struct vc__crew *crew, struct vc__engine *e);
 
 enum vc__job_begin {
-    VC__JOB_BEGINS,
+    VC__JOB_BEGINS,    /* run() is called soon, or runs already */
     VC__JOB_WAITS,     /* until its share may have a thread */
     VC__JOB_NO_THREAD, /* and none will come free: the caller runs it */
 };
 
-/* Has a thread run the job, now or later. */
+/* Has a thread run the job, now or later. Called by vc__thread_take()
+ * (rpc/server/server_thread.c) for a call whose handler is expected to block,
+ * on the holder of job->engine. */
 enum vc__job_begin vc__crew_begin(struct vc__crew *crew, struct vc__job *job);
 
-/* Takes a job back. Returns true if it was waiting; then it will not run. */
+/* Takes a job back. Returns true if it was waiting; then it will not run.
+ * Called by rpc/server/server_thread.c on the holder, when the call has waited
+ * too long or is no longer wanted. */
 bool vc__crew_withdraw(struct vc__crew *crew, struct vc__job *job);
 
 /* True if the share has as many threads as it may, or if any job waits for a
- * thread, also one of the same share. False while the crew is not started. */
+ * thread, also one of the same share. False while the crew is not started.
+ * Called on the holder before a handler begins, and on a stream's handler
+ * thread while its client takes nothing (server_stalled()). */
 bool vc__crew_is_short(struct vc__crew *crew, const struct vc__share *share);
 
 /* A handler of the share has returned that no longer held its engine: puts the
- * share, and starts the next waiting job. */
+ * share, and starts the next waiting job. Called by vc__handler_run_close() on
+ * the handler's thread, which may be the program's own. */
 void vc__crew_return(struct vc__crew *crew, struct vc__share *share);
 
-/* Wakes the watcher if it rests; called when a handler begins. */
+/* Wakes the watcher if it rests; called by vc__handler_run_release(), when a
+ * handler begins, on its thread. */
 void vc__crew_rouse(struct vc__crew *crew);
 
 #endif

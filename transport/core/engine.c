@@ -90,6 +90,7 @@ engine_take_inbox(struct vc__engine *e)
     return true;
 }
 
+/* Runs all tasks of the list, also those that they add; returns how many. */
 static unsigned
 run_all(struct cds_list_head *tasks)
 {

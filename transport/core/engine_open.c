@@ -126,7 +126,8 @@ vc__engine_alarm(struct vc__engine *e, uint64_t due)
     timerfd_settime(e->alarm_source.fd, TFD_TIMER_ABSTIME, &t, NULL);
 }
 
-/* The timerfd is readable. The timers themselves are run in each turn. */
+/* ready() of alarm_source: the holder calls it when the timerfd is readable.
+ * The timers themselves are run in each turn. */
 static void
 on_alarm(struct vc__source *s)
 {
@@ -137,7 +138,8 @@ on_alarm(struct vc__source *s)
         e->alarm = VC__FOREVER;
 }
 
-/* Makes the timerfd of an engine that the program begins to watch. */
+/* Makes the timerfd of an engine that the program begins to watch. Returns 0 or
+ * an errno. */
 static int
 alarm_open(struct vc__engine *e)
 {
@@ -184,8 +186,8 @@ vc__engine_rearm(struct vc__engine *e)
                                 .data.ptr = e};
 
     /* Sequentially consistent, as are the leaving of the token before this and
-     * the two operations in vc__engine_turn(): `must_rearm` of a turn that found the
-     * token held is seen here. Without that the program's loop would get no
+     * the two operations in vc__engine_turn(): `must_rearm` of a turn that found
+     * the token held is seen here. Without that the program's loop would get no
      * event any more. */
     if (atomic_load(&e->must_rearm) && atomic_exchange(&e->must_rearm, false))
         epoll_ctl(e->loop_fd, EPOLL_CTL_MOD, e->epoll_fd, &event);

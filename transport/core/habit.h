@@ -6,7 +6,14 @@
  * method begin on a thread of the crew, until some in a row were quick. This
  * may also be fixed once and for all. A second hint says whether handlers tend
  * to be taken over at all, as handlers do that use the processor for long. Two
- * bytes per method, written now and then, read at each call. Any thread.
+ * bytes per method, written now and then, read at each call. Any thread:
+ *
+ * - the holder asks (blocks, is_long) before it begins a handler, and records
+ *   one that has returned and still had its engine (was_quick);
+ * - the watcher, under the crew's lock, records a handler that it takes the
+ *   engine from (was_long, blocked);
+ * - the thread of a handler that began on the crew records it when it has
+ *   returned (ran, was_quick).
  *
  * Called by: rpc/server/service.c (fix), rpc/server/server_handler.c (blocks,
  * is_long, was_quick, ran), crew.c (was_long, blocked). */
@@ -35,7 +42,8 @@ struct vc__habit {
                               * used the processor, or blocked */
 };
 
-/* Called before the first run. */
+/* Fixes VC__HABIT_ALWAYS or VC__HABIT_NEVER. Called when the service is added,
+ * on the program's thread, before the first run. */
 static inline void
 vc__habit_fix(struct vc__habit *h, signed char value)
 {
@@ -49,6 +57,7 @@ vc__habit_blocks(const struct vc__habit *h)
     return atomic_load_explicit(&h->blocks, memory_order_relaxed) > 0;
 }
 
+/* True if the value stays, whatever the runs do. For this header. */
 static inline bool
 vc__habit_is_fixed(signed char blocks)
 {

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The threads of a crew (transport/core/crew.h). A hand serves an engine, runs
- * a job, or is idle and waits for an order. All functions are called under the
- * crew's lock, on any thread. But vc__crew_kick() needs no lock, and
+ * a job, or is idle and waits for an order. All functions are called by crew.c
+ * under the crew's lock, on any thread. But vc__crew_kick() needs no lock, and
  * vc__hand_main() runs without it.
  *
  * Called by: crew.c (crew_kick, hands_left, order, put, new, get), hand.c
@@ -31,26 +31,32 @@ struct vc__hand {
 };
 
 /* Wakes the holders, which may sleep: handlers may run now, or the crew is to
- * stop. */
+ * stop. Called when `spent` becomes false, and by hands_stop(). */
 void vc__crew_kick(struct vc__crew *crew);
 
-/* Spare threads, started or not: left for engines whose handlers block. */
+/* Number of spare threads, started or not: left for engines whose handlers
+ * block. */
 unsigned vc__hands_left(const struct vc__crew *crew);
 
-/* Has an idle hand serve the engine, which it holds already if `holds`; NULL:
- * the hand ends. */
+/* Has a hand that vc__hand_get() returned serve the engine; NULL: the hand
+ * ends. If `holds`, the caller was the holder, and the hand's thread is from
+ * now on. */
 void vc__hand_order(struct vc__hand *h, struct vc__engine *e, bool holds);
 
-/* The hand is idle from now on. */
+/* The hand is idle from now on. Called on its own thread when its order is
+ * done; by crew_take(), which has no use for it; and when the crew starts. */
 void vc__hand_put(struct vc__hand *h);
 
-/* Returns 0 with a new hand in *out, or an errno. */
+/* Returns 0 with a new hand, which is not idle yet, in *out, or an errno.
+ * Called when the crew starts, and by vc__hand_get(). */
 int vc__hand_new(struct vc__crew *crew, struct vc__hand **out);
 
-/* Takes an idle hand, or starts a new one; NULL if neither is possible. */
+/* Takes an idle hand, or starts a new one; the caller then gives it an order or
+ * a job, or puts it back. NULL if neither is possible, or the crew stops. */
 struct vc__hand *vc__hand_get(struct vc__crew *crew);
 
-/* What the thread of a hand runs; in crew.c. */
+/* What the thread of a hand (`arg`) runs until the crew stops; returns NULL. In
+ * crew.c; vc__hand_new() starts the thread. */
 void *vc__hand_main(void *arg);
 
 #endif

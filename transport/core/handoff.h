@@ -40,31 +40,38 @@ struct vc__handler_run {
     bool failed;             /* an error was raised since its handler began */
 };
 
-/* Called before and after the running of handlers. The calling thread is the
- * holder, and still is after close unless the handler run is lost: then the
- * share has the thread until close. */
+/* Called before and after the running of handlers: by engine_run_handlers().
+ * The calling thread is the holder, and still is after close unless the handler
+ * run is lost: then the share has the thread until close. Also called by
+ * job_run() (crew.c), around a handler that begins on a crew thread: that run
+ * is lost from the start. */
 void vc__handler_run_open(struct vc__handler_run *s, struct vc__engine *e);
 void vc__handler_run_close(struct vc__handler_run *s);
 
-/* The calling thread's handler run at e; NULL when it runs no handler of e. */
+/* The calling thread's handler run at e; NULL when it runs no handler of e. Any
+ * thread: called by vc__engine_wait(), vc__engine_catch_up(),
+ * vc__engine_release() and vc__runtime_is_within(). */
 struct vc__handler_run *vc__handler_run_of(const struct vc__engine *e);
 
-/* The innermost handler run of the calling thread; NULL: it is in no
- * handler. */
+/* The innermost handler run of the calling thread; NULL: it is in no handler.
+ * Any thread: error.c asks where an error was raised. */
 struct vc__handler_run *vc__handler_run_inmost(void);
 
-/* Within a handler run. release: the program's code begins, or continues.
- * resume: that code has returned, or waits for something of the engine. resume
- * returns true if the calling thread is the holder again; otherwise the handler
- * run is lost and remains so. */
+/* Within a handler run, on its thread, called by engine.c only. release, in
+ * vc__engine_release() or at the end of vc__engine_wait(): the program's code
+ * begins, or continues. resume, in vc__engine_resume() or vc__engine_wait():
+ * that code has returned, or waits for something of the engine. resume returns
+ * true if the calling thread is the holder again; otherwise the handler run is
+ * lost and remains so. */
 void vc__handler_run_release(struct vc__handler_run *s);
 bool vc__handler_run_resume(struct vc__handler_run *s);
 
 /* Makes the caller the holder if engine->run still is `run`; then returns true.
- * For a handler that has run too long with this number. */
+ * For a handler that has run too long with this number: called by crew_take(),
+ * on the watcher's thread, under the crew's lock. */
 bool vc__engine_take(struct vc__engine *e, uint64_t run);
 
-/* True if a handler runs, by this number. Pure. */
+/* True if a handler runs, by this number. Pure; for the watcher's look. */
 static inline bool
 vc__run_is_handler(uint64_t run)
 {

@@ -35,12 +35,14 @@ struct vc__token {
     struct cds_list_head waiters; /* lock */
 };
 
-/* Called when the engine is made, and freed. */
+/* Called by vc__engine_init() and vc__engine_fini(). */
 void vc__token_init(struct vc__token *t);
 void vc__token_fini(struct vc__token *t);
 
-/* Takes the token if it is free. Acquire: pairs with the release of the former
- * holder, so that its work is seen. */
+/* Takes the token if it is free: returns true if the caller is the holder now.
+ * Called by threads that do not wait for it (vc__engine_settle() and
+ * vc__engine_turn()), and by vc__token_enter(). Acquire: pairs with the release
+ * of the former holder, so that its work is seen. */
 static inline bool
 vc__token_try(struct vc__token *t)
 {
@@ -56,8 +58,10 @@ vc__token_try(struct vc__token *t)
                memory_order_acquire, memory_order_relaxed);
 }
 
-/* Leaves the token free if no thread waits for it and the program does not
- * watch the engine; otherwise returns false. */
+/* Called by engine_leave(), on the holder. Leaves the token free and returns
+ * true if no thread waits for it and the program does not watch the engine.
+ * Otherwise returns false: the caller is still the holder, and vc__token_pass()
+ * must follow. */
 static inline bool
 vc__token_drop(struct vc__token *t)
 {
@@ -67,15 +71,18 @@ vc__token_drop(struct vc__token *t)
         &t->word, &held, 0, memory_order_release, memory_order_relaxed);
 }
 
-/* True if any thread is the holder, at this moment. Any thread. */
+/* True if any thread is the holder, at this moment. Any thread: called by
+ * vc__engine_turn() before it tries to take the token, and by
+ * vc__engine_fini(). */
 static inline bool
 vc__token_is_held(struct vc__token *t)
 {
     return atomic_load(&t->word) & VC__TOKEN_HELD;
 }
 
-/* Relaxed: vc__engine_watch() kicks the engine after it has set the bit, so the
- * holder sees the bit in time. */
+/* True if the program watches the engine. Called by engine_leave(), on the
+ * holder. Relaxed: vc__engine_watch() kicks the engine after it has set the
+ * bit, so the holder sees the bit in time. */
 static inline bool
 vc__token_is_watched(struct vc__token *t)
 {
@@ -83,7 +90,9 @@ vc__token_is_watched(struct vc__token *t)
            VC__TOKEN_WATCHED;
 }
 
-/* Returns true if the caller has the token, false if w is queued for it; then
+/* Enter and unqueue are called by a thread that wants the token, with a waiter
+ * of its own, without locks: in engine_await() and vc__engine_catch_up(). Enter
+ * returns true if the caller has the token, false if w is queued for it; then
  * vc__token_unqueue() must follow. */
 bool vc__token_enter(struct vc__token *t, struct vc__waiter *w);
 
@@ -91,10 +100,11 @@ bool vc__token_enter(struct vc__token *t, struct vc__waiter *w);
  * meanwhile. */
 bool vc__token_unqueue(struct vc__token *t, struct vc__waiter *w);
 
-/* Hands the token to the thread that waits longest among the threads whose wait
- * is not over, for they will use it. If all waits are over, the thread that
- * waits longest gets it; without waiters it is left free. Counts a handover
- * before it. */
+/* Called by engine_leave(), on the holder, when vc__token_drop() was not
+ * enough. Hands the token to the thread that waits longest among the threads
+ * whose wait is not over, for they will use it. If all waits are over, the
+ * thread that waits longest gets it; without waiters it is left free. Adds 1 to
+ * *handovers before it hands the token over. */
 void vc__token_pass(struct vc__token *t, _Atomic uint64_t *handovers);
 
 #endif

@@ -31,19 +31,22 @@ struct vc__waiter {
     struct cds_list_head node; /* in token->waiters */
 };
 
-/* Called before another thread knows the waiter. */
+/* Called by the thread that will wait, or the maker of the waiter's owner,
+ * before another thread knows the waiter. */
 static inline void
 vc__waiter_init(struct vc__waiter *w)
 {
     atomic_init(&w->word, 0);
 }
 
-/* The event has happened: w's thread returns from vc__engine_wait(). The caller
- * must not touch the waiter afterwards. */
+/* The event has happened: w's thread returns from vc__engine_wait(). Called by
+ * whatever ends the wait, as a callback on the holder or a thread that cancels;
+ * the caller may have any lock. It must not touch the waiter afterwards. */
 void vc__waiter_done(struct vc__waiter *w);
 
 /* True if the event has happened. Then the caller sees all that was written
- * before vc__waiter_done(). */
+ * before vc__waiter_done(). Called by the waiter's own thread, and by
+ * vc__token_pass() under the token's lock. */
 static inline bool
 vc__waiter_is_done(struct vc__waiter *w)
 {
@@ -52,20 +55,26 @@ vc__waiter_is_done(struct vc__waiter *w)
            VC__WAITER_DONE;
 }
 
-/* Waits for w without advancing an engine: for what other threads do by
- * themselves. A sleeping holder would not notice it, and after done() no thread
- * may touch the engine to wake it. */
+/* Waits until w is done, without advancing an engine: for what other threads do
+ * by themselves. Called by vc_channel_close() and vc_server_free() for
+ * functions that other threads are still in, and by rpc/server/server_cancel.c.
+ * A sleeping holder would not notice it, and after done() no thread may touch
+ * the engine to wake it. */
 void vc__waiter_await(struct vc__waiter *w);
 
-/* Hands w the token, or wakes a thread of the crew. Any thread. w may no longer
- * exist afterwards unless the token's lock is held. */
+/* Hands w the token, or wakes a thread of the crew. Any thread: called by
+ * vc__token_pass(), and by crew.c and hand.c for a hand's order or the watcher.
+ * w may no longer exist afterwards unless the token's lock is held. */
 void vc__waiter_hand(struct vc__waiter *w);
 
 /* Returns true if w had been handed the token, or was woken; takes it from w.
- * The waiter's own thread. */
+ * The waiter's own thread, after it has slept: in vc__token_unqueue(), a hand's
+ * loop and the watcher's. */
 bool vc__waiter_take(struct vc__waiter *w);
 
-/* Sleeps until w is done, has the token, or the clock passes `until`. */
+/* Sleeps in the kernel until w is done, has the token or was woken, or the
+ * clock passes `until`. The waiter's own thread, without locks: in
+ * engine_await(), vc__waiter_await(), a hand's loop and the watcher's. */
 void vc__waiter_sleep(struct vc__waiter *w, uint64_t until);
 
 #endif
