@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 Verbcall authors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The clock of timers and waits. Any thread.
+ * The clock of timers and waits, in microseconds. Any thread, under any lock.
  *
  * Called by: rpc/client/attempts.c (due), rpc/client/completions.c (due),
  * rpc/protobuf_c/protobuf_c_client.c (due), rpc/runtime_loop.c (due, ms_left),
@@ -30,14 +30,16 @@ vc__now(void)
  * longer. */
 #define VC__SLACK_US 50u
 
-/* now + ms; VC__FOREVER if that would overflow. */
+/* now + ms; VC__FOREVER if that would overflow. For timers and pauses of the
+ * library's own. */
 static inline uint64_t
 vc__after_ms(uint64_t now, uint64_t ms)
 {
     return ms > (UINT64_MAX - now) / 1000u ? VC__FOREVER : now + ms * 1000u;
 }
 
-/* now + ms for a timeout of the public interface, where UINT32_MAX is none. */
+/* now + ms for a timeout of the public interface, where UINT32_MAX is none:
+ * VC__FOREVER. Called when such a function begins. */
 static inline uint64_t
 vc__due(uint64_t now, uint32_t ms)
 {
@@ -45,7 +47,8 @@ vc__due(uint64_t now, uint32_t ms)
 }
 
 /* Milliseconds left until `until`, rounded up, as the timeout of a system call;
- * -1 is for ever. */
+ * -1 is for ever, 0 if it has passed. For epoll_wait(2) in engine_sleep() and
+ * vc_runtime_poll(). */
 static inline int
 vc__ms_left(uint64_t now, uint64_t until)
 {

@@ -59,22 +59,26 @@ struct vc__ledger {
     _Atomic uint64_t held[VC__COUNTS];
 };
 
-/* Called when the engine is made, and freed. */
+/* Called by vc__engine_init() and vc__engine_fini(). */
 void vc__ledger_init(struct vc__ledger *l);
 void vc__ledger_fini(struct vc__ledger *l);
 
-/* Adds all counters to sum. */
+/* Adds each counter to its place in sum. Called by rpc/counters.c for each
+ * engine when the program reads the counters, on any thread; takes the ledger's
+ * lock. */
 void vc__ledger_sum(struct vc__ledger *l, uint64_t sum[VC__COUNTS]);
 
-/* Opens a tally of the n counters `which`, from 0. No thread may count in a
- * tally after it was closed. */
+/* Opens a tally of the n counters `which`, from 0. Called when a link or a pool
+ * is made; closed when it ends. No thread may count in a tally after it was
+ * closed. */
 void vc__tally_open(struct vc__tally *t, struct vc__ledger *l,
                     const uint8_t *which, unsigned n);
 /* Adds the tally's counters to the sum of the closed ones. */
 void vc__tally_close(struct vc__tally *t, struct vc__ledger *l);
 
-/* Adds n to a word that the calling thread may write. Relaxed, and not one
- * atomic step: there is one writer, and readers want the number only. */
+/* Adds n to a word that the calling thread may write. Called by the functions
+ * below, and by vc__token_pass() for handovers. Relaxed, and not one atomic
+ * step: there is one writer, and readers want the number only. */
 static inline void
 vc__count_add(_Atomic uint64_t *count, uint64_t n)
 {
@@ -83,21 +87,25 @@ vc__count_add(_Atomic uint64_t *count, uint64_t n)
                           memory_order_relaxed);
 }
 
-/* Adds n to a counter of the engine. */
+/* Adds n, which may be negative for a gauge, to a counter of the engine. Called
+ * by all floors where an event is counted, on the holder. */
 static inline void
 vc__count(struct vc__ledger *l, enum vc__count which, int64_t n)
 {
     vc__count_add(&l->held[which], (uint64_t)n);
 }
 
-/* Reads a counter of the engine. Any thread. */
+/* Reads a counter of the engine. Any thread; called by handlers_begun() of
+ * rpc/server/server_handler.c. */
 static inline uint64_t
 vc__count_get(const struct vc__ledger *l, enum vc__count which)
 {
     return atomic_load_explicit(&l->held[which], memory_order_relaxed);
 }
 
-/* Sets a gauge to `now`; `*last` is its previous value and is updated. */
+/* Sets a gauge to `now`; `*last` is its previous value and is updated. Called
+ * on the holder by transport/rdma/device.c and rpc/server/server_counts.h, each
+ * with its own part of a gauge. */
 static inline void
 vc__count_now(struct vc__ledger *l, enum vc__count which, uint64_t *last,
               uint64_t now)
@@ -107,14 +115,17 @@ vc__count_now(struct vc__ledger *l, enum vc__count which, uint64_t *last,
     *last = now;
 }
 
-/* Adds n to a counter of the tally; i is an index into `which`. */
+/* Adds n to a counter of the tally; i is an index into `which`. Called by
+ * cm/link/link_send.c under the link's lock, and vc__pool_count() under the
+ * pool's. */
 static inline void
 vc__tally_add(struct vc__tally *t, unsigned i, int64_t n)
 {
     vc__count_add(&t->value[i], (uint64_t)n);
 }
 
-/* Sets a gauge of the tally. */
+/* Sets a gauge of the tally; i as above. Called by vc__pool_count_replies(),
+ * under the pool's lock, and by vc__tally_open(). */
 static inline void
 vc__tally_set(struct vc__tally *t, unsigned i, uint64_t n)
 {

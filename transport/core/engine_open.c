@@ -186,9 +186,9 @@ vc__engine_rearm(struct vc__engine *e)
                                 .data.ptr = e};
 
     /* Sequentially consistent, as are the leaving of the token before this and
-     * the two operations in vc__engine_turn(): `must_rearm` of a turn that found
-     * the token held is seen here. Without that the program's loop would get no
-     * event any more. */
+     * the two operations in vc__engine_turn(): `must_rearm` of a turn that
+     * found the token held is seen here. Without that the program's loop would
+     * get no event any more. */
     if (atomic_load(&e->must_rearm) && atomic_exchange(&e->must_rearm, false))
         epoll_ctl(e->loop_fd, EPOLL_CTL_MOD, e->epoll_fd, &event);
 }

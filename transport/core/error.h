@@ -48,71 +48,90 @@ struct vc__error {
     char text[VC__ERROR_TEXT];
 };
 
-/* Copies no more of the text than there is: it has room for far more. */
+/* Copies an error, but no more of the text than there is: it has room for far
+ * more. */
 static inline void
 vc__error_copy(struct vc__error *to, const struct vc__error *from)
 {
     memcpy(to, from, offsetof(struct vc__error, text) + strlen(from->text) + 1);
 }
 
-/* Writes an error; the outcome is "not executed", and nothing is lacking. */
+/* Writes an error to *error; the outcome is "not executed", and nothing is
+ * lacking. For errors that travel to another thread, or may be dropped; called
+ * by all floors, under any lock. */
 void vc__error_put(struct vc__error *error, enum vc_status status,
                    const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Makes it this thread's vc_error() and returns its status. */
+/* Makes it this thread's vc_error() and returns its status. Called by functions
+ * that return a status, with an error that was written before, mostly by
+ * another thread. */
 enum vc_status vc__error_raise(const struct vc__error *error);
 
-/* vc__error_put() and vc__error_raise() in one. */
+/* vc__error_put() and vc__error_raise() in one: returns `status`. Called by
+ * functions of all floors that return a status, when they fail. */
 enum vc_status vc__fail(enum vc_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* vc__fail() with RESOURCE_EXHAUSTED, because `lack` is lacking. */
+/* vc__fail() with VC_RESOURCE_EXHAUSTED, which it returns, because `lack` is
+ * lacking. Called by transport/rdma when a device has no memory or receives
+ * left. */
 enum vc_status vc__fail_lacking(enum vc__lack lack, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Write or raise an error for an errno of verbs, rdma_cm or the system. The
- * format says what failed; the errno's text follows, with a remedy if
- * descriptors are lacking. */
+/* Write or raise an error for an errno of verbs, rdma_cm or the system; the
+ * status is vc__status_of_errno(), which vc__fail_errno() returns. The format
+ * says what failed; the errno's text follows, with a remedy if descriptors are
+ * lacking. Called by the transports, and vc_runtime_new(). */
 void vc__error_put_errno(struct vc__error *error, int err, const char *format,
                          ...) __attribute__((format(printf, 3, 4)));
 enum vc_status vc__fail_errno(int err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* What the server lacks, as text for a client; NULL for nothing. It fits the
- * text of a reject. */
+ * text of a reject. Called on the holder when a connect request is rejected
+ * (cm/link/listener.c, rpc/server/server_link.c). */
 const char *vc__lack_text(enum vc__lack lack);
 
 /* True if the lack lasts until the limits of the process are raised: a retry is
- * of no use. */
+ * of no use. Called by the server for a reject, and by the client before it
+ * retries a call or a stream. */
 static inline bool
 vc__lack_lasts(enum vc__lack lack)
 {
     return lack >= VC__LACK_PINNED;
 }
 
-/* This thread's last error, to be passed to another thread. */
+/* This thread's last error, to be passed to another thread. Never NULL; valid
+ * until the thread's next error. Called after a function that sets it has
+ * failed. */
 const struct vc__error *vc__error_last(void);
 
 /* This thread's last error, if it was raised in the handler or done() callback
  * that this thread is in, since that began, and not in another one nested in
- * it. The handler may then end with this error. Otherwise NULL. */
+ * it. The handler may then end with this error. Otherwise NULL. Called by
+ * vc__call_explain() on the handler's thread, when the handler has returned. */
 const struct vc__error *vc__error_within(void);
 
-/* Like vsnprintf(), but a truncated text ends with a whole character of
- * UTF-8. */
+/* Like vsnprintf(), but a truncated text ends with a whole character of UTF-8.
+ * Called wherever a text of limited size is made: errors, log lines, rejects,
+ * what a handler says. */
 void vc__text_format(char *text, size_t size, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
 
 /* Writes a peer's text to out, of `size` bytes: truncated to fit, and with
- * blanks for control characters, as errors are shown on terminals. */
+ * blanks for control characters, as errors are shown on terminals. Called for
+ * texts of accepts and rejects (cm/link/link_connect.c, rpc/probe.c), and for
+ * log lines, where out may be words. */
 void vc__words_put(char *out, size_t size, const void *words, size_t len);
 
 /* Writes a handler's text as vc__words_put() does, but keeps its tabs and line
- * ends. */
+ * ends. Called by vc__reply_error() for a reply with an error. */
 void vc__text_put(char *out, size_t size, const void *text, size_t len);
 
-/* The status that stands for an errno of verbs, rdma_cm or the system. */
+/* The status that stands for an errno of verbs, rdma_cm or the system:
+ * VC_INVALID_ARGUMENT, VC_PERMISSION_DENIED, VC_RESOURCE_EXHAUSTED, or
+ * VC_UNAVAILABLE for most. For error.c. */
 enum vc_status vc__status_of_errno(int err);
 
 #endif

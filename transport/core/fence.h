@@ -6,7 +6,9 @@
  * does, for which gcc 12 and liburcu use mfence on x86-64. An instruction with
  * the lock prefix orders ordinary memory as well (AMD64 manual, volume 2,
  * 7.4.2; Linux' smp_mb() is one). It takes half the time, and a call over
- * inproc has four barriers. Any thread.
+ * inproc has four barriers. Any thread: called between a write and a read by
+ * two sides, each of which reads what the other writes, as one that goes to
+ * sleep and one that wakes it.
  *
  * Called by: cm/link/link_send.c (fence), transport/inproc/half.c (fence),
  * transport/shm/ring.c (fence). */

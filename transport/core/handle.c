@@ -24,9 +24,9 @@ static uint32_t *page = &nobody;
 
 const volatile uint32_t *vc__process = &nobody;
 
-/* Runs when the library is loaded, so that no function has to check for the
- * page. If the kernel cannot wipe the page, a child of fork() is not
- * detected. */
+/* Called by the dynamic loader when the library is loaded, before any of its
+ * functions, so that no function has to check for the page. If the kernel
+ * cannot wipe the page, a child of fork() is not detected. */
 static __attribute__((constructor)) void
 page_make(void)
 {

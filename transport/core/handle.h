@@ -39,18 +39,20 @@ struct vc__handle {
  * process. The pointer is constant once the library is loaded. */
 extern const volatile uint32_t *vc__process;
 
-/* Called when this process makes a runtime: gives it a number if it has
- * none. */
+/* Called by vc_runtime_new(), on any thread: gives this process a number if it
+ * has none. */
 void vc__process_begin(void);
 
-/* Marks a new object. */
+/* Marks a new object. Called by the functions that make such objects, before
+ * the program or a handler gets it. */
 static inline void
 vc__handle_init(struct vc__handle *h, enum vc__kind kind)
 {
     h->mark = *vc__process | (uint32_t)kind;
 }
 
-/* The object is freed, or has ended. */
+/* The object is freed, or has ended: called just before, by the thread that
+ * does it. */
 static inline void
 vc__handle_fini(struct vc__handle *h)
 {
@@ -58,20 +60,24 @@ vc__handle_fini(struct vc__handle *h)
     *(volatile uint32_t *)&h->mark = 0;
 }
 
+/* True if the handle is a valid one of this kind, made in this process. For the
+ * macros below, which public functions begin with. */
 static inline bool
 vc__handle_is(const struct vc__handle *h, enum vc__kind kind)
 {
     return __builtin_expect(h->mark == (*vc__process | (uint32_t)kind), 1);
 }
 
-/* Explains why a handle is not valid; h may be NULL. Returns a status and sets
- * vc_error() if h is NULL or the parent's. Aborts if it was freed, is of
- * another kind, or is no handle at all. */
+/* Explains why a handle is not valid; h may be NULL. For vc__bad(), in public
+ * functions that return a status. Sets vc_error() and returns
+ * VC_INVALID_ARGUMENT if h is NULL, VC_FAILED_PRECONDITION if the parent's.
+ * Aborts if it was freed, is of another kind, or is no handle at all. */
 enum vc_status vc__handle_fail(const struct vc__handle *h, enum vc__kind kind,
                                const char *function) __attribute__((cold));
 
-/* Explains why a handle is not valid, for functions that return no status:
- * always aborts, except for a handle of the parent's if `harmless`. */
+/* Explains why a handle is not valid, for public functions that return no
+ * status (vc__must(), vc__nothing_to_free()): always aborts, except for a
+ * handle of the parent's if `harmless`. */
 void vc__handle_misuse(const struct vc__handle *h, enum vc__kind kind,
                        const char *function, bool harmless)
     __attribute__((cold));

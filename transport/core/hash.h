@@ -15,7 +15,7 @@
 
 #define HASH_32_OF_NOTHING UINT32_C(0x811c9dc5)
 
-/* Continues from the hash of what came before. */
+/* Continues from the hash of what came before; returns the hash of both. */
 static inline uint32_t
 hash_32_more(uint32_t hash, const char *data, size_t length)
 {
@@ -24,12 +24,17 @@ hash_32_more(uint32_t hash, const char *data, size_t length)
     return hash;
 }
 
+/* The hash of a method's name, or of the text of a service's fingerprint.
+ * Called when code is generated (idl/model.c) or a protobuf-c service is
+ * added. */
 static inline uint32_t
 hash_32(const char *data, size_t length)
 {
     return hash_32_more(HASH_32_OF_NOTHING, data, length);
 }
 
+/* The hash of a service's full name, which is its id, or of a name in an
+ * address, which is its key. */
 static inline uint64_t
 hash_64(const char *data, size_t length)
 {

@@ -7,7 +7,8 @@
 #ifndef VC_TRANSPORT_INVARIANT_H
 #define VC_TRANSPORT_INVARIANT_H
 
-/* Writes the place and the fact to stderr, one line, and aborts. */
+/* Writes the place and the fact to stderr, one line, and aborts. Called by the
+ * macro only. */
 _Noreturn void vc__broken(const char *file, int line, const char *fact)
     __attribute__((cold));
 

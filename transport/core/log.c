@@ -50,7 +50,9 @@ vc__log_level_find(const char *name, unsigned *level)
     return false;
 }
 
-/* One call of stdio, so lines of several threads do not mix. */
+/* log->fn of a runtime for which the program gives none: called on any thread
+ * that logs, without locks. One call of stdio, so lines of several threads do
+ * not mix. */
 static void
 line_to_stderr(enum vc_log_level level, const char *line, void *arg)
 {
@@ -101,6 +103,7 @@ line_admit(struct vc__log_limit *l, uint64_t now)
     return true;
 }
 
+/* Logs a line for each kind of which lines were left out. Without the lock. */
 static void
 left_out_report(struct vc__log *log, const uint64_t left_out[VC__LOG_N_KINDS])
 {

@@ -63,15 +63,17 @@ struct vc__log {
     struct vc__log_limit limits[VC__LOG_N_KINDS]; /* lock */
 };
 
-/* Called when the runtime is made. fn: NULL logs to stderr. level: of enum
+/* Called by vc_runtime_new(). fn: NULL logs to stderr. level: of enum
  * vc_log_level, or 0. */
 void vc__log_init(struct vc__log *log, vc_log_fn *fn, void *arg,
                   unsigned level);
-/* Logs how many lines were left out last. No thread may log any more. */
+/* Logs how many lines were left out last. No thread may log any more. Called by
+ * vc_runtime_free(). */
 void vc__log_fini(struct vc__log *log);
 
 /* Finds the level of this name, "none" included, which is 0. Returns false if
- * there is no such level. */
+ * there is no such level; then *level is unchanged. Called by vc_runtime_new()
+ * for the level that the environment names. */
 bool vc__log_level_find(const char *name, unsigned *level);
 
 extern const uint8_t vc__log_levels[VC__LOG_N_KINDS];
@@ -85,7 +87,8 @@ vc__log_wants(const struct vc__log *log, enum vc__log_kind kind)
 }
 
 /* Logs a line, if its kind is logged and its limit was not reached. Leaves
- * errno and vc_error() unchanged. */
+ * errno and vc_error() unchanged. Called for events of links, pools, listeners
+ * and devices, mostly on the holder, and by vc__server_log(). */
 void vc__log(struct vc__log *log, enum vc__log_kind kind, const char *format,
              ...) __attribute__((format(printf, 3, 4), cold));
 
