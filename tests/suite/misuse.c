@@ -294,9 +294,21 @@ case_run(const struct misuse *m)
              said);
 }
 
+/* True under qemu-user: a child of fork() whose memory has a page that the
+ * kernel wipes (MADV_WIPEONFORK) does not end there, whatever it runs. */
+static bool
+is_left_out(const struct misuse *m)
+{
+    if (getenv("VC_TEST_EMULATED") == NULL || strcmp(m->kind, "child") != 0)
+        return false;
+    print_message("# left out: %s: %s\n", m->kind, m->name);
+    return true;
+}
+
 void
 misuse_run(const struct misuse *cases, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        case_run(&cases[i]);
+        if (!is_left_out(&cases[i]))
+            case_run(&cases[i]);
 }
