@@ -44,8 +44,8 @@
 #define SETTLE_US   2000000u
 /* Between two looks at what is awaited: 20 processes that looked each
  * millisecond would take the processors from the server. */
-#define LOOK_US     20000u
-#define MIB         1048576.0
+#define LOOK_US 20000u
+#define MIB     1048576.0
 
 /* Shared by all processes, which are forked before a runtime exists. */
 static struct shared {

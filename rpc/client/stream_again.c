@@ -198,7 +198,7 @@ renewed_hold(struct vc__send *send)
 
     atomic_fetch_add(&r->holders, 1);
     vc__stream_hold(r->stream);
-    vc__client_stream_has_link(vc__client_stream_of(r->stream));
+    vc__stream_has_link(r->stream);
 }
 
 static void

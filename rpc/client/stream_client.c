@@ -474,15 +474,13 @@ client_left(struct vc_stream *s)
     vc__asyncs_leave(channel, engine);
 }
 
-static const struct vc__stream_ops client_ops = {
-    .put = client_put,
-    .await_link = vc__client_stream_await_link,
-    .expire = client_expire,
-    .give_up = client_give_up,
-    .over = client_over,
-    .ended = client_ended,
-    .left = client_left,
-    .free = client_free};
+static const struct vc__stream_ops client_ops = {.put = client_put,
+                                                 .expire = client_expire,
+                                                 .give_up = client_give_up,
+                                                 .over = client_over,
+                                                 .ended = client_ended,
+                                                 .left = client_left,
+                                                 .free = client_free};
 
 /* --- received frames: on the holder, under the pool's lock --------------- */
 
@@ -534,25 +532,16 @@ on_window(struct vc__request *r, uint32_t end)
         &caa_container_of(r, struct vc__client_stream, request)->stream, end);
 }
 
-void
-vc__client_stream_has_link(struct vc__client_stream *c)
-{
-    pthread_mutex_lock(&c->stream.lock);
-    c->has_link = true;
-    vc__stream_changed(&c->stream);
-    pthread_mutex_unlock(&c->stream.lock);
-}
-
 /* hold() and done() of the CALL, for the link: any thread; done() under the
  * link's lock. */
 static void
 call_hold(struct vc__send *send)
 {
-    struct vc__client_stream *c =
-        caa_container_of(send, struct vc__client_stream, call);
+    struct vc_stream *s =
+        &caa_container_of(send, struct vc__client_stream, call)->stream;
 
-    vc__stream_hold(&c->stream);
-    vc__client_stream_has_link(c);
+    vc__stream_hold(s);
+    vc__stream_has_link(s);
 }
 
 static void

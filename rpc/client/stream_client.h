@@ -7,14 +7,13 @@
  *
  * Any thread, without the stream's lock.
  *
- * Called by: stream_again.c (client_stream_of, client_stream_up,
- * client_stream_started, client_stream_end, client_stream_has_link),
- * stream_client.c (client_stream_of, client_stream_down,
- * client_stream_await_link), stream_finish.c (client_stream_of,
- * client_stream_down, client_stream_up, client_stream_cancel,
- * client_stream_seen, client_stream_user_leave), stream_open.c
- * (client_stream_of, client_stream_down, client_stream_up, client_stream_new,
- * client_stream_limit, client_stream_started, client_stream_free). */
+ * Called by: stream_client.c (client_stream_of, client_stream_down),
+ * stream_finish.c (client_stream_of, client_stream_down, client_stream_up,
+ * client_stream_cancel, client_stream_seen, client_stream_user_leave),
+ * stream_open.c (client_stream_of, client_stream_down, client_stream_up,
+ * client_stream_new, client_stream_limit, client_stream_started,
+ * client_stream_free), stream_again.c (client_stream_up, client_stream_started,
+ * client_stream_end). */
 #ifndef VC_RPC_STREAM_CLIENT_H
 #define VC_RPC_STREAM_CLIENT_H
 
@@ -46,8 +45,6 @@ struct vc__client_stream {
     bool unwanted;         /* the same: to be cancelled once started */
     struct vc__error wish; /* the same: the error for that */
     bool over; /* the same: the call has ended, and the channel may be closed */
-    bool has_link; /* the same: a link was given the CALL, once at least */
-    bool linked;   /* the sender's: it has seen that */
 
     /* For rpc/client/stream_again.c; all but `rested` under the stream's
      * lock. */
@@ -118,13 +115,6 @@ void vc__client_stream_seen(struct vc_stream *s);
 /* Removes one of the two users of a stream with callbacks: called by
  * vc_stream_close(), and after on_end(). */
 void vc__client_stream_user_leave(struct vc__client_stream *c);
-
-/* A link is given the CALL: hold() of the CALL, on any thread. */
-void vc__client_stream_has_link(struct vc__client_stream *c);
-
-/* The stream's operation await_link(): waits for that, for the end of the call,
- * or its deadline. Returns true if a link was given the CALL. */
-bool vc__client_stream_await_link(struct vc_stream *s);
 
 /* Frees a stream that was never started. */
 void vc__client_stream_free(struct vc__client_stream *c);

@@ -244,24 +244,6 @@ stream_open_seen(struct vc_channel *channel, const struct vc_service *service,
     return VC_OK;
 }
 
-bool
-vc__client_stream_await_link(struct vc_stream *s)
-{
-    struct vc__client_stream *c = vc__client_stream_of(s);
-    bool in_time = true;
-
-    if (c->linked)
-        return true;
-    pthread_mutex_lock(&s->lock);
-    while (!c->has_link && s->state != VC__STREAM_ENDED && in_time)
-        in_time = vc__stream_wait(s, s->due);
-    c->linked = c->has_link;
-    pthread_mutex_unlock(&s->lock);
-    if (!in_time)
-        s->ops->expire(s);
-    return c->linked;
-}
-
 /* By memcpy(), as the program's pointer may be one to a type of generated code,
  * which must not be assigned to as a struct vc_stream pointer. */
 static void

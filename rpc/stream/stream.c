@@ -90,6 +90,15 @@ vc__stream_changed(struct vc_stream *s)
     }
 }
 
+void
+vc__stream_has_link(struct vc_stream *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->has_link = true;
+    vc__stream_changed(s);
+    pthread_mutex_unlock(&s->lock);
+}
+
 bool
 vc__stream_wait(struct vc_stream *s, uint64_t until)
 {

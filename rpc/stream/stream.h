@@ -17,13 +17,13 @@
  * Any thread, without the stream's lock, if nothing else is said.
  *
  * Called by: rpc/client/stream_client.c (init, fini, hold, put, message,
- * window, end, changed, wait, late, has_ended, status, await_written),
+ * window, end, has_link, wait, late, has_ended, status, await_written),
  * rpc/server/stream_server.c (init, fini, hold, put, message, expects, window,
- * half, hears, end, late), rpc/client/stream_again.c (hold, put, changed),
- * rpc/client/stream_open.c (hold, wait), stream_send.c (hold, put, on, account,
- * changed, wait, status), rpc/client/stream_finish.c (put, status, await),
- * stream.c (on, account, tell), stream_events.c (on, item_free, changed,
- * unpack, taken, drop, tell_half, late, status). */
+ * half, hears, end, late), rpc/client/stream_again.c (hold, put, changed,
+ * has_link), rpc/client/stream_open.c (hold), stream_send.c (hold, put, on,
+ * account, changed, wait, status), rpc/client/stream_finish.c (put, status,
+ * await), stream.c (on, account, tell), stream_events.c (on, item_free,
+ * changed, unpack, taken, drop, tell_half, late, status). */
 #ifndef VC_RPC_STREAM_H
 #define VC_RPC_STREAM_H
 
@@ -46,11 +46,6 @@ struct vc__stream_ops {
     /* Queues a frame for the link, in order. False if the call has ended; then
      * the frame is still the caller's. Any thread, without locks. */
     bool (*put)(struct vc_stream *s, struct vc__send *send);
-    /* Called by vc_stream_send() after a message was queued: waits until a link
-     * has the call, which may have to be made first. The sender may rest after
-     * that, and perhaps no other thread advances the engine. False if the call
-     * has ended without one. NULL: the call has a link. Without locks. */
-    bool (*await_link)(struct vc_stream *s);
     /* The call's deadline has passed: ends the call, if nothing else has,
      * before it returns. Any thread, without locks. */
     void (*expire)(struct vc_stream *s);
@@ -98,7 +93,8 @@ struct vc_stream {
     struct vc__account *account; /* charged for long packed messages, or NULL */
     uint32_t max_reply; /* most bytes of a server's message; 0: no limit */
     bool of_server;
-    bool began; /* for the sender: a message has been sent */
+    bool began;  /* for the sender: a message has been sent */
+    bool linked; /* for the sender: it has seen has_link */
     struct vc_interception *interception; /* sees its messages; or NULL */
 
     pthread_mutex_t lock;
@@ -108,6 +104,8 @@ struct vc_stream {
     struct vc__error error;       /* lock */
     uint32_t most;                /* lock: most bytes of a message to the
                                    * peer */
+    bool has_link;                /* lock: at the client: a link was given the
+                                   * CALL, once at least */
     void *last;                   /* lock: the message of a successful reply */
     bool long_out;                /* lock: a long message is being sent */
     struct vc__task *behind;      /* lock: posted when that was sent */
@@ -179,6 +177,8 @@ void vc__stream_item_free(struct vc_stream *s, struct vc__stream_item *item);
 /* Wakes all waiting threads and stirs the callbacks after a change. Under the
  * lock. */
 void vc__stream_changed(struct vc_stream *s);
+/* A link is given the CALL: called by hold() of the CALL, on any thread. */
+void vc__stream_has_link(struct vc_stream *s);
 /* Waits for a change, at most until this time; then returns false. Under the
  * lock, which it releases meanwhile. */
 bool vc__stream_wait(struct vc_stream *s, uint64_t until);

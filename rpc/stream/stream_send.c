@@ -222,6 +222,24 @@ long_await(struct vc_stream *s)
     return all ? VC_OK : send_ended(s);
 }
 
+/* The client's first message: waits until a link has the CALL, which may have
+ * to be made first. The sender may rest after that, and perhaps no other thread
+ * advances the engine. False if the call has ended without a link. */
+static bool
+link_await(struct vc_stream *s)
+{
+    bool in_time = true;
+
+    pthread_mutex_lock(&s->lock);
+    while (!s->has_link && s->state != VC__STREAM_ENDED && in_time)
+        in_time = vc__stream_wait(s, s->due);
+    s->linked = s->has_link;
+    pthread_mutex_unlock(&s->lock);
+    if (!in_time)
+        s->ops->expire(s);
+    return s->linked;
+}
+
 static void
 long_set(struct vc_stream *s, bool is_out)
 {
@@ -343,7 +361,7 @@ vc_stream_send(struct vc_stream *s, const void *message)
     status = message_send(s, message, &packing, &is_long);
     if (status != VC_OK)
         return status;
-    if (s->ops->await_link != NULL && !s->ops->await_link(s))
+    if (!s->of_server && !s->linked && !link_await(s))
         return send_ended(s);
     return is_long ? long_await(s) : VC_OK;
 }
